@@ -1,0 +1,1 @@
+"""THE BOOK: what the standard says, once, as data."""

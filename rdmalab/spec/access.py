@@ -1,0 +1,67 @@
+"""Access rights: what a memory key or a queue pair allows, and which right leans on which."""
+
+from enum import IntFlag
+from functools import reduce
+from operator import or_
+from typing import NamedTuple
+
+
+class Access(IntFlag):
+    """IBV_ACCESS_*: the rights of memory regions and windows, and `qp_access_flags`."""
+
+    LOCAL_WRITE = 1 << 0
+    REMOTE_WRITE = 1 << 1
+    REMOTE_READ = 1 << 2
+    REMOTE_ATOMIC = 1 << 3
+    MW_BIND = 1 << 4
+    ZERO_BASED = 1 << 5
+    ON_DEMAND = 1 << 6
+    HUGETLB = 1 << 7
+    FLUSH_GLOBAL = 1 << 8
+    FLUSH_PERSISTENT = 1 << 9
+    RELAXED_ORDERING = 1 << 20
+
+
+class Right(NamedTuple):
+    """The right it cannot be without, whether `qp_access_flags` know it, and what it allows."""
+
+    needs: Access
+    on_qp: bool
+    sentence: str
+
+
+_A = Access
+_NONE = Access(0)
+
+# fmt: off
+RIGHTS: dict[Access, Right] = {
+    #                          needs            on_qp  sentence
+    _A.LOCAL_WRITE:      Right(_NONE,           True,  "the own HCA may write (no effect on a QP)"),
+    _A.REMOTE_WRITE:     Right(_A.LOCAL_WRITE,  True,  "the peer may write here"),
+    _A.REMOTE_READ:      Right(_NONE,           True,  "the peer may read here"),
+    _A.REMOTE_ATOMIC:    Right(_A.LOCAL_WRITE,  True,  "the peer may swap and add here"),
+    _A.MW_BIND:          Right(_NONE,           False, "memory windows may be bound onto it"),
+    _A.ZERO_BASED:       Right(_NONE,           False, "remote addresses count from 0"),
+    _A.ON_DEMAND:        Right(_NONE,           False, "pages come when touched, unpinned"),
+    _A.HUGETLB:          Right(_NONE,           False, "the memory is made of huge pages"),
+    _A.FLUSH_GLOBAL:     Right(_NONE,           True,  "the peer may flush to where all see it"),
+    _A.FLUSH_PERSISTENT: Right(_NONE,           True,  "the peer may flush to what stays"),
+    _A.RELAXED_ORDERING: Right(_NONE,           False, "the bus may reorder accesses"),
+}
+# fmt: on
+
+OPTIONAL = Access(0x3FF0_0000)  # bits 20..29: a device that lacks one drops it instead of refusing
+KNOWN = reduce(or_, RIGHTS)
+FOR_QP = reduce(or_, (right for right, row in RIGHTS.items() if row.on_qp))
+
+_LEAN_ON_LOCAL_WRITE = reduce(or_, (a for a, row in RIGHTS.items() if row.needs & _A.LOCAL_WRITE))
+
+
+def unknown(flags: int) -> Access:
+    """The bits that name no right and are not in the optional range: a reason for EINVAL."""
+    return Access(flags & ~int(KNOWN | OPTIONAL))
+
+
+def needs_local_write(flags: int) -> bool:
+    """Whether LOCAL_WRITE must stand beside these rights (for a window: on its region)."""
+    return bool(flags & _LEAN_ON_LOCAL_WRITE)

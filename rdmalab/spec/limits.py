@@ -1,0 +1,210 @@
+"""Device limits: what `query_device` and `query_port` answer on the lab's HCA, on rxe, on mlx5."""
+
+from dataclasses import dataclass
+from enum import IntEnum, IntFlag
+from functools import reduce
+from operator import or_
+
+
+class PortState(IntEnum):
+    """IBV_PORT_*; only ACTIVE moves data."""
+
+    NOP = 0
+    DOWN = 1
+    INIT = 2
+    ARMED = 3
+    ACTIVE = 4
+    ACTIVE_DEFER = 5
+
+    @property
+    def text(self) -> str:
+        """What `ibv_port_state_str` says."""
+        words = self.name.lower().replace("_", " ")
+        return words if self else "no state change (NOP)"
+
+
+class AtomicCap(IntEnum):
+    """IBV_ATOMIC_*: against whom an atomic is atomic."""
+
+    NONE = 0
+    HCA = 1
+    GLOB = 2
+
+
+class DeviceCap(IntFlag):
+    """IBV_DEVICE_*, the bits of `device_cap_flags`."""
+
+    RESIZE_MAX_WR = 1 << 0
+    BAD_PKEY_CNTR = 1 << 1
+    BAD_QKEY_CNTR = 1 << 2
+    RAW_MULTI = 1 << 3
+    AUTO_PATH_MIG = 1 << 4
+    CHANGE_PHY_PORT = 1 << 5
+    UD_AV_PORT_ENFORCE = 1 << 6
+    CURR_QP_STATE_MOD = 1 << 7
+    SHUTDOWN_PORT = 1 << 8
+    INIT_TYPE = 1 << 9
+    PORT_ACTIVE_EVENT = 1 << 10
+    SYS_IMAGE_GUID = 1 << 11
+    RC_RNR_NAK_GEN = 1 << 12
+    SRQ_RESIZE = 1 << 13
+    N_NOTIFY_CQ = 1 << 14
+    MEM_WINDOW = 1 << 17
+    UD_IP_CSUM = 1 << 18
+    XRC = 1 << 20
+    MEM_MGT_EXTENSIONS = 1 << 21
+    MEM_WINDOW_TYPE_2A = 1 << 23
+    MEM_WINDOW_TYPE_2B = 1 << 24
+    RC_IP_CSUM = 1 << 25
+    RAW_IP_CSUM = 1 << 26
+    MANAGED_FLOW_STEERING = 1 << 29
+
+
+_RXE_SETS = reduce(
+    or_,
+    (
+        DeviceCap.BAD_PKEY_CNTR,
+        DeviceCap.BAD_QKEY_CNTR,
+        DeviceCap.AUTO_PATH_MIG,
+        DeviceCap.CHANGE_PHY_PORT,
+        DeviceCap.UD_AV_PORT_ENFORCE,
+        DeviceCap.PORT_ACTIVE_EVENT,
+        DeviceCap.SYS_IMAGE_GUID,
+        DeviceCap.RC_RNR_NAK_GEN,
+        DeviceCap.SRQ_RESIZE,
+        DeviceCap.MEM_MGT_EXTENSIONS,
+        DeviceCap.MEM_WINDOW,
+        DeviceCap.MEM_WINDOW_TYPE_2B,
+    ),
+)
+
+
+@dataclass(slots=True, kw_only=True, frozen=True)
+class DeviceCaps:
+    """The limits of one device and its port; the defaults are the lab's own, small on purpose.
+
+    A node of a scenario overrides them by these names: `dataclasses.replace(caps, max_qp=4)`.
+    """
+
+    # query_device
+    vendor_id: int = 0
+    device_cap_flags: int = int(_RXE_SETS & ~DeviceCap.AUTO_PATH_MIG)
+    max_mr_size: int = 2**31
+    page_size_cap: int = 0xFFFF_F000
+    max_qp: int = 256
+    max_qp_wr: int = 1024
+    max_send_sge: int = 8
+    max_recv_sge: int = 8
+    max_sge_rd: int = 8
+    max_cq: int = 256
+    max_cqe: int = 4095
+    max_mr: int = 1024
+    max_mw: int = 256
+    max_pd: int = 64
+    max_qp_rd_atom: int = 16  # as responder: the limit of max_dest_rd_atomic
+    max_qp_init_rd_atom: int = 16  # as initiator: the limit of max_rd_atomic
+    max_res_rd_atom: int = 4096
+    atomic_cap: int = AtomicCap.HCA
+    max_mcast_grp: int = 16
+    max_mcast_qp_attach: int = 8
+    max_total_mcast_qp_attach: int = 128
+    max_ah: int = 256
+    max_srq: int = 64
+    max_srq_wr: int = 1024
+    max_srq_sge: int = 8
+    max_pkeys: int = 1
+    local_ca_ack_delay: int = 4  # a timer code: answers come within 4.096 us * 2^4
+    phys_port_cnt: int = 1
+    # nobody can query these two: one is found by trying, the other stands in ibv_context
+    max_inline_data: int = 256
+    num_comp_vectors: int = 4
+    # query_port; MTUs in bytes
+    max_mtu: int = 4096
+    active_mtu: int = 4096
+    max_msg_sz: int = 2**31
+    gid_tbl_len: int = 8
+    pkey_tbl_len: int = 1
+
+    @property
+    def max_path_mtu(self) -> int:
+        """The IBV_MTU code of `active_mtu`."""
+        return self.active_mtu.bit_length() - 8
+
+    @property
+    def max_pkey_index(self) -> int:
+        """The last entry of the P_Key table."""
+        return self.pkey_tbl_len - 1
+
+    @property
+    def max_sgid_index(self) -> int:
+        """The last entry of the GID table."""
+        return self.gid_tbl_len - 1
+
+
+# rxe_param.h of the kernel; measured at the edge where the reference says so.
+RXE_CAPS = DeviceCaps(
+    vendor_id=0xFF_FFFF,
+    device_cap_flags=int(_RXE_SETS),
+    max_mr_size=2**64 - 1,
+    max_qp=1_048_560,
+    max_qp_wr=1_048_576,
+    max_send_sge=32,
+    max_recv_sge=32,
+    max_sge_rd=32,
+    max_cq=1_048_576,
+    max_cqe=32_767,
+    max_mr=524_287,
+    max_mw=524_287,
+    max_pd=1_048_576,
+    max_qp_rd_atom=128,
+    max_qp_init_rd_atom=128,
+    max_res_rd_atom=258_048,
+    max_mcast_grp=8_192,
+    max_mcast_qp_attach=56,
+    max_total_mcast_qp_attach=458_752,
+    max_ah=32_767,
+    max_srq=917_503,
+    max_srq_wr=1_048_576,
+    max_srq_sge=27,
+    max_pkeys=64,
+    local_ca_ack_delay=15,
+    max_inline_data=512,
+    gid_tbl_len=1024,
+)
+
+# Typical of ConnectX; nothing here was measured, and the reference gives only a few of them.
+MLX5_CAPS = DeviceCaps(
+    vendor_id=0x02C9,
+    device_cap_flags=int(
+        _RXE_SETS & ~DeviceCap.AUTO_PATH_MIG
+        | DeviceCap.XRC
+        | DeviceCap.UD_IP_CSUM
+        | DeviceCap.RAW_IP_CSUM
+        | DeviceCap.MANAGED_FLOW_STEERING
+    ),
+    max_mr_size=2**64 - 1,
+    page_size_cap=0xFFFF_FFFF_FFFF_F000,
+    max_qp=131_072,
+    max_qp_wr=32_768,
+    max_send_sge=30,
+    max_recv_sge=32,
+    max_sge_rd=30,
+    max_cq=16_777_216,
+    max_cqe=4_194_303,
+    max_mr=16_777_216,
+    max_mw=16_777_216,
+    max_pd=8_388_608,
+    max_res_rd_atom=2_097_152,
+    max_mcast_grp=2_097_152,
+    max_mcast_qp_attach=240,
+    max_total_mcast_qp_attach=503_316_480,
+    max_ah=2**31 - 1,
+    max_srq=8_388_608,
+    max_srq_wr=32_767,
+    max_srq_sge=31,
+    max_pkeys=128,
+    local_ca_ack_delay=16,
+    max_inline_data=956,
+    max_msg_sz=2**30,
+    gid_tbl_len=256,
+)

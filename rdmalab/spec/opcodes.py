@@ -1,0 +1,170 @@
+"""The opcodes of the Base Transport Header: which exist, for which service, with which headers.
+
+A row says what cannot be computed: five bits, what they mean, the extended headers of RC and the
+services that have the row. Labels, flags and the other services' headers are derived.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum, auto
+from typing import NamedTuple
+
+
+class Service(IntEnum):
+    """The top three bits of an opcode."""
+
+    RC = 0x00
+    UC = 0x20
+    RD = 0x40
+    UD = 0x60
+    CNP = 0x80
+    XRC = 0xA0
+
+
+class Op(IntEnum):
+    """What a packet is about."""
+
+    SEND = auto()
+    RDMA_WRITE = auto()
+    RDMA_READ_REQUEST = auto()
+    RDMA_READ_RESPONSE = auto()
+    ACKNOWLEDGE = auto()
+    ATOMIC_ACKNOWLEDGE = auto()
+    COMPARE_SWAP = auto()
+    FETCH_ADD = auto()
+    FLUSH = auto()
+    ATOMIC_WRITE = auto()
+    CNP = auto()
+
+
+class Place(IntEnum):
+    """Where in its message a packet stands."""
+
+    FIRST = auto()
+    MIDDLE = auto()
+    LAST = auto()
+    ONLY = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Opcode:
+    """One opcode as an engine asks for it; `headers` are the extended ones, in wire order."""
+
+    code: int
+    service: Service
+    op: Op
+    place: Place
+    label: str
+    headers: tuple[str, ...]
+    immediate: bool
+    invalidate: bool
+    request: bool
+    starts: bool
+    ends: bool
+
+
+class _Row(NamedTuple):
+    low: int
+    op: Op
+    place: Place
+    headers: tuple[str, ...]
+    services: tuple[Service, ...]
+
+
+_EVERY = (Service.RC, Service.UC, Service.UD, Service.XRC)
+_CONNECTED = (Service.RC, Service.UC, Service.XRC)
+_RELIABLE = (Service.RC, Service.XRC)
+
+# fmt: off
+_ROWS = (
+    _Row(0x00, Op.SEND,               Place.FIRST,  (),                       _CONNECTED),
+    _Row(0x01, Op.SEND,               Place.MIDDLE, (),                       _CONNECTED),
+    _Row(0x02, Op.SEND,               Place.LAST,   (),                       _CONNECTED),
+    _Row(0x03, Op.SEND,               Place.LAST,   ("immdt",),               _CONNECTED),
+    _Row(0x04, Op.SEND,               Place.ONLY,   (),                       _EVERY),
+    _Row(0x05, Op.SEND,               Place.ONLY,   ("immdt",),               _EVERY),
+    _Row(0x06, Op.RDMA_WRITE,         Place.FIRST,  ("reth",),                _CONNECTED),
+    _Row(0x07, Op.RDMA_WRITE,         Place.MIDDLE, (),                       _CONNECTED),
+    _Row(0x08, Op.RDMA_WRITE,         Place.LAST,   (),                       _CONNECTED),
+    _Row(0x09, Op.RDMA_WRITE,         Place.LAST,   ("immdt",),               _CONNECTED),
+    _Row(0x0A, Op.RDMA_WRITE,         Place.ONLY,   ("reth",),                _CONNECTED),
+    _Row(0x0B, Op.RDMA_WRITE,         Place.ONLY,   ("reth", "immdt"),        _CONNECTED),
+    _Row(0x0C, Op.RDMA_READ_REQUEST,  Place.ONLY,   ("reth",),                _RELIABLE),
+    _Row(0x0D, Op.RDMA_READ_RESPONSE, Place.FIRST,  ("aeth",),                _RELIABLE),
+    _Row(0x0E, Op.RDMA_READ_RESPONSE, Place.MIDDLE, (),                       _RELIABLE),
+    _Row(0x0F, Op.RDMA_READ_RESPONSE, Place.LAST,   ("aeth",),                _RELIABLE),
+    _Row(0x10, Op.RDMA_READ_RESPONSE, Place.ONLY,   ("aeth",),                _RELIABLE),
+    _Row(0x11, Op.ACKNOWLEDGE,        Place.ONLY,   ("aeth",),                _RELIABLE),
+    _Row(0x12, Op.ATOMIC_ACKNOWLEDGE, Place.ONLY,   ("aeth", "atomicacketh"), _RELIABLE),
+    _Row(0x13, Op.COMPARE_SWAP,       Place.ONLY,   ("atomiceth",),           _RELIABLE),
+    _Row(0x14, Op.FETCH_ADD,          Place.ONLY,   ("atomiceth",),           _RELIABLE),
+    _Row(0x16, Op.SEND,               Place.LAST,   ("ieth",),                _RELIABLE),
+    _Row(0x17, Op.SEND,               Place.ONLY,   ("ieth",),                _RELIABLE),
+    _Row(0x1C, Op.FLUSH,              Place.ONLY,   ("feth", "reth"),         _RELIABLE),
+    _Row(0x1D, Op.ATOMIC_WRITE,       Place.ONLY,   ("reth",),                _RELIABLE),
+    _Row(0x01, Op.CNP,                Place.ONLY,   (),                       (Service.CNP,)),
+)
+# fmt: on
+
+# Not asked for by a requester: answers, and the congestion notice.
+_NO_REQUEST = (Op.RDMA_READ_RESPONSE, Op.ACKNOWLEDGE, Op.ATOMIC_ACKNOWLEDGE, Op.CNP)
+
+# What a service puts right after the BTH, before the headers of RC: in requests only.
+# IBTA A14: an XRC request names its SRQ; answers go to the QP that asked.
+_FIRST_HEADERS = {Service.UD: ("deth",), Service.XRC: ("xrceth",)}
+
+# An operation that can only be one packet does not say so in its label.
+_PLACED = tuple(op for op in Op if len({row.place for row in _ROWS if row.op is op}) > 1)
+
+
+def _label(row: _Row) -> str:
+    words = [row.op.name]
+    if row.op in _PLACED:
+        words.append(row.place.name)
+    if "immdt" in row.headers:
+        words.append("WITH_IMMEDIATE")
+    if "ieth" in row.headers:
+        words.append("WITH_INVALIDATE")
+    return "_".join(words)
+
+
+def _opcode(row: _Row, service: Service) -> Opcode:
+    request = row.op not in _NO_REQUEST
+    return Opcode(
+        code=service | row.low,
+        service=service,
+        op=row.op,
+        place=row.place,
+        label=_label(row),
+        headers=(_FIRST_HEADERS.get(service, ()) if request else ()) + row.headers,
+        immediate="immdt" in row.headers,
+        invalidate="ieth" in row.headers,
+        request=request,
+        starts=row.place in (Place.FIRST, Place.ONLY),
+        ends=row.place in (Place.LAST, Place.ONLY),
+    )
+
+
+def _opcodes() -> Iterator[Opcode]:
+    return (
+        _opcode(row, service) for service in Service for row in _ROWS if service in row.services
+    )
+
+
+def _by_label(opcodes: Iterable[Opcode]) -> dict[str, tuple[int, ...]]:
+    labels: dict[str, tuple[int, ...]] = {}
+    for opcode in opcodes:
+        labels[opcode.label] = (*labels.get(opcode.label, ()), opcode.code)
+    return labels
+
+
+OPCODES: dict[int, Opcode] = {opcode.code: opcode for opcode in _opcodes()}
+
+# (service, op, place, with immediate, with invalidate) → full code: for whoever builds a packet.
+code_of: dict[tuple[Service, Op, Place, bool, bool], int] = {
+    (opcode.service, opcode.op, opcode.place, opcode.immediate, opcode.invalidate): opcode.code
+    for opcode in OPCODES.values()
+}
+
+# "SEND_ONLY" → its codes, one a service, RC first: for whoever reads or types a name.
+BY_LABEL: dict[str, tuple[int, ...]] = _by_label(OPCODES.values())

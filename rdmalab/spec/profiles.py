@@ -1,0 +1,179 @@
+"""What one device does differently from another: one cell a difference, asked by whoever acts on it.
+
+`strict` follows the documents and the specification; `rxe` is Soft-RoCE of kernel 6.1, bug for bug,
+as recorded; `mlx5` has the errno and slot rules of its user-space driver, nothing of it measured.
+No engine ever asks for a profile's name. Source: the profile table of the reference.
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from errno import EINVAL, ENOMEM
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from rdmalab.spec.limits import MLX5_CAPS, RXE_CAPS, DeviceCaps
+from rdmalab.spec.refusals import REFUSALS, Refusal, Syndrome
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import WCFlags
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Rounding(Enum):
+    """How many WQEs a queue holds for the number asked."""
+
+    EXACT = "as asked"
+    POWER_LESS_ONE = "2^n-1"
+    POWER = "2^n"
+
+    def granted(self, asked: int) -> int:
+        """Slots granted for `asked`."""
+        if self is Rounding.EXACT or asked == 0:
+            return asked
+        if self is Rounding.POWER:
+            return int(1 << (asked - 1).bit_length())
+        return int((1 << asked.bit_length()) - 1)
+
+
+class SlotsFreed(Enum):
+    """When a send or receive slot comes back."""
+
+    POLLED = "when a CQE at or after it is polled"
+    EXECUTED = "when the device is done with it"
+
+
+_RXE_UNCHECKED = frozenset(
+    {
+        "retry_cnt",
+        "rnr_retry",
+        "min_rnr_timer",
+        "dest_qp_num",
+        "pkey_index",
+        "path_mtu",
+        "max_dest_rd_atomic",
+        "qp_access_flags",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """One column of the table. `errnos` overrides the errno of a rule of `rules.py`."""
+
+    name: str
+    caps: DeviceCaps = DeviceCaps()
+    errnos: "Mapping[str, int]" = field(default_factory=lambda: MappingProxyType({}))
+    refusals: "Mapping[str, Refusal]" = field(default_factory=lambda: MappingProxyType(REFUSALS))
+    # keys
+    lkey_is_rkey: bool = False
+    # posting
+    early_posts_stay: bool = False
+    refuses_unknown_opcode: bool = True
+    refuses_foreign_opcode: bool = True
+    refuses_unknown_flags: bool = True
+    refuses_inline_read: bool = True
+    refuses_long_atomic: bool = True
+    flushes_recvs_posted_in_err: bool = True
+    zero_sge_bytes: int = 2**31
+    # queues
+    rounding: Rounding = Rounding.EXACT
+    create_qp_returns_asked: bool = False
+    slots_freed: SlotsFreed = SlotsFreed.POLLED
+    inline_bytes_per_sge: int = 0
+    reset_purges_cqes: bool = False
+    overrun_kills_cq: bool = True
+    # attributes
+    checks_table_without_state: bool = True
+    believes_cur_state: bool = False
+    unchecked: frozenset[str] = frozenset()
+    # requester
+    retry_cnt_7_is_infinite: bool = False
+    ack_timeout_factor: int = 1
+    timer_tick_ns: int = 0
+    send_error_gives_sqe: bool = True
+    unknown_lkey_status: WCStatus = WCStatus.LOC_PROT_ERR
+    resumes_after_sqd: bool = True
+    drained_event_unasked: bool = False
+    # responder
+    checks_packet_size: bool = True
+    nak_after_rnr: bool = False
+    enforces_read_depth: bool = True
+    raises_responder_events: bool = True
+    raises_last_wqe_reached: bool = True
+    checks_window_bounds: bool = True
+    # completions
+    grh_flag_on_rc: bool = False
+    with_inv_flag: WCFlags = WCFlags.WITH_INV
+    send_byte_len: bool = False
+    imm_flag_on_sender: bool = False
+    junk_on_error: int = 0x6B6B6B6B
+    send_error_wakes_solicited: bool = True
+
+
+STRICT = Profile(name="strict")
+
+_RXE_REFUSALS = {
+    **REFUSALS,
+    "receive-short": REFUSALS["receive-short"]._replace(
+        syndrome=Syndrome.NAK_REMOTE_OPERATION, status=WCStatus.LOC_QP_OP_ERR
+    ),
+    "receive-denied": REFUSALS["receive-denied"]._replace(status=WCStatus.LOC_QP_OP_ERR),
+}
+
+RXE = Profile(
+    name="rxe",
+    caps=RXE_CAPS,
+    errnos=MappingProxyType({"mr-window-bound": EINVAL}),
+    refusals=MappingProxyType(_RXE_REFUSALS),
+    lkey_is_rkey=True,
+    early_posts_stay=True,
+    refuses_unknown_opcode=False,
+    refuses_foreign_opcode=False,
+    refuses_unknown_flags=False,
+    refuses_inline_read=False,
+    refuses_long_atomic=False,
+    flushes_recvs_posted_in_err=False,
+    zero_sge_bytes=0,
+    rounding=Rounding.POWER_LESS_ONE,
+    create_qp_returns_asked=True,
+    slots_freed=SlotsFreed.EXECUTED,
+    inline_bytes_per_sge=16,
+    overrun_kills_cq=False,
+    believes_cur_state=True,
+    unchecked=_RXE_UNCHECKED,
+    retry_cnt_7_is_infinite=True,
+    timer_tick_ns=4_000_000,
+    send_error_gives_sqe=False,
+    unknown_lkey_status=WCStatus.LOC_QP_OP_ERR,
+    resumes_after_sqd=False,
+    drained_event_unasked=True,
+    checks_packet_size=False,
+    nak_after_rnr=True,
+    enforces_read_depth=False,
+    raises_responder_events=False,
+    raises_last_wqe_reached=False,
+    checks_window_bounds=False,
+    grh_flag_on_rc=True,
+    with_inv_flag=WCFlags.IP_CSUM_OK,
+    send_byte_len=True,
+    imm_flag_on_sender=True,
+    junk_on_error=0,
+    send_error_wakes_solicited=False,
+)
+
+MLX5 = Profile(
+    name="mlx5",
+    caps=MLX5_CAPS,
+    errnos=MappingProxyType({"send-state": ENOMEM, "send-sges": ENOMEM, "inline-length": ENOMEM}),
+    lkey_is_rkey=True,
+    refuses_foreign_opcode=False,
+    zero_sge_bytes=0,
+    rounding=Rounding.POWER,
+    ack_timeout_factor=4,
+    believes_cur_state=True,
+    reset_purges_cqes=True,
+    imm_flag_on_sender=True,
+)
+
+PROFILES: dict[str, Profile] = {profile.name: profile for profile in (STRICT, RXE, MLX5)}

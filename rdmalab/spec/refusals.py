@@ -1,0 +1,101 @@
+"""What a responder refuses, and what comes of it on both sides.
+
+One row a reason: the AETH syndrome it answers with (None: silence), whether it answers only once a
+gap, whether its QP dies of it, the status of the receive WQE in use, and the asynchronous event when
+no receive WQE can carry the error. The order of the checks is `hca/responder/checks.py`.
+Sources: transport.md 10 (Soft-RoCE, MindShare table 17-7, IBA 9.7).
+"""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.statuses import WCStatus
+
+
+class Syndrome(IntEnum):
+    """The classes of an AETH syndrome (bits 7-5) and the NAK codes."""
+
+    ACK = 0x00
+    RNR_NAK = 0x20
+    NAK_SEQUENCE = 0x60
+    NAK_INVALID_REQUEST = 0x61
+    NAK_REMOTE_ACCESS = 0x62
+    NAK_REMOTE_OPERATION = 0x63
+    NAK_INVALID_RD_REQUEST = 0x64
+
+
+CLASS_MASK = 0xE0
+VALUE_MASK = 0x1F
+NO_CREDITS = 0x1F  # an ACK that says nothing about end-to-end credits
+
+# What the requester makes of a fatal NAK. A code without a row counts as a remote operation error.
+REQUESTER_STATUS: dict[int, WCStatus] = {
+    Syndrome.NAK_INVALID_REQUEST: WCStatus.REM_INV_REQ_ERR,
+    Syndrome.NAK_REMOTE_ACCESS: WCStatus.REM_ACCESS_ERR,
+    Syndrome.NAK_REMOTE_OPERATION: WCStatus.REM_OP_ERR,
+}
+
+
+class Refusal(NamedTuple):
+    """Why a request was not executed."""
+
+    name: str
+    sentence: str
+    syndrome: Syndrome | None
+    once: bool = False
+    fatal: bool = True
+    status: WCStatus | None = None
+    event: AsyncEvent | None = None
+
+
+_INVALID = Syndrome.NAK_INVALID_REQUEST
+_REQ_ERR = WCStatus.REM_INV_REQ_ERR
+
+# fmt: off
+_ROWS = (
+    Refusal("dying",           "the QP has already refused a request for good",          None, fatal=False),
+    Refusal("sequence-gap",    "packets before this one are missing",                    Syndrome.NAK_SEQUENCE, once=True, fatal=False),
+    Refusal("rnr-wait",        "the QP waits for the packet it answered with RNR NAK",   None, fatal=False),
+    Refusal("opcode-order",    "the opcode does not continue the message in progress",   _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
+    Refusal("not-enabled",     "qp_access_flags does not allow this operation",          _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
+    Refusal("no-depth",        "max_dest_rd_atomic is 0: no READ or atomic is served",   _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
+    Refusal("too-deep",        "more READs and atomics than max_dest_rd_atomic",         _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
+    Refusal("no-receive",      "no receive WQE is posted",                               Syndrome.RNR_NAK, fatal=False),
+    Refusal("length",          "the payload does not fit the path MTU or the message",   _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
+    Refusal("rkey",            "the R_Key, its PD, rights or range do not allow it",     Syndrome.NAK_REMOTE_ACCESS, event=AsyncEvent.QP_ACCESS_ERR),
+    Refusal("unaligned",       "the atomic's address is no multiple of 8",               _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
+    Refusal("receive-short",   "the message is longer than the receive WQE's buffers",   _INVALID, status=WCStatus.LOC_LEN_ERR),
+    Refusal("receive-denied",  "a buffer of the receive WQE may not be written",         Syndrome.NAK_REMOTE_OPERATION, status=WCStatus.LOC_PROT_ERR),
+    Refusal("cq-overrun",      "the completion found its CQ full",                       Syndrome.NAK_REMOTE_OPERATION),
+)
+# fmt: on
+
+REFUSALS: dict[str, Refusal] = {row.name: row for row in _ROWS}
+
+
+class Drop(NamedTuple):
+    """Why an arriving packet never reached a responder or completer: silence and a counter."""
+
+    name: str
+    sentence: str
+
+
+_DROPS = (
+    Drop("malformed", "the bytes are no RoCEv2 packet or the ICRC is wrong"),
+    Drop("wrong-address", "the destination address is not one of this node's"),
+    Drop("unknown-opcode", "no such opcode"),
+    Drop("wrong-qpn", "no QP has this number"),
+    Drop("wrong-type", "the opcode is of another QP type"),
+    Drop("not-ready", "the QP's state takes no such packet"),
+    Drop("wrong-source", "the sender is not the peer of this QP"),
+    Drop("pkey", "the P_Keys do not match"),
+    Drop("dying", "the QP has already refused a request for good"),
+    Drop("duplicate-gone", "the result of this duplicate is no longer kept"),
+    Drop("sequence-gap", "a gap already answered with a NAK"),
+    Drop("rnr-wait", "sent before the RNR NAK arrived"),
+    Drop("ghost", "answers nothing that is outstanding"),
+    Drop("port-down", "the port is not ACTIVE"),
+)
+
+DROPS: dict[str, Drop] = {row.name: row for row in _DROPS}

@@ -1,0 +1,392 @@
+"""The queue pair state machine: the states, the moves between them, and their attributes.
+
+Everything `modify_qp` judges by stands here. The moves are those of `qp_state_table` in the
+kernel's `core/verbs.c`, for all six types; every other room asks and adds nothing of its own.
+"""
+
+from collections.abc import Iterable
+from enum import Enum, IntEnum, IntFlag
+from functools import reduce
+from operator import or_
+from typing import NamedTuple
+
+from rdmalab.spec.access import FOR_QP
+from rdmalab.spec.limits import DeviceCaps
+
+
+class QPType(IntEnum):
+    """IBV_QPT_*."""
+
+    RC = 2
+    UC = 3
+    UD = 4
+    RAW_PACKET = 8
+    XRC_SEND = 9
+    XRC_RECV = 10
+
+
+class QPState(IntEnum):
+    """IBV_QPS_*."""
+
+    RESET = 0
+    INIT = 1
+    RTR = 2
+    RTS = 3
+    SQD = 4
+    SQE = 5
+    ERR = 6
+
+
+class Attr(IntFlag):
+    """IBV_QP_*: the bits of `attr_mask`; bits 21..24 are retired."""
+
+    STATE = 1 << 0
+    CUR_STATE = 1 << 1
+    EN_SQD_ASYNC_NOTIFY = 1 << 2
+    ACCESS_FLAGS = 1 << 3
+    PKEY_INDEX = 1 << 4
+    PORT = 1 << 5
+    QKEY = 1 << 6
+    AV = 1 << 7
+    PATH_MTU = 1 << 8
+    TIMEOUT = 1 << 9
+    RETRY_CNT = 1 << 10
+    RNR_RETRY = 1 << 11
+    RQ_PSN = 1 << 12
+    MAX_QP_RD_ATOMIC = 1 << 13
+    ALT_PATH = 1 << 14
+    MIN_RNR_TIMER = 1 << 15
+    SQ_PSN = 1 << 16
+    MAX_DEST_RD_ATOMIC = 1 << 17
+    PATH_MIG_STATE = 1 << 18
+    CAP = 1 << 19
+    DEST_QPN = 1 << 20
+    RATE_LIMIT = 1 << 25
+
+
+class MTU(IntEnum):
+    """IBV_MTU_*: people say bytes, the attribute says the code."""
+
+    B256 = 1
+    B512 = 2
+    B1024 = 3
+    B2048 = 4
+    B4096 = 5
+
+    @property
+    def octets(self) -> int:
+        """The payload of a full packet."""
+        return 128 << self
+
+
+class MigState(IntEnum):
+    """IBV_MIG_*."""
+
+    MIGRATED = 0
+    REARM = 1
+    ARMED = 2
+
+
+# ---------------------------------------------------------------- states
+
+
+class StateRow(NamedTuple):
+    """What a QP does in a state.
+
+    posts_recv, posts_send: posting is accepted. flushes_sends, flushes_recvs: what is queued
+    completes with WR_FLUSH_ERR. receives: packets are processed, not dropped.
+    starts_sends: the next send work request is begun.
+    """
+
+    posts_recv: bool
+    posts_send: bool
+    flushes_sends: bool
+    flushes_recvs: bool
+    receives: bool
+    starts_sends: bool
+    note: str
+
+
+_S = QPState
+_RECV = _SEND = _FLUSH_S = _FLUSH_R = _HEARS = _STARTS = True
+_no = False
+
+# fmt: off
+STATES: dict[QPState, StateRow] = {
+    #                  posts: recv   send   flushes: sends   recvs     receives starts
+    _S.RESET: StateRow(       _no,   _no,            _no,      _no,      _no,    _no,
+        "queues are empty; what they held was thrown away without completions"),
+    _S.INIT:  StateRow(       _RECV, _no,            _no,      _no,      _no,    _no,
+        "receives may be posted but wait; packets are dropped"),
+    _S.RTR:   StateRow(       _RECV, _no,            _no,      _no,      _HEARS, _no,
+        "receives and answers; cannot send on its own account"),
+    _S.RTS:   StateRow(       _RECV, _SEND,          _no,      _no,      _HEARS, _STARTS,
+        "fully operational"),
+    _S.SQD:   StateRow(       _RECV, _SEND,          _no,      _no,      _HEARS, _no,
+        "finishes the sends it has begun and lets the rest wait; goes on receiving"),
+    _S.SQE:   StateRow(       _RECV, _SEND,          _FLUSH_S, _no,      _HEARS, _no,
+        "a send failed on an unreliable QP: sends are flushed, receiving goes on"),
+    _S.ERR:   StateRow(       _RECV, _SEND,          _FLUSH_S, _FLUSH_R, _no,    _no,
+        "dead until reset: everything posted is flushed, packets are dropped"),
+}
+# fmt: on
+
+# ---------------------------------------------------------------- moves
+
+
+class Move(NamedTuple):
+    """What a move must and may set besides STATE."""
+
+    required: Attr
+    optional: Attr
+
+
+_A = Attr
+_NONE = Attr(0)
+
+_RC, _XRC_SEND, _XRC_RECV = QPType.RC, QPType.XRC_SEND, QPType.XRC_RECV
+_ALL = frozenset(QPType)
+_RAW = frozenset({QPType.RAW_PACKET})
+_UD = frozenset({QPType.UD})
+_UC = frozenset({QPType.UC})
+_ASKING = frozenset({_RC, _XRC_SEND})  # types that send reliably: they retry
+_ANSWERING = frozenset({_RC, _XRC_RECV})  # types that receive reliably: they answer RNR and READs
+_RELIABLE = _ASKING | _ANSWERING
+_CONNECTED = _RELIABLE | _UC
+_ADDRESSED = _CONNECTED | _UD  # all that have a P_Key and a PSN
+
+_Pair = tuple[QPState, QPState]
+_BRING_UP = ((_S.RESET, _S.INIT),)
+_STAY_INIT = ((_S.INIT, _S.INIT),)
+_TO_RTR = ((_S.INIT, _S.RTR),)
+_TO_RTS = ((_S.RTR, _S.RTS),)
+_STAY_RTS = ((_S.RTS, _S.RTS),)
+_DRAIN = ((_S.RTS, _S.SQD),)
+_STAY_SQD = ((_S.SQD, _S.SQD),)
+_RESUME = ((_S.SQD, _S.RTS),)
+_RECOVER = ((_S.SQE, _S.RTS),)
+_RESET = tuple((now, _S.RESET) for now in QPState)
+_FAIL = tuple((now, _S.ERR) for now in QPState if now is not _S.RESET)
+
+_INTO_RTS = _TO_RTS + _STAY_RTS + _RESUME
+_PAIRS: tuple[_Pair, ...] = (  # of every type
+    *_RESET, *_FAIL, *_BRING_UP, *_STAY_INIT, *_TO_RTR, *_INTO_RTS, *_DRAIN, *_STAY_SQD, *_RECOVER,
+)  # fmt: skip
+
+_PLACE = _A.PKEY_INDEX | _A.PORT
+_ROUTE = _A.AV | _A.PATH_MTU | _A.DEST_QPN | _A.RQ_PSN
+_RETRIES = _A.RETRY_CNT | _A.RNR_RETRY | _A.MAX_QP_RD_ATOMIC
+_MIGRATION = _A.ALT_PATH | _A.PATH_MIG_STATE
+
+# Who must, who may set what on which moves; rows for the same move add up.
+# fmt: off
+_REQUIRED = (
+    (_CONNECTED, _BRING_UP,            _PLACE | _A.ACCESS_FLAGS),
+    (_UD,        _BRING_UP,            _PLACE | _A.QKEY),
+    (_RAW,       _BRING_UP,            _A.PORT),
+
+    (_CONNECTED, _TO_RTR,              _ROUTE),
+    (_ANSWERING, _TO_RTR,              _A.MAX_DEST_RD_ATOMIC | _A.MIN_RNR_TIMER),
+
+    (_ADDRESSED, _TO_RTS,              _A.SQ_PSN),
+    (_RELIABLE,  _TO_RTS,              _A.TIMEOUT),
+    (_ASKING,    _TO_RTS,              _RETRIES),
+)
+_OPTIONAL = (
+    (_CONNECTED, _STAY_INIT,           _PLACE | _A.ACCESS_FLAGS),
+    (_UD,        _STAY_INIT,           _PLACE | _A.QKEY),
+
+    (_CONNECTED, _TO_RTR,              _A.ALT_PATH | _A.ACCESS_FLAGS | _A.PKEY_INDEX),
+    (_UD,        _TO_RTR,              _A.PKEY_INDEX | _A.QKEY),
+
+    (_ADDRESSED, _INTO_RTS,            _A.CUR_STATE),
+    (_CONNECTED, _INTO_RTS,            _A.ACCESS_FLAGS | _MIGRATION),
+    (_ANSWERING, _INTO_RTS,            _A.MIN_RNR_TIMER),
+    (_UD,        _INTO_RTS,            _A.QKEY),
+    (_RAW,       _TO_RTS + _STAY_RTS,  _A.RATE_LIMIT),
+
+    (_ADDRESSED, _DRAIN,               _A.EN_SQD_ASYNC_NOTIFY),
+
+    (_CONNECTED, _STAY_SQD,            _A.AV | _A.PKEY_INDEX | _A.ACCESS_FLAGS | _MIGRATION),
+    (_RELIABLE,  _STAY_SQD,            _A.PORT | _A.TIMEOUT),
+    (_ASKING,    _STAY_SQD,            _RETRIES),
+    (_ANSWERING, _STAY_SQD,            _A.MAX_DEST_RD_ATOMIC | _A.MIN_RNR_TIMER),
+    (_UD,        _STAY_SQD,            _A.PKEY_INDEX | _A.QKEY),
+
+    (_UC,        _RECOVER,             _A.CUR_STATE | _A.ACCESS_FLAGS),
+    (_UD,        _RECOVER,             _A.CUR_STATE | _A.QKEY),
+)
+# fmt: on
+
+_Rows = Iterable[tuple[frozenset[QPType], tuple[_Pair, ...], Attr]]
+
+
+def _sum(rows: _Rows, qp_type: QPType, pair: _Pair) -> Attr:
+    return reduce(or_, (a for types, pairs, a in rows if qp_type in types and pair in pairs), _NONE)
+
+
+MOVES: dict[tuple[QPType, QPState, QPState], Move] = {
+    (qp_type, *pair): Move(_sum(_REQUIRED, qp_type, pair), _sum(_OPTIONAL, qp_type, pair))
+    for qp_type in QPType
+    for pair in sorted(_PAIRS)
+}
+
+
+def legal_next(qp_type: QPType, now: QPState) -> tuple[QPState, ...]:
+    """The states that `modify_qp` can lead to from here."""
+    return tuple(to for to in QPState if (qp_type, now, to) in MOVES)
+
+
+def missing(qp_type: QPType, now: QPState, to: QPState, given: Attr) -> Attr:
+    """What a legal move still requires."""
+    return Attr(int(MOVES[qp_type, now, to].required) & ~int(given))
+
+
+def surplus(qp_type: QPType, now: QPState, to: QPState, given: Attr) -> Attr:
+    """What a legal move does not take, bits without a name included."""
+    move = MOVES[qp_type, now, to]
+    return Attr(int(given) & ~int(move.required | move.optional | Attr.STATE))
+
+
+# ---------------------------------------------------------------- moves nobody asks for
+
+
+class Mishap(Enum):
+    """What makes a QP change its state by itself."""
+
+    SEND_ERROR = "a send work request completes in error"
+    RECEIVE_ERROR = "a receive completes in error, or a request is answered with a fatal NAK"
+    CQ_OVERRUN = "a CQ of the QP overruns, or the device dies"
+
+
+class Automatic(NamedTuple):
+    """A move that the device makes by itself."""
+
+    mishap: Mishap
+    types: frozenset[QPType]
+    origins: tuple[QPState, ...]
+    to: QPState
+
+
+_UNRELIABLE = _ALL - _RELIABLE
+_SENDING = (_S.RTS, _S.SQD)
+_HEARING = tuple(state for state, row in STATES.items() if row.receives)
+
+# fmt: off
+AUTOMATIC = (
+    Automatic(Mishap.SEND_ERROR,    _RELIABLE,   _SENDING,       _S.ERR),
+    Automatic(Mishap.SEND_ERROR,    _UNRELIABLE, _SENDING,       _S.SQE),
+    Automatic(Mishap.RECEIVE_ERROR, _ALL,        _HEARING,       _S.ERR),
+    Automatic(Mishap.CQ_OVERRUN,    _ALL,        tuple(QPState), _S.ERR),
+)
+# fmt: on
+
+_AFTER_SEND_ERROR = {
+    qp_type: row.to for row in AUTOMATIC if row.mishap is Mishap.SEND_ERROR for qp_type in row.types
+}
+
+
+def after_send_error(qp_type: QPType) -> QPState:
+    """Where a QP goes when a send work request of its completes in error."""
+    return _AFTER_SEND_ERROR[qp_type]
+
+
+# ---------------------------------------------------------------- attributes
+
+
+class Attribute(NamedTuple):
+    """One field of `ibv_qp_attr`.
+
+    The value lies in low..high; where high is None, `limit` names the DeviceCaps attribute that
+    is the highest value, or is empty for a record, which is judged field by field.
+    """
+
+    mask: Attr
+    low: int
+    high: int | None
+    default: int
+    types: frozenset[QPType]
+    limit: str
+    sentence: str
+
+    def highest(self, caps: DeviceCaps) -> int | None:
+        """The largest value on this device; None for a record."""
+        if self.high is not None:
+            return self.high
+        return int(getattr(caps, self.limit)) if self.limit else None
+
+
+def _takers(mask: Attr) -> frozenset[QPType]:
+    moves = MOVES.items()
+    return frozenset(key[0] for key, move in moves if mask & (move.required | move.optional))
+
+
+def _row(mask: Attr, low: int, high: int | str | None, default: int, sentence: str) -> Attribute:
+    types = _ALL if mask is Attr.STATE else _takers(mask)
+    ceiling, limit = (None, high) if isinstance(high, str) else (high, "")
+    return Attribute(mask, low, ceiling, default, types, limit, sentence)
+
+
+_BITS_24 = 0xFF_FFFF
+_BITS_32 = 0xFFFF_FFFF
+
+# fmt: off
+ATTRIBUTES: dict[str, Attribute] = {
+    #                          mask                    low     high      default
+    "qp_state":            _row(_A.STATE,               _S.RESET, _S.ERR, _S.RESET,
+        "the state to go to"),
+    "cur_qp_state":        _row(_A.CUR_STATE,           _S.RTR, _S.SQE,   _S.RESET,
+        "the state the QP is believed to be in"),
+    "path_mtu":            _row(_A.PATH_MTU,            MTU.B256, "max_path_mtu", MTU.B256,
+        "the payload of a full packet, 256 to 4096 bytes; the same at both ends"),
+    "path_mig_state":      _row(_A.PATH_MIG_STATE,      0,      MigState.ARMED, MigState.MIGRATED,
+        "whether the alternate path is in use, to be reloaded, or ready"),
+    "qkey":                _row(_A.QKEY,                0,      _BITS_32, 0,
+        "the word an incoming datagram must know; with bit 31 set it is privileged"),
+    "rq_psn":              _row(_A.RQ_PSN,              0,      _BITS_24, 0,
+        "the first packet number expected: the peer's sq_psn"),
+    "sq_psn":              _row(_A.SQ_PSN,              0,      _BITS_24, 0,
+        "the first packet number sent: the peer's rq_psn"),
+    "dest_qp_num":         _row(_A.DEST_QPN,            0,      _BITS_24, 0,
+        "the number of the peer's QP"),
+    "qp_access_flags":     _row(_A.ACCESS_FLAGS,        0,      int(FOR_QP), 0,
+        "what the peer may do through this QP: write, read, atomics, flush"),
+    "cap":                 _row(_A.CAP,                 0,      None,     0,
+        "new queue sizes; no move of the table takes it"),
+    "ah_attr":             _row(_A.AV,                  0,      None,     0,
+        "the path to the peer: GID, port and the rest of an address"),
+    "alt_ah_attr":         _row(_A.ALT_PATH,            0,      None,     0,
+        "the path to take when the first one fails; InfiniBand only"),
+    "pkey_index":          _row(_A.PKEY_INDEX,          0,      "max_pkey_index", 0,
+        "which entry of the port's P_Key table the packets carry"),
+    "alt_pkey_index":      _row(_A.ALT_PATH,            0,      "max_pkey_index", 0,
+        "the P_Key entry of the alternate path"),
+    "en_sqd_async_notify": _row(_A.EN_SQD_ASYNC_NOTIFY, 0,      1,        0,
+        "whether SQ_DRAINED is raised when SQD has drained"),
+    "max_rd_atomic":       _row(_A.MAX_QP_RD_ATOMIC,    0,      "max_qp_init_rd_atom", 0,
+        "how many READs and atomics may be under way from here; with 0 none ever starts"),
+    "max_dest_rd_atomic":  _row(_A.MAX_DEST_RD_ATOMIC,  0,      "max_qp_rd_atom", 0,
+        "how many READs and atomics of the peer are served at once; with 0 all are refused"),
+    "min_rnr_timer":       _row(_A.MIN_RNR_TIMER,       0,      31,       0,
+        "the code of the wait asked of a peer that finds no receive; 0 is the longest"),
+    "port_num":            _row(_A.PORT,                1,      "phys_port_cnt", 0,
+        "the port of the device, counted from 1"),
+    "timeout":             _row(_A.TIMEOUT,             0,      31,       0,
+        "the code of the wait for an answer, 4.096 us * 2^n; 0 waits for ever"),
+    "retry_cnt":           _row(_A.RETRY_CNT,           0,      7,        0,
+        "how often to send again when no answer, or a sequence error, comes"),
+    "rnr_retry":           _row(_A.RNR_RETRY,           0,      7,        0,
+        "how often to send again when the peer has no receive; 7 never gives up"),
+    "alt_port_num":        _row(_A.ALT_PATH,            1,      "phys_port_cnt", 0,
+        "the port of the alternate path"),
+    "alt_timeout":         _row(_A.ALT_PATH,            0,      31,       0,
+        "the timeout code of the alternate path"),
+    "rate_limit":          _row(_A.RATE_LIMIT,          0,      _BITS_32, 0,
+        "how fast to send, in kbit/s; 0 is without limit"),
+}
+# fmt: on
+
+
+def fields_of(mask: Attr) -> tuple[str, ...]:
+    """The struct fields that mask bits stand for; ALT_PATH stands for four."""
+    return tuple(name for name, row in ATTRIBUTES.items() if row.mask & mask)

@@ -1,0 +1,128 @@
+"""Work completion statuses: what each says, on whose CQE it stands, why, and what the peer sees."""
+
+from enum import Flag, IntEnum
+from typing import NamedTuple
+
+
+class WCStatus(IntEnum):
+    """IBV_WC_*, the status of a work completion."""
+
+    SUCCESS = 0
+    LOC_LEN_ERR = 1
+    LOC_QP_OP_ERR = 2
+    LOC_EEC_OP_ERR = 3
+    LOC_PROT_ERR = 4
+    WR_FLUSH_ERR = 5
+    MW_BIND_ERR = 6
+    BAD_RESP_ERR = 7
+    LOC_ACCESS_ERR = 8
+    REM_INV_REQ_ERR = 9
+    REM_ACCESS_ERR = 10
+    REM_OP_ERR = 11
+    RETRY_EXC_ERR = 12
+    RNR_RETRY_EXC_ERR = 13
+    LOC_RDD_VIOL_ERR = 14
+    REM_INV_RD_REQ_ERR = 15
+    REM_ABORT_ERR = 16
+    INV_EECN_ERR = 17
+    INV_EEC_STATE_ERR = 18
+    FATAL_ERR = 19
+    RESP_TIMEOUT_ERR = 20
+    GENERAL_ERR = 21
+    TM_ERR = 22
+    TM_RNDV_INCOMPLETE = 23
+
+
+class Side(Flag):
+    """On whose completions a status can stand."""
+
+    NEITHER = 0
+    SEND = 1
+    RECV = 2
+    BOTH = SEND | RECV
+
+
+class StatusRow(NamedTuple):
+    """What `ibv_wc_status_str` says, whose CQE carries it, its causes, what the peer notices."""
+
+    text: str
+    side: Side
+    cause: str
+    peer: str
+
+
+_S = WCStatus
+_SEND, _RECV, _BOTH, _NONE = Side.SEND, Side.RECV, Side.BOTH, Side.NEITHER
+_RD = "reliable datagram only, which no device offers"
+_TM = "tag matching only, which is not emulated"
+
+# fmt: off
+STATUS: dict[WCStatus, StatusRow] = {
+    _S.SUCCESS: StatusRow("success", _BOTH,
+        "done",
+        ""),
+    _S.LOC_LEN_ERR: StatusRow("local length error", _BOTH,
+        "send: longer than the port's max_msg_sz, or an atomic whose result space is not 8 bytes; "
+        "receive: the message is longer than the receive (UD: than what is left after 40 bytes)",
+        "the RC sender of a too long message gets REM_INV_REQ_ERR"),
+    _S.LOC_QP_OP_ERR: StatusRow("local QP operation error", _BOTH,
+        "send: an address handle of another PD, an opcode the QP cannot do, a bad LOCAL_INV; "
+        "receive: a malformed receive request",
+        "after a receive error the RC sender gets REM_OP_ERR"),
+    _S.LOC_EEC_OP_ERR: StatusRow("local EE context operation error", _NONE, _RD, ""),
+    _S.LOC_PROT_ERR: StatusRow("local protection error", _BOTH,
+        "an lkey unknown, stale or of another PD, a range outside its region, "
+        "or no LOCAL_WRITE where data is to be put",
+        "a receive error gives the RC sender REM_OP_ERR; a send error leaves the peer waiting"),
+    _S.WR_FLUSH_ERR: StatusRow("Work Request Flushed Error", _BOTH,
+        "it waited, or was posted, while the QP was in ERR (a send: also in SQE); "
+        "look for the error before it",
+        ""),
+    _S.MW_BIND_ERR: StatusRow("memory management operation error", _SEND,
+        "a memory window could not be bound or invalidated: stale key, PD, MW_BIND right, range, "
+        "or bound already",
+        ""),
+    _S.BAD_RESP_ERR: StatusRow("bad response error", _SEND,
+        "RC: the answer's opcode or length does not fit the request",
+        "nothing"),
+    _S.LOC_ACCESS_ERR: StatusRow("local access error", _RECV,
+        "UC: an incoming WRITE with immediate hit a protection error here",
+        "nothing"),
+    _S.REM_INV_REQ_ERR: StatusRow("remote invalid request error", _BOTH,
+        "send: NAK 0x61, since the receive was too small, qp_access_flags lack the operation, "
+        "READ depth, opcode order, MTU, or an unaligned atomic; "
+        "receive: such a request came after this receive was taken for it",
+        "the responder's QP goes to ERR, with an error CQE or QP_REQ_ERR"),
+    _S.REM_ACCESS_ERR: StatusRow("remote access error", _SEND,
+        "NAK 0x62: rkey, PD, range or rights at the peer, or a window that is not bound",
+        "the responder's QP goes to ERR with QP_ACCESS_ERR"),
+    _S.REM_OP_ERR: StatusRow("remote operation error", _SEND,
+        "NAK 0x63: the peer could not finish, because of a bad receive or an overrun CQ there",
+        "the responder has an error CQE and its QP goes to ERR"),
+    _S.RETRY_EXC_ERR: StatusRow("transport retry counter exceeded", _SEND,
+        "no valid answer after retry_cnt retries: peer dead or not in RTR, "
+        "wrong QPN, GID or PSN, link down",
+        "usually nothing; its QP stays as it is"),
+    _S.RNR_RETRY_EXC_ERR: StatusRow("RNR retry counter exceeded", _SEND,
+        "the peer had no receive posted, more often than rnr_retry allows",
+        "nothing; its QP stays alive"),
+    _S.LOC_RDD_VIOL_ERR: StatusRow("local RDD violation error", _NONE, _RD, ""),
+    _S.REM_INV_RD_REQ_ERR: StatusRow("remote invalid RD request", _NONE, _RD, ""),
+    _S.REM_ABORT_ERR: StatusRow("aborted error", _BOTH,
+        "the operation was aborted",
+        ""),
+    _S.INV_EECN_ERR: StatusRow("invalid EE context number", _NONE, _RD, ""),
+    _S.INV_EEC_STATE_ERR: StatusRow("invalid EE context state", _NONE, _RD, ""),
+    _S.FATAL_ERR: StatusRow("fatal error", _BOTH,
+        "the device broke and cannot recover",
+        ""),
+    _S.RESP_TIMEOUT_ERR: StatusRow("response timeout error", _NONE,
+        "an answer did not come in time; no current driver reports it",
+        ""),
+    _S.GENERAL_ERR: StatusRow("general error", _BOTH,
+        "anything that no other status names",
+        ""),
+    _S.TM_ERR: StatusRow("TM error", _NONE, _TM, ""),
+    _S.TM_RNDV_INCOMPLETE: StatusRow("TM software rendezvous", _NONE, _TM, ""),
+}
+# fmt: on

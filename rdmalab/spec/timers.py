@@ -1,0 +1,35 @@
+"""Timer codes: what the small numbers in `timeout` and `min_rnr_timer` mean in nanoseconds."""
+
+_RNR_UNIT_NS = 10_000
+_ACK_UNIT_NS = 4_096
+
+# IBA table 45: code 0 is the longest wait, not the shortest.
+# fmt: off
+RNR_NS: tuple[int, ...] = tuple(_RNR_UNIT_NS * units for units in (
+    65_536,      1,      2,      3,      4,      6,      8,     12,
+        16,     24,     32,     48,     64,     96,    128,    192,
+       256,    384,    512,    768,  1_024,  1_536,  2_048,  3_072,
+     4_096,  6_144,  8_192, 12_288, 16_384, 24_576, 32_768, 49_152,
+))
+# fmt: on
+
+
+def ack_timeout_ns(code: int) -> int | None:
+    """How long a requester waits for an answer, 4.096 us * 2^code; None for code 0: for ever."""
+    return _ACK_UNIT_NS << code if code else None
+
+
+# A kernel keeps its timers in a wheel: the farther away, the coarser (8 times a level).
+_WHEEL_SLOTS = 64
+_WHEEL_STEP = 8
+
+
+def on_ticks_ns(wait_ns: int, tick_ns: int) -> int:
+    """`wait_ns` as a kernel with this tick keeps it: rounded up; with tick 0 it is kept exactly."""
+    if tick_ns == 0:
+        return wait_ns
+    ticks = -(-wait_ns // tick_ns)
+    granule = 1
+    while ticks >= _WHEEL_SLOTS * granule:
+        granule *= _WHEEL_STEP
+    return -(-ticks // granule) * granule * tick_ns
