@@ -1,0 +1,174 @@
+"""The headers of a RoCEv2 frame, and nothing else: what stands where, and how wide."""
+
+from rdmalab.wire.header import (
+    B1,
+    B2,
+    B3,
+    B4,
+    B6,
+    B7,
+    B8,
+    B13,
+    B16,
+    B20,
+    B24,
+    B26,
+    B32,
+    B48,
+    B64,
+    B128,
+    Header,
+    header,
+)
+
+
+@header
+class Ethernet(Header):
+    dst: B48
+    src: B48
+    ethertype: B16
+
+
+@header
+class IPv4(Header):
+    version: B4
+    ihl: B4
+    tos: B8
+    total_length: B16
+    identification: B16
+    flags: B3
+    fragment_offset: B13
+    ttl: B8
+    protocol: B8
+    checksum: B16
+    src: B32
+    dst: B32
+
+
+@header
+class IPv6(Header):
+    version: B4
+    traffic_class: B8
+    flow_label: B20
+    payload_length: B16
+    next_header: B8
+    hop_limit: B8
+    src: B128
+    dst: B128
+
+
+@header
+class GRH(Header):
+    """What a UD receiver finds in the first 40 bytes of its buffer."""
+
+    ip_version: B4
+    traffic_class: B8
+    flow_label: B20
+    payload_length: B16
+    next_header: B8
+    hop_limit: B8
+    sgid: B128
+    dgid: B128
+
+
+@header
+class UDP(Header):
+    sport: B16
+    dport: B16
+    length: B16
+    checksum: B16
+
+
+@header
+class BTH(Header):
+    """Base Transport Header."""
+
+    opcode: B8
+    solicited: B1
+    migrated: B1
+    pad_count: B2
+    tver: B4
+    pkey: B16
+    fecn: B1
+    becn: B1
+    reserved6: B6
+    dest_qp: B24
+    ack_req: B1
+    reserved7: B7
+    psn: B24
+
+
+@header
+class RDETH(Header):
+    """Reliable Datagram: unused, RD was never built."""
+
+    reserved: B8
+    ee_context: B24
+
+
+@header
+class DETH(Header):
+    """Datagram."""
+
+    qkey: B32
+    reserved: B8
+    src_qp: B24
+
+
+@header
+class XRCETH(Header):
+    """Extended Reliable Connection."""
+
+    reserved: B8
+    srqn: B24
+
+
+@header
+class FETH(Header):
+    """Flush."""
+
+    reserved: B26
+    selectivity: B2
+    placement: B4
+
+
+@header
+class RETH(Header):
+    """RDMA."""
+
+    va: B64
+    rkey: B32
+    dma_length: B32
+
+
+@header
+class AtomicETH(Header):
+    va: B64
+    rkey: B32
+    swap_add: B64
+    compare: B64
+
+
+@header
+class AETH(Header):
+    """Acknowledge."""
+
+    syndrome: B8
+    msn: B24
+
+
+@header
+class AtomicAckETH(Header):
+    original: B64
+
+
+@header
+class ImmDt(Header):
+    imm_data: B32
+
+
+@header
+class IETH(Header):
+    """Invalidate."""
+
+    rkey: B32

@@ -1,0 +1,119 @@
+"""A packet as engines think of it: where it goes, what it says, what it carries. No bytes here."""
+
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+from typing import NamedTuple
+
+from rdmalab.spec.opcodes import OPCODES, Opcode
+from rdmalab.wire.header import Header
+from rdmalab.wire.headers import (
+    AETH,
+    BTH,
+    DETH,
+    FETH,
+    IETH,
+    RETH,
+    UDP,
+    XRCETH,
+    AtomicAckETH,
+    AtomicETH,
+    Ethernet,
+    ImmDt,
+    IPv4,
+    IPv6,
+)
+from rdmalab.wire.icrc import ICRC_LENGTH
+
+_MAPPED = 0xFFFF  # the upper 96 bits of ::ffff:a.b.c.d
+
+
+class Flow(NamedTuple):
+    """From where to where, and how: what all packets of a QP or an address handle share."""
+
+    src: int  # GIDs; an IPv4 address is ::ffff:a.b.c.d
+    dst: int
+    sport: int
+    hop_limit: int = 64
+    traffic_class: int = 0
+    flow_label: int = 0  # travels with IPv6 only
+    src_mac: int = 0
+    dst_mac: int = 0
+
+
+@dataclass(slots=True)
+class Packet:
+    """Never changed after it is made; not frozen, because that costs four times."""
+
+    flow: Flow
+    opcode: int
+    dest_qp: int
+    psn: int
+    payload: bytes = b""
+    ack_req: bool = False
+    solicited: bool = False
+    reth: RETH | None = None
+    atomiceth: AtomicETH | None = None
+    aeth: AETH | None = None
+    atomicacketh: AtomicAckETH | None = None
+    immdt: ImmDt | None = None
+    ieth: IETH | None = None
+    deth: DETH | None = None
+    xrceth: XRCETH | None = None
+    feth: FETH | None = None
+    pkey: int = 0xFFFF
+    migrated: bool = False
+    fecn: bool = False
+    becn: bool = False
+
+    @property
+    def opcode_row(self) -> Opcode:
+        return OPCODES[self.opcode]
+
+    @property
+    def size(self) -> int:
+        """Bytes from the IP header to the ICRC."""
+        length = len(self.payload)
+        return network(self.flow).LENGTH + OVERHEAD[self.opcode] + length + (-length & 3)
+
+
+# An extended header has the name of its class in `Packet`, in the opcode table and in a capture.
+EXTENDED: dict[str, type[Header]] = {
+    kind.__name__.lower(): kind
+    for kind in (RETH, AtomicETH, AETH, AtomicAckETH, ImmDt, IETH, DETH, XRCETH, FETH)
+}
+
+# Bytes of a packet with this opcode, from UDP on, that are neither payload nor pad.
+OVERHEAD: dict[int, int] = {
+    code: UDP.LENGTH + BTH.LENGTH + sum(EXTENDED[name].LENGTH for name in row.headers) + ICRC_LENGTH
+    for code, row in OPCODES.items()
+}
+
+
+def network(flow: Flow) -> type[IPv4 | IPv6]:
+    """IPv4 when both ends are IPv4-mapped GIDs."""
+    return IPv4 if flow.dst >> 32 == _MAPPED and flow.src >> 32 == _MAPPED else IPv6
+
+
+def wire_length(packet: Packet) -> int:
+    """Bytes of the whole frame, from Ethernet to ICRC (no FCS)."""
+    return Ethernet.LENGTH + packet.size
+
+
+def mapped_gid(address: int) -> int:
+    """The GID of an IPv4 address given as a number."""
+    return _MAPPED << 32 | address
+
+
+def ipv4_gid(address: str) -> int:
+    return mapped_gid(int(IPv4Address(address)))
+
+
+def mac_of(gid: int) -> int:
+    """A locally administered MAC made of the last octets of an address."""
+    return 0x02_00_00_00_00_00 | gid & 0xFFFFFFFF
+
+
+def gid_text(gid: int) -> str:
+    if gid >> 32 == _MAPPED:
+        return f"::ffff:{IPv4Address(gid & 0xFFFFFFFF)}"
+    return str(IPv6Address(gid))

@@ -1,0 +1,154 @@
+"""tshark reads our frames as we mean them."""
+
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rdmalab.spec.opcodes import OPCODES, Op, Service
+from rdmalab.wire.headers import (
+    AETH,
+    DETH,
+    FETH,
+    IETH,
+    RETH,
+    XRCETH,
+    AtomicAckETH,
+    AtomicETH,
+    ImmDt,
+)
+from rdmalab.wire.packet import EXTENDED, Flow, Packet
+from rdmalab.wire.roce import encode
+
+from .vectors import LINK_ONE, LINK_TWO, ONE, TWO
+
+HEADERS = {
+    "reth": RETH(va=0x7F0011112222, rkey=0xABCD1234, dma_length=0x1000),
+    "atomiceth": AtomicETH(va=0x7F0033334444, rkey=0x5678, swap_add=0x1122, compare=0x3344),
+    "aeth": AETH(syndrome=0x1F, msn=0xABCDE),
+    "atomicacketh": AtomicAckETH(original=0xDEADBEEF00112233),
+    "immdt": ImmDt(imm_data=0xCAFEBABE),
+    "ieth": IETH(rkey=0x8765),
+    "deth": DETH(qkey=0x11111111, reserved=0, src_qp=0x123456),
+    "xrceth": XRCETH(reserved=0, srqn=0x77),
+    "feth": FETH(reserved=0, selectivity=0, placement=1),
+}
+
+# What we call it → what tshark calls it; extended headers one by one.
+BASE = {
+    "opcode": "infiniband.bth.opcode",
+    "psn": "infiniband.bth.psn",
+    "dest_qp": "infiniband.bth.destqp",
+    "pkey": "infiniband.bth.p_key",
+    "ack_req": "infiniband.bth.a",
+    "solicited": "infiniband.bth.se",
+    "migrated": "infiniband.bth.m",
+}
+EXTENDED_FIELDS = {
+    ("reth", "va"): "infiniband.reth.va",
+    ("reth", "rkey"): "infiniband.reth.r_key",
+    ("reth", "dma_length"): "infiniband.reth.dmalen",
+    ("atomiceth", "va"): "infiniband.reth.va",
+    ("atomiceth", "rkey"): "infiniband.reth.r_key",
+    ("atomiceth", "swap_add"): "infiniband.atomiceth.swapdt",
+    ("atomiceth", "compare"): "infiniband.atomiceth.cmpdt",
+    ("aeth", "msn"): "infiniband.aeth.msn",
+    ("aeth", "syndrome"): "infiniband.aeth.syndrome",
+    ("atomicacketh", "original"): "infiniband.atomicacketh.origremdt",
+    ("deth", "qkey"): "infiniband.deth.q_key",
+    ("deth", "src_qp"): "infiniband.deth.srcqp",
+}
+CARRIERS = (Op.SEND, Op.RDMA_WRITE, Op.RDMA_READ_RESPONSE)
+NEW_OPS = (Op.FLUSH, Op.ATOMIC_WRITE)  # tshark 4.0 reads the BTH of these and no further
+PAD_COUNT = "infiniband.bth.padcnt"
+ICRC = "infiniband.invariant.crc"
+COLUMNS = list(dict.fromkeys([*BASE.values(), *EXTENDED_FIELDS.values(), PAD_COUNT, ICRC]))
+
+
+def packets() -> list[Packet]:
+    made = []
+    for number, (code, row) in enumerate(OPCODES.items()):
+        if row.service not in (Service.RC, Service.UC, Service.UD):
+            continue
+        src, dst = (ONE, TWO) if number % 2 else (LINK_ONE, LINK_TWO)
+        made.append(
+            Packet(
+                Flow(src, dst, 0xC000 + number),
+                code,
+                dest_qp=0x100 + number,
+                psn=0xFFFF00 + number,
+                payload=b"\xa5" * (8 + number % 7) if row.op in CARRIERS else b"",
+                ack_req=bool(number & 1),
+                solicited=bool(number & 2),
+                pkey=0x8000 + number,
+                migrated=bool(number & 4),
+                **{name: HEADERS[name] for name in row.headers},  # type: ignore[arg-type]
+            )
+        )
+    return made
+
+
+def write_pcap(path: Path, frames: list[bytes]) -> None:
+    records = [struct.pack("<IIII", 0, at, len(f), len(f)) + f for at, f in enumerate(frames)]
+    path.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1) + b"".join(records))
+
+
+def dissected(path: Path) -> list[dict[str, str]]:
+    tshark = shutil.which("tshark")
+    if tshark is None:
+        pytest.fail("tshark is not installed: apt-get install tshark (.ci/run does)")
+    columns = [word for column in COLUMNS for word in ("-e", column)]
+    run = subprocess.run(
+        [
+            tshark,
+            "--disable-protocol",
+            "rpcordma",
+            "-r",
+            str(path),
+            "-T",
+            "fields",
+            "-E",
+            "separator=;",
+            *columns,
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [dict(zip(COLUMNS, line.split(";"), strict=True)) for line in run.stdout.splitlines()]
+
+
+def number(text: str) -> int:
+    return {"True": 1, "False": 0}[text] if text in ("True", "False") else int(text, 0)
+
+
+def test_tshark_reads_what_we_mean(tmp_path: Path) -> None:
+    sent = packets()
+    path = tmp_path / "all.pcap"
+    frames = [encode(packet) for packet in sent]
+    write_pcap(path, frames)
+    seen = dissected(path)
+    assert len(seen) == len(sent)
+    for packet, frame, fields in zip(sent, frames, seen, strict=True):
+        label = packet.opcode_row.label
+        for ours, theirs in BASE.items():
+            assert number(fields[theirs]) == getattr(packet, ours), (label, ours)
+        assert number(fields[PAD_COUNT]) == -len(packet.payload) % 4, label
+        if packet.opcode_row.op in NEW_OPS:
+            continue
+        assert number(fields[ICRC]) == int.from_bytes(frame[-4:], "big"), label
+        check_extended(packet, fields)
+
+
+def check_extended(packet: Packet, fields: dict[str, str]) -> None:
+    row = packet.opcode_row
+    for (header, ours), theirs in EXTENDED_FIELDS.items():
+        if header in row.headers:
+            value = getattr(getattr(packet, header), ours)
+            assert number(fields[theirs]) == value, (row.label, header, ours)
+
+
+def test_every_header_of_the_table_has_an_example() -> None:
+    assert {name: type(value) for name, value in HEADERS.items()} == EXTENDED
