@@ -1,0 +1,405 @@
+"""What a command is: a typed function whose signature is the grammar.
+
+Annotation = parsing, completion and validation; docstring = help; the first parameter (`world`: the
+command changes the world and is journaled; `session`: it looks, moves time or edits the past) is
+not grammar. Parameters before `*` are positional words, those behind it are written `key=value`.
+This room knows the kinds of argument and no command.
+"""
+
+import dataclasses
+import enum
+import inspect
+import types
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, NamedTuple
+
+
+class Noun(enum.StrEnum):
+    """What a name can stand for."""
+
+    NODE = "node"
+    PD = "pd"
+    MR = "mr"
+    CQ = "cq"
+    QP = "qp"
+
+
+class Thing(NamedTuple):
+    """One object of one node, by number: plain data, so it survives any snapshot."""
+
+    noun: Noun
+    node: str
+    number: int
+
+
+class Span(NamedTuple):
+    """Columns [start, stop) of a line, counted from 0."""
+
+    start: int
+    stop: int
+
+
+NOWHERE = Span(0, 0)
+
+
+@dataclass(slots=True)
+class Ref:
+    """A name as written, not yet looked up: `A.mr0`, `A.mr0[0:64]`, `B.mr0[100]`, or a node, `B`."""
+
+    node: str
+    name: str = ""
+    start: int | None = None
+    stop: int | None = None
+    place: Span = field(default=NOWHERE, compare=False)
+
+    def __str__(self) -> str:
+        name = f"{self.node}.{self.name}" if self.name else self.node
+        if self.start is None:
+            return name
+        return f"{name}[{self.start}]" if self.stop is None else f"{name}[{self.start}:{self.stop}]"
+
+
+@dataclass(slots=True)
+class New:
+    """A name that the command will give to what it makes."""
+
+    noun: Noun
+    node: str
+    name: str
+    place: Span = field(default=NOWHERE, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.node}.{self.name}"
+
+
+@dataclass(slots=True)
+class Expression:
+    """A question about the world: its text and, in `node`, the grammar's parse of it."""
+
+    text: str
+    node: Any = field(repr=False, default=None)
+    place: Span = field(default=NOWHERE, compare=False)
+
+
+class Direction(NamedTuple):
+    """One way along the cable: `A->B`."""
+
+    source: str
+    target: str
+
+
+# --------------------------------------------------------------------------- when it goes wrong
+class Refused(Exception):  # noqa: N818  (the field says "the verb was refused")
+    """A verb answered with an errno, at once, and changed nothing.
+
+    `rule` names the row of `spec/rules.py` it stands on, `message` says it for this case,
+    `argument` is the key at fault, for the caret, `legal` what would be legal instead.
+    """
+
+    def __init__(
+        self, errno: int, rule: str, message: str, argument: str = "", legal: str = ""
+    ) -> None:
+        super().__init__(errno, rule, message, argument, legal)
+        self.errno = errno
+        self.rule = rule
+        self.message = message
+        self.argument = argument
+        self.legal = legal
+        self.bad_wr: int | None = None  # index in the posted list, where there is one
+
+
+class NotUnderstood(Exception):  # noqa: N818
+    """The line says nothing the lab understands: nothing happened. `hint` is one suggestion."""
+
+    def __init__(self, message: str, place: Span = NOWHERE, hint: str = "", line: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.hint = hint
+        self.line = line
+
+
+# --------------------------------------------------------------------------- kinds of argument
+class Unit(enum.Enum):
+    """What an integer counts; decides which suffixes it may carry."""
+
+    NUMBER = enum.auto()
+    BYTES = enum.auto()  # 4KiB
+    NS = enum.auto()  # 10us, a unit is required
+    PSN = enum.auto()  # 24 bits on a circle
+    BITS_PER_S = enum.auto()  # 100Gbps
+    GID = enum.auto()  # ::ffff:10.0.0.2, 10.0.0.2, fe80::1
+
+
+Bytes = Annotated[int, Unit.BYTES]
+Nanoseconds = Annotated[int, Unit.NS]
+BitRate = Annotated[int, Unit.BITS_PER_S]
+
+
+class Spelled(dict[str, int]):
+    """Further spellings of enum values (`1024` for IBV_MTU_1024): metadata of an annotation."""
+
+
+class Short(NamedTuple):
+    """A value may be written as a reference: `sg=A.mr0[0:64]`, `dest_qp_num=B.qp0`.
+
+    `convert(world, thing, start, stop)` gives the value; it runs when the command is bound.
+    """
+
+    noun: Noun
+    convert: Callable[[Any, Thing, int | None, int | None], Any]
+
+
+class Spread(NamedTuple):
+    """A key that stands for several fields of its record: `remote=B.mr0[100]`, `ah=B`.
+
+    `convert(world, thing, start, stop)` gives a dict field → value.
+    """
+
+    key: str
+    noun: Noun
+    convert: Callable[[Any, Thing, int | None, int | None], dict[str, Any]]
+
+
+class Alias(NamedTuple):
+    """Another name under which a field may be written: `qp_state` for `state`."""
+
+    name: str
+
+
+SPOKEN = "spoken"
+"""Metadata: this keyword may also be said as two words, `within 2ms`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Common part of all kinds: may it be NULL, may it be written as a reference."""
+
+    nullable: bool = field(default=False, kw_only=True)
+    short: Short | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerKind(Kind):
+    """A whole number in `unit`."""
+
+    unit: Unit = Unit.NUMBER
+
+
+@dataclass(frozen=True, slots=True)
+class EnumKind(Kind):
+    """One member of an enum, or a number without a member; `A|B` where the enum is a flag set."""
+
+    enum: type[enum.IntEnum] | type[enum.IntFlag]
+    spelled: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def is_flags(self) -> bool:
+        return issubclass(self.enum, enum.IntFlag)
+
+
+@dataclass(frozen=True, slots=True)
+class TextKind(Kind):
+    """A bare word or a quoted string."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordKind(Kind):
+    """One of a few words."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ThingKind(Kind):
+    """An existing object (`noun` None: any), perhaps with a byte range behind it."""
+
+    noun: Noun | None
+    ranged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NewKind(Kind):
+    """A name not yet taken."""
+
+    noun: Noun
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionKind(Kind):
+    """The rest of the line, up to a spoken keyword, as a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class DirectionKind(Kind):
+    """`A->B`."""
+
+
+@dataclass(frozen=True, slots=True)
+class BooleanKind(Kind):
+    """0 or 1, off or on."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListKind(Kind):
+    """Several of one kind: `a,b` for values, `wr={…} wr={…}` for records."""
+
+    item: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class RecordKind(Kind):
+    """A struct: flattened into `key=value`, or written `{key=value …}`."""
+
+    record: type
+    fields: tuple["Parameter", ...]
+    spreads: tuple[Spread, ...] = ()
+
+
+class _Required(enum.Enum):
+    REQUIRED = enum.auto()
+
+
+REQUIRED = _Required.REQUIRED
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a command or one field of a record."""
+
+    name: str
+    kind: Kind
+    default: Any = REQUIRED
+    positional: bool = False
+    spoken: bool = False
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def required(self) -> bool:
+        return self.default is REQUIRED
+
+
+def kind_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> Kind:
+    """The kind of argument an annotation stands for; TypeError where it stands for none."""
+    if typing.get_origin(annotation) is Annotated:
+        inner, *more = typing.get_args(annotation)
+        return kind_of(inner, (*metadata, *more))
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        (inner,) = [a for a in typing.get_args(annotation) if a is not types.NoneType]
+        return dataclasses.replace(kind_of(inner, metadata), nullable=True)
+    short = next((m for m in metadata if isinstance(m, Short)), None)
+    kind = _container_kind(annotation, metadata) or _class_kind(annotation, metadata)
+    return dataclasses.replace(kind, short=short) if short else kind
+
+
+def _container_kind(annotation: Any, metadata: tuple[Any, ...]) -> Kind | None:
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is list:
+        return ListKind(kind_of(arguments[0], metadata))
+    if origin is Literal:
+        return WordKind(arguments)
+    return None
+
+
+def _class_kind(cls: Any, metadata: tuple[Any, ...]) -> Kind:
+    noun = next((m for m in metadata if isinstance(m, Noun)), None)
+    if cls is int:
+        unit = next((m for m in metadata if isinstance(m, Unit)), Unit.NUMBER)
+        return IntegerKind(unit)
+    if cls is New and noun is not None:
+        return NewKind(noun)
+    simple: dict[Any, Kind] = {
+        bool: BooleanKind(),
+        str: TextKind(),
+        Thing: ThingKind(noun),
+        Ref: ThingKind(noun, ranged=True),
+        Expression: ExpressionKind(),
+        Direction: DirectionKind(),
+    }
+    if cls in simple:
+        return simple[cls]
+    if isinstance(cls, type) and issubclass(cls, enum.IntEnum | enum.IntFlag):
+        spelled = next((m for m in metadata if isinstance(m, Spelled)), Spelled())
+        return EnumKind(cls, tuple(spelled.items()))
+    if dataclasses.is_dataclass(cls) and isinstance(cls, type):
+        return _record_kind(cls, metadata)
+    raise TypeError(f"no kind of argument for {cls!r}")
+
+
+def _record_kind(cls: type, metadata: tuple[Any, ...]) -> RecordKind:
+    hints = typing.get_type_hints(cls, include_extras=True)
+    parameters = tuple(
+        _parameter(f.name, hints[f.name], _field_default(f))
+        for f in dataclasses.fields(cls)
+        if f.init
+    )
+    return RecordKind(cls, parameters, tuple(m for m in metadata if isinstance(m, Spread)))
+
+
+def _field_default(of: "dataclasses.Field[Any]") -> Any:
+    if of.default is not dataclasses.MISSING:
+        return of.default
+    return REQUIRED if of.default_factory is dataclasses.MISSING else None
+
+
+def _parameter(name: str, annotation: Any, default: Any, *, positional: bool = False) -> Parameter:
+    metadata = typing.get_args(annotation)[1:] if typing.get_origin(annotation) is Annotated else ()
+    aliases = tuple(m.name for m in metadata if isinstance(m, Alias))
+    kind = kind_of(annotation)
+    return Parameter(name, kind, default, positional, SPOKEN in metadata, aliases)
+
+
+# --------------------------------------------------------------------------- commands
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A word of the lab, made from one function by `@command`."""
+
+    name: str
+    function: Callable[..., Any]
+    parameters: tuple[Parameter, ...]
+    changes_world: bool
+
+    @property
+    def documentation(self) -> str:
+        return inspect.getdoc(self.function) or ""
+
+    @property
+    def summary(self) -> str:
+        return self.documentation.partition("\n")[0]
+
+    @property
+    def room(self) -> str:
+        """The module it lives in, as help groups it: `qp`, `time`, …"""
+        return self.function.__module__.rpartition(".")[2]
+
+
+def command(function: Callable[..., Any]) -> Command:
+    """Make a typed function a command of the lab, named like it (less a final `_`)."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    first, *rest = inspect.signature(function).parameters.values()
+    parameters = tuple(
+        _parameter(
+            p.name.rstrip("_"),
+            hints[p.name],
+            REQUIRED if p.default is p.empty else p.default,
+            positional=p.kind is p.POSITIONAL_OR_KEYWORD,
+        )
+        for p in rest
+    )
+    return Command(function.__name__.rstrip("_"), function, parameters, first.name == "world")
+
+
+@dataclass(slots=True)
+class Invocation:
+    """A command with plain arguments: what the journal keeps and what every face produces.
+
+    `arguments` holds ints, strings, lists, dicts, Refs, News and Expressions, keyed by parameter;
+    `places` tells where each key stood in `line`, for carets, and is not part of what was asked.
+    """
+
+    name: str
+    arguments: dict[str, Any]
+    line: str = field(default="", compare=False)
+    places: dict[str, Span] = field(default_factory=dict, compare=False, repr=False)

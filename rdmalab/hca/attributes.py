@@ -1,0 +1,94 @@
+"""The attributes of a queue pair, as `modify_qp` takes them and as the QP keeps them."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from rdmalab.command import Alias, Noun, Short, Spelled, Spread, Thing, Unit
+from rdmalab.spec.access import Access
+from rdmalab.spec.states import ATTRIBUTES, MTU, Attr, MigState, QPState
+
+MTU_IN_BYTES = Spelled({str(mtu.octets): int(mtu) for mtu in MTU})
+Gid = Annotated[int, Unit.GID]
+
+
+@dataclass(slots=True)
+class AhAttr:
+    """`ibv_ah_attr` with its GRH, flattened. RoCE needs is_global=1, dgid and sgid_index."""
+
+    is_global: int = 0
+    dgid: Gid = 0
+    sgid_index: int = 0
+    hop_limit: int = 0
+    traffic_class: int = 0
+    flow_label: int = 0
+    port_num: int = 0
+    dlid: int = 0
+    sl: int = 0
+
+
+def _address_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) -> dict[str, Any]:
+    return {"ah_attr": world.find(thing).address()}
+
+
+def _qpn_of(_world: Any, thing: Thing, _start: int | None, _stop: int | None) -> int:
+    return thing.number
+
+
+ADDRESS = Spread("ah", Noun.NODE, _address_of)
+QPNumber = Annotated[int, Short(Noun.QP, _qpn_of)]
+
+
+@dataclass(slots=True)
+class QpAttr:
+    """`ibv_qp_attr`: a field left out stays out of the mask."""
+
+    qp_state: Annotated[QPState | None, Alias("state")] = None
+    cur_qp_state: QPState | None = None
+    path_mtu: Annotated[MTU | None, MTU_IN_BYTES] = None
+    path_mig_state: MigState | None = None
+    qkey: int | None = None
+    rq_psn: int | None = None
+    sq_psn: int | None = None
+    dest_qp_num: Annotated[int | None, Short(Noun.QP, _qpn_of)] = None
+    qp_access_flags: Access | None = None
+    ah_attr: AhAttr | None = None
+    pkey_index: int | None = None
+    en_sqd_async_notify: int | None = None
+    max_rd_atomic: int | None = None
+    max_dest_rd_atomic: int | None = None
+    min_rnr_timer: int | None = None
+    port_num: int | None = None
+    timeout: int | None = None
+    retry_cnt: int | None = None
+    rnr_retry: int | None = None
+    alt_ah_attr: AhAttr | None = None
+    alt_pkey_index: int | None = None
+    alt_port_num: int | None = None
+    alt_timeout: int | None = None
+    rate_limit: int | None = None
+
+    def given(self) -> dict[str, Any]:
+        """The fields that were said, by name."""
+        return {name: value for name in FIELDS if (value := getattr(self, name)) is not None}
+
+
+FIELDS = tuple(f.name for f in dataclasses.fields(QpAttr))
+
+
+def mask_of(names: Any) -> Attr:
+    """The `attr_mask` that these fields need."""
+    mask = Attr(0)
+    for name in names:
+        mask |= ATTRIBUTES[name].mask
+    return mask
+
+
+def initial() -> QpAttr:
+    """What `query_qp` shows of a new QP."""
+    attr = QpAttr(ah_attr=AhAttr())
+    for name in FIELDS:
+        if ATTRIBUTES[name].default is not None and getattr(attr, name) is None:
+            setattr(attr, name, ATTRIBUTES[name].default)
+    attr.qp_state = QPState.RESET
+    return attr

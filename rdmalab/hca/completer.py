@@ -1,0 +1,267 @@
+"""The completer: turns answers into completions. Writes only in `qp.comp`."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rdmalab.hca import dma, flush
+from rdmalab.hca.psn import MASK, diff
+from rdmalab.hca.qp import Completing, QueuePair
+from rdmalab.hca.wr import Cqe, SendWqe
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.opcodes import OPCODES, Op
+from rdmalab.spec.profiles import SlotsFreed
+from rdmalab.spec.records import Kind
+from rdmalab.spec.refusals import CLASS_MASK, REQUESTER_STATUS, VALUE_MASK, Syndrome
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.timers import RNR_NS, ack_timeout_ns, on_ticks_ns
+from rdmalab.spec.work import WCFlags
+from rdmalab.wire.packet import Packet
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+
+_INFINITE = 7
+_ATOMIC_BYTES = 8
+_ACK, _RNR = "ack", "rnr"
+
+
+def begin(qp: QueuePair) -> None:
+    """A new first PSN: nothing is owed by the past."""
+    qp.comp = Completing(qp.sq.posted, qp.sq.next_psn)
+    refill(qp)
+
+
+def refill(qp: QueuePair) -> None:
+    """Both retry counters start again: after progress, or because their attributes changed."""
+    qp.comp.retries = qp.attr.retry_cnt or 0
+    qp.comp.rnr_retries = qp.attr.rnr_retry or 0
+
+
+# --------------------------------------------------------------------------- answers
+def receive(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
+    """An answer has arrived: an ACK, a NAK, READ data or an atomic's result."""
+    comp = qp.comp
+    outstanding = diff(packet.psn, comp.psn) >= 0 and diff(packet.psn, qp.req.sent) < 0
+    if not outstanding:
+        hca.drop(qp, packet, "ghost")
+        return
+    ANSWERS[OPCODES[packet.opcode].op](hca, qp, packet)
+    if qp.state is not QPState.ERR:
+        settle(hca, qp)
+
+
+def _on_acknowledge(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
+    assert packet.aeth is not None
+    syndrome = packet.aeth.syndrome
+    if syndrome & CLASS_MASK == Syndrome.ACK:
+        _answered_before(hca, qp, (packet.psn + 1) & MASK)
+    elif _answered_before(hca, qp, packet.psn):
+        if syndrome & CLASS_MASK == Syndrome.RNR_NAK:
+            _wait_for_receiver(hca, qp, syndrome & VALUE_MASK)
+        elif syndrome == Syndrome.NAK_SEQUENCE:
+            _retry(hca, qp, "NAK sequence error")
+        else:
+            fail(hca, qp, REQUESTER_STATUS.get(syndrome, WCStatus.REM_OP_ERR))
+
+
+def _on_read_response(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
+    wqe = _owner(hca, qp, packet, Op.RDMA_READ_REQUEST)
+    if wqe is None:
+        return
+    row = OPCODES[packet.opcode]
+    path = qp.path
+    assert path is not None
+    offset = ((packet.psn - wqe.first_psn) & MASK) * path.mtu
+    fits = len(packet.payload) == min(path.mtu, wqe.length - offset)
+    ends = row.ends == (packet.psn == wqe.last_psn)
+    starts = row.starts or packet.psn != wqe.first_psn
+    if not (fits and ends and starts):
+        fail(hca, qp, WCStatus.BAD_RESP_ERR)
+    elif _scatter(hca, qp, wqe, offset, packet.payload):
+        _progress(qp, (packet.psn + 1) & MASK)
+        if row.ends:
+            _complete(hca, qp, wqe)
+
+
+def _on_atomic(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
+    wqe = _owner(hca, qp, packet, Op.COMPARE_SWAP, Op.FETCH_ADD)
+    if wqe is None:
+        return
+    assert packet.atomicacketh is not None
+    octets = packet.atomicacketh.original.to_bytes(_ATOMIC_BYTES, "little")  # host order
+    if _scatter(hca, qp, wqe, 0, octets):
+        _progress(qp, (packet.psn + 1) & MASK)
+        _complete(hca, qp, wqe)
+
+
+ANSWERS: dict[Op, Callable[["Hca", QueuePair, Packet], None]] = {
+    Op.ACKNOWLEDGE: _on_acknowledge,
+    Op.RDMA_READ_RESPONSE: _on_read_response,
+    Op.ATOMIC_ACKNOWLEDGE: _on_atomic,
+}
+
+
+def _owner(hca: "Hca", qp: QueuePair, packet: Packet, *ops: Op) -> SendWqe | None:
+    """The WQE this data belongs to; it also answers everything before it."""
+    if not _answered_before(hca, qp, packet.psn):
+        return None
+    wqe = qp.sq.wqes[qp.comp.serial]
+    if wqe.op in ops:
+        return wqe
+    fail(hca, qp, WCStatus.BAD_RESP_ERR)
+    return None
+
+
+def _answered_before(hca: "Hca", qp: QueuePair, psn: int) -> bool:
+    """Everything before `psn` is answered. False where READ or atomic data is missing before it.
+
+    Then its response was lost: an implied NAK, taken once a gap.
+    """
+    comp, wqes = qp.comp, qp.sq.wqes
+    while comp.serial < qp.req.started and diff(psn, comp.psn) > 0:
+        wqe = wqes[comp.serial]
+        if wqe.work is not None and wqe.work.outstanding:
+            if comp.implied_psn != comp.psn:
+                comp.implied_psn = comp.psn
+                _retry(hca, qp, "implied NAK")
+            return False
+        if diff(wqe.last_psn, psn) >= 0:  # in the middle of this message
+            _progress(qp, psn)
+            break
+        _progress(qp, (wqe.last_psn + 1) & MASK)
+        _complete(hca, qp, wqe)
+    return qp.state is not QPState.ERR
+
+
+def _progress(qp: QueuePair, psn: int) -> None:
+    qp.comp.psn = psn
+    qp.comp.implied_psn = None
+    qp.comp.rnr_until_ns = None
+    refill(qp)
+
+
+def _scatter(hca: "Hca", qp: QueuePair, wqe: SendWqe, offset: int, octets: bytes) -> bool:
+    """READ data and atomic results into the local buffers; False after a local failure."""
+    parts = dma.pieces(wqe.sg, offset, len(octets))
+    if dma.denied_scatter(hca.lkeys, qp.pd, parts):
+        fail(hca, qp, WCStatus.LOC_PROT_ERR)
+        return False
+    hca.write(qp, parts, octets)
+    return True
+
+
+# --------------------------------------------------------------------------- completions
+def _complete(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> None:
+    """The oldest WQE is done."""
+    comp, row = qp.comp, wqe.work
+    assert row is not None
+    comp.serial += 1
+    if row.outstanding:
+        comp.reads += 1
+    hca.trace.record(Kind.WQE_COMPLETED, hca.node, qp.number, wqe, WCStatus.SUCCESS)
+    if hca.profile.slots_freed is SlotsFreed.EXECUTED:
+        hca.free_sends(qp, wqe.serial)
+    if wqe.signaled:
+        hca.complete(qp, qp.send_cq, _cqe(hca, qp, wqe))
+
+
+def _cqe(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Cqe:
+    row = wqe.work
+    assert row is not None
+    byte_len = wqe.length if row.outstanding or hca.profile.send_byte_len else 0
+    flags = WCFlags.WITH_IMM if row.immediate and hca.profile.imm_flag_on_sender else 0
+    success = WCStatus.SUCCESS
+    return Cqe(
+        wqe.wr.wr_id, success, row.wc_opcode, byte_len, qp.number, wqe.serial, True, wc_flags=flags
+    )
+
+
+def fail(hca: "Hca", qp: QueuePair, status: WCStatus) -> None:
+    """The oldest WQE ends in error and takes the QP with it (RC: always to ERR)."""
+    wqe = qp.sq.wqes[qp.comp.serial]
+    flush.complete_send(hca, qp, wqe, status)
+    if qp.state is not QPState.ERR:  # an overrun CQ may have killed it already
+        flush.fail(hca, qp)
+
+
+def settle(hca: "Hca", qp: QueuePair) -> None:
+    """What every answer, and every local failure, may have made possible."""
+    comp, req = qp.comp, qp.req
+    if req.failed is not None and comp.serial == req.serial:
+        fail(hca, qp, WCStatus(req.failed))
+        return
+    if comp.rnr_until_ns is None:
+        watch(hca, qp)
+    settle_drain(hca, qp)
+    hca.wake(qp)
+
+
+def settle_drain(hca: "Hca", qp: QueuePair) -> None:
+    """SQD has drained when the last WQE begun is done: SQ_DRAINED, if it was asked for."""
+    if qp.state is not QPState.SQD or qp.comp.serial < qp.req.started:
+        return
+    if qp.attr.en_sqd_async_notify or hca.profile.drained_event_unasked:
+        qp.attr.en_sqd_async_notify = 0
+        hca.raise_event(AsyncEvent.SQ_DRAINED, qp.number)
+
+
+# --------------------------------------------------------------------------- timers, retries
+def watch(hca: "Hca", qp: QueuePair) -> None:
+    """The ack timer runs while an answer is owed, and starts again with every progress."""
+    qp.comp.watching = qp.comp.psn != qp.req.sent
+    timeout_ns = ack_timeout_ns(qp.attr.timeout or 0)
+    if not qp.comp.watching or timeout_ns is None:
+        hca.outside.disarm(hca.node, qp.number)
+        return
+    timeout_ns = on_ticks_ns(timeout_ns, hca.profile.timer_tick_ns)
+    at_ns = hca.now_ns + timeout_ns * hca.profile.ack_timeout_factor
+    hca.outside.arm(hca.node, qp.number, at_ns)
+
+
+def sent(hca: "Hca", qp: QueuePair) -> None:
+    """A request has left: its answer is owed from now on."""
+    if not qp.comp.watching:
+        watch(hca, qp)
+
+
+def on_timer(hca: "Hca", qp: QueuePair) -> None:
+    """The QP's one timer: the end of an RNR wait, or no answer in time."""
+    waited = qp.comp.rnr_until_ns is not None
+    hca.trace.record(Kind.TIMER_FIRED, hca.node, qp.number, None, _RNR if waited else _ACK)
+    if waited:
+        qp.comp.rnr_until_ns = None
+        hca.go_back(qp, "RNR wait over")
+        watch(hca, qp)
+    else:
+        _retry(hca, qp, "timeout")
+
+
+def _retry(hca: "Hca", qp: QueuePair, reason: str) -> None:
+    """Send again from the oldest PSN without an answer, while retry_cnt lasts."""
+    comp = qp.comp
+    endless = qp.attr.retry_cnt == _INFINITE and hca.profile.retry_cnt_7_is_infinite
+    if comp.retries == 0 and not endless:
+        fail(hca, qp, WCStatus.RETRY_EXC_ERR)
+        return
+    if not endless:
+        comp.retries -= 1
+    hca.go_back(qp, reason)
+    watch(hca, qp)
+
+
+def _wait_for_receiver(hca: "Hca", qp: QueuePair, code: int) -> None:
+    """RNR NAK: wait the responder's timer, then send again; rnr_retry 7 never gives up."""
+    comp = qp.comp
+    if comp.rnr_until_ns is not None:
+        return
+    if qp.attr.rnr_retry != _INFINITE:
+        if comp.rnr_retries == 0:
+            fail(hca, qp, WCStatus.RNR_RETRY_EXC_ERR)
+            return
+        comp.rnr_retries -= 1
+    wait_ns = on_ticks_ns(RNR_NS[code], hca.profile.timer_tick_ns)
+    comp.rnr_until_ns = hca.now_ns + wait_ns
+    comp.watching = False
+    hca.trace.record(Kind.TIMER_ARMED, hca.node, qp.number, comp.rnr_until_ns, _RNR)
+    hca.outside.arm(hca.node, qp.number, comp.rnr_until_ns)

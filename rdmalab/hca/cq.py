@@ -1,0 +1,47 @@
+"""Completion queues."""
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from rdmalab.spec.records import Kind
+
+if TYPE_CHECKING:
+    from rdmalab.hca.outside import Recorder
+    from rdmalab.hca.wr import Cqe
+
+
+class CompletionQueue:
+    """`ibv_cq`: first in, first out, over all queues attached to it."""
+
+    __slots__ = ("capacity", "comp_vector", "cqes", "dead", "last", "node", "number", "total")
+
+    def __init__(self, node: str, number: int, capacity: int, comp_vector: int) -> None:
+        self.node = node
+        self.number = number
+        self.capacity = capacity
+        self.comp_vector = comp_vector
+        self.cqes: deque[Cqe] = deque()
+        self.last: Cqe | None = None
+        self.total = 0
+        self.dead = False
+
+    def push(self, trace: "Recorder", cqe: "Cqe") -> bool:
+        """The only way onto a CQ. False if it was full: the CQE is lost."""
+        if self.dead or len(self.cqes) >= self.capacity:
+            trace.record(Kind.CQ_OVERRUN, self.node, self.number, cqe)
+            return False
+        self.cqes.append(cqe)
+        self.last = cqe
+        self.total += 1
+        trace.record(Kind.CQE_ADDED, self.node, self.number, cqe)
+        return True
+
+    def forget(self, qpn: int) -> None:
+        """Remove the CQEs of a QP that is reset or destroyed (mlx5 does)."""
+        self.cqes = deque(cqe for cqe in self.cqes if cqe.qp_num != qpn)
+
+    def pop(self, trace: "Recorder") -> "Cqe":
+        """The only way off it."""
+        cqe = self.cqes.popleft()
+        trace.record(Kind.CQE_POLLED, self.node, self.number, cqe)
+        return cqe

@@ -1,0 +1,230 @@
+"""The adapter: three doors, and the one place where its engines meet.
+
+The host posts work and calls `wake`; the wire calls `receive`; the clock calls `turn` (the port may
+send a packet) and `timer`. What the engines must tell each other goes through here.
+"""
+
+from collections import deque
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from rdmalab.hca import admission, completer, flush, requester, responder
+from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.memory import Memory
+from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.spec.limits import PortState
+from rdmalab.spec.opcodes import OPCODES
+from rdmalab.spec.profiles import Profile, SlotsFreed
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import QPState
+from rdmalab.wire.packet import Packet, mac_of
+
+if TYPE_CHECKING:
+    from rdmalab.hca.cq import CompletionQueue
+    from rdmalab.hca.mr import MemoryRegion
+    from rdmalab.hca.outside import Outside, Recorder
+    from rdmalab.hca.pd import ProtectionDomain
+    from rdmalab.hca.qp import QueuePair
+    from rdmalab.hca.wr import SGE, Cqe
+
+T = TypeVar("T", "ProtectionDomain", "MemoryRegion", "CompletionQueue", "QueuePair")
+
+# From a doorbell or an arriving packet to the packet it causes.
+REACTION_NS = 100
+FULL_PKEY = 0xFFFF
+
+
+class Table(Generic[T]):
+    """All objects of one kind, by number; numbers are never used twice."""
+
+    __slots__ = ("items", "next_number", "noun")
+
+    def __init__(self, noun: str, first_number: int) -> None:
+        self.noun = noun
+        self.next_number = first_number
+        self.items: dict[int, T] = {}
+
+    def add(self, item: T) -> None:
+        self.items[item.number] = item
+        self.next_number = item.number + 1
+
+    def remove(self, item: T) -> None:
+        del self.items[item.number]
+
+    def find(self, number: int) -> T:
+        return self.items[number]
+
+
+class Hca:
+    """One node's adapter and its host's memory."""
+
+    def __init__(
+        self, node: str, gids: list[int], profile: Profile, trace: "Recorder", outside: "Outside"
+    ) -> None:
+        self.node = node
+        self.gids = gids
+        self.profile = profile
+        self.trace = trace
+        self.outside = outside
+        self.now_ns = 0
+        self.memory = Memory()
+        self.pkeys = [FULL_PKEY]
+        self.mac = mac_of(gids[-1])
+        self.port_state = PortState.ACTIVE
+        self.ready: deque[int] = deque()
+        self.busy_until_ns = 0
+        self.turn_filed = False
+        self.async_events: deque[tuple[AsyncEvent, int]] = deque()
+        self.drops: dict[str, int] = {}
+        self.pds: Table[ProtectionDomain] = Table("pd", 1)
+        self.mrs: Table[MemoryRegion] = Table("mr", 1)
+        self.cqs: Table[CompletionQueue] = Table("cq", 1)
+        self.qps: Table[QueuePair] = Table("qp", 0x11)  # 0 and 1 are SMI and GSI
+        self.lkeys: dict[int, MemoryRegion] = {}
+        self.rkeys: dict[int, MemoryRegion] = {}
+
+    def address(self) -> AhAttr:
+        """How a peer reaches this node over RoCEv2 and IPv4."""
+        return AhAttr(is_global=1, dgid=self.gids[-1], sgid_index=1, hop_limit=64, port_num=1)
+
+    # ------------------------------------------------------------------ the host's door
+    def wake(self, qp: "QueuePair") -> None:
+        """This QP may have something to send: it waits in line for the port."""
+        if not qp.queued:
+            if not qp.resp.answers and requester.next_wqe(qp) is None:
+                return
+            qp.queued = True
+            self.ready.append(qp.number)
+        if not self.turn_filed:
+            self.turn_filed = True
+            at_ns = max(self.now_ns + REACTION_NS, self.busy_until_ns)
+            self.outside.file_port(self.node, at_ns)
+
+    # ------------------------------------------------------------------ the clock's doors
+    def turn(self, now_ns: int) -> None:
+        """The port is free: one packet of the first QP in line that has one."""
+        self.now_ns = now_ns
+        while self.ready:  # `turn_filed` is still set: who wakes up meanwhile only gets in line
+            qp = self.qps.items.get(self.ready.popleft())
+            if qp is None:
+                continue
+            qp.queued = False
+            if self._send_one(qp):
+                break
+        self.turn_filed = bool(self.ready)
+        if self.ready:
+            self.outside.file_port(self.node, max(now_ns, self.busy_until_ns))
+
+    def _send_one(self, qp: "QueuePair") -> bool:
+        """Answers go before requests. False if the QP had nothing to send after all."""
+        answer = responder.next_answer(self, qp)
+        if answer is not None:
+            self._transmit(qp, answer.packet)
+            if answer.dying is not None:
+                responder.after_sending(self, qp, answer.dying)
+        elif (wqe := requester.next_wqe(qp)) is not None:
+            packet = requester.make_packet(self, qp, wqe)
+            if packet is None:
+                completer.settle(self, qp)
+                return False
+            self._transmit(qp, packet)
+            completer.sent(self, qp)
+        else:
+            return False
+        self.wake(qp)
+        return True
+
+    def _transmit(self, qp: "QueuePair", packet: Packet) -> None:
+        self.trace.record(Kind.PACKET_SENT, self.node, qp.number, packet)
+        self.busy_until_ns = self.now_ns + self.outside.transmit(self.node, qp.number, packet)
+
+    def timer(self, qpn: int, now_ns: int) -> None:
+        """A QP's timer has run out."""
+        self.now_ns = now_ns
+        qp = self.qps.items.get(qpn)
+        if qp is not None:
+            completer.on_timer(self, qp)
+
+    # ------------------------------------------------------------------ the wire's door
+    def receive(self, packet: Packet, now_ns: int) -> None:
+        """A packet has arrived: for a responder, for a completer, or for nobody."""
+        self.now_ns = now_ns
+        qp = self.qps.items.get(packet.dest_qp)
+        for check in admission.CHECKS:
+            if (reason := check(self, qp, packet)) is not None:
+                self.drop(qp, packet, reason)
+                return
+        assert qp is not None
+        self.trace.record(Kind.PACKET_RECEIVED, self.node, qp.number, packet)
+        if OPCODES[packet.opcode].request:
+            responder.receive(self, qp, packet)
+        else:
+            completer.receive(self, qp, packet)
+
+    def drop(self, qp: "QueuePair | None", packet: Packet, reason: str) -> None:
+        """Silence, and a counter."""
+        self.drops[reason] = self.drops.get(reason, 0) + 1
+        number = packet.dest_qp if qp is None else qp.number
+        self.trace.record(Kind.PACKET_DROPPED, self.node, number, packet, reason)
+
+    # ------------------------------------------------------------------ where engines meet
+    def go_back(self, qp: "QueuePair", reason: str) -> None:
+        requester.go_back(self, qp, reason)
+
+    def write(self, qp: "QueuePair", parts: "list[tuple[SGE, int, int]]", octets: bytes) -> None:
+        """The only way in which the adapter writes memory; whoever calls has asked the keys."""
+        start = 0
+        for _, addr, length in parts:
+            self.memory.write(addr, octets[start : start + length])
+            self.trace.record(Kind.MEMORY_WRITTEN, self.node, qp.number, addr, length)
+            start += length
+
+    def complete(self, qp: "QueuePair", cqn: int, cqe: "Cqe") -> bool:
+        """A CQE for this QP; False if its CQ had no room for it."""
+        cq = self.cqs.items[cqn]
+        if cq.push(self.trace, cqe):
+            return True
+        if not cq.dead:
+            self.raise_event(AsyncEvent.CQ_ERR, cqn)
+            if self.profile.overrun_kills_cq:
+                cq.dead = True
+                self._fail_users(cqn)
+        return False
+
+    def _fail_users(self, cqn: int) -> None:
+        """IBA 11.6.3: every QP on an overrun CQ goes to ERR."""
+        for qp in list(self.qps.items.values()):
+            if cqn in (qp.send_cq, qp.recv_cq) and qp.state not in (QPState.RESET, QPState.ERR):
+                self.raise_event(AsyncEvent.QP_FATAL, qp.number)
+                flush.fail(self, qp)
+
+    def poll(self, cq: "CompletionQueue") -> "Cqe":
+        """Hand out the oldest CQE; its slot, and those before it, come back."""
+        cqe = cq.pop(self.trace)
+        qp = self.qps.items.get(cqe.qp_num)
+        if qp is not None and self.profile.slots_freed is SlotsFreed.POLLED:
+            if cqe.is_send:
+                self.free_sends(qp, cqe.serial)
+            else:
+                self.free_recvs(qp, cqe.serial)
+        return cqe
+
+    def free_sends(self, qp: "QueuePair", serial: int) -> None:
+        if count := qp.sq.free_through(serial):
+            self.trace.record(Kind.SLOTS_FREED, self.node, qp.number, "sq", count)
+
+    def free_recvs(self, qp: "QueuePair", serial: int) -> None:
+        if count := qp.rq.free_through(serial):
+            self.trace.record(Kind.SLOTS_FREED, self.node, qp.number, "rq", count)
+
+    def raise_event(self, event: AsyncEvent, number: int) -> None:
+        """An asynchronous event, for whoever asks."""
+        self.async_events.append((event, number))
+        self.trace.record(Kind.ASYNC_RAISED, self.node, number, event, EVENTS[event].noun)
+
+    def set_port(self, state: PortState) -> None:
+        if state is self.port_state:
+            return
+        self.port_state = state
+        self.trace.record(Kind.PORT_CHANGED, self.node, 1, state)
+        active = state is PortState.ACTIVE
+        self.raise_event(AsyncEvent.PORT_ACTIVE if active else AsyncEvent.PORT_ERR, 1)

@@ -1,0 +1,71 @@
+"""The end of a queue pair: into ERR with everything flushed, or into RESET with everything gone."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import STATES, QPState
+from rdmalab.spec.statuses import WCStatus
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+
+
+def fail(hca: "Hca", qp: QueuePair, recv_status: WCStatus = WCStatus.WR_FLUSH_ERR) -> None:
+    """Enter ERR. The receive WQE in use completes with `recv_status`, all others are flushed."""
+    hca.outside.disarm(hca.node, qp.number)
+    qp.enter(hca.trace, QPState.ERR)
+    in_use = qp.resp.recv
+    qp.resp.recv = None
+    qp.resp.answers.clear()
+    if in_use is not None:
+        complete_recv(hca, qp, in_use, recv_status)
+    flush_queues(hca, qp)
+
+
+def flush_queues(hca: "Hca", qp: QueuePair) -> None:
+    """Complete whatever waits in queues that this state flushes, oldest first (10.3.1.7)."""
+    row = STATES[qp.state]
+    if row.flushes_sends:
+        while (wqe := qp.sq.wqes.get(qp.comp.serial)) is not None:
+            complete_send(hca, qp, wqe, WCStatus.WR_FLUSH_ERR)
+    if row.flushes_recvs:
+        while qp.rq.wqes:
+            complete_recv(hca, qp, qp.rq.wqes.popleft(), WCStatus.WR_FLUSH_ERR)
+
+
+def complete_send(hca: "Hca", qp: QueuePair, wqe: SendWqe, status: WCStatus) -> None:
+    """A send WQE ends in error: always with a CQE, signaled or not."""
+    qp.comp.serial = wqe.serial + 1
+    hca.trace.record(Kind.WQE_COMPLETED, hca.node, qp.number, wqe, status)
+    hca.complete(qp, qp.send_cq, error_cqe(hca, qp, wqe, status, is_send=True))
+
+
+def complete_recv(hca: "Hca", qp: QueuePair, wqe: RecvWqe, status: WCStatus) -> None:
+    """A receive WQE ends in error."""
+    hca.complete(qp, qp.recv_cq, error_cqe(hca, qp, wqe, status, is_send=False))
+
+
+def error_cqe(
+    hca: "Hca", qp: QueuePair, wqe: SendWqe | RecvWqe, status: WCStatus, *, is_send: bool
+) -> Cqe:
+    """Only wr_id, status, qp_num and vendor_err mean anything; the rest is what lay there."""
+    junk = hca.profile.junk_on_error
+    number, vendor_err = qp.number, 0x80 | status
+    return Cqe(
+        wqe.wr.wr_id, status, junk, junk, number, wqe.serial, is_send, vendor_err=vendor_err
+    )
+
+
+def discard(hca: "Hca", qp: QueuePair) -> None:
+    """Into RESET: the queues are emptied without a word."""
+    hca.outside.disarm(hca.node, qp.number)
+    waiting = len(qp.rq.wqes) + (qp.resp.recv is not None)
+    for queue, count in (("sq", qp.sq.posted - qp.sq.freed), ("rq", waiting)):
+        if count:
+            hca.trace.record(Kind.QUEUE_DISCARDED, hca.node, qp.number, queue, count)
+    if hca.profile.reset_purges_cqes:
+        for number in {qp.send_cq: None, qp.recv_cq: None}:
+            hca.cqs.find(number).forget(qp.number)
+    qp.clear()

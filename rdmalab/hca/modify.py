@@ -1,0 +1,256 @@
+"""`ibv_modify_qp`: ask the table first, then act, all or nothing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rdmalab.command import Refused
+from rdmalab.hca import completer, flush, requester, responder
+from rdmalab.hca.attributes import AhAttr, QpAttr, mask_of
+from rdmalab.hca.psn import MASK
+from rdmalab.hca.qp import Path, QueuePair
+from rdmalab.hca.refuse import refused
+from rdmalab.spec import states
+from rdmalab.spec.access import FOR_QP
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import ATTRIBUTES, MTU, Attr, QPState
+from rdmalab.wire.packet import Flow, mac_of
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+
+_PSNS = ("rq_psn", "sq_psn")  # the kernel core masks them to 24 bits instead of refusing
+
+
+@dataclass(slots=True)
+class Asked:
+    """One call: what was given, the move it means."""
+
+    hca: "Hca"
+    qp: QueuePair
+    given: dict[str, Any]
+    mask: Attr
+    now: QPState
+    to: QPState
+
+    def no(self, rule: str, *details: Any, argument: str = "", legal: str = "") -> Refused:
+        return refused(self.hca.profile, rule, *details, argument=argument, legal=legal)
+
+    @property
+    def move(self) -> str:
+        return f"{self.now.name} → {self.to.name}"
+
+
+def check_states(asked: Asked) -> Refused | None:
+    for name in ("qp_state", "cur_qp_state"):
+        if name in asked.given and asked.given[name] not in states.STATES:
+            legal = "states: " + " ".join(state.name for state in QPState)
+            value = f"{name}={asked.given[name]}"
+            return asked.no("attr-range", value, argument=name, legal=legal)
+    return None
+
+
+def check_claim(asked: Asked) -> Refused | None:
+    """IBA 11.2.5.2: cur_qp_state must be true; Soft-RoCE and mlx5 believe it (R4, R5)."""
+    claim = asked.given.get("cur_qp_state")
+    if claim is None:
+        return None
+    row = ATTRIBUTES["cur_qp_state"]
+    true = asked.hca.profile.believes_cur_state or claim is asked.qp.state
+    if not true or not row.low <= claim <= (row.high or 0):
+        legal = f"the QP is in {asked.qp.state.name}"
+        return asked.no("cur-state", QPState(claim).name, argument="cur_qp_state", legal=legal)
+    return None
+
+
+def check_transition(asked: Asked) -> Refused | None:
+    nexts = states.legal_next(asked.qp.qp_type, asked.now)
+    if asked.to in nexts:
+        return None
+    names = ", ".join(state.name for state in nexts)
+    legal = f"The QP is in {asked.now.name}. Legal next states: {names}."
+    return asked.no("transition", asked.move, argument="qp_state", legal=legal)
+
+
+def check_missing(asked: Asked) -> Refused | None:
+    missing = states.missing(asked.qp.qp_type, asked.now, asked.to, asked.mask)
+    if not missing:
+        return None
+    names = " ".join(states.fields_of(missing))
+    legal = f"{asked.move} also needs: {names}"
+    return asked.no("attr-missing", names, argument="qp_state", legal=legal)
+
+
+def check_surplus(asked: Asked) -> Refused | None:
+    surplus = states.surplus(asked.qp.qp_type, asked.now, asked.to, asked.mask)
+    if not surplus:
+        return None
+    names = [name for name in states.fields_of(surplus) if name in asked.given]
+    what = " ".join(names) or f"mask bits {int(surplus):#x}"
+    takes = _takes(asked)
+    return asked.no("attr-surplus", what, argument=names[0] if names else "attr_mask", legal=takes)
+
+
+def _takes(asked: Asked) -> str:
+    move = states.MOVES[asked.qp.qp_type, asked.now, asked.to]
+    names = " ".join(states.fields_of(move.required | move.optional))
+    return f"{asked.move} takes: {names or 'nothing but the state'}"
+
+
+def check_ranges(asked: Asked) -> Refused | None:
+    profile = asked.hca.profile
+    for name, value in asked.given.items():
+        if not isinstance(value, int) or name in profile.unchecked or name in _PSNS:
+            continue
+        row = ATTRIBUTES[name]
+        highest = row.highest(profile.caps)
+        strange = name == "qp_access_flags" and value & ~FOR_QP
+        if strange or value < row.low or (highest is not None and value > highest):
+            legal = f"{name} takes {row.low}..{highest}"
+            return asked.no("attr-range", f"{name}={int(value)}", argument=name, legal=legal)
+    return None
+
+
+def check_draining(asked: Asked) -> Refused | None:
+    """IBA 10.3.1.5: until the send queue has drained only ERR and RESET are possible."""
+    draining = asked.now is QPState.SQD and asked.qp.comp.serial < asked.qp.req.started
+    if draining and asked.to not in (QPState.ERR, QPState.RESET):
+        return asked.no("draining", argument="qp_state", legal="run until A.qp.sq_draining == 0")
+    return None
+
+
+def check_address(asked: Asked) -> Refused | None:
+    """R10, R16: what the kernel asks of an address vector on a RoCE port."""
+    av = asked.given.get("ah_attr")
+    if av is None:
+        return None
+    port = asked.given.get("port_num", asked.qp.attr.port_num)
+    if av.port_num != port:
+        return asked.no("ah-port", av.port_num, argument="ah_attr", legal=f"port_num={port}")
+    if not av.is_global:
+        return asked.no("ah-global", argument="ah_attr", legal="is_global=1 dgid=… sgid_index=1")
+    return _check_gids(asked, av)
+
+
+def _check_gids(asked: Asked, av: AhAttr) -> Refused | None:
+    gids = asked.hca.gids
+    legal = f"sgid_index 0..{len(gids) - 1} hold addresses"
+    if not 0 <= av.sgid_index <= asked.hca.profile.caps.max_sgid_index:
+        return asked.no("ah-sgid-index", av.sgid_index, argument="ah_attr", legal=legal)
+    if av.sgid_index >= len(gids):
+        return asked.no("ah-sgid-empty", av.sgid_index, argument="ah_attr", legal=legal)
+    if av.dgid == 0 or (av.dgid >> 32 == 0xFFFF) != (gids[av.sgid_index] >> 32 == 0xFFFF):
+        legal = "IPv4-mapped with sgid_index 1, IPv6 with sgid_index 0"
+        return asked.no("ah-dgid", hex(av.dgid), argument="ah_attr", legal=legal)
+    return None
+
+
+def check_alternate(asked: Asked) -> Refused | None:
+    if asked.mask & Attr.ALT_PATH:
+        names = [name for name in states.fields_of(Attr.ALT_PATH) if name in asked.given]
+        return asked.no("alt-path", argument=names[0], legal="leave the alternate path out")
+    return None
+
+
+CHECKS: tuple[Callable[[Asked], Refused | None], ...] = (
+    check_states,
+    check_claim,
+    check_transition,
+    check_missing,
+    check_surplus,
+    check_ranges,
+    check_draining,
+    check_address,
+    check_alternate,
+)
+
+
+def modify(hca: "Hca", qp: QueuePair, attr: QpAttr, mask: Attr | None = None) -> None:
+    """Change attributes and state, or raise Refused and change nothing."""
+    asked = ask(hca, qp, attr, mask)
+    for check in CHECKS:
+        if (refusal := check(asked)) is not None:
+            raise refusal
+    _apply(asked)
+
+
+def ask(hca: "Hca", qp: QueuePair, attr: QpAttr, mask: Attr | None = None) -> Asked:
+    """The call as the table sees it: only masked fields count; R1, R7: no state means the same."""
+    given = attr.given()
+    own_mask = mask_of(given)
+    if mask is None:
+        mask = own_mask
+    elif mask & ~own_mask:
+        names = " ".join(states.fields_of(mask & ~own_mask)) or hex(mask & ~own_mask)
+        raise refused(hca.profile, "mask-mismatch", names, argument="attr_mask")
+    masked = {name: value for name, value in given.items() if ATTRIBUTES[name].mask & mask}
+    now = qp.state
+    if hca.profile.believes_cur_state and masked.get("cur_qp_state") in states.STATES:
+        now = QPState(masked["cur_qp_state"])
+    to = masked.get("qp_state", now)
+    return Asked(hca, qp, masked, mask, now, QPState(to) if to in states.STATES else to)
+
+
+def _apply(asked: Asked) -> None:
+    hca, qp, to = asked.hca, asked.qp, asked.to
+    if to is QPState.RESET:
+        flush.discard(hca, qp)
+    for name, value in asked.given.items():
+        setattr(qp.attr, name, value & MASK if name in _PSNS else value)
+    if Attr.STATE & asked.mask:
+        qp.known_state = to
+    hca.trace.record(Kind.ATTRIBUTES_SET, hca.node, qp.number, int(asked.mask))
+    _begin(asked)
+    if to is not qp.state:
+        _enter(asked)
+
+
+def _begin(asked: Asked) -> None:
+    """Each engine takes from the attributes what concerns it."""
+    qp, mask = asked.qp, asked.mask
+    if mask & (Attr.AV | Attr.DEST_QPN | Attr.PATH_MTU):
+        qp.path = _path(asked.hca, qp)
+    if mask & Attr.RQ_PSN:
+        responder.begin(qp)
+    if mask & Attr.SQ_PSN:
+        qp.sq.next_psn = qp.attr.sq_psn or 0
+        requester.begin(qp)
+        completer.begin(qp)
+    elif mask & (Attr.RETRY_CNT | Attr.RNR_RETRY):
+        completer.refill(qp)
+
+
+def _path(hca: "Hca", qp: QueuePair) -> Path:
+    attr = qp.attr
+    av = attr.ah_attr or AhAttr()
+    src = hca.gids[av.sgid_index]
+    sport = source_port(av.flow_label or flow_label(qp.number, attr.dest_qp_num or 0))
+    label, tclass = av.flow_label, av.traffic_class
+    flow = Flow(src, av.dgid, sport, av.hop_limit, tclass, label, hca.mac, mac_of(av.dgid))
+    mtu = MTU(attr.path_mtu).octets if attr.path_mtu in tuple(MTU) else 0
+    return Path(flow, attr.dest_qp_num or 0, mtu, hca.pkeys[attr.pkey_index or 0])
+
+
+def flow_label(local_qpn: int, remote_qpn: int) -> int:
+    """Derived from the two QP numbers, so that both ends send from one port (verbs.h)."""
+    value = local_qpn * remote_qpn
+    value ^= value >> 20
+    value ^= value >> 40
+    return value & 0xFFFFF
+
+
+def source_port(label: int) -> int:
+    """`ibv_flow_label_to_udp_sport`."""
+    return 0xC000 | (label & 0x3FFF) ^ (label >> 14 & 0x3FFF)
+
+
+def _enter(asked: Asked) -> None:
+    hca, qp, to = asked.hca, asked.qp, asked.to
+    if to is QPState.ERR:
+        flush.fail(hca, qp)
+        return
+    qp.enter(hca.trace, to)
+    if to is QPState.SQD:
+        completer.settle_drain(hca, qp)
+    elif to is QPState.RTS and hca.profile.resumes_after_sqd:
+        hca.wake(qp)

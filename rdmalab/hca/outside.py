@@ -1,0 +1,29 @@
+"""What an adapter asks of the world around it: a trace to write in, a cable, an alarm clock."""
+
+from typing import Any, Protocol
+
+from rdmalab.spec.records import Kind
+from rdmalab.wire.packet import Packet
+
+
+class Recorder(Protocol):
+    """The one door through which anything is logged."""
+
+    def record(self, kind: Kind, node: str, object_: int, a: Any = None, b: Any = None) -> None:
+        """Append a record to the current event."""
+
+
+class Outside(Protocol):
+    """The world as one adapter sees it."""
+
+    def transmit(self, node: str, qpn: int, packet: Packet) -> int:
+        """Put a packet on the cable now; the nanoseconds it keeps the port busy."""
+
+    def file_port(self, node: str, at_ns: int) -> None:
+        """Call `port.turn` of this node at `at_ns`."""
+
+    def arm(self, node: str, qpn: int, at_ns: int) -> None:
+        """Call `timer` for this QP at `at_ns`, instead of any earlier wish."""
+
+    def disarm(self, node: str, qpn: int) -> None:
+        """Forget the QP's timer."""

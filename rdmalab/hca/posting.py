@@ -1,0 +1,235 @@
+"""`ibv_post_send`, `ibv_post_recv`: ask, queue, ring the doorbell.
+
+The requests before the bad one stay posted; the bad one and all behind it are not.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rdmalab.command import Refused
+from rdmalab.hca import flush, psn
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.refuse import refused
+from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe, SendWR
+from rdmalab.spec.opcodes import Op
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import STATES
+from rdmalab.spec.work import WORK, SendFlags, WROpcode
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+
+_SIGNALED = int(SendFlags.SIGNALED)
+_INLINE = int(SendFlags.INLINE)
+_KNOWN_FLAGS = int(SendFlags.FENCE | SendFlags.SIGNALED | SendFlags.SOLICITED | SendFlags.INLINE)
+_ATOMIC_BYTES = 8
+
+_ATOMICS = (Op.COMPARE_SWAP, Op.FETCH_ADD)
+_EMULATED = (Op.SEND, Op.RDMA_WRITE, Op.RDMA_READ_REQUEST, *_ATOMICS)
+
+# The wire operation of each opcode that this device can do, by number.
+_OPS: dict[int, Op] = {
+    int(opcode): Op[row.message]
+    for opcode, row in WORK.items()
+    if row.message and not row.invalidate and Op[row.message] in _EMULATED
+}
+
+
+def check_state(hca: "Hca", qp: QueuePair, _wr: SendWR) -> Refused | None:
+    if STATES[qp.state].posts_send:
+        return None
+    legal = "bring the QP up: RESET → INIT → RTR → RTS"
+    return refused(hca.profile, "send-state", qp.state.name, argument="qp", legal=legal)
+
+
+def check_opcode(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
+    row = WORK.get(wr.opcode)
+    if row is not None and qp.qp_type in row.types:
+        if wr.opcode in _OPS:
+            return None
+        name = WROpcode(wr.opcode).name
+        return refused(hca.profile, "opcode-support", name, argument="opcode")
+    legal = "opcodes: " + " ".join(o.name for o, r in WORK.items() if qp.qp_type in r.types)
+    if row is None:
+        if not hca.profile.refuses_unknown_opcode:
+            return None
+        return refused(
+            hca.profile, "opcode-unknown", int(wr.opcode), argument="opcode", legal=legal
+        )
+    if not hca.profile.refuses_foreign_opcode:
+        return None
+    name, kind = WROpcode(wr.opcode).name, qp.qp_type.name
+    return refused(hca.profile, "opcode-type", name, kind, argument="opcode", legal=legal)
+
+
+def check_room(hca: "Hca", qp: QueuePair, _wr: SendWR) -> Refused | None:
+    if qp.sq.posted - qp.sq.freed + len(qp.sq.early) < qp.sq.capacity:
+        return None
+    legal = f"slots come back {hca.profile.slots_freed.value}"
+    return refused(hca.profile, "queue-full", "send", qp.sq.capacity, argument="qp", legal=legal)
+
+
+def check_sges(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
+    if len(wr.sg) <= qp.cap.max_send_sge:
+        return None
+    return refused(hca.profile, "send-sges", len(wr.sg), qp.cap.max_send_sge, argument="sg")
+
+
+def check_length(hca: "Hca", _qp: QueuePair, wr: SendWR) -> Refused | None:
+    limit = hca.profile.caps.max_msg_sz
+    if effective(hca, wr.sg)[1] <= limit:
+        return None
+    return refused(hca.profile, "message-length", limit, argument="sg")
+
+
+def check_flags(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
+    flags = int(wr.flags)
+    if flags & ~_KNOWN_FLAGS and hca.profile.refuses_unknown_flags:
+        odd = hex(flags & ~_KNOWN_FLAGS)
+        legal = "flags: " + " ".join(f.name or "" for f in SendFlags if f & _KNOWN_FLAGS)
+        return refused(hca.profile, "send-flags", odd, argument="flags", legal=legal)
+    return _check_inline(hca, qp, wr) if flags & _INLINE else None
+
+
+def _check_inline(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
+    row = WORK.get(wr.opcode)
+    if row is not None and not row.inline and hca.profile.refuses_inline_read:
+        return refused(hca.profile, "inline-opcode", argument="flags", legal="leave INLINE out")
+    limit = qp.cap.max_inline_data
+    if sum(sge.length for sge in wr.sg) > limit:
+        return refused(hca.profile, "inline-length", limit, argument="flags")
+    for sge in wr.sg:
+        if sge.length and not hca.memory.is_mapped(sge.addr, sge.length):
+            return refused(hca.profile, "crash-inline", hex(sge.addr), argument="sg")
+    return None
+
+
+def check_atomic(hca: "Hca", _qp: QueuePair, wr: SendWR) -> Refused | None:
+    if _OPS.get(wr.opcode) not in _ATOMICS:
+        return None
+    length = effective(hca, wr.sg)[1]
+    if length < _ATOMIC_BYTES or (length > _ATOMIC_BYTES and hca.profile.refuses_long_atomic):
+        return refused(hca.profile, "atomic-length", length, argument="sg", legal="sg of 8 bytes")
+    if wr.remote_addr % _ATOMIC_BYTES:
+        return refused(hca.profile, "atomic-address", argument="remote_addr")
+    return None
+
+
+CHECKS: tuple[Callable[["Hca", QueuePair, SendWR], Refused | None], ...] = (
+    check_state,
+    check_opcode,
+    check_room,
+    check_sges,
+    check_length,
+    check_flags,
+    check_atomic,
+)
+
+
+def effective(hca: "Hca", sg: list[SGE]) -> tuple[list[SGE], int]:
+    """The list as the device reads it, and its bytes: the documents say that length 0 is 2^31."""
+    length = 0
+    for sge in sg:
+        if sge.length == 0:
+            return _with_zeros(hca.profile.zero_sge_bytes, sg)
+        length += sge.length
+    return sg, length
+
+
+def _with_zeros(zero_bytes: int, sg: list[SGE]) -> tuple[list[SGE], int]:
+    read = [SGE(sge.addr, sge.length or zero_bytes, sge.lkey) for sge in sg]
+    read = [sge for sge in read if sge.length]
+    return read, sum(sge.length for sge in read)
+
+
+def post_send(hca: "Hca", qp: QueuePair, wrs: list[SendWR]) -> None:
+    """Queue each request; Refused carries the index of the first that was not."""
+    try:
+        for index, wr in enumerate(wrs):
+            for check in CHECKS:
+                if (refusal := check(hca, qp, wr)) is not None:
+                    refusal.bad_wr = index
+                    raise refusal
+            if qp.sq.early:
+                _queue_early(hca, qp)
+            _queue_send(hca, qp, wr)
+    except Refused as refusal:
+        if refusal.rule == "send-state" and hca.profile.early_posts_stay:
+            qp.sq.early.extend(wrs)
+        raise
+    finally:
+        _ring(hca, qp)
+
+
+def _queue_early(hca: "Hca", qp: QueuePair) -> None:
+    """librxe wrote them into the ring before the doorbell failed: now they run."""
+    early, qp.sq.early = qp.sq.early, []
+    for wr in early:
+        _queue_send(hca, qp, wr)
+
+
+def _queue_send(hca: "Hca", qp: QueuePair, wr: SendWR) -> None:
+    sq, flags = qp.sq, int(wr.flags)
+    row = WORK.get(wr.opcode)
+    op = _OPS.get(wr.opcode) if row and qp.qp_type in row.types else None
+    sg, length = effective(hca, wr.sg)
+    inline = None
+    if flags & _INLINE:
+        sg = [sge for sge in wr.sg if sge.length]
+        inline = b"".join(hca.memory.read(sge.addr, sge.length) for sge in sg)
+        length = len(inline)
+    packets = _packets(qp, op, length)
+    first = sq.next_psn
+    sq.next_psn = psn.add(first, packets)
+    signaled = qp.sq_sig_all or bool(flags & _SIGNALED)
+    last = psn.add(first, packets - 1)
+    wqe = SendWqe(sq.posted, wr, row, op, flags, sg, length, inline, signaled, first, last)
+    sq.push(wqe)
+    hca.trace.record(Kind.SEND_POSTED, hca.node, qp.number, wqe)
+
+
+def _packets(qp: QueuePair, op: Op | None, length: int) -> int:
+    """PSNs that the request takes: a READ as many as its response has packets."""
+    if op in _ATOMICS or op is None or length == 0:
+        return 1
+    mtu = qp.path.mtu if qp.path else 0
+    return -(-length // mtu) if mtu else 1
+
+
+def _ring(hca: "Hca", qp: QueuePair) -> None:
+    """The doorbell: the device looks at the queue."""
+    state = STATES[qp.state]
+    if state.flushes_sends:
+        flush.flush_queues(hca, qp)
+    elif state.posts_send:
+        hca.wake(qp)
+
+
+# --------------------------------------------------------------------------- receives
+def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
+    """Queue each receive; Refused carries the index of the first that was not."""
+    for index, wr in enumerate(wrs):
+        if (refusal := _judge_recv(hca, qp, wr)) is not None:
+            refusal.bad_wr = index
+            raise refusal
+        sg, length = effective(hca, wr.sg)
+        wqe = RecvWqe(qp.rq.posted, wr, sg, length)
+        qp.rq.push(wqe)
+        hca.trace.record(Kind.RECV_POSTED, hca.node, qp.number, wqe)
+    if STATES[qp.state].flushes_recvs and hca.profile.flushes_recvs_posted_in_err:
+        flush.flush_queues(hca, qp)
+
+
+def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR) -> Refused | None:
+    profile, rq = hca.profile, qp.rq
+    if not STATES[qp.state].posts_recv:
+        legal = "bring the QP to INIT first"
+        return refused(profile, "recv-state", qp.state.name, argument="qp", legal=legal)
+    if rq.posted - rq.freed >= rq.capacity:
+        legal = f"slots come back {profile.slots_freed.value}"
+        return refused(profile, "queue-full", "receive", rq.capacity, argument="qp", legal=legal)
+    if len(wr.sg) > qp.cap.max_recv_sge:
+        return refused(profile, "recv-sges", len(wr.sg), qp.cap.max_recv_sge, argument="sg")
+    if effective(hca, wr.sg)[1] > profile.caps.max_msg_sz:
+        return refused(profile, "message-length", profile.caps.max_msg_sz, argument="sg")
+    return None

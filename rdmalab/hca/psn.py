@@ -1,0 +1,17 @@
+"""Packet sequence numbers: 24 bits on a circle (transport.md 5)."""
+
+MASK = 0xFFFFFF
+_HALF = 0x800000
+
+# A requester never has more than this outstanding, or old and new could not be told apart.
+WINDOW = _HALF - 1
+
+
+def add(psn: int, packets: int) -> int:
+    return (psn + packets) & MASK
+
+
+def diff(newer: int, older: int) -> int:
+    """How far `newer` is ahead of `older`: positive newer, 0 equal, negative older."""
+    distance = (newer - older) & MASK
+    return distance - 0x1000000 if distance & _HALF else distance

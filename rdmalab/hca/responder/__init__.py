@@ -1,0 +1,49 @@
+"""The responder: judges requests by a line of named checks, executes them, answers.
+
+Writes only in `qp.resp`.
+"""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.hca.psn import MASK
+from rdmalab.hca.qp import QueuePair, Responding
+from rdmalab.hca.responder import answer, checks, duplicates, execute
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.opcodes import OPCODES
+from rdmalab.spec.states import QPState
+from rdmalab.wire.packet import Packet
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+
+next_answer = answer.next_answer
+after_sending = answer.after_sending
+
+
+def begin(qp: QueuePair) -> None:
+    """A new first PSN to expect."""
+    qp.resp = Responding()
+    qp.resp.psn = qp.attr.rq_psn or 0
+
+
+def receive(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
+    """A request has arrived."""
+    resp = qp.resp
+    if qp.state is QPState.RTR and not resp.heard and hca.profile.raises_responder_events:
+        hca.raise_event(AsyncEvent.COMM_EST, qp.number)
+    resp.heard = True
+    if checks.is_duplicate(qp, packet):
+        duplicates.answer_again(hca, qp, packet)
+        return
+    row = OPCODES[packet.opcode]
+    for check in checks.CHECKS:
+        if (name := check(hca, qp, packet, row)) is not None:
+            answer.refuse(hca, qp, packet, name)
+            return
+    resp.nak_sent = resp.rnr_sent = False
+    if (name := execute.EXECUTE[row.op](hca, qp, packet, row)) is not None:
+        answer.refuse(hca, qp, packet, name)
+        return
+    if qp.state is not QPState.ERR:
+        resp.psn = (resp.psn + answer.packets_of(qp, packet, row)) & MASK
+        answer.respond(hca, qp, packet, row)

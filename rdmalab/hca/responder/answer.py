@@ -1,0 +1,171 @@
+"""What a responder says: ACKs, NAKs, READ data, atomic results; in the order of the requests."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.hca import dma, flush
+from rdmalab.hca.psn import MASK
+from rdmalab.hca.qp import Answer, QueuePair, ReadAnswer, Served
+from rdmalab.spec.access import Access
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.opcodes import Op, Opcode, Place, code_of
+from rdmalab.spec.records import Kind
+from rdmalab.spec.refusals import NO_CREDITS, Refusal, Syndrome
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.wire.headers import AETH, RETH, AtomicAckETH
+from rdmalab.wire.packet import Packet
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+
+_PLAIN_ACK = int(Syndrome.ACK) | NO_CREDITS
+
+# Where in a READ's responses a packet stands, by (is it the first, is it the last).
+_RESPONSE_PLACE = {
+    (True, True): Place.ONLY,
+    (True, False): Place.FIRST,
+    (False, False): Place.MIDDLE,
+    (False, True): Place.LAST,
+}
+
+
+def packets_of(qp: QueuePair, packet: Packet, row: Opcode) -> int:
+    """PSNs that a request takes: a READ as many as its response has packets."""
+    if row.op is not Op.RDMA_READ_REQUEST or packet.reth is None or qp.path is None:
+        return 1
+    return max(1, -(-packet.reth.dma_length // qp.path.mtu))
+
+
+def next_msn(qp: QueuePair) -> int:
+    return (qp.resp.msn + 1) & MASK
+
+
+def keep(qp: QueuePair, served: Served) -> None:
+    """The newest max_dest_rd_atomic results stay for duplicates."""
+    resp = qp.resp
+    resp.served.append(served)
+    while len(resp.served) > max(1, qp.attr.max_dest_rd_atomic or 0):
+        resp.served.popleft()
+
+
+# --------------------------------------------------------------------------- saying it
+def respond(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> None:
+    """After execution: SEND and WRITE are acknowledged when asked, atomics always."""
+    if row.op in (Op.COMPARE_SWAP, Op.FETCH_ADD):
+        replay(hca, qp, qp.resp.served[-1])
+    elif packet.ack_req and row.op is not Op.RDMA_READ_REQUEST:
+        acknowledge(hca, qp, packet.psn)
+
+
+def acknowledge(hca: "Hca", qp: QueuePair, psn: int, syndrome: int = _PLAIN_ACK) -> None:
+    """Queue an ACK or NAK; an ACK that has not left yet is overtaken by a newer one."""
+    answers = qp.resp.answers
+    if syndrome == _PLAIN_ACK and answers and _is_plain_ack(answers[-1]):
+        answers.pop()
+    _say(hca, qp, _packet(qp, Op.ACKNOWLEDGE, psn, syndrome))
+
+
+def _is_plain_ack(answer: Answer | ReadAnswer) -> bool:
+    if not isinstance(answer, Answer):
+        return False
+    packet = answer.packet
+    return (
+        packet.atomicacketh is None
+        and packet.aeth is not None
+        and packet.aeth.syndrome == _PLAIN_ACK
+    )
+
+
+def replay(hca: "Hca", qp: QueuePair, served: Served) -> None:
+    """An atomic's answer, for the first time or again."""
+    packet = _packet(qp, Op.ATOMIC_ACKNOWLEDGE, served.psn, _PLAIN_ACK)
+    packet.atomicacketh = AtomicAckETH(served.original)
+    _say(hca, qp, packet)
+
+
+def stream(hca: "Hca", qp: QueuePair, psn: int, reth: RETH) -> None:
+    """Queue the responses of a READ."""
+    qp.resp.answers.append(ReadAnswer(psn, reth.va, reth.rkey, reth.dma_length, qp.resp.msn))
+    hca.wake(qp)
+
+
+def refuse(hca: "Hca", qp: QueuePair, packet: Packet, name: str) -> None:
+    """Say no as the row says: silently, once a gap, or for good."""
+    refusal, resp = hca.profile.refusals[name], qp.resp
+    if refusal.syndrome is None or (refusal.once and resp.nak_sent):
+        hca.drop(qp, packet, name)
+        return
+    syndrome = int(refusal.syndrome)
+    psn = resp.psn if refusal.once else packet.psn
+    resp.nak_sent = resp.nak_sent or refusal.once
+    if refusal.syndrome is Syndrome.RNR_NAK:
+        resp.rnr_sent = True
+        syndrome |= qp.attr.min_rnr_timer or 0
+    resp.dying = refusal.fatal
+    hca.trace.record(Kind.REQUEST_REFUSED, hca.node, qp.number, packet, name)
+    nak = _packet(qp, Op.ACKNOWLEDGE, psn, syndrome)
+    _say(hca, qp, nak, refusal if refusal.fatal else None)
+
+
+def _say(hca: "Hca", qp: QueuePair, packet: Packet, dying: Refusal | None = None) -> None:
+    qp.resp.answers.append(Answer(packet, dying))
+    hca.wake(qp)
+
+
+def _packet(qp: QueuePair, op: Op, psn: int, syndrome: int) -> Packet:
+    path = qp.path
+    assert path is not None
+    code = code_of[qp.service, op, Place.ONLY, False, False]
+    aeth = AETH(syndrome, qp.resp.msn)
+    return Packet(path.flow, code, path.dest_qpn, psn, aeth=aeth, pkey=path.pkey)
+
+
+# --------------------------------------------------------------------------- sending it
+def next_answer(hca: "Hca", qp: QueuePair) -> Answer | None:
+    """The next packet of the oldest answer; READ data is read from memory at this very moment."""
+    answers = qp.resp.answers
+    if not answers:
+        return None
+    oldest = answers[0]
+    if isinstance(oldest, ReadAnswer):
+        return _next_response(hca, qp, oldest)
+    answers.popleft()
+    return oldest
+
+
+def after_sending(hca: "Hca", qp: QueuePair, refusal: Refusal) -> None:
+    """A fatal NAK has left: the event, if no receive WQE tells it, then ERR."""
+    carried = qp.resp.recv is not None and refusal.status is not None
+    if refusal.event is not None and not carried and hca.profile.raises_responder_events:
+        hca.raise_event(AsyncEvent(refusal.event), qp.number)
+    flush.fail(hca, qp, refusal.status or WCStatus.WR_FLUSH_ERR)
+
+
+def _next_response(hca: "Hca", qp: QueuePair, answer: ReadAnswer) -> Answer | None:
+    resp, path = qp.resp, qp.path
+    assert path is not None
+    count = min(path.mtu, answer.length)
+    if count and dma.check(
+        hca.rkeys, answer.rkey, qp.pd, int(Access.REMOTE_READ), answer.va, count
+    ):
+        # The key went away meanwhile: the NAK stands in for the response that cannot be made.
+        resp.answers.clear()
+        asked = _packet(qp, Op.ACKNOWLEDGE, answer.psn, _PLAIN_ACK)
+        refuse(hca, qp, asked, "rkey")
+        return next_answer(hca, qp)
+    payload = hca.memory.read(answer.va, count)
+    if count:
+        hca.trace.record(Kind.MEMORY_READ, hca.node, qp.number, answer.va, count)
+    ends = count == answer.length
+    place = _RESPONSE_PLACE[answer.first, ends]
+    code = code_of[qp.service, Op.RDMA_READ_RESPONSE, place, False, False]
+    aeth = None if place is Place.MIDDLE else AETH(_PLAIN_ACK, answer.msn)
+    packet = Packet(
+        path.flow, code, path.dest_qpn, answer.psn, payload, aeth=aeth, pkey=path.pkey
+    )
+    if ends:
+        resp.answers.popleft()
+    answer.psn = (answer.psn + 1) & MASK
+    answer.va += count
+    answer.length -= count
+    answer.first = False
+    return Answer(packet)

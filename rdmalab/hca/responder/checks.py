@@ -1,0 +1,135 @@
+"""What a responder asks of a request, in the order the specification gives (transport.md 10).
+
+Each check names a row of `spec/refusals.py`, or nothing. None of them changes anything.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rdmalab.hca import dma
+from rdmalab.hca.psn import diff
+from rdmalab.hca.qp import QueuePair, ReadAnswer
+from rdmalab.spec.access import Access
+from rdmalab.spec.opcodes import Op, Opcode, Place
+from rdmalab.spec.work import WORK
+from rdmalab.wire.packet import Packet
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+
+Check = Callable[["Hca", QueuePair, Packet, Opcode], str | None]
+
+# The right that an operation needs on the QP and on the key.
+_RIGHTS: dict[Op, int] = {
+    Op[row.message]: int(row.remote) for row in WORK.values() if row.message and row.remote
+}
+_ATOMICS = (Op.COMPARE_SWAP, Op.FETCH_ADD)
+_ATOMIC_BYTES = 8
+_KEPT = (Op.RDMA_READ_REQUEST, *_ATOMICS)  # what occupies a responder resource
+_MAX_LENGTH = 2**31
+
+
+def is_duplicate(qp: QueuePair, packet: Packet) -> bool:
+    """Older than what is expected: executed before, so it must not be executed again."""
+    return not qp.resp.dying and diff(packet.psn, qp.resp.psn) < 0
+
+
+def check_dying(_hca: "Hca", qp: QueuePair, _packet: Packet, _row: Opcode) -> str | None:
+    return "dying" if qp.resp.dying else None
+
+
+def check_psn(hca: "Hca", qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
+    """One NAK a gap, and none at all while the sender of an RNR NAK's packet is awaited."""
+    if packet.psn == qp.resp.psn:
+        return None
+    silent = qp.resp.rnr_sent and not hca.profile.nak_after_rnr
+    return "rnr-wait" if silent else "sequence-gap"
+
+
+def check_opcode_order(_hca: "Hca", qp: QueuePair, _packet: Packet, row: Opcode) -> str | None:
+    """Inside a message only its own MIDDLE and LAST; outside only FIRST and ONLY."""
+    expected = qp.resp.op
+    fits = row.starts if expected is None else row.op is expected and not row.starts
+    return None if fits else "opcode-order"
+
+
+def check_enabled(_hca: "Hca", qp: QueuePair, _packet: Packet, row: Opcode) -> str | None:
+    need = _RIGHTS.get(row.op, 0)
+    return None if need & ~int(qp.attr.qp_access_flags or 0) == 0 else "not-enabled"
+
+
+def check_depth(hca: "Hca", qp: QueuePair, _packet: Packet, row: Opcode) -> str | None:
+    """READs and atomics: a responder resource must be free."""
+    if row.op not in _KEPT:
+        return None
+    depth = qp.attr.max_dest_rd_atomic or 0
+    if depth == 0:
+        return "no-depth"
+    under_way = sum(isinstance(a, ReadAnswer) for a in qp.resp.answers)
+    return "too-deep" if under_way >= depth and hca.profile.enforces_read_depth else None
+
+
+def check_receive(_hca: "Hca", qp: QueuePair, _packet: Packet, row: Opcode) -> str | None:
+    """SEND FIRST and ONLY, and WRITE LAST and ONLY with immediate, take a receive WQE."""
+    if not takes_receive(row) or qp.rq.wqes:
+        return None
+    return "no-receive"
+
+
+def takes_receive(row: Opcode) -> bool:
+    if row.op is Op.SEND:
+        return row.starts
+    return row.op is Op.RDMA_WRITE and row.immediate
+
+
+def check_length(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+    """FIRST and MIDDLE are full, LAST has something, none is fuller; a WRITE adds up."""
+    octets = len(packet.payload)
+    if packet.reth is not None and packet.reth.dma_length > _MAX_LENGTH:
+        return "length"
+    if hca.profile.checks_packet_size and not _size_fits(qp, octets, row):
+        return "length"
+    if row.op is not Op.RDMA_WRITE:
+        return None
+    remaining = packet.reth.dma_length if packet.reth is not None else qp.resp.remaining
+    fits = octets == remaining if row.ends else octets < remaining
+    return None if fits else "length"
+
+
+def _size_fits(qp: QueuePair, octets: int, row: Opcode) -> bool:
+    mtu = qp.path.mtu if qp.path else 0
+    if row.place is Place.ONLY:
+        return octets <= mtu
+    return 0 < octets <= mtu if row.place is Place.LAST else octets == mtu
+
+
+def check_rkey(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+    """Key, PD, rights and the whole range, asked once at FIRST; nothing is asked for 0 bytes."""
+    if packet.atomiceth is not None:
+        va, rkey, length = packet.atomiceth.va, packet.atomiceth.rkey, _ATOMIC_BYTES
+    elif packet.reth is not None:
+        va, rkey, length = packet.reth.va, packet.reth.rkey, packet.reth.dma_length
+    else:
+        return None
+    if length == 0:
+        return None
+    denied = dma.check(hca.rkeys, rkey, qp.pd, _RIGHTS[row.op], va, length)
+    return None if denied is None else "rkey"
+
+
+def check_alignment(_hca: "Hca", _qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
+    unaligned = packet.atomiceth is not None and packet.atomiceth.va % _ATOMIC_BYTES
+    return "unaligned" if unaligned else None
+
+
+CHECKS: tuple[Check, ...] = (
+    check_dying,
+    check_psn,
+    check_opcode_order,
+    check_enabled,
+    check_depth,
+    check_receive,
+    check_length,
+    check_rkey,
+    check_alignment,
+)

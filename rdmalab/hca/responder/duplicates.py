@@ -1,0 +1,59 @@
+"""Requests that were executed before (transport.md 11): answered again, never done twice."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.hca import dma
+from rdmalab.hca.psn import MASK, diff
+from rdmalab.hca.qp import QueuePair, Served
+from rdmalab.hca.responder import answer
+from rdmalab.spec.access import Access
+from rdmalab.spec.opcodes import OPCODES, Op
+from rdmalab.wire.packet import Packet
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+
+_ATOMICS = (Op.COMPARE_SWAP, Op.FETCH_ADD)
+
+
+def answer_again(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
+    """SEND and WRITE: the newest ACK. READ: read again. Atomic: the answer it had."""
+    op = OPCODES[packet.opcode].op
+    if op is Op.RDMA_READ_REQUEST:
+        _read_again(hca, qp, packet)
+    elif op in _ATOMICS:
+        served = _kept(qp, packet)
+        if served is None or served.op is not op:
+            hca.drop(qp, packet, "duplicate-gone")
+        else:
+            answer.replay(hca, qp, served)
+    else:
+        answer.acknowledge(hca, qp, (qp.resp.psn - 1) & MASK)
+
+
+def _kept(qp: QueuePair, packet: Packet) -> Served | None:
+    """The kept result whose PSNs include this one."""
+    for served in qp.resp.served:
+        if 0 <= diff(packet.psn, served.psn) < served.packets:
+            return served
+    return None
+
+
+def _read_again(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
+    """From memory as it is now; the request must lie inside the original one."""
+    served, reth = _kept(qp, packet), packet.reth
+    assert reth is not None
+    inside = (
+        served is not None
+        and served.op is Op.RDMA_READ_REQUEST
+        and served.va <= reth.va
+        and reth.va + reth.dma_length <= served.va + served.length
+    )
+    if not inside:
+        hca.drop(qp, packet, "duplicate-gone")
+        return
+    rights, length = int(Access.REMOTE_READ), reth.dma_length
+    if length and dma.check(hca.rkeys, reth.rkey, qp.pd, rights, reth.va, length):
+        answer.refuse(hca, qp, packet, "rkey")
+        return
+    answer.stream(hca, qp, packet.psn, reth)

@@ -1,0 +1,147 @@
+"""What a request does, once all checks have passed; a receive buffer may still refuse it."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rdmalab.hca import dma
+from rdmalab.hca.qp import QueuePair, Served
+from rdmalab.hca.responder import answer
+from rdmalab.hca.wr import SGE, Cqe, swap_octets
+from rdmalab.spec.opcodes import Op, Opcode
+from rdmalab.spec.profiles import SlotsFreed
+from rdmalab.spec.records import Kind
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import WCFlags, WCOpcode
+from rdmalab.wire.packet import Packet
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+
+_ATOMIC_BYTES = 8
+_WORD = (1 << 64) - 1
+
+
+def send(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+    """Into the buffers of a receive WQE; the message must fit before a byte is placed."""
+    resp = qp.resp
+    if row.starts:
+        _take_receive(hca, qp)
+    wqe = resp.recv
+    assert wqe is not None
+    length = len(packet.payload)
+    if resp.received + length > wqe.length:
+        return "receive-short"
+    parts = dma.pieces(wqe.sg, resp.received, length)
+    if dma.denied_scatter(hca.lkeys, qp.pd, parts):
+        return "receive-denied"
+    hca.write(qp, parts, packet.payload)
+    resp.received += length
+    resp.op = None if row.ends else Op.SEND
+    if not row.ends:
+        return None
+    resp.msn = answer.next_msn(qp)
+    return _complete_receive(hca, qp, packet, WCOpcode.RECV)
+
+
+def write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+    """Into the memory that the key opened at FIRST; only an immediate takes a receive WQE."""
+    resp = qp.resp
+    if packet.reth is not None:
+        resp.va, resp.rkey = packet.reth.va, packet.reth.rkey
+        resp.remaining, resp.received = packet.reth.dma_length, 0
+    length = len(packet.payload)
+    if length:
+        hca.write(qp, [(SGE(), resp.va, length)], packet.payload)
+    resp.va += length
+    resp.remaining -= length
+    written = resp.received = resp.received + length
+    resp.op = None if row.ends else Op.RDMA_WRITE
+    if not row.ends:
+        return None
+    resp.msn = answer.next_msn(qp)
+    if not row.immediate:
+        return None
+    _take_receive(hca, qp)
+    resp.received = written
+    return _complete_receive(hca, qp, packet, WCOpcode.RECV_RDMA_WITH_IMM)
+
+
+def read(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+    """C9-148: the MSN moves when the request is accepted, before its first response."""
+    assert packet.reth is not None
+    reth = packet.reth
+    qp.resp.msn = answer.next_msn(qp)
+    packets = answer.packets_of(qp, packet, row)
+    answer.keep(qp, Served(packet.psn, packets, row.op, reth.va, reth.dma_length))
+    answer.stream(hca, qp, packet.psn, reth)
+    return None
+
+
+def compare_swap(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+    assert packet.atomiceth is not None
+    atomic = packet.atomiceth
+    original = _word(hca, qp, atomic.va)
+    if original == atomic.compare:
+        _put_word(hca, qp, atomic.va, atomic.swap_add)
+    return _served_atomic(qp, packet, row, original)
+
+
+def fetch_add(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+    assert packet.atomiceth is not None
+    atomic = packet.atomiceth
+    original = _word(hca, qp, atomic.va)
+    _put_word(hca, qp, atomic.va, (original + atomic.swap_add) & _WORD)
+    return _served_atomic(qp, packet, row, original)
+
+
+EXECUTE: dict[Op, Callable[["Hca", QueuePair, Packet, Opcode], str | None]] = {
+    Op.SEND: send,
+    Op.RDMA_WRITE: write,
+    Op.RDMA_READ_REQUEST: read,
+    Op.COMPARE_SWAP: compare_swap,
+    Op.FETCH_ADD: fetch_add,
+}
+
+
+# --------------------------------------------------------------------------- receive WQEs
+def _take_receive(hca: "Hca", qp: QueuePair) -> None:
+    wqe = qp.rq.wqes.popleft()
+    qp.resp.recv = wqe
+    qp.resp.received = 0
+    hca.trace.record(Kind.RECV_TAKEN, hca.node, qp.number, wqe)
+    if hca.profile.slots_freed is SlotsFreed.EXECUTED:
+        hca.free_recvs(qp, wqe.serial)
+
+
+def _complete_receive(hca: "Hca", qp: QueuePair, packet: Packet, opcode: WCOpcode) -> str | None:
+    resp, wqe = qp.resp, qp.resp.recv
+    assert wqe is not None
+    flags = int(WCFlags.GRH) if hca.profile.grh_flag_on_rc else 0
+    imm_data = 0
+    if packet.immdt is not None:
+        flags |= int(WCFlags.WITH_IMM)
+        imm_data = swap_octets(packet.immdt.imm_data)
+    cqe = Cqe(
+        wqe.wr.wr_id, WCStatus.SUCCESS, opcode, resp.received, qp.number, wqe.serial, False,
+        imm_data, flags,
+    )  # fmt: skip
+    resp.recv = None
+    return None if hca.complete(qp, qp.recv_cq, cqe) else "cq-overrun"
+
+
+# --------------------------------------------------------------------------- atomics
+def _word(hca: "Hca", qp: QueuePair, va: int) -> int:
+    """Memory holds words in host order, the wire carries them big endian."""
+    hca.trace.record(Kind.MEMORY_READ, hca.node, qp.number, va, _ATOMIC_BYTES)
+    return int.from_bytes(hca.memory.read(va, _ATOMIC_BYTES), "little")
+
+
+def _put_word(hca: "Hca", qp: QueuePair, va: int, word: int) -> None:
+    hca.write(qp, [(SGE(), va, _ATOMIC_BYTES)], word.to_bytes(_ATOMIC_BYTES, "little"))
+
+
+def _served_atomic(qp: QueuePair, packet: Packet, row: Opcode, original: int) -> None:
+    assert packet.atomiceth is not None
+    qp.resp.msn = answer.next_msn(qp)
+    va = packet.atomiceth.va
+    answer.keep(qp, Served(packet.psn, 1, row.op, va, _ATOMIC_BYTES, original))

@@ -1,0 +1,129 @@
+"""Work requests, what they become on a queue, and what they leave on a completion queue.
+
+A WR is what the program posts. A WQE is that WR on a queue; it never changes, its progress is a
+serial number in an engine's notebook. A CQE lies on the CQ; the WC that `poll_cq` hands out is it.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
+
+from rdmalab.command import Alias, Noun, Short, Spread, Thing
+from rdmalab.spec.opcodes import Op
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import SendFlags, WCFlags, WCOpcode, Work, WROpcode
+
+if TYPE_CHECKING:
+    from rdmalab.hca.mr import MemoryRegion
+
+
+@dataclass(slots=True)
+class SGE:
+    """One piece of local memory. addr: virtual address; length: bytes; lkey: of its MR."""
+
+    addr: int = 0
+    length: int = 0
+    lkey: int = 0
+
+
+def _bounds(mr: "MemoryRegion", start: int | None, stop: int | None) -> tuple[int, int]:
+    """Address and length of `mr`, `mr[start]` (to the end of the MR) or `mr[start:stop]`.
+
+    A range beyond the MR is a legal mistake: the HCA finds it when the WR is executed.
+    """
+    first = start or 0
+    return mr.addr + first, (mr.length if stop is None else stop) - first
+
+
+def _sge_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> SGE:
+    mr = world.find(thing)
+    addr, length = _bounds(mr, start, stop)
+    return SGE(addr, length, mr.lkey)
+
+
+def _remote_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
+    mr = world.find(thing)
+    return {"remote_addr": _bounds(mr, start, stop)[0], "rkey": mr.rkey}
+
+
+ShortSGE = Annotated[SGE, Short(Noun.MR, _sge_of)]
+RKey = Annotated[int, Short(Noun.MR, lambda world, thing, _a, _b: world.find(thing).rkey)]
+REMOTE = Spread("remote", Noun.MR, _remote_of)
+
+
+@dataclass(slots=True)
+class SendWR:
+    """`ibv_send_wr`. imm_data: as stored in memory (htonl'ed); atomics use compare_add and swap."""
+
+    opcode: WROpcode
+    wr_id: int = 0
+    sg: Annotated[list[ShortSGE], Alias("sg_list")] = field(default_factory=list)
+    flags: Annotated[SendFlags, Alias("send_flags")] = SendFlags(0)
+    imm_data: int = 0
+    remote_addr: int = 0
+    rkey: RKey = 0
+    compare_add: int = 0
+    swap: int = 0
+
+
+@dataclass(slots=True)
+class RecvWR:
+    """`ibv_recv_wr`."""
+
+    wr_id: int = 0
+    sg: Annotated[list[ShortSGE], Alias("sg_list")] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class SendWqe:
+    """A send WR on its queue.
+
+    serial: counts this queue's WRs from 0. sg, length: after the zero-length rule of the profile.
+    inline: the bytes copied at post time, or None. first_psn..last_psn: the PSNs it will use.
+    """
+
+    serial: int
+    wr: SendWR
+    work: Work | None
+    op: Op | None
+    flags: int
+    sg: list[SGE]
+    length: int
+    inline: bytes | None
+    signaled: bool
+    first_psn: int
+    last_psn: int
+
+
+@dataclass(slots=True)
+class RecvWqe:
+    """A receive WR on its queue; `length` is the sum of its buffers, in bytes."""
+
+    serial: int
+    wr: RecvWR
+    sg: list[SGE]
+    length: int
+
+
+@dataclass(slots=True)
+class Cqe:
+    """`ibv_wc`, and what the queue needs to give slots back: `serial` and whose WQE it was.
+
+    On an error status only wr_id, status, qp_num and vendor_err mean anything.
+    """
+
+    wr_id: int
+    status: WCStatus
+    opcode: WCOpcode | int
+    byte_len: int
+    qp_num: int
+    serial: int
+    is_send: bool
+    imm_data: int = 0
+    wc_flags: WCFlags | int = 0
+    src_qp: int = 0
+    vendor_err: int = 0
+
+
+def swap_octets(word: int) -> int:
+    """`imm_data` lies in memory in network order: the host that prints it sees it swapped."""
+    return int.from_bytes(word.to_bytes(4, "little"), "big")

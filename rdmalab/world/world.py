@@ -1,0 +1,160 @@
+"""The world: nodes, a cable between them, and the run loop that opens their doors in time."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from rdmalab.command import Noun, Refused, Thing
+from rdmalab.hca.device import Hca
+from rdmalab.hca.refuse import refused
+from rdmalab.spec.limits import PortState
+from rdmalab.spec.profiles import STRICT, Profile
+from rdmalab.spec.records import Kind
+from rdmalab.wire.packet import Packet, ipv4_gid, mac_of
+from rdmalab.wire.roce import Malformed
+from rdmalab.world.agenda import Agenda, Door
+from rdmalab.world.cable import Cable
+from rdmalab.world.trace import Trace
+
+_LINK_LOCAL = 0xFE80 << 112
+LATENCY_NS = 1_000
+RATE_BPS = 100_000_000_000
+MTU_BYTES = 4096
+
+
+class World:
+    """Everything there is, as plain data; `now_ns` moves only in `run`.
+
+    nodes: name → profile, in the order of their addresses 10.0.0.1, 10.0.0.2, …
+    """
+
+    def __init__(self, nodes: dict[str, Profile] | None = None, trace: Trace | None = None) -> None:
+        self.trace = trace or Trace()
+        self.agenda = Agenda()
+        self.cable = Cable(LATENCY_NS, RATE_BPS, MTU_BYTES)
+        self.nodes: dict[str, Hca] = {}
+        self.node_of_gid: dict[int, str] = {}
+        for host, (name, profile) in enumerate((nodes or {"A": STRICT, "B": STRICT}).items(), 1):
+            self._add(name, profile, host)
+        self.doors: tuple[Callable[[str, Any], None], ...] = (self._port, self._arrive, self._timer)
+
+    def _add(self, name: str, profile: Profile, host: int) -> None:
+        gid = ipv4_gid(f"10.0.0.{host}")
+        gids = [_LINK_LOCAL | mac_of(gid), gid]
+        self.nodes[name] = Hca(name, gids, profile, self.trace, self)
+        self.node_of_gid.update(dict.fromkeys(gids, name))
+
+    @property
+    def now_ns(self) -> int:
+        return self.trace.at_ns
+
+    @property
+    def event(self) -> int:
+        """Number of the last event; -1 before the first."""
+        return self.trace.event
+
+    def node(self, thing: Thing) -> Hca:
+        return self.nodes[thing.node]
+
+    def find(self, thing: Thing) -> Any:
+        """The object a Thing stands for. Refused with EFAULT if it is gone."""
+        hca = self.nodes[thing.node]
+        if thing.noun is Noun.NODE:
+            return hca
+        try:
+            return getattr(hca, f"{thing.noun}s").items[thing.number]
+        except KeyError:
+            raise self.gone(thing) from None
+
+    def gone(self, thing: Thing) -> Refused:
+        what = f"this {thing.noun}"
+        return refused(self.nodes[thing.node].profile, "use-after-destroy", what)
+
+    # ------------------------------------------------------------------ events
+    def begin_event(self) -> None:
+        """A command is the next event, at this very time."""
+        self.trace.event += 1
+        self.trace.cause = -1
+        for hca in self.nodes.values():
+            hca.now_ns = self.trace.at_ns
+
+    def step(self, until_ns: int | None = None) -> bool:
+        """Carry out the next entry of the agenda; False if there is none (in time)."""
+        return self.run(1, until_ns) == 1
+
+    def run(self, events: int, until_ns: int | None = None) -> int:
+        """Carry out up to `events` entries due up to `until_ns`; how many there were."""
+        trace, doors, pop = self.trace, self.doors, self.agenda.pop
+        for done in range(events):
+            entry = pop(until_ns)
+            if entry is None:
+                return done
+            trace.at_ns, _, door, node, argument, trace.cause = entry
+            trace.event += 1
+            doors[door](node, argument)
+        return events
+
+    def advance(self, to_ns: int) -> None:
+        """Let time pass in which nothing happens."""
+        self.trace.at_ns = max(self.trace.at_ns, to_ns)
+
+    def _port(self, node: str, _argument: None) -> None:
+        self.nodes[node].turn(self.trace.at_ns)
+
+    def _timer(self, node: str, qpn: int) -> None:
+        self.nodes[node].timer(qpn, self.trace.at_ns)
+
+    def _arrive(self, node: str, arrival: Packet | tuple[Packet, str]) -> None:
+        hca = self.nodes[node]
+        if isinstance(arrival, tuple):
+            packet, reason = arrival
+            self.trace.record(Kind.PACKET_DROPPED, node, packet.dest_qp, packet, reason)
+            hca.drops["malformed"] = hca.drops.get("malformed", 0) + 1
+        else:
+            hca.receive(arrival, self.trace.at_ns)
+
+    # ------------------------------------------------------------------ what the adapters ask
+    def transmit(self, node: str, qpn: int, packet: Packet) -> int:
+        """Put a packet on the cable now; the nanoseconds it keeps the port busy."""
+        cable = self.cable
+        busy_ns = cable.occupies_ns(packet)
+        target = self.node_of_gid.get(packet.flow.dst)
+        if target is None or self.nodes[node].port_state is not PortState.ACTIVE:
+            reason = "nobody has this address" if target is None else "the port is down"
+            self.trace.record(Kind.PACKET_LOST, node, qpn, packet, reason)
+            return busy_ns
+        arrival = cable.fate(node, target, packet) if cable.faults or not cable.up else packet
+        if isinstance(arrival, str):
+            self.trace.record(Kind.PACKET_LOST, node, qpn, packet, arrival)
+            return busy_ns
+        if isinstance(arrival, Malformed):
+            arrival = (packet, f"malformed: {arrival}")
+        at_ns = self.trace.at_ns + busy_ns + cable.latency_ns
+        self.agenda.file(at_ns, Door.ARRIVAL, target, arrival, self.trace.latest)
+        return busy_ns
+
+    def file_port(self, node: str, at_ns: int) -> None:
+        self.agenda.file(at_ns, Door.PORT, node, None, self.trace.latest)
+
+    def arm(self, node: str, qpn: int, at_ns: int) -> None:
+        self.agenda.arm(node, qpn, at_ns, self.trace.latest)
+
+    def disarm(self, node: str, qpn: int) -> None:
+        self.agenda.disarm(node, qpn)
+
+    # ------------------------------------------------------------------ the cable's settings
+    def set_link(self, *, up: bool) -> None:
+        """Pull the plug, or put it back: the ports of all nodes follow."""
+        self.cable.up = up
+        self.trace.record(Kind.LINK_SET, "", 0, "state", "up" if up else "down")
+        for hca in self.nodes.values():
+            hca.set_port(PortState.ACTIVE if up else PortState.DOWN)
+
+    def tune_link(self, setting: str, value: int) -> None:
+        """Set `latency_ns`, `rate_bps` or `mtu`; an MTU is the active_mtu of every port."""
+        setattr(self.cable, setting, value)
+        self.trace.record(Kind.LINK_SET, "", 0, setting, value)
+        if setting == "mtu":
+            for hca in self.nodes.values():
+                caps = replace(hca.profile.caps, active_mtu=min(value, hca.profile.caps.max_mtu))
+                hca.profile = replace(hca.profile, caps=caps)
