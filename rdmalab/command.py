@@ -34,6 +34,14 @@ class Thing(NamedTuple):
     number: int
 
 
+class Region(NamedTuple):
+    """Bytes [start, stop) of a thing; None: from its beginning, to its end."""
+
+    thing: Thing
+    start: int | None
+    stop: int | None
+
+
 class Span(NamedTuple):
     """Columns [start, stop) of a line, counted from 0."""
 
@@ -46,7 +54,7 @@ NOWHERE = Span(0, 0)
 
 @dataclass(slots=True)
 class Ref:
-    """A name as written, not yet looked up: `A.mr0`, `A.mr0[0:64]`, `B.mr0[100]`, or a node, `B`."""
+    """A name as written, not looked up: `A.mr0`, `A.mr0[0:64]`, `B.mr0[100]`, or a node, `B`."""
 
     node: str
     name: str = ""
@@ -167,6 +175,12 @@ class Alias(NamedTuple):
     """Another name under which a field may be written: `qp_state` for `state`."""
 
     name: str
+
+
+class OneOf(tuple[str, ...]):
+    """The words that a text may be, from a table: metadata of an annotation."""
+
+    __slots__ = ()
 
 
 SPOKEN = "spoken"
@@ -291,7 +305,9 @@ def kind_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> Kind:
         return dataclasses.replace(kind_of(inner, metadata), nullable=True)
     short = next((m for m in metadata if isinstance(m, Short)), None)
     kind = _container_kind(annotation, metadata) or _class_kind(annotation, metadata)
-    return dataclasses.replace(kind, short=short) if short else kind
+    if short is None or isinstance(kind, ListKind):  # of a list, each item may be written short
+        return kind
+    return dataclasses.replace(kind, short=short)
 
 
 def _container_kind(annotation: Any, metadata: tuple[Any, ...]) -> Kind | None:
@@ -308,6 +324,9 @@ def _class_kind(cls: Any, metadata: tuple[Any, ...]) -> Kind:
     if cls is int:
         unit = next((m for m in metadata if isinstance(m, Unit)), Unit.NUMBER)
         return IntegerKind(unit)
+    words = next((m for m in metadata if isinstance(m, OneOf)), None)
+    if words is not None:
+        return WordKind(tuple(words))
     if cls is New and noun is not None:
         return NewKind(noun)
     simple: dict[Any, Kind] = {
@@ -315,6 +334,7 @@ def _class_kind(cls: Any, metadata: tuple[Any, ...]) -> Kind:
         str: TextKind(),
         Thing: ThingKind(noun),
         Ref: ThingKind(noun, ranged=True),
+        Region: ThingKind(noun, ranged=True),
         Expression: ExpressionKind(),
         Direction: DirectionKind(),
     }

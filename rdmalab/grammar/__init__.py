@@ -1,0 +1,1 @@
+"""GRAMMAR: line → Invocation, partial parse → what is expected, expressions; knows no command."""

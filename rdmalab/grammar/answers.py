@@ -1,0 +1,194 @@
+"""What an expression is worth: the world is asked for facts, words are compared with enums."""
+
+import enum
+import operator
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from rdmalab.command import NOWHERE, NotUnderstood, Span
+from rdmalab.grammar.expressions import COMPARISONS
+from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.grammar.nodes import Bare, Binary, Call, Literal, Node, Path, Unary, Word
+from rdmalab.grammar.text import octets
+from rdmalab.grammar.values import BOOLEANS, NULLS
+from rdmalab.grammar.words import member_value
+
+
+class Unknown(LookupError):  # noqa: N818  (it says what it is)
+    """Nobody knows this path; `hint` is one suggestion."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class Ask(Protocol):
+    """Who answers: `Unknown` where there is no such thing.
+
+    A bare word among the arguments is a `Bare`: compare it with `is_same`.
+    """
+
+    def field(self, path: Path) -> Any: ...
+
+    def call(self, path: Path, positional: list[Any], keywords: dict[str, Any]) -> Any: ...
+
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_COMPUTE: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+}
+
+
+def evaluate(node: Node, ask: Ask) -> Any:
+    """The value of an expression; NotUnderstood where it makes no sense in this world."""
+    match node:
+        case Literal():
+            return node.value
+        case Word():
+            return Bare(node.text)
+        case Path():
+            return _asked(node.place, lambda: ask.field(node))
+        case Call():
+            return _called(node, ask)
+        case Unary():
+            return _unary(node, ask)
+        case _:
+            return _binary(node, ask)
+
+
+def is_same(field: Any, wanted: Any) -> bool:
+    """Whether a value of the world is what was written; NotUnderstood where it never can be.
+
+    An enum equals the bare word that names its member, bytes equal the text that encodes to them.
+    """
+    left, right = _comparable(field, wanted, NOWHERE)
+    return bool(left == right)
+
+
+def _asked(place: Span, question: Callable[[], Any]) -> Any:
+    try:
+        return question()
+    except Unknown as unknown:
+        raise NotUnderstood(unknown.message, place, unknown.hint) from None
+
+
+def _called(node: Call, ask: Ask) -> Any:
+    positional = [
+        # an argument such as A.qp0.wr[7] is the thing itself, not a fact about it
+        argument if isinstance(argument, Path) else evaluate(argument, ask)
+        for argument in node.positional
+    ]
+    keywords = {key: evaluate(value, ask) for key, value in node.keywords.items()}
+    return _asked(node.place, lambda: ask.call(node.path, positional, keywords))
+
+
+def _unary(node: Unary, ask: Ask) -> Any:
+    value = evaluate(node.operand, ask)
+    if node.operator == "not":
+        return not value
+    return -_number(value, node.place)
+
+
+def _binary(node: Binary, ask: Ask) -> Any:
+    left = evaluate(node.left, ask)
+    if node.operator == "and":
+        return bool(left and evaluate(node.right, ask))
+    if node.operator == "or":
+        return bool(left or evaluate(node.right, ask))
+    right = evaluate(node.right, ask)
+    if node.operator in COMPARISONS:
+        return _compared(node, left, right)
+    return _COMPUTE[node.operator](_number(left, node.place), _number(right, node.place))
+
+
+def _number(value: Any, place: Span) -> int:
+    if isinstance(value, int):
+        return value
+    raise NotUnderstood(f"{_noun(value)} cannot be computed with", place, "compute with numbers")
+
+
+def _compared(node: Binary, left: Any, right: Any) -> bool:
+    place = node.right.place
+    left, right = _comparable(left, right, place)
+    try:
+        return _COMPARE[node.operator](left, right)
+    except TypeError:
+        raise _never(left, right, node.place) from None
+
+
+def _comparable(left: Any, right: Any, place: Span) -> tuple[Any, Any]:
+    """Both sides as values of one type."""
+    if isinstance(right, Bare):
+        return left, _meant(left, right, place)
+    if isinstance(left, Bare):
+        return _meant(right, left, place), right
+    if isinstance(left, bytes | bytearray) and isinstance(right, str):
+        return bytes(left), octets(right)
+    if isinstance(right, bytes | bytearray) and isinstance(left, str):
+        return octets(left), bytes(right)
+    if left is None or right is None or _family(left) == _family(right):
+        return left, right
+    raise _never(left, right, place)
+
+
+def _meant(field: Any, word: Bare, place: Span) -> Any:
+    """What a bare word says when it is compared with this value."""
+    if word in NULLS:
+        return None
+    if isinstance(field, enum.IntEnum | enum.IntFlag):
+        return _member(type(field), word, place)
+    if isinstance(field, bool) and word.lower() in BOOLEANS:
+        return BOOLEANS[word.lower()]
+    if field is None or isinstance(field, str):
+        return str(word)
+    raise _never(field, word, place)
+
+
+def _member(of: type[enum.IntEnum] | type[enum.IntFlag], word: Bare, place: Span) -> int:
+    value = member_value(word, of)
+    if value is None:
+        hint = suggest(word.upper(), of.__members__)
+        raise NotUnderstood(f"no {of.__name__} is called {quoted(word)}", place, hint)
+    return value
+
+
+def _family(value: Any) -> type:
+    for family in (int, str, bytes, bytearray):
+        if isinstance(value, family):
+            return bytes if family is bytearray else family
+    return type(value)
+
+
+def _never(left: Any, right: Any, place: Span) -> NotUnderstood:
+    message = f"{_noun(left)} is never compared with {_noun(right)}"
+    return NotUnderstood(message, place, f"write {_sample(left)}")
+
+
+def _noun(value: Any) -> str:
+    if isinstance(value, Bare):
+        return f"the word {quoted(value)}"
+    if value is None:
+        return "nothing"
+    if isinstance(value, enum.Enum):
+        return f"a {type(value).__name__}"
+    known = {bool: "a yes or no", int: "a number", str: "a text", bytes: "a range of bytes"}
+    return known.get(_family(value) if not isinstance(value, bool) else bool, type(value).__name__)
+
+
+def _sample(value: Any) -> str:
+    """What the other side might have been."""
+    if isinstance(value, enum.Enum):
+        return str(value.name)
+    if isinstance(value, int):
+        return "a number"
+    return "a text in quotes"

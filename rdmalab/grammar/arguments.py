@@ -1,0 +1,201 @@
+"""What values say for a kind, and records: keys find their fields, what is missing is named."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from rdmalab.command import (
+    ExpressionKind,
+    Kind,
+    ListKind,
+    NotUnderstood,
+    Parameter,
+    RecordKind,
+    Span,
+)
+from rdmalab.grammar.expressions import parse_expression
+from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.grammar.keys import Keys, Path, Slot, flat_record, keys_of_record
+from rdmalab.grammar.syntax import Argument, Atom, Reader, Value
+from rdmalab.grammar.tokens import Token, tokenize
+from rdmalab.grammar.values import NULLS, example, scalar
+
+
+@dataclass(slots=True)
+class Part:
+    """One argument: where it belongs, and what it says or what is wrong with it."""
+
+    argument: Argument
+    slot: Slot | None = None
+    value: Any = None
+    wrong: NotUnderstood | None = None
+
+
+def literal(text: str, kind: Kind, default_node: str | None = None, offset: int = 0) -> Any:
+    """The value of a text that stands alone, such as a scalar of a scenario file."""
+    if isinstance(kind, ExpressionKind):
+        is_null = kind.nullable and text in NULLS
+        return None if is_null else parse_expression(text, default_node, offset)
+    reader = Reader(tokenize(text, offset))
+    if reader.peek() is None:
+        raise NotUnderstood("a value is missing here", Span(offset, offset), example(kind))
+    values = reader.values()
+    if (extra := reader.peek()) is not None:
+        raise NotUnderstood(f"{quoted(extra.text)} is one too many", extra.place, "leave it out")
+    return meaning(values, kind, default_node)
+
+
+def meaning(values: list[Value], kind: Kind, default_node: str | None) -> Any:
+    """What values with commas between them say for a kind."""
+    first, *more = values
+    if isinstance(kind, ListKind):
+        alone = first.text if isinstance(first, Atom) and not more else ""
+        if alone in NULLS and kind.nullable:
+            return None
+        return [] if alone == "[]" else [_one(v, kind.item, default_node) for v in values]
+    if more:
+        raise NotUnderstood("only one value is wanted here", more[0].place, "leave it out")
+    return _one(first, kind, default_node)
+
+
+def _one(value: Value, kind: Kind, default_node: str | None) -> Any:
+    if isinstance(value, Atom):
+        return scalar(value, kind, default_node)
+    if not isinstance(kind, RecordKind):
+        raise NotUnderstood("no braces are wanted here", value.place, example(kind))
+    gathering = Gathering(keys_of_record(kind), default_node)
+    for argument in value.arguments:
+        gathering.take(argument)
+    if not _is_spread(kind, gathering.values):
+        gathering.demand(kind.fields, value.place, kind.record.__name__)
+    return gathering.values
+
+
+class Gathering:
+    """The arguments of one command or record on the way to their places, in nested dicts."""
+
+    def __init__(self, keys: Keys, default_node: str | None) -> None:
+        self.keys = keys
+        self.default_node = default_node
+        self.values: dict[str, Any] = {}
+        self.places: dict[str, Span] = {}
+        self._written: dict[Path, str] = {}
+
+    def take(self, argument: Argument) -> None:
+        """`key=value`; NotUnderstood as soon as something is wrong."""
+        part = self.read(argument)
+        if part.wrong is not None:
+            raise part.wrong
+
+    def read(self, argument: Argument) -> Part:
+        """`key=value`, kept if it is right."""
+        part = Part(argument)
+        try:
+            if argument.key is None:
+                raise NotUnderstood("a key is missing here", argument.place, self._legal(""))
+            part.slot = self.slot(argument.key)
+            if not argument.values:
+                lacks = f"{argument.key.text} has no value"
+                raise NotUnderstood(lacks, argument.key.place, example(part.slot.kind))
+            part.value = meaning(argument.values, part.slot.kind, self.default_node)
+            self.put(part.slot, part.value, argument)
+        except NotUnderstood as wrong:
+            part.wrong = wrong
+        return part
+
+    def slot(self, key: Token) -> Slot:
+        """What a key means."""
+        if key.text not in self.keys.by_key:
+            raise NotUnderstood(f"no key {quoted(key.text)}", key.place, self._legal(key.text))
+        return self.keys.by_key[key.text]
+
+    def put(self, slot: Slot, value: Any, argument: Argument) -> None:
+        """Keep a value; NotUnderstood where its place is taken, or a record of it."""
+        written = argument.key.text if argument.key else slot.parameter.name
+        if self._goes_on(slot):
+            self._inner(slot.path[:-1])[slot.path[-1]].extend(value)
+        else:
+            self._refuse_conflict(slot, argument)
+            self._inner(slot.path[:-1])[slot.path[-1]] = value
+        self._written[slot.path] = written
+        for key in (written, slot.parameter.name, slot.dotted):
+            self.places.setdefault(key, argument.value_place)
+        if isinstance(slot.kind, ListKind) and isinstance(value, list):
+            self._put_item_places(slot, argument)
+
+    def is_free(self, slot: Slot) -> bool:
+        """Whether a value for it would be taken."""
+        return self._goes_on(slot) or self._rival(slot) is None
+
+    def demand(self, parameters: tuple[Parameter, ...], place: Span, who: str) -> None:
+        """Everything required is there: all that is not is named at once."""
+        missing = [".".join(path) for path in _missing((), parameters, self.values)]
+        by_path = {slot.dotted: self.keys.written(slot) for slot in self.keys.slots}
+        if missing:
+            wanted = [by_path.get(path, path) for path in missing]
+            hint = "add " + " ".join(f"{key}=…" for key in wanted)
+            raise NotUnderstood(f"{who} also needs {', '.join(wanted)}", place, hint)
+
+    def _legal(self, word: str) -> str:
+        free = [slot for slot in self.keys.slots if self.is_free(slot)]
+        leaves_first = sorted(free, key=lambda slot: self.keys.record_in(slot) is not None)
+        return suggest(word, filter(None, map(self.keys.written, leaves_first))) or "leave it out"
+
+    def _goes_on(self, slot: Slot) -> bool:
+        """A list of records may be given record by record: `wr={…} wr={…}`."""
+        is_records = isinstance(slot.kind, ListKind) and isinstance(slot.kind.item, RecordKind)
+        if not is_records or slot.path not in self._written:
+            return False
+        return isinstance(self._inner(slot.path[:-1])[slot.path[-1]], list)
+
+    def _rival(self, slot: Slot) -> Path | None:
+        """What was given before and is the same, or holds it, or is held by it."""
+        for path in self._written:
+            shorter = min(len(path), len(slot.path))
+            if path[:shorter] == slot.path[:shorter]:
+                return path
+        return None
+
+    def _refuse_conflict(self, slot: Slot, argument: Argument) -> None:
+        rival = self._rival(slot)
+        if rival is None:
+            return
+        place = argument.key.place if argument.key else argument.place
+        written, other = argument.key.text if argument.key else "it", self._written[rival]
+        if rival == slot.path:
+            raise NotUnderstood(f"{other} is given twice", place, "leave one out")
+        message = f"{other} and {written} give parts of one record in two ways"
+        raise NotUnderstood(message, place, "write all of it in the braces, or none")
+
+    def _inner(self, path: Path) -> dict[str, Any]:
+        """The dict a path leads to, made on the way."""
+        inner = self.values
+        for name in path:
+            inner = inner.setdefault(name, {})
+        return inner
+
+    def _put_item_places(self, slot: Slot, argument: Argument) -> None:
+        for value in argument.values:
+            count = sum(key.startswith(f"{slot.dotted}[") for key in self.places)
+            self.places[f"{slot.dotted}[{count}]"] = value.place
+
+
+def _missing(
+    outer: Path, parameters: tuple[Parameter, ...], values: dict[str, Any]
+) -> Iterable[Path]:
+    """What is required and absent. A required record of which nothing is said is an empty one."""
+    for parameter in parameters:
+        path = (*outer, parameter.name)
+        record = flat_record(parameter.kind, lists=not outer)
+        if parameter.required and record is not None and not parameter.kind.nullable:
+            values.setdefault(parameter.name, {})
+        inner = values.get(parameter.name)
+        if parameter.required and parameter.name not in values:
+            yield path
+        elif record is not None and isinstance(inner, dict) and not _is_spread(record, inner):
+            yield from _missing(path, record.fields, inner)
+
+
+def _is_spread(record: RecordKind, values: dict[str, Any]) -> bool:
+    """A key stands for fields: only who converts it knows which."""
+    return any(spread.key in values for spread in record.spreads)

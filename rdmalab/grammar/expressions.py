@@ -1,0 +1,277 @@
+"""Questions about the world: `A.qp0.state == ERR and wire.count(from=A) >= 2`.
+
+No side effects and no Python: comparisons, and/or/not, + - *, paths, calls with filters. Names
+without a node get the default node; the world's own facts (`now`, `wire.count`) have none.
+"""
+
+from collections.abc import Iterator
+
+from rdmalab.command import Expression, NotUnderstood, Ref, Span
+from rdmalab.grammar.hints import quoted
+from rdmalab.grammar.nodes import Binary, Call, Index, Literal, Node, Path, Unary, Word
+from rdmalab.grammar.quantities import any_quantity
+from rdmalab.grammar.text import unquoted
+from rdmalab.grammar.tokens import Lexeme, Token, scan_expression
+
+WORLD = ("idle", "now", "wire", "log", "why")
+"""The first words of paths that belong to no node."""
+
+KEYWORDS = ("and", "or", "not")
+COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+_MAX_TOKENS = 256
+_MAX_DEPTH = 24
+
+# How strongly an operator binds; all of a row bind from the left, comparisons do not chain.
+_OR, _AND, _NOT, _COMPARED, _SUM, _PRODUCT, _SIGN = range(1, 8)
+_STRENGTH = {
+    "or": _OR,
+    "and": _AND,
+    **dict.fromkeys(COMPARISONS, _COMPARED),
+    "+": _SUM,
+    "-": _SUM,
+    "*": _PRODUCT,
+}
+
+
+def parse_expression(text: str, default_node: str | None = None, offset: int = 0) -> Expression:
+    """The expression that the whole text is; its `text` is canonical and names every node."""
+    parser = _Parser(text, default_node, offset)
+    node = parser.whole()
+    return Expression(render(node), node, Span(offset, offset + len(text)))
+
+
+class _Parser:
+    def __init__(self, text: str, default_node: str | None, offset: int) -> None:
+        self.tokens = scan_expression(text, offset)
+        self.default_node = default_node
+        self.end = offset + len(text.rstrip())
+        self.at = 0
+        self.depth = 0
+
+    def whole(self) -> Node:
+        if len(self.tokens) > _MAX_TOKENS:
+            place = Span(self.tokens[0].place.start, self.end)
+            raise NotUnderstood("this question is too long", place, "ask in two steps")
+        node = self.binary(_OR)
+        if (token := self.peek()) is not None:
+            raise NotUnderstood(
+                f"{quoted(token.text)} is one too many", token.place, "leave it out"
+            )
+        return node
+
+    def peek(self) -> Token | None:
+        return self.tokens[self.at] if self.at < len(self.tokens) else None
+
+    def meets(self, *texts: str) -> bool:
+        """Whether the next token is one of these words or signs."""
+        token = self.peek()
+        return token is not None and token.text in texts and token.lexeme is not Lexeme.STRING
+
+    def accept(self, *texts: str) -> Token | None:
+        return self.take() if self.meets(*texts) else None
+
+    def expect(self, text: str) -> Token:
+        if (token := self.accept(text)) is None:
+            raise self.wrong(f'"{text}" is missing', f"write {text}")
+        return token
+
+    def take(self) -> Token:
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def wrong(self, message: str, hint: str) -> NotUnderstood:
+        token = self.peek()
+        return NotUnderstood(message, token.place if token else Span(self.end, self.end), hint)
+
+    def binary(self, weakest: int) -> Node:
+        """Operators at least as strong as `weakest`, the stronger ones deeper in the tree."""
+        left = self.unary()
+        while (token := self.peek()) and _strength(token) >= weakest:
+            self.take()
+            strength = _strength(token)
+            right = self.binary(strength + 1)
+            if strength == _COMPARED:
+                left = Binary(
+                    token.text, left, _as_word(right, self.tokens[self.at - 1]), token.place
+                )
+                self.refuse_chain()
+            else:
+                left = Binary(token.text, left, right, token.place)
+        return left
+
+    def refuse_chain(self) -> None:
+        if self.meets(*COMPARISONS):
+            raise self.wrong("comparisons do not chain", "write a < b and b < c")
+
+    def unary(self) -> Node:
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise self.wrong("nested too deep", f"at most {_MAX_DEPTH} levels")
+        if (token := self.accept("not")) is not None:
+            node: Node = Unary("not", self.binary(_COMPARED), token.place)
+        elif (token := self.accept("-")) is not None:
+            node = Unary("-", self.unary(), token.place)
+        else:
+            node = self.primary()
+        self.depth -= 1
+        return node
+
+    def primary(self) -> Node:
+        token = self.peek()
+        if token is not None and token.lexeme is Lexeme.NUMBER:
+            self.take()
+            return Literal(any_quantity(token.text, token.place), token.text, token.place)
+        if token is not None and token.lexeme is Lexeme.STRING:
+            self.take()
+            return Literal(unquoted(token.text, token.place), token.text, token.place)
+        if self.accept("("):
+            node = self.binary(_OR)
+            self.expect(")")
+            return node
+        return self.path()
+
+    def path(self) -> Node:
+        first = self.name()
+        steps: list[str | Index] = [first.text]
+        while self.meets(".", "["):
+            steps.append(self.index() if self.accept("[") else self.step())
+        place = Span(first.place.start, self.tokens[self.at - 1].place.stop)
+        path = Path(self.qualified(tuple(steps), place), place)
+        return self.call(path) if self.accept("(") else path
+
+    def step(self) -> str:
+        self.expect(".")
+        return self.name().text
+
+    def name(self) -> Token:
+        token = self.peek()
+        if token is None or token.lexeme is not Lexeme.WORD or token.text in KEYWORDS:
+            raise self.wrong("a name or a value is missing here", "write A.qp0.state or 12")
+        return self.take()
+
+    def qualified(self, steps: tuple[str | Index, ...], place: Span) -> tuple[str | Index, ...]:
+        first = str(steps[0])
+        is_node = len(first) == 1 and first.isupper()
+        if len(steps) == 1 or is_node or first in WORLD:
+            return steps
+        if self.default_node is None:
+            raise NotUnderstood(f"whose {quoted(first)}?", place, f"write A.{first} or B.{first}")
+        return (self.default_node, *steps)
+
+    def index(self) -> Index:
+        """`[7]`, `[0:5]`, `[:5]`."""
+        start = 0 if self.meets(":") else self.number()
+        if self.accept(":") is None:
+            self.expect("]")
+            return Index(start)
+        stop = self.number()
+        self.expect("]")
+        return Index(start, stop)
+
+    def number(self) -> int:
+        token = self.peek()
+        if token is None or token.lexeme is not Lexeme.NUMBER:
+            raise self.wrong("a number is missing here", "write [0:64] or [7]")
+        self.take()
+        return any_quantity(token.text, token.place)
+
+    def call(self, path: Path) -> Call:
+        call = Call(path, [], {})
+        while not self.meets(")"):
+            self.argument(call)
+            if self.accept(",") is None:
+                break
+        closing = self.expect(")")
+        call.place = Span(path.place.start, closing.place.stop)
+        return call
+
+    def argument(self, call: Call) -> None:
+        token = self.peek()
+        following = self.tokens[self.at + 1 : self.at + 2]
+        if (
+            token is not None
+            and token.lexeme is Lexeme.WORD
+            and following
+            and following[0].is_("=")
+        ):
+            if token.text in call.keywords:
+                raise self.wrong(f"{token.text} is given twice", "leave one out")
+            self.at += 2
+            value = self.binary(_OR)
+            call.keywords[token.text] = _as_word(value, self.tokens[self.at - 1])
+        else:
+            call.positional.append(self.binary(_OR))
+
+
+def _strength(token: Token) -> int:
+    return 0 if token.lexeme is Lexeme.STRING else _STRENGTH.get(token.text, 0)
+
+
+def _as_word(node: Node, last: Token) -> Node:
+    """A single name in the place of a value is a word, unless it stands in parentheses."""
+    if isinstance(node, Path) and node.is_single and last.place.stop == node.place.stop:
+        return Word(str(node), node.place)
+    return node
+
+
+def render(node: Node, weakest: int = _OR) -> str:
+    """The canonical text: parsed again, it gives an equal tree."""
+    match node:
+        case Literal() | Word():
+            return node.text
+        case Path():
+            return str(node)
+        case Call():
+            parts = [render(n) for n in node.positional]
+            parts += [f"{key}={_rendered_value(n, _OR)}" for key, n in node.keywords.items()]
+            return f"{node.path}({', '.join(parts)})"
+        case Unary("not"):
+            return _wrapped(f"not {render(node.operand, _COMPARED)}", _NOT, weakest)
+        case Unary():
+            return _wrapped(f"-{render(node.operand, _SIGN)}", _SIGN, weakest)
+        case _:
+            return _rendered_binary(node, weakest)
+
+
+def _rendered_binary(node: Binary, weakest: int) -> str:
+    own = _STRENGTH[node.operator]
+    is_compared = own == _COMPARED
+    left = render(node.left, own + is_compared)
+    right = _rendered_value(node.right, own + 1) if is_compared else render(node.right, own + 1)
+    return _wrapped(f"{left} {node.operator} {right}", own, weakest)
+
+
+def _rendered_value(node: Node, weakest: int) -> str:
+    """In the place of a value, parentheses keep a fact of the world from being a word."""
+    is_fact = isinstance(node, Path) and node.is_single
+    return f"({node})" if is_fact else render(node, weakest)
+
+
+def _wrapped(text: str, own: int, weakest: int) -> str:
+    return f"({text})" if own < weakest else text
+
+
+def paths(node: Node) -> Iterator[Path]:
+    """Every path in the tree, from left to right."""
+    match node:
+        case Path():
+            yield node
+        case Call():
+            yield node.path
+            for child in (*node.positional, *node.keywords.values()):
+                yield from paths(child)
+        case Unary():
+            yield from paths(node.operand)
+        case Binary():
+            yield from paths(node.left)
+            yield from paths(node.right)
+
+
+def names(node: Node) -> list[Ref]:
+    """The objects it mentions, each once: what must exist before it can be asked."""
+    found: dict[str, Ref] = {}
+    for path in paths(node):
+        match path.steps:
+            case (str(owner), str(name), *_) if owner not in WORLD:
+                found.setdefault(f"{owner}.{name}", Ref(owner, name, place=path.place))
+    return list(found.values())

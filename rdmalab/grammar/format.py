@@ -1,0 +1,137 @@
+"""An Invocation as canonical text: qualified names, enum names, units; parsed again it is equal."""
+
+import re
+from typing import Any
+
+from rdmalab.command import (
+    BooleanKind,
+    Command,
+    EnumKind,
+    Expression,
+    ExpressionKind,
+    IntegerKind,
+    Invocation,
+    Kind,
+    ListKind,
+    NotUnderstood,
+    RecordKind,
+    TextKind,
+)
+from rdmalab.grammar.arguments import meaning
+from rdmalab.grammar.expressions import render as render_expression
+from rdmalab.grammar.keys import Keys, Slot, flat_record, keys_of_command, keys_of_record
+from rdmalab.grammar.nodes import Literal
+from rdmalab.grammar.quantities import spelled
+from rdmalab.grammar.syntax import Atom, Reader, Value
+from rdmalab.grammar.text import in_quotes
+from rdmalab.grammar.tokens import scan
+from rdmalab.grammar.values import NULLS
+from rdmalab.grammar.words import word_for
+
+_PLAIN = re.compile(r"[A-Za-z0-9_@/.:+-]+")
+_COULD_BE_A_NAME = re.compile(r"[A-Z]|[A-Za-z_]\w*\.[A-Za-z_]\w*", re.ASCII)
+
+
+def render(invocation: Invocation, command: Command) -> str:
+    """The command as one line: positional parameters as words, the others as `key=value`."""
+    keys = keys_of_command(command.parameters)
+    spoken = {p.name for p in command.parameters if p.spoken}
+    words = [invocation.name]
+    waiting: list[Kind] = []  # positional parameters that would take the next word if they could
+    for parameter in command.parameters:
+        name, kind = parameter.name, parameter.kind
+        if name not in invocation.arguments:
+            waiting += [kind] if parameter.positional else []
+            continue
+        value = invocation.arguments[name]
+        if parameter.positional and _is_word(value, kind, waiting, spoken):
+            words.append(_shielded(value, kind, spoken))
+        else:
+            words += _texts(keys.at((name,)), value, keys, spoken)
+        if isinstance(kind, ExpressionKind):
+            waiting.append(kind)  # it takes every word behind it
+    return " ".join(words)
+
+
+def _is_word(value: Any, kind: Kind, waiting: list[Kind], spoken: set[str]) -> bool:
+    """Whether the parser would give this word to the right parameter."""
+    if flat_record(kind, lists=True) is not None:
+        return False
+    if isinstance(value, Expression) and isinstance(value.node, Literal):
+        return not waiting  # a number alone looks like a mistake for an earlier parameter
+    words = Reader(scan(_shielded(value, kind, spoken))).values()
+    is_spoken = isinstance(words[0], Atom) and words[0].text in spoken
+    return not is_spoken and not any(_accepts(other, words[:1]) for other in waiting)
+
+
+def _accepts(kind: Kind, word: list[Value]) -> bool:
+    if isinstance(kind, ExpressionKind):
+        return True
+    try:
+        meaning(word, kind, "A")
+    except NotUnderstood:
+        return False
+    return True
+
+
+def _texts(slot: Slot, value: Any, keys: Keys, spoken: set[str]) -> list[str]:
+    """`key=value`, or several where a record is flattened or a list of records repeated."""
+    key, kind = keys.written(slot), slot.kind
+    record = keys.record_in(slot)
+    is_records = isinstance(kind, ListKind) and record is not None and isinstance(value, list)
+    flat = value[0] if is_records and len(value) == 1 else value
+    if record is not None and isinstance(flat, dict):
+        inner = [(keys.at((*slot.path, name)), v) for name, v in flat.items()]
+        texts = [text for below, v in inner for text in _texts(below, v, keys, spoken)]
+        is_understood = slot.parameter.required and not kind.nullable
+        return texts if texts or is_understood else [f"{key}={{}}"]
+    if is_records and value:
+        return [f"{key}={value_text(item, record)}" for item in value if record]
+    equals = " " if slot.parameter.spoken and len(slot.path) == 1 else "="
+    return [f"{key}{equals}{_shielded(value, kind, spoken)}"]
+
+
+def _shielded(value: Any, kind: Kind, spoken: set[str]) -> str:
+    """The text of a value; a spoken keyword in a question would end it, unless in parentheses."""
+    text = value_text(value, kind)
+    if isinstance(value, Expression) and spoken.intersection(t.text for t in scan(text)):
+        return f"({text})"
+    return text
+
+
+def value_text(value: Any, kind: Kind) -> str:
+    """The canonical text of one value."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, Expression):
+        return render_expression(value.node) if value.node is not None else value.text
+    if isinstance(value, list):
+        item = kind.item if isinstance(kind, ListKind) else kind
+        return ",".join(value_text(v, item) for v in value) or "[]"
+    if isinstance(value, dict) and isinstance(kind, RecordKind):
+        keys = keys_of_record(kind)
+        texts = [t for name, v in value.items() for t in _texts(keys.at((name,)), v, keys, set())]
+        return "{" + " ".join(texts) + "}"
+    return _scalar_text(value, kind)
+
+
+def _scalar_text(value: Any, kind: Kind) -> str:
+    match kind:
+        case EnumKind() if isinstance(value, int):
+            return word_for(int(value), kind)
+        case BooleanKind() if isinstance(value, int):
+            return str(int(value))
+        case IntegerKind() if isinstance(value, int):
+            return spelled(value, kind.unit)
+        case TextKind() if isinstance(value, str):
+            return _text(value, kind)
+    if isinstance(value, tuple):
+        return "->".join(value)
+    return str(value)
+
+
+def _text(value: str, kind: TextKind) -> str:
+    is_name = kind.short is not None and _COULD_BE_A_NAME.fullmatch(value)
+    if _PLAIN.fullmatch(value) and value not in NULLS and not is_name:
+        return value
+    return in_quotes(value)

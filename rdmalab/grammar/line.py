@@ -1,0 +1,60 @@
+"""A line → Invocations: `verb object key=value …`; `;` or a new line between two commands."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from rdmalab.command import Command, Invocation, NotUnderstood
+from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.grammar.sentence import Sentence, find_verb
+from rdmalab.grammar.syntax import commands
+from rdmalab.grammar.tokens import Lexeme, Token, tokenize
+
+NO_ALIASES: Mapping[str, str] = MappingProxyType({})
+
+
+def parse(
+    line: str,
+    vocabulary: Mapping[str, Command],
+    default_node: str | None = None,
+    *,
+    file: bool = False,
+    aliases: Mapping[str, str] = NO_ALIASES,
+) -> list[Invocation]:
+    """What a line asks for; NotUnderstood, with the line and the column, where it asks nothing.
+
+    Aliases (`s` for `step`, `n` for `step packet`) hold only interactively, not in a `file`.
+    """
+    known = NO_ALIASES if file else aliases
+    try:
+        said = [tokens for tokens in commands(tokenize(line)) if tokens]
+        return [_invocation(line, tokens, vocabulary, default_node, known) for tokens in said]
+    except NotUnderstood as wrong:
+        wrong.line = line
+        raise
+
+
+def _invocation(
+    line: str,
+    tokens: list[Token],
+    vocabulary: Mapping[str, Command],
+    default_node: str | None,
+    aliases: Mapping[str, str],
+) -> Invocation:
+    verb = tokens[0]
+    command, rest = find_verb(tokens, vocabulary, aliases)
+    if command is None:
+        raise _no_verb(verb, vocabulary)
+    sentence = Sentence(command, rest, default_node)
+    arguments = sentence.arguments(verb)
+    text = line[verb.place.start : tokens[-1].place.stop]
+    places = {"": verb.place, **sentence.gathering.places}
+    return Invocation(command.name, arguments, text, places)
+
+
+def _no_verb(verb: Token, vocabulary: Mapping[str, Command]) -> NotUnderstood:
+    if verb.lexeme is not Lexeme.WORD:
+        message = f"a verb is wanted here, not {quoted(verb.text)}"
+        return NotUnderstood(message, verb.place, "help lists them")
+    hint = suggest(verb.text.removeprefix("ibv_"), vocabulary)
+    near = hint if hint.startswith("did you mean") else "help lists the verbs"
+    return NotUnderstood(f"no verb {quoted(verb.text)}", verb.place, near)

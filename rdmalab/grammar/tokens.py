@@ -1,0 +1,128 @@
+"""The lexer: a line, or an expression, becomes tokens that know their columns.
+
+`scan` and `scan_expression` take any text and never fail: completion and colour work on half a
+line. `tokenize` also demands that every quote, brace and bracket is closed.
+"""
+
+import re
+from collections.abc import Iterator
+from enum import Enum, auto
+from typing import NamedTuple
+
+from rdmalab.command import NotUnderstood, Span
+
+MAX_DEPTH = 16  # of braces, brackets and parentheses
+
+
+class Lexeme(Enum):
+    """What a token is."""
+
+    WORD = auto()
+    NUMBER = auto()  # only in expressions: in a line, the kind of argument decides
+    STRING = auto()
+    OPERATOR = auto()
+    BREAK = auto()  # between two commands
+    COMMENT = auto()
+    ERROR = auto()  # only in expressions: no such character
+
+
+class Token(NamedTuple):
+    """A piece of text and where it stands."""
+
+    lexeme: Lexeme
+    text: str
+    place: Span
+
+    def is_(self, *texts: str) -> bool:
+        """Whether it is one of these operators."""
+        return self.lexeme is Lexeme.OPERATOR and self.text in texts
+
+
+_LINE = re.compile(
+    r"""
+    (?P<COMMENT> (?<![^\s;]) \# [^\n]* )
+  | (?P<STRING> "(?:\\.|[^"\n])*"? )
+  | (?P<BREAK> [;\n] )
+  | (?P<OPERATOR> -> | [=!<>]= | [=<>|,{}\[\]()] )
+  | (?P<WORD> (?: [^\s"=<>|,;{}\[\]()!-] | -(?!>) | !(?!=) )+ )
+    """,
+    re.VERBOSE,
+)
+_EXPRESSION = re.compile(
+    r"""
+    (?P<STRING> "(?:\\.|[^"\n])*"? )
+  | (?P<NUMBER> [0-9][0-9A-Za-z_µμ]* (?:\.[0-9][0-9A-Za-z_µμ]*)? )
+  | (?P<WORD> [A-Za-z_][A-Za-z0-9_]* )
+  | (?P<OPERATOR> [=!<>]= | [-+*<>().,=\[\]:] )
+  | (?P<ERROR> \S )
+    """,
+    re.VERBOSE,
+)
+_WHOLE_STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
+_PAIRS = {"{": "}", "[": "]", "(": ")"}
+
+
+def _scan(pattern: re.Pattern[str], text: str, offset: int) -> Iterator[Token]:
+    for match in pattern.finditer(text):
+        start, stop = match.span()
+        yield Token(Lexeme[match.lastgroup or ""], match[0], Span(offset + start, offset + stop))
+
+
+def scan(line: str, offset: int = 0) -> list[Token]:
+    """The tokens of a line or of several, comments and breaks included."""
+    return list(_scan(_LINE, line, offset))
+
+
+def scan_expression(text: str, offset: int = 0) -> list[Token]:
+    """The tokens of an expression, where `-` and `.` are operators."""
+    return list(_scan(_EXPRESSION, text, offset))
+
+
+def is_closed(string: Token) -> bool:
+    """Whether a quoted string has its second quote."""
+    return _WHOLE_STRING.fullmatch(string.text) is not None
+
+
+def tokenize(line: str, offset: int = 0) -> list[Token]:
+    """`scan` without comments; NotUnderstood where a quote, brace or bracket is not closed."""
+    tokens = [t for t in scan(line, offset) if t.lexeme is not Lexeme.COMMENT]
+    opened: list[Token] = []
+    for token in tokens:
+        if token.lexeme is Lexeme.STRING and not is_closed(token):
+            raise NotUnderstood("this quote is never closed", token.place, 'end it with "')
+        if token.is_(*_PAIRS):
+            _open(opened, token)
+        elif token.is_(*_PAIRS.values()):
+            _close(opened, token)
+        elif token.lexeme is Lexeme.BREAK:
+            _stop(opened, token)
+    if opened:
+        raise _never_closed(opened[-1])
+    return tokens
+
+
+def _open(opened: list[Token], token: Token) -> None:
+    if len(opened) == MAX_DEPTH:
+        raise NotUnderstood("nested too deep", token.place, f"at most {MAX_DEPTH} levels")
+    opened.append(token)
+
+
+def _close(opened: list[Token], token: Token) -> None:
+    if not opened:
+        raise NotUnderstood(f'nothing is open for this "{token.text}"', token.place, "leave it out")
+    opener = opened.pop()
+    if (closer := _PAIRS[opener.text]) != token.text:
+        raise NotUnderstood(f'"{opener.text}" is closed by another', token.place, f"write {closer}")
+
+
+def _stop(opened: list[Token], token: Token) -> None:
+    """A new line may stand inside braces, a `;` may not."""
+    if opened and (token.text == ";" or opened[-1].text != "{"):
+        raise _never_closed(opened[-1])
+
+
+def _never_closed(opener: Token) -> NotUnderstood:
+    closer = _PAIRS[opener.text]
+    return NotUnderstood(
+        f'this "{opener.text}" is never closed', opener.place, f"end it with {closer}"
+    )

@@ -1,0 +1,232 @@
+"""Literals: what the text of one value means for one kind of argument.
+
+The same reading serves lines, scenario files and completion. Names stay unresolved Refs.
+"""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from rdmalab.command import (
+    BooleanKind,
+    Direction,
+    DirectionKind,
+    EnumKind,
+    Expression,
+    ExpressionKind,
+    IntegerKind,
+    Kind,
+    New,
+    NewKind,
+    NotUnderstood,
+    Noun,
+    RecordKind,
+    Ref,
+    Span,
+    TextKind,
+    ThingKind,
+    Unit,
+    WordKind,
+)
+from rdmalab.grammar.expressions import parse_expression
+from rdmalab.grammar.hints import listed, quoted, suggest
+from rdmalab.grammar.quantities import whole
+from rdmalab.grammar.syntax import Atom
+from rdmalab.grammar.text import unquoted
+from rdmalab.grammar.words import legal_words, readings, value_of
+
+if TYPE_CHECKING:
+    from rdmalab.grammar.tokens import Token
+
+NULLS = ("NULL", "None")
+BOOLEANS = {"0": False, "1": True, "off": False, "on": True}
+
+_NAME = re.compile(
+    r"(?:(?P<node>[A-Za-z_]\w*)\.)?(?P<name>[A-Za-z_]\w*)(?P<range>\[.*\])?", re.ASCII
+)
+_RANGE = re.compile(r"\[(?:(?P<start>[^:\]]*)(?P<colon>:))?(?P<stop>[^:\]]+)\]")
+_BARE_NODE = re.compile(r"[A-Z]")
+_SURELY_A_NAME = re.compile(r"[A-Z]|[A-Za-z_]\w*\.[A-Za-z_]\w*(?:\[.*\])?", re.ASCII)
+_DIRECTION = re.compile(r"([A-Za-z_]\w*)->([A-Za-z_]\w*)", re.ASCII)
+_BARE_TEXT = re.compile(r'[^\s"{}=;,<>]+')
+
+
+def scalar(atom: Atom, kind: Kind, default_node: str | None = None) -> Any:
+    """The value of one Atom; a kind with a short form may give a Ref instead."""
+    if not atom.text:
+        raise NotUnderstood("a value is missing here", atom.place, example(kind))
+    if kind.nullable and atom.text in NULLS:
+        return None
+    if kind.short is not None and _SURELY_A_NAME.fullmatch(atom.text):
+        return reference(atom, ThingKind(kind.short.noun, ranged=True), default_node)
+    try:
+        return _READERS[type(kind)](atom, kind, default_node)
+    except NotUnderstood:
+        if kind.short is None or not _NAME.fullmatch(atom.text):
+            raise
+        return reference(atom, ThingKind(kind.short.noun, ranged=True), default_node)
+
+
+def example(kind: Kind) -> str:
+    """What might be written for a kind: the suggestion where nothing nearer is known."""
+    if isinstance(kind, EnumKind):
+        return listed(legal_words(kind))
+    if isinstance(kind, WordKind):
+        return listed(list(kind.words))
+    if isinstance(kind, IntegerKind):
+        return "write 10us or 2ms" if kind.unit is Unit.NS else "write 12 or 0x1f"
+    return _EXAMPLES.get(type(kind), "write a value")
+
+
+_EXAMPLES: dict[type[Kind], str] = {
+    RecordKind: "write {key=value …}",
+    TextKind: 'write "some text"',
+    ThingKind: "write a name, A.qp0",
+    NewKind: "write a new name, A.qp0",
+    DirectionKind: "write A->B",
+    BooleanKind: "write 0 or 1",
+    ExpressionKind: "write a question, A.qp0.state == ERR",
+}
+
+
+def reference(atom: Atom, kind: ThingKind, default_node: str | None) -> Ref:
+    """`A.mr0`, `A.mr0[0:64]`, `mr0` with a default node, or a bare node, `B`."""
+    match = _NAME.fullmatch(atom.text)
+    if match is None:
+        raise NotUnderstood(f"{quoted(atom.text)} is not a name", atom.place, example(kind))
+    start, stop = _bounds(match["range"], atom) if match["range"] else (None, None)
+    if start is not None and not kind.ranged:
+        at = Span(atom.place.start + match.start("range"), atom.place.stop)
+        raise NotUnderstood("no range is wanted here", at, "leave it out")
+    node, name = match["node"], match["name"]
+    if node is None and start is None and (kind.noun is Noun.NODE or _BARE_NODE.fullmatch(name)):
+        return Ref(name, "", place=atom.place)
+    return Ref(node or _default(atom, default_node), name, start, stop, atom.place)
+
+
+def _default(atom: Atom, default_node: str | None) -> str:
+    if default_node is None:
+        hint = f"write A.{atom.text} or B.{atom.text}"
+        raise NotUnderstood(f"whose {quoted(atom.text)}?", atom.place, hint)
+    return default_node
+
+
+def _bounds(text: str, atom: Atom) -> tuple[int, int | None]:
+    """`[100]` is a start without a stop, `[:64]` starts at 0."""
+    match = _RANGE.fullmatch(text)
+    if match is None:
+        raise NotUnderstood(f"{quoted(text)} is not a range", atom.place, "write [0:64] or [100]")
+    stop = whole(match["stop"], Unit.BYTES, atom.place)
+    start = whole(match["start"], Unit.BYTES, atom.place) if match["start"] else 0
+    if stop < 0 or start < 0:
+        raise NotUnderstood("a range starts at 0", atom.place, "write [0:64] or [100]")
+    if not match["colon"]:
+        return stop, None
+    if start > stop:
+        raise NotUnderstood(
+            f"{quoted(text)} ends before it starts", atom.place, f"write [{stop}:{start}]"
+        )
+    return start, stop
+
+
+def _integer(atom: Atom, kind: IntegerKind, _node: str | None) -> int:
+    return whole(atom.text, kind.unit, atom.place)
+
+
+def _enum(atom: Atom, kind: EnumKind, _node: str | None) -> int:
+    if not kind.is_flags:
+        return _member(atom.text, atom.place, kind)
+    value = 0
+    for part in alternatives(atom):
+        value |= _member(part.text, part.place, kind)
+    return value
+
+
+def alternatives(atom: Atom) -> list[Atom]:
+    """The parts of `A|B`, each with its own place."""
+    parts: list[list[Token]] = [[]]
+    for token in atom.tokens:
+        if token.is_("|"):
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    end = Span(atom.place.stop, atom.place.stop)
+    return [Atom.of(part) if part else Atom("", end) for part in parts]
+
+
+def _member(word: str, place: Span, kind: EnumKind) -> int:
+    """A number without a member stays a number: C may pass anything."""
+    if not word:
+        raise NotUnderstood("a value is missing here", place, example(kind))
+    value = value_of(word, kind)
+    if value is not None:
+        return value
+    if word[:1].isdecimal() or word[:1] == "-":
+        return whole(word, Unit.NUMBER, place)
+    message = f"no {kind.enum.__name__} is called {quoted(word)}"
+    raise NotUnderstood(message, place, suggest(min(readings(word), key=len), legal_words(kind)))
+
+
+def _text(atom: Atom, kind: TextKind, _node: str | None) -> str:
+    if atom.text.startswith('"'):
+        return unquoted(atom.text, atom.place)
+    if not _BARE_TEXT.fullmatch(atom.text):
+        raise NotUnderstood(f"{quoted(atom.text)} is not a text", atom.place, example(kind))
+    return atom.text
+
+
+def _word(atom: Atom, kind: WordKind, _node: str | None) -> str:
+    word = next((w for w in kind.words if w.lower() == atom.text.lower()), None)
+    if word is None:
+        hint = suggest(atom.text, kind.words)
+        raise NotUnderstood(f"{quoted(atom.text)} means nothing here", atom.place, hint)
+    return word
+
+
+def _new(atom: Atom, kind: NewKind, default_node: str | None) -> New:
+    match = _NAME.fullmatch(atom.text)
+    if match is None or match["range"]:
+        raise NotUnderstood(f"{quoted(atom.text)} is not a name", atom.place, example(kind))
+    if match["node"] is None and _BARE_NODE.fullmatch(match["name"]):
+        hint = f"write {atom.text}.{kind.noun}0"
+        raise NotUnderstood(f"{quoted(atom.text)} is a node", atom.place, hint)
+    return New(kind.noun, match["node"] or _default(atom, default_node), match["name"], atom.place)
+
+
+def _thing(atom: Atom, kind: ThingKind, default_node: str | None) -> Ref:
+    return reference(atom, kind, default_node)
+
+
+def _direction(atom: Atom, kind: DirectionKind, _node: str | None) -> Direction:
+    match = _DIRECTION.fullmatch(atom.text)
+    if match is None:
+        raise NotUnderstood(f"{quoted(atom.text)} is not a direction", atom.place, example(kind))
+    return Direction(match[1], match[2])
+
+
+def _boolean(atom: Atom, kind: BooleanKind, _node: str | None) -> bool:
+    if (word := atom.text.lower()) not in BOOLEANS:
+        raise NotUnderstood(f"{quoted(atom.text)} is neither 0 nor 1", atom.place, example(kind))
+    return BOOLEANS[word]
+
+
+def _expression(atom: Atom, _kind: ExpressionKind, default_node: str | None) -> Expression:
+    return parse_expression(atom.text, default_node, atom.place.start)
+
+
+def _record(atom: Atom, kind: Kind, _node: str | None) -> Any:
+    raise NotUnderstood(f"{quoted(atom.text)} is not a record", atom.place, example(kind))
+
+
+_READERS: dict[type[Kind], Callable[[Atom, Any, str | None], Any]] = {
+    IntegerKind: _integer,
+    EnumKind: _enum,
+    TextKind: _text,
+    WordKind: _word,
+    ThingKind: _thing,
+    NewKind: _new,
+    DirectionKind: _direction,
+    BooleanKind: _boolean,
+    ExpressionKind: _expression,
+    RecordKind: _record,
+}

@@ -1,0 +1,65 @@
+"""The words for enum values: with the prefixes of libibverbs or without, in either case."""
+
+import enum
+
+from rdmalab.command import EnumKind
+
+PREFIXES = (
+    *("IBV_WR_", "IBV_WC_", "IBV_QPS_", "IBV_QPT_", "IBV_QP_", "IBV_ACCESS_", "IBV_SEND_"),
+    *("IBV_MTU_", "IBV_MIG_", "IBV_EVENT_", "IBV_PORT_", "IBV_ATOMIC_", "IBV_DEVICE_", "IBV_SRQ_"),
+    *("IBV_MW_TYPE_", "IBV_CREATE_CQ_ATTR_", "IBV_REREG_MR_", "IBV_TM_", "IBV_WQS_", "IBV_WQT_"),
+    "IBV_",
+)
+
+AnyEnum = type[enum.IntEnum] | type[enum.IntFlag]
+
+
+def readings(word: str) -> list[str]:
+    """The word in capitals, then without each prefix it carries."""
+    capital = word.upper()
+    return [capital, *(capital.removeprefix(p) for p in PREFIXES if capital.startswith(p))]
+
+
+def member_value(word: str, of: AnyEnum) -> int | None:
+    """The number of the member that a word names; None where it names none."""
+    members = {name.upper(): int(member) for name, member in of.__members__.items()}
+    return next((members[r] for r in readings(word) if r in members), None)
+
+
+def value_of(word: str, kind: EnumKind) -> int | None:
+    """The number a word stands for, a further spelling (`1024` for IBV_MTU_1024) first."""
+    spelled = {text.upper(): value for text, value in kind.spelled}
+    for reading in readings(word):
+        if reading in spelled:
+            return spelled[reading]
+    return member_value(word, kind.enum)
+
+
+def legal_words(kind: EnumKind) -> list[str]:
+    """What may be written: further spellings, else the names of the members."""
+    return [text for text, _ in kind.spelled] or list(kind.enum.__members__)
+
+
+def word_for(value: int, kind: EnumKind) -> str:
+    """The canonical text of a value: a spelling, names, or the number where there is no name."""
+    for text, number in kind.spelled:
+        if number == value:
+            return text
+    if kind.is_flags and value > 0:
+        return _flag_words(value, kind.enum)
+    names = {int(member): name for name, member in kind.enum.__members__.items()}
+    return names.get(value) or _plain(value, kind)
+
+
+def _flag_words(value: int, of: AnyEnum) -> str:
+    names = []
+    for name, member in of.__members__.items():
+        if member.value.bit_count() == 1 and value & member.value:
+            names.append(name)
+            value &= ~member.value
+    return "|".join([*names, hex(value)] if value else names)
+
+
+def _plain(value: int, kind: EnumKind) -> str:
+    """A number, written so that it is not taken for a spelling."""
+    return hex(value) if value_of(str(value), kind) is not None else str(value)

@@ -1,0 +1,71 @@
+"""Values with commas and braces; records gather their fields and name what is missing."""
+
+from typing import Any
+
+import pytest
+
+from rdmalab.command import ExpressionKind, IntegerKind, ListKind, NotUnderstood, Ref, Span
+from rdmalab.grammar.arguments import literal
+from rdmalab.grammar.keys import keys_of_command
+from tests.grammar.vocabulary import modify_qp, post_send
+
+WR = keys_of_command(post_send.parameters).by_key["wr"].kind
+SG = keys_of_command(post_send.parameters).by_key["sg"].kind
+ATTR = keys_of_command(modify_qp.parameters).by_key["attr"].kind
+MR = Ref("A", "mr0", 0, 64)
+
+
+def test_lists() -> None:
+    numbers = ListKind(IntegerKind())
+    assert literal("1, 2,3", numbers) == [1, 2, 3]
+    assert literal("1", numbers) == [1]
+    assert literal("[]", numbers) == []
+    assert literal("NULL", SG) is None
+
+
+def test_records_and_short_forms_mix_in_a_list() -> None:
+    assert literal("A.mr0[0:64],{addr=0x1064 length=0 lkey=0xdead},{addr=1}", SG) == [
+        MR,
+        {"addr": 0x1064, "length": 0, "lkey": 0xDEAD},
+        {"addr": 1},
+    ]
+
+
+def test_records_in_records() -> None:
+    said = literal("{state=RTS dgid=fe80::1 ah_attr.port_num=2 ah=B}", ATTR)
+    ah_attr = {"grh": {"dgid": 0xFE80 << 112 | 1}, "port_num": 2}
+    assert said == {"qp_state": 3, "ah_attr": ah_attr, "ah": Ref("B")}
+
+
+def test_a_question_stands_alone() -> None:
+    assert literal("qp0.state == ERR", ExpressionKind(), "A").text == "A.qp0.state == ERR"
+    assert literal("NULL", ExpressionKind(nullable=True)) is None
+    assert [q.text for q in literal("now,idle", ListKind(ExpressionKind()))] == ["now", "idle"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "place", "message"),
+    [
+        ("{length=4}", SG, (0, 10), "SGE also needs addr"),
+        ("{addr=1 addr=2}", SG, (8, 12), "addr is given twice"),
+        ("{addr=1 7}", SG, (8, 9), "a key is missing here"),
+        ("{adr=1}", SG, (1, 4), 'no key "adr"'),
+        ("{addr=}", SG, (1, 5), "addr has no value"),
+        ("{addr=1,2}", SG, (8, 9), "only one value is wanted here"),
+        ("{opcode=SEND},{wr_id=2}", WR, (14, 23), "SendWR also needs opcode"),
+        ("{ah_attr={port_num=1} is_global=1}", ATTR, (22, 31), "ah_attr and is_global give"),
+        ("{is_global=1 ah_attr={port_num=1}}", ATTR, (13, 20), "is_global and ah_attr give"),
+    ],
+)
+def test_what_is_wrong_in_braces(
+    text: str, kind: Any, place: tuple[int, int], message: str
+) -> None:
+    with pytest.raises(NotUnderstood) as wrong:
+        literal(text, kind)
+    assert wrong.value.message.startswith(message)
+    assert wrong.value.place == Span(*place)
+    assert wrong.value.hint
+
+
+def test_a_key_that_stands_for_fields_may_stand_for_a_required_one() -> None:
+    assert literal("{remote=B.mr0}", WR) == [{"remote": Ref("B", "mr0")}]

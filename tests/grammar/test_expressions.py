@@ -1,0 +1,110 @@
+"""Questions: what is read, what is refused, and that canonical text reads the same."""
+
+import pytest
+from hypothesis import given
+
+from rdmalab.command import Expression, NotUnderstood, Span
+from rdmalab.grammar.expressions import names, parse_expression, render
+from rdmalab.grammar.nodes import Binary, Call, Index, Literal, Node, Path, Unary, Word
+from tests.grammar.strategies import expression_nodes, questions
+
+STATE = Path(("A", "qp0", "state"))
+NOW, IDLE = Path(("now",)), Path(("idle",))
+
+
+@pytest.mark.parametrize(
+    ("text", "node"),
+    [
+        ("idle", Path(("idle",))),
+        ("A.qp0.state == ERR", Binary("==", STATE, Word("ERR"))),
+        ("qp0.state == IBV_QPS_ERR", Binary("==", STATE, Word("IBV_QPS_ERR"))),
+        ("now >= 10us", Binary(">=", NOW, Literal(10_000, "10us"))),
+        ("now == (now)", Binary("==", NOW, NOW)),
+        ("A.mr0[:5]", Path(("A", "mr0", Index(0, 5)))),
+        ("mr0[0:4KiB]", Path(("A", "mr0", Index(0, 4096)))),
+        ("A.qp0.wr[7].status", Path(("A", "qp0", "wr", Index(7), "status"))),
+        ("why(A.qp0.wr[7])", Call(Path(("why",)), [Path(("A", "qp0", "wr", Index(7)))], {})),
+        ("log.any()", Call(Path(("log", "any")), [], {})),
+        (
+            "wire.count(opcode=SEND_ONLY, from=A)",
+            Call(Path(("wire", "count")), [], {"opcode": Word("SEND_ONLY"), "from": Word("A")}),
+        ),
+        ("not now == 1", Unary("not", Binary("==", NOW, Literal(1, "1")))),
+        ("-now * 2", Binary("*", Unary("-", NOW), Literal(2, "2"))),
+        ("now - 1 - 2", Binary("-", Binary("-", NOW, Literal(1, "1")), Literal(2, "2"))),
+        ("now + 2 * 3", Binary("+", NOW, Binary("*", Literal(2, "2"), Literal(3, "3")))),
+        ("idle or idle and idle", Binary("or", IDLE, Binary("and", IDLE, IDLE))),
+        ('"and" == "or"', Binary("==", Literal("and", ""), Literal("or", ""))),
+    ],
+)  # fmt: skip
+def test_what_a_question_says(text: str, node: Node) -> None:
+    assert parse_expression(text, "A").node == node
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message", "hint"),
+    [
+        ("", (0, 0), "a name or a value is missing here", "write A.qp0.state or 12"),
+        ("idle and", (8, 8), "a name or a value is missing here", "write A.qp0.state or 12"),
+        ("(idle", (5, 5), '")" is missing', "write )"),
+        ("idle idle", (5, 9), '"idle" is one too many', "leave it out"),
+        ("A.qp0.", (6, 6), "a name or a value is missing here", "write A.qp0.state or 12"),
+        ("A.qp0[x]", (6, 7), "a number is missing here", "write [0:64] or [7]"),
+        ("1 < now < 3", (8, 9), "comparisons do not chain", "write a < b and b < c"),
+        ("now == 1 == 1", (9, 11), "comparisons do not chain", "write a < b and b < c"),
+        ("now ? 1", (4, 5), '"?" is one too many', "leave it out"),
+        ("log.any(a=1, a=2)", (13, 14), "a is given twice", "leave one out"),
+        ("log.any(a=1 b=2)", (12, 13), '")" is missing', "write )"),
+        ("qp0.state", (0, 9), 'whose "qp0"?', "write A.qp0 or B.qp0"),
+        ("now > 10xs", (6, 10), '"10xs" is not a number', "write 12 or 0x1f"),
+        ('now == "a', (7, 9), "this quote is never closed", 'end it with "'),
+        ("(" * 30, (24, 25), "nested too deep", "at most 24 levels"),
+        ("1" + "+1" * 200, (0, 401), "this question is too long", "ask in two steps"),
+    ],
+)
+def test_what_is_wrong_has_a_place_and_one_suggestion(
+    text: str, place: tuple[int, int], message: str, hint: str
+) -> None:
+    with pytest.raises(NotUnderstood) as wrong:
+        parse_expression(text, offset=50)
+    assert (wrong.value.message, wrong.value.hint) == (message, hint)
+    assert wrong.value.place == Span(50 + place[0], 50 + place[1])
+
+
+def test_the_text_of_a_question_is_canonical_and_qualified() -> None:
+    said = parse_expression(" (qp0.state==ERR)and( now>10us ) ", "B")
+    assert said.text == "B.qp0.state == ERR and now > 10us"
+    assert parse_expression("(now == 1) == (now - (1 - 2) == (now))").text == (
+        "(now == 1) == (now - (1 - 2) == (now))"
+    )
+
+
+def test_the_objects_it_mentions() -> None:
+    node = parse_expression(
+        "qp0.state == ERR and B.cq0.total(status=A) > -A.qp0.sq.used and not why(A.mr0[0:5])", "A"
+    ).node
+    assert [str(ref) for ref in names(node)] == ["A.qp0", "B.cq0", "A.mr0"]
+    assert names(node)[1].place == Span(21, 32)
+    assert names(parse_expression("wire.count(from=A) > now + 1").node) == []
+
+
+@given(expression_nodes)
+def test_canonical_text_reads_the_same(node: Node) -> None:
+    again = parse_expression(render(node))
+    assert again.node == node
+    assert again.text == render(node)
+
+
+@given(questions)
+def test_any_text_is_a_question_or_not_understood(text: str) -> None:
+    refusal: NotUnderstood | None = None
+    try:
+        said: Expression | None = parse_expression(text, "A")
+    except NotUnderstood as wrong:
+        said, refusal = None, wrong
+    assert said is None or parse_expression(said.text).node == said.node
+    assert refusal is None or is_useful(refusal, text)
+
+
+def is_useful(refusal: NotUnderstood, text: str) -> bool:
+    return 0 <= refusal.place.start <= refusal.place.stop <= len(text) and bool(refusal.hint)

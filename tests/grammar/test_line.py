@@ -1,0 +1,332 @@
+"""Lines → Invocations: the examples of the manual, golden mistakes, and any text at all."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from rdmalab.command import Direction, Invocation, New, NotUnderstood, Noun, Ref, Span
+from rdmalab.grammar.line import parse
+from tests.grammar.strategies import texts
+from tests.grammar.vocabulary import ALIASES, VOCABULARY
+
+QP0, QP1 = Ref("A", "qp0"), Ref("B", "qp0")
+MR0 = Ref("A", "mr0", 0, 64)
+CQ0 = Ref("A", "cq0")
+
+
+def read(line: str, **how: Any) -> list[Invocation]:
+    return parse(line, VOCABULARY, "A", aliases=ALIASES, **how)
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "arguments"),
+    [
+        ("alloc_pd A.pd0   # 1", "alloc_pd", {"pd": New(Noun.PD, "A", "pd0")}),
+        (
+            "reg_mr mr0 pd=pd0 length=4096 access=LOCAL_WRITE|REMOTE_WRITE",
+            "reg_mr",
+            {"mr": New(Noun.MR, "A", "mr0"), "pd": Ref("A", "pd0"), "length": 4096, "access": 3},
+        ),
+        (
+            "create_qp A.qp0 pd=A.pd0 qp_type=RC send_cq=cq0 recv_cq=cq0 sq_sig_all=0",
+            "create_qp",
+            {
+                "qp": New(Noun.QP, "A", "qp0"),
+                "pd": Ref("A", "pd0"),
+                "qp_type": 2,
+                "send_cq": CQ0,
+                "recv_cq": CQ0,
+                "sq_sig_all": False,
+            },
+        ),
+        (
+            "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=REMOTE_WRITE",
+            "modify_qp",
+            {
+                "qp": QP0,
+                "attr": {"qp_state": 1, "pkey_index": 0, "port_num": 1, "qp_access_flags": 2},
+            },
+        ),
+        (
+            "modify_qp A.qp0 state=RTR path_mtu=1024 dest_qp_num=B.qp0 rq_psn=0 ah=B",
+            "modify_qp",
+            {
+                "qp": QP0,
+                "attr": {
+                    "qp_state": 2,
+                    "path_mtu": 3,
+                    "dest_qp_num": QP1,
+                    "rq_psn": 0,
+                    "ah": Ref("B"),
+                },
+            },
+        ),
+        (
+            "modify_qp A.qp0 attr_mask=STATE|PORT ah_attr.port_num=2",
+            "modify_qp",
+            {"qp": QP0, "attr": {"ah_attr": {"port_num": 2}}, "attr_mask": 33},
+        ),
+        ("modify_qp A.qp0", "modify_qp", {"qp": QP0, "attr": {}}),
+        ("modify_qp attr.timeout=1 qp=qp0", "modify_qp", {"qp": QP0, "attr": {"timeout": 1}}),
+        (
+            "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64],B.mr0[128:192]",
+            "post_recv",
+            {
+                "qp": QP1,
+                "wr": [{"wr_id": 1, "sg": [Ref("B", "mr0", 0, 64), Ref("B", "mr0", 128, 192)]}],
+            },
+        ),
+        ("post_recv B.qp0", "post_recv", {"qp": QP1, "wr": [{}]}),
+        (
+            "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED",
+            "post_send",
+            {"qp": QP0, "wr": [{"wr_id": 7, "opcode": 2, "sg": [MR0], "flags": 2}]},
+        ),
+        (
+            "ibv_post_send qp0 opcode=IBV_WR_SEND send_flags=IBV_SEND_SIGNALED",
+            "post_send",
+            {"qp": QP0, "wr": [{"opcode": 2, "flags": 2}]},
+        ),
+        (
+            "post_send qp0 opcode=RDMA_WRITE sg=mr0[0:64] remote=B.mr0[100]",
+            "post_send",
+            {"qp": QP0, "wr": [{"opcode": 0, "sg": [MR0], "remote": Ref("B", "mr0", 100)}]},
+        ),
+        (
+            "post_send qp0 opcode=RDMA_WRITE remote_addr=0x1064 rkey=0xdead",
+            "post_send",
+            {"qp": QP0, "wr": [{"opcode": 0, "remote_addr": 0x1064, "rkey": 0xDEAD}]},
+        ),
+        (
+            "post_send qp0 opcode=SEND num_sge=3 imm_data=htonl(0x1234) ah=NULL bad_wr=NULL",
+            "post_send",
+            {
+                "qp": QP0,
+                "wr": [{"opcode": 2, "num_sge": 3, "imm_data": 0x34120000, "ah": None}],
+                "bad_wr": None,
+            },
+        ),
+        (
+            "post_send qp0 wr={opcode=SEND wr_id=1} wr={opcode=SEND flags=FENCE}",
+            "post_send",
+            {"qp": QP0, "wr": [{"opcode": 2, "wr_id": 1}, {"opcode": 2, "flags": 1}]},
+        ),
+        (
+            "post_send qp0 {opcode=SEND},{opcode=99}",
+            "post_send",
+            {"qp": QP0, "wr": [{"opcode": 2}, {"opcode": 99}]},
+        ),
+        (
+            "post_send qp0 opcode=SEND sg={addr=0x1064 length=0 lkey=0xdead}",
+            "post_send",
+            {
+                "qp": QP0,
+                "wr": [{"opcode": 2, "sg": [{"addr": 0x1064, "length": 0, "lkey": 0xDEAD}]}],
+            },
+        ),
+        ("poll_cq A.cq0 num_entries=4", "poll_cq", {"cq": CQ0, "num_entries": 4}),
+        (
+            'write A.mr0[0:5] "hello"',
+            "write",
+            {"where": Ref("A", "mr0", 0, 5), "text": "hello"},
+        ),
+        ("step", "step", {}),
+        ("s 5", "step", {"count": 5}),
+        ("n", "step", {"kind": "packet"}),
+        ("rc", "run", {"goal": "backwards"}),
+        ("goto @before-nak", "goto", {"mark": "@before-nak"}),
+        (
+            "fault drop B->A opcode=ACKNOWLEDGE nth=1",
+            "fault",
+            {"what": "drop", "direction": Direction("B", "A"), "opcode": "ACKNOWLEDGE", "nth": 1},
+        ),
+        (
+            "fault delay A->B 3us",
+            "fault",
+            {"what": "delay", "direction": Direction("A", "B"), "by": 3000},
+        ),
+        ("explain IBV_WC_RNR_RETRY_EXC_ERR", "explain", {"word": "IBV_WC_RNR_RETRY_EXC_ERR"}),
+        ("explain modify_qp RTR", "explain", {"word": "modify_qp", "more": "RTR"}),
+        ("show qp A.qp0", "show", {"what": "qp", "thing": QP0}),
+        ("show wire last=5", "show", {"what": "wire", "last": 5}),
+        ("connect A.qp0 B.qp0 mtu=1024", "connect", {"one": QP0, "other": QP1, "mtu": 3}),
+        ("use rc_pair nodes=A,B", "use", {"what": "rc_pair", "nodes": [Ref("A"), Ref("B")]}),
+    ],
+)
+def test_a_line_of_the_manual(line: str, name: str, arguments: dict[str, Any]) -> None:
+    assert read(line) == [Invocation(name, arguments)]
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "more"),
+    [
+        ("until A.cq0.count == 1 within 2ms", "A.cq0.count == 1", {"within": 2_000_000}),
+        ("until A.cq0.count==1 within=2ms", "A.cq0.count == 1", {"within": 2_000_000}),
+        ("until idle limit=3 within 5ns", "idle", {"limit": 3, "within": 5}),
+        ("until within 5ns condition=cq0.count>1", "A.cq0.count > 1", {"within": 5}),
+        ('until why(qp0.wr[7])=="within"', 'why(A.qp0.wr[7]) == "within"', {}),
+        ("run until A.qp0.state == ERR", "A.qp0.state == ERR", {"goal": "until"}),
+        ("b A.qp0.state == ERR # why", "A.qp0.state == ERR", {}),
+    ],
+)
+def test_a_question_takes_the_rest_of_the_line(line: str, text: str, more: dict[str, Any]) -> None:
+    (said,) = read(line)
+    assert said.arguments.pop("condition").text == text
+    assert said.arguments == more
+
+
+def test_several_commands() -> None:
+    line = "post_send qp0 opcode=SEND ; link down\n\nstep # ; step\n;"
+    assert [i.name for i in read(line)] == ["post_send", "link", "step"]
+    assert [i.line for i in read(line)] == ["post_send qp0 opcode=SEND", "link down", "step"]
+    assert read("") == read(" # nothing") == []
+
+
+def test_places_lead_to_the_values() -> None:
+    line = "step; modify_qp qp0 state=RTS ah_attr.port_num=2"
+    _, said = read(line)
+    shown = {key: line[place.start : place.stop] for key, place in said.places.items()}
+    assert shown == {
+        "": "modify_qp",
+        "qp": "qp0",
+        "state": "RTS",
+        "qp_state": "RTS",
+        "attr.qp_state": "RTS",
+        "ah_attr.port_num": "2",
+        "port_num": "2",
+        "attr.ah_attr.port_num": "2",
+    }
+
+
+def test_each_record_of_a_list_has_a_place() -> None:
+    line = "post_send qp0 wr={opcode=SEND} wr={opcode=TSO}"
+    (said,) = read(line)
+    place = said.places["wr[1]"]
+    assert line[place.start : place.stop] == "{opcode=TSO}"
+
+
+def test_aliases_and_default_nodes_are_for_people_not_for_files() -> None:
+    with pytest.raises(NotUnderstood, match='no verb "s"'):
+        read("s", file=True)
+    with pytest.raises(NotUnderstood, match='whose "qp0"') as wrong:
+        parse("modify_qp qp0", VOCABULARY, file=True)
+    assert wrong.value.hint == "write A.qp0 or B.qp0"
+
+
+MISTAKES = [
+    # line; the caret under it; message | hint
+    "post_sned qp0 opcode=SEND",
+    "^^^^^^^^^",
+    'no verb "post_sned" | did you mean post_send?',
+    "ibv_post_sned qp0",
+    "^^^^^^^^^^^^^",
+    'no verb "ibv_post_sned" | did you mean post_send?',
+    "frobnicate",
+    "^^^^^^^^^^",
+    'no verb "frobnicate" | help lists the verbs',
+    '"step"',
+    "^^^^^^",
+    'a verb is wanted here, not ""step"" | help lists them',
+    "step ; modify_qp qp0 state=RTSS",
+    "                           ^^^^",
+    'no QPState is called "RTSS" | did you mean RTS?',
+    "post_send A.qp0 opcode=SEND wr_id=7 flag=SIGNALED",
+    "                                    ^^^^",
+    'no key "flag" | did you mean flags?',
+    "post_send A.qp0 opcode=SEND qqqq=1",
+    "                            ^^^^",
+    'no key "qqqq" | legal here: bad_wr, wr_id, sg, num_sge, flags, imm_data, …',
+    "post_send",
+    "^^^^^^^^^",
+    "post_send also needs qp, opcode | add qp=… opcode=…",
+    "reg_mr A.mr0",
+    "^^^^^^",
+    "reg_mr also needs pd, length | add pd=… length=…",
+    "modify_qp A.qp0 timeout=14 timeout=15",
+    "                           ^^^^^^^",
+    "timeout is given twice | leave one out",
+    "modify_qp A.qp0 state=RTS qp_state=RTS",
+    "                          ^^^^^^^^",
+    "state is given twice | leave one out",
+    "modify_qp A.qp0 qp=B.qp0",
+    "                ^^",
+    "qp is given twice | leave one out",
+    "post_send qp0 wr={opcode=SEND} wr_id=3",
+    "                               ^^^^^",
+    "wr and wr_id give parts of one record in two ways | write all of it in the braces, or none",
+    "post_send qp0 wr_id=3 wr={opcode=SEND}",
+    "                      ^^",
+    "wr_id and wr give parts of one record in two ways | write all of it in the braces, or none",
+    "modify_qp A.qp0 timeout= port_num=1",
+    "                ^^^^^^^",
+    "timeout has no value | write 12 or 0x1f",
+    "until idle within",
+    "           ^^^^^^",
+    "within has no value | write 10us or 2ms",
+    "until A.cq0.count = 1",
+    "                  ^",
+    '"=" does not compare | did you mean ==?',
+    "until A.qp0.state ==",
+    "                    ",
+    "a name or a value is missing here | write A.qp0.state or 12",
+    "until idle condition=idle",
+    "           ^^^^^^^^^",
+    "condition is given twice | leave one out",
+    "poll_cq A.cq0 num",
+    "              ^^^",
+    '"num" is one too many | did you mean num_entries=?',
+    "alloc_pd A.pd0 a=b",
+    "               ^",
+    'no key "a" | leave it out',
+    "alloc_pd A.pd0 {a=b}",
+    "               ^^^^^",
+    '"{…}" is one too many | leave it out',
+    "fault drpo B->A",
+    "      ^^^^",
+    '"drpo" means nothing here | did you mean drop?',
+    "run 100",
+    "    ^^^",
+    '"100" has no unit | did you mean 100us?',
+    "run utnil idle",
+    "    ^^^^^",
+    '"utnil" means nothing here | did you mean until?',
+    'write A.mr0 "a\\q"',
+    "              ^^",
+    r"no such escape | write \n \t or \x41",
+    "post_send qp0 wr={opcode=SEND",
+    "                 ^",
+    'this "{" is never closed | end it with }',
+    "post_send qp0 {opcode=SENT}",
+    "                      ^^^^",
+    'no WROpcode is called "SENT" | did you mean SEND?',
+]
+
+
+@pytest.mark.parametrize(
+    ("line", "carets", "said"),
+    list(zip(MISTAKES[::3], MISTAKES[1::3], MISTAKES[2::3], strict=True)),
+)
+def test_a_mistake_is_shown_where_it_is(line: str, carets: str, said: str) -> None:
+    with pytest.raises(NotUnderstood) as wrong:
+        read(line)
+    place = wrong.value.place
+    assert f"{wrong.value.message} | {wrong.value.hint}" == said
+    assert " " * place.start + "^" * (place.stop - place.start) == carets
+    assert wrong.value.line == line
+
+
+@given(texts)
+def test_any_text_is_understood_or_not(text: str) -> None:
+    refusal: NotUnderstood | None = None
+    try:
+        said = read(text)
+    except NotUnderstood as wrong:
+        said, refusal = [], wrong
+    assert all(invocation.places[""] != Span(0, 0) for invocation in said)
+    assert refusal is None or is_useful(refusal, text)
+
+
+def is_useful(refusal: NotUnderstood, text: str) -> bool:
+    is_inside = 0 <= refusal.place.start <= refusal.place.stop <= len(text)
+    return is_inside and bool(refusal.hint) and refusal.line == text

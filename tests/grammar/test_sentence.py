@@ -1,0 +1,57 @@
+"""One reading of a command: words find their parameters, nothing raises, wrong parts say so."""
+
+from hypothesis import given
+
+from rdmalab.command import NotUnderstood
+from rdmalab.grammar.sentence import Sentence, find_verb
+from rdmalab.grammar.syntax import commands
+from rdmalab.grammar.tokens import scan
+from tests.grammar.strategies import texts
+from tests.grammar.vocabulary import ALIASES, VOCABULARY
+
+
+def read(line: str) -> dict[str, object]:
+    """Each part as `slot: value`, or its message where it is wrong."""
+    command, rest = find_verb(scan(line), VOCABULARY, ALIASES)
+    assert command is not None
+    parts = Sentence(command, rest, "A").parts
+    return {
+        p.slot.dotted if p.slot else "?": p.wrong.message if p.wrong else p.value for p in parts
+    }
+
+
+def test_a_word_goes_to_the_first_free_parameter_that_accepts_it() -> None:
+    assert read("goto 30") == {"event": 30}
+    assert read("goto 9.2us") == {"at": 9200}
+    assert read("goto @nak") == {"mark": "@nak"}
+    assert read("goto 30 40") == {"event": 30, "mark": "40"}
+    assert read("step packet 5") == {"kind": "packet", "count": 5}
+
+
+def test_a_question_takes_what_the_parameters_before_it_refuse() -> None:
+    assert read("run 100us") == {"duration": 100_000}
+    assert str(read("run until idle")["condition"]).startswith("Expression(text='idle'")
+    assert read("run utnil idle")["goal"] == '"utnil" means nothing here'
+    assert read("run 100")["duration"] == '"100" has no unit'
+
+
+def test_an_alias_may_be_several_words() -> None:
+    assert read("n") == {"kind": "packet"}
+    assert read("n 3") == {"kind": "packet", "count": 3}
+
+
+def test_reading_goes_on_behind_a_mistake() -> None:
+    said = read("post_send A.qp0 opcode=SENT flag=3 wr_id=7")
+    assert said["wr.wr_id"] == 7
+    assert said["wr.opcode"] == 'no WROpcode is called "SENT"'
+    assert said["?"] == 'no key "flag"'
+
+
+@given(texts)
+def test_nothing_raises(text: str) -> None:
+    for tokens in commands(scan(text)):
+        for command in (VOCABULARY["post_send"], VOCABULARY["run"], VOCABULARY["modify_qp"]):
+            sentence = Sentence(command, tokens, None)
+            assert all(
+                p.wrong is None or isinstance(p.wrong, NotUnderstood) for p in sentence.parts
+            )
