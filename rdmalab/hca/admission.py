@@ -6,7 +6,9 @@ Each check names a row of DROPS in `spec/refusals.py`, or nothing (transport.md 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from rdmalab.hca import completer
 from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.responder import execute
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.states import STATES, QPState
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 _FULL_MEMBER = 0x8000
 _ANSWERS_FROM = QPState.RTS
+_DONE_HERE = frozenset({*execute.EXECUTE, *completer.ANSWERS})
 
 
 def check_port(hca: "Hca", _qp: QueuePair | None, _packet: Packet) -> str | None:
@@ -28,7 +31,9 @@ def check_address(hca: "Hca", _qp: QueuePair | None, packet: Packet) -> str | No
 
 
 def check_opcode(_hca: "Hca", _qp: QueuePair | None, packet: Packet) -> str | None:
-    return None if packet.opcode in OPCODES else "unknown-opcode"
+    """It exists, and an engine here can do it."""
+    row = OPCODES.get(packet.opcode)
+    return None if row is not None and row.op in _DONE_HERE else "unknown-opcode"
 
 
 def check_qpn(_hca: "Hca", qp: QueuePair | None, _packet: Packet) -> str | None:

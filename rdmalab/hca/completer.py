@@ -46,9 +46,13 @@ def receive(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
     if not outstanding:
         hca.drop(qp, packet, "ghost")
         return
+    oldest = comp.psn
     ANSWERS[OPCODES[packet.opcode].op](hca, qp, packet)
-    if qp.state is not QPState.ERR:
-        settle(hca, qp)
+    if qp.state is QPState.ERR:
+        return
+    if comp.psn != oldest:
+        watch(hca, qp)
+    settle(hca, qp)
 
 
 def _on_acknowledge(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
@@ -119,17 +123,18 @@ def _answered_before(hca: "Hca", qp: QueuePair, psn: int) -> bool:
     Then its response was lost: an implied NAK, taken once a gap.
     """
     comp, wqes = qp.comp, qp.sq.wqes
-    while comp.serial < qp.req.started and diff(psn, comp.psn) > 0:
+    while comp.psn != psn and comp.serial < qp.req.started:
         wqe = wqes[comp.serial]
         if wqe.work is not None and wqe.work.outstanding:
             if comp.implied_psn != comp.psn:
                 comp.implied_psn = comp.psn
                 _retry(hca, qp, "implied NAK")
             return False
-        if diff(wqe.last_psn, psn) >= 0:  # in the middle of this message
+        after = (wqe.last_psn + 1) & MASK
+        if after != psn and diff(after, psn) > 0:  # in the middle of this message
             _progress(qp, psn)
             break
-        _progress(qp, (wqe.last_psn + 1) & MASK)
+        _progress(qp, after)
         _complete(hca, qp, wqe)
     return qp.state is not QPState.ERR
 
@@ -144,7 +149,8 @@ def _progress(qp: QueuePair, psn: int) -> None:
 def _scatter(hca: "Hca", qp: QueuePair, wqe: SendWqe, offset: int, octets: bytes) -> bool:
     """READ data and atomic results into the local buffers; False after a local failure."""
     parts = dma.pieces(wqe.sg, offset, len(octets))
-    if dma.denied_scatter(hca.lkeys, qp.pd, parts):
+    overlaid = wqe.inline is not None  # Soft-RoCE: the inline bytes lie where the keys should be
+    if overlaid or dma.denied_scatter(hca.lkeys, qp.pd, parts):
         fail(hca, qp, WCStatus.LOC_PROT_ERR)
         return False
     hca.write(qp, parts, octets)
@@ -191,8 +197,6 @@ def settle(hca: "Hca", qp: QueuePair) -> None:
     if req.failed is not None and comp.serial == req.serial:
         fail(hca, qp, WCStatus(req.failed))
         return
-    if comp.rnr_until_ns is None:
-        watch(hca, qp)
     settle_drain(hca, qp)
     hca.wake(qp)
 
@@ -209,6 +213,8 @@ def settle_drain(hca: "Hca", qp: QueuePair) -> None:
 # --------------------------------------------------------------------------- timers, retries
 def watch(hca: "Hca", qp: QueuePair) -> None:
     """The ack timer runs while an answer is owed, and starts again with every progress."""
+    if qp.comp.rnr_until_ns is not None:
+        return  # the timer is needed for that
     qp.comp.watching = qp.comp.psn != qp.req.sent
     timeout_ns = ack_timeout_ns(qp.attr.timeout or 0)
     if not qp.comp.watching or timeout_ns is None:

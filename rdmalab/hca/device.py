@@ -79,6 +79,7 @@ class Hca:
         self.mrs: Table[MemoryRegion] = Table("mr", 1)
         self.cqs: Table[CompletionQueue] = Table("cq", 1)
         self.qps: Table[QueuePair] = Table("qp", 0x11)  # 0 and 1 are SMI and GSI
+        self.tables = {table.noun: table for table in (self.pds, self.mrs, self.cqs, self.qps)}
         self.lkeys: dict[int, MemoryRegion] = {}
         self.rkeys: dict[int, MemoryRegion] = {}
 
@@ -118,15 +119,16 @@ class Hca:
         """Answers go before requests. False if the QP had nothing to send after all."""
         answer = responder.next_answer(self, qp)
         if answer is not None:
-            self._transmit(qp, answer.packet)
-            if answer.dying is not None:
-                responder.after_sending(self, qp, answer.dying)
+            packet, dying = answer
+            self._transmit(qp, packet)
+            if dying is not None:
+                responder.after_sending(self, qp, dying)
         elif (wqe := requester.next_wqe(qp)) is not None:
-            packet = requester.make_packet(self, qp, wqe)
-            if packet is None:
+            request = requester.make_packet(self, qp, wqe)
+            if request is None:
                 completer.settle(self, qp)
                 return False
-            self._transmit(qp, packet)
+            self._transmit(qp, request)
             completer.sent(self, qp)
         else:
             return False
@@ -185,9 +187,9 @@ class Hca:
             return True
         if not cq.dead:
             self.raise_event(AsyncEvent.CQ_ERR, cqn)
-            if self.profile.overrun_kills_cq:
-                cq.dead = True
-                self._fail_users(cqn)
+        if self.profile.overrun_kills_cq:
+            cq.dead = True
+            self._fail_users(cqn)
         return False
 
     def _fail_users(self, cqn: int) -> None:
@@ -197,16 +199,15 @@ class Hca:
                 self.raise_event(AsyncEvent.QP_FATAL, qp.number)
                 flush.fail(self, qp)
 
-    def poll(self, cq: "CompletionQueue") -> "Cqe":
-        """Hand out the oldest CQE; its slot, and those before it, come back."""
-        cqe = cq.pop(self.trace)
-        qp = self.qps.items.get(cqe.qp_num)
-        if qp is not None and self.profile.slots_freed is SlotsFreed.POLLED:
-            if cqe.is_send:
-                self.free_sends(qp, cqe.serial)
-            else:
-                self.free_recvs(qp, cqe.serial)
-        return cqe
+    def poll(self, cq: "CompletionQueue", entries: int) -> "list[Cqe]":
+        """Hand out the oldest CQEs; their slots, and all before them, come back."""
+        cqes = [cq.pop(self.trace) for _ in range(min(entries, len(cq.cqes)))]
+        if self.profile.slots_freed is SlotsFreed.POLLED:
+            newest = {(cqe.qp_num, cqe.is_send): cqe.serial for cqe in cqes}
+            for (qpn, is_send), serial in newest.items():
+                if (qp := self.qps.items.get(qpn)) is not None:
+                    (self.free_sends if is_send else self.free_recvs)(qp, serial)
+        return cqes
 
     def free_sends(self, qp: "QueuePair", serial: int) -> None:
         if count := qp.sq.free_through(serial):

@@ -1,4 +1,4 @@
-"""Direct memory access: what a key allows, and moving bytes between a scatter/gather list and wire."""
+"""Direct memory access: what a key allows, and where the bytes of a message lie in memory."""
 
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -42,7 +42,9 @@ def check(
 
 
 def pieces(sg: "list[SGE]", offset: int, length: int) -> "list[tuple[SGE, int, int]]":
-    """Where bytes [offset, offset+length) of a message lie: (sge, address, length) in list order."""
+    """Where bytes [offset, offset+length) of a message lie: (sge, address, length), in order."""
+    if len(sg) == 1 and offset + length <= sg[0].length:
+        return [(sg[0], sg[0].addr + offset, length)] if length else []
     found = []
     for sge in sg:
         if length <= 0:

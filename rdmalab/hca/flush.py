@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import STATES, QPState
 from rdmalab.spec.statuses import WCStatus
@@ -15,22 +17,29 @@ if TYPE_CHECKING:
 def fail(hca: "Hca", qp: QueuePair, recv_status: WCStatus = WCStatus.WR_FLUSH_ERR) -> None:
     """Enter ERR. The receive WQE in use completes with `recv_status`, all others are flushed."""
     hca.outside.disarm(hca.node, qp.number)
+    if qp.state is QPState.SQD and qp.attr.en_sqd_async_notify:
+        qp.attr.en_sqd_async_notify = 0  # whoever waits for the drain must not wait for ever
+        hca.raise_event(AsyncEvent.SQ_DRAINED, qp.number)
     qp.enter(hca.trace, QPState.ERR)
     in_use = qp.resp.recv
     qp.resp.recv = None
     qp.resp.answers.clear()
     if in_use is not None:
         complete_recv(hca, qp, in_use, recv_status)
-    flush_queues(hca, qp)
+    flush_sends(hca, qp)
+    flush_recvs(hca, qp)
 
 
-def flush_queues(hca: "Hca", qp: QueuePair) -> None:
-    """Complete whatever waits in queues that this state flushes, oldest first (10.3.1.7)."""
-    row = STATES[qp.state]
-    if row.flushes_sends:
+def flush_sends(hca: "Hca", qp: QueuePair) -> None:
+    """Complete whatever waits in a send queue that this state flushes, oldest first (10.3.1.7)."""
+    if STATES[qp.state].flushes_sends:
         while (wqe := qp.sq.wqes.get(qp.comp.serial)) is not None:
             complete_send(hca, qp, wqe, WCStatus.WR_FLUSH_ERR)
-    if row.flushes_recvs:
+
+
+def flush_recvs(hca: "Hca", qp: QueuePair) -> None:
+    """The same for the receive queue."""
+    if STATES[qp.state].flushes_recvs:
         while qp.rq.wqes:
             complete_recv(hca, qp, qp.rq.wqes.popleft(), WCStatus.WR_FLUSH_ERR)
 
@@ -39,11 +48,15 @@ def complete_send(hca: "Hca", qp: QueuePair, wqe: SendWqe, status: WCStatus) -> 
     """A send WQE ends in error: always with a CQE, signaled or not."""
     qp.comp.serial = wqe.serial + 1
     hca.trace.record(Kind.WQE_COMPLETED, hca.node, qp.number, wqe, status)
+    if hca.profile.slots_freed is SlotsFreed.EXECUTED:
+        hca.free_sends(qp, wqe.serial)
     hca.complete(qp, qp.send_cq, error_cqe(hca, qp, wqe, status, is_send=True))
 
 
 def complete_recv(hca: "Hca", qp: QueuePair, wqe: RecvWqe, status: WCStatus) -> None:
     """A receive WQE ends in error."""
+    if hca.profile.slots_freed is SlotsFreed.EXECUTED:
+        hca.free_recvs(qp, wqe.serial)
     hca.complete(qp, qp.recv_cq, error_cqe(hca, qp, wqe, status, is_send=False))
 
 
@@ -53,9 +66,7 @@ def error_cqe(
     """Only wr_id, status, qp_num and vendor_err mean anything; the rest is what lay there."""
     junk = hca.profile.junk_on_error
     number, vendor_err = qp.number, 0x80 | status
-    return Cqe(
-        wqe.wr.wr_id, status, junk, junk, number, wqe.serial, is_send, vendor_err=vendor_err
-    )
+    return Cqe(wqe.wr.wr_id, status, junk, junk, number, wqe.serial, is_send, vendor_err=vendor_err)
 
 
 def discard(hca: "Hca", qp: QueuePair) -> None:

@@ -1,4 +1,4 @@
-"""A host's memory: sparse pages of bytes, so that a buffer of 2^31 bytes costs nothing untouched."""
+"""A host's memory: sparse pages, so that a buffer of 2^31 bytes costs nothing until touched."""
 
 from typing import NamedTuple
 
@@ -40,17 +40,25 @@ class Memory:
         if offset + length <= PAGE:
             page = self.pages.get(addr >> _SHIFT)
             return bytes(page[offset : offset + length]) if page else bytes(length)
-        head = PAGE - offset
-        return self.read(addr, head) + self.read(addr + head, length - head)
+        octets = bytearray(length)
+        start = 0
+        while start < length:
+            offset = (addr + start) & (PAGE - 1)
+            count = min(PAGE - offset, length - start)
+            page = self.pages.get((addr + start) >> _SHIFT)
+            if page:
+                octets[start : start + count] = page[offset : offset + count]
+            start += count
+        return bytes(octets)
 
     def write(self, addr: int, octets: bytes) -> None:
-        start = 0
-        while start < len(octets):
-            offset = (addr + start) & (PAGE - 1)
-            part = octets[start : start + PAGE - offset]
-            number = (addr + start) >> _SHIFT
-            page = self.pages.get(number)
+        while octets:
+            offset = addr & (PAGE - 1)
+            room = PAGE - offset
+            part = octets if len(octets) <= room else octets[:room]
+            page = self.pages.get(addr >> _SHIFT)
             if page is None:
-                page = self.pages[number] = bytearray(PAGE)
+                page = self.pages[addr >> _SHIFT] = bytearray(PAGE)
             page[offset : offset + len(part)] = part
-            start += len(part)
+            addr += len(part)
+            octets = octets[len(part) :]

@@ -56,7 +56,7 @@ def check_claim(asked: Asked) -> Refused | None:
     if claim is None:
         return None
     row = ATTRIBUTES["cur_qp_state"]
-    true = asked.hca.profile.believes_cur_state or claim is asked.qp.state
+    true = asked.hca.profile.believes_cur_state or claim == asked.qp.state
     if not true or not row.low <= claim <= (row.high or 0):
         legal = f"the QP is in {asked.qp.state.name}"
         return asked.no("cur-state", QPState(claim).name, argument="cur_qp_state", legal=legal)
@@ -193,22 +193,23 @@ def ask(hca: "Hca", qp: QueuePair, attr: QpAttr, mask: Attr | None = None) -> As
 
 def _apply(asked: Asked) -> None:
     hca, qp, to = asked.hca, asked.qp, asked.to
-    if to is QPState.RESET:
+    moves = bool(Attr.STATE & asked.mask)
+    if moves and to is QPState.RESET:
         flush.discard(hca, qp)
     for name, value in asked.given.items():
         setattr(qp.attr, name, value & MASK if name in _PSNS else value)
-    if Attr.STATE & asked.mask:
+    if moves:
         qp.known_state = to
     hca.trace.record(Kind.ATTRIBUTES_SET, hca.node, qp.number, int(asked.mask))
     _begin(asked)
-    if to is not qp.state:
+    if moves and to is not qp.state:
         _enter(asked)
 
 
 def _begin(asked: Asked) -> None:
     """Each engine takes from the attributes what concerns it."""
     qp, mask = asked.qp, asked.mask
-    if mask & (Attr.AV | Attr.DEST_QPN | Attr.PATH_MTU):
+    if states.STATES[asked.to].receives:
         qp.path = _path(asked.hca, qp)
     if mask & Attr.RQ_PSN:
         responder.begin(qp)
@@ -216,19 +217,25 @@ def _begin(asked: Asked) -> None:
         qp.sq.next_psn = qp.attr.sq_psn or 0
         requester.begin(qp)
         completer.begin(qp)
+    elif qp.state is QPState.ERR:  # a believed cur_qp_state may lead out: all was flushed
+        requester.begin(qp)
+        completer.begin(qp)
     elif mask & (Attr.RETRY_CNT | Attr.RNR_RETRY):
         completer.refill(qp)
 
 
 def _path(hca: "Hca", qp: QueuePair) -> Path:
+    """What the attributes come to; Soft-RoCE stores values that no packet can carry."""
     attr = qp.attr
     av = attr.ah_attr or AhAttr()
     src = hca.gids[av.sgid_index]
     sport = source_port(av.flow_label or flow_label(qp.number, attr.dest_qp_num or 0))
     label, tclass = av.flow_label, av.traffic_class
     flow = Flow(src, av.dgid, sport, av.hop_limit, tclass, label, hca.mac, mac_of(av.dgid))
-    mtu = MTU(attr.path_mtu).octets if attr.path_mtu in tuple(MTU) else 0
-    return Path(flow, attr.dest_qp_num or 0, mtu, hca.pkeys[attr.pkey_index or 0])
+    mtu = attr.path_mtu if attr.path_mtu in tuple(MTU) else MTU.B256
+    pkeys, index = hca.pkeys, attr.pkey_index or 0
+    pkey = pkeys[index] if index < len(pkeys) else pkeys[0]
+    return Path(flow, (attr.dest_qp_num or 0) & MASK, MTU(mtu).octets, pkey)
 
 
 def flow_label(local_qpn: int, remote_qpn: int) -> int:

@@ -92,7 +92,14 @@ _LIMITS = {
 
 
 def create_qp(  # noqa: PLR0913  (ibv_qp_init_attr has these)
-    hca: "Hca", qp_type: QPType, pd: int, send_cq: int, recv_cq: int, cap: Capacity, *, sig_all: bool
+    hca: "Hca",
+    qp_type: QPType,
+    pd: int,
+    send_cq: int,
+    recv_cq: int,
+    cap: Capacity,
+    *,
+    sig_all: bool,
 ) -> QueuePair:
     if (refusal := _judge_qp(hca, qp_type, cap)) is not None:
         raise refusal

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
-from rdmalab.hca import flush, psn
+from rdmalab.hca import flush
+from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.refuse import refused
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe, SendWR
@@ -35,14 +36,14 @@ _OPS: dict[int, Op] = {
 }
 
 
-def check_state(hca: "Hca", qp: QueuePair, _wr: SendWR) -> Refused | None:
+def check_state(hca: "Hca", qp: QueuePair, _wr: SendWR, _length: int) -> Refused | None:
     if STATES[qp.state].posts_send:
         return None
     legal = "bring the QP up: RESET → INIT → RTR → RTS"
     return refused(hca.profile, "send-state", qp.state.name, argument="qp", legal=legal)
 
 
-def check_opcode(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
+def check_opcode(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
     row = WORK.get(wr.opcode)
     if row is not None and qp.qp_type in row.types:
         if wr.opcode in _OPS:
@@ -62,27 +63,27 @@ def check_opcode(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
     return refused(hca.profile, "opcode-type", name, kind, argument="opcode", legal=legal)
 
 
-def check_room(hca: "Hca", qp: QueuePair, _wr: SendWR) -> Refused | None:
-    if qp.sq.posted - qp.sq.freed + len(qp.sq.early) < qp.sq.capacity:
+def check_room(hca: "Hca", qp: QueuePair, _wr: SendWR, _length: int) -> Refused | None:
+    if qp.sq.posted - qp.sq.freed < qp.sq.capacity:
         return None
     legal = f"slots come back {hca.profile.slots_freed.value}"
     return refused(hca.profile, "queue-full", "send", qp.sq.capacity, argument="qp", legal=legal)
 
 
-def check_sges(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
+def check_sges(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
     if len(wr.sg) <= qp.cap.max_send_sge:
         return None
     return refused(hca.profile, "send-sges", len(wr.sg), qp.cap.max_send_sge, argument="sg")
 
 
-def check_length(hca: "Hca", _qp: QueuePair, wr: SendWR) -> Refused | None:
+def check_length(hca: "Hca", _qp: QueuePair, _wr: SendWR, length: int) -> Refused | None:
     limit = hca.profile.caps.max_msg_sz
-    if effective(hca, wr.sg)[1] <= limit:
+    if length <= limit:
         return None
     return refused(hca.profile, "message-length", limit, argument="sg")
 
 
-def check_flags(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
+def check_flags(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
     flags = int(wr.flags)
     if flags & ~_KNOWN_FLAGS and hca.profile.refuses_unknown_flags:
         odd = hex(flags & ~_KNOWN_FLAGS)
@@ -104,10 +105,9 @@ def _check_inline(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
     return None
 
 
-def check_atomic(hca: "Hca", _qp: QueuePair, wr: SendWR) -> Refused | None:
+def check_atomic(hca: "Hca", _qp: QueuePair, wr: SendWR, length: int) -> Refused | None:
     if _OPS.get(wr.opcode) not in _ATOMICS:
         return None
-    length = effective(hca, wr.sg)[1]
     if length < _ATOMIC_BYTES or (length > _ATOMIC_BYTES and hca.profile.refuses_long_atomic):
         return refused(hca.profile, "atomic-length", length, argument="sg", legal="sg of 8 bytes")
     if wr.remote_addr % _ATOMIC_BYTES:
@@ -115,7 +115,7 @@ def check_atomic(hca: "Hca", _qp: QueuePair, wr: SendWR) -> Refused | None:
     return None
 
 
-CHECKS: tuple[Callable[["Hca", QueuePair, SendWR], Refused | None], ...] = (
+CHECKS: tuple[Callable[["Hca", QueuePair, SendWR, int], Refused | None], ...] = (
     check_state,
     check_opcode,
     check_room,
@@ -144,18 +144,19 @@ def _with_zeros(zero_bytes: int, sg: list[SGE]) -> tuple[list[SGE], int]:
 
 def post_send(hca: "Hca", qp: QueuePair, wrs: list[SendWR]) -> None:
     """Queue each request; Refused carries the index of the first that was not."""
+    if qp.sq.early and STATES[qp.state].posts_send:
+        _queue_early(hca, qp)
     try:
         for index, wr in enumerate(wrs):
+            sg, length = effective(hca, wr.sg)
             for check in CHECKS:
-                if (refusal := check(hca, qp, wr)) is not None:
+                if (refusal := check(hca, qp, wr, length)) is not None:
                     refusal.bad_wr = index
                     raise refusal
-            if qp.sq.early:
-                _queue_early(hca, qp)
-            _queue_send(hca, qp, wr)
+            _queue_send(hca, qp, wr, sg, length)
     except Refused as refusal:
         if refusal.rule == "send-state" and hca.profile.early_posts_stay:
-            qp.sq.early.extend(wrs)
+            qp.sq.early = [*qp.sq.early, *wrs][: qp.sq.capacity]
         raise
     finally:
         _ring(hca, qp)
@@ -165,14 +166,13 @@ def _queue_early(hca: "Hca", qp: QueuePair) -> None:
     """librxe wrote them into the ring before the doorbell failed: now they run."""
     early, qp.sq.early = qp.sq.early, []
     for wr in early:
-        _queue_send(hca, qp, wr)
+        _queue_send(hca, qp, wr, *effective(hca, wr.sg))
 
 
-def _queue_send(hca: "Hca", qp: QueuePair, wr: SendWR) -> None:
+def _queue_send(hca: "Hca", qp: QueuePair, wr: SendWR, sg: list[SGE], length: int) -> None:
     sq, flags = qp.sq, int(wr.flags)
     row = WORK.get(wr.opcode)
     op = _OPS.get(wr.opcode) if row and qp.qp_type in row.types else None
-    sg, length = effective(hca, wr.sg)
     inline = None
     if flags & _INLINE:
         sg = [sge for sge in wr.sg if sge.length]
@@ -180,9 +180,9 @@ def _queue_send(hca: "Hca", qp: QueuePair, wr: SendWR) -> None:
         length = len(inline)
     packets = _packets(qp, op, length)
     first = sq.next_psn
-    sq.next_psn = psn.add(first, packets)
+    last = (first + packets - 1) & MASK
+    sq.next_psn = (last + 1) & MASK
     signaled = qp.sq_sig_all or bool(flags & _SIGNALED)
-    last = psn.add(first, packets - 1)
     wqe = SendWqe(sq.posted, wr, row, op, flags, sg, length, inline, signaled, first, last)
     sq.push(wqe)
     hca.trace.record(Kind.SEND_POSTED, hca.node, qp.number, wqe)
@@ -200,7 +200,7 @@ def _ring(hca: "Hca", qp: QueuePair) -> None:
     """The doorbell: the device looks at the queue."""
     state = STATES[qp.state]
     if state.flushes_sends:
-        flush.flush_queues(hca, qp)
+        flush.flush_sends(hca, qp)
     elif state.posts_send:
         hca.wake(qp)
 
@@ -216,8 +216,8 @@ def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
         wqe = RecvWqe(qp.rq.posted, wr, sg, length)
         qp.rq.push(wqe)
         hca.trace.record(Kind.RECV_POSTED, hca.node, qp.number, wqe)
-    if STATES[qp.state].flushes_recvs and hca.profile.flushes_recvs_posted_in_err:
-        flush.flush_queues(hca, qp)
+    if hca.profile.flushes_recvs_posted_in_err:
+        flush.flush_recvs(hca, qp)
 
 
 def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR) -> Refused | None:

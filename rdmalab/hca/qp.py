@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from rdmalab.hca import attributes
 from rdmalab.spec.opcodes import Op, Service
 from rdmalab.spec.records import Kind
+from rdmalab.spec.refusals import CLASS_MASK, Syndrome
 from rdmalab.spec.states import QPState, QPType
 
 if TYPE_CHECKING:
     from rdmalab.hca.outside import Recorder
     from rdmalab.hca.wr import RecvWqe, SendWqe, SendWR
     from rdmalab.spec.refusals import Refusal
-    from rdmalab.wire.packet import Flow, Packet
+    from rdmalab.wire.packet import Flow
 
 # The wire service that a QP type speaks. A type without a row is not emulated yet.
 SERVICES: dict[QPType, Service] = {QPType.RC: Service.RC}
@@ -137,22 +138,34 @@ class Served:
 
 @dataclass(slots=True)
 class ReadAnswer:
-    """A READ whose responses are still to be sent, from `psn` on; `length` bytes are left."""
+    """A READ whose responses are still to be sent, from `psn` on; `length` bytes are left.
+
+    first: none has been sent yet. again: the request was a duplicate.
+    """
 
     psn: int
     va: int
     rkey: int
     length: int
     msn: int
+    again: bool
     first: bool = True
 
 
 @dataclass(slots=True)
-class Answer:
-    """One packet to be sent; `dying` is the fatal refusal that it tells."""
+class Acknowledgement:
+    """One ACK or NAK to be sent; `original` is an atomic's answer, `dying` a fatal refusal."""
 
-    packet: "Packet"
+    psn: int
+    syndrome: int
+    msn: int
+    original: int | None = None
     dying: "Refusal | None" = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Nothing but an ACK: a newer one says it too."""
+        return self.original is None and self.syndrome & CLASS_MASK == Syndrome.ACK
 
 
 class Responding:
@@ -160,13 +173,13 @@ class Responding:
 
     psn: the PSN expected next. msn: messages completed. op: the operation of the message in
     progress. recv: the receive WQE in use. received: bytes of the message so far.
-    va, rkey, remaining: where a WRITE goes on and how much is left. nak_sent: this gap was answered;
+    va, rkey, remaining: where a WRITE goes on and how much is left. nak_sent: this gap is answered;
     rnr_sent: so was this empty queue. dying: a fatal NAK waits to be sent. heard: a packet came.
     """
 
     __slots__ = (
-        "answers", "dying", "heard", "msn", "nak_sent", "op", "psn", "received", "recv", "remaining",
-        "rkey", "rnr_sent", "served", "va",
+        "answers", "dying", "heard", "msn", "nak_sent", "op", "psn", "received", "recv",
+        "remaining", "rkey", "rnr_sent", "served", "va",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -183,7 +196,7 @@ class Responding:
         self.dying = False
         self.heard = False
         self.served: deque[Served] = deque()
-        self.answers: deque[Answer | ReadAnswer] = deque()
+        self.answers: deque[Acknowledgement | ReadAnswer] = deque()
 
 
 @dataclass(slots=True)
@@ -197,7 +210,7 @@ class Path:
 
 
 class QueuePair:
-    """`ibv_qp`. `queued`: it stands in the port's ready queue. `known_state`: what libibverbs caches."""
+    """`ibv_qp`. queued: it stands in line for the port. known_state: what libibverbs caches."""
 
     __slots__ = (
         "attr", "cap", "comp", "known_state", "node", "number", "path", "pd", "qp_type", "queued",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rdmalab.hca import dma
-from rdmalab.hca.psn import MASK, WINDOW, diff
+from rdmalab.hca.psn import MASK, WINDOW
 from rdmalab.hca.qp import QueuePair, Requesting
 from rdmalab.hca.wr import SendWqe, swap_octets
 from rdmalab.spec.opcodes import Op, Place, code_of
@@ -18,6 +18,7 @@ from rdmalab.wire.packet import Packet
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
 
+_SENDING = (QPState.RTS, QPState.SQD)
 _FENCE = int(SendFlags.FENCE)
 _SOLICITED = int(SendFlags.SOLICITED)
 
@@ -31,6 +32,11 @@ def begin(qp: QueuePair) -> None:
 
 
 # --------------------------------------------------------------------------- may it start?
+def wait_for_state(qp: QueuePair, _wqe: SendWqe) -> bool:
+    """SQD finishes what was begun and begins nothing."""
+    return not STATES[qp.state].starts_sends
+
+
 def wait_for_reads(qp: QueuePair, wqe: SendWqe) -> bool:
     """FENCE: all earlier READs and atomics must be complete (IBA 10.8.3.3)."""
     return bool(wqe.flags & _FENCE) and qp.req.reads != qp.comp.reads
@@ -44,14 +50,9 @@ def wait_for_depth(qp: QueuePair, wqe: SendWqe) -> bool:
     return qp.req.reads - qp.comp.reads >= (qp.attr.max_rd_atomic or 0)
 
 
-def wait_for_state(qp: QueuePair, _wqe: SendWqe) -> bool:
-    """SQD finishes what was begun and begins nothing."""
-    return not STATES[qp.state].starts_sends
-
-
 def wait_for_window(qp: QueuePair, wqe: SendWqe) -> bool:
     """Half of the PSN circle is the most that may be outstanding."""
-    return diff(wqe.last_psn, qp.comp.psn) >= WINDOW
+    return (wqe.last_psn - qp.comp.psn) & MASK >= WINDOW
 
 
 WAITS: dict[str, Callable[[QueuePair, SendWqe], bool]] = {
@@ -60,6 +61,7 @@ WAITS: dict[str, Callable[[QueuePair, SendWqe], bool]] = {
     "rd-atomic": wait_for_depth,
     "window": wait_for_window,
 }
+_WAITS = tuple(WAITS.values())
 
 
 def next_wqe(qp: QueuePair) -> SendWqe | None:
@@ -69,8 +71,8 @@ def next_wqe(qp: QueuePair) -> SendWqe | None:
     if wqe is None or qp.comp.rnr_until_ns is not None or req.failed is not None:
         return None
     if wqe.serial < req.started:  # begun: only errors stop it
-        return wqe if qp.state in (QPState.RTS, QPState.SQD) else None
-    for wait in WAITS.values():
+        return wqe if qp.state in _SENDING else None
+    for wait in _WAITS:
         if wait(qp, wqe):
             return None
     return wqe
@@ -88,7 +90,7 @@ def reason_to_wait(qp: QueuePair) -> str:
 
 # --------------------------------------------------------------------------- what leaves
 def make_packet(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | None:
-    """The next packet of this WQE, or None when it fails locally: its turn to complete will come."""
+    """The next packet of this WQE, or None when it fails locally; it completes in its turn."""
     req = qp.req
     if wqe.serial == req.started:
         _start(hca, qp, wqe)
@@ -100,8 +102,9 @@ def make_packet(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | None:
     last = wqe.last_psn if wqe.op is Op.RDMA_READ_REQUEST else req.psn
     if last == wqe.last_psn:
         req.serial += 1
+    is_new = req.psn == req.sent
     req.psn = (last + 1) & MASK
-    if diff(req.psn, req.sent) > 0:
+    if is_new:
         req.sent = req.psn
     return made
 
@@ -145,9 +148,7 @@ def _place(psn: int, wqe: SendWqe) -> Place:
     return Place.LAST if psn == wqe.last_psn else Place.MIDDLE
 
 
-def _payload(
-    hca: "Hca", qp: QueuePair, wqe: SendWqe, offset: int, length: int
-) -> bytes | WCStatus:
+def _payload(hca: "Hca", qp: QueuePair, wqe: SendWqe, offset: int, length: int) -> bytes | WCStatus:
     if wqe.inline is not None:
         return wqe.inline[offset : offset + length]
     parts = dma.pieces(wqe.sg, offset, length)

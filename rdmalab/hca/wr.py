@@ -47,6 +47,7 @@ def _remote_of(world: Any, thing: Thing, start: int | None, stop: int | None) ->
 
 ShortSGE = Annotated[SGE, Short(Noun.MR, _sge_of)]
 RKey = Annotated[int, Short(Noun.MR, lambda world, thing, _a, _b: world.find(thing).rkey)]
+NO_FLAGS = SendFlags(0)
 REMOTE = Spread("remote", Noun.MR, _remote_of)
 
 
@@ -57,7 +58,7 @@ class SendWR:
     opcode: WROpcode
     wr_id: int = 0
     sg: Annotated[list[ShortSGE], Alias("sg_list")] = field(default_factory=list)
-    flags: Annotated[SendFlags, Alias("send_flags")] = SendFlags(0)
+    flags: Annotated[SendFlags, Alias("send_flags")] = NO_FLAGS
     imm_data: int = 0
     remote_addr: int = 0
     rkey: RKey = 0

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from enum import IntEnum, auto
 from typing import NamedTuple
 
+from rdmalab.spec.direct import direct
 
+
+@direct
 class Service(IntEnum):
     """The top three bits of an opcode."""
 
@@ -21,6 +24,7 @@ class Service(IntEnum):
     XRC = 0xA0
 
 
+@direct
 class Op(IntEnum):
     """What a packet is about."""
 
@@ -37,6 +41,7 @@ class Op(IntEnum):
     CNP = auto()
 
 
+@direct
 class Place(IntEnum):
     """Where in its message a packet stands."""
 

@@ -11,6 +11,7 @@ from errno import EINVAL, ENOMEM
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from rdmalab.spec.direct import direct
 from rdmalab.spec.limits import MLX5_CAPS, RXE_CAPS, DeviceCaps
 from rdmalab.spec.refusals import REFUSALS, Refusal, Syndrome
 from rdmalab.spec.statuses import WCStatus
@@ -36,6 +37,7 @@ class Rounding(Enum):
         return int((1 << asked.bit_length()) - 1)
 
 
+@direct
 class SlotsFreed(Enum):
     """When a send or receive slot comes back."""
 
@@ -57,12 +59,15 @@ _RXE_UNCHECKED = frozenset(
 )
 
 
+LAB_CAPS = DeviceCaps()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """One column of the table. `errnos` overrides the errno of a rule of `rules.py`."""
 
     name: str
-    caps: DeviceCaps = DeviceCaps()
+    caps: DeviceCaps = LAB_CAPS
     errnos: "Mapping[str, int]" = field(default_factory=lambda: MappingProxyType({}))
     refusals: "Mapping[str, Refusal]" = field(default_factory=lambda: MappingProxyType(REFUSALS))
     # keys

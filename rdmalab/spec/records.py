@@ -8,9 +8,12 @@ of the record that scheduled the event, -1 for a command.
 from enum import IntEnum, auto
 from typing import Any, NamedTuple
 
+from rdmalab.spec.direct import direct
+
 Record = tuple[int, int, int, "Kind", str, int, Any, Any]
 
 
+@direct
 class Field(IntEnum):
     """Where each part of a record stands."""
 
@@ -24,6 +27,7 @@ class Field(IntEnum):
     B = 7
 
 
+@direct
 class Kind(IntEnum):
     """What happened."""
 
@@ -42,9 +46,11 @@ class Kind(IntEnum):
     PACKET_RECEIVED = auto()
     PACKET_DROPPED = auto()
     PACKET_LOST = auto()
+    PACKET_HARMED = auto()
     REQUEST_REFUSED = auto()
     MEMORY_READ = auto()
     MEMORY_WRITTEN = auto()
+    HOST_WROTE = auto()
     CQE_ADDED = auto()
     CQE_POLLED = auto()
     CQ_OVERRUN = auto()
@@ -85,9 +91,11 @@ KINDS: dict[Kind, KindRow] = {
     Kind.PACKET_RECEIVED: KindRow("qp",   "packet",     "",         "received {a}"),
     Kind.PACKET_DROPPED:  KindRow("qp",   "packet",     "reason",   "dropped {a}: {b}"),
     Kind.PACKET_LOST:     KindRow("qp",   "packet",     "reason",   "the cable lost {a}: {b}"),
+    Kind.PACKET_HARMED:   KindRow("qp",   "packet",     "frame",    "the cable harmed {a}"),
     Kind.REQUEST_REFUSED: KindRow("qp",   "packet",     "reason",   "refused {a}: {b}"),
     Kind.MEMORY_READ:     KindRow("qp",   "address",    "length",   "read {b} bytes at {a}"),
     Kind.MEMORY_WRITTEN:  KindRow("qp",   "address",    "length",   "wrote {b} bytes at {a}"),
+    Kind.HOST_WROTE:      KindRow("mr",   "address",    "length",   "the application wrote {b} bytes at {a}"),
     Kind.CQE_ADDED:       KindRow("cq",   "cqe",        "",         "added {a}"),
     Kind.CQE_POLLED:      KindRow("cq",   "cqe",        "",         "handed out {a}"),
     Kind.CQ_OVERRUN:      KindRow("cq",   "cqe",        "",         "overran and lost {a}"),

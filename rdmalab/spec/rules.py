@@ -68,7 +68,5 @@ RULES: dict[str, Rule] = {
     "inline-length":       Rule(EINVAL, "inline data is longer than max_inline_data={}", "ibv_post_send(3)"),
     "atomic-length":       Rule(EINVAL, "an atomic moves exactly 8 bytes, not {}", "ibv_post_send(3)"),
     "atomic-address":      Rule(EINVAL, "an atomic's remote_addr must be a multiple of 8", "ibv_post_send(3)"),
-    # the experimenter's own
-    "bytes-range":         Rule(EINVAL, "{} lies outside the buffer", "rdmalab"),
 }
 # fmt: on

@@ -72,8 +72,7 @@ class Packet:
     @property
     def size(self) -> int:
         """Bytes from the IP header to the ICRC."""
-        length = len(self.payload)
-        return network(self.flow).LENGTH + OVERHEAD[self.opcode] + length + (-length & 3)
+        return wire_length(self) - Ethernet.LENGTH
 
 
 # An extended header has the name of its class in `Packet`, in the opcode table and in a capture.
@@ -89,6 +88,10 @@ OVERHEAD: dict[int, int] = {
 }
 
 
+# Bytes before UDP, by IP version.
+BEFORE_UDP: dict[type[Header], int] = {ip: Ethernet.LENGTH + ip.LENGTH for ip in (IPv4, IPv6)}
+
+
 def network(flow: Flow) -> type[IPv4 | IPv6]:
     """IPv4 when both ends are IPv4-mapped GIDs."""
     return IPv4 if flow.dst >> 32 == _MAPPED and flow.src >> 32 == _MAPPED else IPv6
@@ -96,7 +99,8 @@ def network(flow: Flow) -> type[IPv4 | IPv6]:
 
 def wire_length(packet: Packet) -> int:
     """Bytes of the whole frame, from Ethernet to ICRC (no FCS)."""
-    return Ethernet.LENGTH + packet.size
+    length = len(packet.payload)
+    return BEFORE_UDP[network(packet.flow)] + OVERHEAD[packet.opcode] + length + (-length & 3)
 
 
 def mapped_gid(address: int) -> int:

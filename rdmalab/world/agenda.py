@@ -1,10 +1,13 @@
 """The agenda: what will happen when; ties in the order of filing."""
 
 from enum import IntEnum
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from typing import Any
 
+from rdmalab.spec.direct import direct
 
+
+@direct
 class Door(IntEnum):
     """Which door of a node an entry opens."""
 
@@ -17,6 +20,8 @@ class Door(IntEnum):
 # ever reaches the argument.
 Entry = tuple[int, int, int, str, Any, int]
 Owner = tuple[str, int]
+
+NEVER = 1 << 62  # ns; later than anything
 
 
 class Agenda:
@@ -31,7 +36,7 @@ class Agenda:
     def __init__(self) -> None:
         self.heap: list[Entry] = []
         self.sequence = 0
-        self.due: dict[Owner, int] = {}  # when each armed timer fires
+        self.due: dict[Owner, tuple[int, int]] = {}  # when each armed timer fires, and why
         self.filed: dict[Owner, int] = {}  # where the earliest entry of each stands in the heap
 
     def file(self, at_ns: int, door: Door, node: str, argument: Any, cause: int) -> None:
@@ -41,7 +46,7 @@ class Agenda:
     def arm(self, node: str, qpn: int, at_ns: int, cause: int) -> None:
         """The QP's timer fires at `at_ns`, whatever was wished before."""
         owner = (node, qpn)
-        self.due[owner] = at_ns
+        self.due[owner] = (at_ns, cause)
         filed = self.filed.get(owner)
         if filed is None or filed > at_ns:
             self.filed[owner] = at_ns
@@ -50,27 +55,32 @@ class Agenda:
     def disarm(self, node: str, qpn: int) -> None:
         self.due.pop((node, qpn), None)
 
-    def pop(self, until_ns: int | None = None) -> Entry | None:
+    def pop(self, until_ns: int = NEVER) -> Entry | None:
         """The next real entry, not later than `until_ns`; None leaves everything as it was."""
         heap = self.heap
-        stale: list[Entry] = []
-        while heap and (until_ns is None or heap[0][0] <= until_ns):
-            entry = heappop(heap)
-            if entry[2] != Door.TIMER or self._fires(entry):
-                return entry
-            stale.append(entry)
-            self._refile(entry)
-        if stale:
-            self._restore(stale)
+        before: tuple[list[Entry], dict[Owner, int]] | None = None
+        while heap and heap[0][0] <= until_ns:
+            if heap[0][2] != Door.TIMER:
+                return heappop(heap)
+            if (fired := self._fire(heap[0])) is not None:
+                heappop(heap)
+                return fired
+            before = before or (heap.copy(), self.filed.copy())
+            self._refile(heappop(heap))
+        if before is not None:
+            self.heap[:], self.filed = before
         return None
 
-    def _fires(self, entry: Entry) -> bool:
-        owner = (entry[3], entry[4])
-        if self.due.get(owner) != entry[0]:
-            return False
+    def _fire(self, entry: Entry) -> Entry | None:
+        """The entry with the cause of the newest arming; None if it is not the one that is due."""
+        at_ns, sequence, door, node, qpn, _ = entry
+        owner = (node, qpn)
+        due_ns, cause = self.due.get(owner, (None, -1))
+        if due_ns != at_ns:
+            return None
         del self.due[owner]
         del self.filed[owner]
-        return True
+        return at_ns, sequence, door, node, qpn, cause
 
     def _refile(self, entry: Entry) -> None:
         """A stale entry's timer may be armed for later: it moves there and keeps its sequence."""
@@ -78,26 +88,14 @@ class Agenda:
         owner = (node, qpn)
         if self.filed.get(owner) != at_ns:
             return  # superseded by an earlier one
-        due = self.due.get(owner)
-        if due is None:
-            del self.filed[owner]
+        if owner in self.due:
+            due_ns, cause = self.due[owner]
+            self.filed[owner] = due_ns
+            heappush(self.heap, (due_ns, sequence, door, node, qpn, cause))
         else:
-            self.filed[owner] = due
-            heappush(self.heap, (due, sequence, door, node, qpn, cause))
-
-    def _restore(self, stale: list[Entry]) -> None:
-        """Nothing real was found: undo what looking has moved."""
-        sequences = {entry[1] for entry in stale}
-        first = {entry[1]: entry for entry in reversed(stale)}
-        self.heap[:] = [entry for entry in self.heap if entry[1] not in sequences]
-        self.heap.extend(first.values())
-        heapify(self.heap)
-        self.filed.clear()
-        for at_ns, _, door, node, argument, _ in sorted(self.heap, reverse=True):
-            if door == Door.TIMER:
-                self.filed[node, argument] = at_ns
+            del self.filed[owner]
 
     def next_ns(self) -> int | None:
         """When the next real entry is due; None when nothing will ever happen by itself."""
         times = [at for at, _, door, *_ in self.heap if door != Door.TIMER]
-        return min([*times, *self.due.values()], default=None)
+        return min([*times, *(at_ns for at_ns, _ in self.due.values())], default=None)

@@ -1,11 +1,30 @@
 """The cable: latency, rate, and whatever the faults decide."""
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 from rdmalab.wire.packet import Packet, wire_length
 from rdmalab.wire.roce import Malformed, decode, encode
-from rdmalab.world.faults import Fault
+
+if TYPE_CHECKING:
+    from rdmalab.world.faults import Fault
 
 _BITS = 8
 _NS_PER_S = 1_000_000_000
+
+
+@dataclass(slots=True)
+class Harmed:
+    """The bytes that arrive after a fault."""
+
+    frame: bytes
+
+    def read(self) -> Packet | Malformed:
+        """What a port makes of them."""
+        try:
+            return decode(self.frame)
+        except Malformed as malformed:
+            return malformed
 
 
 class Cable:
@@ -28,17 +47,14 @@ class Cable:
         """How long the packet keeps the sending port busy."""
         return -(-wire_length(packet) * _BITS * _NS_PER_S // self.rate_bps)
 
-    def fate(self, source: str, target: str, packet: Packet) -> Packet | Malformed | str:
-        """What arrives: the packet, a changed one, bytes that are no packet, or why nothing does."""
+    def fate(self, source: str, target: str, packet: Packet) -> Packet | Harmed | str:
+        """What arrives: the packet itself, harmed bytes, or why nothing does."""
         if not self.up:
             return "the link is down"
-        for fault in self.faults:
-            if not fault.match.hits(source, target, packet):
-                continue
+        frame = b""
+        # Every fault counts every packet, also those that another fault takes away.
+        for fault in [fault for fault in self.faults if fault.match.hits(source, target, packet)]:
             if reason := fault.loses():
                 return reason
-            try:
-                packet = decode(fault.harms(encode(packet)))
-            except Malformed as malformed:
-                return malformed
-        return packet
+            frame = fault.harms(frame or encode(packet))
+        return Harmed(frame) if frame else packet

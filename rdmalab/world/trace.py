@@ -1,4 +1,4 @@
-"""The trace: everything that happened, in order; written through one door, read by everybody else."""
+"""The trace: everything that happened, in order; written through one door, read by all."""
 
 from typing import Any
 

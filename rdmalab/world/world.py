@@ -1,8 +1,9 @@
 """The world: nodes, a cable between them, and the run loop that opens their doors in time."""
 
-from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from heapq import heappop
+from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Noun, Refused, Thing
 from rdmalab.hca.device import Hca
@@ -11,15 +12,21 @@ from rdmalab.spec.limits import PortState
 from rdmalab.spec.profiles import STRICT, Profile
 from rdmalab.spec.records import Kind
 from rdmalab.wire.packet import Packet, ipv4_gid, mac_of
-from rdmalab.wire.roce import Malformed
-from rdmalab.world.agenda import Agenda, Door
-from rdmalab.world.cable import Cable
+from rdmalab.world.agenda import NEVER, Agenda, Door, Entry
+from rdmalab.world.cable import Cable, Harmed
 from rdmalab.world.trace import Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _LINK_LOCAL = 0xFE80 << 112
 LATENCY_NS = 1_000
 RATE_BPS = 100_000_000_000
 MTU_BYTES = 4096
+_TIMER = int(Door.TIMER)
+
+# The packet that was sent, and why nothing can be read in the bytes that arrived.
+Garbage = tuple[Packet, str]
 
 
 class World:
@@ -44,6 +51,13 @@ class World:
         self.nodes[name] = Hca(name, gids, profile, self.trace, self)
         self.node_of_gid.update(dict.fromkeys(gids, name))
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> "World":
+        """A copy shares the profiles: they are tables and never change."""
+        memo.update((id(hca.profile), hca.profile) for hca in self.nodes.values())
+        twin = memo[id(self)] = World.__new__(World)
+        vars(twin).update(deepcopy(vars(self), memo))
+        return twin
+
     @property
     def now_ns(self) -> int:
         return self.trace.at_ns
@@ -62,7 +76,7 @@ class World:
         if thing.noun is Noun.NODE:
             return hca
         try:
-            return getattr(hca, f"{thing.noun}s").items[thing.number]
+            return hca.tables[thing.noun].items[thing.number]
         except KeyError:
             raise self.gone(thing) from None
 
@@ -78,15 +92,24 @@ class World:
         for hca in self.nodes.values():
             hca.now_ns = self.trace.at_ns
 
+    def cancel_event(self) -> None:
+        """The command meant nothing after all; nothing may have been recorded."""
+        self.trace.event -= 1
+
     def step(self, until_ns: int | None = None) -> bool:
         """Carry out the next entry of the agenda; False if there is none (in time)."""
         return self.run(1, until_ns) == 1
 
     def run(self, events: int, until_ns: int | None = None) -> int:
         """Carry out up to `events` entries due up to `until_ns`; how many there were."""
-        trace, doors, pop = self.trace, self.doors, self.agenda.pop
+        trace, doors, agenda = self.trace, self.doors, self.agenda
+        heap, limit_ns = agenda.heap, NEVER if until_ns is None else until_ns
         for done in range(events):
-            entry = pop(until_ns)
+            entry: Entry | None
+            if heap and heap[0][2] != _TIMER and heap[0][0] <= limit_ns:
+                entry = heappop(heap)
+            else:
+                entry = agenda.pop(limit_ns)
             if entry is None:
                 return done
             trace.at_ns, _, door, node, argument, trace.cause = entry
@@ -104,7 +127,7 @@ class World:
     def _timer(self, node: str, qpn: int) -> None:
         self.nodes[node].timer(qpn, self.trace.at_ns)
 
-    def _arrive(self, node: str, arrival: Packet | tuple[Packet, str]) -> None:
+    def _arrive(self, node: str, arrival: Packet | Garbage) -> None:
         hca = self.nodes[node]
         if isinstance(arrival, tuple):
             packet, reason = arrival
@@ -116,22 +139,27 @@ class World:
     # ------------------------------------------------------------------ what the adapters ask
     def transmit(self, node: str, qpn: int, packet: Packet) -> int:
         """Put a packet on the cable now; the nanoseconds it keeps the port busy."""
-        cable = self.cable
+        cable, sent = self.cable, self.trace.latest
         busy_ns = cable.occupies_ns(packet)
         target = self.node_of_gid.get(packet.flow.dst)
         if target is None or self.nodes[node].port_state is not PortState.ACTIVE:
             reason = "nobody has this address" if target is None else "the port is down"
             self.trace.record(Kind.PACKET_LOST, node, qpn, packet, reason)
             return busy_ns
-        arrival = cable.fate(node, target, packet) if cable.faults or not cable.up else packet
-        if isinstance(arrival, str):
-            self.trace.record(Kind.PACKET_LOST, node, qpn, packet, arrival)
+        fate = cable.fate(node, target, packet) if cable.faults or not cable.up else packet
+        if isinstance(fate, str):
+            self.trace.record(Kind.PACKET_LOST, node, qpn, packet, fate)
             return busy_ns
-        if isinstance(arrival, Malformed):
-            arrival = (packet, f"malformed: {arrival}")
+        arrival = self._harmed(node, qpn, packet, fate) if isinstance(fate, Harmed) else fate
         at_ns = self.trace.at_ns + busy_ns + cable.latency_ns
-        self.agenda.file(at_ns, Door.ARRIVAL, target, arrival, self.trace.latest)
+        self.agenda.file(at_ns, Door.ARRIVAL, target, arrival, sent)
         return busy_ns
+
+    def _harmed(self, node: str, qpn: int, packet: Packet, fate: Harmed) -> Packet | Garbage:
+        """The bytes that travel on, and what the other end will read in them."""
+        self.trace.record(Kind.PACKET_HARMED, node, qpn, packet, fate.frame)
+        read = fate.read()
+        return read if isinstance(read, Packet) else (packet, f"malformed: {read}")
 
     def file_port(self, node: str, at_ns: int) -> None:
         self.agenda.file(at_ns, Door.PORT, node, None, self.trace.latest)

@@ -1,11 +1,6 @@
 """tshark reads our frames as we mean them."""
 
-import shutil
-import struct
-import subprocess
 from pathlib import Path
-
-import pytest
 
 from rdmalab.spec.opcodes import OPCODES, Op, Service
 from rdmalab.wire.headers import (
@@ -21,6 +16,8 @@ from rdmalab.wire.headers import (
 )
 from rdmalab.wire.packet import EXTENDED, Flow, Packet
 from rdmalab.wire.roce import encode
+from tests.peers.tshark import dissected, number, write_pcap
+from tests.tools import needs
 
 from .vectors import LINK_ONE, LINK_TWO, ONE, TWO
 
@@ -90,46 +87,13 @@ def packets() -> list[Packet]:
     return made
 
 
-def write_pcap(path: Path, frames: list[bytes]) -> None:
-    records = [struct.pack("<IIII", 0, at, len(f), len(f)) + f for at, f in enumerate(frames)]
-    path.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1) + b"".join(records))
-
-
-def dissected(path: Path) -> list[dict[str, str]]:
-    tshark = shutil.which("tshark")
-    if tshark is None:
-        pytest.fail("tshark is not installed: apt-get install tshark (.ci/run does)")
-    columns = [word for column in COLUMNS for word in ("-e", column)]
-    run = subprocess.run(
-        [
-            tshark,
-            "--disable-protocol",
-            "rpcordma",
-            "-r",
-            str(path),
-            "-T",
-            "fields",
-            "-E",
-            "separator=;",
-            *columns,
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [dict(zip(COLUMNS, line.split(";"), strict=True)) for line in run.stdout.splitlines()]
-
-
-def number(text: str) -> int:
-    return {"True": 1, "False": 0}[text] if text in ("True", "False") else int(text, 0)
-
-
+@needs("tshark")
 def test_tshark_reads_what_we_mean(tmp_path: Path) -> None:
     sent = packets()
     path = tmp_path / "all.pcap"
     frames = [encode(packet) for packet in sent]
-    write_pcap(path, frames)
-    seen = dissected(path)
+    write_pcap(path, enumerate(frames))
+    seen = dissected(path, COLUMNS)
     assert len(seen) == len(sent)
     for packet, frame, fields in zip(sent, frames, seen, strict=True):
         label = packet.opcode_row.label

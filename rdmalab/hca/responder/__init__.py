@@ -35,12 +35,14 @@ def receive(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
     if checks.is_duplicate(qp, packet):
         duplicates.answer_again(hca, qp, packet)
         return
+    if packet.psn == resp.psn:
+        resp.nak_sent = False  # the gap is closed, whatever becomes of this packet
     row = OPCODES[packet.opcode]
-    for check in checks.CHECKS:
+    for check in checks.LINES[packet.opcode]:
         if (name := check(hca, qp, packet, row)) is not None:
             answer.refuse(hca, qp, packet, name)
             return
-    resp.nak_sent = resp.rnr_sent = False
+    resp.rnr_sent = False
     if (name := execute.EXECUTE[row.op](hca, qp, packet, row)) is not None:
         answer.refuse(hca, qp, packet, name)
         return

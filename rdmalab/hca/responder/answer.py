@@ -4,18 +4,22 @@ from typing import TYPE_CHECKING
 
 from rdmalab.hca import dma, flush
 from rdmalab.hca.psn import MASK
-from rdmalab.hca.qp import Answer, QueuePair, ReadAnswer, Served
+from rdmalab.hca.qp import Acknowledgement, QueuePair, ReadAnswer, Served
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.opcodes import Op, Opcode, Place, code_of
 from rdmalab.spec.records import Kind
-from rdmalab.spec.refusals import NO_CREDITS, Refusal, Syndrome
+from rdmalab.spec.refusals import NO_CREDITS, VALUE_MASK, Refusal, Syndrome
+from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.headers import AETH, RETH, AtomicAckETH
 from rdmalab.wire.packet import Packet
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
+
+# A packet, and the fatal refusal that it tells, if it does.
+Leaving = tuple[Packet, Refusal | None]
 
 _PLAIN_ACK = int(Syndrome.ACK) | NO_CREDITS
 
@@ -56,35 +60,25 @@ def respond(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> None:
         acknowledge(hca, qp, packet.psn)
 
 
-def acknowledge(hca: "Hca", qp: QueuePair, psn: int, syndrome: int = _PLAIN_ACK) -> None:
-    """Queue an ACK or NAK; an ACK that has not left yet is overtaken by a newer one."""
-    answers = qp.resp.answers
-    if syndrome == _PLAIN_ACK and answers and _is_plain_ack(answers[-1]):
-        answers.pop()
-    _say(hca, qp, _packet(qp, Op.ACKNOWLEDGE, psn, syndrome))
-
-
-def _is_plain_ack(answer: Answer | ReadAnswer) -> bool:
-    if not isinstance(answer, Answer):
-        return False
-    packet = answer.packet
-    return (
-        packet.atomicacketh is None
-        and packet.aeth is not None
-        and packet.aeth.syndrome == _PLAIN_ACK
-    )
+def acknowledge(hca: "Hca", qp: QueuePair, psn: int) -> None:
+    """Acknowledge everything up to `psn`; an ACK that has not left yet says it in one go."""
+    answers, msn = qp.resp.answers, qp.resp.msn
+    newest = answers[-1] if answers else None
+    if type(newest) is Acknowledgement and newest.is_plain:
+        newest.psn, newest.msn = psn, msn
+        return
+    _say(hca, qp, Acknowledgement(psn, _PLAIN_ACK, msn))
 
 
 def replay(hca: "Hca", qp: QueuePair, served: Served) -> None:
     """An atomic's answer, for the first time or again."""
-    packet = _packet(qp, Op.ATOMIC_ACKNOWLEDGE, served.psn, _PLAIN_ACK)
-    packet.atomicacketh = AtomicAckETH(served.original)
-    _say(hca, qp, packet)
+    _say(hca, qp, Acknowledgement(served.psn, _PLAIN_ACK, qp.resp.msn, served.original))
 
 
-def stream(hca: "Hca", qp: QueuePair, psn: int, reth: RETH) -> None:
+def stream(hca: "Hca", qp: QueuePair, psn: int, reth: RETH, *, again: bool = False) -> None:
     """Queue the responses of a READ."""
-    qp.resp.answers.append(ReadAnswer(psn, reth.va, reth.rkey, reth.dma_length, qp.resp.msn))
+    resp = qp.resp
+    resp.answers.append(ReadAnswer(psn, reth.va, reth.rkey, reth.dma_length, resp.msn, again))
     hca.wake(qp)
 
 
@@ -99,29 +93,21 @@ def refuse(hca: "Hca", qp: QueuePair, packet: Packet, name: str) -> None:
     resp.nak_sent = resp.nak_sent or refusal.once
     if refusal.syndrome is Syndrome.RNR_NAK:
         resp.rnr_sent = True
-        syndrome |= qp.attr.min_rnr_timer or 0
+        syndrome |= (qp.attr.min_rnr_timer or 0) & VALUE_MASK
     resp.dying = refusal.fatal
     hca.trace.record(Kind.REQUEST_REFUSED, hca.node, qp.number, packet, name)
-    nak = _packet(qp, Op.ACKNOWLEDGE, psn, syndrome)
-    _say(hca, qp, nak, refusal if refusal.fatal else None)
+    nak = Acknowledgement(psn, syndrome, resp.msn, dying=refusal if refusal.fatal else None)
+    _say(hca, qp, nak)
 
 
-def _say(hca: "Hca", qp: QueuePair, packet: Packet, dying: Refusal | None = None) -> None:
-    qp.resp.answers.append(Answer(packet, dying))
+def _say(hca: "Hca", qp: QueuePair, answer: Acknowledgement) -> None:
+    qp.resp.answers.append(answer)
     hca.wake(qp)
 
 
-def _packet(qp: QueuePair, op: Op, psn: int, syndrome: int) -> Packet:
-    path = qp.path
-    assert path is not None
-    code = code_of[qp.service, op, Place.ONLY, False, False]
-    aeth = AETH(syndrome, qp.resp.msn)
-    return Packet(path.flow, code, path.dest_qpn, psn, aeth=aeth, pkey=path.pkey)
-
-
 # --------------------------------------------------------------------------- sending it
-def next_answer(hca: "Hca", qp: QueuePair) -> Answer | None:
-    """The next packet of the oldest answer; READ data is read from memory at this very moment."""
+def next_answer(hca: "Hca", qp: QueuePair) -> Leaving | None:
+    """The next packet of the oldest answer."""
     answers = qp.resp.answers
     if not answers:
         return None
@@ -129,7 +115,19 @@ def next_answer(hca: "Hca", qp: QueuePair) -> Answer | None:
     if isinstance(oldest, ReadAnswer):
         return _next_response(hca, qp, oldest)
     answers.popleft()
-    return oldest
+    return _acknowledgement(qp, oldest), oldest.dying
+
+
+def _acknowledgement(qp: QueuePair, answer: Acknowledgement) -> Packet:
+    path = qp.path
+    assert path is not None
+    op = Op.ACKNOWLEDGE if answer.original is None else Op.ATOMIC_ACKNOWLEDGE
+    code = code_of[qp.service, op, Place.ONLY, False, False]
+    aeth = AETH(answer.syndrome, answer.msn)
+    packet = Packet(path.flow, code, path.dest_qpn, answer.psn, aeth=aeth, pkey=path.pkey)
+    if answer.original is not None:
+        packet.atomicacketh = AtomicAckETH(answer.original)
+    return packet
 
 
 def after_sending(hca: "Hca", qp: QueuePair, refusal: Refusal) -> None:
@@ -137,10 +135,11 @@ def after_sending(hca: "Hca", qp: QueuePair, refusal: Refusal) -> None:
     carried = qp.resp.recv is not None and refusal.status is not None
     if refusal.event is not None and not carried and hca.profile.raises_responder_events:
         hca.raise_event(AsyncEvent(refusal.event), qp.number)
-    flush.fail(hca, qp, refusal.status or WCStatus.WR_FLUSH_ERR)
+    if qp.state is not QPState.ERR:  # an overrun CQ may have killed it already
+        flush.fail(hca, qp, refusal.status or WCStatus.WR_FLUSH_ERR)
 
 
-def _next_response(hca: "Hca", qp: QueuePair, answer: ReadAnswer) -> Answer | None:
+def _next_response(hca: "Hca", qp: QueuePair, answer: ReadAnswer) -> Leaving | None:
     resp, path = qp.resp, qp.path
     assert path is not None
     count = min(path.mtu, answer.length)
@@ -149,7 +148,7 @@ def _next_response(hca: "Hca", qp: QueuePair, answer: ReadAnswer) -> Answer | No
     ):
         # The key went away meanwhile: the NAK stands in for the response that cannot be made.
         resp.answers.clear()
-        asked = _packet(qp, Op.ACKNOWLEDGE, answer.psn, _PLAIN_ACK)
+        asked = _acknowledgement(qp, Acknowledgement(answer.psn, _PLAIN_ACK, answer.msn))
         refuse(hca, qp, asked, "rkey")
         return next_answer(hca, qp)
     payload = hca.memory.read(answer.va, count)
@@ -159,13 +158,11 @@ def _next_response(hca: "Hca", qp: QueuePair, answer: ReadAnswer) -> Answer | No
     place = _RESPONSE_PLACE[answer.first, ends]
     code = code_of[qp.service, Op.RDMA_READ_RESPONSE, place, False, False]
     aeth = None if place is Place.MIDDLE else AETH(_PLAIN_ACK, answer.msn)
-    packet = Packet(
-        path.flow, code, path.dest_qpn, answer.psn, payload, aeth=aeth, pkey=path.pkey
-    )
+    packet = Packet(path.flow, code, path.dest_qpn, answer.psn, payload, aeth=aeth, pkey=path.pkey)
     if ends:
         resp.answers.popleft()
     answer.psn = (answer.psn + 1) & MASK
     answer.va += count
     answer.length -= count
     answer.first = False
-    return Answer(packet)
+    return packet, None

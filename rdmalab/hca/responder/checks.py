@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from rdmalab.hca import dma
 from rdmalab.hca.psn import diff
 from rdmalab.hca.qp import QueuePair, ReadAnswer
-from rdmalab.spec.access import Access
-from rdmalab.spec.opcodes import Op, Opcode, Place
+from rdmalab.spec.opcodes import OPCODES, Op, Opcode, Place
 from rdmalab.spec.work import WORK
 from rdmalab.wire.packet import Packet
 
@@ -31,7 +30,8 @@ _MAX_LENGTH = 2**31
 
 def is_duplicate(qp: QueuePair, packet: Packet) -> bool:
     """Older than what is expected: executed before, so it must not be executed again."""
-    return not qp.resp.dying and diff(packet.psn, qp.resp.psn) < 0
+    psn, resp = packet.psn, qp.resp
+    return psn != resp.psn and not resp.dying and diff(psn, resp.psn) < 0
 
 
 def check_dying(_hca: "Hca", qp: QueuePair, _packet: Packet, _row: Opcode) -> str | None:
@@ -65,7 +65,7 @@ def check_depth(hca: "Hca", qp: QueuePair, _packet: Packet, row: Opcode) -> str 
     depth = qp.attr.max_dest_rd_atomic or 0
     if depth == 0:
         return "no-depth"
-    under_way = sum(isinstance(a, ReadAnswer) for a in qp.resp.answers)
+    under_way = sum(isinstance(a, ReadAnswer) and not a.again for a in qp.resp.answers)
     return "too-deep" if under_way >= depth and hca.profile.enforces_read_depth else None
 
 
@@ -83,16 +83,10 @@ def takes_receive(row: Opcode) -> bool:
 
 
 def check_length(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
-    """FIRST and MIDDLE are full, LAST has something, none is fuller; a WRITE adds up."""
-    octets = len(packet.payload)
+    """FIRST and MIDDLE are full, LAST has something, none is fuller."""
     if packet.reth is not None and packet.reth.dma_length > _MAX_LENGTH:
         return "length"
-    if hca.profile.checks_packet_size and not _size_fits(qp, octets, row):
-        return "length"
-    if row.op is not Op.RDMA_WRITE:
-        return None
-    remaining = packet.reth.dma_length if packet.reth is not None else qp.resp.remaining
-    fits = octets == remaining if row.ends else octets < remaining
+    fits = not hca.profile.checks_packet_size or _size_fits(qp, len(packet.payload), row)
     return None if fits else "length"
 
 
@@ -117,6 +111,16 @@ def check_rkey(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | 
     return None if denied is None else "rkey"
 
 
+def check_total(_hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+    """The packets of a WRITE add up to what its RETH promised."""
+    if row.op is not Op.RDMA_WRITE:
+        return None
+    octets = len(packet.payload)
+    remaining = packet.reth.dma_length if packet.reth is not None else qp.resp.remaining
+    fits = octets == remaining if row.ends else octets < remaining
+    return None if fits else "length"
+
+
 def check_alignment(_hca: "Hca", _qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
     unaligned = packet.atomiceth is not None and packet.atomiceth.va % _ATOMIC_BYTES
     return "unaligned" if unaligned else None
@@ -131,5 +135,23 @@ CHECKS: tuple[Check, ...] = (
     check_receive,
     check_length,
     check_rkey,
+    check_total,
     check_alignment,
 )
+
+# Most checks concern only some opcodes; the others need not walk past them.
+_CONCERNS: dict[Check, Callable[[Opcode], bool]] = {
+    check_enabled: lambda row: row.op in _RIGHTS,
+    check_depth: lambda row: row.op in _KEPT,
+    check_receive: takes_receive,
+    check_rkey: lambda row: "reth" in row.headers or "atomiceth" in row.headers,
+    check_total: lambda row: row.op is Op.RDMA_WRITE,
+    check_alignment: lambda row: row.op in _ATOMICS,
+}
+
+# The line that a request of each opcode walks, in the order of CHECKS.
+LINES: dict[int, tuple[Check, ...]] = {
+    code: tuple(check for check in CHECKS if check not in _CONCERNS or _CONCERNS[check](row))
+    for code, row in OPCODES.items()
+    if row.request
+}

@@ -56,4 +56,4 @@ def _read_again(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
     if length and dma.check(hca.rkeys, reth.rkey, qp.pd, rights, reth.va, length):
         answer.refuse(hca, qp, packet, "rkey")
         return
-    answer.stream(hca, qp, packet.psn, reth)
+    answer.stream(hca, qp, packet.psn, reth, again=True)

@@ -37,10 +37,7 @@ def send(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     hca.write(qp, parts, packet.payload)
     resp.received += length
     resp.op = None if row.ends else Op.SEND
-    if not row.ends:
-        return None
-    resp.msn = answer.next_msn(qp)
-    return _complete_receive(hca, qp, packet, WCOpcode.RECV)
+    return _complete_receive(hca, qp, packet, WCOpcode.RECV) if row.ends else None
 
 
 def write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
@@ -58,8 +55,8 @@ def write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     resp.op = None if row.ends else Op.RDMA_WRITE
     if not row.ends:
         return None
-    resp.msn = answer.next_msn(qp)
     if not row.immediate:
+        resp.msn = answer.next_msn(qp)
         return None
     _take_receive(hca, qp)
     resp.received = written
@@ -83,7 +80,8 @@ def compare_swap(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str 
     original = _word(hca, qp, atomic.va)
     if original == atomic.compare:
         _put_word(hca, qp, atomic.va, atomic.swap_add)
-    return _served_atomic(qp, packet, row, original)
+    _served_atomic(qp, packet, row, original)
+    return None
 
 
 def fetch_add(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
@@ -91,7 +89,8 @@ def fetch_add(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | N
     atomic = packet.atomiceth
     original = _word(hca, qp, atomic.va)
     _put_word(hca, qp, atomic.va, (original + atomic.swap_add) & _WORD)
-    return _served_atomic(qp, packet, row, original)
+    _served_atomic(qp, packet, row, original)
+    return None
 
 
 EXECUTE: dict[Op, Callable[["Hca", QueuePair, Packet, Opcode], str | None]] = {
@@ -126,7 +125,10 @@ def _complete_receive(hca: "Hca", qp: QueuePair, packet: Packet, opcode: WCOpcod
         imm_data, flags,
     )  # fmt: skip
     resp.recv = None
-    return None if hca.complete(qp, qp.recv_cq, cqe) else "cq-overrun"
+    if not hca.complete(qp, qp.recv_cq, cqe):
+        return "cq-overrun"
+    resp.msn = answer.next_msn(qp)
+    return None
 
 
 # --------------------------------------------------------------------------- atomics
