@@ -1,0 +1,157 @@
+"""From what was written to what a command takes: names become things, dicts become records.
+
+It runs before the event begins, so that an unknown name is *not understood* and nothing happened.
+"""
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any
+
+from rdmalab.command import (
+    BooleanKind,
+    Command,
+    Direction,
+    DirectionKind,
+    EnumKind,
+    Invocation,
+    Kind,
+    ListKind,
+    New,
+    NewKind,
+    NotUnderstood,
+    Noun,
+    RecordKind,
+    Ref,
+    Region,
+    Short,
+    Spread,
+    Thing,
+    ThingKind,
+)
+from rdmalab.session.names import Names
+from rdmalab.world.world import World
+
+_NOUNS = {
+    Noun.NODE: "a node",
+    Noun.PD: "a protection domain",
+    Noun.MR: "a memory region",
+    Noun.CQ: "a completion queue",
+    Noun.QP: "a queue pair",
+}
+
+
+class Binder:
+    """Binds arguments for one world and its names."""
+
+    __slots__ = ("names", "world")
+
+    def __init__(self, world: World, names: Names) -> None:
+        self.world = world
+        self.names = names
+
+    def bind(self, command: Command, invocation: Invocation) -> dict[str, Any]:
+        """Keyword arguments for the function of `command`; NotUnderstood names the place."""
+        given = invocation.arguments
+        return {
+            p.name: self.value(p.kind, given[p.name]) for p in command.parameters if p.name in given
+        }
+
+    def value(self, kind: Kind, value: Any) -> Any:
+        """One argument, as its kind takes it."""
+        if value is None:
+            return None
+        if type(value) is Ref and not isinstance(kind, ThingKind):
+            return self._short(kind, value)
+        bind = _BINDERS.get(type(kind))
+        return value if bind is None else bind(self, kind, value)
+
+    def thing(self, ref: Ref, noun: Noun | None) -> Thing:
+        """The thing that a name stands for, alive or not."""
+        name = f"{ref.node}.{ref.name}" if ref.name else ref.node
+        thing = self.names.find(name)
+        if thing is None:
+            raise self._unknown(ref, name, noun)
+        if noun is not None and thing.noun is not noun:
+            message = f"{name} is {_NOUNS[thing.noun]}, not {_NOUNS[noun]}"
+            raise NotUnderstood(message, ref.place, self._offer(name, noun))
+        return thing
+
+    def _unknown(self, ref: Ref, name: str, noun: Noun | None) -> NotUnderstood:
+        return NotUnderstood(f"nothing is called {name}", ref.place, self._offer(name, noun))
+
+    def _offer(self, name: str, noun: Noun | None) -> str:
+        living = self.names.all(noun)
+        close = get_close_matches(name, living, 1, 0.6)
+        if close:
+            return f"did you mean {close[0]}?"
+        what = _NOUNS[noun] if noun else "anything"
+        return f"there is: {' '.join(living)}" if living else f"there is not yet {what}"
+
+    def _short(self, kind: Kind, ref: Ref) -> Any:
+        short = kind.short
+        if short is None:
+            raise NotUnderstood(f"{ref} is a name, and a value is wanted here", ref.place)
+        return self._convert(short, ref)
+
+    def _convert(self, how: Short | Spread, ref: Ref) -> Any:
+        thing = self.thing(ref, how.noun)
+        return how.convert(self.world, thing, ref.start, ref.stop)
+
+    # ------------------------------------------------------------------ one function a kind
+    def thing_argument(self, kind: ThingKind, ref: Ref) -> Thing | Region:
+        thing = self.thing(ref, kind.noun)
+        return Region(thing, ref.start, ref.stop) if kind.ranged else thing
+
+    def new_argument(self, kind: NewKind, new: New) -> New:
+        name = str(new)
+        if new.node not in self.world.nodes:
+            offer = f"nodes: {' '.join(self.world.nodes)}"
+            raise NotUnderstood(f"there is no node {new.node}", new.place, offer)
+        if not self.names.is_free(name):
+            other = next(f"{new.node}.{kind.noun}{n}" for n in range(10**6) if self._free(new, n))
+            raise NotUnderstood(f"{name} exists already", new.place, f"free: {other}")
+        return new
+
+    def _free(self, new: New, number: int) -> bool:
+        return self.names.is_free(f"{new.node}.{new.noun}{number}")
+
+    def enum_argument(self, kind: EnumKind, value: int) -> int:
+        """A number without a member stays a number: the device will judge it."""
+        try:
+            return kind.enum(value)
+        except ValueError:
+            return value
+
+    def direction_argument(self, _kind: DirectionKind, direction: Direction) -> Direction:
+        for node in direction:
+            if node not in self.world.nodes:
+                offer = f"nodes: {' '.join(self.world.nodes)}"
+                raise NotUnderstood(f"there is no node {node}", hint=offer)
+        return direction
+
+    def list_argument(self, kind: ListKind, values: list[Any]) -> list[Any]:
+        return [self.value(kind.item, value) for value in values]
+
+    def boolean_argument(self, _kind: BooleanKind, value: Any) -> bool:
+        return bool(value)
+
+    def record_argument(self, kind: RecordKind, given: dict[str, Any]) -> Any:
+        fields = {}
+        for spread in kind.spreads:
+            if spread.key in given:
+                fields.update(self._convert(spread, given[spread.key]))
+        for field in kind.fields:
+            if field.name in given:
+                fields[field.name] = self.value(field.kind, given[field.name])
+        return kind.record(**fields)
+
+
+_BINDERS: dict[type[Kind], Callable[[Binder, Any, Any], Any]] = {
+    ThingKind: Binder.thing_argument,
+    NewKind: Binder.new_argument,
+    EnumKind: Binder.enum_argument,
+    DirectionKind: Binder.direction_argument,
+    ListKind: Binder.list_argument,
+    BooleanKind: Binder.boolean_argument,
+    RecordKind: Binder.record_argument,
+}

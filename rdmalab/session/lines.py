@@ -1,0 +1,96 @@
+"""A line of words, carried out: one reply for each command in it and for each it stands for."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rdmalab.command import Invocation, NotUnderstood, Refused
+from rdmalab.grammar.line import parse
+from rdmalab.session.session import Session
+from rdmalab.session.travel import Travel
+
+# What fingers that know gdb type; only at a prompt, never in a file.
+ALIASES = {"s": "step", "c": "run", "q": "quit", "h": "help"}
+
+
+@dataclass(slots=True)
+class Script:
+    """What a short form returns: the lines it stands for."""
+
+    lines: list[str]
+
+
+@dataclass(slots=True)
+class Reply:
+    """What came of one command.
+
+    text: the command as written. depth: 1 for lines that a short form stands for. event: None if
+    nothing changed. first_record: where its records begin in the trace. travel: a journey that
+    whoever asked must bring to its end before asking for the next reply.
+    """
+
+    text: str
+    depth: int = 0
+    invocation: Invocation | None = None
+    event: int | None = None
+    first_record: int = 0
+    value: Any = None
+    refusal: Refused | None = None
+    error: NotUnderstood | None = None
+    travel: Travel | None = None
+
+    @property
+    def failed(self) -> bool:
+        return self.error is not None or self.refusal is not None
+
+
+def replies(session: Session, line: str, *, file: bool = False) -> Iterator[Reply]:
+    """Carry out the commands of a line; the first that fails is the last.
+
+    `file`: only full names, as scenario files and saved sessions have them.
+    """
+    try:
+        node = None if file else session.default_node
+        aliases = {} if file else ALIASES
+        invocations = parse(line, session.vocabulary, node, file=file, aliases=aliases)
+    except NotUnderstood as error:
+        error.line = error.line or line
+        yield Reply(line, error=error)
+        return
+    for invocation in invocations:
+        reply = _perform(session, invocation)
+        yield reply
+        if isinstance(reply.value, Script):
+            for line_reply in _stand_for(session, reply.value):
+                yield line_reply
+                reply = line_reply
+        if reply.failed:
+            return
+
+
+def _perform(session: Session, invocation: Invocation) -> Reply:
+    reply = Reply(invocation.line, invocation=invocation)
+    reply.first_record = len(session.world.trace.records)
+    try:
+        outcome = session.perform(invocation)
+    except NotUnderstood as error:
+        error.line = error.line or invocation.line
+        reply.error = error
+        return reply
+    except Refused as refusal:  # a thing that was destroyed, met by a command that only looks
+        reply.refusal = refusal
+        return reply
+    reply.event, reply.value, reply.refusal = outcome.event, outcome.value, outcome.refusal
+    if isinstance(outcome.value, Travel):
+        reply.travel = outcome.value
+    return reply
+
+
+def _stand_for(session: Session, script: Script) -> Iterator[Reply]:
+    """The lines of a short form, up to the first that fails."""
+    for line in script.lines:
+        for reply in replies(session, line, file=True):
+            reply.depth += 1
+            yield reply
+            if reply.failed:
+                return

@@ -1,0 +1,47 @@
+"""Names: `A.qp0` ↔ a thing. A name outlives its thing, so that use after destroy can be told."""
+
+from collections.abc import Iterable
+
+from rdmalab.command import Noun, Thing
+
+
+class Names:
+    """Both directions, in the order of creation."""
+
+    __slots__ = ("buried", "name_of", "thing_of")
+
+    def __init__(self, nodes: Iterable[str]) -> None:
+        self.thing_of: dict[str, Thing] = {}
+        self.name_of: dict[Thing, str] = {}
+        self.buried: set[str] = set()
+        for node in nodes:
+            self.give(node, Thing(Noun.NODE, node, 0))
+
+    def give(self, name: str, thing: Thing) -> None:
+        """A new thing gets a name; one whose thing is destroyed may be used again."""
+        self.thing_of[name] = thing
+        self.name_of[thing] = name
+        self.buried.discard(name)
+
+    def bury(self, thing: Thing) -> None:
+        """The thing is destroyed; its name goes on meaning it."""
+        if thing in self.name_of:
+            self.buried.add(self.name_of[thing])
+
+    def find(self, name: str) -> Thing | None:
+        return self.thing_of.get(name)
+
+    def of(self, thing: Thing) -> str:
+        """The name, or what can be said of a thing without one."""
+        return self.name_of.get(thing) or f"{thing.node}.{thing.noun}#{thing.number}"
+
+    def is_free(self, name: str) -> bool:
+        return name not in self.thing_of or name in self.buried
+
+    def all(self, noun: Noun | None = None) -> list[str]:
+        """Names of all living things of a noun, oldest first."""
+        return [
+            name
+            for name, thing in self.thing_of.items()
+            if name not in self.buried and noun in (None, thing.noun)
+        ]

@@ -1,0 +1,118 @@
+"""The session: what was asked for, in order; a journal and a seed are the whole truth."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from rdmalab.command import Command, Invocation, New, NotUnderstood, Noun, Refused, Thing
+from rdmalab.session.bind import Binder
+from rdmalab.session.names import Names
+from rdmalab.session.travel import MAX_EVENTS, Goal, Travel
+from rdmalab.spec.records import Kind
+from rdmalab.world.world import World
+
+
+class Entry(NamedTuple):
+    """One line of the journal: what was asked, as which event, at which time."""
+
+    event: int
+    at_ns: int
+    invocation: Invocation
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of one invocation.
+
+    event: its number, None if it changed nothing. refusal: the errno it answered with.
+    """
+
+    invocation: Invocation
+    event: int | None = None
+    value: Any = None
+    refusal: Refused | None = None
+
+
+@dataclass(slots=True)
+class Session:
+    """A world, its names, its journal.
+
+    answer: who answers questions about the world (the lens, put in by the lab).
+    """
+
+    world: World
+    vocabulary: Mapping[str, Command]
+    seed: int = 0
+    answer: Callable[[Any], Any] | None = None
+    max_events: int = MAX_EVENTS
+    default_node: str = ""
+    names: Names = field(init=False)
+    binder: Binder = field(init=False)
+    journal: list[Entry] = field(default_factory=list)
+    checkpoints: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.names = Names(self.world.nodes)
+        self.binder = Binder(self.world, self.names)
+
+    def perform(self, invocation: Invocation) -> Outcome:
+        """Carry out one command. NotUnderstood if it means nothing here: then nothing happened."""
+        command = self.vocabulary.get(invocation.name)
+        if command is None:
+            raise NotUnderstood(f'no verb "{invocation.name}"', hint="help lists them all")
+        arguments = self.binder.bind(command, invocation)
+        if not command.changes_world:
+            return Outcome(invocation, value=command.function(self, **arguments))
+        return self._as_event(command, invocation, arguments)
+
+    def _as_event(
+        self, command: Command, invocation: Invocation, arguments: dict[str, Any]
+    ) -> Outcome:
+        world = self.world
+        world.begin_event()
+        outcome = Outcome(invocation, world.event)
+        first = len(world.trace.records)
+        errno = 0
+        try:
+            outcome.value = command.function(world, **arguments)
+        except Refused as refusal:
+            outcome.refusal, errno = refusal, refusal.errno
+        except NotUnderstood:
+            world.cancel_event()
+            raise
+        self.journal.append(Entry(world.event, world.now_ns, invocation))
+        world.trace.record(Kind.CALLED, _node_of(arguments), 0, command.name, errno)
+        self._name(arguments, outcome.value)
+        self._bury(first)
+        return outcome
+
+    def _name(self, arguments: dict[str, Any], made: Any) -> None:
+        if isinstance(made, Thing):
+            for value in arguments.values():
+                if isinstance(value, New):
+                    self.names.give(str(value), made)
+
+    def _bury(self, first: int) -> None:
+        for record in self.world.trace.records[first:]:
+            _, _, _, kind, node, number, noun, _ = record
+            if kind is Kind.DESTROYED:
+                self.names.bury(Thing(Noun(noun), node, number))
+
+    def travel(self, goal: Goal) -> Travel:
+        """Set out towards a goal; nothing moves before `go`."""
+        return Travel(self, goal)
+
+    def ask(self, node: Any) -> Any:
+        """The answer to a parsed question about the world."""
+        if self.answer is None:
+            raise NotUnderstood("nobody is here to answer questions about the world")
+        return self.answer(node)
+
+
+def _node_of(arguments: dict[str, Any]) -> str:
+    """The node that a command speaks to: that of its first object."""
+    for value in arguments.values():
+        node = getattr(value, "node", None) or getattr(getattr(value, "thing", None), "node", None)
+        if isinstance(node, str):
+            return node
+    return ""

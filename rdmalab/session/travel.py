@@ -1,0 +1,153 @@
+"""Going forward in time: until when, in slices, interruptible, and never for ever."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rdmalab.spec.records import Field, Kind
+
+if TYPE_CHECKING:
+    from rdmalab.session.session import Session
+
+DAY_NS = 86_400_000_000_000
+MAX_EVENTS = 1_000_000
+SLICE = 2_000  # events; a slice takes a few hundredths of a second
+
+# What a step of each unit must contain.
+UNITS: dict[str, Kind | None] = {
+    "event": None,
+    "packet": Kind.PACKET_SENT,
+    "wr": Kind.WQE_COMPLETED,
+    "cqe": Kind.CQE_ADDED,
+    "state": Kind.STATE_CHANGED,
+    "timer": Kind.TIMER_FIRED,
+}
+
+
+class Goal(Protocol):
+    """Where a journey ends. `bulk`: only the end of all events, or of time, ends it."""
+
+    bulk: bool
+    until_ns: int | None
+
+    def reached(self, session: "Session", first_record: int) -> bool:
+        """Asked after each event; `first_record` is the first of that event."""
+
+
+@dataclass(slots=True)
+class Idle:
+    """Until nothing happens by itself any more, or until a time."""
+
+    until_ns: int | None = None
+    bulk: bool = True
+
+    def reached(self, session: "Session", first_record: int) -> bool:
+        del session, first_record
+        return False
+
+
+@dataclass(slots=True)
+class Steps:
+    """`count` events that hold a record of this kind."""
+
+    count: int
+    kind: Kind | None = None
+    until_ns: int | None = None
+    bulk: bool = False
+
+    def reached(self, session: "Session", first_record: int) -> bool:
+        records = session.world.trace.records[first_record:]
+        if self.kind is None or any(record[Field.KIND] is self.kind for record in records):
+            self.count -= 1
+        return self.count <= 0
+
+
+@dataclass(slots=True)
+class When:
+    """Until a question is answered with yes."""
+
+    text: str
+    node: Any
+    until_ns: int | None = None
+    bulk: bool = False
+
+    def reached(self, session: "Session", first_record: int) -> bool:
+        del first_record
+        return bool(session.ask(self.node))
+
+
+class Travel:
+    """One journey; `over` tells why it ended, and is empty while it goes on."""
+
+    __slots__ = ("events", "from_ns", "goal", "met", "over", "session")
+
+    def __init__(self, session: "Session", goal: Goal) -> None:
+        self.session = session
+        self.goal = goal
+        self.from_ns = session.world.now_ns
+        self.events = 0
+        self.over = ""
+        self.met = False
+        if isinstance(goal, When) and goal.reached(session, 0):
+            self._end("already so", met=True)
+
+    def go(self, events: int = SLICE) -> bool:
+        """Carry out up to `events` events; True when the journey is over."""
+        if not self.over:
+            self._bulk(events) if self.goal.bulk else self._one_by_one(events)
+        if not self.over:
+            self._give_up()
+        return bool(self.over)
+
+    def stop(self) -> None:
+        """Between two events, so the world is whole."""
+        self._end("stopped")
+
+    def finish(self) -> None:
+        """All of it at once."""
+        while not self.go():
+            pass
+
+    def _bulk(self, events: int) -> None:
+        done = self.session.world.run(events, self._horizon_ns())
+        self.events += done
+        if done < events:
+            self._rest()
+
+    def _one_by_one(self, events: int) -> None:
+        world = self.session.world
+        for _ in range(events):
+            first = len(world.trace.records)
+            if not world.step(self._horizon_ns()):
+                self._rest()
+                return
+            self.events += 1
+            if self.goal.reached(self.session, first):
+                self._end("", met=True)
+                return
+
+    def _rest(self) -> None:
+        """Nothing is left to do, or nothing in time."""
+        until_ns, world = self.goal.until_ns, self.session.world
+        if until_ns is not None and (self.goal.bulk or world.agenda.next_ns() is not None):
+            world.advance(until_ns)
+            self._end("time is up", met=self.goal.bulk)
+        elif world.agenda.next_ns() is None:
+            self._end("nothing more will happen by itself", met=self.goal.bulk)
+
+    def _horizon_ns(self) -> int:
+        limit = self.from_ns + DAY_NS
+        return limit if self.goal.until_ns is None else min(limit, self.goal.until_ns)
+
+    def _give_up(self) -> None:
+        world = self.session.world
+        if self.events >= self.session.max_events:
+            limit = f"{self.session.max_events:,} events"
+            self._end(f"gave up after {limit}; something repeats for ever: show wire last=10")
+            return
+        next_ns = world.agenda.next_ns()
+        if next_ns is not None and next_ns > self.from_ns + DAY_NS:
+            self._end("gave up: the next thing happens more than a day of virtual time away")
+
+    def _end(self, reason: str, *, met: bool = False) -> None:
+        self.over = reason or "there"
+        self.met = met

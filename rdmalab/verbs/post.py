@@ -1,0 +1,37 @@
+"""Posting work requests."""
+
+from typing import Annotated
+
+from rdmalab.command import command
+from rdmalab.hca import posting
+from rdmalab.hca.wr import REMOTE, RecvWR, SendWR
+from rdmalab.verbs.nouns import Qp
+from rdmalab.world.world import World
+
+
+@command
+def post_send(world: World, qp: Qp, *, wr: list[Annotated[SendWR, REMOTE]]) -> None:
+    """Queue work requests on the send queue and ring the doorbell.
+
+    sg=A.mr0[0:64] names local bytes, remote=B.mr0[100] the peer's address and rkey; remote_addr
+    and rkey may be said apart. flags=SIGNALED asks for a completion. A list of WRs is written
+    wr={…} wr={…}. EINVAL before RTS; ENOMEM when no slot is free; the requests before the bad one
+    stay posted.
+
+    Example: post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED
+    See: ibv_post_send(3)
+    """
+    posting.post_send(world.node(qp), world.find(qp), wr)
+
+
+@command
+def post_recv(world: World, qp: Qp, *, wr: list[RecvWR]) -> None:
+    """Queue receive work requests: buffers for messages to come.
+
+    Legal from INIT on. EINVAL in RESET; ENOMEM when no slot is free. A SEND that finds none is
+    answered with an RNR NAK.
+
+    Example: post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]
+    See: ibv_post_recv(3)
+    """
+    posting.post_recv(world.node(qp), world.find(qp), wr)

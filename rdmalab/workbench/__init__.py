@@ -1,0 +1,1 @@
+"""WHAT THE EXPERIMENTER MAY DO and no program can: move time, spoil packets, look, ask, keep."""

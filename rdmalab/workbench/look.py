@@ -1,0 +1,83 @@
+"""Looking: each word shows what a pane shows, as rows of the lens; nothing changes by looking."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from rdmalab.command import Direction, Noun, Region, Thing, command
+from rdmalab.lens.changes import change_rows
+from rdmalab.session.session import Session
+from rdmalab.workbench.request import Request, View, Which
+from rdmalab.workbench.views import OF_NOUN, VIEWS, overview
+
+
+@dataclass(slots=True)
+class Leave:
+    """What `quit` returns: whoever leads the conversation ends it."""
+
+
+What = Literal[
+    "qp", "cq", "sq", "rq", "mr", "pd", "wire", "packet", "counters", "link", "agenda", "log",
+    "story", "expr", "events", "journal",
+]  # fmt: skip
+
+
+@command
+def show(
+    session: Session,
+    what: What | None = None,
+    where: Region | None = None,
+    number: int | None = None,
+    direction: Direction | None = None,
+    *,
+    which: Which | None = None,
+) -> View:
+    """Show an object, a queue, the wire, the log …; alone: everything in brief.
+
+    A name shows that object; qp, cq, sq, rq, mr, pd all of a kind or the one that is named. wire:
+    the packets and what is planned, `last` of them, filtered by opcode, from, to, psn. packet N:
+    the packet of event N byte by byte. log: every record; story: one sentence an event. expr: what
+    `until` and `expect` can ask.
+
+    Example: show wire last=5
+    """
+    chosen = which or Which()
+    if direction is not None:
+        chosen.source, chosen.target = direction
+    request = Request(session, where, number, chosen)
+    if what is not None:
+        return VIEWS[what](request)
+    return overview(request) if where is None else OF_NOUN[where.thing.noun](request)
+
+
+@command
+def changes(session: Session, event: int | None = None) -> View:
+    """Show what an event changed, field by field; without a number the last event.
+
+    Example: changes
+    """
+    number = session.world.event if event is None else event
+    rows = change_rows(session.world, session.names, number)
+    return View(f"changes of event {number}", rows, "" if rows else "it changed nothing")
+
+
+@command
+def node(session: Session, name: Annotated[Thing, Noun.NODE]) -> str:
+    """Choose whose objects are meant by names without a node.
+
+    Example: node B
+    """
+    session.default_node = name.node
+    return f"qp0 now means {name.node}.qp0"
+
+
+@command
+def quit_(session: Session) -> Leave:
+    """Leave. What was done can be kept first with `save`.
+
+    Example: quit
+    """
+    del session
+    return Leave()
+
+
+__all__ = ["Leave", "View", "changes", "node", "quit_", "show"]

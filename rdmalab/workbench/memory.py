@@ -1,0 +1,86 @@
+"""Memory as the application sees it: it writes and reads its own buffers at any time."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from rdmalab.command import NotUnderstood, Noun, Region, command
+from rdmalab.hca.mr import MemoryRegion
+from rdmalab.session.session import Session
+from rdmalab.spec.records import Kind
+from rdmalab.world.world import World
+
+Bytes_ = Annotated[Region, Noun.MR]
+_LINE = 64  # what hexdump shows of a buffer when no range is given
+
+
+@dataclass(slots=True)
+class Window:
+    """Bytes [start, stop) of a memory region, to be shown."""
+
+    region: Region
+    start: int
+    stop: int
+
+
+def bounds(world: World, region: Region) -> tuple[MemoryRegion, int, int]:
+    """The MR, and the range within it: `[n]` means from n on."""
+    mr = world.find(region.thing)
+    start = region.start or 0
+    stop = mr.length if region.stop is None else region.stop
+    if not 0 <= start <= stop <= mr.length:
+        message = f"[{start}:{stop}] lies outside the buffer"
+        raise NotUnderstood(message, hint=f"it has bytes 0:{mr.length}")
+    return mr, start, stop
+
+
+@command
+def write(world: World, where: Bytes_, text: str) -> None:
+    """Write text into a buffer, as the application would; it must fit the range.
+
+    \\n, \\t, \\0 and \\x41 are understood inside the quotes.
+
+    Example: write A.mr0[0:5] "hello"
+    """
+    octets = text.encode("latin-1", "replace")
+    mr, start, stop = bounds(world, where)
+    if len(octets) > stop - start:
+        message = f"the text has {len(octets)} bytes, the range {stop - start}"
+        raise NotUnderstood(message, hint="make the range longer or the text shorter")
+    _put(world, where, mr.addr + start, octets)
+
+
+@command
+def fill(world: World, where: Bytes_, byte: int = 0) -> None:
+    """Fill a buffer with one byte.
+
+    Example: fill A.mr0[0:64] 0xaa
+    """
+    mr, start, stop = bounds(world, where)
+    _put(world, where, mr.addr + start, bytes([byte & 0xFF]) * (stop - start))
+
+
+def _put(world: World, where: Region, addr: int, octets: bytes) -> None:
+    hca = world.node(where.thing)
+    hca.memory.write(addr, octets)
+    world.trace.record(Kind.HOST_WROTE, hca.node, where.thing.number, addr, len(octets))
+
+
+@command
+def read(session: Session, where: Bytes_) -> bytes:
+    """Read bytes of a buffer as text.
+
+    Example: read B.mr0[0:5]
+    """
+    mr, start, stop = bounds(session.world, where)
+    return bytes(session.world.node(where.thing).memory.read(mr.addr + start, stop - start))
+
+
+@command
+def hexdump(session: Session, where: Bytes_) -> Window:
+    """Show bytes of a buffer, and which of them the last event touched.
+
+    Example: hexdump B.mr0[0:64]
+    """
+    _, start, stop = bounds(session.world, where)
+    unsaid = where.start is None and where.stop is None
+    return Window(where, start, min(stop, start + _LINE) if unsaid or where.stop is None else stop)

@@ -1,0 +1,136 @@
+"""Short forms: they say the verbs they stand for, and the session runs those one by one."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from rdmalab.command import Alias, NotUnderstood, command
+from rdmalab.hca.attributes import MTU_IN_BYTES
+from rdmalab.session.lines import Script
+from rdmalab.session.session import Session
+from rdmalab.spec.access import Access
+from rdmalab.spec.states import MTU, QPState
+from rdmalab.verbs.nouns import Qp
+
+_ALL_RIGHTS = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
+_ACCESS = "|".join(flag.name or "" for flag in _ALL_RIGHTS)
+
+
+@dataclass(slots=True)
+class ConnectOptions:
+    """What a connected pair agrees on; the values are those of the bring-up document."""
+
+    path_mtu: Annotated[MTU, MTU_IN_BYTES, Alias("mtu")] = MTU.B512
+    timeout: int = 14
+    retry_cnt: int = 7
+    rnr_retry: int = 7
+    min_rnr_timer: int = 12
+    max_rd_atomic: int = 1
+    max_dest_rd_atomic: int = 1
+    psn: int = 0
+    qp_access_flags: Access = _ALL_RIGHTS & ~Access.LOCAL_WRITE
+
+
+@dataclass(slots=True)
+class PairOptions(ConnectOptions):
+    """What `use rc_pair` makes."""
+
+    length: int = 4096
+    cqe: int = 16
+    max_send_wr: int = 8
+    max_recv_wr: int = 8
+    max_inline_data: int = 64
+    sq_sig_all: bool = False
+
+
+@command
+def use(
+    session: Session, what: Literal["rc_pair"], *, options: PairOptions | None = None
+) -> Script:
+    """Make a protection domain, memory, a CQ and a QP on both nodes, and connect the QPs.
+
+    The objects are called pd0, mr0, cq0, qp0. Prints the verbs it runs.
+
+    Example: use rc_pair rnr_retry=1 max_send_wr=8
+    """
+    del what
+    chosen = options or PairOptions()
+    nodes = list(session.world.nodes)[:2]
+    lines = [line for node in nodes for line in _objects(node, chosen)]
+    return Script(lines + _bring_up(f"{nodes[0]}.qp0", f"{nodes[1]}.qp0", chosen))
+
+
+def _objects(node: str, chosen: PairOptions) -> list[str]:
+    qp = f"create_qp {node}.qp0 pd={node}.pd0 qp_type=RC send_cq={node}.cq0 recv_cq={node}.cq0"
+    sizes = f"max_send_wr={chosen.max_send_wr} max_recv_wr={chosen.max_recv_wr}"
+    inline = f"max_inline_data={chosen.max_inline_data} sq_sig_all={int(chosen.sq_sig_all)}"
+    return [
+        f"alloc_pd {node}.pd0",
+        f"reg_mr {node}.mr0 pd={node}.pd0 length={chosen.length} access={_ACCESS}",
+        f"create_cq {node}.cq0 cqe={chosen.cqe}",
+        f"{qp} {sizes} {inline}",
+    ]
+
+
+@command
+def connect(session: Session, a: Qp, b: Qp, *, options: ConnectOptions | None = None) -> Script:
+    """Bring two QPs in RESET up to RTS, each with the other as its peer.
+
+    Prints the verbs it runs; see them for what a real program has to exchange and to set.
+
+    Example: connect A.qp0 B.qp0 mtu=1024 rnr_retry=1
+    """
+    names = session.names
+    return Script(_bring_up(names.of(a), names.of(b), options or ConnectOptions()))
+
+
+@command
+def to_rts(session: Session, qp: Qp, peer: Qp, *, options: ConnectOptions | None = None) -> Script:
+    """Bring one QP up to RTS from wherever it stands below, with `peer` at the other end.
+
+    Example: to_rts A.qp0 B.qp0
+    """
+    state = session.world.find(qp).state
+    if state not in _WAY_UP:
+        raise NotUnderstood(
+            f"{session.names.of(qp)} is in {state.name}; to_rts starts below RTS",
+            hint=f"modify_qp {session.names.of(qp)} state=RESET",
+        )
+    moves = _moves(session.names.of(qp), session.names.of(peer), options or ConnectOptions())
+    return Script(moves[_WAY_UP.index(state) :])
+
+
+@command
+def reset(session: Session, qp: Qp) -> Script:
+    """Put a QP back to RESET: its queues are emptied without completions.
+
+    Example: reset A.qp0
+    """
+    return Script([f"modify_qp {session.names.of(qp)} state=RESET"])
+
+
+_WAY_UP = (QPState.RESET, QPState.INIT, QPState.RTR)
+
+
+def _bring_up(a: str, b: str, chosen: ConnectOptions) -> list[str]:
+    """Both sides in step, as two programs would do it."""
+    pairs = zip(_moves(a, b, chosen), _moves(b, a, chosen), strict=True)
+    return [line for both in pairs for line in both]
+
+
+def _moves(qp: str, peer: str, chosen: ConnectOptions) -> list[str]:
+    node = peer.partition(".")[0]
+    access = chosen.qp_access_flags
+    rights = "|".join(flag.name or "" for flag in access) if access else "0"
+    rtr = (
+        f"path_mtu={MTU(chosen.path_mtu).octets} dest_qp_num={peer} rq_psn={chosen.psn} "
+        f"max_dest_rd_atomic={chosen.max_dest_rd_atomic} min_rnr_timer={chosen.min_rnr_timer}"
+    )
+    rts = (
+        f"timeout={chosen.timeout} retry_cnt={chosen.retry_cnt} rnr_retry={chosen.rnr_retry} "
+        f"sq_psn={chosen.psn} max_rd_atomic={chosen.max_rd_atomic}"
+    )
+    return [
+        f"modify_qp {qp} state=INIT pkey_index=0 port_num=1 qp_access_flags={rights}",
+        f"modify_qp {qp} state=RTR {rtr} ah={node}",
+        f"modify_qp {qp} state=RTS {rts}",
+    ]

@@ -1,0 +1,56 @@
+"""Time: it stands still until it is told to go."""
+
+from typing import Annotated, Literal
+
+from rdmalab.command import SPOKEN, Expression, Nanoseconds, command
+from rdmalab.session.session import Session
+from rdmalab.session.travel import UNITS, Idle, Steps, Travel, When
+
+Granularity = Literal["event", "packet", "wr", "cqe", "state", "timer"]
+
+
+@command
+def step(session: Session, count: int = 1, unit: Granularity = "event") -> Travel:
+    """Let the next thing happen, or the next `count` things.
+
+    unit: event; packet (one is sent), wr (one completes), cqe (one is added), state (a QP changes),
+    timer (one fires).
+
+    Example: step packet
+    """
+    return session.travel(Steps(max(1, count), UNITS[unit]))
+
+
+@command
+def run(session: Session, duration: Nanoseconds | None = None) -> Travel:
+    """Let time pass: until nothing happens by itself any more, or for a while.
+
+    ^C stops it. A run that never ends gives up after a million events or a day of virtual time.
+
+    Example: run 100us
+    """
+    return session.travel(Idle(None if duration is None else session.world.now_ns + duration))
+
+
+@command
+def until(
+    session: Session, goal: Expression, *, within: Annotated[Nanoseconds | None, SPOKEN] = None
+) -> Travel:
+    """Let time pass until a question is answered with yes, or the time within which it must is up.
+
+    `until idle` runs until nothing happens by itself any more. help expr lists what can be asked.
+
+    Example: until A.cq0.count == 1 within 2ms
+    """
+    until_ns = None if within is None else session.world.now_ns + within
+    return session.travel(When(goal.text, goal.node, until_ns))
+
+
+@command
+def checkpoint(session: Session, name: str) -> str:
+    """Give this moment a name.
+
+    Example: checkpoint before-nak
+    """
+    session.checkpoints[name] = (session.world.event, session.world.now_ns)
+    return f"@{name} is event {session.world.event} at {session.world.now_ns} ns"

@@ -1,0 +1,248 @@
+"""The views: for each thing one can look at, the rows of the lens that show it."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rdmalab.command import NotUnderstood, Noun, Thing
+from rdmalab.grammar.format import render
+from rdmalab.lens import (
+    askable,
+    completions,
+    counters,
+    ladder,
+    memory,
+    packets,
+    planned,
+    ports,
+    queues,
+    states,
+    story,
+    words,
+    wqes,
+)
+from rdmalab.session.session import Session
+from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.workbench.request import BEGIN, AsyncRow, JournalRow, Request, View
+
+_PANE_LINES = 20  # what is shown of something endless when nobody says how much
+_HEX_BYTES = 128
+
+
+def _or(rows: Sequence[Any], hint: str) -> str:
+    """What to say where there are no rows."""
+    return "" if rows else hint
+
+
+# --------------------------------------------------------------------------- everything in brief
+def overview(request: Request) -> View:
+    session = request.session
+    world, names = session.world, session.names
+    qps = [queues.qp_row(world, names, thing) for thing in request.things(Noun.QP)]
+    cqs = [completions.cq_row(world, names, thing) for thing in request.things(Noun.CQ)]
+    mrs = [memory.mr_row(world, names, thing) for thing in request.things(Noun.MR)]
+    title = f"event {world.event} at {words.clock(world.now_ns)}"
+    hint = "" if qps or cqs or mrs else f"There is nothing yet: {BEGIN}"
+    soon = planned.planned_rows(world, names)[:3]
+    return View(title, [*qps, *cqs, *mrs, ports.link_row(world), *soon], hint)
+
+
+def _node(request: Request) -> View:
+    view = overview(request)
+    name = request.thing.node if request.thing else ""
+    port = ports.port_row(request.session.world, name)
+    return View(f"node {name}", [port, *view.rows], view.hint)
+
+
+# --------------------------------------------------------------------------- one kind of thing
+def _qp(request: Request) -> View:
+    session = request.session
+    if request.thing is None or request.thing.noun is not Noun.QP:
+        found = request.things(Noun.QP)
+        rows = [queues.qp_row(session.world, session.names, thing) for thing in found]
+        return View("queue pairs", rows, _or(rows, f"no queue pair: {BEGIN}"))
+    thing = request.thing
+    row = queues.qp_row(session.world, session.names, thing)
+    diagram = states.diagram_row(session.world, thing)
+    work = wqes.wqe_rows(session.world, thing)
+    return View(row.name, [diagram, row, *work, *wqes.recv_rows(session.world, thing)])
+
+
+def _sq(request: Request) -> View:
+    thing = request.one(Noun.QP)
+    row = queues.qp_row(request.session.world, request.session.names, thing)
+    title = f"{row.name} send queue {row.sq.used}/{row.sq.capacity}"
+    rows = wqes.wqe_rows(request.session.world, thing)
+    return View(
+        title, [row.sq, *rows], _or(rows, f"post_send {row.name} opcode=SEND sg=… fills it")
+    )
+
+
+def _rq(request: Request) -> View:
+    thing = request.one(Noun.QP)
+    row = queues.qp_row(request.session.world, request.session.names, thing)
+    title = f"{row.name} receive queue {row.rq.used}/{row.rq.capacity}"
+    rows = wqes.recv_rows(request.session.world, thing)
+    hint = f"empty, so a SEND gets an RNR NAK: post_recv {row.name} sg=…"
+    return View(title, [row.rq, *rows], _or(rows, hint))
+
+
+def _cq(request: Request) -> View:
+    world, names = request.session.world, request.session.names
+    rows: list[Any] = []
+    for thing in request.things(Noun.CQ):
+        rows += [completions.cq_row(world, names, thing), *completions.wc_rows(world, names, thing)]
+    return View("completion queues", rows, _or(rows, f"no completion queue: {BEGIN}"))
+
+
+def _mr(request: Request) -> View:
+    world, names = request.session.world, request.session.names
+    if request.thing is None or request.thing.noun is not Noun.MR:
+        rows = [memory.mr_row(world, names, thing) for thing in request.things(Noun.MR)]
+        return View("memory regions", rows, _or(rows, f"no memory region: {BEGIN}"))
+    thing = request.thing
+    row = memory.mr_row(world, names, thing)
+    start, stop = _window(request, row.length)
+    octets = memory.hex_rows(world, thing, start, stop)
+    owners = memory.owned_rows(world, names, thing)
+    return View(f"{row.name}[{start}:{stop}]", [row, *octets, *owners])
+
+
+def _window(request: Request, length: int) -> tuple[int, int]:
+    where = request.where
+    start = where.start or 0 if where else 0
+    said = where.stop if where and where.stop is not None else start + _HEX_BYTES
+    return start, min(said, length)
+
+
+def _pd(request: Request) -> View:
+    world, names = request.session.world, request.session.names
+    rows = [memory.pd_row(world, names, thing) for thing in request.things(Noun.PD)]
+    return View("protection domains", rows, _or(rows, f"no protection domain: {BEGIN}"))
+
+
+# --------------------------------------------------------------------------- the wire
+def _wire(request: Request) -> View:
+    which = request.which
+    wanted = {
+        name: value
+        for name, value in (
+            ("opcode", which.opcode),
+            ("source", which.source),
+            ("target", which.target),
+            ("psn", which.psn),
+        )
+        if value not in ("", None)
+    }
+    world, names = request.session.world, request.session.names
+    last = which.last or _PANE_LINES
+    rows: list[Any] = [*ladder.rows(world, names, last=last, wanted=wanted or None)]
+    if not wanted:
+        rows += planned.planned_rows(world, names)
+    hint = "no packet yet: post_send, then step packet"
+    return View("wire", rows, _or(rows, hint), world.event)
+
+
+def _packet(request: Request) -> View:
+    world = request.session.world
+    number = request.number
+    if number is None:
+        newest = ladder.last_packet(world, request.session.names)
+        row = packets.decoded_row(world, newest.number) if newest else None
+    else:
+        row = packets.of_event(world, number)
+    if row is None:
+        what = "no packet yet" if number is None else f"event {number} is about no packet"
+        raise NotUnderstood(what, hint="show wire lists them")
+    return View(f"packet of event {row.event}", [row])
+
+
+def _counters(request: Request) -> View:
+    world = request.session.world
+    nodes = [request.thing.node] if request.thing else list(world.nodes)
+    rows: list[Any] = [counters.counters_row(world, name) for name in nodes]
+    return View("counters", rows + [row for n in nodes for row in counters.drop_rows(world, n)])
+
+
+def _link(request: Request) -> View:
+    world = request.session.world
+    rows = [ports.port_row(world, name) for name in world.nodes]
+    return View("link", [ports.link_row(world), *rows])
+
+
+def _agenda(request: Request) -> View:
+    rows = planned.planned_rows(request.session.world, request.session.names)
+    return View("planned", rows, _or(rows, "nothing will happen by itself"))
+
+
+# --------------------------------------------------------------------------- past and words
+def _log(request: Request) -> View:
+    world, names = request.session.world, request.session.names
+    if request.number is not None:
+        found = story.record_rows(world, names, request.number)
+        title = f"records of event {request.number}"
+        return View(title, found, _or(found, "there is no such event"))
+    rows = story.last_rows(world, names, request.which.last or _PANE_LINES)
+    return View("log", rows, _or(rows, "nothing has happened yet"))
+
+
+def _story(request: Request) -> View:
+    world, names = request.session.world, request.session.names
+    first = max(0, world.event + 1 - (request.which.last or _PANE_LINES))
+    rows = story.event_rows(world, names, first, world.event)
+    return View("story", rows, _or(rows, "nothing has happened yet"))
+
+
+def _expr(request: Request) -> View:
+    del request
+    return View("what can be asked", list(askable.fields()))
+
+
+def _events(request: Request) -> View:
+    rows = [
+        AsyncRow(name, event, _subject(request.session, name, event, number), EVENTS[event].text)
+        for name, hca in request.session.world.nodes.items()
+        for event, number in hca.async_events
+    ]
+    return View("asynchronous events", rows, _or(rows, "none is waiting"))
+
+
+def _subject(session: Session, name: str, event: AsyncEvent, number: int) -> str:
+    noun = EVENTS[event].noun
+    return session.names.of(Thing(Noun(noun), name, number)) if noun in tuple(Noun) else name
+
+
+def _journal(request: Request) -> View:
+    session = request.session
+    entries = session.journal[-(request.which.last or len(session.journal) or 1) :]
+    rows = [
+        JournalRow(e.event, e.at_ns, render(e.invocation, session.vocabulary[e.invocation.name]))
+        for e in entries
+    ]
+    return View("journal", rows, _or(rows, "nothing was asked for yet"))
+
+
+VIEWS: dict[str, Callable[[Request], View]] = {
+    "qp": _qp,
+    "cq": _cq,
+    "sq": _sq,
+    "rq": _rq,
+    "mr": _mr,
+    "pd": _pd,
+    "wire": _wire,
+    "packet": _packet,
+    "counters": _counters,
+    "link": _link,
+    "agenda": _agenda,
+    "log": _log,
+    "story": _story,
+    "expr": _expr,
+    "events": _events,
+    "journal": _journal,
+}
+OF_NOUN: dict[Noun, Callable[[Request], View]] = {
+    Noun.NODE: _node,
+    Noun.QP: _qp,
+    Noun.CQ: _cq,
+    Noun.MR: _mr,
+    Noun.PD: _pd,
+}
