@@ -1,0 +1,53 @@
+"""Calls: which verb was called, on which node, and with which errno it came back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from rdmalab.grammar.answers import is_same
+from rdmalab.lens import words
+from rdmalab.spec.records import Kind, Record
+from rdmalab.world.world import World
+
+
+@dataclass(slots=True)
+class CallRow:
+    """One call of a verb."""
+
+    event: Annotated[int, "the event it was"]
+    at_ns: Annotated[int, "when"]
+    node: Annotated[str, "whose device was called"]
+    verb: Annotated[str, "as in libibverbs, without ibv_"]
+    errno: Annotated[words.Errno | int, "what it came back with; 0 is success"]
+
+    @property
+    def text(self) -> str:
+        return f"{self.node or '-'}  {self.verb} {words.errno_word(self.errno)}"
+
+
+def call_row(record: Record) -> CallRow:
+    """One CALLED record."""
+    code = int(record[words.B] or 0)
+    errno = words.Errno(code) if code in words.ERRNOS else code
+    event, at_ns = record[words.EVENT], record[words.AT_NS]
+    return CallRow(event, at_ns, record[words.NODE], str(record[words.A]), errno)
+
+
+def call_rows(world: World, last: int | None = None) -> list[CallRow]:
+    """The newest calls, oldest first."""
+    rows: list[CallRow] = []
+    for record in reversed(world.trace.records):
+        if len(rows) == last:
+            break
+        if record[words.KIND] is Kind.CALLED:
+            rows.append(call_row(record))
+    rows.reverse()
+    return rows
+
+
+def matches(record: Record, wanted: Mapping[str, Any]) -> bool:
+    """Whether a record is a call with all these fields."""
+    if record[words.KIND] is not Kind.CALLED:
+        return False
+    row = call_row(record)
+    return all(is_same(getattr(row, name), value) for name, value in wanted.items())

@@ -1,0 +1,281 @@
+"""The ladder: packets with their fate, the timers between them, and what is planned."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum, auto
+from typing import TYPE_CHECKING, Annotated, Any
+
+from rdmalab.grammar.answers import is_same
+from rdmalab.lens import words
+from rdmalab.lens.names import Names
+from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.refusals import Syndrome
+from rdmalab.world.agenda import Door
+from rdmalab.world.world import World
+
+if TYPE_CHECKING:
+    from rdmalab.wire.packet import Packet
+
+
+class Fate(IntEnum):
+    """What became of a packet."""
+
+    IN_FLIGHT = auto()
+    RECEIVED = auto()
+    REFUSED = auto()  # received, and answered with a NAK
+    DROPPED = auto()  # received, and met with silence
+    LOST = auto()  # never arrived
+
+
+@dataclass(slots=True)
+class PacketRow:
+    """One packet that was sent."""
+
+    number: Annotated[int, "the record it is"]
+    event: Annotated[int, "the event it left in"]
+    at_ns: Annotated[int, "when it left"]
+    source: Annotated[str, "the node it left; also written from="]
+    target: Annotated[str, "the node it goes to, empty if nobody has the address; also to="]
+    qp: Annotated[str, "the QP that sent it"]
+    dest_qp: Annotated[str, "the QP it is for"]
+    opcode: Annotated[str, "the label of its opcode, SEND_ONLY"]
+    psn: Annotated[int, "its packet sequence number"]
+    length: Annotated[int, "bytes of payload; also written len="]
+    ack_req: Annotated[bool, "whether it asks for an ACK"]
+    solicited: Annotated[bool, "whether it wakes a peer that waits for solicited events"]
+    syndrome: Annotated[Syndrome | None, "what its AETH says: ACK, RNR_NAK, NAK_SEQUENCE, …"]
+    timer: Annotated[int | None, "the code of the wait that an RNR NAK asks for"]
+    msn: Annotated[int | None, "the message sequence number of its AETH"]
+    va: Annotated[int | None, "the remote address of its RETH or AtomicETH"]
+    rkey: Annotated[int | None, "the key of its RETH or AtomicETH"]
+    dma_length: Annotated[int | None, "the message length of its RETH"]
+    imm_data: Annotated[int | None, "its immediate data, as on the wire"]
+    fate: Annotated[Fate, "what became of it"]
+    reason: Annotated[str, "why it was lost, dropped or refused: the name of a rule"]
+    arrives_ns: Annotated[int | None, "when it arrived, or will"]
+
+    @property
+    def label(self) -> str:
+        """The syndrome of an ACK or NAK, else the opcode."""
+        answer = self.opcode == "ACKNOWLEDGE" and self.syndrome is not None
+        return self.syndrome.name if answer and self.syndrome is not None else self.opcode
+
+    @property
+    def fate_text(self) -> str:
+        """`arrives 9.210us`, `lost: the link is down`, `refused: no receive WQE is posted`."""
+        if self.fate is Fate.IN_FLIGHT:
+            return f"in flight, arrives {words.clock(self.arrives_ns or 0)}"
+        if self.fate is Fate.RECEIVED:
+            return f"arrives {words.clock(self.arrives_ns or 0)}"
+        return f"{self.fate.name.lower()}: {words.reason(self.reason)}"
+
+    @property
+    def text(self) -> str:
+        """`8.100us A->B SEND_ONLY psn=3 64 B ack_req`."""
+        parts = [f"{words.clock(self.at_ns)} {self.source}->{self.target or '?'} {self.label}"]
+        parts.append(f"psn={self.psn}")
+        parts += [f"timer={self.timer}"] if self.timer is not None else []
+        parts += [f"{self.length} B"] if self.length else []
+        parts += ["ack_req"] if self.ack_req else []
+        return " ".join(parts)
+
+
+@dataclass(slots=True)
+class MarkerRow:
+    """Something between the packets: a timer armed or fired, a requester that went back."""
+
+    number: int
+    event: int
+    at_ns: int
+    node: str
+    qp: str
+    kind: Kind
+    sentence: str
+    fires_ns: int | None = None
+
+    @property
+    def text(self) -> str:
+        return f"{words.clock(self.at_ns)} {self.qp} {self.sentence}"
+
+
+MARKERS = (Kind.TIMER_ARMED, Kind.TIMER_FIRED, Kind.WENT_BACK)
+_ROWS = (Kind.PACKET_SENT, *MARKERS)
+
+# --------------------------------------------------------------------------- one packet
+Fact = Callable[[World, Names, Record], Any]
+
+
+def _dest_qp(world: World, names: Names, record: Record) -> str:
+    packet: Packet = record[words.A]
+    return words.qp_name(names, words.ends_of(world, packet)[1], packet.dest_qp)
+
+
+def _memory(field: str) -> Fact:
+    """A field of the RETH or the AtomicETH."""
+
+    def fact(_world: World, _names: Names, record: Record) -> int | None:
+        packet: Packet = record[words.A]
+        header = packet.reth or packet.atomiceth
+        value: int | None = getattr(header, field, None)
+        return value
+
+    return fact
+
+
+# What a packet says of itself, by the field of PacketRow: rows and questions are made of these.
+FACTS: dict[str, Fact] = {
+    "event": lambda _w, _n, r: r[words.EVENT],
+    "at_ns": lambda _w, _n, r: r[words.AT_NS],
+    "source": lambda _w, _n, r: r[words.NODE],
+    "target": lambda w, _n, r: words.ends_of(w, r[words.A])[1],
+    "qp": lambda _w, n, r: words.qp_name(n, r[words.NODE], r[words.OBJECT]),
+    "dest_qp": _dest_qp,
+    "opcode": lambda _w, _n, r: words.label(r[words.A]),
+    "psn": lambda _w, _n, r: r[words.A].psn,
+    "length": lambda _w, _n, r: len(r[words.A].payload),
+    "ack_req": lambda _w, _n, r: r[words.A].ack_req,
+    "solicited": lambda _w, _n, r: r[words.A].solicited,
+    "syndrome": lambda _w, _n, r: words.syndrome(r[words.A]),
+    "timer": lambda _w, _n, r: words.timer_code(r[words.A]),
+    "msn": lambda _w, _n, r: r[words.A].aeth.msn if r[words.A].aeth else None,
+    "va": _memory("va"),
+    "rkey": _memory("rkey"),
+    "dma_length": _memory("dma_length"),
+    "imm_data": lambda _w, _n, r: r[words.A].immdt.imm_data if r[words.A].immdt else None,
+}
+
+# Shorter words for them, as a line of a scenario has them.
+SHORT = {"from": "source", "to": "target", "len": "length"}
+
+
+def matches(world: World, names: Names, record: Record, wanted: Mapping[str, Any]) -> bool:
+    """Whether a record is a packet sent with all these facts."""
+    if record[words.KIND] is not Kind.PACKET_SENT:
+        return False
+    return all(
+        is_same(FACTS[SHORT.get(name, name)](world, names, record), value)
+        for name, value in wanted.items()
+    )
+
+
+def packet_row(world: World, names: Names, number: int) -> PacketRow:
+    """The packet that record `number` sent."""
+    return packet_rows(world, names, [number])[0]
+
+
+def packet_rows(world: World, names: Names, numbers: Iterable[int]) -> list[PacketRow]:
+    """The packets that these records sent, in their order."""
+    numbers = list(numbers)
+    records = world.trace.records
+    ends = _ends(records, numbers)
+    flying = _in_flight(world) if any(n not in ends for n in numbers) else {}
+    fates = {n: _fate(records, ends.get(n), flying.get(n)) for n in numbers}
+    return [_packet_row(world, names, n, fate) for n, fate in fates.items()]
+
+
+_Ending = tuple[Fate, str, int | None]
+
+
+def _packet_row(world: World, names: Names, number: int, ending: _Ending) -> PacketRow:
+    record = world.trace.records[number]
+    facts = {name: fact(world, names, record) for name, fact in FACTS.items()}
+    fate, reason, arrives_ns = ending
+    return PacketRow(number=number, fate=fate, reason=reason, arrives_ns=arrives_ns, **facts)
+
+
+def _ends(records: list[Record], numbers: list[int]) -> dict[int, int]:
+    """The record of each packet's end: lost at once, or what its arrival caused."""
+    ends: dict[int, int] = {}
+    awaited = set()
+    for number in numbers:
+        follower = records[number + 1] if number + 1 < len(records) else None
+        if follower is not None and follower[words.KIND] is Kind.PACKET_LOST:
+            ends[number] = number + 1
+        else:
+            awaited.add(number)
+    for number in range(min(awaited, default=len(records)) + 1, len(records)):
+        cause = records[number][words.CAUSE]
+        if cause in awaited and records[number][words.KIND] in _ARRIVALS:
+            ends[cause] = number
+            awaited.discard(cause)
+            if not awaited:
+                break
+    return ends
+
+
+_ARRIVALS = (Kind.PACKET_RECEIVED, Kind.PACKET_DROPPED)
+
+
+def _in_flight(world: World) -> dict[int, int]:
+    """When the packets on the cable arrive, by the record that sent them."""
+    heap = world.agenda.heap
+    return {cause: at_ns for at_ns, _, door, _, _, cause in heap if door == Door.ARRIVAL}
+
+
+_FATES = {Kind.PACKET_DROPPED: Fate.DROPPED, Kind.REQUEST_REFUSED: Fate.REFUSED}
+
+
+def _fate(records: list[Record], end: int | None, arrives_ns: int | None) -> _Ending:
+    if end is None:
+        return Fate.IN_FLIGHT, "", arrives_ns
+    first = records[end]
+    if first[words.KIND] is Kind.PACKET_LOST:
+        return Fate.LOST, str(first[words.B]), None
+    for number in range(end, len(records)):
+        record = records[number]
+        if record[words.EVENT] != first[words.EVENT]:
+            break
+        if record[words.KIND] in _FATES:
+            return _FATES[record[words.KIND]], str(record[words.B]), first[words.AT_NS]
+    return Fate.RECEIVED, "", first[words.AT_NS]
+
+
+# --------------------------------------------------------------------------- the window
+def rows(
+    world: World,
+    names: Names,
+    *,
+    last: int | None = 30,
+    since: int = 0,
+    wanted: Mapping[str, Any] | None = None,
+) -> list[PacketRow | MarkerRow]:
+    """The past: the newest `last` rows from record `since` on; with `wanted`, packets only."""
+    numbers = _window(world, names, last, since, wanted)
+    records = world.trace.records
+    sent = [n for n in numbers if records[n][words.KIND] is Kind.PACKET_SENT]
+    packets = {row.number: row for row in packet_rows(world, names, sent)}
+    return [packets.get(n) or marker_row(world, names, n) for n in numbers]
+
+
+def last_packet(world: World, names: Names) -> PacketRow | None:
+    """The newest packet."""
+    numbers = _window(world, names, 1, 0, {})
+    return packet_row(world, names, numbers[0]) if numbers else None
+
+
+def _window(
+    world: World, names: Names, last: int | None, since: int, wanted: Mapping[str, Any] | None
+) -> list[int]:
+    """The numbers of the records to show, found from the end of the trace."""
+    records = world.trace.records
+    found: list[int] = []
+    for number in range(len(records) - 1, since - 1, -1):
+        if len(found) == last:
+            break
+        kind = records[number][words.KIND]
+        if kind not in _ROWS:
+            continue
+        if wanted is None or matches(world, names, records[number], wanted):
+            found.append(number)
+    found.reverse()
+    return found
+
+
+def marker_row(world: World, names: Names, number: int) -> MarkerRow:
+    """A timer armed or fired, or a requester that went back."""
+    record = world.trace.records[number]
+    event, at_ns, _, kind, node, qpn, a, _ = record
+    sentence = words.sentence(world, names, record)
+    fires_ns = a if kind is Kind.TIMER_ARMED else None
+    qp = words.qp_name(names, node, qpn)
+    return MarkerRow(number, event, at_ns, node, qp, kind, sentence, fires_ns)

@@ -1,0 +1,194 @@
+"""Memory: regions and domains, bytes with the marks of an event, and whose they are now."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from rdmalab.command import Noun, Thing
+from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SGE
+from rdmalab.lens import words
+from rdmalab.lens.names import Names
+from rdmalab.spec.access import Access
+from rdmalab.spec.records import Kind
+from rdmalab.world.world import World
+
+WIDTH = 16
+
+
+@dataclass(slots=True)
+class MrRow:
+    """A memory region."""
+
+    name: Annotated[str, "its name"]
+    node: Annotated[str, "whose it is"]
+    addr: Annotated[int, "virtual address of its first byte"]
+    length: Annotated[int, "bytes"]
+    lkey: Annotated[int, "the key for own work requests"]
+    rkey: Annotated[int, "the key for the peer"]
+    access: Annotated[Access, "what it allows"]
+    pd: Annotated[str, "its protection domain"]
+
+
+@dataclass(slots=True)
+class PdRow:
+    """A protection domain and what lives in it."""
+
+    name: Annotated[str, "its name"]
+    node: Annotated[str, "whose it is"]
+    mrs: Annotated[int, "memory regions in it"]
+    qps: Annotated[int, "queue pairs in it"]
+
+
+@dataclass(slots=True)
+class HexRow:
+    """Up to 16 bytes. read, written: the columns that the event touched."""
+
+    offset: int
+    addr: int
+    octets: bytes
+    read: tuple[int, ...]
+    written: tuple[int, ...]
+
+    @property
+    def ascii(self) -> str:
+        return "".join(chr(o) if 0x20 <= o < 0x7F else "." for o in self.octets)
+
+    @property
+    def text(self) -> str:
+        """`+010 68 65[6c 6c]6f 00  |hell…|`: brackets around what was touched."""
+        touched = {*self.read, *self.written}
+        cells = "".join(
+            _bracket(column - 1 in touched, column in touched) + f"{octet:02x}"
+            for column, octet in enumerate(self.octets)
+        )
+        end = "]" if len(self.octets) - 1 in touched else " "
+        return f"+{self.offset:03x}{(cells + end).ljust(3 * WIDTH + 1)} |{self.ascii}|"
+
+
+@dataclass(slots=True)
+class OwnedRow:
+    """Bytes [start, stop) of an MR that belong to the HCA until a work request completes."""
+
+    start: int
+    stop: int
+    qp: str
+    wr_id: int
+    queue: str
+
+    @property
+    def text(self) -> str:
+        what = "do not modify" if self.queue == "sq" else "do not read"
+        until = f"{self.qp} {words.wr(self.wr_id)} completes"
+        return f"[{self.start}:{self.stop}] HCA until {until}: {what}"
+
+
+def _bracket(before: bool, now: bool) -> str:
+    return " " if before == now else "[" if now else "]"
+
+
+def mr_row(world: World, names: Names, thing: Thing) -> MrRow:
+    """One memory region."""
+    mr: MemoryRegion = world.find(thing)
+    pd = names.of(Thing(Noun.PD, thing.node, mr.pd))
+    access = Access(mr.access)
+    return MrRow(names.of(thing), thing.node, mr.addr, mr.length, mr.lkey, mr.rkey, access, pd)
+
+
+def pd_row(world: World, names: Names, thing: Thing) -> PdRow:
+    """One protection domain."""
+    world.find(thing)
+    hca = world.nodes[thing.node]
+    mrs = sum(mr.pd == thing.number for mr in hca.mrs.items.values())
+    qps = sum(qp.pd == thing.number for qp in hca.qps.items.values())
+    return PdRow(names.of(thing), thing.node, mrs, qps)
+
+
+def octets(world: World, thing: Thing, start: int, stop: int) -> bytes:
+    """Bytes [start, stop) of an MR, cut at its end."""
+    mr: MemoryRegion = world.find(thing)
+    stop = min(stop, mr.length)
+    return world.nodes[thing.node].memory.read(mr.addr + start, max(0, stop - start))
+
+
+def hex_rows(
+    world: World, thing: Thing, start: int, stop: int, event: int | None = None
+) -> list[HexRow]:
+    """The rows that hold bytes [start, stop), marked with what an event (the last one) touched."""
+    mr: MemoryRegion = world.find(thing)
+    first = start - start % WIDTH
+    read = touched(world, thing, READS, event)
+    written = touched(world, thing, WRITES, event)
+    return [
+        _hex_row(world, mr, thing, offset, (read, written))
+        for offset in range(first, min(stop, mr.length), WIDTH)
+    ]
+
+
+Ranges = list[tuple[int, int]]
+READS = (Kind.MEMORY_READ,)
+WRITES = (Kind.MEMORY_WRITTEN, Kind.HOST_WROTE)
+
+
+def touched(
+    world: World, thing: Thing, kinds: tuple[Kind, ...], event: int | None = None
+) -> Ranges:
+    """Parts [start, stop) of an MR that an event (the last one) read or wrote."""
+    mr: MemoryRegion = world.find(thing)
+    records = world.trace.records
+    found: Ranges = []
+    for number in words.span(records, world.event if event is None else event):
+        record = records[number]
+        if record[words.KIND] in kinds and record[words.NODE] == thing.node:
+            start = max(0, record[words.A] - mr.addr)
+            stop = min(mr.length, record[words.A] + record[words.B] - mr.addr)
+            if start < stop:
+                found.append((start, stop))
+    return found
+
+
+def _hex_row(
+    world: World, mr: MemoryRegion, thing: Thing, offset: int, marks: tuple[Ranges, Ranges]
+) -> HexRow:
+    cells = octets(world, thing, offset, offset + WIDTH)
+    read, written = (_columns(ranges, offset, len(cells)) for ranges in marks)
+    return HexRow(offset, mr.addr + offset, cells, read, written)
+
+
+def _columns(ranges: Ranges, offset: int, count: int) -> tuple[int, ...]:
+    return tuple(
+        column
+        for column in range(count)
+        if any(start <= offset + column < stop for start, stop in ranges)
+    )
+
+
+# --------------------------------------------------------------------------- whose is it?
+def owned_rows(world: World, names: Names, thing: Thing) -> list[OwnedRow]:
+    """What of an MR the application must leave alone, oldest work request first."""
+    mr: MemoryRegion = world.find(thing)
+    rows = []
+    for qp in world.nodes[thing.node].qps.items.values():
+        name = names.of(Thing(Noun.QP, thing.node, qp.number))
+        for queue, wr_id, sg in _in_progress(qp):
+            for start, stop in _inside(mr, sg):
+                rows.append(OwnedRow(start, stop, name, wr_id, queue))
+    return rows
+
+
+def _in_progress(qp: QueuePair) -> list[tuple[str, int, list[SGE]]]:
+    """Work requests whose buffers the HCA will touch; INLINE data was copied when posted."""
+    sends = [
+        ("sq", wqe.wr.wr_id, wqe.sg)
+        for serial, wqe in qp.sq.wqes.items()
+        if serial >= qp.comp.serial and wqe.inline is None
+    ]
+    in_use = [qp.resp.recv] if qp.resp.recv is not None else []
+    return sends + [("rq", wqe.wr.wr_id, wqe.sg) for wqe in (*in_use, *qp.rq.wqes)]
+
+
+def _inside(mr: MemoryRegion, sg: list[SGE]) -> Ranges:
+    parts = [
+        (max(0, sge.addr - mr.addr), min(mr.length, sge.addr + sge.length - mr.addr)) for sge in sg
+    ]
+    return [(start, stop) for start, stop in parts if start < stop]

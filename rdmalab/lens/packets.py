@@ -1,0 +1,146 @@
+"""One packet taken apart: layers, fields, bits and bytes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+
+from rdmalab.lens import words
+from rdmalab.spec.opcodes import OPCODES
+from rdmalab.spec.records import Kind
+from rdmalab.spec.refusals import CLASS_MASK, VALUE_MASK, Syndrome
+from rdmalab.spec.timers import RNR_NS
+from rdmalab.wire.packet import Packet
+from rdmalab.wire.roce import describe, encode, layers
+from rdmalab.world.world import World
+
+
+@dataclass(slots=True)
+class FieldRow:
+    """One field. bits: how wide; offset_bits: from the start of its layer."""
+
+    name: str
+    value: int | bytes
+    bits: int
+    offset_bits: int
+    text: str
+
+
+@dataclass(slots=True)
+class LayerRow:
+    """One layer. offset, length: its bytes in the frame."""
+
+    name: str
+    offset: int
+    length: int
+    fields: list[FieldRow]
+
+    @property
+    def text(self) -> str:
+        """`AETH syndrome=RNR_NAK timer=12 (640us) msn=2`."""
+        return " ".join([self.name, *(f"{field.name}={field.text}" for field in self.fields)])
+
+
+@dataclass(slots=True)
+class DecodedRow:
+    """A packet: what it is, its layers in wire order, and the frame's bytes."""
+
+    number: int
+    event: int
+    at_ns: int
+    text: str
+    layers: list[LayerRow]
+    raw: bytes
+
+
+CARRIES = (Kind.PACKET_SENT, Kind.PACKET_RECEIVED, Kind.PACKET_DROPPED, Kind.PACKET_LOST)
+
+
+def decoded_row(world: World, number: int) -> DecodedRow | None:
+    """The packet of record `number`; None if that record is not about a packet."""
+    records = world.trace.records
+    if not 0 <= number < len(records) or not isinstance(records[number][words.A], Packet):
+        return None
+    record = records[number]
+    packet: Packet = record[words.A]
+    source, target = words.ends_of(world, packet)
+    text = f"{source or '?'}->{target or '?'} {words.packet_words(packet)}"
+    event, at_ns = record[words.EVENT], record[words.AT_NS]
+    return DecodedRow(number, event, at_ns, text, layer_rows(packet), encode(packet))
+
+
+def of_event(world: World, event: int) -> DecodedRow | None:
+    """The packet that an event sent or received; None where there is none."""
+    records = world.trace.records
+    for number in words.span(records, event):
+        if records[number][words.KIND] in CARRIES:
+            return decoded_row(world, number)
+    return None
+
+
+def layer_rows(packet: Packet) -> list[LayerRow]:
+    """Each layer from Ethernet to ICRC."""
+    headers = layers(packet)
+    pad = -len(packet.payload) & 3
+    rows: list[LayerRow] = []
+    offset = 0
+    for index, (name, values) in enumerate(describe(packet)):
+        if index < len(headers):
+            layout = [(field.bits, field.offset) for field in headers[index].layout()]
+            length = headers[index].LENGTH
+        else:
+            layout = [(8 * _size(value), 0) for _, value in values]
+            length = sum(bits for bits, _ in layout) // 8
+        offset += pad if name == "ICRC" else 0
+        fields = [
+            FieldRow(field, value, bits, at, _said(name, field, value))
+            for (field, value), (bits, at) in zip(values, layout, strict=True)
+        ]
+        rows.append(LayerRow(name, offset, length, fields))
+        offset += length
+    return rows
+
+
+def _size(value: int | bytes) -> int:
+    return 4 if isinstance(value, int) else len(value)
+
+
+# --------------------------------------------------------------------------- values in words
+def _mac(value: int) -> str:
+    return ":".join(f"{octet:02x}" for octet in value.to_bytes(6, "big"))
+
+
+def _opcode(value: int) -> str:
+    row = OPCODES.get(value)
+    return f"{value:#04x} ({row.service.name} {row.label})" if row else f"{value:#04x}"
+
+
+def _syndrome(value: int) -> str:
+    if value & CLASS_MASK == Syndrome.RNR_NAK:
+        code = value & VALUE_MASK
+        return f"{value:#04x} (RNR_NAK, timer={code}: {words.duration(RNR_NS[code])})"
+    kind = value & CLASS_MASK if value & CLASS_MASK == Syndrome.ACK else value
+    name = Syndrome(kind).name if kind in tuple(Syndrome) else "reserved"
+    return f"{value:#04x} ({name})"
+
+
+_HEX = frozenset({"pkey", "va", "rkey", "qkey", "ethertype", "checksum", "icrc", "imm_data"})
+_BY_FIELD: dict[tuple[str, str], Callable[[int], str]] = {
+    ("Ethernet", "dst"): _mac,
+    ("Ethernet", "src"): _mac,
+    ("IPv4", "src"): lambda value: str(IPv4Address(value)),
+    ("IPv4", "dst"): lambda value: str(IPv4Address(value)),
+    ("IPv6", "src"): lambda value: str(IPv6Address(value)),
+    ("IPv6", "dst"): lambda value: str(IPv6Address(value)),
+    ("BTH", "opcode"): _opcode,
+    ("BTH", "dest_qp"): hex,
+    ("DETH", "src_qp"): hex,
+    ("AETH", "syndrome"): _syndrome,
+}
+
+
+def _said(layer: str, field: str, value: int | bytes) -> str:
+    if isinstance(value, bytes):
+        return f"{len(value)} B"
+    if (say := _BY_FIELD.get((layer, field))) is not None:
+        return say(value)
+    return hex(value) if field in _HEX else str(value)

@@ -1,0 +1,80 @@
+"""The future as the agenda holds it: packets that will arrive, ports that will send, timers."""
+
+from dataclasses import dataclass
+from enum import IntEnum, auto
+
+from rdmalab.hca import requester
+from rdmalab.lens import words
+from rdmalab.lens.names import Names
+from rdmalab.wire.packet import Packet
+from rdmalab.world.agenda import Door
+from rdmalab.world.world import World
+
+
+class Plan(IntEnum):
+    """What is going to happen."""
+
+    ARRIVAL = auto()
+    SEND = auto()
+    RNR_TIMER = auto()
+    ACK_TIMER = auto()
+
+
+@dataclass(slots=True)
+class PlannedRow:
+    """Something in the future; it happens unless something comes between."""
+
+    at_ns: int
+    node: str
+    qp: str
+    plan: Plan
+    sentence: str
+    number: int | None = None  # the record of the packet that arrives
+
+    @property
+    def text(self) -> str:
+        return f"{words.clock(self.at_ns)} {self.qp or self.node} {self.sentence} (planned)"
+
+
+def planned_rows(world: World, names: Names) -> list[PlannedRow]:
+    """What the agenda holds, soonest first: arrivals, the ports' next packets, timers."""
+    found = [_timer(world, names, owner, due[0]) for owner, due in world.agenda.due.items()]
+    for at_ns, _, door, node, argument, cause in world.agenda.heap:
+        if door == Door.ARRIVAL:
+            found.append(_arrival(names, at_ns, node, argument, cause))
+        elif door == Door.PORT:
+            found.append(_turn(world, names, at_ns, node))
+    return sorted(found, key=lambda row: (row.at_ns, row.plan, row.node, row.qp))
+
+
+def _arrival(
+    names: Names, at_ns: int, node: str, argument: Packet | tuple[Packet, str], cause: int
+) -> PlannedRow:
+    packet = argument if isinstance(argument, Packet) else argument[0]
+    qp = words.qp_name(names, node, packet.dest_qp)
+    return PlannedRow(
+        at_ns, node, qp, Plan.ARRIVAL, f"receives {words.packet_words(packet)}", cause
+    )
+
+
+def _turn(world: World, names: Names, at_ns: int, node: str) -> PlannedRow:
+    hca = world.nodes[node]
+    qp = next((hca.qps.items[n] for n in hca.ready if n in hca.qps.items), None)
+    if qp is None:
+        return PlannedRow(at_ns, node, "", Plan.SEND, "finds nothing to send")
+    wqe = None if qp.resp.answers else requester.next_wqe(qp)
+    what = f"a packet of {words.send_wqe(wqe)}" if wqe else "an answer"
+    name = words.qp_name(names, node, qp.number)
+    return PlannedRow(at_ns, node, name, Plan.SEND, f"sends {what}")
+
+
+def _timer(world: World, names: Names, owner: tuple[str, int], at_ns: int) -> PlannedRow:
+    node, qpn = owner
+    qp = world.nodes[node].qps.items.get(qpn)
+    name = words.qp_name(names, node, qpn)
+    if qp is not None and qp.comp.rnr_until_ns is not None:
+        sentence = f"has waited for the receiver, sends psn={qp.comp.psn} again"
+        return PlannedRow(at_ns, node, name, Plan.RNR_TIMER, sentence)
+    psn = f"psn={qp.comp.psn}" if qp is not None else "anything"
+    sentence = f"has no answer to {psn}: its ack timer fires"
+    return PlannedRow(at_ns, node, name, Plan.ACK_TIMER, sentence)

@@ -1,0 +1,201 @@
+"""Queue pairs: two work queues in numbers, what was told them, where their engines stand."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from rdmalab.command import Noun, Thing
+from rdmalab.hca.device import Hca
+from rdmalab.hca.qp import QueuePair
+from rdmalab.lens import words
+from rdmalab.lens.names import Names
+from rdmalab.spec.access import Access
+from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.states import MTU, QPState, QPType
+from rdmalab.spec.timers import RNR_NS, ack_timeout_ns, on_ticks_ns
+from rdmalab.world.world import World
+
+
+# --------------------------------------------------------------------------- work queues
+@dataclass(slots=True)
+class QueueRow:
+    """A work queue: used = waiting + on_wire + acked, and used + free = capacity."""
+
+    capacity: Annotated[int, "slots in all: max_send_wr or max_recv_wr as granted"]
+    used: Annotated[int, "slots taken: posted and not given back yet"]
+    free: Annotated[int, "slots that a post may still take"]
+    posted: Annotated[int, "work requests posted so far, since the QP was made"]
+    waiting: Annotated[int, "posted, nothing done for them yet"]
+    on_wire: Annotated[int, "begun and not completed; receives: in use by a message"]
+    acked: Annotated[int, "completed, yet the slot waits until a completion is polled"]
+
+
+@dataclass(slots=True)
+class TimerRow:
+    """One of the two waits of a QP."""
+
+    armed: Annotated[bool, "whether it runs"]
+    at_ns: Annotated[int | None, "when it fires"]
+    left_ns: Annotated[int | None, "how long until then"]
+
+
+@dataclass(slots=True)
+class QpRow:
+    """A queue pair: what it is, what it was told, where its three engines stand."""
+
+    name: Annotated[str, "its name"]
+    node: Annotated[str, "whose it is"]
+    qp_num: Annotated[int, "its number on the wire"]
+    qp_type: Annotated[QPType, "the service"]
+    state: Annotated[QPState, "where in the state machine it is"]
+    pd: Annotated[str, "its protection domain"]
+    send_cq: Annotated[str, "where sends complete"]
+    recv_cq: Annotated[str, "where receives complete"]
+    sq_sig_all: Annotated[bool, "whether every send gives a completion"]
+    peer: Annotated[str, "the QP it talks to, empty before RTR"]
+    dest_node: Annotated[str, "the node it talks to, empty before RTR"]
+    dest_qp_num: Annotated[int, "the QP number it talks to"]
+    sq: Annotated[QueueRow, "the send queue"]
+    rq: Annotated[QueueRow, "the receive queue"]
+    sq_psn: Annotated[int, "the PSN that the next work request will begin with"]
+    next_psn: Annotated[int, "the PSN that leaves next: behind sq_psn while something waits"]
+    unacked_psn: Annotated[int, "the oldest PSN without an answer"]
+    rq_psn: Annotated[int, "the PSN expected from the peer"]
+    msn: Annotated[int, "messages of the peer completed, as ACKs tell it"]
+    retries_left: Annotated[int, "of retry_cnt; progress fills it up"]
+    rnr_retries_left: Annotated[int, "of rnr_retry; with rnr_retry 7 it never shrinks"]
+    rnr_timer: Annotated[TimerRow, "the wait that an RNR NAK asked for"]
+    ack_timer: Annotated[TimerRow, "the wait for an answer"]
+    path_mtu: Annotated[int, "bytes of a full packet"]
+    timeout: Annotated[int, "the code of the wait for an answer; 0 waits for ever"]
+    timeout_ns: Annotated[int | None, "that wait on this device; nothing for ever"]
+    retry_cnt: Annotated[int, "as set"]
+    rnr_retry: Annotated[int, "as set; 7 never gives up"]
+    min_rnr_timer: Annotated[int, "the code of the wait asked of a peer that finds no receive"]
+    min_rnr_timer_ns: Annotated[int, "that wait"]
+    max_rd_atomic: Annotated[int, "how many READs and atomics may be under way from here"]
+    max_dest_rd_atomic: Annotated[int, "how many of the peer are served at once"]
+    qp_access_flags: Annotated[Access, "what the peer may do through this QP"]
+    reads_outstanding: Annotated[int, "READs and atomics under way from here"]
+    sq_draining: Annotated[bool, "in SQD, with sends begun and not yet completed"]
+
+
+def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
+    """One QP; its work requests are rows of `wqes`."""
+    hca: Hca = world.nodes[thing.node]
+    qp: QueuePair = world.find(thing)
+    attr, path, comp, resp = qp.attr, qp.path, qp.comp, qp.resp
+    dest_node = world.node_of_gid.get(path.flow.dst, "") if path else ""
+    mtu = int(attr.path_mtu or 0)
+    code = attr.min_rnr_timer or 0
+    return QpRow(
+        name=names.of(thing),
+        node=thing.node,
+        qp_num=qp.number,
+        qp_type=qp.qp_type,
+        state=qp.state,
+        pd=names.of(Thing(Noun.PD, thing.node, qp.pd)),
+        send_cq=names.of(Thing(Noun.CQ, thing.node, qp.send_cq)),
+        recv_cq=names.of(Thing(Noun.CQ, thing.node, qp.recv_cq)),
+        sq_sig_all=qp.sq_sig_all,
+        peer=_peer(world, names, qp, dest_node),
+        dest_node=dest_node,
+        dest_qp_num=path.dest_qpn if path else 0,
+        sq=sq_row(qp),
+        rq=rq_row(qp),
+        sq_psn=qp.sq.next_psn,
+        next_psn=qp.req.psn,
+        unacked_psn=comp.psn,
+        rq_psn=resp.psn,
+        msn=resp.msn,
+        retries_left=comp.retries,
+        rnr_retries_left=comp.rnr_retries,
+        rnr_timer=_timer(world, comp.rnr_until_ns),
+        ack_timer=_timer(world, _ack_due(world, qp)),
+        path_mtu=MTU(mtu).octets if mtu in tuple(MTU) else mtu,
+        timeout=attr.timeout or 0,
+        timeout_ns=_timeout_ns(hca, attr.timeout or 0),
+        retry_cnt=attr.retry_cnt or 0,
+        rnr_retry=attr.rnr_retry or 0,
+        min_rnr_timer=code,
+        min_rnr_timer_ns=RNR_NS[code & 0x1F],
+        max_rd_atomic=attr.max_rd_atomic or 0,
+        max_dest_rd_atomic=attr.max_dest_rd_atomic or 0,
+        qp_access_flags=Access(attr.qp_access_flags or 0),
+        reads_outstanding=qp.req.reads - comp.reads,
+        sq_draining=qp.state is QPState.SQD and comp.serial < qp.req.started,
+    )
+
+
+def _peer(world: World, names: Names, qp: QueuePair, dest_node: str) -> str:
+    if qp.path is None:
+        return ""
+    thing = Thing(Noun.QP, dest_node, qp.path.dest_qpn)
+    if words.exists(world, thing):
+        return names.of(thing)
+    return f"{dest_node or '?'}:{qp.path.dest_qpn:#x}"
+
+
+def _timer(world: World, at_ns: int | None) -> TimerRow:
+    return TimerRow(at_ns is not None, at_ns, None if at_ns is None else at_ns - world.now_ns)
+
+
+def _ack_due(world: World, qp: QueuePair) -> int | None:
+    if qp.comp.rnr_until_ns is not None:
+        return None
+    due = world.agenda.due.get((qp.node, qp.number))
+    return due[0] if due is not None else None
+
+
+def _timeout_ns(hca: Hca, code: int) -> int | None:
+    wait_ns = ack_timeout_ns(code)
+    if wait_ns is None:
+        return None
+    return on_ticks_ns(wait_ns, hca.profile.timer_tick_ns) * hca.profile.ack_timeout_factor
+
+
+def sq_row(qp: QueuePair) -> QueueRow:
+    """The send queue in numbers."""
+    sq, done = qp.sq, qp.comp.serial
+    begun = max(done, qp.req.started)  # a flush completes what was never begun
+    used = sq.posted - sq.freed + len(sq.early)
+    return QueueRow(
+        capacity=sq.capacity,
+        used=used,
+        free=sq.capacity - used,
+        posted=sq.posted,
+        waiting=sq.posted - begun + len(sq.early),
+        on_wire=begun - done,
+        acked=done - sq.freed,
+    )
+
+
+def rq_row(qp: QueuePair) -> QueueRow:
+    """The receive queue in numbers."""
+    rq = qp.rq
+    used, waiting, in_use = rq.posted - rq.freed, len(rq.wqes), int(qp.resp.recv is not None)
+    in_use = min(in_use, used - waiting)  # Soft-RoCE has given this slot back already
+    return QueueRow(
+        capacity=rq.capacity,
+        used=used,
+        free=rq.capacity - used,
+        posted=rq.posted,
+        waiting=waiting,
+        on_wire=in_use,
+        acked=used - waiting - in_use,
+    )
+
+
+Peak = tuple[int, int]
+
+
+def peak(thing: Thing, queue: str, so_far: Peak, record: Record) -> Peak:
+    """(used now, most ever used) of a work queue, carried on by one record."""
+    if record[words.OBJECT] != thing.number or record[words.NODE] != thing.node:
+        return so_far
+    used, most = so_far
+    if record[words.KIND] is (Kind.SEND_POSTED if queue == "sq" else Kind.RECV_POSTED):
+        return used + 1, max(most, used + 1)
+    if record[words.KIND] is Kind.SLOTS_FREED and record[words.A] == queue:
+        return used - record[words.B], most
+    emptied = record[words.KIND] is Kind.STATE_CHANGED and record[words.B] is QPState.RESET
+    return (0, most) if emptied else so_far

@@ -1,0 +1,133 @@
+"""The QP state diagram: every state, where the QP is, where it can go and what that takes."""
+
+from dataclasses import dataclass
+
+from rdmalab.command import Thing
+from rdmalab.hca.qp import QueuePair
+from rdmalab.lens import words
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import (
+    AUTOMATIC,
+    MOVES,
+    STATES,
+    Mishap,
+    QPState,
+    QPType,
+    fields_of,
+    legal_next,
+)
+from rdmalab.world.world import World
+
+# How many records back the last move is looked for: a pane draws it after every event.
+LOOK_BACK = 20_000
+
+
+@dataclass(slots=True)
+class StateRow:
+    """One box of the diagram. possible: a QP of this type can ever be in it."""
+
+    state: QPState
+    current: bool
+    possible: bool
+    legal_next: bool
+    came_from: bool
+    note: str
+
+    @property
+    def text(self) -> str:
+        """`[RTS]` where it is, `·sqe·` where it can never be."""
+        if self.current:
+            return f"[{self.state.name}]"
+        return self.state.name if self.possible else f"·{self.state.name.lower()}·"
+
+
+@dataclass(slots=True)
+class MoveRow:
+    """The newest arrow: the event in which the QP went from `before` to `after`."""
+
+    before: QPState
+    after: QPState
+    event: int
+    at_ns: int
+
+    @property
+    def text(self) -> str:
+        return f"{self.before.name} → {self.after.name}"
+
+
+@dataclass(slots=True)
+class NextRow:
+    """A legal next state, and the attributes that `modify_qp` must and may be given."""
+
+    to: QPState
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class DiagramRow:
+    """The whole diagram of one QP."""
+
+    qp_type: QPType
+    current: QPState
+    states: list[StateRow]
+    nexts: list[NextRow]
+    taken: MoveRow | None
+
+
+def diagram_row(world: World, thing: Thing) -> DiagramRow:
+    """The diagram of one QP, with the move just taken."""
+    qp: QueuePair = world.find(thing)
+    taken = move_row(world, thing)
+    nexts = [next_row(qp, to) for to in legal_next(qp.qp_type, qp.state)]
+    return DiagramRow(qp.qp_type, qp.state, state_rows(world, thing, taken), nexts, taken)
+
+
+def state_rows(world: World, thing: Thing, taken: MoveRow | None = None) -> list[StateRow]:
+    """All states, in the order of the enum."""
+    qp: QueuePair = world.find(thing)
+    nexts = legal_next(qp.qp_type, qp.state)
+    gives_sqe = world.nodes[thing.node].profile.send_error_gives_sqe
+    return [
+        StateRow(
+            state=state,
+            current=state is qp.state,
+            possible=is_possible(qp.qp_type, state, gives_sqe=gives_sqe),
+            legal_next=state in nexts,
+            came_from=taken is not None and taken.before is state and taken.after is qp.state,
+            note=row.note,
+        )
+        for state, row in STATES.items()
+    ]
+
+
+def is_possible(qp_type: QPType, state: QPState, *, gives_sqe: bool = True) -> bool:
+    """Whether some move, asked for or automatic, leads there."""
+    asked = any(kind is qp_type and to is state for kind, _, to in MOVES)
+    automatic = any(
+        qp_type in row.types and row.to is state
+        for row in AUTOMATIC
+        if gives_sqe or row.mishap is not Mishap.SEND_ERROR
+    )
+    return asked or automatic
+
+
+def next_row(qp: QueuePair, to: QPState) -> NextRow:
+    """What it takes to go from here to `to`."""
+    move = MOVES[qp.qp_type, qp.state, to]
+    return NextRow(to, fields_of(move.required), fields_of(move.optional))
+
+
+def move_row(world: World, thing: Thing) -> MoveRow | None:
+    """The QP's newest change of state among the last LOOK_BACK records."""
+    records = world.trace.records
+    for number in range(len(records) - 1, max(-1, len(records) - 1 - LOOK_BACK), -1):
+        record = records[number]
+        if (
+            record[words.KIND] is Kind.STATE_CHANGED
+            and record[words.OBJECT] == thing.number
+            and record[words.NODE] == thing.node
+        ):
+            event, at_ns = record[words.EVENT], record[words.AT_NS]
+            return MoveRow(record[words.A], record[words.B], event, at_ns)
+    return None

@@ -1,0 +1,301 @@
+"""What all lenses share: values and records in words, and where an event's records lie."""
+
+import enum
+import errno
+from bisect import bisect_left
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
+
+from rdmalab.command import Noun, Thing
+from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe
+from rdmalab.lens.names import Names
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.limits import PortState
+from rdmalab.spec.opcodes import OPCODES, Op
+from rdmalab.spec.records import KINDS, Field, Kind, Record
+from rdmalab.spec.refusals import CLASS_MASK, DROPS, REFUSALS, VALUE_MASK, Syndrome
+from rdmalab.spec.states import QPState, fields_of
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.timers import RNR_NS
+from rdmalab.spec.work import WCOpcode, WROpcode
+from rdmalab.wire.packet import Packet
+from rdmalab.world.world import World
+
+# Where each part of a record stands, as numbers that a type checker can follow.
+EVENT: Final = Field.EVENT.value
+AT_NS: Final = Field.AT_NS.value
+CAUSE: Final = Field.CAUSE.value
+KIND: Final = Field.KIND.value
+NODE: Final = Field.NODE.value
+OBJECT: Final = Field.OBJECT.value
+A: Final = Field.A.value
+B: Final = Field.B.value
+
+Errno = enum.IntEnum("Errno", {"OK": 0, **{n: code for code, n in errno.errorcode.items()}})  # type: ignore[misc]
+ERRNOS = frozenset(Errno)
+
+_UNITS = (("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000))
+_MANY = 9_999  # what is larger reads better in hexadecimal
+
+
+# --------------------------------------------------------------------------- numbers, enums
+def clock(at_ns: int) -> str:
+    """A moment: 650.230us."""
+    return f"{at_ns // 1_000}.{at_ns % 1_000:03}us"
+
+
+def duration(wait_ns: int) -> str:
+    """A span of time: 640us, 1.28ms, 67.11ms."""
+    for unit, size in _UNITS:
+        if wait_ns >= size:
+            return f"{wait_ns / size:.{4 if wait_ns < 1_000 * size else 15}g}{unit}"
+    return f"{wait_ns}ns"
+
+
+def number(value: int) -> str:
+    """Small numbers as they are, large ones in hexadecimal."""
+    return str(value) if -_MANY <= value <= _MANY else hex(value)
+
+
+def member(value: int, of: type[enum.IntEnum]) -> str:
+    """The name of an enum's value, or the number nobody gave a name."""
+    try:
+        return of(value).name
+    except ValueError:
+        return number(value)
+
+
+def errno_word(code: int) -> str:
+    """`ok`, `ENOMEM`."""
+    return "ok" if code == 0 else member(code, Errno)
+
+
+def flags(value: int, of: type[enum.IntFlag]) -> str:
+    """`SIGNALED|FENCE`, bits without a name as a number, `0` for none."""
+    named = [flag for flag in of if flag & value]
+    rest = value & ~sum(named)
+    return "|".join([f.name or "" for f in named] + ([hex(rest)] if rest else [])) or "0"
+
+
+def value(answer: Any) -> str:
+    """The answer to a question as a person reads it: `RTS`, `yes`, `68 65 6c`, `nothing`."""
+    if isinstance(answer, bool):
+        return "yes" if answer else "no"
+    if isinstance(answer, enum.IntFlag):
+        return flags(answer, type(answer))
+    if isinstance(answer, enum.Enum):
+        return answer.name
+    if isinstance(answer, bytes):
+        return answer.hex(" ")
+    return "nothing" if answer is None else str(answer)
+
+
+# --------------------------------------------------------------------------- things
+def thing_at(world: World, names: Names, node: str, addr: int) -> str:
+    """The MR byte at an address, `A.mr0[64]`; the newest MR where several overlap."""
+    for mr in reversed(world.nodes[node].mrs.items.values()) if node in world.nodes else ():
+        if mr.addr <= addr < mr.addr + mr.length:
+            return f"{names.of(Thing(Noun.MR, node, mr.number))}[{addr - mr.addr}]"
+    return hex(addr)
+
+
+def exists(world: World, thing: Thing) -> bool:
+    """Whether the thing has not been destroyed."""
+    hca = world.nodes.get(thing.node)
+    if hca is None or thing.noun is Noun.NODE:
+        return hca is not None
+    return thing.number in hca.tables[thing.noun].items
+
+
+def qp_name(names: Names, node: str, qpn: int) -> str:
+    """A QP by node and number, whether it exists or not."""
+    return names.of(Thing(Noun.QP, node, qpn)) if node else f"{qpn:#x}"
+
+
+def ends_of(world: World, packet: Packet) -> tuple[str, str]:
+    """The nodes a packet goes from and to; empty where nobody has the address."""
+    of = world.node_of_gid
+    return of.get(packet.flow.src, ""), of.get(packet.flow.dst, "")
+
+
+# --------------------------------------------------------------------------- work
+def wr(wr_id: int) -> str:
+    return f"wr{number(wr_id)}"
+
+
+def send_wqe(wqe: SendWqe) -> str:
+    """`wr7 SEND 64 B`."""
+    return f"{wr(wqe.wr.wr_id)} {member(wqe.wr.opcode, WROpcode)} {wqe.length} B"
+
+
+def recv_wqe(wqe: RecvWqe) -> str:
+    """`wr2, 4096 B`."""
+    return f"{wr(wqe.wr.wr_id)}, {wqe.length} B"
+
+
+def cqe(entry: Cqe) -> str:
+    """`wr7 SEND SUCCESS`; on an error the opcode means nothing and is not said."""
+    status = member(entry.status, WCStatus)
+    if entry.status != WCStatus.SUCCESS:
+        return f"{wr(entry.wr_id)} {status}"
+    return f"{wr(entry.wr_id)} {member(entry.opcode, WCOpcode)} {status}"
+
+
+# --------------------------------------------------------------------------- packets
+def label(packet: Packet) -> str:
+    """The name of the opcode, `SEND_ONLY`."""
+    row = OPCODES.get(packet.opcode)
+    return row.label if row else hex(packet.opcode)
+
+
+def syndrome(packet: Packet) -> Syndrome | None:
+    """What an AETH says; a reserved code says nothing."""
+    if packet.aeth is None:
+        return None
+    code = packet.aeth.syndrome
+    if code & CLASS_MASK in (Syndrome.ACK, Syndrome.RNR_NAK):
+        code &= CLASS_MASK
+    return Syndrome(code) if code in tuple(Syndrome) else None
+
+
+def timer_code(packet: Packet) -> int | None:
+    """The wait that an RNR NAK asks for, as a code."""
+    if packet.aeth is None or syndrome(packet) is not Syndrome.RNR_NAK:
+        return None
+    return packet.aeth.syndrome & VALUE_MASK
+
+
+def packet_words(packet: Packet) -> str:
+    """`SEND_ONLY psn=0 64 B`, `RNR_NAK psn=3 timer=12 (640us)`."""
+    row, said, timer = OPCODES.get(packet.opcode), syndrome(packet), timer_code(packet)
+    answer = row is not None and row.op is Op.ACKNOWLEDGE and said is not None
+    parts = [said.name if answer and said is not None else label(packet), f"psn={packet.psn}"]
+    if timer is not None:
+        parts.append(f"timer={timer} ({duration(RNR_NS[timer])})")
+    if packet.payload:
+        parts.append(f"{len(packet.payload)} B")
+    elif packet.reth is not None and packet.reth.dma_length:
+        parts.append(f"for {packet.reth.dma_length} B")
+    return " ".join(parts)
+
+
+def reason(name: str) -> str:
+    """Why a packet was refused or dropped, or what a timer waits for, as a sentence."""
+    row = REFUSALS.get(name) or DROPS.get(name)
+    return row.sentence if row else _TIMERS.get(name, name)
+
+
+_TIMERS = {"rnr": "RNR", "ack": "ack"}
+
+
+# --------------------------------------------------------------------------- records
+def span(records: list[Record], event: int) -> range:
+    """The numbers of the records of one event."""
+    start = bisect_left(records, event, key=itemgetter(EVENT))
+    stop = bisect_left(records, event + 1, lo=start, key=itemgetter(EVENT))
+    return range(start, stop)
+
+
+class Moment(NamedTuple):
+    """A record, and what it takes to say it."""
+
+    world: World
+    names: Names
+    record: Record
+
+
+def thing_of(record: Record) -> Thing | None:
+    """The thing a record is about; None where it is the link, a fault or a port."""
+    kind, node, object_ = record[KIND], record[NODE], record[OBJECT]
+    noun = KINDS[kind].noun
+    if kind in (Kind.CREATED, Kind.DESTROYED):
+        noun = str(record[A])
+    elif kind is Kind.ASYNC_RAISED:
+        noun = str(record[B])
+    if noun in tuple(Noun):
+        return Thing(Noun(noun), node, 0 if noun == Noun.NODE else object_)
+    return None
+
+
+def is_about(record: Record, kind: Kind, thing: Thing) -> bool:
+    """Whether a record is of this kind and about this thing."""
+    return record[KIND] is kind and record[OBJECT] == thing.number and record[NODE] == thing.node
+
+
+def subject(names: Names, record: Record) -> str:
+    """Who did it: the thing, or its node; nobody where the cable or the experimenter did."""
+    thing = thing_of(record)
+    if thing is None or thing.noun is Noun.NODE or record[KIND] in _BY_THE_NODE:
+        return record[NODE]
+    return names.of(thing)
+
+
+_BY_THE_NODE = (Kind.CREATED, Kind.DESTROYED, Kind.HOST_WROTE)
+
+
+def sentence(world: World, names: Names, record: Record) -> str:
+    """What the record says, without who did it."""
+    row = KINDS[record[KIND]]
+    moment = Moment(world, names, record)
+    a, b = SAYINGS[row.a](moment, record[A]), SAYINGS[row.b](moment, record[B])
+    return row.sentence.format(a=a, b=b)
+
+
+def _noun(moment: Moment, _value: str) -> str:
+    thing = thing_of(moment.record)
+    return moment.names.of(thing) if thing else str(_value)
+
+
+def _address(moment: Moment, addr: int) -> str:
+    return thing_at(moment.world, moment.names, moment.record[NODE], addr)
+
+
+def _packet(moment: Moment, packet: Packet) -> str:
+    source, target = ends_of(moment.world, packet)
+    sent = moment.record[NODE] == source
+    other = target if sent else source
+    return f"{packet_words(packet)} {'to' if sent else 'from'} {other or 'nobody known'}"
+
+
+def _setting(moment: Moment, value: int | str) -> str:
+    name = str(moment.record[A])
+    if isinstance(value, int) and name.endswith("_ns"):
+        return duration(value)
+    return f"{value / 10**9:g}Gbps" if isinstance(value, int) and name == "rate_bps" else str(value)
+
+
+_QUEUES = {"sq": "send queue", "rq": "receive queue"}
+
+
+def _plain(_moment: Moment, value: Any) -> str:
+    return str(value)
+
+
+# How each meaning that a or b can have is said; `spec/records.py` says which has which.
+SAYINGS: dict[str, Callable[[Moment, Any], str]] = {
+    "": lambda _m, _v: "",
+    "verb": _plain,
+    "errno": lambda _m, v: errno_word(int(v or 0)),
+    "noun": _noun,
+    "state": lambda _m, v: member(v, QPState),
+    "attr_mask": lambda _m, v: " ".join(fields_of(v)) or "nothing",
+    "send_wqe": lambda _m, v: send_wqe(v),
+    "recv_wqe": lambda _m, v: recv_wqe(v),
+    "status": lambda _m, v: member(v, WCStatus),
+    "queue": lambda _m, v: _QUEUES.get(v, str(v)),
+    "count": _plain,
+    "packet": _packet,
+    "reason": lambda _m, v: reason(str(v)),
+    "frame": lambda _m, v: f"{len(v)} bytes",
+    "address": _address,
+    "length": _plain,
+    "cqe": lambda _m, v: cqe(v),
+    "psn": _plain,
+    "at_ns": lambda _m, v: clock(v),
+    "event": lambda _m, v: member(v, AsyncEvent),
+    "port_state": lambda _m, v: member(v, PortState),
+    "setting": lambda _m, v: str(v).removesuffix("_ns").removesuffix("_bps"),
+    "value": _setting,
+    "fault": _plain,
+}

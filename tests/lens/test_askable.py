@@ -1,0 +1,57 @@
+"""What can be asked is what the rows have, and each of it can be asked."""
+
+import dataclasses
+
+import pytest
+
+from rdmalab.lens import askable
+from rdmalab.lens.askable import FieldRow, continuations, fields
+from rdmalab.spec.records import Kind
+from rdmalab.spec.work import WROpcode
+from tests.lens.looking import ask, names_of
+from tests.pairs import Pair
+
+_PATHS = [row for row in fields() if "(" not in row.path]
+
+
+@pytest.fixture(scope="module")
+def busy() -> Pair:
+    """A pair in which every row is there."""
+    pair = Pair()
+    pair.b.recv(64)
+    for _ in range(8):
+        pair.a.recv(64, wr_id=7)
+        pair.a.issue(WROpcode.RDMA_WRITE, 8, wr_id=7)
+    pair.run()
+    pair.world.trace.record(Kind.CALLED, "A", 0, "post_send", 0)
+    return pair
+
+
+@pytest.mark.parametrize("row", _PATHS, ids=lambda row: row.path)
+def test_everything_listed_can_be_asked(busy: Pair, row: FieldRow) -> None:
+    value = ask(busy, row.path)
+    if value is None:
+        assert row.type.endswith("or nothing")
+    assert row.sentence
+
+
+def test_every_row_class_lists_the_fields_that_have_a_sentence() -> None:
+    paths = {row.path for row in fields()}
+    for noun, sight in askable.OBJECTS.items():
+        for field in dataclasses.fields(sight.row):
+            inner = askable.row_class(askable._hints(sight.row)[field.name])
+            path = f"A.{noun}0.{field.name}"
+            assert path in paths or (inner and any(p.startswith(path + ".") for p in paths))
+
+
+def test_no_path_is_listed_twice() -> None:
+    paths = [row.path for row in fields()]
+    assert len(paths) == len(set(paths))
+
+
+def test_a_half_typed_path_goes_on_with_the_fields_of_its_thing() -> None:
+    pair = Pair()
+    found = continuations(names_of(pair), "B.qp0.sq.")
+    assert "B.qp0.sq.used" in found
+    assert all(path.startswith("B.qp0.sq.") for path in found)
+    assert "wire.last.psn" in continuations(names_of(pair), "wire.")

@@ -1,0 +1,136 @@
+"""Changes: what an event changed, with values before and after."""
+
+from rdmalab.hca import objects
+from rdmalab.lens import changes
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import QPState
+from rdmalab.spec.work import WROpcode
+from rdmalab.world.faults import Drop, Match
+from tests.lens.looking import names_of
+from tests.pairs import Pair
+
+
+def changed(pair: Pair, event: int | None = None) -> list[str]:
+    return [row.text for row in changes.change_rows(pair.world, names_of(pair), event)]
+
+
+def test_every_kind_either_changes_something_or_is_known_not_to() -> None:
+    assert set(changes.CHANGES) | set(changes.NOT_CHANGES) == set(Kind)
+    assert not set(changes.CHANGES) & set(changes.NOT_CHANGES)
+
+
+def test_a_post_takes_a_slot() -> None:
+    pair = Pair()
+    pair.a.issue(WROpcode.RDMA_WRITE, 8)
+    pair.a.issue(WROpcode.RDMA_WRITE, 8)
+    assert changed(pair) == ["A.qp0.sq.used 1 → 2"]
+
+
+def test_the_past_is_reckoned_back_from_now() -> None:
+    pair = Pair()
+    events = []
+    for _ in range(3):
+        pair.a.issue(WROpcode.RDMA_WRITE, 8)
+        events.append(pair.world.event)
+    pair.run()
+    pair.a.sent()
+    assert [changed(pair, event) for event in events] == [
+        ["A.qp0.sq.used 0 → 1"], ["A.qp0.sq.used 1 → 2"], ["A.qp0.sq.used 2 → 3"],
+    ]  # fmt: skip
+    assert changed(pair) == ["A.cq0.count 3 → 0", "A.qp0.sq.used 3 → 0"]
+
+
+def test_a_modify_changes_state_and_attributes() -> None:
+    pair = Pair()
+    pair.a.modify(qp_state=QPState.SQD)
+    assert changed(pair) == ["A.qp0.state RTS → SQD"]
+    pair.a.modify(qp_state=QPState.SQD, timeout=15)
+    assert changed(pair) == ["A.qp0.timeout = 15"]
+    event = pair.world.event
+    pair.a.modify(qp_state=QPState.ERR)
+    assert changed(pair, event) == ["A.qp0.timeout = set"]
+
+
+def test_what_was_written_is_shown() -> None:
+    pair = Pair()
+    pair.a.poke(0, b"hello")
+    pair.a.issue(WROpcode.RDMA_WRITE, 5, to=16)
+    pair.world.run(2)
+    assert changed(pair) == ["B.mr0[16].bytes = 68 65 6c 6c 6f"]
+    event = pair.world.event
+    pair.run()
+    assert changed(pair, event) == ["B.mr0[16].bytes = 5 written"]
+
+
+def test_a_wait_is_armed_and_fires() -> None:
+    pair = Pair()
+    pair.a.issue(WROpcode.SEND, 8)
+    while pair.a.qp.comp.rnr_until_ns is None:
+        assert pair.world.step()
+    (armed,) = changed(pair)
+    assert armed.startswith("A.qp0.rnr_timer.at_ns = ")
+    pair.world.run(1)
+    assert changed(pair) == ["A.qp0.rnr_timer.armed on → off", "A.qp0.next_psn = 0"]
+
+
+def test_the_link_takes_the_ports_with_it() -> None:
+    pair = Pair()
+    pair.world.begin_event()
+    pair.world.set_link(up=False)
+    assert changed(pair)[:3] == [
+        "link.state = down", "A.port.state = DOWN", "A.async_events = PORT_ERR of A",
+    ]  # fmt: skip
+    pair.world.begin_event()
+    pair.world.tune_link("latency_ns", 2_000)
+    assert changed(pair) == ["link.latency_ns = 2us"]
+
+
+def test_a_thing_comes_into_being() -> None:
+    pair = Pair()
+    pair.world.begin_event()
+    pair.end("A")
+    assert changed(pair)[0] == "A.pd1.exists no → yes"
+
+
+def test_an_attribute_reads_as_a_person_writes_it() -> None:
+    pair = Pair()
+    lone = pair.end("A")
+    lone.peer = pair.b
+    pair.bring_up(lone, 0, 0, QPState.RTR)
+    told = changed(pair)
+    assert "A.qp1.path_mtu = 256" in told
+    assert "A.qp1.ah_attr = ::ffff:10.0.0.2" in told
+    assert told[-1] == "A.qp1.state INIT → RTR"
+
+
+def test_a_work_request_starts_and_ends() -> None:
+    pair = Pair(rnr_retry=0)
+    pair.a.issue(WROpcode.RDMA_WRITE, 8, wr_id=7)
+    pair.a.issue(WROpcode.SEND, 8, wr_id=8)
+    pair.world.run(1)
+    assert changed(pair) == ["A.qp0.wr[7].status POSTED → ON_WIRE"]
+    pair.run()
+    told = [line for event in range(pair.world.event + 1) for line in changed(pair, event)]
+    assert "A.qp0.wr[7].status = ACKED" in told
+    assert "A.qp0.wr[8].status = FAILED RNR_RETRY_EXC_ERR" in told
+
+
+def test_faults_are_set_and_cleared() -> None:
+    pair = Pair()
+    pair.world.begin_event()
+    pair.world.trace.record(Kind.FAULT_SET, "", 1, Drop(1, Match(opcode="SEND_ONLY")))
+    pair.world.trace.record(Kind.FAULT_CLEARED, "", 0, 1)
+    assert changed(pair) == ["link.faults = set drop opcode=SEND_ONLY", "link.faults = 1 cleared"]
+
+
+def test_what_is_destroyed_leaves_steps_without_values() -> None:
+    pair = Pair()
+    names = names_of(pair)
+    pair.a.issue(WROpcode.RDMA_WRITE, 8)
+    event = pair.world.event
+    pair.world.begin_event()
+    objects.destroy_qp(pair.a.hca, pair.a.qp)
+    told = [row.text for row in changes.change_rows(pair.world, names)]
+    assert told == ["A.qp0.exists yes → no", "A.qp0.sq.used = -1"]
+    told = [row.text for row in changes.change_rows(pair.world, names, event)]
+    assert told == ["A.qp0.sq.used = +1"]

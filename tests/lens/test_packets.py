@@ -1,0 +1,75 @@
+"""One packet taken apart: every byte of the frame lies in exactly one layer."""
+
+import pytest
+
+from rdmalab.lens import packets, words
+from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.work import WROpcode
+from tests.pairs import Pair
+
+OPCODES = (
+    WROpcode.SEND, WROpcode.RDMA_WRITE_WITH_IMM, WROpcode.RDMA_READ, WROpcode.ATOMIC_CMP_AND_SWP,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("opcode", OPCODES)
+def test_the_layers_cover_the_frame_without_a_gap(opcode: WROpcode) -> None:
+    pair = Pair()
+    pair.b.recv(64)
+    length = 8 if opcode is WROpcode.ATOMIC_CMP_AND_SWP else 13
+    pair.a.issue(opcode, length)
+    pair.run()
+    for number, record in enumerate(pair.world.trace.records):
+        if record[Field.KIND] is not Kind.PACKET_SENT:
+            continue
+        row = packets.decoded_row(pair.world, number)
+        assert row is not None
+        at = 0
+        for layer in row.layers:
+            pad = -len(record[words.A].payload) & 3 if layer.name == "ICRC" else 0
+            assert layer.offset == at + pad
+            at = layer.offset + layer.length
+        assert at == len(row.raw)
+
+
+def test_values_are_said_in_words() -> None:
+    pair = Pair(min_rnr_timer=12)
+    pair.a.issue(WROpcode.SEND, 8)
+    pair.run(3_000)
+    event = next(
+        record[words.EVENT]
+        for record in pair.world.trace.records
+        if record[Field.KIND] is Kind.PACKET_SENT and record[Field.NODE] == "B"
+    )
+    row = packets.of_event(pair.world, event)
+    assert row is not None
+    assert row.text == "B->A RNR_NAK psn=0 timer=12 (640us)"
+    texts = {layer.name: layer.text for layer in row.layers}
+    assert "src=10.0.0.2 dst=10.0.0.1" in texts["IPv4"]
+    assert "opcode=0x11 (RC ACKNOWLEDGE)" in texts["BTH"]
+    assert texts["AETH"] == "AETH syndrome=0x2c (RNR_NAK, timer=12: 640us) msn=0"
+    assert "02:00:0a:00:00:01" in texts["Ethernet"]
+
+
+def test_a_field_is_found_in_the_bytes_where_its_row_says() -> None:
+    pair = Pair(psn=0x123456)
+    pair.a.issue(WROpcode.RDMA_WRITE, 8)
+    pair.run()
+    number = next(
+        n for n, r in enumerate(pair.world.trace.records) if r[Field.KIND] is Kind.PACKET_SENT
+    )
+    row = packets.decoded_row(pair.world, number)
+    assert row is not None
+    for layer in row.layers:
+        octets = int.from_bytes(row.raw[layer.offset : layer.offset + layer.length], "big")
+        for field in layer.fields:
+            if isinstance(field.value, int) and layer.name != "ICRC":
+                shift = 8 * layer.length - field.offset_bits - field.bits
+                assert octets >> shift & (1 << field.bits) - 1 == field.value
+
+
+def test_what_is_no_packet_has_no_layers() -> None:
+    pair = Pair()
+    assert packets.decoded_row(pair.world, 0) is None
+    assert packets.decoded_row(pair.world, 10**6) is None
+    assert packets.of_event(pair.world, 0) is None

@@ -1,0 +1,24 @@
+"""Ports and the cable as rows."""
+
+from rdmalab.lens import ports
+from rdmalab.spec.limits import PortState
+from tests.pairs import Pair
+
+
+def test_a_port_tells_its_state_address_and_device() -> None:
+    pair = Pair()
+    row = ports.port_row(pair.world, "B")
+    assert (row.state, row.gid, row.profile) == (PortState.ACTIVE, "::ffff:10.0.0.2", "strict")
+    pair.world.begin_event()
+    pair.world.set_link(up=False)
+    row = ports.port_row(pair.world, "B")
+    assert (row.state, row.async_events) == (PortState.DOWN, 1)
+
+
+def test_the_link_tells_its_settings_and_faults() -> None:
+    pair = Pair()
+    pair.lose("A", 2)
+    row = ports.link_row(pair.world)
+    assert (row.up, row.latency_ns, row.rate_bps) == (True, 1_000, 10**11)
+    assert len(row.faults) == 1
+    assert row.faults[0].startswith("1: drop")

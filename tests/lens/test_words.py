@@ -1,0 +1,103 @@
+"""Words: every value that a record can hold can be said."""
+
+import pytest
+
+from rdmalab.command import Noun, Thing
+from rdmalab.lens import words
+from rdmalab.spec.access import Access
+from rdmalab.spec.records import KINDS
+from rdmalab.spec.refusals import Syndrome
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.wire.headers import AETH
+from tests.lens.looking import MR, PEER_QP, names_of
+from tests.pairs import Pair
+
+
+@pytest.mark.parametrize(
+    ("wait_ns", "said"),
+    [(0, "0ns"), (999, "999ns"), (4_096, "4.096us"), (640_000, "640us"), (67_108_864, "67.11ms"),
+     (1_280_000, "1.28ms"), (4_294_967_296, "4.295s"), (86_400 * 10**9, "86400s")],
+)  # fmt: skip
+def test_a_duration_has_the_unit_that_reads_best(wait_ns: int, said: str) -> None:
+    assert words.duration(wait_ns) == said
+
+
+def test_a_moment_keeps_every_nanosecond() -> None:
+    assert words.clock(650_230) == "650.230us"
+    assert words.clock(7) == "0.007us"
+
+
+def test_what_has_no_name_stays_a_number() -> None:
+    assert words.member(WCStatus.SUCCESS, WCStatus) == "SUCCESS"
+    assert words.member(77, WROpcode) == "77"
+    assert words.member(0x6B6B6B6B, WROpcode) == "0x6b6b6b6b"
+    assert words.flags(SendFlags.FENCE | SendFlags.SIGNALED | 0x80, SendFlags) == (
+        "FENCE|SIGNALED|0x80"
+    )
+    assert words.flags(0, Access) == "0"
+    assert words.errno_word(0) == "ok"
+    assert words.errno_word(12) == "ENOMEM"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [(True, "yes"), (False, "no"), (7, "7"), (None, "nothing"), (b"hi", "68 69"),
+     ("B.qp0", "B.qp0"), (WCStatus.SUCCESS, "SUCCESS"),
+     (SendFlags.FENCE | SendFlags.SIGNALED, "FENCE|SIGNALED")],
+)  # fmt: skip
+def test_an_answer_is_read_by_a_person(answer: object, said: str) -> None:
+    assert words.value(answer) == said
+
+
+def test_each_meaning_of_a_and_b_can_be_said() -> None:
+    assert {row.a for row in KINDS.values()} | {row.b for row in KINDS.values()} <= set(
+        words.SAYINGS
+    )
+
+
+def test_an_address_is_said_as_a_place_in_its_mr() -> None:
+    pair = Pair()
+    names, addr = names_of(pair), pair.a.mr.addr
+    assert words.thing_at(pair.world, names, "A", addr + 64) == "A.mr0[64]"
+    assert words.thing_at(pair.world, names, "A", addr - 1) == hex(addr - 1)
+
+
+def test_a_thing_exists_until_it_is_destroyed() -> None:
+    pair = Pair()
+    assert words.exists(pair.world, MR)
+    assert words.exists(pair.world, Thing(Noun.NODE, "A", 0))
+    assert not words.exists(pair.world, PEER_QP._replace(number=99))
+    assert not words.exists(pair.world, PEER_QP._replace(node="C"))
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [(0x1F, Syndrome.ACK), (0x2C, Syndrome.RNR_NAK), (0x60, Syndrome.NAK_SEQUENCE), (0x7F, None),
+     (0x40, None)],
+)  # fmt: skip
+def test_a_syndrome_is_a_class_or_a_code(code: int, said: Syndrome | None) -> None:
+    packet = Pair().a.incoming("ACKNOWLEDGE", 3, aeth=AETH(code, 1))
+    assert words.syndrome(packet) is said
+    assert words.timer_code(packet) == (12 if code == 0x2C else None)
+
+
+def test_a_packet_is_said_by_what_it_answers_or_carries() -> None:
+    incoming = Pair().a.incoming
+    assert words.packet_words(incoming("SEND_ONLY", 3, bytes(64))) == "SEND_ONLY psn=3 64 B"
+    nak = incoming("ACKNOWLEDGE", 3, aeth=AETH(0x2C, 1))
+    assert words.packet_words(nak) == "RNR_NAK psn=3 timer=12 (640us)"
+    reserved = incoming("ACKNOWLEDGE", 3, aeth=AETH(0x7F, 1))
+    assert words.packet_words(reserved) == "ACKNOWLEDGE psn=3"
+
+
+def test_the_records_of_an_event_are_found_without_reading_the_trace() -> None:
+    pair = Pair()
+    records = pair.world.trace.records
+    for event in range(-1, pair.world.event + 2):
+        found = [n for n, record in enumerate(records) if record[words.EVENT] == event]
+        assert list(words.span(records, event)) == found
+
+
+def test_a_qp_that_nobody_has_is_said_by_number() -> None:
+    assert words.qp_name(names_of(Pair()), "", 0x12) == "0x12"
