@@ -1,0 +1,83 @@
+"""An article: a title, sections of a heading and lines, and where to read on; all plain text."""
+
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+_NARROWEST = 40
+_WIDEST_HEADING = 24
+_GAP = 2
+
+
+@dataclass(slots=True)
+class Section:
+    """A heading, empty for text that needs none, and lines of any length."""
+
+    heading: str
+    lines: list[str]
+
+
+@dataclass(slots=True)
+class Article:
+    """What the lab has to say about one word. kind: what sort of thing the title is."""
+
+    title: str
+    kind: str
+    sections: list[Section]
+    see_also: list[str] = field(default_factory=list)
+
+    def lines(self, width: int = 80) -> list[str]:
+        """Wrapped to `width` columns: headings on the left, what they say beside them."""
+        width = max(width, _NARROWEST)
+        shown = [*self.sections, Section("see", [" · ".join(self.see_also)] * bool(self.see_also))]
+        indent = _GAP + max((len(s.heading) for s in shown if _is_short(s.heading)), default=0)
+        title = f"{self.title}  ({self.kind})" if self.kind else self.title
+        lines = _wrapped(title, "", "  ", width)
+        for section in shown:
+            lines += _section_lines(section, indent + _GAP, width)
+        return lines
+
+    @property
+    def text(self) -> str:
+        """All words in one row: for whoever searches."""
+        parts = [self.title, self.kind, *self.see_also]
+        parts += [word for s in self.sections for word in (s.heading, *s.lines)]
+        return " ".join(parts)
+
+
+Row = tuple[str, str | Iterable[str]]
+
+
+def article(title: str, kind: str, rows: Iterable[Row], see_also: Iterable[str] = ()) -> Article:
+    """An article of these rows; a row that says nothing is left out."""
+    sections = []
+    for heading, said in rows:
+        lines = [line for line in ([said] if isinstance(said, str) else said) if line]
+        if lines:
+            sections.append(Section(heading, lines))
+    return Article(title, kind, sections, list(see_also))
+
+
+def _is_short(heading: str) -> bool:
+    return len(heading) <= _WIDEST_HEADING
+
+
+def _section_lines(section: Section, indent: int, width: int) -> list[str]:
+    if not section.heading:
+        return [row for line in section.lines for row in _wrapped(line, "  ", "  ", width)]
+    first = "  " + section.heading.ljust(indent - 2)
+    rows: list[str] = []
+    if not _is_short(section.heading):
+        rows, first = [first.rstrip()], " " * indent
+    for line in section.lines:
+        rows += _wrapped(line, first, " " * indent, width)
+        first = " " * indent
+    return rows
+
+
+def _wrapped(text: str, first: str, further: str, width: int) -> list[str]:
+    inset = len(text) - len(text.lstrip(" "))  # what is set in goes on deeper
+    further += " " * (inset + _GAP if inset else 0)
+    return textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=further, break_on_hyphens=False
+    )

@@ -1,0 +1,135 @@
+"""Devices: profiles and their cells, limits, capabilities, port states; and kinds of record."""
+
+import dataclasses
+import enum
+from collections.abc import Iterator
+from errno import errorcode
+from functools import partial
+from typing import Any
+
+from rdmalab.guide.article import Article, Row, article
+from rdmalab.guide.entry import Entry, full_name
+from rdmalab.guide.notes import ATOMIC_CAPS, CELLS, PORT_STATES
+from rdmalab.guide.notes import PROFILES as NOTES
+from rdmalab.guide.phrases import by_profile
+from rdmalab.spec.limits import AtomicCap, DeviceCap, DeviceCaps, PortState
+from rdmalab.spec.profiles import PROFILES, STRICT, Profile
+from rdmalab.spec.records import KINDS, Kind
+from rdmalab.spec.refusals import REFUSALS
+from rdmalab.spec.states import ATTRIBUTES
+
+_PARTS = ("name", "caps", "errnos", "refusals")  # of a profile: tables of their own
+CELL_NAMES = tuple(f.name for f in dataclasses.fields(Profile) if f.name not in _PARTS)
+_IN_HEX = ("device_cap_flags", "page_size_cap", "vendor_id")
+LIMIT_NAMES = tuple(f.name for f in dataclasses.fields(DeviceCaps))
+
+
+def entries() -> Iterator[Entry]:
+    """Profiles, cells, limits, capabilities, port states, record kinds."""
+    for name in PROFILES:
+        yield Entry(f"profile {name}", "device profile", (name,), partial(profile_article, name))
+    for name in CELL_NAMES:
+        yield Entry(f"cell {name}", "profile cell", (name,), partial(cell_article, name))
+    for name in LIMIT_NAMES:
+        yield Entry(f"limit {name}", "device limit", (name,), partial(limit_article, name))
+    words: tuple[str, ...]
+    for state in PortState:
+        words = (state.name, f"port {state.name}")
+        yield Entry(full_name(state), "port state", words, partial(port_article, state))
+    for atomic in AtomicCap:
+        write = partial(atomic_article, atomic)
+        yield Entry(full_name(atomic), "atomic capability", (atomic.name,), write)
+    for cap in DeviceCap:
+        words = (str(cap.name),)
+        yield Entry(full_name(cap), "device capability", words, partial(cap_article, cap))
+    for kind in Kind:
+        words = (kind.name,)
+        yield Entry(f"record {kind.name}", "record", words, partial(record_article, kind))
+
+
+def profile_article(name: str) -> Article:
+    """One device profile: the cells in which it differs from strict."""
+    profile = PROFILES[name]
+    odd = [c for c in CELL_NAMES if getattr(profile, c) != getattr(STRICT, c)]
+    errnos = [f"{rule} {errorcode[number]}" for rule, number in profile.errnos.items()]
+    refused = [n for n, row in profile.refusals.items() if row != REFUSALS.get(n)]
+    rows: list[Row] = [
+        ("", NOTES[name]),
+        ("cells", " ".join(odd)),
+        ("errnos", ", ".join(errnos)),
+        ("refusals", " ".join(refused)),
+        ("limits", "its own: explain max_qp_wr, …" if profile.caps != STRICT.caps else ""),
+    ]
+    see = [f"explain {odd[0]}"] if odd else ["explain rxe", "explain mlx5"]
+    return article(name, "device profile", rows, see)
+
+
+def cell_article(name: str) -> Article:
+    """One difference between devices: what each profile does."""
+    rows: list[Row] = [("", CELLS[name])]
+    rows += [(p.name, _cell(getattr(p, name))) for p in PROFILES.values()]
+    return article(name, "profile cell", rows, ["explain profile"])
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, frozenset):
+        return " ".join(sorted(value)) or "none"
+    if isinstance(value, enum.IntEnum | enum.IntFlag):
+        return full_name(value)
+    return str(value.value if isinstance(value, enum.Enum) else value)
+
+
+def limit_article(name: str) -> Article:
+    """One limit of the device, in every profile; DeviceCaps names it as the verb does."""
+    users = [a for a, row in ATTRIBUTES.items() if row.limit == name]
+    rows: list[Row] = [(p.name, _limit(name, getattr(p.caps, name))) for p in PROFILES.values()]
+    rows.append(("limits", " ".join(users)))
+    return article(name, "device limit", rows, ["explain limit", "ibv_query_device(3)"])
+
+
+def _limit(name: str, value: int) -> str:
+    if name == "atomic_cap":
+        return full_name(AtomicCap(value))
+    return hex(value) if name in _IN_HEX else f"{value:,}"
+
+
+def port_article(state: PortState) -> Article:
+    """One state of a port."""
+    rows: list[Row] = [("", PORT_STATES[state]), ("says", state.text)]
+    kind = f"port state = {int(state)}"
+    return article(full_name(state), kind, rows, ["explain port-down", "help link"])
+
+
+def atomic_article(cap: AtomicCap) -> Article:
+    """One answer to: atomic against whom."""
+    rows: list[Row] = [
+        ("", ATOMIC_CAPS[cap]),
+        ("devices", by_profile(lambda p: full_name(AtomicCap(p.caps.atomic_cap)))),
+    ]
+    return article(full_name(cap), f"atomic capability = {int(cap)}", rows, ["explain atomic_cap"])
+
+
+def cap_article(cap: DeviceCap) -> Article:
+    """One bit of device_cap_flags."""
+    having = [p.name for p in PROFILES.values() if p.caps.device_cap_flags & cap]
+    rows: list[Row] = [
+        ("bit", str(int(cap).bit_length() - 1)),
+        ("set by", " ".join(having) or "no profile of the lab"),
+    ]
+    see = ["explain device_cap_flags", "ibv_query_device(3)"]
+    return article(full_name(cap), "device capability", rows, see)
+
+
+def record_article(kind: Kind) -> Article:
+    """One kind of record in the trace."""
+    row = KINDS[kind]
+    about = {"any": "any object"}.get(row.noun, row.noun)
+    rows: list[Row] = [
+        ("reads", row.sentence.replace("{a}", f"<{row.a}>").replace("{b}", f"<{row.b}>")),
+        ("about", about),
+        ("a", row.a),
+        ("b", row.b),
+    ]
+    return article(kind.name, f"record {int(kind)}", rows, ["help step"])

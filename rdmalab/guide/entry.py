@@ -1,0 +1,54 @@
+"""An entry: a word that can be explained, how else it is spelled, and who writes its article."""
+
+import enum
+from collections.abc import Callable
+from typing import NamedTuple
+
+from rdmalab.guide.article import Article
+from rdmalab.spec.access import Access
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
+from rdmalab.spec.states import MTU, Attr, MigState, QPState, QPType
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import SendFlags, WCFlags, WCOpcode, WROpcode
+
+
+class Entry(NamedTuple):
+    """`name` means this and nothing else; `words` may mean other things too."""
+
+    name: str
+    kind: str
+    words: tuple[str, ...]
+    write: Callable[[], Article]
+
+
+# The prefix that libibverbs puts before the members of each enum.
+PREFIX: dict[type[enum.IntEnum] | type[enum.IntFlag], str] = {
+    QPState: "IBV_QPS_",
+    QPType: "IBV_QPT_",
+    Attr: "IBV_QP_",
+    MTU: "IBV_MTU_",
+    MigState: "IBV_MIG_",
+    WCStatus: "IBV_WC_",
+    WCOpcode: "IBV_WC_",
+    WCFlags: "IBV_WC_",
+    WROpcode: "IBV_WR_",
+    SendFlags: "IBV_SEND_",
+    Access: "IBV_ACCESS_",
+    AsyncEvent: "IBV_EVENT_",
+    PortState: "IBV_PORT_",
+    AtomicCap: "IBV_ATOMIC_",
+    DeviceCap: "IBV_DEVICE_",
+}
+
+
+def full_name(member: enum.IntEnum | enum.IntFlag) -> str:
+    """As C writes it: `IBV_WC_SUCCESS`; `IBV_MTU_1024`."""
+    name = str(member.octets) if isinstance(member, MTU) else member.name
+    return f"{PREFIX[type(member)]}{name}"
+
+
+def normal(text: str) -> str:
+    """The form in which words are compared: no case, and blanks, hyphens and arrows alike."""
+    loose = text.replace("->", " ").replace("→", " ").replace("-", " ").replace("_", " ")
+    return "_".join(loose.casefold().split())

@@ -1,0 +1,142 @@
+"""Why something was refused or dropped: rules and errnos, refusals, drops, asynchronous events."""
+
+from collections.abc import Iterator
+from errno import errorcode
+from functools import partial
+
+from rdmalab.guide.article import Article, Row, article
+from rdmalab.guide.entry import Entry, full_name
+from rdmalab.guide.notes import ERRNOS
+from rdmalab.guide.phrases import errno_name, errno_of, sentence_of
+from rdmalab.guide.statuses import made_by
+from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.spec.profiles import PROFILES
+from rdmalab.spec.refusals import DROPS, REFUSALS, Refusal, Syndrome
+from rdmalab.spec.rules import RULES
+from rdmalab.spec.statuses import WCStatus
+
+
+def entries() -> Iterator[Entry]:
+    """Everything that says no."""
+    words: tuple[str, ...]
+    for number in errnos():
+        name = errno_name(number)
+        words = (str(number), f"errno {number}", ERRNOS[number][0])
+        yield Entry(name, "errno", words, partial(errno_article, number))
+    for event in AsyncEvent:
+        words = (event.name, EVENTS[event].text)
+        yield Entry(full_name(event), "async event", words, partial(event_article, event))
+    for name in REFUSALS:
+        yield Entry(f"refusal {name}", "refusal", (name,), partial(refusal_article, name))
+    for name in DROPS:
+        yield Entry(f"drop {name}", "drop", (name,), partial(drop_article, name))
+    for name in RULES:
+        yield Entry(f"rule {name}", "rule", (name,), partial(rule_article, name))
+
+
+def errnos() -> list[int]:
+    """The errnos that some rule raises on some profile."""
+    plain = [row.errno for row in RULES.values()]
+    return list(dict.fromkeys(plain + [n for p in PROFILES.values() for n in p.errnos.values()]))
+
+
+def errno_article(number: int) -> Article:
+    """One errno and the rules that raise it."""
+    rules = [name for name, row in RULES.items() if row.errno == number]
+    elsewhere = [
+        f"{profile.name}: {' '.join(names)}"
+        for profile in PROFILES.values()
+        if (names := [name for name, errno in profile.errnos.items() if errno == number])
+    ]
+    rows: list[Row] = [
+        ("", ERRNOS[number][1]),
+        ("says", ERRNOS[number][0]),
+        ("rules", " ".join(rules)),
+        ("also", elsewhere),
+        ("when", "at once, as the verb's return value; nothing is left half done"),
+    ]
+    see = [f"explain rule {rules[0]}"] if rules else []
+    return article(errorcode.get(number, str(number)), f"errno {number}", rows, see)
+
+
+def rule_article(name: str) -> Article:
+    """One reason to refuse a call at once."""
+    rows: list[Row] = [
+        ("", sentence_of(name)),
+        ("answers", errno_of(name)),
+        ("when", "at once; the call has changed nothing"),
+        ("source", RULES[name].source),
+    ]
+    see = [f"explain {errno_name(RULES[name].errno)}"]
+    return article(name, "rule, refused at once", rows, see)
+
+
+def refusal_article(name: str) -> Article:
+    """One reason of a responder, and what comes of it on both sides."""
+    row = REFUSALS[name]
+    rows: list[Row] = [
+        ("", row.sentence),
+        ("answer", _answer(row)),
+        ("here", _here(row)),
+        ("sender", _sender(row)),
+    ]
+    for profile in PROFILES.values():
+        theirs = profile.refusals.get(name, row)
+        if theirs != row:
+            rows.append((profile.name, f"{_answer(theirs)}; {_here(theirs)}"))
+    see = [f"explain {row.syndrome.name}"] if row.syndrome is not None else []
+    return article(name, "refusal of a responder", rows, [*see, "why"])
+
+
+def _answer(row: Refusal) -> str:
+    if row.syndrome is None:
+        return "silence"
+    once = ", once a gap" if row.once else ""
+    return f"{row.syndrome.name} {row.syndrome:#04x}{once}"
+
+
+def _here(row: Refusal) -> str:
+    """What happens to the responder."""
+    said = ["its QP goes to ERR" if row.fatal else "its QP lives on"]
+    if row.status is not None:
+        said.append(f"a receive it had taken completes with {row.status.name}")
+    if row.event is not None:
+        said.append(f"{'else ' if row.status else ''}{row.event.name} is raised")
+    return "; ".join(said)
+
+
+def _sender(row: Refusal) -> str:
+    """What happens to the requester."""
+    if (status := made_by(row)) is not None:
+        return f"its request ends with {status.name}"
+    if row.syndrome is Syndrome.RNR_NAK:
+        last = WCStatus.RNR_RETRY_EXC_ERR.name
+        return f"waits and sends again, rnr_retry times, then {last}"
+    if row.syndrome is Syndrome.NAK_SEQUENCE:
+        return f"sends again at once, retry_cnt times, then {WCStatus.RETRY_EXC_ERR.name}"
+    return "hears nothing; its timer runs"
+
+
+def drop_article(name: str) -> Article:
+    """One reason why a packet came to nobody."""
+    rows: list[Row] = [
+        ("", DROPS[name].sentence),
+        ("answer", "silence and a counter"),
+        ("sender", f"RC: its timer runs, in the end {WCStatus.RETRY_EXC_ERR.name}; else nothing"),
+    ]
+    return article(name, "reason to drop a packet", rows, ["why", "explain retry"])
+
+
+def event_article(event: AsyncEvent) -> Article:
+    """One asynchronous event."""
+    row = EVENTS[event]
+    raisers = [refusal.name for refusal in REFUSALS.values() if refusal.event is event]
+    rows: list[Row] = [
+        ("says", row.text),
+        ("when", row.when),
+        ("about", row.noun),
+        ("sort", row.kind.value),
+        ("refusals", " ".join(raisers)),
+    ]
+    see = ["explain async event", "ibv_get_async_event(3)"]
+    return article(full_name(event), f"async event {int(event)}", rows, see)

@@ -1,0 +1,145 @@
+"""Queue pair states, the moves between them, and the QP types, as the state table has them."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from rdmalab.guide.article import Article, Row, article
+from rdmalab.guide.entry import Entry, full_name
+from rdmalab.guide.notes import QP_TYPES
+from rdmalab.guide.phrases import attribute_names, errno_of, type_names
+from rdmalab.spec.states import (
+    AUTOMATIC,
+    MOVES,
+    STATES,
+    Attr,
+    Move,
+    QPState,
+    QPType,
+    after_send_error,
+    legal_next,
+)
+from rdmalab.spec.work import WORK
+
+_BARE = Move(Attr(0), Attr(0))
+_ALONE = "with the state alone"
+_MAN = "ibv_modify_qp(3)"
+
+
+def entries() -> Iterator[Entry]:
+    """States, moves into a state, moves between two, types."""
+    for state in QPState:
+        words = (state.name, f"state {state.name}")
+        yield Entry(full_name(state), "QP state", words, partial(state_article, state))
+        into = partial(into_article, state)
+        yield Entry(f"modify_qp {state.name}", "moves", (f"modify_qp state={state.name}",), into)
+    for now in QPState:
+        for to in QPState:
+            name = f"modify_qp {now.name} {to.name}"
+            words = (f"{now.name} {to.name}", f"{now.name} to {to.name}")
+            yield Entry(name, "move", words, partial(move_article, now, to))
+    for qp_type in QPType:
+        words = (qp_type.name, f"{qp_type.name} queue pair")
+        yield Entry(full_name(qp_type), "QP type", words, partial(type_article, qp_type))
+
+
+def state_article(state: QPState) -> Article:
+    """What a QP does in this state and where it can go."""
+    row = STATES[state]
+    recv = "accepted" if row.posts_recv else errno_of("recv-state")
+    send = "accepted" if row.posts_send else errno_of("send-state")
+    flushed = ["sends"] * row.flushes_sends + ["receives"] * row.flushes_recvs
+    rows: list[Row] = [
+        ("", row.note),
+        ("post_recv", recv),
+        ("post_send", send),
+        ("packets", "processed" if row.receives else "dropped: not-ready"),
+        ("sends", "the next one is begun" if row.starts_sends else "none is begun"),
+        ("flushes", f"{' and '.join(flushed)} complete with WR_FLUSH_ERR" if flushed else ""),
+        ("by itself", _automatic_into(state)),
+        ("leads to", list(_next_lines(state))),
+    ]
+    see = [f"explain modify_qp {state.name}", "explain modify_qp", _MAN]
+    return article(state.name, f"QP state, {full_name(state)} = {int(state)}", rows, see)
+
+
+def _automatic_into(state: QPState) -> list[str]:
+    rows = [row for row in AUTOMATIC if row.to is state]
+    return [f"{row.mishap.value} ({type_names(row.types)})" for row in rows]
+
+
+def _next_lines(state: QPState) -> Iterator[str]:
+    """Moves of RC with their attributes; those that take none of any type share a line."""
+    bare = [to for to in legal_next(QPType.RC, state) if list(groups(state, to)) == [_BARE]]
+    for to in legal_next(QPType.RC, state):
+        if to not in bare:
+            others = ", others differ" if len(groups(state, to)) > 1 else ""
+            yield f"{to.name} (RC{others}): {_words(MOVES[QPType.RC, state, to])}"
+    if bare:
+        yield f"{', '.join(to.name for to in bare)}: {_ALONE}"
+
+
+def groups(now: QPState, to: QPState) -> dict[Move, list[QPType]]:
+    """What a move must and may set → the types of which that is true, RC first."""
+    found: dict[Move, list[QPType]] = {}
+    for qp_type in QPType:
+        if (move := MOVES.get((qp_type, now, to))) is not None:
+            found.setdefault(move, []).append(qp_type)
+    return found
+
+
+def _words(move: Move) -> str:
+    needs, takes = attribute_names(move.required), attribute_names(move.optional)
+    said = [f"needs {needs}"] * bool(needs) + [f"may set {takes}"] * bool(takes)
+    return "; ".join(said) or _ALONE
+
+
+def into_article(to: QPState) -> Article:
+    """How to get into a state: what asks the same of the same types stands together."""
+    origins: dict[tuple[str, Move], list[str]] = {}
+    for now in QPState:
+        for move, types in groups(now, to).items():
+            origins.setdefault((type_names(types), move), []).append(now.name)
+    together: dict[str, list[str]] = {}
+    for (types_said, move), states in origins.items():
+        heading = f"{' '.join(states)} → {to.name}"
+        together.setdefault(heading, []).append(f"  {types_said}: {_words(move)}")
+    rows: list[Row] = [("", STATES[to].note)]
+    rows += [("", [heading, *lines]) for heading, lines in together.items()]
+    see = [f"explain {to.name}", "explain modify_qp", _MAN]
+    return article(f"modify_qp … state={to.name}", "moves into it", rows, see)
+
+
+def move_article(now: QPState, to: QPState) -> Article:
+    """One move: what each type must and may set, or that it does not exist."""
+    found = groups(now, to)
+    rows: list[Row] = [(type_names(types), _words(move)) for move, types in found.items()]
+    if not rows:
+        nexts = ", ".join(state.name for state in legal_next(QPType.RC, now))
+        rows = [
+            ("", f"{now.name} → {to.name} is not a legal transition: {errno_of('transition')}."),
+            ("legal", f"from {now.name} to {nexts}"),
+        ]
+    rows.append(("after it", STATES[to].note))
+    see = [f"explain {now.name}", f"explain {to.name}", _MAN]
+    return article(f"{now.name} → {to.name}", "move of modify_qp", rows, see)
+
+
+def overview() -> list[str]:
+    """All legal moves of RC, a line a state."""
+    return [
+        f"{now.name} → {' '.join(to.name for to in legal_next(QPType.RC, now))}" for now in QPState
+    ]
+
+
+def type_article(qp_type: QPType) -> Article:
+    """What a type of queue pair can do."""
+    opcodes = [opcode.name for opcode, row in WORK.items() if qp_type in row.types]
+    up = ((QPState.RESET, QPState.INIT), (QPState.INIT, QPState.RTR), (QPState.RTR, QPState.RTS))
+    rows: list[Row] = [
+        ("", QP_TYPES[qp_type]),
+        ("opcodes", " ".join(opcodes) or "none: it only receives"),
+        ("the way up", [f"{a.name} → {b.name} {_words(MOVES[qp_type, a, b])}" for a, b in up]),
+        ("send error", f"takes it to {after_send_error(qp_type).name}"),
+    ]
+    see = ["explain modify_qp", "ibv_create_qp(3)"]
+    return article(qp_type.name, f"QP type, {full_name(qp_type)} = {int(qp_type)}", rows, see)

@@ -1,0 +1,137 @@
+"""Work completion statuses: who raises each, what the peer sees, what is usually behind it."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from rdmalab.guide.article import Article, Row, article
+from rdmalab.guide.causes import CAUSES, EVIDENCE
+from rdmalab.guide.entry import Entry, full_name
+from rdmalab.guide.phrases import type_names
+from rdmalab.spec.profiles import PROFILES, STRICT, Profile
+from rdmalab.spec.refusals import REFUSALS, REQUESTER_STATUS, Refusal, Syndrome
+from rdmalab.spec.states import ATTRIBUTES, AUTOMATIC, Mishap, QPState, QPType
+from rdmalab.spec.statuses import STATUS, Side, WCStatus
+
+_SIDES = {
+    Side.NEITHER: "no completion of this lab",
+    Side.SEND: "send completions",
+    Side.RECV: "receive completions",
+    Side.BOTH: "send and receive completions",
+}
+_MISHAPS = {Side.SEND: Mishap.SEND_ERROR, Side.RECV: Mishap.RECEIVE_ERROR}
+# Only a type that waits for answers meets these.
+_ANSWERED = {
+    *REQUESTER_STATUS.values(),
+    WCStatus.RETRY_EXC_ERR,
+    WCStatus.RNR_RETRY_EXC_ERR,
+    WCStatus.BAD_RESP_ERR,
+}
+# These tell of a QP's state, they do not change it.
+_HARMLESS = (WCStatus.SUCCESS, WCStatus.WR_FLUSH_ERR)
+
+
+def entries() -> Iterator[Entry]:
+    """By name, number and by what `ibv_wc_status_str` says."""
+    return (_entry(status) for status, row in STATUS.items() if row.side)
+
+
+def entries_of_the_unseen() -> Iterator[Entry]:
+    """Of those that no completion here carries: an errno of the same number is likelier meant."""
+    return (_entry(status) for status, row in STATUS.items() if not row.side)
+
+
+def _entry(status: WCStatus) -> Entry:
+    words = (status.name, str(int(status)), f"status {int(status)}", STATUS[status].text)
+    return Entry(full_name(status), "completion status", words, partial(status_article, status))
+
+
+def status_article(status: WCStatus) -> Article:
+    """One status of a work completion."""
+    row = STATUS[status]
+    causes = [f"{n}. {c.sentence}: {c.test}" for n, c in enumerate(CAUSES[status], 1)]
+    rows: list[Row] = [
+        ("says", row.text),
+        ("stands on", _SIDES[row.side]),
+        ("means", row.cause),
+        ("answer to", _answers(status)),
+        ("refusals", _refusals(status)),
+        ("receiver", _own(status)),
+        ("wire", EVIDENCE.get(status, "")),
+        ("peer", row.peer),
+        ("QP after", _states_after(status)),
+        ("profiles", list(_differences(status))),
+        ("look at", causes),
+    ]
+    see = ["why", "ibv_poll_cq(3)"]
+    return article(full_name(status), f"completion status {int(status)}", rows, see)
+
+
+def _answers(status: WCStatus) -> str:
+    """The NAKs that a requester turns into this status."""
+    codes = [code for code, made in REQUESTER_STATUS.items() if made is status]
+    return ", ".join(f"{Syndrome(code).name} {code:#04x}" for code in codes)
+
+
+def made_by(refusal: Refusal) -> WCStatus | None:
+    """What the requester's WR ends with, where the refusal ends it at once."""
+    return None if refusal.syndrome is None else REQUESTER_STATUS.get(refusal.syndrome)
+
+
+def _refusals(status: WCStatus) -> str:
+    """What the peer refuses with such a NAK."""
+    rows = [row for row in REFUSALS.values() if made_by(row) is status]
+    if len(rows) > 2:
+        return " ".join(row.name for row in rows)
+    return "; ".join(f"{row.name}: {row.sentence}" for row in rows)
+
+
+def _own(status: WCStatus) -> str:
+    """What this node refused, when the status stands on a receive it had taken."""
+    rows = [row for row in REFUSALS.values() if row.status is status]
+    if len(rows) > 2:
+        return "after refusing: " + " ".join(row.name for row in rows)
+    return "; ".join(f"{row.name}: {row.sentence}" for row in rows)
+
+
+def _states_after(status: WCStatus) -> list[str]:
+    side = STATUS[status].side
+    if status in _HARMLESS or not side:
+        return ["as it was"] if side else []
+    types = ATTRIBUTES["retry_cnt"].types if status in _ANSWERED else frozenset(QPType)
+    return [
+        f"{'send' if one is Side.SEND else 'receive'}: {_outcomes(mishap, types)}"
+        for one, mishap in _MISHAPS.items()
+        if one in side
+    ]
+
+
+def _outcomes(mishap: Mishap, types: frozenset[QPType]) -> str:
+    rows = [row for row in AUTOMATIC if row.mishap is mishap and row.types & types]
+    said = [f"{row.to.name} ({type_names(row.types & types)})" for row in rows]
+    never = [p.name for p in PROFILES.values() if not p.send_error_gives_sqe]
+    odd = never if any(row.to is QPState.SQE for row in rows) else []
+    return "; ".join([", ".join(said), *(f"{name}: always ERR" for name in odd)])
+
+
+def _differences(status: WCStatus) -> Iterator[str]:
+    """Where a device profile gives another status in its place, or it in another's."""
+    for profile in PROFILES.values():
+        for name, row in profile.refusals.items():
+            ours, theirs = REFUSALS[name], row
+            before = (ours.status, made_by(ours))
+            after = (theirs.status, made_by(theirs))
+            if before != after and status in before + after:
+                yield f"{profile.name}, {name}: {_pair(theirs)} instead of {_pair(ours)}"
+        yield from _lkey_difference(profile, status)
+
+
+def _pair(row: Refusal) -> str:
+    made = made_by(row)
+    names = [each.name for each in (row.status, made) if each is not None]
+    return " / ".join(names) or "nothing"
+
+
+def _lkey_difference(profile: Profile, status: WCStatus) -> Iterator[str]:
+    ours, theirs = STRICT.unknown_lkey_status, profile.unknown_lkey_status
+    if ours is not theirs and status in (ours, theirs):
+        yield f"{profile.name}, unknown lkey: {theirs.name} instead of {ours.name}"

@@ -1,0 +1,236 @@
+"""Commands as their signatures and docstrings have them: the usage line, the keys, the pages."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from rdmalab.command import (
+    BooleanKind,
+    Command,
+    DirectionKind,
+    EnumKind,
+    ExpressionKind,
+    IntegerKind,
+    Kind,
+    ListKind,
+    NewKind,
+    Parameter,
+    RecordKind,
+    TextKind,
+    ThingKind,
+    Unit,
+    WordKind,
+)
+from rdmalab.grammar.format import value_text
+from rdmalab.grammar.keys import Keys, Slot, keys_of_command
+from rdmalab.grammar.words import legal_words
+from rdmalab.guide import attributes, states
+from rdmalab.guide.article import Article, Row, article
+from rdmalab.guide.entry import Entry
+from rdmalab.spec.states import ATTRIBUTES
+from rdmalab.spec.work import WORK
+
+_WIDEST_USAGE = 6  # optional keys that a usage line still names
+_WIDEST_ENUM = 8  # members that a table of keys still names
+_EXAMPLE, _SEE = "Example:", "See:"
+
+
+@dataclass(slots=True)
+class Docstring:
+    """A command's docstring, taken apart."""
+
+    summary: str
+    paragraphs: list[str] = field(default_factory=list)
+    examples: list[str] = field(default_factory=list)
+    see: list[str] = field(default_factory=list)
+
+
+def docstring(command: Command) -> Docstring:
+    """What a command says of itself."""
+    said = Docstring(command.summary)
+    for block in command.documentation.split("\n\n")[1:]:
+        prose = []
+        for line in map(str.strip, block.splitlines()):
+            if line.startswith(_EXAMPLE):
+                said.examples.append(line.removeprefix(_EXAMPLE).strip())
+            elif line.startswith(_SEE):
+                said.see += [part.strip() for part in line.removeprefix(_SEE).split(";")]
+            elif line:
+                prose.append(line)
+        if prose:
+            said.paragraphs.append(" ".join(prose))
+    return said
+
+
+# --------------------------------------------------------------------------- articles
+def entries(command: Command) -> Iterator[Entry]:
+    """The entry of one command."""
+    yield Entry(f"verb {command.name}", "command", (command.name,), lambda: brief(command))
+
+
+# What a table adds to a verb that it rules.
+_TABLES: dict[str, Callable[[], Row]] = {
+    "modify_qp": lambda: ("moves (RC)", states.overview()),
+    "post_send": lambda: ("opcodes", " ".join(opcode.name for opcode in WORK)),
+}
+
+
+def brief(command: Command) -> Article:
+    """What `explain` says of a command."""
+    said = docstring(command)
+    rows: list[Row] = [("usage", usage(command)), ("", [said.summary, *said.paragraphs])]
+    if command.name in _TABLES:
+        rows.append(_TABLES[command.name]())
+    rows.append(("example", said.examples))
+    see = [f"help {command.name}", *_others(said.see, command)]
+    return article(command.name, "command", rows, see)
+
+
+def page(command: Command) -> Article:
+    """What `help` says of a command: all of `brief` but tables, and every key."""
+    said = docstring(command)
+    rows: list[Row] = [("usage", usage(command)), ("", [said.summary, *said.paragraphs])]
+    rows += _key_rows(command)
+    rows.append(("example", said.examples))
+    see = _others(said.see, command)
+    see += [f"explain {command.name}"] * (command.name in _TABLES)
+    return article(command.name, _sort(command), rows, see)
+
+
+def _others(see: list[str], command: Command) -> list[str]:
+    """Where to read on, less the page that is being read."""
+    return [each for each in see if each not in (f"explain {command.name}", f"help {command.name}")]
+
+
+def _sort(command: Command) -> str:
+    return "changes the world, journaled" if command.changes_world else "no event of its own"
+
+
+# --------------------------------------------------------------------------- the usage line
+def usage(command: Command) -> str:
+    """`create_cq NAME cqe=N [comp_vector=N]`."""
+    keys = keys_of_command(command.parameters)
+    words = [command.name]
+    words += [_positional(p) for p in command.parameters if p.positional]
+    optional = []
+    for slot in _written(keys):
+        said = f"{_key(slot, keys)}{value_word(slot.kind) or slot.path[-1].upper()}"
+        if slot.spread is None and _is_needed(slot, command):
+            words.append(said)
+        else:
+            optional.append(f"[{said}]")
+    many = len(optional) > _WIDEST_USAGE
+    return " ".join([*words, *(["[key=value]…"] if many else optional)])
+
+
+def _positional(parameter: Parameter) -> str:
+    word = value_word(parameter.kind)
+    word = parameter.name.upper() if word in ("", "TEXT", "N") else word
+    return word if parameter.required else f"[{word}]"
+
+
+def _written(keys: Keys) -> Iterator[Slot]:
+    """The slots that are said with a key; a record stands for its fields.
+
+    A record that may be left out, such as ah_attr, is one slot: its fields are told in one row.
+    """
+    whole: list[tuple[str, ...]] = []
+    for slot in keys.slots:
+        if any(slot.path[: len(path)] == path for path in whole):
+            continue
+        flat = keys.record_in(slot) is not None
+        if flat and len(slot.path) > 1 and slot.kind.nullable:
+            whole.append(slot.path)
+            yield slot
+        elif not flat and not (len(slot.path) == 1 and slot.parameter.positional):
+            yield slot
+
+
+def _key(slot: Slot, keys: Keys) -> str:
+    spoken = slot.parameter.spoken and len(slot.path) == 1
+    return keys.written(slot) + (" " if spoken else "=")
+
+
+def _is_needed(slot: Slot, command: Command) -> bool:
+    """A field is needed if it has no default, nor any record around it."""
+    outer = next(p for p in command.parameters if p.name == slot.path[0])
+    chain = [outer, slot.parameter]
+    return all(p.required and not p.kind.nullable for p in chain) and len(slot.path) <= 2
+
+
+_UNIT_WORDS = {
+    Unit.NUMBER: "N",
+    Unit.BYTES: "SIZE",
+    Unit.NS: "TIME",
+    Unit.PSN: "PSN",
+    Unit.BITS_PER_S: "RATE",
+    Unit.GID: "GID",
+}
+_WORDS: dict[type[Kind], Callable[[Any], str]] = {
+    ListKind: lambda kind: f"{value_word(kind.item)},…",
+    IntegerKind: lambda kind: _UNIT_WORDS[kind.unit],
+    EnumKind: lambda kind: "A|B|…" if kind.is_flags else "",
+    WordKind: lambda kind: "" if len(kind.words) > _WIDEST_ENUM else "|".join(kind.words),
+    ThingKind: lambda kind: (kind.noun or "name").upper() + ("[from:to]" if kind.ranged else ""),
+    NewKind: lambda kind: f"NEW_{kind.noun.upper()}",
+    RecordKind: lambda kind: f"{kind.short.noun.upper()}[from:to]" if kind.short else "{…}",
+    TextKind: lambda _kind: "TEXT",
+    ExpressionKind: lambda _kind: "QUESTION",
+    DirectionKind: lambda _kind: "A->B",
+    BooleanKind: lambda _kind: "0|1",
+}
+
+
+def value_word(kind: Kind) -> str:
+    """What stands for a value in a usage line; nothing: the key itself."""
+    return _WORDS[type(kind)](kind)
+
+
+# --------------------------------------------------------------------------- the table of keys
+def _key_rows(command: Command) -> Iterator[Row]:
+    """One row a key: type, default, range, other spellings, what it is for."""
+    keys = keys_of_command(command.parameters)
+    for parameter in command.parameters:
+        if parameter.positional and _default(parameter):
+            yield parameter.name, _about(Slot((parameter.name,), parameter), needed=False)
+    for slot in _written(keys):
+        key = keys.written(slot)
+        yield key, _about(slot, needed=_is_needed(slot, command))
+
+
+def _about(slot: Slot, *, needed: bool) -> str:
+    parameter = slot.parameter
+    if slot.spread is not None:
+        return f"{slot.spread.noun.upper()}: short for the fields that describe it"
+    attribute = ATTRIBUTES.get(slot.path[-1]) if len(slot.path) <= 2 else None
+    has_range = attribute is not None and not isinstance(slot.kind, RecordKind)
+    parts = [attributes.range_words(slot.path[-1]) if has_range else _type(slot.kind)]
+    parts += ["required"] if needed else _default(parameter)
+    parts += [f"also {alias}" for alias in parameter.aliases]
+    parts += [attribute.sentence] if attribute is not None else []
+    return "; ".join(parts)
+
+
+def _type(kind: Kind) -> str:
+    if isinstance(kind, ListKind):
+        return f"list of {_type(kind.item)}"
+    short = f" or {kind.short.noun.upper()}" if kind.short else ""
+    return _plain_type(kind) + short
+
+
+def _plain_type(kind: Kind) -> str:
+    if isinstance(kind, EnumKind):
+        words = legal_words(kind)
+        return " ".join(words[:_WIDEST_ENUM]) + "…" * (len(words) > _WIDEST_ENUM)
+    if isinstance(kind, WordKind):
+        return " ".join(kind.words)
+    if isinstance(kind, RecordKind):
+        return f"{{{' '.join(field.name for field in kind.fields)}}}"
+    return value_word(kind)
+
+
+def _default(parameter: Parameter) -> list[str]:
+    value: Any = parameter.default
+    if parameter.required or value is None or value == "":
+        return []
+    return [f"default {value_text(value, parameter.kind)}"]

@@ -1,0 +1,139 @@
+"""Work requests and completions: opcodes, flags, rights."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from rdmalab.guide.article import Article, Row, article
+from rdmalab.guide.entry import Entry, full_name
+from rdmalab.guide.notes import SEND_FLAGS, WC_FLAGS, WC_OPCODES
+from rdmalab.guide.notes import WORK as NOTES
+from rdmalab.guide.phrases import named, right_words, type_names
+from rdmalab.spec.access import RIGHTS, Access
+from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Op
+from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WCFlags, WCOpcode, Work, WROpcode
+
+_RECEIVE_SIDE = WCOpcode.RECV
+_SHORT = {
+    WROpcode.RDMA_WRITE: ("WRITE",),
+    WROpcode.RDMA_READ: ("READ",),
+    WROpcode.ATOMIC_CMP_AND_SWP: ("CAS", "CMP_AND_SWP"),
+    WROpcode.ATOMIC_FETCH_AND_ADD: ("FAA", "FETCH_AND_ADD"),
+}
+
+
+def entries() -> Iterator[Entry]:
+    """Opcodes of requests, flags, rights, opcodes and flags of completions."""
+    for opcode in WROpcode:
+        words = (opcode.name, *_SHORT.get(opcode, ()))
+        yield Entry(full_name(opcode), "send opcode", words, partial(opcode_article, opcode))
+    for flag in SendFlags:
+        yield Entry(full_name(flag), "send flag", (str(flag.name),), partial(flag_article, flag))
+    for right in Access:
+        yield Entry(full_name(right), "right", (str(right.name),), partial(right_article, right))
+    for code in WCOpcode:
+        words = (code.name, f"completion {code.name}")
+        yield Entry(full_name(code), "completion opcode", words, partial(wc_opcode_article, code))
+    for bit in WCFlags:
+        write = partial(wc_flag_article, bit)
+        yield Entry(full_name(bit), "completion flag", (str(bit.name),), write)
+
+
+def opcode_article(opcode: WROpcode) -> Article:
+    """One opcode of `post_send`."""
+    row = WORK[opcode]
+    rows: list[Row] = [
+        ("", NOTES[opcode]),
+        ("types", type_names(row.types)),
+        ("wire", _packets(row) if row.message else "nothing is sent"),
+        ("at the peer", "takes a receive" if row.consumes_receive else "takes no receive"),
+        ("buffers", row.local.value),
+        ("peer allows", f"{right_words(row.remote)}, on the key and on the QP" * bool(row.remote)),
+        ("completes as", full_name(row.wc_opcode)),
+        ("reads", " ".join(_reads(row))),
+        ("flags", _flags(row)),
+        ("depth", "counts against max_rd_atomic" if row.outstanding else ""),
+    ]
+    see = ["help post_send", "ibv_post_send(3)"]
+    return article(full_name(opcode), f"send opcode {int(opcode)}", rows, see)
+
+
+def packets_of(row: Work) -> list[str]:
+    """The labels of the packets that a request with this row can become."""
+    if row.message is None:
+        return []
+    wire = Op[row.message]
+    found = []
+    for label, codes in BY_LABEL.items():
+        opcode = OPCODES[codes[0]]
+        plain = not opcode.immediate and not opcode.invalidate
+        fits = opcode.immediate == row.immediate and opcode.invalidate == row.invalidate
+        if opcode.op is wire and (fits if opcode.ends else plain):
+            found.append(label)
+    return found
+
+
+def _packets(row: Work) -> str:
+    return " ".join(packets_of(row))
+
+
+def _reads(row: Work) -> Iterator[str]:
+    if row.immediate:
+        yield "imm_data"
+    if row.invalidate:
+        yield "invalidate_rkey"
+
+
+def _flags(row: Work) -> str:
+    inline = "INLINE is allowed" if row.inline else "no INLINE"
+    solicited = "SOLICITED reaches the peer" if row.solicits else "SOLICITED has no effect"
+    return f"{inline}; {solicited}"
+
+
+def flag_article(flag: SendFlags) -> Article:
+    """One send flag."""
+    with_it = {
+        SendFlags.INLINE: [o.name for o, row in WORK.items() if row.inline],
+        SendFlags.SOLICITED: [o.name for o, row in WORK.items() if row.solicits],
+    }
+    rows: list[Row] = [
+        ("", SEND_FLAGS[flag]),
+        ("types", type_names(FLAG_TYPES[flag])),
+        ("opcodes", " ".join(with_it.get(flag, []))),
+    ]
+    see = ["help post_send", "ibv_post_send(3)"]
+    return article(full_name(flag), f"send flag {int(flag)}", rows, see)
+
+
+def right_article(right: Access) -> Article:
+    """One access right."""
+    row = RIGHTS[right]
+    users = [opcode.name for opcode, work in WORK.items() if work.remote & right]
+    rows: list[Row] = [
+        ("", row.sentence),
+        ("needs", named(row.needs)),
+        ("on a QP", "qp_access_flags know it" if row.on_qp else "not in qp_access_flags"),
+        ("used by", " ".join(users)),
+    ]
+    see = ["help reg_mr", "explain qp_access_flags"]
+    return article(full_name(right), f"right, bit {int(right).bit_length() - 1}", rows, see)
+
+
+def wc_opcode_article(code: WCOpcode) -> Article:
+    """One opcode of a completion."""
+    side = "receive" if code >= _RECEIVE_SIDE else "send"
+    makers = [opcode.name for opcode, row in WORK.items() if row.wc_opcode is code]
+    rows: list[Row] = [
+        ("", WC_OPCODES[code]),
+        ("side", f"{side} completions; 128 and more is the receive side"),
+        ("made by", " ".join(makers)),
+        ("valid", "on SUCCESS only"),
+    ]
+    see = ["explain wc", "ibv_poll_cq(3)"]
+    return article(full_name(code), f"completion opcode {int(code)}", rows, see)
+
+
+def wc_flag_article(flag: WCFlags) -> Article:
+    """One flag of a completion."""
+    rows: list[Row] = [("", WC_FLAGS[flag])]
+    see = ["explain wc", "ibv_poll_cq(3)"]
+    return article(full_name(flag), f"completion flag {int(flag)}", rows, see)

@@ -1,0 +1,66 @@
+"""Attributes: range, default, moves; and what timer codes mean."""
+
+import pytest
+
+from rdmalab.guide.phrases import duration
+from rdmalab.spec.states import ATTRIBUTES, MTU, Attr
+from rdmalab.spec.timers import RNR_NS
+from tests.guide.saying import row, said
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_every_attribute_says_its_sentence_mask_and_range(name: str) -> None:
+    assert ATTRIBUTES[name].sentence in said(name)
+    assert f"IBV_QP_{ATTRIBUTES[name].mask.name}," in row(name, "mask")
+    assert row(name, "range")
+
+
+@pytest.mark.parametrize("mask", Attr)
+def test_a_mask_bit_leads_to_its_attribute(mask: Attr) -> None:
+    assert f"IBV_QP_{mask.name}," in row(f"IBV_QP_{mask.name}", "mask")
+
+
+def test_moves_are_told_by_type() -> None:
+    assert row("retry_cnt", "required") == "RC XRC_SEND: RTR→RTS"
+    assert row("retry_cnt", "optional") == "RC XRC_SEND: SQD→SQD"
+    assert row("cap", "required") == ""
+
+
+def test_ranges_in_words_numbers_and_by_device() -> None:
+    assert row("cur_qp_state", "range") == "RTR RTS SQD SQE"
+    assert row("path_mtu", "range").startswith("256 512 1024 2048 4096")
+    assert "max_qp_init_rd_atom" in row("max_rd_atomic", "range")
+    assert row("ah_attr", "range").startswith("a record")
+    assert row("retry_cnt", "unchecked") == "rxe stores anything"
+
+
+def test_defaults() -> None:
+    assert row("path_mtu", "default") == "256"
+    assert row("qp_state", "default") == "RESET"
+    assert row("ah_attr", "default") == row("port_num", "default") == "none"
+    assert row("timeout", "default") == "0"
+
+
+def test_all_codes_stand_in_the_article() -> None:
+    assert "14:67.109ms" in row("timeout", "codes")
+    assert row("timeout", "codes").startswith("0:never")
+    for code, wait_ns in enumerate(RNR_NS):
+        assert f"{code}:{duration(wait_ns)}" in row("min_rnr_timer", "codes")
+
+
+@pytest.mark.parametrize("code", range(32))
+def test_one_code(code: int) -> None:
+    assert duration(RNR_NS[code]) in said(f"min_rnr_timer {code}")
+    assert said(f"rnr timer {code}") == said(f"min_rnr_timer {code}")
+    assert f"timeout={code}" in said(f"timeout {code}")
+
+
+def test_the_patience_of_a_timeout() -> None:
+    assert row("timeout 14", "gives up") == "after (retry_cnt + 1) waits; 536.871ms with 7"
+    assert "hangs for ever" in said("timeout 0")
+
+
+@pytest.mark.parametrize("mtu", MTU)
+def test_mtus_by_bytes_and_by_name(mtu: MTU) -> None:
+    assert said(str(mtu.octets)) == said(f"IBV_MTU_{mtu.octets}")
+    assert f"{mtu.octets} bytes of payload" in said(f"IBV_MTU_{mtu.octets}")

@@ -1,0 +1,59 @@
+"""Profiles, cells, limits, ports and records."""
+
+import pytest
+
+from rdmalab.guide.devices import CELL_NAMES, LIMIT_NAMES
+from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
+from rdmalab.spec.profiles import PROFILES, STRICT
+from rdmalab.spec.records import KINDS, Kind
+from tests.guide.saying import row, said
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_profile_names_the_cells_in_which_it_differs(name: str) -> None:
+    odd = [c for c in CELL_NAMES if getattr(PROFILES[name], c) != getattr(STRICT, c)]
+    assert row(name, "cells").split() == odd
+
+
+@pytest.mark.parametrize("name", CELL_NAMES)
+def test_a_cell_says_what_each_device_does(name: str) -> None:
+    assert all(row(f"cell {name}", profile) for profile in PROFILES)
+
+
+def test_values_of_cells_in_words() -> None:
+    assert row("lkey_is_rkey", "strict") == "no"
+    assert row("rounding", "rxe") == "2^n-1"
+    assert row("unknown_lkey_status", "rxe") == "IBV_WC_LOC_QP_OP_ERR"
+    assert row("unchecked", "strict") == "none"
+    assert row("ack_timeout_factor", "mlx5") == "4"
+
+
+@pytest.mark.parametrize("name", LIMIT_NAMES)
+def test_a_limit_has_a_value_on_each_device(name: str) -> None:
+    assert all(row(name, profile) for profile in PROFILES)
+
+
+def test_a_limit_names_the_attributes_it_limits() -> None:
+    assert row("max_qp_rd_atom", "limits") == "max_dest_rd_atomic"
+    assert row("atomic_cap", "strict") == "IBV_ATOMIC_HCA"
+    assert row("max_qp_wr", "rxe") == "1,048,576"
+
+
+@pytest.mark.parametrize("state", PortState)
+def test_port_states(state: PortState) -> None:
+    assert row(f"IBV_PORT_{state.name}", "says") == state.text
+
+
+@pytest.mark.parametrize("cap", [*AtomicCap, *DeviceCap])
+def test_capabilities(cap: AtomicCap | DeviceCap) -> None:
+    prefix = "IBV_ATOMIC_" if isinstance(cap, AtomicCap) else "IBV_DEVICE_"
+    assert said(f"{prefix}{cap.name}").startswith(f"{prefix}{cap.name}")
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_record_says_its_sentence_and_what_a_and_b_are(kind: Kind) -> None:
+    wanted = KINDS[kind]
+    assert row(f"record {kind.name}", "a") == wanted.a
+    assert row(f"record {kind.name}", "b") == wanted.b
+    parts = wanted.sentence.replace("{b}", "{a}").split("{a}")
+    assert all(part in row(f"record {kind.name}", "reads") for part in parts)

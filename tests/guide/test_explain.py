@@ -1,0 +1,171 @@
+"""Explain: every word of every table, spelled freely, in at most 25 lines."""
+
+import enum
+import inspect
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rdmalab import spec
+from rdmalab.command import NotUnderstood
+from rdmalab.grammar.words import PREFIXES
+from rdmalab.guide.entry import PREFIX, Entry, full_name
+from rdmalab.guide.explain import entries, explain, lookup, words
+from rdmalab.guide.packets import HEADERS
+from rdmalab.spec import (
+    access,
+    async_events,
+    limits,
+    opcodes,
+    profiles,
+    records,
+    refusals,
+    rules,
+    states,
+    statuses,
+)
+from rdmalab.spec import work as works
+from tests.guide.saying import WORDS, said
+
+ENTRIES = list(entries(WORDS))
+BOOK = (access, async_events, limits, opcodes, profiles, records, refusals, states, statuses, works)
+
+# Enums that are parts of other tables, and no words of their own.
+PARTS = {
+    "Service", "Op", "Place", "Side", "Local", "EventKind", "Mishap", "Rounding", "SlotsFreed",
+    "Field", "Syndrome", "Kind",
+}  # fmt: skip
+
+
+def public_enums() -> list[type[enum.Enum]]:
+    return [
+        cls
+        for module in BOOK
+        for _, cls in inspect.getmembers(module, inspect.isclass)
+        if issubclass(cls, enum.Enum) and cls.__module__ == module.__name__
+    ]
+
+
+@pytest.mark.parametrize("cls", public_enums())
+def test_every_enum_of_the_book_has_its_prefix_or_is_a_part(cls: type[enum.Enum]) -> None:
+    assert (cls in PREFIX) != (cls.__name__ in PARTS)
+
+
+@pytest.mark.parametrize("member", [member for cls in PREFIX for member in cls], ids=full_name)
+def test_every_member_is_explained_by_its_full_name_and_its_own(
+    member: enum.IntEnum | enum.IntFlag,
+) -> None:
+    assert explain(full_name(member), WORDS)
+    assert explain(full_name(member).lower(), WORDS)
+    assert lookup(str(member.name), WORDS)
+
+
+TABLES = (
+    *states.ATTRIBUTES, *rules.RULES, *refusals.REFUSALS, *refusals.DROPS, *profiles.PROFILES,
+    *opcodes.BY_LABEL, *(kind.name for kind in records.KINDS), *HEADERS, *WORDS,
+    *(syndrome.name for syndrome in refusals.Syndrome),
+    *(f"modify_qp {state.name}" for state in states.QPState),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_row_of_every_table_is_explained(name: str) -> None:
+    assert lookup(name, WORDS)
+    assert lookup(name.upper(), WORDS)
+
+
+def test_no_part_of_the_book_is_forgotten() -> None:
+    named = {module.__name__.rpartition(".")[2] for module in (*BOOK, rules)}
+    there = {path.stem for path in Path(spec.__path__[0]).glob("*.py")}
+    assert there - named == {"__init__", "direct", "timers"}
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_an_article_fits_a_screen(entry: Entry) -> None:
+    article = explain(entry.name, WORDS)
+    lines = article.lines(80)
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 80
+    assert article.title
+    assert article.kind
+    assert article.sections
+
+
+def test_names_are_never_ambiguous() -> None:
+    for entry in ENTRIES:
+        first, *_ = lookup(entry.name, WORDS)
+        assert first.name == entry.name
+        assert len(entry.name.split()) <= 4
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_where_to_read_on_exists(entry: Entry) -> None:
+    for see in entry.write().see_also:
+        verb, _, rest = see.partition(" ")
+        if verb == "explain":
+            assert lookup(rest, WORDS), see
+        elif verb == "help" and rest:
+            assert rest in WORDS or rest in ("VERB", "GROUP"), see
+        else:
+            assert see.endswith(")") or verb in ("why", "help"), see
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("ERR", "ERR"), ("err", "ERR"), ("IBV_QPS_ERR", "ERR"), ("13", "IBV_WC_RNR_RETRY_EXC_ERR"),
+        ("SEND", "IBV_WR_SEND"), ("IBV_WC_SEND", "IBV_WC_SEND"), ("flush", "flush"),
+        ("FLUSH", "IBV_WR_FLUSH"), ("reset", "reset"), ("RESET", "RESET"), ("read", "read"),
+        ("READ", "IBV_WR_RDMA_READ"), ("ibv_post_send", "post_send"), ("0x62", "NAK_REMOTE_ACCESS"),
+        ("post_send SEND", "IBV_WR_SEND"), ("modify_qp timeout", "timeout"), ("rkey", "rkey"),
+        ("transport retry counter exceeded", "IBV_WC_RETRY_EXC_ERR"),
+        ("Invalid argument", "EINVAL"),
+    ],
+)  # fmt: skip
+def test_the_likeliest_meaning_comes_first(text: str, title: str) -> None:
+    assert explain(text, WORDS).title == title
+
+
+def test_the_other_meanings_are_named() -> None:
+    assert "a completion opcode: explain IBV_WC_SEND" in said("SEND")
+    assert "an errno: explain ENOMEM" in said("12")
+    assert "a completion status: explain IBV_WC_TM_ERR" in said("22")
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [("RNR_RETRY_EXC_ER", "RNR_RETRY_EXC_ERR"), ("modify_pq", "modify_qp"),
+     ("quue-full", "queue-full"), ("ibv_post_sned", "post_send"),
+     ("IBV_WC_RETRY_EXC", "IBV_WC_RETRY_EXC_ERR")],
+)  # fmt: skip
+def test_an_unknown_word_gets_one_suggestion(text: str, near: str) -> None:
+    with pytest.raises(NotUnderstood) as caught:
+        explain(text, WORDS)
+    assert caught.value.hint == f"did you mean {near}?"
+
+
+def hint_on(text: str) -> str:
+    try:
+        explain(text, WORDS)
+    except NotUnderstood as wrong:
+        return wrong.hint
+    return "explained"
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_explained_or_gets_one_suggestion(text: str) -> None:
+    assert hint_on(text)
+    assert hint_on(text).count("did you mean") <= 1
+
+
+def test_completion_offers_every_word() -> None:
+    offered = words(WORDS)
+    assert len(offered) == len(set(offered))
+    assert {"psn", "EINVAL", "post_send", "timeout"} <= set(offered)
+    assert all(lookup(word, WORDS) for word in offered)
+
+
+def test_prefixes_are_those_of_the_grammar() -> None:
+    assert set(PREFIX.values()) <= set(PREFIXES)

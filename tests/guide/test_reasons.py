@@ -1,0 +1,68 @@
+"""Rules, errnos, refusals, drops and asynchronous events."""
+
+import os
+from errno import errorcode
+
+import pytest
+
+from rdmalab.guide.reasons import errnos
+from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.spec.refusals import DROPS, REFUSALS
+from rdmalab.spec.rules import RULES
+from tests.guide.saying import row, said
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_says_its_sentence_and_errno(name: str) -> None:
+    text = said(f"rule {name}")
+    assert all(part.strip() in text for part in RULES[name].sentence.split("{}"))
+    assert errorcode[RULES[name].errno] in row(f"rule {name}", "answers")
+    assert RULES[name].source in text
+
+
+@pytest.mark.parametrize("number", errnos())
+def test_an_errno_names_every_rule_that_raises_it(number: int) -> None:
+    named = row(errorcode[number], "rules").split()
+    assert named == [name for name, rule in RULES.items() if rule.errno == number]
+
+
+def test_errnos_read_as_the_system_reads_them() -> None:
+    assert all(row(errorcode[number], "says") == os.strerror(number) for number in errnos())
+
+
+def test_an_errno_that_another_profile_gives() -> None:
+    assert "mlx5: send-state" in row("ENOMEM", "also")
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_refusal_says_what_comes_of_it_on_both_sides(name: str) -> None:
+    refusal = REFUSALS[name]
+    assert refusal.sentence in said(f"refusal {name}")
+    answer = row(f"refusal {name}", "answer")
+    assert answer == "silence" if refusal.syndrome is None else refusal.syndrome.name in answer
+    assert ("ERR" in row(f"refusal {name}", "here").split(";")[0]) == refusal.fatal
+
+
+def test_what_the_sender_gets() -> None:
+    assert row("sequence-gap", "answer") == "NAK_SEQUENCE 0x60, once a gap"
+    assert row("no-receive", "sender").endswith("then RNR_RETRY_EXC_ERR")
+    assert row("refusal rkey", "sender") == "its request ends with REM_ACCESS_ERR"
+    assert row("refusal dying", "sender") == "hears nothing; its timer runs"
+    assert "LOC_QP_OP_ERR" in row("receive-short", "rxe")
+    assert row("opcode-order", "here").endswith("else QP_REQ_ERR is raised")
+
+
+@pytest.mark.parametrize("name", DROPS)
+def test_a_drop_says_its_sentence(name: str) -> None:
+    assert DROPS[name].sentence in said(f"drop {name}")
+
+
+@pytest.mark.parametrize("event", AsyncEvent)
+def test_an_event_says_when_and_about_what(event: AsyncEvent) -> None:
+    text = said(f"IBV_EVENT_{event.name}")
+    assert EVENTS[event].text in text
+    assert EVENTS[event].when in text
+
+
+def test_an_event_names_the_refusals_that_raise_it() -> None:
+    assert row("QP_ACCESS_ERR", "refusals") == "rkey"

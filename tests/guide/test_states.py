@@ -1,0 +1,56 @@
+"""States and moves: as the table has them, RC first."""
+
+import pytest
+
+from rdmalab.guide.states import overview
+from rdmalab.spec.states import MOVES, STATES, QPState, QPType, legal_next
+from tests.guide.saying import row, said
+
+
+@pytest.mark.parametrize("state", QPState)
+def test_a_state_says_its_note_and_every_next_state(state: QPState) -> None:
+    assert STATES[state].note in said(state.name)
+    leads = row(state.name, "leads to")
+    assert all(to.name in leads for to in legal_next(QPType.RC, state))
+
+
+def test_a_state_says_what_posting_is_answered_with() -> None:
+    assert row("RTR", "post_send") == "EINVAL (mlx5: ENOMEM)"
+    assert row("RTR", "post_recv") == "accepted"
+    assert "WR_FLUSH_ERR" in row("ERR", "flushes")
+    assert "CQ of the QP overruns" in row("ERR", "by itself")
+
+
+def test_the_next_states_come_with_the_attributes_of_rc() -> None:
+    assert "INIT (RC, others differ): needs qp_access_flags" in row("RESET", "leads to")
+
+
+@pytest.mark.parametrize("state", QPState)
+def test_moves_into_a_state_name_each_type_and_origin(state: QPState) -> None:
+    text = said(f"modify_qp {state.name}")
+    for qp_type, now, to in MOVES:
+        if to is state:
+            assert now.name in text
+            assert qp_type.name in text or "every type" in text
+
+
+def test_a_move_says_what_is_required() -> None:
+    assert row("INIT->RTR", "RC XRC_RECV").startswith("needs path_mtu rq_psn dest_qp_num ah_attr")
+    assert row("modify_qp RTS SQD", "RAW_PACKET") == "with the state alone"
+
+
+def test_a_move_that_does_not_exist_says_what_is_legal() -> None:
+    assert "not a legal transition: EINVAL" in said("RESET → ERR")
+    assert row("RESET ERR", "legal") == "from RESET to RESET, INIT"
+
+
+def test_the_overview_has_a_line_a_state() -> None:
+    assert overview()[0] == "RESET → RESET INIT"
+    assert len(overview()) == len(QPState)
+
+
+def test_a_type_says_its_opcodes_and_the_way_up() -> None:
+    assert "SEND_WITH_IMM" in row("UD", "opcodes")
+    assert "it only receives" in row("XRC_RECV", "opcodes")
+    assert "RTR → RTS needs sq_psn" in row("UC", "the way up")
+    assert row("UC", "send error") == "takes it to SQE"

@@ -1,0 +1,53 @@
+"""Statuses: what the tables know stands in the article."""
+
+import pytest
+
+from rdmalab.spec.refusals import REFUSALS
+from rdmalab.spec.statuses import STATUS, WCStatus
+from tests.guide.saying import row, said
+
+
+@pytest.mark.parametrize("status", WCStatus)
+def test_a_status_says_what_its_row_says(status: WCStatus) -> None:
+    text = said(f"IBV_WC_{status.name}")
+    assert all(part in text for part in (*STATUS[status][0:1], STATUS[status].cause))
+    assert STATUS[status].peer in text
+
+
+@pytest.mark.parametrize("status", WCStatus)
+def test_name_number_and_text_lead_to_the_same(status: WCStatus) -> None:
+    full = said(f"IBV_WC_{status.name}")
+    assert said(STATUS[status].text).startswith(full[:30])
+    assert said(f"status {int(status)}") == full
+    assert said(status.name.lower()).startswith(full[:30])
+
+
+@pytest.mark.parametrize("name", [n for n, r in REFUSALS.items() if r.status is not None])
+def test_refusals_stand_at_the_status_they_give(name: str) -> None:
+    status = REFUSALS[name].status
+    assert status is not None
+    assert name in row(f"IBV_WC_{status.name}", "receiver")
+
+
+def test_the_sender_reads_what_the_peer_refused() -> None:
+    assert row("REM_ACCESS_ERR", "answer to") == "NAK_REMOTE_ACCESS 0x62"
+    assert "rkey: the R_Key" in row("REM_ACCESS_ERR", "refusals")
+    assert "not-enabled" in row("REM_INV_REQ_ERR", "refusals")
+
+
+def test_the_state_after() -> None:
+    assert row("SUCCESS", "QP after") == "as it was"
+    assert row("RNR_RETRY_EXC_ERR", "QP after") == "send: ERR (RC XRC_SEND)"
+    assert "SQE (UC UD RAW_PACKET); rxe: always ERR" in row("LOC_PROT_ERR", "QP after")
+    assert row("TM_ERR", "QP after") == ""
+
+
+def test_profiles_that_say_it_otherwise() -> None:
+    assert "rxe, receive-short: LOC_QP_OP_ERR / REM_OP_ERR" in row("LOC_LEN_ERR", "profiles")
+    assert "rxe, unknown lkey: LOC_QP_OP_ERR" in row("LOC_QP_OP_ERR", "profiles")
+
+
+def test_causes_are_ranked_with_the_command_that_tests_each() -> None:
+    assert row("IBV_WC_RNR_RETRY_EXC_ERR", "look at").startswith(
+        "1. the peer posted no receive, or too few: show rq B.qp0"
+    )

@@ -1,0 +1,135 @@
+"""Commands: usage lines and pages made of their signatures and docstrings."""
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+import pytest
+
+from rdmalab.command import (
+    SPOKEN,
+    Alias,
+    BitRate,
+    Bytes,
+    Direction,
+    Expression,
+    Nanoseconds,
+    New,
+    Noun,
+    Short,
+    Spread,
+    Thing,
+    command,
+)
+from rdmalab.guide.usage import brief, docstring, page, usage
+from rdmalab.spec.access import Access
+from rdmalab.spec.states import QPState
+from tests.guide.saying import WORDS
+
+
+def _nothing(*_args: Any) -> Any:
+    return {}
+
+
+@dataclass(slots=True)
+class Piece:
+    addr: int = 0
+
+
+@dataclass(slots=True)
+class Options:
+    """Fields of every sort."""
+
+    state: QPState
+    length: Bytes = 4096
+    rate: BitRate | None = None
+    access: Access = Access.REMOTE_READ
+    pieces: Annotated[list[Annotated[Piece, Short(Noun.MR, _nothing)]], Alias("sg")] = field(
+        default_factory=list
+    )
+    timeout: int = 14
+    on: bool = False
+
+
+@command
+def invent(
+    world: Any,
+    new: Annotated[New, Noun.CQ],
+    what: Literal["one", "two"],
+    count: int = 1,
+    *,
+    options: Annotated[Options, Spread("from_", Noun.QP, _nothing)],
+    within: Annotated[Nanoseconds | None, SPOKEN] = None,
+) -> None:
+    """Invent something.
+
+    More of it,
+    on two lines.
+
+    Example: invent A.cq1 one state=RTS
+    See: ibv_invent(3); help invent; explain CQ
+    """
+
+
+@command
+def wonder(session: Any, way: Direction, thing: Thing, question: Expression) -> None:
+    """Wonder about something."""
+
+
+def test_a_usage_line_tells_what_is_required() -> None:
+    assert usage(invent) == "invent NEW_CQ one|two [COUNT] state=STATE [key=value]…"
+    assert usage(wonder) == "wonder A->B NAME QUESTION"
+    assert usage(WORDS["create_cq"]) == "create_cq NEW_CQ cqe=N [comp_vector=N]"
+    assert usage(WORDS["until"]) == "until QUESTION [within TIME]"
+
+
+def test_a_docstring_is_taken_apart() -> None:
+    said = docstring(invent)
+    assert said.summary == "Invent something."
+    assert said.paragraphs == ["More of it, on two lines."]
+    assert said.examples == ["invent A.cq1 one state=RTS"]
+    assert said.see == ["ibv_invent(3)", "help invent", "explain CQ"]
+
+
+def rows(name: str) -> dict[str, str]:
+    made = page(invent if name == "invent" else WORDS[name])
+    return {s.heading: " ".join(s.lines) for s in made.sections}
+
+
+def test_a_page_has_a_row_a_key() -> None:
+    told = rows("invent")
+    assert told["state"] == "RESET INIT RTR RTS SQD SQE ERR; required"
+    assert told["length"] == "SIZE; default 4096"
+    assert told["rate"] == "RATE"
+    assert told["access"].endswith("HUGETLB…; default REMOTE_READ")
+    assert told["pieces"] == "list of {addr} or MR; also sg"
+    assert told["timeout"].startswith("0..31; default 14; the code of the wait for an answer")
+    assert told["on"] == "0|1; default 0"
+    assert told["count"] == "N; default 1"
+    assert told["from_"] == "QP: short for the fields that describe it"
+    assert "new" not in told
+
+
+def test_a_record_that_may_be_left_out_is_one_row() -> None:
+    told = rows("modify_qp")
+    assert told["ah_attr"].startswith("{is_global dgid sgid_index")
+    assert "dgid" not in told
+    assert "max_send_wr" in rows("create_qp")
+
+
+def test_a_page_does_not_send_to_itself() -> None:
+    assert page(invent).see_also == ["ibv_invent(3)", "explain CQ"]
+    assert page(WORDS["modify_qp"]).see_also[-1] == "explain modify_qp"
+    assert brief(invent).see_also == ["help invent", "ibv_invent(3)", "explain CQ"]
+
+
+def test_verbs_that_a_table_rules_show_it() -> None:
+    headings = [section.heading for section in brief(WORDS["modify_qp"]).sections]
+    assert "moves (RC)" in headings
+    assert "RDMA_READ" in brief(WORDS["post_send"]).text
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_every_page_fits_the_screen_in_width(name: str) -> None:
+    lines = page(WORDS[name]).lines(80)
+    assert max(map(len, lines)) <= 80
+    assert WORDS[name].summary in page(WORDS[name]).text
