@@ -1,0 +1,310 @@
+"""The command line. Everything else is imported when a command needs it, and nothing imports this.
+
+Exit codes: 0 all well; 1 an expectation failed; 2 bad usage, file or line; 3 a bug in rdmalab;
+5 nothing selected; 130 ^C. Results go to standard output, talk to standard error.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rdmalab.spec.profiles import PROFILES, STRICT
+from rdmalab.version import VERSION
+
+if TYPE_CHECKING:
+    from rdmalab.scenario.loader import Scenario
+    from rdmalab.scenario.report import RunModel
+    from rdmalab.scenario.runner import Runner
+    from rdmalab.scenario.source import FileError
+
+ISSUES = "https://github.com/rdmalab/rdmalab/issues"
+_PIPE_CLOSED = 128 + 13  # what a shell says of a program that SIGPIPE ended
+
+
+class Exit(IntEnum):
+    """What the shell is told."""
+
+    WELL = 0
+    FAILED = 1
+    USAGE = 2
+    BUG = 3
+    NOTHING = 5
+    INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code. Also the one place that catches a bug."""
+    try:
+        code = program.main(args=arguments, prog_name="rdmalab", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.ClickException as wrong:
+        wrong.show()
+        return Exit.USAGE
+    except (KeyboardInterrupt, click.Abort):
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        _forget_output()
+        return _PIPE_CLOSED
+    except Exception as bug:  # noqa: BLE001  (whatever it is, it is ours)
+        return _report_bug(bug)
+    return int(code) if isinstance(code, int) else Exit.WELL
+
+
+def _forget_output() -> None:
+    """Nobody reads any more: Python must not try to flush when it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _report_bug(bug: Exception) -> Exit:
+    if os.environ.get("RDMALAB_DEBUG"):
+        import traceback
+
+        traceback.print_exc()
+    said = f"a bug in rdmalab {VERSION}: {type(bug).__name__}: {bug}"
+    print(said, file=sys.stderr)
+    print(f"Please report it, with what you did: {ISSUES}", file=sys.stderr)
+    print("RDMALAB_DEBUG=1 shows where it happened.", file=sys.stderr)
+    return Exit.BUG
+
+
+class _Program(click.Group):
+    """Commands in the order in which they are written."""
+
+    def list_commands(self, _context: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+_profile = click.option(
+    "--profile", type=click.Choice(list(PROFILES)), default=STRICT.name, show_default=True,
+    help="Whose quirks the devices have.",
+)  # fmt: skip
+_json = click.option("--json", "as_json", is_flag=True, help="One JSON document; see schema.")
+_paths = click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR...")
+
+
+@click.group(cls=_Program, invoke_without_command=True, epilog=(__doc__ or "").partition("\n\n")[2])
+@click.version_option(VERSION, prog_name="rdmalab", message="%(prog)s %(version)s")
+@click.pass_context
+def program(context: click.Context) -> int | None:
+    """Type RDMA verbs, see two emulated nodes do them; time moves when you say so.
+
+    Without a command: the app. With a pipe on standard input: its lines, one after the other.
+    """
+    if context.invoked_subcommand is not None:
+        return None
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        from rdmalab.tui.app import main as app
+
+        return app()
+    return _repl()
+
+
+# --------------------------------------------------------------------------- the prompt
+@program.command()
+@click.option("-c", "lines", multiple=True, metavar="LINE", help="Carry out a line; repeatable.")
+@click.option("-f", "--file", type=click.Path(dir_okay=False), help="Carry out a file's lines.")
+@click.option("--plain", is_flag=True, help="No colours, no redrawing: one fact a line.")
+@_json
+@_profile
+@click.option("--seed", type=int, default=0, help="Of everything that is left to chance.")
+def repl(
+    *, lines: tuple[str, ...], file: str | None, plain: bool, as_json: bool, profile: str, seed: int
+) -> int:
+    """Verbs at a prompt."""
+    return _repl(
+        lines=list(lines), file=file, plain=plain, json=as_json, profile=profile, seed=seed
+    )
+
+
+def _repl(**options: Any) -> int:
+    from rdmalab.shell.repl import main as prompt
+
+    chosen = {"lines": [], "file": None, "plain": False, "json": False, "profile": STRICT.name,
+              "seed": 0, **options}  # fmt: skip
+    return prompt(**chosen)
+
+
+# --------------------------------------------------------------------------- scenarios
+@program.command()
+@_paths
+@click.option("-v", "--verbose", is_flag=True, help="Tell what happens, step by step.")
+@_json
+@click.option("--junit", type=click.Path(dir_okay=False), help="Also write a JUnit report.")
+@_profile
+def run(
+    *, paths: tuple[str, ...], verbose: bool, as_json: bool, junit: str | None, profile: str
+) -> int:
+    """Play scenarios; silence means that all went as they say.
+
+    A directory stands for all *.rdmalab.yaml below it.
+    """
+    from rdmalab.scenario.report import RunModel, of_error, of_runner
+
+    report = RunModel()
+    for scenario, wrong in _loaded(paths):
+        if scenario is None:
+            report.add(of_error(_certain(wrong)))
+            _say(f"ERROR {wrong}", unless=as_json)
+        else:
+            runner = _played(scenario, profile, verbose=verbose and not as_json)
+            report.add(of_runner(runner))
+            if not runner.ok:
+                _say(runner.results[-1].text(scenario.path), unless=as_json)
+    if as_json:
+        print(report.model_dump_json(indent=2))
+    if junit:
+        _write_junit(report, junit)
+    _tell(report.summary)
+    return _verdict(report)
+
+
+def _played(scenario: "Scenario", profile: str, *, verbose: bool) -> "Runner":
+    from rdmalab.lab import open_session
+    from rdmalab.scenario.report import narration
+    from rdmalab.scenario.runner import Runner
+    from rdmalab.scenario.source import visible
+
+    runner = Runner(scenario, open_session, profile=profile)
+    if verbose:
+        print(f"# {visible(scenario.path)}: {visible(scenario.title)}")
+    while (result := runner.next_step()) is not None:
+        if verbose:
+            print("\n".join(narration(runner, result)))
+    return runner
+
+
+@program.command()
+@_paths
+def check(*, paths: tuple[str, ...]) -> int:
+    """Read scenarios without playing them."""
+    count = wrong = 0
+    for _, error in _loaded(paths):
+        count += 1
+        if error is not None:
+            wrong += 1
+            print(error)
+    _tell(f"{count - wrong} of {count} files can be played")
+    if not count:
+        return Exit.NOTHING
+    return Exit.USAGE if wrong else Exit.WELL
+
+
+def _loaded(paths: tuple[str, ...]) -> "Iterator[tuple[Scenario | None, FileError | None]]":
+    """Each file: a scenario, or what is wrong with it."""
+    from rdmalab.scenario.loader import SUFFIX, FileError, load
+    from rdmalab.vocabulary import VOCABULARY
+
+    for path in _files(paths, SUFFIX):
+        try:
+            yield load(path, VOCABULARY), None
+        except FileError as error:
+            yield None, error
+
+
+def _files(paths: tuple[str, ...], suffix: str) -> Iterator[str]:
+    for path in paths:
+        try:
+            found = sorted(Path(path).rglob(f"*{suffix}")) if Path(path).is_dir() else [Path(path)]
+        except ValueError:  # a NUL in it
+            found = [Path(path)]
+        yield from (str(file) for file in found)
+
+
+def _certain(error: "FileError | None") -> "FileError":
+    assert error is not None
+    return error
+
+
+def _tell(text: str) -> None:
+    """Talk: behind the results, on standard error."""
+    sys.stdout.flush()
+    print(text, file=sys.stderr)
+
+
+def _say(text: str, *, unless: bool) -> None:
+    if not unless:
+        print(text)
+
+
+def _verdict(report: "RunModel") -> Exit:
+    if not report.scenarios:
+        return Exit.NOTHING
+    if report.errors:
+        return Exit.USAGE
+    return Exit.FAILED if report.failed else Exit.WELL
+
+
+def _write_junit(report: "RunModel", path: str) -> None:
+    from rdmalab.scenario.junit import document
+
+    try:
+        Path(path).write_bytes(document(report))
+    except OSError as wrong:
+        raise click.FileError(path, wrong.strerror or str(wrong)) from None
+
+
+# --------------------------------------------------------------------------- knowledge
+@program.command()
+@click.argument("words", nargs=-1, required=True, metavar="WORD...")
+def explain(*, words: tuple[str, ...]) -> int:
+    """Say what a status, state, attribute, opcode or errno means."""
+    from rdmalab.command import NotUnderstood
+    from rdmalab.guide.explain import explain as find
+    from rdmalab.vocabulary import VOCABULARY
+
+    try:
+        article = find(" ".join(words), VOCABULARY)
+    except NotUnderstood as wrong:
+        raise click.UsageError(f"{wrong.message} ({wrong.hint})") from None
+    print("\n".join(article.lines(min(100, _width()))))
+    return Exit.WELL
+
+
+def _width() -> int:
+    import shutil
+
+    return shutil.get_terminal_size((80, 24)).columns
+
+
+def _schema_of_repl() -> dict[str, Any]:
+    from rdmalab.shell.json_document import schema
+
+    return dict(schema())
+
+
+def _schema_of_run() -> dict[str, Any]:
+    from rdmalab.scenario.report import schema_of_run
+
+    return schema_of_run()
+
+
+def _schema_of_scenario() -> dict[str, Any]:
+    from rdmalab.scenario.report import schema_of_scenario
+
+    return schema_of_scenario()
+
+
+_SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+    "scenario": _schema_of_scenario,
+    "run": _schema_of_run,
+    "repl": _schema_of_repl,
+}
+
+
+@program.command()
+@click.option(
+    "--of", "what", type=click.Choice(list(_SCHEMAS)), default="scenario", show_default=True,
+    help="A scenario file, or the document that --json prints.",
+)  # fmt: skip
+def schema(*, what: str) -> int:
+    """Print a JSON Schema."""
+    print(json.dumps(_SCHEMAS[what](), indent=2, ensure_ascii=False))
+    return Exit.WELL

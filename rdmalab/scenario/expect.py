@@ -1,0 +1,83 @@
+"""Expectations: a question that must be answered with yes, and what is said when it is not."""
+
+import enum
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from rdmalab.command import Expression, NotUnderstood, Ref
+from rdmalab.grammar.expressions import COMPARISONS, names, render
+from rdmalab.grammar.nodes import Binary, Literal, Node, Unary, Word
+from rdmalab.grammar.text import in_quotes
+from rdmalab.lens import words
+
+Ask = Callable[[Node], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """A line of `expect`, parsed."""
+
+    text: str
+    expression: Expression
+
+    @property
+    def refs(self) -> list[Ref]:
+        """The names in it: each must be known when it is asked."""
+        return names(self.expression.node)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something was to be so and is not: two aligned lines, and further ones of the actual."""
+
+    what: str
+    expected: str
+    actual: list[str] = field(default_factory=list)
+
+    @property
+    def lines(self) -> list[str]:
+        """`expected  …`, `actual    …`."""
+        said = [f"expected  {self.expected}"] if self.expected else []
+        return said + [f"actual    {line}" for line in self.actual]
+
+
+def unmet(expectation: Expectation, ask: Ask, what: str) -> Failure | None:
+    """None if the answer is yes; NotUnderstood if the question means nothing."""
+    node = expectation.expression.node
+    if ask(node):
+        return None
+    return Failure(what, expectation.text, list(dict.fromkeys(_facts(node, ask))))
+
+
+def _facts(node: Node, ask: Ask) -> Iterator[str]:
+    """`A.cq0.count = 1` for every side of every comparison that is a fact of the world."""
+    match node:
+        case Literal() | Word():
+            return
+        case Binary() if node.operator in (*COMPARISONS, "and", "or"):
+            yield from _facts(node.left, ask)
+            yield from _facts(node.right, ask)
+        case Unary("not"):
+            yield from _facts(node.operand, ask)
+        case _:
+            try:
+                yield f"{render(node)} = {said(ask(node))}"
+            except NotUnderstood as unknown:  # behind an `and` that nobody reached
+                yield f"{render(node)}: {unknown.message}"
+
+
+def said(value: Any) -> str:
+    """A value as it would be written in a question."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, enum.IntFlag):
+        return words.flags(int(value), type(value))
+    if isinstance(value, enum.Enum):
+        return value.name
+    if isinstance(value, bytes | bytearray):
+        return in_quotes(bytes(value).decode("latin-1"))
+    if isinstance(value, int):
+        return words.number(int(value))
+    text = str(value)
+    return text if text.replace(".", "_").isidentifier() else in_quotes(text)

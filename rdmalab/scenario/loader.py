@@ -1,0 +1,285 @@
+"""From a file to a scenario that can be played: every mistake in it is found here, at its place.
+
+Commands, questions and wire lines are read by the grammar of the prompt, with the vocabulary that
+is handed in. Only whether a name exists is left to the run.
+"""
+
+import errno
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from rdmalab.command import Command, NotUnderstood, Span
+from rdmalab.grammar.expressions import parse_expression
+from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.grammar.line import parse
+from rdmalab.scenario import tree
+from rdmalab.scenario.expect import Expectation
+from rdmalab.scenario.model import ACTIONS, Document, Link, Step, StepKeys, later
+from rdmalab.scenario.source import FileError, Place, Source
+from rdmalab.scenario.texts import WRONG
+from rdmalab.scenario.wire import Lines, parse_wire
+
+SUFFIX = ".rdmalab.yaml"
+T = TypeVar("T")
+Vocabulary = Mapping[str, Command]
+
+# Words that touch files: a lesson from somewhere else must not.
+_FILE_ROOM = "files"
+_TIME_VERBS = ("until", "step", "run")
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A scalar of the file; `lead`: how many characters the line has that the file does not."""
+
+    source: Source
+    node: Node
+    lead: int = 0
+
+    def error(self, wrong: NotUnderstood) -> FileError:
+        """The same complaint, with its place in the file."""
+        start, stop = (max(0, column - self.lead) for column in wrong.place)
+        if wrong.place == Span(0, 0):
+            stop = len(getattr(self.node, "value", ""))
+        place = tree.place_in(self.source, self.node, start, max(stop, start + 1))
+        return self.source.error(wrong.message, wrong.hint, place)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A line of `expect`, and where it stands."""
+
+    expectation: Expectation
+    spot: Spot
+
+    @property
+    def text(self) -> str:
+        return self.expectation.text
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """A step, ready to be played. `line`: its command, empty for a note."""
+
+    step: Step
+    place: Place
+    is_setup: bool
+    line: str
+    spot: Spot
+    errno: int
+    expect: tuple[Placed, ...]
+    wire: Lines | None
+    wire_spots: tuple[Spot, ...]
+
+    @property
+    def is_stop(self) -> bool:
+        """Whether a walk through the scenario halts before it, for somebody to read."""
+        return self.step.note is not None or self.step.name is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A file that was understood."""
+
+    source: Source
+    document: Document
+    steps: tuple[PlannedStep, ...]
+
+    @property
+    def path(self) -> str:
+        return self.source.path
+
+    @property
+    def title(self) -> str:
+        return self.document.title
+
+
+def load(path: str, vocabulary: Vocabulary) -> Scenario:
+    """The scenario in a file; FileError says what is wrong with it, and where."""
+    return loads(read(path), path, vocabulary)
+
+
+def read(path: str) -> str:
+    """The text of a file, if it is not too large and is UTF-8."""
+    try:
+        with Path(path).open("rb") as file:
+            octets = file.read(tree.MAX_OCTETS + 1)
+    except OSError as wrong:
+        raise FileError(path, f"cannot be read: {wrong.strerror or wrong}") from None
+    except ValueError:
+        raise FileError(path, "cannot be read: no such path") from None
+    if len(octets) > tree.MAX_OCTETS:
+        raise FileError(path, "the file is too large", f"at most {tree.MAX_OCTETS} bytes")
+    try:
+        return octets.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as wrong:
+        line = octets.count(b"\n", 0, wrong.start) + 1
+        raise FileError(path, f"line {line} is not UTF-8", "save it as UTF-8") from None
+
+
+def loads(text: str, path: str, vocabulary: Vocabulary) -> Scenario:
+    """The scenario that a text is; `path` is what messages call it."""
+    source = Source(path, text)
+    root = tree.compose(source)
+    try:
+        document = Document.model_validate(tree.plain(root))
+    except ValidationError as wrong:
+        raise _misshapen(source, root, _worst(wrong.errors(include_url=False))) from None
+    planner = _Planner(source, root, vocabulary)
+    return Scenario(source, document, tuple(planner.steps(document)))
+
+
+# --------------------------------------------------------------------------- shape
+_SHAPES = {
+    "list_type": ("a list is wanted here", "begin each item with -"),
+    "dict_type": ("a mapping is wanted here", "write key: value"),
+    "model_type": ("a mapping is wanted here", "write key: value"),
+    "model_attributes_type": ("a mapping is wanted here", "write key: value"),
+    "string_type": ("a text is wanted here", "write it behind the key"),
+    "too_short": ("there is nothing in it", "add one"),
+    "too_long": ("there are too many", "make two of it"),
+}
+
+
+def _worst(wrong: list[ErrorDetails]) -> ErrorDetails:
+    """The one to tell: a misspelled key explains why another is missing."""
+    unknown = [error for error in wrong if error["type"] == "extra_forbidden"]
+    return (unknown or wrong)[0]
+
+
+def _misshapen(source: Source, root: Node, wrong: ErrorDetails) -> FileError:
+    path = tuple(step for step in wrong["loc"] if step != "[key]")
+    kind = wrong["type"]
+    if kind == "extra_forbidden":
+        key = str(path[-1])
+        hint = suggest(key, _keys_at(path))
+        message = f"no key {quoted(key)} here"
+        if later(key):
+            message, hint = f"{quoted(key)} belongs to labs, which cannot be played yet", ""
+        return source.error(message, hint, tree.place_of(tree.key_of(root, path)))
+    if kind == "missing":
+        message = f"{path[-1]} is missing"
+        return source.error(message, f"write {path[-1]}: …", tree.place_of(tree.find(root, path)))
+    node = tree.key_of(root, path) if "[key]" in wrong["loc"] else tree.find(root, path)
+    context: Mapping[str, Any] = wrong.get("ctx", {})
+    if kind == WRONG:
+        if context["key"]:
+            node = tree.key_of(root, (*path, context["key"]))
+        return source.error(context["message"], context["hint"], tree.place_of(node))
+    message, hint = _SHAPES.get(kind, (wrong["msg"].lower(), "look at the examples"))
+    if kind in ("list_type", "too_short") and path:
+        message = f"{path[-1]}: {message}"
+    return source.error(message, hint, tree.place_of(node))
+
+
+def _keys_at(path: tuple[int | str, ...]) -> list[str]:
+    """The keys that are known where an unknown one stands."""
+    if len(path) == 1:
+        return list(Document.model_fields)
+    if path[0] == "nodes":
+        return list(Document.node_keys())
+    return list(Link.model_fields if path[0] == "link" else StepKeys)
+
+
+# --------------------------------------------------------------------------- meaning
+class _Planner:
+    def __init__(self, source: Source, root: Node, vocabulary: Vocabulary) -> None:
+        self.source = source
+        self.root = root
+        self.vocabulary = vocabulary
+
+    def steps(self, document: Document) -> Iterator[PlannedStep]:
+        """All steps, the setup first."""
+        for key, steps in (("setup", document.setup), ("steps", document.steps)):
+            for index, step in enumerate(steps):
+                node = tree.find(self.root, (key, index))
+                yield self._planned(step, node, is_setup=key == "setup")
+
+    def _planned(self, step: Step, node: Node, *, is_setup: bool) -> PlannedStep:
+        action = tree.find(node, (step.action,)) if isinstance(node, MappingNode) else node
+        line, spot = self._line(step, action)
+        if line:
+            self._check(step, line, spot)
+        expect = [
+            Placed(self._expectation(text, item), Spot(self.source, item))
+            for text, item in zip(step.expect or (), _items(node, "expect"), strict=True)
+        ]
+        wire_spots = tuple(Spot(self.source, item) for item in _items(node, "wire"))
+        wire = None
+        if step.wire is not None:
+            wire = [
+                self._at(spot, lambda text=text: parse_wire(text))  # type: ignore[misc]
+                for text, spot in zip(step.wire, wire_spots, strict=True)
+            ]
+        code = getattr(errno, step.errno) if step.errno else 0
+        place = tree.place_of(node)
+        return PlannedStep(step, place, is_setup, line, spot, code, tuple(expect), wire, wire_spots)
+
+    def _line(self, step: Step, action: Node) -> tuple[str, Spot]:
+        """The command that an action stands for."""
+        said = getattr(step, step.action)
+        verb = ""
+        if step.action == "run":
+            verb = self._verb_of_run(said, bounded=step.within is not None)
+        elif step.action in ("fault", "checkpoint"):
+            verb = f"{step.action} "
+        elif step.action == "note":
+            return "", Spot(self.source, action)
+        return verb + said, Spot(self.source, action, len(verb))
+
+    def _verb_of_run(self, said: str, *, bounded: bool) -> str:
+        words = said.split()
+        if words and words[0] in _TIME_VERBS:
+            return ""
+        if not words:
+            return "until idle" if bounded else "run"
+        return "run "
+
+    def _check(self, step: Step, line: str, spot: Spot) -> None:
+        """It is understood, it touches no file, and its modifiers make sense with it."""
+        if "\n" in line.strip() and step.action != "do":
+            raise self._complaint(spot, f"{step.action} is one line", "leave the others out")
+        invocations = self._at(spot, lambda: parse(line, self.vocabulary, None, file=True))
+        for invocation in invocations:
+            if self.vocabulary[invocation.name].room == _FILE_ROOM:
+                place = invocation.places.get("", Span(0, 1))
+                wrong = f"{invocation.name} is a word of the prompt, not of a scenario"
+                raise spot.error(NotUnderstood(wrong, place, "leave it out"))
+        verbs = [invocation.name for invocation in invocations]
+        if not verbs:
+            raise self._complaint(spot, "this line asks for nothing", "write a command")
+        if step.action == "run" and (len(verbs) > 1 or verbs[0] not in _TIME_VERBS):
+            raise self._complaint(spot, "run is one journey", "write another step")
+        if step.errno and len(verbs) > 1:
+            message = "errno goes with one command, here are several"
+            raise self._complaint(spot, message, "write another step")
+
+    def _complaint(self, spot: Spot, message: str, hint: str) -> FileError:
+        return spot.error(NotUnderstood(message, Span(0, 0), hint))
+
+    def _expectation(self, text: str, node: Node) -> Expectation:
+        expression = self._at(Spot(self.source, node), lambda: parse_expression(text))
+        return Expectation(text.strip(), expression)
+
+    def _at(self, spot: Spot, reading: Callable[[], T]) -> T:
+        try:
+            return reading()
+        except NotUnderstood as wrong:
+            raise spot.error(wrong) from None
+
+
+def _items(node: Node, key: str) -> list[Node]:
+    below = tree.find(node, (key,)) if isinstance(node, MappingNode) else node
+    if isinstance(below, SequenceNode):
+        return list(below.value)
+    assert isinstance(below, MappingNode | ScalarNode)
+    return []
+
+
+__all__ = ["ACTIONS", "SUFFIX", "FileError", "PlannedStep", "Scenario", "load", "loads", "read"]

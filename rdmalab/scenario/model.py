@@ -1,0 +1,218 @@
+"""The scenario model: what stands in a file, checked for shape; commands in it are still text."""
+
+from dataclasses import fields
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    create_model,
+    model_validator,
+)
+from pydantic_core import CoreSchema
+
+from rdmalab.scenario.texts import (
+    ErrnoName,
+    Mtu,
+    NodeName,
+    Number,
+    ProfileName,
+    Rate,
+    Repeat,
+    Said,
+    Time,
+    Version,
+    Word,
+    wrong,
+)
+from rdmalab.spec.limits import DeviceCaps
+
+MAX_STEPS = 2_000
+MAX_ASSERTIONS = 500
+_LATER = ("ask", "kind", "level", "time", "needs", "params", "lock", "tasks", "solutions")
+
+
+class _Part(BaseModel):
+    """A mapping of the file: no other keys, never changed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+_CAPS = {
+    f.name: (Mtu if f.name in ("max_mtu", "active_mtu") else Number, None)
+    for f in fields(DeviceCaps)
+}
+
+
+class _Node(_Part):
+    """A node: its device profile, and limits that differ from it, named as in query_device."""
+
+    profile: ProfileName | None = None
+    """Whose quirks the device has; without it those of `--profile`, else `strict`."""
+
+    def caps(self) -> dict[str, int]:
+        """The limits that were given."""
+        return {name: value for name in _CAPS if (value := getattr(self, name)) is not None}
+
+
+Node: type[_Node] = create_model("Node", __base__=_Node, __doc__=_Node.__doc__, **_CAPS)  # type: ignore[call-overload]
+
+
+class Link(_Part):
+    """The cable."""
+
+    latency: Time | None = None
+    """One way; 1us without it."""
+    rate: Rate | None = None
+    """Both ways; 100Gbps without it."""
+    mtu: Mtu | None = None
+    """active_mtu of the ports, in bytes; 4096 without it."""
+
+
+ACTIONS = ("do", "run", "fault", "checkpoint", "note")
+_ONLY_WITH = {"within": ("run",), "errno": ("do", "fault"), "repeat": ("do", "fault", "run")}
+_Lines = Annotated[list[Said], Field(max_length=MAX_ASSERTIONS)]
+
+
+class Step(_Part):
+    """One step: one action, and what must be true behind it. A text alone is a `do`."""
+
+    do: Said | None = None
+    """A line as at the prompt, with full names: `post_send A.qp0 opcode=SEND sg=A.mr0[0:64]`."""
+    run: str | None = None
+    """Let time pass: `until EXPRESSION`, `10us`, `step packet`; empty: until nothing happens."""
+    fault: Said | None = None
+    """Spoil packets: `drop A->B psn=1`, `clear`."""
+    checkpoint: Word | None = None
+    """Give this moment a name."""
+    note: Said | None = None
+    """Words for the reader; a walk through the scenario stops here."""
+    id: Word | None = None
+    """What reports call this step."""
+    name: Said | None = None
+    """A headline; a walk through the scenario stops here."""
+    within: Time | None = None
+    """The virtual time that `run` has to get there."""
+    errno: ErrnoName | None = None
+    """The verb must fail like this; without it a failing verb fails the scenario."""
+    repeat: Repeat | None = None
+    """Do it so many times."""
+    expect: _Lines | None = None
+    """Questions that must be answered with yes: `A.cq0.count == 1`."""
+    wire: _Lines | None = None
+    """All packets sent in this step, in order: `A->B SEND_ONLY psn=0`; `skip` is any number."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_action(cls, given: Any) -> Any:
+        if isinstance(given, str):
+            return {"do": given}
+        if not isinstance(given, dict):
+            raise wrong("a step is a line, or a mapping", "write - do: post_send …")
+        if any(key not in cls.model_fields for key in given):
+            return given  # told by that key
+        actions = [key for key in given if key in ACTIONS]
+        if not actions:
+            raise wrong("this step does nothing", f"one of {', '.join(ACTIONS)}")
+        if len(actions) > 1:
+            raise wrong(f"{actions[0]} and {actions[1]} are two steps", "begin another with -",
+                        actions[1])  # fmt: skip
+        for key, with_ in _ONLY_WITH.items():
+            if key in given and actions[0] not in with_:
+                raise wrong(f"{key} goes with {' or '.join(with_)} only", "leave it out", key)
+        return given
+
+    @property
+    def action(self) -> str:
+        """Which of ACTIONS it is."""
+        return next(name for name in ACTIONS if getattr(self, name) is not None)
+
+    @property
+    def title(self) -> str:
+        return self.id or self.name or ""
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        schema = handler.resolve_ref_schema(handler(core_schema))
+        mapping = dict(schema)
+        mapping["oneOf"] = [{"required": [name]} for name in ACTIONS]
+        return {
+            "title": mapping.pop("title", "Step"),
+            "description": mapping.pop("description", ""),
+            "oneOf": [{"type": "string", "minLength": 1}, mapping],
+        }
+
+
+StepKeys = tuple(Step.model_fields)
+
+
+def _steps(value: Any) -> Any:
+    if not isinstance(value, list):
+        raise wrong("a list of steps is wanted here", "begin each with -")
+    if len(value) > MAX_STEPS:
+        raise wrong(f"{len(value)} steps are too many", f"at most {MAX_STEPS}")
+    return value
+
+
+Steps = Annotated[list[Step], BeforeValidator(_steps)]
+
+
+def _nodes(value: Any) -> Any:
+    if isinstance(value, dict) and not value:
+        raise wrong("a scenario has a node at least", "write {A: {}, B: {}}")
+    return value
+
+
+def _two_nodes() -> dict[str, _Node]:
+    return {"A": Node(), "B": Node()}
+
+
+class Document(_Part):
+    """A scenario of rdmalab: two RDMA nodes, what is asked of them, and what must come of it."""
+
+    model_config = ConfigDict(title="rdmalab scenario")
+
+    rdmalab: Version
+    """Version of the format; the first key."""
+    title: Said
+    """One line."""
+    about: Said | None = None
+    """What it shows."""
+    tags: list[Word] = []
+    """For searching."""
+    seed: Number = 0
+    """Of everything that is left to chance."""
+    nodes: Annotated[dict[NodeName, Node], BeforeValidator(_nodes)] = Field(  # type: ignore[valid-type]
+        default_factory=_two_nodes
+    )
+    """The hosts, each with one adapter: 10.0.0.1, 10.0.0.2, …"""
+    link: Link = Link()
+    """The cable between them."""
+    setup: Steps = []
+    """Steps before the lesson begins."""
+    steps: Annotated[Steps, Field(min_length=1)]
+    """The lesson."""
+
+    @staticmethod
+    def node_keys() -> list[str]:
+        """What a node may have."""
+        return list(Node.model_fields)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _version_first(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            raise wrong("a scenario is a mapping", "it begins with rdmalab: 1")
+        if next(iter(given), None) != "rdmalab":
+            raise wrong("the first key is not rdmalab", "begin the file with rdmalab: 1")
+        return given
+
+
+def later(key: str) -> bool:
+    """Whether a key belongs to labs, which are not played yet."""
+    return key in _LATER

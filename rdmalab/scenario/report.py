@@ -1,0 +1,194 @@
+"""What `run` says: for people, and as one JSON document whose schema is made of these models."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rdmalab.lens import ladder, words
+from rdmalab.scenario.model import Document
+from rdmalab.scenario.runner import Outcome, Runner, StepResult, ladder_text
+from rdmalab.scenario.source import FileError, visible
+from rdmalab.scenario.texts import FORMAT
+from rdmalab.version import VERSION
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+class PlaceModel(_Model):
+    """Where something stands in a file, counted from 1."""
+
+    line: int
+    column: int
+
+
+class StepModel(_Model):
+    """What came of one step."""
+
+    number: int
+    """Counted from 1, the setup included."""
+    id: str | None
+    action: str
+    """do, run, fault, checkpoint or note."""
+    text: str
+    """The command, or the note."""
+    line: int
+    """Where it begins in the file."""
+    outcome: Outcome
+    event: int
+    """The last event behind it."""
+    now_ns: int
+    """The virtual time behind it."""
+    what: str | None = None
+    """Which assertion failed: `expect line 2`."""
+    expected: str | None = None
+    actual: list[str] = Field(default_factory=list)
+    ladder: list[str] = Field(default_factory=list)
+    """The last rows of the wire before a failure."""
+
+
+class ErrorModel(_Model):
+    """A file that cannot be played."""
+
+    message: str
+    hint: str
+    place: PlaceModel | None
+
+
+class ScenarioModel(_Model):
+    """What came of one file."""
+
+    file: str
+    title: str | None
+    outcome: Outcome
+    error: ErrorModel | None = None
+    events: int = 0
+    """How many there were."""
+    now_ns: int = 0
+    """The virtual time at its end."""
+    planned: int = 0
+    """How many steps the file has; those behind a failure are not done."""
+    steps: list[StepModel] = Field(default_factory=list)
+
+
+class RunModel(_Model):
+    """What `rdmalab run --json` prints."""
+
+    model_config = ConfigDict(title="rdmalab run")
+
+    rdmalab: int = FORMAT
+    """Version of this document."""
+    engine: str = VERSION
+    passed: int = 0
+    failed: int = 0
+    errors: int = 0
+    scenarios: list[ScenarioModel] = Field(default_factory=list)
+
+    def add(self, scenario: ScenarioModel) -> None:
+        """One more, and the count of its kind."""
+        self.scenarios.append(scenario)
+        self.passed += scenario.outcome is Outcome.PASSED
+        self.failed += scenario.outcome is Outcome.FAILED
+        self.errors += scenario.outcome is Outcome.ERROR
+
+    @property
+    def summary(self) -> str:
+        """`14 scenarios passed, 1 failed`."""
+        count = len(self.scenarios)
+        parts = [f"{self.passed} of {count} scenario{'s' * (count != 1)} passed"]
+        parts += [f"{self.failed} failed"] if self.failed else []
+        parts += [f"{self.errors} cannot be played"] if self.errors else []
+        return ", ".join(parts)
+
+
+# --------------------------------------------------------------------------- from results
+def of_runner(runner: Runner) -> ScenarioModel:
+    """A scenario that was played, to its end or up to a failure."""
+    world, results = runner.session.world, runner.results
+    error = results[-1].error if results else None
+    return ScenarioModel(
+        file=runner.scenario.path,
+        title=runner.scenario.title,
+        outcome=runner.outcome,
+        error=_error(error) if error else None,
+        events=world.event + 1,
+        now_ns=world.now_ns,
+        planned=len(runner.scenario.steps),
+        steps=[_step(result) for result in results],
+    )
+
+
+def of_error(error: FileError) -> ScenarioModel:
+    """A file that was not understood."""
+    return ScenarioModel(file=error.path, title=None, outcome=Outcome.ERROR, error=_error(error))
+
+
+def _error(error: FileError) -> ErrorModel:
+    place = error.place and PlaceModel(line=error.place.line, column=error.place.column)
+    return ErrorModel(message=error.message, hint=error.hint, place=place or None)
+
+
+def _step(result: StepResult) -> StepModel:
+    step, failure = result.step, result.failure
+    return StepModel(
+        number=result.number,
+        id=step.step.id,
+        action=step.step.action,
+        text=step.line or step.step.note or "",
+        line=step.place.line,
+        outcome=result.outcome,
+        event=result.event,
+        now_ns=result.now_ns,
+        what=failure.what if failure else None,
+        expected=failure.expected if failure else None,
+        actual=failure.actual if failure else [],
+        ladder=result.tail,
+    )
+
+
+# --------------------------------------------------------------------------- in words
+def narration(runner: Runner, result: StepResult) -> list[str]:
+    """One step for `run -v`: what was done, what passed on the wire, what was found true."""
+    step = result.step
+    world, names = runner.session.world, runner.session.names
+    lines = ["", f"== {visible(step.step.name)}"] if step.step.name else []
+    if step.step.note:
+        lines += ["", *(f"  {visible(line)}" for line in step.step.note.strip().splitlines()), ""]
+    lines += [f"{words.clock(result.now_ns):>14}  {visible(t)}" for t in step.line.splitlines()]
+    rows = ladder.rows(world, names, last=None, since=result.first_record)
+    lines += [f"{'':16}{visible(ladder_text(row))}" for row in rows]
+    asserted = [*(step.step.wire or ()), *(step.step.expect or ())]
+    if result.ok:
+        lines += [f"{'':16}ok  {visible(text)}" for text in asserted]
+        lines += [f"{'':16}ok  errno {step.step.errno}"] if step.step.errno else []
+    return lines
+
+
+# --------------------------------------------------------------------------- schemas
+def schema_of_scenario() -> dict[str, Any]:
+    """The JSON Schema of a scenario file, for editors."""
+    schema = _present(Document.model_json_schema())
+    return {"$schema": DIALECT, "$id": "rdmalab:scenario-1", **schema}
+
+
+def _present(schema: dict[str, Any]) -> dict[str, Any]:
+    """Without the nulls of what may be left out; only `run:` may be said and empty."""
+    for name, field in schema.get("properties", {}).items():
+        kinds = [kind for kind in field.get("anyOf", []) if kind != {"type": "null"}]
+        if len(kinds) == 1 and name != "run":
+            del field["anyOf"]
+            field.update(kinds[0])
+        if field.get("default", 0) is None:
+            del field["default"]
+    for below in (*schema.get("$defs", {}).values(), *schema.get("oneOf", [])):
+        _present(below)
+    return schema
+
+
+def schema_of_run() -> dict[str, Any]:
+    """The JSON Schema of what `run --json` prints."""
+    schema = RunModel.model_json_schema(mode="serialization")
+    return {"$schema": DIALECT, "$id": "rdmalab:run-1", **schema}

@@ -1,0 +1,61 @@
+"""What came of a step, and how a failure is told: where, expected, actual, the last packets."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from rdmalab.scenario.expect import Failure
+from rdmalab.scenario.loader import PlannedStep
+from rdmalab.scenario.source import FileError
+
+
+class Outcome(StrEnum):
+    """What came of a step, or of a scenario."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+
+
+@dataclass(slots=True)
+class StepResult:
+    """What came of one step.
+
+    first_record, last_record: its part of the trace, the last not included. error: what the file
+    got wrong. tail: the last rows of the ladder before a failure.
+    """
+
+    step: PlannedStep
+    number: int
+    first_record: int
+    outcome: Outcome = Outcome.PASSED
+    failure: Failure | None = None
+    error: FileError | None = None
+    last_record: int = 0
+    event: int = -1
+    now_ns: int = 0
+    tail: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome is Outcome.PASSED
+
+    def text(self, path: str) -> str:
+        """The report of a failure: where, expected and actual, the end of the ladder."""
+        if self.error is not None:
+            return f"ERROR {self.error}"
+        if self.failure is None:
+            return ""
+        title = f"  step {self.step.step.title}" if self.step.step.title else ""
+        head = f"FAIL {path}:{self.step.place.line}{title}  {self.failure.what}"
+        lines = [f"  {line}" for line in self.failure.lines]
+        if self.tail:
+            lines += ["", "  last on the wire:", *(f"    {row}" for row in self.tail)]
+        return "\n".join([head, *lines])
+
+
+class Stop(Exception):  # noqa: N818
+    """The step has failed."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure)
+        self.failure = failure

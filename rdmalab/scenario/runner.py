@@ -1,0 +1,265 @@
+"""Playing a scenario, step by step: one walk for the command line, the prompt and the app."""
+
+import dataclasses
+import errno
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from rdmalab.command import NotUnderstood, Noun, Refused, Region
+from rdmalab.grammar.quantities import whole
+from rdmalab.lens import ladder, words
+from rdmalab.scenario.expect import Failure, unmet
+from rdmalab.scenario.loader import PlannedStep, Scenario
+from rdmalab.scenario.result import Outcome, StepResult, Stop
+from rdmalab.scenario.source import FileError
+from rdmalab.scenario.wire import Comparison, resolve, seen
+from rdmalab.session.lines import Reply, replies
+from rdmalab.session.session import Session
+from rdmalab.spec.profiles import PROFILES, Profile
+from rdmalab.spec.records import Field, Kind
+
+OpenSession = Callable[..., Session]
+"""`open_session(profiles, seed=7)`: a fresh world, and somebody in it who answers questions."""
+
+MAX_EVENTS = 20_000  # of one journey: a lesson that repeats for ever fails soon
+_TAIL = 6
+_DEFAULT_PROFILE = "strict"
+
+
+class Runner:
+    """One scenario on a world of its own.
+
+    profile: of the nodes whose file names none. `results` has one entry for each step done.
+    """
+
+    def __init__(
+        self, scenario: Scenario, open_session: OpenSession, *, profile: str = _DEFAULT_PROFILE
+    ) -> None:
+        self.scenario = scenario
+        self.results: list[StepResult] = []
+        document = scenario.document
+        profiles = {name: _profile(node, profile) for name, node in document.nodes.items()}
+        self.session = open_session(profiles, seed=document.seed)
+        if settings := _link_line(document.link):
+            for _ in replies(self.session, settings, file=True):
+                pass
+
+    # ------------------------------------------------------------------ where we are
+    @property
+    def position(self) -> int:
+        """How many steps are done."""
+        return len(self.results)
+
+    @property
+    def over(self) -> bool:
+        """Nothing is left to do, or the last step failed."""
+        return self.position == len(self.scenario.steps) or not self.ok
+
+    @property
+    def ok(self) -> bool:
+        return not self.results or self.results[-1].ok
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.results[-1].outcome if self.results else Outcome.PASSED
+
+    @property
+    def coming(self) -> PlannedStep | None:
+        """The step that `next_step` will do."""
+        return None if self.over else self.scenario.steps[self.position]
+
+    @property
+    def note(self) -> str:
+        """What the reader should have before the eyes now: the last note or headline passed."""
+        for result in reversed(self.results):
+            if result.step.is_stop:
+                return result.step.step.note or result.step.step.name or ""
+        return self.scenario.document.about or self.scenario.title
+
+    # ------------------------------------------------------------------ going on
+    def next_step(self) -> StepResult | None:
+        """Do one step; None when it is over."""
+        if self.over:
+            return None
+        for _ in self.replies():
+            pass
+        return self.results[-1]
+
+    def next_stop(self) -> list[StepResult]:
+        """Go on to where somebody should read: past the next note, then up to the one after it."""
+        first = self.position
+        while (step := self.coming) is not None:
+            if step.is_stop and self.position > first:
+                break
+            self.next_step()
+        return self.results[first:]
+
+    def run(self) -> list[StepResult]:
+        """All of it."""
+        while self.next_step() is not None:
+            pass
+        return self.results
+
+    def replies(self) -> Iterator[Reply]:
+        """Do one step and show every reply; whoever asks may drive its travel, or let it be done.
+
+        The result is in `results` when the iteration ends.
+        """
+        step = self.coming
+        if step is None:
+            return
+        result = StepResult(step, self.position + 1, len(self.session.world.trace.records))
+        limit = self.session.max_events
+        self.session.max_events = min(limit, MAX_EVENTS)
+        try:
+            yield from self._act(step)
+            self._judge(step, result.first_record)
+        except Stop as stop:
+            result.outcome, result.failure = Outcome.FAILED, stop.failure
+        except FileError as error:
+            result.outcome, result.error = Outcome.ERROR, error
+        finally:
+            self.session.max_events = limit
+        world = self.session.world
+        result.last_record = len(world.trace.records)
+        result.event, result.now_ns = world.event, world.now_ns
+        if result.failure is not None:
+            rows = ladder.rows(world, self.session.names, last=_TAIL)
+            result.tail = [ladder_text(row) for row in rows]
+        self.results.append(result)
+
+    def _act(self, step: PlannedStep) -> Iterator[Reply]:
+        """The action, as often as it says; Stop at the first thing that goes wrong."""
+        for _ in range(step.step.repeat or 1) if step.line else ():
+            refusal: Refused | None = None
+            for reply in replies(self.session, step.line, file=True):
+                self._bound(step, reply)
+                yield reply
+                self._arrive(step, reply)
+                if reply.error is not None:
+                    raise step.spot.error(reply.error) if not reply.depth else _stop(reply)
+                if reply.refusal is not None and not step.errno:
+                    raise _stop(reply)
+                refusal = reply.refusal or refusal
+            if step.errno and (refusal is None or refusal.errno != step.errno):
+                actual = _errno_text(refusal) if refusal else "it succeeded"
+                raise Stop(Failure("errno", _errno_name(step.errno), [actual]))
+
+    def _bound(self, step: PlannedStep, reply: Reply) -> None:
+        """`within`: the journey ends at this time."""
+        if reply.travel is not None and step.step.within is not None:
+            until_ns = self.session.world.now_ns + step.step.within
+            goal = reply.travel.goal
+            goal.until_ns = until_ns if goal.until_ns is None else min(goal.until_ns, until_ns)
+
+    def _arrive(self, step: PlannedStep, reply: Reply) -> None:
+        travel = reply.travel
+        if travel is None:
+            return
+        try:
+            travel.finish()
+        except NotUnderstood as wrong:
+            raise step.spot.error(wrong) from None
+        if not travel.met:
+            within = f" within {words.duration(step.step.within)}" if step.step.within else ""
+            raise Stop(Failure("run", f"{reply.text}{within}", [travel.over]))
+
+    # ------------------------------------------------------------------ judging
+    def _judge(self, step: PlannedStep, first_record: int) -> None:
+        self._judge_wire(step, first_record)
+        for number, placed in enumerate(step.expect, 1):
+            expectation = placed.expectation
+            self._known(placed)
+            try:
+                failure = unmet(expectation, self.session.ask, f"expect line {number}")
+            except NotUnderstood as wrong:
+                raise placed.spot.error(wrong) from None
+            if failure is not None:
+                raise Stop(failure)
+
+    def _known(self, placed: Any) -> None:
+        """Every name in the question stands for something."""
+        for ref in placed.expectation.refs:
+            try:
+                self.session.binder.thing(ref, None)
+            except NotUnderstood as wrong:
+                if ref.node in self.session.world.nodes and ref.name in ("port", "counters"):
+                    continue
+                raise placed.spot.error(wrong) from None
+
+    def _judge_wire(self, step: PlannedStep, first_record: int) -> None:
+        if step.wire is None:
+            return
+        world, names = self.session.world, self.session.names
+        records = world.trace.records
+        sent = [n for n in range(first_record, len(records)) if _is_packet(records[n])]
+        packets = seen(ladder.packet_rows(world, names, sent), records)
+        comparison = Comparison(step.wire, packets, self._values(step))
+        if comparison.bad is not None:
+            line = min(comparison.bad[0] + 1, len(step.wire) + 1)
+            what = f"wire line {line}"
+            failure = Failure(what, comparison.expected_text(), [comparison.actual_text()])
+            raise Stop(failure)
+
+    def _values(self, step: PlannedStep) -> dict[Any, Any]:
+        """What the fields of the wire lines say, names looked up in this world."""
+        values: dict[Any, Any] = {}
+        for line, spot in zip(step.wire or (), step.wire_spots, strict=True):
+            try:
+                values.update(resolve([line], self._locate, self.session.world.find))
+            except NotUnderstood as wrong:
+                raise spot.error(wrong) from None
+            except Refused as gone:
+                raise spot.error(NotUnderstood(gone.message)) from None
+        return values
+
+    def _locate(self, name: str) -> Region:
+        """The thing of a name, and where in it: `B.mr0[100]`."""
+        bare, _, index = name.partition("[")
+        thing = self.session.names.find(bare)
+        if thing is None:
+            known = " ".join(self.session.names.all())
+            raise NotUnderstood(f"nothing is called {bare}", hint=f"there is: {known}")
+        if thing.noun not in (Noun.MR, Noun.QP):
+            raise NotUnderstood(f"{bare} has no key and no number on the wire")
+        return Region(thing, whole(index.rstrip("]")) if index else None, None)
+
+
+def _is_packet(record: Any) -> bool:
+    return record[Field.KIND] is Kind.PACKET_SENT
+
+
+def ladder_text(row: Any) -> str:
+    """A row of the ladder as a line; of a packet also what became of it, if it was not received."""
+    fate = getattr(row, "fate", None)
+    told = fate is not None and fate is not ladder.Fate.RECEIVED
+    return f"{row.text}  ({row.fate_text})" if told else str(row.text)
+
+
+def _stop(reply: Reply) -> Stop:
+    said = _errno_text(reply.refusal) if reply.refusal else str(reply.error)
+    return Stop(Failure("do", f"{reply.text} succeeds", [said]))
+
+
+def _errno_text(refusal: Refused) -> str:
+    return f"{_errno_name(refusal.errno)}: {refusal.message}"
+
+
+def _errno_name(code: int) -> str:
+    return errno.errorcode.get(code, str(code))
+
+
+def _profile(node: Any, default: str) -> Profile:
+    profile = PROFILES[node.profile or default]
+    return dataclasses.replace(profile, caps=dataclasses.replace(profile.caps, **node.caps()))
+
+
+def _link_line(link: Any) -> str:
+    """The settings of the cable as the command that makes them: so they stand in the journal."""
+    units = {"latency": "ns", "rate": "bps", "mtu": ""}
+    given = {name: getattr(link, name) for name in units}
+    words_ = [f"{name}={v}{units[name]}" for name, v in given.items() if v is not None]
+    return f"link {' '.join(words_)}" if words_ else ""
+
+
+__all__ = ["FileError", "Outcome", "Runner", "StepResult"]

@@ -1,0 +1,75 @@
+"""A scenario file as text: where something stands, and what is said when it is wrong there."""
+
+import unicodedata
+from dataclasses import dataclass
+
+_CONTEXT = 100  # what is shown of a long line
+_BEFORE = 60  # of that, before the caret
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Line and column, counted from 1, and how many characters are meant."""
+
+    line: int
+    column: int
+    length: int = 1
+
+
+class FileError(Exception):
+    """A file that cannot be played: where it is wrong, what is wrong, and one suggestion.
+
+    Its text is `file:line:column: message`, the line, and a caret below what is meant.
+    """
+
+    def __init__(
+        self, path: str, message: str, hint: str = "", place: Place | None = None, text: str = ""
+    ) -> None:
+        super().__init__(path, message, hint, place, text)
+        self.path = path
+        self.message = message
+        self.hint = hint
+        self.place = place
+        self.text = text
+
+    def __str__(self) -> str:
+        if self.place is None:
+            hint = f" ({self.hint})" if self.hint else ""
+            return f"{visible(self.path)}: {visible(self.message)}{visible(hint)}"
+        head = f"{visible(self.path)}:{self.place.line}:{self.place.column}: "
+        return head + visible(self.message) + self._excerpt(self.place)
+
+    def _excerpt(self, place: Place) -> str:
+        lines = self.text.splitlines()
+        if not 0 < place.line <= len(lines):
+            return f"\n  {visible(self.hint)}" if self.hint else ""
+        line, at = lines[place.line - 1], place.column - 1
+        first = max(0, at - _BEFORE) if len(line) > _CONTEXT else 0
+        shown = visible(line[first : first + _CONTEXT])
+        room = max(1, len(shown) - (at - first))
+        margin = f"  {place.line} | "
+        indent = " " * (len(margin) + _width(shown[: at - first]))
+        caret = "^" * min(max(1, place.length), room)
+        return f"\n{margin}{shown}\n{indent}{caret}  {visible(self.hint)}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file's text under the path by which people know it."""
+
+    path: str
+    text: str
+
+    def error(self, message: str, hint: str = "", place: Place | None = None) -> FileError:
+        return FileError(self.path, message, hint, place or Place(1, 1), self.text)
+
+
+def visible(text: str) -> str:
+    """The text, with nothing in it that a terminal would obey."""
+    return "".join(c if c.isprintable() else " " if c == "\t" else "�" for c in text)
+
+
+def _width(text: str) -> int:
+    """Terminal cells."""
+    wide = sum(unicodedata.east_asian_width(c) in ("W", "F") for c in text)
+    return len(text) + wide - sum(bool(unicodedata.combining(c)) for c in text)

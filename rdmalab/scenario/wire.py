@@ -1,0 +1,272 @@
+"""What is expected on the wire: one line a packet, compared with the rows of the ladder."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rdmalab.command import NotUnderstood, Region, Span, Thing
+from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.grammar.quantities import whole
+from rdmalab.grammar.words import member_value
+from rdmalab.lens import words
+from rdmalab.lens.ladder import FACTS, SHORT, Fate, PacketRow
+from rdmalab.spec.opcodes import BY_LABEL
+from rdmalab.spec.records import Field, Record
+from rdmalab.spec.refusals import Syndrome
+from rdmalab.wire.packet import Packet
+
+Locate = Callable[[str], Region]
+"""Finds `B.mr0[100]`; NotUnderstood if nothing is called so."""
+
+SKIP = "skip"
+_FATES = {"lost": Fate.LOST, "dropped": Fate.DROPPED}
+_FLAGS = ("ack_req", "solicited")
+_ENDS = re.compile(r"([A-Z])->([A-Z])", re.ASCII)
+_PIECE = re.compile(r"\S+")
+_NAME = re.compile(r"[A-Z]\.[A-Za-z_]\w*(\[\d+\])?", re.ASCII)
+_BARE_NAME = re.compile(r"[A-Za-z_]\w*(\[\d+\])?", re.ASCII)
+_QP_NAME = re.compile(r"[A-Z]\.[A-Za-z_]\w*", re.ASCII)
+
+
+def _atomic(field: str) -> Callable[[Packet], int | None]:
+    def fact(packet: Packet) -> int | None:
+        header = packet.atomiceth if field != "original" else packet.atomicacketh
+        value: int | None = getattr(header, field, None)
+        return value
+
+    return fact
+
+
+# What the ladder does not show of a packet.
+_MORE: dict[str, Callable[[Packet], Any]] = {
+    "compare": _atomic("compare"),
+    "swap_add": _atomic("swap_add"),
+    "original": _atomic("original"),
+    "dropped": lambda _packet: None,
+}
+_SHORT = {**SHORT, "imm": "imm_data", "swap": "swap_add", "add": "swap_add"}
+_UNASKED = ("event", "at_ns", "source", "target", "from", "to", "opcode", "dropped")
+KEYS = tuple(key for key in (*FACTS, *_MORE, *_SHORT) if key not in _UNASKED)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """One value: a number, a flag, a syndrome, or a name that the run resolves."""
+
+    key: str
+    value: int | str
+    text: str
+    place: Span
+
+    @property
+    def fact(self) -> str:
+        return _SHORT.get(self.key, self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class WireLine:
+    """A packet that must be sent. `fate`: what must become of it; unsaid, it must not be lost."""
+
+    text: str
+    source: str
+    target: str
+    opcode: str
+    fields: tuple[Expected, ...]
+    fate: Fate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Any number of packets, none included."""
+
+    text: str = SKIP
+
+
+Lines = list[WireLine | Skip]
+
+
+# --------------------------------------------------------------------------- reading a line
+def parse_wire(text: str) -> WireLine | Skip:
+    """`A->B SEND_ONLY psn=0 len=64 ack_req=1 lost`; NotUnderstood with the column."""
+    pieces = [(m[0], Span(m.start(), m.end())) for m in _PIECE.finditer(text)]
+    if [piece for piece, _ in pieces] == [SKIP]:
+        return Skip()
+    first, place = pieces[0]
+    ends = _ENDS.fullmatch(first)
+    if ends is None:
+        raise NotUnderstood(f"{quoted(first)} is not a direction", place, "write A->B, or skip")
+    if len(pieces) == 1:
+        raise NotUnderstood("which packet?", place, f"write {first} SEND_ONLY")
+    opcode = _opcode(*pieces[1])
+    fields: dict[str, Expected] = {}
+    fate = None
+    for piece, where in pieces[2:]:
+        if piece in _FATES:
+            fate = _FATES[piece]
+            continue
+        field = _expected(piece, where)
+        if field.fact in fields:
+            raise NotUnderstood(f"{field.key} is given twice", where, "leave one out")
+        fields[field.fact] = field
+    return WireLine(text, ends[1], ends[2], opcode, tuple(fields.values()), fate)
+
+
+def _opcode(text: str, place: Span) -> str:
+    if text.upper() not in BY_LABEL:
+        raise NotUnderstood(f"no opcode is called {quoted(text)}", place,
+                            suggest(text.upper(), BY_LABEL))  # fmt: skip
+    return text.upper()
+
+
+def _expected(piece: str, place: Span) -> Expected:
+    key, equals, text = piece.partition("=")
+    if key not in KEYS:
+        where = Span(place.start, place.start + len(key))
+        raise NotUnderstood(f"no field {quoted(key)}", where, suggest(key, (*KEYS, *_FATES)))
+    where = Span(place.start + len(key) + len(equals), place.stop)
+    if not text:
+        raise NotUnderstood("a value is missing here", place, f"write {key}=1")
+    return Expected(key, _value(_SHORT.get(key, key), text, where), text, where)
+
+
+def _value(fact: str, text: str, place: Span) -> int | str:
+    if fact == "syndrome" and not text[0].isdecimal():
+        number = member_value(text, Syndrome)
+        if number is None:
+            hint = suggest(text.upper(), Syndrome.__members__)
+            raise NotUnderstood(f"no Syndrome is called {quoted(text)}", place, hint)
+        return number
+    if fact in ("qp", "dest_qp"):
+        if not _QP_NAME.fullmatch(text):
+            raise NotUnderstood(f"{quoted(text)} is not a full name", place, "write B.qp0")
+        return text
+    if fact in ("rkey", "va") and _NAME.fullmatch(text):
+        return text
+    if fact in ("rkey", "va") and _BARE_NAME.fullmatch(text):
+        raise NotUnderstood(f"whose {quoted(text)}?", place, f"write A.{text} or B.{text}")
+    number = whole(text, place=place)
+    if fact in _FLAGS and number not in (0, 1):
+        raise NotUnderstood(f"{quoted(text)} is neither 0 nor 1", place, "write 0 or 1")
+    return number
+
+
+# --------------------------------------------------------------------------- comparing
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A packet that was sent: its row in the ladder, and the packet itself."""
+
+    row: PacketRow
+    packet: Packet
+
+    def fact(self, name: str) -> Any:
+        """What it says about `psn`, `length`, `original`, …"""
+        return _MORE[name](self.packet) if name in _MORE else getattr(self.row, name)
+
+
+def seen(rows: list[PacketRow], records: list[Record]) -> list[Seen]:
+    """The rows with their packets."""
+    packets: list[Any] = [records[row.number][Field.A] for row in rows]
+    return [Seen(row, packet) for row, packet in zip(rows, packets, strict=True)]
+
+
+class Comparison:
+    """The lines of a step against what was sent in it. `bad`: line and packet that differ first."""
+
+    def __init__(self, lines: Lines, sent: list[Seen], values: Mapping[Expected, Any]) -> None:
+        self.lines = lines
+        self.sent = sent
+        self.values = values
+        self.bad = self._walk()
+
+    def _walk(self) -> tuple[int, int] | None:
+        """None if all fits; else the furthest place at which nothing fitted any more."""
+        at_line = at_packet = 0
+        retry: tuple[int, int] | None = None
+        furthest = (0, 0)
+        while at_packet < len(self.sent) or at_line < len(self.lines):
+            line = self.lines[at_line] if at_line < len(self.lines) else None
+            if isinstance(line, Skip):
+                at_line += 1
+                retry = (at_line, at_packet)
+            elif line and at_packet < len(self.sent) and self._fits(line, self.sent[at_packet]):
+                at_line, at_packet = at_line + 1, at_packet + 1
+            else:
+                furthest = max(furthest, (at_line, at_packet))
+                if retry is None or retry[1] >= len(self.sent):
+                    return furthest
+                retry = (retry[0], retry[1] + 1)
+                at_line, at_packet = retry
+        return None
+
+    def _fits(self, line: WireLine, packet: Seen) -> bool:
+        row = packet.row
+        same = (row.source, row.target, row.opcode) == (line.source, line.target, line.opcode)
+        if not same or not _fate_fits(line.fate, row.fate):
+            return False
+        return all(packet.fact(f.fact) == self.values[f] for f in line.fields)
+
+    def expected_text(self) -> str:
+        """The line that was not met."""
+        assert self.bad is not None
+        line = self.bad[0]
+        return self.lines[line].text if line < len(self.lines) else "no more packets"
+
+    def actual_text(self) -> str:
+        """The packet in its place, with the fields that the line names."""
+        assert self.bad is not None
+        line, packet = self.bad
+        if packet >= len(self.sent):
+            return "no more packets were sent"
+        named = self.lines[line] if line < len(self.lines) else None
+        fields = named.fields if isinstance(named, WireLine) else ()
+        return _text(self.sent[packet], fields)
+
+
+def _fate_fits(wanted: Fate | None, fate: Fate) -> bool:
+    return fate is wanted if wanted is not None else fate is not Fate.LOST
+
+
+def _text(packet: Seen, fields: tuple[Expected, ...]) -> str:
+    row = packet.row
+    named = [f.key for f in fields]
+    facts = [f.fact for f in fields]
+    named += [fact for fact in ("psn", "syndrome", "timer") if fact not in facts]
+    parts = [f"{row.source}->{row.target or '?'}", row.opcode]
+    for key in named:
+        value = packet.fact(_SHORT.get(key, key))
+        if value is not None:
+            parts.append(f"{key}={_said(value)}")
+    parts += [name for name, fate in _FATES.items() if fate is row.fate]
+    return f"{' '.join(parts)}  [ev {row.event}, {words.clock(row.at_ns)}]"
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, Syndrome):
+        return value.name
+    if isinstance(value, str):
+        return value
+    return words.number(int(value))
+
+
+def resolve(lines: Lines, locate: Locate, thing_of: Callable[[Thing], Any]) -> dict[Expected, Any]:
+    """The value of every field, names looked up; NotUnderstood at the first unknown one."""
+    values: dict[Expected, Any] = {}
+    for line in lines:
+        for field in line.fields if isinstance(line, WireLine) else ():
+            values[field] = _resolved(field, locate, thing_of)
+    return values
+
+
+def _resolved(field: Expected, locate: Locate, thing_of: Callable[[Thing], Any]) -> Any:
+    if not isinstance(field.value, str):
+        return field.value
+    try:
+        region = locate(field.value)
+    except NotUnderstood as wrong:
+        wrong.place = field.place
+        raise
+    if field.fact in ("qp", "dest_qp"):
+        return field.value
+    mr = thing_of(region.thing)
+    return mr.rkey if field.fact == "rkey" else mr.addr + (region.start or 0)

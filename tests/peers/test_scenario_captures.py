@@ -1,0 +1,118 @@
+"""Every scenario, captured with the wire room's bytes, and read by tshark and scapy."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from rdmalab.lab import open_session
+from rdmalab.scenario.loader import load
+from rdmalab.scenario.runner import Runner
+from rdmalab.spec.records import Kind, Record
+from rdmalab.vocabulary import VOCABULARY
+from rdmalab.wire.packet import Packet
+from rdmalab.wire.roce import encode
+from tests.peers.tshark import dissected, number, write_pcap
+from tests.tools import needs
+from tests.wire.scapy_frames import scapy_icrc
+
+SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").rglob("*.rdmalab.yaml"))
+
+BASE = {
+    "opcode": "infiniband.bth.opcode",
+    "psn": "infiniband.bth.psn",
+    "dest_qp": "infiniband.bth.destqp",
+    "pkey": "infiniband.bth.p_key",
+    "ack_req": "infiniband.bth.a",
+    "solicited": "infiniband.bth.se",
+}
+EXTENDED = {
+    ("reth", "va"): "infiniband.reth.va",
+    ("reth", "rkey"): "infiniband.reth.r_key",
+    ("reth", "dma_length"): "infiniband.reth.dmalen",
+    ("aeth", "syndrome"): "infiniband.aeth.syndrome",
+    ("aeth", "msn"): "infiniband.aeth.msn",
+    ("atomiceth", "va"): "infiniband.reth.va",
+    ("atomiceth", "swap_add"): "infiniband.atomiceth.swapdt",
+    ("atomiceth", "compare"): "infiniband.atomiceth.cmpdt",
+    ("atomicacketh", "original"): "infiniband.atomicacketh.origremdt",
+    ("immdt", "imm_data"): "infiniband.immdt",
+}
+MALFORMED = "_ws.malformed"
+COLUMNS = list(dict.fromkeys([*BASE.values(), *EXTENDED.values(), MALFORMED]))
+_ICRC = 4
+
+
+class Captured(NamedTuple):
+    """One frame on the cable, and the packet that was sent; `harmed` where a fault changed it."""
+
+    at_ns: int
+    frame: bytes
+    packet: Packet
+    harmed: bool
+
+
+def captured(records: list[Record]) -> Iterator[Captured]:
+    """What a tap in the middle of the cable sees: a harmed frame in the place of the good one."""
+    for number_, record in enumerate(records):
+        _, at_ns, _, kind, _, _, packet, _ = record
+        if kind is not Kind.PACKET_SENT:
+            continue
+        after = records[number_ + 1] if number_ + 1 < len(records) else None
+        if after is not None and after[3] is Kind.PACKET_HARMED:
+            yield Captured(at_ns, after[7], packet, harmed=True)
+        else:
+            yield Captured(at_ns, encode(packet), packet, harmed=False)
+
+
+@pytest.fixture(scope="module")
+def played() -> list[Captured]:
+    frames: list[Captured] = []
+    for path in SCENARIOS:
+        runner = Runner(load(str(path), VOCABULARY), open_session)
+        runner.run()
+        frames += captured(runner.session.world.trace.records)
+    return frames
+
+
+@needs("tshark")
+def test_tshark_reads_what_the_lab_says(played: list[Captured], tmp_path: Path) -> None:
+    path = tmp_path / "scenarios.pcap"
+    write_pcap(path, ((frame.at_ns, frame.frame) for frame in played))
+    seen = dissected(path, COLUMNS)
+    assert len(seen) == len(played)
+    assert sum(frame.harmed for frame in played) >= 1
+    for told, fields in zip(played, seen, strict=True):
+        if not told.harmed:
+            assert not fields[MALFORMED], told.packet
+            _same(told.packet, fields)
+
+
+def _same(packet: Packet, fields: dict[str, str]) -> None:
+    for ours, theirs in BASE.items():
+        assert number(fields[theirs]) == getattr(packet, ours), (packet, ours)
+    for (header, ours), theirs in EXTENDED.items():
+        value = getattr(packet, header)
+        if value is None:
+            continue
+        text = fields[theirs]
+        read = int(text, 16) if header == "immdt" else number(text)
+        assert read == getattr(value, ours), (packet, header, ours)
+
+
+def test_the_icrc_is_wrong_exactly_where_the_lab_harmed_a_frame(played: list[Captured]) -> None:
+    sample = [f for f in played if f.harmed] + [f for f in played if not f.harmed][::7]
+    for told in sample:
+        right = scapy_icrc(told.frame) == told.frame[-_ICRC:]
+        assert right is not told.harmed, told.packet
+
+
+def test_every_kind_of_packet_is_there(played: list[Captured]) -> None:
+    labels = {frame.packet.opcode_row.label for frame in played}
+    assert labels >= {
+        "SEND_FIRST", "SEND_MIDDLE", "SEND_LAST", "SEND_ONLY", "SEND_ONLY_WITH_IMMEDIATE",
+        "RDMA_WRITE_ONLY", "RDMA_WRITE_ONLY_WITH_IMMEDIATE", "RDMA_READ_REQUEST",
+        "RDMA_READ_RESPONSE_FIRST", "RDMA_READ_RESPONSE_LAST", "ACKNOWLEDGE",
+        "ATOMIC_ACKNOWLEDGE", "COMPARE_SWAP", "FETCH_ADD",
+    }  # fmt: skip

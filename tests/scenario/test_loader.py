@@ -1,0 +1,140 @@
+"""Every mistake in a file is told with line, column and one suggestion."""
+
+from pathlib import Path
+
+import pytest
+
+from rdmalab.scenario.loader import FileError, load, loads
+from rdmalab.vocabulary import VOCABULARY
+from rdmalab.workbench.files import load as load_word
+
+TOP = "rdmalab: 1\ntitle: t\n"
+H = f"{TOP}steps:\n"
+ONE = "steps:\n  - alloc_pd A.pd0\n"
+GOLDEN = Path(__file__).parents[1] / "data" / "scenario_errors.txt"
+
+
+def golden() -> dict[str, tuple[str, str]]:
+    """name → (file, what is said)"""
+    cases = {}
+    for part in GOLDEN.read_text("utf-8").replace("␛", "\x1b").split("=== ")[1:]:
+        name, _, rest = part.partition("\n")
+        text, _, said = rest.partition("--- says\n")
+        cases[name] = (text, said.rstrip("\n").replace("\x1b", "␛"))
+    return cases
+
+
+CASES = golden()
+
+
+def wrong(text: str) -> FileError:
+    with pytest.raises(FileError) as caught:
+        loads(text, "x.yaml", VOCABULARY)
+    return caught.value
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_mistake_is_told_at_its_place(name: str) -> None:
+    text, said = CASES[name]
+    assert str(wrong(text)) == said
+
+
+def test_there_are_many_of_them_and_nearly_all_have_a_suggestion() -> None:
+    assert len(CASES) > 80
+    assert sum(not wrong(text).hint for text, _ in CASES.values()) <= 3
+
+
+def test_the_message_shows_the_line_and_a_caret_inside_the_command() -> None:
+    text = f"{H}  - do: post_send A.qp0 opcode=SEND wr_id=7 flag=SIGNALED\n"
+    assert str(wrong(text)).splitlines() == [
+        'x.yaml:4:45: no key "flag"',
+        "  4 |   - do: post_send A.qp0 opcode=SEND wr_id=7 flag=SIGNALED",
+        "                                                  ^^^^  did you mean flags?",
+    ]
+
+
+def test_too_many_steps() -> None:
+    error = wrong(H + "  - alloc_pd A.pd0\n" * 2001)
+    assert (error.message, error.hint) == ("2001 steps are too many", "at most 2000")
+
+
+def test_a_word_that_opens_files_is_refused() -> None:
+    words = {**VOCABULARY, "load": load_word}
+    with pytest.raises(FileError, match=r"4:5: load is a word of the prompt, not of a scenario"):
+        loads(f"{H}  - load other\n", "x.yaml", words)
+
+
+@pytest.mark.parametrize("text", ["no", "012", "1:30", "on", "1e3", "null", "~", "2001-01-01"])
+def test_yaml_types_nothing(text: str) -> None:
+    scenario = loads(f"rdmalab: 1\ntitle: {text}\n{ONE}", "x.yaml", VOCABULARY)
+    assert scenario.title == text
+
+
+def test_numbers_are_read_by_the_grammar() -> None:
+    head = "rdmalab: 1\ntitle: t\nseed: 0x10\nlink: {latency: 0.5us, rate: 25Gbps, mtu: 1024}\n"
+    nodes = "nodes:\n  A: {max_qp: 012}\n"
+    document = loads(head + nodes + ONE, "x.yaml", VOCABULARY).document
+    assert document.seed == 16
+    assert (document.link.latency, document.link.rate) == (500, 25 * 10**9)
+    assert document.nodes["A"].caps() == {"max_qp": 12}
+
+
+def test_a_step_may_be_a_line_or_a_mapping() -> None:
+    scenario = loads(f"{H}  - alloc_pd A.pd0\n  - do: alloc_pd A.pd1\n", "x.yaml", VOCABULARY)
+    assert [step.line for step in scenario.steps] == ["alloc_pd A.pd0", "alloc_pd A.pd1"]
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("run:", "run"),
+        ("run: 10us", "run 10us"),
+        ("run: step packet", "step packet"),
+        ("run: until now == 3", "until now == 3"),
+        ("run:\n    within: 1ms", "until idle"),
+        ("fault: clear", "fault clear"),
+        ("checkpoint: here", "checkpoint here"),
+        ("note: Read this.", ""),
+    ],
+)
+def test_every_action_is_a_line_of_the_prompt(said: str, line: str) -> None:
+    assert loads(f"{H}  - {said}\n", "x.yaml", VOCABULARY).steps[0].line == line
+
+
+def test_the_setup_comes_first() -> None:
+    text = f"{TOP}steps:\n  - alloc_pd A.pd1\nsetup:\n  - alloc_pd A.pd0\n"
+    steps = loads(text, "x.yaml", VOCABULARY).steps
+    assert [(step.is_setup, step.line) for step in steps] == [
+        (True, "alloc_pd A.pd0"),
+        (False, "alloc_pd A.pd1"),
+    ]
+
+
+# --------------------------------------------------------------------------- files
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="cannot be read: No such file"):
+        load(str(tmp_path / "none.yaml"), VOCABULARY)
+    with pytest.raises(FileError, match="cannot be read"):
+        load(str(tmp_path), VOCABULARY)
+    with pytest.raises(FileError, match="no such path"):
+        load("a\0b", VOCABULARY)
+
+
+def test_a_file_too_large(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_bytes(b"#" * ((1 << 20) + 1))
+    with pytest.raises(FileError, match=r"too large \(at most 1048576 bytes\)"):
+        load(str(file), VOCABULARY)
+
+
+def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_bytes(b"rdmalab: 1\ntitle: \xff\n")
+    with pytest.raises(FileError, match="line 2 is not UTF-8"):
+        load(str(file), VOCABULARY)
+
+
+def test_dos_lines_and_a_byte_order_mark_are_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_bytes(b"\xef\xbb\xbf" + f"{TOP}{ONE}".replace("\n", "\r\n").encode())
+    assert load(str(file), VOCABULARY).title == "t"

@@ -1,0 +1,17 @@
+"""Whatever is in a file: it passes, fails or is refused with a message, and nothing else."""
+
+import pytest
+
+from rdmalab.scenario.result import Outcome
+from tests.scenario.mangle import play, samples
+
+COUNT = 125
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_spoiled_files_are_told_politely(seed: int) -> None:
+    for name, text in samples(COUNT, seed):
+        outcome, said = play(text, name)
+        assert bool(said) == (outcome is not Outcome.PASSED)
+        assert "Traceback" not in said
+        assert "internal" not in said

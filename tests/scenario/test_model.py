@@ -1,0 +1,71 @@
+"""The shape of a file, and the schema that editors get of it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from rdmalab.scenario.loader import SUFFIX
+from rdmalab.scenario.model import ACTIONS, MAX_STEPS, Document, Step
+from rdmalab.scenario.report import schema_of_scenario
+
+ROOT = Path(__file__).parents[2]
+SHIPPED = ROOT / "rdmalab" / "scenario" / "scenario-1.json"
+FILES = sorted((ROOT / "scenarios").rglob(f"*{SUFFIX}"))
+
+
+def valid(document: Any) -> bool:
+    checker = jsonschema.Draft202012Validator(schema_of_scenario())
+    return bool(checker.is_valid(document))
+
+
+def test_the_shipped_schema_is_current() -> None:
+    """`rdmalab schema > rdmalab/scenario/scenario-1.json` makes it so."""
+    assert json.loads(SHIPPED.read_text("utf-8")) == schema_of_scenario()
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(schema_of_scenario())
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_scenario_is_valid_for_an_editor(path: Path) -> None:
+    """An editor types scalars as YAML does; the schema must be content with that."""
+    assert valid(yaml.safe_load(path.read_text("utf-8")))
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [[], ["x", 3], [{}], [{"id": "x"}], [{"do": "x", "run": "1us"}], [{"do": "x", "foo": 1}], "x"],
+)
+def test_the_schema_refuses(steps: Any) -> None:
+    assert valid({"rdmalab": 1, "title": "t", "steps": ["alloc_pd A.pd0"]})
+    assert not valid({"rdmalab": 1, "title": "t", "steps": steps})
+
+
+def test_every_key_has_a_sentence() -> None:
+    """They are what an editor shows."""
+    schema = schema_of_scenario()
+    parts = [schema, schema["$defs"]["Link"], schema["$defs"]["Step"]["oneOf"][1]]
+    for part in parts:
+        for name, field in part["properties"].items():
+            assert field.get("description"), name
+
+
+def test_a_step_has_one_action() -> None:
+    for action in ACTIONS:
+        step = Step.model_validate({action: "x"})
+        assert step.action == action
+    assert Step.model_validate("alloc_pd A.pd0").do == "alloc_pd A.pd0"
+
+
+def test_limits_of_a_node_are_those_of_query_device() -> None:
+    document = Document.model_validate(
+        {"rdmalab": "1", "title": "t", "steps": ["x"], "nodes": {"A": {"max_qp": "4"}}}
+    )
+    assert document.nodes["A"].caps() == {"max_qp": 4}
+    assert "max_cqe" in document.node_keys()
+    assert MAX_STEPS == 2_000

@@ -1,0 +1,76 @@
+"""The documents that `run` prints."""
+
+import json
+
+import jsonschema
+
+from rdmalab.lab import open_session
+from rdmalab.scenario.report import (
+    RunModel,
+    narration,
+    of_error,
+    of_runner,
+    schema_of_run,
+)
+from rdmalab.scenario.result import Outcome
+from rdmalab.scenario.runner import Runner
+from rdmalab.scenario.source import FileError
+from tests.scenario.playing import PAIR, WRITE, runner, scenario
+
+GOOD = PAIR + WRITE + "  - run:\n    id: r\n    wire: [skip]\n    expect: [A.cq0.count == 1]\n"
+BAD = GOOD.replace("== 1", "== 2")
+
+
+def report() -> RunModel:
+    made = RunModel()
+    for steps in (GOOD, BAD, "  - alloc_pd C.pd0\n"):
+        walk = runner(steps)
+        walk.run()
+        made.add(of_runner(walk))
+    made.add(of_error(FileError("y.yaml", "cannot be read")))
+    return made
+
+
+def test_the_document_counts_and_is_valid() -> None:
+    made = report()
+    assert (made.passed, made.failed, made.errors) == (1, 1, 2)
+    assert made.summary == "1 of 4 scenarios passed, 1 failed, 2 cannot be played"
+    document = json.loads(made.model_dump_json())
+    jsonschema.validate(document, schema_of_run())
+    assert [s["outcome"] for s in document["scenarios"]] == ["passed", "failed", "error", "error"]
+
+
+def test_a_failed_step_says_what_was_expected() -> None:
+    step = report().scenarios[1].steps[-1]
+    assert (step.id, step.what, step.line) == ("r", "expect line 1", 6)
+    assert (step.expected, step.actual) == ("A.cq0.count == 2", ["A.cq0.count = 1"])
+    assert step.ladder[-1].endswith("B->A ACK psn=0")
+
+
+def test_an_error_says_where() -> None:
+    scenario = report().scenarios[2]
+    assert scenario.error is not None
+    assert scenario.error.place is not None
+    assert (scenario.error.place.line, scenario.error.place.column) == (4, 14)
+
+
+def test_the_narration_tells_notes_packets_and_what_was_found_true() -> None:
+    steps = (
+        "  - note: |\n      Two\n      lines.\n"
+        + GOOD
+        + (
+            "  - do: alloc_pd A.pd0; alloc_pd A.pd7\n    name: Objects\n".replace(
+                "A.pd0; ", "A.pd6; "
+            )
+        )
+    )
+    walk = Runner(scenario(steps), open_session)
+    told = [line for result in walk.run() for line in narration(walk, result)]
+    assert told[:4] == ["", "  Two", "  lines.", ""]
+    assert "== Objects" in told
+    assert any(line.endswith("A->B RDMA_WRITE_ONLY psn=0 64 B ack_req") for line in told)
+    assert " " * 16 + "ok  A.cq0.count == 1" in told
+
+
+def test_outcomes_are_words() -> None:
+    assert [str(outcome) for outcome in Outcome] == ["passed", "failed", "error"]

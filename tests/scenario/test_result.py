@@ -1,0 +1,32 @@
+"""How a failure is told."""
+
+from rdmalab.scenario.result import Outcome
+from tests.scenario.playing import PAIR, last, said
+
+SETUP = f"{PAIR}  - post_send A.qp0 opcode=SEND wr_id=7 sg=A.mr0[0:64]\n"
+STEP = """\
+  - id: first-nak
+    run: until A.qp0.rnr_timer.armed
+    wire:
+      - A->B SEND_ONLY psn=0 len=64
+      - B->A ACKNOWLEDGE psn=0 syndrome=ACK msn=1
+"""
+
+
+def test_expected_and_actual_stand_below_each_other_and_the_last_packets_follow() -> None:
+    assert said(SETUP + STEP).splitlines() == [
+        "FAIL x.yaml:6  step first-nak  wire line 2",
+        "  expected  B->A ACKNOWLEDGE psn=0 syndrome=ACK msn=1",
+        "  actual    B->A ACKNOWLEDGE psn=0 syndrome=RNR_NAK msn=0 timer=12  [ev 17, 1.210us]",
+        "",
+        "  last on the wire:",
+        "    0.100us A->B SEND_ONLY psn=0 64 B ack_req  (refused: no receive WQE is posted)",
+        "    1.210us B->A RNR_NAK psn=0 timer=12",
+        "    2.215us A.qp0 armed its RNR timer for 642.215us",
+    ]
+
+
+def test_a_step_that_passed_has_nothing_to_tell() -> None:
+    result = last(SETUP)
+    assert result.outcome is Outcome.PASSED
+    assert result.text("x.yaml") == ""

@@ -1,0 +1,227 @@
+"""Steps are played one by one; the first that fails is the last."""
+
+import pytest
+
+from rdmalab.lab import open_session
+from rdmalab.scenario.result import Outcome
+from rdmalab.scenario.runner import MAX_EVENTS, Runner
+from tests.scenario.playing import PAIR, SEND, WRITE, last, runner, said, scenario
+
+
+def test_all_steps_pass() -> None:
+    walk = runner(PAIR + WRITE + "  - run: until idle\n")
+    assert [result.ok for result in walk.run()] == [True, True, True]
+    assert walk.over
+    assert walk.ok
+    assert walk.next_step() is None
+    assert walk.coming is None
+
+
+def test_nothing_is_done_behind_a_failure() -> None:
+    walk = runner(PAIR + "  - do: alloc_pd A.pd1\n    expect: [now == 1]\n  - alloc_pd A.pd2\n")
+    walk.run()
+    assert walk.position == 2
+    assert walk.outcome is Outcome.FAILED
+    assert walk.over
+
+
+# --------------------------------------------------------------------------- verbs and errno
+def test_a_verb_that_fails_fails_the_step() -> None:
+    text = said(PAIR + "  - modify_qp A.qp0 state=INIT\n")
+    assert text.startswith("FAIL x.yaml:5  do\n  expected  modify_qp A.qp0 state=INIT succeeds\n")
+    assert "\n  actual    EINVAL: " in text
+
+
+def test_unless_it_must_fail_like_this() -> None:
+    do = PAIR + "  - do: modify_qp A.qp0 state=INIT\n    errno: "
+    assert last(f"{do}EINVAL\n").ok
+    assert said(f"{do}ENOMEM\n").startswith(
+        "FAIL x.yaml:5  errno\n  expected  ENOMEM\n  actual    EINVAL: "
+    )
+
+
+def test_a_verb_that_must_fail_and_succeeds() -> None:
+    text = said("  - do: alloc_pd A.pd0\n    errno: EINVAL\n")
+    assert text.splitlines()[1:] == ["  expected  EINVAL", "  actual    it succeeded"]
+
+
+def test_repeat() -> None:
+    do = f"{PAIR}  - do: post_recv B.qp0 sg=B.mr0[0:64]\n    repeat: "
+    assert last(f"{do}8\n    expect: [B.qp0.rq.used == 8]\n").ok
+    assert "ENOMEM" in said(f"{do}9\n")
+
+
+def test_repeat_with_errno_wants_it_every_time() -> None:
+    do = "  - do: alloc_pd A.pd0\n    repeat: 2\n    errno: EINVAL\n"
+    assert "it succeeded" in said(do)
+
+
+# --------------------------------------------------------------------------- files that are wrong
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ("  - post_recv A.qp9\n", "x.yaml:4:15: nothing is called A.qp9"),
+        (f"{PAIR}  - post_recv A.cq0\n", "x.yaml:5:15: A.cq0 is a completion queue"),
+        (f"{PAIR}  - alloc_pd A.pd0\n", "x.yaml:5:14: A.pd0 exists already"),
+        ("  - alloc_pd C.pd0\n", "x.yaml:4:14: there is no node C"),
+        ("  - run:\n    expect: [A.qp0.state == RTS]\n", "x.yaml:5:14: nothing is called A.qp0"),
+        (f"{PAIR}  - run:\n    expect: [A.qp0.stat == RTS]\n", "x.yaml:6:14: A.qp0 has no"),
+        (f"{PAIR}  - run:\n    expect: [A.qp0.state == RTT]\n", "x.yaml:6:29: no QPState"),
+        (f"{PAIR}  - run: until A.qp9.state == RTS\n", "x.yaml:5:16: nothing is called"),
+        (f"{PAIR}  - fault: drop A->C\n", "x.yaml:5:"),
+    ],
+)
+def test_an_unknown_name_is_told_at_its_place(steps: str, message: str) -> None:
+    result = last(steps)
+    assert result.outcome is Outcome.ERROR
+    assert result.text("x.yaml").startswith(f"ERROR {message}")
+
+
+def test_an_unknown_name_on_the_wire() -> None:
+    wire = "  - run:\n    wire:\n      - A->B RDMA_WRITE_ONLY rkey="
+    assert said(f"{PAIR}{wire}B.mr7\n").startswith("ERROR x.yaml:7:35: nothing is called B.mr7")
+    assert "has no key" in said(f"{PAIR}{wire}B.cq0\n")
+    gone = PAIR + "  - dereg_mr B.mr0\n" + wire + "B.mr0\n"
+    assert said(gone).startswith("ERROR x.yaml:8:9: this mr was destroyed")
+
+
+# --------------------------------------------------------------------------- time
+def test_a_journey_must_arrive() -> None:
+    assert "nothing more will happen by itself" in said(f"{PAIR}  - run: until now == 7\n")
+    late = said(f"{PAIR}{SEND}  - run: until A.cq0.count == 1\n    within: 5us\n")
+    assert late.splitlines()[1:3] == [
+        "  expected  until A.cq0.count == 1 within 5us",
+        "  actual    time is up",
+    ]
+
+
+def test_within_bounds_a_run_until_idle_and_does_not_prolong_it() -> None:
+    walk = runner(f"{PAIR}{WRITE}  - run:\n    within: 1ms\n")
+    walk.run()
+    assert walk.ok
+    assert walk.session.world.now_ns < 10_000
+    assert "time is up" in said(f"{PAIR}{SEND}  - run:\n    within: 1ms\n")
+
+
+def test_a_lesson_that_repeats_for_ever_fails() -> None:
+    walk = runner(f"{PAIR}{SEND}  - run: until now == 1\n")
+    limit = walk.session.max_events
+    walk.run()
+    assert "gave up" in walk.results[-1].text("x.yaml")
+    assert walk.session.max_events == limit > MAX_EVENTS
+
+
+def test_the_links_settings_are_a_command_of_the_journal() -> None:
+    walk = runner("  - run: 1us\n", "link: {latency: 5us, rate: 25Gbps, mtu: 2048}\n")
+    cable = walk.session.world.cable
+    assert (cable.latency_ns, cable.rate_bps, cable.mtu) == (5_000, 25 * 10**9, 2048)
+    assert walk.session.journal[0].invocation.name == "link"
+
+
+def test_profiles_and_limits_of_the_nodes() -> None:
+    text = "nodes:\n  A: {profile: rxe, max_qp: 3}\n  B: {max_cqe: 9}\n"
+    walk = Runner(scenario("  - run: 1us\n", text), open_session, profile="mlx5")
+    a, b = (walk.session.world.nodes[name].profile for name in "AB")
+    assert (a.name, a.caps.max_qp) == ("rxe", 3)
+    assert (b.name, b.caps.max_cqe) == ("mlx5", 9)
+
+
+# --------------------------------------------------------------------------- the wire
+SENT = PAIR + "  - post_recv B.qp0 sg=B.mr0[0:64]\n" + SEND + "  - run:\n    wire:\n"
+FIRST = "      - A->B SEND_ONLY psn=0\n"
+SECOND = "      - B->A ACKNOWLEDGE psn=0\n"
+SKIP = "      - skip\n"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        FIRST + SECOND, SKIP, SKIP + SECOND, FIRST + SKIP, FIRST + SKIP + SECOND,
+        SKIP + FIRST + SKIP + SECOND + SKIP,
+        "      - A->B SEND_ONLY len=64 ack_req=1 solicited=0 dest_qp=B.qp0 qp=A.qp0\n" + SECOND,
+        FIRST + "      - B->A ACKNOWLEDGE syndrome=ACK msn=1\n",
+    ],
+)  # fmt: skip
+def test_the_wire_fits(lines: str) -> None:
+    assert said(SENT + lines) == ""
+
+
+@pytest.mark.parametrize(
+    ("lines", "number", "expected", "actual"),
+    [
+        (SECOND, 1, "B->A ACKNOWLEDGE psn=0", "A->B SEND_ONLY psn=0"),
+        (FIRST, 2, "no more packets", "B->A ACKNOWLEDGE psn=0 syndrome=ACK"),
+        (FIRST + SECOND + FIRST, 3, "A->B SEND_ONLY psn=0", "no more packets were sent"),
+        (SKIP + FIRST, 3, "no more packets", "B->A ACKNOWLEDGE"),
+        ("      - A->B SEND_ONLY psn=0 lost\n" + SECOND, 1, "A->B SEND_ONLY psn=0 lost", "A->B"),
+        ("      - A->B SEND_ONLY psn=0 dropped\n" + SKIP, 1, "A->B SEND_ONLY psn=0 dropped", "A"),
+        ("      - A->B SEND_ONLY imm=0\n" + SKIP, 1, "A->B SEND_ONLY imm=0", "A->B SEND_ONLY psn"),
+    ],
+)
+def test_the_wire_does_not_fit(lines: str, number: int, expected: str, actual: str) -> None:
+    rows = said(SENT + lines).splitlines()
+    assert rows[0] == f"FAIL x.yaml:7  wire line {number}"
+    assert rows[1] == f"  expected  {expected}"
+    assert rows[2].startswith(f"  actual    {actual}")
+    assert "  last on the wire:" in rows
+
+
+def test_no_packets() -> None:
+    assert said(PAIR + "  - run:\n    wire: []\n") == ""
+    assert "expected  no more packets" in said(SENT.replace("wire:\n", "wire: []\n"))
+
+
+def test_a_lost_packet_must_be_called_lost() -> None:
+    drop = PAIR + "  - fault: drop A->B\n" + WRITE + "  - run: step packet\n    wire:\n      - "
+    assert said(f"{drop}A->B RDMA_WRITE_ONLY psn=0 lost\n") == ""
+    assert "actual    A->B RDMA_WRITE_ONLY psn=0 lost" in said(
+        f"{drop}A->B RDMA_WRITE_ONLY psn=0\n"
+    )
+
+
+# --------------------------------------------------------------------------- walking
+WALK = """\
+  - alloc_pd A.pd0
+  - note: First words.
+  - alloc_pd A.pd1
+  - do: alloc_pd A.pd2
+    name: A headline
+  - alloc_pd A.pd3
+"""
+
+
+def test_a_walk_halts_before_notes_and_headlines() -> None:
+    walk = runner(WALK, "about: What it shows.\n")
+    assert walk.note == "What it shows."
+    assert len(walk.next_stop()) == 1
+    assert len(walk.next_stop()) == 2
+    assert walk.note == "First words."
+    assert walk.coming is not None
+    assert walk.coming.is_stop
+    assert len(walk.next_stop()) == 2
+    assert walk.note == "A headline"
+    assert walk.next_stop() == []
+    assert runner(WALK).note == "t"
+
+
+def test_whoever_walks_may_drive_the_journeys() -> None:
+    walk = runner(PAIR + WRITE + "  - run: until idle\n")
+    walk.next_step()
+    walk.next_step()
+    replies = walk.replies()
+    travel = next(replies).travel
+    assert travel is not None
+    while not travel.go(1):
+        pass
+    assert list(replies) == []
+    assert walk.ok
+    assert walk.over
+    assert list(walk.replies()) == []
+
+
+def test_two_runs_are_alike() -> None:
+    steps = PAIR + SEND + "  - run: 5ms\n"
+    first, second = runner(steps), runner(steps)
+    first.run()
+    second.run()
+    assert first.session.world.trace.records == second.session.world.trace.records

@@ -1,0 +1,66 @@
+"""YAML as texts with places."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rdmalab.scenario import tree
+from rdmalab.scenario.source import FileError, Place, Source
+
+
+def place(text: str, path: tuple[int | str, ...], word: str) -> Place:
+    """Where a word of the value at a path stands."""
+    source = Source("f", text)
+    node = tree.find(tree.compose(source), path)
+    start = node.value.index(word)
+    return tree.place_in(source, node, start, start + len(word))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "k: one two three\n",
+        "k: 'one two three'\n",
+        'k: "one two three"\n',
+        "k: 'it''s one two three'\n",
+        'k: "a \\"one\\" two three"\n',
+        "k: one\n  two\n  three\n",
+        "k: |\n  one\n  two\n  three\n",
+        "k: >\n  one\n  two\n\n  three\n",
+        "k: |+2\n    one two\n  three\n\n",
+        "k: {j: [one two, three]}\n",
+        "k: 日本 one two\n",
+    ],
+)
+@pytest.mark.parametrize("word", ["one", "two"])
+def test_words_are_found_where_they_stand(text: str, word: str) -> None:
+    path: tuple[int | str, ...] = ("k", "j", 0) if "{" in text else ("k",)
+    found = place(text, path, word)
+    line = text.splitlines()[found.line - 1]
+    assert line[found.column - 1 : found.column - 1 + found.length] == word
+
+
+def test_plain_values_are_texts() -> None:
+    root = tree.compose(Source("f", "a: 1\nb: [no, 0x1, ~]\nc: {d: 1:30}\n"))
+    assert tree.plain(root) == {"a": "1", "b": ["no", "0x1", "~"], "c": {"d": "1:30"}}
+
+
+def test_a_path_that_ends_early_gives_the_last_node() -> None:
+    root = tree.compose(Source("f", "a:\n  b: 1\n"))
+    assert tree.find(root, ("a", "x", 3)) is tree.find(root, ("a",))
+    assert tree.place_of(tree.key_of(root, ("a", "b"))) == Place(2, 3)
+    assert tree.place_of(tree.key_of(root, ("a", "c"))) == Place(2, 3)
+
+
+def complaint(text: str) -> FileError | None:
+    try:
+        tree.plain(tree.compose(Source("f", text)))
+    except FileError as wrong:
+        return wrong
+    return None
+
+
+@given(st.text(max_size=60) | st.text(alphabet="[]{}&*!|>:-? \n\t'\"#%@`,ab\\", max_size=80))
+def test_any_text_is_a_tree_or_a_message(text: str) -> None:
+    wrong = complaint(text)
+    assert wrong is None or (wrong.place is not None and str(wrong).startswith("f:"))

@@ -1,0 +1,86 @@
+"""Lines of `wire`: read, and compared with what was sent."""
+
+import pytest
+
+from rdmalab.command import NotUnderstood
+from rdmalab.lens.ladder import Fate
+from rdmalab.scenario.wire import KEYS, Skip, WireLine, parse_wire
+from rdmalab.spec.opcodes import BY_LABEL
+from rdmalab.spec.refusals import Syndrome
+from tests.scenario.playing import PAIR, said
+
+
+def parsed(text: str) -> WireLine:
+    line = parse_wire(text)
+    assert isinstance(line, WireLine)
+    return line
+
+
+def test_a_line() -> None:
+    line = parsed("A->B send_only psn=0x10 len=64 ack_req=1 lost")
+    assert (line.source, line.target, line.opcode, line.fate) == ("A", "B", "SEND_ONLY", Fate.LOST)
+    assert {f.fact: f.value for f in line.fields} == {"psn": 16, "length": 64, "ack_req": 1}
+
+
+def test_skip() -> None:
+    assert parse_wire(" skip ") == Skip()
+
+
+@pytest.mark.parametrize("label", BY_LABEL)
+def test_every_opcode_may_be_expected(label: str) -> None:
+    assert parsed(f"A->B {label}").opcode == label
+
+
+@pytest.mark.parametrize("name", Syndrome.__members__)
+def test_every_syndrome_may_be_expected(name: str) -> None:
+    (field,) = parsed(f"B->A ACKNOWLEDGE syndrome={name}").fields
+    assert field.value == Syndrome[name]
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "message"),
+    [
+        ("skip 3", 0, '"skip" is not a direction'),
+        ("A->B", 0, "which packet?"),
+        ("A->B SEND psn=0", 5, "no opcode is called"),
+        ("A->B SEND_ONLY psn", 15, "a value is missing here"),
+        ("A->B SEND_ONLY psn=", 15, "a value is missing here"),
+        ("A->B SEND_ONLY colour=1", 15, 'no field "colour"'),
+        ("A->B SEND_ONLY source=A", 15, 'no field "source"'),
+        ("A->B SEND_ONLY dest_qp=qp0", 23, "is not a full name"),
+        ("A->B SEND_ONLY va=mr0[3]", 18, "whose"),
+    ],
+)
+def test_mistakes(text: str, start: int, message: str) -> None:
+    with pytest.raises(NotUnderstood) as caught:
+        parse_wire(text)
+    assert message in caught.value.message
+    assert caught.value.place.start in (start, start + 3, start + 4)
+
+
+WIRE = "  - run:\n    wire:\n      - "
+LINES = {
+    "RDMA_WRITE": "RDMA_WRITE_ONLY va=B.mr0[16] rkey=B.mr0 dma_length=8 len=8",
+    "RDMA_READ": "RDMA_READ_REQUEST va=B.mr0[16] rkey=B.mr0 dma_length=8 len=0",
+    "ATOMIC_CMP_AND_SWP": "COMPARE_SWAP va=B.mr0[16] rkey=B.mr0 compare=3 swap=4 swap_add=4",
+    "ATOMIC_FETCH_AND_ADD": "FETCH_ADD va=B.mr0[16] add=3 compare=0",
+}
+
+
+@pytest.mark.parametrize("opcode", LINES)
+def test_fields_of_each_header(opcode: str) -> None:
+    post = (
+        f"  - post_send A.qp0 opcode={opcode} sg=A.mr0[0:8] remote=B.mr0[16] compare_add=3 swap=4\n"
+    )
+    line = LINES[opcode].replace(" swap_add=4", "")
+    assert said(f"{PAIR}{post}{WIRE}A->B {line}\n      - skip\n") == ""
+    wrong = line.replace("[16]", "[17]")
+    assert "wire line 1" in said(f"{PAIR}{post}{WIRE}A->B {wrong}\n      - skip\n")
+
+
+def test_every_key_can_be_compared() -> None:
+    post = "  - post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[16]\n"
+    for key in KEYS:
+        value = "A.qp0" if key in ("qp", "dest_qp") else "1"
+        text = said(f"{PAIR}{post}{WIRE}A->B RDMA_WRITE_ONLY {key}={value}\n      - skip\n")
+        assert "ERROR" not in text, key

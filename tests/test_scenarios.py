@@ -1,0 +1,154 @@
+"""Every scenario passes, and every number that one of them asserts is needed for that.
+
+The second is the mutation test: one number after the other is changed, and the scenario must fail.
+"""
+
+import dataclasses
+import errno
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from rdmalab.grammar.expressions import parse_expression
+from rdmalab.grammar.tokens import Lexeme, scan_expression
+from rdmalab.lab import open_session
+from rdmalab.scenario.expect import Expectation
+from rdmalab.scenario.loader import SUFFIX, PlannedStep, Scenario, load
+from rdmalab.scenario.runner import Runner
+from rdmalab.scenario.wire import Skip, parse_wire
+from rdmalab.spec.work import WROpcode
+from rdmalab.vocabulary import VOCABULARY
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "scenarios"
+FILES = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.rglob(f"*{SUFFIX}"))
+
+_WIRE_NUMBER = re.compile(r"(?<==)(?:0x[0-9a-f]+|\d+)\b|(?<=\[)\d+(?=\])")
+
+
+@cache
+def loaded(file: str) -> Scenario:
+    return load(str(FOLDER / file), VOCABULARY)
+
+
+def passes(scenario: Scenario) -> bool:
+    runner = Runner(scenario, open_session)
+    runner.run()
+    return runner.ok
+
+
+# --------------------------------------------------------------------------- what is there
+@pytest.mark.parametrize("file", FILES)
+def test_it_passes(file: str) -> None:
+    runner = Runner(loaded(file), open_session)
+    runner.run()
+    assert runner.ok, runner.results[-1].text(file)
+    assert runner.position == len(runner.scenario.steps)
+
+
+def test_there_is_a_scenario_for_every_emulated_opcode_and_for_each_topic() -> None:
+    texts = "\n".join((FOLDER / file).read_text("utf-8") for file in FILES)
+    emulated = ("SEND", "SEND_WITH_IMM", "RDMA_WRITE", "RDMA_WRITE_WITH_IMM", "RDMA_READ",
+                "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD")  # fmt: skip
+    for name in emulated:
+        assert f"opcode={WROpcode[name].name} " in texts
+    assert {file.partition("/")[0] for file in FILES} >= {"bringup", "rc", "err", "loss", "time"}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_it_teaches(file: str) -> None:
+    """It says what it shows, has something to read on the way, and names the schema."""
+    scenario = loaded(file)
+    assert scenario.document.about
+    assert scenario.document.tags
+    notes = [step for step in scenario.steps if step.step.note]
+    assert notes
+    first = scenario.source.text.splitlines()[0]
+    assert first == "# yaml-language-server: $schema=../../rdmalab/scenario/scenario-1.json"
+
+
+def test_titles_are_different() -> None:
+    titles = [loaded(file).title for file in FILES]
+    assert len(set(titles)) == len(titles)
+
+
+# --------------------------------------------------------------------------- mutants
+def _more(number: str) -> str:
+    """Another number, of the same kind."""
+    if number.startswith("0x"):
+        return hex(int(number, 16) + 1)
+    digits = re.match(r"\d+", number)
+    assert digits
+    return str(int(digits[0]) + 1) + number[digits.end() :]
+
+
+def _expect_mutants(text: str) -> Iterator[str]:
+    for token in scan_expression(text):
+        if token.lexeme is Lexeme.NUMBER:
+            start, stop = token.place
+            yield text[:start] + _more(token.text) + text[stop:]
+
+
+def _wire_mutants(text: str) -> Iterator[str]:
+    for match in _WIRE_NUMBER.finditer(text):
+        is_flag = text[: match.start()].endswith(("ack_req=", "solicited="))
+        other = str(1 - int(match[0])) if is_flag else _more(match[0])
+        yield text[: match.start()] + other + text[match.end() :]
+
+
+def _step_mutants(step: PlannedStep) -> Iterator[tuple[str, PlannedStep]]:
+    for index, placed in enumerate(step.expect):
+        for text in _expect_mutants(placed.text):
+            changed = dataclasses.replace(
+                placed, expectation=Expectation(text, parse_expression(text))
+            )
+            expect = (*step.expect[:index], changed, *step.expect[index + 1 :])
+            yield text, dataclasses.replace(step, expect=expect)
+    for index, line in enumerate(step.wire or ()):
+        for text in [] if isinstance(line, Skip) else _wire_mutants(line.text):
+            wire = list(step.wire or ())
+            wire[index] = parse_wire(text)
+            yield text, dataclasses.replace(step, wire=wire)
+        yield f"without {line.text}", _without(step, index)
+    if step.errno:
+        other = errno.ENOMEM if step.errno != errno.ENOMEM else errno.EINVAL
+        yield errno.errorcode[other], dataclasses.replace(step, errno=other)
+
+
+def _without(step: PlannedStep, index: int) -> PlannedStep:
+    wire, spots = list(step.wire or ()), list(step.wire_spots)
+    del wire[index], spots[index]
+    return dataclasses.replace(step, wire=wire, wire_spots=tuple(spots))
+
+
+def mutants(scenario: Scenario) -> Iterator[tuple[str, Scenario]]:
+    """The scenario with one assertion changed, and what it says instead."""
+    steps = scenario.steps
+    for index, step in enumerate(steps):
+        for text, changed in _step_mutants(step):
+            # what comes behind the changed step is not needed to see it fail
+            mutated = (*steps[:index], changed)
+            where = f"line {step.place.line}: {text}"
+            yield where, dataclasses.replace(scenario, steps=mutated)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_assertion_is_needed(file: str) -> None:
+    survivors = [where for where, mutant in mutants(loaded(file)) if passes(mutant)]
+    assert not survivors
+
+
+def test_the_mutation_test_changes_what_it_should() -> None:
+    assert list(_expect_mutants('A.qp0.wr[7].x == "5" and now == 1.5us')) == [
+        'A.qp0.wr[8].x == "5" and now == 1.5us',
+        'A.qp0.wr[7].x == "5" and now == 2.5us',
+    ]
+    assert list(_wire_mutants("A->B SEND_ONLY psn=0 va=B.mr0[4] rkey=0x1f")) == [
+        "A->B SEND_ONLY psn=1 va=B.mr0[4] rkey=0x1f",
+        "A->B SEND_ONLY psn=0 va=B.mr0[5] rkey=0x1f",
+        "A->B SEND_ONLY psn=0 va=B.mr0[4] rkey=0x20",
+    ]
+    assert sum(1 for file in FILES for _ in mutants(loaded(file))) > 400
