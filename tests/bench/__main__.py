@@ -1,0 +1,69 @@
+"""`python -m tests.bench [--json]`: ratios within one run, on CPU time.
+
+Each repetition measures every load once, one after the other, so that a busy machine slows all of
+them; a ratio is taken within its repetition, and the median of all repetitions is what counts.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+from collections.abc import Callable
+
+from tests.bench import loads, packing, start
+
+REPETITIONS = 7
+
+# key: (how it comes from one repetition's seconds, bar, which side of the bar is good)
+Seconds = dict[str, float]
+RATIOS: dict[str, tuple[Callable[[Seconds], float], float, str]] = {
+    "event_vs_simpy": (lambda s: s["simpy"] / s["event"], 2, "at least"),
+    "send64_simpy": (lambda s: s["send64"] / s["simpy"], 24, "at most"),
+    "command64_simpy": (lambda s: s["command64"] / s["simpy"], 50, "at most"),
+    "packet64k_simpy": (lambda s: s["packet64k"] / s["simpy"], 10, "at most"),
+    "pack_vs_scapy": (lambda s: s["scapy"] / s["pack"], 250, "at least"),
+    "trace_cost": (lambda s: s["send64"] / s["silent64"], 1.5, "at most"),
+}
+LOADS: dict[str, Callable[[], float]] = {
+    "simpy": loads.simpy_timeout,
+    "event": loads.event,
+    "send64": loads.typed_verbs,
+    "silent64": loads.silent_verbs,
+    "command64": loads.commands,
+    "packet64k": loads.packet_of_64k,
+    "pack": packing.pack,
+    "scapy": packing.scapy_pack,
+}
+
+
+def measure(repetitions: int) -> list[Seconds]:
+    """CPU seconds of every load, repetition by repetition; the first one only warms up."""
+    loads.settle()
+    taken = [{name: load() for name, load in LOADS.items()} for _ in range(repetitions + 1)]
+    return taken[1:]
+
+
+def ratios(taken: list[Seconds]) -> dict[str, float]:
+    return {
+        key: round(statistics.median(ratio(seconds) for seconds in taken), 2)
+        for key, (ratio, _, _) in RATIOS.items()
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="one JSON object, nothing else")
+    parser.add_argument("--repetitions", type=int, default=REPETITIONS)
+    chosen = parser.parse_args()
+    result: dict[str, object] = {**ratios(measure(chosen.repetitions)), **start.information()}
+    if chosen.json:
+        sys.stdout.write(json.dumps(result, indent=2) + "\n")
+        return 0
+    for key, value in result.items():
+        bar = f"   {RATIOS[key][2]} {RATIOS[key][1]}" if key in RATIOS else "   (information)"
+        sys.stdout.write(f"{key:18} {value}{bar}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,29 @@
+"""Every room's file has a test file of its name, or is one of the few that others test."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+# file → the test that looks after it
+ELSEWHERE = {
+    "__main__.py": "test_cli.py",
+    "__init__.py": "style/test_import_hygiene.py",
+    "version.py": "test_cli.py",
+}
+
+
+def test_every_file_has_its_test() -> None:
+    missing = []
+    for file in sorted((ROOT / "rdmalab").rglob("*.py")):
+        relative = file.relative_to(ROOT / "rdmalab")
+        own = ROOT / "tests" / relative.parent / f"test_{relative.name}"
+        other = ELSEWHERE.get(str(relative))
+        if relative.name == "__init__.py" and other is None and _is_only_words(file):
+            continue
+        if not own.exists() and (other is None or not (ROOT / "tests" / other).exists()):
+            missing.append(str(relative))
+    assert not missing
+
+
+def _is_only_words(file: Path) -> bool:
+    return not any(word in file.read_text("utf-8") for word in ("def ", "class "))
