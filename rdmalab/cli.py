@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rdmalab.scenario.runner import Runner
     from rdmalab.scenario.source import FileError
 
-ISSUES = "https://github.com/rdmalab/rdmalab/issues"
+ISSUES = "the project's issue tracker"
 _PIPE_CLOSED = 128 + 13  # what a shell says of a program that SIGPIPE ended
 
 
@@ -70,13 +70,21 @@ def _report_bug(bug: Exception) -> Exit:
         traceback.print_exc()
     said = f"a bug in rdmalab {VERSION}: {type(bug).__name__}: {bug}"
     print(said, file=sys.stderr)
-    print(f"Please report it, with what you did: {ISSUES}", file=sys.stderr)
+    print(f"Please tell {ISSUES}, with what you did.", file=sys.stderr)
     print("RDMALAB_DEBUG=1 shows where it happened.", file=sys.stderr)
     return Exit.BUG
 
 
 class _Program(click.Group):
     """Commands in the order in which they are written."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Quiet when nobody reads any more; click itself would say 1, which means a failure."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            _forget_output()
+            return _PIPE_CLOSED
 
     def list_commands(self, _context: click.Context) -> list[str]:
         return list(self.commands)

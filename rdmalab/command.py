@@ -163,12 +163,13 @@ class Short(NamedTuple):
 class Spread(NamedTuple):
     """A key that stands for several fields of its record: `remote=B.mr0[100]`, `ah=B`.
 
-    `convert(world, thing, start, stop)` gives a dict field → value.
+    `convert(world, thing, start, stop)` gives a dict field → value, for the fields in `fills`.
     """
 
     key: str
     noun: Noun
     convert: Callable[[Any, Thing, int | None, int | None], dict[str, Any]]
+    fills: tuple[str, ...]
 
 
 class Alias(NamedTuple):

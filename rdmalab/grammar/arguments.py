@@ -66,8 +66,7 @@ def _one(value: Value, kind: Kind, default_node: str | None) -> Any:
     gathering = Gathering(keys_of_record(kind), default_node)
     for argument in value.arguments:
         gathering.take(argument)
-    if not _is_spread(kind, gathering.values):
-        gathering.demand(kind.fields, value.place, kind.record.__name__)
+    gathering.demand(_unfilled(kind, gathering.values), value.place, kind.record.__name__)
     return gathering.values
 
 
@@ -192,10 +191,11 @@ def _missing(
         inner = values.get(parameter.name)
         if parameter.required and parameter.name not in values:
             yield path
-        elif record is not None and isinstance(inner, dict) and not _is_spread(record, inner):
-            yield from _missing(path, record.fields, inner)
+        elif record is not None and isinstance(inner, dict):
+            yield from _missing(path, _unfilled(record, inner), inner)
 
 
-def _is_spread(record: RecordKind, values: dict[str, Any]) -> bool:
-    """A key stands for fields: only who converts it knows which."""
-    return any(spread.key in values for spread in record.spreads)
+def _unfilled(record: RecordKind, values: dict[str, Any]) -> tuple[Parameter, ...]:
+    """The fields that no key which stands for several has filled."""
+    filled = {name for spread in record.spreads if spread.key in values for name in spread.fills}
+    return tuple(field for field in record.fields if field.name not in filled)

@@ -35,7 +35,7 @@ def _qpn_of(_world: Any, thing: Thing, _start: int | None, _stop: int | None) ->
     return thing.number
 
 
-ADDRESS = Spread("ah", Noun.NODE, _address_of)
+ADDRESS = Spread("ah", Noun.NODE, _address_of, ("ah_attr",))
 QPNumber = Annotated[int, Short(Noun.QP, _qpn_of)]
 
 

@@ -106,7 +106,7 @@ def check_ranges(asked: Asked) -> Refused | None:
         highest = row.highest(profile.caps)
         strange = name == "qp_access_flags" and value & ~FOR_QP
         if strange or value < row.low or (highest is not None and value > highest):
-            legal = f"{name} takes {row.low}..{highest}"
+            legal = f"{name} takes {row.takes(profile.caps)}"
             return asked.no("attr-range", f"{name}={int(value)}", argument=name, legal=legal)
     return None
 

@@ -48,7 +48,7 @@ def _remote_of(world: Any, thing: Thing, start: int | None, stop: int | None) ->
 ShortSGE = Annotated[SGE, Short(Noun.MR, _sge_of)]
 RKey = Annotated[int, Short(Noun.MR, lambda world, thing, _a, _b: world.find(thing).rkey)]
 NO_FLAGS = SendFlags(0)
-REMOTE = Spread("remote", Noun.MR, _remote_of)
+REMOTE = Spread("remote", Noun.MR, _remote_of, ("remote_addr", "rkey"))
 
 
 @dataclass(slots=True)

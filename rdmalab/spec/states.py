@@ -319,6 +319,13 @@ class Attribute(NamedTuple):
             return self.high
         return int(getattr(caps, self.limit)) if self.limit else None
 
+    def takes(self, caps: DeviceCaps) -> str:
+        """The legal values as people write them: MTUs in bytes, everything else as a range."""
+        highest = self.highest(caps)
+        if self.mask is Attr.PATH_MTU:
+            return " ".join(str(mtu.octets) for mtu in MTU if mtu <= (highest or 0))
+        return f"{int(self.low)}..{highest}"
+
 
 def _takers(mask: Attr) -> frozenset[QPType]:
     moves = MOVES.items()

@@ -55,6 +55,8 @@ def use(
     del what
     chosen = options or PairOptions()
     nodes = list(session.world.nodes)[:2]
+    if len(nodes) < 2:
+        raise NotUnderstood("a pair needs two nodes", hint="open the lab with nodes A and B")
     lines = [line for node in nodes for line in _objects(node, chosen)]
     return Script(lines + _bring_up(f"{nodes[0]}.qp0", f"{nodes[1]}.qp0", chosen))
 
@@ -117,12 +119,23 @@ def _bring_up(a: str, b: str, chosen: ConnectOptions) -> list[str]:
     return [line for both in pairs for line in both]
 
 
+def _mtu(code: int) -> int:
+    """As `modify_qp` is told it: bytes, or the number that is no MTU."""
+    return MTU(code).octets if code in tuple(MTU) else code
+
+
+def _flags(bits: int) -> str:
+    """As `modify_qp` is told them: names, or the number where a bit has none."""
+    named = [flag.name or "" for flag in Access if flag & bits]
+    known = sum(int(flag) for flag in Access if flag & bits)
+    return "|".join(named) if named and known == bits else str(bits)
+
+
 def _moves(qp: str, peer: str, chosen: ConnectOptions) -> list[str]:
     node = peer.partition(".")[0]
-    access = chosen.qp_access_flags
-    rights = "|".join(flag.name or "" for flag in access) if access else "0"
+    rights = _flags(int(chosen.qp_access_flags))
     rtr = (
-        f"path_mtu={MTU(chosen.path_mtu).octets} dest_qp_num={peer} rq_psn={chosen.psn} "
+        f"path_mtu={_mtu(chosen.path_mtu)} dest_qp_num={peer} rq_psn={chosen.psn} "
         f"max_dest_rd_atomic={chosen.max_dest_rd_atomic} min_rnr_timer={chosen.min_rnr_timer}"
     )
     rts = (

@@ -67,5 +67,8 @@ def test_what_is_wrong_in_braces(
     assert wrong.value.hint
 
 
-def test_a_key_that_stands_for_fields_may_stand_for_a_required_one() -> None:
-    assert literal("{remote=B.mr0}", WR) == [{"remote": Ref("B", "mr0")}]
+def test_a_key_that_stands_for_fields_excuses_those_and_no_others() -> None:
+    written = "{opcode=SEND remote=B.mr0}"
+    assert literal(written, WR)[0]["remote"] == Ref("B", "mr0")
+    with pytest.raises(NotUnderstood, match="also needs opcode"):
+        literal("{remote=B.mr0}", WR)

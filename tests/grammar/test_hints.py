@@ -5,6 +5,7 @@ from rdmalab.grammar.hints import listed, quoted, suggest
 
 def test_the_nearest_word_is_suggested_in_its_own_case() -> None:
     assert suggest("rtss", ["RESET", "RTR", "RTS"]) == "did you mean RTS?"
+    assert suggest("n", ["cqe", "num_entries="]) == "legal here: cqe, num_entries="
     assert suggest("num", ["cqe", "num_entries="]) == "did you mean num_entries=?"
 
 

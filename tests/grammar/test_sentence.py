@@ -3,6 +3,7 @@
 from hypothesis import given
 
 from rdmalab.command import NotUnderstood
+from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.sentence import Sentence, find_verb
 from rdmalab.grammar.syntax import commands
 from rdmalab.grammar.tokens import scan
@@ -37,6 +38,7 @@ def test_a_question_takes_what_the_parameters_before_it_refuse() -> None:
 
 def test_an_alias_may_be_several_words() -> None:
     assert read("n") == {"kind": "packet"}
+    assert read("z")["condition"] == parse_expression("idle or now > 2s")
     assert read("n 3") == {"kind": "packet", "count": 3}
 
 

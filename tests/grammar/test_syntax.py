@@ -55,6 +55,7 @@ def test_half_a_command_is_a_tree_too() -> None:
 
 
 def test_commands_stand_between_breaks() -> None:
+    assert [len(tokens) for tokens in commands(scan("} \n a ; } {\nb"))] == [1, 1, 4]
     lines = commands(scan("a ; b {c\nd}\n e ; {f ; g"))
     assert [" ".join(t.text for t in tokens) for tokens in lines] == [
         "a",

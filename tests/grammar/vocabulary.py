@@ -90,12 +90,13 @@ class QpAttr:
     alt_ah_attr: AhAttr | None = None
 
 
+End = Annotated[str, Short(Noun.NODE, _convert)]
 Mr = Annotated[Ref, Noun.MR]
 Qp = Annotated[Thing, Noun.QP]
 Cq = Annotated[Thing, Noun.CQ]
 Pd = Annotated[Thing, Noun.PD]
-REMOTE = Spread("remote", Noun.MR, _convert)
-ADDRESS = Spread("ah", Noun.NODE, _convert)
+REMOTE = Spread("remote", Noun.MR, _convert, ("remote_addr", "rkey"))
+ADDRESS = Spread("ah", Noun.NODE, _convert, ("ah_attr",))
 
 
 @command
@@ -237,7 +238,9 @@ def fault(
 
 
 @command
-def link(world: Any, state: Literal["up", "down"], *, rate: BitRate | None = None) -> None:
+def link(
+    world: Any, state: Literal["up", "down"], *, rate: BitRate | None = None, end: End = ""
+) -> None:
     """The cable."""
 
 
@@ -274,4 +277,11 @@ COMMANDS = (
     *(step, run, until, break_, goto, mark, fault, link, use, explain, show, connect),
 )
 VOCABULARY = {c.name: c for c in COMMANDS}
-ALIASES = {"s": "step", "b": "break", "n": "step packet", "rc": "run backwards", "c": "run"}
+ALIASES = {
+    "s": "step",
+    "b": "break",
+    "n": "step packet",
+    "rc": "run backwards",
+    "c": "run",
+    "z": "until idle or now > 2s",
+}

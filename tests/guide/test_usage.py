@@ -57,7 +57,7 @@ def invent(
     what: Literal["one", "two"],
     count: int = 1,
     *,
-    options: Annotated[Options, Spread("from_", Noun.QP, _nothing)],
+    options: Annotated[Options, Spread("from_", Noun.QP, _nothing, ())],
     within: Annotated[Nanoseconds | None, SPOKEN] = None,
 ) -> None:
     """Invent something.
