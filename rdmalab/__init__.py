@@ -5,12 +5,13 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.version import VERSION as __version__
+from rdmalab import version
 
 if TYPE_CHECKING:
     from rdmalab.lab import Lab
 
-__all__ = ["Lab", "__version__"]
+__all__ = ["Lab"]
+__version__ = version.VERSION
 
 
 def __getattr__(name: str) -> object:

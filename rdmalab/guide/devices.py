@@ -3,7 +3,6 @@
 import dataclasses
 import enum
 from collections.abc import Iterator
-from errno import errorcode
 from functools import partial
 from typing import Any
 
@@ -16,6 +15,7 @@ from rdmalab.spec.limits import AtomicCap, DeviceCap, DeviceCaps, PortState
 from rdmalab.spec.profiles import PROFILES, STRICT, Profile
 from rdmalab.spec.records import KINDS, Kind
 from rdmalab.spec.refusals import REFUSALS
+from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import ATTRIBUTES
 
 _PARTS = ("name", "caps", "errnos", "refusals")  # of a profile: tables of their own
@@ -51,7 +51,7 @@ def profile_article(name: str) -> Article:
     """One device profile: the cells in which it differs from strict."""
     profile = PROFILES[name]
     odd = [c for c in CELL_NAMES if getattr(profile, c) != getattr(STRICT, c)]
-    errnos = [f"{rule} {errorcode[number]}" for rule, number in profile.errnos.items()]
+    errnos = [f"{rule} {errno_name(number)}" for rule, number in profile.errnos.items()]
     refused = [n for n, row in profile.refusals.items() if row != REFUSALS.get(n)]
     rows: list[Row] = [
         ("", NOTES[name]),

@@ -2,11 +2,10 @@
 
 import enum
 from collections.abc import Callable, Iterable
-from errno import errorcode
 
 from rdmalab.spec.access import Access
 from rdmalab.spec.profiles import PROFILES, STRICT, Profile
-from rdmalab.spec.rules import RULES
+from rdmalab.spec.rules import RULES, errno_name
 from rdmalab.spec.states import ATTRIBUTES, Attr, QPType, fields_of
 
 _SCALES = ((3_600_000_000_000, "h"), (1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"))
@@ -18,11 +17,6 @@ def duration(time_ns: int) -> str:
         if time_ns >= scale:
             return f"{time_ns / scale:.3f}".rstrip("0").rstrip(".") + unit
     return f"{time_ns}ns"
-
-
-def errno_name(number: int) -> str:
-    """`EINVAL`, or the number of one without a name."""
-    return errorcode.get(number, str(number))
 
 
 def by_profile(value_of: Callable[[Profile], str]) -> str:

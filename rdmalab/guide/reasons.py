@@ -1,18 +1,17 @@
 """Why something was refused or dropped: rules and errnos, refusals, drops, asynchronous events."""
 
 from collections.abc import Iterator
-from errno import errorcode
 from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import Entry, full_name
 from rdmalab.guide.notes import ERRNOS
-from rdmalab.guide.phrases import errno_name, errno_of, sentence_of
+from rdmalab.guide.phrases import errno_of, sentence_of
 from rdmalab.guide.statuses import made_by
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.spec.refusals import DROPS, REFUSALS, Refusal, Syndrome
-from rdmalab.spec.rules import RULES
+from rdmalab.spec.rules import RULES, errno_name
 from rdmalab.spec.statuses import WCStatus
 
 
@@ -56,7 +55,7 @@ def errno_article(number: int) -> Article:
         ("when", "at once, as the verb's return value; nothing is left half done"),
     ]
     see = [f"explain rule {rules[0]}"] if rules else []
-    return article(errorcode.get(number, str(number)), f"errno {number}", rows, see)
+    return article(errno_name(number), f"errno {number}", rows, see)
 
 
 def rule_article(name: str) -> Article:

@@ -4,27 +4,28 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from rdmalab.command import Alias, Noun, Short, Spelled, Spread, Thing, Unit
+from rdmalab.command import Alias, Bits, Noun, Short, Spelled, Spread, Thing, Unit
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import ATTRIBUTES, MTU, Attr, MigState, QPState
 
 MTU_IN_BYTES = Spelled({str(mtu.octets): int(mtu) for mtu in MTU})
-Gid = Annotated[int, Unit.GID]
+Gid = Annotated[int, Unit.GID, Bits(128)]
+U8 = Annotated[int, Bits(8)]
 
 
 @dataclass(slots=True)
 class AhAttr:
     """`ibv_ah_attr` with its GRH, flattened. RoCE needs is_global=1, dgid and sgid_index."""
 
-    is_global: int = 0
+    is_global: U8 = 0
     dgid: Gid = 0
-    sgid_index: int = 0
-    hop_limit: int = 0
-    traffic_class: int = 0
-    flow_label: int = 0
-    port_num: int = 0
-    dlid: int = 0
-    sl: int = 0
+    sgid_index: U8 = 0
+    hop_limit: U8 = 0
+    traffic_class: U8 = 0
+    flow_label: Annotated[int, Bits(32)] = 0
+    port_num: U8 = 0
+    dlid: Annotated[int, Bits(16)] = 0
+    sl: U8 = 0
 
 
 def _address_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) -> dict[str, Any]:
@@ -84,11 +85,11 @@ def mask_of(names: Any) -> Attr:
     return mask
 
 
+# An address is a record, and a claim about the state is no attribute that a QP has.
+_WITHOUT_DEFAULT = ("ah_attr", "alt_ah_attr", "cur_qp_state")
+
+
 def initial() -> QpAttr:
     """What `query_qp` shows of a new QP."""
-    attr = QpAttr(ah_attr=AhAttr())
-    for name in FIELDS:
-        if ATTRIBUTES[name].default is not None and getattr(attr, name) is None:
-            setattr(attr, name, ATTRIBUTES[name].default)
-    attr.qp_state = QPState.RESET
-    return attr
+    defaults = {n: ATTRIBUTES[n].default for n in FIELDS if n not in _WITHOUT_DEFAULT}
+    return QpAttr(ah_attr=AhAttr(), **{**defaults, "qp_state": QPState.RESET})

@@ -1,7 +1,6 @@
 """What all lenses share: values and records in words, and where an event's records lie."""
 
 import enum
-import errno
 from bisect import bisect_left
 from collections.abc import Callable
 from operator import itemgetter
@@ -15,6 +14,7 @@ from rdmalab.spec.limits import PortState
 from rdmalab.spec.opcodes import OPCODES, Op
 from rdmalab.spec.records import KINDS, Field, Kind, Record
 from rdmalab.spec.refusals import CLASS_MASK, DROPS, REFUSALS, VALUE_MASK, Syndrome
+from rdmalab.spec.rules import ERRNO_NAMES
 from rdmalab.spec.states import QPState, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS
@@ -32,7 +32,7 @@ OBJECT: Final = Field.OBJECT.value
 A: Final = Field.A.value
 B: Final = Field.B.value
 
-Errno = enum.IntEnum("Errno", {"OK": 0, **{n: code for code, n in errno.errorcode.items()}})  # type: ignore[misc]
+Errno = enum.IntEnum("Errno", {"OK": 0, **{n: code for code, n in ERRNO_NAMES.items()}})  # type: ignore[misc]
 ERRNOS = frozenset(Errno)
 
 _UNITS = (("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000))

@@ -1,7 +1,7 @@
 """The scenario model: what stands in a file, checked for shape; commands in it are still text."""
 
 from dataclasses import fields
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import (
     BaseModel,
@@ -58,7 +58,10 @@ class _Node(_Part):
         return {name: value for name in _CAPS if (value := getattr(self, name)) is not None}
 
 
-Node: type[_Node] = create_model("Node", __base__=_Node, __doc__=_Node.__doc__, **_CAPS)  # type: ignore[call-overload]
+if TYPE_CHECKING:
+    Node = _Node
+else:
+    Node = create_model("Node", __base__=_Node, __doc__=_Node.__doc__, **_CAPS)
 
 
 class Link(_Part):
@@ -163,8 +166,8 @@ Steps = Annotated[list[Step], BeforeValidator(_steps)]
 
 
 def _nodes(value: Any) -> Any:
-    if isinstance(value, dict) and not value:
-        raise wrong("a scenario has a node at least", "write {A: {}, B: {}}")
+    if isinstance(value, dict) and len(value) < 2:
+        raise wrong("a world has two nodes at least", "write {A: {}, B: {}}")
     return value
 
 
@@ -187,7 +190,7 @@ class Document(_Part):
     """For searching."""
     seed: Number = 0
     """Of everything that is left to chance."""
-    nodes: Annotated[dict[NodeName, Node], BeforeValidator(_nodes)] = Field(  # type: ignore[valid-type]
+    nodes: Annotated[dict[NodeName, Node], BeforeValidator(_nodes)] = Field(
         default_factory=_two_nodes
     )
     """The hosts, each with one adapter: 10.0.0.1, 10.0.0.2, …"""

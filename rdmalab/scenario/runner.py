@@ -1,7 +1,6 @@
 """Playing a scenario, step by step: one walk for the command line, the prompt and the app."""
 
 import dataclasses
-import errno
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +16,7 @@ from rdmalab.session.lines import Reply, replies
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile
 from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.rules import errno_name
 
 OpenSession = Callable[..., Session]
 """`open_session(profiles, seed=7)`: a fresh world, and somebody in it who answers questions."""
@@ -143,7 +143,7 @@ class Runner:
                 refusal = reply.refusal or refusal
             if step.errno and (refusal is None or refusal.errno != step.errno):
                 actual = _errno_text(refusal) if refusal else "it succeeded"
-                raise Stop(Failure("errno", _errno_name(step.errno), [actual]))
+                raise Stop(Failure("errno", errno_name(step.errno), [actual]))
 
     def _bound(self, step: PlannedStep, reply: Reply) -> None:
         """`within`: the journey ends at this time."""
@@ -242,11 +242,7 @@ def _stop(reply: Reply) -> Stop:
 
 
 def _errno_text(refusal: Refused) -> str:
-    return f"{_errno_name(refusal.errno)}: {refusal.message}"
-
-
-def _errno_name(code: int) -> str:
-    return errno.errorcode.get(code, str(code))
+    return f"{errno_name(refusal.errno)}: {refusal.message}"
 
 
 def _profile(node: Any, default: str) -> Profile:

@@ -3,7 +3,6 @@
 Each is an annotation for pydantic: how the text is read, and what an editor is told about it.
 """
 
-import errno
 import re
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -15,6 +14,7 @@ from rdmalab.command import NotUnderstood, Unit
 from rdmalab.grammar.hints import listed, quoted, suggest
 from rdmalab.grammar.quantities import spelled, whole
 from rdmalab.spec.profiles import PROFILES
+from rdmalab.spec.rules import ERRNO_NAMES
 from rdmalab.spec.states import MTU
 
 FORMAT = 1
@@ -103,7 +103,7 @@ def _schema(**parts: Any) -> WithJsonSchema:
 
 
 _WHOLE = {"type": ["integer", "string"]}
-_ERRNOS = sorted(set(errno.errorcode.values()))
+_ERRNOS = sorted(set(ERRNO_NAMES.values()))
 
 Version = Annotated[int, BeforeValidator(_version), _schema(const=FORMAT)]
 Said = Annotated[str, BeforeValidator(_said), _schema(type="string", minLength=1)]

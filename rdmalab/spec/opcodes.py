@@ -163,12 +163,25 @@ def _by_label(opcodes: Iterable[Opcode]) -> dict[str, tuple[int, ...]]:
     return labels
 
 
+def _by_place(service: Service, op: Op) -> dict[tuple[bool, bool, bool], int]:
+    return {
+        (row.starts, row.ends, row.immediate): row.code
+        for row in OPCODES.values()
+        if (row.service, row.op, row.invalidate) == (service, op, False)
+    }
+
+
 OPCODES: dict[int, Opcode] = {opcode.code: opcode for opcode in _opcodes()}
 
 # (service, op, place, with immediate, with invalidate) → full code: for whoever builds a packet.
 code_of: dict[tuple[Service, Op, Place, bool, bool], int] = {
     (opcode.service, opcode.op, opcode.place, opcode.immediate, opcode.invalidate): opcode.code
     for opcode in OPCODES.values()
+}
+
+# service → op → (starts, ends, with immediate) → full code: for whoever cuts a message into packets.
+message_codes: dict[Service, dict[Op, dict[tuple[bool, bool, bool], int]]] = {
+    service: {op: _by_place(service, op) for op in Op} for service in Service
 }
 
 # "SEND_ONLY" → its codes, one a service, RC first: for whoever reads or types a name.

@@ -5,8 +5,16 @@ nothing else (`profiles.py`). An object used after its destruction answers EFAUL
 say; in C it would be a segmentation fault.
 """
 
-from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, EOPNOTSUPP
+from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, EOPNOTSUPP, errorcode
 from typing import NamedTuple
+
+# Linux has two names for one number; the man pages of libibverbs say EOPNOTSUPP.
+ERRNO_NAMES: dict[int, str] = {**errorcode, EOPNOTSUPP: "EOPNOTSUPP"}
+
+
+def errno_name(number: int) -> str:
+    """`EINVAL` for 22; a number without a name stays one."""
+    return ERRNO_NAMES.get(number, str(number))
 
 
 class Rule(NamedTuple):
@@ -22,7 +30,7 @@ RULES: dict[str, Rule] = {
     # objects
     "use-after-destroy":   Rule(EFAULT, "{} was destroyed; in C this is a segmentation fault", "ibv_post_send(3)"),
     "other-node":          Rule(EINVAL, "{} belongs to another node; an object's parts live on one host", "ibv_context"),
-    "in-use":              Rule(EBUSY,  "{} still use it", "ibv_dealloc_pd(3)"),
+    "in-use":              Rule(EBUSY,  "it is still used by {}", "ibv_dealloc_pd(3)"),
     "limit":               Rule(ENOMEM, "the device has no room for more than {}", "ibv_query_device(3)"),
     # memory
     "mr-length":           Rule(EINVAL, "an MR has 1 byte at least and max_mr_size at most, not {}", "ibv_reg_mr(3)"),
@@ -30,6 +38,7 @@ RULES: dict[str, Rule] = {
     "mr-access":           Rule(EINVAL, "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE too", "ibv_reg_mr(3)"),
     "mr-access-unknown":   Rule(EINVAL, "access flag {} does not exist", "ibv_reg_mr(3)"),
     "mr-access-support":   Rule(EOPNOTSUPP, "this device does not support {}", "ibv_reg_mr(3)"),
+    "mr-window-bound":     Rule(EBUSY,  "a memory window is bound onto it", "ibv_dereg_mr(3)"),
     # completion queues
     "cqe-range":           Rule(EINVAL, "cqe must lie in 1..{}", "ibv_create_cq(3)"),
     "comp-vector":         Rule(EINVAL, "comp_vector must lie in 0..{}", "ibv_create_cq(3)"),
@@ -42,7 +51,6 @@ RULES: dict[str, Rule] = {
     "attr-missing":        Rule(EINVAL, "{} is required for this transition", "ibv_modify_qp(3)"),
     "attr-surplus":        Rule(EINVAL, "{} may not be given for this transition", "ibv_modify_qp(3)"),
     "attr-range":          Rule(EINVAL, "{} is out of range", "ibv_modify_qp(3)"),
-    "attr-type":           Rule(EINVAL, "{} does not exist for this QP type", "ibv_modify_qp(3)"),
     "cur-state":           Rule(EINVAL, "cur_qp_state must be RTR, RTS, SQD or SQE and the state the QP is in, not {}", "IBA 11.2.5.2; R4, R5"),
     "draining":            Rule(EINVAL, "the send queue is still draining: only ERR and RESET are possible", "IBA 10.3.1.5"),
     "mask-mismatch":       Rule(EINVAL, "attr_mask names {}, which no field was given for", "ibv_modify_qp(3)"),

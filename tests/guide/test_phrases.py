@@ -8,7 +8,6 @@ from rdmalab.guide.phrases import (
     attribute_names,
     by_profile,
     duration,
-    errno_name,
     errno_of,
     right_words,
     sentence_of,
@@ -32,11 +31,6 @@ def test_durations_have_three_decimals_at_most(time_ns: int, text: str) -> None:
 @pytest.mark.parametrize("time_ns", RNR_NS)
 def test_the_grammar_reads_every_rnr_wait_back(time_ns: int) -> None:
     assert whole(duration(time_ns), Unit.NS) == time_ns
-
-
-def test_errnos_have_names_where_they_have_any() -> None:
-    assert errno_name(22) == "EINVAL"
-    assert errno_name(99_999) == "99999"
 
 
 def test_profiles_are_named_only_where_they_differ() -> None:

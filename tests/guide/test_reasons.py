@@ -1,14 +1,13 @@
 """Rules, errnos, refusals, drops and asynchronous events."""
 
 import os
-from errno import errorcode
 
 import pytest
 
 from rdmalab.guide.reasons import errnos
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
 from rdmalab.spec.refusals import DROPS, REFUSALS
-from rdmalab.spec.rules import RULES
+from rdmalab.spec.rules import RULES, errno_name
 from tests.guide.saying import row, said
 
 
@@ -16,18 +15,18 @@ from tests.guide.saying import row, said
 def test_a_rule_says_its_sentence_and_errno(name: str) -> None:
     text = said(f"rule {name}")
     assert all(part.strip() in text for part in RULES[name].sentence.split("{}"))
-    assert errorcode[RULES[name].errno] in row(f"rule {name}", "answers")
+    assert errno_name(RULES[name].errno) in row(f"rule {name}", "answers")
     assert RULES[name].source in text
 
 
 @pytest.mark.parametrize("number", errnos())
 def test_an_errno_names_every_rule_that_raises_it(number: int) -> None:
-    named = row(errorcode[number], "rules").split()
+    named = row(errno_name(number), "rules").split()
     assert named == [name for name, rule in RULES.items() if rule.errno == number]
 
 
 def test_errnos_read_as_the_system_reads_them() -> None:
-    assert all(row(errorcode[number], "says") == os.strerror(number) for number in errnos())
+    assert all(row(errno_name(number), "says") == os.strerror(number) for number in errnos())
 
 
 def test_an_errno_that_another_profile_gives() -> None:

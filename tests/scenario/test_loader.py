@@ -72,7 +72,7 @@ def test_yaml_types_nothing(text: str) -> None:
 
 def test_numbers_are_read_by_the_grammar() -> None:
     head = "rdmalab: 1\ntitle: t\nseed: 0x10\nlink: {latency: 0.5us, rate: 25Gbps, mtu: 1024}\n"
-    nodes = "nodes:\n  A: {max_qp: 012}\n"
+    nodes = "nodes:\n  A: {max_qp: 012}\n  B: {}\n"
     document = loads(head + nodes + ONE, "x.yaml", VOCABULARY).document
     assert document.seed == 16
     assert (document.link.latency, document.link.rate) == (500, 25 * 10**9)

@@ -64,7 +64,7 @@ def test_a_step_has_one_action() -> None:
 
 def test_limits_of_a_node_are_those_of_query_device() -> None:
     document = Document.model_validate(
-        {"rdmalab": "1", "title": "t", "steps": ["x"], "nodes": {"A": {"max_qp": "4"}}}
+        {"rdmalab": "1", "title": "t", "steps": ["x"], "nodes": {"A": {"max_qp": "4"}, "B": {}}}
     )
     assert document.nodes["A"].caps() == {"max_qp": 4}
     assert "max_cqe" in document.node_keys()

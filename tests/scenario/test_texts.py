@@ -1,5 +1,7 @@
 """Values of a file: text that the grammar reads."""
 
+from typing import Any
+
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
@@ -35,7 +37,7 @@ from rdmalab.scenario.texts import (
         (Version, "1", 1),
     ],
 )
-def test_reads(kind: object, text: str, value: object) -> None:
+def test_reads(kind: Any, text: str, value: object) -> None:
     assert TypeAdapter(kind).validate_python(text) == value
 
 
@@ -60,7 +62,7 @@ def test_reads(kind: object, text: str, value: object) -> None:
     ],
 )
 @pytest.mark.parametrize("wrap", [str, list, dict.fromkeys])
-def test_refuses(kind: object, text: str, wrap: type) -> None:
+def test_refuses(kind: Any, text: str, wrap: type) -> None:
     with pytest.raises(ValidationError) as caught:
         TypeAdapter(kind).validate_python(wrap(text))
     assert caught.value.errors()[0]["type"] == "wrong"

@@ -66,21 +66,21 @@ COLUMNS = list(dict.fromkeys([*BASE.values(), *EXTENDED_FIELDS.values(), PAD_COU
 
 def packets() -> list[Packet]:
     made = []
-    for number, (code, row) in enumerate(OPCODES.items()):
+    for nth, (code, row) in enumerate(OPCODES.items()):
         if row.service not in (Service.RC, Service.UC, Service.UD):
             continue
-        src, dst = (ONE, TWO) if number % 2 else (LINK_ONE, LINK_TWO)
+        src, dst = (ONE, TWO) if nth % 2 else (LINK_ONE, LINK_TWO)
         made.append(
             Packet(
-                Flow(src, dst, 0xC000 + number),
+                Flow(src, dst, 0xC000 + nth),
                 code,
-                dest_qp=0x100 + number,
-                psn=0xFFFF00 + number,
-                payload=b"\xa5" * (8 + number % 7) if row.op in CARRIERS else b"",
-                ack_req=bool(number & 1),
-                solicited=bool(number & 2),
-                pkey=0x8000 + number,
-                migrated=bool(number & 4),
+                dest_qp=0x100 + nth,
+                psn=0xFFFF00 + nth,
+                payload=b"\xa5" * (8 + nth % 7) if row.op in CARRIERS else b"",
+                ack_req=bool(nth & 1),
+                solicited=bool(nth & 2),
+                pkey=0x8000 + nth,
+                migrated=bool(nth & 4),
                 **{name: HEADERS[name] for name in row.headers},  # type: ignore[arg-type]
             )
         )

@@ -1,0 +1,30 @@
+"""The menu under the prompt: what may be typed now, each with a few words about it."""
+
+from collections.abc import Callable, Iterable
+
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+
+from rdmalab.session.session import Session
+from rdmalab.shell.legal import choices
+
+_WIDEST_META = 50
+
+
+class LabCompleter(Completer):
+    """Asks the grammar what is expected and the world what is legal. `session` is asked anew each
+    time, for a scenario may bring another."""
+
+    def __init__(self, session: Callable[[], Session]) -> None:
+        self._session = session
+
+    def get_completions(self, document: Document, _event: CompleteEvent) -> Iterable[Completion]:
+        text, cursor = document.text, document.cursor_position
+        found, expected = choices(self._session(), text, cursor)
+        start = expected.place.start - cursor
+        for choice in found:
+            yield Completion(choice.text, start, display_meta=_cut(choice.meta))
+
+
+def _cut(meta: str) -> str:
+    return meta if len(meta) <= _WIDEST_META else meta[: _WIDEST_META - 1] + "…"

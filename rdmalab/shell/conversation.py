@@ -1,0 +1,196 @@
+"""One conversation with a lab, whatever the face: lines in, styled lines out, ^C between slices.
+
+talk = Conversation(lab)
+goes_on = await talk.evaluate("run", emit, pause)      # emit(line), await pause()
+talk.stop()                                            # from a signal or a key: ends the run
+"""
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from enum import Enum, auto
+
+from rdmalab.grammar.tokens import scan
+from rdmalab.lab import Lab, open_session
+from rdmalab.session.lines import Reply
+from rdmalab.session.travel import Travel
+from rdmalab.shell.fragments import Line, shown
+from rdmalab.shell.lesson import Lesson
+from rdmalab.shell.say import Voice, closing, say
+from rdmalab.workbench.files import Load, Next
+from rdmalab.workbench.look import Leave
+
+Emit = Callable[[Line], None]
+Pause = Callable[[], Awaitable[None]]
+
+REPEATED = ("step", "run", "until", "back", "next")
+_SLICE_S = 0.02  # how long time may run before anybody else is heard
+_FIRST, _LEAST, _MOST = 200, 1, 20_000  # events
+
+
+class End(Enum):
+    """How the last text ended."""
+
+    FINE = auto()
+    FAILED = auto()  # a verb answered with an errno, or a lesson was not as it says
+    NOT_UNDERSTOOD = auto()
+    STOPPED = auto()  # ^C
+    LEFT = auto()  # quit
+
+
+class Conversation:
+    """Carries lines out in a lab and says what came of them.
+
+    running: time is moving. end: how the last text ended. at_line: which of its lines that was.
+    """
+
+    def __init__(self, lab: Lab, voice: Voice | None = None) -> None:
+        self.lab = lab
+        self.voice = voice or Voice(lab.session)
+        self.running = False
+        self.end = End.FINE
+        self.at_line = 0
+        self.lesson: Lesson | None = None
+        self._repeat = ""
+        self._stopping = False
+        self._events = _FIRST
+
+    def stop(self) -> None:
+        """End what runs, between two events."""
+        self._stopping = True
+
+    async def evaluate(self, text: str, emit: Emit, pause: Pause) -> bool:
+        """Carry out the lines of a text up to the first that fails; False: leave.
+
+        An empty text repeats the last step or run.
+        """
+        lines = commands_of(text.strip() or self._repeat)
+        self.end, self._stopping = End.FINE, False
+        for self.at_line, line in lines:
+            await self._line(line, emit, pause)
+            if self.end is not End.FINE:
+                break
+        if self.end not in (End.FINE, End.LEFT) and len(lines) > 1:
+            emit([("class:error", f"stopped at line {self.at_line} of {lines[-1][0]}.")])
+        return self.end is not End.LEFT
+
+    async def _line(self, line: str, emit: Emit, pause: Pause) -> None:
+        short: list[Reply] = []
+        async for reply in self.replies(line, pause):
+            if reply.depth:
+                short.append(reply)
+            for said in say(self.voice, reply):
+                emit(said)
+            if isinstance(reply.value, Load | Next):
+                await self._lesson(reply.value, emit, pause)
+        for said in closing(self.voice, short) if short else ():
+            emit(said)
+
+    # ------------------------------------------------------------------ lessons
+    async def _lesson(self, wish: Load | Next, emit: Emit, pause: Pause) -> None:
+        """Open a scenario, or go on with the one that is open."""
+
+        async def drive(reply: Reply) -> None:
+            if reply.travel is not None:
+                await self._go(reply.travel, pause)
+
+        walk = self._open(wish.path) if isinstance(wish, Load) else self.lesson
+        if walk is None:
+            self._complain("no scenario is loaded: load FILE", emit)
+        elif isinstance(walk, str):
+            self._complain(walk, emit)
+        else:
+            lines = walk.begin(drive) if isinstance(wish, Load) else walk.advance(drive)
+            async for line in lines:
+                for row in self.voice.set([line]):
+                    emit(row)
+            if not walk.runner.ok:
+                self.end = End.FAILED
+
+    def _complain(self, text: str, emit: Emit) -> None:
+        self.end = End.NOT_UNDERSTOOD
+        for line in text.splitlines():
+            emit([("class:error", shown(line))])
+
+    def _open(self, path: str) -> Lesson | str:
+        """The world begins anew, as the scenario has it; or what is wrong with the file."""
+        from rdmalab.scenario.loader import FileError, load
+        from rdmalab.scenario.runner import Runner
+
+        try:
+            scenario = load(path, self.lab.session.vocabulary)
+        except FileError as wrong:
+            return str(wrong)
+        runner = Runner(scenario, open_session)
+        node, self.lab.session = self.lab.session.default_node, runner.session
+        self.lab.session.default_node = node
+        self.voice.session = runner.session
+        self.lesson = Lesson(runner, self.voice)
+        return self.lesson
+
+    # ------------------------------------------------------------------ lines
+
+    async def replies(self, line: str, pause: Pause) -> AsyncIterator[Reply]:
+        """The replies to one line, each with its travel at an end."""
+        for reply in self.lab.replies(line):
+            if reply.travel is not None:
+                await self._go(reply.travel, pause)
+            self._judge(reply, line)
+            yield reply
+            if self.end is not End.FINE:
+                return
+
+    def _judge(self, reply: Reply, line: str) -> None:
+        if reply.error is not None:
+            self.end = End.NOT_UNDERSTOOD
+        elif reply.refusal is not None:
+            self.end = End.FAILED
+        elif self._stopping:
+            self.end = End.STOPPED
+        elif isinstance(reply.value, Leave):
+            self.end = End.LEFT
+        if reply.invocation is not None:
+            self._repeat = line if reply.invocation.name in REPEATED else ""
+
+    async def _go(self, travel: Travel, pause: Pause) -> None:
+        """In slices short enough that ^C and the screen are served in between."""
+        self.running = True
+        try:
+            while not self._slice(travel):
+                await pause()
+                if self._stopping:
+                    travel.stop()
+                    return
+        finally:
+            self.running = False
+
+    def _slice(self, travel: Travel) -> bool:
+        started = time.perf_counter()
+        left = self.lab.session.max_events - travel.events
+        over = travel.go(max(_LEAST, min(self._events, left)))
+        took = time.perf_counter() - started
+        if took > _SLICE_S:
+            self._events = max(_LEAST, self._events // 2)
+        elif took < _SLICE_S / 2:
+            self._events = min(_MOST, self._events * 2)
+        return over
+
+
+def commands_of(text: str) -> list[tuple[int, str]]:
+    """The lines of a pasted text or a file, numbered from 1; one may go on over several."""
+    found: list[tuple[int, str]] = []
+    waiting = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        waiting = f"{waiting}\n{line}" if waiting else line
+        if goes_on(waiting):
+            continue
+        if waiting.strip():
+            found.append((number - waiting.count("\n"), waiting))
+        waiting = ""
+    if waiting.strip():
+        found.append((len(text.splitlines()) - waiting.count("\n"), waiting))
+    return found
+
+
+def goes_on(text: str) -> bool:
+    """A brace is still open: the only thing that a command may carry over to the next line."""
+    return sum(token.is_("{") - token.is_("}") for token in scan(text)) > 0

@@ -1,0 +1,124 @@
+"""Rows in sentences, for those who listen instead of looking: nothing drawn, one fact each."""
+
+import dataclasses
+import enum
+from collections.abc import Callable
+from typing import Any
+
+from rdmalab.lens import words
+from rdmalab.lens.completions import CqRow
+from rdmalab.lens.counters import NAMES as COUNTERS
+from rdmalab.lens.counters import CountersRow
+from rdmalab.lens.ladder import PacketRow
+from rdmalab.lens.packets import DecodedRow
+from rdmalab.lens.ports import LinkRow
+from rdmalab.lens.queues import QpRow, QueueRow
+from rdmalab.lens.states import DiagramRow
+from rdmalab.lens.story import EventRow, StoryRow
+from rdmalab.workbench.request import JournalRow
+
+_HEX = 16
+
+
+def facts(row: Any) -> list[str]:
+    """What a row of any lens says."""
+    say = _SAY.get(type(row))
+    if say is not None:
+        return say(row)
+    if hasattr(row, "text"):
+        return [str(row.text)]
+    return [_listed(row)]
+
+
+def _listed(row: Any) -> str:
+    """`A.mr0: addr 0x10000000, length 4096, …`."""
+    if not dataclasses.is_dataclass(row):
+        return " ".join(map(str, row)) if isinstance(row, tuple) else str(row)
+    found = {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
+    name = found.pop("name", None) or found.pop("node", "")
+    said = ", ".join(f"{key} {_value(value)}" for key, value in found.items())
+    return f"{name}: {said}" if name else said
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, enum.IntFlag):
+        return words.flags(value, type(value))
+    if isinstance(value, enum.Enum):
+        return value.name
+    return words.number(value) if isinstance(value, int) else str(value)
+
+
+def _qp(row: QpRow) -> list[str]:
+    peer = f", its peer is {row.peer}" if row.peer else ""
+    found = [f"{row.name} is {row.qp_type.name} {row.qp_num:#x} in {row.state.name}{peer}"]
+    found += [f"{row.name} send queue: {_queue(row.sq)}"]
+    found += [f"{row.name} receive queue: {_queue(row.rq)}"]
+    for name, timer in (("RNR", row.rnr_timer), ("ack", row.ack_timer)):
+        if timer.at_ns is not None:
+            found.append(f"{row.name} {name} timer fires at {words.clock(timer.at_ns)}")
+    return found
+
+
+def _queue(row: QueueRow) -> str:
+    parts = [("done", row.acked), ("under way", row.on_wire), ("waiting", row.waiting)]
+    said = "".join(f", {count} {what}" for what, count in parts if count)
+    return f"{row.used} of {row.capacity} slots taken{said}"
+
+
+def _cq(row: CqRow) -> list[str]:
+    dead = ", it overran" if row.dead else ""
+    return [f"{row.name} holds {row.count} of {row.capacity} completions, {row.total} so far{dead}"]
+
+
+def _diagram(row: DiagramRow) -> list[str]:
+    nexts = ", ".join(move.to.name for move in row.nexts)
+    return [f"state {row.current.name}", f"legal next: {nexts}"]
+
+
+def _packet(row: PacketRow) -> list[str]:
+    return [f"ev {row.event} {row.text}, {row.fate_text}"]
+
+
+def _event(row: EventRow) -> list[str]:
+    at = words.clock(row.at_ns) if row.at_ns is not None else ""
+    return [f"ev {row.event} {at} {row.text}"]
+
+
+def _story(row: StoryRow) -> list[str]:
+    return [f"{row.event}.{row.position} {words.clock(row.at_ns)} {row.text}"]
+
+
+def _journal(row: JournalRow) -> list[str]:
+    return [f"ev {row.event} {words.clock(row.at_ns)} {row.text}"]
+
+
+def _counters(row: CountersRow) -> list[str]:
+    return [f"{row.node} {name} {getattr(row, name)}" for name in COUNTERS]
+
+
+def _link(row: LinkRow) -> list[str]:
+    up = "up" if row.up else "down"
+    latency, rate = words.duration(row.latency_ns), f"{row.rate_bps / 10**9:g}Gbps"
+    found = [f"the link is {up}, latency {latency}, rate {rate}, mtu {row.mtu}"]
+    return found + [f"fault {fault}" for fault in row.faults]
+
+
+def _decoded(row: DecodedRow) -> list[str]:
+    starts = range(0, len(row.raw), _HEX)
+    octets = [f"{start:03x} {row.raw[start : start + _HEX].hex(' ')}" for start in starts]
+    return [row.text, *(layer.text for layer in row.layers), *octets]
+
+
+_SAY: dict[type, Callable[[Any], list[str]]] = {
+    QpRow: _qp,
+    QueueRow: lambda row: [_queue(row)],
+    CqRow: _cq,
+    DiagramRow: _diagram,
+    PacketRow: _packet,
+    EventRow: _event,
+    StoryRow: _story,
+    JournalRow: _journal,
+    CountersRow: _counters,
+    LinkRow: _link,
+    DecodedRow: _decoded,
+}

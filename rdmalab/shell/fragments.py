@@ -1,0 +1,91 @@
+"""Lines of styled text: what every face of the lab is made of, be it a terminal or a pane."""
+
+from collections.abc import Iterable
+
+Fragment = tuple[str, str]
+Line = list[Fragment]
+
+# What `--ascii` writes instead. Words may grow; what draws keeps its width.
+_WORDS = {"→": "->", "…": "...", "⇄": "<->", "×": "x", "‖": "||", "–": "-", "µ": "u"}
+_DRAWN = {
+    **dict.fromkeys("─┄━═", "-"),
+    **dict.fromkeys("│┊║┃", "|"),
+    **dict.fromkeys("┌┐└┘├┤┬┴┼╔╗╚╝", "+"),
+    **dict.fromkeys("▶▷▸", ">"),
+    **dict.fromkeys("◀◁", "<"),
+    **dict.fromkeys("■●◆▲", "#"),
+    **dict.fromkeys("□·○", "."),
+    "╳": "x",
+    "≁": "~",
+    "⏲": "@",
+    "▪": "o",
+    "▫": ":",
+}
+_ASCII = str.maketrans(_WORDS | _DRAWN)
+
+
+def text_of(line: Iterable[Fragment]) -> str:
+    return "".join(text for _, text in line)
+
+
+def plain(text: str, style: str = "") -> Line:
+    """A line of one style."""
+    return [(style, shown(text))]
+
+
+def shown(text: str) -> str:
+    """The text with nothing in it that could move the cursor or hide."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+
+
+def in_ascii(line: Line) -> Line:
+    """The same line without a character beyond 0x7f."""
+    return [
+        (style, text.translate(_ASCII).encode("ascii", "replace").decode()) for style, text in line
+    ]
+
+
+def indented(line: Line, by: str) -> Line:
+    return [("", by), *line] if by and line else line
+
+
+def fold(line: Line, width: int, hang: int = 4) -> list[Line]:
+    """The line in rows of `width`, cut at spaces, the later rows `hang` deeper."""
+    text = text_of(line)
+    if len(text) <= width:
+        return [line]
+    margin = len(text) - len(text.lstrip())
+    hang = min(margin + hang, width // 2)
+    rows: list[Line] = []
+    start = 0
+    while start < len(text):
+        room = width - (hang if rows else 0)
+        stop = _edge(text, start, room, margin)
+        row = _slice(line, start, start + len(text[start:stop].rstrip()))
+        rows.append(indented(row, " " * hang) if rows else row)
+        start = stop
+        while start < len(text) and text[start] == " ":
+            start += 1
+    return rows
+
+
+def _edge(text: str, start: int, room: int, margin: int) -> int:
+    """Where a row that begins at `start` ends: behind the last word that fits."""
+    if len(text) - start <= room:
+        return len(text)
+    space = text.rfind(" ", max(start, margin) + 1, start + room + 1)
+    return space if space > start else start + room
+
+
+def _slice(line: Line, start: int, stop: int) -> Line:
+    """The fragments of columns [start, stop)."""
+    cut: Line = []
+    at = 0
+    for style, text in line:
+        part = text[max(0, start - at) : max(0, stop - at)]
+        if part:
+            cut.append((style, part))
+        at += len(text)
+    return cut

@@ -1,0 +1,145 @@
+"""What `rdmalab repl --json` prints: one document about the lines, and the schema of it."""
+
+import dataclasses
+import enum
+from typing import Any
+
+from rdmalab.command import Thing
+from rdmalab.session.lines import Reply, Script
+from rdmalab.session.session import Session
+from rdmalab.session.travel import Travel
+from rdmalab.shell.mistakes import errno_name, place_of
+from rdmalab.workbench.look import Leave
+from rdmalab.workbench.request import View
+
+SCHEMA_VERSION = 1
+_DEEPEST = 12
+
+
+@dataclasses.dataclass(slots=True)
+class Told:
+    """A reply, the time after it, and the line it belongs to, from 1."""
+
+    reply: Reply
+    at_ns: int
+    line_number: int
+
+
+def document(session: Session, told: list[Told]) -> dict[str, Any]:
+    """The whole conversation."""
+    return {"version": SCHEMA_VERSION, "replies": [_reply(session, item) for item in told]}
+
+
+def _reply(session: Session, told: Told) -> dict[str, Any]:
+    reply = told.reply
+    return {
+        "line": reply.text,
+        "line_number": told.line_number,
+        "depth": reply.depth,
+        "event": reply.event,
+        "at_ns": told.at_ns,
+        "value": plain_value(session, reply.value),
+        "errno": None if reply.refusal is None else errno_name(reply.refusal.errno),
+        "error": _error(reply),
+    }
+
+
+def _error(reply: Reply) -> dict[str, Any] | None:
+    """column: where in `line` the fault stands, from 1; rule: what the refusal stands on."""
+    if reply.error is not None:
+        column = reply.error.place.start + 1
+        return _fault("not understood", reply.error.message, column, reply.error.hint, None)
+    if reply.refusal is None or reply.invocation is None:
+        return None
+    refusal = reply.refusal
+    column = place_of(reply.invocation, refusal).start + 1
+    return _fault("refused", refusal.message, column, refusal.legal, refusal.rule)
+
+
+def _fault(kind: str, message: str, column: int, hint: str, rule: str | None) -> dict[str, Any]:
+    return {"kind": kind, "message": message, "column": column, "hint": hint, "rule": rule}
+
+
+# --------------------------------------------------------------------------- values
+def plain_value(session: Session, value: Any, depth: int = 0) -> Any:
+    """Any value as JSON has it: enums by name, bytes in hexadecimal, rows as objects."""
+    if value is None or isinstance(value, bool | float) or depth > _DEEPEST:
+        return value if depth <= _DEEPEST else None
+    if isinstance(value, enum.Enum):
+        return value.name if value.name is not None else value.value
+    if isinstance(value, int | str):
+        return value
+    if isinstance(value, bytes | bytearray):
+        return value.hex()
+    special = _special(session, value)
+    return special if special is not None else _composed(session, value, depth + 1)
+
+
+def _special(session: Session, value: Any) -> Any:
+    if isinstance(value, Thing):
+        return session.names.of(value)
+    if isinstance(value, Travel):
+        return {"over": value.over, "met": value.met, "events": value.events}
+    if isinstance(value, Script):
+        return list(value.lines)
+    if isinstance(value, Leave):
+        return {}
+    if isinstance(value, View):
+        rows = [plain_value(session, row, 1) for row in value.rows]
+        return {"title": value.title, "rows": rows}
+    return None
+
+
+def _composed(session: Session, value: Any, depth: int) -> Any:
+    if isinstance(value, dict):
+        return {str(key): plain_value(session, item, depth) for key, item in value.items()}
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value)]
+        return {name: plain_value(session, getattr(value, name), depth) for name in names}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return plain_value(session, value._asdict(), depth)
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain_value(session, item, depth) for item in value]
+    return str(value)
+
+
+# --------------------------------------------------------------------------- the schema
+def _object(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
+    rest = {"required": list(properties), "additionalProperties": False, **more}
+    return {"type": "object", "properties": properties, **rest}
+
+
+def _or_null(kind: str, **more: Any) -> dict[str, Any]:
+    return {"type": [kind, "null"], **more}
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of the document."""
+    error = _object(
+        {
+            "kind": {"enum": ["refused", "not understood"]},
+            "message": {"type": "string"},
+            "column": {"type": "integer", "minimum": 1},
+            "hint": {"type": "string"},
+            "rule": _or_null("string"),
+        },
+        description="what went wrong; with `not understood` nothing happened",
+    )
+    reply = _object(
+        {
+            "line": {"type": "string", "description": "the command as it was written"},
+            "line_number": {"type": "integer", "minimum": 1},
+            "depth": {"type": "integer", "minimum": 0, "description": "1: stands for a short form"},
+            "event": _or_null("integer", description="its number; null if nothing changed"),
+            "at_ns": {"type": "integer", "minimum": 0, "description": "virtual time after it"},
+            "value": {"description": "what the command gave back"},
+            "errno": _or_null("string", description="EINVAL, …; null if the verb succeeded"),
+            "error": {"anyOf": [error, {"type": "null"}]},
+        }
+    )
+    properties = {
+        "version": {"const": SCHEMA_VERSION},
+        "replies": {"type": "array", "items": reply},
+    }
+    draft = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": draft, "title": "rdmalab repl --json", **_object(properties)}

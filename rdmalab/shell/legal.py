@@ -1,0 +1,252 @@
+"""What may be typed here and now: only what the tables and the world of this moment allow."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rdmalab.command import (
+    BooleanKind,
+    DirectionKind,
+    EnumKind,
+    ExpressionKind,
+    IntegerKind,
+    Kind,
+    ListKind,
+    NewKind,
+    Noun,
+    Parameter,
+    RecordKind,
+    TextKind,
+    Thing,
+    ThingKind,
+    WordKind,
+)
+from rdmalab.grammar.keys import Slot
+from rdmalab.grammar.partial import Expected, expect
+from rdmalab.grammar.words import PREFIXES, legal_words
+from rdmalab.session.lines import ALIASES
+from rdmalab.session.session import Session
+from rdmalab.shell import bearings
+from rdmalab.shell.bearings import Bearings
+from rdmalab.shell.questions import question_choices
+from rdmalab.shell.scenario_files import scenario_files
+from rdmalab.shell.verdicts import judge_key, legal_members, recommended
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Something that may be typed, and a few words about it. rank: smaller comes first."""
+
+    text: str
+    meta: str = ""
+    rank: int = 0
+
+
+def choices(session: Session, line: str, cursor: int) -> tuple[list[Choice], Expected]:
+    """What may replace the piece of text at the cursor, best first."""
+    expected = expect(line, cursor, session.vocabulary, session.default_node, ALIASES)
+    if expected.is_verb:
+        return _verbs(session, expected.partial), expected
+    here = Bearings(session, expected, line[:cursor])
+    found = [c for slot in expected.values for c in _values(here, slot)]
+    if not any(_comes_first(slot) for slot in expected.values):
+        found += _keys(here)
+    found.sort(key=lambda choice: choice.rank)
+    wanted = expected.partial.lower()
+    return [c for c in found if c.text.lower().startswith(wanted)], expected
+
+
+def _comes_first(slot: Slot) -> bool:
+    """Without it no key makes sense; a question may be followed by one at any time."""
+    required = slot.parameter.required and slot.parameter.positional
+    return required and not isinstance(slot.kind, ExpressionKind)
+
+
+# --------------------------------------------------------------------------- verbs
+def _verbs(session: Session, partial: str) -> list[Choice]:
+    prefix = "ibv_" if partial.lower().startswith("ibv_") else ""
+    wanted = partial.lower().removeprefix("ibv_")
+    found = [Choice(prefix + c.name, c.summary) for c in session.vocabulary.values()]
+    starts = [c for c in found if c.text.lower().startswith(partial.lower())]
+    inside = [c for c in found if wanted and f"_{wanted}" in c.text and c not in starts]
+    aliases = [Choice(a, f"= {full}") for a, full in ALIASES.items() if partial == a]
+    return aliases + starts + inside
+
+
+# --------------------------------------------------------------------------- keys
+def _keys(here: Bearings) -> Iterator[Choice]:
+    for key, slot in here.expected.keys.items():
+        if isinstance(slot.kind, RecordKind) or not here.is_near(slot):
+            continue
+        verdict = judge_key(here, slot)
+        if verdict is None:
+            continue
+        if _is_list_of_records(slot):
+            yield Choice(f"{key}={{", f"one of several: {key}={{…}} {key}={{…}}", 3)
+            continue
+        name = _short(key, slot, here.expected.partial)
+        meta = verdict.word or _about(slot.parameter)
+        for value in verdict.values:
+            yield Choice(f"{name}={value}", meta, verdict.rank)
+        yield Choice(name + (" " if slot.parameter.spoken else "="), meta, verdict.rank)
+
+
+def _is_list_of_records(slot: Slot) -> bool:
+    """Written in braces; what can be said with a name, such as sg, is not."""
+    kind = slot.kind
+    return isinstance(kind, ListKind) and isinstance(kind.item, RecordKind) and not kind.item.short
+
+
+def _short(key: str, slot: Slot, partial: str) -> str:
+    """`state` for `qp_state`, as everybody says, unless the long name is being typed."""
+    shorter = [alias for alias in slot.parameter.aliases if key.endswith(f"_{alias}")]
+    is_long = bool(partial) and not shorter[0].startswith(partial) if shorter else True
+    return key if is_long else shorter[0]
+
+
+def _about(parameter: Parameter) -> str:
+    if parameter.required:
+        return "required"
+    default = parameter.default
+    return "" if default in (None, "") else f"default {default}"
+
+
+# --------------------------------------------------------------------------- values
+def _values(here: Bearings, slot: Slot) -> Iterator[Choice]:
+    kind = slot.kind.item if isinstance(slot.kind, ListKind) else slot.kind
+    if kind.short is not None:
+        yield from _names(here, ThingKind(kind.short.noun, ranged=_is_ranged(slot)), slot)
+    yield from _OF_KIND.get(type(kind), _nothing)(here, kind, slot)
+    if kind.nullable and isinstance(kind, RecordKind):
+        yield Choice("NULL", "none at all", 4)
+
+
+def _is_ranged(slot: Slot) -> bool:
+    return slot.parameter.name in ("sg", "remote")
+
+
+def _nothing(_here: Bearings, _kind: Kind, _slot: Slot) -> Iterator[Choice]:
+    yield from ()
+
+
+def _enum(here: Bearings, kind: EnumKind, slot: Slot) -> Iterator[Choice]:
+    given = here.flags_before()
+    prefix = _prefix(kind, here.expected.partial)
+    legal = legal_members(here, slot, kind)
+    for word in legal_words(kind):
+        member = _number(word, kind)
+        if (legal is None or member in legal) and word not in given:
+            yield Choice(prefix + word, legal.get(member, "") if legal else "")
+
+
+def _number(word: str, kind: EnumKind) -> int:
+    return dict(kind.spelled).get(word) or int(kind.enum.__members__.get(word, 0))
+
+
+def _prefix(kind: EnumKind, partial: str) -> str:
+    """The prefix of libibverbs, where one is being typed."""
+    begun = partial.upper()[:4]
+    if len(begun) < 2 or not "IBV_".startswith(begun):
+        return ""
+    match = re.match(r"IBV_[A-Z_]*?_(?=\*|:)", kind.enum.__doc__ or "")
+    own = match[0] if match else ""
+    return own if own in PREFIXES else ""
+
+
+def _things(here: Bearings, kind: ThingKind, slot: Slot) -> Iterator[Choice]:
+    yield from _names(here, kind, slot)
+
+
+def _names(here: Bearings, kind: ThingKind, slot: Slot) -> Iterator[Choice]:
+    for thing in here.things(kind.noun, slot):
+        name = here.session.names.of(thing)
+        for text in _spellings(here, thing, name):
+            about = bearings.about(here.session.world, thing)
+            if kind.ranged and thing.noun is Noun.MR:
+                yield from _ranges(here, thing, text, about)
+            else:
+                yield Choice(text, about)
+
+
+def _spellings(here: Bearings, thing: Thing, name: str) -> list[str]:
+    """`A.qp0`; also `qp0` where it is the default node's and its beginning is being typed."""
+    node, _, own = name.partition(".")
+    partial = here.expected.partial
+    is_begun = bool(partial) and "." not in partial.partition("[")[0]
+    short = [own] if own and node == here.session.default_node and is_begun else []
+    return [*short, name] if thing.noun is not Noun.NODE else [name]
+
+
+def _ranges(here: Bearings, thing: Thing, name: str, about: str) -> Iterator[Choice]:
+    length = here.session.world.find(thing).length
+    partial = here.expected.partial
+    begun = re.fullmatch(re.escape(name) + r"\[(\d+)(:\d*)?", partial)
+    if begun is None:
+        yield Choice(f"{name}[0:{length}]", about)
+        if "[" not in partial:
+            yield Choice(name, about, 1)
+        return
+    if not begun[2]:
+        yield Choice(f"{name}[{begun[1]}:{length}]", about)
+        yield Choice(f"{name}[{begun[1]}]", "from there on")
+    else:
+        yield Choice(f"{name}[{begun[1]}:{length}]", about)
+
+
+def _new(here: Bearings, kind: NewKind, _slot: Slot) -> Iterator[Choice]:
+    names, own = here.session.names, here.session.default_node
+    for node in sorted(here.session.world.nodes, key=lambda node: node != own):
+        free = next(n for n in range(10**6) if names.is_free(f"{node}.{kind.noun}{n}"))
+        yield Choice(f"{node}.{kind.noun}{free}", "a new name")
+
+
+def _integer(here: Bearings, _kind: IntegerKind, slot: Slot) -> Iterator[Choice]:
+    value = recommended(slot)
+    if value is not None:
+        yield Choice(str(value), "as connect sets it", 1)
+    del here
+
+
+def _words(_here: Bearings, kind: WordKind, _slot: Slot) -> Iterator[Choice]:
+    for word in kind.words:
+        yield Choice(word)
+
+
+def _booleans(_here: Bearings, _kind: BooleanKind, _slot: Slot) -> Iterator[Choice]:
+    yield from (Choice("0", "no"), Choice("1", "yes"))
+
+
+def _directions(here: Bearings, _kind: DirectionKind, _slot: Slot) -> Iterator[Choice]:
+    nodes = list(here.session.world.nodes)
+    for source in nodes:
+        for target in nodes:
+            if source != target:
+                yield Choice(f"{source}->{target}", f"what {source} sends")
+
+
+def _texts(here: Bearings, _kind: TextKind, slot: Slot) -> Iterator[Choice]:
+    command = here.expected.command
+    if command is not None and command.room == "files" and slot.parameter.name == "file":
+        yield from (Choice(path, title) for path, title in scenario_files())
+    elif command is not None and command.name in ("help", "explain"):
+        for known in here.session.vocabulary.values():
+            yield Choice(known.name, known.summary)
+
+
+def _questions(here: Bearings, _kind: ExpressionKind, _slot: Slot) -> Iterator[Choice]:
+    for text, meta in question_choices(here.session, here.before, here.expected.partial):
+        yield Choice(text, meta)
+
+
+_OF_KIND: dict[type[Kind], Callable[[Bearings, Any, Slot], Iterator[Choice]]] = {
+    EnumKind: _enum,
+    ThingKind: _things,
+    NewKind: _new,
+    IntegerKind: _integer,
+    WordKind: _words,
+    BooleanKind: _booleans,
+    DirectionKind: _directions,
+    TextKind: _texts,
+    ExpressionKind: _questions,
+}

@@ -1,0 +1,95 @@
+"""A scenario walked through in a conversation: its notes are read, its lines typed for one."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from rdmalab.session.lines import Reply
+from rdmalab.session.session import Session
+from rdmalab.shell.fragments import Line, plain
+from rdmalab.shell.say import Voice, say
+
+if TYPE_CHECKING:
+    from rdmalab.scenario.loader import PlannedStep
+    from rdmalab.scenario.runner import Runner
+
+Drive = Callable[[Reply], Awaitable[None]]
+TITLE, NOTE, DIM, GOOD, WARN = "class:title", "class:note", "class:dim", "class:good", "class:warn"
+
+
+class Lesson:
+    """One walk. `drive` brings the travel of a reply to its end, as the conversation does it."""
+
+    def __init__(self, runner: "Runner", voice: Voice) -> None:
+        self.runner = runner
+        self.voice = voice
+
+    @property
+    def session(self) -> Session:
+        return self.runner.session
+
+    async def begin(self, drive: Drive) -> AsyncIterator[Line]:
+        """Title and setup: everything before the first stop."""
+        scenario = self.runner.scenario
+        yield plain(scenario.title, TITLE)
+        for text in (scenario.document.about or "").splitlines():
+            yield plain(text)
+        async for line in self._setup(drive):
+            yield line
+        yield self._outlook()
+
+    async def _setup(self, drive: Drive) -> AsyncIterator[Line]:
+        while (step := self.runner.coming) is not None and not step.is_stop:
+            if step.line:
+                yield plain(f"= {step.line}", DIM)
+            async for reply in self._replies(drive):
+                if reply.failed:
+                    for line in say(self.voice, reply):
+                        yield line
+            for line in self._judged():
+                yield line
+
+    async def advance(self, drive: Drive) -> AsyncIterator[Line]:
+        """On to the next stop: its note, its lines and what they did."""
+        first = self.runner.position
+        while (step := self.runner.coming) is not None:
+            if step.is_stop and self.runner.position > first:
+                break
+            for line in _told(step):
+                yield line
+            async for reply in self._replies(drive):
+                for line in say(self.voice, reply):
+                    yield line
+            for line in self._judged():
+                yield line
+        yield self._outlook()
+
+    async def _replies(self, drive: Drive) -> AsyncIterator[Reply]:
+        for reply in self.runner.replies():
+            await drive(reply)
+            yield reply
+
+    def _judged(self) -> list[Line]:
+        """What the step was expected to show, once it is done."""
+        result = self.runner.results[-1]
+        if not result.ok:
+            text = result.text(self.runner.scenario.path)
+            return [plain(line, WARN) for line in text.splitlines()]
+        return [[(GOOD, f"✓ {placed.text}")] for placed in result.step.expect]
+
+    def _outlook(self) -> Line:
+        runner = self.runner
+        done, total = runner.position, len(runner.scenario.steps)
+        if not runner.over:
+            return plain(f"{done}/{total}  next: goes on; or type anything else", DIM)
+        if not runner.ok:
+            return plain(f"{done}/{total}  the walk ends here", WARN)
+        return plain(
+            f"{done}/{total}  that was all; the world stays as it is: show, why, back", DIM
+        )
+
+
+def _told(step: "PlannedStep") -> list[Line]:
+    """The note, or the headline, and the line that is typed."""
+    text = step.step.note or step.step.name or ""
+    lines = [plain(line, NOTE) for line in text.splitlines()]
+    return lines + ([[(DIM, "> "), ("", step.line)]] if step.line else [])

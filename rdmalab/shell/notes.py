@@ -1,0 +1,115 @@
+"""What a verb did, in half a line: `A.qp0 SQ 3/8.`, `A.qp0 RESET → INIT.`, `A.cq0 16 entries.`"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from rdmalab.command import Noun, Thing
+from rdmalab.lens import words
+from rdmalab.session.lines import Reply
+from rdmalab.session.session import Session
+from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.states import QPState
+
+
+@dataclass(slots=True)
+class Notes:
+    """facts: sentences; states: (QP, state it went to); wakes: something is under way now."""
+
+    facts: list[str] = field(default_factory=list)
+    states: list[tuple[str, str]] = field(default_factory=list)
+    wakes: bool = False
+
+
+def notes(session: Session, reply: Reply) -> Notes:
+    """What the event of this reply did."""
+    found = Notes()
+    if reply.event is None:
+        return found
+    records = session.world.trace.records
+    for number in words.span(records, reply.event):
+        record = records[number]
+        take = _TAKES.get(record[words.KIND])
+        if take is not None:
+            take(session, record, found)
+    found.facts = list(dict.fromkeys(found.facts))
+    return found
+
+
+def _name(session: Session, record: Record, noun: Noun) -> str:
+    return session.names.of(Thing(noun, record[words.NODE], record[words.OBJECT]))
+
+
+def _created(session: Session, record: Record, found: Notes) -> None:
+    noun = Noun(record[words.A])
+    thing = Thing(noun, record[words.NODE], record[words.OBJECT])
+    if words.exists(session.world, thing):
+        about = _ABOUT[noun](session.world.find(thing))
+        found.facts.append(f"{session.names.of(thing)} {about}.")
+
+
+_ABOUT: dict[str, Callable[..., str]] = {
+    Noun.PD: lambda _pd: "is there",
+    Noun.MR: lambda mr: (
+        f"is {mr.length} bytes at {mr.addr:#x}, lkey {mr.lkey:#x} rkey {mr.rkey:#x}"
+    ),
+    Noun.CQ: lambda cq: f"holds {cq.capacity} completions",
+    Noun.QP: lambda qp: f"is QP {qp.number:#x} in {qp.state.name}",
+}
+
+
+def _destroyed(session: Session, record: Record, found: Notes) -> None:
+    found.facts.append(f"{_name(session, record, Noun(record[words.A]))} is gone.")
+
+
+def _state(session: Session, record: Record, found: Notes) -> None:
+    name = _name(session, record, Noun.QP)
+    before, after = (words.member(state, QPState) for state in record[words.A :])
+    found.facts.append(f"{name} {before} → {after}.")
+    found.states.append((name, after))
+    found.wakes = record[words.B] in (QPState.RTS, QPState.ERR)
+
+
+def _sends(session: Session, record: Record, found: Notes) -> None:
+    _queue(session, record, found, "sq")
+    found.wakes = True
+
+
+def _receives(session: Session, record: Record, found: Notes) -> None:
+    _queue(session, record, found, "rq")
+
+
+def _freed(session: Session, record: Record, found: Notes) -> None:
+    _queue(session, record, found, str(record[words.A]))
+
+
+def _queue(session: Session, record: Record, found: Notes, which: str) -> None:
+    thing = Thing(Noun.QP, record[words.NODE], record[words.OBJECT])
+    if words.exists(session.world, thing):
+        queue = getattr(session.world.find(thing), which)
+        used = queue.posted - queue.freed
+        name = session.names.of(thing)
+        found.facts.append(f"{name} {which.upper()} {used}/{queue.capacity}.")
+
+
+def _wrote(session: Session, record: Record, found: Notes) -> None:
+    where = words.thing_at(session.world, session.names, record[words.NODE], record[words.A])
+    found.facts.append(f"{record[words.B]} bytes at {where}.")
+
+
+def _link(session: Session, record: Record, found: Notes) -> None:
+    moment = words.Moment(session.world, session.names, record)
+    value = words.SAYINGS["value"](moment, record[words.B])
+    setting = words.SAYINGS["setting"](moment, record[words.A])
+    found.facts.append(f"link {setting} {value}.")
+
+
+_TAKES: dict[Kind, Callable[[Session, Record, Notes], None]] = {
+    Kind.CREATED: _created,
+    Kind.DESTROYED: _destroyed,
+    Kind.STATE_CHANGED: _state,
+    Kind.SEND_POSTED: _sends,
+    Kind.RECV_POSTED: _receives,
+    Kind.SLOTS_FREED: _freed,
+    Kind.HOST_WROTE: _wrote,
+    Kind.LINK_SET: _link,
+}

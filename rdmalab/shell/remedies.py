@@ -1,0 +1,170 @@
+"""One thing to try after a verb was refused, made from the tables; empty where nothing is sure."""
+
+from collections.abc import Callable
+
+from rdmalab.command import Invocation, New, Noun, Ref, Thing
+from rdmalab.grammar.keys import keys_of_command
+from rdmalab.hca.qp import QueuePair
+from rdmalab.lens.words import exists
+from rdmalab.session.lines import Reply
+from rdmalab.session.session import Session
+from rdmalab.shell.verdicts import proven
+from rdmalab.spec.states import MOVES, QPState, fields_of, legal_next
+
+_UP = {QPState.RESET: QPState.INIT, QPState.INIT: QPState.RTR, QPState.RTR: QPState.RTS}
+
+
+def remedy(session: Session, reply: Reply) -> str:
+    """A line that is legal now and goes in the direction that was meant."""
+    refusal, invocation = reply.refusal, reply.invocation
+    if refusal is None or invocation is None:
+        return ""
+    find = _REMEDIES.get(refusal.rule)
+    return find(session, invocation) if find is not None else ""
+
+
+def whose(session: Session, invocation: Invocation) -> str:
+    """The name of the thing that the command speaks to."""
+    for value in invocation.arguments.values():
+        if isinstance(value, Ref | New):
+            return str(Ref(value.node, value.name))
+    return "it"
+
+
+def _qp(session: Session, invocation: Invocation) -> QueuePair | None:
+    thing = session.names.find(whose(session, invocation))
+    if thing is None or thing.noun is not Noun.QP or not exists(session.world, thing):
+        return None
+    found: QueuePair = session.world.find(thing)
+    return found
+
+
+def _next_move(session: Session, invocation: Invocation) -> str:
+    """The move up from where the QP is, with what it requires."""
+    qp = _qp(session, invocation)
+    if qp is None:
+        return ""
+    nexts = legal_next(qp.qp_type, qp.state)
+    to = _UP.get(qp.state, QPState.RESET)
+    if to not in nexts:
+        return ""
+    words = [f"modify_qp {whose(session, invocation)} state={to.name}"]
+    return " ".join(
+        words + _given(session, qp, fields_of(MOVES[qp.qp_type, qp.state, to].required))
+    )
+
+
+def _given(session: Session, qp: QueuePair, names: tuple[str, ...]) -> list[str]:
+    peer = next((node for node in session.world.nodes if node != qp.node), qp.node)
+    peers = [name for name in session.names.all(Noun.QP) if name.startswith(f"{peer}.")]
+    said = []
+    for name in names:
+        if name == "ah_attr":
+            said.append(f"ah={peer}")
+        elif name == "dest_qp_num":
+            said.append(f"dest_qp_num={peers[0] if peers else '…'}")
+        else:
+            said.append(f"{name}={_value(name)}")
+    return said
+
+
+def _value(name: str) -> str:
+    if name == "path_mtu":
+        return "512"
+    if name == "qp_access_flags":
+        return "REMOTE_WRITE"
+    value = proven(name)
+    return "…" if value is None else str(value)
+
+
+def _with_the_missing(session: Session, invocation: Invocation) -> str:
+    """The line as it was, and what it lacks."""
+    qp = _qp(session, invocation)
+    attr = invocation.arguments.get("attr")
+    if qp is None or not isinstance(attr, dict):
+        return ""
+    to = attr.get("qp_state", qp.state)
+    move = MOVES.get((qp.qp_type, qp.state, to))
+    if move is None:
+        return ""
+    said = {*attr, *(["ah_attr"] if "ah" in attr else [])}
+    lacking = tuple(name for name in fields_of(move.required) if name not in said)
+    return " ".join([invocation.line, *_given(session, qp, lacking)])
+
+
+def _without_surplus(session: Session, invocation: Invocation) -> str:
+    """The attributes that the move takes, kept; the others left out."""
+    qp = _qp(session, invocation)
+    attr = invocation.arguments.get("attr")
+    if qp is None or not isinstance(attr, dict):
+        return ""
+    to = attr.get("qp_state", qp.state)
+    move = MOVES.get((qp.qp_type, qp.state, to))
+    if move is None:
+        return ""
+    taken = {"qp_state", *fields_of(move.required | move.optional)}
+    command = session.vocabulary[invocation.name]
+    paths = {key: slot.path for key, slot in keys_of_command(command.parameters).by_key.items()}
+    words = []
+    for word in invocation.line.split():
+        path = paths.get(word.partition("=")[0], ()) if "=" in word else ()
+        name = "ah_attr" if path[1:2] == ("ah",) else path[1] if len(path) > 1 else "qp_state"
+        if name in taken:
+            words.append(word)
+    return " ".join(words)
+
+
+def _bring_up(session: Session, invocation: Invocation) -> str:
+    qp = _qp(session, invocation)
+    if qp is None or qp.state not in _UP:
+        return ""
+    name = whose(session, invocation)
+    peers = [n for n in session.names.all(Noun.QP) if not n.startswith(f"{qp.node}.")]
+    return f"to_rts {name} {peers[0]}" if peers else _next_move(session, invocation)
+
+
+def _make_room(session: Session, invocation: Invocation) -> str:
+    """Slots come back when a completion is polled; where none is there, time must pass."""
+    qp = _qp(session, invocation)
+    if qp is None:
+        return ""
+    number = qp.recv_cq if invocation.name == "post_recv" else qp.send_cq
+    cq = session.world.nodes[qp.node].cqs.items[number]
+    name = session.names.of(Thing(Noun.CQ, qp.node, number))
+    if any(cqe.qp_num == qp.number for cqe in cq.cqes):
+        return f"poll_cq {name} num_entries={len(cq.cqes)}"
+    return (
+        "run"
+        if session.world.agenda.next_ns() is not None
+        else f"show sq {whose(session, invocation)}"
+    )
+
+
+def _destroy_users(session: Session, invocation: Invocation) -> str:
+    """The first of those who still use it."""
+    thing = session.names.find(whose(session, invocation))
+    if thing is None:
+        return ""
+    hca = session.world.nodes[thing.node]
+    for qp in hca.qps.items.values():
+        if (
+            thing.number in (qp.send_cq, qp.recv_cq)
+            if thing.noun is Noun.CQ
+            else thing.number == qp.pd
+        ):
+            return f"destroy_qp {session.names.of(Thing(Noun.QP, thing.node, qp.number))}"
+    for mr in hca.mrs.items.values() if thing.noun is Noun.PD else ():
+        if mr.pd == thing.number:
+            return f"dereg_mr {session.names.of(Thing(Noun.MR, thing.node, mr.number))}"
+    return ""
+
+
+_REMEDIES: dict[str, Callable[[Session, Invocation], str]] = {
+    "transition": _next_move,
+    "attr-missing": _with_the_missing,
+    "attr-surplus": _without_surplus,
+    "send-state": _bring_up,
+    "recv-state": _next_move,
+    "queue-full": _make_room,
+    "in-use": _destroy_users,
+}

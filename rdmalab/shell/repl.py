@@ -1,0 +1,138 @@
+"""`rdmalab repl`: the prompt in a plain terminal, and the same words from a pipe or a file."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rdmalab.lab import Lab
+from rdmalab.shell.conversation import Conversation
+from rdmalab.shell.fragments import Line, indented, text_of
+from rdmalab.shell.interrupt import interrupts
+from rdmalab.shell.say import Voice
+from rdmalab.shell.script import pause, play, play_json, said_lines, speaks_unicode
+from rdmalab.version import VERSION
+
+if TYPE_CHECKING:
+    from prompt_toolkit.formatted_text import StyleAndTextTuples
+    from prompt_toolkit.history import History
+
+GREETING = (
+    f"rdmalab {VERSION}: two nodes, A and B, one cable; time moves when you say so.",
+    "use rc_pair makes a connected pair. Tab completes, help lists the words, ^D leaves.",
+)
+INDENT = "   "  # as wide as the prompt: answers stand under what was typed
+
+
+def main(
+    lines: Sequence[str] = (),
+    file: str | None = None,
+    plain: bool = False,
+    json: bool = False,
+    profile: str = "strict",
+    seed: int = 0,
+) -> int:
+    """Talk with a fresh lab; the exit code.
+
+    At a terminal, without lines and file: a prompt. Else the lines, up to the first that fails.
+    """
+    lab = Lab(profile=profile, seed=seed)
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if at_terminal and not lines and file is None and not json:
+        is_dumb = os.environ.get("TERM") == "dumb"
+        return _plainly(lab) if plain or is_dumb else asyncio.run(_prompting(lab))
+    try:
+        said = said_lines(lines, file)
+        return play_json(lab, said) if json else play(lab, said, plain=plain)
+    except (OSError, UnicodeDecodeError) as wrong:
+        if isinstance(wrong, BrokenPipeError):
+            raise
+        print(f"{file or 'stdin'}: {_reason(wrong)}", file=sys.stderr)  # noqa: T201
+        return 2
+
+
+def _reason(wrong: OSError | UnicodeDecodeError) -> str:
+    return (
+        "this is not UTF-8 text" if isinstance(wrong, UnicodeDecodeError) else str(wrong.strerror)
+    )
+
+
+# --------------------------------------------------------------------------- the prompt
+async def _prompting(lab: Lab) -> int:
+    """prompt_toolkit's prompt, and answers under it."""
+    from prompt_toolkit import print_formatted_text
+    from prompt_toolkit.formatted_text import FormattedText
+
+    from rdmalab.shell.asking import ask_session
+    from rdmalab.shell.looks import look
+    from rdmalab.shell.prompt import converse
+
+    style = look()
+    voice = Voice(lab.session, ascii=not speaks_unicode(sys.stdout))
+    talk = Conversation(lab, voice)
+    session = ask_session(lab, history=_history())
+
+    def emit(line: "StyleAndTextTuples | Line") -> None:
+        row = indented([(part[0], part[1]) for part in line], INDENT)
+        print_formatted_text(FormattedText(row), style=style, output=session.output)
+
+    async def evaluate(text: str) -> bool:
+        voice.width = max(40, session.output.get_size().columns - len(INDENT))
+        with interrupts(talk.stop):
+            return await talk.evaluate(text, emit, pause)
+
+    for line in GREETING:
+        print_formatted_text(FormattedText([("class:dim", line)]), style=style)
+    await converse(session, evaluate, emit)
+    return 0
+
+
+def _history() -> "History":
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    from rdmalab.workbench.places import state_path
+
+    try:
+        path = state_path() / "history"
+        path.touch()
+    except OSError:  # nowhere to write: this session remembers, the next does not
+        return InMemoryHistory()
+    return FileHistory(path)
+
+
+# --------------------------------------------------------------------------- for those who listen
+def _plainly(lab: Lab) -> int:
+    """No redrawing, no colours, one fact a line: for screen readers and dumb terminals."""
+    _edit_lines()
+    talk = Conversation(lab, Voice(lab.session, plain=True, ascii=not speaks_unicode(sys.stdout)))
+    _print(GREETING[0])
+    while True:
+        try:
+            text = input(f"{lab.session.default_node}> ")
+        except KeyboardInterrupt:
+            _print("^C clears the line; ^D on an empty line leaves.")
+            continue
+        except EOFError:
+            _print("")
+            return 0
+        with interrupts(talk.stop):
+            if not asyncio.run(talk.evaluate(text, _print_line, pause)):
+                return 0
+
+
+def _edit_lines() -> None:
+    """Where readline exists, `input` lets a line be edited."""
+    try:
+        import readline
+    except ImportError:
+        return
+    readline.parse_and_bind("set enable-bracketed-paste off")
+
+
+def _print_line(line: Line) -> None:
+    _print(text_of(line).rstrip())
+
+
+def _print(text: str) -> None:
+    print(text)  # noqa: T201

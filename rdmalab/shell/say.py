@@ -1,0 +1,250 @@
+"""A reply in words: what a verb did, what it gave, how far time went, and what comes next."""
+
+import dataclasses
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rdmalab.command import Thing
+from rdmalab.guide.article import Article
+from rdmalab.hca.attributes import AhAttr, QpAttr
+from rdmalab.hca.wr import Cqe
+from rdmalab.lens import completions, memory, planned, story, words
+from rdmalab.session.lines import Reply, Script
+from rdmalab.session.session import Session
+from rdmalab.session.travel import Travel
+from rdmalab.shell.facts import facts
+from rdmalab.shell.fragments import Line, fold, in_ascii, plain, shown
+from rdmalab.shell.mistakes import Page, not_understood, refused
+from rdmalab.shell.notes import notes
+from rdmalab.shell.show import event_line, hang, render, render_rows
+from rdmalab.shell.tables import DIM, EVENT, GOOD, NUMBER, WARN, header, table
+from rdmalab.shell.warnings import warnings
+from rdmalab.spec.states import MTU
+from rdmalab.wire.packet import gid_text
+from rdmalab.workbench.files import Load, Next
+from rdmalab.workbench.look import Leave
+from rdmalab.workbench.memory import Window
+from rdmalab.workbench.request import View
+
+MOST_EVENTS = 20
+_PLAIN_WIDTH = 100
+
+
+@dataclass(slots=True)
+class Voice:
+    """To whom it is said. plain: no drawings, no alignment, one fact a line of ≤100 characters."""
+
+    session: Session
+    width: int = 80
+    plain: bool = False
+    ascii: bool = False
+
+    @property
+    def page(self) -> Page:
+        return Page(_PLAIN_WIDTH if self.plain else self.width, self.plain)
+
+    def set(self, lines: Sequence[Line]) -> list[Line]:
+        """The lines in the width and the letters of whoever listens."""
+        width = self.page.width
+        found = [row for line in lines for row in fold(line, width, hang(line))]
+        return [in_ascii(row) for row in found] if self.ascii else found
+
+
+def say(voice: Voice, reply: Reply) -> list[Line]:
+    """All there is to say about one reply; `closing` ends a short form."""
+    if reply.error is not None:
+        return voice.set(not_understood(reply.error, voice.page))
+    if reply.refusal is not None:
+        return voice.set(refused(voice.session, reply, voice.page))
+    if reply.travel is not None:
+        return voice.set(_travelled(voice, reply.travel))
+    if reply.depth:
+        lines = [plain(f"= {reply.text}", DIM)]
+    elif isinstance(reply.value, Script | Leave | Load | Next):
+        lines = []
+    else:
+        lines = _done(voice, reply) if reply.event is not None else []
+        is_said = lines and _result(reply.value)
+        lines += [] if is_said else _value(voice, reply.value)
+    lines += [[(WARN, "warning: "), ("", text)] for text in warnings(voice.session, reply)]
+    return voice.set(lines)
+
+
+def closing(voice: Voice, replies: Sequence[Reply]) -> list[Line]:
+    """What the lines of a short form came to, together."""
+    events = [reply.event for reply in replies if reply.event is not None]
+    if not events or replies[-1].failed:
+        return []
+    where = f"ev {events[0]}" if len(events) == 1 else f"ev {events[0]}..{events[-1]}"
+    said = ", ".join(_states(voice, replies))
+    line: Line = [(GOOD, "ok "), (EVENT, f"[{where}]"), ("", f"  {said}" if said else "")]
+    return voice.set([line])
+
+
+def _states(voice: Voice, replies: Sequence[Reply]) -> list[str]:
+    """In which state each QP ended up."""
+    found: dict[str, str] = {}
+    for reply in replies:
+        for row in notes(voice.session, reply).states:
+            found[row[0]] = row[1]
+    return [f"{name} is in {state}" for name, state in found.items()]
+
+
+# --------------------------------------------------------------------------- verbs
+def _done(voice: Voice, reply: Reply) -> list[Line]:
+    """`ok [ev 28]  A.qp0 SQ 3/8.  Next: A.qp0 sends … at 8.100us`."""
+    noted = notes(voice.session, reply)
+    line: Line = [(GOOD, "ok "), (EVENT, f"[ev {reply.event}]")]
+    facts = noted.facts + _result(reply.value)
+    line += [("", f"  {shown(' '.join(facts))}")] if facts else []
+    if noted.wakes and (soon := next_thing(voice.session)):
+        line += [(DIM, f"  Next: {soon}")]
+    return [line]
+
+
+def _result(value: Any) -> list[str]:
+    """What a verb returned, where that is but a sentence."""
+    if isinstance(value, str):
+        return [value]
+    return ["Nothing was there."] if value == [] else []
+
+
+def next_thing(session: Session) -> str:
+    """`A.qp0 sends a packet of wr7 SEND 64 B at 8.100us`; empty if nothing is planned."""
+    rows = planned.planned_rows(session.world, session.names)
+    if not rows:
+        return ""
+    row = rows[0]
+    return f"{row.qp or row.node} {row.sentence} at {words.clock(row.at_ns)}"
+
+
+# --------------------------------------------------------------------------- time
+def _travelled(voice: Voice, travel: Travel) -> list[Line]:
+    """Each event in a sentence, the first of many; then where time stands and why."""
+    session = voice.session
+    world = session.world
+    last = world.event
+    first = last - travel.events + 1
+    shown_last = min(last, first + MOST_EVENTS - 1)
+    rows = story.event_rows(world, session.names, first, shown_last)
+    lines = [event_line(row) for row in rows]
+    if shown_last < last:
+        lines.append(
+            plain(f"… {last - shown_last:,} more events: show story last={last - shown_last}", DIM)
+        )
+    return [*lines, _stand(session, travel)]
+
+
+def _stand(session: Session, travel: Travel) -> Line:
+    """`now 10.230us after 3 events.  Next: …`."""
+    count = f"{travel.events:,} event{'' if travel.events == 1 else 's'}"
+    line: Line = [(NUMBER, words.clock(session.world.now_ns)), (DIM, f" after {count}")]
+    if travel.over not in ("there", "") or not travel.met:
+        line.append(("" if travel.met else WARN, f"; {shown(_reason(travel))}"))
+    line.append(("", "."))
+    soon = next_thing(session)
+    if soon and travel.over != "stopped":
+        line.append((DIM, f"  Next: {soon}"))
+    elif soon:
+        line.append((DIM, "  run goes on"))
+    return line
+
+
+def _reason(travel: Travel) -> str:
+    text = getattr(travel.goal, "text", "")
+    if text and not travel.met and travel.over != "stopped":
+        return f"{travel.over}, and {text} is not so"
+    return travel.over
+
+
+# --------------------------------------------------------------------------- values
+def _value(voice: Voice, value: Any) -> list[Line]:
+    """What a command gave back."""
+    if value is None or isinstance(value, Thing):
+        return []
+    how = _VALUES.get(type(value))
+    if how is not None:
+        return how(voice, value)
+    if isinstance(value, list):
+        return _list(voice, value)
+    return [plain(line) for line in str(getattr(value, "text", value)).splitlines()]
+
+
+def _list(voice: Voice, values: list[Any]) -> list[Line]:
+    if not values:
+        return [plain("none", DIM)]
+    if isinstance(values[0], Cqe):
+        return [plain(f"{_polled(voice, cqe)}") for cqe in values]
+    numbered = [getattr(value, "number", index) for index, value in enumerate(values, 1)]
+    return [plain(f"{n}  {value}") for n, value in zip(numbered, values, strict=True)]
+
+
+def _polled(voice: Voice, cqe: Cqe) -> str:
+    for hca in voice.session.world.nodes.values():
+        if cqe.qp_num in hca.qps.items:
+            return completions.wc_row(hca, voice.session.names, cqe).text
+    return words.cqe(cqe)
+
+
+def _attributes(_voice: Voice, attr: QpAttr) -> list[Line]:
+    """query_qp: two columns; an alternate path that nobody set is left out."""
+    rows = [
+        [("", name), (NUMBER, _said(value))]
+        for name, value in attr.given().items()
+        if value or not name.startswith("alt_")
+    ]
+    return table([header("attribute", "value"), *rows])
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, AhAttr):
+        given = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        texts = {name: number for name, number in given.items() if number}
+        if value.dgid:
+            texts["dgid"] = gid_text(value.dgid)
+        return " ".join(f"{name}={text}" for name, text in texts.items()) or "unset"
+    if isinstance(value, MTU):
+        return str(value.octets)
+    if isinstance(value, enum.IntFlag):
+        return words.flags(value, type(value))
+    return str(getattr(value, "name", None) or value)
+
+
+def _view(voice: Voice, view: View) -> list[Line]:
+    if voice.plain:
+        texts = [fact for row in view.rows for fact in facts(row)]
+        return [plain(text) for text in [*texts, *([view.hint] if view.hint else [])]]
+    lines = render(view, voice.width)
+    return [plain(view.title, "class:title"), *lines]
+
+
+def _window(voice: Voice, window: Window) -> list[Line]:
+    where = window.region.thing
+    rows = memory.hex_rows(voice.session.world, where, window.start, window.stop)
+    return render_rows(rows, voice.page.width)
+
+
+def _octets(_voice: Voice, octets: bytes) -> list[Line]:
+    """As text; what is no letter is written \\x00."""
+    text = octets.rstrip(b"\0").decode("latin-1")
+    zeros = len(octets) - len(text)
+    more = f" and {zeros} zero bytes" if zeros else ""
+    quoted = "".join(c if 0x20 <= ord(c) < 0x7F else f"\\x{ord(c):02x}" for c in text)
+    return [[("class:string", f'"{quoted}"'), (DIM, more)]]
+
+
+def _article(voice: Voice, page: Article) -> list[Line]:
+    """A page of help or explain; its first line is the title."""
+    title, *rest = page.lines(min(voice.page.width, 100))
+    return [plain(title, "class:title"), *map(plain, rest)]
+
+
+_VALUES: dict[type, Callable[[Voice, Any], list[Line]]] = {
+    View: _view,
+    Article: _article,
+    Window: _window,
+    QpAttr: _attributes,
+    bytes: _octets,
+}

@@ -1,0 +1,127 @@
+"""Lines from a pipe, a file or the command line: results out, the first mistake ends it.
+
+Results go to standard output, what went wrong to standard error, with the place of the line.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+from rdmalab.lab import Lab
+from rdmalab.shell.conversation import Conversation, End, commands_of, goes_on
+from rdmalab.shell.fragments import Line, text_of
+from rdmalab.shell.interrupt import interrupts
+from rdmalab.shell.json_document import Told, document
+from rdmalab.shell.say import Voice
+
+EXIT = {End.FINE: 0, End.LEFT: 0, End.FAILED: 1, End.NOT_UNDERSTOOD: 2, End.STOPPED: 130}
+_WRONG = (End.FAILED, End.NOT_UNDERSTOOD)
+_WIDTH = 100
+
+
+class Said(NamedTuple):
+    """A line to carry out, and where it stands: `stdin:3`."""
+
+    place: str
+    number: int
+    text: str
+
+
+def said_lines(lines: Sequence[str], file: str | None) -> Iterator[Said]:
+    """All lines, those of -c first; without either, those of standard input."""
+    for number, line in enumerate(lines, 1):
+        yield from (Said(f"-c {number}", number, text) for _, text in commands_of(line))
+    if file is not None:
+        text = Path(file).read_text(encoding="utf-8")
+        yield from (Said(f"{file}:{number}", number, line) for number, line in commands_of(text))
+    if not lines and file is None:
+        for number, line in _streamed(sys.stdin):
+            yield Said(f"stdin:{number}", number, line)
+
+
+def _streamed(stream: TextIO) -> Iterator[tuple[int, str]]:
+    """Commands as they come, so that a pipe that stays open is answered line by line."""
+    waiting, first = "", 1
+    for number, line in enumerate(stream, 1):
+        first = first if waiting else number
+        waiting += line
+        if not goes_on(waiting):
+            yield from ((first, text) for _, text in commands_of(waiting))
+            waiting = ""
+    yield from ((first, text) for _, text in commands_of(waiting))
+
+
+class Printer:
+    """Writes lines, in colour only where a terminal reads them."""
+
+    def __init__(self, *, plain: bool) -> None:
+        self.plain = plain
+
+    def __call__(self, line: Line, stream: TextIO) -> None:
+        if self.plain or not stream.isatty():
+            print(text_of(line).rstrip(), file=stream)
+            return
+        from prompt_toolkit import print_formatted_text
+        from prompt_toolkit.formatted_text import FormattedText
+
+        from rdmalab.shell.looks import look
+
+        print_formatted_text(FormattedText(line), file=stream, style=look())
+
+
+async def pause() -> None:
+    await asyncio.sleep(0)
+
+
+def play(lab: Lab, said: Iterator[Said], *, plain: bool) -> int:
+    """Carry the lines out and print what came of them; the exit code."""
+    voice = Voice(lab.session, _WIDTH, plain=plain, ascii=not speaks_unicode(sys.stdout))
+    talk = Conversation(lab, voice)
+    printer = Printer(plain=plain)
+    for place, _, text in said:
+        is_first = True
+
+        def emit(line: Line, place: str = place) -> None:
+            nonlocal is_first
+            if talk.end not in _WRONG:
+                printer(line, sys.stdout)
+                return
+            sys.stdout.flush()
+            printer([("", f"{place}: "), *line] if is_first else line, sys.stderr)
+            is_first = False
+
+        with interrupts(talk.stop):
+            asyncio.run(talk.evaluate(text, emit, pause))
+        if talk.end is not End.FINE:
+            break
+    return EXIT[talk.end]
+
+
+def play_json(lab: Lab, said: Iterator[Said]) -> int:
+    """Carry the lines out and print one document about all of them; the exit code."""
+    talk = Conversation(lab)
+    told: list[Told] = []
+
+    async def carry_out(line: Said) -> None:
+        async for reply in talk.replies(line.text, pause):
+            told.append(Told(reply, lab.session.world.now_ns, line.number))  # noqa: PERF401
+
+    for line in said:
+        with interrupts(talk.stop):
+            asyncio.run(carry_out(line))
+        if talk.end is not End.FINE:
+            break
+    print(json.dumps(document(lab.session, told), indent=2, ensure_ascii=False))  # noqa: T201
+    return EXIT[talk.end]
+
+
+def speaks_unicode(stream: TextIO) -> bool:
+    """Whether the drawings can be written there."""
+    try:
+        "┄▶■→…".encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

@@ -1,0 +1,181 @@
+"""Rows of the lens as lines: one rendering for `show` on a terminal and for the panes of the app.
+
+render(view, 80)            lines of (style, text), no wider than 80
+render_rows(rows, 40)       the same for rows that a pane has fetched by itself
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from rdmalab.lens import words
+from rdmalab.lens.askable import FieldRow
+from rdmalab.lens.calls import CallRow
+from rdmalab.lens.changes import ChangeRow
+from rdmalab.lens.completions import CqRow, WcRow
+from rdmalab.lens.counters import NAMES as COUNTERS
+from rdmalab.lens.counters import CountersRow, DropRow
+from rdmalab.lens.ladder import MarkerRow, PacketRow
+from rdmalab.lens.memory import HexRow, MrRow, OwnedRow, PdRow
+from rdmalab.lens.packets import DecodedRow
+from rdmalab.lens.planned import PlannedRow
+from rdmalab.lens.ports import LinkRow, PortRow
+from rdmalab.lens.queues import QpRow, QueueRow
+from rdmalab.lens.states import DiagramRow
+from rdmalab.lens.story import EventRow, StoryRow
+from rdmalab.lens.wqes import RecvRow, WqeRow
+from rdmalab.shell import show_objects, show_wire
+from rdmalab.shell.fragments import Fragment, Line, fold, in_ascii, plain, shown
+from rdmalab.shell.tables import DIM, EVENT, NAME, NUMBER, WARN, header, table
+from rdmalab.workbench.request import AsyncRow, JournalRow, View
+
+_HANG = 7
+
+
+def render(view: View, width: int, *, ascii: bool = False) -> list[Line]:  # noqa: A002
+    """The lines of a view, without its title: a pane has that in its border."""
+    lines = render_rows(view.rows, width, event=view.event)
+    if view.hint:
+        lines += fold(plain(view.hint, DIM), width)
+    return [in_ascii(line) for line in lines] if ascii else lines
+
+
+def render_rows(rows: Sequence[Any], width: int, *, event: int = -1) -> list[Line]:
+    """Rows of any lens; those of one kind stand together in a table. `event` is marked."""
+    lines: list[Line] = []
+    previous: type | None = None
+    for key, group in groupby(rows, key=_section):
+        found = list(group)
+        if key is _LADDER:
+            lines += show_wire.ladder(found, width, event)
+        elif previous is DiagramRow and type(found[0]) is QpRow:
+            lines += [line for row in found for line in show_objects.qp_block(row)]
+        else:
+            lines += _lines_of(found, width)
+        previous = type(found[-1])
+    return [row for line in lines for row in fold(line, width, hang(line))]
+
+
+def hang(line: Line) -> int:
+    """How deep the later rows of a long line begin: behind its number and its time."""
+    dated = [text for style, text in line[:2] if style in (EVENT, DIM)]
+    return len("".join(dated)) if line and line[0][0] == EVENT else _HANG
+
+
+_LADDER = "ladder"
+
+
+def _section(row: Any) -> Any:
+    return _LADDER if isinstance(row, PacketRow | MarkerRow | PlannedRow) else type(row)
+
+
+def _lines_of(rows: list[Any], width: int) -> list[Line]:
+    kind = type(rows[0])
+    if (several := _TABLES.get(kind)) is not None:
+        return several(rows)
+    if kind is DecodedRow:
+        return [line for row in rows for line in show_wire.decoded(row, width)]
+    one = _SINGLE.get(kind, _unknown)
+    return [line for row in rows for line in one(row)]
+
+
+def _unknown(row: Any) -> list[Line]:
+    """A row that only knows its own text."""
+    return [plain(line) for line in str(getattr(row, "text", row)).splitlines()]
+
+
+# --------------------------------------------------------------------------- the past
+def _story(row: StoryRow) -> list[Line]:
+    number = f"{row.event}.{row.position}".rjust(6)
+    who = f"{row.subject}  " if row.subject else ""
+    return [_dated(number, row.at_ns, [(NAME, who), ("", shown(row.sentence))])]
+
+
+def event_line(row: EventRow) -> Line:
+    """`ev 28  8.100us  A.qp0 sent SEND_ONLY psn=3 64 B to B`."""
+    return _dated(f"ev {row.event:<3}", row.at_ns, [("", shown(row.text))])
+
+
+def _dated(number: str, at_ns: int | None, rest: Line) -> Line:
+    moment = words.clock(at_ns) if at_ns is not None else ""
+    return [(EVENT, number), (DIM, f" {moment:>10}  "), *rest]
+
+
+def _call(row: CallRow) -> list[Line]:
+    failed = row.errno != 0
+    return [_dated(f"ev {row.event:<3}", row.at_ns, [(WARN if failed else "", row.text)])]
+
+
+def _change(rows: Sequence[ChangeRow]) -> list[Line]:
+    return [
+        [(NAME, row.name), ("", f".{row.field}" if row.name else row.field), *_became(row)]
+        for row in rows
+    ]
+
+
+def _became(row: ChangeRow) -> Line:
+    if not row.old:
+        return [(DIM, " = "), (NUMBER, shown(row.new))]
+    return [("", f" {shown(row.old)}"), (DIM, " → "), (NUMBER, shown(row.new))]
+
+
+def _journal(row: JournalRow) -> list[Line]:
+    return [_dated(f"ev {row.event:<3}", row.at_ns, [("", row.text)])]
+
+
+# --------------------------------------------------------------------------- numbers
+def _counters(rows: Sequence[CountersRow]) -> list[Line]:
+    """One line a counter, one column a node."""
+    cells = [header("", *(row.node for row in rows))]
+    cells += [[("", name), *(_count(getattr(row, name)) for row in rows)] for name in COUNTERS]
+    return table(cells, "<" + ">" * len(rows))
+
+
+def _count(value: int) -> Fragment:
+    return (NUMBER if value else DIM, str(value))
+
+
+def _drop(row: DropRow) -> list[Line]:
+    return [plain(f"! {row.count} dropped: {row.sentence} ({row.reason})", WARN)]
+
+
+def _fields(rows: Sequence[FieldRow]) -> list[Line]:
+    return table([[(NAME, row.path), (DIM, row.type), ("", row.sentence)] for row in rows])
+
+
+def _async(row: AsyncRow) -> list[Line]:
+    return [[(NAME, row.node), (WARN, f"  {row.event.name}"), ("", f"  {row.subject}: {row.text}")]]
+
+
+_TABLES: dict[type, Callable[[list[Any]], list[Line]]] = {
+    QpRow: show_objects.qp_table,
+    WqeRow: show_objects.wqe_table,
+    RecvRow: show_objects.recv_table,
+    WcRow: show_objects.wc_table,
+    MrRow: show_objects.mr_table,
+    PdRow: show_objects.pd_table,
+    PortRow: show_objects.port_table,
+    CountersRow: _counters,
+    ChangeRow: _change,
+    FieldRow: _fields,
+}
+_SINGLE: dict[type, Callable[[Any], list[Line]]] = {
+    DiagramRow: show_objects.diagram,
+    QueueRow: show_objects.queue,
+    CqRow: show_objects.cq_line,
+    HexRow: show_objects.hexdump,
+    OwnedRow: show_objects.owner,
+    LinkRow: show_objects.link,
+    StoryRow: _story,
+    EventRow: lambda row: [event_line(row)],
+    CallRow: _call,
+    DropRow: _drop,
+    AsyncRow: _async,
+    JournalRow: _journal,
+}
+
+
+def text_lines(view: View, width: int = 100) -> Iterator[str]:
+    """A view as plain text, for tests, `y` (copy) and whoever wants no styles."""
+    for line in render(view, width):
+        yield "".join(text for _, text in line).rstrip()

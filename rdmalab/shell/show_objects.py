@@ -1,0 +1,265 @@
+"""Objects in words: queue pairs with their state line, queues, completions, memory, ports."""
+
+from collections.abc import Sequence
+
+from rdmalab.lens import words
+from rdmalab.lens.completions import CqRow, WcRow
+from rdmalab.lens.memory import HexRow, MrRow, OwnedRow, PdRow
+from rdmalab.lens.ports import LinkRow, PortRow
+from rdmalab.lens.queues import QpRow, QueueRow
+from rdmalab.lens.states import DiagramRow, StateRow
+from rdmalab.lens.wqes import RecvRow, WqeRow
+from rdmalab.shell.fragments import Fragment, Line, plain
+from rdmalab.shell.tables import (
+    CURRENT,
+    DIM,
+    GOOD,
+    NAME,
+    NUMBER,
+    WARN,
+    bar,
+    bracketed,
+    gauge,
+    header,
+    table,
+)
+from rdmalab.spec.access import Access
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import WCOpcode, WROpcode
+
+_NEVER = 7  # rnr_retry
+_CHAIN = (QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS)
+_HEARING = (QPState.RTR, QPState.RTS, QPState.SQD, QPState.SQE)
+
+
+# --------------------------------------------------------------------------- queue pairs
+def qp_table(rows: Sequence[QpRow]) -> list[Line]:
+    """One line a queue pair."""
+    return table([_qp_cells(row) for row in rows])
+
+
+def _qp_cells(row: QpRow) -> list[Fragment]:
+    peer = f"→ {row.peer}" if row.peer else ""
+    note = "! RQ EMPTY" if _is_deaf(row) else ""
+    return [
+        (NAME, row.name),
+        ("", f"{row.qp_type.name} {row.qp_num:#x} {peer}"),
+        (CURRENT, f"[{row.state.name}]"),
+        ("", f"SQ {bar(row.sq)} {row.sq.used}/{row.sq.capacity}"),
+        ("", f"RQ {bar(row.rq)} {row.rq.used}/{row.rq.capacity}"),
+        (WARN, note),
+    ]
+
+
+def _is_deaf(row: QpRow) -> bool:
+    return row.state in _HEARING and not row.rq.waiting and not row.rq.on_wire
+
+
+def state_line(row: DiagramRow) -> Line:
+    """`RESET─INIT─RTR─[RTS]  SQD ·sqe· ERR`."""
+    line: Line = []
+    for box in row.states:
+        gap = "─" if box.state in _CHAIN else " " if box.state is not QPState.SQD else "  "
+        line += [("", gap if line else ""), _box(box)]
+    if row.taken is not None:
+        line += [(DIM, f"   {row.taken.text} in ev {row.taken.event}")]
+    return [fragment for fragment in line if fragment[1]]
+
+
+def _box(box: StateRow) -> Fragment:
+    style = CURRENT if box.current else "" if box.possible else DIM
+    return style, box.text
+
+
+def diagram(row: DiagramRow) -> list[Line]:
+    """The state line, and where one can go from here."""
+    nexts = [("", ", ".join(f"{state.to.name}" for state in row.nexts))]
+    return [state_line(row), [(DIM, "legal next: "), *nexts]]
+
+
+def qp_block(row: QpRow) -> list[Line]:
+    """Everything about one queue pair."""
+    peer = f" → {row.peer} ({row.dest_qp_num:#x})" if row.peer else ", no peer yet"
+    where = f"pd {row.pd}  send_cq {row.send_cq}  recv_cq {row.recv_cq}"
+    lines = [
+        [(NAME, row.name), ("", f" {row.qp_type.name} {row.qp_num:#x}{peer}  {where}")],
+        queue_line("SQ", row.sq, "! FULL" if not row.sq.free else ""),
+        queue_line("RQ", row.rq, "! EMPTY: a SEND gets an RNR NAK" if _is_deaf(row) else ""),
+        plain(
+            f"psn: {row.sq_psn} for the next WR, {row.next_psn} leaves next, "
+            f"{row.unacked_psn} unacked, {row.rq_psn} expected; msn {row.msn}"
+        ),
+        plain(_timers(row)),
+        plain(
+            f"path_mtu={row.path_mtu} max_rd_atomic={row.max_rd_atomic} "
+            f"max_dest_rd_atomic={row.max_dest_rd_atomic} sq_sig_all={int(row.sq_sig_all)} "
+            f"qp_access_flags={words.flags(row.qp_access_flags, Access)}"
+        ),
+    ]
+    return lines + _running(row)
+
+
+def _timers(row: QpRow) -> str:
+    wait = "waits for ever" if row.timeout_ns is None else words.duration(row.timeout_ns)
+    rnr = "never gives up" if row.rnr_retry == _NEVER else f"{row.rnr_retries_left} left"
+    return (
+        f"timeout={row.timeout} ({wait}) retry_cnt={row.retry_cnt} ({row.retries_left} left) "
+        f"rnr_retry={row.rnr_retry} ({rnr}) "
+        f"min_rnr_timer={row.min_rnr_timer} ({words.duration(row.min_rnr_timer_ns)})"
+    )
+
+
+def _running(row: QpRow) -> list[Line]:
+    lines = []
+    for name, timer in (("RNR", row.rnr_timer), ("ack", row.ack_timer)):
+        if timer.at_ns is not None and timer.left_ns is not None:
+            at, left = words.clock(timer.at_ns), words.duration(timer.left_ns)
+            lines.append(plain(f"⏲ {name} timer fires at {at}, in {left}"))
+    return lines
+
+
+def queue_line(name: str, row: QueueRow, note: str = "") -> Line:
+    """`SQ ■▶□□□□□□ 2/8  1 done, 1 under way`."""
+    parts = [("done", row.acked), ("under way", row.on_wire), ("waiting", row.waiting)]
+    said = ", ".join(f"{count} {what}" for what, count in parts if count)
+    return [
+        ("", f"{name} {bar(row)} "),
+        (NUMBER, f"{row.used}/{row.capacity}"),
+        ("", f"  {said}" if said else ""),
+        (WARN, f"  {note}" if note else ""),
+    ]
+
+
+def queue(row: QueueRow) -> list[Line]:
+    return [queue_line("  ", row)]
+
+
+def wqe_table(rows: Sequence[WqeRow]) -> list[Line]:
+    """The work requests that hold slots of a send queue."""
+    return table([_wqe_cells(row) for row in rows], "<<>")
+
+
+def _wqe_cells(row: WqeRow) -> list[Fragment]:
+    psns = "" if row.first_psn is None else f"psn {row.first_psn}"
+    if row.last_psn != row.first_psn:
+        psns += f"..{row.last_psn}"
+    return [
+        (NAME, words.wr(row.wr_id)),
+        ("", words.member(row.opcode, WROpcode)),
+        (NUMBER, f"{row.length} B"),
+        ("" if row.wc_status in (None, WCStatus.SUCCESS) else WARN, row.word),
+        ("", psns),
+        (DIM, "signaled" if row.signaled else "unsignaled"),
+    ]
+
+
+def recv_table(rows: Sequence[RecvRow]) -> list[Line]:
+    """The receives of a queue."""
+    cells: list[list[Fragment]] = [
+        [
+            (NAME, words.wr(row.wr_id)),
+            ("", "RECV"),
+            (NUMBER, f"{row.length} B"),
+            ("", row.status.name.replace("_", " ")),
+            (DIM, f"{row.received} B came" if row.received else ""),
+        ]
+        for row in rows
+    ]
+    return table(cells, "<<>")
+
+
+# --------------------------------------------------------------------------- completions
+def cq_line(row: CqRow) -> list[Line]:
+    """A completion queue."""
+    return [
+        [
+            (NAME, row.name),
+            ("", f"  CQ {gauge(row.count, row.capacity)} "),
+            (NUMBER, f"{row.count}/{row.capacity}"),
+            (DIM, f"  {row.total} so far"),
+            (WARN, "  ! OVERRUN: it takes no more" if row.dead else ""),
+        ]
+    ]
+
+
+def wc_table(rows: Sequence[WcRow]) -> list[Line]:
+    """Completions; what an error leaves undefined is a dash."""
+    return table([header("  wr_id", "opcode", "status", "len", "qp", ""), *map(_wc, rows)], "<<<>")
+
+
+def _wc(row: WcRow) -> list[Fragment]:
+    undefined = row.undefined
+    good = row.status == WCStatus.SUCCESS
+    return [
+        (NAME, f"  {row.wr_id}"),
+        ("", "-" if "opcode" in undefined else words.member(row.opcode, WCOpcode)),
+        (GOOD if good else WARN, ("" if good else "! ") + words.member(row.status, WCStatus)),
+        (NUMBER, "-" if "byte_len" in undefined else str(row.byte_len)),
+        ("", row.qp),
+        ("", _more(row)),
+    ]
+
+
+def _more(row: WcRow) -> str:
+    parts = [] if "imm_data" in row.undefined else [f"imm_data={row.imm_data:#x}"]
+    if row.status != WCStatus.SUCCESS:
+        parts.append(f"vendor_err={row.vendor_err:#x}")
+    return " ".join(parts)
+
+
+# --------------------------------------------------------------------------- memory, ports
+def mr_table(rows: Sequence[MrRow]) -> list[Line]:
+    """Memory regions."""
+    cells: list[list[Fragment]] = [
+        [
+            (NAME, row.name),
+            (NUMBER, f"{row.length} B"),
+            ("", f"at {row.addr:#x}"),
+            ("", f"lkey {row.lkey:#x} rkey {row.rkey:#x}"),
+            (DIM, words.flags(row.access, Access)),
+        ]
+        for row in rows
+    ]
+    return table(cells, "<>")
+
+
+def hexdump(row: HexRow) -> list[Line]:
+    """16 bytes, what the event touched in `[ ]`."""
+    cells, bar_, text = row.text.partition(" |")
+    return [[*bracketed(cells), (DIM, bar_ + text)]]
+
+
+def owner(row: OwnedRow) -> list[Line]:
+    return [plain(f"! {row.text}", WARN)]
+
+
+def pd_table(rows: Sequence[PdRow]) -> list[Line]:
+    """Protection domains."""
+    return table([[(NAME, r.name), ("", f"mrs {r.mrs}"), ("", f"qps {r.qps}")] for r in rows])
+
+
+def link(row: LinkRow) -> list[Line]:
+    """The cable and its faults."""
+    up: Fragment = (GOOD, "UP") if row.up else (WARN, "! DOWN")
+    speed = f"{row.rate_bps / 10**9:g}Gbps"
+    rest = f"  {words.duration(row.latency_ns)} one way  {speed}  mtu {row.mtu}"
+    lines: list[Line] = [[("", "link "), up, ("", rest)]]
+    return lines + [plain(f"! fault {fault}", WARN) for fault in row.faults]
+
+
+def port_table(rows: Sequence[PortRow]) -> list[Line]:
+    """The ports of the nodes."""
+    return table([_port(row) for row in rows])
+
+
+def _port(row: PortRow) -> list[Fragment]:
+    return [
+        (NAME, row.node),
+        (GOOD if row.state.name == "ACTIVE" else WARN, row.state.name),
+        ("", row.gid),
+        ("", f"mtu {row.active_mtu}"),
+        ("", f"profile {row.profile}"),
+        (WARN if row.drops else DIM, f"{row.drops} dropped"),
+        (WARN if row.async_events else DIM, f"{row.async_events} async events"),
+    ]

@@ -1,0 +1,136 @@
+"""The wire drawn: packets as arrows between two nodes, timers beside them, the future dashed."""
+
+from typing import NamedTuple
+
+from rdmalab.lens import words
+from rdmalab.lens.ladder import Fate, MarkerRow, PacketRow
+from rdmalab.lens.packets import DecodedRow
+from rdmalab.lens.planned import Plan, PlannedRow
+from rdmalab.shell.fragments import Fragment, Line, fold, shown
+from rdmalab.shell.tables import CURRENT, DIM, EVENT, WARN, cut
+
+LadderRow = PacketRow | MarkerRow | PlannedRow
+
+_NARROWEST = 24
+_NOTE = 24  # columns that a remark behind the arrow should have
+_TIME = 11
+_LOST = 3  # how much of the way a lost packet does not go
+_HEX = 16
+
+
+class Lanes(NamedTuple):
+    """The two nodes, left and right, and how wide the space between them is."""
+
+    left: str
+    right: str
+    width: int
+
+
+def lanes(rows: list[LadderRow], width: int) -> Lanes:
+    """Who stands on which side: in the order of their names."""
+    seen: set[str] = set()
+    for row in rows:
+        seen |= {row.source, row.target} if isinstance(row, PacketRow) else {row.node}
+    names = [*sorted(seen - {""}), "A", "B"]
+    left = names[0]
+    right = next(name for name in names if name != left)
+    margin = _TIME + len(left) + len(right) + 6
+    return Lanes(left, right, max(_NARROWEST, min(56, width - margin - _NOTE)))
+
+
+def ladder(rows: list[LadderRow], width: int, now: int = -1) -> list[Line]:
+    """One line a row; `▶` marks what the event `now` did."""
+    drawn = lanes(rows, width)
+    return [_rung(row, drawn, width, now) for row in rows]
+
+
+def _rung(row: LadderRow, drawn: Lanes, width: int, now: int) -> Line:
+    is_now = not isinstance(row, PlannedRow) and row.event == now
+    moment = f"{row.at_ns // 1000}.{row.at_ns % 1000:03}"
+    time = ("▶" if is_now else " ") + moment.rjust(_TIME - 1)
+    line: Line = [(CURRENT if is_now else DIM, f"{time} "), *_body(row, drawn)]
+    used = sum(len(text) for _, text in line[:-1])
+    style, note = line[-1]
+    return [*line[:-1], (style, cut(note, width - used))]
+
+
+def _body(row: LadderRow, drawn: Lanes) -> Line:
+    """Everything behind the time; the last fragment is the remark."""
+    if isinstance(row, PacketRow):
+        return _packet(row, drawn)
+    if isinstance(row, MarkerRow):
+        return _beside(row.node, row.sentence, drawn, (EVENT, f"ev {row.event}"), "")
+    if row.plan in (Plan.ACK_TIMER, Plan.RNR_TIMER):
+        return _beside(row.node, row.sentence, drawn, (DIM, "planned"), DIM)
+    to_right = (row.node == drawn.left) is (row.plan is Plan.SEND)
+    body = arrow(row.sentence, drawn.width, to_right=to_right, dash="┄", head="▷◁")
+    return [
+        ("", f"{drawn.left} "), (DIM, f"┊{body}┊"), ("", f" {drawn.right} "), (DIM, "planned")
+    ]  # fmt: skip
+
+
+def arrow(label: str, width: int, *, to_right: bool, dash: str, head: str, lost: int = 0) -> str:
+    """`─ SEND_ONLY psn=3 ─────▶` in exactly `width` columns; `head` has both directions."""
+    text = cut(f" {label} ", width - 3 - lost)
+    shaft = dash * (width - 2 - lost - len(text))
+    gap = " " * lost
+    return (
+        f"{dash}{text}{shaft}{head[0]}{gap}" if to_right else f"{gap}{head[-1]}{shaft}{text}{dash}"
+    )
+
+
+# --------------------------------------------------------------------------- packets
+def _packet(row: PacketRow, drawn: Lanes) -> Line:
+    flying, lost = row.fate is Fate.IN_FLIGHT, row.fate is Fate.LOST
+    style = WARN if lost or row.fate in (Fate.DROPPED, Fate.REFUSED) else ""
+    body = arrow(
+        _label(row),
+        drawn.width,
+        to_right=row.source == drawn.left,
+        dash="┄" if flying else "─",
+        head="╳" if lost else "▷◁" if flying else "▶◀",
+        lost=_LOST if lost else 0,
+    )
+    return [("", f"{drawn.left} ├"), (style, body), ("", f"┤ {drawn.right} "), _fate(row)]
+
+
+def _label(row: PacketRow) -> str:
+    parts = [row.label, f"psn={row.psn}"]
+    parts += [f"timer={row.timer}"] if row.timer is not None else []
+    parts += [f"{row.length}B"] if row.length else []
+    parts += ["ack_req"] if row.ack_req else []
+    return " ".join(parts)
+
+
+def _fate(row: PacketRow) -> Fragment:
+    event = f"ev {row.event}"
+    if row.fate is Fate.RECEIVED:
+        return EVENT, event
+    if row.fate is Fate.IN_FLIGHT:
+        at = f" till {words.clock(row.arrives_ns)}" if row.arrives_ns else ""
+        return DIM, f"{event} flies{at}"
+    mark = "≁" if "malformed" in row.reason else "!"
+    return WARN, shown(f"{event} {mark} {words.reason(row.reason)}")
+
+
+# --------------------------------------------------------------------------- everything else
+def _beside(node: str, sentence: str, drawn: Lanes, note: Fragment, style: str) -> Line:
+    """`A ⏲ armed its RNR timer for 642.215us`."""
+    room = drawn.width + len(drawn.right) + 2
+    return [("", f"{node} "), (style, f"⏲ {sentence} ".ljust(room + 1)), note]
+
+
+# --------------------------------------------------------------------------- one packet
+def decoded(row: DecodedRow, width: int) -> list[Line]:
+    """A packet taken apart, layer by layer, then its bytes."""
+    lines: list[Line] = [
+        [(EVENT, f"ev {row.event} "), ("", f"{words.clock(row.at_ns)}  {row.text}")]
+    ]
+    deepest = max((len(layer.name) for layer in row.layers), default=0)
+    for layer in row.layers:
+        text = layer.name.ljust(deepest) + layer.text[len(layer.name) :]
+        lines += fold([(CURRENT, text[:deepest]), ("", shown(text[deepest:]))], width, deepest + 1)
+    for start in range(0, len(row.raw), _HEX):
+        octets = row.raw[start : start + _HEX]
+        lines.append([(DIM, f"+{start:03x} "), ("", octets.hex(" "))])
+    return lines

@@ -1,0 +1,79 @@
+"""Small drawings that rows are made of: columns that stand under each other, bars, brackets."""
+
+import re
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from rdmalab.lens.queues import QueueRow
+from rdmalab.shell.fragments import Fragment, Line, shown
+
+NUMBER, DIM, WARN, TOUCHED = "class:number", "class:dim", "class:warn", "class:touched"
+CURRENT, NAME, GOOD, EVENT = "class:state.current", "class:name", "class:good", "class:event"
+
+_BAR = 16  # cells of the longest bar
+_TOUCHED = re.compile(r"\[[^\]]*\]")
+_LEFT, _RIGHT = "<", ">"
+
+
+def table(rows: Sequence[Sequence[Fragment]], aligned: str = "") -> list[Line]:
+    """Cells in columns as wide as their widest; `aligned` has `>` for columns of numbers."""
+    if not rows:
+        return []
+    columns = zip_longest(*rows, fillvalue=("", ""))
+    widths = [max(len(text) for _, text in column) for column in columns]
+    aligned = aligned.ljust(len(widths), _LEFT)
+    return [_row(row, widths, aligned) for row in rows]
+
+
+def _row(row: Sequence[Fragment], widths: list[int], aligned: str) -> Line:
+    line: Line = []
+    for index, (style, text) in enumerate(row):
+        pad = " " * (widths[index] - len(text))
+        gap = "  " if index else ""
+        if aligned[index] == _RIGHT:
+            line += [("", gap + pad), (style, shown(text))]
+        else:
+            line += [("", gap), (style, shown(text)), ("", pad)]
+    while line and not line[-1][1].strip():
+        line.pop()
+    return [fragment for fragment in line if fragment[1]]
+
+
+def header(*names: str) -> list[Fragment]:
+    return [(DIM, name) for name in names]
+
+
+def bar(queue: QueueRow) -> str:
+    """Slots: ■ done but not given back, ▶ under way, ▪ waiting, □ free; long queues are scaled."""
+    cells = min(queue.capacity, _BAR)
+    parts = (("■", queue.acked), ("▶", queue.on_wire), ("▪", queue.waiting))
+    drawn = ""
+    for mark, count in parts:
+        drawn += mark * _scaled(count, queue.capacity, cells)
+    return drawn[:cells].ljust(cells, "□")
+
+
+def gauge(count: int, capacity: int) -> str:
+    """■ taken, □ free."""
+    cells = min(capacity, _BAR)
+    return ("■" * _scaled(count, capacity, cells)).ljust(cells, "□")
+
+
+def _scaled(count: int, capacity: int, cells: int) -> int:
+    """What is there is always seen."""
+    return -(-count * cells // capacity) if capacity else 0
+
+
+def bracketed(text: str) -> Line:
+    """A text in which `[…]` says what was touched."""
+    line: Line = []
+    at = 0
+    for match in _TOUCHED.finditer(text):
+        line += [("", text[at : match.start()]), (TOUCHED, match[0])]
+        at = match.end()
+    return [fragment for fragment in [*line, ("", text[at:])] if fragment[1]]
+
+
+def cut(text: str, width: int) -> str:
+    """The text, or its beginning and an ellipsis."""
+    return text if len(text) <= width else text[: max(0, width - 1)] + "…"

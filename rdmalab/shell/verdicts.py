@@ -1,0 +1,233 @@
+"""Which keys and values a verb would take now: asked of the tables, never of a list of its own."""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rdmalab.command import EnumKind
+from rdmalab.grammar.keys import Slot
+from rdmalab.hca import posting
+from rdmalab.hca.attributes import QpAttr
+from rdmalab.hca.qp import SERVICES, QueuePair
+from rdmalab.hca.wr import SendWR
+from rdmalab.shell.bearings import Bearings
+from rdmalab.spec.access import FOR_QP, Access
+from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, Attr, QPState, QPType, legal_next
+from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, Work, WROpcode
+from rdmalab.workbench.pairs import ConnectOptions
+
+REQUIRED_FIRST, THEN_OPTIONAL, THEN_THE_REST = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A key may be given. word: `required RESET→INIT`; values: so few that they can be shown."""
+
+    rank: int = THEN_OPTIONAL
+    word: str = ""
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The move that a half-typed modify_qp means."""
+
+    qp: QueuePair
+    to: QPState
+
+    @property
+    def name(self) -> str:
+        return f"{self.qp.state.name}→{self.to.name}"
+
+
+def judge_key(here: Bearings, slot: Slot) -> Verdict | None:
+    """How much a key is wanted; None where the verb would refuse or ignore it."""
+    command = here.expected.command
+    judge = _KEY_JUDGES.get(command.name) if command is not None else None
+    if judge is not None:
+        return judge(here, slot)
+    required = slot.parameter.required
+    return Verdict(REQUIRED_FIRST if required else THEN_OPTIONAL)
+
+
+# --------------------------------------------------------------------------- modify_qp
+def asked_move(here: Bearings) -> Asked | None:
+    """From where to where; None while the QP is not known or the move is illegal."""
+    qp = here.object("qp")
+    if not isinstance(qp, QueuePair):
+        return None
+    state = here.given("attr", "qp_state")
+    to = qp.state if state is None else state
+    if (qp.qp_type, qp.state, to) not in MOVES:
+        return None
+    return Asked(qp, QPState(to))
+
+
+def attribute_of(slot: Slot) -> str:
+    """The attribute that a key of modify_qp gives, or is part of."""
+    if slot.path[0] != "attr" or len(slot.path) < 2:
+        return ""
+    return "ah_attr" if slot.spread is not None else slot.path[1]
+
+
+def judge_attribute(here: Bearings, slot: Slot) -> Verdict | None:
+    name = attribute_of(slot)
+    if name not in ATTRIBUTES:
+        return Verdict(THEN_THE_REST) if here.expected.partial else None
+    mask = ATTRIBUTES[name].mask
+    qp = here.object("qp")
+    if mask is Attr.STATE:
+        return _judge_state(qp)
+    move = asked_move(here)
+    if move is None or mask & _given_mask(here) or mask is Attr.ALT_PATH:
+        return None if isinstance(qp, QueuePair) else Verdict()
+    return _judge_for(move, mask, slot)
+
+
+def _judge_state(qp: Any) -> Verdict:
+    if not isinstance(qp, QueuePair):
+        return Verdict(REQUIRED_FIRST, "the state to go to")
+    nexts = legal_next(qp.qp_type, qp.state)
+    word = f"from {qp.state.name}"
+    return Verdict(REQUIRED_FIRST, word, tuple(state.name for state in nexts))
+
+
+def _judge_for(move: Asked, mask: Attr, slot: Slot) -> Verdict | None:
+    row = MOVES[move.qp.qp_type, move.qp.state, move.to]
+    if mask & row.required:
+        if attribute_of(slot) == "ah_attr" and slot.spread is None:  # `ah=B` says all of it
+            return Verdict(THEN_THE_REST, f"required {move.name}")
+        return Verdict(REQUIRED_FIRST, f"required {move.name}")
+    return Verdict(THEN_OPTIONAL, f"optional {move.name}") if mask & row.optional else None
+
+
+def _given_mask(here: Bearings) -> Attr:
+    mask = Attr(0)
+    for part in here.expected.given.values():
+        name = attribute_of(part.slot) if part.slot else ""
+        if name in ATTRIBUTES and len(part.slot.path if part.slot else ()) == 2:
+            mask |= ATTRIBUTES[name].mask
+    return mask
+
+
+# --------------------------------------------------------------------------- post_send
+def judge_work(here: Bearings, slot: Slot) -> Verdict | None:
+    """Only the fields that the opcode reads."""
+    name = slot.path[-1]
+    if slot.parameter.required:
+        return Verdict(REQUIRED_FIRST)
+    opcode = here.given("wr", "opcode")
+    row = WORK.get(WROpcode(opcode)) if opcode in _OPCODES else None
+    reads = _READS.get(name)
+    if row is None or reads is None:
+        return Verdict()
+    return Verdict(REQUIRED_FIRST if name == "remote" else THEN_OPTIONAL) if reads(row) else None
+
+
+_OPCODES = frozenset(WROpcode)
+_ATOMIC = ("COMPARE_SWAP", "FETCH_ADD")
+_READS: dict[str, Callable[[Work], bool]] = {
+    "imm_data": lambda row: row.immediate,
+    "remote": lambda row: bool(row.remote),
+    "remote_addr": lambda row: bool(row.remote),
+    "rkey": lambda row: bool(row.remote) or row.invalidate,
+    "compare_add": lambda row: row.message in _ATOMIC,
+    "swap": lambda row: row.message == _ATOMIC[0],
+}
+
+_KEY_JUDGES: dict[str, Callable[[Bearings, Slot], Verdict | None]] = {
+    "modify_qp": judge_attribute,
+    "post_send": judge_work,
+}
+
+
+# --------------------------------------------------------------------------- enum values
+def legal_members(here: Bearings, slot: Slot, kind: EnumKind) -> dict[int, str] | None:
+    """The members that are legal now, each with a few words; None: all of them are."""
+    judge = _MEMBER_JUDGES.get((kind.enum, slot.parameter.name)) or _MEMBER_JUDGES.get(
+        (kind.enum, "")
+    )
+    return judge(here) if judge is not None else None
+
+
+def _next_states(here: Bearings) -> dict[int, str] | None:
+    qp = here.object("qp")
+    if not isinstance(qp, QueuePair):
+        return None
+    return {int(to): f"from {qp.state.name}" for to in legal_next(qp.qp_type, qp.state)}
+
+
+def _current_state(here: Bearings) -> dict[int, str] | None:
+    qp = here.object("qp")
+    return {int(qp.state): "where it is"} if isinstance(qp, QueuePair) else None
+
+
+def _opcodes(here: Bearings) -> dict[int, str] | None:
+    qp = here.object("qp")
+    if not isinstance(qp, QueuePair):
+        return None
+    hca = here.session.world.nodes[qp.node]
+    able = [o for o in WROpcode if posting.check_opcode(hca, qp, SendWR(o), 0) is None]
+    return {int(o): _needs(WORK[o]) for o in able}
+
+
+def _needs(row: Work) -> str:
+    parts = ["takes a receive at the peer"] if row.consumes_receive else []
+    parts += [f"needs {row.remote.name} there"] if row.remote else []
+    return ", ".join(parts)
+
+
+def _send_flags(here: Bearings) -> dict[int, str] | None:
+    qp = here.object("qp")
+    if not isinstance(qp, QueuePair):
+        return None
+    opcode = here.given("wr", "opcode")
+    row = WORK.get(WROpcode(opcode)) if opcode in _OPCODES else None
+    return {
+        int(flag): ""
+        for flag, types in FLAG_TYPES.items()
+        if qp.qp_type in types and (flag is not SendFlags.INLINE or row is None or row.inline)
+    }
+
+
+def _mtus(here: Bearings) -> dict[int, str] | None:
+    node = here.node or here.session.default_node
+    caps = here.session.world.nodes[node].profile.caps
+    highest = ATTRIBUTES["path_mtu"].highest(caps)
+    return {int(mtu): "" for mtu in MTU if highest is None or mtu <= highest}
+
+
+_MEMBER_JUDGES: dict[tuple[type, str], Callable[[Bearings], dict[int, str] | None]] = {
+    (QPState, "qp_state"): _next_states,
+    (QPState, "cur_qp_state"): _current_state,
+    (WROpcode, ""): _opcodes,
+    (SendFlags, ""): _send_flags,
+    (QPType, ""): lambda _here: {int(t): "" for t in SERVICES},
+    (Access, "qp_access_flags"): lambda _here: {int(a): "" for a in Access if a & FOR_QP},
+    (MTU, ""): _mtus,
+}
+
+
+# --------------------------------------------------------------------------- values that work
+_DEFAULTS = {f.name: f.default for f in dataclasses.fields(ConnectOptions)}
+_PROVEN: dict[str, Any] = {
+    **_DEFAULTS,
+    "sq_psn": _DEFAULTS["psn"],
+    "rq_psn": _DEFAULTS["psn"],
+    "pkey_index": 0,
+    "port_num": 1,
+}
+
+
+def recommended(slot: Slot) -> int | None:
+    """The value that `connect` gives this attribute."""
+    if attribute_of(slot) not in {f.name for f in dataclasses.fields(QpAttr)}:
+        return None
+    return proven(slot.parameter.name)
+
+
+def proven(attribute: str) -> int | None:
+    """A value that is known to work for an attribute of modify_qp."""
+    value = _PROVEN.get(attribute)
+    return int(value) if isinstance(value, int) else None

@@ -1,0 +1,172 @@
+"""What ran and will surprise: computed from the world after a verb."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from rdmalab.command import Noun, Thing
+from rdmalab.hca.device import Hca
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
+from rdmalab.lens import words
+from rdmalab.session.lines import Reply
+from rdmalab.session.session import Session
+from rdmalab.spec.access import Access
+from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.states import STATES, Attr
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import Local
+
+_LATER = "A real HCA accepts this now and fails later with IBV_WC_{}."
+
+
+class Moment(NamedTuple):
+    """One record of the event just done, on the device it happened on."""
+
+    session: Session
+    hca: Hca
+    record: Record
+
+    def name(self, noun: Noun, number: int) -> str:
+        return self.session.names.of(Thing(noun, self.hca.node, number))
+
+    @property
+    def qp(self) -> QueuePair:
+        found: QueuePair = self.hca.qps.items[self.record[words.OBJECT]]
+        return found
+
+
+def warnings(session: Session, reply: Reply) -> list[str]:
+    """Sentences about what the verb of this reply has done, each once."""
+    if reply.event is None or reply.refusal is not None:
+        return []
+    world = session.world
+    found: list[str] = []
+    for number in words.span(world.trace.records, reply.event):
+        record = world.trace.records[number]
+        look = _LOOKS.get(record[words.KIND])
+        if look is not None and record[words.NODE] in world.nodes:
+            found += look(Moment(session, world.nodes[record[words.NODE]], record))
+    return list(dict.fromkeys(found))
+
+
+# --------------------------------------------------------------------------- work requests
+def _send_posted(moment: Moment) -> Iterator[str]:
+    wqe: SendWqe = moment.record[words.A]
+    scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
+    if wqe.inline is None:
+        yield from _buffers(moment, wqe.wr.sg, scatters=scatters)
+    qp = moment.qp
+    if wqe.work is not None and wqe.work.outstanding and not qp.attr.max_rd_atomic:
+        name = moment.name(Noun.QP, qp.number)
+        yield f"max_rd_atomic is 0: {name} never starts a READ or atomic."
+    if STATES[qp.state].flushes_sends:
+        name = moment.name(Noun.QP, qp.number)
+        yield f"{name} is in {qp.state.name}: this is flushed with IBV_WC_WR_FLUSH_ERR."
+    yield from _fills_up(moment, qp)
+
+
+def _recv_posted(moment: Moment) -> Iterator[str]:
+    wqe: RecvWqe = moment.record[words.A]
+    yield from _buffers(moment, wqe.wr.sg, scatters=True)
+
+
+def _buffers(moment: Moment, sg: list[SGE], *, scatters: bool) -> Iterator[str]:
+    later = _LATER.format(WCStatus.LOC_PROT_ERR.name)
+    for sge in sg:
+        mr = moment.hca.lkeys.get(sge.lkey)
+        if sge.length == 0:
+            yield _zero_length(moment.hca)
+        elif mr is None:
+            yield f"no memory region of {moment.hca.node} has lkey {sge.lkey:#x}. {later}"
+        elif not mr.addr <= sge.addr <= sge.addr + sge.length <= mr.addr + mr.length:
+            name = moment.name(Noun.MR, mr.number)
+            yield f"sg reaches beyond {name} ({mr.length} bytes). {later}"
+        elif mr.pd != moment.qp.pd:
+            name = moment.name(Noun.MR, mr.number)
+            yield f"{name} is in another protection domain than the QP. {later}"
+        elif scatters and not mr.access & Access.LOCAL_WRITE:
+            yield f"{moment.name(Noun.MR, mr.number)} lacks LOCAL_WRITE. {later}"
+
+
+def _zero_length(hca: Hca) -> str:
+    if hca.profile.zero_sge_bytes:
+        return f"an SGE of length 0 means {hca.profile.zero_sge_bytes} bytes, say the documents."
+    return "an SGE of length 0 is no bytes on this device; the documents say 2^31."
+
+
+def _fills_up(moment: Moment, qp: QueuePair) -> Iterator[str]:
+    """Nobody will ever give slots back if nothing in the queue asks for a completion."""
+    sq = qp.sq
+    used = sq.posted - sq.freed
+    silent = used > 1 and not any(wqe.signaled for wqe in sq.wqes.values())
+    name = moment.name(Noun.QP, qp.number)
+    if silent and used == sq.capacity:
+        yield f"all {used} slots of {name} hold unsignaled work: nothing can ever give one back."
+    elif silent and used == sq.capacity - 1:
+        yield f"{used} of {sq.capacity} slots of {name} hold unsignaled work: signal the next one."
+
+
+# --------------------------------------------------------------------------- attributes, objects
+def _attributes(moment: Moment) -> Iterator[str]:
+    mask, attr = moment.record[words.A], moment.qp.attr
+    if mask & Attr.TIMEOUT and attr.timeout == 0:
+        yield "timeout=0 waits for ever: a lost packet is never noticed."
+    if mask & Attr.MAX_DEST_RD_ATOMIC and not attr.max_dest_rd_atomic:
+        yield "max_dest_rd_atomic=0: every READ and atomic of the peer is refused."
+    if mask & Attr.RETRY_CNT and attr.retry_cnt == 0:
+        yield "retry_cnt=0: the first lost packet ends the QP with IBV_WC_RETRY_EXC_ERR."
+
+
+def _created(moment: Moment) -> Iterator[str]:
+    if moment.record[words.A] != Noun.QP:
+        return
+    qp = moment.qp
+    room = moment.hca.cqs.items[qp.send_cq].capacity
+    work = qp.cap.max_send_wr + (qp.cap.max_recv_wr if qp.send_cq == qp.recv_cq else 0)
+    if room < work:
+        name = moment.name(Noun.CQ, qp.send_cq)
+        yield f"{name} holds {room} completions, the queues {work} work requests: it can overrun."
+
+
+def _destroyed(moment: Moment) -> Iterator[str]:
+    if moment.record[words.A] != Noun.MR:
+        return
+    lkey_index = 2 * moment.record[words.OBJECT]
+    users = [
+        moment.name(Noun.QP, qp.number)
+        for qp in moment.hca.qps.items.values()
+        if any(sge.lkey >> 8 == lkey_index for sge in _pending(qp))
+    ]
+    if users:
+        name = moment.name(Noun.MR, moment.record[words.OBJECT])
+        yield f"posted work of {', '.join(users)} still uses {name}; it will fail when executed."
+
+
+def _pending(qp: QueuePair) -> Iterator[SGE]:
+    for serial, send in qp.sq.wqes.items():
+        if serial >= qp.comp.serial and send.inline is None:
+            yield from send.sg
+    for recv in qp.rq.wqes:
+        yield from recv.sg
+
+
+def _host_wrote(moment: Moment) -> Iterator[str]:
+    """The application writes where the HCA still reads: what is sent is anybody's guess."""
+    addr, length = moment.record[words.A], moment.record[words.B]
+    for qp in moment.hca.qps.items.values():
+        for serial, wqe in qp.sq.wqes.items():
+            if serial < qp.comp.serial or wqe.inline is not None:
+                continue
+            if any(s.addr < addr + length and addr < s.addr + s.length for s in wqe.sg):
+                name = moment.name(Noun.QP, qp.number)
+                yield f"these bytes belong to the HCA until wr{wqe.wr.wr_id} of {name} completes."
+
+
+_LOOKS: dict[Kind, Callable[[Moment], Iterator[str]]] = {
+    Kind.SEND_POSTED: _send_posted,
+    Kind.RECV_POSTED: _recv_posted,
+    Kind.ATTRIBUTES_SET: _attributes,
+    Kind.CREATED: _created,
+    Kind.DESTROYED: _destroyed,
+    Kind.HOST_WROTE: _host_wrote,
+}

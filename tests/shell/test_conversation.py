@@ -1,0 +1,57 @@
+import asyncio
+
+from rdmalab.shell.conversation import Conversation, End, commands_of
+from rdmalab.shell.fragments import Line, text_of
+from tests.shell.talk import Talk
+
+
+def test_lines_of_a_text() -> None:
+    assert commands_of("a\n\nb wr={x=1\n y=2}\nc") == [(1, "a"), (3, "b wr={x=1\n y=2}"), (5, "c")]
+    assert commands_of("a {") == [(1, "a {")]
+    assert commands_of("") == []
+
+
+def test_it_stops_between_two_events_and_goes_on() -> None:
+    talk = Talk("use rc_pair min_rnr_timer=1", "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]")
+    conversation: Conversation = talk.conversation
+    pauses = 0
+    said: list[Line] = []
+
+    async def pause() -> None:
+        nonlocal pauses
+        pauses += 1
+        assert conversation.running
+        if pauses == 3:
+            conversation.stop()
+
+    assert asyncio.run(conversation.evaluate("run", said.append, pause))
+    assert conversation.end is End.STOPPED
+    assert not conversation.running
+    assert "stopped" in " ".join(map(text_of, said))
+    world = talk.lab.session.world
+    assert world.trace.records[-1][0] == world.event
+    talk.ask("post_recv B.qp0 sg=B.mr0[0:64]", "run")
+    assert talk.lab.look("A.qp0.sq.acked") == 1
+
+
+def test_nothing_runs_after_a_stop_in_the_same_line() -> None:
+    talk = Talk("use rc_pair min_rnr_timer=1", "post_send A.qp0 opcode=SEND")
+
+    async def pause() -> None:
+        talk.conversation.stop()
+
+    said: list[Line] = []
+    asyncio.run(talk.conversation.evaluate("run ; alloc_pd A.pd9", said.append, pause))
+    assert talk.lab.session.names.find("A.pd9") is None
+
+
+def test_a_paste_stops_at_its_first_mistake() -> None:
+    talk = Talk()
+    said = talk.ask("alloc_pd A.pd0\nalloc_pd A.pd0\nalloc_pd A.pd1")
+    assert said[-1] == "stopped at line 2 of 3."
+    assert talk.lab.session.names.find("A.pd1") is None
+
+
+def test_quit_leaves() -> None:
+    talk = Talk("quit")
+    assert talk.conversation.end is End.LEFT

@@ -1,0 +1,20 @@
+from rdmalab.shell.facts import facts
+from rdmalab.workbench.look import View
+from tests.shell.talk import Talk
+
+
+def said(talk: Talk, line: str) -> list[str]:
+    view = talk.lab.do(line)[-1].value
+    assert isinstance(view, View)
+    return [fact for row in view.rows for fact in facts(row)]
+
+
+def test_a_pair_in_sentences() -> None:
+    talk = Talk("use rc_pair", "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]", "step")
+    found = said(talk, "show A.qp0")
+    assert "state RTS" in found
+    assert "A.qp0 is RC 0x11 in RTS, its peer is B.qp0" in found
+    assert "A.qp0 send queue: 1 of 8 slots taken, 1 under way" in found
+    assert said(talk, "show link")[0].startswith("the link is up, latency 1us, rate 100Gbps")
+    assert said(talk, "show A.mr0[0:8]")[0].startswith("A.mr0: node A, addr 0x10000000")
+    assert said(talk, "show counters")[0] == "A sent_pkts 1"

@@ -1,0 +1,29 @@
+import pytest
+
+from rdmalab.shell.fragments import fold, in_ascii, plain, shown, text_of
+
+
+@pytest.mark.parametrize("width", [10, 17, 30])
+def test_folding_loses_no_word(width: int) -> None:
+    line = [("a", "one two "), ("b", "three four"), ("", " five six seven")]
+    rows = fold(line, width)
+    assert all(len(text_of(row)) <= width for row in rows)
+    assert " ".join(map(text_of, rows)).split() == text_of(line).split()
+
+
+def test_folding_keeps_styles_and_hangs() -> None:
+    rows = fold([("a", "one two"), ("b", " three")], 8, hang=2)
+    assert rows == [[("a", "one two")], [("", "  "), ("b", "three")]]
+
+
+def test_a_word_longer_than_the_line_is_cut() -> None:
+    assert [text_of(row) for row in fold(plain("x" * 25), 10, 0)] == ["x" * 10, "x" * 10, "x" * 5]
+
+
+def test_what_could_move_the_cursor_is_shown() -> None:
+    assert shown("a\x1b[2Jb\n") == "a\\x1b[2Jb\\x0a"
+
+
+def test_ascii_keeps_the_width_of_drawings() -> None:
+    line = [("", "├─ X ─▶┤ ■□ ╳")]
+    assert in_ascii(line) == [("", "+- X ->+ #. x")]

@@ -1,0 +1,13 @@
+import os
+import signal
+
+from rdmalab.shell.interrupt import interrupts
+
+
+def test_sigint_is_heard_inside_and_left_alone_outside() -> None:
+    heard: list[str] = []
+    before = signal.getsignal(signal.SIGINT)
+    with interrupts(lambda: heard.append("stop")):
+        os.kill(os.getpid(), signal.SIGINT)
+    assert heard == ["stop"]
+    assert signal.getsignal(signal.SIGINT) is before

@@ -1,0 +1,132 @@
+import pytest
+
+from rdmalab.shell.legal import Choice, choices
+from tests.shell.talk import Talk
+
+
+@pytest.fixture(scope="module")
+def fresh() -> Talk:
+    return Talk("use rc_pair", "reset A.qp0", "reset B.qp0")
+
+
+def offered(talk: Talk, line: str) -> list[Choice]:
+    """What may stand at `‸`, or at the end."""
+    cursor = line.find("‸")
+    text = line.replace("‸", "")
+    return choices(talk.lab.session, text, cursor if cursor >= 0 else len(text))[0]
+
+
+def texts(talk: Talk, line: str) -> list[str]:
+    return [choice.text for choice in offered(talk, line)]
+
+
+def test_only_legal_next_states_are_offered(fresh: Talk) -> None:
+    assert set(texts(fresh, "modify_qp A.qp0 state=")) == {"INIT", "RESET"}
+    assert set(texts(Talk("use rc_pair"), "modify_qp A.qp0 state=")) == {
+        "RESET",
+        "RTS",
+        "SQD",
+        "ERR",
+    }
+
+
+def test_after_the_qp_the_states_are_offered_at_once(fresh: Talk) -> None:
+    assert texts(fresh, "modify_qp A.qp0 ") == ["state=RESET", "state=INIT", "state="]
+
+
+def test_required_attributes_come_first_and_no_illegal_ones_at_all(fresh: Talk) -> None:
+    found = offered(fresh, "modify_qp A.qp0 state=INIT ")
+    assert {c.text for c in found} == {"pkey_index=", "port_num=", "qp_access_flags="}
+    assert {c.meta for c in found} == {"required RESET→INIT"}
+    assert texts(fresh, "modify_qp A.qp0 state=INIT port_num=1 pk") == ["pkey_index="]
+    assert texts(fresh, "modify_qp A.qp0 state=INIT timeo") == []
+
+
+def test_on_the_way_up_required_stands_before_optional(fresh: Talk) -> None:
+    talk = Talk("use rc_pair", "reset A.qp0")
+    talk.ask("modify_qp A.qp0 state=INIT port_num=1 pkey_index=0 qp_access_flags=0")
+    found = offered(talk, "modify_qp A.qp0 state=RTR ")
+    metas = [c.meta.split()[0] for c in found]
+    assert metas == sorted(metas, key=["required", "optional"].index)
+    named = [c.text for c in found]
+    assert "ah=" in named
+    assert "dest_qp_num=" in named
+    assert not any(name.startswith("alt_") for name in named)  # refused on RoCE
+
+
+def test_what_is_given_is_not_offered_again(fresh: Talk) -> None:
+    assert "port_num=" not in texts(fresh, "modify_qp A.qp0 ‸ state=INIT port_num=1")
+
+
+def test_names_by_kind_and_alive(fresh: Talk) -> None:
+    assert texts(fresh, "modify_qp ") == ["A.qp0", "B.qp0"]
+    assert texts(fresh, "modify_qp q") == ["qp0"]
+    gone = Talk("use rc_pair", "destroy_qp A.qp0")
+    assert texts(gone, "modify_qp ") == ["B.qp0"]
+
+
+def test_objects_of_one_host_stay_together(fresh: Talk) -> None:
+    assert texts(fresh, "create_qp B.qp1 pd=") == ["B.pd0"]
+    assert texts(fresh, "post_recv B.qp0 sg=") == ["B.mr0[0:4096]", "B.mr0"]
+    assert texts(fresh, "post_send A.qp0 opcode=RDMA_READ remote=") == ["B.mr0[0:4096]", "B.mr0"]
+    assert texts(fresh, "modify_qp A.qp0 state=INIT ah=") == ["B"]
+
+
+def test_a_new_name_is_free(fresh: Talk) -> None:
+    assert texts(fresh, "create_qp ") == ["A.qp1", "B.qp1"]
+
+
+def test_ranges_know_the_size_of_the_buffer(fresh: Talk) -> None:
+    (found,) = offered(fresh, "post_recv B.qp0 sg=B.mr0[64:")
+    assert found.text == "B.mr0[64:4096]"
+    assert "4096 bytes" in found.meta
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("opcode=RDMA_R", ["RDMA_READ"]),
+        ("opcode=IBV_WR_RDMA_R", ["IBV_WR_RDMA_READ"]),
+        ("opcode=rdma_r", ["RDMA_READ"]),
+        ("opcode=TS", []),  # not an opcode of an RC queue pair
+        ("opcode=SEND flags=SIGNALED|S", ["SOLICITED"]),
+        ("opcode=RDMA_READ flags=IN", []),  # INLINE does not go with it
+    ],
+)
+def test_enum_values(fresh: Talk, typed: str, expected: list[str]) -> None:
+    assert texts(fresh, f"post_send A.qp0 {typed}") == expected
+
+
+def test_only_the_fields_that_an_opcode_reads(fresh: Talk) -> None:
+    send = texts(fresh, "post_send A.qp0 opcode=SEND ")
+    assert "remote=" not in send
+    assert "swap=" not in send
+    assert texts(fresh, "post_send A.qp0 opcode=ATOMIC_CMP_AND_SWP ")[0] == "remote="
+
+
+def test_verbs_come_with_their_summaries(fresh: Talk) -> None:
+    assert offered(fresh, "alloc")[0].meta == "Allocate a protection domain."
+    assert texts(fresh, "ibv_alloc") == ["ibv_alloc_pd"]
+    assert "modify_qp" in texts(fresh, "qp")  # a word inside a name finds it
+    assert texts(fresh, "s")[0] == "s"
+
+
+def test_questions_go_on_with_fields_and_members(fresh: Talk) -> None:
+    assert "A.qp0.sq.used" in texts(fresh, "until A.qp0.sq")
+    assert "qp0.state" in texts(fresh, "until qp0.st")
+    assert "RTS" in texts(fresh, "until A.qp0.state == R")
+    assert "within " in texts(fresh, "until A.qp0.state == ERR ")
+
+
+def test_words_directions_and_scenario_files(fresh: Talk) -> None:
+    assert texts(fresh, "link ")[:2] == ["up", "down"]
+    assert "A->B" in texts(fresh, "fault drop ")
+    assert texts(fresh, "show q")[:2] == ["qp", "qp0"]
+
+
+@pytest.mark.parametrize(
+    "line", ["", " ", "x y z", "modify_qp ", "post_send A.qp0 wr={", "a=b ;", '"']
+)
+def test_no_broken_text_breaks_it(fresh: Talk, line: str) -> None:
+    for cursor in range(len(line) + 1):
+        choices(fresh.lab.session, line, cursor)

@@ -1,0 +1,50 @@
+from tests.shell.talk import TRANSCRIPTS, Talk, check, played, sections
+
+RESET = ("use rc_pair", "reset A.qp0", "reset B.qp0")
+SETUPS = {
+    "refused: bring-up": RESET,
+    "refused: objects": RESET,
+}
+
+
+def test_the_transcript_of_mistakes() -> None:
+    path = TRANSCRIPTS / "mistakes.txt"
+    found = list(sections(path))
+    said = [played(title, typed, *SETUPS.get(title, RESET[:1])) for title, typed in found]
+    assert sum(len(typed) for _, typed in found) >= 70
+    check(path, "\n".join(said) + "\n")
+
+
+def test_a_typing_mistake_is_no_event() -> None:
+    talk = Talk("use rc_pair")
+    before = talk.lab.session.world.event
+    assert talk.ask("post_sned A.qp0")[0].startswith("not understood (nothing happened)")
+    assert talk.lab.session.world.event == before
+
+
+def test_every_message_is_at_most_eight_lines_of_eighty() -> None:
+    for title, typed in sections(TRANSCRIPTS / "mistakes.txt"):
+        talk = Talk(*SETUPS.get(title, RESET[:1]))
+        for line in typed:
+            said = talk.ask(line)
+            assert len(said) <= 8, said
+            assert all(len(row) <= 80 for row in said), said
+
+
+def test_the_caret_stands_under_what_is_wrong_in_a_paste() -> None:
+    said = Talk("use rc_pair").ask("step\npost_send qp0 opcode=SND\nstep")
+    line = said.index("  post_send qp0 opcode=SND")
+    assert said[line + 1].index("^") == said[line].index("SND")
+    assert said[-1] == "stopped at line 2 of 3."
+
+
+def test_a_long_line_is_shown_around_the_caret() -> None:
+    line = "modify_qp A.qp0 state=INIT " + "pkey_index=0 " + "q" * 100 + "=1"
+    said = Talk("use rc_pair", width=60).ask(line)
+    assert all(len(row) <= 60 for row in said)
+    assert "…" in said[1]
+
+
+def test_control_characters_are_shown_not_sent() -> None:
+    said = Talk().ask("bad\x1b[31m")
+    assert all("\x1b" not in row for row in said)

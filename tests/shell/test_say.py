@@ -1,0 +1,58 @@
+import re
+
+from tests.shell.talk import TRANSCRIPTS, Talk, check, played, sections
+
+BOXES = re.compile(r"[─-╿■-◿┄┊⏲→…\r\x1b]")
+WALK = (
+    "use rc_pair rnr_retry=1",
+    'write A.mr0[0:5] "hello"',
+    "post_send A.qp0 opcode=SEND wr_id=7 sg=A.mr0[0:64] flags=SIGNALED",
+    "step 3",
+    "until A.cq0.count == 1 within 2ms",
+    "show wire",
+    "show A.qp0",
+    "show cq",
+    "changes",
+    "poll_cq A.cq0",
+)
+
+
+def test_the_transcript_of_answers() -> None:
+    path = TRANSCRIPTS / "answers.txt"
+    said = [played(title, typed) for title, typed in sections(path)]
+    check(path, "\n".join(said) + "\n")
+
+
+def test_lines_keep_to_the_width() -> None:
+    for width in (40, 60, 80, 120):
+        for line in WALK:
+            assert all(len(row) <= width for row in Talk(*WALK, width=width).ask(line))
+
+
+def test_plain_is_one_fact_a_line_without_drawings() -> None:
+    talk = Talk(plain=True)
+    for line in (*WALK, "show", "show log", "show story", "show link", "show mr", "show packet"):
+        for row in talk.ask(line):
+            assert len(row) <= 100
+            assert not re.search(r"[─-╿■-◿┄┊⏲\r\x1b]", row), row
+
+
+def test_ascii_has_no_other_letters() -> None:
+    talk = Talk(ascii=True)
+    for line in (*WALK, "show", "show log", "show agenda", "show counters", "bad", "help"):
+        assert all(row.isascii() for row in talk.ask(line))
+
+
+def test_a_long_run_is_told_by_its_first_events() -> None:
+    talk = Talk("use rc_pair", "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]")
+    said = talk.ask("step 50")
+    assert said[-2] == "… 30 more events: show story last=30" or said[-3].startswith("… 30 more")
+    assert sum(row.startswith("ev ") for row in said) == 20
+
+
+def test_steps_repeat_on_an_empty_line() -> None:
+    talk = Talk("use rc_pair", "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]", "step 2")
+    assert talk.ask("") != []
+    assert talk.lab.session.world.event == 18
+    talk.ask("show")
+    assert talk.ask("") == []

@@ -1,0 +1,43 @@
+from rdmalab.shell.fragments import text_of
+from rdmalab.shell.show import render_rows
+from rdmalab.workbench.look import View
+from tests.shell.talk import Talk
+
+
+def said(talk: Talk, line: str) -> list[str]:
+    view = talk.lab.do(line)[-1].value
+    assert isinstance(view, View)
+    return [text_of(line).rstrip() for line in render_rows(view.rows, 80)]
+
+
+def test_an_empty_receive_queue_is_said_in_words() -> None:
+    talk = Talk("use rc_pair")
+    assert all("! RQ EMPTY" in row for row in said(talk, "show qp"))
+    assert "RQ □□□□□□□□ 0/8  ! EMPTY: a SEND gets an RNR NAK" in said(talk, "show A.qp0")
+    talk.ask("post_recv A.qp0 sg=A.mr0[0:8]")
+    assert "RQ ▪□□□□□□□ 1/8  1 waiting" in said(talk, "show A.qp0")
+
+
+def test_an_error_leaves_fields_undefined() -> None:
+    talk = Talk("use rc_pair rnr_retry=0", "post_send A.qp0 opcode=SEND wr_id=5", "run")
+    assert any(
+        row.split()[:4] == ["5", "-", "!", "RNR_RETRY_EXC_ERR"] for row in said(talk, "show cq")
+    )
+
+
+def test_a_queue_shows_done_and_not_given_back() -> None:
+    talk = Talk("use rc_pair", "post_recv B.qp0 sg=B.mr0[0:8]")
+    talk.ask("post_send A.qp0 opcode=SEND sg=A.mr0[0:8] wr_id=1", "run")
+    rows = said(talk, "show sq A.qp0")
+    assert rows[0].strip() == "■□□□□□□□ 1/8  1 done"
+    assert rows[1].split() == [
+        "wr1",
+        "SEND",
+        "8",
+        "B",
+        "ACKED",
+        "unsignaled",
+        "psn",
+        "0",
+        "unsignaled",
+    ]

@@ -1,0 +1,29 @@
+import pytest
+
+from rdmalab.shell.signature import signature
+from tests.shell.talk import Talk
+
+
+@pytest.fixture(scope="module")
+def fresh() -> Talk:
+    return Talk("use rc_pair", "reset A.qp0", "reset B.qp0")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("modify_qp A.qp0 state=INIT port_num=", "[required RESET→INIT]"),
+        ("modify_qp A.qp0 state=INIT port_num=", "1..1"),
+        ("modify_qp A.qp0 state=INIT ", "RESET→INIT still needs: qp_access_flags= pkey_index="),
+        ("post_recv B.qp0 sg=B.mr0[0:64", "B.mr0 4096 bytes, lkey"),
+        ("create_cq A.cq1 ", "create_cq still needs: cqe="),
+        ("create_cq ", "create_cq NEW_CQ cqe=N [comp_vector=N]"),
+        ("step", "Let the next thing happen"),
+        ("nonsense x", ""),
+        ("", ""),
+    ],
+)
+def test_signatures(fresh: Talk, line: str, said: str) -> None:
+    found = signature(fresh.lab.session, line, len(line))
+    assert said in found
+    assert bool(found) is bool(said)

@@ -1,0 +1,45 @@
+"""Rules that verbs refuse by: each is used, says something, and is filled with what it asks for."""
+
+import errno
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+from rdmalab.spec.profiles import PROFILES
+from rdmalab.spec.rules import RULES, errno_name
+
+PACKAGE = Path(__file__).parents[2] / "rdmalab"
+ROOMS = ("hca", "world", "verbs")
+ENGINES = "\n".join(f.read_text("utf-8") for room in ROOMS for f in (PACKAGE / room).rglob("*.py"))
+LATER = {"mr-window-bound"}  # comes with memory windows
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_somebody_refuses_by_it(name: str) -> None:
+    assert (f'"{name}"' in ENGINES) is (name not in LATER)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_its_sentence_takes_what_an_engine_has_to_say(name: str) -> None:
+    room = sum(part is not None for _, part, _, _ in Formatter().parse(RULES[name].sentence))
+    assert room <= 2
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_has_an_errno_and_says_where_it_comes_from(name: str) -> None:
+    row = RULES[name]
+    assert row.errno in errno.errorcode
+    assert row.source
+    assert not row.sentence.endswith(".")
+
+
+def test_names_are_those_of_the_man_pages() -> None:
+    assert errno_name(errno.EOPNOTSUPP) == "EOPNOTSUPP"
+    assert errno_name(22) == "EINVAL"
+    assert errno_name(99_999) == "99999"
+
+
+def test_a_profile_overrides_only_rules_that_exist() -> None:
+    for profile in PROFILES.values():
+        assert set(profile.errnos) <= set(RULES)
