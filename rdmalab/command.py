@@ -119,14 +119,25 @@ class Refused(Exception):  # noqa: N818  (the field says "the verb was refused")
 
 
 class NotUnderstood(Exception):  # noqa: N818
-    """The line says nothing the lab understands: nothing happened. `hint` is one suggestion."""
+    """The line says nothing the lab understands: nothing happened. `hint` is one suggestion.
 
-    def __init__(self, message: str, place: Span = NOWHERE, hint: str = "", line: str = "") -> None:
+    A command that knows no places names the `argument` at fault, for the caret.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        place: Span = NOWHERE,
+        hint: str = "",
+        line: str = "",
+        argument: str = "",
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.place = place
         self.hint = hint
         self.line = line
+        self.argument = argument
 
 
 # --------------------------------------------------------------------------- kinds of argument
@@ -144,6 +155,19 @@ class Unit(enum.Enum):
 Bytes = Annotated[int, Unit.BYTES]
 Nanoseconds = Annotated[int, Unit.NS]
 BitRate = Annotated[int, Unit.BITS_PER_S]
+
+
+class Bits(NamedTuple):
+    """How wide the C integer is: metadata. -1 is stored as C stores it, with all bits set."""
+
+    width: int
+
+
+class Range(NamedTuple):
+    """The least and the greatest number that mean something: metadata."""
+
+    low: int
+    high: int | None = None
 
 
 class Spelled(dict[str, int]):
@@ -198,9 +222,11 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class IntegerKind(Kind):
-    """A whole number in `unit`."""
+    """A whole number in `unit`, as wide as C has it, or within a range."""
 
     unit: Unit = Unit.NUMBER
+    bits: Bits | None = None
+    range: Range | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +350,8 @@ def _class_kind(cls: Any, metadata: tuple[Any, ...]) -> Kind:
     noun = next((m for m in metadata if isinstance(m, Noun)), None)
     if cls is int:
         unit = next((m for m in metadata if isinstance(m, Unit)), Unit.NUMBER)
-        return IntegerKind(unit)
+        bits = next((m for m in metadata if isinstance(m, Bits)), None)
+        return IntegerKind(unit, bits, next((m for m in metadata if isinstance(m, Range)), None))
     words = next((m for m in metadata if isinstance(m, OneOf)), None)
     if words is not None:
         return WordKind(tuple(words))

@@ -30,7 +30,7 @@ from rdmalab.command import (
 )
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.hints import listed, quoted, suggest
-from rdmalab.grammar.quantities import whole
+from rdmalab.grammar.quantities import spelled, whole
 from rdmalab.grammar.syntax import Atom
 from rdmalab.grammar.text import unquoted
 from rdmalab.grammar.words import legal_words, readings, value_of
@@ -130,7 +130,27 @@ def _bounds(text: str, atom: Atom) -> tuple[int, int | None]:
 
 
 def _integer(atom: Atom, kind: IntegerKind, _node: str | None) -> int:
-    return whole(atom.text, kind.unit, atom.place)
+    value = whole(atom.text, kind.unit, atom.place)
+    if kind.range is not None:
+        _check_range(value, kind, atom)
+    return value if kind.bits is None else _stored(value, kind.bits.width, atom)
+
+
+def _check_range(value: int, kind: IntegerKind, atom: Atom) -> None:
+    assert kind.range is not None
+    low, high = kind.range
+    if value < low or (high is not None and value > high):
+        least = spelled(low, kind.unit)
+        legal = f"{least} or more" if high is None else f"{least}..{spelled(high, kind.unit)}"
+        raise NotUnderstood(f"{quoted(atom.text)} is out of range", atom.place, f"write {legal}")
+
+
+def _stored(value: int, bits: int, atom: Atom) -> int:
+    """What a C integer of this width holds: a negative number sets the high bits."""
+    if not -(1 << bits - 1) <= value < 1 << bits:
+        message = f"{quoted(atom.text)} does not fit in {bits} bits"
+        raise NotUnderstood(message, atom.place, f"at most {(1 << bits) - 1:#x}")
+    return value & (1 << bits) - 1
 
 
 def _enum(atom: Atom, kind: EnumKind, _node: str | None) -> int:

@@ -1,9 +1,8 @@
 """What a port asks of an arriving packet before any engine sees it; each failure is silence.
 
-Each check names a row of DROPS in `spec/refusals.py`, or nothing (transport.md 10).
+Each function names a row of DROPS in `spec/refusals.py`, or nothing (transport.md 10).
 """
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rdmalab.hca import completer
@@ -17,65 +16,39 @@ from rdmalab.wire.packet import Packet
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
 
-_FULL_MEMBER = 0x8000
+_FULL_MEMBER, _PARTITION = 0x8000, 0x7FFF  # of a P_Key
+_ACTIVE = PortState.ACTIVE
 _ANSWERS_FROM = QPState.RTS
-_DONE_HERE = frozenset({*execute.EXECUTE, *completer.ANSWERS})
-
-
-def check_port(hca: "Hca", _qp: QueuePair | None, _packet: Packet) -> str | None:
-    return None if hca.port_state is PortState.ACTIVE else "port-down"
-
-
-def check_address(hca: "Hca", _qp: QueuePair | None, packet: Packet) -> str | None:
-    return None if packet.flow.dst in hca.gids else "wrong-address"
-
-
-def check_opcode(_hca: "Hca", _qp: QueuePair | None, packet: Packet) -> str | None:
-    """It exists, and an engine here can do it."""
-    row = OPCODES.get(packet.opcode)
-    return None if row is not None and row.op in _DONE_HERE else "unknown-opcode"
-
-
-def check_qpn(_hca: "Hca", qp: QueuePair | None, _packet: Packet) -> str | None:
-    return None if qp is not None else "wrong-qpn"
-
-
-def check_type(_hca: "Hca", qp: QueuePair | None, packet: Packet) -> str | None:
-    assert qp is not None
-    return None if OPCODES[packet.opcode].service is qp.service else "wrong-type"
-
-
-def check_state(_hca: "Hca", qp: QueuePair | None, packet: Packet) -> str | None:
-    """Requests from RTR on, answers from RTS on, nothing in ERR."""
-    assert qp is not None
-    ready = STATES[qp.state].receives
-    if not OPCODES[packet.opcode].request:
-        ready = ready and qp.state >= _ANSWERS_FROM
-    return None if ready else "not-ready"
-
-
-def check_source(_hca: "Hca", qp: QueuePair | None, packet: Packet) -> str | None:
-    assert qp is not None
-    path = qp.path
-    return None if path is not None and packet.flow.src == path.flow.dst else "wrong-source"
-
-
-def check_pkey(_hca: "Hca", qp: QueuePair | None, packet: Packet) -> str | None:
-    """IBA 10.9.3: the same partition, and one of the two at least a full member."""
-    assert qp is not None
-    assert qp.path is not None
-    theirs, ours = packet.pkey, qp.path.pkey
-    same = (theirs ^ ours) & ~_FULL_MEMBER == 0 and theirs & ~_FULL_MEMBER != 0
-    return None if same and (theirs | ours) & _FULL_MEMBER else "pkey"
-
-
-CHECKS: tuple[Callable[["Hca", QueuePair | None, Packet], str | None], ...] = (
-    check_port,
-    check_address,
-    check_opcode,
-    check_qpn,
-    check_type,
-    check_state,
-    check_source,
-    check_pkey,
+_DONE_HERE = frozenset(
+    code
+    for code, row in OPCODES.items()
+    if row.op in execute.EXECUTE or row.op in completer.ANSWERS
 )
+
+
+def at_port(hca: "Hca", packet: Packet) -> str | None:
+    """The port is up, the packet is for this node, and an engine here can do its opcode."""
+    if hca.port_state is not _ACTIVE:
+        return "port-down"
+    if packet.flow.dst not in hca.gids:
+        return "wrong-address"
+    return None if packet.opcode in _DONE_HERE else "unknown-opcode"
+
+
+def at_qp(qp: QueuePair | None, packet: Packet) -> str | None:
+    """The QP exists, speaks this service, listens, and the packet is its peer's."""
+    row = OPCODES[packet.opcode]
+    if qp is None:
+        return "wrong-qpn"
+    if row.service is not qp.service:
+        return "wrong-type"
+    # requests from RTR on, answers from RTS on, nothing in ERR
+    if not STATES[qp.state].receives or (qp.state < _ANSWERS_FROM and not row.request):
+        return "not-ready"
+    path = qp.path
+    if path is None or packet.flow.src != path.flow.dst:
+        return "wrong-source"
+    # IBA 10.9.3: the same partition, and one of the two at least a full member
+    theirs, ours = packet.pkey, path.pkey
+    same = theirs & _PARTITION == ours & _PARTITION != 0
+    return None if same and (theirs | ours) & _FULL_MEMBER else "pkey"

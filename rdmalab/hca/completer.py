@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _INFINITE = 7
 _ATOMIC_BYTES = 8
 _ACK, _RNR = "ack", "rnr"
+_COMPLETED, _SUCCESS, _EXECUTED = Kind.WQE_COMPLETED, WCStatus.SUCCESS, SlotsFreed.EXECUTED
 
 
 def begin(qp: QueuePair) -> None:
@@ -165,8 +166,8 @@ def _complete(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> None:
     comp.serial += 1
     if row.outstanding:
         comp.reads += 1
-    hca.trace.record(Kind.WQE_COMPLETED, hca.node, qp.number, wqe, WCStatus.SUCCESS)
-    if hca.profile.slots_freed is SlotsFreed.EXECUTED:
+    hca.trace.record(_COMPLETED, hca.node, qp.number, wqe, _SUCCESS)
+    if hca.profile.slots_freed is _EXECUTED:
         hca.free_sends(qp, wqe.serial)
     if wqe.signaled:
         hca.complete(qp, qp.send_cq, _cqe(hca, qp, wqe))
@@ -177,9 +178,8 @@ def _cqe(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Cqe:
     assert row is not None
     byte_len = wqe.length if row.outstanding or hca.profile.send_byte_len else 0
     flags = WCFlags.WITH_IMM if row.immediate and hca.profile.imm_flag_on_sender else 0
-    success = WCStatus.SUCCESS
     return Cqe(
-        wqe.wr.wr_id, success, row.wc_opcode, byte_len, qp.number, wqe.serial, True, wc_flags=flags
+        wqe.wr.wr_id, _SUCCESS, row.wc_opcode, byte_len, qp.number, wqe.serial, True, 0, flags
     )
 
 
@@ -223,12 +223,6 @@ def watch(hca: "Hca", qp: QueuePair) -> None:
     timeout_ns = on_ticks_ns(timeout_ns, hca.profile.timer_tick_ns)
     at_ns = hca.now_ns + timeout_ns * hca.profile.ack_timeout_factor
     hca.outside.arm(hca.node, qp.number, at_ns)
-
-
-def sent(hca: "Hca", qp: QueuePair) -> None:
-    """A request has left: its answer is owed from now on."""
-    if not qp.comp.watching:
-        watch(hca, qp)
 
 
 def on_timer(hca: "Hca", qp: QueuePair) -> None:

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from rdmalab.hca.outside import Recorder
     from rdmalab.hca.wr import Cqe
 
+_ADDED, _POLLED = Kind.CQE_ADDED, Kind.CQE_POLLED
+
 
 class CompletionQueue:
     """`ibv_cq`: first in, first out, over all queues attached to it."""
@@ -33,7 +35,7 @@ class CompletionQueue:
         self.cqes.append(cqe)
         self.last = cqe
         self.total += 1
-        trace.record(Kind.CQE_ADDED, self.node, self.number, cqe)
+        trace.record(_ADDED, self.node, self.number, cqe)
         return True
 
     def forget(self, qpn: int) -> None:
@@ -43,5 +45,5 @@ class CompletionQueue:
     def pop(self, trace: "Recorder") -> "Cqe":
         """The only way off it."""
         cqe = self.cqes.popleft()
-        trace.record(Kind.CQE_POLLED, self.node, self.number, cqe)
+        trace.record(_POLLED, self.node, self.number, cqe)
         return cqe

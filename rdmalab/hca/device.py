@@ -30,7 +30,11 @@ T = TypeVar("T", "ProtectionDomain", "MemoryRegion", "CompletionQueue", "QueuePa
 
 # From a doorbell or an arriving packet to the packet it causes.
 REACTION_NS = 100
+
+# Where a host's first buffer lies, times the host's number: no address means the same on two nodes.
+FIRST_ADDRESS = 0x1000_0000
 FULL_PKEY = 0xFFFF
+_SENT, _RECEIVED, _WRITTEN = Kind.PACKET_SENT, Kind.PACKET_RECEIVED, Kind.MEMORY_WRITTEN
 
 
 class Table(Generic[T]):
@@ -62,11 +66,12 @@ class Hca:
     ) -> None:
         self.node = node
         self.gids = gids
+        self.host = gids[-1] & 0xFF
         self.profile = profile
         self.trace = trace
         self.outside = outside
         self.now_ns = 0
-        self.memory = Memory()
+        self.memory = Memory(FIRST_ADDRESS * self.host)
         self.pkeys = [FULL_PKEY]
         self.mac = mac_of(gids[-1])
         self.port_state = PortState.ACTIVE
@@ -103,22 +108,20 @@ class Hca:
     # ------------------------------------------------------------------ the clock's doors
     def turn(self, now_ns: int) -> None:
         """The port is free: one packet of the first QP in line that has one."""
-        self.now_ns = now_ns
-        while self.ready:  # `turn_filed` is still set: who wakes up meanwhile only gets in line
-            qp = self.qps.items.get(self.ready.popleft())
-            if qp is None:
-                continue
-            qp.queued = False
-            if self._send_one(qp):
+        self.now_ns, ready = now_ns, self.ready
+        while ready:  # `turn_filed` is still set: who wakes up meanwhile only gets in line
+            qp = self.qps.items.get(ready.popleft())
+            if qp is not None and self._send_one(qp):
                 break
-        self.turn_filed = bool(self.ready)
-        if self.ready:
-            self.outside.file_port(self.node, max(now_ns, self.busy_until_ns))
+        if ready:
+            self.outside.file_port(self.node, self.busy_until_ns)
+        else:
+            self.turn_filed = False
 
     def _send_one(self, qp: "QueuePair") -> bool:
         """Answers go before requests. False if the QP had nothing to send after all."""
-        answer = responder.next_answer(self, qp)
-        if answer is not None:
+        qp.queued = False
+        if qp.resp.answers and (answer := responder.next_answer(self, qp)) is not None:
             packet, dying = answer
             self._transmit(qp, packet)
             if dying is not None:
@@ -129,14 +132,15 @@ class Hca:
                 completer.settle(self, qp)
                 return False
             self._transmit(qp, request)
-            completer.sent(self, qp)
+            if not qp.comp.watching:
+                completer.watch(self, qp)  # its answer is owed from now on
         else:
             return False
         self.wake(qp)
         return True
 
     def _transmit(self, qp: "QueuePair", packet: Packet) -> None:
-        self.trace.record(Kind.PACKET_SENT, self.node, qp.number, packet)
+        self.trace.record(_SENT, self.node, qp.number, packet)
         self.busy_until_ns = self.now_ns + self.outside.transmit(self.node, qp.number, packet)
 
     def timer(self, qpn: int, now_ns: int) -> None:
@@ -151,14 +155,14 @@ class Hca:
         """A packet has arrived: for a responder, for a completer, or for nobody."""
         self.now_ns = now_ns
         qp = self.qps.items.get(packet.dest_qp)
-        for check in admission.CHECKS:
-            if (reason := check(self, qp, packet)) is not None:
-                self.drop(qp, packet, reason)
-                return
+        if reason := admission.at_port(self, packet) or admission.at_qp(qp, packet):
+            self.drop(qp, packet, reason)
+            return
         assert qp is not None
-        self.trace.record(Kind.PACKET_RECEIVED, self.node, qp.number, packet)
-        if OPCODES[packet.opcode].request:
-            responder.receive(self, qp, packet)
+        self.trace.record(_RECEIVED, self.node, qp.number, packet)
+        row = OPCODES[packet.opcode]
+        if row.request:
+            responder.receive(self, qp, packet, row)
         else:
             completer.receive(self, qp, packet)
 
@@ -177,7 +181,7 @@ class Hca:
         start = 0
         for _, addr, length in parts:
             self.memory.write(addr, octets[start : start + length])
-            self.trace.record(Kind.MEMORY_WRITTEN, self.node, qp.number, addr, length)
+            self.trace.record(_WRITTEN, self.node, qp.number, addr, length)
             start += length
 
     def complete(self, qp: "QueuePair", cqn: int, cqe: "Cqe") -> bool:

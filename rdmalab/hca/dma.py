@@ -43,8 +43,10 @@ def check(
 
 def pieces(sg: "list[SGE]", offset: int, length: int) -> "list[tuple[SGE, int, int]]":
     """Where bytes [offset, offset+length) of a message lie: (sge, address, length), in order."""
-    if len(sg) == 1 and offset + length <= sg[0].length:
-        return [(sg[0], sg[0].addr + offset, length)] if length else []
+    if len(sg) == 1:
+        sge = sg[0]
+        if offset + length <= sge.length:
+            return [(sge, sge.addr + offset, length)] if length else []
     found = []
     for sge in sg:
         if length <= 0:
@@ -66,12 +68,12 @@ def gather(
     parts: "list[tuple[SGE, int, int]]",
 ) -> bytes | Denied:
     """The bytes of these pieces, or why they may not be read."""
-    octets = []
+    octets = b""
     for sge, addr, length in parts:
-        if (denied := check(keys, sge.lkey, pd, LOCAL_READ, addr, length)) is not None:
+        if denied := check(keys, sge.lkey, pd, LOCAL_READ, addr, length):
             return denied
-        octets.append(memory.read(addr, length))
-    return octets[0] if len(octets) == 1 else b"".join(octets)
+        octets += memory.read(addr, length)
+    return octets
 
 
 def denied_scatter(
@@ -79,6 +81,6 @@ def denied_scatter(
 ) -> Denied | None:
     """Why these pieces may not be written, asked before the first byte is."""
     for sge, addr, length in parts:
-        if (denied := check(keys, sge.lkey, pd, LOCAL_WRITE, addr, length)) is not None:
+        if denied := check(keys, sge.lkey, pd, LOCAL_WRITE, addr, length):
             return denied
     return None

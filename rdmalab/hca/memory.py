@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 PAGE = 4096
 _SHIFT = 12
-_FIRST = 0x1000_0000
 _GUARD = 0x10_0000  # between two buffers, so that one byte too many never hits a neighbour
 
 
@@ -18,15 +17,16 @@ class Buffer(NamedTuple):
 class Memory:
     """Bytes by virtual address; what was never written reads as zero."""
 
-    __slots__ = ("buffers", "pages")
+    __slots__ = ("buffers", "first", "pages")
 
-    def __init__(self) -> None:
+    def __init__(self, first: int) -> None:
+        self.first = first
         self.pages: dict[int, bytearray] = {}
         self.buffers: list[Buffer] = []
 
     def map(self, length: int) -> Buffer:
         """A fresh buffer at the next free page-aligned address behind all others."""
-        last = self.buffers[-1] if self.buffers else Buffer(_FIRST - _GUARD, 0)
+        last = self.buffers[-1] if self.buffers else Buffer(self.first - _GUARD, 0)
         addr = (last.addr + last.length + _GUARD + PAGE - 1) & ~(PAGE - 1)
         buffer = Buffer(addr, length)
         self.buffers.append(buffer)
@@ -52,13 +52,19 @@ class Memory:
         return bytes(octets)
 
     def write(self, addr: int, octets: bytes) -> None:
-        while octets:
-            offset = addr & (PAGE - 1)
-            room = PAGE - offset
-            part = octets if len(octets) <= room else octets[:room]
-            page = self.pages.get(addr >> _SHIFT)
-            if page is None:
-                page = self.pages[addr >> _SHIFT] = bytearray(PAGE)
-            page[offset : offset + len(part)] = part
-            addr += len(part)
-            octets = octets[len(part) :]
+        offset, length = addr & (PAGE - 1), len(octets)
+        if offset + length <= PAGE:
+            self._page(addr)[offset : offset + length] = octets
+            return
+        start = 0
+        while start < length:
+            offset = (addr + start) & (PAGE - 1)
+            part = octets[start : start + PAGE - offset]
+            self._page(addr + start)[offset : offset + len(part)] = part
+            start += len(part)
+
+    def _page(self, addr: int) -> bytearray:
+        page = self.pages.get(addr >> _SHIFT)
+        if page is None:
+            page = self.pages[addr >> _SHIFT] = bytearray(PAGE)
+        return page

@@ -37,7 +37,7 @@ def register(hca: "Hca", pd: int, length: int, access: int, addr: int | None) ->
     if addr is None:
         addr = hca.memory.map(length).addr
     mr = MemoryRegion(hca.mrs.next_number, pd, addr, length, access & _KEPT)
-    _assign_keys(mr, one_key=hca.profile.lkey_is_rkey)
+    _assign_keys(mr, hca.host, one_key=hca.profile.lkey_is_rkey)
     objects.created(hca, hca.mrs, mr)
     hca.lkeys[mr.lkey] = mr
     hca.rkeys[mr.rkey] = mr
@@ -69,13 +69,13 @@ def _judge(hca: "Hca", length: int, access: int, addr: int | None) -> "Refused |
     return None
 
 
-def _assign_keys(mr: MemoryRegion, *, one_key: bool) -> None:
+def _assign_keys(mr: MemoryRegion, host: int, *, one_key: bool) -> None:
     """32-bit keys: a 24-bit index and a variant. One key for both uses on most devices."""
     index = 2 * mr.number
-    mr.lkey = index << 8 | _variant(index)
-    mr.rkey = mr.lkey if one_key else (index + 1) << 8 | _variant(index + 1)
+    mr.lkey = index << 8 | _variant(index, host)
+    mr.rkey = mr.lkey if one_key else (index + 1) << 8 | _variant(index + 1, host)
 
 
-def _variant(index: int) -> int:
-    """The low byte of a key: arbitrary, so that nobody guesses keys, yet alike in every run."""
-    return (index * 0x9D + 0x1A) & 0xFF
+def _variant(index: int, host: int) -> int:
+    """The low byte of a key: arbitrary, so that no key fits elsewhere, yet alike in every run."""
+    return (index * 0x9D + host * 0x35 + 0x1A) & 0xFF

@@ -24,6 +24,7 @@ _SIGNALED = int(SendFlags.SIGNALED)
 _INLINE = int(SendFlags.INLINE)
 _KNOWN_FLAGS = int(SendFlags.FENCE | SendFlags.SIGNALED | SendFlags.SOLICITED | SendFlags.INLINE)
 _ATOMIC_BYTES = 8
+_SEND_POSTED, _RECV_POSTED = Kind.SEND_POSTED, Kind.RECV_POSTED
 
 _ATOMICS = (Op.COMPARE_SWAP, Op.FETCH_ADD)
 _EMULATED = (Op.SEND, Op.RDMA_WRITE, Op.RDMA_READ_REQUEST, *_ATOMICS)
@@ -63,24 +64,17 @@ def check_opcode(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused
     return refused(hca.profile, "opcode-type", name, kind, argument="opcode", legal=legal)
 
 
-def check_room(hca: "Hca", qp: QueuePair, _wr: SendWR, _length: int) -> Refused | None:
-    if qp.sq.posted - qp.sq.freed < qp.sq.capacity:
-        return None
-    legal = f"slots come back {hca.profile.slots_freed.value}"
-    return refused(hca.profile, "queue-full", "send", qp.sq.capacity, argument="qp", legal=legal)
-
-
-def check_sges(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
-    if len(wr.sg) <= qp.cap.max_send_sge:
-        return None
-    return refused(hca.profile, "send-sges", len(wr.sg), qp.cap.max_send_sge, argument="sg")
-
-
-def check_length(hca: "Hca", _qp: QueuePair, _wr: SendWR, length: int) -> Refused | None:
-    limit = hca.profile.caps.max_msg_sz
-    if length <= limit:
-        return None
-    return refused(hca.profile, "message-length", limit, argument="sg")
+def check_size(hca: "Hca", qp: QueuePair, wr: SendWR, length: int) -> Refused | None:
+    """A slot is free, and neither the list nor the message is too long."""
+    profile, sq = hca.profile, qp.sq
+    if sq.posted - sq.freed >= sq.capacity:
+        legal = f"slots come back {profile.slots_freed.value}"
+        return refused(profile, "queue-full", "send", sq.capacity, argument="qp", legal=legal)
+    if len(wr.sg) > qp.cap.max_send_sge:
+        return refused(profile, "send-sges", len(wr.sg), qp.cap.max_send_sge, argument="sg")
+    if length > profile.caps.max_msg_sz:
+        return refused(profile, "message-length", profile.caps.max_msg_sz, argument="sg")
+    return None
 
 
 def check_flags(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
@@ -106,8 +100,6 @@ def _check_inline(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
 
 
 def check_atomic(hca: "Hca", _qp: QueuePair, wr: SendWR, length: int) -> Refused | None:
-    if _OPS.get(wr.opcode) not in _ATOMICS:
-        return None
     if length < _ATOMIC_BYTES or (length > _ATOMIC_BYTES and hca.profile.refuses_long_atomic):
         return refused(hca.profile, "atomic-length", length, argument="sg", legal="sg of 8 bytes")
     if wr.remote_addr % _ATOMIC_BYTES:
@@ -115,15 +107,16 @@ def check_atomic(hca: "Hca", _qp: QueuePair, wr: SendWR, length: int) -> Refused
     return None
 
 
-CHECKS: tuple[Callable[["Hca", QueuePair, SendWR, int], Refused | None], ...] = (
+Check = Callable[["Hca", QueuePair, SendWR, int], Refused | None]
+
+CHECKS: tuple[Check, ...] = (
     check_state,
     check_opcode,
-    check_room,
-    check_sges,
-    check_length,
+    check_size,
     check_flags,
     check_atomic,
 )
+_PLAIN = CHECKS[:-1]  # what is asked of a request that is no atomic
 
 
 def effective(hca: "Hca", sg: list[SGE]) -> tuple[list[SGE], int]:
@@ -149,7 +142,7 @@ def post_send(hca: "Hca", qp: QueuePair, wrs: list[SendWR]) -> None:
     try:
         for index, wr in enumerate(wrs):
             sg, length = effective(hca, wr.sg)
-            for check in CHECKS:
+            for check in CHECKS if _OPS.get(wr.opcode) in _ATOMICS else _PLAIN:
                 if (refusal := check(hca, qp, wr, length)) is not None:
                     refusal.bad_wr = index
                     raise refusal
@@ -182,10 +175,10 @@ def _queue_send(hca: "Hca", qp: QueuePair, wr: SendWR, sg: list[SGE], length: in
     first = sq.next_psn
     last = (first + packets - 1) & MASK
     sq.next_psn = (last + 1) & MASK
-    signaled = qp.sq_sig_all or bool(flags & _SIGNALED)
+    signaled = qp.sq_sig_all or flags & _SIGNALED != 0
     wqe = SendWqe(sq.posted, wr, row, op, flags, sg, length, inline, signaled, first, last)
     sq.push(wqe)
-    hca.trace.record(Kind.SEND_POSTED, hca.node, qp.number, wqe)
+    hca.trace.record(_SEND_POSTED, hca.node, qp.number, wqe)
 
 
 def _packets(qp: QueuePair, op: Op | None, length: int) -> int:
@@ -209,18 +202,18 @@ def _ring(hca: "Hca", qp: QueuePair) -> None:
 def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
     """Queue each receive; Refused carries the index of the first that was not."""
     for index, wr in enumerate(wrs):
-        if (refusal := _judge_recv(hca, qp, wr)) is not None:
+        sg, length = effective(hca, wr.sg)
+        if (refusal := _judge_recv(hca, qp, wr, length)) is not None:
             refusal.bad_wr = index
             raise refusal
-        sg, length = effective(hca, wr.sg)
         wqe = RecvWqe(qp.rq.posted, wr, sg, length)
         qp.rq.push(wqe)
-        hca.trace.record(Kind.RECV_POSTED, hca.node, qp.number, wqe)
+        hca.trace.record(_RECV_POSTED, hca.node, qp.number, wqe)
     if hca.profile.flushes_recvs_posted_in_err:
         flush.flush_recvs(hca, qp)
 
 
-def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR) -> Refused | None:
+def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR, length: int) -> Refused | None:
     profile, rq = hca.profile, qp.rq
     if not STATES[qp.state].posts_recv:
         legal = "bring the QP to INIT first"
@@ -230,6 +223,6 @@ def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR) -> Refused | None:
         return refused(profile, "queue-full", "receive", rq.capacity, argument="qp", legal=legal)
     if len(wr.sg) > qp.cap.max_recv_sge:
         return refused(profile, "recv-sges", len(wr.sg), qp.cap.max_recv_sge, argument="sg")
-    if effective(hca, wr.sg)[1] > profile.caps.max_msg_sz:
+    if length > profile.caps.max_msg_sz:
         return refused(profile, "message-length", profile.caps.max_msg_sz, argument="sg")
     return None

@@ -3,8 +3,9 @@
 MASK = 0xFFFFFF
 _HALF = 0x800000
 
-# A requester never has more than this outstanding, or old and new could not be told apart.
-WINDOW = _HALF - 1
+# A requester never has more than this outstanding, or old and new could not be told apart. The
+# longest message over the smallest MTU, 2^31 bytes by 256, is exactly that long.
+WINDOW = _HALF
 
 
 def add(psn: int, packets: int) -> int:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # The wire service that a QP type speaks. A type without a row is not emulated yet.
 SERVICES: dict[QPType, Service] = {QPType.RC: Service.RC}
+_ACK = int(Syndrome.ACK)
 
 
 @dataclass(slots=True)
@@ -165,7 +166,7 @@ class Acknowledgement:
     @property
     def is_plain(self) -> bool:
         """Nothing but an ACK: a newer one says it too."""
-        return self.original is None and self.syndrome & CLASS_MASK == Syndrome.ACK
+        return self.original is None and self.syndrome & CLASS_MASK == _ACK
 
 
 class Responding:

@@ -7,11 +7,11 @@ from rdmalab.hca import dma
 from rdmalab.hca.psn import MASK, WINDOW
 from rdmalab.hca.qp import QueuePair, Requesting
 from rdmalab.hca.wr import SendWqe, swap_octets
-from rdmalab.spec.opcodes import Op, Place, code_of
+from rdmalab.spec.opcodes import Op, Place, code_of, message_codes
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import STATES, QPState
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import SendFlags
+from rdmalab.spec.work import WORK, SendFlags
 from rdmalab.wire.headers import RETH, AtomicETH, ImmDt
 from rdmalab.wire.packet import Packet
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _SENDING = (QPState.RTS, QPState.SQD)
 _FENCE = int(SendFlags.FENCE)
 _SOLICITED = int(SendFlags.SOLICITED)
+_COUNTED = frozenset(Op[row.message] for row in WORK.values() if row.message and row.outstanding)
+_READ, _WRITE = Op.RDMA_READ_REQUEST, Op.RDMA_WRITE
+_STARTED, _READ_HERE = Kind.WQE_STARTED, Kind.MEMORY_READ
 
 # A long message asks for an ACK now and then, or its window would never move (as Soft-RoCE does).
 ACK_EVERY = 64
@@ -32,36 +35,22 @@ def begin(qp: QueuePair) -> None:
 
 
 # --------------------------------------------------------------------------- may it start?
-def wait_for_state(qp: QueuePair, _wqe: SendWqe) -> bool:
-    """SQD finishes what was begun and begins nothing."""
-    return not STATES[qp.state].starts_sends
+def must_wait(qp: QueuePair, wqe: SendWqe) -> str:
+    """Why a WQE may not begin yet; nothing if it may."""
+    if not STATES[qp.state].starts_sends:  # SQD finishes what was begun and begins nothing
+        return "state"
+    if wqe.flags & _FENCE and _reads(qp):  # IBA 10.8.3.3: earlier READs and atomics come first
+        return "fence"
+    if wqe.op in _COUNTED and _reads(qp) >= (qp.attr.max_rd_atomic or 0):  # with 0 none ever starts
+        return "rd-atomic"
+    if (wqe.last_psn - qp.comp.psn) & MASK >= WINDOW:  # half of the PSN circle
+        return "window"
+    return ""
 
 
-def wait_for_reads(qp: QueuePair, wqe: SendWqe) -> bool:
-    """FENCE: all earlier READs and atomics must be complete (IBA 10.8.3.3)."""
-    return bool(wqe.flags & _FENCE) and qp.req.reads != qp.comp.reads
-
-
-def wait_for_depth(qp: QueuePair, wqe: SendWqe) -> bool:
-    """max_rd_atomic READs and atomics are under way; with 0 none ever starts."""
-    row = wqe.work
-    if row is None or not row.outstanding:
-        return False
-    return qp.req.reads - qp.comp.reads >= (qp.attr.max_rd_atomic or 0)
-
-
-def wait_for_window(qp: QueuePair, wqe: SendWqe) -> bool:
-    """Half of the PSN circle is the most that may be outstanding."""
-    return (wqe.last_psn - qp.comp.psn) & MASK >= WINDOW
-
-
-WAITS: dict[str, Callable[[QueuePair, SendWqe], bool]] = {
-    "state": wait_for_state,
-    "fence": wait_for_reads,
-    "rd-atomic": wait_for_depth,
-    "window": wait_for_window,
-}
-_WAITS = tuple(WAITS.values())
+def _reads(qp: QueuePair) -> int:
+    """READs and atomics under way."""
+    return qp.req.reads - qp.comp.reads
 
 
 def next_wqe(qp: QueuePair) -> SendWqe | None:
@@ -72,20 +61,17 @@ def next_wqe(qp: QueuePair) -> SendWqe | None:
         return None
     if wqe.serial < req.started:  # begun: only errors stop it
         return wqe if qp.state in _SENDING else None
-    for wait in _WAITS:
-        if wait(qp, wqe):
-            return None
-    return wqe
+    return None if must_wait(qp, wqe) else wqe
 
 
 def reason_to_wait(qp: QueuePair) -> str:
-    """Why nothing leaves: the name of a row of WAITS, `rnr`, or nothing at all."""
+    """Why nothing leaves: `rnr`, what `must_wait` says, or nothing at all."""
     wqe = qp.sq.wqes.get(qp.req.serial)
     if qp.comp.rnr_until_ns is not None:
         return "rnr"
     if wqe is None or wqe.serial < qp.req.started:
         return ""
-    return next((name for name, wait in WAITS.items() if wait(qp, wqe)), "")
+    return must_wait(qp, wqe)
 
 
 # --------------------------------------------------------------------------- what leaves
@@ -94,18 +80,17 @@ def make_packet(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | None:
     req = qp.req
     if wqe.serial == req.started:
         _start(hca, qp, wqe)
-    build = BUILD.get(wqe.op) if wqe.op is not None else None
-    made = build(hca, qp, wqe) if build else WCStatus.LOC_QP_OP_ERR
-    if isinstance(made, WCStatus):
+    made = BUILD[wqe.op](hca, qp, wqe)
+    if not isinstance(made, Packet):
         req.failed = made
         return None
-    last = wqe.last_psn if wqe.op is Op.RDMA_READ_REQUEST else req.psn
+    last = wqe.last_psn if wqe.op is _READ else req.psn
     if last == wqe.last_psn:
         req.serial += 1
-    is_new = req.psn == req.sent
-    req.psn = (last + 1) & MASK
-    if is_new:
-        req.sent = req.psn
+    after = (last + 1) & MASK
+    if req.psn == req.sent:
+        req.sent = after
+    req.psn = after
     return made
 
 
@@ -113,7 +98,7 @@ def _start(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> None:
     qp.req.started += 1
     if wqe.work is not None and wqe.work.outstanding:
         qp.req.reads += 1
-    hca.trace.record(Kind.WQE_STARTED, hca.node, qp.number, wqe)
+    hca.trace.record(_STARTED, hca.node, qp.number, wqe)
 
 
 def _build_message(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
@@ -122,30 +107,23 @@ def _build_message(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus
     assert path is not None  # RTR needs AV, DEST_QPN and PATH_MTU
     assert wqe.op is not None
     assert wqe.work is not None
-    psn = req.psn
-    offset = ((psn - wqe.first_psn) & MASK) * path.mtu
-    payload = _payload(hca, qp, wqe, offset, min(path.mtu, wqe.length - offset))
-    if isinstance(payload, WCStatus):
+    work, psn, mtu = wqe.work, req.psn, path.mtu
+    starts, ends = psn == wqe.first_psn, psn == wqe.last_psn
+    offset = ((psn - wqe.first_psn) & MASK) * mtu
+    payload = _payload(hca, qp, wqe, offset, wqe.length - offset if ends else mtu)
+    if not isinstance(payload, bytes):
         return payload
-    place = _place(psn, wqe)
-    ends = psn == wqe.last_psn
-    immediate = ends and wqe.work.immediate
     asks = ends or req.unasked >= ACK_EVERY
     req.unasked = 0 if asks else req.unasked + 1
-    solicited = ends and wqe.work.solicits and bool(wqe.flags & _SOLICITED)
-    code = code_of[qp.service, wqe.op, place, immediate, False]
-    packet = Packet(path.flow, code, path.dest_qpn, psn, payload, asks, solicited, pkey=path.pkey)
+    solicited = ends and work.solicits and wqe.flags & _SOLICITED != 0
+    immediate = ends and work.immediate
+    code = message_codes[qp.service][wqe.op][starts, ends, immediate]
+    packet = Packet(path.flow, code, path.dest_qpn, psn, payload, asks, solicited, path.pkey)
     if immediate:
         packet.immdt = ImmDt(swap_octets(wqe.wr.imm_data))
-    if wqe.op is Op.RDMA_WRITE and psn == wqe.first_psn:
+    if starts and wqe.op is _WRITE:
         packet.reth = RETH(wqe.wr.remote_addr, wqe.wr.rkey, wqe.length)
     return packet
-
-
-def _place(psn: int, wqe: SendWqe) -> Place:
-    if psn == wqe.first_psn:
-        return Place.ONLY if psn == wqe.last_psn else Place.FIRST
-    return Place.LAST if psn == wqe.last_psn else Place.MIDDLE
 
 
 def _payload(hca: "Hca", qp: QueuePair, wqe: SendWqe, offset: int, length: int) -> bytes | WCStatus:
@@ -155,7 +133,7 @@ def _payload(hca: "Hca", qp: QueuePair, wqe: SendWqe, offset: int, length: int) 
     octets = dma.gather(hca.memory, hca.lkeys, qp.pd, parts)
     if isinstance(octets, bytes):
         for _, addr, count in parts:
-            hca.trace.record(Kind.MEMORY_READ, hca.node, qp.number, addr, count)
+            hca.trace.record(_READ_HERE, hca.node, qp.number, addr, count)
         return octets
     key_unknown = octets in (dma.Denied.KEY, dma.Denied.PD)
     return hca.profile.unknown_lkey_status if key_unknown else WCStatus.LOC_PROT_ERR
@@ -168,7 +146,7 @@ def _build_read(_hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
     psn = qp.req.psn
     offset = ((psn - wqe.first_psn) & MASK) * path.mtu
     reth = RETH(wqe.wr.remote_addr + offset, wqe.wr.rkey, wqe.length - offset)
-    code = code_of[qp.service, Op.RDMA_READ_REQUEST, Place.ONLY, False, False]
+    code = code_of[qp.service, _READ, Place.ONLY, False, False]
     qp.req.unasked = 0
     return Packet(path.flow, code, path.dest_qpn, psn, b"", True, reth=reth, pkey=path.pkey)
 
@@ -188,7 +166,13 @@ def _build_atomic(_hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus
     )
 
 
-BUILD: dict[Op, Callable[["Hca", QueuePair, SendWqe], Packet | WCStatus]] = {
+def _build_nothing(_hca: "Hca", _qp: QueuePair, _wqe: SendWqe) -> Packet | WCStatus:
+    """An opcode that this QP, or this device, cannot do."""
+    return WCStatus.LOC_QP_OP_ERR
+
+
+BUILD: dict[Op | None, Callable[["Hca", QueuePair, SendWqe], Packet | WCStatus]] = {
+    None: _build_nothing,
     Op.SEND: _build_message,
     Op.RDMA_WRITE: _build_message,
     Op.RDMA_READ_REQUEST: _build_read,

@@ -7,7 +7,7 @@ serial number in an engine's notebook. A CQE lies on the CQ; the WC that `poll_c
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rdmalab.command import Alias, Noun, Short, Spread, Thing
+from rdmalab.command import Alias, Bits, Noun, Short, Spread, Thing
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WCFlags, WCOpcode, Work, WROpcode
@@ -16,13 +16,17 @@ if TYPE_CHECKING:
     from rdmalab.hca.mr import MemoryRegion
 
 
+U32 = Annotated[int, Bits(32)]
+U64 = Annotated[int, Bits(64)]
+
+
 @dataclass(slots=True)
 class SGE:
     """One piece of local memory. addr: virtual address; length: bytes; lkey: of its MR."""
 
-    addr: int = 0
-    length: int = 0
-    lkey: int = 0
+    addr: U64 = 0
+    length: U32 = 0
+    lkey: U32 = 0
 
 
 def _bounds(mr: "MemoryRegion", start: int | None, stop: int | None) -> tuple[int, int]:
@@ -46,7 +50,7 @@ def _remote_of(world: Any, thing: Thing, start: int | None, stop: int | None) ->
 
 
 ShortSGE = Annotated[SGE, Short(Noun.MR, _sge_of)]
-RKey = Annotated[int, Short(Noun.MR, lambda world, thing, _a, _b: world.find(thing).rkey)]
+RKey = Annotated[U32, Short(Noun.MR, lambda world, thing, _a, _b: world.find(thing).rkey)]
 NO_FLAGS = SendFlags(0)
 REMOTE = Spread("remote", Noun.MR, _remote_of, ("remote_addr", "rkey"))
 
@@ -56,21 +60,21 @@ class SendWR:
     """`ibv_send_wr`. imm_data: as stored in memory (htonl'ed); atomics use compare_add and swap."""
 
     opcode: WROpcode
-    wr_id: int = 0
+    wr_id: U64 = 0
     sg: Annotated[list[ShortSGE], Alias("sg_list")] = field(default_factory=list)
     flags: Annotated[SendFlags, Alias("send_flags")] = NO_FLAGS
-    imm_data: int = 0
-    remote_addr: int = 0
+    imm_data: U32 = 0
+    remote_addr: U64 = 0
     rkey: RKey = 0
-    compare_add: int = 0
-    swap: int = 0
+    compare_add: U64 = 0
+    swap: U64 = 0
 
 
 @dataclass(slots=True)
 class RecvWR:
     """`ibv_recv_wr`."""
 
-    wr_id: int = 0
+    wr_id: U64 = 0
     sg: Annotated[list[ShortSGE], Alias("sg_list")] = field(default_factory=list)
 
 

@@ -52,9 +52,15 @@ class Binder:
     def bind(self, command: Command, invocation: Invocation) -> dict[str, Any]:
         """Keyword arguments for the function of `command`; NotUnderstood names the place."""
         given = invocation.arguments
-        return {
-            p.name: self.value(p.kind, given[p.name]) for p in command.parameters if p.name in given
-        }
+        bound = {}
+        for p in command.parameters:
+            if p.name in given:
+                try:
+                    bound[p.name] = self.value(p.kind, given[p.name])
+                except NotUnderstood as error:
+                    error.argument = error.argument or p.name
+                    raise
+        return bound
 
     def value(self, kind: Kind, value: Any) -> Any:
         """One argument, as its kind takes it."""

@@ -4,12 +4,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rdmalab.command import Command, Invocation, New, NotUnderstood, Noun, Refused, Thing
+from rdmalab.command import (
+    NOWHERE,
+    Command,
+    Invocation,
+    New,
+    NotUnderstood,
+    Noun,
+    Ref,
+    Refused,
+    Thing,
+)
 from rdmalab.session.bind import Binder
 from rdmalab.session.names import Names
 from rdmalab.session.travel import MAX_EVENTS, Goal, Travel
 from rdmalab.spec.records import Kind
 from rdmalab.world.world import World
+
+_CALLED, _DESTROYED = Kind.CALLED, Kind.DESTROYED
+_NAMING = (Ref, New)
 
 
 class Entry(NamedTuple):
@@ -60,7 +73,21 @@ class Session:
         command = self.vocabulary.get(invocation.name)
         if command is None:
             raise NotUnderstood(f'no verb "{invocation.name}"', hint="help lists them all")
-        arguments = self.binder.bind(command, invocation)
+        try:
+            return self._carry_out(command, invocation)
+        except NotUnderstood as error:
+            if error.place == NOWHERE and error.argument:
+                error.place = invocation.places.get(error.argument, NOWHERE)
+            raise
+
+    def _carry_out(self, command: Command, invocation: Invocation) -> Outcome:
+        try:
+            arguments = self.binder.bind(command, invocation)
+        except Refused as gone:  # an argument reads a field of something that was destroyed
+            if not command.changes_world:
+                raise
+            self.world.begin_event()
+            return self._told(command, Outcome(invocation, self.world.event, refusal=gone))
         if not command.changes_world:
             return Outcome(invocation, value=command.function(self, **arguments))
         return self._as_event(command, invocation, arguments)
@@ -72,18 +99,24 @@ class Session:
         world.begin_event()
         outcome = Outcome(invocation, world.event)
         first = len(world.trace.records)
-        errno = 0
         try:
             outcome.value = command.function(world, **arguments)
         except Refused as refusal:
-            outcome.refusal, errno = refusal, refusal.errno
+            outcome.refusal = refusal
         except NotUnderstood:
             world.cancel_event()
             raise
-        self.journal.append(Entry(world.event, world.now_ns, invocation))
-        world.trace.record(Kind.CALLED, _node_of(arguments), 0, command.name, errno)
+        self._told(command, outcome)
         self._name(arguments, outcome.value)
         self._bury(first)
+        return outcome
+
+    def _told(self, command: Command, outcome: Outcome) -> Outcome:
+        """Into the journal, and into the log."""
+        world, invocation = self.world, outcome.invocation
+        self.journal.append(Entry(world.event, world.now_ns, invocation))
+        errno = outcome.refusal.errno if outcome.refusal else 0
+        world.trace.record(_CALLED, _node_of(command, invocation), 0, command.name, errno)
         return outcome
 
     def _name(self, arguments: dict[str, Any], made: Any) -> None:
@@ -95,7 +128,7 @@ class Session:
     def _bury(self, first: int) -> None:
         for record in self.world.trace.records[first:]:
             _, _, _, kind, node, number, noun, _ = record
-            if kind is Kind.DESTROYED:
+            if kind is _DESTROYED:
                 self.names.bury(Thing(Noun(noun), node, number))
 
     def travel(self, goal: Goal) -> Travel:
@@ -109,10 +142,10 @@ class Session:
         return self.answer(node)
 
 
-def _node_of(arguments: dict[str, Any]) -> str:
+def _node_of(command: Command, invocation: Invocation) -> str:
     """The node that a command speaks to: that of its first object."""
-    for value in arguments.values():
-        node = getattr(value, "node", None) or getattr(getattr(value, "thing", None), "node", None)
-        if isinstance(node, str):
-            return node
+    for parameter in command.parameters:
+        value = invocation.arguments.get(parameter.name)
+        if isinstance(value, _NAMING):
+            return value.node
     return ""

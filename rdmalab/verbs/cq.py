@@ -30,7 +30,7 @@ def destroy_cq(world: World, cq: Cq) -> None:
     Example: destroy_cq A.cq0
     See: ibv_create_cq(3)
     """
-    objects.destroy_cq(world.node(cq), world.find(cq))
+    objects.destroy_cq(*world.at(cq))
 
 
 @command
@@ -44,7 +44,7 @@ def poll_cq(world: World, cq: Cq, *, num_entries: int = 1) -> list[Cqe]:
     Example: poll_cq A.cq0 num_entries=4
     See: ibv_poll_cq(3)
     """
-    hca, queue = world.node(cq), world.find(cq)
+    hca, queue = world.at(cq)
     if num_entries < 1:
         raise refused(hca.profile, "num-entries", num_entries, argument="num_entries")
     return hca.poll(queue, num_entries)

@@ -35,4 +35,4 @@ def dereg_mr(world: World, mr: Mr) -> None:
     Example: dereg_mr A.mr0
     See: ibv_dereg_mr(3)
     """
-    memory_regions.deregister(world.node(mr), world.find(mr))
+    memory_regions.deregister(*world.at(mr))

@@ -28,4 +28,4 @@ def dealloc_pd(world: World, pd: Pd) -> None:
     Example: dealloc_pd A.pd0
     See: ibv_alloc_pd(3)
     """
-    objects.dealloc_pd(world.node(pd), world.find(pd))
+    objects.dealloc_pd(*world.at(pd))

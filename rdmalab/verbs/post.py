@@ -21,7 +21,8 @@ def post_send(world: World, qp: Qp, *, wr: list[Annotated[SendWR, REMOTE]]) -> N
     Example: post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED
     See: ibv_post_send(3)
     """
-    posting.post_send(world.node(qp), world.find(qp), wr)
+    hca, pair = world.at(qp)
+    posting.post_send(hca, pair, wr)
 
 
 @command
@@ -34,4 +35,5 @@ def post_recv(world: World, qp: Qp, *, wr: list[RecvWR]) -> None:
     Example: post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]
     See: ibv_post_recv(3)
     """
-    posting.post_recv(world.node(qp), world.find(qp), wr)
+    hca, pair = world.at(qp)
+    posting.post_recv(hca, pair, wr)

@@ -57,7 +57,7 @@ def modify_qp(
     Example: modify_qp A.qp0 state=ERR
     See: ibv_modify_qp(3); explain modify_qp; explain RTR
     """
-    modify.modify(world.node(qp), world.find(qp), attr, attr_mask)
+    modify.modify(*world.at(qp), attr, attr_mask)
 
 
 @command
@@ -84,4 +84,4 @@ def destroy_qp(world: World, qp: Qp) -> None:
     Example: destroy_qp A.qp0
     See: ibv_create_qp(3)
     """
-    objects.destroy_qp(world.node(qp), world.find(qp))
+    objects.destroy_qp(*world.at(qp))

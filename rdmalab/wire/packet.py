@@ -51,6 +51,10 @@ class Packet:
     payload: bytes = b""
     ack_req: bool = False
     solicited: bool = False
+    pkey: int = 0xFFFF
+    migrated: bool = False
+    fecn: bool = False
+    becn: bool = False
     reth: RETH | None = None
     atomiceth: AtomicETH | None = None
     aeth: AETH | None = None
@@ -60,10 +64,6 @@ class Packet:
     deth: DETH | None = None
     xrceth: XRCETH | None = None
     feth: FETH | None = None
-    pkey: int = 0xFFFF
-    migrated: bool = False
-    fecn: bool = False
-    becn: bool = False
 
     @property
     def opcode_row(self) -> Opcode:
@@ -88,8 +88,11 @@ OVERHEAD: dict[int, int] = {
 }
 
 
-# Bytes before UDP, by IP version.
-BEFORE_UDP: dict[type[Header], int] = {ip: Ethernet.LENGTH + ip.LENGTH for ip in (IPv4, IPv6)}
+# Bytes of the frame that are neither payload nor pad, by IP version and opcode.
+_FRAME: dict[type[Header], dict[int, int]] = {
+    ip: {code: Ethernet.LENGTH + ip.LENGTH + octets for code, octets in OVERHEAD.items()}
+    for ip in (IPv4, IPv6)
+}
 
 
 def network(flow: Flow) -> type[IPv4 | IPv6]:
@@ -99,8 +102,8 @@ def network(flow: Flow) -> type[IPv4 | IPv6]:
 
 def wire_length(packet: Packet) -> int:
     """Bytes of the whole frame, from Ethernet to ICRC (no FCS)."""
-    length = len(packet.payload)
-    return BEFORE_UDP[network(packet.flow)] + OVERHEAD[packet.opcode] + length + (-length & 3)
+    padded = len(packet.payload) + 3 & ~3
+    return _FRAME[network(packet.flow)][packet.opcode] + padded
 
 
 def mapped_gid(address: int) -> int:

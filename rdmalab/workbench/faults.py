@@ -3,12 +3,25 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from rdmalab.command import BitRate, Bytes, Direction, Nanoseconds, OneOf, command
+from rdmalab.command import (
+    BitRate,
+    Bits,
+    Bytes,
+    Direction,
+    Nanoseconds,
+    NotUnderstood,
+    OneOf,
+    Range,
+    command,
+)
 from rdmalab.session.session import Session
 from rdmalab.spec.opcodes import BY_LABEL
 from rdmalab.spec.records import Kind
+from rdmalab.spec.states import MTU
 from rdmalab.world.faults import Corrupt, Drop, Fault, Match
 from rdmalab.world.world import World
+
+_MTUS = tuple(mtu.octets for mtu in MTU)
 
 WireOpcode = Annotated[str, OneOf(BY_LABEL)]
 
@@ -18,10 +31,10 @@ class Which:
     """Which packets a fault meets: all that is given must fit; nth counts the fitting ones."""
 
     opcode: WireOpcode = ""
-    psn: int | None = None
-    nth: int | None = None
-    byte: int = 0
-    bit: int = 0
+    psn: Annotated[int, Bits(24)] | None = None
+    nth: Annotated[int, Range(1)] | None = None
+    byte: Annotated[int, Range(0)] = 0
+    bit: Annotated[int, Range(0, 7)] = 0
 
 
 @command
@@ -71,8 +84,8 @@ def faults(session: Session) -> list[Fault]:
 class LinkSettings:
     """The cable's settings."""
 
-    latency: Nanoseconds | None = None
-    rate: BitRate | None = None
+    latency: Annotated[Nanoseconds, Range(0)] | None = None
+    rate: Annotated[BitRate, Range(1)] | None = None
     mtu: Bytes | None = None
 
 
@@ -88,6 +101,10 @@ def link(
     Example: link latency=5us rate=25Gbps
     """
     chosen = settings or LinkSettings()
+    if chosen.mtu not in (None, *_MTUS):
+        legal = " ".join(map(str, _MTUS))
+        wrong = f"no port has an MTU of {chosen.mtu}"
+        raise NotUnderstood(wrong, hint=f"mtu: {legal}", argument="mtu")
     for name, value in (
         ("latency_ns", chosen.latency),
         ("rate_bps", chosen.rate),

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from rdmalab.command import NotUnderstood, Noun, Region, command
+from rdmalab.command import Bits, NotUnderstood, Noun, Region, command
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind
 from rdmalab.world.world import World
 
 Bytes_ = Annotated[Region, Noun.MR]
+_MOST = 1 << 24
 _LINE = 64  # what hexdump shows of a buffer when no range is given
 
 
@@ -29,7 +30,15 @@ def bounds(world: World, region: Region) -> tuple[MemoryRegion, int, int]:
     stop = mr.length if region.stop is None else region.stop
     if not 0 <= start <= stop <= mr.length:
         message = f"[{start}:{stop}] lies outside the buffer"
-        raise NotUnderstood(message, hint=f"it has bytes 0:{mr.length}")
+        raise NotUnderstood(message, hint=f"it has bytes 0:{mr.length}", argument="where")
+    return mr, start, stop
+
+
+def _few(world: World, region: Region) -> tuple[MemoryRegion, int, int]:
+    """Bounds of no more bytes than a machine likes to hold at once; an MR may have 2^31."""
+    mr, start, stop = bounds(world, region)
+    if stop - start > _MOST:
+        raise NotUnderstood("too many bytes at once", hint=f"at most {_MOST}", argument="where")
     return mr, start, stop
 
 
@@ -45,18 +54,19 @@ def write(world: World, where: Bytes_, text: str) -> None:
     mr, start, stop = bounds(world, where)
     if len(octets) > stop - start:
         message = f"the text has {len(octets)} bytes, the range {stop - start}"
-        raise NotUnderstood(message, hint="make the range longer or the text shorter")
+        hint = "make the range longer or the text shorter"
+        raise NotUnderstood(message, hint=hint, argument="text")
     _put(world, where, mr.addr + start, octets)
 
 
 @command
-def fill(world: World, where: Bytes_, byte: int = 0) -> None:
+def fill(world: World, where: Bytes_, byte: Annotated[int, Bits(8)] = 0) -> None:
     """Fill a buffer with one byte.
 
     Example: fill A.mr0[0:64] 0xaa
     """
-    mr, start, stop = bounds(world, where)
-    _put(world, where, mr.addr + start, bytes([byte & 0xFF]) * (stop - start))
+    mr, start, stop = _few(world, where)
+    _put(world, where, mr.addr + start, bytes([byte]) * (stop - start))
 
 
 def _put(world: World, where: Region, addr: int, octets: bytes) -> None:
@@ -71,7 +81,7 @@ def read(session: Session, where: Bytes_) -> bytes:
 
     Example: read B.mr0[0:5]
     """
-    mr, start, stop = bounds(session.world, where)
+    mr, start, stop = _few(session.world, where)
     return bytes(session.world.node(where.thing).memory.read(mr.addr + start, stop - start))
 
 

@@ -95,6 +95,7 @@ def to_rts(session: Session, qp: Qp, peer: Qp, *, options: ConnectOptions | None
     if state not in _WAY_UP:
         raise NotUnderstood(
             f"{session.names.of(qp)} is in {state.name}; to_rts starts below RTS",
+            argument="qp",
             hint=f"modify_qp {session.names.of(qp)} state=RESET",
         )
     moves = _moves(session.names.of(qp), session.names.of(peer), options or ConnectOptions())

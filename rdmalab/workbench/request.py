@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from rdmalab.command import Alias, NotUnderstood, Noun, Region, Thing
+from rdmalab.command import Alias, NotUnderstood, Noun, Range, Region, Thing
 from rdmalab.lens import words
 from rdmalab.session.session import Session
 from rdmalab.spec.async_events import AsyncEvent
@@ -47,7 +47,7 @@ class JournalRow:
 class Which:
     """How much of it, and which packets."""
 
-    last: int | None = None
+    last: Annotated[int, Range(1)] | None = None
     opcode: str = ""
     source: Annotated[str, Alias("from")] = ""
     target: Annotated[str, Alias("to")] = ""

@@ -2,15 +2,18 @@
 
 from typing import Annotated, Literal
 
-from rdmalab.command import SPOKEN, Expression, Nanoseconds, command
+from rdmalab.command import SPOKEN, Expression, Nanoseconds, Range, command
 from rdmalab.session.session import Session
 from rdmalab.session.travel import UNITS, Idle, Steps, Travel, When
 
+Duration = Annotated[Nanoseconds, Range(0)]
 Granularity = Literal["event", "packet", "wr", "cqe", "state", "timer"]
 
 
 @command
-def step(session: Session, count: int = 1, unit: Granularity = "event") -> Travel:
+def step(
+    session: Session, count: Annotated[int, Range(1)] = 1, unit: Granularity = "event"
+) -> Travel:
     """Let the next thing happen, or the next `count` things.
 
     unit: event; packet (one is sent), wr (one completes), cqe (one is added), state (a QP changes),
@@ -18,11 +21,11 @@ def step(session: Session, count: int = 1, unit: Granularity = "event") -> Trave
 
     Example: step packet
     """
-    return session.travel(Steps(max(1, count), UNITS[unit]))
+    return session.travel(Steps(count, UNITS[unit]))
 
 
 @command
-def run(session: Session, duration: Nanoseconds | None = None) -> Travel:
+def run(session: Session, duration: Duration | None = None) -> Travel:
     """Let time pass: until nothing happens by itself any more, or for a while.
 
     ^C stops it. A run that never ends gives up after a million events or a day of virtual time.
@@ -34,7 +37,7 @@ def run(session: Session, duration: Nanoseconds | None = None) -> Travel:
 
 @command
 def until(
-    session: Session, goal: Expression, *, within: Annotated[Nanoseconds | None, SPOKEN] = None
+    session: Session, goal: Expression, *, within: Annotated[Duration | None, SPOKEN] = None
 ) -> Travel:
     """Let time pass until a question is answered with yes, or the time within which it must is up.
 

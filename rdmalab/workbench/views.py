@@ -110,8 +110,11 @@ def _mr(request: Request) -> View:
 def _window(request: Request, length: int) -> tuple[int, int]:
     where = request.where
     start = where.start or 0 if where else 0
-    said = where.stop if where and where.stop is not None else start + _HEX_BYTES
-    return start, min(said, length)
+    stop = where.stop if where and where.stop is not None else min(start + _HEX_BYTES, length)
+    if not start <= stop <= length:
+        message = f"[{start}:{stop}] lies outside the buffer"
+        raise NotUnderstood(message, hint=f"it has bytes 0:{length}", argument="where")
+    return start, stop
 
 
 def _pd(request: Request) -> View:

@@ -21,6 +21,7 @@ class Door(IntEnum):
 Entry = tuple[int, int, int, str, Any, int]
 Owner = tuple[str, int]
 
+_TIMER = Door.TIMER
 NEVER = 1 << 62  # ns; later than anything
 
 
@@ -50,7 +51,7 @@ class Agenda:
         filed = self.filed.get(owner)
         if filed is None or filed > at_ns:
             self.filed[owner] = at_ns
-            self.file(at_ns, Door.TIMER, node, qpn, cause)
+            self.file(at_ns, _TIMER, node, qpn, cause)
 
     def disarm(self, node: str, qpn: int) -> None:
         self.due.pop((node, qpn), None)
@@ -60,7 +61,7 @@ class Agenda:
         heap = self.heap
         before: tuple[list[Entry], dict[Owner, int]] | None = None
         while heap and heap[0][0] <= until_ns:
-            if heap[0][2] != Door.TIMER:
+            if heap[0][2] is not _TIMER:
                 return heappop(heap)
             if (fired := self._fire(heap[0])) is not None:
                 heappop(heap)
@@ -97,5 +98,5 @@ class Agenda:
 
     def next_ns(self) -> int | None:
         """When the next real entry is due; None when nothing will ever happen by itself."""
-        times = [at for at, _, door, *_ in self.heap if door != Door.TIMER]
+        times = [at for at, _, door, *_ in self.heap if door is not _TIMER]
         return min([*times, *(at_ns for at_ns, _ in self.due.values())], default=None)

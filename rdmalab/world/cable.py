@@ -9,8 +9,7 @@ from rdmalab.wire.roce import Malformed, decode, encode
 if TYPE_CHECKING:
     from rdmalab.world.faults import Fault
 
-_BITS = 8
-_NS_PER_S = 1_000_000_000
+_BYTE_NS = 8 * 1_000_000_000  # at one bit per second
 
 
 @dataclass(slots=True)
@@ -45,7 +44,7 @@ class Cable:
 
     def occupies_ns(self, packet: Packet) -> int:
         """How long the packet keeps the sending port busy."""
-        return -(-wire_length(packet) * _BITS * _NS_PER_S // self.rate_bps)
+        return -(wire_length(packet) * -_BYTE_NS // self.rate_bps)
 
     def fate(self, source: str, target: str, packet: Packet) -> Packet | Harmed | str:
         """What arrives: the packet itself, harmed bytes, or why nothing does."""

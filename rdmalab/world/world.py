@@ -13,7 +13,7 @@ from rdmalab.spec.profiles import STRICT, Profile
 from rdmalab.spec.records import Kind
 from rdmalab.wire.packet import Packet, ipv4_gid, mac_of
 from rdmalab.world.agenda import NEVER, Agenda, Door, Entry
-from rdmalab.world.cable import Cable, Harmed
+from rdmalab.world.cable import Cable
 from rdmalab.world.trace import Trace
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ _LINK_LOCAL = 0xFE80 << 112
 LATENCY_NS = 1_000
 RATE_BPS = 100_000_000_000
 MTU_BYTES = 4096
-_TIMER = int(Door.TIMER)
+_PORT, _ARRIVAL, _TIMER = Door
+_ACTIVE = PortState.ACTIVE
 
 # The packet that was sent, and why nothing can be read in the bytes that arrived.
 Garbage = tuple[Packet, str]
@@ -72,12 +73,16 @@ class World:
 
     def find(self, thing: Thing) -> Any:
         """The object a Thing stands for. Refused with EFAULT if it is gone."""
+        return self.at(thing)[1]
+
+    def at(self, thing: Thing) -> tuple[Hca, Any]:
+        """The adapter of a Thing, and the object it stands for; Refused as `find` is."""
         hca = self.nodes[thing.node]
-        if thing.noun is Noun.NODE:
-            return hca
         try:
-            return hca.tables[thing.noun].items[thing.number]
+            return hca, hca.tables[thing.noun].items[thing.number]
         except KeyError:
+            if thing.noun is Noun.NODE:
+                return hca, hca
             raise self.gone(thing) from None
 
     def gone(self, thing: Thing) -> Refused:
@@ -104,13 +109,11 @@ class World:
         """Carry out up to `events` entries due up to `until_ns`; how many there were."""
         trace, doors, agenda = self.trace, self.doors, self.agenda
         heap, limit_ns = agenda.heap, NEVER if until_ns is None else until_ns
+        entry: Entry | None
         for done in range(events):
-            entry: Entry | None
-            if heap and heap[0][2] != _TIMER and heap[0][0] <= limit_ns:
+            if heap and (first := heap[0])[2] is not _TIMER and first[0] <= limit_ns:
                 entry = heappop(heap)
-            else:
-                entry = agenda.pop(limit_ns)
-            if entry is None:
+            elif (entry := agenda.pop(limit_ns)) is None:
                 return done
             trace.at_ns, _, door, node, argument, trace.cause = entry
             trace.event += 1
@@ -139,30 +142,35 @@ class World:
     # ------------------------------------------------------------------ what the adapters ask
     def transmit(self, node: str, qpn: int, packet: Packet) -> int:
         """Put a packet on the cable now; the nanoseconds it keeps the port busy."""
-        cable, sent = self.cable, self.trace.latest
-        busy_ns = cable.occupies_ns(packet)
+        trace, cable = self.trace, self.cable
+        sent, busy_ns = trace.latest, cable.occupies_ns(packet)
         target = self.node_of_gid.get(packet.flow.dst)
-        if target is None or self.nodes[node].port_state is not PortState.ACTIVE:
+        if target is None or self.nodes[node].port_state is not _ACTIVE:
             reason = "nobody has this address" if target is None else "the port is down"
-            self.trace.record(Kind.PACKET_LOST, node, qpn, packet, reason)
+            trace.record(Kind.PACKET_LOST, node, qpn, packet, reason)
             return busy_ns
-        fate = cable.fate(node, target, packet) if cable.faults or not cable.up else packet
-        if isinstance(fate, str):
-            self.trace.record(Kind.PACKET_LOST, node, qpn, packet, fate)
-            return busy_ns
-        arrival = self._harmed(node, qpn, packet, fate) if isinstance(fate, Harmed) else fate
-        at_ns = self.trace.at_ns + busy_ns + cable.latency_ns
-        self.agenda.file(at_ns, Door.ARRIVAL, target, arrival, sent)
+        arrival: Packet | Garbage | None = packet
+        if cable.faults or not cable.up:
+            arrival = self._suffer(node, target, qpn, packet)
+        if arrival is not None:
+            at_ns = trace.at_ns + busy_ns + cable.latency_ns
+            self.agenda.file(at_ns, _ARRIVAL, target, arrival, sent)
         return busy_ns
 
-    def _harmed(self, node: str, qpn: int, packet: Packet, fate: Harmed) -> Packet | Garbage:
-        """The bytes that travel on, and what the other end will read in them."""
+    def _suffer(self, node: str, target: str, qpn: int, packet: Packet) -> Packet | Garbage | None:
+        """What the cable leaves of a packet, as the other end will read it; None if it is lost."""
+        fate = self.cable.fate(node, target, packet)
+        if isinstance(fate, str):
+            self.trace.record(Kind.PACKET_LOST, node, qpn, packet, fate)
+            return None
+        if isinstance(fate, Packet):
+            return fate
         self.trace.record(Kind.PACKET_HARMED, node, qpn, packet, fate.frame)
         read = fate.read()
         return read if isinstance(read, Packet) else (packet, f"malformed: {read}")
 
     def file_port(self, node: str, at_ns: int) -> None:
-        self.agenda.file(at_ns, Door.PORT, node, None, self.trace.latest)
+        self.agenda.file(at_ns, _PORT, node, None, self.trace.latest)
 
     def arm(self, node: str, qpn: int, at_ns: int) -> None:
         self.agenda.arm(node, qpn, at_ns, self.trace.latest)

@@ -42,14 +42,14 @@ def simpy_timeout(events: int = 40_000) -> float:
 def event(events: int = 40_000) -> float:
     """One turn of the world's run loop, through a door that only files the next entry."""
     world = World(trace=Silence())
-    agenda = world.agenda
+    agenda, port = world.agenda, Door.PORT
 
     def door(node: str, _argument: object) -> None:
-        agenda.file(world.trace.at_ns + POPULATION, Door.PORT, node, None, -1)
+        agenda.file(world.trace.at_ns + POPULATION, port, node, None, -1)
 
     world.doors = (door, door, door)
     for at_ns in range(POPULATION):
-        agenda.file(at_ns, Door.PORT, "A", None, -1)
+        agenda.file(at_ns, port, "A", None, -1)
     start = time.process_time()
     world.run(events)
     return (time.process_time() - start) / events

@@ -125,6 +125,11 @@ def read(line: str, **how: Any) -> list[Invocation]:
                 "wr": [{"opcode": 2, "sg": [{"addr": 0x1064, "length": 0, "lkey": 0xDEAD}]}],
             },
         ),
+        (
+            "post_recv B.qp0 sg={addr=1} sg=A.mr0[0:64]",
+            "post_recv",
+            {"qp": QP1, "wr": [{"sg": [{"addr": 1}, MR0]}]},
+        ),
         ("poll_cq A.cq0 num_entries=4", "poll_cq", {"cq": CQ0, "num_entries": 4}),
         (
             'write A.mr0[0:5] "hello"',

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from rdmalab.hca import mr
+from rdmalab.hca.requester import reason_to_wait
 from rdmalab.hca.wr import SGE, Cqe
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind
@@ -445,6 +446,7 @@ def test_nothing_leaves_during_the_rnr_wait() -> None:
     for syndrome in (0x21, Syndrome.NAK_SEQUENCE):
         pair.a.takes("ACKNOWLEDGE", 0, aeth=AETH(syndrome, 0))
     pair.a.issue(SEND)
+    assert reason_to_wait(pair.a.qp) == "rnr"
     pair.run(until_ns=1_000_000)
     assert len(pair.said("A")) == 2
     (fired, *_) = pair.records(Kind.TIMER_ARMED)

@@ -11,6 +11,7 @@ from rdmalab.spec.access import Access
 from rdmalab.spec.states import MTU, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.wire.headers import AETH
 from tests.pairs import SIGNALED, Pair
 
 SEND, WRITE, READ = WROpcode.SEND, WROpcode.RDMA_WRITE, WROpcode.RDMA_READ
@@ -331,11 +332,16 @@ def test_with_max_rd_atomic_0_a_read_never_starts_and_nothing_behind_it() -> Non
 
 
 def test_half_of_the_psn_circle_is_the_most_that_is_outstanding() -> None:
-    pair = Pair(mtu=MTU.B256, mr_bytes=2**31)
-    pair.a.issue(READ, 2**31)  # 2^23 packets
-    pair.run()
-    assert pair.said("A") == []
+    """The longest READ over the smallest MTU is just that long: 2^23 packets."""
+    pair = Pair(mr_bytes=2**31)
+    pair.a.issue(READ, 2**31)
+    pair.a.issue(SEND, 0)
+    pair.run(until_ns=1_000)
+    assert pair.said("A") == [f"RDMA_READ_REQUEST psn=0 of {2**31}"]
     assert reason_to_wait(pair.a.qp) == "window"
+    pair.a.takes("RDMA_READ_RESPONSE_FIRST", 0, b"x" * 256, aeth=AETH(0x1F, 1))
+    pair.run(until_ns=1_100)
+    assert pair.said("A")[1:] == ["SEND_ONLY psn=8388608"]
 
 
 # --------------------------------------------------------------------------- going back

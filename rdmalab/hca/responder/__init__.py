@@ -9,7 +9,7 @@ from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair, Responding
 from rdmalab.hca.responder import answer, checks, duplicates, execute
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.opcodes import OPCODES
+from rdmalab.spec.opcodes import Opcode
 from rdmalab.spec.states import QPState
 from rdmalab.wire.packet import Packet
 
@@ -26,18 +26,16 @@ def begin(qp: QueuePair) -> None:
     qp.resp.psn = qp.attr.rq_psn or 0
 
 
-def receive(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
+def receive(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> None:
     """A request has arrived."""
     resp = qp.resp
-    if qp.state is QPState.RTR and not resp.heard and hca.profile.raises_responder_events:
-        hca.raise_event(AsyncEvent.COMM_EST, qp.number)
-    resp.heard = True
-    if checks.is_duplicate(qp, packet):
-        duplicates.answer_again(hca, qp, packet)
-        return
+    if not resp.heard:
+        _hear(hca, qp)
     if packet.psn == resp.psn:
         resp.nak_sent = False  # the gap is closed, whatever becomes of this packet
-    row = OPCODES[packet.opcode]
+    elif checks.is_duplicate(qp, packet):
+        duplicates.answer_again(hca, qp, packet)
+        return
     for check in checks.LINES[packet.opcode]:
         if (name := check(hca, qp, packet, row)) is not None:
             answer.refuse(hca, qp, packet, name)
@@ -46,6 +44,13 @@ def receive(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
     if (name := execute.EXECUTE[row.op](hca, qp, packet, row)) is not None:
         answer.refuse(hca, qp, packet, name)
         return
-    if qp.state is not QPState.ERR:
-        resp.psn = (resp.psn + answer.packets_of(qp, packet, row)) & MASK
-        answer.respond(hca, qp, packet, row)
+    resp.psn = (resp.psn + 1) & MASK
+    if packet.ack_req and row.op not in execute.ANSWERED:
+        answer.acknowledge(hca, qp, packet.psn)
+
+
+def _hear(hca: "Hca", qp: QueuePair) -> None:
+    """The first packet of the peer."""
+    qp.resp.heard = True
+    if qp.state is QPState.RTR and hca.profile.raises_responder_events:
+        hca.raise_event(AsyncEvent.COMM_EST, qp.number)

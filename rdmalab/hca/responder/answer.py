@@ -7,7 +7,7 @@ from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import Acknowledgement, QueuePair, ReadAnswer, Served
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.opcodes import Op, Opcode, Place, code_of
+from rdmalab.spec.opcodes import Op, Place, code_of, message_codes
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import NO_CREDITS, VALUE_MASK, Refusal, Syndrome
 from rdmalab.spec.states import QPState
@@ -23,21 +23,6 @@ Leaving = tuple[Packet, Refusal | None]
 
 _PLAIN_ACK = int(Syndrome.ACK) | NO_CREDITS
 
-# Where in a READ's responses a packet stands, by (is it the first, is it the last).
-_RESPONSE_PLACE = {
-    (True, True): Place.ONLY,
-    (True, False): Place.FIRST,
-    (False, False): Place.MIDDLE,
-    (False, True): Place.LAST,
-}
-
-
-def packets_of(qp: QueuePair, packet: Packet, row: Opcode) -> int:
-    """PSNs that a request takes: a READ as many as its response has packets."""
-    if row.op is not Op.RDMA_READ_REQUEST or packet.reth is None or qp.path is None:
-        return 1
-    return max(1, -(-packet.reth.dma_length // qp.path.mtu))
-
 
 def next_msn(qp: QueuePair) -> int:
     return (qp.resp.msn + 1) & MASK
@@ -52,14 +37,6 @@ def keep(qp: QueuePair, served: Served) -> None:
 
 
 # --------------------------------------------------------------------------- saying it
-def respond(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> None:
-    """After execution: SEND and WRITE are acknowledged when asked, atomics always."""
-    if row.op in (Op.COMPARE_SWAP, Op.FETCH_ADD):
-        replay(hca, qp, qp.resp.served[-1])
-    elif packet.ack_req and row.op is not Op.RDMA_READ_REQUEST:
-        acknowledge(hca, qp, packet.psn)
-
-
 def acknowledge(hca: "Hca", qp: QueuePair, psn: int) -> None:
     """Acknowledge everything up to `psn`; an ACK that has not left yet says it in one go."""
     answers, msn = qp.resp.answers, qp.resp.msn
@@ -142,7 +119,8 @@ def after_sending(hca: "Hca", qp: QueuePair, refusal: Refusal) -> None:
 def _next_response(hca: "Hca", qp: QueuePair, answer: ReadAnswer) -> Leaving | None:
     resp, path = qp.resp, qp.path
     assert path is not None
-    count = min(path.mtu, answer.length)
+    ends = answer.length <= path.mtu
+    count = answer.length if ends else path.mtu
     if count and dma.check(
         hca.rkeys, answer.rkey, qp.pd, int(Access.REMOTE_READ), answer.va, count
     ):
@@ -154,10 +132,8 @@ def _next_response(hca: "Hca", qp: QueuePair, answer: ReadAnswer) -> Leaving | N
     payload = hca.memory.read(answer.va, count)
     if count:
         hca.trace.record(Kind.MEMORY_READ, hca.node, qp.number, answer.va, count)
-    ends = count == answer.length
-    place = _RESPONSE_PLACE[answer.first, ends]
-    code = code_of[qp.service, Op.RDMA_READ_RESPONSE, place, False, False]
-    aeth = None if place is Place.MIDDLE else AETH(_PLAIN_ACK, answer.msn)
+    code = message_codes[qp.service][Op.RDMA_READ_RESPONSE][answer.first, ends, False]
+    aeth = AETH(_PLAIN_ACK, answer.msn) if answer.first or ends else None
     packet = Packet(path.flow, code, path.dest_qpn, answer.psn, payload, aeth=aeth, pkey=path.pkey)
     if ends:
         resp.answers.popleft()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rdmalab.hca import dma
 from rdmalab.hca.psn import diff
 from rdmalab.hca.qp import QueuePair, ReadAnswer
-from rdmalab.spec.opcodes import OPCODES, Op, Opcode, Place
+from rdmalab.spec.opcodes import OPCODES, Op, Opcode
 from rdmalab.spec.work import WORK
 from rdmalab.wire.packet import Packet
 
@@ -30,16 +30,13 @@ _MAX_LENGTH = 2**31
 
 def is_duplicate(qp: QueuePair, packet: Packet) -> bool:
     """Older than what is expected: executed before, so it must not be executed again."""
-    psn, resp = packet.psn, qp.resp
-    return psn != resp.psn and not resp.dying and diff(psn, resp.psn) < 0
-
-
-def check_dying(_hca: "Hca", qp: QueuePair, _packet: Packet, _row: Opcode) -> str | None:
-    return "dying" if qp.resp.dying else None
+    return not qp.resp.dying and diff(packet.psn, qp.resp.psn) < 0
 
 
 def check_psn(hca: "Hca", qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
-    """One NAK a gap, and none at all while the sender of an RNR NAK's packet is awaited."""
+    """One NAK a gap; none after a fatal one, nor while the packet of an RNR NAK is awaited."""
+    if qp.resp.dying:
+        return "dying"
     if packet.psn == qp.resp.psn:
         return None
     silent = qp.resp.rnr_sent and not hca.profile.nak_after_rnr
@@ -58,10 +55,8 @@ def check_enabled(_hca: "Hca", qp: QueuePair, _packet: Packet, row: Opcode) -> s
     return None if need & ~int(qp.attr.qp_access_flags or 0) == 0 else "not-enabled"
 
 
-def check_depth(hca: "Hca", qp: QueuePair, _packet: Packet, row: Opcode) -> str | None:
+def check_depth(hca: "Hca", qp: QueuePair, _packet: Packet, _row: Opcode) -> str | None:
     """READs and atomics: a responder resource must be free."""
-    if row.op not in _KEPT:
-        return None
     depth = qp.attr.max_dest_rd_atomic or 0
     if depth == 0:
         return "no-depth"
@@ -69,11 +64,9 @@ def check_depth(hca: "Hca", qp: QueuePair, _packet: Packet, row: Opcode) -> str 
     return "too-deep" if under_way >= depth and hca.profile.enforces_read_depth else None
 
 
-def check_receive(_hca: "Hca", qp: QueuePair, _packet: Packet, row: Opcode) -> str | None:
+def check_receive(_hca: "Hca", qp: QueuePair, _packet: Packet, _row: Opcode) -> str | None:
     """SEND FIRST and ONLY, and WRITE LAST and ONLY with immediate, take a receive WQE."""
-    if not takes_receive(row) or qp.rq.wqes:
-        return None
-    return "no-receive"
+    return None if qp.rq.wqes else "no-receive"
 
 
 def takes_receive(row: Opcode) -> bool:
@@ -86,15 +79,9 @@ def check_length(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str 
     """FIRST and MIDDLE are full, LAST has something, none is fuller."""
     if packet.reth is not None and packet.reth.dma_length > _MAX_LENGTH:
         return "length"
-    fits = not hca.profile.checks_packet_size or _size_fits(qp, len(packet.payload), row)
-    return None if fits else "length"
-
-
-def _size_fits(qp: QueuePair, octets: int, row: Opcode) -> bool:
-    mtu = qp.path.mtu if qp.path else 0
-    if row.place is Place.ONLY:
-        return octets <= mtu
-    return 0 < octets <= mtu if row.place is Place.LAST else octets == mtu
+    mtu, octets = qp.path.mtu if qp.path else 0, len(packet.payload)
+    fits = octets <= mtu and (octets or row.starts) if row.ends else octets == mtu
+    return None if fits or not hca.profile.checks_packet_size else "length"
 
 
 def check_rkey(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
@@ -113,8 +100,6 @@ def check_rkey(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | 
 
 def check_total(_hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """The packets of a WRITE add up to what its RETH promised."""
-    if row.op is not Op.RDMA_WRITE:
-        return None
     octets = len(packet.payload)
     remaining = packet.reth.dma_length if packet.reth is not None else qp.resp.remaining
     fits = octets == remaining if row.ends else octets < remaining
@@ -127,7 +112,6 @@ def check_alignment(_hca: "Hca", _qp: QueuePair, packet: Packet, _row: Opcode) -
 
 
 CHECKS: tuple[Check, ...] = (
-    check_dying,
     check_psn,
     check_opcode_order,
     check_enabled,

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rdmalab.hca import dma
+from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair, Served
 from rdmalab.hca.responder import answer
 from rdmalab.hca.wr import SGE, Cqe, swap_octets
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
 
 _ATOMIC_BYTES = 8
+_TAKEN, _EXECUTED = Kind.RECV_TAKEN, SlotsFreed.EXECUTED
+_SUCCESS, _RECV = WCStatus.SUCCESS, WCOpcode.RECV
+_GRH, _WITH_IMM = int(WCFlags.GRH), int(WCFlags.WITH_IMM)
+_KEYLESS = SGE()  # the key was asked before
 _WORD = (1 << 64) - 1
 
 
@@ -36,8 +41,11 @@ def send(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
         return "receive-denied"
     hca.write(qp, parts, packet.payload)
     resp.received += length
-    resp.op = None if row.ends else Op.SEND
-    return _complete_receive(hca, qp, packet, WCOpcode.RECV) if row.ends else None
+    if not row.ends:
+        resp.op = row.op
+        return None
+    resp.op = None
+    return _complete_receive(hca, qp, packet, _RECV)
 
 
 def write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
@@ -48,11 +56,11 @@ def write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
         resp.remaining, resp.received = packet.reth.dma_length, 0
     length = len(packet.payload)
     if length:
-        hca.write(qp, [(SGE(), resp.va, length)], packet.payload)
+        hca.write(qp, [(_KEYLESS, resp.va, length)], packet.payload)
     resp.va += length
     resp.remaining -= length
     written = resp.received = resp.received + length
-    resp.op = None if row.ends else Op.RDMA_WRITE
+    resp.op = None if row.ends else row.op
     if not row.ends:
         return None
     if not row.immediate:
@@ -64,11 +72,16 @@ def write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
 
 
 def read(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
-    """C9-148: the MSN moves when the request is accepted, before its first response."""
+    """C9-148: the MSN moves when the request is accepted, before its first response.
+
+    It takes as many PSNs as the response has packets.
+    """
     assert packet.reth is not None
     reth = packet.reth
     qp.resp.msn = answer.next_msn(qp)
-    packets = answer.packets_of(qp, packet, row)
+    assert qp.path is not None
+    packets = max(1, -(-reth.dma_length // qp.path.mtu))
+    qp.resp.psn = (qp.resp.psn + packets - 1) & MASK  # one is everybody's
     answer.keep(qp, Served(packet.psn, packets, row.op, reth.va, reth.dma_length))
     answer.stream(hca, qp, packet.psn, reth)
     return None
@@ -80,7 +93,7 @@ def compare_swap(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str 
     original = _word(hca, qp, atomic.va)
     if original == atomic.compare:
         _put_word(hca, qp, atomic.va, atomic.swap_add)
-    _served_atomic(qp, packet, row, original)
+    _serve_atomic(hca, qp, packet, row, original)
     return None
 
 
@@ -89,7 +102,7 @@ def fetch_add(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | N
     atomic = packet.atomiceth
     original = _word(hca, qp, atomic.va)
     _put_word(hca, qp, atomic.va, (original + atomic.swap_add) & _WORD)
-    _served_atomic(qp, packet, row, original)
+    _serve_atomic(hca, qp, packet, row, original)
     return None
 
 
@@ -101,27 +114,30 @@ EXECUTE: dict[Op, Callable[["Hca", QueuePair, Packet, Opcode], str | None]] = {
     Op.FETCH_ADD: fetch_add,
 }
 
+# These answer with what they read; all others are acknowledged, if they ask for it.
+ANSWERED = (Op.RDMA_READ_REQUEST, Op.COMPARE_SWAP, Op.FETCH_ADD)
+
 
 # --------------------------------------------------------------------------- receive WQEs
 def _take_receive(hca: "Hca", qp: QueuePair) -> None:
     wqe = qp.rq.wqes.popleft()
     qp.resp.recv = wqe
     qp.resp.received = 0
-    hca.trace.record(Kind.RECV_TAKEN, hca.node, qp.number, wqe)
-    if hca.profile.slots_freed is SlotsFreed.EXECUTED:
+    hca.trace.record(_TAKEN, hca.node, qp.number, wqe)
+    if hca.profile.slots_freed is _EXECUTED:
         hca.free_recvs(qp, wqe.serial)
 
 
 def _complete_receive(hca: "Hca", qp: QueuePair, packet: Packet, opcode: WCOpcode) -> str | None:
     resp, wqe = qp.resp, qp.resp.recv
     assert wqe is not None
-    flags = int(WCFlags.GRH) if hca.profile.grh_flag_on_rc else 0
+    flags = _GRH if hca.profile.grh_flag_on_rc else 0
     imm_data = 0
     if packet.immdt is not None:
-        flags |= int(WCFlags.WITH_IMM)
+        flags |= _WITH_IMM
         imm_data = swap_octets(packet.immdt.imm_data)
     cqe = Cqe(
-        wqe.wr.wr_id, WCStatus.SUCCESS, opcode, resp.received, qp.number, wqe.serial, False,
+        wqe.wr.wr_id, _SUCCESS, opcode, resp.received, qp.number, wqe.serial, False,
         imm_data, flags,
     )  # fmt: skip
     resp.recv = None
@@ -139,11 +155,12 @@ def _word(hca: "Hca", qp: QueuePair, va: int) -> int:
 
 
 def _put_word(hca: "Hca", qp: QueuePair, va: int, word: int) -> None:
-    hca.write(qp, [(SGE(), va, _ATOMIC_BYTES)], word.to_bytes(_ATOMIC_BYTES, "little"))
+    hca.write(qp, [(_KEYLESS, va, _ATOMIC_BYTES)], word.to_bytes(_ATOMIC_BYTES, "little"))
 
 
-def _served_atomic(qp: QueuePair, packet: Packet, row: Opcode, original: int) -> None:
+def _serve_atomic(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode, original: int) -> None:
     assert packet.atomiceth is not None
     qp.resp.msn = answer.next_msn(qp)
-    va = packet.atomiceth.va
-    answer.keep(qp, Served(packet.psn, 1, row.op, va, _ATOMIC_BYTES, original))
+    served = Served(packet.psn, 1, row.op, packet.atomiceth.va, _ATOMIC_BYTES, original)
+    answer.keep(qp, served)
+    answer.replay(hca, qp, served)

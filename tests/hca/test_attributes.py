@@ -1,0 +1,43 @@
+"""The attributes of a queue pair, against the table they are judged by."""
+
+from rdmalab.command import Noun, Short, Thing
+from rdmalab.hca.attributes import ADDRESS, FIELDS, AhAttr, QpAttr, QPNumber, initial, mask_of
+from rdmalab.spec.states import ATTRIBUTES, Attr, QPState
+from rdmalab.world.world import World
+
+
+def test_the_fields_are_those_of_the_table_but_for_cap() -> None:
+    assert set(FIELDS) == set(ATTRIBUTES) - {"cap"}
+
+
+def test_what_is_not_said_is_not_given() -> None:
+    assert QpAttr().given() == {}
+    assert QpAttr(qp_state=QPState.RESET, sq_psn=0).given() == {"qp_state": 0, "sq_psn": 0}
+
+
+def test_the_mask_follows_from_the_fields() -> None:
+    assert mask_of([]) == Attr(0)
+    assert mask_of(["qp_state", "ah_attr"]) == Attr.STATE | Attr.AV
+    alternate = ["alt_ah_attr", "alt_pkey_index", "alt_port_num", "alt_timeout"]
+    assert {mask_of([name]) for name in alternate} == {Attr.ALT_PATH}
+
+
+def test_a_new_qp_shows_the_defaults() -> None:
+    attr = initial()
+    assert attr.ah_attr == AhAttr()
+    for name in FIELDS:
+        if name not in ("ah_attr", "alt_ah_attr", "cur_qp_state"):
+            assert getattr(attr, name) == ATTRIBUTES[name].default, name
+    assert initial().ah_attr is not attr.ah_attr
+
+
+def test_a_node_is_a_short_form_of_its_address() -> None:
+    world = World()
+    made = ADDRESS.convert(world, Thing(Noun.NODE, "B", 0), None, None)
+    assert made == {"ah_attr": world.nodes["B"].address()}
+    assert made["ah_attr"].dgid == 0xFFFF0A000002
+
+
+def test_a_qp_is_a_short_form_of_its_number() -> None:
+    (short,) = (m for m in QPNumber.__metadata__ if isinstance(m, Short))  # type: ignore[attr-defined]
+    assert short.convert(World(), Thing(Noun.QP, "B", 0x2A), None, None) == 0x2A

@@ -1,0 +1,43 @@
+"""Completion queues: first in, first out, and what an overrun loses."""
+
+from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.wr import Cqe
+from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.world.trace import Trace
+
+
+def cqe(wr_id: int, qp_num: int = 17) -> Cqe:
+    return Cqe(wr_id, WCStatus.SUCCESS, 0, 0, qp_num, wr_id, True)
+
+
+def test_first_in_first_out_over_all_queues() -> None:
+    trace, cq = Trace(), CompletionQueue("A", 1, 3, 0)
+    for wr_id in (5, 6, 7):
+        assert cq.push(trace, cqe(wr_id))
+    assert cq.last == cqe(7)
+    assert [cq.pop(trace).wr_id for _ in range(3)] == [5, 6, 7]
+    kinds = [record[Field.KIND] for record in trace.records]
+    assert kinds == [Kind.CQE_ADDED] * 3 + [Kind.CQE_POLLED] * 3
+    assert cq.total == 3
+
+
+def test_what_finds_it_full_is_lost_and_told() -> None:
+    trace, cq = Trace(), CompletionQueue("A", 1, 1, 0)
+    assert cq.push(trace, cqe(1))
+    assert not cq.push(trace, cqe(2))
+    assert [entry.wr_id for entry in cq.cqes] == [1]
+    assert trace.records[-1][Field.KIND] is Kind.CQ_OVERRUN
+    cq.pop(trace)
+    assert cq.push(trace, cqe(3))
+    cq.dead = True
+    cq.pop(trace)
+    assert not cq.push(trace, cqe(4))
+
+
+def test_it_forgets_one_qp_and_keeps_the_others() -> None:
+    trace, cq = Trace(), CompletionQueue("A", 1, 4, 0)
+    for wr_id in range(4):
+        cq.push(trace, cqe(wr_id, 17 + wr_id % 2))
+    cq.forget(17)
+    assert [entry.wr_id for entry in cq.cqes] == [1, 3]

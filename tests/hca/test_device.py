@@ -1,0 +1,164 @@
+"""One port for all QPs of a node: who sends when, and what a host sees of it."""
+
+from itertools import pairwise
+
+import pytest
+
+from rdmalab.hca import objects
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.limits import PortState
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import WROpcode
+from tests.pairs import End, Pair
+
+SEND, WRITE, READ = WROpcode.SEND, WROpcode.RDMA_WRITE, WROpcode.RDMA_READ
+OK = WCStatus.SUCCESS
+
+
+def second(pair: Pair, node_a: str = "A", node_b: str = "B") -> tuple[End, End]:
+    """Another connection of the same nodes."""
+    a, b = pair.end(node_a), pair.end(node_b)
+    pair.connect(a, b)
+    return a, b
+
+
+def test_qps_take_turns_packet_by_packet() -> None:
+    pair = Pair()
+    a, _ = second(pair)
+    pair.a.issue(WRITE, 900)
+    a.issue(WRITE, 600)
+    pair.run()
+    sent = [record.number for record in pair.records(Kind.PACKET_SENT, node="A")]
+    one, other = pair.a.qp.number, a.qp.number
+    assert sent == [one, other, one, other, one, other, one]
+    assert pair.a.sent() == a.sent() == [(1, OK)]
+
+
+def test_answers_go_before_requests_of_the_same_qp() -> None:
+    pair = Pair()
+    pair.a.issue(READ, 600)
+    pair.run(until_ns=1_100)
+    pair.b.issue(WRITE, 600)
+    pair.run()
+    labels = [line.split()[0] for line in pair.said("B")]
+    assert labels[:4] == [
+        "RDMA_READ_RESPONSE_FIRST",
+        "RDMA_READ_RESPONSE_MIDDLE",
+        "RDMA_READ_RESPONSE_LAST",
+        "RDMA_WRITE_FIRST",
+    ]
+
+
+def test_a_qp_that_waits_or_fails_holds_nobody_up() -> None:
+    pair = Pair(rd_atomic=0)
+    a, b = second(pair)
+    c, _ = second(pair)
+    b.recv()
+    pair.a.issue(READ)
+    c.issue(SEND, sg=[c.sge(0, 8, 0xBAD)])
+    a.issue(SEND)
+    pair.run()
+    assert a.sent() == [(1, OK)]
+    assert c.sent() == [(1, WCStatus.LOC_PROT_ERR)]
+
+
+def test_packets_leave_as_fast_as_the_cable_takes_them() -> None:
+    """And no faster: the next one goes when the last bit of this one is out."""
+    pair = Pair()
+    pair.world.cable.rate_bps = 1_000_000_000
+    pair.a.issue(WRITE, 900)
+    pair.run()
+    records = pair.records(Kind.PACKET_SENT, node="A")
+    for record, following in pairwise(records):
+        assert following.at_ns - record.at_ns == 8 * (14 + record.a.size)
+    arrivals = pair.records(Kind.PACKET_RECEIVED, node="B")
+    assert arrivals[0].at_ns == records[1].at_ns + pair.world.cable.latency_ns
+
+
+@pytest.mark.parametrize("opcode", [SEND, WRITE, READ])
+def test_two_qps_of_one_node_speak_over_the_cable_like_any_other(opcode: WROpcode) -> None:
+    pair = Pair()
+    a, b = second(pair, "A", "A")
+    b.recv(600)
+    a.issue(opcode, 600)
+    pair.run()
+    assert a.sent() == [(1, OK)]
+    assert b.received() == ([(1, OK)] if opcode is SEND else [])
+
+
+def test_a_qp_can_be_connected_to_itself() -> None:
+    """Its requests and its answers share the QP and nothing else."""
+    pair = Pair(psn=0x10, peer_psn=0x10)
+    end = pair.end("A")
+    end.peer = end
+    pair.bring_up(end, 0x10, 0x10)
+    end.poke(0, b"to myself" * 90)
+    end.recv(1024, wr_id=5, at=4096)
+    end.post(end.wr(SEND, 800, wr_id=1), end.wr(READ, 800, wr_id=2, at=8192, to=4096))
+    pair.run()
+    assert end.sent() == [(1, OK), (2, OK)]
+    assert end.received() == [(5, OK)]
+    assert end.peek(8192, 800) == end.peek(4096, 800) == end.peek(0, 800)
+
+
+def test_a_destroyed_qp_leaves_the_line() -> None:
+    pair = Pair()
+    a, b = second(pair)
+    b.recv()
+    pair.a.issue(WRITE, 900)
+    a.issue(SEND)
+    objects.destroy_qp(pair.a.hca, pair.a.qp)
+    pair.run()
+    assert a.sent() == [(1, OK)]
+    assert len(pair.said("A")) == 1
+
+
+def test_a_port_that_is_down_sends_and_hears_nothing() -> None:
+    pair = Pair(timeout=5, retry_cnt=1)
+    pair.a.issue(WRITE)
+    pair.run(until_ns=500)
+    pair.world.set_link(up=False)
+    pair.world.set_link(up=False)
+    pair.run()
+    assert pair.b.hca.drops == {"port-down": 1}
+    assert pair.reasons(Kind.PACKET_LOST) == ["the port is down"]
+    assert pair.a.sent() == [(1, WCStatus.RETRY_EXC_ERR)]
+    pair.world.set_link(up=True)
+    assert pair.b.events() == [AsyncEvent.PORT_ERR, AsyncEvent.PORT_ACTIVE]
+    assert pair.b.hca.port_state is PortState.ACTIVE
+
+
+def test_polling_hands_out_the_oldest_and_no_more_than_asked() -> None:
+    pair = Pair()
+    for wr_id in range(5):
+        pair.a.issue(WRITE, wr_id=wr_id)
+    pair.run()
+    cq = pair.a.send_cq
+    assert [cqe.wr_id for cqe in pair.a.hca.poll(cq, 2)] == [0, 1]
+    assert pair.a.qp.sq.posted - pair.a.qp.sq.freed == 3
+    assert [cqe.wr_id for cqe in pair.a.hca.poll(cq, 9)] == [2, 3, 4]
+    assert pair.a.hca.poll(cq, 9) == []
+
+
+def test_two_qps_may_share_a_cq_and_each_gets_its_own_slots_back() -> None:
+    pair = Pair()
+    a, _ = second(pair)
+    a.qp.send_cq = pair.a.qp.send_cq
+    for end in (pair.a, a, pair.a):
+        end.issue(WRITE)
+        pair.run()
+    cqes = pair.a.poll(pair.a.send_cq)
+    numbers = [pair.a.qp.number, a.qp.number, pair.a.qp.number]
+    assert [cqe.qp_num for cqe in cqes] == numbers
+    assert [end.qp.sq.posted - end.qp.sq.freed for end in (pair.a, a)] == [0, 0]
+
+
+def test_drops_are_counted_by_reason_and_recorded() -> None:
+    pair = Pair()
+    for _ in range(2):
+        pair.b.takes("SEND_ONLY", 0, pkey=0x1234)
+    assert pair.b.hca.drops == {"pkey": 2}
+    assert pair.reasons(Kind.PACKET_DROPPED) == ["pkey"] * 2
+    assert pair.b.qp.state is QPState.RTS

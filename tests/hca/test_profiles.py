@@ -1,0 +1,424 @@
+"""Each cell of `spec/profiles.py` that an engine asks: alone, it turns one outcome into another."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from errno import EINVAL, ENOMEM
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rdmalab.command import Refused
+from rdmalab.hca.qp import Capacity
+from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile, Rounding, SlotsFreed
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import MTU, QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.timers import ack_timeout_ns
+from rdmalab.spec.work import SendFlags, WCFlags, WROpcode
+from tests.pairs import SIGNALED, End, Pair
+
+SEND, WRITE, READ = WROpcode.SEND, WROpcode.RDMA_WRITE, WROpcode.RDMA_READ
+ADD = WROpcode.ATOMIC_FETCH_AND_ADD
+S = WCStatus
+QUIET = SendFlags(0)
+T10_NS = 4096 << 10
+
+Scenario = Callable[[Profile], Any]
+
+
+def attempt(end: End, *args: Any, **fields: Any) -> Any:
+    """The rule a post is refused by, or what became of it."""
+    try:
+        end.issue(*args, **fields)
+    except Refused as refused:
+        return refused.rule
+    end.world.run(1_000, end.world.now_ns + 10_000_000)
+    return [status for _, status in end.sent()]
+
+
+# --------------------------------------------------------------------------- posting
+def post_early(profile: Profile) -> Any:
+    """Posted in RTR, refused; does it run with the next one?"""
+    pair = Pair(profile=profile, peer_state=QPState.RTR)
+    with pytest.raises(Refused, match="send-state"):
+        pair.b.post(*[pair.b.wr(WRITE, wr_id=wr_id) for wr_id in range(40)])
+    pair.b.modify(qp_state=QPState.RTS, **pair.moves(pair.b, 0x800, 0)[QPState.RTS])
+    pair.run()
+    assert pair.b.sent() == []
+    try:
+        pair.b.issue(WRITE, wr_id=99)
+    except Refused:
+        assert profile.early_posts_stay  # the ring is full: yet the doorbell rings
+    pair.run()
+    return [wr_id for wr_id, _ in pair.b.sent()]
+
+
+def unknown_opcode(profile: Profile) -> Any:
+    return attempt(Pair(profile=profile).a, 50)
+
+
+def foreign_opcode(profile: Profile) -> Any:
+    return attempt(Pair(profile=profile).a, WROpcode.TSO)
+
+
+def unknown_flags(profile: Profile) -> Any:
+    return attempt(Pair(profile=profile).a, WRITE, flags=SIGNALED | SendFlags(0x80))
+
+
+def inline_read(profile: Profile) -> Any:
+    return attempt(Pair(profile=profile).a, READ, flags=SIGNALED | SendFlags.INLINE)
+
+
+def long_atomic(profile: Profile) -> Any:
+    """16 bytes asked: 8 are written, 16 are told."""
+    pair = Pair(profile=profile)
+    pair.a.poke(0, b"\xee" * 16)
+    try:
+        pair.a.issue(ADD, 16)
+    except Refused as refused:
+        return refused.rule
+    pair.run()
+    (cqe,) = pair.a.poll(pair.a.send_cq)
+    return cqe.byte_len, pair.a.peek(0, 16)
+
+
+def recv_in_err(profile: Profile) -> Any:
+    """A receive posted in ERR, and a send behind it, which is flushed in any case."""
+    pair = Pair(profile=profile)
+    pair.a.modify(qp_state=QPState.ERR)
+    pair.a.recv(wr_id=5)
+    pair.a.issue(SEND, wr_id=6)
+    assert pair.a.sent() == [(6, S.WR_FLUSH_ERR)]
+    return pair.a.received()
+
+
+def zero_sge(profile: Profile) -> Any:
+    pair = Pair(profile=profile, mr_bytes=300)
+    return attempt(pair.a, WRITE, sg=[pair.a.sge(0, 0, 0xBAD)])
+
+
+# --------------------------------------------------------------------------- queues
+def capacity(profile: Profile) -> Any:
+    cap = Pair(profile=profile, cap=Capacity(5, 8, 2, 2, 32), cqe=5).a.qp.cap
+    return cap.max_send_wr, cap.max_recv_wr
+
+
+def cq_capacity(profile: Profile) -> Any:
+    return Pair(profile=profile, cqe=5).a.send_cq.capacity
+
+
+def inline_capacity(profile: Profile) -> Any:
+    cap = Pair(profile=profile, cap=Capacity(5, 8, 2, 2, 60)).a.qp.cap
+    return cap.max_send_sge, cap.max_inline_data
+
+
+def send_slots(profile: Profile) -> Any:
+    """WRITEs through a queue of 4, unsignaled, then flushed; none of them polled."""
+    pair = Pair(profile=profile, cap=Capacity(max_send_wr=4, max_recv_wr=4))
+    held = []
+    for _ in range(3):
+        pair.a.issue(WRITE, flags=QUIET)
+        pair.run()
+        held.append(pair.a.qp.sq.posted - pair.a.qp.sq.freed)
+    pair.a.modify(qp_state=QPState.ERR)
+    pair.a.issue(WRITE)
+    held.append(pair.a.qp.sq.posted - pair.a.qp.sq.freed)
+    return *held, attempt(pair.a, WRITE) == "queue-full"
+
+
+def recv_slots(profile: Profile) -> Any:
+    """Receives through a queue of 4: one taken, the others flushed, none polled."""
+    pair = Pair(profile=profile, cap=Capacity(max_recv_wr=4))
+    held = []
+    for _ in range(4):
+        pair.b.recv()
+    pair.a.issue(SEND)
+    pair.run()
+    held.append(pair.b.qp.rq.posted - pair.b.qp.rq.freed)
+    pair.b.modify(qp_state=QPState.ERR)
+    held.append(pair.b.qp.rq.posted - pair.b.qp.rq.freed)
+    return held
+
+
+def unpolled_at_reset(profile: Profile) -> Any:
+    pair = Pair(profile=profile)
+    pair.b.recv()
+    pair.a.issue(SEND)
+    pair.run()
+    for end in (pair.a, pair.b):
+        end.modify(qp_state=QPState.RESET)
+    return len(pair.a.sent()), len(pair.b.received())
+
+
+def overrun(profile: Profile) -> Any:
+    """Five completions into a CQ of two."""
+    pair = Pair(profile=profile, cqe=2)
+    for wr_id in range(5):
+        pair.a.issue(WRITE, wr_id=wr_id)
+    pair.run()
+    events = [event.name for event in pair.a.events()]
+    return events, pair.a.qp.state, [wr_id for wr_id, _ in pair.a.sent()]
+
+
+# --------------------------------------------------------------------------- attributes
+def false_claim(profile: Profile) -> Any:
+    end = Pair(profile=profile).a
+    try:
+        end.modify(qp_state=QPState.RTS, cur_qp_state=QPState.SQD)
+    except Refused as refused:
+        return refused.rule
+    return end.qp.state
+
+
+def out_of_range(profile: Profile) -> Any:
+    """Stored as they are, and what a packet cannot carry is cut to what it can."""
+    pair = Pair(profile=profile)
+    refused = []
+    for name, value in (("min_rnr_timer", 255), ("qp_access_flags", 0x1000)):
+        try:
+            pair.a.modify(**{name: value})
+        except Refused as refusal:
+            refused.append(refusal.rule)
+    end = pair.end("A")
+    end.peer = pair.b
+    moves = pair.moves(end, 0, 0)
+    moves[QPState.INIT]["pkey_index"] = 0xFFFF
+    moves[QPState.RTR] |= {"path_mtu": 0, "dest_qp_num": 1 << 24 | 0x11}
+    moves[QPState.RTR] |= {"max_dest_rd_atomic": 255, "min_rnr_timer": 0xFF}
+    moves[QPState.RTS] |= {"retry_cnt": 9, "rnr_retry": 200}
+    for state, attributes in moves.items():
+        try:
+            end.modify(qp_state=state, **attributes)
+        except Refused as refusal:
+            return [*refused, refusal.rule]
+    path = end.qp.path
+    assert path
+    pair.b.takes("SEND_ONLY", 0)
+    end.takes("SEND_ONLY", 0, flow=pair.b.qp.path and pair.b.qp.path.flow)
+    pair.run()
+    return path.mtu, path.dest_qpn, path.pkey, end.qp.attr.retry_cnt, pair.said("A")
+
+
+# --------------------------------------------------------------------------- requester
+def retry_7(profile: Profile) -> Any:
+    pair = Pair(profile=profile, timeout=5, retry_cnt=7)
+    pair.world.set_link(up=False)
+    pair.a.issue(SEND)
+    pair.world.run(200)
+    return len(pair.packets("A")) > 8
+
+
+def timeout(profile: Profile) -> Any:
+    pair = Pair(profile=profile, timeout=10, retry_cnt=0)
+    pair.world.set_link(up=False)
+    pair.a.issue(SEND)
+    pair.run()
+    return pair.world.now_ns - 100
+
+
+def rnr_wait(profile: Profile) -> Any:
+    pair = Pair(profile=profile, rnr_retry=1)
+    pair.a.issue(SEND)
+    pair.run()
+    (armed,) = pair.records(Kind.TIMER_ARMED)
+    return armed.a - armed.at_ns
+
+
+def unknown_lkey(profile: Profile) -> Any:
+    """An unknown key, a key of another PD, a range beyond the MR."""
+    found = []
+    for sg in ("key", "pd", "range"):
+        pair = Pair(profile=profile)
+        other = pair.end("A").mr
+        sge = {
+            "key": pair.a.sge(0, 8, 0xBAD),
+            "pd": replace(pair.a.sge(0, 8, other.lkey), addr=other.addr),
+            "range": pair.a.sge(pair.mr_bytes, 8),
+        }
+        found += attempt(pair.a, SEND, sg=[sge[sg]])
+    return found
+
+
+def after_sqd(profile: Profile) -> Any:
+    pair = Pair(profile=profile)
+    pair.a.modify(qp_state=QPState.SQD)
+    pair.a.issue(WRITE, wr_id=1)
+    pair.a.modify(qp_state=QPState.RTS)
+    pair.run()
+    first = [wr_id for wr_id, _ in pair.a.sent()]
+    pair.a.issue(WRITE, wr_id=2)
+    pair.run()
+    return first, [wr_id for wr_id, _ in pair.a.sent()]
+
+
+def drained(profile: Profile) -> Any:
+    pair = Pair(profile=profile)
+    pair.a.modify(qp_state=QPState.SQD)
+    return [event.name for event in pair.a.events()]
+
+
+# --------------------------------------------------------------------------- responder
+def mtu_mismatch(profile: Profile) -> Any:
+    """A sends by 1024, B has 256."""
+    pair = Pair(profile=profile, mtu=MTU.B1024)
+    assert pair.b.qp.path
+    pair.b.qp.path.mtu = 256
+    pair.b.recv(4096)
+    return attempt(pair.a, SEND, 3000)
+
+
+def behind_an_rnr_nak(profile: Profile) -> Any:
+    pair = Pair(profile=profile)
+    for psn in range(3):
+        pair.b.takes("SEND_ONLY", psn)
+    pair.run()
+    return pair.said("B")
+
+
+def many_reads(profile: Profile) -> Any:
+    pair = Pair(profile=profile, rd_atomic=5, dest_rd_atomic=1)
+    pair.a.post(*[pair.a.wr(READ, 600, at=1024 * n) for n in range(5)])
+    pair.run()
+    return {status for _, status in pair.a.sent()}
+
+
+def responder_events(profile: Profile) -> Any:
+    pair = Pair(profile=profile, peer_state=QPState.RTR)
+    pair.a.issue(WRITE, 0)
+    pair.run()
+    pair.a.issue(WRITE, rkey=0xBAD)
+    pair.run()
+    return [event.name for event in pair.b.events()]
+
+
+def two_refusals(profile: Profile) -> Any:
+    """A receive that is too small, and one whose key is wrong."""
+    found = []
+    for bad in (None, 0xBAD):
+        pair = Pair(profile=profile)
+        pair.b.recv(sg=[pair.b.sge(0, 4 if bad is None else 8, bad)])
+        found += attempt(pair.a, SEND) + [status for _, status in pair.b.received()]
+    return found
+
+
+# --------------------------------------------------------------------------- completions
+def receive_flags(profile: Profile) -> Any:
+    pair = Pair(profile=profile)
+    pair.b.recv()
+    pair.a.issue(SEND)
+    pair.run()
+    return pair.b.poll(pair.b.recv_cq)[0].wc_flags
+
+
+def sender_cqe(profile: Profile) -> Any:
+    pair = Pair(profile=profile)
+    pair.b.recv()
+    pair.a.issue(WROpcode.SEND_WITH_IMM, 8, imm_data=7)
+    pair.run()
+    (cqe,) = pair.a.poll(pair.a.send_cq)
+    assert cqe.imm_data == 0
+    return cqe.wc_flags, cqe.byte_len
+
+
+def error_junk(profile: Profile) -> Any:
+    pair = Pair(profile=profile)
+    pair.a.modify(qp_state=QPState.ERR)
+    pair.a.issue(SEND)
+    (cqe,) = pair.a.poll(pair.a.send_cq)
+    return cqe.opcode, cqe.byte_len
+
+
+def keys(profile: Profile) -> Any:
+    region = Pair(profile=profile).a.mr
+    return region.lkey == region.rkey
+
+
+def errno_before_rts(profile: Profile) -> Any:
+    pair = Pair(profile=profile, peer_state=QPState.RTR)
+    with pytest.raises(Refused) as caught:
+        pair.b.issue(SEND)
+    return caught.value.errno
+
+
+LOC_OP, LOC_PROT = [S.LOC_QP_OP_ERR], [S.LOC_PROT_ERR]
+JUNK = STRICT.junk_on_error
+NOT_STORED = ["attr-range"] * 3
+STORED = (256, 0x11, 0xFFFF, 9, ["RNR_NAK(31) psn=0 msn=0"])
+AFTER_RNR = ["RNR_NAK(1) psn=0 msn=0", "NAK_SEQUENCE psn=0 msn=0"]
+
+# cell, what another device has there, what comes of it in strict, and there
+# fmt: off
+ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
+    ("early_posts_stay",        True,       post_early,        [99], list(range(16))),
+    ("refuses_unknown_opcode",  False,      unknown_opcode,    "opcode-unknown", LOC_OP),
+    ("refuses_foreign_opcode",  False,      foreign_opcode,    "opcode-type", LOC_OP),
+    ("refuses_unknown_flags",   False,      unknown_flags,     "send-flags", [S.SUCCESS]),
+    ("refuses_inline_read",     False,      inline_read,       "inline-opcode", LOC_PROT),
+    ("refuses_long_atomic",     False,      long_atomic,       "atomic-length",
+        (16, bytes(8) + b"\xee" * 8)),
+    ("flushes_recvs_posted_in_err", False,  recv_in_err,       [(5, S.WR_FLUSH_ERR)], []),
+    ("zero_sge_bytes",          0,          zero_sge,          LOC_PROT, [S.SUCCESS]),
+    ("rounding",                Rounding.POWER,          capacity,    (5, 8), (8, 8)),
+    ("rounding",                Rounding.POWER_LESS_ONE, capacity,    (5, 8), (7, 15)),
+    ("rounding",                Rounding.POWER_LESS_ONE, cq_capacity, 5, 7),
+    ("inline_bytes_per_sge",    16,         inline_capacity,   (2, 60), (3, 60)),
+    ("slots_freed",             SlotsFreed.EXECUTED, send_slots,
+        (1, 2, 3, 4, True), (0, 0, 0, 0, False)),
+    ("slots_freed",             SlotsFreed.EXECUTED, recv_slots, [4, 4], [3, 0]),
+    ("reset_purges_cqes",       True,       unpolled_at_reset, (1, 1), (0, 0)),
+    ("overrun_kills_cq",        False,      overrun,
+        (["CQ_ERR", "QP_FATAL"], QPState.ERR, [0, 1]),
+        (["CQ_ERR"] * 3, QPState.RTS, [0, 1])),
+    ("believes_cur_state",      True,       false_claim,       "cur-state", QPState.RTS),
+    ("unchecked",               RXE.unchecked, out_of_range,   NOT_STORED, STORED),
+    ("retry_cnt_7_is_infinite", True,       retry_7,           False, True),
+    ("ack_timeout_factor",      4,          timeout,           T10_NS, 4 * T10_NS),
+    ("timer_tick_ns",           4_000_000,  timeout,           T10_NS, 8_000_000),
+    ("timer_tick_ns",           4_000_000,  rnr_wait,          10_000, 4_000_000),
+    ("unknown_lkey_status",     S.LOC_QP_OP_ERR, unknown_lkey, 3 * LOC_PROT, 2 * LOC_OP + LOC_PROT),
+    ("resumes_after_sqd",       False,      after_sqd,         ([1], [2]), ([], [1, 2])),
+    ("drained_event_unasked",   True,       drained,           [], ["SQ_DRAINED"]),
+    ("checks_packet_size",      False,      mtu_mismatch,      [S.REM_INV_REQ_ERR], [S.SUCCESS]),
+    ("nak_after_rnr",           True,       behind_an_rnr_nak, AFTER_RNR[:1], AFTER_RNR),
+    ("enforces_read_depth",     False,      many_reads,
+        {S.REM_INV_REQ_ERR, S.SUCCESS, S.WR_FLUSH_ERR}, {S.SUCCESS}),
+    ("raises_responder_events", False,      responder_events,  ["COMM_EST", "QP_ACCESS_ERR"], []),
+    ("refusals",                RXE.refusals, two_refusals,
+        [S.REM_INV_REQ_ERR, S.LOC_LEN_ERR, S.REM_OP_ERR, S.LOC_PROT_ERR],
+        [S.REM_OP_ERR, S.LOC_QP_OP_ERR] * 2),
+    ("grh_flag_on_rc",          True,       receive_flags,     0, WCFlags.GRH),
+    ("imm_flag_on_sender",      True,       sender_cqe,        (0, 0), (WCFlags.WITH_IMM, 0)),
+    ("send_byte_len",           True,       sender_cqe,        (0, 0), (0, 8)),
+    ("junk_on_error",           0,          error_junk,        (JUNK, JUNK), (0, 0)),
+    ("lkey_is_rkey",            True,       keys,              False, True),
+    ("errnos",                  MLX5.errnos, errno_before_rts, EINVAL, ENOMEM),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(("cell", "other", "scenario", "strict", "there"), ROWS)
+def test_one_cell_turns_one_outcome(
+    cell: str, other: Any, scenario: Scenario, strict: Any, there: Any
+) -> None:
+    assert scenario(STRICT) == strict
+    assert scenario(replace(STRICT, **{cell: other})) == there
+
+
+def test_every_cell_that_is_asked_has_its_row() -> None:
+    asked = set()
+    for room in ("hca", "world"):
+        for path in (Path(__file__).parents[2] / "rdmalab" / room).rglob("*.py"):
+            asked |= set(re.findall(r"\bprofile\.(\w+)", path.read_text("utf-8")))
+    assert asked - {"caps"} == {cell for cell, *_ in ROWS}
+
+
+def test_a_timeout_of_0_stays_for_ever_on_every_device() -> None:
+    assert ack_timeout_ns(0) is None
+    for profile in (RXE, MLX5):
+        pair = Pair(profile=profile, timeout=0)
+        pair.world.set_link(up=False)
+        pair.a.issue(SEND)
+        pair.run()
+        assert pair.a.sent() == []

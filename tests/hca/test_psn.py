@@ -1,0 +1,39 @@
+"""PSNs on their circle of 24 bits."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rdmalab.hca.psn import MASK, WINDOW, add, diff
+
+psns = st.integers(0, MASK)
+steps = st.integers(-WINDOW, WINDOW - 1)
+
+
+@given(psns, steps)
+def test_diff_says_how_many_steps_it_was(psn: int, step: int) -> None:
+    """Anywhere on the circle, over its seam too."""
+    assert diff(add(psn, step), psn) == step
+
+
+@given(psns, psns)
+def test_what_is_newer_one_way_is_older_the_other(one: int, other: int) -> None:
+    distance = diff(one, other)
+    assert -WINDOW <= distance < WINDOW
+    assert diff(other, one) == (distance if distance == -WINDOW else -distance)
+    assert add(other, distance) == one
+    assert (distance == 0) is (one == other)
+
+
+@pytest.mark.parametrize(
+    ("newer", "older", "distance"),
+    [
+        (0, 0xFFFFFF, 1),
+        (0xFFFFFF, 0, -1),
+        (0x7FFFFF, 0, 0x7FFFFF),
+        (0x800000, 0, -0x800000),
+        (5, 0xFFFFFE, 7),
+    ],
+)
+def test_by_hand(newer: int, older: int, distance: int) -> None:
+    assert diff(newer, older) == distance

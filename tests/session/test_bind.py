@@ -1,0 +1,161 @@
+"""Binding: what names stand for, and what is said when they stand for nothing."""
+
+from typing import Any
+
+import pytest
+
+from rdmalab.hca.attributes import AhAttr
+from rdmalab.lab import Lab
+from rdmalab.spec.records import Kind
+from tests.labs import everything, kinds, lab_of, misread, seen, well
+
+
+@pytest.fixture(scope="module")
+def pair() -> Lab:
+    return lab_of("create_cq B.recv_cq cqe=4")
+
+
+# line, what is wrong, the words under the caret, the one hint
+MISTAKES = [
+    ("destroy_qp A.qp9", "nothing is called A.qp9", "A.qp9", "did you mean A.qp0?"),
+    ("destroy_qp qp9", "nothing is called A.qp9", "qp9", "did you mean A.qp0?"),
+    ("destroy_qp C.qp0", "nothing is called C.qp0", "C.qp0", "did you mean B.qp0?"),
+    ("destroy_qp A.zebra", "nothing is called A.zebra", "A.zebra", "there is: A.qp0 B.qp0"),
+    ("poll_cq B.revc_cq", "nothing is called B.revc_cq", "B.revc_cq", "did you mean B.recv_cq?"),
+    (
+        "poll_cq A.qp0",
+        "A.qp0 is a queue pair, not a completion queue",
+        "A.qp0",
+        "did you mean A.cq0?",
+    ),
+    ("dereg_mr A", "A is a node, not a memory region", "A", "there is: A.mr0 B.mr0"),
+    (
+        "reg_mr A.mr1 pd=A.cq0 length=1 access=0",
+        "A.cq0 is a completion queue, not a protection domain",
+        "A.cq0",
+        "did you mean A.pd0?",
+    ),
+    (
+        "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.pd0",
+        "A.pd0 is a protection domain, not a completion queue",
+        "A.pd0",
+        "did you mean A.cq0?",
+    ),
+    (
+        "post_send A.qp0 opcode=SEND sg=A.qp0",
+        "A.qp0 is a queue pair, not a memory region",
+        "A.qp0",
+        "did you mean A.mr0?",
+    ),
+    (
+        "post_send A.qp0 opcode=RDMA_READ remote=B.mr7",
+        "nothing is called B.mr7",
+        "B.mr7",
+        "did you mean B.mr0?",
+    ),
+    ("modify_qp A.qp0 state=RTR ah=C", "nothing is called C", "C", "there is: A B"),
+    (
+        "modify_qp A.qp0 state=RTR dest_qp_num=B.cq0",
+        "B.cq0 is a completion queue, not a queue pair",
+        "B.cq0",
+        "did you mean B.qp0?",
+    ),
+    ("alloc_pd C.pd0", "there is no node C", "C.pd0", "nodes: A B"),
+    ("fault drop A->C", "there is no node C", "A->C", "nodes: A B"),
+    ("show A.qp9", "nothing is called A.qp9", "A.qp9", "did you mean A.qp0?"),
+]
+
+
+@pytest.mark.parametrize(("line", "message", "under", "hint"), MISTAKES, ids=lambda text: text[:40])
+def test_a_wrong_name(pair: Lab, line: str, message: str, under: str, hint: str) -> None:
+    before = everything(pair)
+    error = misread(pair, line)
+    assert error.message == message
+    assert line[error.place.start : error.place.stop] == under
+    assert error.hint == hint
+    assert everything(pair) == before
+
+
+def test_before_anything_exists() -> None:
+    assert misread(Lab(), "destroy_qp A.qp0").hint == "there is not yet a queue pair"
+
+
+def test_a_value_is_wanted_and_a_name_is_given(pair: Lab) -> None:
+    error = misread(pair, "poll_cq A.cq0 num_entries=A.cq0")
+    assert error.place == (26, 31)
+
+
+def posted(lab: Lab, arguments: str) -> Any:
+    """The last WR that a post_send with these arguments queued."""
+    well(lab, f"post_send A.qp0 {arguments}")
+    return seen(lab, Kind.SEND_POSTED)[-1][1].wr
+
+
+@pytest.mark.parametrize(
+    ("written", "start", "length"),
+    [("mr0", 0, 4096), ("mr0[100]", 100, 3996), ("mr0[8:72]", 8, 64), ("mr0[:16]", 0, 16)],
+)
+def test_a_name_stands_for_bytes(written: str, start: int, length: int) -> None:
+    lab = lab_of()
+    mr = lab.session.world.nodes["A"].mrs.items[1]
+    (sge,) = posted(lab, f"opcode=SEND sg=A.{written}").sg
+    assert (sge.addr, sge.length, sge.lkey) == (mr.addr + start, length, mr.lkey)
+
+
+def test_a_remote_name_is_address_and_key() -> None:
+    lab = lab_of()
+    mr = lab.session.world.nodes["B"].mrs.items[1]
+    wr = posted(lab, "opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[100:108]")
+    assert (wr.remote_addr, wr.rkey) == (mr.addr + 100, mr.rkey)
+    apart = posted(lab, "opcode=RDMA_WRITE sg=A.mr0[0:8] remote_addr=5 rkey=B.mr0")
+    assert (apart.remote_addr, apart.rkey) == (5, mr.rkey)
+
+
+def test_several_pieces_stay_in_order() -> None:
+    lab = lab_of(
+        "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_recv_sge=3",
+        "modify_qp A.qp1 state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
+    )
+    well(lab, "post_recv A.qp1 sg=A.mr0[64:80],{addr=3 length=9 lkey=5},A.mr0[0:8]")
+    wr = seen(lab, Kind.RECV_POSTED)[-1][1].wr
+    assert [sge.length for sge in wr.sg] == [16, 9, 8]
+
+
+def test_an_address_and_a_queue_pair_number() -> None:
+    lab = lab_of(
+        "reset A.qp0",
+        "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0",
+        "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
+    )
+    well(
+        lab,
+        "modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=B.qp1 rq_psn=0 "
+        "max_dest_rd_atomic=1 min_rnr_timer=12 ah=B",
+    )
+    attr = well(lab, "query_qp A.qp0").value
+    assert attr.dest_qp_num == 18
+    assert attr.ah_attr == lab.session.world.nodes["B"].address()
+    assert attr.ah_attr.dgid == lab.session.world.nodes["B"].gids[1]
+
+
+def test_a_field_written_out_goes_before_the_short_word() -> None:
+    lab = lab_of()
+    wr = posted(lab, "opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0 rkey=7")
+    assert wr.rkey == 7
+    assert wr.remote_addr == lab.session.world.nodes["B"].mrs.items[1].addr
+
+
+def test_a_number_without_a_member_stays_a_number() -> None:
+    lab = lab_of()
+    before = kinds(lab)
+    refused = lab.do("post_send A.qp0 opcode=99")[-1].refusal
+    assert refused is not None
+    assert refused.rule == "opcode-unknown"
+    assert len(kinds(lab)) == len(before) + 1
+
+
+def test_a_record_of_nothing_has_its_own_defaults() -> None:
+    assert AhAttr().dgid == 0
+    lab = lab_of()
+    well(lab, "fault drop")
+    assert str(lab.session.world.cable.faults[0]) == "drop every packet"

@@ -1,0 +1,263 @@
+"""Lines: nothing of what is not understood happens, and what is refused changes nothing."""
+
+import pytest
+
+from rdmalab.lab import Lab
+from rdmalab.session.lines import ALIASES, Script, replies
+from rdmalab.spec.records import Field, Kind
+from tests.labs import (
+    BUSY,
+    RECV,
+    SEND,
+    everything,
+    fingerprint,
+    lab_of,
+    misread,
+    refusal,
+    still,
+    well,
+)
+
+NONSENSE = [
+    "post_sned A.qp0 opcode=SEND",
+    "post_send A.qp0",
+    "post_send A.qp0 opcode=SND",
+    "post_send A.qp9 opcode=SEND",
+    "post_send A.mr0 opcode=SEND",
+    "post_send A.qp0 opcode=SEND sg=A.mr9",
+    "post_send A.qp0 opcode=SEND sg=A.mr0[9:5]",
+    "post_send A.qp0 opcode=SEND imm_data=0x100000000",
+    "post_send A.qp0 wr={opcode=SEND} opcode=SEND",
+    "post_send A.qp0 opcode=SEND opcode=SEND",
+    "create_cq A.cq0 cqe=16",
+    "create_cq C.cq0 cqe=16",
+    "modify_qp A.qp0 state=RTZ",
+    'write A.mr0[0:2] "hello"',
+    "fill A.mr0[4095:4097]",
+    "fill A.mr0 256",
+    "read A.mr0[0:4097]",
+    "fault drop A->C",
+    "fault lose A->B",
+    "fault corrupt bit=8",
+    "link mtu=1000",
+    "link rate=0bps",
+    "run 5",
+    "until",
+    "until A.qp0.stat == ERR",
+    "to_rts A.qp0 B.qp0",
+    "show sq",
+    "show packet 3",
+    "node C",
+    "use rc_pear",
+    '"',
+    "= = =",
+    "step }",
+]
+
+
+@pytest.fixture(scope="module")
+def pair() -> Lab:
+    return lab_of(*BUSY, "run 3us")
+
+
+@pytest.mark.parametrize("line", NONSENSE)
+def test_what_is_not_understood_changes_nothing(pair: Lab, line: str) -> None:
+    before = everything(pair)
+    error = misread(pair, line)
+    assert everything(pair) == before
+    assert error.message
+    assert error.line in line
+    assert 0 <= error.place.start <= error.place.stop <= len(line)
+
+
+# In the setup of `worn`: a full send queue on A, destroyed things, QPs in every state.
+WORN = (
+    "alloc_pd A.pd1",
+    "create_cq A.cq1 cqe=1",
+    "create_qp A.reset pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0",
+    "create_qp A.init pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0",
+    "modify_qp A.init state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
+    "create_qp A.err pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0",
+    "modify_qp A.err state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
+    "modify_qp A.err state=ERR",
+    "create_qp A.gone pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0",
+    "destroy_qp A.gone",
+    "create_cq A.gonecq cqe=1",
+    "destroy_cq A.gonecq",
+    "reg_mr A.gonemr pd=A.pd0 length=8 access=0",
+    "dereg_mr A.gonemr",
+    "alloc_pd A.gonepd",
+    "dealloc_pd A.gonepd",
+    "link down",
+    *[SEND] * 8,
+    "run 3us",
+)
+_INIT = "state=INIT pkey_index=0 port_num=1 qp_access_flags=0"
+REFUSED = {
+    "reg_mr A.mr1 pd=A.pd0 length=0 access=0": "mr-length",
+    "reg_mr A.mr1 pd=A.pd0 length=8 access=REMOTE_WRITE": "mr-access",
+    "reg_mr A.mr1 pd=A.pd0 length=8 access=0x400": "mr-access-unknown",
+    "reg_mr A.mr1 pd=A.pd0 length=8 access=0 addr=5": "mr-unmapped",
+    "reg_mr A.mr1 pd=B.pd0 length=8 access=0": "other-node",
+    "reg_mr A.mr1 pd=A.gonepd length=8 access=0": "use-after-destroy",
+    "create_cq A.cq2 cqe=0": "cqe-range",
+    "create_cq A.cq2 cqe=1 comp_vector=-1": "comp-vector",
+    "create_qp A.qp2 pd=A.pd0 qp_type=77 send_cq=A.cq0 recv_cq=A.cq0": "qp-type-unknown",
+    "create_qp A.qp2 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_send_wr=9999999": "qp-cap",
+    "create_qp A.qp2 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=B.cq0": "other-node",
+    "create_qp A.qp2 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.gonecq": "use-after-destroy",
+    f"modify_qp A.qp0 {_INIT}": "transition",
+    "modify_qp A.reset state=RTR": "transition",
+    "modify_qp A.reset state=INIT": "attr-missing",
+    f"modify_qp A.reset {_INIT} timeout=1": "attr-surplus",
+    f"modify_qp A.reset {_INIT.replace('num=1', 'num=9')}": "attr-range",
+    "modify_qp A.init state=RTR path_mtu=512 dest_qp_num=B.qp0 rq_psn=0 max_dest_rd_atomic=1 "
+    "min_rnr_timer=12 ah_attr={port_num=1}": "ah-global",
+    "modify_qp A.gone state=ERR": "use-after-destroy",
+    "query_qp A.gone": "use-after-destroy",
+    "destroy_qp A.gone": "use-after-destroy",
+    "poll_cq A.gonecq": "use-after-destroy",
+    "poll_cq A.cq0 num_entries=0": "num-entries",
+    "destroy_cq A.cq0": "in-use",
+    "destroy_cq A.gonecq": "use-after-destroy",
+    "dereg_mr A.gonemr": "use-after-destroy",
+    "dealloc_pd A.pd0": "in-use",
+    "dealloc_pd A.gonepd": "use-after-destroy",
+    SEND: "queue-full",
+    f"post_send A.reset {SEND.partition('A.qp0')[2]}": "send-state",
+    f"post_send A.init {SEND.partition('A.qp0')[2]}": "send-state",
+    "post_send B.qp0 opcode=99": "opcode-unknown",
+    "post_send B.qp0 opcode=BIND_MW": "opcode-support",
+    f"post_send B.qp0 opcode=SEND sg={','.join(['B.mr0'] * 40)}": "send-sges",
+    "post_send B.qp0 opcode=SEND flags=0x40": "send-flags",
+    "post_send B.qp0 opcode=SEND sg=B.mr0 flags=INLINE": "inline-length",
+    "post_send B.qp0 opcode=RDMA_READ sg=B.mr0[0:8] flags=INLINE": "inline-opcode",
+    "post_send B.qp0 opcode=ATOMIC_FETCH_AND_ADD sg=B.mr0[0:7] remote=A.mr0": "atomic-length",
+    "post_send B.qp0 opcode=ATOMIC_FETCH_AND_ADD sg=B.mr0[0:8] remote=A.mr0[1]": "atomic-address",
+    "post_send B.qp0 opcode=SEND sg=A.gonemr": "use-after-destroy",
+    "post_send B.qp0 opcode=RDMA_READ sg=B.mr0[0:8] remote=A.gonemr": "use-after-destroy",
+    "post_recv A.reset wr_id=1": "recv-state",
+    f"post_recv B.qp0 sg={','.join(['B.mr0'] * 40)}": "recv-sges",
+    "post_recv A.gone wr_id=1": "use-after-destroy",
+    "fill A.gonemr": "use-after-destroy",
+    'write A.gonemr "x"': "use-after-destroy",
+}
+
+
+@pytest.fixture(scope="module")
+def worn() -> Lab:
+    return lab_of(*WORN)
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_what_is_refused_leaves_its_call_in_the_log_and_nothing_else(worn: Lab, line: str) -> None:
+    session, world = worn.session, worn.session.world
+    before, names = still(world), repr((session.names.thing_of, session.names.buried))
+    event, records, journal = world.event, len(world.trace.records), len(session.journal)
+    refused = refusal(worn, line)
+    assert refused.rule == REFUSED[line]
+    assert still(world) == before
+    assert repr((session.names.thing_of, session.names.buried)) == names
+    assert (world.event, len(session.journal)) == (event + 1, journal + 1)
+    (record,) = world.trace.records[records:]
+    verb = line.partition(" ")[0]
+    assert record == (
+        event + 1,
+        world.now_ns,
+        -1,
+        Kind.CALLED,
+        line.split()[1][0],
+        0,
+        verb,
+        refused.errno,
+    )
+
+
+def test_most_rules_are_met_above() -> None:
+    assert len(set(REFUSED.values())) >= 25
+
+
+def test_looking_at_what_was_destroyed_is_refused_and_no_event() -> None:
+    lab = lab_of("dereg_mr A.mr0")
+    before = everything(lab)
+    for line in ("read A.mr0", "hexdump A.mr0", "show A.mr0"):
+        assert refusal(lab, line).rule == "use-after-destroy"
+    assert everything(lab) == before
+
+
+def test_use_after_destroy_says_so() -> None:
+    lab = lab_of("destroy_qp A.qp0")
+    refused = refusal(lab, SEND)
+    assert refused.errno == 14
+    assert refused.message == "this qp was destroyed; in C this is a segmentation fault"
+    assert lab.session.world.trace.records[-1][Field.B] == 14
+
+
+# --------------------------------------------------------------------------- short forms
+def test_a_short_form_is_the_same_as_its_lines() -> None:
+    short, spelled = lab_of(), Lab()
+    script = Lab().do("use rc_pair")[0].value
+    assert isinstance(script, Script)
+    for line in script.lines:
+        well(spelled, line)
+    assert everything(short) == everything(spelled)
+    assert [entry.invocation.name for entry in short.session.journal[:4]] == [
+        "alloc_pd",
+        "reg_mr",
+        "create_cq",
+        "create_qp",
+    ]
+
+
+def test_a_short_form_that_fails_halfway_ends_there() -> None:
+    lab = lab_of("create_cq B.mine cqe=1", "reset A.qp0")
+    said = lab.do("connect A.qp0 B.qp0")
+    assert [reply.failed for reply in said] == [False, False, True]
+    assert said[-1].depth == 1
+    assert lab.look("A.qp0.state == INIT")
+
+
+def test_commands_behind_a_failed_short_form_are_not_carried_out() -> None:
+    lab = lab_of()
+    before = lab.session.world.event
+    assert lab.do("use rc_pair; alloc_pd A.pd7")[-1].failed
+    assert lab.session.world.event == before
+
+
+@pytest.mark.parametrize("short", ALIASES)
+def test_short_words_are_for_fingers_and_not_for_files(short: str) -> None:
+    lab = lab_of(RECV, SEND)
+    (reply,) = replies(lab.session, short)
+    assert reply.invocation is not None
+    assert reply.invocation.name == ALIASES[short]
+    (reply,) = replies(lab.session, short, file=True)
+    assert reply.error is not None
+
+
+def test_a_file_has_full_names() -> None:
+    lab = lab_of()
+    (reply,) = replies(lab.session, "query_qp qp0", file=True)
+    assert reply.error is not None
+    assert reply.error.hint == "write A.qp0 or B.qp0"
+
+
+@pytest.mark.parametrize("line", ["", "   ", "# only a remark", ";;", "\n\n"])
+def test_silence_is_no_mistake(line: str) -> None:
+    lab = lab_of()
+    assert lab.do(line) == []
+
+
+def test_a_reply_tells_where_its_records_begin() -> None:
+    lab = lab_of()
+    first = len(lab.session.world.trace.records)
+    reply = well(lab, 'write A.mr0[0:5] "hello"')
+    assert reply.first_record == first
+    assert reply.event == lab.session.world.event
+
+
+def test_spellings_of_one_thing_are_one_world() -> None:
+    one = lab_of("post_send A.qp0 wr_id=0x1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED")
+    two = lab_of(
+        "ibv_post_send qp0 flags=IBV_SEND_SIGNALED sg_list=mr0[:64] opcode=ibv_wr_send wr_id=1"
+    )
+    assert fingerprint(one) == fingerprint(two)

@@ -1,0 +1,303 @@
+"""The command line: exit codes, what goes where, documents and schemas, what is loaded."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+
+from rdmalab import cli
+from rdmalab.scenario import loader
+from rdmalab.version import VERSION
+
+ROOT = Path(__file__).parents[1]
+GOOD = "rdmalab: 1\ntitle: good\nsteps:\n  - do: alloc_pd A.pd0\n    expect: [now == 0]\n"
+FAILING = GOOD.replace("now == 0", "now == 1").replace("good", "failing")
+BROKEN = GOOD.replace("alloc_pd", "aloc_pd")
+LATE = GOOD.replace("alloc_pd A.pd0", "alloc_pd C.pd0")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with one file of each kind."""
+    files = {"good": GOOD, "failing": FAILING, "broken": BROKEN, "late": LATE}
+    for name, text in files.items():
+        (tmp_path / f"{name}.rdmalab.yaml").write_text(text)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "deep" / "er" / "x.rdmalab.yaml").write_text(GOOD)
+    (tmp_path / "deep" / "other.yaml").write_text("no scenario")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def program(*arguments: str, **more: Any) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "rdmalab", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment, timeout=60, **more
+    )
+
+
+# --------------------------------------------------------------------------- exit codes
+EXITS = [
+    (["--version"], 0),
+    (["--help"], 0),
+    (["run", "--help"], 0),
+    (["run", "good.rdmalab.yaml"], 0),
+    (["run", "deep"], 0),
+    (["run", "good.rdmalab.yaml", "failing.rdmalab.yaml"], 1),
+    (["run", "failing.rdmalab.yaml", "broken.rdmalab.yaml"], 2),
+    (["run", "late.rdmalab.yaml"], 2),
+    (["run", "none.rdmalab.yaml"], 2),
+    (["run", "a\0b"], 2),
+    (["run"], 2),
+    (["run", "--nonsense"], 2),
+    (["run", "--profile", "mlx9", "good.rdmalab.yaml"], 2),
+    (["run", "--junit", "none/x.xml", "good.rdmalab.yaml"], 2),
+    (["run", "empty"], 5),
+    (["check", "good.rdmalab.yaml", "failing.rdmalab.yaml", "late.rdmalab.yaml"], 0),
+    (["check", "good.rdmalab.yaml", "broken.rdmalab.yaml"], 2),
+    (["check", "empty"], 5),
+    (["check"], 2),
+    (["nonsense"], 2),
+    (["explain", "IBV_WC_SUCCESS"], 0),
+    (["explain", "rnr", "nak"], 0),
+    (["explain", "xyzzy"], 2),
+    (["schema"], 0),
+    (["schema", "--of", "nonsense"], 2),
+    (["repl", "-c", "use rc_pair", "-c", "run"], 0),
+    (["repl", "-c", "post_sned A.qp0"], 2),
+    (["repl", "-f", "none.txt"], 2),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code"), EXITS, ids=lambda value: str(value)[:60])
+def test_exit_codes(folder: Path, arguments: list[str], code: int) -> None:
+    assert folder.is_dir()
+    assert cli.main(arguments) == code
+
+
+def _raiser(error: type[BaseException]) -> Callable[..., Any]:
+    def load(*_arguments: object) -> Any:
+        raise error("the sky fell")
+
+    return load
+
+
+def test_a_bug_is_called_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(loader, "load", _raiser(RuntimeError))
+    assert cli.main(["run", str(folder)]) == 3
+    said = capsys.readouterr().err
+    assert said.startswith(f"a bug in rdmalab {VERSION}: RuntimeError: the sky fell\n")
+    assert cli.ISSUES in said
+    assert "Traceback" not in said
+    monkeypatch.setenv("RDMALAB_DEBUG", "1")
+    assert cli.main(["run", str(folder)]) == 3
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_ctrl_c_is_130(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loader, "load", _raiser(KeyboardInterrupt))
+    assert cli.main(["run", str(folder)]) == 130
+
+
+def test_a_closed_pipe_is_quiet() -> None:
+    command = [sys.executable, "-m", "rdmalab", "run", "-v", str(ROOT / "scenarios")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        said = process.stderr.read()
+        process.wait(60)
+    assert b"Traceback" not in said
+    assert b"bug" not in said
+    assert process.returncode == 141
+
+
+# --------------------------------------------------------------------------- what is said
+def test_silence_is_health(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", str(folder / "good.rdmalab.yaml")]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == "1 of 1 scenario passed\n"
+
+
+def test_a_failure_and_an_error_are_results(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert folder.is_dir()
+    names = ["failing.rdmalab.yaml", "broken.rdmalab.yaml", "late.rdmalab.yaml"]
+    assert cli.main(["run", *names]) == 2
+    said = capsys.readouterr()
+    assert said.out.splitlines() == [
+        "FAIL failing.rdmalab.yaml:4  expect line 1",
+        "  expected  now == 1",
+        "  actual    now = 0",
+        'ERROR broken.rdmalab.yaml:4:9: no verb "aloc_pd"',
+        "  4 |   - do: aloc_pd A.pd0",
+        "              ^^^^^^^  did you mean alloc_pd?",
+        "ERROR late.rdmalab.yaml:4:18: there is no node C",
+        "  4 |   - do: alloc_pd C.pd0",
+        "                       ^^^^^  nodes: A B",
+    ]
+    assert said.err == "0 of 3 scenarios passed, 1 failed, 2 cannot be played\n"
+
+
+def test_verbose_tells_the_story(capsys: pytest.CaptureFixture[str]) -> None:
+    path = ROOT / "scenarios" / "rc" / "send.rdmalab.yaml"
+    assert cli.main(["run", "-v", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"# {path}: SEND, the message that needs a receive\n")
+    assert "A->B SEND_ONLY psn=0 64 B ack_req\n" in said
+
+
+def test_check_tells_the_errors_only(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["check", str(folder)]) == 2
+    said = capsys.readouterr()
+    assert said.out.count(".rdmalab.yaml:") == 1
+    assert said.err == "4 of 5 files can be played\n"
+
+
+def test_a_directory_stands_for_the_scenarios_below_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli.main(["run", str(folder), "--json"])
+    document = json.loads(capsys.readouterr().out)
+    names = [Path(scenario["file"]).name for scenario in document["scenarios"]]
+    assert names == sorted(names[:1]) + names[1:]
+    assert len(names) == 5
+
+
+def test_the_profile_is_that_of_nodes_that_name_none(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "rdmalab: 1\ntitle: t\nsteps:\n  - use rc_pair\n  - do: query_qp A.qp0\n"
+    file = folder / "p.rdmalab.yaml"
+    file.write_text(f"{text}    expect: [A.qp0.sq.capacity == 15]\n")
+    assert cli.main(["run", str(file)]) == 1
+    assert cli.main(["run", "--profile", "rxe", str(file)]) == 0
+    assert "15" in capsys.readouterr().out
+
+
+# --------------------------------------------------------------------------- documents
+def _schema(of: str, capsys: pytest.CaptureFixture[str]) -> Any:
+    assert cli.main(["schema", "--of", of]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return schema
+
+
+def test_run_json_is_valid(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = _schema("run", capsys)
+    assert cli.main(["run", "--json", "-v", str(folder)]) == 2
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, schema)
+    assert (document["passed"], document["failed"], document["errors"]) == (2, 1, 2)
+    assert document["engine"] == VERSION
+
+
+def test_repl_json_is_valid(capsys: pytest.CaptureFixture[str]) -> None:
+    schema = _schema("repl", capsys)
+    lines = ["use rc_pair", "show A.qp0", "run 1us", "modify_qp A.qp0 state=INIT", "nonsense"]
+    arguments = [part for line in lines for part in ("-c", line)]
+    cli.main(["repl", "--json", *arguments])
+    jsonschema.validate(json.loads(capsys.readouterr().out), schema)
+
+
+def test_scenario_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _schema("scenario", capsys)["title"] == "rdmalab scenario"
+
+
+def test_two_runs_print_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(ROOT / "scenarios" / "loss")
+    cli.main(["run", "--json", path])
+    first = capsys.readouterr().out
+    cli.main(["run", "--json", path])
+    assert capsys.readouterr().out == first
+
+
+def test_junit_is_well_formed(folder: Path) -> None:
+    cli.main(["run", "--junit", "out.xml", str(folder)])
+    root = ET.parse(folder / "out.xml").getroot()
+    assert root.attrib == {"tests": "5", "failures": "1", "errors": "2"}
+
+
+# --------------------------------------------------------------------------- what is loaded
+SCREENS = ("textual", "prompt_toolkit")
+PROBE = """
+import json, sys
+from rdmalab.cli import main
+code = main(sys.argv[1:])
+print(json.dumps([code, sorted(sys.modules)]))
+"""
+
+
+def loaded_by(*arguments: str) -> tuple[int, set[str]]:
+    command = [sys.executable, "-c", PROBE, *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    code, modules = json.loads(done.stdout.splitlines()[-1])
+    return code, set(modules)
+
+
+def test_version_loads_nearly_nothing() -> None:
+    code, modules = loaded_by("--version")
+    assert code == 0
+    assert not modules & {*SCREENS, "pydantic", "yaml", "asyncio"}
+    rooms = {name.split(".")[1] for name in modules if name.startswith("rdmalab.")}
+    assert rooms == {"cli", "version", "spec"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", str(ROOT / "scenarios")],
+        ["check", str(ROOT / "scenarios")],
+        ["explain", "RTS"],
+        ["schema", "--of", "run"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_headless_commands_load_no_screen(arguments: list[str]) -> None:
+    code, modules = loaded_by(*arguments)
+    assert code == 0
+    assert not modules & set(SCREENS)
+
+
+def test_piped_lines_are_carried_out() -> None:
+    done = program(input="use rc_pair\nshow A.qp0\n")
+    assert done.returncode == 0
+    assert "RTS" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_it_is_a_module_and_a_program() -> None:
+    assert program("--version").stdout == f"rdmalab {VERSION}\n"
+
+
+# --------------------------------------------------------------------------- whatever is in a file
+def test_spoiled_files_never_look_like_a_bug(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tests.scenario.mangle import samples
+
+    for name, text in samples(60, 77):
+        file = tmp_path / f"{name}.rdmalab.yaml"
+        file.write_bytes(text.encode("utf-8", "surrogatepass"))
+        assert cli.main(["run", str(file)]) in (0, 1, 2)
+        said = capsys.readouterr()
+        assert "Traceback" not in said.out + said.err
+        assert "a bug in" not in said.err

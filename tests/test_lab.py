@@ -1,0 +1,94 @@
+"""The lab as Python sees it: the same words, the same answers."""
+
+import pytest
+
+import rdmalab
+from rdmalab.command import NotUnderstood
+from rdmalab.lab import Lab
+from rdmalab.spec.profiles import PROFILES
+from tests.labs import RECV, SEND, fingerprint, lab_of, misread, well
+
+
+def test_the_story_of_the_design_page() -> None:
+    lab = rdmalab.Lab()
+    lab.do("use rc_pair")
+    lab.do(RECV)
+    lab.do(SEND)
+    assert lab.run().travel is not None
+    assert lab.look("A.cq0.count") == lab.look("B.cq0.count") == 1
+
+
+def test_a_short_form_is_followed_by_what_it_stands_for() -> None:
+    said = Lab().do("use rc_pair")
+    assert [reply.depth for reply in said] == [0] + [1] * (len(said) - 1)
+    assert said[0].event is None
+    assert [reply.event for reply in said[1:]] == list(range(len(said) - 1))
+
+
+def test_the_first_failure_is_the_last_word() -> None:
+    lab = lab_of()
+    before = lab.session.world.event
+    said = lab.do('write A.mr0 "a"; destroy_qp A.qp9; write A.mr0 "b"')
+    assert [reply.failed for reply in said] == [False, True]
+    assert lab.session.world.event == before + 1
+    assert lab.look("A.mr0[0]") == ord("a")
+
+
+def test_a_line_that_cannot_be_read_does_nothing_of_what_it_says() -> None:
+    lab = lab_of()
+    before = lab.session.world.event
+    assert misread(lab, 'write A.mr0 "a"; post_sned A.qp0').hint == "did you mean post_send?"
+    assert lab.session.world.event == before
+
+
+def test_all_that_was_said_is_kept() -> None:
+    lab = lab_of(SEND, "run 1us")
+    lab.do("nonsense")
+    assert [reply.text for reply in lab.said if not reply.depth] == [
+        "use rc_pair",
+        SEND,
+        "run 1us",
+        "nonsense",
+    ]
+
+
+def test_run_until() -> None:
+    lab = lab_of(RECV, SEND)
+    travel = lab.run("wire.count(opcode=SEND_ONLY) == 1").travel
+    assert travel is not None
+    assert travel.met
+    assert not lab.look("idle")
+
+
+@pytest.mark.parametrize("question", ["A.qp9.state", "A.qp0.stat", "1 +", "A.qp0"])
+def test_looking_for_nothing(question: str) -> None:
+    with pytest.raises(NotUnderstood):
+        lab_of().look(question)
+
+
+def test_names_without_a_node_are_the_default_nodes() -> None:
+    lab = lab_of("node B")
+    assert well(lab, "create_cq cq7 cqe=4").value.node == "B"
+    assert lab.look("cq7.capacity") == lab.look("B.cq7.capacity")
+    other = Lab(default_node="")
+    assert misread(other, "alloc_pd pd0").hint
+
+
+def test_nodes_may_have_different_profiles_and_other_names() -> None:
+    lab = Lab({"X": "rxe", "Y": PROFILES["strict"]})
+    world = lab.session.world
+    assert [hca.profile.name for hca in world.nodes.values()] == ["rxe", "strict"]
+    assert well(lab, "use rc_pair").event is not None
+    assert lab.look("Y.qp0.state == RTS")
+
+
+def test_a_profile_for_both() -> None:
+    lab = Lab(profile="mlx5")
+    assert {hca.profile.name for hca in lab.session.world.nodes.values()} == {"mlx5"}
+
+
+def test_two_labs_are_two_worlds_and_alike() -> None:
+    one, two = lab_of(RECV, SEND, "run"), lab_of(RECV, SEND, "run")
+    assert fingerprint(one) == fingerprint(two)
+    well(one, "fill A.mr0 1")
+    assert two.look("A.mr0[0]") == 0

@@ -1,0 +1,79 @@
+import pytest
+
+from rdmalab.spec.records import Kind
+from tests.labs import RECV, lab_of, refusal, seen, status, trip, well
+
+_WR = "wr={{wr_id={} opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0 flags=SIGNALED}}"
+_BAD = "wr={wr_id=9 opcode=SEND flags=0x40}"
+
+
+def wrs(*wr_ids: int) -> str:
+    return " ".join(_WR.format(wr_id) for wr_id in wr_ids)
+
+
+def test_a_list_is_queued_in_order_and_with_one_doorbell() -> None:
+    lab = lab_of(f"post_send A.qp0 {wrs(3, 1, 2)}")
+    assert [wqe.wr.wr_id for _, wqe, _ in seen(lab, Kind.SEND_POSTED)] == [3, 1, 2]
+    assert len(lab.session.world.agenda.heap) == 1
+    trip(lab, "run")
+    assert [cqe.wr_id for cqe in well(lab, "poll_cq A.cq0 num_entries=9").value] == [3, 1, 2]
+
+
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_the_requests_before_the_bad_one_stay_posted(before: int) -> None:
+    lab = lab_of()
+    refused = refusal(lab, f"post_send A.qp0 {wrs(*range(before))} {_BAD} {wrs(8)}")
+    assert (refused.rule, refused.bad_wr) == ("send-flags", before)
+    trip(lab, "run")
+    done = well(lab, "poll_cq A.cq0 num_entries=9").value
+    assert [cqe.wr_id for cqe in done] == list(range(before))
+
+
+def test_the_queue_fills_within_a_list() -> None:
+    lab = lab_of(pair="use rc_pair max_send_wr=3")
+    refused = refusal(lab, f"post_send A.qp0 {wrs(0, 1, 2, 3, 4)}")
+    assert (refused.errno, refused.bad_wr) == (12, 3)
+
+
+def test_receives_in_a_list() -> None:
+    lab = lab_of(pair="use rc_pair max_recv_wr=2")
+    refused = refusal(lab, "post_recv B.qp0 wr={wr_id=1 sg=B.mr0[0:8]} wr={wr_id=2} wr={wr_id=3}")
+    assert refused.bad_wr == 2
+    assert lab.look("B.qp0.rq.used") == 2
+
+
+def test_a_send_fills_the_oldest_receive() -> None:
+    lab = lab_of(
+        RECV,
+        "post_recv B.qp0 wr_id=3 sg=B.mr0[64:128]",
+        'write A.mr0[0:5] "hello"',
+        "post_send A.qp0 opcode=SEND sg=A.mr0[0:5]",
+        "run",
+    )
+    assert well(lab, "read B.mr0[0:6]").value == b"hello\0"
+    assert [cqe.wr_id for cqe in well(lab, "poll_cq B.cq0 num_entries=9").value] == [2]
+
+
+@pytest.mark.parametrize(("flags", "arrives"), [("INLINE", b"old"), ("SIGNALED", b"new")])
+def test_inline_data_is_copied_when_it_is_posted(flags: str, arrives: bytes) -> None:
+    lab = lab_of(
+        RECV,
+        'write A.mr0[0:3] "old"',
+        f"post_send A.qp0 opcode=SEND sg=A.mr0[0:3] flags={flags}",
+        'write A.mr0[0:3] "new"',
+        "run",
+    )
+    assert well(lab, "read B.mr0[0:3]").value == arrives
+
+
+def test_a_negative_number_is_what_c_makes_of_it() -> None:
+    """compare_add=-1 counts down, and wr_id=-1 is the largest."""
+    atomic = "opcode=ATOMIC_FETCH_AND_ADD sg=A.mr0[0:8] remote=B.mr0 compare_add=-1 flags=SIGNALED"
+    lab = lab_of("fill B.mr0[0:1] 5", f"post_send A.qp0 wr_id=-1 {atomic}", "run")
+    assert well(lab, "read B.mr0[0:8]").value == bytes([4, 0, 0, 0, 0, 0, 0, 0])
+    assert status(lab, 2**64 - 1) == "SUCCESS"
+
+
+def test_a_range_beyond_the_region_fails_when_it_is_executed() -> None:
+    lab = lab_of("post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[4090:4100]", "run")
+    assert status(lab) == "LOC_PROT_ERR"

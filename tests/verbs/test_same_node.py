@@ -1,0 +1,24 @@
+import pytest
+
+from rdmalab.lab import Lab
+from tests.labs import lab_of, refusal
+
+
+@pytest.fixture(scope="module")
+def pair() -> Lab:
+    return lab_of()
+
+
+@pytest.mark.parametrize(
+    ("line", "at_fault"),
+    [
+        ("reg_mr A.mr1 pd=B.pd0 length=8 access=0", "pd"),
+        ("create_qp A.qp1 pd=B.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0", "pd"),
+        ("create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=B.cq0 recv_cq=A.cq0", "cq"),
+        ("create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=A.cq0", "cq"),
+    ],
+)
+def test_objects_of_two_hosts_do_not_meet(pair: Lab, line: str, at_fault: str) -> None:
+    refused = refusal(pair, line)
+    assert (refused.rule, refused.argument) == ("other-node", at_fault)
+    assert refused.message.startswith(f"this {at_fault} belongs to another node")

@@ -1,0 +1,78 @@
+import pytest
+
+from rdmalab.spec.records import Kind
+from rdmalab.workbench.memory import Window
+from tests.labs import lab_of, misread, seen, well
+
+
+@pytest.mark.parametrize(
+    ("text", "octets"),
+    [
+        ('"hello"', b"hello"),
+        ("hello", b"hello"),
+        (r'"a\n\0\x41"', b"a\n\0A"),
+        ('"é"', b"\xe9"),
+        ('"\u2192"', b"?"),
+        ('""', b""),
+    ],
+)
+def test_text_is_written_and_read(text: str, octets: bytes) -> None:
+    lab = lab_of(f"write A.mr0[8] {text}")
+    assert well(lab, f"read A.mr0[8:{8 + len(octets)}]").value == octets
+    assert well(lab, "read A.mr0[0:8]").value == bytes(8)
+
+
+def test_a_byte_fills_the_range_and_not_its_neighbours() -> None:
+    lab = lab_of("fill A.mr0[1:3] 0xaa")
+    assert well(lab, "read A.mr0[0:4]").value == b"\0\xaa\xaa\0"
+    well(lab, "fill A.mr0 -1")
+    assert well(lab, "read A.mr0").value == b"\xff" * 4096
+
+
+def test_what_the_application_writes_is_logged_with_its_place() -> None:
+    lab = lab_of('write A.mr0[8] "abc"')
+    addr = lab.session.world.nodes["A"].mrs.items[1].addr
+    assert seen(lab, Kind.HOST_WROTE) == [(0, addr + 8, 3)]
+
+
+@pytest.mark.parametrize(
+    ("line", "under"),
+    [
+        ('write A.mr0[0:2] "hello"', '"hello"'),
+        ('write A.mr0[4093] "hello"', '"hello"'),
+        ("fill A.mr0[0:4097]", "A.mr0[0:4097]"),
+        ("read A.mr0[4097]", "A.mr0[4097]"),
+        ("hexdump A.mr0[9:5000]", "A.mr0[9:5000]"),
+        ("fill A.mr0 0x100", "0x100"),
+        ("read A.qp0", "A.qp0"),
+    ],
+)
+def test_what_does_not_fit_points_at_what_is_too_long(line: str, under: str) -> None:
+    lab = lab_of()
+    error = misread(lab, line)
+    assert line[error.place.start : error.place.stop] == under
+    assert error.hint
+
+
+def test_the_edges_are_inside() -> None:
+    lab = lab_of('write A.mr0[4091:4096] "hello"')
+    assert well(lab, "read A.mr0[4091]").value == b"hello"
+    assert well(lab, "read A.mr0[4096]").value == b""
+
+
+def test_nobody_reads_two_gigabytes_at_once() -> None:
+    lab = lab_of("reg_mr A.big pd=A.pd0 length=2GiB access=0")
+    for line in ("read A.big", "fill A.big 1"):
+        assert misread(lab, line).message == "too many bytes at once"
+    assert well(lab, "read A.big[2147483640]").value == bytes(8)
+    assert lab.session.world.nodes["A"].memory.pages == {}
+
+
+@pytest.mark.parametrize(
+    ("where", "start", "stop"),
+    [("", 0, 64), ("[16]", 16, 80), ("[0:200]", 0, 200), ("[4090]", 4090, 4096)],
+)
+def test_a_dump_is_a_window(where: str, start: int, stop: int) -> None:
+    window = well(lab_of(), f"hexdump A.mr0{where}").value
+    assert isinstance(window, Window)
+    assert (window.start, window.stop) == (start, stop)

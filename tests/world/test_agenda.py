@@ -1,0 +1,161 @@
+"""The agenda: order, lazy timers, and that looking changes nothing."""
+
+from copy import deepcopy
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rdmalab.world.agenda import Agenda, Door
+from tests.pairs import image
+
+OWNERS = [("A", 1), ("A", 2), ("B", 1)]
+
+
+def popped(agenda: Agenda) -> list[tuple[int, Any]]:
+    """What is left, in order: when, and the argument."""
+    found = []
+    while (entry := agenda.pop()) is not None:
+        found.append((entry[0], entry[4]))
+    return found
+
+
+def test_ties_come_in_the_order_of_filing() -> None:
+    agenda = Agenda()
+    for at_ns, name in ((5, "x"), (3, "y"), (5, "a"), (3, "b"), (5, "m")):
+        agenda.file(at_ns, Door.ARRIVAL, "A", name, -1)
+    assert popped(agenda) == [(3, "y"), (3, "b"), (5, "x"), (5, "a"), (5, "m")]
+
+
+def test_arguments_are_never_compared() -> None:
+    agenda = Agenda()
+    for argument in (object(), object(), None):
+        agenda.file(1, Door.ARRIVAL, "A", argument, -1)
+    assert len(popped(agenda)) == 3
+
+
+def test_a_timer_fires_once_at_its_last_wish_with_the_cause_of_it() -> None:
+    for wishes in ([10], [10, 30], [30, 10], [30, 10, 30], [10, 30, 20], [10, 10]):
+        agenda = Agenda()
+        for cause, at_ns in enumerate(wishes):
+            agenda.arm("A", 1, at_ns, cause)
+        entry = agenda.pop()
+        assert entry
+        assert (entry[0], entry[2:]) == (wishes[-1], (Door.TIMER, "A", 1, len(wishes) - 1))
+        assert agenda.pop() is None
+
+
+def test_a_disarmed_timer_does_not_fire_and_may_be_armed_again() -> None:
+    agenda = Agenda()
+    agenda.arm("A", 1, 10, 0)
+    agenda.disarm("A", 1)
+    agenda.disarm("A", 2)
+    assert agenda.pop() is None
+    assert agenda.next_ns() is None
+    agenda.arm("A", 1, 20, 1)
+    assert popped(agenda) == [(20, 1)]
+    agenda.arm("A", 1, 5, 2)
+    assert popped(agenda) == [(5, 1)]
+
+
+def test_owners_do_not_disturb_each_other() -> None:
+    agenda = Agenda()
+    for at_ns, (node, qpn) in enumerate(OWNERS, 1):
+        agenda.arm(node, qpn, at_ns, -1)
+    agenda.disarm("A", 2)
+    agenda.arm("A", 1, 9, -1)
+    assert popped(agenda) == [(3, 1), (9, 1)]
+
+
+# --------------------------------------------------------------------------- against a model
+times = st.integers(0, 12)
+file_steps = st.tuples(st.just("file"), times)
+arm_steps = st.tuples(st.just("arm"), times, st.sampled_from(OWNERS))
+disarm_steps = st.tuples(st.just("disarm"), st.sampled_from(OWNERS))
+pop_steps = st.tuples(st.just("pop"), st.none() | times)
+step_lists = st.lists(st.one_of(file_steps, arm_steps, disarm_steps, pop_steps), max_size=30)
+
+
+class Model:
+    """What is to happen: entries by sequence, and at most one time an owner."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[int, int]] = []
+        self.timers: dict[tuple[str, int], int] = {}
+
+    def due(self, until_ns: int | None) -> int | None:
+        times = [*(at for at, _ in self.entries), *self.timers.values()]
+        first = min(times, default=None)
+        return None if first is None or (until_ns is not None and first > until_ns) else first
+
+    def remove(self, entry: tuple[Any, ...]) -> None:
+        """It must have been there, and nothing filed before it at the same time."""
+        at_ns, _, door, node, argument, _ = entry
+        if door is Door.TIMER:
+            assert self.timers.pop((node, argument)) == at_ns
+        else:
+            assert (at_ns, argument) == min(self.entries)
+            self.entries.remove((at_ns, argument))
+
+
+def carry_out(agenda: Agenda, number: int, step: tuple[Any, ...]) -> Any:
+    match step:
+        case ("file", at_ns):
+            return agenda.file(at_ns, Door.ARRIVAL, "A", number, -1)
+        case ("arm", at_ns, (node, qpn)):
+            return agenda.arm(node, qpn, at_ns, number)
+        case ("disarm", (node, qpn)):
+            return agenda.disarm(node, qpn)
+        case ("pop", None):
+            return agenda.pop()
+        case ("pop", until_ns):
+            return agenda.pop(until_ns)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(step_lists)
+def test_it_does_what_a_plain_list_would_do(steps: list[tuple[Any, ...]]) -> None:
+    agenda, model = Agenda(), Model()
+    for number, step in enumerate(steps):
+        assert agenda.next_ns() == model.due(None)
+        before = image(agenda)
+        entry = carry_out(agenda, number, step)
+        match step:
+            case ("file", at_ns):
+                model.entries.append((at_ns, number))
+            case ("arm", at_ns, owner):
+                model.timers[owner] = at_ns
+            case ("disarm", owner):
+                model.timers.pop(owner, None)
+            case ("pop", until_ns) if entry is None:
+                assert model.due(until_ns) is None
+                assert image(agenda) == before  # looking changes nothing
+            case ("pop", until_ns):
+                assert entry[0] == model.due(until_ns)
+                model.remove(entry)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(step_lists, st.lists(times))
+def test_a_look_in_between_changes_no_order_and_no_cause(
+    steps: list[tuple[Any, ...]], looks: list[int]
+) -> None:
+    """The same steps, with and without vain looks, give the same entries to the last field."""
+    plain, watched = Agenda(), Agenda()
+    for number, step in enumerate(steps):
+        assert carry_out(plain, number, step) == carry_out(watched, number, step)
+        for until_ns in looks:
+            if deepcopy(watched).pop(until_ns) is None:
+                watched.pop(until_ns)
+    assert image(plain) == image(watched)
+
+
+@given(st.lists(times, min_size=1, max_size=20))
+def test_the_cause_is_always_that_of_the_newest_arming(wishes: list[int]) -> None:
+    agenda = Agenda()
+    for cause, at_ns in enumerate(wishes):
+        agenda.arm("A", 1, at_ns, cause)
+        agenda.pop(at_ns - 1)
+    entry = agenda.pop()
+    assert entry
+    assert (entry[0], entry[5]) == (wishes[-1], len(wishes) - 1)
