@@ -137,8 +137,12 @@ class Terminal:
         self._stream.feed(_UNSPOKEN.sub(b"", text.removesuffix(self._cut_off)))
 
 
+# What a test runner may have set, and what a terminal says itself.
+_OURS = ("NO_COLOR", "COLUMNS", "LINES")
+
+
 def _environment(more: Mapping[str, str]) -> dict[str, str]:
-    inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    inherited = {name: value for name, value in os.environ.items() if name not in _OURS}
     return {
         **inherited,
         "TERM": "xterm-256color",

@@ -91,5 +91,7 @@ _WITHOUT_DEFAULT = ("ah_attr", "alt_ah_attr", "cur_qp_state")
 
 def initial() -> QpAttr:
     """What `query_qp` shows of a new QP."""
-    defaults = {n: ATTRIBUTES[n].default for n in FIELDS if n not in _WITHOUT_DEFAULT}
-    return QpAttr(ah_attr=AhAttr(), **{**defaults, "qp_state": QPState.RESET})
+    defaults: dict[str, Any] = {
+        name: ATTRIBUTES[name].default for name in FIELDS if name not in _WITHOUT_DEFAULT
+    }
+    return QpAttr(ah_attr=AhAttr(), **defaults)

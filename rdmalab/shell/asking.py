@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit.application import get_app
+from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.lexers import PygmentsLexer
 
 from rdmalab.lab import Lab
@@ -13,6 +14,7 @@ from rdmalab.shell.looks import look
 from rdmalab.shell.prompt import make_prompt
 from rdmalab.shell.say import next_thing
 from rdmalab.shell.signature import signature
+from rdmalab.workbench.places import state_path
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -36,6 +38,21 @@ def ask_session(lab: Lab, *, history: "History | None" = None, **more: Any) -> "
     )
     session.style = look()
     return session
+
+
+def no_history() -> "History":
+    """This session remembers, the next does not."""
+    return InMemoryHistory()
+
+
+def kept_history() -> "History":
+    """What was typed in earlier sessions too, where it can be written down."""
+    try:
+        path = state_path() / "history"
+        path.touch()
+    except OSError:
+        return no_history()
+    return FileHistory(path)
 
 
 def toolbar(lab: Lab) -> str:

@@ -53,7 +53,7 @@ def indented(line: Line, by: str) -> Line:
 
 def fold(line: Line, width: int, hang: int = 4) -> list[Line]:
     """The line in rows of `width`, cut at spaces, the later rows `hang` deeper."""
-    text = text_of(line)
+    text, width = text_of(line), max(width, 1)
     if len(text) <= width:
         return [line]
     margin = len(text) - len(text.lstrip())
@@ -61,7 +61,7 @@ def fold(line: Line, width: int, hang: int = 4) -> list[Line]:
     rows: list[Line] = []
     start = 0
     while start < len(text):
-        room = width - (hang if rows else 0)
+        room = max(1, width - (hang if rows else 0))
         stop = _edge(text, start, room, margin)
         row = _slice(line, start, start + len(text[start:stop].rstrip()))
         rows.append(indented(row, " " * hang) if rows else row)

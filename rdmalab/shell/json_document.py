@@ -8,7 +8,8 @@ from rdmalab.command import Thing
 from rdmalab.session.lines import Reply, Script
 from rdmalab.session.session import Session
 from rdmalab.session.travel import Travel
-from rdmalab.shell.mistakes import errno_name, place_of
+from rdmalab.shell.mistakes import place_of
+from rdmalab.spec.rules import errno_name
 from rdmalab.workbench.look import Leave
 from rdmalab.workbench.request import View
 

@@ -1,5 +1,7 @@
 """The colours of what is said. Sixteen of them, and each only repeats what a word or sign says."""
 
+from collections.abc import Mapping
+
 from prompt_toolkit.styles import BaseStyle, Style, merge_styles
 
 from rdmalab.shell.prompt import palette
@@ -21,6 +23,6 @@ SAID = {
 }
 
 
-def look() -> BaseStyle:
-    """Prompt, menu and answers."""
-    return merge_styles([palette(), Style.from_dict(SAID)])
+def look(more: Mapping[str, str] | None = None) -> BaseStyle:
+    """Prompt, menu and answers; `more` is what a face adds, and lies on top."""
+    return merge_styles([palette(), Style.from_dict(SAID), Style.from_dict(dict(more or {}))])

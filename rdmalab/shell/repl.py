@@ -16,7 +16,6 @@ from rdmalab.version import VERSION
 
 if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples
-    from prompt_toolkit.history import History
 
 GREETING = (
     f"rdmalab {VERSION}: two nodes, A and B, one cable; time moves when you say so.",
@@ -64,14 +63,14 @@ async def _prompting(lab: Lab) -> int:
     from prompt_toolkit import print_formatted_text
     from prompt_toolkit.formatted_text import FormattedText
 
-    from rdmalab.shell.asking import ask_session
+    from rdmalab.shell.asking import ask_session, kept_history
     from rdmalab.shell.looks import look
     from rdmalab.shell.prompt import converse
 
     style = look()
     voice = Voice(lab.session, ascii=not speaks_unicode(sys.stdout))
     talk = Conversation(lab, voice)
-    session = ask_session(lab, history=_history())
+    session = ask_session(lab, history=kept_history())
 
     def emit(line: "StyleAndTextTuples | Line") -> None:
         row = indented([(part[0], part[1]) for part in line], INDENT)
@@ -86,19 +85,6 @@ async def _prompting(lab: Lab) -> int:
         print_formatted_text(FormattedText([("class:dim", line)]), style=style)
     await converse(session, evaluate, emit)
     return 0
-
-
-def _history() -> "History":
-    from prompt_toolkit.history import FileHistory, InMemoryHistory
-
-    from rdmalab.workbench.places import state_path
-
-    try:
-        path = state_path() / "history"
-        path.touch()
-    except OSError:  # nowhere to write: this session remembers, the next does not
-        return InMemoryHistory()
-    return FileHistory(path)
 
 
 # --------------------------------------------------------------------------- for those who listen

@@ -9,6 +9,10 @@ ELSEWHERE = {
     "__main__.py": "test_cli.py",
     "__init__.py": "style/test_import_hygiene.py",
     "version.py": "test_cli.py",
+    "tui/console/bridge.py": "tui/console/test_console.py",
+    "tui/console/live.py": "tui/console/test_console.py",
+    "tui/console/pane.py": "tui/console/test_console.py",
+    "wire/headers.py": "wire/test_header.py",
 }
 
 

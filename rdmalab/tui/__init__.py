@@ -1,0 +1,1 @@
+"""The glass: one Textual application, its panes, its keys, and the console."""

@@ -1,0 +1,341 @@
+"""The application: panes above, the prompt below, one event loop, one world."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App
+
+from rdmalab.shell.asking import kept_history, no_history
+from rdmalab.shell.fragments import fold, plain
+from rdmalab.shell.prompt import colour_wanted
+from rdmalab.tui import layout, sheet
+from rdmalab.tui.bars import Bar, footer_line, header_line
+from rdmalab.tui.filters import Colourless
+from rdmalab.tui.keys import BY_NAME, EVERYWHERE, Where, explained
+from rdmalab.tui.pane import Look, Pane
+from rdmalab.tui.panes.completions import CompletionsPane
+from rdmalab.tui.panes.memory import MemoryPane
+from rdmalab.tui.panes.node import NodePane
+from rdmalab.tui.panes.notes import NotesPane
+from rdmalab.tui.panes.past import PastPane
+from rdmalab.tui.panes.wire import WirePane
+from rdmalab.tui.repl import Repl
+from rdmalab.tui.scene import CARD, Scene
+from rdmalab.tui.stage import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from prompt_toolkit.history import History
+    from textual import events
+    from textual.filter import LineFilter
+    from textual.widget import Widget
+
+    from rdmalab.shell.fragments import Line
+    from rdmalab.tui.console.pane import Console
+
+FRAME_S = 0.1  # panes are painted at most so often
+_HOPS = 12  # turns of the loop that a key needs from the terminal to whoever hears it
+
+
+class Rdmalab(App[int]):
+    """It lays out, passes keys on and paints; what there is to say is said by the scene."""
+
+    ENABLE_COMMAND_PALETTE = False
+    AUTO_FOCUS = None
+    TITLE = "rdmalab"
+    CSS = """
+    Screen { overflow: hidden; background: ansi_default; color: ansi_default; }
+    """
+    BINDINGS: ClassVar[list[Any]] = []
+
+    def __init__(
+        self, scene: Scene, *, ascii_only: bool = False, history: History | None = None
+    ) -> None:
+        self._colour = colour_wanted()
+        wish = os.environ.get("NO_COLOR")
+        super().__init__(ansi_color=True)
+        if wish is not None:  # Textual takes it away; the prompt asks for it, and so do children
+            os.environ["NO_COLOR"] = wish
+        self.theme = "ansi-dark"
+        self.scene = scene
+        self.stage = Stage(scene)
+        styles = sheet.sheet(colour=self._colour)
+        self.look = Look(styles, colour=self._colour, ascii_only=ascii_only)
+        self.history = history or no_history()
+        self.wish = layout.Wish()
+        self.panes: dict[str, Pane] = {}
+        self.script: list[str] = []
+        self._painted_at = 0.0
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return super().get_line_filters() if self._colour else [Colourless()]
+
+    # ---- what there is --------------------------------------------------------------------------
+
+    def compose(self) -> Iterable[Widget]:
+        self.panes = {pane.id or "": pane for pane in self._made_panes()}
+        yield Bar(layout.HEADER, self.look, self._header)
+        yield from self.panes.values()
+        keys = EVERYWHERE | {"ctrl+q"}
+        yield Repl(self.scene, self.look, self._evaluate, leave_keys=keys, history=self.history)
+        yield Bar(layout.FOOTER, self.look, self._footer)
+
+    def _made_panes(self) -> list[Pane]:
+        given = (self.stage, self.look)
+        return [
+            NodePane(layout.LEFT, *given, 0),
+            NodePane(layout.RIGHT, *given, 1),
+            WirePane(layout.WIRE, *given),
+            MemoryPane(layout.MEMORY, *given, (0, 1)),
+            MemoryPane(layout.MEMORY_LEFT, *given, (0,)),
+            MemoryPane(layout.MEMORY_RIGHT, *given, (1,)),
+            CompletionsPane(layout.COMPLETIONS, *given),
+            PastPane(layout.STORY, *given, "story"),
+            PastPane(layout.LOG, *given, "log"),
+            NotesPane(layout.NOTES, *given),
+        ]
+
+    @property
+    def repl(self) -> Repl:
+        return self.query_one(Repl)
+
+    @property
+    def console_pane(self) -> Console:
+        return self.repl.console
+
+    def on_mount(self) -> None:
+        self.app_resume_signal.subscribe(self, self._return)
+        self.arrange()
+        self.console_pane.focus()
+        for sentence in self.script:
+            self.console_pane.say(sentence)
+        for line in () if self.script else CARD:
+            for row in fold(line, self.repl.inner_width):
+                self._emit(row)
+
+    def _return(self, _app: App[Any]) -> None:
+        """After ^Z and fg the terminal has forgotten everything."""
+        for widget in self.screen.walk_children():
+            widget.refresh()
+
+    # ---- where it stands ------------------------------------------------------------------------
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.arrange(event.size.width, event.size.height)
+
+    def arrange(self, columns: int = 0, rows: int = 0) -> None:
+        """Put every pane where the plan for this size has it."""
+        if not self.panes:
+            return
+        columns, rows = columns or self.size.width, rows or self.size.height
+        self.wish = self.wish._replace(has_notes=self.scene.walk is not None)
+        plan = {place.pane: place for place in layout.plan(columns, rows, self.wish)}
+        for bar in self.query(Bar):
+            _put(bar, plan.get(bar.id or ""))
+        for name, pane in self.panes.items():
+            pane.place = plan.get(name)
+            pane.tab_names = [self._tab_name(tab) for tab in pane.place.tabs] if pane.place else []
+            _put(pane, pane.place)
+        self.repl.put(plan[layout.CONSOLE])
+        _put(self.repl, plan[layout.CONSOLE])
+        self.scene.resize(self.repl.inner_width)
+        focused = self.focused
+        if focused is not None and not focused.display:
+            self.console_pane.focus()
+        self.repaint()
+
+    def _tab_name(self, tab: str) -> str:
+        number = list(layout.TABS).index(tab) + 1
+        name = layout.TABS[tab]
+        if tab in (layout.LEFT, layout.RIGHT):
+            name = self.stage.node(0 if tab == layout.LEFT else 1)
+        return f"{number} {name}"
+
+    def shown_panes(self) -> list[Pane]:
+        """Those on the screen, from the top left."""
+        found = [pane for pane in self.panes.values() if pane.place is not None]
+        return sorted(
+            found, key=lambda pane: (pane.place.y, pane.place.x) if pane.place else (0, 0)
+        )
+
+    # ---- painting -------------------------------------------------------------------------------
+
+    def repaint(self) -> None:
+        """Ask the lenses anew; only what differs goes to the terminal."""
+        self._painted_at = time.monotonic()
+        if (self.scene.walk is not None) != self.wish.has_notes:
+            self.arrange()  # a scenario came, and its notes want a place
+            return
+        for pane in self.shown_panes():
+            pane.redraw()
+        for bar in self.query(Bar):
+            bar.redraw(self.size.width)
+        self.repl.redraw()
+
+    def _header(self, width: int) -> Line:
+        return header_line(self.stage, self.scene, width)
+
+    def _footer(self, width: int) -> Line:
+        return footer_line(self.scene, width, in_pane=isinstance(self.focused, Pane))
+
+    def on_descendant_focus(self) -> None:
+        self.repaint()
+
+    # ---- the conversation -----------------------------------------------------------------------
+
+    def _emit(self, line: Line) -> None:
+        self.console_pane.write(list(line))
+
+    async def _evaluate(self, text: str) -> bool:
+        try:
+            return await self.scene.evaluate(text, self._emit, self._pause)
+        finally:
+            self.repaint()
+
+    async def _pause(self) -> None:
+        """Between two slices of a run: paint, now and then, and hear the keys."""
+        if time.monotonic() - self._painted_at > FRAME_S:
+            self.repaint()
+        for _ in range(_HOPS):
+            await asyncio.sleep(0)
+
+    def on_console_interrupted(self) -> None:
+        self.scene.stop()
+
+    def on_console_closed(self) -> None:
+        self.exit(0)
+
+    # ---- keys -----------------------------------------------------------------------------------
+
+    async def on_key(self, event: events.Key) -> None:
+        pane = self.focused if isinstance(self.focused, Pane) else None
+        if pane is not None and pane.heard(event):
+            event.stop()
+            event.prevent_default()
+            return
+        key = BY_NAME.get(event.key)
+        if key is None or (key.where is Where.PANES and pane is None):
+            return
+        event.stop()
+        event.prevent_default()
+        if key.says:
+            self.console_pane.say(key.says)
+        else:
+            await self.run_action(key.does)
+
+    async def action_quit(self) -> None:
+        self.scene.stop()
+        self.exit(0)
+
+    def action_help_quit(self) -> None:
+        """^C in a pane: it stops a run, and never leaves."""
+        self.scene.stop()
+
+    def action_go_on(self) -> None:
+        self.console_pane.say(self.scene.way_on)
+
+    def action_run_or_stop(self) -> None:
+        if self.console_pane.busy:
+            self.scene.stop()
+        else:
+            self.console_pane.say("run")
+
+    def action_turn(self, direction: int) -> None:
+        ring: list[Widget] = [self.console_pane, *self.shown_panes()]
+        at = ring.index(self.focused) if self.focused in ring else 0
+        ring[(at + direction) % len(ring)].focus()
+
+    def action_prompt(self) -> None:
+        pane = self.focused
+        if isinstance(pane, Pane) and pane.escape():
+            pane.redraw()
+        else:
+            self.console_pane.focus()
+
+    def action_tab(self, number: int) -> None:
+        name = list(layout.TABS)[number - 1]
+        if name == layout.MEMORY and self.panes[layout.MEMORY_LEFT].place is not None:
+            name = layout.MEMORY_LEFT
+        if self.panes[name].place is None or self.wish.zoomed:
+            zoomed = name if self.wish.zoomed else ""
+            self.wish = self.wish._replace(tab=name, zoomed=zoomed)
+            self.arrange()
+        self.panes[name].focus()
+
+    def action_zoom(self) -> None:
+        pane = self.focused
+        name = pane.id or "" if isinstance(pane, Pane) else ""
+        self.wish = self.wish._replace(zoomed="" if self.wish.zoomed else name)
+        self.arrange()
+        if isinstance(pane, Pane) and pane.place is not None:
+            pane.focus()
+
+    def action_copy(self) -> None:
+        if isinstance(self.focused, Pane):
+            text = self.focused.text()
+            self.copy_to_clipboard(text)
+            count = text.count("\n") + 1
+            says = "  ".join(self.focused.sentences())
+            self._emit(plain(f"copied {count} lines; the same in words: {says}", "class:dim"))
+
+    def action_explain_keys(self) -> None:
+        for key, meaning in explained():
+            self._emit([("bold", f"  {key:<20}"), ("", meaning)])
+
+    def _of_pane(self, what: str, *given: Any) -> None:
+        if isinstance(self.focused, Pane):
+            getattr(self.focused, what)(*given)
+
+    def action_move(self, rows: int) -> None:
+        self._of_pane("move", rows)
+
+    def action_page(self, direction: int) -> None:
+        self._of_pane("page", direction)
+
+    def action_end(self, direction: int) -> None:
+        self._of_pane("end", direction)
+
+    def action_inspect(self) -> None:
+        self._of_pane("inspect")
+
+    def action_other(self, noun: str, direction: int) -> None:
+        self._of_pane("other", noun, direction)
+
+    def action_filter(self) -> None:
+        self._of_pane("ask_filter")
+
+
+def _put(widget: Widget, place: layout.Place | None) -> None:
+    widget.display = place is not None
+    if place is not None:
+        widget.styles.offset = (place.x, place.y)
+        widget.styles.width, widget.styles.height = place.width, place.height
+
+
+def build(
+    profile: str = "strict",
+    seed: int = 0,
+    path: str | None = None,
+    history: History | None = None,
+) -> Rdmalab:
+    """The application with its world: a finished SEND, or a scenario."""
+    ascii_only = sheet.ascii_wanted()
+    scene = Scene(profile, seed, ascii_only=ascii_only)
+    app = Rdmalab(scene, ascii_only=ascii_only, history=history)
+    if path is None:
+        scene.begin()
+    else:
+        app.script = [f'load "{path}"']
+    return app
+
+
+def main(profile: str = "strict", seed: int = 0, path: str | None = None) -> int:
+    """Run the application until somebody leaves; the code to exit with."""
+    app = build(profile, seed, path, kept_history())
+    app.run()
+    return app.return_code or 0

@@ -1,0 +1,98 @@
+"""The first and the last line of the screen: where time stands, and which keys there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.strip import Strip
+from textual.widget import Widget
+
+from rdmalab.lens import words
+from rdmalab.lens.ports import LinkRow
+from rdmalab.shell.fragments import shown, text_of
+from rdmalab.tui.keys import footer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rdmalab.shell.fragments import Line
+    from rdmalab.tui.pane import Look
+    from rdmalab.tui.scene import Scene
+    from rdmalab.tui.stage import Stage
+
+BAR, BAR_KEY, ALERT = "class:bar", "class:bar.key", "class:bar.alert"
+
+
+class Bar(Widget):
+    """One line over the whole width."""
+
+    DEFAULT_CSS = "Bar { position: absolute; height: 1; }"
+
+    def __init__(self, name: str, look: Look, draw: Callable[[int], Line]) -> None:
+        super().__init__(id=name)
+        self.look = look
+        self._draw = draw
+        self._shown = Strip([])
+
+    def redraw(self, width: int) -> None:
+        strip = self.look.strip(self.look.spelled(self._draw(width))).crop_extend(0, width, None)
+        if strip != self._shown:
+            self._shown = strip
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        return self._shown if y == 0 else Strip([])
+
+
+def header_line(stage: Stage, scene: Scene, width: int) -> Line:
+    """`rdmalab  t=10.230us  ev 31  link UP 1us 100Gbps  …`; the least important gives way."""
+    session = stage.session
+    world = session.world
+    link = next(row for row in stage.look("show link").rows if isinstance(row, LinkRow))
+    parts: list[Line] = [
+        [(BAR_KEY, " rdmalab ")],
+        [(BAR, f" t={words.clock(world.now_ns)}")],
+        [(BAR, f"ev {world.event}")],
+        [(ALERT, " running, ^C stops ")] if scene.talk.running else [(BAR, "paused")],
+        _link(link),
+        _faults(link),
+        _lesson(scene),
+        [(BAR, f"seed={session.seed}")],
+        [(BAR, _next(world.agenda.next_ns()))],
+        [(BAR, "/".join(dict.fromkeys(h.profile.name for h in world.nodes.values())))],
+        [(BAR, f"{words.duration(link.latency_ns)} one way, {link.rate_bps / 10**9:g}Gbps")],
+    ]
+    line: Line = []
+    for part in parts:
+        if part and len(text_of(line)) + len(text_of(part)) + 2 <= width:
+            line += [*part, (BAR, "  ")]
+    return [*line, (BAR, " " * width)]
+
+
+def _link(link: LinkRow) -> Line:
+    return [(BAR, "link "), (BAR, "UP") if link.up else (ALERT, "! DOWN")]
+
+
+def _faults(link: LinkRow) -> Line:
+    count = len(link.faults)
+    return [(ALERT, f"! {count} fault{'s' if count > 1 else ''}")] if count else []
+
+
+def _lesson(scene: Scene) -> Line:
+    walk = scene.walk
+    if walk is None:
+        return []
+    name = walk.scenario.path.rpartition("/")[2].removesuffix(".yaml").removesuffix(".rdmalab")
+    return [(BAR, f"{shown(name)} {walk.position}/{len(walk.scenario.steps)}")]
+
+
+def _next(at_ns: int | None) -> str:
+    return "nothing planned" if at_ns is None else f"next {words.clock(at_ns)}"
+
+
+def footer_line(scene: Scene, width: int, *, in_pane: bool) -> Line:
+    going_on = "Next note" if scene.is_walking else "Step"
+    line: Line = []
+    for key, label in footer(in_pane, width, going_on):
+        line += [(BAR_KEY, f" {key}"), (BAR, f" {label} ")]
+    return [*line, (BAR, " " * width)]

@@ -1,0 +1,103 @@
+"""The keys, in one table: a key says a sentence of the shell, or moves about in the panes.
+
+The footer and the help of the panes are computed from it; so are the keys that the prompt leaves
+alone. Never bound: what tmux (^b), screen (^a), flow control (^s ^q), a desktop (F10 F11) takes.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import NamedTuple
+
+
+class Where(Enum):
+    """Where a key means something."""
+
+    ANYWHERE = auto()
+    PANES = auto()
+
+
+class Key(NamedTuple):
+    """names: as Textual calls them; shown: as the footer does; says: a sentence, else `does`."""
+
+    names: tuple[str, ...]
+    shown: str
+    label: str
+    says: str = ""
+    does: str = ""
+    where: Where = Where.PANES
+
+
+_ANYWHERE = Where.ANYWHERE
+NEXT = "next"
+
+KEYS: tuple[Key, ...] = (
+    Key(("f1",), "F1", "Help", says="help", where=_ANYWHERE),
+    Key(("f6",), "F6", "Next pane", does="turn(1)", where=_ANYWHERE),
+    Key(("shift+f6", "f18"), "S-F6", "", does="turn(-1)", where=_ANYWHERE),
+    Key(("f8",), "F8", "Step", does="go_on", where=_ANYWHERE),
+    Key(("f9",), "F9", "Run/stop", does="run_or_stop", where=_ANYWHERE),
+    Key(("ctrl+z",), "^Z", "", does="suspend_process", where=_ANYWHERE),
+    # ------------------------------------------------------------------ only in a pane
+    Key(("up", "k"), "j k", "Move", does="move(-1)"),
+    Key(("down", "j"), "", "", does="move(1)"),
+    Key(("pageup",), "PgUp PgDn", "", does="page(-1)"),
+    Key(("pagedown",), "", "", does="page(1)"),
+    Key(("g", "home"), "g G", "", does="end(-1)"),
+    Key(("G", "end"), "", "", does="end(1)"),
+    Key(("enter",), "Enter", "Open", does="inspect"),
+    Key(("o",), "o", "Other", does="other('', 1)"),
+    Key(("O",), "", "", does="other('', -1)"),
+    Key(("c",), "c", "", does="other('cq', 1)"),
+    Key(("m",), "m", "", does="other('mr', 1)"),
+    Key(("full_stop", "l", "right"), ".", "Step", does="go_on"),
+    Key(("space",), "Space", "Run/stop", does="run_or_stop"),
+    *(Key((str(n),), "1-6" if n == 1 else "", "", does=f"tab({n})") for n in range(1, 9)),
+    Key(("z",), "z", "Zoom", does="zoom"),
+    Key(("slash",), "/", "Filter", does="filter"),
+    Key(("y",), "y", "Copy", does="copy"),
+    Key(("question_mark",), "?", "Keys", does="explain_keys"),
+    Key(("tab",), "Tab", "", does="turn(1)"),
+    Key(("shift+tab",), "", "", does="turn(-1)"),
+    Key(("escape", "colon", "i"), "Esc", "Prompt", does="prompt"),
+)
+
+# Keys of the prompt itself that are worth a word in the footer.
+PROMPT_KEYS = (("Tab", "Complete"), ("^R", "Search"), ("^C", "Stop"), ("^D", "Quit"))
+
+BY_NAME = {name: key for key in KEYS for name in key.names}
+EVERYWHERE = frozenset(name for name, key in BY_NAME.items() if key.where is _ANYWHERE)
+
+# In this order they give way when the footer is narrow, the last first.
+_FOOTER_PANE = ("Esc", "F6", "z", "j k", "Enter", "o", "F8", "F9", "/", "y", "1-6", "?", "F1")
+
+
+def footer(in_pane: bool, columns: int, going_on: str = "Step") -> list[tuple[str, str]]:
+    """(key, what it does) pairs that fit."""
+    by_shown = {key.shown: key for key in KEYS if key.shown}
+    if in_pane:
+        pairs = [(name, by_shown[name].label or "Tab") for name in _FOOTER_PANE]
+    else:
+        everywhere = [key for key in KEYS if key.where is _ANYWHERE and key.label]
+        pairs = [(key.shown, key.label) for key in everywhere] + list(PROMPT_KEYS)
+    pairs = [(key, going_on if key == "F8" else label) for key, label in pairs]
+    while pairs and sum(len(key) + len(label) + 3 for key, label in pairs) > columns:
+        pairs.pop()
+    return pairs
+
+
+def explained() -> list[tuple[str, str]]:
+    """Each key of the panes with what it does, for `?`."""
+    return [
+        ("F6 / Tab", "next pane; Shift goes back"),
+        ("j k  PgUp PgDn  g G", "move the mark, or the bytes that are shown"),
+        ("Enter", "take the marked packet apart; again: back to the list"),
+        ("o O", "the next, the previous object of this pane; a node: o QP, c CQ, m MR"),
+        ("1 … 6", "bring a tab to the front"),
+        ("/", "show only lines with a word; empty: all"),
+        ("z", "zoom the pane; again: back"),
+        ("y", "copy the pane as text"),
+        (". or F8", "step, or the next note of a scenario"),
+        ("Space or F9", "run, or stop"),
+        ("Esc  i  :", "back to the prompt"),
+    ]

@@ -1,0 +1,179 @@
+"""Where the panes stand, for any size of terminal: numbers in, rectangles out, no screen needed.
+
+A terminal below 80x24 shows one pane and the prompt, below 60x16 the prompt and one line of status.
+From there on width decides how many panes stand side by side and height how much each may tell; the
+prompt is always at the bottom and never gives way.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+HEADER, FOOTER, CONSOLE = "header", "footer", "console"
+LEFT, RIGHT = "left", "right"
+WIRE, MEMORY, COMPLETIONS, STORY, NOTES, LOG = "wire", "memory", "cq", "story", "notes", "log"
+MEMORY_LEFT, MEMORY_RIGHT = "memory-left", "memory-right"
+
+# What the keys 1, 2, 3, … go to, and what the tabs are called; the last two only where the nodes
+# have no place of their own.
+TABS = {
+    WIRE: "Wire",
+    MEMORY: "Mem",
+    COMPLETIONS: "CQ",
+    STORY: "Story",
+    NOTES: "Notes",
+    LOG: "Log",
+    LEFT: "Left",
+    RIGHT: "Right",
+}
+
+
+class Size(NamedTuple):
+    """Columns and rows of a terminal."""
+
+    columns: int
+    rows: int
+
+
+SMALL, MEDIUM, LARGE = Size(80, 24), Size(120, 40), Size(200, 60)
+TINY = Size(60, 16)
+
+
+class Place(NamedTuple):
+    """A pane and its rectangle. tabs: the panes that share it."""
+
+    pane: str
+    x: int
+    y: int
+    width: int
+    height: int
+    tabs: tuple[str, ...] = ()
+
+
+class Wish(NamedTuple):
+    """What the person chose: the tab in front, the pane that is zoomed, whether there are notes."""
+
+    tab: str = WIRE
+    zoomed: str = ""
+    has_notes: bool = False
+
+
+def plan(columns: int, rows: int, wish: Wish | None = None) -> list[Place]:
+    """The panes to show, from the top left to the prompt."""
+    wish = wish or Wish()
+    size = Size(columns, rows)
+    if not _fits(size, TINY):
+        return _prompt_only(size)
+    if wish.zoomed:
+        return _zoomed(size, wish)
+    if not _fits(size, SMALL):
+        return _one_pane(size, wish)
+    return _three_columns(size, wish) if _fits(size, LARGE) else _two_columns(size, wish)
+
+
+def _fits(size: Size, wanted: Size) -> bool:
+    return size.columns >= wanted.columns and size.rows >= wanted.rows
+
+
+def _bars(size: Size) -> list[Place]:
+    return [
+        Place(HEADER, 0, 0, size.columns, 1),
+        Place(FOOTER, 0, size.rows - 1, size.columns, 1),
+    ]
+
+
+def _prompt_only(size: Size) -> list[Place]:
+    if size.rows < 3:
+        return [Place(CONSOLE, 0, 0, max(1, size.columns), max(1, size.rows))]
+    return [
+        Place(HEADER, 0, 0, size.columns, 1),
+        Place(CONSOLE, 0, 1, size.columns, size.rows - 1),
+    ]
+
+
+def _one_pane(size: Size, wish: Wish) -> list[Place]:
+    height = (size.rows - 2) // 2
+    return [
+        *_bars(size),
+        Place(wish.tab, 0, 1, size.columns, height, tuple(TABS)),
+        Place(CONSOLE, 0, 1 + height, size.columns, size.rows - 2 - height),
+    ]
+
+
+def _zoomed(size: Size, wish: Wish) -> list[Place]:
+    console = min(size.rows // 3, max(6, size.rows // 5))
+    height = size.rows - 2 - console
+    if wish.zoomed == CONSOLE:
+        return [*_bars(size), Place(CONSOLE, 0, 1, size.columns, size.rows - 2)]
+    tabs = _TABS if wish.zoomed in _TABS else ()
+    return [
+        *_bars(size),
+        Place(wish.zoomed, 0, 1, size.columns, height, tabs),
+        Place(CONSOLE, 0, 1 + height, size.columns, console),
+    ]
+
+
+_TABS = tuple(name for name in TABS if name not in (LEFT, RIGHT))
+
+
+def _share(total: int, parts: tuple[tuple[int, int], ...]) -> list[int]:
+    """`total` rows for (wanted, weight) parts: what is beyond the wanted goes by weight."""
+    extra = total - sum(wanted for wanted, _ in parts)
+    weights = sum(weight for _, weight in parts)
+    heights = [wanted + extra * weight // weights for wanted, weight in parts]
+    heights[-1] += total - sum(heights)
+    return heights
+
+
+def _two_columns(size: Size, wish: Wish) -> list[Place]:
+    """Two nodes side by side, the tabs below them, with a second pane beside if there is room."""
+    is_tall = size.rows >= MEDIUM.rows
+    wanted = ((15, 3), (12, 4), (11, 3)) if is_tall else ((8, 3), (6, 4), (8, 3))
+    nodes, middle, console = _share(size.rows - 2, wanted)
+    half = size.columns // 2
+    y = 1 + nodes
+    return [
+        *_bars(size),
+        Place(LEFT, 0, 1, half, nodes),
+        Place(RIGHT, half, 1, size.columns - half, nodes),
+        *_tabs(size, y, middle, wish),
+        Place(CONSOLE, 0, y + middle, size.columns, console),
+    ]
+
+
+def _tabs(size: Size, y: int, height: int, wish: Wish) -> list[Place]:
+    tab = wish.tab if wish.tab in _TABS else WIRE
+    if size.columns < MEDIUM.columns:
+        return [Place(tab, 0, y, size.columns, height, _TABS)]
+    width = max(80, size.columns * 64 // 100)
+    return [
+        Place(tab, 0, y, width, height, _TABS),
+        Place(_beside(tab, wish), width, y, size.columns - width, height),
+    ]
+
+
+def _beside(tab: str, wish: Wish) -> str:
+    """What stands beside the tab in front: the notes if there are any, else the story."""
+    order = (NOTES, STORY) if wish.has_notes else (STORY, COMPLETIONS)
+    return next(name for name in order if name != tab)
+
+
+def _three_columns(size: Size, wish: Wish) -> list[Place]:
+    """Everything at once: the wire between the nodes, bytes and completions below, then talk."""
+    top, middle, console = _share(size.rows - 2, ((28, 4), (11, 2), (19, 3)))
+    node, memory, side = (size.columns * percent // 100 for percent in (29, 38, 33))
+    y, bottom = 1 + top, 1 + top + middle
+    tabs = (STORY, NOTES, LOG)
+    tab = wish.tab if wish.tab in tabs else NOTES if wish.has_notes else STORY
+    wide = size.columns - side
+    return [
+        *_bars(size),
+        Place(LEFT, 0, 1, node, top),
+        Place(WIRE, node, 1, size.columns - 2 * node, top),
+        Place(RIGHT, size.columns - node, 1, node, top),
+        Place(MEMORY_LEFT, 0, y, memory, middle),
+        Place(MEMORY_RIGHT, memory, y, memory, middle),
+        Place(COMPLETIONS, 2 * memory, y, size.columns - 2 * memory, middle),
+        Place(CONSOLE, 0, bottom, wide, console),
+        Place(tab, wide, bottom, side, console, tabs),
+    ]

@@ -1,0 +1,246 @@
+"""What all panes share: a frame, lines in it, a mark that moves, a filter, a way to be copied.
+
+A pane keeps no state of the world, only where somebody looks: each repaint asks the lens anew.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from rdmalab.shell.fragments import Line, in_ascii, text_of
+from rdmalab.tui.console.paint import Paint
+from rdmalab.tui.frame import TITLE, border, cropped, edge, title_of_tabs, width_of
+from rdmalab.tui.layout import LEFT, RIGHT, TABS
+
+if TYPE_CHECKING:
+    from prompt_toolkit.styles import BaseStyle
+    from textual import events
+
+    from rdmalab.tui.layout import Place
+    from rdmalab.tui.stage import Stage
+
+MARKED = "class:marked"
+_NARROWEST = 20  # lines are made so wide at least, and cut
+_COMMON = {ord("⏲"): "◷"}  # fonts that have no stopwatch have this
+
+
+class Look:
+    """How things are drawn on this terminal."""
+
+    def __init__(self, styles: BaseStyle, *, colour: bool, ascii_only: bool) -> None:
+        self.styles = styles
+        self.paint = Paint(styles, colour=colour)
+        self.ascii_only = ascii_only
+
+    def spelled(self, line: Line) -> Line:
+        """In the characters that this terminal has; a line may grow by it, so this comes first."""
+        if self.ascii_only:
+            return in_ascii(line)
+        return [(style, text.translate(_COMMON)) for style, text in line]
+
+    def strip(self, line: Line) -> Strip:
+        """A line of the right width, painted."""
+        cut = "." if self.ascii_only else "…"
+        return self.paint.line([(style, text.replace("…", cut)) for style, text in line])
+
+
+class Pane(Widget, can_focus=True):
+    """A frame with lines. Subclasses say `title` and `lines`, and move about as they like."""
+
+    DEFAULT_CSS = "Pane { position: absolute; }"
+
+    def __init__(self, name: str, stage: Stage, look: Look) -> None:
+        super().__init__(id=name)
+        self.stage = stage
+        self.look = look
+        self.place: Place | None = None
+        self.tab_names: list[str] = []
+        self.pattern = ""
+        self.top: int | None = None  # None: follow the newest
+        self._asking = False
+        self._rows: list[Strip] = []
+        self._body: list[Line] = []
+
+    # ---- what a pane is about -----------------------------------------------------------------
+
+    def title(self) -> Line:
+        """What stands in the upper border behind the tabs."""
+        return []
+
+    def lines(self, width: int, height: int) -> list[Line]:
+        """What it shows; more than `height` can be scrolled."""
+        raise NotImplementedError
+
+    def sentences(self) -> list[str]:
+        """What a person would type to read the same."""
+        return []
+
+    def hint(self) -> str:
+        """A word in the lower border while the pane has the focus."""
+        return ""
+
+    def foot(self) -> Line:
+        """What stands in the lower border; else how much is not seen."""
+        return []
+
+    def inspect(self) -> None:
+        """Enter: look closer at what is marked."""
+
+    def other(self, noun: str, direction: int) -> None:
+        """Show the next or previous object; `noun` empty: of what the pane is about."""
+
+    def escape(self) -> bool:
+        """Go back one level; False where there is none."""
+        return False
+
+    # ---- moving about -------------------------------------------------------------------------
+
+    def move(self, rows: int) -> None:
+        height = self.body_height
+        last = max(0, len(self._body) - height)
+        top = self._top(height) if self.top is None else self.top
+        top = max(0, min(last, top + rows))
+        self.top = None if self.follows and top >= last else top
+        self.redraw()
+
+    def page(self, direction: int) -> None:
+        self.move(direction * max(1, self.body_height - 1))
+
+    def end(self, direction: int) -> None:
+        self.move(direction * 10**9)
+
+    follows = False  # whether the newest stands at the end
+
+    @property
+    def body_height(self) -> int:
+        return max(0, self.place.height - 2) if self.place else 0
+
+    def _top(self, height: int) -> int:
+        if self.top is not None:
+            return max(0, min(self.top, len(self._body) - height))
+        return max(0, len(self._body) - height) if self.follows else 0
+
+    # ---- the filter ---------------------------------------------------------------------------
+
+    def ask_filter(self) -> None:
+        self._asking = True
+        self.redraw()
+
+    def heard(self, event: events.Key) -> bool:
+        """A key while the filter is typed; True when it was taken."""
+        if not self._asking:
+            return False
+        if event.key in ("enter", "escape"):
+            self._asking = False
+            self.pattern = "" if event.key == "escape" else self.pattern
+        elif event.key in ("backspace", "ctrl+h"):
+            self.pattern = self.pattern[:-1]
+        elif event.key == "ctrl+u":
+            self.pattern = ""
+        elif event.is_printable and event.character:
+            self.pattern += event.character
+        else:
+            return event.key not in ("f6", "shift+f6")
+        self.top = None
+        self.redraw()
+        return True
+
+    def filtered(self, lines: list[Line]) -> list[Line]:
+        wanted = self.pattern.lower()
+        if not wanted:
+            return lines
+        return [line for line in lines if wanted in text_of(line).lower()]
+
+    # ---- drawing ------------------------------------------------------------------------------
+
+    def redraw(self) -> None:
+        """Ask the lens again; what is the same is not painted again."""
+        if self.place is None or not self.display:
+            return
+        width, height = self.place.width, self.place.height
+        rows = [self.look.strip(line) for line in self._framed(width, height)]
+        rows = [row.crop_extend(0, width, None) for row in rows]
+        old, self._rows = self._rows, rows
+        if len(old) != len(rows):
+            self.refresh()
+            return
+        for y, (before, after) in enumerate(zip(old, rows, strict=True)):
+            if before != after:
+                self.refresh(Region(0, y, width, 1))
+
+    def _framed(self, width: int, height: int) -> list[Line]:
+        drawn = border(focused=self.has_focus, ascii_only=self.look.ascii_only)
+        style = "class:frame.focused" if self.has_focus else "class:frame"
+        inner_width, inner_height = width - 2, max(0, height - 2)
+        spelled = self.look.spelled
+        self._body = [spelled(x) for x in self.lines(max(_NARROWEST, inner_width), inner_height)]
+        top = self._top(inner_height)
+        shown = self._body[top : top + inner_height]
+        shown += [[] for _ in range(inner_height - len(shown))]
+        rows = [edge(drawn, width, spelled(self._title()), style)]
+        side = (style, drawn.down)
+        rows += [[side, *_padded(line, inner_width), side] for line in shown]
+        foot = spelled(self._foot(top, inner_height))
+        return [*rows, edge(drawn, width, foot, style, bottom=True)][:height]
+
+    def _title(self) -> Line:
+        tabs = list(self.place.tabs) if self.place else []
+        room = self.place.width - 8 if self.place else 0
+        line: Line = []
+        if tabs and self.id in tabs:
+            line = [*title_of_tabs(self.tab_names, tabs.index(self.id), room), ("", " ")]
+        elif self.id in TABS and self.id not in (LEFT, RIGHT):
+            line = [(TITLE, TABS[self.id]), ("", "  ")]
+        said = self.title()
+        if self.pattern and not self._asking:
+            said = [*said, ("class:warn", f" /{self.pattern}")]
+        return [*line, *said]
+
+    def _foot(self, top: int, height: int) -> Line:
+        if self._asking:
+            return [(TITLE, f"show only: {self.pattern}"), ("class:marked", " ")]
+        below = len(self._body) - top - height
+        parts = [f"{top} above"] if top > 0 else []
+        parts += [f"{below} below"] if below > 0 else []
+        if self.has_focus and (hint := self.hint()):
+            parts.insert(0, hint)
+        return [("class:dim", "  ".join(parts))] if parts else self.foot()
+
+    def render_line(self, y: int) -> Strip:
+        return self._rows[y] if y < len(self._rows) else Strip.blank(self.size.width)
+
+    def text(self) -> str:
+        """The pane as plain text, all of it."""
+        width = self.place.width if self.place else 80
+        body = self.lines(max(20, width - 2), max(self.body_height, 1000))
+        return "\n".join(text_of(line).rstrip() for line in body)
+
+    def on_focus(self) -> None:
+        self.redraw()
+
+    def on_blur(self) -> None:
+        self._asking = False
+        self.redraw()
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        self.move(3)
+        event.stop()
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        self.move(-3)
+        event.stop()
+
+
+def _padded(line: Line, width: int) -> Line:
+    line = cropped(line, width)
+    return [*line, ("", " " * (width - width_of(line)))]
+
+
+def marked(line: Line, width: int) -> Line:
+    """The line in reverse, to the end."""
+    text = text_of(line)[:width]
+    return [(MARKED, text.ljust(width))]

@@ -1,0 +1,258 @@
+"""A node: one QP with its state machine and queues, a CQ, a memory region, and the other QPs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rdmalab.command import Noun, Thing
+from rdmalab.lens.completions import CqRow, WcRow
+from rdmalab.lens.memory import HexRow, MrRow
+from rdmalab.lens.ports import PortRow
+from rdmalab.lens.queues import QpRow
+from rdmalab.lens.states import DiagramRow
+from rdmalab.lens.wqes import RecvRow, WqeRow
+from rdmalab.shell import show_objects
+from rdmalab.shell.fragments import fold
+from rdmalab.shell.show import render_rows
+from rdmalab.shell.tables import CURRENT, DIM, GOOD, NAME, NUMBER, WARN, gauge
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.tui import diagram
+from rdmalab.tui.hexview import hex_lines
+from rdmalab.tui.pane import Pane
+
+if TYPE_CHECKING:
+    from rdmalab.shell.fragments import Line
+    from rdmalab.tui.pane import Look
+    from rdmalab.tui.stage import Stage
+
+_MANY_ROWS = 13  # from here on the state machine is drawn in boxes
+_ROOMY = 20  # from here on there are blank lines between the parts
+
+# What gives way first when there are fewer rows: the highest.
+_ALWAYS, _HEAD, _USEFUL, _MORE, _REST = range(0, 500, 100)
+
+_HEARING = (QPState.RTR, QPState.RTS, QPState.SQD, QPState.SQE)
+
+Ranked = tuple[int, "list[Line]"]
+"""How important, and lines that are shown together or not at all."""
+
+_LEGEND = ("■ done", "▶ under way", "▪ waiting", "□ free")
+
+
+class NodePane(Pane):
+    """`position`: 0 is the node on the left."""
+
+    def __init__(self, name: str, stage: Stage, look: Look, position: int) -> None:
+        super().__init__(name, stage, look)
+        self.position = position
+        self.chosen: dict[Noun, Thing] = {}
+
+    # ---- which things ---------------------------------------------------------------------------
+
+    @property
+    def node(self) -> str:
+        return self.stage.node(self.position)
+
+    def thing(self, noun: Noun) -> Thing | None:
+        """The one that was chosen with a key, else the one that the conversation is about."""
+        things = self.stage.things(self.node, noun)
+        chosen = self.chosen.get(noun)
+        if chosen in things:
+            return chosen
+        if noun is Noun.CQ:
+            return self._cq_of_qp() or self.stage.meant(self.node, noun)
+        return self.stage.meant(self.node, noun)
+
+    def _cq_of_qp(self) -> Thing | None:
+        qp = self.thing(Noun.QP)
+        if qp is None:
+            return None
+        return Thing(Noun.CQ, self.node, self.stage.session.world.find(qp).send_cq)
+
+    def other(self, noun: str, direction: int) -> None:
+        of = Noun(noun or Noun.QP)
+        things = self.stage.things(self.node, of)
+        if things:
+            now = self.thing(of)
+            at = things.index(now) if now in things else 0
+            self.chosen[of] = things[(at + direction) % len(things)]
+        self.redraw()
+
+    def move(self, rows: int) -> None:
+        if abs(rows) == 1:
+            self.other("", rows)
+        else:
+            super().move(rows)
+
+    def sentences(self) -> list[str]:
+        wanted = (Noun.QP, Noun.CQ, Noun.MR)
+        if self.thing(Noun.QP) is None:
+            return [f"show {self.node}"]
+        found = [thing for noun in wanted if (thing := self.thing(noun)) is not None]
+        return [f"show {self.stage.name(thing)}" for thing in found]
+
+    # ---- what is drawn --------------------------------------------------------------------------
+
+    def title(self) -> Line:
+        line: Line = [(CURRENT, self.node)]
+        if self.place and self.place.width > 52 and self.node:
+            rows = self.stage.look("show link").rows
+            gid = next(r.gid for r in rows if isinstance(r, PortRow) and r.node == self.node)
+            line.append((DIM, f"  {gid.rpartition(':')[2]}"))
+        qp = self.thing(Noun.QP)
+        if qp is None:
+            return line
+        row: QpRow = next(r for r in self._rows_of(qp) if isinstance(r, QpRow))
+        peer = f" → {row.peer}" if row.peer else ""
+        own = self.stage.name(qp).partition(".")[2]
+        line.append(("", f"  {own} {row.qp_type.name} {row.qp_num:#x}{peer}"))
+        count = len(self.stage.things(self.node, Noun.QP))
+        if count > 1:
+            at = self.stage.things(self.node, Noun.QP).index(qp) + 1
+            line.append((DIM, f"  {at} of {count}"))
+        return line
+
+    def foot(self) -> Line:
+        """What the bars mean; with the focus, which keys there are."""
+        if self.has_focus:
+            return [(DIM, "j k: other QP  c: CQ  m: memory")]
+        narrow = self.place is not None and self.place.width < 46
+        legend = (part.replace(" ", "", 1) for part in _LEGEND) if narrow else _LEGEND
+        return [(DIM, (" " if narrow else "  ").join(legend))]
+
+    def _rows_of(self, thing: Thing) -> list[Any]:
+        return self.stage.look(f"show {self.stage.name(thing)}").rows
+
+    def lines(self, width: int, height: int) -> list[Line]:
+        if not self.node:
+            return [[(DIM, "there is no second node")]]
+        qp = self.thing(Noun.QP)
+        if qp is None:
+            return [*_EMPTY, *render_rows(self.stage.look(f"show {self.node}").rows, width)]
+        rows = self._rows_of(qp)
+        ranked = self._machine(rows, width, height)
+        ranked += self._others(width)
+        gap: list[Ranked] = [(_REST + 40, [[]])] if height > _ROOMY else []
+        ranked += gap + self._queues(rows, width)
+        ranked += self._cq(width)
+        ranked += self._memory(width)
+        ranked += gap + self._attributes(rows, width)
+        return fitted(ranked, height)
+
+    def _machine(self, rows: list[Any], width: int, height: int) -> list[Ranked]:
+        event = self.stage.session.world.event
+        for row in rows:
+            if isinstance(row, DiagramRow):
+                if height >= _MANY_ROWS and width >= diagram.BOXES_WIDTH:
+                    return [(_ALWAYS, diagram.boxes(row, width, event))]
+                return [(_ALWAYS, [diagram.one_line(row, event)])]
+        return []
+
+    def _queues(self, rows: list[Any], width: int) -> list[Ranked]:
+        row = next((row for row in rows if isinstance(row, QpRow)), None)
+        if row is None:
+            return []
+        work = render_rows([r for r in rows if isinstance(r, WqeRow)], width - 3)
+        receives = render_rows([r for r in rows if isinstance(r, RecvRow)], width - 3)
+        deaf = "! EMPTY" if _is_deaf(row) else ""
+        full = "! FULL" if row.sq.capacity and not row.sq.free else ""
+        return [
+            (_ALWAYS, [show_objects.queue_line("SQ", row.sq, full)]),
+            *_numbered(_USEFUL + 2, work),
+            (_ALWAYS, [show_objects.queue_line("RQ", row.rq, deaf)]),
+            *_numbered(_USEFUL + 4, receives),
+        ]
+
+    def _attributes(self, rows: list[Any], width: int) -> list[Ranked]:
+        row = next((row for row in rows if isinstance(row, QpRow)), None)
+        if row is None:
+            return []
+        ranked: list[Ranked] = []
+        for number, line in enumerate(show_objects.qp_block(row)[3:]):
+            ranked.append((_MORE + number, fold(line, width, 2)))
+        return ranked
+
+    def _cq(self, width: int) -> list[Ranked]:
+        cq = self.thing(Noun.CQ)
+        if cq is None:
+            return []
+        rows = self._rows_of(cq)
+        row: CqRow = rows[0]
+        own = row.name.partition(".")[2]
+        line: Line = [
+            ("", f"CQ {gauge(row.count, row.capacity)} "),
+            (NUMBER, f"{row.count}/{row.capacity}"),
+            ("", f"  {own}"),
+            (WARN, "  ! OVERRUN" if row.dead else ""),
+            (DIM, f"  {row.total} so far" if width > 50 else ""),
+        ]
+        cqes = [r for r in rows if isinstance(r, WcRow)]
+        ranked: list[Ranked] = [(_ALWAYS, [line])]
+        for number, wc in enumerate(cqes):
+            ranked.append(
+                (_HEAD if number == 0 else _USEFUL + 5 + number, [_cqe(wc, number, width)])
+            )
+        return ranked
+
+    def _memory(self, width: int) -> list[Ranked]:
+        mr = self.thing(Noun.MR)
+        if mr is None:
+            return []
+        rows = self._rows_of(mr)
+        octets = [row for row in rows if isinstance(row, HexRow)]
+        head: MrRow = rows[0]
+        own = head.name.partition(".")[2]
+        ranked: list[Ranked] = []
+        if octets:
+            (first, *_) = hex_lines(octets[0], width - len(own) - 1, text=width > 50)
+            ranked.append((_HEAD + 1, [[(NAME, own), ("", " "), *first]]))
+        (told,) = show_objects.mr_table([head])
+        return [*ranked, (_REST, fold(told, width, 2))]
+
+    def _others(self, width: int) -> list[Ranked]:
+        """The other QPs of the node, so that none is forgotten."""
+        things = self.stage.things(self.node, Noun.QP)
+        if len(things) < 2:
+            return []
+        world = self.stage.session.world
+        shown = self.thing(Noun.QP)
+        line: Line = [(DIM, "QPs ")]
+        for thing in things:
+            own = self.stage.name(thing).partition(".")[2]
+            word = f"{own} {world.find(thing).state.name}"
+            line.append((CURRENT, f"[{word}] ") if thing == shown else ("", f"{word}  "))
+        first, *more = fold(line, width, 4)
+        return [(_HEAD, [first]), *((_REST, [part]) for part in more)]
+
+
+def fitted(ranked: list[Ranked], height: int) -> list[Line]:
+    """The most important lines that fit, in their order."""
+    kept: set[int] = set()
+    room = height
+    for at in sorted(range(len(ranked)), key=lambda at: ranked[at][0]):
+        if len(ranked[at][1]) <= room:
+            kept.add(at)
+            room -= len(ranked[at][1])
+    return [line for at in sorted(kept) for line in ranked[at][1]]
+
+
+def _numbered(rank: int, lines: list[Line]) -> list[Ranked]:
+    return [(rank + 3 * n, [[("", "   "), *line]]) for n, line in enumerate(lines)]
+
+
+def _is_deaf(row: QpRow) -> bool:
+    return row.state in _HEARING and not row.rq.waiting and not row.rq.on_wire
+
+
+def _cqe(row: WcRow, number: int, width: int) -> Line:
+    good = row.status == WCStatus.SUCCESS
+    mark = "▸" if number == 0 else " "
+    vendor = f"  vendor_err={row.vendor_err:#x}" if not good and width > 50 else ""
+    return [("", f" {mark} "), (GOOD if good else WARN, row.text), (DIM, f"  {row.qp}{vendor}")]
+
+
+_EMPTY: list[Line] = [
+    [(DIM, "no queue pair yet")],
+    [("", "type "), (NAME, "use rc_pair"), ("", ": it makes two, connected")],
+]

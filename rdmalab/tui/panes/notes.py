@@ -1,0 +1,68 @@
+"""Notes: the scenario that was loaded, what to read now, what comes next, and what went wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rdmalab.shell.fragments import fold, shown
+from rdmalab.shell.tables import CURRENT, DIM, GOOD, NAME, WARN
+from rdmalab.tui.pane import Pane
+
+if TYPE_CHECKING:
+    from rdmalab.scenario.runner import Runner
+    from rdmalab.shell.fragments import Line
+
+
+class NotesPane(Pane):
+    """What a walk through a scenario has to say."""
+
+    def title(self) -> Line:
+        walk = self.stage.walk
+        return [(NAME, _place(walk))] if walk is not None else []
+
+    def lines(self, width: int, height: int) -> list[Line]:
+        walk = self.stage.walk
+        lines: list[Line] = []
+        for line in _NOTHING if walk is None else _walked(walk):
+            lines += fold(line, width, 2)
+        if len(lines) > height:
+            lines = [line for line in lines if line]
+        return self.filtered(lines)
+
+
+_NOTHING: list[Line] = [
+    [("", "No scenario is loaded.")],
+    [
+        ("", "type "),
+        (NAME, "load FILE"),
+        ("", " to walk through one; F8 goes on to its next note."),
+    ],
+]
+
+
+def _place(walk: Runner) -> str:
+    return f"step {walk.position}/{len(walk.scenario.steps)}"
+
+
+def _walked(walk: Runner) -> list[Line]:
+    lines: list[Line] = [[(CURRENT, shown(walk.scenario.title))], []]
+    lines += [[("class:note", shown(line))] for line in walk.note.strip().splitlines()]
+    lines.append([])
+    lines += _failure(walk)
+    coming = walk.coming
+    if coming is not None:
+        text = coming.line or coming.step.note or coming.step.name or ""
+        first = shown(text.strip().splitlines()[0]) if text.strip() else ""
+        lines.append([(DIM, "next (F8): "), ("", first)])
+    elif walk.ok:
+        steps = [result.step.step for result in walk.results]
+        asked = sum(len(step.expect or ()) + len(step.wire or ()) for step in steps)
+        lines.append([(GOOD, "The end."), ("", f" {asked} expectations were met.")])
+    return lines
+
+
+def _failure(walk: Runner) -> list[Line]:
+    if walk.ok:
+        return []
+    text = walk.results[-1].text(walk.scenario.path)
+    return [[(WARN, shown(line))] for line in text.splitlines()]

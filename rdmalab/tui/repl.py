@@ -1,0 +1,129 @@
+"""The prompt in its frame: always at the bottom, with what the cursor is at in the lower border."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.strip import Strip
+from textual.widget import Widget
+
+from rdmalab.shell.asking import ask_session
+from rdmalab.shell.signature import signature
+from rdmalab.tui.console.pane import Console
+from rdmalab.tui.frame import TITLE, border, edge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.history import History
+    from prompt_toolkit.input import Input
+    from prompt_toolkit.output import Output
+
+    from rdmalab.shell.fragments import Line
+    from rdmalab.shell.prompt import Evaluate
+    from rdmalab.tui.layout import Place
+    from rdmalab.tui.pane import Look
+    from rdmalab.tui.scene import Scene
+
+_LEAST = 4  # below so many rows the frame goes, the prompt stays
+
+
+class Repl(Widget):
+    """A frame around one Console."""
+
+    DEFAULT_CSS = """
+    Repl { position: absolute; layout: vertical; overflow: hidden; }
+    Repl Console {
+        margin: 1; height: 1fr; scrollbar-size: 0 0; scrollbar-gutter: auto;
+        background: ansi_default; color: ansi_default;
+    }
+    Repl.bare Console { margin: 0; }
+    """
+
+    def __init__(
+        self, scene: Scene, look: Look, evaluate: Evaluate, *,
+        leave_keys: frozenset[str], history: History,
+    ) -> None:  # fmt: skip
+        super().__init__(id="repl")
+        self.history = history
+        self.look = look
+        self.scene = scene
+        self.place: Place | None = None
+        self._rows: list[Strip] = []
+        self.console = Console(self._session, evaluate, leave_keys=leave_keys)
+
+    def compose(self) -> Iterable[Widget]:
+        yield self.console
+
+    def on_mount(self) -> None:
+        self.console.live.session.default_buffer.on_text_changed += lambda _: self.redraw()
+        self.console.live.session.default_buffer.on_cursor_position_changed += lambda _: (
+            self.redraw()
+        )
+        self.watch(self.console, "scroll_y", lambda _: self.redraw(), init=False)
+        self.watch(self.console, "has_focus", lambda _: self.redraw(), init=False)
+
+    def _session(self, *, input: Input, output: Output, embedded: bool) -> PromptSession[str]:  # noqa: A002
+        session = ask_session(
+            self.scene.lab, history=self.history, input=input, output=output, embedded=embedded
+        )
+        session.bottom_toolbar = None  # the lower border says it, and the header
+        session.style = self.look.styles
+        return session
+
+    # ---- the frame ------------------------------------------------------------------------------
+
+    def put(self, place: Place) -> None:
+        self.place = place
+        self.set_class(self.is_bare, "bare")
+
+    @property
+    def is_bare(self) -> bool:
+        return self.place is None or self.place.height < _LEAST
+
+    @property
+    def inner_width(self) -> int:
+        width = self.place.width if self.place else 80
+        return width if self.is_bare else width - 2
+
+    def redraw(self) -> None:
+        if self.place is None or self.is_bare:
+            return
+        width, height = self.place.width, self.place.height
+        drawn = border(focused=self.console.has_focus, ascii_only=self.look.ascii_only)
+        style = "class:frame.focused" if self.console.has_focus else "class:frame"
+        side = [(style, drawn.down), ("", " " * (width - 2)), (style, drawn.down)]
+        lines = [
+            edge(drawn, width, self.look.spelled(self._title()), style),
+            *([side] * (height - 2)),
+            edge(drawn, width, self.look.spelled(self._foot()), style, bottom=True),
+        ]
+        rows = [self.look.strip(line) for line in lines]
+        if rows != self._rows:
+            self._rows = rows
+            self.refresh()
+
+    def _title(self) -> Line:
+        if self.scene.talk.running:
+            return [("class:warn", "running"), ("", "  ^C or F9 stops")]
+        above = int(self.console.scroll_y)
+        line: Line = [(TITLE, "REPL")]
+        if above and self.console.scroll_y < self.console.max_scroll_y:
+            line.append(("class:warn", "  reading back: type to return"))
+        return line
+
+    def _foot(self) -> Line:
+        """What the argument at the cursor is."""
+        if self.console.busy:
+            return []
+        buffer = self.console.live.session.default_buffer
+        text = buffer.text
+        if not text.strip() or "\n" in text:
+            on = "walks on" if self.scene.is_walking else "repeats the last step"
+            return [("class:dim", f"Enter {on}")]
+        said = signature(self.scene.session, text, buffer.cursor_position)
+        return [("", said)] if said else []
+
+    def render_line(self, y: int) -> Strip:
+        return self._rows[y] if y < len(self._rows) and not self.is_bare else Strip([])

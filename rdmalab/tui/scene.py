@@ -1,0 +1,86 @@
+"""What the application is about: a lab, the conversation about it, and how it all begins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rdmalab.lab import Lab
+from rdmalab.shell.conversation import Conversation
+from rdmalab.shell.say import Voice
+
+if TYPE_CHECKING:
+    from rdmalab.scenario.runner import Runner
+    from rdmalab.session.session import Session
+    from rdmalab.shell.conversation import Emit, Pause
+    from rdmalab.shell.fragments import Line
+
+# What has happened when the first screen is seen: two connected QPs, one SEND from end to end.
+FIRST = (
+    "use rc_pair",
+    'write A.mr0[0:5] "hello"',
+    "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]",
+    "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED",
+    "run",
+)
+_VERB = "class:pygments.keyword"
+CARD: tuple[Line, ...] = (
+    [("bold", "A has sent 64 bytes to B; both can poll a completion now."), ("", "  Try:")],
+    [
+        ("", "  "),
+        (_VERB, "poll_cq A.cq0"),
+        ("", "   takes A's completion: the send slot comes back"),
+    ],
+    [("", "  "), (_VERB, "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64]")],
+    [
+        ("", "  "),
+        (_VERB, "step"),
+        ("", "  or F8, then Enter again and again: B has no receive left"),
+    ],
+    [
+        *(("", "  "), (_VERB, "help"), ("", "   "), (_VERB, "explain RTS"), ("", "   ")),
+        *((_VERB, "load FILE"), ("", "  a scenario    F6: panes   ^D: quit")),
+    ],
+)
+
+
+class Scene:
+    """A lab and the conversation about it; a scenario that is loaded brings its own world."""
+
+    def __init__(self, profile: str = "strict", seed: int = 0, *, ascii_only: bool = False) -> None:
+        self.lab = Lab(profile=profile, seed=seed)
+        self.talk = Conversation(self.lab, Voice(self.lab.session, ascii=ascii_only))
+
+    @property
+    def session(self) -> Session:
+        return self.lab.session
+
+    @property
+    def walk(self) -> Runner | None:
+        lesson = self.talk.lesson
+        return lesson.runner if lesson is not None else None
+
+    @property
+    def is_walking(self) -> bool:
+        """A scenario was loaded and is not at its end."""
+        return self.walk is not None and not self.walk.over
+
+    @property
+    def way_on(self) -> str:
+        """The sentence that goes on from here."""
+        return "next" if self.is_walking else "step"
+
+    def begin(self) -> None:
+        for line in FIRST:
+            self.lab.do(line)
+
+    def resize(self, width: int) -> None:
+        self.talk.voice.width = max(20, width)
+
+    async def evaluate(self, text: str, emit: Emit, pause: Pause) -> bool:
+        """Carry out what was typed; nothing typed repeats the last step, or walks on."""
+        if not text.strip() and self.is_walking:
+            text = "next"
+        return await self.talk.evaluate(text, emit, pause)
+
+    def stop(self) -> None:
+        self.talk.stop()

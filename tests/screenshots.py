@@ -1,0 +1,112 @@
+"""Make the pictures in screenshots/ from scenarios: `python -m tests.screenshots [NAME…]`.
+
+SVG is Textual's own export; PNG is what chromium draws of it, in Fira Code without ligatures, which
+would turn 0x11 into 0×11. Nothing is fetched: the font must be installed (fonts-firacode).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from rdmalab.tui.app import Rdmalab, build
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
+
+ROOT = Path(__file__).parents[1]
+TARGET = ROOT / "screenshots"
+SIZES = ((80, 24), (120, 40), (200, 60))
+_FONT_FACE = re.compile(r"@font-face\s*{[^}]*}", re.DOTALL)
+_VIEW_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+_UNIQUE = re.compile(r"terminal-\d+")
+
+
+class Shot(NamedTuple):
+    """path: a scenario, or the first screen. lines: what is said; keys: what is pressed then."""
+
+    name: str
+    path: str = ""
+    lines: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+
+
+SHOTS = (
+    Shot("first-screen"),
+    Shot(
+        "rnr-nak",
+        "scenarios/time/rnr-then-receive.rdmalab.yaml",
+        ("next",),
+    ),
+)
+
+
+async def picture(shot: Shot, size: tuple[int, int]) -> str:
+    """The screen as SVG."""
+    app = build(path=str(ROOT / shot.path) if shot.path else None)
+    async with app.run_test(size=size) as pilot:
+        await settled(app, pilot)
+        for line in shot.lines:
+            app.console_pane.say(line)
+            await settled(app, pilot)
+        await pilot.press(*shot.keys)
+        await settled(app, pilot)
+        drawn = app.export_screenshot(title=f"rdmalab: {shot.name}")
+    return _UNIQUE.sub("terminal", drawn)
+
+
+async def settled(app: Rdmalab, pilot: Pilot[int]) -> None:
+    """Nothing is evaluated and the prompt is there again."""
+    console = app.console_pane
+    for _ in range(400):
+        await pilot.pause(0.01)
+        if not console.busy and console.live.cursor() is not None:
+            break
+    await pilot.pause(0.05)
+
+
+def as_png(svg: Path, png: Path) -> None:
+    """What chromium draws of it."""
+    text = svg.read_text()
+    found = _VIEW_BOX.search(text)
+    assert found is not None, svg
+    width, height = (int(float(side) + 1) for side in found.groups())
+    text = _FONT_FACE.sub("", text)
+    text = text.replace("<style>", "<style>text{font-variant-ligatures:none}", 1)
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "page.html"
+        page.write_text(f"<body style='margin:0;background:#111'>{text}</body>")
+        subprocess.run(
+            [
+                *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"),
+                *("--disable-background-networking", "--disable-component-update"),
+                *("--disable-sync", "--hide-scrollbars", f"--user-data-dir={folder}/profile"),
+                *(f"--window-size={width},{height}", f"--screenshot={png}", page.as_uri()),
+            ],
+            stderr=subprocess.DEVNULL,
+            check=True,
+            timeout=120,
+        )
+
+
+def main(wanted: list[str]) -> int:
+    TARGET.mkdir(exist_ok=True)
+    for shot in SHOTS:
+        if wanted and shot.name not in wanted:
+            continue
+        for columns, rows in SIZES:
+            svg = TARGET / f"{shot.name}-{columns}x{rows}.svg"
+            svg.write_text(asyncio.run(picture(shot, (columns, rows))))
+            if shutil.which("chromium"):
+                as_png(svg, svg.with_suffix(".png"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,37 @@
+"""The node pane."""
+
+from rdmalab.command import Noun
+from rdmalab.shell.fragments import text_of
+from rdmalab.tui.panes.node import NodePane, fitted
+from tests.tui.playing import first
+
+
+def test_the_most_important_lines_stay_in_order() -> None:
+    ranked = [(0, [[("", "a")]]), (9, [[("", "b")], [("", "c")]]), (5, [[("", "d")]])]
+    assert [text_of(line) for line in fitted(ranked, 2)] == ["a", "d"]
+    assert [text_of(line) for line in fitted(ranked, 3)] == ["a", "d"]
+    assert [text_of(line) for line in fitted(ranked, 4)] == ["a", "b", "c", "d"]
+
+
+def test_the_bars_tell_done_under_way_waiting_and_free() -> None:
+    send = "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]"
+    _, panes = first(f"{send} wr_id=2", "step", f"{send} wr_id=3")
+    text = panes["left"].text()
+    assert "SQ ■▶▪□□□□□ 3/8  1 done, 1 under way, 1 waiting" in text
+    assert "wr3  SEND" in text
+
+
+def test_it_shows_what_was_named_last_and_what_a_key_chose() -> None:
+    made = "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0"
+    lab, panes = first(f"{made} max_send_wr=4 max_recv_wr=4")
+    pane = panes["left"]
+    assert isinstance(pane, NodePane)
+    assert pane.sentences()[0] == "show A.qp1"
+    lab.do("query_qp A.qp0")
+    pane.chosen.clear()
+    lab.do("post_recv A.qp0 sg=A.mr0[0:64]")
+    assert pane.sentences()[0] == "show A.qp0"
+    pane.other("qp", 1)
+    assert pane.sentences()[0] == "show A.qp1"
+    assert "2 of 2" in text_of(pane.title())
+    assert pane.chosen[Noun.QP] == lab.session.names.find("A.qp1")

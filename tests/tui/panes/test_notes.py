@@ -1,0 +1,28 @@
+"""The notes of a scenario."""
+
+from rdmalab.scenario.runner import Outcome
+from rdmalab.shell.fragments import text_of
+from tests.tui.playing import first, playing
+
+
+def test_without_a_scenario_it_says_how_to_load_one() -> None:
+    _, panes = first()
+    assert "load FILE" in panes["notes"].text()
+
+
+def test_note_and_next_step() -> None:
+    scene, panes = playing("rc/send")
+    scene.walk.next_stop()
+    scene.walk.next_stop()
+    text = panes["notes"].text()
+    assert "B posts a buffer first." in text
+    assert "next (F8): A sends 64 bytes" in text
+    assert text_of(panes["notes"].title()) == "step 4/15"
+
+
+def test_the_end_and_what_went_wrong() -> None:
+    scene, panes = playing("rc/send")
+    scene.walk.run()
+    assert "The end." in panes["notes"].text()
+    scene.walk.results[-1].outcome = Outcome.FAILED
+    assert "The end." not in panes["notes"].text()

@@ -1,0 +1,18 @@
+"""Story and log."""
+
+from rdmalab.shell.fragments import text_of
+from tests.tui.playing import first
+
+
+def test_the_story_has_a_sentence_an_event_and_the_log_every_record() -> None:
+    _, panes = first()
+    story = [text_of(line) for line in panes["story"].lines(100, 10)]
+    assert story[-1] == (
+        "ev 20     2.215us  A.qp0 received ACK psn=0 from B; A.cq0 added wr1 SEND SUCCESS"
+    )
+    assert any("20.1" in text_of(line) for line in panes["log"].lines(100, 10))
+
+
+def test_a_narrow_pane_leaves_the_times_out() -> None:
+    _, panes = first()
+    assert not any("2.215us" in text_of(line) for line in panes["story"].lines(38, 10))

@@ -1,0 +1,78 @@
+"""Panes with a world behind them and no application around them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rdmalab.lab import Lab, open_session
+from rdmalab.scenario.loader import load
+from rdmalab.scenario.runner import Runner
+from rdmalab.session.session import Session
+from rdmalab.tui import layout
+from rdmalab.tui.pane import Look, Pane
+from rdmalab.tui.panes.completions import CompletionsPane
+from rdmalab.tui.panes.memory import MemoryPane
+from rdmalab.tui.panes.node import NodePane
+from rdmalab.tui.panes.notes import NotesPane
+from rdmalab.tui.panes.past import PastPane
+from rdmalab.tui.panes.wire import WirePane
+from rdmalab.tui.scene import FIRST
+from rdmalab.tui.sheet import sheet
+from rdmalab.tui.stage import Scene, Stage
+from rdmalab.vocabulary import VOCABULARY
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Playing:
+    """A scenario on stage."""
+
+    walk: Runner
+
+    @property
+    def session(self) -> Session:
+        return self.walk.session
+
+
+@dataclass
+class Free:
+    """A world on stage, without a scenario."""
+
+    lab: Lab
+    walk: Runner | None = None
+
+    @property
+    def session(self) -> Session:
+        return self.lab.session
+
+
+def playing(name: str) -> tuple[Playing, dict[str, Pane]]:
+    scenario = load(str(ROOT / f"scenarios/{name}.rdmalab.yaml"), VOCABULARY)
+    scene = Playing(Runner(scenario, open_session))
+    return scene, panes_of(scene)
+
+
+def first(*lines: str) -> tuple[Lab, dict[str, Pane]]:
+    """The world of the first screen, and what was said then."""
+    lab = Lab()
+    for line in (*FIRST, *lines):
+        assert not lab.do(line)[-1].failed, line
+    return lab, panes_of(Free(lab))
+
+
+def panes_of(scene: Scene, columns: int = 200, rows: int = 40) -> dict[str, Pane]:
+    stage = Stage(scene)
+    look = Look(sheet(colour=True), colour=True, ascii_only=False)
+    panes = [
+        NodePane(layout.LEFT, stage, look, 0),
+        NodePane(layout.RIGHT, stage, look, 1),
+        WirePane(layout.WIRE, stage, look),
+        MemoryPane(layout.MEMORY, stage, look, (0, 1)),
+        CompletionsPane(layout.COMPLETIONS, stage, look),
+        PastPane(layout.STORY, stage, look, "story"),
+        PastPane(layout.LOG, stage, look, "log"),
+        NotesPane(layout.NOTES, stage, look),
+    ]
+    for pane in panes:
+        pane.place = layout.Place(str(pane.id), 0, 0, columns, rows)
+    return {str(pane.id): pane for pane in panes}

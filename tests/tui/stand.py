@@ -1,0 +1,88 @@
+"""The application under a pilot: lines said, keys pressed, the screen as text."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import events
+
+from rdmalab.tui.app import Rdmalab, build
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from textual.pilot import Pilot
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_S = 30.0
+
+
+class Stand:
+    def __init__(self, app: Rdmalab, pilot: Pilot[int]) -> None:
+        self.app = app
+        self.pilot = pilot
+
+    @property
+    def grid(self) -> list[str]:
+        """The screen, row by row."""
+        strips = self.app.screen._compositor.render_strips()
+        return ["".join(segment.text for segment in strip) for strip in strips]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.grid)
+
+    @property
+    def focused(self) -> str:
+        return "" if self.app.focused is None else str(self.app.focused.id or "prompt")
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not holds():
+            assert time.monotonic() < deadline, self.text
+            await asyncio.sleep(0.005)
+
+    async def sees(self, *texts: str) -> None:
+        await self.until(lambda: all(text in self.text for text in texts))
+
+    async def settled(self) -> None:
+        console = self.app.console_pane
+        await self.until(lambda: not console.busy and not console.live._said)
+        await self.until(lambda: console.live.cursor() is not None)
+        await self.pilot.pause()
+
+    async def say(self, *lines: str) -> None:
+        for line in lines:
+            said = len(self.app.console_pane._transcript.rows)
+            self.app.console_pane.say(line)
+            await self.until(lambda said=said: self._said_since(said))  # type: ignore[misc]
+            await self.settled()
+
+    def _said_since(self, rows: int) -> bool:
+        return len(self.app.console_pane._transcript.rows) > rows
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.settled()
+
+    def type(self, text: str) -> None:
+        for character in text:
+            self.app.console_pane.post_message(events.Key(character, character))
+
+    async def resize(self, columns: int, rows: int) -> None:
+        await self.pilot.resize_terminal(columns, rows)
+
+
+@asynccontextmanager
+async def stand(
+    size: tuple[int, int] = (80, 24), *, path: str | None = None
+) -> AsyncIterator[Stand]:
+    app = build(path=str(ROOT / path) if path else None)
+    async with app.run_test(size=size) as pilot:
+        it = Stand(app, pilot)
+        await it.settled()
+        yield it

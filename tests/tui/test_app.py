@@ -1,0 +1,318 @@
+"""The application as a person meets it."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from rdmalab.tui import layout
+from rdmalab.tui.app import FRAME_S
+from tests.tui.stand import Stand, stand
+
+SIZES = [
+    *[(1, 1), (8, 2), (20, 5), (40, 10), (59, 15), (60, 16), (79, 23), (80, 24)],
+    *[(81, 60), (100, 30), (119, 40), (120, 40), (160, 24), (200, 60)],
+]
+AGAIN = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64]"
+
+
+async def test_the_first_screen_is_never_empty() -> None:
+    async with stand() as it:
+        grid = it.grid
+        assert len(grid) == 24
+        assert {len(row) for row in grid} == {80}
+        for text in ("[RTS]", "wr1 SEND SUCCESS", "wr1 RECV SUCCESS 64 B", "SEND_ONLY psn=0"):
+            assert text in it.text
+        for text in ("poll_cq A.cq0", "help", "explain RTS", "load FILE", "^D: quit"):
+            assert text in it.text
+        assert it.focused == "prompt"
+        assert any(row.startswith("║A>") for row in grid)
+
+
+async def test_the_first_screen_at_eighty_by_twenty_four() -> None:
+    async with stand() as it:
+        assert [row.rstrip() for row in it.grid[1:9]] == [
+            "┌─ A  qp0 RC 0x11 → B.qp0 ─────────────┐┌─ B  qp0 RC 0x11 → A.qp0 ─────────────┐",
+            "│RESET─INIT─RTR▶[RTS]  SQD ·sqe· ERR   ││RESET─INIT─RTR▶[RTS]  SQD ·sqe· ERR   │",
+            "│SQ ■□□□□□□□ 1/8  1 done               ││SQ □□□□□□□□ 0/8                       │",
+            "│RQ □□□□□□□□ 0/8  ! EMPTY              ││RQ ■□□□□□□□ 1/8  1 done  ! EMPTY      │",
+            "│CQ ■□□□□□□□□□□□□□□□ 1/16  cq0         ││CQ ■□□□□□□□□□□□□□□□ 1/16  cq0         │",
+            "│ ▸ wr1 SEND SUCCESS  A.qp0            ││ ▸ wr1 RECV SUCCESS 64 B  B.qp0       │",
+            "│mr0 +000 68 65 6c 6c 6f 00 00 00      ││mr0 +000 68 65 6c 6c 6f 00 00 00      │",
+            "└─ ■done ▶under way ▪waiting □free ────┘└─ ■done ▶under way ▪waiting □free ────┘",
+        ]
+
+
+async def test_what_was_done_before_the_first_screen_stands_in_the_journal() -> None:
+    async with stand() as it:
+        names = [entry.invocation.name for entry in it.app.scene.session.journal]
+        assert names.count("create_qp") == 2
+        assert names[-3:] == ["write", "post_recv", "post_send"]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_any_size_has_a_prompt(size: tuple[int, int]) -> None:
+    async with stand(size) as it:
+        assert len(it.grid) == size[1]
+        assert {len(row) for row in it.grid} == {size[0]}
+        if size[0] >= 8:
+            assert any("A>" in row for row in it.grid)
+        await it.press("f6", "f6", "z", "j", "2", "z", "escape", "escape")
+        await it.say("step")
+
+
+async def test_two_hundred_resizes_leave_one_prompt() -> None:
+    async with stand((100, 30)) as it:
+        for number in range(200):
+            await it.resize(60 + number % 90, 16 + number % 40)
+        await it.resize(80, 24)
+        await it.settled()
+        await it.until(lambda: {len(row) for row in it.grid} == {80})
+        assert sum(row.startswith("║A>") for row in it.grid) == 1
+        assert sum("REPL" in row for row in it.grid) == 1
+        assert "[RTS]" in it.text
+
+
+async def test_polling_gives_the_slot_back_on_the_screen() -> None:
+    async with stand() as it:
+        assert "SQ ■□□□□□□□ 1/8" in it.text
+        await it.say("poll_cq A.cq0")
+        assert "■" not in it.grid[3][:40]
+        assert "CQ □□□□□□□□□□□□□□□□ 0/16" in it.text
+
+
+async def test_f8_steps_and_enter_repeats() -> None:
+    async with stand() as it:
+        await it.say(AGAIN)
+        event = it.app.scene.session.world.event
+        await it.press("f8")
+        await it.press("enter")
+        assert it.app.scene.session.world.event == event + 2
+        assert f"ev {event + 2}" in it.grid[0]
+
+
+async def test_the_future_is_dashed() -> None:
+    async with stand((120, 40)) as it:
+        await it.say(AGAIN, "step 3")
+        assert any("planned" in row and "┄" in row for row in it.grid)
+        assert any(row.startswith("│▶") and "RNR_NAK psn=1 timer=12" in row for row in it.grid)
+
+
+async def test_a_lost_packet_is_crossed() -> None:
+    async with stand((120, 40)) as it:
+        await it.say("fault drop A->B nth=1", AGAIN, "step 2")
+        assert "╳" in it.text
+        assert "! 1 fault" in it.grid[0]
+
+
+# ---- panes ---------------------------------------------------------------------------------------
+
+
+async def test_f6_goes_round_and_a_double_border_tells_where() -> None:
+    async with stand((120, 40)) as it:
+        seen = []
+        for _ in range(6):
+            seen.append(it.focused)
+            corners = [row.count("╔═ ") + row.count("╔══") for row in it.grid]
+            assert sum("╔═ " in row for row in it.grid) == 1, corners
+            await it.pilot.press("f6")
+        assert seen == ["prompt", "left", "right", "wire", "story", "prompt"]
+        await it.pilot.press("shift+f6")
+        assert it.focused == "prompt"
+        await it.pilot.press("shift+f6")
+        assert it.focused == "story"
+        await it.pilot.press("escape")
+        assert it.focused == "prompt"
+
+
+@pytest.mark.parametrize("back", ["escape", "i", "colon"])
+async def test_the_way_back_to_the_prompt(back: str) -> None:
+    async with stand() as it:
+        await it.pilot.press("f6", back)
+        assert it.focused == "prompt"
+
+
+async def test_digits_bring_a_tab_to_the_front() -> None:
+    async with stand() as it:
+        await it.pilot.press("f6")
+        for digit, wanted, text in (
+            ("2", "memory", "A.mr0  4096 B"),
+            ("3", "cq", "A.cq0"),
+            ("4", "story", "A.qp0 received ACK"),
+            ("6", "log", "20.1"),
+            ("5", "notes", "No scenario is loaded"),
+        ):
+            await it.pilot.press(digit)
+            assert it.focused == wanted
+            await it.sees(text, f"[{digit} ")
+
+
+async def test_zoom_and_back() -> None:
+    async with stand() as it:
+        await it.pilot.press("f6", "4", "z")
+        assert [pane.id for pane in it.app.shown_panes()] == ["story"]
+        assert any(row.startswith("║A>") or "│A>" in row for row in it.grid)
+        await it.pilot.press("z")
+        assert len(it.app.shown_panes()) == 3
+
+
+async def test_enter_takes_the_marked_packet_apart() -> None:
+    async with stand() as it:
+        await it.pilot.press("f6", "1", "enter")
+        await it.sees("B->A ACK psn=0", "Ethernet")
+        await it.pilot.press("escape")
+        assert it.focused == "wire"
+        await it.pilot.press("k", "enter", "z")
+        await it.sees("RC SEND_ONLY")
+
+
+async def test_a_filter_keeps_only_what_fits() -> None:
+    async with stand() as it:
+        await it.pilot.press("f6", "4", "slash", "A", "C", "K")
+        await it.sees("show only: ACK")
+        await it.pilot.press("enter")
+        pane = it.app.panes[layout.STORY]
+        assert pane.pattern == "ACK"
+        assert all("ack" in line.lower() for line in pane.text().splitlines())
+        assert it.focused == "story"
+        await it.pilot.press("slash", "escape")
+        assert pane.pattern == ""
+
+
+async def test_a_pane_is_copied_as_text() -> None:
+    async with stand() as it:
+        await it.pilot.press("f6", "y")
+        assert "[RTS]" in it.app.clipboard or "║RTS║" in it.app.clipboard
+        await it.sees("copied", "show A.qp0")
+
+
+async def test_reading_back_and_following_again() -> None:
+    async with stand() as it:
+        await it.pilot.press("f6", "6")
+        await it.sees("above")
+        await it.pilot.press("g")
+        await it.sees("0.1 ", "below")
+        await it.pilot.press("G")
+        assert it.app.panes[layout.LOG].top is None
+
+
+async def test_question_mark_tells_the_keys() -> None:
+    async with stand((100, 50)) as it:
+        await it.pilot.press("f6", "question_mark")
+        await it.sees("take the marked packet apart", "zoom the pane")
+
+
+async def test_a_world_of_many_queue_pairs() -> None:
+    async with stand((120, 40)) as it:
+        for number in range(1, 6):
+            made = f"create_qp A.qp{number} pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0"
+            await it.say(f"{made} max_send_wr=4 max_recv_wr=4")
+        await it.sees("qp5 RC", "6 of 6", "[qp5 RESET]")
+        await it.pilot.press("f6", "j")
+        await it.sees("1 of 6", "[qp0 RTS]")
+        await it.pilot.press("O")
+        await it.sees("6 of 6")
+        await it.pilot.press("escape")
+        await it.say("destroy_qp A.qp5")
+        await it.sees("of 5")
+
+
+async def test_an_empty_world_says_how_to_begin() -> None:
+    async with stand() as it:
+        for line in ("destroy_qp A.qp0", "destroy_cq A.cq0", "dereg_mr A.mr0"):
+            await it.say(line)
+        await it.sees("no queue pair yet", "use rc_pair")
+
+
+# ---- scenarios -----------------------------------------------------------------------------------
+
+
+async def test_a_scenario_is_walked_through_with_f8_and_enter() -> None:
+    async with stand((120, 40), path="scenarios/rc/send.rdmalab.yaml") as it:
+        await it.sees("SEND, the message that needs a receive", "step 2/15", "Next note")
+        await it.press("f8")
+        await it.sees("B posts a buffer first.", "step 4/15")
+        await it.press("enter")
+        await it.sees("step 7/15")
+        for _ in range(4):
+            await it.press("enter")
+        await it.sees("The end.")
+        assert "Next note" not in it.grid[-1]
+
+
+async def test_a_scenario_that_fails_shows_what_it_expected(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.rdmalab.yaml"
+    file.write_text(
+        "rdmalab: 1\ntitle: wrong\nsetup:\n  - use rc_pair\nsteps:\n"
+        "  - note: look\n  - run: until idle\n    expect:\n      - A.cq0.count == 7\n"
+    )
+    async with stand((120, 40)) as it:
+        await it.say(f'load "{file}"')
+        await it.press("f8")
+        await it.sees("A.cq0.count == 7", "expect line 1")
+        await it.pilot.press("f6")
+        assert "expected" in it.app.panes[layout.NOTES].text()
+
+
+async def test_a_file_that_is_not_there_is_a_sentence() -> None:
+    async with stand() as it:
+        await it.say("load nowhere.rdmalab.yaml")
+        await it.sees("nowhere.rdmalab.yaml")
+        assert it.app.is_running
+
+
+# ---- long runs -----------------------------------------------------------------------------------
+
+
+async def _running(it: Stand) -> None:
+    await it.say(AGAIN)
+    it.app.console_pane.say("run")
+    await it.until(lambda: it.app.scene.talk.running)
+
+
+@pytest.mark.parametrize("key", ["ctrl+c", "f9"])
+async def test_an_endless_run_is_stopped_and_the_screen_lives(key: str) -> None:
+    async with stand() as it:
+        await _running(it)
+        await it.sees("running")
+        before = it.app.scene.session.world.event
+        await asyncio.sleep(3 * FRAME_S)
+        assert it.app.scene.session.world.event > before
+        started = asyncio.get_running_loop().time()
+        await it.pilot.press(key)
+        await it.until(lambda: not it.app.scene.talk.running)
+        assert asyncio.get_running_loop().time() - started < 1  # generous: a loaded machine
+        await it.settled()
+        await it.sees("stopped", "paused")
+        assert it.app.is_running
+
+
+# ---- terminals -----------------------------------------------------------------------------------
+
+
+async def test_ascii_has_no_character_beyond(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RDMALAB_ASCII", "1")
+    for size in ((80, 24), (120, 40), (200, 60)):
+        async with stand(size) as it:
+            await it.say(AGAIN, "step 3", "show qp", "help")
+            for keys in (("f6",), ("3",), ("4",), ("6",), ("1", "enter")):
+                await it.pilot.press(*keys)
+                assert re.findall(r"[^\x00-\x7f]+", it.text) == []
+            assert "#=" in it.text
+            assert {row[-1] for row in it.grid[1:-1]} <= set("+|#")
+
+
+async def test_without_colour_only_bold_underline_and_reverse(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with stand((120, 40)) as it:
+        await it.say(AGAIN, "step 3")
+        await it.pilot.press("f6", "f6", "f6", "k")
+        strips = it.app.screen._compositor.render_strips()
+        for strip in strips:
+            (only,) = it.app.get_line_filters()
+            for segment in strip.apply_filter(only, it.app.screen.background_colors[1]):
+                assert not (segment.style and (segment.style.color or segment.style.bgcolor))
+        assert "[RTS]" in it.text or "║RTS║" in it.text

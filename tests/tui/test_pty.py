@@ -1,0 +1,108 @@
+"""The application in a real terminal: what a pilot cannot exercise."""
+
+import re
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.terminal import Terminal
+
+ROOT = Path(__file__).parents[2]
+ARGV = [sys.executable, "-c", "import sys; from rdmalab.tui.app import main; sys.exit(main())"]
+AGAIN = b"post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64]\r"
+_COLOUR = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9;]*)?m")
+
+
+def started(home: Path, **env: str) -> Terminal:
+    size = {"COLUMNS": "", "LINES": ""}  # pytest-xdist sets them, and they would win
+    kept = {"XDG_STATE_HOME": str(home), "PYTHONPATH": str(ROOT), **size, **env}
+    return Terminal(ARGV, columns=80, rows=24, cwd=ROOT, env=kept)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    with started(tmp_path) as it:
+        it.wait_for("A>")
+        yield it
+
+
+def calm(terminal: Terminal, seconds: float = 0.5) -> None:
+    """History is read by a task of its own after each prompt; a person is never that fast."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        terminal.screen()
+        time.sleep(0.01)
+
+
+def test_a_session_from_start_to_end(terminal: Terminal) -> None:
+    terminal.send(b"poll_c")
+    terminal.wait_for("Take up to")  # the menu
+    terminal.send(b"\t A.cq0\r")
+    terminal.wait_for("wr1 SEND SUCCESS")
+    calm(terminal)
+    terminal.send(b"\x1b[A")
+    terminal.wait_until(lambda rows: sum("A> poll_cq A.cq0" in row for row in rows) == 2)
+    terminal.send(b"\x03")
+    terminal.wait_for("║^C")
+    calm(terminal)
+    terminal.send(b"\x12oll")
+    terminal.wait_for("(reverse-i-search)`oll': poll_cq")
+    terminal.send(b"\x07")
+    terminal.wait_until(lambda rows: not any("reverse" in row for row in rows))
+    terminal.send(b"\x1b[200~post_recv B.qp0 wr_id=5 sg=B.mr0[0:64]\rstep\x1b[201~\r")
+    terminal.wait_for("nothing more will happen")
+    terminal.send(b"quit\r")
+    assert terminal.wait_exit() == 0
+    assert b"Traceback" not in terminal.raw
+    assert b"\x1b[?1049l" in terminal.raw
+
+
+def test_it_hears_a_resize_and_an_interrupt_of_an_endless_run(terminal: Terminal) -> None:
+    terminal.resize(120, 40)
+    terminal.wait_for("║RTS║")
+    terminal.send(AGAIN)
+    terminal.wait_for("SQ 2/8.")
+    terminal.send(b"run\r")
+    terminal.wait_for("running")
+    terminal.resize(100, 30)
+    terminal.wait_until(lambda rows: len(rows[0].rstrip()) > 60 and "running" in rows[0])
+    terminal.send(b"\x03")
+    terminal.wait_for("stopped")
+    terminal.send(b"\x04")
+    assert terminal.wait_exit() == 0
+
+
+def test_panes_are_reached_and_left(terminal: Terminal) -> None:
+    terminal.send(b"\x1b[17~")  # F6
+    terminal.wait_for("╔═ A ")
+    terminal.send(b"3")
+    terminal.wait_for("[3 CQ]")
+    terminal.send(b":")
+    terminal.wait_for("╔═ REPL")
+    terminal.send(b"\x1b[19~")  # F8
+    terminal.wait_for("A> step")
+    terminal.send(b"\x04")
+    assert terminal.wait_exit() == 0
+
+
+def test_no_colour_codes_leave_for_a_terminal_that_wants_none(tmp_path: Path) -> None:
+    with started(tmp_path, NO_COLOR="1") as it:
+        it.wait_for("A>")
+        it.send(AGAIN + b"step 2\r\x1b[17~")
+        it.wait_for("╔═ A ")
+        it.send(b":")
+        it.wait_for("╔═ REPL")
+        it.send(b"\x04")
+        assert it.wait_exit() == 0
+        assert _COLOUR.findall(it.raw) == []
+
+
+def test_a_console_that_cannot_draw_gets_letters(tmp_path: Path) -> None:
+    with started(tmp_path, TERM="linux") as it:
+        it.wait_for("A>")
+        assert all(ord(c) < 0x80 for row in it.screen() for c in row)
+        it.send(b"\x04")
+        assert it.wait_exit() == 0
