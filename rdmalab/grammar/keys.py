@@ -48,7 +48,7 @@ class Keys:
 
     def written(self, slot: Slot) -> str:
         """The canonical key of a slot: the shortest that means it."""
-        keys = [key for key, found in self.by_key.items() if found == slot]
+        keys = [key for key, found in self.by_key.items() if found.path == slot.path]
         return min(keys, key=lambda key: (key.count("."), key not in slot.path), default="")
 
     @property

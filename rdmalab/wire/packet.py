@@ -97,7 +97,7 @@ _FRAME: dict[type[Header], dict[int, int]] = {
 
 def network(flow: Flow) -> type[IPv4 | IPv6]:
     """IPv4 when both ends are IPv4-mapped GIDs."""
-    return IPv4 if flow.dst >> 32 == _MAPPED and flow.src >> 32 == _MAPPED else IPv6
+    return IPv4 if flow.dst >> 32 == flow.src >> 32 == _MAPPED else IPv6
 
 
 def wire_length(packet: Packet) -> int:

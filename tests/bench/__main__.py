@@ -5,6 +5,7 @@ them; a ratio is taken within its repetition, and the median of all repetitions 
 """
 
 import argparse
+import gc
 import json
 import statistics
 import sys
@@ -39,8 +40,14 @@ LOADS: dict[str, Callable[[], float]] = {
 def measure(repetitions: int) -> list[Seconds]:
     """CPU seconds of every load, repetition by repetition; the first one only warms up."""
     loads.settle()
-    taken = [{name: load() for name, load in LOADS.items()} for _ in range(repetitions + 1)]
+    taken = [{name: _alone(load) for name, load in LOADS.items()} for _ in range(repetitions + 1)]
     return taken[1:]
+
+
+def _alone(load: Callable[[], float]) -> float:
+    """A load clears away its own garbage, not what others left behind."""
+    gc.collect()
+    return load()
 
 
 def ratios(taken: list[Seconds]) -> dict[str, float]:

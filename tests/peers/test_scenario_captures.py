@@ -13,34 +13,15 @@ from rdmalab.spec.records import Kind, Record
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.wire.packet import Packet
 from rdmalab.wire.roce import encode
-from tests.peers.tshark import dissected, number, write_pcap
+from tests.peers.tshark import BASE, EXTENDED_FIELDS, dissected, number, write_pcap
 from tests.tools import needs
 from tests.wire.scapy_frames import scapy_icrc
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").rglob("*.rdmalab.yaml"))
 
-BASE = {
-    "opcode": "infiniband.bth.opcode",
-    "psn": "infiniband.bth.psn",
-    "dest_qp": "infiniband.bth.destqp",
-    "pkey": "infiniband.bth.p_key",
-    "ack_req": "infiniband.bth.a",
-    "solicited": "infiniband.bth.se",
-}
-EXTENDED = {
-    ("reth", "va"): "infiniband.reth.va",
-    ("reth", "rkey"): "infiniband.reth.r_key",
-    ("reth", "dma_length"): "infiniband.reth.dmalen",
-    ("aeth", "syndrome"): "infiniband.aeth.syndrome",
-    ("aeth", "msn"): "infiniband.aeth.msn",
-    ("atomiceth", "va"): "infiniband.reth.va",
-    ("atomiceth", "swap_add"): "infiniband.atomiceth.swapdt",
-    ("atomiceth", "compare"): "infiniband.atomiceth.cmpdt",
-    ("atomicacketh", "original"): "infiniband.atomicacketh.origremdt",
-    ("immdt", "imm_data"): "infiniband.immdt",
-}
+IMMEDIATE = "infiniband.immdt"
 MALFORMED = "_ws.malformed"
-COLUMNS = list(dict.fromkeys([*BASE.values(), *EXTENDED.values(), MALFORMED]))
+COLUMNS = list(dict.fromkeys([*BASE.values(), *EXTENDED_FIELDS.values(), IMMEDIATE, MALFORMED]))
 _ICRC = 4
 
 
@@ -92,13 +73,11 @@ def test_tshark_reads_what_the_lab_says(played: list[Captured], tmp_path: Path) 
 def _same(packet: Packet, fields: dict[str, str]) -> None:
     for ours, theirs in BASE.items():
         assert number(fields[theirs]) == getattr(packet, ours), (packet, ours)
-    for (header, ours), theirs in EXTENDED.items():
-        value = getattr(packet, header)
-        if value is None:
-            continue
-        text = fields[theirs]
-        read = int(text, 16) if header == "immdt" else number(text)
-        assert read == getattr(value, ours), (packet, header, ours)
+    for (header, ours), theirs in EXTENDED_FIELDS.items():
+        if (value := getattr(packet, header)) is not None:
+            assert number(fields[theirs]) == getattr(value, ours), (packet, header, ours)
+    if packet.immdt is not None:
+        assert int(fields[IMMEDIATE], 16) == packet.immdt.imm_data, packet
 
 
 def test_the_icrc_is_wrong_exactly_where_the_lab_harmed_a_frame(played: list[Captured]) -> None:

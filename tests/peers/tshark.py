@@ -5,6 +5,31 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+# What we call it → what tshark calls it; extended headers one by one.
+BASE = {
+    "opcode": "infiniband.bth.opcode",
+    "psn": "infiniband.bth.psn",
+    "dest_qp": "infiniband.bth.destqp",
+    "pkey": "infiniband.bth.p_key",
+    "ack_req": "infiniband.bth.a",
+    "solicited": "infiniband.bth.se",
+    "migrated": "infiniband.bth.m",
+}
+EXTENDED_FIELDS = {
+    ("reth", "va"): "infiniband.reth.va",
+    ("reth", "rkey"): "infiniband.reth.r_key",
+    ("reth", "dma_length"): "infiniband.reth.dmalen",
+    ("atomiceth", "va"): "infiniband.reth.va",
+    ("atomiceth", "rkey"): "infiniband.reth.r_key",
+    ("atomiceth", "swap_add"): "infiniband.atomiceth.swapdt",
+    ("atomiceth", "compare"): "infiniband.atomiceth.cmpdt",
+    ("aeth", "msn"): "infiniband.aeth.msn",
+    ("aeth", "syndrome"): "infiniband.aeth.syndrome",
+    ("atomicacketh", "original"): "infiniband.atomicacketh.origremdt",
+    ("deth", "qkey"): "infiniband.deth.q_key",
+    ("deth", "src_qp"): "infiniband.deth.srcqp",
+}
+
 _MAGIC_NS = 0xA1B23C4D
 _ETHERNET = 1
 _NS_PER_S = 1_000_000_000

@@ -16,7 +16,7 @@ from rdmalab.wire.headers import (
 )
 from rdmalab.wire.packet import EXTENDED, Flow, Packet
 from rdmalab.wire.roce import encode
-from tests.peers.tshark import dissected, number, write_pcap
+from tests.peers.tshark import BASE, EXTENDED_FIELDS, dissected, number, write_pcap
 from tests.tools import needs
 
 from .vectors import LINK_ONE, LINK_TWO, ONE, TWO
@@ -33,30 +33,6 @@ HEADERS = {
     "feth": FETH(reserved=0, selectivity=0, placement=1),
 }
 
-# What we call it → what tshark calls it; extended headers one by one.
-BASE = {
-    "opcode": "infiniband.bth.opcode",
-    "psn": "infiniband.bth.psn",
-    "dest_qp": "infiniband.bth.destqp",
-    "pkey": "infiniband.bth.p_key",
-    "ack_req": "infiniband.bth.a",
-    "solicited": "infiniband.bth.se",
-    "migrated": "infiniband.bth.m",
-}
-EXTENDED_FIELDS = {
-    ("reth", "va"): "infiniband.reth.va",
-    ("reth", "rkey"): "infiniband.reth.r_key",
-    ("reth", "dma_length"): "infiniband.reth.dmalen",
-    ("atomiceth", "va"): "infiniband.reth.va",
-    ("atomiceth", "rkey"): "infiniband.reth.r_key",
-    ("atomiceth", "swap_add"): "infiniband.atomiceth.swapdt",
-    ("atomiceth", "compare"): "infiniband.atomiceth.cmpdt",
-    ("aeth", "msn"): "infiniband.aeth.msn",
-    ("aeth", "syndrome"): "infiniband.aeth.syndrome",
-    ("atomicacketh", "original"): "infiniband.atomicacketh.origremdt",
-    ("deth", "qkey"): "infiniband.deth.q_key",
-    ("deth", "src_qp"): "infiniband.deth.srcqp",
-}
 CARRIERS = (Op.SEND, Op.RDMA_WRITE, Op.RDMA_READ_RESPONSE)
 NEW_OPS = (Op.FLUSH, Op.ATOMIC_WRITE)  # tshark 4.0 reads the BTH of these and no further
 PAD_COUNT = "infiniband.bth.padcnt"
