@@ -43,7 +43,7 @@ def at_qp(qp: QueuePair | None, packet: Packet) -> str | None:
     if row.service is not qp.service:
         return "wrong-type"
     # requests from RTR on, answers from RTS on, nothing in ERR
-    if not STATES[qp.state].receives or (qp.state < _ANSWERS_FROM and not row.request):
+    if not STATES[qp.state].receives or (not row.request and qp.state < _ANSWERS_FROM):
         return "not-ready"
     path = qp.path
     if path is None or packet.flow.src != path.flow.dst:

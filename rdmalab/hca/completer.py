@@ -149,12 +149,12 @@ def _progress(qp: QueuePair, psn: int) -> None:
 
 def _scatter(hca: "Hca", qp: QueuePair, wqe: SendWqe, offset: int, octets: bytes) -> bool:
     """READ data and atomic results into the local buffers; False after a local failure."""
-    parts = dma.pieces(wqe.sg, offset, len(octets))
+    pieces = dma.reach(hca.lkeys, qp.pd, dma.LOCAL_WRITE, wqe.sg, offset, len(octets))
     overlaid = wqe.inline is not None  # Soft-RoCE: the inline bytes lie where the keys should be
-    if overlaid or dma.denied_scatter(hca.lkeys, qp.pd, parts):
+    if overlaid or not isinstance(pieces, list):
         fail(hca, qp, WCStatus.LOC_PROT_ERR)
         return False
-    hca.write(qp, parts, octets)
+    hca.write(qp, pieces, octets)
     return True
 
 

@@ -20,11 +20,12 @@ from rdmalab.wire.packet import Packet, mac_of
 
 if TYPE_CHECKING:
     from rdmalab.hca.cq import CompletionQueue
+    from rdmalab.hca.dma import Piece
     from rdmalab.hca.mr import MemoryRegion
     from rdmalab.hca.outside import Outside, Recorder
     from rdmalab.hca.pd import ProtectionDomain
     from rdmalab.hca.qp import QueuePair
-    from rdmalab.hca.wr import SGE, Cqe
+    from rdmalab.hca.wr import Cqe
 
 T = TypeVar("T", "ProtectionDomain", "MemoryRegion", "CompletionQueue", "QueuePair")
 
@@ -34,7 +35,8 @@ REACTION_NS = 100
 # Where a host's first buffer lies, times the host's number: no address means the same on two nodes.
 FIRST_ADDRESS = 0x1000_0000
 FULL_PKEY = 0xFFFF
-_SENT, _RECEIVED, _WRITTEN = Kind.PACKET_SENT, Kind.PACKET_RECEIVED, Kind.MEMORY_WRITTEN
+_SENT, _RECEIVED = Kind.PACKET_SENT, Kind.PACKET_RECEIVED
+_READ, _WRITTEN = Kind.MEMORY_READ, Kind.MEMORY_WRITTEN
 
 
 class Table(Generic[T]):
@@ -176,10 +178,18 @@ class Hca:
     def go_back(self, qp: "QueuePair", reason: str) -> None:
         requester.go_back(self, qp, reason)
 
-    def write(self, qp: "QueuePair", parts: "list[tuple[SGE, int, int]]", octets: bytes) -> None:
-        """The only way in which the adapter writes memory; whoever calls has asked the keys."""
+    def read(self, qp: "QueuePair", pieces: "list[Piece]") -> bytes:
+        """The only way in which the adapter reads memory; whoever calls has asked the keys."""
+        octets = b""
+        for addr, length in pieces:
+            octets += self.memory.read(addr, length)
+            self.trace.record(_READ, self.node, qp.number, addr, length)
+        return octets
+
+    def write(self, qp: "QueuePair", pieces: "list[Piece]", octets: bytes) -> None:
+        """The only way in which it writes memory, under the same condition."""
         start = 0
-        for _, addr, length in parts:
+        for addr, length in pieces:
             self.memory.write(addr, octets[start : start + length])
             self.trace.record(_WRITTEN, self.node, qp.number, addr, length)
             start += length

@@ -8,9 +8,11 @@ from rdmalab.spec.access import Access
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rdmalab.hca.memory import Memory
     from rdmalab.hca.mr import MemoryRegion
     from rdmalab.hca.wr import SGE
+
+# Bytes in a row: address and length.
+Piece = tuple[int, int]
 
 LOCAL_READ = 0  # reading the own memory needs no right
 LOCAL_WRITE = int(Access.LOCAL_WRITE)
@@ -41,46 +43,32 @@ def check(
     return None
 
 
-def pieces(sg: "list[SGE]", offset: int, length: int) -> "list[tuple[SGE, int, int]]":
-    """Where bytes [offset, offset+length) of a message lie: (sge, address, length), in order."""
-    if len(sg) == 1:
-        sge = sg[0]
-        if offset + length <= sge.length:
-            return [(sge, sge.addr + offset, length)] if length else []
-    found = []
-    for sge in sg:
-        if length <= 0:
-            break
-        if offset < sge.length:
-            part = min(length, sge.length - offset)
-            found.append((sge, sge.addr + offset, part))
-            length -= part
-            offset = 0
-        else:
-            offset -= sge.length
-    return found
-
-
-def gather(
-    memory: "Memory",
+def reach(
     keys: "Mapping[int, MemoryRegion]",
     pd: int,
-    parts: "list[tuple[SGE, int, int]]",
-) -> bytes | Denied:
-    """The bytes of these pieces, or why they may not be read."""
-    octets = b""
-    for sge, addr, length in parts:
-        if denied := check(keys, sge.lkey, pd, LOCAL_READ, addr, length):
-            return denied
-        octets += memory.read(addr, length)
-    return octets
+    rights: int,
+    sg: "list[SGE]",
+    offset: int,
+    length: int,
+) -> list[Piece] | Denied:
+    """Where bytes [offset, offset+length) of a message lie, or why one of them may not be touched.
 
-
-def denied_scatter(
-    keys: "Mapping[int, MemoryRegion]", pd: int, parts: "list[tuple[SGE, int, int]]"
-) -> Denied | None:
-    """Why these pieces may not be written, asked before the first byte is."""
-    for sge, addr, length in parts:
-        if denied := check(keys, sge.lkey, pd, LOCAL_WRITE, addr, length):
+    A list that is too short for them ends early.
+    """
+    found: list[Piece] = []
+    if length == 0:
+        return found
+    for sge in sg:
+        room = sge.length - offset
+        if room <= 0:
+            offset = -room
+            continue
+        last = length <= room
+        addr, count = sge.addr + offset, length if last else room
+        if denied := check(keys, sge.lkey, pd, rights, addr, count):
             return denied
-    return None
+        found.append((addr, count))
+        if last:
+            break
+        offset, length = 0, length - count
+    return found

@@ -54,17 +54,17 @@ class Memory:
     def write(self, addr: int, octets: bytes) -> None:
         offset, length = addr & (PAGE - 1), len(octets)
         if offset + length <= PAGE:
-            self._page(addr)[offset : offset + length] = octets
+            page = self.pages.get(addr >> _SHIFT) or self._fresh(addr)
+            page[offset : offset + length] = octets
             return
         start = 0
         while start < length:
             offset = (addr + start) & (PAGE - 1)
             part = octets[start : start + PAGE - offset]
-            self._page(addr + start)[offset : offset + len(part)] = part
+            page = self.pages.get((addr + start) >> _SHIFT) or self._fresh(addr + start)
+            page[offset : offset + len(part)] = part
             start += len(part)
 
-    def _page(self, addr: int) -> bytearray:
-        page = self.pages.get(addr >> _SHIFT)
-        if page is None:
-            page = self.pages[addr >> _SHIFT] = bytearray(PAGE)
+    def _fresh(self, addr: int) -> bytearray:
+        page = self.pages[addr >> _SHIFT] = bytearray(PAGE)
         return page

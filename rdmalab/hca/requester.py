@@ -23,7 +23,7 @@ _FENCE = int(SendFlags.FENCE)
 _SOLICITED = int(SendFlags.SOLICITED)
 _COUNTED = frozenset(Op[row.message] for row in WORK.values() if row.message and row.outstanding)
 _READ, _WRITE = Op.RDMA_READ_REQUEST, Op.RDMA_WRITE
-_STARTED, _READ_HERE = Kind.WQE_STARTED, Kind.MEMORY_READ
+_STARTED = Kind.WQE_STARTED
 
 # A long message asks for an ACK now and then, or its window would never move (as Soft-RoCE does).
 ACK_EVERY = 64
@@ -129,13 +129,10 @@ def _build_message(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus
 def _payload(hca: "Hca", qp: QueuePair, wqe: SendWqe, offset: int, length: int) -> bytes | WCStatus:
     if wqe.inline is not None:
         return wqe.inline[offset : offset + length]
-    parts = dma.pieces(wqe.sg, offset, length)
-    octets = dma.gather(hca.memory, hca.lkeys, qp.pd, parts)
-    if isinstance(octets, bytes):
-        for _, addr, count in parts:
-            hca.trace.record(_READ_HERE, hca.node, qp.number, addr, count)
-        return octets
-    key_unknown = octets in (dma.Denied.KEY, dma.Denied.PD)
+    pieces = dma.reach(hca.lkeys, qp.pd, dma.LOCAL_READ, wqe.sg, offset, length)
+    if isinstance(pieces, list):
+        return hca.read(qp, pieces)
+    key_unknown = pieces in (dma.Denied.KEY, dma.Denied.PD)
     return hca.profile.unknown_lkey_status if key_unknown else WCStatus.LOC_PROT_ERR
 
 

@@ -3,7 +3,7 @@
 from copy import deepcopy
 from dataclasses import replace
 from heapq import heappop
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rdmalab.command import Noun, Refused, Thing
 from rdmalab.hca.device import Hca
@@ -15,9 +15,6 @@ from rdmalab.wire.packet import Packet, ipv4_gid, mac_of
 from rdmalab.world.agenda import NEVER, Agenda, Door, Entry
 from rdmalab.world.cable import Cable
 from rdmalab.world.trace import Trace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _LINK_LOCAL = 0xFE80 << 112
 LATENCY_NS = 1_000
@@ -44,7 +41,6 @@ class World:
         self.node_of_gid: dict[int, str] = {}
         for host, (name, profile) in enumerate((nodes or {"A": STRICT, "B": STRICT}).items(), 1):
             self._add(name, profile, host)
-        self.doors: tuple[Callable[[str, Any], None], ...] = (self._port, self._arrive, self._timer)
 
     def _add(self, name: str, profile: Profile, host: int) -> None:
         gid = ipv4_gid(f"10.0.0.{host}")
@@ -107,7 +103,7 @@ class World:
 
     def run(self, events: int, until_ns: int | None = None) -> int:
         """Carry out up to `events` entries due up to `until_ns`; how many there were."""
-        trace, doors, agenda = self.trace, self.doors, self.agenda
+        trace, nodes, agenda = self.trace, self.nodes, self.agenda
         heap, limit_ns = agenda.heap, NEVER if until_ns is None else until_ns
         entry: Entry | None
         for done in range(events):
@@ -115,29 +111,28 @@ class World:
                 entry = heappop(heap)
             elif (entry := agenda.pop(limit_ns)) is None:
                 return done
-            trace.at_ns, _, door, node, argument, trace.cause = entry
+            now_ns, _, door, node, argument, trace.cause = entry
+            trace.at_ns = now_ns
             trace.event += 1
-            doors[door](node, argument)
+            if door is _PORT:
+                nodes[node].turn(now_ns)
+            elif door is _TIMER:
+                nodes[node].timer(argument, now_ns)
+            elif isinstance(argument, Packet):
+                nodes[node].receive(argument, now_ns)
+            else:
+                self._drop(node, *argument)
         return events
 
     def advance(self, to_ns: int) -> None:
         """Let time pass in which nothing happens."""
         self.trace.at_ns = max(self.trace.at_ns, to_ns)
 
-    def _port(self, node: str, _argument: None) -> None:
-        self.nodes[node].turn(self.trace.at_ns)
-
-    def _timer(self, node: str, qpn: int) -> None:
-        self.nodes[node].timer(qpn, self.trace.at_ns)
-
-    def _arrive(self, node: str, arrival: Packet | Garbage) -> None:
-        hca = self.nodes[node]
-        if isinstance(arrival, tuple):
-            packet, reason = arrival
-            self.trace.record(Kind.PACKET_DROPPED, node, packet.dest_qp, packet, reason)
-            hca.drops["malformed"] = hca.drops.get("malformed", 0) + 1
-        else:
-            hca.receive(arrival, self.trace.at_ns)
+    def _drop(self, node: str, packet: Packet, reason: str) -> None:
+        """Bytes have arrived in which nobody can read a packet."""
+        self.trace.record(Kind.PACKET_DROPPED, node, packet.dest_qp, packet, reason)
+        drops = self.nodes[node].drops
+        drops["malformed"] = drops.get("malformed", 0) + 1
 
     # ------------------------------------------------------------------ what the adapters ask
     def transmit(self, node: str, qpn: int, packet: Packet) -> int:

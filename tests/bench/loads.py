@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Generator
+from typing import Any, cast
 
 import simpy
 
@@ -44,10 +45,11 @@ def event(events: int = 40_000) -> float:
     world = World(trace=Silence())
     agenda, port = world.agenda, Door.PORT
 
-    def door(node: str, _argument: object) -> None:
-        agenda.file(world.trace.at_ns + POPULATION, port, node, None, -1)
+    class Filing:
+        def turn(self, now_ns: int) -> None:
+            agenda.file(now_ns + POPULATION, port, "A", None, -1)
 
-    world.doors = (door, door, door)
+    world.nodes["A"] = cast("Any", Filing())
     for at_ns in range(POPULATION):
         agenda.file(at_ns, port, "A", None, -1)
     start = time.process_time()

@@ -6,12 +6,9 @@ from hypothesis import strategies as st
 
 from rdmalab.hca import dma
 from rdmalab.hca.dma import Denied
-from rdmalab.hca.memory import Memory
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.wr import SGE
 from rdmalab.spec.access import Access
-
-FIRST = 0x1000_0000
 
 W, R = int(Access.LOCAL_WRITE), int(Access.REMOTE_READ)
 KEYS = {7: MemoryRegion(1, 1, 1000, 100, W)}
@@ -42,22 +39,22 @@ def test_the_first_test_that_fails_is_told(
 def test_pieces_are_what_a_joined_list_would_give(
     lengths: list[int], offset: int, length: int
 ) -> None:
-    sg = [SGE(1000 * number, length_of_one) for number, length_of_one in enumerate(lengths)]
+    keys = {7: MemoryRegion(1, 1, 0, 10_000, 0)}
+    sg = [SGE(1000 * number, length_of_one, 7) for number, length_of_one in enumerate(lengths)]
     joined = [sge.addr + byte for sge in sg for byte in range(sge.length)]
-    found = dma.pieces(sg, offset, length)
-    assert [addr + byte for _, addr, count in found for byte in range(count)] == joined[
+    found = dma.reach(keys, 1, dma.LOCAL_READ, sg, offset, length)
+    assert isinstance(found, list)
+    assert [addr + byte for addr, count in found for byte in range(count)] == joined[
         offset : offset + length
     ]
-    assert all(count > 0 for _, _, count in found)
-    assert all(sge.addr <= addr < sge.addr + sge.length for sge, addr, _ in found)
+    assert all(count > 0 for _, count in found)
+    assert len(found) <= len(sg)
 
 
-def test_nothing_is_gathered_or_scattered_if_one_piece_is_denied() -> None:
-    memory = Memory(FIRST)
+def test_nothing_is_reached_if_one_piece_is_denied() -> None:
     good, bad = SGE(1000, 4, 7), SGE(1098, 4, 7)
-    parts = [(good, 1000, 4), (bad, 1098, 4)]
-    assert dma.gather(memory, KEYS, 1, parts) is Denied.RANGE
-    assert dma.denied_scatter(KEYS, 1, parts) is Denied.RANGE
-    assert dma.denied_scatter(KEYS, 1, parts[:1]) is None
-    assert dma.gather(memory, KEYS, 1, parts[:1]) == bytes(4)
-    assert dma.gather(memory, KEYS, 1, []) == b""
+    for rights in (dma.LOCAL_READ, dma.LOCAL_WRITE):
+        assert dma.reach(KEYS, 1, rights, [good, bad], 0, 8) is Denied.RANGE
+        assert dma.reach(KEYS, 1, rights, [good, bad], 0, 4) == [(1000, 4)]
+        assert dma.reach(KEYS, 1, rights, [good, bad], 4, 0) == []
+    assert dma.reach(KEYS, 2, dma.LOCAL_READ, [good], 0, 4) is Denied.PD

@@ -46,6 +46,17 @@ def test_modify_to_err_flushes_everything_oldest_first() -> None:
     assert pair.b.received() == [(20, FLUSHED), (21, FLUSHED)]  # also the half-filled one
 
 
+def test_a_receive_that_has_completed_is_not_flushed_and_carries_no_later_error() -> None:
+    for opcode in (SEND, WROpcode.RDMA_WRITE_WITH_IMM):
+        pair = Pair(dest_rd_atomic=0)
+        pair.b.recv(wr_id=20)
+        pair.a.post(pair.a.wr(opcode), pair.a.wr(READ))
+        pair.run()
+        assert pair.b.qp.state is ERR
+        assert pair.b.received() == [(20, OK)]
+        assert pair.b.events() == [AsyncEvent.QP_REQ_ERR]
+
+
 def test_nothing_happens_in_err_any_more() -> None:
     pair = busy()
     pair.a.modify(qp_state=ERR)

@@ -7,7 +7,7 @@ from rdmalab.hca import dma
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair, Served
 from rdmalab.hca.responder import answer
-from rdmalab.hca.wr import SGE, Cqe, swap_octets
+from rdmalab.hca.wr import Cqe, swap_octets
 from rdmalab.spec.opcodes import Op, Opcode
 from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import Kind
@@ -22,7 +22,6 @@ _ATOMIC_BYTES = 8
 _TAKEN, _EXECUTED = Kind.RECV_TAKEN, SlotsFreed.EXECUTED
 _SUCCESS, _RECV = WCStatus.SUCCESS, WCOpcode.RECV
 _GRH, _WITH_IMM = int(WCFlags.GRH), int(WCFlags.WITH_IMM)
-_KEYLESS = SGE()  # the key was asked before
 _WORD = (1 << 64) - 1
 
 
@@ -36,10 +35,10 @@ def send(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     length = len(packet.payload)
     if resp.received + length > wqe.length:
         return "receive-short"
-    parts = dma.pieces(wqe.sg, resp.received, length)
-    if dma.denied_scatter(hca.lkeys, qp.pd, parts):
+    pieces = dma.reach(hca.lkeys, qp.pd, dma.LOCAL_WRITE, wqe.sg, resp.received, length)
+    if not isinstance(pieces, list):
         return "receive-denied"
-    hca.write(qp, parts, packet.payload)
+    hca.write(qp, pieces, packet.payload)
     resp.received += length
     if not row.ends:
         resp.op = row.op
@@ -56,7 +55,7 @@ def write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
         resp.remaining, resp.received = packet.reth.dma_length, 0
     length = len(packet.payload)
     if length:
-        hca.write(qp, [(_KEYLESS, resp.va, length)], packet.payload)
+        hca.write(qp, [(resp.va, length)], packet.payload)
     resp.va += length
     resp.remaining -= length
     written = resp.received = resp.received + length
@@ -150,12 +149,11 @@ def _complete_receive(hca: "Hca", qp: QueuePair, packet: Packet, opcode: WCOpcod
 # --------------------------------------------------------------------------- atomics
 def _word(hca: "Hca", qp: QueuePair, va: int) -> int:
     """Memory holds words in host order, the wire carries them big endian."""
-    hca.trace.record(Kind.MEMORY_READ, hca.node, qp.number, va, _ATOMIC_BYTES)
-    return int.from_bytes(hca.memory.read(va, _ATOMIC_BYTES), "little")
+    return int.from_bytes(hca.read(qp, [(va, _ATOMIC_BYTES)]), "little")
 
 
 def _put_word(hca: "Hca", qp: QueuePair, va: int, word: int) -> None:
-    hca.write(qp, [(_KEYLESS, va, _ATOMIC_BYTES)], word.to_bytes(_ATOMIC_BYTES, "little"))
+    hca.write(qp, [(va, _ATOMIC_BYTES)], word.to_bytes(_ATOMIC_BYTES, "little"))
 
 
 def _serve_atomic(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode, original: int) -> None:
