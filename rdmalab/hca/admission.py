@@ -22,7 +22,7 @@ _ANSWERS_FROM = QPState.RTS
 _DONE_HERE = frozenset(
     code
     for code, row in OPCODES.items()
-    if row.op in execute.EXECUTE or row.op in completer.ANSWERS
+    if (row.op in execute.EXECUTE or row.op in completer.ANSWERS) and not row.invalidate
 )
 
 

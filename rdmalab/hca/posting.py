@@ -129,6 +129,11 @@ def effective(hca: "Hca", sg: list[SGE]) -> tuple[list[SGE], int]:
     return sg, length
 
 
+def _as_sent(hca: "Hca", wr: SendWR) -> tuple[list[SGE], int]:
+    """What a send WR moves. INLINE is copied by the CPU, for which 0 bytes are 0 bytes."""
+    return _with_zeros(0, wr.sg) if int(wr.flags) & _INLINE else effective(hca, wr.sg)
+
+
 def _with_zeros(zero_bytes: int, sg: list[SGE]) -> tuple[list[SGE], int]:
     read = [SGE(sge.addr, sge.length or zero_bytes, sge.lkey) for sge in sg]
     read = [sge for sge in read if sge.length]
@@ -141,7 +146,7 @@ def post_send(hca: "Hca", qp: QueuePair, wrs: list[SendWR]) -> None:
         _queue_early(hca, qp)
     try:
         for index, wr in enumerate(wrs):
-            sg, length = effective(hca, wr.sg)
+            sg, length = _as_sent(hca, wr)
             for check in CHECKS if _OPS.get(wr.opcode) in _ATOMICS else _PLAIN:
                 if (refusal := check(hca, qp, wr, length)) is not None:
                     refusal.bad_wr = index
@@ -159,7 +164,7 @@ def _queue_early(hca: "Hca", qp: QueuePair) -> None:
     """librxe wrote them into the ring before the doorbell failed: now they run."""
     early, qp.sq.early = qp.sq.early, []
     for wr in early:
-        _queue_send(hca, qp, wr, *effective(hca, wr.sg))
+        _queue_send(hca, qp, wr, *_as_sent(hca, wr))
 
 
 def _queue_send(hca: "Hca", qp: QueuePair, wr: SendWR, sg: list[SGE], length: int) -> None:
@@ -168,9 +173,7 @@ def _queue_send(hca: "Hca", qp: QueuePair, wr: SendWR, sg: list[SGE], length: in
     op = _OPS.get(wr.opcode) if row and qp.qp_type in row.types else None
     inline = None
     if flags & _INLINE:
-        sg = [sge for sge in wr.sg if sge.length]
         inline = b"".join(hca.memory.read(sge.addr, sge.length) for sge in sg)
-        length = len(inline)
     packets = _packets(qp, op, length)
     first = sq.next_psn
     last = (first + packets - 1) & MASK

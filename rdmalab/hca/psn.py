@@ -8,10 +8,6 @@ _HALF = 0x800000
 WINDOW = _HALF
 
 
-def add(psn: int, packets: int) -> int:
-    return (psn + packets) & MASK
-
-
 def diff(newer: int, older: int) -> int:
     """How far `newer` is ahead of `older`: positive newer, 0 equal, negative older."""
     distance = (newer - older) & MASK

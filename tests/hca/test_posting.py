@@ -278,3 +278,10 @@ def test_the_lists_may_be_changed_after_the_call() -> None:
         pair.a.issue(WRITE, wr_id=wr_id)
     pair.run()
     assert [wr_id for wr_id, _ in pair.a.sent()] == [7, 7, 2**64 - 1]
+
+
+def test_inline_copies_no_bytes_for_a_length_of_zero() -> None:
+    """The CPU copies: the documents' 2^31 is a rule for the device's own reading."""
+    end = Pair().a
+    end.post(SendWR(SEND, 1, pieces(end, 0, 5), INLINE))
+    assert end.qp.sq.wqes[0].length == 5
