@@ -5,10 +5,7 @@ from enum import IntEnum, IntFlag
 from functools import reduce
 from operator import or_
 
-from rdmalab.spec.direct import direct
 
-
-@direct
 class PortState(IntEnum):
     """IBV_PORT_*; only ACTIVE moves data."""
 

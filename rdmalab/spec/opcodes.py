@@ -9,10 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum, auto
 from typing import NamedTuple
 
-from rdmalab.spec.direct import direct
 
-
-@direct
 class Service(IntEnum):
     """The top three bits of an opcode."""
 
@@ -24,7 +21,6 @@ class Service(IntEnum):
     XRC = 0xA0
 
 
-@direct
 class Op(IntEnum):
     """What a packet is about."""
 
@@ -41,7 +37,6 @@ class Op(IntEnum):
     CNP = auto()
 
 
-@direct
 class Place(IntEnum):
     """Where in its message a packet stands."""
 

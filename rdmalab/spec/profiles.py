@@ -11,7 +11,6 @@ from errno import EINVAL, ENOMEM
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from rdmalab.spec.direct import direct
 from rdmalab.spec.limits import MLX5_CAPS, RXE_CAPS, DeviceCaps
 from rdmalab.spec.refusals import REFUSALS, Refusal, Syndrome
 from rdmalab.spec.statuses import WCStatus
@@ -37,7 +36,6 @@ class Rounding(Enum):
         return int((1 << asked.bit_length()) - 1)
 
 
-@direct
 class SlotsFreed(Enum):
     """When a send or receive slot comes back."""
 

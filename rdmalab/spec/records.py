@@ -8,12 +8,9 @@ of the record that scheduled the event, -1 for a command.
 from enum import IntEnum, auto
 from typing import Any, NamedTuple
 
-from rdmalab.spec.direct import direct
-
 Record = tuple[int, int, int, "Kind", str, int, Any, Any]
 
 
-@direct
 class Field(IntEnum):
     """Where each part of a record stands."""
 
@@ -27,7 +24,6 @@ class Field(IntEnum):
     B = 7
 
 
-@direct
 class Kind(IntEnum):
     """What happened."""
 

@@ -10,11 +10,9 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.direct import direct
 from rdmalab.spec.statuses import WCStatus
 
 
-@direct
 class Syndrome(IntEnum):
     """The classes of an AETH syndrome (bits 7-5) and the NAK codes."""
 

@@ -11,11 +11,9 @@ from operator import or_
 from typing import NamedTuple
 
 from rdmalab.spec.access import FOR_QP
-from rdmalab.spec.direct import direct
 from rdmalab.spec.limits import DeviceCaps
 
 
-@direct
 class QPType(IntEnum):
     """IBV_QPT_*."""
 
@@ -27,7 +25,6 @@ class QPType(IntEnum):
     XRC_RECV = 10
 
 
-@direct
 class QPState(IntEnum):
     """IBV_QPS_*."""
 
@@ -40,7 +37,6 @@ class QPState(IntEnum):
     ERR = 6
 
 
-@direct
 class Attr(IntFlag):
     """IBV_QP_*: the bits of `attr_mask`; bits 21..24 are retired."""
 

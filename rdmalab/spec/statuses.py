@@ -3,10 +3,7 @@
 from enum import Flag, IntEnum
 from typing import NamedTuple
 
-from rdmalab.spec.direct import direct
 
-
-@direct
 class WCStatus(IntEnum):
     """IBV_WC_*, the status of a work completion."""
 

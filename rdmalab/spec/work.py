@@ -4,11 +4,9 @@ from enum import Enum, IntEnum, IntFlag
 from typing import NamedTuple
 
 from rdmalab.spec.access import Access
-from rdmalab.spec.direct import direct
 from rdmalab.spec.states import QPType
 
 
-@direct
 class WROpcode(IntEnum):
     """IBV_WR_*."""
 
@@ -28,7 +26,6 @@ class WROpcode(IntEnum):
     ATOMIC_WRITE = 15
 
 
-@direct
 class SendFlags(IntFlag):
     """IBV_SEND_*."""
 
@@ -39,7 +36,6 @@ class SendFlags(IntFlag):
     IP_CSUM = 16
 
 
-@direct
 class WCOpcode(IntEnum):
     """IBV_WC_*, the opcode of a work completion; from 128 on it is the receive side's."""
 
@@ -65,7 +61,6 @@ class WCOpcode(IntEnum):
     DRIVER3 = 137
 
 
-@direct
 class WCFlags(IntFlag):
     """IBV_WC_*, the `wc_flags` of a work completion."""
 
@@ -75,7 +70,6 @@ class WCFlags(IntFlag):
     WITH_INV = 8
 
 
-@direct
 class Local(Enum):
     """What happens to the buffers of the work request."""
 

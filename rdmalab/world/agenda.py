@@ -4,10 +4,7 @@ from enum import IntEnum
 from heapq import heappop, heappush
 from typing import Any
 
-from rdmalab.spec.direct import direct
 
-
-@direct
 class Door(IntEnum):
     """Which door of a node an entry opens."""
 
