@@ -150,7 +150,7 @@ def _repl(**options: Any) -> int:
 def run(
     *, paths: tuple[str, ...], verbose: bool, as_json: bool, junit: str | None, profile: str
 ) -> int:
-    """Play scenarios; silence means that all went as they say.
+    """Play scenarios; exit code 0 means that all went as they say.
 
     A directory stands for all *.rdmalab.yaml below it.
     """

@@ -116,6 +116,7 @@ class Refused(Exception):  # noqa: N818  (the field says "the verb was refused")
         self.argument = argument
         self.legal = legal
         self.bad_wr: int | None = None  # index in the posted list, where there is one
+        self.place = NOWHERE  # where a name stood, if one was at fault
 
 
 class NotUnderstood(Exception):  # noqa: N818

@@ -37,7 +37,7 @@ CAUSES: dict[WCStatus, tuple[Cause, ...]] = {
         Cause("an SGE of length 0 means 2^31 bytes in strict", "explain zero_sge_bytes"),
     ),
     _S.WR_FLUSH_ERR: (
-        Cause("an earlier request failed and took the QP to ERR", "why A.qp0"),
+        Cause("an earlier request failed and took the QP to ERR", "show story last=20"),
         Cause("somebody moved the QP to ERR", "query_qp A.qp0"),
     ),
     _S.MW_BIND_ERR: (
@@ -78,12 +78,12 @@ CAUSES: dict[WCStatus, tuple[Cause, ...]] = {
     ),
     _S.LOC_RDD_VIOL_ERR: _NONE,
     _S.REM_INV_RD_REQ_ERR: _NONE,
-    _S.REM_ABORT_ERR: (Cause("the peer gave the operation up", "why A.qp0"),),
+    _S.REM_ABORT_ERR: (Cause("the peer gave the operation up", "show story last=20"),),
     _S.INV_EECN_ERR: _NONE,
     _S.INV_EEC_STATE_ERR: _NONE,
-    _S.FATAL_ERR: (Cause("the device is dead", "why A.qp0"),),
+    _S.FATAL_ERR: (Cause("the device is dead", "show story last=20"),),
     _S.RESP_TIMEOUT_ERR: _NONE,
-    _S.GENERAL_ERR: (Cause("look at vendor_err of the completion", "why A.qp0"),),
+    _S.GENERAL_ERR: (Cause("look at vendor_err of the completion", "show story last=20"),),
     _S.TM_ERR: _NONE,
     _S.TM_RNDV_INCOMPLETE: _NONE,
 }

@@ -62,7 +62,7 @@ def status_article(status: WCStatus) -> Article:
         ("profiles", list(_differences(status))),
         ("look at", causes),
     ]
-    see = ["why", "ibv_poll_cq(3)"]
+    see = ["ibv_poll_cq(3)"]
     return article(full_name(status), f"completion status {int(status)}", rows, see)
 
 

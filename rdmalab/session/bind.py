@@ -22,6 +22,7 @@ from rdmalab.command import (
     Noun,
     RecordKind,
     Ref,
+    Refused,
     Region,
     Short,
     Spread,
@@ -101,7 +102,12 @@ class Binder:
 
     def _convert(self, how: Short | Spread, ref: Ref) -> Any:
         thing = self.thing(ref, how.noun)
-        return how.convert(self.world, thing, ref.start, ref.stop)
+        try:
+            return how.convert(self.world, thing, ref.start, ref.stop)
+        except Refused as gone:
+            gone.message = gone.message.replace(f"this {thing.noun}", self.names.of(thing))
+            gone.place = ref.place
+            raise
 
     # ------------------------------------------------------------------ one function a kind
     def thing_argument(self, kind: ThingKind, ref: Ref) -> Thing | Region:

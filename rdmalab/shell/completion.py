@@ -22,8 +22,10 @@ class LabCompleter(Completer):
         text, cursor = document.text, document.cursor_position
         found, expected = choices(self._session(), text, cursor)
         start = expected.place.start - cursor
+        after = " " if expected.is_verb and text[cursor : cursor + 1] != " " else ""
         for choice in found:
-            yield Completion(choice.text, start, display_meta=_cut(choice.meta))
+            meta = _cut(choice.meta)
+            yield Completion(choice.text + after, start, display=choice.text, display_meta=meta)
 
 
 def _cut(meta: str) -> str:

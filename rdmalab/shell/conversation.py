@@ -12,7 +12,7 @@ from enum import Enum, auto
 from rdmalab.grammar.tokens import scan
 from rdmalab.lab import Lab, open_session
 from rdmalab.session.lines import Reply
-from rdmalab.session.travel import Travel
+from rdmalab.session.travel import Travel, When
 from rdmalab.shell.fragments import Line, shown
 from rdmalab.shell.lesson import Lesson
 from rdmalab.shell.say import Voice, closing, say
@@ -146,6 +146,8 @@ class Conversation:
             self.end = End.FAILED
         elif self._stopping:
             self.end = End.STOPPED
+        elif reply.travel is not None and _missed(reply.travel):
+            self.end = End.FAILED
         elif isinstance(reply.value, Leave):
             self.end = End.LEFT
         if reply.invocation is not None:
@@ -173,6 +175,11 @@ class Conversation:
         elif took < _SLICE_S / 2:
             self._events = min(_MOST, self._events * 2)
         return over
+
+
+def _missed(travel: Travel) -> bool:
+    """`until` came to an end, and what it waited for is not so."""
+    return isinstance(travel.goal, When) and not travel.met
 
 
 def commands_of(text: str) -> list[tuple[int, str]]:

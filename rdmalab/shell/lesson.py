@@ -84,7 +84,7 @@ class Lesson:
         if not runner.ok:
             return plain(f"{done}/{total}  the walk ends here", WARN)
         return plain(
-            f"{done}/{total}  that was all; the world stays as it is: show, why, back", DIM
+            f"{done}/{total}  that was all; the world stays as it is: show, or type anything", DIM
         )
 
 

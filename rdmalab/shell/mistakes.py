@@ -99,7 +99,8 @@ def place_of(invocation: Invocation, refusal: Refused) -> Span:
     places = invocation.places
     verb = places.get("", NOWHERE)
     first = next(iter(invocation.arguments), "")
-    found = _nearest(places, refusal) or places.get(first) or verb
+    named = refusal.place if refusal.place != NOWHERE else None
+    found = named or _nearest(places, refusal) or places.get(first) or verb
     return Span(found.start - verb.start, found.stop - verb.start)
 
 

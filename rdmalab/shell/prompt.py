@@ -92,7 +92,7 @@ def palette() -> Style:
 def unfinished(text: str) -> bool:
     """A brace or a quote is still open; what stands in quotes or after # does not count."""
     rest = _CLOSED.sub(" ", text)
-    opened = sum(map(rest.count, "([{")) - sum(map(rest.count, ")]}"))
+    opened = sum(map(rest.count, "({")) - sum(map(rest.count, ")}"))
     return opened > 0 or _OPEN_QUOTE.search(rest) is not None
 
 

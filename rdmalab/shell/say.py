@@ -29,6 +29,7 @@ from rdmalab.workbench.memory import Window
 from rdmalab.workbench.request import View
 
 MOST_EVENTS = 20
+_STORY = 100  # lines of a long run that are offered at once
 _PLAIN_WIDTH = 100
 
 
@@ -130,10 +131,8 @@ def _travelled(voice: Voice, travel: Travel) -> list[Line]:
     shown_last = min(last, first + MOST_EVENTS - 1)
     rows = story.event_rows(world, session.names, first, shown_last)
     lines = [event_line(row) for row in rows]
-    if shown_last < last:
-        lines.append(
-            plain(f"… {last - shown_last:,} more events: show story last={last - shown_last}", DIM)
-        )
+    if more := last - shown_last:
+        lines.append(plain(f"… {more:,} more events: show story last={min(more, _STORY)}", DIM))
     return [*lines, _stand(session, travel)]
 
 

@@ -82,13 +82,14 @@ def qp_block(row: QpRow) -> list[Line]:
     """Everything about one queue pair."""
     peer = f" → {row.peer} ({row.dest_qp_num:#x})" if row.peer else ", no peer yet"
     where = f"pd {row.pd}  send_cq {row.send_cq}  recv_cq {row.recv_cq}"
+    unacked = "none" if row.unacked_psn == row.sq_psn else row.unacked_psn
     lines = [
         [(NAME, row.name), ("", f" {row.qp_type.name} {row.qp_num:#x}{peer}  {where}")],
         queue_line("SQ", row.sq, "! FULL" if not row.sq.free else ""),
         queue_line("RQ", row.rq, "! EMPTY: a SEND gets an RNR NAK" if _is_deaf(row) else ""),
         plain(
-            f"psn: {row.sq_psn} for the next WR, {row.next_psn} leaves next, "
-            f"{row.unacked_psn} unacked, {row.rq_psn} expected; msn {row.msn}"
+            f"psn: next WR {row.sq_psn}, next to leave {row.next_psn}, "
+            f"oldest unacked {unacked}, expects {row.rq_psn}; msn {row.msn}"
         ),
         plain(_timers(row)),
         plain(

@@ -47,7 +47,7 @@ class JournalRow:
 class Which:
     """How much of it, and which packets."""
 
-    last: Annotated[int, Range(1)] | None = None
+    last: Annotated[int, Range(1, 1000)] | None = None
     opcode: str = ""
     source: Annotated[str, Alias("from")] = ""
     target: Annotated[str, Alias("to")] = ""

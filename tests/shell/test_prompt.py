@@ -116,6 +116,7 @@ async def test_a_key_binding_that_is_handed_in_wins() -> None:
     ("text", "open_"),
     [
         ("post_send A.qp0 sg=A.mr0[0:64]", False),
+        ("post_send A.qp0 sg=A.mr0[0:64", False),  # a mistake, told at once
         ("wr={opcode=SEND", True),
         ("wr={opcode=SEND}}", False),
         ('write A.mr0 "he {llo"', False),
