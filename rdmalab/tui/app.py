@@ -70,6 +70,7 @@ class Rdmalab(App[int]):
         self.wish = layout.Wish()
         self.panes: dict[str, Pane] = {}
         self.script: list[str] = []
+        self._walk = scene.walk
         self._painted_at = 0.0
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -168,14 +169,22 @@ class Rdmalab(App[int]):
     def repaint(self) -> None:
         """Ask the lenses anew; only what differs goes to the terminal."""
         self._painted_at = time.monotonic()
-        if (self.scene.walk is not None) != self.wish.has_notes:
-            self.arrange()  # a scenario came, and its notes want a place
+        if self.scene.walk is not self._walk:
+            self._walk = self.scene.walk
+            self._show_notes()
             return
         for pane in self.shown_panes():
             pane.redraw()
         for bar in self.query(Bar):
             bar.redraw(self.size.width)
         self.repl.redraw()
+
+    def _show_notes(self) -> None:
+        """A scenario came, and its notes want a place: beside the tab in front, or in front."""
+        self.arrange()
+        if self._walk is not None and self.panes[layout.NOTES].place is None:
+            self.wish = self.wish._replace(tab=layout.NOTES)
+            self.arrange()
 
     def _header(self, width: int) -> Line:
         return header_line(self.stage, self.scene, width)

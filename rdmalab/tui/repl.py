@@ -109,6 +109,8 @@ class Repl(Widget):
             return [("class:warn", "running"), ("", "  ^C or F9 stops")]
         above = int(self.console.scroll_y)
         line: Line = [(TITLE, "REPL")]
+        if above:
+            line.append(("class:dim", f"  PgUp: {above} above"))
         if above and self.console.scroll_y < self.console.max_scroll_y:
             line.append(("class:warn", "  reading back: type to return"))
         return line

@@ -167,6 +167,15 @@ async def test_enter_takes_the_marked_packet_apart() -> None:
         await it.sees("RC SEND_ONLY")
 
 
+async def test_the_wire_follows_again_after_somebody_left_it() -> None:
+    async with stand() as it:
+        for psn, back in ((1, "escape"), (2, "f6")):
+            await it.pilot.press("f6", "1", "k", "k", "k", back)
+            assert it.focused == "prompt"
+            await it.say("post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]", AGAIN, "run")
+            await it.sees(f"─ ACK psn={psn} ─┤")
+
+
 async def test_a_filter_keeps_only_what_fits() -> None:
     async with stand() as it:
         await it.pilot.press("f6", "4", "slash", "A", "C", "K")
@@ -239,6 +248,17 @@ async def test_a_scenario_is_walked_through_with_f8_and_enter() -> None:
             await it.press("enter")
         await it.sees("The end.")
         assert "Next note" not in it.grid[-1]
+
+
+async def test_the_notes_come_to_the_front_where_there_is_no_place_beside() -> None:
+    async with stand(path="scenarios/rc/send.rdmalab.yaml") as it:
+        await it.sees("[5 Notes]", "SEND, the message that needs a receive")
+        await it.press("f8")
+        await it.sees("B posts a buffer first.")
+        await it.press("f6", "1", "escape", "f8")
+        await it.sees("[1 Wire]")  # who chose another tab keeps it
+        await it.say('load "scenarios/rc/send.rdmalab.yaml"')
+        await it.sees("[5 Notes]")
 
 
 async def test_a_scenario_that_fails_shows_what_it_expected(tmp_path: Path) -> None:

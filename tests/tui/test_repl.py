@@ -17,6 +17,15 @@ async def test_a_frame_too_small_gives_way_to_the_prompt() -> None:
         assert any(row.startswith("A>") for row in it.grid)
 
 
+async def test_what_is_hidden_above_is_counted_with_the_key_to_it() -> None:
+    async with stand() as it:
+        await it.say("help")
+        above = int(it.app.console_pane.scroll_y)
+        await it.sees(f"REPL  PgUp: {above} above")
+        await it.pilot.press("pageup")
+        await it.until(lambda: f"PgUp: {above} above" not in it.text)
+
+
 async def test_reading_back_is_said() -> None:
     async with stand() as it:
         await it.say("help")

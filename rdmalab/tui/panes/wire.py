@@ -53,6 +53,11 @@ class WirePane(Pane):
         was, self.opened, self.top = self.opened, False, None
         return was
 
+    def on_blur(self) -> None:
+        """Whoever leaves wants the newest again; a terminal in the background is not left."""
+        if self.app.app_focus:
+            self.marked = None
+
     # ---- the mark -------------------------------------------------------------------------------
 
     def move(self, rows: int) -> None:
