@@ -40,7 +40,7 @@ def calm(terminal: Terminal, seconds: float = 0.5) -> None:
 def test_a_session_from_start_to_end(terminal: Terminal) -> None:
     terminal.send(b"poll_c")
     terminal.wait_for("Take up to")  # the menu
-    terminal.send(b"\t A.cq0\r")
+    terminal.send(b"\tA.cq0\r")
     terminal.wait_for("wr1 SEND SUCCESS")
     calm(terminal)
     terminal.send(b"\x1b[A")
