@@ -1,6 +1,7 @@
 """One thing to try after a verb was refused, made from the tables; empty where nothing is sure."""
 
 from collections.abc import Callable
+from typing import Any
 
 from rdmalab.command import Invocation, New, Noun, Ref, Thing
 from rdmalab.grammar.keys import keys_of_command
@@ -9,7 +10,7 @@ from rdmalab.lens.words import exists
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.shell.verdicts import proven
-from rdmalab.spec.states import MOVES, QPState, fields_of, legal_next
+from rdmalab.spec.states import MOVES, Move, QPState, fields_of, legal_next
 
 _UP = {QPState.RESET: QPState.INIT, QPState.INIT: QPState.RTR, QPState.RTR: QPState.RTS}
 
@@ -77,16 +78,24 @@ def _value(name: str) -> str:
     return "…" if value is None else str(value)
 
 
-def _with_the_missing(session: Session, invocation: Invocation) -> str:
-    """The line as it was, and what it lacks."""
+def _asked_move(
+    session: Session, invocation: Invocation
+) -> tuple[QueuePair, dict[str, Any], Move] | None:
+    """The QP, what was given for it, and the legal move that it means; None if there is none."""
     qp = _qp(session, invocation)
     attr = invocation.arguments.get("attr")
     if qp is None or not isinstance(attr, dict):
+        return None
+    move = MOVES.get((qp.qp_type, qp.state, attr.get("qp_state", qp.state)))
+    return None if move is None else (qp, attr, move)
+
+
+def _with_the_missing(session: Session, invocation: Invocation) -> str:
+    """The line as it was, and what it lacks."""
+    asked = _asked_move(session, invocation)
+    if asked is None:
         return ""
-    to = attr.get("qp_state", qp.state)
-    move = MOVES.get((qp.qp_type, qp.state, to))
-    if move is None:
-        return ""
+    qp, attr, move = asked
     said = {*attr, *(["ah_attr"] if "ah" in attr else [])}
     lacking = tuple(name for name in fields_of(move.required) if name not in said)
     return " ".join([invocation.line, *_given(session, qp, lacking)])
@@ -94,14 +103,10 @@ def _with_the_missing(session: Session, invocation: Invocation) -> str:
 
 def _without_surplus(session: Session, invocation: Invocation) -> str:
     """The attributes that the move takes, kept; the others left out."""
-    qp = _qp(session, invocation)
-    attr = invocation.arguments.get("attr")
-    if qp is None or not isinstance(attr, dict):
+    asked = _asked_move(session, invocation)
+    if asked is None:
         return ""
-    to = attr.get("qp_state", qp.state)
-    move = MOVES.get((qp.qp_type, qp.state, to))
-    if move is None:
-        return ""
+    _, _, move = asked
     taken = {"qp_state", *fields_of(move.required | move.optional)}
     command = session.vocabulary[invocation.name]
     paths = {key: slot.path for key, slot in keys_of_command(command.parameters).by_key.items()}
