@@ -24,6 +24,13 @@ class Noun(enum.StrEnum):
     MR = "mr"
     CQ = "cq"
     QP = "qp"
+    AH = "ah"
+    SRQ = "srq"
+    XRCD = "xrcd"
+    MW = "mw"
+    CHANNEL = "channel"
+    TD = "td"
+    FLOW = "flow"
 
 
 class Thing(NamedTuple):

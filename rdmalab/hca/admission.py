@@ -11,7 +11,7 @@ from rdmalab.hca.responder import execute
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.states import STATES, QPState
-from rdmalab.wire.packet import Packet
+from rdmalab.wire.packet import Packet, is_multicast
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
@@ -30,7 +30,7 @@ def at_port(hca: "Hca", packet: Packet) -> str | None:
     """The port is up, the packet is for this node, and an engine here can do its opcode."""
     if hca.port_state is not _ACTIVE:
         return "port-down"
-    if packet.flow.dst not in hca.gids:
+    if packet.flow.dst not in hca.gids and not is_multicast(packet.flow.dst):
         return "wrong-address"
     return None if packet.opcode in _DONE_HERE else "unknown-opcode"
 
@@ -46,9 +46,12 @@ def at_qp(qp: QueuePair | None, packet: Packet) -> str | None:
     if not STATES[qp.state].receives or (not row.request and qp.state < _ANSWERS_FROM):
         return "not-ready"
     path = qp.path
-    if path is None or packet.flow.src != path.flow.dst:
+    if path is None or (qp.transport.connected and packet.flow.src != path.flow.dst):
         return "wrong-source"
     # IBA 10.9.3: the same partition, and one of the two at least a full member
     theirs, ours = packet.pkey, path.pkey
     same = theirs & _PARTITION == ours & _PARTITION != 0
-    return None if same and (theirs | ours) & _FULL_MEMBER else "pkey"
+    if not (same and (theirs | ours) & _FULL_MEMBER):
+        return "pkey"
+    wrong = packet.deth is not None and packet.deth.qkey != qp.attr.qkey
+    return "qkey" if wrong else None

@@ -36,7 +36,12 @@ def _qpn_of(_world: Any, thing: Thing, _start: int | None, _stop: int | None) ->
     return thing.number
 
 
+def _fields_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) -> dict[str, Any]:
+    return dataclasses.asdict(world.find(thing).address())
+
+
 ADDRESS = Spread("ah", Noun.NODE, _address_of, ("ah_attr",))
+TO_NODE = Spread("to", Noun.NODE, _fields_of, tuple(f.name for f in dataclasses.fields(AhAttr)))
 QPNumber = Annotated[int, Short(Noun.QP, _qpn_of)]
 
 

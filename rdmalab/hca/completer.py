@@ -12,7 +12,7 @@ from rdmalab.spec.opcodes import OPCODES, Op
 from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import CLASS_MASK, REQUESTER_STATUS, VALUE_MASK, Syndrome
-from rdmalab.spec.states import QPState
+from rdmalab.spec.states import QPState, after_send_error
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS, ack_timeout_ns, on_ticks_ns
 from rdmalab.spec.work import WCFlags
@@ -124,8 +124,10 @@ def _answered_before(hca: "Hca", qp: QueuePair, psn: int) -> bool:
     Then its response was lost: an implied NAK, taken once a gap.
     """
     comp, wqes = qp.comp, qp.sq.wqes
-    while comp.psn != psn and comp.serial < qp.req.started:
+    while comp.serial < qp.req.started:
         wqe = wqes[comp.serial]
+        if comp.psn == psn and not (wqe.op is None and wqe.serial < qp.req.done):
+            break
         if wqe.work is not None and wqe.work.outstanding:
             if comp.implied_psn != comp.psn:
                 comp.implied_psn = comp.psn
@@ -149,7 +151,7 @@ def _progress(qp: QueuePair, psn: int) -> None:
 
 def _scatter(hca: "Hca", qp: QueuePair, wqe: SendWqe, offset: int, octets: bytes) -> bool:
     """READ data and atomic results into the local buffers; False after a local failure."""
-    pieces = dma.reach(hca.lkeys, qp.pd, dma.LOCAL_WRITE, wqe.sg, offset, len(octets))
+    pieces = dma.reach(hca.lkeys, qp, dma.LOCAL_WRITE, wqe.sg, offset, len(octets))
     overlaid = wqe.inline is not None  # Soft-RoCE: the inline bytes lie where the keys should be
     if overlaid or not isinstance(pieces, list):
         fail(hca, qp, WCStatus.LOC_PROT_ERR)
@@ -184,21 +186,38 @@ def _cqe(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Cqe:
 
 
 def fail(hca: "Hca", qp: QueuePair, status: WCStatus) -> None:
-    """The oldest WQE ends in error and takes the QP with it (RC: always to ERR)."""
+    """The oldest WQE ends in error and takes its queue with it, or the whole QP."""
     wqe = qp.sq.wqes[qp.comp.serial]
     flush.complete_send(hca, qp, wqe, status)
-    if qp.state is not QPState.ERR:  # an overrun CQ may have killed it already
+    if qp.state is QPState.ERR:  # an overrun CQ has killed it already
+        return
+    if hca.profile.send_error_gives_sqe and after_send_error(qp.qp_type) is QPState.SQE:
+        flush.stop_sending(hca, qp)
+    else:
         flush.fail(hca, qp)
 
 
 def settle(hca: "Hca", qp: QueuePair) -> None:
     """What every answer, and every local failure, may have made possible."""
     comp, req = qp.comp, qp.req
+    if comp.serial < req.serial:
+        _complete_unanswered(hca, qp)
     if req.failed is not None and comp.serial == req.serial:
         fail(hca, qp, WCStatus(req.failed))
         return
     settle_drain(hca, qp)
     hca.wake(qp)
+
+
+def _complete_unanswered(hca: "Hca", qp: QueuePair) -> None:
+    """What owes no answer is done when its turn comes: it has left, or never had to."""
+    comp, wqes, acknowledged = qp.comp, qp.sq.wqes, qp.transport.acknowledged
+    while comp.serial < qp.req.serial:
+        wqe = wqes[comp.serial]
+        if acknowledged and wqe.op is not None:
+            return
+        comp.psn = (wqe.last_psn + 1) & MASK
+        _complete(hca, qp, wqe)
 
 
 def settle_drain(hca: "Hca", qp: QueuePair) -> None:

@@ -5,7 +5,7 @@ send a packet) and `timer`. What the engines must tell each other goes through h
 """
 
 from collections import deque
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from rdmalab.hca import admission, completer, flush, requester, responder
 from rdmalab.hca.attributes import AhAttr
@@ -19,6 +19,7 @@ from rdmalab.spec.states import QPState
 from rdmalab.wire.packet import Packet, mac_of
 
 if TYPE_CHECKING:
+    from rdmalab.hca.ah import AddressHandle
     from rdmalab.hca.cq import CompletionQueue
     from rdmalab.hca.dma import Piece
     from rdmalab.hca.mr import MemoryRegion
@@ -27,7 +28,14 @@ if TYPE_CHECKING:
     from rdmalab.hca.qp import QueuePair
     from rdmalab.hca.wr import Cqe
 
-T = TypeVar("T", "ProtectionDomain", "MemoryRegion", "CompletionQueue", "QueuePair")
+
+class Numbered(Protocol):
+    """Whatever stands in a table."""
+
+    number: int
+
+
+T = TypeVar("T", bound=Numbered)
 
 # From a doorbell or an arriving packet to the packet it causes.
 REACTION_NS = 100
@@ -35,6 +43,7 @@ REACTION_NS = 100
 # Where a host's first buffer lies, times the host's number: no address means the same on two nodes.
 FIRST_ADDRESS = 0x1000_0000
 FULL_PKEY = 0xFFFF
+GROUP_QPN = 0xFFFFFF  # whoever is attached to the packet's multicast address
 _SENT, _RECEIVED = Kind.PACKET_SENT, Kind.PACKET_RECEIVED
 _READ, _WRITTEN = Kind.MEMORY_READ, Kind.MEMORY_WRITTEN
 
@@ -86,7 +95,11 @@ class Hca:
         self.mrs: Table[MemoryRegion] = Table("mr", 1)
         self.cqs: Table[CompletionQueue] = Table("cq", 1)
         self.qps: Table[QueuePair] = Table("qp", 0x11)  # 0 and 1 are SMI and GSI
-        self.tables = {table.noun: table for table in (self.pds, self.mrs, self.cqs, self.qps)}
+        self.ahs: Table[AddressHandle] = Table("ah", 1)
+        self.groups: dict[int, list[int]] = {}  # multicast GID → attached QPs
+        self.tables: dict[str, Table[Any]] = {
+            table.noun: table for table in (self.pds, self.mrs, self.cqs, self.qps, self.ahs)
+        }
         self.lkeys: dict[int, MemoryRegion] = {}
         self.rkeys: dict[int, MemoryRegion] = {}
 
@@ -134,7 +147,9 @@ class Hca:
                 completer.settle(self, qp)
                 return False
             self._transmit(qp, request)
-            if not qp.comp.watching:
+            if not qp.transport.acknowledged:
+                completer.settle(self, qp)
+            elif not qp.comp.watching:
                 completer.watch(self, qp)  # its answer is owed from now on
         else:
             return False
@@ -156,6 +171,9 @@ class Hca:
     def receive(self, packet: Packet, now_ns: int) -> None:
         """A packet has arrived: for a responder, for a completer, or for nobody."""
         self.now_ns = now_ns
+        if packet.dest_qp == GROUP_QPN:
+            self._receive_for_group(packet)
+            return
         qp = self.qps.items.get(packet.dest_qp)
         if reason := admission.at_port(self, packet) or admission.at_qp(qp, packet):
             self.drop(qp, packet, reason)
@@ -167,6 +185,20 @@ class Hca:
             responder.receive(self, qp, packet, row)
         else:
             completer.receive(self, qp, packet)
+
+    def _receive_for_group(self, packet: Packet) -> None:
+        """Multicast: a copy for every attached QP."""
+        members = self.groups.get(packet.flow.dst, [])
+        if reason := admission.at_port(self, packet) or (None if members else "no-group"):
+            self.drop(None, packet, reason)
+            return
+        for number in members:
+            qp = self.qps.items[number]
+            if reason := admission.at_qp(qp, packet):
+                self.drop(qp, packet, reason)
+            else:
+                self.trace.record(_RECEIVED, self.node, number, packet)
+                responder.receive(self, qp, packet, packet.opcode_row)
 
     def drop(self, qp: "QueuePair | None", packet: Packet, reason: str) -> None:
         """Silence, and a counter."""

@@ -1,7 +1,7 @@
 """Direct memory access: what a key allows, and where the bytes of a message lie in memory."""
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rdmalab.spec.access import Access
 
@@ -18,6 +18,15 @@ LOCAL_READ = 0  # reading the own memory needs no right
 LOCAL_WRITE = int(Access.LOCAL_WRITE)
 
 
+class User(Protocol):
+    """Who touches memory: a queue pair, by its number and protection domain."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def pd(self) -> int: ...
+
+
 class Denied(Enum):
     """The first test that an access failed; on the wire all of them look alike."""
 
@@ -28,13 +37,13 @@ class Denied(Enum):
 
 
 def check(
-    keys: "Mapping[int, MemoryRegion]", key: int, pd: int, rights: int, addr: int, length: int
+    keys: "Mapping[int, MemoryRegion]", key: int, qp: "User", rights: int, addr: int, length: int
 ) -> Denied | None:
     """Why `length` bytes at `addr` may not be touched through `key`, in the order IBA asks."""
     mr = keys.get(key)
     if mr is None:
         return Denied.KEY
-    if mr.pd != pd:
+    if mr.pd != qp.pd:
         return Denied.PD
     if mr.access & rights != rights:
         return Denied.RIGHTS
@@ -45,7 +54,7 @@ def check(
 
 def reach(
     keys: "Mapping[int, MemoryRegion]",
-    pd: int,
+    qp: "User",
     rights: int,
     sg: "list[SGE]",
     offset: int,
@@ -65,7 +74,7 @@ def reach(
             continue
         last = length <= room
         addr, count = sge.addr + offset, length if last else room
-        if denied := check(keys, sge.lkey, pd, rights, addr, count):
+        if denied := check(keys, sge.lkey, qp, rights, addr, count):
             return denied
         found.append((addr, count))
         if last:

@@ -30,6 +30,12 @@ def fail(hca: "Hca", qp: QueuePair, recv_status: WCStatus = WCStatus.WR_FLUSH_ER
     flush_recvs(hca, qp)
 
 
+def stop_sending(hca: "Hca", qp: QueuePair) -> None:
+    """Enter SQE: the send queue is flushed, receiving goes on."""
+    qp.enter(hca.trace, QPState.SQE)
+    flush_sends(hca, qp)
+
+
 def flush_sends(hca: "Hca", qp: QueuePair) -> None:
     """Complete whatever waits in a send queue that this state flushes, oldest first (10.3.1.7)."""
     if STATES[qp.state].flushes_sends:

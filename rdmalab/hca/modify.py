@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Refused
 from rdmalab.hca import completer, flush, requester, responder
+from rdmalab.hca.ah import flow_label, flow_to, judge, lone_source_port, source_port
 from rdmalab.hca.attributes import AhAttr, QpAttr, mask_of
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import Path, QueuePair
@@ -13,8 +14,7 @@ from rdmalab.hca.refuse import refused
 from rdmalab.spec import states
 from rdmalab.spec.access import FOR_QP
 from rdmalab.spec.records import Kind
-from rdmalab.spec.states import ATTRIBUTES, MTU, Attr, QPState
-from rdmalab.wire.packet import Flow, mac_of
+from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, QPState
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
@@ -43,7 +43,7 @@ class Asked:
 
 def check_states(asked: Asked) -> Refused | None:
     for name in ("qp_state", "cur_qp_state"):
-        if name in asked.given and asked.given[name] not in states.STATES:
+        if name in asked.given and asked.given[name] not in STATES:
             legal = "states: " + " ".join(state.name for state in QPState)
             value = f"{name}={asked.given[name]}"
             return asked.no("attr-range", value, argument=name, legal=legal)
@@ -127,24 +127,7 @@ def check_address(asked: Asked) -> Refused | None:
     if av is None:
         return None
     port = asked.given.get("port_num", asked.qp.attr.port_num)
-    if av.port_num != port:
-        return asked.no("ah-port", av.port_num, argument="ah_attr", legal=f"port_num={port}")
-    if not av.is_global:
-        return asked.no("ah-global", argument="ah_attr", legal="is_global=1 dgid=… sgid_index=1")
-    return _check_gids(asked, av)
-
-
-def _check_gids(asked: Asked, av: AhAttr) -> Refused | None:
-    gids = asked.hca.gids
-    legal = f"sgid_index 0..{len(gids) - 1} hold addresses"
-    if not 0 <= av.sgid_index <= asked.hca.profile.caps.max_sgid_index:
-        return asked.no("ah-sgid-index", av.sgid_index, argument="ah_attr", legal=legal)
-    if av.sgid_index >= len(gids):
-        return asked.no("ah-sgid-empty", av.sgid_index, argument="ah_attr", legal=legal)
-    if av.dgid == 0 or (av.dgid >> 32 == 0xFFFF) != (gids[av.sgid_index] >> 32 == 0xFFFF):
-        legal = "IPv4-mapped with sgid_index 1, IPv6 with sgid_index 0"
-        return asked.no("ah-dgid", hex(av.dgid), argument="ah_attr", legal=legal)
-    return None
+    return judge(asked.hca, av, port or 0)
 
 
 def check_alternate(asked: Asked) -> Refused | None:
@@ -187,10 +170,10 @@ def ask(hca: "Hca", qp: QueuePair, attr: QpAttr, mask: Attr | None = None) -> As
         raise refused(hca.profile, "mask-mismatch", names, argument="attr_mask")
     masked = {name: value for name, value in given.items() if ATTRIBUTES[name].mask & mask}
     now = qp.state
-    if hca.profile.believes_cur_state and masked.get("cur_qp_state") in states.STATES:
+    if hca.profile.believes_cur_state and masked.get("cur_qp_state") in STATES:
         now = QPState(masked["cur_qp_state"])
     to = masked.get("qp_state", now)
-    return Asked(hca, qp, masked, mask, now, QPState(to) if to in states.STATES else to)
+    return Asked(hca, qp, masked, mask, now, QPState(to) if to in STATES else to)
 
 
 def _apply(asked: Asked) -> None:
@@ -211,7 +194,7 @@ def _apply(asked: Asked) -> None:
 def _begin(asked: Asked) -> None:
     """Each engine takes from the attributes what concerns it."""
     qp, mask = asked.qp, asked.mask
-    if states.STATES[asked.to].receives:
+    if STATES[asked.to].receives:
         qp.path = _path(asked.hca, qp)
     if mask & Attr.RQ_PSN:
         responder.begin(qp)
@@ -219,7 +202,7 @@ def _begin(asked: Asked) -> None:
         qp.sq.next_psn = qp.attr.sq_psn or 0
         requester.begin(qp)
         completer.begin(qp)
-    elif qp.state is QPState.ERR:  # a believed cur_qp_state may lead out: all was flushed
+    elif STATES[qp.state].flushes_sends:  # SQE, or a believed cur_qp_state: all was flushed
         requester.begin(qp)
         completer.begin(qp)
     elif mask & (Attr.RETRY_CNT | Attr.RNR_RETRY):
@@ -228,29 +211,15 @@ def _begin(asked: Asked) -> None:
 
 def _path(hca: "Hca", qp: QueuePair) -> Path:
     """What the attributes come to; Soft-RoCE stores values that no packet can carry."""
-    attr = qp.attr
-    av = attr.ah_attr or AhAttr()
-    src = hca.gids[av.sgid_index]
-    sport = source_port(av.flow_label or flow_label(qp.number, attr.dest_qp_num or 0))
-    label, tclass = av.flow_label, av.traffic_class
-    flow = Flow(src, av.dgid, sport, av.hop_limit, tclass, label, hca.mac, mac_of(av.dgid))
-    mtu = attr.path_mtu if attr.path_mtu in tuple(MTU) else MTU.B256
+    attr, caps = qp.attr, hca.profile.caps
     pkeys, index = hca.pkeys, attr.pkey_index or 0
     pkey = pkeys[index] if index < len(pkeys) else pkeys[0]
+    av = attr.ah_attr or AhAttr()
+    if not qp.transport.connected:
+        return Path(flow_to(hca, av, lone_source_port(qp.number)), 0, caps.active_mtu, pkey)
+    flow = flow_to(hca, av, source_port(flow_label(qp.number, attr.dest_qp_num or 0)))
+    mtu = attr.path_mtu if attr.path_mtu in tuple(MTU) else MTU.B256
     return Path(flow, (attr.dest_qp_num or 0) & MASK, MTU(mtu).octets, pkey)
-
-
-def flow_label(local_qpn: int, remote_qpn: int) -> int:
-    """Derived from the two QP numbers, so that both ends send from one port (verbs.h)."""
-    value = local_qpn * remote_qpn
-    value ^= value >> 20
-    value ^= value >> 40
-    return value & 0xFFFFF
-
-
-def source_port(label: int) -> int:
-    """`ibv_flow_label_to_udp_sport`."""
-    return 0xC000 | (label & 0x3FFF) ^ (label >> 14 & 0x3FFF)
 
 
 def _enter(asked: Asked) -> None:

@@ -3,11 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Refused
-from rdmalab.hca import flush
+from rdmalab.hca import flush, groups
+from rdmalab.hca.ah import AddressHandle, judge
+from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Table
 from rdmalab.hca.pd import ProtectionDomain
-from rdmalab.hca.qp import SERVICES, Capacity, QueuePair
+from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.refuse import refused
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState, QPType
@@ -56,7 +58,8 @@ def alloc_pd(hca: "Hca") -> ProtectionDomain:
 def dealloc_pd(hca: "Hca", pd: ProtectionDomain) -> None:
     mrs = sum(mr.pd == pd.number for mr in hca.mrs.items.values())
     qps = sum(qp.pd == pd.number for qp in hca.qps.items.values())
-    check_unused(hca, _count("MR", mrs) + _count("QP", qps))
+    ahs = sum(ah.pd == pd.number for ah in hca.ahs.items.values())
+    check_unused(hca, _count("MR", mrs) + _count("QP", qps) + _count("AH", ahs))
     destroyed(hca, hca.pds, pd)
 
 
@@ -79,6 +82,21 @@ def destroy_cq(hca: "Hca", cq: CompletionQueue) -> None:
     users = sum(cq.number in (qp.send_cq, qp.recv_cq) for qp in hca.qps.items.values())
     check_unused(hca, _count("QP", users))
     destroyed(hca, hca.cqs, cq)
+
+
+# --------------------------------------------------------------------------- AHs
+def create_ah(hca: "Hca", pd: int, attr: AhAttr) -> AddressHandle:
+    check_limit(hca, hca.ahs)
+    if (refusal := judge(hca, attr, 1)) is not None:
+        raise refusal
+    ah = AddressHandle(hca.ahs.next_number, pd, attr)
+    created(hca, hca.ahs, ah)
+    return ah
+
+
+def destroy_ah(hca: "Hca", ah: AddressHandle) -> None:
+    """Never EBUSY: work requests that name it are not asked; they will fail."""
+    destroyed(hca, hca.ahs, ah)
 
 
 # --------------------------------------------------------------------------- QPs
@@ -112,10 +130,10 @@ def create_qp(  # noqa: PLR0913  (ibv_qp_init_attr has these)
 
 def _judge_qp(hca: "Hca", qp_type: QPType, cap: Capacity) -> Refused | None:
     if qp_type not in tuple(QPType):
-        legal = " ".join(t.name for t in SERVICES)
+        legal = " ".join(t.name for t in hca.profile.qp_types)
         return refused(hca.profile, "qp-type-unknown", qp_type, argument="qp_type", legal=legal)
-    if qp_type not in SERVICES:
-        legal = "qp_type=" + "|".join(t.name for t in SERVICES)
+    if qp_type not in hca.profile.qp_types:
+        legal = "qp_type=" + "|".join(t.name for t in sorted(hca.profile.qp_types))
         name = qp_type.name
         return refused(hca.profile, "qp-type-support", name, argument="qp_type", legal=legal)
     for name, limit in _LIMITS.items():
@@ -139,6 +157,7 @@ def _granted(hca: "Hca", cap: Capacity) -> Capacity:
 
 def destroy_qp(hca: "Hca", qp: QueuePair) -> None:
     """Whatever waits in its queues vanishes without a completion."""
+    check_unused(hca, _count("multicast group", len(groups.groups_of(hca, qp))))
     if qp.state is not QPState.RESET:
         flush.discard(hca, qp)
     destroyed(hca, hca.qps, qp)

@@ -15,14 +15,15 @@ from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe, SendWR
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import STATES
-from rdmalab.spec.work import WORK, SendFlags, WROpcode
+from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WROpcode
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
 
 _SIGNALED = int(SendFlags.SIGNALED)
 _INLINE = int(SendFlags.INLINE)
-_KNOWN_FLAGS = int(SendFlags.FENCE | SendFlags.SIGNALED | SendFlags.SOLICITED | SendFlags.INLINE)
+_KNOWN_FLAGS = sum(SendFlags)
+_CHOOSY_FLAGS = (SendFlags.FENCE, SendFlags.IP_CSUM)  # all others go with every type
 _ATOMIC_BYTES = 8
 _SEND_POSTED, _RECV_POSTED = Kind.SEND_POSTED, Kind.RECV_POSTED
 
@@ -38,6 +39,8 @@ _OPS: dict[int, Op] = {
 
 
 def check_state(hca: "Hca", qp: QueuePair, _wr: SendWR, _length: int) -> Refused | None:
+    if not qp.transport.sends:
+        return refused(hca.profile, "no-send-queue", qp.qp_type.name, argument="qp")
     if STATES[qp.state].posts_send:
         return None
     legal = "bring the QP up: RESET → INIT → RTR → RTS"
@@ -83,6 +86,14 @@ def check_flags(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused 
         odd = hex(flags & ~_KNOWN_FLAGS)
         legal = "flags: " + " ".join(f.name or "" for f in SendFlags if f & _KNOWN_FLAGS)
         return refused(hca.profile, "send-flags", odd, argument="flags", legal=legal)
+    if hca.profile.refuses_foreign_flags:
+        for flag in _CHOOSY_FLAGS:
+            if flags & flag and qp.qp_type not in FLAG_TYPES[flag]:
+                legal = f"leave {flag.name} out"
+                name, kind = flag.name, qp.qp_type.name
+                return refused(
+                    hca.profile, "send-flags-type", name, kind, argument="flags", legal=legal
+                )
     return _check_inline(hca, qp, wr) if flags & _INLINE else None
 
 
@@ -107,6 +118,14 @@ def check_atomic(hca: "Hca", _qp: QueuePair, wr: SendWR, length: int) -> Refused
     return None
 
 
+def check_address(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
+    """A datagram says where it goes."""
+    if not qp.transport.addressed or wr.ah:
+        return None
+    legal = "create_ah, then ah=A.ah0 remote_qpn=… remote_qkey=…"
+    return refused(hca.profile, "crash-ah", argument="ah", legal=legal)
+
+
 Check = Callable[["Hca", QueuePair, SendWR, int], Refused | None]
 
 CHECKS: tuple[Check, ...] = (
@@ -114,6 +133,7 @@ CHECKS: tuple[Check, ...] = (
     check_opcode,
     check_size,
     check_flags,
+    check_address,
     check_atomic,
 )
 _PLAIN = CHECKS[:-1]  # what is asked of a request that is no atomic
@@ -179,14 +199,18 @@ def _queue_send(hca: "Hca", qp: QueuePair, wr: SendWR, sg: list[SGE], length: in
     last = (first + packets - 1) & MASK
     sq.next_psn = (last + 1) & MASK
     signaled = qp.sq_sig_all or flags & _SIGNALED != 0
-    wqe = SendWqe(sq.posted, wr, row, op, flags, sg, length, inline, signaled, first, last)
+    av = hca.ahs.items.get(wr.ah or 0) if hca.profile.ah_read_at_post else None
+    wqe = SendWqe(sq.posted, wr, row, op, flags, sg, length, inline, signaled, first, last, av)
     sq.push(wqe)
     hca.trace.record(_SEND_POSTED, hca.node, qp.number, wqe)
 
 
 def _packets(qp: QueuePair, op: Op | None, length: int) -> int:
-    """PSNs that the request takes: a READ as many as its response has packets."""
-    if op in _ATOMICS or op is None or length == 0:
+    """PSNs that the request takes: a READ as many as its response has packets; without an operation
+    none."""
+    if op is None:
+        return 0
+    if op in _ATOMICS or length == 0 or not qp.transport.connected:
         return 1
     mtu = qp.path.mtu if qp.path else 0
     return -(-length // mtu) if mtu else 1
@@ -218,6 +242,8 @@ def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
 
 def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR, length: int) -> Refused | None:
     profile, rq = hca.profile, qp.rq
+    if not qp.transport.receives:
+        return refused(profile, "no-receive-queue", qp.qp_type.name, argument="qp")
     if not STATES[qp.state].posts_recv:
         legal = "bring the QP to INIT first"
         return refused(profile, "recv-state", qp.state.name, argument="qp", legal=legal)

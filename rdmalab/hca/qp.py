@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rdmalab.hca import attributes
-from rdmalab.spec.opcodes import Op, Service
+from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import CLASS_MASK, Syndrome
 from rdmalab.spec.states import QPState, QPType
+from rdmalab.spec.transports import TRANSPORTS
 
 if TYPE_CHECKING:
     from rdmalab.hca.outside import Recorder
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from rdmalab.spec.refusals import Refusal
     from rdmalab.wire.packet import Flow
 
-# The wire service that a QP type speaks. A type without a row is not emulated yet.
-SERVICES: dict[QPType, Service] = {QPType.RC: Service.RC}
 _ACK = int(Syndrome.ACK)
 
 
@@ -86,15 +85,17 @@ class Requesting:
     serial, psn: the WQE and the packet that go out next. sent: the first PSN never sent yet.
     started: WQEs begun so far. reads: READs and atomics begun so far. unasked: packets since the
     last one that asked for an ACK. failed: status of the WQE at `serial` if it cannot be sent.
+    done: behind the newest WQE that was carried out without a packet.
     """
 
-    __slots__ = ("failed", "psn", "reads", "sent", "serial", "started", "unasked")
+    __slots__ = ("done", "failed", "psn", "reads", "sent", "serial", "started", "unasked")
 
     def __init__(self, serial: int, psn: int = 0) -> None:
         self.serial = serial
         self.psn = psn
         self.sent = psn
         self.started = serial
+        self.done = serial
         self.reads = 0
         self.unasked = 0
         self.failed: int | None = None
@@ -202,7 +203,10 @@ class Responding:
 
 @dataclass(slots=True)
 class Path:
-    """Where a connected QP sends: flow, QP number, payload bytes of a full packet, P_Key."""
+    """Where a QP sends: flow, QP number, payload bytes of a full packet, P_Key.
+
+    Without a peer, flow and QP number are those of nobody.
+    """
 
     flow: "Flow"
     dest_qpn: int
@@ -216,13 +220,15 @@ class QueuePair:
     __slots__ = (
         "attr", "cap", "comp", "known_state", "node", "number", "path", "pd", "qp_type", "queued",
         "recv_cq", "req", "resp", "rq", "send_cq", "service", "sq", "sq_sig_all", "state",
+        "transport",
     )  # fmt: skip
 
     def __init__(self, node: str, number: int, qp_type: QPType, cap: Capacity) -> None:
         self.node = node
         self.number = number
         self.qp_type = qp_type
-        self.service = SERVICES[qp_type]
+        self.transport = TRANSPORTS[qp_type]
+        self.service = self.transport.service
         self.cap = cap
         self.pd = 0
         self.send_cq = 0

@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import dma
+from rdmalab.hca import ah, dma
 from rdmalab.hca.psn import MASK, WINDOW
 from rdmalab.hca.qp import QueuePair, Requesting
 from rdmalab.hca.wr import SendWqe, swap_octets
-from rdmalab.spec.opcodes import Op, Place, code_of, message_codes
+from rdmalab.spec.opcodes import Op, Place, Service, code_of, message_codes
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import STATES, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, SendFlags
-from rdmalab.wire.headers import RETH, AtomicETH, ImmDt
+from rdmalab.wire.headers import DETH, RETH, AtomicETH, ImmDt
 from rdmalab.wire.packet import Packet
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _SENDING = (QPState.RTS, QPState.SQD)
 _FENCE = int(SendFlags.FENCE)
 _SOLICITED = int(SendFlags.SOLICITED)
+_PRIVILEGED = 1 << 31  # of a Q_Key
 _COUNTED = frozenset(Op[row.message] for row in WORK.values() if row.message and row.outstanding)
 _READ, _WRITE = Op.RDMA_READ_REQUEST, Op.RDMA_WRITE
 _STARTED = Kind.WQE_STARTED
@@ -43,7 +44,7 @@ def must_wait(qp: QueuePair, wqe: SendWqe) -> str:
         return "fence"
     if wqe.op in _COUNTED and _reads(qp) >= (qp.attr.max_rd_atomic or 0):  # with 0 none ever starts
         return "rd-atomic"
-    if (wqe.last_psn - qp.comp.psn) & MASK >= WINDOW:  # half of the PSN circle
+    if wqe.op is not None and (wqe.last_psn - qp.comp.psn) & MASK >= WINDOW:  # half of the circle
         return "window"
     return ""
 
@@ -76,13 +77,13 @@ def reason_to_wait(qp: QueuePair) -> str:
 
 # --------------------------------------------------------------------------- what leaves
 def make_packet(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | None:
-    """The next packet of this WQE, or None when it fails locally; it completes in its turn."""
+    """The next packet of this WQE, or None when none leaves; it completes in its turn."""
     req = qp.req
     if wqe.serial == req.started:
         _start(hca, qp, wqe)
-    made = BUILD[wqe.op](hca, qp, wqe)
+    made = BUILD[qp.service][wqe.op](hca, qp, wqe)
     if not isinstance(made, Packet):
-        req.failed = made
+        _end_without_packet(qp, wqe, made)
         return None
     last = wqe.last_psn if wqe.op is _READ else req.psn
     if last == wqe.last_psn:
@@ -92,6 +93,17 @@ def make_packet(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | None:
         req.sent = after
     req.psn = after
     return made
+
+
+def _end_without_packet(qp: QueuePair, wqe: SendWqe, status: WCStatus) -> None:
+    """Done here and now, or failed."""
+    req = qp.req
+    if status is not WCStatus.SUCCESS:
+        req.failed = status
+        return
+    req.serial += 1
+    req.done = max(req.done, req.serial)
+    req.psn = (wqe.last_psn + 1) & MASK
 
 
 def _start(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> None:
@@ -113,7 +125,7 @@ def _build_message(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus
     payload = _payload(hca, qp, wqe, offset, wqe.length - offset if ends else mtu)
     if not isinstance(payload, bytes):
         return payload
-    asks = ends or req.unasked >= ACK_EVERY
+    asks = qp.transport.acknowledged and (ends or req.unasked >= ACK_EVERY)
     req.unasked = 0 if asks else req.unasked + 1
     solicited = ends and work.solicits and wqe.flags & _SOLICITED != 0
     immediate = ends and work.immediate
@@ -129,7 +141,7 @@ def _build_message(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus
 def _payload(hca: "Hca", qp: QueuePair, wqe: SendWqe, offset: int, length: int) -> bytes | WCStatus:
     if wqe.inline is not None:
         return wqe.inline[offset : offset + length]
-    pieces = dma.reach(hca.lkeys, qp.pd, dma.LOCAL_READ, wqe.sg, offset, length)
+    pieces = dma.reach(hca.lkeys, qp, dma.LOCAL_READ, wqe.sg, offset, length)
     if isinstance(pieces, list):
         return hca.read(qp, pieces)
     key_unknown = pieces in (dma.Denied.KEY, dma.Denied.PD)
@@ -163,18 +175,56 @@ def _build_atomic(_hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus
     )
 
 
-def _build_nothing(_hca: "Hca", _qp: QueuePair, _wqe: SendWqe) -> Packet | WCStatus:
-    """An opcode that this QP, or this device, cannot do."""
-    return WCStatus.LOC_QP_OP_ERR
+def _build_datagram(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
+    """One packet to where the work request says."""
+    path, wr = qp.path, wqe.wr
+    assert path is not None
+    assert wqe.work is not None
+    to = wqe.av or hca.ahs.items.get(wr.ah or 0)
+    if to is None or to.pd != qp.pd:
+        return WCStatus.LOC_QP_OP_ERR
+    if wqe.length > path.mtu:  # C10-93.1.1: nothing is sent, and that is no error
+        return hca.profile.long_datagram_status
+    payload = _payload(hca, qp, wqe, 0, wqe.length)
+    if not isinstance(payload, bytes):
+        return payload
+    qkey = wr.remote_qkey
+    if qkey & _PRIVILEGED and hca.profile.guards_privileged_qkey:  # IBA 10.2.5
+        qkey = qp.attr.qkey or 0
+    code = message_codes[qp.service][Op.SEND][True, True, wqe.work.immediate]
+    flow = ah.flow_to(hca, to.attr, path.flow.sport)
+    solicited = wqe.flags & _SOLICITED != 0
+    packet = Packet(
+        flow, code, wr.remote_qpn & MASK, qp.req.psn, payload, False, solicited, path.pkey,
+        deth=DETH(qkey, 0, qp.number),
+    )  # fmt: skip
+    if wqe.work.immediate:
+        packet.immdt = ImmDt(swap_octets(wr.imm_data))
+    return packet
 
 
-BUILD: dict[Op | None, Callable[["Hca", QueuePair, SendWqe], Packet | WCStatus]] = {
+def _build_nothing(_hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
+    """What sends nothing was done before, or is an opcode that this QP, or device, cannot do."""
+    return WCStatus.SUCCESS if wqe.serial < qp.req.done else WCStatus.LOC_QP_OP_ERR
+
+
+Builder = Callable[["Hca", QueuePair, SendWqe], Packet | WCStatus]
+
+_CONNECTED: dict[Op | None, Builder] = {
     None: _build_nothing,
     Op.SEND: _build_message,
     Op.RDMA_WRITE: _build_message,
     Op.RDMA_READ_REQUEST: _build_read,
     Op.COMPARE_SWAP: _build_atomic,
     Op.FETCH_ADD: _build_atomic,
+}
+
+BUILD: dict[Service | None, dict[Op | None, Builder]] = {
+    Service.RC: _CONNECTED,
+    Service.XRC: _CONNECTED,
+    Service.UC: _CONNECTED,
+    Service.UD: {None: _build_nothing, Op.SEND: _build_datagram},
+    None: {None: _build_nothing},
 }
 
 

@@ -13,6 +13,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WCFlags, WCOpcode, Work, WROpcode
 
 if TYPE_CHECKING:
+    from rdmalab.hca.ah import AddressHandle
     from rdmalab.hca.mr import MemoryRegion
 
 
@@ -50,6 +51,10 @@ def _remote_of(world: Any, thing: Thing, start: int | None, stop: int | None) ->
 
 
 ShortSGE = Annotated[SGE, Short(Noun.MR, _sge_of)]
+AhNumber = Annotated[
+    int | None, Bits(32), Short(Noun.AH, lambda _world, thing, _a, _b: thing.number)
+]
+QpNumber = Annotated[U32, Short(Noun.QP, lambda _world, thing, _a, _b: thing.number)]
 RKey = Annotated[U32, Short(Noun.MR, lambda world, thing, _a, _b: world.find(thing).rkey)]
 NO_FLAGS = SendFlags(0)
 REMOTE = Spread("remote", Noun.MR, _remote_of, ("remote_addr", "rkey"))
@@ -57,7 +62,10 @@ REMOTE = Spread("remote", Noun.MR, _remote_of, ("remote_addr", "rkey"))
 
 @dataclass(slots=True)
 class SendWR:
-    """`ibv_send_wr`. imm_data: as stored in memory (htonl'ed); atomics use compare_add and swap."""
+    """`ibv_send_wr`. imm_data: as stored in memory (htonl'ed); atomics use compare_add and swap.
+
+    ah, remote_qpn, remote_qkey: where a datagram goes.
+    """
 
     opcode: WROpcode
     wr_id: U64 = 0
@@ -68,6 +76,9 @@ class SendWR:
     rkey: RKey = 0
     compare_add: U64 = 0
     swap: U64 = 0
+    ah: AhNumber = None
+    remote_qpn: QpNumber = 0
+    remote_qkey: U32 = 0
 
 
 @dataclass(slots=True)
@@ -83,7 +94,8 @@ class SendWqe:
     """A send WR on its queue.
 
     serial: counts this queue's WRs from 0. sg, length: after the zero-length rule of the profile.
-    inline: the bytes copied at post time, or None. first_psn..last_psn: the PSNs it will use.
+    inline: the bytes copied at post time, or None. first_psn..last_psn: the PSNs it will use; what
+    sends nothing has none. av: where a datagram goes, if that was read at post time.
     """
 
     serial: int
@@ -97,6 +109,7 @@ class SendWqe:
     signaled: bool
     first_psn: int
     last_psn: int
+    av: "AddressHandle | None" = None
 
 
 @dataclass(slots=True)

@@ -14,7 +14,17 @@ from rdmalab.command import Noun, Thing
 from rdmalab.grammar.answers import Unknown
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Index
-from rdmalab.lens import calls, completions, counters, ladder, memory, ports, queues, wqes
+from rdmalab.lens import (
+    addresses,
+    calls,
+    completions,
+    counters,
+    ladder,
+    memory,
+    ports,
+    queues,
+    wqes,
+)
 from rdmalab.lens.folds import Folds
 from rdmalab.lens.names import Names
 from rdmalab.spec.records import Record
@@ -80,6 +90,7 @@ OBJECTS: dict[Noun, Sight] = {
     Noun.CQ: Sight(completions.CqRow, completions.cq_row),
     Noun.MR: Sight(memory.MrRow, memory.mr_row),
     Noun.PD: Sight(memory.PdRow, memory.pd_row),
+    Noun.AH: Sight(addresses.AhRow, addresses.ah_row),
 }
 
 

@@ -38,6 +38,13 @@ _NOUNS = {
     Noun.MR: "a memory region",
     Noun.CQ: "a completion queue",
     Noun.QP: "a queue pair",
+    Noun.AH: "an address handle",
+    Noun.SRQ: "a shared receive queue",
+    Noun.XRCD: "an XRC domain",
+    Noun.MW: "a memory window",
+    Noun.CHANNEL: "a completion channel",
+    Noun.TD: "a thread domain",
+    Noun.FLOW: "a flow rule",
 }
 
 

@@ -43,12 +43,15 @@ def _created(session: Session, record: Record, found: Notes) -> None:
     noun = Noun(record[words.A])
     thing = Thing(noun, record[words.NODE], record[words.OBJECT])
     if words.exists(session.world, thing):
-        about = _ABOUT[noun](session.world.find(thing))
+        about = _ABOUT.get(noun, _plain)(session.world.find(thing))
         found.facts.append(f"{session.names.of(thing)} {about}.")
 
 
+def _plain(_item: object) -> str:
+    return "is there"
+
+
 _ABOUT: dict[str, Callable[..., str]] = {
-    Noun.PD: lambda _pd: "is there",
     Noun.MR: lambda mr: (
         f"is {mr.length} bytes at {mr.addr:#x}, lkey {mr.lkey:#x} rkey {mr.rkey:#x}"
     ),

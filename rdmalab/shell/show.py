@@ -4,6 +4,7 @@ render(view, 80)            lines of (style, text), no wider than 80
 render_rows(rows, 40)       the same for rows that a pane has fetched by itself
 """
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
@@ -16,7 +17,7 @@ from rdmalab.lens.completions import CqRow, WcRow
 from rdmalab.lens.counters import NAMES as COUNTERS
 from rdmalab.lens.counters import CountersRow, DropRow
 from rdmalab.lens.ladder import MarkerRow, PacketRow
-from rdmalab.lens.memory import HexRow, MrRow, OwnedRow, PdRow
+from rdmalab.lens.memory import HexRow, MrRow, OwnedRow
 from rdmalab.lens.packets import DecodedRow
 from rdmalab.lens.planned import PlannedRow
 from rdmalab.lens.ports import LinkRow, PortRow
@@ -75,6 +76,8 @@ def _lines_of(rows: list[Any], width: int) -> list[Line]:
         return several(rows)
     if kind is DecodedRow:
         return [line for row in rows for line in show_wire.decoded(row, width)]
+    if kind not in _SINGLE and dataclasses.is_dataclass(kind) and not hasattr(rows[0], "text"):
+        return show_objects.plain_table(rows)
     one = _SINGLE.get(kind, _unknown)
     return [line for row in rows for line in one(row)]
 
@@ -153,7 +156,6 @@ _TABLES: dict[type, Callable[[list[Any]], list[Line]]] = {
     RecvRow: show_objects.recv_table,
     WcRow: show_objects.wc_table,
     MrRow: show_objects.mr_table,
-    PdRow: show_objects.pd_table,
     PortRow: show_objects.port_table,
     CountersRow: _counters,
     ChangeRow: _change,

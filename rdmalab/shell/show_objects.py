@@ -1,10 +1,12 @@
 """Objects in words: queue pairs with their state line, queues, completions, memory, ports."""
 
+import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 from rdmalab.lens import words
 from rdmalab.lens.completions import CqRow, WcRow
-from rdmalab.lens.memory import HexRow, MrRow, OwnedRow, PdRow
+from rdmalab.lens.memory import HexRow, MrRow, OwnedRow
 from rdmalab.lens.ports import LinkRow, PortRow
 from rdmalab.lens.queues import QpRow, QueueRow
 from rdmalab.lens.states import DiagramRow, StateRow
@@ -235,9 +237,15 @@ def owner(row: OwnedRow) -> list[Line]:
     return [plain(f"! {row.text}", WARN)]
 
 
-def pd_table(rows: Sequence[PdRow]) -> list[Line]:
-    """Protection domains."""
-    return table([[(NAME, r.name), ("", f"mrs {r.mrs}"), ("", f"qps {r.qps}")] for r in rows])
+def plain_table(rows: Sequence[Any]) -> list[Line]:
+    """Objects that need no drawing: the name, then `field value` for each field."""
+    keys = [f.name for f in dataclasses.fields(rows[0]) if f.name not in ("name", "node")]
+    return table([[(NAME, row.name), *(_field(row, key) for key in keys)] for row in rows])
+
+
+def _field(row: Any, key: str) -> Fragment:
+    value = getattr(row, key)
+    return "", f"{key} {hex(value) if key.endswith('key') else words.value(value)}"
 
 
 def link(row: LinkRow) -> list[Line]:

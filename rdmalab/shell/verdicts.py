@@ -9,7 +9,7 @@ from rdmalab.command import EnumKind
 from rdmalab.grammar.keys import Slot
 from rdmalab.hca import posting
 from rdmalab.hca.attributes import QpAttr
-from rdmalab.hca.qp import SERVICES, QueuePair
+from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.shell.bearings import Bearings
 from rdmalab.spec.access import FOR_QP, Access
@@ -198,12 +198,18 @@ def _mtus(here: Bearings) -> dict[int, str] | None:
     return {int(mtu): "" for mtu in MTU if highest is None or mtu <= highest}
 
 
+def _qp_types(here: Bearings) -> dict[int, str] | None:
+    """The types that this device makes."""
+    node = here.node or here.session.default_node
+    return {int(t): "" for t in sorted(here.session.world.nodes[node].profile.qp_types)}
+
+
 _MEMBER_JUDGES: dict[tuple[type, str], Callable[[Bearings], dict[int, str] | None]] = {
     (QPState, "qp_state"): _next_states,
     (QPState, "cur_qp_state"): _current_state,
     (WROpcode, ""): _opcodes,
     (SendFlags, ""): _send_flags,
-    (QPType, ""): lambda _here: {int(t): "" for t in SERVICES},
+    (QPType, ""): _qp_types,
     (Access, "qp_access_flags"): lambda _here: {int(a): "" for a in Access if a & FOR_QP},
     (MTU, ""): _mtus,
 }

@@ -169,13 +169,13 @@ def _by_place(service: Service, op: Op) -> dict[tuple[bool, bool, bool], int]:
 OPCODES: dict[int, Opcode] = {opcode.code: opcode for opcode in _opcodes()}
 
 # (service, op, place, with immediate, with invalidate) → full code: for whoever builds a packet.
-code_of: dict[tuple[Service, Op, Place, bool, bool], int] = {
+code_of: dict[tuple[Service | None, Op, Place, bool, bool], int] = {
     (opcode.service, opcode.op, opcode.place, opcode.immediate, opcode.invalidate): opcode.code
     for opcode in OPCODES.values()
 }
 
 # service → op → (starts, ends, with immediate) → full code: for whoever cuts a message into packets.
-message_codes: dict[Service, dict[Op, dict[tuple[bool, bool, bool], int]]] = {
+message_codes: dict[Service | None, dict[Op, dict[tuple[bool, bool, bool], int]]] = {
     service: {op: _by_place(service, op) for op in Op} for service in Service
 }
 

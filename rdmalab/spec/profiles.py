@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from rdmalab.spec.limits import MLX5_CAPS, RXE_CAPS, DeviceCaps
 from rdmalab.spec.refusals import REFUSALS, Refusal, Syndrome
+from rdmalab.spec.states import QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCFlags
 
@@ -68,13 +69,15 @@ class Profile:
     caps: DeviceCaps = LAB_CAPS
     errnos: "Mapping[str, int]" = field(default_factory=lambda: MappingProxyType({}))
     refusals: "Mapping[str, Refusal]" = field(default_factory=lambda: MappingProxyType(REFUSALS))
-    # keys
+    # objects
+    qp_types: frozenset[QPType] = frozenset(QPType)
     lkey_is_rkey: bool = False
     # posting
     early_posts_stay: bool = False
     refuses_unknown_opcode: bool = True
     refuses_foreign_opcode: bool = True
     refuses_unknown_flags: bool = True
+    refuses_foreign_flags: bool = True
     refuses_inline_read: bool = True
     refuses_long_atomic: bool = True
     flushes_recvs_posted_in_err: bool = True
@@ -96,6 +99,9 @@ class Profile:
     timer_tick_ns: int = 0
     send_error_gives_sqe: bool = True
     unknown_lkey_status: WCStatus = WCStatus.LOC_PROT_ERR
+    ah_read_at_post: bool = False
+    long_datagram_status: WCStatus = WCStatus.SUCCESS
+    guards_privileged_qkey: bool = True
     resumes_after_sqd: bool = True
     drained_event_unasked: bool = False
     # responder
@@ -105,6 +111,7 @@ class Profile:
     raises_responder_events: bool = True
     raises_last_wqe_reached: bool = True
     checks_window_bounds: bool = True
+    clears_unused_grh: bool = False
     # completions
     grh_flag_on_rc: bool = False
     with_inv_flag: WCFlags = WCFlags.WITH_INV
@@ -129,11 +136,13 @@ RXE = Profile(
     caps=RXE_CAPS,
     errnos=MappingProxyType({"mr-window-bound": EINVAL}),
     refusals=MappingProxyType(_RXE_REFUSALS),
+    qp_types=frozenset({QPType.RC, QPType.UC, QPType.UD}),
     lkey_is_rkey=True,
     early_posts_stay=True,
     refuses_unknown_opcode=False,
     refuses_foreign_opcode=False,
     refuses_unknown_flags=False,
+    refuses_foreign_flags=False,
     refuses_inline_read=False,
     refuses_long_atomic=False,
     flushes_recvs_posted_in_err=False,
@@ -149,6 +158,7 @@ RXE = Profile(
     timer_tick_ns=4_000_000,
     send_error_gives_sqe=False,
     unknown_lkey_status=WCStatus.LOC_QP_OP_ERR,
+    guards_privileged_qkey=False,
     resumes_after_sqd=False,
     drained_event_unasked=True,
     checks_packet_size=False,
@@ -157,6 +167,7 @@ RXE = Profile(
     raises_responder_events=False,
     raises_last_wqe_reached=False,
     checks_window_bounds=False,
+    clears_unused_grh=True,
     grh_flag_on_rc=True,
     with_inv_flag=WCFlags.IP_CSUM_OK,
     send_byte_len=True,
@@ -171,11 +182,14 @@ MLX5 = Profile(
     errnos=MappingProxyType({"send-state": ENOMEM, "send-sges": ENOMEM, "inline-length": ENOMEM}),
     lkey_is_rkey=True,
     refuses_foreign_opcode=False,
+    refuses_foreign_flags=False,
     zero_sge_bytes=0,
     rounding=Rounding.POWER,
     ack_timeout_factor=4,
     believes_cur_state=True,
     reset_purges_cqes=True,
+    ah_read_at_post=True,
+    long_datagram_status=WCStatus.LOC_LEN_ERR,
     imm_flag_on_sender=True,
 )
 

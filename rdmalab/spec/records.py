@@ -56,6 +56,8 @@ class Kind(IntEnum):
     ASYNC_RAISED = auto()
     QUEUE_DISCARDED = auto()
     PORT_CHANGED = auto()
+    GROUP_JOINED = auto()
+    GROUP_LEFT = auto()
     LINK_SET = auto()
     FAULT_SET = auto()
     FAULT_CLEARED = auto()
@@ -101,6 +103,8 @@ KINDS: dict[Kind, KindRow] = {
     Kind.ASYNC_RAISED:    KindRow("any",  "event",      "noun",     "raised {a}"),
     Kind.QUEUE_DISCARDED: KindRow("qp",   "queue",      "count",    "discarded {b} WQEs of its {a}"),
     Kind.PORT_CHANGED:    KindRow("node", "port_state", "",         "its port went {a}"),
+    Kind.GROUP_JOINED:    KindRow("qp",   "gid",        "",         "joined the multicast group {a}"),
+    Kind.GROUP_LEFT:      KindRow("qp",   "gid",        "",         "left the multicast group {a}"),
     Kind.LINK_SET:        KindRow("link", "setting",    "value",    "the link's {a} became {b}"),
     Kind.FAULT_SET:       KindRow("fault", "fault",     "",         "set fault {a}"),
     Kind.FAULT_CLEARED:   KindRow("fault", "count",     "",         "cleared {a} faults"),

@@ -38,7 +38,7 @@ REQUESTER_STATUS: dict[int, WCStatus] = {
 
 
 class Refusal(NamedTuple):
-    """Why a request was not executed."""
+    """Why a request was not executed; `breaks`: a QP that answers nothing dies of it too."""
 
     name: str
     sentence: str
@@ -47,6 +47,7 @@ class Refusal(NamedTuple):
     fatal: bool = True
     status: WCStatus | None = None
     event: AsyncEvent | None = None
+    breaks: bool = False
 
 
 _INVALID = Syndrome.NAK_INVALID_REQUEST
@@ -65,9 +66,9 @@ _ROWS = (
     Refusal("length",          "the payload does not fit the path MTU or the message",   _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
     Refusal("rkey",            "the R_Key, its PD, rights or range do not allow it",     Syndrome.NAK_REMOTE_ACCESS, event=AsyncEvent.QP_ACCESS_ERR),
     Refusal("unaligned",       "the atomic's address is no multiple of 8",               _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
-    Refusal("receive-short",   "the message is longer than the receive WQE's buffers",   _INVALID, status=WCStatus.LOC_LEN_ERR),
-    Refusal("receive-denied",  "a buffer of the receive WQE may not be written",         Syndrome.NAK_REMOTE_OPERATION, status=WCStatus.LOC_PROT_ERR),
-    Refusal("cq-overrun",      "the completion found its CQ full",                       Syndrome.NAK_REMOTE_OPERATION),
+    Refusal("receive-short",   "the message is longer than the receive WQE's buffers",   _INVALID, status=WCStatus.LOC_LEN_ERR, breaks=True),
+    Refusal("receive-denied",  "a buffer of the receive WQE may not be written",         Syndrome.NAK_REMOTE_OPERATION, status=WCStatus.LOC_PROT_ERR, breaks=True),
+    Refusal("cq-overrun",      "the completion found its CQ full",                       Syndrome.NAK_REMOTE_OPERATION, breaks=True),
 )
 # fmt: on
 
@@ -90,10 +91,13 @@ _DROPS = (
     Drop("not-ready", "the QP's state takes no such packet"),
     Drop("wrong-source", "the sender is not the peer of this QP"),
     Drop("pkey", "the P_Keys do not match"),
+    Drop("qkey", "the datagram's Q_Key is not this QP's"),
+    Drop("no-group", "no QP here is attached to this multicast address"),
     Drop("dying", "the QP has already refused a request for good"),
     Drop("duplicate-gone", "the result of this duplicate is no longer kept"),
     Drop("sequence-gap", "a gap already answered with a NAK"),
     Drop("rnr-wait", "sent before the RNR NAK arrived"),
+    Drop("rest-of-message", "its message was lost, or dropped, before"),
     Drop("ghost", "answers nothing that is outstanding"),
     Drop("port-down", "the port is not ACTIVE"),
 )

@@ -116,8 +116,19 @@ def ipv4_gid(address: str) -> int:
 
 
 def mac_of(gid: int) -> int:
-    """A locally administered MAC made of the last octets of an address."""
-    return 0x02_00_00_00_00_00 | gid & 0xFFFFFFFF
+    """A locally administered MAC made of the last octets of an address; of a group, the group's."""
+    if not is_multicast(gid):
+        return 0x02_00_00_00_00_00 | gid & 0xFFFFFFFF
+    if gid >> 32 == _MAPPED:
+        return 0x01_00_5E_00_00_00 | gid & 0x7FFFFF
+    return 0x33_33_00_00_00_00 | gid & 0xFFFFFFFF
+
+
+def is_multicast(gid: int) -> bool:
+    """IPv6 ff00::/8 or, mapped, IPv4 224.0.0.0/4."""
+    if gid >> 32 == _MAPPED:
+        return gid >> 28 & 0xF == 0xE
+    return gid >> 120 == 0xFF
 
 
 def gid_text(gid: int) -> str:

@@ -113,6 +113,11 @@ def layers(packet: Packet, identification: int = IDENTIFICATION) -> list[Header]
     return [*lower, bth, *extended]
 
 
+def ip_header(packet: Packet, identification: int = IDENTIFICATION) -> bytes:
+    """The IP header of a packet: what a UD receiver finds before its data."""
+    return _repeated(_key(packet, identification))[1].pack()
+
+
 def describe(packet: Packet, identification: int = IDENTIFICATION) -> Described:
     """Each layer's name with its fields and values, from Ethernet to ICRC."""
     described: Described = [

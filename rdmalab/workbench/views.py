@@ -43,7 +43,8 @@ def overview(request: Request) -> View:
     title = f"event {world.event} at {words.clock(world.now_ns)}"
     hint = "" if qps or cqs or mrs else f"There is nothing yet: {BEGIN}"
     soon = planned.planned_rows(world, names)[:3]
-    return View(title, [*qps, *cqs, *mrs, ports.link_row(world), *soon], hint)
+    others = [row for noun in _PLAIN if noun is not Noun.PD for row in _rows_of(request, noun)]
+    return View(title, [*qps, *cqs, *mrs, *others, ports.link_row(world), *soon], hint)
 
 
 def _node(request: Request) -> View:
@@ -117,10 +118,27 @@ def _window(request: Request, length: int) -> tuple[int, int]:
     return start, stop
 
 
-def _pd(request: Request) -> View:
+# Objects that are shown as their row is, in the order of the overview: plural, and how one is made.
+_PLAIN: dict[Noun, tuple[str, str]] = {
+    Noun.PD: ("protection domains", BEGIN),
+    Noun.AH: ("address handles", "create_ah A.ah0 pd=A.pd0 to=B"),
+}
+
+
+def _rows_of(request: Request, noun: Noun) -> list[Any]:
     world, names = request.session.world, request.session.names
-    rows = [memory.pd_row(world, names, thing) for thing in request.things(Noun.PD)]
-    return View("protection domains", rows, _or(rows, f"no protection domain: {BEGIN}"))
+    look = askable.OBJECTS[noun].look
+    return [look(world, names, thing) for thing in request.things(noun)]
+
+
+def _plain(noun: Noun) -> Callable[[Request], View]:
+    plural, how = _PLAIN[noun]
+
+    def view(request: Request) -> View:
+        rows = _rows_of(request, noun)
+        return View(plural, rows, _or(rows, f"no {plural}: {how}"))
+
+    return view
 
 
 # --------------------------------------------------------------------------- the wire
@@ -230,7 +248,7 @@ VIEWS: dict[str, Callable[[Request], View]] = {
     "sq": _sq,
     "rq": _rq,
     "mr": _mr,
-    "pd": _pd,
+    **{noun.value: _plain(noun) for noun in _PLAIN},
     "wire": _wire,
     "packet": _packet,
     "counters": _counters,
@@ -247,5 +265,5 @@ OF_NOUN: dict[Noun, Callable[[Request], View]] = {
     Noun.QP: _qp,
     Noun.CQ: _cq,
     Noun.MR: _mr,
-    Noun.PD: _pd,
+    **{noun: _plain(noun) for noun in _PLAIN},
 }

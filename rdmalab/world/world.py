@@ -11,7 +11,7 @@ from rdmalab.hca.refuse import refused
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.profiles import STRICT, Profile
 from rdmalab.spec.records import Kind
-from rdmalab.wire.packet import Packet, ipv4_gid, mac_of
+from rdmalab.wire.packet import Packet, ipv4_gid, is_multicast, mac_of
 from rdmalab.world.agenda import NEVER, Agenda, Door, Entry
 from rdmalab.world.cable import Cable
 from rdmalab.world.trace import Trace
@@ -139,6 +139,8 @@ class World:
         """Put a packet on the cable now; the nanoseconds it keeps the port busy."""
         trace, cable = self.trace, self.cable
         sent, busy_ns = trace.latest, cable.occupies_ns(packet)
+        if is_multicast(packet.flow.dst):
+            return self._spread(node, qpn, packet)
         target = self.node_of_gid.get(packet.flow.dst)
         if target is None or self.nodes[node].port_state is not _ACTIVE:
             reason = "nobody has this address" if target is None else "the port is down"
@@ -150,6 +152,21 @@ class World:
         if arrival is not None:
             at_ns = trace.at_ns + busy_ns + cable.latency_ns
             self.agenda.file(at_ns, _ARRIVAL, target, arrival, sent)
+        return busy_ns
+
+    def _spread(self, node: str, qpn: int, packet: Packet) -> int:
+        """Multicast: to every other node, and back to this one if it listens itself."""
+        sent, busy_ns = self.trace.latest, self.cable.occupies_ns(packet)
+        at_ns = self.trace.at_ns + busy_ns
+        if self.nodes[node].port_state is not _ACTIVE:
+            self.trace.record(Kind.PACKET_LOST, node, qpn, packet, "the port is down")
+            return busy_ns
+        for target, hca in self.nodes.items():
+            if target == node:
+                if packet.flow.dst in hca.groups:
+                    self.agenda.file(at_ns, _ARRIVAL, target, packet, sent)
+            elif (arrival := self._suffer(node, target, qpn, packet)) is not None:
+                self.agenda.file(at_ns + self.cable.latency_ns, _ARRIVAL, target, arrival, sent)
         return busy_ns
 
     def _suffer(self, node: str, target: str, qpn: int, packet: Packet) -> Packet | Garbage | None:

@@ -1,5 +1,7 @@
 """What a key allows, and where the bytes of a message lie."""
 
+from typing import NamedTuple
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,14 @@ from rdmalab.hca.dma import Denied
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.wr import SGE
 from rdmalab.spec.access import Access
+
+
+class User(NamedTuple):
+    """Who asks: a queue pair, as far as it matters here."""
+
+    pd: int
+    number: int = 0x11
+
 
 W, R = int(Access.LOCAL_WRITE), int(Access.REMOTE_READ)
 KEYS = {7: MemoryRegion(1, 1, 1000, 100, W)}
@@ -32,7 +42,7 @@ def test_the_first_test_that_fails_is_told(
     key: int, pd: int, rights: int, addr: int, length: int, denied: Denied | None
 ) -> None:
     """Key, PD, rights, range: in this order."""
-    assert dma.check(KEYS, key, pd, rights, addr, length) is denied
+    assert dma.check(KEYS, key, User(pd), rights, addr, length) is denied
 
 
 @given(st.lists(st.integers(0, 20), max_size=6), st.integers(0, 130), st.integers(0, 130))
@@ -42,7 +52,7 @@ def test_pieces_are_what_a_joined_list_would_give(
     keys = {7: MemoryRegion(1, 1, 0, 10_000, 0)}
     sg = [SGE(1000 * number, length_of_one, 7) for number, length_of_one in enumerate(lengths)]
     joined = [sge.addr + byte for sge in sg for byte in range(sge.length)]
-    found = dma.reach(keys, 1, dma.LOCAL_READ, sg, offset, length)
+    found = dma.reach(keys, User(1), dma.LOCAL_READ, sg, offset, length)
     assert isinstance(found, list)
     assert [addr + byte for addr, count in found for byte in range(count)] == joined[
         offset : offset + length
@@ -54,7 +64,7 @@ def test_pieces_are_what_a_joined_list_would_give(
 def test_nothing_is_reached_if_one_piece_is_denied() -> None:
     good, bad = SGE(1000, 4, 7), SGE(1098, 4, 7)
     for rights in (dma.LOCAL_READ, dma.LOCAL_WRITE):
-        assert dma.reach(KEYS, 1, rights, [good, bad], 0, 8) is Denied.RANGE
-        assert dma.reach(KEYS, 1, rights, [good, bad], 0, 4) == [(1000, 4)]
-        assert dma.reach(KEYS, 1, rights, [good, bad], 4, 0) == []
-    assert dma.reach(KEYS, 2, dma.LOCAL_READ, [good], 0, 4) is Denied.PD
+        assert dma.reach(KEYS, User(1), rights, [good, bad], 0, 8) is Denied.RANGE
+        assert dma.reach(KEYS, User(1), rights, [good, bad], 0, 4) == [(1000, 4)]
+        assert dma.reach(KEYS, User(1), rights, [good, bad], 4, 0) == []
+    assert dma.reach(KEYS, User(2), dma.LOCAL_READ, [good], 0, 4) is Denied.PD

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from rdmalab.command import Refused
 from rdmalab.hca import modify
+from rdmalab.hca.ah import flow_label, source_port
 from rdmalab.hca.attributes import AhAttr, QpAttr, mask_of
-from rdmalab.hca.modify import flow_label, source_port
 from rdmalab.spec.access import FOR_QP, Access
 from rdmalab.spec.profiles import MLX5, RXE
 from rdmalab.spec.records import Kind

@@ -3,13 +3,14 @@
 Writes only in `qp.resp`.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair, Responding
-from rdmalab.hca.responder import answer, checks, duplicates, execute
+from rdmalab.hca.responder import answer, checks, datagrams, duplicates, execute, unreliable
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.opcodes import Opcode
+from rdmalab.spec.opcodes import Opcode, Service
 from rdmalab.spec.states import QPState
 from rdmalab.wire.packet import Packet
 
@@ -28,9 +29,14 @@ def begin(qp: QueuePair) -> None:
 
 def receive(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> None:
     """A request has arrived."""
-    resp = qp.resp
-    if not resp.heard:
+    if not qp.resp.heard:
         _hear(hca, qp)
+    RECEIVE[row.service](hca, qp, packet, row)
+
+
+def _receive_reliable(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> None:
+    """Every request gets its answer, in order."""
+    resp = qp.resp
     if packet.psn == resp.psn:
         resp.nak_sent = False  # the gap is closed, whatever becomes of this packet
     elif checks.is_duplicate(qp, packet):
@@ -54,3 +60,11 @@ def _hear(hca: "Hca", qp: QueuePair) -> None:
     qp.resp.heard = True
     if qp.state is QPState.RTR and hca.profile.raises_responder_events:
         hca.raise_event(AsyncEvent.COMM_EST, qp.number)
+
+
+RECEIVE: dict[Service, Callable[["Hca", QueuePair, Packet, Opcode], None]] = {
+    Service.RC: _receive_reliable,
+    Service.XRC: _receive_reliable,
+    Service.UC: unreliable.receive,
+    Service.UD: datagrams.receive,
+}

@@ -121,9 +121,7 @@ def _next_response(hca: "Hca", qp: QueuePair, answer: ReadAnswer) -> Leaving | N
     assert path is not None
     ends = answer.length <= path.mtu
     count = answer.length if ends else path.mtu
-    if count and dma.check(
-        hca.rkeys, answer.rkey, qp.pd, int(Access.REMOTE_READ), answer.va, count
-    ):
+    if count and dma.check(hca.rkeys, answer.rkey, qp, int(Access.REMOTE_READ), answer.va, count):
         # The key went away meanwhile: the NAK stands in for the response that cannot be made.
         resp.answers.clear()
         asked = _acknowledgement(qp, Acknowledgement(answer.psn, _PLAIN_ACK, answer.msn))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rdmalab.hca import dma
 from rdmalab.hca.psn import diff
 from rdmalab.hca.qp import QueuePair, ReadAnswer
-from rdmalab.spec.opcodes import OPCODES, Op, Opcode
+from rdmalab.spec.opcodes import OPCODES, Op, Opcode, Service
 from rdmalab.spec.work import WORK
 from rdmalab.wire.packet import Packet
 
@@ -66,7 +66,7 @@ def check_depth(hca: "Hca", qp: QueuePair, _packet: Packet, _row: Opcode) -> str
 
 def check_receive(_hca: "Hca", qp: QueuePair, _packet: Packet, _row: Opcode) -> str | None:
     """SEND FIRST and ONLY, and WRITE LAST and ONLY with immediate, take a receive WQE."""
-    return None if qp.rq.wqes else "no-receive"
+    return None if qp.rq.wqes or qp.resp.recv is not None else "no-receive"
 
 
 def takes_receive(row: Opcode) -> bool:
@@ -94,7 +94,7 @@ def check_rkey(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | 
         return None
     if length == 0:
         return None
-    denied = dma.check(hca.rkeys, rkey, qp.pd, _RIGHTS[row.op], va, length)
+    denied = dma.check(hca.rkeys, rkey, qp, _RIGHTS[row.op], va, length)
     return None if denied is None else "rkey"
 
 
@@ -133,9 +133,18 @@ _CONCERNS: dict[Check, Callable[[Opcode], bool]] = {
     check_alignment: lambda row: row.op in _ATOMICS,
 }
 
+# What is asked of messages that nobody answers: neither order, which they keep by themselves, nor
+# resources of READs, which they do not have.
+_UNANSWERED = tuple(c for c in CHECKS if c not in (check_psn, check_opcode_order, check_depth))
+
+
+def _concerned(checks: tuple[Check, ...], row: Opcode) -> tuple[Check, ...]:
+    return tuple(check for check in checks if check not in _CONCERNS or _CONCERNS[check](row))
+
+
 # The line that a request of each opcode walks, in the order of CHECKS.
 LINES: dict[int, tuple[Check, ...]] = {
-    code: tuple(check for check in CHECKS if check not in _CONCERNS or _CONCERNS[check](row))
+    code: _concerned(_UNANSWERED if row.service is Service.UC else CHECKS, row)
     for code, row in OPCODES.items()
     if row.request
 }

@@ -53,7 +53,7 @@ def _read_again(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
         hca.drop(qp, packet, "duplicate-gone")
         return
     rights, length = int(Access.REMOTE_READ), reth.dma_length
-    if length and dma.check(hca.rkeys, reth.rkey, qp.pd, rights, reth.va, length):
+    if length and dma.check(hca.rkeys, reth.rkey, qp, rights, reth.va, length):
         answer.refuse(hca, qp, packet, "rkey")
         return
     answer.stream(hca, qp, packet.psn, reth, again=True)

@@ -29,13 +29,13 @@ def send(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """Into the buffers of a receive WQE; the message must fit before a byte is placed."""
     resp = qp.resp
     if row.starts:
-        _take_receive(hca, qp)
+        take_receive(hca, qp)
     wqe = resp.recv
     assert wqe is not None
     length = len(packet.payload)
     if resp.received + length > wqe.length:
         return "receive-short"
-    pieces = dma.reach(hca.lkeys, qp.pd, dma.LOCAL_WRITE, wqe.sg, resp.received, length)
+    pieces = dma.reach(hca.lkeys, qp, dma.LOCAL_WRITE, wqe.sg, resp.received, length)
     if not isinstance(pieces, list):
         return "receive-denied"
     hca.write(qp, pieces, packet.payload)
@@ -44,7 +44,7 @@ def send(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
         resp.op = row.op
         return None
     resp.op = None
-    return _complete_receive(hca, qp, packet, _RECV)
+    return complete_receive(hca, qp, packet, _RECV)
 
 
 def write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
@@ -65,9 +65,9 @@ def write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     if not row.immediate:
         resp.msn = answer.next_msn(qp)
         return None
-    _take_receive(hca, qp)
+    take_receive(hca, qp)
     resp.received = written
-    return _complete_receive(hca, qp, packet, WCOpcode.RECV_RDMA_WITH_IMM)
+    return complete_receive(hca, qp, packet, WCOpcode.RECV_RDMA_WITH_IMM)
 
 
 def read(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
@@ -118,26 +118,29 @@ ANSWERED = (Op.RDMA_READ_REQUEST, Op.COMPARE_SWAP, Op.FETCH_ADD)
 
 
 # --------------------------------------------------------------------------- receive WQEs
-def _take_receive(hca: "Hca", qp: QueuePair) -> None:
-    wqe = qp.rq.wqes.popleft()
-    qp.resp.recv = wqe
+def take_receive(hca: "Hca", qp: QueuePair) -> None:
+    """The oldest receive WQE, or the one that a message given up has left behind."""
     qp.resp.received = 0
+    if qp.resp.recv is not None:
+        return
+    wqe = qp.resp.recv = qp.rq.wqes.popleft()
     hca.trace.record(_TAKEN, hca.node, qp.number, wqe)
     if hca.profile.slots_freed is _EXECUTED:
         hca.free_recvs(qp, wqe.serial)
 
 
-def _complete_receive(hca: "Hca", qp: QueuePair, packet: Packet, opcode: WCOpcode) -> str | None:
-    resp, wqe = qp.resp, qp.resp.recv
+def complete_receive(hca: "Hca", qp: QueuePair, packet: Packet, opcode: WCOpcode) -> str | None:
+    """The receive WQE in use is done: `resp.received` bytes came."""
+    resp, wqe, deth = qp.resp, qp.resp.recv, packet.deth
     assert wqe is not None
-    flags = _GRH if hca.profile.grh_flag_on_rc else 0
+    flags = _GRH if deth is not None or hca.profile.grh_flag_on_rc else 0
     imm_data = 0
     if packet.immdt is not None:
         flags |= _WITH_IMM
         imm_data = swap_octets(packet.immdt.imm_data)
     cqe = Cqe(
         wqe.wr.wr_id, _SUCCESS, opcode, resp.received, qp.number, wqe.serial, False,
-        imm_data, flags,
+        imm_data, flags, deth.src_qp if deth is not None else 0,
     )  # fmt: skip
     resp.recv = None
     if not hca.complete(qp, qp.recv_cq, cqe):

@@ -1,0 +1,80 @@
+"""Address handles, and what makes an address: a GRH, on RoCE never without it."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.refuse import refused
+from rdmalab.wire.packet import Flow, is_multicast, mac_of
+
+if TYPE_CHECKING:
+    from rdmalab.command import Refused
+    from rdmalab.hca.device import Hca
+
+_IPV4 = 0xFFFF
+
+
+@dataclass(slots=True)
+class AddressHandle:
+    """`ibv_ah`: where datagrams go, made once and named by each work request."""
+
+    number: int
+    pd: int
+    attr: AhAttr
+
+
+def judge(hca: "Hca", av: AhAttr, port: int) -> "Refused | None":
+    """Why this is no address: R10 and R16 of the state machine, and `ibv_create_ah`."""
+    profile = hca.profile
+    if av.port_num != port:
+        legal = f"port_num={port}"
+        return refused(profile, "ah-port", av.port_num, argument="ah_attr", legal=legal)
+    if not av.is_global:
+        legal = "is_global=1 dgid=… sgid_index=1"
+        return refused(profile, "ah-global", argument="ah_attr", legal=legal)
+    return _judge_gids(hca, av)
+
+
+def _judge_gids(hca: "Hca", av: AhAttr) -> "Refused | None":
+    profile, gids = hca.profile, hca.gids
+    legal = f"sgid_index 0..{len(gids) - 1} hold addresses"
+    if not 0 <= av.sgid_index <= profile.caps.max_sgid_index:
+        return refused(profile, "ah-sgid-index", av.sgid_index, argument="ah_attr", legal=legal)
+    if av.sgid_index >= len(gids):
+        return refused(profile, "ah-sgid-empty", av.sgid_index, argument="ah_attr", legal=legal)
+    if av.dgid == 0 or (av.dgid >> 32 == _IPV4) != (gids[av.sgid_index] >> 32 == _IPV4):
+        legal = "IPv4-mapped with sgid_index 1, IPv6 with sgid_index 0"
+        return refused(profile, "ah-dgid", hex(av.dgid), argument="ah_attr", legal=legal)
+    return None
+
+
+def flow_to(hca: "Hca", av: AhAttr, sport: int) -> Flow:
+    """The flow of all packets to an address; a flow label of its own chooses its own port."""
+    sport = source_port(av.flow_label) if av.flow_label else sport
+    return Flow(
+        hca.gids[av.sgid_index], av.dgid, sport, av.hop_limit, av.traffic_class, av.flow_label,
+        hca.mac, mac_of(av.dgid),
+    )  # fmt: skip
+
+
+def is_group(av: AhAttr) -> bool:
+    """Whether it is a multicast address: IPv6 ff::/8, IPv4 224.0.0.0/4."""
+    return is_multicast(av.dgid)
+
+
+def flow_label(local_qpn: int, remote_qpn: int) -> int:
+    """Derived from the two QP numbers, so that both ends send from one port (verbs.h)."""
+    value = local_qpn * remote_qpn
+    value ^= value >> 20
+    value ^= value >> 40
+    return value & 0xFFFFF
+
+
+def source_port(label: int) -> int:
+    """`ibv_flow_label_to_udp_sport`."""
+    return 0xC000 | (label & 0x3FFF) ^ (label >> 14 & 0x3FFF)
+
+
+def lone_source_port(qpn: int) -> int:
+    """The port of a QP without a peer: its number, hashed as the kernel's `hash_32` does."""
+    return 0xC000 + (qpn * 0x61C88647 % 2**32 >> 18)

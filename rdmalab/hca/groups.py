@@ -1,0 +1,50 @@
+"""Multicast groups: which QPs of this adapter hear an address."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.refuse import refused
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import QPType
+from rdmalab.wire.packet import gid_text, is_multicast
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+
+_JOINS = frozenset({QPType.UD})  # ibv_attach_mcast(3); RAW_PACKET hears groups through flow rules
+
+
+def attach(hca: "Hca", qp: QueuePair, gid: int) -> None:
+    """`ibv_attach_mcast`: twice is once."""
+    profile, caps = hca.profile, hca.profile.caps
+    if qp.qp_type not in _JOINS:
+        raise refused(profile, "mcast-type", qp.qp_type.name, argument="qp")
+    if not is_multicast(gid):
+        legal = "gid=224.0.0.9 or ff0e::9"
+        raise refused(profile, "mcast-gid", gid_text(gid), argument="gid", legal=legal)
+    members = hca.groups.get(gid, [])
+    if qp.number in members:
+        return
+    if not members and len(hca.groups) >= caps.max_mcast_grp:
+        raise refused(profile, "mcast-limit", f"max_mcast_grp={caps.max_mcast_grp}")
+    if len(members) >= caps.max_mcast_qp_attach:
+        raise refused(profile, "mcast-limit", f"max_mcast_qp_attach={caps.max_mcast_qp_attach}")
+    hca.groups[gid] = [*members, qp.number]
+    hca.trace.record(Kind.GROUP_JOINED, hca.node, qp.number, gid)
+
+
+def detach(hca: "Hca", qp: QueuePair, gid: int) -> None:
+    """`ibv_detach_mcast`."""
+    members = hca.groups.get(gid, [])
+    if qp.number not in members:
+        raise refused(hca.profile, "mcast-member", gid_text(gid), argument="gid")
+    if len(members) == 1:
+        del hca.groups[gid]
+    else:
+        hca.groups[gid] = [number for number in members if number != qp.number]
+    hca.trace.record(Kind.GROUP_LEFT, hca.node, qp.number, gid)
+
+
+def groups_of(hca: "Hca", qp: QueuePair) -> list[int]:
+    """The addresses it hears."""
+    return [gid for gid, members in hca.groups.items() if qp.number in members]

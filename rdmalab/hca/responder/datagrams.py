@@ -1,0 +1,43 @@
+"""Datagrams (transport.md 13): one packet, one receive, 40 bytes that tell where from."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.hca import dma
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.responder import checks, execute, unreliable
+from rdmalab.spec.opcodes import Opcode
+from rdmalab.spec.work import WCOpcode
+from rdmalab.wire.headers import GRH
+from rdmalab.wire.packet import Packet
+from rdmalab.wire.roce import ip_header
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+
+
+def receive(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> None:
+    """Into the oldest receive; without one it is dropped, and nobody hears of it."""
+    name = checks.check_receive(hca, qp, packet, row) or _place(hca, qp, packet)
+    if name is not None:
+        unreliable.refuse(hca, qp, packet, name)
+
+
+def _place(hca: "Hca", qp: QueuePair, packet: Packet) -> str | None:
+    """The header into the first 40 bytes, the data behind them; both must fit."""
+    execute.take_receive(hca, qp)
+    resp, wqe = qp.resp, qp.resp.recv
+    assert wqe is not None
+    length = len(packet.payload)
+    if GRH.LENGTH + length > wqe.length:
+        return "receive-short"
+    header = ip_header(packet)
+    unused = GRH.LENGTH - len(header)  # IPv4 fills the last half; the first is left as it was
+    if hca.profile.clears_unused_grh:
+        header, unused = bytes(unused) + header, 0
+    octets = header + packet.payload
+    pieces = dma.reach(hca.lkeys, qp, dma.LOCAL_WRITE, wqe.sg, unused, len(octets))
+    if not isinstance(pieces, list):
+        return "receive-denied"
+    hca.write(qp, pieces, octets)
+    resp.received = GRH.LENGTH + length
+    return execute.complete_receive(hca, qp, packet, WCOpcode.RECV)

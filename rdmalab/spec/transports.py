@@ -1,0 +1,43 @@
+"""What the type of a queue pair means for the wire: whom it talks to, and who says that it is done."""
+
+from typing import NamedTuple
+
+from rdmalab.spec.opcodes import Service
+from rdmalab.spec.states import QPType
+
+
+class Transport(NamedTuple):
+    """How a QP type moves messages.
+
+    service: the top bits of its opcodes; None: it moves Ethernet frames, and no opcode at all.
+    acknowledged: a request ends when the peer answers it, not when its last packet has left.
+    connected: `modify_qp` names the one peer; otherwise every work request, or frame, does.
+    sends, receives: it has a send queue, it takes receives for messages.
+    """
+
+    service: Service | None
+    acknowledged: bool
+    connected: bool
+    sends: bool
+    receives: bool
+
+    @property
+    def addressed(self) -> bool:
+        """Each work request names where its packet goes."""
+        return self.service is not None and not self.connected
+
+
+_ACKS = _PEER = _SENDS = _TAKES = True
+_no = False
+
+# fmt: off
+TRANSPORTS: dict[QPType, Transport] = {
+    #                            service       acknowledged connected sends   receives
+    QPType.RC:         Transport(Service.RC,   _ACKS,       _PEER,    _SENDS, _TAKES),
+    QPType.UC:         Transport(Service.UC,   _no,         _PEER,    _SENDS, _TAKES),
+    QPType.UD:         Transport(Service.UD,   _no,         _no,      _SENDS, _TAKES),
+    QPType.RAW_PACKET: Transport(None,         _no,         _no,      _SENDS, _TAKES),
+    QPType.XRC_SEND:   Transport(Service.XRC,  _ACKS,       _PEER,    _SENDS, _no),
+    QPType.XRC_RECV:   Transport(Service.XRC,  _ACKS,       _PEER,    _no,    _TAKES),
+}
+# fmt: on
