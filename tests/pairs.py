@@ -1,4 +1,4 @@
-"""Two RC queue pairs on real nodes, connected as a program connects them, and short words for them.
+"""Two queue pairs on real nodes, connected as a program connects them, and short words for them.
 
 Nothing here is a mock: a `Pair` is a `World` of two nodes, driven through the doors of `hca`.
 """
@@ -24,7 +24,7 @@ from rdmalab.spec.opcodes import BY_LABEL, OPCODES
 from rdmalab.spec.profiles import STRICT, Profile
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import CLASS_MASK, VALUE_MASK, Syndrome
-from rdmalab.spec.states import MTU, QPState, QPType
+from rdmalab.spec.states import MOVES, MTU, QPState, QPType, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.wire.packet import Packet
@@ -35,6 +35,7 @@ from rdmalab.world.world import World
 REMOTE = Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
 ALL_RIGHTS = Access.LOCAL_WRITE | REMOTE
 SIGNALED = SendFlags.SIGNALED
+QKEY = 0x11111111
 MANY = 1_000_000  # events; more than any test has
 
 Told = tuple[int, WCStatus]
@@ -65,6 +66,7 @@ class End:
     recv_cq: CompletionQueue
     qp: QueuePair
     peer: "End" = field(init=False, repr=False)
+    ah: int | None = None  # to the peer, where each work request says where it goes
 
     # ------------------------------------------------------------------ verbs
     def modify(self, **attributes: Any) -> None:
@@ -124,9 +126,16 @@ class End:
             "sg": sg,
             "remote_addr": self.peer.mr.addr + to,
             "rkey": self.peer.mr.rkey,
+            **(self.destination() if self.qp.transport.addressed else {}),
             **fields,
         }
         return SendWR(opcode, wr_id, flags=flags, **fields)
+
+    def destination(self) -> dict[str, int]:
+        """The address handle, number and Q_Key that lead to the peer."""
+        if self.ah is None:
+            self.ah = objects.create_ah(self.hca, self.pd.number, self.peer.hca.address()).number
+        return {"ah": self.ah, "remote_qpn": self.peer.qp.number, "remote_qkey": QKEY}
 
     # ------------------------------------------------------------------ memory
     def poke(self, at: int, octets: bytes) -> None:
@@ -156,6 +165,7 @@ class End:
 class Pair:
     """Ends `a` (on node A) and `b` (on node B); what is not called peer's is for both."""
 
+    qp_type: QPType = QPType.RC
     profile: Profile = STRICT
     peer_profile: Profile | None = None
     mtu: MTU = MTU.B256
@@ -192,7 +202,7 @@ class Pair:
         send_cq, recv_cq = (objects.create_cq(hca, self.cqe, 0) for _ in range(2))
         cqns = send_cq.number, recv_cq.number
         qp = objects.create_qp(
-            hca, QPType.RC, pd.number, cqns[0], cqns[1], self.cap, sig_all=self.sig_all
+            hca, self.qp_type, pd.number, cqns[0], cqns[1], self.cap, sig_all=self.sig_all
         )
         return End(self.world, hca, pd, region, send_cq, recv_cq, qp)
 
@@ -208,9 +218,14 @@ class Pair:
                 end.modify(qp_state=state, **attributes)
 
     def moves(self, end: End, sq_psn: int, rq_psn: int) -> dict[QPState, dict[str, Any]]:
-        """What each step of the bring-up requires."""
-        return {
-            QPState.INIT: {"pkey_index": 0, "port_num": 1, "qp_access_flags": Access(self.access)},
+        """What each step of the bring-up requires of this type."""
+        everything: dict[QPState, dict[str, Any]] = {
+            QPState.INIT: {
+                "pkey_index": 0,
+                "port_num": 1,
+                "qp_access_flags": Access(self.access),
+                "qkey": QKEY,
+            },
             QPState.RTR: {
                 "path_mtu": self.mtu,
                 "dest_qp_num": end.peer.qp.number,
@@ -227,6 +242,12 @@ class Pair:
                 "max_rd_atomic": self.rd_atomic,
             },
         }
+        return {to: self._required(to, given) for to, given in everything.items()}
+
+    def _required(self, to: QPState, given: dict[str, Any]) -> dict[str, Any]:
+        before = {QPState.INIT: QPState.RESET, QPState.RTR: QPState.INIT, QPState.RTS: QPState.RTR}
+        names = fields_of(MOVES[self.qp_type, before[to], to].required)
+        return {name: value for name, value in given.items() if name in names}
 
     @property
     def octets(self) -> int:
@@ -294,6 +315,8 @@ def _words(packet: Packet) -> Iterator[str]:
         yield f"of {packet.reth.dma_length}"
     if packet.aeth is not None and (pure or row.ends):
         yield f"msn={packet.aeth.msn}"
+    if packet.deth is not None:
+        yield f"qkey={packet.deth.qkey:#x}"
     if packet.solicited:
         yield "solicited"
 

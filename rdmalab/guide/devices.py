@@ -75,7 +75,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, frozenset):
-        return " ".join(sorted(value)) or "none"
+        return " ".join(sorted(str(getattr(item, "name", item)) for item in value)) or "none"
     if isinstance(value, enum.IntEnum | enum.IntFlag):
         return full_name(value)
     return str(value.value if isinstance(value, enum.Enum) else value)

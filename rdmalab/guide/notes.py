@@ -167,11 +167,13 @@ PROFILES: dict[str, str] = {
 }
 
 CELLS: dict[str, str] = {
+    "qp_types": "The types of queue pair that the device makes",
     "lkey_is_rkey": "An MR's lkey and rkey are the same number",
     "early_posts_stay": "A send refused before RTS stays in the ring and runs with the next post",
     "refuses_unknown_opcode": "Posting an unknown opcode is refused at once",
     "refuses_foreign_opcode": "Posting an opcode of another QP type is refused at once",
     "refuses_unknown_flags": "Posting with unknown send flags is refused at once",
+    "refuses_foreign_flags": "FENCE and IP_CSUM are refused on QP types that cannot honour them",
     "refuses_inline_read": "INLINE with a READ or atomic is refused at once",
     "refuses_long_atomic": "An atomic with more than 8 local bytes is refused at once",
     "flushes_recvs_posted_in_err": "A receive posted in ERR is flushed; otherwise it never ends",
@@ -190,6 +192,9 @@ CELLS: dict[str, str] = {
     "timer_tick_ns": "Timers are rounded up to ticks of this many ns; 0 keeps them exact",
     "send_error_gives_sqe": "A failed send takes a UC or UD QP to SQE, not to ERR",
     "unknown_lkey_status": "What a send with an unknown lkey completes with",
+    "ah_read_at_post": "An address handle is read when the WR is posted, not when it is executed",
+    "long_datagram_status": "What a datagram longer than the port MTU completes with",
+    "guards_privileged_qkey": "A remote_qkey with bit 31 set sends the QP's own Q_Key instead",
     "resumes_after_sqd": "Leaving SQD starts what waits; otherwise the next post does",
     "drained_event_unasked": "SQ_DRAINED comes without en_sqd_async_notify",
     "checks_packet_size": "Packets that do not fit the path MTU are refused",
@@ -198,6 +203,7 @@ CELLS: dict[str, str] = {
     "raises_responder_events": "Refusals raise QP_ACCESS_ERR and QP_REQ_ERR",
     "raises_last_wqe_reached": "A QP on an SRQ that dies raises QP_LAST_WQE_REACHED",
     "checks_window_bounds": "Access outside a window, inside its region, is refused",
+    "clears_unused_grh": "The 20 bytes before an IPv4 header in a datagram's receive are zeroed",
     "grh_flag_on_rc": "RC receives carry IBV_WC_GRH",
     "with_inv_flag": "The flag on the receive of a SEND_WITH_INV",
     "send_byte_len": "byte_len of a send or write completion says the length",

@@ -132,6 +132,11 @@ def _raised(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     return [ChangeRow(moment.record[words.NODE], "async_events", "", f"{event} of {who}")]
 
 
+def _group(moment: words.Moment, old: str, new: str) -> ChangeRow:
+    name = words.subject(moment.names, moment.record)
+    return ChangeRow(name, f"group[{gid_text(moment.record[words.A])}]", old, new)
+
+
 def _port(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     state = words.SAYINGS["port_state"](moment, moment.record[words.A])
     return [ChangeRow(moment.record[words.NODE], "port.state", "", state)]
@@ -163,6 +168,8 @@ _SAY: dict[Kind, Callable[[words.Moment, bool], list[ChangeRow]]] = {
     Kind.ASYNC_RAISED: _raised,
     Kind.PORT_CHANGED: _port,
     Kind.LINK_SET: _link,
+    Kind.GROUP_JOINED: lambda moment, _latest: [_group(moment, "", "joined")],
+    Kind.GROUP_LEFT: lambda moment, _latest: [_group(moment, "joined", "left")],
     Kind.FAULT_SET: _fault,
     Kind.FAULT_CLEARED: _fault,
 }

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.device import Hca
+from rdmalab.hca.groups import groups_of
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
@@ -12,6 +13,7 @@ from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import MTU, QPState, QPType
 from rdmalab.spec.timers import RNR_NS, ack_timeout_ns, on_ticks_ns
+from rdmalab.wire.packet import gid_text
 from rdmalab.world.world import World
 
 
@@ -75,6 +77,8 @@ class QpRow:
     max_rd_atomic: Annotated[int, "how many READs and atomics may be under way from here"]
     max_dest_rd_atomic: Annotated[int, "how many of the peer are served at once"]
     qp_access_flags: Annotated[Access, "what the peer may do through this QP"]
+    qkey: Annotated[int, "the Q_Key that an incoming datagram must know"]
+    groups: Annotated[str, "the multicast groups it hears"]
     reads_outstanding: Annotated[int, "READs and atomics under way from here"]
     sq_draining: Annotated[bool, "in SQD, with sends begun and not yet completed"]
 
@@ -83,7 +87,8 @@ def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
     """One QP; its work requests are rows of `wqes`."""
     hca: Hca = world.nodes[thing.node]
     qp: QueuePair = world.find(thing)
-    attr, path, comp, resp = qp.attr, qp.path, qp.comp, qp.resp
+    attr, comp, resp = qp.attr, qp.comp, qp.resp
+    path = qp.path if qp.transport.connected else None
     dest_node = world.node_of_gid.get(path.flow.dst, "") if path else ""
     mtu = int(attr.path_mtu or 0)
     code = attr.min_rnr_timer or 0
@@ -121,13 +126,15 @@ def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
         max_rd_atomic=attr.max_rd_atomic or 0,
         max_dest_rd_atomic=attr.max_dest_rd_atomic or 0,
         qp_access_flags=Access(attr.qp_access_flags or 0),
+        qkey=attr.qkey or 0,
+        groups=" ".join(map(gid_text, groups_of(hca, qp))),
         reads_outstanding=qp.req.reads - comp.reads,
         sq_draining=qp.state is QPState.SQD and comp.serial < qp.req.started,
     )
 
 
 def _peer(world: World, names: Names, qp: QueuePair, dest_node: str) -> str:
-    if qp.path is None:
+    if qp.path is None or not qp.transport.connected:
         return ""
     thing = Thing(Noun.QP, dest_node, qp.path.dest_qpn)
     if words.exists(world, thing):

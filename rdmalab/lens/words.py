@@ -19,7 +19,7 @@ from rdmalab.spec.states import QPState, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS
 from rdmalab.spec.work import WCOpcode, WROpcode
-from rdmalab.wire.packet import Packet
+from rdmalab.wire.packet import Packet, gid_text, is_multicast
 from rdmalab.world.world import World
 
 # Where each part of a record stands, as numbers that a type checker can follow.
@@ -255,6 +255,8 @@ def _packet(moment: Moment, packet: Packet) -> str:
     source, target = ends_of(moment.world, packet)
     sent = moment.record[NODE] == source
     other = target if sent else source
+    if not other and is_multicast(packet.flow.dst):
+        other = f"group {gid_text(packet.flow.dst)}"
     return f"{packet_words(packet)} {'to' if sent else 'from'} {other or 'nobody known'}"
 
 
@@ -298,4 +300,5 @@ SAYINGS: dict[str, Callable[[Moment, Any], str]] = {
     "setting": lambda _m, v: str(v).removesuffix("_ns").removesuffix("_bps"),
     "value": _setting,
     "fault": _plain,
+    "gid": lambda _m, v: gid_text(v),
 }

@@ -26,8 +26,9 @@ from rdmalab.shell.tables import (
     table,
 )
 from rdmalab.spec.access import Access
-from rdmalab.spec.states import QPState
+from rdmalab.spec.states import ATTRIBUTES, QPState
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import WCOpcode, WROpcode
 
 _NEVER = 7  # rnr_retry
@@ -81,26 +82,49 @@ def diagram(row: DiagramRow) -> list[Line]:
 
 
 def qp_block(row: QpRow) -> list[Line]:
-    """Everything about one queue pair."""
-    peer = f" → {row.peer} ({row.dest_qp_num:#x})" if row.peer else ", no peer yet"
+    """Everything about one queue pair: what its type does not have is not said."""
+    transport = TRANSPORTS[row.qp_type]
+    peer = f" → {row.peer} ({row.dest_qp_num:#x})" if row.peer else _NO_PEER[transport.connected]
     where = f"pd {row.pd}  send_cq {row.send_cq}  recv_cq {row.recv_cq}"
     unacked = "none" if row.unacked_psn == row.sq_psn else row.unacked_psn
     lines = [
         [(NAME, row.name), ("", f" {row.qp_type.name} {row.qp_num:#x}{peer}  {where}")],
         queue_line("SQ", row.sq, "! FULL" if not row.sq.free else ""),
-        queue_line("RQ", row.rq, "! EMPTY: a SEND gets an RNR NAK" if _is_deaf(row) else ""),
+        queue_line("RQ", row.rq, _deaf(row)),
         plain(
             f"psn: next WR {row.sq_psn}, next to leave {row.next_psn}, "
             f"oldest unacked {unacked}, expects {row.rq_psn}; msn {row.msn}"
+            if transport.acknowledged
+            else f"psn: next WR {row.sq_psn}, next to leave {row.next_psn}"
         ),
-        plain(_timers(row)),
-        plain(
-            f"path_mtu={row.path_mtu} max_rd_atomic={row.max_rd_atomic} "
-            f"max_dest_rd_atomic={row.max_dest_rd_atomic} sq_sig_all={int(row.sq_sig_all)} "
-            f"qp_access_flags={words.flags(row.qp_access_flags, Access)}"
-        ),
+        *([plain(_timers(row))] if transport.acknowledged else []),
+        plain(_settings(row)),
     ]
     return lines + _running(row)
+
+
+_NO_PEER = {True: ", no peer yet", False: ", no peer: each datagram says where it goes"}
+
+
+def _deaf(row: QpRow) -> str:
+    if not _is_deaf(row):
+        return ""
+    answered = TRANSPORTS[row.qp_type].acknowledged
+    return "! EMPTY: a SEND gets an RNR NAK" if answered else "! EMPTY: what comes is dropped"
+
+
+def _settings(row: QpRow) -> str:
+    """What `modify_qp` and `create_qp` were told, as far as this type takes it."""
+    given = {
+        "path_mtu": row.path_mtu,
+        "max_rd_atomic": row.max_rd_atomic,
+        "max_dest_rd_atomic": row.max_dest_rd_atomic,
+        "qkey": hex(row.qkey),
+        "qp_access_flags": words.flags(row.qp_access_flags, Access),
+    }
+    said = [f"{k}={v}" for k, v in given.items() if row.qp_type in ATTRIBUTES[k].types]
+    groups = [f"groups={row.groups}"] if row.groups else []
+    return " ".join([*said, f"sq_sig_all={int(row.sq_sig_all)}", *groups])
 
 
 def _timers(row: QpRow) -> str:

@@ -45,7 +45,7 @@ def attach_mcast(world: World, qp: Qp, *, gid: Gid, lid: int = 0) -> None:
     EINVAL: no UD queue pair, no multicast address. ENOMEM beyond max_mcast_grp or
     max_mcast_qp_attach.
 
-    Example: attach_mcast B.qp0 gid=224.0.0.9
+    Example: attach_mcast B.qp1 gid=224.0.0.9
     See: ibv_attach_mcast(3)
     """
     del lid
@@ -58,7 +58,7 @@ def detach_mcast(world: World, qp: Qp, *, gid: Gid, lid: int = 0) -> None:
 
     EINVAL if the queue pair is not attached to it.
 
-    Example: detach_mcast B.qp0 gid=224.0.0.9
+    Example: detach_mcast B.qp1 gid=224.0.0.9
     See: ibv_attach_mcast(3)
     """
     del lid

@@ -15,11 +15,15 @@ from rdmalab.session.session import Session
 _NEAR = "did you mean"
 
 # What must have happened before the example of a command makes sense, after `use rc_pair`.
+_DATAGRAMS = "create_qp B.qp1 pd=B.pd0 qp_type=UD send_cq=B.cq0 recv_cq=B.cq0"
 BEFORE: Mapping[str, tuple[str, ...]] = {
     "destroy_cq": ("destroy_qp A.qp0",),
     "dealloc_pd": ("destroy_qp A.qp0", "dereg_mr A.mr0"),
     "connect": ("reset A.qp0", "reset B.qp0"),
     "to_rts": ("reset A.qp0",),
+    "destroy_ah": ("create_ah A.ah0 pd=A.pd0 to=B",),
+    "attach_mcast": (_DATAGRAMS,),
+    "detach_mcast": (_DATAGRAMS, "attach_mcast B.qp1 gid=224.0.0.9"),
 }
 _FRESH = ("use",)  # their examples begin in an empty world
 _PAIR = "use rc_pair"

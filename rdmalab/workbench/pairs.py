@@ -1,6 +1,7 @@
 """Short forms: they say the verbs they stand for, and the session runs those one by one."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from rdmalab.command import Alias, NotUnderstood, command
@@ -8,7 +9,8 @@ from rdmalab.hca.attributes import MTU_IN_BYTES
 from rdmalab.session.lines import Script
 from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
-from rdmalab.spec.states import MTU, QPState
+from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, Attr, QPState, QPType
+from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.verbs.nouns import Qp
 
 _ALL_RIGHTS = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
@@ -27,6 +29,7 @@ class ConnectOptions:
     max_rd_atomic: int = 1
     max_dest_rd_atomic: int = 1
     psn: int = 0
+    qkey: int = 0x11111111
     qp_access_flags: Access = _ALL_RIGHTS & ~Access.LOCAL_WRITE
 
 
@@ -42,34 +45,46 @@ class PairOptions(ConnectOptions):
     sq_sig_all: bool = False
 
 
+# What `use` can make, and the type of its queue pairs.
+_PAIRS = {"rc_pair": QPType.RC, "uc_pair": QPType.UC, "ud_pair": QPType.UD}
+
+
 @command
 def use(
-    session: Session, what: Literal["rc_pair"], *, options: PairOptions | None = None
+    session: Session,
+    what: Literal["rc_pair", "uc_pair", "ud_pair"],
+    *,
+    options: PairOptions | None = None,
 ) -> Script:
-    """Make a protection domain, memory, a CQ and a QP on both nodes, and connect the QPs.
+    """Make a protection domain, memory, a CQ and a QP on both nodes, and bring the QPs to RTS.
 
-    The objects are called pd0, mr0, cq0, qp0. Prints the verbs it runs.
+    The objects are called pd0, mr0, cq0, qp0; a ud_pair also has ah0, the way to the other node.
+    Prints the verbs it runs.
 
     Example: use rc_pair rnr_retry=1 max_send_wr=8
     """
-    del what
-    chosen = options or PairOptions()
+    chosen, qp_type = options or PairOptions(), _PAIRS[what]
     nodes = list(session.world.nodes)[:2]
     if len(nodes) < 2:
         raise NotUnderstood("a pair needs two nodes", hint="open the lab with nodes A and B")
-    lines = [line for node in nodes for line in _objects(node, chosen)]
-    return Script(lines + _bring_up(f"{nodes[0]}.qp0", f"{nodes[1]}.qp0", chosen))
+    lines = [line for node in nodes for line in _objects(node, qp_type, chosen)]
+    lines += _bring_up(qp_type, f"{nodes[0]}.qp0", f"{nodes[1]}.qp0", chosen)
+    if TRANSPORTS[qp_type].addressed:
+        for node, other in zip(nodes, reversed(nodes), strict=True):
+            lines.append(f"create_ah {node}.ah0 pd={node}.pd0 to={other}")
+    return Script(lines)
 
 
-def _objects(node: str, chosen: PairOptions) -> list[str]:
-    qp = f"create_qp {node}.qp0 pd={node}.pd0 qp_type=RC send_cq={node}.cq0 recv_cq={node}.cq0"
+def _objects(node: str, qp_type: QPType, chosen: PairOptions) -> list[str]:
+    qp = f"create_qp {node}.qp0 pd={node}.pd0 qp_type={qp_type.name}"
+    cqs = f"send_cq={node}.cq0 recv_cq={node}.cq0"
     sizes = f"max_send_wr={chosen.max_send_wr} max_recv_wr={chosen.max_recv_wr}"
     inline = f"max_inline_data={chosen.max_inline_data} sq_sig_all={int(chosen.sq_sig_all)}"
     return [
         f"alloc_pd {node}.pd0",
         f"reg_mr {node}.mr0 pd={node}.pd0 length={chosen.length} access={_ACCESS}",
         f"create_cq {node}.cq0 cqe={chosen.cqe}",
-        f"{qp} {sizes} {inline}",
+        f"{qp} {cqs} {sizes} {inline}",
     ]
 
 
@@ -81,8 +96,8 @@ def connect(session: Session, a: Qp, b: Qp, *, options: ConnectOptions | None = 
 
     Example: connect A.qp0 B.qp0 mtu=1024 rnr_retry=1
     """
-    names = session.names
-    return Script(_bring_up(names.of(a), names.of(b), options or ConnectOptions()))
+    names, qp_type = session.names, session.world.find(a).qp_type
+    return Script(_bring_up(qp_type, names.of(a), names.of(b), options or ConnectOptions()))
 
 
 @command
@@ -91,14 +106,16 @@ def to_rts(session: Session, qp: Qp, peer: Qp, *, options: ConnectOptions | None
 
     Example: to_rts A.qp0 B.qp0
     """
-    state = session.world.find(qp).state
+    pair = session.world.find(qp)
+    state = pair.state
     if state not in _WAY_UP:
         raise NotUnderstood(
             f"{session.names.of(qp)} is in {state.name}; to_rts starts below RTS",
             argument="qp",
             hint=f"modify_qp {session.names.of(qp)} state=RESET",
         )
-    moves = _moves(session.names.of(qp), session.names.of(peer), options or ConnectOptions())
+    here, there = session.names.of(qp), session.names.of(peer)
+    moves = _moves(pair.qp_type, here, there, options or ConnectOptions())
     return Script(moves[_WAY_UP.index(state) :])
 
 
@@ -114,9 +131,9 @@ def reset(session: Session, qp: Qp) -> Script:
 _WAY_UP = (QPState.RESET, QPState.INIT, QPState.RTR)
 
 
-def _bring_up(a: str, b: str, chosen: ConnectOptions) -> list[str]:
+def _bring_up(qp_type: QPType, a: str, b: str, chosen: ConnectOptions) -> list[str]:
     """Both sides in step, as two programs would do it."""
-    pairs = zip(_moves(a, b, chosen), _moves(b, a, chosen), strict=True)
+    pairs = zip(_moves(qp_type, a, b, chosen), _moves(qp_type, b, a, chosen), strict=True)
     return [line for both in pairs for line in both]
 
 
@@ -132,19 +149,42 @@ def _flags(bits: int) -> str:
     return "|".join(named) if named and known == bits else str(bits)
 
 
-def _moves(qp: str, peer: str, chosen: ConnectOptions) -> list[str]:
-    node = peer.partition(".")[0]
-    rights = _flags(int(chosen.qp_access_flags))
-    rtr = (
-        f"path_mtu={_mtu(chosen.path_mtu)} dest_qp_num={peer} rq_psn={chosen.psn} "
-        f"max_dest_rd_atomic={chosen.max_dest_rd_atomic} min_rnr_timer={chosen.min_rnr_timer}"
-    )
-    rts = (
-        f"timeout={chosen.timeout} retry_cnt={chosen.retry_cnt} rnr_retry={chosen.rnr_retry} "
-        f"sq_psn={chosen.psn} max_rd_atomic={chosen.max_rd_atomic}"
-    )
+def _moves(qp_type: QPType, qp: str, peer: str, chosen: ConnectOptions) -> list[str]:
+    """The way up, with what each move requires of this type of queue pair."""
+    ways = pairwise((*_WAY_UP, QPState.RTS))
+    said = _said(peer, chosen)
     return [
-        f"modify_qp {qp} state=INIT pkey_index=0 port_num=1 qp_access_flags={rights}",
-        f"modify_qp {qp} state=RTR {rtr} ah={node}",
-        f"modify_qp {qp} state=RTS {rts}",
+        " ".join(
+            [f"modify_qp {qp} state={to.name}", *_required(MOVES[qp_type, now, to].required, said)]
+        )
+        for now, to in ways
     ]
+
+
+def _said(peer: str, chosen: ConnectOptions) -> dict[str, str]:
+    """Each attribute as `modify_qp` is told it, in the order in which people say them."""
+    attributes = {
+        "pkey_index": "0",
+        "port_num": "1",
+        "qp_access_flags": _flags(int(chosen.qp_access_flags)),
+        "qkey": hex(chosen.qkey),
+        "path_mtu": str(_mtu(chosen.path_mtu)),
+        "dest_qp_num": peer,
+        "rq_psn": str(chosen.psn),
+        "max_dest_rd_atomic": str(chosen.max_dest_rd_atomic),
+        "min_rnr_timer": str(chosen.min_rnr_timer),
+        "ah_attr": peer.partition(".")[0],
+        "timeout": str(chosen.timeout),
+        "retry_cnt": str(chosen.retry_cnt),
+        "rnr_retry": str(chosen.rnr_retry),
+        "sq_psn": str(chosen.psn),
+        "max_rd_atomic": str(chosen.max_rd_atomic),
+    }
+    return {name: f"{_SHORT.get(name, name)}={value}" for name, value in attributes.items()}
+
+
+_SHORT = {"ah_attr": "ah"}  # the whole address of a node
+
+
+def _required(mask: Attr, said: dict[str, str]) -> list[str]:
+    return [said[name] for name in said if ATTRIBUTES[name].mask & mask]

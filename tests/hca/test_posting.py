@@ -64,7 +64,7 @@ ROWS: list[tuple[str, int, str, Make]] = [
     ("message-length",  EINVAL,     "sg",          listed(2**31, 1)),
     ("message-length",  EINVAL,     "sg",          listed(0, 1)),  # 0 is 2^31
     ("send-flags",      EINVAL,     "flags",       wr(flags=SendFlags(0x20))),
-    ("send-flags",      EINVAL,     "flags",       wr(flags=SendFlags.IP_CSUM)),
+    ("send-flags-type", EINVAL,     "flags",       wr(flags=SendFlags.IP_CSUM)),
     ("inline-opcode",   EINVAL,     "flags",       wr(READ, flags=INLINE)),
     ("inline-opcode",   EINVAL,     "flags",       wr(ADD, flags=INLINE)),
     ("inline-length",   EINVAL,     "flags",       wr(SEND, 17, flags=INLINE)),

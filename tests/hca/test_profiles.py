@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from rdmalab.command import Refused
+from rdmalab.hca import objects
 from rdmalab.hca.qp import Capacity
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile, Rounding, SlotsFreed
 from rdmalab.spec.records import Kind
-from rdmalab.spec.states import MTU, QPState
+from rdmalab.spec.states import MTU, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import ack_timeout_ns
 from rdmalab.spec.work import SendFlags, WCFlags, WROpcode
@@ -259,6 +260,62 @@ def drained(profile: Profile) -> Any:
     return [event.name for event in pair.a.events()]
 
 
+UD, UC = QPType.UD, QPType.UC
+
+
+def foreign_flags(profile: Profile) -> Any:
+    return attempt(Pair(qp_type=UC, profile=profile).a, SEND, flags=SIGNALED | SendFlags.FENCE)
+
+
+def failed_datagram(profile: Profile) -> Any:
+    """A send that fails on a UD QP: where it goes, and whether it still receives."""
+    pair = Pair(qp_type=UD, profile=profile)
+    pair.a.recv(64, wr_id=3)
+    (status,) = attempt(pair.a, SEND, sg=[pair.a.sge(0, 8, 0xBAD)])
+    pair.b.issue(SEND)
+    pair.run()
+    return status, pair.a.qp.state, pair.a.received()
+
+
+def ah_gone(profile: Profile) -> Any:
+    """Destroyed between posting and sending."""
+    pair = Pair(qp_type=UD, profile=profile)
+    pair.b.recv()
+    pair.a.issue(SEND)
+    objects.destroy_ah(pair.a.hca, pair.a.hca.ahs.find(pair.a.ah or 0))
+    pair.run()
+    return pair.a.sent(), pair.b.received()
+
+
+def long_datagram(profile: Profile) -> Any:
+    found = attempt(Pair(qp_type=UD, profile=profile).a, SEND, 4097)
+    pair = Pair(qp_type=UD, profile=profile)
+    pair.b.recv(4136)
+    return found + attempt(pair.a, SEND, 4096) + pair.b.received()
+
+
+def privileged_qkey(profile: Profile) -> Any:
+    pair = Pair(qp_type=UD, profile=profile)
+    pair.b.recv()
+    return attempt(pair.a, SEND, remote_qkey=0x80000001), pair.b.hca.drops
+
+
+def before_the_header(profile: Profile) -> Any:
+    pair = Pair(qp_type=UD, profile=profile)
+    pair.b.poke(0, b"\xee" * 64)
+    pair.b.recv()
+    pair.a.issue(SEND, 8)
+    pair.run()
+    return pair.b.peek(0, 20)
+
+
+def made_types(profile: Profile) -> Any:
+    try:
+        return Pair(qp_type=QPType.RAW_PACKET, profile=profile).a.qp.qp_type
+    except Refused as refused:
+        return refused.rule
+
+
 # --------------------------------------------------------------------------- responder
 def mtu_mismatch(profile: Profile) -> Any:
     """A sends by 1024, B has 256."""
@@ -355,6 +412,18 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("refuses_unknown_opcode",  False,      unknown_opcode,    "opcode-unknown", LOC_OP),
     ("refuses_foreign_opcode",  False,      foreign_opcode,    "opcode-type", LOC_OP),
     ("refuses_unknown_flags",   False,      unknown_flags,     "send-flags", [S.SUCCESS]),
+    ("refuses_foreign_flags",   False,      foreign_flags,     "send-flags-type", [S.SUCCESS]),
+    ("qp_types",                RXE.qp_types, made_types, QPType.RAW_PACKET, "qp-type-support"),
+    ("send_error_gives_sqe",    False,      failed_datagram,
+        (S.LOC_PROT_ERR, QPState.SQE, [(3, S.SUCCESS)]),
+        (S.LOC_PROT_ERR, QPState.ERR, [(3, S.WR_FLUSH_ERR)])),
+    ("ah_read_at_post",         True,       ah_gone,
+        ([(1, S.LOC_QP_OP_ERR)], []), ([(1, S.SUCCESS)], [(1, S.SUCCESS)])),
+    ("long_datagram_status",    S.LOC_LEN_ERR, long_datagram,
+        [S.SUCCESS, S.SUCCESS, (1, S.SUCCESS)], [S.LOC_LEN_ERR, S.SUCCESS, (1, S.SUCCESS)]),
+    ("guards_privileged_qkey",  False,      privileged_qkey,
+        ([S.SUCCESS], {}), ([S.SUCCESS], {"qkey": 1})),
+    ("clears_unused_grh",       True,       before_the_header, b"\xee" * 20, bytes(20)),
     ("refuses_inline_read",     False,      inline_read,       "inline-opcode", LOC_PROT),
     ("refuses_long_atomic",     False,      long_atomic,       "atomic-length",
         (16, bytes(8) + b"\xee" * 8)),

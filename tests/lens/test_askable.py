@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from rdmalab.hca import objects
 from rdmalab.lens import askable
 from rdmalab.lens.askable import FieldRow, continuations, fields
 from rdmalab.spec.records import Kind
@@ -22,6 +23,7 @@ def busy() -> Pair:
     for _ in range(8):
         pair.a.recv(64, wr_id=7)
         pair.a.issue(WROpcode.RDMA_WRITE, 8, wr_id=7)
+    objects.create_ah(pair.a.hca, 1, pair.b.hca.address())
     pair.run()
     pair.world.trace.record(Kind.CALLED, "A", 0, "post_send", 0)
     return pair

@@ -1,0 +1,67 @@
+"""Multicast groups: who may join, how many, and that leaving is leaving."""
+
+from errno import EBUSY, EINVAL, ENOMEM
+
+import pytest
+
+from rdmalab.command import Refused
+from rdmalab.hca import groups, objects
+from rdmalab.spec.states import QPType
+from rdmalab.wire.packet import ipv4_gid
+from tests.pairs import Pair
+
+GROUP = ipv4_gid("224.0.0.9")
+IPV6_GROUP = 0xFF0E << 112 | 9
+
+
+def ud() -> Pair:
+    return Pair(qp_type=QPType.UD)
+
+
+@pytest.mark.parametrize("gid", [ipv4_gid("10.0.0.9"), ipv4_gid("240.0.0.1"), 0xFE80 << 112 | 1])
+def test_only_groups_are_joined(gid: int) -> None:
+    pair = ud()
+    with pytest.raises(Refused) as caught:
+        groups.attach(pair.a.hca, pair.a.qp, gid)
+    assert (caught.value.rule, caught.value.errno) == ("mcast-gid", EINVAL)
+
+
+def test_only_datagram_queue_pairs_join() -> None:
+    pair = Pair()
+    with pytest.raises(Refused) as caught:
+        groups.attach(pair.a.hca, pair.a.qp, GROUP)
+    assert (caught.value.rule, caught.value.errno) == ("mcast-type", EINVAL)
+
+
+def test_who_has_not_joined_cannot_leave() -> None:
+    pair = ud()
+    groups.attach(pair.a.hca, pair.a.qp, IPV6_GROUP)
+    with pytest.raises(Refused, match="mcast-member"):
+        groups.detach(pair.a.hca, pair.a.qp, GROUP)
+    groups.detach(pair.a.hca, pair.a.qp, IPV6_GROUP)
+    assert pair.a.hca.groups == {}
+
+
+def test_groups_and_their_members_are_counted() -> None:
+    pair = ud()
+    caps = pair.a.hca.profile.caps
+    for n in range(caps.max_mcast_grp):
+        groups.attach(pair.a.hca, pair.a.qp, ipv4_gid(f"224.0.1.{n}"))
+    with pytest.raises(Refused) as caught:
+        groups.attach(pair.a.hca, pair.a.qp, GROUP)
+    assert (caught.value.rule, caught.value.errno) == ("mcast-limit", ENOMEM)
+    ends = [pair.end("B") for _ in range(caps.max_mcast_qp_attach + 1)]
+    for end in ends[:-1]:
+        groups.attach(end.hca, end.qp, GROUP)
+    with pytest.raises(Refused, match="max_mcast_qp_attach"):
+        groups.attach(ends[-1].hca, ends[-1].qp, GROUP)
+
+
+def test_a_member_is_not_destroyed() -> None:
+    pair = ud()
+    groups.attach(pair.a.hca, pair.a.qp, GROUP)
+    with pytest.raises(Refused) as caught:
+        objects.destroy_qp(pair.a.hca, pair.a.qp)
+    assert caught.value.errno == EBUSY
+    groups.detach(pair.a.hca, pair.a.qp, GROUP)
+    objects.destroy_qp(pair.a.hca, pair.a.qp)
