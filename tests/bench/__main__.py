@@ -11,7 +11,7 @@ import statistics
 import sys
 from collections.abc import Callable
 
-from tests.bench import loads, packing, start
+from tests.bench import loads, many, packing, start
 
 REPETITIONS = 7
 
@@ -23,6 +23,7 @@ RATIOS: dict[str, tuple[Callable[[Seconds], float], float, str]] = {
     "command64_simpy": (lambda s: s["command64"] / s["simpy"], 50, "at most"),
     "packet64k_simpy": (lambda s: s["packet64k"] / s["simpy"], 10, "at most"),
     "pack_vs_scapy": (lambda s: s["scapy"] / s["pack"], 250, "at least"),
+    "qp10000_vs_1": (lambda s: s["wr_of_10000"] / s["wr_of_1"], 1.3, "at most"),
     "trace_cost": (lambda s: s["send64"] / s["silent64"], 1.5, "at most"),
 }
 LOADS: dict[str, Callable[[], float]] = {
@@ -32,6 +33,8 @@ LOADS: dict[str, Callable[[], float]] = {
     "silent64": loads.silent_verbs,
     "command64": loads.commands,
     "packet64k": loads.packet_of_64k,
+    "wr_of_1": many.one_qp,
+    "wr_of_10000": many.ten_thousand_qps,
     "pack": packing.pack,
     "scapy": packing.scapy_pack,
 }
