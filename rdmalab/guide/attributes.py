@@ -52,12 +52,11 @@ def _syndrome(code: int) -> str:
 def attribute_article(name: str) -> Article:
     """One field of `ibv_qp_attr`."""
     row = ATTRIBUTES[name]
-    unchecked = [p.name for p in PROFILES.values() if name in p.unchecked]
     rows: list[Row] = [
         ("", row.sentence),
         ("mask", f"{PREFIX[Attr]}{row.mask.name}, bit {int(row.mask).bit_length() - 1}"),
         ("range", range_words(name)),
-        ("unchecked", f"{' '.join(unchecked)} stores anything" if unchecked else ""),
+        ("elsewhere", list(_elsewhere(name))),
         ("default", _default(name)),
         ("types", type_names(row.types)),
         ("required", list(_takers(row.mask, "required"))),
@@ -66,6 +65,14 @@ def attribute_article(name: str) -> Article:
         ("note", NOTES.get(name, "")),
     ]
     return article(name, "QP attribute", rows, ["explain modify_qp", "ibv_modify_qp(3)"])
+
+
+def _elsewhere(name: str) -> Iterator[str]:
+    """Devices that take more, or less, than the table says."""
+    for profile in PROFILES.values():
+        row = profile.attributes[name]
+        if row != ATTRIBUTES[name]:
+            yield f"{profile.name} stores {row.low}..{row.highest(profile.caps)}"
 
 
 def range_words(name: str) -> str:

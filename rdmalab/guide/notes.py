@@ -1,6 +1,6 @@
 """A hand-written sentence or two on members of enums and tables that say nothing of themselves."""
 
-from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, EOPNOTSUPP
+from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, EOPNOTSUPP, ETIMEDOUT
 
 from rdmalab.spec.limits import AtomicCap, PortState
 from rdmalab.spec.opcodes import Op
@@ -157,6 +157,7 @@ ERRNOS: dict[int, tuple[str, str]] = {
     EBUSY: ("Device or resource busy", "Somebody still uses it: destroy the users first"),
     EFAULT: ("Bad address", "An address or object that does not exist; C programs crash instead"),
     EOPNOTSUPP: ("Operation not supported", "The device does not do this at all"),
+    ETIMEDOUT: ("Connection timed out", "Nobody answered in time: no host has this address"),
     ENODATA: ("No data available", "A table entry that was named is empty"),
 }
 
@@ -186,7 +187,10 @@ CELLS: dict[str, str] = {
     "overrun_kills_cq": "A CQE too many kills the CQ and takes its QPs to ERR",
     "checks_table_without_state": "modify_qp without a state is judged by the table too",
     "believes_cur_state": "cur_qp_state is believed instead of checked",
-    "unchecked": "Attributes that modify_qp stores without asking their range",
+    "attr_mask_bits": "How many bits of attr_mask the driver knows; with a higher one: EOPNOTSUPP",
+    "resolves_addresses": "modify_qp looks for the MAC of an address: ETIMEDOUT if nobody has it",
+    "address_sets_port": "An ah_attr that is given outside the move to RTR sets port_num too",
+    "rounds_read_depths": "Depths of READs are rounded up to a power of two, kept in 8 bits",
     "retry_cnt_7_is_infinite": "retry_cnt 7 never gives up",
     "ack_timeout_factor": "How many times the timeout the device really waits",
     "timer_tick_ns": "Timers are rounded up to ticks of this many ns; 0 keeps them exact",

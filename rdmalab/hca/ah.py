@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.refuse import refused
-from rdmalab.wire.packet import Flow, is_multicast, mac_of
+from rdmalab.wire.packet import Flow, gid_text, is_multicast, mac_of
 
 if TYPE_CHECKING:
     from rdmalab.command import Refused
@@ -45,6 +45,9 @@ def _judge_gids(hca: "Hca", av: AhAttr) -> "Refused | None":
     if av.dgid == 0 or (av.dgid >> 32 == _IPV4) != (gids[av.sgid_index] >> 32 == _IPV4):
         legal = "IPv4-mapped with sgid_index 1, IPv6 with sgid_index 0"
         return refused(profile, "ah-dgid", hex(av.dgid), argument="ah_attr", legal=legal)
+    if profile.resolves_addresses and not (is_multicast(av.dgid) or hca.outside.has(av.dgid)):
+        legal = "the address of a node that is there"
+        return refused(profile, "ah-neighbour", gid_text(av.dgid), argument="ah_attr", legal=legal)
     return None
 
 

@@ -26,6 +26,18 @@ class AhAttr:
     port_num: U8 = 0
     dlid: Annotated[int, Bits(16)] = 0
     sl: U8 = 0
+    static_rate: U8 = 0
+
+
+@dataclass(slots=True)
+class Capacity:
+    """`ibv_qp_cap`, in WRs, SGEs and bytes."""
+
+    max_send_wr: int = 16
+    max_recv_wr: int = 16
+    max_send_sge: int = 4
+    max_recv_sge: int = 4
+    max_inline_data: int = 64
 
 
 def _address_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) -> dict[str, Any]:
@@ -73,6 +85,7 @@ class QpAttr:
     alt_port_num: int | None = None
     alt_timeout: int | None = None
     rate_limit: int | None = None
+    cap: Capacity | None = None
 
     def given(self) -> dict[str, Any]:
         """The fields that were said, by name."""
@@ -90,8 +103,8 @@ def mask_of(names: Any) -> Attr:
     return mask
 
 
-# An address is a record, and a claim about the state is no attribute that a QP has.
-_WITHOUT_DEFAULT = ("ah_attr", "alt_ah_attr", "cur_qp_state")
+# Records; and a claim about the state is no attribute that a QP has.
+_WITHOUT_DEFAULT = ("ah_attr", "alt_ah_attr", "cap", "cur_qp_state")
 
 
 def initial() -> QpAttr:

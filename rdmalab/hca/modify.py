@@ -12,7 +12,6 @@ from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import Path, QueuePair
 from rdmalab.hca.refuse import refused
 from rdmalab.spec import states
-from rdmalab.spec.access import FOR_QP
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, QPState
 
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
 
 _PSNS = ("rq_psn", "sq_psn")  # the kernel core masks them to 24 bits instead of refusing
+_DEPTHS = ("max_rd_atomic", "max_dest_rd_atomic")
+_U8 = 0xFF
 
 
 @dataclass(slots=True)
@@ -48,6 +49,22 @@ def check_states(asked: Asked) -> Refused | None:
             value = f"{name}={asked.given[name]}"
             return asked.no("attr-range", value, argument=name, legal=legal)
     return None
+
+
+def check_support(asked: Asked) -> Refused | None:
+    """Soft-RoCE looks at the mask before it looks into the table."""
+    bits = asked.hca.profile.attr_mask_bits
+    foreign = Attr(int(asked.mask) >> bits << bits)
+    if not foreign:
+        return None
+    names = [name for name in states.fields_of(foreign) if name in asked.given]
+    what = " ".join(names) or _bits(foreign)
+    legal = "leave it out"
+    return asked.no("attr-support", what, argument=names[0] if names else "attr_mask", legal=legal)
+
+
+def _bits(mask: int) -> str:
+    return f"mask bits {int(mask):#x}"
 
 
 def check_claim(asked: Asked) -> Refused | None:
@@ -86,7 +103,7 @@ def check_surplus(asked: Asked) -> Refused | None:
     if not surplus:
         return None
     names = [name for name in states.fields_of(surplus) if name in asked.given]
-    what = " ".join(names) or f"mask bits {int(surplus):#x}"
+    what = " ".join(names) or _bits(surplus)
     takes = _takes(asked)
     return asked.no("attr-surplus", what, argument=names[0] if names else "attr_mask", legal=takes)
 
@@ -100,12 +117,8 @@ def _takes(asked: Asked) -> str:
 def check_ranges(asked: Asked) -> Refused | None:
     profile = asked.hca.profile
     for name, value in asked.given.items():
-        if not isinstance(value, int) or name in profile.unchecked or name in _PSNS:
-            continue
-        row = ATTRIBUTES[name]
-        highest = row.highest(profile.caps)
-        strange = name == "qp_access_flags" and value & ~FOR_QP
-        if strange or value < row.low or (highest is not None and value > highest):
+        row = profile.attributes[name]
+        if isinstance(value, int) and name not in _PSNS and row.strange(value, profile.caps):
             legal = f"{name} takes {row.takes(profile.caps)}"
             return asked.no("attr-range", f"{name}={int(value)}", argument=name, legal=legal)
     return None
@@ -139,6 +152,7 @@ def check_alternate(asked: Asked) -> Refused | None:
 
 CHECKS: tuple[Callable[[Asked], Refused | None], ...] = (
     check_states,
+    check_support,
     check_claim,
     check_transition,
     check_missing,
@@ -165,10 +179,12 @@ def ask(hca: "Hca", qp: QueuePair, attr: QpAttr, mask: Attr | None = None) -> As
     own_mask = mask_of(given)
     if mask is None:
         mask = own_mask
-    elif mask & ~own_mask:
-        names = " ".join(states.fields_of(mask & ~own_mask)) or hex(mask & ~own_mask)
-        raise refused(hca.profile, "mask-mismatch", names, argument="attr_mask")
+    elif names := states.fields_of(mask & ~own_mask):
+        raise refused(hca.profile, "mask-mismatch", " ".join(names), argument="attr_mask")
     masked = {name: value for name, value in given.items() if ATTRIBUTES[name].mask & mask}
+    if hca.profile.address_sets_port and mask & Attr.AV and masked.get("qp_state") != QPState.RTR:
+        masked.setdefault("port_num", masked["ah_attr"].port_num)  # R11
+        mask |= Attr.PORT
     now = qp.state
     if hca.profile.believes_cur_state and masked.get("cur_qp_state") in STATES:
         now = QPState(masked["cur_qp_state"])
@@ -182,13 +198,22 @@ def _apply(asked: Asked) -> None:
     if moves and to is QPState.RESET:
         flush.discard(hca, qp)
     for name, value in asked.given.items():
-        setattr(qp.attr, name, value & MASK if name in _PSNS else value)
+        setattr(qp.attr, name, _stored(hca, name, value))
     if moves:
         qp.known_state = to
     hca.trace.record(Kind.ATTRIBUTES_SET, hca.node, qp.number, int(asked.mask))
     _begin(asked)
     if moves and to is not qp.state:
         _enter(asked)
+
+
+def _stored(hca: "Hca", name: str, value: Any) -> Any:
+    """What the device keeps of a value that it took."""
+    if name in _PSNS:
+        return value & MASK
+    if name in _DEPTHS and hca.profile.rounds_read_depths and value:
+        return 1 << (value - 1).bit_length() & _U8
+    return value
 
 
 def _begin(asked: Asked) -> None:

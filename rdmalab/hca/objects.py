@@ -1,5 +1,6 @@
 """Making and destroying objects: limits, what belongs together, who still uses what."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Refused
@@ -12,7 +13,7 @@ from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.refuse import refused
 from rdmalab.spec.records import Kind
-from rdmalab.spec.states import QPState, QPType
+from rdmalab.spec.states import IN_XRC_DOMAIN, QPState, QPType
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
@@ -124,6 +125,9 @@ def create_qp(  # noqa: PLR0913  (ibv_qp_init_attr has these)
     check_limit(hca, hca.qps)
     qp = QueuePair(hca.node, hca.qps.next_number, qp_type, _granted(hca, cap))
     qp.pd, qp.send_cq, qp.recv_cq, qp.sq_sig_all = pd, send_cq, recv_cq, sig_all
+    if hca.profile.create_qp_returns_asked:
+        wrs = {"max_send_wr": cap.max_send_wr, "max_recv_wr": cap.max_recv_wr}
+        qp.told_cap = replace(qp.cap, **wrs)
     created(hca, hca.qps, qp)
     return qp
 
@@ -132,6 +136,8 @@ def _judge_qp(hca: "Hca", qp_type: QPType, cap: Capacity) -> Refused | None:
     if qp_type not in tuple(QPType):
         legal = " ".join(t.name for t in hca.profile.qp_types)
         return refused(hca.profile, "qp-type-unknown", qp_type, argument="qp_type", legal=legal)
+    if qp_type in IN_XRC_DOMAIN:
+        return refused(hca.profile, "qp-domain", qp_type.name, argument="qp_type")
     if qp_type not in hca.profile.qp_types:
         legal = "qp_type=" + "|".join(t.name for t in sorted(hca.profile.qp_types))
         name = qp_type.name

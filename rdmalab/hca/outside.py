@@ -19,6 +19,9 @@ class Outside(Protocol):
     def transmit(self, node: str, qpn: int, packet: Packet) -> int:
         """Put a packet on the cable now; the nanoseconds it keeps the port busy."""
 
+    def has(self, gid: int) -> bool:
+        """Whether somebody on the network has this address."""
+
     def file_port(self, node: str, at_ns: int) -> None:
         """Call `port.turn` of this node at `at_ns`."""
 

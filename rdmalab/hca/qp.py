@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rdmalab.hca import attributes
+from rdmalab.hca.attributes import Capacity as Capacity
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import CLASS_MASK, Syndrome
@@ -18,17 +19,6 @@ if TYPE_CHECKING:
     from rdmalab.wire.packet import Flow
 
 _ACK = int(Syndrome.ACK)
-
-
-@dataclass(slots=True)
-class Capacity:
-    """`ibv_qp_cap`, in WRs, SGEs and bytes."""
-
-    max_send_wr: int = 16
-    max_recv_wr: int = 16
-    max_send_sge: int = 4
-    max_recv_sge: int = 4
-    max_inline_data: int = 64
 
 
 class SendQueue:
@@ -215,12 +205,16 @@ class Path:
 
 
 class QueuePair:
-    """`ibv_qp`. queued: it stands in line for the port. known_state: what libibverbs caches."""
+    """`ibv_qp`.
+
+    queued: it stands in line for the port. known_state: what libibverbs caches. told_cap: what
+    create_qp handed back, `cap` is the truth.
+    """
 
     __slots__ = (
         "attr", "cap", "comp", "known_state", "node", "number", "path", "pd", "qp_type", "queued",
         "recv_cq", "req", "resp", "rq", "send_cq", "service", "sq", "sq_sig_all", "state",
-        "transport",
+        "told_cap", "transport",
     )  # fmt: skip
 
     def __init__(self, node: str, number: int, qp_type: QPType, cap: Capacity) -> None:
@@ -229,7 +223,7 @@ class QueuePair:
         self.qp_type = qp_type
         self.transport = TRANSPORTS[qp_type]
         self.service = self.transport.service
-        self.cap = cap
+        self.cap = self.told_cap = cap
         self.pd = 0
         self.send_cq = 0
         self.recv_cq = 0

@@ -1,5 +1,6 @@
 """Queue pairs: two work queues in numbers, what was told them, where their engines stand."""
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -41,6 +42,17 @@ class TimerRow:
 
 
 @dataclass(slots=True)
+class CapRow:
+    """The sizes that create_qp handed back; Soft-RoCE repeats the numbers asked."""
+
+    max_send_wr: Annotated[int, "send work requests; sq.capacity is the truth"]
+    max_recv_wr: Annotated[int, "receive work requests; rq.capacity is the truth"]
+    max_send_sge: Annotated[int, "pieces of memory in a send"]
+    max_recv_sge: Annotated[int, "pieces of memory in a receive"]
+    max_inline_data: Annotated[int, "bytes that a send may carry inside itself"]
+
+
+@dataclass(slots=True)
 class QpRow:
     """A queue pair: what it is, what it was told, where its three engines stand."""
 
@@ -53,6 +65,7 @@ class QpRow:
     send_cq: Annotated[str, "where sends complete"]
     recv_cq: Annotated[str, "where receives complete"]
     sq_sig_all: Annotated[bool, "whether every send gives a completion"]
+    cap: Annotated[CapRow, "the sizes that create_qp handed back"]
     peer: Annotated[str, "the QP it talks to, empty before RTR"]
     dest_node: Annotated[str, "the node it talks to, empty before RTR"]
     dest_qp_num: Annotated[int, "the QP number it talks to"]
@@ -102,6 +115,7 @@ def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
         send_cq=names.of(Thing(Noun.CQ, thing.node, qp.send_cq)),
         recv_cq=names.of(Thing(Noun.CQ, thing.node, qp.recv_cq)),
         sq_sig_all=qp.sq_sig_all,
+        cap=CapRow(**dataclasses.asdict(qp.told_cap)),
         peer=_peer(world, names, qp, dest_node),
         dest_node=dest_node,
         dest_qp_num=path.dest_qpn if path else 0,

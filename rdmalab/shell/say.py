@@ -8,7 +8,7 @@ from typing import Any
 
 from rdmalab.command import Thing
 from rdmalab.guide.article import Article
-from rdmalab.hca.attributes import AhAttr, QpAttr
+from rdmalab.hca.attributes import AhAttr, Capacity
 from rdmalab.hca.wr import Cqe
 from rdmalab.lens import completions, memory, planned, story, words
 from rdmalab.session.lines import Reply, Script
@@ -22,6 +22,7 @@ from rdmalab.shell.show import event_line, hang, render, render_rows
 from rdmalab.shell.tables import DIM, EVENT, GOOD, NUMBER, WARN, header, table
 from rdmalab.shell.warnings import warnings
 from rdmalab.spec.states import MTU
+from rdmalab.verbs.qp import QpAnswer
 from rdmalab.wire.packet import gid_text
 from rdmalab.workbench.files import Load, Next
 from rdmalab.workbench.look import Leave
@@ -187,25 +188,33 @@ def _polled(voice: Voice, cqe: Cqe) -> str:
     return words.cqe(cqe)
 
 
-def _attributes(_voice: Voice, attr: QpAttr) -> list[Line]:
-    """query_qp: two columns; an alternate path that nobody set is left out."""
-    rows = [
-        [("", name), (NUMBER, _said(value))]
-        for name, value in attr.given().items()
-        if value or not name.startswith("alt_")
-    ]
+def _attributes(voice: Voice, answer: QpAnswer) -> list[Line]:
+    """query_qp: two columns; an alternate path that nobody set is left out.
+
+    init_attr.cap is cap once more.
+    """
+    said = {n: v for n, v in answer.given().items() if v or not n.startswith("alt_")}
+    made = answer.init_attr
+    for f in dataclasses.fields(made) if made else ():
+        if f.name not in said:
+            said[f"init_attr.{f.name}"] = getattr(made, f.name)
+    rows = [[("", name), (NUMBER, _said(voice, value))] for name, value in said.items()]
     return table([header("attribute", "value"), *rows])
 
 
-def _said(value: Any) -> str:
+def _said(voice: Voice, value: Any) -> str:
+    if isinstance(value, Thing):
+        return voice.session.names.of(value)
+    if isinstance(value, Capacity):
+        return " ".join(f"{n}={size}" for n, size in dataclasses.asdict(value).items())
     if isinstance(value, AhAttr):
         given = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         texts = {name: number for name, number in given.items() if number}
         if value.dgid:
             texts["dgid"] = gid_text(value.dgid)
         return " ".join(f"{name}={text}" for name, text in texts.items()) or "unset"
-    if isinstance(value, MTU):
-        return str(value.octets)
+    if isinstance(value, MTU | bool):
+        return str(value.octets if isinstance(value, MTU) else int(value))
     if isinstance(value, enum.IntFlag):
         return words.flags(value, type(value))
     return str(getattr(value, "name", None) or value)
@@ -244,6 +253,6 @@ _VALUES: dict[type, Callable[[Voice, Any], list[Line]]] = {
     View: _view,
     Article: _article,
     Window: _window,
-    QpAttr: _attributes,
+    QpAnswer: _attributes,
     bytes: _octets,
 }

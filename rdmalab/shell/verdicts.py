@@ -193,8 +193,8 @@ def _send_flags(here: Bearings) -> dict[int, str] | None:
 
 def _mtus(here: Bearings) -> dict[int, str] | None:
     node = here.node or here.session.default_node
-    caps = here.session.world.nodes[node].profile.caps
-    highest = ATTRIBUTES["path_mtu"].highest(caps)
+    profile = here.session.world.nodes[node].profile
+    highest = profile.attributes["path_mtu"].highest(profile.caps)
     return {int(mtu): "" for mtu in MTU if highest is None or mtu <= highest}
 
 

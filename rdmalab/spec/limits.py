@@ -131,6 +131,11 @@ class DeviceCaps:
         return self.active_mtu.bit_length() - 8
 
     @property
+    def max_port_mtu(self) -> int:
+        """The IBV_MTU code of `max_mtu`."""
+        return self.max_mtu.bit_length() - 8
+
+    @property
     def max_pkey_index(self) -> int:
         """The last entry of the P_Key table."""
         return self.pkey_tbl_len - 1

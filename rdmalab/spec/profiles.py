@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rdmalab.spec.limits import MLX5_CAPS, RXE_CAPS, DeviceCaps
 from rdmalab.spec.refusals import REFUSALS, Refusal, Syndrome
-from rdmalab.spec.states import QPType
+from rdmalab.spec.states import ATTRIBUTES, Attribute, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCFlags
 
@@ -44,18 +44,25 @@ class SlotsFreed(Enum):
     EXECUTED = "when the device is done with it"
 
 
-_RXE_UNCHECKED = frozenset(
-    {
-        "retry_cnt",
-        "rnr_retry",
-        "min_rnr_timer",
-        "dest_qp_num",
-        "pkey_index",
-        "path_mtu",
-        "max_dest_rd_atomic",
-        "qp_access_flags",
-    }
-)
+_U8, _U16, _U32 = 0xFF, 0xFFFF, 0xFFFF_FFFF
+
+
+def _up_to(name: str, high: int) -> Attribute:
+    return ATTRIBUTES[name]._replace(low=0, high=high, limit="")
+
+
+# Soft-RoCE asks nothing of these: whatever the field can hold is stored.
+_RXE_ATTRIBUTES = {
+    **ATTRIBUTES,
+    "retry_cnt": _up_to("retry_cnt", _U8),
+    "rnr_retry": _up_to("rnr_retry", _U8),
+    "min_rnr_timer": _up_to("min_rnr_timer", _U8),
+    "max_dest_rd_atomic": _up_to("max_dest_rd_atomic", _U8),
+    "pkey_index": _up_to("pkey_index", _U16),
+    "dest_qp_num": _up_to("dest_qp_num", _U32),
+    "qp_access_flags": _up_to("qp_access_flags", _U32),
+    "path_mtu": ATTRIBUTES["path_mtu"]._replace(low=0, limit="max_port_mtu"),
+}
 
 
 LAB_CAPS = DeviceCaps()
@@ -63,12 +70,18 @@ LAB_CAPS = DeviceCaps()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """One column of the table. `errnos` overrides the errno of a rule of `rules.py`."""
+    """One column of the table.
+
+    `errnos` overrides the errno of a rule of `rules.py`, `attributes` the ranges of `states.py`.
+    """
 
     name: str
     caps: DeviceCaps = LAB_CAPS
     errnos: "Mapping[str, int]" = field(default_factory=lambda: MappingProxyType({}))
     refusals: "Mapping[str, Refusal]" = field(default_factory=lambda: MappingProxyType(REFUSALS))
+    attributes: "Mapping[str, Attribute]" = field(
+        default_factory=lambda: MappingProxyType(ATTRIBUTES)
+    )
     # objects
     qp_types: frozenset[QPType] = frozenset(QPType)
     lkey_is_rkey: bool = False
@@ -92,7 +105,10 @@ class Profile:
     # attributes
     checks_table_without_state: bool = True
     believes_cur_state: bool = False
-    unchecked: frozenset[str] = frozenset()
+    attr_mask_bits: int = 32
+    resolves_addresses: bool = False
+    address_sets_port: bool = False
+    rounds_read_depths: bool = False
     # requester
     retry_cnt_7_is_infinite: bool = False
     ack_timeout_factor: int = 1
@@ -137,6 +153,7 @@ RXE = Profile(
     errnos=MappingProxyType({"mr-window-bound": EINVAL}),
     refusals=MappingProxyType(_RXE_REFUSALS),
     qp_types=frozenset({QPType.RC, QPType.UC, QPType.UD}),
+    attributes=MappingProxyType(_RXE_ATTRIBUTES),
     lkey_is_rkey=True,
     early_posts_stay=True,
     refuses_unknown_opcode=False,
@@ -153,7 +170,10 @@ RXE = Profile(
     inline_bytes_per_sge=16,
     overrun_kills_cq=False,
     believes_cur_state=True,
-    unchecked=_RXE_UNCHECKED,
+    attr_mask_bits=21,
+    resolves_addresses=True,
+    address_sets_port=True,
+    rounds_read_depths=True,
     retry_cnt_7_is_infinite=True,
     timer_tick_ns=4_000_000,
     send_error_gives_sqe=False,
@@ -187,6 +207,7 @@ MLX5 = Profile(
     rounding=Rounding.POWER,
     ack_timeout_factor=4,
     believes_cur_state=True,
+    resolves_addresses=True,
     reset_purges_cqes=True,
     ah_read_at_post=True,
     long_datagram_status=WCStatus.LOC_LEN_ERR,

@@ -5,7 +5,7 @@ nothing else (`profiles.py`). An object used after its destruction answers EFAUL
 say; in C it would be a segmentation fault.
 """
 
-from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, EOPNOTSUPP, errorcode
+from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, EOPNOTSUPP, ETIMEDOUT, errorcode
 from typing import NamedTuple
 
 # Linux has two names for one number; the man pages of libibverbs say EOPNOTSUPP.
@@ -46,11 +46,13 @@ RULES: dict[str, Rule] = {
     # queue pairs
     "qp-type-unknown":     Rule(EINVAL, "{} is no QP type", "ibv_create_qp(3)"),
     "qp-type-support":     Rule(EOPNOTSUPP, "this device makes no {} queue pairs", "ibv_create_qp(3)"),
+    "qp-domain":           Rule(EINVAL, "{} queue pairs are made in an XRC domain, not in a PD", "ibv_create_qp_ex(3)"),
     "qp-cap":              Rule(EINVAL, "{} is beyond the device's limit", "ibv_create_qp(3)"),
     "transition":          Rule(EINVAL, "{} is not a legal transition", "ibv_modify_qp(3), table in qp_transitions.yaml"),
     "attr-missing":        Rule(EINVAL, "{} is required for this transition", "ibv_modify_qp(3)"),
     "attr-surplus":        Rule(EINVAL, "{} may not be given for this transition", "ibv_modify_qp(3)"),
     "attr-range":          Rule(EINVAL, "{} is out of range", "ibv_modify_qp(3)"),
+    "attr-support":        Rule(EOPNOTSUPP, "this device knows no {}", "Soft-RoCE, measured"),
     "cur-state":           Rule(EINVAL, "cur_qp_state must be RTR, RTS, SQD or SQE and the state the QP is in, not {}", "IBA 11.2.5.2; R4, R5"),
     "draining":            Rule(EINVAL, "the send queue is still draining: only ERR and RESET are possible", "IBA 10.3.1.5"),
     "mask-mismatch":       Rule(EINVAL, "attr_mask names {}, which no field was given for", "ibv_modify_qp(3)"),
@@ -59,6 +61,7 @@ RULES: dict[str, Rule] = {
     "ah-sgid-index":       Rule(EINVAL, "sgid_index {} lies outside the GID table", "kernel core, R16"),
     "ah-sgid-empty":       Rule(ENODATA, "GID table entry {} is empty", "kernel core, R16"),
     "ah-dgid":             Rule(EINVAL, "dgid {} is zero or of another address family than the GID entry", "kernel core, R16"),
+    "ah-neighbour":        Rule(ETIMEDOUT, "nobody has the address {}: its MAC cannot be found", "kernel core, R16"),
     "alt-path":            Rule(EINVAL, "an alternate path exists on InfiniBand ports only, this is RoCE", "kernel core, R12"),
     # multicast
     "mcast-type":          Rule(EINVAL, "only UD queue pairs join multicast groups, this one is {}", "ibv_attach_mcast(3)"),

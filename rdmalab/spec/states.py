@@ -291,6 +291,9 @@ def after_send_error(qp_type: QPType) -> QPState:
     return _AFTER_SEND_ERROR[qp_type]
 
 
+# IBV_QPT_XRC_RECV is made in an XRC domain instead of a PD (ibv_create_qp_ex).
+IN_XRC_DOMAIN = frozenset({_XRC_RECV})
+
 # ---------------------------------------------------------------- attributes
 
 
@@ -321,6 +324,15 @@ class Attribute(NamedTuple):
         if self.mask is Attr.PATH_MTU:
             return " ".join(str(mtu.octets) for mtu in MTU if mtu <= (highest or 0))
         return f"{int(self.low)}..{highest}"
+
+    def strange(self, value: int, caps: DeviceCaps) -> bool:
+        """Whether the value lies outside; of access flags, whether it has a bit that is none."""
+        highest = self.highest(caps)
+        if highest is None:
+            return False
+        if self.mask is Attr.ACCESS_FLAGS:
+            return bool(value & ~highest)
+        return not self.low <= value <= highest
 
 
 def _takers(mask: Attr) -> frozenset[QPType]:

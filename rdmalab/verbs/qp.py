@@ -1,13 +1,13 @@
 """Queue pairs: made, brought up, asked, destroyed."""
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from rdmalab.command import Noun, Thing, command
 from rdmalab.hca import modify, objects
-from rdmalab.hca.attributes import ADDRESS, QpAttr
-from rdmalab.hca.qp import Capacity
+from rdmalab.hca.attributes import ADDRESS, FIELDS, Capacity, QpAttr
+from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.states import Attr, QPType
 from rdmalab.verbs.nouns import Cq, NewQp, Pd, Qp
 from rdmalab.verbs.same_node import on
@@ -23,6 +23,13 @@ class QpInitAttr:
     recv_cq: Cq
     cap: Capacity = field(default_factory=Capacity)
     sq_sig_all: bool = False
+
+
+@dataclass(slots=True)
+class QpAnswer(QpAttr):
+    """What `ibv_query_qp` fills: the attributes, and what the queue pair was made of."""
+
+    init_attr: QpInitAttr | None = None
 
 
 @command
@@ -61,20 +68,26 @@ def modify_qp(
 
 
 @command
-def query_qp(world: World, qp: Qp) -> QpAttr:
-    """Read the attributes of a queue pair, its state first.
+def query_qp(world: World, qp: Qp) -> QpAnswer:
+    """Read the attributes of a queue pair, its state first, and what it was made of.
 
-    libibverbs keeps a copy of the state that a move to ERR by the device does not update: asking
-    updates it.
+    cap is what the queues really hold, whatever create_qp was asked or handed back. libibverbs
+    keeps a copy of the state that a move to ERR by the device does not update: asking updates it.
 
     Example: query_qp A.qp0
     See: ibv_query_qp(3)
     """
-    pair = world.find(qp)
-    attr: QpAttr = copy.deepcopy(pair.attr)
-    attr.qp_state = pair.known_state = pair.state
-    attr.sq_psn, attr.rq_psn = pair.req.psn, pair.resp.psn
-    return attr
+    pair: QueuePair = world.find(qp)
+    attr = {name: copy.deepcopy(getattr(pair.attr, name)) for name in FIELDS}
+    pair.known_state = pair.state
+    now = {"qp_state": pair.state, "sq_psn": pair.req.psn, "rq_psn": pair.resp.psn}
+    caps = {"cap": replace(pair.cap), "init_attr": _made_of(qp, pair)}
+    return QpAnswer(**attr | now | caps)
+
+
+def _made_of(qp: Qp, pair: QueuePair) -> QpInitAttr:
+    send_cq, recv_cq = (Thing(Noun.CQ, qp.node, cqn) for cqn in (pair.send_cq, pair.recv_cq))
+    return QpInitAttr(pair.qp_type, send_cq, recv_cq, replace(pair.cap), pair.sq_sig_all)
 
 
 @command

@@ -181,6 +181,9 @@ class World:
         read = fate.read()
         return read if isinstance(read, Packet) else (packet, f"malformed: {read}")
 
+    def has(self, gid: int) -> bool:
+        return gid in self.node_of_gid
+
     def file_port(self, node: str, at_ns: int) -> None:
         self.agenda.file(at_ns, _PORT, node, None, self.trace.latest)
 

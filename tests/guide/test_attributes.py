@@ -31,7 +31,9 @@ def test_ranges_in_words_numbers_and_by_device() -> None:
     assert row("path_mtu", "range").startswith("256 512 1024 2048 4096")
     assert "max_qp_init_rd_atom" in row("max_rd_atomic", "range")
     assert row("ah_attr", "range").startswith("a record")
-    assert row("retry_cnt", "unchecked") == "rxe stores anything"
+    assert row("retry_cnt", "elsewhere") == "rxe stores 0..255"
+    assert row("path_mtu", "elsewhere") == "rxe stores 0..5"
+    assert row("timeout", "elsewhere") == ""
 
 
 def test_defaults() -> None:

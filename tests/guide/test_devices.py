@@ -24,7 +24,7 @@ def test_values_of_cells_in_words() -> None:
     assert row("lkey_is_rkey", "strict") == "no"
     assert row("rounding", "rxe") == "2^n-1"
     assert row("unknown_lkey_status", "rxe") == "IBV_WC_LOC_QP_OP_ERR"
-    assert row("unchecked", "strict") == "none"
+    assert row("attr_mask_bits", "rxe") == "21"
     assert row("ack_timeout_factor", "mlx5") == "4"
 
 

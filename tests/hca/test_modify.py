@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rdmalab.command import Refused
 from rdmalab.hca import modify
 from rdmalab.hca.ah import flow_label, source_port
-from rdmalab.hca.attributes import AhAttr, QpAttr, mask_of
+from rdmalab.hca.attributes import AhAttr, Capacity, QpAttr, mask_of
 from rdmalab.spec.access import FOR_QP, Access
 from rdmalab.spec.profiles import MLX5, RXE
 from rdmalab.spec.records import Kind
@@ -57,8 +57,9 @@ LEGAL: dict[str, Any] = {
     "alt_port_num": 1,
     "alt_timeout": 3,
     "rate_limit": 9,
+    "cap": Capacity(max_send_wr=3),
 }
-BITS = [bit for bit in Attr if bit not in (Attr.STATE, Attr.CAP)]  # CAP has no field
+BITS = [bit for bit in Attr if bit is not Attr.STATE]
 RC = {(now, to): move for (kind, now, to), move in MOVES.items() if kind is QPType.RC}
 
 
@@ -241,7 +242,7 @@ def test_only_what_the_mask_names_counts() -> None:
     assert end.qp.attr.qkey == 0
 
 
-@pytest.mark.parametrize("extra", [Attr.QKEY, Attr.CAP, Attr(1 << 22)])
+@pytest.mark.parametrize("extra", [Attr.QKEY, Attr.CAP])
 def test_a_mask_that_names_what_was_not_given(extra: Attr) -> None:
     end = in_state(RESET)
     attr = QpAttr(qp_state=INIT, **given_for(RC[RESET, INIT].required))
@@ -250,6 +251,15 @@ def test_a_mask_that_names_what_was_not_given(extra: Attr) -> None:
         modify.modify(end.hca, end.qp, attr, mask_of(attr.given()) | extra)
     assert caught.value.rule == "mask-mismatch"
     assert image(end.world) == before
+
+
+def test_a_mask_bit_without_a_name_is_too_much() -> None:
+    end = in_state(INIT)
+    for bit in (21, 22, 26, 30):
+        with pytest.raises(Refused) as caught:
+            modify.modify(end.hca, end.qp, QpAttr(port_num=1), Attr.PORT | Attr(1 << bit))
+        assert caught.value.rule == "attr-surplus"
+        assert hex(1 << bit) in caught.value.message
 
 
 # --------------------------------------------------------------------------- cur_qp_state

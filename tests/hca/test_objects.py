@@ -71,7 +71,11 @@ def test_what_create_cq_refuses(cqe: int, vector: int, rule: str) -> None:
 
 @pytest.mark.parametrize(
     ("qp_type", "rule", "errno"),
-    [(1, "qp-type-unknown", EINVAL), (QPType.XRC_SEND, "qp-type-support", EOPNOTSUPP)],
+    [
+        (1, "qp-type-unknown", EINVAL),
+        (QPType.XRC_SEND, "qp-type-support", EOPNOTSUPP),
+        (QPType.XRC_RECV, "qp-domain", EINVAL),
+    ],
 )
 def test_a_type_that_is_not_there(qp_type: Any, rule: str, errno: int) -> None:
     hca = World({"A": RXE}).nodes["A"]

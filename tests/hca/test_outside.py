@@ -39,6 +39,9 @@ class Bench:
         self.asked.append(("transmit", node, qpn, packet.opcode_row.label))
         return 7
 
+    def has(self, gid: int) -> bool:
+        return gid == ipv4_gid("10.0.0.1")
+
     def file_port(self, node: str, at_ns: int) -> None:
         self.asked.append(("file_port", node, at_ns))
 

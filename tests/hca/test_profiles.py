@@ -14,7 +14,7 @@ from rdmalab.hca import objects
 from rdmalab.hca.qp import Capacity
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile, Rounding, SlotsFreed
 from rdmalab.spec.records import Kind
-from rdmalab.spec.states import MTU, QPState, QPType
+from rdmalab.spec.states import ATTRIBUTES, MTU, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import ack_timeout_ns
 from rdmalab.spec.work import SendFlags, WCFlags, WROpcode
@@ -171,6 +171,57 @@ def false_claim(profile: Profile) -> Any:
     except Refused as refused:
         return refused.rule
     return end.qp.state
+
+
+def answer_of(end: End, **attributes: Any) -> Any:
+    """The rule it is refused by, or the state it comes to."""
+    try:
+        end.modify(**attributes)
+    except Refused as refused:
+        return refused.rule
+    return end.qp.state
+
+
+def foreign_bit(profile: Profile) -> Any:
+    return answer_of(Pair(profile=profile).a, rate_limit=1)
+
+
+def nobodys_address(profile: Profile) -> Any:
+    pair = Pair(profile=profile)
+    end = pair.end("A")
+    end.peer = pair.b
+    moves = pair.moves(end, 0, 0)
+    end.modify(qp_state=QPState.INIT, **moves[QPState.INIT])
+    away = replace(pair.b.hca.address(), dgid=pair.b.hca.gids[1] + 97)
+    return answer_of(end, qp_state=QPState.RTR, **moves[QPState.RTR] | {"ah_attr": away})
+
+
+def address_in_sqd(profile: Profile) -> Any:
+    """R11: the row of UC takes an address in SQD, but no port."""
+    pair = Pair(profile=profile)
+    end = pair.end("A")
+    end.peer, cqn = pair.b, end.send_cq.number
+    end.qp = objects.create_qp(
+        end.hca, QPType.UC, end.pd.number, cqn, cqn, Capacity(), sig_all=False
+    )
+    for state, attributes in pair.moves(end, 0, 0).items():
+        takes = {name for name, row in ATTRIBUTES.items() if QPType.UC in row.types}
+        end.modify(qp_state=state, **{n: v for n, v in attributes.items() if n in takes})
+    end.modify(qp_state=QPState.SQD)
+    return answer_of(end, ah_attr=pair.b.hca.address())
+
+
+def depths(profile: Profile) -> Any:
+    attr = Pair(profile=profile, rd_atomic=3, dest_rd_atomic=13).a.qp.attr
+    return attr.max_rd_atomic, attr.max_dest_rd_atomic
+
+
+def told_capacity(profile: Profile) -> Any:
+    """A device that rounds to powers of two, and whether create_qp says so."""
+    rounding = replace(profile, rounding=Rounding.POWER, inline_bytes_per_sge=16)
+    qp = Pair(profile=rounding, cap=Capacity(3, 3, 2, 2, 80)).a.qp
+    assert (qp.cap.max_send_wr, qp.cap.max_recv_wr) == (4, 4)
+    return qp.told_cap.max_send_wr, qp.told_cap.max_recv_wr, qp.told_cap.max_send_sge
 
 
 def out_of_range(profile: Profile) -> Any:
@@ -441,7 +492,12 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
         (["CQ_ERR", "QP_FATAL"], QPState.ERR, [0, 1]),
         (["CQ_ERR"] * 3, QPState.RTS, [0, 1])),
     ("believes_cur_state",      True,       false_claim,       "cur-state", QPState.RTS),
-    ("unchecked",               RXE.unchecked, out_of_range,   NOT_STORED, STORED),
+    ("attributes",              RXE.attributes, out_of_range,  NOT_STORED, STORED),
+    ("attr_mask_bits",          21,         foreign_bit,       "attr-surplus", "attr-support"),
+    ("resolves_addresses",      True,       nobodys_address,   QPState.RTR, "ah-neighbour"),
+    ("address_sets_port",       True,       address_in_sqd,    QPState.SQD, "attr-surplus"),
+    ("rounds_read_depths",      True,       depths,            (3, 13), (4, 16)),
+    ("create_qp_returns_asked", True,       told_capacity,     (4, 4, 5), (3, 3, 5)),
     ("retry_cnt_7_is_infinite", True,       retry_7,           False, True),
     ("ack_timeout_factor",      4,          timeout,           T10_NS, 4 * T10_NS),
     ("timer_tick_ns",           4_000_000,  timeout,           T10_NS, 8_000_000),

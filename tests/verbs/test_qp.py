@@ -2,7 +2,7 @@ import pytest
 
 from rdmalab.lab import Lab
 from rdmalab.spec.profiles import PROFILES
-from rdmalab.spec.states import QPState
+from rdmalab.spec.states import QPState, QPType
 from tests.labs import RECV, SEND, lab_of, refusal, status, well
 
 _NEW = "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0"
@@ -43,6 +43,29 @@ def test_asking_does_not_hand_out_the_queue_pairs_own_attributes() -> None:
     answer.timeout, answer.ah_attr.hop_limit = 31, 1
     again = well(lab, "query_qp A.qp0").value
     assert (again.timeout, again.ah_attr.hop_limit) == (14, 64)
+
+
+def test_asking_tells_what_the_queue_pair_was_made_of() -> None:
+    lab = lab_of("create_cq A.cq1 cqe=4", f"{_NEW} max_recv_wr=3 sq_sig_all=1")
+    lab.do("create_qp A.qp2 pd=A.pd0 qp_type=UD send_cq=A.cq1 recv_cq=A.cq0")
+    answer = well(lab, "query_qp A.qp1").value
+    assert answer.cap.max_recv_wr == answer.init_attr.cap.max_recv_wr == 3
+    assert (answer.init_attr.qp_type, answer.init_attr.sq_sig_all) == (QPType.RC, True)
+    made = well(lab, "query_qp A.qp2").value.init_attr
+    assert made.qp_type is QPType.UD
+    assert [lab.session.names.of(cq) for cq in (made.send_cq, made.recv_cq)] == ["A.cq1", "A.cq0"]
+
+
+def test_soft_roce_hands_back_the_numbers_asked_and_tells_the_truth_when_asked() -> None:
+    lab = Lab(profile="rxe")
+    for line in ("use rc_pair", f"{_NEW} max_send_wr=5 max_inline_data=100"):
+        well(lab, line)
+    real = well(lab, "query_qp A.qp1").value
+    assert (lab.look("A.qp1.cap.max_send_wr"), real.cap.max_send_wr) == (5, 7)
+    assert (lab.look("A.qp1.cap.max_send_sge"), real.cap.max_send_sge) == (6, 6)
+    assert real.init_attr.cap == real.cap
+    lab = lab_of(f"{_NEW} max_send_wr=5")
+    assert lab.look("A.qp1.cap.max_send_wr") == 5
 
 
 def test_asking_tells_the_psns_as_they_are_now() -> None:
