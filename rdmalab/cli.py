@@ -253,8 +253,12 @@ def _verdict(report: "RunModel") -> Exit:
 def _write_junit(report: "RunModel", path: str) -> None:
     from rdmalab.scenario.junit import document
 
+    _write(path, document(report))
+
+
+def _write(path: str, octets: bytes) -> None:
     try:
-        Path(path).write_bytes(document(report))
+        Path(path).write_bytes(octets)
     except OSError as wrong:
         raise click.FileError(path, wrong.strerror or str(wrong)) from None
 
@@ -262,8 +266,24 @@ def _write_junit(report: "RunModel", path: str) -> None:
 # --------------------------------------------------------------------------- knowledge
 @program.command()
 @click.argument("words", nargs=-1, required=True, metavar="WORD...")
-def explain(*, words: tuple[str, ...]) -> int:
-    """Say what a status, state, attribute, opcode or errno means."""
+@click.option("--svg", is_flag=True, help="Draw it: explain modify_qp [RC|UC|UD|…] --svg")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False), help="Write it into a file instead."
+)
+def explain(*, words: tuple[str, ...], svg: bool, output: str | None) -> int:
+    """Say what a status, state, attribute, opcode or errno means.
+
+    modify_qp can be drawn too: the state machine of a QP type, RC unless another is named.
+    """
+    said = _drawing(words) if svg else _article(words)
+    if output is None:
+        print(said, end="")
+    else:
+        _write(output, said.encode())
+    return Exit.WELL
+
+
+def _article(words: tuple[str, ...]) -> str:
     from rdmalab.command import NotUnderstood
     from rdmalab.guide.explain import explain as find
     from rdmalab.vocabulary import VOCABULARY
@@ -272,8 +292,22 @@ def explain(*, words: tuple[str, ...]) -> int:
         article = find(" ".join(words), VOCABULARY)
     except NotUnderstood as wrong:
         raise click.UsageError(f"{wrong.message} ({wrong.hint})") from None
-    print("\n".join(article.lines(min(100, _width()))))
-    return Exit.WELL
+    return "\n".join([*article.lines(min(100, _width())), ""])
+
+
+def _drawing(words: tuple[str, ...]) -> str:
+    from rdmalab.guide.machine import state_machine
+    from rdmalab.spec.states import QPType
+
+    types = "|".join(qp_type.name for qp_type in QPType)
+    verb, _, wanted = " ".join(words).casefold().strip().partition(" ")
+    if verb.removeprefix("ibv_") != "modify_qp":
+        raise click.UsageError(f"only modify_qp can be drawn: explain modify_qp [{types}] --svg")
+    named = {qp_type.name.casefold(): qp_type for qp_type in QPType}
+    wanted = wanted.strip().removeprefix("ibv_qpt_") or QPType.RC.name.casefold()
+    if wanted not in named:
+        raise click.UsageError(f'"{wanted}" is no QP type: {types}')
+    return state_machine(named[wanted])
 
 
 def _width() -> int:

@@ -70,6 +70,14 @@ EXITS = [
     (["explain", "IBV_WC_SUCCESS"], 0),
     (["explain", "rnr", "nak"], 0),
     (["explain", "xyzzy"], 2),
+    (["explain", "modify_qp", "--svg"], 0),
+    (["explain", "--svg", "IBV_modify_qp", "xrc_recv"], 0),
+    (["explain", "modify_qp IBV_QPT_UD", "--svg"], 0),
+    (["explain", "modify_qp", "RX", "--svg"], 2),
+    (["explain", "modify_qp", "RC", "UD", "--svg"], 2),
+    (["explain", "post_send", "--svg"], 2),
+    (["explain", "", "--svg"], 2),
+    (["explain", "modify_qp", "--svg", "-o", "no/such/folder/rc.svg"], 2),
     (["schema"], 0),
     (["schema", "--of", "nonsense"], 2),
     (["repl", "-c", "use rc_pair", "-c", "run"], 0),
@@ -82,6 +90,20 @@ EXITS = [
 def test_exit_codes(folder: Path, arguments: list[str], code: int) -> None:
     assert folder.is_dir()
     assert cli.main(arguments) == code
+
+
+def test_a_drawing_goes_where_it_is_wanted(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["explain", "modify_qp", "UD", "--svg"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("<svg ")
+    assert "UD queue pair" in printed
+    assert cli.main(["explain", "modify_qp", "ud", "--svg", "-o", str(folder / "ud.svg")]) == 0
+    assert capsys.readouterr().out == ""
+    assert (folder / "ud.svg").read_text("utf-8") == printed
+    assert cli.main(["explain", "RTS", "-o", str(folder / "rts.txt")]) == 0
+    assert "fully operational" in (folder / "rts.txt").read_text("utf-8")
 
 
 def _raiser(error: type[BaseException]) -> Callable[..., Any]:

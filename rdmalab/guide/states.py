@@ -12,6 +12,7 @@ from rdmalab.spec.states import (
     MOVES,
     STATES,
     Attr,
+    Automatic,
     Move,
     QPState,
     QPType,
@@ -40,6 +41,8 @@ def entries() -> Iterator[Entry]:
     for qp_type in QPType:
         words = (qp_type.name, f"{qp_type.name} queue pair")
         yield Entry(full_name(qp_type), "QP type", words, partial(type_article, qp_type))
+        every = partial(moves_article, qp_type)
+        yield Entry(f"modify_qp {qp_type.name}", "moves", (f"moves of {qp_type.name}",), every)
 
 
 def state_article(state: QPState) -> Article:
@@ -131,6 +134,30 @@ def overview() -> list[str]:
     ]
 
 
+def moves_article(qp_type: QPType) -> Article:
+    """The whole state machine of a type; moves that take nothing but the state stand together."""
+    moves = {(now, to): move for (kind, now, to), move in MOVES.items() if kind is qp_type}
+    rows: list[Row] = [
+        (f"{now.name} → {to.name}", _words(move))
+        for (now, to), move in moves.items()
+        if move != _BARE
+    ]
+    for to in QPState:
+        origins = [now.name for now in QPState if moves.get((now, to)) == _BARE]
+        rows.append((f"… → {to.name}", f"{_ALONE}, from {' '.join(origins)}" if origins else ""))
+    own = [row for row in AUTOMATIC if qp_type in row.types]
+    rows.append(
+        ("by itself", [f"{_origins(row)} → {row.to.name}: {row.mishap.value}" for row in own])
+    )
+    see = [f"explain {qp_type.name}", "explain modify_qp", _MAN]
+    return article(f"modify_qp of {qp_type.name}", "all moves", rows, see)
+
+
+def _origins(row: Automatic) -> str:
+    every = len(row.origins) == len(QPState)
+    return "any state" if every else " ".join(state.name for state in row.origins)
+
+
 def type_article(qp_type: QPType) -> Article:
     """What a type of queue pair can do."""
     opcodes = [opcode.name for opcode, row in WORK.items() if qp_type in row.types]
@@ -141,5 +168,5 @@ def type_article(qp_type: QPType) -> Article:
         ("the way up", [f"{a.name} → {b.name} {_words(MOVES[qp_type, a, b])}" for a, b in up]),
         ("send error", f"takes it to {after_send_error(qp_type).name}"),
     ]
-    see = ["explain modify_qp", "ibv_create_qp(3)"]
+    see = [f"explain modify_qp {qp_type.name}", "ibv_create_qp(3)"]
     return article(qp_type.name, f"QP type, {full_name(qp_type)} = {int(qp_type)}", rows, see)

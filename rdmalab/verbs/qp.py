@@ -62,7 +62,7 @@ def modify_qp(
     node B. The mask is made of the fields that are given, unless attr_mask says otherwise.
 
     Example: modify_qp A.qp0 state=ERR
-    See: ibv_modify_qp(3); explain modify_qp; explain RTR
+    See: ibv_modify_qp(3); explain modify_qp; explain modify_qp UD; explain RTR
     """
     modify.modify(*world.at(qp), attr, attr_mask)
 

@@ -2,8 +2,9 @@
 
 import pytest
 
+from rdmalab.guide.phrases import attribute_names
 from rdmalab.guide.states import overview
-from rdmalab.spec.states import MOVES, STATES, QPState, QPType, legal_next
+from rdmalab.spec.states import MOVES, STATES, Mishap, QPState, QPType, after_send_error, legal_next
 from tests.guide.saying import row, said
 
 
@@ -32,6 +33,24 @@ def test_moves_into_a_state_name_each_type_and_origin(state: QPState) -> None:
         if to is state:
             assert now.name in text
             assert qp_type.name in text or "every type" in text
+
+
+@pytest.mark.parametrize("qp_type", QPType)
+def test_the_moves_of_a_type_are_all_there(qp_type: QPType) -> None:
+    name = f"modify_qp {qp_type.name}"
+    for (kind, now, to), move in MOVES.items():
+        if kind is qp_type:
+            own = row(name, f"{now.name} → {to.name}")
+            bare = row(name, f"… → {to.name}").split()
+            if move.required or move.optional:
+                assert attribute_names(move.required) in own
+                assert attribute_names(move.optional) in own
+                assert now.name not in bare
+            else:
+                assert own == ""
+                assert now.name in bare
+    send_error = f"RTS SQD → {after_send_error(qp_type).name}: {Mishap.SEND_ERROR.value}"
+    assert send_error in row(name, "by itself")
 
 
 def test_a_move_says_what_is_required() -> None:
