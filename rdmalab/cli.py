@@ -18,6 +18,7 @@ from rdmalab.spec.profiles import PROFILES, STRICT
 from rdmalab.version import VERSION
 
 if TYPE_CHECKING:
+    from rdmalab.scenario.coverage import Bound
     from rdmalab.scenario.loader import Scenario
     from rdmalab.scenario.report import RunModel
     from rdmalab.scenario.runner import Runner
@@ -205,6 +206,71 @@ def check(*, paths: tuple[str, ...]) -> int:
     return Exit.USAGE if wrong else Exit.WELL
 
 
+@program.command()
+@click.argument("paths", nargs=-1, metavar="[FILE|DIR]...")
+@click.option("--coverage", is_flag=True, help="Play them, and say which statement each shows.")
+@click.option("--tests", metavar="DIR", help="With --coverage: ask the bound tests in DIR too.")
+@_json
+@_profile
+def lessons(
+    *, paths: tuple[str, ...], coverage: bool, tests: str | None, as_json: bool, profile: str
+) -> int:
+    """List scenarios; with --coverage, the statements of the documents and what shows them.
+
+    Without a path: those in ./scenarios, and for --coverage the tests in ./tests. Where a path is
+    given no tests are run unless --tests names them, because a test, unlike a scenario, can do
+    anything. Everything is played and tested now, no record of another run is believed. Exit code 1
+    means that something bound to a statement failed.
+    """
+    if not paths:
+        paths = ("scenarios",)
+        tests = tests or ("tests" if Path("tests").is_dir() else None)
+    if coverage:
+        return _coverage(paths, tests, profile, as_json=as_json)
+    return _list(paths, as_json=as_json)
+
+
+def _list(paths: tuple[str, ...], *, as_json: bool) -> int:
+    from rdmalab.scenario.lessons import LessonsModel, lesson, lines
+
+    found, wrong = LessonsModel(), 0
+    for scenario, error in _loaded(paths):
+        if scenario is None:
+            wrong += 1
+            _tell(f"ERROR {_certain(error)}")
+        else:
+            found.lessons.append(lesson(scenario))
+    print(found.model_dump_json(indent=2) if as_json else "\n".join(lines(found)))
+    if wrong:
+        return Exit.USAGE
+    return Exit.WELL if found.lessons else Exit.NOTHING
+
+
+def _coverage(paths: tuple[str, ...], tests: str | None, profile: str, *, as_json: bool) -> int:
+    from rdmalab.scenario import bound_tests
+    from rdmalab.scenario.coverage import lines, of_runner, table
+
+    bindings: list[Bound] = []
+    asked, wrong = "not asked", 0
+    for scenario, error in _loaded(paths):
+        if scenario is None:
+            wrong += 1
+            _tell(f"ERROR {_certain(error)}")
+        else:
+            bindings += of_runner(_played(scenario, profile, verbose=False))
+    if tests is not None:
+        bound, asked = bound_tests.ask(Path(tests))
+        bindings += bound
+    found = table(bindings, asked)
+    print(found.model_dump_json(indent=2) if as_json else "\n".join(lines(found)))
+    _tell(found.summary)
+    if wrong:
+        return Exit.USAGE
+    if not found.bound:
+        return Exit.NOTHING
+    return Exit.FAILED if found.failed else Exit.WELL
+
+
 def _loaded(paths: tuple[str, ...]) -> "Iterator[tuple[Scenario | None, FileError | None]]":
     """Each file: a scenario, or what is wrong with it."""
     from rdmalab.scenario.loader import SUFFIX, FileError, load
@@ -334,10 +400,24 @@ def _schema_of_scenario() -> dict[str, Any]:
     return schema_of_scenario()
 
 
+def _schema_of_lessons() -> dict[str, Any]:
+    from rdmalab.scenario.report import schema_of_lessons
+
+    return schema_of_lessons()
+
+
+def _schema_of_coverage() -> dict[str, Any]:
+    from rdmalab.scenario.report import schema_of_coverage
+
+    return schema_of_coverage()
+
+
 _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "scenario": _schema_of_scenario,
     "run": _schema_of_run,
     "repl": _schema_of_repl,
+    "lessons": _schema_of_lessons,
+    "coverage": _schema_of_coverage,
 }
 
 

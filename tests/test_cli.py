@@ -323,3 +323,59 @@ def test_spoiled_files_never_look_like_a_bug(
         said = capsys.readouterr()
         assert "Traceback" not in said.out + said.err
         assert "a bug in" not in said.err
+
+
+# --------------------------------------------------------------------------- lessons
+SHOWN = "rdmalab: 1\ntitle: Up\nsteps:\n  - use rc_pair\n  - do: show\n"
+SHOWS = SHOWN + "    teaches: [S224]\n    expect: [A.qp0.state == {}]\n"
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "scenarios" / "up.rdmalab.yaml").write_text(SHOWS.format("RTS"), "utf-8")
+    return tmp_path
+
+
+def test_lessons_are_listed(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["lessons"]) == 0
+    assert capsys.readouterr().out == "scenarios/up.rdmalab.yaml: Up\n    S224\n"
+    assert cli.main(["lessons", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [row["teaches"] for row in listed["lessons"]] == [["S224"]]
+    (shelf / "scenarios" / "bad.rdmalab.yaml").write_text("rdmalab: 2\n", "utf-8")
+    assert cli.main(["lessons"]) == 2
+    assert cli.main(["lessons", str(shelf / "none")]) == 2
+
+
+def test_coverage_is_what_passes_now(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["lessons", "--coverage", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [row["id"] for row in said["statements"] if row["passed"]] == ["S224"]
+    assert len(said["statements"]) == 260
+    (shelf / "scenarios" / "up.rdmalab.yaml").write_text(SHOWS.format("ERR"), "utf-8")
+    assert cli.main(["lessons", "--coverage"]) == 1
+    said_now = capsys.readouterr()
+    assert "  S224  FAILED  " in said_now.out
+    assert "1 of 260 statements are bound, 1 of them fail" in said_now.err
+    (shelf / "scenarios" / "up.rdmalab.yaml").write_text(SHOWN, "utf-8")
+    assert cli.main(["lessons", "--coverage"]) == 5
+
+
+def test_tests_are_run_only_where_somebody_said_so(
+    shelf: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A scenario from elsewhere is safe to play; a test from elsewhere is not."""
+    (shelf / "tests").mkdir()
+    test = "import pytest\n@pytest.mark.covers\ndef test_it(record_property):\n"
+    test += "    record_property('covers', 'S090')\n# @covers(\n"
+    (shelf / "tests" / "test_it.py").write_text(test, "utf-8")
+    (shelf / "pytest.ini").write_text("[pytest]\nmarkers = covers: x\n", "utf-8")
+    for arguments, asked in (
+        (["scenarios"], "not asked"),
+        ([], "1 asked below tests"),
+        (["scenarios", "--tests", "tests"], "1 asked below tests"),
+    ):
+        assert cli.main(["lessons", "--coverage", *arguments]) == 0
+        assert f"tests: {asked}" in capsys.readouterr().err

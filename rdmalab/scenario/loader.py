@@ -22,6 +22,7 @@ from rdmalab.scenario import tree
 from rdmalab.scenario.expect import Expectation
 from rdmalab.scenario.model import ACTIONS, Document, Link, Step, StepKeys, later
 from rdmalab.scenario.source import FileError, Place, Source
+from rdmalab.scenario.teaches import Taught, taught
 from rdmalab.scenario.texts import WRONG
 from rdmalab.scenario.wire import Lines, parse_wire
 
@@ -90,6 +91,7 @@ class Scenario:
     source: Source
     document: Document
     steps: tuple[PlannedStep, ...]
+    teaches: tuple[Taught, ...]
 
     @property
     def path(self) -> str:
@@ -131,8 +133,9 @@ def loads(text: str, path: str, vocabulary: Vocabulary) -> Scenario:
         document = Document.model_validate(tree.plain(root))
     except ValidationError as wrong:
         raise _misshapen(source, root, _worst(wrong.errors(include_url=False))) from None
+    teaches = taught(source, root)
     planner = _Planner(source, root, vocabulary)
-    return Scenario(source, document, tuple(planner.steps(document)))
+    return Scenario(source, document, tuple(planner.steps(document)), teaches)
 
 
 # --------------------------------------------------------------------------- shape

@@ -23,6 +23,7 @@ from rdmalab.scenario.texts import (
     Rate,
     Repeat,
     Said,
+    StatementId,
     Time,
     Version,
     Word,
@@ -78,6 +79,8 @@ class Link(_Part):
 ACTIONS = ("do", "run", "fault", "checkpoint", "note")
 _ONLY_WITH = {"within": ("run",), "errno": ("do", "fault"), "repeat": ("do", "fault", "run")}
 _Lines = Annotated[list[Said], Field(max_length=MAX_ASSERTIONS)]
+_Statements = Annotated[list[StatementId], Field(min_length=1)]
+_ASSERTIONS = ("errno", "expect", "wire")
 
 
 class Step(_Part):
@@ -107,6 +110,8 @@ class Step(_Part):
     """Questions that must be answered with yes: `A.cq0.count == 1`."""
     wire: _Lines | None = None
     """All packets sent in this step, in order: `A->B SEND_ONLY psn=0`; `skip` is any number."""
+    teaches: _Statements | None = None
+    """Statements of the documents that this step shows; see `rdmalab lessons --coverage`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -123,9 +128,7 @@ class Step(_Part):
         if len(actions) > 1:
             raise wrong(f"{actions[0]} and {actions[1]} are two steps", "begin another with -",
                         actions[1])  # fmt: skip
-        for key, with_ in _ONLY_WITH.items():
-            if key in given and actions[0] not in with_:
-                raise wrong(f"{key} goes with {' or '.join(with_)} only", "leave it out", key)
+        _agree(given, actions[0])
         return given
 
     @property
@@ -149,6 +152,16 @@ class Step(_Part):
             "description": mapping.pop("description", ""),
             "oneOf": [{"type": "string", "minLength": 1}, mapping],
         }
+
+
+def _agree(given: dict[str, Any], action: str) -> None:
+    """The other keys of a step fit its action and each other."""
+    for key, with_ in _ONLY_WITH.items():
+        if key in given and action not in with_:
+            raise wrong(f"{key} goes with {' or '.join(with_)} only", "leave it out", key)
+    if "teaches" in given and not any(key in given for key in _ASSERTIONS):
+        message = "a step that asserts nothing teaches nothing"
+        raise wrong(message, f"add one of {', '.join(_ASSERTIONS)}", "teaches")
 
 
 StepKeys = tuple(Step.model_fields)
@@ -188,6 +201,8 @@ class Document(_Part):
     """What it shows."""
     tags: list[Word] = []
     """For searching."""
+    teaches: _Statements | None = None
+    """Statements of the documents that it shows as a whole; at most five, its steps included."""
     seed: Number = 0
     """Of everything that is left to chance."""
     nodes: Annotated[dict[NodeName, Node], BeforeValidator(_nodes)] = Field(

@@ -5,6 +5,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from rdmalab.lens import ladder, words
+from rdmalab.scenario.coverage import CoverageModel
+from rdmalab.scenario.lessons import LessonsModel
 from rdmalab.scenario.model import Document
 from rdmalab.scenario.runner import Outcome, Runner, StepResult, ladder_text
 from rdmalab.scenario.source import FileError, visible
@@ -190,5 +192,19 @@ def _present(schema: dict[str, Any]) -> dict[str, Any]:
 
 def schema_of_run() -> dict[str, Any]:
     """The JSON Schema of what `run --json` prints."""
-    schema = RunModel.model_json_schema(mode="serialization")
-    return {"$schema": DIALECT, "$id": "rdmalab:run-1", **schema}
+    return _printed(RunModel, "run")
+
+
+def schema_of_lessons() -> dict[str, Any]:
+    """The JSON Schema of what `lessons --json` prints."""
+    return _printed(LessonsModel, "lessons")
+
+
+def schema_of_coverage() -> dict[str, Any]:
+    """The JSON Schema of what `lessons --coverage --json` prints."""
+    return _printed(CoverageModel, "coverage")
+
+
+def _printed(model: type[BaseModel], name: str) -> dict[str, Any]:
+    schema = model.model_json_schema(mode="serialization")
+    return {"$schema": DIALECT, "$id": f"rdmalab:{name}-{FORMAT}", **schema}

@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 from rdmalab.command import NotUnderstood, Unit
 from rdmalab.grammar.hints import listed, quoted, suggest
 from rdmalab.grammar.quantities import spelled, whole
+from rdmalab.guide.statements import STATEMENTS
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.spec.rules import ERRNO_NAMES
 from rdmalab.spec.states import MTU
@@ -98,6 +99,14 @@ def _version(value: Any) -> int:
     return FORMAT
 
 
+def _statement(value: Any) -> str:
+    hint = f"{min(STATEMENTS)} to {max(STATEMENTS)}"
+    text = _text(value, "a statement", hint)
+    if text not in STATEMENTS:
+        raise wrong(f"{quoted(text)} is not a statement", hint)
+    return text
+
+
 def _schema(**parts: Any) -> WithJsonSchema:
     return WithJsonSchema(parts)
 
@@ -126,6 +135,10 @@ ProfileName = Annotated[str, _named(lambda: list(PROFILES), "a profile"),
 ErrnoName = Annotated[str, _named(lambda: _ERRNOS, "an errno"), _schema(enum=_ERRNOS)]
 NodeName = Annotated[str, _matching(_NODE, "a node", "nodes are called A, B, …"),
                      _schema(type="string", pattern="^[A-Z]$")]  # fmt: skip
+StatementId = Annotated[
+    str, BeforeValidator(_statement),
+    _schema(type="string", pattern="^S[0-9]{3}$", examples=["S042"]),
+]  # fmt: skip
 Word = Annotated[
     str, _matching(_WORD, "a word", "letters, digits, - _ and ."),
     _schema(type="string", pattern=f"^{_WORD.pattern}$"),

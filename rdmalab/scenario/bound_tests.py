@@ -1,0 +1,51 @@
+"""Tests that are bound to statements: asked by pytest, now.
+
+No record of an earlier run is read, for it would tell of another state of the code. Only the files
+that bind something are collected, and of them only the marked tests; what pytest itself writes of
+each test, outcome and properties, is the answer. A test that was skipped shows nothing.
+"""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from rdmalab.scenario.coverage import Bound
+
+MARK = "covers"
+_BAD = ("failure", "error", "skipped")
+
+
+def ask(folder: Path) -> tuple[list[Bound], str]:
+    """What the tests below a folder bind, and in words which were asked."""
+    files = [str(file) for file in sorted(folder.rglob("test_*.py")) if _binds(file)]
+    if not files:
+        return [], f"none below {folder}"
+    if find_spec("pytest") is None:
+        return [], "pytest is not installed"
+    with tempfile.TemporaryDirectory() as place:
+        report = Path(place) / "tests.xml"
+        wanted = ["-m", MARK, "-p", "no:cacheprovider", f"--junitxml={report}"]
+        command = [sys.executable, "-m", "pytest", "-q", *wanted, *files]
+        run = subprocess.run(command, capture_output=True, check=False)
+        if not report.exists():
+            return [], f"pytest ended with {run.returncode} before any test"
+        found = list(read(report))
+    return found, f"{len({bound.item for bound in found})} asked below {folder}"
+
+
+def _binds(file: Path) -> bool:
+    return f"@{MARK}(" in file.read_text("utf-8", "replace")
+
+
+def read(report: Path) -> Iterator[Bound]:
+    """The bindings in what pytest wrote."""
+    for case in ET.parse(report).iter("testcase"):
+        passed = not any(case.find(name) is not None for name in _BAD)
+        item = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
+        for prop in case.iter("property"):
+            if prop.get("name") == MARK:
+                yield Bound(str(prop.get("value")), item, passed)

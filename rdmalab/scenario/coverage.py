@@ -1,0 +1,127 @@
+"""Which statement of the documents is shown by what, and whether that holds now.
+
+A pure table: who played the scenarios and asked the tests hands in what they bind.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rdmalab.guide.statements import NOT_APPLICABLE, STATEMENTS, page
+from rdmalab.scenario.runner import Runner
+from rdmalab.scenario.texts import FORMAT
+from rdmalab.version import VERSION
+
+
+class Bound(NamedTuple):
+    """A statement, the item that shows it, and whether that item passed just now."""
+
+    statement: str
+    item: str
+    passed: bool
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+class ItemModel(_Model):
+    """A scenario or a test."""
+
+    item: str
+    """`FILE`, `FILE:LINE` of the step, or `FILE::TEST`."""
+    passed: bool
+
+
+class StatementModel(_Model):
+    """A statement of the documents, and what shows it."""
+
+    id: str
+    page: str
+    """The page that says it."""
+    sentence: str
+    not_applicable: str | None
+    """Why nothing can show it, where that is so."""
+    passed: bool | None
+    """Whether all that shows it passed; null where nothing does."""
+    items: list[ItemModel] = Field(default_factory=list)
+
+
+class CoverageModel(_Model):
+    """What `rdmalab lessons --coverage --json` prints."""
+
+    model_config = ConfigDict(title="rdmalab coverage")
+
+    rdmalab: int = FORMAT
+    """Version of this document."""
+    engine: str = VERSION
+    tests: str
+    """Where tests were asked, or why none were."""
+    statements: list[StatementModel]
+
+    @property
+    def bound(self) -> list[StatementModel]:
+        """Those that something shows."""
+        return [row for row in self.statements if row.items]
+
+    @property
+    def failed(self) -> list[StatementModel]:
+        return [row for row in self.bound if not row.passed]
+
+    @property
+    def summary(self) -> str:
+        """`101 of 260 statements are bound, all pass; 3 are not applicable`."""
+        count = len(self.bound)
+        passing = f"{len(self.failed)} of them fail" if self.failed else "all pass"
+        excused = sum(not row.items for row in self.statements if row.not_applicable)
+        return (f"{count} of {len(self.statements)} statements are bound, {passing}; "
+                f"{excused} are not applicable; tests: {self.tests}")  # fmt: skip
+
+
+def table(bindings: Iterable[Bound], tests: str) -> CoverageModel:
+    """All statements in their order, each with its items."""
+    rows = {
+        number: StatementModel(
+            id=number,
+            page=page(number),
+            sentence=sentence,
+            not_applicable=NOT_APPLICABLE.get(number),
+            passed=None,
+        )
+        for number, sentence in STATEMENTS.items()
+    }
+    for binding in bindings:
+        row = rows[binding.statement]
+        row.items.append(ItemModel(item=binding.item, passed=binding.passed))
+        row.passed = binding.passed and row.passed is not False
+    return CoverageModel(tests=tests, statements=list(rows.values()))
+
+
+def of_runner(runner: Runner) -> Iterator[Bound]:
+    """What a scenario that was played binds; one that failed anywhere shows nothing."""
+    scenario = runner.scenario
+    passed = runner.ok and runner.position == len(scenario.steps)
+    for taught in scenario.teaches:
+        line = f":{taught.line}" if taught.line else ""
+        yield Bound(taught.statement, f"{scenario.path}{line}", passed)
+
+
+def lines(coverage: CoverageModel) -> Iterator[str]:
+    """The table in words: statement, whether it holds, what shows it; each page by itself."""
+    said = ""
+    for row in coverage.statements:
+        if row.page != said:
+            yield f"{'' if not said else chr(10)}{row.page}"
+            said = row.page
+        yield f"  {row.id}  {_verdict(row):7} {row.sentence}"
+        for item in row.items:
+            yield f"{'':16}{item.item}{'' if item.passed else '  FAILED'}"
+        if row.not_applicable and not row.items:
+            yield f"{'':16}{row.not_applicable}"
+
+
+def _verdict(row: StatementModel) -> str:
+    if row.items:
+        return "passed" if row.passed else "FAILED"
+    return "n/a" if row.not_applicable else "unbound"

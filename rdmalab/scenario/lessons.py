@@ -1,0 +1,58 @@
+"""The list of lessons: each file with its title, its tags and what it teaches."""
+
+from collections.abc import Iterator
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rdmalab.scenario.loader import Scenario
+from rdmalab.scenario.source import visible
+from rdmalab.scenario.texts import FORMAT
+from rdmalab.version import VERSION
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+class LessonModel(_Model):
+    """A scenario file, before anybody plays it."""
+
+    file: str
+    title: str
+    about: str
+    tags: list[str]
+    steps: int
+    """How many, the setup included."""
+    teaches: list[str]
+    """Statements of the documents."""
+
+
+class LessonsModel(_Model):
+    """What `rdmalab lessons --json` prints."""
+
+    model_config = ConfigDict(title="rdmalab lessons")
+
+    rdmalab: int = FORMAT
+    """Version of this document."""
+    engine: str = VERSION
+    lessons: list[LessonModel] = Field(default_factory=list)
+
+
+def lesson(scenario: Scenario) -> LessonModel:
+    """A file that was understood."""
+    document = scenario.document
+    return LessonModel(
+        file=scenario.path,
+        title=scenario.title,
+        about=(document.about or "").strip(),
+        tags=list(document.tags),
+        steps=len(scenario.steps),
+        teaches=[taught.statement for taught in scenario.teaches],
+    )
+
+
+def lines(lessons: LessonsModel) -> Iterator[str]:
+    """One lesson in two lines: file and title; tags and statements."""
+    for row in lessons.lessons:
+        yield f"{visible(row.file)}: {visible(row.title)}"
+        yield f"    {' '.join([*row.tags, *row.teaches])}".rstrip()

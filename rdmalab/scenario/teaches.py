@@ -1,0 +1,58 @@
+"""What a scenario teaches: statements bound to it as a whole, or to the step that shows them.
+
+An unknown id is told by the model. What only the whole file knows is told here: the same statement
+twice, and more of them than one lesson can show.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from yaml.nodes import MappingNode, Node, SequenceNode
+
+from rdmalab.guide.statements import MOST_PER_ITEM
+from rdmalab.scenario import tree
+from rdmalab.scenario.source import Place, Source
+
+KEY = "teaches"
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """A statement, and where it is bound. `line`: of its step; 0 where the whole file shows it."""
+
+    statement: str
+    place: Place
+    line: int
+
+
+def taught(source: Source, root: Node) -> tuple[Taught, ...]:
+    """All statements of a file in their order; FileError at the first that is one too many."""
+    found: dict[str, Taught] = {}
+    for binding in _all(root):
+        if binding.statement in found:
+            first = found[binding.statement].place.line
+            message = f"{binding.statement} is bound already, in line {first}"
+            raise source.error(message, "leave one out", binding.place)
+        if len(found) == MOST_PER_ITEM:
+            message = f"a scenario teaches {MOST_PER_ITEM} statements at most"
+            raise source.error(message, "make two scenarios of it", binding.place)
+        found[binding.statement] = binding
+    return tuple(found.values())
+
+
+def _all(root: Node) -> Iterator[Taught]:
+    yield from _of(root, 0)
+    for key in ("setup", "steps"):
+        for step in _items(tree.find(root, (key,))):
+            yield from _of(step, tree.place_of(step).line)
+
+
+def _of(node: Node, line: int) -> Iterator[Taught]:
+    if isinstance(node, MappingNode):
+        below = tree.find(node, (KEY,))
+        for item in _items(below) if below is not node else ():
+            yield Taught(item.value, tree.place_of(item), line)
+
+
+def _items(node: Node) -> list[Node]:
+    return list(node.value) if isinstance(node, SequenceNode) else []

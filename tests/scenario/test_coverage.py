@@ -1,0 +1,90 @@
+"""The table of statements: what shows each, whether it holds, and how much of it there is."""
+
+from pathlib import Path
+
+import pytest
+
+from rdmalab.guide.statements import MOST_PER_ITEM, NOT_APPLICABLE, STATEMENTS
+from rdmalab.lab import open_session
+from rdmalab.scenario.coverage import Bound, lines, of_runner, table
+from rdmalab.scenario.loader import SUFFIX, load
+from rdmalab.scenario.runner import Runner
+from rdmalab.vocabulary import VOCABULARY
+from tests.scenario.playing import PAIR, runner
+
+FOLDER = Path(__file__).parents[2] / "scenarios"
+LEAST_BOUND = 0
+"""By scenarios alone. It grows with them; the goal is 240."""
+
+SHOWN = "  - do: show\n    expect: [A.qp0.state == {}]\n    teaches: [S224]\n"
+
+
+def test_a_step_shows_what_it_teaches_when_all_passed() -> None:
+    played = runner(PAIR + SHOWN.format("RTS"), "teaches: [S220]\n")
+    played.run()
+    assert list(of_runner(played)) == [
+        Bound("S220", "x.yaml", passed=True),
+        Bound("S224", "x.yaml:6", passed=True),
+    ]
+
+
+def test_a_failure_anywhere_shows_nothing() -> None:
+    """The step itself passed; what comes behind it may be what proves it."""
+    played = runner(PAIR + SHOWN.format("RTS") + "  - do: show\n    expect: [A.qp0.state == ERR]\n")
+    played.run()
+    assert [bound.passed for bound in of_runner(played)] == [False]
+
+
+def test_what_was_not_played_to_its_end_shows_nothing() -> None:
+    played = runner(PAIR + SHOWN.format("RTS"))
+    played.next_step()
+    assert [bound.passed for bound in of_runner(played)] == [False]
+
+
+def test_one_failing_item_spoils_a_statement_in_any_order() -> None:
+    for order in ((True, False), (False, True)):
+        found = table([Bound("S001", "x", passed=passed) for passed in order], "none")
+        assert [row.id for row in found.failed] == ["S001"]
+        assert len(found.statements[0].items) == 2
+
+
+def test_it_is_said_in_lines() -> None:
+    found = table([Bound("S001", "a.yaml:3", passed=True), Bound("S002", "b", passed=False)], "no")
+    said = list(lines(found))
+    assert said[:5] == [
+        "ibv_post_send",
+        f"  S001  passed  {STATEMENTS['S001']}",
+        "                a.yaml:3",
+        f"  S002  FAILED  {STATEMENTS['S002']}",
+        "                b  FAILED",
+    ]
+    assert f"  S003  unbound {STATEMENTS['S003']}" in said
+    assert f"                {NOT_APPLICABLE['S090']}" in said
+    assert found.summary.startswith("2 of 260 statements are bound, 1 of them fail; ")
+
+
+# --------------------------------------------------------------------------- what there is
+FILES = sorted(FOLDER.rglob(f"*{SUFFIX}"))
+
+
+@pytest.fixture(scope="module")
+def played() -> list[Runner]:
+    runners = [Runner(load(str(path), VOCABULARY), open_session) for path in FILES]
+    for one in runners:
+        one.run()
+    return runners
+
+
+def test_many_statements_are_shown_by_scenarios_and_all_of_them_hold(played: list[Runner]) -> None:
+    found = table((bound for one in played for bound in of_runner(one)), "not asked")
+    assert not found.failed
+    assert len(found.bound) >= LEAST_BOUND
+
+
+def test_no_scenario_teaches_more_than_it_can_show(played: list[Runner]) -> None:
+    assert max(len(one.scenario.teaches) for one in played) <= MOST_PER_ITEM
+
+
+def test_what_is_not_applicable_is_not_shown_either(played: list[Runner]) -> None:
+    shown = {bound.statement for one in played for bound in of_runner(one)}
+    assert not shown & set(NOT_APPLICABLE)
