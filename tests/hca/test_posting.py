@@ -15,6 +15,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
+from tests.covers import covers
 from tests.pairs import SIGNALED, End, Pair, image
 
 SEND, WRITE, READ = WROpcode.SEND, WROpcode.RDMA_WRITE, WROpcode.RDMA_READ
@@ -169,6 +170,7 @@ def test_in_which_states_one_may_post(state: QPState, sends: bool, receives: boo
 
 
 # --------------------------------------------------------------------------- the prefix rule
+@covers("S003")
 def test_what_is_before_the_bad_one_stays_posted() -> None:
     pair = Pair(cap=SMALL)
     a = pair.a

@@ -26,6 +26,7 @@ from rdmalab.spec.states import (
     missing,
     surplus,
 )
+from tests.covers import covers
 
 REFERENCE: dict[str, Any] = yaml.safe_load(
     (Path(__file__).parents[1] / "data" / "qp_transitions.yaml").read_text()
@@ -59,6 +60,7 @@ def test_no_type_lacks_its_table() -> None:
     assert {key[0] for key in MOVES} == ALL_TYPES
 
 
+@covers("S230")
 def test_names_have_the_numbers_of_verbs_h() -> None:
     assert {a.name: a.value.bit_length() - 1 for a in Attr} == NUMBERS["attr_mask_bit"]
     assert {s.name: s.value for s in QPState} == _without(NUMBERS["qp_state"], "UNKNOWN")
@@ -155,6 +157,7 @@ def test_only_unreliable_types_ever_reach_sqe() -> None:
 # ---------------------------------------------------------------- attributes
 
 
+@covers("S229")
 def test_every_field_has_a_row_and_its_mask_bit() -> None:
     said = {
         name: Attr[row["mask"]]

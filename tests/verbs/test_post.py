@@ -1,6 +1,7 @@
 import pytest
 
 from rdmalab.spec.records import Kind
+from tests.covers import covers
 from tests.labs import RECV, lab_of, refusal, seen, status, trip, well
 
 _WR = "wr={{wr_id={} opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0 flags=SIGNALED}}"
@@ -19,6 +20,7 @@ def test_a_list_is_queued_in_order_and_with_one_doorbell() -> None:
     assert [cqe.wr_id for cqe in well(lab, "poll_cq A.cq0 num_entries=9").value] == [3, 1, 2]
 
 
+@covers("S003", "S078")
 @pytest.mark.parametrize("before", [0, 1, 2])
 def test_the_requests_before_the_bad_one_stay_posted(before: int) -> None:
     lab = lab_of()
@@ -29,6 +31,7 @@ def test_the_requests_before_the_bad_one_stay_posted(before: int) -> None:
     assert [cqe.wr_id for cqe in done] == list(range(before))
 
 
+@covers("S080")
 def test_the_queue_fills_within_a_list() -> None:
     lab = lab_of(pair="use rc_pair max_send_wr=3")
     refused = refusal(lab, f"post_send A.qp0 {wrs(0, 1, 2, 3, 4)}")

@@ -3,6 +3,7 @@ import pytest
 from rdmalab.lab import Lab
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.spec.states import QPState, QPType
+from tests.covers import covers
 from tests.labs import RECV, SEND, lab_of, refusal, status, well
 
 _NEW = "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0"
@@ -66,6 +67,17 @@ def test_soft_roce_hands_back_the_numbers_asked_and_tells_the_truth_when_asked()
     assert real.init_attr.cap == real.cap
     lab = lab_of(f"{_NEW} max_send_wr=5")
     assert lab.look("A.qp1.cap.max_send_wr") == 5
+
+
+@covers("S092")
+def test_no_answer_tells_how_many_requests_wait() -> None:
+    """The lab counts for the person who looks; the program has to count by itself."""
+    lab = lab_of()
+    before = well(lab, "query_qp A.qp0").value
+    for _ in range(3):
+        well(lab, SEND)
+    assert well(lab, "query_qp A.qp0").value == before
+    assert lab.look("A.qp0.sq.used == 3")
 
 
 def test_asking_tells_the_psns_as_they_are_now() -> None:
