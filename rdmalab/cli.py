@@ -251,7 +251,7 @@ def _coverage(paths: tuple[str, ...], tests: str | None, profile: str, *, as_jso
     from rdmalab.scenario.coverage import lines, of_runner, table
 
     bindings: list[Bound] = []
-    asked, wrong = "not asked", 0
+    asked, wrong = bound_tests.Answer([], "not asked"), 0
     for scenario, error in _loaded(paths):
         if scenario is None:
             wrong += 1
@@ -259,16 +259,15 @@ def _coverage(paths: tuple[str, ...], tests: str | None, profile: str, *, as_jso
         else:
             bindings += of_runner(_played(scenario, profile, verbose=False))
     if tests is not None:
-        bound, asked = bound_tests.ask(Path(tests))
-        bindings += bound
-    found = table(bindings, asked)
+        asked = bound_tests.ask(Path(tests))
+    found = table([*bindings, *asked.bound], asked.said)
     print(found.model_dump_json(indent=2) if as_json else "\n".join(lines(found)))
     _tell(found.summary)
     if wrong:
         return Exit.USAGE
-    if not found.bound:
-        return Exit.NOTHING
-    return Exit.FAILED if found.failed else Exit.WELL
+    if found.failed or asked.broken:
+        return Exit.FAILED
+    return Exit.WELL if found.bound else Exit.NOTHING
 
 
 def _loaded(paths: tuple[str, ...]) -> "Iterator[tuple[Scenario | None, FileError | None]]":

@@ -363,6 +363,16 @@ def test_coverage_is_what_passes_now(shelf: Path, capsys: pytest.CaptureFixture[
     assert cli.main(["lessons", "--coverage"]) == 5
 
 
+@pytest.mark.parametrize(("what", "more"), [("lessons", []), ("coverage", ["--coverage"])])
+def test_the_documents_are_what_their_schema_says(
+    shelf: Path, capsys: pytest.CaptureFixture[str], what: str, more: list[str]
+) -> None:
+    assert cli.main(["schema", "--of", what]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    assert cli.main(["lessons", "--json", *more]) == 0
+    jsonschema.Draft202012Validator(schema).validate(json.loads(capsys.readouterr().out))
+
+
 def test_tests_are_run_only_where_somebody_said_so(
     shelf: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,30 +11,41 @@ import tempfile
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 from rdmalab.scenario.coverage import Bound
 
 MARK = "covers"
+_ANSWERED = (0, 1)  # all passed; some failed
 _BAD = ("failure", "error", "skipped")
 
 
-def ask(folder: Path) -> tuple[list[Bound], str]:
-    """What the tests below a folder bind, and in words which were asked."""
+class Answer(NamedTuple):
+    """What tests bind, in words which were asked, and whether some could not even be collected."""
+
+    bound: list[Bound]
+    said: str
+    broken: bool = False
+
+
+def ask(folder: Path) -> Answer:
+    """What the tests below a folder bind, and whether it holds."""
     files = [str(file) for file in sorted(folder.rglob("test_*.py")) if _binds(file)]
     if not files:
-        return [], f"none below {folder}"
+        return Answer([], f"none below {folder}")
     if find_spec("pytest") is None:
-        return [], "pytest is not installed"
+        return Answer([], "pytest is not installed")
     with tempfile.TemporaryDirectory() as place:
         report = Path(place) / "tests.xml"
         wanted = ["-m", MARK, "-p", "no:cacheprovider", f"--junitxml={report}"]
         command = [sys.executable, "-m", "pytest", "-q", *wanted, *files]
         run = subprocess.run(command, capture_output=True, check=False)
-        if not report.exists():
-            return [], f"pytest ended with {run.returncode} before any test"
-        found = list(read(report))
-    return found, f"{len({bound.item for bound in found})} asked below {folder}"
+        found = list(read(report)) if report.exists() else []
+    said = f"{len({bound.item for bound in found})} asked below {folder}"
+    if run.returncode not in _ANSWERED:
+        return Answer(found, f"{said}, others cannot be collected", broken=True)
+    return Answer(found, said)
 
 
 def _binds(file: Path) -> bool:
