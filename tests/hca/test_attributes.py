@@ -7,13 +7,9 @@ from rdmalab.world.world import World
 from tests.covers import covers
 
 
+@covers("S229")
 def test_the_fields_are_those_of_the_table() -> None:
     assert set(FIELDS) == set(ATTRIBUTES)
-
-
-@covers("S229")
-def test_the_fields_are_those_of_the_table_but_for_cap() -> None:
-    assert set(FIELDS) == set(ATTRIBUTES) - {"cap"}
 
 
 def test_what_is_not_said_is_not_given() -> None:
