@@ -19,7 +19,7 @@ from rdmalab.spec.states import QPState, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS
 from rdmalab.spec.work import WCOpcode, WROpcode
-from rdmalab.wire.packet import Packet
+from rdmalab.wire.packet import Packet, gid_text
 from rdmalab.world.world import World
 
 # Where each part of a record stands, as numbers that a type checker can follow.
@@ -298,4 +298,7 @@ SAYINGS: dict[str, Callable[[Moment, Any], str]] = {
     "setting": lambda _m, v: str(v).removesuffix("_ns").removesuffix("_bps"),
     "value": _setting,
     "fault": _plain,
+    "index": _plain,
+    "entry": lambda _m, v: gid_text(v) if v else "empty",
+    "pkey": lambda _m, v: f"{v:#06x}" if v else "empty",
 }

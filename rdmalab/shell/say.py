@@ -197,6 +197,21 @@ def _attributes(_voice: Voice, attr: QpAttr) -> list[Line]:
     return table([header("attribute", "value"), *rows])
 
 
+def _answers(_voice: Voice, found: dict[str, Any]) -> list[Line]:
+    """What a device or port answered: two columns, flags one a line."""
+    rows = [[("", name), (NUMBER, text)] for name, value in found.items() for text in _texts(value)]
+    for earlier, row in zip(rows[-2::-1], rows[:0:-1], strict=True):
+        row[0] = ("", "") if row[0] == earlier[0] else row[0]
+    return table([header("attribute", "value"), *rows])
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, enum.IntFlag):
+        return [flag.name or "" for flag in type(value) if flag & value] or ["0"]
+    said = getattr(value, "text", "")
+    return [f"{_said(value)} ({said})" if said else _said(value)]
+
+
 def _said(value: Any) -> str:
     if isinstance(value, AhAttr):
         given = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
@@ -245,5 +260,6 @@ _VALUES: dict[type, Callable[[Voice, Any], list[Line]]] = {
     Article: _article,
     Window: _window,
     QpAttr: _attributes,
+    dict: _answers,
     bytes: _octets,
 }

@@ -7,7 +7,7 @@ from typing import Any
 from rdmalab.lens import words
 from rdmalab.lens.completions import CqRow, WcRow
 from rdmalab.lens.memory import HexRow, MrRow, OwnedRow
-from rdmalab.lens.ports import LinkRow, PortRow
+from rdmalab.lens.ports import DeviceRow, LinkRow, PortRow, TableRow, UseRow
 from rdmalab.lens.queues import QpRow, QueueRow
 from rdmalab.lens.states import DiagramRow, StateRow
 from rdmalab.lens.wqes import RecvRow, WqeRow
@@ -248,6 +248,29 @@ def _field(row: Any, key: str) -> Fragment:
     return "", f"{key} {hex(value) if key.endswith('key') else words.value(value)}"
 
 
+def device(row: DeviceRow) -> list[Line]:
+    """`A  open  profile strict  5 objects`."""
+    state: Fragment = (GOOD, row.state) if row.state == "open" else (WARN, f"! {row.state}")
+    rest = f"  profile {row.profile}  {row.objects} objects"
+    return [[(NAME, row.node), ("", "  "), state, ("", rest)]]
+
+
+def entries(rows: Sequence[TableRow]) -> list[Line]:
+    """The tables of a port."""
+    return table(
+        [[(NAME, row.name), (NUMBER, str(row.index)), ("", row.value)] for row in rows], "<>"
+    )
+
+
+def uses(rows: Sequence[UseRow]) -> list[Line]:
+    """How much of each limit is used."""
+    cells = [
+        [("", row.name), (NUMBER, str(row.used)), (DIM, "of"), (DIM, f"{row.limit:,}")]
+        for row in rows
+    ]
+    return table(cells, "<><>")
+
+
 def link(row: LinkRow) -> list[Line]:
     """The cable and its faults."""
     up: Fragment = (GOOD, "UP") if row.up else (WARN, "! DOWN")
@@ -270,5 +293,11 @@ def _port(row: PortRow) -> list[Fragment]:
         ("", f"mtu {row.active_mtu}"),
         ("", f"profile {row.profile}"),
         (WARN if row.drops else DIM, f"{row.drops} dropped"),
+        (WARN if row.bad_pkey_cntr else DIM, _violations("P_Key", row.bad_pkey_cntr)),
+        (WARN if row.qkey_viol_cntr else DIM, _violations("Q_Key", row.qkey_viol_cntr)),
         (WARN if row.async_events else DIM, f"{row.async_events} async events"),
     ]
+
+
+def _violations(key: str, count: int) -> str:
+    return f"{count} bad {key}" if count else ""

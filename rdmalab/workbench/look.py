@@ -16,8 +16,8 @@ class Leave:
 
 
 What = Literal[
-    "qp", "cq", "sq", "rq", "mr", "pd", "wire", "packet", "counters", "link", "agenda", "log",
-    "story", "expr", "events", "journal",
+    "qp", "cq", "sq", "rq", "mr", "pd", "wire", "packet", "counters", "link", "port", "device",
+    "agenda", "log", "story", "expr", "events", "journal",
 ]  # fmt: skip
 
 
