@@ -150,7 +150,7 @@ class DeviceCaps:
     max_srq: int = 64
     max_srq_wr: int = 1024
     max_srq_sge: int = 8
-    max_pkeys: int = 4
+    max_pkeys: int = 8
     local_ca_ack_delay: int = 4  # a timer code: answers come within 4.096 us * 2^4
     phys_port_cnt: int = 1
     # nobody can query these two: one is found by trying, the other stands in ibv_context
