@@ -5,16 +5,6 @@ from rdmalab.verbs import ah, cq, device, mr, pd, post, qp
 from rdmalab.workbench import faults, files, help, look, memory, pairs, port, time  # noqa: A004
 
 GROUPS: dict[str, tuple[Command, ...]] = {
-    "verbs: device": (
-        device.open_device,
-        device.query_device,
-        device.query_device_ex,
-        device.query_port,
-        device.query_gid,
-        device.query_gid_ex,
-        device.query_pkey,
-        device.close_device,
-    ),
     "verbs: objects": (
         pd.alloc_pd,
         mr.reg_mr,
@@ -32,6 +22,16 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         pd.dealloc_pd,
     ),
     "verbs: work": (post.post_send, post.post_recv, cq.poll_cq),
+    "verbs: device": (
+        device.open_device,
+        device.query_device,
+        device.query_device_ex,
+        device.query_port,
+        device.query_gid,
+        device.query_gid_ex,
+        device.query_pkey,
+        device.close_device,
+    ),
     "short forms": (pairs.use, pairs.connect, pairs.to_rts, pairs.reset),
     "time": (time.step, time.run, time.until, time.checkpoint),
     "memory": (memory.write, memory.fill, memory.read, memory.hexdump),
