@@ -293,11 +293,12 @@ def _port(row: PortRow) -> list[Fragment]:
         ("", f"mtu {row.active_mtu}"),
         ("", f"profile {row.profile}"),
         (WARN if row.drops else DIM, f"{row.drops} dropped"),
-        (WARN if row.bad_pkey_cntr else DIM, _violations("P_Key", row.bad_pkey_cntr)),
-        (WARN if row.qkey_viol_cntr else DIM, _violations("Q_Key", row.qkey_viol_cntr)),
         (WARN if row.async_events else DIM, f"{row.async_events} async events"),
+        *_violations(row),
     ]
 
 
-def _violations(key: str, count: int) -> str:
-    return f"{count} bad {key}" if count else ""
+def _violations(row: PortRow) -> list[Fragment]:
+    """Counters that stand at 0 are not worth a column."""
+    counts = (("P_Key", row.bad_pkey_cntr), ("Q_Key", row.qkey_viol_cntr))
+    return [(WARN, f"{count} bad {key}") for key, count in counts if count]
