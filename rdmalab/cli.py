@@ -375,6 +375,25 @@ def _drawing(words: tuple[str, ...]) -> str:
     return state_machine(named[wanted])
 
 
+@program.command()
+@_json
+@_profile
+def capabilities(*, as_json: bool, profile: str) -> int:
+    """List what is emulated and what is not, with reasons."""
+    from dataclasses import asdict
+
+    from rdmalab.guide.capabilities import lines, rows
+    from rdmalab.vocabulary import VOCABULARY
+
+    found = rows(PROFILES[profile], VOCABULARY)
+    if as_json:
+        listed = [asdict(row) for row in found]
+        print(json.dumps({"profile": profile, "capabilities": listed}, indent=2))
+    else:
+        print("\n".join(lines(found, min(100, _width()))))
+    return Exit.WELL
+
+
 def _width() -> int:
     import shutil
 

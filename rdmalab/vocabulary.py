@@ -1,8 +1,8 @@
 """All the words there are, gathered by name and in the order in which help shows them."""
 
 from rdmalab.command import Command
-from rdmalab.verbs import ah, cq, mr, pd, post, qp
-from rdmalab.workbench import faults, files, help, look, memory, pairs, time  # noqa: A004
+from rdmalab.verbs import ah, cq, device, mr, pd, post, qp
+from rdmalab.workbench import faults, files, help, look, memory, pairs, port, time  # noqa: A004
 
 GROUPS: dict[str, tuple[Command, ...]] = {
     "verbs: objects": (
@@ -22,10 +22,21 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         pd.dealloc_pd,
     ),
     "verbs: work": (post.post_send, post.post_recv, cq.poll_cq),
+    "verbs: device": (
+        device.open_device,
+        device.query_device,
+        device.query_device_ex,
+        device.query_port,
+        device.query_gid,
+        device.query_gid_ex,
+        device.query_pkey,
+        device.close_device,
+    ),
     "short forms": (pairs.use, pairs.connect, pairs.to_rts, pairs.reset),
     "time": (time.step, time.run, time.until, time.checkpoint),
     "memory": (memory.write, memory.fill, memory.read, memory.hexdump),
     "cable": (faults.fault, faults.faults, faults.link),
+    "port": (port.port, port.gid, port.pkey, port.device_fatal),
     "look": (look.show, look.changes, look.node),
     "learn": (help.help_, help.explain, files.load, files.next_),
     "leave": (look.quit_,),

@@ -11,7 +11,7 @@ from rdmalab.guide.entry import Entry, full_name
 from rdmalab.guide.notes import ATOMIC_CAPS, CELLS, PORT_STATES
 from rdmalab.guide.notes import PROFILES as NOTES
 from rdmalab.guide.phrases import by_profile
-from rdmalab.spec.limits import AtomicCap, DeviceCap, DeviceCaps, PortState
+from rdmalab.spec.limits import PHYS_STATES, AtomicCap, DeviceCap, DeviceCaps, PortState
 from rdmalab.spec.profiles import PROFILES, STRICT, Profile
 from rdmalab.spec.records import KINDS, Kind
 from rdmalab.spec.refusals import REFUSALS
@@ -99,7 +99,11 @@ def _limit(name: str, value: int) -> str:
 
 def port_article(state: PortState) -> Article:
     """One state of a port."""
-    rows: list[Row] = [("", PORT_STATES[state]), ("says", state.text)]
+    rows: list[Row] = [
+        ("", PORT_STATES[state]),
+        ("says", state.text),
+        ("cable", PHYS_STATES[state].text),
+    ]
     kind = f"port state = {int(state)}"
     return article(full_name(state), kind, rows, ["explain port-down", "help link"])
 

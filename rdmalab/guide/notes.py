@@ -1,6 +1,6 @@
 """A hand-written sentence or two on members of enums and tables that say nothing of themselves."""
 
-from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, EOPNOTSUPP, ETIMEDOUT
+from errno import EBUSY, EFAULT, EINVAL, EIO, ENODATA, ENOMEM, EOPNOTSUPP, ETIMEDOUT
 
 from rdmalab.spec.limits import AtomicCap, PortState
 from rdmalab.spec.opcodes import Op
@@ -158,6 +158,7 @@ ERRNOS: dict[int, tuple[str, str]] = {
     EFAULT: ("Bad address", "An address or object that does not exist; C programs crash instead"),
     EOPNOTSUPP: ("Operation not supported", "The device does not do this at all"),
     ETIMEDOUT: ("Connection timed out", "Nobody answered in time: no host has this address"),
+    EIO: ("Input/output error", "The device is dead; DEVICE_FATAL has told so"),
     ENODATA: ("No data available", "A table entry that was named is empty"),
 }
 
@@ -169,6 +170,8 @@ PROFILES: dict[str, str] = {
 
 CELLS: dict[str, str] = {
     "qp_types": "The types of queue pair that the device makes",
+    "qp_type_errnos": "QP types that are refused with another errno than EOPNOTSUPP",
+    "raises_speed_event": "A link of another speed raises DEVICE_SPEED_CHANGE",
     "lkey_is_rkey": "An MR's lkey and rkey are the same number",
     "early_posts_stay": "A send refused before RTS stays in the ring and runs with the next post",
     "refuses_unknown_opcode": "Posting an unknown opcode is refused at once",

@@ -6,6 +6,7 @@ Each function names a row of DROPS in `spec/refusals.py`, or nothing (transport.
 from typing import TYPE_CHECKING
 
 from rdmalab.hca import completer
+from rdmalab.hca.port import FULL_MEMBER, PARTITION
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.responder import execute
 from rdmalab.spec.limits import PortState
@@ -16,7 +17,6 @@ from rdmalab.wire.packet import Packet, is_multicast
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
 
-_FULL_MEMBER, _PARTITION = 0x8000, 0x7FFF  # of a P_Key
 _ACTIVE = PortState.ACTIVE
 _ANSWERS_FROM = QPState.RTS
 _DONE_HERE = frozenset(
@@ -50,8 +50,8 @@ def at_qp(qp: QueuePair | None, packet: Packet) -> str | None:
         return "wrong-source"
     # IBA 10.9.3: the same partition, and one of the two at least a full member
     theirs, ours = packet.pkey, path.pkey
-    same = theirs & _PARTITION == ours & _PARTITION != 0
-    if not (same and (theirs | ours) & _FULL_MEMBER):
+    same = theirs & PARTITION == ours & PARTITION != 0
+    if not (same and (theirs | ours) & FULL_MEMBER):
         return "pkey"
     wrong = packet.deth is not None and packet.deth.qkey != qp.attr.qkey
     return "qkey" if wrong else None

@@ -37,10 +37,11 @@ def judge(hca: "Hca", av: AhAttr, port: int) -> "Refused | None":
 
 def _judge_gids(hca: "Hca", av: AhAttr) -> "Refused | None":
     profile, gids = hca.profile, hca.gids
-    legal = f"sgid_index 0..{len(gids) - 1} hold addresses"
+    held = " ".join(str(index) for index, gid in enumerate(gids) if gid)
+    legal = f"entries that hold addresses: {held}"
     if not 0 <= av.sgid_index <= profile.caps.max_sgid_index:
         return refused(profile, "ah-sgid-index", av.sgid_index, argument="ah_attr", legal=legal)
-    if av.sgid_index >= len(gids):
+    if av.sgid_index >= len(gids) or not gids[av.sgid_index]:
         return refused(profile, "ah-sgid-empty", av.sgid_index, argument="ah_attr", legal=legal)
     if av.dgid == 0 or (av.dgid >> 32 == _IPV4) != (gids[av.sgid_index] >> 32 == _IPV4):
         legal = "IPv4-mapped with sgid_index 1, IPv6 with sgid_index 0"

@@ -16,7 +16,7 @@ from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.profiles import Profile, SlotsFreed
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
-from rdmalab.wire.packet import Packet, mac_of
+from rdmalab.wire.packet import MAPPED, Packet, mac_of
 
 if TYPE_CHECKING:
     from rdmalab.hca.ah import AddressHandle
@@ -83,9 +83,10 @@ class Hca:
         self.outside = outside
         self.now_ns = 0
         self.memory = Memory(FIRST_ADDRESS * self.host)
-        self.pkeys = [FULL_PKEY]
+        self.pkeys = [FULL_PKEY] + [0] * profile.caps.max_pkey_index  # 0: an empty entry
         self.mac = mac_of(gids[-1])
         self.port_state = PortState.ACTIVE
+        self.useless = ""  # the rule by which a closed or dead device refuses
         self.ready: deque[int] = deque()
         self.busy_until_ns = 0
         self.turn_filed = False
@@ -104,12 +105,15 @@ class Hca:
         self.rkeys: dict[int, MemoryRegion] = {}
 
     def address(self) -> AhAttr:
-        """How a peer reaches this node over RoCEv2 and IPv4."""
-        return AhAttr(is_global=1, dgid=self.gids[-1], sgid_index=1, hop_limit=64, port_num=1)
+        """How a peer reaches this node over RoCEv2 and IPv4; without such an address not at all."""
+        gid = next((gid for gid in self.gids if gid >> 32 == MAPPED), 0)
+        return AhAttr(is_global=1, dgid=gid, sgid_index=1, hop_limit=64, port_num=1)
 
     # ------------------------------------------------------------------ the host's door
     def wake(self, qp: "QueuePair") -> None:
         """This QP may have something to send: it waits in line for the port."""
+        if self.useless:
+            return
         if not qp.queued:
             if not qp.resp.answers and requester.next_wqe(qp) is None:
                 return
@@ -269,9 +273,12 @@ class Hca:
         self.trace.record(Kind.ASYNC_RAISED, self.node, number, event, EVENTS[event].noun)
 
     def set_port(self, state: PortState) -> None:
-        if state is self.port_state:
+        """Only ACTIVE moves packets; whoever gets there or leaves tells it."""
+        before = self.port_state
+        if state is before or self.useless:
             return
         self.port_state = state
         self.trace.record(Kind.PORT_CHANGED, self.node, 1, state)
-        active = state is PortState.ACTIVE
-        self.raise_event(AsyncEvent.PORT_ACTIVE if active else AsyncEvent.PORT_ERR, 1)
+        if PortState.ACTIVE in (before, state):
+            left = before is PortState.ACTIVE
+            self.raise_event(AsyncEvent.PORT_ERR if left else AsyncEvent.PORT_ACTIVE, 1)

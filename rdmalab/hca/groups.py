@@ -27,6 +27,9 @@ def attach(hca: "Hca", qp: QueuePair, gid: int) -> None:
         return
     if not members and len(hca.groups) >= caps.max_mcast_grp:
         raise refused(profile, "mcast-limit", f"max_mcast_grp={caps.max_mcast_grp}")
+    if sum(map(len, hca.groups.values())) >= caps.max_total_mcast_qp_attach:
+        most = f"max_total_mcast_qp_attach={caps.max_total_mcast_qp_attach}"
+        raise refused(profile, "mcast-limit", most)
     if len(members) >= caps.max_mcast_qp_attach:
         raise refused(profile, "mcast-limit", f"max_mcast_qp_attach={caps.max_mcast_qp_attach}")
     hca.groups[gid] = [*members, qp.number]

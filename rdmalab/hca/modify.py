@@ -10,7 +10,7 @@ from rdmalab.hca.ah import flow_label, flow_to, judge, lone_source_port, source_
 from rdmalab.hca.attributes import AhAttr, QpAttr, mask_of
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import Path, QueuePair
-from rdmalab.hca.refuse import refused
+from rdmalab.hca.refuse import check_useful, refused
 from rdmalab.spec import states
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, QPState
@@ -166,6 +166,7 @@ CHECKS: tuple[Callable[[Asked], Refused | None], ...] = (
 
 def modify(hca: "Hca", qp: QueuePair, attr: QpAttr, mask: Attr | None = None) -> None:
     """Change attributes and state, or raise Refused and change nothing."""
+    check_useful(hca)
     asked = ask(hca, qp, attr, mask)
     for check in CHECKS:
         if (refusal := check(asked)) is not None:

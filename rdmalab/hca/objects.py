@@ -8,12 +8,13 @@ from rdmalab.hca import flush, groups
 from rdmalab.hca.ah import AddressHandle, judge
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.cq import CompletionQueue
-from rdmalab.hca.device import Table
+from rdmalab.hca.device import GROUP_QPN, Table
 from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.qp import Capacity, QueuePair
-from rdmalab.hca.refuse import refused
+from rdmalab.hca.refuse import check_useful, refused
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import IN_XRC_DOMAIN, QPState, QPType
+from rdmalab.spec.transports import TRANSPORTS
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 def check_limit(hca: "Hca", table: Table[Any]) -> None:
     """ENOMEM when the device has no room for one more."""
+    check_useful(hca)
     limit = int(getattr(hca.profile.caps, f"max_{table.noun}"))
     if len(table.items) >= limit:
         raise refused(hca.profile, "limit", f"max_{table.noun}={limit}")
@@ -120,9 +122,12 @@ def create_qp(  # noqa: PLR0913  (ibv_qp_init_attr has these)
     *,
     sig_all: bool,
 ) -> QueuePair:
-    if (refusal := _judge_qp(hca, qp_type, cap)) is not None:
+    check_useful(hca)
+    if refusal := _judge_qp(hca, qp_type, cap) or _judge_cqs(hca, qp_type, send_cq, recv_cq):
         raise refusal
     check_limit(hca, hca.qps)
+    if hca.qps.next_number >= GROUP_QPN:
+        raise refused(hca.profile, "limit", "2^24 QP numbers, and none is used twice")
     qp = QueuePair(hca.node, hca.qps.next_number, qp_type, _granted(hca, cap))
     qp.pd, qp.send_cq, qp.recv_cq, qp.sq_sig_all = pd, send_cq, recv_cq, sig_all
     if hca.profile.create_qp_returns_asked:
@@ -141,12 +146,28 @@ def _judge_qp(hca: "Hca", qp_type: QPType, cap: Capacity) -> Refused | None:
     if qp_type not in hca.profile.qp_types:
         legal = "qp_type=" + "|".join(t.name for t in sorted(hca.profile.qp_types))
         name = qp_type.name
-        return refused(hca.profile, "qp-type-support", name, argument="qp_type", legal=legal)
+        no = refused(hca.profile, "qp-type-support", name, argument="qp_type", legal=legal)
+        no.errno = hca.profile.qp_type_errnos.get(qp_type, no.errno)
+        return no
     for name, limit in _LIMITS.items():
         asked, most = getattr(cap, name), int(getattr(hca.profile.caps, limit))
         if not 0 <= asked <= most:
             legal = f"{name} takes 0..{most}"
             return refused(hca.profile, "qp-cap", f"{name}={asked}", argument=name, legal=legal)
+    return None
+
+
+def _judge_cqs(hca: "Hca", qp_type: QPType, send_cq: int, recv_cq: int) -> Refused | None:
+    """A queue without a CQ; what an XRC_RECV takes completes on the CQ of an SRQ."""
+    transport = TRANSPORTS[qp_type]
+    receives = transport.sends and transport.receives
+    for name, needed, cqn in (
+        ("send_cq", transport.sends, send_cq),
+        ("recv_cq", receives, recv_cq),
+    ):
+        if needed and not cqn:
+            legal = f"{name}={hca.node}.cq0"
+            return refused(hca.profile, "qp-cq", name, argument=name, legal=legal)
     return None
 
 

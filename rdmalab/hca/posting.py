@@ -10,7 +10,7 @@ from rdmalab.command import Refused
 from rdmalab.hca import flush
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.refuse import refused
+from rdmalab.hca.refuse import check_useful, refused
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe, SendWR
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import Kind
@@ -73,6 +73,8 @@ def check_size(hca: "Hca", qp: QueuePair, wr: SendWR, length: int) -> Refused | 
     if sq.posted - sq.freed >= sq.capacity:
         legal = f"slots come back {profile.slots_freed.value}"
         return refused(profile, "queue-full", "send", sq.capacity, argument="qp", legal=legal)
+    if len(wr.sg) > profile.caps.max_sge_rd and wr.opcode == WROpcode.RDMA_READ:
+        return refused(profile, "read-sges", len(wr.sg), profile.caps.max_sge_rd, argument="sg")
     if len(wr.sg) > qp.cap.max_send_sge:
         return refused(profile, "send-sges", len(wr.sg), qp.cap.max_send_sge, argument="sg")
     if length > profile.caps.max_msg_sz:
@@ -162,6 +164,8 @@ def _with_zeros(zero_bytes: int, sg: list[SGE]) -> tuple[list[SGE], int]:
 
 def post_send(hca: "Hca", qp: QueuePair, wrs: list[SendWR]) -> None:
     """Queue each request; Refused carries the index of the first that was not."""
+    if hca.useless:
+        check_useful(hca)
     if qp.sq.early and STATES[qp.state].posts_send:
         _queue_early(hca, qp)
     try:
@@ -228,6 +232,8 @@ def _ring(hca: "Hca", qp: QueuePair) -> None:
 # --------------------------------------------------------------------------- receives
 def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
     """Queue each receive; Refused carries the index of the first that was not."""
+    if hca.useless:
+        check_useful(hca)
     for index, wr in enumerate(wrs):
         sg, length = effective(hca, wr.sg)
         if (refusal := _judge_recv(hca, qp, wr, length)) is not None:

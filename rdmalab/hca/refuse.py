@@ -1,10 +1,19 @@
 """How an adapter says no at once: a rule of the book, with the errno of its profile."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Refused
 from rdmalab.spec.profiles import Profile
 from rdmalab.spec.rules import RULES
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+
+
+def check_useful(hca: "Hca") -> None:
+    """Refuse what a closed or dead device cannot do."""
+    if hca.useless:
+        raise refused(hca.profile, hca.useless, legal=f"open_device {hca.node}")
 
 
 def refused(

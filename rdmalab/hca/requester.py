@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import ah, dma
+from rdmalab.hca import ah, dma, port
 from rdmalab.hca.psn import MASK, WINDOW
 from rdmalab.hca.qp import QueuePair, Requesting
 from rdmalab.hca.wr import SendWqe, swap_octets
@@ -181,7 +181,7 @@ def _build_datagram(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatu
     assert path is not None
     assert wqe.work is not None
     to = wqe.av or hca.ahs.items.get(wr.ah or 0)
-    if to is None or to.pd != qp.pd:
+    if to is None or to.pd != qp.pd or not port.gid_at(hca, to.attr.sgid_index):
         return WCStatus.LOC_QP_OP_ERR
     if wqe.length > path.mtu:  # C10-93.1.1: nothing is sent, and that is no error
         return hca.profile.long_datagram_status

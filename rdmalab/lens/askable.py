@@ -81,6 +81,7 @@ def _counters(world: World, node: str, folds: Folds) -> counters.CountersRow:
 # (world, node, folds) → row
 PARTS: dict[str, Sight] = {
     "port": Sight(ports.PortRow, lambda world, node, _folds: ports.port_row(world, node)),
+    "device": Sight(ports.DeviceRow, lambda world, node, _folds: ports.device_row(world, node)),
     "counters": Sight(counters.CountersRow, _counters),
 }
 

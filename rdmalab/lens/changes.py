@@ -142,6 +142,30 @@ def _port(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     return [ChangeRow(moment.record[words.NODE], "port.state", "", state)]
 
 
+def _gid(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    return _entry(moment, "gids", "entry")
+
+
+def _pkey(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    return _entry(moment, "pkeys", "pkey")
+
+
+def _entry(moment: words.Moment, table: str, meaning: str) -> list[ChangeRow]:
+    record = moment.record
+    value = words.SAYINGS[meaning](moment, record[words.B])
+    return [ChangeRow(record[words.NODE], f"port.{table}[{record[words.A]}]", "", value)]
+
+
+_DEVICE = {
+    Kind.DEVICE_OPENED: "open", Kind.DEVICE_CLOSED: "closed", Kind.DEVICE_DIED: "dead",
+}  # fmt: skip
+
+
+def _device(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    state = _DEVICE[moment.record[words.KIND]]
+    return [ChangeRow(moment.record[words.NODE], "device.state", "", state)]
+
+
 def _link(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     setting, value = moment.record[words.A], moment.record[words.B]
     return [ChangeRow("", f"link.{setting}", "", words.SAYINGS["value"](moment, value))]
@@ -167,6 +191,9 @@ _SAY: dict[Kind, Callable[[words.Moment, bool], list[ChangeRow]]] = {
     Kind.DESTROYED: _made,
     Kind.ASYNC_RAISED: _raised,
     Kind.PORT_CHANGED: _port,
+    Kind.GID_SET: _gid,
+    Kind.PKEY_SET: _pkey,
+    **dict.fromkeys(_DEVICE, _device),
     Kind.LINK_SET: _link,
     Kind.GROUP_JOINED: lambda moment, _latest: [_group(moment, "", "joined")],
     Kind.GROUP_LEFT: lambda moment, _latest: [_group(moment, "joined", "left")],

@@ -301,4 +301,7 @@ SAYINGS: dict[str, Callable[[Moment, Any], str]] = {
     "value": _setting,
     "fault": _plain,
     "gid": lambda _m, v: gid_text(v),
+    "index": _plain,
+    "entry": lambda _m, v: gid_text(v) if v else "empty",
+    "pkey": lambda _m, v: f"{v:#06x}" if v else "empty",
 }

@@ -202,6 +202,25 @@ def _attributes(voice: Voice, answer: QpAnswer) -> list[Line]:
     return table([header("attribute", "value"), *rows])
 
 
+def _answers(voice: Voice, found: dict[str, Any]) -> list[Line]:
+    """What a device or port answered: two columns, flags one a line."""
+    rows = [
+        [("", name), (NUMBER, text)]
+        for name, value in found.items()
+        for text in _texts(voice, value)
+    ]
+    for earlier, row in zip(rows[-2::-1], rows[:0:-1], strict=True):
+        row[0] = ("", "") if row[0] == earlier[0] else row[0]
+    return table([header("attribute", "value"), *rows])
+
+
+def _texts(voice: Voice, value: Any) -> list[str]:
+    if isinstance(value, enum.IntFlag):
+        return [flag.name or "" for flag in type(value) if flag & value] or ["0"]
+    said = getattr(value, "text", "")
+    return [f"{_said(voice, value)} ({said})" if said else _said(voice, value)]
+
+
 def _said(voice: Voice, value: Any) -> str:
     if isinstance(value, Thing):
         return voice.session.names.of(value)
@@ -254,5 +273,6 @@ _VALUES: dict[type, Callable[[Voice, Any], list[Line]]] = {
     Article: _article,
     Window: _window,
     QpAnswer: _attributes,
+    dict: _answers,
     bytes: _octets,
 }

@@ -20,7 +20,7 @@ from rdmalab.lens.ladder import MarkerRow, PacketRow
 from rdmalab.lens.memory import HexRow, MrRow, OwnedRow
 from rdmalab.lens.packets import DecodedRow
 from rdmalab.lens.planned import PlannedRow
-from rdmalab.lens.ports import LinkRow, PortRow
+from rdmalab.lens.ports import DeviceRow, LinkRow, PortRow, TableRow, UseRow
 from rdmalab.lens.queues import QpRow, QueueRow
 from rdmalab.lens.states import DiagramRow
 from rdmalab.lens.story import EventRow, StoryRow
@@ -157,6 +157,8 @@ _TABLES: dict[type, Callable[[list[Any]], list[Line]]] = {
     WcRow: show_objects.wc_table,
     MrRow: show_objects.mr_table,
     PortRow: show_objects.port_table,
+    TableRow: show_objects.entries,
+    UseRow: show_objects.uses,
     CountersRow: _counters,
     ChangeRow: _change,
     FieldRow: _fields,
@@ -168,6 +170,7 @@ _SINGLE: dict[type, Callable[[Any], list[Line]]] = {
     HexRow: show_objects.hexdump,
     OwnedRow: show_objects.owner,
     LinkRow: show_objects.link,
+    DeviceRow: show_objects.device,
     StoryRow: _story,
     EventRow: lambda row: [event_line(row)],
     CallRow: _call,

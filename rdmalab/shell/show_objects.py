@@ -7,7 +7,7 @@ from typing import Any
 from rdmalab.lens import words
 from rdmalab.lens.completions import CqRow, WcRow
 from rdmalab.lens.memory import HexRow, MrRow, OwnedRow
-from rdmalab.lens.ports import LinkRow, PortRow
+from rdmalab.lens.ports import DeviceRow, LinkRow, PortRow, TableRow, UseRow
 from rdmalab.lens.queues import QpRow, QueueRow
 from rdmalab.lens.states import DiagramRow, StateRow
 from rdmalab.lens.wqes import RecvRow, WqeRow
@@ -272,6 +272,29 @@ def _field(row: Any, key: str) -> Fragment:
     return "", f"{key} {hex(value) if key.endswith('key') else words.value(value)}"
 
 
+def device(row: DeviceRow) -> list[Line]:
+    """`A  open  profile strict  5 objects`."""
+    state: Fragment = (GOOD, row.state) if row.state == "open" else (WARN, f"! {row.state}")
+    rest = f"  profile {row.profile}  {row.objects} objects"
+    return [[(NAME, row.node), ("", "  "), state, ("", rest)]]
+
+
+def entries(rows: Sequence[TableRow]) -> list[Line]:
+    """The tables of a port."""
+    return table(
+        [[(NAME, row.name), (NUMBER, str(row.index)), ("", row.value)] for row in rows], "<>"
+    )
+
+
+def uses(rows: Sequence[UseRow]) -> list[Line]:
+    """How much of each limit is used."""
+    cells = [
+        [("", row.name), (NUMBER, str(row.used)), (DIM, "of"), (DIM, f"{row.limit:,}")]
+        for row in rows
+    ]
+    return table(cells, "<><>")
+
+
 def link(row: LinkRow) -> list[Line]:
     """The cable and its faults."""
     up: Fragment = (GOOD, "UP") if row.up else (WARN, "! DOWN")
@@ -295,4 +318,11 @@ def _port(row: PortRow) -> list[Fragment]:
         ("", f"profile {row.profile}"),
         (WARN if row.drops else DIM, f"{row.drops} dropped"),
         (WARN if row.async_events else DIM, f"{row.async_events} async events"),
+        *_violations(row),
     ]
+
+
+def _violations(row: PortRow) -> list[Fragment]:
+    """Counters that stand at 0 are not worth a column."""
+    counts = (("P_Key", row.bad_pkey_cntr), ("Q_Key", row.qkey_viol_cntr))
+    return [(WARN, f"{count} bad {key}") for key, count in counts if count]

@@ -23,6 +23,44 @@ class PortState(IntEnum):
         return words if self else "no state change (NOP)"
 
 
+class PhysState(IntEnum):
+    """IB_PORT_PHYS_STATE_*: what the cable is doing, whatever the port is told."""
+
+    SLEEP = 1
+    POLLING = 2
+    DISABLED = 3
+    TRAINING = 4
+    LINK_UP = 5
+    LINK_ERROR_RECOVERY = 6
+
+    @property
+    def text(self) -> str:
+        """As `ibv_devinfo -v` says it."""
+        return self.name.lower().replace("_", " ")
+
+
+class LinkLayer(IntEnum):
+    """IBV_LINK_LAYER_*."""
+
+    UNSPECIFIED = 0
+    INFINIBAND = 1
+    ETHERNET = 2
+
+
+# What the cable does in each state of a port.
+PHYS_STATES: dict[PortState, PhysState] = {
+    PortState.NOP: PhysState.SLEEP,
+    PortState.DOWN: PhysState.DISABLED,
+    PortState.INIT: PhysState.LINK_UP,
+    PortState.ARMED: PhysState.LINK_UP,
+    PortState.ACTIVE: PhysState.LINK_UP,
+    PortState.ACTIVE_DEFER: PhysState.LINK_ERROR_RECOVERY,
+}
+
+# bad_pkey_cntr and qkey_viol_cntr are 16 bits wide and stay where they are full.
+COUNTER_MAX = 0xFFFF
+
+
 class AtomicCap(IntEnum):
     """IBV_ATOMIC_*: against whom an atomic is atomic."""
 
@@ -112,7 +150,7 @@ class DeviceCaps:
     max_srq: int = 64
     max_srq_wr: int = 1024
     max_srq_sge: int = 8
-    max_pkeys: int = 1
+    max_pkeys: int = 8
     local_ca_ack_delay: int = 4  # a timer code: answers come within 4.096 us * 2^4
     phys_port_cnt: int = 1
     # nobody can query these two: one is found by trying, the other stands in ibv_context
@@ -123,7 +161,7 @@ class DeviceCaps:
     active_mtu: int = 4096
     max_msg_sz: int = 2**31
     gid_tbl_len: int = 8
-    pkey_tbl_len: int = 1
+    pkey_tbl_len: int = 4  # one is usual on RoCE; more, so that partitions can be tried
 
     @property
     def max_path_mtu(self) -> int:
@@ -145,6 +183,34 @@ class DeviceCaps:
         """The last entry of the GID table."""
         return self.gid_tbl_len - 1
 
+
+# Not in `ibv_device_attr`: what query_port tells, and what nobody can ask.
+QUERIED_OTHERWISE = (
+    "max_inline_data", "num_comp_vectors", "max_mtu", "active_mtu", "max_msg_sz", "gid_tbl_len",
+    "pkey_tbl_len",
+)  # fmt: skip
+
+# active_width and active_speed that the kernel makes of an Ethernet rate: up to bits per second.
+ETHERNET_SPEEDS: tuple[tuple[int | None, int, int], ...] = (
+    (10**9, 1, 1),
+    (10 * 10**9, 1, 8),
+    (20 * 10**9, 2, 2),
+    (25 * 10**9, 1, 32),
+    (40 * 10**9, 2, 8),
+    (None, 2, 32),
+)
+
+# Limits that no verb refuses by, and why.
+QUERY_ONLY: dict[str, str] = {
+    "vendor_id": "it names the maker",
+    "device_cap_flags": "flags, not a limit; each feature is refused by rules of its own",
+    "page_size_cap": "memory of the lab has pages, and no verb asks for their size",
+    "max_res_rd_atom": "a sum over all queue pairs that devices reserve for without refusing",
+    "atomic_cap": "it says against whom atomics are atomic; there is one adapter a node",
+    "max_pkeys": "the sum over all ports; an index is judged by pkey_tbl_len",
+    "local_ca_ack_delay": "it says how patient a timeout has to be",
+    "max_mtu": "what the port could do; path_mtu is judged by active_mtu",
+}
 
 # rxe_param.h of the kernel; measured at the edge where the reference says so.
 RXE_CAPS = DeviceCaps(
@@ -175,6 +241,7 @@ RXE_CAPS = DeviceCaps(
     local_ca_ack_delay=15,
     max_inline_data=512,
     gid_tbl_len=1024,
+    pkey_tbl_len=1,
 )
 
 # Typical of ConnectX; nothing here was measured, and the reference gives only a few of them.
@@ -212,4 +279,5 @@ MLX5_CAPS = DeviceCaps(
     max_inline_data=956,
     max_msg_sz=2**30,
     gid_tbl_len=256,
+    pkey_tbl_len=1,
 )

@@ -84,6 +84,7 @@ class Profile:
     )
     # objects
     qp_types: frozenset[QPType] = frozenset(QPType)
+    qp_type_errnos: "Mapping[QPType, int]" = field(default_factory=lambda: MappingProxyType({}))
     lkey_is_rkey: bool = False
     # posting
     early_posts_stay: bool = False
@@ -128,6 +129,8 @@ class Profile:
     raises_last_wqe_reached: bool = True
     checks_window_bounds: bool = True
     clears_unused_grh: bool = False
+    # ports
+    raises_speed_event: bool = True
     # completions
     grh_flag_on_rc: bool = False
     with_inv_flag: WCFlags = WCFlags.WITH_INV
@@ -154,6 +157,7 @@ RXE = Profile(
     refusals=MappingProxyType(_RXE_REFUSALS),
     qp_types=frozenset({QPType.RC, QPType.UC, QPType.UD}),
     attributes=MappingProxyType(_RXE_ATTRIBUTES),
+    qp_type_errnos=MappingProxyType({QPType.XRC_RECV: EINVAL}),
     lkey_is_rkey=True,
     early_posts_stay=True,
     refuses_unknown_opcode=False,
@@ -187,6 +191,7 @@ RXE = Profile(
     raises_responder_events=False,
     raises_last_wqe_reached=False,
     checks_window_bounds=False,
+    raises_speed_event=False,
     clears_unused_grh=True,
     grh_flag_on_rc=True,
     with_inv_flag=WCFlags.IP_CSUM_OK,

@@ -61,6 +61,11 @@ class Kind(IntEnum):
     LINK_SET = auto()
     FAULT_SET = auto()
     FAULT_CLEARED = auto()
+    GID_SET = auto()
+    PKEY_SET = auto()
+    DEVICE_OPENED = auto()
+    DEVICE_CLOSED = auto()
+    DEVICE_DIED = auto()
 
 
 class KindRow(NamedTuple):
@@ -108,5 +113,10 @@ KINDS: dict[Kind, KindRow] = {
     Kind.LINK_SET:        KindRow("link", "setting",    "value",    "the link's {a} became {b}"),
     Kind.FAULT_SET:       KindRow("fault", "fault",     "",         "set fault {a}"),
     Kind.FAULT_CLEARED:   KindRow("fault", "count",     "",         "cleared {a} faults"),
+    Kind.GID_SET:         KindRow("node", "index",      "entry",    "entry {a} of its GID table became {b}"),
+    Kind.PKEY_SET:        KindRow("node", "index",      "pkey",     "entry {a} of its P_Key table became {b}"),
+    Kind.DEVICE_OPENED:   KindRow("node", "",           "",         "opened its device"),
+    Kind.DEVICE_CLOSED:   KindRow("node", "",           "",         "closed its device"),
+    Kind.DEVICE_DIED:     KindRow("node", "",           "",         "its device died"),
 }
 # fmt: on

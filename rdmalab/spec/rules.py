@@ -5,7 +5,7 @@ nothing else (`profiles.py`). An object used after its destruction answers EFAUL
 say; in C it would be a segmentation fault.
 """
 
-from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, EOPNOTSUPP, ETIMEDOUT, errorcode
+from errno import EBUSY, EFAULT, EINVAL, EIO, ENODATA, ENOMEM, EOPNOTSUPP, ETIMEDOUT, errorcode
 from typing import NamedTuple
 
 # Linux has two names for one number; the man pages of libibverbs say EOPNOTSUPP.
@@ -32,6 +32,14 @@ RULES: dict[str, Rule] = {
     "other-node":          Rule(EINVAL, "{} belongs to another node; an object's parts live on one host", "ibv_context"),
     "in-use":              Rule(EBUSY,  "it is still used by {}", "ibv_dealloc_pd(3)"),
     "limit":               Rule(ENOMEM, "the device has no room for more than {}", "ibv_query_device(3)"),
+    # device and port
+    "device-fatal":        Rule(EIO,    "the device is dead: close_device and open_device start it again", "IBV_EVENT_DEVICE_FATAL"),
+    "device-closed":       Rule(EFAULT, "this node closed its device; in C this is a segmentation fault", "ibv_close_device(3)"),
+    "device-comp-mask":    Rule(EINVAL, "comp_mask {} asks for an extension that does not exist", "ibv_query_device_ex(3)"),
+    "port-num":            Rule(EINVAL, "the device has no port {}", "ibv_query_port(3)"),
+    "gid-index":           Rule(EINVAL, "entry {} lies outside the GID table", "ibv_query_gid(3)"),
+    "gid-empty":           Rule(ENODATA, "entry {} of the GID table is empty", "ibv_query_gid_ex(3)"),
+    "pkey-index":          Rule(EINVAL, "entry {} lies outside the P_Key table", "ibv_query_pkey(3)"),
     # memory
     "mr-length":           Rule(EINVAL, "an MR has 1 byte at least and max_mr_size at most, not {}", "ibv_reg_mr(3)"),
     "mr-unmapped":         Rule(EFAULT, "{} is not memory of this process", "ibv_reg_mr(3)"),
@@ -47,6 +55,7 @@ RULES: dict[str, Rule] = {
     "qp-type-unknown":     Rule(EINVAL, "{} is no QP type", "ibv_create_qp(3)"),
     "qp-type-support":     Rule(EOPNOTSUPP, "this device makes no {} queue pairs", "ibv_create_qp(3)"),
     "qp-domain":           Rule(EINVAL, "{} queue pairs are made in an XRC domain, not in a PD", "ibv_create_qp_ex(3)"),
+    "qp-cq":               Rule(EINVAL, "{} is NULL: its completions would have no place", "ibv_create_qp(3)"),
     "qp-cap":              Rule(EINVAL, "{} is beyond the device's limit", "ibv_create_qp(3)"),
     "transition":          Rule(EINVAL, "{} is not a legal transition", "ibv_modify_qp(3), table in qp_transitions.yaml"),
     "attr-missing":        Rule(EINVAL, "{} is required for this transition", "ibv_modify_qp(3)"),
@@ -80,6 +89,7 @@ RULES: dict[str, Rule] = {
     "crash-inline":        Rule(EFAULT, "in C this would crash: INLINE copies from {}, which is not mapped", "ibv_post_send FAQ"),
     "queue-full":          Rule(ENOMEM, "the {} queue is full: {} slots, none free", "ibv_post_send(3)"),
     "send-sges":           Rule(EINVAL, "{} SGEs; max_send_sge is {}", "ibv_post_send(3)"),
+    "read-sges":           Rule(EINVAL, "{} SGEs; a READ has max_sge_rd={} at most", "ibv_query_device(3)"),
     "recv-sges":           Rule(EINVAL, "{} SGEs; max_recv_sge is {}", "ibv_post_recv(3)"),
     "message-length":      Rule(EINVAL, "a message has at most {} bytes", "ibv_post_send(3)"),
     "send-flags":          Rule(EINVAL, "send flag {} does not exist", "ibv_post_send(3)"),

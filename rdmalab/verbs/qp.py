@@ -8,6 +8,7 @@ from rdmalab.command import Noun, Thing, command
 from rdmalab.hca import modify, objects
 from rdmalab.hca.attributes import ADDRESS, FIELDS, Capacity, QpAttr
 from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.refuse import check_useful
 from rdmalab.spec.states import Attr, QPType
 from rdmalab.verbs.nouns import Cq, NewQp, Pd, Qp
 from rdmalab.verbs.same_node import on
@@ -19,8 +20,8 @@ class QpInitAttr:
     """`ibv_qp_init_attr`."""
 
     qp_type: QPType
-    send_cq: Cq
-    recv_cq: Cq
+    send_cq: Cq | None
+    recv_cq: Cq | None
     cap: Capacity = field(default_factory=Capacity)
     sq_sig_all: bool = False
 
@@ -37,14 +38,17 @@ def create_qp(world: World, qp: NewQp, *, pd: Pd, init_attr: QpInitAttr) -> Thin
     """Create a queue pair; it starts in RESET.
 
     sq_sig_all=1: every send WR completes visibly, SIGNALED or not.
-    EINVAL: a cap beyond the device's limits, an unknown type. ENOMEM beyond max_qp.
+    EINVAL: a cap beyond the device's limits, an unknown type, a CQ that is NULL. ENOMEM beyond
+    max_qp. EOPNOTSUPP: a type that this device does not have.
 
     Example: create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_send_wr=8
     See: ibv_create_qp(3)
     """
     init = init_attr
-    hca = on(world, qp.node, pd, init.send_cq, init.recv_cq)
-    pd_, send_cq, recv_cq = (world.find(t).number for t in (pd, init.send_cq, init.recv_cq))
+    cqs = (init.send_cq, init.recv_cq)
+    hca = on(world, qp.node, pd, *(cq for cq in cqs if cq is not None))
+    send_cq, recv_cq = (0 if cq is None else world.find(cq).number for cq in cqs)
+    pd_ = world.find(pd).number
     made = objects.create_qp(
         hca, init.qp_type, pd_, send_cq, recv_cq, init.cap, sig_all=init.sq_sig_all
     )
@@ -77,7 +81,9 @@ def query_qp(world: World, qp: Qp) -> QpAnswer:
     Example: query_qp A.qp0
     See: ibv_query_qp(3)
     """
-    pair: QueuePair = world.find(qp)
+    hca, found = world.at(qp)
+    pair: QueuePair = found
+    check_useful(hca)
     attr = {name: copy.deepcopy(getattr(pair.attr, name)) for name in FIELDS}
     pair.known_state = pair.state
     now = {"qp_state": pair.state, "sq_psn": pair.req.psn, "rq_psn": pair.resp.psn}

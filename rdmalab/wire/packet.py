@@ -24,7 +24,7 @@ from rdmalab.wire.headers import (
 )
 from rdmalab.wire.icrc import ICRC_LENGTH
 
-_MAPPED = 0xFFFF  # the upper 96 bits of ::ffff:a.b.c.d
+MAPPED = 0xFFFF  # the upper 96 bits of ::ffff:a.b.c.d
 
 
 class Flow(NamedTuple):
@@ -97,7 +97,7 @@ _FRAME: dict[type[Header], dict[int, int]] = {
 
 def network(flow: Flow) -> type[IPv4 | IPv6]:
     """IPv4 when both ends are IPv4-mapped GIDs."""
-    return IPv4 if flow.dst >> 32 == flow.src >> 32 == _MAPPED else IPv6
+    return IPv4 if flow.dst >> 32 == flow.src >> 32 == MAPPED else IPv6
 
 
 def wire_length(packet: Packet) -> int:
@@ -108,7 +108,7 @@ def wire_length(packet: Packet) -> int:
 
 def mapped_gid(address: int) -> int:
     """The GID of an IPv4 address given as a number."""
-    return _MAPPED << 32 | address
+    return MAPPED << 32 | address
 
 
 def ipv4_gid(address: str) -> int:
@@ -119,19 +119,19 @@ def mac_of(gid: int) -> int:
     """A locally administered MAC made of the last octets of an address; of a group, the group's."""
     if not is_multicast(gid):
         return 0x02_00_00_00_00_00 | gid & 0xFFFFFFFF
-    if gid >> 32 == _MAPPED:
+    if gid >> 32 == MAPPED:
         return 0x01_00_5E_00_00_00 | gid & 0x7FFFFF
     return 0x33_33_00_00_00_00 | gid & 0xFFFFFFFF
 
 
 def is_multicast(gid: int) -> bool:
     """IPv6 ff00::/8 or, mapped, IPv4 224.0.0.0/4."""
-    if gid >> 32 == _MAPPED:
+    if gid >> 32 == MAPPED:
         return gid >> 28 & 0xF == 0xE
     return gid >> 120 == 0xFF
 
 
 def gid_text(gid: int) -> str:
-    if gid >> 32 == _MAPPED:
+    if gid >> 32 == MAPPED:
         return f"::ffff:{IPv4Address(gid & 0xFFFFFFFF)}"
     return str(IPv6Address(gid))

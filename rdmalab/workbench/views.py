@@ -190,6 +190,24 @@ def _link(request: Request) -> View:
     return View("link", [ports.link_row(world), *rows])
 
 
+def _nodes(request: Request) -> list[str]:
+    return [request.thing.node] if request.thing else list(request.session.world.nodes)
+
+
+def _port(request: Request) -> View:
+    world, nodes = request.session.world, _nodes(request)
+    rows: list[Any] = [ports.port_row(world, name) for name in nodes]
+    return View("ports", rows + [row for name in nodes for row in ports.table_rows(world, name)])
+
+
+def _device(request: Request) -> View:
+    world, nodes = request.session.world, _nodes(request)
+    rows: list[Any] = []
+    for name in nodes:
+        rows += [ports.device_row(world, name), *ports.use_rows(world, name)]
+    return View("devices", rows, f"all its limits: query_device {nodes[0]}")
+
+
 def _agenda(request: Request) -> View:
     rows = planned.planned_rows(request.session.world, request.session.names)
     return View("planned", rows, _or(rows, "nothing will happen by itself"))
@@ -253,6 +271,8 @@ VIEWS: dict[str, Callable[[Request], View]] = {
     "packet": _packet,
     "counters": _counters,
     "link": _link,
+    "port": _port,
+    "device": _device,
     "agenda": _agenda,
     "log": _log,
     "story": _story,

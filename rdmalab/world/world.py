@@ -6,6 +6,7 @@ from heapq import heappop
 from typing import Any
 
 from rdmalab.command import Noun, Refused, Thing
+from rdmalab.hca import port
 from rdmalab.hca.device import Hca
 from rdmalab.hca.refuse import refused
 from rdmalab.spec.limits import PortState
@@ -143,7 +144,7 @@ class World:
             return self._spread(node, qpn, packet)
         target = self.node_of_gid.get(packet.flow.dst)
         if target is None or self.nodes[node].port_state is not _ACTIVE:
-            reason = "nobody has this address" if target is None else "the port is down"
+            reason = "nobody has this address" if target is None else "the port is not ACTIVE"
             trace.record(Kind.PACKET_LOST, node, qpn, packet, reason)
             return busy_ns
         arrival: Packet | Garbage | None = packet
@@ -159,7 +160,7 @@ class World:
         sent, busy_ns = self.trace.latest, self.cable.occupies_ns(packet)
         at_ns = self.trace.at_ns + busy_ns
         if self.nodes[node].port_state is not _ACTIVE:
-            self.trace.record(Kind.PACKET_LOST, node, qpn, packet, "the port is down")
+            self.trace.record(Kind.PACKET_LOST, node, qpn, packet, "the port is not ACTIVE")
             return busy_ns
         for target, hca in self.nodes.items():
             if target == node:
@@ -203,9 +204,24 @@ class World:
 
     def tune_link(self, setting: str, value: int) -> None:
         """Set `latency_ns`, `rate_bps` or `mtu`; an MTU is the active_mtu of every port."""
+        changes = getattr(self.cable, setting) != value
         setattr(self.cable, setting, value)
         self.trace.record(Kind.LINK_SET, "", 0, setting, value)
         if setting == "mtu":
             for hca in self.nodes.values():
                 caps = replace(hca.profile.caps, active_mtu=min(value, hca.profile.caps.max_mtu))
                 hca.profile = replace(hca.profile, caps=caps)
+        if setting == "rate_bps" and changes:
+            for hca in self.nodes.values():
+                port.speed_changed(hca)
+
+    # ------------------------------------------------------------------ addresses
+    def set_gid(self, node: str, index: int, gid: int) -> None:
+        """An address comes or goes (0). Frames for one that is gone still find the node."""
+        port.set_gid(self.nodes[node], index, gid)
+        if gid:
+            self.node_of_gid[gid] = node
+
+    def owner_of(self, gid: int) -> str:
+        """The node that has the address now; empty if nobody has."""
+        return next((name for name, hca in self.nodes.items() if gid in hca.gids), "")

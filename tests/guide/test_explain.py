@@ -35,7 +35,7 @@ BOOK = (access, async_events, limits, opcodes, profiles, records, refusals, stat
 # Enums that are parts of other tables, and no words of their own.
 PARTS = {
     "Service", "Op", "Place", "Side", "Local", "EventKind", "Mishap", "Rounding", "SlotsFreed",
-    "Field", "Syndrome", "Kind",
+    "Field", "Syndrome", "Kind", "PhysState", "LinkLayer",
 }  # fmt: skip
 
 

@@ -123,7 +123,7 @@ def test_a_port_that_is_down_sends_and_hears_nothing() -> None:
     pair.world.set_link(up=False)
     pair.run()
     assert pair.b.hca.drops == {"port-down": 1}
-    assert pair.reasons(Kind.PACKET_LOST) == ["the port is down"]
+    assert pair.reasons(Kind.PACKET_LOST) == ["the port is not ACTIVE"]
     assert pair.a.sent() == [(1, WCStatus.RETRY_EXC_ERR)]
     pair.world.set_link(up=True)
     assert pair.b.events() == [AsyncEvent.PORT_ERR, AsyncEvent.PORT_ACTIVE]

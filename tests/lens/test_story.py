@@ -19,7 +19,7 @@ _RECV = RecvWqe(0, RecvWR(2), [], 4096)
 _CQE = Cqe(7, WCStatus.SUCCESS, WCOpcode.SEND, 0, 17, 0, True)
 
 # One value of each meaning that a and b have.
-VALUES = {"frame": bytes(60),
+VALUES = {"index": 1, "entry": 0, "pkey": 0x8001, "frame": bytes(60),
     "": None, "verb": "post_send", "errno": 12, "noun": "qp", "state": QPState.RTS,
     "attr_mask": int(Attr.STATE | Attr.TIMEOUT), "send_wqe": _SEND, "recv_wqe": _RECV,
     "status": WCStatus.SUCCESS, "queue": "sq", "count": 3, "reason": "no-receive", "address": 64,

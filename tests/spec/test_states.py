@@ -190,8 +190,8 @@ def test_a_bit_width_and_a_range_agree() -> None:
         ("cur_qp_state", QPState.RTR, QPState.SQE, QPState.SQE),
         ("path_mtu", MTU.B256, MTU.B4096, MTU.B4096),
         ("path_mig_state", 0, 2, 2),
-        ("pkey_index", 0, 0, 0),  # a table of one entry: the index ends one below the length
-        ("alt_pkey_index", 0, 0, 0),
+        ("pkey_index", 0, 3, 0),  # a table of one entry: the index ends one below the length
+        ("alt_pkey_index", 0, 3, 0),
         ("en_sqd_async_notify", 0, 1, 1),
         ("max_rd_atomic", 0, 7, 128),
         ("max_dest_rd_atomic", 0, 5, 128),

@@ -1,0 +1,345 @@
+"""What is emulated and what is not, found in the tables and engines themselves, with reasons."""
+
+import dataclasses
+import importlib
+import pkgutil
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from importlib.abc import InspectLoader
+from textwrap import wrap
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
+
+from rdmalab import hca as engines
+from rdmalab import spec as book
+from rdmalab.hca import admission, posting, requester
+from rdmalab.hca.qp import Capacity, QueuePair
+from rdmalab.hca.wr import SendWR
+from rdmalab.spec import absent
+from rdmalab.spec.access import Access
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.limits import (
+    PHYS_STATES,
+    QUERY_ONLY,
+    AtomicCap,
+    DeviceCap,
+    LinkLayer,
+    PhysState,
+    PortState,
+)
+from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Op, Service
+from rdmalab.spec.profiles import STRICT, Profile
+from rdmalab.spec.refusals import REQUESTER_STATUS, Syndrome
+from rdmalab.spec.rules import errno_name
+from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, MigState, QPState, QPType
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.transports import TRANSPORTS
+from rdmalab.spec.work import WORK, SendFlags, WCFlags, WCOpcode, WROpcode
+from rdmalab.wire.packet import Flow, Packet
+from rdmalab.world.world import World
+
+_NODE = "A"
+# What a type cannot be used without.
+_NEEDS = {QPType.XRC_SEND: "open_xrcd", QPType.XRC_RECV: "open_xrcd"}
+
+
+@dataclass(slots=True)
+class CapabilityRow:
+    """One thing a device may do. text: the reason why not, or what there is to say of it."""
+
+    area: str
+    name: str
+    emulated: bool
+    text: str = ""
+
+
+class Device(NamedTuple):
+    """An adapter to try things on, and the words there are."""
+
+    profile: Profile
+    words: Container[str]
+
+
+Evidence = Callable[[Device, Any], bool]
+
+
+def rows(profile: Profile, words: Container[str]) -> list[CapabilityRow]:
+    """Everything, area by area."""
+    device = Device(profile, words)
+    found = [row for area in AREAS for row in _members(device, *area)]
+    found += [CapabilityRow("packets", label, _arrives(device, label), _label_reason(label))
+              for label in BY_LABEL]  # fmt: skip
+    found += [*_verbs(words), *_families(), *_limits(profile), *_differences(profile)]
+    for row in found:
+        row.text = "" if row.emulated and row.area in _PLAIN else row.text
+    return found
+
+
+def lines(found: list[CapabilityRow], width: int = 80) -> Iterator[str]:
+    """The rows on a page: what there is as a list, what there is not with its reason."""
+    for area in dict.fromkeys(row.area for row in found):
+        here = [row for row in found if row.area == area]
+        yield area
+        plain = " ".join(row.name for row in here if row.emulated and not row.text)
+        yield from wrap(plain, width, initial_indent="  ", subsequent_indent="  ")
+        for row in here:
+            if row.text:
+                mark = "  " if row.emulated else "- "
+                text = f"{mark}{row.name}: {row.text}"
+                yield from wrap(text, width, initial_indent="  ", subsequent_indent="      ")
+        yield ""
+
+
+# --------------------------------------------------------------------------- members of enums
+def _members(
+    device: Device, area: str, cls: type[Enum], evidence: Evidence
+) -> Iterator[CapabilityRow]:
+    for member in cls:
+        there = evidence(device, member)
+        reason = absent.REASONS.get(cls, {}).get(member, "")
+        if evidence(Device(STRICT, device.words), member):
+            reason = f"{STRICT.name} has it, {device.profile.name} does not"
+        yield CapabilityRow(area, member.name, there, "" if there else reason)
+
+
+def _always(_device: Device, _member: Any) -> bool:
+    return True
+
+
+def _named(_device: Device, member: Any) -> bool:
+    return (type(member), member.name) in named()
+
+
+def _qp_type(device: Device, qp_type: QPType) -> bool:
+    if (
+        qp_type not in device.profile.qp_types
+        or _NEEDS.get(qp_type, "create_qp") not in device.words
+    ):
+        return False
+    return any(requester.BUILD.get(TRANSPORTS[qp_type].service, {}))
+
+
+def _service(device: Device, service: Service) -> bool:
+    return any(_admitted(device, code) for code, row in OPCODES.items() if row.service is service)
+
+
+def _work(device: Device, opcode: WROpcode) -> bool:
+    return any(_posted(device, qp_type, opcode) for qp_type in WORK[opcode].types)
+
+
+def _posted(device: Device, qp_type: QPType, opcode: WROpcode) -> bool:
+    """Some queue pair takes it, and its requester has a way to carry it out."""
+    if not _qp_type(device, qp_type):
+        return False
+    hca = World({_NODE: device.profile}).nodes[_NODE]
+    qp = QueuePair(_NODE, 0x11, qp_type, Capacity())
+    if posting.check_opcode(hca, qp, SendWR(opcode=opcode), 0) is not None:
+        return False
+    message = WORK[opcode].message
+    builders = requester.BUILD[TRANSPORTS[qp_type].service]
+    sends = message is not None and Op[message] in builders
+    if opcode is WROpcode.TSO:  # more than the SEND it looks like on the wire
+        sends = False
+    return sends or (WROpcode, opcode.name) in named()
+
+
+def _completes(device: Device, opcode: WCOpcode) -> bool:
+    does = {WORK[wr].wc_opcode for wr in WROpcode if _work(device, wr)}
+    return opcode in does or (opcode >= WCOpcode.RECV and _named(device, opcode))
+
+
+def _status(device: Device, status: WCStatus) -> bool:
+    refusals = device.profile.refusals.values()
+    if status in REQUESTER_STATUS.values():
+        return True
+    return _named(device, status) or any(row.status is status for row in refusals)
+
+
+def _event(device: Device, event: AsyncEvent) -> bool:
+    refusals = device.profile.refusals.values()
+    answers = device.profile.raises_responder_events
+    return _named(device, event) or any(answers and row.event is event for row in refusals)
+
+
+def _syndrome(device: Device, syndrome: Syndrome) -> bool:
+    refusals = device.profile.refusals.values()
+    return syndrome is Syndrome.ACK or any(row.syndrome is syndrome for row in refusals)
+
+
+def _flag(device: Device, flag: WCFlags) -> bool:
+    if flag is WCFlags.GRH:  # before every datagram
+        return _qp_type(device, QPType.UD)
+    invalidates = flag is device.profile.with_inv_flag and _work(device, WROpcode.SEND_WITH_INV)
+    return invalidates or (flag is not WCFlags.WITH_INV and _named(device, flag))
+
+
+def _send_flag(device: Device, flag: SendFlags) -> bool:
+    checksums = flag is SendFlags.IP_CSUM  # of raw frames; no other packet here has one to fill in
+    return _qp_type(device, QPType.RAW_PACKET) if checksums else flag.name in spoken()
+
+
+def _right(device: Device, right: Access) -> bool:
+    wanted = any(WORK[wr].remote & right for wr in WROpcode if _work(device, wr))
+    return wanted or _named(device, right)
+
+
+def _cap(device: Device, cap: DeviceCap) -> bool:
+    return bool(device.profile.caps.device_cap_flags & cap)
+
+
+# (title, enum, what shows that a member is there)
+AREAS: tuple[tuple[str, type[Enum], Evidence], ...] = (
+    ("queue pair types", QPType, _qp_type),
+    ("transport services", Service, _service),
+    ("queue pair states", QPState, lambda _d, state: state in STATES),
+    ("queue pair attributes", Attr, lambda _d, a: any(r.mask & a for r in ATTRIBUTES.values())),
+    ("path MTUs", MTU, lambda device, mtu: mtu.octets <= device.profile.caps.max_mtu),
+    ("path migration states", MigState, lambda _d, state: state is MigState.MIGRATED),
+    ("work requests", WROpcode, _work),
+    ("send flags", SendFlags, _send_flag),
+    ("completion opcodes", WCOpcode, _completes),
+    ("completion statuses", WCStatus, _status),
+    ("completion flags", WCFlags, _flag),
+    ("acknowledge syndromes", Syndrome, _syndrome),
+    ("access rights", Access, _right),
+    ("asynchronous events", AsyncEvent, _event),
+    ("port states", PortState, lambda _d, state: state is not PortState.NOP),
+    (
+        "physical port states",
+        PhysState,
+        lambda _d, s: s in PHYS_STATES.values() and s is not PhysState.SLEEP,
+    ),
+    ("link layers", LinkLayer, lambda _d, layer: layer is LinkLayer.ETHERNET),
+    ("atomic_cap", AtomicCap, lambda device, cap: cap == device.profile.caps.atomic_cap),
+    ("device_cap_flags", DeviceCap, _cap),
+)
+_PLAIN = (*(title for title, *_ in AREAS), "packets", "verbs")
+
+
+# --------------------------------------------------------------------------- packets, verbs
+def _arrives(device: Device, label: str) -> bool:
+    return any(_admitted(device, code) for code in BY_LABEL[label])
+
+
+def _admitted(device: Device, code: int) -> bool:
+    hca = World({_NODE: device.profile}).nodes[_NODE]
+    gid = hca.gids[1]
+    return admission.at_port(hca, Packet(Flow(gid, gid, 0), code, 0, 0)) is None
+
+
+def _label_reason(label: str) -> str:
+    row = OPCODES[BY_LABEL[label][0]]
+    works = [w for w, of in WORK.items() if of.message == row.op.name]
+    works.sort(key=lambda work: WORK[work].invalidate is not row.invalidate)
+    reasons = absent.REASONS[WROpcode]
+    found = [reasons[work] for work in works if work in reasons]
+    return found[0] if found else absent.REASONS[Service].get(row.service, "")
+
+
+def _verbs(words: Container[str]) -> Iterator[CapabilityRow]:
+    for name, reason in absent.VERBS.items():
+        there = name in words
+        yield CapabilityRow("verbs", name, there, "" if there else reason)
+
+
+def _families() -> Iterator[CapabilityRow]:
+    for name in ("RoCEv2/IPv4", "RoCEv2/IPv6"):
+        yield CapabilityRow("address families", name, emulated=True)
+    for name, reason in absent.FAMILIES.items():
+        yield CapabilityRow("address families", name, emulated=False, text=reason)
+
+
+# --------------------------------------------------------------------------- limits, profiles
+def _limits(profile: Profile) -> Iterator[CapabilityRow]:
+    for field in dataclasses.fields(profile.caps):
+        value = getattr(profile.caps, field.name)
+        reason = QUERY_ONLY.get(field.name)
+        said = f"{value:,}" + (f"; nothing is refused: {reason}" if reason else "")
+        yield CapabilityRow("device limits", field.name, emulated=True, text=said)
+
+
+_TABLES = ("name", "caps", "errnos", "refusals", "qp_types", "qp_type_errnos", "attributes")
+
+
+def _differences(profile: Profile) -> Iterator[CapabilityRow]:
+    area = f"what {profile.name} does otherwise than {STRICT.name}"
+    for field in dataclasses.fields(profile):
+        ours, theirs = getattr(profile, field.name), getattr(STRICT, field.name)
+        if field.name not in _TABLES and ours != theirs:
+            said = f"{_word(ours)}, not {_word(theirs)}"
+            yield CapabilityRow(area, field.name, emulated=True, text=said)
+    for rule, errno in profile.errnos.items():
+        yield CapabilityRow(area, f"rule {rule}", emulated=True, text=errno_name(errno))
+    for name, row in profile.attributes.items():
+        if row != ATTRIBUTES[name]:
+            text = f"takes {row.takes(profile.caps)}"
+            yield CapabilityRow(area, name, emulated=True, text=text)
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Enum) and isinstance(value, int):
+        return str(value.name)
+    return str(value.value if isinstance(value, Enum) else value)
+
+
+# --------------------------------------------------------------------------- what engines name
+@cache
+def named() -> frozenset[tuple[type[Enum], str]]:
+    """The enum members that the code of some engine names, in a function or a table."""
+    found: set[tuple[type[Enum], str]] = set()
+    known = _tables_of_the_book()
+    for info in pkgutil.walk_packages(engines.__path__, f"{engines.__name__}."):
+        content = [
+            v for v in vars(importlib.import_module(info.name)).values() if id(v) not in known
+        ]
+        for value in content:
+            found |= {(type(member), member.name) for member in _inside(value)}
+        enums = [cls for cls in content if isinstance(cls, type) and issubclass(cls, Enum)]
+        spoken = {name for value in content for code in _codes(value) for name in _names(code)}
+        found |= {(cls, member.name) for cls in enums for member in cls if member.name in spoken}
+    return frozenset(found)
+
+
+@cache
+def spoken() -> frozenset[str]:
+    """All names in the code of the engines, also those that are said while a module is loaded."""
+    found: set[str] = set()
+    for info in pkgutil.walk_packages(engines.__path__, f"{engines.__name__}."):
+        loader = importlib.import_module(info.name).__loader__
+        if isinstance(loader, InspectLoader) and (code := loader.get_code(info.name)) is not None:
+            found.update(_names(code))
+    return frozenset(found)
+
+
+def _tables_of_the_book() -> set[int]:
+    """The tables that engines look things up in: a row there is no deed."""
+    modules = [importlib.import_module(i.name) for i in pkgutil.walk_packages(
+        book.__path__, f"{book.__name__}.")]  # fmt: skip
+    return {id(v) for m in modules for v in vars(m).values() if isinstance(v, dict | tuple)}
+
+
+def _inside(value: Any) -> Iterator[Enum]:
+    if isinstance(value, Enum):
+        yield value
+    elif isinstance(value, tuple | frozenset | dict) and not hasattr(value, "_fields"):
+        for item in value:
+            yield from _inside(item)
+
+
+def _codes(value: Any) -> Iterator[CodeType]:
+    if isinstance(value, FunctionType):
+        yield value.__code__
+    elif isinstance(value, type) and value.__module__.startswith(engines.__name__):
+        for item in vars(value).values():
+            yield from _codes(item)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _names(inner)

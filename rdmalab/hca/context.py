@@ -1,0 +1,77 @@
+"""A node's open device: closed with everything in it, opened again, or dead.
+
+A dead device is silent: nothing moves, no CQE comes any more, DEVICE_FATAL is the only sign. What
+lies on its CQs can still be polled, objects can be destroyed, everything else answers EIO.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from rdmalab.command import Noun
+from rdmalab.hca import flush, mr, objects
+from rdmalab.hca.refuse import refused
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.limits import PortState
+from rdmalab.spec.records import Kind
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+    from rdmalab.hca.qp import QueuePair
+
+CLOSED, DEAD = "device-closed", "device-fatal"
+
+# Whoever uses something goes before it.
+TEARDOWN = (
+    Noun.FLOW, Noun.QP, Noun.AH, Noun.MW, Noun.MR, Noun.SRQ, Noun.CQ, Noun.CHANNEL, Noun.XRCD,
+    Noun.TD, Noun.PD,
+)  # fmt: skip
+
+
+def close(hca: "Hca") -> None:
+    """`ibv_close_device`: the kernel frees all that is left over, and nothing is EBUSY."""
+    if hca.useless == CLOSED:
+        raise refused(hca.profile, CLOSED, legal=f"open_device {hca.node}")
+    for noun in TEARDOWN:
+        if (table := hca.tables.get(noun)) is not None:
+            for item in list(table.items.values()):
+                _FREE.get(noun, _free)(hca, item)
+    hca.async_events.clear()
+    hca.useless = CLOSED
+    hca.trace.record(Kind.DEVICE_CLOSED, hca.node, 0)
+
+
+def _free(hca: "Hca", item: Any) -> None:
+    table = next(t for t in hca.tables.values() if t.items.get(item.number) is item)
+    objects.destroyed(hca, table, item)
+
+
+def _free_qp(hca: "Hca", qp: "QueuePair") -> None:
+    hca.groups = {gid: rest for gid, qps in hca.groups.items() if (rest := _without(qps, qp))}
+    flush.discard(hca, qp)
+    objects.destroyed(hca, hca.qps, qp)
+
+
+def _without(members: list[int], qp: "QueuePair") -> list[int]:
+    return [number for number in members if number != qp.number]
+
+
+_FREE: dict[Noun, Callable[["Hca", Any], None]] = {Noun.QP: _free_qp, Noun.MR: mr.deregister}
+
+
+def reopen(hca: "Hca", port_state: PortState) -> None:
+    """`ibv_open_device` after a close; a device that died has been reset meanwhile."""
+    hca.useless = ""
+    hca.trace.record(Kind.DEVICE_OPENED, hca.node, 0)
+    hca.set_port(port_state)
+
+
+def die(hca: "Hca") -> None:
+    """A local catastrophic error."""
+    hca.trace.record(Kind.DEVICE_DIED, hca.node, 0)
+    hca.raise_event(AsyncEvent.DEVICE_FATAL, 0)
+    hca.set_port(PortState.DOWN)
+    hca.useless = DEAD
+    hca.ready.clear()
+    for qp in hca.qps.items.values():
+        qp.queued = False
+        hca.outside.disarm(hca.node, qp.number)

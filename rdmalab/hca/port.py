@@ -1,0 +1,62 @@
+"""The port of an adapter: its address and partition tables, its counters, the speed of its link."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.limits import COUNTER_MAX
+from rdmalab.spec.records import Kind
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+
+PORT = 1  # the only one
+FULL_MEMBER, PARTITION = 0x8000, 0x7FFF  # of a P_Key
+
+
+def gid_at(hca: "Hca", index: int) -> int:
+    """An entry of the GID table; 0 where it is empty."""
+    return hca.gids[index] if index < len(hca.gids) else 0
+
+
+def free_gid_index(hca: "Hca") -> int | None:
+    """The first empty entry; None if the table is full."""
+    entries = range(hca.profile.caps.gid_tbl_len)
+    return next((index for index in entries if not gid_at(hca, index)), None)
+
+
+def set_gid(hca: "Hca", index: int, gid: int) -> None:
+    """An address comes or goes (0). QPs keep the one they were connected with.
+
+    Packets for an address that is gone are dropped; a queue pair that goes on sending from it is
+    not told, as nobody answers it any more.
+    """
+    hca.gids.extend([0] * (index + 1 - len(hca.gids)))
+    hca.gids[index] = gid
+    hca.trace.record(Kind.GID_SET, hca.node, PORT, index, gid)
+    hca.raise_event(AsyncEvent.GID_CHANGE, PORT)
+
+
+def set_pkey(hca: "Hca", index: int, pkey: int) -> None:
+    """The P_Key at `index`: whoever uses the entry is in the new partition from now on."""
+    hca.pkeys[index] = pkey
+    hca.trace.record(Kind.PKEY_SET, hca.node, PORT, index, pkey)
+    for qp in hca.qps.items.values():
+        if qp.path is not None and qp.attr.pkey_index == index:
+            qp.path.pkey = pkey
+    hca.raise_event(AsyncEvent.PKEY_CHANGE, PORT)
+
+
+def bad_pkey_cntr(hca: "Hca") -> int:
+    """Packets dropped for their P_Key."""
+    return min(hca.drops.get("pkey", 0), COUNTER_MAX)
+
+
+def qkey_viol_cntr(hca: "Hca") -> int:
+    """Datagrams dropped for their Q_Key."""
+    return min(hca.drops.get("qkey", 0), COUNTER_MAX)
+
+
+def speed_changed(hca: "Hca") -> None:
+    """The link runs at another rate."""
+    if hca.profile.raises_speed_event and not hca.useless:
+        hca.raise_event(AsyncEvent.DEVICE_SPEED_CHANGE, PORT)

@@ -1,0 +1,115 @@
+"""What an administrator does to a port or a device: addresses, partitions, states, a crash."""
+
+from typing import Annotated, Literal
+
+from rdmalab.command import Bits, NotUnderstood, Noun, OneOf, Thing, command
+from rdmalab.hca import context
+from rdmalab.hca import port as ports
+from rdmalab.hca.attributes import Gid
+from rdmalab.spec.limits import PortState
+from rdmalab.wire.packet import gid_text
+from rdmalab.world.world import World
+
+Device = Annotated[Thing, Noun.NODE]
+_STATES = OneOf(state.name for state in PortState if state)
+
+
+@command
+def gid(
+    world: World,
+    what: Literal["add", "del"],
+    device: Device,
+    address: Gid | None = None,
+    *,
+    index: int | None = None,
+) -> str:
+    """Give a node an address, or take one away: GID_CHANGE.
+
+    add: into the first empty entry of the GID table, or into `index`. del: the address, or the
+    entry at `index`; queue pairs connected with it go on sending from it, and no answer finds them.
+
+    Example: gid add A 10.0.0.7
+    """
+    hca = world.node(device)
+    if index is not None and not 0 <= index <= hca.profile.caps.max_sgid_index:
+        last = hca.profile.caps.max_sgid_index
+        raise NotUnderstood("no such entry", hint=f"index: 0..{last}", argument="index")
+    if what == "del":
+        return _delete(world, device.node, address, index)
+    if not address:
+        raise NotUnderstood("which address?", hint=f"gid add {device.node} 10.0.0.7")
+    if owner := world.owner_of(address):
+        raise NotUnderstood(f"{owner} has this address", argument="address")
+    entry = ports.free_gid_index(hca) if index is None else index
+    if entry is None or ports.gid_at(hca, entry):
+        full = "the GID table is full" if entry is None else f"entry {entry} is taken"
+        raise NotUnderstood(full, hint=f"gid del {device.node} index=…", argument="index")
+    world.set_gid(device.node, entry, address)
+    return f"{gid_text(address)} is GID {entry} of {device.node}"
+
+
+def _delete(world: World, node: str, address: int | None, index: int | None) -> str:
+    gids = world.nodes[node].gids
+    if address:
+        index = gids.index(address) if address in gids else None
+    if index is None or not ports.gid_at(world.nodes[node], index):
+        held = " ".join(f"{n}={gid_text(found)}" for n, found in enumerate(gids) if found)
+        raise NotUnderstood(f"{node} has no such address", hint=f"it has: {held}")
+    gone = gids[index]
+    world.set_gid(node, index, 0)
+    return f"{gid_text(gone)} is gone; entry {index} is empty"
+
+
+@command
+def pkey(
+    world: World,
+    what: Literal["set"],
+    device: Device,
+    index: int,
+    value: Annotated[int, Bits(16)],
+) -> str:
+    """Set an entry of a node's P_Key table: PKEY_CHANGE.
+
+    The low 15 bits are the partition, bit 15 makes a full member; limited members talk to full ones
+    only. 0 empties the entry. Queue pairs that use the entry follow at once; who is in another
+    partition is not heard, and counted in bad_pkey_cntr.
+
+    Example: pkey set A 0 0x8001
+    """
+    del what
+    hca = world.node(device)
+    if not 0 <= index < len(hca.pkeys):
+        hint = f"index: 0..{len(hca.pkeys) - 1} (pkey_tbl_len={len(hca.pkeys)})"
+        raise NotUnderstood("the P_Key table has no such entry", hint=hint, argument="index")
+    ports.set_pkey(hca, index, value)
+    kind = "full" if value & ports.FULL_MEMBER else "limited"
+    return f"{kind} member of partition {value & ports.PARTITION:#x}" if value else "empty"
+
+
+@command
+def port(world: World, device: Device, state: Annotated[str, _STATES]) -> None:
+    """Put a node's port into another state; only ACTIVE moves packets.
+
+    DOWN, INIT, ARMED, ACTIVE are the way up that a subnet manager leads an InfiniBand port; on
+    Ethernet `link down` and `link up` do the same to all ports. PORT_ERR when ACTIVE is left,
+    PORT_ACTIVE when it is reached.
+
+    Example: port A ARMED
+    """
+    world.node(device).set_port(PortState[state])
+
+
+@command
+def device_fatal(world: World, device: Device) -> None:
+    """Let a node's device die: DEVICE_FATAL.
+
+    Nothing moves any more: no packet, no timer, no CQE, not even a flush; the event is the only
+    sign. What lies on the CQs can be polled, objects can be destroyed, all other verbs answer EIO.
+    close_device and open_device bring back an empty one.
+
+    Example: device_fatal A
+    """
+    hca = world.node(device)
+    if hca.useless:
+        raise NotUnderstood("it does not work anyway", hint=f"open_device {device.node}")
+    context.die(hca)

@@ -1,0 +1,68 @@
+"""Every member of every enum of the book is done by an engine, or there is a reason why not."""
+
+import json
+
+import pytest
+
+from rdmalab.cli import main
+from rdmalab.guide.capabilities import AREAS, CapabilityRow, lines, named, rows
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.profiles import PROFILES, RXE, STRICT
+from rdmalab.vocabulary import VOCABULARY
+from tests.guide.test_explain import public_enums
+
+# Parts of tables, which are no capability of a device.
+PARTS = {"Op", "Place", "Side", "Local", "EventKind", "Rounding", "SlotsFreed", "Field", "Kind"}
+
+
+def found(area: str, profile: str = "strict") -> dict[str, CapabilityRow]:
+    return {r.name: r for r in rows(PROFILES[profile], VOCABULARY) if r.area == area}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_is_not_there_has_a_reason(profile: str) -> None:
+    areas = {title for title, *_ in AREAS} - {"atomic_cap", "device_cap_flags", "path MTUs"}
+    silent = [r for r in rows(PROFILES[profile], VOCABULARY) if not r.emulated and not r.text]
+    wrong = [(r.area, r.name) for r in silent if r.area in (*areas, "packets", "verbs")]
+    assert not wrong
+
+
+def test_no_enum_of_the_book_is_forgotten() -> None:
+    told = {cls.__name__ for _, cls, _ in AREAS}
+    assert {cls.__name__ for cls in public_enums()} - PARTS - {"Mishap"} == told
+
+
+def test_an_event_is_there_when_an_engine_raises_it() -> None:
+    assert (AsyncEvent, "SQ_DRAINED") in named()
+    assert (AsyncEvent, "LID_CHANGE") not in named()  # a row of a table is no deed
+    events = found("asynchronous events")
+    assert events["GID_CHANGE"].emulated
+    assert "InfiniBand" in events["LID_CHANGE"].text
+
+
+def test_the_device_decides() -> None:
+    assert found("queue pair types")["RC"].emulated
+    strict, rxe = found("asynchronous events"), found("asynchronous events", "rxe")
+    assert (strict["QP_ACCESS_ERR"].emulated, rxe["QP_ACCESS_ERR"].emulated) == (True, False)
+    other = {r.name: r for r in rows(RXE, VOCABULARY) if r.area.startswith("what rxe")}
+    assert other["lkey_is_rkey"].text == "yes, not no"
+
+
+def test_a_word_makes_its_verb_appear() -> None:
+    def is_there(words: set[str]) -> bool:
+        return next(r.emulated for r in rows(STRICT, words) if r.name == "alloc_dm")
+
+    assert (is_there(set()), is_there({"alloc_dm"})) == (False, True)
+
+
+def test_it_fits_eighty_columns() -> None:
+    assert max(map(len, lines(rows(STRICT, VOCABULARY), 80))) <= 80
+
+
+def test_the_command_prints_a_page_or_a_document(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["capabilities"]) == 0
+    assert "queue pair types" in capsys.readouterr().out
+    assert main(["capabilities", "--json", "--profile", "rxe"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["profile"] == "rxe"
+    assert {"area", "name", "emulated", "text"} == set(document["capabilities"][0])

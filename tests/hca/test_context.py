@@ -1,0 +1,33 @@
+"""A device is closed with all it holds, comes back empty, or dies without a word but one."""
+
+from rdmalab.command import Noun
+from rdmalab.hca.context import TEARDOWN
+from tests.labs import RECV, SEND, lab_of, refusal, well
+
+
+def test_every_kind_of_object_has_its_turn() -> None:
+    assert {*TEARDOWN} == {*Noun} - {Noun.NODE}
+
+
+def test_closing_frees_all_and_answers_no_ebusy() -> None:
+    lab = lab_of(RECV, SEND, "create_ah A.ah0 pd=A.pd0 to=B", "close_device A")
+    hca = lab.session.world.nodes["A"]
+    assert not any(table.items for table in hca.tables.values())
+    assert not hca.lkeys
+    assert not hca.rkeys
+    assert refusal(lab, "alloc_pd A.pd1").rule == "device-closed"
+    assert refusal(lab, "close_device A").rule == "device-closed"
+    well(lab, "run 50us")
+    well(lab, "open_device A")
+    well(lab, "alloc_pd A.pd1")
+
+
+def test_a_dead_device_is_silent() -> None:
+    lab = lab_of(RECV, SEND, "device_fatal A", "run 50us")
+    assert (lab.look("A.cq0.count"), lab.look("A.device.state")) == (0, "dead")
+    for line in (SEND, "post_recv A.qp0 sg=A.mr0[0:4]", "modify_qp A.qp0 state=ERR",
+                 "query_qp A.qp0", "query_port A", "alloc_pd A.pd1", "open_device A"):  # fmt: skip
+        assert refusal(lab, line).rule == "device-fatal", line
+    for line in ("link up", "poll_cq A.cq0", "destroy_qp A.qp0", "close_device A", "open_device A"):
+        well(lab, line)
+    assert lab.look("A.port.state").name == "ACTIVE"

@@ -1,0 +1,50 @@
+"""What a device and a port say of themselves, and what they refuse."""
+
+import pytest
+
+from rdmalab.spec.limits import LinkLayer, PhysState, PortState
+from tests.labs import lab_of, refusal, well
+
+
+def test_no_verb_tells_the_inline_limit() -> None:
+    found = well(lab_of(), "query_device A").value
+    assert "max_inline_data" not in found
+    assert (found["max_qp"], found["atomic_cap"].name) == (256, "HCA")
+    assert "MEM_WINDOW" in found["device_cap_flags"].name
+    assert found.items() <= well(lab_of(), "query_device_ex A").value.items()
+
+
+def test_a_port_says_how_it_is() -> None:
+    lab = lab_of("link rate=10Gbps mtu=1024", "link down")
+    found = well(lab, "query_port A").value
+    assert (found["state"], found["phys_state"]) == (PortState.DOWN, PhysState.DISABLED)
+    assert (found["active_mtu"].octets, found["link_layer"]) == (1024, LinkLayer.ETHERNET)
+    assert (found["active_width"], found["active_speed"]) == (1, 8)
+
+
+@pytest.mark.parametrize(
+    ("line", "rule", "errno"),
+    [
+        ("query_port A port_num=0", "port-num", 22),
+        ("query_port A port_num=2", "port-num", 22),
+        ("query_gid A index=8", "gid-index", 22),
+        ("query_gid A index=-1", "gid-index", 22),
+        ("query_gid_ex A index=2", "gid-empty", 61),
+        ("query_pkey A index=4", "pkey-index", 22),
+        ("query_device_ex A comp_mask=1", "device-comp-mask", 22),
+    ],
+)
+def test_what_it_refuses(line: str, rule: str, errno: int) -> None:
+    answer = refusal(lab_of(), line)
+    assert (answer.rule, answer.errno) == (rule, errno)
+
+
+def test_tables_are_read_as_they_are() -> None:
+    lab = lab_of("gid add A 10.0.0.7", "pkey set A 3 0x8001")
+    assert well(lab, "query_gid A index=2").value == {"gid": "::ffff:10.0.0.7"}
+    assert well(lab, "query_gid A index=7").value == {"gid": "::"}  # no error
+    assert well(lab, "query_pkey A index=3").value == {"pkey": "0x8001"}
+
+
+def test_a_device_is_open_already() -> None:
+    assert "already" in well(lab_of(), "open_device A").value
