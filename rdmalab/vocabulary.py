@@ -1,7 +1,7 @@
 """All the words there are, gathered by name and in the order in which help shows them."""
 
 from rdmalab.command import Command
-from rdmalab.verbs import ah, cq, mr, pd, post, qp
+from rdmalab.verbs import ah, cq, mr, pd, post, qp, srq, xrcd
 from rdmalab.workbench import faults, files, help, look, memory, pairs, time  # noqa: A004
 
 GROUPS: dict[str, tuple[Command, ...]] = {
@@ -9,7 +9,14 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         pd.alloc_pd,
         mr.reg_mr,
         cq.create_cq,
+        xrcd.open_xrcd,
+        srq.create_srq,
+        srq.create_srq_ex,
+        srq.modify_srq,
+        srq.query_srq,
+        srq.get_srq_num,
         qp.create_qp,
+        xrcd.open_qp,
         qp.modify_qp,
         qp.query_qp,
         ah.create_ah,
@@ -17,11 +24,13 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         ah.detach_mcast,
         ah.destroy_ah,
         qp.destroy_qp,
+        srq.destroy_srq,
+        xrcd.close_xrcd,
         cq.destroy_cq,
         mr.dereg_mr,
         pd.dealloc_pd,
     ),
-    "verbs: work": (post.post_send, post.post_recv, cq.poll_cq),
+    "verbs: work": (post.post_send, post.post_recv, srq.post_srq_recv, cq.poll_cq),
     "short forms": (pairs.use, pairs.connect, pairs.to_rts, pairs.reset),
     "time": (time.step, time.run, time.until, time.checkpoint),
     "memory": (memory.write, memory.fill, memory.read, memory.hexdump),

@@ -1,6 +1,6 @@
 """A hand-written sentence or two on members of enums and tables that say nothing of themselves."""
 
-from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, EOPNOTSUPP
+from errno import EAGAIN, EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, EOPNOTSUPP
 
 from rdmalab.spec.limits import AtomicCap, PortState
 from rdmalab.spec.opcodes import Op
@@ -157,6 +157,7 @@ ERRNOS: dict[int, tuple[str, str]] = {
     EBUSY: ("Device or resource busy", "Somebody still uses it: destroy the users first"),
     EFAULT: ("Bad address", "An address or object that does not exist; C programs crash instead"),
     EOPNOTSUPP: ("Operation not supported", "The device does not do this at all"),
+    EAGAIN: ("Resource temporarily unavailable", "Nothing is there yet; make it, then ask again"),
     ENODATA: ("No data available", "A table entry that was named is empty"),
 }
 
@@ -197,6 +198,10 @@ CELLS: dict[str, str] = {
     "enforces_read_depth": "READs and atomics beyond max_dest_rd_atomic are refused",
     "raises_responder_events": "Refusals raise QP_ACCESS_ERR and QP_REQ_ERR",
     "raises_last_wqe_reached": "A QP on an SRQ that dies raises QP_LAST_WQE_REACHED",
+    "least_srq_sge": "The least max_sge that an SRQ gets, whatever was asked",
+    "refuses_unknown_srq_mask": "modify_srq with bits that mean nothing is refused",
+    "limit_counts_at_once": "Arming a limit that is undercut already raises the event at once",
+    "reads_failed_srq": "query_srq answers for an SRQ in its error state",
     "checks_window_bounds": "Access outside a window, inside its region, is refused",
     "grh_flag_on_rc": "RC receives carry IBV_WC_GRH",
     "with_inv_flag": "The flag on the receive of a SEND_WITH_INV",

@@ -89,6 +89,11 @@ class Profile:
     inline_bytes_per_sge: int = 0
     reset_purges_cqes: bool = False
     overrun_kills_cq: bool = True
+    # shared receive queues
+    least_srq_sge: int = 0
+    refuses_unknown_srq_mask: bool = True
+    limit_counts_at_once: bool = True
+    reads_failed_srq: bool = True
     # attributes
     checks_table_without_state: bool = True
     believes_cur_state: bool = False
@@ -152,6 +157,10 @@ RXE = Profile(
     slots_freed=SlotsFreed.EXECUTED,
     inline_bytes_per_sge=16,
     overrun_kills_cq=False,
+    least_srq_sge=1,
+    refuses_unknown_srq_mask=False,
+    limit_counts_at_once=False,
+    reads_failed_srq=False,
     believes_cur_state=True,
     unchecked=_RXE_UNCHECKED,
     retry_cnt_7_is_infinite=True,
@@ -179,7 +188,14 @@ RXE = Profile(
 MLX5 = Profile(
     name="mlx5",
     caps=MLX5_CAPS,
-    errnos=MappingProxyType({"send-state": ENOMEM, "send-sges": ENOMEM, "inline-length": ENOMEM}),
+    errnos=MappingProxyType(
+        {
+            "send-state": ENOMEM,
+            "send-sges": ENOMEM,
+            "inline-length": ENOMEM,
+            "recv-shared": ENOMEM,
+        }
+    ),
     lkey_is_rkey=True,
     refuses_foreign_opcode=False,
     refuses_foreign_flags=False,

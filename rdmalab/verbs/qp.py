@@ -9,7 +9,7 @@ from rdmalab.hca import modify, objects
 from rdmalab.hca.attributes import ADDRESS, QpAttr
 from rdmalab.hca.qp import Capacity
 from rdmalab.spec.states import Attr, QPType
-from rdmalab.verbs.nouns import Cq, NewQp, Pd, Qp
+from rdmalab.verbs.nouns import Cq, NewQp, Pd, Qp, Srq, Xrcd
 from rdmalab.verbs.same_node import on
 from rdmalab.world.world import World
 
@@ -19,28 +19,34 @@ class QpInitAttr:
     """`ibv_qp_init_attr`."""
 
     qp_type: QPType
-    send_cq: Cq
-    recv_cq: Cq
+    send_cq: Cq | None = None
+    recv_cq: Cq | None = None
+    srq: Srq | None = None
+    xrcd: Xrcd | None = None
     cap: Capacity = field(default_factory=Capacity)
     sq_sig_all: bool = False
 
 
 @command
-def create_qp(world: World, qp: NewQp, *, pd: Pd, init_attr: QpInitAttr) -> Thing:
+def create_qp(world: World, qp: NewQp, *, pd: Pd | None = None, init_attr: QpInitAttr) -> Thing:
     """Create a queue pair; it starts in RESET.
 
-    sq_sig_all=1: every send WR completes visibly, SIGNALED or not.
-    EINVAL: a cap beyond the device's limits, an unknown type. ENOMEM beyond max_qp.
+    sq_sig_all=1: every send WR completes visibly, SIGNALED or not. srq: take receives from a shared
+    receive queue, for good; max_recv_wr is ignored then. XRC_SEND needs no recv_cq, XRC_RECV
+    nothing but xrcd. EINVAL: a cap beyond the device's limits, an unknown type, a part missing.
+    ENOMEM beyond max_qp.
 
     Example: create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_send_wr=8
     See: ibv_create_qp(3)
     """
     init = init_attr
-    hca = on(world, qp.node, pd, init.send_cq, init.recv_cq)
-    pd_, send_cq, recv_cq = (world.find(t).number for t in (pd, init.send_cq, init.recv_cq))
+    parts = (pd, init.send_cq, init.recv_cq, init.srq, init.xrcd)
+    hca = on(world, qp.node, *(thing for thing in parts if thing is not None))
+    pd_, send_cq, recv_cq, srq, xrcd = (world.find(t).number if t else 0 for t in parts)
     made = objects.create_qp(
-        hca, init.qp_type, pd_, send_cq, recv_cq, init.cap, sig_all=init.sq_sig_all
-    )
+        hca, init.qp_type, pd_, send_cq, recv_cq, init.cap,
+        sig_all=init.sq_sig_all, srq=srq, xrcd=xrcd,
+    )  # fmt: skip
     return Thing(Noun.QP, qp.node, made.number)
 
 
@@ -80,6 +86,9 @@ def query_qp(world: World, qp: Qp) -> QpAttr:
 @command
 def destroy_qp(world: World, qp: Qp) -> None:
     """Destroy a queue pair; what waits in its queues vanishes without a completion.
+
+    A receive that it had taken from an SRQ vanishes with it. Of one that open_qp shares, a holder
+    less has it.
 
     Example: destroy_qp A.qp0
     See: ibv_create_qp(3)

@@ -14,12 +14,21 @@ from rdmalab.session.session import Session
 
 _NEAR = "did you mean"
 
+_SRQ = ("create_srq A.srq0 pd=A.pd0 max_wr=8",)
+_DOMAIN = ("open_xrcd A.xrcd0 oflag=O_CREAT",)
+
 # What must have happened before the example of a command makes sense, after `use rc_pair`.
 BEFORE: Mapping[str, tuple[str, ...]] = {
     "destroy_cq": ("destroy_qp A.qp0",),
     "dealloc_pd": ("destroy_qp A.qp0", "dereg_mr A.mr0"),
     "connect": ("reset A.qp0", "reset B.qp0"),
     "to_rts": ("reset A.qp0",),
+    "create_srq_ex": _DOMAIN,
+    "close_xrcd": _DOMAIN,
+    "open_qp": (*_DOMAIN, "create_qp A.qp1 qp_type=XRC_RECV xrcd=A.xrcd0"),
+    **dict.fromkeys(
+        ("modify_srq", "query_srq", "get_srq_num", "destroy_srq", "post_srq_recv"), _SRQ
+    ),
 }
 _FRESH = ("use",)  # their examples begin in an empty world
 _PAIR = "use rc_pair"
