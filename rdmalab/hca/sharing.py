@@ -63,8 +63,13 @@ def _judge_sizes(hca: "Hca", attr: SrqCapacity) -> "Refused | None":
     for name, low, high in (("max_wr", 1, caps.max_srq_wr), ("max_sge", 0, caps.max_srq_sge)):
         value = getattr(attr, name)
         if not low <= value <= high:
-            return refused(hca.profile, "srq-range", name, low, high, value, argument=name)
+            return _out_of_range(hca, name, value, low, high)
     return None
+
+
+def _out_of_range(hca: "Hca", name: str, value: int, low: int, high: int) -> "Refused":
+    legal = f"{name} takes {low}..{high}"
+    return refused(hca.profile, "srq-range", f"{name}={value}", argument=name, legal=legal)
 
 
 def destroy_srq(hca: "Hca", srq: SharedReceiveQueue) -> None:
@@ -119,7 +124,7 @@ def _judge_resize(
     if not profile.caps.device_cap_flags & _RESIZES:
         return refused(profile, "srq-resize", argument="max_wr")
     if not 1 <= max_wr <= most:
-        return refused(profile, "srq-range", "max_wr", 1, most, max_wr, argument="max_wr")
+        return _out_of_range(hca, "max_wr", max_wr, 1, most)
     used, armed = srq.posted - srq.freed, srq.limit if limit is None else 0
     for least, what in ((armed, f"the limit, {armed}"), (used, f"the {used} slots in use")):
         if max_wr < least:

@@ -44,7 +44,7 @@ RULES: dict[str, Rule] = {
     "comp-vector":         Rule(EINVAL, "comp_vector must lie in 0..{}", "ibv_create_cq(3)"),
     "num-entries":         Rule(EINVAL, "num_entries must be 1 or more, not {}", "ibv_poll_cq(3)"),
     # shared receive queues and XRC domains
-    "srq-range":           Rule(EINVAL, "{} takes {}..{}, not {}", "ibv_create_srq(3)"),
+    "srq-range":           Rule(EINVAL, "{} is out of range", "ibv_create_srq(3)"),
     "srq-type-unknown":    Rule(EINVAL, "{} is no SRQ type", "ibv_create_srq_ex(3)"),
     "srq-type-support":    Rule(EOPNOTSUPP, "this device makes no {} shared receive queues", "ibv_create_srq_ex(3)"),
     "srq-parts":           Rule(EINVAL, "an XRC SRQ needs {}", "ibv_create_srq_ex(3)"),
