@@ -38,6 +38,19 @@ class SrqRow:
     cq: Annotated[str, "where an XRC SRQ completes; otherwise each QP on its own CQ"]
     xrcd: Annotated[str, "the XRC domain of an XRC SRQ"]
 
+    @property
+    def text(self) -> str:
+        """`B.srq0  SRQ 2/8, 1 waits, 1 taken, limit 2 armed`."""
+        kind = "" if self.srq_type is SrqType.BASIC else f"{self.srq_type.name} "
+        parts = [f"{kind}SRQ {self.srq_num:#x} {self.used}/{self.capacity}"]
+        parts.append(f"{self.count} waiting" if self.count else "! EMPTY")
+        taken = self.used - self.count
+        parts += [f"{taken} taken, not given back"] if taken else []
+        parts += [f"limit {self.limit} armed"] if self.armed else []
+        parts += [f"{self.users} QPs on it"] if self.users else []
+        parts += ["! BROKEN: no receive is taken any more"] if self.error else []
+        return f"{self.name}  {', '.join(parts)}"
+
 
 @dataclass(slots=True)
 class SharedRecvRow:

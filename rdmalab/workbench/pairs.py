@@ -1,14 +1,14 @@
 """Short forms: they say the verbs they stand for, and the session runs those one by one."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from rdmalab.command import Alias, NotUnderstood, command
 from rdmalab.hca.attributes import MTU_IN_BYTES
 from rdmalab.session.lines import Script
 from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
-from rdmalab.spec.states import MTU, QPState
+from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, QPState, QPType
 from rdmalab.verbs.nouns import Qp
 
 _ALL_RIGHTS = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
@@ -58,7 +58,8 @@ def use(
     if len(nodes) < 2:
         raise NotUnderstood("a pair needs two nodes", hint="open the lab with nodes A and B")
     lines = [line for node in nodes for line in _objects(node, chosen)]
-    return Script(lines + _bring_up(f"{nodes[0]}.qp0", f"{nodes[1]}.qp0", chosen))
+    a, b = ((f"{node}.qp0", QPType.RC) for node in nodes)
+    return Script(lines + _bring_up(a, b, chosen))
 
 
 def _objects(node: str, chosen: PairOptions) -> list[str]:
@@ -81,8 +82,12 @@ def connect(session: Session, a: Qp, b: Qp, *, options: ConnectOptions | None = 
 
     Example: connect A.qp0 B.qp0 mtu=1024 rnr_retry=1
     """
-    names = session.names
-    return Script(_bring_up(names.of(a), names.of(b), options or ConnectOptions()))
+    names, chosen = session.names, options or ConnectOptions()
+    ends = (
+        (names.of(a), session.world.find(a).qp_type),
+        (names.of(b), session.world.find(b).qp_type),
+    )
+    return Script(_bring_up(*ends, chosen))
 
 
 @command
@@ -98,7 +103,8 @@ def to_rts(session: Session, qp: Qp, peer: Qp, *, options: ConnectOptions | None
             argument="qp",
             hint=f"modify_qp {session.names.of(qp)} state=RESET",
         )
-    moves = _moves(session.names.of(qp), session.names.of(peer), options or ConnectOptions())
+    end = (session.names.of(qp), session.world.find(qp).qp_type)
+    moves = _moves(end, session.names.of(peer), options or ConnectOptions())
     return Script(moves[_WAY_UP.index(state) :])
 
 
@@ -114,9 +120,12 @@ def reset(session: Session, qp: Qp) -> Script:
 _WAY_UP = (QPState.RESET, QPState.INIT, QPState.RTR)
 
 
-def _bring_up(a: str, b: str, chosen: ConnectOptions) -> list[str]:
+End = tuple[str, QPType]
+
+
+def _bring_up(a: End, b: End, chosen: ConnectOptions) -> list[str]:
     """Both sides in step, as two programs would do it."""
-    pairs = zip(_moves(a, b, chosen), _moves(b, a, chosen), strict=True)
+    pairs = zip(_moves(a, b[0], chosen), _moves(b, a[0], chosen), strict=True)
     return [line for both in pairs for line in both]
 
 
@@ -132,19 +141,36 @@ def _flags(bits: int) -> str:
     return "|".join(named) if named and known == bits else str(bits)
 
 
-def _moves(qp: str, peer: str, chosen: ConnectOptions) -> list[str]:
-    node = peer.partition(".")[0]
-    rights = _flags(int(chosen.qp_access_flags))
-    rtr = (
-        f"path_mtu={_mtu(chosen.path_mtu)} dest_qp_num={peer} rq_psn={chosen.psn} "
-        f"max_dest_rd_atomic={chosen.max_dest_rd_atomic} min_rnr_timer={chosen.min_rnr_timer}"
+def _moves(end: End, peer: str, chosen: ConnectOptions) -> list[str]:
+    """What each move is told, of all that there is to say: as much as the type takes."""
+    name, qp_type = end
+    told: tuple[dict[str, Any], ...] = (
+        {"pkey_index": 0, "port_num": 1, "qp_access_flags": _flags(int(chosen.qp_access_flags))},
+        {
+            "path_mtu": _mtu(chosen.path_mtu),
+            "dest_qp_num": peer,
+            "rq_psn": chosen.psn,
+            "max_dest_rd_atomic": chosen.max_dest_rd_atomic,
+            "min_rnr_timer": chosen.min_rnr_timer,
+            "ah_attr": peer.partition(".")[0],
+        },
+        {
+            "timeout": chosen.timeout,
+            "retry_cnt": chosen.retry_cnt,
+            "rnr_retry": chosen.rnr_retry,
+            "sq_psn": chosen.psn,
+            "max_rd_atomic": chosen.max_rd_atomic,
+        },
     )
-    rts = (
-        f"timeout={chosen.timeout} retry_cnt={chosen.retry_cnt} rnr_retry={chosen.rnr_retry} "
-        f"sq_psn={chosen.psn} max_rd_atomic={chosen.max_rd_atomic}"
-    )
-    return [
-        f"modify_qp {qp} state=INIT pkey_index=0 port_num=1 qp_access_flags={rights}",
-        f"modify_qp {qp} state=RTR {rtr} ah={node}",
-        f"modify_qp {qp} state=RTS {rts}",
+    states = zip(_WAY_UP, (*_WAY_UP[1:], QPState.RTS), told, strict=True)
+    return [_move(name, qp_type, now, to, said) for now, to, said in states]
+
+
+def _move(name: str, qp_type: QPType, now: QPState, to: QPState, said: dict[str, Any]) -> str:
+    required = MOVES[qp_type, now, to].required
+    words = [
+        f"{'ah' if key == 'ah_attr' else key}={value}"
+        for key, value in said.items()
+        if ATTRIBUTES[key].mask & required
     ]
+    return " ".join([f"modify_qp {name} state={to.name}", *words])
