@@ -93,7 +93,7 @@ def modify_srq(
         raise refusal
     max_wr = change.max_wr if chosen & SrqAttrMask.MAX_WR else None
     limit = change.srq_limit if chosen & SrqAttrMask.LIMIT else None
-    if max_wr is not None and (refusal := _judge_resize(hca, srq, max_wr, limit)) is not None:
+    if max_wr is not None and (refusal := _judge_resize(hca, srq, max_wr)) is not None:
         raise refusal
     room = srq.capacity if max_wr is None else hca.profile.rounding.granted(max_wr)
     if limit is not None and not 0 <= limit <= room:
@@ -117,15 +117,13 @@ def _judge_mask(
     return None
 
 
-def _judge_resize(
-    hca: "Hca", srq: SharedReceiveQueue, max_wr: int, limit: int | None
-) -> "Refused | None":
+def _judge_resize(hca: "Hca", srq: SharedReceiveQueue, max_wr: int) -> "Refused | None":
     profile, most = hca.profile, hca.profile.caps.max_srq_wr
     if not profile.caps.device_cap_flags & _RESIZES:
         return refused(profile, "srq-resize", argument="max_wr")
     if not 1 <= max_wr <= most:
         return _out_of_range(hca, "max_wr", max_wr, 1, most)
-    used, armed = srq.posted - srq.freed, srq.limit if limit is None else 0
+    used, armed = srq.posted - srq.freed, srq.limit
     for least, what in ((armed, f"the limit, {armed}"), (used, f"the {used} slots in use")):
         if max_wr < least:
             return refused(profile, "srq-small", max_wr, what, argument="max_wr")

@@ -102,13 +102,13 @@ def test_only_what_the_mask_names_is_changed() -> None:
     assert (ask(lab, "B.srq0.capacity"), ask(lab, "B.srq0.limit")) == (4, 0)
 
 
-def test_a_smaller_queue_and_a_smaller_limit_in_one_call() -> None:
-    lab = lab_with()
-    stock(lab, 1, 2)
-    well(lab, "modify_srq B.srq0 srq_limit=2")
-    assert refusal(lab, "modify_srq B.srq0 max_wr=1 srq_limit=1").rule == "srq-small"
-    well(lab, "modify_srq B.srq0 max_wr=2 srq_limit=1")
-    assert raised(lab) == []
+def test_a_smaller_queue_than_the_limit_of_now() -> None:
+    """Even if the same call lowers the limit; only where a limit may be undercut does it matter."""
+    lab = lab_with(RXE)
+    well(lab, "modify_srq B.srq0 srq_limit=5")
+    assert refusal(lab, "modify_srq B.srq0 max_wr=4 srq_limit=1").rule == "srq-small"
+    well(lab, "modify_srq B.srq0 max_wr=5 srq_limit=1")
+    assert (ask(lab, "B.srq0.capacity"), ask(lab, "B.srq0.limit")) == (7, 1)
 
 
 @pytest.mark.parametrize(("profile", "reads"), [(STRICT, True), (RXE, False)])

@@ -94,13 +94,18 @@ def test_a_second_opening_of_the_file_is_the_same_domain() -> None:
         ("SEND sg=A.mr0[0:8]", "REM_OP_ERR"),
     ],
 )
-@pytest.mark.parametrize("same_pd", [True, False])
-def test_memory_is_that_of_the_pd_of_the_srq(request_: str, ends: str, same_pd: bool) -> None:
+@pytest.mark.parametrize(("srq", "same_pd"), [("B.srq1", True), ("B.srq0", False)])
+def test_memory_is_that_of_the_pd_of_the_srq(
+    request_: str, ends: str, srq: str, same_pd: bool
+) -> None:
     rights = "LOCAL_WRITE|REMOTE_WRITE|REMOTE_READ"
-    pd = "B.pd0" if same_pd else "B.pd1"
-    lab = xrc("alloc_pd B.pd1", f"reg_mr B.mr1 pd={pd} length=64 access={rights}")
-    well(lab, "post_srq_recv B.srq0 sg=B.mr1[0:64]")
-    well(lab, f"post_send A.qp1 wr_id=4 opcode={request_} {TO} flags=SIGNALED")
+    lab = xrc(
+        "alloc_pd B.pd1",
+        f"reg_mr B.mr1 pd=B.pd1 length=64 access={rights}",
+        "create_srq_ex B.srq1 pd=B.pd1 srq_type=XRC xrcd=B.xrcd0 cq=B.cq1 max_wr=8",
+        f"post_srq_recv {srq} sg=B.mr1[0:64]",
+    )
+    well(lab, f"post_send A.qp1 wr_id=4 opcode={request_} remote_srqn={srq} flags=SIGNALED")
     well(lab, "run")
     assert status(lab, 4) == ("SUCCESS" if same_pd else ends)
 
