@@ -7,7 +7,7 @@ import pytest
 from rdmalab.lab import Lab
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile
 from tests.labs import everything, refusal, well
-from tests.sharing import ask, raised, send, shared, stock, xrc
+from tests.sharing import ask, send, shared, stock, xrc
 
 
 def lab_with(profile: Profile = STRICT, max_wr: int = 8) -> Lab:
