@@ -24,7 +24,8 @@ VALUES = {"frame": bytes(60),
     "attr_mask": int(Attr.STATE | Attr.TIMEOUT), "send_wqe": _SEND, "recv_wqe": _RECV,
     "status": WCStatus.SUCCESS, "queue": "sq", "count": 3, "reason": "no-receive", "address": 64,
     "length": 8, "cqe": _CQE, "psn": 5, "at_ns": 650_230, "event": AsyncEvent.CQ_ERR,
-    "srq_field": "srq_limit", "number": 7, "port_state": PortState.DOWN, "setting": "latency_ns", "value": 2_000,
+    "port_state": PortState.DOWN, "setting": "latency_ns", "value": 2_000,
+    "srq_field": "srq_limit", "number": 7,
     "fault": Drop(1, Match(source="A", target="B")),
 }  # fmt: skip
 
