@@ -1,7 +1,7 @@
 """All the words there are, gathered by name and in the order in which help shows them."""
 
 from rdmalab.command import Command
-from rdmalab.verbs import ah, cq, device, mr, pd, post, qp
+from rdmalab.verbs import ah, cq, device, mr, pd, post, qp, srq, xrcd
 from rdmalab.workbench import faults, files, help, look, memory, pairs, port, time  # noqa: A004
 
 GROUPS: dict[str, tuple[Command, ...]] = {
@@ -12,16 +12,25 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         qp.create_qp,
         qp.modify_qp,
         qp.query_qp,
+        srq.create_srq,
+        srq.create_srq_ex,
+        srq.modify_srq,
+        srq.query_srq,
+        srq.get_srq_num,
+        xrcd.open_xrcd,
+        xrcd.open_qp,
         ah.create_ah,
         ah.attach_mcast,
         ah.detach_mcast,
         ah.destroy_ah,
         qp.destroy_qp,
+        srq.destroy_srq,
+        xrcd.close_xrcd,
         cq.destroy_cq,
         mr.dereg_mr,
         pd.dealloc_pd,
     ),
-    "verbs: work": (post.post_send, post.post_recv, cq.poll_cq),
+    "verbs: work": (post.post_send, post.post_recv, srq.post_srq_recv, cq.poll_cq),
     "verbs: device": (
         device.open_device,
         device.query_device,

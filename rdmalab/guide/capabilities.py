@@ -260,7 +260,7 @@ def _limits(profile: Profile) -> Iterator[CapabilityRow]:
         yield CapabilityRow("device limits", field.name, emulated=True, text=said)
 
 
-_TABLES = ("name", "caps", "errnos", "refusals", "qp_types", "qp_type_errnos", "attributes")
+_TABLES = ("name", "caps", "errnos", "refusals", "qp_types", "attributes")
 
 
 def _differences(profile: Profile) -> Iterator[CapabilityRow]:

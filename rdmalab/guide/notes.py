@@ -1,6 +1,6 @@
 """A hand-written sentence or two on members of enums and tables that say nothing of themselves."""
 
-from errno import EBUSY, EFAULT, EINVAL, EIO, ENODATA, ENOMEM, EOPNOTSUPP, ETIMEDOUT
+from errno import EAGAIN, EBUSY, EFAULT, EINVAL, EIO, ENODATA, ENOMEM, EOPNOTSUPP, ETIMEDOUT
 
 from rdmalab.spec.limits import AtomicCap, PortState
 from rdmalab.spec.opcodes import Op
@@ -159,6 +159,7 @@ ERRNOS: dict[int, tuple[str, str]] = {
     EOPNOTSUPP: ("Operation not supported", "The device does not do this at all"),
     ETIMEDOUT: ("Connection timed out", "Nobody answered in time: no host has this address"),
     EIO: ("Input/output error", "The device is dead; DEVICE_FATAL has told so"),
+    EAGAIN: ("Resource temporarily unavailable", "Nothing is there yet; make it, then ask again"),
     ENODATA: ("No data available", "A table entry that was named is empty"),
 }
 
@@ -170,7 +171,6 @@ PROFILES: dict[str, str] = {
 
 CELLS: dict[str, str] = {
     "qp_types": "The types of queue pair that the device makes",
-    "qp_type_errnos": "QP types that are refused with another errno than EOPNOTSUPP",
     "raises_speed_event": "A link of another speed raises DEVICE_SPEED_CHANGE",
     "lkey_is_rkey": "An MR's lkey and rkey are the same number",
     "early_posts_stay": "A send refused before RTS stays in the ring and runs with the next post",
@@ -209,6 +209,10 @@ CELLS: dict[str, str] = {
     "enforces_read_depth": "READs and atomics beyond max_dest_rd_atomic are refused",
     "raises_responder_events": "Refusals raise QP_ACCESS_ERR and QP_REQ_ERR",
     "raises_last_wqe_reached": "A QP on an SRQ that dies raises QP_LAST_WQE_REACHED",
+    "least_srq_sge": "The least max_sge that an SRQ gets, whatever was asked",
+    "refuses_unknown_srq_mask": "modify_srq with bits that mean nothing is refused",
+    "limit_counts_at_once": "Arming a limit that is undercut already raises the event at once",
+    "reads_failed_srq": "query_srq answers for an SRQ in its error state",
     "checks_window_bounds": "Access outside a window, inside its region, is refused",
     "clears_unused_grh": "The 20 bytes before an IPv4 header in a datagram's receive are zeroed",
     "grh_flag_on_rc": "RC receives carry IBV_WC_GRH",

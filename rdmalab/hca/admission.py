@@ -40,7 +40,7 @@ def at_qp(qp: QueuePair | None, packet: Packet) -> str | None:
     row = OPCODES[packet.opcode]
     if qp is None:
         return "wrong-qpn"
-    if row.service is not qp.service:
+    if row.service is not qp.service or (row.request and not qp.transport.receives):
         return "wrong-type"
     # requests from RTR on, answers from RTS on, nothing in ERR
     if not STATES[qp.state].receives or (not row.request and qp.state < _ANSWERS_FROM):

@@ -38,9 +38,11 @@ class CompletionQueue:
         trace.record(_ADDED, self.node, self.number, cqe)
         return True
 
-    def forget(self, qpn: int) -> None:
-        """Remove the CQEs of a QP that is reset or destroyed (mlx5 does)."""
+    def forget(self, qpn: int) -> "list[Cqe]":
+        """Remove the CQEs of a QP that is reset or destroyed (mlx5 does); which they were."""
+        gone = [cqe for cqe in self.cqes if cqe.qp_num == qpn]
         self.cqes = deque(cqe for cqe in self.cqes if cqe.qp_num != qpn)
+        return gone
 
     def pop(self, trace: "Recorder") -> "Cqe":
         """The only way off it."""

@@ -4,10 +4,10 @@ The host posts work and calls `wake`; the wire calls `receive`; the clock calls 
 send a packet) and `timer`. What the engines must tell each other goes through here.
 """
 
-from collections import deque
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from rdmalab.hca import admission, completer, flush, requester, responder
+from rdmalab.hca import admission, completer, flush, requester, responder, srq
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.memory import Memory
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
@@ -19,6 +19,8 @@ from rdmalab.spec.states import QPState
 from rdmalab.wire.packet import MAPPED, Packet, mac_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rdmalab.hca.ah import AddressHandle
     from rdmalab.hca.cq import CompletionQueue
     from rdmalab.hca.dma import Piece
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
     from rdmalab.hca.outside import Outside, Recorder
     from rdmalab.hca.pd import ProtectionDomain
     from rdmalab.hca.qp import QueuePair
-    from rdmalab.hca.wr import Cqe
+    from rdmalab.hca.srq import SharedReceiveQueue
+    from rdmalab.hca.wr import Cqe, RecvWqe
+    from rdmalab.hca.xrcd import XrcDomain
 
 
 class Numbered(Protocol):
@@ -42,6 +46,7 @@ REACTION_NS = 100
 
 # Where a host's first buffer lies, times the host's number: no address means the same on two nodes.
 FIRST_ADDRESS = 0x1000_0000
+FIRST_SRQN = 0x31  # no number that a QP of a small world has
 FULL_PKEY = 0xFFFF
 GROUP_QPN = 0xFFFFFF  # whoever is attached to the packet's multicast address
 _SENT, _RECEIVED = Kind.PACKET_SENT, Kind.PACKET_RECEIVED
@@ -97,10 +102,11 @@ class Hca:
         self.cqs: Table[CompletionQueue] = Table("cq", 1)
         self.qps: Table[QueuePair] = Table("qp", 0x11)  # 0 and 1 are SMI and GSI
         self.ahs: Table[AddressHandle] = Table("ah", 1)
+        self.srqs: Table[SharedReceiveQueue] = Table("srq", FIRST_SRQN)
+        self.xrcds: Table[XrcDomain] = Table("xrcd", 1)
         self.groups: dict[int, list[int]] = {}  # multicast GID → attached QPs
-        self.tables: dict[str, Table[Any]] = {
-            table.noun: table for table in (self.pds, self.mrs, self.cqs, self.qps, self.ahs)
-        }
+        every = (self.pds, self.mrs, self.cqs, self.qps, self.ahs, self.srqs, self.xrcds)
+        self.tables: dict[str, Table[Any]] = {table.noun: table for table in every}
         self.lkeys: dict[int, MemoryRegion] = {}
         self.rkeys: dict[int, MemoryRegion] = {}
 
@@ -253,15 +259,29 @@ class Hca:
         """Hand out the oldest CQEs; their slots, and all before them, come back."""
         cqes = [cq.pop(self.trace) for _ in range(min(entries, len(cq.cqes)))]
         if self.profile.slots_freed is SlotsFreed.POLLED:
-            newest = {(cqe.qp_num, cqe.is_send): cqe.serial for cqe in cqes}
+            newest = {(cqe.qp_num, cqe.is_send): cqe.serial for cqe in cqes if not cqe.srq}
             for (qpn, is_send), serial in newest.items():
                 if (qp := self.qps.items.get(qpn)) is not None:
                     (self.free_sends if is_send else self.free_recvs)(qp, serial)
+            if len(newest) < len(cqes):
+                self.free_shared(cqes)
         return cqes
 
     def free_sends(self, qp: "QueuePair", serial: int) -> None:
         if count := qp.sq.free_through(serial):
             self.trace.record(Kind.SLOTS_FREED, self.node, qp.number, "sq", count)
+
+    def free_shared(self, done: "Iterable[Cqe | RecvWqe]") -> None:
+        """Slots of shared receive queues come back one by one, whoever used them."""
+        for number, count in Counter(each.srq for each in done if each.srq).items():
+            srq.free_slots(self, number, count)
+
+    def free_recv(self, qp: "QueuePair", wqe: "RecvWqe") -> None:
+        """The device is done with this receive."""
+        if wqe.srq:
+            srq.free_slots(self, wqe.srq)
+        else:
+            self.free_recvs(qp, wqe.serial)
 
     def free_recvs(self, qp: "QueuePair", serial: int) -> None:
         if count := qp.rq.free_through(serial):

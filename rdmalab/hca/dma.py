@@ -1,7 +1,7 @@
 """Direct memory access: what a key allows, and where the bytes of a message lie in memory."""
 
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rdmalab.spec.access import Access
 
@@ -25,6 +25,13 @@ class User(Protocol):
     def number(self) -> int: ...
     @property
     def pd(self) -> int: ...
+
+
+class Borrower(NamedTuple):
+    """A queue pair without a PD, in that of the SRQ which a request named."""
+
+    number: int
+    pd: int
 
 
 class Denied(Enum):

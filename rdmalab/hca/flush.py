@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from rdmalab.hca import srq
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe
 from rdmalab.spec.async_events import AsyncEvent
@@ -28,6 +29,8 @@ def fail(hca: "Hca", qp: QueuePair, recv_status: WCStatus = WCStatus.WR_FLUSH_ER
         complete_recv(hca, qp, in_use, recv_status)
     flush_sends(hca, qp)
     flush_recvs(hca, qp)
+    if qp.shares_receives and hca.profile.raises_last_wqe_reached:
+        hca.raise_event(AsyncEvent.QP_LAST_WQE_REACHED, qp.number)
 
 
 def stop_sending(hca: "Hca", qp: QueuePair) -> None:
@@ -44,7 +47,7 @@ def flush_sends(hca: "Hca", qp: QueuePair) -> None:
 
 
 def flush_recvs(hca: "Hca", qp: QueuePair) -> None:
-    """The same for the receive queue."""
+    """The same for the receive queue; what waits in an SRQ waits for others."""
     if STATES[qp.state].flushes_recvs:
         while qp.rq.wqes:
             complete_recv(hca, qp, qp.rq.wqes.popleft(), WCStatus.WR_FLUSH_ERR)
@@ -62,8 +65,10 @@ def complete_send(hca: "Hca", qp: QueuePair, wqe: SendWqe, status: WCStatus) -> 
 def complete_recv(hca: "Hca", qp: QueuePair, wqe: RecvWqe, status: WCStatus) -> None:
     """A receive WQE ends in error."""
     if hca.profile.slots_freed is SlotsFreed.EXECUTED:
-        hca.free_recvs(qp, wqe.serial)
-    hca.complete(qp, qp.recv_cq, error_cqe(hca, qp, wqe, status, is_send=False))
+        hca.free_recv(qp, wqe)
+    cqe = error_cqe(hca, qp, wqe, status, is_send=False)
+    cqe.srq = wqe.srq
+    hca.complete(qp, srq.cq_of(hca, qp, wqe), cqe)
 
 
 def error_cqe(
@@ -79,10 +84,12 @@ def discard(hca: "Hca", qp: QueuePair) -> None:
     """Into RESET: the queues are emptied without a word."""
     hca.outside.disarm(hca.node, qp.number)
     waiting = len(qp.rq.wqes) + (qp.resp.recv is not None)
+    if qp.resp.recv is not None and hca.profile.slots_freed is SlotsFreed.POLLED:
+        hca.free_shared([qp.resp.recv])
     for queue, count in (("sq", qp.sq.posted - qp.sq.freed), ("rq", waiting)):
         if count:
             hca.trace.record(Kind.QUEUE_DISCARDED, hca.node, qp.number, queue, count)
     if hca.profile.reset_purges_cqes:
-        for number in {qp.send_cq: None, qp.recv_cq: None}:
-            hca.cqs.find(number).forget(qp.number)
+        for number in dict.fromkeys(cq for cq in (qp.send_cq, qp.recv_cq) if cq):
+            hca.free_shared(hca.cqs.find(number).forget(qp.number))
     qp.clear()

@@ -13,8 +13,8 @@ from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.refuse import check_useful, refused
 from rdmalab.spec.records import Kind
-from rdmalab.spec.states import IN_XRC_DOMAIN, QPState, QPType
-from rdmalab.spec.transports import TRANSPORTS
+from rdmalab.spec.states import QPState, QPType
+from rdmalab.spec.transports import TRANSPORTS, Transport
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
@@ -46,8 +46,9 @@ def check_unused(hca: "Hca", users: list[str]) -> None:
         raise refused(hca.profile, "in-use", " and ".join(users), legal="destroy these first")
 
 
-def _count(noun: str, count: int) -> list[str]:
-    return [f"{count} {noun}{'s' if count > 1 else ''}"] if count else []
+def count(noun: str, number: int) -> list[str]:
+    """`["2 QPs"]`, and nothing for none."""
+    return [f"{number} {noun}{'s' if number > 1 else ''}"] if number else []
 
 
 # --------------------------------------------------------------------------- PDs
@@ -59,10 +60,11 @@ def alloc_pd(hca: "Hca") -> ProtectionDomain:
 
 
 def dealloc_pd(hca: "Hca", pd: ProtectionDomain) -> None:
+    srqs = sum(srq.pd == pd.number for srq in hca.srqs.items.values())
     mrs = sum(mr.pd == pd.number for mr in hca.mrs.items.values())
     qps = sum(qp.pd == pd.number for qp in hca.qps.items.values())
     ahs = sum(ah.pd == pd.number for ah in hca.ahs.items.values())
-    check_unused(hca, _count("MR", mrs) + _count("QP", qps) + _count("AH", ahs))
+    check_unused(hca, count("MR", mrs) + count("QP", qps) + count("SRQ", srqs) + count("AH", ahs))
     destroyed(hca, hca.pds, pd)
 
 
@@ -83,7 +85,8 @@ def create_cq(hca: "Hca", cqe: int, comp_vector: int) -> CompletionQueue:
 
 def destroy_cq(hca: "Hca", cq: CompletionQueue) -> None:
     users = sum(cq.number in (qp.send_cq, qp.recv_cq) for qp in hca.qps.items.values())
-    check_unused(hca, _count("QP", users))
+    srqs = sum(cq.number == srq.cq for srq in hca.srqs.items.values())
+    check_unused(hca, count("QP", users) + count("SRQ", srqs))
     destroyed(hca, hca.cqs, cq)
 
 
@@ -121,53 +124,78 @@ def create_qp(  # noqa: PLR0913  (ibv_qp_init_attr has these)
     cap: Capacity,
     *,
     sig_all: bool,
+    srq: int = 0,
+    xrcd: int = 0,
 ) -> QueuePair:
+    """`ibv_create_qp`; 0 is no object of that kind. What the type does not use is not kept."""
     check_useful(hca)
-    if refusal := _judge_qp(hca, qp_type, cap) or _judge_cqs(hca, qp_type, send_cq, recv_cq):
+    parts = {"pd": pd, "send_cq": send_cq, "recv_cq": recv_cq, "srq": srq, "xrcd": xrcd}
+    if (refusal := _judge_qp(hca, qp_type, cap, parts)) is not None:
         raise refusal
     check_limit(hca, hca.qps)
     if hca.qps.next_number >= GROUP_QPN:
         raise refused(hca.profile, "limit", "2^24 QP numbers, and none is used twice")
-    qp = QueuePair(hca.node, hca.qps.next_number, qp_type, _granted(hca, cap))
-    qp.pd, qp.send_cq, qp.recv_cq, qp.sq_sig_all = pd, send_cq, recv_cq, sig_all
+    transport = TRANSPORTS[qp_type]
+    sizes = _used(cap, transport, shared=srq != 0)
+    qp = QueuePair(hca.node, hca.qps.next_number, qp_type, _granted(hca, sizes))
+    qp.sq_sig_all = sig_all
+    for name in transport.parts:
+        setattr(qp, name, parts[name])
+    if srq:
+        qp.share_receives(hca.srqs.find(srq))
     if hca.profile.create_qp_returns_asked:
-        wrs = {"max_send_wr": cap.max_send_wr, "max_recv_wr": cap.max_recv_wr}
+        wrs = {"max_send_wr": sizes.max_send_wr, "max_recv_wr": sizes.max_recv_wr}
         qp.told_cap = replace(qp.cap, **wrs)
     created(hca, hca.qps, qp)
     return qp
 
 
-def _judge_qp(hca: "Hca", qp_type: QPType, cap: Capacity) -> Refused | None:
+def _judge_qp(hca: "Hca", qp_type: QPType, cap: Capacity, parts: dict[str, int]) -> Refused | None:
     if qp_type not in tuple(QPType):
         legal = " ".join(t.name for t in hca.profile.qp_types)
         return refused(hca.profile, "qp-type-unknown", qp_type, argument="qp_type", legal=legal)
-    if qp_type in IN_XRC_DOMAIN:
-        return refused(hca.profile, "qp-domain", qp_type.name, argument="qp_type")
-    if qp_type not in hca.profile.qp_types:
+    refusal = _judge_parts(hca, qp_type, parts)
+    if refusal is None and qp_type not in hca.profile.qp_types:
         legal = "qp_type=" + "|".join(t.name for t in sorted(hca.profile.qp_types))
         name = qp_type.name
-        no = refused(hca.profile, "qp-type-support", name, argument="qp_type", legal=legal)
-        no.errno = hca.profile.qp_type_errnos.get(qp_type, no.errno)
-        return no
+        return refused(hca.profile, "qp-type-support", name, argument="qp_type", legal=legal)
+    return refusal or _judge_sizes(hca, _used(cap, TRANSPORTS[qp_type], shared=parts["srq"] != 0))
+
+
+def _judge_parts(hca: "Hca", qp_type: QPType, parts: dict[str, int]) -> Refused | None:
+    transport = TRANSPORTS[qp_type]
+    missing = " ".join(name for name in transport.parts if not parts[name])
+    if missing:
+        legal = f"{qp_type.name} takes: {' '.join(transport.parts)}"
+        return refused(
+            hca.profile, "qp-parts", qp_type.name, missing, argument=missing.split()[0], legal=legal
+        )
+    srq = hca.srqs.items.get(parts["srq"])
+    if srq is not None and (srq.xrcd or transport.names_srq):
+        why = "an XRC SRQ is named by each message, it is tied to no queue pair"
+        if not srq.xrcd:
+            why = f"a {qp_type.name} queue pair is tied to no SRQ"
+        return refused(hca.profile, "qp-srq", why, argument="srq", legal="leave srq out")
+    return None
+
+
+_SENDING = ("max_send_wr", "max_send_sge", "max_inline_data")
+_RECEIVING = ("max_recv_wr", "max_recv_sge")
+
+
+def _used(cap: Capacity, transport: Transport, *, shared: bool) -> Capacity:
+    """The sizes that count: of a queue that the QP does not have none is looked at."""
+    idle = () if transport.sends else _SENDING
+    own = transport.receives and not (shared or transport.names_srq)
+    return replace(cap, **dict.fromkeys(idle if own else (*idle, *_RECEIVING), 0))
+
+
+def _judge_sizes(hca: "Hca", cap: Capacity) -> Refused | None:
     for name, limit in _LIMITS.items():
         asked, most = getattr(cap, name), int(getattr(hca.profile.caps, limit))
         if not 0 <= asked <= most:
             legal = f"{name} takes 0..{most}"
             return refused(hca.profile, "qp-cap", f"{name}={asked}", argument=name, legal=legal)
-    return None
-
-
-def _judge_cqs(hca: "Hca", qp_type: QPType, send_cq: int, recv_cq: int) -> Refused | None:
-    """A queue without a CQ; what an XRC_RECV takes completes on the CQ of an SRQ."""
-    transport = TRANSPORTS[qp_type]
-    receives = transport.sends and transport.receives
-    for name, needed, cqn in (
-        ("send_cq", transport.sends, send_cq),
-        ("recv_cq", receives, recv_cq),
-    ):
-        if needed and not cqn:
-            legal = f"{name}={hca.node}.cq0"
-            return refused(hca.profile, "qp-cq", name, argument=name, legal=legal)
     return None
 
 
@@ -184,7 +212,10 @@ def _granted(hca: "Hca", cap: Capacity) -> Capacity:
 
 def destroy_qp(hca: "Hca", qp: QueuePair) -> None:
     """Whatever waits in its queues vanishes without a completion."""
-    check_unused(hca, _count("multicast group", len(groups.groups_of(hca, qp))))
+    if qp.opened > 1:  # another process has it still
+        qp.share(hca.trace, -1)
+        return
+    check_unused(hca, count("multicast group", len(groups.groups_of(hca, qp))))
     if qp.state is not QPState.RESET:
         flush.discard(hca, qp)
     destroyed(hca, hca.qps, qp)

@@ -248,8 +248,8 @@ def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
 
 def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR, length: int) -> Refused | None:
     profile, rq = hca.profile, qp.rq
-    if not qp.transport.receives:
-        return refused(profile, "no-receive-queue", qp.qp_type.name, argument="qp")
+    if qp.srq or not qp.transport.receives or qp.transport.names_srq:
+        return _without_queue(hca, qp)
     if not STATES[qp.state].posts_recv:
         legal = "bring the QP to INIT first"
         return refused(profile, "recv-state", qp.state.name, argument="qp", legal=legal)
@@ -261,3 +261,10 @@ def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR, length: int) -> Refused |
     if length > profile.caps.max_msg_sz:
         return refused(profile, "message-length", profile.caps.max_msg_sz, argument="sg")
     return None
+
+
+def _without_queue(hca: "Hca", qp: QueuePair) -> Refused:
+    """Its receives, if it takes any, are not posted to the queue pair."""
+    if not qp.srq:
+        return refused(hca.profile, "no-receive-queue", qp.qp_type.name, argument="qp")
+    return refused(hca.profile, "recv-shared", argument="qp", legal="post_srq_recv fills it")

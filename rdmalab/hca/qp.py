@@ -14,6 +14,7 @@ from rdmalab.spec.transports import TRANSPORTS
 
 if TYPE_CHECKING:
     from rdmalab.hca.outside import Recorder
+    from rdmalab.hca.srq import SharedReceiveQueue
     from rdmalab.hca.wr import RecvWqe, SendWqe, SendWR
     from rdmalab.spec.refusals import Refusal
     from rdmalab.wire.packet import Flow
@@ -132,7 +133,8 @@ class Served:
 class ReadAnswer:
     """A READ whose responses are still to be sent, from `psn` on; `length` bytes are left.
 
-    first: none has been sent yet. again: the request was a duplicate.
+    first: none has been sent yet. again: the request was a duplicate. pd: whose memory it is, if
+    the QP has no PD.
     """
 
     psn: int
@@ -141,6 +143,7 @@ class ReadAnswer:
     length: int
     msn: int
     again: bool
+    pd: int = 0
     first: bool = True
 
 
@@ -205,16 +208,17 @@ class Path:
 
 
 class QueuePair:
-    """`ibv_qp`.
+    """`ibv_qp`. queued: it stands in line for the port. known_state: what libibverbs caches.
 
-    queued: it stands in line for the port. known_state: what libibverbs caches. told_cap: what
-    create_qp handed back, `cap` is the truth.
+    pd, send_cq, recv_cq, srq, xrcd: by number, 0 is none. source: where it takes receives from, its
+    own rq or an SRQ. opened: how many processes have it. told_cap: what create_qp handed back,
+    `cap` is the truth.
     """
 
     __slots__ = (
-        "attr", "cap", "comp", "known_state", "node", "number", "path", "pd", "qp_type", "queued",
-        "recv_cq", "req", "resp", "rq", "send_cq", "service", "sq", "sq_sig_all", "state",
-        "told_cap", "transport",
+        "attr", "cap", "comp", "known_state", "node", "number", "opened", "path", "pd", "qp_type",
+        "queued", "recv_cq", "req", "resp", "rq", "send_cq", "service", "source", "sq",
+        "sq_sig_all", "srq", "state", "told_cap", "transport", "xrcd",
     )  # fmt: skip
 
     def __init__(self, node: str, number: int, qp_type: QPType, cap: Capacity) -> None:
@@ -227,12 +231,16 @@ class QueuePair:
         self.pd = 0
         self.send_cq = 0
         self.recv_cq = 0
+        self.srq = 0
+        self.xrcd = 0
+        self.opened = 1
         self.sq_sig_all = False
         self.queued = False
         self.known_state = QPState.RESET
         self.state = QPState.RESET
         self.sq = SendQueue(cap.max_send_wr)
         self.rq = RecvQueue(cap.max_recv_wr)
+        self.source: RecvQueue | SharedReceiveQueue = self.rq
         self.clear()
 
     def clear(self) -> None:
@@ -244,9 +252,25 @@ class QueuePair:
         self.path: Path | None = None
         self.sq = SendQueue(self.cap.max_send_wr, self.sq.posted)
         self.rq = RecvQueue(self.cap.max_recv_wr, self.rq.posted)
+        if not self.srq:
+            self.source = self.rq
         self.req = Requesting(self.sq.posted)
         self.comp = Completing(self.sq.posted)
         self.resp = Responding()
+
+    @property
+    def shares_receives(self) -> bool:
+        """What it takes receives from belongs to others too."""
+        return bool(self.srq or self.xrcd)
+
+    def share_receives(self, srq: "SharedReceiveQueue") -> None:
+        """At creation: its receives come from this SRQ from now on."""
+        self.srq, self.source = srq.number, srq
+
+    def share(self, trace: "Recorder", change: int) -> None:
+        """One process more, or less, has this QP."""
+        self.opened += change
+        trace.record(Kind.QP_SHARED, self.node, self.number, self.opened)
 
     def enter(self, trace: "Recorder", state: QPState) -> None:
         """The only way from one state to another."""

@@ -12,7 +12,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.states import STATES, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, SendFlags
-from rdmalab.wire.headers import DETH, RETH, AtomicETH, ImmDt
+from rdmalab.wire.headers import DETH, RETH, XRCETH, AtomicETH, ImmDt
 from rdmalab.wire.packet import Packet
 
 if TYPE_CHECKING:
@@ -219,9 +219,22 @@ _CONNECTED: dict[Op | None, Builder] = {
     Op.FETCH_ADD: _build_atomic,
 }
 
+
+def _to_srq(build: Builder) -> Builder:
+    """IBTA A14: an XRC request says which SRQ it is for, right behind the BTH."""
+
+    def named(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
+        made = build(hca, qp, wqe)
+        if isinstance(made, Packet):
+            made.xrceth = XRCETH(0, wqe.wr.remote_srqn & MASK)
+        return made
+
+    return named
+
+
 BUILD: dict[Service | None, dict[Op | None, Builder]] = {
     Service.RC: _CONNECTED,
-    Service.XRC: _CONNECTED,
+    Service.XRC: {op: _to_srq(build) for op, build in _CONNECTED.items()},
     Service.UC: _CONNECTED,
     Service.UD: {None: _build_nothing, Op.SEND: _build_datagram},
     None: {None: _build_nothing},

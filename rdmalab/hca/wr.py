@@ -55,6 +55,7 @@ AhNumber = Annotated[
     int | None, Bits(32), Short(Noun.AH, lambda _world, thing, _a, _b: thing.number)
 ]
 QpNumber = Annotated[U32, Short(Noun.QP, lambda _world, thing, _a, _b: thing.number)]
+SrqNumber = Annotated[U32, Short(Noun.SRQ, lambda _world, thing, _a, _b: thing.number)]
 RKey = Annotated[U32, Short(Noun.MR, lambda world, thing, _a, _b: world.find(thing).rkey)]
 NO_FLAGS = SendFlags(0)
 REMOTE = Spread("remote", Noun.MR, _remote_of, ("remote_addr", "rkey"))
@@ -64,7 +65,7 @@ REMOTE = Spread("remote", Noun.MR, _remote_of, ("remote_addr", "rkey"))
 class SendWR:
     """`ibv_send_wr`. imm_data: as stored in memory (htonl'ed); atomics use compare_add and swap.
 
-    ah, remote_qpn, remote_qkey: where a datagram goes.
+    ah, remote_qpn, remote_qkey: where a datagram goes. remote_srqn: the SRQ of an XRC message.
     """
 
     opcode: WROpcode
@@ -79,6 +80,7 @@ class SendWR:
     ah: AhNumber = None
     remote_qpn: QpNumber = 0
     remote_qkey: U32 = 0
+    remote_srqn: SrqNumber = 0
 
 
 @dataclass(slots=True)
@@ -114,17 +116,22 @@ class SendWqe:
 
 @dataclass(slots=True)
 class RecvWqe:
-    """A receive WR on its queue; `length` is the sum of its buffers, in bytes."""
+    """A receive WR on its queue; `length` is the sum of its buffers, in bytes.
+
+    srq: the shared receive queue it was posted to; 0: the QP's own.
+    """
 
     serial: int
     wr: RecvWR
     sg: list[SGE]
     length: int
+    srq: int = 0
 
 
 @dataclass(slots=True)
 class Cqe:
-    """`ibv_wc`, and what the queue needs to give slots back: `serial` and whose WQE it was.
+    """`ibv_wc`, and what the queue needs to give slots back: `serial` and whose WQE it was (`srq`
+    as in RecvWqe).
 
     On an error status only wr_id, status, qp_num and vendor_err mean anything.
     """
@@ -140,6 +147,7 @@ class Cqe:
     wc_flags: WCFlags | int = 0
     src_qp: int = 0
     vendor_err: int = 0
+    srq: int = 0
 
 
 def swap_octets(word: int) -> int:

@@ -23,6 +23,7 @@ from rdmalab.lens import (
     memory,
     ports,
     queues,
+    sharing,
     wqes,
 )
 from rdmalab.lens.folds import Folds
@@ -92,6 +93,8 @@ OBJECTS: dict[Noun, Sight] = {
     Noun.MR: Sight(memory.MrRow, memory.mr_row),
     Noun.PD: Sight(memory.PdRow, memory.pd_row),
     Noun.AH: Sight(addresses.AhRow, addresses.ah_row),
+    Noun.SRQ: Sight(sharing.SrqRow, sharing.srq_row),
+    Noun.XRCD: Sight(sharing.XrcdRow, sharing.xrcd_row),
 }
 
 
@@ -118,6 +121,9 @@ LISTS: dict[tuple[Noun, str], Listing] = {
         wqes.RecvRow,
         lambda w, _n, t, i: wqes.recv_by_id(w, t, i),
         "no receive with wr_id {} was ever posted",
+    ),
+    (Noun.SRQ, "recv_wr"): Listing(
+        sharing.SharedRecvRow, sharing.recv_by_id, "no receive with wr_id {} was ever posted"
     ),
     (Noun.CQ, "cqes"): Listing(completions.WcRow, _nth_wc, ""),
 }

@@ -171,6 +171,21 @@ def _link(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     return [ChangeRow("", f"link.{setting}", "", words.SAYINGS["value"](moment, value))]
 
 
+def _srq_set(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    record = moment.record
+    field = "limit" if record[words.A] == "srq_limit" else "capacity"
+    return [ChangeRow(words.subject(moment.names, record), field, "", str(record[words.B]))]
+
+
+def _srq_failed(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    return [ChangeRow(words.subject(moment.names, moment.record), "error", "no", "yes")]
+
+
+def _shared(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    name = words.subject(moment.names, moment.record)
+    return [ChangeRow(name, "opened", "", str(moment.record[words.A]))]
+
+
 def _fault(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     cleared = moment.record[words.KIND] is Kind.FAULT_CLEARED
     value = f"{moment.record[words.A]} cleared" if cleared else f"set {moment.record[words.A]}"
@@ -197,6 +212,9 @@ _SAY: dict[Kind, Callable[[words.Moment, bool], list[ChangeRow]]] = {
     Kind.LINK_SET: _link,
     Kind.GROUP_JOINED: lambda moment, _latest: [_group(moment, "", "joined")],
     Kind.GROUP_LEFT: lambda moment, _latest: [_group(moment, "joined", "left")],
+    Kind.SRQ_SET: _srq_set,
+    Kind.SRQ_FAILED: _srq_failed,
+    Kind.QP_SHARED: _shared,
     Kind.FAULT_SET: _fault,
     Kind.FAULT_CLEARED: _fault,
 }
@@ -208,6 +226,8 @@ _Key = tuple[Thing, str]
 _COUNTED: dict[Kind, Callable[[Record], tuple[str, int]]] = {
     Kind.SEND_POSTED: lambda _r: ("sq.used", 1),
     Kind.RECV_POSTED: lambda _r: ("rq.used", 1),
+    Kind.SRQ_POSTED: lambda _r: ("used", 1),
+    Kind.SRQ_FREED: lambda r: ("used", -r[words.A]),
     Kind.SLOTS_FREED: lambda r: (f"{r[words.A]}.used", -r[words.B]),
     Kind.QUEUE_DISCARDED: lambda r: (f"{r[words.A]}.used", -r[words.B]),
     Kind.CQE_ADDED: lambda _r: ("count", 1),
@@ -216,6 +236,7 @@ _COUNTED: dict[Kind, Callable[[Record], tuple[str, int]]] = {
 _NOW: dict[str, Callable[[Any], int]] = {
     "sq.used": lambda qp: qp.sq.posted - qp.sq.freed + len(qp.sq.early),
     "rq.used": lambda qp: qp.rq.posted - qp.rq.freed,
+    "used": lambda srq: srq.posted - srq.freed,
     "count": lambda cq: len(cq.cqes),
 }
 

@@ -173,6 +173,11 @@ def owned_rows(world: World, names: Names, thing: Thing) -> list[OwnedRow]:
         for queue, wr_id, sg in _in_progress(qp):
             for start, stop in _inside(mr, sg):
                 rows.append(OwnedRow(start, stop, name, wr_id, queue))
+    for srq in world.nodes[thing.node].srqs.items.values():
+        name = names.of(Thing(Noun.SRQ, thing.node, srq.number))
+        for wqe in (*srq.wqes, *srq.lost):
+            for start, stop in _inside(mr, wqe.sg):
+                rows.append(OwnedRow(start, stop, name, wqe.wr.wr_id, "srq"))
     return rows
 
 

@@ -12,7 +12,7 @@ from rdmalab.lens import words
 from rdmalab.lens.names import Names
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, Record
-from rdmalab.spec.states import MTU, QPState, QPType
+from rdmalab.spec.states import MTU, STATES, QPState, QPType
 from rdmalab.spec.timers import RNR_NS, ack_timeout_ns, on_ticks_ns
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.world import World
@@ -64,6 +64,9 @@ class QpRow:
     pd: Annotated[str, "its protection domain"]
     send_cq: Annotated[str, "where sends complete"]
     recv_cq: Annotated[str, "where receives complete"]
+    srq: Annotated[str, "the SRQ it takes receives from, empty for its own queue"]
+    xrcd: Annotated[str, "the XRC domain whose SRQs it may feed"]
+    deaf: Annotated[bool, "it hears messages and has no receive for the next one"]
     sq_sig_all: Annotated[bool, "whether every send gives a completion"]
     cap: Annotated[CapRow, "the sizes that create_qp handed back"]
     peer: Annotated[str, "the QP it talks to, empty before RTR"]
@@ -111,9 +114,12 @@ def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
         qp_num=qp.number,
         qp_type=qp.qp_type,
         state=qp.state,
-        pd=names.of(Thing(Noun.PD, thing.node, qp.pd)),
-        send_cq=names.of(Thing(Noun.CQ, thing.node, qp.send_cq)),
-        recv_cq=names.of(Thing(Noun.CQ, thing.node, qp.recv_cq)),
+        pd=words.part_name(names, Noun.PD, thing.node, qp.pd),
+        send_cq=words.part_name(names, Noun.CQ, thing.node, qp.send_cq),
+        recv_cq=words.part_name(names, Noun.CQ, thing.node, qp.recv_cq),
+        srq=words.part_name(names, Noun.SRQ, thing.node, qp.srq),
+        xrcd=words.part_name(names, Noun.XRCD, thing.node, qp.xrcd),
+        deaf=_is_deaf(qp),
         sq_sig_all=qp.sq_sig_all,
         cap=CapRow(**dataclasses.asdict(qp.told_cap)),
         peer=_peer(world, names, qp, dest_node),
@@ -145,6 +151,12 @@ def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
         reads_outstanding=qp.req.reads - comp.reads,
         sq_draining=qp.state is QPState.SQD and comp.serial < qp.req.started,
     )
+
+
+def _is_deaf(qp: QueuePair) -> bool:
+    """A message would find no receive; which SRQ an XRC message will name nobody knows."""
+    hears = STATES[qp.state].receives and qp.transport.receives and not qp.transport.names_srq
+    return hears and not qp.source.wqes and qp.resp.recv is None
 
 
 def _peer(world: World, names: Names, qp: QueuePair, dest_node: str) -> str:

@@ -108,6 +108,11 @@ def exists(world: World, thing: Thing) -> bool:
     return thing.number in hca.tables[thing.noun].items
 
 
+def part_name(names: Names, noun: Noun, node: str, number: int) -> str:
+    """What an object is made of, by number; 0 is none."""
+    return names.of(Thing(noun, node, number)) if number else ""
+
+
 def qp_name(names: Names, node: str, qpn: int) -> str:
     """A QP by node and number, whether it exists or not."""
     return names.of(Thing(Noun.QP, node, qpn)) if node else f"{qpn:#x}"
@@ -267,6 +272,13 @@ def _setting(moment: Moment, value: int | str) -> str:
     return f"{value / 10**9:g}Gbps" if isinstance(value, int) and name == "rate_bps" else str(value)
 
 
+def _of_srq(moment: Moment, wqe: RecvWqe) -> str:
+    """Whose it was, where a queue pair takes it."""
+    if not wqe.srq or moment.record[KIND] is Kind.SRQ_POSTED:
+        return ""
+    return f" of {part_name(moment.names, Noun.SRQ, moment.record[NODE], wqe.srq)},"
+
+
 _QUEUES = {"sq": "send queue", "rq": "receive queue"}
 
 
@@ -283,7 +295,7 @@ SAYINGS: dict[str, Callable[[Moment, Any], str]] = {
     "state": lambda _m, v: member(v, QPState),
     "attr_mask": lambda _m, v: " ".join(fields_of(v)) or "nothing",
     "send_wqe": lambda _m, v: send_wqe(v),
-    "recv_wqe": lambda _m, v: recv_wqe(v),
+    "recv_wqe": lambda m, v: recv_wqe(v) + _of_srq(m, v),
     "status": lambda _m, v: member(v, WCStatus),
     "queue": lambda _m, v: _QUEUES.get(v, str(v)),
     "count": _plain,
@@ -304,4 +316,6 @@ SAYINGS: dict[str, Callable[[Moment, Any], str]] = {
     "index": _plain,
     "entry": lambda _m, v: gid_text(v) if v else "empty",
     "pkey": lambda _m, v: f"{v:#06x}" if v else "empty",
+    "srq_field": _plain,
+    "number": _plain,
 }

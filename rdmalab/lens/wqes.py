@@ -93,8 +93,9 @@ def wqe_rows(world: World, thing: Thing) -> list[WqeRow]:
 
 def _ended(world: World, qp: QueuePair) -> dict[int, WCStatus]:
     """How the sends ended whose completions wait to be polled."""
-    cq = world.nodes[qp.node].cqs.items[qp.send_cq]
-    return {c.serial: c.status for c in cq.cqes if c.is_send and c.qp_num == qp.number}
+    cq = world.nodes[qp.node].cqs.items.get(qp.send_cq)
+    cqes = cq.cqes if cq is not None else ()
+    return {c.serial: c.status for c in cqes if c.is_send and c.qp_num == qp.number}
 
 
 def _wqe_row(qp: QueuePair, wqe: SendWqe, ended: WCStatus | None) -> WqeRow:

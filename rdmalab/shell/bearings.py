@@ -1,5 +1,6 @@
 """Where a half-typed command stands: whom it speaks to, and what it has said so far."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from rdmalab.spec.access import Access
 from rdmalab.world.world import World
 
 # Arguments that name something of the other side.
-_PEERS = ("remote", "rkey", "ah", "dest_qp_num", "peer", "b")
+_PEERS = ("remote", "rkey", "ah", "dest_qp_num", "peer", "b", "remote_srqn")
 
 
 @dataclass(slots=True)
@@ -77,17 +78,18 @@ class Bearings:
 
 def about(world: World, thing: Thing) -> str:
     """A few words on a thing, for a menu."""
-    item = world.find(thing)
-    match thing.noun:
-        case Noun.QP:
-            return f"{item.qp_type.name} {item.number:#x} {item.state.name}"
-        case Noun.MR:
-            return f"{item.length} bytes, lkey {item.lkey:#x}, {rights(item.access)}"
-        case Noun.CQ:
-            return f"{len(item.cqes)}/{item.capacity} completions"
-        case Noun.NODE:
-            return f"profile {item.profile.name}"
-    return ""
+    say = _ABOUT.get(thing.noun)
+    return "" if say is None else say(world.find(thing))
+
+
+_ABOUT: dict[Noun, Callable[[Any], str]] = {
+    Noun.QP: lambda qp: f"{qp.qp_type.name} {qp.number:#x} {qp.state.name}",
+    Noun.MR: lambda mr: f"{mr.length} bytes, lkey {mr.lkey:#x}, {rights(mr.access)}",
+    Noun.CQ: lambda cq: f"{len(cq.cqes)}/{cq.capacity} completions",
+    Noun.SRQ: lambda srq: f"{srq.srq_type.name} {srq.number:#x}, {len(srq.wqes)} receives wait",
+    Noun.XRCD: lambda xrcd: f"domain {xrcd.domain}",
+    Noun.NODE: lambda hca: f"profile {hca.profile.name}",
+}
 
 
 def rights(access: int) -> str:

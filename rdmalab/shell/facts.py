@@ -52,11 +52,16 @@ def _qp(row: QpRow) -> list[str]:
     peer = f", its peer is {row.peer}" if row.peer else ""
     found = [f"{row.name} is {row.qp_type.name} {row.qp_num:#x} in {row.state.name}{peer}"]
     found += [f"{row.name} send queue: {_queue(row.sq)}"]
-    found += [f"{row.name} receive queue: {_queue(row.rq)}"]
+    found += [f"{row.name} {_receives(row)}"]
     for name, timer in (("RNR", row.rnr_timer), ("ack", row.ack_timer)):
         if timer.at_ns is not None:
             found.append(f"{row.name} {name} timer fires at {words.clock(timer.at_ns)}")
     return found
+
+
+def _receives(row: QpRow) -> str:
+    source = row.srq or (row.xrcd and f"the SRQs of {row.xrcd}")
+    return f"takes receives from {source}" if source else f"receive queue: {_queue(row.rq)}"
 
 
 def _queue(row: QueueRow) -> str:

@@ -7,6 +7,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.lens import words
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
+from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import QPState
 
@@ -56,6 +57,8 @@ _ABOUT: dict[str, Callable[..., str]] = {
         f"is {mr.length} bytes at {mr.addr:#x}, lkey {mr.lkey:#x} rkey {mr.rkey:#x}"
     ),
     Noun.CQ: lambda cq: f"holds {cq.capacity} completions",
+    Noun.SRQ: lambda srq: f"holds {srq.capacity} receives, its number is {srq.number:#x}",
+    Noun.XRCD: lambda xrcd: f"is XRC domain {xrcd.domain}",
     Noun.QP: lambda qp: f"is QP {qp.number:#x} in {qp.state.name}",
 }
 
@@ -94,6 +97,25 @@ def _queue(session: Session, record: Record, found: Notes, which: str) -> None:
         found.facts.append(f"{name} {which.upper()} {used}/{queue.capacity}.")
 
 
+def _shared(session: Session, record: Record, found: Notes) -> None:
+    thing = Thing(Noun.SRQ, record[words.NODE], record[words.OBJECT])
+    if words.exists(session.world, thing):
+        srq = session.world.find(thing)
+        used = srq.posted - srq.freed
+        found.facts.append(f"{session.names.of(thing)} {used}/{srq.capacity}.")
+
+
+def _srq_set(session: Session, record: Record, found: Notes) -> None:
+    name = _name(session, record, Noun.SRQ)
+    found.facts.append(f"{name} {record[words.A]} {record[words.B]}.")
+
+
+def _raised(session: Session, record: Record, found: Notes) -> None:
+    """A verb that raises an event at once: arming a limit that is undercut already."""
+    if record[words.A] is AsyncEvent.SRQ_LIMIT_REACHED:
+        found.facts.append(f"{_name(session, record, Noun.SRQ)} raised SRQ_LIMIT_REACHED.")
+
+
 def _wrote(session: Session, record: Record, found: Notes) -> None:
     where = words.thing_at(session.world, session.names, record[words.NODE], record[words.A])
     found.facts.append(f"{record[words.B]} bytes at {where}.")
@@ -113,6 +135,10 @@ _TAKES: dict[Kind, Callable[[Session, Record, Notes], None]] = {
     Kind.SEND_POSTED: _sends,
     Kind.RECV_POSTED: _receives,
     Kind.SLOTS_FREED: _freed,
+    Kind.SRQ_POSTED: _shared,
+    Kind.SRQ_FREED: _shared,
+    Kind.SRQ_SET: _srq_set,
+    Kind.ASYNC_RAISED: _raised,
     Kind.HOST_WROTE: _wrote,
     Kind.LINK_SET: _link,
 }

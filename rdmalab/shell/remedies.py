@@ -12,6 +12,8 @@ from rdmalab.session.session import Session
 from rdmalab.shell.verdicts import proven
 from rdmalab.spec.states import MOVES, Move, QPState, fields_of, legal_next
 
+# Where a queue pair keeps the number of what it uses.
+_PARTS = {Noun.CQ: ("send_cq", "recv_cq"), Noun.SRQ: ("srq",), Noun.XRCD: ("xrcd",)}
 _UP = {QPState.RESET: QPState.INIT, QPState.INIT: QPState.RTR, QPState.RTR: QPState.RTS}
 
 
@@ -130,6 +132,8 @@ def _bring_up(session: Session, invocation: Invocation) -> str:
 
 def _make_room(session: Session, invocation: Invocation) -> str:
     """Slots come back when a completion is polled; where none is there, time must pass."""
+    if invocation.name == "post_srq_recv":
+        return _poll_shared(session, invocation)
     qp = _qp(session, invocation)
     if qp is None:
         return ""
@@ -145,19 +149,43 @@ def _make_room(session: Session, invocation: Invocation) -> str:
     )
 
 
+def _poll_shared(session: Session, invocation: Invocation) -> str:
+    """A completion of a receive of this SRQ, on whatever CQ it lies."""
+    name = whose(session, invocation)
+    thing = session.names.find(name)
+    if thing is None:
+        return ""
+    for cq in session.world.nodes[thing.node].cqs.items.values():
+        if any(cqe.srq == thing.number for cqe in cq.cqes):
+            cq_name = session.names.of(Thing(Noun.CQ, thing.node, cq.number))
+            return f"poll_cq {cq_name} num_entries={len(cq.cqes)}"
+    return f"show {name}"
+
+
+def _to_srq(session: Session, invocation: Invocation) -> str:
+    """The same receives, posted where this queue pair takes them from."""
+    qp = _qp(session, invocation)
+    if qp is None:
+        return ""
+    name = session.names.of(Thing(Noun.SRQ, qp.node, qp.srq))
+    return invocation.line.replace("post_recv", "post_srq_recv", 1).replace(
+        whose(session, invocation), name, 1
+    )
+
+
 def _destroy_users(session: Session, invocation: Invocation) -> str:
     """The first of those who still use it."""
     thing = session.names.find(whose(session, invocation))
     if thing is None:
         return ""
     hca = session.world.nodes[thing.node]
+    parts = _PARTS.get(thing.noun, ("pd",))
     for qp in hca.qps.items.values():
-        if (
-            thing.number in (qp.send_cq, qp.recv_cq)
-            if thing.noun is Noun.CQ
-            else thing.number == qp.pd
-        ):
+        if any(getattr(qp, part) == thing.number for part in parts):
             return f"destroy_qp {session.names.of(Thing(Noun.QP, thing.node, qp.number))}"
+    for srq in hca.srqs.items.values():
+        if thing.noun is not Noun.SRQ and getattr(srq, thing.noun, 0) == thing.number:
+            return f"destroy_srq {session.names.of(Thing(Noun.SRQ, thing.node, srq.number))}"
     for mr in hca.mrs.items.values() if thing.noun is Noun.PD else ():
         if mr.pd == thing.number:
             return f"dereg_mr {session.names.of(Thing(Noun.MR, thing.node, mr.number))}"
@@ -169,6 +197,7 @@ _REMEDIES: dict[str, Callable[[Session, Invocation], str]] = {
     "attr-missing": _with_the_missing,
     "attr-surplus": _without_surplus,
     "send-state": _bring_up,
+    "recv-shared": _to_srq,
     "recv-state": _next_move,
     "queue-full": _make_room,
     "in-use": _destroy_users,

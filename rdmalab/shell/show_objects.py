@@ -33,7 +33,6 @@ from rdmalab.spec.work import WCOpcode, WROpcode
 
 _NEVER = 7  # rnr_retry
 _CHAIN = (QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS)
-_HEARING = (QPState.RTR, QPState.RTS, QPState.SQD, QPState.SQE)
 
 
 # --------------------------------------------------------------------------- queue pairs
@@ -44,19 +43,15 @@ def qp_table(rows: Sequence[QpRow]) -> list[Line]:
 
 def _qp_cells(row: QpRow) -> list[Fragment]:
     peer = f"→ {row.peer}" if row.peer else ""
-    note = "! RQ EMPTY" if _is_deaf(row) else ""
+    note = f"! {'SRQ' if row.srq else 'RQ'} EMPTY" if row.deaf else ""
     return [
         (NAME, row.name),
         ("", f"{row.qp_type.name} {row.qp_num:#x} {peer}"),
         (CURRENT, f"[{row.state.name}]"),
         ("", f"SQ {bar(row.sq)} {row.sq.used}/{row.sq.capacity}"),
-        ("", f"RQ {bar(row.rq)} {row.rq.used}/{row.rq.capacity}"),
+        ("", receives(row) or f"RQ {bar(row.rq)} {row.rq.used}/{row.rq.capacity}"),
         (WARN, note),
     ]
-
-
-def _is_deaf(row: QpRow) -> bool:
-    return row.state in _HEARING and not row.rq.waiting and not row.rq.on_wire
 
 
 def state_line(row: DiagramRow) -> Line:
@@ -85,12 +80,13 @@ def qp_block(row: QpRow) -> list[Line]:
     """Everything about one queue pair: what its type does not have is not said."""
     transport = TRANSPORTS[row.qp_type]
     peer = f" → {row.peer} ({row.dest_qp_num:#x})" if row.peer else _NO_PEER[transport.connected]
-    where = f"pd {row.pd}  send_cq {row.send_cq}  recv_cq {row.recv_cq}"
+    parts = ("pd", "send_cq", "recv_cq", "srq", "xrcd")
+    where = "  ".join(f"{part} {getattr(row, part)}" for part in parts if getattr(row, part))
     unacked = "none" if row.unacked_psn == row.sq_psn else row.unacked_psn
     lines = [
         [(NAME, row.name), ("", f" {row.qp_type.name} {row.qp_num:#x}{peer}  {where}")],
         queue_line("SQ", row.sq, "! FULL" if not row.sq.free else ""),
-        queue_line("RQ", row.rq, _deaf(row)),
+        receive_line(row, _DEAF[transport.acknowledged]),
         plain(
             f"psn: next WR {row.sq_psn}, next to leave {row.next_psn}, "
             f"oldest unacked {unacked}, expects {row.rq_psn}; msn {row.msn}"
@@ -103,14 +99,8 @@ def qp_block(row: QpRow) -> list[Line]:
     return lines + _running(row)
 
 
+_DEAF = {True: "! EMPTY: a SEND gets an RNR NAK", False: "! EMPTY: what comes is dropped"}
 _NO_PEER = {True: ", no peer yet", False: ", no peer: each datagram says where it goes"}
-
-
-def _deaf(row: QpRow) -> str:
-    if not _is_deaf(row):
-        return ""
-    answered = TRANSPORTS[row.qp_type].acknowledged
-    return "! EMPTY: a SEND gets an RNR NAK" if answered else "! EMPTY: what comes is dropped"
 
 
 def _settings(row: QpRow) -> str:
@@ -144,6 +134,20 @@ def _running(row: QpRow) -> list[Line]:
             at, left = words.clock(timer.at_ns), words.duration(timer.left_ns)
             lines.append(plain(f"⏲ {name} timer fires at {at}, in {left}"))
     return lines
+
+
+def receives(row: QpRow) -> str:
+    """Where receives come from, if not from a queue of its own."""
+    return f"RQ → {row.srq}" if row.srq else f"RQ → the SRQs of {row.xrcd}" if row.xrcd else ""
+
+
+def receive_line(row: QpRow, deaf: str) -> Line:
+    """The receive queue, or what stands in its place."""
+    note = deaf if row.deaf else ""
+    shared = receives(row)
+    if not shared:
+        return queue_line("RQ", row.rq, note)
+    return [("", shared), (WARN, f"  {note}" if note else "")]
 
 
 def queue_line(name: str, row: QueueRow, note: str = "") -> Line:

@@ -121,7 +121,10 @@ def _created(moment: Moment) -> Iterator[str]:
     if moment.record[words.A] != Noun.QP:
         return
     qp = moment.qp
-    room = moment.hca.cqs.items[qp.send_cq].capacity
+    cq = moment.hca.cqs.items.get(qp.send_cq)
+    if cq is None:
+        return
+    room = cq.capacity
     work = qp.cap.max_send_wr + (qp.cap.max_recv_wr if qp.send_cq == qp.recv_cq else 0)
     if room < work:
         name = moment.name(Noun.CQ, qp.send_cq)

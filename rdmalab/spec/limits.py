@@ -126,7 +126,7 @@ class DeviceCaps:
 
     # query_device
     vendor_id: int = 0
-    device_cap_flags: int = int(_RXE_SETS & ~DeviceCap.AUTO_PATH_MIG)
+    device_cap_flags: int = int(_RXE_SETS & ~DeviceCap.AUTO_PATH_MIG | DeviceCap.XRC)
     max_mr_size: int = 2**31
     page_size_cap: int = 0xFFFF_F000
     max_qp: int = 256
@@ -248,7 +248,7 @@ RXE_CAPS = DeviceCaps(
 MLX5_CAPS = DeviceCaps(
     vendor_id=0x02C9,
     device_cap_flags=int(
-        _RXE_SETS & ~DeviceCap.AUTO_PATH_MIG
+        _RXE_SETS & ~(DeviceCap.AUTO_PATH_MIG | DeviceCap.SRQ_RESIZE)
         | DeviceCap.XRC
         | DeviceCap.UD_IP_CSUM
         | DeviceCap.RAW_IP_CSUM

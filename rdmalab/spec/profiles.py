@@ -84,7 +84,6 @@ class Profile:
     )
     # objects
     qp_types: frozenset[QPType] = frozenset(QPType)
-    qp_type_errnos: "Mapping[QPType, int]" = field(default_factory=lambda: MappingProxyType({}))
     lkey_is_rkey: bool = False
     # posting
     early_posts_stay: bool = False
@@ -103,6 +102,11 @@ class Profile:
     inline_bytes_per_sge: int = 0
     reset_purges_cqes: bool = False
     overrun_kills_cq: bool = True
+    # shared receive queues
+    least_srq_sge: int = 0
+    refuses_unknown_srq_mask: bool = True
+    limit_counts_at_once: bool = True
+    reads_failed_srq: bool = True
     # attributes
     checks_table_without_state: bool = True
     believes_cur_state: bool = False
@@ -157,7 +161,6 @@ RXE = Profile(
     refusals=MappingProxyType(_RXE_REFUSALS),
     qp_types=frozenset({QPType.RC, QPType.UC, QPType.UD}),
     attributes=MappingProxyType(_RXE_ATTRIBUTES),
-    qp_type_errnos=MappingProxyType({QPType.XRC_RECV: EINVAL}),
     lkey_is_rkey=True,
     early_posts_stay=True,
     refuses_unknown_opcode=False,
@@ -173,6 +176,10 @@ RXE = Profile(
     slots_freed=SlotsFreed.EXECUTED,
     inline_bytes_per_sge=16,
     overrun_kills_cq=False,
+    least_srq_sge=1,
+    refuses_unknown_srq_mask=False,
+    limit_counts_at_once=False,
+    reads_failed_srq=False,
     believes_cur_state=True,
     attr_mask_bits=21,
     resolves_addresses=True,
@@ -204,7 +211,14 @@ RXE = Profile(
 MLX5 = Profile(
     name="mlx5",
     caps=MLX5_CAPS,
-    errnos=MappingProxyType({"send-state": ENOMEM, "send-sges": ENOMEM, "inline-length": ENOMEM}),
+    errnos=MappingProxyType(
+        {
+            "send-state": ENOMEM,
+            "send-sges": ENOMEM,
+            "inline-length": ENOMEM,
+            "recv-shared": ENOMEM,
+        }
+    ),
     lkey_is_rkey=True,
     refuses_foreign_opcode=False,
     refuses_foreign_flags=False,

@@ -58,6 +58,11 @@ class Kind(IntEnum):
     PORT_CHANGED = auto()
     GROUP_JOINED = auto()
     GROUP_LEFT = auto()
+    SRQ_POSTED = auto()
+    SRQ_FREED = auto()
+    SRQ_SET = auto()
+    SRQ_FAILED = auto()
+    QP_SHARED = auto()
     LINK_SET = auto()
     FAULT_SET = auto()
     FAULT_CLEARED = auto()
@@ -110,6 +115,11 @@ KINDS: dict[Kind, KindRow] = {
     Kind.PORT_CHANGED:    KindRow("node", "port_state", "",         "its port went {a}"),
     Kind.GROUP_JOINED:    KindRow("qp",   "gid",        "",         "joined the multicast group {a}"),
     Kind.GROUP_LEFT:      KindRow("qp",   "gid",        "",         "left the multicast group {a}"),
+    Kind.SRQ_POSTED:      KindRow("srq",  "recv_wqe",   "",         "got {a}"),
+    Kind.SRQ_FREED:       KindRow("srq",  "count",      "",         "{a} slots came free"),
+    Kind.SRQ_SET:         KindRow("srq",  "srq_field",  "number",   "took {a}={b}"),
+    Kind.SRQ_FAILED:      KindRow("srq",  "",           "",         "broke: no receive is taken from it any more"),
+    Kind.QP_SHARED:       KindRow("qp",   "count",      "",         "is open {a} times now"),
     Kind.LINK_SET:        KindRow("link", "setting",    "value",    "the link's {a} became {b}"),
     Kind.FAULT_SET:       KindRow("fault", "fault",     "",         "set fault {a}"),
     Kind.FAULT_CLEARED:   KindRow("fault", "count",     "",         "cleared {a} faults"),

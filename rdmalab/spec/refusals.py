@@ -59,6 +59,7 @@ _ROWS = (
     Refusal("sequence-gap",    "packets before this one are missing",                    Syndrome.NAK_SEQUENCE, once=True, fatal=False),
     Refusal("rnr-wait",        "the QP waits for the packet it answered with RNR NAK",   None, fatal=False),
     Refusal("opcode-order",    "the opcode does not continue the message in progress",   _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
+    Refusal("wrong-srq",       "the SRQ it names is none of this QP's XRC domain",       _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
     Refusal("not-enabled",     "qp_access_flags does not allow this operation",          _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
     Refusal("no-depth",        "max_dest_rd_atomic is 0: no READ or atomic is served",   _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
     Refusal("too-deep",        "more READs and atomics than max_dest_rd_atomic",         _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),

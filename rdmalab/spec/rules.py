@@ -5,7 +5,18 @@ nothing else (`profiles.py`). An object used after its destruction answers EFAUL
 say; in C it would be a segmentation fault.
 """
 
-from errno import EBUSY, EFAULT, EINVAL, EIO, ENODATA, ENOMEM, EOPNOTSUPP, ETIMEDOUT, errorcode
+from errno import (
+    EAGAIN,
+    EBUSY,
+    EFAULT,
+    EINVAL,
+    EIO,
+    ENODATA,
+    ENOMEM,
+    EOPNOTSUPP,
+    ETIMEDOUT,
+    errorcode,
+)  # fmt: skip
 from typing import NamedTuple
 
 # Linux has two names for one number; the man pages of libibverbs say EOPNOTSUPP.
@@ -51,11 +62,28 @@ RULES: dict[str, Rule] = {
     "cqe-range":           Rule(EINVAL, "cqe must lie in 1..{}", "ibv_create_cq(3)"),
     "comp-vector":         Rule(EINVAL, "comp_vector must lie in 0..{}", "ibv_create_cq(3)"),
     "num-entries":         Rule(EINVAL, "num_entries must be 1 or more, not {}", "ibv_poll_cq(3)"),
+    # shared receive queues and XRC domains
+    "srq-range":           Rule(EINVAL, "{} is out of range", "ibv_create_srq(3)"),
+    "srq-type-unknown":    Rule(EINVAL, "{} is no SRQ type", "ibv_create_srq_ex(3)"),
+    "srq-type-support":    Rule(EOPNOTSUPP, "this device makes no {} shared receive queues", "ibv_create_srq_ex(3)"),
+    "srq-parts":           Rule(EINVAL, "an XRC SRQ needs {}", "ibv_create_srq_ex(3)"),
+    "srq-plain-parts":     Rule(EINVAL, "{} is for XRC SRQs only", "ibv_create_srq_ex(3)"),
+    "srq-mask":            Rule(EINVAL, "bits {} of srq_attr_mask mean nothing", "ibv_modify_srq(3)"),
+    "srq-resize":          Rule(EINVAL, "this device cannot resize an SRQ (no SRQ_RESIZE)", "ibv_modify_srq(3)"),
+    "srq-small":           Rule(EINVAL, "max_wr={} is less than {}", "ibv_modify_srq(3)"),
+    "srq-limit":           Rule(EINVAL, "srq_limit={} is more than the SRQ holds, {}", "ibv_modify_srq(3)"),
+    "srq-error":           Rule(EINVAL, "this shared receive queue is in its error state", "IBA 11.2.3"),
+    "srq-sges":            Rule(EINVAL, "{} SGEs; max_sge of the SRQ is {}", "ibv_post_srq_recv(3)"),
+    "xrc-support":         Rule(EOPNOTSUPP, "this device does not do XRC", "ibv_open_xrcd(3)"),
+    "xrcd-private":        Rule(EINVAL, "fd=-1 is a new domain for this process alone and needs O_CREAT", "ibv_open_xrcd(3)"),
+    "xrcd-exists":         Rule(EINVAL, "O_EXCL, and fd {} has a domain already", "ibv_open_xrcd(3)"),
+    "xrcd-none":           Rule(EAGAIN, "fd {} has no domain yet; O_CREAT makes one", "kernel uverbs"),
     # queue pairs
+    "qp-parts":            Rule(EINVAL, "a {} queue pair needs {}", "ibv_create_qp(3)"),
+    "qp-srq":              Rule(EINVAL, "{}", "ibv_create_qp(3)"),
+    "qp-open":             Rule(EINVAL, "open_qp finds no XRC_RECV queue pair {} in this domain", "ibv_open_qp(3)"),
     "qp-type-unknown":     Rule(EINVAL, "{} is no QP type", "ibv_create_qp(3)"),
     "qp-type-support":     Rule(EOPNOTSUPP, "this device makes no {} queue pairs", "ibv_create_qp(3)"),
-    "qp-domain":           Rule(EINVAL, "{} queue pairs are made in an XRC domain, not in a PD", "ibv_create_qp_ex(3)"),
-    "qp-cq":               Rule(EINVAL, "{} is NULL: its completions would have no place", "ibv_create_qp(3)"),
     "qp-cap":              Rule(EINVAL, "{} is beyond the device's limit", "ibv_create_qp(3)"),
     "transition":          Rule(EINVAL, "{} is not a legal transition", "ibv_modify_qp(3), table in qp_transitions.yaml"),
     "attr-missing":        Rule(EINVAL, "{} is required for this transition", "ibv_modify_qp(3)"),
@@ -81,6 +109,7 @@ RULES: dict[str, Rule] = {
     "no-send-queue":       Rule(EINVAL, "a {} queue pair has no send queue", "ibv_post_send(3)"),
     "no-receive-queue":    Rule(EINVAL, "a {} queue pair has no receive queue", "ibv_post_recv(3)"),
     "send-state":          Rule(EINVAL, "post_send needs RTS, SQD, SQE or ERR; the QP is in {}", "ibv_post_send(3)"),
+    "recv-shared":         Rule(EINVAL, "this queue pair takes its receives from an SRQ", "ibv_post_recv(3)"),
     "recv-state":          Rule(EINVAL, "post_recv needs INIT or later; the QP is in {}", "ibv_post_recv(3)"),
     "opcode-unknown":      Rule(EINVAL, "{} is no opcode", "ibv_post_send(3)"),
     "opcode-type":         Rule(EINVAL, "{} is no opcode of a {} queue pair", "ibv_post_send(3)"),

@@ -291,9 +291,6 @@ def after_send_error(qp_type: QPType) -> QPState:
     return _AFTER_SEND_ERROR[qp_type]
 
 
-# IBV_QPT_XRC_RECV is made in an XRC domain instead of a PD (ibv_create_qp_ex).
-IN_XRC_DOMAIN = frozenset({_XRC_RECV})
-
 # ---------------------------------------------------------------- attributes
 
 

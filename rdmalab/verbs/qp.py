@@ -10,7 +10,7 @@ from rdmalab.hca.attributes import ADDRESS, FIELDS, Capacity, QpAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.refuse import check_useful
 from rdmalab.spec.states import Attr, QPType
-from rdmalab.verbs.nouns import Cq, NewQp, Pd, Qp
+from rdmalab.verbs.nouns import Cq, NewQp, Pd, Qp, Srq, Xrcd
 from rdmalab.verbs.same_node import on
 from rdmalab.world.world import World
 
@@ -20,8 +20,10 @@ class QpInitAttr:
     """`ibv_qp_init_attr`."""
 
     qp_type: QPType
-    send_cq: Cq | None
-    recv_cq: Cq | None
+    send_cq: Cq | None = None
+    recv_cq: Cq | None = None
+    srq: Srq | None = None
+    xrcd: Xrcd | None = None
     cap: Capacity = field(default_factory=Capacity)
     sq_sig_all: bool = False
 
@@ -34,24 +36,25 @@ class QpAnswer(QpAttr):
 
 
 @command
-def create_qp(world: World, qp: NewQp, *, pd: Pd, init_attr: QpInitAttr) -> Thing:
+def create_qp(world: World, qp: NewQp, *, pd: Pd | None = None, init_attr: QpInitAttr) -> Thing:
     """Create a queue pair; it starts in RESET.
 
-    sq_sig_all=1: every send WR completes visibly, SIGNALED or not.
-    EINVAL: a cap beyond the device's limits, an unknown type, a CQ that is NULL. ENOMEM beyond
-    max_qp. EOPNOTSUPP: a type that this device does not have.
+    sq_sig_all=1: every send WR completes visibly, SIGNALED or not. srq: take receives from a shared
+    receive queue, for good; max_recv_wr is ignored then. XRC_SEND needs no recv_cq, XRC_RECV
+    nothing but xrcd. EINVAL: a cap beyond the device's limits, an unknown type, a part missing.
+    ENOMEM beyond max_qp.
 
     Example: create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_send_wr=8
     See: ibv_create_qp(3)
     """
     init = init_attr
-    cqs = (init.send_cq, init.recv_cq)
-    hca = on(world, qp.node, pd, *(cq for cq in cqs if cq is not None))
-    send_cq, recv_cq = (0 if cq is None else world.find(cq).number for cq in cqs)
-    pd_ = world.find(pd).number
+    parts = (pd, init.send_cq, init.recv_cq, init.srq, init.xrcd)
+    hca = on(world, qp.node, *(thing for thing in parts if thing is not None))
+    pd_, send_cq, recv_cq, srq, xrcd = (world.find(t).number if t else 0 for t in parts)
     made = objects.create_qp(
-        hca, init.qp_type, pd_, send_cq, recv_cq, init.cap, sig_all=init.sq_sig_all
-    )
+        hca, init.qp_type, pd_, send_cq, recv_cq, init.cap,
+        sig_all=init.sq_sig_all, srq=srq, xrcd=xrcd,
+    )  # fmt: skip
     return Thing(Noun.QP, qp.node, made.number)
 
 
@@ -92,13 +95,26 @@ def query_qp(world: World, qp: Qp) -> QpAnswer:
 
 
 def _made_of(qp: Qp, pair: QueuePair) -> QpInitAttr:
-    send_cq, recv_cq = (Thing(Noun.CQ, qp.node, cqn) for cqn in (pair.send_cq, pair.recv_cq))
-    return QpInitAttr(pair.qp_type, send_cq, recv_cq, replace(pair.cap), pair.sq_sig_all)
+    def part(noun: Noun, number: int) -> Thing | None:
+        return Thing(noun, qp.node, number) if number else None
+
+    return QpInitAttr(
+        pair.qp_type,
+        part(Noun.CQ, pair.send_cq),
+        part(Noun.CQ, pair.recv_cq),
+        part(Noun.SRQ, pair.srq),
+        part(Noun.XRCD, pair.xrcd),
+        replace(pair.cap),
+        pair.sq_sig_all,
+    )
 
 
 @command
 def destroy_qp(world: World, qp: Qp) -> None:
     """Destroy a queue pair; what waits in its queues vanishes without a completion.
+
+    A receive that it had taken from an SRQ vanishes with it. Of one that open_qp shares, a holder
+    less has it.
 
     Example: destroy_qp A.qp0
     See: ibv_create_qp(3)

@@ -14,10 +14,12 @@ from rdmalab.command import (
     Range,
     command,
 )
+from rdmalab.hca.srq import fail
 from rdmalab.session.session import Session
 from rdmalab.spec.opcodes import BY_LABEL
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import MTU
+from rdmalab.verbs.nouns import Srq
 from rdmalab.world.faults import Corrupt, Drop, Fault, Match
 from rdmalab.world.world import World
 
@@ -40,15 +42,17 @@ class Which:
 @command
 def fault(
     world: World,
-    what: Literal["drop", "corrupt", "clear"],
+    what: Literal["drop", "corrupt", "srq_error", "clear"],
     direction: Direction | None = None,
     *,
     which: Which | None = None,
+    srq: Srq | None = None,
 ) -> str:
-    """Spoil packets on the cable.
+    """Spoil packets on the cable, or break a shared receive queue.
 
     drop: they never arrive. corrupt: bit `bit` of byte `byte` of the frame flips. clear: no faults.
     nth=2 means only the second packet that fits; without nth all of them. `faults` lists them.
+    srq_error: the SRQ fails inside the adapter, for good: no receive is taken from it any more.
 
     Example: fault drop B->A opcode=ACKNOWLEDGE nth=1
     """
@@ -57,11 +61,20 @@ def fault(
         world.trace.record(Kind.FAULT_CLEARED, "", 0, len(cable.faults))
         cable.faults.clear()
         return "no faults"
+    if what == "srq_error":
+        return _break(world, srq)
     made = _fault(world, what, direction, which or Which())
     cable.faults.append(made)
     cable.next_fault += 1
     world.trace.record(Kind.FAULT_SET, "", made.number, str(made))
     return f"fault {made.number}: {made}"
+
+
+def _break(world: World, srq: Srq | None) -> str:
+    if srq is None:
+        raise NotUnderstood("which SRQ breaks?", hint="fault srq_error srq=B.srq0", argument="what")
+    fail(*world.at(srq))
+    return "the SRQ is in its error state"
 
 
 def _fault(world: World, what: str, direction: Direction | None, which: Which) -> Fault:

@@ -14,6 +14,9 @@ from rdmalab.session.session import Session
 
 _NEAR = "did you mean"
 
+_SRQ = ("create_srq A.srq0 pd=A.pd0 max_wr=8",)
+_DOMAIN = ("open_xrcd A.xrcd0 oflag=O_CREAT",)
+
 # What must have happened before the example of a command makes sense, after `use rc_pair`.
 _DATAGRAMS = "create_qp B.qp1 pd=B.pd0 qp_type=UD send_cq=B.cq0 recv_cq=B.cq0"
 BEFORE: Mapping[str, tuple[str, ...]] = {
@@ -24,6 +27,12 @@ BEFORE: Mapping[str, tuple[str, ...]] = {
     "destroy_ah": ("create_ah A.ah0 pd=A.pd0 to=B",),
     "attach_mcast": (_DATAGRAMS,),
     "detach_mcast": (_DATAGRAMS, "attach_mcast B.qp1 gid=224.0.0.9"),
+    "create_srq_ex": _DOMAIN,
+    "close_xrcd": _DOMAIN,
+    "open_qp": (*_DOMAIN, "create_qp A.qp1 qp_type=XRC_RECV xrcd=A.xrcd0"),
+    **dict.fromkeys(
+        ("modify_srq", "query_srq", "get_srq_num", "destroy_srq", "post_srq_recv"), _SRQ
+    ),
 }
 _FRESH = ("use",)  # their examples begin in an empty world
 _PAIR = "use rc_pair"

@@ -68,7 +68,8 @@ def use(
     if len(nodes) < 2:
         raise NotUnderstood("a pair needs two nodes", hint="open the lab with nodes A and B")
     lines = [line for node in nodes for line in _objects(node, qp_type, chosen)]
-    lines += _bring_up(qp_type, f"{nodes[0]}.qp0", f"{nodes[1]}.qp0", chosen)
+    a, b = ((f"{node}.qp0", qp_type) for node in nodes)
+    lines += _bring_up(a, b, chosen)
     if TRANSPORTS[qp_type].addressed:
         for node, other in zip(nodes, reversed(nodes), strict=True):
             lines.append(f"create_ah {node}.ah0 pd={node}.pd0 to={other}")
@@ -96,8 +97,8 @@ def connect(session: Session, a: Qp, b: Qp, *, options: ConnectOptions | None = 
 
     Example: connect A.qp0 B.qp0 mtu=1024 rnr_retry=1
     """
-    names, qp_type = session.names, session.world.find(a).qp_type
-    return Script(_bring_up(qp_type, names.of(a), names.of(b), options or ConnectOptions()))
+    chosen = options or ConnectOptions()
+    return Script(_bring_up(_end(session, a), _end(session, b), chosen))
 
 
 @command
@@ -106,16 +107,14 @@ def to_rts(session: Session, qp: Qp, peer: Qp, *, options: ConnectOptions | None
 
     Example: to_rts A.qp0 B.qp0
     """
-    pair = session.world.find(qp)
-    state = pair.state
+    state = session.world.find(qp).state
     if state not in _WAY_UP:
         raise NotUnderstood(
             f"{session.names.of(qp)} is in {state.name}; to_rts starts below RTS",
             argument="qp",
             hint=f"modify_qp {session.names.of(qp)} state=RESET",
         )
-    here, there = session.names.of(qp), session.names.of(peer)
-    moves = _moves(pair.qp_type, here, there, options or ConnectOptions())
+    moves = _moves(_end(session, qp), session.names.of(peer), options or ConnectOptions())
     return Script(moves[_WAY_UP.index(state) :])
 
 
@@ -131,9 +130,17 @@ def reset(session: Session, qp: Qp) -> Script:
 _WAY_UP = (QPState.RESET, QPState.INIT, QPState.RTR)
 
 
-def _bring_up(qp_type: QPType, a: str, b: str, chosen: ConnectOptions) -> list[str]:
+# A queue pair by name, and its type: those of an XRC pair differ.
+End = tuple[str, QPType]
+
+
+def _end(session: Session, qp: Qp) -> End:
+    return session.names.of(qp), session.world.find(qp).qp_type
+
+
+def _bring_up(a: End, b: End, chosen: ConnectOptions) -> list[str]:
     """Both sides in step, as two programs would do it."""
-    pairs = zip(_moves(qp_type, a, b, chosen), _moves(qp_type, b, a, chosen), strict=True)
+    pairs = zip(_moves(a, b[0], chosen), _moves(b, a[0], chosen), strict=True)
     return [line for both in pairs for line in both]
 
 
@@ -149,8 +156,9 @@ def _flags(bits: int) -> str:
     return "|".join(named) if named and known == bits else str(bits)
 
 
-def _moves(qp_type: QPType, qp: str, peer: str, chosen: ConnectOptions) -> list[str]:
+def _moves(end: End, peer: str, chosen: ConnectOptions) -> list[str]:
     """The way up, with what each move requires of this type of queue pair."""
+    qp, qp_type = end
     ways = pairwise((*_WAY_UP, QPState.RTS))
     said = _said(peer, chosen)
     return [

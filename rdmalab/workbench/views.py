@@ -15,6 +15,7 @@ from rdmalab.lens import (
     planned,
     ports,
     queues,
+    sharing,
     states,
     story,
     words,
@@ -122,6 +123,8 @@ def _window(request: Request, length: int) -> tuple[int, int]:
 _PLAIN: dict[Noun, tuple[str, str]] = {
     Noun.PD: ("protection domains", BEGIN),
     Noun.AH: ("address handles", "create_ah A.ah0 pd=A.pd0 to=B"),
+    Noun.SRQ: ("shared receive queues", "create_srq A.srq0 pd=A.pd0 max_wr=16"),
+    Noun.XRCD: ("XRC domains", "open_xrcd A.xrcd0 oflag=O_CREAT"),
 }
 
 
@@ -139,6 +142,18 @@ def _plain(noun: Noun) -> Callable[[Request], View]:
         return View(plural, rows, _or(rows, f"no {plural}: {how}"))
 
     return view
+
+
+def _srq(request: Request) -> View:
+    """Of one SRQ also its receives, and who took which."""
+    thing = request.thing
+    if thing is None or thing.noun is not Noun.SRQ:
+        return _plain(Noun.SRQ)(request)
+    world, names = request.session.world, request.session.names
+    row = sharing.srq_row(world, names, thing)
+    rows = sharing.recv_rows(world, names, thing, request.which.last or _PANE_LINES)
+    hint = f"nothing was posted yet: post_srq_recv {row.name} sg=…"
+    return View(row.name, [row, *rows], _or(rows, hint))
 
 
 # --------------------------------------------------------------------------- the wire
@@ -267,6 +282,7 @@ VIEWS: dict[str, Callable[[Request], View]] = {
     "rq": _rq,
     "mr": _mr,
     **{noun.value: _plain(noun) for noun in _PLAIN},
+    "srq": _srq,
     "wire": _wire,
     "packet": _packet,
     "counters": _counters,
@@ -286,4 +302,5 @@ OF_NOUN: dict[Noun, Callable[[Request], View]] = {
     Noun.CQ: _cq,
     Noun.MR: _mr,
     **{noun: _plain(noun) for noun in _PLAIN},
+    Noun.SRQ: _srq,
 }

@@ -257,7 +257,7 @@ def test_the_reference_was_read_as_it_is_meant() -> None:
     assert found["retry_cnt"] == (0, 7)
     assert found["dest_qp_num"] == (0, 0xFFFFFF)
     assert found["port_num"] == (1, 1)
-    assert found["pkey_index"] == (0, 0)
+    assert found["pkey_index"] == (0, 3)
     assert found["max_rd_atomic"] == (0, 16)
     assert found["path_mtu"] == (1, 5)
     assert found["en_sqd_async_notify"] == (0, 1)

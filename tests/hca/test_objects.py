@@ -74,7 +74,7 @@ def test_what_create_cq_refuses(cqe: int, vector: int, rule: str) -> None:
     [
         (1, "qp-type-unknown", EINVAL),
         (QPType.XRC_SEND, "qp-type-support", EOPNOTSUPP),
-        (QPType.XRC_RECV, "qp-domain", EINVAL),
+        (QPType.XRC_RECV, "qp-parts", EINVAL),
     ],
 )
 def test_a_type_that_is_not_there(qp_type: Any, rule: str, errno: int) -> None:

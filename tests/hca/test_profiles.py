@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from errno import EINVAL, ENOMEM, EOPNOTSUPP
+from errno import EINVAL, ENOMEM
 from pathlib import Path
 from typing import Any
 
@@ -456,13 +456,6 @@ def other_speed(profile: Profile) -> Any:
     return len(pair.a.hca.async_events)
 
 
-def no_such_type(profile: Profile) -> Any:
-    hca = Pair(profile=replace(profile, qp_types=frozenset({QPType.RC}))).a.hca
-    with pytest.raises(Refused) as caught:
-        objects.create_qp(hca, QPType.XRC_RECV, 1, 1, 1, Capacity(), sig_all=False)
-    return caught.value.errno
-
-
 LOC_OP, LOC_PROT = [S.LOC_QP_OP_ERR], [S.LOC_PROT_ERR]
 JUNK = STRICT.junk_on_error
 NOT_STORED = ["attr-range"] * 3
@@ -532,7 +525,6 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("junk_on_error",           0,          error_junk,        (JUNK, JUNK), (0, 0)),
     ("lkey_is_rkey",            True,       keys,              False, True),
     ("raises_speed_event",      False,      other_speed,       1, 0),
-    ("qp_type_errnos",          {QPType.XRC_RECV: EINVAL}, no_such_type, EOPNOTSUPP, EINVAL),
     ("errnos",                  MLX5.errnos, errno_before_rts, EINVAL, ENOMEM),
 ]
 # fmt: on

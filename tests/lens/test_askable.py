@@ -4,10 +4,13 @@ import dataclasses
 
 import pytest
 
-from rdmalab.hca import objects
+from rdmalab.hca import objects, sharing
+from rdmalab.hca.srq import Parts, SrqCapacity
+from rdmalab.hca.wr import RecvWR
 from rdmalab.lens import askable
 from rdmalab.lens.askable import FieldRow, continuations, fields
 from rdmalab.spec.records import Kind
+from rdmalab.spec.sharing import OpenFlag, SrqType
 from rdmalab.spec.work import WROpcode
 from tests.lens.looking import ask, names_of
 from tests.pairs import Pair
@@ -24,6 +27,10 @@ def busy() -> Pair:
         pair.a.recv(64, wr_id=7)
         pair.a.issue(WROpcode.RDMA_WRITE, 8, wr_id=7)
     objects.create_ah(pair.a.hca, 1, pair.b.hca.address())
+    xrcd = sharing.open_xrcd(pair.a.hca, -1, OpenFlag.O_CREAT)
+    parts = Parts(pair.a.pd.number, SrqType.XRC, xrcd.number, pair.a.recv_cq.number)
+    srq = sharing.create_srq(pair.a.hca, parts, SrqCapacity(8))
+    sharing.post_srq_recv(pair.a.hca, srq, [RecvWR(7)])
     pair.run()
     pair.world.trace.record(Kind.CALLED, "A", 0, "post_send", 0)
     return pair

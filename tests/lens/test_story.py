@@ -25,7 +25,9 @@ VALUES = {"index": 1, "entry": 0, "pkey": 0x8001, "frame": bytes(60),
     "status": WCStatus.SUCCESS, "queue": "sq", "count": 3, "reason": "no-receive", "address": 64,
     "length": 8, "cqe": _CQE, "psn": 5, "at_ns": 650_230, "event": AsyncEvent.CQ_ERR,
     "port_state": PortState.DOWN, "setting": "latency_ns", "value": 2_000,
-    "gid": 0xFFFF_E000_0009, "fault": Drop(1, Match(source="A", target="B")),
+    "gid": 0xFFFF_E000_0009,
+    "srq_field": "srq_limit", "number": 7,
+    "fault": Drop(1, Match(source="A", target="B")),
 }  # fmt: skip
 
 

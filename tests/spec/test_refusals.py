@@ -10,6 +10,7 @@ from rdmalab.spec.statuses import WCStatus
 # name: what the requester completes with, the receive WQE in use, the event without one
 PAIRS = {
     "opcode-order": (WCStatus.REM_INV_REQ_ERR, WCStatus.REM_INV_REQ_ERR, AsyncEvent.QP_REQ_ERR),
+    "wrong-srq": (WCStatus.REM_INV_REQ_ERR, WCStatus.REM_INV_REQ_ERR, AsyncEvent.QP_REQ_ERR),
     "not-enabled": (WCStatus.REM_INV_REQ_ERR, WCStatus.REM_INV_REQ_ERR, AsyncEvent.QP_REQ_ERR),
     "no-depth": (WCStatus.REM_INV_REQ_ERR, WCStatus.REM_INV_REQ_ERR, AsyncEvent.QP_REQ_ERR),
     "too-deep": (WCStatus.REM_INV_REQ_ERR, WCStatus.REM_INV_REQ_ERR, AsyncEvent.QP_REQ_ERR),

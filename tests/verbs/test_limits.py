@@ -139,7 +139,7 @@ def test_queues_need_completion_queues_and_numbers_end() -> None:
     lab = lab_of()
     for key in ("send_cq", "recv_cq"):
         got = refusal(lab, _QP.replace(f"{key}=A.cq0", f"{key}=NULL"))
-        assert (got.rule, got.errno, got.argument) == ("qp-cq", 22, key)
+        assert (got.rule, got.errno, got.argument) == ("qp-parts", 22, key)
     lab.session.world.nodes["A"].qps.next_number = 0xFFFFFE
     well(lab, _QP)
     assert errno_name(refusal(lab, _QP.replace("qp7", "qp8")).errno) == "ENOMEM"

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import dma, flush
+from rdmalab.hca import dma, flush, xrcd
+from rdmalab.hca.dma import Borrower
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import Acknowledgement, QueuePair, ReadAnswer, Served
 from rdmalab.spec.access import Access
@@ -52,10 +53,13 @@ def replay(hca: "Hca", qp: QueuePair, served: Served) -> None:
     _say(hca, qp, Acknowledgement(served.psn, _PLAIN_ACK, qp.resp.msn, served.original))
 
 
-def stream(hca: "Hca", qp: QueuePair, psn: int, reth: RETH, *, again: bool = False) -> None:
+def stream(hca: "Hca", qp: QueuePair, packet: Packet, reth: RETH, *, again: bool = False) -> None:
     """Queue the responses of a READ."""
     resp = qp.resp
-    resp.answers.append(ReadAnswer(psn, reth.va, reth.rkey, reth.dma_length, resp.msn, again))
+    pd = qp.pd or xrcd.borrower(hca, qp, packet).pd
+    resp.answers.append(
+        ReadAnswer(packet.psn, reth.va, reth.rkey, reth.dma_length, resp.msn, again, pd)
+    )
     hca.wake(qp)
 
 
@@ -121,7 +125,8 @@ def _next_response(hca: "Hca", qp: QueuePair, answer: ReadAnswer) -> Leaving | N
     assert path is not None
     ends = answer.length <= path.mtu
     count = answer.length if ends else path.mtu
-    if count and dma.check(hca.rkeys, answer.rkey, qp, int(Access.REMOTE_READ), answer.va, count):
+    user = qp if qp.pd else Borrower(qp.number, answer.pd)
+    if count and dma.check(hca.rkeys, answer.rkey, user, int(Access.REMOTE_READ), answer.va, count):
         # The key went away meanwhile: the NAK stands in for the response that cannot be made.
         resp.answers.clear()
         asked = _acknowledgement(qp, Acknowledgement(answer.psn, _PLAIN_ACK, answer.msn))

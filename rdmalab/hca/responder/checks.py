@@ -6,7 +6,7 @@ Each check names a row of `spec/refusals.py`, or nothing. None of them changes a
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import dma
+from rdmalab.hca import dma, xrcd
 from rdmalab.hca.psn import diff
 from rdmalab.hca.qp import QueuePair, ReadAnswer
 from rdmalab.spec.opcodes import OPCODES, Op, Opcode, Service
@@ -64,9 +64,23 @@ def check_depth(hca: "Hca", qp: QueuePair, _packet: Packet, _row: Opcode) -> str
     return "too-deep" if under_way >= depth and hca.profile.enforces_read_depth else None
 
 
+def check_srq(hca: "Hca", qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
+    """IBTA A14: every request of XRC names an SRQ, one of the domain of this QP."""
+    named = packet.xrceth
+    known = named is not None and xrcd.named_srq(hca, qp, named.srqn) is not None
+    return None if known else "wrong-srq"
+
+
 def check_receive(_hca: "Hca", qp: QueuePair, _packet: Packet, _row: Opcode) -> str | None:
     """SEND FIRST and ONLY, and WRITE LAST and ONLY with immediate, take a receive WQE."""
-    return None if qp.rq.wqes or qp.resp.recv is not None else "no-receive"
+    return None if qp.source.wqes or qp.resp.recv is not None else "no-receive"
+
+
+def check_named_receive(hca: "Hca", qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
+    """The same, of the SRQ that the request names."""
+    assert packet.xrceth is not None
+    waits = hca.srqs.find(packet.xrceth.srqn).wqes or qp.resp.recv is not None
+    return None if waits else "no-receive"
 
 
 def takes_receive(row: Opcode) -> bool:
@@ -94,7 +108,8 @@ def check_rkey(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | 
         return None
     if length == 0:
         return None
-    denied = dma.check(hca.rkeys, rkey, qp, _RIGHTS[row.op], va, length)
+    user = qp if qp.pd else xrcd.borrower(hca, qp, packet)
+    denied = dma.check(hca.rkeys, rkey, user, _RIGHTS[row.op], va, length)
     return None if denied is None else "rkey"
 
 
@@ -114,9 +129,11 @@ def check_alignment(_hca: "Hca", _qp: QueuePair, packet: Packet, _row: Opcode) -
 CHECKS: tuple[Check, ...] = (
     check_psn,
     check_opcode_order,
+    check_srq,
     check_enabled,
     check_depth,
     check_receive,
+    check_named_receive,
     check_length,
     check_rkey,
     check_total,
@@ -125,9 +142,11 @@ CHECKS: tuple[Check, ...] = (
 
 # Most checks concern only some opcodes; the others need not walk past them.
 _CONCERNS: dict[Check, Callable[[Opcode], bool]] = {
+    check_srq: lambda row: row.service is Service.XRC,
     check_enabled: lambda row: row.op in _RIGHTS,
     check_depth: lambda row: row.op in _KEPT,
-    check_receive: takes_receive,
+    check_receive: lambda row: takes_receive(row) and row.service is not Service.XRC,
+    check_named_receive: lambda row: takes_receive(row) and row.service is Service.XRC,
     check_rkey: lambda row: "reth" in row.headers or "atomiceth" in row.headers,
     check_total: lambda row: row.op is Op.RDMA_WRITE,
     check_alignment: lambda row: row.op in _ATOMICS,

@@ -24,7 +24,7 @@ def receive(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> None:
 
 def _place(hca: "Hca", qp: QueuePair, packet: Packet) -> str | None:
     """The header into the first 40 bytes, the data behind them; both must fit."""
-    execute.take_receive(hca, qp)
+    execute.take_receive(hca, qp, packet)
     resp, wqe = qp.resp, qp.resp.recv
     assert wqe is not None
     length = len(packet.payload)

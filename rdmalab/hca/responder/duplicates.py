@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import dma
+from rdmalab.hca import dma, xrcd
 from rdmalab.hca.psn import MASK, diff
 from rdmalab.hca.qp import QueuePair, Served
 from rdmalab.hca.responder import answer
@@ -53,7 +53,8 @@ def _read_again(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
         hca.drop(qp, packet, "duplicate-gone")
         return
     rights, length = int(Access.REMOTE_READ), reth.dma_length
-    if length and dma.check(hca.rkeys, reth.rkey, qp, rights, reth.va, length):
+    user = qp if qp.pd else xrcd.borrower(hca, qp, packet)
+    if length and dma.check(hca.rkeys, reth.rkey, user, rights, reth.va, length):
         answer.refuse(hca, qp, packet, "rkey")
         return
-    answer.stream(hca, qp, packet.psn, reth, again=True)
+    answer.stream(hca, qp, packet, reth, again=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import dma
+from rdmalab.hca import dma, srq, xrcd
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair, Served
 from rdmalab.hca.responder import answer
@@ -29,13 +29,14 @@ def send(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """Into the buffers of a receive WQE; the message must fit before a byte is placed."""
     resp = qp.resp
     if row.starts:
-        take_receive(hca, qp)
+        take_receive(hca, qp, packet)
     wqe = resp.recv
     assert wqe is not None
     length = len(packet.payload)
     if resp.received + length > wqe.length:
         return "receive-short"
-    pieces = dma.reach(hca.lkeys, qp, dma.LOCAL_WRITE, wqe.sg, resp.received, length)
+    user = qp if qp.pd else xrcd.borrower(hca, qp, packet)
+    pieces = dma.reach(hca.lkeys, user, dma.LOCAL_WRITE, wqe.sg, resp.received, length)
     if not isinstance(pieces, list):
         return "receive-denied"
     hca.write(qp, pieces, packet.payload)
@@ -65,7 +66,7 @@ def write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     if not row.immediate:
         resp.msn = answer.next_msn(qp)
         return None
-    take_receive(hca, qp)
+    take_receive(hca, qp, packet)
     resp.received = written
     return complete_receive(hca, qp, packet, WCOpcode.RECV_RDMA_WITH_IMM)
 
@@ -82,7 +83,7 @@ def read(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     packets = max(1, -(-reth.dma_length // qp.path.mtu))
     qp.resp.psn = (qp.resp.psn + packets - 1) & MASK  # one is everybody's
     answer.keep(qp, Served(packet.psn, packets, row.op, reth.va, reth.dma_length))
-    answer.stream(hca, qp, packet.psn, reth)
+    answer.stream(hca, qp, packet, reth)
     return None
 
 
@@ -118,15 +119,21 @@ ANSWERED = (Op.RDMA_READ_REQUEST, Op.COMPARE_SWAP, Op.FETCH_ADD)
 
 
 # --------------------------------------------------------------------------- receive WQEs
-def take_receive(hca: "Hca", qp: QueuePair) -> None:
-    """The oldest receive WQE, or the one that a message given up has left behind."""
+def take_receive(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
+    """The oldest receive WQE, or the one that a message given up has left behind.
+
+    One of a shared queue is this QP's from now on, and never put back.
+    """
     qp.resp.received = 0
     if qp.resp.recv is not None:
         return
-    wqe = qp.resp.recv = qp.rq.wqes.popleft()
+    source = qp.source if packet.xrceth is None else hca.srqs.find(packet.xrceth.srqn)
+    wqe = qp.resp.recv = source.wqes.popleft()
     hca.trace.record(_TAKEN, hca.node, qp.number, wqe)
     if hca.profile.slots_freed is _EXECUTED:
-        hca.free_recvs(qp, wqe.serial)
+        hca.free_recv(qp, wqe)
+    if wqe.srq:
+        srq.watch_limit(hca, hca.srqs.find(wqe.srq))
 
 
 def complete_receive(hca: "Hca", qp: QueuePair, packet: Packet, opcode: WCOpcode) -> str | None:
@@ -140,10 +147,10 @@ def complete_receive(hca: "Hca", qp: QueuePair, packet: Packet, opcode: WCOpcode
         imm_data = swap_octets(packet.immdt.imm_data)
     cqe = Cqe(
         wqe.wr.wr_id, _SUCCESS, opcode, resp.received, qp.number, wqe.serial, False,
-        imm_data, flags, deth.src_qp if deth is not None else 0,
+        imm_data, flags, deth.src_qp if deth is not None else 0, 0, wqe.srq,
     )  # fmt: skip
     resp.recv = None
-    if not hca.complete(qp, qp.recv_cq, cqe):
+    if not hca.complete(qp, srq.cq_of(hca, qp, wqe) if wqe.srq else qp.recv_cq, cqe):
         return "cq-overrun"
     resp.msn = answer.next_msn(qp)
     return None

@@ -15,7 +15,6 @@ from rdmalab.shell import show_objects
 from rdmalab.shell.fragments import fold
 from rdmalab.shell.show import render_rows
 from rdmalab.shell.tables import CURRENT, DIM, GOOD, NAME, NUMBER, WARN, gauge
-from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.tui import diagram
 from rdmalab.tui.hexview import hex_lines
@@ -32,7 +31,6 @@ _ROOMY = 20  # from here on there are blank lines between the parts
 # What gives way first when there are fewer rows: the highest.
 _ALWAYS, _HEAD, _USEFUL, _MORE, _REST = range(0, 500, 100)
 
-_HEARING = (QPState.RTR, QPState.RTS, QPState.SQD, QPState.SQE)
 
 Ranked = tuple[int, "list[Line]"]
 """How important, and lines that are shown together or not at all."""
@@ -155,12 +153,11 @@ class NodePane(Pane):
             return []
         work = render_rows([r for r in rows if isinstance(r, WqeRow)], width - 3)
         receives = render_rows([r for r in rows if isinstance(r, RecvRow)], width - 3)
-        deaf = "! EMPTY" if _is_deaf(row) else ""
         full = "! FULL" if row.sq.capacity and not row.sq.free else ""
         return [
             (_ALWAYS, [show_objects.queue_line("SQ", row.sq, full)]),
             *_numbered(_USEFUL + 2, work),
-            (_ALWAYS, [show_objects.queue_line("RQ", row.rq, deaf)]),
+            (_ALWAYS, [show_objects.receive_line(row, "! EMPTY")]),
             *_numbered(_USEFUL + 4, receives),
         ]
 
@@ -239,10 +236,6 @@ def fitted(ranked: list[Ranked], height: int) -> list[Line]:
 
 def _numbered(rank: int, lines: list[Line]) -> list[Ranked]:
     return [(rank + 3 * n, [[("", "   "), *line]]) for n, line in enumerate(lines)]
-
-
-def _is_deaf(row: QpRow) -> bool:
-    return row.state in _HEARING and not row.rq.waiting and not row.rq.on_wire
 
 
 def _cqe(row: WcRow, number: int, width: int) -> Line:

@@ -1,0 +1,104 @@
+"""Shared receive queues: filled by the host, emptied by whichever QP needs a receive first."""
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from rdmalab.hca.wr import RecvWqe
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.records import Kind
+from rdmalab.spec.sharing import SrqType
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+    from rdmalab.hca.qp import QueuePair
+
+
+@dataclass(slots=True)
+class SrqCapacity:
+    """`ibv_srq_attr` at creation: srq_limit is ignored there."""
+
+    max_wr: int
+    max_sge: int = 4
+    srq_limit: int = 0
+
+
+@dataclass(slots=True)
+class SrqChange:
+    """`ibv_srq_attr` for `modify_srq`: a field left out stays out of the mask."""
+
+    max_wr: int | None = None
+    srq_limit: int | None = None
+
+
+class Parts(NamedTuple):
+    """What an SRQ is made of, by number; xrcd and cq belong to XRC SRQs, 0 is none."""
+
+    pd: int
+    srq_type: SrqType = SrqType.BASIC
+    xrcd: int = 0
+    cq: int = 0
+
+
+class SharedReceiveQueue:
+    """`ibv_srq`: WQEs that wait, oldest first, for any QP that is tied to it or names it.
+
+    freed: slots given back so far, in any order. limit: armed while it is not 0. lost: what was
+    there when the SRQ broke, never to be taken.
+    """
+
+    __slots__ = (
+        "capacity", "cq", "dead", "freed", "limit", "lost", "max_sge", "node", "number", "pd",
+        "posted", "srq_type", "wqes", "xrcd",
+    )  # fmt: skip
+
+    def __init__(self, node: str, number: int, capacity: int, max_sge: int, parts: Parts) -> None:
+        self.node = node
+        self.number = number
+        self.capacity = capacity
+        self.max_sge = max_sge
+        self.pd, self.srq_type, self.xrcd, self.cq = parts
+        self.limit = 0
+        self.dead = False
+        self.wqes: deque[RecvWqe] = deque()
+        self.lost: deque[RecvWqe] = deque()
+        self.posted = 0
+        self.freed = 0
+
+    def push(self, wqe: RecvWqe) -> None:
+        """To the tail; a broken SRQ takes it and never gives it."""
+        (self.lost if self.dead else self.wqes).append(wqe)
+        self.posted += 1
+
+
+# --------------------------------------------------------------------------- emptied
+def free_slots(hca: "Hca", number: int, count: int = 1) -> None:
+    """Slots come back in any order: they are counted. Nothing to do if the SRQ is gone."""
+    srq = hca.srqs.items.get(number)
+    if srq is not None:
+        srq.freed += count
+        hca.trace.record(Kind.SRQ_FREED, hca.node, number, count)
+
+
+def watch_limit(hca: "Hca", srq: SharedReceiveQueue) -> None:
+    """Fewer receives wait than the armed limit: one event, and it is disarmed."""
+    if len(srq.wqes) < srq.limit:
+        srq.limit = 0
+        hca.raise_event(AsyncEvent.SRQ_LIMIT_REACHED, srq.number)
+
+
+def fail(hca: "Hca", srq: SharedReceiveQueue) -> None:
+    """The SRQ breaks: what waits in it is lost, and a QP that needs a receive finds none."""
+    if srq.dead:
+        return
+    srq.dead, srq.limit = True, 0
+    srq.lost, srq.wqes = srq.wqes, srq.lost
+    hca.trace.record(Kind.SRQ_FAILED, hca.node, srq.number)
+    if hca.profile.raises_responder_events:
+        hca.raise_event(AsyncEvent.SRQ_ERR, srq.number)
+
+
+def cq_of(hca: "Hca", qp: "QueuePair", wqe: RecvWqe) -> int:
+    """Where a receive completes: on the CQ of its XRC SRQ, otherwise on that of the QP."""
+    srq = hca.srqs.items.get(wqe.srq) if wqe.srq else None
+    return srq.cq if srq is not None and srq.cq else qp.recv_cq

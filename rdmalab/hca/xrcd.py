@@ -1,0 +1,45 @@
+"""XRC domains: what ties shared receive queues to the QPs that may feed them (IBA annex A14)."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.hca.dma import Borrower
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+    from rdmalab.hca.qp import QueuePair
+    from rdmalab.hca.srq import SharedReceiveQueue
+    from rdmalab.wire.packet import Packet
+
+
+class XrcDomain:
+    """`ibv_xrcd`, one opening of a domain. fd: the file it hangs on, PRIVATE for none.
+
+    domain: the number of the opening that made it; openings of one file share it.
+    """
+
+    __slots__ = ("domain", "fd", "number")
+
+    def __init__(self, number: int, fd: int, domain: int) -> None:
+        self.number = number
+        self.fd = fd
+        self.domain = domain
+
+
+def domain_of(hca: "Hca", number: int) -> int:
+    """The domain behind an opening; 0 where there is none."""
+    xrcd = hca.xrcds.items.get(number)
+    return 0 if xrcd is None else xrcd.domain
+
+
+def named_srq(hca: "Hca", qp: "QueuePair", srqn: int) -> "SharedReceiveQueue | None":
+    """The SRQ that a request names, if it lies in the domain of this QP."""
+    srq = hca.srqs.items.get(srqn)
+    if srq is None or not srq.xrcd:
+        return None
+    return srq if domain_of(hca, srq.xrcd) == domain_of(hca, qp.xrcd) else None
+
+
+def borrower(hca: "Hca", qp: "QueuePair", packet: "Packet") -> Borrower:
+    """Whose memory an XRC request may touch: that of the PD of the SRQ it names."""
+    srq = hca.srqs.items.get(packet.xrceth.srqn) if packet.xrceth is not None else None
+    return Borrower(qp.number, 0 if srq is None else srq.pd)

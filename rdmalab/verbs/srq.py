@@ -1,0 +1,129 @@
+"""Shared receive queues: one stock of receives for many queue pairs."""
+
+from dataclasses import dataclass
+
+from rdmalab.command import Noun, Thing, command
+from rdmalab.hca import sharing
+from rdmalab.hca.srq import Parts, SrqCapacity, SrqChange
+from rdmalab.hca.wr import RecvWR
+from rdmalab.spec.sharing import SrqAttrMask, SrqType
+from rdmalab.verbs.nouns import Cq, NewSrq, Pd, Srq, Xrcd
+from rdmalab.verbs.same_node import on
+from rdmalab.world.world import World
+
+
+@command
+def create_srq(
+    world: World,
+    srq: NewSrq,
+    *,
+    pd: Pd,
+    attr: SrqCapacity,
+) -> Thing:
+    """Create a shared receive queue; queue pairs are tied to it when they are made.
+
+    srq_limit is ignored here: modify_srq arms it. EINVAL: max_wr 0 or beyond max_srq_wr, max_sge
+    beyond max_srq_sge. ENOMEM beyond max_srq.
+
+    Example: create_srq A.srq0 pd=A.pd0 max_wr=16 max_sge=2
+    See: ibv_create_srq(3)
+    """
+    made = sharing.create_srq(on(world, srq.node, pd), Parts(world.find(pd).number), attr)
+    return Thing(Noun.SRQ, srq.node, made.number)
+
+
+@dataclass(slots=True)
+class SrqInitAttrEx:
+    """`ibv_srq_init_attr_ex`."""
+
+    pd: Pd
+    attr: SrqCapacity
+    srq_type: SrqType = SrqType.BASIC
+    xrcd: Xrcd | None = None
+    cq: Cq | None = None
+
+
+@command
+def create_srq_ex(world: World, srq: NewSrq, *, init_attr: SrqInitAttrEx) -> Thing:
+    """Create a shared receive queue of either type.
+
+    An XRC SRQ lives in an XRC domain, completes on a CQ of its own and is named by number in each
+    message that is for it. EINVAL: XRC without xrcd or cq. EOPNOTSUPP: a device without XRC.
+
+    Example: create_srq_ex A.srq0 pd=A.pd0 srq_type=XRC xrcd=A.xrcd0 cq=A.cq0 max_wr=8
+    See: ibv_create_srq_ex(3)
+    """
+    things = {name: getattr(init_attr, name) for name in ("pd", "xrcd", "cq")}
+    given = {name: thing for name, thing in things.items() if thing is not None}
+    hca = on(world, srq.node, *given.values())
+    numbers = {name: world.find(thing).number for name, thing in given.items()}
+    parts = Parts(srq_type=init_attr.srq_type, **numbers)
+    made = sharing.create_srq(hca, parts, init_attr.attr)
+    return Thing(Noun.SRQ, srq.node, made.number)
+
+
+@command
+def modify_srq(
+    world: World, srq: Srq, *, attr: SrqChange, srq_attr_mask: SrqAttrMask | None = None
+) -> None:
+    """Arm the limit of a shared receive queue, or resize it.
+
+    srq_limit=7: SRQ_LIMIT_REACHED is raised once, when fewer than 7 receives are left; 0 disarms.
+    The mask is made of the fields that are given, unless srq_attr_mask says otherwise. EINVAL: a
+    limit beyond the capacity; max_wr below the limit or below what is in use; a device that cannot
+    resize; an SRQ in its error state.
+
+    Example: modify_srq A.srq0 srq_limit=4
+    See: ibv_modify_srq(3); explain SRQ_LIMIT_REACHED
+    """
+    sharing.modify_srq(*world.at(srq), attr, srq_attr_mask)
+
+
+@command
+def query_srq(world: World, srq: Srq) -> SrqCapacity:
+    """Read max_wr, max_sge and the armed limit of a shared receive queue; 0 is disarmed.
+
+    How many receives wait nobody can ask a real device: count them, or `show srq` here.
+
+    Example: query_srq A.srq0
+    See: ibv_query_srq(3)
+    """
+    return sharing.query_srq(*world.at(srq))
+
+
+@command
+def get_srq_num(world: World, srq: Srq) -> int:
+    """Read the number by which the messages of XRC name a shared receive queue.
+
+    EOPNOTSUPP: a device without XRC.
+
+    Example: get_srq_num A.srq0
+    See: ibv_get_srq_num(3)
+    """
+    return sharing.srq_num(*world.at(srq))
+
+
+@command
+def destroy_srq(world: World, srq: Srq) -> None:
+    """Destroy a shared receive queue; what waits in it vanishes.
+
+    EBUSY while a queue pair is tied to it or uses one of its receives.
+
+    Example: destroy_srq A.srq0
+    See: ibv_create_srq(3)
+    """
+    sharing.destroy_srq(*world.at(srq))
+
+
+@command
+def post_srq_recv(world: World, srq: Srq, *, wr: list[RecvWR]) -> None:
+    """Queue receives for whichever queue pair of this SRQ needs one first.
+
+    Legal at any time, in any state of any queue pair and without one. ENOMEM when no slot is free,
+    EINVAL for too many SGEs; the requests before the bad one stay posted. They are never flushed.
+
+    Example: post_srq_recv A.srq0 wr_id=1 sg=A.mr0[0:64]
+    See: ibv_post_srq_recv(3)
+    """
+    hca, queue = world.at(srq)
+    sharing.post_srq_recv(hca, queue, wr)

@@ -1,0 +1,220 @@
+"""Shared receive queues at work: who takes what, when slots come back, limit, error, flush."""
+
+import pytest
+
+from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile
+from rdmalab.spec.records import Kind
+from tests.labs import refusal, seen, status, well
+from tests.sharing import ask, raised, send, shared, stock, takers
+
+
+def test_receives_are_taken_from_the_head_by_whoever_needs_one() -> None:
+    lab = shared(qps=2)
+    stock(lab, 10, 11, 12)
+    for qp in ("A.qp2", "A.qp1", "A.qp2"):
+        send(lab, qp)
+    assert takers(lab) == [("B.0x13", 10), ("B.0x12", 11), ("B.0x13", 12)]
+    done = well(lab, "poll_cq B.cq0 num_entries=9").value
+    assert [(cqe.qp_num, cqe.wr_id) for cqe in done] == [(0x13, 10), (0x12, 11), (0x13, 12)]
+
+
+@pytest.mark.parametrize(
+    ("request_", "taken"),
+    [
+        ("opcode=SEND sg=A.mr0[0:1500]", 1),  # three packets, one receive
+        ("opcode=SEND_WITH_IMM sg=A.mr0[0:8] imm_data=1", 1),
+        ("opcode=RDMA_WRITE_WITH_IMM sg=A.mr0[0:1500] remote=B.mr0 imm_data=1", 1),
+        ("opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0", 0),
+        ("opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0", 0),
+        ("opcode=ATOMIC_FETCH_AND_ADD sg=A.mr0[0:8] remote=B.mr0 compare_add=1", 0),
+        ("opcode=ATOMIC_CMP_AND_SWP sg=A.mr0[0:8] remote=B.mr0", 0),
+    ],
+)
+def test_which_operations_take_one(request_: str, taken: int) -> None:
+    lab = shared(qps=1)
+    stock(lab, 1, 2, 3, length=2048)
+    well(lab, f"post_send A.qp1 {request_} flags=SIGNALED")
+    well(lab, "run")
+    assert ask(lab, "A.cq0.last.status").name == "SUCCESS"
+    assert ask(lab, "B.srq0.count") == 3 - taken
+
+
+@pytest.mark.parametrize(("profile", "when"), [(STRICT, "poll"), (MLX5, "poll"), (RXE, "fetch")])
+def test_slots_come_back_in_any_order(profile: Profile, when: str) -> None:
+    """The second receive is done first: its slot comes back although the first is under way."""
+    lab = shared(qps=2, profile=profile, max_wr=2, connect="mtu=256")
+    capacity = ask(lab, "B.srq0.capacity")
+    stock(lab, *range(capacity), length=1024)
+    assert refusal(lab, "post_srq_recv B.srq0 sg=B.mr0[0:64]").rule == "queue-full"
+    well(lab, "fault drop A->B opcode=SEND_LAST nth=1")
+    well(lab, "post_send A.qp1 opcode=SEND sg=A.mr0[0:512] flags=SIGNALED")
+    well(lab, "until wire.count(opcode=SEND_LAST) == 1")
+    well(lab, "post_send A.qp2 opcode=SEND sg=A.mr0[0:32] flags=SIGNALED")
+    well(lab, "until B.cq0.count == 1")
+    assert ask(lab, "B.srq0.used") == capacity - (2 if when == "fetch" else 0)
+    well(lab, "poll_cq B.cq0")
+    assert ask(lab, "B.srq0.used") == capacity - (2 if when == "fetch" else 1)
+    well(lab, "run")
+    well(lab, "poll_cq B.cq0")
+    assert ask(lab, "B.srq0.used") == capacity - 2
+
+
+def test_a_slot_comes_back_even_if_its_queue_pair_is_gone() -> None:
+    lab = shared(qps=1)
+    stock(lab, 1)
+    send(lab, "A.qp1")
+    well(lab, "destroy_qp B.qp1")
+    assert ask(lab, "B.srq0.used") == 1
+    well(lab, "poll_cq B.cq0")
+    assert ask(lab, "B.srq0.used") == 0
+
+
+def test_where_destroying_removes_completions_their_slots_come_back_with_them() -> None:
+    lab = shared(qps=1, profile=MLX5)
+    stock(lab, 1)
+    send(lab, "A.qp1")
+    well(lab, "destroy_qp B.qp1")
+    assert (ask(lab, "B.cq0.count"), ask(lab, "B.srq0.used")) == (0, 0)
+
+
+# --------------------------------------------------------------------------- limit
+@pytest.mark.parametrize("profile", [STRICT, RXE])
+def test_the_limit_fires_once_when_fewer_are_left(profile: Profile) -> None:
+    lab = shared("modify_srq B.srq0 srq_limit=2", qps=1, profile=profile)
+    early = ["SRQ_LIMIT_REACHED"] if profile is STRICT else []
+    assert raised(lab) == early  # the SRQ is empty: undercut already
+    stock(lab, 1, 2, 3, 4)
+    well(lab, "modify_srq B.srq0 srq_limit=2")
+    for left in (3, 2):
+        send(lab, "A.qp1")
+        assert (ask(lab, "B.srq0.count"), ask(lab, "B.srq0.armed")) == (left, True)
+    send(lab, "A.qp1")
+    assert raised(lab) == [*early, "SRQ_LIMIT_REACHED"]
+    assert ask(lab, "B.srq0.limit") == 0
+    send(lab, "A.qp1")
+    assert raised(lab) == [*early, "SRQ_LIMIT_REACHED"]
+
+
+def test_zero_disarms() -> None:
+    lab = shared(qps=1)
+    stock(lab, 1, 2)
+    well(lab, "modify_srq B.srq0 srq_limit=2")
+    well(lab, "modify_srq B.srq0 srq_limit=0")
+    send(lab, "A.qp1")
+    assert raised(lab) == []
+
+
+# --------------------------------------------------------------------------- nothing to take
+def test_an_empty_srq_answers_rnr_until_somebody_fills_it() -> None:
+    lab = shared("post_send A.qp1 wr_id=5 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED", qps=1)
+    well(lab, "until wire.any(syndrome=RNR_NAK)")
+    stock(lab, 1)
+    well(lab, "run")
+    assert status(lab, 5) == "SUCCESS"
+
+
+@pytest.mark.parametrize("state", ["RESET", "INIT", "ERR"])
+def test_a_queue_pair_that_hears_nothing_takes_nothing(state: str) -> None:
+    lab = shared(qps=1, connect="retry_cnt=0 timeout=8")
+    stock(lab, 1)
+    well(lab, "modify_qp B.qp1 state=RESET" if state != "ERR" else "modify_qp B.qp1 state=ERR")
+    if state == "INIT":
+        well(lab, "modify_qp B.qp1 state=INIT pkey_index=0 port_num=1 qp_access_flags=0")
+    send(lab, "A.qp1", wr_id=3)
+    assert (status(lab, 3), ask(lab, "B.srq0.count")) == ("RETRY_EXC_ERR", 1)
+
+
+@pytest.mark.parametrize("state", ["RTR", "SQD"])
+def test_other_states_take(state: str) -> None:
+    lab = shared(qps=1)
+    stock(lab, 1)
+    if state == "SQD":
+        well(lab, "modify_qp B.qp1 state=SQD")
+    else:
+        for line in (
+            "modify_qp B.qp1 state=RESET",
+            "modify_qp B.qp1 state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
+            "modify_qp B.qp1 state=RTR path_mtu=512 dest_qp_num=A.qp1 rq_psn=0 ah=A "
+            "max_dest_rd_atomic=1 min_rnr_timer=12",
+        ):
+            well(lab, line)
+    send(lab, "A.qp1", wr_id=3)
+    assert (status(lab, 3), ask(lab, "B.srq0.count")) == ("SUCCESS", 0)
+
+
+# --------------------------------------------------------------------------- the end of a QP
+@pytest.mark.parametrize("profile", [STRICT, RXE])
+def test_what_waits_is_never_flushed(profile: Profile) -> None:
+    lab = shared(qps=2, profile=profile)
+    stock(lab, 1, 2)
+    well(lab, "modify_qp B.qp1 state=ERR")
+    assert (ask(lab, "B.cq0.count"), ask(lab, "B.srq0.count")) == (0, 2)
+    assert raised(lab) == (["QP_LAST_WQE_REACHED"] if profile is STRICT else [])
+    send(lab, "A.qp2", wr_id=3)
+    assert status(lab, 3) == "SUCCESS"
+
+
+@pytest.mark.parametrize("way", ["ERR", "RESET"])
+def test_a_receive_in_use_belongs_to_its_queue_pair(way: str) -> None:
+    """It is flushed with it, or vanishes with it, and is not put back."""
+    lab = shared(qps=1, connect="mtu=256")
+    stock(lab, 7, 8, length=1024)
+    well(lab, "post_send A.qp1 opcode=SEND sg=A.mr0[0:900]")
+    well(lab, "until B.srq0.count == 1")
+    well(lab, f"modify_qp B.qp1 state={way}")
+    polled = well(lab, "poll_cq B.cq0 num_entries=9").value
+    assert [(c.wr_id, c.status.name) for c in polled] == (
+        [(7, "WR_FLUSH_ERR")] if way == "ERR" else []
+    )
+    assert (ask(lab, "B.srq0.count"), ask(lab, "B.srq0.used")) == (1, 1)
+
+
+def test_a_queue_pair_without_an_srq_reaches_no_last_wqe() -> None:
+    lab = shared("modify_qp B.qp0 state=ERR", qps=1)
+    assert raised(lab) == []
+
+
+# --------------------------------------------------------------------------- the end of the SRQ
+def test_a_broken_srq_gives_nothing_any_more() -> None:
+    lab = shared(qps=1, connect="rnr_retry=0")
+    stock(lab, 1)
+    well(lab, "modify_srq B.srq0 srq_limit=1")
+    well(lab, "fault srq_error srq=B.srq0")
+    well(lab, "fault srq_error srq=B.srq0")  # it breaks only once
+    stock(lab, 2)
+    send(lab, "A.qp1", wr_id=3)
+    assert raised(lab) == ["SRQ_ERR"]
+    assert (status(lab, 3), ask(lab, "B.srq0.count")) == ("RNR_RETRY_EXC_ERR", 2)
+    assert len(seen(lab, Kind.SRQ_FAILED)) == 1
+
+
+def test_soft_roce_never_tells_that_an_srq_broke() -> None:
+    assert raised(shared("fault srq_error srq=B.srq0", qps=1, profile=RXE)) == []
+
+
+# --------------------------------------------------------------------------- other services
+def test_uc_on_an_srq_loses_what_finds_no_receive() -> None:
+    lab = shared(qps=1, qp_type="UC")
+    send(lab, "A.qp1", wr_id=1)
+    stock(lab, 4)
+    send(lab, "A.qp1", wr_id=2)
+    assert takers(lab) == [("B.0x12", 4)]
+    assert [status(lab, wr_id) for wr_id in (1, 2)] == ["SUCCESS", "SUCCESS"]
+
+
+@pytest.mark.parametrize(("length", "fits"), [(103, False), (104, True)])
+def test_datagrams_need_forty_bytes_more(length: int, fits: bool) -> None:
+    lab = shared(qps=0)
+    for node in "AB":
+        srq = " srq=B.srq0" if node == "B" else ""
+        make = f"pd={node}.pd0 qp_type=UD send_cq={node}.cq0 recv_cq={node}.cq0"
+        well(lab, f"create_qp {node}.qp1 {make}{srq}")
+        well(lab, f"modify_qp {node}.qp1 state=INIT pkey_index=0 port_num=1 qkey=5")
+        well(lab, f"modify_qp {node}.qp1 state=RTR")
+        well(lab, f"modify_qp {node}.qp1 state=RTS sq_psn=0")
+    well(lab, "create_ah A.ah0 pd=A.pd0 to=B")
+    stock(lab, 1, 2, length=length)
+    send(lab, "A.qp1", length=64, more="ah=A.ah0 remote_qpn=B.qp1 remote_qkey=5")
+    assert status(lab, 1, "B.cq0") == ("SUCCESS" if fits else "LOC_LEN_ERR")
+    assert ask(lab, "B.srq0.count") == 1
+    assert raised(lab) == ([] if fits else ["QP_LAST_WQE_REACHED"])

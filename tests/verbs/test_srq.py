@@ -1,0 +1,37 @@
+"""The verbs of shared receive queues: what they take and give."""
+
+from tests.labs import lab_of, misread, refusal, well
+from tests.sharing import ask, shared
+
+
+def test_it_is_made_filled_asked_and_destroyed() -> None:
+    lab = lab_of("create_srq A.srq0 pd=A.pd0 max_wr=4 max_sge=2")
+    well(lab, "post_srq_recv A.srq0 wr={wr_id=1 sg=A.mr0[0:8]} wr={wr_id=2}")
+    cap = well(lab, "query_srq A.srq0").value
+    assert (cap.max_wr, cap.max_sge, cap.srq_limit) == (4, 2, 0)
+    assert (ask(lab, "A.srq0.count"), ask(lab, "A.srq0.total")) == (2, 2)
+    well(lab, "destroy_srq A.srq0")
+
+
+def test_its_parts_live_on_its_host() -> None:
+    lab = lab_of("create_srq A.srq0 pd=A.pd0 max_wr=4")
+    assert refusal(lab, "create_srq A.srq1 pd=B.pd0 max_wr=4").rule == "other-node"
+    make = "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 srq=A.srq0"
+    assert refusal(lab, make).rule == "other-node"
+
+
+def test_the_basic_type_can_be_made_either_way() -> None:
+    lab = lab_of("create_srq_ex A.srq0 pd=A.pd0 max_wr=4")
+    assert ask(lab, "A.srq0.srq_type").name == "BASIC"
+
+
+def test_what_is_broken_must_be_named() -> None:
+    assert "which SRQ" in misread(shared(qps=0), "fault srq_error").message
+
+
+def test_a_queue_pair_on_an_srq_has_no_receive_queue() -> None:
+    lab = shared(qps=1)
+    assert (ask(lab, "B.qp1.srq"), ask(lab, "B.qp1.rq.capacity")) == ("B.srq0", 0)
+    big = "qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 max_recv_wr=99999"
+    well(lab, f"create_qp B.qp2 pd=B.pd0 {big} srq=B.srq0")  # ignored, so not judged
+    assert refusal(lab, f"create_qp B.qp3 pd=B.pd0 {big}").rule == "qp-cap"
