@@ -12,7 +12,7 @@ from rdmalab.hca import mr, objects
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import Capacity
 from rdmalab.spec.limits import DeviceCaps
-from rdmalab.spec.profiles import STRICT
+from rdmalab.spec.profiles import RXE, STRICT
 from rdmalab.spec.records import Field, Kind
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.world.world import World
@@ -71,10 +71,14 @@ def test_what_create_cq_refuses(cqe: int, vector: int, rule: str) -> None:
 
 @pytest.mark.parametrize(
     ("qp_type", "rule", "errno"),
-    [(1, "qp-type-unknown", EINVAL), (QPType.XRC_RECV, "qp-type-support", EOPNOTSUPP)],
+    [
+        (1, "qp-type-unknown", EINVAL),
+        (QPType.XRC_SEND, "qp-type-support", EOPNOTSUPP),
+        (QPType.XRC_RECV, "qp-parts", EINVAL),  # no domain, and without XRC there can be none
+    ],
 )
 def test_a_type_that_is_not_there(qp_type: Any, rule: str, errno: int) -> None:
-    hca = World().nodes["A"]
+    hca = World({"A": RXE}).nodes["A"]
     got = refusal(hca, lambda: objects.create_qp(hca, qp_type, 1, 1, 1, Capacity(), sig_all=False))
     assert got == (rule, errno, "qp_type")
 
