@@ -8,7 +8,7 @@ from typing import Any
 
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import Entry, full_name
-from rdmalab.guide.notes import ATOMIC_CAPS, CELLS, PORT_STATES
+from rdmalab.guide.notes import ATOMIC_CAPS, CELLS, PORT_STATES, SRQ_ATTRIBUTES, SRQ_TYPES
 from rdmalab.guide.notes import PROFILES as NOTES
 from rdmalab.guide.phrases import by_profile
 from rdmalab.spec.limits import PHYS_STATES, AtomicCap, DeviceCap, DeviceCaps, PortState
@@ -42,9 +42,18 @@ def entries() -> Iterator[Entry]:
     for cap in DeviceCap:
         words = (str(cap.name),)
         yield Entry(full_name(cap), "device capability", words, partial(cap_article, cap))
+    yield from _sharing_entries()
     for kind in Kind:
         words = (kind.name,)
         yield Entry(f"record {kind.name}", "record", words, partial(record_article, kind))
+
+
+def _sharing_entries() -> Iterator[Entry]:
+    for kind, notes in (("SRQ type", SRQ_TYPES), ("SRQ attribute", SRQ_ATTRIBUTES)):
+        for member, note in notes.items():
+            what = f"{kind} = {int(member)}"
+            write = partial(sharing_article, full_name(member), what, note)
+            yield Entry(full_name(member), what, (str(member.name),), write)
 
 
 def profile_article(name: str) -> Article:
@@ -126,6 +135,11 @@ def cap_article(cap: DeviceCap) -> Article:
     ]
     see = ["explain device_cap_flags", "ibv_query_device(3)"]
     return article(full_name(cap), "device capability", rows, see)
+
+
+def sharing_article(name: str, kind: str, note: str) -> Article:
+    """A type or an attribute of an SRQ."""
+    return article(name, kind, [("", note)], ["explain srq"])
 
 
 def record_article(kind: Kind) -> Article:

@@ -8,6 +8,7 @@ from rdmalab.guide.article import Article
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
+from rdmalab.spec.sharing import SrqAttrMask, SrqType
 from rdmalab.spec.states import MTU, Attr, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WCFlags, WCOpcode, WROpcode
@@ -39,6 +40,8 @@ PREFIX: dict[type[enum.IntEnum] | type[enum.IntFlag], str] = {
     PortState: "IBV_PORT_",
     AtomicCap: "IBV_ATOMIC_",
     DeviceCap: "IBV_DEVICE_",
+    SrqType: "IBV_SRQT_",
+    SrqAttrMask: "IBV_SRQ_",
 }
 
 

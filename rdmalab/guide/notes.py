@@ -5,6 +5,7 @@ from errno import EAGAIN, EBUSY, EFAULT, EINVAL, EIO, ENODATA, ENOMEM, EOPNOTSUP
 from rdmalab.spec.limits import AtomicCap, PortState
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.refusals import Syndrome
+from rdmalab.spec.sharing import SrqAttrMask, SrqType
 from rdmalab.spec.states import MigState, QPType
 from rdmalab.spec.work import SendFlags, WCFlags, WCOpcode, WROpcode
 
@@ -148,6 +149,17 @@ ATOMIC_CAPS: dict[AtomicCap, str] = {
     AtomicCap.NONE: "The device has no atomics",
     AtomicCap.HCA: "Atomic against what the same HCA does, not against the CPU",
     AtomicCap.GLOB: "Atomic against everybody, the CPU included",
+}
+
+SRQ_TYPES: dict[SrqType, str] = {
+    SrqType.BASIC: "An SRQ to which queue pairs are tied when they are made",
+    SrqType.XRC: "An SRQ of an XRC domain: each message names it, and it has a CQ of its own",
+    SrqType.TM: "An SRQ that matches tags; no device of the lab makes one",
+}
+
+SRQ_ATTRIBUTES: dict[SrqAttrMask, str] = {
+    SrqAttrMask.MAX_WR: "modify_srq resizes the SRQ; the device needs SRQ_RESIZE",
+    SrqAttrMask.LIMIT: "modify_srq arms the limit of the SRQ; 0 disarms it",
 }
 
 # What `strerror` says, and what it means here.

@@ -12,6 +12,7 @@ import pytest
 from rdmalab.command import Refused
 from rdmalab.hca import objects
 from rdmalab.hca.qp import Capacity
+from rdmalab.lab import Lab
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile, Rounding, SlotsFreed
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import ATTRIBUTES, MTU, QPState, QPType
@@ -19,6 +20,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import ack_timeout_ns
 from rdmalab.spec.work import SendFlags, WCFlags, WROpcode
 from tests.pairs import SIGNALED, End, Pair
+from tests.sharing import raised, shared
 
 SEND, WRITE, READ = WROpcode.SEND, WROpcode.RDMA_WRITE, WROpcode.RDMA_READ
 ADD = WROpcode.ATOMIC_FETCH_AND_ADD
@@ -456,6 +458,33 @@ def other_speed(profile: Profile) -> Any:
     return len(pair.a.hca.async_events)
 
 
+# --------------------------------------------------------------------------- shared receive queues
+def last_wqe(profile: Profile) -> Any:
+    return raised(shared("modify_qp B.qp1 state=ERR", qps=1, profile=profile))
+
+
+def no_srq_sge(profile: Profile) -> Any:
+    lab = shared("create_srq B.srq1 pd=B.pd0 max_wr=1 max_sge=0", qps=0, profile=profile)
+    return lab.look("B.srq1.max_sge")
+
+
+def odd_srq_mask(profile: Profile) -> Any:
+    return rule_of(shared(qps=0, profile=profile), "modify_srq B.srq0 max_wr=9 srq_attr_mask=4")
+
+
+def limit_undercut(profile: Profile) -> Any:
+    return raised(shared("modify_srq B.srq0 srq_limit=2", qps=0, profile=profile))
+
+
+def query_broken_srq(profile: Profile) -> Any:
+    return rule_of(shared("fault srq_error srq=B.srq0", qps=0, profile=profile), "query_srq B.srq0")
+
+
+def rule_of(lab: Lab, line: str) -> str:
+    refusal = lab.do(line)[-1].refusal
+    return refusal.rule if refusal is not None else ""
+
+
 LOC_OP, LOC_PROT = [S.LOC_QP_OP_ERR], [S.LOC_PROT_ERR]
 JUNK = STRICT.junk_on_error
 NOT_STORED = ["attr-range"] * 3
@@ -525,6 +554,11 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("junk_on_error",           0,          error_junk,        (JUNK, JUNK), (0, 0)),
     ("lkey_is_rkey",            True,       keys,              False, True),
     ("raises_speed_event",      False,      other_speed,       1, 0),
+    ("raises_last_wqe_reached", False,      last_wqe,          ["QP_LAST_WQE_REACHED"], []),
+    ("least_srq_sge",           1,          no_srq_sge,        0, 1),
+    ("refuses_unknown_srq_mask", False,     odd_srq_mask,      "srq-mask", ""),
+    ("limit_counts_at_once",    False,      limit_undercut,    ["SRQ_LIMIT_REACHED"], []),
+    ("reads_failed_srq",        False,      query_broken_srq,  "", "srq-error"),
     ("errnos",                  MLX5.errnos, errno_before_rts, EINVAL, ENOMEM),
 ]
 # fmt: on

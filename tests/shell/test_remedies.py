@@ -27,3 +27,21 @@ def test_what_is_suggested_is_never_refused(title: str) -> None:
 def test_a_full_queue(setup: str, line: str, remedy: str) -> None:
     talk = Talk("use rc_pair max_send_wr=1 max_recv_wr=1", setup, "post_recv A.qp0")
     assert any(remedy in row for row in talk.ask(line))
+
+
+def test_a_receive_for_a_queue_pair_on_an_srq() -> None:
+    create = "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 srq=B.srq0"
+    talk = Talk("use rc_pair", "create_srq B.srq0 pd=B.pd0 max_wr=1", create)
+    said = talk.ask("post_recv B.qp1 wr_id=1 sg=B.mr0[0:8]")
+    assert "try: post_srq_recv B.srq0 wr_id=1 sg=B.mr0[0:8]" in "\n".join(said)
+    assert any("try: destroy_qp B.qp1" in row for row in talk.ask("destroy_srq B.srq0"))
+
+
+def test_a_full_shared_queue() -> None:
+    create = "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 srq=B.srq0"
+    ends = "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0"
+    lines = ("create_srq B.srq0 pd=B.pd0 max_wr=1", ends, create, "connect A.qp1 B.qp1")
+    talk = Talk("use rc_pair", *lines, "post_srq_recv B.srq0")
+    assert any("try: show B.srq0" in row for row in talk.ask("post_srq_recv B.srq0"))
+    talk.ask("post_send A.qp1 opcode=SEND", "run")
+    assert any("try: poll_cq B.cq0" in row for row in talk.ask("post_srq_recv B.srq0"))
