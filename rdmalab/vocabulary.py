@@ -1,14 +1,17 @@
 """All the words there are, gathered by name and in the order in which help shows them."""
 
 from rdmalab.command import Command
-from rdmalab.verbs import ah, cq, mr, pd, post, qp
+from rdmalab.verbs import ah, cq, events, mr, pd, post, qp
 from rdmalab.workbench import faults, files, help, look, memory, pairs, time  # noqa: A004
 
 GROUPS: dict[str, tuple[Command, ...]] = {
     "verbs: objects": (
         pd.alloc_pd,
         mr.reg_mr,
+        events.create_comp_channel,
         cq.create_cq,
+        cq.create_cq_ex,
+        cq.resize_cq,
         qp.create_qp,
         qp.modify_qp,
         qp.query_qp,
@@ -18,10 +21,19 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         ah.destroy_ah,
         qp.destroy_qp,
         cq.destroy_cq,
+        events.destroy_comp_channel,
         mr.dereg_mr,
         pd.dealloc_pd,
     ),
     "verbs: work": (post.post_send, post.post_recv, cq.poll_cq),
+    "verbs: events": (
+        events.req_notify_cq,
+        events.get_cq_event,
+        events.ack_cq_events,
+        events.get_async_event,
+        events.ack_async_event,
+    ),
+    "verbs: extended polling": (cq.start_poll, cq.next_poll, cq.wc_read, cq.end_poll),
     "short forms": (pairs.use, pairs.connect, pairs.to_rts, pairs.reset),
     "time": (time.step, time.run, time.until, time.checkpoint),
     "memory": (memory.write, memory.fill, memory.read, memory.hexdump),

@@ -1,6 +1,6 @@
 """A hand-written sentence or two on members of enums and tables that say nothing of themselves."""
 
-from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, EOPNOTSUPP
+from errno import EAGAIN, EBUSY, EDEADLK, EFAULT, EINVAL, ENODATA, ENOENT, ENOMEM, EOPNOTSUPP
 
 from rdmalab.spec.limits import AtomicCap, PortState
 from rdmalab.spec.opcodes import Op
@@ -157,6 +157,9 @@ ERRNOS: dict[int, tuple[str, str]] = {
     EBUSY: ("Device or resource busy", "Somebody still uses it: destroy the users first"),
     EFAULT: ("Bad address", "An address or object that does not exist; C programs crash instead"),
     EOPNOTSUPP: ("Operation not supported", "The device does not do this at all"),
+    EAGAIN: ("Resource temporarily unavailable", "In C the call would block; here it says so"),
+    ENOENT: ("No such file or directory", "Nothing is there: an empty queue"),
+    EDEADLK: ("Resource deadlock avoided", "In C the call would wait for its own caller"),
     ENODATA: ("No data available", "A table entry that was named is empty"),
 }
 
@@ -204,4 +207,8 @@ CELLS: dict[str, str] = {
     "imm_flag_on_sender": "The sender's own completion carries IBV_WC_WITH_IMM",
     "junk_on_error": "What the undefined fields of an error completion hold",
     "send_error_wakes_solicited": "A failed send wakes a CQ armed for solicited ones only",
+    "recv_error_wakes_solicited": "So does a failed receive, whether the message was solicited or "
+    "not; a flushed one always does",
+    "arm_sees_unpolled": "Arming a CQ on which completions wait raises the event at once",
+    "extended_fields": "What wc_flags of create_cq_ex may ask for",
 }

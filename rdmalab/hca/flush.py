@@ -63,7 +63,9 @@ def complete_recv(hca: "Hca", qp: QueuePair, wqe: RecvWqe, status: WCStatus) -> 
     """A receive WQE ends in error."""
     if hca.profile.slots_freed is SlotsFreed.EXECUTED:
         hca.free_recvs(qp, wqe.serial)
-    hca.complete(qp, qp.recv_cq, error_cqe(hca, qp, wqe, status, is_send=False))
+    cqe = error_cqe(hca, qp, wqe, status, is_send=False)
+    cqe.solicited = qp.resp.solicited and status != WCStatus.WR_FLUSH_ERR
+    hca.complete(qp, qp.recv_cq, cqe)
 
 
 def error_cqe(

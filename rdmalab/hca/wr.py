@@ -126,7 +126,8 @@ class RecvWqe:
 class Cqe:
     """`ibv_wc`, and what the queue needs to give slots back: `serial` and whose WQE it was.
 
-    On an error status only wr_id, status, qp_num and vendor_err mean anything.
+    On an error status only wr_id, status, qp_num and vendor_err mean anything. solicited: the
+    message had the SE bit set. at_ns: when it came onto the queue; the device stamps it there.
     """
 
     wr_id: int
@@ -140,6 +141,8 @@ class Cqe:
     wc_flags: WCFlags | int = 0
     src_qp: int = 0
     vendor_err: int = 0
+    solicited: bool = False
+    at_ns: int = 0
 
 
 def swap_octets(word: int) -> int:

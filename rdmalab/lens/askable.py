@@ -19,6 +19,7 @@ from rdmalab.lens import (
     calls,
     completions,
     counters,
+    events,
     ladder,
     memory,
     ports,
@@ -81,6 +82,7 @@ def _counters(world: World, node: str, folds: Folds) -> counters.CountersRow:
 # (world, node, folds) → row
 PARTS: dict[str, Sight] = {
     "port": Sight(ports.PortRow, lambda world, node, _folds: ports.port_row(world, node)),
+    "events": Sight(events.EventsRow, lambda world, node, _folds: events.events_row(world, node)),
     "counters": Sight(counters.CountersRow, _counters),
 }
 
@@ -91,6 +93,7 @@ OBJECTS: dict[Noun, Sight] = {
     Noun.MR: Sight(memory.MrRow, memory.mr_row),
     Noun.PD: Sight(memory.PdRow, memory.pd_row),
     Noun.AH: Sight(addresses.AhRow, addresses.ah_row),
+    Noun.CHANNEL: Sight(events.ChannelRow, events.channel_row),
 }
 
 

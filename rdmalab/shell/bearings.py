@@ -85,6 +85,8 @@ def about(world: World, thing: Thing) -> str:
             return f"{item.length} bytes, lkey {item.lkey:#x}, {rights(item.access)}"
         case Noun.CQ:
             return f"{len(item.cqes)}/{item.capacity} completions"
+        case Noun.CHANNEL:
+            return f"{len(item.events)} events"
         case Noun.NODE:
             return f"profile {item.profile.name}"
     return ""

@@ -151,6 +151,9 @@ def _destroy_users(session: Session, invocation: Invocation) -> str:
     if thing is None:
         return ""
     hca = session.world.nodes[thing.node]
+    if thing.noun is Noun.CHANNEL:
+        told = (cq.number for cq in hca.cqs.items.values() if cq.channel == thing.number)
+        return f"destroy_cq {session.names.of(Thing(Noun.CQ, thing.node, next(told)))}"
     for qp in hca.qps.items.values():
         if (
             thing.number in (qp.send_cq, qp.recv_cq)
@@ -164,6 +167,37 @@ def _destroy_users(session: Session, invocation: Invocation) -> str:
     return ""
 
 
+def _wake(session: Session, invocation: Invocation) -> str:
+    """What lies there already is polled; else the queue is armed; else time must pass."""
+    thing = session.names.find(whose(session, invocation))
+    if thing is None or not exists(session.world, thing):
+        return ""
+    cqs = [cq for cq in session.world.nodes[thing.node].cqs.items.values()
+           if cq.channel == thing.number]  # fmt: skip
+    for cq in cqs:
+        name = session.names.of(Thing(Noun.CQ, thing.node, cq.number))
+        if cq.cqes:
+            return f"poll_cq {name} num_entries={len(cq.cqes)}"
+        if not cq.armed:
+            return f"req_notify_cq {name}"
+    return "run" if cqs and session.world.agenda.next_ns() is not None else ""
+
+
+def _acknowledge(session: Session, invocation: Invocation) -> str:
+    thing = session.names.find(whose(session, invocation))
+    if thing is None or thing.noun is not Noun.CQ:
+        return ""
+    return f"ack_cq_events {whose(session, invocation)} nevents={session.world.find(thing).unacked}"
+
+
+def _acknowledge_async(session: Session, invocation: Invocation) -> str:
+    return f"ack_async_event {whose(session, invocation)}"
+
+
+def _end_poll(session: Session, invocation: Invocation) -> str:
+    return f"end_poll {whose(session, invocation)}"
+
+
 _REMEDIES: dict[str, Callable[[Session, Invocation], str]] = {
     "transition": _next_move,
     "attr-missing": _with_the_missing,
@@ -172,4 +206,8 @@ _REMEDIES: dict[str, Callable[[Session, Invocation], str]] = {
     "recv-state": _next_move,
     "queue-full": _make_room,
     "in-use": _destroy_users,
+    "cq-event-none": _wake,
+    "cq-events-unacked": _acknowledge,
+    "async-unacked": _acknowledge_async,
+    "poll-open": _end_poll,
 }

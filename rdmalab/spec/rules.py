@@ -5,7 +5,18 @@ nothing else (`profiles.py`). An object used after its destruction answers EFAUL
 say; in C it would be a segmentation fault.
 """
 
-from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, EOPNOTSUPP, errorcode
+from errno import (
+    EAGAIN,
+    EBUSY,
+    EDEADLK,
+    EFAULT,
+    EINVAL,
+    ENODATA,
+    ENOENT,
+    ENOMEM,
+    EOPNOTSUPP,
+    errorcode,
+)
 from typing import NamedTuple
 
 # Linux has two names for one number; the man pages of libibverbs say EOPNOTSUPP.
@@ -43,6 +54,20 @@ RULES: dict[str, Rule] = {
     "cqe-range":           Rule(EINVAL, "cqe must lie in 1..{}", "ibv_create_cq(3)"),
     "comp-vector":         Rule(EINVAL, "comp_vector must lie in 0..{}", "ibv_create_cq(3)"),
     "num-entries":         Rule(EINVAL, "num_entries must be 1 or more, not {}", "ibv_poll_cq(3)"),
+    "cqe-unpolled":        Rule(EINVAL, "{} completions wait to be polled: they do not fit into {}", "ibv_resize_cq(3)"),
+    "wc-flags":            Rule(EOPNOTSUPP, "this device does not offer {}", "ibv_create_cq_ex(3)"),
+    "cq-not-extended":     Rule(EINVAL, "this cq was made by create_cq: it has no start_poll", "ibv_create_cq_ex(3)"),
+    "poll-empty":          Rule(ENOENT, "no completion waits", "ibv_start_poll(3)"),
+    "poll-open":           Rule(EDEADLK, "in C this would hang: from start_poll to end_poll the queue is locked", "ibv_create_cq_ex(3)"),
+    "poll-not-open":       Rule(EINVAL, "no poll is open: start_poll comes first, and must find something", "ibv_create_cq_ex(3)"),
+    "crash-wc-read":       Rule(EFAULT, "in C this would crash: wc_flags={} was not asked for when the queue was made", "ibv_create_cq_ex(3)"),
+    # events
+    "cq-event-none":       Rule(EAGAIN, "it would block: no completion event waits on this channel", "ibv_get_cq_event(3)"),
+    "cq-events-ack":       Rule(EINVAL, "only {} events wait to be acknowledged; with more, destroy_cq waits for ever in C", "ibv_get_cq_event(3)"),
+    "cq-events-unacked":   Rule(EAGAIN, "it would block: {} completion events that were taken are unacked", "ibv_get_cq_event(3)"),
+    "async-none":          Rule(EAGAIN, "it would block: no asynchronous event waits", "ibv_get_async_event(3)"),
+    "async-ack":           Rule(EINVAL, "no event taken from {} waits to be acknowledged", "ibv_get_async_event(3)"),
+    "async-unacked":       Rule(EAGAIN, "it would block: {} asynchronous events that were taken are unacked", "ibv_get_async_event(3)"),
     # queue pairs
     "qp-type-unknown":     Rule(EINVAL, "{} is no QP type", "ibv_create_qp(3)"),
     "qp-type-support":     Rule(EOPNOTSUPP, "this device makes no {} queue pairs", "ibv_create_qp(3)"),

@@ -40,6 +40,7 @@ class PairOptions(ConnectOptions):
     max_recv_wr: int = 8
     max_inline_data: int = 64
     sq_sig_all: bool = False
+    channel: bool = False
 
 
 @command
@@ -48,7 +49,8 @@ def use(
 ) -> Script:
     """Make a protection domain, memory, a CQ and a QP on both nodes, and connect the QPs.
 
-    The objects are called pd0, mr0, cq0, qp0. Prints the verbs it runs.
+    The objects are called pd0, mr0, cq0, qp0; with channel=1 cq0 tells a completion channel ch0.
+    Prints the verbs it runs.
 
     Example: use rc_pair rnr_retry=1 max_send_wr=8
     """
@@ -65,10 +67,12 @@ def _objects(node: str, chosen: PairOptions) -> list[str]:
     qp = f"create_qp {node}.qp0 pd={node}.pd0 qp_type=RC send_cq={node}.cq0 recv_cq={node}.cq0"
     sizes = f"max_send_wr={chosen.max_send_wr} max_recv_wr={chosen.max_recv_wr}"
     inline = f"max_inline_data={chosen.max_inline_data} sq_sig_all={int(chosen.sq_sig_all)}"
+    told = f" channel={node}.ch0" if chosen.channel else ""
     return [
+        *([f"create_comp_channel {node}.ch0"] if chosen.channel else []),
         f"alloc_pd {node}.pd0",
         f"reg_mr {node}.mr0 pd={node}.pd0 length={chosen.length} access={_ACCESS}",
-        f"create_cq {node}.cq0 cqe={chosen.cqe}",
+        f"create_cq {node}.cq0 cqe={chosen.cqe}{told}",
         f"{qp} {sizes} {inline}",
     ]
 

@@ -5,6 +5,7 @@ import pytest
 from rdmalab.hca.wr import Cqe, RecvWqe, RecvWR, SendWqe, SendWR
 from rdmalab.lens import story
 from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.completions import Arm
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.records import KINDS, Kind
 from rdmalab.spec.states import Attr, QPState
@@ -25,6 +26,7 @@ VALUES = {"frame": bytes(60),
     "status": WCStatus.SUCCESS, "queue": "sq", "count": 3, "reason": "no-receive", "address": 64,
     "length": 8, "cqe": _CQE, "psn": 5, "at_ns": 650_230, "event": AsyncEvent.CQ_ERR,
     "port_state": PortState.DOWN, "setting": "latency_ns", "value": 2_000,
+    "arm": Arm.ANY, "channel": 1, "context": 7,
     "fault": Drop(1, Match(source="A", target="B")),
 }  # fmt: skip
 

@@ -140,7 +140,7 @@ def complete_receive(hca: "Hca", qp: QueuePair, packet: Packet, opcode: WCOpcode
         imm_data = swap_octets(packet.immdt.imm_data)
     cqe = Cqe(
         wqe.wr.wr_id, _SUCCESS, opcode, resp.received, qp.number, wqe.serial, False,
-        imm_data, flags, deth.src_qp if deth is not None else 0,
+        imm_data, flags, deth.src_qp if deth is not None else 0, solicited=packet.solicited,
     )  # fmt: skip
     resp.recv = None
     if not hca.complete(qp, qp.recv_cq, cqe):

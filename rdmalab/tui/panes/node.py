@@ -187,6 +187,7 @@ class NodePane(Pane):
             (WARN, "  ! OVERRUN" if row.dead else ""),
             (DIM, f"  {row.total} so far" if width > 50 else ""),
         ]
+        line = with_room(line, show_objects.waking(row), width)
         cqes = [r for r in rows if isinstance(r, WcRow)]
         ranked: list[Ranked] = [(_ALWAYS, [line])]
         for number, wc in enumerate(cqes):
@@ -235,6 +236,15 @@ def fitted(ranked: list[Ranked], height: int) -> list[Line]:
             kept.add(at)
             room -= len(ranked[at][1])
     return [line for at in sorted(kept) for line in ranked[at][1]]
+
+
+def with_room(line: Line, more: Line, width: int) -> Line:
+    """As many of the further words as fit behind a line."""
+    for fragment in more:
+        if sum(len(text) for _, text in [*line, fragment]) > width:
+            break
+        line = [*line, fragment]
+    return line
 
 
 def _numbered(rank: int, lines: list[Line]) -> list[Ranked]:
