@@ -77,7 +77,7 @@ def create_cq_ex(  # noqa: PLR0913  (ibv_cq_init_attr_ex has these)
     other crashes in C. EOPNOTSUPP: a field that the device does not offer.
 
     Example: create_cq_ex A.cq1 cqe=16 wc_flags=BYTE_LEN|COMPLETION_TIMESTAMP
-    See: ibv_create_cq_ex(3); start_poll
+    See: ibv_create_cq_ex(3); explain start_poll
     """
     hca, told = world.nodes[cq.node], _channel(world, cq.node, channel)
     made = objects.create_cq(hca, cqe, comp_vector, told, cq_context, int(wc_flags))
@@ -104,7 +104,7 @@ def destroy_cq(world: World, cq: Cq) -> None:
     acknowledged, EAGAIN says how many they are.
 
     Example: destroy_cq A.cq0
-    See: ibv_create_cq(3); ack_cq_events
+    See: ibv_create_cq(3); explain ack_cq_events
     """
     objects.destroy_cq(*world.at(cq))
 
@@ -134,7 +134,7 @@ def start_poll(world: World, cq: Cq) -> CurrentWc:
     The queue is locked until end_poll. ENOENT: nothing is there, and no end_poll is due.
 
     Example: start_poll A.cq1
-    See: ibv_create_cq_ex(3); next_poll; wc_read
+    See: ibv_create_cq_ex(3); explain wc_read
     """
     hca, queue = world.at(cq)
     return polling.current(queue, polling.start(hca, queue))

@@ -35,7 +35,7 @@ def create_comp_channel(world: World, channel: NewChannel) -> Thing:
     """Create a completion channel: what a program sleeps on until a completion queue calls.
 
     Example: create_comp_channel A.ch0
-    See: ibv_create_comp_channel(3); create_cq; req_notify_cq
+    See: ibv_create_comp_channel(3); explain req_notify_cq
     """
     made = objects.create_comp_channel(world.nodes[channel.node])
     return Thing(Noun.CHANNEL, channel.node, made.number)
@@ -75,7 +75,7 @@ def get_cq_event(world: World, channel: Channel) -> CqEvent:
     Where C would block, EAGAIN says what would wake it.
 
     Example: get_cq_event A.ch0
-    See: ibv_get_cq_event(3); ack_cq_events
+    See: ibv_get_cq_event(3); explain ack_cq_events
     """
     cq = channels.take(*world.at(channel))
     return CqEvent(Thing(Noun.CQ, channel.node, cq.number), cq.context)
@@ -102,7 +102,7 @@ def get_async_event(world: World, node: Node) -> AsyncReport:
     EAGAIN.
 
     Example: get_async_event A
-    See: ibv_get_async_event(3); ack_async_event
+    See: ibv_get_async_event(3); explain ack_async_event
     """
     event, number = events.take(world.nodes[node.node])
     noun = EVENTS[event].noun
