@@ -271,7 +271,7 @@ def _setting(moment: Moment, value: int | str) -> str:
 
 def _channel(moment: Moment, number: int) -> str:
     if not number:
-        return "for nobody: it has no channel"
+        return "nobody: it has no channel"
     return moment.names.of(Thing(Noun.CHANNEL, moment.record[NODE], number))
 
 

@@ -116,7 +116,7 @@ def _armed(session: Session, record: Record, found: Notes) -> None:
 def _woke(session: Session, record: Record, found: Notes) -> None:
     moment = words.Moment(session.world, session.names, record)
     to = words.SAYINGS["channel"](moment, record[words.A])
-    found.facts.append(f"{_name(session, record, Noun.CQ)} raised an event, {to}.")
+    found.facts.append(f"{_name(session, record, Noun.CQ)} raised an event for {to}.")
 
 
 def _acked(session: Session, record: Record, found: Notes) -> None:

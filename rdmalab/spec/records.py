@@ -109,7 +109,7 @@ KINDS: dict[Kind, KindRow] = {
     Kind.CQ_OVERRUN:      KindRow("cq",   "cqe",        "",         "overran and lost {a}"),
     Kind.CQ_RESIZED:      KindRow("cq",   "count",      "count",    "was resized from {a} to {b} completions"),
     Kind.CQ_ARMED:        KindRow("cq",   "arm",        "",         "was armed for {a}"),
-    Kind.CQ_EVENT_RAISED: KindRow("cq",   "channel",    "",         "raised a completion event, {a}"),
+    Kind.CQ_EVENT_RAISED: KindRow("cq",   "channel",    "",         "raised a completion event for {a}"),
     Kind.CQ_EVENT_TAKEN:  KindRow("cq",   "channel",    "context",  "gave its event to who waited on {a}, cq_context {b}"),
     Kind.CQ_EVENTS_ACKED: KindRow("cq",   "count",      "",         "had {a} events acknowledged"),
     Kind.POLL_STARTED:    KindRow("cq",   "cqe",        "",         "began an extended poll with {a}"),

@@ -19,8 +19,8 @@ from errno import (
 )
 from typing import NamedTuple
 
-# Linux has two names for one number; the man pages of libibverbs say EOPNOTSUPP.
-ERRNO_NAMES: dict[int, str] = {**errorcode, EOPNOTSUPP: "EOPNOTSUPP"}
+# Linux has two names for one number; these are the usual ones.
+ERRNO_NAMES: dict[int, str] = {**errorcode, EOPNOTSUPP: "EOPNOTSUPP", EDEADLK: "EDEADLK"}
 
 
 def errno_name(number: int) -> str:
@@ -63,11 +63,11 @@ RULES: dict[str, Rule] = {
     "crash-wc-read":       Rule(EFAULT, "in C this would crash: wc_flags={} was not asked for when the queue was made", "ibv_create_cq_ex(3)"),
     # events
     "cq-event-none":       Rule(EAGAIN, "it would block: no completion event waits on this channel", "ibv_get_cq_event(3)"),
-    "cq-events-ack":       Rule(EINVAL, "only {} events wait to be acknowledged; with more, destroy_cq waits for ever in C", "ibv_get_cq_event(3)"),
-    "cq-events-unacked":   Rule(EAGAIN, "it would block: {} completion events that were taken are unacked", "ibv_get_cq_event(3)"),
+    "cq-events-ack":       Rule(EINVAL, "events that wait to be acknowledged: {}; after more, destroy_cq waits for ever in C", "ibv_get_cq_event(3)"),
+    "cq-events-unacked":   Rule(EAGAIN, "it would block until its completion events are acknowledged; unacked: {}", "ibv_get_cq_event(3)"),
     "async-none":          Rule(EAGAIN, "it would block: no asynchronous event waits", "ibv_get_async_event(3)"),
     "async-ack":           Rule(EINVAL, "no event taken from {} waits to be acknowledged", "ibv_get_async_event(3)"),
-    "async-unacked":       Rule(EAGAIN, "it would block: {} asynchronous events that were taken are unacked", "ibv_get_async_event(3)"),
+    "async-unacked":       Rule(EAGAIN, "it would block until its asynchronous events are acknowledged; unacked: {}", "ibv_get_async_event(3)"),
     # queue pairs
     "qp-type-unknown":     Rule(EINVAL, "{} is no QP type", "ibv_create_qp(3)"),
     "qp-type-support":     Rule(EOPNOTSUPP, "this device makes no {} queue pairs", "ibv_create_qp(3)"),

@@ -1,5 +1,6 @@
 """Waking up: channels, arming, taking and acknowledging, at the prompt."""
 
+from rdmalab.command import Thing
 from rdmalab.lab import Lab
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.verbs.events import AsyncReport, CqEvent
@@ -8,8 +9,10 @@ from tests.labs import RECV, SEND, everything, lab_of, played_again, refusal, we
 PAIR = "use rc_pair channel=1"
 
 
-def thing(lab: Lab, name: str) -> object:
-    return lab.session.names.find(name)
+def thing(lab: Lab, name: str) -> Thing:
+    found = lab.session.names.find(name)
+    assert found is not None
+    return found
 
 
 def test_the_whole_loop() -> None:
