@@ -1,7 +1,7 @@
 """All the words there are, gathered by name and in the order in which help shows them."""
 
 from rdmalab.command import Command
-from rdmalab.verbs import ah, cq, device, mr, pd, post, qp, srq, xrcd
+from rdmalab.verbs import ah, cq, device, events, mr, pd, post, qp, srq, xrcd
 from rdmalab.workbench import faults, files, help, look, memory, pairs, port, time  # noqa: A004
 
 GROUPS: dict[str, tuple[Command, ...]] = {
@@ -9,6 +9,8 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         pd.alloc_pd,
         mr.reg_mr,
         cq.create_cq,
+        cq.create_cq_ex,
+        cq.resize_cq,
         qp.create_qp,
         qp.modify_qp,
         qp.query_qp,
@@ -41,6 +43,16 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         device.query_pkey,
         device.close_device,
     ),
+    "verbs: events": (
+        events.create_comp_channel,
+        events.req_notify_cq,
+        events.get_cq_event,
+        events.ack_cq_events,
+        events.get_async_event,
+        events.ack_async_event,
+        events.destroy_comp_channel,
+    ),
+    "verbs: extended polling": (cq.start_poll, cq.next_poll, cq.wc_read, cq.end_poll),
     "short forms": (pairs.use, pairs.connect, pairs.to_rts, pairs.reset),
     "time": (time.step, time.run, time.until, time.checkpoint),
     "memory": (memory.write, memory.fill, memory.read, memory.hexdump),

@@ -87,6 +87,8 @@ def _cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, frozenset):
         return " ".join(sorted(str(getattr(item, "name", item)) for item in value)) or "none"
+    if isinstance(value, enum.IntFlag) and value not in tuple(type(value)):
+        return "|".join(str(flag.name) for flag in value)
     if isinstance(value, enum.IntEnum | enum.IntFlag):
         return full_name(value)
     return str(value.value if isinstance(value, enum.Enum) else value)

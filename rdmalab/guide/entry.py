@@ -7,6 +7,7 @@ from typing import NamedTuple
 from rdmalab.guide.article import Article
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.completions import WcEx
 from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
 from rdmalab.spec.sharing import SrqAttrMask, SrqType
 from rdmalab.spec.states import MTU, Attr, MigState, QPState, QPType
@@ -33,6 +34,7 @@ PREFIX: dict[type[enum.IntEnum] | type[enum.IntFlag], str] = {
     WCStatus: "IBV_WC_",
     WCOpcode: "IBV_WC_",
     WCFlags: "IBV_WC_",
+    WcEx: "IBV_WC_EX_WITH_",
     WROpcode: "IBV_WR_",
     SendFlags: "IBV_SEND_",
     Access: "IBV_ACCESS_",

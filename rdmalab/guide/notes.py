@@ -1,6 +1,18 @@
 """A hand-written sentence or two on members of enums and tables that say nothing of themselves."""
 
-from errno import EAGAIN, EBUSY, EFAULT, EINVAL, EIO, ENODATA, ENOMEM, EOPNOTSUPP, ETIMEDOUT
+from errno import (
+    EAGAIN,
+    EBUSY,
+    EDEADLK,
+    EFAULT,
+    EINVAL,
+    EIO,
+    ENODATA,
+    ENOENT,
+    ENOMEM,
+    EOPNOTSUPP,
+    ETIMEDOUT,
+)  # fmt: skip
 
 from rdmalab.spec.limits import AtomicCap, PortState
 from rdmalab.spec.opcodes import Op
@@ -171,7 +183,9 @@ ERRNOS: dict[int, tuple[str, str]] = {
     EOPNOTSUPP: ("Operation not supported", "The device does not do this at all"),
     ETIMEDOUT: ("Connection timed out", "Nobody answered in time: no host has this address"),
     EIO: ("Input/output error", "The device is dead; DEVICE_FATAL has told so"),
-    EAGAIN: ("Resource temporarily unavailable", "Nothing is there yet; make it, then ask again"),
+    EAGAIN: ("Resource temporarily unavailable", "In C the call would block; here it says so"),
+    ENOENT: ("No such file or directory", "Nothing is there: an empty queue"),
+    EDEADLK: ("Resource deadlock avoided", "In C the call would wait for its own caller"),
     ENODATA: ("No data available", "A table entry that was named is empty"),
 }
 
@@ -233,4 +247,8 @@ CELLS: dict[str, str] = {
     "imm_flag_on_sender": "The sender's own completion carries IBV_WC_WITH_IMM",
     "junk_on_error": "What the undefined fields of an error completion hold",
     "send_error_wakes_solicited": "A failed send wakes a CQ armed for solicited ones only",
+    "recv_error_wakes_solicited": "So does a failed receive, whether the message was solicited or "
+    "not; a flushed one always does",
+    "arm_sees_unpolled": "Arming a CQ on which completions wait raises the event at once",
+    "extended_fields": "What wc_flags of create_cq_ex may ask for",
 }

@@ -7,8 +7,9 @@ from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import Entry, full_name
 from rdmalab.guide.notes import SEND_FLAGS, WC_FLAGS, WC_OPCODES
 from rdmalab.guide.notes import WORK as NOTES
-from rdmalab.guide.phrases import named, right_words, type_names
+from rdmalab.guide.phrases import by_profile, named, right_words, type_names
 from rdmalab.spec.access import RIGHTS, Access
+from rdmalab.spec.completions import READS, WcEx
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Op
 from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WCFlags, WCOpcode, Work, WROpcode
 
@@ -33,6 +34,9 @@ def entries() -> Iterator[Entry]:
     for code in WCOpcode:
         words = (code.name, f"completion {code.name}")
         yield Entry(full_name(code), "completion opcode", words, partial(wc_opcode_article, code))
+    for asked in WcEx:
+        words = (str(asked.name),)
+        yield Entry(full_name(asked), "wc_flags flag", words, partial(wc_ex_article, asked))
     for bit in WCFlags:
         write = partial(wc_flag_article, bit)
         yield Entry(full_name(bit), "completion flag", (str(bit.name),), write)
@@ -137,3 +141,17 @@ def wc_flag_article(flag: WCFlags) -> Article:
     rows: list[Row] = [("", WC_FLAGS[flag])]
     see = ["explain wc", "ibv_poll_cq(3)"]
     return article(full_name(flag), f"completion flag {int(flag)}", rows, see)
+
+
+def wc_ex_article(flag: WcEx) -> Article:
+    """One field that an extended CQ can be asked for."""
+    reads = [name for name, row in READS.items() if row.flag is flag]
+    silent = [name for name in reads if not READS[name].source]
+    rows: list[Row] = [
+        ("", "Given to create_cq_ex, it makes a field readable; without it the read crashes in C"),
+        ("reads", " ".join(f"ibv_wc_read_{name}" for name in reads) or "nothing of this lab"),
+        ("here", "always 0: RoCE has nothing to say" if silent else ""),
+        ("devices", by_profile(lambda p: "yes" if p.extended_fields & flag else "EOPNOTSUPP")),
+    ]
+    see = ["explain wc_read", "ibv_create_cq_ex(3)"]
+    return article(full_name(flag), f"wc_flags flag {int(flag)}", rows, see)

@@ -3,6 +3,7 @@
 from collections import deque
 from typing import TYPE_CHECKING
 
+from rdmalab.spec.completions import Arm
 from rdmalab.spec.records import Kind
 
 if TYPE_CHECKING:
@@ -13,9 +14,17 @@ _ADDED, _POLLED = Kind.CQE_ADDED, Kind.CQE_POLLED
 
 
 class CompletionQueue:
-    """`ibv_cq`: first in, first out, over all queues attached to it."""
+    """`ibv_cq`: first in, first out, over all queues attached to it.
 
-    __slots__ = ("capacity", "comp_vector", "cqes", "dead", "last", "node", "number", "total")
+    channel: who is told (0: nobody); context: the program's own word for the queue. unacked: events
+    taken and not acknowledged. fields: what an extended CQ lets be read, None for a plain one.
+    reading: CQEs seen by the extended poll under way, 0 when none is; the last of them is current.
+    """
+
+    __slots__ = (
+        "armed", "capacity", "channel", "comp_vector", "context", "cqes", "dead", "fields", "last",
+        "node", "number", "reading", "total", "unacked",
+    )  # fmt: skip
 
     def __init__(self, node: str, number: int, capacity: int, comp_vector: int) -> None:
         self.node = node
@@ -26,6 +35,12 @@ class CompletionQueue:
         self.last: Cqe | None = None
         self.total = 0
         self.dead = False
+        self.channel = 0
+        self.context = 0
+        self.armed = Arm.NONE
+        self.unacked = 0
+        self.fields: int | None = None
+        self.reading = 0
 
     def push(self, trace: "Recorder", cqe: "Cqe") -> bool:
         """The only way onto a CQ. False if it was full: the CQE is lost."""
@@ -41,6 +56,8 @@ class CompletionQueue:
     def forget(self, qpn: int) -> "list[Cqe]":
         """Remove the CQEs of a QP that is reset or destroyed (mlx5 does); which they were."""
         gone = [cqe for cqe in self.cqes if cqe.qp_num == qpn]
+        seen = [cqe for index, cqe in enumerate(self.cqes) if index < self.reading]
+        self.reading = sum(cqe.qp_num != qpn for cqe in seen)
         self.cqes = deque(cqe for cqe in self.cqes if cqe.qp_num != qpn)
         return gone
 
@@ -49,3 +66,8 @@ class CompletionQueue:
         cqe = self.cqes.popleft()
         trace.record(_POLLED, self.node, self.number, cqe)
         return cqe
+
+    def resize(self, trace: "Recorder", capacity: int) -> None:
+        """Room for more, or for fewer; whoever calls has counted what lies there."""
+        trace.record(Kind.CQ_RESIZED, self.node, self.number, self.capacity, capacity)
+        self.capacity = capacity

@@ -7,7 +7,7 @@ send a packet) and `timer`. What the engines must tell each other goes through h
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from rdmalab.hca import admission, completer, flush, requester, responder, srq
+from rdmalab.hca import admission, channels, completer, flush, requester, responder, srq
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.memory import Memory
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rdmalab.hca.ah import AddressHandle
+    from rdmalab.hca.channels import CompChannel
     from rdmalab.hca.cq import CompletionQueue
     from rdmalab.hca.dma import Piece
     from rdmalab.hca.mr import MemoryRegion
@@ -96,7 +97,13 @@ class Hca:
         self.busy_until_ns = 0
         self.turn_filed = False
         self.async_events: deque[tuple[AsyncEvent, int]] = deque()
+        self.async_unacked: list[tuple[AsyncEvent, int]] = []  # taken by the program
         self.drops: dict[str, int] = {}
+        self.groups: dict[int, list[int]] = {}  # multicast GID → attached QPs
+        self._lay_tables()
+
+    def _lay_tables(self) -> None:
+        """Empty tables, one a kind of object."""
         self.pds: Table[ProtectionDomain] = Table("pd", 1)
         self.mrs: Table[MemoryRegion] = Table("mr", 1)
         self.cqs: Table[CompletionQueue] = Table("cq", 1)
@@ -104,8 +111,10 @@ class Hca:
         self.ahs: Table[AddressHandle] = Table("ah", 1)
         self.srqs: Table[SharedReceiveQueue] = Table("srq", FIRST_SRQN)
         self.xrcds: Table[XrcDomain] = Table("xrcd", 1)
-        self.groups: dict[int, list[int]] = {}  # multicast GID → attached QPs
-        every = (self.pds, self.mrs, self.cqs, self.qps, self.ahs, self.srqs, self.xrcds)
+        self.channels: Table[CompChannel] = Table("channel", 1)
+        every = (
+            self.pds, self.mrs, self.channels, self.cqs, self.qps, self.ahs, self.srqs, self.xrcds,
+        )  # fmt: skip
         self.tables: dict[str, Table[Any]] = {table.noun: table for table in every}
         self.lkeys: dict[int, MemoryRegion] = {}
         self.rkeys: dict[int, MemoryRegion] = {}
@@ -239,7 +248,10 @@ class Hca:
     def complete(self, qp: "QueuePair", cqn: int, cqe: "Cqe") -> bool:
         """A CQE for this QP; False if its CQ had no room for it."""
         cq = self.cqs.items[cqn]
+        cqe.at_ns = self.now_ns
         if cq.push(self.trace, cqe):
+            if cq.armed:
+                channels.notify(self, cq, cqe)
             return True
         if not cq.dead:
             self.raise_event(AsyncEvent.CQ_ERR, cqn)

@@ -68,6 +68,7 @@ def complete_recv(hca: "Hca", qp: QueuePair, wqe: RecvWqe, status: WCStatus) -> 
         hca.free_recv(qp, wqe)
     cqe = error_cqe(hca, qp, wqe, status, is_send=False)
     cqe.srq = wqe.srq
+    cqe.solicited = qp.resp.solicited and status != WCStatus.WR_FLUSH_ERR
     hca.complete(qp, srq.cq_of(hca, qp, wqe), cqe)
 
 

@@ -4,14 +4,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Refused
-from rdmalab.hca import flush, groups
+from rdmalab.hca import channels, events, flush, groups, polling
 from rdmalab.hca.ah import AddressHandle, judge
 from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import GROUP_QPN, Table
 from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.refuse import check_useful, refused
+from rdmalab.spec.completions import WcEx
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.transports import TRANSPORTS, Transport
@@ -35,7 +37,8 @@ def created(hca: "Hca", table: Table[Any], item: Any) -> None:
 
 
 def destroyed(hca: "Hca", table: Table[Any], item: Any) -> None:
-    """Out of its table, and into the log."""
+    """Out of its table, and into the log; events about it that nobody took go with it."""
+    events.discard(hca, table.noun, item.number)
     table.remove(item)
     hca.trace.record(Kind.DESTROYED, hca.node, item.number, table.noun)
 
@@ -68,25 +71,69 @@ def dealloc_pd(hca: "Hca", pd: ProtectionDomain) -> None:
     destroyed(hca, hca.pds, pd)
 
 
-# --------------------------------------------------------------------------- CQs
-def create_cq(hca: "Hca", cqe: int, comp_vector: int) -> CompletionQueue:
+# --------------------------------------------------------------------------- channels, CQs
+def create_comp_channel(hca: "Hca") -> CompChannel:
+    channel = CompChannel(hca.node, hca.channels.next_number)
+    created(hca, hca.channels, channel)
+    return channel
+
+
+def destroy_comp_channel(hca: "Hca", channel: CompChannel) -> None:
+    check_unused(hca, count("CQ", len(channels.members(hca, channel))))
+    destroyed(hca, hca.channels, channel)
+
+
+def create_cq(
+    hca: "Hca",
+    cqe: int,
+    comp_vector: int,
+    channel: int = 0,
+    context: int = 0,
+    fields: int | None = None,
+) -> CompletionQueue:
+    """channel: 0 for none. fields: what an extended CQ lets be read, None for a plain one."""
     caps = hca.profile.caps
     check_limit(hca, hca.cqs)
-    if not 0 < cqe <= caps.max_cqe:
-        raise refused(hca.profile, "cqe-range", caps.max_cqe, argument="cqe")
+    _check_cqe(hca, cqe)
     if not 0 <= comp_vector < caps.num_comp_vectors:
         last = caps.num_comp_vectors - 1
         raise refused(hca.profile, "comp-vector", last, argument="comp_vector")
+    if odd := (fields or 0) & ~hca.profile.extended_fields:
+        legal = "|".join(str(flag.name) for flag in hca.profile.extended_fields)
+        raise refused(
+            hca.profile, "wc-flags", WcEx(odd).name or hex(odd), argument="wc_flags", legal=legal
+        )
     granted = hca.profile.rounding.granted(cqe)
     cq = CompletionQueue(hca.node, hca.cqs.next_number, granted, comp_vector)
+    cq.channel, cq.context, cq.fields = channel, context, fields
     created(hca, hca.cqs, cq)
     return cq
+
+
+def _check_cqe(hca: "Hca", cqe: int) -> None:
+    most = hca.profile.caps.max_cqe
+    if not 0 < cqe <= most:
+        raise refused(hca.profile, "cqe-range", most, argument="cqe")
+
+
+def resize_cq(hca: "Hca", cq: CompletionQueue, cqe: int) -> int:
+    """The completions it holds from now on; what waits to be polled must fit."""
+    _check_cqe(hca, cqe)
+    polling.check_closed(hca, cq)
+    if cqe < len(cq.cqes):
+        legal = f"cqe={len(cq.cqes)} or more, or poll first"
+        raise refused(hca.profile, "cqe-unpolled", len(cq.cqes), cqe, argument="cqe", legal=legal)
+    cq.resize(hca.trace, hca.profile.rounding.granted(cqe))
+    return cq.capacity
 
 
 def destroy_cq(hca: "Hca", cq: CompletionQueue) -> None:
     users = sum(cq.number in (qp.send_cq, qp.recv_cq) for qp in hca.qps.items.values())
     srqs = sum(cq.number == srq.cq for srq in hca.srqs.items.values())
     check_unused(hca, count("QP", users) + count("SRQ", srqs))
+    channels.check_acked(hca, cq)
+    events.check_acked(hca, "cq", cq.number)
+    channels.discard(hca, cq)
     destroyed(hca, hca.cqs, cq)
 
 
@@ -216,6 +263,7 @@ def destroy_qp(hca: "Hca", qp: QueuePair) -> None:
         qp.share(hca.trace, -1)
         return
     check_unused(hca, count("multicast group", len(groups.groups_of(hca, qp))))
+    events.check_acked(hca, "qp", qp.number)
     if qp.state is not QPState.RESET:
         flush.discard(hca, qp)
     destroyed(hca, hca.qps, qp)

@@ -170,11 +170,12 @@ class Responding:
     progress. recv: the receive WQE in use. received: bytes of the message so far.
     va, rkey, remaining: where a WRITE goes on and how much is left. nak_sent: this gap is answered;
     rnr_sent: so was this empty queue. dying: a fatal NAK waits to be sent. heard: a packet came.
+    solicited: the refused packet had the SE bit.
     """
 
     __slots__ = (
         "answers", "dying", "heard", "msn", "nak_sent", "op", "psn", "received", "recv",
-        "remaining", "rkey", "rnr_sent", "served", "va",
+        "remaining", "rkey", "rnr_sent", "served", "solicited", "va",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -190,6 +191,7 @@ class Responding:
         self.rnr_sent = False
         self.dying = False
         self.heard = False
+        self.solicited = False
         self.served: deque[Served] = deque()
         self.answers: deque[Acknowledgement | ReadAnswer] = deque()
 

@@ -133,7 +133,8 @@ class Cqe:
     """`ibv_wc`, and what the queue needs to give slots back: `serial` and whose WQE it was (`srq`
     as in RecvWqe).
 
-    On an error status only wr_id, status, qp_num and vendor_err mean anything.
+    On an error status only wr_id, status, qp_num and vendor_err mean anything. solicited: the
+    message had the SE bit set. at_ns: when it came onto the queue; the device stamps it there.
     """
 
     wr_id: int
@@ -148,6 +149,8 @@ class Cqe:
     src_qp: int = 0
     vendor_err: int = 0
     srq: int = 0
+    solicited: bool = False
+    at_ns: int = 0
 
 
 def swap_octets(word: int) -> int:

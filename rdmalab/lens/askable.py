@@ -19,6 +19,7 @@ from rdmalab.lens import (
     calls,
     completions,
     counters,
+    events,
     ladder,
     memory,
     ports,
@@ -83,6 +84,7 @@ def _counters(world: World, node: str, folds: Folds) -> counters.CountersRow:
 PARTS: dict[str, Sight] = {
     "port": Sight(ports.PortRow, lambda world, node, _folds: ports.port_row(world, node)),
     "device": Sight(ports.DeviceRow, lambda world, node, _folds: ports.device_row(world, node)),
+    "events": Sight(events.EventsRow, lambda world, node, _folds: events.events_row(world, node)),
     "counters": Sight(counters.CountersRow, _counters),
 }
 
@@ -95,6 +97,7 @@ OBJECTS: dict[Noun, Sight] = {
     Noun.AH: Sight(addresses.AhRow, addresses.ah_row),
     Noun.SRQ: Sight(sharing.SrqRow, sharing.srq_row),
     Noun.XRCD: Sight(sharing.XrcdRow, sharing.xrcd_row),
+    Noun.CHANNEL: Sight(events.ChannelRow, events.channel_row),
 }
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from rdmalab.command import Thing
+from rdmalab.command import Noun, Thing
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
@@ -192,6 +192,50 @@ def _fault(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     return [ChangeRow("", "link.faults", "", value)]
 
 
+def _cq_armed(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    armed = moment.record[words.A].name
+    return [ChangeRow(words.subject(moment.names, moment.record), "armed", "", armed)]
+
+
+def _cq_woke(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    """The arm is spent; the channel has one event more, if there is a channel."""
+    cq = ChangeRow(words.subject(moment.names, moment.record), "armed", "", "NONE")
+    told = moment.record[words.A]
+    return [cq, *([_channel_row(moment, told, "+1")] if told else [])]
+
+
+def _channel_row(moment: words.Moment, number: int, step: str) -> ChangeRow:
+    thing = Thing(Noun.CHANNEL, moment.record[words.NODE], number)
+    return ChangeRow(moment.names.of(thing), "events", "", step)
+
+
+def _cq_taken(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    return [_channel_row(moment, moment.record[words.A], "-1")]
+
+
+def _read(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    cqe = words.cqe(moment.record[words.A])
+    return [ChangeRow(words.subject(moment.names, moment.record), "current", "", cqe)]
+
+
+def _resized(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    old, new = str(moment.record[words.A]), str(moment.record[words.B])
+    return [ChangeRow(words.subject(moment.names, moment.record), "capacity", old, new)]
+
+
+def _taken(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    event = words.SAYINGS["event"](moment, moment.record[words.A])
+    who = words.subject(moment.names, moment.record)
+    acked = moment.record[words.KIND] is Kind.ASYNC_ACKED
+    before, after = ("taken", "acked") if acked else ("waiting", "taken")
+    return [ChangeRow(moment.record[words.NODE], f"{event} of {who}", before, after)]
+
+
+def _discarded(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    count = moment.record[words.A]
+    return [ChangeRow(moment.record[words.NODE], "events", "", f"-{count}")]
+
+
 _SAY: dict[Kind, Callable[[words.Moment, bool], list[ChangeRow]]] = {
     Kind.STATE_CHANGED: _state,
     Kind.ATTRIBUTES_SET: _attributes,
@@ -205,6 +249,15 @@ _SAY: dict[Kind, Callable[[words.Moment, bool], list[ChangeRow]]] = {
     Kind.CREATED: _made,
     Kind.DESTROYED: _made,
     Kind.ASYNC_RAISED: _raised,
+    Kind.ASYNC_TAKEN: _taken,
+    Kind.ASYNC_ACKED: _taken,
+    Kind.EVENTS_DISCARDED: _discarded,
+    Kind.CQ_ARMED: _cq_armed,
+    Kind.CQ_EVENT_RAISED: _cq_woke,
+    Kind.CQ_EVENT_TAKEN: _cq_taken,
+    Kind.CQ_RESIZED: _resized,
+    Kind.POLL_STARTED: _read,
+    Kind.POLL_ADVANCED: _read,
     Kind.PORT_CHANGED: _port,
     Kind.GID_SET: _gid,
     Kind.PKEY_SET: _pkey,
@@ -232,12 +285,15 @@ _COUNTED: dict[Kind, Callable[[Record], tuple[str, int]]] = {
     Kind.QUEUE_DISCARDED: lambda r: (f"{r[words.A]}.used", -r[words.B]),
     Kind.CQE_ADDED: lambda _r: ("count", 1),
     Kind.CQE_POLLED: lambda _r: ("count", -1),
+    Kind.CQ_EVENT_TAKEN: lambda _r: ("unacked", 1),
+    Kind.CQ_EVENTS_ACKED: lambda r: ("unacked", -r[words.A]),
 }
 _NOW: dict[str, Callable[[Any], int]] = {
     "sq.used": lambda qp: qp.sq.posted - qp.sq.freed + len(qp.sq.early),
     "rq.used": lambda qp: qp.rq.posted - qp.rq.freed,
     "used": lambda srq: srq.posted - srq.freed,
     "count": lambda cq: len(cq.cqes),
+    "unacked": lambda cq: cq.unacked,
 }
 
 

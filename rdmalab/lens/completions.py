@@ -8,6 +8,7 @@ from rdmalab.hca.device import Hca
 from rdmalab.hca.wr import Cqe
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
+from rdmalab.spec.completions import Arm, WcEx
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import QPType
 from rdmalab.spec.statuses import WCStatus
@@ -31,6 +32,7 @@ class WcRow:
     qp_num: Annotated[int, "the QP of the work request"]
     src_qp: Annotated[int, "the sender's QP, for datagrams only"]
     vendor_err: Annotated[int, "the device's own code of an error"]
+    at_ns: Annotated[int, "when it came onto the queue"]
     qp: Annotated[str, "the name of the QP"]
     is_send: Annotated[bool, "whether a send queue's work request is done"]
     undefined: tuple[str, ...]
@@ -60,6 +62,13 @@ class CqRow:
     free: Annotated[int, "completions that still fit"]
     total: Annotated[int, "completions that ever came onto it"]
     dead: Annotated[bool, "it overran and takes no more"]
+    armed: Annotated[Arm, "what its next event waits for; the event disarms it"]
+    channel: Annotated[str, "the completion channel it tells, empty if none"]
+    context: Annotated[int, "cq_context, which comes back with each event"]
+    events: Annotated[int, "events on its channel that nobody took yet"]
+    unacked: Annotated[int, "events taken and not acknowledged: destroy_cq waits for them"]
+    wc_flags: Annotated[WcEx | None, "what an extended CQ lets be read; nothing: a plain one"]
+    reading: Annotated[int, "completions seen since start_poll; end_poll takes them off"]
     next: Annotated[WcRow | None, "the completion that poll_cq hands out next"]
     last: Annotated[WcRow | None, "the newest completion, polled or not"]
 
@@ -81,9 +90,22 @@ def cq_row(world: World, names: Names, thing: Thing) -> CqRow:
         free=cq.capacity - len(cq.cqes),
         total=cq.total,
         dead=cq.dead,
+        armed=cq.armed,
+        channel=names.of(Thing(Noun.CHANNEL, thing.node, cq.channel)) if cq.channel else "",
+        context=cq.context,
+        events=_told(hca, cq),
+        unacked=cq.unacked,
+        wc_flags=None if cq.fields is None else WcEx(cq.fields),
+        reading=cq.reading,
         next=wc_row(hca, names, cq.cqes[0]) if cq.cqes else None,
         last=wc_row(hca, names, cq.last) if cq.last is not None else None,
     )
+
+
+def _told(hca: Hca, cq: "CompletionQueue") -> int:
+    if not cq.channel:
+        return 0
+    return hca.channels.find(cq.channel).events.count(cq.number)
 
 
 def wc_rows(world: World, names: Names, thing: Thing) -> list[WcRow]:
@@ -104,6 +126,7 @@ def wc_row(hca: Hca, names: Names, cqe: Cqe) -> WcRow:
         qp_num=cqe.qp_num,
         src_qp=cqe.src_qp,
         vendor_err=cqe.vendor_err,
+        at_ns=cqe.at_ns,
         qp=names.of(Thing(Noun.QP, hca.node, cqe.qp_num)),
         is_send=cqe.is_send,
         undefined=_undefined(hca, cqe),

@@ -10,6 +10,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe
 from rdmalab.lens.names import Names
 from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.completions import Arm
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.opcodes import OPCODES, Op
 from rdmalab.spec.records import KINDS, Field, Kind, Record
@@ -216,11 +217,14 @@ def thing_of(record: Record) -> Thing | None:
     noun = KINDS[kind].noun
     if kind in (Kind.CREATED, Kind.DESTROYED):
         noun = str(record[A])
-    elif kind is Kind.ASYNC_RAISED:
+    elif kind in _B_IS_NOUN:
         noun = str(record[B])
     if noun in tuple(Noun):
         return Thing(Noun(noun), node, 0 if noun == Noun.NODE else object_)
     return None
+
+
+_B_IS_NOUN = (Kind.ASYNC_RAISED, Kind.ASYNC_TAKEN, Kind.ASYNC_ACKED, Kind.EVENTS_DISCARDED)
 
 
 def is_about(record: Record, kind: Kind, thing: Thing) -> bool:
@@ -279,6 +283,13 @@ def _of_srq(moment: Moment, wqe: RecvWqe) -> str:
     return f" of {part_name(moment.names, Noun.SRQ, moment.record[NODE], wqe.srq)},"
 
 
+def _channel(moment: Moment, number: int) -> str:
+    if not number:
+        return "nobody: it has no channel"
+    return moment.names.of(Thing(Noun.CHANNEL, moment.record[NODE], number))
+
+
+ARMS = {Arm.NONE: "nothing", Arm.SOLICITED: "solicited completions", Arm.ANY: "any completion"}
 _QUEUES = {"sq": "send queue", "rq": "receive queue"}
 
 
@@ -318,4 +329,7 @@ SAYINGS: dict[str, Callable[[Moment, Any], str]] = {
     "pkey": lambda _m, v: f"{v:#06x}" if v else "empty",
     "srq_field": _plain,
     "number": _plain,
+    "arm": lambda _m, v: ARMS[v],
+    "channel": _channel,
+    "context": _plain,
 }

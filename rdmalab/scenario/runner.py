@@ -7,6 +7,7 @@ from typing import Any
 from rdmalab.command import NotUnderstood, Noun, Refused, Region
 from rdmalab.grammar.quantities import whole
 from rdmalab.lens import ladder, words
+from rdmalab.lens.askable import PARTS
 from rdmalab.scenario.expect import Failure, unmet
 from rdmalab.scenario.loader import PlannedStep, Scenario
 from rdmalab.scenario.result import Outcome, StepResult, Stop
@@ -183,7 +184,7 @@ class Runner:
             try:
                 self.session.binder.thing(ref, None)
             except NotUnderstood as wrong:
-                if ref.node in self.session.world.nodes and ref.name in ("port", "counters"):
+                if ref.node in self.session.world.nodes and ref.name in PARTS:
                     continue
                 raise placed.spot.error(wrong) from None
 

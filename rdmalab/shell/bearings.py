@@ -88,6 +88,7 @@ _ABOUT: dict[Noun, Callable[[Any], str]] = {
     Noun.CQ: lambda cq: f"{len(cq.cqes)}/{cq.capacity} completions",
     Noun.SRQ: lambda srq: f"{srq.srq_type.name} {srq.number:#x}, {len(srq.wqes)} receives wait",
     Noun.XRCD: lambda xrcd: f"domain {xrcd.domain}",
+    Noun.CHANNEL: lambda channel: f"{len(channel.events)} events",
     Noun.NODE: lambda hca: f"profile {hca.profile.name}",
 }
 

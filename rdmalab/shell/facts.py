@@ -15,6 +15,8 @@ from rdmalab.lens.ports import LinkRow
 from rdmalab.lens.queues import QpRow, QueueRow
 from rdmalab.lens.states import DiagramRow
 from rdmalab.lens.story import EventRow, StoryRow
+from rdmalab.shell.show_objects import event_count
+from rdmalab.spec.completions import Arm
 from rdmalab.workbench.request import JournalRow
 
 _HEX = 16
@@ -72,7 +74,15 @@ def _queue(row: QueueRow) -> str:
 
 def _cq(row: CqRow) -> list[str]:
     dead = ", it overran" if row.dead else ""
-    return [f"{row.name} holds {row.count} of {row.capacity} completions, {row.total} so far{dead}"]
+    found = [
+        f"{row.name} holds {row.count} of {row.capacity} completions, {row.total} so far{dead}"
+    ]
+    if row.channel or row.armed is not Arm.NONE:
+        told = f"tells {row.channel}" if row.channel else "has no channel"
+        found.append(f"{row.name} is armed for {words.ARMS[row.armed]} and {told}")
+    if row.events or row.unacked:
+        found.append(f"{row.name} has {event_count(row)}")
+    return found
 
 
 def _diagram(row: DiagramRow) -> list[str]:

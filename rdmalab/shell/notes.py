@@ -59,6 +59,7 @@ _ABOUT: dict[str, Callable[..., str]] = {
     Noun.CQ: lambda cq: f"holds {cq.capacity} completions",
     Noun.SRQ: lambda srq: f"holds {srq.capacity} receives, its number is {srq.number:#x}",
     Noun.XRCD: lambda xrcd: f"is XRC domain {xrcd.domain}",
+    Noun.CHANNEL: lambda _channel: "waits for CQs to be made with it",
     Noun.QP: lambda qp: f"is QP {qp.number:#x} in {qp.state.name}",
 }
 
@@ -128,6 +129,27 @@ def _link(session: Session, record: Record, found: Notes) -> None:
     found.facts.append(f"link {setting} {value}.")
 
 
+def _armed(session: Session, record: Record, found: Notes) -> None:
+    found.facts.append(
+        f"{_name(session, record, Noun.CQ)} waits for {words.ARMS[record[words.A]]}."
+    )
+
+
+def _woke(session: Session, record: Record, found: Notes) -> None:
+    moment = words.Moment(session.world, session.names, record)
+    to = words.SAYINGS["channel"](moment, record[words.A])
+    found.facts.append(f"{_name(session, record, Noun.CQ)} raised an event for {to}.")
+
+
+def _acked(session: Session, record: Record, found: Notes) -> None:
+    cq = session.world.find(Thing(Noun.CQ, record[words.NODE], record[words.OBJECT]))
+    found.facts.append(f"{_name(session, record, Noun.CQ)} {cq.unacked} unacked.")
+
+
+def _discarded(_session: Session, record: Record, found: Notes) -> None:
+    found.facts.append(f"{record[words.A]} events that nobody took went with it.")
+
+
 _TAKES: dict[Kind, Callable[[Session, Record, Notes], None]] = {
     Kind.CREATED: _created,
     Kind.DESTROYED: _destroyed,
@@ -141,4 +163,8 @@ _TAKES: dict[Kind, Callable[[Session, Record, Notes], None]] = {
     Kind.ASYNC_RAISED: _raised,
     Kind.HOST_WROTE: _wrote,
     Kind.LINK_SET: _link,
+    Kind.CQ_ARMED: _armed,
+    Kind.CQ_EVENT_RAISED: _woke,
+    Kind.CQ_EVENTS_ACKED: _acked,
+    Kind.EVENTS_DISCARDED: _discarded,
 }

@@ -9,6 +9,7 @@ from typing import Any
 from rdmalab.command import Thing
 from rdmalab.guide.article import Article
 from rdmalab.hca.attributes import AhAttr, Capacity
+from rdmalab.hca.polling import CurrentWc
 from rdmalab.hca.wr import Cqe
 from rdmalab.lens import completions, memory, planned, story, words
 from rdmalab.session.lines import Reply, Script
@@ -21,7 +22,11 @@ from rdmalab.shell.notes import notes
 from rdmalab.shell.show import event_line, hang, render, render_rows
 from rdmalab.shell.tables import DIM, EVENT, GOOD, NUMBER, WARN, header, table
 from rdmalab.shell.warnings import warnings
+from rdmalab.spec.async_events import EVENTS
 from rdmalab.spec.states import MTU
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import WCFlags, WCOpcode
+from rdmalab.verbs.events import AsyncReport, CqEvent
 from rdmalab.verbs.qp import QpAnswer
 from rdmalab.wire.packet import gid_text
 from rdmalab.workbench.files import Load, Next
@@ -268,6 +273,34 @@ def _article(voice: Voice, page: Article) -> list[Line]:
     return [plain(title, "class:title"), *map(plain, rest)]
 
 
+def _cq_event(voice: Voice, value: CqEvent) -> list[Line]:
+    name = voice.session.names.of(value.cq)
+    return [plain(f"{name} woke you, cq_context {words.number(value.cq_context)}")]
+
+
+def _async_event(voice: Voice, value: AsyncReport) -> list[Line]:
+    names = voice.session.names
+    about = f" of {names.of(value.thing)}" if value.thing else ""
+    about = about or (f" of port {value.port_num}" if value.port_num else "")
+    return [plain(f"{value.event.name}{about}: {EVENTS[value.event].when}")]
+
+
+def _current(_voice: Voice, value: CurrentWc) -> list[Line]:
+    """`wr7 SUCCESS opcode=SEND byte_len=64`."""
+    found = [words.wr(value.wr_id), words.member(value.status, WCStatus)]
+    for name, number in value.fields.items():
+        how = _ENUMS.get(name)
+        found.append(f"{name}={how(number) if how else words.number(number)}")
+    return [plain(" ".join(found))]
+
+
+_ENUMS: dict[str, Callable[[int], str]] = {
+    "opcode": lambda value: words.member(value, WCOpcode),
+    "wc_flags": lambda value: words.flags(value, WCFlags),
+    "completion_ts": lambda value: f"{value}ns",
+    "completion_wallclock_ns": str,
+}
+
 _VALUES: dict[type, Callable[[Voice, Any], list[Line]]] = {
     View: _view,
     Article: _article,
@@ -275,4 +308,7 @@ _VALUES: dict[type, Callable[[Voice, Any], list[Line]]] = {
     QpAnswer: _attributes,
     dict: _answers,
     bytes: _octets,
+    CqEvent: _cq_event,
+    AsyncReport: _async_event,
+    CurrentWc: _current,
 }

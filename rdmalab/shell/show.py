@@ -147,7 +147,9 @@ def _fields(rows: Sequence[FieldRow]) -> list[Line]:
 
 
 def _async(row: AsyncRow) -> list[Line]:
-    return [[(NAME, row.node), (WARN, f"  {row.event.name}"), ("", f"  {row.subject}: {row.text}")]]
+    unacked = "  taken, not acknowledged" if row.taken else ""
+    said = f"  {row.subject}: {row.text}"
+    return [[(NAME, row.node), (WARN, f"  {row.event.name}"), ("", said), (DIM, unacked)]]
 
 
 _TABLES: dict[type, Callable[[list[Any]], list[Line]]] = {

@@ -26,6 +26,7 @@ from rdmalab.shell.tables import (
     table,
 )
 from rdmalab.spec.access import Access
+from rdmalab.spec.completions import Arm
 from rdmalab.spec.states import ATTRIBUTES, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.transports import TRANSPORTS
@@ -210,8 +211,29 @@ def cq_line(row: CqRow) -> list[Line]:
             (NUMBER, f"{row.count}/{row.capacity}"),
             (DIM, f"  {row.total} so far"),
             (WARN, "  ! OVERRUN: it takes no more" if row.dead else ""),
+            *waking(row),
         ]
     ]
+
+
+def waking(row: CqRow) -> Line:
+    """`  ARMED any   channel: ch0`: whom its next completion wakes; nothing where nobody asked."""
+    if row.armed is not Arm.NONE:
+        found = [(CURRENT, f"  ARMED {row.armed.name.lower()}")]
+    else:
+        found = [(DIM, "  not armed")] if row.channel else []
+    if row.channel:
+        found.append(("", f"  channel: {row.channel.partition('.')[2]}"))
+    if row.events or row.unacked:
+        found.append((WARN, f"  {event_count(row)}"))
+    return found
+
+
+def event_count(row: CqRow) -> str:
+    """`1 event, 2 unacked`."""
+    many = "" if row.events == 1 else "s"
+    parts = [f"{row.events} event{many}"] if row.events else []
+    return ", ".join(parts + ([f"{row.unacked} unacked"] if row.unacked else []))
 
 
 def wc_table(rows: Sequence[WcRow]) -> list[Line]:

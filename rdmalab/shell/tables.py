@@ -53,9 +53,9 @@ def bar(queue: QueueRow) -> str:
     return drawn[:cells].ljust(cells, "□")
 
 
-def gauge(count: int, capacity: int) -> str:
-    """■ taken, □ free."""
-    cells = min(capacity, _BAR)
+def gauge(count: int, capacity: int, most: int = _BAR) -> str:
+    """■ taken, □ free; `most` cells wide."""
+    cells = min(capacity, most)
     return ("■" * _scaled(count, capacity, cells)).ljust(cells, "□")
 
 

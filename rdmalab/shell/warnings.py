@@ -11,6 +11,7 @@ from rdmalab.lens import words
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
+from rdmalab.spec.completions import Arm
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import STATES, Attr
 from rdmalab.spec.statuses import WCStatus
@@ -165,6 +166,20 @@ def _host_wrote(moment: Moment) -> Iterator[str]:
                 yield f"these bytes belong to the HCA until wr{wqe.wr.wr_id} of {name} completes."
 
 
+def _armed(moment: Moment) -> Iterator[str]:
+    """Who arms, finds something there already and goes to sleep, sleeps through it."""
+    cq = moment.hca.cqs.items[moment.record[words.OBJECT]]
+    name = moment.name(Noun.CQ, cq.number)
+    if not cq.channel:
+        yield f"{name} has no channel: its event goes nowhere."
+    waiting = len(cq.cqes) - cq.reading
+    if waiting and cq.armed is not Arm.NONE:
+        yield (
+            f"{waiting} completion{'s lie' if waiting > 1 else ' lies'} on {name} already and "
+            "will raise no event: poll until it is empty before you wait."
+        )
+
+
 _LOOKS: dict[Kind, Callable[[Moment], Iterator[str]]] = {
     Kind.SEND_POSTED: _send_posted,
     Kind.RECV_POSTED: _recv_posted,
@@ -172,4 +187,5 @@ _LOOKS: dict[Kind, Callable[[Moment], Iterator[str]]] = {
     Kind.CREATED: _created,
     Kind.DESTROYED: _destroyed,
     Kind.HOST_WROTE: _host_wrote,
+    Kind.CQ_ARMED: _armed,
 }

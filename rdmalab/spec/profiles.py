@@ -11,6 +11,7 @@ from errno import EINVAL, ENOMEM
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from rdmalab.spec.completions import STANDARD_FIELDS, WcEx
 from rdmalab.spec.limits import MLX5_CAPS, RXE_CAPS, DeviceCaps
 from rdmalab.spec.refusals import REFUSALS, Refusal, Syndrome
 from rdmalab.spec.states import ATTRIBUTES, Attribute, QPType
@@ -66,6 +67,8 @@ _RXE_ATTRIBUTES = {
 
 
 LAB_CAPS = DeviceCaps()
+
+_TIMED = STANDARD_FIELDS | WcEx.COMPLETION_TIMESTAMP | WcEx.COMPLETION_TIMESTAMP_WALLCLOCK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +145,9 @@ class Profile:
     imm_flag_on_sender: bool = False
     junk_on_error: int = 0x6B6B6B6B
     send_error_wakes_solicited: bool = True
+    recv_error_wakes_solicited: bool = True
+    arm_sees_unpolled: bool = False
+    extended_fields: WcEx = _TIMED
 
 
 STRICT = Profile(name="strict")
@@ -152,6 +158,7 @@ _RXE_REFUSALS = {
         syndrome=Syndrome.NAK_REMOTE_OPERATION, status=WCStatus.LOC_QP_OP_ERR
     ),
     "receive-denied": REFUSALS["receive-denied"]._replace(status=WCStatus.LOC_QP_OP_ERR),
+    "cq-overrun": REFUSALS["cq-overrun"]._replace(syndrome=None),
 }
 
 RXE = Profile(
@@ -206,6 +213,8 @@ RXE = Profile(
     imm_flag_on_sender=True,
     junk_on_error=0,
     send_error_wakes_solicited=False,
+    recv_error_wakes_solicited=False,
+    extended_fields=STANDARD_FIELDS,
 )
 
 MLX5 = Profile(
@@ -231,6 +240,7 @@ MLX5 = Profile(
     ah_read_at_post=True,
     long_datagram_status=WCStatus.LOC_LEN_ERR,
     imm_flag_on_sender=True,
+    arm_sees_unpolled=True,
 )
 
 PROFILES: dict[str, Profile] = {profile.name: profile for profile in (STRICT, RXE, MLX5)}

@@ -50,10 +50,20 @@ class Kind(IntEnum):
     CQE_ADDED = auto()
     CQE_POLLED = auto()
     CQ_OVERRUN = auto()
+    CQ_RESIZED = auto()
+    CQ_ARMED = auto()
+    CQ_EVENT_RAISED = auto()
+    CQ_EVENT_TAKEN = auto()
+    CQ_EVENTS_ACKED = auto()
+    POLL_STARTED = auto()
+    POLL_ADVANCED = auto()
     WENT_BACK = auto()
     TIMER_ARMED = auto()
     TIMER_FIRED = auto()
     ASYNC_RAISED = auto()
+    ASYNC_TAKEN = auto()
+    ASYNC_ACKED = auto()
+    EVENTS_DISCARDED = auto()
     QUEUE_DISCARDED = auto()
     PORT_CHANGED = auto()
     GROUP_JOINED = auto()
@@ -107,10 +117,20 @@ KINDS: dict[Kind, KindRow] = {
     Kind.CQE_ADDED:       KindRow("cq",   "cqe",        "",         "added {a}"),
     Kind.CQE_POLLED:      KindRow("cq",   "cqe",        "",         "handed out {a}"),
     Kind.CQ_OVERRUN:      KindRow("cq",   "cqe",        "",         "overran and lost {a}"),
+    Kind.CQ_RESIZED:      KindRow("cq",   "count",      "count",    "was resized from {a} to {b} completions"),
+    Kind.CQ_ARMED:        KindRow("cq",   "arm",        "",         "was armed for {a}"),
+    Kind.CQ_EVENT_RAISED: KindRow("cq",   "channel",    "",         "raised a completion event for {a}"),
+    Kind.CQ_EVENT_TAKEN:  KindRow("cq",   "channel",    "context",  "gave its event to who waited on {a}, cq_context {b}"),
+    Kind.CQ_EVENTS_ACKED: KindRow("cq",   "count",      "",         "had {a} events acknowledged"),
+    Kind.POLL_STARTED:    KindRow("cq",   "cqe",        "",         "began an extended poll with {a}"),
+    Kind.POLL_ADVANCED:   KindRow("cq",   "cqe",        "",         "went on to {a}"),
     Kind.WENT_BACK:       KindRow("qp",   "psn",        "reason",   "goes back to psn={a}: {b}"),
     Kind.TIMER_ARMED:     KindRow("qp",   "at_ns",      "reason",   "armed its {b} timer for {a}"),
     Kind.TIMER_FIRED:     KindRow("qp",   "",           "reason",   "its {b} timer fired"),
     Kind.ASYNC_RAISED:    KindRow("any",  "event",      "noun",     "raised {a}"),
+    Kind.ASYNC_TAKEN:     KindRow("any",  "event",      "noun",     "had {a} taken"),
+    Kind.ASYNC_ACKED:     KindRow("any",  "event",      "noun",     "had {a} acknowledged"),
+    Kind.EVENTS_DISCARDED: KindRow("any", "count",      "noun",     "took {a} events that nobody had fetched with it"),
     Kind.QUEUE_DISCARDED: KindRow("qp",   "queue",      "count",    "discarded {b} WQEs of its {a}"),
     Kind.PORT_CHANGED:    KindRow("node", "port_state", "",         "its port went {a}"),
     Kind.GROUP_JOINED:    KindRow("qp",   "gid",        "",         "joined the multicast group {a}"),

@@ -8,10 +8,12 @@ say; in C it would be a segmentation fault.
 from errno import (
     EAGAIN,
     EBUSY,
+    EDEADLK,
     EFAULT,
     EINVAL,
     EIO,
     ENODATA,
+    ENOENT,
     ENOMEM,
     EOPNOTSUPP,
     ETIMEDOUT,
@@ -19,8 +21,8 @@ from errno import (
 )  # fmt: skip
 from typing import NamedTuple
 
-# Linux has two names for one number; the man pages of libibverbs say EOPNOTSUPP.
-ERRNO_NAMES: dict[int, str] = {**errorcode, EOPNOTSUPP: "EOPNOTSUPP"}
+# Linux has two names for one number; these are the usual ones.
+ERRNO_NAMES: dict[int, str] = {**errorcode, EOPNOTSUPP: "EOPNOTSUPP", EDEADLK: "EDEADLK"}
 
 
 def errno_name(number: int) -> str:
@@ -78,6 +80,20 @@ RULES: dict[str, Rule] = {
     "xrcd-private":        Rule(EINVAL, "fd=-1 is a new domain for this process alone and needs O_CREAT", "ibv_open_xrcd(3)"),
     "xrcd-exists":         Rule(EINVAL, "O_EXCL, and fd {} has a domain already", "ibv_open_xrcd(3)"),
     "xrcd-none":           Rule(EAGAIN, "fd {} has no domain yet; O_CREAT makes one", "kernel uverbs"),
+    "cqe-unpolled":        Rule(EINVAL, "{} completions wait to be polled: they do not fit into {}", "ibv_resize_cq(3)"),
+    "wc-flags":            Rule(EOPNOTSUPP, "this device does not offer {}", "ibv_create_cq_ex(3)"),
+    "cq-not-extended":     Rule(EINVAL, "this cq was made by create_cq: it has no start_poll", "ibv_create_cq_ex(3)"),
+    "poll-empty":          Rule(ENOENT, "no completion waits", "ibv_start_poll(3)"),
+    "poll-open":           Rule(EDEADLK, "in C this would hang: from start_poll to end_poll the queue is locked", "ibv_create_cq_ex(3)"),
+    "poll-not-open":       Rule(EINVAL, "no poll is open: start_poll comes first, and must find something", "ibv_create_cq_ex(3)"),
+    "crash-wc-read":       Rule(EFAULT, "in C this would crash: wc_flags={} was not asked for when the queue was made", "ibv_create_cq_ex(3)"),
+    # events
+    "cq-event-none":       Rule(EAGAIN, "it would block: no completion event waits on this channel", "ibv_get_cq_event(3)"),
+    "cq-events-ack":       Rule(EINVAL, "events that wait to be acknowledged: {}; after more, destroy_cq waits for ever in C", "ibv_get_cq_event(3)"),
+    "cq-events-unacked":   Rule(EAGAIN, "it would block until its completion events are acknowledged; unacked: {}", "ibv_get_cq_event(3)"),
+    "async-none":          Rule(EAGAIN, "it would block: no asynchronous event waits", "ibv_get_async_event(3)"),
+    "async-ack":           Rule(EINVAL, "no event taken from {} waits to be acknowledged", "ibv_get_async_event(3)"),
+    "async-unacked":       Rule(EAGAIN, "it would block until its asynchronous events are acknowledged; unacked: {}", "ibv_get_async_event(3)"),
     # queue pairs
     "qp-parts":            Rule(EINVAL, "a {} queue pair needs {}", "ibv_create_qp(3)"),
     "qp-srq":              Rule(EINVAL, "{}", "ibv_create_qp(3)"),

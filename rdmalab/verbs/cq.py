@@ -1,34 +1,110 @@
-"""Completion queues."""
+"""Completion queues: made, resized, polled, destroyed; `events` has what wakes their program."""
 
-from rdmalab.command import Noun, Thing, command
-from rdmalab.hca import objects
+from dataclasses import dataclass
+from typing import Annotated
+
+from rdmalab.command import Noun, OneOf, Thing, command
+from rdmalab.hca import objects, polling
+from rdmalab.hca.polling import CurrentWc
 from rdmalab.hca.refuse import refused
-from rdmalab.hca.wr import Cqe
-from rdmalab.verbs.nouns import Cq, NewCq
+from rdmalab.hca.wr import U64, Cqe
+from rdmalab.spec.completions import READS, STANDARD_FIELDS, WcEx
+from rdmalab.verbs.nouns import Channel, Cq, NewCq
+from rdmalab.verbs.same_node import on
 from rdmalab.world.world import World
 
 
+@dataclass(slots=True)
+class FieldRead:
+    """What one `ibv_wc_read_*` returned. undefined: the completion gives it no meaning."""
+
+    field: str
+    value: int
+    undefined: bool = False
+
+    @property
+    def text(self) -> str:
+        """`byte_len = 64`."""
+        junk = ": undefined on an error status" if self.undefined else ""
+        return f"{self.field} = {self.value}{junk}"
+
+
+def _channel(world: World, node: str, channel: Channel | None) -> int:
+    if channel is None:
+        return 0
+    on(world, node, channel)
+    return int(world.find(channel).number)
+
+
 @command
-def create_cq(world: World, cq: NewCq, *, cqe: int, comp_vector: int = 0) -> Thing:
+def create_cq(
+    world: World,
+    cq: NewCq,
+    *,
+    cqe: int,
+    comp_vector: int = 0,
+    channel: Channel | None = None,
+    cq_context: U64 = 0,
+) -> Thing:
     """Create a completion queue for at least `cqe` entries.
 
+    channel: whom it tells when it was armed with req_notify_cq; without one its events go nowhere.
+    cq_context: a number of your own that comes back with each event.
     EINVAL: cqe outside 1..max_cqe, comp_vector the device does not have. ENOMEM beyond max_cq.
 
     Example: create_cq A.cq1 cqe=16
     See: ibv_create_cq(3)
     """
-    made = objects.create_cq(world.nodes[cq.node], cqe, comp_vector)
+    hca, told = world.nodes[cq.node], _channel(world, cq.node, channel)
+    made = objects.create_cq(hca, cqe, comp_vector, told, cq_context)
     return Thing(Noun.CQ, cq.node, made.number)
+
+
+@command
+def create_cq_ex(  # noqa: PLR0913  (ibv_cq_init_attr_ex has these)
+    world: World,
+    cq: NewCq,
+    *,
+    cqe: int,
+    wc_flags: WcEx = STANDARD_FIELDS,
+    comp_vector: int = 0,
+    channel: Channel | None = None,
+    cq_context: U64 = 0,
+) -> Thing:
+    """Create a completion queue that is read field by field: start_poll, next_poll, end_poll.
+
+    wc_flags: the fields that can be read; opcode, vendor_err and wc_flags always can. Reading any
+    other crashes in C. EOPNOTSUPP: a field that the device does not offer.
+
+    Example: create_cq_ex A.cq1 cqe=16 wc_flags=BYTE_LEN|COMPLETION_TIMESTAMP
+    See: ibv_create_cq_ex(3); explain start_poll
+    """
+    hca, told = world.nodes[cq.node], _channel(world, cq.node, channel)
+    made = objects.create_cq(hca, cqe, comp_vector, told, cq_context, int(wc_flags))
+    return Thing(Noun.CQ, cq.node, made.number)
+
+
+@command
+def resize_cq(world: World, cq: Cq, *, cqe: int) -> str:
+    """Give a completion queue another size, at least `cqe` entries.
+
+    EINVAL: cqe outside 1..max_cqe, or less than what waits to be polled.
+
+    Example: resize_cq A.cq0 cqe=64
+    See: ibv_resize_cq(3)
+    """
+    return f"It holds {objects.resize_cq(*world.at(cq), cqe)} completions now."
 
 
 @command
 def destroy_cq(world: World, cq: Cq) -> None:
     """Destroy a completion queue.
 
-    EBUSY while a queue pair completes on it.
+    EBUSY while a queue pair completes on it. Where C would wait for events that were taken and not
+    acknowledged, EAGAIN says how many they are.
 
     Example: destroy_cq A.cq0
-    See: ibv_create_cq(3)
+    See: ibv_create_cq(3); explain ack_cq_events
     """
     objects.destroy_cq(*world.at(cq))
 
@@ -47,4 +123,55 @@ def poll_cq(world: World, cq: Cq, *, num_entries: int = 1) -> list[Cqe]:
     hca, queue = world.at(cq)
     if num_entries < 1:
         raise refused(hca.profile, "num-entries", num_entries, argument="num_entries")
-    return hca.poll(queue, num_entries)
+    return polling.poll(hca, queue, num_entries)
+
+
+# --------------------------------------------------------------------------- extended polling
+@command
+def start_poll(world: World, cq: Cq) -> CurrentWc:
+    """Begin to read an extended completion queue: its oldest completion becomes the current one.
+
+    The queue is locked until end_poll. ENOENT: nothing is there, and no end_poll is due.
+
+    Example: start_poll A.cq1
+    See: ibv_create_cq_ex(3); explain wc_read
+    """
+    hca, queue = world.at(cq)
+    return polling.current(queue, polling.start(hca, queue))
+
+
+@command
+def next_poll(world: World, cq: Cq) -> CurrentWc:
+    """Go on to the next completion of the poll that start_poll began.
+
+    ENOENT: there is none left; end_poll is due all the same.
+
+    Example: next_poll A.cq1
+    See: ibv_create_cq_ex(3)
+    """
+    hca, queue = world.at(cq)
+    return polling.current(queue, polling.advance(hca, queue))
+
+
+@command
+def end_poll(world: World, cq: Cq) -> str:
+    """End a poll: the completions that were seen leave the queue, and their slots come back.
+
+    Example: end_poll A.cq1
+    See: ibv_create_cq_ex(3)
+    """
+    return f"{polling.end(*world.at(cq))} taken off."
+
+
+@command
+def wc_read(world: World, cq: Cq, field: Annotated[str, OneOf(READS)]) -> FieldRead:
+    """Read one field of the current completion of an extended poll: `ibv_wc_read_byte_len`, …
+
+    A field that wc_flags did not ask for when the queue was made crashes in C.
+
+    Example: wc_read A.cq1 byte_len
+    See: ibv_create_cq_ex(3)
+    """
+    hca, queue = world.at(cq)
+    value = polling.read(hca, queue, field)
+    return FieldRead(field, value, polling.is_undefined(queue, field))

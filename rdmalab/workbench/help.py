@@ -16,11 +16,34 @@ _NEAR = "did you mean"
 
 _SRQ = ("create_srq A.srq0 pd=A.pd0 max_wr=8",)
 _DOMAIN = ("open_xrcd A.xrcd0 oflag=O_CREAT",)
+# Completions are had most easily from a queue pair that dies.
+_TWO_FLUSHED = (
+    "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq1 recv_cq=A.cq1",
+    "modify_qp A.qp1 state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
+    "post_recv A.qp1 wr={wr_id=1} wr={wr_id=2}",
+    "modify_qp A.qp1 state=ERR",
+)
+_FLUSHED = ("create_cq_ex A.cq1 cqe=16", *_TWO_FLUSHED)
+_WOKEN = (
+    "create_comp_channel A.ch0",
+    "create_cq A.cq1 cqe=16 channel=A.ch0",
+    "req_notify_cq A.cq1",
+    *_TWO_FLUSHED,
+)
 
 # What must have happened before the example of a command makes sense, after `use rc_pair`.
 _DATAGRAMS = "create_qp B.qp1 pd=B.pd0 qp_type=UD send_cq=B.cq0 recv_cq=B.cq0"
 BEFORE: Mapping[str, tuple[str, ...]] = {
     "destroy_cq": ("destroy_qp A.qp0",),
+    "destroy_comp_channel": ("create_comp_channel A.ch0",),
+    "get_cq_event": _WOKEN,
+    "ack_cq_events": (*_WOKEN, "get_cq_event A.ch0"),
+    "get_async_event": ("link down",),
+    "ack_async_event": ("link down", "get_async_event A"),
+    "start_poll": _FLUSHED,
+    "next_poll": (*_FLUSHED, "start_poll A.cq1"),
+    "wc_read": (*_FLUSHED, "start_poll A.cq1"),
+    "end_poll": (*_FLUSHED, "start_poll A.cq1"),
     "dealloc_pd": ("destroy_qp A.qp0", "dereg_mr A.mr0"),
     "connect": ("reset A.qp0", "reset B.qp0"),
     "to_rts": ("reset A.qp0",),

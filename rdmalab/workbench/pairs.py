@@ -43,6 +43,7 @@ class PairOptions(ConnectOptions):
     max_recv_wr: int = 8
     max_inline_data: int = 64
     sq_sig_all: bool = False
+    channel: bool = False
 
 
 # What `use` can make, and the type of its queue pairs.
@@ -59,6 +60,7 @@ def use(
     """Make a protection domain, memory, a CQ and a QP on both nodes, and bring the QPs to RTS.
 
     The objects are called pd0, mr0, cq0, qp0; a ud_pair also has ah0, the way to the other node.
+    With channel=1 cq0 tells a completion channel, ch0.
     Prints the verbs it runs.
 
     Example: use rc_pair rnr_retry=1 max_send_wr=8
@@ -81,10 +83,12 @@ def _objects(node: str, qp_type: QPType, chosen: PairOptions) -> list[str]:
     cqs = f"send_cq={node}.cq0 recv_cq={node}.cq0"
     sizes = f"max_send_wr={chosen.max_send_wr} max_recv_wr={chosen.max_recv_wr}"
     inline = f"max_inline_data={chosen.max_inline_data} sq_sig_all={int(chosen.sq_sig_all)}"
+    told = f" channel={node}.ch0" if chosen.channel else ""
     return [
+        *([f"create_comp_channel {node}.ch0"] if chosen.channel else []),
         f"alloc_pd {node}.pd0",
         f"reg_mr {node}.mr0 pd={node}.pd0 length={chosen.length} access={_ACCESS}",
-        f"create_cq {node}.cq0 cqe={chosen.cqe}",
+        f"create_cq {node}.cq0 cqe={chosen.cqe}{told}",
         f"{qp} {cqs} {sizes} {inline}",
     ]
 

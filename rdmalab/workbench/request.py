@@ -26,12 +26,13 @@ class View:
 
 @dataclass(slots=True)
 class AsyncRow:
-    """An asynchronous event that nobody fetched yet."""
+    """An asynchronous event that nobody took yet, or that was taken and not acknowledged."""
 
     node: str
     event: AsyncEvent
     subject: str
     text: str
+    taken: bool = False
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from typing import Any
 
 from rdmalab.command import NotUnderstood, Noun, Thing
 from rdmalab.grammar.format import render
+from rdmalab.hca.device import Hca
 from rdmalab.lens import (
     askable,
     completions,
@@ -122,6 +123,7 @@ def _window(request: Request, length: int) -> tuple[int, int]:
 # Objects that are shown as their row is, in the order of the overview: plural, and how one is made.
 _PLAIN: dict[Noun, tuple[str, str]] = {
     Noun.PD: ("protection domains", BEGIN),
+    Noun.CHANNEL: ("completion channels", "create_comp_channel A.ch0"),
     Noun.AH: ("address handles", "create_ah A.ah0 pd=A.pd0 to=B"),
     Noun.SRQ: ("shared receive queues", "create_srq A.srq0 pd=A.pd0 max_wr=16"),
     Noun.XRCD: ("XRC domains", "open_xrcd A.xrcd0 oflag=O_CREAT"),
@@ -252,12 +254,22 @@ def _expr(request: Request) -> View:
 
 
 def _events(request: Request) -> View:
+    session = request.session
+    nodes = [request.thing.node] if request.thing else list(session.world.nodes)
     rows = [
-        AsyncRow(name, event, _subject(request.session, name, event, number), EVENTS[event].text)
-        for name, hca in request.session.world.nodes.items()
-        for event, number in hca.async_events
+        AsyncRow(
+            name, event, _subject(session, name, event, number), EVENTS[event].text, taken=taken
+        )
+        for name in nodes
+        for taken, found in _reported(session.world.nodes[name])
+        for event, number in found
     ]
     return View("asynchronous events", rows, _or(rows, "none is waiting"))
+
+
+def _reported(hca: Hca) -> list[tuple[bool, Sequence[tuple[AsyncEvent, int]]]]:
+    """What was taken and waits for its ack, then what nobody took yet."""
+    return [(True, hca.async_unacked), (False, list(hca.async_events))]
 
 
 def _subject(session: Session, name: str, event: AsyncEvent, number: int) -> str:

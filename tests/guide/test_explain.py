@@ -17,6 +17,7 @@ from rdmalab.guide.packets import HEADERS
 from rdmalab.spec import (
     access,
     async_events,
+    completions,
     limits,
     opcodes,
     profiles,
@@ -32,14 +33,14 @@ from tests.guide.saying import WORDS, said
 
 ENTRIES = list(entries(WORDS))
 BOOK = (
-    access, async_events, limits, opcodes, profiles, records, refusals, sharing, states, statuses,
-    works,
+    access, async_events, completions, limits, opcodes, profiles, records, refusals, sharing,
+    states, statuses, works,
 )  # fmt: skip
 
 # Enums that are parts of other tables, and no words of their own.
 PARTS = {
     "Service", "Op", "Place", "Side", "Local", "EventKind", "Mishap", "Rounding", "SlotsFreed",
-    "Field", "Syndrome", "Kind", "PhysState", "LinkLayer", "OpenFlag",
+    "Field", "Syndrome", "Kind", "PhysState", "LinkLayer", "OpenFlag", "Arm",
 }  # fmt: skip
 
 

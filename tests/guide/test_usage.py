@@ -78,7 +78,10 @@ def wonder(session: Any, way: Direction, thing: Thing, question: Expression) -> 
 def test_a_usage_line_tells_what_is_required() -> None:
     assert usage(invent) == "invent NEW_CQ one|two [COUNT] state=STATE [key=value]…"
     assert usage(wonder) == "wonder A->B NAME QUESTION"
-    assert usage(WORDS["create_cq"]) == "create_cq NEW_CQ cqe=N [comp_vector=N]"
+    assert (
+        usage(WORDS["create_cq"])
+        == "create_cq NEW_CQ cqe=N [comp_vector=N] [channel=CHANNEL] [cq_context=N]"
+    )
     assert usage(WORDS["until"]) == "until QUESTION [within TIME]"
 
 

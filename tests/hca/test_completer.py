@@ -485,7 +485,7 @@ def test_a_send_completion_promises_no_length() -> None:
     pair.a.issue(SEND, 600, imm_data=7)
     pair.run()
     (cqe,) = pair.a.poll(pair.a.send_cq)
-    assert cqe == Cqe(1, OK, WCOpcode.SEND, 0, pair.a.qp.number, 0, True)
+    assert cqe == Cqe(1, OK, WCOpcode.SEND, 0, pair.a.qp.number, 0, True, at_ns=pair.world.now_ns)
 
 
 # --------------------------------------------------------------------------- SQD

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from rdmalab.command import Refused
-from rdmalab.hca import objects
+from rdmalab.hca import channels, objects
+from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.qp import Capacity
 from rdmalab.lab import Lab
+from rdmalab.spec.completions import Arm, WcEx
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile, Rounding, SlotsFreed
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import ATTRIBUTES, MTU, QPState, QPType
@@ -27,6 +29,7 @@ ADD = WROpcode.ATOMIC_FETCH_AND_ADD
 S = WCStatus
 QUIET = SendFlags(0)
 T10_NS = 4096 << 10
+TIMED = int(WcEx.COMPLETION_TIMESTAMP)
 
 Scenario = Callable[[Profile], Any]
 
@@ -491,6 +494,57 @@ NOT_STORED = ["attr-range"] * 3
 STORED = (256, 0x11, 0xFFFF, 9, ["RNR_NAK(31) psn=0 msn=0"])
 AFTER_RNR = ["RNR_NAK(1) psn=0 msn=0", "NAK_SEQUENCE psn=0 msn=0"]
 
+
+# --------------------------------------------------------------------------- completion events
+def listening(profile: Profile, end: str = "a", **more: Any) -> tuple[Pair, CompChannel]:
+    """A pair; one CQ of one end tells a channel."""
+    pair = Pair(profile=profile, **more)
+    hca = getattr(pair, end).hca
+    channel = objects.create_comp_channel(hca)
+    cq = pair.a.send_cq if end == "a" else pair.b.recv_cq
+    cq.channel = channel.number
+    return pair, channel
+
+
+def failed_send_wakes(profile: Profile) -> Any:
+    pair, channel = listening(profile)
+    channels.arm(pair.a.hca, pair.a.send_cq, solicited_only=True)
+    pair.a.issue(WRITE, rkey=1)
+    pair.run()
+    return pair.a.send_cq.armed, len(channel.events)
+
+
+def failed_recv_wakes(profile: Profile) -> Any:
+    """Too long a message, not solicited and solicited; then a flush."""
+    woken = []
+    for flags in (SIGNALED, SIGNALED | SendFlags.SOLICITED, None):
+        pair, channel = listening(profile, "b")
+        pair.b.recv(4)
+        channels.arm(pair.b.hca, pair.b.recv_cq, solicited_only=True)
+        if flags is None:
+            pair.b.modify(qp_state=QPState.ERR)
+        else:
+            pair.a.issue(SEND, 8, flags=flags)
+            pair.run()
+        woken.append(len(channel.events))
+    return woken
+
+
+def armed_too_late(profile: Profile) -> Any:
+    pair, channel = listening(profile)
+    pair.a.issue(WRITE)
+    pair.run()
+    channels.arm(pair.a.hca, pair.a.send_cq, solicited_only=False)
+    return pair.a.send_cq.armed, len(channel.events)
+
+
+def timestamps(profile: Profile) -> Any:
+    try:
+        return objects.create_cq(Pair(profile=profile).a.hca, 4, 0, fields=TIMED).fields == TIMED
+    except Refused as refused:
+        return refused.rule
+
+
 # cell, what another device has there, what comes of it in strict, and there
 # fmt: off
 ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
@@ -552,6 +606,10 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("imm_flag_on_sender",      True,       sender_cqe,        (0, 0), (WCFlags.WITH_IMM, 0)),
     ("send_byte_len",           True,       sender_cqe,        (0, 0), (0, 8)),
     ("junk_on_error",           0,          error_junk,        (JUNK, JUNK), (0, 0)),
+    ("send_error_wakes_solicited", False,   failed_send_wakes, (Arm.NONE, 1), (Arm.SOLICITED, 0)),
+    ("recv_error_wakes_solicited", False,   failed_recv_wakes, [1, 1, 1], [0, 1, 1]),
+    ("arm_sees_unpolled",       True,       armed_too_late,    (Arm.ANY, 0), (Arm.NONE, 1)),
+    ("extended_fields",         RXE.extended_fields, timestamps, True, "wc-flags"),
     ("lkey_is_rkey",            True,       keys,              False, True),
     ("raises_speed_event",      False,      other_speed,       1, 0),
     ("raises_last_wqe_reached", False,      last_wqe,          ["QP_LAST_WQE_REACHED"], []),

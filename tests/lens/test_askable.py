@@ -32,6 +32,7 @@ def busy() -> Pair:
     srq = sharing.create_srq(pair.a.hca, parts, SrqCapacity(8))
     sharing.post_srq_recv(pair.a.hca, srq, [RecvWR(7)])
     pair.run()
+    objects.create_comp_channel(pair.a.hca)
     pair.world.trace.record(Kind.CALLED, "A", 0, "post_send", 0)
     return pair
 

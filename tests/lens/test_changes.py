@@ -1,7 +1,8 @@
 """Changes: what an event changed, with values before and after."""
 
-from rdmalab.hca import objects
+from rdmalab.hca import channels, events, objects
 from rdmalab.lens import changes
+from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import WROpcode
@@ -134,3 +135,37 @@ def test_what_is_destroyed_leaves_steps_without_values() -> None:
     assert told == ["A.qp0.exists yes → no", "A.qp0.sq.used = -1"]
     told = [row.text for row in changes.change_rows(pair.world, names, event)]
     assert told == ["A.qp0.sq.used = +1"]
+
+
+def test_an_arm_an_event_and_its_end() -> None:
+    pair = Pair()
+    channel = objects.create_comp_channel(pair.a.hca)
+    pair.a.send_cq.channel = channel.number
+    pair.world.begin_event()
+    channels.arm(pair.a.hca, pair.a.send_cq, solicited_only=False)
+    assert changed(pair) == ["A.cq0.armed = ANY"]
+    pair.world.begin_event()
+    channels.raise_event(pair.a.hca, pair.a.send_cq)
+    assert changed(pair) == ["A.cq0.armed = NONE", "A.channel0.events = +1"]
+    pair.world.begin_event()
+    channels.take(pair.a.hca, channel)
+    assert changed(pair) == ["A.channel0.events = -1", "A.cq0.unacked 0 → 1"]
+    pair.world.begin_event()
+    channels.acknowledge(pair.a.hca, pair.a.send_cq, 1)
+    assert changed(pair) == ["A.cq0.unacked 1 → 0"]
+    pair.world.begin_event()
+    objects.resize_cq(pair.a.hca, pair.a.send_cq, 128)
+    assert changed(pair) == ["A.cq0.capacity 64 → 128"]
+
+
+def test_an_asynchronous_event_is_raised_taken_and_acknowledged() -> None:
+    pair = Pair()
+    for do, told in (
+        (lambda: pair.a.hca.raise_event(AsyncEvent.QP_FATAL, pair.a.qp.number),
+         "A.async_events = QP_FATAL of A.qp0"),
+        (lambda: events.take(pair.a.hca), "A.QP_FATAL of A.qp0 waiting → taken"),
+        (lambda: events.acknowledge(pair.a.hca, None, None), "A.QP_FATAL of A.qp0 taken → acked"),
+    ):  # fmt: skip
+        pair.world.begin_event()
+        do()
+        assert changed(pair) == [told]

@@ -5,6 +5,7 @@ import pytest
 from rdmalab.hca.wr import Cqe, RecvWqe, RecvWR, SendWqe, SendWR
 from rdmalab.lens import story
 from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.completions import Arm
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.records import KINDS, Kind
 from rdmalab.spec.states import Attr, QPState
@@ -27,6 +28,7 @@ VALUES = {"index": 1, "entry": 0, "pkey": 0x8001, "frame": bytes(60),
     "port_state": PortState.DOWN, "setting": "latency_ns", "value": 2_000,
     "gid": 0xFFFF_E000_0009,
     "srq_field": "srq_limit", "number": 7,
+    "arm": Arm.ANY, "channel": 1, "context": 7,
     "fault": Drop(1, Match(source="A", target="B")),
 }  # fmt: skip
 

@@ -15,6 +15,8 @@ from tests.shell.talk import Talk
         ("dereg_mr A.mr0", ["A.mr0 is gone."], False),
         ('write A.mr0[4:9] "hello"', ["5 bytes at A.mr0[4]."], False),
         ("link latency=5us", ["link latency 5us."], False),
+        ("create_comp_channel A.ch0", ["A.ch0 waits for CQs to be made with it."], False),
+        ("req_notify_cq A.cq0", ["A.cq0 waits for any completion."], False),
         ("show", [], False),
     ],
 )

@@ -1,5 +1,6 @@
 import pytest
 
+from rdmalab.command import Noun
 from tests.shell.talk import TRANSCRIPTS, Talk, sections
 from tests.shell.test_mistakes import RESET, SETUPS
 
@@ -15,6 +16,37 @@ def test_what_is_suggested_is_never_refused(title: str) -> None:
         for row in tries:
             said = talk.ask(row.partition("try: ")[2])
             assert not any(answer.startswith(("error:", "not understood")) for answer in said), said
+
+
+_WAITS = (
+    ((), "req_notify_cq B.cq0"),
+    (("req_notify_cq B.cq0",), ""),
+    (("req_notify_cq B.cq0", "post_send A.qp0 opcode=SEND"), "run"),
+    (("post_send A.qp0 opcode=SEND", "run", "req_notify_cq B.cq0"), "poll_cq B.cq0 num_entries=1"),
+)
+
+
+@pytest.mark.parametrize(("setup", "remedy"), _WAITS)
+def test_a_wait_that_would_block(setup: tuple[str, ...], remedy: str) -> None:
+    talk = Talk("use rc_pair channel=1", "post_recv B.qp0", *setup, width=200)
+    said = [row for row in talk.ask("get_cq_event B.ch0") if "try: " in row]
+    assert [row.partition("try: ")[2] for row in said] == ([remedy] if remedy else [])
+
+
+def test_what_blocks_a_destruction_is_named() -> None:
+    """From one `try:` to the next, and back to the beginning, until the channel is gone."""
+    talk = Talk("use rc_pair channel=1", "post_recv B.qp0", "req_notify_cq B.cq0", width=200)
+    talk.ask("post_send A.qp0 opcode=SEND", "run", "get_cq_event B.ch0")
+    followed, line = list[str](), "destroy_comp_channel B.ch0"
+    while len(followed) < 20 and "B.ch0" in talk.lab.session.names.all(Noun.CHANNEL):
+        tries = [row.partition("try: ")[2] for row in talk.ask(line) if "try: " in row]
+        line = tries[0] if tries else "destroy_comp_channel B.ch0"
+        followed.append(line)
+    assert [line for line in followed if "channel" not in line] == [
+        "destroy_cq B.cq0", "destroy_qp B.qp0",
+        "destroy_cq B.cq0", "ack_cq_events B.cq0 nevents=1",
+        "destroy_cq B.cq0",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -56,3 +56,35 @@ def test_steps_repeat_on_an_empty_line() -> None:
     assert talk.lab.session.world.event == 18
     talk.ask("show")
     assert talk.ask("") == []
+
+
+def test_events_are_told_by_name() -> None:
+    talk = Talk("use rc_pair channel=1", "req_notify_cq B.cq0", "post_recv B.qp0", width=200)
+    talk.ask("post_send A.qp0 opcode=SEND", "run", "link down")
+    assert talk.ask("get_cq_event B.ch0")[1:] == ["B.cq0 woke you, cq_context 0"]
+    assert talk.ask("get_async_event B")[1:] == ["PORT_ERR of port 1: the port left ACTIVE"]
+    waiting = talk.ask("show events")
+    assert "A  PORT_ERR  A: port error" in waiting
+    assert "B  PORT_ERR  B: port error  taken, not acknowledged" in waiting
+
+
+def test_the_current_completion_is_told_with_what_may_be_read() -> None:
+    talk = Talk(
+        "use rc_pair",
+        "create_cq_ex A.cq1 cqe=4 wc_flags=BYTE_LEN|COMPLETION_TIMESTAMP",
+        "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq1 recv_cq=A.cq1",
+        "modify_qp A.qp1 state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
+        "post_recv A.qp1 wr_id=5",
+        "modify_qp A.qp1 state=ERR",
+        width=200,
+    )
+    assert talk.ask("start_poll A.cq1")[1:] == ["wr5 WR_FLUSH_ERR vendor_err=133"]
+    (said,) = talk.ask("wc_read A.cq1 byte_len")[1:]
+    assert said.endswith(": undefined on an error status")
+
+
+def test_a_reader_who_hears_is_told_of_arms_and_events() -> None:
+    talk = Talk("use rc_pair channel=1", "req_notify_cq B.cq0", "post_recv B.qp0", plain=True)
+    assert "B.cq0 is armed for any completion and tells B.ch0" in talk.ask("show B.cq0")
+    talk.ask("post_send A.qp0 opcode=SEND", "run")
+    assert "B.cq0 has 1 event" in talk.ask("show B.cq0")

@@ -41,3 +41,17 @@ def test_a_queue_shows_done_and_not_given_back() -> None:
         "0",
         "unsignaled",
     ]
+
+
+def test_a_cq_tells_whom_it_wakes() -> None:
+    talk = Talk("use rc_pair channel=1", "req_notify_cq B.cq0", "post_recv B.qp0")
+
+    def cq(name: str) -> str:
+        return next(row for row in said(talk, "show cq") if row.startswith(name))
+
+    assert cq("A.cq0").endswith("0 so far  not armed  channel: ch0")
+    assert cq("B.cq0").endswith("0 so far  ARMED any  channel: ch0")
+    talk.ask("post_send A.qp0 opcode=SEND", "run")
+    assert cq("B.cq0").endswith("not armed  channel: ch0  1 event")
+    talk.ask("get_cq_event B.ch0")
+    assert cq("B.cq0").endswith("not armed  channel: ch0  1 unacked")

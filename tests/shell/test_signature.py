@@ -17,7 +17,7 @@ def fresh() -> Talk:
         ("modify_qp A.qp0 state=INIT ", "RESET→INIT still needs: qp_access_flags= pkey_index="),
         ("post_recv B.qp0 sg=B.mr0[0:64", "B.mr0 4096 bytes, lkey"),
         ("create_cq A.cq1 ", "create_cq still needs: cqe="),
-        ("create_cq ", "create_cq NEW_CQ cqe=N [comp_vector=N]"),
+        ("create_cq ", "create_cq NEW_CQ cqe=N [comp_vector=N] [channel=CHANNEL] [cq_context=N]"),
         ("step", "Let the next thing happen"),
         ("nonsense x", ""),
         ("", ""),

@@ -23,12 +23,27 @@ from tests.shell.talk import Talk
             'write A.mr0[0:5] "later"',
             "belong to the HCA until wr0 of A.qp0 completes",
         ),
+        ("", "req_notify_cq A.cq0", "A.cq0 has no channel: its event goes nowhere"),
+        (
+            "create_comp_channel A.ch0",
+            "create_cq A.cq1 cqe=2 channel=A.ch0",
+            "",
+        ),
     ],
 )
 def test_warnings(setup: str, line: str, warning: str) -> None:
     said = Talk("use rc_pair", *([setup] if setup else []), width=200).ask(line)
     found = [row for row in said if row.startswith("warning: ")]
     assert (warning in found[0]) if warning else not found
+
+
+def test_who_arms_too_late_is_told() -> None:
+    """What lies there already raises nothing; a queue that is empty is armed without a word."""
+    talk = Talk("use rc_pair channel=1", "post_recv B.qp0 wr={wr_id=1} wr={wr_id=2}", width=200)
+    assert len(talk.ask("req_notify_cq B.cq0")) == 1
+    talk.ask("post_send A.qp0 wr={opcode=SEND} wr={opcode=SEND}", "run")
+    (_, warning) = talk.ask("req_notify_cq B.cq0")
+    assert warning.startswith("warning: 2 completions lie on B.cq0 already")
 
 
 def test_a_queue_of_unsignaled_work_is_warned_of_before_it_is_full() -> None:

@@ -15,8 +15,7 @@ CELLS = [cell.name for cell in fields(Profile) if cell.name != "name"]
 
 # Cells of rooms that come with UC, UD, SRQs, memory windows and completion channels.
 LATER = {
-    "checks_window_bounds", "with_inv_flag",
-    "send_error_wakes_solicited", "checks_table_without_state",
+    "checks_window_bounds", "with_inv_flag", "checks_table_without_state",
 }  # fmt: skip
 
 

@@ -34,7 +34,9 @@ def test_help_alone_names_every_word_once() -> None:
 
 
 def test_help_on_a_verb_is_its_page() -> None:
-    assert asked("help create_cq").sections[0].lines == ["create_cq NEW_CQ cqe=N [comp_vector=N]"]
+    assert asked("help create_cq").sections[0].lines == [
+        "create_cq NEW_CQ cqe=N [comp_vector=N] [channel=CHANNEL] [cq_context=N]"
+    ]
     assert asked("help ibv_create_cq").title == "create_cq"
 
 

@@ -18,8 +18,11 @@ def view(lab: Lab, line: str) -> View:
 
 @pytest.fixture(scope="module")
 def busy() -> Lab:
-    shared = ("create_srq A.srq0 pd=A.pd0 max_wr=4", "open_xrcd A.xrcd0 oflag=O_CREAT")
-    return lab_of(*BUSY, "create_ah A.ah0 pd=A.pd0 to=B", *shared, "run 3us", "link down")
+    shared = (
+        "create_ah A.ah0 pd=A.pd0 to=B", "create_srq A.srq0 pd=A.pd0 max_wr=4",
+        "open_xrcd A.xrcd0 oflag=O_CREAT", "create_comp_channel A.channel0",
+    )  # fmt: skip
+    return lab_of(*BUSY, *shared, "run 3us", "link down")
 
 
 @pytest.mark.parametrize("what", VIEWS)

@@ -66,6 +66,10 @@ def stream(hca: "Hca", qp: QueuePair, packet: Packet, reth: RETH, *, again: bool
 def refuse(hca: "Hca", qp: QueuePair, packet: Packet, name: str) -> None:
     """Say no as the row says: silently, once a gap, or for good."""
     refusal, resp = hca.profile.refusals[name], qp.resp
+    resp.solicited = packet.solicited
+    if refusal.syndrome is None and refusal.fatal:
+        _die_silently(hca, qp, packet, refusal)
+        return
     if refusal.syndrome is None or (refusal.once and resp.nak_sent):
         hca.drop(qp, packet, name)
         return
@@ -79,6 +83,12 @@ def refuse(hca: "Hca", qp: QueuePair, packet: Packet, name: str) -> None:
     hca.trace.record(Kind.REQUEST_REFUSED, hca.node, qp.number, packet, name)
     nak = Acknowledgement(psn, syndrome, resp.msn, dying=refusal if refusal.fatal else None)
     _say(hca, qp, nak)
+
+
+def _die_silently(hca: "Hca", qp: QueuePair, packet: Packet, refusal: Refusal) -> None:
+    """Nothing is sent: the requester will wait, try again, and give up."""
+    hca.trace.record(Kind.REQUEST_REFUSED, hca.node, qp.number, packet, refusal.name)
+    flush.fail(hca, qp, refusal.status or WCStatus.WR_FLUSH_ERR)
 
 
 def _say(hca: "Hca", qp: QueuePair, answer: Acknowledgement) -> None:

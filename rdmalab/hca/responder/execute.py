@@ -148,6 +148,7 @@ def complete_receive(hca: "Hca", qp: QueuePair, packet: Packet, opcode: WCOpcode
     cqe = Cqe(
         wqe.wr.wr_id, _SUCCESS, opcode, resp.received, qp.number, wqe.serial, False,
         imm_data, flags, deth.src_qp if deth is not None else 0, 0, wqe.srq,
+        packet.solicited,
     )  # fmt: skip
     resp.recv = None
     if not hca.complete(qp, srq.cq_of(hca, qp, wqe) if wqe.srq else qp.recv_cq, cqe):

@@ -8,6 +8,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.responder import checks, execute
 from rdmalab.spec.opcodes import Opcode
 from rdmalab.spec.records import Kind
+from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.packet import Packet
 
@@ -38,8 +39,10 @@ def refuse(hca: "Hca", qp: QueuePair, packet: Packet, name: str) -> None:
     """The message is dropped; its receive WQE waits for the next, unless it is what broke."""
     refusal = hca.profile.refusals[name]
     qp.resp.op = None
+    qp.resp.solicited = packet.solicited
     if not refusal.breaks:
         hca.drop(qp, packet, name)
         return
     hca.trace.record(Kind.REQUEST_REFUSED, hca.node, qp.number, packet, name)
-    flush.fail(hca, qp, refusal.status or WCStatus.WR_FLUSH_ERR)
+    if qp.state is not QPState.ERR:  # an overrun CQ may have killed it already
+        flush.fail(hca, qp, refusal.status or WCStatus.WR_FLUSH_ERR)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from rdmalab.tui.stage import Stage
 
 _MANY_ROWS = 13  # from here on the state machine is drawn in boxes
+_WIDE = 50  # columns; from here on numbers are told that one can do without
+_SHORT_BAR = 8  # cells of a CQ that has something else to say
 _ROOMY = 20  # from here on there are blank lines between the parts
 
 # What gives way first when there are fewer rows: the highest.
@@ -177,13 +179,16 @@ class NodePane(Pane):
         rows = self._rows_of(cq)
         row: CqRow = rows[0]
         own = row.name.partition(".")[2]
+        waking = show_objects.waking(row)
+        bar = (_SHORT_BAR,) if waking and width <= _WIDE else ()
         line: Line = [
-            ("", f"CQ {gauge(row.count, row.capacity)} "),
+            ("", f"CQ {gauge(row.count, row.capacity, *bar)} "),
             (NUMBER, f"{row.count}/{row.capacity}"),
             ("", f"  {own}"),
             (WARN, "  ! OVERRUN" if row.dead else ""),
-            (DIM, f"  {row.total} so far" if width > 50 else ""),
         ]
+        so_far: Line = [(DIM, f"  {row.total} so far")] if width > _WIDE else []
+        line = with_room(line, [*waking, *so_far], width)
         cqes = [r for r in rows if isinstance(r, WcRow)]
         ranked: list[Ranked] = [(_ALWAYS, [line])]
         for number, wc in enumerate(cqes):
@@ -232,6 +237,15 @@ def fitted(ranked: list[Ranked], height: int) -> list[Line]:
             kept.add(at)
             room -= len(ranked[at][1])
     return [line for at in sorted(kept) for line in ranked[at][1]]
+
+
+def with_room(line: Line, more: Line, width: int) -> Line:
+    """As many of the further words as fit behind a line."""
+    for fragment in more:
+        if sum(len(text) for _, text in [*line, fragment]) > width:
+            break
+        line = [*line, fragment]
+    return line
 
 
 def _numbered(rank: int, lines: list[Line]) -> list[Ranked]:

@@ -1,9 +1,10 @@
 """The node pane."""
 
 from rdmalab.command import Noun
+from rdmalab.lab import Lab
 from rdmalab.shell.fragments import text_of
 from rdmalab.tui.panes.node import NodePane, fitted
-from tests.tui.playing import first
+from tests.tui.playing import Free, first, panes_of
 
 
 def test_the_most_important_lines_stay_in_order() -> None:
@@ -35,3 +36,24 @@ def test_it_shows_what_was_named_last_and_what_a_key_chose() -> None:
     assert pane.sentences()[0] == "show A.qp1"
     assert "2 of 2" in text_of(pane.title())
     assert pane.chosen[Noun.QP] == lab.session.names.find("A.qp1")
+
+
+def test_a_cq_says_what_it_waits_for_as_far_as_there_is_room() -> None:
+    lab = Lab()
+    for line in ("use rc_pair channel=1", "req_notify_cq A.cq0 solicited_only=1"):
+        lab.do(line)
+    pane = panes_of(Free(lab))["left"]
+    assert isinstance(pane, NodePane)
+
+    def cq(width: int) -> str:
+        lines = [text_of(line).rstrip() for line in pane.lines(width, 40)]
+        return next(line for line in lines if line.startswith("CQ "))
+
+    assert cq(60) == "CQ □□□□□□□□□□□□□□□□ 0/16  cq0  ARMED solicited  channel: ch0"
+    assert cq(38) == "CQ □□□□□□□□ 0/16  cq0  ARMED solicited"
+    assert cq(30) == "CQ □□□□□□□□ 0/16  cq0"
+
+
+def test_a_cq_without_a_channel_says_nothing_of_waking() -> None:
+    _, panes = first()
+    assert "armed" not in panes["left"].text()

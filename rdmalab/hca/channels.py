@@ -1,0 +1,120 @@
+"""Completion events: an armed CQ tells its channel once; the program takes that and acks it."""
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from rdmalab.hca.refuse import refused
+from rdmalab.spec.completions import Arm
+from rdmalab.spec.records import Kind
+from rdmalab.spec.statuses import WCStatus
+
+if TYPE_CHECKING:
+    from rdmalab.hca.cq import CompletionQueue
+    from rdmalab.hca.device import Hca
+    from rdmalab.hca.wr import Cqe
+    from rdmalab.spec.profiles import Profile
+
+
+class CompChannel:
+    """`ibv_comp_channel`: the numbers of the CQs that have something to say, oldest first."""
+
+    __slots__ = ("events", "node", "number")
+
+    def __init__(self, node: str, number: int) -> None:
+        self.node = node
+        self.number = number
+        self.events: deque[int] = deque()
+
+
+def wakes(profile: "Profile", armed: Arm, cqe: "Cqe") -> bool:
+    """Whether this completion is one that the arm waits for."""
+    if armed is not Arm.SOLICITED:
+        return armed is Arm.ANY
+    if cqe.status == WCStatus.SUCCESS:
+        return cqe.solicited
+    if cqe.is_send:
+        return profile.send_error_wakes_solicited
+    is_flushed = cqe.status == WCStatus.WR_FLUSH_ERR
+    return is_flushed or cqe.solicited or profile.recv_error_wakes_solicited
+
+
+def arm(hca: "Hca", cq: "CompletionQueue", *, solicited_only: bool) -> None:
+    """One event, for the next completion; who waits for any does not fall back to solicited."""
+    cq.armed = max(cq.armed, Arm.SOLICITED if solicited_only else Arm.ANY)
+    hca.trace.record(Kind.CQ_ARMED, hca.node, cq.number, cq.armed)
+    if hca.profile.arm_sees_unpolled:
+        unread = list(cq.cqes)[cq.reading :]
+        if any(wakes(hca.profile, cq.armed, cqe) for cqe in unread):
+            raise_event(hca, cq)
+
+
+def notify(hca: "Hca", cq: "CompletionQueue", cqe: "Cqe") -> None:
+    """A completion came onto an armed CQ."""
+    if wakes(hca.profile, cq.armed, cqe):
+        raise_event(hca, cq)
+
+
+def raise_event(hca: "Hca", cq: "CompletionQueue") -> None:
+    """The arm is spent; without a channel the event goes nowhere."""
+    cq.armed = Arm.NONE
+    hca.trace.record(Kind.CQ_EVENT_RAISED, hca.node, cq.number, cq.channel)
+    if cq.channel:
+        hca.channels.find(cq.channel).events.append(cq.number)
+
+
+def members(hca: "Hca", channel: CompChannel) -> list["CompletionQueue"]:
+    """The CQs that tell this channel."""
+    return [cq for cq in hca.cqs.items.values() if cq.channel == channel.number]
+
+
+def take(hca: "Hca", channel: CompChannel) -> "CompletionQueue":
+    """`ibv_get_cq_event`, never blocking; the event counts as unacked from now on."""
+    if not channel.events:
+        raise refused(
+            hca.profile, "cq-event-none", argument="channel", legal=_what_wakes(hca, channel)
+        )
+    cq = hca.cqs.find(channel.events.popleft())
+    cq.unacked += 1
+    hca.trace.record(Kind.CQ_EVENT_TAKEN, hca.node, cq.number, channel.number, cq.context)
+    return cq
+
+
+def _what_wakes(hca: "Hca", channel: CompChannel) -> str:
+    """What the program waits for, and whether it waits in vain."""
+    cqs = members(hca, channel)
+    if not cqs:
+        return "no completion queue was made with it: create_cq … channel=…"
+    waiting = sum(len(cq.cqes) for cq in cqs)
+    lost = f"; {waiting} completions came before the arm and raise nothing: poll" if waiting else ""
+    armed = max(cq.armed for cq in cqs)
+    if armed is Arm.NONE:
+        return f"no completion queue of it is armed: req_notify_cq{lost}"
+    if armed is Arm.SOLICITED:
+        return f"a receive with the solicited bit, or an error, would wake it{lost}"
+    return f"the next completion would wake it{lost}"
+
+
+def acknowledge(hca: "Hca", cq: "CompletionQueue", count: int) -> None:
+    """`ibv_ack_cq_events`."""
+    if count > cq.unacked:
+        raise refused(hca.profile, "cq-events-ack", cq.unacked, argument="nevents")
+    cq.unacked -= count
+    hca.trace.record(Kind.CQ_EVENTS_ACKED, hca.node, cq.number, count)
+
+
+def check_acked(hca: "Hca", cq: "CompletionQueue") -> None:
+    """Destroying a CQ waits for the events that were taken."""
+    if cq.unacked:
+        legal = f"ack_cq_events nevents={cq.unacked}"
+        raise refused(hca.profile, "cq-events-unacked", cq.unacked, argument="cq", legal=legal)
+
+
+def discard(hca: "Hca", cq: "CompletionQueue") -> None:
+    """The CQ goes, and with it what it told and nobody took."""
+    if not cq.channel:
+        return
+    channel = hca.channels.find(cq.channel)
+    kept = deque(number for number in channel.events if number != cq.number)
+    if lost := len(channel.events) - len(kept):
+        channel.events = kept
+        hca.trace.record(Kind.EVENTS_DISCARDED, hca.node, cq.number, lost, "cq")

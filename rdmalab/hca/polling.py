@@ -1,0 +1,110 @@
+"""Extended polling: completions one by one, field by field; all are given back at the end."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rdmalab.command import Refused
+from rdmalab.hca.refuse import refused
+from rdmalab.spec.completions import READS, WcEx
+from rdmalab.spec.records import Kind
+from rdmalab.spec.statuses import WCStatus
+
+if TYPE_CHECKING:
+    from rdmalab.hca.cq import CompletionQueue
+    from rdmalab.hca.device import Hca
+    from rdmalab.hca.wr import Cqe
+
+
+@dataclass(slots=True)
+class CurrentWc:
+    """What `ibv_cq_ex` holds: wr_id and status, and what was asked for when it was made."""
+
+    wr_id: int
+    status: WCStatus
+    fields: dict[str, int] = field(default_factory=dict)
+
+
+def check_closed(hca: "Hca", cq: "CompletionQueue") -> None:
+    """Between start_poll and end_poll the CQ is locked."""
+    if cq.reading:
+        raise refused(hca.profile, "poll-open", argument="cq", legal="end_poll first")
+
+
+def poll(hca: "Hca", cq: "CompletionQueue", entries: int) -> "list[Cqe]":
+    """The plain poll, which an extended one locks out."""
+    check_closed(hca, cq)
+    return hca.poll(cq, entries)
+
+
+def start(hca: "Hca", cq: "CompletionQueue") -> "Cqe":
+    """Look at the oldest completion."""
+    if cq.fields is None:
+        legal = "make it with create_cq_ex"
+        raise refused(hca.profile, "cq-not-extended", argument="cq", legal=legal)
+    check_closed(hca, cq)
+    if not cq.cqes:
+        raise _empty(hca, "end_poll is not to be called now")
+    return _see(hca, cq, Kind.POLL_STARTED)
+
+
+def advance(hca: "Hca", cq: "CompletionQueue") -> "Cqe":
+    """Look at the one after it."""
+    check_open(hca, cq)
+    if cq.reading >= len(cq.cqes):
+        raise _empty(hca, "end_poll gives back what was seen")
+    return _see(hca, cq, Kind.POLL_ADVANCED)
+
+
+def _empty(hca: "Hca", legal: str) -> Refused:
+    return refused(hca.profile, "poll-empty", argument="cq", legal=legal)
+
+
+def _see(hca: "Hca", cq: "CompletionQueue", kind: Kind) -> "Cqe":
+    cqe = cq.cqes[cq.reading]
+    cq.reading += 1
+    hca.trace.record(kind, hca.node, cq.number, cqe)
+    return cqe
+
+
+def check_open(hca: "Hca", cq: "CompletionQueue") -> None:
+    if not cq.reading:
+        raise refused(hca.profile, "poll-not-open", argument="cq", legal="start_poll")
+
+
+def end(hca: "Hca", cq: "CompletionQueue") -> int:
+    """All that was seen leaves the queue, and its slots come back; how many that were."""
+    check_open(hca, cq)
+    seen, cq.reading = cq.reading, 0
+    hca.poll(cq, seen)
+    return seen
+
+
+def read(hca: "Hca", cq: "CompletionQueue", name: str) -> int:
+    """One `ibv_wc_read_*` of the current completion."""
+    check_open(hca, cq)
+    flag = READS[name].flag
+    if flag is not None and not (cq.fields or 0) & flag:
+        raise refused(hca.profile, "crash-wc-read", WcEx(flag).name, argument="field")
+    return _value(cq.cqes[cq.reading - 1], name)
+
+
+def current(cq: "CompletionQueue", cqe: "Cqe") -> CurrentWc:
+    """Everything that may be read of this completion and means something."""
+    succeeded = cqe.status == WCStatus.SUCCESS
+    found = {
+        name: _value(cqe, name)
+        for name, row in READS.items()
+        if (row.flag is None or (cq.fields or 0) & row.flag) and (succeeded or row.on_error)
+    }
+    return CurrentWc(cqe.wr_id, cqe.status, found)
+
+
+def is_undefined(cq: "CompletionQueue", name: str) -> bool:
+    """Whether the current completion gives the field no meaning."""
+    cqe = cq.cqes[cq.reading - 1]
+    return cqe.status != WCStatus.SUCCESS and not READS[name].on_error
+
+
+def _value(cqe: "Cqe", name: str) -> int:
+    source = READS[name].source
+    return int(getattr(cqe, source)) if source else 0
