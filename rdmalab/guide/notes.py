@@ -1,6 +1,6 @@
 """A hand-written sentence or two on members of enums and tables that say nothing of themselves."""
 
-from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, EOPNOTSUPP
+from errno import EBUSY, EDEADLK, EFAULT, EINVAL, ENODATA, ENOMEM, ENOSPC, EOPNOTSUPP
 
 from rdmalab.spec.limits import AtomicCap, PortState
 from rdmalab.spec.opcodes import Op
@@ -154,6 +154,8 @@ ATOMIC_CAPS: dict[AtomicCap, str] = {
 ERRNOS: dict[int, tuple[str, str]] = {
     EINVAL: ("Invalid argument", "What was asked for makes no sense here: nothing was changed"),
     ENOMEM: ("Cannot allocate memory", "No room: a queue without a free slot, or a full table"),
+    EDEADLK: ("Resource deadlock avoided", "One thread would wait for itself; C programs hang"),
+    ENOSPC: ("No space left on device", "Soft-RoCE's word for a batch that does not fit"),
     EBUSY: ("Device or resource busy", "Somebody still uses it: destroy the users first"),
     EFAULT: ("Bad address", "An address or object that does not exist; C programs crash instead"),
     EOPNOTSUPP: ("Operation not supported", "The device does not do this at all"),
@@ -168,6 +170,9 @@ PROFILES: dict[str, str] = {
 
 CELLS: dict[str, str] = {
     "lkey_is_rkey": "An MR's lkey and rkey are the same number",
+    "lacks_builders": "Builders of ibv_wr_* that make sense for a type and are not there",
+    "refuses_null_pointers": "bad_wr=NULL or wr=NULL is refused before anything else is looked at",
+    "batch_unchecked": "Rules that wr_complete does not ask for; the device finds out, or nobody",
     "early_posts_stay": "A send refused before RTS stays in the ring and runs with the next post",
     "refuses_unknown_opcode": "Posting an unknown opcode is refused at once",
     "refuses_foreign_opcode": "Posting an opcode of another QP type is refused at once",

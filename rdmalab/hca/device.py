@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rdmalab.hca.outside import Outside, Recorder
     from rdmalab.hca.pd import ProtectionDomain
     from rdmalab.hca.qp import QueuePair
+    from rdmalab.hca.thread_domains import ThreadDomain
     from rdmalab.hca.wr import Cqe
 
 
@@ -96,9 +97,11 @@ class Hca:
         self.cqs: Table[CompletionQueue] = Table("cq", 1)
         self.qps: Table[QueuePair] = Table("qp", 0x11)  # 0 and 1 are SMI and GSI
         self.ahs: Table[AddressHandle] = Table("ah", 1)
+        self.tds: Table[ThreadDomain] = Table("td", 1)
         self.groups: dict[int, list[int]] = {}  # multicast GID → attached QPs
         self.tables: dict[str, Table[Any]] = {
-            table.noun: table for table in (self.pds, self.mrs, self.cqs, self.qps, self.ahs)
+            table.noun: table
+            for table in (self.pds, self.mrs, self.cqs, self.qps, self.ahs, self.tds)
         }
         self.lkeys: dict[int, MemoryRegion] = {}
         self.rkeys: dict[int, MemoryRegion] = {}

@@ -57,9 +57,11 @@ def alloc_pd(hca: "Hca") -> ProtectionDomain:
 
 def dealloc_pd(hca: "Hca", pd: ProtectionDomain) -> None:
     mrs = sum(mr.pd == pd.number for mr in hca.mrs.items.values())
-    qps = sum(qp.pd == pd.number for qp in hca.qps.items.values())
+    qps = sum(pd.number in (qp.pd, qp.domain) for qp in hca.qps.items.values())
     ahs = sum(ah.pd == pd.number for ah in hca.ahs.items.values())
-    check_unused(hca, _count("MR", mrs) + _count("QP", qps) + _count("AH", ahs))
+    users = _count("MR", mrs) + _count("QP", qps) + _count("AH", ahs)
+    parents = sum(p.base == pd.number and p is not pd for p in hca.pds.items.values())
+    check_unused(hca, users + _count("parent domain", parents))
     destroyed(hca, hca.pds, pd)
 
 
@@ -123,7 +125,10 @@ def create_qp(  # noqa: PLR0913  (ibv_qp_init_attr has these)
         raise refusal
     check_limit(hca, hca.qps)
     qp = QueuePair(hca.node, hca.qps.next_number, qp_type, _granted(hca, cap))
-    qp.pd, qp.send_cq, qp.recv_cq, qp.sq_sig_all = pd, send_cq, recv_cq, sig_all
+    qp.domain = qp.pd = pd
+    if (domain := hca.pds.items.get(pd)) is not None:
+        qp.pd, qp.locked = domain.base, domain.td is None
+    qp.send_cq, qp.recv_cq, qp.sq_sig_all = send_cq, recv_cq, sig_all
     created(hca, hca.qps, qp)
     return qp
 

@@ -12,6 +12,7 @@ from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.transports import TRANSPORTS
 
 if TYPE_CHECKING:
+    from rdmalab.hca.extended import Extended
     from rdmalab.hca.outside import Recorder
     from rdmalab.hca.wr import RecvWqe, SendWqe, SendWR
     from rdmalab.spec.refusals import Refusal
@@ -32,9 +33,12 @@ class Capacity:
 
 
 class SendQueue:
-    """WQEs by serial, from the oldest that still holds a slot to the newest posted."""
+    """WQEs by serial, from the oldest that still holds a slot to the newest posted.
 
-    __slots__ = ("capacity", "early", "freed", "next_psn", "posted", "wqes")
+    promised: slots that a batch will take, while it is judged.
+    """
+
+    __slots__ = ("capacity", "early", "freed", "next_psn", "posted", "promised", "wqes")
 
     def __init__(self, capacity: int, serial: int = 0) -> None:
         self.capacity = capacity
@@ -43,6 +47,7 @@ class SendQueue:
         self.posted = serial
         self.freed = serial
         self.next_psn = 0
+        self.promised = 0
 
     def push(self, wqe: "SendWqe") -> None:
         self.wqes[wqe.serial] = wqe
@@ -215,12 +220,16 @@ class Path:
 
 
 class QueuePair:
-    """`ibv_qp`. queued: it stands in line for the port. known_state: what libibverbs caches."""
+    """`ibv_qp`. queued: it stands in line for the port. known_state: what libibverbs caches.
+
+    domain: the protection domain it was made in; pd: the one that counts, behind a parent domain.
+    locked: posting takes a lock. ex: `ibv_qp_ex`, if create_qp_ex was asked for it.
+    """
 
     __slots__ = (
-        "attr", "cap", "comp", "known_state", "node", "number", "path", "pd", "qp_type", "queued",
-        "recv_cq", "req", "resp", "rq", "send_cq", "service", "sq", "sq_sig_all", "state",
-        "transport",
+        "attr", "cap", "comp", "domain", "ex", "known_state", "locked", "node", "number", "path",
+        "pd", "qp_type", "queued", "recv_cq", "req", "resp", "rq", "send_cq", "service", "sq",
+        "sq_sig_all", "state", "transport",
     )  # fmt: skip
 
     def __init__(self, node: str, number: int, qp_type: QPType, cap: Capacity) -> None:
@@ -231,6 +240,9 @@ class QueuePair:
         self.service = self.transport.service
         self.cap = cap
         self.pd = 0
+        self.domain = 0
+        self.locked = True
+        self.ex: Extended | None = None
         self.send_cq = 0
         self.recv_cq = 0
         self.sq_sig_all = False

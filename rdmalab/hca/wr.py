@@ -30,6 +30,14 @@ class SGE:
     lkey: U32 = 0
 
 
+@dataclass(slots=True)
+class Buffer:
+    """`ibv_data_buf`: a piece of local memory for which no key is asked."""
+
+    addr: U64 = 0
+    length: U32 = 0
+
+
 def _bounds(mr: "MemoryRegion", start: int | None, stop: int | None) -> tuple[int, int]:
     """Address and length of `mr`, `mr[start]` (to the end of the MR) or `mr[start:stop]`.
 
@@ -45,12 +53,17 @@ def _sge_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> SG
     return SGE(addr, length, mr.lkey)
 
 
+def _buffer_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> Buffer:
+    return Buffer(*_bounds(world.find(thing), start, stop))
+
+
 def _remote_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
     mr = world.find(thing)
     return {"remote_addr": _bounds(mr, start, stop)[0], "rkey": mr.rkey}
 
 
 ShortSGE = Annotated[SGE, Short(Noun.MR, _sge_of)]
+ShortBuffer = Annotated[Buffer, Short(Noun.MR, _buffer_of)]
 AhNumber = Annotated[
     int | None, Bits(32), Short(Noun.AH, lambda _world, thing, _a, _b: thing.number)
 ]

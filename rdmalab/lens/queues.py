@@ -9,9 +9,11 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
 from rdmalab.spec.access import Access
+from rdmalab.spec.builders import SendOps
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import MTU, QPState, QPType
 from rdmalab.spec.timers import RNR_NS, ack_timeout_ns, on_ticks_ns
+from rdmalab.spec.work import SendFlags
 from rdmalab.world.world import World
 
 
@@ -36,6 +38,20 @@ class TimerRow:
     armed: Annotated[bool, "whether it runs"]
     at_ns: Annotated[int | None, "when it fires"]
     left_ns: Annotated[int | None, "how long until then"]
+
+
+@dataclass(slots=True)
+class RegionRow:
+    """The extended face of a queue pair: what wr_* functions have built and not posted yet."""
+
+    send_ops_flags: Annotated[SendOps, "the builders that create_qp_ex was asked for"]
+    locked: Annotated[bool, "whether posting takes a lock; not in a thread domain"]
+    open: Annotated[bool, "between wr_start and wr_complete"]
+    thread: Annotated[int | None, "who opened it"]
+    built: Annotated[int, "work requests built since wr_start"]
+    error: Annotated[str, "the rule that wr_complete will answer with, empty if none yet"]
+    wr_id: Annotated[int, "what the next builder takes"]
+    wr_flags: Annotated[SendFlags, "what the next builder takes"]
 
 
 @dataclass(slots=True)
@@ -76,6 +92,7 @@ class QpRow:
     max_dest_rd_atomic: Annotated[int, "how many of the peer are served at once"]
     qp_access_flags: Annotated[Access, "what the peer may do through this QP"]
     reads_outstanding: Annotated[int, "READs and atomics under way from here"]
+    region: Annotated[RegionRow | None, "where wr_* functions build; nothing without create_qp_ex"]
     sq_draining: Annotated[bool, "in SQD, with sends begun and not yet completed"]
 
 
@@ -122,7 +139,26 @@ def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
         max_dest_rd_atomic=attr.max_dest_rd_atomic or 0,
         qp_access_flags=Access(attr.qp_access_flags or 0),
         reads_outstanding=qp.req.reads - comp.reads,
+        region=region_row(qp),
         sq_draining=qp.state is QPState.SQD and comp.serial < qp.req.started,
+    )
+
+
+def region_row(qp: QueuePair) -> RegionRow | None:
+    """What is built and not posted yet."""
+    if qp.ex is None:
+        return None
+    ex, region = qp.ex, qp.ex.region
+    complaint = region.complaint if region else None
+    return RegionRow(
+        send_ops_flags=SendOps(ex.ops),
+        locked=qp.locked,
+        open=region is not None,
+        thread=region.thread if region else None,
+        built=len(region.built) if region else 0,
+        error=complaint.rule if complaint else "",
+        wr_id=ex.wr_id,
+        wr_flags=SendFlags(ex.wr_flags),
     )
 
 

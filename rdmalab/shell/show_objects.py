@@ -11,6 +11,7 @@ from rdmalab.lens.ports import LinkRow, PortRow
 from rdmalab.lens.queues import QpRow, QueueRow
 from rdmalab.lens.states import DiagramRow, StateRow
 from rdmalab.lens.wqes import RecvRow, WqeRow
+from rdmalab.shell.facts import region_words
 from rdmalab.shell.fragments import Fragment, Line, plain
 from rdmalab.shell.tables import (
     CURRENT,
@@ -26,6 +27,7 @@ from rdmalab.shell.tables import (
     table,
 )
 from rdmalab.spec.access import Access
+from rdmalab.spec.builders import SendOps
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCOpcode, WROpcode
@@ -100,7 +102,19 @@ def qp_block(row: QpRow) -> list[Line]:
             f"qp_access_flags={words.flags(row.qp_access_flags, Access)}"
         ),
     ]
-    return lines + _running(row)
+    return lines + _region(row) + _running(row)
+
+
+def _region(row: QpRow) -> list[Line]:
+    """The builders of an extended queue pair, and what they have built."""
+    if row.region is None:
+        return []
+    ops = words.flags(row.region.send_ops_flags, SendOps)
+    lines: list[Line] = [plain(f"send_ops_flags={ops}")]
+    if row.region.open:
+        style = WARN if row.region.error else ""
+        lines.append([(CURRENT, "wr_start … "), (style, region_words(row.region))])
+    return lines
 
 
 def _timers(row: QpRow) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
+from rdmalab.hca import extended
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
@@ -14,7 +15,7 @@ from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import STATES, Attr
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import Local
+from rdmalab.spec.work import Local, SendFlags
 
 _LATER = "A real HCA accepts this now and fails later with IBV_WC_{}."
 
@@ -106,6 +107,25 @@ def _fills_up(moment: Moment, qp: QueuePair) -> Iterator[str]:
         yield f"{used} of {sq.capacity} slots of {name} hold unsignaled work: signal the next one."
 
 
+# --------------------------------------------------------------------------- the extended post API
+def _spoiled(moment: Moment) -> Iterator[str]:
+    yield f"{moment.record[words.A]}. wr_complete will tell, and drop the whole batch."
+
+
+def _next_set(moment: Moment) -> Iterator[str]:
+    if int(moment.record[words.B]) & SendFlags.INLINE:
+        yield "INLINE in wr_flags does nothing: wr_set_inline_data makes a request inline."
+
+
+def _closed(moment: Moment) -> Iterator[str]:
+    ending = moment.record[words.B]
+    name = moment.name(Noun.QP, moment.record[words.OBJECT])
+    if ending == extended.OVERWRITTEN:
+        yield f"{name} has no lock: two threads write over each other's work requests."
+    elif ending == extended.UNOPENED:
+        yield f"{name} was not between wr_start and wr_complete: in C this unlocks what is not locked."
+
+
 # --------------------------------------------------------------------------- attributes, objects
 def _attributes(moment: Moment) -> Iterator[str]:
     mask, attr = moment.record[words.A], moment.qp.attr
@@ -165,6 +185,9 @@ def _host_wrote(moment: Moment) -> Iterator[str]:
 _LOOKS: dict[Kind, Callable[[Moment], Iterator[str]]] = {
     Kind.SEND_POSTED: _send_posted,
     Kind.RECV_POSTED: _recv_posted,
+    Kind.BATCH_SPOILED: _spoiled,
+    Kind.NEXT_WR_SET: _next_set,
+    Kind.REGION_CLOSED: _closed,
     Kind.ATTRIBUTES_SET: _attributes,
     Kind.CREATED: _created,
     Kind.DESTROYED: _destroyed,

@@ -7,7 +7,7 @@ No engine ever asks for a profile's name. Source: the profile table of the refer
 
 from dataclasses import dataclass, field
 from enum import Enum
-from errno import EINVAL, ENOMEM
+from errno import EINVAL, ENOMEM, ENOSPC
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -63,16 +63,21 @@ LAB_CAPS = DeviceCaps()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """One column of the table. `errnos` overrides the errno of a rule of `rules.py`."""
+    """One column of the table. `errnos` overrides the errno of a rule of `rules.py`,
+    `batch_errnos` that of `wr_complete` once more."""
 
     name: str
     caps: DeviceCaps = LAB_CAPS
     errnos: "Mapping[str, int]" = field(default_factory=lambda: MappingProxyType({}))
+    batch_errnos: "Mapping[str, int]" = field(default_factory=lambda: MappingProxyType({}))
     refusals: "Mapping[str, Refusal]" = field(default_factory=lambda: MappingProxyType(REFUSALS))
     # objects
     qp_types: frozenset[QPType] = frozenset(QPType)
     lkey_is_rkey: bool = False
+    lacks_builders: frozenset[str] = frozenset()
     # posting
+    refuses_null_pointers: bool = False
+    batch_unchecked: frozenset[str] = frozenset()
     early_posts_stay: bool = False
     refuses_unknown_opcode: bool = True
     refuses_foreign_opcode: bool = True
@@ -123,6 +128,11 @@ class Profile:
 
 STRICT = Profile(name="strict")
 
+# What librxe never asks of a batch; the device, or nobody, finds it later.
+_RXE_BATCH_UNCHECKED = frozenset(
+    {"atomic-length", "atomic-address", "setter-missing", "setter-place", "crash-ah"}
+)
+
 _RXE_REFUSALS = {
     **REFUSALS,
     "receive-short": REFUSALS["receive-short"]._replace(
@@ -135,9 +145,15 @@ RXE = Profile(
     name="rxe",
     caps=RXE_CAPS,
     errnos=MappingProxyType({"mr-window-bound": EINVAL}),
+    batch_errnos=MappingProxyType(
+        {"queue-full": ENOSPC, "send-sges": ENOSPC, "inline-length": ENOSPC}
+    ),
     refusals=MappingProxyType(_RXE_REFUSALS),
     qp_types=frozenset({QPType.RC, QPType.UC, QPType.UD}),
     lkey_is_rkey=True,
+    lacks_builders=frozenset({"RC:FLUSH", "UC:LOCAL_INV", "UD:TSO"}),
+    refuses_null_pointers=True,
+    batch_unchecked=_RXE_BATCH_UNCHECKED,
     early_posts_stay=True,
     refuses_unknown_opcode=False,
     refuses_foreign_opcode=False,
@@ -180,7 +196,9 @@ MLX5 = Profile(
     name="mlx5",
     caps=MLX5_CAPS,
     errnos=MappingProxyType({"send-state": ENOMEM, "send-sges": ENOMEM, "inline-length": ENOMEM}),
+    batch_errnos=MappingProxyType({"send-state": EINVAL}),
     lkey_is_rkey=True,
+    lacks_builders=frozenset({"RC:FLUSH", "RC:ATOMIC_WRITE"}),
     refuses_foreign_opcode=False,
     refuses_foreign_flags=False,
     zero_sge_bytes=0,

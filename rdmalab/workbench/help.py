@@ -15,7 +15,34 @@ from rdmalab.session.session import Session
 _NEAR = "did you mean"
 
 # What must have happened before the example of a command makes sense, after `use rc_pair`.
+_EX = "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=0xff"
+_DATAGRAMS = _EX.replace("RC", "UD").replace("0xff", "SEND")
+_REGION = (_EX, "wr_start A.qx0")
+_BUILT = (*_REGION, "wr_send A.qx0")
 BEFORE: Mapping[str, tuple[str, ...]] = {
+    "qp_to_qp_ex": (_EX,),
+    "wr_start": (_EX,),
+    "wr_set": (_EX,),
+    "wr_complete": _REGION,
+    "wr_abort": _REGION,
+    "wr_send": _REGION,
+    "wr_send_imm": _REGION,
+    "wr_rdma_write": _REGION,
+    "wr_rdma_write_imm": _REGION,
+    "wr_rdma_read": _REGION,
+    "wr_atomic_cmp_swp": _REGION,
+    "wr_atomic_fetch_add": _REGION,
+    "wr_set_sge": _BUILT,
+    "wr_set_sge_list": _BUILT,
+    "wr_set_inline_data": _BUILT,
+    "wr_set_inline_data_list": _BUILT,
+    "wr_set_ud_addr": (
+        "create_ah A.ah0 pd=A.pd0 to=B",
+        _DATAGRAMS,
+        "wr_start A.qx0",
+        "wr_send A.qx0",
+    ),
+    "dealloc_td": ("alloc_td A.td0",),
     "destroy_cq": ("destroy_qp A.qp0",),
     "dealloc_pd": ("destroy_qp A.qp0", "dereg_mr A.mr0"),
     "connect": ("reset A.qp0", "reset B.qp0"),
