@@ -123,7 +123,7 @@ def _closed(moment: Moment) -> Iterator[str]:
     if ending == extended.OVERWRITTEN:
         yield f"{name} has no lock: two threads write over each other's work requests."
     elif ending == extended.UNOPENED:
-        yield f"{name} was not between wr_start and wr_complete: in C this unlocks what is not locked."
+        yield f"{name} was not between wr_start and wr_complete: in C an open lock is unlocked."
 
 
 # --------------------------------------------------------------------------- attributes, objects
