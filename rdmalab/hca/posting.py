@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
-from rdmalab.hca import extended, flush
+from rdmalab.hca import extended, flush, pointers
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.refuse import refused
@@ -73,8 +73,8 @@ def check_size(hca: "Hca", qp: QueuePair, wr: SendWR, length: int) -> Refused | 
     if sq.posted + sq.promised - sq.freed >= sq.capacity:
         legal = f"slots come back {profile.slots_freed.value}"
         return refused(profile, "queue-full", "send", sq.capacity, argument="qp", legal=legal)
-    if len(wr.sg) > qp.cap.max_send_sge:
-        return refused(profile, "send-sges", len(wr.sg), qp.cap.max_send_sge, argument="sg")
+    if (refusal := pointers.check_list(hca, wr, qp.cap.max_send_sge, "send-sges")) is not None:
+        return refusal
     if length > profile.caps.max_msg_sz:
         return refused(profile, "message-length", profile.caps.max_msg_sz, argument="sg")
     return None
@@ -102,9 +102,9 @@ def _check_inline(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
     if row is not None and not row.inline and hca.profile.refuses_inline_read:
         return refused(hca.profile, "inline-opcode", argument="flags", legal="leave INLINE out")
     limit = qp.cap.max_inline_data
-    if sum(sge.length for sge in wr.sg) > limit:
+    if sum(sge.length for sge in pointers.listed(wr)) > limit:
         return refused(hca.profile, "inline-length", limit, argument="flags")
-    for sge in wr.sg:
+    for sge in pointers.listed(wr):
         if sge.length and not hca.memory.is_mapped(sge.addr, sge.length):
             return refused(hca.profile, "crash-inline", hex(sge.addr), argument="sg")
     return None
@@ -151,7 +151,8 @@ def effective(hca: "Hca", sg: list[SGE]) -> tuple[list[SGE], int]:
 
 def _as_sent(hca: "Hca", wr: SendWR) -> tuple[list[SGE], int]:
     """What a send WR moves. INLINE is copied by the CPU, for which 0 bytes are 0 bytes."""
-    return _with_zeros(0, wr.sg) if int(wr.flags) & _INLINE else effective(hca, wr.sg)
+    sg = pointers.listed(wr)
+    return _with_zeros(0, sg) if int(wr.flags) & _INLINE else effective(hca, sg)
 
 
 def _with_zeros(zero_bytes: int, sg: list[SGE]) -> tuple[list[SGE], int]:
@@ -182,6 +183,9 @@ def post_send(hca: "Hca", qp: QueuePair, wrs: list[SendWR]) -> None:
                 refusal.bad_wr = index
                 raise refusal
             queue_send(hca, qp, wr)
+            if (refusal := pointers.check_next(hca, wr)) is not None:
+                refusal.bad_wr = index + 1
+                raise refusal
     except Refused as refusal:
         if refusal.rule == "send-state":
             keep_early(hca, qp, wrs)
@@ -247,13 +251,16 @@ def ring(hca: "Hca", qp: QueuePair) -> None:
 def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
     """Queue each receive; Refused carries the index of the first that was not."""
     for index, wr in enumerate(wrs):
-        sg, length = effective(hca, wr.sg)
+        sg, length = effective(hca, pointers.listed(wr))
         if (refusal := _judge_recv(hca, qp, wr, length)) is not None:
             refusal.bad_wr = index
             raise refusal
         wqe = RecvWqe(qp.rq.posted, wr, sg, length)
         qp.rq.push(wqe)
         hca.trace.record(_RECV_POSTED, hca.node, qp.number, wqe)
+        if (refusal := pointers.check_next(hca, wr)) is not None:
+            refusal.bad_wr = index + 1
+            raise refusal
     if hca.profile.flushes_recvs_posted_in_err:
         flush.flush_recvs(hca, qp)
 
@@ -268,8 +275,8 @@ def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR, length: int) -> Refused |
     if rq.posted - rq.freed >= rq.capacity:
         legal = f"slots come back {profile.slots_freed.value}"
         return refused(profile, "queue-full", "receive", rq.capacity, argument="qp", legal=legal)
-    if len(wr.sg) > qp.cap.max_recv_sge:
-        return refused(profile, "recv-sges", len(wr.sg), qp.cap.max_recv_sge, argument="sg")
+    if (refusal := pointers.check_list(hca, wr, qp.cap.max_recv_sge, "recv-sges")) is not None:
+        return refusal
     if length > profile.caps.max_msg_sz:
         return refused(profile, "message-length", profile.caps.max_msg_sz, argument="sg")
     return None

@@ -1,6 +1,7 @@
 """What ran and will surprise: computed from the world after a verb."""
 
 from collections.abc import Callable, Iterator
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
@@ -17,6 +18,8 @@ from rdmalab.spec.states import STATES, Attr
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Local, SendFlags
 
+_LOOK_BACK = 2_000  # records
+_ATOMIC_BYTES = 8
 _LATER = "A real HCA accepts this now and fails later with IBV_WC_{}."
 
 
@@ -56,6 +59,8 @@ def _send_posted(moment: Moment) -> Iterator[str]:
     scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
     if wqe.inline is None:
         yield from _buffers(moment, wqe.wr.sg, scatters=scatters)
+    if scatters:
+        yield from _overlaps(wqe.sg)
     qp = moment.qp
     if wqe.work is not None and wqe.work.outstanding and not qp.attr.max_rd_atomic:
         name = moment.name(Noun.QP, qp.number)
@@ -69,6 +74,14 @@ def _send_posted(moment: Moment) -> Iterator[str]:
 def _recv_posted(moment: Moment) -> Iterator[str]:
     wqe: RecvWqe = moment.record[words.A]
     yield from _buffers(moment, wqe.wr.sg, scatters=True)
+    yield from _overlaps(wqe.sg)
+
+
+def _overlaps(sg: list[SGE]) -> Iterator[str]:
+    """The device may fill the pieces in any order; the lab goes through the list."""
+    spans = sorted((sge.addr, sge.addr + sge.length) for sge in sg)
+    if any(stop > start for (_, stop), (start, _) in pairwise(spans)):
+        yield "pieces of sg overlap: what their bytes hold in the end is undefined."
 
 
 def _buffers(moment: Moment, sg: list[SGE], *, scatters: bool) -> Iterator[str]:
@@ -133,6 +146,8 @@ def _attributes(moment: Moment) -> Iterator[str]:
         yield "timeout=0 waits for ever: a lost packet is never noticed."
     if mask & Attr.MAX_DEST_RD_ATOMIC and not attr.max_dest_rd_atomic:
         yield "max_dest_rd_atomic=0: every READ and atomic of the peer is refused."
+    if mask & Attr.AV and attr.ah_attr is not None and attr.ah_attr.dlid:
+        yield "dlid means nothing on RoCE: dgid says where packets go."
     if mask & Attr.RETRY_CNT and attr.retry_cnt == 0:
         yield "retry_cnt=0: the first lost packet ends the QP with IBV_WC_RETRY_EXC_ERR."
 
@@ -171,15 +186,42 @@ def _pending(qp: QueuePair) -> Iterator[SGE]:
 
 
 def _host_wrote(moment: Moment) -> Iterator[str]:
-    """The application writes where the HCA still reads: what is sent is anybody's guess."""
+    """The application writes where the HCA still reads or writes."""
     addr, length = moment.record[words.A], moment.record[words.B]
+    yield from _under_receives(moment, addr, length)
+    if _is_counter(moment, addr, length):
+        yield "atomics are atomic through the HCA only: one under way may miss what the CPU writes."
     for qp in moment.hca.qps.items.values():
         for serial, wqe in qp.sq.wqes.items():
             if serial < qp.comp.serial or wqe.inline is not None:
                 continue
-            if any(s.addr < addr + length and addr < s.addr + s.length for s in wqe.sg):
+            if any(_meet(sge, addr, length) for sge in wqe.sg):
                 name = moment.name(Noun.QP, qp.number)
                 yield f"these bytes belong to the HCA until wr{wqe.wr.wr_id} of {name} completes."
+
+
+def _under_receives(moment: Moment, addr: int, length: int) -> Iterator[str]:
+    for qp in moment.hca.qps.items.values():
+        if any(_meet(sge, addr, length) for recv in qp.rq.wqes for sge in recv.sg):
+            name = moment.name(Noun.QP, qp.number)
+            yield f"these bytes belong to the HCA: a receive of {name} is posted on them."
+
+
+def _meet(sge: SGE, addr: int, length: int) -> bool:
+    return sge.addr < addr + length and addr < sge.addr + sge.length
+
+
+def _is_counter(moment: Moment, addr: int, length: int) -> bool:
+    """Whether the last atomics that this HCA served were on these bytes."""
+    latest = islice(reversed(moment.session.world.trace.records), _LOOK_BACK)
+    return any(
+        record[words.KIND] is Kind.PACKET_RECEIVED
+        and record[words.NODE] == moment.hca.node
+        and (atomic := record[words.A].atomiceth) is not None
+        and addr < atomic.va + _ATOMIC_BYTES
+        and atomic.va < addr + length
+        for record in latest
+    )
 
 
 _LOOKS: dict[Kind, Callable[[Moment], Iterator[str]]] = {
