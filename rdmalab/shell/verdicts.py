@@ -5,14 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rdmalab.command import EnumKind
+from rdmalab.command import EnumKind, Noun, Thing
 from rdmalab.grammar.keys import Slot
-from rdmalab.hca import posting
+from rdmalab.hca import extended, posting
 from rdmalab.hca.attributes import QpAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.shell.bearings import Bearings
 from rdmalab.spec.access import FOR_QP, Access
+from rdmalab.spec.builders import SendOps
 from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, Attr, QPState, QPType, legal_next
 from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, Work, WROpcode
 from rdmalab.workbench.pairs import ConnectOptions
@@ -195,6 +196,30 @@ def _send_flags(here: Bearings) -> dict[int, str] | None:
     }
 
 
+def _next_flags(here: Bearings) -> dict[int, str] | None:
+    """wr_flags: INLINE is for the setter to say."""
+    legal = _send_flags(here)
+    return {f: word for f, word in (legal or {}).items() if f != SendFlags.INLINE} or None
+
+
+def _builders(here: Bearings) -> dict[int, str] | None:
+    """The builders that this device has for the type that was said."""
+    qp_type = here.given("init_attr", "qp_type")
+    if qp_type not in tuple(QPType):
+        return None
+    hca = here.session.world.nodes[here.node or here.session.default_node]
+    able = extended.supported(hca, QPType(qp_type))
+    return {int(flag): "" for flag in SendOps if flag & able}
+
+
+def can_be_meant(here: Bearings, thing: Thing) -> bool:
+    """The functions wr_* are for queue pairs that create_qp_ex made."""
+    command = here.expected.command
+    if command is None or command.room != "wr" or thing.noun is not Noun.QP or here.given("qp"):
+        return True
+    return here.session.world.find(thing).ex is not None
+
+
 def _mtus(here: Bearings) -> dict[int, str] | None:
     node = here.node or here.session.default_node
     caps = here.session.world.nodes[node].profile.caps
@@ -213,6 +238,8 @@ _MEMBER_JUDGES: dict[tuple[type, str], Callable[[Bearings], dict[int, str] | Non
     (QPState, "cur_qp_state"): _current_state,
     (WROpcode, ""): _opcodes,
     (SendFlags, ""): _send_flags,
+    (SendFlags, "wr_flags"): _next_flags,
+    (SendOps, ""): _builders,
     (QPType, ""): _qp_types,
     (Access, "qp_access_flags"): lambda _here: {int(a): "" for a in Access if a & FOR_QP},
     (MTU, ""): _mtus,

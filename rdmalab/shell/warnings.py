@@ -9,7 +9,7 @@ from rdmalab.hca import extended
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
-from rdmalab.lens import words
+from rdmalab.lens import memory, words
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
@@ -41,7 +41,9 @@ class Moment(NamedTuple):
 
 def warnings(session: Session, reply: Reply) -> list[str]:
     """Sentences about what the verb of this reply has done, each once."""
-    if reply.event is None or reply.refusal is not None:
+    if reply.event is None:
+        return list(dict.fromkeys(_looked(session, reply)))
+    if reply.refusal is not None:
         return []
     world = session.world
     found: list[str] = []
@@ -51,6 +53,21 @@ def warnings(session: Session, reply: Reply) -> list[str]:
         if look is not None and record[words.NODE] in world.nodes:
             found += look(Moment(session, world.nodes[record[words.NODE]], record))
     return list(dict.fromkeys(found))
+
+
+def _looked(session: Session, reply: Reply) -> Iterator[str]:
+    """`read` and `hexdump` of what the HCA may still write."""
+    asked = reply.invocation
+    if asked is None or reply.failed or asked.name not in ("read", "hexdump"):
+        return
+    ref = asked.arguments["where"]
+    thing = session.names.find(f"{ref.node}.{ref.name}")
+    if thing is None:
+        return
+    start, stop = ref.start or 0, ref.stop
+    for row in memory.owned_rows(session.world, session.names, thing):
+        if row.queue == "rq" and row.stop > start and (stop is None or row.start < stop):
+            yield f"bytes {row.start}:{row.stop} are a posted receive of {row.qp}: do not read yet."
 
 
 # --------------------------------------------------------------------------- work requests

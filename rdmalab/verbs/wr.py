@@ -12,6 +12,7 @@ from rdmalab.hca.wr import (
     U64,
     AhNumber,
     Buffer,
+    ListedSGE,
     QpNumber,
     RKey,
     ShortBuffer,
@@ -254,7 +255,7 @@ def wr_set_sge(world: World, qp: Qp, *, sg: ShortSGE) -> None:
 
 
 @command
-def wr_set_sge_list(world: World, qp: Qp, *, sg: list[ShortSGE]) -> None:
+def wr_set_sge_list(world: World, qp: Qp, *, sg: list[ListedSGE]) -> None:
     """Say which bytes the work request just built moves: pieces, one behind the other.
 
     Example: wr_set_sge_list A.qx0 sg=A.mr0[0:16],A.mr0[100:120]
