@@ -5,6 +5,7 @@ from typing import Annotated
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.device import Hca
+from rdmalab.hca.extended import Extended
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
@@ -44,6 +45,7 @@ class TimerRow:
 class RegionRow:
     """The extended face of a queue pair: what wr_* functions have built and not posted yet."""
 
+    extended: Annotated[bool, "whether wr_* functions work on it: made by create_qp_ex for them"]
     send_ops_flags: Annotated[SendOps, "the builders that create_qp_ex was asked for"]
     locked: Annotated[bool, "whether posting takes a lock; not in a thread domain"]
     open: Annotated[bool, "between wr_start and wr_complete"]
@@ -92,7 +94,7 @@ class QpRow:
     max_dest_rd_atomic: Annotated[int, "how many of the peer are served at once"]
     qp_access_flags: Annotated[Access, "what the peer may do through this QP"]
     reads_outstanding: Annotated[int, "READs and atomics under way from here"]
-    region: Annotated[RegionRow | None, "where wr_* functions build; nothing without create_qp_ex"]
+    region: Annotated[RegionRow, "where wr_* functions build"]
     sq_draining: Annotated[bool, "in SQD, with sends begun and not yet completed"]
 
 
@@ -144,13 +146,13 @@ def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
     )
 
 
-def region_row(qp: QueuePair) -> RegionRow | None:
-    """What is built and not posted yet."""
-    if qp.ex is None:
-        return None
-    ex, region = qp.ex, qp.ex.region
+def region_row(qp: QueuePair) -> RegionRow:
+    """What is built and not posted yet; of a plain queue pair nothing ever is."""
+    ex = qp.ex or Extended(0)
+    region = ex.region
     complaint = region.complaint if region else None
     return RegionRow(
+        extended=qp.ex is not None,
         send_ops_flags=SendOps(ex.ops),
         locked=qp.locked,
         open=region is not None,

@@ -53,7 +53,7 @@ def _qp(row: QpRow) -> list[str]:
     found = [f"{row.name} is {row.qp_type.name} {row.qp_num:#x} in {row.state.name}{peer}"]
     found += [f"{row.name} send queue: {_queue(row.sq)}"]
     found += [f"{row.name} receive queue: {_queue(row.rq)}"]
-    if row.region is not None and row.region.open:
+    if row.region.open:
         found.append(f"{row.name} critical region: {region_words(row.region)}")
     for name, timer in (("RNR", row.rnr_timer), ("ack", row.ack_timer)):
         if timer.at_ns is not None:

@@ -107,7 +107,7 @@ def qp_block(row: QpRow) -> list[Line]:
 
 def _region(row: QpRow) -> list[Line]:
     """The builders of an extended queue pair, and what they have built."""
-    if row.region is None:
+    if not row.region.extended:
         return []
     ops = words.flags(row.region.send_ops_flags, SendOps)
     lines: list[Line] = [plain(f"send_ops_flags={ops}")]

@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from rdmalab.hca import thread_domains
 from rdmalab.lens import askable
 from rdmalab.lens.askable import FieldRow, continuations, fields
 from rdmalab.spec.records import Kind
@@ -23,6 +24,7 @@ def busy() -> Pair:
         pair.a.recv(64, wr_id=7)
         pair.a.issue(WROpcode.RDMA_WRITE, 8, wr_id=7)
     pair.run()
+    thread_domains.alloc_td(pair.a.hca)
     pair.world.trace.record(Kind.CALLED, "A", 0, "post_send", 0)
     return pair
 

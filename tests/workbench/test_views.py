@@ -18,7 +18,7 @@ def view(lab: Lab, line: str) -> View:
 
 @pytest.fixture(scope="module")
 def busy() -> Lab:
-    return lab_of(*BUSY, "run 3us", "link down")
+    return lab_of(*BUSY, "alloc_td A.td0", "run 3us", "link down")
 
 
 @pytest.mark.parametrize("what", VIEWS)
