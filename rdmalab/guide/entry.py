@@ -7,6 +7,7 @@ from typing import NamedTuple
 from rdmalab.guide.article import Article
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.builders import InitMask, SendOps
 from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
 from rdmalab.spec.states import MTU, Attr, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
@@ -39,6 +40,8 @@ PREFIX: dict[type[enum.IntEnum] | type[enum.IntFlag], str] = {
     PortState: "IBV_PORT_",
     AtomicCap: "IBV_ATOMIC_",
     DeviceCap: "IBV_DEVICE_",
+    SendOps: "IBV_QP_EX_WITH_",
+    InitMask: "IBV_QP_INIT_ATTR_",
 }
 
 

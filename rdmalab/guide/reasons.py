@@ -65,11 +65,22 @@ def rule_article(name: str) -> Article:
     rows: list[Row] = [
         ("", sentence_of(name)),
         ("answers", errno_of(name)),
+        ("wr_complete", _in_a_batch(name)),
         ("when", "at once; the call has changed nothing"),
         ("source", RULES[name].source),
     ]
     see = [f"explain {errno_name(RULES[name].errno)}"]
     return article(name, "rule, refused at once", rows, see)
+
+
+def _in_a_batch(rule: str) -> str:
+    """Where wr_complete answers otherwise than post_send."""
+    odd = [
+        f"{profile.name}: {errno_name(profile.batch_errnos[rule])}"
+        for profile in PROFILES.values()
+        if rule in profile.batch_errnos
+    ]
+    return "; ".join(odd)
 
 
 def refusal_article(name: str) -> Article:

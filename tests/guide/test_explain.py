@@ -17,6 +17,7 @@ from rdmalab.guide.packets import HEADERS
 from rdmalab.spec import (
     access,
     async_events,
+    builders,
     limits,
     opcodes,
     profiles,
@@ -30,7 +31,10 @@ from rdmalab.spec import work as works
 from tests.guide.saying import WORDS, said
 
 ENTRIES = list(entries(WORDS))
-BOOK = (access, async_events, limits, opcodes, profiles, records, refusals, states, statuses, works)
+BOOK = (
+    access, async_events, builders, limits, opcodes, profiles, records, refusals, states, statuses,
+    works,
+)  # fmt: skip
 
 # Enums that are parts of other tables, and no words of their own.
 PARTS = {
