@@ -1,9 +1,9 @@
 """Looking: each word shows what a pane shows, as rows of the lens; nothing changes by looking."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
-from rdmalab.command import Direction, Noun, Region, Thing, command
+from rdmalab.command import Direction, Noun, OneOf, Region, Thing, command
 from rdmalab.lens.changes import change_rows
 from rdmalab.session.session import Session
 from rdmalab.workbench.request import Request, View, Which
@@ -15,10 +15,7 @@ class Leave:
     """What `quit` returns: whoever leads the conversation ends it."""
 
 
-What = Literal[
-    "qp", "cq", "sq", "rq", "mr", "pd", "wire", "packet", "counters", "link", "agenda", "log",
-    "story", "expr", "events", "journal",
-]  # fmt: skip
+What = Annotated[str, OneOf(VIEWS)]
 
 
 @command
@@ -33,10 +30,10 @@ def show(
 ) -> View:
     """Show an object, a queue, the wire, the log …; alone: everything in brief.
 
-    A name shows that object; qp, cq, sq, rq, mr, pd all of a kind or the one that is named. wire:
-    the packets and what is planned, `last` of them, filtered by opcode, from, to, psn. packet N:
-    the packet of event N byte by byte. log: every record; story: one sentence an event. expr: what
-    `until` and `expect` can ask.
+    A name shows that object; qp, cq, sq, rq, mr, pd, td all of a kind or the one that is named.
+    wire: the packets and what is planned, `last` of them, filtered by opcode, from, to, psn.
+    packet N: the packet of event N byte by byte. log: every record; story: one sentence an event.
+    expr: what `until` and `expect` can ask.
 
     Example: show wire last=5
     """
