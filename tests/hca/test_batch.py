@@ -222,3 +222,9 @@ def test_a_batch_of_nothing_is_no_mistake() -> None:
     lab = batch("wr_complete A.qx0")
     assert posted(lab) == []
     assert [(a, b) for _, a, b in seen(lab, Kind.REGION_CLOSED)] == [(0, "posted")]
+
+
+def test_the_flag_alone_makes_nothing_inline() -> None:
+    lab = batch("wr_rdma_read A.qx0 remote=B.mr0 wr_flags=INLINE", "wr_complete A.qx0")
+    (wqe,) = posted(lab)
+    assert (wqe.inline, wqe.flags) == (None, 0)
