@@ -186,10 +186,12 @@ class Short(NamedTuple):
     """A value may be written as a reference: `sg=A.mr0[0:64]`, `dest_qp_num=B.qp0`.
 
     `convert(world, thing, start, stop)` gives the value; it runs when the command is bound.
+    `number`: a plain number may stand there too, as a pointer may in C.
     """
 
     noun: Noun
     convert: Callable[[Any, Thing, int | None, int | None], Any]
+    number: Callable[[int], Any] | None = None
 
 
 class Spread(NamedTuple):

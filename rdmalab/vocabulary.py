@@ -1,7 +1,7 @@
 """All the words there are, gathered by name and in the order in which help shows them."""
 
 from rdmalab.command import Command
-from rdmalab.verbs import ah, cq, device, events, mr, pd, post, qp, srq, xrcd
+from rdmalab.verbs import ah, cq, device, events, mr, pd, post, qp, qp_ex, srq, td, wr, xrcd
 from rdmalab.workbench import faults, files, help, look, memory, pairs, port, time  # noqa: A004
 
 GROUPS: dict[str, tuple[Command, ...]] = {
@@ -14,6 +14,8 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         qp.create_qp,
         qp.modify_qp,
         qp.query_qp,
+        qp_ex.create_qp_ex,
+        qp_ex.qp_to_qp_ex,
         srq.create_srq,
         srq.create_srq_ex,
         srq.modify_srq,
@@ -30,9 +32,30 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         xrcd.close_xrcd,
         cq.destroy_cq,
         mr.dereg_mr,
+        td.alloc_td,
+        td.alloc_parent_domain,
+        td.dealloc_td,
         pd.dealloc_pd,
     ),
     "verbs: work": (post.post_send, post.post_recv, srq.post_srq_recv, cq.poll_cq),
+    "verbs: work by functions": (
+        wr.wr_start,
+        wr.wr_set,
+        wr.wr_send,
+        wr.wr_send_imm,
+        wr.wr_rdma_write,
+        wr.wr_rdma_write_imm,
+        wr.wr_rdma_read,
+        wr.wr_atomic_cmp_swp,
+        wr.wr_atomic_fetch_add,
+        wr.wr_set_sge,
+        wr.wr_set_sge_list,
+        wr.wr_set_inline_data,
+        wr.wr_set_inline_data_list,
+        wr.wr_set_ud_addr,
+        wr.wr_complete,
+        wr.wr_abort,
+    ),
     "verbs: device": (
         device.open_device,
         device.query_device,

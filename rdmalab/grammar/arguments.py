@@ -186,7 +186,8 @@ def _missing(
     for parameter in parameters:
         path = (*outer, parameter.name)
         record = flat_record(parameter.kind, lists=not outer)
-        if parameter.required and record is not None and not parameter.kind.nullable:
+        may_be_absent = parameter.kind.nullable and parameter.kind is record
+        if parameter.required and record is not None and not may_be_absent:
             values.setdefault(parameter.name, {})
         inner = values.get(parameter.name)
         if parameter.required and parameter.name not in values:

@@ -59,6 +59,8 @@ def scalar(atom: Atom, kind: Kind, default_node: str | None = None) -> Any:
         return None
     if kind.short is not None and _SURELY_A_NAME.fullmatch(atom.text):
         return reference(atom, ThingKind(kind.short.noun, ranged=True), default_node)
+    if kind.short is not None and kind.short.number is not None and atom.text[:1].isdecimal():
+        return whole(atom.text, Unit.NUMBER, atom.place)
     try:
         return _READERS[type(kind)](atom, kind, default_node)
     except NotUnderstood:

@@ -18,7 +18,8 @@ from rdmalab.spec.refusals import REFUSALS
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import ATTRIBUTES
 
-_PARTS = ("name", "caps", "errnos", "refusals", "attributes")  # of a profile: tables of their own
+# Of a profile: tables of their own.
+_PARTS = ("name", "caps", "errnos", "batch_errnos", "refusals", "attributes")
 CELL_NAMES = tuple(f.name for f in dataclasses.fields(Profile) if f.name not in _PARTS)
 _IN_HEX = ("device_cap_flags", "page_size_cap", "vendor_id")
 LIMIT_NAMES = tuple(f.name for f in dataclasses.fields(DeviceCaps))
@@ -61,6 +62,7 @@ def profile_article(name: str) -> Article:
     profile = PROFILES[name]
     odd = [c for c in CELL_NAMES if getattr(profile, c) != getattr(STRICT, c)]
     errnos = [f"{rule} {errno_name(number)}" for rule, number in profile.errnos.items()]
+    batch = [f"{rule} {errno_name(number)}" for rule, number in profile.batch_errnos.items()]
     refused = [n for n, row in profile.refusals.items() if row != REFUSALS.get(n)]
     ranges = [n for n, row in profile.attributes.items() if row != ATTRIBUTES[n]]
     rows: list[Row] = [
@@ -68,6 +70,7 @@ def profile_article(name: str) -> Article:
         ("cells", " ".join(odd)),
         ("ranges", " ".join(ranges)),
         ("errnos", ", ".join(errnos)),
+        ("wr_complete", ", ".join(batch)),
         ("refusals", " ".join(refused)),
         ("limits", "its own: explain max_qp_wr, …" if profile.caps != STRICT.caps else ""),
     ]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from rdmalab.guide.article import Article
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.builders import InitMask, SendOps
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
 from rdmalab.spec.sharing import SrqAttrMask, SrqType
@@ -44,6 +45,8 @@ PREFIX: dict[type[enum.IntEnum] | type[enum.IntFlag], str] = {
     DeviceCap: "IBV_DEVICE_",
     SrqType: "IBV_SRQT_",
     SrqAttrMask: "IBV_SRQ_",
+    SendOps: "IBV_QP_EX_WITH_",
+    InitMask: "IBV_QP_INIT_ATTR_",
 }
 
 

@@ -5,7 +5,17 @@ from functools import cache, partial
 
 from rdmalab.command import Command, NotUnderstood
 from rdmalab.grammar.hints import quoted, suggest
-from rdmalab.guide import attributes, devices, packets, reasons, states, statuses, usage, work
+from rdmalab.guide import (
+    attributes,
+    builders,
+    devices,
+    packets,
+    reasons,
+    states,
+    statuses,
+    usage,
+    work,
+)
 from rdmalab.guide.article import Article, Section, article
 from rdmalab.guide.concepts import CONCEPTS
 from rdmalab.guide.entry import Entry, normal
@@ -111,6 +121,7 @@ def _of_the_book() -> tuple[Entry, ...]:
         *packets.entries(),
         *reasons.entries(),
         *devices.entries(),
+        *builders.entries(),
         *statuses.entries_of_the_unseen(),
     )
 

@@ -10,6 +10,7 @@ from errno import (
     ENODATA,
     ENOENT,
     ENOMEM,
+    ENOSPC,
     EOPNOTSUPP,
     ETIMEDOUT,
 )  # fmt: skip
@@ -178,6 +179,8 @@ SRQ_ATTRIBUTES: dict[SrqAttrMask, str] = {
 ERRNOS: dict[int, tuple[str, str]] = {
     EINVAL: ("Invalid argument", "What was asked for makes no sense here: nothing was changed"),
     ENOMEM: ("Cannot allocate memory", "No room: a queue without a free slot, or a full table"),
+    EDEADLK: ("Resource deadlock avoided", "One thread would wait for itself; C programs hang"),
+    ENOSPC: ("No space left on device", "Soft-RoCE's word for a batch that does not fit"),
     EBUSY: ("Device or resource busy", "Somebody still uses it: destroy the users first"),
     EFAULT: ("Bad address", "An address or object that does not exist; C programs crash instead"),
     EOPNOTSUPP: ("Operation not supported", "The device does not do this at all"),
@@ -185,7 +188,6 @@ ERRNOS: dict[int, tuple[str, str]] = {
     EIO: ("Input/output error", "The device is dead; DEVICE_FATAL has told so"),
     EAGAIN: ("Resource temporarily unavailable", "In C the call would block; here it says so"),
     ENOENT: ("No such file or directory", "Nothing is there: an empty queue"),
-    EDEADLK: ("Resource deadlock avoided", "In C the call would wait for its own caller"),
     ENODATA: ("No data available", "A table entry that was named is empty"),
 }
 
@@ -199,6 +201,9 @@ CELLS: dict[str, str] = {
     "qp_types": "The types of queue pair that the device makes",
     "raises_speed_event": "A link of another speed raises DEVICE_SPEED_CHANGE",
     "lkey_is_rkey": "An MR's lkey and rkey are the same number",
+    "lacks_builders": "Builders of ibv_wr_* that make sense for a type and are not there",
+    "refuses_null_pointers": "bad_wr=NULL or wr=NULL is refused before anything else is looked at",
+    "batch_unchecked": "Rules that wr_complete does not ask for; the device finds out, or nobody",
     "early_posts_stay": "A send refused before RTS stays in the ring and runs with the next post",
     "refuses_unknown_opcode": "Posting an unknown opcode is refused at once",
     "refuses_foreign_opcode": "Posting an opcode of another QP type is refused at once",

@@ -36,16 +36,18 @@ def entries() -> Iterator[Entry]:
 def errnos() -> list[int]:
     """The errnos that some rule raises on some profile."""
     plain = [row.errno for row in RULES.values()]
-    return list(dict.fromkeys(plain + [n for p in PROFILES.values() for n in p.errnos.values()]))
+    theirs = [n for p in PROFILES.values() for m in (p.errnos, p.batch_errnos) for n in m.values()]
+    return list(dict.fromkeys(plain + theirs))
 
 
 def errno_article(number: int) -> Article:
     """One errno and the rules that raise it."""
     rules = [name for name, row in RULES.items() if row.errno == number]
     elsewhere = [
-        f"{profile.name}: {' '.join(names)}"
+        f"{profile.name}{where}: {' '.join(names)}"
         for profile in PROFILES.values()
-        if (names := [name for name, errno in profile.errnos.items() if errno == number])
+        for where, errnos_ in (("", profile.errnos), (" wr_complete", profile.batch_errnos))
+        if (names := [name for name, errno in errnos_.items() if errno == number])
     ]
     rows: list[Row] = [
         ("", ERRNOS[number][1]),
@@ -63,11 +65,22 @@ def rule_article(name: str) -> Article:
     rows: list[Row] = [
         ("", sentence_of(name)),
         ("answers", errno_of(name)),
+        ("wr_complete", _in_a_batch(name)),
         ("when", "at once; the call has changed nothing"),
         ("source", RULES[name].source),
     ]
     see = [f"explain {errno_name(RULES[name].errno)}"]
     return article(name, "rule, refused at once", rows, see)
+
+
+def _in_a_batch(rule: str) -> str:
+    """Where wr_complete answers otherwise than post_send."""
+    odd = [
+        f"{profile.name}: {errno_name(profile.batch_errnos[rule])}"
+        for profile in PROFILES.values()
+        if rule in profile.batch_errnos
+    ]
+    return "; ".join(odd)
 
 
 def refusal_article(name: str) -> Article:

@@ -155,7 +155,13 @@ def _is_needed(slot: Slot, command: Command) -> bool:
     """A field is needed if it has no default, nor any record around it."""
     outer = next(p for p in command.parameters if p.name == slot.path[0])
     chain = [outer, slot.parameter]
-    return all(p.required and not p.kind.nullable for p in chain) and len(slot.path) <= 2
+    is_sure = all(p.required and not _may_be_absent(p.kind) for p in chain)
+    return is_sure and len(slot.path) <= 2
+
+
+def _may_be_absent(kind: Kind) -> bool:
+    """A list that may be NULL has its fields all the same where it is not."""
+    return kind.nullable and not isinstance(kind, ListKind)
 
 
 _UNIT_WORDS = {

@@ -153,7 +153,8 @@ def _scatter(hca: "Hca", qp: QueuePair, wqe: SendWqe, offset: int, octets: bytes
     """READ data and atomic results into the local buffers; False after a local failure."""
     pieces = dma.reach(hca.lkeys, qp, dma.LOCAL_WRITE, wqe.sg, offset, len(octets))
     overlaid = wqe.inline is not None  # Soft-RoCE: the inline bytes lie where the keys should be
-    if overlaid or not isinstance(pieces, list):
+    too_short = offset + len(octets) > wqe.length  # an atomic that nobody measured at post time
+    if overlaid or too_short or not isinstance(pieces, list):
         fail(hca, qp, WCStatus.LOC_PROT_ERR)
         return False
     hca.write(qp, pieces, octets)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rdmalab.hca.pd import ProtectionDomain
     from rdmalab.hca.qp import QueuePair
     from rdmalab.hca.srq import SharedReceiveQueue
+    from rdmalab.hca.thread_domains import ThreadDomain
     from rdmalab.hca.wr import Cqe, RecvWqe
     from rdmalab.hca.xrcd import XrcDomain
 
@@ -112,8 +113,10 @@ class Hca:
         self.srqs: Table[SharedReceiveQueue] = Table("srq", FIRST_SRQN)
         self.xrcds: Table[XrcDomain] = Table("xrcd", 1)
         self.channels: Table[CompChannel] = Table("channel", 1)
-        every = (
+        self.tds: Table[ThreadDomain] = Table("td", 1)
+        every: tuple[Table[Any], ...] = (
             self.pds, self.mrs, self.channels, self.cqs, self.qps, self.ahs, self.srqs, self.xrcds,
+            self.tds,
         )  # fmt: skip
         self.tables: dict[str, Table[Any]] = {table.noun: table for table in every}
         self.lkeys: dict[int, MemoryRegion] = {}

@@ -65,9 +65,11 @@ def alloc_pd(hca: "Hca") -> ProtectionDomain:
 def dealloc_pd(hca: "Hca", pd: ProtectionDomain) -> None:
     srqs = sum(srq.pd == pd.number for srq in hca.srqs.items.values())
     mrs = sum(mr.pd == pd.number for mr in hca.mrs.items.values())
-    qps = sum(qp.pd == pd.number for qp in hca.qps.items.values())
+    qps = sum(pd.number in (qp.pd, qp.domain) for qp in hca.qps.items.values())
     ahs = sum(ah.pd == pd.number for ah in hca.ahs.items.values())
-    check_unused(hca, count("MR", mrs) + count("QP", qps) + count("SRQ", srqs) + count("AH", ahs))
+    users = count("MR", mrs) + count("QP", qps) + count("SRQ", srqs) + count("AH", ahs)
+    parents = sum(p.base == pd.number and p is not pd for p in hca.pds.items.values())
+    check_unused(hca, users + count("parent domain", parents))
     destroyed(hca, hca.pds, pd)
 
 
@@ -188,6 +190,9 @@ def create_qp(  # noqa: PLR0913  (ibv_qp_init_attr has these)
     qp.sq_sig_all = sig_all
     for name in transport.parts:
         setattr(qp, name, parts[name])
+    qp.domain = qp.pd
+    if (domain := hca.pds.items.get(qp.pd)) is not None:
+        qp.pd, qp.locked = domain.base, domain.td is None
     if srq:
         qp.share_receives(hca.srqs.find(srq))
     if hca.profile.create_qp_returns_asked:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
-from rdmalab.hca import flush
+from rdmalab.hca import extended, flush, pointers
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.refuse import check_useful, refused
@@ -70,13 +70,13 @@ def check_opcode(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused
 def check_size(hca: "Hca", qp: QueuePair, wr: SendWR, length: int) -> Refused | None:
     """A slot is free, and neither the list nor the message is too long."""
     profile, sq = hca.profile, qp.sq
-    if sq.posted - sq.freed >= sq.capacity:
+    if sq.posted + sq.promised - sq.freed >= sq.capacity:
         legal = f"slots come back {profile.slots_freed.value}"
         return refused(profile, "queue-full", "send", sq.capacity, argument="qp", legal=legal)
     if len(wr.sg) > profile.caps.max_sge_rd and wr.opcode == WROpcode.RDMA_READ:
         return refused(profile, "read-sges", len(wr.sg), profile.caps.max_sge_rd, argument="sg")
-    if len(wr.sg) > qp.cap.max_send_sge:
-        return refused(profile, "send-sges", len(wr.sg), qp.cap.max_send_sge, argument="sg")
+    if (refusal := pointers.check_list(hca, wr, qp.cap.max_send_sge, "send-sges")) is not None:
+        return refusal
     if length > profile.caps.max_msg_sz:
         return refused(profile, "message-length", profile.caps.max_msg_sz, argument="sg")
     return None
@@ -104,9 +104,9 @@ def _check_inline(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
     if row is not None and not row.inline and hca.profile.refuses_inline_read:
         return refused(hca.profile, "inline-opcode", argument="flags", legal="leave INLINE out")
     limit = qp.cap.max_inline_data
-    if sum(sge.length for sge in wr.sg) > limit:
+    if sum(sge.length for sge in pointers.listed(wr)) > limit:
         return refused(hca.profile, "inline-length", limit, argument="flags")
-    for sge in wr.sg:
+    for sge in pointers.listed(wr):
         if sge.length and not hca.memory.is_mapped(sge.addr, sge.length):
             return refused(hca.profile, "crash-inline", hex(sge.addr), argument="sg")
     return None
@@ -153,7 +153,8 @@ def effective(hca: "Hca", sg: list[SGE]) -> tuple[list[SGE], int]:
 
 def _as_sent(hca: "Hca", wr: SendWR) -> tuple[list[SGE], int]:
     """What a send WR moves. INLINE is copied by the CPU, for which 0 bytes are 0 bytes."""
-    return _with_zeros(0, wr.sg) if int(wr.flags) & _INLINE else effective(hca, wr.sg)
+    sg = pointers.listed(wr)
+    return _with_zeros(0, sg) if int(wr.flags) & _INLINE else effective(hca, sg)
 
 
 def _with_zeros(zero_bytes: int, sg: list[SGE]) -> tuple[list[SGE], int]:
@@ -162,41 +163,62 @@ def _with_zeros(zero_bytes: int, sg: list[SGE]) -> tuple[list[SGE], int]:
     return read, sum(sge.length for sge in read)
 
 
+def judge_send(
+    hca: "Hca", qp: QueuePair, wr: SendWR, unchecked: frozenset[str] = frozenset()
+) -> Refused | None:
+    """The first rule that a send WR breaks. unchecked: rules that this API does not ask for."""
+    _, length = _as_sent(hca, wr)
+    for check in CHECKS if _OPS.get(wr.opcode) in _ATOMICS else _PLAIN:
+        refusal = check(hca, qp, wr, length)
+        if refusal is not None and refusal.rule not in unchecked:
+            return refusal
+    return None
+
+
 def post_send(hca: "Hca", qp: QueuePair, wrs: list[SendWR]) -> None:
     """Queue each request; Refused carries the index of the first that was not."""
     if hca.useless:
         check_useful(hca)
-    if qp.sq.early and STATES[qp.state].posts_send:
-        _queue_early(hca, qp)
+    extended.enter(hca, qp)
+    queue_early(hca, qp)
     try:
         for index, wr in enumerate(wrs):
-            sg, length = _as_sent(hca, wr)
-            for check in CHECKS if _OPS.get(wr.opcode) in _ATOMICS else _PLAIN:
-                if (refusal := check(hca, qp, wr, length)) is not None:
-                    refusal.bad_wr = index
-                    raise refusal
-            _queue_send(hca, qp, wr, sg, length)
+            if (refusal := judge_send(hca, qp, wr)) is not None:
+                refusal.bad_wr = index
+                raise refusal
+            queue_send(hca, qp, wr)
+            if (refusal := pointers.check_next(hca, wr)) is not None:
+                refusal.bad_wr = index + 1
+                raise refusal
     except Refused as refusal:
-        if refusal.rule == "send-state" and hca.profile.early_posts_stay:
-            qp.sq.early = [*qp.sq.early, *wrs][: qp.sq.capacity]
+        if refusal.rule == "send-state":
+            keep_early(hca, qp, wrs)
         raise
     finally:
-        _ring(hca, qp)
+        ring(hca, qp)
 
 
-def _queue_early(hca: "Hca", qp: QueuePair) -> None:
-    """librxe wrote them into the ring before the doorbell failed: now they run."""
-    early, qp.sq.early = qp.sq.early, []
-    for wr in early:
-        _queue_send(hca, qp, wr, *_as_sent(hca, wr))
+def keep_early(hca: "Hca", qp: QueuePair, wrs: list[SendWR]) -> None:
+    """librxe writes them into the ring before the doorbell fails."""
+    if hca.profile.early_posts_stay:
+        qp.sq.early = [*qp.sq.early, *wrs][: qp.sq.capacity]
 
 
-def _queue_send(hca: "Hca", qp: QueuePair, wr: SendWR, sg: list[SGE], length: int) -> None:
+def queue_early(hca: "Hca", qp: QueuePair) -> None:
+    """What stayed in the ring runs now, if it can."""
+    if qp.sq.early and STATES[qp.state].posts_send:
+        early, qp.sq.early = qp.sq.early, []
+        for wr in early:
+            queue_send(hca, qp, wr)
+
+
+def queue_send(hca: "Hca", qp: QueuePair, wr: SendWR, inline: bytes | None = None) -> None:
+    """Onto the queue. inline: bytes that were copied before; INLINE copies them now."""
     sq, flags = qp.sq, int(wr.flags)
+    sg, length = _as_sent(hca, wr)
     row = WORK.get(wr.opcode)
     op = _OPS.get(wr.opcode) if row and qp.qp_type in row.types else None
-    inline = None
-    if flags & _INLINE:
+    if flags & _INLINE and inline is None:
         inline = b"".join(hca.memory.read(sge.addr, sge.length) for sge in sg)
     packets = _packets(qp, op, length)
     first = sq.next_psn
@@ -220,7 +242,7 @@ def _packets(qp: QueuePair, op: Op | None, length: int) -> int:
     return -(-length // mtu) if mtu else 1
 
 
-def _ring(hca: "Hca", qp: QueuePair) -> None:
+def ring(hca: "Hca", qp: QueuePair) -> None:
     """The doorbell: the device looks at the queue."""
     state = STATES[qp.state]
     if state.flushes_sends:
@@ -235,13 +257,16 @@ def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
     if hca.useless:
         check_useful(hca)
     for index, wr in enumerate(wrs):
-        sg, length = effective(hca, wr.sg)
+        sg, length = effective(hca, pointers.listed(wr))
         if (refusal := _judge_recv(hca, qp, wr, length)) is not None:
             refusal.bad_wr = index
             raise refusal
         wqe = RecvWqe(qp.rq.posted, wr, sg, length)
         qp.rq.push(wqe)
         hca.trace.record(_RECV_POSTED, hca.node, qp.number, wqe)
+        if (refusal := pointers.check_next(hca, wr)) is not None:
+            refusal.bad_wr = index + 1
+            raise refusal
     if hca.profile.flushes_recvs_posted_in_err:
         flush.flush_recvs(hca, qp)
 
@@ -256,8 +281,8 @@ def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR, length: int) -> Refused |
     if rq.posted - rq.freed >= rq.capacity:
         legal = f"slots come back {profile.slots_freed.value}"
         return refused(profile, "queue-full", "receive", rq.capacity, argument="qp", legal=legal)
-    if len(wr.sg) > qp.cap.max_recv_sge:
-        return refused(profile, "recv-sges", len(wr.sg), qp.cap.max_recv_sge, argument="sg")
+    if (refusal := pointers.check_list(hca, wr, qp.cap.max_recv_sge, "recv-sges")) is not None:
+        return refusal
     if length > profile.caps.max_msg_sz:
         return refused(profile, "message-length", profile.caps.max_msg_sz, argument="sg")
     return None

@@ -13,6 +13,7 @@ from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.transports import TRANSPORTS
 
 if TYPE_CHECKING:
+    from rdmalab.hca.extended import Extended
     from rdmalab.hca.outside import Recorder
     from rdmalab.hca.srq import SharedReceiveQueue
     from rdmalab.hca.wr import RecvWqe, SendWqe, SendWR
@@ -23,9 +24,12 @@ _ACK = int(Syndrome.ACK)
 
 
 class SendQueue:
-    """WQEs by serial, from the oldest that still holds a slot to the newest posted."""
+    """WQEs by serial, from the oldest that still holds a slot to the newest posted.
 
-    __slots__ = ("capacity", "early", "freed", "next_psn", "posted", "wqes")
+    promised: slots that a batch will take, while it is judged.
+    """
+
+    __slots__ = ("capacity", "early", "freed", "next_psn", "posted", "promised", "wqes")
 
     def __init__(self, capacity: int, serial: int = 0) -> None:
         self.capacity = capacity
@@ -34,6 +38,7 @@ class SendQueue:
         self.posted = serial
         self.freed = serial
         self.next_psn = 0
+        self.promised = 0
 
     def push(self, wqe: "SendWqe") -> None:
         self.wqes[wqe.serial] = wqe
@@ -214,13 +219,15 @@ class QueuePair:
 
     pd, send_cq, recv_cq, srq, xrcd: by number, 0 is none. source: where it takes receives from, its
     own rq or an SRQ. opened: how many processes have it. told_cap: what create_qp handed back,
-    `cap` is the truth.
+    `cap` is the truth. domain: the protection domain it was made in; pd: the one that counts,
+    behind a parent domain. locked: posting takes a lock. ex: `ibv_qp_ex`, if create_qp_ex was asked
+    for it.
     """
 
     __slots__ = (
-        "attr", "cap", "comp", "known_state", "node", "number", "opened", "path", "pd", "qp_type",
-        "queued", "recv_cq", "req", "resp", "rq", "send_cq", "service", "source", "sq",
-        "sq_sig_all", "srq", "state", "told_cap", "transport", "xrcd",
+        "attr", "cap", "comp", "domain", "ex", "known_state", "locked", "node", "number", "opened",
+        "path", "pd", "qp_type", "queued", "recv_cq", "req", "resp", "rq", "send_cq", "service",
+        "source", "sq", "sq_sig_all", "srq", "state", "told_cap", "transport", "xrcd",
     )  # fmt: skip
 
     def __init__(self, node: str, number: int, qp_type: QPType, cap: Capacity) -> None:
@@ -231,6 +238,9 @@ class QueuePair:
         self.service = self.transport.service
         self.cap = self.told_cap = cap
         self.pd = 0
+        self.domain = 0
+        self.locked = True
+        self.ex: Extended | None = None
         self.send_cq = 0
         self.recv_cq = 0
         self.srq = 0

@@ -5,9 +5,9 @@ serial number in an engine's notebook. A CQE lies on the CQ; the WC that `poll_c
 """
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from rdmalab.command import Alias, Bits, Noun, Short, Spread, Thing
+from rdmalab.command import Alias, Bits, Noun, OneOf, Short, Spread, Thing
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WCFlags, WCOpcode, Work, WROpcode
@@ -30,6 +30,19 @@ class SGE:
     lkey: U32 = 0
 
 
+@dataclass(slots=True)
+class WildPointer(SGE):
+    """An `sg_list` that points to no list; `addr` is where."""
+
+
+@dataclass(slots=True)
+class Buffer:
+    """`ibv_data_buf`: a piece of local memory for which no key is asked."""
+
+    addr: U64 = 0
+    length: U32 = 0
+
+
 def _bounds(mr: "MemoryRegion", start: int | None, stop: int | None) -> tuple[int, int]:
     """Address and length of `mr`, `mr[start]` (to the end of the MR) or `mr[start:stop]`.
 
@@ -45,12 +58,18 @@ def _sge_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> SG
     return SGE(addr, length, mr.lkey)
 
 
+def _buffer_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> Buffer:
+    return Buffer(*_bounds(world.find(thing), start, stop))
+
+
 def _remote_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
     mr = world.find(thing)
     return {"remote_addr": _bounds(mr, start, stop)[0], "rkey": mr.rkey}
 
 
 ShortSGE = Annotated[SGE, Short(Noun.MR, _sge_of)]
+ListedSGE = Annotated[SGE, Short(Noun.MR, _sge_of, WildPointer)]
+ShortBuffer = Annotated[Buffer, Short(Noun.MR, _buffer_of)]
 AhNumber = Annotated[
     int | None, Bits(32), Short(Noun.AH, lambda _world, thing, _a, _b: thing.number)
 ]
@@ -61,16 +80,39 @@ NO_FLAGS = SendFlags(0)
 REMOTE = Spread("remote", Noun.MR, _remote_of, ("remote_addr", "rkey"))
 
 
+Pointer = Annotated[int | None, Bits(64)]
+Rest = Annotated[str, OneOf(("zero", "junk"))]
+JUNK = 0x6B6B6B6B6B6B6B6B  # what malloc leaves
+
+
+def _filled(cls: Any, fields: dict[str, Any]) -> Any:
+    """rest=junk: whoever forgot memset has something in each field that he did not set."""
+    if fields.get("rest") == "junk":
+        junk = {name: JUNK & (1 << bits) - 1 for name, bits in cls.WIDTHS.items()}
+        if "sg" in fields:  # who wrote a list has counted it
+            del junk["num_sge"]
+        fields = junk | fields
+    return cls(**fields)
+
+
 @dataclass(slots=True)
 class SendWR:
     """`ibv_send_wr`. imm_data: as stored in memory (htonl'ed); atomics use compare_add and swap.
 
     ah, remote_qpn, remote_qkey: where a datagram goes. remote_srqn: the SRQ of an XRC message.
+    num_sge: None, the length of `sg`. next: a pointer that is neither NULL nor the next of the
+    list. rest: what the other fields hold.
     """
+
+    WIDTHS: ClassVar[dict[str, int]] = {
+        "wr_id": 64, "flags": 32, "num_sge": 31, "imm_data": 32, "remote_addr": 64, "rkey": 32,
+        "compare_add": 64, "swap": 64, "ah": 32, "remote_qpn": 32, "remote_qkey": 32,
+        "remote_srqn": 32, "next": 64,
+    }  # fmt: skip
 
     opcode: WROpcode
     wr_id: U64 = 0
-    sg: Annotated[list[ShortSGE], Alias("sg_list")] = field(default_factory=list)
+    sg: Annotated[list[ListedSGE], Alias("sg_list")] = field(default_factory=list)
     flags: Annotated[SendFlags, Alias("send_flags")] = NO_FLAGS
     imm_data: U32 = 0
     remote_addr: U64 = 0
@@ -81,14 +123,34 @@ class SendWR:
     remote_qpn: QpNumber = 0
     remote_qkey: U32 = 0
     remote_srqn: SrqNumber = 0
+    num_sge: int | None = None
+    next: Pointer = None
+    rest: Rest = "zero"
+
+    @classmethod
+    def from_given(cls, **fields: Any) -> "SendWR":
+        """Of the fields that somebody wrote."""
+        made: SendWR = _filled(cls, fields)
+        return made
 
 
 @dataclass(slots=True)
 class RecvWR:
-    """`ibv_recv_wr`."""
+    """`ibv_recv_wr`; num_sge, next, rest as in SendWR."""
+
+    WIDTHS: ClassVar[dict[str, int]] = {"wr_id": 64, "num_sge": 31, "next": 64}
 
     wr_id: U64 = 0
-    sg: Annotated[list[ShortSGE], Alias("sg_list")] = field(default_factory=list)
+    sg: Annotated[list[ListedSGE], Alias("sg_list")] = field(default_factory=list)
+    num_sge: int | None = None
+    next: Pointer = None
+    rest: Rest = "zero"
+
+    @classmethod
+    def from_given(cls, **fields: Any) -> "RecvWR":
+        """Of the fields that somebody wrote."""
+        made: RecvWR = _filled(cls, fields)
+        return made
 
 
 @dataclass(slots=True)

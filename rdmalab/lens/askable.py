@@ -94,6 +94,7 @@ OBJECTS: dict[Noun, Sight] = {
     Noun.CQ: Sight(completions.CqRow, completions.cq_row),
     Noun.MR: Sight(memory.MrRow, memory.mr_row),
     Noun.PD: Sight(memory.PdRow, memory.pd_row),
+    Noun.TD: Sight(memory.TdRow, memory.td_row),
     Noun.AH: Sight(addresses.AhRow, addresses.ah_row),
     Noun.SRQ: Sight(sharing.SrqRow, sharing.srq_row),
     Noun.XRCD: Sight(sharing.XrcdRow, sharing.xrcd_row),

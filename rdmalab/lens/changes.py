@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rdmalab.command import Noun, Thing
+from rdmalab.hca import extended
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
@@ -74,6 +75,37 @@ def _value(value: Any) -> str:
     if isinstance(value, MTU):
         return str(value.octets)
     return str(getattr(value, "name", None) or value)
+
+
+def _opened(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    return [ChangeRow(words.subject(moment.names, moment.record), "region.open", "no", "yes")]
+
+
+def _closed(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    record, name = moment.record, words.subject(moment.names, moment.record)
+    if record[words.B] == extended.UNOPENED:
+        return []
+    return [ChangeRow(name, "region.open", "yes", f"no, {words.ENDINGS[record[words.B]]}")]
+
+
+def _next_wr(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    record, name = moment.record, words.subject(moment.names, moment.record)
+    flags = words.SAYINGS["send_flags"](moment, record[words.B])
+    wr_id = words.number(record[words.A])
+    return [
+        ChangeRow(name, "region.wr_id", "", wr_id),
+        ChangeRow(name, "region.wr_flags", "", flags),
+    ]
+
+
+def _built(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    record, name = moment.record, words.subject(moment.names, moment.record)
+    return [ChangeRow(name, "region", "", words.send_wr(record[words.A]))]
+
+
+def _spoiled(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    record, name = moment.record, words.subject(moment.names, moment.record)
+    return [ChangeRow(name, "region.error", "", str(record[words.A]))]
 
 
 def _started(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
@@ -239,6 +271,12 @@ def _discarded(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
 _SAY: dict[Kind, Callable[[words.Moment, bool], list[ChangeRow]]] = {
     Kind.STATE_CHANGED: _state,
     Kind.ATTRIBUTES_SET: _attributes,
+    Kind.REGION_OPENED: _opened,
+    Kind.REGION_CLOSED: _closed,
+    Kind.NEXT_WR_SET: _next_wr,
+    Kind.WR_BUILT: _built,
+    Kind.WR_FILLED: _built,
+    Kind.BATCH_SPOILED: _spoiled,
     Kind.WQE_STARTED: _started,
     Kind.WQE_COMPLETED: _completed,
     Kind.TIMER_ARMED: _armed,

@@ -38,6 +38,18 @@ class PdRow:
     node: Annotated[str, "whose it is"]
     mrs: Annotated[int, "memory regions in it"]
     qps: Annotated[int, "queue pairs in it"]
+    base: Annotated[str, "of a parent domain: the protection domain it stands for"]
+    td: Annotated[str, "of a parent domain: its thread domain"]
+
+
+@dataclass(slots=True)
+class TdRow:
+    """A thread domain and what is made in it."""
+
+    name: Annotated[str, "its name"]
+    node: Annotated[str, "whose it is"]
+    parents: Annotated[int, "parent domains that hold it"]
+    qps: Annotated[int, "queue pairs in those, which take no lock"]
 
 
 @dataclass(slots=True)
@@ -97,11 +109,22 @@ def mr_row(world: World, names: Names, thing: Thing) -> MrRow:
 
 def pd_row(world: World, names: Names, thing: Thing) -> PdRow:
     """One protection domain."""
+    hca, pd = world.at(thing)
+    mrs = sum(mr.pd == thing.number for mr in hca.mrs.items.values())
+    qps = sum(qp.domain == thing.number for qp in hca.qps.items.values())
+    base = names.of(Thing(Noun.PD, thing.node, pd.base)) if pd.base != pd.number else ""
+    td = names.of(Thing(Noun.TD, thing.node, pd.td)) if pd.td is not None else ""
+    return PdRow(names.of(thing), thing.node, mrs, qps, base, td)
+
+
+def td_row(world: World, names: Names, thing: Thing) -> TdRow:
+    """One thread domain."""
     world.find(thing)
     hca = world.nodes[thing.node]
-    mrs = sum(mr.pd == thing.number for mr in hca.mrs.items.values())
-    qps = sum(qp.pd == thing.number for qp in hca.qps.items.values())
-    return PdRow(names.of(thing), thing.node, mrs, qps)
+    inside = [pd for pd in hca.pds.items.values() if pd.td == thing.number]
+    domains = {pd.number for pd in inside}
+    qps = sum(qp.domain in domains for qp in hca.qps.items.values())
+    return TdRow(names.of(thing), thing.node, len(inside), qps)
 
 
 def octets(world: World, thing: Thing, start: int, stop: int) -> bytes:

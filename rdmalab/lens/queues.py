@@ -6,14 +6,17 @@ from typing import Annotated
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.device import Hca
+from rdmalab.hca.extended import Extended
 from rdmalab.hca.groups import groups_of
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
 from rdmalab.spec.access import Access
+from rdmalab.spec.builders import SendOps
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import MTU, STATES, QPState, QPType
 from rdmalab.spec.timers import RNR_NS, ack_timeout_ns, on_ticks_ns
+from rdmalab.spec.work import SendFlags
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.world import World
 
@@ -50,6 +53,21 @@ class CapRow:
     max_send_sge: Annotated[int, "pieces of memory in a send"]
     max_recv_sge: Annotated[int, "pieces of memory in a receive"]
     max_inline_data: Annotated[int, "bytes that a send may carry inside itself"]
+
+
+@dataclass(slots=True)
+class RegionRow:
+    """The extended face of a queue pair: what wr_* functions have built and not posted yet."""
+
+    extended: Annotated[bool, "whether wr_* functions work on it: made by create_qp_ex for them"]
+    send_ops_flags: Annotated[SendOps, "the builders that create_qp_ex was asked for"]
+    locked: Annotated[bool, "whether posting takes a lock; not in a thread domain"]
+    open: Annotated[bool, "between wr_start and wr_complete"]
+    thread: Annotated[int | None, "who opened it"]
+    built: Annotated[int, "work requests built since wr_start"]
+    error: Annotated[str, "the rule that wr_complete will answer with, empty if none yet"]
+    wr_id: Annotated[int, "what the next builder takes"]
+    wr_flags: Annotated[SendFlags, "what the next builder takes"]
 
 
 @dataclass(slots=True)
@@ -96,6 +114,7 @@ class QpRow:
     qkey: Annotated[int, "the Q_Key that an incoming datagram must know"]
     groups: Annotated[str, "the multicast groups it hears"]
     reads_outstanding: Annotated[int, "READs and atomics under way from here"]
+    region: Annotated[RegionRow, "where wr_* functions build"]
     sq_draining: Annotated[bool, "in SQD, with sends begun and not yet completed"]
 
 
@@ -149,6 +168,7 @@ def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
         qkey=attr.qkey or 0,
         groups=" ".join(map(gid_text, groups_of(hca, qp))),
         reads_outstanding=qp.req.reads - comp.reads,
+        region=region_row(qp),
         sq_draining=qp.state is QPState.SQD and comp.serial < qp.req.started,
     )
 
@@ -157,6 +177,24 @@ def _is_deaf(qp: QueuePair) -> bool:
     """A message would find no receive; which SRQ an XRC message will name nobody knows."""
     hears = STATES[qp.state].receives and qp.transport.receives and not qp.transport.names_srq
     return hears and not qp.source.wqes and qp.resp.recv is None
+
+
+def region_row(qp: QueuePair) -> RegionRow:
+    """What is built and not posted yet; of a plain queue pair nothing ever is."""
+    ex = qp.ex or Extended(0)
+    region = ex.region
+    complaint = region.complaint if region else None
+    return RegionRow(
+        extended=qp.ex is not None,
+        send_ops_flags=SendOps(ex.ops),
+        locked=qp.locked,
+        open=region is not None,
+        thread=region.thread if region else None,
+        built=len(region.built) if region else 0,
+        error=complaint.rule if complaint else "",
+        wr_id=ex.wr_id,
+        wr_flags=SendFlags(ex.wr_flags),
+    )
 
 
 def _peer(world: World, names: Names, qp: QueuePair, dest_node: str) -> str:

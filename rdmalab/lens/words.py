@@ -7,7 +7,8 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe
+from rdmalab.hca import extended
+from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe, SendWR
 from rdmalab.lens.names import Names
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm
@@ -19,7 +20,7 @@ from rdmalab.spec.rules import ERRNO_NAMES
 from rdmalab.spec.states import QPState, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS
-from rdmalab.spec.work import WCOpcode, WROpcode
+from rdmalab.spec.work import SendFlags, WCOpcode, WROpcode
 from rdmalab.wire.packet import Packet, gid_text, is_multicast
 from rdmalab.world.world import World
 
@@ -133,6 +134,12 @@ def wr(wr_id: int) -> str:
 def send_wqe(wqe: SendWqe) -> str:
     """`wr7 SEND 64 B`."""
     return f"{wr(wqe.wr.wr_id)} {member(wqe.wr.opcode, WROpcode)} {wqe.length} B"
+
+
+def send_wr(wr_: SendWR) -> str:
+    """`wr7 SEND 64 B`, of a work request that nobody posted yet."""
+    length = sum(sge.length for sge in wr_.sg)
+    return f"{wr(wr_.wr_id)} {member(wr_.opcode, WROpcode)} {length} B"
 
 
 def recv_wqe(wqe: RecvWqe) -> str:
@@ -297,6 +304,16 @@ def _plain(_moment: Moment, value: Any) -> str:
     return str(value)
 
 
+ENDINGS = {
+    extended.POSTED: "posted",
+    extended.ABORTED: "forgotten",
+    extended.DROPPED: "dropped",
+    extended.OVERWRITTEN: "written over by another thread",
+    extended.UNOPENED: "there, it was not open",
+}
+"""How a critical region ends, said of what was built in it."""
+
+
 # How each meaning that a or b can have is said; `spec/records.py` says which has which.
 SAYINGS: dict[str, Callable[[Moment, Any], str]] = {
     "": lambda _m, _v: "",
@@ -307,6 +324,11 @@ SAYINGS: dict[str, Callable[[Moment, Any], str]] = {
     "attr_mask": lambda _m, v: " ".join(fields_of(v)) or "nothing",
     "send_wqe": lambda _m, v: send_wqe(v),
     "recv_wqe": lambda m, v: recv_wqe(v) + _of_srq(m, v),
+    "send_wr": lambda _m, v: send_wr(v),
+    "wr_id": lambda _m, v: number(v),
+    "send_flags": lambda _m, v: flags(v, SendFlags),
+    "complaint": _plain,
+    "ending": lambda _m, v: ENDINGS[v],
     "status": lambda _m, v: member(v, WCStatus),
     "queue": lambda _m, v: _QUEUES.get(v, str(v)),
     "count": _plain,

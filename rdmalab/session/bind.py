@@ -154,7 +154,11 @@ class Binder:
     def boolean_argument(self, _kind: BooleanKind, value: Any) -> bool:
         return bool(value)
 
-    def record_argument(self, kind: RecordKind, given: dict[str, Any]) -> Any:
+    def record_argument(self, kind: RecordKind, given: dict[str, Any] | int) -> Any:
+        if isinstance(given, int):
+            assert kind.short is not None
+            assert kind.short.number is not None
+            return kind.short.number(given)
         fields = {}
         for spread in kind.spreads:
             if spread.key in given:
@@ -162,7 +166,8 @@ class Binder:
         for field in kind.fields:
             if field.name in given:
                 fields[field.name] = self.value(field.kind, given[field.name])
-        return kind.record(**fields)
+        make = getattr(kind.record, "from_given", kind.record)  # it asks what was not given
+        return make(**fields)
 
 
 _BINDERS: dict[type[Kind], Callable[[Binder, Any, Any], Any]] = {

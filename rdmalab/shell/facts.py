@@ -12,7 +12,7 @@ from rdmalab.lens.counters import CountersRow
 from rdmalab.lens.ladder import PacketRow
 from rdmalab.lens.packets import DecodedRow
 from rdmalab.lens.ports import LinkRow
-from rdmalab.lens.queues import QpRow, QueueRow
+from rdmalab.lens.queues import QpRow, QueueRow, RegionRow
 from rdmalab.lens.states import DiagramRow
 from rdmalab.lens.story import EventRow, StoryRow
 from rdmalab.shell.show_objects import event_count
@@ -55,6 +55,8 @@ def _qp(row: QpRow) -> list[str]:
     found = [f"{row.name} is {row.qp_type.name} {row.qp_num:#x} in {row.state.name}{peer}"]
     found += [f"{row.name} send queue: {_queue(row.sq)}"]
     found += [f"{row.name} {_receives(row)}"]
+    if row.region.open:
+        found.append(f"{row.name} critical region: {region_words(row.region)}")
     for name, timer in (("RNR", row.rnr_timer), ("ack", row.ack_timer)):
         if timer.at_ns is not None:
             found.append(f"{row.name} {name} timer fires at {words.clock(timer.at_ns)}")
@@ -64,6 +66,13 @@ def _qp(row: QpRow) -> list[str]:
 def _receives(row: QpRow) -> str:
     source = row.srq or (row.xrcd and f"the SRQs of {row.xrcd}")
     return f"takes receives from {source}" if source else f"receive queue: {_queue(row.rq)}"
+
+
+def region_words(row: RegionRow) -> str:
+    """`2 built, not posted; thread 1 holds the lock`."""
+    lock = f"thread {row.thread} " + ("holds the lock" if row.locked else "holds no lock")
+    error = f"; wr_complete will answer {row.error}" if row.error else ""
+    return f"{row.built} built, not posted; {lock}{error}"
 
 
 def _queue(row: QueueRow) -> str:

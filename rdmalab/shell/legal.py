@@ -31,7 +31,7 @@ from rdmalab.shell import bearings
 from rdmalab.shell.bearings import Bearings
 from rdmalab.shell.questions import question_choices
 from rdmalab.shell.scenario_files import scenario_files
-from rdmalab.shell.verdicts import judge_key, legal_members, recommended
+from rdmalab.shell.verdicts import can_be_meant, judge_key, legal_members, recommended
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +160,8 @@ def _things(here: Bearings, kind: ThingKind, slot: Slot) -> Iterator[Choice]:
 
 def _names(here: Bearings, kind: ThingKind, slot: Slot) -> Iterator[Choice]:
     for thing in here.things(kind.noun, slot):
+        if not can_be_meant(here, thing):
+            continue
         name = here.session.names.of(thing)
         for text in _spellings(here, thing, name):
             about = bearings.about(here.session.world, thing)

@@ -81,6 +81,20 @@ def _sends(session: Session, record: Record, found: Notes) -> None:
     found.wakes = True
 
 
+def _opened(session: Session, record: Record, found: Notes) -> None:
+    thread = record[words.A]
+    found.facts.append(f"{_name(session, record, Noun.QP)} builds for thread {thread}.")
+
+
+def _built(session: Session, record: Record, found: Notes) -> None:
+    found.facts.append(f"{words.send_wr(record[words.A])}, not posted yet.")
+
+
+def _closed(session: Session, record: Record, found: Notes) -> None:
+    count, ending = record[words.A], words.ENDINGS[record[words.B]]
+    found.facts.append(f"{_name(session, record, Noun.QP)}: {count} built, {ending}.")
+
+
 def _receives(session: Session, record: Record, found: Notes) -> None:
     _queue(session, record, found, "rq")
 
@@ -154,6 +168,10 @@ _TAKES: dict[Kind, Callable[[Session, Record, Notes], None]] = {
     Kind.CREATED: _created,
     Kind.DESTROYED: _destroyed,
     Kind.STATE_CHANGED: _state,
+    Kind.REGION_OPENED: _opened,
+    Kind.WR_BUILT: _built,
+    Kind.WR_FILLED: _built,
+    Kind.REGION_CLOSED: _closed,
     Kind.SEND_POSTED: _sends,
     Kind.RECV_POSTED: _receives,
     Kind.SLOTS_FREED: _freed,

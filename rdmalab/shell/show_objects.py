@@ -11,6 +11,7 @@ from rdmalab.lens.ports import DeviceRow, LinkRow, PortRow, TableRow, UseRow
 from rdmalab.lens.queues import QpRow, QueueRow
 from rdmalab.lens.states import DiagramRow, StateRow
 from rdmalab.lens.wqes import RecvRow, WqeRow
+from rdmalab.shell.facts import region_words
 from rdmalab.shell.fragments import Fragment, Line, plain
 from rdmalab.shell.tables import (
     CURRENT,
@@ -26,6 +27,7 @@ from rdmalab.shell.tables import (
     table,
 )
 from rdmalab.spec.access import Access
+from rdmalab.spec.builders import SendOps
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.states import ATTRIBUTES, QPState
 from rdmalab.spec.statuses import WCStatus
@@ -97,7 +99,19 @@ def qp_block(row: QpRow) -> list[Line]:
         *([plain(_timers(row))] if transport.acknowledged else []),
         plain(_settings(row)),
     ]
-    return lines + _running(row)
+    return lines + _region(row) + _running(row)
+
+
+def _region(row: QpRow) -> list[Line]:
+    """The builders of an extended queue pair, and what they have built."""
+    if not row.region.extended:
+        return []
+    ops = words.flags(row.region.send_ops_flags, SendOps)
+    lines: list[Line] = [plain(f"send_ops_flags={ops}")]
+    if row.region.open:
+        style = WARN if row.region.error else ""
+        lines.append([(CURRENT, "wr_start … "), (style, region_words(row.region))])
+    return lines
 
 
 _DEAF = {True: "! EMPTY: a SEND gets an RNR NAK", False: "! EMPTY: what comes is dropped"}

@@ -5,14 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rdmalab.command import EnumKind
+from rdmalab.command import EnumKind, Noun, Thing
 from rdmalab.grammar.keys import Slot
-from rdmalab.hca import posting
+from rdmalab.hca import extended, posting
 from rdmalab.hca.attributes import QpAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.shell.bearings import Bearings
 from rdmalab.spec.access import FOR_QP, Access
+from rdmalab.spec.builders import SendOps
 from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, Attr, QPState, QPType, legal_next
 from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, Work, WROpcode
 from rdmalab.workbench.pairs import ConnectOptions
@@ -117,6 +118,8 @@ def judge_work(here: Bearings, slot: Slot) -> Verdict | None:
     name = slot.path[-1]
     if slot.parameter.required:
         return Verdict(REQUIRED_FIRST)
+    if name in _PITFALLS and not here.expected.partial:
+        return None
     opcode = here.given("wr", "opcode")
     row = WORK.get(WROpcode(opcode)) if opcode in _OPCODES else None
     reads = _READS.get(name)
@@ -126,6 +129,7 @@ def judge_work(here: Bearings, slot: Slot) -> Verdict | None:
 
 
 _OPCODES = frozenset(WROpcode)
+_PITFALLS = ("num_sge", "next", "rest", "bad_wr")  # for those who look for them
 _ATOMIC = ("COMPARE_SWAP", "FETCH_ADD")
 _READS: dict[str, Callable[[Work], bool]] = {
     "imm_data": lambda row: row.immediate,
@@ -139,6 +143,7 @@ _READS: dict[str, Callable[[Work], bool]] = {
 _KEY_JUDGES: dict[str, Callable[[Bearings, Slot], Verdict | None]] = {
     "modify_qp": judge_attribute,
     "post_send": judge_work,
+    "post_recv": judge_work,
 }
 
 
@@ -191,6 +196,30 @@ def _send_flags(here: Bearings) -> dict[int, str] | None:
     }
 
 
+def _next_flags(here: Bearings) -> dict[int, str] | None:
+    """wr_flags: INLINE is for the setter to say."""
+    legal = _send_flags(here)
+    return {f: word for f, word in (legal or {}).items() if f != SendFlags.INLINE} or None
+
+
+def _builders(here: Bearings) -> dict[int, str] | None:
+    """The builders that this device has for the type that was said."""
+    qp_type = here.given("init_attr", "qp_type")
+    if qp_type not in tuple(QPType):
+        return None
+    hca = here.session.world.nodes[here.node or here.session.default_node]
+    able = extended.supported(hca, QPType(qp_type))
+    return {int(flag): "" for flag in SendOps if flag & able}
+
+
+def can_be_meant(here: Bearings, thing: Thing) -> bool:
+    """The functions wr_* are for queue pairs that create_qp_ex made."""
+    command = here.expected.command
+    if command is None or command.room != "wr" or thing.noun is not Noun.QP or here.given("qp"):
+        return True
+    return here.session.world.find(thing).ex is not None
+
+
 def _mtus(here: Bearings) -> dict[int, str] | None:
     node = here.node or here.session.default_node
     profile = here.session.world.nodes[node].profile
@@ -209,6 +238,8 @@ _MEMBER_JUDGES: dict[tuple[type, str], Callable[[Bearings], dict[int, str] | Non
     (QPState, "cur_qp_state"): _current_state,
     (WROpcode, ""): _opcodes,
     (SendFlags, ""): _send_flags,
+    (SendFlags, "wr_flags"): _next_flags,
+    (SendOps, ""): _builders,
     (QPType, ""): _qp_types,
     (Access, "qp_access_flags"): lambda _here: {int(a): "" for a in Access if a & FOR_QP},
     (MTU, ""): _mtus,

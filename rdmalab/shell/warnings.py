@@ -1,13 +1,15 @@
 """What ran and will surprise: computed from the world after a verb."""
 
 from collections.abc import Callable, Iterator
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
+from rdmalab.hca import extended
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
-from rdmalab.lens import words
+from rdmalab.lens import memory, words
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
@@ -15,8 +17,10 @@ from rdmalab.spec.completions import Arm
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import STATES, Attr
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import Local
+from rdmalab.spec.work import Local, SendFlags
 
+_LOOK_BACK = 2_000  # records
+_ATOMIC_BYTES = 8
 _LATER = "A real HCA accepts this now and fails later with IBV_WC_{}."
 
 
@@ -38,7 +42,9 @@ class Moment(NamedTuple):
 
 def warnings(session: Session, reply: Reply) -> list[str]:
     """Sentences about what the verb of this reply has done, each once."""
-    if reply.event is None or reply.refusal is not None:
+    if reply.event is None:
+        return list(dict.fromkeys(_looked(session, reply)))
+    if reply.refusal is not None:
         return []
     world = session.world
     found: list[str] = []
@@ -50,12 +56,29 @@ def warnings(session: Session, reply: Reply) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def _looked(session: Session, reply: Reply) -> Iterator[str]:
+    """`read` and `hexdump` of what the HCA may still write."""
+    asked = reply.invocation
+    if asked is None or reply.failed or asked.name not in ("read", "hexdump"):
+        return
+    ref = asked.arguments["where"]
+    thing = session.names.find(f"{ref.node}.{ref.name}")
+    if thing is None:
+        return
+    start, stop = ref.start or 0, ref.stop
+    for row in memory.owned_rows(session.world, session.names, thing):
+        if row.queue == "rq" and row.stop > start and (stop is None or row.start < stop):
+            yield f"bytes {row.start}:{row.stop} are a posted receive of {row.qp}: do not read yet."
+
+
 # --------------------------------------------------------------------------- work requests
 def _send_posted(moment: Moment) -> Iterator[str]:
     wqe: SendWqe = moment.record[words.A]
     scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
     if wqe.inline is None:
         yield from _buffers(moment, wqe.wr.sg, scatters=scatters)
+    if scatters:
+        yield from _overlaps(wqe.sg)
     qp = moment.qp
     if wqe.work is not None and wqe.work.outstanding and not qp.attr.max_rd_atomic:
         name = moment.name(Noun.QP, qp.number)
@@ -69,6 +92,14 @@ def _send_posted(moment: Moment) -> Iterator[str]:
 def _recv_posted(moment: Moment) -> Iterator[str]:
     wqe: RecvWqe = moment.record[words.A]
     yield from _buffers(moment, wqe.wr.sg, scatters=True)
+    yield from _overlaps(wqe.sg)
+
+
+def _overlaps(sg: list[SGE]) -> Iterator[str]:
+    """The device may fill the pieces in any order; the lab goes through the list."""
+    spans = sorted((sge.addr, sge.addr + sge.length) for sge in sg)
+    if any(stop > start for (_, stop), (start, _) in pairwise(spans)):
+        yield "pieces of sg overlap: what their bytes hold in the end is undefined."
 
 
 def _buffers(moment: Moment, sg: list[SGE], *, scatters: bool) -> Iterator[str]:
@@ -107,6 +138,25 @@ def _fills_up(moment: Moment, qp: QueuePair) -> Iterator[str]:
         yield f"{used} of {sq.capacity} slots of {name} hold unsignaled work: signal the next one."
 
 
+# --------------------------------------------------------------------------- the extended post API
+def _spoiled(moment: Moment) -> Iterator[str]:
+    yield f"{moment.record[words.A]}. wr_complete will tell, and drop the whole batch."
+
+
+def _next_set(moment: Moment) -> Iterator[str]:
+    if int(moment.record[words.B]) & SendFlags.INLINE:
+        yield "INLINE in wr_flags does nothing: wr_set_inline_data makes a request inline."
+
+
+def _closed(moment: Moment) -> Iterator[str]:
+    ending = moment.record[words.B]
+    name = moment.name(Noun.QP, moment.record[words.OBJECT])
+    if ending == extended.OVERWRITTEN:
+        yield f"{name} has no lock: two threads write over each other's work requests."
+    elif ending == extended.UNOPENED:
+        yield f"{name} was not between wr_start and wr_complete: in C an open lock is unlocked."
+
+
 # --------------------------------------------------------------------------- attributes, objects
 def _attributes(moment: Moment) -> Iterator[str]:
     mask, attr = moment.record[words.A], moment.qp.attr
@@ -114,6 +164,8 @@ def _attributes(moment: Moment) -> Iterator[str]:
         yield "timeout=0 waits for ever: a lost packet is never noticed."
     if mask & Attr.MAX_DEST_RD_ATOMIC and not attr.max_dest_rd_atomic:
         yield "max_dest_rd_atomic=0: every READ and atomic of the peer is refused."
+    if mask & Attr.AV and attr.ah_attr is not None and attr.ah_attr.dlid:
+        yield "dlid means nothing on RoCE: dgid says where packets go."
     if mask & Attr.RETRY_CNT and attr.retry_cnt == 0:
         yield "retry_cnt=0: the first lost packet ends the QP with IBV_WC_RETRY_EXC_ERR."
 
@@ -155,13 +207,16 @@ def _pending(qp: QueuePair) -> Iterator[SGE]:
 
 
 def _host_wrote(moment: Moment) -> Iterator[str]:
-    """The application writes where the HCA still reads: what is sent is anybody's guess."""
+    """The application writes where the HCA still reads or writes."""
     addr, length = moment.record[words.A], moment.record[words.B]
+    yield from _under_receives(moment, addr, length)
+    if _is_counter(moment, addr, length):
+        yield "atomics are atomic through the HCA only: one under way may miss what the CPU writes."
     for qp in moment.hca.qps.items.values():
         for serial, wqe in qp.sq.wqes.items():
             if serial < qp.comp.serial or wqe.inline is not None:
                 continue
-            if any(s.addr < addr + length and addr < s.addr + s.length for s in wqe.sg):
+            if any(_meet(sge, addr, length) for sge in wqe.sg):
                 name = moment.name(Noun.QP, qp.number)
                 yield f"these bytes belong to the HCA until wr{wqe.wr.wr_id} of {name} completes."
 
@@ -180,9 +235,36 @@ def _armed(moment: Moment) -> Iterator[str]:
         )
 
 
+def _under_receives(moment: Moment, addr: int, length: int) -> Iterator[str]:
+    for qp in moment.hca.qps.items.values():
+        if any(_meet(sge, addr, length) for recv in qp.rq.wqes for sge in recv.sg):
+            name = moment.name(Noun.QP, qp.number)
+            yield f"these bytes belong to the HCA: a receive of {name} is posted on them."
+
+
+def _meet(sge: SGE, addr: int, length: int) -> bool:
+    return sge.addr < addr + length and addr < sge.addr + sge.length
+
+
+def _is_counter(moment: Moment, addr: int, length: int) -> bool:
+    """Whether the last atomics that this HCA served were on these bytes."""
+    latest = islice(reversed(moment.session.world.trace.records), _LOOK_BACK)
+    return any(
+        record[words.KIND] is Kind.PACKET_RECEIVED
+        and record[words.NODE] == moment.hca.node
+        and (atomic := record[words.A].atomiceth) is not None
+        and addr < atomic.va + _ATOMIC_BYTES
+        and atomic.va < addr + length
+        for record in latest
+    )
+
+
 _LOOKS: dict[Kind, Callable[[Moment], Iterator[str]]] = {
     Kind.SEND_POSTED: _send_posted,
     Kind.RECV_POSTED: _recv_posted,
+    Kind.BATCH_SPOILED: _spoiled,
+    Kind.NEXT_WR_SET: _next_set,
+    Kind.REGION_CLOSED: _closed,
     Kind.ATTRIBUTES_SET: _attributes,
     Kind.CREATED: _created,
     Kind.DESTROYED: _destroyed,

@@ -7,7 +7,7 @@ No engine ever asks for a profile's name. Source: the profile table of the refer
 
 from dataclasses import dataclass, field
 from enum import Enum
-from errno import EINVAL, ENOMEM
+from errno import EINVAL, ENOMEM, ENOSPC
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -75,12 +75,14 @@ _TIMED = STANDARD_FIELDS | WcEx.COMPLETION_TIMESTAMP | WcEx.COMPLETION_TIMESTAMP
 class Profile:
     """One column of the table.
 
-    `errnos` overrides the errno of a rule of `rules.py`, `attributes` the ranges of `states.py`.
+    `errnos` overrides the errno of a rule of `rules.py`, `batch_errnos` that of `wr_complete` once
+    more, `attributes` the ranges of `states.py`.
     """
 
     name: str
     caps: DeviceCaps = LAB_CAPS
     errnos: "Mapping[str, int]" = field(default_factory=lambda: MappingProxyType({}))
+    batch_errnos: "Mapping[str, int]" = field(default_factory=lambda: MappingProxyType({}))
     refusals: "Mapping[str, Refusal]" = field(default_factory=lambda: MappingProxyType(REFUSALS))
     attributes: "Mapping[str, Attribute]" = field(
         default_factory=lambda: MappingProxyType(ATTRIBUTES)
@@ -88,7 +90,10 @@ class Profile:
     # objects
     qp_types: frozenset[QPType] = frozenset(QPType)
     lkey_is_rkey: bool = False
+    lacks_builders: frozenset[str] = frozenset()
     # posting
+    refuses_null_pointers: bool = False
+    batch_unchecked: frozenset[str] = frozenset()
     early_posts_stay: bool = False
     refuses_unknown_opcode: bool = True
     refuses_foreign_opcode: bool = True
@@ -152,6 +157,11 @@ class Profile:
 
 STRICT = Profile(name="strict")
 
+# What librxe never asks of a batch; the device, or nobody, finds it later.
+_RXE_BATCH_UNCHECKED = frozenset(
+    {"atomic-length", "atomic-address", "setter-missing", "setter-place", "crash-ah"}
+)
+
 _RXE_REFUSALS = {
     **REFUSALS,
     "receive-short": REFUSALS["receive-short"]._replace(
@@ -165,10 +175,16 @@ RXE = Profile(
     name="rxe",
     caps=RXE_CAPS,
     errnos=MappingProxyType({"mr-window-bound": EINVAL}),
+    batch_errnos=MappingProxyType(
+        {"queue-full": ENOSPC, "send-sges": ENOSPC, "inline-length": ENOSPC}
+    ),
     refusals=MappingProxyType(_RXE_REFUSALS),
     qp_types=frozenset({QPType.RC, QPType.UC, QPType.UD}),
     attributes=MappingProxyType(_RXE_ATTRIBUTES),
     lkey_is_rkey=True,
+    lacks_builders=frozenset({"RC:FLUSH", "UC:LOCAL_INV", "UD:TSO"}),
+    refuses_null_pointers=True,
+    batch_unchecked=_RXE_BATCH_UNCHECKED,
     early_posts_stay=True,
     refuses_unknown_opcode=False,
     refuses_foreign_opcode=False,
@@ -228,7 +244,9 @@ MLX5 = Profile(
             "recv-shared": ENOMEM,
         }
     ),
+    batch_errnos=MappingProxyType({"send-state": EINVAL}),
     lkey_is_rkey=True,
+    lacks_builders=frozenset({"RC:FLUSH", "RC:ATOMIC_WRITE"}),
     refuses_foreign_opcode=False,
     refuses_foreign_flags=False,
     zero_sge_bytes=0,

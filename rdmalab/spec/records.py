@@ -32,6 +32,12 @@ class Kind(IntEnum):
     DESTROYED = auto()
     STATE_CHANGED = auto()
     ATTRIBUTES_SET = auto()
+    REGION_OPENED = auto()
+    NEXT_WR_SET = auto()
+    WR_BUILT = auto()
+    WR_FILLED = auto()
+    BATCH_SPOILED = auto()
+    REGION_CLOSED = auto()
     SEND_POSTED = auto()
     RECV_POSTED = auto()
     WQE_STARTED = auto()
@@ -99,6 +105,12 @@ KINDS: dict[Kind, KindRow] = {
     Kind.DESTROYED:       KindRow("any",  "noun",       "",         "destroyed {a}"),
     Kind.STATE_CHANGED:   KindRow("qp",   "state",      "state",    "went {a} → {b}"),
     Kind.ATTRIBUTES_SET:  KindRow("qp",   "attr_mask",  "",         "took {a}"),
+    Kind.REGION_OPENED:   KindRow("qp",   "count",      "",         "opened its critical region for thread {a}"),
+    Kind.NEXT_WR_SET:     KindRow("qp",   "wr_id",      "send_flags", "gives the next work request wr_id={a} wr_flags={b}"),
+    Kind.WR_BUILT:        KindRow("qp",   "send_wr",    "",         "built {a}, not posted yet"),
+    Kind.WR_FILLED:       KindRow("qp",   "send_wr",    "verb",     "filled {a} by {b}"),
+    Kind.BATCH_SPOILED:   KindRow("qp",   "complaint",  "",         "spoiled its batch: {a}"),
+    Kind.REGION_CLOSED:   KindRow("qp",   "count",      "ending",   "closed its critical region: {a} work requests {b}"),
     Kind.SEND_POSTED:     KindRow("qp",   "send_wqe",   "",         "posted {a}"),
     Kind.RECV_POSTED:     KindRow("qp",   "recv_wqe",   "",         "posted {a}"),
     Kind.WQE_STARTED:     KindRow("qp",   "send_wqe",   "",         "started {a}"),

@@ -143,5 +143,23 @@ RULES: dict[str, Rule] = {
     "inline-length":       Rule(EINVAL, "inline data is longer than max_inline_data={}", "ibv_post_send(3)"),
     "atomic-length":       Rule(EINVAL, "an atomic moves exactly 8 bytes, not {}", "ibv_post_send(3)"),
     "atomic-address":      Rule(EINVAL, "an atomic's remote_addr must be a multiple of 8", "ibv_post_send(3)"),
+    "null-pointer":        Rule(EINVAL, "{}=NULL: this driver looks at the pointer before anything else", "librxe"),
+    "num-sge":             Rule(EINVAL, "num_sge is {}; it counts the entries of sg_list", "ibv_post_send(3)"),
+    "crash-sg":            Rule(EFAULT, "in C this would crash: {}", "ibv_post_send FAQ"),
+    "crash-next":          Rule(EFAULT, "in C this would crash: next={} points to no work request", "ibv_post_send FAQ"),
+    "crash-bad-wr":        Rule(EINVAL, "in C this would crash: an error is to be told and bad_wr is NULL ({})", "ibv_post_send FAQ"),
+    # the extended post API
+    "qp-ex-pd":            Rule(EINVAL, "create_qp_ex needs a protection domain, and PD in comp_mask", "ibv_create_qp_ex(3)"),
+    "qp-ex-mask":          Rule(EOPNOTSUPP, "this device makes no queue pairs with {}", "ibv_create_qp_ex(3)"),
+    "send-ops":            Rule(EOPNOTSUPP, "a {} queue pair of this device has no builder for {}", "ibv_create_qp_ex(3)"),
+    "no-qp-ex":            Rule(EINVAL, "ibv_qp_to_qp_ex gives NULL: the queue pair was made without SEND_OPS_FLAGS", "ibv_wr_post(3)"),
+    "region-needed":       Rule(EINVAL, "{} outside of wr_start … wr_complete; in C it would write where nobody expects it", "ibv_wr_post(3)"),
+    "crash-builder":       Rule(EINVAL, "in C this would crash: {} is a NULL pointer, {} was not in send_ops_flags", "ibv_wr_post(3)"),
+    "crash-setter":        Rule(EINVAL, "in C this would crash: {} is a NULL pointer for a {} queue pair", "ibv_wr_post(3)"),
+    "setter-data":         Rule(EINVAL, "{} moves no data and takes no {}", "ibv_wr_post(3)"),
+    "setter-place":        Rule(EINVAL, "{} must follow its builder, one DATA setter a work request", "ibv_wr_post(3)"),
+    "setter-missing":      Rule(EINVAL, "{} needs {} behind it", "ibv_wr_post(3)"),
+    "crash-deadlock":      Rule(EDEADLK, "in C this would deadlock: wr_start of thread {} holds the lock of the send queue", "ibv_wr_post(3)"),
+    "lock-held":           Rule(EBUSY,  "thread {} would wait here: thread {} holds the lock of the send queue", "ibv_wr_post(3)"),
 }
 # fmt: on

@@ -20,7 +20,7 @@ def create_ah(world: World, ah: NewAh, *, pd: Pd, attr: Annotated[AhAttr, TO_NOD
     Example: create_ah A.ah0 pd=A.pd0 to=B
     See: ibv_create_ah(3)
     """
-    made = objects.create_ah(on(world, ah.node, pd), world.find(pd).number, attr)
+    made = objects.create_ah(on(world, ah.node, pd), world.find(pd).base, attr)
     return Thing(Noun.AH, ah.node, made.number)
 
 

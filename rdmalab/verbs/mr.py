@@ -22,7 +22,7 @@ def reg_mr(
     See: ibv_reg_mr(3)
     """
     hca = on(world, mr.node, pd)
-    made = memory_regions.register(hca, world.find(pd).number, length, int(access), addr)
+    made = memory_regions.register(hca, world.find(pd).base, length, int(access), addr)
     return Thing(Noun.MR, mr.node, made.number)
 
 

@@ -1,39 +1,62 @@
 """Posting work requests."""
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
-from rdmalab.command import command
-from rdmalab.hca import posting
+from rdmalab.command import OneOf, Refused, command
+from rdmalab.hca import pointers, posting
 from rdmalab.hca.wr import REMOTE, RecvWR, SendWR
 from rdmalab.verbs.nouns import Qp
 from rdmalab.world.world import World
 
+BadWr = Annotated[str, OneOf(("&bad_wr", pointers.NULL))]
+
 
 @command
-def post_send(world: World, qp: Qp, *, wr: list[Annotated[SendWR, REMOTE]]) -> None:
+def post_send(
+    world: World,
+    qp: Qp,
+    *,
+    wr: list[Annotated[SendWR, REMOTE]] | None,
+    bad_wr: BadWr = "&bad_wr",
+) -> None:
     """Queue work requests on the send queue and ring the doorbell.
 
     sg=A.mr0[0:64] names local bytes, remote=B.mr0[100] the peer's address and rkey; remote_addr
     and rkey may be said apart. flags=SIGNALED asks for a completion. A list of WRs is written
     wr={…} wr={…}. EINVAL before RTS; ENOMEM when no slot is free; the requests before the bad one
     stay posted.
+    What C lets one do wrong can be typed too: sg=0xdead, num_sge=3, next=0xdead, bad_wr=NULL,
+    wr=NULL, and rest=junk for a struct that nobody cleared.
 
     Example: post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED
     See: ibv_post_send(3)
     """
-    hca, pair = world.at(qp)
-    posting.post_send(hca, pair, wr)
+    _post(world, qp, posting.post_send, wr, bad_wr)
 
 
 @command
-def post_recv(world: World, qp: Qp, *, wr: list[RecvWR]) -> None:
+def post_recv(world: World, qp: Qp, *, wr: list[RecvWR] | None, bad_wr: BadWr = "&bad_wr") -> None:
     """Queue receive work requests: buffers for messages to come.
 
     Legal from INIT on. EINVAL in RESET; ENOMEM when no slot is free. A SEND that finds none is
-    answered with an RNR NAK.
+    answered with an RNR NAK. Wrong pointers as in post_send.
 
     Example: post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]
     See: ibv_post_recv(3)
     """
+    _post(world, qp, posting.post_recv, wr, bad_wr)
+
+
+def _post(
+    world: World, qp: Qp, deed: Callable[..., None], wr: list[Any] | None, bad_wr: str
+) -> None:
     hca, pair = world.at(qp)
-    posting.post_recv(hca, pair, wr)
+    if (null := pointers.check_null(hca, no_list=wr is None, bad_wr=bad_wr)) is not None:
+        raise null
+    try:
+        deed(hca, pair, wr or [])
+    except Refused as refusal:
+        if bad_wr == pointers.NULL:
+            raise pointers.without_bad_wr(hca, refusal) from None
+        raise

@@ -33,7 +33,34 @@ _WOKEN = (
 
 # What must have happened before the example of a command makes sense, after `use rc_pair`.
 _DATAGRAMS = "create_qp B.qp1 pd=B.pd0 qp_type=UD send_cq=B.cq0 recv_cq=B.cq0"
+_EX = "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=0xff"
+_EX_DATAGRAMS = _EX.replace("RC", "UD").replace("0xff", "SEND")
+_REGION = (_EX, "wr_start A.qx0")
+_BUILT = (*_REGION, "wr_send A.qx0")
 BEFORE: Mapping[str, tuple[str, ...]] = {
+    "qp_to_qp_ex": (_EX,),
+    "wr_start": (_EX,),
+    "wr_set": (_EX,),
+    "wr_complete": _REGION,
+    "wr_abort": _REGION,
+    "wr_send": _REGION,
+    "wr_send_imm": _REGION,
+    "wr_rdma_write": _REGION,
+    "wr_rdma_write_imm": _REGION,
+    "wr_rdma_read": _REGION,
+    "wr_atomic_cmp_swp": _REGION,
+    "wr_atomic_fetch_add": _REGION,
+    "wr_set_sge": _BUILT,
+    "wr_set_sge_list": _BUILT,
+    "wr_set_inline_data": _BUILT,
+    "wr_set_inline_data_list": _BUILT,
+    "wr_set_ud_addr": (
+        "create_ah A.ah0 pd=A.pd0 to=B",
+        _EX_DATAGRAMS,
+        "wr_start A.qx0",
+        "wr_send A.qx0",
+    ),
+    "dealloc_td": ("alloc_td A.td0",),
     "destroy_cq": ("destroy_qp A.qp0",),
     "destroy_comp_channel": ("create_comp_channel A.ch0",),
     "get_cq_event": _WOKEN,

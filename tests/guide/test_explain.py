@@ -17,6 +17,7 @@ from rdmalab.guide.packets import HEADERS
 from rdmalab.spec import (
     access,
     async_events,
+    builders,
     completions,
     limits,
     opcodes,
@@ -33,8 +34,8 @@ from tests.guide.saying import WORDS, said
 
 ENTRIES = list(entries(WORDS))
 BOOK = (
-    access, async_events, completions, limits, opcodes, profiles, records, refusals, sharing,
-    states, statuses, works,
+    access, async_events, builders, completions, limits, opcodes, profiles, records, refusals,
+    sharing, states, statuses, works,
 )  # fmt: skip
 
 # Enums that are parts of other tables, and no words of their own.

@@ -65,3 +65,11 @@ def test_an_event_says_when_and_about_what(event: AsyncEvent) -> None:
 
 def test_an_event_names_the_refusals_that_raise_it() -> None:
     assert row("QP_ACCESS_ERR", "refusals") == "rkey"
+
+
+def test_a_batch_has_errnos_of_its_own() -> None:
+    assert row("rule queue-full", "wr_complete") == "rxe: ENOSPC"
+    assert row("rule send-state", "wr_complete") == "mlx5: EINVAL"
+    assert row("rule send-flags", "wr_complete") == ""
+    assert "rxe wr_complete: queue-full send-sges inline-length" in row("ENOSPC", "also")
+    assert "queue-full ENOSPC" in row("rxe", "wr_complete")

@@ -3,17 +3,18 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from errno import EINVAL, ENOMEM
+from errno import EINVAL, ENOMEM, ENOSPC
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rdmalab.command import Refused
-from rdmalab.hca import channels, objects
+from rdmalab.hca import batch, channels, extended, objects, pointers
 from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.qp import Capacity
 from rdmalab.lab import Lab
+from rdmalab.spec.builders import SendOps
 from rdmalab.spec.completions import Arm, WcEx
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile, Rounding, SlotsFreed
 from rdmalab.spec.records import Kind
@@ -42,6 +43,57 @@ def attempt(end: End, *args: Any, **fields: Any) -> Any:
         return refused.rule
     end.world.run(1_000, end.world.now_ns + 10_000_000)
     return [status for _, status in end.sent()]
+
+
+# --------------------------------------------------------------------------- the extended post API
+def flush_builder(profile: Profile) -> bool:
+    """Whether an RC queue pair can have wr_flush."""
+    hca = Pair(profile=profile).a.hca
+    return bool(extended.supported(hca, QPType.RC) & SendOps.FLUSH)
+
+
+def no_place_for_bad_wr(profile: Profile) -> Any:
+    """bad_wr=NULL and nothing to tell: posted, or refused at the sight of it."""
+    end = Pair(profile=profile).a
+    refusal = pointers.check_null(end.hca, no_list=False, bad_wr="NULL")
+    if refusal is not None:
+        return refusal.rule
+    end.issue(SEND)
+    return end.qp.sq.posted
+
+
+def _extended(profile: Profile) -> End:
+    end = Pair(profile=profile).a
+    end.qp.ex = extended.Extended(int(sum(SendOps)))
+    end.world.begin_event()
+    extended.start(end.hca, end.qp, 1)
+    return end
+
+
+def batch_of_a_short_atomic(profile: Profile) -> Any:
+    """An atomic with 4 local bytes: told by wr_complete, or found by the device."""
+    end = _extended(profile)
+    to = {"remote_addr": end.peer.mr.addr, "rkey": end.peer.mr.rkey}
+    batch.set_next(end.hca, end.qp, 1, int(SIGNALED))
+    batch.build(end.hca, end.qp, ADD, **to)
+    batch.fill(end.hca, end.qp, "wr_set_sge", [end.sge(0, 4)])
+    try:
+        batch.complete(end.hca, end.qp)
+    except Refused as refused:
+        return refused.rule
+    end.world.run(1_000)
+    return [status for _, status in end.sent()]
+
+
+def full_batch(profile: Profile) -> int:
+    """One more than there are slots."""
+    end = _extended(profile)
+    for _ in range(end.qp.sq.capacity + 1):
+        batch.build(end.hca, end.qp, SEND)
+    with pytest.raises(Refused, match="queue-full") as caught:
+        batch.complete(end.hca, end.qp)
+    assert end.qp.sq.posted == 0
+    return caught.value.errno
 
 
 # --------------------------------------------------------------------------- posting
@@ -617,6 +669,11 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("refuses_unknown_srq_mask", False,     odd_srq_mask,      "srq-mask", ""),
     ("limit_counts_at_once",    False,      limit_undercut,    ["SRQ_LIMIT_REACHED"], []),
     ("reads_failed_srq",        False,      query_broken_srq,  "", "srq-error"),
+    ("lacks_builders",          RXE.lacks_builders, flush_builder, True, False),
+    ("refuses_null_pointers",   True,       no_place_for_bad_wr, 1, "null-pointer"),
+    ("batch_unchecked",         RXE.batch_unchecked, batch_of_a_short_atomic,
+        "atomic-length", [S.LOC_PROT_ERR]),
+    ("batch_errnos",            RXE.batch_errnos, full_batch, ENOMEM, ENOSPC),
     ("errnos",                  MLX5.errnos, errno_before_rts, EINVAL, ENOMEM),
 ]
 # fmt: on

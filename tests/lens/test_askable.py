@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from rdmalab.hca import objects, sharing
+from rdmalab.hca import objects, sharing, thread_domains
 from rdmalab.hca.srq import Parts, SrqCapacity
 from rdmalab.hca.wr import RecvWR
 from rdmalab.lens import askable
@@ -33,6 +33,7 @@ def busy() -> Pair:
     sharing.post_srq_recv(pair.a.hca, srq, [RecvWR(7)])
     pair.run()
     objects.create_comp_channel(pair.a.hca)
+    thread_domains.alloc_td(pair.a.hca)
     pair.world.trace.record(Kind.CALLED, "A", 0, "post_send", 0)
     return pair
 

@@ -7,6 +7,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import WROpcode
 from rdmalab.world.faults import Drop, Match
+from tests.extended import extended_lab
 from tests.lens.looking import names_of
 from tests.pairs import Pair
 
@@ -169,3 +170,23 @@ def test_an_asynchronous_event_is_raised_taken_and_acknowledged() -> None:
         pair.world.begin_event()
         do()
         assert changed(pair) == [told]
+
+
+def test_a_region_and_what_is_built_in_it() -> None:
+    lab = extended_lab()
+    session = lab.session
+
+    def after(line: str) -> list[str]:
+        lab.do(line)
+        return [row.text for row in changes.change_rows(session.world, session.names)]
+
+    assert after("wr_start A.qx0") == ["A.qx0.region.open no → yes"]
+    assert after("wr_set A.qx0 wr_id=3 wr_flags=FENCE") == [
+        "A.qx0.region.wr_id = 3",
+        "A.qx0.region.wr_flags = FENCE",
+    ]
+    assert after("wr_send A.qx0") == ["A.qx0.region = wr3 SEND 0 B"]
+    assert after("wr_set_sge A.qx0 sg=A.mr0[0:9]") == ["A.qx0.region = wr3 SEND 9 B"]
+    assert after("wr_set_sge A.qx0 sg=A.mr0[0:9]")[0].startswith("A.qx0.region.error = wr_set_sge")
+    assert after("wr_complete A.qx0") == ["A.qx0.region.open yes → no, dropped"]
+    assert after("wr_complete A.qx0") == []

@@ -7,6 +7,8 @@ from rdmalab.spec.profiles import RXE
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import WROpcode
 from rdmalab.world.world import World
+from tests.extended import extended_lab
+from tests.labs import well
 from tests.lens.looking import PEER_QP, QP, names_of
 from tests.pairs import Pair
 
@@ -139,3 +141,14 @@ def test_the_peak_of_a_queue_is_read_from_its_past() -> None:
     pair.a.modify(qp_state=QPState.RESET)
     assert peak_of(pair.world, "sq") == (0, 3)
     assert peak_of(pair.world, "rq") == (0, 1)
+
+
+def test_what_is_built_and_not_posted_yet() -> None:
+    lab = extended_lab("wr_start A.qx0 thread=4", "wr_send A.qx0 wr_id=5 wr_flags=FENCE")
+    asked = ("extended", "open", "thread", "built", "error", "wr_id", "locked")
+    found = [lab.look(f"A.qx0.region.{name}") for name in asked]
+    assert found == [True, True, 4, 1, "", 5, True]
+    well(lab, "wr_set_ud_addr A.qx0 ah=1 remote_qpn=1 remote_qkey=1")
+    assert lab.look("A.qx0.region.error") == "crash-setter"
+    plain = [lab.look(f"A.qp0.region.{name}") for name in asked]
+    assert plain == [False, False, None, 0, "", 0, True]

@@ -1,0 +1,1 @@
+"""What Soft-RoCE answered, asked of profile rxe."""

@@ -159,3 +159,10 @@ def test_a_record_of_nothing_has_its_own_defaults() -> None:
     lab = lab_of()
     well(lab, "fault drop")
     assert str(lab.session.world.cable.faults[0]) == "drop every packet"
+
+
+def test_a_number_where_a_list_is_wanted_is_a_pointer() -> None:
+    lab = lab_of("post_send A.qp0 opcode=SEND sg=0xdead num_sge=0")
+    ((_, wqe, _),) = seen(lab, Kind.SEND_POSTED)
+    assert [(type(sge).__name__, sge.addr) for sge in wqe.wr.sg] == [("WildPointer", 0xDEAD)]
+    assert misread(lab, "post_send A.qp0 opcode=SEND sg=0xdeadbeefz").message

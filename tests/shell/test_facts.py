@@ -18,3 +18,11 @@ def test_a_pair_in_sentences() -> None:
     assert said(talk, "show link")[0].startswith("the link is up, latency 1us, rate 100Gbps")
     assert said(talk, "show A.mr0[0:8]")[0].startswith("A.mr0: node A, addr 0x10000000")
     assert said(talk, "show counters")[0] == "A sent_pkts 1"
+
+
+def test_an_open_region_is_a_fact() -> None:
+    talk = Talk("use rc_pair", plain=True)
+    ex = "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=SEND"
+    talk.ask(ex, "wr_start A.qx0", "wr_send A.qx0")
+    said = talk.ask("show qp A.qx0")
+    assert any("A.qx0 critical region: 1 built, not posted" in row for row in said)

@@ -106,7 +106,7 @@ def test_only_the_fields_that_an_opcode_reads(fresh: Talk) -> None:
 
 def test_verbs_come_with_their_summaries(fresh: Talk) -> None:
     assert offered(fresh, "alloc")[0].meta == "Allocate a protection domain."
-    assert texts(fresh, "ibv_alloc") == ["ibv_alloc_pd"]
+    assert texts(fresh, "ibv_alloc_pd") == ["ibv_alloc_pd"]
     assert "modify_qp" in texts(fresh, "qp")  # a word inside a name finds it
     assert texts(fresh, "s")[0] == "s"
 
@@ -130,3 +130,24 @@ def test_words_directions_and_scenario_files(fresh: Talk) -> None:
 def test_no_broken_text_breaks_it(fresh: Talk, line: str) -> None:
     for cursor in range(len(line) + 1):
         choices(fresh.lab.session, line, cursor)
+
+
+_EX = "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=SEND"
+
+
+def test_builders_are_offered_for_who_can_have_them() -> None:
+    talk = Talk("use rc_pair", _EX)
+    assert texts(talk, "wr_send ") == ["A.qx0"]
+    assert "A.qp0" in texts(talk, "post_send ")
+    offers = texts(talk, "create_qp_ex A.qx1 qp_type=UD send_ops_flags=")
+    assert "SEND" in offers
+    assert "RDMA_READ" not in offers
+    assert "SIGNALED" in texts(talk, "wr_set A.qx0 wr_flags=")
+    assert "INLINE" not in texts(talk, "wr_set A.qx0 wr_flags=")
+
+
+def test_what_c_lets_one_do_wrong_is_not_advertised() -> None:
+    talk = Talk("use rc_pair")
+    keys = texts(talk, "post_send A.qp0 opcode=SEND ")
+    assert not {"num_sge=", "next=", "rest=", "bad_wr="} & set(keys)
+    assert "num_sge=" in texts(talk, "post_send A.qp0 opcode=SEND num")

@@ -24,3 +24,14 @@ def test_what_a_verb_did(line: str, facts: list[str], wakes: bool) -> None:
     talk = Talk("use rc_pair")
     found = notes(talk.lab.session, talk.lab.do(line)[-1])
     assert (found.facts, found.wakes) == (facts, wakes)
+
+
+def test_what_builders_did() -> None:
+    talk = Talk("use rc_pair", width=120)
+    ex = "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=SEND"
+    talk.ask(ex)
+    said = [talk.ask(line)[0] for line in ("wr_start A.qx0", "wr_send A.qx0 wr_id=4",
+            "wr_set_sge A.qx0 sg=A.mr0[0:8]", "wr_abort A.qx0")]  # fmt: skip
+    ends = ("for thread 1.", "wr4 SEND 0 B, not posted yet.", "wr4 SEND 8 B, not posted yet.",
+            "A.qx0: 1 built, forgotten.")  # fmt: skip
+    assert all(row.endswith(end) for row, end in zip(said, ends, strict=True))

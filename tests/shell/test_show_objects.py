@@ -55,3 +55,18 @@ def test_a_cq_tells_whom_it_wakes() -> None:
     assert cq("B.cq0").endswith("not armed  channel: ch0  1 event")
     talk.ask("get_cq_event B.ch0")
     assert cq("B.cq0").endswith("not armed  channel: ch0  1 unacked")
+
+
+def test_an_open_region_is_seen_on_its_queue_pair() -> None:
+    talk = Talk("use rc_pair", width=120)
+    assert not any("send_ops_flags" in row for row in talk.ask("show qp A.qp0"))
+    talk.ask(
+        "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=SEND",
+        "wr_start A.qx0",
+        "wr_send A.qx0",
+    )
+    said = talk.ask("show qp A.qx0")
+    assert "send_ops_flags=SEND" in said
+    assert "wr_start … 1 built, not posted; thread 1 holds the lock" in said
+    talk.ask("wr_rdma_write A.qx0 remote=B.mr0")
+    assert any("wr_complete will answer crash-builder" in r for r in talk.ask("show qp A.qx0"))

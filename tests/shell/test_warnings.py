@@ -29,6 +29,26 @@ from tests.shell.talk import Talk
             "create_cq A.cq1 cqe=2 channel=A.ch0",
             "",
         ),
+        ("", "post_recv B.qp0 sg=B.mr0[0:64],B.mr0[63:90]", "pieces of sg overlap"),
+        ("", "post_recv B.qp0 sg=B.mr0[0:64],B.mr0[64:90]", ""),
+        ("", "post_send A.qp0 opcode=SEND sg=A.mr0[0:64],A.mr0[0:64]", ""),
+        (
+            "",
+            "post_send A.qp0 opcode=RDMA_READ sg=A.mr0[8:16],A.mr0[0:9] remote=B.mr0",
+            "pieces of sg overlap",
+        ),
+        ("post_recv B.qp0 sg=B.mr0[0:64]", 'write B.mr0[60:70] "x"', "receive of B.qp0 is posted"),
+        ("post_recv B.qp0 sg=B.mr0[0:64]", 'write B.mr0[64:70] "x"', ""),
+        ("post_recv B.qp0 sg=B.mr0[8:64]", "read B.mr0[0:9]", "8:64 are a posted receive of B.qp0"),
+        ("post_recv B.qp0 sg=B.mr0[8:64]", "hexdump B.mr0[0:8]", ""),
+        ("post_recv B.qp0 sg=B.mr0[8:64]", "hexdump B.mr0", "do not read yet"),
+        (
+            "reset A.qp0; modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
+            "modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=B.qp0 rq_psn=0 min_rnr_timer=12 "
+            "max_dest_rd_atomic=1 is_global=1 dgid=10.0.0.2 sgid_index=1 hop_limit=64 "
+            "ah_attr.port_num=1 dlid=7",
+            "dlid means nothing on RoCE",
+        ),
     ],
 )
 def test_warnings(setup: str, line: str, warning: str) -> None:
@@ -52,6 +72,43 @@ def test_a_queue_of_unsignaled_work_is_warned_of_before_it_is_full() -> None:
     assert [len(rows) for rows in said] == [1, 1, 2, 2]
     assert "signal the next one" in said[2][1]
     assert "nothing can ever give one back" in said[3][1]
+
+
+_ADD = "post_send A.qp0 opcode=ATOMIC_FETCH_AND_ADD sg=A.mr0[0:8] remote=B.mr0[64] compare_add=1"
+
+
+@pytest.mark.parametrize(("place", "warned"), [("B.mr0[64:72]", True), ("B.mr0[72:80]", False)])
+def test_a_cpu_that_writes_a_counter(place: str, warned: bool) -> None:
+    talk = Talk("use rc_pair", _ADD, "run", width=200)
+    said = talk.ask(f'write {place} "x"')
+    assert any("atomic through the HCA only" in row for row in said) is warned
+
+
+_EX = "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=SEND"
+
+
+@pytest.mark.parametrize(
+    ("lines", "warning"),
+    [
+        (("wr_start A.qx0", "wr_rdma_write A.qx0 remote=B.mr0"), "in C this would crash: wr_rdma"),
+        (("wr_set A.qx0 wr_flags=INLINE",), "INLINE in wr_flags does nothing"),
+        (("wr_complete A.qx0",), "was not between wr_start and wr_complete"),
+        (("wr_start A.qx0", "wr_send A.qx0"), ""),
+    ],
+)
+def test_functions_that_return_nothing_are_heard_all_the_same(
+    lines: tuple[str, ...], warning: str
+) -> None:
+    said = Talk("use rc_pair cqe=64", _EX, width=200).ask(*lines)
+    found = [row for row in said if row.startswith("warning: ")]
+    assert (warning in found[0]) if warning else not found
+
+
+def test_threads_without_a_lock() -> None:
+    domain = ("alloc_td A.td0", "alloc_parent_domain A.pd1 pd=A.pd0 td=A.td0")
+    talk = Talk("use rc_pair", *domain, _EX.replace("A.pd0", "A.pd1"), "wr_start A.qx0", width=200)
+    said = talk.ask("wr_start A.qx0 thread=2")
+    assert any("A.qx0 has no lock: two threads write over" in row for row in said)
 
 
 def test_timeout_and_depth_of_zero() -> None:

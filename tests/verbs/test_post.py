@@ -1,8 +1,11 @@
 import pytest
 
+from rdmalab.grammar.format import render
+from rdmalab.guide.usage import usage
 from rdmalab.spec.records import Kind
+from rdmalab.vocabulary import VOCABULARY
 from tests.covers import covers
-from tests.labs import RECV, lab_of, refusal, seen, status, trip, well
+from tests.labs import RECV, lab_of, misread, refusal, seen, status, trip, well
 
 _WR = "wr={{wr_id={} opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0 flags=SIGNALED}}"
 _BAD = "wr={wr_id=9 opcode=SEND flags=0x40}"
@@ -80,3 +83,22 @@ def test_a_negative_number_is_what_c_makes_of_it() -> None:
 def test_a_range_beyond_the_region_fails_when_it_is_executed() -> None:
     lab = lab_of("post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[4090:4100]", "run")
     assert status(lab) == "LOC_PROT_ERR"
+
+
+def test_a_list_that_may_be_null_has_its_fields_all_the_same() -> None:
+    lab = lab_of()
+    assert misread(lab, "post_send A.qp0").message == "post_send also needs opcode"
+    well(lab, "post_recv A.qp0")
+    well(lab, "post_send A.qp0 wr=NULL")
+    well(lab, "post_send A.qp0 opcode=SEND sg=0xdead num_sge=0")
+    said = [render(e.invocation, VOCABULARY[e.invocation.name]) for e in lab.session.journal[-3:]]
+    assert said[:2] == ["post_recv A.qp0", "post_send A.qp0 wr=NULL"]
+    well(lab, said[2])  # a wild pointer is read again as it was written
+    assert [wqe.wr.sg[0].addr for _, wqe, _ in seen(lab, Kind.SEND_POSTED)] == [0xDEAD, 0xDEAD]
+
+
+@pytest.mark.parametrize("verb", ["post_send", "post_recv"])
+def test_the_usage_line_names_what_is_needed_and_no_more(verb: str) -> None:
+    line = usage(VOCABULARY[verb])
+    assert ("opcode=OPCODE" in line) is (verb == "post_send")
+    assert "[opcode" not in line

@@ -23,6 +23,7 @@ def busy() -> Lab:
         "open_xrcd A.xrcd0 oflag=O_CREAT", "create_comp_channel A.channel0",
     )  # fmt: skip
     return lab_of(*BUSY, *shared, "run 3us", "link down")
+    return lab_of(*BUSY, "alloc_td A.td0", "run 3us", "link down")
 
 
 @pytest.mark.parametrize("what", VIEWS)

@@ -1,0 +1,63 @@
+"""The extended post API: what each flag of create_qp_ex gives, and what its builder needs."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from rdmalab.guide.article import Article, Row, article
+from rdmalab.guide.entry import Entry, full_name
+from rdmalab.guide.phrases import type_names
+from rdmalab.spec.builders import BUILDERS, DATA_SETTERS, InitMask, SendOps, moves_data, qp_setter
+from rdmalab.spec.profiles import PROFILES
+from rdmalab.spec.states import QPType
+from rdmalab.spec.work import WORK, WROpcode
+
+INIT_ATTRIBUTES: dict[InitMask, str] = {
+    InitMask.PD: "pd is filled in; nothing is made without it",
+    InitMask.XRCD: "xrcd is filled in, for the receiving side of XRC",
+    InitMask.CREATE_FLAGS: "create_flags is filled in",
+    InitMask.MAX_TSO_HEADER: "max_tso_header is filled in, for wr_send_tso",
+    InitMask.IND_TABLE: "rwq_ind_tbl is filled in: receives are spread over several queues",
+    InitMask.RX_HASH: "rx_hash_conf is filled in: by which header fields they are spread",
+    InitMask.SEND_OPS_FLAGS: "send_ops_flags is filled in: the queue pair gets its wr_* functions",
+}
+
+
+def entries() -> Iterator[Entry]:
+    """Flags of `send_ops_flags`, bits of `comp_mask`."""
+    for opcode in BUILDERS:
+        flag = SendOps[opcode.name]
+        words = (f"builder {opcode.name}", f"EX_WITH_{opcode.name}")
+        yield Entry(full_name(flag), "builder flag", words, partial(flag_article, opcode))
+    for bit in InitMask:
+        words = (str(bit.name), f"comp_mask {bit.name}")
+        yield Entry(full_name(bit), "creation mask", words, partial(mask_article, bit))
+
+
+def flag_article(opcode: WROpcode) -> Article:
+    """One builder that create_qp_ex can be asked for."""
+    flag = SendOps[opcode.name]
+    types = WORK[opcode].types
+    lacking = [
+        f"{p.name}: {name.partition(':')[0]}"
+        for p in PROFILES.values()
+        for name in sorted(p.lacks_builders)
+        if name.partition(":")[2] == flag.name
+    ]
+    addressed = [f"{t.name} {qp_setter(t, opcode)}" for t in QPType if t in types]
+    rows: list[Row] = [
+        ("", f"The queue pair can build {opcode.name} with {BUILDERS[opcode]}"),
+        ("types", type_names(types)),
+        ("not on", "; ".join(lacking)),
+        ("data", " or ".join(DATA_SETTERS) if moves_data(opcode) else "takes no setter for data"),
+        ("address", "; ".join(said for said in addressed if not said.endswith(" "))),
+        ("without it", "the function is a NULL pointer in C; wr_complete answers EINVAL here"),
+    ]
+    see = [f"explain {opcode.name}", "help create_qp_ex", "ibv_wr_post(3)"]
+    return article(full_name(flag), f"builder flag {int(flag)}", rows, see)
+
+
+def mask_article(bit: InitMask) -> Article:
+    """One bit of the `comp_mask` of create_qp_ex."""
+    rows: list[Row] = [("", INIT_ATTRIBUTES[bit])]
+    see = ["help create_qp_ex", "ibv_create_qp_ex(3)"]
+    return article(full_name(bit), f"creation mask {int(bit)}", rows, see)

@@ -1,0 +1,165 @@
+"""`ibv_wr_*`: builders and setters make work requests, `wr_complete` posts all of them or none.
+
+The functions in the region return nothing, so a mistake is told by `wr_complete` only, and drops
+the whole batch; `post_send` keeps what stands before its bad one.
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rdmalab.command import Refused
+from rdmalab.hca import extended, posting
+from rdmalab.hca.extended import Built, Region
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SGE, SendWR
+from rdmalab.spec import builders
+from rdmalab.spec.records import Kind
+from rdmalab.spec.work import SendFlags, WROpcode
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+
+_INLINE = int(SendFlags.INLINE)
+
+
+def set_next(hca: "Hca", qp: QueuePair, wr_id: int | None, wr_flags: int | None) -> None:
+    """`qpx->wr_id`, `qpx->wr_flags`: they stay until they are set again."""
+    ex = extended.of(hca, qp)
+    if wr_id is None and wr_flags is None:
+        return
+    ex.wr_id = ex.wr_id if wr_id is None else wr_id
+    ex.wr_flags = ex.wr_flags if wr_flags is None else int(wr_flags)
+    hca.trace.record(Kind.NEXT_WR_SET, hca.node, qp.number, ex.wr_id, ex.wr_flags)
+
+
+# --------------------------------------------------------------------------- in the region
+def build(hca: "Hca", qp: QueuePair, opcode: WROpcode, **operands: Any) -> None:
+    """One work request, not posted yet. Whether its bytes are inline is for its setter to say."""
+    verb = builders.BUILDERS[opcode]
+    region, ex = extended.open_region(hca, qp, verb), extended.of(hca, qp)
+    flags = SendFlags(ex.wr_flags & ~_INLINE)
+    wr = SendWR(opcode, ex.wr_id, flags=flags, **operands)
+    region.built.append(Built(wr))
+    hca.trace.record(Kind.WR_BUILT, hca.node, qp.number, wr)
+    flag = builders.flag_of(opcode)
+    if not ex.ops & flag:
+        extended.spoil(hca, qp, region, "crash-builder", verb, flag.name)
+
+
+def fill(hca: "Hca", qp: QueuePair, verb: str, sg: list[SGE]) -> None:
+    """A DATA setter that takes references: the bytes are read when the WR is carried out."""
+    built = _to_fill(hca, qp, verb)
+    if built is not None:
+        built.inline = None
+        _change(hca, qp, built, verb, sg=sg, flags=SendFlags(int(built.wr.flags) & ~_INLINE))
+
+
+def fill_inline(hca: "Hca", qp: QueuePair, verb: str, sg: list[SGE]) -> None:
+    """A DATA setter that copies here and now."""
+    built = _to_fill(hca, qp, verb)
+    if built is None:
+        return
+    for sge in sg:
+        if sge.length and not hca.memory.is_mapped(sge.addr, sge.length):
+            region = extended.open_region(hca, qp, verb)
+            extended.spoil(hca, qp, region, "crash-inline", hex(sge.addr))
+            return
+    built.inline = b"".join(hca.memory.read(sge.addr, sge.length) for sge in sg)
+    _change(hca, qp, built, verb, sg=sg, flags=SendFlags(int(built.wr.flags) | _INLINE))
+
+
+def address(hca: "Hca", qp: QueuePair, verb: str, **operands: Any) -> None:
+    """A QP setter: where this one work request goes."""
+    region = extended.open_region(hca, qp, verb)
+    if builders.qp_setter(qp.qp_type) != verb:
+        extended.spoil(hca, qp, region, "crash-setter", verb, qp.qp_type.name)
+    elif not region.built:
+        extended.spoil(hca, qp, region, "setter-place", verb)
+    else:
+        built = region.built[-1]
+        built.addressed = True
+        _change(hca, qp, built, verb, **operands)
+
+
+def _to_fill(hca: "Hca", qp: QueuePair, verb: str) -> Built | None:
+    """The work request that a DATA setter is for, if there is one it may fill."""
+    region = extended.open_region(hca, qp, verb)
+    careful = "setter-place" not in hca.profile.batch_unchecked
+    if not region.built or (region.built[-1].filled and careful):
+        if careful:
+            extended.spoil(hca, qp, region, "setter-place", verb)
+        return None
+    built = region.built[-1]
+    if not builders.moves_data(built.wr.opcode):
+        builder = builders.BUILDERS[built.wr.opcode]
+        extended.spoil(hca, qp, region, "setter-data", builder, verb)
+        return None
+    built.filled = True
+    return built
+
+
+def _change(hca: "Hca", qp: QueuePair, built: Built, verb: str, **fields: Any) -> None:
+    """What was recorded never changes: the work request is made anew."""
+    built.wr = replace(built.wr, **fields)
+    hca.trace.record(Kind.WR_FILLED, hca.node, qp.number, built.wr, verb)
+
+
+# --------------------------------------------------------------------------- leaving it
+def abort(hca: "Hca", qp: QueuePair) -> None:
+    """`ibv_wr_abort`: as if nothing had been built."""
+    is_open = extended.of(hca, qp).region is not None
+    extended.close(hca, qp, extended.ABORTED if is_open else extended.UNOPENED)
+
+
+def complete(hca: "Hca", qp: QueuePair) -> None:
+    """`ibv_wr_complete`: posts all that was built, or Refused and nothing of it."""
+    region = extended.of(hca, qp).region
+    if region is None:
+        extended.close(hca, qp, extended.UNOPENED)
+        return
+    refusal = _judge(hca, qp, region)
+    extended.close(hca, qp, extended.DROPPED if refusal else extended.POSTED)
+    if refusal is not None:
+        if refusal.rule == "send-state":
+            posting.keep_early(hca, qp, [built.wr for built in region.built])
+        raise refusal
+    posting.queue_early(hca, qp)
+    for built in region.built:
+        posting.queue_send(hca, qp, built.wr, built.inline)
+    posting.ring(hca, qp)
+
+
+def _judge(hca: "Hca", qp: QueuePair, region: Region) -> Refused | None:
+    """The first mistake: one made on the way, or one of the checks of `post_send`."""
+    complaint = region.complaint
+    if complaint is not None:
+        told = extended.refusal_of(hca, complaint)
+        told.message = f"{_ordinal(region, complaint.index)}{told.message}"
+        return told
+    try:
+        for index, built in enumerate(region.built):
+            qp.sq.promised = index
+            if (refusal := _judge_one(hca, qp, built)) is not None:
+                errnos = hca.profile.batch_errnos
+                refusal.errno = errnos.get(refusal.rule, refusal.errno)
+                refusal.message = f"{_ordinal(region, index)}{refusal.message}"
+                refusal.argument = "qp"
+                return refusal
+    finally:
+        qp.sq.promised = 0
+    return None
+
+
+def _ordinal(region: Region, index: int) -> str:
+    """Which work request of the batch it is; nothing if it is the only one."""
+    several = len(region.built) > 1
+    return f"wr {index} (wr_id {region.built[index].wr.wr_id}): " if several else ""
+
+
+def _judge_one(hca: "Hca", qp: QueuePair, built: Built) -> Refused | None:
+    unchecked, wr = hca.profile.batch_unchecked, built.wr
+    setter = builders.qp_setter(qp.qp_type, wr.opcode)
+    if setter and not built.addressed and "setter-missing" not in unchecked:
+        details = builders.BUILDERS[wr.opcode], setter
+        return extended.refusal_of(hca, extended.Complaint("setter-missing", details, 0))
+    return posting.judge_send(hca, qp, wr, unchecked)

@@ -1,0 +1,164 @@
+"""`ibv_qp_ex`: the critical region of a send queue, its lock, and what is built in it so far.
+
+Nothing here is posted: `batch.py` builds, and hands what is complete to `posting.py`.
+"""
+
+from dataclasses import dataclass, field
+from enum import IntFlag
+from typing import TYPE_CHECKING, Any
+
+from rdmalab.command import Refused
+from rdmalab.hca.refuse import refused
+from rdmalab.spec.builders import InitMask, SendOps, offered
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import QPType
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+    from rdmalab.hca.qp import QueuePair
+    from rdmalab.hca.wr import SendWR
+
+_KNOWN_MASK = int(InitMask.PD | InitMask.SEND_OPS_FLAGS)
+POSTED, ABORTED, DROPPED = "posted", "aborted", "dropped"
+OVERWRITTEN, UNOPENED = "overwritten", "unopened"
+
+
+@dataclass(slots=True)
+class Built:
+    """A work request that is being built.
+
+    inline: the bytes its setter copied, or None. filled, addressed: a DATA or QP setter was called.
+    """
+
+    wr: "SendWR"
+    inline: bytes | None = None
+    filled: bool = False
+    addressed: bool = False
+
+
+@dataclass(slots=True)
+class Complaint:
+    """What went wrong in a function that returns nothing. index: of the WR; `wr_complete` tells."""
+
+    rule: str
+    details: tuple[Any, ...]
+    index: int
+
+
+@dataclass(slots=True)
+class Region:
+    """Between `wr_start` and `wr_complete`. complaint: the first; it stays."""
+
+    thread: int
+    built: list[Built] = field(default_factory=list)
+    complaint: Complaint | None = None
+
+
+@dataclass(slots=True)
+class Extended:
+    """ops: the builders asked for. wr_id, wr_flags: what the next builder takes, until set anew."""
+
+    ops: int
+    wr_id: int = 0
+    wr_flags: int = 0
+    region: Region | None = None
+
+
+def of(hca: "Hca", qp: "QueuePair") -> Extended:
+    """`ibv_qp_to_qp_ex`; Refused where it gives NULL."""
+    if qp.ex is None:
+        legal = "create_qp_ex … send_ops_flags=SEND|RDMA_WRITE"
+        raise refused(hca.profile, "no-qp-ex", argument="qp", legal=legal)
+    return qp.ex
+
+
+def open_region(hca: "Hca", qp: "QueuePair", verb: str) -> Region:
+    """The region that a builder or setter writes in; Refused outside of one."""
+    region = of(hca, qp).region
+    if region is None:
+        raise refused(hca.profile, "region-needed", verb, argument="qp", legal="wr_start first")
+    return region
+
+
+def start(hca: "Hca", qp: "QueuePair", thread: int) -> None:
+    """`ibv_wr_start`: takes the lock, if the queue pair has one."""
+    ex = of(hca, qp)
+    if ex.region is not None:
+        _collide(hca, qp, ex.region, thread)
+    ex.region = Region(thread)
+    hca.trace.record(Kind.REGION_OPENED, hca.node, qp.number, thread)
+
+
+def enter(hca: "Hca", qp: "QueuePair") -> None:
+    """`ibv_post_send` takes the same lock."""
+    if qp.ex is not None and qp.ex.region is not None:
+        _collide(hca, qp, qp.ex.region, qp.ex.region.thread)
+
+
+def _collide(hca: "Hca", qp: "QueuePair", region: Region, thread: int) -> None:
+    """Somebody is inside. Without a lock the newcomer writes over what is built."""
+    if not qp.locked:
+        close(hca, qp, OVERWRITTEN)
+        return
+    legal = "wr_complete or wr_abort first"
+    if thread == region.thread:
+        raise refused(hca.profile, "crash-deadlock", thread, argument="qp", legal=legal)
+    holder = region.thread
+    raise refused(hca.profile, "lock-held", thread, holder, argument="thread", legal=legal)
+
+
+def close(hca: "Hca", qp: "QueuePair", ending: str) -> None:
+    """Leave the region; what was built in it is not needed any more."""
+    ex = of(hca, qp)
+    count = len(ex.region.built) if ex.region is not None else 0
+    ex.region = None
+    hca.trace.record(Kind.REGION_CLOSED, hca.node, qp.number, count, ending)
+
+
+def spoil(hca: "Hca", qp: "QueuePair", region: Region, rule: str, *details: Any) -> None:
+    """Remember the first mistake: the function that made it returns nothing."""
+    if region.complaint is None:
+        region.complaint = Complaint(rule, details, max(0, len(region.built) - 1))
+        hca.trace.record(Kind.BATCH_SPOILED, hca.node, qp.number, told(hca, region.complaint))
+
+
+def told(hca: "Hca", complaint: Complaint) -> str:
+    """What `wr_complete` will say."""
+    return refused(hca.profile, complaint.rule, *complaint.details).message
+
+
+def refusal_of(hca: "Hca", complaint: Complaint) -> Refused:
+    """The answer of `wr_complete`."""
+    return refused(hca.profile, complaint.rule, *complaint.details, argument="qp")
+
+
+# --------------------------------------------------------------------------- at creation
+def judge(hca: "Hca", qp_type: QPType, mask: int, ops: int, *, has_pd: bool) -> Refused | None:
+    """What create_qp_ex asks beyond create_qp: every builder that is wanted exists, or nothing."""
+    profile = hca.profile
+    if not has_pd or not mask & InitMask.PD:
+        legal = "pd=A.pd0 comp_mask=PD|SEND_OPS_FLAGS"
+        return refused(profile, "qp-ex-pd", argument="pd", legal=legal)
+    if odd := mask & ~_KNOWN_MASK:
+        return refused(profile, "qp-ex-mask", _names(InitMask, odd), argument="comp_mask")
+    if not mask & InitMask.SEND_OPS_FLAGS or qp_type not in tuple(QPType):
+        return None
+    able = supported(hca, qp_type)
+    if odd := ops & ~able:
+        legal = "send_ops_flags=" + (_names(SendOps, able) or "0")
+        name, odds = qp_type.name, _names(SendOps, odd)
+        return refused(profile, "send-ops", name, odds, argument="send_ops_flags", legal=legal)
+    return None
+
+
+def supported(hca: "Hca", qp_type: QPType) -> int:
+    """The builders that this device has for a type."""
+    lacks = hca.profile.lacks_builders
+    return sum(f for f in offered(qp_type) if f"{qp_type.name}:{f.name}" not in lacks)
+
+
+def _names(of: type[IntFlag], bits: int) -> str:
+    """`SEND|RDMA_READ`, and what has no name as a number."""
+    named = [flag.name or "" for flag in of if flag & bits]
+    rest = bits & ~sum(of)
+    return "|".join([*named, hex(rest)] if rest else named)

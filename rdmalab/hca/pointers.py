@@ -1,0 +1,61 @@
+"""Pointers to nowhere: what C does with them, told instead of done.
+
+The rules named crash-… stand for a segmentation fault of the program.
+"""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.hca.refuse import refused
+from rdmalab.hca.wr import SGE, RecvWR, SendWR, WildPointer
+
+if TYPE_CHECKING:
+    from rdmalab.command import Refused
+    from rdmalab.hca.device import Hca
+
+NULL = "NULL"
+
+
+def listed(wr: SendWR | RecvWR) -> list[SGE]:
+    """The entries of `sg_list` that `num_sge` counts."""
+    return wr.sg if wr.num_sge is None else wr.sg[: max(0, wr.num_sge)]
+
+
+def check_list(hca: "Hca", wr: SendWR | RecvWR, most: int, rule: str) -> "Refused | None":
+    """num_sge is a number that the queue takes, and as many entries can be read."""
+    count = len(wr.sg) if wr.num_sge is None else wr.num_sge
+    if count < 0:
+        return refused(hca.profile, "num-sge", count, argument="num_sge")
+    if count > most:
+        argument = "sg" if wr.num_sge is None else "num_sge"
+        return refused(hca.profile, rule, count, most, argument=argument)
+    for sge in wr.sg[:count]:
+        if type(sge) is WildPointer:
+            where = f"sg_list={sge.addr:#x} points to no list"
+            return refused(hca.profile, "crash-sg", where, argument="sg")
+    if count > len(wr.sg):
+        beyond = f"num_sge={count} reads beyond the {len(wr.sg)} entries of sg_list"
+        return refused(hca.profile, "crash-sg", beyond, argument="num_sge")
+    return None
+
+
+def check_next(hca: "Hca", wr: SendWR | RecvWR) -> "Refused | None":
+    """Behind this request, which is posted, the list goes on into nowhere."""
+    if wr.next is None:
+        return None
+    return refused(hca.profile, "crash-next", hex(wr.next), argument="next", legal="next=NULL")
+
+
+def check_null(hca: "Hca", *, no_list: bool, bad_wr: str) -> "Refused | None":
+    """Some drivers look at their pointers first."""
+    if not hca.profile.refuses_null_pointers or not (no_list or bad_wr == NULL):
+        return None
+    name = "wr" if no_list else "bad_wr"
+    return refused(hca.profile, "null-pointer", name, argument=name)
+
+
+def without_bad_wr(hca: "Hca", refusal: "Refused") -> "Refused":
+    """The driver wants to say which request was bad, and there is no place to write it."""
+    legal = "give it a place: bad_wr=&bad_wr"
+    crash = refused(hca.profile, "crash-bad-wr", refusal.message, argument="bad_wr", legal=legal)
+    crash.bad_wr = refusal.bad_wr
+    return crash

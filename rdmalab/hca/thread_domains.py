@@ -1,0 +1,42 @@
+"""Thread domains: a promise that one thread alone uses what is made in them, so nothing is locked.
+
+A queue pair learns of one through a parent domain, which stands for a protection domain.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rdmalab.hca import objects
+from rdmalab.hca.pd import ProtectionDomain
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+
+
+@dataclass(slots=True)
+class ThreadDomain:
+    """`ibv_td`."""
+
+    number: int
+
+
+def alloc_td(hca: "Hca") -> ThreadDomain:
+    td = ThreadDomain(hca.tds.next_number)
+    objects.created(hca, hca.tds, td)
+    return td
+
+
+def dealloc_td(hca: "Hca", td: ThreadDomain) -> None:
+    in_use = any(pd.td == td.number for pd in hca.pds.items.values())
+    objects.check_unused(hca, ["a parent domain"] if in_use else [])
+    objects.destroyed(hca, hca.tds, td)
+
+
+def alloc_parent_domain(
+    hca: "Hca", pd: ProtectionDomain, td: ThreadDomain | None
+) -> ProtectionDomain:
+    """`ibv_alloc_parent_domain`: another name for the protection of `pd`."""
+    objects.check_limit(hca, hca.pds)
+    parent = ProtectionDomain(hca.pds.next_number, pd.base, td.number if td else None)
+    objects.created(hca, hca.pds, parent)
+    return parent

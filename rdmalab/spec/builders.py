@@ -1,0 +1,92 @@
+"""The extended post API: which builders a queue pair may ask for, and what each one needs.
+
+A builder makes one work request; setters behind it say where the bytes are and where they go. All
+of it follows from the opcode's row in `work.py` but for the names.
+"""
+
+from enum import IntFlag
+
+from rdmalab.spec.states import QPType
+from rdmalab.spec.transports import TRANSPORTS
+from rdmalab.spec.work import WORK, Local, WROpcode
+
+
+class SendOps(IntFlag):
+    """IBV_QP_EX_WITH_*, the `send_ops_flags` of create_qp_ex: each is a builder to be had."""
+
+    RDMA_WRITE = 1
+    RDMA_WRITE_WITH_IMM = 2
+    SEND = 4
+    SEND_WITH_IMM = 8
+    RDMA_READ = 16
+    ATOMIC_CMP_AND_SWP = 32
+    ATOMIC_FETCH_AND_ADD = 64
+    LOCAL_INV = 128
+    BIND_MW = 256
+    SEND_WITH_INV = 512
+    TSO = 1024
+    FLUSH = 2048
+    ATOMIC_WRITE = 4096
+
+
+class InitMask(IntFlag):
+    """IBV_QP_INIT_ATTR_*, the `comp_mask` of create_qp_ex: which fields are filled in."""
+
+    PD = 1
+    XRCD = 2
+    CREATE_FLAGS = 4
+    MAX_TSO_HEADER = 8
+    IND_TABLE = 16
+    RX_HASH = 32
+    SEND_OPS_FLAGS = 64
+
+
+_O = WROpcode
+
+# The function behind each opcode.
+BUILDERS: dict[WROpcode, str] = {
+    _O.RDMA_WRITE: "wr_rdma_write",
+    _O.RDMA_WRITE_WITH_IMM: "wr_rdma_write_imm",
+    _O.SEND: "wr_send",
+    _O.SEND_WITH_IMM: "wr_send_imm",
+    _O.RDMA_READ: "wr_rdma_read",
+    _O.ATOMIC_CMP_AND_SWP: "wr_atomic_cmp_swp",
+    _O.ATOMIC_FETCH_AND_ADD: "wr_atomic_fetch_add",
+    _O.LOCAL_INV: "wr_local_inv",
+    _O.BIND_MW: "wr_bind_mw",
+    _O.SEND_WITH_INV: "wr_send_inv",
+    _O.TSO: "wr_send_tso",
+    _O.FLUSH: "wr_flush",
+    _O.ATOMIC_WRITE: "wr_atomic_write",
+}
+
+DATA_SETTERS = ("wr_set_sge", "wr_set_sge_list", "wr_set_inline_data", "wr_set_inline_data_list")
+UD_SETTER, XRC_SETTER = "wr_set_ud_addr", "wr_set_xrc_srqn"
+
+
+def flag_of(opcode: WROpcode) -> SendOps:
+    """The bit that asks for this opcode's builder."""
+    return SendOps[opcode.name]
+
+
+def offered(qp_type: QPType) -> SendOps:
+    """The builders that make sense for a type: those whose opcode it has."""
+    flags = SendOps(0)
+    for opcode in BUILDERS:
+        if qp_type in WORK[opcode].types:
+            flags |= flag_of(opcode)
+    return flags
+
+
+def moves_data(opcode: WROpcode) -> bool:
+    """Whether a DATA setter goes with it."""
+    return WORK[opcode].local is not Local.NONE
+
+
+def qp_setter(qp_type: QPType, opcode: WROpcode | None = None) -> str:
+    """The setter that a type demands behind each builder that sends something; mostly none."""
+    if opcode is not None and WORK[opcode].message is None:
+        return ""
+    if qp_type is QPType.XRC_SEND:
+        return XRC_SETTER
+    return UD_SETTER if TRANSPORTS[qp_type].addressed else ""

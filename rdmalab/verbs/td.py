@@ -1,0 +1,48 @@
+"""Thread domains and parent domains: queue pairs without a lock."""
+
+from rdmalab.command import Noun, Thing, command
+from rdmalab.hca import thread_domains
+from rdmalab.verbs.nouns import NewPd, NewTd, Pd, Td
+from rdmalab.verbs.same_node import on
+from rdmalab.world.world import World
+
+
+@command
+def alloc_td(world: World, td: NewTd) -> Thing:
+    """Allocate a thread domain: a promise that one thread alone uses what is made in it.
+
+    The driver then leaves out its locks. It reaches queue pairs through a parent domain.
+
+    Example: alloc_td A.td0
+    See: ibv_alloc_td(3); help alloc_parent_domain
+    """
+    made = thread_domains.alloc_td(world.nodes[td.node])
+    return Thing(Noun.TD, td.node, made.number)
+
+
+@command
+def dealloc_td(world: World, td: Td) -> None:
+    """Free a thread domain.
+
+    EBUSY while a parent domain holds it.
+
+    Example: dealloc_td A.td0
+    See: ibv_alloc_td(3)
+    """
+    thread_domains.dealloc_td(*world.at(td))
+
+
+@command
+def alloc_parent_domain(world: World, parent: NewPd, *, pd: Pd, td: Td | None = None) -> Thing:
+    """Allocate a parent domain: it protects as `pd` does, and queue pairs in it obey `td`.
+
+    It is written wherever a protection domain is. With a thread domain, queue pairs made in it
+    take no lock. dealloc_pd frees it. ENOMEM beyond max_pd.
+
+    Example: alloc_parent_domain A.pd1 pd=A.pd0
+    See: ibv_alloc_parent_domain(3); help alloc_td
+    """
+    hca = on(world, parent.node, pd, *([td] if td else []))
+    thread = world.find(td) if td else None
+    made = thread_domains.alloc_parent_domain(hca, world.find(pd), thread)
+    return Thing(Noun.PD, parent.node, made.number)

@@ -1,0 +1,304 @@
+"""The extended post API: work requests built by functions, posted all together or not at all."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from rdmalab.command import command
+from rdmalab.hca import batch, extended
+from rdmalab.hca.wr import (
+    REMOTE,
+    SGE,
+    U32,
+    U64,
+    AhNumber,
+    Buffer,
+    ListedSGE,
+    QpNumber,
+    RKey,
+    ShortBuffer,
+    ShortSGE,
+)
+from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.verbs.nouns import Qp
+from rdmalab.world.world import World
+
+_O = WROpcode
+
+
+@dataclass(slots=True)
+class Target:
+    """Where at the peer: `remote=B.mr0[100]`, or the two numbers of it."""
+
+    remote_addr: U64
+    rkey: RKey
+
+
+@dataclass(slots=True)
+class Swap(Target):
+    """Operands of a compare and swap."""
+
+    compare: U64
+    swap: U64
+
+
+@dataclass(slots=True)
+class Addition(Target):
+    """Operand of a fetch and add."""
+
+    add: U64
+
+
+# --------------------------------------------------------------------------- the region
+@command
+def wr_start(world: World, qp: Qp, *, thread: int = 1) -> None:
+    """Open the critical region of a send queue: builders and setters go between this and the end.
+
+    It takes the lock of the queue: post_send in the region would deadlock, another thread waits.
+    A queue pair made in a thread domain has no lock, and threads write over each other's work.
+    The end is wr_complete, which posts everything, or wr_abort, which forgets it.
+
+    Example: wr_start A.qx0
+    See: ibv_wr_start(3)
+    """
+    extended.start(*world.at(qp), thread)
+
+
+@command
+def wr_set(
+    world: World, qp: Qp, *, wr_id: U64 | None = None, wr_flags: SendFlags | None = None
+) -> None:
+    """Set the two fields that the next builder reads: qpx->wr_id and qpx->wr_flags.
+
+    They stay for all builders behind it until they are set again; to set them after a builder
+    changes nothing for that one. Each builder takes wr_id= and wr_flags= too, and sets them first.
+    INLINE has no effect here: the setter decides.
+
+    Example: wr_set A.qx0 wr_id=1 wr_flags=SIGNALED
+    See: ibv_wr_post(3)
+    """
+    batch.set_next(*world.at(qp), wr_id, wr_flags)
+
+
+@command
+def wr_complete(world: World, qp: Qp) -> None:
+    """Post everything that was built, ring the doorbell, and leave the region.
+
+    The functions before it return nothing: their errors are told here. Then nothing of the batch is
+    posted, where post_send would have kept the requests before the bad one. Nothing is sent before.
+
+    Example: wr_complete A.qx0
+    See: ibv_wr_complete(3)
+    """
+    batch.complete(*world.at(qp))
+
+
+@command
+def wr_abort(world: World, qp: Qp) -> None:
+    """Leave the region and forget everything that was built in it.
+
+    Example: wr_abort A.qx0
+    See: ibv_wr_abort(3)
+    """
+    batch.abort(*world.at(qp))
+
+
+# --------------------------------------------------------------------------- builders
+@command
+def wr_send(
+    world: World, qp: Qp, *, wr_id: U64 | None = None, wr_flags: SendFlags | None = None
+) -> None:
+    """Build a SEND; a DATA setter says which bytes, without one it has none.
+
+    Example: wr_send A.qx0 wr_id=1 wr_flags=SIGNALED
+    See: ibv_wr_send(3); help wr_set_sge
+    """
+    batch.set_next(*world.at(qp), wr_id, wr_flags)
+    batch.build(*world.at(qp), _O.SEND)
+
+
+@command
+def wr_send_imm(
+    world: World,
+    qp: Qp,
+    *,
+    imm_data: U32,
+    wr_id: U64 | None = None,
+    wr_flags: SendFlags | None = None,
+) -> None:
+    """Build a SEND with 32 bits that the peer finds in its completion: RECV, flag WITH_IMM.
+
+    Example: wr_send_imm A.qx0 imm_data=htonl(0x1234)
+    See: ibv_wr_send_imm(3); help wr_set_sge
+    """
+    batch.set_next(*world.at(qp), wr_id, wr_flags)
+    batch.build(*world.at(qp), _O.SEND_WITH_IMM, imm_data=imm_data)
+
+
+@command
+def wr_rdma_write(
+    world: World,
+    qp: Qp,
+    *,
+    target: Annotated[Target, REMOTE],
+    wr_id: U64 | None = None,
+    wr_flags: SendFlags | None = None,
+) -> None:
+    """Build an RDMA WRITE; remote=B.mr0[100] stands for remote_addr and rkey.
+
+    Example: wr_rdma_write A.qx0 remote=B.mr0[0]
+    See: ibv_wr_rdma_write(3); help wr_set_sge
+    """
+    _build_at(world, qp, _O.RDMA_WRITE, target, wr_id, wr_flags)
+
+
+@command
+def wr_rdma_write_imm(
+    world: World,
+    qp: Qp,
+    *,
+    target: Annotated[Target, REMOTE],
+    imm_data: U32,
+    wr_id: U64 | None = None,
+    wr_flags: SendFlags | None = None,
+) -> None:
+    """Build an RDMA WRITE that takes a receive of the peer and brings it 32 bits.
+
+    Example: wr_rdma_write_imm A.qx0 remote=B.mr0[0] imm_data=htonl(0x1234)
+    See: ibv_wr_rdma_write_imm(3); help wr_set_sge
+    """
+    _build_at(world, qp, _O.RDMA_WRITE_WITH_IMM, target, wr_id, wr_flags, imm_data=imm_data)
+
+
+@command
+def wr_rdma_read(
+    world: World,
+    qp: Qp,
+    *,
+    target: Annotated[Target, REMOTE],
+    wr_id: U64 | None = None,
+    wr_flags: SendFlags | None = None,
+) -> None:
+    """Build an RDMA READ; the DATA setter says how much and where to. Not inline.
+
+    Example: wr_rdma_read A.qx0 remote=B.mr0[0]
+    See: ibv_wr_rdma_read(3); help wr_set_sge_list
+    """
+    _build_at(world, qp, _O.RDMA_READ, target, wr_id, wr_flags)
+
+
+@command
+def wr_atomic_cmp_swp(
+    world: World,
+    qp: Qp,
+    *,
+    operands: Annotated[Swap, REMOTE],
+    wr_id: U64 | None = None,
+    wr_flags: SendFlags | None = None,
+) -> None:
+    """Build a compare and swap: if the 8 bytes there are `compare` they become `swap`.
+
+    The old value comes to the 8 bytes of the DATA setter.
+
+    Example: wr_atomic_cmp_swp A.qx0 remote=B.mr0[0] compare=0 swap=1
+    See: ibv_wr_atomic_cmp_swp(3); help wr_set_sge
+    """
+    values = {"compare_add": operands.compare, "swap": operands.swap}
+    _build_at(world, qp, _O.ATOMIC_CMP_AND_SWP, operands, wr_id, wr_flags, **values)
+
+
+@command
+def wr_atomic_fetch_add(
+    world: World,
+    qp: Qp,
+    *,
+    operands: Annotated[Addition, REMOTE],
+    wr_id: U64 | None = None,
+    wr_flags: SendFlags | None = None,
+) -> None:
+    """Build a fetch and add to the 8 bytes there, modulo 2^64.
+
+    The old value comes to the 8 bytes of the DATA setter.
+
+    Example: wr_atomic_fetch_add A.qx0 remote=B.mr0[0] add=1
+    See: ibv_wr_atomic_fetch_add(3); help wr_set_sge
+    """
+    add = operands.add
+    _build_at(world, qp, _O.ATOMIC_FETCH_AND_ADD, operands, wr_id, wr_flags, compare_add=add)
+
+
+def _build_at(
+    world: World,
+    qp: Qp,
+    opcode: WROpcode,
+    target: Target,
+    wr_id: int | None,
+    wr_flags: int | None,
+    **operands: int,
+) -> None:
+    hca, pair = world.at(qp)
+    batch.set_next(hca, pair, wr_id, wr_flags)
+    where = {"remote_addr": target.remote_addr, "rkey": target.rkey}
+    batch.build(hca, pair, opcode, **where, **operands)
+
+
+# --------------------------------------------------------------------------- setters
+@command
+def wr_set_sge(world: World, qp: Qp, *, sg: ShortSGE) -> None:
+    """Say which bytes the work request just built moves: one piece of an MR, by reference.
+
+    They belong to the HCA until the work request completes.
+
+    Example: wr_set_sge A.qx0 sg=A.mr0[0:64]
+    See: ibv_wr_set_sge(3)
+    """
+    batch.fill(*world.at(qp), "wr_set_sge", [sg])
+
+
+@command
+def wr_set_sge_list(world: World, qp: Qp, *, sg: list[ListedSGE]) -> None:
+    """Say which bytes the work request just built moves: pieces, one behind the other.
+
+    Example: wr_set_sge_list A.qx0 sg=A.mr0[0:16],A.mr0[100:120]
+    See: ibv_wr_set_sge_list(3)
+    """
+    batch.fill(*world.at(qp), "wr_set_sge_list", sg)
+
+
+@command
+def wr_set_inline_data(world: World, qp: Qp, *, buf: ShortBuffer) -> None:
+    """Copy bytes into the work request just built, here and now: the buffer is free at once.
+
+    No key is asked. SEND and RDMA WRITE only, max_inline_data bytes at most.
+
+    Example: wr_set_inline_data A.qx0 buf=A.mr0[0:32]
+    See: ibv_wr_set_inline_data(3)
+    """
+    batch.fill_inline(*world.at(qp), "wr_set_inline_data", _pieces([buf]))
+
+
+@command
+def wr_set_inline_data_list(world: World, qp: Qp, *, buf: list[ShortBuffer]) -> None:
+    """Copy several buffers into the work request just built, one behind the other.
+
+    Example: wr_set_inline_data_list A.qx0 buf=A.mr0[0:16],A.mr0[100:116]
+    See: ibv_wr_set_inline_data_list(3)
+    """
+    batch.fill_inline(*world.at(qp), "wr_set_inline_data_list", _pieces(buf))
+
+
+def _pieces(buffers: list[Buffer]) -> list[SGE]:
+    return [SGE(buffer.addr, buffer.length) for buffer in buffers]
+
+
+@command
+def wr_set_ud_addr(
+    world: World, qp: Qp, *, ah: AhNumber, remote_qpn: QpNumber, remote_qkey: U32
+) -> None:
+    """Say where the datagram just built goes. UD cannot do without; other types have no such thing.
+
+    Example: wr_set_ud_addr A.qx0 ah=A.ah0 remote_qpn=B.qp0 remote_qkey=0x11111111
+    See: ibv_wr_set_ud_addr(3)
+    """
+    hca, pair = world.at(qp)
+    where = {"ah": ah, "remote_qpn": remote_qpn, "remote_qkey": remote_qkey}
+    batch.address(hca, pair, "wr_set_ud_addr", **where)

@@ -1,0 +1,104 @@
+"""The critical region: who is inside, who waits, and what a queue pair may be asked for."""
+
+import pytest
+
+from rdmalab.spec.records import Kind
+from tests.extended import extended_lab
+from tests.labs import refusal, seen, well
+
+SEND = "post_send A.qx0 opcode=SEND sg=A.mr0[0:8]"
+EX = "create_qp_ex A.qx1 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0"
+
+
+def test_post_send_in_the_region_would_deadlock() -> None:
+    lab = extended_lab("wr_start A.qx0")
+    refused = refusal(lab, SEND)
+    assert (refused.rule, refused.errno) == ("crash-deadlock", 35)
+    assert refused.message.startswith("in C this would deadlock")
+    well(lab, "wr_abort A.qx0")
+    well(lab, SEND)  # outside, both go
+    assert lab.look("A.qx0.sq.used") == 1
+
+
+def test_the_same_thread_does_not_get_its_own_lock_twice() -> None:
+    lab = extended_lab("wr_start A.qx0")
+    assert refusal(lab, "wr_start A.qx0").rule == "crash-deadlock"
+
+
+def test_another_thread_waits() -> None:
+    lab = extended_lab("wr_start A.qx0", "wr_send A.qx0")
+    refused = refusal(lab, "wr_start A.qx0 thread=2")
+    assert (refused.rule, refused.errno) == ("lock-held", 16)
+    assert "thread 2 would wait here: thread 1 holds" in refused.message
+    well(lab, "wr_complete A.qx0")
+    well(lab, "wr_start A.qx0 thread=2")
+    assert lab.look("A.qx0.region.thread") == 2
+
+
+def test_without_a_lock_threads_write_over_each_other() -> None:
+    lab = extended_lab("alloc_td A.td0", "alloc_parent_domain A.pd1 pd=A.pd0 td=A.td0")
+    well(lab, f"{EX} pd=A.pd1 send_ops_flags=SEND")
+    for line in ("wr_start A.qx1", "wr_send A.qx1", "wr_send A.qx1", "wr_start A.qx1 thread=2"):
+        well(lab, line)
+    assert lab.look("A.qx1.region.built") == 0
+    assert seen(lab, Kind.REGION_CLOSED)[-1][1:] == (2, "overwritten")
+    assert not lab.look("A.qx1.region.locked")
+
+
+@pytest.mark.parametrize("verb", ["wr_start", "wr_send", "wr_set", "wr_complete", "qp_to_qp_ex"])
+def test_a_plain_queue_pair_has_no_extended_face(verb: str) -> None:
+    lab = extended_lab()
+    more = " wr_id=1" if verb == "wr_set" else ""
+    assert refusal(lab, f"{verb} A.qp0{more}").rule == "no-qp-ex"
+
+
+@pytest.mark.parametrize("line", ["wr_send A.qx0", "wr_set_sge A.qx0 sg=A.mr0[0:8]"])
+def test_nothing_is_built_outside_of_a_region(line: str) -> None:
+    lab = extended_lab()
+    assert refusal(lab, line).rule == "region-needed"
+
+
+def test_builder_fields_may_be_set_outside() -> None:
+    lab = extended_lab("wr_set A.qx0 wr_id=9 wr_flags=FENCE", "wr_start A.qx0", "wr_send A.qx0")
+    assert lab.look("A.qx0.region.wr_id") == 9
+    assert lab.look("A.qx0.region.wr_flags").name == "FENCE"
+
+
+@pytest.mark.parametrize(
+    ("said", "rule", "errno"),
+    [
+        ("send_ops_flags=SEND", "qp-ex-pd", 22),
+        ("pd=A.pd0 comp_mask=SEND_OPS_FLAGS send_ops_flags=SEND", "qp-ex-pd", 22),
+        ("pd=A.pd0 comp_mask=PD|RX_HASH", "qp-ex-mask", 95),
+        ("pd=A.pd0 comp_mask=PD|0x1000", "qp-ex-mask", 95),
+        ("pd=A.pd0 send_ops_flags=SEND|TSO", "send-ops", 95),
+        ("pd=A.pd0 send_ops_flags=0x2000", "send-ops", 95),
+    ],
+)
+def test_what_create_qp_ex_refuses_it_does_not_make(said: str, rule: str, errno: int) -> None:
+    lab = extended_lab()
+    refused = refusal(lab, f"{EX} {said}")
+    assert (refused.rule, refused.errno) == (rule, errno)
+    assert "A.qx1" not in lab.session.names.thing_of
+
+
+@pytest.mark.parametrize(
+    ("said", "has_face"),
+    [
+        ("pd=A.pd0", False),
+        ("pd=A.pd0 send_ops_flags=0", True),
+        ("pd=A.pd0 comp_mask=PD send_ops_flags=SEND", False),
+        ("pd=A.pd0 comp_mask=PD|SEND_OPS_FLAGS", True),
+    ],
+)
+def test_the_mask_says_whether_the_flags_count(said: str, has_face: bool) -> None:
+    lab = extended_lab(f"{EX} {said}")
+    made = lab.session.world.nodes["A"].qps.items[lab.look("A.qx1.qp_num")]
+    assert (made.ex is not None) is has_face
+
+
+@pytest.mark.parametrize(("profile", "rule"), [("strict", ""), ("rxe", "send-ops")])
+def test_a_device_may_lack_builders_that_a_type_could_have(profile: str, rule: str) -> None:
+    lab = extended_lab(profile=profile)
+    reply = lab.do(f"{EX} pd=A.pd0 send_ops_flags=FLUSH")[-1]
+    assert (reply.refusal.rule if reply.refusal else "") == rule
