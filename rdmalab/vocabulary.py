@@ -1,7 +1,7 @@
 """All the words there are, gathered by name and in the order in which help shows them."""
 
 from rdmalab.command import Command
-from rdmalab.verbs import ah, cq, mr, pd, post, qp
+from rdmalab.verbs import ah, cq, flow, mr, pd, post, qp
 from rdmalab.workbench import faults, files, help, look, memory, pairs, time  # noqa: A004
 
 GROUPS: dict[str, tuple[Command, ...]] = {
@@ -15,6 +15,8 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         ah.create_ah,
         ah.attach_mcast,
         ah.detach_mcast,
+        flow.create_flow,
+        flow.destroy_flow,
         ah.destroy_ah,
         qp.destroy_qp,
         cq.destroy_cq,

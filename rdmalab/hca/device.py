@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from rdmalab.hca.outside import Outside, Recorder
     from rdmalab.hca.pd import ProtectionDomain
     from rdmalab.hca.qp import QueuePair
+    from rdmalab.hca.steering import Flow
     from rdmalab.hca.wr import Cqe
+    from rdmalab.wire.frame import Frame
 
 
 class Numbered(Protocol):
@@ -96,9 +98,11 @@ class Hca:
         self.cqs: Table[CompletionQueue] = Table("cq", 1)
         self.qps: Table[QueuePair] = Table("qp", 0x11)  # 0 and 1 are SMI and GSI
         self.ahs: Table[AddressHandle] = Table("ah", 1)
+        self.flows: Table[Flow] = Table("flow", 1)
         self.groups: dict[int, list[int]] = {}  # multicast GID → attached QPs
         self.tables: dict[str, Table[Any]] = {
-            table.noun: table for table in (self.pds, self.mrs, self.cqs, self.qps, self.ahs)
+            table.noun: table
+            for table in (self.pds, self.mrs, self.cqs, self.qps, self.ahs, self.flows)
         }
         self.lkeys: dict[int, MemoryRegion] = {}
         self.rkeys: dict[int, MemoryRegion] = {}
@@ -156,7 +160,7 @@ class Hca:
         self.wake(qp)
         return True
 
-    def _transmit(self, qp: "QueuePair", packet: Packet) -> None:
+    def _transmit(self, qp: "QueuePair", packet: "Packet | Frame") -> None:
         self.trace.record(_SENT, self.node, qp.number, packet)
         self.busy_until_ns = self.now_ns + self.outside.transmit(self.node, qp.number, packet)
 
@@ -171,6 +175,8 @@ class Hca:
     def receive(self, packet: Packet, now_ns: int) -> None:
         """A packet has arrived: for a responder, for a completer, or for nobody."""
         self.now_ns = now_ns
+        if self.flows.items:
+            responder.sniff(self, packet)
         if packet.dest_qp == GROUP_QPN:
             self._receive_for_group(packet)
             return
@@ -186,6 +192,15 @@ class Hca:
         else:
             completer.receive(self, qp, packet)
 
+    def receive_frame(self, frame: "Frame", now_ns: int) -> None:
+        """The same for any other Ethernet frame."""
+        self.now_ns = now_ns
+        responder.receive_frame(self, frame)
+
+    def group_macs(self) -> list[int]:
+        """Where multicast packets for this node go."""
+        return [mac_of(gid) for gid in self.groups]
+
     def _receive_for_group(self, packet: Packet) -> None:
         """Multicast: a copy for every attached QP."""
         members = self.groups.get(packet.flow.dst, [])
@@ -200,11 +215,13 @@ class Hca:
                 self.trace.record(_RECEIVED, self.node, number, packet)
                 responder.receive(self, qp, packet, packet.opcode_row)
 
-    def drop(self, qp: "QueuePair | None", packet: Packet, reason: str) -> None:
-        """Silence, and a counter."""
+    def drop(
+        self, qp: "QueuePair | None", packet: "Packet | Frame", reason: str, why: str = ""
+    ) -> None:
+        """Silence, and a counter; `why` says it better than the counter's name."""
         self.drops[reason] = self.drops.get(reason, 0) + 1
         number = packet.dest_qp if qp is None else qp.number
-        self.trace.record(Kind.PACKET_DROPPED, self.node, number, packet, reason)
+        self.trace.record(Kind.PACKET_DROPPED, self.node, number, packet, why or reason)
 
     # ------------------------------------------------------------------ where engines meet
     def go_back(self, qp: "QueuePair", reason: str) -> None:

@@ -8,11 +8,13 @@ from rdmalab.hca.ah import AddressHandle, judge
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Table
+from rdmalab.hca.offloads import TSO_TYPES
 from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.refuse import refused
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState, QPType
+from rdmalab.spec.transports import TRANSPORTS
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
@@ -118,12 +120,15 @@ def create_qp(  # noqa: PLR0913  (ibv_qp_init_attr has these)
     cap: Capacity,
     *,
     sig_all: bool,
+    max_tso_header: int = 0,
 ) -> QueuePair:
-    if (refusal := _judge_qp(hca, qp_type, cap)) is not None:
+    refusal = _judge_qp(hca, qp_type, cap) or _judge_rights(hca, qp_type, max_tso_header)
+    if refusal is not None:
         raise refusal
     check_limit(hca, hca.qps)
     qp = QueuePair(hca.node, hca.qps.next_number, qp_type, _granted(hca, cap))
     qp.pd, qp.send_cq, qp.recv_cq, qp.sq_sig_all = pd, send_cq, recv_cq, sig_all
+    qp.max_tso_header = max_tso_header
     created(hca, hca.qps, qp)
     return qp
 
@@ -144,6 +149,24 @@ def _judge_qp(hca: "Hca", qp_type: QPType, cap: Capacity) -> Refused | None:
     return None
 
 
+def _judge_rights(hca: "Hca", qp_type: QPType, max_tso_header: int) -> Refused | None:
+    """What only a privileged process, or a device with offloads, may ask for."""
+    profile, caps = hca.profile, hca.profile.caps
+    if TRANSPORTS[qp_type].service is None and not caps.cap_net_raw:
+        return refused(profile, "net-raw", argument="qp_type", legal="give the process CAP_NET_RAW")
+    if not max_tso_header:
+        return None
+    if not caps.max_tso:
+        return refused(profile, "tso-support", argument="max_tso_header", legal="leave it out")
+    if qp_type not in TSO_TYPES:
+        return refused(profile, "tso-type", qp_type.name, argument="max_tso_header")
+    if max_tso_header > caps.max_tso_header:
+        legal = f"max_tso_header takes 0..{caps.max_tso_header}"
+        asked = f"max_tso_header={max_tso_header}"
+        return refused(profile, "qp-cap", asked, argument="max_tso_header", legal=legal)
+    return None
+
+
 def _granted(hca: "Hca", cap: Capacity) -> Capacity:
     """What the device really gives: never less than asked (Soft-RoCE rounds up, S073)."""
     granted, per_sge = hca.profile.rounding.granted, hca.profile.inline_bytes_per_sge
@@ -157,7 +180,9 @@ def _granted(hca: "Hca", cap: Capacity) -> Capacity:
 
 def destroy_qp(hca: "Hca", qp: QueuePair) -> None:
     """Whatever waits in its queues vanishes without a completion."""
-    check_unused(hca, _count("multicast group", len(groups.groups_of(hca, qp))))
+    flows = sum(flow.qp == qp.number for flow in hca.flows.items.values())
+    joined = len(groups.groups_of(hca, qp))
+    check_unused(hca, _count("multicast group", joined) + _count("flow rule", flows))
     if qp.state is not QPState.RESET:
         flush.discard(hca, qp)
     destroyed(hca, hca.qps, qp)

@@ -218,9 +218,9 @@ class QueuePair:
     """`ibv_qp`. queued: it stands in line for the port. known_state: what libibverbs caches."""
 
     __slots__ = (
-        "attr", "cap", "comp", "known_state", "node", "number", "path", "pd", "qp_type", "queued",
-        "recv_cq", "req", "resp", "rq", "send_cq", "service", "sq", "sq_sig_all", "state",
-        "transport",
+        "attr", "cap", "comp", "known_state", "max_tso_header", "node", "number", "path", "pd",
+        "qp_type", "queued", "recv_cq", "req", "resp", "rq", "send_cq", "service", "sq",
+        "sq_sig_all", "state", "transport",
     )  # fmt: skip
 
     def __init__(self, node: str, number: int, qp_type: QPType, cap: Capacity) -> None:
@@ -234,6 +234,7 @@ class QueuePair:
         self.send_cq = 0
         self.recv_cq = 0
         self.sq_sig_all = False
+        self.max_tso_header = 0
         self.queued = False
         self.known_state = QPState.RESET
         self.state = QPState.RESET

@@ -15,8 +15,10 @@ from rdmalab.spec.work import SendFlags, WCFlags, WCOpcode, Work, WROpcode
 if TYPE_CHECKING:
     from rdmalab.hca.ah import AddressHandle
     from rdmalab.hca.mr import MemoryRegion
+    from rdmalab.wire.segments import Template
 
 
+U16 = Annotated[int, Bits(16)]
 U32 = Annotated[int, Bits(32)]
 U64 = Annotated[int, Bits(64)]
 
@@ -60,11 +62,20 @@ NO_FLAGS = SendFlags(0)
 REMOTE = Spread("remote", Noun.MR, _remote_of, ("remote_addr", "rkey"))
 
 
+def _hdr_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
+    addr, length = _bounds(world.find(thing), start, stop)
+    return {"hdr_addr": addr, "hdr_sz": length}
+
+
+HDR = Spread("hdr", Noun.MR, _hdr_of, ("hdr_addr", "hdr_sz"))
+
+
 @dataclass(slots=True)
 class SendWR:
     """`ibv_send_wr`. imm_data: as stored in memory (htonl'ed); atomics use compare_add and swap.
 
-    ah, remote_qpn, remote_qkey: where a datagram goes.
+    ah, remote_qpn, remote_qkey: where a datagram goes. hdr_addr, hdr_sz (`tso.hdr`, `tso.hdr_sz`):
+    the headers in front of each piece of a TSO; mss: the bytes of a piece.
     """
 
     opcode: WROpcode
@@ -79,6 +90,9 @@ class SendWR:
     ah: AhNumber = None
     remote_qpn: QpNumber = 0
     remote_qkey: U32 = 0
+    hdr_addr: U64 = 0
+    hdr_sz: U16 = 0
+    mss: U16 = 0
 
 
 @dataclass(slots=True)
@@ -95,7 +109,8 @@ class SendWqe:
 
     serial: counts this queue's WRs from 0. sg, length: after the zero-length rule of the profile.
     inline: the bytes copied at post time, or None. first_psn..last_psn: the PSNs it will use; what
-    sends nothing has none. av: where a datagram goes, if that was read at post time.
+    sends nothing has none. av: where a datagram goes, if that was read at post time. header: of a
+    TSO, as it was at post time.
     """
 
     serial: int
@@ -110,6 +125,7 @@ class SendWqe:
     first_psn: int
     last_psn: int
     av: "AddressHandle | None" = None
+    header: "Template | None" = None
 
 
 @dataclass(slots=True)

@@ -19,6 +19,7 @@ from rdmalab.lens import (
     calls,
     completions,
     counters,
+    flows,
     ladder,
     memory,
     ports,
@@ -91,6 +92,7 @@ OBJECTS: dict[Noun, Sight] = {
     Noun.MR: Sight(memory.MrRow, memory.mr_row),
     Noun.PD: Sight(memory.PdRow, memory.pd_row),
     Noun.AH: Sight(addresses.AhRow, addresses.ah_row),
+    Noun.FLOW: Sight(flows.FlowRow, flows.flow_row),
 }
 
 

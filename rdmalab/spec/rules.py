@@ -5,7 +5,7 @@ nothing else (`profiles.py`). An object used after its destruction answers EFAUL
 say; in C it would be a segmentation fault.
 """
 
-from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, EOPNOTSUPP, errorcode
+from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, ENXIO, EOPNOTSUPP, EPERM, errorcode
 from typing import NamedTuple
 
 # Linux has two names for one number; the man pages of libibverbs say EOPNOTSUPP.
@@ -60,6 +60,15 @@ RULES: dict[str, Rule] = {
     "ah-sgid-empty":       Rule(ENODATA, "GID table entry {} is empty", "kernel core, R16"),
     "ah-dgid":             Rule(EINVAL, "dgid {} is zero or of another address family than the GID entry", "kernel core, R16"),
     "alt-path":            Rule(EINVAL, "an alternate path exists on InfiniBand ports only, this is RoCE", "kernel core, R12"),
+    "net-raw":             Rule(EPERM,  "RAW_PACKET queue pairs and flow rules need CAP_NET_RAW, which this process has not", "ibv_create_qp(3), kernel uverbs"),
+    "tso-support":         Rule(EOPNOTSUPP, "this device cuts no TCP streams", "ibv_create_qp_ex(3), query_device_ex tso_caps"),
+    "tso-type":            Rule(EINVAL, "max_tso_header goes with UD and RAW_PACKET queue pairs, this one is {}", "ibv_create_qp_ex(3)"),
+    # flow rules
+    "flow-support":        Rule(ENXIO,  "this device steers no flows", "ibv_create_flow(3)"),
+    "flow-qp-type":        Rule(EINVAL, "a flow rule leads to a RAW_PACKET queue pair, this one is {}", "ibv_create_flow(3)"),
+    "flow-type":           Rule(EINVAL, "{} is no type of flow rule", "ibv_create_flow(3)"),
+    "flow-spec":           Rule(EINVAL, "only a NORMAL rule may say {}", "ibv_create_flow(3)"),
+    "flow-port":           Rule(EINVAL, "there is no port {}", "ibv_create_flow(3)"),
     # multicast
     "mcast-type":          Rule(EINVAL, "only UD queue pairs join multicast groups, this one is {}", "ibv_attach_mcast(3)"),
     "mcast-gid":           Rule(EINVAL, "{} is no multicast address", "ibv_attach_mcast(3)"),
@@ -81,6 +90,12 @@ RULES: dict[str, Rule] = {
     "message-length":      Rule(EINVAL, "a message has at most {} bytes", "ibv_post_send(3)"),
     "send-flags":          Rule(EINVAL, "send flag {} does not exist", "ibv_post_send(3)"),
     "send-flags-type":     Rule(EINVAL, "{} does not fit a {} queue pair", "ibv_post_send(3)"),
+    "ip-csum":             Rule(EINVAL, "this device fills in no IP checksums for {} queue pairs", "ibv_post_send(3)"),
+    "tso-header-length":   Rule(EINVAL, "hdr_sz must lie in 1..max_tso_header={}, not {}", "ibv_post_send(3)"),
+    "tso-mss":             Rule(EINVAL, "mss is the number of bytes in a piece: 1 at least", "ibv_post_send(3)"),
+    "tso-length":          Rule(EINVAL, "the device cuts at most max_tso={} bytes", "ibv_query_device_ex(3)"),
+    "tso-headers":         Rule(EINVAL, "hdr must hold all headers up to and including TCP, and no more", "ibv_wr_post(3)"),
+    "crash-hdr":           Rule(EFAULT, "in C this would crash: hdr is copied from {}, which is not mapped", "ibv_post_send FAQ"),
     "inline-opcode":       Rule(EINVAL, "INLINE goes with SEND and RDMA WRITE only", "ibv_post_send(3)"),
     "inline-length":       Rule(EINVAL, "inline data is longer than max_inline_data={}", "ibv_post_send(3)"),
     "atomic-length":       Rule(EINVAL, "an atomic moves exactly 8 bytes, not {}", "ibv_post_send(3)"),

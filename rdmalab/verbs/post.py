@@ -4,19 +4,20 @@ from typing import Annotated
 
 from rdmalab.command import command
 from rdmalab.hca import posting
-from rdmalab.hca.wr import REMOTE, RecvWR, SendWR
+from rdmalab.hca.wr import HDR, REMOTE, RecvWR, SendWR
 from rdmalab.verbs.nouns import Qp
 from rdmalab.world.world import World
 
 
 @command
-def post_send(world: World, qp: Qp, *, wr: list[Annotated[SendWR, REMOTE]]) -> None:
+def post_send(world: World, qp: Qp, *, wr: list[Annotated[SendWR, REMOTE, HDR]]) -> None:
     """Queue work requests on the send queue and ring the doorbell.
 
     sg=A.mr0[0:64] names local bytes, remote=B.mr0[100] the peer's address and rkey; remote_addr
     and rkey may be said apart. flags=SIGNALED asks for a completion. A list of WRs is written
-    wr={…} wr={…}. EINVAL before RTS; ENOMEM when no slot is free; the requests before the bad one
-    stay posted.
+    wr={…} wr={…}. opcode=TSO cuts sg into pieces of mss bytes, with hdr=A.mr0[0:54] before each;
+    flags=IP_CSUM fills in the checksums of a frame. EINVAL before RTS; ENOMEM when no slot is
+    free; the requests before the bad one stay posted.
 
     Example: post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED
     See: ibv_post_send(3)

@@ -4,7 +4,7 @@ import copy
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from rdmalab.command import Noun, Thing, command
+from rdmalab.command import Bits, Noun, Thing, command
 from rdmalab.hca import modify, objects
 from rdmalab.hca.attributes import ADDRESS, QpAttr
 from rdmalab.hca.qp import Capacity
@@ -23,6 +23,7 @@ class QpInitAttr:
     recv_cq: Cq
     cap: Capacity = field(default_factory=Capacity)
     sq_sig_all: bool = False
+    max_tso_header: Annotated[int, Bits(16)] = 0
 
 
 @command
@@ -30,7 +31,9 @@ def create_qp(world: World, qp: NewQp, *, pd: Pd, init_attr: QpInitAttr) -> Thin
     """Create a queue pair; it starts in RESET.
 
     sq_sig_all=1: every send WR completes visibly, SIGNALED or not.
-    EINVAL: a cap beyond the device's limits, an unknown type. ENOMEM beyond max_qp.
+    max_tso_header=54: it may post TSO with headers of so many bytes (UD and RAW_PACKET).
+    EINVAL: a cap beyond the device's limits, an unknown type. EOPNOTSUPP: a type the device has
+    not. EPERM: RAW_PACKET without CAP_NET_RAW. ENOMEM beyond max_qp.
 
     Example: create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_send_wr=8
     See: ibv_create_qp(3)
@@ -39,8 +42,9 @@ def create_qp(world: World, qp: NewQp, *, pd: Pd, init_attr: QpInitAttr) -> Thin
     hca = on(world, qp.node, pd, init.send_cq, init.recv_cq)
     pd_, send_cq, recv_cq = (world.find(t).number for t in (pd, init.send_cq, init.recv_cq))
     made = objects.create_qp(
-        hca, init.qp_type, pd_, send_cq, recv_cq, init.cap, sig_all=init.sq_sig_all
-    )
+        hca, init.qp_type, pd_, send_cq, recv_cq, init.cap,
+        sig_all=init.sq_sig_all, max_tso_header=init.max_tso_header,
+    )  # fmt: skip
     return Thing(Noun.QP, qp.node, made.number)
 
 

@@ -16,7 +16,10 @@ _NEAR = "did you mean"
 
 # What must have happened before the example of a command makes sense, after `use rc_pair`.
 _DATAGRAMS = "create_qp B.qp1 pd=B.pd0 qp_type=UD send_cq=B.cq0 recv_cq=B.cq0"
+_RAW = "create_qp B.qp1 pd=B.pd0 qp_type=RAW_PACKET send_cq=B.cq0 recv_cq=B.cq0"
 BEFORE: Mapping[str, tuple[str, ...]] = {
+    "create_flow": (_RAW,),
+    "destroy_flow": (_RAW, "create_flow B.flow0 qp=B.qp1 dst_mac=B"),
     "destroy_cq": ("destroy_qp A.qp0",),
     "dealloc_pd": ("destroy_qp A.qp0", "dereg_mr A.mr0"),
     "connect": ("reset A.qp0", "reset B.qp0"),

@@ -121,6 +121,7 @@ def _window(request: Request, length: int) -> tuple[int, int]:
 # Objects that are shown as their row is, in the order of the overview: plural, and how one is made.
 _PLAIN: dict[Noun, tuple[str, str]] = {
     Noun.PD: ("protection domains", BEGIN),
+    Noun.FLOW: ("flow rules", "create_flow B.flow0 qp=B.qp0 dst_mac=B"),
     Noun.AH: ("address handles", "create_ah A.ah0 pd=A.pd0 to=B"),
 }
 
