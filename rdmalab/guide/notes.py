@@ -1,6 +1,6 @@
 """A hand-written sentence or two on members of enums and tables that say nothing of themselves."""
 
-from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, EOPNOTSUPP
+from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, ENXIO, EOPNOTSUPP, EPERM
 
 from rdmalab.spec.limits import AtomicCap, PortState
 from rdmalab.spec.opcodes import Op
@@ -157,6 +157,8 @@ ERRNOS: dict[int, tuple[str, str]] = {
     EBUSY: ("Device or resource busy", "Somebody still uses it: destroy the users first"),
     EFAULT: ("Bad address", "An address or object that does not exist; C programs crash instead"),
     EOPNOTSUPP: ("Operation not supported", "The device does not do this at all"),
+    EPERM: ("Operation not permitted", "The process lacks a right, such as CAP_NET_RAW"),
+    ENXIO: ("No such device or address", "The device has not even the unit that would do this"),
     ENODATA: ("No data available", "A table entry that was named is empty"),
 }
 

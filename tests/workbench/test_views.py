@@ -18,7 +18,14 @@ def view(lab: Lab, line: str) -> View:
 
 @pytest.fixture(scope="module")
 def busy() -> Lab:
-    return lab_of(*BUSY, "create_ah A.ah0 pd=A.pd0 to=B", "run 3us", "link down")
+    return lab_of(
+        *BUSY,
+        "create_ah A.ah0 pd=A.pd0 to=B",
+        "create_qp A.qp9 pd=A.pd0 qp_type=RAW_PACKET send_cq=A.cq0 recv_cq=A.cq0",
+        "create_flow A.flow0 qp=A.qp9 dst_mac=A dst_port=80",
+        "run 3us",
+        "link down",
+    )
 
 
 @pytest.mark.parametrize("what", VIEWS)
