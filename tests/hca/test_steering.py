@@ -33,10 +33,10 @@ def other(pair: Pair) -> End:
 )
 def test_each_field_is_asked(name: str, value: int, wrong: int) -> None:
     pair = raw_pair()
-    rule(pair.b, **{name: value})
+    rule(pair.b, FlowType.NORMAL, priority=0, flags=0, **{name: value})
     assert steer(pair.b.hca, FRAME) == [pair.b.qp.number]
     pair = raw_pair()
-    rule(pair.b, **{name: wrong})
+    rule(pair.b, FlowType.NORMAL, priority=0, flags=0, **{name: wrong})
     assert steer(pair.b.hca, FRAME) == []
 
 

@@ -1,5 +1,7 @@
 """The pieces of a stream, read by scapy: sequence, flags, lengths, identifications, checksums."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,8 +15,8 @@ _V4 = IP(src="10.0.0.1", dst="10.0.0.2", id=0xFFFE, len=0, chksum=0)
 _V6 = IPv6(src="fe80::1", dst="fe80::2", plen=0)
 
 
-def header(ip: IP | IPv6 = _V4, *, is_frame: bool = True, **tcp: object) -> Template:
-    fields = {"sport": 1234, "dport": 80, "seq": 1000, "chksum": 0, **tcp}
+def header(ip: IP | IPv6 = _V4, *, is_frame: bool = True, **tcp: Any) -> Template:
+    fields: dict[str, Any] = {"sport": 1234, "dport": 80, "seq": 1000, "chksum": 0, **tcp}
     before = bytes(Ether(src="02::1", dst="02::2", type=0x86DD if ip is _V6 else 0x0800))
     octets = (before if is_frame else before[12:14] + bytes(2)) + bytes(ip / TCP(**fields))
     made = template(octets, is_frame=is_frame)
