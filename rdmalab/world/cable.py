@@ -43,10 +43,13 @@ class Cable:
         self.faults: list[Fault] = []
         self.next_fault = 1
 
-    def occupies_ns(self, packet: Packet | Frame) -> int:
+    def occupies_ns(self, packet: Packet) -> int:
         """How long the packet keeps the sending port busy."""
-        length = len(packet.octets) if isinstance(packet, Frame) else wire_length(packet)
-        return -(length * -_BYTE_NS // self.rate_bps)
+        return -(wire_length(packet) * -_BYTE_NS // self.rate_bps)
+
+    def frame_occupies_ns(self, frame: Frame) -> int:
+        """The same for any other frame."""
+        return -(len(frame.octets) * -_BYTE_NS // self.rate_bps)
 
     def fate(
         self, source: str, target: str, packet: Packet | Frame

@@ -178,7 +178,7 @@ class World:
 
     def _transmit_frame(self, node: str, qpn: int, frame: Frame) -> int:
         """To the node that has the address; to all others if it is a group's, or nobody's."""
-        sent, busy_ns = self.trace.latest, self.cable.occupies_ns(frame)
+        sent, busy_ns = self.trace.latest, self.cable.frame_occupies_ns(frame)
         if self.nodes[node].port_state is not _ACTIVE:
             self.trace.record(Kind.PACKET_LOST, node, qpn, frame, "the port is down")
             return busy_ns

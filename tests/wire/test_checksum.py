@@ -53,16 +53,10 @@ def test_padding_is_no_part_of_it() -> None:
 def test_udp_may_go_without_and_never_sends_the_zero_that_says_so() -> None:
     made = bytes(Ether() / IP(src="10.0.0.1", dst="10.0.0.2") / UDP(chksum=0) / b"x")
     assert checksum.is_right(made, inside_frame(made))
-    for word in range(0x10000):
-        tried = frame(0, 1, b"")[:-8] + b"\0\1\0\2\0\x0a\0\0" + word.to_bytes(2, "big")
-        tried = tried[:16] + b"\0\x1e" + tried[18:]
-        sent = checksum.filled(tried, inside_frame(tried))
-        if sent[40:42] == b"\xff\xff":
-            assert checksum.is_right(sent, inside_frame(sent))
-            break
-        assert sent[40:42] != b"\0\0"
-    else:
-        pytest.fail("one word in 65536 makes the sum 0")
+    first = frame(0, 1, b"\0\0")
+    odd = frame(0, 1, first[40:42])  # its sum comes to 0
+    assert odd[40:42] == b"\xff\xff"
+    assert checksum.filled(without(odd), inside_frame(odd)) == odd
 
 
 @pytest.mark.parametrize("ethertype", [b"\x08\x06", b"\x08\0", b"\x12\x34"])
