@@ -158,6 +158,7 @@ class Unit(enum.Enum):
     PSN = enum.auto()  # 24 bits on a circle
     BITS_PER_S = enum.auto()  # 100Gbps
     GID = enum.auto()  # ::ffff:10.0.0.2, 10.0.0.2, fe80::1
+    MAC = enum.auto()  # 02:00:0a:00:00:01
 
 
 Bytes = Annotated[int, Unit.BYTES]

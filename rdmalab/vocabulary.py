@@ -1,7 +1,7 @@
 """All the words there are, gathered by name and in the order in which help shows them."""
 
 from rdmalab.command import Command
-from rdmalab.verbs import ah, cq, device, events, mr, pd, post, qp, qp_ex, srq, td, wr, xrcd
+from rdmalab.verbs import ah, cq, device, events, flow, mr, pd, post, qp, qp_ex, srq, td, wr, xrcd
 from rdmalab.workbench import faults, files, help, look, memory, pairs, port, time  # noqa: A004
 
 GROUPS: dict[str, tuple[Command, ...]] = {
@@ -26,6 +26,8 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         ah.create_ah,
         ah.attach_mcast,
         ah.detach_mcast,
+        flow.create_flow,
+        flow.destroy_flow,
         ah.destroy_ah,
         qp.destroy_qp,
         srq.destroy_srq,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
 from rdmalab.world.agenda import Door
 from rdmalab.world.cable import Cable, Harmed
@@ -20,7 +21,9 @@ class Wild(Cable):
         self.fates = fates
         self.faults = [Drop(0, Match(source="nobody"))]  # or the world would not ask for fates
 
-    def fate(self, source: str, target: str, packet: Packet) -> Packet | Harmed | str:
+    def fate(
+        self, source: str, target: str, packet: Packet | Frame
+    ) -> Packet | Frame | Harmed | str:
         delays = next(self.fates, [0])
         if not delays:
             return "wild"

@@ -11,6 +11,7 @@ SCALES: dict[Unit, dict[str, int]] = {
     Unit.NUMBER: {},
     Unit.PSN: {},
     Unit.GID: {},
+    Unit.MAC: {},
     Unit.BYTES: {"b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30},
     Unit.NS: {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9},
     Unit.BITS_PER_S: {"bps": 1, "kbps": 10**3, "mbps": 10**6, "gbps": 10**9},
@@ -23,6 +24,7 @@ _EXAMPLES = {
     Unit.NUMBER: "12 or 0x1f",
     Unit.PSN: "12 or 0x1f",
     Unit.GID: "fe80::1 or 0x1f",
+    Unit.MAC: "02:00:0a:00:00:01",
     Unit.BYTES: "4096 or 4KiB",
     Unit.NS: "10us or 2ms",
     Unit.BITS_PER_S: "100Gbps",
@@ -34,6 +36,7 @@ _NUMBER = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _HTONL = re.compile(r"(?:htonl|htobe32)\(([^()]*)\)")
+_MAC = re.compile(r"[0-9a-f]{1,2}(:[0-9a-f]{1,2}){5}", re.IGNORECASE | re.ASCII)
 _LONGEST = 60
 _HEX_FROM = 0x10000  # addresses, keys and immediates are read in hex, counts in decimal
 
@@ -44,6 +47,8 @@ def whole(text: str, unit: Unit = Unit.NUMBER, place: Span = NOWHERE) -> int:
         return _swapped(whole(match[1].strip(), unit, place), place)
     if unit is Unit.GID and (":" in text or text.count(".") == 3):
         return _gid(text, place)
+    if unit is Unit.MAC and _MAC.fullmatch(text):
+        return int("".join(part.zfill(2) for part in text.split(":")), 16)
     match = _NUMBER.fullmatch(text) if len(text) <= _LONGEST else None
     scales = SCALES[unit]
     if match is None or (match["unit"] and match["unit"].lower() not in scales):
@@ -65,6 +70,8 @@ def spelled(value: int, unit: Unit) -> str:
     """The canonical text of a number: `2ms`, `100Gbps`, `4096`."""
     if unit is Unit.GID and 0 <= value < 2**128:
         return _spelled_gid(ipaddress.IPv6Address(value))
+    if unit is Unit.MAC and 0 <= value < 2**48:
+        return ":".join(f"{octet:02x}" for octet in value.to_bytes(6, "big"))
     for scale, name in _SPELLINGS.get(unit, ()):
         if abs(value) >= scale or scale == 1:
             return f"{_decimal(value, scale)}{name}"
@@ -105,8 +112,16 @@ def _swapped(value: int, place: Span) -> int:
     return int.from_bytes(value.to_bytes(4, "big"), "little")
 
 
+_NOUNS = {
+    Unit.NS: "a time",
+    Unit.BITS_PER_S: "a rate",
+    Unit.GID: "a GID",
+    Unit.MAC: "a MAC address",
+}
+
+
 def _noun(unit: Unit) -> str:
-    return {Unit.NS: "a time", Unit.BITS_PER_S: "a rate", Unit.GID: "a GID"}.get(unit, "a number")
+    return _NOUNS.get(unit, "a number")
 
 
 def _example(unit: Unit) -> str:

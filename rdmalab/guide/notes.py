@@ -11,7 +11,9 @@ from errno import (
     ENOENT,
     ENOMEM,
     ENOSPC,
+    ENXIO,
     EOPNOTSUPP,
+    EPERM,
     ETIMEDOUT,
 )  # fmt: skip
 
@@ -188,6 +190,8 @@ ERRNOS: dict[int, tuple[str, str]] = {
     EIO: ("Input/output error", "The device is dead; DEVICE_FATAL has told so"),
     EAGAIN: ("Resource temporarily unavailable", "In C the call would block; here it says so"),
     ENOENT: ("No such file or directory", "Nothing is there: an empty queue"),
+    EPERM: ("Operation not permitted", "The process lacks a right, such as CAP_NET_RAW"),
+    ENXIO: ("No such device or address", "The device has not even the unit that would do this"),
     ENODATA: ("No data available", "A table entry that was named is empty"),
 }
 

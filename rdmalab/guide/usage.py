@@ -171,6 +171,7 @@ _UNIT_WORDS = {
     Unit.PSN: "PSN",
     Unit.BITS_PER_S: "RATE",
     Unit.GID: "GID",
+    Unit.MAC: "MAC",
 }
 _WORDS: dict[type[Kind], Callable[[Any], str]] = {
     ListKind: lambda kind: f"{value_word(kind.item)},…",

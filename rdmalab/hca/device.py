@@ -30,9 +30,11 @@ if TYPE_CHECKING:
     from rdmalab.hca.pd import ProtectionDomain
     from rdmalab.hca.qp import QueuePair
     from rdmalab.hca.srq import SharedReceiveQueue
+    from rdmalab.hca.steering import Flow
     from rdmalab.hca.thread_domains import ThreadDomain
     from rdmalab.hca.wr import Cqe, RecvWqe
     from rdmalab.hca.xrcd import XrcDomain
+    from rdmalab.wire.frame import Frame
 
 
 class Numbered(Protocol):
@@ -114,9 +116,10 @@ class Hca:
         self.xrcds: Table[XrcDomain] = Table("xrcd", 1)
         self.channels: Table[CompChannel] = Table("channel", 1)
         self.tds: Table[ThreadDomain] = Table("td", 1)
+        self.flows: Table[Flow] = Table("flow", 1)
         every: tuple[Table[Any], ...] = (
             self.pds, self.mrs, self.channels, self.cqs, self.qps, self.ahs, self.srqs, self.xrcds,
-            self.tds,
+            self.tds, self.flows,
         )  # fmt: skip
         self.tables: dict[str, Table[Any]] = {table.noun: table for table in every}
         self.lkeys: dict[int, MemoryRegion] = {}
@@ -178,7 +181,7 @@ class Hca:
         self.wake(qp)
         return True
 
-    def _transmit(self, qp: "QueuePair", packet: Packet) -> None:
+    def _transmit(self, qp: "QueuePair", packet: "Packet | Frame") -> None:
         self.trace.record(_SENT, self.node, qp.number, packet)
         self.busy_until_ns = self.now_ns + self.outside.transmit(self.node, qp.number, packet)
 
@@ -193,6 +196,8 @@ class Hca:
     def receive(self, packet: Packet, now_ns: int) -> None:
         """A packet has arrived: for a responder, for a completer, or for nobody."""
         self.now_ns = now_ns
+        if self.flows.items:
+            responder.sniff(self, packet)
         if packet.dest_qp == GROUP_QPN:
             self._receive_for_group(packet)
             return
@@ -208,6 +213,15 @@ class Hca:
         else:
             completer.receive(self, qp, packet)
 
+    def receive_frame(self, frame: "Frame", now_ns: int) -> None:
+        """The same for any other Ethernet frame."""
+        self.now_ns = now_ns
+        responder.receive_frame(self, frame)
+
+    def group_macs(self) -> list[int]:
+        """Where multicast packets for this node go."""
+        return [mac_of(gid) for gid in self.groups]
+
     def _receive_for_group(self, packet: Packet) -> None:
         """Multicast: a copy for every attached QP."""
         members = self.groups.get(packet.flow.dst, [])
@@ -222,11 +236,13 @@ class Hca:
                 self.trace.record(_RECEIVED, self.node, number, packet)
                 responder.receive(self, qp, packet, packet.opcode_row)
 
-    def drop(self, qp: "QueuePair | None", packet: Packet, reason: str) -> None:
-        """Silence, and a counter."""
+    def drop(
+        self, qp: "QueuePair | None", packet: "Packet | Frame", reason: str, why: str = ""
+    ) -> None:
+        """Silence, and a counter; `why` says it better than the counter's name."""
         self.drops[reason] = self.drops.get(reason, 0) + 1
         number = packet.dest_qp if qp is None else qp.number
-        self.trace.record(Kind.PACKET_DROPPED, self.node, number, packet, reason)
+        self.trace.record(Kind.PACKET_DROPPED, self.node, number, packet, why or reason)
 
     # ------------------------------------------------------------------ where engines meet
     def go_back(self, qp: "QueuePair", reason: str) -> None:

@@ -4,12 +4,15 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rdmalab.spec.access import Access
+from rdmalab.spec.statuses import WCStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rdmalab.hca.device import Hca
     from rdmalab.hca.mr import MemoryRegion
-    from rdmalab.hca.wr import SGE
+    from rdmalab.hca.qp import QueuePair
+    from rdmalab.hca.wr import SGE, SendWqe
 
 # Bytes in a row: address and length.
 Piece = tuple[int, int]
@@ -88,3 +91,16 @@ def reach(
             break
         offset, length = 0, length - count
     return found
+
+
+def gather(
+    hca: "Hca", qp: "QueuePair", wqe: "SendWqe", offset: int, length: int
+) -> bytes | WCStatus:
+    """Bytes of a request's message, read now, or how it fails."""
+    if wqe.inline is not None:
+        return wqe.inline[offset : offset + length]
+    pieces = reach(hca.lkeys, qp, LOCAL_READ, wqe.sg, offset, length)
+    if isinstance(pieces, list):
+        return hca.read(qp, pieces)
+    key_unknown = pieces in (Denied.KEY, Denied.PD)
+    return hca.profile.unknown_lkey_status if key_unknown else WCStatus.LOC_PROT_ERR

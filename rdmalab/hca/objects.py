@@ -10,6 +10,7 @@ from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import GROUP_QPN, Table
+from rdmalab.hca.offloads import TSO_TYPES
 from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.refuse import check_useful, refused
@@ -175,11 +176,13 @@ def create_qp(  # noqa: PLR0913  (ibv_qp_init_attr has these)
     sig_all: bool,
     srq: int = 0,
     xrcd: int = 0,
+    max_tso_header: int = 0,
 ) -> QueuePair:
     """`ibv_create_qp`; 0 is no object of that kind. What the type does not use is not kept."""
     check_useful(hca)
     parts = {"pd": pd, "send_cq": send_cq, "recv_cq": recv_cq, "srq": srq, "xrcd": xrcd}
-    if (refusal := _judge_qp(hca, qp_type, cap, parts)) is not None:
+    refusal = _judge_qp(hca, qp_type, cap, parts) or _judge_rights(hca, qp_type, max_tso_header)
+    if refusal is not None:
         raise refusal
     check_limit(hca, hca.qps)
     if hca.qps.next_number >= GROUP_QPN:
@@ -187,7 +190,7 @@ def create_qp(  # noqa: PLR0913  (ibv_qp_init_attr has these)
     transport = TRANSPORTS[qp_type]
     sizes = _used(cap, transport, shared=srq != 0)
     qp = QueuePair(hca.node, hca.qps.next_number, qp_type, _granted(hca, sizes))
-    qp.sq_sig_all = sig_all
+    qp.sq_sig_all, qp.max_tso_header = sig_all, max_tso_header
     for name in transport.parts:
         setattr(qp, name, parts[name])
     qp.domain = qp.pd
@@ -251,6 +254,24 @@ def _judge_sizes(hca: "Hca", cap: Capacity) -> Refused | None:
     return None
 
 
+def _judge_rights(hca: "Hca", qp_type: QPType, max_tso_header: int) -> Refused | None:
+    """What only a privileged process, or a device with offloads, may ask for."""
+    profile, caps = hca.profile, hca.profile.caps
+    if TRANSPORTS[qp_type].service is None and not caps.cap_net_raw:
+        return refused(profile, "net-raw", argument="qp_type", legal="give the process CAP_NET_RAW")
+    if not max_tso_header:
+        return None
+    if not caps.max_tso:
+        return refused(profile, "tso-support", argument="max_tso_header", legal="leave it out")
+    if qp_type not in TSO_TYPES:
+        return refused(profile, "tso-type", qp_type.name, argument="max_tso_header")
+    if max_tso_header > caps.max_tso_header:
+        legal = f"max_tso_header takes 0..{caps.max_tso_header}"
+        asked = f"max_tso_header={max_tso_header}"
+        return refused(profile, "qp-cap", asked, argument="max_tso_header", legal=legal)
+    return None
+
+
 def _granted(hca: "Hca", cap: Capacity) -> Capacity:
     """What the device really gives: never less than asked (Soft-RoCE rounds up, S073)."""
     granted, per_sge = hca.profile.rounding.granted, hca.profile.inline_bytes_per_sge
@@ -267,7 +288,9 @@ def destroy_qp(hca: "Hca", qp: QueuePair) -> None:
     if qp.opened > 1:  # another process has it still
         qp.share(hca.trace, -1)
         return
-    check_unused(hca, count("multicast group", len(groups.groups_of(hca, qp))))
+    flows = sum(flow.qp == qp.number for flow in hca.flows.items.values())
+    joined = len(groups.groups_of(hca, qp))
+    check_unused(hca, count("multicast group", joined) + count("flow rule", flows))
     events.check_acked(hca, "qp", qp.number)
     if qp.state is not QPState.RESET:
         flush.discard(hca, qp)

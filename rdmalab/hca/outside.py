@@ -3,6 +3,7 @@
 from typing import Any, Protocol
 
 from rdmalab.spec.records import Kind
+from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
 
 
@@ -16,8 +17,8 @@ class Recorder(Protocol):
 class Outside(Protocol):
     """The world as one adapter sees it."""
 
-    def transmit(self, node: str, qpn: int, packet: Packet) -> int:
-        """Put a packet on the cable now; the nanoseconds it keeps the port busy."""
+    def transmit(self, node: str, qpn: int, packet: Packet | Frame) -> int:
+        """Put a packet or a frame on the cable now; the nanoseconds it keeps the port busy."""
 
     def has(self, gid: int) -> bool:
         """Whether somebody on the network has this address."""

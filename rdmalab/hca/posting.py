@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
-from rdmalab.hca import extended, flush, pointers
+from rdmalab.hca import extended, flush, offloads, pointers
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.refuse import check_useful, refused
@@ -16,6 +16,7 @@ from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import STATES
 from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WROpcode
+from rdmalab.wire.segments import pieces
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
@@ -136,6 +137,8 @@ CHECKS: tuple[Check, ...] = (
     check_size,
     check_flags,
     check_address,
+    offloads.check_checksums,
+    offloads.check_tso,
     check_atomic,
 )
 _PLAIN = CHECKS[:-1]  # what is asked of a request that is no atomic
@@ -220,13 +223,18 @@ def queue_send(hca: "Hca", qp: QueuePair, wr: SendWR, inline: bytes | None = Non
     op = _OPS.get(wr.opcode) if row and qp.qp_type in row.types else None
     if flags & _INLINE and inline is None:
         inline = b"".join(hca.memory.read(sge.addr, sge.length) for sge in sg)
-    packets = _packets(qp, op, length)
+    header = offloads.header_of(hca, qp, wr)
+    if header is None and wr.opcode == WROpcode.TSO:  # a device that has none finds no operation
+        op = None
+    packets = _packets(qp, op, length) if header is None else pieces(length, wr.mss)
     first = sq.next_psn
     last = (first + packets - 1) & MASK
     sq.next_psn = (last + 1) & MASK
     signaled = qp.sq_sig_all or flags & _SIGNALED != 0
     av = hca.ahs.items.get(wr.ah or 0) if hca.profile.ah_read_at_post else None
-    wqe = SendWqe(sq.posted, wr, row, op, flags, sg, length, inline, signaled, first, last, av)
+    wqe = SendWqe(
+        sq.posted, wr, row, op, flags, sg, length, inline, signaled, first, last, av, header
+    )
     sq.push(wqe)
     hca.trace.record(_SEND_POSTED, hca.node, qp.number, wqe)
 

@@ -225,9 +225,10 @@ class QueuePair:
     """
 
     __slots__ = (
-        "attr", "cap", "comp", "domain", "ex", "known_state", "locked", "node", "number", "opened",
-        "path", "pd", "qp_type", "queued", "recv_cq", "req", "resp", "rq", "send_cq", "service",
-        "source", "sq", "sq_sig_all", "srq", "state", "told_cap", "transport", "xrcd",
+        "attr", "cap", "comp", "domain", "ex", "known_state", "locked", "max_tso_header", "node",
+        "number", "opened", "path", "pd", "qp_type", "queued", "recv_cq", "req", "resp", "rq",
+        "send_cq", "service", "source", "sq", "sq_sig_all", "srq", "state", "told_cap", "transport",
+        "xrcd",
     )  # fmt: skip
 
     def __init__(self, node: str, number: int, qp_type: QPType, cap: Capacity) -> None:
@@ -247,6 +248,7 @@ class QueuePair:
         self.xrcd = 0
         self.opened = 1
         self.sq_sig_all = False
+        self.max_tso_header = 0
         self.queued = False
         self.known_state = QPState.RESET
         self.state = QPState.RESET

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import ah, dma, port
+from rdmalab.hca import ah, dma, offloads, port
 from rdmalab.hca.psn import MASK, WINDOW
 from rdmalab.hca.qp import QueuePair, Requesting
 from rdmalab.hca.wr import SendWqe, swap_octets
@@ -12,7 +12,8 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.states import STATES, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, SendFlags
-from rdmalab.wire.headers import DETH, RETH, XRCETH, AtomicETH, ImmDt
+from rdmalab.wire.frame import Frame
+from rdmalab.wire.headers import DETH, RETH, XRCETH, AtomicETH, Ethernet, ImmDt
 from rdmalab.wire.packet import Packet
 
 if TYPE_CHECKING:
@@ -76,13 +77,13 @@ def reason_to_wait(qp: QueuePair) -> str:
 
 
 # --------------------------------------------------------------------------- what leaves
-def make_packet(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | None:
+def make_packet(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | Frame | None:
     """The next packet of this WQE, or None when none leaves; it completes in its turn."""
     req = qp.req
     if wqe.serial == req.started:
         _start(hca, qp, wqe)
     made = BUILD[qp.service][wqe.op](hca, qp, wqe)
-    if not isinstance(made, Packet):
+    if isinstance(made, WCStatus):
         _end_without_packet(qp, wqe, made)
         return None
     last = wqe.last_psn if wqe.op is _READ else req.psn
@@ -122,7 +123,7 @@ def _build_message(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus
     work, psn, mtu = wqe.work, req.psn, path.mtu
     starts, ends = psn == wqe.first_psn, psn == wqe.last_psn
     offset = ((psn - wqe.first_psn) & MASK) * mtu
-    payload = _payload(hca, qp, wqe, offset, wqe.length - offset if ends else mtu)
+    payload = dma.gather(hca, qp, wqe, offset, wqe.length - offset if ends else mtu)
     if not isinstance(payload, bytes):
         return payload
     asks = qp.transport.acknowledged and (ends or req.unasked >= ACK_EVERY)
@@ -136,16 +137,6 @@ def _build_message(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus
     if starts and wqe.op is _WRITE:
         packet.reth = RETH(wqe.wr.remote_addr, wqe.wr.rkey, wqe.length)
     return packet
-
-
-def _payload(hca: "Hca", qp: QueuePair, wqe: SendWqe, offset: int, length: int) -> bytes | WCStatus:
-    if wqe.inline is not None:
-        return wqe.inline[offset : offset + length]
-    pieces = dma.reach(hca.lkeys, qp, dma.LOCAL_READ, wqe.sg, offset, length)
-    if isinstance(pieces, list):
-        return hca.read(qp, pieces)
-    key_unknown = pieces in (dma.Denied.KEY, dma.Denied.PD)
-    return hca.profile.unknown_lkey_status if key_unknown else WCStatus.LOC_PROT_ERR
 
 
 def _build_read(_hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
@@ -183,9 +174,9 @@ def _build_datagram(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatu
     to = wqe.av or hca.ahs.items.get(wr.ah or 0)
     if to is None or to.pd != qp.pd or not port.gid_at(hca, to.attr.sgid_index):
         return WCStatus.LOC_QP_OP_ERR
-    if wqe.length > path.mtu:  # C10-93.1.1: nothing is sent, and that is no error
+    if offloads.longest(wqe) > path.mtu:  # C10-93.1.1: nothing is sent, and that is no error
         return hca.profile.long_datagram_status
-    payload = _payload(hca, qp, wqe, 0, wqe.length)
+    payload = offloads.next_message(hca, qp, wqe)
     if not isinstance(payload, bytes):
         return payload
     qkey = wr.remote_qkey
@@ -203,12 +194,21 @@ def _build_datagram(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatu
     return packet
 
 
+def _build_frame(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Frame | WCStatus:
+    """An Ethernet header at least, and the MTU behind it at most."""
+    most = Ethernet.LENGTH + hca.profile.caps.active_mtu
+    if not Ethernet.LENGTH <= offloads.longest(wqe) <= most:
+        return WCStatus.LOC_LEN_ERR
+    octets = offloads.next_message(hca, qp, wqe)
+    return Frame(octets) if isinstance(octets, bytes) else octets
+
+
 def _build_nothing(_hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
     """What sends nothing was done before, or is an opcode that this QP, or device, cannot do."""
     return WCStatus.SUCCESS if wqe.serial < qp.req.done else WCStatus.LOC_QP_OP_ERR
 
 
-Builder = Callable[["Hca", QueuePair, SendWqe], Packet | WCStatus]
+Builder = Callable[["Hca", QueuePair, SendWqe], Packet | Frame | WCStatus]
 
 _CONNECTED: dict[Op | None, Builder] = {
     None: _build_nothing,
@@ -223,7 +223,7 @@ _CONNECTED: dict[Op | None, Builder] = {
 def _to_srq(build: Builder) -> Builder:
     """IBTA A14: an XRC request says which SRQ it is for, right behind the BTH."""
 
-    def named(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
+    def named(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | Frame | WCStatus:
         made = build(hca, qp, wqe)
         if isinstance(made, Packet):
             made.xrceth = XRCETH(0, wqe.wr.remote_srqn & MASK)
@@ -237,7 +237,7 @@ BUILD: dict[Service | None, dict[Op | None, Builder]] = {
     Service.XRC: {op: _to_srq(build) for op, build in _CONNECTED.items()},
     Service.UC: _CONNECTED,
     Service.UD: {None: _build_nothing, Op.SEND: _build_datagram},
-    None: {None: _build_nothing},
+    None: {None: _build_nothing, Op.SEND: _build_frame},
 }
 
 

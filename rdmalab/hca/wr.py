@@ -15,8 +15,10 @@ from rdmalab.spec.work import SendFlags, WCFlags, WCOpcode, Work, WROpcode
 if TYPE_CHECKING:
     from rdmalab.hca.ah import AddressHandle
     from rdmalab.hca.mr import MemoryRegion
+    from rdmalab.wire.segments import Template
 
 
+U16 = Annotated[int, Bits(16)]
 U32 = Annotated[int, Bits(32)]
 U64 = Annotated[int, Bits(64)]
 
@@ -95,19 +97,28 @@ def _filled(cls: Any, fields: dict[str, Any]) -> Any:
     return cls(**fields)
 
 
+def _hdr_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
+    addr, length = _bounds(world.find(thing), start, stop)
+    return {"hdr_addr": addr, "hdr_sz": length}
+
+
+HDR = Spread("hdr", Noun.MR, _hdr_of, ("hdr_addr", "hdr_sz"))
+
+
 @dataclass(slots=True)
 class SendWR:
     """`ibv_send_wr`. imm_data: as stored in memory (htonl'ed); atomics use compare_add and swap.
 
     ah, remote_qpn, remote_qkey: where a datagram goes. remote_srqn: the SRQ of an XRC message.
-    num_sge: None, the length of `sg`. next: a pointer that is neither NULL nor the next of the
-    list. rest: what the other fields hold.
+    hdr_addr, hdr_sz (`tso.hdr`, `tso.hdr_sz`): the headers in front of each piece of a TSO, whose
+    bytes mss counts. num_sge: None, the length of `sg`. next: a pointer that is neither NULL nor
+    the next of the list. rest: what the other fields hold.
     """
 
     WIDTHS: ClassVar[dict[str, int]] = {
         "wr_id": 64, "flags": 32, "num_sge": 31, "imm_data": 32, "remote_addr": 64, "rkey": 32,
         "compare_add": 64, "swap": 64, "ah": 32, "remote_qpn": 32, "remote_qkey": 32,
-        "remote_srqn": 32, "next": 64,
+        "remote_srqn": 32, "hdr_addr": 64, "hdr_sz": 16, "mss": 16, "next": 64,
     }  # fmt: skip
 
     opcode: WROpcode
@@ -123,6 +134,9 @@ class SendWR:
     remote_qpn: QpNumber = 0
     remote_qkey: U32 = 0
     remote_srqn: SrqNumber = 0
+    hdr_addr: U64 = 0
+    hdr_sz: U16 = 0
+    mss: U16 = 0
     num_sge: int | None = None
     next: Pointer = None
     rest: Rest = "zero"
@@ -159,7 +173,8 @@ class SendWqe:
 
     serial: counts this queue's WRs from 0. sg, length: after the zero-length rule of the profile.
     inline: the bytes copied at post time, or None. first_psn..last_psn: the PSNs it will use; what
-    sends nothing has none. av: where a datagram goes, if that was read at post time.
+    sends nothing has none. av: where a datagram goes, if that was read at post time. header: of a
+    TSO, as it was at post time.
     """
 
     serial: int
@@ -174,6 +189,7 @@ class SendWqe:
     first_psn: int
     last_psn: int
     av: "AddressHandle | None" = None
+    header: "Template | None" = None
 
 
 @dataclass(slots=True)

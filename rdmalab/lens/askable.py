@@ -20,6 +20,7 @@ from rdmalab.lens import (
     completions,
     counters,
     events,
+    flows,
     ladder,
     memory,
     ports,
@@ -99,6 +100,7 @@ OBJECTS: dict[Noun, Sight] = {
     Noun.SRQ: Sight(sharing.SrqRow, sharing.srq_row),
     Noun.XRCD: Sight(sharing.XrcdRow, sharing.xrcd_row),
     Noun.CHANNEL: Sight(events.ChannelRow, events.channel_row),
+    Noun.FLOW: Sight(flows.FlowRow, flows.flow_row),
 }
 
 

@@ -13,6 +13,7 @@ from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCOpcode
+from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
 from rdmalab.world.world import World
 
@@ -178,7 +179,9 @@ class _Sequences:
             if before is not None:
                 self.expected[qpn] = before
 
-    def _is_behind(self, line: dict[int, int], qpn: int, packet: Packet) -> bool:
+    def _is_behind(self, line: dict[int, int], qpn: int, packet: Packet | Frame) -> bool:
+        if isinstance(packet, Frame):
+            return False
         row = OPCODES.get(packet.opcode)
         if row is None or not row.request:
             return False

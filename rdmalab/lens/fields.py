@@ -1,6 +1,6 @@
 """Answers: paths such as `A.qp0.sq.used`, and calls such as `wire.count(…)`, by walking rows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from rdmalab.command import Noun, Thing
@@ -31,6 +31,7 @@ from rdmalab.lens.folds import Folds
 from rdmalab.lens.names import Names
 from rdmalab.spec.opcodes import BY_LABEL
 from rdmalab.spec.records import Kind, Record
+from rdmalab.wire.frame import LABEL
 from rdmalab.world.world import World
 
 MOST_BYTES = 65_536
@@ -168,7 +169,7 @@ class Asker:
         _check_keys("wire", wanted, WIRE_KEYS)
         for key in ("from", "to", "source", "target"):
             _check_word(wanted, key, self.world.nodes)
-        _check_word(wanted, "opcode", BY_LABEL)
+        _check_word(wanted, "opcode", (*BY_LABEL, LABEL))
 
         def step(count: int, record: Record) -> int:
             return count + ladder.matches(self.world, self.names, record, wanted)
@@ -215,7 +216,7 @@ def _check_keys(name: str, wanted: dict[str, Any], legal: tuple[str, ...]) -> No
             raise Unknown(f"{name} has no {quoted(key)}", suggest(key, legal))
 
 
-def _check_word(wanted: dict[str, Any], key: str, legal: Mapping[str, Any]) -> None:
+def _check_word(wanted: dict[str, Any], key: str, legal: Collection[str]) -> None:
     """A word that could never match is a mistake, not a no."""
     value = wanted.get(key)
     if isinstance(value, str) and value not in legal:

@@ -14,6 +14,7 @@ from rdmalab.world.agenda import Door
 from rdmalab.world.world import World
 
 if TYPE_CHECKING:
+    from rdmalab.wire.frame import Frame
     from rdmalab.wire.packet import Packet
 
 
@@ -38,9 +39,9 @@ class PacketRow:
     target: Annotated[str, "the node it goes to, empty if nobody has the address; also to="]
     qp: Annotated[str, "the QP that sent it"]
     dest_qp: Annotated[str, "the QP it is for"]
-    opcode: Annotated[str, "the label of its opcode, SEND_ONLY"]
-    psn: Annotated[int, "its packet sequence number"]
-    length: Annotated[int, "bytes of payload; also written len="]
+    opcode: Annotated[str, "the label of its opcode, SEND_ONLY; FRAME for what is not RDMA"]
+    psn: Annotated[int | None, "its packet sequence number"]
+    length: Annotated[int, "bytes of payload, of a FRAME all bytes; also written len="]
     ack_req: Annotated[bool, "whether it asks for an ACK"]
     solicited: Annotated[bool, "whether it wakes a peer that waits for solicited events"]
     syndrome: Annotated[Syndrome | None, "what its AETH says: ACK, RNR_NAK, NAK_SEQUENCE, …"]
@@ -50,6 +51,8 @@ class PacketRow:
     rkey: Annotated[int | None, "the key of its RETH or AtomicETH"]
     dma_length: Annotated[int | None, "the message length of its RETH"]
     imm_data: Annotated[int | None, "its immediate data, as on the wire"]
+    ethertype: Annotated[int | None, "of a FRAME: what it carries, 0x800 for IPv4"]
+    summary: Annotated[str, "of a FRAME: what it is, in a few words"]
     fate: Annotated[Fate, "what became of it"]
     reason: Annotated[str, "why it was lost, dropped or refused: the name of a rule"]
     arrives_ns: Annotated[int | None, "when it arrived, or will"]
@@ -72,8 +75,10 @@ class PacketRow:
     @property
     def text(self) -> str:
         """`8.100us A->B SEND_ONLY psn=3 64 B ack_req`."""
-        parts = [f"{words.clock(self.at_ns)} {self.source}->{self.target or '?'} {self.label}"]
-        parts.append(f"psn={self.psn}")
+        ends = f"{words.clock(self.at_ns)} {self.source}->{self.target or '?'}"
+        if self.psn is None:
+            return f"{ends} {self.summary}"
+        parts = [f"{ends} {self.label}", f"psn={self.psn}"]
         parts += [f"timer={self.timer}"] if self.timer is not None else []
         parts += [f"{self.length} B"] if self.length else []
         parts += ["ack_req"] if self.ack_req else []
@@ -106,15 +111,16 @@ Fact = Callable[[World, Names, Record], Any]
 
 
 def _dest_qp(world: World, names: Names, record: Record) -> str:
-    packet: Packet = record[words.A]
-    return words.qp_name(names, words.ends_of(world, packet)[1], packet.dest_qp)
+    packet: Packet | Frame = record[words.A]
+    target = words.ends_of(world, packet)[1]
+    return words.qp_name(names, target, packet.dest_qp) if packet.dest_qp else ""
 
 
 def _memory(field: str) -> Fact:
     """A field of the RETH or the AtomicETH."""
 
     def fact(_world: World, _names: Names, record: Record) -> int | None:
-        packet: Packet = record[words.A]
+        packet: Packet | Frame = record[words.A]
         header = packet.reth or packet.atomiceth
         value: int | None = getattr(header, field, None)
         return value
@@ -127,7 +133,7 @@ FACTS: dict[str, Fact] = {
     "event": lambda _w, _n, r: r[words.EVENT],
     "at_ns": lambda _w, _n, r: r[words.AT_NS],
     "source": lambda _w, _n, r: r[words.NODE],
-    "target": lambda w, _n, r: words.ends_of(w, r[words.A])[1],
+    "target": lambda w, _n, r: words.target_of(w, r),
     "qp": lambda _w, n, r: words.qp_name(n, r[words.NODE], r[words.OBJECT]),
     "dest_qp": _dest_qp,
     "opcode": lambda _w, _n, r: words.label(r[words.A]),
@@ -142,6 +148,8 @@ FACTS: dict[str, Fact] = {
     "rkey": _memory("rkey"),
     "dma_length": _memory("dma_length"),
     "imm_data": lambda _w, _n, r: r[words.A].immdt.imm_data if r[words.A].immdt else None,
+    "ethertype": lambda _w, _n, r: getattr(r[words.A], "ethertype", None),
+    "summary": lambda _w, _n, r: getattr(r[words.A], "summary", ""),
 }
 
 # Shorter words for them, as a line of a scenario has them.

@@ -9,8 +9,10 @@ from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import CLASS_MASK, VALUE_MASK, Syndrome
 from rdmalab.spec.timers import RNR_NS
+from rdmalab.wire import frame as frames
+from rdmalab.wire.frame import Frame, octets_of
 from rdmalab.wire.packet import Packet
-from rdmalab.wire.roce import describe, encode, layers
+from rdmalab.wire.roce import describe, layers
 from rdmalab.world.world import World
 
 
@@ -58,14 +60,14 @@ CARRIES = (Kind.PACKET_SENT, Kind.PACKET_RECEIVED, Kind.PACKET_DROPPED, Kind.PAC
 def decoded_row(world: World, number: int) -> DecodedRow | None:
     """The packet of record `number`; None if that record is not about a packet."""
     records = world.trace.records
-    if not 0 <= number < len(records) or not isinstance(records[number][words.A], Packet):
+    if not 0 <= number < len(records) or not isinstance(records[number][words.A], Packet | Frame):
         return None
     record = records[number]
-    packet: Packet = record[words.A]
+    packet: Packet | Frame = record[words.A]
     source, target = words.ends_of(world, packet)
     text = f"{source or '?'}->{target or '?'} {words.packet_words(packet)}"
     event, at_ns = record[words.EVENT], record[words.AT_NS]
-    return DecodedRow(number, event, at_ns, text, layer_rows(packet), encode(packet))
+    return DecodedRow(number, event, at_ns, text, layer_rows(packet), octets_of(packet))
 
 
 def of_event(world: World, event: int) -> DecodedRow | None:
@@ -77,8 +79,28 @@ def of_event(world: World, event: int) -> DecodedRow | None:
     return None
 
 
-def layer_rows(packet: Packet) -> list[LayerRow]:
-    """Each layer from Ethernet to ICRC."""
+def layer_rows(packet: Packet | Frame) -> list[LayerRow]:
+    """Each layer from Ethernet to ICRC, of a frame to its payload."""
+    return _frame_rows(packet) if isinstance(packet, Frame) else _packet_rows(packet)
+
+
+def _frame_rows(frame: Frame) -> list[LayerRow]:
+    rows: list[LayerRow] = []
+    for name, offset, content in frames.layers(frame):
+        if isinstance(content, bytes):
+            length, values = len(content), [FieldRow(name, content, 8 * len(content), 0, "")]
+        else:
+            length, places = content.LENGTH, content.layout()
+            values = [
+                FieldRow(f.name, getattr(content, f.name), f.bits, f.offset, "") for f in places
+            ]
+        for row in values:
+            row.text = _said(name, row.name, row.value)
+        rows.append(LayerRow(name, offset, length, values))
+    return rows
+
+
+def _packet_rows(packet: Packet) -> list[LayerRow]:
     headers = layers(packet)
     pad = -len(packet.payload) & 3
     rows: list[LayerRow] = []
@@ -131,6 +153,11 @@ _BY_FIELD: dict[tuple[str, str], Callable[[int], str]] = {
     ("IPv4", "dst"): lambda value: str(IPv4Address(value)),
     ("IPv6", "src"): lambda value: str(IPv6Address(value)),
     ("IPv6", "dst"): lambda value: str(IPv6Address(value)),
+    ("ARP", "sender_mac"): _mac,
+    ("ARP", "target_mac"): _mac,
+    ("ARP", "sender_ip"): lambda value: str(IPv4Address(value)),
+    ("ARP", "target_ip"): lambda value: str(IPv4Address(value)),
+    ("TCP", "flags"): hex,
     ("BTH", "opcode"): _opcode,
     ("BTH", "dest_qp"): hex,
     ("DETH", "src_qp"): hex,

@@ -6,9 +6,8 @@ from enum import IntEnum, auto
 from rdmalab.hca import requester
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
-from rdmalab.wire.packet import Packet
 from rdmalab.world.agenda import Door
-from rdmalab.world.world import World
+from rdmalab.world.world import Arrival, World
 
 
 class Plan(IntEnum):
@@ -47,11 +46,9 @@ def planned_rows(world: World, names: Names) -> list[PlannedRow]:
     return sorted(found, key=lambda row: (row.at_ns, row.plan, row.node, row.qp))
 
 
-def _arrival(
-    names: Names, at_ns: int, node: str, argument: Packet | tuple[Packet, str], cause: int
-) -> PlannedRow:
-    packet = argument if isinstance(argument, Packet) else argument[0]
-    qp = words.qp_name(names, node, packet.dest_qp)
+def _arrival(names: Names, at_ns: int, node: str, argument: Arrival, cause: int) -> PlannedRow:
+    packet = argument[0] if isinstance(argument, tuple) else argument
+    qp = words.qp_name(names, node, packet.dest_qp) if packet.dest_qp else ""
     return PlannedRow(
         at_ns, node, qp, Plan.ARRIVAL, f"receives {words.packet_words(packet)}", cause
     )

@@ -21,6 +21,7 @@ from rdmalab.spec.states import QPState, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS
 from rdmalab.spec.work import SendFlags, WCOpcode, WROpcode
+from rdmalab.wire.frame import LABEL, Frame
 from rdmalab.wire.packet import Packet, gid_text, is_multicast
 from rdmalab.world.world import World
 
@@ -120,10 +121,28 @@ def qp_name(names: Names, node: str, qpn: int) -> str:
     return names.of(Thing(Noun.QP, node, qpn)) if node else f"{qpn:#x}"
 
 
-def ends_of(world: World, packet: Packet) -> tuple[str, str]:
+def ends_of(world: World, packet: Packet | Frame) -> tuple[str, str]:
     """The nodes a packet goes from and to; empty where nobody has the address."""
+    if isinstance(packet, Frame):
+        return _ends_of_frame(world, packet)
     of = world.node_of_gid
     return of.get(packet.flow.src, ""), of.get(packet.flow.dst, "")
+
+
+def _ends_of_frame(world: World, frame: Frame) -> tuple[str, str]:
+    """By its MACs, which anybody may have written."""
+    of = {hca.mac: name for name, hca in world.nodes.items()}
+    return of.get(frame.src_mac, ""), of.get(frame.dst_mac, "")
+
+
+def target_of(world: World, record: Record) -> str:
+    """The node that a sent packet goes to; a frame for nobody, or for all, meets the only other."""
+    packet, sender = record[A], record[NODE]
+    target = ends_of(world, packet)[1]
+    others = [name for name in world.nodes if name != sender]
+    if isinstance(packet, Frame) and target in ("", sender):
+        return others[0] if len(others) == 1 else ""
+    return target
 
 
 # --------------------------------------------------------------------------- work
@@ -156,13 +175,15 @@ def cqe(entry: Cqe) -> str:
 
 
 # --------------------------------------------------------------------------- packets
-def label(packet: Packet) -> str:
-    """The name of the opcode, `SEND_ONLY`."""
+def label(packet: Packet | Frame) -> str:
+    """The name of the opcode, `SEND_ONLY`, or `FRAME`."""
+    if isinstance(packet, Frame):
+        return LABEL
     row = OPCODES.get(packet.opcode)
     return row.label if row else hex(packet.opcode)
 
 
-def syndrome(packet: Packet) -> Syndrome | None:
+def syndrome(packet: Packet | Frame) -> Syndrome | None:
     """What an AETH says; a reserved code says nothing."""
     if packet.aeth is None:
         return None
@@ -172,15 +193,17 @@ def syndrome(packet: Packet) -> Syndrome | None:
     return Syndrome(code) if code in tuple(Syndrome) else None
 
 
-def timer_code(packet: Packet) -> int | None:
+def timer_code(packet: Packet | Frame) -> int | None:
     """The wait that an RNR NAK asks for, as a code."""
     if packet.aeth is None or syndrome(packet) is not Syndrome.RNR_NAK:
         return None
     return packet.aeth.syndrome & VALUE_MASK
 
 
-def packet_words(packet: Packet) -> str:
-    """`SEND_ONLY psn=0 64 B`, `RNR_NAK psn=3 timer=12 (640us)`."""
+def packet_words(packet: Packet | Frame) -> str:
+    """`SEND_ONLY psn=0 64 B`, `RNR_NAK psn=3 timer=12 (640us)`, `ARP 10.0.0.1 is here`."""
+    if isinstance(packet, Frame):
+        return packet.summary
     row, said, timer = OPCODES.get(packet.opcode), syndrome(packet), timer_code(packet)
     answer = row is not None and row.op is Op.ACKNOWLEDGE and said is not None
     parts = [said.name if answer and said is not None else label(packet), f"psn={packet.psn}"]
@@ -242,7 +265,8 @@ def is_about(record: Record, kind: Kind, thing: Thing) -> bool:
 def subject(names: Names, record: Record) -> str:
     """Who did it: the thing, or its node; nobody where the cable or the experimenter did."""
     thing = thing_of(record)
-    if thing is None or thing.noun is Noun.NODE or record[KIND] in _BY_THE_NODE:
+    unclaimed = isinstance(record[A], Frame) and not record[OBJECT]
+    if thing is None or thing.noun is Noun.NODE or record[KIND] in _BY_THE_NODE or unclaimed:
         return record[NODE]
     return names.of(thing)
 
@@ -267,7 +291,9 @@ def _address(moment: Moment, addr: int) -> str:
     return thing_at(moment.world, moment.names, moment.record[NODE], addr)
 
 
-def _packet(moment: Moment, packet: Packet) -> str:
+def _packet(moment: Moment, packet: Packet | Frame) -> str:
+    if isinstance(packet, Frame):
+        return packet.summary
     source, target = ends_of(moment.world, packet)
     sent = moment.record[NODE] == source
     other = target if sent else source

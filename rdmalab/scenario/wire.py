@@ -14,6 +14,7 @@ from rdmalab.lens.ladder import FACTS, SHORT, Fate, PacketRow
 from rdmalab.spec.opcodes import BY_LABEL
 from rdmalab.spec.records import Field, Record
 from rdmalab.spec.refusals import Syndrome
+from rdmalab.wire.frame import LABEL, Frame
 from rdmalab.wire.packet import Packet
 
 Locate = Callable[[str], Region]
@@ -29,8 +30,8 @@ _BARE_NAME = re.compile(r"[A-Za-z_]\w*(\[\d+\])?", re.ASCII)
 _QP_NAME = re.compile(r"[A-Z]\.[A-Za-z_]\w*", re.ASCII)
 
 
-def _atomic(field: str) -> Callable[[Packet], int | None]:
-    def fact(packet: Packet) -> int | None:
+def _atomic(field: str) -> Callable[[Packet | Frame], int | None]:
+    def fact(packet: Packet | Frame) -> int | None:
         header = packet.atomiceth if field != "original" else packet.atomicacketh
         value: int | None = getattr(header, field, None)
         return value
@@ -38,15 +39,30 @@ def _atomic(field: str) -> Callable[[Packet], int | None]:
     return fact
 
 
+def _inside(field: str) -> Callable[[Packet | Frame], int | None]:
+    """A field of the TCP or UDP header of a frame."""
+
+    def fact(packet: Packet | Frame) -> int | None:
+        transport = packet.inside.transport if isinstance(packet, Frame) else None
+        value: int | None = getattr(transport, field, None)
+        return value
+
+    return fact
+
+
 # What the ladder does not show of a packet.
-_MORE: dict[str, Callable[[Packet], Any]] = {
+_MORE: dict[str, Callable[[Packet | Frame], Any]] = {
     "compare": _atomic("compare"),
     "swap_add": _atomic("swap_add"),
     "original": _atomic("original"),
+    "src_port": _inside("sport"),
+    "dst_port": _inside("dport"),
+    "seq": _inside("seq"),
     "dropped": lambda _packet: None,
 }
 _SHORT = {**SHORT, "imm": "imm_data", "swap": "swap_add", "add": "swap_add"}
-_UNASKED = ("event", "at_ns", "source", "target", "from", "to", "opcode", "dropped")
+_UNASKED = ("event", "at_ns", "source", "target", "from", "to", "opcode", "dropped", "summary")
+_LABELS = (*BY_LABEL, LABEL)
 KEYS = tuple(key for key in (*FACTS, *_MORE, *_SHORT) if key not in _UNASKED)
 
 
@@ -113,9 +129,9 @@ def parse_wire(text: str) -> WireLine | Skip:
 
 
 def _opcode(text: str, place: Span) -> str:
-    if text.upper() not in BY_LABEL:
+    if text.upper() not in _LABELS:
         raise NotUnderstood(f"no opcode is called {quoted(text)}", place,
-                            suggest(text.upper(), BY_LABEL))  # fmt: skip
+                            suggest(text.upper(), _LABELS))  # fmt: skip
     return text.upper()
 
 
@@ -157,7 +173,7 @@ class Seen:
     """A packet that was sent: its row in the ladder, and the packet itself."""
 
     row: PacketRow
-    packet: Packet
+    packet: Packet | Frame
 
     def fact(self, name: str) -> Any:
         """What it says about `psn`, `length`, `original`, …"""
@@ -231,6 +247,7 @@ def _text(packet: Seen, fields: tuple[Expected, ...]) -> str:
     row = packet.row
     named = [f.key for f in fields]
     facts = [f.fact for f in fields]
+    named += ["len", "summary"] if row.psn is None and "length" not in facts else []
     named += [fact for fact in ("psn", "syndrome", "timer") if fact not in facts]
     parts = [f"{row.source}->{row.target or '?'}", row.opcode]
     for key in named:

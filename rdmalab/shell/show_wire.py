@@ -95,6 +95,8 @@ def _packet(row: PacketRow, drawn: Lanes) -> Line:
 
 
 def _label(row: PacketRow) -> str:
+    if row.psn is None:
+        return row.summary
     parts = [row.label, f"psn={row.psn}"]
     parts += [f"timer={row.timer}"] if row.timer is not None else []
     parts += [f"{row.length}B"] if row.length else []

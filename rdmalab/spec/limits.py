@@ -126,7 +126,13 @@ class DeviceCaps:
 
     # query_device
     vendor_id: int = 0
-    device_cap_flags: int = int(_RXE_SETS & ~DeviceCap.AUTO_PATH_MIG | DeviceCap.XRC)
+    device_cap_flags: int = int(
+        _RXE_SETS & ~DeviceCap.AUTO_PATH_MIG
+        | DeviceCap.XRC
+        | DeviceCap.UD_IP_CSUM
+        | DeviceCap.RAW_IP_CSUM
+        | DeviceCap.MANAGED_FLOW_STEERING
+    )
     max_mr_size: int = 2**31
     page_size_cap: int = 0xFFFF_F000
     max_qp: int = 256
@@ -153,8 +159,12 @@ class DeviceCaps:
     max_pkeys: int = 8
     local_ca_ack_delay: int = 4  # a timer code: answers come within 4.096 us * 2^4
     phys_port_cnt: int = 1
-    # nobody can query these two: one is found by trying, the other stands in ibv_context
+    max_tso: int = 2**18  # query_device_ex tso_caps: bytes of one TSO; 0: the device has none
+    # nobody can query these: found by trying, in ibv_context, or a right of the process
     max_inline_data: int = 256
+    max_tso_header: int = 256
+    max_flow: int = 256
+    cap_net_raw: int = 1  # 1: the process may make RAW_PACKET queue pairs and flow rules
     num_comp_vectors: int = 4
     # query_port; MTUs in bytes
     max_mtu: int = 4096
@@ -240,6 +250,9 @@ RXE_CAPS = DeviceCaps(
     max_pkeys=64,
     local_ca_ack_delay=15,
     max_inline_data=512,
+    max_tso=0,
+    max_tso_header=0,
+    max_flow=0,
     gid_tbl_len=1024,
     pkey_tbl_len=1,
 )
@@ -276,6 +289,7 @@ MLX5_CAPS = DeviceCaps(
     max_srq_sge=31,
     max_pkeys=128,
     local_ca_ack_delay=16,
+    max_flow=65_536,
     max_inline_data=956,
     max_msg_sz=2**30,
     gid_tbl_len=256,

@@ -94,6 +94,7 @@ _DROPS = (
     Drop("pkey", "the P_Keys do not match"),
     Drop("qkey", "the datagram's Q_Key is not this QP's"),
     Drop("no-group", "no QP here is attached to this multicast address"),
+    Drop("no-flow", "no flow rule here wants this frame"),
     Drop("dying", "the QP has already refused a request for good"),
     Drop("duplicate-gone", "the result of this duplicate is no longer kept"),
     Drop("sequence-gap", "a gap already answered with a NAK"),

@@ -4,7 +4,7 @@ import copy
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
-from rdmalab.command import Noun, Thing, command
+from rdmalab.command import Bits, Noun, Thing, command
 from rdmalab.hca import modify, objects
 from rdmalab.hca.attributes import ADDRESS, FIELDS, Capacity, QpAttr
 from rdmalab.hca.qp import QueuePair
@@ -26,6 +26,7 @@ class QpInitAttr:
     xrcd: Xrcd | None = None
     cap: Capacity = field(default_factory=Capacity)
     sq_sig_all: bool = False
+    max_tso_header: Annotated[int, Bits(16)] = 0
 
 
 @dataclass(slots=True)
@@ -41,8 +42,9 @@ def create_qp(world: World, qp: NewQp, *, pd: Pd | None = None, init_attr: QpIni
 
     sq_sig_all=1: every send WR completes visibly, SIGNALED or not. srq: take receives from a shared
     receive queue, for good; max_recv_wr is ignored then. XRC_SEND needs no recv_cq, XRC_RECV
-    nothing but xrcd. EINVAL: a cap beyond the device's limits, an unknown type, a part missing.
-    ENOMEM beyond max_qp.
+    nothing but xrcd. max_tso_header=54: it may post TSO with headers of so many bytes (UD and
+    RAW_PACKET). EINVAL: a cap beyond the device's limits, an unknown type, a part missing. EPERM:
+    RAW_PACKET without CAP_NET_RAW. EOPNOTSUPP: a type the device has not. ENOMEM beyond max_qp.
 
     Example: create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_send_wr=8
     See: ibv_create_qp(3)
@@ -53,7 +55,7 @@ def create_qp(world: World, qp: NewQp, *, pd: Pd | None = None, init_attr: QpIni
     pd_, send_cq, recv_cq, srq, xrcd = (world.find(t).number if t else 0 for t in parts)
     made = objects.create_qp(
         hca, init.qp_type, pd_, send_cq, recv_cq, init.cap,
-        sig_all=init.sq_sig_all, srq=srq, xrcd=xrcd,
+        sig_all=init.sq_sig_all, srq=srq, xrcd=xrcd, max_tso_header=init.max_tso_header,
     )  # fmt: skip
     return Thing(Noun.QP, qp.node, made.number)
 
@@ -106,6 +108,7 @@ def _made_of(qp: Qp, pair: QueuePair) -> QpInitAttr:
         part(Noun.XRCD, pair.xrcd),
         replace(pair.cap),
         pair.sq_sig_all,
+        pair.max_tso_header,
     )
 
 

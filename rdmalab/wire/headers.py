@@ -80,6 +80,35 @@ class UDP(Header):
 
 
 @header
+class TCP(Header):
+    sport: B16
+    dport: B16
+    seq: B32
+    ack: B32
+    data_offset: B4
+    reserved: B4
+    flags: B8
+    window: B16
+    checksum: B16
+    urgent: B16
+
+
+@header
+class ARP(Header):
+    """Which MAC has an IPv4 address (RFC 826)."""
+
+    hardware: B16
+    protocol: B16
+    hardware_length: B8
+    protocol_length: B8
+    operation: B16
+    sender_mac: B48
+    sender_ip: B32
+    target_mac: B48
+    target_ip: B32
+
+
+@header
 class BTH(Header):
     """Base Transport Header."""
 

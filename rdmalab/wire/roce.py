@@ -5,11 +5,11 @@ All before that, and its CRC, is made once and kept.
 """
 
 from functools import lru_cache
-from struct import unpack
 from typing import Literal, NamedTuple
 from zlib import crc32
 
 from rdmalab.spec.opcodes import OPCODES
+from rdmalab.wire.checksum import ones_complement_sum
 from rdmalab.wire.header import Header
 from rdmalab.wire.headers import BTH, UDP, Ethernet, IPv4, IPv6
 from rdmalab.wire.icrc import ICRC_LENGTH, running_crc
@@ -220,7 +220,7 @@ def _ipv4(flow: Flow, udp_length: int, identification: int) -> IPv4:
         src=flow.src & 0xFFFFFFFF,
         dst=flow.dst & 0xFFFFFFFF,
     )
-    ip.checksum = _ones_complement_sum(ip.pack()) ^ 0xFFFF
+    ip.checksum = ones_complement_sum(ip.pack()) ^ 0xFFFF
     return ip
 
 
@@ -235,13 +235,6 @@ def _ipv6(flow: Flow, udp_length: int) -> IPv6:
         src=flow.src,
         dst=flow.dst,
     )
-
-
-def _ones_complement_sum(octets: bytes) -> int:
-    total: int = sum(unpack(f">{len(octets) // 2}H", octets))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return total
 
 
 class _Arrival(NamedTuple):
@@ -296,7 +289,7 @@ def _check_ipv4(ip: IPv4) -> int:
     if (
         (ip.version, ip.ihl, ip.protocol) != (4, _IPV4_WORDS, _UDP_PROTOCOL)
         or not whole
-        or _ones_complement_sum(ip.pack()) != 0xFFFF
+        or ones_complement_sum(ip.pack()) != 0xFFFF
         or ip.total_length < ip.LENGTH
     ):
         raise Malformed("ip")

@@ -35,6 +35,7 @@ _WOKEN = (
 _DATAGRAMS = "create_qp B.qp1 pd=B.pd0 qp_type=UD send_cq=B.cq0 recv_cq=B.cq0"
 _EX = "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=0xff"
 _EX_DATAGRAMS = _EX.replace("RC", "UD").replace("0xff", "SEND")
+_RAW = "create_qp B.qp1 pd=B.pd0 qp_type=RAW_PACKET send_cq=B.cq0 recv_cq=B.cq0"
 _REGION = (_EX, "wr_start A.qx0")
 _BUILT = (*_REGION, "wr_send A.qx0")
 BEFORE: Mapping[str, tuple[str, ...]] = {
@@ -61,6 +62,8 @@ BEFORE: Mapping[str, tuple[str, ...]] = {
         "wr_send A.qx0",
     ),
     "dealloc_td": ("alloc_td A.td0",),
+    "create_flow": (_RAW,),
+    "destroy_flow": (_RAW, "create_flow B.flow0 qp=B.qp1 dst_mac=B"),
     "destroy_cq": ("destroy_qp A.qp0",),
     "destroy_comp_channel": ("create_comp_channel A.ch0",),
     "get_cq_event": _WOKEN,

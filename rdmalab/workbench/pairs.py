@@ -44,24 +44,30 @@ class PairOptions(ConnectOptions):
     max_inline_data: int = 64
     sq_sig_all: bool = False
     channel: bool = False
+    max_tso_header: int = 0
 
 
 # What `use` can make, and the type of its queue pairs.
-_PAIRS = {"rc_pair": QPType.RC, "uc_pair": QPType.UC, "ud_pair": QPType.UD}
+_PAIRS = {
+    "rc_pair": QPType.RC,
+    "uc_pair": QPType.UC,
+    "ud_pair": QPType.UD,
+    "raw_pair": QPType.RAW_PACKET,
+}
 
 
 @command
 def use(
     session: Session,
-    what: Literal["rc_pair", "uc_pair", "ud_pair"],
+    what: Literal["rc_pair", "uc_pair", "ud_pair", "raw_pair"],
     *,
     options: PairOptions | None = None,
 ) -> Script:
     """Make a protection domain, memory, a CQ and a QP on both nodes, and bring the QPs to RTS.
 
     The objects are called pd0, mr0, cq0, qp0; a ud_pair also has ah0, the way to the other node.
-    With channel=1 cq0 tells a completion channel, ch0.
-    Prints the verbs it runs.
+    A raw_pair has flow0, which gives qp0 what is sent to the node's own MAC. With channel=1 cq0
+    tells a completion channel, ch0. Prints the verbs it runs.
 
     Example: use rc_pair rnr_retry=1 max_send_wr=8
     """
@@ -75,6 +81,8 @@ def use(
     if TRANSPORTS[qp_type].addressed:
         for node, other in zip(nodes, reversed(nodes), strict=True):
             lines.append(f"create_ah {node}.ah0 pd={node}.pd0 to={other}")
+    elif TRANSPORTS[qp_type].service is None:
+        lines += [f"create_flow {node}.flow0 qp={node}.qp0 dst_mac={node}" for node in nodes]
     return Script(lines)
 
 
@@ -84,6 +92,7 @@ def _objects(node: str, qp_type: QPType, chosen: PairOptions) -> list[str]:
     sizes = f"max_send_wr={chosen.max_send_wr} max_recv_wr={chosen.max_recv_wr}"
     inline = f"max_inline_data={chosen.max_inline_data} sq_sig_all={int(chosen.sq_sig_all)}"
     told = f" channel={node}.ch0" if chosen.channel else ""
+    inline += f" max_tso_header={chosen.max_tso_header}" if chosen.max_tso_header else ""
     return [
         *([f"create_comp_channel {node}.ch0"] if chosen.channel else []),
         f"alloc_pd {node}.pd0",

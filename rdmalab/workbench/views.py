@@ -125,6 +125,7 @@ _PLAIN: dict[Noun, tuple[str, str]] = {
     Noun.PD: ("protection domains", BEGIN),
     Noun.CHANNEL: ("completion channels", "create_comp_channel A.ch0"),
     Noun.TD: ("thread domains", "alloc_td A.td0"),
+    Noun.FLOW: ("flow rules", "create_flow B.flow0 qp=B.qp0 dst_mac=B"),
     Noun.AH: ("address handles", "create_ah A.ah0 pd=A.pd0 to=B"),
     Noun.SRQ: ("shared receive queues", "create_srq A.srq0 pd=A.pd0 max_wr=16"),
     Noun.XRCD: ("XRC domains", "open_xrcd A.xrcd0 oflag=O_CREAT"),

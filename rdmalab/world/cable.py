@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rdmalab.wire.frame import Frame, octets_of
 from rdmalab.wire.packet import Packet, wire_length
-from rdmalab.wire.roce import Malformed, decode, encode
+from rdmalab.wire.roce import Malformed, decode
 
 if TYPE_CHECKING:
     from rdmalab.world.faults import Fault
@@ -46,7 +47,13 @@ class Cable:
         """How long the packet keeps the sending port busy."""
         return -(wire_length(packet) * -_BYTE_NS // self.rate_bps)
 
-    def fate(self, source: str, target: str, packet: Packet) -> Packet | Harmed | str:
+    def frame_occupies_ns(self, frame: Frame) -> int:
+        """The same for any other frame."""
+        return -(len(frame.octets) * -_BYTE_NS // self.rate_bps)
+
+    def fate(
+        self, source: str, target: str, packet: Packet | Frame
+    ) -> Packet | Frame | Harmed | str:
         """What arrives: the packet itself, harmed bytes, or why nothing does."""
         if not self.up:
             return "the link is down"
@@ -55,5 +62,5 @@ class Cable:
         for fault in [fault for fault in self.faults if fault.match.hits(source, target, packet)]:
             if reason := fault.loses():
                 return reason
-            frame = fault.harms(frame or encode(packet))
+            frame = fault.harms(frame or octets_of(packet))
         return Harmed(frame) if frame else packet

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rdmalab.spec.opcodes import OPCODES
+from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
 
 
@@ -18,10 +19,10 @@ class Match:
     nth: int | None = None
     seen: int = 0
 
-    def hits(self, source: str, target: str, packet: Packet) -> bool:
+    def hits(self, source: str, target: str, packet: Packet | Frame) -> bool:
         if self.source not in ("", source) or self.target not in ("", target):
             return False
-        row = OPCODES.get(packet.opcode)
+        row = OPCODES.get(packet.opcode) if packet.opcode is not None else None
         if self.opcode and (row is None or row.label != self.opcode):
             return False
         if self.psn is not None and self.psn != packet.psn:

@@ -12,9 +12,11 @@ from rdmalab.hca.refuse import refused
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.profiles import STRICT, Profile
 from rdmalab.spec.records import Kind
+from rdmalab.wire.frame import Frame
+from rdmalab.wire.headers import Ethernet
 from rdmalab.wire.packet import Packet, ipv4_gid, is_multicast, mac_of
 from rdmalab.world.agenda import NEVER, Agenda, Door, Entry
-from rdmalab.world.cable import Cable
+from rdmalab.world.cable import Cable, Harmed
 from rdmalab.world.trace import Trace
 
 _LINK_LOCAL = 0xFE80 << 112
@@ -25,7 +27,8 @@ _PORT, _ARRIVAL, _TIMER = Door
 _ACTIVE = PortState.ACTIVE
 
 # The packet that was sent, and why nothing can be read in the bytes that arrived.
-Garbage = tuple[Packet, str]
+Garbage = tuple[Packet | Frame, str]
+Arrival = Packet | Frame | Garbage
 
 
 class World:
@@ -121,6 +124,8 @@ class World:
                 nodes[node].timer(argument, now_ns)
             elif isinstance(argument, Packet):
                 nodes[node].receive(argument, now_ns)
+            elif isinstance(argument, Frame):
+                nodes[node].receive_frame(argument, now_ns)
             else:
                 self._drop(node, *argument)
         return events
@@ -129,16 +134,18 @@ class World:
         """Let time pass in which nothing happens."""
         self.trace.at_ns = max(self.trace.at_ns, to_ns)
 
-    def _drop(self, node: str, packet: Packet, reason: str) -> None:
+    def _drop(self, node: str, packet: Packet | Frame, reason: str) -> None:
         """Bytes have arrived in which nobody can read a packet."""
         self.trace.record(Kind.PACKET_DROPPED, node, packet.dest_qp, packet, reason)
         drops = self.nodes[node].drops
         drops["malformed"] = drops.get("malformed", 0) + 1
 
     # ------------------------------------------------------------------ what the adapters ask
-    def transmit(self, node: str, qpn: int, packet: Packet) -> int:
+    def transmit(self, node: str, qpn: int, packet: Packet | Frame) -> int:
         """Put a packet on the cable now; the nanoseconds it keeps the port busy."""
         trace, cable = self.trace, self.cable
+        if isinstance(packet, Frame):
+            return self._transmit_frame(node, qpn, packet)
         sent, busy_ns = trace.latest, cable.occupies_ns(packet)
         if is_multicast(packet.flow.dst):
             return self._spread(node, qpn, packet)
@@ -147,7 +154,7 @@ class World:
             reason = "nobody has this address" if target is None else "the port is not ACTIVE"
             trace.record(Kind.PACKET_LOST, node, qpn, packet, reason)
             return busy_ns
-        arrival: Packet | Garbage | None = packet
+        arrival: Arrival | None = packet
         if cable.faults or not cable.up:
             arrival = self._suffer(node, target, qpn, packet)
         if arrival is not None:
@@ -170,15 +177,31 @@ class World:
                 self.agenda.file(at_ns + self.cable.latency_ns, _ARRIVAL, target, arrival, sent)
         return busy_ns
 
-    def _suffer(self, node: str, target: str, qpn: int, packet: Packet) -> Packet | Garbage | None:
+    def _transmit_frame(self, node: str, qpn: int, frame: Frame) -> int:
+        """To the node that has the address; to all others if it is a group's, or nobody's."""
+        sent, busy_ns = self.trace.latest, self.cable.frame_occupies_ns(frame)
+        if self.nodes[node].port_state is not _ACTIVE:
+            self.trace.record(Kind.PACKET_LOST, node, qpn, frame, "the port is down")
+            return busy_ns
+        others = [name for name in self.nodes if name != node]
+        at_ns = self.trace.at_ns + busy_ns + self.cable.latency_ns
+        for target in [n for n in others if self.nodes[n].mac == frame.dst_mac] or others:
+            if (arrival := self._suffer(node, target, qpn, frame)) is not None:
+                self.agenda.file(at_ns, _ARRIVAL, target, arrival, sent)
+        return busy_ns
+
+    def _suffer(self, node: str, target: str, qpn: int, packet: Packet | Frame) -> Arrival | None:
         """What the cable leaves of a packet, as the other end will read it; None if it is lost."""
         fate = self.cable.fate(node, target, packet)
         if isinstance(fate, str):
             self.trace.record(Kind.PACKET_LOST, node, qpn, packet, fate)
             return None
-        if isinstance(fate, Packet):
+        if not isinstance(fate, Harmed):
             return fate
         self.trace.record(Kind.PACKET_HARMED, node, qpn, packet, fate.frame)
+        if isinstance(packet, Frame):
+            whole = len(fate.frame) >= Ethernet.LENGTH
+            return Frame(fate.frame) if whole else (packet, "malformed: too-short")
         read = fate.read()
         return read if isinstance(read, Packet) else (packet, f"malformed: {read}")
 

@@ -42,6 +42,9 @@ from rdmalab.grammar.quantities import any_quantity, spelled, whole
         ("::ffff:10.0.0.2", Unit.GID, 0xFFFF << 32 | 0x0A000002),
         ("10.0.0.2", Unit.GID, 0xFFFF << 32 | 0x0A000002),
         ("0", Unit.GID, 0),
+        ("02:00:0a:00:00:01", Unit.MAC, 0x02000A000001),
+        ("2:0:A:0:0:1", Unit.MAC, 0x02000A000001),
+        ("0x1", Unit.MAC, 1),
     ],
 )
 def test_a_literal_says_a_number(text: str, unit: Unit, value: int) -> None:
@@ -65,6 +68,8 @@ def test_a_literal_says_a_number(text: str, unit: Unit, value: int) -> None:
         ("10", Unit.NS, "did you mean 10us?"),
         ("0.5ns", Unit.NS, "write 10us or 2ms"),
         ("fe80::zz", Unit.GID, "write fe80::1 or 0x1f"),
+        ("02:00:0a:00:00", Unit.MAC, "write 02:00:0a:00:00:01"),
+        ("02:00:0a:00:00:1g", Unit.MAC, "write 02:00:0a:00:00:01"),
         ("1.2.3.4.5", Unit.GID, "write fe80::1 or 0x1f"),
         ("10.0.0.256", Unit.GID, "write fe80::1 or 0x1f"),
     ],
@@ -95,6 +100,8 @@ def test_a_question_takes_any_unit() -> None:
         (0xFFFF << 32 | 1, Unit.GID, "::ffff:0.0.0.1"),
         (0xFE80 << 112 | 1, Unit.GID, "fe80::1"),
         (-1, Unit.GID, "-1"),
+        (0x02000A000001, Unit.MAC, "02:00:0a:00:00:01"),
+        (1 << 48, Unit.MAC, "281474976710656"),
     ],
 )
 def test_the_canonical_text_of_a_number(value: int, unit: Unit, text: str) -> None:

@@ -12,6 +12,7 @@ from rdmalab.spec.profiles import STRICT
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import MTU, QPState, QPType
 from rdmalab.spec.work import WROpcode
+from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet, ipv4_gid
 from rdmalab.world.world import World
 
@@ -35,7 +36,8 @@ class Bench:
     def record(self, kind: Kind, node: str, object_: int, a: Any = None, b: Any = None) -> None:
         del kind, node, object_, a, b
 
-    def transmit(self, node: str, qpn: int, packet: Packet) -> int:
+    def transmit(self, node: str, qpn: int, packet: Packet | Frame) -> int:
+        assert isinstance(packet, Packet)
         self.asked.append(("transmit", node, qpn, packet.opcode_row.label))
         return 7
 

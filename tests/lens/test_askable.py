@@ -4,13 +4,16 @@ import dataclasses
 
 import pytest
 
-from rdmalab.hca import objects, sharing, thread_domains
+from rdmalab.hca import flows, objects, sharing, thread_domains
+from rdmalab.hca.qp import Capacity
 from rdmalab.hca.srq import Parts, SrqCapacity
+from rdmalab.hca.steering import FlowAttr, FlowSpec
 from rdmalab.hca.wr import RecvWR
 from rdmalab.lens import askable
 from rdmalab.lens.askable import FieldRow, continuations, fields
 from rdmalab.spec.records import Kind
 from rdmalab.spec.sharing import OpenFlag, SrqType
+from rdmalab.spec.states import QPType
 from rdmalab.spec.work import WROpcode
 from tests.lens.looking import ask, names_of
 from tests.pairs import Pair
@@ -26,6 +29,8 @@ def busy() -> Pair:
     for _ in range(8):
         pair.a.recv(64, wr_id=7)
         pair.a.issue(WROpcode.RDMA_WRITE, 8, wr_id=7)
+    raw = objects.create_qp(pair.a.hca, QPType.RAW_PACKET, 1, 1, 1, Capacity(), sig_all=True)
+    flows.create(pair.a.hca, raw, FlowAttr(), FlowSpec(dst_port=80))
     objects.create_ah(pair.a.hca, 1, pair.b.hca.address())
     xrcd = sharing.open_xrcd(pair.a.hca, -1, OpenFlag.O_CREAT)
     parts = Parts(pair.a.pd.number, SrqType.XRC, xrcd.number, pair.a.recv_cq.number)

@@ -9,6 +9,7 @@ from rdmalab.spec.work import WROpcode
 from rdmalab.world.faults import Corrupt, Match
 from tests.lens.looking import names_of
 from tests.pairs import Pair
+from tests.raw import BROADCAST, raw_pair, tcp_frame
 
 
 def rows_of(pair: Pair, last: int | None = None) -> list[PacketRow | MarkerRow]:
@@ -123,3 +124,16 @@ def test_the_last_packet() -> None:
 def test_every_fact_is_a_field_of_the_row() -> None:
     assert set(ladder.FACTS) <= set(PacketRow.__slots__)
     assert set(ladder.SHORT.values()) <= set(ladder.FACTS)
+
+
+def test_a_frame_stands_in_the_ladder_with_what_it_is() -> None:
+    pair = raw_pair()
+    frame = tcp_frame(b"hello", dst=BROADCAST)
+    pair.a.poke(0, frame)
+    pair.a.issue(WROpcode.SEND, len(frame))
+    pair.run()
+    (row,) = packets_of(pair)
+    assert (row.source, row.target, row.opcode, row.psn) == ("A", "B", "FRAME", None)
+    assert (row.length, row.ethertype, row.dest_qp) == (len(frame), 0x800, "")
+    assert row.text == "0.100us A->B TCP 10.0.0.1:1234 > 10.0.0.2:80 S seq=0 len=5"
+    assert (row.fate, row.reason) == (Fate.DROPPED, "no-flow")

@@ -6,6 +6,7 @@ from rdmalab.lens import packets, words
 from rdmalab.spec.records import Field, Kind
 from rdmalab.spec.work import WROpcode
 from tests.pairs import Pair
+from tests.raw import raw_pair, tcp_frame
 
 OPCODES = (
     WROpcode.SEND, WROpcode.RDMA_WRITE_WITH_IMM, WROpcode.RDMA_READ, WROpcode.ATOMIC_CMP_AND_SWP,
@@ -73,3 +74,25 @@ def test_what_is_no_packet_has_no_layers() -> None:
     assert packets.decoded_row(pair.world, 0) is None
     assert packets.decoded_row(pair.world, 10**6) is None
     assert packets.of_event(pair.world, 0) is None
+
+
+def test_a_frame_is_taken_apart_too() -> None:
+    pair = raw_pair()
+    frame = tcp_frame(b"hello")
+    pair.a.poke(0, frame)
+    pair.a.issue(WROpcode.SEND, len(frame))
+    pair.run()
+    (number,) = (
+        n for n, r in enumerate(pair.world.trace.records) if r[words.KIND] is Kind.PACKET_SENT
+    )
+    row = packets.decoded_row(pair.world, number)
+    assert row is not None
+    assert row.raw == frame
+    assert [layer.name for layer in row.layers] == ["Ethernet", "IPv4", "TCP", "payload"]
+    assert [(layer.offset, layer.length) for layer in row.layers] == [
+        (0, 14), (14, 20), (34, 20), (54, 5),
+    ]  # fmt: skip
+    said = " ".join(layer.text for layer in row.layers)
+    assert "Ethernet dst=02:00:0a:00:00:02 src=02:00:0a:00:00:01 ethertype=0x800" in said
+    assert "dst=10.0.0.2" in said
+    assert row.text == "A->B TCP 10.0.0.1:1234 > 10.0.0.2:80 S seq=0 len=5"

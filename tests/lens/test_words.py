@@ -5,13 +5,14 @@ import pytest
 from rdmalab.command import Noun, Thing
 from rdmalab.lens import words
 from rdmalab.spec.access import Access
-from rdmalab.spec.records import KINDS
+from rdmalab.spec.records import KINDS, Kind
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.wire.headers import AETH
 from tests.lens.looking import MR, PEER_QP, names_of
 from tests.pairs import Pair
+from tests.raw import BROADCAST, MAC_A, MAC_B, raw_pair, tcp_frame
 
 
 @pytest.mark.parametrize(
@@ -101,3 +102,28 @@ def test_the_records_of_an_event_are_found_without_reading_the_trace() -> None:
 
 def test_a_qp_that_nobody_has_is_said_by_number() -> None:
     assert words.qp_name(names_of(Pair()), "", 0x12) == "0x12"
+
+
+def test_a_frame_nobody_claims_is_dropped_by_the_node() -> None:
+    pair = raw_pair()
+    pair.a.poke(0, tcp_frame())
+    pair.a.issue(WROpcode.SEND, 54)
+    pair.run()
+    (number,) = (
+        n for n, r in enumerate(pair.world.trace.records) if r[words.KIND] is Kind.PACKET_DROPPED
+    )
+    record, names = pair.world.trace.records[number], names_of(pair)
+    assert words.subject(names, record) == "B"
+    assert words.sentence(pair.world, names, record) == (
+        "dropped TCP 10.0.0.1:1234 > 10.0.0.2:80 S seq=0 len=0: no flow rule here wants this frame"
+    )
+
+
+def test_who_a_frame_meets() -> None:
+    pair = raw_pair()
+    for dst, target in ((MAC_B, "B"), (BROADCAST, "B"), (MAC_A, "B")):
+        pair.a.poke(0, tcp_frame(dst=dst))
+        pair.a.issue(WROpcode.SEND, 54)
+        pair.run()
+        sent = [r for r in pair.world.trace.records if r[words.KIND] is Kind.PACKET_SENT][-1]
+        assert words.target_of(pair.world, sent) == target

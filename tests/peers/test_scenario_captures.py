@@ -11,8 +11,8 @@ from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
 from rdmalab.spec.records import Kind, Record
 from rdmalab.vocabulary import VOCABULARY
+from rdmalab.wire.frame import Frame, octets_of
 from rdmalab.wire.packet import Packet
-from rdmalab.wire.roce import encode
 from tests.peers.tshark import BASE, EXTENDED_FIELDS, dissected, number, write_pcap
 from tests.tools import needs
 from tests.wire.scapy_frames import scapy_icrc
@@ -23,6 +23,11 @@ IMMEDIATE = "infiniband.immdt"
 MALFORMED = "_ws.malformed"
 COLUMNS = list(dict.fromkeys([*BASE.values(), *EXTENDED_FIELDS.values(), IMMEDIATE, MALFORMED]))
 _ICRC = 4
+GOOD = "1"  # what tshark calls a checksum it has made itself and found the same
+IP_COLUMNS = ["tcp.dstport", "udp.dstport", "ip.checksum.status", "tcp.checksum.status",
+              "udp.checksum.status"]  # fmt: skip
+CHECK_SUMS = ["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE",
+              "-o", "udp.check_checksum:TRUE"]  # fmt: skip
 
 
 class Captured(NamedTuple):
@@ -30,7 +35,7 @@ class Captured(NamedTuple):
 
     at_ns: int
     frame: bytes
-    packet: Packet
+    packet: Packet | Frame
     harmed: bool
 
 
@@ -44,7 +49,7 @@ def captured(records: list[Record]) -> Iterator[Captured]:
         if after is not None and after[3] is Kind.PACKET_HARMED:
             yield Captured(at_ns, after[7], packet, harmed=True)
         else:
-            yield Captured(at_ns, encode(packet), packet, harmed=False)
+            yield Captured(at_ns, octets_of(packet), packet, harmed=False)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +70,7 @@ def test_tshark_reads_what_the_lab_says(played: list[Captured], tmp_path: Path) 
     assert len(seen) == len(played)
     assert sum(frame.harmed for frame in played) >= 1
     for told, fields in zip(played, seen, strict=True):
-        if not told.harmed:
+        if not told.harmed and isinstance(told.packet, Packet):
             assert not fields[MALFORMED], told.packet
             _same(told.packet, fields)
 
@@ -81,14 +86,43 @@ def _same(packet: Packet, fields: dict[str, str]) -> None:
 
 
 def test_the_icrc_is_wrong_exactly_where_the_lab_harmed_a_frame(played: list[Captured]) -> None:
-    sample = [f for f in played if f.harmed] + [f for f in played if not f.harmed][::7]
+    packets = [f for f in played if isinstance(f.packet, Packet)]
+    sample = [f for f in packets if f.harmed] + [f for f in packets if not f.harmed][::7]
     for told in sample:
         right = scapy_icrc(told.frame) == told.frame[-_ICRC:]
         assert right is not told.harmed, told.packet
 
 
+@needs("tshark")
+def test_of_other_frames_tshark_says_the_same_and_finds_no_wrong_checksum(
+    played: list[Captured], tmp_path: Path
+) -> None:
+    path = tmp_path / "frames.pcap"
+    frames = [told for told in played if isinstance(told.packet, Frame) and not told.harmed]
+    asked = [
+        told for told in frames if isinstance(told.packet, Frame) and _sums_are_made(told.packet)
+    ]
+    assert len(asked) >= 4
+    write_pcap(path, ((told.at_ns, told.frame) for told in asked))
+    for told, fields in zip(asked, dissected(path, IP_COLUMNS, CHECK_SUMS), strict=True):
+        assert isinstance(told.packet, Frame)
+        transport = told.packet.inside.transport
+        assert transport is not None
+        ports = [fields["tcp.dstport"] or fields["udp.dstport"]]
+        assert ports == [str(transport.dport)]
+        assert fields["ip.checksum.status"] == GOOD
+        assert GOOD in (fields["tcp.checksum.status"], fields["udp.checksum.status"])
+
+
+def _sums_are_made(frame: Frame) -> bool:
+    """Not those of the scenario that sends one without."""
+    transport = frame.inside.transport
+    return transport is not None and transport.checksum != 0
+
+
 def test_every_kind_of_packet_is_there(played: list[Captured]) -> None:
-    labels = {frame.packet.opcode_row.label for frame in played}
+    packets = [frame.packet for frame in played if isinstance(frame.packet, Packet)]
+    labels = {packet.opcode_row.label for packet in packets}
     assert labels >= {
         "SEND_FIRST", "SEND_MIDDLE", "SEND_LAST", "SEND_ONLY", "SEND_ONLY_WITH_IMMEDIATE",
         "RDMA_WRITE_ONLY", "RDMA_WRITE_ONLY_WITH_IMMEDIATE", "RDMA_READ_REQUEST",

@@ -46,13 +46,15 @@ def write_pcap(path: Path, frames: Iterable[tuple[int, bytes]]) -> None:
     path.write_bytes(header + b"".join(records))
 
 
-def dissected(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+def dissected(
+    path: Path, columns: Sequence[str], options: Sequence[str] = ()
+) -> list[dict[str, str]]:
     """One dict a frame: field → its text, empty where the frame has none."""
     wanted = [word for column in columns for word in ("-e", column)]
     # the heuristic of this protocol takes SEND payloads for its own
     quiet = ["--disable-protocol", "rpcordma"]
     form = ["-T", "fields", "-E", f"separator={_SEPARATOR}", "-E", "occurrence=f"]
-    command = ["tshark", *quiet, "-r", str(path), *form, *wanted]
+    command = ["tshark", *quiet, *options, "-r", str(path), *form, *wanted]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     lines = run.stdout.splitlines()
     return [dict(zip(columns, line.split(_SEPARATOR), strict=True)) for line in lines]

@@ -84,3 +84,11 @@ def test_every_key_can_be_compared() -> None:
         value = "A.qp0" if key in ("qp", "dest_qp") else "1"
         text = said(f"{PAIR}{post}{WIRE}A->B RDMA_WRITE_ONLY {key}={value}\n      - skip\n")
         assert "ERROR" not in text, key
+
+
+def test_a_frame_is_expected_by_what_it_carries() -> None:
+    line = parsed("A->B FRAME len=154 seq=1000 src_port=1234 dst_port=80 ethertype=0x800 dropped")
+    assert (line.opcode, line.fate) == ("FRAME", Fate.DROPPED)
+    assert [(f.fact, f.value) for f in line.fields] == [
+        ("length", 154), ("seq", 1000), ("src_port", 1234), ("dst_port", 80), ("ethertype", 0x800),
+    ]  # fmt: skip

@@ -21,6 +21,8 @@ LENGTHS = {
     "IPv6": 40,
     "GRH": 40,
     "UDP": 8,
+    "TCP": 20,
+    "ARP": 28,
     "BTH": 12,
     "RDETH": 4,
     "DETH": 8,

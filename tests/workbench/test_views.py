@@ -20,10 +20,11 @@ def view(lab: Lab, line: str) -> View:
 def busy() -> Lab:
     shared = (
         "create_ah A.ah0 pd=A.pd0 to=B", "create_srq A.srq0 pd=A.pd0 max_wr=4",
-        "open_xrcd A.xrcd0 oflag=O_CREAT", "create_comp_channel A.channel0",
+        "open_xrcd A.xrcd0 oflag=O_CREAT", "create_comp_channel A.channel0", "alloc_td A.td0",
+        "create_qp A.qp9 pd=A.pd0 qp_type=RAW_PACKET send_cq=A.cq0 recv_cq=A.cq0",
+        "create_flow A.flow0 qp=A.qp9 dst_mac=A dst_port=80",
     )  # fmt: skip
     return lab_of(*BUSY, *shared, "run 3us", "link down")
-    return lab_of(*BUSY, "alloc_td A.td0", "run 3us", "link down")
 
 
 @pytest.mark.parametrize("what", VIEWS)

@@ -10,18 +10,21 @@ from hypothesis import strategies as st
 
 from rdmalab.command import Noun, Refused, Thing
 from rdmalab.hca import objects
+from rdmalab.session.digest import digest
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import PortState
-from rdmalab.spec.profiles import MLX5, RXE
+from rdmalab.spec.profiles import MLX5, RXE, STRICT
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import MTU
 from rdmalab.spec.work import WROpcode
-from rdmalab.world.faults import Corrupt, Match
+from rdmalab.wire.frame import Frame
+from rdmalab.world.faults import Corrupt, Drop, Match
 from rdmalab.world.trace import Silence
 from rdmalab.world.world import LATENCY_NS, World
 from tests.hca.test_loss import Plan, losses, plans
 from tests.hca.traffic import Side
 from tests.pairs import MANY, Pair, image
+from tests.raw import BROADCAST, GROUP, MAC_A, tcp_frame
 
 SEND, WRITE, READ = WROpcode.SEND, WROpcode.RDMA_WRITE, WROpcode.RDMA_READ
 
@@ -252,3 +255,69 @@ def test_what_a_router_may_change_is_found_by_the_ip_checksum_alone() -> None:
     pair.run()
     assert pair.reasons(Kind.PACKET_DROPPED) == ["malformed: ip"]
     assert [status.name for _, status in pair.a.sent()] == ["SUCCESS"]
+
+
+# --------------------------------------------------------------------------- frames
+def three() -> World:
+    return World({"A": STRICT, "B": STRICT, "C": STRICT})
+
+
+@pytest.mark.parametrize(
+    ("dst", "reached"),
+    [
+        ("02:00:0a:00:00:02", "B"),
+        ("02:00:0a:00:00:03", "C"),
+        (BROADCAST, "BC"),
+        (GROUP, "BC"),
+        ("02:00:00:00:00:99", "BC"),
+        (MAC_A, "BC"),
+    ],
+)
+def test_a_frame_goes_to_its_mac_or_to_all_others(dst: str, reached: str) -> None:
+    world = three()
+    world.begin_event()
+    busy_ns = world.transmit("A", 17, Frame(tcp_frame(bytes(71), dst=dst)))
+    assert busy_ns == 10  # 125 bytes at 100 Gbit/s
+    world.run(MANY)
+    dropped = [r for r in world.trace.records if r[3] is Kind.PACKET_DROPPED]
+    assert "".join(record[4] for record in dropped) == reached
+    assert {record[1] for record in dropped} == {10 + LATENCY_NS}
+
+
+def test_no_frame_leaves_a_port_that_is_down() -> None:
+    world = three()
+    world.begin_event()
+    world.set_link(up=False)
+    world.transmit("A", 17, Frame(tcp_frame()))
+    assert world.run(MANY) == 0
+    assert [r[7] for r in world.trace.records if r[3] is Kind.PACKET_LOST] == ["the port is down"]
+
+
+def test_faults_meet_frames_by_direction_and_number() -> None:
+    world = three()
+    world.begin_event()
+    world.cable.faults += [
+        Drop(1, Match("A", "B", nth=2)),
+        Corrupt(2, Match("A", "C"), byte=20, bit=0),
+        Drop(3, Match(opcode="SEND_ONLY")),
+        Drop(4, Match(psn=0)),
+    ]
+    frame = Frame(tcp_frame(dst=BROADCAST))
+    for _ in range(2):
+        world.transmit("A", 17, frame)
+    world.run(MANY)
+    arrived = [(r[4], r[6]) for r in world.trace.records if r[3] is Kind.PACKET_DROPPED]
+    harmed = bytearray(frame.octets)
+    harmed[20] ^= 1
+    assert arrived == [("B", frame), ("C", Frame(bytes(harmed))), ("C", Frame(bytes(harmed)))]
+
+
+def test_a_world_with_frames_under_way_is_copied_whole() -> None:
+    world = three()
+    world.begin_event()
+    world.transmit("A", 17, Frame(tcp_frame(dst=BROADCAST)))
+    twin = deepcopy(world)
+    world.run(MANY)
+    twin.run(MANY)
+    assert image(twin) == image(world)
+    assert digest(twin.trace) == digest(world.trace)

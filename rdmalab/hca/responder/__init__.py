@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair, Responding
-from rdmalab.hca.responder import answer, checks, datagrams, duplicates, execute, unreliable
+from rdmalab.hca.responder import (
+    answer,
+    checks,
+    datagrams,
+    duplicates,
+    execute,
+    frames,
+    unreliable,
+)
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.opcodes import Opcode, Service
 from rdmalab.spec.states import QPState
@@ -19,6 +27,8 @@ if TYPE_CHECKING:
 
 next_answer = answer.next_answer
 after_sending = answer.after_sending
+receive_frame = frames.receive
+sniff = frames.sniff
 
 
 def begin(qp: QueuePair) -> None:

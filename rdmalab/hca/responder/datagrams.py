@@ -2,17 +2,19 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import dma
+from rdmalab.hca import dma, offloads
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.responder import checks, execute, unreliable
 from rdmalab.spec.opcodes import Opcode
-from rdmalab.spec.work import WCOpcode
+from rdmalab.spec.work import WCFlags, WCOpcode
 from rdmalab.wire.headers import GRH
 from rdmalab.wire.packet import Packet
 from rdmalab.wire.roce import ip_header
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
+
+_CHECKED = int(WCFlags.IP_CSUM_OK)
 
 
 def receive(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> None:
@@ -40,4 +42,5 @@ def _place(hca: "Hca", qp: QueuePair, packet: Packet) -> str | None:
         return "receive-denied"
     hca.write(qp, pieces, octets)
     resp.received = GRH.LENGTH + length
-    return execute.complete_receive(hca, qp, packet, WCOpcode.RECV)
+    flags = _CHECKED if offloads.sums_fit(hca, qp, packet.payload) else 0
+    return execute.complete_receive(hca, qp, packet, WCOpcode.RECV, flags)

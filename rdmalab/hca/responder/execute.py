@@ -13,6 +13,7 @@ from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCFlags, WCOpcode
+from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ ANSWERED = (Op.RDMA_READ_REQUEST, Op.COMPARE_SWAP, Op.FETCH_ADD)
 
 
 # --------------------------------------------------------------------------- receive WQEs
-def take_receive(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
+def take_receive(hca: "Hca", qp: QueuePair, packet: Packet | Frame) -> None:
     """The oldest receive WQE, or the one that a message given up has left behind.
 
     One of a shared queue is this QP's from now on, and never put back.
@@ -136,11 +137,13 @@ def take_receive(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
         srq.watch_limit(hca, hca.srqs.find(wqe.srq))
 
 
-def complete_receive(hca: "Hca", qp: QueuePair, packet: Packet, opcode: WCOpcode) -> str | None:
+def complete_receive(
+    hca: "Hca", qp: QueuePair, packet: Packet | Frame, opcode: WCOpcode, flags: int = 0
+) -> str | None:
     """The receive WQE in use is done: `resp.received` bytes came."""
     resp, wqe, deth = qp.resp, qp.resp.recv, packet.deth
     assert wqe is not None
-    flags = _GRH if deth is not None or hca.profile.grh_flag_on_rc else 0
+    flags |= _GRH if deth is not None or hca.profile.grh_flag_on_rc else 0
     imm_data = 0
     if packet.immdt is not None:
         flags |= _WITH_IMM

@@ -10,6 +10,7 @@ from rdmalab.spec.opcodes import Opcode
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def receive(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> None:
     resp.psn = (resp.psn + 1) & MASK
 
 
-def refuse(hca: "Hca", qp: QueuePair, packet: Packet, name: str) -> None:
+def refuse(hca: "Hca", qp: QueuePair, packet: Packet | Frame, name: str) -> None:
     """The message is dropped; its receive WQE waits for the next, unless it is what broke."""
     refusal = hca.profile.refusals[name]
     qp.resp.op = None

@@ -1,0 +1,123 @@
+"""What a program leaves to the device: checksums of IP packets, and cutting TCP streams (TSO)."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.hca import dma
+from rdmalab.hca.psn import MASK
+from rdmalab.hca.refuse import refused
+from rdmalab.spec.limits import DeviceCap
+from rdmalab.spec.states import QPType
+from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WROpcode
+from rdmalab.wire import checksum
+from rdmalab.wire.inside import Inside, inside_datagram, inside_frame
+from rdmalab.wire.segments import Template, segment, template
+
+if TYPE_CHECKING:
+    from rdmalab.command import Refused
+    from rdmalab.hca.device import Hca
+    from rdmalab.hca.qp import QueuePair
+    from rdmalab.hca.wr import SendWqe, SendWR
+    from rdmalab.spec.statuses import WCStatus
+
+_TSO = WROpcode.TSO
+_IP_CSUM = int(SendFlags.IP_CSUM)
+TSO_TYPES = WORK[_TSO].types
+
+# What the device must be able to do so that it fills in, and looks at, a type's checksums.
+_CHECKSUMS = {QPType.RAW_PACKET: DeviceCap.RAW_IP_CSUM, QPType.UD: DeviceCap.UD_IP_CSUM}
+
+
+def look(qp: "QueuePair", octets: bytes) -> Inside:
+    """What a frame carries, or an IPoIB datagram."""
+    return inside_frame(octets) if qp.service is None else inside_datagram(octets)
+
+
+# --------------------------------------------------------------------------- posting
+def check_checksums(hca: "Hca", qp: "QueuePair", wr: "SendWR", _length: int) -> "Refused | None":
+    if not int(wr.flags) & _IP_CSUM or not hca.profile.refuses_unknown_flags:
+        return None
+    if qp.qp_type not in FLAG_TYPES[SendFlags.IP_CSUM] or _sums(hca, qp):
+        return None
+    legal = "leave IP_CSUM out"
+    return refused(hca.profile, "ip-csum", qp.qp_type.name, argument="flags", legal=legal)
+
+
+def _sums(hca: "Hca", qp: "QueuePair") -> bool:
+    needed = _CHECKSUMS.get(qp.qp_type, 0)
+    return hca.profile.caps.device_cap_flags & needed != 0
+
+
+def check_tso(hca: "Hca", qp: "QueuePair", wr: "SendWR", length: int) -> "Refused | None":
+    """The header is one, and as long as was asked for; there is a piece length."""
+    if wr.opcode != _TSO or qp.qp_type not in TSO_TYPES:
+        return None
+    profile = hca.profile
+    if not profile.caps.max_tso:
+        if not profile.refuses_foreign_opcode:
+            return None
+        return refused(profile, "opcode-support", _TSO.name, argument="opcode")
+    return _check_lengths(hca, qp, wr, length) or _check_header(hca, qp, wr)
+
+
+def _check_lengths(hca: "Hca", qp: "QueuePair", wr: "SendWR", length: int) -> "Refused | None":
+    profile, caps = hca.profile, hca.profile.caps
+    if not 1 <= wr.hdr_sz <= qp.max_tso_header:
+        most = qp.max_tso_header
+        return refused(profile, "tso-header-length", most, wr.hdr_sz, argument="hdr_sz")
+    if wr.mss < 1:
+        return refused(profile, "tso-mss", argument="mss", legal="mss=1460")
+    if length > caps.max_tso:
+        return refused(profile, "tso-length", caps.max_tso, argument="sg")
+    return None
+
+
+def _check_header(hca: "Hca", qp: "QueuePair", wr: "SendWR") -> "Refused | None":
+    if not hca.memory.is_mapped(wr.hdr_addr, wr.hdr_sz):
+        return refused(hca.profile, "crash-hdr", hex(wr.hdr_addr), argument="hdr")
+    if header_of(hca, qp, wr) is None:
+        before = "Ethernet" if qp.service is None else "4 bytes of IPoIB"
+        legal = f"{before}, IPv4 or IPv6, TCP"
+        return refused(hca.profile, "tso-headers", argument="hdr", legal=legal)
+    return None
+
+
+def header_of(hca: "Hca", qp: "QueuePair", wr: "SendWR") -> Template | None:
+    """The header of a TSO, copied as the CPU copies it when the request is posted."""
+    if wr.opcode != _TSO or qp.qp_type not in TSO_TYPES or not hca.profile.caps.max_tso:
+        return None
+    return template(hca.memory.read(wr.hdr_addr, wr.hdr_sz), is_frame=qp.service is None)
+
+
+# --------------------------------------------------------------------------- sending
+def longest(wqe: "SendWqe") -> int:
+    """The bytes of the longest message that this request sends."""
+    if wqe.header is None:
+        return wqe.length
+    return len(wqe.header.octets) + min(wqe.length, wqe.wr.mss)
+
+
+def next_message(hca: "Hca", qp: "QueuePair", wqe: "SendWqe") -> "bytes | WCStatus":
+    """What the next frame or datagram of this request carries."""
+    if wqe.header is not None:
+        return _next_piece(hca, qp, wqe, wqe.header)
+    octets = dma.gather(hca, qp, wqe, 0, wqe.length)
+    if isinstance(octets, bytes) and wqe.flags & _IP_CSUM and _sums(hca, qp):
+        return checksum.filled(octets, look(qp, octets))
+    return octets
+
+
+def _next_piece(
+    hca: "Hca", qp: "QueuePair", wqe: "SendWqe", header: Template
+) -> "bytes | WCStatus":
+    psn, mss = qp.req.psn, wqe.wr.mss
+    index = (psn - wqe.first_psn) & MASK
+    octets = dma.gather(hca, qp, wqe, index * mss, min(mss, wqe.length - index * mss))
+    if not isinstance(octets, bytes):
+        return octets
+    return segment(header, index, index * mss, octets, last=psn == wqe.last_psn)
+
+
+# --------------------------------------------------------------------------- receiving
+def sums_fit(hca: "Hca", qp: "QueuePair", octets: bytes) -> bool:
+    """Whether the device has looked at the checksums and found them right."""
+    return _sums(hca, qp) and checksum.is_right(octets, look(qp, octets))

@@ -1,0 +1,80 @@
+"""Ethernet frames that have arrived: flow rules say which RAW_PACKET queue pairs get them."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.hca import dma, offloads, steering
+from rdmalab.hca.responder import execute, unreliable
+from rdmalab.spec.limits import PortState
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import STATES
+from rdmalab.spec.work import WCFlags, WCOpcode
+from rdmalab.wire.frame import Frame
+from rdmalab.wire.roce import Malformed, decode, encode
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+    from rdmalab.hca.qp import QueuePair
+    from rdmalab.wire.packet import Packet
+
+_CHECKED = int(WCFlags.IP_CSUM_OK)
+
+
+def receive(hca: "Hca", frame: Frame) -> None:
+    """For who asked for such frames, or for the RDMA engines, or for nobody."""
+    if hca.port_state is not PortState.ACTIVE:
+        hca.drop(None, frame, "port-down")
+        return
+    if frame.is_roce and frame.dst_mac in (hca.mac, *hca.group_macs()):
+        _receive_as_packet(hca, frame)
+        return
+    targets = list(dict.fromkeys([*steering.sniffers(hca), *steering.steer(hca, frame)]))
+    if not targets:
+        hca.drop(None, frame, "no-flow")
+    for number in targets:
+        _deliver(hca, hca.qps.items[number], frame)
+
+
+def _receive_as_packet(hca: "Hca", frame: Frame) -> None:
+    """Somebody has written an RDMA packet by hand: no port can tell."""
+    try:
+        packet = decode(frame.octets)
+    except Malformed as malformed:
+        hca.drop(None, frame, "malformed", f"malformed: {malformed}")
+        return
+    hca.receive(packet, hca.now_ns)
+
+
+def sniff(hca: "Hca", packet: "Packet") -> None:
+    """A copy of an RDMA packet for who wants to see everything."""
+    for number in steering.sniffers(hca):
+        qp = hca.qps.items[number]
+        if STATES[qp.state].receives:
+            _place(hca, qp, Frame(encode(packet)))
+
+
+def _deliver(hca: "Hca", qp: "QueuePair", frame: Frame) -> None:
+    if not STATES[qp.state].receives:
+        hca.drop(qp, frame, "not-ready")
+        return
+    hca.trace.record(Kind.PACKET_RECEIVED, hca.node, qp.number, frame)
+    if (name := _place(hca, qp, frame)) is not None:
+        unreliable.refuse(hca, qp, frame, name)
+
+
+def _place(hca: "Hca", qp: "QueuePair", frame: Frame) -> str | None:
+    """Into the oldest receive, from its first byte on: there is no GRH."""
+    if not qp.source.wqes and qp.resp.recv is None:
+        return "no-receive"
+    execute.take_receive(hca, qp, frame)
+    resp, wqe = qp.resp, qp.resp.recv
+    assert wqe is not None
+    length = len(frame.octets)
+    if length > wqe.length:
+        return "receive-short"
+    pieces = dma.reach(hca.lkeys, qp, dma.LOCAL_WRITE, wqe.sg, 0, length)
+    if not isinstance(pieces, list):
+        return "receive-denied"
+    hca.write(qp, pieces, frame.octets)
+    resp.received = length
+    flags = _CHECKED if offloads.sums_fit(hca, qp, frame.octets) else 0
+    return execute.complete_receive(hca, qp, frame, WCOpcode.RECV, flags)

@@ -1,0 +1,118 @@
+"""Which queue pairs a frame goes to: rules, their order, twins, defaults."""
+
+import pytest
+
+from rdmalab.hca.steering import facts, sniffers, spelled_field, steer
+from rdmalab.spec.flows import FlowFlags, FlowType
+from rdmalab.wire.frame import Frame
+from rdmalab.wire.packet import ipv4_gid
+from tests.pairs import End, Pair
+from tests.raw import BROADCAST, GROUP, MAC_A, raw_pair, rule, tcp_frame, udp_frame
+
+B = 0x02000A000002
+FRAME = Frame(tcp_frame(b"x", dport=80))
+
+
+def other(pair: Pair) -> End:
+    """One more queue pair on B."""
+    return pair.end("B")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wrong"),
+    [
+        ("dst_mac", B, B + 1),
+        ("src_mac", 0x02000A000001, 1),
+        ("ether_type", 0x0800, 0x86DD),
+        ("src_ip", ipv4_gid("10.0.0.1"), ipv4_gid("10.0.0.2")),
+        ("dst_ip", ipv4_gid("10.0.0.2"), 0x0A000002),
+        ("protocol", 6, 17),
+        ("src_port", 1234, 80),
+        ("dst_port", 80, 1234),
+    ],
+)
+def test_each_field_is_asked(name: str, value: int, wrong: int) -> None:
+    pair = raw_pair()
+    rule(pair.b, FlowType.NORMAL, priority=0, flags=0, **{name: value})
+    assert steer(pair.b.hca, FRAME) == [pair.b.qp.number]
+    pair = raw_pair()
+    rule(pair.b, FlowType.NORMAL, priority=0, flags=0, **{name: wrong})
+    assert steer(pair.b.hca, FRAME) == []
+
+
+def test_all_that_a_rule_says_must_fit() -> None:
+    pair = raw_pair()
+    rule(pair.b, dst_mac=B, dst_port=81)
+    assert steer(pair.b.hca, FRAME) == []
+
+
+def test_ports_are_those_of_tcp_or_udp_only() -> None:
+    assert "dst_port" not in facts(Frame(bytes(14)))
+    assert facts(Frame(udp_frame(dport=9)))["dst_port"] == 9
+
+
+def test_a_lower_priority_number_is_asked_first() -> None:
+    pair = raw_pair()
+    second = other(pair)
+    rule(pair.b, priority=5, dst_mac=B)
+    rule(second, priority=1, dst_port=80)
+    assert steer(pair.b.hca, FRAME) == [second.qp.number]
+    assert steer(pair.b.hca, Frame(udp_frame())) == [pair.b.qp.number]
+
+
+def test_dont_trap_lets_the_frame_go_on() -> None:
+    pair = raw_pair()
+    second, third = other(pair), other(pair)
+    rule(second, priority=1, flags=FlowFlags.DONT_TRAP, dst_port=80)
+    rule(pair.b, priority=5, dst_mac=B)
+    rule(third, FlowType.ALL_DEFAULT)
+    assert steer(pair.b.hca, FRAME) == [second.qp.number, pair.b.qp.number]
+
+
+def test_dont_trap_goes_on_to_the_defaults_too() -> None:
+    pair = raw_pair()
+    second = other(pair)
+    rule(pair.b, flags=FlowFlags.DONT_TRAP, dst_port=80)
+    rule(second, FlowType.ALL_DEFAULT)
+    assert steer(pair.b.hca, FRAME) == [pair.b.qp.number, second.qp.number]
+
+
+def test_rules_that_say_the_same_share_each_gets_one_copy() -> None:
+    pair = raw_pair()
+    second = other(pair)
+    for end in (pair.b, second, second):
+        rule(end, dst_port=80)
+    assert steer(pair.b.hca, FRAME) == [pair.b.qp.number, second.qp.number]
+
+
+def test_the_default_gets_what_no_rule_took() -> None:
+    pair = raw_pair()
+    second = other(pair)
+    rule(pair.b, dst_port=80)
+    rule(second, FlowType.ALL_DEFAULT)
+    assert steer(pair.b.hca, FRAME) == [pair.b.qp.number]
+    assert steer(pair.b.hca, Frame(udp_frame())) == [second.qp.number]
+
+
+def test_the_multicast_default_comes_before_it_for_groups_only() -> None:
+    pair = raw_pair()
+    second = other(pair)
+    rule(pair.b, FlowType.ALL_DEFAULT)
+    rule(second, FlowType.MC_DEFAULT)
+    for dst in (BROADCAST, GROUP):
+        assert steer(pair.b.hca, Frame(tcp_frame(dst=dst))) == [second.qp.number]
+    assert steer(pair.b.hca, FRAME) == [pair.b.qp.number]
+
+
+def test_sniffers_stand_beside_all_that() -> None:
+    pair = raw_pair()
+    rule(pair.b, FlowType.SNIFFER)
+    assert sniffers(pair.b.hca) == [pair.b.qp.number]
+    assert steer(pair.b.hca, FRAME) == []
+
+
+def test_fields_as_a_person_writes_them() -> None:
+    assert spelled_field("dst_mac", 0x02000A000001) == MAC_A
+    assert spelled_field("dst_ip", ipv4_gid("10.0.0.2")) == "10.0.0.2"
+    assert spelled_field("ether_type", 0x800) == "0x800"
+    assert spelled_field("dst_port", 80) == "80"
