@@ -190,6 +190,7 @@ class Short(NamedTuple):
 
     noun: Noun
     convert: Callable[[Any, Thing, int | None, int | None], Any]
+    also: tuple[Noun, ...] = ()  # other things that can stand there
 
 
 class Spread(NamedTuple):
@@ -202,6 +203,7 @@ class Spread(NamedTuple):
     noun: Noun
     convert: Callable[[Any, Thing, int | None, int | None], dict[str, Any]]
     fills: tuple[str, ...]
+    also: tuple[Noun, ...] = ()
 
 
 class Alias(NamedTuple):

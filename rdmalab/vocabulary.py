@@ -1,13 +1,15 @@
 """All the words there are, gathered by name and in the order in which help shows them."""
 
 from rdmalab.command import Command
-from rdmalab.verbs import ah, cq, mr, pd, post, qp
+from rdmalab.verbs import ah, cq, mr, mw, pd, post, qp
 from rdmalab.workbench import faults, files, help, look, memory, pairs, time  # noqa: A004
 
 GROUPS: dict[str, tuple[Command, ...]] = {
     "verbs: objects": (
         pd.alloc_pd,
         mr.reg_mr,
+        mr.reg_mr_iova,
+        mr.rereg_mr,
         cq.create_cq,
         qp.create_qp,
         qp.modify_qp,
@@ -16,6 +18,9 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         ah.attach_mcast,
         ah.detach_mcast,
         ah.destroy_ah,
+        mw.alloc_mw,
+        mw.bind_mw,
+        mw.dealloc_mw,
         qp.destroy_qp,
         cq.destroy_cq,
         mr.dereg_mr,

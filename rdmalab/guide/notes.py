@@ -1,6 +1,6 @@
 """A hand-written sentence or two on members of enums and tables that say nothing of themselves."""
 
-from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, EOPNOTSUPP
+from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, EOPNOTSUPP, EPERM
 
 from rdmalab.spec.limits import AtomicCap, PortState
 from rdmalab.spec.opcodes import Op
@@ -158,6 +158,7 @@ ERRNOS: dict[int, tuple[str, str]] = {
     EFAULT: ("Bad address", "An address or object that does not exist; C programs crash instead"),
     EOPNOTSUPP: ("Operation not supported", "The device does not do this at all"),
     ENODATA: ("No data available", "A table entry that was named is empty"),
+    EPERM: ("Operation not permitted", "Window and region belong to different protection domains"),
 }
 
 PROFILES: dict[str, str] = {
@@ -168,9 +169,14 @@ PROFILES: dict[str, str] = {
 
 CELLS: dict[str, str] = {
     "lkey_is_rkey": "An MR's lkey and rkey are the same number",
+    "rkey_needs_remote_right": "An MR without REMOTE_* rights has the rkey 0, which opens nothing",
+    "honours_zero_based": "An MR registered with ZERO_BASED is addressed from 0; else as it lies",
+    "changes_translation": "rereg_mr can give an MR another address and length",
     "early_posts_stay": "A send refused before RTS stays in the ring and runs with the next post",
     "refuses_unknown_opcode": "Posting an unknown opcode is refused at once",
     "refuses_foreign_opcode": "Posting an opcode of another QP type is refused at once",
+    "lacks": "Opcodes of a QP type that this device does not do",
+    "refuses_bind_data": "BIND_MW with SGEs or immediate data is refused at once",
     "refuses_unknown_flags": "Posting with unknown send flags is refused at once",
     "refuses_inline_read": "INLINE with a READ or atomic is refused at once",
     "refuses_long_atomic": "An atomic with more than 8 local bytes is refused at once",
@@ -190,6 +196,7 @@ CELLS: dict[str, str] = {
     "timer_tick_ns": "Timers are rounded up to ticks of this many ns; 0 keeps them exact",
     "send_error_gives_sqe": "A failed send takes a UC or UD QP to SQE, not to ERR",
     "unknown_lkey_status": "What a send with an unknown lkey completes with",
+    "bad_invalidate_status": "What a LOCAL_INV completes with whose key is no bound window's",
     "resumes_after_sqd": "Leaving SQD starts what waits; otherwise the next post does",
     "drained_event_unasked": "SQ_DRAINED comes without en_sqd_async_notify",
     "checks_packet_size": "Packets that do not fit the path MTU are refused",

@@ -21,8 +21,9 @@ from rdmalab.wire.packet import Packet, mac_of
 if TYPE_CHECKING:
     from rdmalab.hca.ah import AddressHandle
     from rdmalab.hca.cq import CompletionQueue
-    from rdmalab.hca.dma import Piece
+    from rdmalab.hca.dma import Opened, Piece
     from rdmalab.hca.mr import MemoryRegion
+    from rdmalab.hca.mw import MemoryWindow
     from rdmalab.hca.outside import Outside, Recorder
     from rdmalab.hca.pd import ProtectionDomain
     from rdmalab.hca.qp import QueuePair
@@ -96,12 +97,14 @@ class Hca:
         self.cqs: Table[CompletionQueue] = Table("cq", 1)
         self.qps: Table[QueuePair] = Table("qp", 0x11)  # 0 and 1 are SMI and GSI
         self.ahs: Table[AddressHandle] = Table("ah", 1)
+        self.mws: Table[MemoryWindow] = Table("mw", 1)
         self.groups: dict[int, list[int]] = {}  # multicast GID → attached QPs
         self.tables: dict[str, Table[Any]] = {
-            table.noun: table for table in (self.pds, self.mrs, self.cqs, self.qps, self.ahs)
+            table.noun: table
+            for table in (self.pds, self.mrs, self.cqs, self.qps, self.ahs, self.mws)
         }
         self.lkeys: dict[int, MemoryRegion] = {}
-        self.rkeys: dict[int, MemoryRegion] = {}
+        self.rkeys: dict[int, Opened] = {}
 
     def address(self) -> AhAttr:
         """How a peer reaches this node over RoCEv2 and IPv4."""

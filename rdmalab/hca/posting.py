@@ -3,19 +3,21 @@
 The requests before the bad one stay posted; the bad one and all behind it are not.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
-from rdmalab.hca import flush
+from rdmalab.hca import flush, mw
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.refuse import refused
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe, SendWR
-from rdmalab.spec.opcodes import Op
+from rdmalab.spec.access import MWType
+from rdmalab.spec.opcodes import Op, Place, code_of
 from rdmalab.spec.records import Kind
-from rdmalab.spec.states import STATES
-from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WROpcode
+from rdmalab.spec.states import STATES, QPType
+from rdmalab.spec.transports import TRANSPORTS
+from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, Work, WROpcode
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
@@ -27,15 +29,34 @@ _CHOOSY_FLAGS = (SendFlags.FENCE, SendFlags.IP_CSUM)  # all others go with every
 _ATOMIC_BYTES = 8
 _SEND_POSTED, _RECV_POSTED = Kind.SEND_POSTED, Kind.RECV_POSTED
 
-_ATOMICS = (Op.COMPARE_SWAP, Op.FETCH_ADD)
-_EMULATED = (Op.SEND, Op.RDMA_WRITE, Op.RDMA_READ_REQUEST, *_ATOMICS)
+_BIND_MW = WROpcode.BIND_MW
+_ATOMICS = (Op.COMPARE_SWAP, Op.FETCH_ADD, Op.ATOMIC_WRITE)
 
-# The wire operation of each opcode that this device can do, by number.
-_OPS: dict[int, Op] = {
-    int(opcode): Op[row.message]
+# The wire operation of each opcode that sends something, by number.
+_OPS: dict[int, Op] = {int(opcode): Op[row.message] for opcode, row in WORK.items() if row.message}
+
+
+def _has_code(qp_type: QPType, row: Work) -> bool:
+    """Raw packets need none; a UC message, for one, has no packet that invalidates."""
+    service = TRANSPORTS[qp_type].service
+    op = Op[row.message or ""]
+    part = (service, op, Place.ONLY, row.immediate, row.invalidate)
+    return service is None or part in code_of
+
+
+# The opcodes of each QP type that have a packet to say it, or need none.
+_ABLE = frozenset(
+    (qp_type, opcode)
     for opcode, row in WORK.items()
-    if row.message and not row.invalidate and Op[row.message] in _EMULATED
-}
+    for qp_type in row.types
+    if row.message is None or _has_code(qp_type, row)
+)
+
+
+def is_able(hca: "Hca", qp: QueuePair, opcode: int) -> bool:
+    """Whether this QP, on this device, can do it."""
+    what = (qp.qp_type, opcode)
+    return what in _ABLE and what not in hca.profile.lacks
 
 
 def check_state(hca: "Hca", qp: QueuePair, _wr: SendWR, _length: int) -> Refused | None:
@@ -50,7 +71,7 @@ def check_state(hca: "Hca", qp: QueuePair, _wr: SendWR, _length: int) -> Refused
 def check_opcode(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
     row = WORK.get(wr.opcode)
     if row is not None and qp.qp_type in row.types:
-        if wr.opcode in _OPS:
+        if is_able(hca, qp, wr.opcode) or not hca.profile.refuses_unknown_opcode:
             return None
         name = WROpcode(wr.opcode).name
         return refused(hca.profile, "opcode-support", name, argument="opcode")
@@ -126,6 +147,28 @@ def check_address(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refuse
     return refused(hca.profile, "crash-ah", argument="ah", legal=legal)
 
 
+def check_bind(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
+    """Of a window that is there, of the type that is bound this way, and without data."""
+    profile, row = hca.profile, WORK[_BIND_MW]
+    if qp.qp_type not in row.types:
+        kind = qp.qp_type.name
+        return refused(profile, "opcode-type", _BIND_MW.name, kind, argument="opcode")
+    if wr.mw not in hca.mws.items:
+        return refused(profile, "crash-mw", argument="mw", legal="alloc_mw, then mw=A.mw0")
+    for name, given in (("sg", bool(wr.sg)), ("imm_data", wr.imm_data != 0)):
+        if given and profile.refuses_bind_data:
+            return refused(profile, "bind-data", name, argument=name, legal=f"leave {name} out")
+    return None
+
+
+def check_window_type(hca: "Hca", _qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
+    """IBA o10-34.2.3: only windows of type 2 are bound by a work request of the program's own."""
+    if hca.mws.items[wr.mw or 0].type is MWType.TYPE_2:
+        return None
+    legal = "bind_mw binds windows of TYPE_1"
+    return refused(hca.profile, "bind-type", "post_send", "TYPE_2", argument="mw", legal=legal)
+
+
 Check = Callable[["Hca", QueuePair, SendWR, int], Refused | None]
 
 CHECKS: tuple[Check, ...] = (
@@ -135,8 +178,23 @@ CHECKS: tuple[Check, ...] = (
     check_flags,
     check_address,
     check_atomic,
+    check_bind,
+    check_window_type,
 )
-_PLAIN = CHECKS[:-1]  # what is asked of a request that is no atomic
+
+# Some checks concern only some opcodes.
+_CONCERNS: dict[Check, Callable[[int], bool]] = {
+    check_atomic: lambda opcode: _OPS.get(opcode) in _ATOMICS,
+    check_bind: lambda opcode: opcode == _BIND_MW,
+    check_window_type: lambda opcode: opcode == _BIND_MW,
+}
+
+# The line that each opcode walks, in the order of CHECKS; an opcode nobody knows walks _PLAIN.
+_PLAIN = tuple(check for check in CHECKS if check not in _CONCERNS)
+LINES: dict[int, tuple[Check, ...]] = {
+    int(opcode): tuple(c for c in CHECKS if c not in _CONCERNS or _CONCERNS[c](opcode))
+    for opcode in WROpcode
+}
 
 
 def effective(hca: "Hca", sg: list[SGE]) -> tuple[list[SGE], int]:
@@ -160,14 +218,16 @@ def _with_zeros(zero_bytes: int, sg: list[SGE]) -> tuple[list[SGE], int]:
     return read, sum(sge.length for sge in read)
 
 
-def post_send(hca: "Hca", qp: QueuePair, wrs: list[SendWR]) -> None:
+def post_send(
+    hca: "Hca", qp: QueuePair, wrs: list[SendWR], lines: Mapping[int, tuple[Check, ...]] = LINES
+) -> None:
     """Queue each request; Refused carries the index of the first that was not."""
     if qp.sq.early and STATES[qp.state].posts_send:
         _queue_early(hca, qp)
     try:
         for index, wr in enumerate(wrs):
             sg, length = _as_sent(hca, wr)
-            for check in CHECKS if _OPS.get(wr.opcode) in _ATOMICS else _PLAIN:
+            for check in lines.get(wr.opcode, _PLAIN):
                 if (refusal := check(hca, qp, wr, length)) is not None:
                     refusal.bad_wr = index
                     raise refusal
@@ -189,8 +249,10 @@ def _queue_early(hca: "Hca", qp: QueuePair) -> None:
 
 def _queue_send(hca: "Hca", qp: QueuePair, wr: SendWR, sg: list[SGE], length: int) -> None:
     sq, flags = qp.sq, int(wr.flags)
-    row = WORK.get(wr.opcode)
-    op = _OPS.get(wr.opcode) if row and qp.qp_type in row.types else None
+    row = WORK[wr.opcode] if is_able(hca, qp, wr.opcode) else None
+    op = _OPS.get(wr.opcode) if row else None
+    if wr.opcode == _BIND_MW:
+        wr = mw.tell(hca, wr)
     inline = None
     if flags & _INLINE:
         inline = b"".join(hca.memory.read(sge.addr, sge.length) for sge in sg)

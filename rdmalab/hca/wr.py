@@ -8,13 +8,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rdmalab.command import Alias, Bits, Noun, Short, Spread, Thing
+from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import SendFlags, WCFlags, WCOpcode, Work, WROpcode
+from rdmalab.spec.work import (
+    Placement,
+    Selectivity,
+    SendFlags,
+    WCFlags,
+    WCOpcode,
+    Work,
+    WROpcode,
+)
 
 if TYPE_CHECKING:
     from rdmalab.hca.ah import AddressHandle
     from rdmalab.hca.mr import MemoryRegion
+    from rdmalab.hca.mw import MemoryWindow
 
 
 U32 = Annotated[int, Bits(32)]
@@ -30,13 +40,15 @@ class SGE:
     lkey: U32 = 0
 
 
-def _bounds(mr: "MemoryRegion", start: int | None, stop: int | None) -> tuple[int, int]:
-    """Address and length of `mr`, `mr[start]` (to the end of the MR) or `mr[start:stop]`.
+def _bounds(
+    mr: "MemoryRegion | MemoryWindow", start: int | None, stop: int | None
+) -> tuple[int, int]:
+    """Address and length of `mr`, `mr[start]` (to its end) or `mr[start:stop]`.
 
     A range beyond the MR is a legal mistake: the HCA finds it when the WR is executed.
     """
     first = start or 0
-    return mr.addr + first, (mr.length if stop is None else stop) - first
+    return mr.iova + first, (mr.length if stop is None else stop) - first
 
 
 def _sge_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> SGE:
@@ -47,24 +59,42 @@ def _sge_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> SG
 
 def _remote_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
     mr = world.find(thing)
-    return {"remote_addr": _bounds(mr, start, stop)[0], "rkey": mr.rkey}
+    addr, length = _bounds(mr, start, stop)
+    return {"remote_addr": addr, "rkey": mr.rkey, "flush_length": length}
+
+
+def _bind_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
+    addr, length = _bounds(world.find(thing), start, stop)
+    return {"bind_mr": thing.number, "bind_addr": addr, "bind_length": length}
+
+
+def _number_of(_world: Any, thing: Thing, _start: int | None, _stop: int | None) -> int:
+    return thing.number
+
+
+def _rkey_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) -> int:
+    return int(world.find(thing).rkey)
 
 
 ShortSGE = Annotated[SGE, Short(Noun.MR, _sge_of)]
-AhNumber = Annotated[
-    int | None, Bits(32), Short(Noun.AH, lambda _world, thing, _a, _b: thing.number)
-]
-QpNumber = Annotated[U32, Short(Noun.QP, lambda _world, thing, _a, _b: thing.number)]
-RKey = Annotated[U32, Short(Noun.MR, lambda world, thing, _a, _b: world.find(thing).rkey)]
+AhNumber = Annotated[int | None, Bits(32), Short(Noun.AH, _number_of)]
+MrNumber = Annotated[int | None, Bits(32), Short(Noun.MR, _number_of)]
+MwNumber = Annotated[int | None, Bits(32), Short(Noun.MW, _number_of)]
+QpNumber = Annotated[U32, Short(Noun.QP, _number_of)]
+RKey = Annotated[U32, Short(Noun.MR, _rkey_of, (Noun.MW,))]
+WindowKey = Annotated[U32, Short(Noun.MW, _rkey_of, (Noun.MR,))]
 NO_FLAGS = SendFlags(0)
-REMOTE = Spread("remote", Noun.MR, _remote_of, ("remote_addr", "rkey"))
+NO_RIGHTS = Access(0)
+REMOTE = Spread("remote", Noun.MR, _remote_of, ("remote_addr", "rkey"), (Noun.MW,))
+BIND = Spread("bind", Noun.MR, _bind_of, ("bind_mr", "bind_addr", "bind_length"))
 
 
 @dataclass(slots=True)
 class SendWR:
     """`ibv_send_wr`. imm_data: as stored in memory (htonl'ed); atomics use compare_add and swap.
 
-    ah, remote_qpn, remote_qkey: where a datagram goes.
+    ah, remote_qpn, remote_qkey: where a datagram goes. invalidate_rkey: of LOCAL_INV and
+    SEND_WITH_INV. mw, mw_rkey (left out: the next one), bind_*: of BIND_MW. flush_*: of FLUSH.
     """
 
     opcode: WROpcode
@@ -79,6 +109,28 @@ class SendWR:
     ah: AhNumber = None
     remote_qpn: QpNumber = 0
     remote_qkey: U32 = 0
+    invalidate_rkey: WindowKey = 0
+    mw: MwNumber = None
+    mw_rkey: Annotated[int | None, Bits(32)] = None
+    bind_mr: MrNumber = None
+    bind_addr: U64 = 0
+    bind_length: U64 = 0
+    bind_access: Annotated[Access, Alias("mw_access_flags")] = NO_RIGHTS
+    flush_length: U32 = 0
+    flush_type: Placement = Placement.GLOBAL
+    flush_level: Selectivity = Selectivity.RANGE
+
+
+@dataclass(slots=True)
+class MwBind:
+    """`ibv_mw_bind`: the same, for windows of type 1."""
+
+    wr_id: U64 = 0
+    flags: Annotated[SendFlags, Alias("send_flags")] = NO_FLAGS
+    bind_mr: MrNumber = None
+    bind_addr: U64 = 0
+    bind_length: U64 = 0
+    bind_access: Annotated[Access, Alias("mw_access_flags")] = NO_RIGHTS
 
 
 @dataclass(slots=True)

@@ -23,6 +23,7 @@ from rdmalab.lens import (
     memory,
     ports,
     queues,
+    windows,
     wqes,
 )
 from rdmalab.lens.folds import Folds
@@ -91,6 +92,7 @@ OBJECTS: dict[Noun, Sight] = {
     Noun.MR: Sight(memory.MrRow, memory.mr_row),
     Noun.PD: Sight(memory.PdRow, memory.pd_row),
     Noun.AH: Sight(addresses.AhRow, addresses.ah_row),
+    Noun.MW: Sight(windows.MwRow, windows.mw_row),
 }
 
 

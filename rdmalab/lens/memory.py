@@ -23,6 +23,7 @@ class MrRow:
     name: Annotated[str, "its name"]
     node: Annotated[str, "whose it is"]
     addr: Annotated[int, "virtual address of its first byte"]
+    iova: Annotated[int, "how work requests call that byte"]
     length: Annotated[int, "bytes"]
     lkey: Annotated[int, "the key for own work requests"]
     rkey: Annotated[int, "the key for the peer"]
@@ -37,6 +38,7 @@ class PdRow:
     name: Annotated[str, "its name"]
     node: Annotated[str, "whose it is"]
     mrs: Annotated[int, "memory regions in it"]
+    mws: Annotated[int, "memory windows in it"]
     qps: Annotated[int, "queue pairs in it"]
 
 
@@ -92,7 +94,9 @@ def mr_row(world: World, names: Names, thing: Thing) -> MrRow:
     mr: MemoryRegion = world.find(thing)
     pd = names.of(Thing(Noun.PD, thing.node, mr.pd))
     access = Access(mr.access)
-    return MrRow(names.of(thing), thing.node, mr.addr, mr.length, mr.lkey, mr.rkey, access, pd)
+    return MrRow(
+        names.of(thing), thing.node, mr.addr, mr.iova, mr.length, mr.lkey, mr.rkey, access, pd
+    )
 
 
 def pd_row(world: World, names: Names, thing: Thing) -> PdRow:
@@ -101,7 +105,8 @@ def pd_row(world: World, names: Names, thing: Thing) -> PdRow:
     hca = world.nodes[thing.node]
     mrs = sum(mr.pd == thing.number for mr in hca.mrs.items.values())
     qps = sum(qp.pd == thing.number for qp in hca.qps.items.values())
-    return PdRow(names.of(thing), thing.node, mrs, qps)
+    mws = sum(mw.pd == thing.number for mw in hca.mws.items.values())
+    return PdRow(names.of(thing), thing.node, mrs, mws, qps)
 
 
 def octets(world: World, thing: Thing, start: int, stop: int) -> bytes:
@@ -189,6 +194,6 @@ def _in_progress(qp: QueuePair) -> list[tuple[str, int, list[SGE]]]:
 
 def _inside(mr: MemoryRegion, sg: list[SGE]) -> Ranges:
     parts = [
-        (max(0, sge.addr - mr.addr), min(mr.length, sge.addr + sge.length - mr.addr)) for sge in sg
+        (max(0, sge.addr - mr.iova), min(mr.length, sge.addr + sge.length - mr.iova)) for sge in sg
     ]
     return [(start, stop) for start, stop in parts if start < stop]

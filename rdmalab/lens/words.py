@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe
 from rdmalab.lens.names import Names
+from rdmalab.spec.access import Rereg
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.opcodes import OPCODES, Op
@@ -298,4 +299,6 @@ SAYINGS: dict[str, Callable[[Moment, Any], str]] = {
     "setting": lambda _m, v: str(v).removesuffix("_ns").removesuffix("_bps"),
     "value": _setting,
     "fault": _plain,
+    "rkey": lambda _m, v: hex(v),
+    "rereg": lambda _m, v: flags(v, Rereg),
 }

@@ -58,6 +58,11 @@ class Kind(IntEnum):
     PORT_CHANGED = auto()
     GROUP_JOINED = auto()
     GROUP_LEFT = auto()
+    WINDOW_BOUND = auto()
+    WINDOW_INVALIDATED = auto()
+    WINDOW_REFUSED = auto()
+    MEMORY_FLUSHED = auto()
+    REGISTERED_ANEW = auto()
     LINK_SET = auto()
     FAULT_SET = auto()
     FAULT_CLEARED = auto()
@@ -105,6 +110,11 @@ KINDS: dict[Kind, KindRow] = {
     Kind.PORT_CHANGED:    KindRow("node", "port_state", "",         "its port went {a}"),
     Kind.GROUP_JOINED:    KindRow("qp",   "gid",        "",         "joined the multicast group {a}"),
     Kind.GROUP_LEFT:      KindRow("qp",   "gid",        "",         "left the multicast group {a}"),
+    Kind.WINDOW_BOUND:    KindRow("mw",   "address",    "rkey",     "was bound from {a} on, rkey {b}"),
+    Kind.WINDOW_INVALIDATED: KindRow("mw", "rkey",      "reason",   "is bound no more, rkey {a} is void: {b}"),
+    Kind.WINDOW_REFUSED:  KindRow("qp",   "send_wqe",   "reason",   "cannot do {a}: {b}"),
+    Kind.MEMORY_FLUSHED:  KindRow("qp",   "address",    "length",   "flushed {b} bytes at {a}"),
+    Kind.REGISTERED_ANEW: KindRow("mr",   "rereg",      "",         "changed its {a}"),
     Kind.LINK_SET:        KindRow("link", "setting",    "value",    "the link's {a} became {b}"),
     Kind.FAULT_SET:       KindRow("fault", "fault",     "",         "set fault {a}"),
     Kind.FAULT_CLEARED:   KindRow("fault", "count",     "",         "cleared {a} faults"),

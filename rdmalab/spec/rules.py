@@ -5,7 +5,7 @@ nothing else (`profiles.py`). An object used after its destruction answers EFAUL
 say; in C it would be a segmentation fault.
 """
 
-from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, EOPNOTSUPP, errorcode
+from errno import EBUSY, EFAULT, EINVAL, ENODATA, ENOMEM, EOPNOTSUPP, EPERM, errorcode
 from typing import NamedTuple
 
 # Linux has two names for one number; the man pages of libibverbs say EOPNOTSUPP.
@@ -38,7 +38,18 @@ RULES: dict[str, Rule] = {
     "mr-access":           Rule(EINVAL, "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE too", "ibv_reg_mr(3)"),
     "mr-access-unknown":   Rule(EINVAL, "access flag {} does not exist", "ibv_reg_mr(3)"),
     "mr-access-support":   Rule(EOPNOTSUPP, "this device does not support {}", "ibv_reg_mr(3)"),
+    "mr-on-demand":        Rule(EOPNOTSUPP, "this device does not support ON_DEMAND", "ibv_reg_mr(3)"),
+    "mr-iova-offset":      Rule(EINVAL, "addr and hca_va must have the same place in their pages, not {}", "ibv_reg_mr_iova(3)"),
+    "mr-overflow":         Rule(EINVAL, "{} and the length reach beyond the last address", "ibv_reg_mr(3)"),
     "mr-window-bound":     Rule(EBUSY,  "a memory window is bound onto it", "ibv_dereg_mr(3)"),
+    "rereg-flags":         Rule(EINVAL, "flags must name what changes, CHANGE_TRANSLATION, CHANGE_PD or CHANGE_ACCESS, not {} (ERR_INPUT)", "ibv_rereg_mr(3)"),
+    "rereg-input":         Rule(EINVAL, "{} and its CHANGE flag go together (ERR_INPUT)", "ibv_rereg_mr(3)"),
+    "rereg-support":       Rule(EOPNOTSUPP, "this device changes PD and access of an MR, not its translation (ERR_CMD)", "ibv_rereg_mr(3)"),
+    # memory windows
+    "mw-type":             Rule(EINVAL, "{} is no type of memory window", "ibv_alloc_mw(3)"),
+    "bind-type":           Rule(EINVAL, "{} binds windows of {} only", "ibv_bind_mw(3)"),
+    "bind-region":         Rule(EINVAL, "a range was given and no MR that it lies in", "ibv_bind_mw(3)"),
+    "bind-pd":             Rule(EPERM,  "the window and the MR are in different protection domains", "ibv_bind_mw(3)"),
     # completion queues
     "cqe-range":           Rule(EINVAL, "cqe must lie in 1..{}", "ibv_create_cq(3)"),
     "comp-vector":         Rule(EINVAL, "comp_vector must lie in 0..{}", "ibv_create_cq(3)"),
@@ -73,6 +84,8 @@ RULES: dict[str, Rule] = {
     "opcode-unknown":      Rule(EINVAL, "{} is no opcode", "ibv_post_send(3)"),
     "opcode-type":         Rule(EINVAL, "{} is no opcode of a {} queue pair", "ibv_post_send(3)"),
     "crash-ah":            Rule(EINVAL, "in C this would crash: a datagram names no address handle", "ibv_post_send FAQ"),
+    "crash-mw":            Rule(EINVAL, "in C this would crash: a bind names no memory window", "ibv_post_send(3)"),
+    "bind-data":           Rule(EINVAL, "a bind moves no data: {} may not be given", "ibv_post_send(3)"),
     "opcode-support":      Rule(EOPNOTSUPP, "this device does not do {}", "ibv_post_send(3)"),
     "crash-inline":        Rule(EFAULT, "in C this would crash: INLINE copies from {}, which is not mapped", "ibv_post_send FAQ"),
     "queue-full":          Rule(ENOMEM, "the {} queue is full: {} slots, none free", "ibv_post_send(3)"),

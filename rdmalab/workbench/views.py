@@ -17,6 +17,7 @@ from rdmalab.lens import (
     queues,
     states,
     story,
+    windows,
     words,
     wqes,
 )
@@ -105,7 +106,8 @@ def _mr(request: Request) -> View:
     start, stop = _window(request, row.length)
     octets = memory.hex_rows(world, thing, start, stop)
     owners = memory.owned_rows(world, names, thing)
-    return View(f"{row.name}[{start}:{stop}]", [row, *octets, *owners])
+    windows_on = windows.open_rows(world, names, thing)
+    return View(f"{row.name}[{start}:{stop}]", [row, *octets, *owners, *windows_on])
 
 
 def _window(request: Request, length: int) -> tuple[int, int]:
@@ -122,6 +124,7 @@ def _window(request: Request, length: int) -> tuple[int, int]:
 _PLAIN: dict[Noun, tuple[str, str]] = {
     Noun.PD: ("protection domains", BEGIN),
     Noun.AH: ("address handles", "create_ah A.ah0 pd=A.pd0 to=B"),
+    Noun.MW: ("memory windows", "alloc_mw A.mw0 pd=A.pd0 type=TYPE_2"),
 }
 
 
