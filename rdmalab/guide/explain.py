@@ -5,7 +5,17 @@ from functools import cache, partial
 
 from rdmalab.command import Command, NotUnderstood
 from rdmalab.grammar.hints import quoted, suggest
-from rdmalab.guide import attributes, devices, packets, reasons, states, statuses, usage, work
+from rdmalab.guide import (
+    attributes,
+    devices,
+    packets,
+    reasons,
+    regions,
+    states,
+    statuses,
+    usage,
+    work,
+)
 from rdmalab.guide.article import Article, Section, article
 from rdmalab.guide.concepts import CONCEPTS
 from rdmalab.guide.entry import Entry, normal
@@ -107,6 +117,7 @@ def _of_the_book() -> tuple[Entry, ...]:
         *statuses.entries(),
         *_concepts(),
         *work.entries(),
+        *regions.entries(),
         *attributes.entries(),
         *packets.entries(),
         *reasons.entries(),

@@ -16,8 +16,8 @@ class Leave:
 
 
 What = Literal[
-    "qp", "cq", "sq", "rq", "mr", "pd", "ah", "mw", "wire", "packet", "counters", "link", "agenda", "log",
-    "story", "expr", "events", "journal",
+    "qp", "cq", "sq", "rq", "mr", "pd", "ah", "mw", "wire", "packet", "counters", "link", "agenda",
+    "log", "story", "expr", "events", "journal",
 ]  # fmt: skip
 
 
@@ -33,10 +33,10 @@ def show(
 ) -> View:
     """Show an object, a queue, the wire, the log …; alone: everything in brief.
 
-    A name shows that object; qp, cq, sq, rq, mr, pd, ah, mw all of a kind or the one that is named. wire:
-    the packets and what is planned, `last` of them, filtered by opcode, from, to, psn. packet N:
-    the packet of event N byte by byte. log: every record; story: one sentence an event. expr: what
-    `until` and `expect` can ask.
+    A name shows that object; qp, cq, sq, rq, mr, pd, ah, mw all of a kind or the one that is named.
+    wire: the packets and what is planned, `last` of them, filtered by opcode, from, to, psn. packet
+    N: the packet of event N byte by byte. log: every record; story: one sentence an event. expr:
+    what `until` and `expect` can ask.
 
     Example: show wire last=5
     """

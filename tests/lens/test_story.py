@@ -25,6 +25,7 @@ VALUES = {"frame": bytes(60),
     "status": WCStatus.SUCCESS, "queue": "sq", "count": 3, "reason": "no-receive", "address": 64,
     "length": 8, "cqe": _CQE, "psn": 5, "at_ns": 650_230, "event": AsyncEvent.CQ_ERR,
     "port_state": PortState.DOWN, "setting": "latency_ns", "value": 2_000,
+    "rkey": 0x8000151, "rereg": 3, "gid": 0xFFFF << 32 | 0xE0000009,
     "fault": Drop(1, Match(source="A", target="B")),
 }  # fmt: skip
 

@@ -15,7 +15,7 @@ CELLS = [cell.name for cell in fields(Profile) if cell.name != "name"]
 
 # Cells of rooms that come with UC, UD, SRQs, memory windows and completion channels.
 LATER = {
-    "send_error_gives_sqe", "raises_last_wqe_reached", "checks_window_bounds", "with_inv_flag",
+    "send_error_gives_sqe", "raises_last_wqe_reached",
     "send_error_wakes_solicited", "create_qp_returns_asked", "checks_table_without_state",
 }  # fmt: skip
 
