@@ -30,6 +30,8 @@ B_CQ = "B.cq0"
 ELSEWHERE = ("alloc_pd B.pd1", "alloc_mw B.mw1 pd=B.pd1 type=TYPE_2")
 MOVED = ("alloc_pd B.pd1", "rereg_mr B.mr1 flags=CHANGE_PD pd=B.pd1")
 TO_READ = f"{BIND} bind_access=REMOTE_READ"
+GONE = ("dereg_mr B.mr1",)
+EMPTY = f"{TO_READ} bind=B.mr1[64:64]"
 BEFORE = f"{TO_READ} bind_mr=2 bind_length=8"
 ZERO_BASED = f"reg_mr B.mr2 pd=B.pd0 length=64 access={RIGHTS}|ZERO_BASED"
 
@@ -50,9 +52,9 @@ REFUSED: list[tuple[Any, str, tuple[str, ...], str]] = [
     (mw.check_domain,        "window elsewhere",   ELSEWHERE,         BOUND.replace("mw0", "mw1")),
     (mw.check_domain,        "region elsewhere",   MOVED,             BOUND),
     (mw.check_rights,        "a right of regions", (),                f"{BOUND}|LOCAL_WRITE"),
-    (mw.check_region,        "no bytes",           (),                f"{TO_READ} bind=B.mr1[64:64]"),
+    (mw.check_region,        "no bytes",           (),                EMPTY),
     (mw.check_region,        "no region",          (),                f"{TO_READ} bind_length=8"),
-    (mw.check_region,        "a region gone",      ("dereg_mr B.mr1",), BEFORE),
+    (mw.check_region,        "a region gone",      GONE,              BEFORE),
     (mw.check_region_allows, "no MW_BIND",         rights("LOCAL_WRITE"), BOUND),
     (mw.check_region_allows, "no LOCAL_WRITE",     rights("MW_BIND"), BOUND),
     (mw.check_region_allows, "zero based",         (ZERO_BASED,),     of("mr2[0:8]")),

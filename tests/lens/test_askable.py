@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from rdmalab.hca import objects
 from rdmalab.lens import askable
 from rdmalab.lens.askable import FieldRow, continuations, fields
 from rdmalab.spec.records import Kind
@@ -23,6 +24,8 @@ def busy() -> Pair:
         pair.a.recv(64, wr_id=7)
         pair.a.issue(WROpcode.RDMA_WRITE, 8, wr_id=7)
     pair.run()
+    objects.alloc_mw(pair.a.hca, pair.a.pd.number, 2)
+    objects.create_ah(pair.a.hca, pair.a.pd.number, pair.b.hca.address())
     pair.world.trace.record(Kind.CALLED, "A", 0, "post_send", 0)
     return pair
 
