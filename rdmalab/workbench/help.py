@@ -18,6 +18,8 @@ _NEAR = "did you mean"
 BEFORE: Mapping[str, tuple[str, ...]] = {
     "destroy_cq": ("destroy_qp A.qp0",),
     "dealloc_pd": ("destroy_qp A.qp0", "dereg_mr A.mr0"),
+    "dealloc_mw": ("alloc_mw B.mw0 pd=B.pd0 type=TYPE_2",),
+    "bind_mw": ("alloc_mw B.mw0 pd=B.pd0 type=TYPE_1",),
     "connect": ("reset A.qp0", "reset B.qp0"),
     "to_rts": ("reset A.qp0",),
 }

@@ -15,5 +15,5 @@ def test_every_member_has_a_sentence_and_no_other() -> None:
 def test_a_flush_says_which_right_it_needs() -> None:
     found = str(explain("IBV_FLUSH_PERSISTENT", WORDS).sections)
     assert "peer allows" in found
-    assert "IBV_ACCESS_FLUSH_PERSISTENT" in found
+    assert "FLUSH_PERSISTENT, on key and QP" in found
     assert "FLUSH_GLOBAL" not in found

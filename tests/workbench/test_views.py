@@ -18,7 +18,9 @@ def view(lab: Lab, line: str) -> View:
 
 @pytest.fixture(scope="module")
 def busy() -> Lab:
-    return lab_of(*BUSY, "run 3us", "link down")
+    mw = "alloc_mw A.mw0 pd=A.pd0 type=TYPE_2"
+    ah = "create_ah A.ah0 pd=A.pd0 to=B"
+    return lab_of(mw, ah, *BUSY, "run 3us", "link down")
 
 
 @pytest.mark.parametrize("what", VIEWS)
@@ -37,9 +39,9 @@ def test_each_says_something_in_an_empty_world(what: str) -> None:
         assert reply.value.rows or reply.value.hint
 
 
-@pytest.mark.parametrize("name", ["A", "A.pd0", "A.mr0", "A.cq0", "A.qp0"])
+@pytest.mark.parametrize("name", ["A", "A.pd0", "A.mr0", "A.cq0", "A.qp0", "A.ah0", "A.mw0"])
 def test_every_noun_can_be_shown_by_name(busy: Lab, name: str) -> None:
-    assert len(OF_NOUN) == 5
+    assert len(OF_NOUN) == 7
     assert view(busy, f"show {name}").rows
 
 

@@ -220,7 +220,7 @@ def test_all_requests_find_a_region_by_its_other_address() -> None:
         pair.a.wr(WROpcode.RDMA_READ, sg=back, remote_addr=to),
         pair.a.wr(ADD, sg=word, remote_addr=to, compare_add=1, flags=FENCED),
         pair.a.wr(SEND, sg=sg),
-        pair.a.wr(PUT8, sg=word, remote_addr=to + 800),
+        pair.a.wr(PUT8, sg=word, remote_addr=to + 800, flags=FENCED),
     )
     pair.run()
     assert pair.a.sent() == [(1, OK)] * 5
