@@ -223,13 +223,14 @@ def test_local_inv_begins_when_the_read_before_it_has_ended() -> None:
 
 
 def test_a_local_operation_is_done_once_though_its_neighbours_are_sent_again() -> None:
-    """The packet behind the bind is lost: go back N passes the bind a second time."""
-    lab = lab_with()
-    well(lab, "fault drop B->A nth=1")
-    well(lab, BOUND)
+    """The packet before the bind is lost: go back N passes the bind a second time."""
+    lab = lab_with("fault drop B->A nth=1")
     well(lab, "post_send B.qp0 wr_id=5 opcode=RDMA_WRITE sg=B.mr0[0:8] remote=A.mr0 flags=SIGNALED")
+    well(lab, BOUND)
     well(lab, "run")
-    assert (newest(lab, 90, B_CQ), newest(lab, 5, B_CQ)) == ("SUCCESS", "SUCCESS")
+    assert len(seen(lab, Kind.WENT_BACK)) == 1
+    assert seen(lab, Kind.WINDOW_REFUSED) == []
+    assert (newest(lab, 5, B_CQ), newest(lab, 90, B_CQ)) == ("SUCCESS", "SUCCESS")
     assert len(seen(lab, Kind.WINDOW_BOUND)) == 1
 
 

@@ -190,6 +190,8 @@ def test_what_is_lost_of_it_is_said_again_and_done_once(opcode: WROpcode, lost: 
     )
     pair.run()
     assert pair.a.sent() == [(1, OK), (2, OK)]
+    asked = [line for line in pair.said("A") if line.startswith(opcode.name)]
+    assert len(asked) == 2
     kind = Kind.MEMORY_FLUSHED if opcode is FLUSH else Kind.MEMORY_WRITTEN
     at = pair.b.mr.addr
     assert len([r for r in pair.records(kind, node="B") if r.a == at]) == 1
