@@ -83,6 +83,8 @@ def about(world: World, thing: Thing) -> str:
             return f"{item.qp_type.name} {item.number:#x} {item.state.name}"
         case Noun.MR:
             return f"{item.length} bytes, lkey {item.lkey:#x}, {rights(item.access)}"
+        case Noun.MW:
+            return f"{item.type.name}, {'free' if item.binding is None else 'bound'}"
         case Noun.CQ:
             return f"{len(item.cqes)}/{item.capacity} completions"
         case Noun.NODE:

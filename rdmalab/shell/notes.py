@@ -55,6 +55,7 @@ _ABOUT: dict[str, Callable[..., str]] = {
     Noun.MR: lambda mr: (
         f"is {mr.length} bytes at {mr.addr:#x}, lkey {mr.lkey:#x} rkey {mr.rkey:#x}"
     ),
+    Noun.MW: lambda mw: f"is a window of {mw.type.name}, bound to nothing, rkey {mw.rkey:#x}",
     Noun.CQ: lambda cq: f"holds {cq.capacity} completions",
     Noun.QP: lambda qp: f"is QP {qp.number:#x} in {qp.state.name}",
 }
