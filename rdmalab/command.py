@@ -193,6 +193,7 @@ class Short(NamedTuple):
     noun: Noun
     convert: Callable[[Any, Thing, int | None, int | None], Any]
     number: Callable[[int], Any] | None = None
+    also: tuple[Noun, ...] = ()  # other things that can stand there
 
 
 class Spread(NamedTuple):
@@ -205,6 +206,7 @@ class Spread(NamedTuple):
     noun: Noun
     convert: Callable[[Any, Thing, int | None, int | None], dict[str, Any]]
     fills: tuple[str, ...]
+    also: tuple[Noun, ...] = ()
 
 
 class Alias(NamedTuple):

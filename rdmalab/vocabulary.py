@@ -1,13 +1,31 @@
 """All the words there are, gathered by name and in the order in which help shows them."""
 
 from rdmalab.command import Command
-from rdmalab.verbs import ah, cq, device, events, flow, mr, pd, post, qp, qp_ex, srq, td, wr, xrcd
+from rdmalab.verbs import (
+    ah,
+    cq,
+    device,
+    events,
+    flow,
+    mr,
+    mw,
+    pd,
+    post,
+    qp,
+    qp_ex,
+    srq,
+    td,
+    wr,
+    xrcd,
+)
 from rdmalab.workbench import faults, files, help, look, memory, pairs, port, time  # noqa: A004
 
 GROUPS: dict[str, tuple[Command, ...]] = {
     "verbs: objects": (
         pd.alloc_pd,
         mr.reg_mr,
+        mr.reg_mr_iova,
+        mr.rereg_mr,
         cq.create_cq,
         cq.create_cq_ex,
         cq.resize_cq,
@@ -29,6 +47,9 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         flow.create_flow,
         flow.destroy_flow,
         ah.destroy_ah,
+        mw.alloc_mw,
+        mw.bind_mw,
+        mw.dealloc_mw,
         qp.destroy_qp,
         srq.destroy_srq,
         xrcd.close_xrcd,

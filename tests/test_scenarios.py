@@ -53,10 +53,19 @@ def test_it_passes(file: str) -> None:
 def test_there_is_a_scenario_for_every_emulated_opcode_and_for_each_topic() -> None:
     texts = "\n".join((FOLDER / file).read_text("utf-8") for file in FILES)
     emulated = ("SEND", "SEND_WITH_IMM", "RDMA_WRITE", "RDMA_WRITE_WITH_IMM", "RDMA_READ",
-                "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD")  # fmt: skip
+                "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD", "BIND_MW", "LOCAL_INV",
+                "SEND_WITH_INV", "FLUSH", "ATOMIC_WRITE")  # fmt: skip
     for name in emulated:
         assert f"opcode={WROpcode[name].name} " in texts
-    assert {file.partition("/")[0] for file in FILES} >= {"bringup", "rc", "err", "loss", "time"}
+    assert {file.partition("/")[0] for file in FILES} >= {
+        "bringup",
+        "rc",
+        "err",
+        "loss",
+        "time",
+        "mw",
+        "mr",
+    }
 
 
 @pytest.mark.parametrize("file", FILES)

@@ -89,12 +89,17 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, frozenset):
-        return " ".join(sorted(str(getattr(item, "name", item)) for item in value)) or "none"
+        return " ".join(sorted(_words(item) for item in value)) or "none"
     if isinstance(value, enum.IntFlag) and value not in tuple(type(value)):
         return "|".join(str(flag.name) for flag in value)
     if isinstance(value, enum.IntEnum | enum.IntFlag):
         return full_name(value)
     return str(value.value if isinstance(value, enum.Enum) else value)
+
+
+def _words(item: Any) -> str:
+    """`UC`, and of several `UC:LOCAL_INV`."""
+    return ":".join(part.name for part in item) if isinstance(item, tuple) else _cell(item)
 
 
 def limit_article(name: str) -> Article:

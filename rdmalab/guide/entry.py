@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from rdmalab.guide.article import Article
-from rdmalab.spec.access import Access
+from rdmalab.spec.access import Access, MWType, Rereg
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.builders import InitMask, SendOps
 from rdmalab.spec.completions import WcEx
@@ -13,7 +13,7 @@ from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
 from rdmalab.spec.sharing import SrqAttrMask, SrqType
 from rdmalab.spec.states import MTU, Attr, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import SendFlags, WCFlags, WCOpcode, WROpcode
+from rdmalab.spec.work import Placement, Selectivity, SendFlags, WCFlags, WCOpcode, WROpcode
 
 
 class Entry(NamedTuple):
@@ -39,6 +39,10 @@ PREFIX: dict[type[enum.IntEnum] | type[enum.IntFlag], str] = {
     WROpcode: "IBV_WR_",
     SendFlags: "IBV_SEND_",
     Access: "IBV_ACCESS_",
+    MWType: "IBV_MW_",
+    Rereg: "IBV_REREG_MR_",
+    Placement: "IBV_FLUSH_",
+    Selectivity: "IBV_FLUSH_",
     AsyncEvent: "IBV_EVENT_",
     PortState: "IBV_PORT_",
     AtomicCap: "IBV_ATOMIC_",

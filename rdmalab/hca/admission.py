@@ -10,8 +10,9 @@ from rdmalab.hca.port import FULL_MEMBER, PARTITION
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.responder import execute
 from rdmalab.spec.limits import PortState
-from rdmalab.spec.opcodes import OPCODES
-from rdmalab.spec.states import STATES, QPState
+from rdmalab.spec.opcodes import OPCODES, Op
+from rdmalab.spec.states import STATES, QPState, QPType
+from rdmalab.spec.work import WROpcode
 from rdmalab.wire.packet import Packet, is_multicast
 
 if TYPE_CHECKING:
@@ -22,8 +23,14 @@ _ANSWERS_FROM = QPState.RTS
 _DONE_HERE = frozenset(
     code
     for code, row in OPCODES.items()
-    if (row.op in execute.EXECUTE or row.op in completer.ANSWERS) and not row.invalidate
+    if row.op in execute.EXECUTE or row.op in completer.ANSWERS
 )
+# The requests that only some devices know, and what they are there.
+_NEWER = {
+    code: (QPType.RC, WROpcode[row.op.name])
+    for code, row in OPCODES.items()
+    if row.op in (Op.FLUSH, Op.ATOMIC_WRITE)
+}
 
 
 def at_port(hca: "Hca", packet: Packet) -> str | None:
@@ -32,7 +39,8 @@ def at_port(hca: "Hca", packet: Packet) -> str | None:
         return "port-down"
     if packet.flow.dst not in hca.gids and not is_multicast(packet.flow.dst):
         return "wrong-address"
-    return None if packet.opcode in _DONE_HERE else "unknown-opcode"
+    known = packet.opcode in _DONE_HERE and _NEWER.get(packet.opcode) not in hca.profile.lacks
+    return None if known else "unknown-opcode"
 
 
 def at_qp(qp: QueuePair | None, packet: Packet) -> str | None:

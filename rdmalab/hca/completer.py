@@ -8,7 +8,7 @@ from rdmalab.hca.psn import MASK, diff
 from rdmalab.hca.qp import Completing, QueuePair
 from rdmalab.hca.wr import Cqe, SendWqe
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.opcodes import OPCODES, Op
+from rdmalab.spec.opcodes import ANSWER, OPCODES, Op
 from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import CLASS_MASK, REQUESTER_STATUS, VALUE_MASK, Syndrome
@@ -71,14 +71,15 @@ def _on_acknowledge(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
 
 
 def _on_read_response(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
-    wqe = _owner(hca, qp, packet, Op.RDMA_READ_REQUEST)
+    wqe = _owner(hca, qp, packet, Op.RDMA_READ_RESPONSE)
     if wqe is None:
         return
     row = OPCODES[packet.opcode]
     path = qp.path
     assert path is not None
     offset = ((packet.psn - wqe.first_psn) & MASK) * path.mtu
-    fits = len(packet.payload) == min(path.mtu, wqe.length - offset)
+    owed = wqe.length - offset if wqe.op is Op.RDMA_READ_REQUEST else 0
+    fits = len(packet.payload) == min(path.mtu, owed)
     ends = row.ends == (packet.psn == wqe.last_psn)
     starts = row.starts or packet.psn != wqe.first_psn
     if not (fits and ends and starts):
@@ -90,7 +91,7 @@ def _on_read_response(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
 
 
 def _on_atomic(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
-    wqe = _owner(hca, qp, packet, Op.COMPARE_SWAP, Op.FETCH_ADD)
+    wqe = _owner(hca, qp, packet, Op.ATOMIC_ACKNOWLEDGE)
     if wqe is None:
         return
     assert packet.atomicacketh is not None
@@ -107,28 +108,28 @@ ANSWERS: dict[Op, Callable[["Hca", QueuePair, Packet], None]] = {
 }
 
 
-def _owner(hca: "Hca", qp: QueuePair, packet: Packet, *ops: Op) -> SendWqe | None:
-    """The WQE this data belongs to; it also answers everything before it."""
+def _owner(hca: "Hca", qp: QueuePair, packet: Packet, answer: Op) -> SendWqe | None:
+    """The WQE that this kind of answer belongs to; it also answers everything before it."""
     if not _answered_before(hca, qp, packet.psn):
         return None
     wqe = qp.sq.wqes[qp.comp.serial]
-    if wqe.op in ops:
+    if wqe.op in ANSWER and ANSWER[wqe.op] is answer:
         return wqe
     fail(hca, qp, WCStatus.BAD_RESP_ERR)
     return None
 
 
 def _answered_before(hca: "Hca", qp: QueuePair, psn: int) -> bool:
-    """Everything before `psn` is answered. False where READ or atomic data is missing before it.
+    """Everything before `psn` is answered. False where an answer of its own is missing before it.
 
-    Then its response was lost: an implied NAK, taken once a gap.
+    READ data, for one: then its response was lost, an implied NAK, taken once a gap.
     """
     comp, wqes = qp.comp, qp.sq.wqes
     while comp.serial < qp.req.started:
         wqe = wqes[comp.serial]
         if comp.psn == psn and not (wqe.op is None and wqe.serial < qp.req.done):
             break
-        if wqe.work is not None and wqe.work.outstanding:
+        if wqe.op in ANSWER:
             if comp.implied_psn != comp.psn:
                 comp.implied_psn = comp.psn
                 _retry(hca, qp, "implied NAK")

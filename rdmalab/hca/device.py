@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from rdmalab.hca.ah import AddressHandle
     from rdmalab.hca.channels import CompChannel
     from rdmalab.hca.cq import CompletionQueue
-    from rdmalab.hca.dma import Piece
+    from rdmalab.hca.dma import Opened, Piece
     from rdmalab.hca.mr import MemoryRegion
+    from rdmalab.hca.mw import MemoryWindow
     from rdmalab.hca.outside import Outside, Recorder
     from rdmalab.hca.pd import ProtectionDomain
     from rdmalab.hca.qp import QueuePair
@@ -117,13 +118,14 @@ class Hca:
         self.channels: Table[CompChannel] = Table("channel", 1)
         self.tds: Table[ThreadDomain] = Table("td", 1)
         self.flows: Table[Flow] = Table("flow", 1)
+        self.mws: Table[MemoryWindow] = Table("mw", 1)
         every: tuple[Table[Any], ...] = (
             self.pds, self.mrs, self.channels, self.cqs, self.qps, self.ahs, self.srqs, self.xrcds,
-            self.tds, self.flows,
+            self.tds, self.flows, self.mws,
         )  # fmt: skip
         self.tables: dict[str, Table[Any]] = {table.noun: table for table in every}
         self.lkeys: dict[int, MemoryRegion] = {}
-        self.rkeys: dict[int, MemoryRegion] = {}
+        self.rkeys: dict[int, Opened] = {}
 
     def address(self) -> AhAttr:
         """How a peer reaches this node over RoCEv2 and IPv4; without such an address not at all."""

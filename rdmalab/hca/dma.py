@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rdmalab.hca.device import Hca
-    from rdmalab.hca.mr import MemoryRegion
     from rdmalab.hca.qp import QueuePair
     from rdmalab.hca.wr import SGE, SendWqe
 
@@ -19,6 +18,27 @@ Piece = tuple[int, int]
 
 LOCAL_READ = 0  # reading the own memory needs no right
 LOCAL_WRITE = int(Access.LOCAL_WRITE)
+
+
+class Opened(Protocol):
+    """What a key opens: a memory region, or what a memory window is bound to.
+
+    Work requests count from `iova`; the byte it names lies at `addr`. qp: the only QP that may use
+    the key, None for all of the protection domain.
+    """
+
+    @property
+    def pd(self) -> int: ...
+    @property
+    def access(self) -> int: ...
+    @property
+    def iova(self) -> int: ...
+    @property
+    def addr(self) -> int: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def qp(self) -> int | None: ...
 
 
 class User(Protocol):
@@ -40,30 +60,37 @@ class Borrower(NamedTuple):
 class Denied(Enum):
     """The first test that an access failed; on the wire all of them look alike."""
 
-    KEY = "no MR has this key"
-    PD = "the MR is in another protection domain"
-    RIGHTS = "the MR does not allow it"
-    RANGE = "the range reaches beyond the MR"
+    KEY = "no MR, and no bound window, has this key"
+    PD = "the MR or window is in another protection domain"
+    QP = "the window was bound through another queue pair"
+    RIGHTS = "the MR or window does not allow it"
+    RANGE = "the range reaches beyond the MR or window"
 
 
-def check(
-    keys: "Mapping[int, MemoryRegion]", key: int, qp: "User", rights: int, addr: int, length: int
-) -> Denied | None:
-    """Why `length` bytes at `addr` may not be touched through `key`, in the order IBA asks."""
-    mr = keys.get(key)
-    if mr is None:
+def locate(
+    keys: "Mapping[int, Opened]", key: int, qp: "User", rights: int, addr: int, length: int
+) -> int | Denied:
+    """Where the byte that a work request calls `addr` lies in memory.
+
+    Or why `length` bytes from there may not be touched through `key`, in the order IBA asks.
+    """
+    opened = keys.get(key)
+    if opened is None:
         return Denied.KEY
-    if mr.pd != qp.pd:
+    if opened.pd != qp.pd:
         return Denied.PD
-    if mr.access & rights != rights:
+    if opened.qp is not None and opened.qp != qp.number:
+        return Denied.QP
+    if opened.access & rights != rights:
         return Denied.RIGHTS
-    if addr < mr.addr or addr + length > mr.addr + mr.length:
+    offset = addr - opened.iova
+    if offset < 0 or offset + length > opened.length:
         return Denied.RANGE
-    return None
+    return opened.addr + offset
 
 
 def reach(
-    keys: "Mapping[int, MemoryRegion]",
+    keys: "Mapping[int, Opened]",
     qp: "User",
     rights: int,
     sg: "list[SGE]",
@@ -84,9 +111,10 @@ def reach(
             continue
         last = length <= room
         addr, count = sge.addr + offset, length if last else room
-        if denied := check(keys, sge.lkey, qp, rights, addr, count):
-            return denied
-        found.append((addr, count))
+        place = locate(keys, sge.lkey, qp, rights, addr, count)
+        if isinstance(place, Denied):
+            return place
+        found.append((place, count))
         if last:
             break
         offset, length = 0, length - count

@@ -3,79 +3,187 @@
 from typing import TYPE_CHECKING
 
 from rdmalab.hca import objects
+from rdmalab.hca.keys import key_of
+from rdmalab.hca.memory import PAGE
 from rdmalab.hca.refuse import refused
-from rdmalab.spec.access import Access, needs_local_write, unknown
+from rdmalab.spec.access import Access, Rereg, needs_local_write, unknown
+from rdmalab.spec.records import Kind
 
 if TYPE_CHECKING:
     from rdmalab.command import Refused
     from rdmalab.hca.device import Hca
+    from rdmalab.hca.pd import ProtectionDomain
 
-_UNSUPPORTED = int(Access.ON_DEMAND | Access.HUGETLB)
+_ADDRESSES = 1 << 64
 _KEPT = 0xFFFFF  # the optional rights above are dropped by a device that lacks them
+_REMOTE = int(
+    Access.REMOTE_WRITE
+    | Access.REMOTE_READ
+    | Access.REMOTE_ATOMIC
+    | Access.FLUSH_GLOBAL
+    | Access.FLUSH_PERSISTENT
+)
 
 
 class MemoryRegion:
-    """`ibv_mr`: `length` bytes from `addr`, known to the HCA by `lkey` and to peers by `rkey`."""
+    """`ibv_mr`: `length` bytes from `addr`, known to the HCA by `lkey` and to peers by `rkey`.
 
-    __slots__ = ("access", "addr", "length", "lkey", "number", "pd", "rkey")
+    Work requests call its first byte `iova`: `addr`, or what `ibv_reg_mr_iova` chose, or 0.
+    """
+
+    __slots__ = ("access", "addr", "iova", "length", "lkey", "number", "pd", "rkey", "version")
+
+    qp = None  # which queue pair may use it: all of its protection domain
 
     def __init__(self, number: int, pd: int, addr: int, length: int, access: int) -> None:
         self.number = number
         self.pd = pd
         self.addr = addr
+        self.iova = addr
         self.length = length
         self.access = access
         self.lkey = 0
         self.rkey = 0
+        self.version = 0  # how often its keys were given out anew
 
 
-def register(hca: "Hca", pd: int, length: int, access: int, addr: int | None) -> MemoryRegion:
+def register(
+    hca: "Hca", pd: int, length: int, access: int, addr: int | None, iova: int | None = None
+) -> MemoryRegion:
     """`ibv_reg_mr`; without `addr` the host first allocates a buffer of `length` zero bytes."""
     objects.check_limit(hca, hca.mrs)
-    if (refusal := _judge(hca, length, access, addr)) is not None:
+    refusal = _judge_access(hca, access) or _judge_range(hca, length, addr, iova)
+    if refusal is not None:
         raise refusal
     if addr is None:
         addr = hca.memory.map(length).addr
     mr = MemoryRegion(hca.mrs.next_number, pd, addr, length, access & _KEPT)
-    _assign_keys(mr, hca.host, one_key=hca.profile.lkey_is_rkey)
+    mr.iova = _first_address(hca, mr) if iova is None else iova
+    _assign_keys(hca, mr)
     objects.created(hca, hca.mrs, mr)
-    hca.lkeys[mr.lkey] = mr
-    hca.rkeys[mr.rkey] = mr
+    _publish(hca, mr)
     return mr
 
 
 def deregister(hca: "Hca", mr: MemoryRegion) -> None:
     """`ibv_dereg_mr`: work requests that use it are not asked; they will fail."""
+    _check_unbound(hca, mr)
+    _withdraw(hca, mr)
     objects.destroyed(hca, hca.mrs, mr)
-    del hca.lkeys[mr.lkey]
-    del hca.rkeys[mr.rkey]
 
 
-def _judge(hca: "Hca", length: int, access: int, addr: int | None) -> "Refused | None":
+def reregister(
+    hca: "Hca",
+    mr: MemoryRegion,
+    flags: int,
+    pd: "ProtectionDomain | None",
+    span: tuple[int | None, int],
+    access: int | None,
+) -> None:
+    """`ibv_rereg_mr`: change what the flags name, all of it or nothing.
+
+    span: address and length of the new translation. With a new translation come new keys.
+    """
+    addr, length = span
+    given = (addr is not None or length != 0, pd is not None, access is not None)
+    if (refusal := _judge_change(hca, flags, given)) is not None:
+        raise refusal
+    rights = mr.access if access is None else access
+    moved = bool(flags & Rereg.CHANGE_TRANSLATION)
+    refusal = _judge_access(hca, rights)
+    if moved:
+        refusal = refusal or _judge_range(hca, length, addr, None)
+    if refusal is not None:
+        raise refusal
+    _check_unbound(hca, mr)
+    _withdraw(hca, mr)
+    mr.access = rights & _KEPT
+    if pd is not None:
+        mr.pd = pd.number
+    if moved and addr is not None:
+        mr.addr, mr.length = addr, length
+        mr.iova = _first_address(hca, mr)
+        mr.version += 1
+        _assign_keys(hca, mr)
+    _publish(hca, mr)
+    hca.trace.record(Kind.REGISTERED_ANEW, hca.node, mr.number, flags)
+
+
+# --------------------------------------------------------------------------- what is refused
+def _judge_access(hca: "Hca", access: int) -> "Refused | None":
     profile = hca.profile
-    if not 0 < length <= profile.caps.max_mr_size:
-        return refused(profile, "mr-length", length, argument="length")
     if odd := unknown(access):
         return refused(profile, "mr-access-unknown", hex(odd), argument="access")
-    if access & _UNSUPPORTED:
-        name = Access(access & _UNSUPPORTED).name
-        return refused(profile, "mr-access-support", name, argument="access")
+    if access & Access.ON_DEMAND:
+        return refused(profile, "mr-on-demand", argument="access")
+    if access & Access.HUGETLB:
+        return refused(profile, "mr-access-support", "HUGETLB", argument="access")
     if needs_local_write(access) and not access & Access.LOCAL_WRITE:
         legal = f"access=LOCAL_WRITE|{Access(access).name}"
         return refused(profile, "mr-access", argument="access", legal=legal)
+    return None
+
+
+def _judge_range(hca: "Hca", length: int, addr: int | None, iova: int | None) -> "Refused | None":
+    profile = hca.profile
+    if not 0 < length <= profile.caps.max_mr_size:
+        return refused(profile, "mr-length", length, argument="length")
+    for name, first in (("addr", addr), ("hca_va", iova)):
+        if first is not None and not 0 <= first <= _ADDRESSES - length:
+            return refused(profile, "mr-overflow", hex(first), argument=name)
+    if iova is not None and (iova - (addr or 0)) % PAGE:
+        legal = f"hca_va at {(addr or 0) % PAGE:#x} in its page"
+        offset = f"{iova % PAGE:#x}"
+        return refused(profile, "mr-iova-offset", offset, argument="hca_va", legal=legal)
     if addr is not None and not hca.memory.is_mapped(addr, length):
         where = f"{addr:#x}..{addr + length:#x}"
         return refused(profile, "mr-unmapped", where, argument="addr")
     return None
 
 
-def _assign_keys(mr: MemoryRegion, host: int, *, one_key: bool) -> None:
+def _judge_change(hca: "Hca", flags: int, given: tuple[bool, bool, bool]) -> "Refused | None":
+    """As libibverbs judges: every flag has its arguments, every argument its flag."""
+    profile = hca.profile
+    if not flags or flags & ~sum(Rereg):
+        return refused(profile, "rereg-flags", flags, argument="flags")
+    for flag, is_given in zip(Rereg, given, strict=True):
+        if bool(flags & flag) != is_given:
+            name = (flag.name or "").removeprefix("CHANGE_").lower()
+            return refused(profile, "rereg-input", name, argument="flags")
+    if flags & Rereg.CHANGE_TRANSLATION and not profile.changes_translation:
+        return refused(profile, "rereg-support", argument="flags")
+    return None
+
+
+def _check_unbound(hca: "Hca", mr: MemoryRegion) -> None:
+    """A window on it must go first."""
+    for mw in hca.mws.items.values():
+        if mw.binding is not None and mw.binding.mr == mr.number:
+            legal = "unbind, invalidate or deallocate the window first"
+            raise refused(hca.profile, "mr-window-bound", argument="mr", legal=legal)
+
+
+# --------------------------------------------------------------------------- addresses and keys
+def _first_address(hca: "Hca", mr: MemoryRegion) -> int:
+    zero_based = mr.access & Access.ZERO_BASED and hca.profile.honours_zero_based
+    return 0 if zero_based else mr.addr
+
+
+def _publish(hca: "Hca", mr: MemoryRegion) -> None:
+    hca.lkeys[mr.lkey] = mr
+    if mr.rkey:
+        hca.rkeys[mr.rkey] = mr
+
+
+def _withdraw(hca: "Hca", mr: MemoryRegion) -> None:
+    del hca.lkeys[mr.lkey]
+    hca.rkeys.pop(mr.rkey, None)
+
+
+def _assign_keys(hca: "Hca", mr: MemoryRegion) -> None:
     """32-bit keys: a 24-bit index and a variant. One key for both uses on most devices."""
-    index = 2 * mr.number
-    mr.lkey = index << 8 | _variant(index, host)
-    mr.rkey = mr.lkey if one_key else (index + 1) << 8 | _variant(index + 1, host)
-
-
-def _variant(index: int, host: int) -> int:
-    """The low byte of a key: arbitrary, so that no key fits elsewhere, yet alike in every run."""
-    return (index * 0x9D + host * 0x35 + 0x1A) & 0xFF
+    profile, index = hca.profile, 2 * mr.number
+    mr.lkey = key_of(index, hca.host, mr.version)
+    mr.rkey = mr.lkey if profile.lkey_is_rkey else key_of(index + 1, hca.host, mr.version)
+    if profile.rkey_needs_remote_right and not mr.access & _REMOTE:
+        mr.rkey = 0

@@ -10,10 +10,13 @@ from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import GROUP_QPN, Table
+from rdmalab.hca.keys import window_key
+from rdmalab.hca.mw import MemoryWindow, unbind
 from rdmalab.hca.offloads import TSO_TYPES
 from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.refuse import check_useful, refused
+from rdmalab.spec.access import MWType
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState, QPType
@@ -68,9 +71,13 @@ def dealloc_pd(hca: "Hca", pd: ProtectionDomain) -> None:
     mrs = sum(mr.pd == pd.number for mr in hca.mrs.items.values())
     qps = sum(pd.number in (qp.pd, qp.domain) for qp in hca.qps.items.values())
     ahs = sum(ah.pd == pd.number for ah in hca.ahs.items.values())
-    users = count("MR", mrs) + count("QP", qps) + count("SRQ", srqs) + count("AH", ahs)
+    mws = sum(mw.pd == pd.number for mw in hca.mws.items.values())
     parents = sum(p.base == pd.number and p is not pd for p in hca.pds.items.values())
-    check_unused(hca, users + count("parent domain", parents))
+    users = (
+        ("MR", mrs), ("MW", mws), ("QP", qps), ("SRQ", srqs), ("AH", ahs),
+        ("parent domain", parents),
+    )  # fmt: skip
+    check_unused(hca, [text for noun, number in users for text in count(noun, number)])
     destroyed(hca, hca.pds, pd)
 
 
@@ -153,6 +160,26 @@ def create_ah(hca: "Hca", pd: int, attr: AhAttr) -> AddressHandle:
 def destroy_ah(hca: "Hca", ah: AddressHandle) -> None:
     """Never EBUSY: work requests that name it are not asked; they will fail."""
     destroyed(hca, hca.ahs, ah)
+
+
+# --------------------------------------------------------------------------- MWs
+def alloc_mw(hca: "Hca", pd: int, mw_type: int) -> MemoryWindow:
+    """A window that opens nothing yet."""
+    if mw_type not in tuple(MWType):
+        legal = "type=" + "|".join(t.name for t in MWType)
+        raise refused(hca.profile, "mw-type", mw_type, argument="type", legal=legal)
+    check_limit(hca, hca.mws)
+    number = hca.mws.next_number
+    mw = MemoryWindow(number, pd, MWType(mw_type), window_key(number, hca.host))
+    created(hca, hca.mws, mw)
+    return mw
+
+
+def dealloc_mw(hca: "Hca", mw: MemoryWindow) -> None:
+    """Never EBUSY: a bound window is unbound, a bind under way will fail."""
+    if mw.binding is not None:
+        unbind(hca, mw, "deallocated")
+    destroyed(hca, hca.mws, mw)
 
 
 # --------------------------------------------------------------------------- QPs

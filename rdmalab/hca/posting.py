@@ -3,19 +3,21 @@
 The requests before the bad one stay posted; the bad one and all behind it are not.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
-from rdmalab.hca import extended, flush, offloads, pointers
+from rdmalab.hca import extended, flush, mw, offloads, pointers
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.refuse import check_useful, refused
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe, SendWR
-from rdmalab.spec.opcodes import Op
+from rdmalab.spec.access import MWType
+from rdmalab.spec.opcodes import Op, Place, code_of
 from rdmalab.spec.records import Kind
-from rdmalab.spec.states import STATES
-from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WROpcode
+from rdmalab.spec.states import STATES, QPType
+from rdmalab.spec.transports import TRANSPORTS
+from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, Work, WROpcode
 from rdmalab.wire.segments import pieces
 
 if TYPE_CHECKING:
@@ -28,15 +30,34 @@ _CHOOSY_FLAGS = (SendFlags.FENCE, SendFlags.IP_CSUM)  # all others go with every
 _ATOMIC_BYTES = 8
 _SEND_POSTED, _RECV_POSTED = Kind.SEND_POSTED, Kind.RECV_POSTED
 
-_ATOMICS = (Op.COMPARE_SWAP, Op.FETCH_ADD)
-_EMULATED = (Op.SEND, Op.RDMA_WRITE, Op.RDMA_READ_REQUEST, *_ATOMICS)
+_BIND_MW = WROpcode.BIND_MW
+_ATOMICS = (Op.COMPARE_SWAP, Op.FETCH_ADD, Op.ATOMIC_WRITE)
 
-# The wire operation of each opcode that this device can do, by number.
-_OPS: dict[int, Op] = {
-    int(opcode): Op[row.message]
+# The wire operation of each opcode that sends something, by number.
+_OPS: dict[int, Op] = {int(opcode): Op[row.message] for opcode, row in WORK.items() if row.message}
+
+
+def _has_code(qp_type: QPType, row: Work) -> bool:
+    """Raw packets need none; a UC message, for one, has no packet that invalidates."""
+    service = TRANSPORTS[qp_type].service
+    op = Op[row.message or ""]
+    part = (service, op, Place.ONLY, row.immediate, row.invalidate)
+    return service is None or part in code_of
+
+
+# The opcodes of each QP type that have a packet to say it, or need none.
+_ABLE = frozenset(
+    (qp_type, opcode)
     for opcode, row in WORK.items()
-    if row.message and not row.invalidate and Op[row.message] in _EMULATED
-}
+    for qp_type in row.types
+    if row.message is None or _has_code(qp_type, row)
+)
+
+
+def is_able(hca: "Hca", qp: QueuePair, opcode: int) -> bool:
+    """Whether this QP, on this device, can do it."""
+    what = (qp.qp_type, opcode)
+    return what in _ABLE and what not in hca.profile.lacks
 
 
 def check_state(hca: "Hca", qp: QueuePair, _wr: SendWR, _length: int) -> Refused | None:
@@ -51,7 +72,7 @@ def check_state(hca: "Hca", qp: QueuePair, _wr: SendWR, _length: int) -> Refused
 def check_opcode(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
     row = WORK.get(wr.opcode)
     if row is not None and qp.qp_type in row.types:
-        if wr.opcode in _OPS:
+        if is_able(hca, qp, wr.opcode) or not hca.profile.refuses_unknown_opcode:
             return None
         name = WROpcode(wr.opcode).name
         return refused(hca.profile, "opcode-support", name, argument="opcode")
@@ -129,6 +150,28 @@ def check_address(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refuse
     return refused(hca.profile, "crash-ah", argument="ah", legal=legal)
 
 
+def check_bind(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
+    """Of a window that is there, of the type that is bound this way, and without data."""
+    profile, row = hca.profile, WORK[_BIND_MW]
+    if qp.qp_type not in row.types:
+        kind = qp.qp_type.name
+        return refused(profile, "opcode-type", _BIND_MW.name, kind, argument="opcode")
+    if wr.mw not in hca.mws.items:
+        return refused(profile, "crash-mw", argument="mw", legal="alloc_mw, then mw=A.mw0")
+    for name, given in (("sg", bool(wr.sg)), ("imm_data", wr.imm_data != 0)):
+        if given and profile.refuses_bind_data:
+            return refused(profile, "bind-data", name, argument=name, legal=f"leave {name} out")
+    return None
+
+
+def check_window_type(hca: "Hca", _qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
+    """IBA o10-34.2.3: only windows of type 2 are bound by a work request of the program's own."""
+    if hca.mws.items[wr.mw or 0].type is MWType.TYPE_2:
+        return None
+    legal = "bind_mw binds windows of TYPE_1"
+    return refused(hca.profile, "bind-type", "post_send", "TYPE_2", argument="mw", legal=legal)
+
+
 Check = Callable[["Hca", QueuePair, SendWR, int], Refused | None]
 
 CHECKS: tuple[Check, ...] = (
@@ -140,8 +183,23 @@ CHECKS: tuple[Check, ...] = (
     offloads.check_checksums,
     offloads.check_tso,
     check_atomic,
+    check_bind,
+    check_window_type,
 )
-_PLAIN = CHECKS[:-1]  # what is asked of a request that is no atomic
+
+# Some checks concern only some opcodes.
+_CONCERNS: dict[Check, Callable[[int], bool]] = {
+    check_atomic: lambda opcode: _OPS.get(opcode) in _ATOMICS,
+    check_bind: lambda opcode: opcode == _BIND_MW,
+    check_window_type: lambda opcode: opcode == _BIND_MW,
+}
+
+# The line that each opcode walks, in the order of CHECKS; an opcode nobody knows walks _PLAIN.
+_PLAIN = tuple(check for check in CHECKS if check not in _CONCERNS)
+LINES: dict[int, tuple[Check, ...]] = {
+    int(opcode): tuple(c for c in CHECKS if c not in _CONCERNS or _CONCERNS[c](opcode))
+    for opcode in WROpcode
+}
 
 
 def effective(hca: "Hca", sg: list[SGE]) -> tuple[list[SGE], int]:
@@ -167,18 +225,24 @@ def _with_zeros(zero_bytes: int, sg: list[SGE]) -> tuple[list[SGE], int]:
 
 
 def judge_send(
-    hca: "Hca", qp: QueuePair, wr: SendWR, unchecked: frozenset[str] = frozenset()
+    hca: "Hca",
+    qp: QueuePair,
+    wr: SendWR,
+    unchecked: frozenset[str] = frozenset(),
+    lines: Mapping[int, tuple[Check, ...]] = LINES,
 ) -> Refused | None:
     """The first rule that a send WR breaks. unchecked: rules that this API does not ask for."""
     _, length = _as_sent(hca, wr)
-    for check in CHECKS if _OPS.get(wr.opcode) in _ATOMICS else _PLAIN:
+    for check in lines.get(wr.opcode, _PLAIN):
         refusal = check(hca, qp, wr, length)
         if refusal is not None and refusal.rule not in unchecked:
             return refusal
     return None
 
 
-def post_send(hca: "Hca", qp: QueuePair, wrs: list[SendWR]) -> None:
+def post_send(
+    hca: "Hca", qp: QueuePair, wrs: list[SendWR], lines: Mapping[int, tuple[Check, ...]] = LINES
+) -> None:
     """Queue each request; Refused carries the index of the first that was not."""
     if hca.useless:
         check_useful(hca)
@@ -186,7 +250,7 @@ def post_send(hca: "Hca", qp: QueuePair, wrs: list[SendWR]) -> None:
     queue_early(hca, qp)
     try:
         for index, wr in enumerate(wrs):
-            if (refusal := judge_send(hca, qp, wr)) is not None:
+            if (refusal := judge_send(hca, qp, wr, lines=lines)) is not None:
                 refusal.bad_wr = index
                 raise refusal
             queue_send(hca, qp, wr)
@@ -219,13 +283,15 @@ def queue_send(hca: "Hca", qp: QueuePair, wr: SendWR, inline: bytes | None = Non
     """Onto the queue. inline: bytes that were copied before; INLINE copies them now."""
     sq, flags = qp.sq, int(wr.flags)
     sg, length = _as_sent(hca, wr)
-    row = WORK.get(wr.opcode)
-    op = _OPS.get(wr.opcode) if row and qp.qp_type in row.types else None
-    if flags & _INLINE and inline is None:
-        inline = b"".join(hca.memory.read(sge.addr, sge.length) for sge in sg)
+    row = WORK[wr.opcode] if is_able(hca, qp, wr.opcode) else None
     header = offloads.header_of(hca, qp, wr)
     if header is None and wr.opcode == WROpcode.TSO:  # a device that has none finds no operation
-        op = None
+        row = None
+    op = _OPS.get(wr.opcode) if row else None
+    if wr.opcode == _BIND_MW:
+        wr = mw.tell(hca, wr)
+    if flags & _INLINE and inline is None:
+        inline = b"".join(hca.memory.read(sge.addr, sge.length) for sge in sg)
     packets = _packets(qp, op, length) if header is None else pieces(length, wr.mss)
     first = sq.next_psn
     last = (first + packets - 1) & MASK

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import ah, dma, offloads, port
+from rdmalab.hca import ah, dma, mw, offloads, port
 from rdmalab.hca.psn import MASK, WINDOW
 from rdmalab.hca.qp import QueuePair, Requesting
 from rdmalab.hca.wr import SendWqe, swap_octets
@@ -11,9 +11,18 @@ from rdmalab.spec.opcodes import Op, Place, Service, code_of, message_codes
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import STATES, QPState
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import WORK, SendFlags
+from rdmalab.spec.work import ORDERED, WORK, SendFlags, WROpcode
 from rdmalab.wire.frame import Frame
-from rdmalab.wire.headers import DETH, RETH, XRCETH, AtomicETH, Ethernet, ImmDt
+from rdmalab.wire.headers import (
+    DETH,
+    FETH,
+    IETH,
+    RETH,
+    XRCETH,
+    AtomicETH,
+    Ethernet,
+    ImmDt,
+)  # fmt: skip
 from rdmalab.wire.packet import Packet
 
 if TYPE_CHECKING:
@@ -42,6 +51,8 @@ def must_wait(qp: QueuePair, wqe: SendWqe) -> str:
     if not STATES[qp.state].starts_sends:  # SQD finishes what was begun and begins nothing
         return "state"
     if wqe.flags & _FENCE and _reads(qp):  # IBA 10.8.3.3: earlier READs and atomics come first
+        return "fence"
+    if wqe.wr.opcode in ORDERED and qp.comp.serial < wqe.serial:
         return "fence"
     if wqe.op in _COUNTED and _reads(qp) >= (qp.attr.max_rd_atomic or 0):  # with 0 none ever starts
         return "rd-atomic"
@@ -130,10 +141,13 @@ def _build_message(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus
     req.unasked = 0 if asks else req.unasked + 1
     solicited = ends and work.solicits and wqe.flags & _SOLICITED != 0
     immediate = ends and work.immediate
-    code = message_codes[qp.service][wqe.op][starts, ends, immediate]
+    invalidates = ends and work.invalidate
+    code = message_codes[qp.service][wqe.op][starts, ends, immediate, invalidates]
     packet = Packet(path.flow, code, path.dest_qpn, psn, payload, asks, solicited, path.pkey)
     if immediate:
         packet.immdt = ImmDt(swap_octets(wqe.wr.imm_data))
+    if invalidates:
+        packet.ieth = IETH(wqe.wr.invalidate_rkey)
     if starts and wqe.op is _WRITE:
         packet.reth = RETH(wqe.wr.remote_addr, wqe.wr.rkey, wqe.length)
     return packet
@@ -166,6 +180,32 @@ def _build_atomic(_hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus
     )
 
 
+def _build_flush(_hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
+    path, wr = qp.path, wqe.wr
+    assert path is not None
+    code = code_of[qp.service, Op.FLUSH, Place.ONLY, False, False]
+    qp.req.unasked = 0
+    return Packet(
+        path.flow, code, path.dest_qpn, qp.req.psn, b"", True, pkey=path.pkey,
+        feth=FETH(0, wr.flush_level, wr.flush_type),
+        reth=RETH(wr.remote_addr, wr.rkey, wr.flush_length),
+    )  # fmt: skip
+
+
+def _build_atomic_write(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
+    path, wr = qp.path, wqe.wr
+    assert path is not None
+    payload = dma.gather(hca, qp, wqe, 0, wqe.length)
+    if not isinstance(payload, bytes):
+        return payload
+    code = code_of[qp.service, Op.ATOMIC_WRITE, Place.ONLY, False, False]
+    qp.req.unasked = 0
+    reth = RETH(wr.remote_addr, wr.rkey, wqe.length)
+    return Packet(
+        path.flow, code, path.dest_qpn, qp.req.psn, payload, True, reth=reth, pkey=path.pkey
+    )
+
+
 def _build_datagram(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
     """One packet to where the work request says."""
     path, wr = qp.path, wqe.wr
@@ -182,7 +222,7 @@ def _build_datagram(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatu
     qkey = wr.remote_qkey
     if qkey & _PRIVILEGED and hca.profile.guards_privileged_qkey:  # IBA 10.2.5
         qkey = qp.attr.qkey or 0
-    code = message_codes[qp.service][Op.SEND][True, True, wqe.work.immediate]
+    code = message_codes[qp.service][Op.SEND][True, True, wqe.work.immediate, False]
     flow = ah.flow_to(hca, to.attr, path.flow.sport)
     solicited = wqe.flags & _SOLICITED != 0
     packet = Packet(
@@ -203,20 +243,32 @@ def _build_frame(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Frame | WCStatus:
     return Frame(octets) if isinstance(octets, bytes) else octets
 
 
-def _build_nothing(_hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
-    """What sends nothing was done before, or is an opcode that this QP, or device, cannot do."""
-    return WCStatus.SUCCESS if wqe.serial < qp.req.done else WCStatus.LOC_QP_OP_ERR
+def _carry_out(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
+    """What sends nothing is done here, once; an opcode that is not there is not done at all."""
+    if wqe.serial < qp.req.done:
+        return WCStatus.SUCCESS
+    if wqe.work is None:
+        return WCStatus.LOC_QP_OP_ERR
+    return LOCAL[WROpcode(wqe.wr.opcode)](hca, qp, wqe)
 
+
+# What needs no packet: done when its turn comes, with all before it begun and nothing behind it.
+LOCAL: dict[WROpcode, Callable[["Hca", QueuePair, SendWqe], WCStatus]] = {
+    WROpcode.BIND_MW: mw.bind,
+    WROpcode.LOCAL_INV: mw.invalidate_own,
+}
 
 Builder = Callable[["Hca", QueuePair, SendWqe], Packet | Frame | WCStatus]
 
 _CONNECTED: dict[Op | None, Builder] = {
-    None: _build_nothing,
+    None: _carry_out,
     Op.SEND: _build_message,
     Op.RDMA_WRITE: _build_message,
     Op.RDMA_READ_REQUEST: _build_read,
     Op.COMPARE_SWAP: _build_atomic,
     Op.FETCH_ADD: _build_atomic,
+    Op.FLUSH: _build_flush,
+    Op.ATOMIC_WRITE: _build_atomic_write,
 }
 
 
@@ -236,8 +288,8 @@ BUILD: dict[Service | None, dict[Op | None, Builder]] = {
     Service.RC: _CONNECTED,
     Service.XRC: {op: _to_srq(build) for op, build in _CONNECTED.items()},
     Service.UC: _CONNECTED,
-    Service.UD: {None: _build_nothing, Op.SEND: _build_datagram},
-    None: {None: _build_nothing, Op.SEND: _build_frame},
+    Service.UD: {None: _carry_out, Op.SEND: _build_datagram},
+    None: {None: _carry_out, Op.SEND: _build_frame},
 }
 
 

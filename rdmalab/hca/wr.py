@@ -8,13 +8,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from rdmalab.command import Alias, Bits, Noun, OneOf, Short, Spread, Thing
+from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import SendFlags, WCFlags, WCOpcode, Work, WROpcode
+from rdmalab.spec.work import (
+    Placement,
+    Selectivity,
+    SendFlags,
+    WCFlags,
+    WCOpcode,
+    Work,
+    WROpcode,
+)
 
 if TYPE_CHECKING:
     from rdmalab.hca.ah import AddressHandle
     from rdmalab.hca.mr import MemoryRegion
+    from rdmalab.hca.mw import MemoryWindow
     from rdmalab.wire.segments import Template
 
 
@@ -45,13 +55,15 @@ class Buffer:
     length: U32 = 0
 
 
-def _bounds(mr: "MemoryRegion", start: int | None, stop: int | None) -> tuple[int, int]:
-    """Address and length of `mr`, `mr[start]` (to the end of the MR) or `mr[start:stop]`.
+def _bounds(
+    mr: "MemoryRegion | MemoryWindow", start: int | None, stop: int | None
+) -> tuple[int, int]:
+    """Address and length of `mr`, `mr[start]` (to its end) or `mr[start:stop]`.
 
     A range beyond the MR is a legal mistake: the HCA finds it when the WR is executed.
     """
     first = start or 0
-    return mr.addr + first, (mr.length if stop is None else stop) - first
+    return mr.iova + first, (mr.length if stop is None else stop) - first
 
 
 def _sge_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> SGE:
@@ -66,20 +78,37 @@ def _buffer_of(world: Any, thing: Thing, start: int | None, stop: int | None) ->
 
 def _remote_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
     mr = world.find(thing)
-    return {"remote_addr": _bounds(mr, start, stop)[0], "rkey": mr.rkey}
+    addr, length = _bounds(mr, start, stop)
+    return {"remote_addr": addr, "rkey": mr.rkey, "flush_length": length}
+
+
+def _bind_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
+    addr, length = _bounds(world.find(thing), start, stop)
+    return {"bind_mr": thing.number, "bind_addr": addr, "bind_length": length}
+
+
+def _number_of(_world: Any, thing: Thing, _start: int | None, _stop: int | None) -> int:
+    return thing.number
+
+
+def _rkey_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) -> int:
+    return int(world.find(thing).rkey)
 
 
 ShortSGE = Annotated[SGE, Short(Noun.MR, _sge_of)]
 ListedSGE = Annotated[SGE, Short(Noun.MR, _sge_of, WildPointer)]
 ShortBuffer = Annotated[Buffer, Short(Noun.MR, _buffer_of)]
-AhNumber = Annotated[
-    int | None, Bits(32), Short(Noun.AH, lambda _world, thing, _a, _b: thing.number)
-]
-QpNumber = Annotated[U32, Short(Noun.QP, lambda _world, thing, _a, _b: thing.number)]
-SrqNumber = Annotated[U32, Short(Noun.SRQ, lambda _world, thing, _a, _b: thing.number)]
-RKey = Annotated[U32, Short(Noun.MR, lambda world, thing, _a, _b: world.find(thing).rkey)]
+AhNumber = Annotated[int | None, Bits(32), Short(Noun.AH, _number_of)]
+MrNumber = Annotated[int | None, Bits(32), Short(Noun.MR, _number_of)]
+MwNumber = Annotated[int | None, Bits(32), Short(Noun.MW, _number_of)]
+QpNumber = Annotated[U32, Short(Noun.QP, _number_of)]
+SrqNumber = Annotated[U32, Short(Noun.SRQ, _number_of)]
+RKey = Annotated[U32, Short(Noun.MR, _rkey_of, also=(Noun.MW,))]
+WindowKey = Annotated[U32, Short(Noun.MW, _rkey_of, also=(Noun.MR,))]
 NO_FLAGS = SendFlags(0)
-REMOTE = Spread("remote", Noun.MR, _remote_of, ("remote_addr", "rkey"))
+NO_RIGHTS = Access(0)
+REMOTE = Spread("remote", Noun.MR, _remote_of, ("remote_addr", "rkey"), (Noun.MW,))
+BIND = Spread("bind", Noun.MR, _bind_of, ("bind_mr", "bind_addr", "bind_length"))
 
 
 Pointer = Annotated[int | None, Bits(64)]
@@ -110,15 +139,18 @@ class SendWR:
     """`ibv_send_wr`. imm_data: as stored in memory (htonl'ed); atomics use compare_add and swap.
 
     ah, remote_qpn, remote_qkey: where a datagram goes. remote_srqn: the SRQ of an XRC message.
-    hdr_addr, hdr_sz (`tso.hdr`, `tso.hdr_sz`): the headers in front of each piece of a TSO, whose
-    bytes mss counts. num_sge: None, the length of `sg`. next: a pointer that is neither NULL nor
-    the next of the list. rest: what the other fields hold.
+    invalidate_rkey: of LOCAL_INV and SEND_WITH_INV. mw, mw_rkey (left out: the next one), bind_*:
+    of BIND_MW. flush_*: of FLUSH. hdr_addr, hdr_sz (`tso.hdr`, `tso.hdr_sz`): the headers before
+    each piece of a TSO, whose bytes mss counts. num_sge: None, the length of `sg`. next: a pointer
+    that is neither NULL nor the next of the list. rest: what the other fields hold.
     """
 
     WIDTHS: ClassVar[dict[str, int]] = {
         "wr_id": 64, "flags": 32, "num_sge": 31, "imm_data": 32, "remote_addr": 64, "rkey": 32,
         "compare_add": 64, "swap": 64, "ah": 32, "remote_qpn": 32, "remote_qkey": 32,
-        "remote_srqn": 32, "hdr_addr": 64, "hdr_sz": 16, "mss": 16, "next": 64,
+        "remote_srqn": 32, "hdr_addr": 64, "hdr_sz": 16, "mss": 16, "invalidate_rkey": 32,
+        "mw": 32, "mw_rkey": 32, "bind_mr": 32, "bind_addr": 64, "bind_length": 64,
+        "bind_access": 32, "flush_length": 32, "next": 64,
     }  # fmt: skip
 
     opcode: WROpcode
@@ -137,6 +169,16 @@ class SendWR:
     hdr_addr: U64 = 0
     hdr_sz: U16 = 0
     mss: U16 = 0
+    invalidate_rkey: WindowKey = 0
+    mw: MwNumber = None
+    mw_rkey: Annotated[int | None, Bits(32)] = None
+    bind_mr: MrNumber = None
+    bind_addr: U64 = 0
+    bind_length: U64 = 0
+    bind_access: Annotated[Access, Alias("mw_access_flags")] = NO_RIGHTS
+    flush_length: U32 = 0
+    flush_type: Placement = Placement.GLOBAL
+    flush_level: Selectivity = Selectivity.RANGE
     num_sge: int | None = None
     next: Pointer = None
     rest: Rest = "zero"
@@ -146,6 +188,18 @@ class SendWR:
         """Of the fields that somebody wrote."""
         made: SendWR = _filled(cls, fields)
         return made
+
+
+@dataclass(slots=True)
+class MwBind:
+    """`ibv_mw_bind`: the same, for windows of type 1."""
+
+    wr_id: U64 = 0
+    flags: Annotated[SendFlags, Alias("send_flags")] = NO_FLAGS
+    bind_mr: MrNumber = None
+    bind_addr: U64 = 0
+    bind_length: U64 = 0
+    bind_access: Annotated[Access, Alias("mw_access_flags")] = NO_RIGHTS
 
 
 @dataclass(slots=True)

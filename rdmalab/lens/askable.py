@@ -26,6 +26,7 @@ from rdmalab.lens import (
     ports,
     queues,
     sharing,
+    windows,
     wqes,
 )
 from rdmalab.lens.folds import Folds
@@ -101,6 +102,7 @@ OBJECTS: dict[Noun, Sight] = {
     Noun.XRCD: Sight(sharing.XrcdRow, sharing.xrcd_row),
     Noun.CHANNEL: Sight(events.ChannelRow, events.channel_row),
     Noun.FLOW: Sight(flows.FlowRow, flows.flow_row),
+    Noun.MW: Sight(windows.MwRow, windows.mw_row),
 }
 
 

@@ -10,6 +10,7 @@ from rdmalab.hca import extended
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
+from rdmalab.spec.access import Rereg
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import MTU, QPState, fields_of
 from rdmalab.spec.statuses import WCStatus
@@ -198,6 +199,19 @@ def _device(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     return [ChangeRow(moment.record[words.NODE], "device.state", "", state)]
 
 
+def _window(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    name = words.subject(moment.names, moment.record)
+    bound = moment.record[words.KIND] is Kind.WINDOW_BOUND
+    return [ChangeRow(name, "state", *(("FREE", "BOUND") if bound else ("BOUND", "FREE")))]
+
+
+def _reregistered(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    name = words.subject(moment.names, moment.record)
+    named = [flag for flag in Rereg if flag & moment.record[words.A]]
+    fields = [(flag.name or "").removeprefix("CHANGE_").lower() for flag in named]
+    return [ChangeRow(name, field, "", "changed") for field in fields]
+
+
 def _link(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     setting, value = moment.record[words.A], moment.record[words.B]
     return [ChangeRow("", f"link.{setting}", "", words.SAYINGS["value"](moment, value))]
@@ -300,6 +314,9 @@ _SAY: dict[Kind, Callable[[words.Moment, bool], list[ChangeRow]]] = {
     Kind.GID_SET: _gid,
     Kind.PKEY_SET: _pkey,
     **dict.fromkeys(_DEVICE, _device),
+    Kind.WINDOW_BOUND: _window,
+    Kind.WINDOW_INVALIDATED: _window,
+    Kind.REGISTERED_ANEW: _reregistered,
     Kind.LINK_SET: _link,
     Kind.GROUP_JOINED: lambda moment, _latest: [_group(moment, "", "joined")],
     Kind.GROUP_LEFT: lambda moment, _latest: [_group(moment, "joined", "left")],
@@ -367,6 +384,7 @@ def _counted_rows(
 NOT_CHANGES = (
     Kind.CALLED, Kind.RECV_TAKEN, Kind.PACKET_SENT, Kind.PACKET_RECEIVED, Kind.PACKET_DROPPED,
     Kind.PACKET_LOST, Kind.PACKET_HARMED, Kind.REQUEST_REFUSED, Kind.MEMORY_READ, Kind.CQ_OVERRUN,
+    Kind.WINDOW_REFUSED, Kind.MEMORY_FLUSHED,
 )  # fmt: skip
 """Kinds that tell what happened and change no field."""
 

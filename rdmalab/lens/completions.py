@@ -28,6 +28,7 @@ class WcRow:
     opcode: Annotated[WCOpcode | int, "what was done; undefined on an error"]
     byte_len: Annotated[int, "bytes moved; undefined on an error, and for a SEND or WRITE done"]
     imm_data: Annotated[int, "as it lies in memory; defined only with WITH_IMM on a receive"]
+    invalidated_rkey: Annotated[int, "the key made void here; defined only with WITH_INV"]
     wc_flags: Annotated[WCFlags, "undefined on an error"]
     qp_num: Annotated[int, "the QP of the work request"]
     src_qp: Annotated[int, "the sender's QP, for datagrams only"]
@@ -48,6 +49,8 @@ class WcRow:
             parts.append(f"{self.byte_len} B")
         if "imm_data" not in self.undefined:
             parts.append(f"imm={self.imm_data:#x}")
+        if "invalidated_rkey" not in self.undefined:
+            parts.append(f"inv={self.invalidated_rkey:#x}")
         return " ".join(parts)
 
 
@@ -75,7 +78,7 @@ class CqRow:
 
 # Whose byte_len the specification promises to a sender.
 _MEASURED = frozenset(row.wc_opcode for row in WORK.values() if row.outstanding)
-_DOUBTFUL = ("opcode", "byte_len", "imm_data", "wc_flags", "src_qp")
+_DOUBTFUL = ("opcode", "byte_len", "imm_data", "invalidated_rkey", "wc_flags", "src_qp")
 
 
 def cq_row(world: World, names: Names, thing: Thing) -> CqRow:
@@ -122,6 +125,7 @@ def wc_row(hca: Hca, names: Names, cqe: Cqe) -> WcRow:
         opcode=cqe.opcode,
         byte_len=cqe.byte_len,
         imm_data=cqe.imm_data,
+        invalidated_rkey=cqe.imm_data,  # a union, in C
         wc_flags=WCFlags(cqe.wc_flags),
         qp_num=cqe.qp_num,
         src_qp=cqe.src_qp,
@@ -143,6 +147,7 @@ def _undefined(hca: Hca, cqe: Cqe) -> tuple[str, ...]:
         "opcode": True,
         "byte_len": measured,
         "imm_data": bool(cqe.wc_flags & WCFlags.WITH_IMM) and not cqe.is_send,
+        "invalidated_rkey": bool(cqe.wc_flags & WCFlags.WITH_INV),
         "wc_flags": True,
         "src_qp": datagram and not cqe.is_send,
     }

@@ -23,6 +23,7 @@ class MrRow:
     name: Annotated[str, "its name"]
     node: Annotated[str, "whose it is"]
     addr: Annotated[int, "virtual address of its first byte"]
+    iova: Annotated[int, "how work requests call that byte"]
     length: Annotated[int, "bytes"]
     lkey: Annotated[int, "the key for own work requests"]
     rkey: Annotated[int, "the key for the peer"]
@@ -37,6 +38,7 @@ class PdRow:
     name: Annotated[str, "its name"]
     node: Annotated[str, "whose it is"]
     mrs: Annotated[int, "memory regions in it"]
+    mws: Annotated[int, "memory windows in it"]
     qps: Annotated[int, "queue pairs in it"]
     base: Annotated[str, "of a parent domain: the protection domain it stands for"]
     td: Annotated[str, "of a parent domain: its thread domain"]
@@ -104,7 +106,9 @@ def mr_row(world: World, names: Names, thing: Thing) -> MrRow:
     mr: MemoryRegion = world.find(thing)
     pd = names.of(Thing(Noun.PD, thing.node, mr.pd))
     access = Access(mr.access)
-    return MrRow(names.of(thing), thing.node, mr.addr, mr.length, mr.lkey, mr.rkey, access, pd)
+    return MrRow(
+        names.of(thing), thing.node, mr.addr, mr.iova, mr.length, mr.lkey, mr.rkey, access, pd
+    )
 
 
 def pd_row(world: World, names: Names, thing: Thing) -> PdRow:
@@ -114,7 +118,8 @@ def pd_row(world: World, names: Names, thing: Thing) -> PdRow:
     qps = sum(qp.domain == thing.number for qp in hca.qps.items.values())
     base = names.of(Thing(Noun.PD, thing.node, pd.base)) if pd.base != pd.number else ""
     td = names.of(Thing(Noun.TD, thing.node, pd.td)) if pd.td is not None else ""
-    return PdRow(names.of(thing), thing.node, mrs, qps, base, td)
+    mws = sum(mw.pd == thing.number for mw in hca.mws.items.values())
+    return PdRow(names.of(thing), thing.node, mrs, mws, qps, base, td)
 
 
 def td_row(world: World, names: Names, thing: Thing) -> TdRow:
@@ -217,6 +222,6 @@ def _in_progress(qp: QueuePair) -> list[tuple[str, int, list[SGE]]]:
 
 def _inside(mr: MemoryRegion, sg: list[SGE]) -> Ranges:
     parts = [
-        (max(0, sge.addr - mr.addr), min(mr.length, sge.addr + sge.length - mr.addr)) for sge in sg
+        (max(0, sge.addr - mr.iova), min(mr.length, sge.addr + sge.length - mr.iova)) for sge in sg
     ]
     return [(start, stop) for start, stop in parts if start < stop]

@@ -10,6 +10,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.hca import extended
 from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe, SendWR
 from rdmalab.lens.names import Names
+from rdmalab.spec.access import Rereg
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.limits import PortState
@@ -380,4 +381,6 @@ SAYINGS: dict[str, Callable[[Moment, Any], str]] = {
     "arm": lambda _m, v: ARMS[v],
     "channel": _channel,
     "context": _plain,
+    "rkey": lambda _m, v: hex(v),
+    "rereg": lambda _m, v: flags(v, Rereg),
 }

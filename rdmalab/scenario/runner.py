@@ -221,7 +221,7 @@ class Runner:
         if thing is None:
             known = " ".join(self.session.names.all())
             raise NotUnderstood(f"nothing is called {bare}", hint=f"there is: {known}")
-        if thing.noun not in (Noun.MR, Noun.QP):
+        if thing.noun not in (Noun.MR, Noun.MW, Noun.QP):
             raise NotUnderstood(f"{bare} has no key and no number on the wire")
         return Region(thing, whole(index.rstrip("]")) if index else None, None)
 

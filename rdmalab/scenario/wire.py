@@ -286,4 +286,4 @@ def _resolved(field: Expected, locate: Locate, thing_of: Callable[[Thing], Any])
     if field.fact in ("qp", "dest_qp"):
         return field.value
     mr = thing_of(region.thing)
-    return mr.rkey if field.fact == "rkey" else mr.addr + (region.start or 0)
+    return mr.rkey if field.fact == "rkey" else mr.iova + (region.start or 0)

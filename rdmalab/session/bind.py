@@ -79,13 +79,13 @@ class Binder:
         bind = _BINDERS.get(type(kind))
         return value if bind is None else bind(self, kind, value)
 
-    def thing(self, ref: Ref, noun: Noun | None) -> Thing:
-        """The thing that a name stands for, alive or not."""
+    def thing(self, ref: Ref, noun: Noun | None, also: tuple[Noun, ...] = ()) -> Thing:
+        """The thing that a name stands for, alive or not; its noun is `noun` or one of `also`."""
         name = f"{ref.node}.{ref.name}" if ref.name else ref.node
         thing = self.names.find(name)
         if thing is None:
             raise self._unknown(ref, name, noun)
-        if noun is not None and thing.noun is not noun:
+        if noun is not None and thing.noun is not noun and thing.noun not in also:
             message = f"{name} is {_NOUNS[thing.noun]}, not {_NOUNS[noun]}"
             raise NotUnderstood(message, ref.place, self._offer(name, noun))
         return thing
@@ -108,7 +108,7 @@ class Binder:
         return self._convert(short, ref)
 
     def _convert(self, how: Short | Spread, ref: Ref) -> Any:
-        thing = self.thing(ref, how.noun)
+        thing = self.thing(ref, how.noun, how.also)
         try:
             return how.convert(self.world, thing, ref.start, ref.stop)
         except Refused as gone:

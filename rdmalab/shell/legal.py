@@ -116,14 +116,15 @@ def _about(parameter: Parameter) -> str:
 def _values(here: Bearings, slot: Slot) -> Iterator[Choice]:
     kind = slot.kind.item if isinstance(slot.kind, ListKind) else slot.kind
     if kind.short is not None:
-        yield from _names(here, ThingKind(kind.short.noun, ranged=_is_ranged(slot)), slot)
+        for noun in (kind.short.noun, *kind.short.also):
+            yield from _names(here, ThingKind(noun, ranged=_is_ranged(slot)), slot)
     yield from _OF_KIND.get(type(kind), _nothing)(here, kind, slot)
     if kind.nullable and isinstance(kind, RecordKind):
         yield Choice("NULL", "none at all", 4)
 
 
 def _is_ranged(slot: Slot) -> bool:
-    return slot.parameter.name in ("sg", "remote")
+    return slot.parameter.name in ("sg", "remote", "bind")
 
 
 def _nothing(_here: Bearings, _kind: Kind, _slot: Slot) -> Iterator[Choice]:

@@ -56,6 +56,7 @@ _ABOUT: dict[str, Callable[..., str]] = {
     Noun.MR: lambda mr: (
         f"is {mr.length} bytes at {mr.addr:#x}, lkey {mr.lkey:#x} rkey {mr.rkey:#x}"
     ),
+    Noun.MW: lambda mw: f"is a window of {mw.type.name}, bound to nothing, rkey {mw.rkey:#x}",
     Noun.CQ: lambda cq: f"holds {cq.capacity} completions",
     Noun.SRQ: lambda srq: f"holds {srq.capacity} receives, its number is {srq.number:#x}",
     Noun.XRCD: lambda xrcd: f"is XRC domain {xrcd.domain}",

@@ -282,13 +282,19 @@ def mr_table(rows: Sequence[MrRow]) -> list[Line]:
         [
             (NAME, row.name),
             (NUMBER, f"{row.length} B"),
-            ("", f"at {row.addr:#x}"),
+            ("", _addresses(row)),
             ("", f"lkey {row.lkey:#x} rkey {row.rkey:#x}"),
             (DIM, words.flags(row.access, Access)),
         ]
         for row in rows
     ]
     return table(cells, "<>")
+
+
+def _addresses(row: MrRow) -> str:
+    """`at 0x10000000`, and how work requests call it where they call it otherwise."""
+    called = "" if row.iova == row.addr else f" called {row.iova:#x}"
+    return f"at {row.addr:#x}{called}"
 
 
 def hexdump(row: HexRow) -> list[Line]:

@@ -15,7 +15,7 @@ from rdmalab.shell.bearings import Bearings
 from rdmalab.spec.access import FOR_QP, Access
 from rdmalab.spec.builders import SendOps
 from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, Attr, QPState, QPType, legal_next
-from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, Work, WROpcode
+from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WCOpcode, Work, WROpcode
 from rdmalab.workbench.pairs import ConnectOptions
 
 REQUIRED_FIRST, THEN_OPTIONAL, THEN_THE_REST = range(3)
@@ -133,9 +133,20 @@ _PITFALLS = ("num_sge", "next", "rest", "bad_wr")  # for those who look for them
 _ATOMIC = ("COMPARE_SWAP", "FETCH_ADD")
 _READS: dict[str, Callable[[Work], bool]] = {
     "imm_data": lambda row: row.immediate,
+    "invalidate_rkey": lambda row: row.invalidate,
+    "mw": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
+    "mw_rkey": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
+    "bind": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
+    "bind_mr": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
+    "bind_addr": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
+    "bind_length": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
+    "bind_access": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
+    "flush_length": lambda row: row.wc_opcode is WCOpcode.FLUSH,
+    "flush_type": lambda row: row.wc_opcode is WCOpcode.FLUSH,
+    "flush_level": lambda row: row.wc_opcode is WCOpcode.FLUSH,
     "remote": lambda row: bool(row.remote),
     "remote_addr": lambda row: bool(row.remote),
-    "rkey": lambda row: bool(row.remote) or row.invalidate,
+    "rkey": lambda row: bool(row.remote),
     "compare_add": lambda row: row.message in _ATOMIC,
     "swap": lambda row: row.message == _ATOMIC[0],
 }

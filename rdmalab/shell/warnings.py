@@ -110,7 +110,7 @@ def _buffers(moment: Moment, sg: list[SGE], *, scatters: bool) -> Iterator[str]:
             yield _zero_length(moment.hca)
         elif mr is None:
             yield f"no memory region of {moment.hca.node} has lkey {sge.lkey:#x}. {later}"
-        elif not mr.addr <= sge.addr <= sge.addr + sge.length <= mr.addr + mr.length:
+        elif not mr.iova <= sge.addr <= sge.addr + sge.length <= mr.iova + mr.length:
             name = moment.name(Noun.MR, mr.number)
             yield f"sg reaches beyond {name} ({mr.length} bytes). {later}"
         elif mr.pd != moment.qp.pd:

@@ -1,6 +1,6 @@
 """Access rights: what a memory key or a queue pair allows, and which right leans on which."""
 
-from enum import IntFlag
+from enum import IntEnum, IntFlag
 from functools import reduce
 from operator import or_
 from typing import NamedTuple
@@ -20,6 +20,21 @@ class Access(IntFlag):
     FLUSH_GLOBAL = 1 << 8
     FLUSH_PERSISTENT = 1 << 9
     RELAXED_ORDERING = 1 << 20
+
+
+class MWType(IntEnum):
+    """IBV_MW_TYPE_*: who chooses the R_Key of a memory window, and who may use it."""
+
+    TYPE_1 = 1
+    TYPE_2 = 2
+
+
+class Rereg(IntFlag):
+    """IBV_REREG_MR_*: what `ibv_rereg_mr` changes."""
+
+    CHANGE_TRANSLATION = 1
+    CHANGE_PD = 2
+    CHANGE_ACCESS = 4
 
 
 class Right(NamedTuple):
@@ -52,6 +67,7 @@ RIGHTS: dict[Access, Right] = {
 
 OPTIONAL = Access(0x3FF0_0000)  # bits 20..29: a device that lacks one drops it instead of refusing
 KNOWN = reduce(or_, RIGHTS)
+FOR_WINDOW = _A.REMOTE_WRITE | _A.REMOTE_READ | _A.REMOTE_ATOMIC | _A.ZERO_BASED
 FOR_QP = reduce(or_, (right for right, row in RIGHTS.items() if row.on_qp))
 
 _LEAN_ON_LOCAL_WRITE = reduce(or_, (a for a, row in RIGHTS.items() if row.needs & _A.LOCAL_WRITE))

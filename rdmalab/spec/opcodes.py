@@ -109,6 +109,16 @@ _ROWS = (
 # Not asked for by a requester: answers, and the congestion notice.
 _NO_REQUEST = (Op.RDMA_READ_RESPONSE, Op.ACKNOWLEDGE, Op.ATOMIC_ACKNOWLEDGE, Op.CNP)
 
+# What a request is answered with, where an ACK is not enough: a newer ACK does not replace it.
+# IBTA A19: FLUSH and ATOMIC WRITE borrow the response of a READ of no bytes.
+ANSWER: dict[Op, Op] = {
+    Op.RDMA_READ_REQUEST: Op.RDMA_READ_RESPONSE,
+    Op.COMPARE_SWAP: Op.ATOMIC_ACKNOWLEDGE,
+    Op.FETCH_ADD: Op.ATOMIC_ACKNOWLEDGE,
+    Op.FLUSH: Op.RDMA_READ_RESPONSE,
+    Op.ATOMIC_WRITE: Op.RDMA_READ_RESPONSE,
+}
+
 # What a service puts right after the BTH, before the headers of RC: in requests only.
 # IBTA A14: an XRC request names its SRQ; answers go to the QP that asked.
 _FIRST_HEADERS = {Service.UD: ("deth",), Service.XRC: ("xrceth",)}
@@ -158,11 +168,15 @@ def _by_label(opcodes: Iterable[Opcode]) -> dict[str, tuple[int, ...]]:
     return labels
 
 
-def _by_place(service: Service, op: Op) -> dict[tuple[bool, bool, bool], int]:
+# Of a message: starts it, ends it, with immediate, with invalidate.
+_Part = tuple[bool, bool, bool, bool]
+
+
+def _by_place(service: Service, op: Op) -> dict[_Part, int]:
     return {
-        (row.starts, row.ends, row.immediate): row.code
+        (row.starts, row.ends, row.immediate, row.invalidate): row.code
         for row in OPCODES.values()
-        if (row.service, row.op, row.invalidate) == (service, op, False)
+        if (row.service, row.op) == (service, op)
     }
 
 
@@ -174,8 +188,8 @@ code_of: dict[tuple[Service | None, Op, Place, bool, bool], int] = {
     for opcode in OPCODES.values()
 }
 
-# service → op → (starts, ends, with immediate) → full code: for whoever cuts a message into packets.
-message_codes: dict[Service | None, dict[Op, dict[tuple[bool, bool, bool], int]]] = {
+# service → op → part → full code: for whoever cuts a message into packets.
+message_codes: dict[Service | None, dict[Op, dict[_Part, int]]] = {
     service: {op: _by_place(service, op) for op in Op} for service in Service
 }
 

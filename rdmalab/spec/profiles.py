@@ -16,7 +16,7 @@ from rdmalab.spec.limits import MLX5_CAPS, RXE_CAPS, DeviceCaps
 from rdmalab.spec.refusals import REFUSALS, Refusal, Syndrome
 from rdmalab.spec.states import ATTRIBUTES, Attribute, QPType
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import WCFlags
+from rdmalab.spec.work import WCFlags, WROpcode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,6 +91,9 @@ class Profile:
     qp_types: frozenset[QPType] = frozenset(QPType)
     lkey_is_rkey: bool = False
     lacks_builders: frozenset[str] = frozenset()
+    rkey_needs_remote_right: bool = False
+    honours_zero_based: bool = True
+    changes_translation: bool = True
     # posting
     refuses_null_pointers: bool = False
     batch_unchecked: frozenset[str] = frozenset()
@@ -98,6 +101,8 @@ class Profile:
     refuses_unknown_opcode: bool = True
     refuses_foreign_opcode: bool = True
     refuses_unknown_flags: bool = True
+    lacks: frozenset[tuple[QPType, WROpcode]] = frozenset()
+    refuses_bind_data: bool = True
     refuses_foreign_flags: bool = True
     refuses_inline_read: bool = True
     refuses_long_atomic: bool = True
@@ -128,6 +133,7 @@ class Profile:
     timer_tick_ns: int = 0
     send_error_gives_sqe: bool = True
     unknown_lkey_status: WCStatus = WCStatus.LOC_PROT_ERR
+    bad_invalidate_status: WCStatus = WCStatus.MW_BIND_ERR
     ah_read_at_post: bool = False
     long_datagram_status: WCStatus = WCStatus.SUCCESS
     guards_privileged_qkey: bool = True
@@ -171,10 +177,12 @@ _RXE_REFUSALS = {
     "cq-overrun": REFUSALS["cq-overrun"]._replace(syndrome=None),
 }
 
+_PERSISTENCE = frozenset({(QPType.RC, WROpcode.FLUSH), (QPType.RC, WROpcode.ATOMIC_WRITE)})
+
 RXE = Profile(
     name="rxe",
     caps=RXE_CAPS,
-    errnos=MappingProxyType({"mr-window-bound": EINVAL}),
+    errnos=MappingProxyType({"mr-window-bound": EINVAL, "mr-on-demand": EINVAL}),
     batch_errnos=MappingProxyType(
         {"queue-full": ENOSPC, "send-sges": ENOSPC, "inline-length": ENOSPC}
     ),
@@ -185,6 +193,10 @@ RXE = Profile(
     lacks_builders=frozenset({"RC:FLUSH", "UC:LOCAL_INV", "UD:TSO"}),
     refuses_null_pointers=True,
     batch_unchecked=_RXE_BATCH_UNCHECKED,
+    rkey_needs_remote_right=True,
+    honours_zero_based=False,
+    changes_translation=False,
+    lacks=_PERSISTENCE | {(QPType.UC, WROpcode.LOCAL_INV)},
     early_posts_stay=True,
     refuses_unknown_opcode=False,
     refuses_foreign_opcode=False,
@@ -212,6 +224,7 @@ RXE = Profile(
     timer_tick_ns=4_000_000,
     send_error_gives_sqe=False,
     unknown_lkey_status=WCStatus.LOC_QP_OP_ERR,
+    bad_invalidate_status=WCStatus.LOC_QP_OP_ERR,
     guards_privileged_qkey=False,
     resumes_after_sqd=False,
     drained_event_unasked=True,
@@ -247,6 +260,8 @@ MLX5 = Profile(
     batch_errnos=MappingProxyType({"send-state": EINVAL}),
     lkey_is_rkey=True,
     lacks_builders=frozenset({"RC:FLUSH", "RC:ATOMIC_WRITE"}),
+    lacks=_PERSISTENCE,
+    refuses_bind_data=False,
     refuses_foreign_opcode=False,
     refuses_foreign_flags=False,
     zero_sge_bytes=0,

@@ -79,6 +79,11 @@ class Kind(IntEnum):
     SRQ_SET = auto()
     SRQ_FAILED = auto()
     QP_SHARED = auto()
+    WINDOW_BOUND = auto()
+    WINDOW_INVALIDATED = auto()
+    WINDOW_REFUSED = auto()
+    MEMORY_FLUSHED = auto()
+    REGISTERED_ANEW = auto()
     LINK_SET = auto()
     FAULT_SET = auto()
     FAULT_CLEARED = auto()
@@ -152,6 +157,11 @@ KINDS: dict[Kind, KindRow] = {
     Kind.SRQ_SET:         KindRow("srq",  "srq_field",  "number",   "took {a}={b}"),
     Kind.SRQ_FAILED:      KindRow("srq",  "",           "",         "broke: no receive is taken from it any more"),
     Kind.QP_SHARED:       KindRow("qp",   "count",      "",         "is open {a} times now"),
+    Kind.WINDOW_BOUND:    KindRow("mw",   "address",    "rkey",     "was bound from {a} on, rkey {b}"),
+    Kind.WINDOW_INVALIDATED: KindRow("mw", "rkey",      "reason",   "is bound no more, rkey {a} is void: {b}"),
+    Kind.WINDOW_REFUSED:  KindRow("qp",   "send_wqe",   "reason",   "cannot do {a}: {b}"),
+    Kind.MEMORY_FLUSHED:  KindRow("qp",   "address",    "length",   "flushed {b} bytes at {a}"),
+    Kind.REGISTERED_ANEW: KindRow("mr",   "rereg",      "",         "changed its {a}"),
     Kind.LINK_SET:        KindRow("link", "setting",    "value",    "the link's {a} became {b}"),
     Kind.FAULT_SET:       KindRow("fault", "fault",     "",         "set fault {a}"),
     Kind.FAULT_CLEARED:   KindRow("fault", "count",     "",         "cleared {a} faults"),

@@ -69,6 +69,7 @@ _ROWS = (
     Refusal("unaligned",       "the atomic's address is no multiple of 8",               _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
     Refusal("receive-short",   "the message is longer than the receive WQE's buffers",   _INVALID, status=WCStatus.LOC_LEN_ERR, breaks=True),
     Refusal("receive-denied",  "a buffer of the receive WQE may not be written",         Syndrome.NAK_REMOTE_OPERATION, status=WCStatus.LOC_PROT_ERR, breaks=True),
+    Refusal("invalidate",      "the message was to invalidate a key that is no bound type 2 window of this QP", Syndrome.ACK, status=_REQ_ERR),
     Refusal("cq-overrun",      "the completion found its CQ full",                       Syndrome.NAK_REMOTE_OPERATION, breaks=True),
 )
 # fmt: on

@@ -36,6 +36,20 @@ class SendFlags(IntFlag):
     IP_CSUM = 16
 
 
+class Placement(IntFlag):
+    """IBV_FLUSH_*, how far the data of a FLUSH must have come."""
+
+    GLOBAL = 1
+    PERSISTENT = 2
+
+
+class Selectivity(IntEnum):
+    """IBV_FLUSH_*, what a FLUSH is about."""
+
+    RANGE = 0
+    MR = 1
+
+
 class WCOpcode(IntEnum):
     """IBV_WC_*, the opcode of a work completion; from 128 on it is the receive side's."""
 
@@ -155,6 +169,15 @@ WORK: dict[WROpcode, Work] = {
                                  _NO,  _TO_FLUSH, _W.FLUSH,        _no,     _no,       _no),
     _O.ATOMIC_WRITE:          Work(_RC,         _PUT8,   _no,      _no,       _no,
                                  _OUT, _TO_WRITE, _W.ATOMIC_WRITE, _no,     _no,       _COUNTS),
+}
+
+# What starts only when all work requests before it are complete.
+ORDERED = frozenset({WROpcode.LOCAL_INV})
+
+# The rights that a FLUSH needs, on the QP and on the key.
+PLACEMENT_RIGHTS: dict[Placement, Access] = {
+    Placement.GLOBAL:     _A.FLUSH_GLOBAL,
+    Placement.PERSISTENT: _A.FLUSH_PERSISTENT,
 }
 
 # The strict reading: a flag given to a QP type that cannot honour it is a mistake, not a wish.

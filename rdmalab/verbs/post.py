@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from rdmalab.command import OneOf, Refused, command
 from rdmalab.hca import pointers, posting
-from rdmalab.hca.wr import HDR, REMOTE, RecvWR, SendWR
+from rdmalab.hca.wr import BIND, HDR, REMOTE, RecvWR, SendWR
 from rdmalab.verbs.nouns import Qp
 from rdmalab.world.world import World
 
@@ -17,18 +17,19 @@ def post_send(
     world: World,
     qp: Qp,
     *,
-    wr: list[Annotated[SendWR, REMOTE, HDR]] | None,
+    wr: list[Annotated[SendWR, REMOTE, HDR, BIND]] | None,
     bad_wr: BadWr = "&bad_wr",
 ) -> None:
     """Queue work requests on the send queue and ring the doorbell.
 
-    sg=A.mr0[0:64] names local bytes, remote=B.mr0[100] the peer's address and rkey; remote_addr
-    and rkey may be said apart. flags=SIGNALED asks for a completion. A list of WRs is written
-    wr={…} wr={…}. opcode=TSO cuts sg into pieces of mss bytes, with hdr=A.mr0[0:54] before each;
-    flags=IP_CSUM fills in the checksums of a frame. EINVAL before RTS; ENOMEM when no slot is free;
-    the requests before the bad one stay posted. What C lets one do wrong can be typed too:
-    sg=0xdead, num_sge=3, next=0xdead, bad_wr=NULL, wr=NULL, and rest=junk for a struct that nobody
-    cleared.
+    sg=A.mr0[0:64] names local bytes, remote=B.mr0[100] the peer's address and rkey, which may be
+    said apart; a window stands for its own: remote=B.mw0[0:8]. flags=SIGNALED asks for a
+    completion. A list of WRs is written wr={…} wr={…}. BIND_MW takes mw=A.mw0 bind=A.mr0[0:64]
+    bind_access=…, and mw_rkey, or else the window's next key; LOCAL_INV and SEND_WITH_INV take
+    invalidate_rkey=B.mw0. TSO cuts sg into pieces of mss bytes, with hdr=A.mr0[0:54] before each.
+    EINVAL before RTS; ENOMEM when no slot is free; the requests before the bad one stay posted.
+    What C lets one do wrong can be typed too: sg=0xdead, num_sge=3, next=0xdead, bad_wr=NULL,
+    wr=NULL, and rest=junk for a struct that nobody cleared.
 
     Example: post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED
     See: ibv_post_send(3)

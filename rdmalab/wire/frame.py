@@ -36,6 +36,7 @@ class Frame:
     immdt: ClassVar[None] = None
     deth: ClassVar[None] = None
     xrceth: ClassVar[None] = None
+    ieth: ClassVar[None] = None
     ack_req: ClassVar[bool] = False
     solicited: ClassVar[bool] = False
 

@@ -75,6 +75,8 @@ BEFORE: Mapping[str, tuple[str, ...]] = {
     "wc_read": (*_FLUSHED, "start_poll A.cq1"),
     "end_poll": (*_FLUSHED, "start_poll A.cq1"),
     "dealloc_pd": ("destroy_qp A.qp0", "dereg_mr A.mr0"),
+    "dealloc_mw": ("alloc_mw B.mw0 pd=B.pd0 type=TYPE_2",),
+    "bind_mw": ("alloc_mw B.mw0 pd=B.pd0 type=TYPE_1",),
     "connect": ("reset A.qp0", "reset B.qp0"),
     "to_rts": ("reset A.qp0",),
     "destroy_ah": ("create_ah A.ah0 pd=A.pd0 to=B",),

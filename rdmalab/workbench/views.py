@@ -19,6 +19,7 @@ from rdmalab.lens import (
     sharing,
     states,
     story,
+    windows,
     words,
     wqes,
 )
@@ -107,7 +108,8 @@ def _mr(request: Request) -> View:
     start, stop = _window(request, row.length)
     octets = memory.hex_rows(world, thing, start, stop)
     owners = memory.owned_rows(world, names, thing)
-    return View(f"{row.name}[{start}:{stop}]", [row, *octets, *owners])
+    windows_on = windows.open_rows(world, names, thing)
+    return View(f"{row.name}[{start}:{stop}]", [row, *octets, *owners, *windows_on])
 
 
 def _window(request: Request, length: int) -> tuple[int, int]:
@@ -129,6 +131,7 @@ _PLAIN: dict[Noun, tuple[str, str]] = {
     Noun.AH: ("address handles", "create_ah A.ah0 pd=A.pd0 to=B"),
     Noun.SRQ: ("shared receive queues", "create_srq A.srq0 pd=A.pd0 max_wr=16"),
     Noun.XRCD: ("XRC domains", "open_xrcd A.xrcd0 oflag=O_CREAT"),
+    Noun.MW: ("memory windows", "alloc_mw A.mw0 pd=A.pd0 type=TYPE_2"),
 }
 
 

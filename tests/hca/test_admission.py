@@ -65,8 +65,6 @@ ROWS = [
     ("wrong-address",  "not our address",           to_nobody),
     ("unknown-opcode", "reserved",                  changed(opcode=0x15)),
     ("unknown-opcode", "of a service of the future", changed(opcode=0xE4)),
-    ("unknown-opcode", "FLUSH, which nobody does",  changed(opcode=0x1C)),
-    ("unknown-opcode", "ATOMIC_WRITE",              changed(opcode=0x1D)),
     ("wrong-qpn",      "QP 0",                      changed(dest_qp=0)),
     ("wrong-qpn",      "no such QP",                changed(dest_qp=0xABCDEF)),
     ("no-group",       "a group with no member",    changed(dest_qp=0xFFFFFF)),

@@ -25,10 +25,10 @@ KEYS = {7: MemoryRegion(1, 1, 1000, 100, W)}
 
 
 @pytest.mark.parametrize(
-    ("key", "pd", "rights", "addr", "length", "denied"),
+    ("key", "pd", "rights", "addr", "length", "found"),
     [
-        (7, 1, W, 1000, 100, None),
-        (7, 1, 0, 1099, 1, None),
+        (7, 1, W, 1000, 100, 1000),
+        (7, 1, 0, 1099, 1, 1099),
         (8, 2, R, 0, 1, Denied.KEY),
         (7, 2, R, 0, 1, Denied.PD),
         (7, 1, R, 0, 1, Denied.RIGHTS),
@@ -39,10 +39,10 @@ KEYS = {7: MemoryRegion(1, 1, 1000, 100, W)}
     ],
 )
 def test_the_first_test_that_fails_is_told(
-    key: int, pd: int, rights: int, addr: int, length: int, denied: Denied | None
+    key: int, pd: int, rights: int, addr: int, length: int, found: int | Denied
 ) -> None:
     """Key, PD, rights, range: in this order."""
-    assert dma.check(KEYS, key, User(pd), rights, addr, length) is denied
+    assert dma.locate(KEYS, key, User(pd), rights, addr, length) == found
 
 
 @given(st.lists(st.integers(0, 20), max_size=6), st.integers(0, 130), st.integers(0, 130))

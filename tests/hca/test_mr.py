@@ -7,7 +7,7 @@ import pytest
 from rdmalab.command import Refused
 from rdmalab.hca import mr, objects
 from rdmalab.hca.device import Hca
-from rdmalab.spec.access import Access
+from rdmalab.spec.access import Access, Rereg
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile
 from rdmalab.world.world import World
 from tests.pairs import image
@@ -29,12 +29,14 @@ def node(profile: Profile = STRICT) -> Hca:
         (2**31 + 1, LOCAL, None, "mr-length", EINVAL),
         (8, 1 << 10, None, "mr-access-unknown", EINVAL),
         (8, 1 << 30, None, "mr-access-unknown", EINVAL),
-        (8, int(Access.ON_DEMAND), None, "mr-access-support", EOPNOTSUPP),
+        (8, int(Access.ON_DEMAND), None, "mr-on-demand", EOPNOTSUPP),
         (8, LOCAL | int(Access.HUGETLB), None, "mr-access-support", EOPNOTSUPP),
         (8, int(Access.REMOTE_WRITE), None, "mr-access", EINVAL),
         (8, int(Access.REMOTE_ATOMIC), None, "mr-access", EINVAL),
         (8, LOCAL, 0x5000, "mr-unmapped", EFAULT),
         (8, LOCAL, 0, "mr-unmapped", EFAULT),
+        (8, LOCAL, 2**64 - 7, "mr-overflow", EINVAL),
+        (8, LOCAL, -1, "mr-overflow", EINVAL),
     ],
 )
 def test_what_reg_mr_refuses(
@@ -81,8 +83,132 @@ def test_keys_are_unique_differ_in_strict_and_die_with_their_region() -> None:
 
 @pytest.mark.parametrize("profile", [RXE, MLX5], ids=lambda profile: profile.name)
 def test_on_devices_one_key_serves_both_uses(profile: Profile) -> None:
-    region = mr.register(node(profile), 1, 8, LOCAL, None)
+    region = mr.register(node(profile), 1, 8, int(Access.REMOTE_READ), None)
     assert region.lkey == region.rkey
+
+
+@pytest.mark.parametrize("access", [0, LOCAL, int(Access.MW_BIND), int(Access.ZERO_BASED)])
+def test_without_a_remote_right_soft_roce_gives_no_rkey(access: int) -> None:
+    """As recorded; and nobody reaches it by rkey 0, or by its lkey."""
+    hca = node(RXE)
+    region = mr.register(hca, 1, 8, access, None)
+    assert region.rkey == 0
+    assert hca.rkeys == {}
+    mr.deregister(hca, region)
+    assert mr.register(node(MLX5), 1, 8, access, None).rkey != 0
+
+
+@pytest.mark.parametrize(("profile", "errno"), [(STRICT, EOPNOTSUPP), (RXE, EINVAL)])
+def test_on_demand_is_refused_with_the_errno_of_the_device(profile: Profile, errno: int) -> None:
+    with pytest.raises(Refused) as caught:
+        mr.register(node(profile), 1, 8, int(Access.ON_DEMAND), None)
+    assert caught.value.errno == errno
+
+
+# --------------------------------------------------------------------------- other addresses
+@pytest.mark.parametrize(
+    ("hca_va", "rule"),
+    [(0x5000, ""), (0, ""), (2**64 - 4096, ""), (0x5001, "mr-iova-offset"), (2**64, "mr-overflow")],
+)
+def test_another_address_has_the_same_place_in_its_page(hca_va: int, rule: str) -> None:
+    hca = node()
+    if rule:
+        with pytest.raises(Refused, match=rule):
+            mr.register(hca, 1, 8, LOCAL, None, hca_va)
+    else:
+        region = mr.register(hca, 1, 8, LOCAL, None, hca_va)
+        assert (region.iova, region.addr) == (hca_va, hca.memory.buffers[-1].addr)
+
+
+def test_an_offset_in_the_page_is_that_of_the_buffer() -> None:
+    hca = node()
+    addr = hca.memory.map(100).addr + 7
+    assert mr.register(hca, 1, 8, LOCAL, addr, 0x7007).iova == 0x7007
+    with pytest.raises(Refused, match="mr-iova-offset"):
+        mr.register(hca, 1, 8, LOCAL, addr, 0x7000)
+
+
+def test_zero_based_counts_from_0_where_the_device_honours_it() -> None:
+    access = LOCAL | int(Access.ZERO_BASED)
+    assert mr.register(node(), 1, 8, access, None).iova == 0
+    region = mr.register(node(RXE), 1, 8, access, None)
+    assert region.iova == region.addr
+
+
+# --------------------------------------------------------------------------- registered anew
+T, P, A = Rereg.CHANGE_TRANSLATION, Rereg.CHANGE_PD, Rereg.CHANGE_ACCESS
+
+
+@pytest.mark.parametrize(
+    ("flags", "given", "rule"),
+    [
+        (0, {}, "rereg-flags"),
+        (8, {}, "rereg-flags"),
+        (A, {}, "rereg-input"),
+        (P, {}, "rereg-input"),
+        (T, {}, "rereg-input"),
+        (P, {"access": LOCAL}, "rereg-input"),
+        (A, {"access": LOCAL, "length": 8}, "rereg-input"),
+        (A, {"access": int(Access.REMOTE_WRITE)}, "mr-access"),
+        (T, {"addr": 0x5000, "length": 8}, "mr-unmapped"),
+        (T, {"length": 0, "addr": 0x5000}, "mr-length"),
+    ],
+)
+def test_what_rereg_mr_refuses(flags: int, given: dict[str, int], rule: str) -> None:
+    hca = node()
+    region = mr.register(hca, 1, 8, LOCAL, None)
+    before = image(hca)
+    with pytest.raises(Refused) as caught:
+        again(hca, region, flags, **given)
+    assert caught.value.rule == rule
+    assert image(hca) == before
+
+
+def again(
+    hca: Hca,
+    region: mr.MemoryRegion,
+    flags: int,
+    *,
+    addr: int | None = None,
+    length: int = 0,
+    pd: int = 0,
+    access: int | None = None,
+) -> None:
+    mr.reregister(hca, region, flags, hca.pds.items.get(pd), (addr, length), access)
+
+
+def test_domain_and_rights_change_and_the_keys_stay() -> None:
+    hca = node()
+    other = objects.alloc_pd(hca)
+    region = mr.register(hca, 1, 8, LOCAL, None)
+    keys = (region.lkey, region.rkey)
+    again(hca, region, P | A, pd=other.number, access=int(Access.REMOTE_READ))
+    assert (region.pd, region.access) == (other.number, int(Access.REMOTE_READ))
+    assert (region.lkey, region.rkey) == keys
+    objects.dealloc_pd(hca, hca.pds.items[1])
+    with pytest.raises(Refused, match="in-use"):
+        objects.dealloc_pd(hca, other)
+
+
+def test_another_translation_has_other_keys_and_the_old_are_void() -> None:
+    hca = node()
+    region = mr.register(hca, 1, 8, LOCAL, None)
+    old = (region.lkey, region.rkey)
+    addr = hca.memory.map(64).addr
+    again(hca, region, T, addr=addr, length=64)
+    assert (region.addr, region.iova, region.length) == (addr, addr, 64)
+    assert not {region.lkey, region.rkey} & set(old)
+    assert hca.lkeys == {region.lkey: region}
+    assert hca.rkeys == {region.rkey: region}
+
+
+def test_soft_roce_changes_no_translation() -> None:
+    hca = node(RXE)
+    region = mr.register(hca, 1, 8, LOCAL, None)
+    with pytest.raises(Refused) as caught:
+        again(hca, region, T, addr=region.addr, length=8)
+    assert (caught.value.rule, caught.value.errno) == ("rereg-support", EOPNOTSUPP)
+    again(hca, region, A, access=0)
 
 
 def test_no_key_and_no_address_of_one_node_fits_the_other() -> None:

@@ -1,7 +1,7 @@
 """`post_send` and `post_recv`: what is refused, in which order, and what the prefix rule leaves."""
 
 from collections.abc import Callable
-from errno import EFAULT, EINVAL, ENOMEM, EOPNOTSUPP
+from errno import EFAULT, EINVAL, ENOMEM
 from itertools import combinations
 from typing import Any
 
@@ -60,7 +60,9 @@ def unmapped(end: End) -> SendWR:
 ROWS: list[tuple[str, int, str, Make]] = [
     ("opcode-unknown",  EINVAL,     "opcode",      wr(12)),  # type: ignore[arg-type]
     ("opcode-type",     EINVAL,     "opcode",      wr(WROpcode.TSO)),
-    ("opcode-support",  EOPNOTSUPP, "opcode",      wr(WROpcode.FLUSH)),
+    ("crash-mw",        EINVAL,     "mw",          wr(WROpcode.BIND_MW)),
+    ("atomic-length",   EINVAL,     "sg",          wr(WROpcode.ATOMIC_WRITE, 7)),
+    ("atomic-address",  EINVAL,     "remote_addr", wr(WROpcode.ATOMIC_WRITE, to=4)),
     ("send-sges",       EINVAL,     "sg",          listed(1, 1, 1)),
     ("message-length",  EINVAL,     "sg",          listed(2**31, 1)),
     ("message-length",  EINVAL,     "sg",          listed(0, 1)),  # 0 is 2^31

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from rdmalab.command import Refused
-from rdmalab.hca import batch, channels, extended, objects, pointers
+from rdmalab.hca import batch, channels, extended, mr, objects, pointers
 from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.qp import Capacity
+from rdmalab.hca.wr import SGE
 from rdmalab.lab import Lab
+from rdmalab.spec.access import Access, Rereg
 from rdmalab.spec.builders import SendOps
 from rdmalab.spec.completions import Arm, WcEx
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile, Rounding, SlotsFreed
@@ -22,7 +24,7 @@ from rdmalab.spec.states import ATTRIBUTES, MTU, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import ack_timeout_ns
 from rdmalab.spec.work import SendFlags, WCFlags, WROpcode
-from tests.pairs import SIGNALED, End, Pair
+from tests.pairs import ALL_RIGHTS, REMOTE, SIGNALED, End, Pair
 from tests.sharing import raised, shared
 
 SEND, WRITE, READ = WROpcode.SEND, WROpcode.RDMA_WRITE, WROpcode.RDMA_READ
@@ -500,6 +502,60 @@ def keys(profile: Profile) -> Any:
     return region.lkey == region.rkey
 
 
+def rkey_of_a_local_region(profile: Profile) -> Any:
+    return Pair(profile=profile, mr_access=int(Access.LOCAL_WRITE)).a.mr.rkey == 0
+
+
+def first_address(profile: Profile) -> Any:
+    return Pair(profile=profile, mr_access=int(Access.ZERO_BASED)).a.mr.iova == 0
+
+
+def move_a_region(profile: Profile) -> Any:
+    a = Pair(profile=profile).a
+    try:
+        mr.reregister(a.hca, a.mr, Rereg.CHANGE_TRANSLATION, None, (a.mr.addr, 8), None)
+    except Refused as refused:
+        return refused.rule
+    return a.mr.length
+
+
+def atomic_write(profile: Profile) -> Any:
+    return attempt(Pair(profile=profile).a, WROpcode.ATOMIC_WRITE)
+
+
+# --------------------------------------------------------------------------- memory windows
+def bound(profile: Profile, sg: list[SGE] | None = None) -> tuple[Pair, Any]:
+    """B has bound the first 8 bytes of its MR; or the rule it was refused by."""
+    pair = Pair(profile=profile, mr_access=int(ALL_RIGHTS | Access.MW_BIND))
+    b = pair.b
+    window = objects.alloc_mw(b.hca, b.pd.number, 2)
+    found = attempt(
+        b, WROpcode.BIND_MW, sg=sg or [], mw=window.number, bind_mr=b.mr.number,
+        bind_addr=b.mr.addr, bind_length=8, bind_access=REMOTE,
+    )  # fmt: skip
+    return pair, found
+
+
+def bind_with_an_sge(profile: Profile) -> Any:
+    return bound(profile, [SGE(0, 8, 0)])[1]
+
+
+def beyond_a_window(profile: Profile) -> Any:
+    pair, _ = bound(profile)
+    return attempt(pair.a, WRITE, 9, rkey=pair.b.hca.mws.items[1].rkey)
+
+
+def invalidate_nothing(profile: Profile) -> Any:
+    return attempt(Pair(profile=profile).a, WROpcode.LOCAL_INV, 0, invalidate_rkey=5)
+
+
+def invalidated(profile: Profile) -> Any:
+    pair, _ = bound(profile)
+    pair.b.recv()
+    attempt(pair.a, WROpcode.SEND_WITH_INV, invalidate_rkey=pair.b.hca.mws.items[1].rkey)
+    return pair.b.poll(pair.b.recv_cq)[0].wc_flags
+
+
 def errno_before_rts(profile: Profile) -> Any:
     pair = Pair(profile=profile, peer_state=QPState.RTR)
     with pytest.raises(Refused) as caught:
@@ -674,6 +730,14 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("batch_unchecked",         RXE.batch_unchecked, batch_of_a_short_atomic,
         "atomic-length", [S.LOC_PROT_ERR]),
     ("batch_errnos",            RXE.batch_errnos, full_batch, ENOMEM, ENOSPC),
+    ("rkey_needs_remote_right", True,       rkey_of_a_local_region, False, True),
+    ("honours_zero_based",      False,      first_address,     True, False),
+    ("changes_translation",     False,      move_a_region,     8, "rereg-support"),
+    ("lacks",                   RXE.lacks,  atomic_write,      [S.SUCCESS], "opcode-support"),
+    ("refuses_bind_data",       False,      bind_with_an_sge,  "bind-data", [S.SUCCESS]),
+    ("checks_window_bounds",    False,      beyond_a_window,   [S.REM_ACCESS_ERR], [S.SUCCESS]),
+    ("bad_invalidate_status",   S.LOC_QP_OP_ERR, invalidate_nothing, [S.MW_BIND_ERR], LOC_OP),
+    ("with_inv_flag",           WCFlags.IP_CSUM_OK, invalidated, WCFlags.WITH_INV, 4),
     ("errnos",                  MLX5.errnos, errno_before_rts, EINVAL, ENOMEM),
 ]
 # fmt: on

@@ -25,7 +25,9 @@ def test_a_region_is_a_short_form_of_address_and_key() -> None:
     region = pair.b.mr
     thing = Thing(Noun.MR, "B", region.number)
     made = REMOTE.convert(pair.world, thing, 16, None)
-    assert made == {"remote_addr": region.addr + 16, "rkey": region.rkey}
+    length = region.length - 16
+    addr, rkey = region.addr + 16, region.rkey
+    assert made == {"remote_addr": addr, "rkey": rkey, "flush_length": length}
     (short,) = ShortSGE.__metadata__  # type: ignore[attr-defined]
     for start, stop, length in ((None, None, region.length), (100, None, 65436), (100, 164, 64)):
         expected = SGE(region.addr + (start or 0), length, region.lkey)

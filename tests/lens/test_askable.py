@@ -39,6 +39,7 @@ def busy() -> Pair:
     pair.run()
     objects.create_comp_channel(pair.a.hca)
     thread_domains.alloc_td(pair.a.hca)
+    objects.alloc_mw(pair.a.hca, pair.a.pd.number, 2)
     pair.world.trace.record(Kind.CALLED, "A", 0, "post_send", 0)
     return pair
 

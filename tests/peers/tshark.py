@@ -5,6 +5,8 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from rdmalab.spec.opcodes import Op
+
 # What we call it → what tshark calls it; extended headers one by one.
 BASE = {
     "opcode": "infiniband.bth.opcode",
@@ -29,6 +31,8 @@ EXTENDED_FIELDS = {
     ("deth", "qkey"): "infiniband.deth.q_key",
     ("deth", "src_qp"): "infiniband.deth.srcqp",
 }
+
+NEW_OPS = (Op.FLUSH, Op.ATOMIC_WRITE)  # tshark 4.0 reads the BTH of these and no further
 
 _MAGIC_NS = 0xA1B23C4D
 _ETHERNET = 1

@@ -127,7 +127,7 @@ REFUSED = {
     f"post_send A.reset {SEND.partition('A.qp0')[2]}": "send-state",
     f"post_send A.init {SEND.partition('A.qp0')[2]}": "send-state",
     "post_send B.qp0 opcode=99": "opcode-unknown",
-    "post_send B.qp0 opcode=BIND_MW": "opcode-support",
+    "post_send B.qp0 opcode=BIND_MW": "crash-mw",
     f"post_send B.qp0 opcode=SEND sg={','.join(['B.mr0'] * 40)}": "send-sges",
     "post_send B.qp0 opcode=SEND flags=0x40": "send-flags",
     "post_send B.qp0 opcode=SEND sg=B.mr0 flags=INLINE": "inline-length",

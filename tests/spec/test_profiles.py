@@ -14,9 +14,7 @@ ENGINES = "\n".join(
 CELLS = [cell.name for cell in fields(Profile) if cell.name != "name"]
 
 # Cells of rooms that come with UC, UD, SRQs, memory windows and completion channels.
-LATER = {
-    "checks_window_bounds", "with_inv_flag", "checks_table_without_state",
-}  # fmt: skip
+LATER = {"checks_table_without_state"}
 
 
 @pytest.mark.parametrize("cell", CELLS)

@@ -16,7 +16,7 @@ from rdmalab.wire.headers import (
 )
 from rdmalab.wire.packet import EXTENDED, Flow, Packet
 from rdmalab.wire.roce import encode
-from tests.peers.tshark import BASE, EXTENDED_FIELDS, dissected, number, write_pcap
+from tests.peers.tshark import BASE, EXTENDED_FIELDS, NEW_OPS, dissected, number, write_pcap
 from tests.tools import needs
 
 from .vectors import LINK_ONE, LINK_TWO, ONE, TWO
@@ -34,7 +34,6 @@ HEADERS = {
 }
 
 CARRIERS = (Op.SEND, Op.RDMA_WRITE, Op.RDMA_READ_RESPONSE)
-NEW_OPS = (Op.FLUSH, Op.ATOMIC_WRITE)  # tshark 4.0 reads the BTH of these and no further
 PAD_COUNT = "infiniband.bth.padcnt"
 ICRC = "infiniband.invariant.crc"
 COLUMNS = list(dict.fromkeys([*BASE.values(), *EXTENDED_FIELDS.values(), PAD_COUNT, ICRC]))

@@ -18,7 +18,7 @@ from rdmalab.hca.responder import (
     unreliable,
 )
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.opcodes import Opcode, Service
+from rdmalab.spec.opcodes import ANSWER, Opcode, Service
 from rdmalab.spec.states import QPState
 from rdmalab.wire.packet import Packet
 
@@ -61,7 +61,7 @@ def _receive_reliable(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) ->
         answer.refuse(hca, qp, packet, name)
         return
     resp.psn = (resp.psn + 1) & MASK
-    if packet.ack_req and row.op not in execute.ANSWERED:
+    if packet.ack_req and row.op not in ANSWER:
         answer.acknowledge(hca, qp, packet.psn)
 
 

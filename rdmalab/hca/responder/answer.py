@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Leaving = tuple[Packet, Refusal | None]
 
 _PLAIN_ACK = int(Syndrome.ACK) | NO_CREDITS
+_READING = int(Access.REMOTE_READ)
 
 
 def next_msn(qp: QueuePair) -> int:
@@ -63,6 +64,12 @@ def stream(hca: "Hca", qp: QueuePair, packet: Packet, reth: RETH, *, again: bool
     hca.wake(qp)
 
 
+def respond(hca: "Hca", qp: QueuePair, psn: int) -> None:
+    """What is answered like a READ of no bytes: FLUSH and ATOMIC WRITE."""
+    qp.resp.answers.append(ReadAnswer(psn, 0, 0, 0, qp.resp.msn, again=False))
+    hca.wake(qp)
+
+
 def refuse(hca: "Hca", qp: QueuePair, packet: Packet, name: str) -> None:
     """Say no as the row says: silently, once a gap, or for good."""
     refusal, resp = hca.profile.refusals[name], qp.resp
@@ -73,7 +80,8 @@ def refuse(hca: "Hca", qp: QueuePair, packet: Packet, name: str) -> None:
     if refusal.syndrome is None or (refusal.once and resp.nak_sent):
         hca.drop(qp, packet, name)
         return
-    syndrome = int(refusal.syndrome)
+    told = refusal.syndrome
+    syndrome = int(told) if told is not Syndrome.ACK else _PLAIN_ACK
     psn = resp.psn if refusal.once else packet.psn
     resp.nak_sent = resp.nak_sent or refusal.once
     if refusal.syndrome is Syndrome.RNR_NAK:
@@ -136,14 +144,17 @@ def _next_response(hca: "Hca", qp: QueuePair, answer: ReadAnswer) -> Leaving | N
     ends = answer.length <= path.mtu
     count = answer.length if ends else path.mtu
     user = qp if qp.pd else Borrower(qp.number, answer.pd)
-    if count and dma.check(hca.rkeys, answer.rkey, user, int(Access.REMOTE_READ), answer.va, count):
+    place: int | dma.Denied = 0
+    if count:
+        place = dma.locate(hca.rkeys, answer.rkey, user, _READING, answer.va, count)
+    if isinstance(place, dma.Denied):
         # The key went away meanwhile: the NAK stands in for the response that cannot be made.
         resp.answers.clear()
         asked = _acknowledgement(qp, Acknowledgement(answer.psn, _PLAIN_ACK, answer.msn))
         refuse(hca, qp, asked, "rkey")
         return next_answer(hca, qp)
-    payload = hca.read(qp, [(answer.va, count)] if count else [])
-    code = message_codes[qp.service][Op.RDMA_READ_RESPONSE][answer.first, ends, False]
+    payload = hca.read(qp, [(place, count)] if count else [])
+    code = message_codes[qp.service][Op.RDMA_READ_RESPONSE][answer.first, ends, False, False]
     aeth = AETH(_PLAIN_ACK, answer.msn) if answer.first or ends else None
     packet = Packet(path.flow, code, path.dest_qpn, answer.psn, payload, aeth=aeth, pkey=path.pkey)
     if ends:

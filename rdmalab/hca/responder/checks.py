@@ -10,7 +10,7 @@ from rdmalab.hca import dma, xrcd
 from rdmalab.hca.psn import diff
 from rdmalab.hca.qp import QueuePair, ReadAnswer
 from rdmalab.spec.opcodes import OPCODES, Op, Opcode, Service
-from rdmalab.spec.work import WORK
+from rdmalab.spec.work import PLACEMENT_RIGHTS, WORK, Selectivity
 from rdmalab.wire.packet import Packet
 
 if TYPE_CHECKING:
@@ -23,8 +23,10 @@ _RIGHTS: dict[Op, int] = {
     Op[row.message]: int(row.remote) for row in WORK.values() if row.message and row.remote
 }
 _ATOMICS = (Op.COMPARE_SWAP, Op.FETCH_ADD)
+_WORDS = (*_ATOMICS, Op.ATOMIC_WRITE)  # 8 bytes, aligned
 _ATOMIC_BYTES = 8
-_KEPT = (Op.RDMA_READ_REQUEST, *_ATOMICS)  # what occupies a responder resource
+# What occupies a responder resource.
+_KEPT = tuple(Op[row.message] for row in WORK.values() if row.message and row.outstanding)
 _MAX_LENGTH = 2**31
 
 
@@ -50,8 +52,16 @@ def check_opcode_order(_hca: "Hca", qp: QueuePair, _packet: Packet, row: Opcode)
     return None if fits else "opcode-order"
 
 
-def check_enabled(_hca: "Hca", qp: QueuePair, _packet: Packet, row: Opcode) -> str | None:
-    need = _RIGHTS.get(row.op, 0)
+def rights_for(packet: Packet, op: Op) -> int:
+    """What the request needs on the QP and on the key; a FLUSH says so itself."""
+    if packet.feth is None:
+        return _RIGHTS.get(op, 0)
+    placement = packet.feth.placement
+    return sum(int(right) for bit, right in PLACEMENT_RIGHTS.items() if placement & bit)
+
+
+def check_enabled(_hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+    need = rights_for(packet, row.op)
     return None if need & ~int(qp.attr.qp_access_flags or 0) == 0 else "not-enabled"
 
 
@@ -100,6 +110,8 @@ def check_length(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str 
 
 def check_rkey(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """Key, PD, rights and the whole range, asked once at FIRST; nothing is asked for 0 bytes."""
+    if packet.feth is not None:
+        return check_flush(hca, qp, packet)
     if packet.atomiceth is not None:
         va, rkey, length = packet.atomiceth.va, packet.atomiceth.rkey, _ATOMIC_BYTES
     elif packet.reth is not None:
@@ -109,8 +121,26 @@ def check_rkey(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | 
     if length == 0:
         return None
     user = qp if qp.pd else xrcd.borrower(hca, qp, packet)
-    denied = dma.check(hca.rkeys, rkey, user, _RIGHTS[row.op], va, length)
-    return None if denied is None else "rkey"
+    place = dma.locate(hca.rkeys, rkey, user, _RIGHTS[row.op], va, length)
+    return "rkey" if isinstance(place, dma.Denied) else None
+
+
+def check_flush(hca: "Hca", qp: QueuePair, packet: Packet) -> str | None:
+    """A FLUSH of 0 bytes needs its key too; one of the whole MR has no range."""
+    return None if isinstance(flushed(hca, qp, packet), tuple) else "rkey"
+
+
+def flushed(hca: "Hca", qp: QueuePair, packet: Packet) -> "dma.Piece | dma.Denied":
+    """What a FLUSH is about, in the host's memory."""
+    reth, feth = packet.reth, packet.feth
+    assert reth is not None
+    assert feth is not None
+    rights, va, length = rights_for(packet, Op.FLUSH), reth.va, reth.dma_length
+    opened = hca.rkeys.get(reth.rkey)
+    if opened is not None and feth.selectivity == Selectivity.MR:
+        va, length = opened.iova, opened.length
+    place = dma.locate(hca.rkeys, reth.rkey, qp, rights, va, length)
+    return place if isinstance(place, dma.Denied) else (place, length)
 
 
 def check_total(_hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
@@ -122,8 +152,15 @@ def check_total(_hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str 
 
 
 def check_alignment(_hca: "Hca", _qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
-    unaligned = packet.atomiceth is not None and packet.atomiceth.va % _ATOMIC_BYTES
-    return "unaligned" if unaligned else None
+    where = packet.atomiceth or packet.reth
+    assert where is not None
+    return "unaligned" if where.va % _ATOMIC_BYTES else None
+
+
+def check_word(_hca: "Hca", _qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
+    """An ATOMIC WRITE brings the 8 bytes that its RETH promises."""
+    assert packet.reth is not None
+    return None if packet.reth.dma_length == len(packet.payload) == _ATOMIC_BYTES else "length"
 
 
 CHECKS: tuple[Check, ...] = (
@@ -137,6 +174,7 @@ CHECKS: tuple[Check, ...] = (
     check_length,
     check_rkey,
     check_total,
+    check_word,
     check_alignment,
 )
 
@@ -149,7 +187,8 @@ _CONCERNS: dict[Check, Callable[[Opcode], bool]] = {
     check_named_receive: lambda row: takes_receive(row) and row.service is Service.XRC,
     check_rkey: lambda row: "reth" in row.headers or "atomiceth" in row.headers,
     check_total: lambda row: row.op is Op.RDMA_WRITE,
-    check_alignment: lambda row: row.op in _ATOMICS,
+    check_word: lambda row: row.op is Op.ATOMIC_WRITE,
+    check_alignment: lambda row: row.op in _WORDS,
 }
 
 # What is asked of messages that nobody answers: neither order, which they keep by themselves, nor

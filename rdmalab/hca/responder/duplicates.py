@@ -13,18 +13,25 @@ from rdmalab.wire.packet import Packet
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
 
-_ATOMICS = (Op.COMPARE_SWAP, Op.FETCH_ADD)
+_KEPT = (Op.COMPARE_SWAP, Op.FETCH_ADD, Op.ATOMIC_WRITE)
 
 
 def answer_again(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
-    """SEND and WRITE: the newest ACK. READ: read again. Atomic: the answer it had."""
+    """SEND and WRITE: the newest ACK. READ: read again. Atomic: the answer it had.
+
+    A FLUSH done twice is a FLUSH done once.
+    """
     op = OPCODES[packet.opcode].op
     if op is Op.RDMA_READ_REQUEST:
         _read_again(hca, qp, packet)
-    elif op in _ATOMICS:
+    elif op is Op.FLUSH:
+        answer.respond(hca, qp, packet.psn)
+    elif op in _KEPT:
         served = _kept(qp, packet)
         if served is None or served.op is not op:
             hca.drop(qp, packet, "duplicate-gone")
+        elif op is Op.ATOMIC_WRITE:
+            answer.respond(hca, qp, packet.psn)
         else:
             answer.replay(hca, qp, served)
     else:
@@ -54,7 +61,9 @@ def _read_again(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
         return
     rights, length = int(Access.REMOTE_READ), reth.dma_length
     user = qp if qp.pd else xrcd.borrower(hca, qp, packet)
-    if length and dma.check(hca.rkeys, reth.rkey, user, rights, reth.va, length):
-        answer.refuse(hca, qp, packet, "rkey")
-        return
+    if length:
+        place = dma.locate(hca.rkeys, reth.rkey, user, rights, reth.va, length)
+        if isinstance(place, dma.Denied):
+            answer.refuse(hca, qp, packet, "rkey")
+            return
     answer.stream(hca, qp, packet, reth, again=True)

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import dma, srq, xrcd
+from rdmalab.hca import dma, mw, srq, xrcd
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair, Served
-from rdmalab.hca.responder import answer
+from rdmalab.hca.responder import answer, checks
 from rdmalab.hca.wr import Cqe, swap_octets
 from rdmalab.spec.opcodes import Op, Opcode
 from rdmalab.spec.profiles import SlotsFreed
@@ -14,6 +14,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCFlags, WCOpcode
 from rdmalab.wire.frame import Frame
+from rdmalab.wire.headers import RETH, AtomicETH
 from rdmalab.wire.packet import Packet
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def send(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
         resp.op = row.op
         return None
     resp.op = None
+    if packet.ieth is not None and not mw.invalidate(hca, qp, packet.ieth.rkey, "SEND_WITH_INV"):
+        return "invalidate"
     return complete_receive(hca, qp, packet, _RECV)
 
 
@@ -53,7 +56,7 @@ def write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """Into the memory that the key opened at FIRST; only an immediate takes a receive WQE."""
     resp = qp.resp
     if packet.reth is not None:
-        resp.va, resp.rkey = packet.reth.va, packet.reth.rkey
+        resp.va, resp.rkey = _place(hca, packet.reth), packet.reth.rkey
         resp.remaining, resp.received = packet.reth.dma_length, 0
     length = len(packet.payload)
     if length:
@@ -90,20 +93,40 @@ def read(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
 
 def compare_swap(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     assert packet.atomiceth is not None
-    atomic = packet.atomiceth
-    original = _word(hca, qp, atomic.va)
+    atomic, place = packet.atomiceth, _place(hca, packet.atomiceth)
+    original = _word(hca, qp, place)
     if original == atomic.compare:
-        _put_word(hca, qp, atomic.va, atomic.swap_add)
+        _put_word(hca, qp, place, atomic.swap_add)
     _serve_atomic(hca, qp, packet, row, original)
     return None
 
 
 def fetch_add(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     assert packet.atomiceth is not None
-    atomic = packet.atomiceth
-    original = _word(hca, qp, atomic.va)
-    _put_word(hca, qp, atomic.va, (original + atomic.swap_add) & _WORD)
+    atomic, place = packet.atomiceth, _place(hca, packet.atomiceth)
+    original = _word(hca, qp, place)
+    _put_word(hca, qp, place, (original + atomic.swap_add) & _WORD)
     _serve_atomic(hca, qp, packet, row, original)
+    return None
+
+
+def flush(hca: "Hca", qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
+    """Memory of this host is seen by all at once: a FLUSH is only told, and answered."""
+    piece = checks.flushed(hca, qp, packet)
+    if isinstance(piece, tuple):
+        hca.trace.record(Kind.MEMORY_FLUSHED, hca.node, qp.number, *piece)
+    qp.resp.msn = answer.next_msn(qp)
+    answer.respond(hca, qp, packet.psn)
+    return None
+
+
+def atomic_write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+    """8 bytes that nobody ever sees half written."""
+    assert packet.reth is not None
+    hca.write(qp, [(_place(hca, packet.reth), _ATOMIC_BYTES)], packet.payload)
+    qp.resp.msn = answer.next_msn(qp)
+    answer.keep(qp, Served(packet.psn, 1, row.op, packet.reth.va, _ATOMIC_BYTES))
+    answer.respond(hca, qp, packet.psn)
     return None
 
 
@@ -113,10 +136,9 @@ EXECUTE: dict[Op, Callable[["Hca", QueuePair, Packet, Opcode], str | None]] = {
     Op.RDMA_READ_REQUEST: read,
     Op.COMPARE_SWAP: compare_swap,
     Op.FETCH_ADD: fetch_add,
+    Op.FLUSH: flush,
+    Op.ATOMIC_WRITE: atomic_write,
 }
-
-# These answer with what they read; all others are acknowledged, if they ask for it.
-ANSWERED = (Op.RDMA_READ_REQUEST, Op.COMPARE_SWAP, Op.FETCH_ADD)
 
 
 # --------------------------------------------------------------------------- receive WQEs
@@ -148,6 +170,9 @@ def complete_receive(
     if packet.immdt is not None:
         flags |= _WITH_IMM
         imm_data = swap_octets(packet.immdt.imm_data)
+    elif packet.ieth is not None:  # invalidated_rkey lies in the same place
+        flags |= hca.profile.with_inv_flag
+        imm_data = packet.ieth.rkey
     cqe = Cqe(
         wqe.wr.wr_id, _SUCCESS, opcode, resp.received, qp.number, wqe.serial, False,
         imm_data, flags, deth.src_qp if deth is not None else 0, 0, wqe.srq,
@@ -160,7 +185,13 @@ def complete_receive(
     return None
 
 
-# --------------------------------------------------------------------------- atomics
+# --------------------------------------------------------------------------- memory
+def _place(hca: "Hca", where: RETH | AtomicETH) -> int:
+    """Where the bytes lie that the checks have let through; nobody asks for the key of 0 bytes."""
+    opened = hca.rkeys.get(where.rkey)
+    return where.va if opened is None else opened.addr + where.va - opened.iova
+
+
 def _word(hca: "Hca", qp: QueuePair, va: int) -> int:
     """Memory holds words in host order, the wire carries them big endian."""
     return int.from_bytes(hca.read(qp, [(va, _ATOMIC_BYTES)]), "little")

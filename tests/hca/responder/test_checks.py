@@ -16,7 +16,7 @@ from rdmalab.spec.refusals import REFUSALS
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
-from rdmalab.wire.headers import RETH, AtomicETH, ImmDt
+from rdmalab.wire.headers import FETH, RETH, AtomicETH, ImmDt
 from rdmalab.wire.packet import Packet
 from tests.pairs import REMOTE, End, Pair, Told
 
@@ -48,6 +48,19 @@ def write(place: str, length: int, total: int | None = None, psn: int = 0, **oth
         return b.incoming(f"RDMA_WRITE_{place}", psn, b"w" * length, reth=reth, immdt=immdt)
 
     return make
+
+
+def put8(length: int = 8, total: int = 8, at: int = 0) -> Make:
+    """An ATOMIC WRITE."""
+    return lambda b: b.incoming(
+        "ATOMIC_WRITE", 0, b"w" * length, reth=RETH(b.mr.addr + at, b.mr.rkey, total)
+    )
+
+
+def flush(placement: int, length: int = 8, at: int = 0, level: int = 0) -> Make:
+    return lambda b: b.incoming(
+        "FLUSH", 0, reth=RETH(b.mr.addr + at, b.mr.rkey, length), feth=FETH(0, level, placement)
+    )
 
 
 def read(length: int, at: int = 0, rkey: int | None = None, psn: int = 0) -> Make:
@@ -110,6 +123,11 @@ def allow(rights: Access) -> Prepare:
         b.modify(qp_access_flags=rights)
 
     return prepare
+
+
+def flushable(b: End) -> None:
+    allow(Access.FLUSH_GLOBAL)(b)
+    b.mr.access |= Access.FLUSH_GLOBAL
 
 
 def no_depth(b: End) -> None:
@@ -226,6 +244,7 @@ def overrun(case: str, packet: Make) -> Row:
 
 
 NO_WRITE, NO_READ, NO_ATOMIC = (REMOTE & ~right for right in REMOTE)
+TO_SEE, TO_KEEP = Access.FLUSH_GLOBAL, Access.FLUSH_PERSISTENT
 GAP = {"answer": "NAK_SEQUENCE", "status": S.RETRY_EXC_ERR}
 RNR = {"answer": "RNR_NAK(1)", "status": S.RNR_RETRY_EXC_ERR}
 TOO_LONG = 2**31 + 1
@@ -256,9 +275,14 @@ ROWS = (
     Row("not-enabled", "READ",                       allow(NO_READ), read(8)),
     Row("not-enabled", "FETCH_ADD",                  allow(NO_ATOMIC), atomic("FETCH_ADD")),
     Row("not-enabled", "COMPARE_SWAP",               allow(NO_ATOMIC), atomic("COMPARE_SWAP")),
+    Row("not-enabled", "ATOMIC_WRITE",               allow(NO_WRITE), put8()),
+    Row("not-enabled", "FLUSH to be seen",           allow(TO_KEEP), flush(1)),
+    Row("not-enabled", "FLUSH to stay",              allow(TO_SEE), flush(2)),
+    Row("not-enabled", "FLUSH to both",              allow(TO_SEE), flush(3)),
     # 4
     Row("no-depth", "READ",                          no_depth, read(8)),
     Row("no-depth", "FETCH_ADD",                     no_depth, atomic("FETCH_ADD")),
+    Row("no-depth", "ATOMIC_WRITE",                  no_depth, put8()),
     alive("no-receive", "SEND ONLY",                 nothing, send("ONLY", 8), **RNR),
     alive("no-receive", "empty SEND",                nothing, send("ONLY", 0), **RNR),
     alive("no-receive", "SEND FIRST",                nothing, send("FIRST", FULL), **RNR),
@@ -289,6 +313,10 @@ ROWS = (
     denied("WRITE a byte beyond the MR",             post_two, write("ONLY", 8, 8, at=END - 7)),
     denied("READ a byte beyond the MR",              post_two, read(600, at=END - 599)),
     denied("atomic beyond the MR",                   post_two, atomic("FETCH_ADD", at=END)),
+    denied("ATOMIC WRITE beyond the MR",             post_two, put8(at=END)),
+    denied("FLUSH without the right on the key",     allow(TO_SEE), flush(1)),
+    denied("FLUSH of no bytes asks too",             allow(TO_SEE), flush(1, 0)),
+    denied("FLUSH beyond the MR",                    flushable, flush(1, at=END - 7)),
     denied("FIRST asks for the whole range",         post_two,
            write("FIRST", FULL, FULL + 1, at=END - FULL)),
     Row("length", "WRITE ONLY, less than promised",  post_two, write("ONLY", 7, 8)),
@@ -300,6 +328,9 @@ ROWS = (
     # 7
     Row("unaligned", "FETCH_ADD at 4",               post_two, atomic("FETCH_ADD", at=4)),
     Row("unaligned", "COMPARE_SWAP at 1",            post_two, atomic("COMPARE_SWAP", at=1)),
+    Row("unaligned", "ATOMIC WRITE at 4",            post_two, put8(at=4)),
+    Row("length", "ATOMIC WRITE of 4",               post_two, put8(4, 4)),
+    Row("length", "ATOMIC WRITE, less than promised", post_two, put8(4)),
     short("one byte too many",                       receive(7), send("ONLY", 8)),
     short("a receive without buffers",               receive(0), send("ONLY", 1)),
     short("found at the second packet",              short_in_send, send("LAST", 45, psn=1), 1),
@@ -338,7 +369,8 @@ def test_what_violates_a_check_and_what_comes_of_it(row: Row) -> None:
 
 def test_every_refusal_with_an_answer_has_its_row() -> None:
     silent = {name for name, row in REFUSALS.items() if row.syndrome is None}
-    assert {row.check for row in ROWS} | {"too-deep", "wrong-srq"} == set(REFUSALS) - silent
+    elsewhere = {"too-deep", "wrong-srq", "invalidate"}
+    assert {row.check for row in ROWS} | elsewhere == set(REFUSALS) - silent
 
 
 # --------------------------------------------------------------------------- the order

@@ -2,12 +2,13 @@
 
 import pytest
 
-from rdmalab.hca.wr import Cqe
+from rdmalab.hca.wr import SGE, Cqe
+from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import WCFlags, WCOpcode, WROpcode
-from rdmalab.wire.headers import RETH, AtomicETH
-from tests.pairs import Pair
+from rdmalab.spec.work import Placement, Selectivity, SendFlags, WCFlags, WCOpcode, WROpcode
+from rdmalab.wire.headers import AETH, FETH, RETH, AtomicETH
+from tests.pairs import ALL_RIGHTS, REMOTE, Pair
 
 SEND, SEND_IMM = WROpcode.SEND, WROpcode.SEND_WITH_IMM
 WRITE, WRITE_IMM = WROpcode.RDMA_WRITE, WROpcode.RDMA_WRITE_WITH_IMM
@@ -123,3 +124,109 @@ def test_the_msn_counts_messages_and_not_packets() -> None:
     assert msns == [0, 0, 1, 2, 3, 3, 3, 4, 5]
     assert pair.b.qp.resp.psn == 11
     assert pair.reasons(Kind.REQUEST_REFUSED) == []
+
+
+# --------------------------------------------------------------------------- FLUSH, ATOMIC WRITE
+FLUSH, PUT8 = WROpcode.FLUSH, WROpcode.ATOMIC_WRITE
+ADD, FENCED = WROpcode.ATOMIC_FETCH_AND_ADD, SendFlags.FENCE | SendFlags.SIGNALED
+BOTH = Access.FLUSH_GLOBAL | Access.FLUSH_PERSISTENT
+
+
+def persistent() -> Pair:
+    """A pair that lets FLUSH in."""
+    return Pair(access=int(REMOTE | BOTH), mr_access=int(ALL_RIGHTS | BOTH))
+
+
+@pytest.mark.parametrize(
+    ("level", "length", "flushed"), [(0, 64, (16, 64)), (0, 0, (16, 0)), (1, 64, (0, 1 << 16))]
+)
+def test_a_flush_tells_what_it_is_about_and_is_answered_like_an_empty_read(
+    level: int, length: int, flushed: tuple[int, int]
+) -> None:
+    pair = persistent()
+    pair.a.issue(
+        FLUSH, 0, to=16, flush_length=length, flush_level=Selectivity(level),
+        flush_type=Placement.PERSISTENT,
+    )  # fmt: skip
+    pair.run()
+    assert pair.told() == [
+        f"A FLUSH psn=0 of {length}",
+        "B RDMA_READ_RESPONSE_ONLY psn=0 msn=1",
+    ]
+    (packet,) = pair.packets("A")
+    assert packet.feth == FETH(0, level, 2)
+    (record,) = pair.records(Kind.MEMORY_FLUSHED)
+    assert (record.a - pair.b.mr.addr, record.b) == flushed
+    (cqe,) = pair.a.poll(pair.a.send_cq)
+    assert (cqe.status, cqe.opcode) == (OK, WCOpcode.FLUSH)
+    assert pair.a.qp.comp.reads == pair.a.qp.req.reads == 0
+
+
+def test_an_atomic_write_puts_eight_bytes() -> None:
+    pair = Pair()
+    pair.a.poke(0, DATA)
+    pair.a.issue(PUT8, 8, to=24)
+    pair.run()
+    assert pair.b.peek(24, 9) == DATA[:8] + bytes(1)
+    assert pair.told() == [
+        "A ATOMIC_WRITE psn=0 8 bytes of 8",
+        "B RDMA_READ_RESPONSE_ONLY psn=0 msn=1",
+    ]
+    (cqe,) = pair.a.poll(pair.a.send_cq)
+    assert (cqe.status, cqe.opcode) == (OK, WCOpcode.ATOMIC_WRITE)
+    assert pair.a.qp.comp.reads == pair.a.qp.req.reads == 1
+
+
+@pytest.mark.parametrize("lost", ["request", "answer"])
+@pytest.mark.parametrize("opcode", [FLUSH, PUT8])
+def test_what_is_lost_of_it_is_said_again_and_done_once(opcode: WROpcode, lost: str) -> None:
+    """A later ACK does not stand for its answer; the word is put once, though B changes it."""
+    pair = persistent()
+    pair.a.poke(0, DATA)
+    pair.lose("A" if lost == "request" else "B", 1)
+    pair.a.post(
+        pair.a.wr(opcode, 8 if opcode is PUT8 else 0, wr_id=1, flush_length=8),
+        pair.a.wr(WRITE, 8, wr_id=2, to=64),
+    )
+    pair.run()
+    assert pair.a.sent() == [(1, OK), (2, OK)]
+    asked = [line for line in pair.said("A") if line.startswith(opcode.name)]
+    assert len(asked) == 2
+    kind = Kind.MEMORY_FLUSHED if opcode is FLUSH else Kind.MEMORY_WRITTEN
+    at = pair.b.mr.addr
+    assert len([r for r in pair.records(kind, node="B") if r.a == at]) == 1
+
+
+def test_an_answer_with_data_is_not_what_a_flush_is_owed() -> None:
+    pair = persistent()
+    pair.lose("A", 1)
+    pair.a.issue(FLUSH, 0, flush_length=8)
+    pair.run(until_ns=500)
+    response = pair.a.incoming("RDMA_READ_RESPONSE_ONLY", 0, b"12345678", aeth=AETH(0x1F, 1))
+    pair.a.inject(response)
+    assert pair.a.sent() == [(1, WCStatus.BAD_RESP_ERR)]
+
+
+# --------------------------------------------------------------------------- other addresses
+def test_all_requests_find_a_region_by_its_other_address() -> None:
+    """WRITE of several packets, READ, atomic: at the peer; gather and scatter: at home."""
+    pair = Pair()
+    for end in (pair.a, pair.b):
+        end.mr.iova = 0x7000_0000
+    pair.a.poke(0, DATA)
+    to, sg = 0x7000_0040, [SGE(0x7000_0000, 600, pair.a.mr.lkey)]
+    back, word = ([SGE(0x7000_1000 + n, size, pair.a.mr.lkey)] for n, size in ((0, 600), (4096, 8)))
+    pair.b.recv(600, sg=[SGE(0x7000_2000, 600, pair.b.mr.lkey)])
+    pair.a.post(
+        pair.a.wr(WRITE, sg=sg, remote_addr=to),
+        pair.a.wr(WROpcode.RDMA_READ, sg=back, remote_addr=to),
+        pair.a.wr(ADD, sg=word, remote_addr=to, compare_add=1, flags=FENCED),
+        pair.a.wr(SEND, sg=sg),
+        pair.a.wr(PUT8, sg=word, remote_addr=to + 800, flags=FENCED),
+    )
+    pair.run()
+    assert pair.a.sent() == [(1, OK)] * 5
+    assert pair.b.peek(0x40 + 1, 599) == DATA[1:600]
+    assert pair.b.peek(0x40, 1) == bytes([DATA[0] + 1])
+    assert pair.a.peek(0x1000, 600) == pair.b.peek(0x2000, 600) == DATA[:600]
+    assert pair.a.peek(0x2000, 8) == pair.b.peek(0x40 + 800, 8) == DATA[:8]

@@ -1,0 +1,57 @@
+"""`ibv_bind_mw`: what the library asks by itself, then a BIND_MW on the send queue."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.command import Refused
+from rdmalab.hca import posting
+from rdmalab.hca.refuse import refused
+from rdmalab.hca.wr import MwBind, SendWR
+from rdmalab.spec.access import MWType
+from rdmalab.spec.work import WROpcode
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+    from rdmalab.hca.mw import MemoryWindow
+    from rdmalab.hca.qp import QueuePair
+
+# All that is asked of a posted bind, but for the type of its window.
+_LINES = {
+    int(WROpcode.BIND_MW): tuple(
+        check for check in posting.LINES[WROpcode.BIND_MW] if check is not posting.check_window_type
+    )
+}
+
+
+def bind_mw(hca: "Hca", qp: "QueuePair", mw: "MemoryWindow", asked: MwBind) -> None:
+    """Post the bind; the window's new R_Key is known at once, and opens memory when it is done."""
+    if (refusal := _judge(hca, mw, asked)) is not None:
+        raise refusal
+    wr = SendWR(
+        WROpcode.BIND_MW,
+        asked.wr_id,
+        flags=asked.flags,
+        mw=mw.number,
+        bind_mr=asked.bind_mr,
+        bind_addr=asked.bind_addr,
+        bind_length=asked.bind_length,
+        bind_access=asked.bind_access,
+    )
+    try:
+        posting.post_send(hca, qp, [wr], _LINES)
+    except Refused as late:
+        late.bad_wr = None  # the program has posted no list
+        raise
+
+
+def _judge(hca: "Hca", mw: "MemoryWindow", asked: MwBind) -> Refused | None:
+    profile = hca.profile
+    if mw.type is not MWType.TYPE_1:
+        legal = "post_send opcode=BIND_MW binds windows of TYPE_2"
+        return refused(profile, "bind-type", "bind_mw", "TYPE_1", argument="mw", legal=legal)
+    mr = hca.mrs.items.get(asked.bind_mr or 0)
+    if mr is None and (asked.bind_addr or asked.bind_length):
+        legal = "bind=A.mr0[0:64], or no range at all to unbind"
+        return refused(profile, "bind-region", argument="bind", legal=legal)
+    if mr is not None and mr.pd != mw.pd:
+        return refused(profile, "bind-pd", argument="bind", legal="an MR of the window's pd")
+    return None

@@ -1,0 +1,209 @@
+"""Memory windows: a second, narrower key to a region, bound and made void by work requests.
+
+A bind is judged when it is executed, by a line of named checks; whoever fails one completes with
+MW_BIND_ERR. Type 1: the library chooses the R_Key, all of the protection domain may use it, and a
+new bind replaces the old. Type 2: the program chooses the last octet, only the queue pair of the
+bind may use it, and it must be made void before it is bound again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rdmalab.hca.keys import inc_rkey, window_number
+from rdmalab.spec.access import FOR_WINDOW, Access, MWType, needs_local_write
+from rdmalab.spec.records import Kind
+from rdmalab.spec.statuses import WCStatus
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+    from rdmalab.hca.mr import MemoryRegion
+    from rdmalab.hca.qp import QueuePair
+    from rdmalab.hca.wr import SendWqe, SendWR
+
+_ZERO_BASED, _MW_BIND, _LOCAL_WRITE = Access.ZERO_BASED, Access.MW_BIND, Access.LOCAL_WRITE
+
+
+@dataclass(slots=True)
+class Binding:
+    """What the key of a bound window opens, as `dma.Opened` has it.
+
+    mr: the region by number. start, count: the bytes that were asked for; a device that does not
+    check them opens all of the region.
+    """
+
+    key: int
+    mr: int
+    pd: int
+    access: int
+    iova: int
+    addr: int
+    length: int
+    qp: int | None
+    start: int
+    count: int
+
+
+@dataclass(slots=True)
+class MemoryWindow:
+    """`ibv_mw`. rkey, iova, length: what the program knows, from the newest bind it has posted."""
+
+    number: int
+    pd: int
+    type: MWType
+    rkey: int
+    iova: int = 0
+    length: int = 0
+    binding: Binding | None = None
+
+
+def tell(hca: "Hca", wr: "SendWR") -> "SendWR":
+    """A bind is posted: its R_Key is chosen, and the program knows it from now on."""
+    mw = hca.mws.items.get(wr.mw or 0)
+    if mw is None:  # deallocated since: the bind will fail
+        return wr
+    if wr.mw_rkey is None:
+        wr = replace(wr, mw_rkey=inc_rkey(mw.rkey))
+    assert wr.mw_rkey is not None
+    mw.rkey, mw.length = wr.mw_rkey, wr.bind_length
+    mw.iova = _iova(wr)
+    return wr
+
+
+def _iova(wr: "SendWR") -> int:
+    """How the peer will call the first byte of the window."""
+    return 0 if wr.bind_access & _ZERO_BASED else wr.bind_addr
+
+
+# --------------------------------------------------------------------------- what a bind is asked
+@dataclass(slots=True)
+class Bind:
+    """A bind about to be executed; `mr` is None where it unbinds, or names no region."""
+
+    qp: "QueuePair"
+    wr: "SendWR"
+    mw: MemoryWindow
+    mr: "MemoryRegion | None"
+
+
+def check_key(bind: Bind) -> bool:
+    """the R_Key is not the window's: only its last octet may be chosen"""
+    return window_number(bind.wr.mw_rkey or 0) == bind.mw.number
+
+
+def check_free(bind: Bind) -> bool:
+    """a type 2 window must be invalidated before it is bound again"""
+    return bind.mw.type is not MWType.TYPE_2 or bind.mw.binding is None
+
+
+def check_domain(bind: Bind) -> bool:
+    """window, region and queue pair are not in one protection domain"""
+    return bind.mw.pd == bind.qp.pd and (bind.mr is None or bind.mr.pd == bind.qp.pd)
+
+
+def check_rights(bind: Bind) -> bool:
+    """a window has REMOTE_* rights, and ZERO_BASED if it is of type 2"""
+    zero_based = bind.wr.bind_access & _ZERO_BASED and bind.mw.type is MWType.TYPE_1
+    return not bind.wr.bind_access & ~FOR_WINDOW and not zero_based
+
+
+def check_region(bind: Bind) -> bool:
+    """the region does not exist, or a type 2 window was given no bytes of it"""
+    if bind.wr.bind_length == 0:
+        return bind.mw.type is MWType.TYPE_1
+    return bind.mr is not None
+
+
+def check_region_allows(bind: Bind) -> bool:
+    """the region lacks MW_BIND, or LOCAL_WRITE for a window to be written, or is zero based"""
+    if bind.mr is None:
+        return True
+    access = bind.mr.access
+    lacks_write = needs_local_write(bind.wr.bind_access) and not access & _LOCAL_WRITE
+    return bool(access & _MW_BIND) and not access & _ZERO_BASED and not lacks_write
+
+
+def check_range(bind: Bind) -> bool:
+    """the bytes do not lie in the region"""
+    wr, mr = bind.wr, bind.mr
+    return mr is None or 0 <= wr.bind_addr - mr.iova <= mr.length - wr.bind_length
+
+
+CHECKS: tuple[Callable[[Bind], bool], ...] = (
+    check_key,
+    check_free,
+    check_domain,
+    check_rights,
+    check_region,
+    check_region_allows,
+    check_range,
+)
+
+
+# --------------------------------------------------------------------------- work requests
+def bind(hca: "Hca", qp: "QueuePair", wqe: "SendWqe") -> WCStatus:
+    """BIND_MW: the window opens these bytes, or, of length 0, nothing any more."""
+    wr = wqe.wr
+    mw = hca.mws.items.get(wr.mw or 0)
+    if mw is None:
+        return _refuse(hca, qp, wqe, "the window was deallocated", WCStatus.MW_BIND_ERR)
+    mr = hca.mrs.items.get(wr.bind_mr or 0) if wr.bind_length else None
+    asked = Bind(qp, wr, mw, mr)
+    for check in CHECKS:
+        if not check(asked):
+            return _refuse(hca, qp, wqe, check.__doc__ or "", WCStatus.MW_BIND_ERR)
+    if mw.binding is not None:
+        unbind(hca, mw, "bound anew" if mr else "unbound")
+    if mr is not None:
+        _open(hca, asked, mr)
+    return WCStatus.SUCCESS
+
+
+def _open(hca: "Hca", asked: Bind, mr: "MemoryRegion") -> None:
+    mw, wr, qp = asked.mw, asked.wr, asked.qp
+    offset, key = wr.bind_addr - mr.iova, wr.mw_rkey or 0
+    start = mr.addr + offset
+    iova, addr, length = _iova(wr), start, wr.bind_length
+    if not hca.profile.checks_window_bounds:
+        iova, addr, length = iova - offset, mr.addr, mr.length
+    scope = qp.number if mw.type is MWType.TYPE_2 else None
+    rights = int(wr.bind_access)
+    mw.binding = Binding(
+        key, mr.number, qp.pd, rights, iova, addr, length, scope, start, wr.bind_length
+    )
+    hca.rkeys[key] = mw.binding
+    hca.trace.record(Kind.WINDOW_BOUND, hca.node, mw.number, start, key)
+
+
+def invalidate_own(hca: "Hca", qp: "QueuePair", wqe: "SendWqe") -> WCStatus:
+    """LOCAL_INV: a key of the own node is void from now on."""
+    if invalidate(hca, qp, wqe.wr.invalidate_rkey, "LOCAL_INV"):
+        return WCStatus.SUCCESS
+    reason = "the key is no bound type 2 window's of this queue pair"
+    return _refuse(hca, qp, wqe, reason, hca.profile.bad_invalidate_status)
+
+
+def invalidate(hca: "Hca", qp: "QueuePair", rkey: int, by: str) -> bool:
+    """Make a key void, as its queue pair or that one's peer may; whether it could be."""
+    mw = hca.mws.items.get(window_number(rkey))
+    binding = None if mw is None else mw.binding
+    if mw is None or binding is None or binding.key != rkey:
+        return False
+    if mw.type is not MWType.TYPE_2 or binding.qp != qp.number:
+        return False
+    unbind(hca, mw, by)
+    return True
+
+
+def unbind(hca: "Hca", mw: MemoryWindow, by: str) -> None:
+    """The one way in which a window opens nothing any more."""
+    binding = mw.binding
+    assert binding is not None
+    mw.binding = None
+    del hca.rkeys[binding.key]
+    hca.trace.record(Kind.WINDOW_INVALIDATED, hca.node, mw.number, binding.key, by)
+
+
+def _refuse(hca: "Hca", qp: "QueuePair", wqe: "SendWqe", reason: str, status: WCStatus) -> WCStatus:
+    hca.trace.record(Kind.WINDOW_REFUSED, hca.node, qp.number, wqe, reason)
+    return status
