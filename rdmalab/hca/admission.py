@@ -6,7 +6,7 @@ Each function names a row of DROPS in `spec/refusals.py`, or nothing (transport.
 from typing import TYPE_CHECKING
 
 from rdmalab.hca import completer
-from rdmalab.hca.port import FULL_MEMBER, PARTITION
+from rdmalab.hca.port import FULL_MEMBER, share_partition
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.responder import execute
 from rdmalab.spec.limits import PortState
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 _ACTIVE = PortState.ACTIVE
 _ANSWERS_FROM = QPState.RTS
-_DONE_HERE = frozenset(
-    code
-    for code, row in OPCODES.items()
-    if row.op in execute.EXECUTE or row.op in completer.ANSWERS
-)
 # The requests that only some devices know, and what they are there.
 _NEWER = {
     code: (QPType.RC, WROpcode[row.op.name])
     for code, row in OPCODES.items()
     if row.op in (Op.FLUSH, Op.ATOMIC_WRITE)
 }
+_EVERYWHERE = frozenset(
+    code
+    for code, row in OPCODES.items()
+    if (row.op in execute.EXECUTE or row.op in completer.ANSWERS) and code not in _NEWER
+)
 
 
 def at_port(hca: "Hca", packet: Packet) -> str | None:
@@ -39,7 +39,9 @@ def at_port(hca: "Hca", packet: Packet) -> str | None:
         return "port-down"
     if packet.flow.dst not in hca.gids and not is_multicast(packet.flow.dst):
         return "wrong-address"
-    known = packet.opcode in _DONE_HERE and _NEWER.get(packet.opcode) not in hca.profile.lacks
+    if packet.opcode in _EVERYWHERE:
+        return None
+    known = packet.opcode in _NEWER and _NEWER[packet.opcode] not in hca.profile.lacks
     return None if known else "unknown-opcode"
 
 
@@ -56,10 +58,7 @@ def at_qp(qp: QueuePair | None, packet: Packet) -> str | None:
     path = qp.path
     if path is None or (qp.transport.connected and packet.flow.src != path.flow.dst):
         return "wrong-source"
-    # IBA 10.9.3: the same partition, and one of the two at least a full member
-    theirs, ours = packet.pkey, path.pkey
-    same = theirs & PARTITION == ours & PARTITION != 0
-    if not (same and (theirs | ours) & FULL_MEMBER):
+    # full members of one partition need no second look
+    if not packet.pkey == path.pkey > FULL_MEMBER and not share_partition(packet.pkey, path.pkey):
         return "pkey"
-    wrong = packet.deth is not None and packet.deth.qkey != qp.attr.qkey
-    return "qkey" if wrong else None
+    return "qkey" if packet.deth is not None and packet.deth.qkey != qp.attr.qkey else None

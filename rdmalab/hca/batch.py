@@ -125,7 +125,7 @@ def complete(hca: "Hca", qp: QueuePair) -> None:
         raise refusal
     posting.queue_early(hca, qp)
     for built in region.built:
-        posting.queue_send(hca, qp, built.wr, built.inline)
+        posting.queue_send(hca, qp, built.wr, posting.as_sent(hca, built.wr), built.inline)
     posting.ring(hca, qp)
 
 
@@ -162,4 +162,4 @@ def _judge_one(hca: "Hca", qp: QueuePair, built: Built) -> Refused | None:
     if setter and not built.addressed and "setter-missing" not in unchecked:
         details = builders.BUILDERS[wr.opcode], setter
         return extended.refusal_of(hca, extended.Complaint("setter-missing", details, 0))
-    return posting.judge_send(hca, qp, wr, unchecked)
+    return posting.judge_send(hca, qp, wr, posting.as_sent(hca, wr)[1], unchecked)

@@ -211,7 +211,9 @@ class Hca:
         self.trace.record(_RECEIVED, self.node, qp.number, packet)
         row = OPCODES[packet.opcode]
         if row.request:
-            responder.receive(self, qp, packet, row)
+            if not qp.resp.heard:
+                responder.hear(self, qp)
+            responder.RECEIVE[row.service](self, qp, packet, row)
         else:
             completer.receive(self, qp, packet)
 
@@ -236,7 +238,7 @@ class Hca:
                 self.drop(qp, packet, reason)
             else:
                 self.trace.record(_RECEIVED, self.node, number, packet)
-                responder.receive(self, qp, packet, packet.opcode_row)
+                responder.RECEIVE[packet.opcode_row.service](self, qp, packet, packet.opcode_row)
 
     def drop(
         self, qp: "QueuePair | None", packet: "Packet | Frame", reason: str, why: str = ""

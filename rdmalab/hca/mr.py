@@ -31,9 +31,9 @@ class MemoryRegion:
     Work requests call its first byte `iova`: `addr`, or what `ibv_reg_mr_iova` chose, or 0.
     """
 
-    __slots__ = ("access", "addr", "iova", "length", "lkey", "number", "pd", "rkey", "version")
-
-    qp = None  # which queue pair may use it: all of its protection domain
+    __slots__ = (
+        "access", "addr", "iova", "length", "lkey", "number", "pd", "qp", "rkey", "version",
+    )  # fmt: skip
 
     def __init__(self, number: int, pd: int, addr: int, length: int, access: int) -> None:
         self.number = number
@@ -45,6 +45,7 @@ class MemoryRegion:
         self.lkey = 0
         self.rkey = 0
         self.version = 0  # how often its keys were given out anew
+        self.qp: int | None = None  # which queue pair may use it: all of its protection domain
 
 
 def register(

@@ -33,8 +33,8 @@ def look(qp: "QueuePair", octets: bytes) -> Inside:
 
 
 # --------------------------------------------------------------------------- posting
-def check_checksums(hca: "Hca", qp: "QueuePair", wr: "SendWR", _length: int) -> "Refused | None":
-    if not int(wr.flags) & _IP_CSUM or not hca.profile.refuses_unknown_flags:
+def check_checksums(hca: "Hca", qp: "QueuePair", flags: int) -> "Refused | None":
+    if not flags & _IP_CSUM or not hca.profile.refuses_unknown_flags:
         return None
     if qp.qp_type not in FLAG_TYPES[SendFlags.IP_CSUM] or _sums(hca, qp):
         return None
@@ -49,9 +49,9 @@ def _sums(hca: "Hca", qp: "QueuePair") -> bool:
 
 def check_tso(hca: "Hca", qp: "QueuePair", wr: "SendWR", length: int) -> "Refused | None":
     """The header is one, and as long as was asked for; there is a piece length."""
-    if wr.opcode != _TSO or qp.qp_type not in TSO_TYPES:
-        return None
     profile = hca.profile
+    if qp.qp_type not in TSO_TYPES:
+        return None
     if not profile.caps.max_tso:
         if not profile.refuses_foreign_opcode:
             return None
@@ -83,7 +83,7 @@ def _check_header(hca: "Hca", qp: "QueuePair", wr: "SendWR") -> "Refused | None"
 
 def header_of(hca: "Hca", qp: "QueuePair", wr: "SendWR") -> Template | None:
     """The header of a TSO, copied as the CPU copies it when the request is posted."""
-    if wr.opcode != _TSO or qp.qp_type not in TSO_TYPES or not hca.profile.caps.max_tso:
+    if qp.qp_type not in TSO_TYPES or not hca.profile.caps.max_tso:
         return None
     return template(hca.memory.read(wr.hdr_addr, wr.hdr_sz), is_frame=qp.service is None)
 

@@ -22,35 +22,36 @@ def listed(wr: SendWR | RecvWR) -> list[SGE]:
 
 def check_list(hca: "Hca", wr: SendWR | RecvWR, most: int, rule: str) -> "Refused | None":
     """num_sge is a number that the queue takes, and as many entries can be read."""
-    count = len(wr.sg) if wr.num_sge is None else wr.num_sge
-    if count < 0:
+    sg, count = wr.sg, wr.num_sge
+    if count is None:
+        count = len(sg)
+    elif count < 0:
         return refused(hca.profile, "num-sge", count, argument="num_sge")
     if count > most:
         argument = "sg" if wr.num_sge is None else "num_sge"
         return refused(hca.profile, rule, count, most, argument=argument)
-    for sge in wr.sg[:count]:
+    for sge in sg if count >= len(sg) else sg[:count]:
         if type(sge) is WildPointer:
             where = f"sg_list={sge.addr:#x} points to no list"
             return refused(hca.profile, "crash-sg", where, argument="sg")
-    if count > len(wr.sg):
+    if count > len(sg):
         beyond = f"num_sge={count} reads beyond the {len(wr.sg)} entries of sg_list"
         return refused(hca.profile, "crash-sg", beyond, argument="num_sge")
     return None
 
 
-def check_next(hca: "Hca", wr: SendWR | RecvWR) -> "Refused | None":
+def lost(hca: "Hca", wr: SendWR | RecvWR, index: int) -> "Refused":
     """Behind this request, which is posted, the list goes on into nowhere."""
-    if wr.next is None:
-        return None
-    return refused(hca.profile, "crash-next", hex(wr.next), argument="next", legal="next=NULL")
+    where = hex(wr.next or 0)
+    refusal = refused(hca.profile, "crash-next", where, argument="next", legal="next=NULL")
+    refusal.bad_wr = index + 1
+    return refusal
 
 
-def check_null(hca: "Hca", *, no_list: bool, bad_wr: str) -> "Refused | None":
-    """Some drivers look at their pointers first."""
-    if not hca.profile.refuses_null_pointers or not (no_list or bad_wr == NULL):
-        return None
-    name = "wr" if no_list else "bad_wr"
-    return refused(hca.profile, "null-pointer", name, argument=name)
+def notice_null(hca: "Hca", name: str) -> None:
+    """Some drivers look at their pointers first, and refuse."""
+    if hca.profile.refuses_null_pointers:
+        raise refused(hca.profile, "null-pointer", name, argument=name)
 
 
 def without_bad_wr(hca: "Hca", refusal: "Refused") -> "Refused":

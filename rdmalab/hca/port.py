@@ -13,6 +13,12 @@ PORT = 1  # the only one
 FULL_MEMBER, PARTITION = 0x8000, 0x7FFF  # of a P_Key
 
 
+def share_partition(theirs: int, ours: int) -> bool:
+    """IBA 10.9.3: the same partition, and one of the two at least a full member."""
+    same = theirs & PARTITION == ours & PARTITION != 0
+    return same and (theirs | ours) & FULL_MEMBER != 0
+
+
 def gid_at(hca: "Hca", index: int) -> int:
     """An entry of the GID table; 0 where it is empty."""
     return hca.gids[index] if index < len(hca.gids) else 0

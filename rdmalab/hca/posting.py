@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 _SIGNALED = int(SendFlags.SIGNALED)
 _INLINE = int(SendFlags.INLINE)
 _KNOWN_FLAGS = sum(SendFlags)
-_CHOOSY_FLAGS = (SendFlags.FENCE, SendFlags.IP_CSUM)  # all others go with every type
+_CHOOSY = int(SendFlags.FENCE | SendFlags.IP_CSUM)  # all others go with every type
 _ATOMIC_BYTES = 8
 _SEND_POSTED, _RECV_POSTED = Kind.SEND_POSTED, Kind.RECV_POSTED
 
-_BIND_MW = WROpcode.BIND_MW
+_BIND_MW, _TSO = WROpcode.BIND_MW, WROpcode.TSO
 _ATOMICS = (Op.COMPARE_SWAP, Op.FETCH_ADD, Op.ATOMIC_WRITE)
 
 # The wire operation of each opcode that sends something, by number.
@@ -70,9 +70,14 @@ def check_state(hca: "Hca", qp: QueuePair, _wr: SendWR, _length: int) -> Refused
 
 
 def check_opcode(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
+    return None if is_able(hca, qp, wr.opcode) else _unable(hca, qp, wr)
+
+
+def _unable(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
+    """Why not; some devices find out later."""
     row = WORK.get(wr.opcode)
     if row is not None and qp.qp_type in row.types:
-        if is_able(hca, qp, wr.opcode) or not hca.profile.refuses_unknown_opcode:
+        if not hca.profile.refuses_unknown_opcode:
             return None
         name = WROpcode(wr.opcode).name
         return refused(hca.profile, "opcode-support", name, argument="opcode")
@@ -108,17 +113,23 @@ def check_flags(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused 
     flags = int(wr.flags)
     if flags & ~_KNOWN_FLAGS and hca.profile.refuses_unknown_flags:
         odd = hex(flags & ~_KNOWN_FLAGS)
-        legal = "flags: " + " ".join(f.name or "" for f in SendFlags if f & _KNOWN_FLAGS)
+        legal = "flags: " + " ".join(flag.name or "" for flag in SendFlags)
         return refused(hca.profile, "send-flags", odd, argument="flags", legal=legal)
-    if hca.profile.refuses_foreign_flags:
-        for flag in _CHOOSY_FLAGS:
-            if flags & flag and qp.qp_type not in FLAG_TYPES[flag]:
-                legal = f"leave {flag.name} out"
-                name, kind = flag.name, qp.qp_type.name
-                return refused(
-                    hca.profile, "send-flags-type", name, kind, argument="flags", legal=legal
-                )
+    if flags & _CHOOSY and (refusal := _check_choosy(hca, qp, flags)) is not None:
+        return refusal
     return _check_inline(hca, qp, wr) if flags & _INLINE else None
+
+
+def _check_choosy(hca: "Hca", qp: QueuePair, flags: int) -> Refused | None:
+    """A flag that this type has; one of checksums, that the device computes some."""
+    profile, kind = hca.profile, qp.qp_type.name
+    if profile.refuses_foreign_flags:
+        for flag in SendFlags(flags & _CHOOSY):
+            if qp.qp_type not in FLAG_TYPES[flag]:
+                legal = f"leave {flag.name} out"
+                details = flag.name, kind
+                return refused(profile, "send-flags-type", *details, argument="flags", legal=legal)
+    return offloads.check_checksums(hca, qp, flags)
 
 
 def _check_inline(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
@@ -180,7 +191,6 @@ CHECKS: tuple[Check, ...] = (
     check_size,
     check_flags,
     check_address,
-    offloads.check_checksums,
     offloads.check_tso,
     check_atomic,
     check_bind,
@@ -189,6 +199,7 @@ CHECKS: tuple[Check, ...] = (
 
 # Some checks concern only some opcodes.
 _CONCERNS: dict[Check, Callable[[int], bool]] = {
+    offloads.check_tso: lambda opcode: opcode == _TSO,
     check_atomic: lambda opcode: _OPS.get(opcode) in _ATOMICS,
     check_bind: lambda opcode: opcode == _BIND_MW,
     check_window_type: lambda opcode: opcode == _BIND_MW,
@@ -202,7 +213,11 @@ LINES: dict[int, tuple[Check, ...]] = {
 }
 
 
-def effective(hca: "Hca", sg: list[SGE]) -> tuple[list[SGE], int]:
+# A list as the device reads it, and its bytes.
+Moved = tuple[list[SGE], int]
+
+
+def effective(hca: "Hca", sg: list[SGE]) -> Moved:
     """The list as the device reads it, and its bytes: the documents say that length 0 is 2^31."""
     length = 0
     for sge in sg:
@@ -212,13 +227,13 @@ def effective(hca: "Hca", sg: list[SGE]) -> tuple[list[SGE], int]:
     return sg, length
 
 
-def _as_sent(hca: "Hca", wr: SendWR) -> tuple[list[SGE], int]:
+def as_sent(hca: "Hca", wr: SendWR) -> Moved:
     """What a send WR moves. INLINE is copied by the CPU, for which 0 bytes are 0 bytes."""
     sg = pointers.listed(wr)
     return _with_zeros(0, sg) if int(wr.flags) & _INLINE else effective(hca, sg)
 
 
-def _with_zeros(zero_bytes: int, sg: list[SGE]) -> tuple[list[SGE], int]:
+def _with_zeros(zero_bytes: int, sg: list[SGE]) -> Moved:
     read = [SGE(sge.addr, sge.length or zero_bytes, sge.lkey) for sge in sg]
     read = [sge for sge in read if sge.length]
     return read, sum(sge.length for sge in read)
@@ -228,11 +243,14 @@ def judge_send(
     hca: "Hca",
     qp: QueuePair,
     wr: SendWR,
+    length: int,
     unchecked: frozenset[str] = frozenset(),
     lines: Mapping[int, tuple[Check, ...]] = LINES,
 ) -> Refused | None:
-    """The first rule that a send WR breaks. unchecked: rules that this API does not ask for."""
-    _, length = _as_sent(hca, wr)
+    """The first rule that a send WR of `length` bytes breaks.
+
+    unchecked: rules that this API does not ask for.
+    """
     for check in lines.get(wr.opcode, _PLAIN):
         refusal = check(hca, qp, wr, length)
         if refusal is not None and refusal.rule not in unchecked:
@@ -244,25 +262,30 @@ def post_send(
     hca: "Hca", qp: QueuePair, wrs: list[SendWR], lines: Mapping[int, tuple[Check, ...]] = LINES
 ) -> None:
     """Queue each request; Refused carries the index of the first that was not."""
-    if hca.useless:
-        check_useful(hca)
-    extended.enter(hca, qp)
-    queue_early(hca, qp)
+    if hca.useless or qp.ex is not None or qp.sq.early:
+        _get_ready(hca, qp)
     try:
         for index, wr in enumerate(wrs):
-            if (refusal := judge_send(hca, qp, wr, lines=lines)) is not None:
+            moved = as_sent(hca, wr)
+            if (refusal := judge_send(hca, qp, wr, moved[1], lines=lines)) is not None:
                 refusal.bad_wr = index
                 raise refusal
-            queue_send(hca, qp, wr)
-            if (refusal := pointers.check_next(hca, wr)) is not None:
-                refusal.bad_wr = index + 1
-                raise refusal
+            queue_send(hca, qp, wr, moved)
+            if wr.next is not None:
+                raise pointers.lost(hca, wr, index)
     except Refused as refusal:
         if refusal.rule == "send-state":
             keep_early(hca, qp, wrs)
         raise
     finally:
         ring(hca, qp)
+
+
+def _get_ready(hca: "Hca", qp: QueuePair) -> None:
+    """What is rarely needed before posting."""
+    check_useful(hca)
+    extended.enter(hca, qp)
+    queue_early(hca, qp)
 
 
 def keep_early(hca: "Hca", qp: QueuePair, wrs: list[SendWR]) -> None:
@@ -276,20 +299,23 @@ def queue_early(hca: "Hca", qp: QueuePair) -> None:
     if qp.sq.early and STATES[qp.state].posts_send:
         early, qp.sq.early = qp.sq.early, []
         for wr in early:
-            queue_send(hca, qp, wr)
+            queue_send(hca, qp, wr, as_sent(hca, wr))
 
 
-def queue_send(hca: "Hca", qp: QueuePair, wr: SendWR, inline: bytes | None = None) -> None:
+def queue_send(
+    hca: "Hca", qp: QueuePair, wr: SendWR, moved: Moved, inline: bytes | None = None
+) -> None:
     """Onto the queue. inline: bytes that were copied before; INLINE copies them now."""
     sq, flags = qp.sq, int(wr.flags)
-    sg, length = _as_sent(hca, wr)
+    sg, length = moved
     row = WORK[wr.opcode] if is_able(hca, qp, wr.opcode) else None
-    header = offloads.header_of(hca, qp, wr)
-    if header is None and wr.opcode == WROpcode.TSO:  # a device that has none finds no operation
-        row = None
-    op = _OPS.get(wr.opcode) if row else None
-    if wr.opcode == _BIND_MW:
+    header = None
+    if wr.opcode == _TSO:
+        header = offloads.header_of(hca, qp, wr)
+        row = row if header else None  # a device that has none finds no operation
+    elif wr.opcode == _BIND_MW:
         wr = mw.tell(hca, wr)
+    op = _OPS.get(wr.opcode) if row else None
     if flags & _INLINE and inline is None:
         inline = b"".join(hca.memory.read(sge.addr, sge.length) for sge in sg)
     packets = _packets(qp, op, length) if header is None else pieces(length, wr.mss)
@@ -338,9 +364,8 @@ def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
         wqe = RecvWqe(qp.rq.posted, wr, sg, length)
         qp.rq.push(wqe)
         hca.trace.record(_RECV_POSTED, hca.node, qp.number, wqe)
-        if (refusal := pointers.check_next(hca, wr)) is not None:
-            refusal.bad_wr = index + 1
-            raise refusal
+        if wr.next is not None:
+            raise pointers.lost(hca, wr, index)
     if hca.profile.flushes_recvs_posted_in_err:
         flush.flush_recvs(hca, qp)
 

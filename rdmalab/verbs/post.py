@@ -54,8 +54,8 @@ def _post(
     world: World, qp: Qp, deed: Callable[..., None], wr: list[Any] | None, bad_wr: str
 ) -> None:
     hca, pair = world.at(qp)
-    if (null := pointers.check_null(hca, no_list=wr is None, bad_wr=bad_wr)) is not None:
-        raise null
+    if wr is None or bad_wr == pointers.NULL:
+        pointers.notice_null(hca, "wr" if wr is None else "bad_wr")
     try:
         deed(hca, pair, wr or [])
     except Refused as refusal:

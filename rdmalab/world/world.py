@@ -147,9 +147,9 @@ class World:
         if isinstance(packet, Frame):
             return self._transmit_frame(node, qpn, packet)
         sent, busy_ns = trace.latest, cable.occupies_ns(packet)
-        if is_multicast(packet.flow.dst):
-            return self._spread(node, qpn, packet)
         target = self.node_of_gid.get(packet.flow.dst)
+        if target is None and is_multicast(packet.flow.dst):
+            return self._spread(node, qpn, packet)
         if target is None or self.nodes[node].port_state is not _ACTIVE:
             reason = "nobody has this address" if target is None else "the port is not ACTIVE"
             trace.record(Kind.PACKET_LOST, node, qpn, packet, reason)

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from rdmalab.command import Refused
-from rdmalab.hca import batch, channels, extended, mr, objects, pointers
+from rdmalab.command import Noun, Refused, Thing
+from rdmalab.hca import batch, channels, extended, mr, objects
 from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.qp import Capacity
-from rdmalab.hca.wr import SGE
+from rdmalab.hca.wr import SGE, SendWR
 from rdmalab.lab import Lab
 from rdmalab.spec.access import Access, Rereg
 from rdmalab.spec.builders import SendOps
@@ -24,6 +24,7 @@ from rdmalab.spec.states import ATTRIBUTES, MTU, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import ack_timeout_ns
 from rdmalab.spec.work import SendFlags, WCFlags, WROpcode
+from rdmalab.verbs.post import post_send
 from tests.pairs import ALL_RIGHTS, REMOTE, SIGNALED, End, Pair
 from tests.sharing import raised, shared
 
@@ -57,10 +58,11 @@ def flush_builder(profile: Profile) -> bool:
 def no_place_for_bad_wr(profile: Profile) -> Any:
     """bad_wr=NULL and nothing to tell: posted, or refused at the sight of it."""
     end = Pair(profile=profile).a
-    refusal = pointers.check_null(end.hca, no_list=False, bad_wr="NULL")
-    if refusal is not None:
+    pair = Thing(Noun.QP, "A", end.qp.number)
+    try:
+        post_send.function(end.world, pair, wr=[SendWR(SEND)], bad_wr="NULL")
+    except Refused as refusal:
         return refusal.rule
-    end.issue(SEND)
     return end.qp.sq.posted
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from rdmalab.command import Noun, Thing
-from rdmalab.hca.wr import REMOTE, SGE, SendWR, ShortSGE, swap_octets
+from rdmalab.hca.wr import REMOTE_RANGE, SGE, SendWR, ShortSGE, swap_octets
 from rdmalab.spec.work import WROpcode
 from tests.pairs import Pair
 
@@ -24,7 +24,7 @@ def test_a_region_is_a_short_form_of_address_and_key() -> None:
     pair = Pair()
     region = pair.b.mr
     thing = Thing(Noun.MR, "B", region.number)
-    made = REMOTE.convert(pair.world, thing, 16, None)
+    made = REMOTE_RANGE.convert(pair.world, thing, 16, None)
     length = region.length - 16
     addr, rkey = region.addr + 16, region.rkey
     assert made == {"remote_addr": addr, "rkey": rkey, "flush_length": length}

@@ -37,13 +37,6 @@ def begin(qp: QueuePair) -> None:
     qp.resp.psn = qp.attr.rq_psn or 0
 
 
-def receive(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> None:
-    """A request has arrived."""
-    if not qp.resp.heard:
-        _hear(hca, qp)
-    RECEIVE[row.service](hca, qp, packet, row)
-
-
 def _receive_reliable(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> None:
     """Every request gets its answer, in order."""
     resp = qp.resp
@@ -65,13 +58,14 @@ def _receive_reliable(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) ->
         answer.acknowledge(hca, qp, packet.psn)
 
 
-def _hear(hca: "Hca", qp: QueuePair) -> None:
+def hear(hca: "Hca", qp: QueuePair) -> None:
     """The first packet of the peer."""
     qp.resp.heard = True
     if qp.state is QPState.RTR and hca.profile.raises_responder_events:
         hca.raise_event(AsyncEvent.COMM_EST, qp.number)
 
 
+# What becomes of a request that has arrived.
 RECEIVE: dict[Service, Callable[["Hca", QueuePair, Packet, Opcode], None]] = {
     Service.RC: _receive_reliable,
     Service.XRC: _receive_reliable,
