@@ -8,10 +8,9 @@ from rdmalab.lens import words
 from rdmalab.lens.completions import CqRow, WcRow
 from rdmalab.lens.memory import HexRow, MrRow, OwnedRow
 from rdmalab.lens.ports import DeviceRow, LinkRow, PortRow, TableRow, UseRow
-from rdmalab.lens.queues import QpRow, QueueRow
+from rdmalab.lens.queues import QpRow, QueueRow, RegionRow
 from rdmalab.lens.states import DiagramRow, StateRow
 from rdmalab.lens.wqes import RecvRow, WqeRow
-from rdmalab.shell.facts import region_words
 from rdmalab.shell.fragments import Fragment, Line, plain
 from rdmalab.shell.tables import (
     CURRENT,
@@ -112,6 +111,13 @@ def _region(row: QpRow) -> list[Line]:
         style = WARN if row.region.error else ""
         lines.append([(CURRENT, "wr_start … "), (style, region_words(row.region))])
     return lines
+
+
+def region_words(row: RegionRow) -> str:
+    """`2 built, not posted; thread 1 holds the lock`."""
+    lock = f"thread {row.thread} " + ("holds the lock" if row.locked else "holds no lock")
+    error = f"; wr_complete will answer {row.error}" if row.error else ""
+    return f"{row.built} built, not posted; {lock}{error}"
 
 
 _DEAF = {True: "! EMPTY: a SEND gets an RNR NAK", False: "! EMPTY: what comes is dropped"}
