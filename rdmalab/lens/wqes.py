@@ -43,11 +43,13 @@ class WqeRow:
     wc_status: Annotated[WCStatus | None, "how it ended, while its completion is not polled"]
     first_psn: Annotated[int | None, "the first PSN it uses"]
     last_psn: Annotated[int | None, "the last PSN it uses"]
+    answered: Annotated[bool, "whether the peer answers it; else it is done when it has left"]
 
     @property
     def word(self) -> str:
         """The status as people say it: `RNR WAIT`, `WAITING fence`, `ACKED unsignaled`."""
-        parts = [self.status.name.replace("_", " ")]
+        done = self.status is Progress.ACKED and not self.answered
+        parts = ["SENT" if done else self.status.name.replace("_", " ")]
         if self.status is Progress.WAITING:
             parts.append(self.reason)
         elif self.status is Progress.FAILED and self.wc_status is not None:
@@ -102,6 +104,7 @@ def _wqe_row(qp: QueuePair, wqe: SendWqe, ended: WCStatus | None) -> WqeRow:
     status, reason = _progress(qp, wqe.serial, ended)
     if status is Progress.FAILED and ended is None:
         ended = WCStatus(qp.req.failed or 0)
+    is_frame = qp.transport.service is None
     return WqeRow(
         serial=wqe.serial,
         wr_id=wqe.wr.wr_id,
@@ -112,8 +115,9 @@ def _wqe_row(qp: QueuePair, wqe: SendWqe, ended: WCStatus | None) -> WqeRow:
         status=status,
         reason=reason,
         wc_status=ended,
-        first_psn=wqe.first_psn,
-        last_psn=wqe.last_psn,
+        first_psn=None if is_frame else wqe.first_psn,
+        last_psn=None if is_frame else wqe.last_psn,
+        answered=qp.transport.acknowledged,
     )
 
 
@@ -133,6 +137,7 @@ def _early_row(qp: QueuePair, index: int, wr: SendWR) -> WqeRow:
         wc_status=None,
         first_psn=None,
         last_psn=None,
+        answered=qp.transport.acknowledged,
     )
 
 

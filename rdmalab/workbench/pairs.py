@@ -56,7 +56,7 @@ class Shape(NamedTuple):
     shared: int = 0
 
     @property
-    def count(self) -> int:
+    def many(self) -> int:
         """Queue pairs of each node."""
         return self.shared or 1
 
@@ -92,8 +92,8 @@ def use(
     nodes = list(session.world.nodes)[:2]
     if len(nodes) < 2:
         raise NotUnderstood("a pair needs two nodes", hint="open the lab with nodes A and B")
-    first = _free_number(session, nodes, shape.count)
-    numbers = range(first, first + shape.count)
+    first = _free_number(session, nodes, shape.many)
+    numbers = range(first, first + shape.many)
     sides = list(zip(nodes, (shape.left, shape.right), strict=True))
     lines = []
     for node, qp_type in sides:
