@@ -136,6 +136,13 @@ def is_connected(row: QpRow) -> bool:
     return TRANSPORTS[row.qp_type].connected
 
 
+def region_words(row: RegionRow) -> str:
+    """`2 built, not posted; thread 1 holds the lock`."""
+    lock = f"thread {row.thread} " + ("holds the lock" if row.locked else "holds no lock")
+    error = f"; wr_complete will answer {row.error}" if row.error else ""
+    return f"{row.built} built, not posted; {lock}{error}"
+
+
 def _region(row: QpRow) -> list[Line]:
     """The builders of an extended queue pair, and what they have built."""
     if not row.region.extended:
