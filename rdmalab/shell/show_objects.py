@@ -155,13 +155,6 @@ def _region(row: QpRow) -> list[Line]:
     return lines
 
 
-def region_words(row: RegionRow) -> str:
-    """`2 built, not posted; thread 1 holds the lock`."""
-    lock = f"thread {row.thread} " + ("holds the lock" if row.locked else "holds no lock")
-    error = f"; wr_complete will answer {row.error}" if row.error else ""
-    return f"{row.built} built, not posted; {lock}{error}"
-
-
 _DEAF = {True: "! EMPTY: a SEND gets an RNR NAK", False: "! EMPTY: what comes is dropped"}
 
 

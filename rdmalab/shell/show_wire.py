@@ -107,7 +107,7 @@ def _label(row: PacketRow) -> str:
 def _fate(row: PacketRow) -> Fragment:
     event = f"ev {row.event}"
     if row.fate is Fate.RECEIVED:
-        return EVENT, event
+        return EVENT, f"{event}  {row.remark}".rstrip()
     if row.fate is Fate.IN_FLIGHT:
         at = f" till {words.clock(row.arrives_ns)}" if row.arrives_ns else ""
         return DIM, f"{event} flies{at}"

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _MANY_ROWS = 13  # from here on the state machine is drawn in boxes
 _WIDE = 50  # columns; from here on numbers are told that one can do without
 _SHORT_BAR = 8  # cells of a CQ that has something else to say
+_CORNERS = 6  # columns of a border beside its title
 _ROOMY = 20  # from here on there are blank lines between the parts
 
 _LEGEND = ("■ done", "▶ under way", "▪ waiting", "□ free")
@@ -112,7 +113,8 @@ class NodePane(Pane):
         count = len(self.stage.things(self.node, Noun.QP))
         if count > 1:
             at = self.stage.things(self.node, Noun.QP).index(qp) + 1
-            line.append((DIM, f"  {at} of {count}"))
+            room = self.place.width - _CORNERS if self.place else 0
+            line = with_room(line, [(DIM, f"  {at} of {count}")], room)
         return line
 
     def foot(self) -> Line:

@@ -109,11 +109,11 @@ def ways(there: list[Any], shown: list[Any], width: int) -> list[Ranked]:
     qp = next((row for row in shown if isinstance(row, QpRow)), None)
     has_peer = qp is not None and show_objects.is_connected(qp)
     ranked: list[Ranked] = []
-    for kind, name in ((AhRow, "AH "), (FlowRow, "flow ")):
+    for kind in (AhRow, FlowRow):
         found = [show_parts.way(row) for row in there if isinstance(row, kind)]
         if found:
-            line: Line = [(DIM, name), ("", "  ".join(found))]
-            ranked.append((REST if has_peer else HEAD + 2, fold(line, width, 4)))
+            line: Line = [("", "  ".join(found))]
+            ranked.append((REST if has_peer else HEAD + 2, fold(line, width, 2)))
     return ranked
 
 

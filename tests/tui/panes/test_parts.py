@@ -77,8 +77,8 @@ def test_a_port_that_moves_nothing_and_events_that_wait_stand_on_top() -> None:
 @pytest.mark.parametrize(
     ("pair", "line"),
     [
-        ("ud_pair", "AH ah0 → A"),
-        ("raw_pair", "flow flow0 dst_mac=02:00:0a:00:00:02 → qp0"),
+        ("ud_pair", "ah0 → A"),
+        ("raw_pair", "flow0 dst_mac=02:00:0a:00:00:02 → qp0"),
     ],
 )
 def test_where_no_connection_says_it_the_ways_are_shown(pair: str, line: str) -> None:
