@@ -47,7 +47,7 @@ def test_a_channel_tells_what_waits_in_it() -> None:
 def test_a_way_in_a_few_words() -> None:
     talk = Talk("use ud_pair", "create_ah A.ah1 pd=A.pd0 port_num=1 is_global=1 sgid_index=1 "
                 "dgid=224.0.0.9", "use raw_pair")  # fmt: skip
-    rows = [*talk.lab.do("show ah")[-1].value.rows, *talk.lab.do("show flow")[-1].value.rows]  # type: ignore[union-attr]
+    rows = [*talk.lab.do("show ah")[-1].value.rows, *talk.lab.do("show flow")[-1].value.rows]
     assert [way(row) for row in rows if row.node == "A"] == [
         "ah0 → B", "ah1 → 224.0.0.9", "flow2 dst_mac=02:00:0a:00:00:01 → qp2",
     ]  # fmt: skip
