@@ -16,16 +16,15 @@ from rdmalab.shell.fragments import fold
 from rdmalab.shell.show import render_rows
 from rdmalab.shell.tables import CURRENT, DIM, GOOD, NAME, NUMBER, WARN, gauge
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.tui import diagram
+from rdmalab.tui import diagram, parts
 from rdmalab.tui.hexview import hex_lines
 from rdmalab.tui.pane import Pane
-from rdmalab.tui.panes import parts
-from rdmalab.tui.panes.ranks import ALWAYS, HEAD, MORE, REST, USEFUL, fitted, numbered, with_room
+from rdmalab.tui.ranks import ALWAYS, HEAD, MORE, REST, USEFUL, fitted, numbered, with_room
 
 if TYPE_CHECKING:
     from rdmalab.shell.fragments import Line
     from rdmalab.tui.pane import Look
-    from rdmalab.tui.panes.ranks import Ranked
+    from rdmalab.tui.ranks import Ranked
     from rdmalab.tui.stage import Stage
 
 _MANY_ROWS = 13  # from here on the state machine is drawn in boxes

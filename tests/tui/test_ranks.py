@@ -1,7 +1,7 @@
 """Lines that give way."""
 
 from rdmalab.shell.fragments import text_of
-from rdmalab.tui.panes.ranks import fitted, with_room
+from rdmalab.tui.ranks import fitted, with_room
 
 
 def test_the_most_important_lines_stay_in_order() -> None:

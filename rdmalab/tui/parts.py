@@ -17,11 +17,11 @@ from rdmalab.shell.fragments import fold
 from rdmalab.shell.tables import CURRENT, DIM, NAME, WARN
 from rdmalab.spec.access import Access
 from rdmalab.spec.limits import PortState
-from rdmalab.tui.panes.ranks import ALWAYS, HEAD, REST, USEFUL, numbered, with_room
+from rdmalab.tui.ranks import ALWAYS, HEAD, REST, USEFUL, numbered, with_room
 
 if TYPE_CHECKING:
     from rdmalab.shell.fragments import Line
-    from rdmalab.tui.panes.ranks import Ranked
+    from rdmalab.tui.ranks import Ranked
     from rdmalab.tui.stage import Stage
 
 _NARROW = 50  # columns; below, bars are short
