@@ -30,8 +30,8 @@ def srq_line(row: SrqRow, name: str, *, cells: int = 16) -> Line:
         ("", f"{kind}SRQ {bar(as_queue(row), cells)} "),
         (NUMBER, f"{row.used}/{row.capacity}"),
         *([(NAME, f"  {name}")] if name else []),
-        *said,
         (WARN, _trouble(row)),
+        *said,
         (CURRENT, f"  limit {row.limit} armed" if row.armed else ""),
     ]
 
@@ -60,7 +60,7 @@ def taken_table(rows: Sequence[SharedRecvRow]) -> list[Line]:
 def _taken(row: SharedRecvRow) -> list[Fragment]:
     how: Fragment = (NAME, f"taken by {row.qp}") if row.qp else ("", "waits")
     return [
-        (NAME, f"  {words.wr(row.wr_id)}"),
+        (NAME, words.wr(row.wr_id)),
         ("", "RECV"),
         (NUMBER, f"{row.length} B"),
         how,
