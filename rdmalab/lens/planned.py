@@ -7,7 +7,7 @@ from rdmalab.hca import requester
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
-from rdmalab.spec.work import WORK, WROpcode
+from rdmalab.spec.work import is_local
 from rdmalab.world.agenda import Door
 from rdmalab.world.world import Arrival, World
 
@@ -71,9 +71,8 @@ def _turn_of(qp: QueuePair) -> tuple[Plan, str]:
     wqe = None if qp.resp.answers else requester.next_wqe(qp)
     if wqe is None:
         return Plan.SEND, "sends an answer"
-    row = WORK.get(WROpcode(wqe.wr.opcode)) if wqe.wr.opcode in tuple(WROpcode) else None
     what = words.send_wqe(wqe)
-    if row is not None and row.message is None:
+    if is_local(wqe.wr.opcode):
         return Plan.LOCAL, f"carries out {what}"
     unit = "frame" if qp.transport.service is None else "packet"
     return Plan.SEND, f"sends a {unit} of {what}"
