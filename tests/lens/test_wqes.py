@@ -134,12 +134,12 @@ def test_a_bind_has_no_psn_and_is_done_without_an_answer() -> None:
         "alloc_mw B.mw0 pd=B.pd0 type=TYPE_1",
         "bind_mw B.qp0 B.mw0 wr_id=5 bind=B.mr1[0:64] bind_access=REMOTE_WRITE",
         "use ud_pair",
-        "post_send A.qp1 wr_id=6 opcode=SEND ah=A.ah1 remote_qpn=B.qp1",
+        "post_send A.qp2 wr_id=6 opcode=SEND ah=A.ah2 remote_qpn=B.qp2",
     ):
         lab.do(line)
     lab.run()
     assert [lab.look(f"B.qp0.wr[5].{psn}") for psn in ("first_psn", "last_psn")] == [None, None]
-    rows = {row.wr_id: row for name in ("B.qp0", "A.qp1") for row in wqes_of(lab, name)}
+    rows = {row.wr_id: row for name in ("B.qp0", "A.qp2") for row in wqes_of(lab, name)}
     assert (rows[5].word, rows[6].word) == ("DONE unsignaled", "SENT unsignaled")
     assert rows[6].first_psn == 0
 
