@@ -44,6 +44,11 @@ SHOTS = (
         "scenarios/time/rnr-then-receive.rdmalab.yaml",
         ("next",),
     ),
+    Shot(
+        "shared-receives",
+        "scenarios/srq/two-queue-pairs.rdmalab.yaml",
+        ("next", "next", "next"),
+    ),
 )
 
 

@@ -51,6 +51,10 @@ class PacketRow:
     rkey: Annotated[int | None, "the key of its RETH or AtomicETH"]
     dma_length: Annotated[int | None, "the message length of its RETH"]
     imm_data: Annotated[int | None, "its immediate data, as on the wire"]
+    qkey: Annotated[int | None, "the Q_Key of its DETH, as a datagram has it"]
+    srqn: Annotated[int | None, "the number of the SRQ that its XRCETH names"]
+    inv_rkey: Annotated[int | None, "the key of its IETH, to be invalidated"]
+    group: Annotated[str, "the multicast group it goes to"]
     ethertype: Annotated[int | None, "of a FRAME: what it carries, 0x800 for IPv4"]
     summary: Annotated[str, "of a FRAME: what it is, in a few words"]
     fate: Annotated[Fate, "what became of it"]
@@ -71,6 +75,13 @@ class PacketRow:
         if self.fate is Fate.RECEIVED:
             return f"arrives {words.clock(self.arrives_ns or 0)}"
         return f"{self.fate.name.lower()}: {words.reason(self.reason)}"
+
+    @property
+    def remark(self) -> str:
+        """`Q_Key 0x11111111`: what its headers say of where it may go, empty for most."""
+        said = {"SRQ": self.srqn, "Q_Key": self.qkey, "invalidates": self.inv_rkey}
+        parts = [f"to {self.group.removeprefix('::ffff:')}"] if self.group else []
+        return "  ".join(parts + [f"{k} {v:#x}" for k, v in said.items() if v is not None])
 
     @property
     def text(self) -> str:
@@ -128,6 +139,21 @@ def _memory(field: str) -> Fact:
     return fact
 
 
+def _of(header: str, field: str) -> Fact:
+    """A field of a header that only some packets have."""
+
+    def fact(_world: World, _names: Names, record: Record) -> int | None:
+        found = getattr(record[words.A], header, None)
+        return None if found is None else int(getattr(found, field))
+
+    return fact
+
+
+def _group(_world: World, _names: Names, record: Record) -> str:
+    packet: Packet | Frame = record[words.A]
+    return words.group_of(packet)
+
+
 # What a packet says of itself, by the field of PacketRow: rows and questions are made of these.
 FACTS: dict[str, Fact] = {
     "event": lambda _w, _n, r: r[words.EVENT],
@@ -148,6 +174,10 @@ FACTS: dict[str, Fact] = {
     "rkey": _memory("rkey"),
     "dma_length": _memory("dma_length"),
     "imm_data": lambda _w, _n, r: r[words.A].immdt.imm_data if r[words.A].immdt else None,
+    "qkey": _of("deth", "qkey"),
+    "srqn": _of("xrceth", "srqn"),
+    "inv_rkey": _of("ieth", "rkey"),
+    "group": _group,
     "ethertype": lambda _w, _n, r: getattr(r[words.A], "ethertype", None),
     "summary": lambda _w, _n, r: getattr(r[words.A], "summary", ""),
 }

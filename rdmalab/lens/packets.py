@@ -161,6 +161,7 @@ _BY_FIELD: dict[tuple[str, str], Callable[[int], str]] = {
     ("BTH", "opcode"): _opcode,
     ("BTH", "dest_qp"): hex,
     ("DETH", "src_qp"): hex,
+    ("XRCETH", "srqn"): hex,
     ("AETH", "syndrome"): _syndrome,
 }
 

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from enum import IntEnum, auto
 
 from rdmalab.hca import requester
+from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
+from rdmalab.spec.work import is_local
 from rdmalab.world.agenda import Door
 from rdmalab.world.world import Arrival, World
 
@@ -17,6 +19,7 @@ class Plan(IntEnum):
     SEND = auto()
     RNR_TIMER = auto()
     ACK_TIMER = auto()
+    LOCAL = auto()  # a work request that stays within the adapter
 
 
 @dataclass(slots=True)
@@ -59,10 +62,20 @@ def _turn(world: World, names: Names, at_ns: int, node: str) -> PlannedRow:
     qp = next((hca.qps.items[n] for n in hca.ready if n in hca.qps.items), None)
     if qp is None:
         return PlannedRow(at_ns, node, "", Plan.SEND, "finds nothing to send")
-    wqe = None if qp.resp.answers else requester.next_wqe(qp)
-    what = f"a packet of {words.send_wqe(wqe)}" if wqe else "an answer"
     name = words.qp_name(names, node, qp.number)
-    return PlannedRow(at_ns, node, name, Plan.SEND, f"sends {what}")
+    return PlannedRow(at_ns, node, name, *_turn_of(qp))
+
+
+def _turn_of(qp: QueuePair) -> tuple[Plan, str]:
+    """What a QP does when it is its turn; a bind and the like put nothing on the wire."""
+    wqe = None if qp.resp.answers else requester.next_wqe(qp)
+    if wqe is None:
+        return Plan.SEND, "sends an answer"
+    what = words.send_wqe(wqe)
+    if is_local(wqe.wr.opcode):
+        return Plan.LOCAL, f"carries out {what}"
+    unit = "frame" if qp.transport.service is None else "packet"
+    return Plan.SEND, f"sends a {unit} of {what}"
 
 
 def _timer(world: World, names: Names, owner: tuple[str, int], at_ns: int) -> PlannedRow:

@@ -136,6 +136,13 @@ def _ends_of_frame(world: World, frame: Frame) -> tuple[str, str]:
     return of.get(frame.src_mac, ""), of.get(frame.dst_mac, "")
 
 
+def group_of(packet: Packet | Frame) -> str:
+    """The multicast group that a datagram goes to; empty for all else."""
+    if isinstance(packet, Frame) or not is_multicast(packet.flow.dst):
+        return ""
+    return gid_text(packet.flow.dst)
+
+
 def target_of(world: World, record: Record) -> str:
     """The node that a sent packet goes to; a frame for nobody, or for all, meets the only other."""
     packet, sender = record[A], record[NODE]
@@ -298,8 +305,8 @@ def _packet(moment: Moment, packet: Packet | Frame) -> str:
     source, target = ends_of(moment.world, packet)
     sent = moment.record[NODE] == source
     other = target if sent else source
-    if not other and is_multicast(packet.flow.dst):
-        other = f"group {gid_text(packet.flow.dst)}"
+    if not other and (group := group_of(packet)):
+        other = f"group {group}"
     return f"{packet_words(packet)} {'to' if sent else 'from'} {other or 'nobody known'}"
 
 

@@ -11,7 +11,7 @@ from rdmalab.hca.wr import SendWqe, SendWR
 from rdmalab.lens import words
 from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.spec.work import SendFlags, WROpcode, is_local
 from rdmalab.world.world import World
 
 
@@ -43,11 +43,13 @@ class WqeRow:
     wc_status: Annotated[WCStatus | None, "how it ended, while its completion is not polled"]
     first_psn: Annotated[int | None, "the first PSN it uses"]
     last_psn: Annotated[int | None, "the last PSN it uses"]
+    answered: Annotated[bool, "whether the peer answers it; else it is done when it has left"]
 
     @property
     def word(self) -> str:
         """The status as people say it: `RNR WAIT`, `WAITING fence`, `ACKED unsignaled`."""
-        parts = [self.status.name.replace("_", " ")]
+        done = self.status is Progress.ACKED and not self.answered
+        parts = [_unanswered(self.opcode) if done else self.status.name.replace("_", " ")]
         if self.status is Progress.WAITING:
             parts.append(self.reason)
         elif self.status is Progress.FAILED and self.wc_status is not None:
@@ -64,6 +66,11 @@ class WqeRow:
         if self.last_psn != self.first_psn:
             psns += f"..{self.last_psn}"
         return f"{words.wr(self.wr_id)} {opcode} {self.length} B {self.word}{psns}"
+
+
+def _unanswered(opcode: int) -> str:
+    """What is done without an answer has left the adapter, or never does."""
+    return "DONE" if is_local(opcode) else "SENT"
 
 
 @dataclass(slots=True)
@@ -102,6 +109,7 @@ def _wqe_row(qp: QueuePair, wqe: SendWqe, ended: WCStatus | None) -> WqeRow:
     status, reason = _progress(qp, wqe.serial, ended)
     if status is Progress.FAILED and ended is None:
         ended = WCStatus(qp.req.failed or 0)
+    has_psn = qp.transport.service is not None and not is_local(wqe.wr.opcode)
     return WqeRow(
         serial=wqe.serial,
         wr_id=wqe.wr.wr_id,
@@ -112,8 +120,9 @@ def _wqe_row(qp: QueuePair, wqe: SendWqe, ended: WCStatus | None) -> WqeRow:
         status=status,
         reason=reason,
         wc_status=ended,
-        first_psn=wqe.first_psn,
-        last_psn=wqe.last_psn,
+        first_psn=wqe.first_psn if has_psn else None,
+        last_psn=wqe.last_psn if has_psn else None,
+        answered=qp.transport.acknowledged and not is_local(wqe.wr.opcode),
     )
 
 
@@ -133,6 +142,7 @@ def _early_row(qp: QueuePair, index: int, wr: SendWR) -> WqeRow:
         wc_status=None,
         first_psn=None,
         last_psn=None,
+        answered=qp.transport.acknowledged,
     )
 
 

@@ -10,10 +10,14 @@ from rdmalab.grammar.partial import Expected
 from rdmalab.lens.words import exists
 from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
+from rdmalab.wire.packet import gid_text
 from rdmalab.world.world import World
 
 # Arguments that name something of the other side.
-_PEERS = ("remote", "rkey", "ah", "dest_qp_num", "peer", "b", "remote_srqn")
+_PEERS = (
+    *("remote", "rkey", "ah", "to", "dest_qp_num", "peer", "b"),
+    *("remote_qpn", "remote_srqn", "invalidate_rkey"),
+)
 
 
 @dataclass(slots=True)
@@ -49,7 +53,7 @@ class Bearings:
         names, world = self.session.names, self.session.world
         living = [thing for name in names.all(noun) if (thing := names.find(name)) is not None]
         living = [thing for thing in living if exists(world, thing)]
-        is_peer = slot.parameter.name in _PEERS
+        is_peer = slot.parameter.name in _PEERS and noun is not Noun.AH
         node = self.node
         if noun is None or not node:
             own = self.session.default_node
@@ -89,6 +93,7 @@ _ABOUT: dict[Noun, Callable[[Any], str]] = {
     Noun.CQ: lambda cq: f"{len(cq.cqes)}/{cq.capacity} completions",
     Noun.SRQ: lambda srq: f"{srq.srq_type.name} {srq.number:#x}, {len(srq.wqes)} receives wait",
     Noun.XRCD: lambda xrcd: f"domain {xrcd.domain}",
+    Noun.AH: lambda ah: f"to {gid_text(ah.attr.dgid).removeprefix('::ffff:')}",
     Noun.CHANNEL: lambda channel: f"{len(channel.events)} events",
     Noun.NODE: lambda hca: f"profile {hca.profile.name}",
 }

@@ -15,8 +15,12 @@ from rdmalab.lens.ports import LinkRow
 from rdmalab.lens.queues import QpRow, QueueRow
 from rdmalab.lens.states import DiagramRow
 from rdmalab.lens.story import EventRow, StoryRow
+from rdmalab.lens.windows import MwRow, WindowState
 from rdmalab.shell.show_objects import event_count, region_words
+from rdmalab.shell.show_parts import opened
+from rdmalab.spec.access import Access
 from rdmalab.spec.completions import Arm
+from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.workbench.request import JournalRow
 
 _HEX = 16
@@ -53,8 +57,11 @@ def _value(value: Any) -> str:
 def _qp(row: QpRow) -> list[str]:
     peer = f", its peer is {row.peer}" if row.peer else ""
     found = [f"{row.name} is {row.qp_type.name} {row.qp_num:#x} in {row.state.name}{peer}"]
-    found += [f"{row.name} send queue: {_queue(row.sq)}"]
-    found += [f"{row.name} {_receives(row)}"]
+    transport = TRANSPORTS[row.qp_type]
+    if transport.sends:
+        found.append(f"{row.name} send queue: {_queue(row.sq)}")
+    if transport.receives:
+        found.append(f"{row.name} {_receives(row)}")
     if row.region.open:
         found.append(f"{row.name} critical region: {region_words(row.region)}")
     for name, timer in (("RNR", row.rnr_timer), ("ack", row.ack_timer)):
@@ -72,6 +79,14 @@ def _queue(row: QueueRow) -> str:
     parts = [("done", row.acked), ("under way", row.on_wire), ("waiting", row.waiting)]
     said = "".join(f", {count} {what}" for what, count in parts if count)
     return f"{row.used} of {row.capacity} slots taken{said}"
+
+
+def _window(row: MwRow) -> list[str]:
+    if row.state is WindowState.FREE:
+        return [f"{row.name} is a window of {row.type.name}, bound to nothing, rkey {row.rkey:#x}"]
+    owner = f" by {row.qp} alone" if row.qp else ""
+    rights = words.flags(row.access, Access)
+    return [f"{row.name} opens {opened(row)}{owner}: {rights}, rkey {row.rkey:#x}"]
 
 
 def _cq(row: CqRow) -> list[str]:
@@ -128,6 +143,7 @@ def _decoded(row: DecodedRow) -> list[str]:
 
 _SAY: dict[type, Callable[[Any], list[str]]] = {
     QpRow: _qp,
+    MwRow: _window,
     QueueRow: lambda row: [_queue(row)],
     CqRow: _cq,
     DiagramRow: _diagram,

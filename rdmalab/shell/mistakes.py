@@ -8,7 +8,8 @@ from rdmalab.command import NOWHERE, Invocation, NotUnderstood, Noun, Ref, Refus
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.shell.fragments import Line, plain, shown
-from rdmalab.shell.remedies import remedy, whose
+from rdmalab.shell.remedies import remedy
+from rdmalab.shell.ways_out import whose
 from rdmalab.spec.rules import errno_name
 
 ERROR, HINT, CARET, DIM = "class:error", "class:hint", "class:caret", "class:dim"

@@ -165,6 +165,13 @@ def _discarded(_session: Session, record: Record, found: Notes) -> None:
     found.facts.append(f"{record[words.A]} events that nobody took went with it.")
 
 
+def _told(session: Session, record: Record, found: Notes) -> None:
+    """What the log says of it, as it is."""
+    said = words.sentence(session.world, session.names, record)
+    name = words.subject(session.names, record)
+    found.facts.append(f"{name}{':' if said.startswith('its ') else ''} {said}.")
+
+
 _TAKES: dict[Kind, Callable[[Session, Record, Notes], None]] = {
     Kind.CREATED: _created,
     Kind.DESTROYED: _destroyed,
@@ -186,4 +193,9 @@ _TAKES: dict[Kind, Callable[[Session, Record, Notes], None]] = {
     Kind.CQ_EVENT_RAISED: _woke,
     Kind.CQ_EVENTS_ACKED: _acked,
     Kind.EVENTS_DISCARDED: _discarded,
+    Kind.GROUP_JOINED: _told,
+    Kind.GROUP_LEFT: _told,
+    Kind.PORT_CHANGED: _told,
+    Kind.DEVICE_DIED: _told,
+    Kind.ASYNC_ACKED: _told,
 }

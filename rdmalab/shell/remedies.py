@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from rdmalab.command import Invocation, New, Noun, Ref, Thing
+from rdmalab.command import Invocation, Noun, Thing
 from rdmalab.grammar.keys import keys_of_command
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens.words import exists
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.shell.verdicts import proven
+from rdmalab.shell.ways_out import WAYS_OUT, qp_of, whose
 from rdmalab.spec.states import MOVES, Move, QPState, fields_of, legal_next
 
 _UP = {QPState.RESET: QPState.INIT, QPState.INIT: QPState.RTR, QPState.RTR: QPState.RTS}
@@ -24,25 +25,9 @@ def remedy(session: Session, reply: Reply) -> str:
     return find(session, invocation) if find is not None else ""
 
 
-def whose(session: Session, invocation: Invocation) -> str:
-    """The name of the thing that the command speaks to."""
-    for value in invocation.arguments.values():
-        if isinstance(value, Ref | New):
-            return str(Ref(value.node, value.name))
-    return "it"
-
-
-def _qp(session: Session, invocation: Invocation) -> QueuePair | None:
-    thing = session.names.find(whose(session, invocation))
-    if thing is None or thing.noun is not Noun.QP or not exists(session.world, thing):
-        return None
-    found: QueuePair = session.world.find(thing)
-    return found
-
-
 def _next_move(session: Session, invocation: Invocation) -> str:
     """The move up from where the QP is, with what it requires."""
-    qp = _qp(session, invocation)
+    qp = qp_of(session, invocation)
     if qp is None:
         return ""
     nexts = legal_next(qp.qp_type, qp.state)
@@ -82,7 +67,7 @@ def _asked_move(
     session: Session, invocation: Invocation
 ) -> tuple[QueuePair, dict[str, Any], Move] | None:
     """The QP, what was given for it, and the legal move that it means; None if there is none."""
-    qp = _qp(session, invocation)
+    qp = qp_of(session, invocation)
     attr = invocation.arguments.get("attr")
     if qp is None or not isinstance(attr, dict):
         return None
@@ -120,7 +105,7 @@ def _without_surplus(session: Session, invocation: Invocation) -> str:
 
 
 def _bring_up(session: Session, invocation: Invocation) -> str:
-    qp = _qp(session, invocation)
+    qp = qp_of(session, invocation)
     if qp is None or qp.state not in _UP:
         return ""
     name = whose(session, invocation)
@@ -132,7 +117,7 @@ def _make_room(session: Session, invocation: Invocation) -> str:
     """Slots come back when a completion is polled; where none is there, time must pass."""
     if invocation.name == "post_srq_recv":
         return _poll_shared(session, invocation)
-    qp = _qp(session, invocation)
+    qp = qp_of(session, invocation)
     if qp is None:
         return ""
     number = qp.recv_cq if invocation.name == "post_recv" else qp.send_cq
@@ -162,7 +147,7 @@ def _poll_shared(session: Session, invocation: Invocation) -> str:
 
 def _to_srq(session: Session, invocation: Invocation) -> str:
     """The same receives, posted where this queue pair takes them from."""
-    qp = _qp(session, invocation)
+    qp = qp_of(session, invocation)
     if qp is None:
         return ""
     name = session.names.of(Thing(Noun.SRQ, qp.node, qp.srq))
@@ -185,8 +170,11 @@ _USERS: tuple[tuple[Noun, str, dict[Noun, tuple[str, ...]]], ...] = (
     ),
     (Noun.SRQ, "destroy_srq", {Noun.PD: ("pd",), Noun.CQ: ("cq",), Noun.XRCD: ("xrcd",)}),
     (Noun.CQ, "destroy_cq", {Noun.CHANNEL: ("channel",)}),
+    (Noun.FLOW, "destroy_flow", {Noun.QP: ("qp",)}),
+    (Noun.MW, "dealloc_mw", {Noun.PD: ("pd",)}),
     (Noun.MR, "dereg_mr", {Noun.PD: ("pd",)}),
     (Noun.AH, "destroy_ah", {Noun.PD: ("pd",)}),
+    (Noun.PD, "dealloc_pd", {Noun.PD: ("base",), Noun.TD: ("td",)}),
 )
 
 
@@ -198,6 +186,8 @@ def _destroy_users(session: Session, invocation: Invocation) -> str:
     tables = session.world.nodes[thing.node].tables
     for user, verb, fields in _USERS:
         for item in tables[user].items.values():
+            if (user, item.number) == (thing.noun, thing.number):
+                continue  # a protection domain is its own base
             if any(getattr(item, name) == thing.number for name in fields.get(thing.noun, ())):
                 return f"{verb} {session.names.of(Thing(user, thing.node, item.number))}"
     return ""
@@ -247,4 +237,5 @@ _REMEDIES: dict[str, Callable[[Session, Invocation], str]] = {
     "cq-events-unacked": _acknowledge,
     "async-unacked": _acknowledge_async,
     "poll-open": _end_poll,
+    **WAYS_OUT,
 }

@@ -16,16 +16,19 @@ from rdmalab.lens.changes import ChangeRow
 from rdmalab.lens.completions import CqRow, WcRow
 from rdmalab.lens.counters import NAMES as COUNTERS
 from rdmalab.lens.counters import CountersRow, DropRow
+from rdmalab.lens.events import ChannelRow
 from rdmalab.lens.ladder import MarkerRow, PacketRow
 from rdmalab.lens.memory import HexRow, MrRow, OwnedRow
 from rdmalab.lens.packets import DecodedRow
 from rdmalab.lens.planned import PlannedRow
 from rdmalab.lens.ports import DeviceRow, LinkRow, PortRow, TableRow, UseRow
 from rdmalab.lens.queues import QpRow, QueueRow
+from rdmalab.lens.sharing import SharedRecvRow, SrqRow
 from rdmalab.lens.states import DiagramRow
 from rdmalab.lens.story import EventRow, StoryRow
+from rdmalab.lens.windows import MwRow
 from rdmalab.lens.wqes import RecvRow, WqeRow
-from rdmalab.shell import show_objects, show_wire
+from rdmalab.shell import show_objects, show_parts, show_wire
 from rdmalab.shell.fragments import Fragment, Line, fold, in_ascii, plain, shown
 from rdmalab.shell.tables import DIM, EVENT, NAME, NUMBER, WARN, header, table
 from rdmalab.workbench.request import AsyncRow, JournalRow, View
@@ -161,6 +164,10 @@ _TABLES: dict[type, Callable[[list[Any]], list[Line]]] = {
     PortRow: show_objects.port_table,
     TableRow: show_objects.entries,
     UseRow: show_objects.uses,
+    SrqRow: show_parts.srq_table,
+    SharedRecvRow: show_parts.taken_table,
+    MwRow: show_parts.mw_table,
+    ChannelRow: show_parts.channel_table,
     CountersRow: _counters,
     ChangeRow: _change,
     FieldRow: _fields,

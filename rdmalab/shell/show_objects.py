@@ -44,16 +44,24 @@ def qp_table(rows: Sequence[QpRow]) -> list[Line]:
 
 
 def _qp_cells(row: QpRow) -> list[Fragment]:
-    peer = f"→ {row.peer}" if row.peer else ""
-    note = f"! {'SRQ' if row.srq else 'RQ'} EMPTY" if row.deaf else ""
+    peer = f" → {row.peer}" if row.peer else ""
+    sends = TRANSPORTS[row.qp_type].sends
     return [
         (NAME, row.name),
-        ("", f"{row.qp_type.name} {row.qp_num:#x} {peer}"),
+        ("", f"{row.qp_type.name} {row.qp_num:#x}{peer}"),
         (CURRENT, f"[{row.state.name}]"),
-        ("", f"SQ {bar(row.sq)} {row.sq.used}/{row.sq.capacity}"),
-        ("", receives(row) or f"RQ {bar(row.rq)} {row.rq.used}/{row.rq.capacity}"),
-        (WARN, note),
+        ("", slots("SQ", row.sq) if sends else ""),
+        ("", receives(row, "") or (slots("RQ", row.rq) if row.rq.capacity else "")),
+        (WARN, "! EMPTY" if row.deaf else ""),
     ]
+
+
+_CELLS = 8  # of a bar in a table
+
+
+def slots(name: str, row: QueueRow) -> str:
+    """`SQ ■▪□□□□□□ 2/8`."""
+    return f"{name} {bar(row, _CELLS)} {row.used}/{row.capacity}"
 
 
 def state_line(row: DiagramRow) -> Line:
@@ -81,24 +89,51 @@ def diagram(row: DiagramRow) -> list[Line]:
 def qp_block(row: QpRow) -> list[Line]:
     """Everything about one queue pair: what its type does not have is not said."""
     transport = TRANSPORTS[row.qp_type]
-    peer = f" → {row.peer} ({row.dest_qp_num:#x})" if row.peer else _NO_PEER[transport.connected]
+    peer = f" → {row.peer} ({row.dest_qp_num:#x})" if row.peer else no_peer(row)
     parts = ("pd", "send_cq", "recv_cq", "srq", "xrcd")
     where = "  ".join(f"{part} {getattr(row, part)}" for part in parts if getattr(row, part))
-    unacked = "none" if row.unacked_psn == row.sq_psn else row.unacked_psn
-    lines = [
+    return [
         [(NAME, row.name), ("", f" {row.qp_type.name} {row.qp_num:#x}{peer}  {where}")],
-        queue_line("SQ", row.sq, "! FULL" if not row.sq.free else ""),
-        receive_line(row, _DEAF[transport.acknowledged]),
-        plain(
-            f"psn: next WR {row.sq_psn}, next to leave {row.next_psn}, "
-            f"oldest unacked {unacked}, expects {row.rq_psn}; msn {row.msn}"
-            if transport.acknowledged
-            else f"psn: next WR {row.sq_psn}, next to leave {row.next_psn}"
-        ),
-        *([plain(_timers(row))] if transport.acknowledged else []),
-        plain(_settings(row)),
+        *send_lines(row),
+        *receive_lines(row, _DEAF[transport.acknowledged]),
+        *settings(row),
     ]
-    return lines + _region(row) + _running(row)
+
+
+def settings(row: QpRow) -> list[Line]:
+    """What was told to a queue pair, its PSNs and its timers."""
+    said = [_psns(row), _timers(row), _settings(row)]
+    return [plain(text) for text in said if text] + _region(row) + _running(row)
+
+
+def _psns(row: QpRow) -> str:
+    """Frames have none; where nothing is answered nothing is expected."""
+    transport = TRANSPORTS[row.qp_type]
+    if transport.service is None:
+        return ""
+    unacked = "none" if row.unacked_psn == row.sq_psn else row.unacked_psn
+    sends = f"next WR {row.sq_psn}, next to leave {row.next_psn}"
+    parts = [sends] if transport.sends else []
+    parts += [f"oldest unacked {unacked}"] if transport.sends and transport.acknowledged else []
+    if transport.acknowledged:
+        parts.append(f"expects {row.rq_psn}; msn {row.msn}")
+    return "psn: " + ", ".join(parts)
+
+
+def no_peer(row: QpRow) -> str:
+    """Why no peer is named."""
+    transport = TRANSPORTS[row.qp_type]
+    if transport.connected:
+        return ", no peer yet"
+    return f", no peer: each {'frame' if transport.service is None else 'datagram'} says {_WHERE}"
+
+
+_WHERE = "where it goes"
+
+
+def is_connected(row: QpRow) -> bool:
+    """Whether its type has one peer."""
+    return TRANSPORTS[row.qp_type].connected
 
 
 def region_words(row: RegionRow) -> str:
@@ -121,7 +156,6 @@ def _region(row: QpRow) -> list[Line]:
 
 
 _DEAF = {True: "! EMPTY: a SEND gets an RNR NAK", False: "! EMPTY: what comes is dropped"}
-_NO_PEER = {True: ", no peer yet", False: ", no peer: each datagram says where it goes"}
 
 
 def _settings(row: QpRow) -> str:
@@ -135,17 +169,21 @@ def _settings(row: QpRow) -> str:
     }
     said = [f"{k}={v}" for k, v in given.items() if row.qp_type in ATTRIBUTES[k].types]
     groups = [f"groups={row.groups}"] if row.groups else []
-    return " ".join([*said, f"sq_sig_all={int(row.sq_sig_all)}", *groups])
+    said += [f"sq_sig_all={int(row.sq_sig_all)}"] if TRANSPORTS[row.qp_type].sends else []
+    return " ".join([*said, *groups])
 
 
 def _timers(row: QpRow) -> str:
+    """The waits and the retries that this type has."""
     wait = "waits for ever" if row.timeout_ns is None else words.duration(row.timeout_ns)
     rnr = "never gives up" if row.rnr_retry == _NEVER else f"{row.rnr_retries_left} left"
-    return (
-        f"timeout={row.timeout} ({wait}) retry_cnt={row.retry_cnt} ({row.retries_left} left) "
-        f"rnr_retry={row.rnr_retry} ({rnr}) "
-        f"min_rnr_timer={row.min_rnr_timer} ({words.duration(row.min_rnr_timer_ns)})"
-    )
+    given = {
+        "timeout": f"{row.timeout} ({wait})",
+        "retry_cnt": f"{row.retry_cnt} ({row.retries_left} left)",
+        "rnr_retry": f"{row.rnr_retry} ({rnr})",
+        "min_rnr_timer": f"{row.min_rnr_timer} ({words.duration(row.min_rnr_timer_ns)})",
+    }
+    return " ".join(f"{k}={v}" for k, v in given.items() if row.qp_type in ATTRIBUTES[k].types)
 
 
 def _running(row: QpRow) -> list[Line]:
@@ -157,18 +195,25 @@ def _running(row: QpRow) -> list[Line]:
     return lines
 
 
-def receives(row: QpRow) -> str:
+def receives(row: QpRow, many: str = "the SRQs of ") -> str:
     """Where receives come from, if not from a queue of its own."""
-    return f"RQ → {row.srq}" if row.srq else f"RQ → the SRQs of {row.xrcd}" if row.xrcd else ""
+    return f"RQ → {row.srq}" if row.srq else f"RQ → {many}{row.xrcd}" if row.xrcd else ""
 
 
-def receive_line(row: QpRow, deaf: str) -> Line:
-    """The receive queue, or what stands in its place."""
+def send_lines(row: QpRow) -> list[Line]:
+    """The send queue of a type that sends."""
+    if not TRANSPORTS[row.qp_type].sends:
+        return []
+    return [queue_line("SQ", row.sq, "! FULL" if row.sq.capacity and not row.sq.free else "")]
+
+
+def receive_lines(row: QpRow, deaf: str) -> list[Line]:
+    """The receive queue, or what stands in its place; of a type that only sends there is none."""
     note = deaf if row.deaf else ""
     shared = receives(row)
-    if not shared:
-        return queue_line("RQ", row.rq, note)
-    return [("", shared), (WARN, f"  {note}" if note else "")]
+    if shared:
+        return [[("", shared), (WARN, f"  {note}" if note else "")]]
+    return [queue_line("RQ", row.rq, note)] if TRANSPORTS[row.qp_type].receives else []
 
 
 def queue_line(name: str, row: QueueRow, note: str = "") -> Line:

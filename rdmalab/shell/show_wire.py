@@ -60,8 +60,8 @@ def _body(row: LadderRow, drawn: Lanes) -> Line:
         return _packet(row, drawn)
     if isinstance(row, MarkerRow):
         return _beside(row.node, row.sentence, drawn, (EVENT, f"ev {row.event}"), "")
-    if row.plan in (Plan.ACK_TIMER, Plan.RNR_TIMER):
-        return _beside(row.node, row.sentence, drawn, (DIM, "planned"), DIM)
+    if row.plan in _SIGNS:
+        return _beside(row.node, row.sentence, drawn, (DIM, "planned"), DIM, _SIGNS[row.plan])
     to_right = (row.node == drawn.left) is (row.plan is Plan.SEND)
     body = arrow(row.sentence, drawn.width, to_right=to_right, dash="┄", head="▷◁")
     return [
@@ -107,7 +107,7 @@ def _label(row: PacketRow) -> str:
 def _fate(row: PacketRow) -> Fragment:
     event = f"ev {row.event}"
     if row.fate is Fate.RECEIVED:
-        return EVENT, event
+        return EVENT, f"{event}  {row.remark}".rstrip()
     if row.fate is Fate.IN_FLIGHT:
         at = f" till {words.clock(row.arrives_ns)}" if row.arrives_ns else ""
         return DIM, f"{event} flies{at}"
@@ -116,10 +116,16 @@ def _fate(row: PacketRow) -> Fragment:
 
 
 # --------------------------------------------------------------------------- everything else
-def _beside(node: str, sentence: str, drawn: Lanes, note: Fragment, style: str) -> Line:
+_TIMER = "⏲"
+_SIGNS = {Plan.ACK_TIMER: _TIMER, Plan.RNR_TIMER: _TIMER, Plan.LOCAL: "·"}
+
+
+def _beside(
+    node: str, sentence: str, drawn: Lanes, note: Fragment, style: str, sign: str = _TIMER
+) -> Line:
     """`A ⏲ armed its RNR timer for 642.215us`."""
     room = drawn.width + len(drawn.right) + 2
-    return [("", f"{node} "), (style, f"⏲ {sentence} ".ljust(room + 1)), note]
+    return [("", f"{node} "), (style, f"{sign} {sentence} ".ljust(room + 1)), note]
 
 
 # --------------------------------------------------------------------------- one packet

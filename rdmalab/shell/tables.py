@@ -43,9 +43,9 @@ def header(*names: str) -> list[Fragment]:
     return [(DIM, name) for name in names]
 
 
-def bar(queue: QueueRow) -> str:
+def bar(queue: QueueRow, most: int = _BAR) -> str:
     """Slots: ■ done but not given back, ▶ under way, ▪ waiting, □ free; long queues are scaled."""
-    cells = min(queue.capacity, _BAR)
+    cells = min(queue.capacity, most)
     parts = (("■", queue.acked), ("▶", queue.on_wire), ("▪", queue.waiting))
     drawn = ""
     for mark, count in parts:

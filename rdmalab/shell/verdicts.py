@@ -15,6 +15,7 @@ from rdmalab.shell.bearings import Bearings
 from rdmalab.spec.access import FOR_QP, Access
 from rdmalab.spec.builders import SendOps
 from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, Attr, QPState, QPType, legal_next
+from rdmalab.spec.transports import Transport
 from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WCOpcode, Work, WROpcode
 from rdmalab.workbench.pairs import ConnectOptions
 
@@ -114,12 +115,15 @@ def _given_mask(here: Bearings) -> Attr:
 
 # --------------------------------------------------------------------------- post_send
 def judge_work(here: Bearings, slot: Slot) -> Verdict | None:
-    """Only the fields that the opcode reads."""
+    """Only the fields that the opcode and the type read."""
     name = slot.path[-1]
     if slot.parameter.required:
         return Verdict(REQUIRED_FIRST)
     if name in _PITFALLS and not here.expected.partial:
         return None
+    qp = here.object("qp")
+    if name in _OF_TYPE and isinstance(qp, QueuePair):
+        return Verdict(REQUIRED_FIRST, _ADDRESS) if _OF_TYPE[name](qp.transport) else None
     opcode = here.given("wr", "opcode")
     row = WORK.get(WROpcode(opcode)) if opcode in _OPCODES else None
     reads = _READS.get(name)
@@ -130,6 +134,15 @@ def judge_work(here: Bearings, slot: Slot) -> Verdict | None:
 
 _OPCODES = frozenset(WROpcode)
 _PITFALLS = ("num_sge", "next", "rest", "bad_wr")  # for those who look for them
+_ADDRESS = "where it goes"
+
+# What only some types of queue pairs read in a work request.
+_OF_TYPE: dict[str, Callable[[Transport], bool]] = {
+    "ah": lambda transport: transport.addressed,
+    "remote_qpn": lambda transport: transport.addressed,
+    "remote_qkey": lambda transport: transport.addressed,
+    "remote_srqn": lambda transport: transport.names_srq,
+}
 _ATOMIC = ("COMPARE_SWAP", "FETCH_ADD")
 _READS: dict[str, Callable[[Work], bool]] = {
     "imm_data": lambda row: row.immediate,
@@ -144,6 +157,10 @@ _READS: dict[str, Callable[[Work], bool]] = {
     "flush_length": lambda row: row.wc_opcode is WCOpcode.FLUSH,
     "flush_type": lambda row: row.wc_opcode is WCOpcode.FLUSH,
     "flush_level": lambda row: row.wc_opcode is WCOpcode.FLUSH,
+    "hdr": lambda row: row.wc_opcode is WCOpcode.TSO,
+    "hdr_addr": lambda row: row.wc_opcode is WCOpcode.TSO,
+    "hdr_sz": lambda row: row.wc_opcode is WCOpcode.TSO,
+    "mss": lambda row: row.wc_opcode is WCOpcode.TSO,
     "remote": lambda row: bool(row.remote),
     "remote_addr": lambda row: bool(row.remote),
     "rkey": lambda row: bool(row.remote),

@@ -17,7 +17,8 @@ from rdmalab.spec.completions import Arm
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import STATES, Attr
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import Local, SendFlags
+from rdmalab.spec.work import Local, SendFlags, WROpcode
+from rdmalab.wire.headers import GRH
 
 _LOOK_BACK = 2_000  # records
 _ATOMIC_BYTES = 8
@@ -79,6 +80,7 @@ def _send_posted(moment: Moment) -> Iterator[str]:
         yield from _buffers(moment, wqe.wr.sg, scatters=scatters)
     if scatters:
         yield from _overlaps(wqe.sg)
+    yield from _bound(moment, wqe)
     qp = moment.qp
     if wqe.work is not None and wqe.work.outstanding and not qp.attr.max_rd_atomic:
         name = moment.name(Noun.QP, qp.number)
@@ -89,10 +91,23 @@ def _send_posted(moment: Moment) -> Iterator[str]:
     yield from _fills_up(moment, qp)
 
 
+def _bound(moment: Moment, wqe: SendWqe) -> Iterator[str]:
+    """A window opens a region only where the region was registered for it."""
+    mr = moment.hca.mrs.items.get(wqe.wr.bind_mr or 0)
+    if mr is None or wqe.wr.opcode != WROpcode.BIND_MW or mr.access & Access.MW_BIND:
+        return
+    name = moment.name(Noun.MR, mr.number)
+    rights = words.flags(Access(mr.access) | Access.MW_BIND, Access)
+    yield f"{name} lacks MW_BIND. {_LATER.format(WCStatus.MW_BIND_ERR.name)}"
+    yield f"rereg_mr {name} flags=CHANGE_ACCESS access={rights} allows it."
+
+
 def _recv_posted(moment: Moment) -> Iterator[str]:
     wqe: RecvWqe = moment.record[words.A]
     yield from _buffers(moment, wqe.wr.sg, scatters=True)
     yield from _overlaps(wqe.sg)
+    if moment.qp.transport.addressed and wqe.length <= GRH.LENGTH:
+        yield f"{GRH.LENGTH} bytes are for the header of a packet: no room for a datagram's data."
 
 
 def _overlaps(sg: list[SGE]) -> Iterator[str]:
@@ -236,9 +251,12 @@ def _armed(moment: Moment) -> Iterator[str]:
 
 
 def _under_receives(moment: Moment, addr: int, length: int) -> Iterator[str]:
-    for qp in moment.hca.qps.items.values():
-        if any(_meet(sge, addr, length) for recv in qp.rq.wqes for sge in recv.sg):
-            name = moment.name(Noun.QP, qp.number)
+    hca = moment.hca
+    queues = [(Noun.QP, qp.number, qp.rq.wqes) for qp in hca.qps.items.values()]
+    queues += [(Noun.SRQ, srq.number, srq.wqes) for srq in hca.srqs.items.values()]
+    for noun, number, receives in queues:
+        if any(_meet(sge, addr, length) for recv in receives for sge in recv.sg):
+            name = moment.name(noun, number)
             yield f"these bytes belong to the HCA: a receive of {name} is posted on them."
 
 

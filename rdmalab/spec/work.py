@@ -189,3 +189,9 @@ FLAG_TYPES: dict[SendFlags, frozenset[QPType]] = {
     SendFlags.IP_CSUM:   _OFFLOADED,
 }
 # fmt: on
+
+
+def is_local(opcode: int) -> bool:
+    """Whether a work request puts nothing on the wire, as a bind does."""
+    row = WORK.get(WROpcode(opcode)) if opcode in tuple(WROpcode) else None
+    return row is not None and row.message is None

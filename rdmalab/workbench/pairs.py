@@ -1,8 +1,9 @@
 """Short forms: they say the verbs they stand for, and the session runs those one by one."""
 
+import re
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Annotated, Literal
+from itertools import count, pairwise
+from typing import Annotated, Literal, NamedTuple
 
 from rdmalab.command import Alias, NotUnderstood, command
 from rdmalab.hca.attributes import MTU_IN_BYTES
@@ -47,59 +48,139 @@ class PairOptions(ConnectOptions):
     max_tso_header: int = 0
 
 
-# What `use` can make, and the type of its queue pairs.
+class Shape(NamedTuple):
+    """What `use` can make: the types on both sides; shared: how many of the second share an SRQ."""
+
+    left: QPType
+    right: QPType
+    shared: int = 0
+
+    @property
+    def many(self) -> int:
+        """Queue pairs of each node."""
+        return self.shared or 1
+
+
 _PAIRS = {
-    "rc_pair": QPType.RC,
-    "uc_pair": QPType.UC,
-    "ud_pair": QPType.UD,
-    "raw_pair": QPType.RAW_PACKET,
+    "rc_pair": Shape(QPType.RC, QPType.RC),
+    "uc_pair": Shape(QPType.UC, QPType.UC),
+    "ud_pair": Shape(QPType.UD, QPType.UD),
+    "raw_pair": Shape(QPType.RAW_PACKET, QPType.RAW_PACKET),
+    "srq_pair": Shape(QPType.RC, QPType.RC, shared=2),
+    "xrc_pair": Shape(QPType.XRC_SEND, QPType.XRC_RECV),
 }
 
 
 @command
 def use(
     session: Session,
-    what: Literal["rc_pair", "uc_pair", "ud_pair", "raw_pair"],
+    what: Literal["rc_pair", "uc_pair", "ud_pair", "raw_pair", "srq_pair", "xrc_pair"],
     *,
     options: PairOptions | None = None,
 ) -> Script:
     """Make a protection domain, memory, a CQ and a QP on both nodes, and bring the QPs to RTS.
 
-    The objects are called pd0, mr0, cq0, qp0; a ud_pair also has ah0, the way to the other node.
-    A raw_pair has flow0, which gives qp0 what is sent to the node's own MAC. With channel=1 cq0
-    tells a completion channel, ch0. Prints the verbs it runs.
+    The objects are called pd0, mr0, cq0, qp0; where one is there already, all get the next number.
+    ud_pair: also ah0, the way to the other node. raw_pair: also flow0, which gives qp0 what is sent
+    to its node's MAC. srq_pair: qp0 and qp1 on both nodes; those of the second node take their
+    receives from srq0. xrc_pair: XRC_SEND to XRC_RECV; the second node has xrcd0, and srq0 in it.
+    With channel=1 cq0 tells a completion channel, ch0. Prints the verbs it runs.
 
     Example: use rc_pair rnr_retry=1 max_send_wr=8
     """
-    chosen, qp_type = options or PairOptions(), _PAIRS[what]
+    chosen, shape = options or PairOptions(), _PAIRS[what]
     nodes = list(session.world.nodes)[:2]
     if len(nodes) < 2:
         raise NotUnderstood("a pair needs two nodes", hint="open the lab with nodes A and B")
-    lines = [line for node in nodes for line in _objects(node, qp_type, chosen)]
-    a, b = ((f"{node}.qp0", qp_type) for node in nodes)
-    lines += _bring_up(a, b, chosen)
-    if TRANSPORTS[qp_type].addressed:
-        for node, other in zip(nodes, reversed(nodes), strict=True):
-            lines.append(f"create_ah {node}.ah0 pd={node}.pd0 to={other}")
-    elif TRANSPORTS[qp_type].service is None:
-        lines += [f"create_flow {node}.flow0 qp={node}.qp0 dst_mac={node}" for node in nodes]
-    return Script(lines)
+    first = _free_number(session, nodes, shape.many)
+    numbers = range(first, first + shape.many)
+    sides = list(zip(nodes, (shape.left, shape.right), strict=True))
+    lines = []
+    for node, qp_type in sides:
+        srq = _shared(node, qp_type, shape.shared if node == nodes[1] else 0, chosen)
+        lines += _numbered(_parts(node, chosen) + srq, first)
+        lines += [_queue_pair(node, qp_type, chosen, (first, n), bool(srq)) for n in numbers]
+    for n in numbers:
+        a, b = ((f"{node}.qp{n}", qp_type) for node, qp_type in sides)
+        lines += _bring_up(a, b, chosen)
+    return Script([*lines, *_numbered(_ways(nodes, shape.left), first)])
 
 
-def _objects(node: str, qp_type: QPType, chosen: PairOptions) -> list[str]:
-    qp = f"create_qp {node}.qp0 pd={node}.pd0 qp_type={qp_type.name}"
-    cqs = f"send_cq={node}.cq0 recv_cq={node}.cq0"
-    sizes = f"max_send_wr={chosen.max_send_wr} max_recv_wr={chosen.max_recv_wr}"
-    inline = f"max_inline_data={chosen.max_inline_data} sq_sig_all={int(chosen.sq_sig_all)}"
+_MADE = ("ch", "pd", "mr", "cq", "qp", "xrcd", "srq", "ah", "flow")
+
+
+def _free_number(session: Session, nodes: list[str], many: int) -> int:
+    """The first number that nothing of this kind has on either node."""
+    return next(
+        first
+        for first in count()
+        if all(
+            session.names.is_free(f"{node}.{noun}{number}")
+            for node in nodes
+            for noun in _MADE
+            for number in range(first, first + many)
+        )
+    )
+
+
+def _numbered(lines: list[str], number: int) -> list[str]:
+    """Lines that are written about `A.pd0` and the like, about those of another number."""
+    return [re.sub(rf"(\.(?:{'|'.join(_MADE)}))0\b", rf"\g<1>{number}", line) for line in lines]
+
+
+def _parts(node: str, chosen: PairOptions) -> list[str]:
+    """What a queue pair hangs on."""
     told = f" channel={node}.ch0" if chosen.channel else ""
-    inline += f" max_tso_header={chosen.max_tso_header}" if chosen.max_tso_header else ""
     return [
         *([f"create_comp_channel {node}.ch0"] if chosen.channel else []),
         f"alloc_pd {node}.pd0",
         f"reg_mr {node}.mr0 pd={node}.pd0 length={chosen.length} access={_ACCESS}",
         f"create_cq {node}.cq0 cqe={chosen.cqe}{told}",
-        f"{qp} {cqs} {sizes} {inline}",
     ]
+
+
+def _queue_pair(
+    node: str, qp_type: QPType, chosen: PairOptions, numbers: tuple[int, int], on_srq: bool
+) -> str:
+    """With the parts that its type takes, which have the first number, and its sizes."""
+    first, own = numbers
+    transport = TRANSPORTS[qp_type]
+    parts = [*transport.parts, *(["srq"] if on_srq and not transport.names_srq else [])]
+    words = [f"create_qp {node}.qp{own}", *(f"{p}={node}.{_KIND[p]}{first}" for p in parts)]
+    words.insert(2 if parts[0] == "pd" else 1, f"qp_type={qp_type.name}")
+    words += [f"max_send_wr={chosen.max_send_wr}"] if transport.sends else []
+    words += [f"max_recv_wr={chosen.max_recv_wr}"] if "recv_cq" in parts and not on_srq else []
+    if transport.sends:
+        words += [f"max_inline_data={chosen.max_inline_data} sq_sig_all={int(chosen.sq_sig_all)}"]
+    words += [f"max_tso_header={chosen.max_tso_header}"] if chosen.max_tso_header else []
+    return " ".join(words)
+
+
+_KIND = {"pd": "pd", "send_cq": "cq", "recv_cq": "cq", "srq": "srq", "xrcd": "xrcd"}
+
+
+def _shared(node: str, qp_type: QPType, shared: int, chosen: PairOptions) -> list[str]:
+    """The shared receive queue of the side that has one, and what it lives in."""
+    max_wr = chosen.max_recv_wr
+    if shared:
+        return [f"create_srq {node}.srq0 pd={node}.pd0 max_wr={max_wr}"]
+    if not TRANSPORTS[qp_type].names_srq or not TRANSPORTS[qp_type].receives:
+        return []
+    return [
+        f"open_xrcd {node}.xrcd0 oflag=O_CREAT",
+        f"create_srq_ex {node}.srq0 pd={node}.pd0 srq_type=XRC xrcd={node}.xrcd0 cq={node}.cq0 "
+        f"max_wr={max_wr}",
+    ]
+
+
+def _ways(nodes: list[str], qp_type: QPType) -> list[str]:
+    """How messages find the other node, where no connection says it."""
+    if TRANSPORTS[qp_type].addressed:
+        ways = zip(nodes, reversed(nodes), strict=True)
+        return [f"create_ah {node}.ah0 pd={node}.pd0 to={other}" for node, other in ways]
+    if TRANSPORTS[qp_type].service is None:
+        return [f"create_flow {node}.flow0 qp={node}.qp0 dst_mac={node}" for node in nodes]
+    return []
 
 
 @command

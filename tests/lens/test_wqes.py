@@ -2,6 +2,7 @@
 
 import pytest
 
+from rdmalab.lab import Lab
 from rdmalab.lens import wqes
 from rdmalab.lens.wqes import Progress
 from rdmalab.spec.profiles import RXE
@@ -123,3 +124,27 @@ def test_reset_empties_the_queue() -> None:
     pair.a.issue(WROpcode.SEND, 8)
     pair.a.modify(qp_state=QPState.RESET)
     assert wqes.wqe_rows(pair.world, QP) == []
+
+
+def test_a_bind_has_no_psn_and_is_done_without_an_answer() -> None:
+    lab = Lab()
+    for line in (
+        "use rc_pair",
+        "reg_mr B.mr1 pd=B.pd0 length=64 access=LOCAL_WRITE|MW_BIND",
+        "alloc_mw B.mw0 pd=B.pd0 type=TYPE_1",
+        "bind_mw B.qp0 B.mw0 wr_id=5 bind=B.mr1[0:64] bind_access=REMOTE_WRITE",
+        "use ud_pair",
+        "post_send A.qp2 wr_id=6 opcode=SEND ah=A.ah2 remote_qpn=B.qp2",
+    ):
+        lab.do(line)
+    lab.run()
+    assert [lab.look(f"B.qp0.wr[5].{psn}") for psn in ("first_psn", "last_psn")] == [None, None]
+    rows = {row.wr_id: row for name in ("B.qp0", "A.qp2") for row in wqes_of(lab, name)}
+    assert (rows[5].word, rows[6].word) == ("DONE unsignaled", "SENT unsignaled")
+    assert rows[6].first_psn == 0
+
+
+def wqes_of(lab: Lab, name: str) -> list[wqes.WqeRow]:
+    thing = lab.session.names.find(name)
+    assert thing is not None
+    return wqes.wqe_rows(lab.session.world, thing)

@@ -26,3 +26,21 @@ def test_an_open_region_is_a_fact() -> None:
     talk.ask(ex, "wr_start A.qx0", "wr_send A.qx0")
     said = talk.ask("show qp A.qx0")
     assert any("A.qx0 critical region: 1 built, not posted" in row for row in said)
+
+
+def test_a_queue_that_a_type_has_not_is_not_spoken_of() -> None:
+    talk = Talk("use xrc_pair", width=200, plain=True)
+    sender, receiver = (" ".join(talk.ask(f"show {node}.qp0")) for node in "AB")
+    assert "send queue" in sender
+    assert "receive" not in sender
+    assert "send queue" not in receiver
+    assert "takes receives from the SRQs of B.xrcd0" in receiver
+
+
+def test_a_window_in_a_sentence() -> None:
+    reg = "reg_mr B.mr1 pd=B.pd0 length=64 access=LOCAL_WRITE|MW_BIND"
+    make = "alloc_mw B.mw0 pd=B.pd0 type=TYPE_1"
+    talk = Talk("use rc_pair", reg, make, width=200, plain=True)
+    assert "bound to nothing" in talk.ask("show mw")[-1]
+    talk.ask("bind_mw B.qp0 B.mw0 bind=B.mr1[8:64] bind_access=REMOTE_WRITE", "run")
+    assert "B.mw0 opens B.mr1[8:64]: REMOTE_WRITE, rkey 0x" in talk.ask("show mw")[-1]

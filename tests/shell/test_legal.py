@@ -151,3 +151,40 @@ def test_what_c_lets_one_do_wrong_is_not_advertised() -> None:
     keys = texts(talk, "post_send A.qp0 opcode=SEND ")
     assert not {"num_sge=", "next=", "rest=", "bad_wr="} & set(keys)
     assert "num_sge=" in texts(talk, "post_send A.qp0 opcode=SEND num")
+
+
+_WAY = {"ah=", "remote_qpn=", "remote_qkey=", "remote_srqn="}
+
+
+@pytest.mark.parametrize(
+    ("pair", "wanted"),
+    [
+        ("rc_pair", set()),
+        ("uc_pair", set()),
+        ("raw_pair", set()),
+        ("ud_pair", {"ah=", "remote_qpn=", "remote_qkey="}),
+        ("xrc_pair", {"remote_srqn="}),
+    ],
+)
+def test_where_a_message_goes_is_asked_of_the_types_that_must_say_it(
+    pair: str, wanted: set[str]
+) -> None:
+    keys = texts(Talk(f"use {pair}"), "post_send A.qp0 opcode=SEND ")
+    assert _WAY & set(keys) == wanted
+    assert set(keys[: len(wanted)]) == wanted  # before what may be left out
+    assert not {"mss=", "hdr=", "mw=", "swap="} & set(keys)
+
+
+def test_a_way_is_of_the_own_node_and_its_end_of_the_other() -> None:
+    ud, xrc = Talk("use ud_pair"), Talk("use xrc_pair")
+    assert [(c.text, c.meta) for c in offered(ud, "post_send A.qp0 opcode=SEND ah=")] == [
+        ("A.ah0", "to 10.0.0.2")
+    ]
+    assert texts(ud, "post_send A.qp0 opcode=SEND remote_qpn=") == ["B.qp0"]
+    assert texts(ud, "create_ah A.ah1 pd=A.pd0 to=") == ["B"]
+    assert texts(xrc, "post_send A.qp0 opcode=SEND remote_srqn=") == ["B.srq0"]
+
+
+def test_the_headers_of_a_tso_are_asked_with_it() -> None:
+    talk = Talk("use raw_pair max_tso_header=54")
+    assert {"mss=", "hdr="} <= set(texts(talk, "post_send A.qp0 opcode=TSO "))

@@ -35,3 +35,16 @@ def test_what_builders_did() -> None:
     ends = ("for thread 1.", "wr4 SEND 0 B, not posted yet.", "wr4 SEND 8 B, not posted yet.",
             "A.qx0: 1 built, forgotten.")  # fmt: skip
     assert all(row.endswith(end) for row, end in zip(said, ends, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("line", "fact"),
+    [
+        ("attach_mcast B.qp0 gid=224.0.0.9", "B.qp0 joined the multicast group ::ffff:224.0.0.9."),
+        ("port B DOWN", "B: its port went DOWN."),
+        ("device_fatal B", "B: its device died."),
+    ],
+)
+def test_what_made_nothing_and_moved_nothing_is_said_too(line: str, fact: str) -> None:
+    (said,) = Talk("use ud_pair", width=200).ask(line)
+    assert fact in said

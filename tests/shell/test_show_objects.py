@@ -1,3 +1,5 @@
+import pytest
+
 from rdmalab.shell.fragments import text_of
 from rdmalab.shell.show import render_rows
 from rdmalab.workbench.look import View
@@ -12,7 +14,7 @@ def said(talk: Talk, line: str) -> list[str]:
 
 def test_an_empty_receive_queue_is_said_in_words() -> None:
     talk = Talk("use rc_pair")
-    assert all("! RQ EMPTY" in row for row in said(talk, "show qp"))
+    assert all(row.endswith("RQ □□□□□□□□ 0/8  ! EMPTY") for row in said(talk, "show qp"))
     assert "RQ □□□□□□□□ 0/8  ! EMPTY: a SEND gets an RNR NAK" in said(talk, "show A.qp0")
     talk.ask("post_recv A.qp0 sg=A.mr0[0:8]")
     assert "RQ ▪□□□□□□□ 1/8  1 waiting" in said(talk, "show A.qp0")
@@ -70,3 +72,30 @@ def test_an_open_region_is_seen_on_its_queue_pair() -> None:
     assert "wr_start … 1 built, not posted; thread 1 holds the lock" in said
     talk.ask("wr_rdma_write A.qx0 remote=B.mr0")
     assert any("wr_complete will answer crash-builder" in r for r in talk.ask("show qp A.qx0"))
+
+
+@pytest.mark.parametrize(
+    ("pair", "qp", "there", "not_there"),
+    [
+        ("ud_pair", "A.qp0", ["each datagram says where it goes"], ["timeout", "expects"]),
+        ("raw_pair", "A.qp0", ["each frame says where it goes"], ["psn", "qkey", "timeout"]),
+        ("uc_pair", "A.qp0", ["→ B.qp0", "psn: next WR 0"], ["timeout", "unacked"]),
+        ("xrc_pair", "A.qp0", ["SQ □□□□□□□□ 0/8", "retry_cnt=7"], ["RQ", "min_rnr_timer"]),
+        ("xrc_pair", "B.qp0", ["RQ → the SRQs of B.xrcd0", "min_rnr_timer=12"],
+         ["SQ ", "FULL", "retry_cnt", "sq_sig_all", "next WR"]),
+    ],
+)  # fmt: skip
+def test_what_a_type_does_not_have_is_not_said(
+    pair: str, qp: str, there: list[str], not_there: list[str]
+) -> None:
+    text = "\n".join(said(Talk(f"use {pair}"), f"show {qp}")[2:])  # behind the states
+    assert [words for words in there if words not in text] == []
+    assert [words for words in not_there if words in text] == []
+
+
+def test_the_overview_of_all_types_fits_into_80_columns() -> None:
+    talk = Talk(*(f"use {what}_pair" for what in ("rc", "uc", "ud", "raw", "srq", "xrc")))
+    rows = said(talk, "show qp")
+    assert len(rows) == 14
+    assert max(map(len, rows)) <= 80
+    assert [row.split()[-1] for row in rows if row.startswith("A.qp6")] == ["0/8"]  # no RQ

@@ -120,3 +120,36 @@ def test_timeout_and_depth_of_zero() -> None:
 def test_warnings_change_nothing() -> None:
     talk = Talk("use rc_pair", "post_recv B.qp0 sg=B.mr0[0:5000]")
     assert talk.lab.look("B.qp0.rq.used") == 1
+
+
+def test_a_region_that_no_window_may_lie_on_is_told_before_the_bind_fails() -> None:
+    talk = Talk("use rc_pair", "alloc_mw B.mw0 pd=B.pd0 type=TYPE_1", width=200)
+    bind = "bind_mw B.qp0 B.mw0 bind=B.mr0[0:64] bind_access=REMOTE_WRITE"
+    found = [row for row in talk.ask(bind) if row.startswith("warning: ")]
+    assert found[0].startswith("warning: B.mr0 lacks MW_BIND")
+    (line,) = [row[9:].removesuffix(" allows it.") for row in found if "rereg_mr" in row]
+    talk.ask("run", "reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0", line)
+    assert not any(row.startswith("warning: ") for row in talk.ask(bind))
+    talk.ask("run")
+    assert talk.lab.look("B.mw0.state == BOUND")
+
+
+@pytest.mark.parametrize(("length", "warned"), [(40, True), (41, False)])
+def test_a_receive_for_datagrams_has_room_for_the_header(length: int, warned: bool) -> None:
+    said = Talk("use ud_pair").ask(f"post_recv B.qp0 sg=B.mr0[0:{length}]")
+    assert any("40 bytes are for the header" in row for row in said) is warned
+
+
+def test_receives_of_a_shared_queue_belong_to_the_hca_too() -> None:
+    talk = Talk("use srq_pair", "post_srq_recv B.srq0 sg=B.mr0[0:64]", width=200)
+    assert any("a receive of B.srq0 is posted" in row for row in talk.ask('write B.mr0[8:9] "x"'))
+    assert not any("receive of" in row for row in talk.ask('write B.mr0[64:65] "x"'))
+
+
+def test_who_writes_after_a_frame_came_hears_nothing() -> None:
+    talk = Talk(
+        "use raw_pair", 'write A.mr0[0:14] "\\x02\\0\\x0a\\0\\0\\x02\\x02\\0\\x0a\\0\\0\\x01zz"'
+    )
+    talk.ask("post_recv B.qp0 sg=B.mr0[0:200]", "post_send A.qp0 opcode=SEND sg=A.mr0[0:60]", "run")
+    assert talk.lab.look("B.cq0.next.status == SUCCESS")
+    assert len(talk.ask('write B.mr0[8:9] "x"')) == 1

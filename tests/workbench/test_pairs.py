@@ -89,8 +89,41 @@ def test_an_option_that_the_device_refuses_is_refused_by_the_verb() -> None:
     assert lab.said[-1].invocation.name == "create_qp"
 
 
-def test_using_it_twice_says_what_is_there() -> None:
-    assert misread(lab_of(), "use rc_pair").message == "A.pd0 exists already"
+def test_using_it_twice_takes_the_next_number() -> None:
+    lab = lab_of("alloc_pd B.pd1")
+    well(lab, "use ud_pair")
+    assert {"A.pd2", "B.pd2", "B.cq2", "A.qp2", "A.ah2", "B.mr2"} <= set(lab.session.names.all())
+    assert "A.pd1" not in lab.session.names.all()
+    well(lab, "post_recv B.qp2 sg=B.mr2[0:64]")
+    target = "ah=A.ah2 remote_qpn=B.qp2 remote_qkey=0x11111111"
+    well(lab, f"post_send A.qp2 opcode=SEND sg=A.mr2[0:8] {target}")
+    trip(lab, "run")
+    assert lab.look("B.cq2.next.status == SUCCESS")
+
+
+def test_an_srq_pair_shares_one_queue_between_two_connections() -> None:
+    lab = Lab()
+    well(lab, "use srq_pair max_recv_wr=4")
+    assert lab.look("B.srq0.capacity == 4")
+    assert lab.look("B.srq0.users == 2")
+    assert [lab.look(f"A.qp{n}.srq") for n in (0, 1)] == ["", ""]
+    for wr_id in (1, 2):
+        well(lab, f"post_srq_recv B.srq0 wr_id={wr_id} sg=B.mr0[0:64]")
+    for qp in ("A.qp1", "A.qp0"):
+        well(lab, f"post_send {qp} opcode=SEND sg=A.mr0[0:8]")
+        trip(lab, "run")
+    assert [lab.look(f"B.srq0.recv_wr[{n}].qp") for n in (1, 2)] == ["B.qp1", "B.qp0"]
+
+
+def test_an_xrc_pair_names_the_queue_in_the_message() -> None:
+    lab = Lab()
+    well(lab, "use xrc_pair channel=1")
+    well(lab, "post_srq_recv B.srq0 wr_id=5 sg=B.mr0[0:64]")
+    well(lab, "post_send A.qp0 opcode=SEND sg=A.mr0[0:8] remote_srqn=B.srq0")
+    trip(lab, "run")
+    assert lab.look("B.srq0.recv_wr[5].qp") == "B.qp0"
+    assert lab.look("B.cq0.next.status == SUCCESS")
+    assert lab.look("B.cq0.channel") == "B.ch0"
 
 
 def test_a_pair_goes_between_the_first_two_of_three() -> None:

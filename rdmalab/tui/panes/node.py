@@ -16,26 +16,22 @@ from rdmalab.shell.fragments import fold
 from rdmalab.shell.show import render_rows
 from rdmalab.shell.tables import CURRENT, DIM, GOOD, NAME, NUMBER, WARN, gauge
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.tui import diagram
+from rdmalab.tui import diagram, parts
 from rdmalab.tui.hexview import hex_lines
 from rdmalab.tui.pane import Pane
+from rdmalab.tui.ranks import ALWAYS, HEAD, MORE, REST, USEFUL, fitted, numbered, with_room
 
 if TYPE_CHECKING:
     from rdmalab.shell.fragments import Line
     from rdmalab.tui.pane import Look
+    from rdmalab.tui.ranks import Ranked
     from rdmalab.tui.stage import Stage
 
 _MANY_ROWS = 13  # from here on the state machine is drawn in boxes
 _WIDE = 50  # columns; from here on numbers are told that one can do without
 _SHORT_BAR = 8  # cells of a CQ that has something else to say
+_CORNERS = 6  # columns of a border beside its title
 _ROOMY = 20  # from here on there are blank lines between the parts
-
-# What gives way first when there are fewer rows: the highest.
-_ALWAYS, _HEAD, _USEFUL, _MORE, _REST = range(0, 500, 100)
-
-
-Ranked = tuple[int, "list[Line]"]
-"""How important, and lines that are shown together or not at all."""
 
 _LEGEND = ("■ done", "▶ under way", "▪ waiting", "□ free")
 
@@ -65,10 +61,16 @@ class NodePane(Pane):
         return self.stage.meant(self.node, noun)
 
     def _cq_of_qp(self) -> Thing | None:
+        """Its CQ; of an XRC_RECV queue pair, which has none, that of an SRQ of its domain."""
         qp = self.thing(Noun.QP)
         if qp is None:
             return None
-        return Thing(Noun.CQ, self.node, self.stage.session.world.find(qp).send_cq)
+        world = self.stage.session.world
+        it = world.find(qp)
+        fed = [s.cq for s in world.nodes[qp.node].srqs.items.values() if s.xrcd == it.xrcd and s.cq]
+        number = it.send_cq or next(iter(fed), None)
+        found = [t for t in self.stage.things(self.node, Noun.CQ) if t.number == number]
+        return found[0] if found else None
 
     def other(self, noun: str, direction: int) -> None:
         of = Noun(noun or Noun.QP)
@@ -110,7 +112,8 @@ class NodePane(Pane):
         count = len(self.stage.things(self.node, Noun.QP))
         if count > 1:
             at = self.stage.things(self.node, Noun.QP).index(qp) + 1
-            line.append((DIM, f"  {at} of {count}"))
+            room = self.place.width - _CORNERS if self.place else 0
+            line = with_room(line, [(DIM, f"  {at} of {count}")], room)
         return line
 
     def foot(self) -> Line:
@@ -131,12 +134,17 @@ class NodePane(Pane):
         if qp is None:
             return [*_EMPTY, *render_rows(self.stage.look(f"show {self.node}").rows, width)]
         rows = self._rows_of(qp)
-        ranked = self._machine(rows, width, height)
+        there = self.stage.look(f"show {self.node}").rows
+        ranked = parts.troubles(self.stage, self.node, there, width)
+        ranked += self._machine(rows, width, height)
         ranked += self._others(width)
-        gap: list[Ranked] = [(_REST + 40, [[]])] if height > _ROOMY else []
+        gap: list[Ranked] = [(REST + 40, [[]])] if height > _ROOMY else []
         ranked += gap + self._queues(rows, width)
         ranked += self._cq(width)
         ranked += self._memory(width)
+        ranked += parts.windows(there, width)
+        ranked += parts.ways(there, rows, width)
+        ranked += parts.others(there, rows, width)
         ranked += gap + self._attributes(rows, width)
         return fitted(ranked, height)
 
@@ -145,8 +153,8 @@ class NodePane(Pane):
         for row in rows:
             if isinstance(row, DiagramRow):
                 if height >= _MANY_ROWS and width >= diagram.BOXES_WIDTH:
-                    return [(_ALWAYS, diagram.boxes(row, width, event))]
-                return [(_ALWAYS, [diagram.one_line(row, event)])]
+                    return [(ALWAYS, diagram.boxes(row, width, event))]
+                return [(ALWAYS, [diagram.one_line(row, event)])]
         return []
 
     def _queues(self, rows: list[Any], width: int) -> list[Ranked]:
@@ -155,21 +163,21 @@ class NodePane(Pane):
             return []
         work = render_rows([r for r in rows if isinstance(r, WqeRow)], width - 3)
         receives = render_rows([r for r in rows if isinstance(r, RecvRow)], width - 3)
-        full = "! FULL" if row.sq.capacity and not row.sq.free else ""
-        return [
-            (_ALWAYS, [show_objects.queue_line("SQ", row.sq, full)]),
-            *_numbered(_USEFUL + 2, work),
-            (_ALWAYS, [show_objects.receive_line(row, "! EMPTY")]),
-            *_numbered(_USEFUL + 4, receives),
-        ]
+        ranked: list[Ranked] = [(ALWAYS, [line]) for line in show_objects.send_lines(row)]
+        ranked += numbered(USEFUL + 2, work) + parts.region(row, width)
+        shared = parts.shared(self.stage, row, width)
+        if shared:
+            return ranked + shared
+        ranked += [(ALWAYS, [line]) for line in show_objects.receive_lines(row, "! EMPTY")]
+        return ranked + numbered(USEFUL + 4, receives)
 
     def _attributes(self, rows: list[Any], width: int) -> list[Ranked]:
         row = next((row for row in rows if isinstance(row, QpRow)), None)
         if row is None:
             return []
         ranked: list[Ranked] = []
-        for number, line in enumerate(show_objects.qp_block(row)[3:]):
-            ranked.append((_MORE + number, fold(line, width, 2)))
+        for number, line in enumerate(show_objects.settings(row)):
+            ranked.append((MORE + number, fold(line, width, 2)))
         return ranked
 
     def _cq(self, width: int) -> list[Ranked]:
@@ -190,11 +198,9 @@ class NodePane(Pane):
         so_far: Line = [(DIM, f"  {row.total} so far")] if width > _WIDE else []
         line = with_room(line, [*waking, *so_far], width)
         cqes = [r for r in rows if isinstance(r, WcRow)]
-        ranked: list[Ranked] = [(_ALWAYS, [line])]
+        ranked: list[Ranked] = [(ALWAYS, [line])]
         for number, wc in enumerate(cqes):
-            ranked.append(
-                (_HEAD if number == 0 else _USEFUL + 5 + number, [_cqe(wc, number, width)])
-            )
+            ranked.append((HEAD if number == 0 else USEFUL + 5 + number, [_cqe(wc, number, width)]))
         return ranked
 
     def _memory(self, width: int) -> list[Ranked]:
@@ -208,9 +214,9 @@ class NodePane(Pane):
         ranked: list[Ranked] = []
         if octets:
             (first, *_) = hex_lines(octets[0], width - len(own) - 1, text=width > 50)
-            ranked.append((_HEAD + 1, [[(NAME, own), ("", " "), *first]]))
+            ranked.append((HEAD + 1, [[(NAME, own), ("", " "), *first]]))
         (told,) = show_objects.mr_table([head])
-        return [*ranked, (_REST, fold(told, width, 2))]
+        return [*ranked, (REST, fold(told, width, 2))]
 
     def _others(self, width: int) -> list[Ranked]:
         """The other QPs of the node, so that none is forgotten."""
@@ -225,31 +231,7 @@ class NodePane(Pane):
             word = f"{own} {world.find(thing).state.name}"
             line.append((CURRENT, f"[{word}] ") if thing == shown else ("", f"{word}  "))
         first, *more = fold(line, width, 4)
-        return [(_HEAD, [first]), *((_REST, [part]) for part in more)]
-
-
-def fitted(ranked: list[Ranked], height: int) -> list[Line]:
-    """The most important lines that fit, in their order."""
-    kept: set[int] = set()
-    room = height
-    for at in sorted(range(len(ranked)), key=lambda at: ranked[at][0]):
-        if len(ranked[at][1]) <= room:
-            kept.add(at)
-            room -= len(ranked[at][1])
-    return [line for at in sorted(kept) for line in ranked[at][1]]
-
-
-def with_room(line: Line, more: Line, width: int) -> Line:
-    """As many of the further words as fit behind a line."""
-    for fragment in more:
-        if sum(len(text) for _, text in [*line, fragment]) > width:
-            break
-        line = [*line, fragment]
-    return line
-
-
-def _numbered(rank: int, lines: list[Line]) -> list[Ranked]:
-    return [(rank + 3 * n, [[("", "   "), *line]]) for n, line in enumerate(lines)]
+        return [(HEAD, [first]), *((REST, [part]) for part in more)]
 
 
 def _cqe(row: WcRow, number: int, width: int) -> Line:

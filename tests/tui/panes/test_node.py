@@ -3,15 +3,8 @@
 from rdmalab.command import Noun
 from rdmalab.lab import Lab
 from rdmalab.shell.fragments import text_of
-from rdmalab.tui.panes.node import NodePane, fitted
+from rdmalab.tui.panes.node import NodePane
 from tests.tui.playing import Free, first, panes_of
-
-
-def test_the_most_important_lines_stay_in_order() -> None:
-    ranked = [(0, [[("", "a")]]), (9, [[("", "b")], [("", "c")]]), (5, [[("", "d")]])]
-    assert [text_of(line) for line in fitted(ranked, 2)] == ["a", "d"]
-    assert [text_of(line) for line in fitted(ranked, 3)] == ["a", "d"]
-    assert [text_of(line) for line in fitted(ranked, 4)] == ["a", "b", "c", "d"]
 
 
 def test_the_bars_tell_done_under_way_waiting_and_free() -> None:

@@ -1,0 +1,120 @@
+"""What queue pairs share or hang on, in words: SRQs, memory windows, channels, address handles."""
+
+from collections.abc import Sequence
+
+from rdmalab.lens import words
+from rdmalab.lens.addresses import AhRow
+from rdmalab.lens.events import ChannelRow
+from rdmalab.lens.flows import FlowRow
+from rdmalab.lens.queues import QueueRow
+from rdmalab.lens.sharing import SharedRecvRow, SrqRow
+from rdmalab.lens.windows import MwRow, WindowState
+from rdmalab.shell.fragments import Fragment, Line
+from rdmalab.shell.tables import CURRENT, DIM, NAME, NUMBER, WARN, bar, table
+from rdmalab.spec.access import Access
+from rdmalab.spec.sharing import SrqType
+
+
+# --------------------------------------------------------------------------- receive queues
+def as_queue(row: SrqRow) -> QueueRow:
+    """An SRQ as the work queue that it is: what was taken has not been given back."""
+    return QueueRow(row.capacity, row.used, row.free, row.total, row.count, 0, row.used - row.count)
+
+
+def srq_line(row: SrqRow, name: str, *, cells: int = 16) -> Line:
+    """`SRQ ■▪▪□□□□□ 3/8  srq0  1 taken, 2 waiting  limit 2 armed`."""
+    kind = "" if row.srq_type is SrqType.BASIC else f"{row.srq_type.name} "
+    said: Line = [("", f"  {row.used - row.count} taken")] if row.used > row.count else []
+    said += [("", f"{',' if said else ' '} {row.count} waiting")] if row.count else []
+    return [
+        ("", f"{kind}SRQ {bar(as_queue(row), cells)} "),
+        (NUMBER, f"{row.used}/{row.capacity}"),
+        *([(NAME, f"  {name}")] if name else []),
+        (WARN, _trouble(row)),
+        *said,
+        (CURRENT, f"  limit {row.limit} armed" if row.armed else ""),
+    ]
+
+
+def _trouble(row: SrqRow) -> str:
+    if row.error:
+        return "  ! BROKEN: no receive is taken any more"
+    return "" if row.count else "  ! EMPTY"
+
+
+def srq_table(rows: Sequence[SrqRow]) -> list[Line]:
+    """Shared receive queues, one line each."""
+    return [_srq(row) for row in rows]
+
+
+def _srq(row: SrqRow) -> Line:
+    where = f"in {row.xrcd}" if row.xrcd else f"{row.users} QP{'' if row.users == 1 else 's'} on it"
+    return [(NAME, f"{row.name}  "), *srq_line(row, ""), (DIM, f"  {row.srq_num:#x}, {where}")]
+
+
+def taken_table(rows: Sequence[SharedRecvRow]) -> list[Line]:
+    """The receives of a shared queue: which queue pair took which."""
+    return table([_taken(row) for row in rows], "<<>")
+
+
+def _taken(row: SharedRecvRow) -> list[Fragment]:
+    how: Fragment = (NAME, f"taken by {row.qp}") if row.qp else ("", "waits")
+    return [
+        (NAME, words.wr(row.wr_id)),
+        ("", "RECV"),
+        (NUMBER, f"{row.length} B"),
+        how,
+        (DIM, "" if row.event is None else f"ev {row.event}"),
+    ]
+
+
+# --------------------------------------------------------------------------- windows
+def mw_table(rows: Sequence[MwRow]) -> list[Line]:
+    """Memory windows: what each opens, to whom, by which key."""
+    return table([_window(row) for row in rows])
+
+
+def _window(row: MwRow) -> list[Fragment]:
+    bound = row.state is WindowState.BOUND
+    return [
+        (NAME, row.name),
+        ("", row.type.name),
+        (CURRENT if bound else DIM, row.state.name),
+        ("", f"rkey {row.rkey:#x}"),
+        ("", opened(row)),
+        (DIM, words.flags(row.access, Access) if bound else ""),
+        ("", f"for {row.qp}" if row.qp else ""),
+    ]
+
+
+def opened(row: MwRow) -> str:
+    """`B.mr0[0:64]`; nothing of a window that is free."""
+    start = row.start or 0
+    return f"{row.mr}[{start}:{start + row.length}]" if row.mr else ""
+
+
+# --------------------------------------------------------------------------- channels, ways
+def channel_table(rows: Sequence[ChannelRow]) -> list[Line]:
+    """Completion channels: what waits to be taken, what was not acknowledged."""
+    return table([_channel(row) for row in rows])
+
+
+def _channel(row: ChannelRow) -> list[Fragment]:
+    waits = f"{row.events} event{' waits' if row.events == 1 else 's wait'}"
+    return [
+        (NAME, row.name),
+        (WARN if row.events else DIM, waits),
+        (WARN if row.unacked else DIM, f"{row.unacked} unacked"),
+        ("", f"of {row.cqs}" if row.cqs else "no CQ was made with it"),
+    ]
+
+
+def way(row: AhRow | FlowRow) -> str:
+    """Where an address handle leads, or which frames a flow rule wants, in a few words."""
+    own = row.name.partition(".")[2]
+    if isinstance(row, FlowRow):
+        return f"{own} {row.fits or row.type.name} → {row.qp.partition('.')[2]}"
+    return f"{own} → {row.dgid.removeprefix('::ffff:') if row.to in _MANY else row.to}"
+
+
+_MANY = ("", "group")  # an address that is no single node's
