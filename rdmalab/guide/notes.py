@@ -211,6 +211,9 @@ CELLS: dict[str, str] = {
     "lacks_builders": "Builders of ibv_wr_* that make sense for a type and are not there",
     "refuses_null_pointers": "bad_wr=NULL or wr=NULL is refused before anything else is looked at",
     "batch_unchecked": "Rules that wr_complete does not ask for; the device finds out, or nobody",
+    "setter_makes_inline": "An inline setter suffices; otherwise wr_flags must say INLINE as well",
+    "list_setters_add": "A list of pieces is as long as all of them; else n times the first, "
+    "and an inline list is empty",
     "rkey_needs_remote_right": "An MR without REMOTE_* rights has the rkey 0, which opens nothing",
     "honours_zero_based": "An MR registered with ZERO_BASED is addressed from 0; else as it lies",
     "changes_translation": "rereg_mr can give an MR another address and length",
