@@ -13,7 +13,6 @@ from typing import Any
 from rdmalab.lab import Lab
 from rdmalab.session.lines import Reply
 from rdmalab.spec.profiles import RXE, Profile
-from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCOpcode
 
 RECORD: dict[str, Any] = json.loads(
@@ -40,12 +39,12 @@ RECV = "[32768:33792]"
 
 
 class Bench:
-    """A lab of one profile. told: the rules that refused something, in order."""
+    """A lab of one profile. told: rule and errno of what was refused, in order."""
 
     def __init__(self, profile: Profile = RXE, qp_type: str = "RC") -> None:
         self.lab = Lab({"A": profile, "B": profile})
         self.qp_type = qp_type
-        self.told: list[str] = []
+        self.told: list[tuple[str, int]] = []
 
     # ------------------------------------------------------------------ lines
     def ask(self, line: str) -> Reply:
@@ -53,7 +52,7 @@ class Bench:
         reply = self.lab.do(line)[-1]
         assert reply.error is None, (line, reply.error)
         if reply.refusal is not None:
-            self.told.append(reply.refusal.rule)
+            self.told.append((reply.refusal.rule, reply.refusal.errno))
         return reply
 
     def rc(self, line: str) -> Any:
@@ -164,13 +163,3 @@ def errno_of(reply: Reply) -> Any:
 def _opcode(number: int) -> str:
     """Of a failed request it is whatever lay there."""
     return WCOpcode(number).name if number in tuple(WCOpcode) else hex(number)
-
-
-def without_noise(answer: Any) -> Any:
-    """An answer without the fields of a completion that have no meaning there."""
-    if isinstance(answer, dict):
-        return {key: without_noise(value) for key, value in answer.items()}
-    is_row = isinstance(answer, list) and len(answer) == 4 and answer[1] in WCStatus.__members__
-    if is_row:
-        return answer[:2] if answer[1] != "SUCCESS" else answer
-    return [without_noise(item) for item in answer] if isinstance(answer, list) else answer

@@ -47,8 +47,8 @@ class Entry(NamedTuple):
         (row,) = [row for row in object_rows() if row.get(verb) == case]
         return things.keys_by_kind(row)
 
-    def asked(self, profile: Profile) -> tuple[Any, list[str]]:
-        """What a device of this profile answers, and the rules that it refused by."""
+    def asked(self, profile: Profile) -> tuple[Any, list[tuple[str, int]]]:
+        """What a device of this profile answers; rule and errno of what it refused."""
         play = things.objects if self.section == _OBJECTS else SECTIONS[self.section]
         answer, bench = play(profile, *self.parts)
         return answer, list(dict.fromkeys(bench.told))
