@@ -218,8 +218,8 @@ CELLS: dict[str, str] = {
     "honours_zero_based": "An MR registered with ZERO_BASED is addressed from 0; else as it lies",
     "changes_translation": "rereg_mr can give an MR another address and length",
     "early_posts_stay": "A send refused before RTS stays in the ring and runs with the next post",
-    "refuses_unknown_opcode": "Posting an opcode that nobody knows, or that this device does not do, "
-    "is refused at once",
+    "refuses_unknown_opcode": "Posting an opcode that nobody knows, or that this device "
+    "does not do, is refused at once",
     "refuses_foreign_opcode": "Posting an opcode of another QP type is refused at once",
     "lacks": "Opcodes of a QP type that this device does not do",
     "refuses_bind_data": "BIND_MW with SGEs or immediate data is refused at once",

@@ -9,7 +9,6 @@ from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 from rdmalab.guide.notes import CELLS
-from rdmalab.spec.limits import DeviceCaps
 from rdmalab.spec.profiles import RXE, STRICT, Profile
 from rdmalab.spec.rules import RULES
 from rdmalab.spec.statuses import WCStatus
@@ -33,8 +32,8 @@ def rxe_but(cells: list[str]) -> Profile:
     """Soft-RoCE with some cells as strict has them."""
     plain = {name: getattr(STRICT, name) for name in cells if not name.startswith(_CAPS)}
     names = [name.removeprefix(_CAPS) for name in cells if name.startswith(_CAPS)]
-    caps: DeviceCaps = replace(RXE.caps, **{name: getattr(STRICT.caps, name) for name in names})
-    return replace(RXE, caps=caps, **plain)
+    caps = {name: getattr(STRICT.caps, name) for name in names}
+    return replace(RXE, caps=replace(RXE.caps, **caps), **plain)
 
 
 # --------------------------------------------------------------------------- one entry
