@@ -211,11 +211,15 @@ CELLS: dict[str, str] = {
     "lacks_builders": "Builders of ibv_wr_* that make sense for a type and are not there",
     "refuses_null_pointers": "bad_wr=NULL or wr=NULL is refused before anything else is looked at",
     "batch_unchecked": "Rules that wr_complete does not ask for; the device finds out, or nobody",
+    "setter_makes_inline": "An inline setter suffices; otherwise wr_flags must say INLINE as well",
+    "list_setters_add": "A list of pieces is as long as all of them; else n times the first, "
+    "and an inline list is empty",
     "rkey_needs_remote_right": "An MR without REMOTE_* rights has the rkey 0, which opens nothing",
     "honours_zero_based": "An MR registered with ZERO_BASED is addressed from 0; else as it lies",
     "changes_translation": "rereg_mr can give an MR another address and length",
     "early_posts_stay": "A send refused before RTS stays in the ring and runs with the next post",
-    "refuses_unknown_opcode": "Posting an unknown opcode is refused at once",
+    "refuses_unknown_opcode": "Posting an opcode that nobody knows, or that this device "
+    "does not do, is refused at once",
     "refuses_foreign_opcode": "Posting an opcode of another QP type is refused at once",
     "lacks": "Opcodes of a QP type that this device does not do",
     "refuses_bind_data": "BIND_MW with SGEs or immediate data is refused at once",
@@ -234,7 +238,8 @@ CELLS: dict[str, str] = {
     "checks_table_without_state": "modify_qp without a state is judged by the table too",
     "believes_cur_state": "cur_qp_state is believed instead of checked",
     "attr_mask_bits": "How many bits of attr_mask the driver knows; with a higher one: EOPNOTSUPP",
-    "resolves_addresses": "modify_qp looks for the MAC of an address: ETIMEDOUT if nobody has it",
+    "resolves_addresses": "modify_qp and create_ah look for the MAC of an address: ETIMEDOUT if "
+    "nobody has it",
     "address_sets_port": "An ah_attr that is given outside the move to RTR sets port_num too",
     "rounds_read_depths": "Depths of READs are rounded up to a power of two, kept in 8 bits",
     "retry_cnt_7_is_infinite": "retry_cnt 7 never gives up",

@@ -34,11 +34,12 @@ def set_next(hca: "Hca", qp: QueuePair, wr_id: int | None, wr_flags: int | None)
 
 # --------------------------------------------------------------------------- in the region
 def build(hca: "Hca", qp: QueuePair, opcode: WROpcode, **operands: Any) -> None:
-    """One work request, not posted yet. Whether its bytes are inline is for its setter to say."""
+    """One work request, not posted yet. Whether its bytes are inline is for its setter to say, or,
+    on some devices, for wr_flags."""
     verb = builders.BUILDERS[opcode]
     region, ex = extended.open_region(hca, qp, verb), extended.of(hca, qp)
-    flags = SendFlags(ex.wr_flags & ~_INLINE)
-    wr = SendWR(opcode, ex.wr_id, flags=flags, **operands)
+    kept = ~_INLINE if hca.profile.setter_makes_inline else ~0
+    wr = SendWR(opcode, ex.wr_id, flags=SendFlags(ex.wr_flags & kept), **operands)
     region.built.append(Built(wr))
     hca.trace.record(Kind.WR_BUILT, hca.node, qp.number, wr)
     flag = builders.flag_of(opcode)
@@ -51,7 +52,22 @@ def fill(hca: "Hca", qp: QueuePair, verb: str, sg: list[SGE]) -> None:
     built = _to_fill(hca, qp, verb)
     if built is not None:
         built.inline = None
-        _change(hca, qp, built, verb, sg=sg, flags=SendFlags(int(built.wr.flags) & ~_INLINE))
+        flags = SendFlags(int(built.wr.flags) & ~_INLINE)
+        _change(hca, qp, built, verb, sg=_as_listed(hca, sg), flags=flags)
+
+
+def _as_listed(hca: "Hca", sg: list[SGE]) -> list[SGE]:
+    """The list as the device finds it. librxe counts n times the first length: it ends too early,
+    or goes on where there is nothing."""
+    if hca.profile.list_setters_add or not sg:
+        return sg
+    found, left = [], len(sg) * sg[0].length
+    for sge in sg:
+        found.append(replace(sge, length=min(sge.length, left)))
+        left -= found[-1].length
+    if left:
+        found[-1] = SGE(sg[-1].addr, found[-1].length + left)
+    return found
 
 
 def fill_inline(hca: "Hca", qp: QueuePair, verb: str, sg: list[SGE]) -> None:
@@ -64,8 +80,23 @@ def fill_inline(hca: "Hca", qp: QueuePair, verb: str, sg: list[SGE]) -> None:
             region = extended.open_region(hca, qp, verb)
             extended.spoil(hca, qp, region, "crash-inline", hex(sge.addr))
             return
-    built.inline = b"".join(hca.memory.read(sge.addr, sge.length) for sge in sg)
-    _change(hca, qp, built, verb, sg=sg, flags=SendFlags(int(built.wr.flags) | _INLINE))
+    _copy(hca, qp, built, verb, sg)
+
+
+def _copy(hca: "Hca", qp: QueuePair, built: Built, verb: str, sg: list[SGE]) -> None:
+    """Inline. librxe forgets the length of a list; and without INLINE in wr_flags the device takes
+    the bytes for a list, whose keys open nothing."""
+    if verb in builders.INLINE_LISTS and not hca.profile.list_setters_add:
+        sg = []
+    flags = int(built.wr.flags)
+    if hca.profile.setter_makes_inline:
+        flags |= _INLINE
+    if flags & _INLINE:
+        built.inline = b"".join(hca.memory.read(sge.addr, sge.length) for sge in sg)
+    elif sum(sge.length for sge in sg) > qp.cap.max_inline_data:  # no check of the flag finds it
+        region = extended.open_region(hca, qp, verb)
+        extended.spoil(hca, qp, region, "inline-length", qp.cap.max_inline_data)
+    _change(hca, qp, built, verb, sg=sg, flags=SendFlags(flags))
 
 
 def address(hca: "Hca", qp: QueuePair, verb: str, **operands: Any) -> None:
@@ -135,6 +166,7 @@ def _judge(hca: "Hca", qp: QueuePair, region: Region) -> Refused | None:
     if complaint is not None:
         told = extended.refusal_of(hca, complaint)
         told.message = f"{_ordinal(region, complaint.index)}{told.message}"
+        told.errno = hca.profile.batch_errnos.get(told.rule, told.errno)
         return told
     try:
         for index, built in enumerate(region.built):

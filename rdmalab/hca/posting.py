@@ -154,7 +154,7 @@ def check_atomic(hca: "Hca", _qp: QueuePair, wr: SendWR, length: int) -> Refused
 
 
 def check_address(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
-    """A datagram says where it goes."""
+    """A datagram says where it goes; what is no datagram has other things in its union."""
     if not qp.transport.addressed or wr.ah:
         return None
     legal = "create_ah, then ah=A.ah0 remote_qpn=… remote_qkey=…"
@@ -197,9 +197,14 @@ CHECKS: tuple[Check, ...] = (
     check_window_type,
 )
 
+_DATAGRAMS = frozenset(
+    opcode for opcode, row in WORK.items() if row.message and QPType.UD in row.types
+)
+
 # Some checks concern only some opcodes.
 _CONCERNS: dict[Check, Callable[[int], bool]] = {
     offloads.check_tso: lambda opcode: opcode == _TSO,
+    check_address: lambda opcode: opcode in _DATAGRAMS,
     check_atomic: lambda opcode: _OPS.get(opcode) in _ATOMICS,
     check_bind: lambda opcode: opcode == _BIND_MW,
     check_window_type: lambda opcode: opcode == _BIND_MW,

@@ -97,6 +97,8 @@ class Profile:
     # posting
     refuses_null_pointers: bool = False
     batch_unchecked: frozenset[str] = frozenset()
+    setter_makes_inline: bool = True
+    list_setters_add: bool = True
     early_posts_stay: bool = False
     refuses_unknown_opcode: bool = True
     refuses_foreign_opcode: bool = True
@@ -193,6 +195,8 @@ RXE = Profile(
     lacks_builders=frozenset({"RC:FLUSH", "UC:LOCAL_INV", "UD:TSO"}),
     refuses_null_pointers=True,
     batch_unchecked=_RXE_BATCH_UNCHECKED,
+    setter_makes_inline=False,
+    list_setters_add=False,
     rkey_needs_remote_right=True,
     honours_zero_based=False,
     changes_translation=False,

@@ -71,7 +71,7 @@ def wr_set(
 
     They stay for all builders behind it until they are set again; to set them after a builder
     changes nothing for that one. Each builder takes wr_id= and wr_flags= too, and sets them first.
-    INLINE has no effect here: the setter decides.
+    INLINE has no effect here: the setter decides (rxe: it must be said too, or the request fails).
 
     Example: wr_set A.qx0 wr_id=1 wr_flags=SIGNALED
     See: ibv_wr_post(3)

@@ -89,6 +89,55 @@ def batch_of_a_short_atomic(profile: Profile) -> Any:
     return [status for _, status in end.sent()]
 
 
+def batch_of(profile: Profile, *fillers: Callable[[End], None], flags: SendFlags = SIGNALED) -> Any:
+    """SENDs that are filled by these; what they completed with, and the bytes that arrived."""
+    end = _extended(profile)
+    end.peer.recv(64)
+    batch.set_next(end.hca, end.qp, 1, int(flags))
+    for filler in fillers:
+        batch.build(end.hca, end.qp, SEND)
+        filler(end)
+    try:
+        batch.complete(end.hca, end.qp)
+    except Refused as refused:
+        return refused.rule, refused.errno
+    end.world.run(1_000, end.world.now_ns + 10_000_000)
+    received = [cqe.byte_len for cqe in end.peer.poll(end.peer.recv_cq)]
+    return [status for _, status in end.sent()], received
+
+
+def _inline(end: End, *lengths: int, verb: str = "wr_set_inline_data") -> None:
+    batch.fill_inline(end.hca, end.qp, verb, [SGE(end.mr.addr, n) for n in lengths])
+
+
+def inline_without_its_flag(profile: Profile) -> Any:
+    """Without INLINE, with it, and too long."""
+    flagged = SIGNALED | SendFlags.INLINE
+    return (
+        batch_of(profile, lambda end: _inline(end, 8)),
+        batch_of(profile, lambda end: _inline(end, 8), flags=flagged),
+        batch_of(profile, lambda end: _inline(end, 513))[0],
+    )
+
+
+def _listed(*lengths: int) -> Callable[[End], None]:
+    def filler(end: End) -> None:
+        pieces = [end.sge(100 * at, length) for at, length in enumerate(lengths)]
+        batch.fill(end.hca, end.qp, "wr_set_sge_list", pieces)
+
+    return filler
+
+
+def _inline_list(end: End) -> None:
+    _inline(end, 4, 4, verb="wr_set_inline_data_list")
+
+
+def lists_of_pieces(profile: Profile) -> Any:
+    """The first is the shorter one, the longer one; none; an inline list."""
+    lists = _listed(10, 20), _listed(20, 10), _listed(), _inline_list
+    return [batch_of(profile, filler) for filler in lists]
+
+
 def full_batch(profile: Profile) -> int:
     """One more than there are slots."""
     end = _extended(profile)
@@ -731,6 +780,12 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("refuses_null_pointers",   True,       no_place_for_bad_wr, 1, "null-pointer"),
     ("batch_unchecked",         RXE.batch_unchecked, batch_of_a_short_atomic,
         "atomic-length", [S.LOC_PROT_ERR]),
+    ("setter_makes_inline",     False,      inline_without_its_flag,
+        (([S.SUCCESS], [8]), ([S.SUCCESS], [8]), "inline-length"),
+        (([S.LOC_PROT_ERR], []), ([S.SUCCESS], [8]), "inline-length")),
+    ("list_setters_add",        False,      lists_of_pieces,
+        [([S.SUCCESS], [30]), ([S.SUCCESS], [30]), ([S.SUCCESS], [0]), ([S.SUCCESS], [8])],
+        [([S.SUCCESS], [20]), ([S.LOC_PROT_ERR], []), ([S.SUCCESS], [0]), ([S.SUCCESS], [0])]),
     ("batch_errnos",            RXE.batch_errnos, full_batch, ENOMEM, ENOSPC),
     ("rkey_needs_remote_right", True,       rkey_of_a_local_region, False, True),
     ("honours_zero_based",      False,      first_address,     True, False),
