@@ -249,13 +249,6 @@ def waking(row: CqRow) -> Line:
     return found
 
 
-def region_words(row: RegionRow) -> str:
-    """`2 built, not posted; thread 1 holds the lock`."""
-    lock = f"thread {row.thread} " + ("holds the lock" if row.locked else "holds no lock")
-    error = f"; wr_complete will answer {row.error}" if row.error else ""
-    return f"{row.built} built, not posted; {lock}{error}"
-
-
 def event_count(row: CqRow) -> str:
     """`1 event, 2 unacked`."""
     many = "" if row.events == 1 else "s"
