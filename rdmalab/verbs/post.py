@@ -1,6 +1,7 @@
 """Posting work requests."""
 
 from collections.abc import Callable
+from copy import copy
 from typing import Annotated, Any
 
 from rdmalab.command import OneOf, Refused, command
@@ -54,12 +55,21 @@ def post_recv(world: World, qp: Qp, *, wr: list[RecvWR] | None, bad_wr: BadWr = 
 def posted(
     hca: Hca, queue: Any, deed: Callable[..., None], wr: list[Any] | None, bad_wr: str
 ) -> None:
-    """A list joins a queue; what C does without one, or without a place for bad_wr, is told."""
+    """A list joins a queue; what C does without one, or without a place for bad_wr, is told.
+
+    The queue gets values, as a driver writes them into its ring: the caller's request is free.
+    """
     if (null := pointers.check_null(hca, no_list=wr is None, bad_wr=bad_wr)) is not None:
         raise null
     try:
-        deed(hca, queue, wr or [])
+        deed(hca, queue, [_copied(one) for one in wr or []])
     except Refused as refusal:
         if bad_wr == pointers.NULL:
             raise pointers.without_bad_wr(hca, refusal) from None
         raise
+
+
+def _copied(wr: Any) -> Any:
+    made = copy(wr)
+    made.sg = [copy(sge) for sge in wr.sg]
+    return made

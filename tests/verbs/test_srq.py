@@ -1,5 +1,6 @@
 """The verbs of shared receive queues: what they take and give."""
 
+from tests.covers import covers
 from tests.labs import lab_of, misread, refusal, well
 from tests.sharing import ask, shared
 
@@ -35,3 +36,22 @@ def test_a_queue_pair_on_an_srq_has_no_receive_queue() -> None:
     big = "qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 max_recv_wr=99999"
     well(lab, f"create_qp B.qp2 pd=B.pd0 {big} srq=B.srq0")  # ignored, so not judged
     assert refusal(lab, f"create_qp B.qp3 pd=B.pd0 {big}").rule == "qp-cap"
+
+
+@covers("S200")
+def test_no_answer_tells_how_many_receives_wait() -> None:
+    """The lab counts for the person who looks; the program has to count by itself."""
+    lab = shared(qps=1)
+    before = well(lab, "query_srq B.srq0").value
+    well(lab, "post_srq_recv B.srq0 wr={wr_id=1 sg=B.mr0[0:8]} wr={wr_id=2}")
+    assert well(lab, "query_srq B.srq0").value == before
+    assert ask(lab, "B.srq0.count") == 2
+
+
+@covers("S216")
+def test_the_srq_of_a_queue_pair_cannot_be_changed() -> None:
+    """modify_qp has no such attribute, and a queue pair that is reset keeps its SRQ."""
+    lab = shared("create_srq B.srq1 pd=B.pd0 max_wr=4", qps=1)
+    misread(lab, "modify_qp B.qp1 srq=B.srq1")
+    well(lab, "modify_qp B.qp1 state=RESET")
+    assert ask(lab, "B.qp1.srq") == "B.srq0"
