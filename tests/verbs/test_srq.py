@@ -1,5 +1,7 @@
 """The verbs of shared receive queues: what they take and give."""
 
+import pytest
+
 from tests.covers import covers
 from tests.labs import lab_of, misread, refusal, well
 from tests.sharing import ask, shared
@@ -55,3 +57,24 @@ def test_the_srq_of_a_queue_pair_cannot_be_changed() -> None:
     misread(lab, "modify_qp B.qp1 srq=B.srq1")
     well(lab, "modify_qp B.qp1 state=RESET")
     assert ask(lab, "B.qp1.srq") == "B.srq0"
+
+
+@covers("S171")
+def test_the_first_receive_that_is_refused_is_named() -> None:
+    lab = lab_of("create_srq A.srq0 pd=A.pd0 max_wr=4 max_sge=1")
+    two = "sg=A.mr0[0:8],A.mr0[8:16]"
+    refused = refusal(
+        lab, f"post_srq_recv A.srq0 wr={{wr_id=1}} wr={{wr_id=2 {two}}} wr={{wr_id=3}}"
+    )
+    assert (refused.rule, refused.bad_wr) == ("srq-sges", 1)
+    assert ask(lab, "A.srq0.count") == 1
+
+
+@covers("S172")
+@pytest.mark.parametrize("state", ["RESET", "ERR", "RTS"])
+def test_receives_are_posted_whatever_the_queue_pairs_do(state: str) -> None:
+    lab = shared(qps=1)
+    if state != "RTS":
+        well(lab, f"modify_qp B.qp1 state={state}")
+    well(lab, "post_srq_recv B.srq0 wr_id=1 sg=B.mr0[0:8]")
+    assert ask(lab, "B.srq0.count") == 1
