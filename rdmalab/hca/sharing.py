@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import objects
+from rdmalab.hca import objects, pointers
 from rdmalab.hca.posting import effective
 from rdmalab.hca.refuse import refused
 from rdmalab.hca.srq import Parts, SharedReceiveQueue, SrqCapacity, SrqChange, watch_limit
@@ -159,13 +159,16 @@ def srq_num(hca: "Hca", srq: SharedReceiveQueue) -> int:
 def post_srq_recv(hca: "Hca", srq: SharedReceiveQueue, wrs: list[RecvWR]) -> None:
     """`ibv_post_srq_recv`, legal in any state of any QP; the requests before the bad one stay."""
     for index, wr in enumerate(wrs):
-        sg, length = effective(hca, wr.sg)
+        sg, length = effective(hca, pointers.listed(wr))
         if (refusal := _judge_recv(hca, srq, wr, length)) is not None:
             refusal.bad_wr = index
             raise refusal
         wqe = RecvWqe(srq.posted, wr, sg, length, srq.number)
         srq.push(wqe)
         hca.trace.record(Kind.SRQ_POSTED, hca.node, srq.number, wqe)
+        if (refusal := pointers.check_next(hca, wr)) is not None:
+            refusal.bad_wr = index + 1
+            raise refusal
 
 
 def _judge_recv(hca: "Hca", srq: SharedReceiveQueue, wr: RecvWR, length: int) -> "Refused | None":
@@ -175,8 +178,8 @@ def _judge_recv(hca: "Hca", srq: SharedReceiveQueue, wr: RecvWR, length: int) ->
         return refused(
             profile, "queue-full", "shared receive", srq.capacity, argument="srq", legal=legal
         )
-    if len(wr.sg) > srq.max_sge:
-        return refused(profile, "srq-sges", len(wr.sg), srq.max_sge, argument="sg")
+    if (refusal := pointers.check_list(hca, wr, srq.max_sge, "srq-sges")) is not None:
+        return refusal
     if length > profile.caps.max_msg_sz:
         return refused(profile, "message-length", profile.caps.max_msg_sz, argument="sg")
     return None

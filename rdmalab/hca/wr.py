@@ -4,8 +4,10 @@ A WR is what the program posts. A WQE is that WR on a queue; it never changes, i
 serial number in an engine's notebook. A CQE lies on the CQ; the WC that `poll_cq` hands out is it.
 """
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from rdmalab.command import Alias, Bits, Noun, OneOf, Short, Spread, Thing
 from rdmalab.spec.access import Access
@@ -226,6 +228,20 @@ class RecvWR:
         """Of the fields that somebody wrote."""
         made: RecvWR = _filled(cls, fields)
         return made
+
+
+# All fields of a request at once; a generic copy takes three times as long.
+_VALUES: dict[type, Callable[[Any], tuple[Any, ...]]] = {
+    kind: attrgetter(*(each.name for each in fields(kind))) for kind in (SendWR, RecvWR)
+}
+AnyWR = TypeVar("AnyWR", SendWR, RecvWR)
+
+
+def as_posted(wr: AnyWR) -> AnyWR:
+    """What a driver writes into its ring: the caller's request is free again."""
+    made = type(wr)(*_VALUES[type(wr)](wr))
+    made.sg = [type(sge)(sge.addr, sge.length, sge.lkey) for sge in wr.sg]
+    return made
 
 
 @dataclass(slots=True)

@@ -68,7 +68,7 @@ def _looked(session: Session, reply: Reply) -> Iterator[str]:
         return
     start, stop = ref.start or 0, ref.stop
     for row in memory.owned_rows(session.world, session.names, thing):
-        if row.queue == "rq" and row.stop > start and (stop is None or row.start < stop):
+        if row.queue != "sq" and row.stop > start and (stop is None or row.start < stop):
             yield f"bytes {row.start}:{row.stop} are a posted receive of {row.qp}: do not read yet."
 
 
@@ -77,7 +77,7 @@ def _send_posted(moment: Moment) -> Iterator[str]:
     wqe: SendWqe = moment.record[words.A]
     scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
     if wqe.inline is None:
-        yield from _buffers(moment, wqe.wr.sg, scatters=scatters)
+        yield from _buffers(moment, wqe.wr.sg, moment.qp.pd, scatters=scatters)
     if scatters:
         yield from _overlaps(wqe.sg)
     yield from _bound(moment, wqe)
@@ -104,7 +104,14 @@ def _bound(moment: Moment, wqe: SendWqe) -> Iterator[str]:
 
 def _recv_posted(moment: Moment) -> Iterator[str]:
     wqe: RecvWqe = moment.record[words.A]
-    yield from _buffers(moment, wqe.wr.sg, scatters=True)
+    yield from _buffers(moment, wqe.wr.sg, moment.qp.pd, scatters=True)
+    yield from _overlaps(wqe.sg)
+
+
+def _shared_posted(moment: Moment) -> Iterator[str]:
+    wqe: RecvWqe = moment.record[words.A]
+    srq = moment.hca.srqs.items[moment.record[words.OBJECT]]
+    yield from _buffers(moment, wqe.wr.sg, srq.pd, scatters=True)
     yield from _overlaps(wqe.sg)
     if moment.qp.transport.addressed and wqe.length <= GRH.LENGTH:
         yield f"{GRH.LENGTH} bytes are for the header of a packet: no room for a datagram's data."
@@ -117,7 +124,7 @@ def _overlaps(sg: list[SGE]) -> Iterator[str]:
         yield "pieces of sg overlap: what their bytes hold in the end is undefined."
 
 
-def _buffers(moment: Moment, sg: list[SGE], *, scatters: bool) -> Iterator[str]:
+def _buffers(moment: Moment, sg: list[SGE], pd: int, *, scatters: bool) -> Iterator[str]:
     later = _LATER.format(WCStatus.LOC_PROT_ERR.name)
     for sge in sg:
         mr = moment.hca.lkeys.get(sge.lkey)
@@ -128,9 +135,9 @@ def _buffers(moment: Moment, sg: list[SGE], *, scatters: bool) -> Iterator[str]:
         elif not mr.iova <= sge.addr <= sge.addr + sge.length <= mr.iova + mr.length:
             name = moment.name(Noun.MR, mr.number)
             yield f"sg reaches beyond {name} ({mr.length} bytes). {later}"
-        elif mr.pd != moment.qp.pd:
+        elif mr.pd != pd:
             name = moment.name(Noun.MR, mr.number)
-            yield f"{name} is in another protection domain than the QP. {later}"
+            yield f"{name} is in another protection domain than the queue. {later}"
         elif scatters and not mr.access & Access.LOCAL_WRITE:
             yield f"{moment.name(Noun.MR, mr.number)} lacks LOCAL_WRITE. {later}"
 
@@ -204,13 +211,21 @@ def _destroyed(moment: Moment) -> Iterator[str]:
         return
     lkey_index = 2 * moment.record[words.OBJECT]
     users = [
-        moment.name(Noun.QP, qp.number)
-        for qp in moment.hca.qps.items.values()
-        if any(sge.lkey >> 8 == lkey_index for sge in _pending(qp))
+        moment.name(noun, number)
+        for noun, number, sg in _all_pending(moment.hca)
+        if any(sge.lkey >> 8 == lkey_index for sge in sg)
     ]
     if users:
         name = moment.name(Noun.MR, moment.record[words.OBJECT])
         yield f"posted work of {', '.join(users)} still uses {name}; it will fail when executed."
+
+
+def _all_pending(hca: Hca) -> Iterator[tuple[Noun, int, Iterator[SGE]]]:
+    """The buffers that posted work of each queue will use."""
+    for qp in hca.qps.items.values():
+        yield Noun.QP, qp.number, _pending(qp)
+    for srq in hca.srqs.items.values():
+        yield Noun.SRQ, srq.number, (sge for recv in srq.wqes for sge in recv.sg)
 
 
 def _pending(qp: QueuePair) -> Iterator[SGE]:
@@ -258,6 +273,10 @@ def _under_receives(moment: Moment, addr: int, length: int) -> Iterator[str]:
         if any(_meet(sge, addr, length) for recv in receives for sge in recv.sg):
             name = moment.name(noun, number)
             yield f"these bytes belong to the HCA: a receive of {name} is posted on them."
+    for srq in moment.hca.srqs.items.values():
+        if any(_meet(sge, addr, length) for recv in srq.wqes for sge in recv.sg):
+            name = moment.name(Noun.SRQ, srq.number)
+            yield f"these bytes belong to the HCA: a receive of {name} is posted on them."
 
 
 def _meet(sge: SGE, addr: int, length: int) -> bool:
@@ -280,6 +299,7 @@ def _is_counter(moment: Moment, addr: int, length: int) -> bool:
 _LOOKS: dict[Kind, Callable[[Moment], Iterator[str]]] = {
     Kind.SEND_POSTED: _send_posted,
     Kind.RECV_POSTED: _recv_posted,
+    Kind.SRQ_POSTED: _shared_posted,
     Kind.BATCH_SPOILED: _spoiled,
     Kind.NEXT_WR_SET: _next_set,
     Kind.REGION_CLOSED: _closed,

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 from rdmalab.command import OneOf, Refused, command
 from rdmalab.hca import pointers, posting
-from rdmalab.hca.wr import BIND, HDR, REMOTE_RANGE, RecvWR, SendWR
+from rdmalab.hca.device import Hca
+from rdmalab.hca.wr import BIND, HDR, REMOTE_RANGE, RecvWR, SendWR, as_posted
 from rdmalab.verbs.nouns import Qp
 from rdmalab.world.world import World
 
@@ -34,7 +35,7 @@ def post_send(
     Example: post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED
     See: ibv_post_send(3)
     """
-    _post(world, qp, posting.post_send, wr, bad_wr)
+    posted(*world.at(qp), posting.post_send, wr, bad_wr)
 
 
 @command
@@ -47,17 +48,20 @@ def post_recv(world: World, qp: Qp, *, wr: list[RecvWR] | None, bad_wr: BadWr = 
     Example: post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]
     See: ibv_post_recv(3)
     """
-    _post(world, qp, posting.post_recv, wr, bad_wr)
+    posted(*world.at(qp), posting.post_recv, wr, bad_wr)
 
 
-def _post(
-    world: World, qp: Qp, deed: Callable[..., None], wr: list[Any] | None, bad_wr: str
+def posted(
+    hca: Hca, queue: Any, deed: Callable[..., None], wr: list[Any] | None, bad_wr: str
 ) -> None:
-    hca, pair = world.at(qp)
+    """A list joins a queue; what C does without one, or without a place for bad_wr, is told.
+
+    The queue gets values, as a driver writes them into its ring: the caller's request is free.
+    """
     if wr is None or bad_wr == pointers.NULL:
         pointers.notice_null(hca, "wr" if wr is None else "bad_wr")
     try:
-        deed(hca, pair, wr or [])
+        deed(hca, queue, [as_posted(one) for one in wr or ()])
     except Refused as refusal:
         if bad_wr == pointers.NULL:
             raise pointers.without_bad_wr(hca, refusal) from None

@@ -8,6 +8,7 @@ from rdmalab.hca.srq import Parts, SrqCapacity, SrqChange
 from rdmalab.hca.wr import RecvWR
 from rdmalab.spec.sharing import SrqAttrMask, SrqType
 from rdmalab.verbs.nouns import Cq, NewSrq, Pd, Srq, Xrcd
+from rdmalab.verbs.post import BadWr, posted
 from rdmalab.verbs.same_node import on
 from rdmalab.world.world import World
 
@@ -116,14 +117,16 @@ def destroy_srq(world: World, srq: Srq) -> None:
 
 
 @command
-def post_srq_recv(world: World, srq: Srq, *, wr: list[RecvWR]) -> None:
+def post_srq_recv(
+    world: World, srq: Srq, *, wr: list[RecvWR] | None, bad_wr: BadWr = "&bad_wr"
+) -> None:
     """Queue receives for whichever queue pair of this SRQ needs one first.
 
     Legal at any time, in any state of any queue pair and without one. ENOMEM when no slot is free,
     EINVAL for too many SGEs; the requests before the bad one stay posted. They are never flushed.
+    Wrong pointers as in post_send; bad_wr is what C calls bad_recv_wr.
 
     Example: post_srq_recv A.srq0 wr_id=1 sg=A.mr0[0:64]
     See: ibv_post_srq_recv(3)
     """
-    hca, queue = world.at(srq)
-    sharing.post_srq_recv(hca, queue, wr)
+    posted(*world.at(srq), sharing.post_srq_recv, wr, bad_wr)

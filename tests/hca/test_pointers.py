@@ -20,15 +20,23 @@ GOOD = "wr={opcode=SEND sg=A.mr0[0:8]}"
         ("sg=A.mr0[0:8] num_sge=5 bad_wr=NULL", "crash-bad-wr", 22),
     ],
 )
-@pytest.mark.parametrize("verb", ["send", "recv"])
-def test_it_is_told_what_c_would_do(verb: str, fields: str, rule: str, errno: int) -> None:
-    lab = lab_of()
-    line = f"post_{verb} A.qp0 " + ("opcode=SEND " if verb == "send" else "") + fields
-    refused = refusal(lab, line)
-    assert (refused.rule, refused.errno) == (rule.format(verb), errno)
-    queue = "sq" if verb == "send" else "rq"
+@pytest.mark.parametrize(
+    ("verb", "used"),
+    [
+        ("post_send A.qp0 opcode=SEND", "A.qp0.sq.used"),
+        ("post_recv A.qp0", "A.qp0.rq.used"),
+        ("post_srq_recv A.srq0", "A.srq0.used"),
+    ],
+)
+def test_it_is_told_what_c_would_do(
+    verb: str, used: str, fields: str, rule: str, errno: int
+) -> None:
+    lab = lab_of("create_srq A.srq0 pd=A.pd0 max_wr=8")
+    refused = refusal(lab, f"{verb} {fields}")
+    kind = verb.split()[0].split("_")[1]
+    assert (refused.rule, refused.errno) == (rule.format(kind), errno)
     posted = rule == "crash-next"  # the request itself was good
-    assert lab.look(f"A.qp0.{queue}.used") == int(posted)
+    assert lab.look(used) == int(posted)
     assert refused.message.startswith("in C this would crash") == rule.startswith("crash")
 
 
@@ -48,15 +56,17 @@ def test_bad_wr_is_missed_only_where_there_is_an_error() -> None:
     assert lab.look("A.qp0.sq.used") == 2
 
 
-@pytest.mark.parametrize("verb", ["post_send", "post_recv"])
+@pytest.mark.parametrize("verb", ["post_send A.qp0", "post_recv A.qp0", "post_srq_recv A.srq0"])
 def test_no_list_at_all(verb: str) -> None:
-    well(lab_of(), f"{verb} A.qp0 wr=NULL")
+    shared = "create_srq A.srq0 pd=A.pd0 max_wr=8"
+    well(lab_of(shared), f"{verb} wr=NULL")
     lab = Lab(profile="rxe")
-    well(lab, "use rc_pair")
+    for line in ("use rc_pair", shared):
+        well(lab, line)
     for said in ("wr=NULL", "wr={opcode=SEND} bad_wr=NULL" if "send" in verb else "bad_wr=NULL"):
-        refused = refusal(lab, f"{verb} A.qp0 {said}")
+        refused = refusal(lab, f"{verb} {said}")
         assert (refused.rule, refused.errno) == ("null-pointer", 22)
-    assert lab.look("A.qp0.sq.used") == lab.look("A.qp0.rq.used") == 0
+    assert lab.look("A.qp0.sq.used") == lab.look("A.qp0.rq.used") == lab.look("A.srq0.used") == 0
 
 
 @pytest.mark.parametrize(

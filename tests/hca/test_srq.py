@@ -4,6 +4,7 @@ import pytest
 
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile
 from rdmalab.spec.records import Kind
+from tests.covers import covers
 from tests.labs import refusal, seen, status, well
 from tests.sharing import ask, raised, send, shared, stock, takers
 
@@ -113,6 +114,7 @@ def test_an_empty_srq_answers_rnr_until_somebody_fills_it() -> None:
     assert status(lab, 5) == "SUCCESS"
 
 
+@covers("S173")
 @pytest.mark.parametrize("state", ["RESET", "INIT", "ERR"])
 def test_a_queue_pair_that_hears_nothing_takes_nothing(state: str) -> None:
     lab = shared(qps=1, connect="retry_cnt=0 timeout=8")
@@ -124,6 +126,7 @@ def test_a_queue_pair_that_hears_nothing_takes_nothing(state: str) -> None:
     assert (status(lab, 3), ask(lab, "B.srq0.count")) == ("RETRY_EXC_ERR", 1)
 
 
+@covers("S174")
 @pytest.mark.parametrize("state", ["RTR", "SQD"])
 def test_other_states_take(state: str) -> None:
     lab = shared(qps=1)

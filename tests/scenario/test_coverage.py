@@ -16,8 +16,8 @@ from tests.scenario.playing import PAIR, runner
 TESTS = Path(__file__).parents[1]
 FOLDER = TESTS.parent / "scenarios"
 OWN = TESTS / "scenario" / "test_bound_tests.py"
-LEAST_BOUND = 145
-"""It grows with scenarios and tests; the goal is 240."""
+LEAST_BOUND = 256
+"""Of 260; it grows with scenarios and tests. 3 are not applicable."""
 
 _COVERS = re.compile(r"^@covers\((.*)\)$", re.MULTILINE)
 

@@ -1,6 +1,9 @@
 import pytest
 
+from tests.covers import covers
 from tests.shell.talk import Talk
+
+_SHARED = "create_srq B.srq0 pd=B.pd0 max_wr=8"
 
 
 @pytest.mark.parametrize(
@@ -42,6 +45,9 @@ from tests.shell.talk import Talk
         ("post_recv B.qp0 sg=B.mr0[8:64]", "read B.mr0[0:9]", "8:64 are a posted receive of B.qp0"),
         ("post_recv B.qp0 sg=B.mr0[8:64]", "hexdump B.mr0[0:8]", ""),
         ("post_recv B.qp0 sg=B.mr0[8:64]", "hexdump B.mr0", "do not read yet"),
+        (_SHARED, "post_srq_recv B.srq0 sg=B.mr0[0:5000]", "sg reaches beyond B.mr0 (4096 bytes)."),
+        (f"{_SHARED}; post_srq_recv B.srq0 sg=B.mr0[0:64]", "dereg_mr B.mr0", "of B.srq0 still"),
+        (f"{_SHARED}; post_srq_recv B.srq0 sg=B.mr0[0:64]", "fill B.mr0[0:1]", "receive of B.srq0"),
         (
             "reset A.qp0; modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
             "modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=B.qp0 rq_psn=0 min_rnr_timer=12 "
@@ -55,6 +61,65 @@ def test_warnings(setup: str, line: str, warning: str) -> None:
     said = Talk("use rc_pair", *([setup] if setup else []), width=200).ask(line)
     found = [row for row in said if row.startswith("warning: ")]
     assert (warning in found[0]) if warning else not found
+
+
+# --------------------------------------------------------------------------- by statement
+
+
+def _warned(talk: Talk, line: str) -> list[str]:
+    return [row for row in talk.ask(line) if row.startswith("warning: ")]
+
+
+@covers("S068")
+def test_a_read_into_overlapping_pieces() -> None:
+    read = "post_send A.qp0 opcode=RDMA_READ remote=B.mr0 sg=A.mr0[0:8],A.mr0[{}:16]"
+    talk = Talk("use rc_pair", width=200)
+    assert _warned(talk, read.format(8)) == []
+    (warning,) = _warned(talk, read.format(7))
+    assert "what their bytes hold in the end is undefined" in warning
+
+
+@covers("S075")
+def test_a_send_buffer_that_changes_while_the_request_is_outstanding() -> None:
+    """The peer sees a mix: what had left before the change, and what left after it."""
+    fill, change = "fill A.mr0[0:1024] 0x61", "fill A.mr0[0:1024] 0x62"
+    send = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:1024] remote=B.mr0 flags=SIGNALED"
+    talk = Talk("use rc_pair", fill, send, "until wire.count() == 1", width=200)
+    (warning,) = _warned(talk, change)
+    assert "belong to the HCA until wr1 of A.qp0 completes" in warning
+    talk.ask("run")
+    assert talk.lab.look('B.mr0[0:4] == "aaaa" and B.mr0[512:516] == "bbbb"')
+    assert _warned(talk, fill) == []
+
+
+@covers("S076", "S190")
+@pytest.mark.parametrize("queue", ["qp0", "srq0"])
+def test_a_receive_buffer_that_is_read_too_early(queue: str) -> None:
+    verb = "post_recv" if queue == "qp0" else "post_srq_recv"
+    talk = Talk("use rc_pair", _SHARED, width=200)
+    assert _warned(talk, "read B.mr0[0:64]") == []
+    talk.ask(f"{verb} B.{queue} wr_id=1 sg=B.mr0[0:64]")
+    (warning,) = _warned(talk, "read B.mr0[60:70]")
+    assert f"bytes 0:64 are a posted receive of B.{queue}: do not read yet." in warning
+    assert _warned(talk, "read B.mr0[64:70]") == []
+
+
+@covers("S138")
+@pytest.mark.parametrize(("place", "warned"), [("B.mr0[64:72]", True), ("B.mr0[72:80]", False)])
+def test_a_cpu_that_writes_between_two_atomics(place: str, warned: bool) -> None:
+    add = "post_send A.qp0 opcode=ATOMIC_FETCH_AND_ADD sg=A.mr0[0:8] remote=B.mr0[64] compare_add=1"
+    talk = Talk("use rc_pair", add, "run", width=200)
+    found = _warned(talk, f'write {place} "x"')
+    assert [("through the HCA only" in row) for row in found] == [True] * warned
+
+
+@covers("S188")
+def test_a_shared_receive_whose_pieces_overlap() -> None:
+    post = "post_srq_recv B.srq0 sg=B.mr0[0:8],B.mr0[{}:16]"
+    talk = Talk("use rc_pair", _SHARED, width=200)
+    assert _warned(talk, post.format(8)) == []
+    (warning,) = _warned(talk, post.format(7))
+    assert "what their bytes hold in the end is undefined" in warning
 
 
 def test_who_arms_too_late_is_told() -> None:
@@ -72,16 +137,6 @@ def test_a_queue_of_unsignaled_work_is_warned_of_before_it_is_full() -> None:
     assert [len(rows) for rows in said] == [1, 1, 2, 2]
     assert "signal the next one" in said[2][1]
     assert "nothing can ever give one back" in said[3][1]
-
-
-_ADD = "post_send A.qp0 opcode=ATOMIC_FETCH_AND_ADD sg=A.mr0[0:8] remote=B.mr0[64] compare_add=1"
-
-
-@pytest.mark.parametrize(("place", "warned"), [("B.mr0[64:72]", True), ("B.mr0[72:80]", False)])
-def test_a_cpu_that_writes_a_counter(place: str, warned: bool) -> None:
-    talk = Talk("use rc_pair", _ADD, "run", width=200)
-    said = talk.ask(f'write {place} "x"')
-    assert any("atomic through the HCA only" in row for row in said) is warned
 
 
 _EX = "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=SEND"

@@ -3,12 +3,18 @@
 import pytest
 
 from rdmalab.spec.limits import LinkLayer, PhysState, PortState
+from tests.covers import covers
 from tests.labs import lab_of, refusal, well
 
+_NEW = "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_inline_data=100"
 
-def test_no_verb_tells_the_inline_limit() -> None:
-    found = well(lab_of(), "query_device A").value
-    assert "max_inline_data" not in found
+
+@covers("S072")
+def test_no_verb_tells_the_inline_limit_but_that_of_a_queue_pair() -> None:
+    lab = lab_of(_NEW)
+    found = well(lab, "query_device A").value
+    assert "max_inline_data" not in {*found, *well(lab, "query_device_ex A").value}
+    assert well(lab, "query_qp A.qp1").value.init_attr.cap.max_inline_data == 100
     assert (found["max_qp"], found["atomic_cap"].name) == (256, "HCA")
     assert "MEM_WINDOW" in found["device_cap_flags"].name
     assert found.items() <= well(lab_of(), "query_device_ex A").value.items()

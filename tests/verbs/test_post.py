@@ -1,8 +1,16 @@
+from typing import Any
+
 import pytest
 
+from rdmalab.command import Command
 from rdmalab.grammar.format import render
 from rdmalab.guide.usage import usage
+from rdmalab.hca.wr import SGE, RecvWR, SendWR
+from rdmalab.lab import Lab
 from rdmalab.spec.records import Kind
+from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.verbs.post import post_recv, post_send
+from rdmalab.verbs.srq import post_srq_recv
 from rdmalab.vocabulary import VOCABULARY
 from tests.covers import covers
 from tests.labs import RECV, lab_of, misread, refusal, seen, status, trip, well
@@ -102,3 +110,67 @@ def test_the_usage_line_names_what_is_needed_and_no_more(verb: str) -> None:
     line = usage(VOCABULARY[verb])
     assert ("opcode=OPCODE" in line) is (verb == "post_send")
     assert "[opcode" not in line
+
+
+@covers("S118")
+def test_behind_the_call_the_request_and_its_list_may_be_used_again() -> None:
+    lab = lab_of('write A.mr0[0:8] "one-two-"')
+    wr = sending(lab, wr_id=1, offset=0)
+    call(lab, post_send, "A.qp0", wr)
+    again = sending(lab, wr_id=2, offset=4)
+    wr.wr_id, wr.remote_addr, wr.sg[0].addr = again.wr_id, again.remote_addr, again.sg[0].addr
+    call(lab, post_send, "A.qp0", wr)
+    wr.sg.clear()
+    well(lab, "run")
+    assert [cqe.wr_id for cqe in well(lab, "poll_cq A.cq0 num_entries=9").value] == [1, 2]
+    assert lab.look('B.mr0[0:8] == "one-two-"')
+
+
+@covers("S213")
+@pytest.mark.parametrize("queue", ["B.qp0", "B.srq0"])
+def test_behind_the_call_a_receive_may_be_used_again(queue: str) -> None:
+    lab = lab_of("create_srq B.srq0 pd=B.pd0 max_wr=8", 'write A.mr0[0:4] "news"')
+    make = "create_qp {}.qp1 pd={}.pd0 qp_type=RC send_cq={}.cq0 recv_cq={}.cq0"
+    for line in (make.format(*"AAAA"), f"{make.format(*'BBBB')} srq=B.srq0", "connect A.qp1 B.qp1"):
+        well(lab, line)
+    post = post_recv if queue == "B.qp0" else post_srq_recv
+    mr = found(lab, "B.mr0")
+    wr = RecvWR(1, [SGE(mr.addr, 64, mr.lkey)])
+    call(lab, post, queue, wr)
+    wr.wr_id, wr.sg[0].addr = 2, mr.addr + 64
+    call(lab, post, queue, wr)
+    wr.sg.clear()
+    sender = "A.qp0" if queue == "B.qp0" else "A.qp1"
+    well(
+        lab, f"post_send {sender} wr={{opcode=SEND sg=A.mr0[0:4]}} wr={{opcode=SEND sg=A.mr0[0:4]}}"
+    )
+    well(lab, "run")
+    assert [cqe.wr_id for cqe in well(lab, "poll_cq B.cq0 num_entries=9").value] == [1, 2]
+    assert lab.look('B.mr0[0:4] == "news" and B.mr0[64:68] == "news"')
+
+
+def sending(lab: Lab, wr_id: int, offset: int) -> SendWR:
+    """A WRITE of 4 bytes, from and to one offset."""
+    ours, theirs = found(lab, "A.mr0"), found(lab, "B.mr0")
+    return SendWR(
+        wr_id=wr_id,
+        opcode=WROpcode.RDMA_WRITE,
+        sg=[SGE(ours.addr + offset, 4, ours.lkey)],
+        flags=SendFlags.SIGNALED,
+        remote_addr=theirs.addr + offset,
+        rkey=theirs.rkey,
+    )
+
+
+def found(lab: Lab, name: str) -> Any:
+    thing = lab.session.names.find(name)
+    assert thing is not None
+    return lab.session.world.find(thing)
+
+
+def call(lab: Lab, verb: Command, name: str, wr: SendWR | RecvWR) -> None:
+    """The verb itself, with a request that stays the caller's."""
+    thing = lab.session.names.find(name)
+    assert thing is not None
+    lab.session.world.begin_event()
+    verb.function(lab.session.world, thing, wr=[wr])

@@ -1,5 +1,8 @@
 """The verbs of shared receive queues: what they take and give."""
 
+import pytest
+
+from tests.covers import covers
 from tests.labs import lab_of, misread, refusal, well
 from tests.sharing import ask, shared
 
@@ -35,3 +38,43 @@ def test_a_queue_pair_on_an_srq_has_no_receive_queue() -> None:
     big = "qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 max_recv_wr=99999"
     well(lab, f"create_qp B.qp2 pd=B.pd0 {big} srq=B.srq0")  # ignored, so not judged
     assert refusal(lab, f"create_qp B.qp3 pd=B.pd0 {big}").rule == "qp-cap"
+
+
+@covers("S200")
+def test_no_answer_tells_how_many_receives_wait() -> None:
+    """The lab counts for the person who looks; the program has to count by itself."""
+    lab = shared(qps=1)
+    before = well(lab, "query_srq B.srq0").value
+    well(lab, "post_srq_recv B.srq0 wr={wr_id=1 sg=B.mr0[0:8]} wr={wr_id=2}")
+    assert well(lab, "query_srq B.srq0").value == before
+    assert ask(lab, "B.srq0.count") == 2
+
+
+@covers("S216")
+def test_the_srq_of_a_queue_pair_cannot_be_changed() -> None:
+    """modify_qp has no such attribute, and a queue pair that is reset keeps its SRQ."""
+    lab = shared("create_srq B.srq1 pd=B.pd0 max_wr=4", qps=1)
+    misread(lab, "modify_qp B.qp1 srq=B.srq1")
+    well(lab, "modify_qp B.qp1 state=RESET")
+    assert ask(lab, "B.qp1.srq") == "B.srq0"
+
+
+@covers("S171")
+def test_the_first_receive_that_is_refused_is_named() -> None:
+    lab = lab_of("create_srq A.srq0 pd=A.pd0 max_wr=4 max_sge=1")
+    two = "sg=A.mr0[0:8],A.mr0[8:16]"
+    refused = refusal(
+        lab, f"post_srq_recv A.srq0 wr={{wr_id=1}} wr={{wr_id=2 {two}}} wr={{wr_id=3}}"
+    )
+    assert (refused.rule, refused.bad_wr) == ("srq-sges", 1)
+    assert ask(lab, "A.srq0.count") == 1
+
+
+@covers("S172")
+@pytest.mark.parametrize("state", ["RESET", "ERR", "RTS"])
+def test_receives_are_posted_whatever_the_queue_pairs_do(state: str) -> None:
+    lab = shared(qps=1)
+    if state != "RTS":
+        well(lab, f"modify_qp B.qp1 state={state}")
+    well(lab, "post_srq_recv B.srq0 wr_id=1 sg=B.mr0[0:8]")
+    assert ask(lab, "B.srq0.count") == 1

@@ -59,9 +59,10 @@ def _receive_reliable(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) ->
 
 
 def hear(hca: "Hca", qp: QueuePair) -> None:
-    """The first packet of the peer."""
+    """The first packet of the peer; where there is no connection, none is established by it."""
     qp.resp.heard = True
-    if qp.state is QPState.RTR and hca.profile.raises_responder_events:
+    connects = qp.state is QPState.RTR and qp.transport.connected
+    if connects and hca.profile.raises_responder_events:
         hca.raise_event(AsyncEvent.COMM_EST, qp.number)
 
 

@@ -6,7 +6,9 @@ from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
+from tests.labs import well
 from tests.pairs import Pair
+from tests.services import QKEY, services
 
 
 def test_the_first_packet_in_rtr_raises_comm_est_once() -> None:
@@ -16,6 +18,16 @@ def test_the_first_packet_in_rtr_raises_comm_est_once() -> None:
         pair.run()
     assert pair.b.events() == [AsyncEvent.COMM_EST]
     assert pair.a.sent() == [(1, WCStatus.SUCCESS)] * 2
+
+
+def test_a_datagram_establishes_nothing() -> None:
+    lab = services("UD", "strict", "post_recv B.qp0 sg=B.mr0[0:104]", peer_state=2)
+    send = (
+        f"post_send A.qp0 opcode=SEND sg=A.mr0[0:64] ah=A.ah0 remote_qpn=B.qp0 remote_qkey={QKEY}"
+    )
+    well(lab, send)
+    well(lab, "run")
+    assert (lab.look("B.cq1.total"), lab.look("B.events.waiting")) == (1, 0)
 
 
 def test_in_rts_nothing_is_raised() -> None:
