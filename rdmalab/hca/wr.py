@@ -76,10 +76,15 @@ def _buffer_of(world: Any, thing: Thing, start: int | None, stop: int | None) ->
     return Buffer(*_bounds(world.find(thing), start, stop))
 
 
-def _remote_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
+def _target_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
     mr = world.find(thing)
-    addr, length = _bounds(mr, start, stop)
-    return {"remote_addr": addr, "rkey": mr.rkey, "flush_length": length}
+    addr, _ = _bounds(mr, start, stop)
+    return {"remote_addr": addr, "rkey": mr.rkey}
+
+
+def _remote_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
+    _, length = _bounds(world.find(thing), start, stop)
+    return {**_target_of(world, thing, start, stop), "flush_length": length}
 
 
 def _bind_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
@@ -107,6 +112,8 @@ RKey = Annotated[U32, Short(Noun.MR, _rkey_of, also=(Noun.MW,))]
 WindowKey = Annotated[U32, Short(Noun.MW, _rkey_of, also=(Noun.MR,))]
 NO_FLAGS = SendFlags(0)
 NO_RIGHTS = Access(0)
+# What has no room for a length takes TARGET.
+TARGET = Spread("remote", Noun.MR, _target_of, ("remote_addr", "rkey"), (Noun.MW,))
 REMOTE = Spread("remote", Noun.MR, _remote_of, ("remote_addr", "rkey"), (Noun.MW,))
 BIND = Spread("bind", Noun.MR, _bind_of, ("bind_mr", "bind_addr", "bind_length"))
 

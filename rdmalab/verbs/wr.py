@@ -6,8 +6,8 @@ from typing import Annotated
 from rdmalab.command import command
 from rdmalab.hca import batch, extended
 from rdmalab.hca.wr import (
-    REMOTE,
     SGE,
+    TARGET,
     U32,
     U64,
     AhNumber,
@@ -17,6 +17,7 @@ from rdmalab.hca.wr import (
     RKey,
     ShortBuffer,
     ShortSGE,
+    SrqNumber,
 )
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.verbs.nouns import Qp
@@ -139,7 +140,7 @@ def wr_rdma_write(
     world: World,
     qp: Qp,
     *,
-    target: Annotated[Target, REMOTE],
+    target: Annotated[Target, TARGET],
     wr_id: U64 | None = None,
     wr_flags: SendFlags | None = None,
 ) -> None:
@@ -156,7 +157,7 @@ def wr_rdma_write_imm(
     world: World,
     qp: Qp,
     *,
-    target: Annotated[Target, REMOTE],
+    target: Annotated[Target, TARGET],
     imm_data: U32,
     wr_id: U64 | None = None,
     wr_flags: SendFlags | None = None,
@@ -174,7 +175,7 @@ def wr_rdma_read(
     world: World,
     qp: Qp,
     *,
-    target: Annotated[Target, REMOTE],
+    target: Annotated[Target, TARGET],
     wr_id: U64 | None = None,
     wr_flags: SendFlags | None = None,
 ) -> None:
@@ -191,7 +192,7 @@ def wr_atomic_cmp_swp(
     world: World,
     qp: Qp,
     *,
-    operands: Annotated[Swap, REMOTE],
+    operands: Annotated[Swap, TARGET],
     wr_id: U64 | None = None,
     wr_flags: SendFlags | None = None,
 ) -> None:
@@ -211,7 +212,7 @@ def wr_atomic_fetch_add(
     world: World,
     qp: Qp,
     *,
-    operands: Annotated[Addition, REMOTE],
+    operands: Annotated[Addition, TARGET],
     wr_id: U64 | None = None,
     wr_flags: SendFlags | None = None,
 ) -> None:
@@ -302,3 +303,13 @@ def wr_set_ud_addr(
     hca, pair = world.at(qp)
     where = {"ah": ah, "remote_qpn": remote_qpn, "remote_qkey": remote_qkey}
     batch.address(hca, pair, "wr_set_ud_addr", **where)
+
+
+@command
+def wr_set_xrc_srqn(world: World, qp: Qp, *, remote_srqn: SrqNumber) -> None:
+    """Say which shared receive queue of the peer the message just built is for: XRC_SEND only.
+
+    Example: wr_set_xrc_srqn A.qx0 remote_srqn=B.srq0
+    See: ibv_wr_set_xrc_srqn(3); help create_srq_ex
+    """
+    batch.address(*world.at(qp), "wr_set_xrc_srqn", remote_srqn=remote_srqn)
