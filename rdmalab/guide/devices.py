@@ -21,6 +21,7 @@ from rdmalab.spec.states import ATTRIBUTES
 # Of a profile: tables of their own.
 _PARTS = ("name", "caps", "errnos", "batch_errnos", "refusals", "attributes")
 CELL_NAMES = tuple(f.name for f in dataclasses.fields(Profile) if f.name not in _PARTS)
+_SHOWN = 24  # cells that an article names
 _IN_HEX = ("device_cap_flags", "page_size_cap", "vendor_id")
 LIMIT_NAMES = tuple(f.name for f in dataclasses.fields(DeviceCaps))
 
@@ -67,7 +68,8 @@ def profile_article(name: str) -> Article:
     ranges = [n for n, row in profile.attributes.items() if row != ATTRIBUTES[n]]
     rows: list[Row] = [
         ("", NOTES[name]),
-        ("cells", " ".join(odd)),
+        ("cells", " ".join(odd[:_SHOWN])),
+        ("", f"{len(odd)} in all: rdmalab capabilities --profile {name}" if odd[_SHOWN:] else ""),
         ("ranges", " ".join(ranges)),
         ("errnos", ", ".join(errnos)),
         ("wr_complete", ", ".join(batch)),

@@ -76,15 +76,14 @@ def _buffer_of(world: Any, thing: Thing, start: int | None, stop: int | None) ->
     return Buffer(*_bounds(world.find(thing), start, stop))
 
 
-def _target_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
-    mr = world.find(thing)
-    addr, _ = _bounds(mr, start, stop)
-    return {"remote_addr": addr, "rkey": mr.rkey}
-
-
 def _remote_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
-    _, length = _bounds(world.find(thing), start, stop)
-    return {**_target_of(world, thing, start, stop), "flush_length": length}
+    mr = world.find(thing)
+    return {"remote_addr": _bounds(mr, start, stop)[0], "rkey": mr.rkey}
+
+
+def _range_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
+    length = _bounds(world.find(thing), start, stop)[1]
+    return _remote_of(world, thing, start, stop) | {"flush_length": length}
 
 
 def _bind_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
@@ -112,9 +111,10 @@ RKey = Annotated[U32, Short(Noun.MR, _rkey_of, also=(Noun.MW,))]
 WindowKey = Annotated[U32, Short(Noun.MW, _rkey_of, also=(Noun.MR,))]
 NO_FLAGS = SendFlags(0)
 NO_RIGHTS = Access(0)
-# What has no room for a length takes TARGET.
-TARGET = Spread("remote", Noun.MR, _target_of, ("remote_addr", "rkey"), (Noun.MW,))
 REMOTE = Spread("remote", Noun.MR, _remote_of, ("remote_addr", "rkey"), (Noun.MW,))
+REMOTE_RANGE = Spread(
+    "remote", Noun.MR, _range_of, ("remote_addr", "rkey", "flush_length"), (Noun.MW,)
+)
 BIND = Spread("bind", Noun.MR, _bind_of, ("bind_mr", "bind_addr", "bind_length"))
 
 

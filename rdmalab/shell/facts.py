@@ -12,10 +12,10 @@ from rdmalab.lens.counters import CountersRow
 from rdmalab.lens.ladder import PacketRow
 from rdmalab.lens.packets import DecodedRow
 from rdmalab.lens.ports import LinkRow
-from rdmalab.lens.queues import QpRow, QueueRow, RegionRow
+from rdmalab.lens.queues import QpRow, QueueRow
 from rdmalab.lens.states import DiagramRow
 from rdmalab.lens.story import EventRow, StoryRow
-from rdmalab.shell.show_objects import event_count
+from rdmalab.shell.show_objects import event_count, region_words
 from rdmalab.spec.completions import Arm
 from rdmalab.workbench.request import JournalRow
 
@@ -66,13 +66,6 @@ def _qp(row: QpRow) -> list[str]:
 def _receives(row: QpRow) -> str:
     source = row.srq or (row.xrcd and f"the SRQs of {row.xrcd}")
     return f"takes receives from {source}" if source else f"receive queue: {_queue(row.rq)}"
-
-
-def region_words(row: RegionRow) -> str:
-    """`2 built, not posted; thread 1 holds the lock`."""
-    lock = f"thread {row.thread} " + ("holds the lock" if row.locked else "holds no lock")
-    error = f"; wr_complete will answer {row.error}" if row.error else ""
-    return f"{row.built} built, not posted; {lock}{error}"
 
 
 def _queue(row: QueueRow) -> str:

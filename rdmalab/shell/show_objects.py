@@ -8,10 +8,9 @@ from rdmalab.lens import words
 from rdmalab.lens.completions import CqRow, WcRow
 from rdmalab.lens.memory import HexRow, MrRow, OwnedRow
 from rdmalab.lens.ports import DeviceRow, LinkRow, PortRow, TableRow, UseRow
-from rdmalab.lens.queues import QpRow, QueueRow
+from rdmalab.lens.queues import QpRow, QueueRow, RegionRow
 from rdmalab.lens.states import DiagramRow, StateRow
 from rdmalab.lens.wqes import RecvRow, WqeRow
-from rdmalab.shell.facts import region_words
 from rdmalab.shell.fragments import Fragment, Line, plain
 from rdmalab.shell.tables import (
     CURRENT,
@@ -100,6 +99,13 @@ def qp_block(row: QpRow) -> list[Line]:
         plain(_settings(row)),
     ]
     return lines + _region(row) + _running(row)
+
+
+def region_words(row: RegionRow) -> str:
+    """`2 built, not posted; thread 1 holds the lock`."""
+    lock = f"thread {row.thread} " + ("holds the lock" if row.locked else "holds no lock")
+    error = f"; wr_complete will answer {row.error}" if row.error else ""
+    return f"{row.built} built, not posted; {lock}{error}"
 
 
 def _region(row: QpRow) -> list[Line]:

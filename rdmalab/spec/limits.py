@@ -197,7 +197,7 @@ class DeviceCaps:
 # Not in `ibv_device_attr`: what query_port tells, and what nobody can ask.
 QUERIED_OTHERWISE = (
     "max_inline_data", "num_comp_vectors", "max_mtu", "active_mtu", "max_msg_sz", "gid_tbl_len",
-    "pkey_tbl_len",
+    "pkey_tbl_len", "max_tso", "max_tso_header", "max_flow", "cap_net_raw",
 )  # fmt: skip
 
 # active_width and active_speed that the kernel makes of an Ethernet rate: up to bits per second.

@@ -1,7 +1,7 @@
 """Builders of the extended post API for windows, persistent memory and cut-up streams."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from rdmalab.command import Alias, command
 from rdmalab.hca import batch
@@ -10,8 +10,8 @@ from rdmalab.hca.wr import (
     HDR,
     NO_RIGHTS,
     REMOTE,
+    REMOTE_RANGE,
     SGE,
-    TARGET,
     U16,
     U32,
     U64,
@@ -150,7 +150,11 @@ def wr_send_tso(
     See: ibv_wr_send_tso(3); help wr_set_sge
     """
     batch.set_next(*world.at(qp), wr_id, wr_flags)
-    fields = {"hdr_addr": header.hdr_addr, "hdr_sz": header.hdr_sz, "mss": header.mss}
+    fields: dict[str, Any] = {
+        "hdr_addr": header.hdr_addr,
+        "hdr_sz": header.hdr_sz,
+        "mss": header.mss,
+    }
     batch.build(*world.at(qp), _O.TSO, **fields)
 
 
@@ -159,7 +163,7 @@ def wr_flush(
     world: World,
     qp: Qp,
     *,
-    target: Annotated[Flushed, REMOTE],
+    target: Annotated[Flushed, REMOTE_RANGE],
     wr_id: U64 | None = None,
     wr_flags: SendFlags | None = None,
 ) -> None:
@@ -180,7 +184,7 @@ def wr_atomic_write(
     world: World,
     qp: Qp,
     *,
-    target: Annotated[Eight, TARGET],
+    target: Annotated[Eight, REMOTE],
     wr_id: U64 | None = None,
     wr_flags: SendFlags | None = None,
 ) -> None:
@@ -193,6 +197,6 @@ def wr_atomic_write(
     """
     hca, pair = world.at(qp)
     batch.set_next(hca, pair, wr_id, wr_flags)
-    where = {"remote_addr": target.remote_addr, "rkey": target.rkey}
+    where: dict[str, Any] = {"remote_addr": target.remote_addr, "rkey": target.rkey}
     sge = SGE(target.atomic_wr.addr, _WORD)  # a pointer in C
     batch.build_inline(hca, pair, _O.ATOMIC_WRITE, sge, **where)

@@ -7,6 +7,7 @@ from rdmalab.command import Noun, Thing, command
 from rdmalab.hca import context, port
 from rdmalab.hca.device import Hca
 from rdmalab.hca.refuse import check_useful, refused
+from rdmalab.spec.completions import WcEx
 from rdmalab.spec.limits import (
     ETHERNET_SPEEDS,
     PHYS_STATES,
@@ -79,12 +80,12 @@ def _device(hca: Hca) -> Attributes:
     return found
 
 
+_ALL_BITS = 2**64 - 1
+_NS_CLOCK_KHZ = 1_000_000  # the device stamps in nanoseconds
+
 # What query_device_ex knows more, and a device of the lab does not have.
 _EXTENDED: Attributes = {
     "odp_general_caps": 0,
-    "completion_timestamp_mask": 0,
-    "hca_core_clock": 0,
-    "max_tso": 0,
     "max_rwq_indirection_tables": 0,
     "max_wq_type_rq": 0,
     "raw_packet_caps": 0,
@@ -108,8 +109,14 @@ def query_device_ex(world: World, device: Device, *, comp_mask: int = 0) -> Attr
     if comp_mask:
         bits = hex(comp_mask)
         raise refused(hca.profile, "device-comp-mask", bits, argument="comp_mask", legal="0")
-    found = {**_device(hca), **_EXTENDED, "phys_port_cnt_ex": hca.profile.caps.phys_port_cnt}
-    return found | {"device_cap_flags_ex": found["device_cap_flags"]}
+    caps = hca.profile.caps
+    stamps = bool(hca.profile.extended_fields & WcEx.COMPLETION_TIMESTAMP)
+    found = {**_device(hca), **_EXTENDED, "phys_port_cnt_ex": caps.phys_port_cnt}
+    found |= {"max_tso": caps.max_tso, "device_cap_flags_ex": found["device_cap_flags"]}
+    return found | {
+        "completion_timestamp_mask": _ALL_BITS if stamps else 0,
+        "hca_core_clock": _NS_CLOCK_KHZ if stamps else 0,
+    }
 
 
 @command

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from rdmalab.command import OneOf, Refused, command
 from rdmalab.hca import pointers, posting
-from rdmalab.hca.wr import BIND, HDR, REMOTE, RecvWR, SendWR
+from rdmalab.hca.wr import BIND, HDR, REMOTE_RANGE, RecvWR, SendWR
 from rdmalab.verbs.nouns import Qp
 from rdmalab.world.world import World
 
@@ -17,7 +17,7 @@ def post_send(
     world: World,
     qp: Qp,
     *,
-    wr: list[Annotated[SendWR, REMOTE, HDR, BIND]] | None,
+    wr: list[Annotated[SendWR, REMOTE_RANGE, HDR, BIND]] | None,
     bad_wr: BadWr = "&bad_wr",
 ) -> None:
     """Queue work requests on the send queue and ring the doorbell.

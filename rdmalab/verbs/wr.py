@@ -6,8 +6,8 @@ from typing import Annotated
 from rdmalab.command import command
 from rdmalab.hca import batch, extended
 from rdmalab.hca.wr import (
+    REMOTE,
     SGE,
-    TARGET,
     U32,
     U64,
     AhNumber,
@@ -140,7 +140,7 @@ def wr_rdma_write(
     world: World,
     qp: Qp,
     *,
-    target: Annotated[Target, TARGET],
+    target: Annotated[Target, REMOTE],
     wr_id: U64 | None = None,
     wr_flags: SendFlags | None = None,
 ) -> None:
@@ -157,7 +157,7 @@ def wr_rdma_write_imm(
     world: World,
     qp: Qp,
     *,
-    target: Annotated[Target, TARGET],
+    target: Annotated[Target, REMOTE],
     imm_data: U32,
     wr_id: U64 | None = None,
     wr_flags: SendFlags | None = None,
@@ -175,7 +175,7 @@ def wr_rdma_read(
     world: World,
     qp: Qp,
     *,
-    target: Annotated[Target, TARGET],
+    target: Annotated[Target, REMOTE],
     wr_id: U64 | None = None,
     wr_flags: SendFlags | None = None,
 ) -> None:
@@ -192,7 +192,7 @@ def wr_atomic_cmp_swp(
     world: World,
     qp: Qp,
     *,
-    operands: Annotated[Swap, TARGET],
+    operands: Annotated[Swap, REMOTE],
     wr_id: U64 | None = None,
     wr_flags: SendFlags | None = None,
 ) -> None:
@@ -212,7 +212,7 @@ def wr_atomic_fetch_add(
     world: World,
     qp: Qp,
     *,
-    operands: Annotated[Addition, TARGET],
+    operands: Annotated[Addition, REMOTE],
     wr_id: U64 | None = None,
     wr_flags: SendFlags | None = None,
 ) -> None:
