@@ -120,3 +120,11 @@ GROUPS: dict[str, tuple[Command, ...]] = {
 VOCABULARY: dict[str, Command] = {
     command.name: command for group in GROUPS.values() for command in group
 }
+
+# What libibverbs has, or stands for it.
+VERBS: tuple[str, ...] = tuple(
+    command.name
+    for title, group in GROUPS.items()
+    if title.startswith("verbs")
+    for command in group
+)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rdmalab.hca.qp import QueuePair
     from rdmalab.hca.wr import SendWR
 
-_KNOWN_MASK = int(InitMask.PD | InitMask.XRCD | InitMask.MAX_TSO_HEADER | InitMask.SEND_OPS_FLAGS)
+KNOWN_MASK = int(InitMask.PD | InitMask.XRCD | InitMask.MAX_TSO_HEADER | InitMask.SEND_OPS_FLAGS)
 POSTED, ABORTED, DROPPED = "posted", "aborted", "dropped"
 OVERWRITTEN, UNOPENED = "overwritten", "unopened"
 
@@ -141,7 +141,7 @@ def judge(hca: "Hca", qp_type: QPType, mask: int, ops: int, *, has_pd: bool) -> 
     if needs_pd and not (has_pd and mask & InitMask.PD):
         legal = "pd=A.pd0 comp_mask=PD|SEND_OPS_FLAGS"
         return refused(profile, "qp-ex-pd", argument="pd", legal=legal)
-    if odd := mask & ~_KNOWN_MASK:
+    if odd := mask & ~KNOWN_MASK:
         return refused(profile, "qp-ex-mask", _names(InitMask, odd), argument="comp_mask")
     if not mask & InitMask.SEND_OPS_FLAGS or qp_type not in tuple(QPType):
         return None
