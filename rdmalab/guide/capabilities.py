@@ -119,10 +119,6 @@ def _only_strict(device: Device) -> str:
     return f"{STRICT.name} has it, {device.profile.name} does not"
 
 
-def _always(_device: Device, _member: Any) -> bool:
-    return True
-
-
 def _named(_device: Device, member: Any) -> bool:
     return (type(member), member.name) in named()
 
