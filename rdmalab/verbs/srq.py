@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
-from rdmalab.command import Noun, Thing, command
-from rdmalab.hca import sharing
+from rdmalab.command import Noun, Refused, Thing, command
+from rdmalab.hca import pointers, sharing
 from rdmalab.hca.srq import Parts, SrqCapacity, SrqChange
 from rdmalab.hca.wr import RecvWR
 from rdmalab.spec.sharing import SrqAttrMask, SrqType
 from rdmalab.verbs.nouns import Cq, NewSrq, Pd, Srq, Xrcd
+from rdmalab.verbs.post import BadWr
 from rdmalab.verbs.same_node import on
 from rdmalab.world.world import World
 
@@ -116,7 +117,9 @@ def destroy_srq(world: World, srq: Srq) -> None:
 
 
 @command
-def post_srq_recv(world: World, srq: Srq, *, wr: list[RecvWR]) -> None:
+def post_srq_recv(
+    world: World, srq: Srq, *, wr: list[RecvWR] | None, bad_wr: BadWr = "&bad_wr"
+) -> None:
     """Queue receives for whichever queue pair of this SRQ needs one first.
 
     Legal at any time, in any state of any queue pair and without one. ENOMEM when no slot is free,
@@ -126,4 +129,9 @@ def post_srq_recv(world: World, srq: Srq, *, wr: list[RecvWR]) -> None:
     See: ibv_post_srq_recv(3)
     """
     hca, queue = world.at(srq)
-    sharing.post_srq_recv(hca, queue, wr)
+    try:
+        sharing.post_srq_recv(hca, queue, wr or [])
+    except Refused as refusal:
+        if bad_wr == pointers.NULL:
+            raise pointers.without_bad_wr(hca, refusal) from None
+        raise
