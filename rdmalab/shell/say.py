@@ -227,21 +227,33 @@ def _texts(voice: Voice, value: Any) -> list[str]:
 
 
 def _said(voice: Voice, value: Any) -> str:
-    if isinstance(value, Thing):
-        return voice.session.names.of(value)
-    if isinstance(value, Capacity):
-        return " ".join(f"{n}={size}" for n, size in dataclasses.asdict(value).items())
-    if isinstance(value, AhAttr):
-        given = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-        texts = {name: number for name, number in given.items() if number}
-        if value.dgid:
-            texts["dgid"] = gid_text(value.dgid)
-        return " ".join(f"{name}={text}" for name, text in texts.items()) or "unset"
-    if isinstance(value, MTU | bool):
-        return str(value.octets if isinstance(value, MTU) else int(value))
-    if isinstance(value, enum.IntFlag):
-        return words.flags(value, type(value))
+    """One value of an answer; what has a name is called by it."""
+    for kind, say in _SAID:
+        if isinstance(value, kind):
+            return say(voice, value)
     return str(getattr(value, "name", None) or value)
+
+
+def _address(_voice: Voice, av: AhAttr) -> str:
+    given = {f.name: getattr(av, f.name) for f in dataclasses.fields(av)}
+    texts = {name: number for name, number in given.items() if number}
+    if av.dgid:
+        texts["dgid"] = gid_text(av.dgid)
+    return " ".join(f"{name}={text}" for name, text in texts.items()) or "unset"
+
+
+_SAID: tuple[tuple[type, Callable[[Voice, Any], str]], ...] = (
+    (type(None), lambda _voice, _nothing: "NULL"),
+    (Thing, lambda voice, thing: voice.session.names.of(thing)),
+    (
+        Capacity,
+        lambda _voice, cap: " ".join(f"{n}={size}" for n, size in dataclasses.asdict(cap).items()),
+    ),
+    (AhAttr, _address),
+    (MTU, lambda _voice, mtu: str(mtu.octets)),
+    (bool, lambda _voice, yes: str(int(yes))),
+    (enum.IntFlag, lambda _voice, bits: words.flags(bits, type(bits))),
+)
 
 
 def _view(voice: Voice, view: View) -> list[Line]:
