@@ -383,9 +383,9 @@ def capabilities(*, as_json: bool, profile: str) -> int:
     from dataclasses import asdict
 
     from rdmalab.guide.capabilities import lines, rows
-    from rdmalab.vocabulary import VOCABULARY
+    from rdmalab.vocabulary import VERBS
 
-    found = rows(PROFILES[profile], VOCABULARY)
+    found = rows(PROFILES[profile], VERBS)
     if as_json:
         listed = [asdict(row) for row in found]
         print(json.dumps({"profile": profile, "capabilities": listed}, indent=2))

@@ -3,6 +3,7 @@
 from rdmalab.command import Command
 from rdmalab.verbs import (
     ah,
+    builders,
     cq,
     device,
     events,
@@ -71,11 +72,18 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         wr.wr_rdma_read,
         wr.wr_atomic_cmp_swp,
         wr.wr_atomic_fetch_add,
+        builders.wr_atomic_write,
+        builders.wr_flush,
+        builders.wr_send_inv,
+        builders.wr_local_inv,
+        builders.wr_bind_mw,
+        builders.wr_send_tso,
         wr.wr_set_sge,
         wr.wr_set_sge_list,
         wr.wr_set_inline_data,
         wr.wr_set_inline_data_list,
         wr.wr_set_ud_addr,
+        wr.wr_set_xrc_srqn,
         wr.wr_complete,
         wr.wr_abort,
     ),
@@ -112,3 +120,11 @@ GROUPS: dict[str, tuple[Command, ...]] = {
 VOCABULARY: dict[str, Command] = {
     command.name: command for group in GROUPS.values() for command in group
 }
+
+# What libibverbs has, or stands for it.
+VERBS: tuple[str, ...] = tuple(
+    command.name
+    for title, group in GROUPS.items()
+    if title.startswith("verbs")
+    for command in group
+)

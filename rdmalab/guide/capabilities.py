@@ -1,25 +1,21 @@
 """What is emulated and what is not, found in the tables and engines themselves, with reasons."""
 
 import dataclasses
-import importlib
-import pkgutil
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
-from importlib.abc import InspectLoader
 from textwrap import wrap
-from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from rdmalab import hca as engines
-from rdmalab import spec as book
-from rdmalab.hca import admission, posting, requester
+from rdmalab.guide.deeds import named, spoken
+from rdmalab.hca import admission, extended, posting, requester
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec import absent
-from rdmalab.spec.access import Access
+from rdmalab.spec.access import Access, MWType, Rereg
 from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.builders import BUILDERS, InitMask, SendOps
+from rdmalab.spec.completions import WcEx
 from rdmalab.spec.limits import (
     PHYS_STATES,
     QUERY_ONLY,
@@ -33,10 +29,19 @@ from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Op, Service
 from rdmalab.spec.profiles import STRICT, Profile
 from rdmalab.spec.refusals import REQUESTER_STATUS, Syndrome
 from rdmalab.spec.rules import errno_name
+from rdmalab.spec.sharing import OpenFlag, SrqAttrMask, SrqType
 from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.transports import TRANSPORTS
-from rdmalab.spec.work import WORK, SendFlags, WCFlags, WCOpcode, WROpcode
+from rdmalab.spec.work import (
+    WORK,
+    Placement,
+    Selectivity,
+    SendFlags,
+    WCFlags,
+    WCOpcode,
+    WROpcode,
+)
 from rdmalab.wire.packet import Flow, Packet
 from rdmalab.world.world import World
 
@@ -59,17 +64,17 @@ class Device(NamedTuple):
     """An adapter to try things on, and the words there are."""
 
     profile: Profile
-    words: Container[str]
+    words: Collection[str]
 
 
 Evidence = Callable[[Device, Any], bool]
 
 
-def rows(profile: Profile, words: Container[str]) -> list[CapabilityRow]:
+def rows(profile: Profile, words: Collection[str]) -> list[CapabilityRow]:
     """Everything, area by area."""
     device = Device(profile, words)
     found = [row for area in AREAS for row in _members(device, *area)]
-    found += [CapabilityRow("packets", label, _arrives(device, label), _label_reason(label))
+    found += [CapabilityRow("packets", label, _arrives(device, label), _label_reason(device, label))
               for label in BY_LABEL]  # fmt: skip
     found += [*_verbs(words), *_families(), *_limits(profile), *_differences(profile)]
     for row in found:
@@ -100,12 +105,12 @@ def _members(
         there = evidence(device, member)
         reason = absent.REASONS.get(cls, {}).get(member, "")
         if evidence(Device(STRICT, device.words), member):
-            reason = f"{STRICT.name} has it, {device.profile.name} does not"
+            reason = _only_strict(device)
         yield CapabilityRow(area, member.name, there, "" if there else reason)
 
 
-def _always(_device: Device, _member: Any) -> bool:
-    return True
+def _only_strict(device: Device) -> str:
+    return f"{STRICT.name} has it, {device.profile.name} does not"
 
 
 def _named(_device: Device, member: Any) -> bool:
@@ -171,18 +176,58 @@ def _syndrome(device: Device, syndrome: Syndrome) -> bool:
 def _flag(device: Device, flag: WCFlags) -> bool:
     if flag is WCFlags.GRH:  # before every datagram
         return _qp_type(device, QPType.UD)
+    if flag is WCFlags.IP_CSUM_OK and device.profile.caps.device_cap_flags & _CHECKSUMS:
+        return True
     invalidates = flag is device.profile.with_inv_flag and _work(device, WROpcode.SEND_WITH_INV)
     return invalidates or (flag is not WCFlags.WITH_INV and _named(device, flag))
 
 
 def _send_flag(device: Device, flag: SendFlags) -> bool:
-    checksums = flag is SendFlags.IP_CSUM  # of raw frames; no other packet here has one to fill in
-    return _qp_type(device, QPType.RAW_PACKET) if checksums else flag.name in spoken()
+    if flag is SendFlags.IP_CSUM:
+        return bool(device.profile.caps.device_cap_flags & _CHECKSUMS)
+    return flag.name in spoken()
 
 
 def _right(device: Device, right: Access) -> bool:
     wanted = any(WORK[wr].remote & right for wr in WROpcode if _work(device, wr))
     return wanted or _named(device, right)
+
+
+def _window(device: Device, kind: MWType) -> bool:
+    needed = DeviceCap.MEM_WINDOW if kind is MWType.TYPE_1 else DeviceCap.MEM_WINDOW_TYPE_2B
+    return "alloc_mw" in device.words and _cap(device, needed) and _named(device, kind)
+
+
+def _change(device: Device, change: Rereg) -> bool:
+    moves = device.profile.changes_translation or change is not Rereg.CHANGE_TRANSLATION
+    return "rereg_mr" in device.words and moves
+
+
+def _srq(device: Device, kind: SrqType) -> bool:
+    needs_xrc = kind is SrqType.XRC and not _cap(device, DeviceCap.XRC)
+    creates = "create_srq" in device.words and not needs_xrc
+    return creates and kind is not SrqType.TM and _named(device, kind)
+
+
+def _srq_change(device: Device, change: SrqAttrMask) -> bool:
+    fixed = change is SrqAttrMask.MAX_WR and not _cap(device, DeviceCap.SRQ_RESIZE)
+    return "modify_srq" in device.words and not fixed
+
+
+def _open(device: Device, _flag: OpenFlag) -> bool:
+    return "open_xrcd" in device.words and _cap(device, DeviceCap.XRC)
+
+
+def _flushes(device: Device, _part: Placement | Selectivity) -> bool:
+    return _work(device, WROpcode.FLUSH)
+
+
+def _builds(device: Device, flag: SendOps) -> bool:
+    """There is the function, and a type that may ask for it."""
+    hca = World({_NODE: device.profile}).nodes[_NODE]
+    verb = next(verb for opcode, verb in BUILDERS.items() if opcode.name == flag.name)
+    types = device.profile.qp_types
+    return verb in device.words and any(extended.supported(hca, t) & flag for t in types)
 
 
 def _cap(device: Device, cap: DeviceCap) -> bool:
@@ -214,7 +259,18 @@ AREAS: tuple[tuple[str, type[Enum], Evidence], ...] = (
     ("link layers", LinkLayer, lambda _d, layer: layer is LinkLayer.ETHERNET),
     ("atomic_cap", AtomicCap, lambda device, cap: cap == device.profile.caps.atomic_cap),
     ("device_cap_flags", DeviceCap, _cap),
+    ("memory window types", MWType, _window),
+    ("changes of rereg_mr", Rereg, _change),
+    ("shared receive queue types", SrqType, _srq),
+    ("changes of modify_srq", SrqAttrMask, _srq_change),
+    ("flags of open_xrcd", OpenFlag, _open),
+    ("placements of FLUSH", Placement, _flushes),
+    ("selections of FLUSH", Selectivity, _flushes),
+    ("builders of wr_*", SendOps, _builds),
+    ("masks of create_qp_ex", InitMask, lambda _d, bit: bool(extended.KNOWN_MASK & bit)),
+    ("fields of create_cq_ex", WcEx, lambda d, f: bool(d.profile.extended_fields & f)),
 )
+_CHECKSUMS = DeviceCap.UD_IP_CSUM | DeviceCap.RAW_IP_CSUM
 _PLAIN = (*(title for title, *_ in AREAS), "packets", "verbs")
 
 
@@ -229,19 +285,19 @@ def _admitted(device: Device, code: int) -> bool:
     return admission.at_port(hca, Packet(Flow(gid, gid, 0), code, 0, 0)) is None
 
 
-def _label_reason(label: str) -> str:
+def _label_reason(device: Device, label: str) -> str:
+    if _arrives(Device(STRICT, device.words), label):
+        return _only_strict(device)
     row = OPCODES[BY_LABEL[label][0]]
-    works = [w for w, of in WORK.items() if of.message == row.op.name]
-    works.sort(key=lambda work: WORK[work].invalidate is not row.invalidate)
-    reasons = absent.REASONS[WROpcode]
-    found = [reasons[work] for work in works if work in reasons]
-    return found[0] if found else absent.REASONS[Service].get(row.service, "")
+    return absent.REASONS[Service].get(row.service, "")
 
 
-def _verbs(words: Container[str]) -> Iterator[CapabilityRow]:
+def _verbs(words: Collection[str]) -> Iterator[CapabilityRow]:
+    for name in words:
+        yield CapabilityRow("verbs", name, emulated=True)
     for name, reason in absent.VERBS.items():
-        there = name in words
-        yield CapabilityRow("verbs", name, there, "" if there else reason)
+        if name not in words:
+            yield CapabilityRow("verbs", name, emulated=False, text=reason)
 
 
 def _families() -> Iterator[CapabilityRow]:
@@ -282,64 +338,11 @@ def _word(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Enum) and isinstance(value, int):
-        return str(value.name)
+        return str(value.name).replace("|", " ")
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {errno_name(errno)}" for key, errno in value.items()) or "none"
+    if isinstance(value, frozenset):
+        return ", ".join(sorted(map(_word, value))) or "none"
+    if isinstance(value, tuple):
+        return " ".join(map(_word, value))
     return str(value.value if isinstance(value, Enum) else value)
-
-
-# --------------------------------------------------------------------------- what engines name
-@cache
-def named() -> frozenset[tuple[type[Enum], str]]:
-    """The enum members that the code of some engine names, in a function or a table."""
-    found: set[tuple[type[Enum], str]] = set()
-    known = _tables_of_the_book()
-    for info in pkgutil.walk_packages(engines.__path__, f"{engines.__name__}."):
-        content = [
-            v for v in vars(importlib.import_module(info.name)).values() if id(v) not in known
-        ]
-        for value in content:
-            found |= {(type(member), member.name) for member in _inside(value)}
-        enums = [cls for cls in content if isinstance(cls, type) and issubclass(cls, Enum)]
-        spoken = {name for value in content for code in _codes(value) for name in _names(code)}
-        found |= {(cls, member.name) for cls in enums for member in cls if member.name in spoken}
-    return frozenset(found)
-
-
-@cache
-def spoken() -> frozenset[str]:
-    """All names in the code of the engines, also those that are said while a module is loaded."""
-    found: set[str] = set()
-    for info in pkgutil.walk_packages(engines.__path__, f"{engines.__name__}."):
-        loader = importlib.import_module(info.name).__loader__
-        if isinstance(loader, InspectLoader) and (code := loader.get_code(info.name)) is not None:
-            found.update(_names(code))
-    return frozenset(found)
-
-
-def _tables_of_the_book() -> set[int]:
-    """The tables that engines look things up in: a row there is no deed."""
-    modules = [importlib.import_module(i.name) for i in pkgutil.walk_packages(
-        book.__path__, f"{book.__name__}.")]  # fmt: skip
-    return {id(v) for m in modules for v in vars(m).values() if isinstance(v, dict | tuple)}
-
-
-def _inside(value: Any) -> Iterator[Enum]:
-    if isinstance(value, Enum):
-        yield value
-    elif isinstance(value, tuple | frozenset | dict) and not hasattr(value, "_fields"):
-        for item in value:
-            yield from _inside(item)
-
-
-def _codes(value: Any) -> Iterator[CodeType]:
-    if isinstance(value, FunctionType):
-        yield value.__code__
-    elif isinstance(value, type) and value.__module__.startswith(engines.__name__):
-        for item in vars(value).values():
-            yield from _codes(item)
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _names(inner)

@@ -227,6 +227,7 @@ CELLS: dict[str, str] = {
     "refuses_foreign_flags": "FENCE and IP_CSUM are refused on QP types that cannot honour them",
     "refuses_inline_read": "INLINE with a READ or atomic is refused at once",
     "refuses_long_atomic": "An atomic with more than 8 local bytes is refused at once",
+    "odd_atomic_status": "An atomic of another length ends so; SUCCESS: it is refused at once",
     "flushes_recvs_posted_in_err": "A receive posted in ERR is flushed; otherwise it never ends",
     "zero_sge_bytes": "How many bytes an SGE of length 0 stands for",
     "rounding": "How many slots a queue gets for the number asked",

@@ -47,6 +47,16 @@ def build(hca: "Hca", qp: QueuePair, opcode: WROpcode, **operands: Any) -> None:
         extended.spoil(hca, qp, region, "crash-builder", verb, flag.name)
 
 
+def build_inline(hca: "Hca", qp: QueuePair, opcode: WROpcode, sge: SGE, **operands: Any) -> None:
+    """The same for a builder that copies its bytes here and now, and takes no DATA setter."""
+    build(hca, qp, opcode, sg=[sge], **operands)
+    region = extended.open_region(hca, qp, builders.BUILDERS[opcode])
+    if hca.memory.is_mapped(sge.addr, sge.length):
+        region.built[-1].inline = hca.memory.read(sge.addr, sge.length)
+    else:
+        extended.spoil(hca, qp, region, "crash-inline", hex(sge.addr))
+
+
 def fill(hca: "Hca", qp: QueuePair, verb: str, sg: list[SGE]) -> None:
     """A DATA setter that takes references: the bytes are read when the WR is carried out."""
     built = _to_fill(hca, qp, verb)

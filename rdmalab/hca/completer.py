@@ -15,7 +15,7 @@ from rdmalab.spec.refusals import CLASS_MASK, REQUESTER_STATUS, VALUE_MASK, Synd
 from rdmalab.spec.states import QPState, after_send_error
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS, ack_timeout_ns, on_ticks_ns
-from rdmalab.spec.work import WCFlags
+from rdmalab.spec.work import Local, WCFlags
 from rdmalab.wire.packet import Packet
 
 if TYPE_CHECKING:
@@ -152,6 +152,8 @@ def _progress(qp: QueuePair, psn: int) -> None:
 
 def _scatter(hca: "Hca", qp: QueuePair, wqe: SendWqe, offset: int, octets: bytes) -> bool:
     """READ data and atomic results into the local buffers; False after a local failure."""
+    if wqe.work is None or wqe.work.local is not Local.SCATTER:  # an answer that brings nothing
+        return True
     pieces = dma.reach(hca.lkeys, qp, dma.LOCAL_WRITE, wqe.sg, offset, len(octets))
     overlaid = wqe.inline is not None  # Soft-RoCE: the inline bytes lie where the keys should be
     too_short = offset + len(octets) > wqe.length  # an atomic that nobody measured at post time

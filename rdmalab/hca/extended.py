@@ -12,13 +12,14 @@ from rdmalab.hca.refuse import refused
 from rdmalab.spec.builders import InitMask, SendOps, offered
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPType
+from rdmalab.spec.transports import TRANSPORTS
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
     from rdmalab.hca.qp import QueuePair
     from rdmalab.hca.wr import SendWR
 
-_KNOWN_MASK = int(InitMask.PD | InitMask.SEND_OPS_FLAGS)
+KNOWN_MASK = int(InitMask.PD | InitMask.XRCD | InitMask.MAX_TSO_HEADER | InitMask.SEND_OPS_FLAGS)
 POSTED, ABORTED, DROPPED = "posted", "aborted", "dropped"
 OVERWRITTEN, UNOPENED = "overwritten", "unopened"
 
@@ -136,10 +137,11 @@ def refusal_of(hca: "Hca", complaint: Complaint) -> Refused:
 def judge(hca: "Hca", qp_type: QPType, mask: int, ops: int, *, has_pd: bool) -> Refused | None:
     """What create_qp_ex asks beyond create_qp: every builder that is wanted exists, or nothing."""
     profile = hca.profile
-    if not has_pd or not mask & InitMask.PD:
+    needs_pd = qp_type not in tuple(QPType) or "pd" in TRANSPORTS[qp_type].parts
+    if needs_pd and not (has_pd and mask & InitMask.PD):
         legal = "pd=A.pd0 comp_mask=PD|SEND_OPS_FLAGS"
         return refused(profile, "qp-ex-pd", argument="pd", legal=legal)
-    if odd := mask & ~_KNOWN_MASK:
+    if odd := mask & ~KNOWN_MASK:
         return refused(profile, "qp-ex-mask", _names(InitMask, odd), argument="comp_mask")
     if not mask & InitMask.SEND_OPS_FLAGS or qp_type not in tuple(QPType):
         return None

@@ -16,6 +16,7 @@ from rdmalab.spec.access import MWType
 from rdmalab.spec.opcodes import Op, Place, code_of
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import STATES, QPType
+from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, Work, WROpcode
 from rdmalab.wire.segments import pieces
@@ -146,6 +147,8 @@ def _check_inline(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
 
 
 def check_atomic(hca: "Hca", _qp: QueuePair, wr: SendWR, length: int) -> Refused | None:
+    if hca.profile.odd_atomic_status is not WCStatus.SUCCESS:  # the device, or the peer, finds it
+        return None
     if length < _ATOMIC_BYTES or (length > _ATOMIC_BYTES and hca.profile.refuses_long_atomic):
         return refused(hca.profile, "atomic-length", length, argument="sg", legal="sg of 8 bytes")
     if wr.remote_addr % _ATOMIC_BYTES:

@@ -35,6 +35,7 @@ _PRIVILEGED = 1 << 31  # of a Q_Key
 _COUNTED = frozenset(Op[row.message] for row in WORK.values() if row.message and row.outstanding)
 _READ, _WRITE = Op.RDMA_READ_REQUEST, Op.RDMA_WRITE
 _STARTED = Kind.WQE_STARTED
+_WORD = 8  # bytes of an atomic
 
 # A long message asks for an ACK now and then, or its window would never move (as Soft-RoCE does).
 ACK_EVERY = 64
@@ -165,7 +166,10 @@ def _build_read(_hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
     return Packet(path.flow, code, path.dest_qpn, psn, b"", True, reth=reth, pkey=path.pkey)
 
 
-def _build_atomic(_hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
+def _build_atomic(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
+    odd = hca.profile.odd_atomic_status
+    if odd is not WCStatus.SUCCESS and wqe.length != _WORD:
+        return odd
     path = qp.path
     assert path is not None
     assert wqe.op is not None

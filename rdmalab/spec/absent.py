@@ -1,6 +1,6 @@
 """What no device of the lab does, and why: read where an engine gives no sign that it does it.
 
-A member that an engine comes to do needs no change here: its reason is not asked for any more.
+A member that an engine comes to do must leave: a reason without need fails a test.
 """
 
 from enum import Enum
@@ -8,56 +8,39 @@ from typing import Any
 
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.limits import LinkLayer, PhysState, PortState
+from rdmalab.spec.builders import InitMask
+from rdmalab.spec.completions import WcEx
+from rdmalab.spec.limits import AtomicCap, DeviceCap, LinkLayer, PhysState, PortState
 from rdmalab.spec.opcodes import Service
 from rdmalab.spec.refusals import Syndrome
-from rdmalab.spec.states import MigState, QPType
+from rdmalab.spec.sharing import SrqType
+from rdmalab.spec.states import MigState
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import SendFlags, WCFlags, WCOpcode, WROpcode
+from rdmalab.spec.work import WCOpcode, WROpcode
 
 _IB = "InfiniBand only: the lab's ports are Ethernet"
 _APM = "automatic path migration exists on InfiniBand ports only"
 _RD = "reliable datagram, which no device ever offered"
 _TM = "tag matching is not emulated"
+_RSS = "receive side scaling is not emulated"
 _VENDOR = "a vendor's own, without a meaning of its own"
-_WINDOW = "memory windows are not emulated"
-_FLUSH = "FLUSH is not emulated"
-_RAW = "raw Ethernet frames are not emulated"
-_XRC = "XRC domains are not emulated"
-_SRQ = "shared receive queues are not emulated"
-_HOST = "the memory of the lab has no such property"
 
 _S, _E, _W = WCStatus, AsyncEvent, WCOpcode
 
 REASONS: dict[type[Enum], dict[Any, str]] = {
-    QPType: {QPType.RAW_PACKET: _RAW, QPType.XRC_SEND: _XRC, QPType.XRC_RECV: _XRC},
     Service: {Service.RD: _RD, Service.CNP: "congestion control is not emulated"},
     WROpcode: {
-        WROpcode.LOCAL_INV: _WINDOW,
-        WROpcode.BIND_MW: _WINDOW,
-        WROpcode.SEND_WITH_INV: _WINDOW,
-        WROpcode.TSO: _RAW,
         WROpcode.DRIVER1: _VENDOR,
-        WROpcode.FLUSH: _FLUSH,
-        WROpcode.ATOMIC_WRITE: "ATOMIC_WRITE is not emulated",
     },
-    SendFlags: {SendFlags.IP_CSUM: "packets have no checksum to fill in"},
     WCOpcode: {
-        _W.BIND_MW: _WINDOW,
-        _W.LOCAL_INV: _WINDOW,
-        _W.TSO: _RAW,
-        _W.FLUSH: _FLUSH,
-        _W.ATOMIC_WRITE: "ATOMIC_WRITE is not emulated",
         **dict.fromkeys((_W.TM_ADD, _W.TM_DEL, _W.TM_SYNC, _W.TM_RECV, _W.TM_NO_TAG), _TM),
         **dict.fromkeys((_W.DRIVER1, _W.DRIVER2, _W.DRIVER3), _VENDOR),
     },
-    WCFlags: {WCFlags.WITH_INV: _WINDOW, WCFlags.IP_CSUM_OK: _RAW},
     WCStatus: {
         **dict.fromkeys(
             (_S.LOC_EEC_OP_ERR, _S.LOC_RDD_VIOL_ERR, _S.REM_INV_RD_REQ_ERR, _S.INV_EECN_ERR), _RD
         ),
         _S.INV_EEC_STATE_ERR: _RD,
-        _S.MW_BIND_ERR: _WINDOW,
         _S.LOC_ACCESS_ERR: "a UC receiver drops such a message in silence",
         _S.REM_ABORT_ERR: "an operation is never cancelled from outside",
         _S.FATAL_ERR: "a dead device completes nothing; DEVICE_FATAL is the sign",
@@ -74,19 +57,8 @@ REASONS: dict[type[Enum], dict[Any, str]] = {
         _E.SM_CHANGE: _IB,
         _E.CLIENT_REREGISTER: _IB,
         _E.WQ_FATAL: "work queue objects (ibv_create_wq) are not emulated",
-        _E.SRQ_ERR: _SRQ,
-        _E.SRQ_LIMIT_REACHED: _SRQ,
-        _E.QP_LAST_WQE_REACHED: _SRQ,
-        _E.QP_ACCESS_ERR: "no check of this device raises it",
-        _E.QP_REQ_ERR: "no check of this device raises it",
     },
     Access: {
-        Access.MW_BIND: _WINDOW,
-        Access.ZERO_BASED: "accepted; addresses are those of the buffer all the same",
-        Access.ON_DEMAND: "all memory is pinned: a page fault has no cost to show",
-        Access.HUGETLB: _HOST,
-        Access.FLUSH_GLOBAL: _FLUSH,
-        Access.FLUSH_PERSISTENT: _FLUSH,
         Access.RELAXED_ORDERING: "optional, so it is dropped: there is no bus to reorder",
     },
     MigState: {MigState.REARM: _APM, MigState.ARMED: _APM},
@@ -94,24 +66,38 @@ REASONS: dict[type[Enum], dict[Any, str]] = {
     PhysState: dict.fromkeys(
         (PhysState.SLEEP, PhysState.POLLING, PhysState.TRAINING), "a link is up or down at once"
     ),
+    AtomicCap: {
+        AtomicCap.NONE: "atomics are emulated",
+        AtomicCap.GLOB: "there is one adapter a node, and nobody else to be atomic against",
+    },
+    DeviceCap: {
+        DeviceCap.RESIZE_MAX_WR: "a queue keeps the size it was made with",
+        DeviceCap.RAW_MULTI: "raw datagrams of InfiniBand, long obsolete",
+        DeviceCap.AUTO_PATH_MIG: _APM,
+        DeviceCap.CURR_QP_STATE_MOD: "no driver sets it, whether it can or not",
+        DeviceCap.SHUTDOWN_PORT: "a link goes down by `link down`, not by a verb",
+        DeviceCap.INIT_TYPE: _IB,
+        DeviceCap.N_NOTIFY_CQ: "no verb arms a queue for the n-th completion",
+        DeviceCap.MEM_WINDOW_TYPE_2A: "windows of type 2 are of the kind 2B, bound to a queue pair",
+        DeviceCap.RC_IP_CSUM: "a connection carries no IP packets of the program's own",
+    },
+    SrqType: {SrqType.TM: _TM},
+    InitMask: {
+        InitMask.CREATE_FLAGS: "no creation flag is emulated",
+        InitMask.IND_TABLE: _RSS,
+        InitMask.RX_HASH: _RSS,
+    },
+    WcEx: {
+        WcEx.CVLAN: "no packet of the lab has a VLAN tag that is taken off",
+        WcEx.FLOW_TAG: "no flow rule tags its packets",
+        WcEx.TM_INFO: _TM,
+    },
     LinkLayer: {LinkLayer.UNSPECIFIED: "every port of the lab knows it", LinkLayer.INFINIBAND: _IB},
 }
 
 VERBS: dict[str, str] = {
-    "alloc_mw": _WINDOW,
-    "bind_mw": _WINDOW,
-    "create_srq": _SRQ,
-    "open_xrcd": _XRC,
-    "create_flow": _RAW,
-    "create_comp_channel": "completion channels are not emulated",
-    "req_notify_cq": "completion channels are not emulated",
-    "get_async_event": "`show events` lists what is waiting",
-    "resize_cq": "not emulated",
-    "rereg_mr": "not emulated",
-    "wr_start": "the ibv_wr_* calls are not emulated; post_send does the same work",
-    "alloc_td": "a thread domain only saves locks, and there is one thread",
     "create_wq": "work queue objects serve receive side scaling, which is not emulated",
-    "create_rwq_ind_table": "receive side scaling is not emulated",
+    "create_rwq_ind_table": _RSS,
     "alloc_dm": "there is no memory on the device",
     "reg_dmabuf_mr": "there is no other device to share memory with",
     "advise_mr": "pages are never paged",

@@ -80,8 +80,8 @@ def offered(qp_type: QPType) -> SendOps:
 
 
 def moves_data(opcode: WROpcode) -> bool:
-    """Whether a DATA setter goes with it."""
-    return WORK[opcode].local is not Local.NONE
+    """Whether a DATA setter goes with it; wr_atomic_write takes its 8 bytes itself."""
+    return WORK[opcode].local is not Local.NONE and opcode is not WROpcode.ATOMIC_WRITE
 
 
 def qp_setter(qp_type: QPType, opcode: WROpcode | None = None) -> str:

@@ -108,6 +108,7 @@ class Profile:
     refuses_foreign_flags: bool = True
     refuses_inline_read: bool = True
     refuses_long_atomic: bool = True
+    odd_atomic_status: WCStatus = WCStatus.SUCCESS
     flushes_recvs_posted_in_err: bool = True
     zero_sge_bytes: int = 2**31
     # queues
@@ -274,6 +275,7 @@ MLX5 = Profile(
     believes_cur_state=True,
     resolves_addresses=True,
     reset_purges_cqes=True,
+    odd_atomic_status=WCStatus.LOC_LEN_ERR,
     ah_read_at_post=True,
     long_datagram_status=WCStatus.LOC_LEN_ERR,
     imm_flag_on_sender=True,

@@ -22,8 +22,20 @@ class QpInitAttrEx(QpInitAttr):
         """What the device is told."""
         if self.comp_mask is not None:
             return int(self.comp_mask)
-        has_ops = self.send_ops_flags is not None
-        return (InitMask.PD if self.pd else 0) | (InitMask.SEND_OPS_FLAGS if has_ops else 0)
+        given = {
+            InitMask.PD: self.pd is not None,
+            InitMask.XRCD: self.xrcd is not None,
+            InitMask.MAX_TSO_HEADER: self.max_tso_header != 0,
+            InitMask.SEND_OPS_FLAGS: self.send_ops_flags is not None,
+        }
+        return sum(bit for bit, is_given in given.items() if is_given)
+
+    def drop(self, mask: int) -> None:
+        """The device reads nothing that the mask does not name."""
+        if not mask & InitMask.XRCD:
+            self.xrcd = None
+        if not mask & InitMask.MAX_TSO_HEADER:
+            self.max_tso_header = 0
 
 
 @command
@@ -43,6 +55,7 @@ def create_qp_ex(world: World, qp: NewQp, *, init_attr: QpInitAttrEx) -> Thing:
     has_pd = init.pd is not None
     if (refusal := extended.judge(hca, init.qp_type, mask, ops, has_pd=has_pd)) is not None:
         raise refusal
+    init.drop(mask)
     made: Thing = create_qp.function(world, qp, pd=init.pd, init_attr=init)
     if mask & InitMask.SEND_OPS_FLAGS:
         world.find(made).ex = extended.Extended(ops)

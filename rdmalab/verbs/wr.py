@@ -17,6 +17,7 @@ from rdmalab.hca.wr import (
     RKey,
     ShortBuffer,
     ShortSGE,
+    SrqNumber,
 )
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.verbs.nouns import Qp
@@ -302,3 +303,13 @@ def wr_set_ud_addr(
     hca, pair = world.at(qp)
     where = {"ah": ah, "remote_qpn": remote_qpn, "remote_qkey": remote_qkey}
     batch.address(hca, pair, "wr_set_ud_addr", **where)
+
+
+@command
+def wr_set_xrc_srqn(world: World, qp: Qp, *, remote_srqn: SrqNumber) -> None:
+    """Say which shared receive queue of the peer the message just built is for: XRC_SEND only.
+
+    Example: wr_set_xrc_srqn A.qx0 remote_srqn=B.srq0
+    See: ibv_wr_set_xrc_srqn(3); help create_srq_ex
+    """
+    batch.address(*world.at(qp), "wr_set_xrc_srqn", remote_srqn=remote_srqn)

@@ -33,11 +33,13 @@ _WOKEN = (
 
 # What must have happened before the example of a command makes sense, after `use rc_pair`.
 _DATAGRAMS = "create_qp B.qp1 pd=B.pd0 qp_type=UD send_cq=B.cq0 recv_cq=B.cq0"
-_EX = "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=0xff"
-_EX_DATAGRAMS = _EX.replace("RC", "UD").replace("0xff", "SEND")
+_EX = "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=0x1bff"
+_EX_DATAGRAMS = _EX.replace("RC", "UD").replace("0x1bff", "SEND")
 _RAW = "create_qp B.qp1 pd=B.pd0 qp_type=RAW_PACKET send_cq=B.cq0 recv_cq=B.cq0"
 _REGION = (_EX, "wr_start A.qx0")
 _BUILT = (*_REGION, "wr_send A.qx0")
+_WINDOWED = ("alloc_mw A.mw0 pd=A.pd0 type=TYPE_2", *_REGION)
+_EX_FRAMES = _EX.replace("RC", "RAW_PACKET").replace("0x1bff", "TSO") + " max_tso_header=54"
 BEFORE: Mapping[str, tuple[str, ...]] = {
     "qp_to_qp_ex": (_EX,),
     "wr_start": (_EX,),
@@ -51,6 +53,18 @@ BEFORE: Mapping[str, tuple[str, ...]] = {
     "wr_rdma_read": _REGION,
     "wr_atomic_cmp_swp": _REGION,
     "wr_atomic_fetch_add": _REGION,
+    "wr_atomic_write": _REGION,
+    "wr_flush": _REGION,
+    "wr_send_inv": ("alloc_mw B.mw0 pd=B.pd0 type=TYPE_2", *_REGION),
+    "wr_local_inv": _WINDOWED,
+    "wr_bind_mw": _WINDOWED,
+    "wr_send_tso": (_EX_FRAMES, "wr_start A.qx0"),
+    "wr_set_xrc_srqn": (
+        "create_srq B.srq0 pd=B.pd0 max_wr=8",
+        _EX.replace("RC", "XRC_SEND").replace("0x1bff", "SEND"),
+        "wr_start A.qx0",
+        "wr_send A.qx0",
+    ),
     "wr_set_sge": _BUILT,
     "wr_set_sge_list": _BUILT,
     "wr_set_inline_data": _BUILT,

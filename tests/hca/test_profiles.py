@@ -182,6 +182,21 @@ def inline_read(profile: Profile) -> Any:
     return attempt(Pair(profile=profile).a, READ, flags=SIGNALED | SendFlags.INLINE)
 
 
+def odd_atomics(profile: Profile) -> Any:
+    """One of 4 bytes; one that does not lie on a multiple of 8."""
+    found: list[Any] = []
+    for length, where in ((4, 0), (8, 4)):
+        pair = Pair(profile=profile)
+        try:
+            pair.a.issue(ADD, length, to=where)
+        except Refused as refused:
+            found.append(refused.rule)
+            continue
+        pair.run()
+        found += [status for _, status in pair.a.sent()]
+    return found
+
+
 def long_atomic(profile: Profile) -> Any:
     """16 bytes asked: 8 are written, 16 are told."""
     pair = Pair(profile=profile)
@@ -726,6 +741,8 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("refuses_inline_read",     False,      inline_read,       "inline-opcode", LOC_PROT),
     ("refuses_long_atomic",     False,      long_atomic,       "atomic-length",
         (16, bytes(8) + b"\xee" * 8)),
+    ("odd_atomic_status",       S.LOC_LEN_ERR, odd_atomics,
+        ["atomic-length", "atomic-address"], [S.LOC_LEN_ERR, S.REM_INV_REQ_ERR]),
     ("flushes_recvs_posted_in_err", False,  recv_in_err,       [(5, S.WR_FLUSH_ERR)], []),
     ("zero_sge_bytes",          0,          zero_sge,          LOC_PROT, [S.SUCCESS]),
     ("rounding",                Rounding.POWER,          capacity,    (5, 8), (8, 8)),

@@ -51,7 +51,7 @@ def test_the_man_page_table_of_types(qp_type: QPType, builders: SendOps) -> None
 
 def test_what_moves_no_data_takes_no_setter_for_it() -> None:
     silent = {opcode for opcode in BUILDERS if not moves_data(opcode)}
-    assert silent == {_O.LOCAL_INV, _O.BIND_MW, _O.FLUSH}
+    assert silent == {_O.LOCAL_INV, _O.BIND_MW, _O.FLUSH, _O.ATOMIC_WRITE}
 
 
 def test_who_must_be_told_where_it_goes() -> None:
