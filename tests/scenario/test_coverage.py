@@ -16,7 +16,7 @@ from tests.scenario.playing import PAIR, runner
 TESTS = Path(__file__).parents[1]
 FOLDER = TESTS.parent / "scenarios"
 OWN = TESTS / "scenario" / "test_bound_tests.py"
-LEAST_BOUND = 256
+LEAST_BOUND = 257
 """Of 260; it grows with scenarios and tests. 3 are not applicable."""
 
 _COVERS = re.compile(r"^@covers\((.*)\)$", re.MULTILINE)
