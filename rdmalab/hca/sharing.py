@@ -166,9 +166,8 @@ def post_srq_recv(hca: "Hca", srq: SharedReceiveQueue, wrs: list[RecvWR]) -> Non
         wqe = RecvWqe(srq.posted, wr, sg, length, srq.number)
         srq.push(wqe)
         hca.trace.record(Kind.SRQ_POSTED, hca.node, srq.number, wqe)
-        if (refusal := pointers.check_next(hca, wr)) is not None:
-            refusal.bad_wr = index + 1
-            raise refusal
+        if wr.next is not None:
+            raise pointers.lost(hca, wr, index)
 
 
 def _judge_recv(hca: "Hca", srq: SharedReceiveQueue, wr: RecvWR, length: int) -> "Refused | None":
