@@ -37,6 +37,9 @@ class Laws:
                 _credits(qp)
             for cq in hca.cqs.items.values():
                 assert len(cq.cqes) <= cq.capacity
+                assert cq.reading <= len(cq.cqes)
+            for srq in hca.srqs.items.values():
+                assert 0 <= len(srq.wqes) <= srq.posted - srq.freed <= srq.capacity
 
     # ------------------------------------------------------------------ completions
     def _completions(self, records: Iterable[Record]) -> None:

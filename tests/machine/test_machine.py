@@ -61,6 +61,8 @@ class Playground(RuleBasedStateMachine):
 
     def say(self, name: str, arguments: dict[str, Any]) -> Outcome | None:
         """Carry it out; a command that is refused must leave the world as it was."""
+        self.world.begin_event()  # adapters look at the clock when something happens
+        self.world.cancel_event()
         before = image(self.world)
         try:
             outcome = self.session.perform(Invocation(name, arguments))
@@ -92,6 +94,22 @@ class Playground(RuleBasedStateMachine):
     def a_pair(self, qp_type: QPType, rnr_retry: int, retry_cnt: int) -> None:
         if len(self.session.names.all(Noun.QP)) <= MANY_QPS:
             self._pair(qp_type, rnr_retry=rnr_retry, retry_cnt=retry_cnt)
+
+    @rule(form=st.sampled_from(("srq_pair", "xrc_pair", "raw_pair")))
+    def a_short_form(self, form: str) -> None:
+        """What shares receives, and what sends frames."""
+        if len(self.session.names.all(Noun.QP)) <= MANY_QPS:
+            self.lab.do(f"use {form}")
+            self.laws.check()
+
+    @rule(chance=CHANCE)
+    def shared_receives(self, chance: Random) -> None:
+        names = self.session.names.all(Noun.SRQ)
+        for name in names[:2]:
+            node, _, srq = name.partition(".")
+            length = chance.choice((0, 8, 64, 800))
+            wrs = [{"wr_id": 2, "sg": [Ref(node, "mr0", 1024, 1024 + length)]}]
+            self.say("post_srq_recv", {"srq": Ref(node, srq), "wr": wrs * chance.randint(1, 3)})
 
     def _pair(self, qp_type: QPType, **options: int) -> None:
         """Two queue pairs, and the way up, if nobody has destroyed what they need."""
