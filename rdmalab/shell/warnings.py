@@ -106,6 +106,8 @@ def _recv_posted(moment: Moment) -> Iterator[str]:
     wqe: RecvWqe = moment.record[words.A]
     yield from _buffers(moment, wqe.wr.sg, moment.qp.pd, scatters=True)
     yield from _overlaps(wqe.sg)
+    if moment.qp.transport.addressed and wqe.length <= GRH.LENGTH:
+        yield f"{GRH.LENGTH} bytes are for the header of a packet: no room for a datagram's data."
 
 
 def _shared_posted(moment: Moment) -> Iterator[str]:
@@ -113,8 +115,6 @@ def _shared_posted(moment: Moment) -> Iterator[str]:
     srq = moment.hca.srqs.items[moment.record[words.OBJECT]]
     yield from _buffers(moment, wqe.wr.sg, srq.pd, scatters=True)
     yield from _overlaps(wqe.sg)
-    if moment.qp.transport.addressed and wqe.length <= GRH.LENGTH:
-        yield f"{GRH.LENGTH} bytes are for the header of a packet: no room for a datagram's data."
 
 
 def _overlaps(sg: list[SGE]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import pytest
 from rdmalab.lab import open_session
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
+from rdmalab.spec.opcodes import Service
 from rdmalab.spec.records import Kind, Record
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.wire.frame import Frame, octets_of
@@ -78,8 +79,8 @@ def test_tshark_reads_what_the_lab_says(played: list[Captured], tmp_path: Path) 
 def _same(packet: Packet, fields: dict[str, str]) -> None:
     for ours, theirs in BASE.items():
         assert number(fields[theirs]) == getattr(packet, ours), (packet, ours)
-    if packet.opcode_row.op in NEW_OPS:
-        return
+    if packet.opcode_row.op in NEW_OPS or packet.opcode_row.service is Service.XRC:
+        return  # tshark 4.0 reads the BTH of these and no further
     for (header, ours), theirs in EXTENDED_FIELDS.items():
         if (value := getattr(packet, header)) is not None:
             assert number(fields[theirs]) == getattr(value, ours), (packet, header, ours)
