@@ -5,6 +5,7 @@ The rules named crash-… stand for a segmentation fault of the program.
 
 from typing import TYPE_CHECKING
 
+from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.refuse import refused
 from rdmalab.hca.wr import SGE, RecvWR, SendWR, WildPointer
 
@@ -48,9 +49,9 @@ def lost(hca: "Hca", wr: SendWR | RecvWR, index: int) -> "Refused":
     return refusal
 
 
-def notice_null(hca: "Hca", name: str) -> None:
-    """Some drivers look at their pointers first, and refuse."""
-    if hca.profile.refuses_null_pointers:
+def notice_null(hca: "Hca", queue: object, name: str) -> None:
+    """Some drivers look at their pointers first, and refuse; none does for an SRQ."""
+    if hca.profile.refuses_null_pointers and isinstance(queue, QueuePair):
         raise refused(hca.profile, "null-pointer", name, argument=name)
 
 

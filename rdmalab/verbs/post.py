@@ -35,7 +35,7 @@ def post_send(
     Example: post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED
     See: ibv_post_send(3)
     """
-    _to_qp(world, qp, posting.post_send, wr, bad_wr)
+    posted(*world.at(qp), posting.post_send, wr, bad_wr)
 
 
 @command
@@ -48,17 +48,7 @@ def post_recv(world: World, qp: Qp, *, wr: list[RecvWR] | None, bad_wr: BadWr = 
     Example: post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]
     See: ibv_post_recv(3)
     """
-    _to_qp(world, qp, posting.post_recv, wr, bad_wr)
-
-
-def _to_qp(
-    world: World, qp: Qp, deed: Callable[..., None], wr: list[Any] | None, bad_wr: str
-) -> None:
-    """What no driver does for a shared receive queue: look at the pointers first."""
-    hca, pair = world.at(qp)
-    if wr is None or bad_wr == pointers.NULL:
-        pointers.notice_null(hca, "wr" if wr is None else "bad_wr")
-    posted(hca, pair, deed, wr, bad_wr)
+    posted(*world.at(qp), posting.post_recv, wr, bad_wr)
 
 
 def posted(
@@ -68,6 +58,8 @@ def posted(
 
     The queue gets values, as a driver writes them into its ring: the caller's request is free.
     """
+    if wr is None or bad_wr == pointers.NULL:
+        pointers.notice_null(hca, queue, "wr" if wr is None else "bad_wr")
     try:
         deed(hca, queue, [as_posted(one) for one in wr or ()])
     except Refused as refusal:

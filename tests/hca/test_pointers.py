@@ -56,17 +56,26 @@ def test_bad_wr_is_missed_only_where_there_is_an_error() -> None:
     assert lab.look("A.qp0.sq.used") == 2
 
 
-@pytest.mark.parametrize("verb", ["post_send A.qp0", "post_recv A.qp0", "post_srq_recv A.srq0"])
+@pytest.mark.parametrize("verb", ["post_send A.qp0", "post_recv A.qp0"])
 def test_no_list_at_all(verb: str) -> None:
-    shared = "create_srq A.srq0 pd=A.pd0 max_wr=8"
-    well(lab_of(shared), f"{verb} wr=NULL")
+    well(lab_of(), f"{verb} wr=NULL")
     lab = Lab(profile="rxe")
-    for line in ("use rc_pair", shared):
-        well(lab, line)
+    well(lab, "use rc_pair")
     for said in ("wr=NULL", "wr={opcode=SEND} bad_wr=NULL" if "send" in verb else "bad_wr=NULL"):
         refused = refusal(lab, f"{verb} {said}")
         assert (refused.rule, refused.errno) == ("null-pointer", 22)
-    assert lab.look("A.qp0.sq.used") == lab.look("A.qp0.rq.used") == lab.look("A.srq0.used") == 0
+    assert lab.look("A.qp0.sq.used") == lab.look("A.qp0.rq.used") == 0
+
+
+@pytest.mark.parametrize("profile", ["strict", "rxe", "mlx5"])
+def test_no_driver_looks_at_the_pointers_of_a_shared_queue(profile: str) -> None:
+    lab = Lab(profile=profile)
+    for line in ("use rc_pair", "create_srq A.srq0 pd=A.pd0 max_wr=8"):
+        well(lab, line)
+    well(lab, "post_srq_recv A.srq0 wr=NULL")
+    well(lab, "post_srq_recv A.srq0 sg=A.mr0[0:8] bad_wr=NULL")
+    assert lab.look("A.srq0.used") == 1
+    assert refusal(lab, "post_srq_recv A.srq0 num_sge=-1 bad_wr=NULL").rule == "crash-bad-wr"
 
 
 @pytest.mark.parametrize(
