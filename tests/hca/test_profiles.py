@@ -307,6 +307,13 @@ def answer_of(end: End, **attributes: Any) -> Any:
     return end.qp.state
 
 
+def no_state(profile: Profile) -> Any:
+    """What RTS does not take, in a call that names no state."""
+    end = Pair(profile=profile).a
+    told = answer_of(end, max_rd_atomic=3)
+    return end.qp.attr.max_rd_atomic if told is QPState.RTS else told
+
+
 def foreign_bit(profile: Profile) -> Any:
     return answer_of(Pair(profile=profile).a, rate_limit=1)
 
@@ -756,6 +763,7 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("overrun_kills_cq",        False,      overrun,
         (["CQ_ERR", "QP_FATAL"], QPState.ERR, [0, 1]),
         (["CQ_ERR"] * 3, QPState.RTS, [0, 1])),
+    ("checks_table_without_state", False,   no_state,          "attr-surplus", 3),
     ("believes_cur_state",      True,       false_claim,       "cur-state", QPState.RTS),
     ("attributes",              RXE.attributes, out_of_range,  NOT_STORED, STORED),
     ("attr_mask_bits",          21,         foreign_bit,       "attr-surplus", "attr-support"),

@@ -13,13 +13,10 @@ ENGINES = "\n".join(
 )
 CELLS = [cell.name for cell in fields(Profile) if cell.name != "name"]
 
-# Cells of rooms that come with UC, UD, SRQs, memory windows and completion channels.
-LATER = {"checks_table_without_state"}
-
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_somebody_asks_this_cell(cell: str) -> None:
-    assert (f".{cell}" in ENGINES) is (cell not in LATER)
+    assert f".{cell}" in ENGINES
 
 
 def test_no_engine_asks_for_a_name() -> None:
