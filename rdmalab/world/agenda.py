@@ -56,6 +56,8 @@ class Agenda:
     def pop(self, until_ns: int = NEVER) -> Entry | None:
         """The next real entry, not later than `until_ns`; None leaves everything as it was."""
         heap = self.heap
+        if not self.due and all(entry[2] is _TIMER for entry in heap):
+            return None  # thousands of stale timers need not be moved there and back
         before: tuple[list[Entry], dict[Owner, int]] | None = None
         while heap and heap[0][0] <= until_ns:
             if heap[0][2] is not _TIMER:
