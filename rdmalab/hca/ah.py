@@ -45,7 +45,7 @@ def _judge_gids(hca: "Hca", av: AhAttr) -> "Refused | None":
         return refused(profile, "ah-sgid-empty", av.sgid_index, argument="ah_attr", legal=legal)
     if av.dgid == 0 or (av.dgid >> 32 == _IPV4) != (gids[av.sgid_index] >> 32 == _IPV4):
         legal = "IPv4-mapped with sgid_index 1, IPv6 with sgid_index 0"
-        return refused(profile, "ah-dgid", hex(av.dgid), argument="ah_attr", legal=legal)
+        return refused(profile, "ah-dgid", gid_text(av.dgid), argument="ah_attr", legal=legal)
     if profile.resolves_addresses and not (is_multicast(av.dgid) or hca.outside.has(av.dgid)):
         legal = "the address of a node that is there"
         return refused(profile, "ah-neighbour", gid_text(av.dgid), argument="ah_attr", legal=legal)

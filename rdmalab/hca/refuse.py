@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 def check_useful(hca: "Hca") -> None:
     """Refuse what a closed or dead device cannot do."""
     if hca.useless:
-        raise refused(hca.profile, hca.useless, legal=f"open_device {hca.node}")
+        first = f"close_device {hca.node}, then " if hca.useless == "device-fatal" else ""
+        raise refused(hca.profile, hca.useless, legal=f"{first}open_device {hca.node}")
 
 
 def refused(
