@@ -331,3 +331,18 @@ def test_create_cq_grants_what_was_recorded() -> None:
             yield row["cqe_requested"], recorded, (rc, granted)
 
     assert compare(answers()) == 6
+
+
+def test_create_srq_grants_what_was_recorded() -> None:
+    def answers() -> Iterator[tuple[Any, Any, Any]]:
+        bench = Bench("RC")
+        for index, row in enumerate(RECORD["create"]["ok"]["srq"]):
+            name, sizes = f"A.srq{index}", f"max_wr={row['max_wr']} max_sge={row['max_sge']}"
+            rc = bench.said(f"create_srq {name} pd=A.pd0 {sizes}")
+            told = None
+            if rc == 0:
+                (reply,) = bench.lab.do(f"query_srq {name}")
+                told = [reply.value.max_wr, reply.value.max_sge, reply.value.srq_limit]
+            yield sizes, (number(row["rc"]), row.get("query")), (rc, told)
+
+    assert compare(answers()) == 9
