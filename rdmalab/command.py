@@ -107,7 +107,7 @@ class Direction(NamedTuple):
 
 # --------------------------------------------------------------------------- when it goes wrong
 class Refused(Exception):  # noqa: N818  (the field says "the verb was refused")
-    """A verb answered with an errno, at once, and changed nothing.
+    """A verb answered with an errno, at once, and changed nothing but what `left` says.
 
     `rule` names the row of `spec/rules.py` it stands on, `message` says it for this case,
     `argument` is the key at fault, for the caret, `legal` what would be legal instead.
@@ -123,6 +123,7 @@ class Refused(Exception):  # noqa: N818  (the field says "the verb was refused")
         self.argument = argument
         self.legal = legal
         self.bad_wr: int | None = None  # index in the posted list, where there is one
+        self.left = ""  # what the call has done all the same, for a batch or a ring in memory
         self.place = NOWHERE  # where a name stood, if one was at fault
 
 

@@ -161,6 +161,7 @@ def complete(hca: "Hca", qp: QueuePair) -> None:
     refusal = _judge(hca, qp, region)
     extended.close(hca, qp, extended.DROPPED if refusal else extended.POSTED)
     if refusal is not None:
+        refusal.left = "the batch is dropped"
         if refusal.rule == "send-state":
             posting.keep_early(hca, qp, [built.wr for built in region.built])
         raise refusal

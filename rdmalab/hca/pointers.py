@@ -36,7 +36,7 @@ def check_list(hca: "Hca", wr: SendWR | RecvWR, most: int, rule: str) -> "Refuse
             where = f"sg_list={sge.addr:#x} points to no list"
             return refused(hca.profile, "crash-sg", where, argument="sg")
     if count > len(sg):
-        beyond = f"num_sge={count} reads beyond the {len(wr.sg)} entries of sg_list"
+        beyond = f"num_sge={count} reads on behind the end of sg_list, which has {len(sg)}"
         return refused(hca.profile, "crash-sg", beyond, argument="num_sge")
     return None
 
@@ -59,5 +59,5 @@ def without_bad_wr(hca: "Hca", refusal: "Refused") -> "Refused":
     """The driver wants to say which request was bad, and there is no place to write it."""
     legal = "give it a place: bad_wr=&bad_wr"
     crash = refused(hca.profile, "crash-bad-wr", refusal.message, argument="bad_wr", legal=legal)
-    crash.bad_wr = refusal.bad_wr
+    crash.bad_wr, crash.left = refusal.bad_wr, refusal.left
     return crash

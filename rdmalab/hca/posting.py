@@ -282,7 +282,8 @@ def post_send(
             if wr.next is not None:
                 raise pointers.lost(hca, wr, index)
     except Refused as refusal:
-        if refusal.rule == "send-state":
+        if refusal.rule == "send-state" and hca.profile.early_posts_stay:
+            refusal.left = "it stays in the ring"
             keep_early(hca, qp, wrs)
         raise
     finally:

@@ -87,7 +87,7 @@ def _outcome(reply: Reply, refusal: Refused) -> str:
     if refusal.bad_wr:
         stay = "wr 0 stays" if refusal.bad_wr == 1 else f"wr 0..{refusal.bad_wr - 1} stay"
         return f"ev {reply.event}, {stay} posted"
-    return f"ev {reply.event}, nothing changed"
+    return f"ev {reply.event}, {refusal.left or 'nothing changed'}"
 
 
 def _headline(text: str, note: str, page: Page) -> Line:

@@ -22,6 +22,13 @@ def test_a_typing_mistake_is_no_event() -> None:
     assert talk.lab.session.world.event == before
 
 
+def test_a_refusal_that_leaves_something_behind_does_not_say_that_nothing_changed() -> None:
+    made = "qp_type=RC pd=A.pd0 send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=SEND"
+    talk = Talk("use rc_pair", f"create_qp_ex A.qx0 {made}", "wr_start A.qx0", "wr_send A.qx0")
+    assert talk.ask("wr_complete A.qx0")[0].endswith("the batch is dropped]")
+    assert talk.lab.look("A.qx0.region.open") is False
+
+
 def test_every_message_is_at_most_eight_lines_of_eighty() -> None:
     for title, typed in sections(TRANSCRIPTS / "mistakes.txt"):
         talk = Talk(*SETUPS.get(title, RESET[:1]))
