@@ -154,13 +154,11 @@ def _scatter(hca: "Hca", qp: QueuePair, wqe: SendWqe, offset: int, octets: bytes
     """READ data and atomic results into the local buffers; False after a local failure."""
     if wqe.work is None or wqe.work.local is not Local.SCATTER:  # an answer that brings nothing
         return True
-    pieces = dma.reach(hca.lkeys, qp, dma.LOCAL_WRITE, wqe.sg, offset, len(octets))
     overlaid = wqe.inline is not None  # Soft-RoCE: the inline bytes lie where the keys should be
     too_short = offset + len(octets) > wqe.length  # an atomic that nobody measured at post time
-    if overlaid or too_short or not isinstance(pieces, list):
+    if overlaid or too_short or dma.scatter(hca, qp, wqe.sg, offset, octets) is not None:
         fail(hca, qp, WCStatus.LOC_PROT_ERR)
         return False
-    hca.write(qp, pieces, octets)
     return True
 
 

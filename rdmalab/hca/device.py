@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rdmalab.hca.ah import AddressHandle
     from rdmalab.hca.channels import CompChannel
     from rdmalab.hca.cq import CompletionQueue
-    from rdmalab.hca.dma import Opened, Piece
+    from rdmalab.hca.dma import Opened, User
     from rdmalab.hca.mr import MemoryRegion
     from rdmalab.hca.mw import MemoryWindow
     from rdmalab.hca.outside import Outside, Recorder
@@ -81,6 +81,13 @@ class Table(Generic[T]):
 
 class Hca:
     """One node's adapter and its host's memory."""
+
+    __slots__ = (
+        "ahs", "async_events", "async_unacked", "busy_until_ns", "channels", "cqs", "drops",
+        "flows", "gids", "groups", "host", "lkeys", "mac", "memory", "mrs", "mws", "node", "now_ns",
+        "outside", "pds", "pkeys", "port_state", "profile", "qps", "ready", "rkeys", "srqs",
+        "tables", "tds", "trace", "turn_filed", "useless", "xrcds",
+    )  # fmt: skip
 
     def __init__(
         self, node: str, gids: list[int], profile: Profile, trace: "Recorder", outside: "Outside"
@@ -252,21 +259,15 @@ class Hca:
     def go_back(self, qp: "QueuePair", reason: str) -> None:
         requester.go_back(self, qp, reason)
 
-    def read(self, qp: "QueuePair", pieces: "list[Piece]") -> bytes:
+    def read(self, user: "User", addr: int, length: int) -> bytes:
         """The only way in which the adapter reads memory; whoever calls has asked the keys."""
-        octets = b""
-        for addr, length in pieces:
-            octets += self.memory.read(addr, length)
-            self.trace.record(_READ, self.node, qp.number, addr, length)
-        return octets
+        self.trace.record(_READ, self.node, user.number, addr, length)
+        return self.memory.read(addr, length)
 
-    def write(self, qp: "QueuePair", pieces: "list[Piece]", octets: bytes) -> None:
+    def write(self, user: "User", addr: int, octets: bytes) -> None:
         """The only way in which it writes memory, under the same condition."""
-        start = 0
-        for addr, length in pieces:
-            self.memory.write(addr, octets[start : start + length])
-            self.trace.record(_WRITTEN, self.node, qp.number, addr, length)
-            start += length
+        self.memory.write(addr, octets)
+        self.trace.record(_WRITTEN, self.node, user.number, addr, len(octets))
 
     def complete(self, qp: "QueuePair", cqn: int, cqe: "Cqe") -> bool:
         """A CQE for this QP; False if its CQ had no room for it."""

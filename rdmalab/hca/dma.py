@@ -103,9 +103,6 @@ def reach(
     """
     if length == 0:
         return []
-    if sg and offset + length <= sg[0].length:  # most messages lie in one piece
-        place = locate(keys, sg[0].lkey, qp, rights, sg[0].addr + offset, length)
-        return place if isinstance(place, Denied) else [(place, length)]
     found: list[Piece] = []
     for sge in sg:
         room = sge.length - offset
@@ -130,8 +127,40 @@ def gather(
     """Bytes of a request's message, read now, or how it fails."""
     if wqe.inline is not None:
         return wqe.inline[offset : offset + length]
+    if length == 0:
+        return b""
+    sge = wqe.sg[0]
+    if offset + length <= sge.length:  # most messages lie in one piece
+        place = locate(hca.lkeys, sge.lkey, qp, LOCAL_READ, sge.addr + offset, length)
+        return _denied(hca, place) if isinstance(place, Denied) else hca.read(qp, place, length)
     pieces = reach(hca.lkeys, qp, LOCAL_READ, wqe.sg, offset, length)
-    if isinstance(pieces, list):
-        return hca.read(qp, pieces)
-    key_unknown = pieces in (Denied.KEY, Denied.PD)
+    if isinstance(pieces, Denied):
+        return _denied(hca, pieces)
+    return b"".join(hca.read(qp, addr, count) for addr, count in pieces)
+
+
+def _denied(hca: "Hca", denied: Denied) -> WCStatus:
+    key_unknown = denied in (Denied.KEY, Denied.PD)
     return hca.profile.unknown_lkey_status if key_unknown else WCStatus.LOC_PROT_ERR
+
+
+def scatter(hca: "Hca", user: "User", sg: "list[SGE]", offset: int, octets: bytes) -> Denied | None:
+    """Put bytes of a message where the list says, all of them or none."""
+    length = len(octets)
+    if length == 0:
+        return None
+    sge = sg[0]
+    if offset + length <= sge.length:
+        place = locate(hca.lkeys, sge.lkey, user, LOCAL_WRITE, sge.addr + offset, length)
+        if isinstance(place, Denied):
+            return place
+        hca.write(user, place, octets)
+        return None
+    pieces = reach(hca.lkeys, user, LOCAL_WRITE, sg, offset, length)
+    if isinstance(pieces, Denied):
+        return pieces
+    start = 0
+    for addr, count in pieces:
+        hca.write(user, addr, octets[start : start + count])
+        start += count
+    return None

@@ -4,6 +4,7 @@ The requests before the bad one stay posted; the bad one and all behind it are n
 """
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
@@ -46,19 +47,19 @@ def _has_code(qp_type: QPType, row: Work) -> bool:
     return service is None or part in code_of
 
 
-# The opcodes of each QP type that have a packet to say it, or need none.
-_ABLE = frozenset(
-    (qp_type, opcode)
-    for opcode, row in WORK.items()
-    for qp_type in row.types
-    if row.message is None or _has_code(qp_type, row)
-)
+@cache
+def able(qp_type: QPType, lacks: frozenset[tuple[QPType, WROpcode]]) -> dict[int, Work]:
+    """What queue pairs of a type can do on a device that `lacks` some of it.
 
-
-def is_able(hca: "Hca", qp: QueuePair, opcode: int) -> bool:
-    """Whether this QP, on this device, can do it."""
-    what = (qp.qp_type, opcode)
-    return what in _ABLE and what not in hca.profile.lacks
+    That is every opcode of the type that has a packet to say it, or needs none.
+    """
+    return {
+        int(opcode): row
+        for opcode, row in WORK.items()
+        if qp_type in row.types
+        and (row.message is None or _has_code(qp_type, row))
+        and (qp_type, opcode) not in lacks
+    }
 
 
 def check_state(hca: "Hca", qp: QueuePair, _wr: SendWR, _length: int) -> Refused | None:
@@ -71,7 +72,8 @@ def check_state(hca: "Hca", qp: QueuePair, _wr: SendWR, _length: int) -> Refused
 
 
 def check_opcode(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
-    return None if is_able(hca, qp, wr.opcode) else _unable(hca, qp, wr)
+    known = wr.opcode in able(qp.qp_type, hca.profile.lacks)
+    return None if known else _unable(hca, qp, wr)
 
 
 def _unable(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
@@ -317,7 +319,7 @@ def queue_send(
     """Onto the queue. inline: bytes that were copied before; INLINE copies them now."""
     sq, flags = qp.sq, int(wr.flags)
     sg, length = moved
-    row = WORK[wr.opcode] if is_able(hca, qp, wr.opcode) else None
+    row = able(qp.qp_type, hca.profile.lacks).get(wr.opcode)
     header = None
     if wr.opcode == _TSO:
         header = offloads.header_of(hca, qp, wr)

@@ -11,7 +11,7 @@ from rdmalab.spec.opcodes import Op, Place, Service, code_of, message_codes
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import STATES, QPState
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import ORDERED, WORK, SendFlags, WROpcode
+from rdmalab.spec.work import ORDERED, SendFlags, WROpcode
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.headers import (
     DETH,
@@ -32,7 +32,6 @@ _SENDING = (QPState.RTS, QPState.SQD)
 _FENCE = int(SendFlags.FENCE)
 _SOLICITED = int(SendFlags.SOLICITED)
 _PRIVILEGED = 1 << 31  # of a Q_Key
-_COUNTED = frozenset(Op[row.message] for row in WORK.values() if row.message and row.outstanding)
 _READ, _WRITE = Op.RDMA_READ_REQUEST, Op.RDMA_WRITE
 _STARTED = Kind.WQE_STARTED
 _WORD = 8  # bytes of an atomic
@@ -53,13 +52,11 @@ def must_wait(qp: QueuePair, wqe: SendWqe) -> str:
         return "state"
     if wqe.flags & _FENCE and _reads(qp):  # IBA 10.8.3.3: earlier READs and atomics come first
         return "fence"
-    if wqe.wr.opcode in ORDERED and qp.comp.serial < wqe.serial:
-        return "fence"
-    if wqe.op in _COUNTED and _reads(qp) >= (qp.attr.max_rd_atomic or 0):  # with 0 none ever starts
+    if wqe.work is None or wqe.op is None:
+        return "fence" if wqe.wr.opcode in ORDERED and qp.comp.serial < wqe.serial else ""
+    if wqe.work.outstanding and _reads(qp) >= (qp.attr.max_rd_atomic or 0):  # with 0 none ever does
         return "rd-atomic"
-    if wqe.op is not None and (wqe.last_psn - qp.comp.psn) & MASK >= WINDOW:  # half of the circle
-        return "window"
-    return ""
+    return "window" if (wqe.last_psn - qp.comp.psn) & MASK >= WINDOW else ""  # half of the circle
 
 
 def _reads(qp: QueuePair) -> int:

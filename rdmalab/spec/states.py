@@ -5,6 +5,7 @@ kernel's `core/verbs.c`, for all six types; every other room asks and adds nothi
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import Enum, IntEnum, IntFlag
 from functools import reduce
 from operator import or_
@@ -90,7 +91,8 @@ class MigState(IntEnum):
 # ---------------------------------------------------------------- states
 
 
-class StateRow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class StateRow:
     """What a QP does in a state.
 
     posts_recv, posts_send: posting is accepted. flushes_sends, flushes_recvs: what is queued

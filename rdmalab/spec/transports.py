@@ -1,12 +1,13 @@
 """What the type of a queue pair means for the wire: whom it talks to, and who says that it is done."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from rdmalab.spec.opcodes import Service
 from rdmalab.spec.states import QPType
 
 
-class Transport(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Transport:
     """How a QP type moves messages.
 
     service: the top bits of its opcodes; None: it moves Ethernet frames, and no opcode at all.

@@ -1,7 +1,7 @@
 """Work requests: what each opcode sends, needs at the peer, and gives back as a completion."""
 
+from dataclasses import dataclass
 from enum import Enum, IntEnum, IntFlag
-from typing import NamedTuple
 
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import QPType
@@ -92,7 +92,8 @@ class Local(Enum):
     SCATTER = "written"
 
 
-class Work(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Work:
     """What an opcode of `post_send` means.
 
     types: the QP types that have it. message: the wire operation, None if nothing is sent.

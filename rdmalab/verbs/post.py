@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from rdmalab.command import OneOf, Refused, command
 from rdmalab.hca import pointers, posting
 from rdmalab.hca.device import Hca
-from rdmalab.hca.wr import BIND, HDR, REMOTE_RANGE, RecvWR, SendWR, as_posted
+from rdmalab.hca.wr import BIND, HDR, REMOTE_RANGE, RecvWR, SendWR
 from rdmalab.verbs.nouns import Qp
 from rdmalab.world.world import World
 
@@ -61,7 +61,7 @@ def posted(
     if wr is None or bad_wr == pointers.NULL:
         pointers.notice_null(hca, queue, "wr" if wr is None else "bad_wr")
     try:
-        deed(hca, queue, [as_posted(one) for one in wr or ()])
+        deed(hca, queue, [one.in_ring() for one in wr or ()])
     except Refused as refusal:
         if bad_wr == pointers.NULL:
             raise pointers.without_bad_wr(hca, refusal) from None

@@ -1,8 +1,7 @@
 """A packet as engines think of it: where it goes, what it says, what it carries. No bytes here."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address
-from typing import NamedTuple
 
 from rdmalab.spec.opcodes import OPCODES, Opcode
 from rdmalab.wire.header import Header
@@ -27,8 +26,12 @@ from rdmalab.wire.icrc import ICRC_LENGTH
 MAPPED = 0xFFFF  # the upper 96 bits of ::ffff:a.b.c.d
 
 
-class Flow(NamedTuple):
-    """From where to where, and how: what all packets of a QP or an address handle share."""
+@dataclass(slots=True, unsafe_hash=True)
+class Flow:
+    """From where to where, and how: what all packets of a QP or an address handle share.
+
+    ipv4: both ends are IPv4-mapped GIDs. Never changed after it is made, as a packet.
+    """
 
     src: int  # GIDs; an IPv4 address is ::ffff:a.b.c.d
     dst: int
@@ -38,6 +41,10 @@ class Flow(NamedTuple):
     flow_label: int = 0  # travels with IPv6 only
     src_mac: int = 0
     dst_mac: int = 0
+    ipv4: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.ipv4 = self.dst >> 32 == self.src >> 32 == MAPPED
 
 
 @dataclass(slots=True)
@@ -88,22 +95,16 @@ OVERHEAD: dict[int, int] = {
 }
 
 
-# Bytes of the frame that are neither payload nor pad, by IP version and opcode.
-_FRAME: dict[type[Header], dict[int, int]] = {
-    ip: {code: Ethernet.LENGTH + ip.LENGTH + octets for code, octets in OVERHEAD.items()}
-    for ip in (IPv4, IPv6)
-}
-
-
-def network(flow: Flow) -> type[IPv4 | IPv6]:
-    """IPv4 when both ends are IPv4-mapped GIDs."""
-    return IPv4 if flow.dst >> 32 == flow.src >> 32 == MAPPED else IPv6
+# Bytes of the frame that are neither payload nor pad, with IPv6 and with IPv4, by opcode.
+_FRAME: tuple[dict[int, int], ...] = tuple(
+    {code: Ethernet.LENGTH + ip.LENGTH + octets for code, octets in OVERHEAD.items()}
+    for ip in (IPv6, IPv4)
+)
 
 
 def wire_length(packet: Packet) -> int:
     """Bytes of the whole frame, from Ethernet to ICRC (no FCS)."""
-    padded = len(packet.payload) + 3 & ~3
-    return _FRAME[network(packet.flow)][packet.opcode] + padded
+    return _FRAME[packet.flow.ipv4][packet.opcode] + (len(packet.payload) + 3 & ~3)
 
 
 def mapped_gid(address: int) -> int:

@@ -13,7 +13,7 @@ from rdmalab.wire.checksum import ones_complement_sum
 from rdmalab.wire.header import Header
 from rdmalab.wire.headers import BTH, UDP, Ethernet, IPv4, IPv6
 from rdmalab.wire.icrc import ICRC_LENGTH, running_crc
-from rdmalab.wire.packet import EXTENDED, OVERHEAD, Flow, Packet, mapped_gid, network
+from rdmalab.wire.packet import EXTENDED, OVERHEAD, Flow, Packet, mapped_gid
 
 ROCE_PORT = 4791
 IDENTIFICATION = 0  # RFC 6864: of no meaning in a datagram that may not be fragmented
@@ -178,13 +178,12 @@ def _repeated(key: _Key) -> tuple[Ethernet, IPv4 | IPv6, UDP, BTH]:
         raise ValueError(f"no opcode {opcode:#x}")
     pad = -length & 3
     udp_length = OVERHEAD[opcode] + length + pad
-    kind = network(flow)
-    if kind is IPv4:
+    if flow.ipv4:
         ip: IPv4 | IPv6 = _ipv4(flow, udp_length, identification)
     else:
         ip = _ipv6(flow, udp_length)
     return (
-        Ethernet(flow.dst_mac, flow.src_mac, _ETHERTYPE[kind]),
+        Ethernet(flow.dst_mac, flow.src_mac, _ETHERTYPE[type(ip)]),
         ip,
         UDP(flow.sport, ROCE_PORT, udp_length, checksum=0),
         BTH(

@@ -77,11 +77,12 @@ class World:
 
     def at(self, thing: Thing) -> tuple[Hca, Any]:
         """The adapter of a Thing, and the object it stands for; Refused as `find` is."""
-        hca = self.nodes[thing.node]
+        noun, node, number = thing
+        hca = self.nodes[node]
         try:
-            return hca, hca.tables[thing.noun].items[thing.number]
+            return hca, hca.tables[noun].items[number]
         except KeyError:
-            if thing.noun is Noun.NODE:
+            if noun is Noun.NODE:
                 return hca, hca
             raise self.gone(thing) from None
 
@@ -146,7 +147,7 @@ class World:
         trace, cable = self.trace, self.cable
         if isinstance(packet, Frame):
             return self._transmit_frame(node, qpn, packet)
-        sent, busy_ns = trace.latest, cable.occupies_ns(packet)
+        sent, busy_ns = len(trace.records) - 1, cable.occupies_ns(packet)
         target = self.node_of_gid.get(packet.flow.dst)
         if target is None and is_multicast(packet.flow.dst):
             return self._spread(node, qpn, packet)
@@ -209,7 +210,7 @@ class World:
         return gid in self.node_of_gid
 
     def file_port(self, node: str, at_ns: int) -> None:
-        self.agenda.file(at_ns, _PORT, node, None, self.trace.latest)
+        self.agenda.file(at_ns, _PORT, node, None, len(self.trace.records) - 1)
 
     def arm(self, node: str, qpn: int, at_ns: int) -> None:
         self.agenda.arm(node, qpn, at_ns, self.trace.latest)

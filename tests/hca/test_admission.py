@@ -29,11 +29,11 @@ def changed(**fields: Any) -> Callable[[End, Packet], Packet]:
 
 
 def to_nobody(_b: End, packet: Packet) -> Packet:
-    return replace(packet, flow=packet.flow._replace(dst=packet.flow.dst + 9))
+    return replace(packet, flow=replace(packet.flow, dst=packet.flow.dst + 9))
 
 
 def from_a_stranger(_b: End, packet: Packet) -> Packet:
-    return replace(packet, flow=packet.flow._replace(src=packet.flow.src + 9))
+    return replace(packet, flow=replace(packet.flow, src=packet.flow.src + 9))
 
 
 def into(state: QPState) -> Callable[[End, Packet], Packet]:

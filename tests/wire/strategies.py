@@ -1,6 +1,7 @@
 """Any header, flow and packet that can be on a wire."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import strategies as st
 
@@ -45,7 +46,7 @@ ipv6_flows = st.builds(
     dst_mac=bits(48),
 )
 half_mapped_flows = st.builds(
-    lambda flow, low: flow._replace(src=mapped_gid(low)), ipv6_flows, bits(32)
+    lambda flow, low: replace(flow, src=mapped_gid(low)), ipv6_flows, bits(32)
 )
 flows = st.one_of(ipv4_flows, ipv6_flows, half_mapped_flows)
 
@@ -75,4 +76,4 @@ def packets(
 
 def roce_sport(flow: Flow) -> Flow:
     """The flow from a port that RoCE uses; other dissectors claim lower ones."""
-    return flow._replace(sport=flow.sport | 0xC000)
+    return replace(flow, sport=flow.sport | 0xC000)

@@ -1,5 +1,6 @@
 """Packets to bytes and back: what is said arrives, and nothing false does."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -43,7 +44,7 @@ def test_both_families_say_who_and_how() -> None:
     assert frame[:14].hex() == "0200000000020200000000010800"
     assert IPv4.unpack(frame, 14).ttl == 7
     assert IPv4.unpack(frame, 14).tos == 0x68
-    frame = encode(Packet(flow._replace(src=LINK_ONE, dst=LINK_TWO), 0x04, 1, 2))
+    frame = encode(Packet(replace(flow, src=LINK_ONE, dst=LINK_TWO), 0x04, 1, 2))
     assert frame[12:14].hex() == "86dd"
     assert IPv6.unpack(frame, 14).traffic_class == 0x68
 
@@ -62,7 +63,7 @@ def test_payloads_are_padded_with_zeros_to_whole_words(length: int, pad: int) ->
         (Packet(V1.packet.flow, 0x04, 1, -1), r"BTH\.psn"),
         (Packet(V1.packet.flow, 0x04, 1 << 24, 1), r"BTH\.dest_qp"),
         (Packet(V1.packet.flow, 0x04, 1, 1, bytes(1 << 16)), r"IPv4\.total_length"),
-        (Packet(V1.packet.flow._replace(sport=1 << 16), 0x04, 1, 1), r"UDP\.sport"),
+        (Packet(replace(V1.packet.flow, sport=1 << 16), 0x04, 1, 1), r"UDP\.sport"),
         (Packet(V1.packet.flow, 0x0A, 1, 1), "RDMA_WRITE_ONLY needs RETH"),
         (Packet(V1.packet.flow, 0x15, 1, 1), "no opcode 0x15"),
     ],

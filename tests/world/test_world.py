@@ -1,6 +1,7 @@
 """The run loop: however one goes forward, the same things happen."""
 
 from copy import deepcopy
+from dataclasses import replace
 from errno import EFAULT
 from typing import Any
 
@@ -224,7 +225,7 @@ def test_settings_of_the_link_count_at_once() -> None:
 def test_an_address_that_nobody_has() -> None:
     pair = Pair(retry_cnt=0, timeout=1)
     assert pair.a.qp.path
-    pair.a.qp.path.flow = pair.a.qp.path.flow._replace(dst=5)
+    pair.a.qp.path.flow = replace(pair.a.qp.path.flow, dst=5)
     pair.a.issue(WRITE)
     pair.run()
     assert pair.reasons(Kind.PACKET_LOST) == ["nobody has this address"]

@@ -37,10 +37,8 @@ def _place(hca: "Hca", qp: QueuePair, packet: Packet) -> str | None:
     if hca.profile.clears_unused_grh:
         header, unused = bytes(unused) + header, 0
     octets = header + packet.payload
-    pieces = dma.reach(hca.lkeys, qp, dma.LOCAL_WRITE, wqe.sg, unused, len(octets))
-    if not isinstance(pieces, list):
+    if dma.scatter(hca, qp, wqe.sg, unused, octets) is not None:
         return "receive-denied"
-    hca.write(qp, pieces, octets)
     resp.received = GRH.LENGTH + length
     flags = _CHECKED if offloads.sums_fit(hca, qp, packet.payload) else 0
     return execute.complete_receive(hca, qp, packet, WCOpcode.RECV, flags)

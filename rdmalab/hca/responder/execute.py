@@ -38,10 +38,8 @@ def send(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     if resp.received + length > wqe.length:
         return "receive-short"
     user = qp if qp.pd else xrcd.borrower(hca, qp, packet)
-    pieces = dma.reach(hca.lkeys, user, dma.LOCAL_WRITE, wqe.sg, resp.received, length)
-    if not isinstance(pieces, list):
+    if dma.scatter(hca, user, wqe.sg, resp.received, packet.payload) is not None:
         return "receive-denied"
-    hca.write(qp, pieces, packet.payload)
     resp.received += length
     if not row.ends:
         resp.op = row.op
@@ -60,7 +58,7 @@ def write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
         resp.remaining, resp.received = packet.reth.dma_length, 0
     length = len(packet.payload)
     if length:
-        hca.write(qp, [(resp.va, length)], packet.payload)
+        hca.write(qp, resp.va, packet.payload)
     resp.va += length
     resp.remaining -= length
     written = resp.received = resp.received + length
@@ -123,7 +121,7 @@ def flush(hca: "Hca", qp: QueuePair, packet: Packet, _row: Opcode) -> str | None
 def atomic_write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """8 bytes that nobody ever sees half written."""
     assert packet.reth is not None
-    hca.write(qp, [(_place(hca, packet.reth), _ATOMIC_BYTES)], packet.payload)
+    hca.write(qp, _place(hca, packet.reth), packet.payload)
     qp.resp.msn = answer.next_msn(qp)
     answer.keep(qp, Served(packet.psn, 1, row.op, packet.reth.va, _ATOMIC_BYTES))
     answer.respond(hca, qp, packet.psn)
@@ -194,11 +192,11 @@ def _place(hca: "Hca", where: RETH | AtomicETH) -> int:
 
 def _word(hca: "Hca", qp: QueuePair, va: int) -> int:
     """Memory holds words in host order, the wire carries them big endian."""
-    return int.from_bytes(hca.read(qp, [(va, _ATOMIC_BYTES)]), "little")
+    return int.from_bytes(hca.read(qp, va, _ATOMIC_BYTES), "little")
 
 
 def _put_word(hca: "Hca", qp: QueuePair, va: int, word: int) -> None:
-    hca.write(qp, [(va, _ATOMIC_BYTES)], word.to_bytes(_ATOMIC_BYTES, "little"))
+    hca.write(qp, va, word.to_bytes(_ATOMIC_BYTES, "little"))
 
 
 def _serve_atomic(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode, original: int) -> None:

@@ -71,10 +71,8 @@ def _place(hca: "Hca", qp: "QueuePair", frame: Frame) -> str | None:
     length = len(frame.octets)
     if length > wqe.length:
         return "receive-short"
-    pieces = dma.reach(hca.lkeys, qp, dma.LOCAL_WRITE, wqe.sg, 0, length)
-    if not isinstance(pieces, list):
+    if dma.scatter(hca, qp, wqe.sg, 0, frame.octets) is not None:
         return "receive-denied"
-    hca.write(qp, pieces, frame.octets)
     resp.received = length
     flags = _CHECKED if offloads.sums_fit(hca, qp, frame.octets) else 0
     return execute.complete_receive(hca, qp, frame, WCOpcode.RECV, flags)
