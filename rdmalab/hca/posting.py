@@ -29,6 +29,8 @@ _SIGNALED = int(SendFlags.SIGNALED)
 _INLINE = int(SendFlags.INLINE)
 _KNOWN_FLAGS = sum(SendFlags)
 _CHOOSY = int(SendFlags.FENCE | SendFlags.IP_CSUM)  # all others go with every type
+# Flags that nobody need look at.
+_ALWAYS_GOOD = frozenset({SendFlags(0), SendFlags.SIGNALED})
 _ATOMIC_BYTES = 8
 _SEND_POSTED, _RECV_POSTED = Kind.SEND_POSTED, Kind.RECV_POSTED
 
@@ -113,6 +115,8 @@ def check_size(hca: "Hca", qp: QueuePair, wr: SendWR, length: int) -> Refused | 
 
 
 def check_flags(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
+    if wr.flags in _ALWAYS_GOOD:
+        return None
     flags = int(wr.flags)
     if flags & ~_KNOWN_FLAGS and hca.profile.refuses_unknown_flags:
         odd = hex(flags & ~_KNOWN_FLAGS)
@@ -160,7 +164,7 @@ def check_atomic(hca: "Hca", _qp: QueuePair, wr: SendWR, length: int) -> Refused
 
 def check_address(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
     """A datagram says where it goes; what is no datagram has other things in its union."""
-    if not qp.transport.addressed or wr.ah:
+    if qp.transport.connected or wr.ah or not qp.transport.addressed:
         return None
     legal = "create_ah, then ah=A.ah0 remote_qpn=… remote_qkey=…"
     return refused(hca.profile, "crash-ah", argument="ah", legal=legal)

@@ -90,7 +90,10 @@ def make_packet(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | Frame | Non
     """The next packet of this WQE, or None when none leaves; it completes in its turn."""
     req = qp.req
     if wqe.serial == req.started:
-        _start(hca, qp, wqe)
+        req.started += 1
+        if wqe.work is not None and wqe.work.outstanding:
+            req.reads += 1
+        hca.trace.record(_STARTED, hca.node, qp.number, wqe)
     made = BUILD[qp.service][wqe.op](hca, qp, wqe)
     if isinstance(made, WCStatus):
         _end_without_packet(qp, wqe, made)
@@ -114,13 +117,6 @@ def _end_without_packet(qp: QueuePair, wqe: SendWqe, status: WCStatus) -> None:
     req.serial += 1
     req.done = max(req.done, req.serial)
     req.psn = (wqe.last_psn + 1) & MASK
-
-
-def _start(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> None:
-    qp.req.started += 1
-    if wqe.work is not None and wqe.work.outstanding:
-        qp.req.reads += 1
-    hca.trace.record(_STARTED, hca.node, qp.number, wqe)
 
 
 def _build_message(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:

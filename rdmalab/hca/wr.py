@@ -42,10 +42,6 @@ class SGE:
     lkey: U32 = 0
 
 
-def _in_ring(sg: list[SGE]) -> list[SGE]:
-    return [type(sge)(sge.addr, sge.length, sge.lkey) for sge in sg]
-
-
 @dataclass(slots=True)
 class WildPointer(SGE):
     """An `sg_list` that points to no list; `addr` is where."""
@@ -205,8 +201,9 @@ class SendWR:
 
         Field by field, because a generic copy takes twice as long.
         """
+        sg = [type(sge)(sge.addr, sge.length, sge.lkey) for sge in self.sg]
         return SendWR(
-            self.opcode, self.wr_id, _in_ring(self.sg), self.flags, self.imm_data,
+            self.opcode, self.wr_id, sg, self.flags, self.imm_data,
             self.remote_addr, self.rkey, self.compare_add, self.swap, self.ah, self.remote_qpn,
             self.remote_qkey, self.remote_srqn, self.hdr_addr, self.hdr_sz, self.mss,
             self.invalidate_rkey, self.mw, self.mw_rkey, self.bind_mr, self.bind_addr,
@@ -247,7 +244,8 @@ class RecvWR:
 
     def in_ring(self) -> "RecvWR":
         """What a driver writes into its ring, as in SendWR."""
-        return RecvWR(self.wr_id, _in_ring(self.sg), self.num_sge, self.next, self.rest)
+        sg = [type(sge)(sge.addr, sge.length, sge.lkey) for sge in self.sg]
+        return RecvWR(self.wr_id, sg, self.num_sge, self.next, self.rest)
 
 
 @dataclass(slots=True)

@@ -35,7 +35,8 @@ def post_send(
     Example: post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED
     See: ibv_post_send(3)
     """
-    posted(*world.at(qp), posting.post_send, wr, bad_wr)
+    hca, queue = world.at(qp)
+    posted(hca, queue, posting.post_send, wr, bad_wr)
 
 
 @command
@@ -48,7 +49,8 @@ def post_recv(world: World, qp: Qp, *, wr: list[RecvWR] | None, bad_wr: BadWr = 
     Example: post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]
     See: ibv_post_recv(3)
     """
-    posted(*world.at(qp), posting.post_recv, wr, bad_wr)
+    hca, queue = world.at(qp)
+    posted(hca, queue, posting.post_recv, wr, bad_wr)
 
 
 def posted(

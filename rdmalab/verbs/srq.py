@@ -129,4 +129,5 @@ def post_srq_recv(
     Example: post_srq_recv A.srq0 wr_id=1 sg=A.mr0[0:64]
     See: ibv_post_srq_recv(3)
     """
-    posted(*world.at(srq), sharing.post_srq_recv, wr, bad_wr)
+    hca, queue = world.at(srq)
+    posted(hca, queue, sharing.post_srq_recv, wr, bad_wr)

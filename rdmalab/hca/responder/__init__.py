@@ -40,11 +40,10 @@ def begin(qp: QueuePair) -> None:
 def _receive_reliable(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> None:
     """Every request gets its answer, in order."""
     resp = qp.resp
-    if packet.psn == resp.psn:
-        resp.nak_sent = False  # the gap is closed, whatever becomes of this packet
-    elif checks.is_duplicate(qp, packet):
-        duplicates.answer_again(hca, qp, packet)
+    if packet.psn != resp.psn or resp.dying:
+        _receive_out_of_order(hca, qp, packet)
         return
+    resp.nak_sent = False  # the gap is closed, whatever becomes of this packet
     for check in checks.LINES[packet.opcode]:
         if (name := check(hca, qp, packet, row)) is not None:
             answer.refuse(hca, qp, packet, name)
@@ -56,6 +55,14 @@ def _receive_reliable(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) ->
     resp.psn = (resp.psn + 1) & MASK
     if packet.ack_req and row.op not in ANSWER:
         answer.acknowledge(hca, qp, packet.psn)
+
+
+def _receive_out_of_order(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
+    """Too old, too new, or too late."""
+    if checks.is_duplicate(qp, packet):
+        duplicates.answer_again(hca, qp, packet)
+    else:
+        answer.refuse(hca, qp, packet, checks.out_of_order(hca, qp))
 
 
 def hear(hca: "Hca", qp: QueuePair) -> None:

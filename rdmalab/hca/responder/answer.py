@@ -26,10 +26,6 @@ _PLAIN_ACK = int(Syndrome.ACK) | NO_CREDITS
 _READING = int(Access.REMOTE_READ)
 
 
-def next_msn(qp: QueuePair) -> int:
-    return (qp.resp.msn + 1) & MASK
-
-
 def keep(qp: QueuePair, served: Served) -> None:
     """The newest max_dest_rd_atomic results stay for duplicates."""
     resp = qp.resp

@@ -35,12 +35,10 @@ def is_duplicate(qp: QueuePair, packet: Packet) -> bool:
     return not qp.resp.dying and diff(packet.psn, qp.resp.psn) < 0
 
 
-def check_psn(hca: "Hca", qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
+def out_of_order(hca: "Hca", qp: QueuePair) -> str:
     """One NAK a gap; none after a fatal one, nor while the packet of an RNR NAK is awaited."""
     if qp.resp.dying:
         return "dying"
-    if packet.psn == qp.resp.psn:
-        return None
     silent = qp.resp.rnr_sent and not hca.profile.nak_after_rnr
     return "rnr-wait" if silent else "sequence-gap"
 
@@ -163,8 +161,8 @@ def check_word(_hca: "Hca", _qp: QueuePair, packet: Packet, _row: Opcode) -> str
     return None if packet.reth.dma_length == len(packet.payload) == _ATOMIC_BYTES else "length"
 
 
+# Of a request whose turn it is; its PSN is asked before all others.
 CHECKS: tuple[Check, ...] = (
-    check_psn,
     check_opcode_order,
     check_srq,
     check_enabled,
@@ -193,7 +191,7 @@ _CONCERNS: dict[Check, Callable[[Opcode], bool]] = {
 
 # What is asked of messages that nobody answers: neither order, which they keep by themselves, nor
 # resources of READs, which they do not have.
-_UNANSWERED = tuple(c for c in CHECKS if c not in (check_psn, check_opcode_order, check_depth))
+_UNANSWERED = tuple(c for c in CHECKS if c not in (check_opcode_order, check_depth))
 
 
 def _concerned(checks: tuple[Check, ...], row: Opcode) -> tuple[Check, ...]:

@@ -66,7 +66,7 @@ def write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     if not row.ends:
         return None
     if not row.immediate:
-        resp.msn = answer.next_msn(qp)
+        resp.msn = (resp.msn + 1) & MASK
         return None
     take_receive(hca, qp, packet)
     resp.received = written
@@ -80,7 +80,7 @@ def read(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """
     assert packet.reth is not None
     reth = packet.reth
-    qp.resp.msn = answer.next_msn(qp)
+    qp.resp.msn = (qp.resp.msn + 1) & MASK
     assert qp.path is not None
     packets = max(1, -(-reth.dma_length // qp.path.mtu))
     qp.resp.psn = (qp.resp.psn + packets - 1) & MASK  # one is everybody's
@@ -113,7 +113,7 @@ def flush(hca: "Hca", qp: QueuePair, packet: Packet, _row: Opcode) -> str | None
     piece = checks.flushed(hca, qp, packet)
     if isinstance(piece, tuple):
         hca.trace.record(Kind.MEMORY_FLUSHED, hca.node, qp.number, *piece)
-    qp.resp.msn = answer.next_msn(qp)
+    qp.resp.msn = (qp.resp.msn + 1) & MASK
     answer.respond(hca, qp, packet.psn)
     return None
 
@@ -122,7 +122,7 @@ def atomic_write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str 
     """8 bytes that nobody ever sees half written."""
     assert packet.reth is not None
     hca.write(qp, _place(hca, packet.reth), packet.payload)
-    qp.resp.msn = answer.next_msn(qp)
+    qp.resp.msn = (qp.resp.msn + 1) & MASK
     answer.keep(qp, Served(packet.psn, 1, row.op, packet.reth.va, _ATOMIC_BYTES))
     answer.respond(hca, qp, packet.psn)
     return None
@@ -179,7 +179,7 @@ def complete_receive(
     resp.recv = None
     if not hca.complete(qp, srq.cq_of(hca, qp, wqe) if wqe.srq else qp.recv_cq, cqe):
         return "cq-overrun"
-    resp.msn = answer.next_msn(qp)
+    resp.msn = (resp.msn + 1) & MASK
     return None
 
 
@@ -201,7 +201,7 @@ def _put_word(hca: "Hca", qp: QueuePair, va: int, word: int) -> None:
 
 def _serve_atomic(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode, original: int) -> None:
     assert packet.atomiceth is not None
-    qp.resp.msn = answer.next_msn(qp)
+    qp.resp.msn = (qp.resp.msn + 1) & MASK
     served = Served(packet.psn, 1, row.op, packet.atomiceth.va, _ATOMIC_BYTES, original)
     answer.keep(qp, served)
     answer.replay(hca, qp, served)
