@@ -28,6 +28,7 @@ from rdmalab.spec.states import MOVES, MTU, QPState, QPType, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.wire.packet import Packet
+from rdmalab.world.agenda import Agenda
 from rdmalab.world.faults import Drop, Match
 from rdmalab.world.trace import Trace
 from rdmalab.world.world import World
@@ -336,6 +337,8 @@ def image(thing: Any, seen: frozenset[int] = frozenset()) -> Any:
     if id(thing) in seen:
         return "itself"
     seen |= {id(thing)}
+    if isinstance(thing, Agenda):  # entries that timers have left behind are no state
+        thing = {"sequence": thing.sequence, "plans": thing.plans()}
     if isinstance(thing, dict):
         return {key: image(value, seen) for key, value in thing.items()}
     if isinstance(thing, list | tuple | deque):

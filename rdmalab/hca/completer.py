@@ -14,7 +14,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import CLASS_MASK, REQUESTER_STATUS, VALUE_MASK, Syndrome
 from rdmalab.spec.states import QPState, after_send_error
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.timers import RNR_NS, ack_timeout_ns, on_ticks_ns
+from rdmalab.spec.timers import RNR_NS, on_ticks_ns
 from rdmalab.spec.work import Local, WCFlags
 from rdmalab.wire.packet import Packet
 
@@ -30,13 +30,11 @@ _COMPLETED, _SUCCESS, _EXECUTED = Kind.WQE_COMPLETED, WCStatus.SUCCESS, SlotsFre
 def begin(qp: QueuePair) -> None:
     """A new first PSN: nothing is owed by the past."""
     qp.comp = Completing(qp.sq.posted, qp.sq.next_psn)
-    refill(qp)
 
 
-def refill(qp: QueuePair) -> None:
-    """Both retry counters start again: after progress, or because their attributes changed."""
-    qp.comp.retries = qp.attr.retry_cnt or 0
-    qp.comp.rnr_retries = qp.attr.rnr_retry or 0
+def forgive(qp: QueuePair) -> None:
+    """Both retry counters start again, because their attributes changed."""
+    qp.comp.retried = qp.comp.rnr_retried = 0
 
 
 # --------------------------------------------------------------------------- answers
@@ -144,10 +142,10 @@ def _answered_before(hca: "Hca", qp: QueuePair, psn: int) -> bool:
 
 
 def _progress(qp: QueuePair, psn: int) -> None:
-    qp.comp.psn = psn
-    qp.comp.implied_psn = None
-    qp.comp.rnr_until_ns = None
-    refill(qp)
+    comp = qp.comp
+    comp.psn = psn
+    comp.implied_psn = comp.rnr_until_ns = None
+    comp.retried = comp.rnr_retried = 0
 
 
 def _scatter(hca: "Hca", qp: QueuePair, wqe: SendWqe, offset: int, octets: bytes) -> bool:
@@ -237,13 +235,11 @@ def watch(hca: "Hca", qp: QueuePair) -> None:
     if qp.comp.rnr_until_ns is not None:
         return  # the timer is needed for that
     qp.comp.watching = qp.comp.psn != qp.req.sent
-    timeout_ns = ack_timeout_ns(qp.attr.timeout or 0)
-    if not qp.comp.watching or timeout_ns is None:
+    wait_ns = qp.path.answer_ns if qp.path else None
+    if qp.comp.watching and wait_ns is not None:
+        hca.outside.arm(hca.node, qp.number, hca.now_ns + wait_ns)
+    else:
         hca.outside.disarm(hca.node, qp.number)
-        return
-    timeout_ns = on_ticks_ns(timeout_ns, hca.profile.timer_tick_ns)
-    at_ns = hca.now_ns + timeout_ns * hca.profile.ack_timeout_factor
-    hca.outside.arm(hca.node, qp.number, at_ns)
 
 
 def on_timer(hca: "Hca", qp: QueuePair) -> None:
@@ -262,11 +258,11 @@ def _retry(hca: "Hca", qp: QueuePair, reason: str) -> None:
     """Send again from the oldest PSN without an answer, while retry_cnt lasts."""
     comp = qp.comp
     endless = qp.attr.retry_cnt == _INFINITE and hca.profile.retry_cnt_7_is_infinite
-    if comp.retries == 0 and not endless:
-        fail(hca, qp, WCStatus.RETRY_EXC_ERR)
-        return
     if not endless:
-        comp.retries -= 1
+        if comp.retried == (qp.attr.retry_cnt or 0):
+            fail(hca, qp, WCStatus.RETRY_EXC_ERR)
+            return
+        comp.retried += 1
     hca.go_back(qp, reason)
     watch(hca, qp)
 
@@ -277,10 +273,10 @@ def _wait_for_receiver(hca: "Hca", qp: QueuePair, code: int) -> None:
     if comp.rnr_until_ns is not None:
         return
     if qp.attr.rnr_retry != _INFINITE:
-        if comp.rnr_retries == 0:
+        if comp.rnr_retried == (qp.attr.rnr_retry or 0):
             fail(hca, qp, WCStatus.RNR_RETRY_EXC_ERR)
             return
-        comp.rnr_retries -= 1
+        comp.rnr_retried += 1
     wait_ns = on_ticks_ns(RNR_NS[code], hca.profile.timer_tick_ns)
     comp.rnr_until_ns = hca.now_ns + wait_ns
     comp.watching = False

@@ -104,7 +104,7 @@ class Hca:
         self.mac = mac_of(gids[-1])
         self.port_state = PortState.ACTIVE
         self.useless = ""  # the rule by which a closed or dead device refuses
-        self.ready: deque[int] = deque()
+        self.ready: deque[QueuePair] = deque()
         self.busy_until_ns = 0
         self.turn_filed = False
         self.async_events: deque[tuple[AsyncEvent, int]] = deque()
@@ -148,7 +148,7 @@ class Hca:
             if not qp.resp.answers and requester.next_wqe(qp) is None:
                 return
             qp.queued = True
-            self.ready.append(qp.number)
+            self.ready.append(qp)
         if not self.turn_filed:
             self.turn_filed = True
             at_ns = max(self.now_ns + REACTION_NS, self.busy_until_ns)
@@ -159,8 +159,7 @@ class Hca:
         """The port is free: one packet of the first QP in line that has one."""
         self.now_ns, ready = now_ns, self.ready
         while ready:  # `turn_filed` is still set: who wakes up meanwhile only gets in line
-            qp = self.qps.items.get(ready.popleft())
-            if qp is not None and self._send_one(qp):
+            if self._send_one(ready.popleft()):
                 break
         if ready:
             self.outside.file_port(self.node, self.busy_until_ns)

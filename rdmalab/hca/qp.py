@@ -101,13 +101,13 @@ class Completing:
     """The completer's notebook.
 
     serial, psn: the oldest WQE not completed, the oldest PSN not answered. reads: READs and atomics
-    completed so far. retries, rnr_retries: what is left of the counters. rnr_until_ns: end of the
-    RNR wait. implied_psn: where the last implied NAK was taken, one a gap. watching: the ack timer
-    runs (with timeout 0 it never ends).
+    completed so far. retried, rnr_retried: in vain, since the last progress. rnr_until_ns: end of
+    the RNR wait. implied_psn: where the last implied NAK was taken, one a gap. watching: the ack
+    timer runs (with timeout 0 it never ends).
     """
 
     __slots__ = (
-        "implied_psn", "psn", "reads", "retries", "rnr_retries", "rnr_until_ns", "serial",
+        "implied_psn", "psn", "reads", "retried", "rnr_retried", "rnr_until_ns", "serial",
         "watching",
     )  # fmt: skip
 
@@ -115,8 +115,8 @@ class Completing:
         self.serial = serial
         self.psn = psn
         self.reads = 0
-        self.retries = 0
-        self.rnr_retries = 0
+        self.retried = 0
+        self.rnr_retried = 0
         self.rnr_until_ns: int | None = None
         self.implied_psn: int | None = None
         self.watching = False
@@ -205,13 +205,15 @@ class Responding:
 class Path:
     """Where a QP sends: flow, QP number, payload bytes of a full packet, P_Key.
 
-    Without a peer, flow and QP number are those of nobody.
+    Without a peer, flow and QP number are those of nobody. answer_ns: how long it waits for an
+    answer; None: for ever.
     """
 
     flow: "Flow"
     dest_qpn: int
     mtu: int
     pkey: int
+    answer_ns: int | None = None
 
 
 class QueuePair:

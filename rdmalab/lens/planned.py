@@ -40,12 +40,14 @@ class PlannedRow:
 
 def planned_rows(world: World, names: Names) -> list[PlannedRow]:
     """What the agenda holds, soonest first: arrivals, the ports' next packets, timers."""
-    found = [_timer(world, names, owner, due[0]) for owner, due in world.agenda.due.items()]
-    for at_ns, _, door, node, argument, cause in world.agenda.heap:
+    found = []
+    for at_ns, _, door, node, argument, cause in world.agenda.plans():
         if door == Door.ARRIVAL:
             found.append(_arrival(names, at_ns, node, argument, cause))
         elif door == Door.PORT:
             found.append(_turn(world, names, at_ns, node))
+        else:
+            found.append(_timer(world, names, node, argument, at_ns))
     return sorted(found, key=lambda row: (row.at_ns, row.plan, row.node, row.qp))
 
 
@@ -59,7 +61,7 @@ def _arrival(names: Names, at_ns: int, node: str, argument: Arrival, cause: int)
 
 def _turn(world: World, names: Names, at_ns: int, node: str) -> PlannedRow:
     hca = world.nodes[node]
-    qp = next((hca.qps.items[n] for n in hca.ready if n in hca.qps.items), None)
+    qp = next((qp for qp in hca.ready if qp.number in hca.qps.items), None)
     if qp is None:
         return PlannedRow(at_ns, node, "", Plan.SEND, "finds nothing to send")
     name = words.qp_name(names, node, qp.number)
@@ -78,8 +80,7 @@ def _turn_of(qp: QueuePair) -> tuple[Plan, str]:
     return Plan.SEND, f"sends a {unit} of {what}"
 
 
-def _timer(world: World, names: Names, owner: tuple[str, int], at_ns: int) -> PlannedRow:
-    node, qpn = owner
+def _timer(world: World, names: Names, node: str, qpn: int, at_ns: int) -> PlannedRow:
     qp = world.nodes[node].qps.items.get(qpn)
     name = words.qp_name(names, node, qpn)
     if qp is not None and qp.comp.rnr_until_ns is not None:

@@ -2,10 +2,9 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from rdmalab.command import Noun, Thing
-from rdmalab.hca.device import Hca
 from rdmalab.hca.extended import Extended
 from rdmalab.hca.groups import groups_of
 from rdmalab.hca.qp import QueuePair
@@ -15,10 +14,13 @@ from rdmalab.spec.access import Access
 from rdmalab.spec.builders import SendOps
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import MTU, STATES, QPState, QPType
-from rdmalab.spec.timers import RNR_NS, ack_timeout_ns, on_ticks_ns
+from rdmalab.spec.timers import RNR_NS
 from rdmalab.spec.work import SendFlags
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.world import World
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
 
 
 # --------------------------------------------------------------------------- work queues
@@ -151,13 +153,13 @@ def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
         unacked_psn=comp.psn,
         rq_psn=resp.psn,
         msn=resp.msn,
-        retries_left=comp.retries,
-        rnr_retries_left=comp.rnr_retries,
+        retries_left=(attr.retry_cnt or 0) - comp.retried,
+        rnr_retries_left=(attr.rnr_retry or 0) - comp.rnr_retried,
         rnr_timer=_timer(world, comp.rnr_until_ns),
         ack_timer=_timer(world, _ack_due(world, qp)),
         path_mtu=MTU(mtu).octets if mtu in tuple(MTU) else mtu,
         timeout=attr.timeout or 0,
-        timeout_ns=_timeout_ns(hca, attr.timeout or 0),
+        timeout_ns=path.answer_ns if path else None,
         retry_cnt=attr.retry_cnt or 0,
         rnr_retry=attr.rnr_retry or 0,
         min_rnr_timer=code,
@@ -215,13 +217,6 @@ def _ack_due(world: World, qp: QueuePair) -> int | None:
         return None
     due = world.agenda.due.get((qp.node, qp.number))
     return due[0] if due is not None else None
-
-
-def _timeout_ns(hca: Hca, code: int) -> int | None:
-    wait_ns = ack_timeout_ns(code)
-    if wait_ns is None:
-        return None
-    return on_ticks_ns(wait_ns, hca.profile.timer_tick_ns) * hca.profile.ack_timeout_factor
 
 
 def sq_row(qp: QueuePair) -> QueueRow:

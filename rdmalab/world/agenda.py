@@ -23,19 +23,21 @@ NEVER = 1 << 62  # ns; later than anything
 
 
 class Agenda:
-    """A heap of plain tuples, and one lazy timer a QP.
+    """A heap of plain tuples, and one lazy timer a QP in a heap of their own.
 
-    A timer that was armed again or disarmed leaves a stale entry behind; stale entries are no
-    events and leave only together with the next real one, so that looking changes nothing.
+    A timer that is armed again or disarmed leaves its entry where it is; the entry moves, or goes,
+    when its time has come. So thousands of QPs may arm theirs with every packet, and what is really
+    going to happen lies in a heap as small as the number of packets on their way.
     """
 
-    __slots__ = ("due", "filed", "heap", "sequence")
+    __slots__ = ("due", "filed", "heap", "sequence", "timers")
 
     def __init__(self) -> None:
         self.heap: list[Entry] = []
+        self.timers: list[Entry] = []
         self.sequence = 0
-        self.due: dict[Owner, tuple[int, int]] = {}  # when each armed timer fires, and why
-        self.filed: dict[Owner, int] = {}  # where the earliest entry of each stands in the heap
+        self.due: dict[Owner, Entry] = {}  # each armed timer: when it fires, and why
+        self.filed: dict[Owner, Entry] = {}  # the earliest entry that each has in `timers`
 
     def file(self, at_ns: int, door: Door, node: str, argument: Any, cause: int) -> None:
         self.sequence += 1
@@ -43,59 +45,44 @@ class Agenda:
 
     def arm(self, node: str, qpn: int, at_ns: int, cause: int) -> None:
         """The QP's timer fires at `at_ns`, whatever was wished before."""
-        owner = (node, qpn)
-        self.due[owner] = (at_ns, cause)
+        self.sequence += 1
+        owner, wish = (node, qpn), (at_ns, self.sequence, _TIMER, node, qpn, cause)
+        self.due[owner] = wish
         filed = self.filed.get(owner)
-        if filed is None or filed > at_ns:
-            self.filed[owner] = at_ns
-            self.file(at_ns, _TIMER, node, qpn, cause)
+        if filed is None or filed[0] > at_ns:
+            self.filed[owner] = wish
+            heappush(self.timers, wish)
 
     def disarm(self, node: str, qpn: int) -> None:
         self.due.pop((node, qpn), None)
 
     def pop(self, until_ns: int = NEVER) -> Entry | None:
-        """The next real entry, not later than `until_ns`; None leaves everything as it was."""
-        heap = self.heap
-        if not self.due and all(entry[2] is _TIMER for entry in heap):
-            return None  # thousands of stale timers need not be moved there and back
-        before: tuple[list[Entry], dict[Owner, int]] | None = None
-        while heap and heap[0][0] <= until_ns:
-            if heap[0][2] is not _TIMER:
-                return heappop(heap)
-            if (fired := self._fire(heap[0])) is not None:
-                heappop(heap)
-                return fired
-            before = before or (heap.copy(), self.filed.copy())
-            self._refile(heappop(heap))
-        if before is not None:
-            self.heap[:], self.filed = before
-        return None
+        """The next entry that means something, not later than `until_ns`."""
+        heap, timers = self.heap, self.timers
+        while timers and timers[0][0] <= until_ns and not (heap and heap[0] < timers[0]):
+            entry = heappop(timers)
+            if self._is_due(entry):
+                return entry
+        return heappop(heap) if heap and heap[0][0] <= until_ns else None
 
-    def _fire(self, entry: Entry) -> Entry | None:
-        """The entry with the cause of the newest arming; None if it is not the one that is due."""
-        at_ns, sequence, door, node, qpn, _ = entry
-        owner = (node, qpn)
-        due_ns, cause = self.due.get(owner, (None, -1))
-        if due_ns != at_ns:
-            return None
-        del self.due[owner]
-        del self.filed[owner]
-        return at_ns, sequence, door, node, qpn, cause
-
-    def _refile(self, entry: Entry) -> None:
-        """A stale entry's timer may be armed for later: it moves there and keeps its sequence."""
-        at_ns, sequence, door, node, qpn, cause = entry
-        owner = (node, qpn)
-        if self.filed.get(owner) != at_ns:
-            return  # superseded by an earlier one
-        if owner in self.due:
-            due_ns, cause = self.due[owner]
-            self.filed[owner] = due_ns
-            heappush(self.heap, (due_ns, sequence, door, node, qpn, cause))
-        else:
+    def _is_due(self, entry: Entry) -> bool:
+        """Whether it is what its owner wishes now; if not, it moves to where that is."""
+        owner = (entry[3], entry[4])
+        if self.filed.get(owner) != entry:
+            return False  # superseded by an earlier one
+        wish = self.due.get(owner)
+        if wish is None or wish == entry:
             del self.filed[owner]
+            return self.due.pop(owner, None) is not None
+        self.filed[owner] = wish
+        heappush(self.timers, wish)
+        return False
+
+    def plans(self) -> list[Entry]:
+        """All that will happen if nothing comes between, in order."""
+        return sorted([*self.heap, *self.due.values()])
 
     def next_ns(self) -> int | None:
-        """When the next real entry is due; None when nothing will ever happen by itself."""
-        times = [at for at, _, door, *_ in self.heap if door is not _TIMER]
-        return min([*times, *(at_ns for at_ns, _ in self.due.values())], default=None)
+        """When the next entry is due; None when nothing will ever happen by itself."""
+        times = [wish[0] for wish in self.due.values()]
+        return min([self.heap[0][0], *times] if self.heap else times, default=None)

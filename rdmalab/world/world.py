@@ -109,10 +109,10 @@ class World:
     def run(self, events: int, until_ns: int | None = None) -> int:
         """Carry out up to `events` entries due up to `until_ns`; how many there were."""
         trace, nodes, agenda = self.trace, self.nodes, self.agenda
-        heap, limit_ns = agenda.heap, NEVER if until_ns is None else until_ns
+        heap, timers, limit_ns = agenda.heap, agenda.timers, NEVER if until_ns is None else until_ns
         entry: Entry | None
         for done in range(events):
-            if heap and (first := heap[0])[2] is not _TIMER and first[0] <= limit_ns:
+            if heap and heap[0][0] <= limit_ns and (not timers or heap[0] < timers[0]):
                 entry = heappop(heap)
             elif (entry := agenda.pop(limit_ns)) is None:
                 return done

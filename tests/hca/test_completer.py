@@ -291,9 +291,9 @@ def test_a_failed_unsignaled_request_completes_in_error() -> None:
 def test_a_sequence_nak_sends_again_at_once_and_costs_a_retry() -> None:
     pair = Pair(retry_cnt=1)
     cut_off(pair, SEND, SEND)
-    for left in (0, 0):
+    for _ in range(2):
         pair.a.takes("ACKNOWLEDGE", 0, aeth=AETH(Syndrome.NAK_SEQUENCE, 0))
-        assert pair.a.qp.comp.retries == left
+        assert pair.a.qp.comp.retried == 1
     assert went_back(pair) == [(0, "NAK sequence error")]
     assert pair.a.sent() == [(0, WCStatus.RETRY_EXC_ERR), (1, FLUSHED)]
 
@@ -304,7 +304,7 @@ def test_a_sequence_nak_acknowledges_what_is_before_it_and_refills_the_counters(
     for psn in (0, 1, 2):
         pair.a.takes("ACKNOWLEDGE", psn, aeth=AETH(Syndrome.NAK_SEQUENCE, 0))
     assert pair.a.sent() == [(0, OK), (1, OK)]
-    assert pair.a.qp.comp.retries == 0
+    assert pair.a.qp.comp.retried == 1
     assert [psn for psn, _ in went_back(pair)] == [0, 1, 2]
 
 
