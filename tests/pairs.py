@@ -28,7 +28,7 @@ from rdmalab.spec.states import MOVES, MTU, QPState, QPType, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.wire.packet import Packet
-from rdmalab.world.agenda import Agenda
+from rdmalab.world.agenda import Agenda, Door
 from rdmalab.world.faults import Drop, Match
 from rdmalab.world.trace import Trace
 from rdmalab.world.world import World
@@ -260,6 +260,11 @@ class Pair:
         assert self.world.run(MANY, until_ns) < MANY
         if until_ns is not None:
             self.world.advance(until_ns)
+
+    def timers(self) -> list[tuple[str, int]]:
+        """Whose timers are armed, soonest first."""
+        plans = self.world.agenda.plans()
+        return [(node, qpn) for _, _, door, node, qpn, _ in plans if door is Door.TIMER]
 
     def lose(self, source: str, *nth: int) -> None:
         """The cable will lose the nth packets, counted from 1 and from now, that `source` sends."""

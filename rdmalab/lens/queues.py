@@ -215,8 +215,7 @@ def _timer(world: World, at_ns: int | None) -> TimerRow:
 def _ack_due(world: World, qp: QueuePair) -> int | None:
     if qp.comp.rnr_until_ns is not None:
         return None
-    due = world.agenda.due.get((qp.node, qp.number))
-    return due[0] if due is not None else None
+    return world.agenda.when(qp.node, qp.number)
 
 
 def sq_row(qp: QueuePair) -> QueueRow:

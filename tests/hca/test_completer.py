@@ -60,7 +60,7 @@ def test_one_ack_completes_everything_before_it() -> None:
     assert pair.a.qp.comp.psn == 8
     pair.a.takes("ACKNOWLEDGE", 8, aeth=ACK)
     assert pair.a.sent() == [(2, OK)]
-    assert pair.world.agenda.due == {}
+    assert pair.timers() == []
 
 
 def test_lost_acks_do_no_harm_while_a_later_one_comes() -> None:

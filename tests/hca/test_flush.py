@@ -64,7 +64,7 @@ def test_nothing_happens_in_err_any_more() -> None:
     pair.run()
     assert len(pair.said("A")) == sent
     assert pair.a.hca.drops.keys() <= {"not-ready"}
-    assert pair.world.agenda.due == {}
+    assert pair.timers() == []
 
 
 def test_what_is_posted_in_err_is_flushed_at_once() -> None:
@@ -139,7 +139,7 @@ def test_reset_discards_in_silence_and_leaves_completions() -> None:
     assert pair.a.received() == []
     discarded = [(record.a, record.b) for record in pair.records(Kind.QUEUE_DISCARDED)]
     assert discarded == [("sq", 3), ("rq", 2)]
-    assert pair.world.agenda.due == {}
+    assert pair.timers() == []
     pair.run()
     assert pair.a.events() == []
 
