@@ -240,12 +240,15 @@ def _builders(here: Bearings) -> dict[int, str] | None:
     return {int(flag): "" for flag in SendOps if flag & able}
 
 
+_EXTENDED = ("wr", "builders")  # the rooms of functions wr_*
+
+
 def can_be_meant(here: Bearings, thing: Thing) -> bool:
     """The functions wr_* are for queue pairs that create_qp_ex made."""
     command = here.expected.command
-    if command is None or command.room != "wr" or thing.noun is not Noun.QP or here.given("qp"):
+    if command is None or command.room not in _EXTENDED or here.given("qp"):
         return True
-    return here.session.world.find(thing).ex is not None
+    return thing.noun is not Noun.QP or here.session.world.find(thing).ex is not None
 
 
 def _mtus(here: Bearings) -> dict[int, str] | None:

@@ -1,10 +1,12 @@
-"""Builders of the extended post API for windows, persistent memory and cut-up streams."""
+"""Builders of the extended post API: each makes one work request, which `wr_complete` posts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 from rdmalab.command import Alias, command
 from rdmalab.hca import batch
+from rdmalab.hca.device import Hca
+from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import (
     BIND,
     HDR,
@@ -31,6 +33,44 @@ _WORD = 8
 
 
 @dataclass(slots=True)
+class NextWR:
+    """`qpx->wr_id` and `qpx->wr_flags`: left out, they are what they were."""
+
+    wr_id: U64 | None = None
+    wr_flags: SendFlags | None = None
+
+
+@dataclass(slots=True)
+class Target:
+    """Where at the peer: `remote=B.mr0[100]`, or the two numbers of it."""
+
+    remote_addr: U64
+    rkey: RKey
+
+
+@dataclass(slots=True)
+class Swap(Target):
+    """Operands of a compare and swap."""
+
+    compare: U64
+    swap: U64
+
+
+@dataclass(slots=True)
+class Addition(Target):
+    """Operand of a fetch and add."""
+
+    add: U64
+
+
+@dataclass(slots=True)
+class Eight(Target):
+    """Where an ATOMIC WRITE goes, and where its 8 bytes lie here."""
+
+    atomic_wr: ShortBuffer
+
+
+@dataclass(slots=True)
 class BindInfo:
     """A bind: the window, its new key (left out: the next one), and `ibv_mw_bind_info`."""
 
@@ -52,34 +92,117 @@ class Header:
 
 
 @dataclass(slots=True)
-class Flushed:
+class Flushed(Target):
     """Which bytes of the peer's memory a FLUSH is about, and how far they must have come."""
 
-    remote_addr: U64
-    rkey: RKey
     flush_length: U32 = 0
     flush_type: Placement = Placement.GLOBAL
     flush_level: Selectivity = Selectivity.RANGE
 
 
-@dataclass(slots=True)
-class Eight:
-    """Where an ATOMIC WRITE goes, and where its 8 bytes lie here."""
+def _set_next(world: World, qp: Qp, first: NextWR) -> tuple[Hca, QueuePair]:
+    hca, pair = world.at(qp)
+    batch.set_next(hca, pair, first.wr_id, first.wr_flags)
+    return hca, pair
 
-    remote_addr: U64
-    rkey: RKey
-    atomic_wr: ShortBuffer
+
+def _build(world: World, qp: Qp, opcode: WROpcode, first: NextWR, **operands: Any) -> None:
+    hca, pair = _set_next(world, qp, first)
+    batch.build(hca, pair, opcode, **operands)
+
+
+def _fields(record: Any, **called: str) -> dict[str, Any]:
+    """Operands as fields of `SendWR`, which are called the same but for `called`."""
+    names = [each.name for each in fields(record)]
+    return {called.get(name, name): getattr(record, name) for name in names}
 
 
 @command
-def wr_send_inv(
-    world: World,
-    qp: Qp,
-    *,
-    invalidate_rkey: WindowKey,
-    wr_id: U64 | None = None,
-    wr_flags: SendFlags | None = None,
+def wr_send(world: World, qp: Qp, *, first: NextWR) -> None:
+    """Build a SEND; a DATA setter says which bytes, without one it has none.
+
+    Example: wr_send A.qx0 wr_id=1 wr_flags=SIGNALED
+    See: ibv_wr_send(3); help wr_set_sge
+    """
+    _build(world, qp, _O.SEND, first)
+
+
+@command
+def wr_send_imm(world: World, qp: Qp, *, imm_data: U32, first: NextWR) -> None:
+    """Build a SEND with 32 bits that the peer finds in its completion: RECV, flag WITH_IMM.
+
+    Example: wr_send_imm A.qx0 imm_data=htonl(0x1234)
+    See: ibv_wr_send_imm(3); help wr_set_sge
+    """
+    _build(world, qp, _O.SEND_WITH_IMM, first, imm_data=imm_data)
+
+
+@command
+def wr_rdma_write(
+    world: World, qp: Qp, *, target: Annotated[Target, REMOTE], first: NextWR
 ) -> None:
+    """Build an RDMA WRITE; remote=B.mr0[100] stands for remote_addr and rkey.
+
+    Example: wr_rdma_write A.qx0 remote=B.mr0[0]
+    See: ibv_wr_rdma_write(3); help wr_set_sge
+    """
+    _build(world, qp, _O.RDMA_WRITE, first, **_fields(target))
+
+
+@command
+def wr_rdma_write_imm(
+    world: World, qp: Qp, *, target: Annotated[Target, REMOTE], imm_data: U32, first: NextWR
+) -> None:
+    """Build an RDMA WRITE that takes a receive of the peer and brings it 32 bits.
+
+    Example: wr_rdma_write_imm A.qx0 remote=B.mr0[0] imm_data=htonl(0x1234)
+    See: ibv_wr_rdma_write_imm(3); help wr_set_sge
+    """
+    _build(world, qp, _O.RDMA_WRITE_WITH_IMM, first, **_fields(target), imm_data=imm_data)
+
+
+@command
+def wr_rdma_read(world: World, qp: Qp, *, target: Annotated[Target, REMOTE], first: NextWR) -> None:
+    """Build an RDMA READ; the DATA setter says how much and where to. Not inline.
+
+    Example: wr_rdma_read A.qx0 remote=B.mr0[0]
+    See: ibv_wr_rdma_read(3); help wr_set_sge_list
+    """
+    _build(world, qp, _O.RDMA_READ, first, **_fields(target))
+
+
+@command
+def wr_atomic_cmp_swp(
+    world: World, qp: Qp, *, operands: Annotated[Swap, REMOTE], first: NextWR
+) -> None:
+    """Build a compare and swap: if the 8 bytes there are `compare` they become `swap`.
+
+    The old value comes to the 8 bytes of the DATA setter.
+
+    Example: wr_atomic_cmp_swp A.qx0 remote=B.mr0[0] compare=0 swap=1
+    See: ibv_wr_atomic_cmp_swp(3); help wr_set_sge
+    """
+    values = _fields(operands, compare="compare_add")
+    _build(world, qp, _O.ATOMIC_CMP_AND_SWP, first, **values)
+
+
+@command
+def wr_atomic_fetch_add(
+    world: World, qp: Qp, *, operands: Annotated[Addition, REMOTE], first: NextWR
+) -> None:
+    """Build a fetch and add to the 8 bytes there, modulo 2^64.
+
+    The old value comes to the 8 bytes of the DATA setter.
+
+    Example: wr_atomic_fetch_add A.qx0 remote=B.mr0[0] add=1
+    See: ibv_wr_atomic_fetch_add(3); help wr_set_sge
+    """
+    values = _fields(operands, add="compare_add")
+    _build(world, qp, _O.ATOMIC_FETCH_AND_ADD, first, **values)
+
+
+@command
+def wr_send_inv(world: World, qp: Qp, *, invalidate_rkey: WindowKey, first: NextWR) -> None:
     """Build a SEND that also makes a key of the peer void: a bound window of type 2.
 
     The peer finds the key in its completion, with the flag WITH_INV.
@@ -87,19 +210,11 @@ def wr_send_inv(
     Example: wr_send_inv A.qx0 invalidate_rkey=B.mw0
     See: ibv_wr_send_inv(3); help wr_set_sge
     """
-    batch.set_next(*world.at(qp), wr_id, wr_flags)
-    batch.build(*world.at(qp), _O.SEND_WITH_INV, invalidate_rkey=invalidate_rkey)
+    _build(world, qp, _O.SEND_WITH_INV, first, invalidate_rkey=invalidate_rkey)
 
 
 @command
-def wr_local_inv(
-    world: World,
-    qp: Qp,
-    *,
-    invalidate_rkey: WindowKey,
-    wr_id: U64 | None = None,
-    wr_flags: SendFlags | None = None,
-) -> None:
+def wr_local_inv(world: World, qp: Qp, *, invalidate_rkey: WindowKey, first: NextWR) -> None:
     """Build a LOCAL_INV: a window of type 2, bound on this queue pair, opens nothing any more.
 
     It takes no setter.
@@ -107,19 +222,11 @@ def wr_local_inv(
     Example: wr_local_inv A.qx0 invalidate_rkey=A.mw0
     See: ibv_wr_local_inv(3); help dealloc_mw
     """
-    batch.set_next(*world.at(qp), wr_id, wr_flags)
-    batch.build(*world.at(qp), _O.LOCAL_INV, invalidate_rkey=invalidate_rkey)
+    _build(world, qp, _O.LOCAL_INV, first, invalidate_rkey=invalidate_rkey)
 
 
 @command
-def wr_bind_mw(
-    world: World,
-    qp: Qp,
-    *,
-    info: Annotated[BindInfo, BIND],
-    wr_id: U64 | None = None,
-    wr_flags: SendFlags | None = None,
-) -> None:
+def wr_bind_mw(world: World, qp: Qp, *, info: Annotated[BindInfo, BIND], first: NextWR) -> None:
     """Build a bind of a window of type 2: mw=A.mw0 bind=A.mr0[0:64] bind_access=REMOTE_READ.
 
     It takes no setter. mw_rkey is the key from then on; left out, it is the window's next.
@@ -127,20 +234,11 @@ def wr_bind_mw(
     Example: wr_bind_mw A.qx0 mw=A.mw0 bind=A.mr0[0:64] bind_access=REMOTE_READ
     See: ibv_wr_bind_mw(3); help alloc_mw
     """
-    batch.set_next(*world.at(qp), wr_id, wr_flags)
-    fields = {name: getattr(info, name) for name in BindInfo.__dataclass_fields__}
-    batch.build(*world.at(qp), _O.BIND_MW, **fields)
+    _build(world, qp, _O.BIND_MW, first, **_fields(info))
 
 
 @command
-def wr_send_tso(
-    world: World,
-    qp: Qp,
-    *,
-    header: Annotated[Header, HDR],
-    wr_id: U64 | None = None,
-    wr_flags: SendFlags | None = None,
-) -> None:
+def wr_send_tso(world: World, qp: Qp, *, header: Annotated[Header, HDR], first: NextWR) -> None:
     """Build a SEND that the device cuts into pieces of mss bytes, with hdr before each.
 
     UD and RAW_PACKET only; the DATA setter says what is cut. create_qp_ex max_tso_header is the
@@ -149,23 +247,12 @@ def wr_send_tso(
     Example: wr_send_tso A.qx0 hdr=A.mr0[0:54] mss=1000
     See: ibv_wr_send_tso(3); help wr_set_sge
     """
-    batch.set_next(*world.at(qp), wr_id, wr_flags)
-    fields: dict[str, Any] = {
-        "hdr_addr": header.hdr_addr,
-        "hdr_sz": header.hdr_sz,
-        "mss": header.mss,
-    }
-    batch.build(*world.at(qp), _O.TSO, **fields)
+    _build(world, qp, _O.TSO, first, **_fields(header))
 
 
 @command
 def wr_flush(
-    world: World,
-    qp: Qp,
-    *,
-    target: Annotated[Flushed, REMOTE_RANGE],
-    wr_id: U64 | None = None,
-    wr_flags: SendFlags | None = None,
+    world: World, qp: Qp, *, target: Annotated[Flushed, REMOTE_RANGE], first: NextWR
 ) -> None:
     """Build a FLUSH: it completes when the bytes written there before have come to rest.
 
@@ -174,19 +261,12 @@ def wr_flush(
     Example: wr_flush A.qx0 remote=B.mr0[0:64] flush_type=GLOBAL
     See: ibv_wr_flush(3)
     """
-    batch.set_next(*world.at(qp), wr_id, wr_flags)
-    fields = {name: getattr(target, name) for name in Flushed.__dataclass_fields__}
-    batch.build(*world.at(qp), _O.FLUSH, **fields)
+    _build(world, qp, _O.FLUSH, first, **_fields(target))
 
 
 @command
 def wr_atomic_write(
-    world: World,
-    qp: Qp,
-    *,
-    target: Annotated[Eight, REMOTE],
-    wr_id: U64 | None = None,
-    wr_flags: SendFlags | None = None,
+    world: World, qp: Qp, *, target: Annotated[Eight, REMOTE], first: NextWR
 ) -> None:
     """Build an ATOMIC WRITE: the 8 bytes at atomic_wr are copied here and now, and no key is asked.
 
@@ -195,8 +275,7 @@ def wr_atomic_write(
     Example: wr_atomic_write A.qx0 remote=B.mr0[0] atomic_wr=A.mr0[0:8]
     See: ibv_wr_atomic_write(3)
     """
-    hca, pair = world.at(qp)
-    batch.set_next(hca, pair, wr_id, wr_flags)
-    where: dict[str, Any] = {"remote_addr": target.remote_addr, "rkey": target.rkey}
-    sge = SGE(target.atomic_wr.addr, _WORD)  # a pointer in C
-    batch.build_inline(hca, pair, _O.ATOMIC_WRITE, sge, **where)
+    values = _fields(target)
+    sge = SGE(values.pop("atomic_wr").addr, _WORD)  # a pointer in C
+    hca, pair = _set_next(world, qp, first)
+    batch.build_inline(hca, pair, _O.ATOMIC_WRITE, sge, **values)

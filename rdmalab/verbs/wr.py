@@ -1,52 +1,24 @@
-"""The extended post API: work requests built by functions, posted all together or not at all."""
-
-from dataclasses import dataclass
-from typing import Annotated
+"""The extended post API: a region around the builders, and setters that fill what they made."""
 
 from rdmalab.command import command
 from rdmalab.hca import batch, extended
 from rdmalab.hca.wr import (
-    REMOTE,
     SGE,
     U32,
-    U64,
     AhNumber,
     Buffer,
     ListedSGE,
     QpNumber,
-    RKey,
     ShortBuffer,
     ShortSGE,
     SrqNumber,
 )
-from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.spec.work import WROpcode
+from rdmalab.verbs.builders import NextWR
 from rdmalab.verbs.nouns import Qp
 from rdmalab.world.world import World
 
 _O = WROpcode
-
-
-@dataclass(slots=True)
-class Target:
-    """Where at the peer: `remote=B.mr0[100]`, or the two numbers of it."""
-
-    remote_addr: U64
-    rkey: RKey
-
-
-@dataclass(slots=True)
-class Swap(Target):
-    """Operands of a compare and swap."""
-
-    compare: U64
-    swap: U64
-
-
-@dataclass(slots=True)
-class Addition(Target):
-    """Operand of a fetch and add."""
-
-    add: U64
 
 
 # --------------------------------------------------------------------------- the region
@@ -65,9 +37,7 @@ def wr_start(world: World, qp: Qp, *, thread: int = 1) -> None:
 
 
 @command
-def wr_set(
-    world: World, qp: Qp, *, wr_id: U64 | None = None, wr_flags: SendFlags | None = None
-) -> None:
+def wr_set(world: World, qp: Qp, *, first: NextWR) -> None:
     """Set the two fields that the next builder reads: qpx->wr_id and qpx->wr_flags.
 
     They stay for all builders behind it until they are set again; to set them after a builder
@@ -77,7 +47,7 @@ def wr_set(
     Example: wr_set A.qx0 wr_id=1 wr_flags=SIGNALED
     See: ibv_wr_post(3)
     """
-    batch.set_next(*world.at(qp), wr_id, wr_flags)
+    batch.set_next(*world.at(qp), first.wr_id, first.wr_flags)
 
 
 @command
@@ -101,145 +71,6 @@ def wr_abort(world: World, qp: Qp) -> None:
     See: ibv_wr_abort(3)
     """
     batch.abort(*world.at(qp))
-
-
-# --------------------------------------------------------------------------- builders
-@command
-def wr_send(
-    world: World, qp: Qp, *, wr_id: U64 | None = None, wr_flags: SendFlags | None = None
-) -> None:
-    """Build a SEND; a DATA setter says which bytes, without one it has none.
-
-    Example: wr_send A.qx0 wr_id=1 wr_flags=SIGNALED
-    See: ibv_wr_send(3); help wr_set_sge
-    """
-    batch.set_next(*world.at(qp), wr_id, wr_flags)
-    batch.build(*world.at(qp), _O.SEND)
-
-
-@command
-def wr_send_imm(
-    world: World,
-    qp: Qp,
-    *,
-    imm_data: U32,
-    wr_id: U64 | None = None,
-    wr_flags: SendFlags | None = None,
-) -> None:
-    """Build a SEND with 32 bits that the peer finds in its completion: RECV, flag WITH_IMM.
-
-    Example: wr_send_imm A.qx0 imm_data=htonl(0x1234)
-    See: ibv_wr_send_imm(3); help wr_set_sge
-    """
-    batch.set_next(*world.at(qp), wr_id, wr_flags)
-    batch.build(*world.at(qp), _O.SEND_WITH_IMM, imm_data=imm_data)
-
-
-@command
-def wr_rdma_write(
-    world: World,
-    qp: Qp,
-    *,
-    target: Annotated[Target, REMOTE],
-    wr_id: U64 | None = None,
-    wr_flags: SendFlags | None = None,
-) -> None:
-    """Build an RDMA WRITE; remote=B.mr0[100] stands for remote_addr and rkey.
-
-    Example: wr_rdma_write A.qx0 remote=B.mr0[0]
-    See: ibv_wr_rdma_write(3); help wr_set_sge
-    """
-    _build_at(world, qp, _O.RDMA_WRITE, target, wr_id, wr_flags)
-
-
-@command
-def wr_rdma_write_imm(
-    world: World,
-    qp: Qp,
-    *,
-    target: Annotated[Target, REMOTE],
-    imm_data: U32,
-    wr_id: U64 | None = None,
-    wr_flags: SendFlags | None = None,
-) -> None:
-    """Build an RDMA WRITE that takes a receive of the peer and brings it 32 bits.
-
-    Example: wr_rdma_write_imm A.qx0 remote=B.mr0[0] imm_data=htonl(0x1234)
-    See: ibv_wr_rdma_write_imm(3); help wr_set_sge
-    """
-    _build_at(world, qp, _O.RDMA_WRITE_WITH_IMM, target, wr_id, wr_flags, imm_data=imm_data)
-
-
-@command
-def wr_rdma_read(
-    world: World,
-    qp: Qp,
-    *,
-    target: Annotated[Target, REMOTE],
-    wr_id: U64 | None = None,
-    wr_flags: SendFlags | None = None,
-) -> None:
-    """Build an RDMA READ; the DATA setter says how much and where to. Not inline.
-
-    Example: wr_rdma_read A.qx0 remote=B.mr0[0]
-    See: ibv_wr_rdma_read(3); help wr_set_sge_list
-    """
-    _build_at(world, qp, _O.RDMA_READ, target, wr_id, wr_flags)
-
-
-@command
-def wr_atomic_cmp_swp(
-    world: World,
-    qp: Qp,
-    *,
-    operands: Annotated[Swap, REMOTE],
-    wr_id: U64 | None = None,
-    wr_flags: SendFlags | None = None,
-) -> None:
-    """Build a compare and swap: if the 8 bytes there are `compare` they become `swap`.
-
-    The old value comes to the 8 bytes of the DATA setter.
-
-    Example: wr_atomic_cmp_swp A.qx0 remote=B.mr0[0] compare=0 swap=1
-    See: ibv_wr_atomic_cmp_swp(3); help wr_set_sge
-    """
-    values = {"compare_add": operands.compare, "swap": operands.swap}
-    _build_at(world, qp, _O.ATOMIC_CMP_AND_SWP, operands, wr_id, wr_flags, **values)
-
-
-@command
-def wr_atomic_fetch_add(
-    world: World,
-    qp: Qp,
-    *,
-    operands: Annotated[Addition, REMOTE],
-    wr_id: U64 | None = None,
-    wr_flags: SendFlags | None = None,
-) -> None:
-    """Build a fetch and add to the 8 bytes there, modulo 2^64.
-
-    The old value comes to the 8 bytes of the DATA setter.
-
-    Example: wr_atomic_fetch_add A.qx0 remote=B.mr0[0] add=1
-    See: ibv_wr_atomic_fetch_add(3); help wr_set_sge
-    """
-    add = operands.add
-    _build_at(world, qp, _O.ATOMIC_FETCH_AND_ADD, operands, wr_id, wr_flags, compare_add=add)
-
-
-def _build_at(
-    world: World,
-    qp: Qp,
-    opcode: WROpcode,
-    target: Target,
-    wr_id: int | None,
-    wr_flags: int | None,
-    **operands: int,
-) -> None:
-    hca, pair = world.at(qp)
-    batch.set_next(hca, pair, wr_id, wr_flags)
-    where = {"remote_addr": target.remote_addr, "rkey": target.rkey}
-    batch.build(hca, pair, opcode, **where, **operands)
 
 
 # --------------------------------------------------------------------------- setters

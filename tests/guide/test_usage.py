@@ -1,5 +1,6 @@
 """Commands: usage lines and pages made of their signatures and docstrings."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -117,6 +118,19 @@ def test_a_record_that_may_be_left_out_is_one_row() -> None:
     assert told["ah_attr"].startswith("{is_global dgid sgid_index")
     assert "dgid" not in told
     assert "max_send_wr" in rows("create_qp")
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_key_of_an_example_has_its_row(name: str) -> None:
+    """Whoever reads the page finds what the example types, under that name or as another of it."""
+    said = docstring(WORDS[name])
+    typed = {key for line in said.examples for key in re.findall(r"\b(\w+)=", line)}
+    told = {heading: text for heading, text in rows(name).items() if heading != "example"}
+    assert {key for key in typed if not _is_told(key, told)} == set()
+
+
+def _is_told(key: str, told: dict[str, str]) -> bool:
+    return key in told or any(re.search(rf"also {key}\b|\b{key}=", t) for t in told.values())
 
 
 def test_a_page_does_not_send_to_itself() -> None:
