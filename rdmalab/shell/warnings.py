@@ -81,6 +81,7 @@ def _send_posted(moment: Moment) -> Iterator[str]:
     if scatters:
         yield from _overlaps(wqe.sg)
     yield from _bound(moment, wqe)
+    yield from _unnamed(moment, wqe)
     qp = moment.qp
     if wqe.work is not None and wqe.work.outstanding and not qp.attr.max_rd_atomic:
         name = moment.name(Noun.QP, qp.number)
@@ -100,6 +101,13 @@ def _bound(moment: Moment, wqe: SendWqe) -> Iterator[str]:
     rights = words.flags(Access(mr.access) | Access.MW_BIND, Access)
     yield f"{name} lacks MW_BIND. {_LATER.format(WCStatus.MW_BIND_ERR.name)}"
     yield f"rereg_mr {name} flags=CHANGE_ACCESS access={rights} allows it."
+
+
+def _unnamed(moment: Moment, wqe: SendWqe) -> Iterator[str]:
+    """Every message over XRC says which SRQ of the peer it is for."""
+    if moment.qp.transport.names_srq and wqe.op is not None and not wqe.wr.remote_srqn:
+        later = _LATER.format(WCStatus.REM_INV_REQ_ERR.name)
+        yield f"no remote_srqn is given, and no SRQ has number 0. {later}"
 
 
 def _recv_posted(moment: Moment) -> Iterator[str]:

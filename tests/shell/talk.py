@@ -29,8 +29,9 @@ class Talk:
         width: int = 80,
         plain: bool = False,
         ascii: bool = False,  # noqa: A002
+        profile: str = "strict",
     ) -> None:
-        self.lab = Lab()
+        self.lab = Lab(profile=profile)
         voice = Voice(self.lab.session, width, plain=plain, ascii=ascii)
         self.conversation = Conversation(self.lab, voice)
         self.said: list[Line] = []

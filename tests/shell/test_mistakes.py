@@ -29,6 +29,14 @@ def test_a_refusal_that_leaves_something_behind_does_not_say_that_nothing_change
     assert talk.lab.look("A.qx0.region.open") is False
 
 
+def test_soft_roce_keeps_what_it_refuses_before_rts_and_says_so() -> None:
+    parts = "qp_type=RC pd=A.pd0 send_cq=A.cq0 recv_cq=A.cq0"
+    early = "post_send A.lone opcode=SEND sg=A.mr0[0:8]"
+    for profile, left in (("rxe", "it stays in the ring]"), ("strict", "nothing changed]")):
+        talk = Talk("use rc_pair", f"create_qp A.lone {parts}", profile=profile)
+        assert talk.ask(early)[0].endswith(left)
+
+
 def test_every_message_is_at_most_eight_lines_of_eighty() -> None:
     for title, typed in sections(TRANSCRIPTS / "mistakes.txt"):
         talk = Talk(*SETUPS.get(title, RESET[:1]))
