@@ -68,10 +68,13 @@ def keys_of_record(kind: RecordKind) -> Keys:
 
 
 def flat_record(kind: Kind, *, lists: bool) -> RecordKind | None:
-    """The record whose fields are keys in place of this kind, if there is one."""
+    """The record whose fields are keys in place of this kind, if there is one.
+
+    What can be written short, `sg=A.mr0[0:64]`, is one value and keeps its key.
+    """
     if lists and isinstance(kind, ListKind):
         kind = kind.item
-    return kind if isinstance(kind, RecordKind) else None
+    return kind if isinstance(kind, RecordKind) and kind.short is None else None
 
 
 def _inside(path: Path, kind: RecordKind) -> Iterator[Slot]:

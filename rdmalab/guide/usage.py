@@ -132,24 +132,18 @@ def _positional(parameter: Parameter) -> str:
 def _written(keys: Keys) -> Iterator[Slot]:
     """The slots that are said with a key; a record stands for its fields.
 
-    A record that may be left out, such as ah_attr, or written short, such as sg, is one slot: its
-    fields are told in one row.
+    A record that may be left out, such as ah_attr, is one slot: its fields are told in one row.
     """
     whole: list[tuple[str, ...]] = []
     for slot in keys.slots:
         if any(slot.path[: len(path)] == path for path in whole):
             continue
         flat = keys.record_in(slot) is not None
-        if flat and (_has_short(slot.kind) or (len(slot.path) > 1 and slot.kind.nullable)):
+        if flat and len(slot.path) > 1 and slot.kind.nullable:
             whole.append(slot.path)
             yield slot
         elif not flat and not (len(slot.path) == 1 and slot.parameter.positional):
             yield slot
-
-
-def _has_short(kind: Kind) -> bool:
-    item = kind.item if isinstance(kind, ListKind) else kind
-    return item.short is not None
 
 
 def _key(slot: Slot, keys: Keys) -> str:

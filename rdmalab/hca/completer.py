@@ -259,7 +259,7 @@ def _retry(hca: "Hca", qp: QueuePair, reason: str) -> None:
     comp = qp.comp
     endless = qp.attr.retry_cnt == _INFINITE and hca.profile.retry_cnt_7_is_infinite
     if not endless:
-        if comp.retried == (qp.attr.retry_cnt or 0):
+        if comp.retried >= (qp.attr.retry_cnt or 0):
             fail(hca, qp, WCStatus.RETRY_EXC_ERR)
             return
         comp.retried += 1
@@ -273,7 +273,7 @@ def _wait_for_receiver(hca: "Hca", qp: QueuePair, code: int) -> None:
     if comp.rnr_until_ns is not None:
         return
     if qp.attr.rnr_retry != _INFINITE:
-        if comp.rnr_retried == (qp.attr.rnr_retry or 0):
+        if comp.rnr_retried >= (qp.attr.rnr_retry or 0):
             fail(hca, qp, WCStatus.RNR_RETRY_EXC_ERR)
             return
         comp.rnr_retried += 1

@@ -145,7 +145,10 @@ def _denied(hca: "Hca", denied: Denied) -> WCStatus:
 
 
 def scatter(hca: "Hca", user: "User", sg: "list[SGE]", offset: int, octets: bytes) -> Denied | None:
-    """Put bytes of a message where the list says, all of them or none."""
+    """Put bytes of a message where the list says, all of them or none.
+
+    Whoever calls has asked that the list is long enough for them, as for `gather`.
+    """
     length = len(octets)
     if length == 0:
         return None

@@ -14,7 +14,7 @@ from rdmalab.hca.refuse import check_useful, refused
 from rdmalab.spec import states
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, QPState
-from rdmalab.spec.timers import ack_timeout_ns, on_ticks_ns
+from rdmalab.spec.timers import answer_ns
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
@@ -251,16 +251,9 @@ def _path(hca: "Hca", qp: QueuePair) -> Path:
         return Path(flow_to(hca, av, lone_source_port(qp.number)), 0, caps.active_mtu, pkey)
     flow = flow_to(hca, av, source_port(flow_label(qp.number, attr.dest_qp_num or 0)))
     mtu = attr.path_mtu if attr.path_mtu in tuple(MTU) else MTU.B256
-    answer_ns = _answer_ns(hca, attr.timeout or 0)
-    return Path(flow, (attr.dest_qp_num or 0) & MASK, MTU(mtu).octets, pkey, answer_ns)
-
-
-def _answer_ns(hca: "Hca", timeout: int) -> int | None:
-    """The wait for an answer, as this device keeps it."""
-    wait_ns = ack_timeout_ns(timeout)
-    if wait_ns is None:
-        return None
-    return on_ticks_ns(wait_ns, hca.profile.timer_tick_ns) * hca.profile.ack_timeout_factor
+    tick_ns, factor = hca.profile.timer_tick_ns, hca.profile.ack_timeout_factor
+    wait_ns = answer_ns(attr.timeout or 0, tick_ns, factor)
+    return Path(flow, (attr.dest_qp_num or 0) & MASK, MTU(mtu).octets, pkey, wait_ns)
 
 
 def _enter(asked: Asked) -> None:

@@ -23,36 +23,21 @@ def listed(wr: SendWR | RecvWR) -> list[SGE]:
 
 def check_list(hca: "Hca", wr: SendWR | RecvWR, most: int, rule: str) -> "Refused | None":
     """num_sge is a number that the queue takes, and as many entries can be read."""
-    if wr.num_sge is not None:
-        return _check_counted(hca, wr, wr.num_sge, most, rule)
-    if len(wr.sg) > most:
-        return refused(hca.profile, rule, len(wr.sg), most, argument="sg")
-    for sge in wr.sg:
-        if type(sge) is WildPointer:
-            return _wild(hca, sge)
-    return None
-
-
-def _check_counted(
-    hca: "Hca", wr: SendWR | RecvWR, count: int, most: int, rule: str
-) -> "Refused | None":
-    """The same, of a list that somebody has counted, rightly or not."""
+    sg, counted = wr.sg, wr.num_sge
+    count = len(sg) if counted is None else counted
+    if count > most:
+        argument = "sg" if counted is None else "num_sge"
+        return refused(hca.profile, rule, count, most, argument=argument)
     if count < 0:
         return refused(hca.profile, "num-sge", count, argument="num_sge")
-    if count > most:
-        return refused(hca.profile, rule, count, most, argument="num_sge")
-    for sge in wr.sg[:count]:
+    for sge in sg if counted is None else sg[:count]:
         if type(sge) is WildPointer:
-            return _wild(hca, sge)
-    if count > len(wr.sg):
-        beyond = f"num_sge={count} reads on behind the end of sg_list, which has {len(wr.sg)}"
+            where = f"sg_list={sge.addr:#x} points to no list"
+            return refused(hca.profile, "crash-sg", where, argument="sg")
+    if count > len(sg):
+        beyond = f"num_sge={count} reads on behind the end of sg_list, which has {len(sg)}"
         return refused(hca.profile, "crash-sg", beyond, argument="num_sge")
     return None
-
-
-def _wild(hca: "Hca", pointer: WildPointer) -> "Refused":
-    where = f"sg_list={pointer.addr:#x} points to no list"
-    return refused(hca.profile, "crash-sg", where, argument="sg")
 
 
 def lost(hca: "Hca", wr: SendWR | RecvWR, index: int) -> "Refused":

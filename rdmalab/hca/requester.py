@@ -52,9 +52,9 @@ def must_wait(qp: QueuePair, wqe: SendWqe) -> str:
         return "state"
     if wqe.flags & _FENCE and _reads(qp):  # IBA 10.8.3.3: earlier READs and atomics come first
         return "fence"
-    if wqe.work is None or wqe.op is None:
+    if wqe.op is None or wqe.work is None:  # it sends nothing; only such wait for all before them
         return "fence" if wqe.wr.opcode in ORDERED and qp.comp.serial < wqe.serial else ""
-    if wqe.work.outstanding and _reads(qp) >= (qp.attr.max_rd_atomic or 0):  # with 0 none ever does
+    if wqe.work.outstanding and _reads(qp) >= (qp.attr.max_rd_atomic or 0):  # 0: none ever begins
         return "rd-atomic"
     return "window" if (wqe.last_psn - qp.comp.psn) & MASK >= WINDOW else ""  # half of the circle
 

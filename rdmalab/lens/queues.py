@@ -14,7 +14,7 @@ from rdmalab.spec.access import Access
 from rdmalab.spec.builders import SendOps
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import MTU, STATES, QPState, QPType
-from rdmalab.spec.timers import RNR_NS
+from rdmalab.spec.timers import RNR_NS, answer_ns
 from rdmalab.spec.work import SendFlags
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.world import World
@@ -128,7 +128,7 @@ def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
     path = qp.path if qp.transport.connected else None
     dest_node = world.node_of_gid.get(path.flow.dst, "") if path else ""
     mtu = int(attr.path_mtu or 0)
-    code = attr.min_rnr_timer or 0
+    code, device = attr.min_rnr_timer or 0, hca.profile
     return QpRow(
         name=names.of(thing),
         node=thing.node,
@@ -159,7 +159,7 @@ def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
         ack_timer=_timer(world, _ack_due(world, qp)),
         path_mtu=MTU(mtu).octets if mtu in tuple(MTU) else mtu,
         timeout=attr.timeout or 0,
-        timeout_ns=path.answer_ns if path else None,
+        timeout_ns=answer_ns(attr.timeout or 0, device.timer_tick_ns, device.ack_timeout_factor),
         retry_cnt=attr.retry_cnt or 0,
         rnr_retry=attr.rnr_retry or 0,
         min_rnr_timer=code,

@@ -240,13 +240,10 @@ def _builders(here: Bearings) -> dict[int, str] | None:
     return {int(flag): "" for flag in SendOps if flag & able}
 
 
-_EXTENDED = ("wr", "builders")  # the rooms of functions wr_*
-
-
 def can_be_meant(here: Bearings, thing: Thing) -> bool:
     """The functions wr_* are for queue pairs that create_qp_ex made."""
     command = here.expected.command
-    if command is None or command.room not in _EXTENDED or here.given("qp"):
+    if command is None or not command.name.startswith("wr_") or here.given("qp"):
         return True
     return thing.noun is not Noun.QP or here.session.world.find(thing).ex is not None
 

@@ -105,9 +105,10 @@ def _bound(moment: Moment, wqe: SendWqe) -> Iterator[str]:
 
 def _unnamed(moment: Moment, wqe: SendWqe) -> Iterator[str]:
     """Every message over XRC says which SRQ of the peer it is for."""
-    if moment.qp.transport.names_srq and wqe.op is not None and not wqe.wr.remote_srqn:
+    names = moment.qp.transport.names_srq and wqe.op is not None
+    if names and not wqe.wr.remote_srqn and not STATES[moment.qp.state].flushes_sends:
         later = _LATER.format(WCStatus.REM_INV_REQ_ERR.name)
-        yield f"no remote_srqn is given, and no SRQ has number 0. {later}"
+        yield f"remote_srqn is 0, and no SRQ has that number. {later}"
 
 
 def _recv_posted(moment: Moment) -> Iterator[str]:

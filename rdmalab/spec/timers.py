@@ -19,6 +19,12 @@ def ack_timeout_ns(code: int) -> int | None:
     return _ACK_UNIT_NS << code if code else None
 
 
+def answer_ns(code: int, tick_ns: int, factor: int) -> int | None:
+    """The same on a device that waits `factor` times as long, with its kernel's timers."""
+    wait_ns = ack_timeout_ns(code)
+    return None if wait_ns is None else on_ticks_ns(wait_ns, tick_ns) * factor
+
+
 # A kernel keeps its timers in a wheel: the farther away, the coarser (8 times a level).
 _WHEEL_SLOTS = 64
 _WHEEL_STEP = 8

@@ -40,6 +40,9 @@ class NextWR:
     wr_flags: SendFlags | None = None
 
 
+Qpx = NextWR | None
+
+
 @dataclass(slots=True)
 class Target:
     """Where at the peer: `remote=B.mr0[100]`, or the two numbers of it."""
@@ -100,14 +103,15 @@ class Flushed(Target):
     flush_level: Selectivity = Selectivity.RANGE
 
 
-def _set_next(world: World, qp: Qp, first: NextWR) -> tuple[Hca, QueuePair]:
+def set_next(world: World, qp: Qp, qpx: Qpx) -> tuple[Hca, QueuePair]:
+    """The two fields, as far as they are given; and whose they are."""
     hca, pair = world.at(qp)
-    batch.set_next(hca, pair, first.wr_id, first.wr_flags)
+    batch.set_next(hca, pair, *((qpx.wr_id, qpx.wr_flags) if qpx else (None, None)))
     return hca, pair
 
 
-def _build(world: World, qp: Qp, opcode: WROpcode, first: NextWR, **operands: Any) -> None:
-    hca, pair = _set_next(world, qp, first)
+def _build(world: World, qp: Qp, opcode: WROpcode, qpx: Qpx, **operands: Any) -> None:
+    hca, pair = set_next(world, qp, qpx)
     batch.build(hca, pair, opcode, **operands)
 
 
@@ -118,62 +122,69 @@ def _fields(record: Any, **called: str) -> dict[str, Any]:
 
 
 @command
-def wr_send(world: World, qp: Qp, *, first: NextWR) -> None:
+def wr_send(world: World, qp: Qp, *, qpx: Qpx = None) -> None:
     """Build a SEND; a DATA setter says which bytes, without one it has none.
 
     Example: wr_send A.qx0 wr_id=1 wr_flags=SIGNALED
     See: ibv_wr_send(3); help wr_set_sge
     """
-    _build(world, qp, _O.SEND, first)
+    _build(world, qp, _O.SEND, qpx)
 
 
 @command
-def wr_send_imm(world: World, qp: Qp, *, imm_data: U32, first: NextWR) -> None:
+def wr_send_imm(world: World, qp: Qp, *, imm_data: U32, qpx: Qpx = None) -> None:
     """Build a SEND with 32 bits that the peer finds in its completion: RECV, flag WITH_IMM.
 
     Example: wr_send_imm A.qx0 imm_data=htonl(0x1234)
     See: ibv_wr_send_imm(3); help wr_set_sge
     """
-    _build(world, qp, _O.SEND_WITH_IMM, first, imm_data=imm_data)
+    _build(world, qp, _O.SEND_WITH_IMM, qpx, imm_data=imm_data)
 
 
 @command
 def wr_rdma_write(
-    world: World, qp: Qp, *, target: Annotated[Target, REMOTE], first: NextWR
+    world: World, qp: Qp, *, target: Annotated[Target, REMOTE], qpx: Qpx = None
 ) -> None:
     """Build an RDMA WRITE; remote=B.mr0[100] stands for remote_addr and rkey.
 
     Example: wr_rdma_write A.qx0 remote=B.mr0[0]
     See: ibv_wr_rdma_write(3); help wr_set_sge
     """
-    _build(world, qp, _O.RDMA_WRITE, first, **_fields(target))
+    _build(world, qp, _O.RDMA_WRITE, qpx, **_fields(target))
 
 
 @command
 def wr_rdma_write_imm(
-    world: World, qp: Qp, *, target: Annotated[Target, REMOTE], imm_data: U32, first: NextWR
+    world: World,
+    qp: Qp,
+    *,
+    target: Annotated[Target, REMOTE],
+    imm_data: U32,
+    qpx: Qpx = None,
 ) -> None:
     """Build an RDMA WRITE that takes a receive of the peer and brings it 32 bits.
 
     Example: wr_rdma_write_imm A.qx0 remote=B.mr0[0] imm_data=htonl(0x1234)
     See: ibv_wr_rdma_write_imm(3); help wr_set_sge
     """
-    _build(world, qp, _O.RDMA_WRITE_WITH_IMM, first, **_fields(target), imm_data=imm_data)
+    _build(world, qp, _O.RDMA_WRITE_WITH_IMM, qpx, **_fields(target), imm_data=imm_data)
 
 
 @command
-def wr_rdma_read(world: World, qp: Qp, *, target: Annotated[Target, REMOTE], first: NextWR) -> None:
+def wr_rdma_read(
+    world: World, qp: Qp, *, target: Annotated[Target, REMOTE], qpx: Qpx = None
+) -> None:
     """Build an RDMA READ; the DATA setter says how much and where to. Not inline.
 
     Example: wr_rdma_read A.qx0 remote=B.mr0[0]
     See: ibv_wr_rdma_read(3); help wr_set_sge_list
     """
-    _build(world, qp, _O.RDMA_READ, first, **_fields(target))
+    _build(world, qp, _O.RDMA_READ, qpx, **_fields(target))
 
 
 @command
 def wr_atomic_cmp_swp(
-    world: World, qp: Qp, *, operands: Annotated[Swap, REMOTE], first: NextWR
+    world: World, qp: Qp, *, operands: Annotated[Swap, REMOTE], qpx: Qpx = None
 ) -> None:
     """Build a compare and swap: if the 8 bytes there are `compare` they become `swap`.
 
@@ -183,12 +194,12 @@ def wr_atomic_cmp_swp(
     See: ibv_wr_atomic_cmp_swp(3); help wr_set_sge
     """
     values = _fields(operands, compare="compare_add")
-    _build(world, qp, _O.ATOMIC_CMP_AND_SWP, first, **values)
+    _build(world, qp, _O.ATOMIC_CMP_AND_SWP, qpx, **values)
 
 
 @command
 def wr_atomic_fetch_add(
-    world: World, qp: Qp, *, operands: Annotated[Addition, REMOTE], first: NextWR
+    world: World, qp: Qp, *, operands: Annotated[Addition, REMOTE], qpx: Qpx = None
 ) -> None:
     """Build a fetch and add to the 8 bytes there, modulo 2^64.
 
@@ -198,11 +209,11 @@ def wr_atomic_fetch_add(
     See: ibv_wr_atomic_fetch_add(3); help wr_set_sge
     """
     values = _fields(operands, add="compare_add")
-    _build(world, qp, _O.ATOMIC_FETCH_AND_ADD, first, **values)
+    _build(world, qp, _O.ATOMIC_FETCH_AND_ADD, qpx, **values)
 
 
 @command
-def wr_send_inv(world: World, qp: Qp, *, invalidate_rkey: WindowKey, first: NextWR) -> None:
+def wr_send_inv(world: World, qp: Qp, *, invalidate_rkey: WindowKey, qpx: Qpx = None) -> None:
     """Build a SEND that also makes a key of the peer void: a bound window of type 2.
 
     The peer finds the key in its completion, with the flag WITH_INV.
@@ -210,11 +221,11 @@ def wr_send_inv(world: World, qp: Qp, *, invalidate_rkey: WindowKey, first: Next
     Example: wr_send_inv A.qx0 invalidate_rkey=B.mw0
     See: ibv_wr_send_inv(3); help wr_set_sge
     """
-    _build(world, qp, _O.SEND_WITH_INV, first, invalidate_rkey=invalidate_rkey)
+    _build(world, qp, _O.SEND_WITH_INV, qpx, invalidate_rkey=invalidate_rkey)
 
 
 @command
-def wr_local_inv(world: World, qp: Qp, *, invalidate_rkey: WindowKey, first: NextWR) -> None:
+def wr_local_inv(world: World, qp: Qp, *, invalidate_rkey: WindowKey, qpx: Qpx = None) -> None:
     """Build a LOCAL_INV: a window of type 2, bound on this queue pair, opens nothing any more.
 
     It takes no setter.
@@ -222,11 +233,11 @@ def wr_local_inv(world: World, qp: Qp, *, invalidate_rkey: WindowKey, first: Nex
     Example: wr_local_inv A.qx0 invalidate_rkey=A.mw0
     See: ibv_wr_local_inv(3); help dealloc_mw
     """
-    _build(world, qp, _O.LOCAL_INV, first, invalidate_rkey=invalidate_rkey)
+    _build(world, qp, _O.LOCAL_INV, qpx, invalidate_rkey=invalidate_rkey)
 
 
 @command
-def wr_bind_mw(world: World, qp: Qp, *, info: Annotated[BindInfo, BIND], first: NextWR) -> None:
+def wr_bind_mw(world: World, qp: Qp, *, info: Annotated[BindInfo, BIND], qpx: Qpx = None) -> None:
     """Build a bind of a window of type 2: mw=A.mw0 bind=A.mr0[0:64] bind_access=REMOTE_READ.
 
     It takes no setter. mw_rkey is the key from then on; left out, it is the window's next.
@@ -234,11 +245,11 @@ def wr_bind_mw(world: World, qp: Qp, *, info: Annotated[BindInfo, BIND], first: 
     Example: wr_bind_mw A.qx0 mw=A.mw0 bind=A.mr0[0:64] bind_access=REMOTE_READ
     See: ibv_wr_bind_mw(3); help alloc_mw
     """
-    _build(world, qp, _O.BIND_MW, first, **_fields(info))
+    _build(world, qp, _O.BIND_MW, qpx, **_fields(info))
 
 
 @command
-def wr_send_tso(world: World, qp: Qp, *, header: Annotated[Header, HDR], first: NextWR) -> None:
+def wr_send_tso(world: World, qp: Qp, *, header: Annotated[Header, HDR], qpx: Qpx = None) -> None:
     """Build a SEND that the device cuts into pieces of mss bytes, with hdr before each.
 
     UD and RAW_PACKET only; the DATA setter says what is cut. create_qp_ex max_tso_header is the
@@ -247,12 +258,12 @@ def wr_send_tso(world: World, qp: Qp, *, header: Annotated[Header, HDR], first: 
     Example: wr_send_tso A.qx0 hdr=A.mr0[0:54] mss=1000
     See: ibv_wr_send_tso(3); help wr_set_sge
     """
-    _build(world, qp, _O.TSO, first, **_fields(header))
+    _build(world, qp, _O.TSO, qpx, **_fields(header))
 
 
 @command
 def wr_flush(
-    world: World, qp: Qp, *, target: Annotated[Flushed, REMOTE_RANGE], first: NextWR
+    world: World, qp: Qp, *, target: Annotated[Flushed, REMOTE_RANGE], qpx: Qpx = None
 ) -> None:
     """Build a FLUSH: it completes when the bytes written there before have come to rest.
 
@@ -261,12 +272,12 @@ def wr_flush(
     Example: wr_flush A.qx0 remote=B.mr0[0:64] flush_type=GLOBAL
     See: ibv_wr_flush(3)
     """
-    _build(world, qp, _O.FLUSH, first, **_fields(target))
+    _build(world, qp, _O.FLUSH, qpx, **_fields(target))
 
 
 @command
 def wr_atomic_write(
-    world: World, qp: Qp, *, target: Annotated[Eight, REMOTE], first: NextWR
+    world: World, qp: Qp, *, target: Annotated[Eight, REMOTE], qpx: Qpx = None
 ) -> None:
     """Build an ATOMIC WRITE: the 8 bytes at atomic_wr are copied here and now, and no key is asked.
 
@@ -277,5 +288,5 @@ def wr_atomic_write(
     """
     values = _fields(target)
     sge = SGE(values.pop("atomic_wr").addr, _WORD)  # a pointer in C
-    hca, pair = _set_next(world, qp, first)
+    hca, pair = set_next(world, qp, qpx)
     batch.build_inline(hca, pair, _O.ATOMIC_WRITE, sge, **values)

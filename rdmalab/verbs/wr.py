@@ -13,12 +13,9 @@ from rdmalab.hca.wr import (
     ShortSGE,
     SrqNumber,
 )
-from rdmalab.spec.work import WROpcode
-from rdmalab.verbs.builders import NextWR
+from rdmalab.verbs.builders import Qpx, set_next
 from rdmalab.verbs.nouns import Qp
 from rdmalab.world.world import World
-
-_O = WROpcode
 
 
 # --------------------------------------------------------------------------- the region
@@ -37,7 +34,7 @@ def wr_start(world: World, qp: Qp, *, thread: int = 1) -> None:
 
 
 @command
-def wr_set(world: World, qp: Qp, *, first: NextWR) -> None:
+def wr_set(world: World, qp: Qp, *, qpx: Qpx = None) -> None:
     """Set the two fields that the next builder reads: qpx->wr_id and qpx->wr_flags.
 
     They stay for all builders behind it until they are set again; to set them after a builder
@@ -47,7 +44,7 @@ def wr_set(world: World, qp: Qp, *, first: NextWR) -> None:
     Example: wr_set A.qx0 wr_id=1 wr_flags=SIGNALED
     See: ibv_wr_post(3)
     """
-    batch.set_next(*world.at(qp), first.wr_id, first.wr_flags)
+    set_next(world, qp, qpx)
 
 
 @command

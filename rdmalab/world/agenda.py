@@ -34,17 +34,18 @@ class Agenda:
     """A heap of plain tuples, and one lazy timer a QP in a heap of their own.
 
     A timer that is armed again or disarmed leaves its entry where it is; the entry moves, or goes,
-    when it comes to the top. So thousands of QPs may arm theirs with every packet, and what is
-    really going to happen lies in a heap as small as the number of packets on their way.
+    when it comes to the top. So thousands of QPs may arm theirs with every packet, and do not slow
+    down the heap of the packets on their way. Of two things due at one time that one comes first
+    which was filed first, or armed first for the last time.
     """
 
-    __slots__ = ("armed", "heap", "owners", "sequence", "timers")
+    __slots__ = ("armed", "heap", "sequence", "timer_of", "timers")
 
     def __init__(self) -> None:
         self.heap: list[Entry] = []
         self.timers: list[Entry] = []
-        self.owners: dict[str, dict[int, Timer]] = {}  # by node and QP number
-        self.armed = 0  # of them
+        self.timer_of: dict[str, dict[int, Timer]] = {}  # by node and QP number
+        self.armed = 0  # timers that have a wish
         self.sequence = 0
 
     def file(self, at_ns: int, door: Door, node: str, argument: Any, cause: int) -> None:
@@ -54,7 +55,7 @@ class Agenda:
     def arm(self, node: str, qpn: int, at_ns: int, cause: int) -> None:
         """The QP's timer fires at `at_ns`, whatever was wished before."""
         self.sequence += 1
-        timer = self._timer(node, qpn)
+        timer = self._find(node, qpn) or self._make(node, qpn)
         if timer.wish is None:
             self.armed += 1
         wish = timer.wish = (at_ns, self.sequence, _TIMER, node, qpn, cause)
@@ -62,54 +63,58 @@ class Agenda:
             timer.filed = wish
             heappush(self.timers, wish)
 
-    def _timer(self, node: str, qpn: int) -> Timer:
-        try:
-            return self.owners[node][qpn]
-        except KeyError:
-            timer = self.owners.setdefault(node, {})[qpn] = Timer()
-            return timer
+    def _find(self, node: str, qpn: int) -> Timer | None:
+        timers = self.timer_of.get(node)
+        return None if timers is None else timers.get(qpn)
+
+    def _make(self, node: str, qpn: int) -> Timer:
+        timer = self.timer_of.setdefault(node, {})[qpn] = Timer()
+        return timer
 
     def disarm(self, node: str, qpn: int) -> None:
-        timer = self._timer(node, qpn)
-        if timer.wish is not None:
+        timer = self._find(node, qpn)
+        if timer is not None and timer.wish is not None:
             timer.wish = None
             self.armed -= 1
 
     def when(self, node: str, qpn: int) -> int | None:
         """When the timer of a QP fires; None if it is not armed."""
-        wish = self._timer(node, qpn).wish
-        return None if wish is None else wish[0]
+        timer = self._find(node, qpn)
+        return None if timer is None or timer.wish is None else timer.wish[0]
 
     def pop(self, until_ns: int = NEVER) -> Entry | None:
-        """The next entry, not later than `until_ns`."""
+        """The next entry, not later than `until_ns`; None if there is none in time."""
         heap, fires = self.heap, self._first_timer()
         if fires is None or (heap and heap[0] < fires):
             return heappop(heap) if heap and heap[0][0] <= until_ns else None
         if fires[0] > until_ns:
             return None
-        timer = self._timer(fires[3], fires[4])
-        timer.wish = timer.filed = None
+        del self.timer_of[fires[3]][fires[4]]
         self.armed -= 1
         return heappop(self.timers)
 
     def _first_timer(self) -> Entry | None:
-        """The timer that fires first. What lies before it and means nothing moves, or goes."""
+        """The timer that fires first, if one is armed. What lies before it moves, or goes."""
         timers = self.timers
         while self.armed:  # or thousands of entries would move for nothing
             entry = timers[0]
-            timer = self._timer(entry[3], entry[4])
-            if entry == timer.wish:
+            _, _, _, node, qpn, _ = entry
+            timer = self._find(node, qpn)
+            if timer is not None and entry == timer.wish:
                 return entry
             heappop(timers)
-            if entry == timer.filed:
-                timer.filed = timer.wish
-                if timer.wish is not None:
-                    heappush(timers, timer.wish)
+            if timer is None or entry != timer.filed:
+                continue  # superseded by an earlier one
+            timer.filed = timer.wish
+            if timer.wish is not None:
+                heappush(timers, timer.wish)
+            else:
+                del self.timer_of[node][qpn]
         return None
 
     def plans(self) -> list[Entry]:
         """All that will happen if nothing comes between, in order."""
-        wishes = [t.wish for timers in self.owners.values() for t in timers.values()]
+        wishes = [t.wish for timers in self.timer_of.values() for t in timers.values()]
         return sorted([*self.heap, *(wish for wish in wishes if wish is not None)])
 
     def next_ns(self) -> int | None:

@@ -147,7 +147,7 @@ class World:
         trace, cable = self.trace, self.cable
         if isinstance(packet, Frame):
             return self._transmit_frame(node, qpn, packet)
-        sent, busy_ns = len(trace.records) - 1, cable.occupies_ns(packet)
+        sent, busy_ns = len(trace.records) - 1, cable.occupies_ns(packet)  # `latest` costs a call
         target = self.node_of_gid.get(packet.flow.dst)
         if target is None and is_multicast(packet.flow.dst):
             return self._spread(node, qpn, packet)

@@ -176,10 +176,11 @@ def test_a_message_over_xrc_that_names_no_queue_is_told_what_comes_of_it() -> No
     talk = Talk("use xrc_pair", width=200)
     send = "post_send A.qp0 wr_id=1 opcode=SEND flags=SIGNALED sg=A.mr0[0:8]"
     named = talk.ask(f"{send} remote_srqn=B.srq0", "post_srq_recv B.srq0 sg=B.mr0", "run")
-    assert not any("no remote_srqn" in row for row in named)
-    assert any("no remote_srqn is given" in row for row in talk.ask(send))
+    assert not any("remote_srqn is 0" in row for row in named)
+    assert any("remote_srqn is 0" in row for row in talk.ask(send))
     said = talk.ask("run", "poll_cq A.cq0 8")
     assert any("REM_INV_REQ_ERR" in row for row in said)
+    assert not any("remote_srqn is 0" in row for row in talk.ask(send))  # flushed, says another
 
 
 def test_warnings_change_nothing() -> None:

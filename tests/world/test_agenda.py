@@ -159,3 +159,17 @@ def test_the_cause_is_always_that_of_the_newest_arming(wishes: list[int]) -> Non
     entry = agenda.pop()
     assert entry
     assert (entry[0], entry[5]) == (wishes[-1], len(wishes) - 1)
+
+
+def test_timers_of_the_past_leave_nothing_behind() -> None:
+    """Queue pairs come and go for ever; a look at a timer that never was makes none."""
+    agenda = Agenda()
+    for qpn in range(50):
+        agenda.arm("A", qpn, 10 + qpn, -1)
+        agenda.arm("A", qpn, 5 + qpn, -1)
+        agenda.disarm("A", qpn)
+    assert agenda.when("A", 99) is None
+    agenda.arm("B", 1, 100, -1)
+    assert popped(agenda) == [(100, 1)]
+    assert agenda.timers == []
+    assert not any(agenda.timer_of.values())
