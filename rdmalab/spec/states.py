@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from rdmalab.spec.access import FOR_QP
 from rdmalab.spec.limits import DeviceCaps
+from rdmalab.spec.row import Row
 
 
 class QPType(IntEnum):
@@ -92,7 +93,7 @@ class MigState(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class StateRow:
+class StateRow(Row):
     """What a QP does in a state.
 
     posts_recv, posts_send: posting is accepted. flushes_sends, flushes_recvs: what is queued

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from rdmalab.spec.opcodes import Service
+from rdmalab.spec.row import Row
 from rdmalab.spec.states import QPType
 
 
 @dataclass(frozen=True, slots=True)
-class Transport:
+class Transport(Row):
     """How a QP type moves messages.
 
     service: the top bits of its opcodes; None: it moves Ethernet frames, and no opcode at all.

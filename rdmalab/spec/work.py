@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum, IntFlag
 
 from rdmalab.spec.access import Access
+from rdmalab.spec.row import Row
 from rdmalab.spec.states import QPType
 
 
@@ -93,7 +94,7 @@ class Local(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Work(Row):
     """What an opcode of `post_send` means.
 
     types: the QP types that have it. message: the wire operation, None if nothing is sent.

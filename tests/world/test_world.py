@@ -322,3 +322,16 @@ def test_a_world_with_frames_under_way_is_copied_whole() -> None:
     twin.run(MANY)
     assert image(twin) == image(world)
     assert digest(twin.trace) == digest(world.trace)
+
+
+def test_a_copy_shares_the_tables_and_nothing_else() -> None:
+    pair = Pair()
+    pair.a.issue(WROpcode.SEND)
+    twin = deepcopy(pair.world)
+    qp = twin.nodes["A"].qps.find(pair.a.qp.number)
+    assert qp is not pair.a.qp
+    assert qp.transport is pair.a.qp.transport
+    assert twin.nodes["A"].profile is pair.a.hca.profile
+    (wqe,), (copied,) = pair.a.qp.sq.wqes.values(), qp.sq.wqes.values()
+    assert copied is not wqe
+    assert copied.work is wqe.work
