@@ -30,7 +30,7 @@ def judge(hca: "Hca", av: AhAttr, port: int) -> "Refused | None":
         legal = f"port_num={port}"
         return refused(profile, "ah-port", av.port_num, argument="ah_attr", legal=legal)
     if not av.is_global:
-        legal = "is_global=1 dgid=… sgid_index=1"
+        legal = "is_global=1 dgid=… sgid_index=…"
         return refused(profile, "ah-global", argument="ah_attr", legal=legal)
     return _judge_gids(hca, av)
 

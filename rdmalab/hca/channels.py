@@ -85,7 +85,7 @@ def _what_wakes(hca: "Hca", channel: CompChannel) -> str:
     if not cqs:
         return "no completion queue was made with it: create_cq … channel=…"
     waiting = sum(len(cq.cqes) for cq in cqs)
-    lost = f"; {waiting} completions came before the arm and raise nothing: poll" if waiting else ""
+    lost = f"; {waiting} unread on it raised no event and will not: poll" if waiting else ""
     armed = max(cq.armed for cq in cqs)
     if armed is Arm.NONE:
         return f"no completion queue of it is armed: req_notify_cq{lost}"

@@ -63,7 +63,10 @@ def _check_lengths(hca: "Hca", qp: "QueuePair", wr: "SendWR", length: int) -> "R
     profile, caps = hca.profile, hca.profile.caps
     if not 1 <= wr.hdr_sz <= qp.max_tso_header:
         most = qp.max_tso_header
-        return refused(profile, "tso-header-length", most, wr.hdr_sz, argument="hdr_sz")
+        legal = "" if most else "make the QP with max_tso_header=64"
+        return refused(
+            profile, "tso-header-length", most, wr.hdr_sz, argument="hdr_sz", legal=legal
+        )
     if wr.mss < 1:
         return refused(profile, "tso-mss", argument="mss", legal="mss=1460")
     if length > caps.max_tso:

@@ -259,13 +259,20 @@ def _fate(records: list[Record], end: int | None, arrives_ns: int | None) -> _En
     first = records[end]
     if first[words.KIND] is Kind.PACKET_LOST:
         return Fate.LOST, str(first[words.B]), None
+    heard: set[int] = set()  # queue pairs: a group, or a flow rule, may have several
+    failed: dict[int, tuple[Fate, str]] = {}
     for number in range(end, len(records)):
         record = records[number]
         if record[words.EVENT] != first[words.EVENT]:
             break
-        if record[words.KIND] in _FATES:
-            return _FATES[record[words.KIND]], str(record[words.B]), first[words.AT_NS]
-    return Fate.RECEIVED, "", first[words.AT_NS]
+        kind, qpn = record[words.KIND], record[words.OBJECT]
+        if kind is Kind.PACKET_RECEIVED:
+            heard.add(qpn)
+        elif kind in _FATES:
+            failed.setdefault(qpn, (_FATES[kind], str(record[words.B])))
+    kept = not failed or heard - failed.keys()
+    fate, reason = (Fate.RECEIVED, "") if kept else next(iter(failed.values()))
+    return fate, reason, first[words.AT_NS]
 
 
 # --------------------------------------------------------------------------- the window

@@ -109,13 +109,15 @@ def srq_row(world: World, names: Names, thing: Thing) -> SrqRow:
 def recv_rows(world: World, names: Names, thing: Thing, last: int) -> list[SharedRecvRow]:
     """The `last` receives that were taken, oldest first, and all that wait."""
     srq: SharedReceiveQueue = world.find(thing)
+    waiting = [*srq.wqes, *srq.lost]
+    count = min(last, srq.posted - len(waiting))  # who looks for more reads the trace to its end
     taken: list[SharedRecvRow] = []
     for record in reversed(world.trace.records):
-        if len(taken) == last:
+        if len(taken) == count:
             break
         if _is_taken(record[words.KIND], record[words.NODE], record[words.A], thing):
             taken.insert(0, _taken_row(names, record[words.A], record))
-    return taken + [_waiting_row(wqe) for wqe in (*srq.wqes, *srq.lost)]
+    return taken + [_waiting_row(wqe) for wqe in waiting]
 
 
 def recv_by_id(world: World, names: Names, thing: Thing, wr_id: int) -> SharedRecvRow | None:

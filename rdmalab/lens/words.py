@@ -343,7 +343,7 @@ ENDINGS = {
     extended.ABORTED: "forgotten",
     extended.DROPPED: "dropped",
     extended.OVERWRITTEN: "written over by another thread",
-    extended.UNOPENED: "there, it was not open",
+    extended.UNOPENED: "posted, it was not open",
 }
 """How a critical region ends, said of what was built in it."""
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rdmalab.command import Noun, Thing
+from rdmalab.hca import extended
 from rdmalab.lens import words
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
@@ -93,6 +94,8 @@ def _built(session: Session, record: Record, found: Notes) -> None:
 
 def _closed(session: Session, record: Record, found: Notes) -> None:
     count, ending = record[words.A], words.ENDINGS[record[words.B]]
+    if record[words.B] == extended.UNOPENED:  # a warning says it
+        return
     found.facts.append(f"{_name(session, record, Noun.QP)}: {count} built, {ending}.")
 
 

@@ -81,7 +81,7 @@ def _send_posted(moment: Moment) -> Iterator[str]:
     if scatters:
         yield from _overlaps(wqe.sg)
     yield from _bound(moment, wqe)
-    yield from _unnamed(moment, wqe)
+    yield from _unaddressed(moment, wqe)
     qp = moment.qp
     if wqe.work is not None and wqe.work.outstanding and not qp.attr.max_rd_atomic:
         name = moment.name(Noun.QP, qp.number)
@@ -103,10 +103,14 @@ def _bound(moment: Moment, wqe: SendWqe) -> Iterator[str]:
     yield f"rereg_mr {name} flags=CHANGE_ACCESS access={rights} allows it."
 
 
-def _unnamed(moment: Moment, wqe: SendWqe) -> Iterator[str]:
-    """Every message over XRC says which SRQ of the peer it is for."""
-    names = moment.qp.transport.names_srq and wqe.op is not None
-    if names and not wqe.wr.remote_srqn and not STATES[moment.qp.state].flushes_sends:
+def _unaddressed(moment: Moment, wqe: SendWqe) -> Iterator[str]:
+    """A message over XRC says which SRQ of the peer it is for, a datagram which QP."""
+    transport = moment.qp.transport
+    if wqe.op is None or STATES[moment.qp.state].flushes_sends:
+        return
+    if transport.addressed and not wqe.wr.remote_qpn:
+        yield "remote_qpn is 0, and no QP has that number: the peer drops it in silence."
+    if transport.names_srq and not wqe.wr.remote_srqn:
         later = _LATER.format(WCStatus.REM_INV_REQ_ERR.name)
         yield f"remote_srqn is 0, and no SRQ has that number. {later}"
 

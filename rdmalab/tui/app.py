@@ -72,6 +72,7 @@ class Rdmalab(App[int]):
         self.script: list[str] = []
         self._walk = scene.walk
         self._painted_at = 0.0
+        self._columns = 0
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         return super().get_line_filters() if self._colour else [Colourless()]
@@ -134,6 +135,7 @@ class Rdmalab(App[int]):
         if not self.panes:
             return
         columns, rows = columns or self.size.width, rows or self.size.height
+        self._columns = columns  # `size` still is the old one while a resize is told
         self.wish = self.wish._replace(has_notes=self.scene.walk is not None)
         plan = {place.pane: place for place in layout.plan(columns, rows, self.wish)}
         for bar in self.query(Bar):
@@ -176,7 +178,7 @@ class Rdmalab(App[int]):
         for pane in self.shown_panes():
             pane.redraw()
         for bar in self.query(Bar):
-            bar.redraw(self.size.width)
+            bar.redraw(self._columns)
         self.repl.redraw()
 
     def _show_notes(self) -> None:

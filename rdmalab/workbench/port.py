@@ -96,7 +96,10 @@ def port(world: World, device: Device, state: Annotated[str, _STATES]) -> None:
 
     Example: port A ARMED
     """
-    world.node(device).set_port(PortState[state])
+    hca = world.node(device)
+    if hca.useless:
+        raise NotUnderstood(f"{device.node} has no open device", hint=f"open_device {device.node}")
+    hca.set_port(PortState[state])
 
 
 @command
@@ -111,5 +114,5 @@ def device_fatal(world: World, device: Device) -> None:
     """
     hca = world.node(device)
     if hca.useless:
-        raise NotUnderstood("it does not work anyway", hint=f"open_device {device.node}")
+        raise NotUnderstood(f"{device.node} has no open device", hint=f"open_device {device.node}")
     context.die(hca)

@@ -1,6 +1,7 @@
 """The ladder: each packet with its fate, and the markers between them."""
 
 from rdmalab.grammar.nodes import Bare
+from rdmalab.lab import Lab
 from rdmalab.lens import ladder
 from rdmalab.lens.ladder import Fate, MarkerRow, PacketRow
 from rdmalab.spec.records import Kind
@@ -137,3 +138,26 @@ def test_a_frame_stands_in_the_ladder_with_what_it_is() -> None:
     assert (row.length, row.ethertype, row.dest_qp) == (len(frame), 0x800, "")
     assert row.text == "0.100us A->B TCP 10.0.0.1:1234 > 10.0.0.2:80 S seq=0 len=5"
     assert (row.fate, row.reason) == (Fate.DROPPED, "no-flow")
+
+
+def test_what_one_of_several_has_taken_is_received() -> None:
+    """Two queue pairs want the frame, and one of them has no receive for it."""
+    lab = Lab()
+    for line in (
+        "use raw_pair",
+        "use raw_pair",
+        r'write A.mr0[0:14] "\x02\x00\x0a\x00\x00\x02\x02\x00\x0a\x00\x00\x01\x88\xb5"',
+        "post_recv B.qp1 sg=B.mr1",
+        "post_send A.qp0 opcode=SEND sg=A.mr0[0:60]",
+        "run",
+    ):
+        assert not any(reply.failed for reply in lab.do(line))
+    world, names = lab.session.world, lab.session.names
+    packet = ladder.last_packet(world, names)
+    assert packet is not None
+    assert packet.fate is Fate.RECEIVED
+    lab.do("post_send A.qp0 opcode=SEND sg=A.mr0[0:60]")
+    lab.do("run")
+    packet = ladder.last_packet(world, names)
+    assert packet is not None
+    assert (packet.fate, packet.reason) == (Fate.DROPPED, "no-receive")

@@ -62,6 +62,24 @@ async def test_any_size_has_a_prompt(size: tuple[int, int]) -> None:
         await it.say("step")
 
 
+async def test_a_wider_screen_has_wider_bars_at_once() -> None:
+    async with stand((80, 24)) as it:
+        await it.resize(200, 60)
+        await it.until(lambda: "100Gbps" in it.grid[0] and "Quit" in it.grid[-1])
+        await it.resize(80, 24)
+        await it.until(lambda: "100Gbps" not in it.grid[0])
+
+
+async def test_all_queue_pairs_of_a_node_are_told_of() -> None:
+    """The one that is shown is among those that are named; where more follow, dots say so."""
+    async with stand((80, 24)) as it:
+        for _ in range(4):
+            await it.say("use rc_pair")
+        (row,) = [row for row in it.grid if "QPs" in row]
+        assert "[" in row
+        assert "…" in row
+
+
 async def test_two_hundred_resizes_leave_one_prompt() -> None:
     async with stand((100, 30)) as it:
         for number in range(200):

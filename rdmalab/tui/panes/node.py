@@ -226,12 +226,13 @@ class NodePane(Pane):
         world = self.stage.session.world
         shown = self.thing(Noun.QP)
         line: Line = [(DIM, "QPs ")]
-        for thing in things:
+        for thing in sorted(things, key=lambda thing: thing != shown):  # it must not be cut off
             own = self.stage.name(thing).partition(".")[2]
             word = f"{own} {world.find(thing).state.name}"
             line.append((CURRENT, f"[{word}] ") if thing == shown else ("", f"{word}  "))
-        first, *more = fold(line, width, 4)
-        return [(HEAD, [first]), *((REST, [part]) for part in more)]
+        first, *more = fold(line, width - 2, 4)
+        goes_on: Line = [(DIM, " …")] if more else []
+        return [(HEAD, [[*first, *goes_on]]), *((REST, [part]) for part in more)]
 
 
 def _cqe(row: WcRow, number: int, width: int) -> Line:
