@@ -1,5 +1,6 @@
 """The agenda: what will happen when; ties in the order of filing."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 from enum import IntEnum
 from heapq import heappop, heappush
@@ -44,7 +45,8 @@ class Agenda:
     def __init__(self) -> None:
         self.heap: list[Entry] = []
         self.timers: list[Entry] = []
-        self.timer_of: dict[str, dict[int, Timer]] = {}  # by node and QP number
+        # by node and QP number
+        self.timer_of: defaultdict[str, dict[int, Timer]] = defaultdict(dict)
         self.armed = 0  # timers that have a wish
         self.sequence = 0
 
@@ -55,7 +57,10 @@ class Agenda:
     def arm(self, node: str, qpn: int, at_ns: int, cause: int) -> None:
         """The QP's timer fires at `at_ns`, whatever was wished before."""
         self.sequence += 1
-        timer = self._find(node, qpn) or self._make(node, qpn)
+        timers = self.timer_of[node]
+        timer = timers.get(qpn)
+        if timer is None:
+            timer = timers[qpn] = Timer()
         if timer.wish is None:
             self.armed += 1
         wish = timer.wish = (at_ns, self.sequence, _TIMER, node, qpn, cause)
@@ -63,23 +68,15 @@ class Agenda:
             timer.filed = wish
             heappush(self.timers, wish)
 
-    def _find(self, node: str, qpn: int) -> Timer | None:
-        timers = self.timer_of.get(node)
-        return None if timers is None else timers.get(qpn)
-
-    def _make(self, node: str, qpn: int) -> Timer:
-        timer = self.timer_of.setdefault(node, {})[qpn] = Timer()
-        return timer
-
     def disarm(self, node: str, qpn: int) -> None:
-        timer = self._find(node, qpn)
+        timer = self.timer_of[node].get(qpn)
         if timer is not None and timer.wish is not None:
             timer.wish = None
             self.armed -= 1
 
     def when(self, node: str, qpn: int) -> int | None:
         """When the timer of a QP fires; None if it is not armed."""
-        timer = self._find(node, qpn)
+        timer = self.timer_of[node].get(qpn)
         return None if timer is None or timer.wish is None else timer.wish[0]
 
     def pop(self, until_ns: int = NEVER) -> Entry | None:
@@ -99,7 +96,7 @@ class Agenda:
         while self.armed:  # or thousands of entries would move for nothing
             entry = timers[0]
             _, _, _, node, qpn, _ = entry
-            timer = self._find(node, qpn)
+            timer = self.timer_of[node].get(qpn)
             if timer is not None and entry == timer.wish:
                 return entry
             heappop(timers)
