@@ -170,7 +170,7 @@ def _complete(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> None:
         comp.reads += 1
     hca.trace.record(_COMPLETED, hca.node, qp.number, wqe, _SUCCESS)
     if hca.profile.slots_freed is _EXECUTED:
-        hca.free_sends(qp, wqe.serial)
+        hca.free(qp, wqe.serial, is_send=True)
     if wqe.signaled:
         hca.complete(qp, qp.send_cq, _cqe(hca, qp, wqe))
 

@@ -297,14 +297,16 @@ class Hca:
             newest = {(cqe.qp_num, cqe.is_send): cqe.serial for cqe in cqes if not cqe.srq}
             for (qpn, is_send), serial in newest.items():
                 if (qp := self.qps.items.get(qpn)) is not None:
-                    (self.free_sends if is_send else self.free_recvs)(qp, serial)
+                    self.free(qp, serial, is_send=is_send)
             if len(newest) < len(cqes):
                 self.free_shared(cqes)
         return cqes
 
-    def free_sends(self, qp: "QueuePair", serial: int) -> None:
-        if count := qp.sq.free_through(serial):
-            self.trace.record(Kind.SLOTS_FREED, self.node, qp.number, "sq", count)
+    def free(self, qp: "QueuePair", serial: int, *, is_send: bool) -> None:
+        """The slots of one of its own queues, up to this WQE, come back."""
+        queue, word = (qp.sq, "sq") if is_send else (qp.rq, "rq")
+        if count := queue.free_through(serial):
+            self.trace.record(Kind.SLOTS_FREED, self.node, qp.number, word, count)
 
     def free_shared(self, done: "Iterable[Cqe | RecvWqe]") -> None:
         """Slots of shared receive queues come back one by one, whoever used them."""
@@ -316,11 +318,7 @@ class Hca:
         if wqe.srq:
             srq.free_slots(self, wqe.srq)
         else:
-            self.free_recvs(qp, wqe.serial)
-
-    def free_recvs(self, qp: "QueuePair", serial: int) -> None:
-        if count := qp.rq.free_through(serial):
-            self.trace.record(Kind.SLOTS_FREED, self.node, qp.number, "rq", count)
+            self.free(qp, wqe.serial, is_send=False)
 
     def raise_event(self, event: AsyncEvent, number: int) -> None:
         """An asynchronous event, for whoever asks."""

@@ -23,7 +23,7 @@ Answer = dict[str, Any]
 
 _NAMES = {95: "ENOTSUP"}  # Linux has two names for it
 _PSN = {"A": (0x200, 0x100), "B": (0x100, 0x200)}  # send, receive
-_WAYS: dict[str, tuple[str, ...]] = {
+WAYS: dict[str, tuple[str, ...]] = {
     "RESET": (),
     "INIT": ("INIT",),
     "RTR": ("INIT", "RTR"),
@@ -113,7 +113,7 @@ class Bench:
 
     def goto(self, node: str, state: str) -> Any:
         """Up to a state; the first errno on the way."""
-        for step in _WAYS[state]:
+        for step in WAYS[state]:
             if (rc := self.move(node, step)) != 0:
                 return rc
         return 0

@@ -16,6 +16,7 @@ import pytest
 from rdmalab.lab import Lab
 from rdmalab.spec.profiles import RXE, Profile
 from rdmalab.spec.states import Attr, fields_of
+from tests.oracle.bench import WAYS
 
 RECORD: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "data" / "qp_transitions.json").read_text("utf-8")
@@ -23,14 +24,6 @@ RECORD: dict[str, Any] = json.loads(
 TYPES = ("RC", "UC", "UD")
 STATES = ("RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR")
 STEPS = (("RESET", "INIT"), ("INIT", "RTR"), ("RTR", "RTS"))
-WAYS = {
-    "RESET": (),
-    "INIT": ("INIT",),
-    "RTR": ("INIT", "RTR"),
-    "RTS": ("INIT", "RTR", "RTS"),
-    "SQD": ("INIT", "RTR", "RTS", "SQD"),
-    "ERR": ("INIT", "ERR"),
-}
 ADDRESS = {
     "is_global": 1,
     "dgid": "::ffff:10.0.0.2",
