@@ -15,6 +15,7 @@ from rdmalab.hca.attributes import QpAttr
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
 from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.outside import Timer
 from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.wr import SGE, Cqe, RecvWR, SendWR
@@ -350,7 +351,8 @@ def image(thing: Any, seen: frozenset[int] = frozenset()) -> Any:
         return [image(value, seen) for value in thing]
     if isinstance(thing, bytearray):
         return bytes(thing)
-    return type(thing).__name__, {name: image(getattr(thing, name), seen) for name in _names(thing)}
+    names = ["at_ns"] if isinstance(thing, Timer) else _names(thing)  # the plans have the rest
+    return type(thing).__name__, {name: image(getattr(thing, name), seen) for name in names}
 
 
 def _names(thing: Any) -> Iterable[str]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _INFINITE = 7
 _ATOMIC_BYTES = 8
 _ACK, _RNR = "ack", "rnr"
+_ACKNOWLEDGED, _WITH_IMM = Syndrome.ACK, WCFlags.WITH_IMM
+_SQD, _ERR = QPState.SQD, QPState.ERR
 _COMPLETED, _SUCCESS, _EXECUTED = Kind.WQE_COMPLETED, WCStatus.SUCCESS, SlotsFreed.EXECUTED
 
 
@@ -47,7 +49,7 @@ def receive(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
         return
     oldest = comp.psn
     ANSWERS[OPCODES[packet.opcode].op](hca, qp, packet)
-    if qp.state is QPState.ERR:
+    if qp.state is _ERR:
         return
     if comp.psn != oldest:
         watch(hca, qp)
@@ -57,7 +59,7 @@ def receive(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
 def _on_acknowledge(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
     assert packet.aeth is not None
     syndrome = packet.aeth.syndrome
-    if syndrome & CLASS_MASK == Syndrome.ACK:
+    if syndrome & CLASS_MASK == _ACKNOWLEDGED:
         _answered_before(hca, qp, (packet.psn + 1) & MASK)
     elif _answered_before(hca, qp, packet.psn):
         if syndrome & CLASS_MASK == Syndrome.RNR_NAK:
@@ -138,7 +140,7 @@ def _answered_before(hca: "Hca", qp: QueuePair, psn: int) -> bool:
             break
         _progress(qp, after)
         _complete(hca, qp, wqe)
-    return qp.state is not QPState.ERR
+    return qp.state is not _ERR
 
 
 def _progress(qp: QueuePair, psn: int) -> None:
@@ -179,7 +181,7 @@ def _cqe(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Cqe:
     row = wqe.work
     assert row is not None
     byte_len = wqe.length if row.outstanding or hca.profile.send_byte_len else 0
-    flags = WCFlags.WITH_IMM if row.immediate and hca.profile.imm_flag_on_sender else 0
+    flags = _WITH_IMM if row.immediate and hca.profile.imm_flag_on_sender else 0
     return Cqe(
         wqe.wr.wr_id, _SUCCESS, row.wc_opcode, byte_len, qp.number, wqe.serial, True, 0, flags
     )
@@ -189,7 +191,7 @@ def fail(hca: "Hca", qp: QueuePair, status: WCStatus) -> None:
     """The oldest WQE ends in error and takes its queue with it, or the whole QP."""
     wqe = qp.sq.wqes[qp.comp.serial]
     flush.complete_send(hca, qp, wqe, status)
-    if qp.state is QPState.ERR:  # an overrun CQ has killed it already
+    if qp.state is _ERR:  # an overrun CQ has killed it already
         return
     if hca.profile.send_error_gives_sqe and after_send_error(qp.qp_type) is QPState.SQE:
         flush.stop_sending(hca, qp)
@@ -222,7 +224,7 @@ def _complete_unanswered(hca: "Hca", qp: QueuePair) -> None:
 
 def settle_drain(hca: "Hca", qp: QueuePair) -> None:
     """SQD has drained when the last WQE begun is done: SQ_DRAINED, if it was asked for."""
-    if qp.state is not QPState.SQD or qp.comp.serial < qp.req.started:
+    if qp.state is not _SQD or qp.comp.serial < qp.req.started:
         return
     if qp.attr.en_sqd_async_notify or hca.profile.drained_event_unasked:
         qp.attr.en_sqd_async_notify = 0
@@ -232,14 +234,14 @@ def settle_drain(hca: "Hca", qp: QueuePair) -> None:
 # --------------------------------------------------------------------------- timers, retries
 def watch(hca: "Hca", qp: QueuePair) -> None:
     """The ack timer runs while an answer is owed, and starts again with every progress."""
-    if qp.comp.rnr_until_ns is not None:
+    comp, path = qp.comp, qp.path
+    if comp.rnr_until_ns is not None:
         return  # the timer is needed for that
-    qp.comp.watching = qp.comp.psn != qp.req.sent
-    wait_ns = qp.path.answer_ns if qp.path else None
-    if qp.comp.watching and wait_ns is not None:
-        hca.outside.arm(hca.node, qp.number, hca.now_ns + wait_ns)
+    comp.watching = comp.psn != qp.req.sent
+    if comp.watching and path is not None and path.answer_ns is not None:
+        hca.outside.arm(qp.timer, hca.now_ns + path.answer_ns)
     else:
-        hca.outside.disarm(hca.node, qp.number)
+        hca.outside.disarm(qp.timer)
 
 
 def on_timer(hca: "Hca", qp: QueuePair) -> None:
@@ -281,4 +283,4 @@ def _wait_for_receiver(hca: "Hca", qp: QueuePair, code: int) -> None:
     comp.rnr_until_ns = hca.now_ns + wait_ns
     comp.watching = False
     hca.trace.record(Kind.TIMER_ARMED, hca.node, qp.number, comp.rnr_until_ns, _RNR)
-    hca.outside.arm(hca.node, qp.number, comp.rnr_until_ns)
+    hca.outside.arm(qp.timer, comp.rnr_until_ns)

@@ -56,6 +56,7 @@ FULL_PKEY = 0xFFFF
 GROUP_QPN = 0xFFFFFF  # whoever is attached to the packet's multicast address
 _SENT, _RECEIVED = Kind.PACKET_SENT, Kind.PACKET_RECEIVED
 _READ, _WRITTEN = Kind.MEMORY_READ, Kind.MEMORY_WRITTEN
+_FREED = Kind.SLOTS_FREED
 
 
 class Table(Generic[T]):
@@ -306,7 +307,7 @@ class Hca:
         """The slots of one of its own queues, up to this WQE, come back."""
         queue, word = (qp.sq, "sq") if is_send else (qp.rq, "rq")
         if count := queue.free_through(serial):
-            self.trace.record(Kind.SLOTS_FREED, self.node, qp.number, word, count)
+            self.trace.record(_FREED, self.node, qp.number, word, count)
 
     def free_shared(self, done: "Iterable[Cqe | RecvWqe]") -> None:
         """Slots of shared receive queues come back one by one, whoever used them."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def fail(hca: "Hca", qp: QueuePair, recv_status: WCStatus = WCStatus.WR_FLUSH_ERR) -> None:
     """Enter ERR. The receive WQE in use completes with `recv_status`, all others are flushed."""
-    hca.outside.disarm(hca.node, qp.number)
+    hca.outside.disarm(qp.timer)
     if qp.state is QPState.SQD and qp.attr.en_sqd_async_notify:
         qp.attr.en_sqd_async_notify = 0  # whoever waits for the drain must not wait for ever
         hca.raise_event(AsyncEvent.SQ_DRAINED, qp.number)
@@ -83,7 +83,7 @@ def error_cqe(
 
 def discard(hca: "Hca", qp: QueuePair) -> None:
     """Into RESET: the queues are emptied without a word."""
-    hca.outside.disarm(hca.node, qp.number)
+    hca.outside.disarm(qp.timer)
     waiting = len(qp.rq.wqes) + (qp.resp.recv is not None)
     if qp.resp.recv is not None and hca.profile.slots_freed is SlotsFreed.POLLED:
         hca.free_shared([qp.resp.recv])

@@ -14,6 +14,25 @@ class Recorder(Protocol):
         """Append a record to the current event."""
 
 
+class Timer:
+    """The one timer of a queue pair, which the clock outside winds.
+
+    at_ns: when it fires; None: it is not armed. sequence, cause: of the arming. filed_ns, filed:
+    where the clock will look at it next, and under which sequence.
+    """
+
+    __slots__ = ("at_ns", "cause", "filed", "filed_ns", "node", "qpn", "sequence")
+
+    def __init__(self, node: str, qpn: int) -> None:
+        self.node = node
+        self.qpn = qpn
+        self.at_ns: int | None = None
+        self.sequence = 0
+        self.cause = -1
+        self.filed_ns: int | None = None
+        self.filed = 0
+
+
 class Outside(Protocol):
     """The world as one adapter sees it."""
 
@@ -26,8 +45,8 @@ class Outside(Protocol):
     def file_port(self, node: str, at_ns: int) -> None:
         """Call `port.turn` of this node at `at_ns`."""
 
-    def arm(self, node: str, qpn: int, at_ns: int) -> None:
-        """Call `timer` for this QP at `at_ns`, instead of any earlier wish."""
+    def arm(self, timer: Timer, at_ns: int) -> None:
+        """Call `timer` for its QP at `at_ns`, instead of any earlier wish."""
 
-    def disarm(self, node: str, qpn: int) -> None:
-        """Forget the QP's timer."""
+    def disarm(self, timer: Timer) -> None:
+        """Forget the wish, if there is one."""

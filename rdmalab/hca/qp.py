@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rdmalab.hca import attributes
 from rdmalab.hca.attributes import Capacity as Capacity
+from rdmalab.hca.outside import Timer
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import CLASS_MASK, Syndrome
@@ -229,8 +230,8 @@ class QueuePair:
     __slots__ = (
         "attr", "cap", "comp", "domain", "ex", "known_state", "locked", "max_tso_header", "node",
         "number", "opened", "path", "pd", "qp_type", "queued", "recv_cq", "req", "resp", "rq",
-        "send_cq", "service", "source", "sq", "sq_sig_all", "srq", "state", "told_cap", "transport",
-        "xrcd",
+        "send_cq", "service", "source", "sq", "sq_sig_all", "srq", "state", "timer", "told_cap",
+        "transport", "xrcd",
     )  # fmt: skip
 
     def __init__(self, node: str, number: int, qp_type: QPType, cap: Capacity) -> None:
@@ -252,6 +253,7 @@ class QueuePair:
         self.sq_sig_all = False
         self.max_tso_header = 0
         self.queued = False
+        self.timer = Timer(node, number)
         self.known_state = QPState.RESET
         self.state = QPState.RESET
         self.sq = SendQueue(cap.max_send_wr)

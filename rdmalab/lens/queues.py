@@ -156,7 +156,7 @@ def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
         retries_left=(attr.retry_cnt or 0) - comp.retried,
         rnr_retries_left=(attr.rnr_retry or 0) - comp.rnr_retried,
         rnr_timer=_timer(world, comp.rnr_until_ns),
-        ack_timer=_timer(world, _ack_due(world, qp)),
+        ack_timer=_timer(world, _ack_due(qp)),
         path_mtu=MTU(mtu).octets if mtu in tuple(MTU) else mtu,
         timeout=attr.timeout or 0,
         timeout_ns=answer_ns(attr.timeout or 0, device.timer_tick_ns, device.ack_timeout_factor),
@@ -212,10 +212,8 @@ def _timer(world: World, at_ns: int | None) -> TimerRow:
     return TimerRow(at_ns is not None, at_ns, None if at_ns is None else at_ns - world.now_ns)
 
 
-def _ack_due(world: World, qp: QueuePair) -> int | None:
-    if qp.comp.rnr_until_ns is not None:
-        return None
-    return world.agenda.when(qp.node, qp.number)
+def _ack_due(qp: QueuePair) -> int | None:
+    return qp.timer.at_ns if qp.comp.rnr_until_ns is None else None
 
 
 def sq_row(qp: QueuePair) -> QueueRow:

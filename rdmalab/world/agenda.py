@@ -1,10 +1,10 @@
 """The agenda: what will happen when; ties in the order of filing."""
 
-from collections import defaultdict
-from dataclasses import dataclass
 from enum import IntEnum
 from heapq import heappop, heappush
 from typing import Any
+
+from rdmalab.hca.outside import Timer
 
 
 class Door(IntEnum):
@@ -23,14 +23,6 @@ _TIMER = Door.TIMER
 NEVER = 1 << 62  # ns; later than anything
 
 
-@dataclass(slots=True)
-class Timer:
-    """The one timer of a QP. wish: when it fires, and why. filed: its first entry in the heap."""
-
-    wish: Entry | None = None
-    filed: Entry | None = None
-
-
 class Agenda:
     """A heap of plain tuples, and one lazy timer a QP in a heap of their own.
 
@@ -40,44 +32,37 @@ class Agenda:
     which was filed first, or armed first for the last time.
     """
 
-    __slots__ = ("armed", "heap", "sequence", "timer_of", "timers")
+    __slots__ = ("armed", "heap", "sequence", "timers")
 
     def __init__(self) -> None:
         self.heap: list[Entry] = []
         self.timers: list[Entry] = []
-        # by node and QP number
-        self.timer_of: defaultdict[str, dict[int, Timer]] = defaultdict(dict)
-        self.armed = 0  # timers that have a wish
+        self.armed = 0
         self.sequence = 0
 
     def file(self, at_ns: int, door: Door, node: str, argument: Any, cause: int) -> None:
         self.sequence += 1
         heappush(self.heap, (at_ns, self.sequence, door, node, argument, cause))
 
-    def arm(self, node: str, qpn: int, at_ns: int, cause: int) -> None:
-        """The QP's timer fires at `at_ns`, whatever was wished before."""
+    def arm(self, timer: Timer, at_ns: int, cause: int) -> None:
+        """The timer fires at `at_ns`, whatever was wished before."""
         self.sequence += 1
-        timers = self.timer_of[node]
-        timer = timers.get(qpn)
-        if timer is None:
-            timer = timers[qpn] = Timer()
-        if timer.wish is None:
+        if timer.at_ns is None:
             self.armed += 1
-        wish = timer.wish = (at_ns, self.sequence, _TIMER, node, qpn, cause)
-        if timer.filed is None or timer.filed[0] > at_ns:
-            timer.filed = wish
-            heappush(self.timers, wish)
+        timer.at_ns, timer.sequence, timer.cause = at_ns, self.sequence, cause
+        if timer.filed_ns is None or timer.filed_ns > at_ns:
+            self._file(timer)
 
-    def disarm(self, node: str, qpn: int) -> None:
-        timer = self.timer_of[node].get(qpn)
-        if timer is not None and timer.wish is not None:
-            timer.wish = None
+    def _file(self, timer: Timer) -> None:
+        at_ns, sequence = timer.at_ns, timer.sequence
+        assert at_ns is not None
+        timer.filed_ns, timer.filed = at_ns, sequence
+        heappush(self.timers, (at_ns, sequence, _TIMER, timer.node, timer, timer.cause))
+
+    def disarm(self, timer: Timer) -> None:
+        if timer.at_ns is not None:
+            timer.at_ns = None
             self.armed -= 1
-
-    def when(self, node: str, qpn: int) -> int | None:
-        """When the timer of a QP fires; None if it is not armed."""
-        timer = self.timer_of[node].get(qpn)
-        return None if timer is None or timer.wish is None else timer.wish[0]
 
     def pop(self, until_ns: int = NEVER) -> Entry | None:
         """The next entry, not later than `until_ns`; None if there is none in time."""
@@ -86,7 +71,8 @@ class Agenda:
             return heappop(heap) if heap and heap[0][0] <= until_ns else None
         if fires[0] > until_ns:
             return None
-        del self.timer_of[fires[3]][fires[4]]
+        timer: Timer = fires[4]
+        timer.at_ns = timer.filed_ns = None
         self.armed -= 1
         return heappop(self.timers)
 
@@ -95,24 +81,26 @@ class Agenda:
         timers = self.timers
         while self.armed:  # or thousands of entries would move for nothing
             entry = timers[0]
-            _, _, _, node, qpn, _ = entry
-            timer = self.timer_of[node].get(qpn)
-            if timer is not None and entry == timer.wish:
+            timer: Timer = entry[4]
+            if timer.at_ns is not None and timer.sequence == entry[1]:
                 return entry
             heappop(timers)
-            if timer is None or entry != timer.filed:
+            if timer.filed != entry[1]:
                 continue  # superseded by an earlier one
-            timer.filed = timer.wish
-            if timer.wish is not None:
-                heappush(timers, timer.wish)
-            else:
-                del self.timer_of[node][qpn]
+            timer.filed_ns = None
+            if timer.at_ns is not None:
+                self._file(timer)
         return None
 
     def plans(self) -> list[Entry]:
-        """All that will happen if nothing comes between, in order."""
-        wishes = [t.wish for timers in self.timer_of.values() for t in timers.values()]
-        return sorted([*self.heap, *(wish for wish in wishes if wish is not None)])
+        """All that will happen if nothing comes between, in order; of timers, the QP's number."""
+        timers: set[Timer] = {entry[4] for entry in self.timers}
+        wishes = [
+            (timer.at_ns, timer.sequence, _TIMER, timer.node, timer.qpn, timer.cause)
+            for timer in timers
+            if timer.at_ns is not None
+        ]
+        return sorted([*self.heap, *wishes])
 
     def next_ns(self) -> int | None:
         """When the next entry is due; None when nothing will ever happen by itself."""

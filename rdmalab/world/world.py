@@ -8,6 +8,7 @@ from typing import Any
 from rdmalab.command import Noun, Refused, Thing
 from rdmalab.hca import port
 from rdmalab.hca.device import Hca
+from rdmalab.hca.outside import Timer
 from rdmalab.hca.refuse import refused
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.profiles import STRICT, Profile
@@ -122,7 +123,7 @@ class World:
             if door is _PORT:
                 nodes[node].turn(now_ns)
             elif door is _TIMER:
-                nodes[node].timer(argument, now_ns)
+                nodes[node].timer(argument.qpn, now_ns)
             elif isinstance(argument, Packet):
                 nodes[node].receive(argument, now_ns)
             elif isinstance(argument, Frame):
@@ -212,11 +213,11 @@ class World:
     def file_port(self, node: str, at_ns: int) -> None:
         self.agenda.file(at_ns, _PORT, node, None, len(self.trace.records) - 1)
 
-    def arm(self, node: str, qpn: int, at_ns: int) -> None:
-        self.agenda.arm(node, qpn, at_ns, self.trace.latest)
+    def arm(self, timer: Timer, at_ns: int) -> None:
+        self.agenda.arm(timer, at_ns, len(self.trace.records) - 1)
 
-    def disarm(self, node: str, qpn: int) -> None:
-        self.agenda.disarm(node, qpn)
+    def disarm(self, timer: Timer) -> None:
+        self.agenda.disarm(timer)
 
     # ------------------------------------------------------------------ the cable's settings
     def set_link(self, *, up: bool) -> None:

@@ -47,11 +47,11 @@ class Bench:
     def file_port(self, node: str, at_ns: int) -> None:
         self.asked.append(("file_port", node, at_ns))
 
-    def arm(self, node: str, qpn: int, at_ns: int) -> None:
-        self.asked.append(("arm", node, qpn, at_ns))
+    def arm(self, timer: outside.Timer, at_ns: int) -> None:
+        self.asked.append(("arm", timer.node, timer.qpn, at_ns))
 
-    def disarm(self, node: str, qpn: int) -> None:
-        self.asked.append(("disarm", node, qpn))
+    def disarm(self, timer: outside.Timer) -> None:
+        self.asked.append(("disarm", timer.node, timer.qpn))
 
 
 def test_an_adapter_works_without_a_world_clock_or_cable() -> None:

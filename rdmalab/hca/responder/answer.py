@@ -24,6 +24,7 @@ Leaving = tuple[Packet, Refusal | None]
 
 _PLAIN_ACK = int(Syndrome.ACK) | NO_CREDITS
 _READING = int(Access.REMOTE_READ)
+_PLAIN, _ATOMIC, _ONLY = Op.ACKNOWLEDGE, Op.ATOMIC_ACKNOWLEDGE, Place.ONLY
 
 
 def keep(qp: QueuePair, served: Served) -> None:
@@ -116,8 +117,8 @@ def next_answer(hca: "Hca", qp: QueuePair) -> Leaving | None:
 def _acknowledgement(qp: QueuePair, answer: Acknowledgement) -> Packet:
     path = qp.path
     assert path is not None
-    op = Op.ACKNOWLEDGE if answer.original is None else Op.ATOMIC_ACKNOWLEDGE
-    code = code_of[qp.service, op, Place.ONLY, False, False]
+    op = _PLAIN if answer.original is None else _ATOMIC
+    code = code_of[qp.service, op, _ONLY, False, False]
     aeth = AETH(answer.syndrome, answer.msn)
     packet = Packet(path.flow, code, path.dest_qpn, answer.psn, aeth=aeth, pkey=path.pkey)
     if answer.original is not None:
