@@ -198,3 +198,13 @@ def test_timers_of_the_past_leave_nothing_behind() -> None:
     agenda.arm(Timer("B", 1), 100, -1)
     assert popped(agenda) == [(100, 1)]
     assert agenda.timers == []
+
+
+def test_an_earlier_wish_leaves_no_more_than_one_entry_behind() -> None:
+    """A superseded entry goes when its time comes, even if the timer is armed again by then."""
+    agenda, timer = Agenda(), Timer("A", 1)
+    for now_ns in range(0, 500, 10):
+        agenda.arm(timer, now_ns + 30, -1)
+        agenda.arm(timer, now_ns + 10, -1)
+        assert agenda.pop(now_ns + 10)
+    assert len(agenda.timers) < 5
