@@ -11,7 +11,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.responder import execute
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.opcodes import OPCODES, Op
-from rdmalab.spec.states import STATES, QPState, QPType
+from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.work import WROpcode
 from rdmalab.wire.packet import Packet, is_multicast
 
@@ -53,7 +53,7 @@ def at_qp(qp: QueuePair | None, packet: Packet) -> str | None:
     if row.service is not qp.service or (row.request and not qp.transport.receives):
         return "wrong-type"
     # requests from RTR on, answers from RTS on, nothing in ERR
-    if not STATES[qp.state].receives or (not row.request and qp.state < _ANSWERS_FROM):
+    if not qp.state_row.receives or (not row.request and qp.state < _ANSWERS_FROM):
         return "not-ready"
     path = qp.path
     if path is None or (qp.transport.connected and packet.flow.src != path.flow.dst):

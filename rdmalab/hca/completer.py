@@ -207,7 +207,8 @@ def settle(hca: "Hca", qp: QueuePair) -> None:
     if req.failed is not None and comp.serial == req.serial:
         fail(hca, qp, WCStatus(req.failed))
         return
-    settle_drain(hca, qp)
+    if qp.state is _SQD:
+        settle_drain(hca, qp)
     hca.wake(qp)
 
 

@@ -305,9 +305,9 @@ class Hca:
 
     def free(self, qp: "QueuePair", serial: int, *, is_send: bool) -> None:
         """The slots of one of its own queues, up to this WQE, come back."""
-        queue, word = (qp.sq, "sq") if is_send else (qp.rq, "rq")
+        queue = qp.sq if is_send else qp.rq
         if count := queue.free_through(serial):
-            self.trace.record(_FREED, self.node, qp.number, word, count)
+            self.trace.record(_FREED, self.node, qp.number, queue.noun, count)
 
     def free_shared(self, done: "Iterable[Cqe | RecvWqe]") -> None:
         """Slots of shared receive queues come back one by one, whoever used them."""

@@ -8,7 +8,7 @@ from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import Kind
-from rdmalab.spec.states import STATES, QPState
+from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ def stop_sending(hca: "Hca", qp: QueuePair) -> None:
 
 def flush_sends(hca: "Hca", qp: QueuePair) -> None:
     """Complete whatever waits in a send queue that this state flushes, oldest first (10.3.1.7)."""
-    if STATES[qp.state].flushes_sends:
+    if qp.state_row.flushes_sends:
         while (wqe := qp.sq.wqes.get(qp.comp.serial)) is not None:
             complete_send(hca, qp, wqe, WCStatus.WR_FLUSH_ERR)
 
 
 def flush_recvs(hca: "Hca", qp: QueuePair) -> None:
     """The same for the receive queue; what waits in an SRQ waits for others."""
-    if STATES[qp.state].flushes_recvs:
+    if qp.state_row.flushes_recvs:
         while qp.rq.wqes:
             complete_recv(hca, qp, qp.rq.wqes.popleft(), WCStatus.WR_FLUSH_ERR)
 

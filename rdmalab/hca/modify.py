@@ -234,7 +234,7 @@ def _begin(asked: Asked) -> None:
         qp.sq.next_psn = qp.attr.sq_psn or 0
         requester.begin(qp)
         completer.begin(qp)
-    elif STATES[qp.state].flushes_sends:  # SQE, or a believed cur_qp_state: all was flushed
+    elif qp.state_row.flushes_sends:  # SQE, or a believed cur_qp_state: all was flushed
         requester.begin(qp)
         completer.begin(qp)
     elif mask & (Attr.RETRY_CNT | Attr.RNR_RETRY):

@@ -16,7 +16,7 @@ from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe, SendWR
 from rdmalab.spec.access import MWType
 from rdmalab.spec.opcodes import Op, Place, code_of
 from rdmalab.spec.records import Kind
-from rdmalab.spec.states import STATES, QPType
+from rdmalab.spec.states import QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, Work, WROpcode
@@ -67,7 +67,7 @@ def able(qp_type: QPType, lacks: frozenset[tuple[QPType, WROpcode]]) -> dict[int
 def check_state(hca: "Hca", qp: QueuePair, _wr: SendWR, _length: int) -> Refused | None:
     if not qp.transport.sends:
         return refused(hca.profile, "no-send-queue", qp.qp_type.name, argument="qp")
-    if STATES[qp.state].posts_send:
+    if qp.state_row.posts_send:
         return None
     legal = "bring the QP up: RESET → INIT → RTR → RTS"
     return refused(hca.profile, "send-state", qp.state.name, argument="qp", legal=legal)
@@ -311,7 +311,7 @@ def keep_early(hca: "Hca", qp: QueuePair, wrs: list[SendWR]) -> None:
 
 def queue_early(hca: "Hca", qp: QueuePair) -> None:
     """What stayed in the ring runs now, if it can."""
-    if qp.sq.early and STATES[qp.state].posts_send:
+    if qp.sq.early and qp.state_row.posts_send:
         early, qp.sq.early = qp.sq.early, []
         for wr in early:
             queue_send(hca, qp, wr, as_sent(hca, wr))
@@ -359,7 +359,7 @@ def _packets(qp: QueuePair, op: Op | None, length: int) -> int:
 
 def ring(hca: "Hca", qp: QueuePair) -> None:
     """The doorbell: the device looks at the queue."""
-    state = STATES[qp.state]
+    state = qp.state_row
     if state.flushes_sends:
         flush.flush_sends(hca, qp)
     elif state.posts_send:
@@ -389,7 +389,7 @@ def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR, length: int) -> Refused |
     profile, rq = hca.profile, qp.rq
     if qp.srq or not qp.transport.receives or qp.transport.names_srq:
         return _without_queue(hca, qp)
-    if not STATES[qp.state].posts_recv:
+    if not qp.state_row.posts_recv:
         legal = "bring the QP to INIT first"
         return refused(profile, "recv-state", qp.state.name, argument="qp", legal=legal)
     if rq.posted - rq.freed >= rq.capacity:

@@ -10,7 +10,7 @@ from rdmalab.hca.outside import Timer
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import CLASS_MASK, Syndrome
-from rdmalab.spec.states import QPState, QPType
+from rdmalab.spec.states import STATES, QPState, QPType
 from rdmalab.spec.transports import TRANSPORTS
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class SendQueue:
     promised: slots that a batch will take, while it is judged.
     """
 
+    noun = "sq"
     __slots__ = ("capacity", "early", "freed", "next_psn", "posted", "promised", "wqes")
 
     def __init__(self, capacity: int, serial: int = 0) -> None:
@@ -57,6 +58,7 @@ class SendQueue:
 class RecvQueue:
     """WQEs that wait for a message, oldest first; `taken` and `freed` count from the beginning."""
 
+    noun = "rq"
     __slots__ = ("capacity", "freed", "posted", "wqes")
 
     def __init__(self, capacity: int, serial: int = 0) -> None:
@@ -71,7 +73,9 @@ class RecvQueue:
 
     def free_through(self, serial: int) -> int:
         """Give back the slots up to and including this WQE; how many that were."""
-        count = max(0, serial + 1 - self.freed)
+        count = serial + 1 - self.freed
+        if count <= 0:
+            return 0
         self.freed += count
         return count
 
@@ -230,8 +234,8 @@ class QueuePair:
     __slots__ = (
         "attr", "cap", "comp", "domain", "ex", "known_state", "locked", "max_tso_header", "node",
         "number", "opened", "path", "pd", "qp_type", "queued", "recv_cq", "req", "resp", "rq",
-        "send_cq", "service", "source", "sq", "sq_sig_all", "srq", "state", "timer", "told_cap",
-        "transport", "xrcd",
+        "send_cq", "service", "source", "sq", "sq_sig_all", "srq", "state", "state_row",
+        "timer", "told_cap", "transport", "xrcd",
     )  # fmt: skip
 
     def __init__(self, node: str, number: int, qp_type: QPType, cap: Capacity) -> None:
@@ -256,6 +260,7 @@ class QueuePair:
         self.timer = Timer(node, number)
         self.known_state = QPState.RESET
         self.state = QPState.RESET
+        self.state_row = STATES[QPState.RESET]
         self.sq = SendQueue(cap.max_send_wr)
         self.rq = RecvQueue(cap.max_recv_wr)
         self.source: RecvQueue | SharedReceiveQueue = self.rq
@@ -292,5 +297,5 @@ class QueuePair:
 
     def enter(self, trace: "Recorder", state: QPState) -> None:
         """The only way from one state to another."""
-        before, self.state = self.state, state
+        before, self.state, self.state_row = self.state, state, STATES[state]
         trace.record(Kind.STATE_CHANGED, self.node, self.number, before, state)

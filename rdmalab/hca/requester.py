@@ -9,7 +9,7 @@ from rdmalab.hca.qp import QueuePair, Requesting
 from rdmalab.hca.wr import SendWqe, swap_octets
 from rdmalab.spec.opcodes import Op, Place, Service, code_of, message_codes
 from rdmalab.spec.records import Kind
-from rdmalab.spec.states import STATES, QPState
+from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import ORDERED, SendFlags, WROpcode
 from rdmalab.wire.frame import Frame
@@ -48,7 +48,7 @@ def begin(qp: QueuePair) -> None:
 # --------------------------------------------------------------------------- may it start?
 def must_wait(qp: QueuePair, wqe: SendWqe) -> str:
     """Why a WQE may not begin yet; nothing if it may."""
-    if not STATES[qp.state].starts_sends:  # SQD finishes what was begun and begins nothing
+    if not qp.state_row.starts_sends:  # SQD finishes what was begun and begins nothing
         return "state"
     if wqe.flags & _FENCE and _reads(qp):  # IBA 10.8.3.3: earlier READs and atomics come first
         return "fence"
@@ -67,12 +67,13 @@ def _reads(qp: QueuePair) -> int:
 def next_wqe(qp: QueuePair) -> SendWqe | None:
     """The WQE whose next packet may leave now."""
     req = qp.req
-    wqe = qp.sq.wqes.get(req.serial)
-    if wqe is None or qp.comp.rnr_until_ns is not None or req.failed is not None:
+    if req.serial == qp.sq.posted or qp.state not in _SENDING:
         return None
-    if wqe.serial < req.started:  # begun: only errors stop it
-        return wqe if qp.state in _SENDING else None
-    return None if must_wait(qp, wqe) else wqe
+    if qp.comp.rnr_until_ns is not None or req.failed is not None:
+        return None
+    wqe = qp.sq.wqes[req.serial]
+    begun = wqe.serial < req.started  # then only errors stop it
+    return wqe if begun or not must_wait(qp, wqe) else None
 
 
 def reason_to_wait(qp: QueuePair) -> str:

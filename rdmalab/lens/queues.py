@@ -13,7 +13,7 @@ from rdmalab.lens.names import Names
 from rdmalab.spec.access import Access
 from rdmalab.spec.builders import SendOps
 from rdmalab.spec.records import Kind, Record
-from rdmalab.spec.states import MTU, STATES, QPState, QPType
+from rdmalab.spec.states import MTU, QPState, QPType
 from rdmalab.spec.timers import RNR_NS, answer_ns
 from rdmalab.spec.work import SendFlags
 from rdmalab.wire.packet import gid_text
@@ -177,7 +177,7 @@ def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
 
 def _is_deaf(qp: QueuePair) -> bool:
     """A message would find no receive; which SRQ an XRC message will name nobody knows."""
-    hears = STATES[qp.state].receives and qp.transport.receives and not qp.transport.names_srq
+    hears = qp.state_row.receives and qp.transport.receives and not qp.transport.names_srq
     return hears and not qp.source.wqes and qp.resp.recv is None
 
 

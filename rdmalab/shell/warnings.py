@@ -15,7 +15,7 @@ from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.records import Kind, Record
-from rdmalab.spec.states import STATES, Attr
+from rdmalab.spec.states import Attr
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Local, SendFlags, WROpcode
 from rdmalab.wire.headers import GRH
@@ -86,7 +86,7 @@ def _send_posted(moment: Moment) -> Iterator[str]:
     if wqe.work is not None and wqe.work.outstanding and not qp.attr.max_rd_atomic:
         name = moment.name(Noun.QP, qp.number)
         yield f"max_rd_atomic is 0: {name} never starts a READ or atomic."
-    if STATES[qp.state].flushes_sends:
+    if qp.state_row.flushes_sends:
         name = moment.name(Noun.QP, qp.number)
         yield f"{name} is in {qp.state.name}: this is flushed with IBV_WC_WR_FLUSH_ERR."
     yield from _fills_up(moment, qp)
@@ -106,7 +106,7 @@ def _bound(moment: Moment, wqe: SendWqe) -> Iterator[str]:
 def _unaddressed(moment: Moment, wqe: SendWqe) -> Iterator[str]:
     """A message over XRC says which SRQ of the peer it is for, a datagram which QP."""
     transport = moment.qp.transport
-    if wqe.op is None or STATES[moment.qp.state].flushes_sends:
+    if wqe.op is None or moment.qp.state_row.flushes_sends:
         return
     if transport.addressed and not wqe.wr.remote_qpn:
         yield "remote_qpn is 0, and no QP has that number: the peer drops it in silence."

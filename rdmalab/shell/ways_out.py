@@ -7,7 +7,6 @@ from rdmalab.command import Invocation, New, Noun, Ref, Thing
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens.words import exists
 from rdmalab.session.session import Session
-from rdmalab.spec.states import STATES
 from rdmalab.spec.transports import TRANSPORTS
 
 Remedy = Callable[[Session, Invocation], str]
@@ -166,7 +165,7 @@ def _finish(session: Session, invocation: Invocation) -> str:
     qp = qp_of(session, invocation)
     if qp is None or qp.ex is None or qp.ex.region is None:
         return ""
-    good = STATES[qp.state].posts_send and qp.ex.region.complaint is None
+    good = qp.state_row.posts_send and qp.ex.region.complaint is None
     return f"wr_{'complete' if good else 'abort'} {whose(session, invocation)}"
 
 

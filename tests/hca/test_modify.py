@@ -75,7 +75,7 @@ def in_state(state: QPState, **options: Any) -> End:
         if step <= state:
             end.modify(qp_state=step, **given_for(RC[QPState(step - 1), step].required))
     if state is SQE:
-        end.qp.state = state
+        end.qp.enter(end.hca.trace, state)
     elif state > RTS:
         end.modify(qp_state=state)
     assert end.qp.state is state

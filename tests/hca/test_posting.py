@@ -112,7 +112,7 @@ def spoil(end: End, wrong: frozenset[str]) -> SendWR:
     if "queue-full" in wrong:
         end.post(*[end.wr(READ) for _ in range(4)])
     if "send-state" in wrong:
-        end.qp.state = QPState.RTR
+        end.qp.enter(end.hca.trace, QPState.RTR)
     lengths = [2**31] * (1 + ("message-length" in wrong)) + [1] * 2 * ("send-sges" in wrong)
     sg = pieces(end, *lengths) if wrong & {"message-length", "send-sges"} else pieces(end, 4)
     opcode = WROpcode.TSO if "opcode-type" in wrong else ADD

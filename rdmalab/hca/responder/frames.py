@@ -6,7 +6,6 @@ from rdmalab.hca import dma, offloads, steering
 from rdmalab.hca.responder import execute, unreliable
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.records import Kind
-from rdmalab.spec.states import STATES
 from rdmalab.spec.work import WCFlags, WCOpcode
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.roce import Malformed, decode, encode
@@ -48,12 +47,12 @@ def sniff(hca: "Hca", packet: "Packet") -> None:
     """A copy of an RDMA packet for who wants to see everything."""
     for number in steering.sniffers(hca):
         qp = hca.qps.items[number]
-        if STATES[qp.state].receives:
+        if qp.state_row.receives:
             _place(hca, qp, Frame(encode(packet)))
 
 
 def _deliver(hca: "Hca", qp: "QueuePair", frame: Frame) -> None:
-    if not STATES[qp.state].receives:
+    if not qp.state_row.receives:
         hca.drop(qp, frame, "not-ready")
         return
     hca.trace.record(Kind.PACKET_RECEIVED, hca.node, qp.number, frame)
