@@ -1,23 +1,24 @@
 """`python -m tests.bench [--json]`: ratios within one run, on CPU time.
 
 Each repetition measures the loads of one group once, one after the other, so that a busy machine
-slows all of them; a ratio is taken within its repetition, and the median of all is what counts. As
-in `timeit` the collector rests meanwhile: whose garbage it looks for is a matter of chance.
+slows all of them; a ratio is taken within its repetition, and the median of all is what counts.
+Every group has a process of its own, because a heap in which ten thousand QPs have lived is slower
+for whoever comes next. As in `timeit` the collector rests meanwhile: whose garbage it looks for is
+a matter of chance.
 """
 
 import argparse
-import gc
 import json
 import statistics
 import sys
 from collections.abc import Callable
 
-from tests.bench import loads, many, packing, start
+from tests.bench import start
+from tests.bench.measure import Seconds, measure
 
 REPETITIONS = 7
 
 # key: (how it comes from one repetition's seconds, bar, which side of the bar is good)
-Seconds = dict[str, float]
 RATIOS: dict[str, tuple[Callable[[Seconds], float], float, str]] = {
     "event_vs_simpy": (lambda s: s["simpy"] / s["event"], 2, "at least"),
     "send64_simpy": (lambda s: s["send64"] / s["simpy"], 24, "at most"),
@@ -27,41 +28,6 @@ RATIOS: dict[str, tuple[Callable[[Seconds], float], float, str]] = {
     "qp10000_vs_1": (lambda s: s["wr_of_10000"] / s["wr_of_1"], 1.3, "at most"),
     "trace_cost": (lambda s: s["send64"] / s["silent64"], 1.5, "at most"),
 }
-# What is compared stands in one group: ten thousand QPs leave a heap in which others run slower.
-GROUPS: tuple[dict[str, Callable[[], float]], ...] = (
-    {
-        "simpy": loads.simpy_timeout,
-        "event": loads.event,
-        "send64": loads.typed_verbs,
-        "silent64": loads.silent_verbs,
-        "command64": loads.commands,
-        "packet64k": loads.packet_of_64k,
-    },
-    {"pack": packing.pack, "scapy": packing.scapy_pack},
-    {"wr_of_1": many.one_qp, "wr_of_10000": many.ten_thousand_qps},
-)
-
-
-def measure(repetitions: int) -> list[Seconds]:
-    """CPU seconds of every load, repetition by repetition."""
-    loads.settle()
-    taken: list[Seconds] = [{} for _ in range(repetitions)]
-    for group in GROUPS:
-        for load in group.values():  # once to warm up
-            _alone(load)
-        for seconds in taken:
-            seconds.update((name, _alone(load)) for name, load in group.items())
-    return taken
-
-
-def _alone(load: Callable[[], float]) -> float:
-    """Nobody clears away what others left behind."""
-    gc.collect()
-    gc.disable()
-    try:
-        return load()
-    finally:
-        gc.enable()
 
 
 def ratios(taken: list[Seconds]) -> dict[str, float]:

@@ -1,0 +1,52 @@
+"""Taking the time of loads: a group of them after the other, each group in a fresh process."""
+
+import gc
+from collections import ChainMap
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
+from multiprocessing import get_context
+
+from tests.bench import loads, many, packing
+
+# CPU seconds by load.
+Seconds = dict[str, float]
+# What is compared stands in one group.
+GROUPS: tuple[dict[str, Callable[[], float]], ...] = (
+    {
+        "simpy": loads.simpy_timeout,
+        "event": loads.event,
+        "send64": loads.typed_verbs,
+        "silent64": loads.silent_verbs,
+        "command64": loads.commands,
+        "packet64k": loads.packet_of_64k,
+    },
+    {"pack": packing.pack, "scapy": packing.scapy_pack},
+    {"wr_of_1": many.one_qp, "wr_of_10000": many.ten_thousand_qps},
+)
+
+
+def measure(repetitions: int) -> list[Seconds]:
+    """CPU seconds of every load, repetition by repetition."""
+    fresh = get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=fresh, max_tasks_per_child=1) as processes:
+        parts = list(processes.map(_measure_group, range(len(GROUPS)), repeat(repetitions)))
+    return [dict(ChainMap(*together)) for together in zip(*parts, strict=True)]
+
+
+def _measure_group(index: int, repetitions: int) -> list[Seconds]:
+    group = GROUPS[index]
+    loads.settle()
+    for load in group.values():  # once to warm up
+        _alone(load)
+    return [{name: _alone(load) for name, load in group.items()} for _ in range(repetitions)]
+
+
+def _alone(load: Callable[[], float]) -> float:
+    """Nobody clears away what others left behind."""
+    gc.collect()
+    gc.disable()
+    try:
+        return load()
+    finally:
+        gc.enable()
