@@ -329,6 +329,23 @@ def _write(path: str, octets: bytes) -> None:
 
 
 # --------------------------------------------------------------------------- knowledge
+@program.command(
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+)
+@click.argument("script", type=click.Path(exists=True, dir_okay=False))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARG]...")
+@_profile
+def python(*, script: str, arguments: tuple[str, ...], profile: str) -> int:
+    """Run a pyverbs program on a lab instead of RDMA hardware.
+
+    The devices are rdmalab0 (node A) and rdmalab1 (node B), one process may play both; time is
+    virtual, so that no sleep and no timeout lasts. Options of the lab come before SCRIPT.
+    """
+    from rdmalab.compat.script import run as play
+
+    return play(script, arguments, profile)
+
+
 @program.command()
 @click.argument("words", nargs=-1, required=True, metavar="WORD...")
 @click.option("--svg", is_flag=True, help="Draw it: explain modify_qp [RC|UC|UD|…] --svg")

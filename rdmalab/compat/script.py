@@ -2,18 +2,38 @@
 
 import runpy
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
 from rdmalab.compat import install, process, virtual_time
 
+_FAILED = 1
 
-def run(script: str, arguments: Sequence[str], profile: str) -> process.Process:
-    """Carry it out as `python SCRIPT` would; what it raises is raised here."""
-    played = process.begin(profile)
+
+def run(script: str, arguments: Sequence[str], profile: str) -> int:
+    """Carry it out as `python SCRIPT ARG…` would, and say what its exit code is."""
+    process.begin(profile)
     install.install()
     virtual_time.install()
     sys.argv = [script, *arguments]
     sys.path.insert(0, str(Path(script).resolve().parent))
-    runpy.run_path(script, run_name="__main__")
-    return played
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except SystemExit as left:
+        return _exit_code(left.code)
+    except Exception as error:  # noqa: BLE001  (the program's own, shown as Python shows it)
+        shown = traceback.TracebackException.from_exception(error)
+        own = (n for n, frame in enumerate(shown.stack) if frame.filename == script)
+        del shown.stack[: next(own, 0)]  # how it was started says nothing about it
+        sys.stderr.write("".join(shown.format()))
+        return _FAILED
+    return 0
+
+
+def _exit_code(code: object) -> int:
+    """What `sys.exit(code)` tells the shell."""
+    if code is None or isinstance(code, int):
+        return code or 0
+    sys.stderr.write(f"{code}\n")
+    return _FAILED

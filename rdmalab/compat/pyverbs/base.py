@@ -8,6 +8,7 @@ from weakref import WeakSet
 from rdmalab.command import NotUnderstood, Noun, Ref, Refused
 from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.pyverbs_error import (
+    SKIN,
     PyverbsError,
     PyverbsRDMAError,
     PyverbsUserError,
@@ -33,9 +34,13 @@ def inc_rkey(rkey: int) -> int:
 
 
 class PyverbsObject:
-    """Everything."""
+    """Everything. Its classes say that they are pyverbs'."""
 
     __slots__ = ("__weakref__",)
+    __module__ = __name__.removeprefix(SKIN)
+
+    def __init_subclass__(cls) -> None:
+        cls.__module__ = cls.__module__.removeprefix(SKIN)
 
     @property
     def logger(self) -> logging.Logger:

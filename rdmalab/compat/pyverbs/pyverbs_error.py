@@ -3,10 +3,13 @@
 import os
 
 NO_ERRNO = -1
+SKIN = "rdmalab.compat."  # stands before the names of pyverbs' own modules
 
 
 class PyverbsError(Exception):
     """Any error of pyverbs; with an errno its text ends in the number and what it means."""
+
+    __module__ = __name__.removeprefix(SKIN)
 
     def __init__(self, msg: str, error_code: int = NO_ERRNO) -> None:
         """Add `. Errno: 22, Invalid argument` to the message where there is an errno."""
@@ -17,6 +20,8 @@ class PyverbsError(Exception):
 
 class PyverbsRDMAError(PyverbsError):
     """A verb failed."""
+
+    __module__ = __name__.removeprefix(SKIN)
 
     def __init__(self, msg: str, error_code: int = NO_ERRNO) -> None:
         """Keep the errno of the verb."""
@@ -31,6 +36,8 @@ class PyverbsRDMAError(PyverbsError):
 
 class PyverbsUserError(PyverbsError):
     """The caller gave something that cannot be."""
+
+    __module__ = __name__.removeprefix(SKIN)
 
     def __init__(self, msg: str) -> None:
         """Without an errno: no verb was called."""

@@ -93,7 +93,7 @@ def expect(what: str, value: Any, kind: type, *, null: bool = True) -> None:
     """TypeError for an argument of another class, as the binding words it."""
     if isinstance(value, kind) or (null and value is None):
         return
-    wanted = f"{kind.__module__.removeprefix('rdmalab.compat.')}.{kind.__name__}"
+    wanted = f"{kind.__module__}.{kind.__name__}"
     if value is None:
         raise TypeError(f"Argument '{what}' must not be None")
     got = type(value).__name__
