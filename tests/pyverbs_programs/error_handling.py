@@ -76,12 +76,12 @@ def main() -> None:
     try:
         early.post_send(send)
     except PyverbsRDMAError as error:
-        assert error.error_code == errno.EINVAL, error
+        # Which of the two is the driver's choice.
+        assert error.error_code in {errno.EINVAL, errno.ENOMEM}, error
         print(f"posted in RESET: {errno.errorcode[error.error_code]}")
     else:
         raise AssertionError("a QP in RESET took a send")
     early.close()
-
     reconnect(a, b)
     wrong, right = a.write(1, b.mr.rkey ^ 0xFF, b.mr.buf), a.write(2, b.mr.rkey, b.mr.buf)
     wrong.next_wr, right.next_wr = right, send

@@ -42,10 +42,10 @@ class Node:
         attr.min_rnr_timer, attr.timeout, attr.retry_cnt, attr.rnr_retry = 12, 14, 7, 7
         self.qp.to_rts(attr)
 
-    def start(self, wr_id: int) -> None:
+    def start(self, wr_id: int, flags: int = 0) -> None:
         self.qp.wr_start()
         # What is set before a builder holds for its request.
-        self.qp.wr_id, self.qp.wr_flags = wr_id, e.IBV_SEND_SIGNALED
+        self.qp.wr_id, self.qp.wr_flags = wr_id, e.IBV_SEND_SIGNALED | flags
 
     def sge(self, start: int, stop: int) -> SGE:
         return SGE(self.mr.buf + start, stop - start, self.mr.lkey)
@@ -68,28 +68,28 @@ def main() -> None:
     for wr_id in (11, 12, 13):
         b.qp.post_recv(RecvWR(wr_id, 1, [b.sge(96, SIZE)]))
     # Two requests in one batch. The inline bytes are copied now, so they may change at once.
-    a.mr.write("inline bytes, then more", 23)
-    a.start(1)
+    a.mr.write("inline bytes, then more.", 24)
+    a.start(1, e.IBV_SEND_INLINE)  # Soft-RoCE wants the flag beside the setter
     a.qp.wr_rdma_write(b.mr.rkey, b.mr.buf)
     a.qp.wr_set_inline_data(a.mr.buf, 12)
     a.qp.wr_id, a.qp.wr_flags = 2, e.IBV_SEND_SIGNALED
     a.qp.wr_send()
-    a.qp.wr_set_sge(a.sge(14, 23))
+    a.qp.wr_set_sge(a.sge(14, 24))
     a.mr.write("x" * 12, 12)
     a.qp.wr_complete()
     a.expect((e.IBV_WC_RDMA_WRITE, 1), (e.IBV_WC_SEND, 2))
     sent = b.expect((e.IBV_WC_RECV, 11))
     batch = b.mr.read(12, 0), b.mr.read(sent.byte_len, 96)
-    assert batch == (b"inline bytes", b"then more"), batch
-    # A WRITE of two pieces with an immediate, which takes a receive of the peer.
+    assert batch == (b"inline bytes", b"then more."), batch
+    # A WRITE of two equal pieces with an immediate, which takes a receive of the peer.
     a.start(3)
     a.qp.wr_rdma_write_imm(b.mr.rkey, b.mr.buf + 32, 0xBEEF)
-    a.qp.wr_set_sge_list(2, [a.sge(14, 18), a.sge(18, 23)])
+    a.qp.wr_set_sge_list(2, [a.sge(14, 19), a.sge(19, 24)])
     a.qp.wr_complete()
     a.expect((e.IBV_WC_RDMA_WRITE, 3))
     written = b.expect((e.IBV_WC_RECV_RDMA_WITH_IMM, 12))
     assert written.wc_flags & e.IBV_WC_WITH_IMM
-    assert b.mr.read(written.byte_len, 32) == b"then more"
+    assert b.mr.read(written.byte_len, 32) == b"then more."
     # An aborted batch leaves nothing behind: the next send takes the next receive.
     a.start(4)
     a.qp.wr_send()
