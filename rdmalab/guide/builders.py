@@ -14,7 +14,7 @@ from rdmalab.spec.work import WORK, WROpcode
 INIT_ATTRIBUTES: dict[InitMask, str] = {
     InitMask.PD: "pd is filled in; nothing is made without it",
     InitMask.XRCD: "xrcd is filled in, for the receiving side of XRC",
-    InitMask.CREATE_FLAGS: "create_flags is filled in",
+    InitMask.CREATE_FLAGS: "create_flags is filled in; no flag is emulated, so it is 0",
     InitMask.MAX_TSO_HEADER: "max_tso_header is filled in, for wr_send_tso",
     InitMask.IND_TABLE: "rwq_ind_tbl is filled in: receives are spread over several queues",
     InitMask.RX_HASH: "rx_hash_conf is filled in: by which header fields they are spread",

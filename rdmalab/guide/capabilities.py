@@ -199,8 +199,7 @@ def _window(device: Device, kind: MWType) -> bool:
 
 
 def _change(device: Device, change: Rereg) -> bool:
-    moves = device.profile.changes_translation or change is not Rereg.CHANGE_TRANSLATION
-    return "rereg_mr" in device.words and moves
+    return "rereg_mr" in device.words and bool(device.profile.rereg_changes & change)
 
 
 def _srq(device: Device, kind: SrqType) -> bool:

@@ -216,7 +216,9 @@ CELLS: dict[str, str] = {
     "and an inline list is empty",
     "rkey_needs_remote_right": "An MR without REMOTE_* rights has the rkey 0, which opens nothing",
     "honours_zero_based": "An MR registered with ZERO_BASED is addressed from 0; else as it lies",
-    "changes_translation": "rereg_mr can give an MR another address and length",
+    "rereg_changes": "What rereg_mr can change: 1 the translation, 2 the PD, 4 the access",
+    "windows_take_local_write": "LOCAL_WRITE among the rights of a window means nothing; "
+    "else the bind fails",
     "early_posts_stay": "A send refused before RTS stays in the ring and runs with the next post",
     "refuses_unknown_opcode": "Posting an opcode that nobody knows, or that this device "
     "does not do, is refused at once",

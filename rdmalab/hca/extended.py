@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from rdmalab.hca.qp import QueuePair
     from rdmalab.hca.wr import SendWR
 
-KNOWN_MASK = int(InitMask.PD | InitMask.XRCD | InitMask.MAX_TSO_HEADER | InitMask.SEND_OPS_FLAGS)
+# Of creation flags there are none but 0, of which nothing is asked.
+KNOWN_MASK = sum(InitMask) & ~int(InitMask.IND_TABLE | InitMask.RX_HASH)
 POSTED, ABORTED, DROPPED = "posted", "aborted", "dropped"
 OVERWRITTEN, UNOPENED = "overwritten", "unopened"
 

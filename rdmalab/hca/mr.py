@@ -151,8 +151,8 @@ def _judge_change(hca: "Hca", flags: int, given: tuple[bool, bool, bool]) -> "Re
         if bool(flags & flag) != is_given:
             name = (flag.name or "").removeprefix("CHANGE_").lower()
             return refused(profile, "rereg-input", name, argument="flags")
-    if flags & Rereg.CHANGE_TRANSLATION and not profile.changes_translation:
-        return refused(profile, "rereg-support", argument="flags")
+    if odd := flags & ~profile.rereg_changes:
+        return refused(profile, "rereg-support", Rereg(odd).name, argument="flags")
     return None
 
 

@@ -78,12 +78,16 @@ def _iova(wr: "SendWR") -> int:
 # --------------------------------------------------------------------------- what a bind is asked
 @dataclass(slots=True)
 class Bind:
-    """A bind about to be executed; `mr` is None where it unbinds, or names no region."""
+    """A bind about to be executed; `mr` is None where it unbinds, or names no region.
+
+    rights: those that may be given to a window.
+    """
 
     qp: "QueuePair"
     wr: "SendWR"
     mw: MemoryWindow
     mr: "MemoryRegion | None"
+    rights: int
 
 
 def check_key(bind: Bind) -> bool:
@@ -104,7 +108,7 @@ def check_domain(bind: Bind) -> bool:
 def check_rights(bind: Bind) -> bool:
     """a window has REMOTE_* rights, and ZERO_BASED if it is of type 2"""
     zero_based = bind.wr.bind_access & _ZERO_BASED and bind.mw.type is MWType.TYPE_1
-    return not bind.wr.bind_access & ~FOR_WINDOW and not zero_based
+    return not bind.wr.bind_access & ~bind.rights and not zero_based
 
 
 def check_region(bind: Bind) -> bool:
@@ -148,7 +152,8 @@ def bind(hca: "Hca", qp: "QueuePair", wqe: "SendWqe") -> WCStatus:
     if mw is None:
         return _refuse(hca, qp, wqe, "the window was deallocated", WCStatus.MW_BIND_ERR)
     mr = hca.mrs.items.get(wr.bind_mr or 0) if wr.bind_length else None
-    asked = Bind(qp, wr, mw, mr)
+    rights = FOR_WINDOW | (_LOCAL_WRITE if hca.profile.windows_take_local_write else 0)
+    asked = Bind(qp, wr, mw, mr, int(rights))
     for check in CHECKS:
         if not check(asked):
             return _refuse(hca, qp, wqe, check.__doc__ or "", WCStatus.MW_BIND_ERR)

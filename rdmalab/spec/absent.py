@@ -83,7 +83,6 @@ REASONS: dict[type[Enum], dict[Any, str]] = {
     },
     SrqType: {SrqType.TM: _TM},
     InitMask: {
-        InitMask.CREATE_FLAGS: "no creation flag is emulated",
         InitMask.IND_TABLE: _RSS,
         InitMask.RX_HASH: _RSS,
     },

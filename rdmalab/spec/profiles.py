@@ -11,6 +11,7 @@ from errno import EINVAL, ENOMEM, ENOSPC
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from rdmalab.spec.access import Rereg
 from rdmalab.spec.completions import STANDARD_FIELDS, WcEx
 from rdmalab.spec.limits import MLX5_CAPS, RXE_CAPS, DeviceCaps
 from rdmalab.spec.refusals import REFUSALS, Refusal, Syndrome
@@ -93,7 +94,8 @@ class Profile:
     lacks_builders: frozenset[str] = frozenset()
     rkey_needs_remote_right: bool = False
     honours_zero_based: bool = True
-    changes_translation: bool = True
+    rereg_changes: int = sum(Rereg)
+    windows_take_local_write: bool = False
     # posting
     refuses_null_pointers: bool = False
     batch_unchecked: frozenset[str] = frozenset()
@@ -200,7 +202,8 @@ RXE = Profile(
     list_setters_add=False,
     rkey_needs_remote_right=True,
     honours_zero_based=False,
-    changes_translation=False,
+    rereg_changes=0,
+    windows_take_local_write=True,
     lacks=_PERSISTENCE | {(QPType.UC, WROpcode.LOCAL_INV)},
     early_posts_stay=True,
     refuses_unknown_opcode=False,
@@ -266,6 +269,7 @@ MLX5 = Profile(
     lkey_is_rkey=True,
     lacks_builders=frozenset({"RC:FLUSH", "RC:ATOMIC_WRITE"}),
     lacks=_PERSISTENCE,
+    windows_take_local_write=True,
     refuses_bind_data=False,
     refuses_foreign_opcode=False,
     refuses_foreign_flags=False,

@@ -67,7 +67,7 @@ RULES: dict[str, Rule] = {
     "mr-window-bound":     Rule(EBUSY,  "a memory window is bound onto it", "ibv_dereg_mr(3)"),
     "rereg-flags":         Rule(EINVAL, "flags must name what changes, CHANGE_TRANSLATION, CHANGE_PD or CHANGE_ACCESS, not {} (ERR_INPUT)", "ibv_rereg_mr(3)"),
     "rereg-input":         Rule(EINVAL, "{} and its CHANGE flag go together (ERR_INPUT)", "ibv_rereg_mr(3)"),
-    "rereg-support":       Rule(EOPNOTSUPP, "this device changes PD and access of an MR, not its translation (ERR_CMD)", "ibv_rereg_mr(3)"),
+    "rereg-support":       Rule(EOPNOTSUPP, "this device cannot {} of an MR (ERR_CMD)", "ibv_rereg_mr(3)"),
     # memory windows
     "mw-type":             Rule(EINVAL, "{} is no type of memory window", "ibv_alloc_mw(3)"),
     "bind-type":           Rule(EINVAL, "{} binds windows of {} only", "ibv_bind_mw(3)"),

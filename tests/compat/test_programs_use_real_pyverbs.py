@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.compat import judge
+from tests.compat.real import PYTHON, needs_pyverbs
 from tests.compat.usage import lines_of, usage
-from tests.tools import SYSTEM_PYTHON, needs_module
 
 ROOT = Path(__file__).parents[1]
-JUDGE = ROOT / "compat" / "real_pyverbs.py"
 PROGRAMS = sorted((ROOT / "pyverbs_programs").glob("*.py"))
 WHOLE = {path.name: path.read_text("utf-8") for path in PROGRAMS}
 
@@ -55,7 +55,7 @@ def complaints(source: str) -> list[str]:
     found = usage(source)
     asked = list(lines_of(found))
     answer = subprocess.run(
-        [SYSTEM_PYTHON, "-I", JUDGE],
+        [PYTHON, "-I", judge.__file__],
         input=json.dumps([question for _, question in asked]),
         capture_output=True,
         text=True,
@@ -74,13 +74,13 @@ def test_it_is_a_program_of_one_page(name: str) -> None:
     assert len(list(lines_of(usage(WHOLE[name])))) > 50  # few would mean that few are seen
 
 
-@needs_module("pyverbs")
+@needs_pyverbs
 @pytest.mark.parametrize("name", WHOLE)
 def test_pyverbs_has_all_that_it_uses(name: str) -> None:
     assert complaints(WHOLE[name]) == []
 
 
-@needs_module("pyverbs")
+@needs_pyverbs
 @pytest.mark.parametrize(("name", "right", "wrong", "word"), MISTAKES)
 def test_a_mistake_is_noticed(name: str, right: str, wrong: str, word: str) -> None:
     assert right in WHOLE[name]

@@ -597,20 +597,24 @@ def atomic_write(profile: Profile) -> Any:
 
 
 # --------------------------------------------------------------------------- memory windows
-def bound(profile: Profile, sg: list[SGE] | None = None) -> tuple[Pair, Any]:
+def bound(profile: Profile, sg: list[SGE] | None = None, rights: int = REMOTE) -> tuple[Pair, Any]:
     """B has bound the first 8 bytes of its MR; or the rule it was refused by."""
     pair = Pair(profile=profile, mr_access=int(ALL_RIGHTS | Access.MW_BIND))
     b = pair.b
     window = objects.alloc_mw(b.hca, b.pd.number, 2)
     found = attempt(
         b, WROpcode.BIND_MW, sg=sg or [], mw=window.number, bind_mr=b.mr.number,
-        bind_addr=b.mr.addr, bind_length=8, bind_access=REMOTE,
+        bind_addr=b.mr.addr, bind_length=8, bind_access=rights,
     )  # fmt: skip
     return pair, found
 
 
 def bind_with_an_sge(profile: Profile) -> Any:
     return bound(profile, [SGE(0, 8, 0)])[1]
+
+
+def bind_with_a_local_right(profile: Profile) -> Any:
+    return bound(profile, rights=REMOTE | Access.LOCAL_WRITE)[1]
 
 
 def beyond_a_window(profile: Profile) -> Any:
@@ -814,7 +818,8 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("batch_errnos",            RXE.batch_errnos, full_batch, ENOMEM, ENOSPC),
     ("rkey_needs_remote_right", True,       rkey_of_a_local_region, False, True),
     ("honours_zero_based",      False,      first_address,     True, False),
-    ("changes_translation",     False,      move_a_region,     8, "rereg-support"),
+    ("rereg_changes",           0,          move_a_region,     8, "rereg-support"),
+    ("windows_take_local_write", True,      bind_with_a_local_right, [S.MW_BIND_ERR], [S.SUCCESS]),
     ("lacks",                   RXE.lacks,  atomic_write,      [S.SUCCESS], "opcode-support"),
     ("refuses_bind_data",       False,      bind_with_an_sge,  "bind-data", [S.SUCCESS]),
     ("checks_window_bounds",    False,      beyond_a_window,   [S.REM_ACCESS_ERR], [S.SUCCESS]),

@@ -1,0 +1,1 @@
+"""Skins: the lab under the names of other programming interfaces."""

@@ -1,0 +1,1 @@
+"""The names of pyverbs, the Python binding of rdma-core 44.0, in front of the lab."""

@@ -1,0 +1,19 @@
+"""pyverbs.cmid: the connection manager; the lab's queue pairs are connected by hand."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.compat.absent import stand_ins
+
+if TYPE_CHECKING:
+    from rdmalab.compat.absent import Absent
+
+    def __getattr__(name: str) -> type[Absent]: ...
+
+
+globals().update(
+    stand_ins(
+        __name__,
+        "the lab has no connection manager (librdmacm)",
+        {None: "AddrInfo CMEvent CMEventChannel CMID ConnParam JoinMCAttrEx UDParam"},
+    )
+)

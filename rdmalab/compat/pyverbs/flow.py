@@ -1,0 +1,42 @@
+"""pyverbs.flow: flow rules; one can be described, none can be made yet."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.compat.absent import stand_ins
+from rdmalab.compat.pyverbs import enums as e
+
+if TYPE_CHECKING:
+    from rdmalab.compat.absent import Absent
+    from rdmalab.compat.pyverbs.spec import Spec
+
+    def __getattr__(name: str) -> type[Absent]: ...
+
+
+class FlowAttr:
+    """What a rule is asked for with: made before the device is asked, so it is not refused."""
+
+    def __init__(
+        self,
+        num_of_specs: int = 0,
+        flow_type: int = e.IBV_FLOW_ATTR_NORMAL,
+        priority: int = 0,
+        port: int = 1,
+        flags: int = 0,
+    ) -> None:
+        """The caller appends to `specs`, and says in `num_of_specs` how many."""
+        self.type = flow_type
+        self.priority = priority
+        self.num_of_specs = num_of_specs
+        self.port = port
+        self.flags = flags
+        self._specs: list[Spec] = []
+
+    @property
+    def specs(self) -> "list[Spec]":
+        """The headers to match, outermost first."""
+        return self._specs
+
+
+globals().update(
+    stand_ins(__name__, "this skin does not make flow rules", {None: "Flow FlowAction"})
+)

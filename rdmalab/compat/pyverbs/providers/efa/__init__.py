@@ -1,0 +1,1 @@
+"""The direct verbs of EFA (Amazon): names only."""

@@ -1,0 +1,1 @@
+"""The direct verbs of mlx5 (NVIDIA ConnectX): names only."""

@@ -1,0 +1,29 @@
+"""mlx5 direct rules: what happens to a packet."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.compat.absent import stand_ins
+
+if TYPE_CHECKING:
+    from rdmalab.compat.absent import Absent
+
+    def __getattr__(name: str) -> type[Absent]: ...
+
+
+ACTION_SIZE = 8
+
+globals().update(
+    stand_ins(
+        __name__,
+        "the lab's devices take no mlx5 direct rules",
+        {
+            None: "DrAction DrActionDestAttr DrFlowSamplerAttr",
+            "DrAction": (
+                "DrActionDefMiss DrActionDestArray DrActionDestTable DrActionDestTir DrActionDrop "
+                "DrActionFlowCounter DrActionFlowSample DrActionIBPort DrActionModify "
+                "DrActionPacketReformat DrActionPopVLan DrActionPushVLan DrActionQp DrActionTag "
+                "DrActionVPort"
+            ),
+        },
+    )
+)

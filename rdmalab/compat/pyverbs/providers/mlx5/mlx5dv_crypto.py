@@ -1,0 +1,24 @@
+"""mlx5: encryption of what is read and written."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.compat.absent import stand_ins
+
+if TYPE_CHECKING:
+    from rdmalab.compat.absent import Absent
+
+    def __getattr__(name: str) -> type[Absent]: ...
+
+
+globals().update(
+    stand_ins(
+        __name__,
+        "the lab's devices do not encrypt",
+        {
+            None: (
+                "Mlx5CryptoAttr Mlx5CryptoExtLoginAttr Mlx5CryptoLogin Mlx5CryptoLoginAttr Mlx5DEK "
+                "Mlx5DEKAttr Mlx5DEKInitAttr"
+            ),
+        },
+    )
+)

@@ -1,0 +1,24 @@
+"""mlx5: flow rules on any bits of a packet."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.compat.absent import stand_ins
+from rdmalab.compat.pyverbs.flow import Flow, FlowAction
+
+if TYPE_CHECKING:
+    from rdmalab.compat.absent import Absent
+
+    def __getattr__(name: str) -> type[Absent]: ...
+
+
+globals().update(
+    stand_ins(
+        __name__,
+        "the lab's devices take no mlx5 direct verbs",
+        {
+            None: "Mlx5FlowActionAttr Mlx5FlowMatchParameters Mlx5FlowMatcher Mlx5FlowMatcherAttr",
+            Flow: "Mlx5Flow",
+            FlowAction: "Mlx5PacketReformatFlowAction",
+        },
+    )
+)

@@ -1,0 +1,24 @@
+"""mlx5: memory keys over interleaved and signed memory."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.compat.absent import stand_ins
+
+if TYPE_CHECKING:
+    from rdmalab.compat.absent import Absent
+
+    def __getattr__(name: str) -> type[Absent]: ...
+
+
+globals().update(
+    stand_ins(
+        __name__,
+        "the lab's devices take no mlx5 direct verbs",
+        {
+            None: (
+                "Mlx5Mkey Mlx5MkeyConfAttr Mlx5MkeyErr Mlx5MrInterleaved Mlx5SigBlockAttr "
+                "Mlx5SigBlockDomain Mlx5SigCrc Mlx5SigErr Mlx5SigT10Dif"
+            ),
+        },
+    )
+)

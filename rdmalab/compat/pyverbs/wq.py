@@ -1,0 +1,19 @@
+"""pyverbs.wq: work queues and tables that spread what arrives."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.compat.absent import stand_ins
+
+if TYPE_CHECKING:
+    from rdmalab.compat.absent import Absent
+
+    def __getattr__(name: str) -> type[Absent]: ...
+
+
+globals().update(
+    stand_ins(
+        __name__,
+        "the lab's devices do not spread what arrives over work queues (RSS)",
+        {None: "RwqIndTable RwqIndTableInitAttr RxHashConf WQ WQAttr WQInitAttr"},
+    )
+)
