@@ -1,0 +1,174 @@
+"""The program's memory: real bytes of this process, mirrored in the memory of a node.
+
+Addresses in the lab are the same in every run, those of this process are not; whatever a program
+hands over is translated here, and nowhere else.
+"""
+
+import ctypes
+import mmap
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from rdmalab.command import Ref
+
+PAGE = mmap.PAGESIZE
+# Around each buffer, so that an address a little outside of one is nobody else's.
+_GUARD = 0x8_0000
+# Up to this size a buffer is compared before each call; of a longer one only what was written
+# through pyverbs is noticed.
+_COMPARED = 1 << 20
+_RUN = 64  # equal bytes that end a changed run
+
+
+class Block:
+    """Memory of this process, with room on both sides; freed when nobody holds it any more."""
+
+    __slots__ = ("_room", "_view", "addr", "length")
+
+    def __init__(self, length: int, alignment: int = PAGE) -> None:
+        self._room = mmap.mmap(-1, max(length, 1) + 2 * _GUARD + alignment)
+        self._view = ctypes.c_char.from_buffer(self._room)
+        first = ctypes.addressof(self._view) + _GUARD
+        self.addr = first + -first % alignment
+        self.length = length
+
+
+@dataclass(slots=True)
+class Mirror:
+    """`length` bytes at `real` here and at `addr` in the memory of a node.
+
+    regions: the MRs it was registered as. shadow: the bytes on which both sides agreed last; None
+    if there are too many of them. written: ranges that pyverbs' own functions have written.
+    """
+
+    node: str
+    real: int
+    addr: int
+    length: int
+    regions: list[Ref] = field(default_factory=list)
+    shadow: bytes | None = None
+    written: list[tuple[int, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.length <= _COMPARED:
+            self.shadow = bytes(self.length)
+        else:
+            self.written.append((0, self.length))
+
+    def changes(self) -> Iterator[tuple[int, bytes]]:
+        """What the program has written since the last look: offsets and bytes."""
+        if self.shadow is None:
+            ranges, self.written = self.written, []
+            for start, stop in ranges:
+                yield from _pieces(start, ctypes.string_at(self.real + start, stop - start))
+            return
+        now = ctypes.string_at(self.real, self.length)
+        if now != self.shadow:
+            before, self.shadow = self.shadow, now
+            yield from _differences(before, now)
+
+    def receive(self, offset: int, octets: bytes) -> None:
+        """What the adapter has written becomes visible to the program."""
+        ctypes.memmove(self.real + offset, octets, len(octets))
+        if self.shadow is not None:
+            shadow = self.shadow
+            self.shadow = shadow[:offset] + octets + shadow[offset + len(octets) :]
+
+
+def _pieces(start: int, octets: bytes) -> Iterator[tuple[int, bytes]]:
+    """Without the pages that hold zeros only: fresh memory of the lab has them already."""
+    for at in range(0, len(octets), _COMPARED):
+        piece = octets[at : at + _COMPARED]
+        if piece.strip(b"\0"):
+            yield start + at, piece
+
+
+def _differences(before: bytes, now: bytes) -> Iterator[tuple[int, bytes]]:
+    """Runs of bytes that differ, with no long equal stretch inside."""
+    at, end = 0, len(now)
+    while at < end:
+        if now[at : at + _RUN] == before[at : at + _RUN]:
+            at += _RUN
+            continue
+        start = at
+        while at < end and now[at : at + _RUN] != before[at : at + _RUN]:
+            at += _RUN
+        stop = min(at, end)
+        while now[start] == before[start]:
+            start += 1
+        while now[stop - 1] == before[stop - 1]:
+            stop -= 1
+        yield start, now[start:stop]
+
+
+class Buffers:
+    """All blocks and mirrors of the process."""
+
+    def __init__(self) -> None:
+        self.blocks: dict[int, Block] = {}
+        self.mirrors: list[Mirror] = []  # by real address
+        self._starts: list[int] = []
+
+    def allocate(self, length: int, alignment: int = PAGE) -> int:
+        """Zeroed memory of this process; its address."""
+        block = Block(length, alignment)
+        self.blocks[block.addr] = block
+        return block.addr
+
+    def free(self, addr: int) -> None:
+        self.blocks.pop(addr, None)
+
+    def covering(self, node: str, real: int, length: int) -> Mirror | None:
+        """The mirror on this node that holds the whole range."""
+        found = self._at(real)
+        inside = found is not None and real + length <= found.real + found.length
+        return found if found is not None and inside and found.node == node else None
+
+    def mirror(self, node: str, real: int, addr: int, length: int) -> Mirror:
+        """Real memory is known to a node from now on."""
+        made = Mirror(node, real, addr, length)
+        index = bisect_right(self._starts, real)
+        self.mirrors.insert(index, made)
+        self._starts.insert(index, real)
+        return made
+
+    def forget(self, region: Ref) -> None:
+        """An MR is gone; memory that no MR names any more is nobody's."""
+        for mirror in [mirror for mirror in self.mirrors if region in mirror.regions]:
+            mirror.regions.remove(region)
+            if not mirror.regions:
+                index = self.mirrors.index(mirror)
+                del self.mirrors[index], self._starts[index]
+
+    def note(self, real: int, length: int) -> None:
+        """pyverbs itself has written here."""
+        mirror = self._at(real)
+        if mirror is not None and mirror.shadow is None:
+            start = real - mirror.real
+            mirror.written.append((start, min(start + length, mirror.length)))
+
+    def to_lab(self, real: int) -> int:
+        """An address as the lab knows it; one that belongs to no buffer stays what it is."""
+        mirror = self._at(real) or self._near(real)
+        return real if mirror is None else mirror.addr + real - mirror.real
+
+    def at_node(self, node: str, addr: int) -> Mirror | None:
+        """The mirror that holds this address of a node's memory."""
+        for mirror in self.mirrors:
+            if mirror.node == node and mirror.addr <= addr < mirror.addr + mirror.length:
+                return mirror
+        return None
+
+    def _at(self, real: int) -> Mirror | None:
+        index = bisect_right(self._starts, real) - 1
+        mirror = self.mirrors[index] if index >= 0 else None
+        return mirror if mirror is not None and real < mirror.real + mirror.length else None
+
+    def _near(self, real: int) -> Mirror | None:
+        """A buffer that this address misses by little, as a program means it that counts on."""
+        index = bisect_right(self._starts, real) - 1
+        for mirror in self.mirrors[max(index, 0) : index + 2]:
+            if mirror.real - _GUARD <= real < mirror.real + mirror.length + _GUARD:
+                return mirror
+        return None

@@ -1,0 +1,131 @@
+"""The process that a skin plays: one lab with a device a node, and what lets time pass in it."""
+
+from typing import Any
+
+from rdmalab.command import Invocation, New, Noun, Ref
+from rdmalab.compat.buffers import Buffers, Mirror
+from rdmalab.lab import Lab
+from rdmalab.spec.records import Field, Kind
+
+DEVICE = "rdmalab"
+EPOCH_S = 1_600_000_000  # what the wall clock shows when the lab begins
+# The longest that one look at an empty queue lets pass; what a call, or a look at the clock, takes.
+_GLANCE_NS = 1_000_000
+_CALL_NS = 1_000
+_NEWS = (Kind.CQE_ADDED, Kind.ASYNC_RAISED)
+
+
+class Process:
+    """A program on all nodes of one lab."""
+
+    def __init__(self, profile: str = "strict", seed: int = 0) -> None:
+        self.lab = Lab(profile=profile, seed=seed)
+        self.session = self.lab.session
+        self.world = self.session.world
+        self.buffers = Buffers()
+        self.devices = {f"{DEVICE}{n}": node for n, node in enumerate(self.world.nodes)}
+        self._numbers: dict[tuple[str, Noun], int] = {}
+        self._fetched = 0
+
+    # ------------------------------------------------------------------ calls
+    def call(self, word: str, **arguments: Any) -> Any:
+        """One word of the lab; Refused as it is refused there.
+
+        The adapters work on while the program gets around to it.
+        """
+        self.sleep(_CALL_NS)
+        outcome = self.session.perform(Invocation(word, arguments))
+        self.fetch()
+        if outcome.refusal is not None:
+            raise outcome.refusal
+        return outcome.value
+
+    def make(self, word: str, noun: Noun, node: str, **arguments: Any) -> Ref:
+        """A word that makes an object; the name it got."""
+        number = self._numbers.get((node, noun), 0)
+        name = f"{noun}{number}"
+        first = self.session.vocabulary[word].parameters[0].name
+        self.call(word, **{first: New(noun, node, name)}, **arguments)
+        self._numbers[node, noun] = number + 1
+        return Ref(node, name)
+
+    def find(self, ref: Ref) -> Any:
+        """The object itself, to be read."""
+        thing = self.session.names.find(str(ref))
+        assert thing is not None
+        return self.world.find(thing)
+
+    # ------------------------------------------------------------------ memory
+    def publish(self) -> None:
+        """What the program has written into its buffers is written in the lab."""
+        for mirror in self.buffers.mirrors:
+            for start, octets in mirror.changes():
+                self._write(mirror, start, octets)
+
+    def _write(self, mirror: Mirror, start: int, octets: bytes) -> None:
+        region = mirror.regions[0]
+        base = self.find(region).addr - mirror.addr
+        where = Ref(region.node, region.name, start - base, start - base + len(octets))
+        text = octets.decode("latin-1")
+        self.session.perform(Invocation("write", {"where": where, "text": text}))
+
+    def fetch(self) -> None:
+        """What the adapters have written is seen by the program."""
+        records = self.world.trace.records
+        for _, _, _, kind, node, _, addr, length in records[self._fetched :]:
+            if kind is Kind.MEMORY_WRITTEN:
+                mirror = self.buffers.at_node(node, addr)
+                if mirror is not None:
+                    octets = self.world.nodes[node].memory.read(addr, length)
+                    mirror.receive(addr - mirror.addr, octets)
+        self._fetched = len(records)
+
+    # ------------------------------------------------------------------ time
+    def glance(self) -> None:
+        """Somebody has looked and found nothing: what comes next happens, if it comes soon."""
+        self.publish()
+        world = self.world
+        until_ns = world.now_ns + _GLANCE_NS
+        while True:
+            first = len(world.trace.records)
+            if not world.step(until_ns):
+                world.advance(until_ns)
+                break
+            if any(record[Field.KIND] in _NEWS for record in world.trace.records[first:]):
+                break
+        self.fetch()
+
+    def sleep(self, duration_ns: int) -> None:
+        """Time passes, and with it whatever is due."""
+        self.publish()
+        until_ns = self.world.now_ns + duration_ns
+        while self.world.step(until_ns):
+            pass
+        self.world.advance(until_ns)
+        self.fetch()
+
+    def is_idle(self) -> bool:
+        """Nothing more will happen by itself."""
+        return self.world.agenda.next_ns() is None
+
+    def clock_ns(self) -> int:
+        """A look at the clock; even that takes time, or a loop that waits for it never ends."""
+        self.sleep(_CALL_NS)
+        return self.world.now_ns
+
+
+class _Here:
+    """The one process that plays; made when it is first needed."""
+
+    process: Process | None = None
+
+
+def begin(profile: str = "strict", seed: int = 0) -> Process:
+    """A fresh lab for what follows."""
+    _Here.process = Process(profile, seed)
+    return _Here.process
+
+
+def here() -> Process:
+    """The process of which every object is a part."""
+    return _Here.process or begin()

@@ -1,0 +1,243 @@
+"""Addresses: GIDs, global routes, address handles."""
+
+from typing import Any
+
+from rdmalab.command import Noun
+from rdmalab.compat.pyverbs.base import LabObject, PyverbsObject
+from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
+from rdmalab.compat.pyverbs.struct import U8, U16, U32, Number, Struct, expect, table
+from rdmalab.compat.pyverbs.utils import gid_str_to_array
+
+_LINE = "  {:22}: {:<20}\n"
+
+
+def gid_of(text: str) -> int:
+    """The 128 bits of a GID that is written in eight words."""
+    return int("".join(gid_str_to_array(text)), 16)
+
+
+def text_of(gid: int) -> str:
+    """The eight words."""
+    octets = f"{gid:032x}"
+    return ":".join(octets[at : at + 4] for at in range(0, 32, 4))
+
+
+class GID(PyverbsObject):
+    """`ibv_gid`; `bits` is its number."""
+
+    __slots__ = ("bits",)
+
+    def __init__(self, val: str | None = None) -> None:
+        self.bits = 0 if val is None else gid_of(val)
+
+    @property
+    def gid(self) -> str:
+        return text_of(self.bits)
+
+    @gid.setter
+    def gid(self, val: str) -> None:
+        self._set_gid(val)
+
+    def _set_gid(self, val: str) -> None:
+        self.bits = gid_of(val)
+
+    def __str__(self) -> str:
+        return text_of(self.bits)
+
+
+class _Address:
+    """A GID as a field of a struct."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, struct: Struct | None, owner: type | None = None) -> Any:
+        return self if struct is None else text_of(struct.c.get(self.name, 0))
+
+    def __set__(self, struct: Struct, val: str) -> None:
+        struct.c[self.name] = gid_of(val)
+
+
+class GRH(Struct):
+    """`ibv_grh`: the global route header of a datagram that came."""
+
+    __slots__ = ()
+    dgid = _Address()
+    sgid = _Address()
+    version_tclass_flow = Number(U32)
+    paylen = Number(U16)
+    next_hdr = Number(U8)
+    hop_limit = Number(U8)
+
+    def __init__(
+        self, sgid: GID | None = None, dgid: GID | None = None, version_tclass_flow: int = 0,
+        paylen: int = 0, next_hdr: int = 0, hop_limit: int = 1,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            version_tclass_flow=version_tclass_flow, paylen=paylen, next_hdr=next_hdr,
+            hop_limit=hop_limit,
+        )  # fmt: skip
+        self.c["sgid"], self.c["dgid"] = _bits("sgid", sgid), _bits("dgid", dgid)
+
+    def __str__(self) -> str:
+        return table(
+            (
+                ("DGID", self.dgid),
+                ("SGID", self.sgid),
+                ("version tclass flow", self.version_tclass_flow),
+                ("paylen", self.paylen),
+                ("next header", self.next_hdr),
+                ("hop limit", self.hop_limit),
+            )
+        )
+
+
+def _bits(name: str, gid: GID | None) -> int:
+    expect(name, gid, GID)
+    if gid is None:
+        raise AttributeError("'NoneType' object has no attribute 'gid'")
+    return gid.bits
+
+
+_ROUTE = ("dgid", "flow_label", "sgid_index", "hop_limit", "traffic_class")
+_ROUTE_LABELS = ("dgid", "flow label", "sgid index", "hop limit", "traffic_class")
+
+
+class GlobalRoute(Struct):
+    """`ibv_global_route`."""
+
+    __slots__ = ()
+    dgid = _Address()
+    flow_label = Number(U32)
+    sgid_index = Number(U8)
+    hop_limit = Number(U8)
+    traffic_class = Number(U8)
+
+    def __init__(
+        self, dgid: GID | None = None, flow_label: int = 0, sgid_index: int = 0,
+        hop_limit: int = 1, traffic_class: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            flow_label=flow_label, sgid_index=sgid_index, hop_limit=hop_limit,
+            traffic_class=traffic_class,
+        )  # fmt: skip
+        self.c["dgid"] = _bits("dgid", dgid)
+
+    def __str__(self) -> str:
+        labels = ("DGID", *_ROUTE_LABELS[1:4], "traffic class")
+        return table(zip(labels, (getattr(self, name) for name in _ROUTE), strict=True))
+
+
+class _Routed(Number):
+    """A field of the GRH: without one it cannot be read, and is None."""
+
+    def __get__(self, struct: Struct | None, owner: type | None = None) -> Any:
+        if struct is not None and not struct.c.get("is_global"):
+            return None
+        return super().__get__(struct, owner)
+
+
+class _RoutedAddress(_Address):
+    """Its destination."""
+
+    def __get__(self, struct: Struct | None, owner: type | None = None) -> Any:
+        if struct is not None and not struct.c.get("is_global"):
+            return None
+        return super().__get__(struct, owner)
+
+    def __set__(self, struct: Struct, val: str) -> None:
+        if struct.c.get("is_global"):
+            super().__set__(struct, val)
+
+
+class AHAttr(Struct):
+    """`ibv_ah_attr`."""
+
+    __slots__ = ()
+    port_num = Number(U8)
+    sl = Number(U8)
+    src_path_bits = Number(U8)
+    dlid = Number(U16)
+    static_rate = Number(U8)
+    is_global = Number(U8)
+    dgid = _RoutedAddress()
+    flow_label = _Routed(U32)
+    sgid_index = _Routed(U8)
+    hop_limit = _Routed(U8)
+    traffic_class = _Routed(U8)
+
+    def __init__(
+        self, dlid: int = 0, sl: int = 0, src_path_bits: int = 0, static_rate: int = 0,
+        is_global: int = 0, port_num: int = 1, gr: GlobalRoute | None = None,
+    ) -> None:  # fmt: skip
+        expect("gr", gr, GlobalRoute)
+        super().__init__(
+            port_num=port_num, sl=sl, src_path_bits=src_path_bits, dlid=dlid,
+            static_rate=static_rate, is_global=is_global,
+        )  # fmt: skip
+        if is_global and gr is None:
+            raise PyverbsUserError("Global AH Attr is created but gr parameter is None")
+        if is_global and gr is not None:
+            self.c.update((name, gr.c.get(name, 0)) for name in _ROUTE)
+
+    def rows(self, *, with_port: bool = False) -> list[tuple[str, Any]]:
+        """What is shown of it before the route."""
+        port = [("port num", self.port_num)]
+        return [
+            *port,
+            ("sl", self.sl),
+            ("source path bits", self.src_path_bits),
+            ("dlid", self.dlid),
+            *(port if with_port else ()),
+            ("static rate", self.static_rate),
+            ("is global", self.is_global),
+        ]
+
+    def route_rows(self) -> list[tuple[str, Any]]:
+        """The route, if there is one."""
+        if not self.is_global:
+            return []
+        return list(zip(_ROUTE_LABELS, (getattr(self, name) for name in _ROUTE), strict=True))
+
+    def __str__(self) -> str:
+        return table([*self.rows(), *self.route_rows()], _LINE)
+
+
+_TOLD = ("is_global", *_ROUTE, "port_num", "dlid", "sl", "static_rate")
+
+
+def told(attr: AHAttr) -> dict[str, int]:
+    """As the lab's words take it; path bits mean nothing on Ethernet."""
+    return {name: attr.c[name] for name in _TOLD if attr.c.get(name)}
+
+
+class AH(LabObject):
+    """`ibv_ah`, of an AHAttr; from a completion it cannot be made here."""
+
+    __slots__ = ()
+    DESTROY, FAILS, RANK = "destroy_ah", "Failed to destroy AH", 2
+
+    def __init__(self, pd: LabObject, **kwargs: Any) -> None:
+        if len(kwargs) == 1:
+            attr = kwargs["attr"]
+        else:
+            attr = _back(kwargs["wc"], kwargs["grh"], kwargs["port_num"])
+        self._made("Failed to create AH", "create_ah", Noun.AH, pd.node, pd=pd.ref, attr=told(attr))
+        self._join(pd)
+
+
+def _back(wc: Any, grh: int, port_num: int) -> AHAttr:
+    """`ibv_init_ah_from_wc`: to where a datagram came from. On RoCE its GRH says it all."""
+    import ctypes
+
+    header = ctypes.string_at(grh, 40)
+    traffic = int.from_bytes(header[:4], "big")
+    source = int.from_bytes(header[8:24], "big")
+    if not any(header[:20]):  # IPv4: the header lies in the second half
+        source = 0xFFFF << 32 | int.from_bytes(header[32:36], "big")
+        traffic = header[21] << 20
+    route = GlobalRoute(
+        dgid=GID(text_of(source)), sgid_index=1, hop_limit=0xFF,
+        flow_label=traffic & 0xFFFFF, traffic_class=traffic >> 20 & 0xFF,
+    )  # fmt: skip
+    return AHAttr(is_global=1, port_num=port_num, gr=route, sl=wc.sl)

@@ -1,0 +1,151 @@
+"""What all of pyverbs' objects have in common, and how a call of theirs becomes a word."""
+
+import logging
+from contextlib import suppress
+from typing import Any, ClassVar, Self
+from weakref import WeakSet
+
+from rdmalab.command import NotUnderstood, Noun, Ref, Refused
+from rdmalab.compat.process import here
+from rdmalab.compat.pyverbs.pyverbs_error import (
+    PyverbsError,
+    PyverbsRDMAError,
+    PyverbsUserError,
+)
+
+_CRASH = "crash-"  # rules that stand for a segmentation fault
+
+
+class _Errno:
+    """C's `errno`: what the last call that failed has left."""
+
+    value = 0
+
+
+def PyverbsRDMAErrno(msg: str) -> PyverbsRDMAError:  # noqa: N802  (its name)
+    """The error with the `errno` of now."""
+    return PyverbsRDMAError(msg, _Errno.value)
+
+
+def inc_rkey(rkey: int) -> int:
+    """`ibv_inc_rkey`: the next variant of a key."""
+    return rkey & ~0xFF | rkey + 1 & 0xFF
+
+
+class PyverbsObject:
+    """Everything."""
+
+    __slots__ = ("__weakref__",)
+
+    @property
+    def logger(self) -> logging.Logger:
+        return logging.getLogger(type(self).__name__)
+
+    def set_log_level(self, val: int) -> None:
+        self.logger.setLevel(val)
+
+
+class PyverbsCM(PyverbsObject):
+    """What can be closed."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give it back; doing so twice is no mistake."""
+
+
+def failed(text: str, refusal: Refused) -> PyverbsError:
+    """The exception that a refused call raises."""
+    if refusal.rule.startswith(_CRASH):
+        return PyverbsError(f"in C this would crash: {refusal.message}")
+    _Errno.value = refusal.errno
+    return PyverbsRDMAError(text, refusal.errno)
+
+
+def call(text: str, word: str, **arguments: Any) -> Any:
+    """A word of the lab. PyverbsRDMAError with this text and the errno if it is refused."""
+    try:
+        return here().call(word, **arguments)
+    except Refused as refusal:
+        raise failed(text, refusal) from None
+    except NotUnderstood as senseless:
+        raise PyverbsUserError(f"{text}: {senseless.message}") from None
+
+
+class LabObject(PyverbsCM):
+    """An object of the lab: it goes with the last reference to it, and its children before it.
+
+    DESTROY, FAILS: the word that destroys it, and what is said if that is refused. RANK: who is
+    closed first where an owner closes all it has made.
+    """
+
+    __slots__ = ("_owners", "_ref", "children")
+    DESTROY: ClassVar[str] = ""
+    FAILS: ClassVar[str] = ""
+    RANK: ClassVar[int] = 0
+
+    _ref: Ref | None
+    _owners: tuple["LabObject", ...]
+    children: "WeakSet[LabObject]"
+
+    def _made(self, text: str, word: str, noun: Noun, node: str, **arguments: Any) -> Ref:
+        """Let the lab make it."""
+        try:
+            ref = here().make(word, noun, node, **arguments)
+        except Refused as refusal:
+            raise failed(text, refusal) from None
+        except NotUnderstood as senseless:
+            raise PyverbsUserError(f"{text}: {senseless.message}") from None
+        self._ref = ref
+        return ref
+
+    def _join(self, *owners: "LabObject | None") -> None:
+        """These must live as long as it does, and close it when they are closed."""
+        self.children = WeakSet()
+        self._owners = tuple(owner for owner in owners if owner is not None)
+        for owner in self._owners:
+            owner.children.add(self)
+
+    @property
+    def ref(self) -> Ref:
+        """Its name in the lab. PyverbsUserError once it is closed; C has a NULL there."""
+        found: Ref | None = getattr(self, "_ref", None)
+        if found is None:
+            raise PyverbsUserError(f"this {type(self).__name__} is closed")
+        return found
+
+    @property
+    def node(self) -> str:
+        return self.ref.node
+
+    @property
+    def found(self) -> Any:
+        """The object of the lab, to be read."""
+        return here().find(self.ref)
+
+    def _close_children(self) -> None:
+        for child in sorted(self.children, key=lambda each: each.RANK):
+            child.close()
+
+    def close(self) -> None:
+        ref: Ref | None = getattr(self, "_ref", None)
+        if ref is None:
+            return
+        self._close_children()
+        self._destroy(ref)
+        self._ref = None
+        self._owners = ()
+
+    def _destroy(self, ref: Ref) -> None:
+        first = here().session.vocabulary[self.DESTROY].parameters[0].name
+        call(self.FAILS, self.DESTROY, **{first: ref})
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # a destructor has nobody to tell
+            self.close()

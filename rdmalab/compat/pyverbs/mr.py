@@ -1,0 +1,256 @@
+"""Memory regions and windows."""
+
+import ctypes
+from errno import EOPNOTSUPP
+from typing import Any
+
+from rdmalab.command import Noun, Ref
+from rdmalab.compat.process import here
+from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, call
+from rdmalab.compat.pyverbs.pd import PD
+from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
+from rdmalab.compat.pyverbs.struct import U32, U64, Number, Struct, expect, table
+from rdmalab.compat.pyverbs.utils import rereg_error_to_str
+from rdmalab.spec.access import Access, MWType, Rereg
+
+_NO_BUFFER = "The MR buffer isn't allocated or length {} is invalid"
+_ERR_CMD, _ERR_INPUT = -4, -1  # of ibv_rereg_mr_err_code
+
+
+class MR(LabObject):
+    """`ibv_mr`, with a buffer of its own unless it is given an address."""
+
+    __slots__ = ("_buf", "_own", "pd")
+    DESTROY, FAILS, RANK = "dereg_mr", "Failed to dereg MR", 4
+
+    def __init__(
+        self, creator: Any, length: int = 0, access: int = 0, address: int | None = None,
+        implicit: bool = False, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        if kwargs.get("handle") is not None:
+            raise PyverbsRDMAError("Failed to import MR", EOPNOTSUPP)
+        text = f"Failed to register a MR. length: {length}, access flags: {access}"
+        if implicit or access & Access.HUGETLB:
+            raise PyverbsRDMAError(text, EOPNOTSUPP)
+        buffers = here().buffers
+        self._own = not address
+        self._buf = address or (buffers.allocate(length) if length > 0 else 0)
+        try:
+            self._register(text, creator, length, access)
+        except PyverbsRDMAError:
+            self._release()
+            raise
+        self._join(creator)
+        self.pd = creator
+
+    def _register(self, text: str, pd: PD, length: int, access: int) -> None:
+        """The buffer is known to the node from now on, if it was not before."""
+        process = here()
+        known = process.buffers.covering(pd.node, self._buf, length)
+        where = {} if known is None else {"addr": known.addr + self._buf - known.real}
+        ref = self._made(
+            text, "reg_mr", Noun.MR, pd.node, pd=pd.ref, length=length, access=access, **where
+        )
+        if known is None:
+            known = process.buffers.mirror(pd.node, self._buf, self.found.addr, length)
+        known.regions.append(ref)
+
+    def _release(self) -> None:
+        if self._own:
+            here().buffers.free(self._buf)
+        self._buf = 0
+
+    def _destroy(self, ref: Ref) -> None:
+        here().publish()
+        super()._destroy(ref)
+        here().buffers.forget(ref)
+        self._release()
+
+    def unimport(self) -> None:
+        self.close()
+
+    def write(self, data: str | bytes, length: int, offset: int = 0) -> None:
+        if not self._buf or length < 0:
+            raise PyverbsUserError(_NO_BUFFER.format(length))
+        octets = data.encode() if isinstance(data, str) else bytes(data)
+        ctypes.memmove(self._buf + offset, octets, min(length, len(octets)))
+        here().buffers.note(self._buf + offset, length)
+
+    def read(self, length: int, offset: int) -> bytes:
+        if offset < 0:
+            raise PyverbsUserError(f"Invalid offset {offset}")
+        if not self._buf or length < 0:
+            raise PyverbsUserError(_NO_BUFFER.format(length))
+        return ctypes.string_at(self._buf + offset, length)
+
+    def rereg(
+        self, flags: int, pd: PD | None = None, addr: int = 0, length: int = 0, access: int = 0
+    ) -> None:
+        given: dict[str, Any] = {"flags": flags}
+        if flags & Rereg.CHANGE_PD and pd is not None:
+            given["pd"] = pd.ref
+        if flags & Rereg.CHANGE_ACCESS:
+            given["access"] = access
+        scratch: MR | None = None
+        if flags & Rereg.CHANGE_TRANSLATION:
+            # a host of the lab maps memory by registering it
+            if here().buffers.covering(self.node, addr, length) is None:
+                scratch = MR(pd or self.pd, length, 0, address=addr)
+            given |= {"addr": here().buffers.to_lab(addr), "length": length}
+        self._rereg(given)
+        if flags & Rereg.CHANGE_TRANSLATION:
+            self._move(addr, length)
+        if scratch is not None:
+            scratch.close()
+        if flags & Rereg.CHANGE_PD and pd is not None:
+            self.pd = pd
+            self._owners[0].children.discard(self)
+            self._owners = (pd,)
+            pd.children.add(self)
+
+    def _rereg(self, given: dict[str, Any]) -> None:
+        try:
+            call("", "rereg_mr", mr=self.ref, **given)
+        except PyverbsRDMAError as refused:
+            code = _ERR_CMD if refused.error_code == EOPNOTSUPP else _ERR_INPUT
+            text = f"Failed to rereg MR: {rereg_error_to_str(code)}"
+            raise PyverbsRDMAError(text, refused.error_code) from None
+
+    def _move(self, addr: int, length: int) -> None:
+        buffers, ref = here().buffers, self.ref
+        buffers.forget(ref)
+        self._release()
+        self._buf, self._own = addr, False
+        mirror = buffers.covering(ref.node, addr, length)
+        if mirror is not None:
+            mirror.regions.append(ref)
+
+    @property
+    def buf(self) -> int:
+        return self._buf
+
+    @property
+    def lkey(self) -> int:
+        return int(self.found.lkey)
+
+    @property
+    def rkey(self) -> int:
+        return int(self.found.rkey)
+
+    @property
+    def length(self) -> int:
+        return int(self.found.length)
+
+    @property
+    def handle(self) -> int:
+        return int(self.found.number)
+
+    def __str__(self) -> str:
+        names = ("lkey", "rkey", "length", "buf", "handle")
+        return "MR:\n" + table((name, getattr(self, name)) for name in names)
+
+
+class MWBindInfo(Struct, PyverbsCM):
+    """`ibv_mw_bind_info`."""
+
+    __slots__ = ("mr",)
+    addr = Number(U64, fixed=True)
+    length = Number(U64, fixed=True)
+    mw_access_flags = Number(U32, fixed=True)
+
+    def __init__(self, mr: MR, addr: int, length: int, mw_access_flags: int) -> None:
+        expect("mr", mr, MR, null=False)
+        super().__init__(addr=addr, length=length, mw_access_flags=mw_access_flags)
+        self.mr = mr
+
+    def told(self) -> dict[str, int]:
+        """As the lab's words take it."""
+        return {
+            "bind_mr": self.mr.found.number,
+            "bind_addr": here().buffers.to_lab(self.addr),
+            "bind_length": self.length,
+            "bind_access": self.mw_access_flags,
+        }
+
+    def __str__(self) -> str:
+        flags = ("MW access flags", self.mw_access_flags)
+        return "MWBindInfo:\n" + table((("Addr", self.addr), ("Length", self.length), flags))
+
+
+class MWBind(Struct, PyverbsCM):
+    """`ibv_mw_bind`."""
+
+    __slots__ = ("info",)
+    _wr_id = Number(U64)
+    _send_flags = Number(U32)
+
+    def __init__(self, info: MWBindInfo, send_flags: int, wr_id: int = 0) -> None:
+        expect("info", info, MWBindInfo, null=False)
+        super().__init__(_wr_id=wr_id, _send_flags=send_flags)
+        self.info = info
+
+    def told(self) -> dict[str, int]:
+        """As the lab's words take it."""
+        return {**self.info.told(), "wr_id": self._wr_id, "flags": self._send_flags}
+
+    def __str__(self) -> str:
+        return "MWBind:\n" + table((("WR id", self._wr_id), ("Send flags", self._send_flags)))
+
+
+class MW(LabObject):
+    """`ibv_mw`."""
+
+    __slots__ = ("pd",)
+    DESTROY, FAILS, RANK = "dealloc_mw", "Failed to dealloc MW", 3
+
+    def __init__(self, pd: PD, mw_type: int) -> None:
+        expect("pd", pd, PD, null=False)
+        self._made("Failed to allocate MW", "alloc_mw", Noun.MW, pd.node, pd=pd.ref, type=mw_type)
+        self._join(pd)
+        self.pd = pd
+
+    @property
+    def handle(self) -> int:
+        return int(self.found.number)
+
+    @property
+    def rkey(self) -> int:
+        return int(self.found.rkey)
+
+    @property
+    def type(self) -> int:
+        return int(self.found.type)
+
+    def __str__(self) -> str:
+        rows = (("Rkey", self.rkey), ("Handle", self.handle), ("MW Type", mwtype2str(self.type)))
+        return "MW:\n" + table(rows)
+
+
+class DMMR(MR):
+    """An MR of device memory, of which the lab's devices have none."""
+
+    __slots__ = ()
+
+    def __init__(self, pd: PD, length: int, access: int, dm: Any, offset: int) -> None:
+        del pd, dm, offset
+        text = f"Failed to register a device MR. length: {length}, access flags: {access}"
+        raise PyverbsRDMAError(text, EOPNOTSUPP)
+
+
+class DmaBufMR(MR):
+    """An MR of a dma-buf, which needs a graphics driver."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, pd: PD, length: int, access: int, dmabuf: Any = None, offset: int = 0, gpu: int = 0,
+        gtt: int = 0,
+    ) -> None:  # fmt: skip
+        del pd, dmabuf, offset, gpu, gtt
+        text = f"Failed to register a dma-buf MR. length: {length}, access flags: {access}"
+        raise PyverbsRDMAError(text, EOPNOTSUPP)
+
+
+def mwtype2str(mw_type: int) -> str:
+    names = {int(each): f"IBV_MW_{each.name}" for each in MWType}
+    return names.get(mw_type, f"Unknown MW type ({mw_type})")

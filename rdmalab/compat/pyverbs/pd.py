@@ -1,0 +1,93 @@
+"""Protection domains."""
+
+from collections.abc import Callable
+from errno import EOPNOTSUPP
+from typing import Any
+
+from rdmalab.command import Noun
+from rdmalab.compat.pyverbs.base import LabObject, PyverbsObject
+from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
+from rdmalab.compat.pyverbs.struct import expect
+
+
+class PD(LabObject):
+    """`ibv_pd`."""
+
+    __slots__ = ("ctx",)
+    DESTROY, FAILS, RANK = "dealloc_pd", "Failed to dealloc PD", 8
+
+    def __init__(self, creator: Any, **kwargs: Any) -> None:
+        from rdmalab.compat.pyverbs.device import Context
+
+        if kwargs.get("handle") is not None:
+            raise PyverbsRDMAError("Failed to import PD", EOPNOTSUPP)
+        if not isinstance(creator, Context):
+            raise PyverbsUserError(f"Cannot create PD from {type(creator)}")
+        self._allocate(creator)
+        self.ctx = creator
+
+    def _allocate(self, context: Any) -> None:
+        self._made("Failed to allocate PD", "alloc_pd", Noun.PD, context.node)
+        self._join(context)
+
+    def advise_mr(self, advise: int, flags: int, sg_list: Any) -> int:
+        """Nothing is paged on demand."""
+        del advise, flags, sg_list
+        raise PyverbsRDMAError("Failed to advise MR", EOPNOTSUPP)
+
+    def unimport(self) -> None:
+        self.close()
+
+    @property
+    def handle(self) -> int:
+        number: int = self.found.number
+        return number
+
+    @property
+    def pd(self) -> "PD":
+        return self
+
+
+class ParentDomainContext(PyverbsObject):
+    """Functions that allocate what a driver needs; the lab's devices need nothing."""
+
+    __slots__ = ("p_alloc", "p_free", "pd", "user_data")
+
+    def __init__(
+        self,
+        pd: PD,
+        alloc_func: Callable[..., Any],
+        free_func: Callable[..., Any],
+        user_data: Any = None,
+    ) -> None:
+        self.pd, self.p_alloc, self.p_free, self.user_data = pd, alloc_func, free_func, user_data
+
+
+_ALLOCATORS_AND_CONTEXT = 3  # of ibv_parent_domain_init_attr_mask
+
+
+class ParentDomainInitAttr(PyverbsObject):
+    """`ibv_parent_domain_init_attr`."""
+
+    __slots__ = ("comp_mask", "pd", "pd_context")
+
+    def __init__(self, pd: PD, pd_context: ParentDomainContext | None = None) -> None:
+        expect("pd", pd, PD, null=False)
+        expect("pd_context", pd_context, ParentDomainContext)
+        self.pd, self.pd_context = pd, pd_context
+        self.comp_mask = _ALLOCATORS_AND_CONTEXT if pd_context is not None else 0
+
+
+class ParentDomain(PD):
+    """A parent domain: it is written wherever a PD is. Own allocators are not called."""
+
+    __slots__ = ()
+    RANK = 7
+
+    def __init__(self, context: Any, attr: ParentDomainInitAttr) -> None:
+        text = "Failed to allocate Parent Domain"
+        if attr.comp_mask:  # a device that has no buffers in the host cannot use them
+            raise PyverbsRDMAError(text, EOPNOTSUPP)
+        self._made(text, "alloc_parent_domain", Noun.PD, context.node, pd=attr.pd.ref)
+        self._join(context, attr.pd)
+        self.ctx = context

@@ -1,0 +1,171 @@
+"""Shared receive queues."""
+
+from errno import EOPNOTSUPP
+from typing import Any
+
+from rdmalab.command import Noun, Refused
+from rdmalab.compat.process import here
+from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, call, failed
+from rdmalab.compat.pyverbs.pd import PD
+from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError
+from rdmalab.compat.pyverbs.struct import U32, U64, Number, Struct, enum
+from rdmalab.compat.pyverbs.wr import RecvWR
+from rdmalab.spec.sharing import SrqAttrMask, SrqType
+
+_TYPE, _PD, _XRCD, _CQ = 1, 2, 4, 8  # of ibv_srq_init_attr_mask
+
+
+class SrqAttr(Struct):
+    """`ibv_srq_attr`."""
+
+    __slots__ = ()
+    max_wr = Number(U32)
+    max_sge = Number(U32)
+    srq_limit = Number(U32)
+
+    def __init__(self, max_wr: int = 100, max_sge: int = 1, srq_limit: int = 0) -> None:
+        super().__init__(max_wr=max_wr, max_sge=max_sge, srq_limit=srq_limit)
+
+
+class SrqInitAttr(Struct):
+    """`ibv_srq_init_attr`."""
+
+    __slots__ = ()
+    max_wr = Number(U32, fixed=True)
+    max_sge = Number(U32, fixed=True)
+    srq_limit = Number(U32, fixed=True)
+
+    def __init__(self, attr: SrqAttr | None = None) -> None:
+        super().__init__(**(attr.c if attr is not None else {}))
+
+
+class SrqInitAttrEx(Struct):
+    """`ibv_srq_init_attr_ex`."""
+
+    __slots__ = ("cq", "pd", "xrcd")
+    max_wr = Number(U32, fixed=True)
+    max_sge = Number(U32, fixed=True)
+    srq_limit = Number(U32, fixed=True)
+    comp_mask = Number(U32)
+    srq_type = Number(enum("ibv_srq_type"))
+    max_num_tags = Number(U32)
+    max_ops = Number(U32)
+
+    def __init__(self, max_wr: int = 100, max_sge: int = 1, srq_limit: int = 0) -> None:
+        super().__init__(max_wr=max_wr, max_sge=max_sge, srq_limit=srq_limit)
+        self.pd: Any = None
+        self.xrcd: Any = None
+        self.cq: Any = None
+
+    def told(self) -> dict[str, Any]:
+        """As the lab's words take it: what the mask names."""
+        parts = {"pd": (_PD, self.pd), "xrcd": (_XRCD, self.xrcd), "cq": (_CQ, self.cq)}
+        found: dict[str, Any] = {
+            name: part.ref
+            for name, (bit, part) in parts.items()
+            if self.comp_mask & bit and part is not None
+        }
+        if self.comp_mask & _TYPE:
+            found["srq_type"] = self.srq_type
+        return found
+
+
+_CAPACITY = ("max_wr", "max_sge", "srq_limit")
+
+
+def _capacity(attr: Struct) -> dict[str, int]:
+    return {name: attr.c.get(name, 0) for name in _CAPACITY}
+
+
+class OpsWr(Struct, PyverbsCM):
+    """`ibv_ops_wr`: of tag matching, which the lab's devices do not have."""
+
+    __slots__ = ("next_wr",)
+    wr_id = Number(U64)
+    opcode = Number(enum("ibv_ops_wr_opcode"))
+    flags = Number(U32)
+    unexpected_cnt = Number(U32)
+    recv_wr_id = Number(U64)
+    tag = Number(U64)
+    handle = Number(U32)
+    mask = Number(U64)
+
+    def __init__(
+        self, wr_id: int = 0, opcode: int = 0, flags: int = 1, next_wr: "OpsWr | None" = None,
+        unexpected_cnt: int = 0, recv_wr_id: int = 0, num_sge: int | None = None, tag: int = 0,
+        mask: int = 0, sg_list: Any = None,
+    ) -> None:  # fmt: skip
+        del num_sge, sg_list
+        super().__init__(
+            wr_id=wr_id, opcode=opcode, flags=flags, unexpected_cnt=unexpected_cnt,
+            recv_wr_id=recv_wr_id, tag=tag, mask=mask,
+        )  # fmt: skip
+        self.next_wr = next_wr
+
+
+class SRQ(LabObject):
+    """`ibv_srq`, of a PD or, extended, of a context."""
+
+    __slots__ = ("cq",)
+    DESTROY, FAILS, RANK = "destroy_srq", "Failed to destroy SRQ", 5
+
+    def __init__(self, creator: Any, attr: Any) -> None:
+        self.cq = None
+        if isinstance(creator, PD):
+            self._create_srq(creator, attr)
+        else:
+            self._create_srq_ex(creator, attr)
+
+    def _create_srq(self, pd: PD, init_attr: SrqInitAttr) -> None:
+        self._create("create_srq", pd, pd=pd.ref, attr=_capacity(init_attr))
+
+    def _create_srq_ex(self, context: LabObject, init_attr_ex: SrqInitAttrEx) -> None:
+        told = {**init_attr_ex.told(), "attr": _capacity(init_attr_ex)}
+        if told.get("srq_type", SrqType.BASIC) not in tuple(SrqType):
+            raise PyverbsRDMAError("Failed to create SRQ (errno is 95)", EOPNOTSUPP)
+        self._create("create_srq_ex", context, init_attr=told)
+        self._join(context, init_attr_ex.pd, init_attr_ex.xrcd, init_attr_ex.cq)
+        self.cq = init_attr_ex.cq
+
+    def _create(self, word: str, creator: LabObject, **told: Any) -> None:
+        try:
+            self._ref = here().make(word, Noun.SRQ, creator.node, **told)
+        except Refused as refusal:
+            text = f"Failed to create SRQ (errno is {refusal.errno})"
+            raise failed(text, refusal) from None
+        self._join(creator)
+
+    def get_srq_num(self) -> int:
+        return int(call("Failed to retrieve SRQ number", "get_srq_num", srq=self.ref))
+
+    def modify(self, attr: SrqAttr, comp_mask: int) -> None:
+        given = {
+            name: attr.c.get(name, 0)
+            for name, bit in (("max_wr", SrqAttrMask.MAX_WR), ("srq_limit", SrqAttrMask.LIMIT))
+            if comp_mask & bit
+        }
+        text = "Failed to modify SRQ"
+        call(text, "modify_srq", srq=self.ref, attr=given, srq_attr_mask=comp_mask)
+
+    def query(self) -> SrqAttr:
+        found, attr = call("Failed to query SRQ", "query_srq", srq=self.ref), SrqAttr()
+        attr.fill({name: getattr(found, name) for name in _CAPACITY})
+        return attr
+
+    def post_srq_ops(self, wr: OpsWr, bad_wr: OpsWr | None = None) -> None:
+        del wr, bad_wr
+        raise PyverbsRDMAError("post SRQ ops failed.", EOPNOTSUPP)
+
+    def post_recv(self, wr: RecvWR, bad_wr: RecvWR | None = None) -> None:
+        post("Failed to post receive to SRQ.", "post_srq_recv", "srq", self, wr, bad_wr)
+
+
+def post(text: str, word: str, parameter: str, queue: LabObject, wr: Any, bad_wr: Any) -> None:
+    """A chain of work requests; the first that is refused is copied to `bad_wr`."""
+    chain = wr.chain()
+    try:
+        here().call(word, **{parameter: queue.ref}, wr=[each.told() for each in chain])
+    except Refused as refusal:
+        if refusal.bad_wr is not None and refusal.bad_wr < len(chain):
+            chain[refusal.bad_wr].copy_to(bad_wr)
+        raise failed(text, refusal) from None

@@ -1,0 +1,197 @@
+"""Work requests."""
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any, Self
+
+from rdmalab.compat.process import here
+from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, inc_rkey
+from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
+from rdmalab.compat.pyverbs.struct import INT, U32, U64, Number, Struct, converted, enum, table
+from rdmalab.spec.work import SendFlags, WROpcode
+
+_SIGNALED, _SEND = int(SendFlags.SIGNALED), int(WROpcode.SEND)
+# What may go without a list.
+_LISTLESS = (WROpcode.LOCAL_INV, WROpcode.BIND_MW, WROpcode.SEND_WITH_INV)
+_NO_LIST = "A WR needs at least one SGE"
+
+
+class SGE(Struct, PyverbsCM):
+    """`ibv_sge`; addr as the program counts it."""
+
+    __slots__ = ()
+    addr = Number(U64)
+    length = Number(U32)
+    lkey = Number(U32)
+
+    def __init__(self, addr: int, length: int, lkey: int) -> None:
+        super().__init__(addr=addr, length=length, lkey=lkey)
+
+    def read(self, length: int, offset: int) -> bytes:
+        return ctypes.string_at(self.addr + offset, length)
+
+    def told(self) -> dict[str, int]:
+        """As the lab's words take it."""
+        return {**self.c, "addr": here().buffers.to_lab(self.addr)}
+
+    def __str__(self) -> str:
+        return table(
+            (("Address", hex(self.addr)), ("Length", self.length), ("Key", hex(self.lkey)))
+        )
+
+
+class _Request(Struct, PyverbsCM):
+    """What both kinds have: a list of SGEs as it was when the request was made, and a next one."""
+
+    __slots__ = ("following", "sg")
+
+    def _take(self, sg: Sequence[SGE] | None, num_sge: int, next_wr: Self | None) -> None:
+        self.sg = [dict(sge.c) for sge in (sg or ())[: max(num_sge, 0)]]
+        self.following = next_wr
+
+    @property
+    def next_wr(self) -> Self | None:
+        return self.following
+
+    @next_wr.setter
+    def next_wr(self, val: Self) -> None:
+        self.following = val
+
+    def chain(self) -> list[Self]:
+        """It and all behind it."""
+        found, each = [], self
+        while each is not None and each not in found:
+            found.append(each)
+            each = each.following  # type: ignore[assignment]  # None ends it
+        return found
+
+    def copy_to(self, other: Self | None) -> None:
+        """`*bad_wr`."""
+        if other is not None:
+            other.c = dict(self.c)
+            other.sg, other.following = [*self.sg], self.following
+
+    def told(self) -> dict[str, Any]:
+        """As the lab's words take it: no field that is 0, and num_sge only if it is a lie."""
+        to_lab = here().buffers.to_lab
+        sg = [{**sge, "addr": to_lab(sge["addr"])} for sge in self.sg]
+        count = self.c.get("num_sge", 0)
+        found: dict[str, Any] = {"sg": sg} if sg else {}
+        if count != len(sg):
+            found["num_sge"] = count
+        if self.c.get("wr_id"):
+            found["wr_id"] = self.c["wr_id"]
+        return found
+
+
+class RecvWR(_Request):
+    """`ibv_recv_wr`."""
+
+    __slots__ = ()
+    wr_id = Number(U64)
+    num_sge = Number(INT)
+
+    def __init__(
+        self, wr_id: int = 0, num_sge: int = 0, sg: Sequence[SGE] | None = None,
+        next_wr: "RecvWR | None" = None,
+    ) -> None:  # fmt: skip
+        if num_sge < 1 or sg is None:
+            raise PyverbsUserError(_NO_LIST)
+        super().__init__(wr_id=wr_id, num_sge=num_sge)
+        self._take(sg, num_sge, next_wr)
+
+    def __str__(self) -> str:
+        return table((("WR ID", self.wr_id), ("Num SGE", self.num_sge)))
+
+
+class SendWR(_Request):
+    """`ibv_send_wr`. Its unions are here as they are in C: immediate and key to invalidate are one
+    field; `union` holds whichever part was set last.
+    """
+
+    __slots__ = ("ah", "union", "xrc")
+    wr_id = Number(U64)
+    num_sge = Number(INT)
+    imm_data = Number(U32)
+    opcode = Number(enum("ibv_wr_opcode"))
+    send_flags = Number(U32)
+
+    def __init__(
+        self, wr_id: int = 0, opcode: int = _SEND, num_sge: int = 0, imm_data: int = 0,
+        sg: Sequence[SGE] | None = None, send_flags: int = _SIGNALED,
+        next_wr: "SendWR | None" = None,
+    ) -> None:  # fmt: skip
+        if opcode not in _LISTLESS and (num_sge < 1 or sg is None):
+            raise PyverbsUserError(_NO_LIST)
+        super().__init__(
+            wr_id=wr_id, num_sge=num_sge, imm_data=imm_data, opcode=opcode, send_flags=send_flags
+        )
+        self._take(sg, num_sge, next_wr)
+        self.ah: LabObject | None = None
+        self.union: dict[str, int] = {}
+        self.xrc: dict[str, int] = {}
+
+    @property
+    def sg_list(self) -> Any:
+        raise AttributeError("attribute 'sg_list' of 'SendWR' objects is not readable")
+
+    @sg_list.setter
+    def sg_list(self, val: SGE) -> None:
+        self.sg = [dict(val.c)]
+
+    @property
+    def rkey(self) -> int:
+        return self.union.get("mw_rkey", 0)
+
+    def set_wr_ud(self, ah: LabObject, rqpn: int, rqkey: int) -> None:
+        self.ah = ah
+        self.union = {
+            "ah": ah.found.number,
+            "remote_qpn": converted(rqpn, U32),
+            "remote_qkey": converted(rqkey, U32),
+        }
+
+    def set_wr_rdma(self, rkey: int, addr: int) -> None:
+        self.union = {"remote_addr": converted(addr, U64), "rkey": converted(rkey, U32)}
+
+    def set_wr_atomic(self, rkey: int, addr: int, compare_add: int, swap: int = 0) -> None:
+        self.union = {
+            "remote_addr": converted(addr, U64),
+            "rkey": converted(rkey, U32),
+            "compare_add": converted(compare_add, U64),
+            "swap": converted(swap, U64),
+        }
+
+    def set_bind_wr(self, mw: Any, bind_info: Any) -> None:
+        self.union = {**bind_info.told(), "mw": mw.found.number, "mw_rkey": inc_rkey(mw.rkey)}
+
+    def set_qp_type_xrc(self, remote_srqn: int) -> None:
+        self.xrc = {"remote_srqn": converted(remote_srqn, U32)}
+
+    def copy_to(self, other: "SendWR | None") -> None:
+        super().copy_to(other)
+        if other is not None:
+            other.union, other.xrc, other.ah = dict(self.union), dict(self.xrc), self.ah
+
+    def told(self) -> dict[str, Any]:
+        found = {**super().told(), "opcode": self.opcode, **self.union, **self.xrc}
+        if "remote_addr" in found:
+            found["remote_addr"] = here().buffers.to_lab(found["remote_addr"])
+        if self.send_flags:
+            found["flags"] = self.send_flags
+        if self.imm_data:
+            found |= {"imm_data": self.imm_data, "invalidate_rkey": self.imm_data}
+        return found
+
+    def __str__(self) -> str:
+        return table((
+            ("WR ID", self.wr_id),
+            ("Num SGE", self.num_sge),
+            ("Opcode", self.opcode),
+            ("Send flags", send_flags_to_str(self.send_flags)
+             + table([("Imm Data", self.imm_data)])),
+        ))  # fmt: skip
+
+
+def send_flags_to_str(flags: int) -> str:
+    return "".join(f"IBV_SEND_{flag.name} " for flag in SendFlags if flags & flag)

@@ -1,0 +1,44 @@
+"""XRC domains."""
+
+from rdmalab.command import Noun
+from rdmalab.compat.pyverbs.base import LabObject
+from rdmalab.compat.pyverbs.struct import INT, U32, Number, Struct
+
+
+class XRCDInitAttr(Struct):
+    """`ibv_xrcd_init_attr`."""
+
+    __slots__ = ()
+    fd = Number(INT)
+    comp_mask = Number(U32)
+    oflags = Number(INT)
+
+    def __init__(self, comp_mask: int, oflags: int, fd: int) -> None:
+        super().__init__(comp_mask=comp_mask, oflags=oflags, fd=fd)
+
+
+class XRCD(LabObject):
+    """`ibv_xrcd`. The lab knows a file by a number; here it is the inode, not the descriptor."""
+
+    __slots__ = ()
+    DESTROY, FAILS, RANK = "close_xrcd", "Failed to dealloc XRCD", 9
+
+    def __init__(self, context: LabObject, init_attr: XRCDInitAttr) -> None:
+        self._made(
+            "Failed to allocate XRCD", "open_xrcd", Noun.XRCD, context.node,
+            fd=_file(init_attr.fd), oflag=init_attr.oflags,
+        )  # fmt: skip
+        self._join(context)
+
+
+_files: dict[tuple[int, int], int] = {}
+
+
+def _file(fd: int) -> int:
+    """One number a file, however often it was opened."""
+    import os
+
+    if fd < 0:
+        return fd
+    status = os.fstat(fd)
+    return _files.setdefault((status.st_dev, status.st_ino), len(_files))

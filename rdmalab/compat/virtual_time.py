@@ -1,0 +1,63 @@
+"""The clocks of Python, set to the time of the lab: who waits, waits there."""
+
+import select
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rdmalab.compat.process import EPOCH_S, here
+
+_NS = 1_000_000_000
+
+
+def _sleep(seconds: float) -> None:
+    if seconds < 0:
+        raise ValueError("sleep length must be non-negative")
+    here().sleep(round(seconds * _NS))
+
+
+def _since_begin_ns() -> int:
+    return here().clock_ns()
+
+
+def _wall_ns() -> int:
+    return EPOCH_S * _NS + here().clock_ns()
+
+
+def _in_seconds(clock: Callable[[], int]) -> Callable[[], float]:
+    def read() -> float:
+        return clock() / _NS
+
+    return read
+
+
+_real_select = select.select
+
+
+def _select(
+    rlist: Sequence[Any], wlist: Sequence[Any], xlist: Sequence[Any], timeout: float | None = None
+) -> Any:
+    """Nobody else runs: what is not ready now will not be, and the wait is one of the lab."""
+    ready = _real_select(rlist, wlist, xlist, 0)
+    if any(ready) or timeout is None:
+        return ready if any(ready) else _real_select(rlist, wlist, xlist, None)
+    _sleep(timeout)
+    return _real_select(rlist, wlist, xlist, 0)
+
+
+_CLOCKS: dict[str, Callable[..., Any]] = {
+    "sleep": _sleep,
+    "time": _in_seconds(_wall_ns),
+    "time_ns": _wall_ns,
+    "monotonic": _in_seconds(_since_begin_ns),
+    "monotonic_ns": _since_begin_ns,
+    "perf_counter": _in_seconds(_since_begin_ns),
+    "perf_counter_ns": _since_begin_ns,
+}
+
+
+def install() -> None:
+    """From now on, in this process."""
+    for name, clock in _CLOCKS.items():
+        setattr(time, name, clock)
+    setattr(select, "select", _select)  # noqa: B010  (it is typed as what it was)
