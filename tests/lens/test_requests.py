@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from rdmalab.hca.psn import MASK
+from rdmalab.hca.qp import Responding
 from rdmalab.lab import Lab, open_session
 from rdmalab.lens.requests import request_rows
 from rdmalab.scenario.loader import load
@@ -85,11 +86,28 @@ def test_after_a_reset_the_same_psn_means_the_new_request() -> None:
 def test_an_answer_to_nothing_belongs_to_nothing() -> None:
     """The responder waits for a PSN that the requester never used."""
     lab = lab_of()
-    (qp,) = lab.session.world.nodes["B"].qps.items.values()
-    qp.resp.psn = (qp.resp.psn - 10) & MASK
+    _responder(lab).psn = MASK - 9
     well(lab, SEND)
     well(lab, "run 5us")
     assert told(lab)[:2] == ["A.qp0 wr1 SEND 64 B", ""]
+
+
+def test_after_a_reset_an_old_psn_means_nothing() -> None:
+    lab = lab_of(RECV, SEND, "run", "reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0 psn=100")
+    _responder(lab).psn = 0
+    well(lab, SEND)
+    well(lab, "run 5us")
+    assert told(lab)[-2:] == ["A.qp0 wr1 SEND 64 B", ""]
+
+
+def test_when_the_circle_has_come_round_the_newest_is_meant() -> None:
+    lab = lab_of(RECV, SEND, "run", RECV)
+    (qp,) = lab.session.world.nodes["A"].qps.items.values()
+    qp.sq.next_psn = qp.req.psn = qp.req.sent = qp.comp.psn = 0
+    _responder(lab).psn = 0
+    well(lab, SEND.replace("wr_id=1", "wr_id=5"))
+    well(lab, "run")
+    assert told(lab) == ["A.qp0 wr1 SEND 64 B"] * 2 + ["A.qp0 wr5 SEND 64 B"] * 2
 
 
 def test_frames_are_counted_one_by_one() -> None:
@@ -106,6 +124,11 @@ def test_the_pieces_of_a_tso_are_the_parts_of_one_request() -> None:
     pieces = [(row.part, row.parts) for row in rows.values() if row.wqe.header is not None]
     assert pieces[:3] == [(1, 3), (2, 3), (3, 3)]
     assert not any(row.again for row in rows.values())
+
+
+def _responder(lab: Lab) -> Responding:
+    (qp,) = lab.session.world.nodes["B"].qps.items.values()
+    return qp.resp
 
 
 def played(name: str) -> Session:
