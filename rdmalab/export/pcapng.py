@@ -35,6 +35,8 @@ _SECTION_APPLICATION = 4
 _INTERFACE_NAME, _INTERFACE_MAC, _INTERFACE_SPEED, _INTERFACE_RESOLUTION = 2, 6, 8, 9
 _PACKET_FLAGS = 2
 _NANOSECONDS = b"\x09"  # 10^-9 s
+_LONGEST_TEXT = 0xFFFF  # bytes
+_LARGEST = (1 << 64) - 1  # a time, of 584 years, or a speed; what is larger is written as this
 
 _Option = tuple[int, bytes]
 
@@ -139,31 +141,31 @@ def _flips(good: bytes, harmed: bytes) -> str:
 
 # --------------------------------------------------------------------------- blocks
 def _section(never_left: int) -> bytes:
-    options = [(_SECTION_APPLICATION, f"rdmalab {VERSION}".encode())]
+    options = [(_SECTION_APPLICATION, _text(f"rdmalab {VERSION}"))]
     if never_left:
         frames = "1 frame is" if never_left == 1 else f"{never_left} frames are"
         said = f"{frames} not in here: the port was not ACTIVE, so nothing left it"
-        options.append((_COMMENT, said.encode()))
+        options.append((_COMMENT, _text(said)))
     body = struct.pack("<IHHq", _BYTE_ORDER, *_VERSION, _UNKNOWN_LENGTH)
     return _block(_SECTION, body, options)
 
 
 def _interface(world: World, node: str) -> bytes:
     options = [
-        (_INTERFACE_NAME, node.encode()),
+        (_INTERFACE_NAME, _text(node)),
         (_INTERFACE_MAC, world.nodes[node].mac.to_bytes(6, "big")),
-        (_INTERFACE_SPEED, struct.pack("<Q", world.cable.rate_bps)),
+        (_INTERFACE_SPEED, struct.pack("<Q", min(world.cable.rate_bps, _LARGEST))),
         (_INTERFACE_RESOLUTION, _NANOSECONDS),
     ]
     return _block(_INTERFACE, struct.pack("<HHI", _ETHERNET, 0, _NO_LIMIT), options)
 
 
 def _packet(interface: int, frame: Captured, comment: str) -> bytes:
-    high, low = divmod(frame.at_ns, 1 << 32)
+    high, low = divmod(min(frame.at_ns, _LARGEST), 1 << 32)
     length = len(frame.octets)
     body = struct.pack("<IIIII", interface, high, low, length, length) + _padded(frame.octets)
     flags = struct.pack("<I", _OUTBOUND)
-    return _block(_PACKET, body, [(_COMMENT, comment.encode()), (_PACKET_FLAGS, flags)])
+    return _block(_PACKET, body, [(_COMMENT, _text(comment)), (_PACKET_FLAGS, flags)])
 
 
 def _block(block_type: int, body: bytes, options: Iterable[_Option]) -> bytes:
@@ -175,6 +177,11 @@ def _block(block_type: int, body: bytes, options: Iterable[_Option]) -> bytes:
 
 def _option(code: int, value: bytes) -> bytes:
     return struct.pack("<HH", code, len(value)) + _padded(value)
+
+
+def _text(said: str) -> bytes:
+    """As UTF-8, no longer than an option can be; a letter is there or is not."""
+    return said.encode()[:_LONGEST_TEXT].decode(errors="ignore").encode()
 
 
 def _padded(octets: bytes) -> bytes:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
+from rdmalab.command import Noun, Thing
 from rdmalab.export import pcapng
 from rdmalab.export.pcapng import Captured, captured
 from rdmalab.lab import Lab
@@ -114,6 +115,20 @@ def test_a_frame_stands_where_and_when_it_left() -> None:
         assert high << 32 | low == frame.at_ns
         assert block.frame == octets_of(frame.packet) == frame.octets
         assert block.options[2] == b"\x02\0\0\0"
+
+
+def test_what_does_not_fit_is_as_large_as_can_be() -> None:
+    largest = (1 << 64) - 1
+    lab = lab_of("link rate=99999999999999999999bps", "fault drop A->B nth=1", RECV)
+    lab.session.world.advance(largest + 1)
+    well(lab, SEND)
+    well(lab, "step packet")
+    lab.session.names.give("é" * 70_000, Thing(Noun.QP, "A", 0x11))
+    _, a, _, packet = capture(lab)
+    assert int.from_bytes(a.options[8], "little") == largest
+    assert packet.head[1:3] == (0xFFFFFFFF, 0xFFFFFFFF)
+    assert len(packet.options[COMMENT]) == 0xFFFE  # a letter has two bytes
+    assert packet.comment.endswith("éé")
 
 
 def test_the_same_world_is_the_same_capture() -> None:
