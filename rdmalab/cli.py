@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rdmalab.scenario.source import FileError
 
 ISSUES = "the project's issue tracker"
+_STANDARD_OUTPUT = "-"
 _PIPE_CLOSED = 128 + 13  # what a shell says of a program that SIGPIPE ended
 
 
@@ -191,6 +192,49 @@ def _played(scenario: "Scenario", profile: str, *, verbose: bool) -> "Runner":
 
 
 @program.command()
+@click.argument("form", type=click.Choice(["pcapng"]), metavar="pcapng")
+@click.argument("path", metavar="SCENARIO")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    required=True,
+    help="The file to write; - is standard output.",
+)
+@_profile
+def export(*, form: str, path: str, output: str, profile: str) -> int:
+    """Play a scenario, and write what was sent as another program reads it.
+
+    pcapng: every frame that left a port, for Wireshark and tshark. A file that is there is
+    replaced. If the scenario fails, what was sent up to there is written all the same.
+    """
+    from rdmalab.export import pcapng
+    from rdmalab.scenario.report import RunModel, of_runner
+    from rdmalab.workbench.files import Exported
+
+    del form
+    if output == _STANDARD_OUTPUT and sys.stdout.isatty():
+        raise click.UsageError("a terminal cannot show a capture: -o FILE, or -o - into a pipe")
+    scenario, wrong = _opened(path)
+    if scenario is None:
+        _tell(f"ERROR {_certain(wrong)}")
+        return Exit.USAGE
+    runner = _played(scenario, profile, verbose=False)
+    capture = pcapng.capture(runner.session.world, runner.session.names)
+    if output == _STANDARD_OUTPUT:
+        sys.stdout.buffer.write(capture.octets)
+    else:
+        _write(output, capture.octets)
+    if not runner.ok:
+        _tell(runner.results[-1].text(scenario.path))
+    named = "standard output" if output == _STANDARD_OUTPUT else output
+    _tell(Exported(named, capture.frames, capture.never_left).text)
+    report = RunModel()
+    report.add(of_runner(runner))
+    return _verdict(report)
+
+
+@program.command()
 @_paths
 def check(*, paths: tuple[str, ...]) -> int:
     """Read scenarios without playing them."""
@@ -272,14 +316,19 @@ def _coverage(paths: tuple[str, ...], tests: str | None, profile: str, *, as_jso
 
 def _loaded(paths: tuple[str, ...]) -> "Iterator[tuple[Scenario | None, FileError | None]]":
     """Each file: a scenario, or what is wrong with it."""
-    from rdmalab.scenario.loader import SUFFIX, FileError, load
+    from rdmalab.scenario.loader import SUFFIX
+
+    return map(_opened, _files(paths, SUFFIX))
+
+
+def _opened(path: str) -> "tuple[Scenario | None, FileError | None]":
+    from rdmalab.scenario.loader import FileError, load
     from rdmalab.vocabulary import VOCABULARY
 
-    for path in _files(paths, SUFFIX):
-        try:
-            yield load(path, VOCABULARY), None
-        except FileError as error:
-            yield None, error
+    try:
+        return load(path, VOCABULARY), None
+    except FileError as error:
+        return None, error
 
 
 def _files(paths: tuple[str, ...], suffix: str) -> Iterator[str]:

@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 GOOD = "rdmalab: 1\ntitle: good\nsteps:\n  - do: alloc_pd A.pd0\n    expect: [now == 0]\n"
 FAILING = GOOD.replace("now == 0", "now == 1").replace("good", "failing")
 BROKEN = GOOD.replace("alloc_pd", "aloc_pd")
+PAIR_SENDS = ("use rc_pair", "post_send A.qp0 opcode=SEND sg=A.mr0[0:8]")
 LATE = GOOD.replace("alloc_pd A.pd0", "alloc_pd C.pd0")
 
 
@@ -78,6 +79,16 @@ EXITS = [
     (["explain", "post_send", "--svg"], 2),
     (["explain", "", "--svg"], 2),
     (["explain", "modify_qp", "--svg", "-o", "no/such/folder/rc.svg"], 2),
+    (["export", "pcapng", "good.rdmalab.yaml", "-o", "x.pcapng"], 0),
+    (["export", "pcapng", "failing.rdmalab.yaml", "-o", "x.pcapng"], 1),
+    (["export", "pcapng", "broken.rdmalab.yaml", "-o", "x.pcapng"], 2),
+    (["export", "pcapng", "late.rdmalab.yaml", "-o", "x.pcapng"], 2),
+    (["export", "pcapng", "none.rdmalab.yaml", "-o", "x.pcapng"], 2),
+    (["export", "pcapng", "deep", "-o", "x.pcapng"], 2),
+    (["export", "pcapng", "good.rdmalab.yaml", "-o", "deep"], 2),
+    (["export", "pcapng", "good.rdmalab.yaml", "-o", "none/x.pcapng"], 2),
+    (["export", "pcapng", "good.rdmalab.yaml"], 2),
+    (["export", "pcap", "good.rdmalab.yaml", "-o", "x.pcap"], 2),
     (["schema"], 0),
     (["schema", "--of", "nonsense"], 2),
     (["repl", "-c", "use rc_pair", "-c", "run"], 0),
@@ -214,6 +225,48 @@ def test_the_profile_is_that_of_nodes_that_name_none(
     assert "15" in capsys.readouterr().out
 
 
+# --------------------------------------------------------------------------- captures
+SENDING = str(ROOT / "scenarios" / "err" / "rnr-retry-exceeded.rdmalab.yaml")
+
+
+def test_a_capture_goes_where_it_is_wanted(folder: Path) -> None:
+    file = folder / "x.pcapng"
+    file.write_bytes(b"something else")
+    written = program("export", "pcapng", SENDING, "-o", str(file))
+    assert (written.returncode, written.stdout) == (0, "")
+    assert written.stderr == f"{file}: 4 frames\n"
+    command = [sys.executable, "-m", "rdmalab", "export", "pcapng", SENDING, "-o", "-"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    printed = subprocess.run(command, capture_output=True, check=True, env=environment)
+    assert printed.stdout == file.read_bytes()
+    assert printed.stdout.startswith(b"\x0a\x0d\x0d\x0a")
+    assert printed.stderr == b"standard output: 4 frames\n"
+
+
+def test_a_terminal_is_shown_no_capture(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert folder.is_dir()
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert cli.main(["export", "pcapng", "good.rdmalab.yaml", "-o", "-"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "a terminal cannot show a capture: -o FILE, or -o - into a pipe" in said.err
+
+
+def test_of_a_scenario_that_fails_the_capture_is_written_too(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = "".join(f"  - {line}\n" for line in (*PAIR_SENDS, "run: until now == 7 within 5us"))
+    (folder / "fails.rdmalab.yaml").write_text(f"rdmalab: 1\ntitle: t\nsteps:\n{steps}")
+    assert cli.main(["export", "pcapng", "fails.rdmalab.yaml", "-o", "x.pcapng"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("FAIL fails.rdmalab.yaml:6  run\n  expected  until now == 7")
+    assert said.err.endswith("\nx.pcapng: 2 frames\n")
+    assert (folder / "x.pcapng").stat().st_size > 200
+
+
 # --------------------------------------------------------------------------- documents
 def _schema(of: str, capsys: pytest.CaptureFixture[str]) -> Any:
     assert cli.main(["schema", "--of", of]) == 0
@@ -290,6 +343,7 @@ def test_version_loads_nearly_nothing() -> None:
         ["check", str(ROOT / "scenarios")],
         ["explain", "RTS"],
         ["schema", "--of", "run"],
+        ["export", "pcapng", SENDING, "-o", os.devnull],
     ],
     ids=lambda arguments: arguments[0],
 )

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -187,7 +188,10 @@ def _check(reply: Reply) -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_lines_are_all_answered() -> None:
+def test_ten_thousand_lines_are_all_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # some of the lines write files
     chance = random.Random(7)
     failed = refused = well = 0
     lab = _world(chance)
@@ -215,8 +219,9 @@ def test_ten_thousand_lines_are_all_answered() -> None:
 # --------------------------------------------------------------------------- the command line
 @pytest.mark.slow
 def test_the_command_line_never_says_that_it_has_a_bug(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("RDMALAB_DEBUG", raising=False)
     codes = set()
     for number, line in enumerate(mutants(99, CLI_LINES)):

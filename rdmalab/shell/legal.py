@@ -228,9 +228,9 @@ def _directions(here: Bearings, _kind: DirectionKind, _slot: Slot) -> Iterator[C
                 yield Choice(f"{source}->{target}", f"what {source} sends")
 
 
-def _texts(here: Bearings, _kind: TextKind, slot: Slot) -> Iterator[Choice]:
+def _texts(here: Bearings, _kind: TextKind, _slot: Slot) -> Iterator[Choice]:
     command = here.expected.command
-    if command is not None and command.room == "files" and slot.parameter.name == "file":
+    if command is not None and command.name == "load":
         yield from (Choice(path, title) for path, title in scenario_files())
     elif command is not None and command.name in ("help", "explain"):
         for known in here.session.vocabulary.values():

@@ -1,8 +1,14 @@
-"""Files: lessons are loaded and walked through; the face that shows them opens them."""
+"""Files: lessons are loaded and walked through by the face that shows them; captures are written.
+
+Their words are words of the prompt: a scenario touches no file.
+"""
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
-from rdmalab.command import command
+from rdmalab.command import NotUnderstood, command
+from rdmalab.export import pcapng
 from rdmalab.session.session import Session
 
 
@@ -16,6 +22,24 @@ class Load:
 @dataclass(slots=True)
 class Next:
     """Please go on to the next stop of the scenario."""
+
+
+@dataclass(slots=True)
+class Exported:
+    """A capture that was written. replaced: another one was there."""
+
+    file: str
+    frames: int
+    never_left: int
+    replaced: bool = False
+
+    @property
+    def text(self) -> str:
+        """`x.pcapng: 12 frames, in place of the capture that was there`."""
+        frames = f"{self.frames} frame{'' if self.frames == 1 else 's'}"
+        instead = ", in place of the capture that was there" if self.replaced else ""
+        stayed = f"; {self.never_left} more never left a port that was not ACTIVE"
+        return f"{self.file}: {frames}{instead}{stayed if self.never_left else ''}"
 
 
 @command
@@ -38,3 +62,51 @@ def next_(session: Session) -> Next:
     """
     del session
     return Next()
+
+
+@command
+def export(session: Session, what: Literal["pcapng"], file: str) -> Exported:
+    """Write what was sent so far into a file that another program reads.
+
+    pcapng: for Wireshark and tshark, every frame that left a port, on the interface of its node, in
+    virtual time; a comment names its event, its work request and what became of it. A capture that
+    is there already is replaced, any other file is not.
+
+    Example: export pcapng run.pcapng
+    """
+    del what
+    capture = pcapng.capture(session.world, session.names)
+    replaced = _write_capture(file, capture.octets)
+    return Exported(file, capture.frames, capture.never_left, replaced)
+
+
+def _write_capture(file: str, octets: bytes) -> bool:
+    """Whether it replaced another capture; NotUnderstood where it cannot, or may not, be written.
+
+    Relative to the directory in which the lab was started.
+    """
+    try:
+        path = Path(file)
+        replaces = path.is_file() and path.stat().st_size > 0
+        if replaces and not _is_capture(path):
+            wrong, hint = f"{file} is there, and is no capture", "choose another name"
+            raise NotUnderstood(wrong, hint=hint, argument="file")
+        path.write_bytes(octets)
+    except (OSError, ValueError) as wrong:
+        raise NotUnderstood(_complaint(file, wrong), hint=_WAY_OUT, argument="file") from None
+    return replaces
+
+
+_WAY_OUT = "name a file in a directory that is there and may be written"
+
+
+def _is_capture(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return stream.read(len(pcapng.MAGIC)) == pcapng.MAGIC
+
+
+def _complaint(file: str, wrong: OSError | ValueError) -> str:
+    if not file:
+        return "the file has no name"
+    reason = wrong.strerror if isinstance(wrong, OSError) else "no such path"
+    return f"{file} cannot be written: {reason or wrong}"

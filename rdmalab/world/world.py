@@ -27,6 +27,10 @@ MTU_BYTES = 4096
 _PORT, _ARRIVAL, _TIMER = Door
 _ACTIVE = PortState.ACTIVE
 
+_NOT_ACTIVE, _DOWN = "the port is not ACTIVE", "the port is down"
+NEVER_LEFT = (_NOT_ACTIVE, _DOWN)
+"""Why a packet is lost before it is on the cable."""
+
 # The packet that was sent, and why nothing can be read in the bytes that arrived.
 Garbage = tuple[Packet | Frame, str]
 Arrival = Packet | Frame | Garbage
@@ -153,7 +157,7 @@ class World:
         if target is None and is_multicast(packet.flow.dst):
             return self._spread(node, qpn, packet)
         if target is None or self.nodes[node].port_state is not _ACTIVE:
-            reason = "nobody has this address" if target is None else "the port is not ACTIVE"
+            reason = "nobody has this address" if target is None else _NOT_ACTIVE
             trace.record(Kind.PACKET_LOST, node, qpn, packet, reason)
             return busy_ns
         arrival: Arrival | None = packet
@@ -169,7 +173,7 @@ class World:
         sent, busy_ns = self.trace.latest, self.cable.occupies_ns(packet)
         at_ns = self.trace.at_ns + busy_ns
         if self.nodes[node].port_state is not _ACTIVE:
-            self.trace.record(Kind.PACKET_LOST, node, qpn, packet, "the port is not ACTIVE")
+            self.trace.record(Kind.PACKET_LOST, node, qpn, packet, _NOT_ACTIVE)
             return busy_ns
         for target, hca in self.nodes.items():
             if target == node:
@@ -183,7 +187,7 @@ class World:
         """To the node that has the address; to all others if it is a group's, or nobody's."""
         sent, busy_ns = self.trace.latest, self.cable.frame_occupies_ns(frame)
         if self.nodes[node].port_state is not _ACTIVE:
-            self.trace.record(Kind.PACKET_LOST, node, qpn, frame, "the port is down")
+            self.trace.record(Kind.PACKET_LOST, node, qpn, frame, _DOWN)
             return busy_ns
         others = [name for name in self.nodes if name != node]
         at_ns = self.trace.at_ns + busy_ns + self.cable.latency_ns

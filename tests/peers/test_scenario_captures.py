@@ -1,82 +1,132 @@
-"""Every scenario, captured with the wire room's bytes, and read by tshark and scapy."""
+"""Every scenario, exported as pcapng, and read by tshark and scapy."""
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from rdmalab.export import pcapng
+from rdmalab.export.pcapng import Captured, captured
 from rdmalab.lab import open_session
+from rdmalab.lens import words
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
+from rdmalab.session.session import Session
 from rdmalab.spec.opcodes import Service
 from rdmalab.spec.records import Kind, Record
 from rdmalab.vocabulary import VOCABULARY
-from rdmalab.wire.frame import Frame, octets_of
+from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
-from tests.peers.tshark import BASE, EXTENDED_FIELDS, NEW_OPS, dissected, number, write_pcap
+from tests.labs import RECV, SEND, lab_of
+from tests.peers.tshark import (
+    BASE,
+    EXTENDED_FIELDS,
+    NEW_OPS,
+    dissected,
+    number,
+    with_errors,
+)
 from tests.tools import needs
 from tests.wire.scapy_frames import scapy_icrc
 
+if TYPE_CHECKING:
+    from rdmalab.hca.wr import SendWqe
+
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").rglob("*.rdmalab.yaml"))
 
-IMMEDIATE = "infiniband.immdt"
-MALFORMED = "_ws.malformed"
-COLUMNS = list(dict.fromkeys([*BASE.values(), *EXTENDED_FIELDS.values(), IMMEDIATE, MALFORMED]))
-_ICRC = 4
-GOOD = "1"  # what tshark calls a checksum it has made itself and found the same
-IP_COLUMNS = ["tcp.dstport", "udp.dstport", "ip.checksum.status", "tcp.checksum.status",
-              "udp.checksum.status"]  # fmt: skip
+IMMEDIATE, INVALIDATED = "infiniband.immdt", "infiniband.ieth"
+INTERFACE, DIRECTION, TIME = (
+    "frame.interface_name",
+    "frame.packet_flags_direction",
+    "frame.time_epoch",
+)
+COMMENT, LENGTH = "frame.comment", "frame.len"
+IP_SUM, TCP_SUM, UDP_SUM = "ip.checksum.status", "tcp.checksum.status", "udp.checksum.status"
+TCP_PORT, UDP_PORT = "tcp.dstport", "udp.dstport"
+COLUMNS = list(
+    dict.fromkeys(
+        [*BASE.values(), *EXTENDED_FIELDS.values(), IMMEDIATE, INVALIDATED, INTERFACE, DIRECTION,
+         TIME, COMMENT, LENGTH, IP_SUM, TCP_SUM, UDP_SUM, TCP_PORT, UDP_PORT]
+    )
+)  # fmt: skip
 CHECK_SUMS = ["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE",
               "-o", "udp.check_checksum:TRUE"]  # fmt: skip
+_ICRC = 4
+_NS_PER_S = 1_000_000_000
+GOOD = "1"  # what tshark calls a checksum it has made itself and found the same
+OUTBOUND = 2
 
 
-class Captured(NamedTuple):
-    """One frame on the cable, and the packet that was sent; `harmed` where a fault changed it."""
+class Told(NamedTuple):
+    """One frame of a scenario, as the lab has it; `session` is the whole scenario."""
 
-    at_ns: int
-    frame: bytes
-    packet: Packet | Frame
-    harmed: bool
+    session: Session
+    frame: Captured
 
+    @property
+    def packet(self) -> Packet | Frame:
+        return self.frame.packet
 
-def captured(records: list[Record]) -> Iterator[Captured]:
-    """What a tap in the middle of the cable sees: a harmed frame in the place of the good one."""
-    for number_, record in enumerate(records):
-        _, at_ns, _, kind, _, _, packet, _ = record
-        if kind is not Kind.PACKET_SENT:
-            continue
-        after = records[number_ + 1] if number_ + 1 < len(records) else None
-        if after is not None and after[3] is Kind.PACKET_HARMED:
-            yield Captured(at_ns, after[7], packet, harmed=True)
-        else:
-            yield Captured(at_ns, octets_of(packet), packet, harmed=False)
+    @property
+    def record(self) -> Record:
+        return self.session.world.trace.records[self.frame.number]
 
 
 @pytest.fixture(scope="module")
-def played() -> list[Captured]:
-    frames: list[Captured] = []
-    for path in SCENARIOS:
-        runner = Runner(load(str(path), VOCABULARY), open_session)
+def sessions() -> list[Session]:
+    runners = [Runner(load(str(path), VOCABULARY), open_session) for path in SCENARIOS]
+    for runner in runners:
         runner.run()
-        frames += captured(runner.session.world.trace.records)
-    return frames
+    return [runner.session for runner in runners]
 
 
+@pytest.fixture(scope="module")
+def played(sessions: list[Session]) -> list[Told]:
+    return [
+        Told(session, frame)
+        for session in sessions
+        for frame in captured(session.world.trace.records)
+    ]
+
+
+@pytest.fixture(scope="module")
+def file(sessions: list[Session], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A section a scenario: sections may stand one behind the other in one file."""
+    path = tmp_path_factory.mktemp("captures") / "scenarios.pcapng"
+    sections = [pcapng.capture(session.world, session.names).octets for session in sessions]
+    path.write_bytes(b"".join(sections))
+    return path
+
+
+@pytest.fixture(scope="module")
+def seen(file: Path) -> list[dict[str, str]]:
+    return dissected(file, COLUMNS, CHECK_SUMS)
+
+
+def both(played: list[Told], seen: list[dict[str, str]]) -> Iterator[tuple[Told, dict[str, str]]]:
+    return zip(played, seen, strict=True)
+
+
+# --------------------------------------------------------------------------- the frames
 @needs("tshark")
-def test_tshark_reads_what_the_lab_says(played: list[Captured], tmp_path: Path) -> None:
-    path = tmp_path / "scenarios.pcap"
-    write_pcap(path, ((frame.at_ns, frame.frame) for frame in played))
-    seen = dissected(path, COLUMNS)
-    assert len(seen) == len(played)
-    assert sum(frame.harmed for frame in played) >= 1
-    for told, fields in zip(played, seen, strict=True):
-        if not told.harmed and isinstance(told.packet, Packet):
-            assert not fields[MALFORMED], told.packet
-            _same(told.packet, fields)
+def test_tshark_reads_what_the_lab_says(played: list[Told], seen: list[dict[str, str]]) -> None:
+    assert sum(told.frame.harmed for told in played) >= 1
+    read = [
+        (told, fields)
+        for told, fields in both(played, seen)
+        if not told.frame.harmed and isinstance(told.packet, Packet)
+    ]
+    assert len(read) > 500
+    compared: set[str] = set()
+    for told, fields in read:
+        assert isinstance(told.packet, Packet)
+        compared.update(_same(told.packet, fields))
+    assert compared == {"reth", "atomiceth", "aeth", "atomicacketh", "deth", "immdt", "ieth"}
 
 
-def _same(packet: Packet, fields: dict[str, str]) -> None:
+def _same(packet: Packet, fields: dict[str, str]) -> Iterator[str]:
+    """The extended headers in which tshark reads what the lab says."""
     for ours, theirs in BASE.items():
         assert number(fields[theirs]) == getattr(packet, ours), (packet, ours)
     if packet.opcode_row.op in NEW_OPS or packet.opcode_row.service is Service.XRC:
@@ -84,37 +134,130 @@ def _same(packet: Packet, fields: dict[str, str]) -> None:
     for (header, ours), theirs in EXTENDED_FIELDS.items():
         if (value := getattr(packet, header)) is not None:
             assert number(fields[theirs]) == getattr(value, ours), (packet, header, ours)
+            yield header
     if packet.immdt is not None:
         assert int(fields[IMMEDIATE], 16) == packet.immdt.imm_data, packet
+        yield "immdt"
+    if packet.ieth is not None:
+        assert int(fields[INVALIDATED], 16) == packet.ieth.rkey, packet
+        yield "ieth"
 
 
-def test_the_icrc_is_wrong_exactly_where_the_lab_harmed_a_frame(played: list[Captured]) -> None:
-    packets = [f for f in played if isinstance(f.packet, Packet)]
+@needs("tshark")
+def test_tshark_finds_no_error_in_what_the_lab_did_not_harm(played: list[Told], file: Path) -> None:
+    assert [played[n] for n in with_errors(file) if not played[n].frame.harmed] == []
+
+
+@needs("tshark")
+def test_tshark_finds_the_error_that_the_lab_has_made(tmp_path: Path) -> None:
+    """A bit of the length in the IP header flips: more bytes than there are."""
+    lab = lab_of(RECV, "fault corrupt A->B nth=1 byte=17", SEND, "run")
+    path = tmp_path / "harmed.pcapng"
+    path.write_bytes(pcapng.capture(lab.session.world, lab.session.names).octets)
+    harmed = [frame.harmed for frame in captured(lab.session.world.trace.records)]
+    assert with_errors(path) == [n for n, is_harmed in enumerate(harmed) if is_harmed] == [0]
+
+
+# --------------------------------------------------------------------------- what stands beside
+@needs("tshark")
+def test_each_frame_is_on_its_interface_at_its_time(
+    played: list[Told], seen: list[dict[str, str]]
+) -> None:
+    for told, fields in both(played, seen):
+        assert int(fields[DIRECTION], 0) == OUTBOUND
+        seconds, _, fraction = fields[TIME].partition(".")
+        assert len(fraction) == len(str(_NS_PER_S)) - 1
+        assert int(seconds) * _NS_PER_S + int(fraction) == told.record[words.AT_NS]
+        assert int(fields[LENGTH]) == len(told.frame.octets)
+        # tshark 4.0 takes interface n of all sections for that of the first which has so many
+        if len(told.session.world.nodes) == 2:
+            assert fields[INTERFACE] == told.record[words.NODE]
+
+
+@needs("tshark")
+def test_three_nodes_are_three_interfaces(sessions: list[Session], tmp_path: Path) -> None:
+    session = next(session for session in sessions if len(session.world.nodes) == 3)
+    path = tmp_path / "three.pcapng"
+    path.write_bytes(pcapng.capture(session.world, session.names).octets)
+    senders = [frame.node for frame in captured(session.world.trace.records)]
+    assert [row[INTERFACE] for row in dissected(path, [INTERFACE])] == senders
+    assert set(senders) == {"A", "B", "C"}
+
+
+@needs("tshark")
+def test_each_comment_names_event_queue_pair_and_request(
+    played: list[Told], seen: list[dict[str, str]]
+) -> None:
+    requests = 0
+    for told, fields in both(played, seen):
+        comment, record, session = fields[COMMENT], told.record, told.session
+        name = words.qp_name(session.names, record[words.NODE], record[words.OBJECT])
+        assert comment.startswith(f"event {record[words.EVENT]} · {name} "), comment
+        if (wqe := _started_with(told)) is not None:
+            requests += 1
+            assert f"{name} {words.send_wqe(wqe)}" in comment
+            assert "(packet 1 of " in comment or "(packet " not in comment
+            assert "sent again" not in comment
+        assert ("harmed on the cable" in comment) is told.frame.harmed
+        assert ("lost on the cable" in comment) is _is_lost(told), comment
+    assert requests > 250
+
+
+def _started_with(told: Told) -> "SendWqe | None":
+    """What its queue pair began in the very event in which the packet left."""
+    records = told.session.world.trace.records
+    event, who = told.record[words.EVENT], (told.record[words.NODE], told.record[words.OBJECT])
+    for record in records[told.frame.number :: -1]:
+        if record[words.EVENT] != event:
+            return None
+        if record[words.KIND] is Kind.WQE_STARTED:
+            assert (record[words.NODE], record[words.OBJECT]) == who
+            wqe: SendWqe = record[words.A]
+            return wqe
+    return None
+
+
+def _is_lost(told: Told) -> bool:
+    following = told.session.world.trace.records[told.frame.number + 1 :][:1]
+    return any(record[words.KIND] is Kind.PACKET_LOST for record in following)
+
+
+def test_only_what_never_left_is_missing(sessions: list[Session], played: list[Told]) -> None:
+    for session in sessions:
+        records = session.world.trace.records
+        there = {told.frame.number for told in played if told.session is session}
+        for sent, record in enumerate(records):
+            if record[words.KIND] is Kind.PACKET_SENT and sent not in there:
+                lost = records[sent + 1]
+                assert lost[words.KIND] is Kind.PACKET_LOST
+                assert lost[words.B] in ("the port is not ACTIVE", "the port is down")
+
+
+# --------------------------------------------------------------------------- checksums
+def test_the_icrc_is_wrong_exactly_where_the_lab_harmed_a_frame(played: list[Told]) -> None:
+    packets = [told.frame for told in played if isinstance(told.packet, Packet)]
     sample = [f for f in packets if f.harmed] + [f for f in packets if not f.harmed][::7]
-    for told in sample:
-        right = scapy_icrc(told.frame) == told.frame[-_ICRC:]
-        assert right is not told.harmed, told.packet
+    for frame in sample:
+        right = scapy_icrc(frame.octets) == frame.octets[-_ICRC:]
+        assert right is not frame.harmed, frame.packet
 
 
 @needs("tshark")
 def test_of_other_frames_tshark_says_the_same_and_finds_no_wrong_checksum(
-    played: list[Captured], tmp_path: Path
+    played: list[Told], seen: list[dict[str, str]]
 ) -> None:
-    path = tmp_path / "frames.pcap"
-    frames = [told for told in played if isinstance(told.packet, Frame) and not told.harmed]
-    asked = [
-        told for told in frames if isinstance(told.packet, Frame) and _sums_are_made(told.packet)
-    ]
-    assert len(asked) >= 4
-    write_pcap(path, ((told.at_ns, told.frame) for told in asked))
-    for told, fields in zip(asked, dissected(path, IP_COLUMNS, CHECK_SUMS), strict=True):
-        assert isinstance(told.packet, Frame)
-        transport = told.packet.inside.transport
+    asked = 0
+    for told, fields in both(played, seen):
+        frame = told.packet
+        if told.frame.harmed or not isinstance(frame, Frame) or not _sums_are_made(frame):
+            continue
+        asked += 1
+        transport = frame.inside.transport
         assert transport is not None
-        ports = [fields["tcp.dstport"] or fields["udp.dstport"]]
-        assert ports == [str(transport.dport)]
-        assert fields["ip.checksum.status"] == GOOD
-        assert GOOD in (fields["tcp.checksum.status"], fields["udp.checksum.status"])
+        assert (fields[TCP_PORT] or fields[UDP_PORT]) == str(transport.dport)
+        assert fields[IP_SUM] == GOOD
+        assert GOOD in (fields[TCP_SUM], fields[UDP_SUM])
+    assert asked >= 4
 
 
 def _sums_are_made(frame: Frame) -> bool:
@@ -123,8 +266,8 @@ def _sums_are_made(frame: Frame) -> bool:
     return transport is not None and transport.checksum != 0
 
 
-def test_every_kind_of_packet_is_there(played: list[Captured]) -> None:
-    packets = [frame.packet for frame in played if isinstance(frame.packet, Packet)]
+def test_every_kind_of_packet_is_there(played: list[Told]) -> None:
+    packets = [told.packet for told in played if isinstance(told.packet, Packet)]
     labels = {packet.opcode_row.label for packet in packets}
     assert labels >= {
         "SEND_FIRST", "SEND_MIDDLE", "SEND_LAST", "SEND_ONLY", "SEND_ONLY_WITH_IMMEDIATE",

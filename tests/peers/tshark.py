@@ -1,4 +1,4 @@
-"""Frames into a capture file, and what tshark says of them."""
+"""Frames into a capture file, and what tshark says of a capture."""
 
 import struct
 import subprocess
@@ -37,7 +37,7 @@ NEW_OPS = (Op.FLUSH, Op.ATOMIC_WRITE)  # tshark 4.0 reads the BTH of these and n
 _MAGIC_NS = 0xA1B23C4D
 _ETHERNET = 1
 _NS_PER_S = 1_000_000_000
-_SEPARATOR = ";"
+_SEPARATOR, _AS_TSHARK_SAYS = "\t", "/t"
 
 
 def write_pcap(path: Path, frames: Iterable[tuple[int, bytes]]) -> None:
@@ -50,18 +50,26 @@ def write_pcap(path: Path, frames: Iterable[tuple[int, bytes]]) -> None:
     path.write_bytes(header + b"".join(records))
 
 
+# Heuristics and well-known ports by which payloads that mean nothing would be read as something.
+_QUIET = [word for name in ("rpcordma", "dns") for word in ("--disable-protocol", name)]
+
+
 def dissected(
     path: Path, columns: Sequence[str], options: Sequence[str] = ()
 ) -> list[dict[str, str]]:
     """One dict a frame: field → its text, empty where the frame has none."""
     wanted = [word for column in columns for word in ("-e", column)]
-    # the heuristic of this protocol takes SEND payloads for its own
-    quiet = ["--disable-protocol", "rpcordma"]
-    form = ["-T", "fields", "-E", f"separator={_SEPARATOR}", "-E", "occurrence=f"]
-    command = ["tshark", *quiet, *options, "-r", str(path), *form, *wanted]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    form = ["-T", "fields", "-E", f"separator={_AS_TSHARK_SAYS}", "-E", "occurrence=f"]
+    command = ["tshark", *_QUIET, *options, "-r", str(path), *form, *wanted]
+    run = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
     lines = run.stdout.splitlines()
     return [dict(zip(columns, line.split(_SEPARATOR), strict=True)) for line in lines]
+
+
+def with_errors(path: Path) -> list[int]:
+    """The frames, counted from 0, in which tshark finds what it calls an error."""
+    is_error = ["-Y", "_ws.expert.severity >= 8388608"]  # PI_ERROR
+    return [int(row["frame.number"]) - 1 for row in dissected(path, ["frame.number"], is_error)]
 
 
 def number(text: str) -> int:

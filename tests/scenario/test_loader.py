@@ -6,7 +6,6 @@ import pytest
 
 from rdmalab.scenario.loader import FileError, load, loads
 from rdmalab.vocabulary import VOCABULARY
-from rdmalab.workbench.files import load as load_word
 
 TOP = "rdmalab: 1\ntitle: t\n"
 H = f"{TOP}steps:\n"
@@ -58,10 +57,11 @@ def test_too_many_steps() -> None:
     assert (error.message, error.hint) == ("2001 steps are too many", "at most 2000")
 
 
-def test_a_word_that_opens_files_is_refused() -> None:
-    words = {**VOCABULARY, "load": load_word}
-    with pytest.raises(FileError, match=r"4:5: load is a word of the prompt, not of a scenario"):
-        loads(f"{H}  - load other\n", "x.yaml", words)
+@pytest.mark.parametrize("line", ["load other", "export pcapng x.pcapng"])
+def test_a_word_that_opens_files_is_refused(line: str) -> None:
+    word = line.partition(" ")[0]
+    with pytest.raises(FileError, match=f"4:5: {word} is a word of the prompt, not of a scenario"):
+        loads(f"{H}  - {line}\n", "x.yaml", VOCABULARY)
 
 
 @pytest.mark.parametrize("text", ["no", "012", "1:30", "on", "1e3", "null", "~", "2001-01-01"])

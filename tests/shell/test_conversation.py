@@ -1,4 +1,7 @@
 import asyncio
+from pathlib import Path
+
+import pytest
 
 from rdmalab.shell.conversation import Conversation, End, commands_of
 from rdmalab.shell.fragments import Line, text_of
@@ -55,3 +58,20 @@ def test_a_paste_stops_at_its_first_mistake() -> None:
 def test_quit_leaves() -> None:
     talk = Talk("quit")
     assert talk.conversation.end is End.LEFT
+
+
+def test_a_capture_is_written_and_what_cannot_be_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    talk = Talk("use rc_pair")
+    assert talk.ask("export pcapng run.pcapng") == ["run.pcapng: 0 frames"]
+    assert (tmp_path / "run.pcapng").exists()
+    assert talk.ask("export pcapng no/such/run.pcapng") == [
+        "not understood (nothing happened): no/such/run.pcapng cannot be written: No such",
+        "       file or directory",
+        "  export pcapng no/such/run.pcapng",
+        "                ^^^^^^^^^^^^^^^^^^",
+        "  name a file in a directory that is there and may be written",
+    ]
+    assert talk.conversation.end is End.NOT_UNDERSTOOD

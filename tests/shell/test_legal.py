@@ -122,6 +122,9 @@ def test_words_directions_and_scenario_files(fresh: Talk) -> None:
     assert texts(fresh, "link ")[:2] == ["up", "down"]
     assert "A->B" in texts(fresh, "fault drop ")
     assert texts(fresh, "show q")[:2] == ["qp", "qp0"]
+    assert "scenarios/rc/send.rdmalab.yaml" in texts(fresh, "load ")
+    assert texts(fresh, "export ") == ["pcapng"]
+    assert texts(fresh, "export pcapng ") == []  # a scenario is nothing to write over
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,14 @@
-"""`load` and `next` say what they want of the face; they open nothing themselves."""
+"""`load` and `next` say what they want of the face; `export` writes, and says what it cannot."""
+
+import errno
+from pathlib import Path
 
 import pytest
 
+from rdmalab.export import pcapng
 from rdmalab.lab import Lab
-from rdmalab.workbench.files import Load, Next
+from rdmalab.workbench.files import Exported, Load, Next
+from tests.labs import RECV, SEND, lab_of, misread, well
 
 
 @pytest.mark.parametrize(
@@ -20,3 +25,81 @@ def test_a_wish(line: str, wish: Load | Next) -> None:
     assert reply.value == wish
     assert reply.event is None
     assert lab.session.world.event == -1
+
+
+# --------------------------------------------------------------------------- export
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def capture(lab: Lab) -> bytes:
+    return pcapng.capture(lab.session.world, lab.session.names).octets
+
+
+def test_export_writes_the_capture_and_changes_nothing(folder: Path) -> None:
+    lab = lab_of(RECV, SEND, "run")
+    event, journal = lab.session.world.event, len(lab.session.journal)
+    reply = well(lab, "export pcapng run.pcapng")
+    assert (reply.event, reply.value) == (None, Exported("run.pcapng", 2, 0))
+    assert reply.value.text == "run.pcapng: 2 frames"
+    assert (folder / "run.pcapng").read_bytes() == capture(lab)
+    assert (lab.session.world.event, len(lab.session.journal)) == (event, journal)
+
+
+def test_a_capture_is_replaced_and_that_is_said(folder: Path) -> None:
+    lab = lab_of(RECV, SEND)
+    assert well(lab, "export pcapng run.pcapng").value.text == "run.pcapng: 0 frames"
+    well(lab, "step packet")
+    reply = well(lab, "export pcapng run.pcapng")
+    assert reply.value.text == "run.pcapng: 1 frame, in place of the capture that was there"
+    assert (folder / "run.pcapng").read_bytes() == capture(lab)
+
+
+def test_what_never_left_is_counted(folder: Path) -> None:
+    lab = lab_of("port A DOWN", SEND, "run 5us")
+    reply = well(lab, f'export pcapng "{folder / "with a blank.pcapng"}"')
+    assert reply.value.text.endswith(": 0 frames; 1 more never left a port that was not ACTIVE")
+
+
+def test_no_other_file_is_written_over(folder: Path) -> None:
+    (folder / "notes.txt").write_text("mine")
+    error = misread(Lab(), "export pcapng notes.txt")
+    assert (error.message, error.hint) == (
+        "notes.txt is there, and is no capture",
+        "choose another name",
+    )
+    assert error.line[error.place.start : error.place.stop] == "notes.txt"
+    assert (folder / "notes.txt").read_text() == "mine"
+
+
+def test_an_empty_file_may_be_written(folder: Path) -> None:
+    (folder / "empty").touch()
+    assert well(Lab(), "export pcapng empty").value.text == "empty: 0 frames"
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("no/such/x.pcapng", "no/such/x.pcapng cannot be written: No such file or directory"),
+        (".", ". cannot be written: Is a directory"),
+        ('""', "the file has no name"),
+        (f'"{"x" * 300}"', f"{'x' * 300} cannot be written: File name too long"),
+        ('"a\\x00b"', "a\0b cannot be written: no such path"),
+    ],
+)
+def test_what_cannot_be_written(folder: Path, file: str, said: str) -> None:
+    error = misread(Lab(), f"export pcapng {file}")
+    assert error.message == said
+    assert error.line[error.place.start : error.place.stop] == file
+    assert list(folder.iterdir()) == []
+
+
+def test_where_nothing_may_be_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(path: Path, _octets: bytes) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "write_bytes", denied)  # root may write everywhere
+    assert misread(Lab(), "export pcapng x").message == "x cannot be written: Permission denied"
+    assert list(folder.iterdir()) == []

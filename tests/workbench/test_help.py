@@ -1,5 +1,7 @@
 """Help and explain, said at a prompt; and every example there is, run."""
 
+from pathlib import Path
+
 import pytest
 
 from rdmalab.command import Command, NotUnderstood, command
@@ -89,7 +91,10 @@ def test_asking_is_no_event() -> None:
 
 
 @pytest.mark.parametrize("name", WORDS)
-def test_the_example_of_every_word_runs(name: str) -> None:
+def test_the_example_of_every_word_runs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # one of them writes a file
     assert check_examples(fresh, [WORDS[name]]) == []
 
 

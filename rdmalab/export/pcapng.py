@@ -1,0 +1,189 @@
+"""A capture of the cable as pcapng: one interface a node, each frame where and when it left.
+
+The tap sits behind the sender's port: a frame that a fault spoils on the cable stands here as it
+went on, one that the cable loses stands here all the same, and one that never left its port does
+not. What became of each is said in its comment.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from rdmalab.lens import ladder, words
+from rdmalab.lens.ladder import Fate, PacketRow
+from rdmalab.lens.names import Names
+from rdmalab.lens.requests import RequestRow, request_rows
+from rdmalab.spec.records import Kind, Record
+from rdmalab.version import VERSION
+from rdmalab.wire.frame import Frame, octets_of
+from rdmalab.wire.packet import Packet
+from rdmalab.world.world import NEVER_LEFT, World
+
+MAGIC = b"\x0a\x0d\x0d\x0a"  # the same in either byte order
+
+_SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6  # block types
+_BYTE_ORDER = 0x1A2B3C4D
+_VERSION = (1, 0)
+_UNKNOWN_LENGTH = -1
+_ETHERNET = 1  # LINKTYPE_ETHERNET
+_NO_LIMIT = 0
+_OUTBOUND = 0b10
+
+# Option codes; each block has its own but for the first two.
+_END, _COMMENT = 0, 1
+_SECTION_APPLICATION = 4
+_INTERFACE_NAME, _INTERFACE_MAC, _INTERFACE_SPEED, _INTERFACE_RESOLUTION = 2, 6, 8, 9
+_PACKET_FLAGS = 2
+_NANOSECONDS = b"\x09"  # 10^-9 s
+_LONGEST_TEXT = 0xFFFF  # bytes
+_LARGEST = (1 << 64) - 1  # a time, of 584 years, or a speed; what is larger is written as this
+
+_Option = tuple[int, bytes]
+
+
+@dataclass(slots=True)
+class Captured:
+    """One frame on the cable: the packet that was sent, and its bytes as they went on.
+
+    number: of the record that sent it. harmed: a fault changed the bytes.
+    """
+
+    number: int
+    node: str
+    at_ns: int
+    packet: Packet | Frame
+    octets: bytes
+    harmed: bool
+
+
+@dataclass(slots=True)
+class Capture:
+    """The bytes of a capture, how many frames it has, and how many never left their port."""
+
+    octets: bytes
+    frames: int
+    never_left: int
+
+
+# --------------------------------------------------------------------------- what a tap sees
+def captured(records: list[Record]) -> Iterator[Captured]:
+    """What a tap behind the ports sees."""
+    for number, record in enumerate(records):
+        if record[words.KIND] is not Kind.PACKET_SENT:
+            continue
+        packet, suffered = record[words.A], list(_suffered(records, number))
+        if any(lost in NEVER_LEFT for lost in suffered):
+            continue
+        harmed = next((after for after in suffered if isinstance(after, bytes)), None)
+        octets = octets_of(packet) if harmed is None else harmed
+        node, at_ns = record[words.NODE], record[words.AT_NS]
+        yield Captured(number, node, at_ns, packet, octets, harmed is not None)
+
+
+def _suffered(records: list[Record], number: int) -> Iterator[str | bytes]:
+    """What became of a packet on its way to each node: why it was lost, or the bytes it became."""
+    for later in range(number + 1, len(records)):
+        after = records[later]
+        if after[words.KIND] not in (Kind.PACKET_LOST, Kind.PACKET_HARMED):
+            return
+        yield after[words.B]
+
+
+# --------------------------------------------------------------------------- the capture
+def capture(world: World, names: Names) -> Capture:
+    """Everything that was sent since the world began."""
+    records = world.trace.records
+    frames = list(captured(records))
+    sent = sum(record[words.KIND] is Kind.PACKET_SENT for record in records)
+    never_left = sent - len(frames)
+    interface = {node: number for number, node in enumerate(world.nodes)}
+    blocks = [_section(never_left), *(_interface(world, node) for node in world.nodes)]
+    for frame, comment in zip(frames, _comments(world, names, frames), strict=True):
+        blocks.append(_packet(interface[frame.node], frame, comment))
+    return Capture(b"".join(blocks), len(frames), never_left)
+
+
+def _comments(world: World, names: Names, frames: list[Captured]) -> Iterator[str]:
+    numbers = [frame.number for frame in frames]
+    requests = request_rows(world, names, set(numbers))
+    rows = ladder.packet_rows(world, names, numbers)
+    for frame, row in zip(frames, rows, strict=True):
+        yield _comment(frame, row, requests.get(frame.number))
+
+
+def _comment(frame: Captured, row: PacketRow, request: RequestRow | None) -> str:
+    """`event 31 · A.qp0 wr7 SEND 2000 B (packet 2 of 4) · arrives 9.210us`."""
+    parts = [f"event {row.event}", _whose(frame.packet, row, request)]
+    if frame.harmed:
+        parts.append(f"harmed on the cable: {_flips(octets_of(frame.packet), frame.octets)}")
+    lost = row.fate is Fate.LOST
+    return " · ".join([*parts, f"lost on the cable: {row.reason}" if lost else row.fate_text])
+
+
+def _whose(packet: Packet | Frame, row: PacketRow, request: RequestRow | None) -> str:
+    if request is None:
+        return f"{row.qp} sends {words.packet_words(packet)}"
+    if request.answers:
+        return f"{row.qp} answers {words.packet_words(packet)} to {request.text}"
+    return request.text
+
+
+def _flips(good: bytes, harmed: bytes) -> str:
+    """`bit 3 of byte 60 flipped`, as `fault corrupt` counts; a bit may have flipped back."""
+    flips = [
+        f"bit {bit} of byte {at}"
+        for at, (was, became) in enumerate(zip(good, harmed, strict=True))
+        for bit in range(8)
+        if (was ^ became) >> bit & 1
+    ]
+    return f"{', '.join(flips)} flipped" if flips else "twice, and as it was again"
+
+
+# --------------------------------------------------------------------------- blocks
+def _section(never_left: int) -> bytes:
+    options = [(_SECTION_APPLICATION, _text(f"rdmalab {VERSION}"))]
+    if never_left:
+        frames = "1 frame is" if never_left == 1 else f"{never_left} frames are"
+        said = f"{frames} not in here: the port was not ACTIVE, so nothing left it"
+        options.append((_COMMENT, _text(said)))
+    body = struct.pack("<IHHq", _BYTE_ORDER, *_VERSION, _UNKNOWN_LENGTH)
+    return _block(_SECTION, body, options)
+
+
+def _interface(world: World, node: str) -> bytes:
+    options = [
+        (_INTERFACE_NAME, _text(node)),
+        (_INTERFACE_MAC, world.nodes[node].mac.to_bytes(6, "big")),
+        (_INTERFACE_SPEED, struct.pack("<Q", min(world.cable.rate_bps, _LARGEST))),
+        (_INTERFACE_RESOLUTION, _NANOSECONDS),
+    ]
+    return _block(_INTERFACE, struct.pack("<HHI", _ETHERNET, 0, _NO_LIMIT), options)
+
+
+def _packet(interface: int, frame: Captured, comment: str) -> bytes:
+    high, low = divmod(min(frame.at_ns, _LARGEST), 1 << 32)
+    length = len(frame.octets)
+    body = struct.pack("<IIIII", interface, high, low, length, length) + _padded(frame.octets)
+    flags = struct.pack("<I", _OUTBOUND)
+    return _block(_PACKET, body, [(_COMMENT, _text(comment)), (_PACKET_FLAGS, flags)])
+
+
+def _block(block_type: int, body: bytes, options: Iterable[_Option]) -> bytes:
+    """Type, total length, body, options, total length once more."""
+    whole = body + b"".join(_option(*option) for option in options) + _option(_END, b"")
+    length = len(whole) + 12
+    return struct.pack("<II", block_type, length) + whole + struct.pack("<I", length)
+
+
+def _option(code: int, value: bytes) -> bytes:
+    return struct.pack("<HH", code, len(value)) + _padded(value)
+
+
+def _text(said: str) -> bytes:
+    """As UTF-8, no longer than an option can be; a letter is there or is not."""
+    return said.encode()[:_LONGEST_TEXT].decode(errors="ignore").encode()
+
+
+def _padded(octets: bytes) -> bytes:
+    """Everything begins at a multiple of four bytes."""
+    return octets + bytes(-len(octets) & 3)
