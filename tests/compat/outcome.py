@@ -139,7 +139,8 @@ def scripts(package: str, questions: list[list[Any]]) -> list[list[Any]]:
 
     An object is described: {"class": "addr.GID", "given": [...], "named": {...}, "set": {...}}, or
     {"new": "mr.MR"} for one that is not initialised, {"bytes": "abc"}; they may be nested. Steps:
-    ["get", name], ["set", name, value], ["str"], ["repr"], ["call", name, arguments].
+    ["get", name], ["set", name, value], ["str"], ["repr"], ["call", name, arguments]; a name may
+    be that of an attribute's attribute, "cap.max_send_wr".
     """
     answers = []
     for description, steps in questions:
@@ -174,15 +175,19 @@ def memory(package: str, allocate: list[Any], calls: list[list[Any]]) -> list[An
 def _step(package: str, made: Any, step: list[Any]) -> Any:
     word, *rest = step
     try:
-        if word == "get":
-            return _told(getattr(made, rest[0]))
-        if word == "set":
-            return setattr(made, rest[0], _made(package, rest[1]))
+        if word in ("get", "set"):
+            outer, _, name = rest[0].rpartition(".")
+            of = getattr(made, outer) if outer else made
+            return _told(getattr(of, name)) if word == "get" else _set(package, of, name, rest[1])
         if word == "call":
             return _told(getattr(made, rest[0])(*_made(package, rest[1])))
         return {"str": str(made), "repr": repr(made).partition(" at ")[0]}[word]
     except Exception as error:  # noqa: BLE001 — any error is an answer
         return _told(error)
+
+
+def _set(package: str, of: Any, name: str, described: Any) -> None:
+    setattr(of, name, _made(package, described))
 
 
 def _made(package: str, described: Any) -> Any:
