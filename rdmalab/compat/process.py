@@ -43,6 +43,8 @@ class Process:
     def make(self, word: str, noun: Noun, node: str, **arguments: Any) -> Ref:
         """A word that makes an object; the name it got."""
         number = self._numbers.get((node, noun), 0)
+        while self.session.names.find(f"{node}.{noun}{number}") is not None:
+            number += 1
         name = f"{noun}{number}"
         first = self.session.vocabulary[word].parameters[0].name
         self.call(word, **{first: New(noun, node, name)}, **arguments)
