@@ -7,6 +7,7 @@ Exit codes: 0 all well; 1 an expectation failed; 2 bad usage, file or line; 3 a 
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from pathlib import Path
@@ -384,7 +385,11 @@ def _write(path: str, octets: bytes) -> None:
 @click.argument("script", type=click.Path(exists=True, dir_okay=False))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARG]...")
 @_profile
-def python(*, script: str, arguments: tuple[str, ...], profile: str) -> int:
+@click.option("--save", metavar="FILE", help="Keep what it did as a scenario that replays.")
+@click.option("--tui", is_flag=True, help="Open the app on what it did.")
+def python(
+    *, script: str, arguments: tuple[str, ...], profile: str, save: str | None, tui: bool
+) -> int:
     """Run a pyverbs program on a lab instead of RDMA hardware.
 
     The devices are rdmalab0 (node A) and rdmalab1 (node B), one process may play both; time is
@@ -392,7 +397,29 @@ def python(*, script: str, arguments: tuple[str, ...], profile: str) -> int:
     """
     from rdmalab.compat.script import run as play
 
-    return play(script, arguments, profile)
+    code = play(script, arguments, profile)
+    if save is not None or tui:
+        _keep(save, Path(script).name, tui=tui)
+    return code
+
+
+def _keep(path: str | None, title: str, *, tui: bool) -> None:
+    """Write what the program did as a scenario, and perhaps walk through it."""
+    from rdmalab.compat.process import here
+    from rdmalab.lab import open_session
+    from rdmalab.scenario.saving import TooLong, saved
+
+    try:
+        text = saved(here().session, open_session, title)
+    except TooLong as steps:
+        raise click.ClickException(f"{title} is too long to be kept: {steps}") from None
+    with tempfile.TemporaryDirectory() as folder:
+        kept = path or str(Path(folder) / "program.rdmalab.yaml")
+        _write(kept, text.encode())
+        if tui:
+            from rdmalab.tui.app import main as app
+
+            app(path=kept)
 
 
 @program.command()

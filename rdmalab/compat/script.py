@@ -15,13 +15,13 @@ def run(script: str, arguments: Sequence[str], profile: str) -> int:
     """Carry it out as `python SCRIPT ARG…` would, and say what its exit code is."""
     process.begin(profile)
     install.install()
-    virtual_time.install()
     sys.argv = [script, *arguments]
     path = Path(script)
     whole = str(path.absolute())  # as Python gives it to `__file__`
     sys.path.insert(0, str(path.resolve().parent))
     try:
-        runpy.run_path(whole, run_name="__main__")
+        with virtual_time.virtual():
+            runpy.run_path(whole, run_name="__main__")
     except SystemExit as left:
         return _exit_code(left.code)
     except Exception as error:  # noqa: BLE001  (the program's own, shown as Python shows it)

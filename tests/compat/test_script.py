@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.terminal import Terminal
+
 PROGRAMS = Path(__file__).parents[1] / "pyverbs_programs"
 # What each of them prints on Soft-RoCE.
 OUTPUT = {
@@ -84,3 +86,44 @@ def test_the_profile_is_that_of_both_nodes(tmp_path: Path) -> None:
     vendors = {name: run("--profile", name, program).stdout.split() for name in ("rxe", "mlx5")}
     assert vendors["rxe"] == ["16777215"] * 2
     assert vendors["mlx5"][0] == vendors["mlx5"][1] != vendors["rxe"][0]
+
+
+# --------------------------------------------------------------------------- what is kept of it
+def test_what_a_program_did_is_a_scenario_that_replays(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.rdmalab.yaml"
+    program = PROGRAMS / "error_handling.py"
+    done = run("--profile", "rxe", "--save", str(kept), str(program))
+    assert (done.returncode, done.stdout) == (0, OUTPUT[program.name])
+    text = kept.read_text()
+    assert "A: {profile: rxe}" in text
+    assert "errno: EINVAL" in text
+    command = [sys.executable, "-m", "rdmalab", "run", str(kept)]
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (again.returncode, again.stdout) == (0, "")
+
+
+def test_of_a_program_that_fails_the_way_up_to_there_is_kept(tmp_path: Path) -> None:
+    program = write(
+        tmp_path,
+        "from pyverbs.device import Context\nfrom pyverbs.pd import PD\n"
+        "pd = PD(Context(name='rdmalab1'))\nraise RuntimeError('stop')\n",
+    )
+    kept = tmp_path / "kept.rdmalab.yaml"
+    assert run("--save", str(kept), program).returncode == 1
+    assert "alloc_pd B.pd0" in kept.read_text()
+
+
+def test_a_place_where_nothing_can_be_written_is_said(tmp_path: Path) -> None:
+    done = run("--save", str(tmp_path / "no" / "where.yaml"), write(tmp_path, "print(1)"))
+    assert (done.returncode, done.stdout) == (2, "1\n")
+    assert "No such file or directory" in done.stderr
+
+
+def test_the_app_opens_on_what_a_program_did() -> None:
+    program = str(PROGRAMS / "cq_events.py")
+    command = [sys.executable, "-m", "rdmalab", "python", "--tui", program]
+    with Terminal(command, columns=120, rows=40) as terminal:
+        terminal.wait_for("A>", timeout=30)
+        terminal.wait_for("cq_events.py", timeout=10)
+        terminal.send(b"next\r")
+        terminal.wait_for("alloc_pd", timeout=10)

@@ -6,11 +6,12 @@ import textwrap
 import time
 
 from rdmalab.compat.process import EPOCH_S
+from rdmalab.compat.virtual_time import virtual
 
 
 def said(program: str) -> list[str]:
     """What a fresh Python prints, whose clocks are the lab's."""
-    head = "from rdmalab.compat import virtual_time\nvirtual_time.install()\n"
+    head = "from rdmalab.compat import virtual_time\nclocks = virtual_time.virtual()\nclocks.__enter__()\n"
     code = head + textwrap.dedent(program)
     command = [sys.executable, "-c", code]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
@@ -74,3 +75,10 @@ def test_a_negative_sleep_is_refused_as_ever() -> None:
         except ValueError as wrong:
             print(str(wrong).replace(" ", "-"))
     """) == ["sleep-length-must-be-non-negative"]
+
+
+def test_afterwards_the_clocks_are_the_real_ones() -> None:
+    before = {name: getattr(time, name) for name in ("sleep", "time", "monotonic_ns")}
+    with virtual():
+        assert all(getattr(time, name) is not real for name, real in before.items())
+    assert all(getattr(time, name) is real for name, real in before.items())
