@@ -11,8 +11,8 @@ from rdmalab.compat.virtual_time import virtual
 
 def said(program: str) -> list[str]:
     """What a fresh Python prints, whose clocks are the lab's."""
-    head = "from rdmalab.compat import virtual_time\nclocks = virtual_time.virtual()\nclocks.__enter__()\n"
-    code = head + textwrap.dedent(program)
+    inside = textwrap.indent(textwrap.dedent(program), "    ")
+    code = "from rdmalab.compat.virtual_time import virtual\nwith virtual():\n" + inside
     command = [sys.executable, "-c", code]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert run.returncode == 0, run.stderr
