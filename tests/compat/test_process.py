@@ -1,6 +1,7 @@
 """The process of a skin: its words are journaled, its memory is mirrored, its waits move time."""
 
 import ctypes
+import threading
 from errno import EINVAL
 
 import pytest
@@ -134,3 +135,43 @@ def test_there_is_one_process_until_another_is_begun() -> None:
     assert process.here() is first
     assert first.world.nodes["A"].profile.name == "rxe"
     assert process.begin() is process.here() is not first
+
+
+def test_who_waits_leaves_the_other_threads_their_turn() -> None:
+    played = Process()
+    assert not any(reply.failed for reply in played.lab.do("use rc_pair"))
+    posted = threading.Event()
+
+    def post() -> None:
+        posted.wait(10)
+        played.call("post_recv", qp=Ref("B", "qp0"), wr=[{"sg": [Ref("B", "mr0", 0, 64)]}])
+        wr = {"opcode": 2, "sg": [Ref("A", "mr0", 0, 64)], "flags": 2}
+        played.call("post_send", qp=Ref("A", "qp0"), wr=[wr])
+
+    other = threading.Thread(target=post)
+    other.start()
+    assert not played.is_idle()  # it may still do something
+    posted.set()
+    queue = played.find(Ref("B", "cq0"))
+    while not queue.cqes:
+        assert not played.is_idle()
+        played.glance()
+    other.join()
+    played.sleep(MS)
+    assert played.is_idle()
+
+
+def test_many_threads_at_once_do_no_harm() -> None:
+    played = Process()
+
+    def work(node: str) -> None:
+        for _ in range(50):
+            played.call("dealloc_pd", pd=played.make("alloc_pd", Noun.PD, node))
+
+    threads = [threading.Thread(target=work, args=(node,)) for node in "ABAB"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(words(played)) == 400
+    assert not played.world.nodes["A"].pds.items
