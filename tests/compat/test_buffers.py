@@ -1,6 +1,7 @@
 """Memory of the process and its mirror: what changed is found, and addresses are translated."""
 
 import ctypes
+import resource
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,6 +62,23 @@ def test_of_a_large_buffer_only_what_was_noted_is_told() -> None:
     assert not list(mirror.changes())
     buffers.note(mirror.real + BIG - 3, 3)
     assert list(mirror.changes()) == [(BIG - 3, b"end")]
+    put(mirror.real + BIG - 3, bytes(3))
+    buffers.note(mirror.real + BIG - 3, 3)
+    assert list(mirror.changes()) == [(BIG - 3, bytes(3))]  # zeros too, where something was
+
+
+def test_a_buffer_as_long_as_an_mr_may_be_costs_nothing() -> None:
+    """2^31 bytes: nothing looks at all of them."""
+    buffers = Buffers()
+    real = buffers.allocate(1 << 31)
+    mirror = buffers.mirror("A", real, LAB, 1 << 31, unknown=False)
+    touched = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    assert not list(mirror.changes())
+    put(real + (1 << 31) - 1, b"x")
+    buffers.note(real + (1 << 31) - 1, 1)
+    assert list(mirror.changes()) == [((1 << 31) - 1, b"x")]
+    touched = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - touched
+    assert touched < 10_000  # all of it would be half a million pages
 
 
 def test_a_buffer_that_was_filled_before_it_was_mirrored_is_told_whole() -> None:

@@ -68,7 +68,7 @@ class PyverbsCM(PyverbsObject):
 def failed(text: str, refusal: Refused) -> PyverbsError:
     """The exception that a refused call raises."""
     if refusal.rule.startswith(_CRASH):
-        return PyverbsError(f"in C this would crash: {refusal.message}")
+        return PyverbsError(refusal.message)
     _Errno.value = refusal.errno
     return PyverbsRDMAError(text, refusal.errno)
 

@@ -52,7 +52,9 @@ class MR(LabObject):
             text, "reg_mr", Noun.MR, pd.node, pd=pd.ref, length=length, access=access, **where
         )
         if known is None:
-            known = process.buffers.mirror(pd.node, self._buf, self.found.addr, length)
+            known = process.buffers.mirror(
+                pd.node, self._buf, self.found.addr, length, unknown=not self._own
+            )
         known.regions.append(ref)
 
     def _release(self) -> None:
