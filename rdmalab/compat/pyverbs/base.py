@@ -14,6 +14,8 @@ from rdmalab.compat.pyverbs.pyverbs_error import (
     PyverbsUserError,
 )
 
+LOG_LEVEL = logging.INFO
+LOG_FORMAT = "[%(levelname)s] %(asctime)s %(filename)s:%(lineno)s: %(message)s"
 _CRASH = "crash-"  # rules that stand for a segmentation fault
 
 
@@ -23,12 +25,12 @@ class _Errno:
     value = 0
 
 
-def PyverbsRDMAErrno(msg: str) -> PyverbsRDMAError:  # noqa: N802  (its name)
+def PyverbsRDMAErrno(msg: str, /) -> PyverbsRDMAError:  # noqa: N802  (its name)
     """The error with the `errno` of now."""
     return PyverbsRDMAError(msg, _Errno.value)
 
 
-def inc_rkey(rkey: int) -> int:
+def inc_rkey(rkey: int, /) -> int:
     """`ibv_inc_rkey`: the next variant of a key."""
     return rkey & ~0xFF | rkey + 1 & 0xFF
 
@@ -39,15 +41,18 @@ class PyverbsObject:
     __slots__ = ("__weakref__",)
     __module__ = __name__.removeprefix(SKIN)
 
+    def __init__(self) -> None:
+        """Nothing is asked for."""
+
     def __init_subclass__(cls) -> None:
         cls.__module__ = cls.__module__.removeprefix(SKIN)
 
     @property
-    def logger(self) -> logging.Logger:
+    def _logger(self) -> logging.Logger:
         return logging.getLogger(type(self).__name__)
 
-    def set_log_level(self, val: int) -> None:
-        self.logger.setLevel(val)
+    def set_log_level(self, val: int, /) -> None:
+        self._logger.setLevel(val)
 
 
 class PyverbsCM(PyverbsObject):

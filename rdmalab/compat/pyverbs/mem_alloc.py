@@ -30,7 +30,7 @@ def munmap(addr: int, length: int) -> None:
     here().buffers.free(addr)
 
 
-def malloc(size: int) -> int:
+def malloc(size: int, /) -> int:
     return here().buffers.allocate(size)
 
 
@@ -38,7 +38,7 @@ def posix_memalign(size: int, alignment: int = 8) -> int:
     return here().buffers.allocate(size, max(alignment, PAGE))
 
 
-def free(ptr: int) -> None:
+def free(ptr: int, /) -> None:
     here().buffers.free(ptr)
 
 
