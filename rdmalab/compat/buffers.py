@@ -40,7 +40,8 @@ class Mirror:
 
     regions: the MRs it was registered as. shadow: the bytes on which both sides agreed last; None
     if there are too many of them. written: ranges that pyverbs' own functions have written.
-    unknown: it may have held something before it was mirrored.
+    unknown: it may have held something before it was mirrored. block: what must not be freed
+    while somebody looks at it.
     """
 
     node: str
@@ -51,6 +52,7 @@ class Mirror:
     shadow: bytes | None = None
     written: list[tuple[int, int]] = field(default_factory=list)
     unknown: bool = False
+    block: Block | None = None
 
     def __post_init__(self) -> None:
         if self.length <= _COMPARED:
@@ -119,6 +121,13 @@ class Buffers:
     def free(self, addr: int) -> None:
         self.blocks.pop(addr, None)
 
+    def block_at(self, addr: int) -> Block | None:
+        """The block that was allocated here and holds this address."""
+        for block in self.blocks.values():
+            if block.addr <= addr < block.addr + block.length:
+                return block
+        return None
+
     def covering(self, node: str, real: int, length: int) -> Mirror | None:
         """The mirror on this node that holds the whole range."""
         found = self._at(real)
@@ -129,7 +138,7 @@ class Buffers:
         self, node: str, real: int, addr: int, length: int, *, unknown: bool = True
     ) -> Mirror:
         """Real memory is known to a node from now on."""
-        made = Mirror(node, real, addr, length, unknown=unknown)
+        made = Mirror(node, real, addr, length, unknown=unknown, block=self.block_at(real))
         index = bisect_right(self._starts, real)
         self.mirrors.insert(index, made)
         self._starts.insert(index, real)

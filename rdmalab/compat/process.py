@@ -31,6 +31,7 @@ class Process:
         self.devices = {f"{DEVICE}{n}": node for n, node in enumerate(self.world.nodes)}
         self._numbers: dict[tuple[str, Noun], int] = {}
         self._fetched = 0
+        self.lent: list[object] = []  # what a skin has made for itself, and must not be lost
         self._turn = threading.RLock()
 
     # ------------------------------------------------------------------ calls
