@@ -138,7 +138,7 @@ def scripts(package: str, questions: list[list[Any]]) -> list[list[Any]]:
     """[object, steps] → what each step says; the object alone if it cannot be made.
 
     An object is described: {"class": "addr.GID", "given": [...], "named": {...}, "set": {...}}, or
-    {"new": "mr.MR"} for one that is not initialised; descriptions may be nested. Steps:
+    {"new": "mr.MR"} for one that is not initialised, {"bytes": "abc"}; they may be nested. Steps:
     ["get", name], ["set", name, value], ["str"], ["repr"], ["call", name, arguments].
     """
     answers = []
@@ -150,6 +150,25 @@ def scripts(package: str, questions: list[list[Any]]) -> list[list[Any]]:
             continue
         answers.append([_step(package, made, step) for step in steps])
     return answers
+
+
+def memory(package: str, allocate: list[Any], calls: list[list[Any]]) -> list[Any]:
+    """[function, argument...] of memory → what it answers, then all 64 bytes of it.
+
+    allocate: function and arguments that get the memory; {"at": 8} is an address in it.
+    """
+    module = importlib.import_module(package + "mem_alloc")
+    function, *given = allocate
+    base = getattr(module, function)(*given)
+    module.write(base, bytes(64), 64)
+    answers = []
+    for name, *arguments in calls:
+        ready = [base + it["at"] if isinstance(it, dict) and "at" in it else it for it in arguments]
+        try:
+            answers.append(_told(getattr(module, name)(*_made(package, ready))))
+        except Exception as error:  # noqa: BLE001 — any error is an answer
+            answers.append(_told(error))
+    return [*answers, _told(module.read(base, 64))]
 
 
 def _step(package: str, made: Any, step: list[Any]) -> Any:
@@ -172,6 +191,8 @@ def _made(package: str, described: Any) -> Any:
         return [_made(package, each) for each in described]
     if not isinstance(described, dict):
         return described
+    if "bytes" in described:
+        return described["bytes"].encode("latin-1")
     module, _, name = (described.get("class") or described["new"]).rpartition(".")
     kind = getattr(importlib.import_module(package + module), name)
     if "new" in described:
@@ -190,7 +211,7 @@ def _told(value: Any) -> Any:
     if value is None or type(value) in (int, str, bool):
         return value
     if isinstance(value, bytes):
-        return {"bytes": value.hex()}
+        return {"bytes": value.decode("latin-1")}
     if isinstance(value, (list, tuple)):
         return [_told(each) for each in value]
     kind = f"{type(value).__module__}.{type(value).__name__}"

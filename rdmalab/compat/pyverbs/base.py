@@ -32,7 +32,10 @@ def PyverbsRDMAErrno(msg: str, /) -> PyverbsRDMAError:  # noqa: N802  (its name)
 
 def inc_rkey(rkey: int, /) -> int:
     """`ibv_inc_rkey`: the next variant of a key."""
-    return rkey & ~0xFF | rkey + 1 & 0xFF
+    from rdmalab.compat.pyverbs.struct import UINT32, converted
+
+    key = converted(rkey, UINT32)
+    return key & ~0xFF | key + 1 & 0xFF
 
 
 class PyverbsObject:

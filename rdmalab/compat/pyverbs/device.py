@@ -25,12 +25,12 @@ from rdmalab.compat.pyverbs.struct import (
     Number,
     Part,
     Struct,
+    converted,
     enum,
     expect,
     table,
 )
 from rdmalab.compat.pyverbs.utils import be64toh
-from rdmalab.spec.async_events import AsyncEvent as Event
 
 _LEFT = "{:<22}: {:<20}\n"
 _PORT_LINE = "{:<24}: {:<20}\n"
@@ -615,6 +615,7 @@ class GIDEntry(Struct):
 
 
 # --------------------------------------------------------------------------- as text
+_LAST_WQE_REACHED = 16  # of ibv_event_type
 _GID_TYPES = {0: "IB", 1: "RoCEv1", 2: "RoCEv2"}
 _TRANSPORTS = {0: "IB", 1: "IWARP", 2: "USNIC", 3: "USNIC UDP"}
 _NODES = {1: "CA", 2: "Switch", 3: "Router", 4: "RNIC", 5: "USNIC", 6: "USNIC UDP"}
@@ -641,7 +642,7 @@ def translate_gid_type(gid_type: int, /) -> str:
 
 
 def guid_format(num: int, /) -> str:
-    digits = f"{be64toh(num):016x}"
+    digits = f"{be64toh(converted(num, U64)):016x}"
     return ":".join(digits[at : at + 4] for at in range(0, 16, 4))
 
 
@@ -654,7 +655,7 @@ def translate_node_type(node_type: int, /) -> str:
 
 
 def guid_to_hex(node_guid: int, /) -> str:
-    return f"{node_guid:x}"
+    return hex(node_guid).replace("0x", "")
 
 
 def port_state_to_str(port_state: int, /) -> str:
@@ -706,7 +707,6 @@ def translate_device_caps(flags: int, /) -> str:
 
 
 def translate_event_type(event_type: int, /) -> str:
-    try:
-        return f"IBV_EVENT_{Event(event_type).name}"
-    except ValueError:
-        return f"Unknown event_type ({event_type})"
+    texts = _members("ibv_event_type")
+    texts[_LAST_WQE_REACHED] = f".{texts[_LAST_WQE_REACHED]}"  # pyverbs writes a dot before it
+    return texts.get(event_type, f"Unknown event_type ({event_type})")

@@ -219,4 +219,4 @@ class SendWR(_Request):
 
 
 def send_flags_to_str(flags: int, /) -> str:
-    return "".join(f"IBV_SEND_{flag.name} " for flag in SendFlags if flags & flag)
+    return "".join(f"IBV_SEND_{flag.name} " for flag in SendFlags if flags & int(flag))
