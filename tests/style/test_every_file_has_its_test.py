@@ -29,6 +29,7 @@ ELSEWHERE = {
 }
 # the same for every file of a folder
 FOLDERS = {
+    "cli": "test_cli.py",
     "compat/pyverbs/providers/efa": "compat/test_absent.py",
     "compat/pyverbs/providers/mlx5": "compat/test_absent.py",
 }

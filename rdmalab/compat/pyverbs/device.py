@@ -103,7 +103,8 @@ class Context(LabObject):
         node = here().devices.get(name)
         if node is None:
             raise PyverbsRDMAError(f"Failed to find device {name}")
-        self._ref, self._name, self._fd = Ref(node), name, -1
+        self._is(Ref(node))
+        self._name, self._fd = name, -1
         self._join()
 
     def _destroy(self, ref: Ref) -> None:

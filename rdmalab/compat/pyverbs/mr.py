@@ -35,6 +35,8 @@ class MR(LabObject):
             raise PyverbsRDMAError(text, EOPNOTSUPP)
         buffers = here().buffers
         self._own = not address
+        if address:
+            lend(creator, address, length)
         self._buf = address or (buffers.allocate(length) if length > 0 else 0)
         try:
             self._register(text, creator, length, access)
@@ -53,7 +55,9 @@ class MR(LabObject):
             text, "reg_mr", Noun.MR, pd.node, pd=pd.ref, length=length, access=access, **where
         )
         if known is None:
-            known = process.buffers.mirror(pd.node, self._buf, self.found.addr, length)
+            known = process.buffers.mirror(
+                pd.node, self._buf, self.found.addr, length, unknown=not self._own
+            )
         known.regions.append(ref)
 
     def _release(self) -> None:
@@ -149,6 +153,20 @@ class MR(LabObject):
     def __str__(self) -> str:
         names = ("lkey", "rkey", "length", "buf", "handle")
         return "MR:\n" + table((name, getattr(self, name)) for name in names)
+
+
+def lend(pd: PD, addr: int, length: int) -> None:
+    """Memory of mem_alloc is known to a node as a whole, before a part of it is.
+
+    Then parts that overlap are the same bytes there too, and INLINE can copy from what was never
+    registered, as the CPU does. A host of the lab maps memory by registering it: without rights.
+    """
+    buffers = here().buffers
+    block = buffers.block_at(addr)
+    if block is None or (addr, length) == (block.addr, block.length):
+        return
+    if buffers.covering(pd.node, addr, length) is None:
+        here().lent.append(MR(pd, block.length, 0, block.addr))
 
 
 class MWBindInfo(Struct, PyverbsCM):

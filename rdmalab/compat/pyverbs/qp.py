@@ -11,7 +11,7 @@ from rdmalab.compat.pyverbs import wq
 from rdmalab.compat.pyverbs.addr import AH, GID, AHAttr, GlobalRoute, text_of, told
 from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, PyverbsObject, call, failed
 from rdmalab.compat.pyverbs.cq import CQ, CQEX
-from rdmalab.compat.pyverbs.mr import MR, MW, MWBind, MWBindInfo
+from rdmalab.compat.pyverbs.mr import MR, MW, MWBind, MWBindInfo, lend
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
 from rdmalab.compat.pyverbs.srq import SRQ, post
@@ -480,6 +480,8 @@ class QP(LabObject):
 
     def post_send(self, wr: SendWR, bad_wr: SendWR | None = None) -> None:
         expect("wr", wr, SendWR, null=False)
+        for sge in (sge for each in wr.chain() for sge in each.sg):
+            lend(self._pd, sge["addr"], sge["length"])
         post("Failed to post send", "post_send", "qp", self, wr, bad_wr)
 
     def bind_mw(self, mw: MW, mw_bind: MWBind) -> None:

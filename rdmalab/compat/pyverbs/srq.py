@@ -160,7 +160,7 @@ class SRQ(LabObject):
 
     def _create(self, word: str, creator: LabObject, **told: Any) -> None:
         try:
-            self._ref = here().make(word, Noun.SRQ, creator.node, **told)
+            self._is(here().make(word, Noun.SRQ, creator.node, **told))
         except Refused as refusal:
             text = f"Failed to create SRQ (errno is {refusal.errno})"
             raise failed(text, refusal) from None
