@@ -256,6 +256,8 @@ CELLS: dict[str, str] = {
     "bad_invalidate_status": "What a LOCAL_INV completes with whose key is no bound window's",
     "resumes_after_sqd": "Leaving SQD starts what waits; otherwise the next post does",
     "drained_event_unasked": "SQ_DRAINED comes without en_sqd_async_notify",
+    "rnr_wait_drains": "In SQD a send that waits out an RNR NAK counts as not begun: the queue has "
+    "drained without it",
     "checks_packet_size": "Packets that do not fit the path MTU are refused",
     "nak_after_rnr": "Packets behind an RNR NAK get a NAK of their own",
     "enforces_read_depth": "READs and atomics beyond max_dest_rd_atomic are refused",
@@ -272,6 +274,7 @@ CELLS: dict[str, str] = {
     "send_byte_len": "byte_len of a send or write completion says the length",
     "imm_flag_on_sender": "The sender's own completion carries IBV_WC_WITH_IMM",
     "junk_on_error": "What the undefined fields of an error completion hold",
+    "gives_vendor_err": "vendor_err of a failed request holds a code; otherwise it is 0",
     "send_error_wakes_solicited": "A failed send wakes a CQ armed for solicited ones only",
     "recv_error_wakes_solicited": "So does a failed receive, whether the message was solicited or "
     "not; a flushed one always does",

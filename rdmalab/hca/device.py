@@ -259,6 +259,9 @@ class Hca:
     def go_back(self, qp: "QueuePair", reason: str) -> None:
         requester.go_back(self, qp, reason)
 
+    def unbegin(self, qp: "QueuePair") -> None:
+        requester.unbegin(qp)
+
     def read(self, user: "User", addr: int, length: int) -> bytes:
         """The only way in which the adapter reads memory; whoever calls has asked the keys."""
         self.trace.record(_READ, self.node, user.number, addr, length)

@@ -300,3 +300,12 @@ def go_back(hca: "Hca", qp: QueuePair, reason: str) -> None:
     req.failed = None
     hca.trace.record(Kind.WENT_BACK, hca.node, qp.number, req.psn, reason)
     hca.wake(qp)
+
+
+def unbegin(qp: QueuePair) -> None:
+    """What was begun and has no answer is only queued again, as if nothing of it had been sent."""
+    req, comp = qp.req, qp.comp
+    req.psn = req.sent = comp.psn
+    req.serial = req.started = comp.serial
+    req.reads = comp.reads
+    req.unasked = 0

@@ -144,6 +144,7 @@ class Profile:
     guards_privileged_qkey: bool = True
     resumes_after_sqd: bool = True
     drained_event_unasked: bool = False
+    rnr_wait_drains: bool = False
     # responder
     checks_packet_size: bool = True
     nak_after_rnr: bool = False
@@ -160,6 +161,7 @@ class Profile:
     send_byte_len: bool = False
     imm_flag_on_sender: bool = False
     junk_on_error: int = 0x6B6B6B6B
+    gives_vendor_err: bool = True
     send_error_wakes_solicited: bool = True
     recv_error_wakes_solicited: bool = True
     arm_sees_unpolled: bool = False
@@ -236,6 +238,7 @@ RXE = Profile(
     guards_privileged_qkey=False,
     resumes_after_sqd=False,
     drained_event_unasked=True,
+    rnr_wait_drains=True,
     checks_packet_size=False,
     nak_after_rnr=True,
     enforces_read_depth=False,
@@ -249,6 +252,7 @@ RXE = Profile(
     send_byte_len=True,
     imm_flag_on_sender=True,
     junk_on_error=0,
+    gives_vendor_err=False,
     send_error_wakes_solicited=False,
     recv_error_wakes_solicited=False,
     extended_fields=STANDARD_FIELDS,

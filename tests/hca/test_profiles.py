@@ -437,6 +437,18 @@ def after_sqd(profile: Profile) -> Any:
     return first, [wr_id for wr_id, _ in pair.a.sent()]
 
 
+def drained_while_it_waits(profile: Profile) -> Any:
+    """SQD while a SEND waits for a receive: can it be left, and does the SEND get there?"""
+    pair = Pair(profile=profile)
+    pair.a.issue(SEND, wr_id=1)
+    pair.world.run(100, pair.world.now_ns + 100_000)
+    pair.a.modify(qp_state=QPState.SQD)
+    begun = pair.a.qp.req.started
+    pair.b.recv(64)
+    pair.run()
+    return begun, [wr_id for wr_id, _ in pair.a.sent()]
+
+
 def drained(profile: Profile) -> Any:
     pair = Pair(profile=profile)
     pair.a.modify(qp_state=QPState.SQD)
@@ -568,6 +580,14 @@ def error_junk(profile: Profile) -> Any:
     pair.a.issue(SEND)
     (cqe,) = pair.a.poll(pair.a.send_cq)
     return cqe.opcode, cqe.byte_len
+
+
+def vendor_code(profile: Profile) -> Any:
+    pair = Pair(profile=profile)
+    pair.a.modify(qp_state=QPState.ERR)
+    pair.a.issue(SEND)
+    (cqe,) = pair.a.poll(pair.a.send_cq)
+    return cqe.vendor_err
 
 
 def keys(profile: Profile) -> Any:
@@ -782,6 +802,7 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("unknown_lkey_status",     S.LOC_QP_OP_ERR, unknown_lkey, 3 * LOC_PROT, 2 * LOC_OP + LOC_PROT),
     ("resumes_after_sqd",       False,      after_sqd,         ([1], [2]), ([], [1, 2])),
     ("drained_event_unasked",   True,       drained,           [], ["SQ_DRAINED"]),
+    ("rnr_wait_drains",         True,       drained_while_it_waits, (1, [1]), (0, [])),
     ("checks_packet_size",      False,      mtu_mismatch,      [S.REM_INV_REQ_ERR], [S.SUCCESS]),
     ("nak_after_rnr",           True,       behind_an_rnr_nak, AFTER_RNR[:1], AFTER_RNR),
     ("enforces_read_depth",     False,      many_reads,
@@ -794,6 +815,7 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("imm_flag_on_sender",      True,       sender_cqe,        (0, 0), (WCFlags.WITH_IMM, 0)),
     ("send_byte_len",           True,       sender_cqe,        (0, 0), (0, 8)),
     ("junk_on_error",           0,          error_junk,        (JUNK, JUNK), (0, 0)),
+    ("gives_vendor_err",        False,      vendor_code,       0x85, 0),
     ("send_error_wakes_solicited", False,   failed_send_wakes, (Arm.NONE, 1), (Arm.SOLICITED, 0)),
     ("recv_error_wakes_solicited", False,   failed_recv_wakes, [1, 1, 1], [0, 1, 1]),
     ("arm_sees_unpolled",       True,       armed_too_late,    (Arm.ANY, 0), (Arm.NONE, 1)),

@@ -404,6 +404,14 @@ def _set_mtu(node: str, mtu: int) -> None:
     here().call("link", settings={"mtu": max(size for size in _ROCE_MTUS if size <= room)})
 
 
+def _set_link(node: str, state: str) -> None:
+    """Soft-RoCE hears twice of an interface that is set up: that it is up, and has a carrier."""
+    process = here()
+    process.call("link", state=state)
+    if state == "up":
+        process.world.nodes[node].raise_event(AsyncEvent.PORT_ACTIVE, 1)
+
+
 _ROCE_MTUS = (256, 512, 1024, 2048, 4096)
 
 
@@ -417,7 +425,7 @@ def _ip(words: list[str]) -> None:
     if what == "mtu":
         _set_mtu(node, int(rest[0]))
     elif what in ("up", "down"):
-        here().call("link", state=what)
+        _set_link(node, what)
     else:
         raise NotEmulated(f"ip: not emulated: link set {what}")
 
@@ -589,6 +597,11 @@ select: Any = _Passing(host_select, select=_select)
 
 
 # --------------------------------------------------------------------------- calls
+# A call took about that long on the machine of the records: what it set going was over before the
+# next one began.
+_CALL_S = 0.001
+
+
 class Crash(BaseException):
     """The real library would have died here; the program does not catch that."""
 
@@ -610,6 +623,7 @@ def call(fn: Callable[..., Any], *a: Any, **k: Any) -> Any:
     """How a verb ends: 0, the name of an errno, or `user:` and what pyverbs says itself."""
     try:
         fn(*a, **k)
+        time.sleep(_CALL_S)
     except PyverbsRDMAError as refused:
         return en(refused.error_code)
     except (PyverbsError, OverflowError, TypeError, ValueError) as complaint:
