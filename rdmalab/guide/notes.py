@@ -258,8 +258,12 @@ CELLS: dict[str, str] = {
     "drained_event_unasked": "SQ_DRAINED comes without en_sqd_async_notify",
     "rnr_wait_drains": "In SQD a send that waits out an RNR NAK counts as not begun: the queue has "
     "drained without it",
+    "stalls_above_port_mtu": "A packet longer than the port MTU is tried again for ever: the send "
+    "queue stands still; otherwise it travels all the same",
     "checks_packet_size": "Packets that do not fit the path MTU are refused",
     "nak_after_rnr": "Packets behind an RNR NAK get a NAK of their own",
+    "joins_acks": "An ACK that has not left yet speaks for later requests too; otherwise each that "
+    "asks for one gets its own",
     "enforces_read_depth": "READs and atomics beyond max_dest_rd_atomic are refused",
     "raises_responder_events": "Refusals raise QP_ACCESS_ERR and QP_REQ_ERR",
     "raises_last_wqe_reached": "A QP on an SRQ that dies raises QP_LAST_WQE_REACHED",

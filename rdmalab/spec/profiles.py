@@ -145,9 +145,11 @@ class Profile:
     resumes_after_sqd: bool = True
     drained_event_unasked: bool = False
     rnr_wait_drains: bool = False
+    stalls_above_port_mtu: bool = False
     # responder
     checks_packet_size: bool = True
     nak_after_rnr: bool = False
+    joins_acks: bool = True
     enforces_read_depth: bool = True
     raises_responder_events: bool = True
     raises_last_wqe_reached: bool = True
@@ -239,8 +241,10 @@ RXE = Profile(
     resumes_after_sqd=False,
     drained_event_unasked=True,
     rnr_wait_drains=True,
+    stalls_above_port_mtu=True,
     checks_packet_size=False,
     nak_after_rnr=True,
+    joins_acks=False,
     enforces_read_depth=False,
     raises_responder_events=False,
     raises_last_wqe_reached=False,

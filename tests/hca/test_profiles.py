@@ -449,6 +449,26 @@ def drained_while_it_waits(profile: Profile) -> Any:
     return begun, [wr_id for wr_id, _ in pair.a.sent()]
 
 
+def acknowledgements(profile: Profile) -> Any:
+    """Of three short WRITEs that leave without a pause: the MSNs of their ACKs."""
+    pair = Pair(profile=profile)
+    for wr_id in range(3):
+        pair.a.issue(WRITE, wr_id=wr_id)
+    pair.run()
+    sent = [r for r in pair.world.trace.records if r[3] is Kind.PACKET_SENT and r[4] == "B"]
+    return [record[6].aeth.msn for record in sent]
+
+
+def above_the_port(profile: Profile) -> Any:
+    """Packets of 1024 bytes through a port that takes 256."""
+    pair = Pair(profile=profile, mtu=MTU.B1024)
+    pair.world.tune_link("mtu", 256)
+    pair.b.recv(1024)
+    pair.a.issue(SEND, sg=[pair.a.sge(0, 300)])
+    pair.run()
+    return [status for _, status in pair.a.sent()], pair.a.qp.state
+
+
 def drained(profile: Profile) -> Any:
     pair = Pair(profile=profile)
     pair.a.modify(qp_state=QPState.SQD)
@@ -802,6 +822,9 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("unknown_lkey_status",     S.LOC_QP_OP_ERR, unknown_lkey, 3 * LOC_PROT, 2 * LOC_OP + LOC_PROT),
     ("resumes_after_sqd",       False,      after_sqd,         ([1], [2]), ([], [1, 2])),
     ("drained_event_unasked",   True,       drained,           [], ["SQ_DRAINED"]),
+    ("joins_acks",              False,      acknowledgements,  [3], [1, 2, 3]),
+    ("stalls_above_port_mtu",   True,       above_the_port,
+        ([S.SUCCESS], QPState.RTS), ([], QPState.RTS)),
     ("rnr_wait_drains",         True,       drained_while_it_waits, (1, [1]), (0, [])),
     ("checks_packet_size",      False,      mtu_mismatch,      [S.REM_INV_REQ_ERR], [S.SUCCESS]),
     ("nak_after_rnr",           True,       behind_an_rnr_nak, AFTER_RNR[:1], AFTER_RNR),

@@ -26,8 +26,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pyverbs.enums as e
-from pyverbs.addr import GID, AHAttr, GlobalRoute
 from pyverbs.addr import AH as AH
+from pyverbs.addr import GID, AHAttr, GlobalRoute
 from pyverbs.cq import CQ, CompChannel
 from pyverbs.device import Context
 from pyverbs.mr import MR, MW, MWBind, MWBindInfo
@@ -119,9 +119,11 @@ _DEVICES = {"rxe0": "rdmalab0", "rxe1": "rdmalab1"}
 _MTU = 4400  # of the interfaces
 _ROCE_ROOM = 80  # what Soft-RoCE leaves for headers
 _UDP_AT = 34  # in a frame
+_CARRY_NS = 1_000  # from one interface to the other
+_TURN_NS = 10_000  # until an interface sends its next packet
 
 
-class NotEmulated(Exception):
+class NotEmulatedError(Exception):
     """A tool was asked for what is not done here; its own complaint, as text."""
 
 
@@ -187,18 +189,27 @@ class Interfaces:
 
 
 class Wire(Cable):
-    """The cable between the two interfaces."""
+    """The cable between the two interfaces.
+
+    One processor carried all packets of the records: whatever it sent was received, and answered,
+    before it sent the next.
+    """
 
     def __init__(self, before: Cable, interfaces: Interfaces) -> None:
-        super().__init__(before.latency_ns, before.rate_bps, before.mtu)
-        self.latency = before.latency_ns
+        super().__init__(_CARRY_NS - _TURN_NS, before.rate_bps, before.mtu)
         self.interfaces = interfaces
         self.faults = [Drop(0, Match(source="nobody"))]  # or the cable would not be asked
+
+    def occupies_ns(self, packet: Packet) -> int:
+        return _TURN_NS
+
+    def frame_occupies_ns(self, frame: Frame) -> int:
+        return _TURN_NS
 
     def fate(
         self, source: str, target: str, packet: Packet | Frame
     ) -> Packet | Frame | Harmed | str:
-        self.latency_ns = self.latency
+        self.latency_ns = _CARRY_NS - _TURN_NS
         if source == target:
             return packet
         frame, world = octets_of(packet), here().world
@@ -206,24 +217,19 @@ class Wire(Cable):
             return "the link is down"
         qdisc = self.interfaces.queueing.get(source, Queueing())
         delays = []
-        for later_ns in qdisc.copies(self.interfaces.dice):
-            left_ns = world.now_ns + later_ns
-            self._tap(source, frame, left_ns)
-            self._tap(target, frame, left_ns + self._takes_ns(packet))
+        for number, waits_ns in enumerate(qdisc.copies(self.interfaces.dice)):
+            later_ns = waits_ns + number * _CARRY_NS
+            self._tap(source, frame, world.now_ns + later_ns)
+            self._tap(target, frame, world.now_ns + later_ns + _CARRY_NS)
             if not self.interfaces.refuses(target, frame):
                 delays.append(later_ns)
         if not delays:
             return "nft or tc: drop"
         self.latency_ns += delays[0]
         for later_ns in delays[1:]:
-            at_ns = world.now_ns + self._takes_ns(packet) + later_ns
+            at_ns = world.now_ns + _CARRY_NS + later_ns
             world.agenda.file(at_ns, Door.ARRIVAL, target, packet, world.trace.latest)
         return packet
-
-    def _takes_ns(self, packet: Packet | Frame) -> int:
-        if isinstance(packet, Frame):
-            return self.latency + self.frame_occupies_ns(packet)
-        return self.latency + self.occupies_ns(packet)
 
     def _tap(self, node: str, frame: bytes, at_ns: int) -> None:
         for tap in self.interfaces.taps:
@@ -254,7 +260,7 @@ def _number(word: str) -> int:
     try:
         return int(word, 0)
     except ValueError:
-        raise NotEmulated(f"nft: not emulated: {word}") from None
+        raise NotEmulatedError(f"nft: not emulated: {word}") from None
 
 
 def _bits(base: str, offset: int, width: int) -> Callable[[bytes], int]:
@@ -320,7 +326,7 @@ def _step(words: list[str]) -> Callable[[bytes], bool]:
     if words and (place := _HEADERS.get(f"{first} {words[0]}")):
         del words[0]
         return _test(_bits(*place), words)
-    raise NotEmulated(f"nft: not emulated: {first}")
+    raise NotEmulatedError(f"nft: not emulated: {first}")
 
 
 def _rule(text: str) -> Rule:
@@ -340,7 +346,7 @@ def _nft_file(text: str) -> None:
     """`table netdev T { chain C { type filter hook ingress device D priority P; RULES } }`"""
     head = re.search(r"hook\s+ingress\s+device\s+\"?(\w+)\"?\s+priority\s+\S+?\s*;", text)
     if head is None or head[1] not in _NETDEVS:
-        raise NotEmulated("nft: not emulated: a table without an ingress chain of v0 or v1")
+        raise NotEmulatedError("nft: not emulated: a table without an ingress chain of v0 or v1")
     body = text[head.end() :].rstrip().removesuffix("}").rstrip().removesuffix("}")
     rules = [_rule(line) for line in re.split(r"[\n;]", body) if line.strip()]
     _interfaces.rules.setdefault(_NETDEVS[head[1]], []).extend(rules)
@@ -352,7 +358,7 @@ def _nft(words: list[str], text: str | None) -> None:
     elif words == ["-f", "-"]:
         _nft_file(text or "")
     else:
-        raise NotEmulated("nft: not emulated: " + " ".join(words))
+        raise NotEmulatedError("nft: not emulated: " + " ".join(words))
 
 
 # --------------------------------------------------------------------------- tc, ip
@@ -381,7 +387,7 @@ def _netem(words: list[str]) -> Queueing:
             if words and words[0][0].isdigit():
                 made.jitter = _duration_ns(words.pop(0))
         else:
-            raise NotEmulated(f"tc: not emulated: netem {what}")
+            raise NotEmulatedError(f"tc: not emulated: netem {what}")
         if words and words[0].endswith("%"):
             del words[0]  # how much each depends on the one before
     return made
@@ -390,7 +396,7 @@ def _netem(words: list[str]) -> Queueing:
 def _tc(words: list[str]) -> None:
     """`qdisc add dev D root netem …`, `qdisc del dev D root`"""
     if len(words) < 5 or words[0] != "qdisc" or words[3] not in _NETDEVS:
-        raise NotEmulated("tc: not emulated: " + " ".join(words))
+        raise NotEmulatedError("tc: not emulated: " + " ".join(words))
     node = _NETDEVS[words[3]]
     if words[1] == "del":
         _interfaces.queueing.pop(node, None)
@@ -420,14 +426,14 @@ def _ip(words: list[str]) -> None:
     if words[0] in ("route", "neigh", "addr"):
         return
     if words[:2] != ["link", "set"] or words[2] not in _NETDEVS:
-        raise NotEmulated("ip: not emulated: " + " ".join(words))
+        raise NotEmulatedError("ip: not emulated: " + " ".join(words))
     node, (what, *rest) = _NETDEVS[words[2]], words[3:]
     if what == "mtu":
         _set_mtu(node, int(rest[0]))
     elif what in ("up", "down"):
         _set_link(node, what)
     else:
-        raise NotEmulated(f"ip: not emulated: link set {what}")
+        raise NotEmulatedError(f"ip: not emulated: link set {what}")
 
 
 def _tool(words: list[str], text: str | None = None) -> str:
@@ -444,7 +450,7 @@ def _tool(words: list[str], text: str | None = None) -> str:
     elif name == "dpkg-query":
         return "44.0 (names of the lab)"
     else:
-        raise NotEmulated(f"{name}: not emulated")
+        raise NotEmulatedError(f"{name}: not emulated")
     return ""
 
 
@@ -457,7 +463,7 @@ def sh(cmd: str) -> str:
         words = [word for word in words if not word.startswith(("2>", ">"))]
         try:
             said.append(_tool(words) if words else "")
-        except NotEmulated as complaint:
+        except NotEmulatedError as complaint:
             said.append(str(complaint) if aloud else "")
     return "\n".join(line for line in said if line).strip()
 
@@ -510,7 +516,7 @@ def _run(words: list[str] | str, **named: Any) -> SimpleNamespace:
     line, complaint = words.split() if isinstance(words, str) else words, ""
     try:
         said = _tool(line, named.get("input"))
-    except NotEmulated as error:
+    except NotEmulatedError as error:
         said, complaint = "", str(error)
     return SimpleNamespace(stdout=said, stderr=complaint, returncode=int(bool(complaint)))
 
@@ -586,7 +592,7 @@ def _select(rlist: Any, wlist: Any, xlist: Any, timeout: float | None = None) ->
         if ready or (end_ns is not None and process.world.now_ns >= end_ns):
             return ready, [], []
         if end_ns is None and process.is_idle():
-            raise NotEmulated("select() would never come back")
+            raise NotEmulatedError("select() would never come back")
         process.glance()
 
 
@@ -753,7 +759,7 @@ class End:
         attr, mask = QPAttr(), extra_mask
         try:
             for name in [*chosen, *names]:
-                value = chosen[name] if name in chosen else over.get(name, None)
+                value = chosen[name] if name in chosen else over.get(name)
                 if value is None and name not in over:
                     value = self.value(name)
                 setattr(attr, _PLACE[name], value)
@@ -971,7 +977,7 @@ class Pair:
 
 # --------------------------------------------------------------------------- experiments
 def isolated(fn: Callable[[], Any], timeout: float = 30) -> Any:
-    """What an experiment gives on a lab of its own; a wait of the lab always ends, none for ever."""
+    """What an experiment gives on a lab of its own, where no wait lasts for ever."""
     del timeout
     process = begin(here().profile)
     process.world.cable = Wire(process.world.cable, _interfaces)
