@@ -130,7 +130,7 @@ def _answered_before(hca: "Hca", qp: QueuePair, psn: int) -> bool:
         if comp.psn == psn and not (wqe.op is None and wqe.serial < qp.req.done):
             break
         if wqe.op in ANSWER:
-            if comp.implied_psn != comp.psn:
+            if comp.implied_psn != comp.psn and hca.profile.takes_implied_naks:
                 comp.implied_psn = comp.psn
                 _retry(hca, qp, "implied NAK")
             return False

@@ -25,6 +25,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import ack_timeout_ns
 from rdmalab.spec.work import SendFlags, WCFlags, WROpcode
 from rdmalab.verbs.post import post_send
+from rdmalab.world.faults import Drop, Match
 from tests.pairs import ALL_RIGHTS, REMOTE, SIGNALED, End, Pair
 from tests.sharing import raised, shared
 
@@ -449,6 +450,27 @@ def drained_while_it_waits(profile: Profile) -> Any:
     return begun, [wr_id for wr_id, _ in pair.a.sent()]
 
 
+def hole_in_a_read(profile: Profile) -> Any:
+    """A READ whose second response is lost once: what makes it ask again."""
+    pair = Pair(profile=profile)
+    pair.world.cable.faults.append(Drop(1, Match(opcode="RDMA_READ_RESPONSE_MIDDLE", nth=1)))
+    pair.a.issue(READ, sg=[pair.a.sge(0, 1024)])
+    pair.run()
+    back = [r[7] for r in pair.world.trace.records if r[3] is Kind.WENT_BACK]
+    return [status for _, status in pair.a.sent()], back
+
+
+def old_news(profile: Profile) -> Any:
+    """PSN 0x7FF arrives, then 0x800, then 0x7FF again, where 0x800 is the first: what is said."""
+    pair = Pair(profile=profile, psn=0x800)
+    pair.b.recv(64)
+    for psn in (0x7FF, 0x800, 0x7FF):
+        pair.b.takes("SEND_ONLY", psn, bytes(8), ack_req=True)
+        pair.run()
+    sent = [r for r in pair.world.trace.records if r[3] is Kind.PACKET_SENT and r[4] == "B"]
+    return [record[6].psn for record in sent]
+
+
 def acknowledgements(profile: Profile) -> Any:
     """Of three short WRITEs that leave without a pause: the MSNs of their ACKs."""
     pair = Pair(profile=profile)
@@ -822,6 +844,10 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("unknown_lkey_status",     S.LOC_QP_OP_ERR, unknown_lkey, 3 * LOC_PROT, 2 * LOC_OP + LOC_PROT),
     ("resumes_after_sqd",       False,      after_sqd,         ([1], [2]), ([], [1, 2])),
     ("drained_event_unasked",   True,       drained,           [], ["SQ_DRAINED"]),
+    ("takes_implied_naks",      False,      hole_in_a_read,
+        ([S.SUCCESS], ["implied NAK"]), ([S.SUCCESS], ["timeout"])),
+    ("unheard_ack_psn",         0xFFFFFF,   old_news,
+        [0x7FF, 0x800, 0x800], [0xFFFFFF, 0x800, 0x800]),
     ("joins_acks",              False,      acknowledgements,  [3], [1, 2, 3]),
     ("stalls_above_port_mtu",   True,       above_the_port,
         ([S.SUCCESS], QPState.RTS), ([], QPState.RTS)),

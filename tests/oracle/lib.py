@@ -400,6 +400,8 @@ def _tc(words: list[str]) -> None:
     node = _NETDEVS[words[3]]
     if words[1] == "del":
         _interfaces.queueing.pop(node, None)
+    elif "netem" not in words:
+        raise NotEmulatedError("tc: not emulated: " + " ".join(words))
     else:
         _interfaces.queueing[node] = _netem(words[words.index("netem") + 1 :])
 

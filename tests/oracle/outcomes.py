@@ -81,7 +81,7 @@ def _of_lab(packet: Packet) -> Row:
     )  # fmt: skip
 
 
-def _frames(path: Path) -> Iterator[bytes]:
+def frames(path: Path) -> Iterator[bytes]:
     octets = path.read_bytes()
     at = 24
     while at < len(octets):
@@ -110,7 +110,7 @@ def outcomes(out: Path) -> dict[str, Outcome]:
     found = {}
     for name, result in results.items():
         path = out / "pcap" / f"{name}.pcap"
-        rows = [_of_lab(decode(frame)) for frame in _frames(path)] if path.exists() else None
+        rows = [_of_lab(decode(frame)) for frame in frames(path)] if path.exists() else None
         found[name] = Outcome(result, rows)
     return found
 
