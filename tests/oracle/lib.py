@@ -990,6 +990,8 @@ def isolated(fn: Callable[[], Any], timeout: float = 30) -> Any:
     except Exception as error:  # noqa: BLE001  (of the experiment, told as its result)
         told = f"{type(error).__name__}: {error}"
         found = {"exception": told, "trace": traceback.format_exc()[-600:]}
+    finally:
+        begin(process.profile)  # with its process all that it had is gone, and sends no more
     return json.loads(json.dumps(found))
 
 

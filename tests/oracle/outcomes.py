@@ -20,7 +20,7 @@ from rdmalab.wire.roce import decode
 
 _HERE = Path(__file__).parent
 _DATA = _HERE.parent / "data"
-_LIB, PROBE = _HERE / "lib.py", _DATA / "probes" / "wc_outcomes.py"
+LIB, PROBE = _HERE / "lib.py", _DATA / "probes" / "wc_outcomes.py"
 _ROOT = _HERE.parents[1]
 
 Experiment = dict[str, Any]
@@ -119,7 +119,7 @@ def outcomes(out: Path) -> dict[str, Outcome]:
 def played(profile: str, *names: str) -> dict[str, Outcome]:
     """Run the probe as anybody would: a copy of it beside lib.py."""
     with TemporaryDirectory() as place:
-        for file in (_LIB, PROBE):
+        for file in (LIB, PROBE):
             shutil.copy(file, place)
         out = Path(place) / "out"
         command = [sys.executable, "-m", "rdmalab", "python", "--profile", profile]
