@@ -45,7 +45,7 @@ from rdmalab.wire.frame import Frame, octets_of
 from rdmalab.wire.packet import Packet
 from rdmalab.world.agenda import Door
 from rdmalab.world.cable import Cable, Harmed
-from rdmalab.world.faults import Drop, Match
+from rdmalab.world.faults import Drop, Fault, Match
 
 __all__ = [
     "ACC", "AH", "ALL_ACC", "CHAIN", "CQ", "EVENTS", "FIELD", "GID", "KEEP", "MASK", "MR", "MW",
@@ -138,6 +138,23 @@ class Rule:
         return all(step(frame) for step in self.steps)
 
 
+class Chain(Match):
+    """What the rules for one interface drop, of all that arrives there."""
+
+    __slots__ = ("rules",)
+
+    def __init__(self, node: str) -> None:
+        super().__init__(target=node)
+        self.rules: list[Rule] = []
+
+    def hits(self, source: str, target: str, packet: Packet | Frame) -> bool:
+        if not super().hits(source, target, packet):
+            return False
+        frame = octets_of(packet)
+        verdicts = (rule.verdict for rule in self.rules if rule.fits(frame))
+        return next(verdicts, "accept") == "drop"
+
+
 @dataclass(slots=True)
 class Queueing:
     """One qdisc of netem: probabilities from 0 to 1, times in ns."""
@@ -176,16 +193,15 @@ class Interfaces:
     """What Linux was told about v0 and v1; it stays from one experiment to the next."""
 
     def __init__(self) -> None:
-        self.rules: dict[str, list[Rule]] = {}
+        self.chains = {node: Chain(node) for node in _NETDEVS.values()}
         self.queueing: dict[str, Queueing] = {}
         self.mtu = dict.fromkeys(_NETDEVS.values(), _MTU)
         self.taps: list[Tap] = []
         self.dice = random.Random(0)
 
-    def refuses(self, node: str, frame: bytes) -> bool:
-        """Whether the rules for what arrives at a node drop this frame."""
-        verdicts = (rule.verdict for rule in self.rules.get(node, ()) if rule.fits(frame))
-        return next(verdicts, "accept") == "drop"
+    def faults(self) -> list[Fault]:
+        """The rules, as faults of the lab."""
+        return [Drop(number, chain) for number, chain in enumerate(self.chains.values(), 1)]
 
 
 class Wire(Cable):
@@ -198,7 +214,7 @@ class Wire(Cable):
     def __init__(self, before: Cable, interfaces: Interfaces) -> None:
         super().__init__(_CARRY_NS - _TURN_NS, before.rate_bps, before.mtu)
         self.interfaces = interfaces
-        self.faults = [Drop(0, Match(source="nobody"))]  # or the cable would not be asked
+        self.faults = interfaces.faults()
 
     def occupies_ns(self, packet: Packet) -> int:
         return _TURN_NS
@@ -212,19 +228,22 @@ class Wire(Cable):
         self.latency_ns = _CARRY_NS - _TURN_NS
         if source == target:
             return packet
-        frame, world = octets_of(packet), here().world
         if not self.up:
             return "the link is down"
+        frame, world = octets_of(packet), here().world
         qdisc = self.interfaces.queueing.get(source, Queueing())
-        delays = []
+        delays, fate = [], "tc: loss"
         for number, waits_ns in enumerate(qdisc.copies(self.interfaces.dice)):
             later_ns = waits_ns + number * _CARRY_NS
             self._tap(source, frame, world.now_ns + later_ns)
             self._tap(target, frame, world.now_ns + later_ns + _CARRY_NS)
-            if not self.interfaces.refuses(target, frame):
+            found = super().fate(source, target, packet)
+            if isinstance(found, str):
+                fate = found
+            else:
                 delays.append(later_ns)
         if not delays:
-            return "nft or tc: drop"
+            return fate
         self.latency_ns += delays[0]
         for later_ns in delays[1:]:
             at_ns = world.now_ns + _CARRY_NS + later_ns
@@ -349,12 +368,13 @@ def _nft_file(text: str) -> None:
         raise NotEmulatedError("nft: not emulated: a table without an ingress chain of v0 or v1")
     body = text[head.end() :].rstrip().removesuffix("}").rstrip().removesuffix("}")
     rules = [_rule(line) for line in re.split(r"[\n;]", body) if line.strip()]
-    _interfaces.rules.setdefault(_NETDEVS[head[1]], []).extend(rules)
+    _interfaces.chains[_NETDEVS[head[1]]].rules.extend(rules)
 
 
 def _nft(words: list[str], text: str | None) -> None:
     if words[:2] == ["flush", "ruleset"]:
-        _interfaces.rules.clear()
+        for chain in _interfaces.chains.values():
+            chain.rules.clear()
     elif words == ["-f", "-"]:
         _nft_file(text or "")
     else:
