@@ -40,6 +40,8 @@ class Mirror:
 
     regions: the MRs it was registered as. shadow: the bytes on which both sides agreed last; None
     if there are too many of them. written: ranges that pyverbs' own functions have written.
+    unknown: it may have held something before it was mirrored. block: what must not be freed
+    while somebody looks at it.
     """
 
     node: str
@@ -49,24 +51,32 @@ class Mirror:
     regions: list[Ref] = field(default_factory=list)
     shadow: bytes | None = None
     written: list[tuple[int, int]] = field(default_factory=list)
+    unknown: bool = False
+    block: Block | None = None
 
     def __post_init__(self) -> None:
         if self.length <= _COMPARED:
             self.shadow = bytes(self.length)
-        else:
-            self.written.append((0, self.length))
 
     def changes(self) -> Iterator[tuple[int, bytes]]:
         """What the program has written since the last look: offsets and bytes."""
         if self.shadow is None:
-            ranges, self.written = self.written, []
-            for start, stop in ranges:
-                yield from _pieces(start, ctypes.string_at(self.real + start, stop - start))
+            yield from self._noted()
             return
         now = ctypes.string_at(self.real, self.length)
         if now != self.shadow:
             before, self.shadow = self.shadow, now
             yield from _differences(before, now)
+
+    def _noted(self) -> Iterator[tuple[int, bytes]]:
+        """What was noted; at the first look at memory of unknown content, all that is not zero."""
+        ranges, self.written = self.written, []
+        unknown, self.unknown = self.unknown, False
+        for start, stop in [(0, self.length)] if unknown else ranges:
+            for at in range(start, stop, _COMPARED):
+                piece = ctypes.string_at(self.real + at, min(_COMPARED, stop - at))
+                if not unknown or piece.strip(b"\0"):
+                    yield at, piece
 
     def receive(self, offset: int, octets: bytes) -> None:
         """What the adapter has written becomes visible to the program."""
@@ -74,14 +84,6 @@ class Mirror:
         if self.shadow is not None:
             shadow = self.shadow
             self.shadow = shadow[:offset] + octets + shadow[offset + len(octets) :]
-
-
-def _pieces(start: int, octets: bytes) -> Iterator[tuple[int, bytes]]:
-    """Without the pages that hold zeros only: fresh memory of the lab has them already."""
-    for at in range(0, len(octets), _COMPARED):
-        piece = octets[at : at + _COMPARED]
-        if piece.strip(b"\0"):
-            yield start + at, piece
 
 
 def _differences(before: bytes, now: bytes) -> Iterator[tuple[int, bytes]]:
@@ -119,15 +121,24 @@ class Buffers:
     def free(self, addr: int) -> None:
         self.blocks.pop(addr, None)
 
+    def block_at(self, addr: int) -> Block | None:
+        """The block that was allocated here and holds this address."""
+        for block in self.blocks.values():
+            if block.addr <= addr < block.addr + block.length:
+                return block
+        return None
+
     def covering(self, node: str, real: int, length: int) -> Mirror | None:
         """The mirror on this node that holds the whole range."""
         found = self._at(real)
         inside = found is not None and real + length <= found.real + found.length
         return found if found is not None and inside and found.node == node else None
 
-    def mirror(self, node: str, real: int, addr: int, length: int) -> Mirror:
+    def mirror(
+        self, node: str, real: int, addr: int, length: int, *, unknown: bool = True
+    ) -> Mirror:
         """Real memory is known to a node from now on."""
-        made = Mirror(node, real, addr, length)
+        made = Mirror(node, real, addr, length, unknown=unknown, block=self.block_at(real))
         index = bisect_right(self._starts, real)
         self.mirrors.insert(index, made)
         self._starts.insert(index, real)

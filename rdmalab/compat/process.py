@@ -1,5 +1,7 @@
 """The process that a skin plays: one lab with a device a node, and what lets time pass in it."""
 
+import threading
+import time
 from typing import Any
 
 from rdmalab.command import Invocation, New, Noun, Ref
@@ -14,10 +16,13 @@ EPOCH_S = 1_600_000_000  # what the wall clock shows when the lab begins
 _GLANCE_NS = 1_000_000
 _CALL_NS = 1_000
 _NEWS = (Kind.CQE_ADDED, Kind.ASYNC_RAISED)
+# How long a thread that waits leaves the others alone, really.
+_PAUSE_S = 0.001
+_pause = time.sleep  # which a program may see replaced
 
 
 class Process:
-    """A program on all nodes of one lab."""
+    """A program on all nodes of one lab; of its threads one at a time is in here."""
 
     def __init__(self, profile: str | Profile = "strict", seed: int = 0) -> None:
         self.profile = profile
@@ -28,6 +33,8 @@ class Process:
         self.devices = {f"{DEVICE}{n}": node for n, node in enumerate(self.world.nodes)}
         self._numbers: dict[tuple[str, Noun], int] = {}
         self._fetched = 0
+        self.lent: list[object] = []  # what a skin has made for itself, and must not be lost
+        self._turn = threading.RLock()
 
     # ------------------------------------------------------------------ calls
     def call(self, word: str, **arguments: Any) -> Any:
@@ -35,21 +42,25 @@ class Process:
 
         The adapters work on while the program gets around to it.
         """
-        self.sleep(_CALL_NS)
-        outcome = self.session.perform(Invocation(word, arguments))
-        self.fetch()
+        with self._turn:
+            self.sleep(_CALL_NS)
+            outcome = self.session.perform(Invocation(word, arguments))
+            self.fetch()
         if outcome.refusal is not None:
             raise outcome.refusal
         return outcome.value
 
     def make(self, word: str, noun: Noun, node: str, **arguments: Any) -> Ref:
         """A word that makes an object; the name it got."""
-        number = self._numbers.get((node, noun), 0)
-        name = f"{noun}{number}"
-        first = self.session.vocabulary[word].parameters[0].name
-        self.call(word, **{first: New(noun, node, name)}, **arguments)
-        self._numbers[node, noun] = number + 1
-        return Ref(node, name)
+        with self._turn:
+            number = self._numbers.get((node, noun), 0)
+            while self.session.names.find(f"{node}.{noun}{number}") is not None:
+                number += 1
+            name = f"{noun}{number}"
+            first = self.session.vocabulary[word].parameters[0].name
+            self.call(word, **{first: New(noun, node, name)}, **arguments)
+            self._numbers[node, noun] = number + 1
+            return Ref(node, name)
 
     def find(self, ref: Ref) -> Any:
         """The object itself, to be read."""
@@ -85,30 +96,40 @@ class Process:
     # ------------------------------------------------------------------ time
     def glance(self) -> None:
         """Somebody has looked and found nothing: what comes next happens, if it comes soon."""
-        self.publish()
+        with self._turn:
+            self.publish()
+            self._until_news(self.world.now_ns + _GLANCE_NS)
+            self.fetch()
+
+    def _until_news(self, until_ns: int) -> None:
         world = self.world
-        until_ns = world.now_ns + _GLANCE_NS
-        while True:
-            first = len(world.trace.records)
-            if not world.step(until_ns):
-                world.advance(until_ns)
-                break
-            if any(record[Field.KIND] in _NEWS for record in world.trace.records[first:]):
-                break
-        self.fetch()
+        while world.step(until_ns):
+            event, records = world.event, world.trace.records
+            for record in reversed(records):
+                if record[Field.EVENT] != event:
+                    break
+                if record[Field.KIND] in _NEWS:
+                    return
+        world.advance(until_ns)
 
     def sleep(self, duration_ns: int) -> None:
         """Time passes, and with it whatever is due."""
-        self.publish()
-        until_ns = self.world.now_ns + duration_ns
-        while self.world.step(until_ns):
-            pass
-        self.world.advance(until_ns)
-        self.fetch()
+        with self._turn:
+            self.publish()
+            until_ns = self.world.now_ns + duration_ns
+            while self.world.step(until_ns):
+                pass
+            self.world.advance(until_ns)
+            self.fetch()
 
     def is_idle(self) -> bool:
-        """Nothing more will happen by itself."""
-        return self.world.agenda.next_ns() is None
+        """Nothing more will happen by itself, and no other thread is there to make it happen."""
+        if self.world.agenda.next_ns() is not None:
+            return False
+        if threading.active_count() > 1:
+            _pause(_PAUSE_S)
+            return False
+        return True
 
     def clock_ns(self) -> int:
         """A look at the clock; even that takes time, or a loop that waits for it never ends."""

@@ -16,16 +16,18 @@ def run(script: str, arguments: Sequence[str], profile: str | Profile) -> int:
     """Carry it out as `python SCRIPT ARG…` would, and say what its exit code is."""
     process.begin(profile)
     install.install()
-    virtual_time.install()
     sys.argv = [script, *arguments]
-    sys.path.insert(0, str(Path(script).resolve().parent))
+    path = Path(script)
+    whole = str(path.absolute())  # as Python gives it to `__file__`
+    sys.path.insert(0, str(path.resolve().parent))
     try:
-        runpy.run_path(script, run_name="__main__")
+        with virtual_time.virtual():
+            runpy.run_path(whole, run_name="__main__")
     except SystemExit as left:
         return _exit_code(left.code)
     except Exception as error:  # noqa: BLE001  (the program's own, shown as Python shows it)
         shown = traceback.TracebackException.from_exception(error)
-        own = (n for n, frame in enumerate(shown.stack) if frame.filename == script)
+        own = (n for n, frame in enumerate(shown.stack) if frame.filename == whole)
         del shown.stack[: next(own, 0)]  # how it was started says nothing about it
         sys.stderr.write("".join(shown.format()))
         return _FAILED

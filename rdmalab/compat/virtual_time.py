@@ -2,7 +2,8 @@
 
 import select
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from rdmalab.compat.process import EPOCH_S, here
@@ -56,8 +57,18 @@ _CLOCKS: dict[str, Callable[..., Any]] = {
 }
 
 
-def install() -> None:
-    """From now on, in this process."""
-    for name, clock in _CLOCKS.items():
+@contextmanager
+def virtual() -> Iterator[None]:
+    """Inside, whoever asks Python for the time gets the lab's."""
+    real = {name: getattr(time, name) for name in _CLOCKS}
+    _set(_CLOCKS, _select)
+    try:
+        yield
+    finally:
+        _set(real, _real_select)
+
+
+def _set(clocks: Mapping[str, Callable[..., Any]], wait: Callable[..., Any]) -> None:
+    for name, clock in clocks.items():
         setattr(time, name, clock)
-    setattr(select, "select", _select)  # noqa: B010  (it is typed as what it was)
+    setattr(select, "select", wait)  # noqa: B010  (it is typed as what it was)

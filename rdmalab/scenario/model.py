@@ -31,7 +31,7 @@ from rdmalab.scenario.texts import (
 )
 from rdmalab.spec.limits import DeviceCaps
 
-MAX_STEPS = 2_000
+MAX_STEPS = 20_000
 MAX_ASSERTIONS = 500
 _LATER = ("ask", "kind", "level", "time", "needs", "params", "lock", "tasks", "solutions")
 

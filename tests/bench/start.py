@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+from tests.bench import skin
 from tests.terminal import Terminal
 
 RUNS = 5
@@ -13,7 +14,7 @@ LINE = b"post_send A.qp0 "
 
 
 def information() -> dict[str, object]:
-    """`import_ms`, `first_frame_ms`, `key_to_paint_ms` (median, p95)."""
+    """`import_ms`, `first_frame_ms`, `key_to_paint_ms` (median, p95), and of the pyverbs skin."""
     frames, keys = [], []
     for _ in range(RUNS):
         frame, pressed = _screen()
@@ -24,6 +25,7 @@ def information() -> dict[str, object]:
     return {
         "import_ms": _import_ms(),
         "first_frame_ms": round(statistics.median(frames)),
+        "pyverbs_pingpong_wr_per_s": round(skin.pingpong_wr_per_s()),
         "key_to_paint_ms": {"median": round(statistics.median(keys), 1), "p95": round(p95, 1)},
     }
 

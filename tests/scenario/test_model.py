@@ -68,4 +68,4 @@ def test_limits_of_a_node_are_those_of_query_device() -> None:
     )
     assert document.nodes["A"].caps() == {"max_qp": 4}
     assert "max_cqe" in document.node_keys()
-    assert MAX_STEPS == 2_000
+    assert MAX_STEPS == 20_000

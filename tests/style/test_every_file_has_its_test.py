@@ -13,13 +13,23 @@ ELSEWHERE = {
     "tui/console/live.py": "tui/console/test_console.py",
     "tui/console/pane.py": "tui/console/test_console.py",
     "wire/headers.py": "wire/test_header.py",
+    "compat/pyverbs/addr.py": "compat/pyverbs/test_struct.py",
+    "compat/pyverbs/base.py": "compat/pyverbs/test_surface.py",
     "compat/pyverbs/cm_enums.py": "compat/pyverbs/test_enums.py",
     "compat/pyverbs/cmid.py": "compat/test_absent.py",
+    "compat/pyverbs/cq.py": "compat/pyverbs/test_struct.py",
     "compat/pyverbs/dmabuf.py": "compat/test_absent.py",
+    "compat/pyverbs/mr.py": "compat/pyverbs/test_struct.py",
+    "compat/pyverbs/pd.py": "compat/pyverbs/test_struct.py",
+    "compat/pyverbs/qp.py": "compat/pyverbs/test_struct.py",
+    "compat/pyverbs/srq.py": "compat/pyverbs/test_struct.py",
     "compat/pyverbs/wq.py": "compat/test_absent.py",
+    "compat/pyverbs/wr.py": "compat/pyverbs/test_struct.py",
+    "compat/pyverbs/xrcd.py": "compat/pyverbs/test_struct.py",
 }
 # the same for every file of a folder
 FOLDERS = {
+    "cli": "test_cli.py",
     "compat/pyverbs/providers/efa": "compat/test_absent.py",
     "compat/pyverbs/providers/mlx5": "compat/test_absent.py",
 }

@@ -73,7 +73,7 @@ class GRH(Struct):
         self, sgid: GID | None = None, dgid: GID | None = None, version_tclass_flow: int = 0,
         paylen: int = 0, next_hdr: int = 0, hop_limit: int = 1,
     ) -> None:  # fmt: skip
-        super().__init__(
+        self._set(
             version_tclass_flow=version_tclass_flow, paylen=paylen, next_hdr=next_hdr,
             hop_limit=hop_limit,
         )  # fmt: skip
@@ -117,7 +117,7 @@ class GlobalRoute(Struct):
         self, dgid: GID | None = None, flow_label: int = 0, sgid_index: int = 0,
         hop_limit: int = 1, traffic_class: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(
+        self._set(
             flow_label=flow_label, sgid_index=sgid_index, hop_limit=hop_limit,
             traffic_class=traffic_class,
         )  # fmt: skip
@@ -171,7 +171,7 @@ class AHAttr(Struct):
         is_global: int = 0, port_num: int = 1, gr: GlobalRoute | None = None,
     ) -> None:  # fmt: skip
         expect("gr", gr, GlobalRoute)
-        super().__init__(
+        self._set(
             port_num=port_num, sl=sl, src_path_bits=src_path_bits, dlid=dlid,
             static_rate=static_rate, is_global=is_global,
         )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 from weakref import WeakSet
 
 from rdmalab.command import NotUnderstood, Noun, Ref, Refused
-from rdmalab.compat.process import here
+from rdmalab.compat.process import Process, here
 from rdmalab.compat.pyverbs.pyverbs_error import (
     SKIN,
     PyverbsError,
@@ -14,6 +14,8 @@ from rdmalab.compat.pyverbs.pyverbs_error import (
     PyverbsUserError,
 )
 
+LOG_LEVEL = logging.INFO
+LOG_FORMAT = "[%(levelname)s] %(asctime)s %(filename)s:%(lineno)s: %(message)s"
 _CRASH = "crash-"  # rules that stand for a segmentation fault
 
 
@@ -23,14 +25,17 @@ class _Errno:
     value = 0
 
 
-def PyverbsRDMAErrno(msg: str) -> PyverbsRDMAError:  # noqa: N802  (its name)
+def PyverbsRDMAErrno(msg: str, /) -> PyverbsRDMAError:  # noqa: N802  (its name)
     """The error with the `errno` of now."""
     return PyverbsRDMAError(msg, _Errno.value)
 
 
-def inc_rkey(rkey: int) -> int:
+def inc_rkey(rkey: int, /) -> int:
     """`ibv_inc_rkey`: the next variant of a key."""
-    return rkey & ~0xFF | rkey + 1 & 0xFF
+    from rdmalab.compat.pyverbs.struct import UINT32, converted
+
+    key = converted(rkey, UINT32)
+    return key & ~0xFF | key + 1 & 0xFF
 
 
 class PyverbsObject:
@@ -39,15 +44,18 @@ class PyverbsObject:
     __slots__ = ("__weakref__",)
     __module__ = __name__.removeprefix(SKIN)
 
+    def __init__(self) -> None:
+        """Nothing is asked for."""
+
     def __init_subclass__(cls) -> None:
         cls.__module__ = cls.__module__.removeprefix(SKIN)
 
     @property
-    def logger(self) -> logging.Logger:
+    def _logger(self) -> logging.Logger:
         return logging.getLogger(type(self).__name__)
 
-    def set_log_level(self, val: int) -> None:
-        self.logger.setLevel(val)
+    def set_log_level(self, val: int, /) -> None:
+        self._logger.setLevel(val)
 
 
 class PyverbsCM(PyverbsObject):
@@ -68,7 +76,7 @@ class PyverbsCM(PyverbsObject):
 def failed(text: str, refusal: Refused) -> PyverbsError:
     """The exception that a refused call raises."""
     if refusal.rule.startswith(_CRASH):
-        return PyverbsError(f"in C this would crash: {refusal.message}")
+        return PyverbsError(refusal.message)
     _Errno.value = refusal.errno
     return PyverbsRDMAError(text, refusal.errno)
 
@@ -90,12 +98,13 @@ class LabObject(PyverbsCM):
     closed first where an owner closes all it has made.
     """
 
-    __slots__ = ("_owners", "_ref", "children")
+    __slots__ = ("_owners", "_process", "_ref", "children")
     DESTROY: ClassVar[str] = ""
     FAILS: ClassVar[str] = ""
     RANK: ClassVar[int] = 0
 
     _ref: Ref | None
+    _process: Process
     _owners: tuple["LabObject", ...]
     children: "WeakSet[LabObject]"
 
@@ -107,8 +116,12 @@ class LabObject(PyverbsCM):
             raise failed(text, refusal) from None
         except NotUnderstood as senseless:
             raise PyverbsUserError(f"{text}: {senseless.message}") from None
-        self._ref = ref
+        self._is(ref)
         return ref
+
+    def _is(self, ref: Ref) -> None:
+        """It stands for this object of the lab that plays now, and keeps that lab's memory."""
+        self._ref, self._process = ref, here()
 
     def _join(self, *owners: "LabObject | None") -> None:
         """These must live as long as it does, and close it when they are closed."""
@@ -123,6 +136,8 @@ class LabObject(PyverbsCM):
         found: Ref | None = getattr(self, "_ref", None)
         if found is None:
             raise PyverbsUserError(f"this {type(self).__name__} is closed")
+        if self._process is not here():
+            raise PyverbsUserError(f"the lab of this {type(self).__name__} is over")
         return found
 
     @property
@@ -142,8 +157,9 @@ class LabObject(PyverbsCM):
         ref: Ref | None = getattr(self, "_ref", None)
         if ref is None:
             return
-        self._close_children()
-        self._destroy(ref)
+        if self._process is here():  # or it has gone with its lab
+            self._close_children()
+            self._destroy(ref)
         self._ref = None
         self._owners = ()
 

@@ -6,18 +6,19 @@ from typing import Any
 from rdmalab.command import Noun, Ref, Refused
 from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.base import LabObject, call, failed
+from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
 from rdmalab.compat.pyverbs.struct import (
     INT,
-    U8,
-    U16,
     U32,
     U64,
     Number,
+    Part,
     Struct,
     converted,
     enum,
     expect,
+    not_so,
     table,
 )
 from rdmalab.spec.completions import WcEx
@@ -30,17 +31,17 @@ _FOR_EVER = "nothing more will happen by itself: this call would never come back
 class CompChannel(LabObject):
     """`ibv_comp_channel`."""
 
-    __slots__ = ("context",)
+    __slots__ = ()
     DESTROY, FAILS, RANK = "destroy_comp_channel", "Failed to destroy a completion channel", 5
 
     def __init__(self, context: LabObject) -> None:
         text = "Failed to create a completion channel"
         self._made(text, "create_comp_channel", Noun.CHANNEL, context.node)
         self._join(context)
-        self.context = context
 
-    def get_cq_event(self, expected_cq: "CQ") -> None:
+    def get_cq_event(self, expected_cq: "CQ", /) -> None:
         """Wait for the next event. PyverbsError where C would wait for ever."""
+        expect("expected_cq", expected_cq, CQ)
         process, text = here(), "Failed to get CQ event"
         while not self.found.events:
             if process.is_idle():
@@ -49,27 +50,14 @@ class CompChannel(LabObject):
         event = call(text, "get_cq_event", channel=self.ref)
         if event.cq.number != expected_cq.found.number:
             raise PyverbsRDMAError("Received event on an unexpected CQ", 0)
-        expected_cq.num_events += 1
+        expected_cq.unacknowledged += 1
 
 
 class _Queue(LabObject):
     """What plain and extended CQs have in common."""
 
-    __slots__ = ("channel", "context", "num_events")
+    __slots__ = ()
     RANK = 6
-
-    channel: CompChannel | None
-    context: LabObject
-    num_events: int
-
-    def _destroy(self, ref: Ref) -> None:
-        if self.num_events:
-            self.ack_events(self.num_events)
-        super()._destroy(ref)
-
-    def ack_events(self, num_events: int) -> None:
-        call("Failed to acknowledge events", "ack_cq_events", cq=self.ref, nevents=num_events)
-        self.num_events -= num_events
 
     def _has_news(self) -> bool:
         """Whether anything lies there, after a moment's wait."""
@@ -81,7 +69,7 @@ class _Queue(LabObject):
 class CQ(_Queue):
     """`ibv_cq`."""
 
-    __slots__ = ()
+    __slots__ = ("_channel", "unacknowledged")
     DESTROY, FAILS = "destroy_cq", "Failed to close CQ"
 
     def __init__(
@@ -96,9 +84,18 @@ class CQ(_Queue):
             cqe=converted(cqe, INT), comp_vector=converted(comp_vector, INT), **told,
         )  # fmt: skip
         self._join(context, channel)
-        self.context, self.channel, self.num_events = context, channel, 0
+        self._channel, self.unacknowledged = channel, 0
 
-    def resize(self, cqe: int) -> None:
+    def _destroy(self, ref: Ref) -> None:
+        if self.unacknowledged:
+            self.ack_events(self.unacknowledged)
+        super()._destroy(ref)
+
+    def ack_events(self, num_events: int, /) -> None:
+        call("Failed to acknowledge events", "ack_cq_events", cq=self.ref, nevents=num_events)
+        self.unacknowledged -= num_events
+
+    def resize(self, cqe: int, /) -> None:
         call("Failed to resize CQ", "resize_cq", cq=self.ref, cqe=converted(cqe, INT))
 
     def poll(self, num_entries: int = 1) -> "tuple[int, list[WC]]":
@@ -114,7 +111,7 @@ class CQ(_Queue):
 
     @property
     def comp_channel(self) -> CompChannel | None:
-        return self.channel
+        return self._channel
 
     @property
     def cqe(self) -> int:
@@ -134,25 +131,29 @@ class PollCqAttr(Struct):
 class CqInitAttrEx(Struct):
     """`ibv_cq_init_attr_ex`."""
 
-    __slots__ = ("_cq_context", "comp_channel", "parent_domain")
+    __slots__ = ("_cq_context",)
     cqe = Number(U32)
     comp_vector = Number(U32)
     wc_flags = Number(U64)
     comp_mask = Number(U32)
     flags = Number(U32)
+    comp_channel = Part(CompChannel)
+    parent_domain = Part(PD)
 
     def __init__(
         self, cqe: int = 100, channel: CompChannel | None = None, comp_vector: int = 0,
         wc_flags: int = 0, comp_mask: int = 0, flags: int = 0, parent_domain: Any = None,
     ) -> None:  # fmt: skip
-        super().__init__(
+        self._set(
             cqe=cqe, comp_vector=comp_vector, wc_flags=wc_flags, comp_mask=comp_mask, flags=flags
         )
+        expect("channel", channel, CompChannel)
+        expect("parent_domain", parent_domain, PD)
         self.comp_channel, self.parent_domain = channel, parent_domain
 
     @property
     def cq_context(self) -> Any:
-        raise AttributeError("attribute 'cq_context' of 'CqInitAttrEx' objects is not readable")
+        raise not_so(self, "cq_context", "readable")
 
     @cq_context.setter
     def cq_context(self, val: Any) -> None:
@@ -175,7 +176,7 @@ class CQEX(_Queue):
     __slots__ = ("status", "wr_id")
     DESTROY, FAILS = "destroy_cq", "Failed to destroy CQEX"
 
-    def __init__(self, context: LabObject, init_attr: CqInitAttrEx | None = None) -> None:
+    def __init__(self, context: LabObject, init_attr: CqInitAttrEx | None) -> None:
         attr = init_attr or CqInitAttrEx()
         text, channel = "Failed to create extended CQ", attr.comp_channel
         if attr.comp_mask and attr.flags:  # neither overruns nor threads are told to the device
@@ -186,7 +187,6 @@ class CQEX(_Queue):
             cqe=attr.cqe, comp_vector=attr.comp_vector, wc_flags=attr.wc_flags, **told,
         )  # fmt: skip
         self._join(context, channel, attr.parent_domain)
-        self.context, self.channel, self.num_events = context, channel, 0
         self.status = self.wr_id = 0
 
     def _look(self, word: str) -> int:
@@ -199,7 +199,7 @@ class CQEX(_Queue):
         self.status, self.wr_id = int(wc.status), wc.wr_id
         return 0
 
-    def start_poll(self, attr: PollCqAttr | None) -> int:
+    def start_poll(self, attr: PollCqAttr | None, /) -> int:
         """0, or ENOENT: nothing is there after a moment's wait."""
         del attr
         return self._look("start_poll") if self._has_news() else _ENOENT
@@ -288,18 +288,18 @@ class WC(Struct):
     qp_num = Number(U32)
     src_qp = Number(U32)
     imm_data = Number(U32)
-    wc_flags = Number(U32)
-    pkey_index = Number(U16)
-    slid = Number(U16)
-    sl = Number(U8)
-    dlid_path_bits = Number(U8)
+    wc_flags = Number(INT)
+    pkey_index = Number(U32, kept=16)
+    slid = Number(U32, kept=16)
+    sl = Number(U32, kept=8)
+    dlid_path_bits = Number(U32, kept=8)
 
     def __init__(
         self, wr_id: int = 0, status: int = 0, opcode: int = 0, vendor_err: int = 0,
         byte_len: int = 0, qp_num: int = 0, src_qp: int = 0, imm_data: int = 0, wc_flags: int = 0,
         pkey_index: int = 0, slid: int = 0, sl: int = 0, dlid_path_bits: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(
+        self._set(
             wr_id=wr_id, status=status, opcode=opcode, vendor_err=vendor_err, byte_len=byte_len,
             qp_num=qp_num, src_qp=src_qp, imm_data=imm_data, wc_flags=wc_flags,
             pkey_index=pkey_index, slid=slid, sl=sl, dlid_path_bits=dlid_path_bits,
@@ -373,11 +373,11 @@ _FLAGS = {
 }  # fmt: skip
 
 
-def cqe_status_to_str(status: int) -> str:
+def cqe_status_to_str(status: int, /) -> str:
     return {int(each): text for each, text in _STATUS.items()}.get(status, "Unknown CQE status")
 
 
-def cqe_opcode_to_str(opcode: int) -> str:
+def cqe_opcode_to_str(opcode: int, /) -> str:
     return _OPCODES.get(opcode, f"Unknown CQE opcode {opcode}")
 
 
@@ -385,10 +385,10 @@ def flags_to_str(flags: int, dictionary: dict[int, str]) -> str:
     return "".join(f"{text} " for flag, text in dictionary.items() if flags & flag)
 
 
-def cqe_flags_to_str(flags: int) -> str:
+def cqe_flags_to_str(flags: int, /) -> str:
     return flags_to_str(flags, _FLAGS)
 
 
-def create_wc_flags_to_str(flags: int) -> str:
+def create_wc_flags_to_str(flags: int, /) -> str:
     shown = [each for each in WcEx if each is not WcEx.TM_INFO]
     return flags_to_str(flags, {int(each): f"IBV_WC_EX_WITH_{each.name}" for each in shown})

@@ -14,9 +14,23 @@ from rdmalab.compat.pyverbs.pyverbs_error import (
     PyverbsRDMAError,
     PyverbsUserError,
 )
-from rdmalab.compat.pyverbs.struct import INT, U8, U16, U32, U64, Number, Struct, enum, table
+from rdmalab.compat.pyverbs.struct import (
+    INT,
+    SIZE,
+    U8,
+    U16,
+    U32,
+    U64,
+    UINT32,
+    Number,
+    Part,
+    Struct,
+    converted,
+    enum,
+    expect,
+    table,
+)
 from rdmalab.compat.pyverbs.utils import be64toh
-from rdmalab.spec.async_events import AsyncEvent as Event
 
 _LEFT = "{:<22}: {:<20}\n"
 _PORT_LINE = "{:<24}: {:<20}\n"
@@ -89,7 +103,8 @@ class Context(LabObject):
         node = here().devices.get(name)
         if node is None:
             raise PyverbsRDMAError(f"Failed to find device {name}")
-        self._ref, self._name, self._fd = Ref(node), name, -1
+        self._is(Ref(node))
+        self._name, self._fd = name, -1
         self._join()
 
     def _destroy(self, ref: Ref) -> None:
@@ -132,12 +147,14 @@ class Context(LabObject):
         return attr
 
     def query_device_ex(self, ex_input: "QueryDeviceExInput | None" = None) -> "DeviceAttrEx":
-        mask = 0 if ex_input is None else ex_input.comp_mask
+        expect("ex_input", ex_input, QueryDeviceExInput)
         text = f"Failed to query EX device {self.name}"
-        found = self._ask(text, "query_device_ex", comp_mask=mask)
-        return DeviceAttrEx(found, self._hca)
+        found = self._ask(text, "query_device_ex")
+        attr = DeviceAttrEx()
+        attr.take(found, self._hca)
+        return attr
 
-    def query_port(self, port_num: int) -> "PortAttr":
+    def query_port(self, port_num: int, /) -> "PortAttr":
         attr = PortAttr()
         attr.fill(self._ask(f"Failed to query port {port_num}", "query_port", port_num=port_num))
         return attr
@@ -194,16 +211,24 @@ class Context(LabObject):
                 raise PyverbsError(f"{text}: none will come, this call would never come back")
             process.glance()
         report = call(text, "get_async_event", node=self.ref)
-        return AsyncEvent(int(report.event), self.node, report.thing)
+        event = AsyncEvent(int(report.event))
+        event.about(self.node, report.thing)
+        return event
 
 
-class AsyncEvent(PyverbsObject):
+class AsyncEvent(Struct):
     """`ibv_async_event`."""
 
-    __slots__ = ("_node", "_thing", "event_type")
+    __slots__ = ("_node", "_thing")
+    event_type = Number(enum("ibv_event_type"), fixed=True)
 
-    def __init__(self, event_type: int = 0, node: str = "", thing: Thing | None = None) -> None:
-        self.event_type, self._node, self._thing = event_type, node, thing
+    def __init__(self, event_type: int = 0) -> None:
+        self._set(event_type=event_type)
+        self.about("", None)
+
+    def about(self, node: str, thing: Thing | None) -> None:
+        """Where it happened, and to what."""
+        self._node, self._thing = node, thing
 
     def ack(self) -> None:
         """`ibv_ack_async_event`, which returns nothing."""
@@ -223,7 +248,7 @@ class AsyncEvent(PyverbsObject):
 class DeviceAttr(Struct):
     """`ibv_device_attr`."""
 
-    __slots__ = ("fw_version",)
+    __slots__ = ("_fw_version",)
     node_guid = Number(U64, fixed=True)
     sys_image_guid = Number(U64, fixed=True)
     max_mr_size = Number(U64, fixed=True)
@@ -263,9 +288,9 @@ class DeviceAttr(Struct):
     local_ca_ack_delay = Number(U8, fixed=True)
     phys_port_cnt = Number(U8, fixed=True)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.fw_version = ""
+    @property
+    def fw_version(self) -> str:
+        return getattr(self, "_fw_version", "")
 
     def take(self, found: Mapping[str, Any], hca: Any) -> None:
         """The lab's answer, which says some things by other names."""
@@ -277,7 +302,7 @@ class DeviceAttr(Struct):
             "atomic_caps": found["atomic_cap"],
             "max_sge": min(found["max_send_sge"], found["max_recv_sge"]),
         })  # fmt: skip
-        self.fw_version = str(found["fw_ver"])
+        self._fw_version = str(found["fw_ver"])
 
     def __str__(self) -> str:
         texts = {
@@ -313,13 +338,14 @@ _LABELS = {
 
 
 class QueryDeviceExInput(Struct):
-    """`ibv_query_device_ex_input`."""
+    """`ibv_query_device_ex_input`, of which pyverbs 44 cannot make any: it mistakes a name."""
 
     __slots__ = ()
-    comp_mask = Number(U32)
 
     def __init__(self, comp_mask: int) -> None:
-        super().__init__(comp_mask=comp_mask)
+        del comp_mask
+        kind = f"{type(self).__module__}.{type(self).__name__}"
+        raise AttributeError(f"'{kind}' object has no attribute 'ex_input'")
 
 
 class _Absent(Struct):
@@ -332,79 +358,82 @@ class ODPCaps(_Absent):
     """Of on-demand paging."""
 
     __slots__ = ()
-    general_caps = Number(U64)
-    rc_odp_caps = Number(U32)
-    uc_odp_caps = Number(U32)
-    ud_odp_caps = Number(U32)
-    xrc_odp_caps = Number(U32)
+    general_caps = Number(U64, fixed=True)
+    rc_odp_caps = Number(U32, fixed=True)
+    uc_odp_caps = Number(U32, fixed=True)
+    ud_odp_caps = Number(U32, fixed=True)
+    xrc_odp_caps = Part(object)
 
     def __str__(self) -> str:
-        names = ("general_caps", "rc_odp_caps", "ud_odp_caps", "uc_odp_caps", "xrc_odp_caps")
-        labels = ("ODP General", "RC ODP", "UD ODP", "UC ODP", "XRC ODP")
-        pairs = zip(labels, names, strict=True)
-        return "".join(f"{a} caps: {str_from_flags(getattr(self, b), {})}\n" for a, b in pairs)
+        bits = _members("ibv_odp_transport_cap_bits")
+        rows = {"RC": self.rc_odp_caps, "UD": self.ud_odp_caps, "UC": self.uc_odp_caps,
+                "XRC": self.xrc_odp_caps}  # fmt: skip
+        general = str_from_flags(self.general_caps, _members("ibv_odp_general_caps"))
+        return f"ODP General caps: {general}\n" + "".join(
+            f"{name} ODP caps: {str_from_flags(caps, bits)}\n" for name, caps in rows.items()
+        )
 
 
 class PCIAtomicCaps(_Absent):
     """Of atomics on the bus."""
 
     __slots__ = ()
-    fetch_add = Number(U16)
-    swap = Number(U16)
-    compare_swap = Number(U16)
+    fetch_add = Number(U16, fixed=True)
+    swap = Number(U16, fixed=True)
+    compare_swap = Number(U16, fixed=True)
 
 
 class TSOCaps(_Absent):
     """Of TCP segmentation."""
 
     __slots__ = ()
-    max_tso = Number(U32)
-    supported_qpts = Number(U32)
+    max_tso = Number(U32, fixed=True)
+    supported_qpts = Number(U32, fixed=True)
 
 
 class RSSCaps(_Absent):
     """Of receive side scaling."""
 
     __slots__ = ()
-    supported_qpts = Number(U32)
-    max_rwq_indirection_tables = Number(U32)
-    rx_hash_fields_mask = Number(U64)
-    rx_hash_function = Number(U8)
-    max_rwq_indirection_table_size = Number(U32)
+    supported_qpts = Number(U32, fixed=True)
+    max_rwq_indirection_tables = Number(U32, fixed=True)
+    rx_hash_fields_mask = Number(U64, fixed=True)
+    rx_hash_function = Number(U8, fixed=True)
+    max_rwq_indirection_table_size = Number(U32, fixed=True)
 
 
 class PacketPacingCaps(_Absent):
     """Of rate limits."""
 
     __slots__ = ()
-    qp_rate_limit_min = Number(U32)
-    qp_rate_limit_max = Number(U32)
-    supported_qpts = Number(U32)
+    qp_rate_limit_min = Number(U32, fixed=True)
+    qp_rate_limit_max = Number(U32, fixed=True)
+    supported_qpts = Number(U32, fixed=True)
 
 
 class TMCaps(_Absent):
     """Of tag matching."""
 
     __slots__ = ()
-    max_rndv_hdr_size = Number(U32)
-    max_num_tags = Number(U32)
-    flags = Number(U32)
-    max_ops = Number(U32)
-    max_sge = Number(U32)
+    max_rndv_hdr_size = Number(U32, fixed=True)
+    max_num_tags = Number(U32, fixed=True)
+    flags = Number(U32, fixed=True)
+    max_ops = Number(U32, fixed=True)
+    max_sge = Number(U32, fixed=True)
 
 
 class CQModerationCaps(_Absent):
     """Of CQ moderation."""
 
     __slots__ = ()
-    max_cq_count = Number(U16)
-    max_cq_period = Number(U16)
+    max_cq_count = Number(U16, fixed=True)
+    max_cq_period = Number(U16, fixed=True)
 
 
 class DeviceAttrEx(Struct):
     """`ibv_device_attr_ex`."""
 
-    __slots__ = ("_found", "_hca")
+    __slots__ = ("_max_tso", "_plain")
     comp_mask = Number(U32)
     completion_timestamp_mask = Number(U64, fixed=True)
     hca_core_clock = Number(U64, fixed=True)
@@ -414,26 +443,26 @@ class DeviceAttrEx(Struct):
     max_dm_size = Number(U64, fixed=True)
     phys_port_cnt_ex = Number(U32, fixed=True)
 
-    def __init__(self, found: Mapping[str, Any] | None = None, hca: Any = None) -> None:
-        super().__init__()
-        self._found, self._hca = found or {}, hca
-        self.fill({n: value for n, value in self._found.items() if isinstance(value, int)})
+    def take(self, found: Mapping[str, Any], hca: Any) -> None:
+        """The lab's answer."""
+        self.fill({name: value for name, value in found.items() if isinstance(value, int)})
+        self._max_tso, self._plain = found.get("max_tso", 0), DeviceAttr()
+        self._plain.take(found, hca)
 
     @property
     def orig_attr(self) -> DeviceAttr:
-        attr = DeviceAttr()
-        if self._hca is not None:
-            attr.take(self._found, self._hca)
-        return attr
+        return getattr(self, "_plain", None) or DeviceAttr()
 
     @property
     def odp_caps(self) -> ODPCaps:
-        return ODPCaps()
+        caps = ODPCaps()
+        caps.xrc_odp_caps = 0
+        return caps
 
     @property
     def tso_caps(self) -> TSOCaps:
         caps = TSOCaps()
-        most = self._found.get("max_tso", 0)
+        most = getattr(self, "_max_tso", 0)
         segmenting = 1 << _RAW | 1 << _UD if most else 0
         caps.fill({"max_tso": most, "supported_qpts": segmenting})
         return caps
@@ -466,12 +495,12 @@ class AllocDmAttr(Struct):
     """`ibv_alloc_dm_attr`."""
 
     __slots__ = ()
-    length = Number(U64)
+    length = Number(SIZE)
     log_align_req = Number(U32)
     comp_mask = Number(U32)
 
     def __init__(self, length: int, log_align_req: int = 0, comp_mask: int = 0) -> None:
-        super().__init__(length=length, log_align_req=log_align_req, comp_mask=comp_mask)
+        self._set(length=length, log_align_req=log_align_req, comp_mask=comp_mask)
 
 
 class DM(PyverbsCM):
@@ -559,16 +588,16 @@ class GIDEntry(Struct):
     __slots__ = ()
     gid_subnet_prefix = Number(U64, fixed=True)
     gid_interface_id = Number(U64, fixed=True)
-    gid_index = Number(U32, fixed=True)
-    port_num = Number(U32, fixed=True)
-    gid_type = Number(U32, fixed=True)
-    ndev_ifindex = Number(U32, fixed=True)
+    gid_index = Number(UINT32, fixed=True)
+    port_num = Number(UINT32, fixed=True)
+    gid_type = Number(UINT32, fixed=True)
+    ndev_ifindex = Number(UINT32, fixed=True)
 
     def __init__(
         self, subnet_prefix: int = 0, interface_id: int = 0, gid_index: int = 0,
         port_num: int = 0, gid_type: int = 0, ndev_ifindex: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(
+        self._set(
             gid_subnet_prefix=subnet_prefix, gid_interface_id=interface_id, gid_index=gid_index,
             port_num=port_num, gid_type=gid_type, ndev_ifindex=ndev_ifindex,
         )  # fmt: skip
@@ -587,6 +616,7 @@ class GIDEntry(Struct):
 
 
 # --------------------------------------------------------------------------- as text
+_LAST_WQE_REACHED = 16  # of ibv_event_type
 _GID_TYPES = {0: "IB", 1: "RoCEv1", 2: "RoCEv2"}
 _TRANSPORTS = {0: "IB", 1: "IWARP", 2: "USNIC", 3: "USNIC UDP"}
 _NODES = {1: "CA", 2: "Switch", 3: "Router", 4: "RNIC", 5: "USNIC", 6: "USNIC UDP"}
@@ -608,48 +638,48 @@ def _numbered(texts: Mapping[int, Any], number: int, otherwise: str) -> str:
     return f"{texts[number]} ({number})" if number in texts else otherwise
 
 
-def translate_gid_type(gid_type: int) -> str:
+def translate_gid_type(gid_type: int, /) -> str:
     return _GID_TYPES.get(gid_type, f"Unknown gid_type ({gid_type})")
 
 
-def guid_format(num: int) -> str:
-    digits = f"{be64toh(num):016x}"
+def guid_format(num: int, /) -> str:
+    digits = f"{be64toh(converted(num, U64)):016x}"
     return ":".join(digits[at : at + 4] for at in range(0, 16, 4))
 
 
-def translate_transport_type(transport_type: int) -> str:
+def translate_transport_type(transport_type: int, /) -> str:
     return _TRANSPORTS.get(transport_type, "Unknown")
 
 
-def translate_node_type(node_type: int) -> str:
+def translate_node_type(node_type: int, /) -> str:
     return _NODES.get(node_type, "Unknown")
 
 
-def guid_to_hex(node_guid: int) -> str:
-    return f"{node_guid:x}"
+def guid_to_hex(node_guid: int, /) -> str:
+    return hex(node_guid).replace("0x", "")
 
 
-def port_state_to_str(port_state: int) -> str:
+def port_state_to_str(port_state: int, /) -> str:
     return _numbered(_PORT_STATES, port_state, f"Invalid state ({port_state})")
 
 
-def translate_mtu(mtu: int) -> str:
+def translate_mtu(mtu: int, /) -> str:
     return _numbered(_MTUS, mtu, f"Invalid MTU ({mtu})")
 
 
-def translate_link_layer(ll: int) -> str:
+def translate_link_layer(ll: int, /) -> str:
     return _LAYERS.get(ll, f"Invalid link layer ({ll})")
 
 
-def phys_state_to_str(phys: int) -> str:
+def phys_state_to_str(phys: int, /) -> str:
     return _numbered(_PHYS, phys, "Invalid physical state")
 
 
-def width_to_str(width: int) -> str:
+def width_to_str(width: int, /) -> str:
     return _numbered(_WIDTHS, width, "Invalid width")
 
 
-def speed_to_str(speed: int) -> str:
+def speed_to_str(speed: int, /) -> str:
     rates = {code: f"{rate} Gbps" for code, rate in _SPEEDS.items()}
     return _numbered(rates, speed, "Invalid speed")
 
@@ -665,20 +695,19 @@ def _members(enum_name: str, less: str = "") -> dict[int, str]:
     return {int(value): name for name, value in members.items() if name != less}
 
 
-def translate_port_cap_flags(flags: int) -> str:
+def translate_port_cap_flags(flags: int, /) -> str:
     return str_from_flags(flags, _members("ibv_port_cap_flags"))
 
 
-def translate_port_cap_flags2(flags: int) -> str:
+def translate_port_cap_flags2(flags: int, /) -> str:
     return str_from_flags(flags, _members("ibv_port_cap_flags2"))
 
 
-def translate_device_caps(flags: int) -> str:
+def translate_device_caps(flags: int, /) -> str:
     return str_from_flags(flags, _members("ibv_device_cap_flags"))
 
 
-def translate_event_type(event_type: int) -> str:
-    try:
-        return f"IBV_EVENT_{Event(event_type).name}"
-    except ValueError:
-        return f"Unknown event_type ({event_type})"
+def translate_event_type(event_type: int, /) -> str:
+    texts = _members("ibv_event_type")
+    texts[_LAST_WQE_REACHED] = f".{texts[_LAST_WQE_REACHED]}"  # pyverbs writes a dot before it
+    return texts.get(event_type, f"Unknown event_type ({event_type})")

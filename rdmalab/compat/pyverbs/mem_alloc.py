@@ -1,10 +1,11 @@
 """Memory of the process, from which MRs are made."""
 
 import ctypes
-from typing import Any
+from operator import index
 
 from rdmalab.compat.buffers import PAGE
 from rdmalab.compat.process import here
+from rdmalab.compat.pyverbs.struct import INT, SIZE, U64, converted
 
 PROT_NONE_, PROT_READ_, PROT_WRITE_, PROT_EXEC_ = 0, 1, 2, 4
 MAP_SHARED_, MAP_PRIVATE_, MAP_FIXED_, MAP_ANONYMOUS_ = 0x1, 0x2, 0x10, 0x20
@@ -12,6 +13,15 @@ MAP_GROWSDOWN_, MAP_LOCKED_, MAP_NORESERVE_ = 0x100, 0x2000, 0x4000
 MAP_POPULATE_, MAP_STACK_, MAP_HUGETLB_ = 0x8000, 0x20000, 0x40000
 
 _NOT_HERE = MAP_HUGETLB_ | MAP_FIXED_
+_POINTER = 8  # bytes
+_SIGNED_MOST = (1 << 63) - 1
+
+
+def _allocate(text: str, length: int, alignment: int = PAGE) -> int:
+    try:
+        return here().buffers.allocate(length, alignment)
+    except (OSError, OverflowError, ValueError):  # more than there is
+        raise MemoryError(text) from None
 
 
 def mmap(
@@ -19,54 +29,90 @@ def mmap(
     flags: int = MAP_PRIVATE_ | MAP_ANONYMOUS_, fd: int = 0, offset: int = 0,
 ) -> int:  # fmt: skip
     """Fresh pages; huge ones, fixed addresses and files are not there. MemoryError says so."""
-    del addr, prot, fd, offset
-    if flags & _NOT_HERE or not flags & MAP_ANONYMOUS_:
-        raise MemoryError("Failed to mmap memory")
-    return here().buffers.allocate(length)
+    text = "Failed to mmap memory"
+    wanted, kind = converted(length, SIZE), converted(flags, INT)
+    for number, width in ((addr, SIZE), (prot, INT), (fd, INT)):
+        converted(number, width)
+    missing = kind & _NOT_HERE or not kind & MAP_ANONYMOUS_
+    if missing or not kind & (MAP_SHARED_ | MAP_PRIVATE_) or not wanted or offset % PAGE:
+        raise MemoryError(text)
+    return _allocate(text, wanted)
 
 
 def munmap(addr: int, length: int) -> None:
-    del length
-    here().buffers.free(addr)
+    start = converted(addr, SIZE)
+    if not converted(length, SIZE) or start % PAGE:
+        raise MemoryError("Failed to munmap requested memory")
+    here().buffers.free(start)
 
 
-def malloc(size: int) -> int:
-    return here().buffers.allocate(size)
+def malloc(size: int, /) -> int:
+    return _allocate("Failed to allocate memory", converted(size, SIZE))
 
 
 def posix_memalign(size: int, alignment: int = 8) -> int:
-    return here().buffers.allocate(size, max(alignment, PAGE))
+    """KeyError: it failed; pyverbs makes a mistake when it makes the text of that error."""
+    length, multiple = converted(size, SIZE), converted(alignment, SIZE)
+    if multiple % _POINTER or multiple.bit_count() != 1:
+        raise KeyError("err")
+    try:
+        return _allocate("", length, max(multiple, PAGE))
+    except MemoryError:
+        raise KeyError("err") from None
 
 
-def free(ptr: int) -> None:
-    here().buffers.free(ptr)
+def free(ptr: int, /) -> None:
+    here().buffers.free(converted(ptr, SIZE))
 
 
 def write(addr: int, data: str | bytes, length: int, offset: int = 0) -> None:
-    octets = data.encode() if isinstance(data, str) else bytes(data)
-    ctypes.memmove(addr + offset, octets, length)
-    here().buffers.note(addr + offset, length)
+    """No more than there is of `data`; C goes on with what lies behind it."""
+    start = converted(addr, SIZE) + converted(offset, INT)
+    if isinstance(data, str):
+        data = data.encode()
+    if not isinstance(data, bytes | bytearray):
+        raise TypeError(f"expected bytes, {type(data).__name__} found")
+    octets = bytes(data)[: converted(length, SIZE)]
+    ctypes.memmove(start, octets, len(octets))
+    here().buffers.note(start, len(octets))
 
 
 def read(addr: int, length: int, offset: int = 0) -> bytes:
-    return ctypes.string_at(addr + offset, length)
+    start, count = converted(addr + offset, SIZE), _signed(length)
+    if count < 0:
+        raise SystemError("Negative size passed to PyBytes_FromStringAndSize")
+    return ctypes.string_at(start, count)
 
 
-def _put(addr: int, octets: bytes) -> None:
-    write(addr, octets, len(octets))
+def _signed(number: int) -> int:
+    """A number as an index of C."""
+    found = index(number)
+    if not -_SIGNED_MOST <= found <= _SIGNED_MOST:
+        raise OverflowError("Python int too large to convert to C ssize_t")
+    return found
+
+
+def _put(addr: int, val: int, offset: int, size: int) -> None:
+    octets = converted(val, U64).to_bytes(8, "big")[-size:]
+    write(converted(addr, SIZE) + size * _signed(offset), octets, size)
 
 
 def writebe32(addr: int, val: int, offset: int = 0) -> None:
-    _put(addr + 4 * offset, (val & 0xFFFFFFFF).to_bytes(4, "big"))
+    _put(addr, val, offset, 4)
 
 
 def writebe64(addr: int, val: int, offset: int = 0) -> None:
-    _put(addr + 8 * offset, (val & (1 << 64) - 1).to_bytes(8, "big"))
+    _put(addr, val, offset, 8)
 
 
-def read32(addr: int, offset: int = 0) -> Any:
-    return int.from_bytes(read(addr + 4 * offset, 4), "little")
+def _got(addr: int, offset: int, size: int) -> int:
+    start = converted(addr, SIZE) + size * _signed(offset)
+    return int.from_bytes(ctypes.string_at(start, size), "little")
 
 
-def read64(addr: int, offset: int = 0) -> Any:
-    return int.from_bytes(read(addr + 8 * offset, 8), "little")
+def read32(addr: int, offset: int = 0) -> int:
+    return _got(addr, offset, 4)
+
+
+def read64(addr: int, offset: int = 0) -> int:
+    return _got(addr, offset, 8)

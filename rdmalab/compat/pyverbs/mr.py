@@ -9,10 +9,11 @@ from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, call
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
-from rdmalab.compat.pyverbs.struct import U32, U64, Number, Struct, expect, table
+from rdmalab.compat.pyverbs.struct import U32, U64, UINT64, Number, Struct, expect, table
 from rdmalab.compat.pyverbs.utils import rereg_error_to_str
 from rdmalab.spec.access import Access, MWType, Rereg
 
+HUGE_PAGE_SIZE = 0x200000
 _NO_BUFFER = "The MR buffer isn't allocated or length {} is invalid"
 _ERR_CMD, _ERR_INPUT = -4, -1  # of ibv_rereg_mr_err_code
 
@@ -20,7 +21,7 @@ _ERR_CMD, _ERR_INPUT = -4, -1  # of ibv_rereg_mr_err_code
 class MR(LabObject):
     """`ibv_mr`, with a buffer of its own unless it is given an address."""
 
-    __slots__ = ("_buf", "_own", "pd")
+    __slots__ = ("_buf", "_own", "_pd")
     DESTROY, FAILS, RANK = "dereg_mr", "Failed to dereg MR", 4
 
     def __init__(
@@ -34,6 +35,8 @@ class MR(LabObject):
             raise PyverbsRDMAError(text, EOPNOTSUPP)
         buffers = here().buffers
         self._own = not address
+        if address:
+            lend(creator, address, length)
         self._buf = address or (buffers.allocate(length) if length > 0 else 0)
         try:
             self._register(text, creator, length, access)
@@ -41,7 +44,7 @@ class MR(LabObject):
             self._release()
             raise
         self._join(creator)
-        self.pd = creator
+        self._pd = creator
 
     def _register(self, text: str, pd: PD, length: int, access: int) -> None:
         """The buffer is known to the node from now on, if it was not before."""
@@ -52,7 +55,9 @@ class MR(LabObject):
             text, "reg_mr", Noun.MR, pd.node, pd=pd.ref, length=length, access=access, **where
         )
         if known is None:
-            known = process.buffers.mirror(pd.node, self._buf, self.found.addr, length)
+            known = process.buffers.mirror(
+                pd.node, self._buf, self.found.addr, length, unknown=not self._own
+            )
         known.regions.append(ref)
 
     def _release(self) -> None:
@@ -95,7 +100,7 @@ class MR(LabObject):
         if flags & Rereg.CHANGE_TRANSLATION:
             # a host of the lab maps memory by registering it
             if here().buffers.covering(self.node, addr, length) is None:
-                scratch = MR(pd or self.pd, length, 0, address=addr)
+                scratch = MR(pd or self._pd, length, 0, address=addr)
             given |= {"addr": here().buffers.to_lab(addr), "length": length}
         self._rereg(given)
         if flags & Rereg.CHANGE_TRANSLATION:
@@ -103,7 +108,7 @@ class MR(LabObject):
         if scratch is not None:
             scratch.close()
         if flags & Rereg.CHANGE_PD and pd is not None:
-            self.pd = pd
+            self._pd = pd
             self._owners[0].children.discard(self)
             self._owners = (pd,)
             pd.children.add(self)
@@ -150,23 +155,37 @@ class MR(LabObject):
         return "MR:\n" + table((name, getattr(self, name)) for name in names)
 
 
+def lend(pd: PD, addr: int, length: int) -> None:
+    """Memory of mem_alloc is known to a node as a whole, before a part of it is.
+
+    Then parts that overlap are the same bytes there too, and INLINE can copy from what was never
+    registered, as the CPU does. A host of the lab maps memory by registering it: without rights.
+    """
+    buffers = here().buffers
+    block = buffers.block_at(addr)
+    if block is None or (addr, length) == (block.addr, block.length):
+        return
+    if buffers.covering(pd.node, addr, length) is None:
+        here().lent.append(MR(pd, block.length, 0, block.addr))
+
+
 class MWBindInfo(Struct, PyverbsCM):
     """`ibv_mw_bind_info`."""
 
-    __slots__ = ("mr",)
+    __slots__ = ("_mr",)
     addr = Number(U64, fixed=True)
     length = Number(U64, fixed=True)
     mw_access_flags = Number(U32, fixed=True)
 
     def __init__(self, mr: MR, addr: int, length: int, mw_access_flags: int) -> None:
         expect("mr", mr, MR, null=False)
-        super().__init__(addr=addr, length=length, mw_access_flags=mw_access_flags)
-        self.mr = mr
+        self._set(addr=addr, length=length, mw_access_flags=mw_access_flags)
+        self._mr = mr
 
     def told(self) -> dict[str, int]:
         """As the lab's words take it."""
         return {
-            "bind_mr": self.mr.found.number,
+            "bind_mr": self._mr.found.number,
             "bind_addr": here().buffers.to_lab(self.addr),
             "bind_length": self.length,
             "bind_access": self.mw_access_flags,
@@ -180,18 +199,18 @@ class MWBindInfo(Struct, PyverbsCM):
 class MWBind(Struct, PyverbsCM):
     """`ibv_mw_bind`."""
 
-    __slots__ = ("info",)
-    _wr_id = Number(U64)
+    __slots__ = ("_info",)
+    _wr_id = Number(UINT64)
     _send_flags = Number(U32)
 
     def __init__(self, info: MWBindInfo, send_flags: int, wr_id: int = 0) -> None:
         expect("info", info, MWBindInfo, null=False)
-        super().__init__(_wr_id=wr_id, _send_flags=send_flags)
-        self.info = info
+        self._set(_wr_id=wr_id, _send_flags=send_flags)
+        self._info = info
 
     def told(self) -> dict[str, int]:
         """As the lab's words take it."""
-        return {**self.info.told(), "wr_id": self._wr_id, "flags": self._send_flags}
+        return {**self._info.told(), "wr_id": self._wr_id, "flags": self._send_flags}
 
     def __str__(self) -> str:
         return "MWBind:\n" + table((("WR id", self._wr_id), ("Send flags", self._send_flags)))
@@ -200,14 +219,13 @@ class MWBind(Struct, PyverbsCM):
 class MW(LabObject):
     """`ibv_mw`."""
 
-    __slots__ = ("pd",)
+    __slots__ = ()
     DESTROY, FAILS, RANK = "dealloc_mw", "Failed to dealloc MW", 3
 
     def __init__(self, pd: PD, mw_type: int) -> None:
         expect("pd", pd, PD, null=False)
         self._made("Failed to allocate MW", "alloc_mw", Noun.MW, pd.node, pd=pd.ref, type=mw_type)
         self._join(pd)
-        self.pd = pd
 
     @property
     def handle(self) -> int:
@@ -250,7 +268,15 @@ class DmaBufMR(MR):
         text = f"Failed to register a dma-buf MR. length: {length}, access flags: {access}"
         raise PyverbsRDMAError(text, EOPNOTSUPP)
 
+    @property
+    def offset(self) -> int:
+        return 0
 
-def mwtype2str(mw_type: int) -> str:
+    @property
+    def dmabuf(self) -> Any:
+        return None
+
+
+def mwtype2str(mw_type: int, /) -> str:
     names = {int(each): f"IBV_MW_{each.name}" for each in MWType}
     return names.get(mw_type, f"Unknown MW type ({mw_type})")

@@ -13,7 +13,7 @@ from rdmalab.compat.pyverbs.struct import expect
 class PD(LabObject):
     """`ibv_pd`."""
 
-    __slots__ = ("ctx",)
+    __slots__ = ()
     DESTROY, FAILS, RANK = "dealloc_pd", "Failed to dealloc PD", 8
 
     def __init__(self, creator: Any, **kwargs: Any) -> None:
@@ -24,7 +24,6 @@ class PD(LabObject):
         if not isinstance(creator, Context):
             raise PyverbsUserError(f"Cannot create PD from {type(creator)}")
         self._allocate(creator)
-        self.ctx = creator
 
     def _allocate(self, context: Any) -> None:
         self._made("Failed to allocate PD", "alloc_pd", Noun.PD, context.node)
@@ -51,7 +50,7 @@ class PD(LabObject):
 class ParentDomainContext(PyverbsObject):
     """Functions that allocate what a driver needs; the lab's devices need nothing."""
 
-    __slots__ = ("p_alloc", "p_free", "pd", "user_data")
+    __slots__ = ("_functions", "user_data")
 
     def __init__(
         self,
@@ -60,7 +59,7 @@ class ParentDomainContext(PyverbsObject):
         free_func: Callable[..., Any],
         user_data: Any = None,
     ) -> None:
-        self.pd, self.p_alloc, self.p_free, self.user_data = pd, alloc_func, free_func, user_data
+        self._functions, self.user_data = (pd, alloc_func, free_func), user_data
 
 
 _ALLOCATORS_AND_CONTEXT = 3  # of ibv_parent_domain_init_attr_mask
@@ -69,12 +68,12 @@ _ALLOCATORS_AND_CONTEXT = 3  # of ibv_parent_domain_init_attr_mask
 class ParentDomainInitAttr(PyverbsObject):
     """`ibv_parent_domain_init_attr`."""
 
-    __slots__ = ("comp_mask", "pd", "pd_context")
+    __slots__ = ("_context", "comp_mask", "parent")
 
     def __init__(self, pd: PD, pd_context: ParentDomainContext | None = None) -> None:
         expect("pd", pd, PD, null=False)
         expect("pd_context", pd_context, ParentDomainContext)
-        self.pd, self.pd_context = pd, pd_context
+        self.parent, self._context = pd, pd_context
         self.comp_mask = _ALLOCATORS_AND_CONTEXT if pd_context is not None else 0
 
 
@@ -88,6 +87,5 @@ class ParentDomain(PD):
         text = "Failed to allocate Parent Domain"
         if attr.comp_mask:  # a device that has no buffers in the host cannot use them
             raise PyverbsRDMAError(text, EOPNOTSUPP)
-        self._made(text, "alloc_parent_domain", Noun.PD, context.node, pd=attr.pd.ref)
-        self._join(context, attr.pd)
-        self.ctx = context
+        self._made(text, "alloc_parent_domain", Noun.PD, context.node, pd=attr.parent.ref)
+        self._join(context, attr.parent)

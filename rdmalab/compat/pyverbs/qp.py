@@ -7,21 +7,25 @@ from typing import Any
 
 from rdmalab.command import Noun, Refused
 from rdmalab.compat.process import here
+from rdmalab.compat.pyverbs import wq
 from rdmalab.compat.pyverbs.addr import AH, GID, AHAttr, GlobalRoute, text_of, told
-from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, call, failed
+from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, PyverbsObject, call, failed
 from rdmalab.compat.pyverbs.cq import CQ, CQEX
-from rdmalab.compat.pyverbs.mr import MR, MW, MWBind, MWBindInfo
+from rdmalab.compat.pyverbs.mr import MR, MW, MWBind, MWBindInfo, lend
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
 from rdmalab.compat.pyverbs.srq import SRQ, post
 from rdmalab.compat.pyverbs.struct import (
     INT,
+    SIZE,
     U8,
     U16,
     U32,
     U64,
+    UINT32,
     WIDE,
     Number,
+    Part,
     Struct,
     converted,
     enum,
@@ -36,6 +40,7 @@ from rdmalab.compat.pyverbs.utils import (
     qp_type_to_str,
 )
 from rdmalab.compat.pyverbs.wr import SGE, RecvWR, SendWR
+from rdmalab.compat.pyverbs.xrcd import XRCD
 from rdmalab.spec.builders import InitMask
 from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, Attr, QPState, QPType
 
@@ -45,10 +50,20 @@ _INDENTED = "    {:20}: {:<20}\n"
 _INNER = "  {:22}: {:<20}\n"
 _DEEP = "    {:22}: {:<20}\n"
 _UD = int(QPType.UD)
+_POINTER = (1 << 64) - 1
 
 
-class _Capped(Struct):
+class _Sized(Struct):
     """A struct with the sizes of the queues in it."""
+
+    __slots__ = ()
+
+    def sizes(self) -> dict[str, int]:
+        return {name: self.c.get(name, 0) for name in _CAPS}
+
+
+class _Capped(_Sized):
+    """The same, each of them an attribute."""
 
     __slots__ = ()
     max_send_wr = Number(U32)
@@ -56,9 +71,6 @@ class _Capped(Struct):
     max_send_sge = Number(U32)
     max_recv_sge = Number(U32)
     max_inline_data = Number(U32)
-
-    def sizes(self) -> dict[str, int]:
-        return {name: self.c.get(name, 0) for name in _CAPS}
 
 
 class QPCap(_Capped):
@@ -70,7 +82,7 @@ class QPCap(_Capped):
         self, max_send_wr: int = 1, max_recv_wr: int = 10, max_send_sge: int = 1,
         max_recv_sge: int = 1, max_inline_data: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(
+        self._set(
             max_send_wr=max_send_wr, max_recv_wr=max_recv_wr, max_send_sge=max_send_sge,
             max_recv_sge=max_recv_sge, max_inline_data=max_inline_data,
         )  # fmt: skip
@@ -84,50 +96,40 @@ class QPCap(_Capped):
 class _Cap:
     """The sizes as one attribute: read as a copy, written all at once."""
 
-    def __get__(self, struct: "_Capped | None", owner: type | None = None) -> Any:
+    def __get__(self, struct: "_Sized | None", owner: type | None = None) -> Any:
         return self if struct is None else QPCap(**struct.sizes())
 
-    def __set__(self, struct: "_Capped", cap: QPCap | None) -> None:
+    def __set__(self, struct: "_Sized", cap: QPCap | None) -> None:
         expect("src", cap, QPCap)
         if cap is not None:
             struct.c.update(cap.sizes())
 
 
-def _queue(name: str) -> Any:
-    """A CQ of a queue pair to be made."""
-
-    def read(struct: Any) -> Any:
-        return struct.parts[name]
-
-    def write(struct: Any, queue: Any) -> None:
-        struct.parts[name] = queue
-
-    return property(read, write)
-
-
 class _InitAttr(_Capped):
-    """What both kinds of creation take; `parts` are the objects among it."""
+    """What both kinds of creation take."""
 
-    __slots__ = ("parts",)
+    __slots__ = ()
     qp_type = Number(enum("ibv_qp_type"))
     sq_sig_all = Number(INT)
     cap = _Cap()
-    send_cq = _queue("send_cq")
-    recv_cq = _queue("recv_cq")
-    srq = _queue("srq")
+    send_cq = Part(object)
+    recv_cq = Part(object)
+    srq = Part(SRQ)
 
     def _take(self, scq: Any, rcq: Any, srq: Any, cap: QPCap | None) -> None:
-        for queue in (scq, rcq):
+        for name, queue in (("scq", scq), ("rcq", rcq)):
+            expect(name, queue, PyverbsObject)
             if queue is not None and not isinstance(queue, CQ | CQEX):
                 raise PyverbsUserError(f"Expected CQ/CQEX, got {type(queue)}")
         expect("srq", srq, SRQ)
         expect("cap", cap, QPCap)
-        self.parts: dict[str, Any] = {"send_cq": scq, "recv_cq": rcq, "srq": srq}
+        self.parts |= {"send_cq": scq, "recv_cq": rcq, "srq": srq}
         self.cap = cap
 
     def told(self) -> dict[str, Any]:
         """As the lab's words take it."""
-        found = {name: part.ref for name, part in self.parts.items() if part is not None}
+        parts = {name: self.parts.get(name) for name in ("send_cq", "recv_cq", "srq", "pd", "xrcd")}
+        found = {name: part.ref for name, part in parts.items() if part is not None}
         return found | {
             "qp_type": self.qp_type, "sq_sig_all": self.sq_sig_all, "cap": self.sizes(),
         }  # fmt: skip
@@ -150,7 +152,7 @@ class QPInitAttr(_InitAttr):
         srq: SRQ | None = None, cap: QPCap | None = None, sq_sig_all: int = 1,
     ) -> None:  # fmt: skip
         del qp_context
-        super().__init__(qp_type=qp_type, sq_sig_all=sq_sig_all)
+        self._set(qp_type=qp_type, sq_sig_all=sq_sig_all)
         self._take(scq, rcq, srq, cap)
 
     def __str__(self) -> str:
@@ -171,13 +173,14 @@ _CREATE_FLAGS = {
 class QPInitAttrEx(_InitAttr):
     """`ibv_qp_init_attr_ex`."""
 
-    __slots__ = ("_send_ops_flags", "ind_table")
+    __slots__ = ("_send_ops_flags",)
     comp_mask = Number(U32)
     create_flags = Number(U32)
     max_tso_header = Number(U16)
     source_qpn = Number(U32)
-    pd = _queue("pd")
-    xrcd = _queue("xrcd")
+    pd = Part(PD)
+    xrcd = Part(XRCD)
+    ind_table = Part(wq.RwqIndTable)
 
     def __init__(
         self, qp_type: int = _UD, qp_context: Any = None, scq: Any = None, rcq: Any = None,
@@ -185,15 +188,17 @@ class QPInitAttrEx(_InitAttr):
         pd: PD | None = None, xrcd: Any = None, create_flags: int = 0, max_tso_header: int = 0,
         source_qpn: int = 0, hash_conf: Any = None, ind_table: Any = None, send_ops_flags: int = 0,
     ) -> None:  # fmt: skip
-        del qp_context, hash_conf
-        super().__init__(
+        del qp_context
+        expect("hash_conf", hash_conf, wq.RxHashConf)
+        self._set(
             qp_type=qp_type, sq_sig_all=sq_sig_all, comp_mask=comp_mask,
             create_flags=create_flags, max_tso_header=max_tso_header, source_qpn=source_qpn,
         )  # fmt: skip
         self._take(scq, rcq, srq, cap)
-        expect("pd", pd, PD)
-        self.parts |= {"pd": pd, "xrcd": xrcd}
-        self.ind_table = ind_table
+        given = {"pd": (pd, PD), "xrcd": (xrcd, XRCD), "ind_table": (ind_table, wq.RwqIndTable)}
+        for name, (part, kind) in given.items():
+            expect(name, part, kind)
+            self.parts[name] = part
         self._send_ops_flags = converted(send_ops_flags, U64)
 
     def told(self) -> dict[str, Any]:
@@ -209,10 +214,10 @@ class QPInitAttrEx(_InitAttr):
             found["max_tso_header"] = self.max_tso_header
         return found
 
-    def mask_to_str(self, mask: int) -> str:
+    def mask_to_str(self, mask: int, /) -> str:
         return "".join(f"{text} " for bit, text in _MASKS.items() if mask & bit)
 
-    def flags_to_str(self, flags: int) -> str:
+    def flags_to_str(self, flags: int, /) -> str:
         return "".join(f"{text} " for bit, text in _CREATE_FLAGS.items() if flags & bit)
 
     def __str__(self) -> str:
@@ -234,7 +239,11 @@ class _Path:
         self.name = name
 
     def __get__(self, struct: "QPAttr | None", owner: type | None = None) -> Any:
-        return self if struct is None else _copied(struct.paths[self.name])
+        if struct is None:
+            return self
+        path = _copied(struct.paths[self.name])
+        path.c["port_num"] = struct.paths["ah_attr"].port_num  # of the alternate path, too
+        return path
 
     def __set__(self, struct: "QPAttr", val: AHAttr | None) -> None:
         struct.take_path(self.name, val)
@@ -250,7 +259,7 @@ def _nowhere() -> AHAttr:
     return AHAttr(port_num=0)
 
 
-class QPAttr(_Capped):
+class QPAttr(_Sized):
     """`ibv_qp_attr`."""
 
     __slots__ = ("paths",)
@@ -285,7 +294,7 @@ class QPAttr(_Capped):
         self, qp_state: int = QPState.INIT, cur_qp_state: int = QPState.RESET, port_num: int = 1,
         path_mtu: int = MTU.B1024,
     ) -> None:  # fmt: skip
-        super().__init__(
+        self._set(
             qp_state=qp_state, cur_qp_state=cur_qp_state, port_num=port_num, path_mtu=path_mtu
         )
         self.paths = {"ah_attr": _nowhere(), "alt_ah_attr": _nowhere()}
@@ -359,12 +368,12 @@ class ECE(Struct, PyverbsCM):
     """`ibv_ece`."""
 
     __slots__ = ()
-    vendor_id = Number(U32)
-    options = Number(U32)
-    comp_mask = Number(U32)
+    vendor_id = Number(UINT32)
+    options = Number(UINT32)
+    comp_mask = Number(UINT32)
 
     def __init__(self, vendor_id: int = 0, options: int = 0, comp_mask: int = 0) -> None:
-        super().__init__(vendor_id=vendor_id, options=options, comp_mask=comp_mask)
+        self._set(vendor_id=vendor_id, options=options, comp_mask=comp_mask)
 
     def __str__(self) -> str:
         rows = (
@@ -382,20 +391,20 @@ _BEGINS = {QPType.UD: "to_rts", QPType.RAW_PACKET: "to_rts"}
 class QP(LabObject):
     """`ibv_qp`, of a PD or, with QPInitAttrEx, of a context."""
 
-    __slots__ = ("context", "pd", "rcq", "scq", "srq", "xrcd")
+    __slots__ = ("_pd",)
     DESTROY, FAILS, RANK = "destroy_qp", "Failed to destroy QP", 1
 
     def __init__(self, creator: Any, init_attr: Any, qp_attr: QPAttr | None = None) -> None:
         expect("qp_attr", qp_attr, QPAttr)
-        self.scq, self.rcq = init_attr.send_cq, init_attr.recv_cq
-        self.srq, self.xrcd, self.context = init_attr.srq, None, None
         if isinstance(creator, PD):
             self._create_qp(creator, init_attr)
-            self.pd: Any = creator
+            pd, xrcd = creator, None
         else:
             self._create_qp_ex(creator, init_attr)
-            self.context, self.pd, self.xrcd = creator, init_attr.pd, init_attr.xrcd
-        self._join(creator, self.pd, self.scq, self.rcq, self.srq, self.xrcd)
+            pd, xrcd = init_attr.pd, init_attr.xrcd
+        queues = init_attr.send_cq, init_attr.recv_cq, init_attr.srq
+        self._join(creator, pd, *queues, xrcd)
+        self._pd = pd
         cap = self.found.told_cap
         init_attr.fill({name: getattr(cap, name) for name in _CAPS})
         if qp_attr is not None:
@@ -424,15 +433,15 @@ class QP(LabObject):
         qp_attr.qp_state = to
         self._modify(f"Failed to modify QP state to {said}", qp_attr, mask)
 
-    def to_init(self, qp_attr: QPAttr) -> None:
+    def to_init(self, qp_attr: QPAttr, /) -> None:
         self._move(QPState.INIT, "init", qp_attr)
 
-    def to_rtr(self, qp_attr: QPAttr) -> None:
+    def to_rtr(self, qp_attr: QPAttr, /) -> None:
         if self.qp_state != QPState.INIT:
             self.to_init(qp_attr)
         self._move(QPState.RTR, "RTR", qp_attr)
 
-    def to_rts(self, qp_attr: QPAttr) -> None:
+    def to_rts(self, qp_attr: QPAttr, /) -> None:
         if self.qp_state != QPState.RTR:
             self.to_rtr(qp_attr)
         self._move(QPState.RTS, "RTS", qp_attr)
@@ -444,7 +453,7 @@ class QP(LabObject):
     def _modify(self, text: str, qp_attr: QPAttr, mask: int) -> None:
         call(text, "modify_qp", qp=self.ref, attr=qp_attr.told(mask), attr_mask=mask)
 
-    def query(self, attr_mask: int) -> tuple[QPAttr, QPInitAttr]:
+    def query(self, attr_mask: int, /) -> tuple[QPAttr, QPInitAttr]:
         """The device answers all there is, whatever the mask says."""
         del attr_mask
         answer = call("Failed to query QP", "query_qp", qp=self.ref)
@@ -455,7 +464,7 @@ class QP(LabObject):
             for name in names
             if name not in attr.paths and name != "cap"
         })  # fmt: skip
-        attr.fill({name: getattr(answer.cap, name) for name in _CAPS})
+        attr.c.update((name, int(getattr(answer.cap, name))) for name in _CAPS)
         attr.c["cur_qp_state"] = attr.qp_state
         for name in attr.paths:
             attr.paths[name] = _address(getattr(answer, name))
@@ -471,6 +480,8 @@ class QP(LabObject):
 
     def post_send(self, wr: SendWR, bad_wr: SendWR | None = None) -> None:
         expect("wr", wr, SendWR, null=False)
+        for sge in (sge for each in wr.chain() for sge in each.sg):
+            lend(self._pd, sge["addr"], sge["length"])
         post("Failed to post send", "post_send", "qp", self, wr, bad_wr)
 
     def bind_mw(self, mw: MW, mw_bind: MWBind) -> None:
@@ -478,7 +489,7 @@ class QP(LabObject):
         call(text, "bind_mw", qp=self.ref, mw=mw.ref, asked=mw_bind.told())
 
     # ------------------------------------------------------------------ and what else there is
-    def set_ece(self, ece: ECE) -> None:
+    def set_ece(self, ece: ECE, /) -> None:
         if ece.vendor_id:
             raise PyverbsRDMAError("Failed to set ECE", EOPNOTSUPP)
 
@@ -531,10 +542,13 @@ def _address(found: Any) -> AHAttr:
 class DataBuffer(PyverbsCM):
     """`ibv_data_buf`."""
 
-    __slots__ = ("addr", "length")
+    __slots__ = ("_octets",)
 
     def __init__(self, addr: int, length: int) -> None:
-        self.addr, self.length = converted(addr, U64), converted(length, U64)
+        self._octets = addr & _POINTER, converted(length, SIZE)
+
+    def read(self) -> bytes:
+        return ctypes.string_at(*self._octets)
 
 
 def _swapped(data: int) -> int:
@@ -582,7 +596,7 @@ class QPEx(QP):
     def _borrow(self, octets: bytes) -> dict[str, int]:
         room = self._scratch
         if room is None or room.length < len(octets):
-            room = self._scratch = MR(self.pd, max(len(octets), 64), 0)
+            room = self._scratch = MR(self._pd, max(len(octets), 64), 0)
         room.write(octets, len(octets))
         return {"addr": here().buffers.to_lab(room.buf), "length": len(octets)}
 
@@ -598,10 +612,10 @@ class QPEx(QP):
     def wr_send(self) -> None:
         self._build("wr_send")
 
-    def wr_send_imm(self, data: int) -> None:
+    def wr_send_imm(self, data: int, /) -> None:
         self._build("wr_send_imm", imm_data=_swapped(data))
 
-    def wr_send_inv(self, invalidate_rkey: int) -> None:
+    def wr_send_inv(self, invalidate_rkey: int, /) -> None:
         self._build("wr_send_inv", invalidate_rkey=converted(invalidate_rkey, U32))
 
     def wr_send_tso(self, hdr: int, hdr_sz: int, mss: int) -> None:
@@ -638,7 +652,7 @@ class QPEx(QP):
         self._build("wr_bind_mw", info=told)
         self.children.add(mw)
 
-    def wr_local_inv(self, invalidate_rkey: int) -> None:
+    def wr_local_inv(self, invalidate_rkey: int, /) -> None:
         self._build("wr_local_inv", invalidate_rkey=converted(invalidate_rkey, U32))
 
     def wr_set_ud_addr(self, ah: AH, remote_qpn: int, remote_rkey: int) -> None:
@@ -647,17 +661,17 @@ class QPEx(QP):
             remote_qkey=converted(remote_rkey, U32),
         )  # fmt: skip
 
-    def wr_set_xrc_srqn(self, remote_srqn: int) -> None:
+    def wr_set_xrc_srqn(self, remote_srqn: int, /) -> None:
         self._say("wr_set_xrc_srqn", remote_srqn=converted(remote_srqn, U32))
 
     def wr_set_inline_data(self, addr: int, length: int) -> None:
         self._say("wr_set_inline_data", buf=self._buffer(addr, length))
 
     def wr_set_inline_data_list(self, num_buf: int, buf_list: Sequence[DataBuffer]) -> None:
-        octets = b"".join(ctypes.string_at(b.addr, b.length) for b in buf_list[:num_buf])
+        octets = b"".join(each.read() for each in buf_list[:num_buf])
         self._say("wr_set_inline_data_list", buf=[self._borrow(octets)])
 
-    def wr_set_sge(self, sge: SGE) -> None:
+    def wr_set_sge(self, sge: SGE, /) -> None:
         expect("sge", sge, SGE, null=False)
         self._say("wr_set_sge", sg=sge.told())
 

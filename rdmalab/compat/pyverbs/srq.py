@@ -8,8 +8,20 @@ from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, call, failed
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError
-from rdmalab.compat.pyverbs.struct import U32, U64, Number, Struct, enum
-from rdmalab.compat.pyverbs.wr import RecvWR
+from rdmalab.compat.pyverbs.struct import (
+    INT,
+    U32,
+    UINT32,
+    UINT64,
+    Number,
+    Part,
+    Struct,
+    converted,
+    enum,
+    expect,
+)
+from rdmalab.compat.pyverbs.wr import SGE, RecvWR
+from rdmalab.compat.pyverbs.xrcd import XRCD
 from rdmalab.spec.sharing import SrqAttrMask, SrqType
 
 _TYPE, _PD, _XRCD, _CQ = 1, 2, 4, 8  # of ibv_srq_init_attr_mask
@@ -24,7 +36,7 @@ class SrqAttr(Struct):
     srq_limit = Number(U32)
 
     def __init__(self, max_wr: int = 100, max_sge: int = 1, srq_limit: int = 0) -> None:
-        super().__init__(max_wr=max_wr, max_sge=max_sge, srq_limit=srq_limit)
+        self._set(max_wr=max_wr, max_sge=max_sge, srq_limit=srq_limit)
 
 
 class SrqInitAttr(Struct):
@@ -36,26 +48,27 @@ class SrqInitAttr(Struct):
     srq_limit = Number(U32, fixed=True)
 
     def __init__(self, attr: SrqAttr | None = None) -> None:
-        super().__init__(**(attr.c if attr is not None else {}))
+        expect("attr", attr, SrqAttr)
+        self._set(**(attr.c if attr is not None else {}))
 
 
 class SrqInitAttrEx(Struct):
     """`ibv_srq_init_attr_ex`."""
 
-    __slots__ = ("cq", "pd", "xrcd")
+    __slots__ = ()
     max_wr = Number(U32, fixed=True)
     max_sge = Number(U32, fixed=True)
     srq_limit = Number(U32, fixed=True)
     comp_mask = Number(U32)
     srq_type = Number(enum("ibv_srq_type"))
-    max_num_tags = Number(U32)
-    max_ops = Number(U32)
+    max_num_tags = Number(UINT32)
+    max_ops = Number(UINT32)
+    pd = Part(PD)
+    xrcd = Part(XRCD)
+    cq = Part(object)
 
     def __init__(self, max_wr: int = 100, max_sge: int = 1, srq_limit: int = 0) -> None:
-        super().__init__(max_wr=max_wr, max_sge=max_sge, srq_limit=srq_limit)
-        self.pd: Any = None
-        self.xrcd: Any = None
-        self.cq: Any = None
+        self._set(max_wr=max_wr, max_sge=max_sge, srq_limit=srq_limit)
 
     def told(self) -> dict[str, Any]:
         """As the lab's words take it: what the mask names."""
@@ -80,37 +93,56 @@ def _capacity(attr: Struct) -> dict[str, int]:
 class OpsWr(Struct, PyverbsCM):
     """`ibv_ops_wr`: of tag matching, which the lab's devices do not have."""
 
-    __slots__ = ("next_wr",)
-    wr_id = Number(U64)
+    __slots__ = ()
+    wr_id = Number(UINT64)
     opcode = Number(enum("ibv_ops_wr_opcode"))
-    flags = Number(U32)
-    unexpected_cnt = Number(U32)
-    recv_wr_id = Number(U64)
-    tag = Number(U64)
-    handle = Number(U32)
-    mask = Number(U64)
+    flags = Number(INT)
+    unexpected_cnt = Number(UINT32)
+    recv_wr_id = Number(UINT64)
+    tag = Number(UINT64)
+    handle = Number(UINT32)
+    mask = Number(UINT64)
 
     def __init__(
         self, wr_id: int = 0, opcode: int = 0, flags: int = 1, next_wr: "OpsWr | None" = None,
         unexpected_cnt: int = 0, recv_wr_id: int = 0, num_sge: int | None = None, tag: int = 0,
         mask: int = 0, sg_list: Any = None,
     ) -> None:  # fmt: skip
-        del num_sge, sg_list
-        super().__init__(
+        expect("next_wr", next_wr, OpsWr)
+        self._set(
             wr_id=wr_id, opcode=opcode, flags=flags, unexpected_cnt=unexpected_cnt,
             recv_wr_id=recv_wr_id, tag=tag, mask=mask,
         )  # fmt: skip
-        self.next_wr = next_wr
+        self.parts["next_wr"] = next_wr
+        if num_sge is not None:
+            converted(num_sge, INT)
+        if sg_list is not None:
+            for at in range(num_sge):  # type: ignore[arg-type]  # as it refuses None
+                expect("sg_list", sg_list[at], SGE)
+
+    @property
+    def next_wr(self) -> "OpsWr | None":
+        """A copy."""
+        following = self.parts.get("next_wr")
+        if following is None:
+            return None
+        copy = OpsWr()
+        copy.c, copy.parts = dict(following.c), dict(following.parts)
+        return copy
+
+    @next_wr.setter
+    def next_wr(self, val: "OpsWr") -> None:
+        expect("val", val, OpsWr, null=False)
+        self.parts["next_wr"] = val
 
 
 class SRQ(LabObject):
     """`ibv_srq`, of a PD or, extended, of a context."""
 
-    __slots__ = ("cq",)
+    __slots__ = ()
     DESTROY, FAILS, RANK = "destroy_srq", "Failed to destroy SRQ", 5
 
     def __init__(self, creator: Any, attr: Any) -> None:
-        self.cq = None
         if isinstance(creator, PD):
             self._create_srq(creator, attr)
         else:
@@ -125,11 +157,10 @@ class SRQ(LabObject):
             raise PyverbsRDMAError("Failed to create SRQ (errno is 95)", EOPNOTSUPP)
         self._create("create_srq_ex", context, init_attr=told)
         self._join(context, init_attr_ex.pd, init_attr_ex.xrcd, init_attr_ex.cq)
-        self.cq = init_attr_ex.cq
 
     def _create(self, word: str, creator: LabObject, **told: Any) -> None:
         try:
-            self._ref = here().make(word, Noun.SRQ, creator.node, **told)
+            self._is(here().make(word, Noun.SRQ, creator.node, **told))
         except Refused as refusal:
             text = f"Failed to create SRQ (errno is {refusal.errno})"
             raise failed(text, refusal) from None

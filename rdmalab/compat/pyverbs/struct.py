@@ -1,9 +1,10 @@
 """C structs as a binding shows them: integers of C's widths, and a table as text."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from rdmalab.compat.pyverbs.base import PyverbsObject
+from rdmalab.compat.pyverbs.pyverbs_error import SKIN
 
 WIDE = "{:22}: {:<20}\n"  # a line of most tables
 _LONG = 1 << 64
@@ -25,6 +26,9 @@ U8 = _unsigned("unsigned char", 8)
 U16 = _unsigned("unsigned short", 16)
 U32 = _unsigned("unsigned int", 32)
 U64 = _unsigned("unsigned long", 64)
+UINT32 = _unsigned("uint32_t", 32)
+UINT64 = _unsigned("uint64_t", 64)
+SIZE = _unsigned("size_t", 64)
 INT = Width("int", -(1 << 31), (1 << 31) - 1)
 
 
@@ -41,19 +45,21 @@ def converted(value: Any, width: Width) -> int:
     number = int(value)
     if number < 0 <= width.least:
         raise OverflowError(f"can't convert negative value to {width.name}")
-    if number >= _LONG:
-        raise OverflowError("Python int too large to convert to C unsigned long")
+    if not (-_LONG // 2 <= number < _LONG // 2 if width.least else number < _LONG):
+        long = "long" if width.least else "unsigned long"
+        raise OverflowError(f"Python int too large to convert to C {long}")
     if not width.least <= number <= width.most:
         raise OverflowError(f"value too large to convert to {width.name}")
     return number
 
 
 class Number:
-    """A field of a struct. as_: its name in C, where the binding calls it otherwise."""
+    """A field of a struct. fixed: it is only read. kept: fewer bits than the binding lets in."""
 
-    def __init__(self, width: Width, *, fixed: bool = False) -> None:
+    def __init__(self, width: Width, *, fixed: bool = False, kept: int = 64) -> None:
         self.width = width
         self.fixed = fixed
+        self.kept = kept
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -63,20 +69,54 @@ class Number:
 
     def __set__(self, struct: "Struct", value: Any) -> None:
         if self.fixed:
-            kind = type(struct).__name__
-            raise AttributeError(f"attribute '{self.name}' of '{kind}' objects is not writable")
-        struct.c[self.name] = converted(value, self.width)
+            raise not_so(struct, self.name, "writable")
+        self.put(struct, value)
+
+    def put(self, struct: "Struct", value: Any) -> None:
+        """Set it, fixed or not."""
+        number = converted(value, self.width)
+        struct.c[self.name] = number if self.width.least else number & (1 << self.kept) - 1
+
+
+def not_so(struct: object, name: str, what: str) -> AttributeError:
+    """The error for an attribute that is not readable, or not writable."""
+    kind = f"{type(struct).__module__}.{type(struct).__name__}"
+    return AttributeError(f"attribute '{name}' of '{kind}' objects is not {what}")
+
+
+class Part:
+    """A field of a struct that is an object of one class, or None."""
+
+    def __init__(self, kind: type) -> None:
+        self.kind = kind
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, struct: "Struct | None", owner: type | None = None) -> Any:
+        return self if struct is None else struct.parts.get(self.name)
+
+    def __set__(self, struct: "Struct", val: Any) -> None:
+        expect("val", val, self.kind)
+        struct.parts[self.name] = val
 
 
 class Struct(PyverbsObject):
-    """A struct: `c` holds its numbers, a field that was never set is 0."""
+    """A struct: `c` holds its numbers, `parts` its objects; what was never set is 0 or None."""
 
-    __slots__ = ("c",)
+    __slots__ = ("c", "parts")
 
-    def __init__(self, **numbers: Any) -> None:
-        self.c: dict[str, int] = {}
+    c: dict[str, int]
+    parts: dict[str, Any]
+
+    def __new__(cls, *given: Any, **named: Any) -> Self:
+        made = super().__new__(cls)
+        made.c, made.parts = {}, {}
+        return made
+
+    def _set(self, **numbers: Any) -> None:
         for name, value in numbers.items():
-            self.c[name] = converted(value, getattr(type(self), name).width)
+            getattr(type(self), name).put(self, value)
 
     def fill(self, numbers: dict[str, Any]) -> None:
         """What the device answers, as far as the struct has a field for it."""
@@ -93,8 +133,8 @@ def expect(what: str, value: Any, kind: type, *, null: bool = True) -> None:
     """TypeError for an argument of another class, as the binding words it."""
     if isinstance(value, kind) or (null and value is None):
         return
-    wanted = f"{kind.__module__}.{kind.__name__}"
-    if value is None:
-        raise TypeError(f"Argument '{what}' must not be None")
+    wanted = f"{kind.__module__.removeprefix(SKIN)}.{kind.__name__}"
     got = type(value).__name__
+    if type(value).__module__.startswith("pyverbs."):
+        got = f"{type(value).__module__}.{got}"
     raise TypeError(f"Argument '{what}' has incorrect type (expected {wanted}, got {got})")

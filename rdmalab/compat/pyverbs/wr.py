@@ -5,9 +5,22 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from rdmalab.compat.process import here
-from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, inc_rkey
+from rdmalab.compat.pyverbs.addr import AH
+from rdmalab.compat.pyverbs.base import PyverbsCM, inc_rkey
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
-from rdmalab.compat.pyverbs.struct import INT, U32, U64, Number, Struct, converted, enum, table
+from rdmalab.compat.pyverbs.struct import (
+    INT,
+    U32,
+    U64,
+    UINT32,
+    Number,
+    Struct,
+    converted,
+    enum,
+    expect,
+    not_so,
+    table,
+)
 from rdmalab.spec.work import SendFlags, WROpcode
 
 _SIGNALED, _SEND = int(SendFlags.SIGNALED), int(WROpcode.SEND)
@@ -25,7 +38,7 @@ class SGE(Struct, PyverbsCM):
     lkey = Number(U32)
 
     def __init__(self, addr: int, length: int, lkey: int) -> None:
-        super().__init__(addr=addr, length=length, lkey=lkey)
+        self._set(addr=addr, length=length, lkey=lkey)
 
     def read(self, length: int, offset: int) -> bytes:
         return ctypes.string_at(self.addr + offset, length)
@@ -46,15 +59,25 @@ class _Request(Struct, PyverbsCM):
     __slots__ = ("following", "sg")
 
     def _take(self, sg: Sequence[SGE] | None, num_sge: int, next_wr: Self | None) -> None:
-        self.sg = [dict(sge.c) for sge in (sg or ())[: max(num_sge, 0)]]
+        self._expect("next_wr", next_wr)
+        self.sg = [dict(sg[at].c) for at in range(num_sge)]  # type: ignore[index]  # None neither
         self.following = next_wr
+
+    def _expect(self, what: str, other: Self | None, *, null: bool = True) -> None:
+        """A request of the same kind."""
+        kind = next(each for each in type(self).__mro__ if each.__base__ is _Request)
+        expect(what, other, kind, null=null)
 
     @property
     def next_wr(self) -> Self | None:
-        return self.following
+        """pyverbs makes an empty request to answer with, which it refuses itself."""
+        if self.following is not None:
+            raise PyverbsUserError(_NO_LIST)
+        return None
 
     @next_wr.setter
     def next_wr(self, val: Self) -> None:
+        self._expect("val", val, null=False)
         self.following = val
 
     def chain(self) -> list[Self]:
@@ -97,7 +120,7 @@ class RecvWR(_Request):
     ) -> None:  # fmt: skip
         if num_sge < 1 or sg is None:
             raise PyverbsUserError(_NO_LIST)
-        super().__init__(wr_id=wr_id, num_sge=num_sge)
+        self._set(wr_id=wr_id, num_sge=num_sge)
         self._take(sg, num_sge, next_wr)
 
     def __str__(self) -> str:
@@ -109,10 +132,10 @@ class SendWR(_Request):
     field; `union` holds whichever part was set last.
     """
 
-    __slots__ = ("ah", "union", "xrc")
+    __slots__ = ("_ah", "union", "xrc")
     wr_id = Number(U64)
     num_sge = Number(INT)
-    imm_data = Number(U32)
+    imm_data = Number(UINT32)
     opcode = Number(enum("ibv_wr_opcode"))
     send_flags = Number(U32)
 
@@ -123,28 +146,30 @@ class SendWR(_Request):
     ) -> None:  # fmt: skip
         if opcode not in _LISTLESS and (num_sge < 1 or sg is None):
             raise PyverbsUserError(_NO_LIST)
-        super().__init__(
+        self._set(
             wr_id=wr_id, num_sge=num_sge, imm_data=imm_data, opcode=opcode, send_flags=send_flags
         )
         self._take(sg, num_sge, next_wr)
-        self.ah: LabObject | None = None
+        self._ah: AH | None = None
         self.union: dict[str, int] = {}
         self.xrc: dict[str, int] = {}
 
     @property
     def sg_list(self) -> Any:
-        raise AttributeError("attribute 'sg_list' of 'SendWR' objects is not readable")
+        raise not_so(self, "sg_list", "readable")
 
     @sg_list.setter
     def sg_list(self, val: SGE) -> None:
+        expect("val", val, SGE, null=False)
         self.sg = [dict(val.c)]
 
     @property
     def rkey(self) -> int:
         return self.union.get("mw_rkey", 0)
 
-    def set_wr_ud(self, ah: LabObject, rqpn: int, rqkey: int) -> None:
-        self.ah = ah
+    def set_wr_ud(self, ah: AH, rqpn: int, rqkey: int) -> None:
+        expect("ah", ah, AH, null=False)
+        self._ah = ah
         self.union = {
             "ah": ah.found.number,
             "remote_qpn": converted(rqpn, U32),
@@ -165,13 +190,13 @@ class SendWR(_Request):
     def set_bind_wr(self, mw: Any, bind_info: Any) -> None:
         self.union = {**bind_info.told(), "mw": mw.found.number, "mw_rkey": inc_rkey(mw.rkey)}
 
-    def set_qp_type_xrc(self, remote_srqn: int) -> None:
+    def set_qp_type_xrc(self, remote_srqn: int, /) -> None:
         self.xrc = {"remote_srqn": converted(remote_srqn, U32)}
 
     def copy_to(self, other: "SendWR | None") -> None:
         super().copy_to(other)
         if other is not None:
-            other.union, other.xrc, other.ah = dict(self.union), dict(self.xrc), self.ah
+            other.union, other.xrc = dict(self.union), dict(self.xrc)
 
     def told(self) -> dict[str, Any]:
         found = {**super().told(), "opcode": self.opcode, **self.union, **self.xrc}
@@ -193,5 +218,5 @@ class SendWR(_Request):
         ))  # fmt: skip
 
 
-def send_flags_to_str(flags: int) -> str:
-    return "".join(f"IBV_SEND_{flag.name} " for flag in SendFlags if flags & flag)
+def send_flags_to_str(flags: int, /) -> str:
+    return "".join(f"IBV_SEND_{flag.name} " for flag in SendFlags if flags & int(flag))

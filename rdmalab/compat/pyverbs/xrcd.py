@@ -2,7 +2,7 @@
 
 from rdmalab.command import Noun
 from rdmalab.compat.pyverbs.base import LabObject
-from rdmalab.compat.pyverbs.struct import INT, U32, Number, Struct
+from rdmalab.compat.pyverbs.struct import INT, UINT32, Number, Struct
 
 
 class XRCDInitAttr(Struct):
@@ -10,11 +10,11 @@ class XRCDInitAttr(Struct):
 
     __slots__ = ()
     fd = Number(INT)
-    comp_mask = Number(U32)
+    comp_mask = Number(UINT32)
     oflags = Number(INT)
 
     def __init__(self, comp_mask: int, oflags: int, fd: int) -> None:
-        super().__init__(comp_mask=comp_mask, oflags=oflags, fd=fd)
+        self._set(comp_mask=comp_mask, oflags=oflags, fd=fd)
 
 
 class XRCD(LabObject):

@@ -1,0 +1,50 @@
+"""The command line. Everything else is imported when a command needs it, and nothing imports this.
+
+Exit codes: 0 all well; 1 an expectation failed; 2 bad usage, file or line; 3 a bug in rdmalab;
+5 nothing selected; 130 ^C. Results go to standard output, talk to standard error.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from rdmalab.cli import knowledge, others, scenarios
+from rdmalab.cli.program import PIPE_CLOSED, Exit, forget_output, program
+from rdmalab.version import VERSION
+
+ISSUES = "the project's issue tracker"
+__all__ = ["Exit", "knowledge", "main", "others", "scenarios"]  # imported, they are commands
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code. Also the one place that catches a bug."""
+    try:
+        code = program.main(args=arguments, prog_name="rdmalab", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.ClickException as wrong:
+        wrong.show()
+        return Exit.USAGE
+    except (KeyboardInterrupt, click.Abort):
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        forget_output()
+        return PIPE_CLOSED
+    except Exception as bug:  # noqa: BLE001  (whatever it is, it is ours)
+        return _report_bug(bug)
+    return int(code) if isinstance(code, int) else Exit.WELL
+
+
+def _report_bug(bug: Exception) -> Exit:
+    if os.environ.get("RDMALAB_DEBUG"):
+        import traceback
+
+        traceback.print_exc()
+    said = f"a bug in rdmalab {VERSION}: {type(bug).__name__}: {bug}"
+    print(said, file=sys.stderr)
+    print(f"Please tell {ISSUES}, with what you did.", file=sys.stderr)
+    print("RDMALAB_DEBUG=1 shows where it happened.", file=sys.stderr)
+    return Exit.BUG

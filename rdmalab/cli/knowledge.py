@@ -1,0 +1,131 @@
+"""What is known: words explained, what is emulated, schemas."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from rdmalab.cli.program import Exit, program, with_json, with_profile, write
+from rdmalab.spec.profiles import PROFILES
+
+
+@program.command()
+@click.argument("words", nargs=-1, required=True, metavar="WORD...")
+@click.option("--svg", is_flag=True, help="Draw it: explain modify_qp [RC|UC|UD|…] --svg")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False), help="Write it into a file instead."
+)
+def explain(*, words: tuple[str, ...], svg: bool, output: str | None) -> int:
+    """Say what a status, state, attribute, opcode or errno means.
+
+    modify_qp can be drawn too: the state machine of a QP type, RC unless another is named.
+    """
+    said = _drawing(words) if svg else _article(words)
+    if output is None:
+        print(said, end="")
+    else:
+        write(output, said.encode())
+    return Exit.WELL
+
+
+def _article(words: tuple[str, ...]) -> str:
+    from rdmalab.command import NotUnderstood
+    from rdmalab.guide.explain import explain as find
+    from rdmalab.vocabulary import VOCABULARY
+
+    try:
+        article = find(" ".join(words), VOCABULARY)
+    except NotUnderstood as wrong:
+        raise click.UsageError(f"{wrong.message} ({wrong.hint})") from None
+    return "\n".join([*article.lines(min(100, _width())), ""])
+
+
+def _drawing(words: tuple[str, ...]) -> str:
+    from rdmalab.guide.machine import state_machine
+    from rdmalab.spec.states import QPType
+
+    types = "|".join(qp_type.name for qp_type in QPType)
+    verb, _, wanted = " ".join(words).casefold().strip().partition(" ")
+    if verb.removeprefix("ibv_") != "modify_qp":
+        raise click.UsageError(f"only modify_qp can be drawn: explain modify_qp [{types}] --svg")
+    named = {qp_type.name.casefold(): qp_type for qp_type in QPType}
+    wanted = wanted.strip().removeprefix("ibv_qpt_") or QPType.RC.name.casefold()
+    if wanted not in named:
+        raise click.UsageError(f'"{wanted}" is no QP type: {types}')
+    return state_machine(named[wanted])
+
+
+@program.command()
+@with_json
+@with_profile
+def capabilities(*, as_json: bool, profile: str) -> int:
+    """List what is emulated and what is not, with reasons."""
+    from dataclasses import asdict
+
+    from rdmalab.guide.capabilities import lines, rows
+    from rdmalab.vocabulary import VERBS
+
+    found = rows(PROFILES[profile], VERBS)
+    if as_json:
+        listed = [asdict(row) for row in found]
+        print(json.dumps({"profile": profile, "capabilities": listed}, indent=2))
+    else:
+        print("\n".join(lines(found, min(100, _width()))))
+    return Exit.WELL
+
+
+def _width() -> int:
+    import shutil
+
+    return shutil.get_terminal_size((80, 24)).columns
+
+
+def _schema_of_repl() -> dict[str, Any]:
+    from rdmalab.shell.json_document import schema
+
+    return dict(schema())
+
+
+def _schema_of_run() -> dict[str, Any]:
+    from rdmalab.scenario.report import schema_of_run
+
+    return schema_of_run()
+
+
+def _schema_of_scenario() -> dict[str, Any]:
+    from rdmalab.scenario.report import schema_of_scenario
+
+    return schema_of_scenario()
+
+
+def _schema_of_lessons() -> dict[str, Any]:
+    from rdmalab.scenario.report import schema_of_lessons
+
+    return schema_of_lessons()
+
+
+def _schema_of_coverage() -> dict[str, Any]:
+    from rdmalab.scenario.report import schema_of_coverage
+
+    return schema_of_coverage()
+
+
+_SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+    "scenario": _schema_of_scenario,
+    "run": _schema_of_run,
+    "repl": _schema_of_repl,
+    "lessons": _schema_of_lessons,
+    "coverage": _schema_of_coverage,
+}
+
+
+@program.command()
+@click.option(
+    "--of", "what", type=click.Choice(list(_SCHEMAS)), default="scenario", show_default=True,
+    help="A scenario file, or the document that --json prints.",
+)  # fmt: skip
+def schema(*, what: str) -> int:
+    """Print a JSON Schema."""
+    print(json.dumps(_SCHEMAS[what](), indent=2, ensure_ascii=False))
+    return Exit.WELL

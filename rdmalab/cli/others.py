@@ -1,0 +1,98 @@
+"""Other people's formats and programs: captures, pyverbs."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from rdmalab.cli.program import Exit, program, tell, with_profile, write
+from rdmalab.cli.scenarios import certain, opened, played, verdict
+
+_STANDARD_OUTPUT = "-"
+
+
+@program.command()
+@click.argument("form", type=click.Choice(["pcapng"]), metavar="pcapng")
+@click.argument("path", metavar="SCENARIO")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    required=True,
+    help="The file to write; - is standard output.",
+)
+@with_profile
+def export(*, form: str, path: str, output: str, profile: str) -> int:
+    """Play a scenario, and write what was sent as another program reads it.
+
+    pcapng: every frame that left a port, for Wireshark and tshark. A file that is there is
+    replaced. If the scenario fails, what was sent up to there is written all the same.
+    """
+    from rdmalab.export import pcapng
+    from rdmalab.scenario.report import RunModel, of_runner
+    from rdmalab.workbench.files import Exported
+
+    del form
+    if output == _STANDARD_OUTPUT and sys.stdout.isatty():
+        raise click.UsageError("a terminal cannot show a capture: -o FILE, or -o - into a pipe")
+    scenario, wrong = opened(path)
+    if scenario is None:
+        tell(f"ERROR {certain(wrong)}")
+        return Exit.USAGE
+    runner = played(scenario, profile, verbose=False)
+    capture = pcapng.capture(runner.session.world, runner.session.names)
+    if output == _STANDARD_OUTPUT:
+        sys.stdout.buffer.write(capture.octets)
+    else:
+        write(output, capture.octets)
+    if not runner.ok:
+        tell(runner.results[-1].text(scenario.path))
+    named = "standard output" if output == _STANDARD_OUTPUT else output
+    tell(Exported(named, capture.frames, capture.never_left).text)
+    report = RunModel()
+    report.add(of_runner(runner))
+    return verdict(report)
+
+
+@program.command(
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+)
+@click.argument("script", type=click.Path(exists=True, dir_okay=False))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARG]...")
+@with_profile
+@click.option("--save", metavar="FILE", help="Keep what it did as a scenario that replays.")
+@click.option("--tui", is_flag=True, help="Open the app on what it did.")
+def python(
+    *, script: str, arguments: tuple[str, ...], profile: str, save: str | None, tui: bool
+) -> int:
+    """Run a pyverbs program on a lab instead of RDMA hardware.
+
+    The devices are rdmalab0 (node A) and rdmalab1 (node B), one process may play both; time is
+    virtual, so that no sleep and no timeout lasts. Options of the lab come before SCRIPT.
+    """
+    from rdmalab.compat.script import run as play
+
+    code = play(script, arguments, profile)
+    if save is not None or tui:
+        _keep(save, Path(script).name, tui=tui)
+    return code
+
+
+def _keep(path: str | None, title: str, *, tui: bool) -> None:
+    """Write what the program did as a scenario, and perhaps walk through it."""
+    from rdmalab.compat.process import here
+    from rdmalab.lab import open_session
+    from rdmalab.scenario.saving import TooLong, saved
+
+    try:
+        text = saved(here().session, open_session, title)
+    except TooLong as steps:
+        raise click.ClickException(f"{title} is too long to be kept: {steps}") from None
+    with tempfile.TemporaryDirectory() as folder:
+        kept = path or str(Path(folder) / "program.rdmalab.yaml")
+        write(kept, text.encode())
+        if tui:
+            from rdmalab.tui.app import main as app
+
+            app(path=kept)

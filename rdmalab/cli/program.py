@@ -1,0 +1,119 @@
+"""The program and what its commands share: exit codes, options, talk."""
+
+import os
+import sys
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rdmalab.spec.profiles import PROFILES, STRICT
+from rdmalab.version import VERSION
+
+PIPE_CLOSED = 128 + 13  # what a shell says of a program that SIGPIPE ended
+_ORDER = (
+    "repl", "run", "check", "lessons", "explain", "capabilities", "export", "python", "schema",
+)  # fmt: skip
+_EXIT_CODES = """
+Exit codes: 0 all well; 1 an expectation failed; 2 bad usage, file or line; 3 a bug in rdmalab;
+5 nothing selected; 130 ^C. Results go to standard output, talk to standard error.
+"""
+
+
+class Exit(IntEnum):
+    """What the shell is told."""
+
+    WELL = 0
+    FAILED = 1
+    USAGE = 2
+    BUG = 3
+    NOTHING = 5
+    INTERRUPTED = 130
+
+
+def forget_output() -> None:
+    """Nobody reads any more: Python must not try to flush when it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class _Program(click.Group):
+    """Commands in the order in which one meets them."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Quiet when nobody reads any more; click itself would say 1, which means a failure."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            forget_output()
+            return PIPE_CLOSED
+
+    def list_commands(self, _context: click.Context) -> list[str]:
+        return sorted(self.commands, key=_ORDER.index)
+
+
+with_profile = click.option(
+    "--profile", type=click.Choice(list(PROFILES)), default=STRICT.name, show_default=True,
+    help="Whose quirks the devices have.",
+)  # fmt: skip
+with_json = click.option("--json", "as_json", is_flag=True, help="One JSON document; see schema.")
+with_paths = click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR...")
+
+
+@click.group(cls=_Program, invoke_without_command=True, epilog=_EXIT_CODES.strip())
+@click.version_option(VERSION, prog_name="rdmalab", message="%(prog)s %(version)s")
+@click.pass_context
+def program(context: click.Context) -> int | None:
+    """Type RDMA verbs, see two emulated nodes do them; time moves when you say so.
+
+    Without a command: the app. With a pipe on standard input: its lines, one after the other.
+    """
+    if context.invoked_subcommand is not None:
+        return None
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        from rdmalab.tui.app import main as app
+
+        return app()
+    return _repl()
+
+
+@program.command()
+@click.option("-c", "lines", multiple=True, metavar="LINE", help="Carry out a line; repeatable.")
+@click.option("-f", "--file", type=click.Path(dir_okay=False), help="Carry out a file's lines.")
+@click.option("--plain", is_flag=True, help="No colours, no redrawing: one fact a line.")
+@with_json
+@with_profile
+@click.option("--seed", type=int, default=0, help="Of everything that is left to chance.")
+def repl(
+    *, lines: tuple[str, ...], file: str | None, plain: bool, as_json: bool, profile: str, seed: int
+) -> int:
+    """Verbs at a prompt."""
+    return _repl(
+        lines=list(lines), file=file, plain=plain, json=as_json, profile=profile, seed=seed
+    )
+
+
+def _repl(**options: Any) -> int:
+    from rdmalab.shell.repl import main as prompt
+
+    chosen = {"lines": [], "file": None, "plain": False, "json": False, "profile": STRICT.name,
+              "seed": 0, **options}  # fmt: skip
+    return prompt(**chosen)
+
+
+def tell(text: str) -> None:
+    """Talk: behind the results, on standard error."""
+    sys.stdout.flush()
+    print(text, file=sys.stderr)
+
+
+def say(text: str, *, unless: bool) -> None:
+    if not unless:
+        print(text)
+
+
+def write(path: str, octets: bytes) -> None:
+    try:
+        Path(path).write_bytes(octets)
+    except OSError as wrong:
+        raise click.FileError(path, wrong.strerror or str(wrong)) from None

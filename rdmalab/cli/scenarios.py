@@ -1,0 +1,198 @@
+"""Scenarios from the command line: played, checked, listed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rdmalab.cli.program import (
+    Exit,
+    program,
+    say,
+    tell,
+    with_json,
+    with_paths,
+    with_profile,
+    write,
+)
+
+if TYPE_CHECKING:
+    from rdmalab.scenario.coverage import Bound
+    from rdmalab.scenario.loader import Scenario
+    from rdmalab.scenario.report import RunModel
+    from rdmalab.scenario.runner import Runner
+    from rdmalab.scenario.source import FileError
+
+
+@program.command()
+@with_paths
+@click.option("-v", "--verbose", is_flag=True, help="Tell what happens, step by step.")
+@with_json
+@click.option("--junit", type=click.Path(dir_okay=False), help="Also write a JUnit report.")
+@with_profile
+def run(
+    *, paths: tuple[str, ...], verbose: bool, as_json: bool, junit: str | None, profile: str
+) -> int:
+    """Play scenarios; exit code 0 means that all went as they say.
+
+    A directory stands for all *.rdmalab.yaml below it.
+    """
+    from rdmalab.scenario.report import RunModel, of_error, of_runner
+
+    report = RunModel()
+    for scenario, wrong in loaded(paths):
+        if scenario is None:
+            report.add(of_error(certain(wrong)))
+            say(f"ERROR {wrong}", unless=as_json)
+        else:
+            runner = played(scenario, profile, verbose=verbose and not as_json)
+            report.add(of_runner(runner))
+            if not runner.ok:
+                say(runner.results[-1].text(scenario.path), unless=as_json)
+    if as_json:
+        print(report.model_dump_json(indent=2))
+    if junit:
+        _write_junit(report, junit)
+    tell(report.summary)
+    return verdict(report)
+
+
+def played(scenario: "Scenario", profile: str, *, verbose: bool) -> "Runner":
+    from rdmalab.lab import open_session
+    from rdmalab.scenario.report import narration
+    from rdmalab.scenario.runner import Runner
+    from rdmalab.scenario.source import visible
+
+    runner = Runner(scenario, open_session, profile=profile)
+    if verbose:
+        print(f"# {visible(scenario.path)}: {visible(scenario.title)}")
+    while (result := runner.next_step()) is not None:
+        if verbose:
+            print("\n".join(narration(runner, result)))
+    return runner
+
+
+@program.command()
+@with_paths
+def check(*, paths: tuple[str, ...]) -> int:
+    """Read scenarios without playing them."""
+    count = wrong = 0
+    for _, error in loaded(paths):
+        count += 1
+        if error is not None:
+            wrong += 1
+            print(error)
+    tell(f"{count - wrong} of {count} files can be played")
+    if not count:
+        return Exit.NOTHING
+    return Exit.USAGE if wrong else Exit.WELL
+
+
+@program.command()
+@click.argument("paths", nargs=-1, metavar="[FILE|DIR]...")
+@click.option("--coverage", is_flag=True, help="Play them, and say which statement each shows.")
+@click.option("--tests", metavar="DIR", help="With --coverage: ask the bound tests in DIR too.")
+@with_json
+@with_profile
+def lessons(
+    *, paths: tuple[str, ...], coverage: bool, tests: str | None, as_json: bool, profile: str
+) -> int:
+    """List scenarios; with --coverage, the statements of the documents and what shows them.
+
+    Without a path: those in ./scenarios, and for --coverage the tests in ./tests. Where a path is
+    given no tests are run unless --tests names them, because a test, unlike a scenario, can do
+    anything. Everything is played and tested now, no record of another run is believed. Exit code 1
+    means that something bound to a statement failed.
+    """
+    if not paths:
+        paths = ("scenarios",)
+        tests = tests or ("tests" if Path("tests").is_dir() else None)
+    if coverage:
+        return _coverage(paths, tests, profile, as_json=as_json)
+    return _list(paths, as_json=as_json)
+
+
+def _list(paths: tuple[str, ...], *, as_json: bool) -> int:
+    from rdmalab.scenario.lessons import LessonsModel, lesson, lines
+
+    found, wrong = LessonsModel(), 0
+    for scenario, error in loaded(paths):
+        if scenario is None:
+            wrong += 1
+            tell(f"ERROR {certain(error)}")
+        else:
+            found.lessons.append(lesson(scenario))
+    print(found.model_dump_json(indent=2) if as_json else "\n".join(lines(found)))
+    if wrong:
+        return Exit.USAGE
+    return Exit.WELL if found.lessons else Exit.NOTHING
+
+
+def _coverage(paths: tuple[str, ...], tests: str | None, profile: str, *, as_json: bool) -> int:
+    from rdmalab.scenario import bound_tests
+    from rdmalab.scenario.coverage import lines, of_runner, table
+
+    bindings: list[Bound] = []
+    asked, wrong = bound_tests.Answer([], "not asked"), 0
+    for scenario, error in loaded(paths):
+        if scenario is None:
+            wrong += 1
+            tell(f"ERROR {certain(error)}")
+        else:
+            bindings += of_runner(played(scenario, profile, verbose=False))
+    if tests is not None:
+        asked = bound_tests.ask(Path(tests))
+    found = table([*bindings, *asked.bound], asked.said)
+    print(found.model_dump_json(indent=2) if as_json else "\n".join(lines(found)))
+    tell(found.summary)
+    if wrong:
+        return Exit.USAGE
+    if found.failed or asked.broken:
+        return Exit.FAILED
+    return Exit.WELL if found.bound else Exit.NOTHING
+
+
+def loaded(paths: tuple[str, ...]) -> "Iterator[tuple[Scenario | None, FileError | None]]":
+    """Each file: a scenario, or what is wrong with it."""
+    from rdmalab.scenario.loader import SUFFIX
+
+    return map(opened, _files(paths, SUFFIX))
+
+
+def opened(path: str) -> "tuple[Scenario | None, FileError | None]":
+    from rdmalab.scenario.loader import FileError, load
+    from rdmalab.vocabulary import VOCABULARY
+
+    try:
+        return load(path, VOCABULARY), None
+    except FileError as error:
+        return None, error
+
+
+def _files(paths: tuple[str, ...], suffix: str) -> Iterator[str]:
+    for path in paths:
+        try:
+            found = sorted(Path(path).rglob(f"*{suffix}")) if Path(path).is_dir() else [Path(path)]
+        except ValueError:  # a NUL in it
+            found = [Path(path)]
+        yield from (str(file) for file in found)
+
+
+def certain(error: "FileError | None") -> "FileError":
+    assert error is not None
+    return error
+
+
+def verdict(report: "RunModel") -> Exit:
+    if not report.scenarios:
+        return Exit.NOTHING
+    if report.errors:
+        return Exit.USAGE
+    return Exit.FAILED if report.failed else Exit.WELL
+
+
+def _write_junit(report: "RunModel", path: str) -> None:
+    from rdmalab.scenario.junit import document
+
+    write(path, document(report))

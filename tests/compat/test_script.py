@@ -1,0 +1,129 @@
+"""`rdmalab python`: users' programs run as they would on hardware, and end as they end."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.terminal import Terminal
+
+PROGRAMS = Path(__file__).parents[1] / "pyverbs_programs"
+# What each of them prints on Soft-RoCE.
+OUTPUT = {
+    name: text
+    for name, _, text in (
+        part.partition("\n") for part in (PROGRAMS / "output.txt").read_text().split("== ")[1:]
+    )
+}
+
+
+def run(*arguments: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "rdmalab", "python", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=120, cwd=cwd
+    )
+
+
+def test_every_program_has_its_output() -> None:
+    assert sorted(OUTPUT) == sorted(path.name for path in PROGRAMS.glob("*.py"))
+    assert len(OUTPUT) >= 10
+
+
+@pytest.mark.parametrize("name", sorted(OUTPUT))
+def test_a_program_prints_what_it_shows(name: str) -> None:
+    done = run("--profile", "rxe", str(PROGRAMS / name))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == OUTPUT[name]
+
+
+def write(folder: Path, program: str) -> str:
+    path = folder / "program.py"
+    path.write_text(program)
+    return str(path)
+
+
+def test_arguments_and_exit_codes_are_the_programs_own(tmp_path: Path) -> None:
+    program = write(tmp_path, "import sys\nprint(sys.argv[1:])\nsys.exit(int(sys.argv[-1]))")
+    done = run(program, "--profile", "x", "-v", "7")
+    assert (done.returncode, done.stdout) == (7, "['--profile', 'x', '-v', '7']\n")
+    assert run(write(tmp_path, "import sys\nsys.exit('told')")).stderr == "told\n"
+
+
+def test_an_exception_is_shown_as_python_shows_it_and_is_no_bug_of_ours(tmp_path: Path) -> None:
+    program = write(tmp_path, "from pyverbs.device import Context\nContext(name='mlx5_0')\n")
+    done = run(program)
+    assert done.returncode == 1
+    first, place, *_, last = done.stderr.splitlines()
+    assert first == "Traceback (most recent call last):"
+    assert f'"{program}", line 2' in place
+    assert last == "pyverbs.pyverbs_error.PyverbsRDMAError: Failed to find device mlx5_0"
+    assert "a bug in rdmalab" not in done.stderr
+
+
+def test_a_module_beside_the_program_is_found(tmp_path: Path) -> None:
+    (tmp_path / "neighbour.py").write_text("VALUE = 5")
+    done = run(write(tmp_path, "from neighbour import VALUE\nprint(VALUE, __name__)"))
+    assert done.stdout == "5 __main__\n"
+
+
+def test_a_program_knows_where_it_lies(tmp_path: Path) -> None:
+    program = write(tmp_path, "print(__file__)")
+    assert run("program.py", cwd=tmp_path).stdout == f"{program}\n"
+
+
+def test_a_file_that_is_not_there_is_a_wrong_use() -> None:
+    done = run("nowhere.py")
+    assert done.returncode == 2
+    assert "'nowhere.py' does not exist" in done.stderr
+
+
+def test_the_profile_is_that_of_both_nodes(tmp_path: Path) -> None:
+    asked = "from pyverbs.device import Context as C\n" + "".join(
+        f"print(C(name='rdmalab{n}').query_device().vendor_id)\n" for n in (0, 1)
+    )
+    program = write(tmp_path, asked)
+    vendors = {name: run("--profile", name, program).stdout.split() for name in ("rxe", "mlx5")}
+    assert vendors["rxe"] == ["16777215"] * 2
+    assert vendors["mlx5"][0] == vendors["mlx5"][1] != vendors["rxe"][0]
+
+
+# --------------------------------------------------------------------------- what is kept of it
+def test_what_a_program_did_is_a_scenario_that_replays(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.rdmalab.yaml"
+    program = PROGRAMS / "error_handling.py"
+    done = run("--profile", "rxe", "--save", str(kept), str(program))
+    assert (done.returncode, done.stdout) == (0, OUTPUT[program.name])
+    text = kept.read_text()
+    assert "A: {profile: rxe}" in text
+    assert "errno: EINVAL" in text
+    command = [sys.executable, "-m", "rdmalab", "run", str(kept)]
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (again.returncode, again.stdout) == (0, "")
+
+
+def test_of_a_program_that_fails_the_way_up_to_there_is_kept(tmp_path: Path) -> None:
+    program = write(
+        tmp_path,
+        "from pyverbs.device import Context\nfrom pyverbs.pd import PD\n"
+        "pd = PD(Context(name='rdmalab1'))\nraise RuntimeError('stop')\n",
+    )
+    kept = tmp_path / "kept.rdmalab.yaml"
+    assert run("--save", str(kept), program).returncode == 1
+    assert "alloc_pd B.pd0" in kept.read_text()
+
+
+def test_a_place_where_nothing_can_be_written_is_said(tmp_path: Path) -> None:
+    done = run("--save", str(tmp_path / "no" / "where.yaml"), write(tmp_path, "print(1)"))
+    assert (done.returncode, done.stdout) == (2, "1\n")
+    assert "No such file or directory" in done.stderr
+
+
+def test_the_app_opens_on_what_a_program_did() -> None:
+    program = str(PROGRAMS / "cq_events.py")
+    command = [sys.executable, "-m", "rdmalab", "python", "--tui", program]
+    with Terminal(command, columns=120, rows=40) as terminal:
+        terminal.wait_for("A>", timeout=30)
+        terminal.wait_for("cq_events.py", timeout=10)
+        terminal.send(b"next\r")
+        terminal.wait_for("alloc_pd", timeout=10)
