@@ -43,8 +43,8 @@ class Lab:
     """
 
     def __init__(
-        self, nodes: Mapping[str, str | Profile] | None = None, *, profile: str = "strict",
-        seed: int = 0, default_node: str = "A",
+        self, nodes: Mapping[str, str | Profile] | None = None, *,
+        profile: str | Profile = "strict", seed: int = 0, default_node: str = "A",
     ) -> None:  # fmt: skip
         chosen = nodes or dict.fromkeys(_NODES, profile)
         profiles = {n: PROFILES[p] if isinstance(p, str) else p for n, p in chosen.items()}

@@ -7,6 +7,7 @@ from typing import Any
 from rdmalab.command import Invocation, New, Noun, Ref
 from rdmalab.compat.buffers import Buffers, Mirror
 from rdmalab.lab import Lab
+from rdmalab.spec.profiles import Profile
 from rdmalab.spec.records import Field, Kind
 
 DEVICE = "rdmalab"
@@ -23,7 +24,8 @@ _pause = time.sleep  # which a program may see replaced
 class Process:
     """A program on all nodes of one lab; of its threads one at a time is in here."""
 
-    def __init__(self, profile: str = "strict", seed: int = 0) -> None:
+    def __init__(self, profile: str | Profile = "strict", seed: int = 0) -> None:
+        self.profile = profile
         self.lab = Lab(profile=profile, seed=seed)
         self.session = self.lab.session
         self.world = self.session.world
@@ -141,7 +143,7 @@ class _Here:
     process: Process | None = None
 
 
-def begin(profile: str = "strict", seed: int = 0) -> Process:
+def begin(profile: str | Profile = "strict", seed: int = 0) -> Process:
     """A fresh lab for what follows."""
     _Here.process = Process(profile, seed)
     return _Here.process

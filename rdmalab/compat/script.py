@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rdmalab.compat import install, process, virtual_time
+from rdmalab.spec.profiles import Profile
 
 _FAILED = 1
 
 
-def run(script: str, arguments: Sequence[str], profile: str) -> int:
+def run(script: str, arguments: Sequence[str], profile: str | Profile) -> int:
     """Carry it out as `python SCRIPT ARG…` would, and say what its exit code is."""
     process.begin(profile)
     install.install()

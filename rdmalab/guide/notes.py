@@ -254,10 +254,20 @@ CELLS: dict[str, str] = {
     "long_datagram_status": "What a datagram longer than the port MTU completes with",
     "guards_privileged_qkey": "A remote_qkey with bit 31 set sends the QP's own Q_Key instead",
     "bad_invalidate_status": "What a LOCAL_INV completes with whose key is no bound window's",
+    "takes_implied_naks": "An answer behind a gap in READ data makes it ask for the rest at once; "
+    "otherwise the ack timer finds the gap",
     "resumes_after_sqd": "Leaving SQD starts what waits; otherwise the next post does",
     "drained_event_unasked": "SQ_DRAINED comes without en_sqd_async_notify",
+    "rnr_wait_drains": "In SQD a send that waits out an RNR NAK counts as not begun: the queue has "
+    "drained without it",
+    "stalls_above_port_mtu": "A packet longer than the port MTU is tried again for ever: the send "
+    "queue stands still; otherwise it travels all the same",
     "checks_packet_size": "Packets that do not fit the path MTU are refused",
     "nak_after_rnr": "Packets behind an RNR NAK get a NAK of their own",
+    "unheard_ack_psn": "The PSN of an ACK for a duplicate before anything new was received; None: "
+    "the one before rq_psn",
+    "joins_acks": "An ACK that has not left yet speaks for later requests too; otherwise each that "
+    "asks for one gets its own",
     "enforces_read_depth": "READs and atomics beyond max_dest_rd_atomic are refused",
     "raises_responder_events": "Refusals raise QP_ACCESS_ERR and QP_REQ_ERR",
     "raises_last_wqe_reached": "A QP on an SRQ that dies raises QP_LAST_WQE_REACHED",
@@ -272,6 +282,7 @@ CELLS: dict[str, str] = {
     "send_byte_len": "byte_len of a send or write completion says the length",
     "imm_flag_on_sender": "The sender's own completion carries IBV_WC_WITH_IMM",
     "junk_on_error": "What the undefined fields of an error completion hold",
+    "gives_vendor_err": "vendor_err of a failed request holds a code; otherwise it is 0",
     "send_error_wakes_solicited": "A failed send wakes a CQ armed for solicited ones only",
     "recv_error_wakes_solicited": "So does a failed receive, whether the message was solicited or "
     "not; a flushed one always does",

@@ -130,7 +130,7 @@ def _answered_before(hca: "Hca", qp: QueuePair, psn: int) -> bool:
         if comp.psn == psn and not (wqe.op is None and wqe.serial < qp.req.done):
             break
         if wqe.op in ANSWER:
-            if comp.implied_psn != comp.psn:
+            if comp.implied_psn != comp.psn and hca.profile.takes_implied_naks:
                 comp.implied_psn = comp.psn
                 _retry(hca, qp, "implied NAK")
             return False
@@ -225,7 +225,11 @@ def _complete_unanswered(hca: "Hca", qp: QueuePair) -> None:
 
 def settle_drain(hca: "Hca", qp: QueuePair) -> None:
     """SQD has drained when the last WQE begun is done: SQ_DRAINED, if it was asked for."""
-    if qp.state is not _SQD or qp.comp.serial < qp.req.started:
+    if qp.state is not _SQD:
+        return
+    if qp.comp.rnr_until_ns is not None and hca.profile.rnr_wait_drains:
+        hca.unbegin(qp)
+    if qp.comp.serial < qp.req.started:
         return
     if qp.attr.en_sqd_async_notify or hca.profile.drained_event_unasked:
         qp.attr.en_sqd_async_notify = 0
@@ -285,3 +289,4 @@ def _wait_for_receiver(hca: "Hca", qp: QueuePair, code: int) -> None:
     comp.watching = False
     hca.trace.record(Kind.TIMER_ARMED, hca.node, qp.number, comp.rnr_until_ns, _RNR)
     hca.outside.arm(qp.timer, comp.rnr_until_ns)
+    settle_drain(hca, qp)

@@ -176,6 +176,8 @@ class Hca:
             if dying is not None:
                 responder.after_sending(self, qp, dying)
         elif (wqe := requester.next_wqe(qp)) is not None:
+            if requester.is_stuck(self, qp, wqe):
+                return False
             request = requester.make_packet(self, qp, wqe)
             if request is None:
                 completer.settle(self, qp)
@@ -258,6 +260,9 @@ class Hca:
     # ------------------------------------------------------------------ where engines meet
     def go_back(self, qp: "QueuePair", reason: str) -> None:
         requester.go_back(self, qp, reason)
+
+    def unbegin(self, qp: "QueuePair") -> None:
+        requester.unbegin(qp)
 
     def read(self, user: "User", addr: int, length: int) -> bytes:
         """The only way in which the adapter reads memory; whoever calls has asked the keys."""

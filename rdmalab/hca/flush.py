@@ -77,7 +77,7 @@ def error_cqe(
 ) -> Cqe:
     """Only wr_id, status, qp_num and vendor_err mean anything; the rest is what lay there."""
     junk = hca.profile.junk_on_error
-    number, vendor_err = qp.number, 0x80 | status
+    number, vendor_err = qp.number, 0x80 | status if hca.profile.gives_vendor_err else 0
     return Cqe(wqe.wr.wr_id, status, junk, junk, number, wqe.serial, is_send, vendor_err=vendor_err)
 
 

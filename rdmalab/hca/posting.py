@@ -178,7 +178,7 @@ def check_bind(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused |
         return refused(profile, "opcode-type", _BIND_MW.name, kind, argument="opcode")
     if wr.mw not in hca.mws.items:
         return refused(profile, "crash-mw", argument="mw", legal="alloc_mw, then mw=A.mw0")
-    for name, given in (("sg", bool(wr.sg)), ("imm_data", wr.imm_data != 0)):
+    for name, given in (("sg", bool(pointers.listed(wr))), ("imm_data", wr.imm_data != 0)):
         if given and profile.refuses_bind_data:
             return refused(profile, "bind-data", name, argument=name, legal=f"leave {name} out")
     return None

@@ -76,6 +76,15 @@ def next_wqe(qp: QueuePair) -> SendWqe | None:
     return wqe if begun or not must_wait(qp, wqe) else None
 
 
+def is_stuck(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> bool:
+    """The port takes no packet as long as the next one of a SEND or WRITE, and nobody is told."""
+    path, limit = qp.path, hca.profile.caps.active_mtu
+    if path is None or path.mtu <= limit or wqe.op not in (Op.SEND, _WRITE):
+        return False
+    left = wqe.length - ((qp.req.psn - wqe.first_psn) & MASK) * path.mtu
+    return hca.profile.stalls_above_port_mtu and min(path.mtu, left) > limit
+
+
 def reason_to_wait(qp: QueuePair) -> str:
     """Why nothing leaves: `rnr`, what `must_wait` says, or nothing at all."""
     wqe = qp.sq.wqes.get(qp.req.serial)
@@ -300,3 +309,12 @@ def go_back(hca: "Hca", qp: QueuePair, reason: str) -> None:
     req.failed = None
     hca.trace.record(Kind.WENT_BACK, hca.node, qp.number, req.psn, reason)
     hca.wake(qp)
+
+
+def unbegin(qp: QueuePair) -> None:
+    """What was begun and has no answer is only queued again, as if nothing of it had been sent."""
+    req, comp = qp.req, qp.comp
+    req.psn = req.sent = comp.psn
+    req.serial = req.started = comp.serial
+    req.reads = comp.reads
+    req.unasked = 0

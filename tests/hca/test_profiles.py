@@ -25,6 +25,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import ack_timeout_ns
 from rdmalab.spec.work import SendFlags, WCFlags, WROpcode
 from rdmalab.verbs.post import post_send
+from rdmalab.world.faults import Drop, Match
 from tests.pairs import ALL_RIGHTS, REMOTE, SIGNALED, End, Pair
 from tests.sharing import raised, shared
 
@@ -437,6 +438,59 @@ def after_sqd(profile: Profile) -> Any:
     return first, [wr_id for wr_id, _ in pair.a.sent()]
 
 
+def drained_while_it_waits(profile: Profile) -> Any:
+    """SQD while a SEND waits for a receive: can it be left, and does the SEND get there?"""
+    pair = Pair(profile=profile)
+    pair.a.issue(SEND, wr_id=1)
+    pair.world.run(100, pair.world.now_ns + 100_000)
+    pair.a.modify(qp_state=QPState.SQD)
+    begun = pair.a.qp.req.started
+    pair.b.recv(64)
+    pair.run()
+    return begun, [wr_id for wr_id, _ in pair.a.sent()]
+
+
+def hole_in_a_read(profile: Profile) -> Any:
+    """A READ whose second response is lost once: what makes it ask again."""
+    pair = Pair(profile=profile)
+    pair.world.cable.faults.append(Drop(1, Match(opcode="RDMA_READ_RESPONSE_MIDDLE", nth=1)))
+    pair.a.issue(READ, sg=[pair.a.sge(0, 1024)])
+    pair.run()
+    back = [r[7] for r in pair.world.trace.records if r[3] is Kind.WENT_BACK]
+    return [status for _, status in pair.a.sent()], back
+
+
+def old_news(profile: Profile) -> Any:
+    """PSN 0x7FF arrives, then 0x800, then 0x7FF again, where 0x800 is the first: what is said."""
+    pair = Pair(profile=profile, psn=0x800)
+    pair.b.recv(64)
+    for psn in (0x7FF, 0x800, 0x7FF):
+        pair.b.takes("SEND_ONLY", psn, bytes(8), ack_req=True)
+        pair.run()
+    sent = [r for r in pair.world.trace.records if r[3] is Kind.PACKET_SENT and r[4] == "B"]
+    return [record[6].psn for record in sent]
+
+
+def acknowledgements(profile: Profile) -> Any:
+    """Of three short WRITEs that leave without a pause: the MSNs of their ACKs."""
+    pair = Pair(profile=profile)
+    for wr_id in range(3):
+        pair.a.issue(WRITE, wr_id=wr_id)
+    pair.run()
+    sent = [r for r in pair.world.trace.records if r[3] is Kind.PACKET_SENT and r[4] == "B"]
+    return [record[6].aeth.msn for record in sent]
+
+
+def above_the_port(profile: Profile) -> Any:
+    """Packets of 1024 bytes through a port that takes 256."""
+    pair = Pair(profile=profile, mtu=MTU.B1024)
+    pair.world.tune_link("mtu", 256)
+    pair.b.recv(1024)
+    pair.a.issue(SEND, sg=[pair.a.sge(0, 300)])
+    pair.run()
+    return [status for _, status in pair.a.sent()], pair.a.qp.state
+
+
 def drained(profile: Profile) -> Any:
     pair = Pair(profile=profile)
     pair.a.modify(qp_state=QPState.SQD)
@@ -568,6 +622,14 @@ def error_junk(profile: Profile) -> Any:
     pair.a.issue(SEND)
     (cqe,) = pair.a.poll(pair.a.send_cq)
     return cqe.opcode, cqe.byte_len
+
+
+def vendor_code(profile: Profile) -> Any:
+    pair = Pair(profile=profile)
+    pair.a.modify(qp_state=QPState.ERR)
+    pair.a.issue(SEND)
+    (cqe,) = pair.a.poll(pair.a.send_cq)
+    return cqe.vendor_err
 
 
 def keys(profile: Profile) -> Any:
@@ -782,6 +844,14 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("unknown_lkey_status",     S.LOC_QP_OP_ERR, unknown_lkey, 3 * LOC_PROT, 2 * LOC_OP + LOC_PROT),
     ("resumes_after_sqd",       False,      after_sqd,         ([1], [2]), ([], [1, 2])),
     ("drained_event_unasked",   True,       drained,           [], ["SQ_DRAINED"]),
+    ("takes_implied_naks",      False,      hole_in_a_read,
+        ([S.SUCCESS], ["implied NAK"]), ([S.SUCCESS], ["timeout"])),
+    ("unheard_ack_psn",         0xFFFFFF,   old_news,
+        [0x7FF, 0x800, 0x800], [0xFFFFFF, 0x800, 0x800]),
+    ("joins_acks",              False,      acknowledgements,  [3], [1, 2, 3]),
+    ("stalls_above_port_mtu",   True,       above_the_port,
+        ([S.SUCCESS], QPState.RTS), ([], QPState.RTS)),
+    ("rnr_wait_drains",         True,       drained_while_it_waits, (1, [1]), (0, [])),
     ("checks_packet_size",      False,      mtu_mismatch,      [S.REM_INV_REQ_ERR], [S.SUCCESS]),
     ("nak_after_rnr",           True,       behind_an_rnr_nak, AFTER_RNR[:1], AFTER_RNR),
     ("enforces_read_depth",     False,      many_reads,
@@ -794,6 +864,7 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("imm_flag_on_sender",      True,       sender_cqe,        (0, 0), (WCFlags.WITH_IMM, 0)),
     ("send_byte_len",           True,       sender_cqe,        (0, 0), (0, 8)),
     ("junk_on_error",           0,          error_junk,        (JUNK, JUNK), (0, 0)),
+    ("gives_vendor_err",        False,      vendor_code,       0x85, 0),
     ("send_error_wakes_solicited", False,   failed_send_wakes, (Arm.NONE, 1), (Arm.SOLICITED, 0)),
     ("recv_error_wakes_solicited", False,   failed_recv_wakes, [1, 1, 1], [0, 1, 1]),
     ("arm_sees_unpolled",       True,       armed_too_late,    (Arm.ANY, 0), (Arm.NONE, 1)),

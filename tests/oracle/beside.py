@@ -4,7 +4,7 @@ A completion's opcode and byte_len are left out where they mean nothing: on an e
 of what was sent (strict does not fill them in: cell send_byte_len).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
@@ -72,7 +72,7 @@ def beside(entry: Entry) -> Beside:
     return Beside(plain(there), plain(here), rules)
 
 
-def responsible(entry: Entry, strict: Any) -> list[str]:
+def responsible(ask: Callable[[Profile], Any], strict: Any) -> list[str]:
     """The cells that together turn rxe's answer into strict's, none of them in vain."""
     cells = list(CELL_NAMES)
     size = len(cells) // 2
@@ -80,7 +80,7 @@ def responsible(entry: Entry, strict: Any) -> list[str]:
         at = 0
         while at < len(cells):
             fewer = cells[:at] + cells[at + size :]
-            if answer_of(entry, rxe_but(fewer)) == strict:
+            if ask(rxe_but(fewer)) == strict:
                 cells = fewer
             else:
                 at += size
@@ -105,16 +105,16 @@ def _said(value: Any) -> str:
     return (", " if is_rows else " ").join(_said(item) for item in value)
 
 
-def rendered(entry: Entry, found: Beside, cells: list[str]) -> str:
+def rendered(name: str, found: Beside, cells: list[str]) -> str:
     """One paragraph of the table."""
     there, here = dict(_leaves(found.rxe)), dict(_leaves(found.strict))
-    lines = [entry.name]
+    lines = [name]
     for what in dict.fromkeys((*there, *here)):
         one, other = there.get(what, "nothing"), here.get(what, "nothing")
         if one != other:
             lines.append(f"    {what}: {one} -> {other}")
     lines += [f"    rule {rule}: {RULES[rule].sentence}" for rule in found.rules]
-    lines += [f"    cell {name}: {_about(name)}" for name in cells]
+    lines += [f"    cell {cell}: {_about(cell)}" for cell in cells]
     return "\n".join(lines)
 
 

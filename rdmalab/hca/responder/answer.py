@@ -39,7 +39,7 @@ def keep(qp: QueuePair, served: Served) -> None:
 def acknowledge(hca: "Hca", qp: QueuePair, psn: int) -> None:
     """Acknowledge everything up to `psn`; an ACK that has not left yet says it in one go."""
     answers, msn = qp.resp.answers, qp.resp.msn
-    newest = answers[-1] if answers else None
+    newest = answers[-1] if answers and hca.profile.joins_acks else None
     if type(newest) is Acknowledgement and newest.is_plain:
         newest.psn, newest.msn = psn, msn
         return

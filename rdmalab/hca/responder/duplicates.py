@@ -35,7 +35,15 @@ def answer_again(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
         else:
             answer.replay(hca, qp, served)
     else:
-        answer.acknowledge(hca, qp, (qp.resp.psn - 1) & MASK)
+        answer.acknowledge(hca, qp, _newest_psn(hca, qp))
+
+
+def _newest_psn(hca: "Hca", qp: QueuePair) -> int:
+    """Of the newest request that was received; Soft-RoCE knows none before the first."""
+    unheard = hca.profile.unheard_ack_psn
+    if unheard is not None and qp.resp.psn == qp.attr.rq_psn:
+        return unheard
+    return (qp.resp.psn - 1) & MASK
 
 
 def _kept(qp: QueuePair, packet: Packet) -> Served | None:
