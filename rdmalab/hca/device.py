@@ -176,7 +176,7 @@ class Hca:
             if dying is not None:
                 responder.after_sending(self, qp, dying)
         elif (wqe := requester.next_wqe(qp)) is not None:
-            if requester.is_stuck(self, qp, wqe):
+            if self.profile.stalls_above_port_mtu and requester.is_stuck(self, qp, wqe):
                 return False
             request = requester.make_packet(self, qp, wqe)
             if request is None:

@@ -82,7 +82,7 @@ def is_stuck(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> bool:
     if path is None or path.mtu <= limit or wqe.op not in (Op.SEND, _WRITE):
         return False
     left = wqe.length - ((qp.req.psn - wqe.first_psn) & MASK) * path.mtu
-    return hca.profile.stalls_above_port_mtu and min(path.mtu, left) > limit
+    return min(path.mtu, left) > limit
 
 
 def reason_to_wait(qp: QueuePair) -> str:
