@@ -243,7 +243,7 @@ def effective(hca: "Hca", sg: list[SGE]) -> Moved:
 
 def as_sent(hca: "Hca", wr: SendWR) -> Moved:
     """What a send WR moves. INLINE is copied by the CPU, for which 0 bytes are 0 bytes."""
-    sg = pointers.listed(wr)
+    sg = wr.sg if wr.num_sge is None else pointers.listed(wr)
     return _with_zeros(0, sg) if int(wr.flags) & _INLINE else effective(hca, sg)
 
 
@@ -372,7 +372,7 @@ def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
     if hca.useless:
         check_useful(hca)
     for index, wr in enumerate(wrs):
-        sg, length = effective(hca, pointers.listed(wr))
+        sg, length = effective(hca, wr.sg if wr.num_sge is None else pointers.listed(wr))
         if (refusal := _judge_recv(hca, qp, wr, length)) is not None:
             refusal.bad_wr = index
             raise refusal
@@ -381,7 +381,7 @@ def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
         hca.trace.record(_RECV_POSTED, hca.node, qp.number, wqe)
         if wr.next is not None:
             raise pointers.lost(hca, wr, index)
-    if hca.profile.flushes_recvs_posted_in_err:
+    if qp.state_row.flushes_recvs and hca.profile.flushes_recvs_posted_in_err:
         flush.flush_recvs(hca, qp)
 
 

@@ -39,10 +39,11 @@ def keep(qp: QueuePair, served: Served) -> None:
 def acknowledge(hca: "Hca", qp: QueuePair, psn: int) -> None:
     """Acknowledge everything up to `psn`; an ACK that has not left yet says it in one go."""
     answers, msn = qp.resp.answers, qp.resp.msn
-    newest = answers[-1] if answers and hca.profile.joins_acks else None
-    if type(newest) is Acknowledgement and newest.is_plain:
-        newest.psn, newest.msn = psn, msn
-        return
+    if answers and hca.profile.joins_acks:
+        newest = answers[-1]
+        if type(newest) is Acknowledgement and newest.is_plain:
+            newest.psn, newest.msn = psn, msn
+            return
     _say(hca, qp, Acknowledgement(psn, _PLAIN_ACK, msn))
 
 
