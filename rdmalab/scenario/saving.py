@@ -30,7 +30,8 @@ def saved(session: Session, open_session: OpenSession, title: str) -> str:
         raise TooLong(f"{len(steps):,} steps; a scenario has at most {MAX_STEPS:,}")
     nodes = [f"  {name}: {{profile: {profile.name}}}" for name, profile in profiles.items()]
     head = ["rdmalab: 1", f"title: {_text(title)}", f"seed: {session.seed}", "nodes:", *nodes]
-    return "\n".join([*head, "", "steps:", *steps, ""])
+    walk = f"  - note: {_text(f'What {title} did, word by word; a walk halts where time passed.')}"
+    return "\n".join([*head, "", "steps:", walk, *steps, ""])
 
 
 def _steps(session: Session, again: Session, entry: Entry) -> Iterator[str]:
@@ -49,7 +50,7 @@ def _between(again: Session, event: int, at_ns: int) -> Iterator[str]:
     world = again.world
     if events := event - world.event:
         world.run(events)
-        yield f"  - run: step {events}"
+        yield f"  - run: step {events}\n    name: what happened on the wire and in the adapters"
     if wait_ns := at_ns - world.now_ns:
         world.advance(at_ns)
         yield f"  - run: {spelled(wait_ns, Unit.NS)}"

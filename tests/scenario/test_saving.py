@@ -80,3 +80,13 @@ def test_a_session_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(saving, "MAX_STEPS", 5)
     with pytest.raises(TooLong, match="a scenario has at most 5"):
         saved(played([]).session, open_session, "long")
+
+
+def test_a_walk_halts_where_something_happened_by_itself(tmp_path: Path) -> None:
+    lab = played(["post_send A.qp0 opcode=SEND sg=A.mr0[0:8]", "step 2", "poll_cq A.cq0"])
+    path = tmp_path / "saved.rdmalab.yaml"
+    path.write_text(saved(lab.session, open_session, "walk"))
+    steps = load(str(path), VOCABULARY).document.steps
+    assert steps[0].note == "What walk did, word by word; a walk halts where time passed."
+    (halt,) = [step for step in steps if step.name]
+    assert halt.run == "step 2"
