@@ -8,7 +8,15 @@ with a part stands in the part.
 from collections.abc import Mapping
 from typing import Any
 
-from rdmalab.command import Command, ExpressionKind, ListKind, NotUnderstood, Span
+from rdmalab.command import (
+    Command,
+    ExpressionKind,
+    ListKind,
+    NotUnderstood,
+    Span,
+    TextKind,
+    WordKind,
+)
 from rdmalab.grammar.arguments import Gathering, Part, meaning
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.hints import quoted, suggest
@@ -113,6 +121,8 @@ class Sentence:
                     return self._kept(part)
                 self._reader.at = behind
                 break
+            if isinstance(slot.kind, TextKind) and _was_a_word(complaints):
+                break
             part = self._read_as(slot, argument)
             if part.wrong is None:
                 return part
@@ -194,6 +204,13 @@ def _is_mistaken(question: Part, complaints: list[tuple[Slot, NotUnderstood]]) -
         node = question.value.node if question.value is not None else None
         return bool(complaints) and isinstance(node, Literal)
     return any(_is_near(wrong) for _, wrong in complaints)
+
+
+def _was_a_word(complaints: list[tuple[Slot, NotUnderstood]]) -> bool:
+    """One of a few words has to come first: a text, which takes any word, is not for this one."""
+    return any(
+        isinstance(slot.kind, WordKind) and slot.parameter.required for slot, _ in complaints
+    )
 
 
 def _is_near(wrong: NotUnderstood) -> bool:

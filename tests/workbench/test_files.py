@@ -103,3 +103,11 @@ def test_where_nothing_may_be_written(folder: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Path, "write_bytes", denied)  # root may write everywhere
     assert misread(Lab(), "export pcapng x").message == "x cannot be written: Permission denied"
     assert list(folder.iterdir()) == []
+
+
+def test_a_wrong_format_is_the_mistake_and_not_the_file_behind_it(folder: Path) -> None:
+    """A file may be called anything; `pcap` is no file here."""
+    wrong = misread(Lab(), "export pcap run.pcapng")
+    assert (wrong.message, wrong.hint) == ('"pcap" means nothing here', "did you mean pcapng?")
+    assert wrong.place == (7, 11)
+    assert not list(folder.iterdir())
