@@ -6,7 +6,7 @@ not. What became of each is said in its comment.
 """
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rdmalab.lens import ladder, words
@@ -66,7 +66,7 @@ class Capture:
 
 
 # --------------------------------------------------------------------------- what a tap sees
-def captured(records: list[Record]) -> Iterator[Captured]:
+def captured(records: Sequence[Record]) -> Iterator[Captured]:
     """What a tap behind the ports sees."""
     for number, record in enumerate(records):
         if record[words.KIND] is not Kind.PACKET_SENT:
@@ -80,7 +80,7 @@ def captured(records: list[Record]) -> Iterator[Captured]:
         yield Captured(number, node, at_ns, packet, octets, harmed is not None)
 
 
-def _suffered(records: list[Record], number: int) -> Iterator[str | bytes]:
+def _suffered(records: Sequence[Record], number: int) -> Iterator[str | bytes]:
     """What became of a packet on its way to each node: why it was lost, or the bytes it became."""
     for later in range(number + 1, len(records)):
         after = records[later]

@@ -77,7 +77,7 @@ def _counters(world: World, node: str, folds: Folds) -> counters.CountersRow:
         return counters.Tally(world, node)
 
     tally: counters.Tally = folds.value(
-        ("counters", node), world.trace.records, first, counters.Tally.with_record
+        ("counters", node), world.trace, first, counters.Tally.with_record
     )
     return tally.row
 

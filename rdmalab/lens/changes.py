@@ -15,6 +15,7 @@ from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import MTU, QPState, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.packet import gid_text
+from rdmalab.world.trace import Records
 from rdmalab.world.world import World
 
 _SHOWN = 16  # bytes of a write that are spelled out
@@ -39,7 +40,7 @@ class ChangeRow:
 def change_rows(world: World, names: Names, event: int | None = None) -> list[ChangeRow]:
     """What an event (the last one) changed, in the order in which it did."""
     records = world.trace.records
-    span = words.span(records, world.event if event is None else event)
+    span = records.span(world.event if event is None else event)
     is_latest = span.stop == len(records)
     rows: list[ChangeRow] = []
     for record in records[span.start : span.stop]:
@@ -362,9 +363,7 @@ def _steps(records: Iterable[Record]) -> "Counter[_Key]":
     return steps
 
 
-def _counted_rows(
-    world: World, names: Names, records: list[Record], span: range
-) -> list[ChangeRow]:
+def _counted_rows(world: World, names: Names, records: Records, span: range) -> list[ChangeRow]:
     """Numbers before and after: those of now, less what later events added."""
     steps = _steps(records[span.start : span.stop])
     later = _steps(records[span.stop :]) if steps else Counter[_Key]()

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from rdmalab.hca.psn import MASK, diff
 from rdmalab.lens import words
@@ -76,6 +76,14 @@ class Tally:
     def __init__(self, world: World, node: str) -> None:
         self.row = CountersRow(node)
         self.seen = _Sequences(world, node)
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> "Tally":
+        """Of the same world."""
+        twin = Tally(self.seen.world, self.row.node)
+        twin.row, seen = dataclasses.replace(self.row), twin.seen
+        seen.sent, seen.expected = dict(self.seen.sent), dict(self.seen.expected)
+        seen.judged = self.seen.judged
+        return twin
 
     def with_record(self, record: Record) -> "Tally":
         """Carried on by one record."""

@@ -140,8 +140,8 @@ class Asker:
         def step(so_far: Any, record: Record) -> Any:
             return fold.step(thing, so_far, record)
 
-        records = self.world.trace.records
-        return fold.result(self.folds.value((thing, dotted), records, lambda: fold.first, step))
+        trace = self.world.trace
+        return fold.result(self.folds.value((thing, dotted), trace, lambda: fold.first, step))
 
     # ------------------------------------------------------------------ calls
     def call(self, path: Path, positional: list[Any], keywords: dict[str, Any]) -> Any:
@@ -200,7 +200,7 @@ class Asker:
 
     def _count(self, what: str, wanted: dict[str, Any], step: Callable[[int, Record], int]) -> int:
         key = (what, *((k, type(v).__name__, v) for k, v in wanted.items()))
-        count: int = self.folds.value(key, self.world.trace.records, int, step)
+        count: int = self.folds.value(key, self.world.trace, int, step)
         return count
 
 

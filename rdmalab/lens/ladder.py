@@ -11,6 +11,7 @@ from rdmalab.lens.names import Names
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.world.agenda import Door
+from rdmalab.world.trace import Records
 from rdmalab.world.world import World
 
 if TYPE_CHECKING:
@@ -221,7 +222,7 @@ def _packet_row(world: World, names: Names, number: int, ending: _Ending) -> Pac
     return PacketRow(number=number, fate=fate, reason=reason, arrives_ns=arrives_ns, **facts)
 
 
-def _ends(records: list[Record], numbers: list[int]) -> dict[int, int]:
+def _ends(records: Records, numbers: list[int]) -> dict[int, int]:
     """The record of each packet's end: lost at once, or what its arrival caused."""
     ends: dict[int, int] = {}
     awaited = set()
@@ -253,7 +254,7 @@ def _in_flight(world: World) -> dict[int, int]:
 _FATES = {Kind.PACKET_DROPPED: Fate.DROPPED, Kind.REQUEST_REFUSED: Fate.REFUSED}
 
 
-def _fate(records: list[Record], end: int | None, arrives_ns: int | None) -> _Ending:
+def _fate(records: Records, end: int | None, arrives_ns: int | None) -> _Ending:
     if end is None:
         return Fate.IN_FLIGHT, "", arrives_ns
     first = records[end]

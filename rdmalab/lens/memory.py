@@ -165,7 +165,7 @@ def touched(
     mr: MemoryRegion = world.find(thing)
     records = world.trace.records
     found: Ranges = []
-    for number in words.span(records, world.event if event is None else event):
+    for number in records.span(world.event if event is None else event):
         record = records[number]
         if record[words.KIND] in kinds and record[words.NODE] == thing.node:
             start = max(0, record[words.A] - mr.addr)

@@ -73,7 +73,7 @@ def decoded_row(world: World, number: int) -> DecodedRow | None:
 def of_event(world: World, event: int) -> DecodedRow | None:
     """The packet that an event sent or received; None where there is none."""
     records = world.trace.records
-    for number in words.span(records, event):
+    for number in records.span(event):
         if records[number][words.KIND] in CARRIES:
             return decoded_row(world, number)
     return None

@@ -1,6 +1,7 @@
 """The QP state diagram: every state, where the QP is, where it can go and what that takes."""
 
 from dataclasses import dataclass
+from itertools import islice
 
 from rdmalab.command import Thing
 from rdmalab.hca.qp import QueuePair
@@ -120,9 +121,7 @@ def next_row(qp: QueuePair, to: QPState) -> NextRow:
 
 def move_row(world: World, thing: Thing) -> MoveRow | None:
     """The QP's newest change of state among the last LOOK_BACK records."""
-    records = world.trace.records
-    for number in range(len(records) - 1, max(-1, len(records) - 1 - LOOK_BACK), -1):
-        record = records[number]
+    for record in islice(reversed(world.trace.records), LOOK_BACK):
         if (
             record[words.KIND] is Kind.STATE_CHANGED
             and record[words.OBJECT] == thing.number

@@ -57,7 +57,7 @@ def record_row(world: World, names: Names, number: int, position: int = 1) -> St
 
 def record_rows(world: World, names: Names, event: int) -> list[StoryRow]:
     """The records of one event: N.1, N.2, …"""
-    span = words.span(world.trace.records, event)
+    span = world.trace.records.span(event)
     return [record_row(world, names, number, n) for n, number in enumerate(span, 1)]
 
 
@@ -67,7 +67,7 @@ def last_rows(world: World, names: Names, last: int) -> list[StoryRow]:
     first = max(0, len(records) - last)
     rows: list[StoryRow] = []
     for number in range(first, len(records)):
-        start = words.span(records, records[number][words.EVENT]).start
+        start = records.span(records[number][words.EVENT]).start
         rows.append(record_row(world, names, number, number - start + 1))
     return rows
 

@@ -1,9 +1,7 @@
 """What all lenses share: values and records in words, and where an event's records lie."""
 
 import enum
-from bisect import bisect_left
 from collections.abc import Callable
-from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from rdmalab.command import Noun, Thing
@@ -234,13 +232,6 @@ _TIMERS = {"rnr": "RNR", "ack": "ack"}
 
 
 # --------------------------------------------------------------------------- records
-def span(records: list[Record], event: int) -> range:
-    """The numbers of the records of one event."""
-    start = bisect_left(records, event, key=itemgetter(EVENT))
-    stop = bisect_left(records, event + 1, lo=start, key=itemgetter(EVENT))
-    return range(start, stop)
-
-
 class Moment(NamedTuple):
     """A record, and what it takes to say it."""
 

@@ -8,7 +8,8 @@ from rdmalab.grammar.format import render
 from rdmalab.grammar.quantities import spelled
 from rdmalab.scenario.model import MAX_STEPS
 from rdmalab.scenario.runner import OpenSession
-from rdmalab.session.session import Entry, Session
+from rdmalab.session.branch import Entry
+from rdmalab.session.session import Session
 from rdmalab.spec.rules import errno_name
 
 # What YAML reads as nothing but text, at any place of a line.

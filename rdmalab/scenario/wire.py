@@ -1,7 +1,7 @@
 """What is expected on the wire: one line a packet, compared with the rows of the ladder."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,7 +180,7 @@ class Seen:
         return _MORE[name](self.packet) if name in _MORE else getattr(self.row, name)
 
 
-def seen(rows: list[PacketRow], records: list[Record]) -> list[Seen]:
+def seen(rows: list[PacketRow], records: Sequence[Record]) -> list[Seen]:
     """The rows with their packets."""
     packets: list[Any] = [records[row.number][Field.A] for row in rows]
     return [Seen(row, packet) for row, packet in zip(rows, packets, strict=True)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from rdmalab.command import (
     NOWHERE,
@@ -16,6 +16,8 @@ from rdmalab.command import (
     Thing,
 )
 from rdmalab.session.bind import Binder
+from rdmalab.session.branch import Entry, Place
+from rdmalab.session.history import History
 from rdmalab.session.names import Names
 from rdmalab.session.travel import MAX_EVENTS, Goal, Travel
 from rdmalab.spec.records import Kind
@@ -23,14 +25,6 @@ from rdmalab.world.world import World
 
 _CALLED, _DESTROYED = Kind.CALLED, Kind.DESTROYED
 _NAMING = (Ref, New)
-
-
-class Entry(NamedTuple):
-    """One line of the journal: what was asked, as which event, at which time."""
-
-    event: int
-    at_ns: int
-    invocation: Invocation
 
 
 @dataclass(slots=True)
@@ -61,12 +55,18 @@ class Session:
     default_node: str = ""
     names: Names = field(init=False)
     binder: Binder = field(init=False)
-    journal: list[Entry] = field(default_factory=list)
-    checkpoints: dict[str, tuple[int, int]] = field(default_factory=dict)
+    history: History = field(init=False)
+    checkpoints: dict[str, tuple[str, Place]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.names = Names(self.world.nodes)
         self.binder = Binder(self.world, self.names)
+        self.history = History(self.world, self.names, self._replay)
+
+    @property
+    def journal(self) -> list[Entry]:
+        """What was asked on this branch, up to its end."""
+        return self.history.branch.journal
 
     def perform(self, invocation: Invocation) -> Outcome:
         """Carry out one command. NotUnderstood if it means nothing here: then nothing happened."""
@@ -74,50 +74,50 @@ class Session:
         if command is None:
             raise NotUnderstood(f'no verb "{invocation.name}"', hint="help lists them all")
         try:
-            return self._carry_out(command, invocation)
+            if not command.changes_world:
+                arguments = self.binder.bind(command, invocation)
+                return Outcome(invocation, value=command.function(self, **arguments))
+            outcome = self._as_event(command, invocation)
         except NotUnderstood as error:
             if error.place == NOWHERE and error.argument:
                 error.place = invocation.places.get(error.argument, NOWHERE)
             raise
+        self.history.keep(Entry(self.world.event, self.world.now_ns, invocation))
+        if self.history.is_due:
+            self.history.take()
+        return outcome
 
-    def _carry_out(self, command: Command, invocation: Invocation) -> Outcome:
+    def _replay(self, entry: Entry) -> None:
+        """A line of the journal, once more."""
+        self._as_event(self.vocabulary[entry.invocation.name], entry.invocation)
+
+    def _as_event(self, command: Command, invocation: Invocation) -> Outcome:
+        """One command that changes the world, whatever comes of it."""
+        world = self.world
+        outcome = Outcome(invocation, world.event + 1)
+        arguments: dict[str, Any] = {}
         try:
             arguments = self.binder.bind(command, invocation)
         except Refused as gone:  # an argument reads a field of something that was destroyed
-            if not command.changes_world:
-                raise
-            self.world.begin_event()
-            return self._told(command, Outcome(invocation, self.world.event, refusal=gone))
-        if not command.changes_world:
-            return Outcome(invocation, value=command.function(self, **arguments))
-        return self._as_event(command, invocation, arguments)
-
-    def _as_event(
-        self, command: Command, invocation: Invocation, arguments: dict[str, Any]
-    ) -> Outcome:
-        world = self.world
+            outcome.refusal = gone
+        first = world.trace.latest + 1
         world.begin_event()
-        outcome = Outcome(invocation, world.event)
-        first = len(world.trace.records)
-        try:
-            outcome.value = command.function(world, **arguments)
-        except Refused as refusal:
-            outcome.refusal = refusal
-        except NotUnderstood:
-            world.cancel_event()
-            raise
-        self._told(command, outcome)
+        if outcome.refusal is None:
+            self._call(command, arguments, outcome)
+        errno = outcome.refusal.errno if outcome.refusal else 0
+        world.trace.record(_CALLED, _node_of(command, invocation), 0, command.name, errno)
         self._name(arguments, outcome.value)
         self._bury(first)
         return outcome
 
-    def _told(self, command: Command, outcome: Outcome) -> Outcome:
-        """Into the journal, and into the log."""
-        world, invocation = self.world, outcome.invocation
-        self.journal.append(Entry(world.event, world.now_ns, invocation))
-        errno = outcome.refusal.errno if outcome.refusal else 0
-        world.trace.record(_CALLED, _node_of(command, invocation), 0, command.name, errno)
-        return outcome
+    def _call(self, command: Command, arguments: dict[str, Any], outcome: Outcome) -> None:
+        try:
+            outcome.value = command.function(self.world, **arguments)
+        except Refused as refusal:
+            outcome.refusal = refusal
+        except NotUnderstood:
+            self.world.cancel_event()
+            raise
 
     def _name(self, arguments: dict[str, Any], made: Any) -> None:
         if isinstance(made, Thing):

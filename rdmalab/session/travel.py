@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 DAY_NS = 86_400_000_000_000
 MAX_EVENTS = 1_000_000
+PRESENT = "here you left off: what comes now has not happened yet"
 SLICE = 2_000  # events; a slice takes a few hundredths of a second
 
 # What a step of each unit must contain.
@@ -78,13 +79,15 @@ class When:
 class Travel:
     """One journey; `over` tells why it ended, and is empty while it goes on."""
 
-    __slots__ = ("events", "from_ns", "goal", "met", "over", "session")
+    __slots__ = ("events", "from_ns", "goal", "met", "over", "replays", "session")
 
     def __init__(self, session: "Session", goal: Goal) -> None:
         self.session = session
         self.goal = goal
         self.from_ns = session.world.now_ns
         self.events = 0
+        self.replays = not session.history.live
+        session.history.stood[session.world.event] = session.world.now_ns
         self.over = ""
         self.met = False
         if isinstance(goal, When) and goal.reached(session, 0):
@@ -108,31 +111,41 @@ class Travel:
             pass
 
     def _bulk(self, events: int) -> None:
-        done = self.session.world.run(events, self._horizon_ns())
+        done = self.session.history.run(events, self._horizon_ns())
         self.events += done
-        if done < events:
-            self._rest()
+        if self._at_the_present() or done == events:
+            return
+        self._rest()
 
     def _one_by_one(self, events: int) -> None:
-        world = self.session.world
+        world, history = self.session.world, self.session.history
         for _ in range(events):
-            first = len(world.trace.records)
-            if not world.step(self._horizon_ns()):
-                self._rest()
+            first = world.trace.latest + 1
+            if not history.run(1, self._horizon_ns()):
+                if not self._at_the_present():
+                    self._rest()
                 return
             self.events += 1
             if self.goal.reached(self.session, first):
                 self._end("", met=True)
+                return
+            if self._at_the_present():
                 return
 
     def _rest(self) -> None:
         """Nothing is left to do, or nothing in time."""
         until_ns, world = self.goal.until_ns, self.session.world
         if until_ns is not None and (self.goal.bulk or world.agenda.next_ns() is not None):
-            world.advance(until_ns)
+            self.session.history.advance(until_ns)
             self._end("time is up", met=self.goal.bulk)
         elif world.agenda.next_ns() is None:
             self._end("nothing more will happen by itself", met=self.goal.bulk)
+
+    def _at_the_present(self) -> bool:
+        """Whether what was recorded has just come to its end, and new things would begin."""
+        if self.replays and self.session.history.live:
+            self._end(PRESENT, met=self.goal.bulk)
+        return bool(self.over)
 
     def _horizon_ns(self) -> int:
         limit = self.from_ns + DAY_NS

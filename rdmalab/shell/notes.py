@@ -28,7 +28,7 @@ def notes(session: Session, reply: Reply) -> Notes:
     if reply.event is None:
         return found
     records = session.world.trace.records
-    for number in words.span(records, reply.event):
+    for number in records.span(reply.event):
         record = records[number]
         take = _TAKES.get(record[words.KIND])
         if take is not None:

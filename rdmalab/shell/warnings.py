@@ -49,7 +49,7 @@ def warnings(session: Session, reply: Reply) -> list[str]:
         return []
     world = session.world
     found: list[str] = []
-    for number in words.span(world.trace.records, reply.event):
+    for number in world.trace.records.span(reply.event):
         record = world.trace.records[number]
         look = _LOOKS.get(record[words.KIND])
         if look is not None and record[words.NODE] in world.nodes:

@@ -55,5 +55,5 @@ def checkpoint(session: Session, name: str) -> str:
 
     Example: checkpoint before-nak
     """
-    session.checkpoints[name] = (session.world.event, session.world.now_ns)
+    session.checkpoints[name] = (session.history.branch.name, session.history.here)
     return f"@{name} is event {session.world.event} at {session.world.now_ns} ns"

@@ -1,5 +1,6 @@
 """The agenda: what will happen when; ties in the order of filing."""
 
+from collections.abc import Iterable
 from enum import IntEnum
 from heapq import heappop, heappush
 from typing import Any
@@ -91,6 +92,14 @@ class Agenda:
             if timer.at_ns is not None:
                 self._file(timer)
         return None
+
+    def refile(self, timers: Iterable[Timer]) -> None:
+        """File those that are armed, and no others: all of them have just been put back."""
+        self.timers = []
+        for timer in timers:
+            timer.filed_ns = None
+            if timer.at_ns is not None:
+                self._file(timer)
 
     def plans(self) -> list[Entry]:
         """All that will happen if nothing comes between, in order; of timers, the QP's number."""

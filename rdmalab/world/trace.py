@@ -1,33 +1,143 @@
-"""The trace: everything that happened, in order; written through one door, read by all."""
+"""The trace: everything that happened, in order; written through one door, read by all.
 
-from typing import Any
+Only its hot tail is kept. What is older can be had again exactly, by replaying it: whoever can do
+that is asked for the stretch that holds a record, so the trace reads as if it were all there.
+"""
 
-from rdmalab.spec.records import Kind, Record
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple, overload
+
+from rdmalab.spec.records import Field, Kind, Record
+
+_EVENT = itemgetter(Field.EVENT)
+
+
+class Stretch(NamedTuple):
+    """Consecutive records, from number `first` on."""
+
+    first: int
+    records: list[Record]
 
 
 class Trace:
     """The records, and the moment at which the next one will be written.
 
     event: number of the event under way; at_ns: virtual time; cause: number of the record that
-    scheduled the event, -1 for a command.
+    scheduled the event, -1 for a command. tail: the newest records, from number `first` on.
+    cuts: how many records were left, each time that the past was gone back to; whoever keeps totals
+    learns here how far they still hold. recall, recall_event: the stretch in which a record, or an
+    event, older than the tail stands.
     """
 
-    __slots__ = ("at_ns", "cause", "event", "records")
+    __slots__ = ("at_ns", "cause", "cuts", "event", "first", "recall", "recall_event", "tail")
 
     def __init__(self) -> None:
-        self.records: list[Record] = []
+        self.tail: list[Record] = []
+        self.first = 0
         self.event = -1
         self.at_ns = 0
         self.cause = -1
+        self.cuts: list[int] = []
+        self.recall: Callable[[int], Stretch] = _nobody
+        self.recall_event: Callable[[int], Stretch] = _nobody
 
     def record(self, kind: Kind, node: str, object_: int, a: Any = None, b: Any = None) -> None:
         """The one door."""
-        self.records.append((self.event, self.at_ns, self.cause, kind, node, object_, a, b))
+        self.tail.append((self.event, self.at_ns, self.cause, kind, node, object_, a, b))
 
     @property
     def latest(self) -> int:
         """Number of the newest record; -1 before the first."""
-        return len(self.records) - 1
+        return self.first + len(self.tail) - 1
+
+    @property
+    def records(self) -> "Records":
+        """All of them, by number."""
+        return Records(self)
+
+    def go_to(self, count: int) -> None:
+        """Another moment, before which there were so many records; the newest may be recalled."""
+        latest = self.latest
+        if self.first <= count <= latest + 1:
+            del self.tail[count - self.first :]
+        else:
+            self.tail, self.first = [], count
+        if count <= latest:
+            self.cuts.append(count)
+
+    def forget(self, before: int) -> None:
+        """Keep no record older than number `before`; it can be recalled."""
+        if before > self.first:
+            del self.tail[: before - self.first]
+            self.first = before
+
+
+def _nobody(number: int) -> Stretch:
+    raise LookupError(f"{number} is older than the tail, and nobody replays it")
+
+
+class Records(Sequence[Record]):
+    """The records of a trace by number, oldest first; reading it changes nothing."""
+
+    __slots__ = ("_trace",)
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def __len__(self) -> int:
+        return self._trace.first + len(self._trace.tail)
+
+    @overload
+    def __getitem__(self, number: int) -> Record: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Record]: ...
+
+    def __getitem__(self, number: int | slice) -> Record | list[Record]:
+        if isinstance(number, slice):
+            return self._several(*number.indices(len(self)))
+        first = self._trace.first
+        if number < 0:
+            number += first + len(self._trace.tail)
+        if number >= first:
+            return self._trace.tail[number - first]
+        if number < 0:
+            raise IndexError(number)
+        stretch = self._trace.recall(number)
+        return stretch.records[number - stretch.first]
+
+    def _several(self, start: int, stop: int, step: int) -> list[Record]:
+        first = self._trace.first
+        if start >= first and step == 1:
+            return self._trace.tail[start - first : max(start, stop) - first]
+        return [self[number] for number in range(start, stop, step)]
+
+    def __iter__(self) -> Iterator[Record]:
+        number, first = 0, self._trace.first
+        while number < first:
+            stretch = self._trace.recall(number)
+            yield from stretch.records[number - stretch.first :]
+            number = stretch.first + len(stretch.records)
+        yield from self._trace.tail
+
+    def __reversed__(self) -> Iterator[Record]:
+        yield from reversed(self._trace.tail)
+        number = self._trace.first
+        while number > 0:
+            stretch = self._trace.recall(number - 1)
+            yield from reversed(stretch.records[: number - stretch.first])
+            number = stretch.first
+
+    def span(self, event: int) -> range:
+        """The numbers of the records of one event."""
+        trace = self._trace
+        stretch = Stretch(trace.first, trace.tail)
+        if trace.first and (not trace.tail or event < trace.tail[0][0]):
+            stretch = trace.recall_event(event)
+        start = bisect_left(stretch.records, event, key=_EVENT)
+        stop = bisect_left(stretch.records, event + 1, lo=start, key=_EVENT)
+        return range(stretch.first + start, stretch.first + stop)
 
 
 class Silence(Trace):

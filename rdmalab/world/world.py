@@ -42,6 +42,8 @@ class World:
     nodes: name → profile, in the order of their addresses 10.0.0.1, 10.0.0.2, …
     """
 
+    __slots__ = ("agenda", "cable", "node_of_gid", "nodes", "trace")
+
     def __init__(self, nodes: dict[str, Profile] | None = None, trace: Trace | None = None) -> None:
         self.trace = trace or Trace()
         self.agenda = Agenda()
@@ -61,7 +63,8 @@ class World:
         """A copy shares the profiles: they are tables and never change."""
         memo.update((id(hca.profile), hca.profile) for hca in self.nodes.values())
         twin = memo[id(self)] = World.__new__(World)
-        vars(twin).update(deepcopy(vars(self), memo))
+        for name in World.__slots__:
+            setattr(twin, name, deepcopy(getattr(self, name), memo))
         return twin
 
     @property
@@ -152,7 +155,8 @@ class World:
         trace, cable = self.trace, self.cable
         if isinstance(packet, Frame):
             return self._transmit_frame(node, qpn, packet)
-        sent, busy_ns = len(trace.records) - 1, cable.occupies_ns(packet)  # `latest` costs a call
+        busy_ns = cable.occupies_ns(packet)
+        sent = trace.first + len(trace.tail) - 1  # `latest` costs a call
         target = self.node_of_gid.get(packet.flow.dst)
         if target is None and is_multicast(packet.flow.dst):
             return self._spread(node, qpn, packet)
@@ -215,10 +219,10 @@ class World:
         return gid in self.node_of_gid
 
     def file_port(self, node: str, at_ns: int) -> None:
-        self.agenda.file(at_ns, _PORT, node, None, len(self.trace.records) - 1)
+        self.agenda.file(at_ns, _PORT, node, None, self.trace.latest)
 
     def arm(self, timer: Timer, at_ns: int) -> None:
-        self.agenda.arm(timer, at_ns, len(self.trace.records) - 1)
+        self.agenda.arm(timer, at_ns, self.trace.latest)
 
     def disarm(self, timer: Timer) -> None:
         self.agenda.disarm(timer)

@@ -97,7 +97,7 @@ def test_the_records_of_an_event_are_found_without_reading_the_trace() -> None:
     records = pair.world.trace.records
     for event in range(-1, pair.world.event + 2):
         found = [n for n, record in enumerate(records) if record[words.EVENT] == event]
-        assert list(words.span(records, event)) == found
+        assert list(records.span(event)) == found
 
 
 def test_a_qp_that_nobody_has_is_said_by_number() -> None:

@@ -176,7 +176,7 @@ def test_nobody_there_to_answer() -> None:
 
 def test_a_checkpoint_is_a_place() -> None:
     lab = lab_of("run 5us", "checkpoint here")
-    assert lab.session.checkpoints == {"here": (lab.session.world.event, 5_000)}
+    assert lab.session.checkpoints == {"here": ("main", (lab.session.world.event, 5_000))}
 
 
 def test_two_kinds_of_failure() -> None:

@@ -24,7 +24,7 @@ def done(*opcodes: WROpcode, depth: int = 4) -> Pair:
         pair.b.recv(600, wr_id=wr_id, at=8192 + 1024 * wr_id)
         pair.a.issue(opcode, 8 if opcode in (ADD, SWAP) else 600, compare_add=1)
     pair.run()
-    pair.world.trace.records.clear()
+    pair.world.trace.tail.clear()
     return pair
 
 

@@ -1,0 +1,59 @@
+"""A branch of time: what was asked along it, and moments of it that are kept whole."""
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from rdmalab.command import Invocation
+from rdmalab.world.images import Image, Images
+
+
+class Entry(NamedTuple):
+    """One line of the journal: what was asked, as which event, at which time."""
+
+    event: int
+    at_ns: int
+    invocation: Invocation
+
+
+class Place(NamedTuple):
+    """A moment: after so many events, at this time."""
+
+    event: int
+    at_ns: int
+
+
+BEGINNING = Place(-1, 0)
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """A moment kept whole. records, entries: how many of the trace and of the journal led to it."""
+
+    place: Place
+    records: int
+    entries: int
+    images: Images
+    names: Image
+    named: Any = field(repr=False)
+
+
+@dataclass(slots=True)
+class Branch:
+    """One line of time from its beginning; what it shares with its parent it shares by reference.
+
+    parent: the branch it left, empty for the first. forked: the last moment they have in common,
+    and shared: how many records that are. end: where it was left; meaningless while it is lived in.
+    """
+
+    name: str
+    parent: str = ""
+    forked: Place = BEGINNING
+    shared: int = 0
+    end: Place = BEGINNING
+    journal: list[Entry] = field(default_factory=list)
+    snapshots: list[Snapshot] = field(default_factory=list)
+
+    def entries_before(self, event: int) -> int:
+        """How many lines of the journal were asked before this event."""
+        return bisect_left(self.journal, event, key=lambda entry: entry.event)

@@ -1,0 +1,304 @@
+"""History: any moment of any branch can be had again, by replaying the journal from a snapshot.
+
+The journal and the seed are the whole truth. A snapshot about every thousand events only makes the
+way shorter: it keeps what has changed since the one before and shares the rest with it. What is
+older than the hot tail of the trace is replayed when somebody reads it.
+"""
+
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rdmalab.command import Ref
+from rdmalab.session.branch import Branch, Entry, Place, Snapshot
+from rdmalab.session.names import Names
+from rdmalab.world import images
+from rdmalab.world.trace import Stretch
+from rdmalab.world.world import World
+
+EVENTS_APART = 1_024  # between two snapshots
+RECENT = 128  # snapshots that are all kept; of older ones every second, fourth, …
+OLD = 64  # so many of the older ones at most
+HOT = 32  # snapshots whose records are kept
+STRETCHES = 8  # replayed parts of the trace that are kept for the next question
+MAIN = "main"
+
+Replay = Callable[[Entry], None]
+
+
+class History:
+    """Where in time a world is, and all the time there ever was.
+
+    replay: carries out a line of the journal once more. live: the world is at the end of its
+    branch, where new things happen. entries: lines of the journal that are behind us. stood: where
+    a journey forward began, after which event at which time; a journey back ends there.
+    """
+
+    __slots__ = (
+        "base", "branch", "branches", "entries", "live", "names", "replay", "stood", "stretches",
+        "world",
+    )  # fmt: skip
+
+    def __init__(self, world: World, names: Names, replay: Replay) -> None:
+        self.world = world
+        self.names = names
+        self.replay = replay
+        self.branch = Branch(MAIN)
+        self.branches = {MAIN: self.branch}
+        self.entries = 0
+        self.live = True
+        self.stood: dict[int, int] = {}
+        self.stretches: OrderedDict[tuple[int, int], tuple[Snapshot, Stretch]] = OrderedDict()
+        self.base = self._snapshot(images.take(world, images.all_keys(world), {}), None)
+        self.branch.snapshots.append(self.base)
+        world.trace.recall, world.trace.recall_event = self.recall, self.recall_event
+
+    # ------------------------------------------------------------------ where we are
+    @property
+    def here(self) -> Place:
+        return Place(self.world.event, self.world.now_ns)
+
+    @property
+    def end(self) -> Place:
+        """Where the branch ends: here, while it is lived in."""
+        return self.here if self.live else self.branch.end
+
+    @property
+    def start(self) -> Place:
+        return self.branch.snapshots[0].place
+
+    # ------------------------------------------------------------------ what happens is kept
+    def keep(self, entry: Entry) -> None:
+        """A line of the journal, just carried out. In the past it opens a branch."""
+        if not self.live:
+            self._fork(entry)
+        self.branch.journal.append(entry)
+        self.entries += 1
+
+    def _fork(self, entry: Entry) -> None:
+        parent, place = self.branch, Place(entry.event - 1, entry.at_ns)
+        number = next(n for n in range(1, 10**6) if f"branch-{n}" not in self.branches)
+        self.branch = Branch(
+            f"branch-{number}", parent.name, place,
+            shared=self.world.trace.records.span(entry.event).start,
+            journal=parent.journal[: self.entries],
+            snapshots=[kept for kept in parent.snapshots if _is_before(kept.place, place)],
+        )  # fmt: skip
+        self.branches[self.branch.name] = self.branch
+        self.live = True
+
+    @property
+    def is_due(self) -> bool:
+        return self.live and self.world.event - self.base.place.event >= EVENTS_APART
+
+    def take(self) -> None:
+        """Keep this moment whole."""
+        world, base = self.world, self.base
+        self.base = self._snapshot(images.take(world, self._changed(), base.images), base)
+        self.branch.snapshots.append(self.base)
+        self._thin()
+        if len(self.branch.snapshots) > HOT:
+            world.trace.forget(self.branch.snapshots[-HOT].records)
+
+    def _changed(self) -> set[images.Key]:
+        """What may have changed since the last snapshot: the log names it, or a command did."""
+        base, records = self.base, self.world.trace.records
+        keys = images.named(self.world, records[base.records :], base.images)
+        for entry in self.branch.journal[base.entries : self.entries]:
+            for name in _names_in(entry.invocation.arguments):
+                if (thing := self.names.find(name)) is not None:
+                    keys.add((thing.node, thing.noun, thing.number))
+        return keys
+
+    def _snapshot(self, taken: images.Images, before: Snapshot | None) -> Snapshot:
+        """Names change only when there are more of them, living or buried."""
+        names = self.names
+        named = (len(names.thing_of), len(names.name_of), len(names.buried))
+        same = before is not None and before.named == named
+        called = before.names if before and same else images.portray(names)
+        records = self.world.trace.latest + 1
+        return Snapshot(self.here, records, self.entries, taken, called, named)
+
+    def _thin(self) -> None:
+        """Half of the old ones go when there are too many, but never the first."""
+        kept = self.branch.snapshots
+        if len(kept) > RECENT + OLD:
+            self.branch.snapshots = kept[:-RECENT:2] + kept[-RECENT:]
+
+    # ------------------------------------------------------------------ going forward
+    def run(self, events: int, until_ns: int | None = None) -> int:
+        """Up to `events` events due up to `until_ns`; in the past those that happened then.
+
+        Fewer where nothing more happens in time, or where the past ends and the present begins.
+        """
+        done = 0
+        while done < events and self.live:
+            wanted = min(events - done, self.base.place.event + EVENTS_APART - self.world.event)
+            went = self.world.run(max(wanted, 1), until_ns)
+            done += went
+            if self.is_due:
+                self.take()
+            if went < wanted:
+                return done
+        return done if self.live else done + self._again(events - done, until_ns)
+
+    def _again(self, events: int, until_ns: int | None) -> int:
+        world, end = self.world, self.branch.end
+        first, stop = world.event, min(world.event + events, end.event)
+        while world.event < stop and self._next(stop, until_ns):
+            pass
+        if world.event == end.event and (until_ns is None or until_ns >= end.at_ns):
+            world.advance(end.at_ns)
+            self.live = True
+        return world.event - first
+
+    def _next(self, stop: int, until_ns: int | None = None) -> bool:
+        """The next line of the journal, or all events before it; False if none is due in time."""
+        world, journal = self.world, self.branch.journal
+        entry = journal[self.entries] if self.entries < len(journal) else None
+        if entry is None or entry.event > world.event + 1:
+            wanted = min(stop, entry.event - 1 if entry else stop) - world.event
+            return world.run(wanted, until_ns) == wanted
+        if until_ns is not None and entry.at_ns > until_ns:
+            return False
+        world.advance(entry.at_ns)
+        self.replay(entry)
+        self.entries += 1
+        return True
+
+    def advance(self, to_ns: int) -> None:
+        """Let time pass in which nothing happens; in the past not beyond what comes next."""
+        if not self.live:
+            to_ns = min(to_ns, self._limit_ns())
+        self.world.advance(to_ns)
+        if not self.live and self.here == self.branch.end:
+            self.live = True
+
+    def _limit_ns(self) -> int:
+        if self.entries < len(self.branch.journal):
+            return self.branch.journal[self.entries].at_ns
+        return self.branch.end.at_ns
+
+    # ------------------------------------------------------------------ going anywhere
+    def place_after(self, event: int) -> Place:
+        """Where one stood after an event, before the next: a command tells when that was."""
+        index = self.branch.entries_before(event + 1)
+        if index < len(self.branch.journal):
+            entry = self.branch.journal[index]
+            if entry.event == event + 1:
+                return Place(event, entry.at_ns)
+        if event == self.end.event:
+            return self.end
+        return Place(event, self.stood.get(event, 0))
+
+    def seek(self, place: Place) -> None:
+        """The world as it was at this place of the branch; its end is the present."""
+        if self.live:
+            self.branch.end, self.live = self.here, False
+        place = min(place, self.branch.end)
+        kept = self.branch.snapshots
+        index = max(0, bisect_right(kept, place.event, key=lambda s: s.place.event) - 1)
+        while index and not _is_before(kept[index].place, place):
+            index -= 1
+        if not _is_before(kept[index].place, self.here) or not _is_before(self.here, place):
+            self._restore(kept[index])
+        self._replay_to(place)
+        self.live = self.here == self.branch.end
+
+    def switch(self, branch: Branch) -> None:
+        """To the end of another branch."""
+        if branch is self.branch:
+            return
+        if self.live:
+            self.branch.end = self.here
+        self.world.trace.cuts.append(min(self._shared(self.branch), self._shared(branch)))
+        self._restore(branch.snapshots[-1])
+        self.branch = branch
+        self._replay_to(branch.end)
+        self.live = True
+
+    def _shared(self, branch: Branch) -> int:
+        """Records that all branches on the way to the first have in common."""
+        shared = self.world.trace.latest + 1
+        while branch.parent:
+            shared = min(shared, branch.shared)
+            branch = self.branches[branch.parent]
+        return shared
+
+    def _restore(self, snapshot: Snapshot) -> None:
+        world, base, trace = self.world, self.base, self.world.trace
+        images.restore(world, snapshot.images, base.images, self._changed())
+        images.put_back(snapshot.names)
+        trace.go_to(snapshot.records)
+        trace.event, trace.at_ns = snapshot.place
+        self.base, self.entries = snapshot, snapshot.entries
+
+    def _replay_to(self, place: Place) -> None:
+        while self.world.event < place.event:
+            if not self._next(place.event):
+                lost = f"event {self.world.event + 1} does not happen again"
+                raise RuntimeError(f"history does not replay: {lost}")
+        self.world.advance(place.at_ns)
+
+    # ------------------------------------------------------------------ what is older than the tail
+    def recall(self, number: int) -> Stretch:
+        """The part of the trace in which a record stands."""
+        return self._stretch(bisect_right(self.branch.snapshots, number, key=lambda s: s.records))
+
+    def recall_event(self, event: int) -> Stretch:
+        """The part of the trace in which the records of an event stand."""
+        kept = self.branch.snapshots
+        return self._stretch(bisect_right(kept, event - 1, key=lambda s: s.place.event))
+
+    def _stretch(self, after: int) -> Stretch:
+        """What happened between the snapshot before this one and this one."""
+        kept = self.branch.snapshots
+        first = kept[max(after - 1, 0)]
+        stop = kept[after].place if after < len(kept) else self.here
+        key = (id(first), stop.event)
+        if key not in self.stretches:
+            self.stretches[key] = (first, self._read(first, stop))
+            if len(self.stretches) > STRETCHES:
+                self.stretches.popitem(last=False)
+        self.stretches.move_to_end(key)
+        return self.stretches[key][1]
+
+    def _read(self, first: Snapshot, stop: Place) -> Stretch:
+        with self._elsewhere():
+            self._restore(first)
+            self._replay_to(Place(stop.event, 0))
+            return Stretch(first.records, self.world.trace.tail)
+
+    @contextmanager
+    def _elsewhere(self) -> Iterator[None]:
+        """Go where you like: afterwards all is as it was, the trace included."""
+        world, trace, base = self.world, self.world.trace, self.base
+        now = self._snapshot(images.take(world, self._changed(), base.images), base)
+        kept = (trace.tail, trace.first, trace.cause, len(trace.cuts), self.live)
+        trace.tail = list(trace.tail)
+        try:
+            yield
+        finally:
+            self._restore(now)
+            trace.tail, trace.first, trace.cause, cuts, self.live = kept
+            del trace.cuts[cuts:]
+            self.base = base
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    """All names that stand in the arguments of a command."""
+    if isinstance(value, Ref):
+        yield f"{value.node}.{value.name}"
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _names_in(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _names_in(inner)
+
+
+def _is_before(one: Place, other: Place) -> bool:
+    """Not later, by both counts."""
+    return one.event <= other.event and one.at_ns <= other.at_ns

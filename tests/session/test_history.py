@@ -1,0 +1,123 @@
+"""History: every moment that was can be had again, exactly, whatever was done since."""
+
+import random
+from typing import Any
+
+import pytest
+
+from rdmalab import Lab
+from rdmalab.session import history
+from rdmalab.session.branch import Place
+from tests.labs import everything, fingerprint, still, well
+
+# Lines of a busy session: losses and corruption, memory, a destroyed QP, a deregistered MR.
+LINES = (
+    "use rc_pair max_send_wr=8 cqe=64 mtu=512 timeout=8",
+    "fault drop A->B nth=7", "fault corrupt B->A nth=9 byte=60",
+    "write A.mr0[0:5] \"hello\"", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:1024]",
+    "post_send A.qp0 opcode=SEND wr_id=1 sg=A.mr0[0:900] flags=SIGNALED", "step 3",
+    "post_send A.qp0 opcode=RDMA_WRITE wr_id=2 sg=A.mr0[0:2000] remote=B.mr0[100]", "run 5us",
+    "post_send A.qp0 opcode=ATOMIC_FETCH_AND_ADD wr_id=3 sg=A.mr0[8:16] remote=B.mr0[0] "
+    "compare_add=5 flags=SIGNALED", "run", "poll_cq A.cq0 num_entries=4",
+    "post_send A.qp0 opcode=RDMA_READ wr_id=4 sg=A.mr0[0:3000] remote=B.mr0[0] flags=SIGNALED",
+    "step 6", "dereg_mr B.mr0", "run 2us", "create_qp B.qp7 pd=B.pd0 qp_type=UD send_cq=B.cq0 "
+    "recv_cq=B.cq0", "run", "reg_mr B.mr9 pd=B.pd0 length=8192 access=LOCAL_WRITE",
+    "fill B.mr9[0:5000] 7", "destroy_qp B.qp7", "post_recv B.qp0 wr_id=9 sg=B.mr9[0:64]", "run",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _close_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Snapshots as close as in a session a hundred times as long, and a short hot tail."""
+    for name, value in (("EVENTS_APART", 5), ("RECENT", 4), ("OLD", 2), ("HOT", 2)):
+        monkeypatch.setattr(history, name, value)
+
+
+def visited(lab: Lab, lines: tuple[str, ...] = LINES) -> dict[Place, Any]:
+    """Play the lines event by event; everything there was at each place on the way."""
+    been = {}
+    for line in lines:
+        for reply in lab.replies(line):
+            assert reply.error is None, reply.error
+            travel = reply.travel
+            while travel is not None and not travel.go(1):
+                been[lab.session.history.here] = moment(lab)
+            been[lab.session.history.here] = moment(lab)
+    return been
+
+
+def moment(lab: Lab) -> Any:
+    names = lab.session.names
+    named = (dict(names.thing_of), dict(names.name_of), set(names.buried))
+    return still(lab.session.world), repr(named[:2]), named[2], fingerprint(lab)
+
+
+def test_every_place_is_again_what_it_was() -> None:
+    lab = Lab()
+    been = visited(lab)
+    places = list(been)
+    random.Random(1).shuffle(places)
+    for place in places:
+        lab.session.history.seek(place)
+        assert lab.session.history.here == place
+        assert moment(lab) == been[place], place
+
+
+def test_the_present_is_where_it_was() -> None:
+    lab = Lab()
+    visited(lab)
+    before, end = everything(lab), lab.session.history.here
+    lab.session.history.seek(Place(20, 0))
+    assert not lab.session.history.live
+    lab.session.history.seek(end)
+    assert lab.session.history.live
+    assert everything(lab) == before
+
+
+def test_what_is_older_than_the_tail_reads_the_same() -> None:
+    long, short = Lab(), Lab()
+    visited(long)
+    history.HOT = 10**6
+    visited(short)
+    assert long.session.world.trace.first > 0 == short.session.world.trace.first
+    ours, theirs = long.session.world.trace.records, short.session.world.trace.records
+    before = moment(long)
+    assert [r[:4] for r in ours] == [r[:4] for r in theirs]
+    assert [r[:4] for r in reversed(ours)] == [r[:4] for r in reversed(theirs)]
+    assert [ours.span(e) for e in range(-1, 99)] == [theirs.span(e) for e in range(-1, 99)]
+    assert [r[:4] for r in ours[3:40:3]] == [r[:4] for r in theirs[3:40:3]]
+    assert ours[-1][:4] == theirs[-1][:4]
+    assert moment(long) == before
+    assert fingerprint(long) == fingerprint(short)
+
+
+def test_in_the_past_the_same_happens_again_up_to_the_present() -> None:
+    lab = Lab()
+    been = visited(lab)
+    end, whole = lab.session.history.here, everything(lab)
+    lab.session.history.seek(Place(-1, 0))
+    while not lab.session.history.live:
+        lab.session.history.run(1)
+        if (here := lab.session.history.here) in been:
+            assert moment(lab) == been[here]
+    assert (lab.session.history.here, everything(lab)) == (end, whole)
+
+
+def test_a_command_in_the_past_opens_a_branch_and_loses_nothing() -> None:
+    lab = Lab()
+    visited(lab)
+    old, history_ = everything(lab), lab.session.history
+    history_.seek(history_.place_after(30))
+    first = history_.branch
+    well(lab, "reset A.qp0")
+    assert history_.branch.parent == first.name
+    assert history_.branch.forked.event == 30
+    assert [e.event for e in history_.branch.journal if e.event <= 30] == [
+        e.event for e in first.journal if e.event <= 30
+    ]
+    lab.do("run")
+    new = everything(lab)
+    history_.switch(first)
+    assert everything(lab) == old
+    history_.switch(history_.branches["branch-1"])
+    assert everything(lab) == new

@@ -1,0 +1,39 @@
+"""All that a lesson does can be gone back to: every feature there is, in every lesson there is."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rdmalab.lab import open_session
+from rdmalab.scenario.loader import load
+from rdmalab.scenario.runner import Runner
+from rdmalab.session import history
+from rdmalab.session.session import Session
+from rdmalab.vocabulary import VOCABULARY
+from tests.labs import still
+
+SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").rglob("*.rdmalab.yaml"))
+VISITS = 12
+
+
+def moment(session: Session) -> Any:
+    names = session.names
+    named = (dict(names.thing_of), dict(names.name_of), set(names.buried))
+    return still(session.world), named, session.world.trace.latest
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem.removesuffix(".rdmalab"))
+def test_a_lesson_is_gone_back_to(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("EVENTS_APART", 2), ("RECENT", 10**6), ("HOT", 10**6)):
+        monkeypatch.setattr(history, name, value)
+    runner = Runner(load(str(path), VOCABULARY), open_session)
+    session = runner.session
+    been = {}
+    while runner.next_step() is not None:
+        been[session.history.here] = moment(session)
+    places = random.Random(path.name).sample(list(been), min(VISITS, len(been)))
+    for place in [*places, list(been)[-1]]:
+        session.history.seek(place)
+        assert moment(session) == been[place], place
