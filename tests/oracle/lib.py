@@ -43,6 +43,7 @@ from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.frame import Frame, octets_of
 from rdmalab.wire.packet import Packet
+from rdmalab.world import images
 from rdmalab.world.agenda import Door
 from rdmalab.world.cable import Cable, Harmed
 from rdmalab.world.faults import Drop, Fault, Match
@@ -256,6 +257,7 @@ class Wire(Cable):
                 tap.frames.append((at_ns, frame))
 
 
+images._WAYS[Wire] = None  # rules of nft are no plain data, and nobody goes back in time here
 _interfaces = Interfaces()
 
 # --------------------------------------------------------------------------- nft

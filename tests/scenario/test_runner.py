@@ -224,4 +224,4 @@ def test_two_runs_are_alike() -> None:
     first, second = runner(steps), runner(steps)
     first.run()
     second.run()
-    assert first.session.world.trace.records == second.session.world.trace.records
+    assert list(first.session.world.trace.records) == list(second.session.world.trace.records)

@@ -12,6 +12,7 @@ ELSEWHERE = {
     "tui/console/bridge.py": "tui/console/test_console.py",
     "tui/console/live.py": "tui/console/test_console.py",
     "tui/console/pane.py": "tui/console/test_console.py",
+    "session/branch.py": "session/test_history.py",
     "wire/headers.py": "wire/test_header.py",
     "compat/pyverbs/addr.py": "compat/pyverbs/test_struct.py",
     "compat/pyverbs/base.py": "compat/pyverbs/test_surface.py",
