@@ -24,7 +24,7 @@ def fail(hca: "Hca", qp: QueuePair, recv_status: WCStatus = WCStatus.WR_FLUSH_ER
     qp.enter(hca.trace, QPState.ERR)
     in_use = qp.resp.recv
     qp.resp.recv = None
-    qp.resp.answers.clear()
+    qp.resp.answers = ()
     if in_use is not None:
         complete_recv(hca, qp, in_use, recv_status)
     flush_sends(hca, qp)

@@ -306,13 +306,13 @@ def _get_ready(hca: "Hca", qp: QueuePair) -> None:
 def keep_early(hca: "Hca", qp: QueuePair, wrs: list[SendWR]) -> None:
     """librxe writes them into the ring before the doorbell fails."""
     if hca.profile.early_posts_stay:
-        qp.sq.early = [*qp.sq.early, *wrs][: qp.sq.capacity]
+        qp.sq.early = (*qp.sq.early, *wrs)[: qp.sq.capacity]
 
 
 def queue_early(hca: "Hca", qp: QueuePair) -> None:
     """What stayed in the ring runs now, if it can."""
     if qp.sq.early and qp.state_row.posts_send:
-        early, qp.sq.early = qp.sq.early, []
+        early, qp.sq.early = qp.sq.early, ()
         for wr in early:
             queue_send(hca, qp, wr, as_sent(hca, wr))
 

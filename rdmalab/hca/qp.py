@@ -1,4 +1,8 @@
-"""Queue pairs: their queues, their attributes, and one notebook for each engine."""
+"""Queue pairs: their queues, their attributes, and one notebook for each engine.
+
+What is short and mostly empty is a tuple: the empty one is always at hand, and ten thousand queue
+pairs need no memory to say that they have nothing.
+"""
 
 from collections import deque
 from dataclasses import dataclass
@@ -35,7 +39,7 @@ class SendQueue:
 
     def __init__(self, capacity: int, serial: int = 0) -> None:
         self.capacity = capacity
-        self.early: list[SendWR] = []  # Soft-RoCE: refused before RTS, yet left in the ring
+        self.early: tuple[SendWR, ...] = ()  # Soft-RoCE: refused before RTS, yet left in the ring
         self.wqes: dict[int, SendWqe] = {}
         self.posted = serial
         self.freed = serial
@@ -202,8 +206,8 @@ class Responding:
         self.dying = False
         self.heard = False
         self.solicited = False
-        self.served: deque[Served] = deque()
-        self.answers: deque[Acknowledgement | ReadAnswer] = deque()
+        self.served: tuple[Served, ...] = ()
+        self.answers: tuple[Acknowledgement | ReadAnswer, ...] = ()
 
 
 @dataclass(slots=True)

@@ -29,10 +29,8 @@ _PLAIN, _ATOMIC, _ONLY = Op.ACKNOWLEDGE, Op.ATOMIC_ACKNOWLEDGE, Place.ONLY
 
 def keep(qp: QueuePair, served: Served) -> None:
     """The newest max_dest_rd_atomic results stay for duplicates."""
-    resp = qp.resp
-    resp.served.append(served)
-    while len(resp.served) > max(1, qp.attr.max_dest_rd_atomic or 0):
-        resp.served.popleft()
+    kept = max(1, qp.attr.max_dest_rd_atomic or 0)
+    qp.resp.served = (*qp.resp.served, served)[-kept:]
 
 
 # --------------------------------------------------------------------------- saying it
@@ -56,16 +54,12 @@ def stream(hca: "Hca", qp: QueuePair, packet: Packet, reth: RETH, *, again: bool
     """Queue the responses of a READ."""
     resp = qp.resp
     pd = qp.pd or xrcd.borrower(hca, qp, packet).pd
-    resp.answers.append(
-        ReadAnswer(packet.psn, reth.va, reth.rkey, reth.dma_length, resp.msn, again, pd)
-    )
-    hca.wake(qp)
+    _say(hca, qp, ReadAnswer(packet.psn, reth.va, reth.rkey, reth.dma_length, resp.msn, again, pd))
 
 
 def respond(hca: "Hca", qp: QueuePair, psn: int) -> None:
     """What is answered like a READ of no bytes: FLUSH and ATOMIC WRITE."""
-    qp.resp.answers.append(ReadAnswer(psn, 0, 0, 0, qp.resp.msn, again=False))
-    hca.wake(qp)
+    _say(hca, qp, ReadAnswer(psn, 0, 0, 0, qp.resp.msn, again=False))
 
 
 def refuse(hca: "Hca", qp: QueuePair, packet: Packet, name: str) -> None:
@@ -97,8 +91,8 @@ def _die_silently(hca: "Hca", qp: QueuePair, packet: Packet, refusal: Refusal) -
     flush.fail(hca, qp, refusal.status or WCStatus.WR_FLUSH_ERR)
 
 
-def _say(hca: "Hca", qp: QueuePair, answer: Acknowledgement) -> None:
-    qp.resp.answers.append(answer)
+def _say(hca: "Hca", qp: QueuePair, answer: Acknowledgement | ReadAnswer) -> None:
+    qp.resp.answers += (answer,)
     hca.wake(qp)
 
 
@@ -111,7 +105,7 @@ def next_answer(hca: "Hca", qp: QueuePair) -> Leaving | None:
     oldest = answers[0]
     if isinstance(oldest, ReadAnswer):
         return _next_response(hca, qp, oldest)
-    answers.popleft()
+    qp.resp.answers = answers[1:]
     return _acknowledgement(qp, oldest), oldest.dying
 
 
@@ -147,7 +141,7 @@ def _next_response(hca: "Hca", qp: QueuePair, answer: ReadAnswer) -> Leaving | N
         place = dma.locate(hca.rkeys, answer.rkey, user, _READING, answer.va, count)
     if isinstance(place, dma.Denied):
         # The key went away meanwhile: the NAK stands in for the response that cannot be made.
-        resp.answers.clear()
+        resp.answers = ()
         asked = _acknowledgement(qp, Acknowledgement(answer.psn, _PLAIN_ACK, answer.msn))
         refuse(hca, qp, asked, "rkey")
         return next_answer(hca, qp)
@@ -156,7 +150,7 @@ def _next_response(hca: "Hca", qp: QueuePair, answer: ReadAnswer) -> Leaving | N
     aeth = AETH(_PLAIN_ACK, answer.msn) if answer.first or ends else None
     packet = Packet(path.flow, code, path.dest_qpn, answer.psn, payload, aeth=aeth, pkey=path.pkey)
     if ends:
-        resp.answers.popleft()
+        resp.answers = resp.answers[1:]
     answer.psn = (answer.psn + 1) & MASK
     answer.va += count
     answer.length -= count
