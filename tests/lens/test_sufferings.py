@@ -1,5 +1,7 @@
 """What the cable did to a packet: told of the packet it was done to, and of no other."""
 
+from collections.abc import Sequence
+
 from rdmalab.export.pcapng import capture, captured
 from rdmalab.lab import Lab
 from rdmalab.lens import ladder, words
@@ -15,7 +17,7 @@ WRITES = [f"post_send A.qp0 wr_id={n} opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.m
           for n in range(4)]  # fmt: skip
 
 
-def records_of(lab: Lab) -> list[Record]:
+def records_of(lab: Lab) -> Sequence[Record]:
     return lab.session.world.trace.records
 
 

@@ -4,7 +4,7 @@ from rdmalab.spec.opcodes import BY_LABEL
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Flow, Packet, ipv4_gid
 from rdmalab.wire.roce import Malformed, encode
-from rdmalab.world.passage import Passage
+from rdmalab.world.passage import Held, Passage
 
 PACKET = Packet(
     Flow(ipv4_gid("10.0.0.1"), ipv4_gid("10.0.0.2"), 0xC001), BY_LABEL["SEND_ONLY"][0], 0x11, 7
@@ -34,6 +34,6 @@ def test_a_frame_is_its_bytes() -> None:
 def test_two_passages_share_nothing() -> None:
     one, other = Passage("A", "B", PACKET), Passage("A", "B", PACKET)
     one.behind_ns.append(1)
-    one.released.append(2)
+    one.released.append(Held("A", "B", PACKET, 0x11, 2, 1))
     one.held_by.append(3)
     assert (other.behind_ns, other.released, other.held_by) == ([], [], [])
