@@ -160,11 +160,13 @@ class Unit(enum.Enum):
     BITS_PER_S = enum.auto()  # 100Gbps
     GID = enum.auto()  # ::ffff:10.0.0.2, 10.0.0.2, fe80::1
     MAC = enum.auto()  # 02:00:0a:00:00:01
+    PPM = enum.auto()  # a probability, 0.02 or 2%, in parts per million
 
 
 Bytes = Annotated[int, Unit.BYTES]
 Nanoseconds = Annotated[int, Unit.NS]
 BitRate = Annotated[int, Unit.BITS_PER_S]
+Probability = Annotated[int, Unit.PPM]
 
 
 class Bits(NamedTuple):
@@ -220,6 +222,12 @@ class OneOf(tuple[str, ...]):
     """The words that a text may be, from a table: metadata of an annotation."""
 
     __slots__ = ()
+
+
+class Looks(NamedTuple):
+    """A word that makes its command only look: no event, not journaled. Metadata."""
+
+    word: str
 
 
 SPOKEN = "spoken"
@@ -330,6 +338,7 @@ class Parameter:
     positional: bool = False
     spoken: bool = False
     aliases: tuple[str, ...] = ()
+    looks: str = ""  # the word with which the command only looks
 
     @property
     def required(self) -> bool:
@@ -409,8 +418,9 @@ def _field_default(of: "dataclasses.Field[Any]") -> Any:
 def _parameter(name: str, annotation: Any, default: Any, *, positional: bool = False) -> Parameter:
     metadata = typing.get_args(annotation)[1:] if typing.get_origin(annotation) is Annotated else ()
     aliases = tuple(m.name for m in metadata if isinstance(m, Alias))
+    looks = next((m.word for m in metadata if isinstance(m, Looks)), "")
     kind = kind_of(annotation)
-    return Parameter(name, kind, default, positional, SPOKEN in metadata, aliases)
+    return Parameter(name, kind, default, positional, SPOKEN in metadata, aliases, looks)
 
 
 # --------------------------------------------------------------------------- commands
@@ -422,6 +432,10 @@ class Command:
     function: Callable[..., Any]
     parameters: tuple[Parameter, ...]
     changes_world: bool
+
+    def only_looks(self, arguments: dict[str, Any]) -> bool:
+        """Whether these arguments ask for something that is no event."""
+        return any(arguments.get(p.name) == p.looks for p in self.parameters if p.looks)
 
     @property
     def documentation(self) -> str:

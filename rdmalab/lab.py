@@ -84,7 +84,7 @@ def open_session(
     profiles: Mapping[str, Profile], *, seed: int = 0, default_node: str = ""
 ) -> Session:
     """A fresh world, and somebody in it who answers questions."""
-    world = World(dict(profiles))
+    world = World(dict(profiles), seed=seed)
     session = Session(world, VOCABULARY, seed, default_node=default_node)
     asker = Asker(world, session.names)
     session.answer = lambda node: evaluate(node, asker)

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-from rdmalab.wire.frame import Frame
-from rdmalab.wire.packet import Packet
-from rdmalab.world.agenda import Door
-from rdmalab.world.cable import Cable, Harmed
+from rdmalab.world.cable import Cable
 from rdmalab.world.faults import Drop, Match
-from rdmalab.world.world import LATENCY_NS, MTU_BYTES, RATE_BPS, World
+from rdmalab.world.passage import Passage
+from rdmalab.world.world import LATENCY_NS, MTU_BYTES, RATE_BPS
 
 Delays = list[int]  # ns, one a copy that arrives; none if the packet is lost
 
@@ -15,20 +13,15 @@ Delays = list[int]  # ns, one a copy that arrives; none if the packet is lost
 class Wild(Cable):
     """Loses, duplicates and reorders; packets without a plan arrive once and in time."""
 
-    def __init__(self, world: World, fates: Iterator[Delays]) -> None:
+    def __init__(self, fates: Iterator[Delays]) -> None:
         super().__init__(LATENCY_NS, RATE_BPS, MTU_BYTES)
-        self.world = world
         self.fates = fates
         self.faults = [Drop(0, Match(source="nobody"))]  # or the world would not ask for fates
 
-    def fate(
-        self, source: str, target: str, packet: Packet | Frame
-    ) -> Packet | Frame | Harmed | str:
+    def carry(self, way: Passage) -> None:
         delays = next(self.fates, [0])
         if not delays:
-            return "wild"
-        for delay_ns in delays[1:]:
-            at_ns = self.world.now_ns + LATENCY_NS + delay_ns
-            self.world.agenda.file(at_ns, Door.ARRIVAL, target, packet, self.world.trace.latest)
-        self.latency_ns = LATENCY_NS + delays[0]
-        return packet
+            way.lost = "wild"
+            return
+        way.late_ns = min(delays)
+        way.behind_ns = [delay_ns - way.late_ns for delay_ns in sorted(delays)[1:]]

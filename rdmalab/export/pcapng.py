@@ -7,12 +7,13 @@ not. What became of each is said in its comment.
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rdmalab.lens import ladder, words
 from rdmalab.lens.ladder import Fate, PacketRow
 from rdmalab.lens.names import Names
 from rdmalab.lens.requests import RequestRow, request_rows
+from rdmalab.lens.sufferings import ORIGINS, PACKETS, Origin, octets, original, sufferings
 from rdmalab.spec.records import Kind, Record
 from rdmalab.version import VERSION
 from rdmalab.wire.frame import Frame, octets_of
@@ -45,7 +46,8 @@ _Option = tuple[int, bytes]
 class Captured:
     """One frame on the cable: the packet that was sent, and its bytes as they went on.
 
-    number: of the record that sent it. harmed: a fault changed the bytes.
+    number: of the record that put it there. harmed, marked: a fault changed the bytes, a router
+    told of congestion in them.
     """
 
     number: int
@@ -54,6 +56,8 @@ class Captured:
     packet: Packet | Frame
     octets: bytes
     harmed: bool
+    marked: bool
+    origin: Origin
 
 
 @dataclass(slots=True)
@@ -69,24 +73,21 @@ class Capture:
 def captured(records: Sequence[Record]) -> Iterator[Captured]:
     """What a tap behind the ports sees."""
     for number, record in enumerate(records):
-        if record[words.KIND] is not Kind.PACKET_SENT:
-            continue
-        packet, suffered = record[words.A], list(_suffered(records, number))
-        if any(lost in NEVER_LEFT for lost in suffered):
-            continue
-        harmed = next((after for after in suffered if isinstance(after, bytes)), None)
-        octets = octets_of(packet) if harmed is None else harmed
-        node, at_ns = record[words.NODE], record[words.AT_NS]
-        yield Captured(number, node, at_ns, packet, octets, harmed is not None)
+        if record[words.KIND] in PACKETS and (frame := _captured(records, number)) is not None:
+            yield frame
 
 
-def _suffered(records: Sequence[Record], number: int) -> Iterator[str | bytes]:
-    """What became of a packet on its way to each node: why it was lost, or the bytes it became."""
-    for later in range(number + 1, len(records)):
-        after = records[later]
-        if after[words.KIND] not in (Kind.PACKET_LOST, Kind.PACKET_HARMED):
-            return
-        yield after[words.B]
+def _captured(records: Sequence[Record], number: int) -> Captured | None:
+    """One frame; None if it never left its port."""
+    record, suffered = records[number], sufferings(records, number)
+    if any(each[words.B] in NEVER_LEFT for each in suffered):
+        return None
+    kinds = [each[words.KIND] for each in suffered]
+    packet, node, at_ns = record[words.A], record[words.NODE], record[words.AT_NS]
+    return Captured(
+        number, node, at_ns, packet, octets(records, number) or octets_of(packet),
+        Kind.PACKET_HARMED in kinds, Kind.PACKET_MARKED in kinds, ORIGINS[record[words.KIND]],
+    )  # fmt: skip
 
 
 # --------------------------------------------------------------------------- the capture
@@ -94,7 +95,7 @@ def capture(world: World, names: Names) -> Capture:
     """Everything that was sent since the world began."""
     records = world.trace.records
     frames = list(captured(records))
-    sent = sum(record[words.KIND] is Kind.PACKET_SENT for record in records)
+    sent = sum(record[words.KIND] in PACKETS for record in records)
     never_left = sent - len(frames)
     interface = {node: number for number, node in enumerate(world.nodes)}
     blocks = [_section(never_left), *(_interface(world, node) for node in world.nodes)]
@@ -104,18 +105,21 @@ def capture(world: World, names: Names) -> Capture:
 
 
 def _comments(world: World, names: Names, frames: list[Captured]) -> Iterator[str]:
-    numbers = [frame.number for frame in frames]
+    numbers, records = [frame.number for frame in frames], world.trace.records
     requests = request_rows(world, names, set(numbers))
     rows = ladder.packet_rows(world, names, numbers)
     for frame, row in zip(frames, rows, strict=True):
-        yield _comment(frame, row, requests.get(frame.number))
+        yield _comment(frame, row, requests.get(original(records, frame.number)))
 
 
 def _comment(frame: Captured, row: PacketRow, request: RequestRow | None) -> str:
     """`event 31 · A.qp0 wr7 SEND 2000 B (packet 2 of 4) · arrives 9.210us`."""
     parts = [f"event {row.event}", _whose(frame.packet, row, request)]
+    if frame.origin is Origin.COPIED:
+        parts.append("copied on the cable")
     if frame.harmed:
         parts.append(f"harmed on the cable: {_flips(octets_of(frame.packet), frame.octets)}")
+        row = replace(row, troubles=[each for each in row.troubles if each != "harmed"])
     lost = row.fate is Fate.LOST
     return " · ".join([*parts, f"lost on the cable: {row.reason}" if lost else row.fate_text])
 

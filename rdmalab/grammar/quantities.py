@@ -15,10 +15,13 @@ SCALES: dict[Unit, dict[str, int]] = {
     Unit.BYTES: {"b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30},
     Unit.NS: {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9},
     Unit.BITS_PER_S: {"bps": 1, "kbps": 10**3, "mbps": 10**6, "gbps": 10**9},
+    Unit.PPM: {"%": 10**4},
 }
+_BARE = {Unit.PPM: 10**6}  # what a number without a unit is worth, where that is not 1
 _SPELLINGS = {
     Unit.NS: ((10**9, "s"), (10**6, "ms"), (10**3, "us"), (1, "ns")),
     Unit.BITS_PER_S: ((10**9, "Gbps"), (10**6, "Mbps"), (10**3, "Kbps"), (1, "bps")),
+    Unit.PPM: ((10**4, "%"),),
 }
 _EXAMPLES = {
     Unit.NUMBER: "12 or 0x1f",
@@ -28,11 +31,12 @@ _EXAMPLES = {
     Unit.BYTES: "4096 or 4KiB",
     Unit.NS: "10us or 2ms",
     Unit.BITS_PER_S: "100Gbps",
+    Unit.PPM: "0.02 or 2%",
 }
 _NUMBER = re.compile(
     r"(?P<sign>-?)"
     r"(?P<digits>0x[0-9a-f][0-9a-f_]*|0b[01][01_]*|[0-9][0-9_]*(?:\.[0-9]+)?)"
-    r"(?P<unit>[a-zµμ]*)",
+    r"(?P<unit>%|[a-zµμ]*)",
     re.IGNORECASE | re.ASCII,
 )
 _HTONL = re.compile(r"(?:htonl|htobe32)\(([^()]*)\)")
@@ -55,7 +59,7 @@ def whole(text: str, unit: Unit = Unit.NUMBER, place: Span = NOWHERE) -> int:
         raise NotUnderstood(f"{quoted(text)} is not {_noun(unit)}", place, _example(unit))
     if not match["unit"] and unit is Unit.NS:
         raise NotUnderstood(f"{quoted(text)} has no unit", place, f"did you mean {text}us?")
-    return _scaled(match, scales.get(match["unit"].lower(), 1), unit, place)
+    return _scaled(match, scales.get(match["unit"].lower(), _BARE.get(unit, 1)), unit, place)
 
 
 def any_quantity(text: str, place: Span) -> int:
@@ -72,8 +76,9 @@ def spelled(value: int, unit: Unit) -> str:
         return _spelled_gid(ipaddress.IPv6Address(value))
     if unit is Unit.MAC and 0 <= value < 2**48:
         return ":".join(f"{octet:02x}" for octet in value.to_bytes(6, "big"))
-    for scale, name in _SPELLINGS.get(unit, ()):
-        if abs(value) >= scale or scale == 1:
+    spellings = _SPELLINGS.get(unit, ())
+    for scale, name in spellings:
+        if abs(value) >= scale or scale == spellings[-1][0]:
             return f"{_decimal(value, scale)}{name}"
     return hex(value) if unit is Unit.NUMBER and value >= _HEX_FROM else str(value)
 
@@ -90,7 +95,8 @@ def _scaled(match: re.Match[str], scale: int, unit: Unit, place: Span) -> int:
     is_decimal = digits[1:2].lower() not in ("x", "b")
     number = Fraction(digits if is_decimal else int(digits, 0)) * scale
     if number.denominator != 1:
-        raise NotUnderstood(f"{quoted(match[0])} is not a whole number", place, _example(unit))
+        what = "finer than one in a million" if unit is Unit.PPM else "not a whole number"
+        raise NotUnderstood(f"{quoted(match[0])} is {what}", place, _example(unit))
     return -int(number) if match["sign"] else int(number)
 
 
@@ -117,6 +123,7 @@ _NOUNS = {
     Unit.BITS_PER_S: "a rate",
     Unit.GID: "a GID",
     Unit.MAC: "a MAC address",
+    Unit.PPM: "a probability",
 }
 
 

@@ -172,6 +172,7 @@ _UNIT_WORDS = {
     Unit.BITS_PER_S: "RATE",
     Unit.GID: "GID",
     Unit.MAC: "MAC",
+    Unit.PPM: "P",
 }
 _WORDS: dict[type[Kind], Callable[[Any], str]] = {
     ListKind: lambda kind: f"{value_word(kind.item)},…",

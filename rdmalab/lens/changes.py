@@ -382,8 +382,9 @@ def _counted_rows(world: World, names: Names, records: Records, span: range) -> 
 
 NOT_CHANGES = (
     Kind.CALLED, Kind.RECV_TAKEN, Kind.PACKET_SENT, Kind.PACKET_RECEIVED, Kind.PACKET_DROPPED,
-    Kind.PACKET_LOST, Kind.PACKET_HARMED, Kind.REQUEST_REFUSED, Kind.MEMORY_READ, Kind.CQ_OVERRUN,
-    Kind.WINDOW_REFUSED, Kind.MEMORY_FLUSHED,
+    Kind.PACKET_LOST, Kind.PACKET_HARMED, Kind.PACKET_MARKED, Kind.PACKET_DELAYED,
+    Kind.PACKET_HELD, Kind.PACKET_RELEASED, Kind.PACKET_COPIED, Kind.REQUEST_REFUSED,
+    Kind.MEMORY_READ, Kind.CQ_OVERRUN, Kind.WINDOW_REFUSED, Kind.MEMORY_FLUSHED,
 )  # fmt: skip
 """Kinds that tell what happened and change no field."""
 

@@ -13,6 +13,7 @@ from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCOpcode
+from rdmalab.wire.congestion import is_marked
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
 from rdmalab.world.world import World
@@ -38,6 +39,9 @@ class CountersRow:
     retry_rnr_exceeded_err: Annotated[int, "work requests that ended with RNR_RETRY_EXC_ERR"] = 0
     rdma_sends: Annotated[int, "SENDs completed"] = 0
     rdma_recvs: Annotated[int, "receives completed"] = 0
+    np_ecn_marked_roce_packets: Annotated[
+        int, "packets that came with a mark of congestion (as on mlx5; no CNP answers them)"
+    ] = 0
     link_downed: Annotated[int, "times the port left ACTIVE"] = 0
     cq_overruns: Annotated[int, "completions lost on a full CQ (not in hw_counters)"] = 0
 
@@ -102,11 +106,14 @@ def _counted(record: Record) -> tuple[str, ...]:
 
 
 def _received(record: Record) -> tuple[str, ...]:
-    said = words.syndrome(record[words.A])
+    packet: Packet | Frame = record[words.A]
+    said = words.syndrome(packet)
     name = {Syndrome.RNR_NAK: "rcvd_rnr_err", Syndrome.NAK_SEQUENCE: "rcvd_seq_err"}.get(
         said or Syndrome.ACK
     )
-    return ("rcvd_pkts", name) if name else ("rcvd_pkts",)
+    marked = not isinstance(packet, Frame) and is_marked(packet.flow.traffic_class)
+    more = [name] if name else []
+    return ("rcvd_pkts", *more, *(("np_ecn_marked_roce_packets",) if marked else ()))
 
 
 _Names = tuple[str, ...]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rdmalab.grammar.answers import is_same
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
+from rdmalab.lens.sufferings import ORIGINS, PACKETS, Origin, troubles
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.world.agenda import Door
@@ -31,7 +32,7 @@ class Fate(IntEnum):
 
 @dataclass(slots=True)
 class PacketRow:
-    """One packet that was sent."""
+    """One packet on the cable."""
 
     number: Annotated[int, "the record it is"]
     event: Annotated[int, "the event it left in"]
@@ -58,9 +59,11 @@ class PacketRow:
     group: Annotated[str, "the multicast group it goes to"]
     ethertype: Annotated[int | None, "of a FRAME: what it carries, 0x800 for IPv4"]
     summary: Annotated[str, "of a FRAME: what it is, in a few words"]
+    origin: Annotated[Origin, "how it came onto the cable: SENT, or COPIED by a fault"]
     fate: Annotated[Fate, "what became of it"]
     reason: Annotated[str, "why it was lost, dropped or refused: the name of a rule"]
     arrives_ns: Annotated[int | None, "when it arrived, or will"]
+    troubles: Annotated[list[str], "what the cable did to it: harmed, marked, delayed, held back"]
 
     @property
     def label(self) -> str:
@@ -70,7 +73,11 @@ class PacketRow:
 
     @property
     def fate_text(self) -> str:
-        """`arrives 9.210us`, `lost: the link is down`, `refused: no receive WQE is posted`."""
+        """`delayed by 3us, arrives 9.210us`, `lost: the link is down`."""
+        return ", ".join([*self.troubles, self._end_text])
+
+    @property
+    def _end_text(self) -> str:
         if self.fate is Fate.IN_FLIGHT:
             return f"in flight, arrives {words.clock(self.arrives_ns or 0)}"
         if self.fate is Fate.RECEIVED:
@@ -88,6 +95,8 @@ class PacketRow:
     def text(self) -> str:
         """`8.100us A->B SEND_ONLY psn=3 64 B ack_req`."""
         ends = f"{words.clock(self.at_ns)} {self.source}->{self.target or '?'}"
+        if self.origin is not Origin.SENT:
+            ends += f" {self.origin.name.lower()}:"
         if self.psn is None:
             return f"{ends} {self.summary}"
         parts = [f"{ends} {self.label}", f"psn={self.psn}"]
@@ -116,7 +125,7 @@ class MarkerRow:
 
 
 MARKERS = (Kind.TIMER_ARMED, Kind.TIMER_FIRED, Kind.WENT_BACK)
-_ROWS = (Kind.PACKET_SENT, *MARKERS)
+_ROWS = (*PACKETS, *MARKERS)
 
 # --------------------------------------------------------------------------- one packet
 Fact = Callable[[World, Names, Record], Any]
@@ -181,6 +190,7 @@ FACTS: dict[str, Fact] = {
     "group": _group,
     "ethertype": lambda _w, _n, r: getattr(r[words.A], "ethertype", None),
     "summary": lambda _w, _n, r: getattr(r[words.A], "summary", ""),
+    "origin": lambda _w, _n, r: ORIGINS[r[words.KIND]],
 }
 
 # Shorter words for them, as a line of a scenario has them.
@@ -188,8 +198,8 @@ SHORT = {"from": "source", "to": "target", "len": "length"}
 
 
 def matches(world: World, names: Names, record: Record, wanted: Mapping[str, Any]) -> bool:
-    """Whether a record is a packet sent with all these facts."""
-    if record[words.KIND] is not Kind.PACKET_SENT:
+    """Whether a record put a packet with all these facts on the cable."""
+    if record[words.KIND] not in PACKETS:
         return False
     return all(
         is_same(FACTS[SHORT.get(name, name)](world, names, record), value)
@@ -198,7 +208,7 @@ def matches(world: World, names: Names, record: Record, wanted: Mapping[str, Any
 
 
 def packet_row(world: World, names: Names, number: int) -> PacketRow:
-    """The packet that record `number` sent."""
+    """The packet that record `number` put on the cable."""
     return packet_rows(world, names, [number])[0]
 
 
@@ -219,7 +229,10 @@ def _packet_row(world: World, names: Names, number: int, ending: _Ending) -> Pac
     record = world.trace.records[number]
     facts = {name: fact(world, names, record) for name, fact in FACTS.items()}
     fate, reason, arrives_ns = ending
-    return PacketRow(number=number, fate=fate, reason=reason, arrives_ns=arrives_ns, **facts)
+    return PacketRow(
+        number=number, fate=fate, reason=reason, arrives_ns=arrives_ns,
+        troubles=troubles(world.trace.records, number), **facts,
+    )  # fmt: skip
 
 
 def _ends(records: Records, numbers: list[int]) -> dict[int, int]:
@@ -228,7 +241,8 @@ def _ends(records: Records, numbers: list[int]) -> dict[int, int]:
     awaited = set()
     for number in numbers:
         follower = records[number + 1] if number + 1 < len(records) else None
-        if follower is not None and follower[words.KIND] is Kind.PACKET_LOST:
+        is_sent = records[number][words.KIND] is Kind.PACKET_SENT
+        if is_sent and follower is not None and follower[words.KIND] is Kind.PACKET_LOST:
             ends[number] = number + 1
         else:
             awaited.add(number)
@@ -288,7 +302,7 @@ def rows(
     """The past: the newest `last` rows from record `since` on; with `wanted`, packets only."""
     numbers = _window(world, names, last, since, wanted)
     records = world.trace.records
-    sent = [n for n in numbers if records[n][words.KIND] is Kind.PACKET_SENT]
+    sent = [n for n in numbers if records[n][words.KIND] in PACKETS]
     packets = {row.number: row for row in packet_rows(world, names, sent)}
     return [packets.get(n) or marker_row(world, names, n) for n in numbers]
 

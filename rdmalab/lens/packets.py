@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 
 from rdmalab.lens import words
+from rdmalab.lens.sufferings import PACKETS
 from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import CLASS_MASK, VALUE_MASK, Syndrome
 from rdmalab.spec.timers import RNR_NS
 from rdmalab.wire import frame as frames
+from rdmalab.wire.congestion import CONGESTION_EXPERIENCED
 from rdmalab.wire.frame import Frame, octets_of
 from rdmalab.wire.packet import Packet
 from rdmalab.wire.roce import describe, layers
@@ -54,7 +56,7 @@ class DecodedRow:
     raw: bytes
 
 
-CARRIES = (Kind.PACKET_SENT, Kind.PACKET_RECEIVED, Kind.PACKET_DROPPED, Kind.PACKET_LOST)
+CARRIES = (*PACKETS, Kind.PACKET_RECEIVED, Kind.PACKET_DROPPED, Kind.PACKET_LOST)
 
 
 def decoded_row(world: World, number: int) -> DecodedRow | None:
@@ -145,10 +147,19 @@ def _syndrome(value: int) -> str:
     return f"{value:#04x} ({name})"
 
 
+_ECN = {0b00: "", 0b01: " (ECT(1))", 0b10: " (ECT(0))", 0b11: " (congestion experienced)"}
+
+
+def _traffic_class(value: int) -> str:
+    return f"{value}{_ECN[value & CONGESTION_EXPERIENCED]}"
+
+
 _HEX = frozenset({"pkey", "va", "rkey", "qkey", "ethertype", "checksum", "icrc", "imm_data"})
 _BY_FIELD: dict[tuple[str, str], Callable[[int], str]] = {
     ("Ethernet", "dst"): _mac,
     ("Ethernet", "src"): _mac,
+    ("IPv4", "tos"): _traffic_class,
+    ("IPv6", "traffic_class"): _traffic_class,
     ("IPv4", "src"): lambda value: str(IPv4Address(value)),
     ("IPv4", "dst"): lambda value: str(IPv4Address(value)),
     ("IPv6", "src"): lambda value: str(IPv6Address(value)),

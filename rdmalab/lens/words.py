@@ -365,6 +365,7 @@ SAYINGS: dict[str, Callable[[Moment, Any], str]] = {
     "cqe": lambda _m, v: cqe(v),
     "psn": _plain,
     "at_ns": lambda _m, v: clock(v),
+    "wait_ns": lambda _m, v: duration(v),
     "event": lambda _m, v: member(v, AsyncEvent),
     "port_state": lambda _m, v: member(v, PortState),
     "setting": lambda _m, v: str(v).removesuffix("_ns").removesuffix("_bps"),

@@ -8,6 +8,7 @@ from rdmalab.command import NotUnderstood, Noun, Refused, Region
 from rdmalab.grammar.quantities import whole
 from rdmalab.lens import ladder, words
 from rdmalab.lens.askable import PARTS
+from rdmalab.lens.sufferings import PACKETS
 from rdmalab.scenario.expect import Failure, unmet
 from rdmalab.scenario.loader import PlannedStep, Scenario
 from rdmalab.scenario.result import Outcome, StepResult, Stop
@@ -16,7 +17,7 @@ from rdmalab.scenario.wire import Comparison, resolve, seen
 from rdmalab.session.lines import Reply, replies
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile
-from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.records import Field
 from rdmalab.spec.rules import errno_name
 
 OpenSession = Callable[..., Session]
@@ -227,13 +228,13 @@ class Runner:
 
 
 def _is_packet(record: Any) -> bool:
-    return record[Field.KIND] is Kind.PACKET_SENT
+    return record[Field.KIND] in PACKETS
 
 
 def ladder_text(row: Any) -> str:
     """A row of the ladder as a line; of a packet also what became of it, if it was not received."""
     fate = getattr(row, "fate", None)
-    told = fate is not None and fate is not ladder.Fate.RECEIVED
+    told = fate is not None and (fate is not ladder.Fate.RECEIVED or row.troubles)
     return f"{row.text}  ({row.fate_text})" if told else str(row.text)
 
 

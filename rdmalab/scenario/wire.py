@@ -11,6 +11,7 @@ from rdmalab.grammar.quantities import whole
 from rdmalab.grammar.words import member_value
 from rdmalab.lens import words
 from rdmalab.lens.ladder import FACTS, SHORT, Fate, PacketRow
+from rdmalab.lens.sufferings import Origin
 from rdmalab.spec.opcodes import BY_LABEL
 from rdmalab.spec.records import Field, Record
 from rdmalab.spec.refusals import Syndrome
@@ -22,6 +23,9 @@ Locate = Callable[[str], Region]
 
 SKIP = "skip"
 _FATES = {"lost": Fate.LOST, "dropped": Fate.DROPPED}
+_ORIGINS = {origin.name.lower(): origin for origin in Origin if origin is not Origin.SENT}
+_TROUBLES = ("harmed", "marked", "delayed", "held")
+_PLAIN = (*_FATES, *_ORIGINS, *_TROUBLES)
 _FLAGS = ("ack_req", "solicited")
 _ENDS = re.compile(r"([A-Z])->([A-Z])", re.ASCII)
 _PIECE = re.compile(r"\S+")
@@ -61,7 +65,8 @@ _MORE: dict[str, Callable[[Packet | Frame], Any]] = {
     "dropped": lambda _packet: None,
 }
 _SHORT = {**SHORT, "imm": "imm_data", "swap": "swap_add", "add": "swap_add"}
-_UNASKED = ("event", "at_ns", "source", "target", "from", "to", "opcode", "dropped", "summary")
+_UNASKED = ("event", "at_ns", "source", "target", "from", "to", "opcode", "dropped", "summary",
+            "origin")  # fmt: skip
 _LABELS = (*BY_LABEL, LABEL)
 KEYS = tuple(key for key in (*FACTS, *_MORE, *_SHORT) if key not in _UNASKED)
 
@@ -82,7 +87,11 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class WireLine:
-    """A packet that must be sent. `fate`: what must become of it; unsaid, it must not be lost."""
+    """A packet that must be on the cable.
+
+    fate: what must become of it; unsaid, it must not be lost. origin: unsaid, it was sent.
+    troubles: what the cable must have done to it, unsaid anything.
+    """
 
     text: str
     source: str
@@ -90,6 +99,8 @@ class WireLine:
     opcode: str
     fields: tuple[Expected, ...]
     fate: Fate | None = None
+    origin: Origin = Origin.SENT
+    troubles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,17 +126,22 @@ def parse_wire(text: str) -> WireLine | Skip:
     if len(pieces) == 1:
         raise NotUnderstood("which packet?", place, f"write {first} SEND_ONLY")
     opcode = _opcode(*pieces[1])
+    plain = [piece for piece, _ in pieces[2:] if piece in _PLAIN]
+    fields = _fields([(piece, where) for piece, where in pieces[2:] if piece not in _PLAIN])
+    fate = next((_FATES[piece] for piece in reversed(plain) if piece in _FATES), None)
+    origin = next((_ORIGINS[piece] for piece in plain if piece in _ORIGINS), Origin.SENT)
+    troubles = tuple(piece for piece in plain if piece in _TROUBLES)
+    return WireLine(text, ends[1], ends[2], opcode, fields, fate, origin, troubles)
+
+
+def _fields(pieces: list[tuple[str, Span]]) -> tuple[Expected, ...]:
     fields: dict[str, Expected] = {}
-    fate = None
-    for piece, where in pieces[2:]:
-        if piece in _FATES:
-            fate = _FATES[piece]
-            continue
+    for piece, where in pieces:
         field = _expected(piece, where)
         if field.fact in fields:
             raise NotUnderstood(f"{field.key} is given twice", where, "leave one out")
         fields[field.fact] = field
-    return WireLine(text, ends[1], ends[2], opcode, tuple(fields.values()), fate)
+    return tuple(fields.values())
 
 
 def _opcode(text: str, place: Span) -> str:
@@ -139,7 +155,7 @@ def _expected(piece: str, place: Span) -> Expected:
     key, equals, text = piece.partition("=")
     if key not in KEYS:
         where = Span(place.start, place.start + len(key))
-        raise NotUnderstood(f"no field {quoted(key)}", where, suggest(key, (*KEYS, *_FATES)))
+        raise NotUnderstood(f"no field {quoted(key)}", where, suggest(key, (*KEYS, *_PLAIN)))
     where = Span(place.start + len(key) + len(equals), place.stop)
     if not text:
         raise NotUnderstood("a value is missing here", place, f"write {key}=1")
@@ -218,7 +234,9 @@ class Comparison:
     def _fits(self, line: WireLine, packet: Seen) -> bool:
         row = packet.row
         same = (row.source, row.target, row.opcode) == (line.source, line.target, line.opcode)
-        if not same or not _fate_fits(line.fate, row.fate):
+        if not same or line.origin is not row.origin or not _fate_fits(line.fate, row.fate):
+            return False
+        if any(not any(has.startswith(each) for has in row.troubles) for each in line.troubles):
             return False
         return all(packet.fact(f.fact) == self.values[f] for f in line.fields)
 
@@ -254,6 +272,8 @@ def _text(packet: Seen, fields: tuple[Expected, ...]) -> str:
         value = packet.fact(_SHORT.get(key, key))
         if value is not None:
             parts.append(f"{key}={_said(value)}")
+    parts += [name for name, origin in _ORIGINS.items() if origin is row.origin]
+    parts += [has.partition(" ")[0] for has in row.troubles]
     parts += [name for name, fate in _FATES.items() if fate is row.fate]
     return f"{' '.join(parts)}  [ev {row.event}, {words.clock(row.at_ns)}]"
 

@@ -77,6 +77,9 @@ class Session:
             if not command.changes_world:
                 arguments = self.binder.bind(command, invocation)
                 return Outcome(invocation, value=command.function(self, **arguments))
+            if command.only_looks(invocation.arguments):
+                arguments = self.binder.bind(command, invocation)
+                return Outcome(invocation, value=command.function(self.world, **arguments))
             outcome = self._as_event(command, invocation)
         except NotUnderstood as error:
             if error.place == NOWHERE and error.argument:

@@ -6,6 +6,7 @@ from rdmalab.lens import words
 from rdmalab.lens.ladder import Fate, MarkerRow, PacketRow
 from rdmalab.lens.packets import DecodedRow
 from rdmalab.lens.planned import Plan, PlannedRow
+from rdmalab.lens.sufferings import Origin
 from rdmalab.shell.fragments import Fragment, Line, fold, shown
 from rdmalab.shell.tables import CURRENT, DIM, EVENT, WARN, cut
 
@@ -95,9 +96,10 @@ def _packet(row: PacketRow, drawn: Lanes) -> Line:
 
 
 def _label(row: PacketRow) -> str:
+    origin = [] if row.origin is Origin.SENT else [row.origin.name.lower()]
     if row.psn is None:
-        return row.summary
-    parts = [row.label, f"psn={row.psn}"]
+        return " ".join([*origin, row.summary])
+    parts = [*origin, row.label, f"psn={row.psn}"]
     parts += [f"timer={row.timer}"] if row.timer is not None else []
     parts += [f"{row.length}B"] if row.length else []
     parts += ["ack_req"] if row.ack_req else []
@@ -105,7 +107,7 @@ def _label(row: PacketRow) -> str:
 
 
 def _fate(row: PacketRow) -> Fragment:
-    event = f"ev {row.event}"
+    event = "  ".join([f"ev {row.event}", *row.troubles])
     if row.fate is Fate.RECEIVED:
         return EVENT, f"{event}  {row.remark}".rstrip()
     if row.fate is Fate.IN_FLIGHT:

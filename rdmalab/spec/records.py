@@ -49,6 +49,11 @@ class Kind(IntEnum):
     PACKET_DROPPED = auto()
     PACKET_LOST = auto()
     PACKET_HARMED = auto()
+    PACKET_MARKED = auto()
+    PACKET_DELAYED = auto()
+    PACKET_HELD = auto()
+    PACKET_RELEASED = auto()
+    PACKET_COPIED = auto()
     REQUEST_REFUSED = auto()
     MEMORY_READ = auto()
     MEMORY_WRITTEN = auto()
@@ -127,6 +132,11 @@ KINDS: dict[Kind, KindRow] = {
     Kind.PACKET_DROPPED:  KindRow("qp",   "packet",     "reason",   "dropped {a}: {b}"),
     Kind.PACKET_LOST:     KindRow("qp",   "packet",     "reason",   "the cable lost {a}: {b}"),
     Kind.PACKET_HARMED:   KindRow("qp",   "packet",     "frame",    "the cable harmed {a}"),
+    Kind.PACKET_MARKED:   KindRow("qp",   "packet",     "frame",    "the cable marked {a}: congestion experienced"),
+    Kind.PACKET_DELAYED:  KindRow("qp",   "packet",     "wait_ns",  "the cable delayed {a} by {b}"),
+    Kind.PACKET_HELD:     KindRow("qp",   "packet",     "wait_ns",  "the cable holds {a} back, for {b} at most"),
+    Kind.PACKET_RELEASED: KindRow("qp",   "packet",     "at_ns",    "the cable let go of {a}: overtaken, it arrives at {b}"),
+    Kind.PACKET_COPIED:   KindRow("qp",   "packet",     "wait_ns",  "the cable copied {a}, the copy arrives {b} behind it"),
     Kind.REQUEST_REFUSED: KindRow("qp",   "packet",     "reason",   "refused {a}: {b}"),
     Kind.MEMORY_READ:     KindRow("qp",   "address",    "length",   "read {b} bytes at {a}"),
     Kind.MEMORY_WRITTEN:  KindRow("qp",   "address",    "length",   "wrote {b} bytes at {a}"),

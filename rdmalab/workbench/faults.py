@@ -1,17 +1,21 @@
 """Faults: what the experimenter does to the cable."""
 
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Literal
 
 from rdmalab.command import (
     BitRate,
     Bits,
     Bytes,
     Direction,
+    Looks,
     Nanoseconds,
     NotUnderstood,
     OneOf,
+    Probability,
     Range,
+    Thing,
     command,
 )
 from rdmalab.hca.srq import fail
@@ -19,13 +23,27 @@ from rdmalab.session.session import Session
 from rdmalab.spec.opcodes import BY_LABEL
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import MTU
-from rdmalab.verbs.nouns import Srq
-from rdmalab.world.faults import Corrupt, Drop, Fault, Match
+from rdmalab.verbs.nouns import Qp, Srq
+from rdmalab.world.chance import MILLION, Chance
+from rdmalab.world.faults import (
+    Corrupt,
+    Delay,
+    Drop,
+    Duplicate,
+    Fault,
+    Mark,
+    Match,
+    Rate,
+    Reorder,
+)
 from rdmalab.world.world import World
 
 _MTUS = tuple(mtu.octets for mtu in MTU)
 
 WireOpcode = Annotated[str, OneOf(BY_LABEL)]
+What = Literal[
+    "drop", "corrupt", "duplicate", "delay", "reorder", "rate", "mark", "srq_error", "list", "clear"
+]
 
 
 @dataclass(slots=True)
@@ -34,62 +52,170 @@ class Which:
 
     opcode: WireOpcode = ""
     psn: Annotated[int, Bits(24)] | None = None
+    qp: Qp | None = None
+    qpn: Annotated[int, Bits(24)] | None = None
     nth: Annotated[int, Range(1)] | None = None
-    byte: Annotated[int, Range(0)] = 0
-    bit: Annotated[int, Range(0, 7)] = 0
+    every: Annotated[int, Range(1)] | None = None
+    p: Annotated[Probability, Range(0, MILLION)] | None = None
+    count: Annotated[int, Range(1)] | None = None
+    byte: Annotated[int, Range(0)] | None = None
+    bit: Annotated[int, Range(0, 7)] | None = None
+    after: Annotated[Nanoseconds, Range(0)] | None = None
+    behind: Annotated[int, Range(1)] | None = None
+    limit: Annotated[Nanoseconds, Range(1)] | None = None
+    srq: Srq | None = None
 
 
 @command
-def fault(
+def fault(  # noqa: PLR0913  (one sentence has these parts)
     world: World,
-    what: Literal["drop", "corrupt", "srq_error", "clear"],
+    what: Annotated[What, Looks("list")],
     direction: Direction | None = None,
+    number: Annotated[int, Range(1)] | None = None,
+    by: Annotated[Nanoseconds, Range(1)] | None = None,
+    rate: Annotated[BitRate, Range(1)] | None = None,
     *,
     which: Which | None = None,
-    srq: Srq | None = None,
-) -> str:
+) -> str | list[Fault]:
     """Spoil packets on the cable, or break a shared receive queue.
 
-    drop: they never arrive. corrupt: bit `bit` of byte `byte` of the frame flips. clear: no faults.
-    nth=2 means only the second packet that fits; without nth all of them. `faults` lists them.
-    srq_error: the SRQ fails inside the adapter, for good: no receive is taken from it any more.
+    drop: they never arrive. corrupt: bit `bit` of byte `byte` of the frame flips. duplicate: a copy
+    arrives `after` them, or right behind. delay A->B 3us: they arrive so much later. reorder: they
+    wait until `behind` later ones have passed, 1 unless said, or for the time `limit`. rate A->B
+    1Gbps: they pass one by one and no faster. mark: their IP header says congestion experienced.
+    Which packets: all that is given must fit; qp= has sent them, or is to receive them. nth=2: only
+    the second that fits, counted from now. every=3: each third, with nth from there on. p=2%: as
+    chance has it, which the seed of the session decides. count: so many, then no more.
+    list: the faults that are set. clear: no faults any more; clear 2: not the second.
+    srq_error srq=: the SRQ fails inside the adapter, for good: nothing is taken from it any more.
 
     Example: fault drop B->A opcode=ACKNOWLEDGE nth=1
     """
-    cable = world.cable
+    chosen = which or Which()
+    if what == "list":
+        return world.cable.faults
+    _check(what, {"direction": direction, "number": number, "by": by, "rate": rate}, chosen)
     if what == "clear":
-        world.trace.record(Kind.FAULT_CLEARED, "", 0, len(cable.faults))
-        cable.faults.clear()
-        return "no faults"
+        return _clear(world, number)
     if what == "srq_error":
-        return _break(world, srq)
-    made = _fault(world, what, direction, which or Which())
-    cable.faults.append(made)
-    cable.next_fault += 1
+        return _break(world, chosen.srq)
+    return _set(world, _MAKE[what](world.cable.next_fault, _match(world, direction, chosen),
+                                   _Amounts(chosen, by, rate)))  # fmt: skip
+
+
+# --------------------------------------------------------------------------- what goes with what
+_SELECT = ("direction", "opcode", "psn", "qp", "qpn", "nth", "every", "p", "count")
+_TAKES: dict[str, tuple[str, ...]] = {
+    "drop": _SELECT,
+    "corrupt": (*_SELECT, "byte", "bit"),
+    "duplicate": (*_SELECT, "after"),
+    "delay": (*_SELECT, "by"),
+    "reorder": (*_SELECT, "behind", "limit"),
+    "rate": (*_SELECT, "rate"),
+    "mark": _SELECT,
+    "srq_error": ("srq",),
+    "clear": ("number",),
+}
+_NEEDS = {
+    "delay": ("by", "how long?", "fault delay A->B 3us"),
+    "rate": ("rate", "how fast?", "fault rate A->B 1Gbps"),
+    "srq_error": ("srq", "which SRQ breaks?", "fault srq_error srq=B.srq0"),
+}
+
+
+def _check(what: str, given: dict[str, Any], chosen: Which) -> None:
+    """NotUnderstood at what this fault does not take, or does not do without."""
+    given = given | {f.name: getattr(chosen, f.name) for f in fields(chosen)}
+    for name, value in given.items():
+        if value not in (None, "") and name not in _TAKES[what]:
+            legal = " ".join(_TAKES[what])
+            raise NotUnderstood(f"{what} takes no {name}", hint=f"it takes: {legal}", argument=name)
+    lacks, question, example = _NEEDS.get(what, ("", "", ""))
+    if lacks and given[lacks] is None:
+        raise NotUnderstood(question, hint=example, argument="what")
+    if chosen.qp is not None and chosen.qpn is not None:
+        raise NotUnderstood("qp and qpn name one queue pair twice", hint="leave one out",
+                            argument="qpn")  # fmt: skip
+
+
+def _match(world: World, direction: Direction | None, chosen: Which) -> Match:
+    source, target = direction or ("", "")
+    qp, text = _whose(chosen.qp, chosen.qpn)
+    chance = None if chosen.p is None else Chance(chosen.p, world.seed, world.cable.next_fault)
+    return Match(
+        source, target, chosen.opcode, chosen.psn, chosen.nth,
+        qp, text, chosen.every, chance, chosen.count,
+    )  # fmt: skip
+
+
+def _whose(qp: Thing | None, qpn: int | None) -> tuple[tuple[str, int] | None, str]:
+    if qp is not None:
+        return (qp.node, qp.number), f"{qp.node}.{qp.number:#x}"
+    return (None, "") if qpn is None else (("", qpn), f"{qpn:#x}")
+
+
+@dataclass(slots=True)
+class _Amounts:
+    """What was said of how much, how long, how fast."""
+
+    which: Which
+    by_ns: int | None
+    rate_bps: int | None
+
+
+_MAKE: dict[str, Callable[[int, Match, _Amounts], Fault]] = {
+    "drop": lambda number, match, _a: Drop(number, match),
+    "corrupt": lambda number, match, a: Corrupt(number, match, a.which.byte or 0, a.which.bit or 0),
+    "duplicate": lambda number, match, a: Duplicate(number, match, a.which.after or 0),
+    "delay": lambda number, match, a: Delay(number, match, a.by_ns or 0),
+    "reorder": lambda number, match, a: _reorder(number, match, a.which),
+    "rate": lambda number, match, a: Rate(number, match, a.rate_bps or 1),
+    "mark": lambda number, match, _a: Mark(number, match),
+}
+
+
+def _reorder(number: int, match: Match, chosen: Which) -> Reorder:
+    made = Reorder(number, match)
+    made.behind = chosen.behind or made.behind
+    made.limit_ns = chosen.limit or made.limit_ns
+    return made
+
+
+def _set(world: World, made: Fault) -> str:
+    world.cable.faults.append(made)
+    world.cable.next_fault += 1
     world.trace.record(Kind.FAULT_SET, "", made.number, str(made))
     return f"fault {made.number}: {made}"
 
 
+def _clear(world: World, number: int | None) -> str:
+    there = world.cable.faults
+    gone = [each for each in there if number in (None, each.number)]
+    if number is not None and not gone:
+        numbers = " ".join(str(each.number) for each in there)
+        hint = f"there is: {numbers}" if numbers else "there are no faults"
+        raise NotUnderstood(f"no fault has the number {number}", hint=hint, argument="number")
+    world.trace.record(Kind.FAULT_CLEARED, "", number or 0, len(gone))
+    there[:] = [each for each in there if each not in gone]
+    return f"{len(there)} left" if there else "no faults"
+
+
 def _break(world: World, srq: Srq | None) -> str:
-    if srq is None:
-        raise NotUnderstood("which SRQ breaks?", hint="fault srq_error srq=B.srq0", argument="what")
+    assert srq is not None
     fail(*world.at(srq))
     return "the SRQ is in its error state"
 
 
-def _fault(world: World, what: str, direction: Direction | None, which: Which) -> Fault:
-    source, target = direction or ("", "")
-    match = Match(source, target, which.opcode, which.psn, which.nth)
-    number = world.cable.next_fault
-    return Drop(number, match) if what == "drop" else Corrupt(number, match, which.byte, which.bit)
-
-
 @command
-def faults(session: Session) -> list[Fault]:
+def faults(session: Session, what: Literal["clear", "list"] = "list") -> list[Fault]:
     """List the faults that are set.
+
+    To set and to clear them: fault.
 
     Example: faults
     """
+    if what == "clear":
+        raise NotUnderstood("faults only lists them", hint="fault clear", argument="what")
     return session.world.cable.faults
 
 

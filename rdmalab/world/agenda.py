@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from enum import IntEnum
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from rdmalab.hca.outside import Timer
@@ -44,6 +44,16 @@ class Agenda:
     def file(self, at_ns: int, door: Door, node: str, argument: Any, cause: int) -> None:
         self.sequence += 1
         heappush(self.heap, (at_ns, self.sequence, door, node, argument, cause))
+
+    def hasten(self, cause: int, node: str, at_ns: int) -> bool:
+        """What record `cause` has sent to a node arrives earlier; False if it was there already."""
+        for place, entry in enumerate(self.heap):
+            if entry[2:4] == (Door.ARRIVAL, node) and entry[5] == cause and entry[0] > at_ns:
+                self.sequence += 1
+                self.heap[place] = (at_ns, self.sequence, *entry[2:])
+                heapify(self.heap)
+                return True
+        return False
 
     def arm(self, timer: Timer, at_ns: int, cause: int) -> None:
         """The timer fires at `at_ns`, whatever was wished before."""

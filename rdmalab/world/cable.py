@@ -1,30 +1,15 @@
 """The cable: latency, rate, and whatever the faults decide."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rdmalab.wire.frame import Frame, octets_of
+from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet, wire_length
-from rdmalab.wire.roce import Malformed, decode
 
 if TYPE_CHECKING:
     from rdmalab.world.faults import Fault
+    from rdmalab.world.passage import Passage
 
 _BYTE_NS = 8 * 1_000_000_000  # at one bit per second
-
-
-@dataclass(slots=True)
-class Harmed:
-    """The bytes that arrive after a fault."""
-
-    frame: bytes
-
-    def read(self) -> Packet | Malformed:
-        """What a port makes of them."""
-        try:
-            return decode(self.frame)
-        except Malformed as malformed:
-            return malformed
 
 
 class Cable:
@@ -51,16 +36,15 @@ class Cable:
         """The same for any other frame."""
         return -(len(frame.octets) * -_BYTE_NS // self.rate_bps)
 
-    def fate(
-        self, source: str, target: str, packet: Packet | Frame
-    ) -> Packet | Frame | Harmed | str:
-        """What arrives: the packet itself, harmed bytes, or why nothing does."""
+    def carry(self, way: "Passage") -> None:
+        """What becomes of a packet on its way: the faults write it there."""
         if not self.up:
-            return "the link is down"
-        frame = b""
+            way.lost = "the link is down"
+            return
         # Every fault counts every packet, also those that another fault takes away.
-        for fault in [fault for fault in self.faults if fault.match.hits(source, target, packet)]:
-            if reason := fault.loses():
-                return reason
-            frame = fault.harms(frame or octets_of(packet))
-        return Harmed(frame) if frame else packet
+        for fault in [fault for fault in self.faults if fault.match.hits(way)]:
+            fault.meets(way)
+            if way.lost:
+                return
+        for fault in self.faults:
+            fault.lets_by(way)

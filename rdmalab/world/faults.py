@@ -1,40 +1,81 @@
 """Faults: what may happen to a packet on its way, by script. One class a fault."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from rdmalab.command import Unit
+from rdmalab.grammar.quantities import spelled
 from rdmalab.spec.opcodes import OPCODES
-from rdmalab.wire.frame import Frame
-from rdmalab.wire.packet import Packet
+from rdmalab.wire.congestion import marked
+from rdmalab.world.chance import Chance
+from rdmalab.world.passage import Held, Passage
+
+_BYTE_NS = 8 * 1_000_000_000  # at one bit per second
 
 
 @dataclass(slots=True)
 class Match:
-    """Which packets: every field that is given must fit. nth counts the fitting ones from 1."""
+    """Which packets: every field that is given must fit.
+
+    qp: (node, number) of the queue pair that sent it or that it is for, the node empty for any;
+    qp_text: the same in words. Of the fitting ones, counted from 1: nth, from there on (or from
+    the first multiple on) each `every`th, of these as many as chance has it, and `count` at most.
+    """
 
     source: str = ""
     target: str = ""
     opcode: str = ""
     psn: int | None = None
     nth: int | None = None
+    qp: tuple[str, int] | None = None
+    qp_text: str = ""
+    every: int | None = None
+    chance: Chance | None = None
+    count: int | None = None
     seen: int = 0
+    met: int = 0
 
-    def hits(self, source: str, target: str, packet: Packet | Frame) -> bool:
-        if self.source not in ("", source) or self.target not in ("", target):
+    def hits(self, way: Passage) -> bool:
+        """Asked once for every packet, in the order in which they pass."""
+        if not self._fits(way):
+            return False
+        self.seen += 1
+        if not self._has_its_turn() or self.met == self.count:
+            return False
+        if self.chance is not None and not self.chance.happens():
+            return False
+        self.met += 1
+        return True
+
+    def _fits(self, way: Passage) -> bool:
+        packet = way.packet
+        if self.source not in ("", way.source) or self.target not in ("", way.target):
             return False
         row = OPCODES.get(packet.opcode) if packet.opcode is not None else None
         if self.opcode and (row is None or row.label != self.opcode):
             return False
         if self.psn is not None and self.psn != packet.psn:
             return False
-        self.seen += 1
-        return self.nth is None or self.nth == self.seen
+        return self.qp is None or self._is_of(self.qp, way)
+
+    def _is_of(self, qp: tuple[str, int], way: Passage) -> bool:
+        node, number = qp
+        ends = ((way.source, way.sender), (way.target, way.packet.dest_qp))
+        return any(number == qpn and node in ("", end) for end, qpn in ends)
+
+    def _has_its_turn(self) -> bool:
+        if self.every is None:
+            return self.nth in (None, self.seen)
+        first = self.nth or self.every
+        return self.seen >= first and (self.seen - first) % self.every == 0
 
     def __str__(self) -> str:
         parts = [f"{self.source}->{self.target}"] if self.source else []
-        parts += [f"opcode={self.opcode}"] if self.opcode else []
-        parts += [f"psn={self.psn}"] if self.psn is not None else []
-        parts += [f"nth={self.nth}"] if self.nth is not None else []
+        given: dict[str, object] = {
+            "opcode": self.opcode or None, "psn": self.psn, "qp": self.qp_text or None,
+            "nth": self.nth, "every": self.every, "p": self.chance, "count": self.count,
+        }  # fmt: skip
+        parts += [f"{key}={value}" for key, value in given.items() if value is not None]
         return " ".join(parts) or "every packet"
 
 
@@ -44,46 +85,138 @@ class Fault(Protocol):
     number: int
     match: Match
 
-    def loses(self) -> str:
-        """The reason why a matching packet is lost; empty if it is not."""
+    def meets(self, way: Passage) -> None:
+        """Do it to a matching packet."""
 
-    def harms(self, frame: bytes) -> bytes:
-        """The bytes of a matching packet after the fault."""
+    def lets_by(self, way: Passage) -> None:
+        """A packet, matching or not, has got through all faults."""
 
 
 @dataclass(slots=True)
-class Drop:
-    """The packet never arrives."""
+class _OneByOne:
+    """Meets each matching packet by itself."""
 
     number: int
     match: Match
 
-    def loses(self) -> str:
-        return f"fault {self.number}: drop {self.match}"
+    def lets_by(self, way: Passage) -> None:
+        """It is nothing to this fault."""
 
-    def harms(self, frame: bytes) -> bytes:
-        return frame
+
+@dataclass(slots=True)
+class Drop(_OneByOne):
+    """The packet never arrives."""
+
+    def meets(self, way: Passage) -> None:
+        way.lost = f"fault {self.number}: {self}"
 
     def __str__(self) -> str:
         return f"drop {self.match}"
 
 
 @dataclass(slots=True)
-class Corrupt:
+class Corrupt(_OneByOne):
     """One bit of the packet flips; it travels on, and whether anybody notices is up to the ICRC."""
 
-    number: int
-    match: Match
     byte: int
     bit: int = 0
 
-    def loses(self) -> str:
-        return ""
-
-    def harms(self, frame: bytes) -> bytes:
-        harmed = bytearray(frame)
+    def meets(self, way: Passage) -> None:
+        harmed = bytearray(way.octets)
         harmed[self.byte % len(harmed)] ^= 1 << self.bit
-        return bytes(harmed)
+        way.frame, way.harmed = bytes(harmed), True
 
     def __str__(self) -> str:
         return f"corrupt {self.match} byte={self.byte} bit={self.bit}"
+
+
+@dataclass(slots=True)
+class Duplicate(_OneByOne):
+    """A copy arrives as well, `after_ns` behind the packet."""
+
+    after_ns: int = 0
+
+    def meets(self, way: Passage) -> None:
+        way.behind_ns.append(self.after_ns)
+
+    def __str__(self) -> str:
+        return f"duplicate {self.match} after={spelled(self.after_ns, Unit.NS)}"
+
+
+@dataclass(slots=True)
+class Delay(_OneByOne):
+    """The packet arrives later; what leaves after it may overtake it."""
+
+    by_ns: int
+
+    def meets(self, way: Passage) -> None:
+        way.late_ns += self.by_ns
+
+    def __str__(self) -> str:
+        return f"delay {self.match} by={spelled(self.by_ns, Unit.NS)}"
+
+
+@dataclass(slots=True)
+class Reorder(_OneByOne):
+    """The packet is held until `behind` later ones of its direction have passed it.
+
+    limit_ns: or until so much time has passed; else the last packet of all would never arrive.
+    """
+
+    behind: int = 1
+    limit_ns: int = 100_000
+    held: list[Held] = field(default_factory=list)
+
+    def meets(self, way: Passage) -> None:
+        way.held_ns = max(way.held_ns, self.limit_ns)
+        way.held_by.append(self.number)
+
+    def lets_by(self, way: Passage) -> None:
+        """What is held itself passes nobody."""
+        if self.number in way.held_by:
+            held = Held(way.source, way.target, way.packet, way.sender, way.sent, self.behind)
+            self.held.append(held)
+        if way.held_by:
+            return
+        for held in self.held:
+            if (held.source, held.target) == (way.source, way.target):
+                held.behind -= 1
+        way.released += [held for held in self.held if not held.behind]
+        self.held = [held for held in self.held if held.behind]
+
+    def __str__(self) -> str:
+        limit = spelled(self.limit_ns, Unit.NS)
+        return f"reorder {self.match} behind={self.behind} limit={limit}"
+
+
+@dataclass(slots=True)
+class Rate(_OneByOne):
+    """A narrow place: the matching packets of a direction pass one behind the other at this rate.
+
+    free_ns: when the last one is through, by direction.
+    """
+
+    rate_bps: int
+    free_ns: dict[str, int] = field(default_factory=dict)
+
+    def meets(self, way: Passage) -> None:
+        lane = f"{way.source}->{way.target}"
+        takes_ns = -(len(way.octets) * -_BYTE_NS // self.rate_bps)
+        through_ns = max(way.left_ns + way.late_ns, self.free_ns.get(lane, 0)) + takes_ns
+        self.free_ns[lane] = through_ns
+        way.late_ns = max(way.late_ns, through_ns - way.left_ns - way.busy_ns)
+
+    def __str__(self) -> str:
+        return f"rate {self.match} rate={spelled(self.rate_bps, Unit.BITS_PER_S)}"
+
+
+@dataclass(slots=True)
+class Mark(_OneByOne):
+    """A router that is nearly full tells so in the IP header: congestion experienced."""
+
+    def meets(self, way: Passage) -> None:
+        if (frame := marked(way.octets)) != way.octets:
+            way.frame, way.marked = frame, True
+
+    def __str__(self) -> str:
+        return f"mark {self.match}"

@@ -17,7 +17,8 @@ from rdmalab.wire.frame import Frame
 from rdmalab.wire.headers import Ethernet
 from rdmalab.wire.packet import Packet, ipv4_gid, is_multicast, mac_of
 from rdmalab.world.agenda import NEVER, Agenda, Door, Entry
-from rdmalab.world.cable import Cable, Harmed
+from rdmalab.world.cable import Cable
+from rdmalab.world.passage import Held, Passage
 from rdmalab.world.trace import Trace
 
 _LINK_LOCAL = 0xFE80 << 112
@@ -40,12 +41,19 @@ class World:
     """Everything there is, as plain data; `now_ns` moves only in `run`.
 
     nodes: name → profile, in the order of their addresses 10.0.0.1, 10.0.0.2, …
+    seed: of everything that is left to chance.
     """
 
-    __slots__ = ("agenda", "cable", "node_of_gid", "nodes", "trace")
+    __slots__ = ("agenda", "cable", "node_of_gid", "nodes", "seed", "trace")
 
-    def __init__(self, nodes: dict[str, Profile] | None = None, trace: Trace | None = None) -> None:
+    def __init__(
+        self,
+        nodes: dict[str, Profile] | None = None,
+        trace: Trace | None = None,
+        seed: int = 0,
+    ) -> None:
         self.trace = trace or Trace()
+        self.seed = seed
         self.agenda = Agenda()
         self.cable = Cable(LATENCY_NS, RATE_BPS, MTU_BYTES)
         self.nodes: dict[str, Hca] = {}
@@ -164,27 +172,26 @@ class World:
             reason = "nobody has this address" if target is None else _NOT_ACTIVE
             trace.record(Kind.PACKET_LOST, node, qpn, packet, reason)
             return busy_ns
-        arrival: Arrival | None = packet
         if cable.faults or not cable.up:
-            arrival = self._suffer(node, target, qpn, packet)
-        if arrival is not None:
-            at_ns = trace.at_ns + busy_ns + cable.latency_ns
-            self.agenda.file(at_ns, _ARRIVAL, target, arrival, sent)
+            self._convey(Passage(node, target, packet, qpn, trace.at_ns, busy_ns, sent))
+            return busy_ns
+        at_ns = trace.at_ns + busy_ns + cable.latency_ns
+        self.agenda.file(at_ns, _ARRIVAL, target, packet, sent)
         return busy_ns
 
     def _spread(self, node: str, qpn: int, packet: Packet) -> int:
         """Multicast: to every other node, and back to this one if it listens itself."""
         sent, busy_ns = self.trace.latest, self.cable.occupies_ns(packet)
-        at_ns = self.trace.at_ns + busy_ns
+        now_ns = self.trace.at_ns
         if self.nodes[node].port_state is not _ACTIVE:
             self.trace.record(Kind.PACKET_LOST, node, qpn, packet, _NOT_ACTIVE)
             return busy_ns
         for target, hca in self.nodes.items():
             if target == node:
                 if packet.flow.dst in hca.groups:
-                    self.agenda.file(at_ns, _ARRIVAL, target, packet, sent)
-            elif (arrival := self._suffer(node, target, qpn, packet)) is not None:
-                self.agenda.file(at_ns + self.cable.latency_ns, _ARRIVAL, target, arrival, sent)
+                    self.agenda.file(now_ns + busy_ns, _ARRIVAL, target, packet, sent)
+            else:
+                self._convey(Passage(node, target, packet, qpn, now_ns, busy_ns, sent))
         return busy_ns
 
     def _transmit_frame(self, node: str, qpn: int, frame: Frame) -> int:
@@ -194,26 +201,47 @@ class World:
             self.trace.record(Kind.PACKET_LOST, node, qpn, frame, _DOWN)
             return busy_ns
         others = [name for name in self.nodes if name != node]
-        at_ns = self.trace.at_ns + busy_ns + self.cable.latency_ns
         for target in [n for n in others if self.nodes[n].mac == frame.dst_mac] or others:
-            if (arrival := self._suffer(node, target, qpn, frame)) is not None:
-                self.agenda.file(at_ns, _ARRIVAL, target, arrival, sent)
+            self._convey(Passage(node, target, frame, qpn, self.trace.at_ns, busy_ns, sent))
         return busy_ns
 
-    def _suffer(self, node: str, target: str, qpn: int, packet: Packet | Frame) -> Arrival | None:
-        """What the cable leaves of a packet, as the other end will read it; None if it is lost."""
-        fate = self.cable.fate(node, target, packet)
-        if isinstance(fate, str):
-            self.trace.record(Kind.PACKET_LOST, node, qpn, packet, fate)
-            return None
-        if not isinstance(fate, Harmed):
-            return fate
-        self.trace.record(Kind.PACKET_HARMED, node, qpn, packet, fate.frame)
-        if isinstance(packet, Frame):
-            whole = len(fate.frame) >= Ethernet.LENGTH
-            return Frame(fate.frame) if whole else (packet, "malformed: too-short")
-        read = fate.read()
-        return read if isinstance(read, Packet) else (packet, f"malformed: {read}")
+    def _convey(self, way: Passage) -> None:
+        """Through the faults, and what is left of it to the other end."""
+        self.cable.carry(way)
+        self._tell(way)
+        if way.lost:
+            return
+        arrival = way.packet if not way.frame else _as_read(way)
+        at_ns = way.left_ns + way.busy_ns + self.cable.latency_ns + way.late_ns
+        self.agenda.file(at_ns + way.held_ns, _ARRIVAL, way.target, arrival, way.sent)
+        for behind_ns in way.behind_ns:  # a copy of what is held is not held
+            self._log(Kind.PACKET_COPIED, way, behind_ns)
+            self.agenda.file(at_ns + behind_ns, _ARRIVAL, way.target, arrival, self.trace.latest)
+        for held in way.released:
+            self._release(held, at_ns)
+
+    def _tell(self, way: Passage) -> None:
+        """What the faults did to a packet, into the log."""
+        if way.lost:
+            self._log(Kind.PACKET_LOST, way, way.lost)
+            return
+        if way.harmed:
+            self._log(Kind.PACKET_HARMED, way, way.frame)
+        if way.marked:
+            self._log(Kind.PACKET_MARKED, way, way.frame)
+        if way.late_ns:
+            self._log(Kind.PACKET_DELAYED, way, way.late_ns)
+        if way.held_ns:
+            self._log(Kind.PACKET_HELD, way, way.held_ns)
+
+    def _log(self, kind: Kind, way: Passage, b: Any) -> None:
+        self.trace.record(kind, way.source, way.sender, way.packet, b)
+
+    def _release(self, held: Held, at_ns: int) -> None:
+        """Enough packets have passed it: it arrives behind the last of them."""
+        if self.agenda.hasten(held.sent, held.target, at_ns):
+            kind = Kind.PACKET_RELEASED
+            self.trace.record(kind, held.source, held.sender, held.packet, at_ns)
 
     def has(self, gid: int) -> bool:
         return gid in self.node_of_gid
@@ -258,3 +286,12 @@ class World:
     def owner_of(self, gid: int) -> str:
         """The node that has the address now; empty if nobody has."""
         return next((name for name, hca in self.nodes.items() if gid in hca.gids), "")
+
+
+def _as_read(way: Passage) -> Arrival:
+    """Bytes that a fault has touched, as the other end reads them."""
+    if isinstance(way.packet, Frame):
+        whole = len(way.frame) >= Ethernet.LENGTH
+        return Frame(way.frame) if whole else (way.packet, "malformed: too-short")
+    read = way.read()
+    return read if isinstance(read, Packet) else (way.packet, f"malformed: {read}")

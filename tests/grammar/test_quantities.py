@@ -45,6 +45,10 @@ from rdmalab.grammar.quantities import any_quantity, spelled, whole
         ("02:00:0a:00:00:01", Unit.MAC, 0x02000A000001),
         ("2:0:A:0:0:1", Unit.MAC, 0x02000A000001),
         ("0x1", Unit.MAC, 1),
+        ("2%", Unit.PPM, 20_000),
+        ("0.02", Unit.PPM, 20_000),
+        ("0.0001%", Unit.PPM, 1),
+        ("1", Unit.PPM, 1_000_000),
     ],
 )
 def test_a_literal_says_a_number(text: str, unit: Unit, value: int) -> None:
@@ -72,6 +76,9 @@ def test_a_literal_says_a_number(text: str, unit: Unit, value: int) -> None:
         ("02:00:0a:00:00:1g", Unit.MAC, "write 02:00:0a:00:00:01"),
         ("1.2.3.4.5", Unit.GID, "write fe80::1 or 0x1f"),
         ("10.0.0.256", Unit.GID, "write fe80::1 or 0x1f"),
+        ("2%%", Unit.PPM, "write 0.02 or 2%"),
+        ("0.0000001", Unit.PPM, "write 0.02 or 2%"),
+        ("2%", Unit.NUMBER, "write 12 or 0x1f"),
     ],
 )
 def test_what_is_no_number_says_what_would_be(text: str, unit: Unit, hint: str) -> None:
@@ -102,6 +109,9 @@ def test_a_question_takes_any_unit() -> None:
         (-1, Unit.GID, "-1"),
         (0x02000A000001, Unit.MAC, "02:00:0a:00:00:01"),
         (1 << 48, Unit.MAC, "281474976710656"),
+        (20_000, Unit.PPM, "2%"),
+        (1, Unit.PPM, "0.0001%"),
+        (1_000_000, Unit.PPM, "100%"),
     ],
 )
 def test_the_canonical_text_of_a_number(value: int, unit: Unit, text: str) -> None:

@@ -19,6 +19,7 @@ from rdmalab.wire.headers import AETH
 from rdmalab.wire.icrc import icrc
 from rdmalab.wire.packet import EXTENDED, Packet
 from rdmalab.world.faults import Match
+from rdmalab.world.passage import Passage
 from tests.pairs import End, Pair, image
 
 PARTIAL, OTHER, NO_PKEY = 0x7FFF, 0x8001, 0x8000
@@ -194,12 +195,14 @@ class Rewrite:
     def __post_init__(self) -> None:
         self.match = Match(source="A", nth=1)
 
-    def loses(self) -> str:
-        return ""
+    def meets(self, way: Passage) -> None:
+        harmed = bytes(self.change(bytearray(way.octets)))
+        if self.healed:
+            harmed = harmed[:-4] + icrc(harmed[14:-4]).to_bytes(4, "little")
+        way.frame, way.harmed = harmed, True
 
-    def harms(self, frame: bytes) -> bytes:
-        harmed = bytes(self.change(bytearray(frame)))
-        return harmed[:-4] + icrc(harmed[14:-4]).to_bytes(4, "little") if self.healed else harmed
+    def lets_by(self, way: Passage) -> None:
+        pass
 
 
 def flip(byte: int, mask: int) -> Callable[[bytearray], bytearray]:

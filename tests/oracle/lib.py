@@ -41,12 +41,12 @@ from rdmalab.command import Noun
 from rdmalab.compat.process import begin, here
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.wire.frame import Frame, octets_of
+from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
 from rdmalab.world import images
-from rdmalab.world.agenda import Door
-from rdmalab.world.cable import Cable, Harmed
+from rdmalab.world.cable import Cable
 from rdmalab.world.faults import Drop, Fault, Match
+from rdmalab.world.passage import Passage
 
 __all__ = [
     "ACC", "AH", "ALL_ACC", "CHAIN", "CQ", "EVENTS", "FIELD", "GID", "KEEP", "MASK", "MR", "MW",
@@ -148,10 +148,10 @@ class Chain(Match):
         super().__init__(target=node)
         self.rules: list[Rule] = []
 
-    def hits(self, source: str, target: str, packet: Packet | Frame) -> bool:
-        if not super().hits(source, target, packet):
+    def hits(self, way: Passage) -> bool:
+        if not super().hits(way):
             return False
-        frame = octets_of(packet)
+        frame = way.octets
         verdicts = (rule.verdict for rule in self.rules if rule.fits(frame))
         return next(verdicts, "accept") == "drop"
 
@@ -223,33 +223,25 @@ class Wire(Cable):
     def frame_occupies_ns(self, frame: Frame) -> int:
         return _TURN_NS
 
-    def fate(
-        self, source: str, target: str, packet: Packet | Frame
-    ) -> Packet | Frame | Harmed | str:
-        self.latency_ns = _CARRY_NS - _TURN_NS
-        if source == target:
-            return packet
+    def carry(self, way: Passage) -> None:
+        if way.source == way.target:
+            return
         if not self.up:
-            return "the link is down"
-        frame, world = octets_of(packet), here().world
-        qdisc = self.interfaces.queueing.get(source, Queueing())
-        delays, fate = [], "tc: loss"
+            way.lost = "the link is down"
+            return
+        qdisc = self.interfaces.queueing.get(way.source, Queueing())
+        delays = []
         for number, waits_ns in enumerate(qdisc.copies(self.interfaces.dice)):
             later_ns = waits_ns + number * _CARRY_NS
-            self._tap(source, frame, world.now_ns + later_ns)
-            self._tap(target, frame, world.now_ns + later_ns + _CARRY_NS)
-            found = super().fate(source, target, packet)
-            if isinstance(found, str):
-                fate = found
-            else:
+            self._tap(way.source, way.octets, way.left_ns + later_ns)
+            self._tap(way.target, way.octets, way.left_ns + later_ns + _CARRY_NS)
+            super().carry(way)
+            if not way.lost:
                 delays.append(later_ns)
-        if not delays:
-            return fate
-        self.latency_ns += delays[0]
-        for later_ns in delays[1:]:
-            at_ns = world.now_ns + _CARRY_NS + later_ns
-            world.agenda.file(at_ns, Door.ARRIVAL, target, packet, world.trace.latest)
-        return packet
+        way.lost = "" if delays else way.lost or "tc: loss"
+        if delays:
+            way.late_ns = min(delays)
+            way.behind_ns = [later_ns - way.late_ns for later_ns in sorted(delays)[1:]]
 
     def _tap(self, node: str, frame: bytes, at_ns: int) -> None:
         for tap in self.interfaces.taps:

@@ -4,6 +4,7 @@ import pytest
 
 from rdmalab.command import NotUnderstood
 from rdmalab.lens.ladder import Fate
+from rdmalab.lens.sufferings import Origin
 from rdmalab.scenario.wire import KEYS, Skip, WireLine, parse_wire
 from rdmalab.spec.opcodes import BY_LABEL
 from rdmalab.spec.refusals import Syndrome
@@ -20,6 +21,14 @@ def test_a_line() -> None:
     line = parsed("A->B send_only psn=0x10 len=64 ack_req=1 lost")
     assert (line.source, line.target, line.opcode, line.fate) == ("A", "B", "SEND_ONLY", Fate.LOST)
     assert {f.fact: f.value for f in line.fields} == {"psn": 16, "length": 64, "ack_req": 1}
+
+
+def test_what_the_cable_did() -> None:
+    line = parsed("A->B SEND_ONLY copied marked psn=3 dropped delayed")
+    assert (line.origin, line.fate) == (Origin.COPIED, Fate.DROPPED)
+    assert line.troubles == ("marked", "delayed")
+    plain = parsed("A->B SEND_ONLY psn=3")
+    assert (plain.origin, plain.fate, plain.troubles) == (Origin.SENT, None, ())
 
 
 def test_skip() -> None:
@@ -76,6 +85,29 @@ def test_fields_of_each_header(opcode: str) -> None:
     assert said(f"{PAIR}{post}{WIRE}A->B {line}\n      - skip\n") == ""
     wrong = line.replace("[16]", "[17]")
     assert "wire line 1" in said(f"{PAIR}{post}{WIRE}A->B {wrong}\n      - skip\n")
+
+
+@pytest.mark.parametrize(
+    ("second", "wrong"),
+    [
+        ("A->B RDMA_WRITE_ONLY psn=0 copied", ""),
+        ("A->B RDMA_WRITE_ONLY psn=0", "wire line 2"),
+        ("A->B RDMA_WRITE_ONLY psn=0 copied marked", "wire line 2"),
+    ],
+)
+def test_a_copy_is_a_line_of_its_own(second: str, wrong: str) -> None:
+    post = "  - fault: duplicate A->B\n"
+    post += "  - post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[16]\n"
+    told = said(f"{PAIR}{post}{WIRE}A->B RDMA_WRITE_ONLY\n      - {second}\n      - skip\n")
+    assert wrong in told if wrong else told == ""
+
+
+def test_what_was_done_is_said_of_the_packet_that_differs() -> None:
+    post = "  - fault: delay A->B 3us\n"
+    post += "  - post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[16]\n"
+    told = said(f"{PAIR}{post}{WIRE}A->B RDMA_WRITE_ONLY psn=1\n      - skip\n")
+    assert "A->B RDMA_WRITE_ONLY psn=0 delayed" in told
+    assert said(f"{PAIR}{post}{WIRE}A->B RDMA_WRITE_ONLY delayed\n      - skip\n") == ""
 
 
 def test_every_key_can_be_compared() -> None:

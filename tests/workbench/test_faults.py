@@ -5,18 +5,24 @@ from typing import NamedTuple
 
 import pytest
 
+from rdmalab.command import Noun, Thing
+from rdmalab.grammar.format import render
+from rdmalab.grammar.line import parse
 from rdmalab.lab import Lab
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.records import Kind
+from rdmalab.vocabulary import VOCABULARY
 from rdmalab.wire.packet import wire_length
 from tests.labs import (
     RECV,
     SEND,
+    everything,
     kinds,
     lab_of,
     misread,
     packets,
+    played_again,
     refusal,
     seen,
     status,
@@ -102,6 +108,197 @@ def test_faults_are_listed_numbered_and_cleared() -> None:
     assert well(lab, "fault drop").value.startswith("fault 3")
     well(lab, "fault clear; post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0; run")
     assert lost(lab) == []
+
+
+def test_one_fault_is_cleared_by_its_number() -> None:
+    lab = lab_of("fault drop psn=90", "fault drop psn=91", "fault drop psn=92")
+    assert well(lab, "fault clear 2").value == "2 left"
+    assert [fault.number for fault in well(lab, "faults").value] == [1, 3]
+    assert seen(lab, Kind.FAULT_CLEARED)[0][1] == 1
+    assert misread(lab, "fault clear 2").hint == "there is: 1 3"
+    assert well(lab, "fault drop").value.startswith("fault 4")
+
+
+def test_to_list_them_is_no_event() -> None:
+    lab = lab_of("fault drop psn=90")
+    before = everything(lab)
+    assert well(lab, "fault list").value == well(lab, "faults").value
+    assert everything(lab) == before
+
+
+def test_who_clears_with_the_word_that_lists_is_told_the_other() -> None:
+    lab = lab_of("fault drop")
+    error = misread(lab, "faults clear")
+    assert (error.message, error.hint) == ("faults only lists them", "fault clear")
+    assert len(well(lab, "faults").value) == 1
+
+
+# --------------------------------------------------------------------------- each of them
+SENDS = [
+    f"post_recv B.qp0 wr_id={n} sg=B.mr0[{n * 64}:{n * 64 + 64}]" for n in range(4)
+] + [
+    f"post_send A.qp0 wr_id={n} opcode=SEND sg=A.mr0[0:64] flags=SIGNALED" for n in range(4)
+]  # fmt: skip
+
+
+def arrivals(lab: Lab, node: str) -> list[tuple[int, int]]:
+    """When, and which PSN."""
+    return [(at_ns, packet.psn) for at_ns, packet in packets(lab, Kind.PACKET_RECEIVED, node)]
+
+
+def test_a_copy_arrives_right_behind_or_when_it_was_said() -> None:
+    lab = lab_of("fault duplicate A->B nth=1", "fault duplicate A->B nth=2 after=3us", *SENDS)
+    well(lab, "run")
+    first, copy, *others, late = arrivals(lab, "B")
+    assert (first, first[1]) == (copy, 0)
+    assert [psn for _, psn in others] == [1, 2, 3]
+    assert late == (others[0][0] + 3_000, 1)
+    assert lab.look("A.cq0.count") == lab.look("B.cq0.count") == 4
+    assert lab.look("B.counters.duplicate_request == 2")
+
+
+def test_a_delayed_packet_is_overtaken() -> None:
+    lab = lab_of("fault delay A->B 50ns nth=2", *SENDS)
+    well(lab, "run 2us")
+    by_psn = {psn: at_ns for at_ns, psn in reversed(arrivals(lab, "B"))}
+    sent = {packet.psn: at_ns for at_ns, packet in packets(lab, Kind.PACKET_SENT, "A")}
+    assert by_psn[1] - sent[1] == by_psn[0] - sent[0] + 50
+    assert [psn for _, psn in arrivals(lab, "B")][:4] == [0, 2, 3, 1]
+
+
+def test_a_held_packet_arrives_right_behind_the_last_that_had_to_pass() -> None:
+    lab = lab_of("fault reorder A->B nth=1 behind=2", *SENDS)
+    well(lab, "run 2us")
+    times = arrivals(lab, "B")
+    assert [psn for _, psn in times][:4] == [1, 2, 0, 3]
+    assert times[1][0] == times[2][0]
+    ((_, packet, at_ns),) = seen(lab, Kind.PACKET_RELEASED)
+    assert (packet.psn, at_ns) == (0, times[2][0])
+
+
+def test_what_nobody_overtakes_arrives_when_its_time_is_up() -> None:
+    lab = lab_of("fault reorder A->B limit=7us", RECV, SEND, "run")
+    ((sent_ns, packet),) = packets(lab, Kind.PACKET_SENT, "A")
+    due_ns = sent_ns + lab.session.world.cable.occupies_ns(packet) + 1_000 + 7_000
+    assert arrivals(lab, "B") == [(due_ns, 0)]
+    assert status(lab) == "SUCCESS"
+    assert seen(lab, Kind.PACKET_RELEASED) == []
+
+
+def test_a_limited_direction_is_a_slower_cable_and_the_other_is_not() -> None:
+    lab = lab_of("fault rate A->B 1Gbps", *SENDS)
+    well(lab, "run")
+    times = [at_ns for at_ns, _ in arrivals(lab, "B")]
+    sent = [at_ns for at_ns, _ in packets(lab, Kind.PACKET_SENT, "A")]
+    takes_ns = wire_length(packets(lab, Kind.PACKET_SENT, "A")[0][1]) * 8
+    assert times[0] == sent[0] + takes_ns + 1_000
+    assert [later - soon for soon, later in pairwise(times)] == [takes_ns] * 3
+    back = packets(lab, Kind.PACKET_SENT, "B")[0][0]
+    assert arrivals(lab, "A")[0][0] < back + 1_010
+
+
+def test_a_mark_arrives_in_the_header_and_is_counted_where_it_arrives() -> None:
+    lab = lab_of("fault mark A->B nth=1", RECV, SEND, "run")
+    (_, marked), *_ = packets(lab, Kind.PACKET_RECEIVED, "B")
+    assert marked.flow.traffic_class == 3
+    assert status(lab) == "SUCCESS"
+    assert lab.look("B.counters.np_ecn_marked_roce_packets == 1")
+    assert lab.look("A.counters.np_ecn_marked_roce_packets == 0")
+    assert {each.opcode_row.label for _, each in packets(lab, Kind.PACKET_SENT, "B")} == {
+        "ACKNOWLEDGE"
+    }
+
+
+@pytest.mark.parametrize(
+    ("which", "hit"),
+    [
+        ("qp=A.qp1", {1}),
+        ("qp=B.qp1", {1}),
+        ("qpn=0x11", {0}),
+        ("qp=A.qp0", {0}),
+    ],
+)
+def test_a_fault_of_one_queue_pair_leaves_the_others_alone(which: str, hit: set[int]) -> None:
+    lab = lab_of("use rc_pair", f"fault drop {which} count=1")
+    for n in range(2):
+        well(lab, f"post_send A.qp{n} opcode=RDMA_WRITE sg=A.mr{n}[0:8] remote=B.mr{n}")
+    well(lab, "run 10us")
+    gone = [record for record in lab.session.world.trace.records if record[3] is Kind.PACKET_LOST]
+    name = lab.session.names
+    assert {int(name.of(Thing(Noun.QP, r[4], r[5]))[-1]) for r in gone} == hit
+
+
+def test_the_seed_decides_whom_chance_meets_and_no_other_rule_does() -> None:
+    def numbers(seed: int, *before: str) -> list[int]:
+        lab = Lab(seed=seed)
+        for line in ("use rc_pair", *before, "fault mark A->B p=30%"):
+            well(lab, line)
+        for _ in range(8):
+            well(lab, "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0 remote=B.mr0 flags=SIGNALED")
+            well(lab, "run; poll_cq A.cq0 num_entries=1")
+        return [packet.psn for _, packet, _ in seen(lab, Kind.PACKET_MARKED)]
+
+    assert numbers(1) == numbers(1)
+    assert numbers(1) != numbers(2)
+    assert 5 < len(numbers(1)) < 35
+    other = ("fault delay B->A 1ns p=50%", "fault clear 1")
+    assert numbers(1, *other) == numbers(1, "fault drop psn=9000000", "fault clear 1")
+
+
+@pytest.mark.parametrize(
+    ("line", "under", "message"),
+    [
+        ("fault delay A->B", "delay", "how long?"),
+        ("fault rate B->A", "rate", "how fast?"),
+        ("fault srq_error", "srq_error", "which SRQ breaks?"),
+        ("fault drop byte=3", "3", "drop takes no byte"),
+        ("fault corrupt 3us", "3us", "corrupt takes no by"),
+        ("fault clear A->B", "A->B", "clear takes no direction"),
+        ("fault mark after=1us", "1us", "mark takes no after"),
+        ("fault drop qp=A.qp0 qpn=17", "17", "qp and qpn name one queue pair twice"),
+        ("fault drop p=2", "2", '"2" is out of range'),
+        ("fault drop p=150%", "150%", '"150%" is out of range'),
+        ("fault drop p=0.0000001", "0.0000001", '"0.0000001" is finer than one in a million'),
+        ("fault drop p=often", "often", '"often" is not a probability'),
+        ("fault drop every=0", "0", '"0" is out of range'),
+    ],
+)
+def test_what_does_not_go_together_is_named(line: str, under: str, message: str) -> None:
+    lab = lab_of()
+    error = misread(lab, line)
+    assert error.message == message
+    assert line[error.place.start : error.place.stop] == under
+    assert error.hint
+    assert lab.session.world.cable.faults == []
+
+
+EVERY_FAULT = [
+    "fault drop A->B opcode=SEND_ONLY psn=3 nth=2",
+    "fault corrupt B->A byte=60 bit=3",
+    "fault duplicate A->B nth=1 after=3us",
+    "fault delay A->B 3us",
+    "fault reorder A->B nth=2 behind=2 limit=50us",
+    "fault rate A->B 1Gbps",
+    "fault rate A->B 2.5Gbps qp=A.qp0",
+    "fault mark every=3 p=2% count=4",
+    "fault mark p=0.02",
+    "fault drop qpn=0x11 p=12.5%",
+    "fault clear 3",
+    "fault clear",
+]
+
+
+@pytest.mark.parametrize("line", EVERY_FAULT)
+def test_a_fault_is_written_as_it_is_read(line: str) -> None:
+    (one,) = parse(line, VOCABULARY, "A")
+    text = render(one, VOCABULARY["fault"])
+    (again,) = parse(text, VOCABULARY, None, file=True)
+    assert again == one, text
+
+
+def test_all_that_was_set_is_set_again_when_the_journal_is_played() -> None:
+    lab = lab_of(*EVERY_FAULT[:-2], *SENDS, "run", "fault clear 2", *SENDS, "run")
+    assert everything(played_again(lab)) == everything(lab)
 
 
 @pytest.mark.parametrize(

@@ -208,3 +208,16 @@ def test_an_earlier_wish_leaves_no_more_than_one_entry_behind() -> None:
         agenda.arm(timer, now_ns + 10, -1)
         assert agenda.pop(now_ns + 10)
     assert len(agenda.timers) < 5
+
+
+def test_an_arrival_may_come_earlier_but_not_later_and_only_where_it_was_going() -> None:
+    agenda = Agenda()
+    agenda.file(500, Door.ARRIVAL, "B", "held", 7)
+    agenda.file(300, Door.ARRIVAL, "B", "passing", 8)
+    agenda.file(500, Door.PORT, "B", None, 7)
+    agenda.file(500, Door.ARRIVAL, "C", "other", 7)
+    assert agenda.hasten(7, "B", 300)
+    assert not agenda.hasten(7, "B", 400)
+    assert not agenda.hasten(6, "B", 0)
+    order = [entry[4] for entry in iter(agenda.pop, None)]
+    assert order == ["passing", "held", None, "other"]

@@ -5,8 +5,9 @@ import pytest
 from rdmalab.spec.opcodes import BY_LABEL
 from rdmalab.wire.packet import Flow, Packet, ipv4_gid
 from rdmalab.wire.roce import Malformed, decode, encode
-from rdmalab.world.cable import Cable, Harmed
-from rdmalab.world.faults import Corrupt, Drop, Match
+from rdmalab.world.cable import Cable
+from rdmalab.world.faults import Corrupt, Drop, Fault, Match, Reorder
+from rdmalab.world.passage import Passage
 
 FLOW = Flow(ipv4_gid("10.0.0.1"), ipv4_gid("10.0.0.2"), 0xC001)
 
@@ -15,7 +16,7 @@ def packet(psn: int = 0, payload: bytes = b"12345678") -> Packet:
     return Packet(FLOW, BY_LABEL["SEND_ONLY"][0], 0x11, psn, payload)
 
 
-def cable(*faults: Drop | Corrupt) -> Cable:
+def cable(*faults: Fault) -> Cable:
     made = Cable(1_000, 100_000_000_000, 4096)
     made.faults = list(faults)
     return made
@@ -28,43 +29,60 @@ def test_a_packet_keeps_the_port_busy_for_all_its_bytes() -> None:
     assert slow.occupies_ns(packet()) == 66 * 8 * 1_000_000
 
 
+def carried(over: Cable, one: Packet) -> Passage:
+    way = Passage("A", "B", one)
+    over.carry(way)
+    return way
+
+
 def test_without_a_fault_the_packet_itself_arrives() -> None:
     one = packet()
-    assert cable().fate("A", "B", one) is one
+    assert carried(cable(), one) == Passage("A", "B", one)
 
 
 def test_a_cable_that_is_down_loses_everything() -> None:
-    dead = cable()
+    dead = cable(Corrupt(1, Match(), 3))
     dead.up = False
-    assert dead.fate("A", "B", packet()) == "the link is down"
+    assert carried(dead, packet()).lost == "the link is down"
+    assert dead.faults[0].match.seen == 0
 
 
 def test_a_dropped_packet_is_told_with_the_fault() -> None:
-    assert cable(Drop(3, Match(psn=7))).fate("A", "B", packet(7)) == "fault 3: drop psn=7"
+    assert carried(cable(Drop(3, Match(psn=7))), packet(7)).lost == "fault 3: drop psn=7"
 
 
 def test_every_fault_counts_every_packet_that_fits_it() -> None:
     """Two faults for the first and the second packet take the first and the second."""
     two = cable(Drop(1, Match(nth=1)), Drop(2, Match(nth=2)))
-    fates = [two.fate("A", "B", packet(psn)) for psn in range(4)]
-    assert [isinstance(fate, str) for fate in fates] == [True, True, False, False]
+    lost = [carried(two, packet(psn)).lost != "" for psn in range(4)]
+    assert lost == [True, True, False, False]
+
+
+def test_what_is_lost_overtakes_nobody() -> None:
+    reorder = Reorder(1, Match(nth=1))
+    two = cable(reorder, Drop(2, Match(nth=2)))
+    ways = [carried(two, packet(psn)) for psn in range(3)]
+    assert [len(way.released) for way in ways] == [0, 0, 1]
+
+
+def test_what_is_held_and_then_lost_waits_no_more() -> None:
+    reorder = Reorder(1, Match(nth=1))
+    carried(cable(reorder, Drop(2, Match(nth=1))), packet())
+    assert reorder.held == []
 
 
 def test_a_harmed_packet_travels_on_as_bytes() -> None:
     one = packet()
-    fate = cable(Corrupt(1, Match(), byte=60)).fate("A", "B", one)
-    assert isinstance(fate, Harmed)
-    assert fate.frame != encode(one)
-    assert isinstance(fate.read(), Malformed)
+    way = carried(cable(Corrupt(1, Match(), byte=60)), one)
+    assert way.frame != encode(one)
+    assert isinstance(way.read(), Malformed)
 
 
 def test_two_faults_harm_one_packet_together() -> None:
     """Twice the same bit is no harm at all."""
     one = packet()
     fault = Corrupt(1, Match(), byte=60)
-    fate = cable(fault, fault).fate("A", "B", one)
-    assert isinstance(fate, Harmed)
-    assert fate.read() == decode(encode(one))
+    assert carried(cable(fault, fault), one).read() == decode(encode(one))
 
 
 @pytest.mark.parametrize("bit", range(8))
@@ -72,6 +90,5 @@ def test_no_flipped_bit_of_the_transport_goes_unnoticed(bit: int) -> None:
     frame = encode(packet())
     masked = {14 + 28 + 4}  # FECN, BECN, reserved: the ICRC does not cover them
     for byte in range(14 + 28, len(frame)):
-        fate = cable(Corrupt(1, Match(), byte, bit)).fate("A", "B", packet())
-        assert isinstance(fate, Harmed)
-        assert isinstance(fate.read(), Packet) is (byte in masked)
+        way = carried(cable(Corrupt(1, Match(), byte, bit)), packet())
+        assert isinstance(way.read(), Packet) is (byte in masked)

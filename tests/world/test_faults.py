@@ -1,22 +1,47 @@
-"""Faults: which packets they hit, and how they say it."""
+"""Faults: which packets they hit, what they do to them, and how they say it."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rdmalab.spec.opcodes import BY_LABEL
-from rdmalab.wire.packet import Flow, Packet
-from rdmalab.world.faults import Corrupt, Drop, Match
+from rdmalab.wire.packet import Flow, Packet, ipv4_gid
+from rdmalab.wire.roce import Malformed
+from rdmalab.world.chance import MILLION, Chance
+from rdmalab.world.faults import (
+    Corrupt,
+    Delay,
+    Drop,
+    Duplicate,
+    Mark,
+    Match,
+    Rate,
+    Reorder,
+)
+from rdmalab.world.passage import Passage
 
-FLOW = Flow(1, 2, 3)
+FLOW = Flow(ipv4_gid("10.0.0.1"), ipv4_gid("10.0.0.2"), 0xC001)
 
 
-def packet(label: str = "SEND_ONLY", psn: int = 5) -> Packet:
-    return Packet(FLOW, BY_LABEL[label][0], 0x11, psn)
+def packet(label: str = "SEND_ONLY", psn: int = 5, payload: bytes = b"") -> Packet:
+    return Packet(FLOW, BY_LABEL[label][0], 0x11, psn, payload)
 
 
+def way(one: Packet | None = None, **given: Any) -> Passage:
+    return Passage("A", "B", one or packet(), **{"sender": 0x22, **given})
+
+
+def hits(match: Match, count: int) -> list[int]:
+    """Which of so many packets that all fit."""
+    return [number for number in range(1, count + 1) if match.hits(way())]
+
+
+# --------------------------------------------------------------------------- which packets
 @pytest.mark.parametrize(
-    ("fields", "hits"),
+    ("fields", "fits"),
     [
         ({}, True),
         ({"source": "A"}, True),
@@ -29,37 +54,203 @@ def packet(label: str = "SEND_ONLY", psn: int = 5) -> Packet:
         ({"psn": 0}, False),
         ({"nth": 1}, True),
         ({"nth": 2}, False),
-        ({"source": "A", "opcode": "SEND_ONLY", "psn": 5, "nth": 1}, True),
+        ({"qp": ("A", 0x22)}, True),
+        ({"qp": ("B", 0x11)}, True),
+        ({"qp": ("", 0x11)}, True),
+        ({"qp": ("", 0x22)}, True),
+        ({"qp": ("B", 0x22)}, False),
+        ({"qp": ("A", 0x11)}, False),
+        ({"qp": ("", 0x33)}, False),
+        ({"source": "A", "opcode": "SEND_ONLY", "psn": 5, "nth": 1, "qp": ("B", 0x11)}, True),
     ],
 )
-def test_every_field_that_is_given_must_fit(fields: dict[str, Any], hits: bool) -> None:
-    assert Match(**fields).hits("A", "B", packet()) is hits
+def test_every_field_that_is_given_must_fit(fields: dict[str, Any], fits: bool) -> None:
+    assert Match(**fields).hits(way()) is fits
 
 
 def test_nth_counts_the_packets_that_fit() -> None:
     match = Match(opcode="SEND_ONLY", nth=2)
     packets = [packet(), packet("SEND_FIRST"), packet(), packet()]
-    assert [match.hits("A", "B", each) for each in packets] == [False, False, True, False]
+    assert [match.hits(way(each)) for each in packets] == [False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("fields", "met"),
+    [
+        ({"every": 3}, [3, 6, 9]),
+        ({"every": 3, "nth": 1}, [1, 4, 7, 10]),
+        ({"every": 2, "nth": 5}, [5, 7, 9]),
+        ({"every": 1}, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
+        ({"count": 2}, [1, 2]),
+        ({"every": 4, "count": 1}, [4]),
+    ],
+)
+def test_which_of_ten_have_their_turn(fields: dict[str, Any], met: list[int]) -> None:
+    assert hits(Match(**fields), 10) == met
+
+
+def test_chance_is_asked_only_for_what_fits_and_has_its_turn() -> None:
+    match = Match(opcode="SEND_ONLY", every=2, chance=Chance(MILLION, 0, 1))
+    packets = [packet(), packet(), packet("SEND_FIRST"), packet(), packet()]
+    assert [match.hits(way(each)) for each in packets] == [False, True, False, False, True]
+    assert match.chance is not None
+    assert match.chance.drawn == 2
+
+
+def test_count_counts_what_was_hit_not_what_might_have_been() -> None:
+    never, half = Chance(0, 0, 1), Chance(MILLION // 2, 0, 1)
+    assert hits(Match(chance=never, count=3), 50) == []
+    assert len(hits(Match(chance=half, count=3), 50)) == 3
 
 
 def test_an_opcode_without_a_name_is_nobodys() -> None:
     strange = Packet(FLOW, 0xFE, 0x11, 5)
-    assert not Match(opcode="SEND_ONLY").hits("A", "B", strange)
-    assert Match().hits("A", "B", strange)
+    assert not Match(opcode="SEND_ONLY").hits(way(strange))
+    assert Match().hits(way(strange))
 
 
 def test_they_say_what_they_do() -> None:
     match = Match(source="A", target="B", opcode="SEND_ONLY", psn=0, nth=3)
     assert str(match) == "A->B opcode=SEND_ONLY psn=0 nth=3"
     assert str(Match()) == "every packet"
+    full = Match(qp=("A", 17), qp_text="A.0x11", every=2, chance=Chance(20_000, 0, 1), count=4)
+    assert str(full) == "qp=A.0x11 every=2 p=2% count=4"
     assert str(Drop(1, Match(psn=0))) == "drop psn=0"
     assert str(Corrupt(1, Match(), 7, 2)) == "corrupt every packet byte=7 bit=2"
+    assert str(Duplicate(1, match, 3_000)).endswith("nth=3 after=3us")
+    assert str(Delay(1, Match(), 1_500)) == "delay every packet by=1.5us"
+    assert str(Reorder(1, Match())) == "reorder every packet behind=1 limit=100us"
+    assert str(Rate(1, Match(), 10**9)) == "rate every packet rate=1Gbps"
+    assert str(Mark(1, Match())) == "mark every packet"
 
 
-def test_a_drop_harms_nothing_and_a_corruption_loses_nothing() -> None:
-    drop, corrupt = Drop(1, Match()), Corrupt(1, Match(), byte=-1, bit=7)
-    assert drop.loses()
-    assert drop.harms(b"abc") == b"abc"
-    assert corrupt.loses() == ""
-    assert corrupt.harms(b"\x00\x00") == b"\x00\x80"
-    assert Corrupt(1, Match(), byte=5).harms(b"\x00\x00") == b"\x00\x01"  # beyond the end: again
+# --------------------------------------------------------------------------- what they do
+def test_a_drop_loses_and_says_who_it_was() -> None:
+    one = way()
+    Drop(3, Match()).meets(one)
+    assert one.lost == "fault 3: drop every packet"
+    assert one.frame == b""
+
+
+def test_a_corruption_flips_one_bit_and_loses_nothing() -> None:
+    one, good = way(), way().octets
+    Corrupt(1, Match(), byte=-1, bit=7).meets(one)
+    assert one.harmed
+    assert not one.lost
+    assert one.octets == good[:-1] + bytes([good[-1] ^ 0x80])
+    assert isinstance(one.read(), Malformed)
+    other = way()
+    Corrupt(1, Match(), byte=len(good) + 2).meets(other)  # beyond the end: again
+    assert other.octets == good[:2] + bytes([good[2] ^ 1]) + good[3:]
+
+
+def test_a_mark_changes_the_header_and_nothing_the_icrc_covers() -> None:
+    one = way()
+    Mark(1, Match()).meets(one)
+    read = one.read()
+    assert isinstance(read, Packet)
+    assert read.flow.traffic_class == 3
+    assert (one.marked, one.harmed) == (True, False)
+    assert one.octets[16:24] + one.octets[26:] == way().octets[16:24] + way().octets[26:]
+
+
+def test_what_is_marked_already_is_left_alone() -> None:
+    twice = way()
+    for _ in range(2):
+        Mark(1, Match()).meets(twice)
+    once = way()
+    Mark(1, Match()).meets(once)
+    assert twice == once
+
+
+def test_delays_add_up_and_copies_come_behind() -> None:
+    one = way()
+    for fault in (Delay(1, Match(), 300), Delay(2, Match(), 50), Duplicate(3, Match(), 7)):
+        fault.meets(one)
+    Duplicate(4, Match()).meets(one)
+    assert (one.late_ns, one.behind_ns) == (350, [7, 0])
+
+
+# --------------------------------------------------------------------------- what is held
+def passing(faults: list[Reorder], numbers: list[int]) -> Iterator[list[int]]:
+    """What each packet lets go; those with a number in it are let through, in both directions."""
+    for sent in numbers:
+        one = way(sent=sent)
+        for fault in faults:
+            if fault.match.hits(one):
+                fault.meets(one)
+        for fault in faults:
+            fault.lets_by(one)
+        yield [held.sent for held in one.released]
+
+
+def test_a_packet_waits_until_so_many_have_passed_it() -> None:
+    fault = Reorder(1, Match(nth=2), behind=2)
+    assert list(passing([fault], [10, 20, 30, 40, 50])) == [[], [], [], [20], []]
+    assert fault.held == []
+
+
+def test_what_is_held_itself_passes_nobody() -> None:
+    fault = Reorder(1, Match(count=2), behind=1)
+    assert list(passing([fault], [10, 20, 30, 40])) == [[], [], [10, 20], []]
+
+
+def test_a_rule_holds_only_what_it_has_met() -> None:
+    first, second = Reorder(1, Match(nth=1), 1), Reorder(2, Match(nth=9), 1)
+    assert list(passing([first, second], [10, 20])) == [[], [10]]
+    assert second.held == []
+
+
+def test_the_other_direction_overtakes_nobody() -> None:
+    fault = Reorder(1, Match(source="A"), behind=1)
+    one, back = way(sent=10), Passage("B", "A", packet(), sent=20)
+    fault.match.hits(one)
+    fault.meets(one)
+    fault.lets_by(one)
+    assert one.held_ns == fault.limit_ns
+    fault.lets_by(back)
+    assert back.released == []
+
+
+# --------------------------------------------------------------------------- the narrow place
+def test_what_is_alone_takes_as_long_as_on_a_cable_of_this_rate() -> None:
+    """58 bytes at 1 Gbit/s are 464 ns."""
+    one = way(left_ns=1_000, busy_ns=5)
+    Rate(1, Match(), 10**9).meets(one)
+    assert one.left_ns + one.busy_ns + one.late_ns == 1_464
+
+
+def test_what_comes_too_soon_waits_for_what_is_before_it_in_its_direction() -> None:
+    fault = Rate(1, Match(), 10**9)
+    first, second = way(left_ns=0, busy_ns=5), way(left_ns=5, busy_ns=5)
+    back = Passage("B", "A", packet(), left_ns=5, busy_ns=5)
+    for each in (first, second, back):
+        fault.meets(each)
+    ends = [each.left_ns + each.busy_ns + each.late_ns for each in (first, second, back)]
+    assert ends == [464, 928, 469]
+
+
+def test_a_rate_faster_than_the_cable_delays_nothing() -> None:
+    one = way(left_ns=0, busy_ns=5_000)
+    Rate(1, Match(), 10**9).meets(one)
+    assert one.late_ns == 0
+
+
+# --------------------------------------------------------------------------- all of them
+FAULTS = [
+    Drop(1, Match()), Corrupt(2, Match(), 40), Duplicate(3, Match(), 5), Delay(4, Match(), 9),
+    Reorder(5, Match()), Rate(6, Match(), 10**6), Mark(7, Match()),
+]  # fmt: skip
+
+
+@given(st.permutations(FAULTS), st.binary(max_size=64))
+def test_any_faults_in_any_order_meet_any_packet(faults: list[Any], payload: bytes) -> None:
+    one = way(packet(payload=payload))
+    for fault in faults:
+        fault.meets(one)
+    for fault in faults:
+        fault.lets_by(one)
+    assert one.lost
+    assert one.harmed
+    assert one.marked
+    assert one.late_ns >= 9

@@ -1,0 +1,41 @@
+"""Chance: draw i of a stream is a function of the session's seed, and of nothing else."""
+
+from dataclasses import dataclass
+
+MILLION = 1_000_000  # parts: probabilities are whole numbers of these
+
+_BITS = 64
+_ALL = (1 << _BITS) - 1
+# The constants of SplitMix64, a bijection of 64 bits that mixes them well.
+_GAMMA, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+
+
+def mixed(number: int) -> int:
+    """Another number of 64 bits; neighbours are far apart."""
+    number = (number ^ number >> 30) * _FIRST & _ALL
+    number = (number ^ number >> 27) * _SECOND & _ALL
+    return number ^ number >> 31
+
+
+@dataclass(slots=True)
+class Chance:
+    """Something that happens now and then, in `ppm` of a million cases.
+
+    Its stream is its own: whoever else draws, and however often, shifts nothing here. drawn: how
+    many draws it has made, all the state there is.
+    """
+
+    ppm: int
+    seed: int
+    stream: int
+    drawn: int = 0
+
+    def happens(self) -> bool:
+        """The next draw."""
+        self.drawn += 1
+        start = mixed(mixed(self.seed & _ALL) + self.stream * _GAMMA & _ALL)
+        return mixed(start + self.drawn * _GAMMA & _ALL) * MILLION >> _BITS < self.ppm
+
+    def __str__(self) -> str:
+        whole, rest = divmod(self.ppm, MILLION // 100)
+        return f"{whole}.{rest:04}".rstrip("0").rstrip(".") + "%"
