@@ -389,5 +389,6 @@ SAYINGS: dict[str, Callable[[Moment, Any], str]] = {
     "channel": _channel,
     "context": _plain,
     "rkey": lambda _m, v: hex(v),
+    "line": _plain,
     "rereg": lambda _m, v: flags(v, Rereg),
 }

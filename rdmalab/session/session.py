@@ -19,6 +19,7 @@ from rdmalab.session.bind import Binder
 from rdmalab.session.names import Names
 from rdmalab.session.travel import MAX_EVENTS, Goal, Travel
 from rdmalab.spec.records import Kind
+from rdmalab.world.programs import Carried
 from rdmalab.world.world import World
 
 _CALLED, _DESTROYED = Kind.CALLED, Kind.DESTROYED
@@ -67,6 +68,7 @@ class Session:
     def __post_init__(self) -> None:
         self.names = Names(self.world.nodes)
         self.binder = Binder(self.world, self.names)
+        self.world.programs.carry_out, self.world.programs.holds = self.carry_out, self.holds
 
     def perform(self, invocation: Invocation) -> Outcome:
         """Carry out one command. NotUnderstood if it means nothing here: then nothing happened."""
@@ -109,16 +111,47 @@ class Session:
         self._told(command, outcome)
         self._name(arguments, outcome.value)
         self._bury(first)
+        world.settle()
         return outcome
 
     def _told(self, command: Command, outcome: Outcome) -> Outcome:
         """Into the journal, and into the log."""
         world, invocation = self.world, outcome.invocation
         self.journal.append(Entry(world.event, world.now_ns, invocation))
-        errno = outcome.refusal.errno if outcome.refusal else 0
-        world.trace.record(_CALLED, _node_of(command, invocation), 0, command.name, errno)
+        self._called(command, outcome)
         return outcome
 
+    def _called(self, command: Command, outcome: Outcome) -> None:
+        errno = outcome.refusal.errno if outcome.refusal else 0
+        node = _node_of(command, outcome.invocation)
+        self.world.trace.record(_CALLED, node, 0, command.name, errno)
+
+    # ------------------------------------------------------------------ for programs
+    def carry_out(self, invocation: Invocation) -> Carried:
+        """A line of a program: within the event under way, and not journaled.
+
+        Where C would block, the call has not returned, so the log does not have it either.
+        """
+        command, outcome = self.vocabulary[invocation.name], Outcome(invocation)
+        first, arguments = len(self.world.trace.records), dict[str, Any]()
+        try:
+            arguments = self.binder.bind(command, invocation)
+            outcome.value = command.function(self.world, **arguments)
+        except Refused as refusal:
+            outcome.refusal = refusal
+        subject = next((value for value in arguments.values() if isinstance(value, Thing)), None)
+        carried = Carried(outcome.value, outcome.refusal, subject)
+        if not carried.blocks:
+            self._called(command, outcome)
+            self._name(arguments, outcome.value)
+            self._bury(first)
+        return carried
+
+    def holds(self, question: Any) -> bool:
+        """Whether a program is answered with yes."""
+        return bool(self.ask(question))
+
+    # ------------------------------------------------------------------ names
     def _name(self, arguments: dict[str, Any], made: Any) -> None:
         if isinstance(made, Thing):
             for value in arguments.values():
