@@ -31,6 +31,7 @@ class Noun(enum.StrEnum):
     CHANNEL = "channel"
     TD = "td"
     FLOW = "flow"
+    PROGRAM = "program"
 
 
 class Thing(NamedTuple):
@@ -95,6 +96,15 @@ class Expression:
 
     text: str
     node: Any = field(repr=False, default=None)
+    place: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(slots=True)
+class Lines:
+    """The lines of a program: their text, and in `parsed` the grammar's reading of them."""
+
+    text: str
+    parsed: list[Any] = field(repr=False, compare=False, default_factory=list)
     place: Span = field(default=NOWHERE, compare=False)
 
 
@@ -296,6 +306,11 @@ class ExpressionKind(Kind):
 
 
 @dataclass(frozen=True, slots=True)
+class LinesKind(Kind):
+    """`{line; line}`: commands and the words that programs have besides."""
+
+
+@dataclass(frozen=True, slots=True)
 class DirectionKind(Kind):
     """`A->B`."""
 
@@ -387,6 +402,7 @@ def _class_kind(cls: Any, metadata: tuple[Any, ...]) -> Kind:
         Ref: ThingKind(noun, ranged=True),
         Region: ThingKind(noun, ranged=True),
         Expression: ExpressionKind(),
+        Lines: LinesKind(),
         Direction: DirectionKind(),
     }
     if cls in simple:
@@ -471,7 +487,7 @@ def command(function: Callable[..., Any]) -> Command:
 class Invocation:
     """A command with plain arguments: what the journal keeps and what every face produces.
 
-    `arguments` holds ints, strings, lists, dicts, Refs, News and Expressions, keyed by parameter;
+    `arguments` holds ints, strings, lists, dicts, Refs, News, Expressions and Lines, by parameter;
     `places` tells where each key stood in `line`, for carets, and is not part of what was asked.
     """
 

@@ -19,7 +19,7 @@ from rdmalab.verbs import (
     wr,
     xrcd,
 )
-from rdmalab.workbench import faults, files, help, look, memory, pairs, port, time  # noqa: A004
+from rdmalab.workbench import faults, files, help, look, memory, pairs, port, programs, time  # noqa: A004
 
 GROUPS: dict[str, tuple[Command, ...]] = {
     "verbs: objects": (
@@ -109,6 +109,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     "verbs: extended polling": (cq.start_poll, cq.next_poll, cq.wc_read, cq.end_poll),
     "short forms": (pairs.use, pairs.connect, pairs.to_rts, pairs.reset),
     "time": (time.step, time.run, time.until, time.checkpoint),
+    "programs": (programs.program, programs.stop, programs.programs),
     "memory": (memory.write, memory.fill, memory.read, memory.hexdump),
     "cable": (faults.fault, faults.faults, faults.link),
     "port": (port.port, port.gid, port.pkey, port.device_fatal),

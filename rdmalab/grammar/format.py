@@ -12,6 +12,7 @@ from rdmalab.command import (
     IntegerKind,
     Invocation,
     Kind,
+    Lines,
     ListKind,
     NotUnderstood,
     RecordKind,
@@ -106,6 +107,8 @@ def value_text(value: Any, kind: Kind) -> str:
         return "NULL"
     if isinstance(value, Expression):
         return render_expression(value.node) if value.node is not None else value.text
+    if isinstance(value, Lines):
+        return f"{{{value.text}}}"
     if isinstance(value, list):
         item = kind.item if isinstance(kind, ListKind) else kind
         return ",".join(value_text(v, item) for v in value) or "[]"

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
-from rdmalab.command import Command, Invocation, NotUnderstood
+from rdmalab.command import Command, Invocation, Lines, New, NotUnderstood
 from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.grammar.program import Reading, read_program, text_of
 from rdmalab.grammar.sentence import Sentence, find_verb
 from rdmalab.grammar.syntax import commands
 from rdmalab.grammar.tokens import Lexeme, Token, tokenize
@@ -48,7 +50,21 @@ def _invocation(
     arguments = sentence.arguments(verb)
     text = line[verb.place.start : tokens[-1].place.stop]
     places = {"": verb.place, **sentence.gathering.places}
+    _read_lines(line, arguments, vocabulary)
     return Invocation(command.name, arguments, text, places)
+
+
+def _read_lines(line: str, arguments: dict[str, Any], vocabulary: Mapping[str, Command]) -> None:
+    """The lines of a program are read at once: their names are those of the node it runs on."""
+    for value in arguments.values():
+        if isinstance(value, Lines):
+            node = next(v.node for v in arguments.values() if isinstance(v, New))
+
+            def verb(tokens: list[Token], node: str = node) -> Invocation:
+                return _invocation(line, tokens, vocabulary, node, NO_ALIASES)
+
+            value.parsed = read_program(Reading(line, verb, vocabulary, node), value.place)
+            value.text = text_of(value.parsed)
 
 
 def _no_verb(verb: Token, vocabulary: Mapping[str, Command]) -> NotUnderstood:

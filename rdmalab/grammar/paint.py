@@ -27,8 +27,9 @@ from rdmalab.grammar.keys import keys_of_record
 from rdmalab.grammar.line import NO_ALIASES
 from rdmalab.grammar.sentence import Sentence, find_verb
 from rdmalab.grammar.syntax import Atom, Braces, Value, commands
-from rdmalab.grammar.tokens import Lexeme, Token, scan, scan_expression
+from rdmalab.grammar.tokens import Lexeme, Token, folded, scan, scan_expression
 from rdmalab.grammar.values import NULLS, scalar
+from rdmalab.spec.programs import WORDS
 
 
 class Role(Enum):
@@ -55,6 +56,7 @@ _PLAIN = {
     Lexeme.OPERATOR: Role.OPERATOR,
     Lexeme.BREAK: Role.OPERATOR,
     Lexeme.COMMENT: Role.COMMENT,
+    Lexeme.LINES: Role.OPERATOR,
     Lexeme.ERROR: Role.ERROR,
 }
 _OF_KIND: dict[type[Kind], Role] = {
@@ -80,12 +82,31 @@ def paint(
     roles = [Role.SPACE] * len(line)
     tokens = scan(line)
     strokes = [(t.place, _PLAIN[t.lexeme]) for t in tokens]
-    for said in commands([t for t in tokens if t.lexeme is not Lexeme.COMMENT]):
+    for said in commands(_spoken(folded(line, tokens, half=True))):
         if said:
             strokes += _command(said, vocabulary, default_node, aliases)
+    for token in folded(line, tokens, half=True):
+        if token.lexeme is Lexeme.LINES:
+            strokes += _program(token, vocabulary, default_node)
     for place, role in strokes:
         roles[place.start : place.stop] = [role] * len(roles[place.start : place.stop])
     return list(_runs(line, roles))
+
+
+def _spoken(tokens: list[Token]) -> list[Token]:
+    return [token for token in tokens if token.lexeme is not Lexeme.COMMENT]
+
+
+def _program(
+    lines: Token, vocabulary: Mapping[str, Command], default_node: str | None
+) -> Iterator[Stroke]:
+    """The lines of a program: each is a command, or begins with a word of its own."""
+    inside = scan(lines.text.removesuffix("}")[1:], lines.place.start + 1)
+    for said in commands(_spoken(inside)):
+        if said and said[0].text in WORDS:
+            yield said[0].place, Role.KEYWORD
+        elif said:
+            yield from _command(said, vocabulary, default_node, NO_ALIASES)
 
 
 def _runs(line: str, roles: list[Role]) -> Iterator[Stroke]:

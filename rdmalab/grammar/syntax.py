@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from rdmalab.command import Span
-from rdmalab.grammar.tokens import MAX_DEPTH, Lexeme, Token
+from rdmalab.grammar.tokens import MAX_DEPTH, Lexeme, Token, opens_lines
 
 _JOINS = ("|", "->")
 _OPENS, _CLOSES = ("[", "("), ("]", ")")
@@ -151,8 +151,9 @@ def commands(tokens: list[Token]) -> list[list[Token]]:
     """The tokens of each command: `;` and new lines outside of braces stand between two."""
     lines: list[list[Token]] = [[]]
     depth = 0
-    for token in tokens:
-        depth = max(0, depth + token.is_("{") - token.is_("}"))
+    for at, token in enumerate(tokens):
+        is_lines = opens_lines(tokens, at)  # half written: what is typed now is a line of its own
+        depth = max(0, depth + token.is_("{") - token.is_("}") - is_lines)
         if token.lexeme is Lexeme.BREAK and (token.text == ";" or not depth):
             lines.append([])
             depth = 0

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from rdmalab.command import NotUnderstood, Span
 
+LINES_KEY = "lines"
 MAX_DEPTH = 16  # of braces, brackets and parentheses
 
 
@@ -23,6 +24,7 @@ class Lexeme(Enum):
     OPERATOR = auto()
     BREAK = auto()  # between two commands
     COMMENT = auto()
+    LINES = auto()  # `{line; line}` behind `lines=`, whole: `folded` makes them
     ERROR = auto()  # only in expressions: no such character
 
 
@@ -83,9 +85,48 @@ def is_closed(string: Token) -> bool:
     return _WHOLE_STRING.fullmatch(string.text) is not None
 
 
+def folded(line: str, tokens: list[Token], offset: int = 0, *, half: bool = False) -> list[Token]:
+    """Each `lines={…}` with its braces as one token: new lines and `;` in it divide nothing else.
+
+    half: also what is not closed yet; else it stays as it is.
+    """
+    found: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        stop = _end_of_lines(tokens, at, half=half)
+        if stop is None:
+            found.append(tokens[at])
+            at += 1
+            continue
+        place = Span(tokens[at].place.start, tokens[stop].place.stop)
+        found.append(Token(Lexeme.LINES, line[place.start - offset : place.stop - offset], place))
+        at = stop + 1
+    return found
+
+
+def opens_lines(tokens: list[Token], at: int) -> bool:
+    """Whether the lines of a program begin with this token."""
+    if at < 2 or not tokens[at].is_("{") or not tokens[at - 1].is_("="):
+        return False
+    return tokens[at - 2].lexeme is Lexeme.WORD and tokens[at - 2].text == LINES_KEY
+
+
+def _end_of_lines(tokens: list[Token], at: int, *, half: bool) -> int | None:
+    """The brace that closes the lines which begin here, if they do."""
+    if not opens_lines(tokens, at):
+        return None
+    depth = 0
+    for index in range(at, len(tokens)):
+        depth += tokens[index].is_("{") - tokens[index].is_("}")
+        if not depth:
+            return index
+    return len(tokens) - 1 if half else None
+
+
 def tokenize(line: str, offset: int = 0) -> list[Token]:
     """`scan` without comments; NotUnderstood where a quote, brace or bracket is not closed."""
-    tokens = [t for t in scan(line, offset) if t.lexeme is not Lexeme.COMMENT]
+    said = folded(line, scan(line, offset), offset)
+    tokens = [t for t in said if t.lexeme is not Lexeme.COMMENT]
     opened: list[Token] = []
     for token in tokens:
         if token.lexeme is Lexeme.STRING and not is_closed(token):

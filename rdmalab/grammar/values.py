@@ -16,6 +16,8 @@ from rdmalab.command import (
     ExpressionKind,
     IntegerKind,
     Kind,
+    Lines,
+    LinesKind,
     New,
     NewKind,
     NotUnderstood,
@@ -33,6 +35,7 @@ from rdmalab.grammar.hints import listed, quoted, suggest
 from rdmalab.grammar.quantities import spelled, whole
 from rdmalab.grammar.syntax import Atom
 from rdmalab.grammar.text import unquoted
+from rdmalab.grammar.tokens import Lexeme
 from rdmalab.grammar.words import legal_words, readings, value_of
 
 if TYPE_CHECKING:
@@ -87,6 +90,7 @@ _EXAMPLES: dict[type[Kind], str] = {
     NewKind: "write a new name, A.qp0",
     DirectionKind: "write A->B",
     BooleanKind: "write 0 or 1",
+    LinesKind: "write {poll_cq A.cq0; sleep 1us}",
     ExpressionKind: "write a question, A.qp0.state == ERR",
 }
 
@@ -236,6 +240,14 @@ def _expression(atom: Atom, _kind: ExpressionKind, default_node: str | None) -> 
     return parse_expression(atom.text, default_node, atom.place.start)
 
 
+def _lines(atom: Atom, kind: LinesKind, _node: str | None) -> Lines:
+    """Only where they stand: whoever knows the vocabulary reads them."""
+    first = atom.tokens[0]
+    if first.lexeme is not Lexeme.LINES or len(atom.tokens) > 1:
+        raise NotUnderstood(f"{quoted(atom.text)} are no lines", atom.place, example(kind))
+    return Lines(first.text[1:-1], place=Span(first.place.start + 1, first.place.stop - 1))
+
+
 def _record(atom: Atom, kind: Kind, _node: str | None) -> Any:
     raise NotUnderstood(f"{quoted(atom.text)} is not a record", atom.place, example(kind))
 
@@ -250,5 +262,6 @@ _READERS: dict[type[Kind], Callable[[Atom, Any, str | None], Any]] = {
     DirectionKind: _direction,
     BooleanKind: _boolean,
     ExpressionKind: _expression,
+    LinesKind: _lines,
     RecordKind: _record,
 }

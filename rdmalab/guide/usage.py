@@ -12,6 +12,7 @@ from rdmalab.command import (
     ExpressionKind,
     IntegerKind,
     Kind,
+    LinesKind,
     ListKind,
     NewKind,
     Parameter,
@@ -184,6 +185,7 @@ _WORDS: dict[type[Kind], Callable[[Any], str]] = {
     RecordKind: lambda kind: f"{kind.short.noun.upper()}[from:to]" if kind.short else "{…}",
     TextKind: lambda _kind: "TEXT",
     ExpressionKind: lambda _kind: "QUESTION",
+    LinesKind: lambda _kind: "{LINE; LINE}",
     DirectionKind: lambda _kind: "A->B",
     BooleanKind: lambda _kind: "0|1",
 }

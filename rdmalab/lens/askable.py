@@ -24,6 +24,7 @@ from rdmalab.lens import (
     ladder,
     memory,
     ports,
+    programs,
     queues,
     sharing,
     windows,
@@ -103,6 +104,7 @@ OBJECTS: dict[Noun, Sight] = {
     Noun.CHANNEL: Sight(events.ChannelRow, events.channel_row),
     Noun.FLOW: Sight(flows.FlowRow, flows.flow_row),
     Noun.MW: Sight(windows.MwRow, windows.mw_row),
+    Noun.PROGRAM: Sight(programs.ProgramRow, programs.program_row),
 }
 
 

@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from enum import IntEnum, auto
 
+from rdmalab.command import Noun, Thing
 from rdmalab.hca import requester
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
 from rdmalab.spec.work import is_local
 from rdmalab.world.agenda import Door
+from rdmalab.world.programs import Program
 from rdmalab.world.world import Arrival, World
 
 
@@ -20,6 +22,7 @@ class Plan(IntEnum):
     RNR_TIMER = auto()
     ACK_TIMER = auto()
     LOCAL = auto()  # a work request that stays within the adapter
+    LINE = auto()  # of a program
 
 
 @dataclass(slots=True)
@@ -46,9 +49,18 @@ def planned_rows(world: World, names: Names) -> list[PlannedRow]:
             found.append(_arrival(names, at_ns, node, argument, cause))
         elif door == Door.PORT:
             found.append(_turn(world, names, at_ns, node))
+        elif door == Door.PROGRAM:
+            found.append(_line(names, at_ns, argument))
         else:
             found.append(_timer(world, names, node, argument, at_ns))
-    return sorted(found, key=lambda row: (row.at_ns, row.plan, row.node, row.qp))
+    return sorted(found, key=_order)
+
+
+def _order(row: PlannedRow) -> tuple[int, int, str, str]:
+    """Lines of programs stay in the order in which they were filed."""
+    if row.plan is Plan.LINE:
+        return row.at_ns, row.plan, "", ""
+    return row.at_ns, row.plan, row.node, row.qp
 
 
 def _arrival(names: Names, at_ns: int, node: str, argument: Arrival, cause: int) -> PlannedRow:
@@ -78,6 +90,12 @@ def _turn_of(qp: QueuePair) -> tuple[Plan, str]:
         return Plan.LOCAL, f"carries out {what}"
     unit = "frame" if qp.transport.service is None else "packet"
     return Plan.SEND, f"sends a {unit} of {what}"
+
+
+def _line(names: Names, at_ns: int, program: Program) -> PlannedRow:
+    name = names.of(Thing(Noun.PROGRAM, program.node, program.number))
+    sentence = f"comes to line {program.line.number}: {program.line.text}"
+    return PlannedRow(at_ns, program.node, name, Plan.LINE, sentence)
 
 
 def _timer(world: World, names: Names, node: str, qpn: int, at_ns: int) -> PlannedRow:

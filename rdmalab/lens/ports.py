@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+from rdmalab.command import Noun
 from rdmalab.hca import port
 from rdmalab.spec.limits import PHYS_STATES, PhysState, PortState
 from rdmalab.wire.packet import gid_text
@@ -99,7 +100,7 @@ def device_row(world: World, node: str) -> DeviceRow:
     """The device of one node."""
     hca = world.nodes[node]
     state = hca.useless.removeprefix("device-").replace("fatal", "dead") or "open"
-    count = sum(len(table.items) for table in hca.tables.values())
+    count = sum(len(t.items) for noun, t in hca.tables.items() if noun != Noun.PROGRAM)
     return DeviceRow(node, state, hca.profile.name, count)
 
 

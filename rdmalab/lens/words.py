@@ -381,5 +381,6 @@ SAYINGS: dict[str, Callable[[Moment, Any], str]] = {
     "channel": _channel,
     "context": _plain,
     "rkey": lambda _m, v: hex(v),
+    "line": _plain,
     "rereg": lambda _m, v: flags(v, Rereg),
 }

@@ -16,11 +16,13 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from rdmalab.command import Command, NotUnderstood, Span
 from rdmalab.grammar.expressions import parse_expression
+from rdmalab.grammar.format import render
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.line import parse
+from rdmalab.grammar.tokens import tokenize
 from rdmalab.scenario import tree
 from rdmalab.scenario.expect import Expectation
-from rdmalab.scenario.model import ACTIONS, Document, Link, Step, StepKeys, later
+from rdmalab.scenario.model import ACTIONS, Document, Link, ProgramKeys, Step, StepKeys, later
 from rdmalab.scenario.source import FileError, Place, Source
 from rdmalab.scenario.teaches import Taught, taught
 from rdmalab.scenario.texts import WRONG
@@ -49,6 +51,31 @@ class Spot:
         if wrong.place == Span(0, 0):
             stop = len(getattr(self.node, "value", ""))
         place = tree.place_in(self.source, self.node, start, max(stop, start + 1))
+        return self.source.error(wrong.message, wrong.hint, place)
+
+
+@dataclass(frozen=True, slots=True)
+class PiecedText:
+    """A text made of several scalars of the file, a line each; `lead` as in Spot."""
+
+    source: Source
+    nodes: list[Node]
+    lead: int
+
+    @property
+    def whole(self) -> str:
+        return "\n".join(str(node.value) for node in self.nodes)
+
+    def error(self, wrong: NotUnderstood) -> FileError:
+        """The same complaint, with its place in the scalar where it begins."""
+        start = wrong.place.start - self.lead
+        node = self.nodes[0]
+        for node in self.nodes:
+            if start <= len(node.value):
+                break
+            start -= len(node.value) + 1
+        width = wrong.place.stop - wrong.place.start
+        place = tree.place_in(self.source, node, max(0, start), max(0, start) + max(1, width))
         return self.source.error(wrong.message, wrong.hint, place)
 
 
@@ -187,6 +214,8 @@ def _keys_at(path: tuple[int | str, ...]) -> list[str]:
         return list(Document.model_fields)
     if path[0] == "nodes":
         return list(Document.node_keys())
+    if path[0] == "programs":
+        return list(ProgramKeys)
     return list(Link.model_fields if path[0] == "link" else StepKeys)
 
 
@@ -199,10 +228,39 @@ class _Planner:
 
     def steps(self, document: Document) -> Iterator[PlannedStep]:
         """All steps, the setup first."""
-        for key, steps in (("setup", document.setup), ("steps", document.steps)):
-            for index, step in enumerate(steps):
-                node = tree.find(self.root, (key, index))
-                yield self._planned(step, node, is_setup=key == "setup")
+        for index, step in enumerate(document.setup):
+            yield self._planned(step, tree.find(self.root, ("setup", index)), is_setup=True)
+        for name in document.programs:
+            yield self._start(name, document)
+        for index, step in enumerate(document.steps):
+            yield self._planned(step, tree.find(self.root, ("steps", index)), is_setup=False)
+
+    def _start(self, name: str, document: Document) -> PlannedStep:
+        """The step that starts a program: the word of the prompt, all of it in one line."""
+        key = tree.key_of(self.root, ("programs", name))
+        if name[0] not in document.nodes:
+            offer = f"nodes: {' '.join(document.nodes)}"
+            raise self.source.error(f"there is no node {name[0]}", offer, tree.place_of(key))
+        program = document.programs[name]
+        pace = "" if program.pace is None else f" pace={program.pace}ns"
+        lead = f"program {name}{pace} lines={{"
+        text = PiecedText(self.source, self._texts_of(name), len(lead))
+        for node in text.nodes:  # no brace of one may be closed by another
+            self._at(Spot(self.source, node), lambda node=node: tokenize(node.value))  # type: ignore[misc]
+        try:
+            (started,) = parse(f"{lead}{text.whole}}}", self.vocabulary, None, file=True)
+        except NotUnderstood as wrong:
+            raise text.error(wrong) from None
+        line = render(started, self.vocabulary[started.name])
+        spot = Spot(self.source, key, lead.index(name))
+        return PlannedStep(Step(do=line), tree.place_of(key), True, line, spot, 0, (), None, ())
+
+    def _texts_of(self, name: str) -> list[Node]:
+        """The scalars that hold the lines of a program."""
+        node = tree.find(self.root, ("programs", name))
+        if isinstance(node, MappingNode):
+            node = tree.find(node, ("lines",))
+        return list(node.value) if isinstance(node, SequenceNode) else [node]
 
     def _planned(self, step: Step, node: Node, *, is_setup: bool) -> PlannedStep:
         action = tree.find(node, (step.action,)) if isinstance(node, MappingNode) else node

@@ -20,6 +20,7 @@ from rdmalab.scenario.texts import (
     NodeName,
     Number,
     ProfileName,
+    ProgramName,
     Rate,
     Repeat,
     Said,
@@ -178,6 +179,41 @@ def _steps(value: Any) -> Any:
 Steps = Annotated[list[Step], BeforeValidator(_steps)]
 
 
+class Program(_Part):
+    """A program: its lines, as a list or as one text; or a mapping that also has its pace."""
+
+    lines: Annotated[_Lines, Field(min_length=1)]
+    """Verbs, and the words that `help lines` tells."""
+    pace: Time | None = None
+    """What a line takes; 100ns without it."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lines_alone(cls, given: Any) -> Any:
+        if isinstance(given, dict):
+            lines = given.get("lines")
+            return {**given, "lines": [lines]} if isinstance(lines, str) else given
+        if isinstance(given, str | list):
+            return {"lines": [given] if isinstance(given, str) else given}
+        raise wrong("a program is a list of lines", "begin each with -")
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        schema = handler.resolve_ref_schema(handler(core_schema))
+        mapping = dict(schema)
+        text, several = {"type": "string", "minLength": 1}, mapping["properties"]["lines"]
+        return {
+            "title": mapping.pop("title", "Program"),
+            "description": mapping.pop("description", ""),
+            "oneOf": [text, several, mapping],
+        }
+
+
+ProgramKeys = tuple(Program.model_fields)
+
+
 def _nodes(value: Any) -> Any:
     if isinstance(value, dict) and len(value) < 2:
         raise wrong("a world has two nodes at least", "write {A: {}, B: {}}")
@@ -213,6 +249,8 @@ class Document(_Part):
     """The cable between them."""
     setup: Steps = []
     """Steps before the lesson begins."""
+    programs: dict[ProgramName, Program] = {}
+    """Small applications that run while time does; they start behind the setup, in this order."""
     steps: Annotated[Steps, Field(min_length=1)]
     """The lesson."""
 

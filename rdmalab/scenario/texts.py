@@ -25,6 +25,7 @@ WRONG = "wrong"
 
 _DAY_NS = 86_400 * 10**9
 _NODE = re.compile(r"[A-Z]", re.ASCII)
+_OWNED = re.compile(r"[A-Z]\.[A-Za-z_]\w*", re.ASCII)
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
 
 
@@ -135,6 +136,10 @@ ProfileName = Annotated[str, _named(lambda: list(PROFILES), "a profile"),
 ErrnoName = Annotated[str, _named(lambda: _ERRNOS, "an errno"), _schema(enum=_ERRNOS)]
 NodeName = Annotated[str, _matching(_NODE, "a node", "nodes are called A, B, …"),
                      _schema(type="string", pattern="^[A-Z]$")]  # fmt: skip
+ProgramName = Annotated[
+    str, _matching(_OWNED, "the name of a program", "write it with its node: A.tx"),
+    _schema(type="string", pattern=f"^{_OWNED.pattern}$"),
+]  # fmt: skip
 StatementId = Annotated[
     str, BeforeValidator(_statement),
     _schema(type="string", pattern="^S[0-9]{3}$", examples=["S042"]),

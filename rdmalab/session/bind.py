@@ -45,6 +45,7 @@ _NOUNS = {
     Noun.CHANNEL: "a completion channel",
     Noun.TD: "a thread domain",
     Noun.FLOW: "a flow rule",
+    Noun.PROGRAM: "a program",
 }
 
 

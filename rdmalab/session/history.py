@@ -15,6 +15,7 @@ from rdmalab.command import Ref
 from rdmalab.session.branch import Branch, Entry, Place, Snapshot
 from rdmalab.session.names import Names
 from rdmalab.world import images
+from rdmalab.world.programs import every
 from rdmalab.world.trace import Stretch
 from rdmalab.world.world import World
 
@@ -106,8 +107,10 @@ class History:
         """What may have changed since the last snapshot: the log names it, or a command did."""
         base, records = self.base, self.world.trace.records
         keys = images.named(self.world, records[base.records :], base.images)
-        for entry in self.branch.journal[base.entries : self.entries]:
-            for name in _names_in(entry.invocation.arguments):
+        said = [entry.invocation for entry in self.branch.journal[base.entries : self.entries]]
+        said += [line.invocation for p in every(self.world) for line in p.lines if line.invocation]
+        for invocation in said:
+            for name in _names_in(invocation.arguments):
                 if (thing := self.names.find(name)) is not None:
                     keys.add((thing.node, thing.noun, thing.number))
         return keys

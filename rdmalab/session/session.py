@@ -21,6 +21,7 @@ from rdmalab.session.history import History
 from rdmalab.session.names import Names
 from rdmalab.session.travel import MAX_EVENTS, Goal, Travel
 from rdmalab.spec.records import Kind
+from rdmalab.world.programs import Carried
 from rdmalab.world.world import World
 
 _CALLED, _DESTROYED = Kind.CALLED, Kind.DESTROYED
@@ -61,6 +62,7 @@ class Session:
     def __post_init__(self) -> None:
         self.names = Names(self.world.nodes)
         self.binder = Binder(self.world, self.names)
+        self.world.programs.carry_out, self.world.programs.holds = self.carry_out, self.holds
         self.history = History(self.world, self.names, self._replay)
 
     @property
@@ -107,10 +109,10 @@ class Session:
         world.begin_event()
         if outcome.refusal is None:
             self._call(command, arguments, outcome)
-        errno = outcome.refusal.errno if outcome.refusal else 0
-        world.trace.record(_CALLED, _node_of(command, invocation), 0, command.name, errno)
+        self._called(command, outcome)
         self._name(arguments, outcome.value)
         self._bury(first)
+        world.settle()
         return outcome
 
     def _call(self, command: Command, arguments: dict[str, Any], outcome: Outcome) -> None:
@@ -122,6 +124,37 @@ class Session:
             self.world.cancel_event()
             raise
 
+    def _called(self, command: Command, outcome: Outcome) -> None:
+        errno = outcome.refusal.errno if outcome.refusal else 0
+        node = _node_of(command, outcome.invocation)
+        self.world.trace.record(_CALLED, node, 0, command.name, errno)
+
+    # ------------------------------------------------------------------ for programs
+    def carry_out(self, invocation: Invocation) -> Carried:
+        """A line of a program: within the event under way, and not journaled.
+
+        Where C would block, the call has not returned, so the log does not have it either.
+        """
+        command, outcome = self.vocabulary[invocation.name], Outcome(invocation)
+        first, arguments = self.world.trace.latest + 1, dict[str, Any]()
+        try:
+            arguments = self.binder.bind(command, invocation)
+            outcome.value = command.function(self.world, **arguments)
+        except Refused as refusal:
+            outcome.refusal = refusal
+        subject = next((value for value in arguments.values() if isinstance(value, Thing)), None)
+        carried = Carried(outcome.value, outcome.refusal, subject)
+        if not carried.blocks:
+            self._called(command, outcome)
+            self._name(arguments, outcome.value)
+            self._bury(first)
+        return carried
+
+    def holds(self, question: Any) -> bool:
+        """Whether a program is answered with yes."""
+        return bool(self.ask(question))
+
+    # ------------------------------------------------------------------ names
     def _name(self, arguments: dict[str, Any], made: Any) -> None:
         if isinstance(made, Thing):
             for value in arguments.values():

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from rdmalab.command import Noun, Thing
 from rdmalab.spec.records import Field, Kind
+from rdmalab.world.programs import running
 
 if TYPE_CHECKING:
     from rdmalab.session.session import Session
@@ -155,11 +157,19 @@ class Travel:
         world = self.session.world
         if self.events >= self.session.max_events:
             limit = f"{self.session.max_events:,} events"
-            self._end(f"gave up after {limit}; something repeats for ever: show wire last=10")
+            self._end(f"gave up after {limit}; {self._what_repeats()}")
             return
         next_ns = world.agenda.next_ns()
         if next_ns is not None and next_ns > self.from_ns + DAY_NS:
             self._end("gave up: the next thing happens more than a day of virtual time away")
+
+    def _what_repeats(self) -> str:
+        """A program that polls, if there is one; else something on the wire."""
+        session = self.session
+        for program in running(session.world):
+            name = session.names.of(Thing(Noun.PROGRAM, program.node, program.number))
+            return f"{name} goes on for ever in line {program.line.number}: {program.line.text}"
+        return "something repeats for ever: show wire last=10"
 
     def _end(self, reason: str, *, met: bool = False) -> None:
         self.over = reason or "there"

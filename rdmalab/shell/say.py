@@ -11,10 +11,11 @@ from rdmalab.guide.article import Article
 from rdmalab.hca.attributes import AhAttr, Capacity
 from rdmalab.hca.polling import CurrentWc
 from rdmalab.hca.wr import Cqe
-from rdmalab.lens import completions, memory, planned, story, words
+from rdmalab.lens import completions, memory, planned, programs, story, words
 from rdmalab.session.lines import Reply, Script
 from rdmalab.session.session import Session
 from rdmalab.session.travel import Travel
+from rdmalab.shell import show_parts
 from rdmalab.shell.facts import facts
 from rdmalab.shell.fragments import Line, fold, in_ascii, plain, shown
 from rdmalab.shell.mistakes import Page, not_understood, refused
@@ -139,7 +140,13 @@ def _travelled(voice: Voice, travel: Travel) -> list[Line]:
     lines = [event_line(row) for row in rows]
     if more := last - shown_last:
         lines.append(plain(f"… {more:,} more events: show story last={min(more, _STORY)}", DIM))
-    return [*lines, _stand(session, travel)]
+    return [*lines, _stand(session, travel), *_stuck(session)]
+
+
+def _stuck(session: Session) -> list[Line]:
+    """Programs that only somebody else can help."""
+    rows = programs.stuck_rows(session.world, session.names)
+    return [line for row in rows for line in show_parts.program_table([row])]
 
 
 def _stand(session: Session, travel: Travel) -> Line:

@@ -22,6 +22,7 @@ from rdmalab.lens.memory import HexRow, MrRow, OwnedRow
 from rdmalab.lens.packets import DecodedRow
 from rdmalab.lens.planned import PlannedRow
 from rdmalab.lens.ports import DeviceRow, LinkRow, PortRow, TableRow, UseRow
+from rdmalab.lens.programs import LineRow, ProgramRow
 from rdmalab.lens.queues import QpRow, QueueRow
 from rdmalab.lens.sharing import SharedRecvRow, SrqRow
 from rdmalab.lens.states import DiagramRow
@@ -168,6 +169,8 @@ _TABLES: dict[type, Callable[[list[Any]], list[Line]]] = {
     SharedRecvRow: show_parts.taken_table,
     MwRow: show_parts.mw_table,
     ChannelRow: show_parts.channel_table,
+    ProgramRow: show_parts.program_table,
+    LineRow: show_parts.program_lines,
     CountersRow: _counters,
     ChangeRow: _change,
     FieldRow: _fields,

@@ -6,12 +6,14 @@ from rdmalab.lens import words
 from rdmalab.lens.addresses import AhRow
 from rdmalab.lens.events import ChannelRow
 from rdmalab.lens.flows import FlowRow
+from rdmalab.lens.programs import LineRow, ProgramRow
 from rdmalab.lens.queues import QueueRow
 from rdmalab.lens.sharing import SharedRecvRow, SrqRow
 from rdmalab.lens.windows import MwRow, WindowState
-from rdmalab.shell.fragments import Fragment, Line
+from rdmalab.shell.fragments import Fragment, Line, shown
 from rdmalab.shell.tables import CURRENT, DIM, NAME, NUMBER, WARN, bar, table
 from rdmalab.spec.access import Access
+from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.sharing import SrqType
 
 
@@ -106,6 +108,37 @@ def _channel(row: ChannelRow) -> list[Fragment]:
         (WARN if row.events else DIM, waits),
         (WARN if row.unacked else DIM, f"{row.unacked} unacked"),
         ("", f"of {row.cqs}" if row.cqs else "no CQ was made with it"),
+    ]
+
+
+# --------------------------------------------------------------------------- programs
+def program_table(rows: Sequence[ProgramRow]) -> list[Line]:
+    """Programs, one line each: where it stands, since when, and of what it failed."""
+    return [_program(row) for row in rows]
+
+
+def _program(row: ProgramRow) -> Line:
+    name, state = row.name, row.state.name
+    return [(NAME, name), (_STANDS.get(row.state, ""), f" {state}"),
+            ("", row.text.removeprefix(f"{name} {state}"))]  # fmt: skip
+
+
+_STANDS = {
+    ProgramState.WAITING: WARN,
+    ProgramState.FAILED: WARN,
+    ProgramState.RUNNING: CURRENT,
+    ProgramState.SLEEPING: CURRENT,
+}
+
+
+def program_lines(rows: Sequence[LineRow]) -> list[Line]:
+    """`> 3    get_cq_event A.ch0`: the lines, and the one that comes."""
+    return [
+        [
+            (CURRENT if row.comes else DIM, f"{'>' if row.comes else ' '} {row.number:>3}  "),
+            (CURRENT if row.comes else "", shown(row.text)),
+        ]
+        for row in rows
     ]
 
 

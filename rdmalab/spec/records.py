@@ -97,6 +97,11 @@ class Kind(IntEnum):
     DEVICE_OPENED = auto()
     DEVICE_CLOSED = auto()
     DEVICE_DIED = auto()
+    PROGRAM_RAN = auto()
+    PROGRAM_WAITED = auto()
+    PROGRAM_WOKEN = auto()
+    PROGRAM_DONE = auto()
+    PROGRAM_FAILED = auto()
 
 
 class KindRow(NamedTuple):
@@ -180,5 +185,10 @@ KINDS: dict[Kind, KindRow] = {
     Kind.DEVICE_OPENED:   KindRow("node", "",           "",         "opened its device"),
     Kind.DEVICE_CLOSED:   KindRow("node", "",           "",         "closed its device"),
     Kind.DEVICE_DIED:     KindRow("node", "",           "",         "its device died"),
+    Kind.PROGRAM_RAN:     KindRow("program", "count",   "line",     "line {a}: {b}"),
+    Kind.PROGRAM_WAITED:  KindRow("program", "count",   "",         "waits in line {a}"),
+    Kind.PROGRAM_WOKEN:   KindRow("program", "count",   "",         "is woken in line {a}"),
+    Kind.PROGRAM_DONE:    KindRow("program", "",        "",         "is done"),
+    Kind.PROGRAM_FAILED:  KindRow("program", "count",   "complaint", "failed in line {a}: {b}"),
 }
 # fmt: on

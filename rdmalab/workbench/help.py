@@ -11,6 +11,7 @@ from rdmalab.guide.explain import explain as explained
 from rdmalab.lens.fields import fields
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
+from rdmalab.spec.programs import FREE, WORDS
 
 _NEAR = "did you mean"
 
@@ -98,6 +99,7 @@ BEFORE: Mapping[str, tuple[str, ...]] = {
     "detach_mcast": (_DATAGRAMS, "attach_mcast B.qp1 gid=224.0.0.9"),
     "create_srq_ex": _DOMAIN,
     "close_xrcd": _DOMAIN,
+    "stop": ("program A.tx lines={sleep 1us}",),
     "open_qp": (*_DOMAIN, "create_qp A.qp1 qp_type=XRC_RECV xrcd=A.xrcd0"),
     **dict.fromkeys(
         ("modify_srq", "query_srq", "get_srq_num", "destroy_srq", "post_srq_recv"), _SRQ
@@ -199,7 +201,21 @@ def _examples(session: Session) -> Article:
     return article("examples", "one line of each word", rows)
 
 
-TOPICS: Mapping[str, Callable[[Session], Article]] = {"expr": _expr, "examples": _examples}
+def _lines(session: Session) -> Article:
+    del session
+    rows: list[Row] = [
+        ("", "Verbs, and whatever else changes the world; names without a node are the program's."),
+        *((row.usage, row.sentence) for row in WORDS.values()),
+        ("", f"{', '.join(FREE[:-1])} and {FREE[-1]} take no time, all else one pace."),
+    ]
+    return article("lines", "what a program can say", rows, ["help program", "help expr"])
+
+
+TOPICS: Mapping[str, Callable[[Session], Article]] = {
+    "expr": _expr,
+    "lines": _lines,
+    "examples": _examples,
+}
 
 
 # --------------------------------------------------------------------------- the examples, run

@@ -15,6 +15,7 @@ from rdmalab.lens import (
     packets,
     planned,
     ports,
+    programs,
     queues,
     sharing,
     states,
@@ -132,6 +133,7 @@ _PLAIN: dict[Noun, tuple[str, str]] = {
     Noun.SRQ: ("shared receive queues", "create_srq A.srq0 pd=A.pd0 max_wr=16"),
     Noun.XRCD: ("XRC domains", "open_xrcd A.xrcd0 oflag=O_CREAT"),
     Noun.MW: ("memory windows", "alloc_mw A.mw0 pd=A.pd0 type=TYPE_2"),
+    Noun.PROGRAM: ("programs", "program A.tx lines={…}; help program"),
 }
 
 
@@ -161,6 +163,16 @@ def _srq(request: Request) -> View:
     rows = sharing.recv_rows(world, names, thing, request.which.last or _PANE_LINES)
     hint = f"nothing was posted yet: post_srq_recv {row.name} sg=…"
     return View(row.name, [row, *rows], _or(rows, hint))
+
+
+def program_view(request: Request) -> View:
+    """Of one program also its lines."""
+    thing = request.thing
+    if thing is None or thing.noun is not Noun.PROGRAM:
+        return _plain(Noun.PROGRAM)(request)
+    world, names = request.session.world, request.session.names
+    row = programs.program_row(world, names, thing)
+    return View(row.name, [row, *programs.line_rows(world, thing)])
 
 
 # --------------------------------------------------------------------------- the wire
@@ -300,6 +312,7 @@ VIEWS: dict[str, Callable[[Request], View]] = {
     "mr": _mr,
     **{noun.value: _plain(noun) for noun in _PLAIN},
     "srq": _srq,
+    "program": program_view,
     "wire": _wire,
     "packet": _packet,
     "counters": _counters,
@@ -320,4 +333,5 @@ OF_NOUN: dict[Noun, Callable[[Request], View]] = {
     Noun.MR: _mr,
     **{noun: _plain(noun) for noun in _PLAIN},
     Noun.SRQ: _srq,
+    Noun.PROGRAM: program_view,
 }

@@ -14,6 +14,7 @@ class Door(IntEnum):
     PORT = 0
     ARRIVAL = 1
     TIMER = 2
+    PROGRAM = 3
 
 
 # (at_ns, sequence, door, node, argument, cause): the sequence is unique, so that no comparison

@@ -34,6 +34,7 @@ from rdmalab.spec.records import Field, Kind, Record
 from rdmalab.wire import packet
 from rdmalab.wire.frame import Frame
 from rdmalab.world.agenda import Agenda
+from rdmalab.world.programs import Program, Programs
 from rdmalab.world.world import World
 
 # (node, what, number): a thing by its noun, a page of memory, a table, the adapter itself; or
@@ -50,7 +51,7 @@ _PAGE_SHIFT = PAGE.bit_length() - 1
 # They have an image of their own, or none: whoever meets one elsewhere only refers to it.
 _THINGS = (
     Hca, Table, World, QueuePair, CompletionQueue, MemoryRegion, MemoryWindow, ProtectionDomain,
-    SharedReceiveQueue, XrcDomain, CompChannel, ThreadDomain, Flow, AddressHandle,
+    SharedReceiveQueue, XrcDomain, CompChannel, ThreadDomain, Flow, AddressHandle, Program,
 )  # fmt: skip
 # Never changed after making, like all that is frozen.
 _SHARED = (
@@ -65,6 +66,7 @@ _APART = {
     Timer: {"filed", "filed_ns"},
     Hca: {"trace", "outside", "now_ns"},
     Memory: {"pages"},
+    Programs: {"carry_out", "holds"},
 }
 
 _LEAVES = (int, str, bytes, tuple, Enum, type(None))

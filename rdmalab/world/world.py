@@ -7,7 +7,7 @@ from typing import Any
 
 from rdmalab.command import Noun, Refused, Thing
 from rdmalab.hca import port
-from rdmalab.hca.device import Hca
+from rdmalab.hca.device import Hca, Table
 from rdmalab.hca.outside import Timer
 from rdmalab.hca.refuse import refused
 from rdmalab.spec.limits import PortState
@@ -16,16 +16,18 @@ from rdmalab.spec.records import Kind
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.headers import Ethernet
 from rdmalab.wire.packet import Packet, ipv4_gid, is_multicast, mac_of
+from rdmalab.world import programs
 from rdmalab.world.agenda import NEVER, Agenda, Door, Entry
 from rdmalab.world.cable import Cable
 from rdmalab.world.passage import Held, Passage
+from rdmalab.world.programs import Programs
 from rdmalab.world.trace import Trace
 
 _LINK_LOCAL = 0xFE80 << 112
 LATENCY_NS = 1_000
 RATE_BPS = 100_000_000_000
 MTU_BYTES = 4096
-_PORT, _ARRIVAL, _TIMER = Door
+_PORT, _ARRIVAL, _TIMER, _PROGRAM = Door
 _ACTIVE = PortState.ACTIVE
 
 _NOT_ACTIVE, _DOWN = "the port is not ACTIVE", "the port is down"
@@ -44,7 +46,7 @@ class World:
     seed: of everything that is left to chance.
     """
 
-    __slots__ = ("agenda", "cable", "node_of_gid", "nodes", "seed", "trace")
+    __slots__ = ("agenda", "cable", "node_of_gid", "nodes", "programs", "seed", "trace")
 
     def __init__(
         self,
@@ -56,6 +58,7 @@ class World:
         self.seed = seed
         self.agenda = Agenda()
         self.cable = Cable(LATENCY_NS, RATE_BPS, MTU_BYTES)
+        self.programs = Programs()
         self.nodes: dict[str, Hca] = {}
         self.node_of_gid: dict[int, str] = {}
         for host, (name, profile) in enumerate((nodes or {"A": STRICT, "B": STRICT}).items(), 1):
@@ -64,12 +67,15 @@ class World:
     def _add(self, name: str, profile: Profile, host: int) -> None:
         gid = ipv4_gid(f"10.0.0.{host}")
         gids = [_LINK_LOCAL | mac_of(gid), gid]
-        self.nodes[name] = Hca(name, gids, profile, self.trace, self)
+        hca = self.nodes[name] = Hca(name, gids, profile, self.trace, self)
+        hca.tables[Noun.PROGRAM] = Table(Noun.PROGRAM.value, 1)  # the host's, not the adapter's
         self.node_of_gid.update(dict.fromkeys(gids, name))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "World":
-        """A copy shares the profiles: they are tables and never change."""
+        """A copy shares the profiles, which are tables, and who carries out its programs' lines."""
         memo.update((id(hca.profile), hca.profile) for hca in self.nodes.values())
+        hosts = (self.programs.carry_out, self.programs.holds)
+        memo.update((id(host), host) for host in hosts)
         twin = memo[id(self)] = World.__new__(World)
         for name in World.__slots__:
             setattr(twin, name, deepcopy(getattr(self, name), memo))
@@ -125,6 +131,7 @@ class World:
     def run(self, events: int, until_ns: int | None = None) -> int:
         """Carry out up to `events` entries due up to `until_ns`; how many there were."""
         trace, nodes, agenda = self.trace, self.nodes, self.agenda
+        waiting = self.programs.waiting
         heap, timers, limit_ns = agenda.heap, agenda.timers, NEVER if until_ns is None else until_ns
         entry: Entry | None
         for done in range(events):
@@ -141,11 +148,25 @@ class World:
                 nodes[node].timer(argument.qpn, now_ns)
             elif isinstance(argument, Packet):
                 nodes[node].receive(argument, now_ns)
-            elif isinstance(argument, Frame):
-                nodes[node].receive_frame(argument, now_ns)
             else:
-                self._drop(node, *argument)
+                self._rarer(door, node, argument)
+            if waiting:
+                programs.settle(self)
         return events
+
+    def _rarer(self, door: int, node: str, argument: Any) -> None:
+        """What is not asked for first, because it comes less often."""
+        if door is _PROGRAM:
+            programs.turn(self, argument)
+        elif isinstance(argument, Frame):
+            self.nodes[node].receive_frame(argument, self.now_ns)
+        else:
+            self._drop(node, *argument)
+
+    def settle(self) -> None:
+        """A command is over: programs that waited for what it did go on."""
+        if self.programs.waiting:
+            programs.settle(self)
 
     def advance(self, to_ns: int) -> None:
         """Let time pass in which nothing happens."""

@@ -6,7 +6,7 @@ from tests.labs import RECV, SEND, lab_of, refusal, well
 
 
 def test_every_kind_of_object_has_its_turn() -> None:
-    assert {*TEARDOWN} == {*Noun} - {Noun.NODE}
+    assert {*TEARDOWN} == {*Noun} - {Noun.NODE, Noun.PROGRAM}
 
 
 def test_closing_frees_all_and_answers_no_ebusy() -> None:

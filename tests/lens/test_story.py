@@ -30,8 +30,7 @@ VALUES = {"index": 1, "entry": 0, "pkey": 0x8001, "frame": bytes(60),
     "srq_field": "srq_limit", "number": 7,
     "arm": Arm.ANY, "channel": 1, "context": 7,
     "send_wr": _SEND.wr, "wr_id": 7, "send_flags": 2, "complaint": "too long", "ending": "dropped",
-    "rkey": 0x8000151, "rereg": 3,
-    "wait_ns": 3_000,
+    "rkey": 0x8000151, "rereg": 3, "line": "poll_cq A.cq0", "wait_ns": 3_000,
     "fault": Drop(1, Match(source="A", target="B")),
 }  # fmt: skip
 

@@ -1,0 +1,42 @@
+"""Programs: the words they have besides verbs, and the states in which they can be."""
+
+from enum import IntEnum, auto
+from typing import NamedTuple
+
+PACE_NS = 100  # what a line takes if nobody says otherwise
+
+
+class ProgramState(IntEnum):
+    """How a program stands."""
+
+    RUNNING = auto()
+    SLEEPING = auto()
+    WAITING = auto()  # for something that may never happen
+    DONE = auto()
+    FAILED = auto()
+
+
+class WordRow(NamedTuple):
+    """How a word is written, and what it does."""
+
+    usage: str
+    sentence: str
+
+
+# fmt: off
+WORDS: dict[str, WordRow] = {
+    "loop":  WordRow("loop [N]",         "does the lines up to its end N times, without N for ever"),
+    "if":    WordRow("if QUESTION",      "does the lines up to else or end only if the answer is yes"),
+    "else":  WordRow("else",             "begins what is done if the answer was no"),
+    "end":   WordRow("end",              "ends the lines of a loop or an if"),
+    "wait":  WordRow("wait QUESTION",    "blocks until the answer is yes"),
+    "poll":  WordRow("poll CQ [until QUESTION]", "polls again and again until something came, or until the answer is yes"),
+    "sleep": WordRow("sleep TIME",       "does nothing for a while"),
+    "stop":  WordRow("stop",             "ends the program"),
+    "try":   WordRow("try [ERRNO] VERB", "goes on whatever the verb answers; with an errno, only if it answers that"),
+}
+# fmt: on
+FREE = ("loop", "else", "end")  # they take no time; any other word, and any verb, takes one pace
+
+# What a verb says where C would block: a program does block there, until it is so no more.
+BLOCKING = ("cq-event-none", "cq-events-unacked", "async-none", "async-unacked")

@@ -1,0 +1,325 @@
+"""Programs: threads of a host that carry out one line after another, each line an event.
+
+All of it is plain data: a counter, the turns that open loops have left, what is waited for. A line
+that blocks files nothing; after each event those who wait are asked whether they can go on.
+"""
+
+from collections.abc import Callable
+from heapq import heapify
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rdmalab.command import Invocation, NotUnderstood, Noun, Refused, Thing
+from rdmalab.grammar.nodes import Node
+from rdmalab.grammar.program import Line
+from rdmalab.hca import events
+from rdmalab.spec.programs import BLOCKING, FREE, ProgramState
+from rdmalab.spec.records import Kind
+from rdmalab.spec.rules import errno_name
+from rdmalab.world.agenda import Door
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+    from rdmalab.world.world import World
+
+
+class Carried(NamedTuple):
+    """What came of one verb. subject: the thing that it was about."""
+
+    value: Any = None
+    refusal: Refused | None = None
+    subject: Thing | None = None
+
+    @property
+    def blocks(self) -> bool:
+        """Whether C would have blocked."""
+        return self.refusal is not None and self.refusal.rule in BLOCKING
+
+
+class Program:
+    """One thread. at: index of the line that comes; loops: turns left of each open loop.
+
+    since_ns: when it came into its state. why: what it failed of. wants: of a verb that blocks, by
+    which rule and on what; None while it waits for the answer to a question.
+    """
+
+    __slots__ = (
+        "at", "lines", "loops", "node", "number", "pace_ns", "since_ns", "state", "wants", "why",
+    )  # fmt: skip
+
+    def __init__(self, node: str, number: int, lines: list[Line], pace_ns: int) -> None:
+        self.node = node
+        self.number = number
+        self.lines = lines
+        self.pace_ns = pace_ns
+        self.at = 0
+        self.loops: list[int] = []
+        self.state = ProgramState.RUNNING
+        self.since_ns = 0
+        self.why = ""
+        self.wants: tuple[str, Thing] | None = None
+
+    @property
+    def line(self) -> Line:
+        """The line that comes; of a program that is done the last."""
+        return self.lines[min(self.at, len(self.lines) - 1)]
+
+    def skip_free(self) -> None:
+        """Walk over what takes no time, to the line that comes."""
+        while self.at < len(self.lines) and self.lines[self.at].word in FREE:
+            _SKIP[self.lines[self.at].word](self)
+
+
+def _begin_loop(program: Program) -> None:
+    program.loops.append(program.lines[program.at].amount)
+    program.at += 1
+
+
+def _skip_else(program: Program) -> None:
+    """The part before it was done."""
+    program.at = program.lines[program.at].jump
+
+
+def _turn_or_leave(program: Program) -> None:
+    """The end of an if leads on; that of a loop back, while turns are left."""
+    jump = program.lines[program.at].jump
+    left = 1 if jump < 0 else program.loops.pop()
+    if left == 1:
+        program.at += 1
+        return
+    program.loops.append(left and left - 1)
+    program.at = jump
+
+
+_SKIP = {"loop": _begin_loop, "else": _skip_else, "end": _turn_or_leave}
+
+
+class Programs:
+    """Those who wait, in the order in which they began to.
+
+    carry_out, holds: put in by whoever knows the vocabulary and the names. They carry out one verb
+    within the event under way and answer one question; NotUnderstood where it means nothing here.
+    """
+
+    __slots__ = ("carry_out", "holds", "waiting")
+
+    def __init__(self) -> None:
+        self.carry_out: Callable[[Invocation], Carried] | None = None
+        self.holds: Callable[[Node], bool] | None = None
+        self.waiting: list[Program] = []
+
+
+# --------------------------------------------------------------------------- begin and end
+def start(world: "World", node: str, lines: list[Line], pace_ns: int) -> Program:
+    """A new thread; its first line is due now."""
+    table = world.nodes[node].tables[Noun.PROGRAM]
+    program = Program(node, table.next_number, lines, pace_ns)
+    table.add(program)
+    world.trace.record(Kind.CREATED, node, program.number, Noun.PROGRAM.value)
+    program.skip_free()
+    program.since_ns = world.now_ns
+    _file(world, program, 0)
+    return program
+
+
+def end(world: "World", program: Program) -> None:
+    """The thread is no more, whatever it was doing."""
+    if program in world.programs.waiting:
+        world.programs.waiting.remove(program)
+    heap = world.agenda.heap
+    heap[:] = [entry for entry in heap if entry[4] is not program]
+    heapify(heap)
+    world.nodes[program.node].tables[Noun.PROGRAM].remove(program)
+    world.trace.record(Kind.DESTROYED, program.node, program.number, Noun.PROGRAM.value)
+
+
+def every(world: "World") -> list[Program]:
+    """All there are, node by node."""
+    return [p for hca in world.nodes.values() for p in hca.tables[Noun.PROGRAM].items.values()]
+
+
+def running(world: "World") -> list[Program]:
+    """Those that will do something by themselves."""
+    return [p for p in every(world) if p.state in (ProgramState.RUNNING, ProgramState.SLEEPING)]
+
+
+# --------------------------------------------------------------------------- one line
+def turn(world: "World", program: Program) -> None:
+    """Carry out the line that comes; the event has begun."""
+    for hca in world.nodes.values():
+        hca.now_ns = world.now_ns
+    line = program.line
+    _record(world, program, Kind.PROGRAM_RAN, line.number, line.text)
+    try:
+        _LINES[line.word](world, program, line)
+    except NotUnderstood as wrong:
+        _fail(world, program, wrong.message)
+
+
+def _verb(world: "World", program: Program, line: Line) -> None:
+    carried = _carry_out(world, line)
+    if carried.blocks:
+        _block(world, program, carried)
+    elif carried.refusal is not None:
+        _fail(world, program, _answer(carried.refusal))
+    else:
+        _go_on(world, program)
+
+
+def _try(world: "World", program: Program, line: Line) -> None:
+    carried = _carry_out(world, line)
+    answer = carried.refusal.errno if carried.refusal else 0
+    if line.amount and answer != line.amount:
+        said = _answer(carried.refusal) if carried.refusal else "it succeeded"
+        _fail(world, program, f"{errno_name(line.amount)} was expected; {said}")
+    else:
+        _go_on(world, program)
+
+
+def _poll(world: "World", program: Program, line: Line) -> None:
+    carried = _carry_out(world, line)
+    if carried.refusal is not None:
+        _fail(world, program, _answer(carried.refusal))
+        return
+    enough = carried.value if line.question is None else _holds(world, line.question)
+    if enough:
+        _go_on(world, program)
+    else:
+        _file(world, program, program.pace_ns)
+
+
+def _if(world: "World", program: Program, line: Line) -> None:
+    if not _holds(world, line.question):
+        program.at = line.jump - 1
+    _go_on(world, program)
+
+
+def _wait(world: "World", program: Program, line: Line) -> None:
+    if _holds(world, line.question):
+        _go_on(world, program)
+    else:
+        _block(world, program, None)
+
+
+def _sleep(world: "World", program: Program, line: Line) -> None:
+    _go_on(world, program, line.amount, ProgramState.SLEEPING)
+
+
+def _stop(world: "World", program: Program, _line: Line) -> None:
+    program.at = len(program.lines)
+    _done(world, program)
+
+
+_LINES: dict[str, Callable[["World", Program, Line], None]] = {
+    "": _verb, "try": _try, "poll": _poll, "if": _if, "wait": _wait, "sleep": _sleep, "stop": _stop,
+}  # fmt: skip
+
+
+def _carry_out(world: "World", line: Line) -> Carried:
+    assert world.programs.carry_out is not None
+    assert line.invocation is not None
+    return world.programs.carry_out(line.invocation)
+
+
+def _holds(world: "World", question: Node | None) -> bool:
+    assert world.programs.holds is not None
+    assert question is not None
+    return world.programs.holds(question)
+
+
+def _answer(refusal: Refused) -> str:
+    return f"{errno_name(refusal.errno)}: {refusal.message}"
+
+
+# --------------------------------------------------------------------------- what becomes of it
+def _record(world: "World", program: Program, kind: Kind, a: Any = None, b: Any = None) -> None:
+    world.trace.record(kind, program.node, program.number, a, b)
+
+
+def _become(world: "World", program: Program, state: ProgramState) -> None:
+    if program.state is not state:
+        program.state, program.since_ns = state, world.now_ns
+
+
+def _file(world: "World", program: Program, after_ns: int) -> None:
+    at_ns, cause = world.now_ns + after_ns, world.trace.latest
+    world.agenda.file(at_ns, Door.PROGRAM, program.node, program, cause)
+
+
+def _go_on(
+    world: "World",
+    program: Program,
+    after_ns: int = 0,
+    state: ProgramState = ProgramState.RUNNING,
+) -> None:
+    """To the next line, after its pace or a while."""
+    program.at += 1
+    program.skip_free()
+    if program.at == len(program.lines):
+        _done(world, program)
+        return
+    _become(world, program, state)
+    _file(world, program, after_ns or program.pace_ns)
+
+
+def _done(world: "World", program: Program) -> None:
+    _become(world, program, ProgramState.DONE)
+    _record(world, program, Kind.PROGRAM_DONE)
+
+
+def _fail(world: "World", program: Program, why: str) -> None:
+    program.why = why
+    _become(world, program, ProgramState.FAILED)
+    _record(world, program, Kind.PROGRAM_FAILED, program.line.number, why)
+
+
+def _block(world: "World", program: Program, carried: Carried | None) -> None:
+    program.wants = None
+    if carried is not None and carried.refusal is not None and carried.subject is not None:
+        program.wants = carried.refusal.rule, carried.subject
+    _become(world, program, ProgramState.WAITING)
+    world.programs.waiting.append(program)
+    _record(world, program, Kind.PROGRAM_WAITED, program.line.number)
+
+
+# --------------------------------------------------------------------------- being woken
+def settle(world: "World") -> None:
+    """An event is over: whoever waited for what it brought goes on."""
+    for program in list(world.programs.waiting):
+        try:
+            if not _can_go_on(world, program):
+                continue
+        except NotUnderstood as wrong:  # what it asks about was destroyed
+            world.programs.waiting.remove(program)
+            _fail(world, program, wrong.message)
+            continue
+        world.programs.waiting.remove(program)
+        _wake(world, program)
+
+
+def _can_go_on(world: "World", program: Program) -> bool:
+    if program.wants is None:
+        return _holds(world, program.line.question)
+    rule, subject = program.wants
+    hca = world.nodes[subject.node]
+    is_gone = subject.noun is not Noun.NODE and (
+        subject.number not in hca.tables[subject.noun].items
+    )
+    return is_gone or _BLOCKED_NO_MORE[rule](hca, subject)  # of what is gone the verb will tell
+
+
+def _wake(world: "World", program: Program) -> None:
+    """A verb that blocked is called once more; a question that was answered is left behind."""
+    _record(world, program, Kind.PROGRAM_WOKEN, program.line.number)
+    program.at -= program.wants is not None
+    _go_on(world, program)
+
+
+_BLOCKED_NO_MORE: dict[str, Callable[["Hca", Thing], bool]] = {
+    "cq-event-none": lambda hca, it: bool(hca.channels.find(it.number).events),
+    "cq-events-unacked": lambda hca, it: not hca.cqs.find(it.number).unacked,
+    "async-none": lambda hca, _it: bool(hca.async_events),
+    "async-unacked": lambda hca, it: (
+        not any(events.names(raised, it.noun, it.number) for raised in hca.async_unacked)
+    ),
+}
+"""Whether what a blocking verb waits for has come, by the rule that made it block."""
