@@ -256,6 +256,11 @@ class Rdmalab(App[int]):
         else:
             self.console_pane.say("run")
 
+    def action_type_in(self, text: str) -> None:
+        """A sentence is begun, for a person to end; what was being typed is not lost for it."""
+        self.console_pane.type_in(text)
+        self.console_pane.focus()
+
     def action_turn(self, direction: int) -> None:
         ring: list[Widget] = [self.console_pane, *self.shown_panes()]
         at = ring.index(self.focused) if self.focused in ring else 0
