@@ -5,9 +5,9 @@ Their words are words of the prompt: a scenario touches no file.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from rdmalab.command import NotUnderstood, command
+from rdmalab.command import NotUnderstood, Range, command
 from rdmalab.export import pcapng
 from rdmalab.session.session import Session
 
@@ -22,6 +22,13 @@ class Load:
 @dataclass(slots=True)
 class Next:
     """Please go on to the next stop of the scenario."""
+
+
+@dataclass(slots=True)
+class Continue:
+    """Please bring back a session that a process left behind."""
+
+    number: int
 
 
 @dataclass(slots=True)
@@ -62,6 +69,19 @@ def next_(session: Session) -> Next:
     """
     del session
     return Next()
+
+
+@command
+def continue_(session: Session, number: Annotated[int, Range(1)] = 1) -> Continue:
+    """Bring back the session that was cut off, by a crash or a closed terminal.
+
+    The world begins anew, and what was typed then is done again up to the last answer that was
+    given. Of several sessions 1 is the newest that was cut off; those that were left are behind.
+
+    Example: continue
+    """
+    del session
+    return Continue(number)
 
 
 @command
