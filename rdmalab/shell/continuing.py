@@ -127,14 +127,20 @@ class _Continuation:
         return f"{typed.text} does not end where it did{because}."
 
     async def _last(self, typed: Typed, pause: "Pause") -> None:
-        """The line in which the process ended, unless it did so twice."""
+        """The line in which the process ended, unless it did so twice.
+
+        It is answered when it is written down, for no third process would carry it out.
+        """
         if typed.again:
             self._say(f"Left out, for the lab ended in it twice: {typed.text}")
             return
         self.emit(plain(f"> {typed.text}", DIM))
         self.diary.typed(typed.text, again=True)
-        halted, commands = await self._carry_out(typed, pause, self.emit)
+        said: list[Line] = []
+        halted, commands = await self._carry_out(typed, pause, said.append)
         self.diary.ended(place_of(self.talk.lab.session), commands)
+        for line in said:
+            self.emit(line)
         if halted:
             self._say("It was not at its end when the lab ended: type it again to go on.")
 
