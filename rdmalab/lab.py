@@ -88,4 +88,5 @@ def open_session(
     session = Session(world, VOCABULARY, seed, default_node=default_node)
     asker = Asker(world, session.names)
     session.answer = lambda node: evaluate(node, asker)
+    session.anew = lambda: open_session(profiles, seed=seed, default_node=default_node)
     return session

@@ -1,8 +1,13 @@
-"""What every test run does: tests that are bound to statements say so in the report."""
+"""What every test run does: nobody's own things are touched, and bound tests say so."""
+
+import os
+import tempfile
+from collections.abc import Iterator
 
 import pytest
 
 from rdmalab.guide.statements import MOST_PER_ITEM
+from tests.diaries import close_all
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -13,3 +18,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             message = f"{item.nodeid} covers {len(bound)} statements, {MOST_PER_ITEM} at most"
             raise pytest.UsageError(message)
         item.user_properties += [("covers", number) for number in bound]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _state_of_nobody() -> Iterator[None]:
+    """Histories and diaries go where the run ends; processes that tests start inherit it."""
+    with tempfile.TemporaryDirectory(prefix="rdmalab-state-") as folder:
+        os.environ["RDMALAB_STATE"] = folder
+        yield
+        del os.environ["RDMALAB_STATE"]
+
+
+@pytest.fixture(autouse=True)
+def _closed_diaries() -> Iterator[None]:
+    yield
+    close_all()

@@ -82,13 +82,12 @@ def python(
 def _keep(path: str | None, title: str, *, tui: bool) -> None:
     """Write what the program did as a scenario, and perhaps walk through it."""
     from rdmalab.compat.process import here
-    from rdmalab.lab import open_session
-    from rdmalab.scenario.saving import TooLong, saved
+    from rdmalab.scenario.saving import Unsavable, saved
 
     try:
-        text = saved(here().session, open_session, title)
-    except TooLong as steps:
-        raise click.ClickException(f"{title} is too long to be kept: {steps}") from None
+        text = saved(here().session, title)
+    except Unsavable as why:
+        raise click.ClickException(f"{title} cannot be kept: {why}") from None
     with tempfile.TemporaryDirectory() as folder:
         kept = path or str(Path(folder) / "program.rdmalab.yaml")
         write(kept, text.encode())

@@ -45,13 +45,15 @@ class Outcome:
 class Session:
     """A world, its names, its journal.
 
-    answer: who answers questions about the world (the lens, put in by the lab).
+    answer: who answers questions about the world (the lens, put in by the lab). anew: opens the
+    same lab once more, as it was before the first word.
     """
 
     world: World
     vocabulary: Mapping[str, Command]
     seed: int = 0
     answer: Callable[[Any], Any] | None = None
+    anew: Callable[[], "Session"] | None = None
     max_events: int = MAX_EVENTS
     default_node: str = ""
     names: Names = field(init=False)
@@ -170,6 +172,12 @@ class Session:
     def travel(self, goal: Goal) -> Travel:
         """Set out towards a goal; nothing moves before `go`."""
         return Travel(self, goal)
+
+    def afresh(self) -> "Session":
+        """The same lab in which nothing was said yet, to play the journal in."""
+        if self.anew is None:
+            raise NotUnderstood("nobody is here who could open this lab once more")
+        return self.anew()
 
     def ask(self, node: Any) -> Any:
         """The answer to a parsed question about the world."""

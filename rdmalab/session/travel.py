@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 DAY_NS = 86_400_000_000_000
 MAX_EVENTS = 1_000_000
 PRESENT = "here you left off: what comes now has not happened yet"
+STOPPED = "stopped"
 SLICE = 2_000  # events; a slice takes a few hundredths of a second
 
 # What a step of each unit must contain.
@@ -105,7 +106,7 @@ class Travel:
 
     def stop(self) -> None:
         """Between two events, so the world is whole."""
-        self._end("stopped")
+        self._end(STOPPED)
 
     def finish(self) -> None:
         """All of it at once."""

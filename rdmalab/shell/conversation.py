@@ -12,11 +12,13 @@ from enum import Enum, auto
 from rdmalab.grammar.tokens import scan
 from rdmalab.lab import Lab, open_session
 from rdmalab.session.lines import Reply
-from rdmalab.session.travel import Travel, When
+from rdmalab.session.session import Session
+from rdmalab.session.travel import STOPPED, Travel, When
 from rdmalab.shell.fragments import Line, shown
 from rdmalab.shell.lesson import Lesson
 from rdmalab.shell.say import Voice, closing, say
-from rdmalab.workbench.files import Load, Next
+from rdmalab.workbench.diary import Arrival, Unkept, place_of
+from rdmalab.workbench.files import Continue, Load, Next
 from rdmalab.workbench.look import Leave
 
 Emit = Callable[[Line], None]
@@ -41,22 +43,25 @@ class Conversation:
     """Carries lines out in a lab and says what came of them.
 
     running: time is moving. end: how the last text ended. at_line: which of its lines that was.
+    diary: what is told of each line before it runs, and where it ended. stopping: ^C was heard.
     """
 
-    def __init__(self, lab: Lab, voice: Voice | None = None) -> None:
+    def __init__(self, lab: Lab, voice: Voice | None = None, diary: Unkept | None = None) -> None:
         self.lab = lab
         self.voice = voice or Voice(lab.session)
+        self.diary = diary or Unkept()
         self.running = False
         self.end = End.FINE
         self.at_line = 0
         self.lesson: Lesson | None = None
+        self.stopping = False
+        self._halted = False
         self._repeat = ""
-        self._stopping = False
         self._events = _FIRST
 
     def stop(self) -> None:
         """End what runs, between two events."""
-        self._stopping = True
+        self.stopping = True
 
     async def evaluate(self, text: str, emit: Emit, pause: Pause) -> bool:
         """Carry out the lines of a text up to the first that fails; False: leave.
@@ -64,7 +69,7 @@ class Conversation:
         An empty text repeats the last step or run.
         """
         lines = commands_of(text.strip() or self._repeat)
-        self.end, self._stopping = End.FINE, False
+        self.end, self.stopping = End.FINE, False
         for self.at_line, line in lines:
             await self._line(line, emit, pause)
             if self.end is not End.FINE:
@@ -74,16 +79,44 @@ class Conversation:
         return self.end is not End.LEFT
 
     async def _line(self, line: str, emit: Emit, pause: Pause) -> None:
+        """On disk first, then done; where it ended is written behind it."""
+        self.diary.typed(line)
+        if trouble := self.diary.trouble():
+            for row in self.voice.set([[("class:warn", f"nothing is kept of this: {trouble}")]]):
+                emit(row)
+        commands = await self.carry_out(line, emit, pause)
+        self.diary.ended(place_of(self.lab.session), commands)
+
+    async def carry_out(self, line: str, emit: Emit, pause: Pause) -> int:
+        """Do one line and say what came of it; how many of its commands were done, or failed."""
+        self.end, self._halted = End.FINE, False
         short: list[Reply] = []
+        commands = 0
         async for reply in self.replies(line, pause):
-            if reply.depth:
-                short.append(reply)
+            short += [reply] if reply.depth else []
+            commands += not reply.depth
             for said in say(self.voice, reply):
                 emit(said)
             if isinstance(reply.value, Load | Next):
                 await self._lesson(reply.value, emit, pause)
+            elif isinstance(reply.value, Continue):
+                await self._continue(reply.value, emit, pause)
         for said in closing(self.voice, short) if short else ():
             emit(said)
+        return commands
+
+    async def _continue(self, wish: Continue, emit: Emit, pause: Pause) -> None:
+        from rdmalab.shell.continuing import continued
+
+        complaint = await continued(self, wish, emit, pause)
+        self.end, self._halted = End.FINE, False
+        if complaint:
+            self._complain(complaint, emit)
+
+    def begin_anew(self, session: Session) -> None:
+        """Another world, and nothing said in it yet."""
+        self.lab.session = self.voice.session = session
+        self.lesson = None
 
     # ------------------------------------------------------------------ lessons
     async def _lesson(self, wish: Load | Next, emit: Emit, pause: Pause) -> None:
@@ -117,13 +150,14 @@ class Conversation:
         from rdmalab.scenario.runner import Runner
 
         try:
-            scenario = load(path, self.lab.session.vocabulary)
-        except FileError as wrong:
-            return str(wrong)
+            scenario = load(self.diary.path(path), self.lab.session.vocabulary)
+        except FileError as error:
+            return str(error)
+        if wrong := self.diary.loaded(scenario.path, scenario.source.text):
+            return wrong
         runner = Runner(scenario, open_session)
-        node, self.lab.session = self.lab.session.default_node, runner.session
-        self.lab.session.default_node = node
-        self.voice.session = runner.session
+        runner.session.default_node = self.lab.session.default_node
+        self.begin_anew(runner.session)
         self.lesson = Lesson(runner, self.voice)
         return self.lesson
 
@@ -144,7 +178,7 @@ class Conversation:
             self.end = End.NOT_UNDERSTOOD
         elif reply.refusal is not None:
             self.end = End.FAILED
-        elif self._stopping:
+        elif self.stopping or self._halted:
             self.end = End.STOPPED
         elif reply.travel is not None and _missed(reply.travel):
             self.end = End.FAILED
@@ -155,19 +189,27 @@ class Conversation:
 
     async def _go(self, travel: Travel, pause: Pause) -> None:
         """In slices short enough that ^C and the screen are served in between."""
+        known = self.diary.known()
         self.running = True
         try:
-            while not self._slice(travel):
+            while not self._slice(travel, known):
                 await pause()
-                if self._stopping:
+                if self.stopping:
                     travel.stop()
-                    return
         finally:
             self.running = False
+        self.diary.arrived(Arrival(place_of(self.lab.session), travel.over == STOPPED))
 
-    def _slice(self, travel: Travel) -> bool:
+    def _slice(self, travel: Travel, known: Arrival | None) -> bool:
+        """Whether it is over. A journey that was stopped before goes as far as it did then."""
         started = time.perf_counter()
         left = self.lab.session.max_events - travel.events
+        if known is not None and known.stopped:
+            left = min(left, known.place.event - self.lab.session.world.event)
+            if left <= 0:
+                self._halted = True
+                travel.stop()
+                return True
         over = travel.go(max(_LEAST, min(self._events, left)))
         took = time.perf_counter() - started
         if took > _SLICE_S:

@@ -13,6 +13,8 @@ from rdmalab.shell.interrupt import interrupts
 from rdmalab.shell.say import Voice
 from rdmalab.shell.script import pause, play, play_json, said_lines, speaks_unicode
 from rdmalab.version import VERSION
+from rdmalab.workbench.diary import Diary, head_of
+from rdmalab.workbench.shelf import offer
 
 if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -69,7 +71,8 @@ async def _prompting(lab: Lab) -> int:
 
     style = look()
     voice = Voice(lab.session, ascii=not speaks_unicode(sys.stdout))
-    talk = Conversation(lab, voice)
+    diary = Diary(head_of(lab.session))
+    talk = Conversation(lab, voice, diary)
     session = ask_session(lab, history=kept_history())
 
     def emit(line: "StyleAndTextTuples | Line") -> None:
@@ -81,9 +84,10 @@ async def _prompting(lab: Lab) -> int:
         with interrupts(talk.stop):
             return await talk.evaluate(text, emit, pause)
 
-    for line in GREETING:
+    for line in filter(None, (*GREETING, offer())):
         print_formatted_text(FormattedText([("class:dim", line)]), style=style)
     await converse(session, evaluate, emit)
+    diary.leave()
     return 0
 
 
@@ -91,20 +95,30 @@ async def _prompting(lab: Lab) -> int:
 def _plainly(lab: Lab) -> int:
     """No redrawing, no colours, one fact a line: for screen readers and dumb terminals."""
     _edit_lines()
-    talk = Conversation(lab, Voice(lab.session, plain=True, ascii=not speaks_unicode(sys.stdout)))
-    _print(GREETING[0])
+    voice = Voice(lab.session, plain=True, ascii=not speaks_unicode(sys.stdout))
+    diary = Diary(head_of(lab.session))
+    talk = Conversation(lab, voice, diary)
+    for line in filter(None, (GREETING[0], offer())):
+        _print(line)
+    _ask_on(talk)
+    diary.leave()
+    return 0
+
+
+def _ask_on(talk: Conversation) -> None:
+    """Ask and answer until somebody leaves."""
     while True:
         try:
-            text = input(f"{lab.session.default_node}> ")
+            text = input(f"{talk.lab.session.default_node}> ")
         except KeyboardInterrupt:
             _print("^C clears the line; ^D on an empty line leaves.")
             continue
         except EOFError:
             _print("")
-            return 0
+            return
         with interrupts(talk.stop):
             if not asyncio.run(talk.evaluate(text, _print_line, pause)):
-                return 0
+                return
 
 
 def _edit_lines() -> None:

@@ -30,7 +30,7 @@ from rdmalab.spec.work import WCFlags, WCOpcode
 from rdmalab.verbs.events import AsyncReport, CqEvent
 from rdmalab.verbs.qp import QpAnswer
 from rdmalab.wire.packet import gid_text
-from rdmalab.workbench.files import Load, Next
+from rdmalab.workbench.files import Continue, Load, Next
 from rdmalab.workbench.look import Leave
 from rdmalab.workbench.memory import Window
 from rdmalab.workbench.request import View
@@ -70,7 +70,7 @@ def say(voice: Voice, reply: Reply) -> list[Line]:
         return voice.set(_travelled(voice, reply.travel))
     if reply.depth:
         lines = [plain(f"= {reply.text}", DIM)]
-    elif isinstance(reply.value, Script | Leave | Load | Next):
+    elif isinstance(reply.value, Script | Leave | Load | Next | Continue):
         lines = []
     else:
         lines = _done(voice, reply) if reply.event is not None else []

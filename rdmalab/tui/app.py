@@ -116,7 +116,8 @@ class Rdmalab(App[int]):
         self.console_pane.focus()
         for sentence in self.script:
             self.console_pane.say(sentence)
-        for line in () if self.script else CARD:
+        offer = [plain(self.scene.offer, "class:dim")] if self.scene.offer else []
+        for line in [*(() if self.script else CARD), *offer]:
             for row in fold(line, self.repl.inner_width):
                 self._emit(row)
 
@@ -256,6 +257,11 @@ class Rdmalab(App[int]):
         else:
             self.console_pane.say("run")
 
+    def action_type_in(self, text: str) -> None:
+        """A sentence is begun, for a person to end; what was being typed is not lost for it."""
+        self.console_pane.type_in(text)
+        self.console_pane.focus()
+
     def action_turn(self, direction: int) -> None:
         ring: list[Widget] = [self.console_pane, *self.shown_panes()]
         at = ring.index(self.focused) if self.focused in ring else 0
@@ -348,5 +354,8 @@ def build(
 def main(profile: str = "strict", seed: int = 0, path: str | None = None) -> int:
     """Run the application until somebody leaves; the code to exit with."""
     app = build(profile, seed, path, kept_history())
+    diary = app.scene.keep()
     app.run()
+    if app.return_code == 0:
+        diary.leave()
     return app.return_code or 0

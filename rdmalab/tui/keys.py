@@ -33,6 +33,7 @@ NEXT = "next"
 
 KEYS: tuple[Key, ...] = (
     Key(("f1",), "F1", "Help", says="help", where=_ANYWHERE),
+    Key(("f2",), "F2", "Save", does="type_in('save ')", where=_ANYWHERE),
     Key(("f6",), "F6", "Next pane", does="turn(1)", where=_ANYWHERE),
     Key(("shift+f6", "f18"), "S-F6", "", does="turn(-1)", where=_ANYWHERE),
     Key(("f8",), "F8", "Step", does="go_on", where=_ANYWHERE),

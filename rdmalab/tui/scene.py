@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from rdmalab.lab import Lab
 from rdmalab.shell.conversation import Conversation
 from rdmalab.shell.say import Voice
+from rdmalab.workbench.diary import Diary, head_of
+from rdmalab.workbench.shelf import offer
 
 if TYPE_CHECKING:
     from rdmalab.scenario.runner import Runner
@@ -49,6 +51,14 @@ class Scene:
     def __init__(self, profile: str = "strict", seed: int = 0, *, ascii_only: bool = False) -> None:
         self.lab = Lab(profile=profile, seed=seed)
         self.talk = Conversation(self.lab, Voice(self.lab.session, ascii=ascii_only))
+        self.offer = ""
+
+    def keep(self) -> Diary:
+        """From now on what is typed is on disk before it runs; what was cut off is spoken of."""
+        begin = FIRST if self.session.journal else ()
+        self.talk.diary = diary = Diary(head_of(self.session, begin))
+        self.offer = offer()
+        return diary
 
     @property
     def session(self) -> Session:

@@ -1,13 +1,13 @@
-"""Files: lessons are loaded and walked through by the face that shows them; captures are written.
+"""Files: lessons are loaded and walked through by the face that shows them; what was done is kept.
 
 Their words are words of the prompt: a scenario touches no file.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from rdmalab.command import NotUnderstood, command
+from rdmalab.command import NotUnderstood, Range, command
 from rdmalab.export import pcapng
 from rdmalab.session.session import Session
 
@@ -25,6 +25,13 @@ class Next:
 
 
 @dataclass(slots=True)
+class Continue:
+    """Please bring back a session that a process left behind."""
+
+    number: int
+
+
+@dataclass(slots=True)
 class Exported:
     """A capture that was written. replaced: another one was there."""
 
@@ -36,7 +43,7 @@ class Exported:
     @property
     def text(self) -> str:
         """`x.pcapng: 12 frames, in place of the capture that was there`."""
-        frames = f"{self.frames} frame{'' if self.frames == 1 else 's'}"
+        frames = counted(self.frames, "frame")
         instead = ", in place of the capture that was there" if self.replaced else ""
         stayed = f"; {self.never_left} more never left a port that was not ACTIVE"
         return f"{self.file}: {frames}{instead}{stayed if self.never_left else ''}"
@@ -62,6 +69,19 @@ def next_(session: Session) -> Next:
     """
     del session
     return Next()
+
+
+@command
+def continue_(session: Session, number: Annotated[int, Range(1)] = 1) -> Continue:
+    """Bring back the session that was cut off, by a crash or a closed terminal.
+
+    The world begins anew, and what was typed then is done again up to the last answer that was
+    given. Of several sessions 1 is the newest that was cut off; those that were left are behind.
+
+    Example: continue
+    """
+    del session
+    return Continue(number)
 
 
 @command
@@ -97,7 +117,84 @@ def _write_capture(file: str, octets: bytes) -> bool:
     return replaces
 
 
+@dataclass(slots=True)
+class Saved:
+    """A scenario that was written. replaced: another one was there."""
+
+    file: str
+    steps: int
+    replaced: bool = False
+
+    @property
+    def text(self) -> str:
+        """`x.rdmalab.yaml: 12 steps, in place of the scenario that was there`."""
+        instead = ", in place of the scenario that was there" if self.replaced else ""
+        return f"{self.file}: {counted(self.steps, 'step')}{instead}"
+
+
+@command
+def save(session: Session, file: str) -> Saved:
+    """Write what was done so far as a scenario: `load` walks through it, `rdmalab run` tests it.
+
+    Each verb as it was typed, short forms as the verbs they stand for, refusals with their errno,
+    and between them the time that passed. A name without a dot gets .rdmalab.yaml; a scenario that
+    is there already is replaced, any other file is not.
+
+    Example: save rnr.rdmalab.yaml
+    """
+    from rdmalab.scenario.saving import Unsavable, saved
+
+    name = Path(file).name
+    named = f"{file}{SUFFIX}" if name and "." not in name else file
+    title = name.removesuffix(SUFFIX)
+    try:
+        text = saved(session, title or "this session")
+    except Unsavable as why:
+        raise NotUnderstood(f"this session cannot be saved: {why}") from None
+    replaced = _write_scenario(named, text)
+    return Saved(named, text.count("\n  - "), replaced)
+
+
+SUFFIX = ".rdmalab.yaml"
 _WAY_OUT = "name a file in a directory that is there and may be written"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 step`, `1,200 steps`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _write_scenario(file: str, text: str) -> bool:
+    """Whether it replaced another scenario; as `_write_capture` else.
+
+    The old one stays whole until the new one is.
+    """
+    try:
+        path = Path(file)
+        replaces = path.is_file() and path.stat().st_size > 0
+        if replaces and not _is_scenario(path):
+            wrong, hint = f"{file} is there, and is no scenario", "choose another name"
+            raise NotUnderstood(wrong, hint=hint, argument="file")
+        if not replaces:
+            path.write_bytes(text.encode())
+            return False
+        path = path.resolve()  # what a link names is replaced, not the link
+        new = path.with_name(f".{path.name}.new")
+        new.write_bytes(text.encode())
+        new.replace(path)
+    except (OSError, ValueError) as wrong:
+        raise NotUnderstood(_complaint(file, wrong), hint=_WAY_OUT, argument="file") from None
+    return True
+
+
+_HEAD = 4096  # bytes, in which the first key of a scenario stands
+
+
+def _is_scenario(path: Path) -> bool:
+    with path.open("rb") as stream:
+        lines = stream.read(_HEAD).removeprefix(b"\xef\xbb\xbf").splitlines()
+    said = (line for line in lines if line.strip() and not line.lstrip().startswith(b"#"))
+    return next(said, b"").startswith(b"rdmalab:")
 
 
 def _is_capture(path: Path) -> bool:

@@ -1,12 +1,44 @@
-"""Where a person's own things are kept: the history of what was typed."""
+"""Where a person's own things are kept: the history of what was typed, and the sessions."""
 
+import os
 from pathlib import Path
+from typing import BinaryIO
+
+STATE = "RDMALAB_STATE"
+"""The environment variable that names another directory."""
 
 
 def state_path() -> Path:
     """The directory for what outlives a session; it exists afterwards if it can."""
-    from platformdirs import user_state_path
-
-    path = user_state_path("rdmalab", appauthor=False)
+    chosen = os.environ.get(STATE)
+    path = Path(chosen) if chosen else _usual_path()
     path.mkdir(parents=True, exist_ok=True)
     return path
+
+
+def _usual_path() -> Path:
+    from platformdirs import user_state_path
+
+    return user_state_path("rdmalab", appauthor=False)
+
+
+def is_locked_now(stream: BinaryIO) -> bool:
+    """Lock an open file until it is closed, however its process ends; False: another one has it."""
+    try:
+        import fcntl
+    except ImportError:  # Windows locks bytes, here one behind everything that is ever written
+        import msvcrt
+
+        stream.seek(1 << 40)
+        try:
+            msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError:
+            return False
+        finally:
+            stream.seek(0)
+        return True
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

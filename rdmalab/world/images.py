@@ -129,6 +129,13 @@ def _sequence(values: Any, image: Image) -> Any:
     return type(values)([_kept(value, image) for value in values])
 
 
+def _fixed(values: tuple[Any, ...], image: Image) -> tuple[Any, ...]:
+    """A tuple stays; what it holds may change."""
+    for value in values:
+        _kept(value, image)
+    return values
+
+
 def _mapping(values: dict[Any, Any], image: Image) -> dict[Any, Any]:
     return {key: _kept(value, image) for key, value in values.items()}
 
@@ -141,7 +148,7 @@ def _kept(value: Any, image: Image) -> Any:
 _Way = Callable[[Any, Any], Any]
 _UNKNOWN: _Way = _unknown
 _WAYS: dict[type, _Way | None] = {
-    list: _sequence, deque: _sequence, dict: _mapping, set: lambda values, _image: set(values),
+    list: _sequence, deque: _sequence, tuple: _fixed, dict: _mapping, set: lambda values, _image: set(values),
     bytearray: lambda octets, _image: bytearray(octets),
 }  # fmt: skip
 

@@ -1,5 +1,6 @@
 """What is saved of a session, played again, makes the same world: record by record."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ from rdmalab.lab import open_session
 from rdmalab.scenario import saving
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
-from rdmalab.scenario.saving import TooLong, saved
+from rdmalab.scenario.saving import Unsavable, saved
 from rdmalab.session.digest import digest
+from rdmalab.spec.profiles import PROFILES
 from rdmalab.vocabulary import VOCABULARY
 
 LINES = (
@@ -37,7 +39,7 @@ LINES = (
 
 def replayed(lab: Lab, folder: Path, title: str = "again") -> Runner:
     path = folder / "saved.rdmalab.yaml"
-    path.write_text(saved(lab.session, open_session, title))
+    path.write_text(saved(lab.session, title))
     runner = Runner(load(str(path), VOCABULARY), open_session)
     runner.run()
     return runner
@@ -65,28 +67,92 @@ def test_played_again_it_is_the_same_world(
 
 def test_a_refused_verb_is_expected_to_be_refused(tmp_path: Path) -> None:
     lab = played(["modify_qp A.qp0 state=INIT", "destroy_cq A.cq0"])
-    text = saved(lab.session, open_session, "refusals")
+    text = saved(lab.session, "refusals")
     assert "  - do: modify_qp A.qp0 qp_state=INIT\n    errno: EINVAL\n" in text
     assert "    errno: EBUSY\n" in text
     assert replayed(lab, tmp_path).ok
 
 
-@pytest.mark.parametrize("title", ["plain", "a: b", "it's # not", "'quoted'", "- dash", "yes", "7"])
+@pytest.mark.parametrize(
+    "title",
+    [
+        "plain",
+        "a: b",
+        "it's # not",
+        "'quoted'",
+        "- dash",
+        "yes",
+        "7",
+        "a\nb",
+        "\x07\u2028\\",
+        "é😀 \t",
+    ],
+)
 def test_any_title_comes_back(tmp_path: Path, title: str) -> None:
     assert replayed(played([]), tmp_path, title).scenario.document.title == title
 
 
 def test_a_session_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saving, "MAX_STEPS", 5)
-    with pytest.raises(TooLong, match="a scenario has at most 5"):
-        saved(played([]).session, open_session, "long")
+    with pytest.raises(Unsavable, match="a scenario has at most 5"):
+        saved(played([]).session, "long")
 
 
 def test_a_walk_halts_where_something_happened_by_itself(tmp_path: Path) -> None:
     lab = played(["post_send A.qp0 opcode=SEND sg=A.mr0[0:8]", "step 2", "poll_cq A.cq0"])
     path = tmp_path / "saved.rdmalab.yaml"
-    path.write_text(saved(lab.session, open_session, "walk"))
+    path.write_text(saved(lab.session, "walk"))
     steps = load(str(path), VOCABULARY).document.steps
     assert steps[0].note == "What walk did, word by word; a walk halts where time passed."
     (halt,) = [step for step in steps if step.name]
     assert halt.run == "step 2"
+
+
+def test_a_run_that_never_ends_is_cut_in_journeys_that_a_runner_makes(tmp_path: Path) -> None:
+    lab = Lab()
+    lab.do("use rc_pair rnr_retry=7 min_rnr_timer=1")
+    lab.do("post_send A.qp0 opcode=SEND sg=A.mr0[0:64]")
+    lab.do("step 25000")
+    runner = replayed(lab, tmp_path)
+    assert runner.ok
+    assert [s.step.run for s in runner.scenario.steps if s.step.run] == [
+        "step 10000", "step 10000", "step 5000",
+    ]  # fmt: skip
+    assert digest(runner.session.world.trace) == digest(lab.session.world.trace)
+
+
+def test_the_limits_of_a_lesson_are_saved_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "lesson.rdmalab.yaml"
+    path.write_text(
+        "rdmalab: 1\ntitle: small\nseed: 9\nlink: {latency: 3us, mtu: 1024}\n"
+        "nodes:\n  A: {profile: rxe, max_qp_wr: 4}\n  B: {max_mtu: 1024}\n"
+        "steps:\n  - alloc_pd A.pd0\n  - query_device A\n  - query_port B\n"
+    )
+    first = Runner(load(str(path), VOCABULARY), open_session)
+    first.run()
+    again = tmp_path / "again.rdmalab.yaml"
+    again.write_text(saved(first.session, "again"))
+    second = Runner(load(str(again), VOCABULARY), open_session)
+    second.run()
+    assert second.session.seed == 9
+    devices = [[h.profile for h in r.session.world.nodes.values()] for r in (first, second)]
+    assert devices[0] == devices[1]
+    assert digest(first.session.world.trace) == digest(second.session.world.trace)
+
+
+def test_a_device_that_no_scenario_can_name_is_refused() -> None:
+    own = dataclasses.replace(PROFILES["strict"], timer_tick_ns=1)
+    with pytest.raises(Unsavable, match="device strict is none that a scenario can name"):
+        saved(Lab(nodes={"A": own, "B": own}).session, "own")
+
+
+def test_a_session_of_too_many_bytes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saving, "MAX_OCTETS", 500)
+    with pytest.raises(Unsavable, match="bytes; a scenario has at most 500"):
+        saved(played([]).session, "long")
+
+
+def test_what_was_typed_short_is_saved_short() -> None:
+    lab = played(["post_send qp0 opcode=RDMA_WRITE sg=mr0[0:5],mr0[8:9] remote=B.mr0[100]"])
+    line = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:5],A.mr0[8:9] remote=B.mr0[100]"
+    assert f"  - {line}\n" in saved(lab.session, "short")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rdmalab.shell.fragments import Line
+    from rdmalab.workbench.diary import Unkept
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 
@@ -30,10 +31,11 @@ class Talk:
         plain: bool = False,
         ascii: bool = False,  # noqa: A002
         profile: str = "strict",
+        diary: Unkept | None = None,
     ) -> None:
         self.lab = Lab(profile=profile)
         voice = Voice(self.lab.session, width, plain=plain, ascii=ascii)
-        self.conversation = Conversation(self.lab, voice)
+        self.conversation = Conversation(self.lab, voice, diary)
         self.said: list[Line] = []
         self.ask(*lines)
 

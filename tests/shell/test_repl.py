@@ -123,7 +123,7 @@ def test_scripts_need_no_screen() -> None:
 # --------------------------------------------------------------------------- a real terminal
 def terminal(tmp_path: Path, call: str = "", **env: str) -> Terminal:
     # pyte's screen does not answer where its cursor is, for which prompt_toolkit would wait
-    found = {"XDG_STATE_HOME": str(tmp_path), "PROMPT_TOOLKIT_NO_CPR": "1", **env}
+    found = {"RDMALAB_STATE": str(tmp_path), "PROMPT_TOOLKIT_NO_CPR": "1", **env}
     return Terminal(command(call), columns=80, rows=24, env=found)
 
 
@@ -138,7 +138,7 @@ def test_a_conversation_at_a_terminal(tmp_path: Path) -> None:
         screen.wait_for("B> ")
         screen.send(b"quit\r")
         assert screen.wait_exit() == 0
-    assert "use rc_pair" in (tmp_path / "rdmalab" / "history").read_text()
+    assert "use rc_pair" in (tmp_path / "history").read_text()
 
 
 def interrupted(screen: Terminal) -> None:

@@ -354,3 +354,13 @@ async def test_without_colour_only_bold_underline_and_reverse(
             for segment in strip.apply_filter(only, it.app.screen.background_colors[1]):
                 assert not (segment.style and (segment.style.color or segment.style.bgcolor))
         assert "[RTS]" in it.text or "║RTS║" in it.text
+
+
+async def test_f2_begins_the_sentence_that_saves() -> None:
+    async with stand() as it:
+        await it.press("f6", "f2")
+        assert it.focused == "prompt"
+        await it.until(lambda: any(row.startswith("║A> save") for row in it.grid))
+        await it.press("f2")  # what is being typed stays
+        buffer = it.app.console_pane.live.session.default_buffer
+        assert buffer.text == "save "

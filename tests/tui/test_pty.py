@@ -18,7 +18,7 @@ _COLOUR = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[
 
 def started(home: Path, **env: str) -> Terminal:
     size = {"COLUMNS": "", "LINES": ""}  # pytest-xdist sets them, and they would win
-    kept = {"XDG_STATE_HOME": str(home), "PYTHONPATH": str(ROOT), **size, **env}
+    kept = {"RDMALAB_STATE": str(home), "PYTHONPATH": str(ROOT), **size, **env}
     return Terminal(ARGV, columns=80, rows=24, cwd=ROOT, env=kept)
 
 
@@ -106,3 +106,23 @@ def test_a_console_that_cannot_draw_gets_letters(tmp_path: Path) -> None:
         assert all(ord(c) < 0x80 for row in it.screen() for c in row)
         it.send(b"\x04")
         assert it.wait_exit() == 0
+
+
+def test_what_was_typed_outlives_its_process(tmp_path: Path) -> None:
+    with started(tmp_path) as first:
+        first.wait_for("A>")
+        first.send(b"alloc_pd A.pd7\r")
+        first.wait_for("ok [ev")
+        first.child.kill()
+        first.wait_exit()
+    with started(tmp_path) as second:
+        second.wait_for("A session of 1 line was cut off: continue brings it back.")
+        second.send(b"continue\r")
+        second.wait_for("Continued: 1 line;")
+        second.send(b"alloc_pd A.pd7\r")
+        second.wait_for("A.pd7 exists already")
+        second.send(b"quit\r")
+        assert second.wait_exit() == 0
+    with started(tmp_path) as third:
+        third.wait_for("A>")
+        assert b"cut off" not in third.raw

@@ -1,5 +1,11 @@
 """What the application is about."""
 
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from rdmalab.session.digest import digest
 from rdmalab.shell.fragments import Line, text_of
 from rdmalab.tui.scene import CARD, FIRST, Scene
 from tests.tui.playing import ROOT
@@ -40,3 +46,22 @@ async def test_nothing_typed_walks_on() -> None:
     await scene.evaluate("", said.append, pause)
     assert scene.walk.position > before
     assert not await scene.evaluate("quit", said.append, pause)
+
+
+async def test_what_the_face_did_first_comes_back_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RDMALAB_STATE", str(tmp_path))
+    said = list[Line]()
+    scene, again = Scene("mlx5", 4), Scene()
+    scene.begin()
+    with closing(scene.keep()) as diary:
+        assert diary.file is None
+        await scene.evaluate("poll_cq A.cq0", said.append, pause)
+    assert scene.offer == ""
+    with closing(again.keep()):
+        assert "A session of 1 line was cut off" in again.offer
+        await again.evaluate("continue", said.append, pause)
+        assert again.session.seed == 4
+        traces = [each.session.world.trace for each in (scene, again)]
+        assert digest(traces[0]) == digest(traces[1])

@@ -1,4 +1,4 @@
-"""`load` and `next` say what they want of the face; `export` writes, and says what it cannot."""
+"""`load` and `next` say what they want of the face; `save` and `export` write, or say why not."""
 
 import errno
 from pathlib import Path
@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 from rdmalab.export import pcapng
-from rdmalab.lab import Lab
+from rdmalab.lab import Lab, open_session
+from rdmalab.scenario import saving
+from rdmalab.scenario.loader import load
+from rdmalab.scenario.runner import Runner
+from rdmalab.session.digest import digest
+from rdmalab.vocabulary import VOCABULARY
 from rdmalab.workbench.files import Exported, Load, Next
 from tests.labs import RECV, SEND, lab_of, misread, well
 
@@ -111,3 +116,70 @@ def test_a_wrong_format_is_the_mistake_and_not_the_file_behind_it(folder: Path) 
     assert (wrong.message, wrong.hint) == ('"pcap" means nothing here', "did you mean pcapng?")
     assert wrong.place == (7, 11)
     assert not list(folder.iterdir())
+
+
+# --------------------------------------------------------------------------- save
+def test_save_writes_a_scenario_that_does_the_same(folder: Path) -> None:
+    lab = lab_of(RECV, SEND, "run", "poll_cq A.cq0")
+    event = lab.session.world.event
+    reply = well(lab, "save rnr.rdmalab.yaml")
+    assert (reply.event, lab.session.world.event) == (None, event)
+    assert reply.value.text == "rnr.rdmalab.yaml: 19 steps"
+    runner = Runner(load("rnr.rdmalab.yaml", VOCABULARY), open_session)
+    assert len(runner.run()) == 19
+    assert runner.ok
+    assert runner.scenario.title == "rnr"
+    assert digest(runner.session.world.trace) == digest(lab.session.world.trace)
+
+
+def test_a_name_without_a_dot_gets_the_suffix(folder: Path) -> None:
+    assert well(Lab(), "save mine").value.file == "mine.rdmalab.yaml"
+    assert well(Lab(), 'save "sub.dir mine.yaml"').value.file == "sub.dir mine.yaml"
+    assert {path.name for path in folder.iterdir()} == {"mine.rdmalab.yaml", "sub.dir mine.yaml"}
+
+
+def test_a_scenario_is_replaced_whole_and_that_is_said(folder: Path) -> None:
+    (folder / "kept.yaml").write_text("# a lesson\n\nrdmalab: 1\ntitle: old\n")
+    (folder / "link.yaml").symlink_to("kept.yaml")
+    reply = well(Lab(), "save link.yaml")
+    assert reply.value.text == "link.yaml: 1 step, in place of the scenario that was there"
+    assert (folder / "kept.yaml").read_text().startswith("rdmalab: 1\ntitle: link.yaml\n")
+    assert {path.name for path in folder.iterdir()} == {"kept.yaml", "link.yaml"}
+    assert (folder / "link.yaml").is_symlink()
+
+
+@pytest.mark.parametrize("there", ["mine", "title: x\nrdmalab: 1\n", "\x00\xff", "#rdmalab: 1"])
+def test_save_writes_over_no_other_file(folder: Path, there: str) -> None:
+    (folder / "notes.txt").write_text(there)
+    error = misread(Lab(), "save notes.txt")
+    assert error.message == "notes.txt is there, and is no scenario"
+    assert error.line[error.place.start : error.place.stop] == "notes.txt"
+    assert (folder / "notes.txt").read_text() == there
+
+
+@pytest.mark.parametrize("file", ["no/such/x.yaml", ".", '""', f'"{"x" * 300}"', '"a\\x00b.c"'])
+def test_where_nothing_can_be_saved(folder: Path, file: str) -> None:
+    assert misread(Lab(), f"save {file}").argument == "file"
+    assert list(folder.iterdir()) == []
+
+
+def test_the_old_scenario_stays_if_the_new_one_cannot_be_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    well(Lab(), "save x.yaml")
+    before = (folder / "x.yaml").read_bytes()
+
+    def full(_path: Path, _octets: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    wrong = misread(lab_of(), "save x.yaml")
+    assert wrong.message == "x.yaml cannot be written: No space left on device"
+    assert (folder / "x.yaml").read_bytes() == before
+
+
+def test_a_session_that_no_scenario_can_say(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saving, "MAX_STEPS", 3)
+    wrong = misread(lab_of(), "save x.yaml")
+    assert wrong.message == ("this session cannot be saved: 14 steps; a scenario has at most 3")
+    assert list(folder.iterdir()) == []

@@ -23,10 +23,11 @@ class Outer:
     waiting: deque[list[int]]
     by_name: dict[str, set[int]]
     octets: bytearray
+    pair: tuple[Inner, int]
 
 
 def outer() -> Outer:
-    return Outer(Inner(1), [Inner(2)], deque([[3]]), {"a": {4}}, bytearray(b"five"))
+    return Outer(Inner(1), [Inner(2)], deque([[3]]), {"a": {4}}, bytearray(b"five"), (Inner(6), 7))
 
 
 def spoil(thing: Outer) -> None:
@@ -36,6 +37,8 @@ def spoil(thing: Outer) -> None:
     thing.waiting[0].append(30)
     thing.by_name["a"].add(40)
     thing.octets[:] = b"50"
+    thing.pair[0].number = 60
+    thing.pair = (Inner(61), 70)
 
 
 def test_all_that_an_object_holds_is_put_back_and_more_than_once() -> None:

@@ -91,6 +91,13 @@ class LivePrompt:
         if self.session.app.is_running and not self.session.app.is_done:
             self._speak()
 
+    def type_in(self, text: str) -> None:
+        """Type a text, if nothing is typed yet and nothing runs."""
+        buffer = self.session.default_buffer
+        if not buffer.text and not self.busy:
+            buffer.insert_text(text)
+            self.redraw()
+
     def mouse(self, at: Point, kind: MouseEventType, button: MouseButton) -> bool:
         """True when something of the prompt took the event."""
         app = self.session.app

@@ -111,6 +111,10 @@ class Console(ScrollView, can_focus=True):
         """Evaluate a line as if it had been typed, for a key that says a sentence."""
         self.live.say(line)
 
+    def type_in(self, text: str) -> None:
+        """Type a text, if nothing is typed yet."""
+        self.live.type_in(text)
+
     def redraw_prompt(self) -> None:
         """The message or the toolbar would say something else now."""
         self.live.redraw()

@@ -1,0 +1,218 @@
+"""The shelf: the diaries of processes that are gone, to be read, offered, and in the end pruned."""
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from rdmalab.spec.profiles import PROFILES
+from rdmalab.workbench.diary import FORMAT, SUFFIX, Arrival, Head, Place, sessions_path
+from rdmalab.workbench.places import is_locked_now
+
+KEPT = 20
+"""So many diaries stay, the newest; and any that was cut off and that nobody was told of yet."""
+SAID = 3
+"""So often the same cut off session is spoken of; it can be continued all the same."""
+
+
+@dataclass(slots=True)
+class Line:
+    """A line that was typed.
+
+    loads: path and fingerprint of each scenario. end, commands: None if it was never ended.
+    again: the process that brought it back ended in it, too.
+    """
+
+    text: str
+    again: bool = False
+    arrivals: list[Arrival] = field(default_factory=list)
+    loads: list[tuple[str, str]] = field(default_factory=list)
+    end: Place | None = None
+    commands: int | None = None
+
+
+@dataclass(slots=True)
+class Book:
+    """One diary. left: it ended as somebody wished; offered: so often it was spoken of."""
+
+    head: Head
+    lines: list[Line] = field(default_factory=list)
+    left: bool = False
+    offered: int = 0
+    draft: bool = False
+    octets: int = 0  # of it that are whole records
+
+    @property
+    def is_cut_off(self) -> bool:
+        return bool(self.lines) and not self.left and not self.draft
+
+
+@dataclass(slots=True)
+class Volume:
+    """A book in its file, locked while this is open."""
+
+    path: Path
+    stream: BinaryIO
+    book: Book | None
+
+    @property
+    def at_s(self) -> float:
+        return self.path.stat().st_mtime
+
+    def note(self, text: bytes) -> None:
+        """Add a record behind the last whole one; its age stays."""
+        if self.book is not None:
+            self.stream.truncate(self.book.octets)
+            self.stream.seek(0, 2)
+            self.stream.write(text)
+            self.stream.flush()
+
+    def close(self) -> None:
+        self.stream.close()
+
+
+# --------------------------------------------------------------------------- reading
+def read(octets: bytes) -> Book | None:
+    """What a diary says, as far as it is whole; None if it is none that this rdmalab can read."""
+    book: Book | None = None
+    at = 0
+    for line in octets.splitlines(keepends=True):
+        record = _record(line)
+        try:
+            if record is None:
+                break
+            if book is None:
+                book = _begun(record)
+            else:
+                _told(book, record)
+        except (LookupError, TypeError, ValueError, ArithmeticError):
+            break
+        at += len(line)
+        book.octets = at
+    return book
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    """A line that is torn off is none."""
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _begun(record: dict[str, Any]) -> Book:
+    nodes = record["nodes"]
+    is_known = all(isinstance(n, str) and PROFILES.get(p) for n, p in nodes.items())
+    if record["rdmalab"] != FORMAT or len(nodes) < 2 or not is_known:
+        raise ValueError("a diary of another rdmalab")
+    begin = tuple(map(_text, record["begin"]))
+    return Book(Head(dict(nodes), int(record["seed"]), begin), draft=record.get("draft", False))
+
+
+def _told(book: Book, record: dict[str, Any]) -> None:
+    """One more record. Those of a later version are passed over."""
+    if "typed" in record:
+        book.lines.append(Line(_text(record["typed"]), again=record.get("again", False)))
+        book.left = False
+    elif "arrived" in record:
+        stopped = record.get("stopped", False)
+        book.lines[-1].arrivals.append(Arrival(_place(record["arrived"]), stopped))
+    elif "loaded" in record:
+        book.lines[-1].loads.append((_text(record["loaded"]), _text(record["sha256"])))
+    elif "ended" in record:
+        book.lines[-1].commands = int(record["commands"])
+        book.lines[-1].end = _place(record["ended"])
+    book.left |= "left" in record
+    book.offered += "offered" in record
+    book.draft &= "whole" not in record
+
+
+def _place(value: Any) -> Place:
+    event, now_ns = value
+    return Place(int(event), int(now_ns))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text is wanted here")
+    return value
+
+
+# --------------------------------------------------------------------------- finding
+def volumes(folder: Path | None = None) -> Iterator[Volume]:
+    """The diaries that no process holds, newest first; each is let go before the next is taken."""
+    try:
+        found = sorted((folder or sessions_path()).glob(f"*{SUFFIX}"), key=_age, reverse=True)
+    except OSError:
+        return
+    for path in found:
+        with contextlib.suppress(OSError), path.open("r+b") as stream:
+            if is_locked_now(stream):
+                yield Volume(path, stream, read(stream.read()))
+
+
+def _age(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def waiting(folder: Path | None = None) -> list[Path]:
+    """What `continue` brings back: those that were cut off, then those that were left."""
+    found = [
+        (not volume.book.is_cut_off, volume.path)
+        for volume in volumes(folder)
+        if volume.book is not None and volume.book.lines and not volume.book.draft
+    ]
+    return [path for _, path in sorted(found, key=lambda each: each[0])]
+
+
+def taken(path: Path) -> Volume | None:
+    """This diary, locked until it is closed; None if somebody else has it by now."""
+    try:
+        stream = path.open("r+b")
+    except OSError:
+        return None
+    if not is_locked_now(stream):
+        stream.close()
+        return None
+    return Volume(path, stream, read(stream.read()))
+
+
+# --------------------------------------------------------------------------- at the start
+def offer(folder: Path | None = None) -> str:
+    """What to say about sessions that were cut off, empty if there is nothing; old ones go."""
+    said, cut_off = "", 0
+    for number, volume in enumerate(volumes(folder)):
+        book = volume.book
+        if book is not None and book.is_cut_off:
+            if not cut_off and book.offered < SAID:
+                said = _sentence(volume, book)
+            cut_off += 1
+        with contextlib.suppress(OSError):
+            if number >= KEPT and (book is None or book.offered or not book.is_cut_off):
+                volume.path.unlink()
+            elif book is not None and book.is_cut_off:
+                _mark(volume)
+    more = f" There are {cut_off}: continue 2 …" if said and cut_off > 1 else ""
+    return said + more
+
+
+def _mark(volume: Volume) -> None:
+    stat = volume.path.stat()
+    volume.note(b'{"offered":true}\n')
+    os.utime(volume.path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+def _sentence(volume: Volume, book: Book) -> str:
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(volume.at_s))
+    count = f"{len(book.lines)} line{'' if len(book.lines) == 1 else 's'}"
+    return f"A session of {count} was cut off: continue brings it back. ({when})"
