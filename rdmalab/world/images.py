@@ -148,7 +148,8 @@ def _kept(value: Any, image: Image) -> Any:
 _Way = Callable[[Any, Any], Any]
 _UNKNOWN: _Way = _unknown
 _WAYS: dict[type, _Way | None] = {
-    list: _sequence, deque: _sequence, tuple: _fixed, dict: _mapping, set: lambda values, _image: set(values),
+    list: _sequence, deque: _sequence, tuple: _fixed, dict: _mapping,
+    set: lambda values, _image: set(values),
     bytearray: lambda octets, _image: bytearray(octets),
 }  # fmt: skip
 
