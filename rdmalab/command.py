@@ -115,6 +115,14 @@ class Direction(NamedTuple):
     target: str
 
 
+class Moment(NamedTuple):
+    """Where to in time: after an event, at a time, or at a mark: `@name`, `start`, `end`."""
+
+    event: int | None = None
+    at_ns: int | None = None
+    mark: str = ""
+
+
 # --------------------------------------------------------------------------- when it goes wrong
 class Refused(Exception):  # noqa: N818  (the field says "the verb was refused")
     """A verb answered with an errno, at once, and changed nothing but what `left` says.
@@ -316,6 +324,11 @@ class DirectionKind(Kind):
 
 
 @dataclass(frozen=True, slots=True)
+class MomentKind(Kind):
+    """`30` or `ev30`, `9.2us`, `@before-nak`, `start`, `end`."""
+
+
+@dataclass(frozen=True, slots=True)
 class BooleanKind(Kind):
     """0 or 1, off or on."""
 
@@ -404,6 +417,7 @@ def _class_kind(cls: Any, metadata: tuple[Any, ...]) -> Kind:
         Expression: ExpressionKind(),
         Lines: LinesKind(),
         Direction: DirectionKind(),
+        Moment: MomentKind(),
     }
     if cls in simple:
         return simple[cls]

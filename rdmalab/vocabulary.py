@@ -19,7 +19,19 @@ from rdmalab.verbs import (
     wr,
     xrcd,
 )
-from rdmalab.workbench import faults, files, help, look, memory, pairs, port, programs, time  # noqa: A004
+from rdmalab.workbench import (
+    breaks,
+    faults,
+    files,
+    help,
+    look,
+    memory,
+    pairs,
+    past,
+    port,
+    programs,
+    time,
+)
 
 GROUPS: dict[str, tuple[Command, ...]] = {
     "verbs: objects": (
@@ -108,7 +120,23 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     ),
     "verbs: extended polling": (cq.start_poll, cq.next_poll, cq.wc_read, cq.end_poll),
     "short forms": (pairs.use, pairs.connect, pairs.to_rts, pairs.reset),
-    "time": (time.step, time.run, time.until, time.checkpoint),
+    "time": (time.step, time.run, time.until),
+    "past": (
+        past.back,
+        past.rewind,
+        past.goto,
+        past.checkpoint,
+        past.branches,
+        past.switch,
+        past.diff,
+    ),
+    "breakpoints": (
+        breaks.break_,
+        breaks.watch,
+        breaks.breaks,
+        breaks.delete,
+        breaks.trace,
+    ),
     "programs": (programs.program, programs.stop, programs.programs),
     "memory": (memory.write, memory.fill, memory.read, memory.hexdump),
     "cable": (faults.fault, faults.faults, faults.link),

@@ -6,6 +6,7 @@ from typing import Any
 from rdmalab.command import (
     BooleanKind,
     Command,
+    Direction,
     EnumKind,
     Expression,
     ExpressionKind,
@@ -14,9 +15,11 @@ from rdmalab.command import (
     Kind,
     Lines,
     ListKind,
+    Moment,
     NotUnderstood,
     RecordKind,
     TextKind,
+    Unit,
 )
 from rdmalab.grammar.arguments import meaning
 from rdmalab.grammar.expressions import render as render_expression
@@ -119,6 +122,12 @@ def value_text(value: Any, kind: Kind) -> str:
     return _scalar_text(value, kind)
 
 
+def _moment_text(moment: Moment) -> str:
+    if moment.event is not None:
+        return str(moment.event)
+    return moment.mark if moment.at_ns is None else spelled(moment.at_ns, Unit.NS)
+
+
 def _scalar_text(value: Any, kind: Kind) -> str:
     match kind:
         case EnumKind() if isinstance(value, int):
@@ -129,9 +138,9 @@ def _scalar_text(value: Any, kind: Kind) -> str:
             return spelled(value, kind.unit)
         case TextKind() if isinstance(value, str):
             return _text(value, kind)
-    if isinstance(value, tuple):
+    if isinstance(value, Direction):
         return "->".join(value)
-    return str(value)
+    return _moment_text(value) if isinstance(value, Moment) else str(value)
 
 
 def _text(value: str, kind: TextKind) -> str:

@@ -13,6 +13,7 @@ from rdmalab.command import (
     IntegerKind,
     Kind,
     ListKind,
+    MomentKind,
     NewKind,
     NotUnderstood,
     RecordKind,
@@ -62,6 +63,7 @@ _PLAIN = {
 _OF_KIND: dict[type[Kind], Role] = {
     BooleanKind: Role.NUMBER,
     DirectionKind: Role.NAME,
+    MomentKind: Role.NUMBER,
     EnumKind: Role.ENUM,
     IntegerKind: Role.NUMBER,
     NewKind: Role.NAME,

@@ -18,6 +18,8 @@ from rdmalab.command import (
     Kind,
     Lines,
     LinesKind,
+    Moment,
+    MomentKind,
     New,
     NewKind,
     NotUnderstood,
@@ -89,10 +91,14 @@ _EXAMPLES: dict[type[Kind], str] = {
     ThingKind: "write a name, A.qp0",
     NewKind: "write a new name, A.qp0",
     DirectionKind: "write A->B",
+    MomentKind: "write an event, 30, a time, 9.2us, a checkpoint, @name, start or end",
     BooleanKind: "write 0 or 1",
     LinesKind: "write {poll_cq A.cq0; sleep 1us}",
     ExpressionKind: "write a question, A.qp0.state == ERR",
 }
+
+
+_EVENT = re.compile(r"(?:ev)?([0-9]{1,12})", re.IGNORECASE)
 
 
 def reference(atom: Atom, kind: ThingKind, default_node: str | None) -> Ref:
@@ -230,6 +236,17 @@ def _direction(atom: Atom, kind: DirectionKind, _node: str | None) -> Direction:
     return Direction(match[1], match[2])
 
 
+def _moment(atom: Atom, kind: MomentKind, _node: str | None) -> Moment:
+    text = atom.text
+    if text in ("start", "end") or (text.startswith("@") and len(text) > 1):
+        return Moment(mark=text)
+    if match := _EVENT.fullmatch(text):
+        return Moment(event=int(match[1]))
+    if not text[:1].isdigit():
+        raise NotUnderstood(f"{quoted(text)} is no moment", atom.place, example(kind))
+    return Moment(at_ns=whole(text, Unit.NS, atom.place))
+
+
 def _boolean(atom: Atom, kind: BooleanKind, _node: str | None) -> bool:
     if (word := atom.text.lower()) not in BOOLEANS:
         raise NotUnderstood(f"{quoted(atom.text)} is neither 0 nor 1", atom.place, example(kind))
@@ -260,6 +277,7 @@ _READERS: dict[type[Kind], Callable[[Atom, Any, str | None], Any]] = {
     ThingKind: _thing,
     NewKind: _new,
     DirectionKind: _direction,
+    MomentKind: _moment,
     BooleanKind: _boolean,
     ExpressionKind: _expression,
     LinesKind: _lines,

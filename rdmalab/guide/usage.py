@@ -14,6 +14,7 @@ from rdmalab.command import (
     Kind,
     LinesKind,
     ListKind,
+    MomentKind,
     NewKind,
     Parameter,
     RecordKind,
@@ -187,6 +188,7 @@ _WORDS: dict[type[Kind], Callable[[Any], str]] = {
     ExpressionKind: lambda _kind: "QUESTION",
     LinesKind: lambda _kind: "{LINE; LINE}",
     DirectionKind: lambda _kind: "A->B",
+    MomentKind: lambda _kind: "EVENT|TIME|@NAME|start|end",
     BooleanKind: lambda _kind: "0|1",
 }
 

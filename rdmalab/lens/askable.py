@@ -7,7 +7,7 @@ The fields are those of the row classes, so that what `help` lists is what can b
 import dataclasses
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, NamedTuple
 
 from rdmalab.command import Noun, Thing
@@ -209,6 +209,17 @@ def _hints(cls: type) -> dict[str, Any]:
             name: hint for name, hint in hints.items() if typing.get_origin(hint) is Annotated
         }
     return _CACHE[cls]
+
+
+def fields_of_row(row: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every field of a row that can be asked, with its path and value."""
+    for name, hint in _hints(type(row)).items():
+        value = getattr(row, name)
+        inner = row_class(hint)
+        if inner is not None and types.NoneType not in _parts(hint):
+            yield from fields_of_row(value, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", value
 
 
 def row_class(annotation: Any) -> type | None:

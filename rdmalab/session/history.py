@@ -185,6 +185,11 @@ class History:
         return self.branch.end.at_ns
 
     # ------------------------------------------------------------------ going anywhere
+    def before(self, event: int) -> list[Place]:
+        """Moments from which the time up to an event can be looked through, the first first."""
+        kept = [snapshot.place for snapshot in self.branch.snapshots]
+        return [place for place in kept if place.event <= event]
+
     def place_after(self, event: int) -> Place:
         """Where one stood after an event, before the next: a command tells when that was."""
         index = self.branch.entries_before(event + 1)
@@ -209,6 +214,19 @@ class History:
             self._restore(kept[index])
         self._replay_to(place)
         self.live = self.here == self.branch.end
+
+    def seek_time(self, at_ns: int) -> None:
+        """The world as it stood at this time: after all that was due by then."""
+        if self.live:
+            self.branch.end, self.live = self.here, False
+        kept, end = self.branch.snapshots, self.branch.end
+        at_ns = min(at_ns, end.at_ns)
+        index = bisect_right(kept, at_ns, key=lambda s: s.place.at_ns) - 1
+        self._restore(kept[max(index, 0)])
+        while self.world.event < end.event and self._next(end.event, at_ns):
+            pass
+        self.world.advance(at_ns)
+        self.live = self.here == end
 
     def switch(self, branch: Branch) -> None:
         """To the end of another branch."""
@@ -269,25 +287,26 @@ class History:
         return self.stretches[key][1]
 
     def _read(self, first: Snapshot, stop: Place) -> Stretch:
-        with self._elsewhere():
+        with self.visiting():
             self._restore(first)
             self._replay_to(Place(stop.event, 0))
             return Stretch(first.records, self.world.trace.tail)
 
     @contextmanager
-    def _elsewhere(self) -> Iterator[None]:
-        """Go where you like: afterwards all is as it was, the trace included."""
+    def visiting(self) -> Iterator[None]:
+        """Go where you like and only look: afterwards all is as it was, the trace included."""
         world, trace, base = self.world, self.world.trace, self.base
         now = self._snapshot(images.take(world, self._changed(), base.images), base)
-        kept = (trace.tail, trace.first, trace.cause, len(trace.cuts), self.live)
+        kept = (trace.tail, trace.first, trace.cause, len(trace.cuts))
+        branch, live = self.branch, self.live
         trace.tail = list(trace.tail)
         try:
             yield
         finally:
             self._restore(now)
-            trace.tail, trace.first, trace.cause, cuts, self.live = kept
+            trace.tail, trace.first, trace.cause, cuts = kept
             del trace.cuts[cuts:]
-            self.base = base
+            self.base, self.branch, self.live = base, branch, live
 
 
 def _names_in(value: Any) -> Iterator[str]:

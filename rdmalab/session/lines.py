@@ -10,7 +10,10 @@ from rdmalab.session.session import Session
 from rdmalab.session.travel import Travel
 
 # What fingers that know gdb type; only at a prompt, never in a file.
-ALIASES = {"s": "step", "c": "run", "q": "quit", "h": "help"}
+ALIASES = {
+    "s": "step", "n": "step packet", "rs": "back", "c": "run", "rc": "rewind", "b": "break",
+    "q": "quit", "h": "help",
+}  # fmt: skip
 
 
 @dataclass(slots=True)

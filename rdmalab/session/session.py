@@ -17,6 +17,7 @@ from rdmalab.command import (
 )
 from rdmalab.session.bind import Binder
 from rdmalab.session.branch import Entry, Place
+from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.history import History
 from rdmalab.session.names import Names
 from rdmalab.session.travel import MAX_EVENTS, Goal, Travel
@@ -43,7 +44,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Session:
-    """A world, its names, its journal.
+    """A world, its names, its journal; halted: where a breakpoint has halted us last.
 
     answer: who answers questions about the world (the lens, put in by the lab). anew: opens the
     same lab once more, as it was before the first word.
@@ -60,6 +61,8 @@ class Session:
     binder: Binder = field(init=False)
     history: History = field(init=False)
     checkpoints: dict[str, tuple[str, Place]] = field(default_factory=dict)
+    breakpoints: Breakpoints = field(default_factory=Breakpoints)
+    halted: Place | None = None
 
     def __post_init__(self) -> None:
         self.names = Names(self.world.nodes)

@@ -93,13 +93,15 @@ class Travel:
         session.history.stood[session.world.event] = session.world.now_ns
         self.over = ""
         self.met = False
+        session.breakpoints.begin(session)
         if isinstance(goal, When) and goal.reached(session, 0):
             self._end("already so", met=True)
 
     def go(self, events: int = SLICE) -> bool:
         """Carry out up to `events` events; True when the journey is over."""
         if not self.over:
-            self._bulk(events) if self.goal.bulk else self._one_by_one(events)
+            in_bulk = self.goal.bulk and not self.session.breakpoints
+            self._bulk(events) if in_bulk else self._one_by_one(events)
         if not self.over:
             self._give_up()
         return bool(self.over)
@@ -129,11 +131,20 @@ class Travel:
                     self._rest()
                 return
             self.events += 1
-            if self.goal.reached(self.session, first):
-                self._end("", met=True)
+            if self._is_reached(first):
                 return
             if self._at_the_present():
                 return
+
+    def _is_reached(self, first: int) -> bool:
+        """Whether a breakpoint halts here, or this is where we wanted to be."""
+        session = self.session
+        met = self.goal.reached(session, first)
+        if session.breakpoints and session.breakpoints.hits(session, first):
+            self._end(session.breakpoints.halt(session), met=met or self.goal.bulk)
+        elif met:
+            self._end("", met=True)
+        return bool(self.over)
 
     def _rest(self) -> None:
         """Nothing is left to do, or nothing in time."""

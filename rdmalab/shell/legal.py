@@ -13,6 +13,7 @@ from rdmalab.command import (
     IntegerKind,
     Kind,
     ListKind,
+    MomentKind,
     NewKind,
     Noun,
     Parameter,
@@ -228,6 +229,12 @@ def _directions(here: Bearings, _kind: DirectionKind, _slot: Slot) -> Iterator[C
                 yield Choice(f"{source}->{target}", f"what {source} sends")
 
 
+def _moments(here: Bearings, _kind: MomentKind, _slot: Slot) -> Iterator[Choice]:
+    for name, (_, place) in here.session.checkpoints.items():
+        yield Choice(f"@{name}", f"event {place.event}")
+    yield from (Choice("start", "where all begins"), Choice("end", "where you left off"))
+
+
 def _texts(here: Bearings, _kind: TextKind, _slot: Slot) -> Iterator[Choice]:
     command = here.expected.command
     if command is not None and command.name == "load":
@@ -250,6 +257,7 @@ _OF_KIND: dict[type[Kind], Callable[[Bearings, Any, Slot], Iterator[Choice]]] = 
     WordKind: _words,
     BooleanKind: _booleans,
     DirectionKind: _directions,
+    MomentKind: _moments,
     TextKind: _texts,
     ExpressionKind: _questions,
 }

@@ -12,8 +12,11 @@ from rdmalab.hca.attributes import AhAttr, Capacity
 from rdmalab.hca.polling import CurrentWc
 from rdmalab.hca.wr import Cqe
 from rdmalab.lens import completions, memory, planned, programs, story, words
+from rdmalab.session.back import Jump
+from rdmalab.session.breakpoints import told
 from rdmalab.session.lines import Reply, Script
 from rdmalab.session.session import Session
+from rdmalab.session.survey import Survey
 from rdmalab.session.travel import Travel
 from rdmalab.shell import show_parts
 from rdmalab.shell.facts import facts
@@ -132,6 +135,8 @@ def next_thing(session: Session) -> str:
 def _travelled(voice: Voice, travel: Travel) -> list[Line]:
     """Each event in a sentence, the first of many; then where time stands and why."""
     session = voice.session
+    if isinstance(travel, Jump):
+        return _jumped(voice, travel)
     world = session.world
     last = world.event
     first = last - travel.events + 1
@@ -143,6 +148,29 @@ def _travelled(voice: Voice, travel: Travel) -> list[Line]:
     return [*lines, _stand(session, travel), *_stuck(session)]
 
 
+def _jumped(voice: Voice, travel: Jump) -> list[Line]:
+    """What was asked on the way; the event after which we are; where time stands and why."""
+    session, event = voice.session, voice.session.world.event
+    lines = _readings(voice, travel) if isinstance(travel, Survey) else []
+    if travel.events and event >= 0:
+        lines += map(event_line, story.event_rows(session.world, session.names, event, event))
+    return lines if isinstance(travel, Survey) else [*lines, _stand(session, travel)]
+
+
+def _readings(voice: Voice, survey: Survey) -> list[Line]:
+    rows = [
+        [
+            (EVENT, f"ev {event}" if event >= 0 else "start"),
+            (NUMBER, words.clock(at_ns)),
+            ("", told(value)),
+        ]
+        for event, at_ns, value in survey.readings
+    ]
+    title = plain(f"{survey.question.text}, whenever it changed", "class:title")
+    more = [plain(f"stopped at event {survey.readings[-1].event}", WARN)]
+    return [title, *table([header("event", "time", "value"), *rows])] + ([] if survey.met else more)
+
+
 def _stuck(session: Session) -> list[Line]:
     """Programs that only somebody else can help."""
     rows = programs.stuck_rows(session.world, session.names)
@@ -151,8 +179,7 @@ def _stuck(session: Session) -> list[Line]:
 
 def _stand(session: Session, travel: Travel) -> Line:
     """`now 10.230us after 3 events.  Next: …`."""
-    count = f"{travel.events:,} event{'' if travel.events == 1 else 's'}"
-    line: Line = [(NUMBER, words.clock(session.world.now_ns)), (DIM, f" after {count}")]
+    line: Line = [(NUMBER, words.clock(session.world.now_ns)), (DIM, _way(session, travel))]
     if travel.over not in ("there", "") or not travel.met:
         line.append(("" if travel.met else WARN, f"; {shown(_reason(travel))}"))
     line.append(("", "."))
@@ -162,6 +189,18 @@ def _stand(session: Session, travel: Travel) -> Line:
     elif soon:
         line.append((DIM, "  run goes on"))
     return line
+
+
+def _way(session: Session, travel: Travel) -> str:
+    """` after 3 events`, ` at ev 28, 3 events back`."""
+    count = f"{travel.events:,} event{'' if travel.events == 1 else 's'}"
+    if not isinstance(travel, Jump):
+        return f" after {count}"
+    event = session.world.event
+    where = f" at ev {event}" if event >= 0 else " at the start"
+    if not travel.events:
+        return where
+    return f"{where}, {count} {'back' if event < travel.from_event else 'on'}"
 
 
 def _reason(travel: Travel) -> str:

@@ -47,13 +47,3 @@ def until(
     """
     until_ns = None if within is None else session.world.now_ns + within
     return session.travel(When(goal.text, goal.node, until_ns))
-
-
-@command
-def checkpoint(session: Session, name: str) -> str:
-    """Give this moment a name.
-
-    Example: checkpoint before-nak
-    """
-    session.checkpoints[name] = (session.history.branch.name, session.history.here)
-    return f"@{name} is event {session.world.event} at {session.world.now_ns} ns"

@@ -1,0 +1,202 @@
+"""Going back in time, and to any moment: the mirror of travelling forward. Both ends are walls."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.command import Moment, NotUnderstood
+from rdmalab.session.branch import Place
+from rdmalab.session.travel import SLICE, Idle, Travel
+from rdmalab.spec.records import Field, Kind, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rdmalab.session.session import Session
+
+BEGINNING = "this is the beginning: nothing happened before"
+ENDING = "this is where you left off: nothing has happened since"
+_READ = 8  # records looked at for each event that a slice allows
+
+
+class Jump(Travel):
+    """To one place, at once. from_event: where it set out. beyond: why it ends short of it."""
+
+    __slots__ = ("beyond", "from_event", "place")
+
+    def __init__(self, session: "Session", place: Place, beyond: str = "") -> None:
+        super().__init__(session, Idle())
+        self.place = place
+        self.beyond = beyond
+        self.from_event = session.world.event
+
+    def go(self, events: int = SLICE) -> bool:
+        del events
+        if not self.over:
+            self._arrive(self.place, self.beyond)
+        return True
+
+    def _arrive(self, place: Place, wall: str = "") -> None:
+        history = self.session.history
+        history.seek(place)
+        self.events = abs(history.here.event - self.from_event)
+        self._end(wall, met=not wall)
+
+
+class Back(Jump):
+    """Back to where `count` steps began: a step ends after an event with a record of `kind`."""
+
+    __slots__ = ("_found", "_past", "count", "kind")
+
+    def __init__(self, session: "Session", count: int, kind: Kind | None) -> None:
+        super().__init__(session, session.history.start)
+        self.count = count
+        self.kind = kind
+        self._found = self.from_event
+        self._past: Iterator[Record] = iter(())
+        if kind is not None:
+            self._past = reversed(session.world.trace.records)
+
+    def go(self, events: int = SLICE) -> bool:
+        history = self.session.history
+        if self.over:
+            return True
+        if self.kind is None:
+            self._found -= self.count
+        elif not self._search(events):
+            return False
+        if self._found < history.start.event:
+            self._arrive(history.start, BEGINNING)
+        else:
+            self._arrive(history.place_after(self._found))
+        return True
+
+    def _search(self, events: int) -> bool:
+        """Whether the search is over; what is found is an earlier event."""
+        for _ in range(events * _READ):
+            record = next(self._past, None)
+            if record is None:
+                self._found = self.session.history.start.event - 1
+                return True
+            event, kind = record[0], record[Field.KIND]
+            if kind is self.kind and event < self._found:
+                self._found = event
+                self.count -= 1
+                if not self.count:
+                    return True
+        return False
+
+
+class Rewind(Jump):
+    """Back until a breakpoint has something to say; without one to the beginning, or to a time.
+
+    It looks through one stretch of time after the other, the latest first.
+    """
+
+    __slots__ = ("_limit", "_searched_ns", "_stretch", "until_ns")
+
+    def __init__(self, session: "Session", until_ns: int | None = None) -> None:
+        super().__init__(session, session.history.here)
+        self.until_ns = until_ns
+        # where a breakpoint has just halted us it has had its say
+        self._limit = self.from_event + (session.halted != session.history.here)
+        self._stretch = len(session.history.before(self.from_event)) - 1
+        self._searched_ns = self.place.at_ns
+
+    def go(self, events: int = SLICE) -> bool:
+        del events
+        if self.over:
+            return True
+        session = self.session
+        if not session.breakpoints or not self._is_more():
+            self._give_way()
+            return True
+        if (hit := self._last_hit()) is not None:
+            self._arrive(Place(hit, 0))
+            self.over = session.breakpoints.halt(session)
+        return bool(self.over)
+
+    def stop(self) -> None:
+        """Nothing was found so far: we are where we set out."""
+        self.session.history.seek(self.place)
+        super().stop()
+
+    def _give_way(self) -> None:
+        history = self.session.history
+        if self.until_ns is None:
+            self._arrive(history.start, BEGINNING)
+            self.met = not self.session.breakpoints
+            return
+        history.seek_time(max(self.until_ns, history.start.at_ns))
+        self.events = abs(history.here.event - self.from_event)
+        self._end("", met=True)
+
+    def _is_more(self) -> bool:
+        """Whether there is an earlier stretch, or one that is not too early."""
+        if self._stretch < 0:
+            return False
+        return self.until_ns is None or self._searched_ns > self.until_ns
+
+    def _last_hit(self) -> int | None:
+        """The latest event of the stretch at which a breakpoint would have halted."""
+        session, history = self.session, self.session.history
+        first = history.before(self.from_event)[self._stretch]
+        self._stretch -= 1
+        history.seek(first)
+        session.breakpoints.begin(session)
+        hit = None
+        while session.world.event + 1 < self._limit:
+            start = session.world.trace.latest + 1
+            if not history.run(1):
+                break
+            if session.breakpoints.hits(session, start) and self._in_time():
+                hit = session.world.event
+        self._limit = min(self._limit, first.event + 1)
+        self._searched_ns = first.at_ns
+        return hit
+
+    def _in_time(self) -> bool:
+        return self.until_ns is None or self.session.world.now_ns >= self.until_ns
+
+
+def jump_to(session: "Session", moment: Moment) -> Travel:
+    """The journey to a moment of this branch, or to a checkpoint of any; NotUnderstood if none."""
+    history = session.history
+    if moment.mark.startswith("@"):
+        return _to_checkpoint(session, moment.mark[1:])
+    if moment.mark:
+        return Jump(session, history.start if moment.mark == "start" else history.end)
+    if moment.event is not None:
+        if moment.event > history.end.event:
+            return Jump(session, history.end, f"there is no event {moment.event} yet")
+        return Jump(session, history.place_after(moment.event))
+    assert moment.at_ns is not None
+    if moment.at_ns > history.end.at_ns:
+        return Jump(session, history.end, ENDING)
+    return Clock(session, moment.at_ns)
+
+
+class Clock(Jump):
+    """To a time."""
+
+    __slots__ = ("at_ns",)
+
+    def __init__(self, session: "Session", at_ns: int) -> None:
+        super().__init__(session, session.history.here)
+        self.at_ns = at_ns
+
+    def go(self, events: int = SLICE) -> bool:
+        del events
+        if not self.over:
+            self.session.history.seek_time(self.at_ns)
+            self.events = abs(self.session.world.event - self.from_event)
+            self._end("", met=True)
+        return True
+
+
+def _to_checkpoint(session: "Session", name: str) -> Travel:
+    if name not in session.checkpoints:
+        known = " ".join(f"@{mark}" for mark in session.checkpoints)
+        hint = f"there is: {known}" if known else "checkpoint NAME makes one"
+        raise NotUnderstood(f"no checkpoint is called {name}", hint=hint, argument="to")
+    branch, place = session.checkpoints[name]
+    session.history.switch(session.history.branches[branch])
+    return Jump(session, place)

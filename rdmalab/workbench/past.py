@@ -1,0 +1,149 @@
+"""The past: going back, and what became of it; a command given there opens a branch of time."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from rdmalab.command import Moment, NotUnderstood, Range, command
+from rdmalab.lens import differences, words
+from rdmalab.session.back import Back, Rewind, jump_to
+from rdmalab.session.branch import Branch
+from rdmalab.session.history import History
+from rdmalab.session.session import Session
+from rdmalab.session.travel import UNITS, Travel
+from rdmalab.workbench.request import View
+from rdmalab.workbench.time import Duration, Granularity
+
+
+@dataclass(slots=True)
+class BranchRow:
+    """One branch. events, commands: from the beginning; here: whether it is the one we are on."""
+
+    name: str
+    parent: str
+    from_event: int
+    events: int
+    commands: int
+    here: bool
+
+    @property
+    def text(self) -> str:
+        """`* branch-1  from main at ev 24: 31 events, 12 commands`."""
+        left = f"from {self.parent} at ev {self.from_event}: " if self.parent else ""
+        mark = "*" if self.here else " "
+        return f"{mark} {self.name}  {left}{self.events} events, {self.commands} commands"
+
+
+@dataclass(slots=True)
+class CheckpointRow:
+    """A moment with a name."""
+
+    name: str
+    branch: str
+    event: int
+    at_ns: int
+
+    @property
+    def text(self) -> str:
+        """`@before-nak  ev 24 at 9.210us on main`."""
+        return f"@{self.name}  ev {self.event} at {words.clock(self.at_ns)} on {self.branch}"
+
+
+@command
+def back(
+    session: Session, count: Annotated[int, Range(1)] = 1, unit: Granularity = "event"
+) -> Travel:
+    """Undo the last thing that happened, or the last `count` things: the mirror of step.
+
+    unit: event; packet, wr, cqe, state, timer: to the last moment at which such a step ended.
+    Nothing is lost: step and run do the same again, up to where you left off. A command given in
+    the past opens a branch.
+
+    Example: back cqe
+    """
+    return Back(session, count, UNITS[unit])
+
+
+@command
+def rewind(session: Session, duration: Duration | None = None) -> Travel:
+    """Let time run backward: until a breakpoint or a watch halts it, else to the beginning.
+
+    With a duration only so far back. ^C stops it, and you are where you were. After
+    `watch B.mr0[100:105]` it finds who wrote these bytes.
+
+    Example: rewind
+    """
+    return Rewind(session, None if duration is None else session.world.now_ns - duration)
+
+
+@command
+def goto(session: Session, to: Moment) -> Travel:
+    """Go to any moment: after an event, at a time, to a checkpoint, to the start, or to the end.
+
+    The end is where you left off. A checkpoint of another branch leads onto that branch.
+
+    Example: goto 9.2us
+    """
+    return jump_to(session, to)
+
+
+@command
+def checkpoint(session: Session, name: str) -> str:
+    """Give this moment a name, to go back to: goto @NAME.
+
+    Example: checkpoint before-nak
+    """
+    session.checkpoints[name] = (session.history.branch.name, session.history.here)
+    return f"@{name} is event {session.world.event} at {session.world.now_ns} ns"
+
+
+@command
+def branches(session: Session) -> View:
+    """List the branches of time and the checkpoints; * is where you are.
+
+    Example: branches
+    """
+    history = session.history
+    rows = [_branch_row(history, branch) for branch in history.branches.values()]
+    marks = [CheckpointRow(n, branch, *place) for n, (branch, place) in session.checkpoints.items()]
+    return View("branches", [*rows, *marks], "switch NAME goes to the end of one")
+
+
+def _branch_row(history: History, branch: Branch) -> BranchRow:
+    here = branch is history.branch
+    end = history.end if here else branch.end
+    entries = len(branch.journal)
+    return BranchRow(branch.name, branch.parent, branch.forked.event, end.event + 1, entries, here)
+
+
+@command
+def switch(session: Session, branch: str) -> str:
+    """Go to the end of another branch of time; what happened on this one is kept.
+
+    Example: switch main
+    """
+    history = session.history
+    if branch not in history.branches:
+        there = f"there is: {' '.join(history.branches)}"
+        raise NotUnderstood(f"no branch is called {branch}", hint=there, argument="branch")
+    history.switch(history.branches[branch])
+    world = session.world
+    return f"on {branch}, at event {world.event}, {words.clock(world.now_ns)}"
+
+
+@command
+def diff(session: Session, one: Moment, other: Moment | None = None) -> View:
+    """Show what differs between two moments, field by field and byte by byte; other: now.
+
+    Example: diff ev12 ev14
+    """
+    history, world, names = session.history, session.world, session.names
+    now = Moment(event=world.event) if other is None else other
+    with history.visiting():
+        found = []
+        for moment in (one, now):
+            jump_to(session, moment).finish()
+            found.append((world.event, differences.facts(world, names)))
+    (first, before), (last, after) = found
+    rows = differences.difference_rows(world, names, before, after)
+    title = f"from event {first} to event {last}"
+    return View(title, rows, "" if rows else "nothing differs")
