@@ -17,7 +17,7 @@ class Entry(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A moment: after so many events, at this time."""
+    """A moment: after this event, at this time; 0 means as soon as the event was over."""
 
     event: int
     at_ns: int

@@ -85,7 +85,7 @@ class History:
             f"branch-{number}", parent.name, place,
             shared=self.world.trace.records.span(entry.event).start,
             journal=parent.journal[: self.entries],
-            snapshots=[kept for kept in parent.snapshots if _is_before(kept.place, place)],
+            snapshots=[kept for kept in parent.snapshots if kept.place <= place],
         )  # fmt: skip
         self.branches[self.branch.name] = self.branch
         self.live = True
@@ -207,11 +207,9 @@ class History:
             self.branch.end, self.live = self.here, False
         place = min(place, self.branch.end)
         kept = self.branch.snapshots
-        index = max(0, bisect_right(kept, place.event, key=lambda s: s.place.event) - 1)
-        while index and not _is_before(kept[index].place, place):
-            index -= 1
-        if not _is_before(kept[index].place, self.here) or not _is_before(self.here, place):
-            self._restore(kept[index])
+        nearest = kept[max(0, bisect_right(kept, place, key=lambda s: s.place) - 1)]
+        if not nearest.place <= self.here <= place:
+            self._restore(nearest)
         self._replay_to(place)
         self.live = self.here == self.branch.end
 
@@ -319,8 +317,3 @@ def _names_in(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _names_in(inner)
-
-
-def _is_before(one: Place, other: Place) -> bool:
-    """Not later, by both counts."""
-    return one.event <= other.event and one.at_ns <= other.at_ns
