@@ -10,7 +10,7 @@ from rdmalab.grammar.quantities import spelled
 from rdmalab.grammar.text import in_quotes
 from rdmalab.scenario.model import MAX_STEPS
 from rdmalab.scenario.tree import MAX_OCTETS
-from rdmalab.session.branch import Entry
+from rdmalab.session.journal import Entry
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile
 from rdmalab.spec.rules import errno_name

@@ -1,19 +1,10 @@
 """A branch of time: what was asked along it, and moments of it that are kept whole."""
 
-from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rdmalab.command import Invocation
+from rdmalab.session.journal import Journal
 from rdmalab.world.images import Image, Images
-
-
-class Entry(NamedTuple):
-    """One line of the journal: what was asked, as which event, at which time."""
-
-    event: int
-    at_ns: int
-    invocation: Invocation
 
 
 class Place(NamedTuple):
@@ -51,9 +42,5 @@ class Branch:
     forked: Place = BEGINNING
     shared: int = 0
     end: Place = BEGINNING
-    journal: list[Entry] = field(default_factory=list)
+    journal: Journal = field(default_factory=Journal)
     snapshots: list[Snapshot] = field(default_factory=list)
-
-    def entries_before(self, event: int) -> int:
-        """How many lines of the journal were asked before this event."""
-        return bisect_left(self.journal, event, key=lambda entry: entry.event)

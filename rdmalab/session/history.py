@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from rdmalab.command import Ref
-from rdmalab.session.branch import Branch, Entry, Place, Snapshot
+from rdmalab.session.branch import Branch, Place, Snapshot
+from rdmalab.session.journal import Entry
 from rdmalab.session.names import Names
 from rdmalab.world import images
 from rdmalab.world.programs import every
@@ -84,7 +85,7 @@ class History:
         self.branch = Branch(
             f"branch-{number}", parent.name, place,
             shared=self.world.trace.records.span(entry.event).start,
-            journal=parent.journal[: self.entries],
+            journal=parent.journal.beginning(self.entries),
             snapshots=[kept for kept in parent.snapshots if kept.place <= place],
         )  # fmt: skip
         self.branches[self.branch.name] = self.branch
@@ -192,7 +193,7 @@ class History:
 
     def place_after(self, event: int) -> Place:
         """Where one stood after an event, before the next: a command tells when that was."""
-        index = self.branch.entries_before(event + 1)
+        index = self.branch.journal.before(event + 1)
         if index < len(self.branch.journal):
             entry = self.branch.journal[index]
             if entry.event == event + 1:

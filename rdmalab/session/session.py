@@ -16,9 +16,10 @@ from rdmalab.command import (
     Thing,
 )
 from rdmalab.session.bind import Binder
-from rdmalab.session.branch import Entry, Place
+from rdmalab.session.branch import Place
 from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.history import History
+from rdmalab.session.journal import Entry, Journal
 from rdmalab.session.names import Names
 from rdmalab.session.travel import MAX_EVENTS, Goal, Travel
 from rdmalab.spec.records import Kind
@@ -71,7 +72,7 @@ class Session:
         self.history = History(self.world, self.names, self._replay)
 
     @property
-    def journal(self) -> list[Entry]:
+    def journal(self) -> Journal:
         """What was asked on this branch, up to its end."""
         return self.history.branch.journal
 

@@ -87,7 +87,7 @@ def test_asking_is_no_event() -> None:
     before = session.world.event
     assert list(helping.failures(session, "help; explain psn")) == []
     assert session.world.event == before
-    assert session.journal == []
+    assert not session.journal
 
 
 @pytest.mark.parametrize("name", WORDS)

@@ -1,0 +1,82 @@
+"""The journal: what was asked for, in order. Of a long one all but the newest part lies packed."""
+
+import pickle
+import zlib
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, cast, overload
+
+from rdmalab.command import Invocation
+
+CHUNK = 1_024  # entries that are packed together
+LOOSE = 16  # chunks that are left as they are, at the end
+
+
+class Entry(NamedTuple):
+    """One line: what was asked, as which event, at which time."""
+
+    event: int
+    at_ns: int
+    invocation: Invocation
+
+
+class Journal(Sequence[Entry]):
+    """Entries by number, oldest first. One takes about a kilobyte, packed a few dozen bytes."""
+
+    __slots__ = ("_events", "_packed", "_tail", "_unpacked")
+
+    def __init__(self) -> None:
+        self._events = array("q")
+        self._packed: list[bytes] = []
+        self._tail: list[Entry] = []
+        self._unpacked: tuple[int, list[Entry]] = (-1, [])  # the chunk that was read last
+
+    def append(self, entry: Entry) -> None:
+        self._events.append(entry.event)
+        self._tail.append(entry)
+        if len(self._tail) > (LOOSE + 1) * CHUNK:
+            self._packed.append(zlib.compress(pickle.dumps(self._tail[:CHUNK]), 1))
+            del self._tail[:CHUNK]
+
+    def before(self, event: int) -> int:
+        """How many entries were asked before this event."""
+        return bisect_left(self._events, event)
+
+    def beginning(self, count: int) -> "Journal":
+        """Another one that goes on from the first `count` entries of this one."""
+        twin = Journal()
+        twin._events = self._events[:count]
+        chunks = min(count // CHUNK, len(self._packed))
+        twin._packed = self._packed[:chunks]
+        twin._tail = self[chunks * CHUNK : count]
+        return twin
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    @overload
+    def __getitem__(self, number: int) -> Entry: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Entry]: ...
+
+    def __getitem__(self, number: int | slice) -> Entry | list[Entry]:
+        if isinstance(number, slice):
+            start, stop, step = number.indices(len(self))
+            return [self[index] for index in range(start, stop, step)]
+        index = number + len(self) if number < 0 else number
+        chunk, place = divmod(index, CHUNK)
+        if chunk < len(self._packed):
+            return self._chunk(chunk)[place]
+        return self._tail[index - len(self._packed) * CHUNK]
+
+    def __iter__(self) -> Iterator[Entry]:
+        for chunk in range(len(self._packed)):
+            yield from self._chunk(chunk)
+        yield from self._tail
+
+    def _chunk(self, number: int) -> list[Entry]:
+        if self._unpacked[0] != number:
+            entries = cast("list[Entry]", pickle.loads(zlib.decompress(self._packed[number])))
+            self._unpacked = (number, entries)
+        return self._unpacked[1]
