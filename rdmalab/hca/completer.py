@@ -172,7 +172,7 @@ def _complete(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> None:
         comp.reads += 1
     hca.trace.record(_COMPLETED, hca.node, qp.number, wqe, _SUCCESS)
     if hca.profile.slots_freed is _EXECUTED:
-        hca.free(qp, wqe.serial, is_send=True)
+        hca.free(qp.number, qp.sq, wqe.serial)
     if wqe.signaled:
         hca.complete(qp, qp.send_cq, _cqe(hca, qp, wqe))
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rdmalab.hca.mw import MemoryWindow
     from rdmalab.hca.outside import Outside, Recorder
     from rdmalab.hca.pd import ProtectionDomain
-    from rdmalab.hca.qp import QueuePair
+    from rdmalab.hca.qp import QueuePair, RecvQueue, SendQueue
     from rdmalab.hca.srq import SharedReceiveQueue
     from rdmalab.hca.steering import Flow
     from rdmalab.hca.thread_domains import ThreadDomain
@@ -303,16 +303,15 @@ class Hca:
             newest = {(cqe.qp_num, cqe.is_send): cqe.serial for cqe in cqes if not cqe.srq}
             for (qpn, is_send), serial in newest.items():
                 if (qp := self.qps.items.get(qpn)) is not None:
-                    self.free(qp, serial, is_send=is_send)
+                    self.free(qpn, qp.sq if is_send else qp.rq, serial)
             if len(newest) < len(cqes):
                 self.free_shared(cqes)
         return cqes
 
-    def free(self, qp: "QueuePair", serial: int, *, is_send: bool) -> None:
-        """The slots of one of its own queues, up to this WQE, come back."""
-        queue = qp.sq if is_send else qp.rq
+    def free(self, qpn: int, queue: "SendQueue | RecvQueue", serial: int) -> None:
+        """The slots of one of a QP's own queues, up to this WQE, come back."""
         if count := queue.free_through(serial):
-            self.trace.record(_FREED, self.node, qp.number, queue.noun, count)
+            self.trace.record(_FREED, self.node, qpn, queue.noun, count)
 
     def free_shared(self, done: "Iterable[Cqe | RecvWqe]") -> None:
         """Slots of shared receive queues come back one by one, whoever used them."""
@@ -324,7 +323,7 @@ class Hca:
         if wqe.srq:
             srq.free_slots(self, wqe.srq)
         else:
-            self.free(qp, wqe.serial, is_send=False)
+            self.free(qp.number, qp.rq, wqe.serial)
 
     def raise_event(self, event: AsyncEvent, number: int) -> None:
         """An asynchronous event, for whoever asks."""

@@ -58,7 +58,7 @@ def complete_send(hca: "Hca", qp: QueuePair, wqe: SendWqe, status: WCStatus) -> 
     qp.comp.serial = wqe.serial + 1
     hca.trace.record(Kind.WQE_COMPLETED, hca.node, qp.number, wqe, status)
     if hca.profile.slots_freed is SlotsFreed.EXECUTED:
-        hca.free(qp, wqe.serial, is_send=True)
+        hca.free(qp.number, qp.sq, wqe.serial)
     hca.complete(qp, qp.send_cq, error_cqe(hca, qp, wqe, status, is_send=True))
 
 
