@@ -33,7 +33,7 @@ WORDS: dict[str, WordRow] = {
     "poll":  WordRow("poll CQ [until QUESTION]", "polls again and again until something came, or until the answer is yes"),
     "sleep": WordRow("sleep TIME",       "does nothing for a while"),
     "stop":  WordRow("stop",             "ends the program"),
-    "try":   WordRow("try [ERRNO] VERB", "goes on whatever the verb answers; with an errno, only if it answers that"),
+    "try":   WordRow("try [ERRNO] VERB", "goes on whatever the verb answers, EAGAIN instead of blocking; with an errno, only if it is that"),
 }
 # fmt: on
 FREE = ("loop", "else", "end")  # they take no time; any other word, and any verb, takes one pace

@@ -342,3 +342,52 @@ def test_running_is_stepping(cuts: list[int]) -> None:
             return
     well(parts, f"run {30_000 - parts.session.world.now_ns}ns")
     assert fingerprint(parts) == fingerprint(whole)
+
+
+# --------------------------------------------------------------------------- anything at all
+_SCRAPS = (
+    *("loop", "loop 2", "end", "if A.cq0.count == 0", "else", "wait A.cq0.count > 0", "wait idle"),
+    *("poll A.cq0", "poll cq0 until now > 1us", "sleep 1us", "stop", "try", "try ENOMEM"),
+    *(
+        "poll_cq cq0",
+        "post_send qp0 opcode=SEND sg=mr0[0:8]",
+        "req_notify_cq cq0",
+        "destroy_qp qp0",
+    ),
+    *("get_cq_event ch0", "create_cq A.cq7 cqe=4", 'write A.mr0[0:4096] "x"', "A.qp0", "0x", "{"),
+    *("link down", "link up", "wait A.mr0[0:9999] == 1", "if A.qp0.stat == 1", "}", "#", '"'),
+)
+_texts = st.lists(st.sampled_from(_SCRAPS), max_size=8).map("; ".join) | st.text(max_size=30)
+
+
+@settings(max_examples=300, deadline=None)
+@given(_texts, _texts)
+def test_any_text_is_a_program_or_a_mistake_and_never_a_traceback(one: str, two: str) -> None:
+    lab = lab_of(pair=_PAIR)
+    lab.session.max_events = 60
+    for name, text in (("A.one", one), ("A.two", two)):
+        lab.do(f"program {name} lines={{{text}}}")
+    lab.do(RECV)
+    lab.do("run 3us")
+    lab.do(SEND)
+    lab.do("run")
+    for program in every(lab.session.world):
+        waits = program in lab.session.world.programs.waiting
+        assert waits is (program.state is ProgramState.WAITING)
+        assert (program in running(lab.session.world)) is _is_planned(lab, program)
+
+
+def _is_planned(lab: Lab, program: Program) -> bool:
+    return any(entry[4] is program for entry in lab.session.world.agenda.heap)
+
+
+@settings(max_examples=60, deadline=None)
+@given(_texts, _texts)
+def test_any_program_does_the_same_again(one: str, two: str) -> None:
+    lab = lab_of(pair=_PAIR)
+    lab.session.max_events = 60
+    for line in (f"program A.one lines={{{one}}}", RECV, SEND, f"program A.two lines={{{two}}}"):
+        lab.do(line)
+        lab.do("step 7")
+    lab.do("run 2us")
+    assert fingerprint(played_again(lab)) == fingerprint(lab)
