@@ -38,5 +38,7 @@ WORDS: dict[str, WordRow] = {
 # fmt: on
 FREE = ("loop", "else", "end")  # they take no time; any other word, and any verb, takes one pace
 
+NOT_FOR_PROGRAMS = "ask for what is there now: A.cq0.total == 4"
+
 # What a verb says where C would block: a program does block there, until it is so no more.
 BLOCKING = ("cq-event-none", "cq-events-unacked", "async-none", "async-unacked")
