@@ -23,7 +23,7 @@ from rdmalab.workbench import (
     breaks,
     faults,
     files,
-    help,
+    help,  # noqa: A004
     look,
     memory,
     pairs,
