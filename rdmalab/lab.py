@@ -9,7 +9,7 @@ lab.look("A.cq0.count")
 """
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rdmalab.grammar.answers import evaluate
@@ -66,6 +66,12 @@ class Lab:
                 reply.travel.finish()
             done.append(reply)
         return done
+
+    def start(self, name: str, lines: Sequence[str] | str, *, pace: str = "") -> Reply:
+        """Start a program: `start("A.tx", ["post_send A.qp0 …", "poll A.cq0"], pace="50ns")`."""
+        said = lines if isinstance(lines, str) else "\n".join(lines)
+        chosen = f" pace={pace}" if pace else ""
+        return self.do(f"program {name}{chosen} lines={{\n{said}\n}}")[-1]
 
     def run(self, until: str | None = None) -> Reply:
         """Let time pass until nothing happens by itself, or until a question is answered yes."""

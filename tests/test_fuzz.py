@@ -47,6 +47,9 @@ TYPED = (
     "show packet 17; show log 3; show A.mr0[0:64]",
     "explain modify_qp RTR; help expr",
     "destroy_qp A.qp0; dereg_mr A.mr0; destroy_cq A.cq0; dealloc_pd A.pd0",
+    "program A.tx lines={loop 3; try post_send qp0 opcode=SEND sg=mr0[0:8]; poll cq0; end; stop}",
+    "program B.rx pace=30ns lines={wait B.cq0.count > 0; if now < 5us; poll_cq cq0; else; end}",
+    "stop A.tx; programs; show B.rx",
     "# a remark",
 )
 SEEDS = (*(e for each in VOCABULARY.values() for e in docstring(each).examples), *TYPED)

@@ -92,3 +92,16 @@ def test_two_labs_are_two_worlds_and_alike() -> None:
     assert fingerprint(one) == fingerprint(two)
     well(one, "fill A.mr0 1")
     assert two.look("A.mr0[0]") == 0
+
+
+def test_a_program_is_started_from_python() -> None:
+    lab = lab_of(RECV)
+    assert not lab.start(
+        "A.tx", [SEND, "poll A.cq0  # until it is acknowledged"], pace="50ns"
+    ).failed
+    assert lab.start("B.rx", "poll B.cq0").event is not None
+    lab.run("A.tx.state == DONE and B.rx.state == DONE")
+    assert lab.look("B.cq0.total(status=SUCCESS)") == 1
+    error = lab.start("A.bad", ["plol A.cq0"]).error
+    assert error is not None
+    assert error.hint == "did you mean poll?"

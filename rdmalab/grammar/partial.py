@@ -18,7 +18,7 @@ from rdmalab.grammar.keys import Slot, keys_of_record
 from rdmalab.grammar.line import NO_ALIASES
 from rdmalab.grammar.sentence import Sentence, find_verb
 from rdmalab.grammar.syntax import Atom, Braces, Value, commands
-from rdmalab.grammar.tokens import Lexeme, Token, scan, scan_expression
+from rdmalab.grammar.tokens import Lexeme, Token, folded, opens_lines, scan, scan_expression
 from rdmalab.grammar.values import alternatives
 
 
@@ -26,6 +26,7 @@ from rdmalab.grammar.values import alternatives
 class Expected:
     """What may stand at the cursor: a verb, a value for one of `values`, one of `keys`.
 
+    is_line: the verb begins a line of a program, which has words of its own besides.
     given: what the command has been told elsewhere, by dotted key (a Part holds its value, or what
     is wrong with it). partial: the piece of text at the cursor that a completion replaces. record:
     the kind of record in whose braces the cursor stands.
@@ -33,6 +34,7 @@ class Expected:
 
     command: Command | None = None
     is_verb: bool = False
+    is_line: bool = False
     values: tuple[Slot, ...] = ()
     keys: dict[str, Slot] = field(default_factory=dict)
     given: dict[str, Part] = field(default_factory=dict)
@@ -50,12 +52,13 @@ def expect(
 ) -> Expected:
     """What the line has said so far, and what may come at the cursor."""
     cursor = max(0, min(cursor, len(line)))
-    before = scan(line[:cursor])
+    before = folded(line[:cursor], scan(line[:cursor]))
     if before and before[-1].lexeme is Lexeme.COMMENT and before[-1].place.stop == cursor:
         return Expected(place=Span(cursor, cursor))
     said = [t for t in commands(before)[-1] if t.lexeme is not Lexeme.COMMENT]
     if not said or (len(said) == 1 and said[0].place.stop == cursor):
-        return _at(cursor, said[-1] if said else None, Expected(is_verb=True))
+        is_line = any(opens_lines(before, at) for at in range(len(before)))
+        return _at(cursor, said[-1] if said else None, Expected(is_verb=True, is_line=is_line))
     command, rest = find_verb(said, vocabulary, aliases)
     if command is None:
         return Expected(place=Span(cursor, cursor))
@@ -85,7 +88,8 @@ def _given(
 ) -> dict[str, Part]:
     """What the whole command says, before and behind the cursor but not at it."""
     vocabulary, default_node, aliases = how
-    tokens = next(tokens for tokens in commands(scan(line)) if tokens[:1] == [verb])
+    said = commands(folded(line, scan(line))) + commands(scan(line))  # closed behind the cursor?
+    tokens = next(tokens for tokens in said if tokens[:1] == [verb])
     command, rest = find_verb(tokens, vocabulary, aliases)
     parts = Sentence(command, rest, default_node).parts if command else []
     return {

@@ -3,17 +3,17 @@
 Every line knows where it goes on, so that whoever carries it out needs a counter and no parser.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rdmalab.command import Command, Invocation, LinesKind, New, NotUnderstood, Ref, Span, Unit
 from rdmalab.grammar.expressions import parse_expression, paths
 from rdmalab.grammar.hints import quoted, suggest
-from rdmalab.grammar.nodes import Node
+from rdmalab.grammar.nodes import Binary, Call, Node, Unary
 from rdmalab.grammar.quantities import whole
 from rdmalab.grammar.syntax import commands
 from rdmalab.grammar.tokens import Lexeme, Token, tokenize
-from rdmalab.spec.programs import FREE, WORDS
+from rdmalab.spec.programs import FREE, NOT_FOR_PROGRAMS, WORDS
 from rdmalab.spec.rules import ERRNO_NAMES
 
 MAX_LINES = 500
@@ -180,7 +180,27 @@ def _question(reading: Reading, line: Line, word: Token, rest: list[Token]) -> N
         if reading.source[wrong.place.start : wrong.place.stop] == "=":
             wrong.hint = "did you mean ==?"
         raise
+    _check_question(node)
     return node
+
+
+def _check_question(node: Node) -> None:
+    """Totals and the like are counted over the log; a thread sees what is there."""
+    logged = [call.place for call in _calls(node)]
+    logged += [path.place for path in paths(node) if path.steps[0] in ("wire", "log")]
+    if logged:
+        raise NotUnderstood("a program cannot look into the log", logged[0], NOT_FOR_PROGRAMS)
+
+
+def _calls(node: Node) -> Iterator[Call]:
+    match node:
+        case Call():
+            yield node
+        case Unary():
+            yield from _calls(node.operand)
+        case Binary():
+            yield from _calls(node.left)
+            yield from _calls(node.right)
 
 
 def _incomplete(line: Line, word: Token) -> NotUnderstood:

@@ -152,8 +152,11 @@ def commands(tokens: list[Token]) -> list[list[Token]]:
     lines: list[list[Token]] = [[]]
     depth = 0
     for at, token in enumerate(tokens):
-        is_lines = opens_lines(tokens, at)  # half written: what is typed now is a line of its own
-        depth = max(0, depth + token.is_("{") - token.is_("}") - is_lines)
+        if opens_lines(tokens, at):  # half written: what is typed behind it is a line of its own
+            lines[-1].append(token)
+            lines.append([])
+            continue
+        depth = max(0, depth + token.is_("{") - token.is_("}"))
         if token.lexeme is Lexeme.BREAK and (token.text == ";" or not depth):
             lines.append([])
             depth = 0

@@ -71,7 +71,7 @@ def take(hca: "Hca", channel: CompChannel) -> "CompletionQueue":
     """`ibv_get_cq_event`, never blocking; the event counts as unacked from now on."""
     if not channel.events:
         raise refused(
-            hca.profile, "cq-event-none", argument="channel", legal=_what_wakes(hca, channel)
+            hca.profile, "cq-event-none", argument="channel", legal=what_wakes(hca, channel)
         )
     cq = hca.cqs.find(channel.events.popleft())
     cq.unacked += 1
@@ -79,7 +79,7 @@ def take(hca: "Hca", channel: CompChannel) -> "CompletionQueue":
     return cq
 
 
-def _what_wakes(hca: "Hca", channel: CompChannel) -> str:
+def what_wakes(hca: "Hca", channel: CompChannel) -> str:
     """What the program waits for, and whether it waits in vain."""
     cqs = members(hca, channel)
     if not cqs:

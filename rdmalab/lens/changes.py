@@ -283,6 +283,24 @@ def _discarded(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     return [ChangeRow(moment.record[words.NODE], "events", "", f"-{count}")]
 
 
+def _ran(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    name, record = words.subject(moment.names, moment.record), moment.record
+    return [ChangeRow(name, "line", "", str(record[words.A]))]
+
+
+def _stands(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    """Who waits may be woken, or fail of what it waits for; anything else comes to who runs."""
+    old, new = _PROGRAM_STATES[moment.record[words.KIND]]
+    return [ChangeRow(words.subject(moment.names, moment.record), "state", old, new)]
+
+
+_PROGRAM_STATES = {
+    Kind.PROGRAM_WAITED: ("RUNNING", "WAITING"),
+    Kind.PROGRAM_WOKEN: ("WAITING", "RUNNING"),
+    Kind.PROGRAM_DONE: ("RUNNING", "DONE"),
+    Kind.PROGRAM_FAILED: ("", "FAILED"),
+}
+
 _SAY: dict[Kind, Callable[[words.Moment, bool], list[ChangeRow]]] = {
     Kind.STATE_CHANGED: _state,
     Kind.ATTRIBUTES_SET: _attributes,
@@ -326,6 +344,8 @@ _SAY: dict[Kind, Callable[[words.Moment, bool], list[ChangeRow]]] = {
     Kind.QP_SHARED: _shared,
     Kind.FAULT_SET: _fault,
     Kind.FAULT_CLEARED: _fault,
+    Kind.PROGRAM_RAN: _ran,
+    **dict.fromkeys(_PROGRAM_STATES, _stands),
 }
 
 # --------------------------------------------------------------------------- what is counted

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import Noun, Thing
+from rdmalab.hca import channels
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
 from rdmalab.spec.programs import ProgramState
@@ -25,7 +26,7 @@ class ProgramRow:
     lines: Annotated[int, "how many lines it has"]
     doing: Annotated[str, "that line"]
     since_ns: Annotated[int, "when it came into its state"]
-    why: Annotated[str, "what it failed of; empty if it did not"]
+    why: Annotated[str, "what it failed of, or what would wake it"]
 
     @property
     def text(self) -> str:
@@ -61,8 +62,18 @@ def program_row(world: World, names: Names, thing: Thing) -> ProgramRow:
         lines=len(program.lines),
         doing=line.text,
         since_ns=program.since_ns,
-        why=program.why,
+        why=program.why or _what_wakes(world, program),
     )
+
+
+def _what_wakes(world: World, program: Program) -> str:
+    """Of one that sleeps on a completion channel: whether it sleeps in vain."""
+    if program.state is not ProgramState.WAITING or program.wants is None:
+        return ""
+    _, subject = program.wants
+    if subject.noun is not Noun.CHANNEL or not words.exists(world, subject):
+        return ""
+    return channels.what_wakes(*world.at(subject))
 
 
 def line_rows(world: World, thing: Thing) -> list[LineRow]:

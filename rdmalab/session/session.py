@@ -157,8 +157,15 @@ class Session:
         return carried
 
     def holds(self, question: Any) -> bool:
-        """Whether a program is answered with yes."""
-        return bool(self.ask(question))
+        """Whether a program is answered with yes; it sees what is there, never the log.
+
+        No thread could read that, and while its past is replayed the log is not all there.
+        """
+        self.world.trace.shut = True
+        try:
+            return bool(self.ask(question))
+        finally:
+            self.world.trace.shut = False
 
     # ------------------------------------------------------------------ names
     def _name(self, arguments: dict[str, Any], made: Any) -> None:

@@ -95,6 +95,7 @@ _ABOUT: dict[Noun, Callable[[Any], str]] = {
     Noun.XRCD: lambda xrcd: f"domain {xrcd.domain}",
     Noun.AH: lambda ah: f"to {gid_text(ah.attr.dgid).removeprefix('::ffff:')}",
     Noun.CHANNEL: lambda channel: f"{len(channel.events)} events",
+    Noun.PROGRAM: lambda program: f"{program.state.name}: {program.line.text}",
     Noun.NODE: lambda hca: f"profile {hca.profile.name}",
 }
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from rdmalab.command import (
     BooleanKind,
+    Command,
     DirectionKind,
     EnumKind,
     ExpressionKind,
@@ -33,6 +34,7 @@ from rdmalab.shell.bearings import Bearings
 from rdmalab.shell.questions import question_choices
 from rdmalab.shell.scenario_files import scenario_files
 from rdmalab.shell.verdicts import can_be_meant, judge_key, legal_members, recommended
+from rdmalab.spec.programs import WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,8 @@ def choices(session: Session, line: str, cursor: int) -> tuple[list[Choice], Exp
     """What may replace the piece of text at the cursor, best first."""
     expected = expect(line, cursor, session.vocabulary, session.default_node, ALIASES)
     if expected.is_verb:
-        return _verbs(session, expected.partial), expected
+        begin = _line_words if expected.is_line else _verbs
+        return begin(session, expected.partial), expected
     here = Bearings(session, expected, line[:cursor])
     found = [c for slot in expected.values for c in _values(here, slot)]
     if not any(_comes_first(slot) for slot in expected.values):
@@ -73,6 +76,25 @@ def _verbs(session: Session, partial: str) -> list[Choice]:
     inside = [c for c in found if wanted and f"_{wanted}" in c.text and c not in starts]
     aliases = [Choice(a, f"= {full}") for a, full in ALIASES.items() if partial == a]
     return aliases + starts + inside
+
+
+def _line_words(session: Session, partial: str) -> list[Choice]:
+    """What a line of a program begins with: the words of programs, and whatever changes things."""
+    words = [Choice(word, row.sentence) for word, row in WORDS.items() if word.startswith(partial)]
+    known = session.vocabulary
+    changing = [
+        c
+        for c in _verbs(session, partial)
+        if _is_for_programs(known.get(c.text.removeprefix("ibv_")))
+    ]
+    return words + changing
+
+
+def _is_for_programs(command: Command | None) -> bool:
+    return command is not None and command.changes_world and command.room != _OF_PROGRAMS
+
+
+_OF_PROGRAMS = "programs"
 
 
 # --------------------------------------------------------------------------- keys

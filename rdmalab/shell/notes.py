@@ -45,6 +45,7 @@ def _created(session: Session, record: Record, found: Notes) -> None:
     noun = Noun(record[words.A])
     thing = Thing(noun, record[words.NODE], record[words.OBJECT])
     if words.exists(session.world, thing):
+        found.wakes = found.wakes or noun is Noun.PROGRAM
         about = _ABOUT.get(noun, _plain)(session.world.find(thing))
         found.facts.append(f"{session.names.of(thing)} {about}.")
 
@@ -62,6 +63,7 @@ _ABOUT: dict[str, Callable[..., str]] = {
     Noun.SRQ: lambda srq: f"holds {srq.capacity} receives, its number is {srq.number:#x}",
     Noun.XRCD: lambda xrcd: f"is XRC domain {xrcd.domain}",
     Noun.CHANNEL: lambda _channel: "waits for CQs to be made with it",
+    Noun.PROGRAM: lambda program: f"runs its {len(program.lines)} lines while time does",
     Noun.QP: lambda qp: f"is QP {qp.number:#x} in {qp.state.name}",
 }
 

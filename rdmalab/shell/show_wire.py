@@ -62,7 +62,8 @@ def _body(row: LadderRow, drawn: Lanes) -> Line:
     if isinstance(row, MarkerRow):
         return _beside(row.node, row.sentence, drawn, (EVENT, f"ev {row.event}"), "")
     if row.plan in _SIGNS:
-        return _beside(row.node, row.sentence, drawn, (DIM, "planned"), DIM, _SIGNS[row.plan])
+        who = f"{row.qp.partition('.')[2]} " if row.plan is Plan.LINE else ""
+        return _beside(row.node, who + row.sentence, drawn, (DIM, "planned"), DIM, _SIGNS[row.plan])
     to_right = (row.node == drawn.left) is (row.plan is Plan.SEND)
     body = arrow(row.sentence, drawn.width, to_right=to_right, dash="┄", head="▷◁")
     return [
@@ -119,7 +120,7 @@ def _fate(row: PacketRow) -> Fragment:
 
 # --------------------------------------------------------------------------- everything else
 _TIMER = "⏲"
-_SIGNS = {Plan.ACK_TIMER: _TIMER, Plan.RNR_TIMER: _TIMER, Plan.LOCAL: "·"}
+_SIGNS = {Plan.ACK_TIMER: _TIMER, Plan.RNR_TIMER: _TIMER, Plan.LOCAL: "·", Plan.LINE: "·"}
 
 
 def _beside(

@@ -33,10 +33,12 @@ WORDS: dict[str, WordRow] = {
     "poll":  WordRow("poll CQ [until QUESTION]", "polls again and again until something came, or until the answer is yes"),
     "sleep": WordRow("sleep TIME",       "does nothing for a while"),
     "stop":  WordRow("stop",             "ends the program"),
-    "try":   WordRow("try [ERRNO] VERB", "goes on whatever the verb answers; with an errno, only if it answers that"),
+    "try":   WordRow("try [ERRNO] VERB", "goes on whatever the verb answers, EAGAIN instead of blocking; with an errno, only if it is that"),
 }
 # fmt: on
 FREE = ("loop", "else", "end")  # they take no time; any other word, and any verb, takes one pace
+
+NOT_FOR_PROGRAMS = "ask for what is there now: A.cq0.total == 4"
 
 # What a verb says where C would block: a program does block there, until it is so no more.
 BLOCKING = ("cq-event-none", "cq-events-unacked", "async-none", "async-unacked")

@@ -186,8 +186,8 @@ KINDS: dict[Kind, KindRow] = {
     Kind.DEVICE_CLOSED:   KindRow("node", "",           "",         "closed its device"),
     Kind.DEVICE_DIED:     KindRow("node", "",           "",         "its device died"),
     Kind.PROGRAM_RAN:     KindRow("program", "count",   "line",     "line {a}: {b}"),
-    Kind.PROGRAM_WAITED:  KindRow("program", "count",   "",         "waits in line {a}"),
-    Kind.PROGRAM_WOKEN:   KindRow("program", "count",   "",         "is woken in line {a}"),
+    Kind.PROGRAM_WAITED:  KindRow("program", "count",   "",         "waits"),
+    Kind.PROGRAM_WOKEN:   KindRow("program", "count",   "",         "is woken"),
     Kind.PROGRAM_DONE:    KindRow("program", "",        "",         "is done"),
     Kind.PROGRAM_FAILED:  KindRow("program", "count",   "complaint", "failed in line {a}: {b}"),
 }

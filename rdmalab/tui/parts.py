@@ -9,6 +9,7 @@ from rdmalab.lens.addresses import AhRow
 from rdmalab.lens.events import ChannelRow
 from rdmalab.lens.flows import FlowRow
 from rdmalab.lens.ports import DeviceRow, PortRow
+from rdmalab.lens.programs import ProgramRow
 from rdmalab.lens.queues import QpRow
 from rdmalab.lens.sharing import SharedRecvRow, SrqRow
 from rdmalab.lens.windows import MwRow, WindowState
@@ -17,6 +18,7 @@ from rdmalab.shell.fragments import fold
 from rdmalab.shell.tables import CURRENT, DIM, NAME, WARN
 from rdmalab.spec.access import Access
 from rdmalab.spec.limits import PortState
+from rdmalab.spec.programs import ProgramState
 from rdmalab.tui.ranks import ALWAYS, HEAD, REST, USEFUL, numbered, with_room
 
 if TYPE_CHECKING:
@@ -128,6 +130,19 @@ def others(there: list[Any], shown: list[Any], width: int) -> list[Ranked]:
             rank = HEAD + 4 if row.events or row.unacked else REST
             (line,) = show_parts.channel_table([row])
             ranked.append((rank, fold(line, width, 2)))
+    return ranked
+
+
+def programs(there: list[Any], width: int) -> list[Ranked]:
+    """The threads of the host; those that will not go on by themselves are worth more."""
+    ranked: list[Ranked] = []
+    for row in there:
+        if isinstance(row, ProgramRow):
+            is_over = row.state is ProgramState.DONE
+            stuck = row.state in (ProgramState.WAITING, ProgramState.FAILED)
+            rank = REST if is_over else HEAD + 1 if stuck else HEAD + 3
+            (line,) = show_parts.program_table([row])
+            ranked.append((rank, fold([(NAME, _own(row)), *line[1:]], width, 2)))
     return ranked
 
 

@@ -207,6 +207,7 @@ def _lines(session: Session) -> Article:
         ("", "Verbs, and whatever else changes the world; names without a node are the program's."),
         *((row.usage, row.sentence) for row in WORDS.values()),
         ("", f"{', '.join(FREE[:-1])} and {FREE[-1]} take no time, all else one pace."),
+        ("", "A QUESTION is about what is there now; no thread can look into the log."),
     ]
     return article("lines", "what a program can say", rows, ["help program", "help expr"])
 

@@ -26,8 +26,8 @@ def program(
     line. Each is an event of its own and takes `pace` ns; of two that are due at the same time the
     one that was planned first comes first, and `sleep` moves them. Two programs of one node are two
     threads of that host.
-    get_cq_event, get_async_event and destroy verbs block where C would. A verb that is refused
-    otherwise ends the program, as the exit of a careful one: see `try`.
+    get_cq_event, get_async_event and destroy verbs block where C would. Any other refusal ends the
+    program, as a careful one would end itself: `try` goes on all the same.
     `show A.rx` has the lines and where it stands; `until A.rx.state == DONE` waits for it.
 
     Example: program A.rx lines={loop 2; poll_cq A.cq0; sleep 1us; end}

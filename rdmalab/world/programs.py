@@ -148,6 +148,7 @@ def turn(world: "World", program: Program) -> None:
     for hca in world.nodes.values():
         hca.now_ns = world.now_ns
     line = program.line
+    _become(world, program, ProgramState.RUNNING)
     _record(world, program, Kind.PROGRAM_RAN, line.number, line.text)
     try:
         _LINES[line.word](world, program, line)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple, overload
 
+from rdmalab.command import NotUnderstood
+from rdmalab.spec.programs import NOT_FOR_PROGRAMS
 from rdmalab.spec.records import Field, Kind, Record
 
 _EVENT = itemgetter(Field.EVENT)
@@ -28,10 +30,12 @@ class Trace:
     scheduled the event, -1 for a command. tail: the newest records, from number `first` on.
     cuts: how many records were left, each time that the past was gone back to; whoever keeps totals
     learns here how far they still hold. recall, recall_event: the stretch in which a record, or an
-    event, older than the tail stands.
+    event, older than the tail stands. shut: whoever asks now may not read it.
     """
 
-    __slots__ = ("at_ns", "cause", "cuts", "event", "first", "recall", "recall_event", "tail")
+    __slots__ = (
+        "at_ns", "cause", "cuts", "event", "first", "recall", "recall_event", "shut", "tail",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.tail: list[Record] = []
@@ -40,6 +44,7 @@ class Trace:
         self.at_ns = 0
         self.cause = -1
         self.cuts: list[int] = []
+        self.shut = False
         self.recall: Callable[[int], Stretch] = _nobody
         self.recall_event: Callable[[int], Stretch] = _nobody
 
@@ -55,6 +60,8 @@ class Trace:
     @property
     def records(self) -> "Records":
         """All of them, by number."""
+        if self.shut:
+            raise NotUnderstood("a program cannot look into the log", hint=NOT_FOR_PROGRAMS)
         return Records(self)
 
     def go_to(self, count: int) -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 
 from rdmalab.grammar.paint import Role, paint
+from rdmalab.vocabulary import VOCABULARY as WORDS
 from tests.grammar.strategies import texts
 from tests.grammar.vocabulary import ALIASES, VOCABULARY
 
@@ -67,3 +68,15 @@ def test_every_character_is_painted_once(text: str) -> None:
 def test_neighbours_differ(text: str) -> None:
     roles = [role for _, role in paint(text, VOCABULARY, None, ALIASES)]
     assert all(a is not b for a, b in pairwise(roles))
+
+
+@pytest.mark.parametrize("end", ["", "}"])
+def test_the_lines_of_a_program_are_painted_each_by_itself(end: str) -> None:
+    line = f"program A.tx lines={{loop 2; poll_cq A.cq0; plol; end{end}"
+    strokes = paint(line, WORDS, "A")
+    roles = {line[place.start : place.stop]: role for place, role in strokes}
+    assert roles["program"] is roles["poll_cq"] is Role.VERB
+    assert roles["loop"] is roles["end"] is Role.KEYWORD
+    assert roles["A.cq0"] is roles["A.tx"] is Role.NAME
+    assert roles["plol"] is Role.ERROR
+    assert "".join(line[place.start : place.stop] for place, _ in strokes) == line

@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from rdmalab.grammar.program import Line
 from rdmalab.hca import flows, objects, sharing, thread_domains
 from rdmalab.hca.qp import Capacity
 from rdmalab.hca.srq import Parts, SrqCapacity
@@ -15,6 +16,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.sharing import OpenFlag, SrqType
 from rdmalab.spec.states import QPType
 from rdmalab.spec.work import WROpcode
+from rdmalab.world.programs import start
 from tests.lens.looking import ask, names_of
 from tests.pairs import Pair
 
@@ -32,6 +34,7 @@ def busy() -> Pair:
     raw = objects.create_qp(pair.a.hca, QPType.RAW_PACKET, 1, 1, 1, Capacity(), sig_all=True)
     flows.create(pair.a.hca, raw, FlowAttr(), FlowSpec(dst_port=80))
     objects.create_ah(pair.a.hca, 1, pair.b.hca.address())
+    start(pair.world, "A", [Line("stop", 1, "stop")], 1)
     xrcd = sharing.open_xrcd(pair.a.hca, -1, OpenFlag.O_CREAT)
     parts = Parts(pair.a.pd.number, SrqType.XRC, xrcd.number, pair.a.recv_cq.number)
     srq = sharing.create_srq(pair.a.hca, parts, SrqCapacity(8))

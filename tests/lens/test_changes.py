@@ -8,6 +8,7 @@ from rdmalab.spec.states import QPState
 from rdmalab.spec.work import WROpcode
 from rdmalab.world.faults import Drop, Match
 from tests.extended import extended_lab
+from tests.labs import lab_of, well
 from tests.lens.looking import names_of
 from tests.pairs import Pair
 
@@ -190,3 +191,17 @@ def test_a_region_and_what_is_built_in_it() -> None:
     assert after("wr_set_sge A.qx0 sg=A.mr0[0:9]")[0].startswith("A.qx0.region.error = wr_set_sge")
     assert after("wr_complete A.qx0") == ["A.qx0.region.open yes → no, dropped"]
     assert after("wr_complete A.qx0") == []
+
+
+def test_what_a_program_did() -> None:
+    lab = lab_of("program A.rx lines={poll_cq A.cq0; wait A.mr0[0] == 7; stop}", "run")
+    world, names = lab.session.world, lab.session.names
+
+    def texts() -> list[str]:
+        return [row.text for row in changes.change_rows(world, names, world.event)]
+
+    assert texts() == ["A.rx.line = 2", "A.rx.state RUNNING → WAITING"]
+    well(lab, 'write A.mr0 "\\x07"')
+    assert texts()[-1] == "A.rx.state WAITING → RUNNING"
+    well(lab, "run")
+    assert texts() == ["A.rx.line = 3", "A.rx.state RUNNING → DONE"]

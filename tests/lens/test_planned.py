@@ -4,6 +4,7 @@ from rdmalab.lens import planned
 from rdmalab.lens.planned import Plan
 from rdmalab.spec.records import Kind
 from rdmalab.spec.work import WROpcode
+from tests.labs import lab_of
 from tests.lens.looking import names_of
 from tests.pairs import Pair
 
@@ -51,3 +52,11 @@ def test_the_soonest_plan_is_when_the_agenda_moves_next() -> None:
         assert plans[0].at_ns == pair.world.agenda.next_ns()
         pair.world.step()
         assert pair.world.now_ns == plans[0].at_ns
+
+
+def test_of_two_lines_due_at_once_that_one_is_told_first_which_comes_first() -> None:
+    lab = lab_of("program B.first lines={poll_cq B.cq0}", "program A.second lines={stop}")
+    rows = planned.planned_rows(lab.session.world, lab.session.names)
+    assert [row.qp for row in rows] == ["B.first", "A.second"]
+    assert rows[0].sentence == "comes to line 1: poll_cq B.cq0"
+    assert rows[0].plan is Plan.LINE

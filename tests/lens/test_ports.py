@@ -2,6 +2,7 @@
 
 from rdmalab.lens import ports
 from rdmalab.spec.limits import PortState
+from tests.labs import lab_of, well
 from tests.pairs import Pair
 
 
@@ -22,3 +23,10 @@ def test_the_link_tells_its_settings_and_faults() -> None:
     assert (row.up, row.latency_ns, row.rate_bps) == (True, 1_000, 10**11)
     assert len(row.faults) == 1
     assert row.faults[0].startswith("1: drop")
+
+
+def test_a_program_is_no_object_of_the_device() -> None:
+    lab = lab_of()
+    before = ports.device_row(lab.session.world, "A")
+    well(lab, "program A.tx lines={stop}")
+    assert ports.device_row(lab.session.world, "A") == before

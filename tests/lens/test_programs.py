@@ -54,3 +54,17 @@ def test_who_is_stuck() -> None:
     assert done.text == "A.done DONE at 0.000us"
     well(lab, "stop B.waits")
     assert len(stuck_rows(lab.session.world, lab.session.names)) == 1
+
+
+def test_who_sleeps_on_a_channel_is_told_what_would_wake_it_now() -> None:
+    lab = lab_of("program B.rx lines={get_cq_event B.ch0}", "run", pair="use rc_pair channel=1")
+
+    def why() -> object:
+        return lab.look("B.rx.why")
+
+    assert why() == "no completion queue of it is armed: req_notify_cq"
+    well(lab, "req_notify_cq B.cq0")
+    assert why() == "the next completion would wake it"
+    well(lab, "destroy_qp B.qp0")
+    well(lab, "destroy_cq B.cq0")
+    assert why() == "no completion queue was made with it: create_cq … channel=…"

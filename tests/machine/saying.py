@@ -14,6 +14,8 @@ from rdmalab.command import (
     EnumKind,
     IntegerKind,
     Kind,
+    Lines,
+    LinesKind,
     ListKind,
     New,
     NewKind,
@@ -26,6 +28,7 @@ from rdmalab.command import (
     Unit,
     WordKind,
 )
+from rdmalab.grammar.line import parse
 from rdmalab.session.session import Session
 
 if TYPE_CHECKING:
@@ -34,6 +37,11 @@ if TYPE_CHECKING:
 _WAYS = (Direction("A", "B"), Direction("B", "A"))
 NUMBERS = (0, 1, 1, 2, 3, 7, 8, 14, 31, 64, 255, 2**16 - 1, 2**24 - 1, 2**31, 2**32 - 1)
 LENGTHS = (0, 1, 8, 8, 40, 64, 256, 300, 1024, 2000, 4096, 5000)
+PROGRAM_LINES = (
+    *("poll_cq cq0", "sleep 1us", "wait cq0.count > 0", "get_cq_event channel0", "stop"),
+    *("loop 3; try post_recv qp0; end", "if qp0.state == ERR; stop; else; sleep 100ns; end"),
+    *("req_notify_cq cq0", "try post_send qp0 opcode=SEND", "destroy_qp qp0", "wait idle"),
+)
 
 
 class Nothing(Exception):  # noqa: N818  (there is nothing to name)
@@ -59,6 +67,7 @@ class Saying:
                 self.value(kind.item) for _ in range(self.chance.randint(0, 3))
             ],
             RecordKind: self._record,
+            LinesKind: self._lines,
         }
 
     def arguments(self, command: Command, given: dict[str, Any]) -> dict[str, Any]:
@@ -103,6 +112,18 @@ class Saying:
         if not kind.is_flags:
             return int(self.chance.choice(members))
         return sum({int(self.chance.choice(members)) for _ in range(self.chance.randint(0, 3))})
+
+    def _lines(self, _kind: LinesKind) -> Lines:
+        """What a thread may do with whatever has these names; often nobody has."""
+        node = self.chance.choice(list(self.session.world.nodes))
+        said = "; ".join(
+            self.chance.choice(PROGRAM_LINES) for _ in range(self.chance.randint(1, 5))
+        )
+        line = f"program {node}.p lines={{{said}}}"
+        (invocation,) = parse(line, self.session.vocabulary, None, file=True)
+        lines = invocation.arguments["lines"]
+        assert isinstance(lines, Lines)
+        return lines
 
     def _thing(self, kind: ThingKind) -> Ref:
         noun = kind.noun or self.chance.choice(list(Noun))

@@ -85,6 +85,11 @@ class Playground(RuleBasedStateMachine):
             with contextlib.suppress(Nothing):
                 self.say(name, Saying(self.session, chance).arguments(VOCABULARY[name], {}))
 
+    @rule(chance=CHANCE)
+    def a_program(self, chance: Random) -> None:
+        """A thread that goes on whenever time does, until it ends or blocks."""
+        self.say("program", Saying(self.session, chance).arguments(VOCABULARY["program"], {}))
+
     # ------------------------------------------------------------------ what makes things happen
     @rule(
         qp_type=st.sampled_from(TYPES),

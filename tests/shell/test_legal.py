@@ -191,3 +191,22 @@ def test_a_way_is_of_the_own_node_and_its_end_of_the_other() -> None:
 def test_the_headers_of_a_tso_are_asked_with_it() -> None:
     talk = Talk("use raw_pair max_tso_header=54")
     assert {"mss=", "hdr="} <= set(texts(talk, "post_send A.qp0 opcode=TSO "))
+
+
+_STARTED = "program A.tx lines={"
+
+
+def test_a_line_of_a_program_begins_with_its_words_and_what_changes_the_world() -> None:
+    talk = Talk("use rc_pair")
+    assert texts(talk, f"{_STARTED}po") == ["poll", *texts(talk, "po")]
+    assert texts(talk, f"{_STARTED} poll_cq A.cq0; sl") == ["sleep"]
+    assert texts(talk, f"{_STARTED}\n  loop 3\n  wa") == ["wait"]
+    assert texts(talk, f"{_STARTED}run") == []
+    assert texts(talk, f"{_STARTED}prog") == []
+    assert texts(talk, "sl") == []
+
+
+def test_behind_the_lines_the_program_goes_on() -> None:
+    talk = Talk("use rc_pair")
+    assert texts(talk, f"{_STARTED}stop; stop}} pa") == ["pace="]
+    assert texts(talk, f"{_STARTED}poll_cq A.c‸; stop}}") == ["A.cq0"]

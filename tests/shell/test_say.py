@@ -88,3 +88,12 @@ def test_a_reader_who_hears_is_told_of_arms_and_events() -> None:
     assert "B.cq0 is armed for any completion and tells B.ch0" in talk.ask("show B.cq0")
     talk.ask("post_send A.qp0 opcode=SEND", "run")
     assert "B.cq0 has 1 event" in talk.ask("show B.cq0")
+
+
+def test_a_program_that_waits_or_failed_is_named_behind_each_journey() -> None:
+    talk = Talk("use rc_pair", "program A.tx lines={wait A.cq0.count > 0}")
+    talk.ask("program B.rx lines={poll_cq B.cq0 num_entries=0}", "program B.ok lines={stop}")
+    said = " ".join(talk.ask("run"))
+    assert "A.tx WAITING in line 1 since 0.000us: wait A.cq0.count > 0" in said
+    assert "B.rx FAILED in line 1 at 0.000us: poll_cq B.cq0 num_entries=0: EINVAL" in said
+    assert "B.ok DONE" not in said

@@ -112,3 +112,11 @@ def test_nothing_is_wider_than_the_pane(width: int) -> None:
             pane.other("qp", 1)
             wide = [text_of(row) for row in pane.lines(width, 60) if width_of(row) > width]
             assert wide == []
+
+
+def test_programs_stand_in_the_pane_of_their_node() -> None:
+    rows = drawn(
+        "use rc_pair", "program B.rx lines={poll_cq B.cq0; wait B.cq0.count > 0}", "run",
+    )  # fmt: skip
+    assert "rx WAITING in line 2 since 0.100us: wait B.cq0.count > 0" in rows
+    assert not any("rx WAITING" in row for row in drawn("use rc_pair", side="left"))

@@ -23,7 +23,7 @@ def busy() -> Lab:
         "open_xrcd A.xrcd0 oflag=O_CREAT", "create_comp_channel A.channel0", "alloc_td A.td0",
         "create_qp A.qp9 pd=A.pd0 qp_type=RAW_PACKET send_cq=A.cq0 recv_cq=A.cq0",
         "create_flow A.flow0 qp=A.qp9 dst_mac=A dst_port=80",
-        "alloc_mw A.mw0 pd=A.pd0 type=TYPE_2",
+        "alloc_mw A.mw0 pd=A.pd0 type=TYPE_2", "program A.program0 lines={wait A.cq0.count > 99}",
     )  # fmt: skip
     return lab_of(*BUSY, *shared, "run 3us", "link down")
 

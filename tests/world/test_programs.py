@@ -8,10 +8,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdmalab.lab import Lab
+from rdmalab.session import history
+from rdmalab.session.branch import Place
 from rdmalab.spec.programs import PACE_NS, ProgramState
 from rdmalab.spec.records import Field, Kind
 from rdmalab.world.programs import Program, every, running
-from tests.labs import RECV, SEND, everything, fingerprint, lab_of, played_again, seen, trip, well
+from tests.labs import (
+    RECV,
+    SEND,
+    everything,
+    fingerprint,
+    lab_of,
+    played_again,
+    seen,
+    still,
+    trip,
+    well,
+)
 
 _PAIR = "use rc_pair channel=1"
 
@@ -54,6 +67,21 @@ def test_each_line_is_an_event_and_takes_its_pace() -> None:
     ]  # fmt: skip
     assert lab.session.world.event == first + 4
     assert stood(lab, "A.tx") == ("DONE", 4, 1200, "")
+
+
+def test_the_adapters_know_what_time_it_is() -> None:
+    lab = lab_with(f"A.tx sleep 5us; {SEND}")
+    lab.run("now >= 6us")
+    assert [when for when, _, _ in seen(lab, Kind.PACKET_SENT, "A")][:1] == [5_100]
+
+
+def test_a_program_begins_when_it_is_started() -> None:
+    lab = lab_of(RECV, SEND, "run")
+    now_ns = lab.session.world.now_ns
+    well(lab, "program A.tx lines={sleep 1us}")
+    assert (now_ns > 0, at(lab, "A.tx").since_ns) == (True, now_ns)
+    lab.run()
+    assert ran(lab) == [(now_ns, "sleep 1us")]
 
 
 def test_the_pace_is_chosen() -> None:
@@ -181,6 +209,15 @@ def test_a_question_about_what_is_gone_ends_the_program() -> None:
     well(lab, "destroy_cq A.cq5")
     assert stood(lab, "A.tx") == ("FAILED", 2, 100, "A.cq5 was destroyed")
     assert lab.session.world.programs.waiting == []
+
+
+@pytest.mark.parametrize("fact", ["A.cq0.overruns", "A.counters.sent_pkts"])
+def test_what_is_counted_over_the_log_no_program_can_know(fact: str) -> None:
+    lab = lab_with(f"A.tx if {fact} == 1; stop; end", before=(RECV, SEND))
+    lab.run()
+    assert stood(lab, "A.tx") == ("FAILED", 1, 0, "a program cannot look into the log")
+    assert lab.session.world.trace.records
+    assert lab.look("A.cq0.overruns") == 0
 
 
 # --------------------------------------------------------------------------- waiting
@@ -342,3 +379,89 @@ def test_running_is_stepping(cuts: list[int]) -> None:
             return
     well(parts, f"run {30_000 - parts.session.world.now_ns}ns")
     assert fingerprint(parts) == fingerprint(whole)
+
+
+LONG = (
+    "B.rx loop; post_recv B.qp0 wr_id=3 sg=B.mr0[0:64]; poll B.cq0; end",
+    "A.tx loop 9; post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED; "
+    "wait A.cq0.total >= B.cq0.total and A.qp0.sq.used > 0; "
+    "if A.cq0.total > 4; sleep 500ns; end; poll A.cq0; end",
+    'A.late loop; wait A.cq0.count > 0; if A.cq0.total > 3; write A.mr0 "x"; end; sleep 1us; end',
+)
+
+
+def _lived() -> tuple[Lab, dict[Place, Any]]:
+    """A life with programs, and how all was at some moments of it."""
+    lab, been = lab_with(*LONG), {}
+    for _ in range(8):
+        well(lab, "run 2500ns")
+        well(lab, 'write B.mr0[64:66] "ab"')
+        been[lab.session.history.here] = still(lab.session.world)
+    well(lab, "stop A.late")
+    well(lab, "run 3us")
+    return lab, been
+
+
+def test_the_past_can_be_gone_back_to_and_its_log_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole, _ = _lived()
+    for name, value in (("EVENTS_APART", 16), ("HOT", 2), ("STRETCHES", 2)):
+        monkeypatch.setattr(history, name, value)
+    lab, been = _lived()
+    assert fingerprint(lab) == fingerprint(whole)
+    assert lab.session.world.trace.first > 0
+    told = [[r[:4] for r in life.session.world.trace.records] for life in (lab, whole)]
+    assert told[0] == told[1]
+    for place in (*been, *reversed(been)):
+        lab.session.history.seek(place)
+        assert still(lab.session.world) == been[place]
+
+
+# --------------------------------------------------------------------------- anything at all
+_SCRAPS = (
+    *("loop", "loop 2", "end", "if A.cq0.count == 0", "else", "wait A.cq0.count > 0", "wait idle"),
+    *("poll A.cq0", "poll cq0 until now > 1us", "sleep 1us", "stop", "try", "try ENOMEM"),
+    *(
+        "poll_cq cq0",
+        "post_send qp0 opcode=SEND sg=mr0[0:8]",
+        "req_notify_cq cq0",
+        "destroy_qp qp0",
+    ),
+    *("get_cq_event ch0", "create_cq A.cq7 cqe=4", 'write A.mr0[0:4096] "x"', "A.qp0", "0x", "{"),
+    *("link down", "link up", "wait A.mr0[0:9999] == 1", "if A.qp0.stat == 1", "}", "#", '"'),
+)
+_texts = st.lists(st.sampled_from(_SCRAPS), max_size=8).map("; ".join) | st.text(max_size=30)
+
+
+@settings(max_examples=300, deadline=None)
+@given(_texts, _texts)
+def test_any_text_is_a_program_or_a_mistake_and_never_a_traceback(one: str, two: str) -> None:
+    lab = lab_of(pair=_PAIR)
+    lab.session.max_events = 60
+    for name, text in (("A.one", one), ("A.two", two)):
+        lab.do(f"program {name} lines={{{text}}}")
+    lab.do(RECV)
+    lab.do("run 3us")
+    lab.do(SEND)
+    lab.do("run")
+    for program in every(lab.session.world):
+        waits = program in lab.session.world.programs.waiting
+        assert waits is (program.state is ProgramState.WAITING)
+        assert (program in running(lab.session.world)) is _is_planned(lab, program)
+
+
+def _is_planned(lab: Lab, program: Program) -> bool:
+    return any(entry[4] is program for entry in lab.session.world.agenda.heap)
+
+
+@settings(max_examples=60, deadline=None)
+@given(_texts, _texts)
+def test_any_program_does_the_same_again(one: str, two: str) -> None:
+    lab = lab_of(pair=_PAIR)
+    lab.session.max_events = 60
+    for line in (f"program A.one lines={{{one}}}", RECV, SEND, f"program A.two lines={{{two}}}"):
+        lab.do(line)
+        lab.do("step 7")
+    lab.do("run 2us")
+    assert fingerprint(played_again(lab)) == fingerprint(lab)

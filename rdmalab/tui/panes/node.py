@@ -145,6 +145,7 @@ class NodePane(Pane):
         ranked += parts.windows(there, width)
         ranked += parts.ways(there, rows, width)
         ranked += parts.others(there, rows, width)
+        ranked += parts.programs(there, width)
         ranked += gap + self._attributes(rows, width)
         return fitted(ranked, height)
 
