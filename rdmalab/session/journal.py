@@ -10,7 +10,7 @@ from typing import NamedTuple, cast, overload
 from rdmalab.command import Invocation
 
 CHUNK = 1_024  # entries that are packed together
-LOOSE = 16  # chunks that are left as they are, at the end
+LOOSE = 2  # chunks that are left as they are, at the end
 
 
 class Entry(NamedTuple):
