@@ -48,7 +48,7 @@ def breaks(session: Session) -> list[Breakpoint]:
 def delete(session: Session, which: int | None = None) -> str:
     """Delete a breakpoint or a watch by its number, or all of them.
 
-    Example: delete 1
+    Example: delete
     """
     points = session.breakpoints.by_number
     if which is None:
