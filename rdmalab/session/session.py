@@ -105,6 +105,7 @@ class Session:
     def _as_event(self, command: Command, invocation: Invocation) -> Outcome:
         """One command that changes the world, whatever comes of it."""
         world = self.world
+        self.history.bury_struck()  # where somebody else has let time pass
         outcome = Outcome(invocation, world.event + 1)
         arguments: dict[str, Any] = {}
         try:

@@ -119,7 +119,7 @@ def _fate(row: PacketRow) -> Fragment:
 
 # --------------------------------------------------------------------------- everything else
 _TIMER = "⏲"
-_SIGNS = {Plan.ACK_TIMER: _TIMER, Plan.RNR_TIMER: _TIMER, Plan.LOCAL: "·"}
+_SIGNS = {Plan.ACK_TIMER: _TIMER, Plan.RNR_TIMER: _TIMER, Plan.LOCAL: "·", Plan.ACCIDENT: "!"}
 
 
 def _beside(
