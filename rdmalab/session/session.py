@@ -143,6 +143,7 @@ class Session:
         Where C would block, the call has not returned, so the log does not have it either.
         """
         command, outcome = self.vocabulary[invocation.name], Outcome(invocation)
+        self.history.bury_struck()
         first, arguments = self.world.trace.latest + 1, dict[str, Any]()
         try:
             arguments = self.binder.bind(command, invocation)
