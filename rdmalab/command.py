@@ -243,9 +243,12 @@ class OneOf(tuple[str, ...]):
 
 
 class Looks(NamedTuple):
-    """A word that makes its command only look: no event, not journaled. Metadata."""
+    """With this word, or any, for the parameter the command only looks, or stands for others.
 
-    word: str
+    Then it is no event and not journaled. Metadata.
+    """
+
+    word: str | None = None
 
 
 SPOKEN = "spoken"
@@ -366,7 +369,7 @@ class Parameter:
     positional: bool = False
     spoken: bool = False
     aliases: tuple[str, ...] = ()
-    looks: str = ""  # the word with which the command only looks
+    looks: Looks | None = None
 
     @property
     def required(self) -> bool:
@@ -448,7 +451,7 @@ def _field_default(of: "dataclasses.Field[Any]") -> Any:
 def _parameter(name: str, annotation: Any, default: Any, *, positional: bool = False) -> Parameter:
     metadata = typing.get_args(annotation)[1:] if typing.get_origin(annotation) is Annotated else ()
     aliases = tuple(m.name for m in metadata if isinstance(m, Alias))
-    looks = next((m.word for m in metadata if isinstance(m, Looks)), "")
+    looks = next((m for m in metadata if isinstance(m, Looks)), None)
     kind = kind_of(annotation)
     return Parameter(name, kind, default, positional, SPOKEN in metadata, aliases, looks)
 
@@ -465,7 +468,11 @@ class Command:
 
     def only_looks(self, arguments: dict[str, Any]) -> bool:
         """Whether these arguments ask for something that is no event."""
-        return any(arguments.get(p.name) == p.looks for p in self.parameters if p.looks)
+        return any(
+            p.looks.word in (None, arguments[p.name])
+            for p in self.parameters
+            if p.looks is not None and p.name in arguments
+        )
 
     @property
     def documentation(self) -> str:

@@ -24,6 +24,7 @@ from rdmalab.workbench import (
     faults,
     files,
     help,  # noqa: A004
+    inject,
     look,
     memory,
     pairs,
@@ -139,7 +140,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     ),
     "programs": (programs.program, programs.stop, programs.programs),
     "memory": (memory.write, memory.fill, memory.read, memory.hexdump),
-    "cable": (faults.fault, faults.faults, faults.link),
+    "cable": (faults.fault, faults.faults, faults.link, inject.inject),
     "port": (port.port, port.gid, port.pkey, port.device_fatal),
     "look": (look.show, look.changes, look.node),
     "learn": (help.help_, help.explain, files.load, files.next_),

@@ -115,8 +115,8 @@ def _comments(world: World, names: Names, frames: list[Captured]) -> Iterator[st
 def _comment(frame: Captured, row: PacketRow, request: RequestRow | None) -> str:
     """`event 31 · A.qp0 wr7 SEND 2000 B (packet 2 of 4) · arrives 9.210us`."""
     parts = [f"event {row.event}", _whose(frame.packet, row, request)]
-    if frame.origin is Origin.COPIED:
-        parts.append("copied on the cable")
+    if frame.origin is not Origin.SENT:
+        parts.append(f"{frame.origin.name.lower()} on the cable")
     if frame.harmed:
         parts.append(f"harmed on the cable: {_flips(octets_of(frame.packet), frame.octets)}")
         row = replace(row, troubles=[each for each in row.troubles if each != "harmed"])
@@ -125,6 +125,8 @@ def _comment(frame: Captured, row: PacketRow, request: RequestRow | None) -> str
 
 
 def _whose(packet: Packet | Frame, row: PacketRow, request: RequestRow | None) -> str:
+    if row.origin is Origin.INJECTED:
+        return f"{row.source} has not sent {words.packet_words(packet)}"
     if request is None:
         return f"{row.qp} sends {words.packet_words(packet)}"
     if request.answers:

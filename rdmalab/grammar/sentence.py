@@ -15,6 +15,7 @@ from rdmalab.command import (
     NotUnderstood,
     Span,
     TextKind,
+    ThingKind,
     WordKind,
 )
 from rdmalab.grammar.arguments import Gathering, Part, meaning
@@ -121,7 +122,7 @@ class Sentence:
                     return self._kept(part)
                 self._reader.at = behind
                 break
-            if isinstance(slot.kind, TextKind) and _was_a_word(complaints):
+            if isinstance(slot.kind, TextKind | ThingKind) and _was_a_word(complaints):
                 break
             part = self._read_as(slot, argument)
             if part.wrong is None:
@@ -207,7 +208,7 @@ def _is_mistaken(question: Part, complaints: list[tuple[Slot, NotUnderstood]]) -
 
 
 def _was_a_word(complaints: list[tuple[Slot, NotUnderstood]]) -> bool:
-    """One of a few words has to come first: a text, which takes any word, is not for this one."""
+    """One of a few words has to come first: what takes any word, or name, is not for this one."""
     return any(
         isinstance(slot.kind, WordKind) and slot.parameter.required for slot, _ in complaints
     )

@@ -234,8 +234,8 @@ def _shared(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
 
 
 def _fault(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
-    cleared = moment.record[words.KIND] is Kind.FAULT_CLEARED
-    value = f"{moment.record[words.A]} cleared" if cleared else f"set {moment.record[words.A]}"
+    form = {Kind.FAULT_CLEARED: "{} cleared", Kind.FAULT_STRUCK: "{} is over"}
+    value = form.get(moment.record[words.KIND], "set {}").format(moment.record[words.A])
     return [ChangeRow("", "link.faults", "", value)]
 
 
@@ -346,6 +346,7 @@ _SAY: dict[Kind, Callable[[words.Moment, bool], list[ChangeRow]]] = {
     Kind.FAULT_CLEARED: _fault,
     Kind.PROGRAM_RAN: _ran,
     **dict.fromkeys(_PROGRAM_STATES, _stands),
+    Kind.FAULT_STRUCK: _fault,
 }
 
 # --------------------------------------------------------------------------- what is counted
@@ -403,8 +404,9 @@ def _counted_rows(world: World, names: Names, records: Records, span: range) -> 
 NOT_CHANGES = (
     Kind.CALLED, Kind.RECV_TAKEN, Kind.PACKET_SENT, Kind.PACKET_RECEIVED, Kind.PACKET_DROPPED,
     Kind.PACKET_LOST, Kind.PACKET_HARMED, Kind.PACKET_MARKED, Kind.PACKET_DELAYED,
-    Kind.PACKET_HELD, Kind.PACKET_RELEASED, Kind.PACKET_COPIED, Kind.REQUEST_REFUSED,
-    Kind.MEMORY_READ, Kind.CQ_OVERRUN, Kind.WINDOW_REFUSED, Kind.MEMORY_FLUSHED,
+    Kind.PACKET_HELD, Kind.PACKET_RELEASED, Kind.PACKET_COPIED, Kind.PACKET_INJECTED,
+    Kind.REQUEST_REFUSED, Kind.MEMORY_READ, Kind.CQ_OVERRUN, Kind.WINDOW_REFUSED,
+    Kind.MEMORY_FLUSHED,
 )  # fmt: skip
 """Kinds that tell what happened and change no field."""
 

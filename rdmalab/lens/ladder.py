@@ -59,7 +59,7 @@ class PacketRow:
     group: Annotated[str, "the multicast group it goes to"]
     ethertype: Annotated[int | None, "of a FRAME: what it carries, 0x800 for IPv4"]
     summary: Annotated[str, "of a FRAME: what it is, in a few words"]
-    origin: Annotated[Origin, "how it came onto the cable: SENT, or COPIED by a fault"]
+    origin: Annotated[Origin, "how it came onto the cable: SENT, COPIED by a fault, INJECTED"]
     fate: Annotated[Fate, "what became of it"]
     reason: Annotated[str, "why it was lost, dropped or refused: the name of a rule"]
     arrives_ns: Annotated[int | None, "when it arrived, or will"]
@@ -170,7 +170,9 @@ FACTS: dict[str, Fact] = {
     "at_ns": lambda _w, _n, r: r[words.AT_NS],
     "source": lambda _w, _n, r: r[words.NODE],
     "target": lambda w, _n, r: words.target_of(w, r),
-    "qp": lambda _w, n, r: words.qp_name(n, r[words.NODE], r[words.OBJECT]),
+    "qp": lambda _w, n, r: (
+        words.qp_name(n, r[words.NODE], r[words.OBJECT]) if r[words.OBJECT] else ""
+    ),
     "dest_qp": _dest_qp,
     "opcode": lambda _w, _n, r: words.label(r[words.A]),
     "psn": lambda _w, _n, r: r[words.A].psn,
@@ -241,7 +243,7 @@ def _ends(records: Records, numbers: list[int]) -> dict[int, int]:
     awaited = set()
     for number in numbers:
         follower = records[number + 1] if number + 1 < len(records) else None
-        is_sent = records[number][words.KIND] is Kind.PACKET_SENT
+        is_sent = records[number][words.KIND] is not Kind.PACKET_COPIED
         if is_sent and follower is not None and follower[words.KIND] is Kind.PACKET_LOST:
             ends[number] = number + 1
         else:

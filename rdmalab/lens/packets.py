@@ -67,9 +67,13 @@ def decoded_row(world: World, number: int) -> DecodedRow | None:
     record = records[number]
     packet: Packet | Frame = record[words.A]
     source, target = words.ends_of(world, packet)
+    if record[words.KIND] is Kind.PACKET_INJECTED:
+        source, target = record[words.NODE], record[words.B].target
     text = f"{source or '?'}->{target or '?'} {words.packet_words(packet)}"
     event, at_ns = record[words.EVENT], record[words.AT_NS]
-    return DecodedRow(number, event, at_ns, text, layer_rows(packet), octets_of(packet))
+    injected = record[words.KIND] is Kind.PACKET_INJECTED
+    raw = record[words.B].octets if injected else octets_of(packet)
+    return DecodedRow(number, event, at_ns, text, layer_rows(packet), raw)
 
 
 def of_event(world: World, event: int) -> DecodedRow | None:
@@ -79,6 +83,13 @@ def of_event(world: World, event: int) -> DecodedRow | None:
         if records[number][words.KIND] in CARRIES:
             return decoded_row(world, number)
     return None
+
+
+def last_event(world: World) -> int | None:
+    """The newest event that put a packet on the cable."""
+    records = world.trace.records
+    sent = (r for r in reversed(records) if r[words.KIND] in PACKETS)
+    return next((int(record[words.EVENT]) for record in sent), None)
 
 
 def layer_rows(packet: Packet | Frame) -> list[LayerRow]:

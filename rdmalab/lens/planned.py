@@ -23,6 +23,7 @@ class Plan(IntEnum):
     ACK_TIMER = auto()
     LOCAL = auto()  # a work request that stays within the adapter
     LINE = auto()  # of a program
+    ACCIDENT = auto()  # to a thing of the host
 
 
 @dataclass(slots=True)
@@ -51,6 +52,8 @@ def planned_rows(world: World, names: Names) -> list[PlannedRow]:
             found.append(_turn(world, names, at_ns, node))
         elif door == Door.PROGRAM:
             found.append(_line(names, at_ns, argument))
+        elif door == Door.HOST:
+            found.append(_accident(world, names, argument, (at_ns, node)))
         else:
             found.append(_timer(world, names, node, argument, at_ns))
     return sorted(found, key=_order)
@@ -69,6 +72,12 @@ def _arrival(names: Names, at_ns: int, node: str, argument: Arrival, cause: int)
     return PlannedRow(
         at_ns, node, qp, Plan.ARRIVAL, f"receives {words.packet_words(packet)}", cause
     )
+
+
+def _accident(world: World, names: Names, number: int, due: tuple[int, str]) -> PlannedRow:
+    fault = next(fault for fault in world.cable.faults if fault.number == number)
+    said = words.fault_words(names, fault)
+    return PlannedRow(*due, "", Plan.ACCIDENT, f"suffers fault {number}: {said}")
 
 
 def _turn(world: World, names: Names, at_ns: int, node: str) -> PlannedRow:

@@ -5,6 +5,8 @@ from typing import Annotated
 
 from rdmalab.command import Noun
 from rdmalab.hca import port
+from rdmalab.lens import words
+from rdmalab.lens.names import Names
 from rdmalab.spec.limits import PHYS_STATES, PhysState, PortState
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.world import World
@@ -114,8 +116,8 @@ def use_rows(world: World, node: str) -> list[UseRow]:
     ]
 
 
-def link_row(world: World) -> LinkRow:
+def link_row(world: World, names: Names) -> LinkRow:
     """The cable as it is set."""
     cable = world.cable
-    faults = [f"{fault.number}: {fault}" for fault in cable.faults]
+    faults = [f"{each.number}: {words.fault_words(names, each)}" for each in cable.faults]
     return LinkRow(cable.up, cable.latency_ns, cable.rate_bps, cable.mtu, faults)

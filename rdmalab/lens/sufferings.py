@@ -13,9 +13,14 @@ class Origin(IntEnum):
 
     SENT = auto()
     COPIED = auto()  # by a fault: the sender knows nothing of it
+    INJECTED = auto()  # by the experimenter: nobody has sent it
 
 
-ORIGINS = {Kind.PACKET_SENT: Origin.SENT, Kind.PACKET_COPIED: Origin.COPIED}
+ORIGINS = {
+    Kind.PACKET_SENT: Origin.SENT,
+    Kind.PACKET_COPIED: Origin.COPIED,
+    Kind.PACKET_INJECTED: Origin.INJECTED,
+}
 
 PACKETS = tuple(ORIGINS)
 """Kinds that put a packet on the cable."""
@@ -60,6 +65,8 @@ def original(records: Sequence[Record], number: int) -> int:
 
 def octets(records: Sequence[Record], number: int) -> bytes:
     """The bytes that it became on the cable; empty if they are those that were sent."""
+    if records[number][words.KIND] is Kind.PACKET_INJECTED:
+        return bytes(records[number][words.B].octets)
     touched = [r for r in sufferings(records, number) if r[words.KIND] in _TOUCHED]
     return bytes(touched[-1][words.B]) if touched else b""
 

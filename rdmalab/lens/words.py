@@ -1,6 +1,7 @@
 """What all lenses share: values and records in words, and where an event's records lie."""
 
 import enum
+import re
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -144,6 +145,8 @@ def group_of(packet: Packet | Frame) -> str:
 def target_of(world: World, record: Record) -> str:
     """The node that a sent packet goes to; a frame for nobody, or for all, meets the only other."""
     packet, sender = record[A], record[NODE]
+    if record[KIND] is Kind.PACKET_INJECTED:
+        return str(record[B].target)
     target = ends_of(world, packet)[1]
     others = [name for name in world.nodes if name != sender]
     if isinstance(packet, Frame) and target in ("", sender):
@@ -301,6 +304,14 @@ def _packet(moment: Moment, packet: Packet | Frame) -> str:
     return f"{packet_words(packet)} {'to' if sent else 'from'} {other or 'nobody known'}"
 
 
+_NUMBERED = re.compile(rf"([A-Z])\.({Noun.MR}|{Noun.QP})#(\d+)")
+
+
+def fault_words(names: Names, fault: Any) -> str:
+    """What a fault says of itself; below the session nothing has a name."""
+    return _NUMBERED.sub(lambda m: names.of(Thing(Noun(m[2]), m[1], int(m[3]))), str(fault))
+
+
 def _setting(moment: Moment, value: int | str) -> str:
     name = str(moment.record[A])
     if isinstance(value, int) and name.endswith("_ns"):
@@ -365,12 +376,14 @@ SAYINGS: dict[str, Callable[[Moment, Any], str]] = {
     "cqe": lambda _m, v: cqe(v),
     "psn": _plain,
     "at_ns": lambda _m, v: clock(v),
+    "injection": lambda _m, v: f"{len(v.octets)} bytes injected towards {v.target}",
+    "why_not": lambda _m, v: f", but {v}" if v else "",
     "wait_ns": lambda _m, v: duration(v),
     "event": lambda _m, v: member(v, AsyncEvent),
     "port_state": lambda _m, v: member(v, PortState),
     "setting": lambda _m, v: str(v).removesuffix("_ns").removesuffix("_bps"),
     "value": _setting,
-    "fault": _plain,
+    "fault": lambda m, v: fault_words(m.names, v),
     "gid": lambda _m, v: gid_text(v),
     "index": _plain,
     "entry": lambda _m, v: gid_text(v) if v else "empty",

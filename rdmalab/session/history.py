@@ -140,13 +140,24 @@ class History:
         done = 0
         while done < events and self.live:
             wanted = min(events - done, self.base.place.event + EVENTS_APART - self.world.event)
-            went = self.world.run(max(wanted, 1), until_ns)
+            went = self._run(max(wanted, 1), until_ns)
             done += went
             if self.is_due:
                 self.take()
             if went < wanted:
                 return done
         return done if self.live else done + self._again(events - done, until_ns)
+
+    def _run(self, events: int, until_ns: int | None) -> int:
+        """In the world, and what became of names on the way."""
+        done = self.world.run(events, until_ns)
+        self.bury_struck()
+        return done
+
+    def bury_struck(self) -> None:
+        """What accidents have destroyed loses its name."""
+        while self.world.struck:
+            self.names.bury(self.world.struck.pop())
 
     def _again(self, events: int, until_ns: int | None) -> int:
         world, end = self.world, self.branch.end
@@ -164,7 +175,7 @@ class History:
         entry = journal[self.entries] if self.entries < len(journal) else None
         if entry is None or entry.event > world.event + 1:
             wanted = min(stop, entry.event - 1 if entry else stop) - world.event
-            return world.run(wanted, until_ns) == wanted
+            return self._run(wanted, until_ns) == wanted
         if until_ns is not None and entry.at_ns > until_ns:
             return False
         world.advance(entry.at_ns)

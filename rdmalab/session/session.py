@@ -105,6 +105,7 @@ class Session:
     def _as_event(self, command: Command, invocation: Invocation) -> Outcome:
         """One command that changes the world, whatever comes of it."""
         world = self.world
+        self.history.bury_struck()  # where somebody else has let time pass
         outcome = Outcome(invocation, world.event + 1)
         arguments: dict[str, Any] = {}
         try:
@@ -142,6 +143,7 @@ class Session:
         Where C would block, the call has not returned, so the log does not have it either.
         """
         command, outcome = self.vocabulary[invocation.name], Outcome(invocation)
+        self.history.bury_struck()
         first, arguments = self.world.trace.latest + 1, dict[str, Any]()
         try:
             arguments = self.binder.bind(command, invocation)

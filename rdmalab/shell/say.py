@@ -108,7 +108,8 @@ def _done(voice: Voice, reply: Reply) -> list[Line]:
     """`ok [ev 28]  A.qp0 SQ 3/8.  Next: A.qp0 sends … at 8.100us`."""
     noted = notes(voice.session, reply)
     line: Line = [(GOOD, "ok "), (EVENT, f"[ev {reply.event}]")]
-    facts = noted.facts + _result(reply.value)
+    facts = [words.fault_words(voice.session.names, said) for said in _result(reply.value)]
+    facts = noted.facts + facts
     line += [("", f"  {shown(' '.join(facts))}")] if facts else []
     if noted.wakes and (soon := next_thing(voice.session)):
         line += [(DIM, f"  Next: {soon}")]
@@ -229,7 +230,8 @@ def _list(voice: Voice, values: list[Any]) -> list[Line]:
     if isinstance(values[0], Cqe):
         return [plain(f"{_polled(voice, cqe)}") for cqe in values]
     numbered = [getattr(value, "number", index) for index, value in enumerate(values, 1)]
-    return [plain(f"{n}  {value}") for n, value in zip(numbered, values, strict=True)]
+    said = [words.fault_words(voice.session.names, value) for value in values]
+    return [plain(f"{n}  {text}") for n, text in zip(numbered, said, strict=True)]
 
 
 def _polled(voice: Voice, cqe: Cqe) -> str:

@@ -120,7 +120,10 @@ def _fate(row: PacketRow) -> Fragment:
 
 # --------------------------------------------------------------------------- everything else
 _TIMER = "⏲"
-_SIGNS = {Plan.ACK_TIMER: _TIMER, Plan.RNR_TIMER: _TIMER, Plan.LOCAL: "·", Plan.LINE: "·"}
+_SIGNS = {
+    Plan.ACK_TIMER: _TIMER, Plan.RNR_TIMER: _TIMER, Plan.LOCAL: "·", Plan.LINE: "·",
+    Plan.ACCIDENT: "!",
+}  # fmt: skip
 
 
 def _beside(

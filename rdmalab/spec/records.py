@@ -54,6 +54,7 @@ class Kind(IntEnum):
     PACKET_HELD = auto()
     PACKET_RELEASED = auto()
     PACKET_COPIED = auto()
+    PACKET_INJECTED = auto()
     REQUEST_REFUSED = auto()
     MEMORY_READ = auto()
     MEMORY_WRITTEN = auto()
@@ -92,6 +93,7 @@ class Kind(IntEnum):
     LINK_SET = auto()
     FAULT_SET = auto()
     FAULT_CLEARED = auto()
+    FAULT_STRUCK = auto()
     GID_SET = auto()
     PKEY_SET = auto()
     DEVICE_OPENED = auto()
@@ -142,6 +144,7 @@ KINDS: dict[Kind, KindRow] = {
     Kind.PACKET_HELD:     KindRow("qp",   "packet",     "wait_ns",  "the cable holds {a} back, for {b} at most"),
     Kind.PACKET_RELEASED: KindRow("qp",   "packet",     "at_ns",    "the cable let go of {a}: overtaken, it arrives at {b}"),
     Kind.PACKET_COPIED:   KindRow("qp",   "packet",     "wait_ns",  "the cable copied {a}, the copy arrives {b} behind it"),
+    Kind.PACKET_INJECTED: KindRow("node", "packet",     "injection", "has not sent {a}: {b}"),
     Kind.REQUEST_REFUSED: KindRow("qp",   "packet",     "reason",   "refused {a}: {b}"),
     Kind.MEMORY_READ:     KindRow("qp",   "address",    "length",   "read {b} bytes at {a}"),
     Kind.MEMORY_WRITTEN:  KindRow("qp",   "address",    "length",   "wrote {b} bytes at {a}"),
@@ -180,6 +183,7 @@ KINDS: dict[Kind, KindRow] = {
     Kind.LINK_SET:        KindRow("link", "setting",    "value",    "the link's {a} became {b}"),
     Kind.FAULT_SET:       KindRow("fault", "fault",     "",         "set fault {a}"),
     Kind.FAULT_CLEARED:   KindRow("fault", "count",     "",         "cleared {a} faults"),
+    Kind.FAULT_STRUCK:    KindRow("fault", "fault",     "why_not",  "it happened: {a}{b}"),
     Kind.GID_SET:         KindRow("node", "index",      "entry",    "entry {a} of its GID table became {b}"),
     Kind.PKEY_SET:        KindRow("node", "index",      "pkey",     "entry {a} of its P_Key table became {b}"),
     Kind.DEVICE_OPENED:   KindRow("node", "",           "",         "opened its device"),

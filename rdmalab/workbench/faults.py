@@ -24,6 +24,7 @@ from rdmalab.spec.opcodes import BY_LABEL
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import MTU
 from rdmalab.verbs.nouns import Qp, Srq
+from rdmalab.world.accidents import DEREG, KILL, VICTIMS, Accident
 from rdmalab.world.chance import MILLION, Chance
 from rdmalab.world.faults import (
     Corrupt,
@@ -42,7 +43,18 @@ _MTUS = tuple(mtu.octets for mtu in MTU)
 
 WireOpcode = Annotated[str, OneOf(BY_LABEL)]
 What = Literal[
-    "drop", "corrupt", "duplicate", "delay", "reorder", "rate", "mark", "srq_error", "list", "clear"
+    "drop",
+    "corrupt",
+    "duplicate",
+    "delay",
+    "reorder",
+    "rate",
+    "mark",
+    "dereg",
+    "kill",
+    "srq_error",
+    "list",
+    "clear",
 ]
 
 
@@ -63,21 +75,23 @@ class Which:
     after: Annotated[Nanoseconds, Range(0)] | None = None
     behind: Annotated[int, Range(1)] | None = None
     limit: Annotated[Nanoseconds, Range(1)] | None = None
+    at: Annotated[Nanoseconds, Range(0)] | None = None
     srq: Srq | None = None
 
 
 @command
-def fault(  # noqa: PLR0913  (one sentence has these parts)
+def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
     world: World,
     what: Annotated[What, Looks("list")],
     direction: Direction | None = None,
+    victim: Thing | None = None,
     number: Annotated[int, Range(1)] | None = None,
     by: Annotated[Nanoseconds, Range(1)] | None = None,
     rate: Annotated[BitRate, Range(1)] | None = None,
     *,
     which: Which | None = None,
 ) -> str | list[Fault]:
-    """Spoil packets on the cable, or break a shared receive queue.
+    """Spoil packets on the cable, or things of a host.
 
     drop: they never arrive. corrupt: bit `bit` of byte `byte` of the frame flips. duplicate: a copy
     arrives `after` them, or right behind. delay A->B 3us: they arrive so much later. reorder: they
@@ -86,6 +100,8 @@ def fault(  # noqa: PLR0913  (one sentence has these parts)
     Which packets: all that is given must fit; qp= has sent them, or is to receive them. nth=2: only
     the second that fits, counted from now. every=3: each third, with nth from there on. p=2%: as
     chance has it, which the seed of the session decides. count: so many, then no more.
+    dereg A.mr0, kill A.qp0: the application deregisters it, the adapter takes it to ERR; at=9.2us,
+    or as soon as a packet that fits has left, or now. It happens once; lost packets count too.
     list: the faults that are set. clear: no faults any more; clear 2: not the second.
     srq_error srq=: the SRQ fails inside the adapter, for good: nothing is taken from it any more.
 
@@ -94,17 +110,21 @@ def fault(  # noqa: PLR0913  (one sentence has these parts)
     chosen = which or Which()
     if what == "list":
         return world.cable.faults
-    _check(what, {"direction": direction, "number": number, "by": by, "rate": rate}, chosen)
+    given = {"direction": direction, "victim": victim, "number": number, "by": by, "rate": rate}
+    _check(what, given, chosen)
     if what == "clear":
         return _clear(world, number)
     if what == "srq_error":
         return _break(world, chosen.srq)
+    if victim is not None:
+        return _await(world, what, victim, direction, chosen)
     return _set(world, _MAKE[what](world.cable.next_fault, _match(world, direction, chosen),
                                    _Amounts(chosen, by, rate)))  # fmt: skip
 
 
 # --------------------------------------------------------------------------- what goes with what
 _SELECT = ("direction", "opcode", "psn", "qp", "qpn", "nth", "every", "p", "count")
+_AWAITED = ("victim", "at", "direction", "opcode", "psn", "qp", "qpn", "nth", "p")
 _TAKES: dict[str, tuple[str, ...]] = {
     "drop": _SELECT,
     "corrupt": (*_SELECT, "byte", "bit"),
@@ -113,12 +133,16 @@ _TAKES: dict[str, tuple[str, ...]] = {
     "reorder": (*_SELECT, "behind", "limit"),
     "rate": (*_SELECT, "rate"),
     "mark": _SELECT,
+    "dereg": _AWAITED,
+    "kill": _AWAITED,
     "srq_error": ("srq",),
     "clear": ("number",),
 }
 _NEEDS = {
     "delay": ("by", "how long?", "fault delay A->B 3us"),
     "rate": ("rate", "how fast?", "fault rate A->B 1Gbps"),
+    DEREG: ("victim", "which memory region?", "fault dereg A.mr0 at=9.2us"),
+    KILL: ("victim", "which queue pair?", "fault kill A.qp0 A->B nth=2"),
     "srq_error": ("srq", "which SRQ breaks?", "fault srq_error srq=B.srq0"),
 }
 
@@ -150,7 +174,7 @@ def _match(world: World, direction: Direction | None, chosen: Which) -> Match:
 
 def _whose(qp: Thing | None, qpn: int | None) -> tuple[tuple[str, int] | None, str]:
     if qp is not None:
-        return (qp.node, qp.number), f"{qp.node}.{qp.number:#x}"
+        return (qp.node, qp.number), f"{qp.node}.{qp.noun}#{qp.number}"
     return (None, "") if qpn is None else (("", qpn), f"{qpn:#x}")
 
 
@@ -181,10 +205,31 @@ def _reorder(number: int, match: Match, chosen: Which) -> Reorder:
     return made
 
 
+def _await(
+    world: World, what: str, victim: Thing, direction: Direction | None, chosen: Which
+) -> str:
+    """Something that will happen to a thing of a host."""
+    world.find(victim)
+    wanted = VICTIMS[what]
+    if victim.noun is not wanted:
+        hint = f"{what} takes a {wanted}"
+        raise NotUnderstood(f"a {victim.noun} cannot suffer that", hint=hint, argument="victim")
+    match = _match(world, direction, chosen)
+    has_match = match != Match()
+    if chosen.at is not None and (has_match or chosen.at < world.now_ns):
+        wrong = "at a time, or at a packet?" if has_match else "that time is over"
+        raise NotUnderstood(wrong, hint="leave one out" if has_match else "wait for a later one",
+                            argument="at")  # fmt: skip
+    at_ns = None if has_match else max(chosen.at or 0, world.now_ns)
+    text = f"{victim.node}.{victim.noun}#{victim.number}"
+    made = Accident(world.cable.next_fault, match, what, victim, text, at_ns, not has_match)
+    return _set(world, made)
+
+
 def _set(world: World, made: Fault) -> str:
-    world.cable.faults.append(made)
     world.cable.next_fault += 1
     world.trace.record(Kind.FAULT_SET, "", made.number, str(made))
+    world.set_fault(made)
     return f"fault {made.number}: {made}"
 
 
@@ -196,7 +241,8 @@ def _clear(world: World, number: int | None) -> str:
         hint = f"there is: {numbers}" if numbers else "there are no faults"
         raise NotUnderstood(f"no fault has the number {number}", hint=hint, argument="number")
     world.trace.record(Kind.FAULT_CLEARED, "", number or 0, len(gone))
-    there[:] = [each for each in there if each not in gone]
+    for each in gone:
+        world.clear_fault(each)
     return f"{len(there)} left" if there else "no faults"
 
 

@@ -48,7 +48,7 @@ def overview(request: Request) -> View:
     hint = "" if qps or cqs or mrs else f"There is nothing yet: {BEGIN}"
     soon = planned.planned_rows(world, names)[:3]
     others = [row for noun in _PLAIN if noun is not Noun.PD for row in _rows_of(request, noun)]
-    return View(title, [*qps, *cqs, *mrs, *others, ports.link_row(world), *soon], hint)
+    return View(title, [*qps, *cqs, *mrs, *others, ports.link_row(world, names), *soon], hint)
 
 
 def _node(request: Request) -> View:
@@ -221,7 +221,7 @@ def _counters(request: Request) -> View:
 def _link(request: Request) -> View:
     world = request.session.world
     rows = [ports.port_row(world, name) for name in world.nodes]
-    return View("link", [ports.link_row(world), *rows])
+    return View("link", [ports.link_row(world, request.session.names), *rows])
 
 
 def _nodes(request: Request) -> list[str]:

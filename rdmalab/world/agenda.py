@@ -15,6 +15,7 @@ class Door(IntEnum):
     ARRIVAL = 1
     TIMER = 2
     PROGRAM = 3
+    HOST = 4  # an accident, by its number
 
 
 # (at_ns, sequence, door, node, argument, cause): the sequence is unique, so that no comparison
@@ -55,6 +56,13 @@ class Agenda:
                 heapify(self.heap)
                 return True
         return False
+
+    def cancel(self, door: Door, argument: Any) -> None:
+        """What would open this door with this argument does not happen."""
+        left = [entry for entry in self.heap if (entry[2], entry[4]) != (door, argument)]
+        if len(left) < len(self.heap):
+            self.heap[:] = left
+            heapify(self.heap)
 
     def arm(self, timer: Timer, at_ns: int, cause: int) -> None:
         """The timer fires at `at_ns`, whatever was wished before."""

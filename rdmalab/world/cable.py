@@ -43,8 +43,7 @@ class Cable:
             return
         # Every fault counts every packet, also those that another fault takes away.
         for fault in [fault for fault in self.faults if fault.match.hits(way)]:
-            fault.meets(way)
-            if way.lost:
-                return
-        for fault in self.faults:
+            if fault.watches or not way.lost:
+                fault.meets(way)
+        for fault in self.faults if not way.lost else ():
             fault.lets_by(way)

@@ -1,7 +1,7 @@
 """Faults: what may happen to a packet on its way, by script. One class a fault."""
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from rdmalab.command import Unit
 from rdmalab.grammar.quantities import spelled
@@ -80,8 +80,12 @@ class Match:
 
 
 class Fault(Protocol):
-    """What the cable asks of each fault, in the order in which they were set."""
+    """What the cable asks of each fault, in the order in which they were set.
 
+    watches: it does nothing to the packet, and looks also at those that are lost.
+    """
+
+    watches: ClassVar[bool]
     number: int
     match: Match
 
@@ -96,6 +100,7 @@ class Fault(Protocol):
 class _OneByOne:
     """Meets each matching packet by itself."""
 
+    watches: ClassVar[bool] = False
     number: int
     match: Match
 

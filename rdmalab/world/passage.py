@@ -8,6 +8,14 @@ from rdmalab.wire.roce import Malformed, decode
 
 
 @dataclass(slots=True)
+class Injection:
+    """Bytes that somebody has put on the cable, and the node that they go to."""
+
+    target: str
+    octets: bytes
+
+
+@dataclass(slots=True)
 class Held:
     """A packet that waits. behind: how many must still pass it; the rest as in its passage."""
 
@@ -29,7 +37,7 @@ class Passage:
     late_ns: how much later than else it arrives; held_ns: how much more, unless it is released;
     held_by: numbers of the faults that hold it.
     behind_ns: how long after it each of its copies arrives. released: packets that were held
-    until this one had passed them.
+    until this one had passed them. accidents: numbers of those that it sets off.
     """
 
     source: str
@@ -48,6 +56,7 @@ class Passage:
     held_by: list[int] = field(default_factory=list)
     behind_ns: list[int] = field(default_factory=list)
     released: list[Held] = field(default_factory=list)
+    accidents: list[int] = field(default_factory=list)
 
     @property
     def octets(self) -> bytes:

@@ -16,10 +16,13 @@ from rdmalab.spec.records import Kind
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.headers import Ethernet
 from rdmalab.wire.packet import Packet, ipv4_gid, is_multicast, mac_of
+from rdmalab.wire.roce import Malformed, decode
 from rdmalab.world import programs
+from rdmalab.world.accidents import Accident, strike
 from rdmalab.world.agenda import NEVER, Agenda, Door, Entry
 from rdmalab.world.cable import Cable
-from rdmalab.world.passage import Held, Passage
+from rdmalab.world.faults import Fault
+from rdmalab.world.passage import Held, Injection, Passage
 from rdmalab.world.programs import Programs
 from rdmalab.world.trace import Trace
 
@@ -27,7 +30,7 @@ _LINK_LOCAL = 0xFE80 << 112
 LATENCY_NS = 1_000
 RATE_BPS = 100_000_000_000
 MTU_BYTES = 4096
-_PORT, _ARRIVAL, _TIMER, _PROGRAM = Door
+_PORT, _ARRIVAL, _TIMER, _PROGRAM, _HOST = Door
 _ACTIVE = PortState.ACTIVE
 
 _NOT_ACTIVE, _DOWN = "the port is not ACTIVE", "the port is down"
@@ -46,7 +49,9 @@ class World:
     seed: of everything that is left to chance.
     """
 
-    __slots__ = ("agenda", "cable", "node_of_gid", "nodes", "programs", "seed", "trace")
+    __slots__ = (
+        "agenda", "cable", "node_of_gid", "nodes", "programs", "seed", "struck", "trace",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -56,6 +61,7 @@ class World:
     ) -> None:
         self.trace = trace or Trace()
         self.seed = seed
+        self.struck: list[Thing] = []  # destroyed by accidents, their names not yet buried
         self.agenda = Agenda()
         self.cable = Cable(LATENCY_NS, RATE_BPS, MTU_BYTES)
         self.programs = Programs()
@@ -160,8 +166,10 @@ class World:
             programs.turn(self, argument)
         elif isinstance(argument, Frame):
             self.nodes[node].receive_frame(argument, self.now_ns)
-        else:
+        elif door == _ARRIVAL:
             self._drop(node, *argument)
+        else:
+            self._strike(node, argument)
 
     def settle(self) -> None:
         """A command is over: programs that waited for what it did go on."""
@@ -177,6 +185,48 @@ class World:
         self.trace.record(Kind.PACKET_DROPPED, node, packet.dest_qp, packet, reason)
         drops = self.nodes[node].drops
         drops["malformed"] = drops.get("malformed", 0) + 1
+
+    # ------------------------------------------------------------------ what else may happen
+    def set_fault(self, fault: Fault) -> None:
+        """It waits for packets; an accident for one of them, or for its time."""
+        self.cable.faults.append(fault)
+        if isinstance(fault, Accident) and fault.at_ns is not None:
+            self._plan(fault, fault.at_ns)
+
+    def _plan(self, accident: Accident, at_ns: int) -> None:
+        node = accident.victim.node
+        self.agenda.file(at_ns, _HOST, node, accident.number, self.trace.latest)
+
+    def clear_fault(self, fault: Fault) -> None:
+        """It does nothing any more, and will not."""
+        self.cable.faults.remove(fault)
+        self.agenda.cancel(_HOST, fault.number)
+
+    def _strike(self, node: str, number: int) -> None:
+        """An accident happens."""
+        accident = next(fault for fault in self.cable.faults if fault.number == number)
+        assert isinstance(accident, Accident)
+        self.cable.faults.remove(accident)
+        hca, noun = self.nodes[node], accident.victim.noun
+        hca.now_ns = self.trace.at_ns
+        before = accident.victim.number in hca.tables[noun].items
+        strike(hca, accident)
+        if before and accident.victim.number not in hca.tables[noun].items:
+            self.struck.append(accident.victim)
+
+    def inject(self, source: str, target: str, octets: bytes) -> None:
+        """Bytes on the cable that no port has sent. Faults leave them alone."""
+        trace, cable = self.trace, self.cable
+        packet = _read(octets)
+        trace.record(Kind.PACKET_INJECTED, source, 0, packet, Injection(target, octets))
+        if not cable.up:
+            trace.record(Kind.PACKET_LOST, source, 0, packet, "the link is down")
+            return
+        frame = Frame(octets)
+        whole = len(octets) >= Ethernet.LENGTH
+        arrival: Arrival = frame if whole else (packet, "malformed: too-short")
+        at_ns = trace.at_ns + cable.frame_occupies_ns(frame) + cable.latency_ns
+        self.agenda.file(at_ns, _ARRIVAL, target, arrival, trace.latest)
 
     # ------------------------------------------------------------------ what the adapters ask
     def transmit(self, node: str, qpn: int, packet: Packet | Frame) -> int:
@@ -230,6 +280,9 @@ class World:
         """Through the faults, and what is left of it to the other end."""
         self.cable.carry(way)
         self._tell(way)
+        for accident in self.cable.faults if way.accidents else ():
+            if accident.number in way.accidents and isinstance(accident, Accident):
+                self._plan(accident, way.left_ns)
         if way.lost:
             return
         arrival = way.packet if not way.frame else _as_read(way)
@@ -307,6 +360,14 @@ class World:
     def owner_of(self, gid: int) -> str:
         """The node that has the address now; empty if nobody has."""
         return next((name for name, hca in self.nodes.items() if gid in hca.gids), "")
+
+
+def _read(octets: bytes) -> Packet | Frame:
+    """What bytes say, as far as they say something; what is too short is filled up with zeros."""
+    try:
+        return decode(octets)
+    except Malformed:
+        return Frame(octets.ljust(Ethernet.LENGTH, b"\0"))
 
 
 def _as_read(way: Passage) -> Arrival:

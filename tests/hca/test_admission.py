@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -188,6 +188,7 @@ def test_no_opcode_at_all_upsets_a_qp(opcode: int) -> None:
 class Rewrite:
     """A fault that changes a whole frame; with `healed` its ICRC is right again."""
 
+    watches: ClassVar[bool] = False
     number: int
     change: Callable[[bytearray], bytearray]
     healed: bool

@@ -3,6 +3,7 @@
 from rdmalab.lens import ports
 from rdmalab.spec.limits import PortState
 from tests.labs import lab_of, well
+from tests.lens.looking import names_of
 from tests.pairs import Pair
 
 
@@ -19,7 +20,7 @@ def test_a_port_tells_its_state_address_and_device() -> None:
 def test_the_link_tells_its_settings_and_faults() -> None:
     pair = Pair()
     pair.lose("A", 2)
-    row = ports.link_row(pair.world)
+    row = ports.link_row(pair.world, names_of(pair))
     assert (row.up, row.latency_ns, row.rate_bps) == (True, 1_000, 10**11)
     assert len(row.faults) == 1
     assert row.faults[0].startswith("1: drop")

@@ -12,6 +12,7 @@ from rdmalab.spec.states import Attr, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WCOpcode, WROpcode
 from rdmalab.world.faults import Drop, Match
+from rdmalab.world.passage import Injection
 from tests.lens.looking import names_of
 from tests.pairs import Pair
 
@@ -31,6 +32,7 @@ VALUES = {"index": 1, "entry": 0, "pkey": 0x8001, "frame": bytes(60),
     "arm": Arm.ANY, "channel": 1, "context": 7,
     "send_wr": _SEND.wr, "wr_id": 7, "send_flags": 2, "complaint": "too long", "ending": "dropped",
     "rkey": 0x8000151, "rereg": 3, "line": "poll_cq A.cq0", "wait_ns": 3_000,
+    "injection": Injection("B", b"\xff\x02"), "why_not": "there is no mr any more",
     "fault": Drop(1, Match(source="A", target="B")),
 }  # fmt: skip
 

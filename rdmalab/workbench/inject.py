@@ -1,0 +1,108 @@
+"""Injection: bytes on the cable that no port has sent."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any
+
+from rdmalab.command import Bits, Direction, Looks, NotUnderstood, Range, command
+from rdmalab.lens import packets
+from rdmalab.session.lines import Script
+from rdmalab.wire.packet import Packet
+from rdmalab.wire.roce import Malformed, decode, encode
+from rdmalab.world.world import World
+
+_LONGEST = 65_536  # bytes
+
+
+@dataclass(slots=True)
+class Changes:
+    """What is different from the packet that was; the ICRC is right again but for byte and bit."""
+
+    psn: Annotated[int, Bits(24)] | None = None
+    dest_qp: Annotated[int, Bits(24)] | None = None
+    pkey: Annotated[int, Bits(16)] | None = None
+    byte: Annotated[int, Range(0)] | None = None
+    bit: Annotated[int, Range(0, 7)] | None = None
+
+
+@command
+def inject(
+    world: World,
+    direction: Direction,
+    octets: str | None = None,
+    *,
+    packet: Annotated[str | None, Looks()] = None,
+    changes: Changes | None = None,
+) -> Script | str:
+    """Put bytes on the cable as if a port had sent them.
+
+    octets: a whole Ethernet frame without FCS, in hexadecimal. They may be anything; what the port
+    at the other end cannot read it counts and drops. Faults leave them alone.
+    packet=ev12: the packet of event 12 once more, with another psn, dest_qp or pkey and a right
+    ICRC, or with bit `bit` of byte `byte` flipped and a wrong one. It prints the bytes it injects.
+
+    Example: inject A->B packet=ev12 psn=7
+    """
+    if packet is not None:
+        if octets is not None:
+            raise NotUnderstood("bytes, or a packet?", hint="leave one out", argument="octets")
+        frame = _changed(_frame_of(world, packet), changes or Changes())
+        return Script([f'inject {"->".join(direction)} "{frame.hex()}"'])
+    if changes is not None:
+        raise NotUnderstood("change which packet?", hint="add packet=ev12", argument="direction")
+    if octets is None:
+        hint = "add its bytes, or packet=ev12"
+        raise NotUnderstood("inject what?", hint=hint, argument="direction")
+    frame = _bytes(octets)
+    world.inject(*direction, frame)
+    return f"{len(frame)} bytes"
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        frame = bytes.fromhex(text)
+    except ValueError:
+        hint = 'write two digits a byte, "ff02 0a"'
+        raise NotUnderstood("these are no bytes in hexadecimal", hint=hint,
+                            argument="octets") from None  # fmt: skip
+    if not 0 < len(frame) <= _LONGEST:
+        count = len(frame)
+        raise NotUnderstood(f"no frame has {count:,} bytes", hint=f"1 to {_LONGEST:,}",
+                            argument="octets")  # fmt: skip
+    return frame
+
+
+def _frame_of(world: World, text: str) -> bytes:
+    """The bytes of the packet that an event sent, received or lost."""
+    number = text.removeprefix("ev")
+    row = packets.of_event(world, int(number)) if number.isdecimal() else None
+    if row is None:
+        last = packets.last_event(world)
+        hint = f"the last one is ev{last}" if last is not None else "nothing was sent yet"
+        raise NotUnderstood(f"{text} has no packet", hint=hint, argument="packet")
+    return row.raw
+
+
+def _changed(frame: bytes, changes: Changes) -> bytes:
+    given = {
+        f.name: value for f in fields(changes) if (value := getattr(changes, f.name)) is not None
+    }
+    place = {name: given.pop(name, 0) for name in ("byte", "bit")} if _flips(given) else {}
+    if given:
+        frame = encode(replace(_read(frame, next(iter(given))), **given))
+    if place:
+        harmed = bytearray(frame)
+        harmed[place["byte"] % len(harmed)] ^= 1 << place["bit"]
+        frame = bytes(harmed)
+    return frame
+
+
+def _flips(given: dict[str, Any]) -> bool:
+    return "byte" in given or "bit" in given
+
+
+def _read(frame: bytes, wanted: str) -> Packet:
+    try:
+        return decode(frame)
+    except Malformed as malformed:
+        message = f"these bytes are no RDMA packet: {malformed}"
+        raise NotUnderstood(message, hint="flip a bit: byte=", argument=wanted) from None
