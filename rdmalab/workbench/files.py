@@ -133,22 +133,24 @@ class Saved:
 
 
 @command
-def save(session: Session, file: str) -> Saved:
+def save(session: Session, file: str, *, expect: Literal["none", "all"] = "none") -> Saved:
     """Write what was done so far as a scenario: `load` walks through it, `rdmalab run` tests it.
 
     Each verb as it was typed, short forms as the verbs they stand for, refusals with their errno,
     and between them the time that passed. A name without a dot gets .rdmalab.yaml; a scenario that
-    is there already is replaced, any other file is not.
+    is there already is replaced, any other file is not. expect=all: also what was to be seen
+    wherever time passed, as expectations: each packet with its fields, and what was new of states,
+    queues and completions.
 
     Example: save rnr.rdmalab.yaml
     """
-    from rdmalab.scenario.saving import Unsavable, saved
+    from rdmalab.scenario.saving import Expect, Unsavable, saved
 
     name = Path(file).name
     named = f"{file}{SUFFIX}" if name and "." not in name else file
     title = name.removesuffix(SUFFIX)
     try:
-        text = saved(session, title or "this session")
+        text = saved(session, title or "this session", Expect[expect.upper()])
     except Unsavable as why:
         raise NotUnderstood(f"this session cannot be saved: {why}") from None
     replaced = _write_scenario(named, text)
