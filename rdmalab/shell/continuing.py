@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # They change nothing in the lab, and some write files.
 NOT_AGAIN = ("show", "changes", "help", "explain", "save", "export", "share", "quit", "continue")
-_WALKING = ("load", "next")
+_WALKING = ("load", "next", "open")
 DIM, GOOD, WARN = "class:dim", "class:good", "class:warn"
 
 

@@ -32,6 +32,20 @@ class Continue:
 
 
 @dataclass(slots=True)
+class Open:
+    """Please open this scenario, and play it to its end."""
+
+    scenario: str
+
+
+@dataclass(slots=True)
+class Shared:
+    """A session as one word."""
+
+    text: str
+
+
+@dataclass(slots=True)
 class Exported:
     """A capture that was written. replaced: another one was there."""
 
@@ -82,6 +96,41 @@ def continue_(session: Session, number: Annotated[int, Range(1)] = 1) -> Continu
     """
     del session
     return Continue(number)
+
+
+@command
+def share(session: Session) -> Shared:
+    """Print what was done so far as one word, to be pasted into a mail or a chat.
+
+    `rdmalab open TEXT`, and `open TEXT` at a prompt, bring it back anywhere, without a network.
+
+    Example: share
+    """
+    from rdmalab.scenario.saving import Unsavable, saved
+    from rdmalab.scenario.sharing import shared
+
+    try:
+        return Shared(shared(saved(session, "shared")))
+    except Unsavable as why:
+        raise NotUnderstood(f"this session cannot be shared: {why}") from None
+
+
+@command
+def open_(session: Session, text: str) -> Open:
+    """Open what somebody shared: the world begins anew, and stands where it stood then.
+
+    To walk through it, write it into a file: rdmalab open TEXT > FILE.rdmalab.yaml
+
+    Example: open rdmalab:1:…
+    """
+    from rdmalab.scenario.sharing import Damaged, scenario_of
+
+    del session
+    try:
+        return Open(scenario_of(text))
+    except Damaged as why:
+        hint = "copy all of it"
+        raise NotUnderstood(f"this cannot be opened: {why}", hint=hint, argument="text") from None
 
 
 @command
