@@ -5,10 +5,11 @@ from typing import Any
 
 from rdmalab.command import Noun, Thing
 from rdmalab.lens import completions, ladder, queues, sharing, words
+from rdmalab.lens.sufferings import PACKETS
 from rdmalab.scenario.model import MAX_ASSERTIONS
 from rdmalab.scenario.wire import SKIP, line_of, seen
 from rdmalab.session.session import Session
-from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.records import Field
 
 Facts = dict[str, str]
 """A question about the world → its answer: `A.qp0.state` → `RTS`."""
@@ -73,4 +74,4 @@ def wire_lines(session: Session, first_record: int) -> list[str]:
 
 
 def _is_packet(record: Any) -> bool:
-    return record[Field.KIND] is Kind.PACKET_SENT
+    return record[Field.KIND] in PACKETS

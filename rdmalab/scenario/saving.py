@@ -105,7 +105,7 @@ class _Retelling:
     def steps(self) -> list[_Step]:
         """Each word, and the time before it; what the last words did is seen behind them."""
         found = [step for entry in self.session.journal for step in self._steps(entry)]
-        found += self._between(self.session.world.event, self.session.world.now_ns)
+        found += self._between(*self.session.history.end)  # of the branch, though we stand before
         if self.observes and found:
             found[-1].expect += self._news()
         return found
@@ -123,7 +123,7 @@ class _Retelling:
         world = self.again.world
         while events := min(LONGEST, event - world.event):
             first = len(world.trace.records)
-            world.run(events)
+            self.again.history.run(events)
             yield self._observed(_Step("run", f"step {events}", name=_HAPPENED), first)
         if wait_ns := at_ns - world.now_ns:
             world.advance(at_ns)

@@ -186,7 +186,7 @@ def _value(fact: str, text: str, place: Span) -> int | str:
 # --------------------------------------------------------------------------- writing a line
 _HEX = frozenset(("va", "rkey", "inv_rkey", "qkey", "imm_data", "ethertype"))
 _SPARED = frozenset(("event", "at_ns", "source", "target", "opcode", "qp", "group", "summary",
-                     "lost", "dropped"))  # fmt: skip
+                     "lost", "dropped", "origin"))  # fmt: skip
 _ALWAYS = frozenset(("psn", "syndrome", "va", "rkey"))  # said though they are 0
 _SPELLED = {"length": "len"}
 
@@ -200,6 +200,8 @@ def line_of(packet: "Seen") -> str:
     for name in (*FACTS, *_MORE):
         text = "" if name in _SPARED else _spelled(name, packet.fact(name))
         said += [f"{_SPELLED.get(name, name)}={text}"] if text else []
+    said += [name for name, origin in _ORIGINS.items() if origin is row.origin]
+    said += [has.partition(" ")[0] for has in row.troubles]
     return " ".join(said + [name for name, fate in _FATES.items() if fate is row.fate])
 
 

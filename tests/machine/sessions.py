@@ -24,10 +24,25 @@ _WORDS = [
     for group, commands in GROUPS.items()
     if not group.startswith(("verbs: device",))
     for command in commands
-    if command.changes_world
+    if command.changes_world and command.name != "program"
 ]
 _TRAFFIC = ("post_send", "post_recv", "post_srq_recv", "poll_cq", "write", "fault", "modify_qp")
 _TIMES = ("step", "step 5", "step packet", "run 3us", "run 700us", "step 60")
+# What cannot be drawn word by word, or hardly ever makes sense then.
+_LINES = (
+    "program A.tx lines={loop 3; post_send A.qp0 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED; sleep "
+    "2us; poll_cq A.cq0; end}",
+    "program B.rx pace=700ns lines={loop; post_recv B.qp0 sg=B.mr0[0:64]; sleep 1us; end}",
+    "stop A.tx",
+    "fault drop A->B p=20%",
+    "fault duplicate A->B after=1us every=2",
+    "fault delay B->A 3us nth=1",
+    "fault reorder A->B behind=1 nth=2",
+    "fault mark A->B",
+    "fault rate A->B 1Gbps",
+    "fault clear",
+    "link latency=3us",
+)
 MANY_EVENTS = 300
 
 
@@ -49,7 +64,10 @@ def say_something(lab: Lab, chance: Random) -> None:
     if kind < 0.3:
         lab.do(chance.choice(_TIMES))
         return
-    name = chance.choice(_TRAFFIC if kind < 0.7 else _WORDS)
+    if kind < 0.4:
+        lab.do(chance.choice(_LINES))
+        return
+    name = chance.choice(_TRAFFIC if kind < 0.75 else _WORDS)
     with contextlib.suppress(Nothing, NotUnderstood):
         arguments = Saying(lab.session, chance).arguments(VOCABULARY[name], {})
         lab.session.perform(Invocation(name, arguments))
