@@ -15,7 +15,7 @@ FORMAT = 1
 LONGEST = 2 * MAX_OCTETS
 """Characters: what does not compress at all is still shorter."""
 HEAD = "rdmalab"
-_SHAPE = re.compile(r"rdmalab:([0-9]{1,9}):([A-Za-z0-9_-]*)", re.ASCII)
+_SHAPE = re.compile(r"rdmalab:([1-9][0-9]{0,8}):([A-Za-z0-9_-]*)", re.ASCII)
 _CRC_OCTETS = 4
 _WINDOW = -15  # a raw stream, for the checksum is our own
 

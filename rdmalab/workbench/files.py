@@ -121,7 +121,7 @@ def open_(session: Session, text: str) -> Open:
 
     To walk through it, write it into a file: rdmalab open TEXT > FILE.rdmalab.yaml
 
-    Example: open rdmalab:1:…
+    Example: open rdmalab:1:rwczWyOzXhkE1QUA
     """
     from rdmalab.scenario.sharing import Damaged, scenario_of
 

@@ -66,6 +66,7 @@ _LETTER = st.sampled_from("ABCxyz019-_=:+/ \n\x00é")
 @settings(max_examples=600, deadline=None)
 @given(st.integers(0, len(WORD)), st.integers(0, 3), st.text(_LETTER, max_size=3))
 @example(len(WORD) - 1, 1, "")
+@example(8, 0, "0")
 def test_no_damage_goes_unnoticed(at: int, gone: int, instead: str) -> None:
     damaged = WORD[:at] + instead + WORD[at + gone :]
     if "".join(damaged.split()) == WORD:
