@@ -205,6 +205,8 @@ def live(life: Life, chance: Random, number: int, asked: int) -> list[str]:
     typed = lines_of(chance, number)
     runs = chance.random() < 0.4
     life.say(*typed)
+    if chance.random() < 0.7:  # however slow the machine is, most get something done
+        life.wait_for(asked + 1)
     if runs and chance.random() < 0.6:
         life.wait_for(asked + len(typed))  # ^C drops what was typed ahead
         life.say(_ENDLESS)
@@ -245,5 +247,5 @@ def test_what_was_answered_is_there_however_the_process_ends(seed: int, nursery:
         asked = 2
         story.check(life.wait_for(asked))
         assert "Continued: " in life.output
-    assert len(story.done) > KILLS
+    assert len(story.done) > KILLS // 2
     life.kill()
