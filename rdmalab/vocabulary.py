@@ -144,7 +144,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     "port": (port.port, port.gid, port.pkey, port.device_fatal),
     "look": (look.show, look.changes, look.node),
     "learn": (help.help_, help.explain, files.load, files.next_),
-    "keep": (files.save, files.continue_, files.export),
+    "keep": (files.save, files.continue_, files.share, files.open_, files.export),
     "leave": (look.quit_,),
 }
 

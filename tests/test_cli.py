@@ -1,5 +1,6 @@
 """The command line: exit codes, what goes where, documents and schemas, what is loaded."""
 
+import io
 import json
 import os
 import subprocess
@@ -89,6 +90,8 @@ EXITS = [
     (["export", "pcapng", "good.rdmalab.yaml", "-o", "none/x.pcapng"], 2),
     (["export", "pcapng", "good.rdmalab.yaml"], 2),
     (["export", "pcap", "good.rdmalab.yaml", "-o", "x.pcap"], 2),
+    (["open", "hello"], 2),
+    (["open", "rdmalab:1:AAAAAAAA"], 2),
     (["schema"], 0),
     (["schema", "--of", "nonsense"], 2),
     (["repl", "-c", "use rc_pair", "-c", "run"], 0),
@@ -443,3 +446,17 @@ def test_tests_are_run_only_where_somebody_said_so(
     ):
         assert cli.main(["lessons", "--coverage", *arguments]) == 0
         assert f"tests: {asked}" in capsys.readouterr().err
+
+
+def test_what_was_shared_is_printed_where_no_app_can_be(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rdmalab.scenario.sharing import shared
+
+    scenario = "rdmalab: 1\ntitle: x\nsteps:\n  - alloc_pd A.pd0\n"
+    assert cli.main(["open", shared(scenario)]) == 0
+    assert capsys.readouterr().out == scenario
+    word = shared(scenario)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{word[:20]}\n  {word[20:]}\n"))
+    assert cli.main(["open", "-"]) == 0
+    assert capsys.readouterr().out == scenario

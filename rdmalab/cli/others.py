@@ -95,3 +95,26 @@ def _keep(path: str | None, title: str, *, tui: bool) -> None:
             from rdmalab.tui.app import main as app
 
             app(path=kept)
+
+
+@program.command(name="open")
+@click.argument("text", metavar="TEXT")
+def open_(*, text: str) -> int:
+    """Open a session that somebody shared; TEXT is what `share` printed, - reads it.
+
+    At a terminal: the app, standing where it stood then. Else: its scenario, to be played,
+    walked through with `load`, or read.
+    """
+    from rdmalab.scenario.sharing import LONGEST, Damaged, scenario_of
+
+    word = sys.stdin.read(LONGEST + 1) if text == _STANDARD_OUTPUT else text
+    try:
+        scenario = scenario_of(word)
+    except Damaged as why:
+        raise click.UsageError(f"this cannot be opened: {why}") from None
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        print(scenario, end="")
+        return Exit.WELL
+    from rdmalab.tui.app import main as app
+
+    return app(shared="".join(word.split()))

@@ -3,12 +3,15 @@
 import dataclasses
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum, auto
 
 from rdmalab.command import Unit
 from rdmalab.grammar.format import render
 from rdmalab.grammar.quantities import spelled
 from rdmalab.grammar.text import in_quotes
 from rdmalab.scenario.model import MAX_STEPS
+from rdmalab.scenario.observing import Facts, expectations, facts, wire_lines
 from rdmalab.scenario.tree import MAX_OCTETS
 from rdmalab.session.journal import Entry
 from rdmalab.session.session import Session
@@ -20,6 +23,7 @@ LONGEST = 10_000  # events of one step: a runner gives up a journey that goes on
 # What YAML reads as nothing but text, at any place of a line.
 _PLAIN = re.compile(r"[A-Za-z][^#]*[^:#\s]|[A-Za-z]")
 _MISREAD = re.compile(r": | #")
+_HAPPENED = "what happened on the wire and in the adapters"
 _NOTE = "What {} did, word by word; a walk halts where time passed."
 
 
@@ -27,18 +31,23 @@ class Unsavable(Exception):  # noqa: N818  (it says what the session is)
     """No scenario can say this: it is too long, or its devices are nobody's."""
 
 
-def saved(session: Session, title: str) -> str:
+class Expect(Enum):
+    """What a scenario says of what was observed. ALL: at each halt, what was new to be seen."""
+
+    NONE = auto()
+    ALL = auto()
+
+
+def saved(session: Session, title: str, expect: Expect = Expect.NONE) -> str:
     """The text of a scenario that does what this session did, event by event."""
-    again = session.afresh()
-    steps = [line for entry in session.journal for line in _steps(session, again, entry)]
-    steps += _between(again, session.world.event, session.world.now_ns)
+    steps = _Retelling(session, expect).steps()
     if len(steps) > MAX_STEPS:
         raise Unsavable(f"{len(steps):,} steps; a scenario has at most {MAX_STEPS:,}")
     devices = {name: hca.profile for name, hca in session.world.nodes.items()}
     nodes = [f"  {name}: {_device(profile)}" for name, profile in devices.items()]
     head = ["rdmalab: 1", f"title: {text_of(title)}", f"seed: {session.seed}", "nodes:", *nodes]
     walk = f"  - note: {text_of(_NOTE.format(title))}"
-    text = "\n".join([*head, "", "steps:", walk, *steps, ""])
+    text = "\n".join([*head, "", "steps:", walk, *(step.text for step in steps), ""])
     if (octets := len(text.encode())) > MAX_OCTETS:
         raise Unsavable(f"{octets:,} bytes; a scenario has at most {MAX_OCTETS:,}")
     return text
@@ -50,33 +59,85 @@ def _device(profile: Profile) -> str:
     if named is None or dataclasses.replace(named, caps=profile.caps) != profile:
         raise Unsavable(f"its device {profile.name} is none that a scenario can name")
     own = [
-        f", {field.name}: {int(value)}"
-        for field in dataclasses.fields(profile.caps)
-        if (value := getattr(profile.caps, field.name)) != getattr(named.caps, field.name)
+        f", {cap.name}: {int(value)}"
+        for cap in dataclasses.fields(profile.caps)
+        if (value := getattr(profile.caps, cap.name)) != getattr(named.caps, cap.name)
     ]
     return f"{{profile: {profile.name}{''.join(own)}}}"
 
 
-def _steps(session: Session, again: Session, entry: Entry) -> Iterator[str]:
-    """The time before a word, and the word; `again` goes along, so that time can be measured."""
-    yield from _between(again, entry.event - 1, entry.at_ns)
-    outcome = again.perform(entry.invocation)
-    line = text_of(render(entry.invocation, session.vocabulary[entry.invocation.name]))
-    if outcome.refusal is None:
-        yield f"  - {line}"
-    else:
-        yield f"  - do: {line}\n    errno: {errno_name(outcome.refusal.errno)}"
+@dataclass(slots=True)
+class _Step:
+    """One step: its action and name, and what must be true behind it."""
+
+    action: str
+    said: str
+    name: str = ""
+    errno: str = ""
+    expect: list[str] = field(default_factory=list)
+    wire: list[str] | None = None
+
+    @property
+    def text(self) -> str:
+        """Its lines in YAML; a `do` that says nothing else is a text alone."""
+        more = [f"name: {self.name}"] if self.name else []
+        more += [f"errno: {self.errno}"] if self.errno else []
+        more += _listed("expect", self.expect) if self.expect else []
+        more += _listed("wire", self.wire) if self.wire is not None else []
+        if self.action == "do" and not more:
+            return f"  - {text_of(self.said)}"
+        return "\n    ".join([f"  - {self.action}: {text_of(self.said)}", *more])
 
 
-def _between(again: Session, event: int, at_ns: int) -> Iterator[str]:
-    """So many events, and then a time in which nothing happens."""
-    world = again.world
-    while events := min(LONGEST, event - world.event):
-        world.run(events)
-        yield f"  - run: step {events}\n    name: what happened on the wire and in the adapters"
-    if wait_ns := at_ns - world.now_ns:
-        world.advance(at_ns)
-        yield f"  - run: {spelled(wait_ns, Unit.NS)}"
+def _listed(key: str, lines: list[str]) -> list[str]:
+    return [f"{key}:", *(f"  - {text_of(line)}" for line in lines)] if lines else [f"{key}: []"]
+
+
+class _Retelling:
+    """The journal played once more, for the times between and for what can be seen in them."""
+
+    def __init__(self, session: Session, expect: Expect) -> None:
+        self.session = session
+        self.again = session.afresh()
+        self.observes = expect is Expect.ALL
+        self.facts: Facts = {}
+
+    def steps(self) -> list[_Step]:
+        """Each word, and the time before it; what the last words did is seen behind them."""
+        found = [step for entry in self.session.journal for step in self._steps(entry)]
+        found += self._between(*self.session.history.end)  # of the branch, though we stand before
+        if self.observes and found:
+            found[-1].expect += self._news()
+        return found
+
+    def _steps(self, entry: Entry) -> Iterator[_Step]:
+        yield from self._between(entry.event - 1, entry.at_ns)
+        outcome = self.again.perform(entry.invocation)
+        step = _Step("do", render(entry.invocation, self.session.vocabulary[entry.invocation.name]))
+        if outcome.refusal is not None:
+            step.errno = errno_name(outcome.refusal.errno)
+        yield step
+
+    def _between(self, event: int, at_ns: int) -> Iterator[_Step]:
+        """So many events, and then a time in which nothing happens."""
+        world = self.again.world
+        while events := min(LONGEST, event - world.event):
+            first = len(world.trace.records)
+            self.again.history.run(events)
+            yield self._observed(_Step("run", f"step {events}", name=_HAPPENED), first)
+        if wait_ns := at_ns - world.now_ns:
+            world.advance(at_ns)
+            yield _Step("run", spelled(wait_ns, Unit.NS))
+
+    def _observed(self, step: _Step, first_record: int) -> _Step:
+        if self.observes:
+            step.expect = self._news()
+            step.wire = wire_lines(self.again, first_record)
+        return step
+
+    def _news(self) -> list[str]:
+        before, self.facts = self.facts, facts(self.again)
+        return expectations(before, self.facts)
 
 
 def text_of(line: str) -> str:

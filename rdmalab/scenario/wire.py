@@ -183,6 +183,39 @@ def _value(fact: str, text: str, place: Span) -> int | str:
     return number
 
 
+# --------------------------------------------------------------------------- writing a line
+_HEX = frozenset(("va", "rkey", "inv_rkey", "qkey", "imm_data", "ethertype"))
+_SPARED = frozenset(("event", "at_ns", "source", "target", "opcode", "qp", "group", "summary",
+                     "lost", "dropped", "origin"))  # fmt: skip
+_ALWAYS = frozenset(("psn", "syndrome", "va", "rkey"))  # said though they are 0
+_SPELLED = {"length": "len"}
+
+
+def line_of(packet: "Seen") -> str:
+    """The line that fits this packet and tells all its fields; `skip` where none could fit."""
+    row = packet.row
+    if not row.target:
+        return SKIP
+    said = [f"{row.source}->{row.target}", row.opcode]
+    for name in (*FACTS, *_MORE):
+        text = "" if name in _SPARED else _spelled(name, packet.fact(name))
+        said += [f"{_SPELLED.get(name, name)}={text}"] if text else []
+    said += [name for name, origin in _ORIGINS.items() if origin is row.origin]
+    said += [has.partition(" ")[0] for has in row.troubles]
+    return " ".join(said + [name for name, fate in _FATES.items() if fate is row.fate])
+
+
+def _spelled(name: str, value: Any) -> str:
+    """A value as `parse_wire` reads it, empty where there is none to tell."""
+    if value is None or (not value and name not in _ALWAYS):
+        return ""
+    if isinstance(value, Syndrome):
+        return value.name
+    if isinstance(value, str):
+        return value if _QP_NAME.fullmatch(value) else ""
+    return f"{value:#x}" if name in _HEX else str(int(value))
+
+
 # --------------------------------------------------------------------------- comparing
 @dataclass(frozen=True, slots=True)
 class Seen:

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from rdmalab.shell.conversation import Conversation, Emit, Pause
 
 # They change nothing in the lab, and some write files.
-NOT_AGAIN = ("show", "changes", "help", "explain", "save", "export", "share", "quit", "continue")
-_WALKING = ("load", "next")
+NOT_AGAIN = (
+    "show", "changes", "diff", "trace", "branches", "help", "explain",
+    "save", "export", "share", "quit", "continue",
+)  # fmt: skip
+_WALKING = ("load", "next", "open")
 DIM, GOOD, WARN = "class:dim", "class:good", "class:warn"
 
 

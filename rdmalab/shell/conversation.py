@@ -6,20 +6,23 @@ talk.stop()                                            # from a signal or a key:
 """
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from enum import Enum, auto
+from typing import TYPE_CHECKING
 
 from rdmalab.grammar.tokens import scan
-from rdmalab.lab import Lab, open_session
+from rdmalab.lab import Lab
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.session.travel import STOPPED, Travel, When
 from rdmalab.shell.fragments import Line, shown
-from rdmalab.shell.lesson import Lesson
 from rdmalab.shell.say import Voice, closing, say
+from rdmalab.shell.wishes import WISHES
 from rdmalab.workbench.diary import Arrival, Unkept, place_of
-from rdmalab.workbench.files import Continue, Load, Next
 from rdmalab.workbench.look import Leave
+
+if TYPE_CHECKING:
+    from rdmalab.shell.lesson import Lesson
 
 Emit = Callable[[Line], None]
 Pause = Callable[[], Awaitable[None]]
@@ -44,6 +47,7 @@ class Conversation:
 
     running: time is moving. end: how the last text ended. at_line: which of its lines that was.
     diary: what is told of each line before it runs, and where it ended. stopping: ^C was heard.
+    copy: puts a text on the clipboard of the face, if it has one.
     """
 
     def __init__(self, lab: Lab, voice: Voice | None = None, diary: Unkept | None = None) -> None:
@@ -54,6 +58,7 @@ class Conversation:
         self.end = End.FINE
         self.at_line = 0
         self.lesson: Lesson | None = None
+        self.copy: Callable[[str], None] | None = None
         self.stopping = False
         self._halted = False
         self._repeat = ""
@@ -82,8 +87,7 @@ class Conversation:
         """On disk first, then done; where it ended is written behind it."""
         self.diary.typed(line)
         if trouble := self.diary.trouble():
-            for row in self.voice.set([[("class:warn", f"nothing is kept of this: {trouble}")]]):
-                emit(row)
+            self.tell([[("class:warn", f"nothing is kept of this: {trouble}")]], emit)
         commands = await self.carry_out(line, emit, pause)
         self.diary.ended(place_of(self.lab.session), commands)
 
@@ -97,69 +101,32 @@ class Conversation:
             commands += not reply.depth
             for said in say(self.voice, reply):
                 emit(said)
-            if isinstance(reply.value, Load | Next):
-                await self._lesson(reply.value, emit, pause)
-            elif isinstance(reply.value, Continue):
-                await self._continue(reply.value, emit, pause)
+            if (grant := WISHES.get(type(reply.value))) is not None:
+                await grant(self, reply.value, emit, pause)
         for said in closing(self.voice, short) if short else ():
             emit(said)
         return commands
-
-    async def _continue(self, wish: Continue, emit: Emit, pause: Pause) -> None:
-        from rdmalab.shell.continuing import continued
-
-        complaint = await continued(self, wish, emit, pause)
-        self.end, self._halted = End.FINE, False
-        if complaint:
-            self._complain(complaint, emit)
 
     def begin_anew(self, session: Session) -> None:
         """Another world, and nothing said in it yet."""
         self.lab.session = self.voice.session = session
         self.lesson = None
 
-    # ------------------------------------------------------------------ lessons
-    async def _lesson(self, wish: Load | Next, emit: Emit, pause: Pause) -> None:
-        """Open a scenario, or go on with the one that is open."""
+    # ------------------------------------------------------------------ for wishes
+    def tell(self, lines: Sequence[Line], emit: Emit) -> None:
+        """In the width and the letters of whoever listens."""
+        for row in self.voice.set(lines):
+            emit(row)
 
-        async def drive(reply: Reply) -> None:
-            if reply.travel is not None:
-                await self._go(reply.travel, pause)
-
-        walk = self._open(wish.path) if isinstance(wish, Load) else self.lesson
-        if walk is None:
-            self._complain("no scenario is loaded: load FILE", emit)
-        elif isinstance(walk, str):
-            self._complain(walk, emit)
-        else:
-            lines = walk.begin(drive) if isinstance(wish, Load) else walk.advance(drive)
-            async for line in lines:
-                for row in self.voice.set([line]):
-                    emit(row)
-            if not walk.runner.ok:
-                self.end = End.FAILED
-
-    def _complain(self, text: str, emit: Emit) -> None:
+    def complain(self, text: str, emit: Emit) -> None:
+        """The line was not understood after all."""
         self.end = End.NOT_UNDERSTOOD
         for line in text.splitlines():
             emit([("class:error", shown(line))])
 
-    def _open(self, path: str) -> Lesson | str:
-        """The world begins anew, as the scenario has it; or what is wrong with the file."""
-        from rdmalab.scenario.loader import FileError, load
-        from rdmalab.scenario.runner import Runner
-
-        try:
-            scenario = load(self.diary.path(path), self.lab.session.vocabulary)
-        except FileError as error:
-            return str(error)
-        if wrong := self.diary.loaded(scenario.path, scenario.source.text):
-            return wrong
-        runner = Runner(scenario, open_session)
-        runner.session.default_node = self.lab.session.default_node
-        self.begin_anew(runner.session)
-        self.lesson = Lesson(runner, self.voice)
-        return self.lesson
+    def judge(self, *, ok: bool) -> None:
+        """How a wish ended, whatever was done for it."""
+        self.end, self._halted = End.FINE if ok else End.FAILED, False
 
     # ------------------------------------------------------------------ lines
 
@@ -167,7 +134,7 @@ class Conversation:
         """The replies to one line, each with its travel at an end."""
         for reply in self.lab.replies(line):
             if reply.travel is not None:
-                await self._go(reply.travel, pause)
+                await self.go(reply.travel, pause)
             self._judge(reply, line)
             yield reply
             if self.end is not End.FINE:
@@ -187,7 +154,7 @@ class Conversation:
         if reply.invocation is not None:
             self._repeat = line if reply.invocation.name in REPEATED else ""
 
-    async def _go(self, travel: Travel, pause: Pause) -> None:
+    async def go(self, travel: Travel, pause: Pause) -> None:
         """In slices short enough that ^C and the screen are served in between."""
         known = self.diary.known()
         self.running = True

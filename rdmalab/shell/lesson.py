@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from rdmalab.lens import words
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.shell.fragments import Line, plain
@@ -62,6 +63,21 @@ class Lesson:
             for line in self._judged():
                 yield line
         yield self._outlook()
+
+    async def through(
+        self, drive: Drive, pause: Callable[[], Awaitable[None]], stopping: Callable[[], bool]
+    ) -> list[Line]:
+        """To its end in silence, unless somebody stops it between two steps; how it ended."""
+        runner = self.runner
+        while runner.coming is not None and not stopping():
+            async for _reply in self._replies(drive):
+                pass
+            await pause()
+        if not runner.ok:
+            return self._judged()
+        world, total = self.session.world, len(runner.scenario.steps)
+        steps = f"{total} steps" if runner.over else f"stopped after {runner.position} of {total}"
+        return [plain(f"{steps}; it is {words.clock(world.now_ns)}, event {world.event}", GOOD)]
 
     async def _replies(self, drive: Drive) -> AsyncIterator[Reply]:
         for reply in self.runner.replies():

@@ -33,7 +33,7 @@ from rdmalab.spec.work import WCFlags, WCOpcode
 from rdmalab.verbs.events import AsyncReport, CqEvent
 from rdmalab.verbs.qp import QpAnswer
 from rdmalab.wire.packet import gid_text
-from rdmalab.workbench.files import Continue, Load, Next
+from rdmalab.workbench.files import Continue, Load, Next, Open, Shared
 from rdmalab.workbench.look import Leave
 from rdmalab.workbench.memory import Window
 from rdmalab.workbench.request import View
@@ -69,11 +69,13 @@ def say(voice: Voice, reply: Reply) -> list[Line]:
         return voice.set(not_understood(reply.error, voice.page))
     if reply.refusal is not None:
         return voice.set(refused(voice.session, reply, voice.page))
+    if isinstance(reply.value, Shared):
+        return [plain(reply.value.text)]  # not folded: it is there to be copied
     if reply.travel is not None:
         return voice.set(_travelled(voice, reply.travel))
     if reply.depth:
         lines = [plain(f"= {reply.text}", DIM)]
-    elif isinstance(reply.value, Script | Leave | Load | Next | Continue):
+    elif isinstance(reply.value, Script | Leave | Load | Next | Continue | Open):
         lines = []
     else:
         lines = _done(voice, reply) if reply.event is not None else []

@@ -70,6 +70,7 @@ class Rdmalab(App[int]):
         self.wish = layout.Wish()
         self.panes: dict[str, Pane] = {}
         self.script: list[str] = []
+        scene.talk.copy = self.copy_to_clipboard
         self._walk = scene.walk
         self._painted_at = 0.0
         self._columns = 0
@@ -339,21 +340,24 @@ def build(
     seed: int = 0,
     path: str | None = None,
     history: History | None = None,
+    shared: str | None = None,
 ) -> Rdmalab:
-    """The application with its world: a finished SEND, or a scenario."""
+    """The application with its world: a finished SEND, a scenario, or what somebody shared."""
     ascii_only = sheet.ascii_wanted()
     scene = Scene(profile, seed, ascii_only=ascii_only)
     app = Rdmalab(scene, ascii_only=ascii_only, history=history)
-    if path is None:
+    app.script += [f'load "{path}"'] if path is not None else []
+    app.script += [f"open {shared}"] if shared is not None else []
+    if not app.script:
         scene.begin()
-    else:
-        app.script = [f'load "{path}"']
     return app
 
 
-def main(profile: str = "strict", seed: int = 0, path: str | None = None) -> int:
+def main(
+    profile: str = "strict", seed: int = 0, path: str | None = None, shared: str | None = None
+) -> int:
     """Run the application until somebody leaves; the code to exit with."""
-    app = build(profile, seed, path, kept_history())
+    app = build(profile, seed, path, kept_history(), shared)
     diary = app.scene.keep()
     app.run()
     if app.return_code == 0:

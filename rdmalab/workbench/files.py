@@ -32,6 +32,20 @@ class Continue:
 
 
 @dataclass(slots=True)
+class Open:
+    """Please open this scenario, and play it to its end."""
+
+    scenario: str
+
+
+@dataclass(slots=True)
+class Shared:
+    """A session as one word."""
+
+    text: str
+
+
+@dataclass(slots=True)
 class Exported:
     """A capture that was written. replaced: another one was there."""
 
@@ -85,6 +99,41 @@ def continue_(session: Session, number: Annotated[int, Range(1)] = 1) -> Continu
 
 
 @command
+def share(session: Session) -> Shared:
+    """Print what was done so far as one word, to be pasted into a mail or a chat.
+
+    `rdmalab open TEXT`, and `open TEXT` at a prompt, bring it back anywhere, without a network.
+
+    Example: share
+    """
+    from rdmalab.scenario.saving import Unsavable, saved
+    from rdmalab.scenario.sharing import shared
+
+    try:
+        return Shared(shared(saved(session, "shared")))
+    except Unsavable as why:
+        raise NotUnderstood(f"this session cannot be shared: {why}") from None
+
+
+@command
+def open_(session: Session, text: str) -> Open:
+    """Open what somebody shared: the world begins anew, and stands where it stood then.
+
+    To walk through it, write it into a file: rdmalab open TEXT > FILE.rdmalab.yaml
+
+    Example: open rdmalab:1:rwczWyOzXhkE1QUA
+    """
+    from rdmalab.scenario.sharing import Damaged, scenario_of
+
+    del session
+    try:
+        return Open(scenario_of(text))
+    except Damaged as why:
+        hint = "copy all of it"
+        raise NotUnderstood(f"this cannot be opened: {why}", hint=hint, argument="text") from None
+
+
+@command
 def export(session: Session, what: Literal["pcapng"], file: str) -> Exported:
     """Write what was sent so far into a file that another program reads.
 
@@ -133,22 +182,24 @@ class Saved:
 
 
 @command
-def save(session: Session, file: str) -> Saved:
+def save(session: Session, file: str, *, expect: Literal["none", "all"] = "none") -> Saved:
     """Write what was done so far as a scenario: `load` walks through it, `rdmalab run` tests it.
 
     Each verb as it was typed, short forms as the verbs they stand for, refusals with their errno,
     and between them the time that passed. A name without a dot gets .rdmalab.yaml; a scenario that
-    is there already is replaced, any other file is not.
+    is there already is replaced, any other file is not. expect=all: also what was to be seen
+    wherever time passed, as expectations: each packet with its fields, and what was new of states,
+    queues and completions.
 
     Example: save rnr.rdmalab.yaml
     """
-    from rdmalab.scenario.saving import Unsavable, saved
+    from rdmalab.scenario.saving import Expect, Unsavable, saved
 
     name = Path(file).name
     named = f"{file}{SUFFIX}" if name and "." not in name else file
     title = name.removesuffix(SUFFIX)
     try:
-        text = saved(session, title or "this session")
+        text = saved(session, title or "this session", Expect[expect.upper()])
     except Unsavable as why:
         raise NotUnderstood(f"this session cannot be saved: {why}") from None
     replaced = _write_scenario(named, text)

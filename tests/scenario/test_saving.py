@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +17,7 @@ from rdmalab.scenario.saving import Unsavable, saved
 from rdmalab.session.digest import digest
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.vocabulary import VOCABULARY
+from tests.machine.sessions import random_lab
 
 LINES = (
     "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]",
@@ -159,3 +161,28 @@ def test_what_was_typed_short_is_saved_short() -> None:
     lab = played(["post_send qp0 opcode=RDMA_WRITE sg=mr0[0:5],mr0[8:9] remote=B.mr0[100]"])
     line = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:5],A.mr0[8:9] remote=B.mr0[100]"
     assert f"  - {line}\n" in saved(lab.session, "short")
+
+
+def test_in_the_past_the_whole_branch_is_saved(tmp_path: Path) -> None:
+    """Nothing that was done is lost by looking back."""
+    send = "post_send A.qp0 opcode=SEND sg=A.mr0[0:8]"
+    lab = played([send, "step 3", "poll_cq A.cq0", "run 5us"])
+    told, end = saved(lab.session, "past"), digest(lab.session.world.trace)
+    history = lab.session.history
+    history.seek(history.place_after(14))
+    assert lab.session.world.event == 14
+    assert saved(lab.session, "past") == told
+    assert digest(replayed(lab, tmp_path).session.world.trace) == end
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.randoms(use_true_random=True), st.sampled_from(("strict", "rxe", "mlx5")))
+def test_any_session_is_saved(
+    tmp_path_factory: pytest.TempPathFactory, chance: Random, profile: str
+) -> None:
+    lab = random_lab(chance, profile)
+    runner = replayed(lab, tmp_path_factory.mktemp("saved"))
+    assert runner.ok, runner.results[-1].text("saved")
+    again, before = runner.session.world, lab.session.world
+    assert digest(again.trace) == digest(before.trace)
+    assert (again.now_ns, again.event) == (before.now_ns, before.event)

@@ -1,14 +1,35 @@
 """Lines of `wire`: read, and compared with what was sent."""
 
+from pathlib import Path
+
 import pytest
 
 from rdmalab.command import NotUnderstood
+from rdmalab.lab import open_session
+from rdmalab.lens import ladder
 from rdmalab.lens.ladder import Fate
 from rdmalab.lens.sufferings import Origin
-from rdmalab.scenario.wire import KEYS, Skip, WireLine, parse_wire
+from rdmalab.scenario.loader import load
+from rdmalab.scenario.runner import Runner
+from rdmalab.scenario.wire import (
+    KEYS,
+    Comparison,
+    Skip,
+    WireLine,
+    line_of,
+    parse_wire,
+    resolve,
+    seen,
+)
 from rdmalab.spec.opcodes import BY_LABEL
+from rdmalab.spec.records import Field, Kind
 from rdmalab.spec.refusals import Syndrome
+from rdmalab.vocabulary import VOCABULARY
+from tests.labs import lab_of
 from tests.scenario.playing import PAIR, said
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+OF_EACH_KIND = ("atomic", "uc", "ud", "raw", "mw", "xrc", "loss")
 
 
 def parsed(text: str) -> WireLine:
@@ -124,3 +145,43 @@ def test_a_frame_is_expected_by_what_it_carries() -> None:
     assert [(f.fact, f.value) for f in line.fields] == [
         ("length", 154), ("seq", 1000), ("src_port", 1234), ("dst_port", 80), ("ethertype", 0x800),
     ]  # fmt: skip
+
+
+# --------------------------------------------------------------------------- writing a line
+@pytest.mark.parametrize("topic", OF_EACH_KIND)
+def test_the_line_of_a_packet_fits_it(topic: str) -> None:
+    packets = 0
+    for path in sorted((SCENARIOS / topic).glob("*.rdmalab.yaml"))[:6]:
+        runner = Runner(load(str(path), VOCABULARY), open_session)
+        runner.run()
+        packets += _fitting(runner)
+    assert packets > 5
+
+
+def _fitting(runner: Runner) -> int:
+    world, names = runner.session.world, runner.session.names
+    records = world.trace.records
+    sent = [n for n, record in enumerate(records) if record[Field.KIND] is Kind.PACKET_SENT][:200]
+    packets = seen(ladder.packet_rows(world, names, sent), records)
+    for packet in packets:
+        line = parse_wire(line_of(packet))
+        values = resolve([line], runner._locate, world.find)
+        assert Comparison([line], [packet], values).bad is None, line.text
+    return len(packets)
+
+
+def test_the_line_of_a_packet_tells_all_its_fields() -> None:
+    lab = lab_of(
+        "post_send A.qp0 opcode=ATOMIC_CMP_AND_SWP sg=A.mr0[0:8] remote=B.mr0 compare_add=5 swap=6",
+        "run",
+    )
+    world = lab.session.world
+    records = world.trace.records
+    sent = [n for n, record in enumerate(records) if record[Field.KIND] is Kind.PACKET_SENT]
+    lines = [line_of(p) for p in seen(ladder.packet_rows(world, lab.session.names, sent), records)]
+    rkey = world.find(lab.session.names.thing_of["B.mr0"]).rkey
+    assert lines[0] == (
+        "A->B COMPARE_SWAP dest_qp=B.qp0 psn=0 ack_req=1 "
+        f"va=0x20000000 rkey={rkey:#x} compare=5 swap_add=6"
+    )
+    assert lines[1].startswith("B->A ATOMIC_ACKNOWLEDGE dest_qp=A.qp0 psn=0 ")

@@ -170,7 +170,10 @@ def test_each_word_that_is_left_out_changes_nothing() -> None:
 LINES = st.sampled_from(
     (*BUSY, "step", "step 7", "run 2us", "run", "until A.cq0.count > 0", "poll_cq A.cq0",
      "modify_qp A.qp0 state=INIT", "show", "show nothing", "node B", "use rc_pair rnr_retry=1",
-     "step; bad", "write A.mr0[0:4] abcd; write A.mr7 x; write A.mr0 y", "checkpoint x")
+     "step; bad", "write A.mr0[0:4] abcd; write A.mr7 x; write A.mr0 y", "checkpoint x",
+     "back", "back 3", "back packet", "rewind", "rewind 1us", "goto ev16", "goto @x", "goto 1us",
+     "goto end", "switch main", "switch branch-1", "watch B.mr0[0:8]", "break A.cq0.count > 0",
+     "diff ev3 ev9; step", "delete 1")
 )  # fmt: skip
 
 
@@ -181,6 +184,27 @@ def test_any_session_comes_back(tmp_path_factory: pytest.TempPathFactory, lines:
     before = kept(folder, "use rc_pair rnr_retry=1 retry_cnt=1", *lines)
     assert world_of(fresh(folder, "continue")) == world_of(before)
     close_all()
+
+
+def test_branches_of_time_come_back(tmp_path: Path) -> None:
+    lines = ("use rc_pair", RECV, SEND, "checkpoint x", "run", "back 2", "write A.mr0 other", "run",
+             "goto @x", "poll_cq A.cq0", "switch branch-1", "rewind 1us")  # fmt: skip
+    before = kept(tmp_path, *lines)
+    talk = fresh(tmp_path, "continue")
+    assert list(talk.lab.session.history.branches) == ["main", "branch-1", "branch-2"]
+    for line in ("", "goto end", "switch branch-2", "switch main"):
+        for each in (before, talk):
+            each.ask(line)
+        assert world_of(talk) == world_of(before), line
+
+
+def test_a_rewind_that_was_stopped_ends_where_it_began(tmp_path: Path) -> None:
+    before = kept(tmp_path, *ENDLESS, "step 4000", "watch A.mr0[0:8]")
+    stop_after(before, "rewind", 1)
+    assert before.conversation.end is End.STOPPED
+    talk = fresh(tmp_path, "continue")
+    assert world_of(talk) == world_of(before)
+    assert talk.lab.session.world.event > 4000
 
 
 # --------------------------------------------------------------------------- the last line

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.tui import layout
-from rdmalab.tui.app import FRAME_S
+from rdmalab.tui.app import FRAME_S, build
 from tests.tui.stand import Stand, stand
 
 SIZES = [
@@ -364,3 +364,18 @@ async def test_f2_begins_the_sentence_that_saves() -> None:
         await it.press("f2")  # what is being typed stays
         buffer = it.app.console_pane.live.session.default_buffer
         assert buffer.text == "save "
+
+
+async def test_what_is_shared_is_on_the_clipboard() -> None:
+    async with stand() as it:
+        await it.say("share")
+        assert it.app.clipboard.startswith("rdmalab:1:")
+
+
+async def test_the_app_opens_what_somebody_shared() -> None:
+    async with stand() as it:
+        await it.say("poll_cq A.cq0; share")
+        word = it.app.clipboard
+    app = build(shared=word)
+    assert app.script == [f"open {word}"]
+    assert not app.scene.session.journal

@@ -183,3 +183,14 @@ def test_a_session_that_no_scenario_can_say(folder: Path, monkeypatch: pytest.Mo
     wrong = misread(lab_of(), "save x.yaml")
     assert wrong.message == ("this session cannot be saved: 14 steps; a scenario has at most 3")
     assert list(folder.iterdir()) == []
+
+
+def test_save_with_what_was_observed(folder: Path) -> None:
+    lab = lab_of(RECV, SEND, "run", "poll_cq A.cq0", "modify_qp A.qp0 state=RESET")
+    well(lab, "save seen.yaml expect=all")
+    text = (folder / "seen.yaml").read_text()
+    assert "\n      - A->B SEND_ONLY dest_qp=B.qp0 psn=0 len=64 ack_req=1\n" in text
+    assert "  - A.qp0.state == RESET\n" in text.rpartition("expect:")[2]
+    runner = Runner(load("seen.yaml", VOCABULARY), open_session)
+    assert all(result.ok for result in runner.run())
+    assert misread(Lab(), "save seen.yaml expect=some").hint == "legal here: none, all"
