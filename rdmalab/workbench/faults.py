@@ -58,6 +58,7 @@ class Which:
     every: Annotated[int, Range(1)] | None = None
     p: Annotated[Probability, Range(0, MILLION)] | None = None
     count: Annotated[int, Range(1)] | None = None
+    longer: Annotated[int, Range(0)] | None = None
     byte: Annotated[int, Range(0)] | None = None
     bit: Annotated[int, Range(0, 7)] | None = None
     after: Annotated[Nanoseconds, Range(0)] | None = None
@@ -85,7 +86,8 @@ def fault(  # noqa: PLR0913  (one sentence has these parts)
     1Gbps: they pass one by one and no faster. mark: their IP header says congestion experienced.
     Which packets: all that is given must fit; qp= has sent them, or is to receive them. nth=2: only
     the second that fits, counted from now. every=3: each third, with nth from there on. p=2%: as
-    chance has it, which the seed of the session decides. count: so many, then no more.
+    chance has it, which the seed of the session decides. count: so many, then no more. longer=1514:
+    only frames of more bytes, as a switch of MTU 1500 loses them.
     list: the faults that are set. clear: no faults any more; clear 2: not the second.
     srq_error srq=: the SRQ fails inside the adapter, for good: nothing is taken from it any more.
 
@@ -104,7 +106,7 @@ def fault(  # noqa: PLR0913  (one sentence has these parts)
 
 
 # --------------------------------------------------------------------------- what goes with what
-_SELECT = ("direction", "opcode", "psn", "qp", "qpn", "nth", "every", "p", "count")
+_SELECT = ("direction", "opcode", "psn", "qp", "qpn", "nth", "every", "p", "count", "longer")
 _TAKES: dict[str, tuple[str, ...]] = {
     "drop": _SELECT,
     "corrupt": (*_SELECT, "byte", "bit"),
@@ -144,7 +146,7 @@ def _match(world: World, direction: Direction | None, chosen: Which) -> Match:
     chance = None if chosen.p is None else Chance(chosen.p, world.seed, world.cable.next_fault)
     return Match(
         source, target, chosen.opcode, chosen.psn, chosen.nth,
-        qp, text, chosen.every, chance, chosen.count,
+        qp, text, chosen.every, chance, chosen.count, chosen.longer,
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ class Match:
     qp: (node, number) of the queue pair that sent it or that it is for, the node empty for any;
     qp_text: the same in words. Of the fitting ones, counted from 1: nth, from there on (or from
     the first multiple on) each `every`th, of these as many as chance has it, and `count` at most.
+    longer: only frames of more bytes, from the Ethernet header to the ICRC.
     """
 
     source: str = ""
@@ -32,6 +33,7 @@ class Match:
     every: int | None = None
     chance: Chance | None = None
     count: int | None = None
+    longer: int | None = None
     seen: int = 0
     met: int = 0
 
@@ -56,6 +58,8 @@ class Match:
             return False
         if self.psn is not None and self.psn != packet.psn:
             return False
+        if self.longer is not None and len(way.octets) <= self.longer:
+            return False
         return self.qp is None or self._is_of(self.qp, way)
 
     def _is_of(self, qp: tuple[str, int], way: Passage) -> bool:
@@ -73,7 +77,8 @@ class Match:
         parts = [f"{self.source}->{self.target}"] if self.source else []
         given: dict[str, object] = {
             "opcode": self.opcode or None, "psn": self.psn, "qp": self.qp_text or None,
-            "nth": self.nth, "every": self.every, "p": self.chance, "count": self.count,
+            "longer": self.longer, "nth": self.nth, "every": self.every, "p": self.chance,
+            "count": self.count,
         }  # fmt: skip
         parts += [f"{key}={value}" for key, value in given.items() if value is not None]
         return " ".join(parts) or "every packet"
