@@ -18,6 +18,7 @@ from rdmalab.command import (
     Thing,
     command,
 )
+from rdmalab.hca.attributes import Gid
 from rdmalab.hca.srq import fail
 from rdmalab.session.session import Session
 from rdmalab.spec.opcodes import BY_LABEL
@@ -59,6 +60,7 @@ class Which:
     p: Annotated[Probability, Range(0, MILLION)] | None = None
     count: Annotated[int, Range(1)] | None = None
     longer: Annotated[int, Range(0)] | None = None
+    gid: Gid | None = None
     byte: Annotated[int, Range(0)] | None = None
     bit: Annotated[int, Range(0, 7)] | None = None
     after: Annotated[Nanoseconds, Range(0)] | None = None
@@ -87,7 +89,8 @@ def fault(  # noqa: PLR0913  (one sentence has these parts)
     Which packets: all that is given must fit; qp= has sent them, or is to receive them. nth=2: only
     the second that fits, counted from now. every=3: each third, with nth from there on. p=2%: as
     chance has it, which the seed of the session decides. count: so many, then no more. longer=1514:
-    only frames of more bytes, as a switch of MTU 1500 loses them.
+    only frames of more bytes, as a switch of MTU 1500 loses them. gid=fe80::200:a00:2: only what
+    comes from this address or goes to it, as if no route led there.
     list: the faults that are set. clear: no faults any more; clear 2: not the second.
     srq_error srq=: the SRQ fails inside the adapter, for good: nothing is taken from it any more.
 
@@ -106,7 +109,8 @@ def fault(  # noqa: PLR0913  (one sentence has these parts)
 
 
 # --------------------------------------------------------------------------- what goes with what
-_SELECT = ("direction", "opcode", "psn", "qp", "qpn", "nth", "every", "p", "count", "longer")
+_SELECT = ("direction", "opcode", "psn", "qp", "qpn", "nth", "every", "p", "count", "longer",
+           "gid")  # fmt: skip
 _TAKES: dict[str, tuple[str, ...]] = {
     "drop": _SELECT,
     "corrupt": (*_SELECT, "byte", "bit"),
@@ -146,7 +150,7 @@ def _match(world: World, direction: Direction | None, chosen: Which) -> Match:
     chance = None if chosen.p is None else Chance(chosen.p, world.seed, world.cable.next_fault)
     return Match(
         source, target, chosen.opcode, chosen.psn, chosen.nth,
-        qp, text, chosen.every, chance, chosen.count, chosen.longer,
+        qp, text, chosen.every, chance, chosen.count, chosen.longer, chosen.gid,
     )  # fmt: skip
 
 
