@@ -29,6 +29,10 @@ class AhAttr:
     static_rate: U8 = 0
 
 
+# Bytes in a send ring; the shape is that of ConnectX: control and address, then pieces, in blocks.
+_WQE_HEADER, _SGE, _INLINE_HEADER, _WQE_BLOCK = 32, 16, 4, 64
+
+
 @dataclass(slots=True)
 class Capacity:
     """`ibv_qp_cap`, in WRs, SGEs and bytes."""
@@ -38,6 +42,18 @@ class Capacity:
     max_send_sge: int = 4
     max_recv_sge: int = 4
     max_inline_data: int = 64
+
+    @property
+    def wqe_bytes(self) -> int:
+        """What one send takes in the ring: its header, then its SGEs or its inline bytes."""
+        inline = _INLINE_HEADER + self.max_inline_data if self.max_inline_data else 0
+        body = max(self.max_send_sge * _SGE, inline)
+        return -(-(_WQE_HEADER + body) // _WQE_BLOCK) * _WQE_BLOCK
+
+    @property
+    def sq_bytes(self) -> int:
+        """What the whole send queue takes."""
+        return self.max_send_wr * self.wqe_bytes
 
 
 def _address_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) -> dict[str, Any]:

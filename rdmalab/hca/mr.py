@@ -139,7 +139,22 @@ def _judge_range(hca: "Hca", length: int, addr: int | None, iova: int | None) ->
     if addr is not None and not hca.memory.is_mapped(addr, length):
         where = f"{addr:#x}..{addr + length:#x}"
         return refused(profile, "mr-unmapped", where, argument="addr")
-    return None
+    return _judge_lock(hca, length, addr)
+
+
+def _judge_lock(hca: "Hca", length: int, addr: int | None) -> "Refused | None":
+    """What all regions together lock: a page in two regions counts twice, as in the kernel."""
+    limit = hca.profile.caps.memlock_limit
+    locked = _pages_bytes(addr or 0, length)
+    locked += sum(_pages_bytes(mr.addr, mr.length) for mr in hca.mrs.items.values())
+    if locked <= limit:
+        return None
+    legal = "raise the limit (ulimit -l), or register less"
+    return refused(hca.profile, "mr-memlock", locked, limit, argument="length", legal=legal)
+
+
+def _pages_bytes(addr: int, length: int) -> int:
+    return (addr + length + PAGE - 1) // PAGE * PAGE - addr // PAGE * PAGE
 
 
 def _judge_change(hca: "Hca", flags: int, given: tuple[bool, bool, bool]) -> "Refused | None":

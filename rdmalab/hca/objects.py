@@ -278,7 +278,13 @@ def _judge_sizes(hca: "Hca", cap: Capacity) -> Refused | None:
         if not 0 <= asked <= most:
             legal = f"{name} takes 0..{most}"
             return refused(hca.profile, "qp-cap", f"{name}={asked}", argument=name, legal=legal)
-    return None
+    room = hca.profile.caps.max_sq_bytes
+    if cap.sq_bytes <= room:
+        return None
+    fits = room // cap.wqe_bytes
+    legal = f"max_send_wr up to {fits} of this kind; fewer SGEs or inline bytes make room"
+    told = (cap.sq_bytes, room)
+    return refused(hca.profile, "qp-memory", *told, argument="max_send_wr", legal=legal)
 
 
 def _judge_rights(hca: "Hca", qp_type: QPType, max_tso_header: int) -> Refused | None:

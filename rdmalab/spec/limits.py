@@ -117,6 +117,9 @@ _RXE_SETS = reduce(
 )
 
 
+NO_LIMIT = 2**64 - 1  # as RLIM_INFINITY
+
+
 @dataclass(slots=True, kw_only=True, frozen=True)
 class DeviceCaps:
     """The limits of one device and its port; the defaults are the lab's own, small on purpose.
@@ -162,6 +165,8 @@ class DeviceCaps:
     max_tso: int = 2**18  # query_device_ex tso_caps: bytes of one TSO; 0: the device has none
     # nobody can query these: found by trying, in ibv_context, or a right of the process
     max_inline_data: int = 256
+    max_sq_bytes: int = NO_LIMIT  # memory that one send queue may take, see Capacity.sq_bytes
+    memlock_limit: int = NO_LIMIT  # RLIMIT_MEMLOCK: bytes, whole pages, of all regions together
     max_tso_header: int = 256
     max_flow: int = 256
     cap_net_raw: int = 1  # 1: the process may make RAW_PACKET queue pairs and flow rules
@@ -197,7 +202,8 @@ class DeviceCaps:
 # Not in `ibv_device_attr`: what query_port tells, and what nobody can ask.
 QUERIED_OTHERWISE = (
     "max_inline_data", "num_comp_vectors", "max_mtu", "active_mtu", "max_msg_sz", "gid_tbl_len",
-    "pkey_tbl_len", "max_tso", "max_tso_header", "max_flow", "cap_net_raw",
+    "pkey_tbl_len", "max_tso", "max_tso_header", "max_flow", "cap_net_raw", "max_sq_bytes",
+    "memlock_limit",
 )  # fmt: skip
 
 # active_width and active_speed that the kernel makes of an Ethernet rate: up to bits per second.

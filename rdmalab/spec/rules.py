@@ -58,6 +58,7 @@ RULES: dict[str, Rule] = {
     # memory
     "mr-length":           Rule(EINVAL, "an MR has 1 byte at least and max_mr_size at most, not {}", "ibv_reg_mr(3)"),
     "mr-unmapped":         Rule(EFAULT, "{} is not memory of this process", "ibv_reg_mr(3)"),
+    "mr-memlock":          Rule(ENOMEM, "{} bytes would be locked, and RLIMIT_MEMLOCK is {}", "kernel ib_umem, ulimit -l"),
     "mr-access":           Rule(EINVAL, "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE too", "ibv_reg_mr(3)"),
     "mr-access-unknown":   Rule(EINVAL, "access flag {} does not exist", "ibv_reg_mr(3)"),
     "mr-access-support":   Rule(EOPNOTSUPP, "this device does not support {}", "ibv_reg_mr(3)"),
@@ -114,6 +115,7 @@ RULES: dict[str, Rule] = {
     "qp-type-unknown":     Rule(EINVAL, "{} is no QP type", "ibv_create_qp(3)"),
     "qp-type-support":     Rule(EOPNOTSUPP, "this device makes no {} queue pairs", "ibv_create_qp(3)"),
     "qp-cap":              Rule(EINVAL, "{} is beyond the device's limit", "ibv_create_qp(3)"),
+    "qp-memory":           Rule(ENOMEM, "so many sends of this size take {} bytes, and the device has {} for a send queue", "ibv_create_qp(3)"),
     "transition":          Rule(EINVAL, "{} is not a legal transition", "ibv_modify_qp(3), table in qp_transitions.yaml"),
     "attr-missing":        Rule(EINVAL, "{} is required for this transition", "ibv_modify_qp(3)"),
     "attr-surplus":        Rule(EINVAL, "{} may not be given for this transition", "ibv_modify_qp(3)"),

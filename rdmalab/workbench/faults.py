@@ -18,6 +18,7 @@ from rdmalab.command import (
     Thing,
     command,
 )
+from rdmalab.hca.attributes import Gid
 from rdmalab.hca.srq import fail
 from rdmalab.session.session import Session
 from rdmalab.spec.opcodes import BY_LABEL
@@ -70,6 +71,8 @@ class Which:
     every: Annotated[int, Range(1)] | None = None
     p: Annotated[Probability, Range(0, MILLION)] | None = None
     count: Annotated[int, Range(1)] | None = None
+    longer: Annotated[int, Range(0)] | None = None
+    gid: Gid | None = None
     byte: Annotated[int, Range(0)] | None = None
     bit: Annotated[int, Range(0, 7)] | None = None
     after: Annotated[Nanoseconds, Range(0)] | None = None
@@ -99,7 +102,9 @@ def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
     1Gbps: they pass one by one and no faster. mark: their IP header says congestion experienced.
     Which packets: all that is given must fit; qp= has sent them, or is to receive them. nth=2: only
     the second that fits, counted from now. every=3: each third, with nth from there on. p=2%: as
-    chance has it, which the seed of the session decides. count: so many, then no more.
+    chance has it, which the seed of the session decides. count: so many, then no more. longer=1514:
+    only frames of more bytes, as a switch of MTU 1500 loses them. gid=fe80::200:a00:2: only what
+    comes from this address or goes to it, as if no route led there.
     dereg A.mr0, kill A.qp0: the application deregisters it, the adapter takes it to ERR; at=9.2us,
     or as soon as a packet that fits has left, or now. It happens once; lost packets count too.
     list: the faults that are set. clear: no faults any more; clear 2: not the second.
@@ -123,8 +128,12 @@ def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
 
 
 # --------------------------------------------------------------------------- what goes with what
-_SELECT = ("direction", "opcode", "psn", "qp", "qpn", "nth", "every", "p", "count")
-_AWAITED = ("victim", "at", "direction", "opcode", "psn", "qp", "qpn", "nth", "p")
+_SELECT = (
+    "direction", "opcode", "psn", "qp", "qpn", "nth", "every", "p", "count", "longer", "gid",
+)  # fmt: skip
+_AWAITED = (
+    "victim", "at", "direction", "opcode", "psn", "qp", "qpn", "nth", "p", "longer", "gid",
+)  # fmt: skip
 _TAKES: dict[str, tuple[str, ...]] = {
     "drop": _SELECT,
     "corrupt": (*_SELECT, "byte", "bit"),
@@ -168,7 +177,7 @@ def _match(world: World, direction: Direction | None, chosen: Which) -> Match:
     chance = None if chosen.p is None else Chance(chosen.p, world.seed, world.cable.next_fault)
     return Match(
         source, target, chosen.opcode, chosen.psn, chosen.nth,
-        qp, text, chosen.every, chance, chosen.count,
+        qp, text, chosen.every, chance, chosen.count, chosen.longer, chosen.gid,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from rdmalab.command import Unit
 from rdmalab.grammar.quantities import spelled
 from rdmalab.spec.opcodes import OPCODES
 from rdmalab.wire.congestion import marked
+from rdmalab.wire.packet import Packet, gid_text
 from rdmalab.world.chance import Chance
 from rdmalab.world.passage import Held, Passage
 
@@ -20,6 +21,8 @@ class Match:
     qp: (node, number) of the queue pair that sent it or that it is for, the node empty for any;
     qp_text: the same in words. Of the fitting ones, counted from 1: nth, from there on (or from
     the first multiple on) each `every`th, of these as many as chance has it, and `count` at most.
+    longer: only frames of more bytes, from the Ethernet header to the ICRC. gid: only from this
+    address or to it.
     """
 
     source: str = ""
@@ -32,6 +35,8 @@ class Match:
     every: int | None = None
     chance: Chance | None = None
     count: int | None = None
+    longer: int | None = None
+    gid: int | None = None
     seen: int = 0
     met: int = 0
 
@@ -56,7 +61,15 @@ class Match:
             return False
         if self.psn is not None and self.psn != packet.psn:
             return False
-        return self.qp is None or self._is_of(self.qp, way)
+        return self._has_size_and_address(way) and (self.qp is None or self._is_of(self.qp, way))
+
+    def _has_size_and_address(self, way: Passage) -> bool:
+        if self.longer is not None and len(way.octets) <= self.longer:
+            return False
+        if self.gid is None:
+            return True
+        packet = way.packet  # a frame of no RDMA has no GIDs
+        return isinstance(packet, Packet) and self.gid in (packet.flow.src, packet.flow.dst)
 
     def _is_of(self, qp: tuple[str, int], way: Passage) -> bool:
         node, number = qp
@@ -73,7 +86,9 @@ class Match:
         parts = [f"{self.source}->{self.target}"] if self.source else []
         given: dict[str, object] = {
             "opcode": self.opcode or None, "psn": self.psn, "qp": self.qp_text or None,
-            "nth": self.nth, "every": self.every, "p": self.chance, "count": self.count,
+            "longer": self.longer, "gid": None if self.gid is None else gid_text(self.gid),
+            "nth": self.nth, "every": self.every, "p": self.chance,
+            "count": self.count,
         }  # fmt: skip
         parts += [f"{key}={value}" for key, value in given.items() if value is not None]
         return " ".join(parts) or "every packet"

@@ -1,7 +1,18 @@
 """The attributes of a queue pair, against the table they are judged by."""
 
+import pytest
+
 from rdmalab.command import Noun, Short, Thing
-from rdmalab.hca.attributes import ADDRESS, FIELDS, AhAttr, QpAttr, QPNumber, initial, mask_of
+from rdmalab.hca.attributes import (
+    ADDRESS,
+    FIELDS,
+    AhAttr,
+    Capacity,
+    QpAttr,
+    QPNumber,
+    initial,
+    mask_of,
+)
 from rdmalab.spec.states import ATTRIBUTES, Attr, QPState
 from rdmalab.world.world import World
 from tests.covers import covers
@@ -43,3 +54,12 @@ def test_a_node_is_a_short_form_of_its_address() -> None:
 def test_a_qp_is_a_short_form_of_its_number() -> None:
     (short,) = (m for m in QPNumber.__metadata__ if isinstance(m, Short))  # type: ignore[attr-defined]
     assert short.convert(World(), Thing(Noun.QP, "B", 0x2A), None, None) == 0x2A
+
+
+@pytest.mark.parametrize(
+    ("sges", "inline", "wqe"),
+    [(0, 0, 64), (2, 0, 64), (3, 0, 128), (0, 28, 64), (0, 29, 128), (6, 92, 128), (6, 93, 192)],
+)
+def test_sends_take_whole_blocks_of_the_ring(sges: int, inline: int, wqe: int) -> None:
+    cap = Capacity(10, 20, sges, 8, inline)
+    assert (cap.wqe_bytes, cap.sq_bytes) == (wqe, 10 * wqe)

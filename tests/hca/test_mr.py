@@ -1,6 +1,7 @@
 """Memory regions: what `reg_mr` refuses, and the keys it hands out."""
 
-from errno import EFAULT, EINVAL, EOPNOTSUPP
+from dataclasses import replace
+from errno import EFAULT, EINVAL, ENOMEM, EOPNOTSUPP
 
 import pytest
 
@@ -13,6 +14,7 @@ from rdmalab.world.world import World
 from tests.pairs import image
 
 LOCAL = int(Access.LOCAL_WRITE)
+PAGE = 4096
 
 
 def node(profile: Profile = STRICT) -> Hca:
@@ -220,3 +222,16 @@ def test_no_key_and_no_address_of_one_node_fits_the_other() -> None:
     a, b = regions
     assert not {a.lkey, a.rkey} & {b.lkey, b.rkey}
     assert a.addr != b.addr
+
+
+def test_the_locked_memory_is_counted_in_pages_region_by_region() -> None:
+    hca = node(replace(STRICT, caps=replace(STRICT.caps, memlock_limit=4 * PAGE)))
+    first = mr.register(hca, 1, 2 * PAGE, LOCAL, None)
+    across = mr.register(hca, 1, 2, LOCAL, first.addr + PAGE - 1)  # the same two pages once more
+    with pytest.raises(Refused, match="20480 bytes would be locked, and RLIMIT_MEMLOCK is 16384"):
+        mr.register(hca, 1, 1, LOCAL, first.addr)
+    mr.deregister(hca, across)
+    mr.register(hca, 1, 2 * PAGE, LOCAL, first.addr)
+    with pytest.raises(Refused) as caught:
+        mr.reregister(hca, first, int(Rereg.CHANGE_TRANSLATION), None, (first.addr, 1), None)
+    assert (caught.value.rule, caught.value.errno) == ("mr-memlock", ENOMEM)

@@ -82,6 +82,11 @@ EDGES: dict[str, tuple[int, tuple[str, ...], str, str, str]] = {
     "max_flow": (1, (_RAW.format(7, 0),), _FLOW.format(1), _FLOW.format(2), "ENOMEM"),
     "max_tso": (64, (_RAW.format(7, 54), *_RAW_UP), _TSO.format(64), _TSO.format(65), "EINVAL"),
     "max_tso_header": (60, (), _RAW.format(7, 60), _RAW.format(8, 61), "EINVAL"),
+    "max_sq_bytes": (4096, (), f"{_QP} max_send_wr=32 max_send_sge=6 max_inline_data=92",
+                     f"{_QP.replace('7', '8')} max_send_wr=33 max_send_sge=6 max_inline_data=92",
+                     "ENOMEM"),
+    "memlock_limit": (3 * 4096, (), "reg_mr A.mr1 pd=A.pd0 length=4097 access=0",
+                      "reg_mr A.mr2 pd=A.pd0 length=1 access=0", "ENOMEM"),
     "cap_net_raw": (0, (), _QP, _RAW.format(8, 0), "EPERM"),
 }  # fmt: skip
 

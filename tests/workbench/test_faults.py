@@ -283,6 +283,8 @@ EVERY_FAULT = [
     "fault mark every=3 p=2% count=4",
     "fault mark p=0.02",
     "fault drop qpn=0x11 p=12.5%",
+    "fault drop A->B longer=1514",
+    "fault drop gid=fe80::200:a00:2",
     "fault clear 3",
     "fault clear",
 ]

@@ -54,6 +54,10 @@ def hits(match: Match, count: int) -> list[int]:
         ({"psn": 0}, False),
         ({"nth": 1}, True),
         ({"nth": 2}, False),
+        ({"gid": FLOW.src}, True),
+        ({"gid": FLOW.dst}, True),
+        ({"gid": FLOW.dst + 1}, False),
+        ({"gid": FLOW.src, "qp": ("A", 0x33)}, False),
         ({"qp": ("A", 0x22)}, True),
         ({"qp": ("B", 0x11)}, True),
         ({"qp": ("", 0x11)}, True),
@@ -89,6 +93,13 @@ def test_which_of_ten_have_their_turn(fields: dict[str, Any], met: list[int]) ->
     assert hits(Match(**fields), 10) == met
 
 
+def test_longer_counts_the_whole_frame() -> None:
+    one = packet(payload=bytes(1000))
+    size = len(way(one).octets)
+    assert size == 14 + 20 + 8 + 12 + 1000 + 4
+    assert [Match(longer=limit).hits(way(one)) for limit in (size - 1, size)] == [True, False]
+
+
 def test_chance_is_asked_only_for_what_fits_and_has_its_turn() -> None:
     match = Match(opcode="SEND_ONLY", every=2, chance=Chance(MILLION, 0, 1))
     packets = [packet(), packet(), packet("SEND_FIRST"), packet(), packet()]
@@ -115,6 +126,8 @@ def test_they_say_what_they_do() -> None:
     assert str(Match()) == "every packet"
     full = Match(qp=("A", 17), qp_text="A.0x11", every=2, chance=Chance(20_000, 0, 1), count=4)
     assert str(full) == "qp=A.0x11 every=2 p=2% count=4"
+    assert str(Match(longer=1514, nth=1)) == "longer=1514 nth=1"
+    assert str(Match(gid=FLOW.src)) == "gid=::ffff:10.0.0.1"
     assert str(Drop(1, Match(psn=0))) == "drop psn=0"
     assert str(Corrupt(1, Match(), 7, 2)) == "corrupt every packet byte=7 bit=2"
     assert str(Duplicate(1, match, 3_000)).endswith("nth=3 after=3us")
