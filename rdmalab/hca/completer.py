@@ -52,6 +52,8 @@ def receive(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
     if qp.state is _ERR:
         return
     if comp.psn != oldest:
+        if qp.req.serial < comp.serial:
+            hca.skip_answered(qp)
         watch(hca, qp)
     settle(hca, qp)
 

@@ -261,6 +261,9 @@ class Hca:
     def go_back(self, qp: "QueuePair", reason: str) -> None:
         requester.go_back(self, qp, reason)
 
+    def skip_answered(self, qp: "QueuePair") -> None:
+        requester.skip_answered(qp)
+
     def unbegin(self, qp: "QueuePair") -> None:
         requester.unbegin(qp)
 

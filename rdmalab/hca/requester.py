@@ -311,6 +311,11 @@ def go_back(hca: "Hca", qp: QueuePair, reason: str) -> None:
     hca.wake(qp)
 
 
+def skip_answered(qp: QueuePair) -> None:
+    """What was on its way to be sent again has been answered after all: its slot may be free."""
+    qp.req.psn, qp.req.serial = qp.comp.psn, qp.comp.serial
+
+
 def unbegin(qp: QueuePair) -> None:
     """What was begun and has no answer is only queued again, as if nothing of it had been sent."""
     req, comp = qp.req, qp.comp
