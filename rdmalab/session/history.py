@@ -52,7 +52,7 @@ class History:
         self.entries = 0
         self.live = True
         self.stood: dict[int, int] = {}
-        self.stretches: OrderedDict[tuple[int, int], tuple[Snapshot, Stretch]] = OrderedDict()
+        self.stretches: OrderedDict[tuple[str, int, int], Stretch] = OrderedDict()
         self.base = self._snapshot(images.take(world, images.all_keys(world), {}), None)
         self.branch.snapshots.append(self.base)
         world.trace.recall, world.trace.recall_event = self.recall, self.recall_event
@@ -246,6 +246,8 @@ class History:
             self.branch.end = self.here
         self.world.trace.cuts.append(min(self._shared(self.branch), self._shared(branch)))
         self._restore(branch.snapshots[-1])
+        self.world.trace.tail = []  # it was that of the other branch
+        self.world.trace.first = self.base.records
         self.branch = branch
         self._replay_to(branch.end)
         self.live = True
@@ -288,13 +290,13 @@ class History:
         kept = self.branch.snapshots
         first = kept[max(after - 1, 0)]
         stop = kept[after].place if after < len(kept) else self.here
-        key = (id(first), stop.event)
+        key = (self.branch.name, first.records, stop.event)
         if key not in self.stretches:
-            self.stretches[key] = (first, self._read(first, stop))
+            self.stretches[key] = self._read(first, stop)
             if len(self.stretches) > STRETCHES:
                 self.stretches.popitem(last=False)
         self.stretches.move_to_end(key)
-        return self.stretches[key][1]
+        return self.stretches[key]
 
     def _read(self, first: Snapshot, stop: Place) -> Stretch:
         with self.visiting():

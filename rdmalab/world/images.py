@@ -219,7 +219,8 @@ def _has_changed(table: Table[Any], image: Image | None) -> bool:
 
 def _pages_of(_world: World, record: Record) -> Iterable[Key]:
     _, _, _, _, node, _, addr, length = record
-    pages = range(addr >> _PAGE_SHIFT, (addr + length - 1 >> _PAGE_SHIFT) + 1) if length else ()
+    last = addr + max(length, 1) - 1  # who writes nothing touches a page all the same
+    pages = range(addr >> _PAGE_SHIFT, (last >> _PAGE_SHIFT) + 1)
     return [(node, _PAGE, number) for number in pages]
 
 
