@@ -13,7 +13,7 @@ import statistics
 import sys
 from collections.abc import Callable
 
-from tests.bench import start
+from tests.bench import history, start
 from tests.bench.measure import Seconds, measure
 
 REPETITIONS = 7
@@ -30,6 +30,11 @@ RATIOS: dict[str, tuple[Callable[[Seconds], float], float, str]] = {
 }
 
 
+BARS = {key: f"{side} {bar}" for key, (_, bar, side) in RATIOS.items()} | {
+    key: f"{side} {bar}" for key, (bar, side) in history.RATIOS.items()
+}
+
+
 def ratios(taken: list[Seconds]) -> dict[str, float]:
     return {
         key: round(statistics.median(ratio(seconds) for seconds in taken), 2)
@@ -42,13 +47,14 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="one JSON object, nothing else")
     parser.add_argument("--repetitions", type=int, default=REPETITIONS)
     chosen = parser.parse_args()
-    result: dict[str, object] = {**ratios(measure(chosen.repetitions)), **start.information()}
+    result: dict[str, object] = {
+        **ratios(measure(chosen.repetitions)), **history.measure(), **start.information(),
+    }  # fmt: skip
     if chosen.json:
         sys.stdout.write(json.dumps(result, indent=2) + "\n")
         return 0
     for key, value in result.items():
-        bar = f"   {RATIOS[key][2]} {RATIOS[key][1]}" if key in RATIOS else "   (information)"
-        sys.stdout.write(f"{key:18} {value}{bar}\n")
+        sys.stdout.write(f"{key:22} {value}   {BARS.get(key, '(information)')}\n")
     return 0
 
 
