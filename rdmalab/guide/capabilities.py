@@ -17,6 +17,7 @@ from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.builders import BUILDERS, InitMask, SendOps
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.limits import (
+    NO_LIMIT,
     PHYS_STATES,
     QUERY_ONLY,
     AtomicCap,
@@ -311,7 +312,9 @@ def _limits(profile: Profile) -> Iterator[CapabilityRow]:
     for field in dataclasses.fields(profile.caps):
         value = getattr(profile.caps, field.name)
         reason = QUERY_ONLY.get(field.name)
-        said = f"{value:,}" + (f"; nothing is refused: {reason}" if reason else "")
+        said = ("no limit" if value == NO_LIMIT else f"{value:,}") + (
+            f"; nothing is refused: {reason}" if reason else ""
+        )
         yield CapabilityRow("device limits", field.name, emulated=True, text=said)
 
 

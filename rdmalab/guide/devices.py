@@ -8,10 +8,10 @@ from typing import Any
 
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import Entry, full_name
-from rdmalab.guide.notes import ATOMIC_CAPS, CELLS, PORT_STATES, SRQ_ATTRIBUTES, SRQ_TYPES
+from rdmalab.guide.notes import ATOMIC_CAPS, CELLS, LIMITS, PORT_STATES, SRQ_ATTRIBUTES, SRQ_TYPES
 from rdmalab.guide.notes import PROFILES as NOTES
 from rdmalab.guide.phrases import by_profile
-from rdmalab.spec.limits import PHYS_STATES, AtomicCap, DeviceCap, DeviceCaps, PortState
+from rdmalab.spec.limits import NO_LIMIT, PHYS_STATES, AtomicCap, DeviceCap, DeviceCaps, PortState
 from rdmalab.spec.profiles import PROFILES, STRICT, Profile
 from rdmalab.spec.records import KINDS, Kind
 from rdmalab.spec.refusals import REFUSALS
@@ -107,14 +107,18 @@ def _words(item: Any) -> str:
 def limit_article(name: str) -> Article:
     """One limit of the device, in every profile; DeviceCaps names it as the verb does."""
     users = [a for a, row in ATTRIBUTES.items() if row.limit == name]
-    rows: list[Row] = [(p.name, _limit(name, getattr(p.caps, name))) for p in PROFILES.values()]
+    rows: list[Row] = [("", LIMITS.get(name, ""))]
+    rows += [(p.name, _limit(name, getattr(p.caps, name))) for p in PROFILES.values()]
     rows.append(("limits", " ".join(users)))
-    return article(name, "device limit", rows, ["explain limit", "ibv_query_device(3)"])
+    see = [] if name in LIMITS else ["ibv_query_device(3)"]
+    return article(name, "device limit", rows, ["explain limit", *see])
 
 
 def _limit(name: str, value: int) -> str:
     if name == "atomic_cap":
         return full_name(AtomicCap(value))
+    if value == NO_LIMIT:
+        return "no limit"
     return hex(value) if name in _IN_HEX else f"{value:,}"
 
 

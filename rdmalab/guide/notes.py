@@ -160,6 +160,13 @@ PORT_STATES: dict[PortState, str] = {
     PortState.ACTIVE_DEFER: "InfiniBand only: active, for the moment in trouble",
 }
 
+# Limits that no verb tells.
+LIMITS: dict[str, str] = {
+    "max_sq_bytes": "memory of one send queue: ENOMEM beyond it, within max_qp_wr as well",
+    "memlock_limit": "bytes, in whole pages, that the regions of the process may lock: ulimit -l",
+    "cap_net_raw": "whether the process may make RAW_PACKET queue pairs and flow rules",
+}
+
 ATOMIC_CAPS: dict[AtomicCap, str] = {
     AtomicCap.NONE: "The device has no atomics",
     AtomicCap.HCA: "Atomic against what the same HCA does, not against the CPU",

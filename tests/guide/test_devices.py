@@ -3,6 +3,7 @@
 import pytest
 
 from rdmalab.guide.devices import CELL_NAMES, LIMIT_NAMES
+from rdmalab.guide.notes import LIMITS
 from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
 from rdmalab.spec.profiles import PROFILES, STRICT
 from rdmalab.spec.records import KINDS, Kind
@@ -39,6 +40,14 @@ def test_a_limit_names_the_attributes_it_limits() -> None:
     assert row("max_qp_rd_atom", "limits") == "max_dest_rd_atomic"
     assert row("atomic_cap", "strict") == "IBV_ATOMIC_HCA"
     assert row("max_qp_wr", "rxe") == "1,048,576"
+    assert row("memlock_limit", "strict") == "no limit"
+
+
+def test_a_limit_that_nobody_can_query_says_what_it_is() -> None:
+    assert set(LIMITS) <= set(LIMIT_NAMES)
+    assert "ulimit -l" in said("memlock_limit")
+    assert "ibv_query_device(3)" not in said("memlock_limit")
+    assert "ibv_query_device(3)" in said("max_qp_wr")
 
 
 @pytest.mark.parametrize("state", PortState)
