@@ -27,6 +27,7 @@ from rdmalab.command import (
 from rdmalab.grammar.keys import Slot
 from rdmalab.grammar.partial import Expected, expect
 from rdmalab.grammar.words import PREFIXES, legal_words
+from rdmalab.session.history import History
 from rdmalab.session.lines import ALIASES
 from rdmalab.session.session import Session
 from rdmalab.shell import bearings
@@ -228,10 +229,12 @@ def _new(here: Bearings, kind: NewKind, _slot: Slot) -> Iterator[Choice]:
 
 
 def _integer(here: Bearings, _kind: IntegerKind, slot: Slot) -> Iterator[Choice]:
+    if _command(here) == "delete":
+        for number, point in here.session.breakpoints.by_number.items():
+            yield Choice(str(number), str(point))
     value = recommended(slot)
     if value is not None:
         yield Choice(str(value), "as connect sets it", 1)
-    del here
 
 
 def _words(_here: Bearings, kind: WordKind, _slot: Slot) -> Iterator[Choice]:
@@ -252,18 +255,33 @@ def _directions(here: Bearings, _kind: DirectionKind, _slot: Slot) -> Iterator[C
 
 
 def _moments(here: Bearings, _kind: MomentKind, _slot: Slot) -> Iterator[Choice]:
-    for name, (_, place) in here.session.checkpoints.items():
-        yield Choice(f"@{name}", f"event {place.event}")
+    for name, (branch, place) in here.session.checkpoints.items():
+        elsewhere = "" if branch == here.session.history.branch.name else f" of {branch}"
+        yield Choice(f"@{name}", f"event {place.event}{elsewhere}")
     yield from (Choice("start", "where all begins"), Choice("end", "where you left off"))
 
 
 def _texts(here: Bearings, _kind: TextKind, _slot: Slot) -> Iterator[Choice]:
-    command = here.expected.command
-    if command is not None and command.name == "load":
+    command = _command(here)
+    if command == "load":
         yield from (Choice(path, title) for path, title in scenario_files())
-    elif command is not None and command.name in ("help", "explain"):
+    elif command == "switch":
+        yield from _branches(here.session.history)
+    elif command in ("help", "explain"):
         for known in here.session.vocabulary.values():
             yield Choice(known.name, known.summary)
+
+
+def _command(here: Bearings) -> str:
+    return here.expected.command.name if here.expected.command is not None else ""
+
+
+def _branches(history: History) -> Iterator[Choice]:
+    """Where one could go: every branch but this one."""
+    for branch in history.branches.values():
+        if branch is not history.branch:
+            left = f", left {branch.parent} at event {branch.forked.event}" if branch.parent else ""
+            yield Choice(branch.name, f"up to event {branch.end.event}{left}")
 
 
 def _questions(here: Bearings, _kind: ExpressionKind, _slot: Slot) -> Iterator[Choice]:

@@ -90,6 +90,7 @@ BEFORE: Mapping[str, tuple[str, ...]] = {
     "wc_read": (*_FLUSHED, "start_poll A.cq1"),
     "end_poll": (*_FLUSHED, "start_poll A.cq1"),
     "dealloc_pd": ("destroy_qp A.qp0", "dereg_mr A.mr0"),
+    "inject": ("post_send A.qp0 opcode=SEND sg=A.mr0[0:64]", "run 1us"),
     "dealloc_mw": ("alloc_mw B.mw0 pd=B.pd0 type=TYPE_2",),
     "bind_mw": ("alloc_mw B.mw0 pd=B.pd0 type=TYPE_1",),
     "connect": ("reset A.qp0", "reset B.qp0"),

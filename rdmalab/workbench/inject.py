@@ -40,7 +40,7 @@ def inject(
     packet=ev12: the packet of event 12 once more, with another psn, dest_qp or pkey and a right
     ICRC, or with bit `bit` of byte `byte` flipped and a wrong one. It prints the bytes it injects.
 
-    Example: inject A->B packet=ev12 psn=7
+    Example: inject A->B packet=ev15 psn=7
     """
     if packet is not None:
         if octets is not None:

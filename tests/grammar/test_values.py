@@ -41,6 +41,7 @@ TEXT = TextKind()
 SHORT = Short(Noun.QP, lambda *_: 0)
 QPN = IntegerKind(short=SHORT)
 WORDS = WordKind(("drop", "delay"))
+A_MOMENT = "write an event, 30, a time, 9.2us, a checkpoint, @name, start or end"
 
 
 @pytest.mark.parametrize(
@@ -126,9 +127,10 @@ def test_a_literal_says_a_value(text: str, kind: Kind, value: Any) -> None:
         ("B", NewKind(Noun.PD), (0, 1), "write B.pd0"),
         ("A.pd0[1]", NewKind(Noun.PD), (0, 8), "write a new name, A.qp0"),
         ("A>B", DirectionKind(), (1, 2), "leave it out"),
-        ("soon", MomentKind(), (0, 4), "write an event"),
+        ("soon", MomentKind(), (0, 4), A_MOMENT),
         ("9.2", MomentKind(), (0, 3), "did you mean 9.2us?"),
-        ("@", MomentKind(), (0, 1), "write an event"),
+        ("@", MomentKind(), (0, 1), A_MOMENT),
+        ("", MomentKind(), (0, 0), A_MOMENT),
         ("A", DirectionKind(), (0, 1), "write A->B"),
         ("a,b", NUMBER, (2, 3), "leave it out"),
         ("a b", TEXT, (2, 3), "leave it out"),

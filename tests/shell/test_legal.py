@@ -210,3 +210,19 @@ def test_behind_the_lines_the_program_goes_on() -> None:
     talk = Talk("use rc_pair")
     assert texts(talk, f"{_STARTED}stop; stop}} pa") == ["pace="]
     assert texts(talk, f"{_STARTED}poll_cq A.c‸; stop}}") == ["A.cq0"]
+
+
+def test_the_moments_and_branches_there_are_and_the_breakpoints() -> None:
+    talk = Talk("use rc_pair", "checkpoint up", "break idle", "watch A.cq0.count")
+    assert texts(talk, "delete ")[:2] == ["1", "2"]
+    assert texts(talk, "switch ") == []
+    assert texts(talk, "goto ") == ["@up", "start", "end"]
+    talk.ask("goto 9; alloc_pd A.pd9; checkpoint other")
+    assert [(c.text, c.meta) for c in offered(talk, "diff @")] == [
+        ("@up", "event 13 of main"),
+        ("@other", "event 10"),
+    ]
+    assert [(c.text, c.meta) for c in offered(talk, "switch ")] == [("main", "up to event 13")]
+    talk.ask("switch main")
+    assert offered(talk, "switch b") == [Choice("branch-1", "up to event 10, left main at event 9")]
+    assert [c.meta for c in offered(talk, "delete 2")] == ["watch A.cq0.count"]
