@@ -1,7 +1,6 @@
 """The QP state diagram: every state, where the QP is, where it can go and what that takes."""
 
 from dataclasses import dataclass
-from itertools import islice
 
 from rdmalab.command import Thing
 from rdmalab.hca.qp import QueuePair
@@ -18,9 +17,6 @@ from rdmalab.spec.states import (
     legal_next,
 )
 from rdmalab.world.world import World
-
-# How many records back the last move is looked for: a pane draws it after every event.
-LOOK_BACK = 20_000
 
 
 @dataclass(slots=True)
@@ -120,13 +116,9 @@ def next_row(qp: QueuePair, to: QPState) -> NextRow:
 
 
 def move_row(world: World, thing: Thing) -> MoveRow | None:
-    """The QP's newest change of state among the last LOOK_BACK records."""
-    for record in islice(reversed(world.trace.records), LOOK_BACK):
-        if (
-            record[words.KIND] is Kind.STATE_CHANGED
-            and record[words.OBJECT] == thing.number
-            and record[words.NODE] == thing.node
-        ):
+    """The QP's newest change of state."""
+    for _, record in world.trace.records.newest(Kind.STATE_CHANGED):
+        if record[words.OBJECT] == thing.number and record[words.NODE] == thing.node:
             event, at_ns = record[words.EVENT], record[words.AT_NS]
             return MoveRow(record[words.A], record[words.B], event, at_ns)
     return None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rdmalab.command import Moment, NotUnderstood
 from rdmalab.session.branch import Place
 from rdmalab.session.travel import SLICE, Idle, Travel
-from rdmalab.spec.records import Field, Kind, Record
+from rdmalab.spec.records import RARE, Field, Kind, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ class Back(Jump):
         self._found = self.from_event
         self._past: Iterator[Record] = iter(())
         if kind is not None:
-            self._past = reversed(session.world.trace.records)
+            self._past = _past(session, kind)
 
     def go(self, events: int = SLICE) -> bool:
         history = self.session.history
@@ -83,6 +83,14 @@ class Back(Jump):
                 if not self.count:
                     return True
         return False
+
+
+def _past(session: "Session", kind: Kind) -> "Iterator[Record]":
+    """The records in which one of this kind may be, the newest first."""
+    records = session.world.trace.records
+    if int(kind) in RARE:
+        return (record for _, record in records.newest(kind))
+    return reversed(records)
 
 
 class Rewind(Jump):

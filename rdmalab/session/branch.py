@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from rdmalab.session.journal import Journal
 from rdmalab.world.images import Image, Images
+from rdmalab.world.trace import Numbered
 
 
 class Place(NamedTuple):
@@ -19,7 +20,10 @@ BEGINNING = Place(-1, 0)
 
 @dataclass(slots=True)
 class Snapshot:
-    """A moment kept whole. records, entries: how many of the trace and of the journal led to it."""
+    """A moment kept whole. records, entries: how many of the trace and of the journal led to it.
+
+    rare: the rare records since the snapshot before.
+    """
 
     place: Place
     records: int
@@ -27,6 +31,7 @@ class Snapshot:
     images: Images
     names: Image
     named: Any = field(repr=False)
+    rare: list[Numbered] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -5,19 +5,22 @@ way shorter: it keeps what has changed since the one before and shares the rest 
 older than the hot tail of the trace is replayed when somebody reads it.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from rdmalab.command import Ref
 from rdmalab.session.branch import Branch, Place, Snapshot
 from rdmalab.session.journal import Entry
 from rdmalab.session.names import Names
+from rdmalab.spec.records import RARE, Field
 from rdmalab.world import images
 from rdmalab.world.programs import every
-from rdmalab.world.trace import Stretch
+from rdmalab.world.trace import Numbered, Stretch
 from rdmalab.world.world import World
 
 EVENTS_APART = 1_024  # between two snapshots
@@ -27,6 +30,7 @@ HOT = 32  # snapshots whose records are kept
 STRETCHES = 8  # replayed parts of the trace that are kept for the next question
 MAIN = "main"
 
+_KIND = itemgetter(Field.KIND)
 Replay = Callable[[Entry], None]
 
 
@@ -56,6 +60,7 @@ class History:
         self.base = self._snapshot(images.take(world, images.all_keys(world), {}), None)
         self.branch.snapshots.append(self.base)
         world.trace.recall, world.trace.recall_event = self.recall, self.recall_event
+        world.trace.rare = self.rare
 
     # ------------------------------------------------------------------ where we are
     @property
@@ -98,8 +103,12 @@ class History:
     def take(self) -> None:
         """Keep this moment whole."""
         world, base = self.world, self.base
-        self.base = self._snapshot(images.take(world, self._changed(), base.images), base)
-        self.branch.snapshots.append(self.base)
+        taken = self._snapshot(images.take(world, self._changed(), base.images), base)
+        window = world.trace.records[base.records :]
+        kinds = enumerate(map(int, map(_KIND, window)))
+        taken.rare = [Numbered(base.records + n, window[n]) for n, kind in kinds if kind in RARE]
+        self.base = taken
+        self.branch.snapshots.append(taken)
         self._thin()
         if len(self.branch.snapshots) > HOT:
             world.trace.forget(self.branch.snapshots[-HOT].records)
@@ -128,8 +137,13 @@ class History:
     def _thin(self) -> None:
         """Half of the old ones go when there are too many, but never the first."""
         kept = self.branch.snapshots
-        if len(kept) > RECENT + OLD:
-            self.branch.snapshots = kept[:-RECENT:2] + kept[-RECENT:]
+        if len(kept) <= RECENT + OLD:
+            return
+        first, *old = kept[:-RECENT]
+        pairs = zip(old[::2], old[1::2], strict=False)
+        thinned = [replace(stays, rare=gone.rare + stays.rare) for gone, stays in pairs]
+        odd = old[-1:] if len(old) % 2 else []
+        self.branch.snapshots = [first, *thinned, *odd, *kept[-RECENT:]]
 
     # ------------------------------------------------------------------ going forward
     def run(self, events: int, until_ns: int | None = None) -> int:
@@ -284,6 +298,13 @@ class History:
         """The part of the trace in which the records of an event stand."""
         kept = self.branch.snapshots
         return self._stretch(bisect_right(kept, event - 1, key=lambda s: s.place.event))
+
+    def rare(self, before: int) -> Iterator[Numbered]:
+        """The rare records older than this one, the newest first."""
+        kept = self.branch.snapshots
+        index = bisect_left(kept, before, key=lambda s: s.records)
+        for snapshot in reversed(kept[: index + 1]):
+            yield from (each for each in reversed(snapshot.rare) if each.number < before)
 
     def _stretch(self, after: int) -> Stretch:
         """What happened between the snapshot before this one and this one."""

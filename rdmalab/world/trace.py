@@ -16,6 +16,13 @@ from rdmalab.spec.records import Field, Kind, Record
 _EVENT = itemgetter(Field.EVENT)
 
 
+class Numbered(NamedTuple):
+    """A record and its number."""
+
+    number: int
+    record: Record
+
+
 class Stretch(NamedTuple):
     """Consecutive records, from number `first` on."""
 
@@ -30,11 +37,13 @@ class Trace:
     scheduled the event, -1 for a command. tail: the newest records, from number `first` on.
     cuts: how many records were left, each time that the past was gone back to; whoever keeps totals
     learns here how far they still hold. recall, recall_event: the stretch in which a record, or an
-    event, older than the tail stands. shut: whoever asks now may not read it.
+    event, older than the tail stands. rare: those of the kinds in RARE before a number, the newest
+    first; none of them has to be recalled. shut: whoever asks now may not read it.
     """
 
     __slots__ = (
-        "at_ns", "cause", "cuts", "event", "first", "recall", "recall_event", "shut", "tail",
+        "at_ns", "cause", "cuts", "event", "first", "rare", "recall", "recall_event", "shut",
+        "tail",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -47,6 +56,7 @@ class Trace:
         self.shut = False
         self.recall: Callable[[int], Stretch] = _nobody
         self.recall_event: Callable[[int], Stretch] = _nobody
+        self.rare: Callable[[int], Iterator[Numbered]] = _none
 
     def record(self, kind: Kind, node: str, object_: int, a: Any = None, b: Any = None) -> None:
         """The one door."""
@@ -79,6 +89,10 @@ class Trace:
         if before > self.first:
             del self.tail[: before - self.first]
             self.first = before
+
+
+def _none(_number: int) -> Iterator[Numbered]:
+    return iter(())
 
 
 def _nobody(number: int) -> Stretch:
@@ -135,6 +149,14 @@ class Records(Sequence[Record]):
             stretch = self._trace.recall(number - 1)
             yield from reversed(stretch.records[: number - stretch.first])
             number = stretch.first
+
+    def newest(self, kind: Kind) -> Iterator[Numbered]:
+        """All of one kind in RARE, the newest first."""
+        tail, first = self._trace.tail, self._trace.first
+        for index in range(len(tail) - 1, -1, -1):
+            if tail[index][Field.KIND] is kind:
+                yield Numbered(first + index, tail[index])
+        yield from (each for each in self._trace.rare(first) if each.record[Field.KIND] is kind)
 
     def span(self, event: int) -> range:
         """The numbers of the records of one event."""

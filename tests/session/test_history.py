@@ -8,6 +8,7 @@ import pytest
 from rdmalab import Lab
 from rdmalab.session import history
 from rdmalab.session.branch import Place
+from rdmalab.spec.records import RARE, Kind
 from tests.labs import everything, fingerprint, still, well
 
 # Lines of a busy session: losses and corruption, memory, a destroyed QP, a deregistered MR.
@@ -89,6 +90,24 @@ def test_what_is_older_than_the_tail_reads_the_same() -> None:
     assert ours[-1][:4] == theirs[-1][:4]
     assert moment(long) == before
     assert fingerprint(long) == fingerprint(short)
+
+
+def test_what_is_rare_is_found_without_reading_all() -> None:
+    lab = Lab()
+    visited(lab)
+    past, trace = lab.session.history, lab.session.world.trace
+    whole = list(enumerate(trace.records))
+    assert any(record[3] is Kind.WENT_BACK for _, record in whole)
+    assert trace.first > 0
+    for event in (lab.session.world.event, 40, 12):
+        past.seek(past.place_after(event))
+        count, recall = len(trace.records), trace.recall
+        trace.recall = lambda number: pytest.fail(f"{number} is replayed")
+        for kind in map(Kind, RARE):
+            found = [(number, record[:6]) for number, record in trace.records.newest(kind)]
+            wanted = [(n, r[:6]) for n, r in whole[:count] if r[3] is kind]
+            assert found == wanted[::-1]
+        trace.recall = recall
 
 
 def test_in_the_past_the_same_happens_again_up_to_the_present() -> None:
