@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Emit = Callable[[Line], None]
 Pause = Callable[[], Awaitable[None]]
 
-REPEATED = ("step", "run", "until", "back", "next")
+REPEATED = ("step", "run", "until", "back", "rewind", "next")
 _SLICE_S = 0.005  # how long time may run before anybody else is heard
 _FIRST, _LEAST, _MOST = 200, 1, 20_000  # events
 
