@@ -12,6 +12,7 @@ from rdmalab.lens.names import Names
 from rdmalab.world.world import World
 
 _SHOWN = 8  # bytes of a difference that are spelled out
+_NOT_YET, _GONE = "(not there)", "(gone)"
 
 
 class Facts(NamedTuple):
@@ -45,7 +46,7 @@ def _text(value: Any) -> str:
         return str(getattr(value, "text", value))
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return "-" if value is None else str(getattr(value, "name", None) or value)
+    return "-" if value in (None, "") else str(getattr(value, "name", None) or value)
 
 
 def difference_rows(world: World, names: Names, before: Facts, after: Facts) -> list[ChangeRow]:
@@ -54,7 +55,8 @@ def difference_rows(world: World, names: Names, before: Facts, after: Facts) -> 
     for path in {**before.fields, **after.fields}:
         old, new = before.fields.get(path), after.fields.get(path)
         if old != new:
-            rows.append(ChangeRow("", path, old or "(not there)", new or "(gone)"))
+            was, now = (_NOT_YET if old is None else old), (_GONE if new is None else new)
+            rows.append(ChangeRow("", path, was, now))
     return rows + list(_bytes(world, names, before, after))
 
 

@@ -105,7 +105,7 @@ class Rewind(Jump):
         super().__init__(session, session.history.here)
         self.until_ns = until_ns
         # where a breakpoint has just halted us it has had its say
-        self._limit = self.from_event + (session.halted != session.history.here)
+        self._limit = self.from_event + (not session.breakpoints.has_halted_at(session.history))
         self._stretch = len(session.history.before(self.from_event)) - 1
         self._searched_ns = self.place.at_ns
 
@@ -119,7 +119,7 @@ class Rewind(Jump):
             return True
         if (hit := self._last_hit()) is not None:
             self._arrive(Place(hit, 0))
-            self.over = session.breakpoints.halt(session)
+            self.over = session.breakpoints.halt(session.history)
         return bool(self.over)
 
     def stop(self) -> None:
@@ -129,11 +129,11 @@ class Rewind(Jump):
 
     def _give_way(self) -> None:
         history = self.session.history
-        if self.until_ns is None:
+        if self.until_ns is None or self.until_ns < history.start.at_ns:
             self._arrive(history.start, BEGINNING)
             self.met = not self.session.breakpoints
             return
-        history.seek_time(max(self.until_ns, history.start.at_ns))
+        history.seek_time(self.until_ns)
         self.events = abs(history.here.event - self.from_event)
         self._end("", met=True)
 
@@ -165,11 +165,11 @@ class Rewind(Jump):
         return self.until_ns is None or self.session.world.now_ns >= self.until_ns
 
 
-def jump_to(session: "Session", moment: Moment) -> Travel:
+def jump_to(session: "Session", moment: Moment, argument: str = "to") -> Travel:
     """The journey to a moment of this branch, or to a checkpoint of any; NotUnderstood if none."""
     history = session.history
     if moment.mark.startswith("@"):
-        return _to_checkpoint(session, moment.mark[1:])
+        return _to_checkpoint(session, moment.mark[1:], argument)
     if moment.mark:
         return Jump(session, history.start if moment.mark == "start" else history.end)
     if moment.event is not None:
@@ -200,11 +200,11 @@ class Clock(Jump):
         return True
 
 
-def _to_checkpoint(session: "Session", name: str) -> Travel:
+def _to_checkpoint(session: "Session", name: str, argument: str) -> Travel:
     if name not in session.checkpoints:
         known = " ".join(f"@{mark}" for mark in session.checkpoints)
         hint = f"there is: {known}" if known else "checkpoint NAME makes one"
-        raise NotUnderstood(f"no checkpoint is called {name}", hint=hint, argument="to")
+        raise NotUnderstood(f"no checkpoint is called {name}", hint=hint, argument=argument)
     branch, place = session.checkpoints[name]
     session.history.switch(session.history.branches[branch])
     return Jump(session, place)

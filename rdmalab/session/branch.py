@@ -40,6 +40,7 @@ class Branch:
 
     parent: the branch it left, empty for the first. forked: the last moment they have in common,
     and shared: how many records that are. end: where it was left; meaningless while it is lived in.
+    stood: when a journey set out, by the event that was the last one then; going back ends there.
     """
 
     name: str
@@ -49,3 +50,4 @@ class Branch:
     end: Place = BEGINNING
     journal: Journal = field(default_factory=Journal)
     snapshots: list[Snapshot] = field(default_factory=list)
+    stood: dict[int, int] = field(default_factory=dict)

@@ -38,13 +38,11 @@ class History:
     """Where in time a world is, and all the time there ever was.
 
     replay: carries out a line of the journal once more. live: the world is at the end of its
-    branch, where new things happen. entries: lines of the journal that are behind us. stood: where
-    a journey forward began, after which event at which time; a journey back ends there.
+    branch, where new things happen. entries: lines of the journal that are behind us.
     """
 
     __slots__ = (
-        "base", "branch", "branches", "entries", "live", "names", "replay", "stood", "stretches",
-        "world",
+        "base", "branch", "branches", "entries", "live", "names", "replay", "stretches", "world",
     )  # fmt: skip
 
     def __init__(self, world: World, names: Names, replay: Replay) -> None:
@@ -55,7 +53,6 @@ class History:
         self.branches = {MAIN: self.branch}
         self.entries = 0
         self.live = True
-        self.stood: dict[int, int] = {}
         self.stretches: OrderedDict[tuple[str, int, int], Stretch] = OrderedDict()
         self.base = self._snapshot(images.take(world, images.all_keys(world), {}), None)
         self.branch.snapshots.append(self.base)
@@ -92,6 +89,7 @@ class History:
             shared=self.world.trace.records.span(entry.event).start,
             journal=parent.journal.beginning(self.entries),
             snapshots=[kept for kept in parent.snapshots if kept.place <= place],
+            stood={event: at_ns for event, at_ns in parent.stood.items() if event < place.event},
         )  # fmt: skip
         self.branches[self.branch.name] = self.branch
         self.live = True
@@ -216,6 +214,10 @@ class History:
         kept = [snapshot.place for snapshot in self.branch.snapshots]
         return [place for place in kept if place.event <= event]
 
+    def stands(self) -> None:
+        """A journey sets out from here; going back after this event ends here."""
+        self.branch.stood[self.world.event] = self.world.now_ns
+
     def place_after(self, event: int) -> Place:
         """Where one stood after an event, before the next: a command tells when that was."""
         index = self.branch.journal.before(event + 1)
@@ -225,7 +227,7 @@ class History:
                 return Place(event, entry.at_ns)
         if event == self.end.event:
             return self.end
-        return Place(event, self.stood.get(event, 0))
+        return Place(event, self.branch.stood.get(event, 0))
 
     def seek(self, place: Place) -> None:
         """The world as it was at this place of the branch; its end is the present."""

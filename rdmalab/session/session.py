@@ -45,7 +45,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Session:
-    """A world, its names, its journal; halted: where a breakpoint has halted us last.
+    """A world, its names, its journal.
 
     answer: who answers questions about the world (the lens, put in by the lab). anew: opens the
     same lab once more, as it was before the first word.
@@ -63,7 +63,6 @@ class Session:
     history: History = field(init=False)
     checkpoints: dict[str, tuple[str, Place]] = field(default_factory=dict)
     breakpoints: Breakpoints = field(default_factory=Breakpoints)
-    halted: Place | None = None
 
     def __post_init__(self) -> None:
         self.names = Names(self.world.nodes)

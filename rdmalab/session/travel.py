@@ -90,7 +90,7 @@ class Travel:
         self.from_ns = session.world.now_ns
         self.events = 0
         self.replays = not session.history.live
-        session.history.stood[session.world.event] = session.world.now_ns
+        session.history.stands()
         self.over = ""
         self.met = False
         session.breakpoints.begin(session)
@@ -141,7 +141,7 @@ class Travel:
         session = self.session
         met = self.goal.reached(session, first)
         if session.breakpoints and session.breakpoints.hits(session, first):
-            self._end(session.breakpoints.halt(session), met=met or self.goal.bulk)
+            self._end(session.breakpoints.halt(session.history), met=met or self.goal.bulk)
         elif met:
             self._end("", met=True)
         return bool(self.over)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from rdmalab.command import Moment, NotUnderstood, Range, command
+from rdmalab.command import Moment, Nanoseconds, NotUnderstood, Range, command
 from rdmalab.lens import differences, words
 from rdmalab.session.back import Back, Rewind, jump_to
 from rdmalab.session.branch import Branch
@@ -11,7 +11,9 @@ from rdmalab.session.history import History
 from rdmalab.session.session import Session
 from rdmalab.session.travel import UNITS, Travel
 from rdmalab.workbench.request import View
-from rdmalab.workbench.time import Duration, Granularity
+from rdmalab.workbench.time import Granularity
+
+Stretch = Annotated[Nanoseconds, Range(1)]
 
 
 @dataclass(slots=True)
@@ -64,7 +66,7 @@ def back(
 
 
 @command
-def rewind(session: Session, duration: Duration | None = None) -> Travel:
+def rewind(session: Session, duration: Stretch | None = None) -> Travel:
     """Let time run backward: until a breakpoint or a watch halts it, else to the beginning.
 
     With a duration only so far back. ^C stops it, and you are where you were. After
@@ -136,14 +138,29 @@ def diff(session: Session, one: Moment, other: Moment | None = None) -> View:
 
     Example: diff ev12 ev14
     """
-    history, world, names = session.history, session.world, session.names
-    now = Moment(event=world.event) if other is None else other
-    with history.visiting():
-        found = []
-        for moment in (one, now):
-            jump_to(session, moment).finish()
-            found.append((world.event, differences.facts(world, names)))
-    (first, before), (last, after) = found
+    world, names = session.world, session.names
+    first, before = _visited(session, one, "one")
+    last, after = _visited(session, other, "other")
     rows = differences.difference_rows(world, names, before, after)
-    title = f"from event {first} to event {last}"
+    title = f"from {first} to {last}"
     return View(title, rows, "" if rows else "nothing differs")
+
+
+def _visited(
+    session: Session, moment: Moment | None, argument: str
+) -> tuple[str, differences.Facts]:
+    """What to call a moment, and all that can be said of it; None: of now."""
+    if moment is None:
+        return _all_of_it(session)
+    with session.history.visiting():
+        journey = jump_to(session, moment, argument)
+        journey.finish()
+        if not journey.met:
+            raise NotUnderstood(journey.over, argument=argument)
+        return _all_of_it(session)
+
+
+def _all_of_it(session: Session) -> tuple[str, differences.Facts]:
+    event = session.world.event
+    called = f"event {event}" if event >= 0 else "the start"
+    return called, differences.facts(session.world, session.names)
