@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Emit = Callable[[Line], None]
 Pause = Callable[[], Awaitable[None]]
 
-REPEATED = ("step", "run", "until", "back", "next")
+REPEATED = ("step", "run", "until", "back", "rewind", "next")
 _SLICE_S = 0.005  # how long time may run before anybody else is heard
 _FIRST, _LEAST, _MOST = 200, 1, 20_000  # events
 
@@ -63,6 +63,14 @@ class Conversation:
         self._halted = False
         self._repeat = ""
         self._events = _FIRST
+
+    @property
+    def repeated(self) -> str:
+        """What an empty line stands for: the last word of time, empty if something else was said.
+
+        `goto` is not repeated: we are there.
+        """
+        return self._repeat
 
     def stop(self) -> None:
         """End what runs, between two events."""

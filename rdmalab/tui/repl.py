@@ -122,8 +122,9 @@ class Repl(Widget):
         buffer = self.console.live.session.default_buffer
         text = buffer.text
         if not text.strip() or "\n" in text:
-            on = "walks on" if self.scene.is_walking else "repeats the last step"
-            return [("class:dim", f"Enter {on}")]
+            again = self.scene.repeated
+            on = "walks on" if again == "next" else f"repeats: {again}"
+            return [("class:dim", f"Enter {on}")] if again else []
         said = signature(self.scene.session, text, buffer.cursor_position)
         return [("", said)] if said else []
 
