@@ -72,10 +72,11 @@ class TapeRow:
     @property
     def text(self) -> str:
         """`ev 24 of 31, PAST, at 9.210us of 10.230us on main; …`."""
+        stands = f"ev {self.event}" if self.event >= 0 else "start"
         if self.live:
-            stands = f"ev {self.event}, LIVE, at {words.clock(self.now_ns)}"
+            stands += f", LIVE, at {words.clock(self.now_ns)}"
         else:
-            stands = f"ev {self.event} of {self.end}, PAST, at {words.clock(self.now_ns)}"
+            stands += f" of {self.end}, PAST, at {words.clock(self.now_ns)}"
             stands += f" of {words.clock(self.end_ns)}"
         several = f", one of {self.branches} branches" if self.branches > 1 else ""
         return f"{stands}; on {self.branch}{several}; next: {self.soon}"

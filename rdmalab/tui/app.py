@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.app import App
 
 from rdmalab.lens import tape
+from rdmalab.shell import show_tape
 from rdmalab.shell.asking import kept_history, no_history
 from rdmalab.shell.fragments import fold, plain
 from rdmalab.shell.prompt import colour_wanted
@@ -84,6 +85,7 @@ class Rdmalab(App[int]):
     def compose(self) -> Iterable[Widget]:
         self.panes = {pane.id or "": pane for pane in self._made_panes()}
         yield Bar(layout.HEADER, self.look, self._header)
+        yield Bar(layout.TAPE, self.look, self._tape)
         yield from self.panes.values()
         keys = EVERYWHERE | {"ctrl+q"}
         yield Repl(self.scene, self.look, self._evaluate, leave_keys=keys, history=self.history)
@@ -181,7 +183,8 @@ class Rdmalab(App[int]):
         for pane in self.shown_panes():
             pane.redraw()
         for bar in self.query(Bar):
-            bar.redraw(self._columns)
+            if bar.display:
+                bar.redraw(self._columns)
         self.repl.redraw()
 
     def _show_notes(self) -> None:
@@ -193,6 +196,12 @@ class Rdmalab(App[int]):
 
     def _header(self, width: int) -> Line:
         return header_line(self.stage, self.scene, width)
+
+    def _tape(self, width: int) -> Line:
+        session = self.scene.session
+        cells = show_tape.cells_for(width)
+        row = tape.tape_row(session.history, session.names, session.checkpoints, cells)
+        return show_tape.bar(row, width)
 
     def _footer(self, width: int) -> Line:
         return footer_line(self.scene, width, in_pane=isinstance(self.focused, Pane))

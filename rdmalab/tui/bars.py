@@ -78,9 +78,10 @@ def header_line(stage: Stage, scene: Scene, width: int) -> Line:
 def _moment(history: History) -> Line:
     """`ev 31 LIVE`, `ev 24/31 PAST`: the past is a word, and looks like no other on the line."""
     event = history.here.event
+    stands = f"ev {event}" if event >= 0 else "start"
     if history.live:
-        return [(BAR, f"ev {event} LIVE")]
-    return [(BAR, f"ev {event}/{history.end.event} "), (PAST, " PAST ")]
+        return [(BAR, f"{stands} LIVE")]
+    return [(BAR, f"{stands}/{history.end.event} "), (PAST, " PAST ")]
 
 
 def _branch(history: History) -> Line:

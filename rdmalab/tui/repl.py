@@ -57,10 +57,8 @@ class Repl(Widget):
         yield self.console
 
     def on_mount(self) -> None:
-        self.console.live.session.default_buffer.on_text_changed += lambda _: self.redraw()
-        self.console.live.session.default_buffer.on_cursor_position_changed += lambda _: (
-            self.redraw()
-        )
+        # It is painted when a line was evaluated, and whenever the line or the cursor moves.
+        self.console.live.session.app.after_render += lambda _: self.redraw()
         self.watch(self.console, "scroll_y", lambda _: self.redraw(), init=False)
         self.watch(self.console, "has_focus", lambda _: self.redraw(), init=False)
 

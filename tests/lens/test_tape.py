@@ -53,7 +53,7 @@ def test_the_ends_are_in_the_first_and_the_last_cell(end: int, cells: int) -> No
 def test_an_empty_world_has_a_tape() -> None:
     row = tape(Lab())
     assert (row.event, row.end, row.live, row.here) == (-1, -1, True, 0)
-    assert row.text == "ev -1, LIVE, at 0.000us; on main; next: nothing is planned"
+    assert row.text == "start, LIVE, at 0.000us; on main; next: nothing is planned"
 
 
 def test_the_past_knows_what_was_asked_next_and_what_is_planned() -> None:
