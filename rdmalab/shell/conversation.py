@@ -64,6 +64,14 @@ class Conversation:
         self._repeat = ""
         self._events = _FIRST
 
+    @property
+    def repeated(self) -> str:
+        """What an empty line stands for: the last word of time, empty if something else was said.
+
+        `goto` is not repeated: we are there.
+        """
+        return self._repeat
+
     def stop(self) -> None:
         """End what runs, between two events."""
         self.stopping = True

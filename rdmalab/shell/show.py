@@ -27,9 +27,10 @@ from rdmalab.lens.queues import QpRow, QueueRow
 from rdmalab.lens.sharing import SharedRecvRow, SrqRow
 from rdmalab.lens.states import DiagramRow
 from rdmalab.lens.story import EventRow, StoryRow
+from rdmalab.lens.tape import TapeRow
 from rdmalab.lens.windows import MwRow
 from rdmalab.lens.wqes import RecvRow, WqeRow
-from rdmalab.shell import show_objects, show_parts, show_wire
+from rdmalab.shell import show_objects, show_parts, show_tape, show_wire
 from rdmalab.shell.fragments import Fragment, Line, fold, in_ascii, plain, shown
 from rdmalab.shell.tables import DIM, EVENT, NAME, NUMBER, WARN, header, table
 from rdmalab.workbench.request import AsyncRow, JournalRow, View
@@ -80,6 +81,8 @@ def _lines_of(rows: list[Any], width: int) -> list[Line]:
         return several(rows)
     if kind is DecodedRow:
         return [line for row in rows for line in show_wire.decoded(row, width)]
+    if kind is TapeRow:
+        return [line for row in rows for line in show_tape.lines(row, width)]
     if kind not in _SINGLE and dataclasses.is_dataclass(kind) and not hasattr(rows[0], "text"):
         return show_objects.plain_table(rows)
     one = _SINGLE.get(kind, _unknown)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 
+from rdmalab.lens import tape
+from rdmalab.shell import show_tape
 from rdmalab.shell.asking import kept_history, no_history
 from rdmalab.shell.fragments import fold, plain
 from rdmalab.shell.prompt import colour_wanted
@@ -83,6 +85,7 @@ class Rdmalab(App[int]):
     def compose(self) -> Iterable[Widget]:
         self.panes = {pane.id or "": pane for pane in self._made_panes()}
         yield Bar(layout.HEADER, self.look, self._header)
+        yield Bar(layout.TAPE, self.look, self._tape)
         yield from self.panes.values()
         keys = EVERYWHERE | {"ctrl+q"}
         yield Repl(self.scene, self.look, self._evaluate, leave_keys=keys, history=self.history)
@@ -180,7 +183,8 @@ class Rdmalab(App[int]):
         for pane in self.shown_panes():
             pane.redraw()
         for bar in self.query(Bar):
-            bar.redraw(self._columns)
+            if bar.display:
+                bar.redraw(self._columns)
         self.repl.redraw()
 
     def _show_notes(self) -> None:
@@ -192,6 +196,12 @@ class Rdmalab(App[int]):
 
     def _header(self, width: int) -> Line:
         return header_line(self.stage, self.scene, width)
+
+    def _tape(self, width: int) -> Line:
+        session = self.scene.session
+        cells = show_tape.cells_for(width)
+        row = tape.tape_row(session.history, session.names, session.checkpoints, cells)
+        return show_tape.bar(row, width)
 
     def _footer(self, width: int) -> Line:
         return footer_line(self.scene, width, in_pane=isinstance(self.focused, Pane))
@@ -251,6 +261,23 @@ class Rdmalab(App[int]):
 
     def action_go_on(self) -> None:
         self.console_pane.say(self.scene.way_on)
+
+    def action_checkpoint(self, direction: int) -> None:
+        """To the nearest one; beyond the last of them are the two ends of the branch."""
+        session = self.scene.session
+        here = session.world.event
+        marks = [
+            mark
+            for mark in tape.mark_rows(session.history, session.checkpoints)
+            if mark.mark is tape.Mark.CHECKPOINT and (mark.event - here) * direction > 0
+        ]
+        self.console_pane.say(_goto(marks, direction, session.history.branch.name))
+
+    def action_break_here(self) -> None:
+        if isinstance(self.focused, Pane) and (sentence := self.focused.breakpoint()):
+            self.console_pane.say(sentence)
+        else:
+            self._emit(plain("nothing here that could be halted at; help break", "class:dim"))
 
     def action_run_or_stop(self) -> None:
         if self.console_pane.busy:
@@ -326,6 +353,14 @@ class Rdmalab(App[int]):
 
     def action_filter(self) -> None:
         self._of_pane("ask_filter")
+
+
+def _goto(marks: list[tape.MarkRow], direction: int, branch: str) -> str:
+    """The sentence that leads to the first or the last of these marks, and stays on the branch."""
+    if not marks:
+        return "goto start" if direction < 0 else "goto end"
+    nearest = marks[0] if direction > 0 else marks[-1]
+    return f"goto @{nearest.name}" if nearest.branch == branch else f"goto {nearest.event}"
 
 
 def _put(widget: Widget, place: layout.Place | None) -> None:

@@ -15,12 +15,14 @@ from rdmalab.tui.keys import footer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rdmalab.session.history import History
     from rdmalab.shell.fragments import Line
     from rdmalab.tui.pane import Look
     from rdmalab.tui.scene import Scene
     from rdmalab.tui.stage import Stage
 
 BAR, BAR_KEY, ALERT = "class:bar", "class:bar.key", "class:bar.alert"
+PAST = "class:bar.past"
 
 
 class Bar(Widget):
@@ -45,18 +47,22 @@ class Bar(Widget):
 
 
 def header_line(stage: Stage, scene: Scene, width: int) -> Line:
-    """`rdmalab  t=10.230us  ev 31  link UP 1us 100Gbps  …`; the least important gives way."""
+    """`rdmalab  t=9.210us  ev 24/31 PAST  branch-1 of 2  …`; the least important gives way."""
     session = stage.session
     world = session.world
     link = next(row for row in stage.look("show link").rows if isinstance(row, LinkRow))
+    running = scene.talk.running
     parts: list[Line] = [
         [(BAR_KEY, " rdmalab ")],
         [(BAR, f" t={words.clock(world.now_ns)}")],
-        [(BAR, f"ev {world.event}")],
-        [(ALERT, " running, ^C stops ")] if scene.talk.running else [(BAR, "paused")],
+        _moment(session.history),
+        [(ALERT, " running, ^C stops ")] if running else [],
+        _branch(session.history),
+        _count(len(session.breakpoints.by_number), "break", BAR),
         _link(link),
-        _faults(link),
+        _count(len(link.faults), "fault", ALERT, "! "),
         _lesson(scene),
+        [] if running else [(BAR, "paused")],
         [(BAR, f"seed={session.seed}")],
         [(BAR, _next(world.agenda.next_ns()))],
         [(BAR, "/".join(dict.fromkeys(h.profile.name for h in world.nodes.values())))],
@@ -69,13 +75,28 @@ def header_line(stage: Stage, scene: Scene, width: int) -> Line:
     return [*line, (BAR, " " * width)]
 
 
+def _moment(history: History) -> Line:
+    """`ev 31 LIVE`, `ev 24/31 PAST`: the past is a word, and looks like no other on the line."""
+    event = history.here.event
+    stands = f"ev {event}" if event >= 0 else "start"
+    if history.live:
+        return [(BAR, f"{stands} LIVE")]
+    return [(BAR, f"{stands}/{history.end.event} "), (PAST, " PAST ")]
+
+
+def _branch(history: History) -> Line:
+    """Nothing while there is only one."""
+    many, name = len(history.branches), history.branch.name
+    said = name if name.startswith("branch") else f"branch {name}"
+    return [(BAR, f"{said} of {many}")] if many > 1 else []
+
+
+def _count(count: int, noun: str, style: str, mark: str = "") -> Line:
+    return [(style, f"{mark}{count} {noun}{'s' if count > 1 else ''}")] if count else []
+
+
 def _link(link: LinkRow) -> Line:
     return [(BAR, "link "), (BAR, "UP") if link.up else (ALERT, "! DOWN")]
-
-
-def _faults(link: LinkRow) -> Line:
-    count = len(link.faults)
-    return [(ALERT, f"! {count} fault{'s' if count > 1 else ''}")] if count else []
 
 
 def _lesson(scene: Scene) -> Line:

@@ -36,6 +36,7 @@ KEYS: tuple[Key, ...] = (
     Key(("f2",), "F2", "Save", does="type_in('save ')", where=_ANYWHERE),
     Key(("f6",), "F6", "Next pane", does="turn(1)", where=_ANYWHERE),
     Key(("shift+f6", "f18"), "S-F6", "", does="turn(-1)", where=_ANYWHERE),
+    Key(("f7",), "F7", "Back", says="back", where=_ANYWHERE),
     Key(("f8",), "F8", "Step", does="go_on", where=_ANYWHERE),
     Key(("f9",), "F9", "Run/stop", does="run_or_stop", where=_ANYWHERE),
     Key(("ctrl+z",), "^Z", "", does="suspend_process", where=_ANYWHERE),
@@ -52,6 +53,10 @@ KEYS: tuple[Key, ...] = (
     Key(("c",), "c", "", does="other('cq', 1)"),
     Key(("m",), "m", "", does="other('mr', 1)"),
     Key(("full_stop", "l", "right"), ".", "Step", does="go_on"),
+    Key(("comma", "h", "left"), ",", "Back", says="back"),
+    Key(("left_square_bracket",), "[ ]", "Marks", does="checkpoint(-1)"),
+    Key(("right_square_bracket",), "", "", does="checkpoint(1)"),
+    Key(("b",), "b", "Break", does="break_here"),
     Key(("space",), "Space", "Run/stop", does="run_or_stop"),
     *(Key((str(n),), "1-6" if n == 1 else "", "", does=f"tab({n})") for n in range(1, 9)),
     Key(("z",), "z", "Zoom", does="zoom"),
@@ -70,7 +75,10 @@ BY_NAME = {name: key for key in KEYS for name in key.names}
 EVERYWHERE = frozenset(name for name, key in BY_NAME.items() if key.where is _ANYWHERE)
 
 # In this order they give way when the footer is narrow, the last first.
-_FOOTER_PANE = ("Esc", "F6", "z", "j k", "Enter", "o", "F8", "F9", "/", "y", "1-6", "?", "F1")
+_FOOTER_PANE = (
+    *("Esc", "F6", "F7", "F8", "F9", "?", "j k", "Enter", "z", "b", "[ ]", "o", "/", "y", "1-6"),
+    "F1",
+)
 
 
 def footer(in_pane: bool, columns: int, going_on: str = "Step") -> list[tuple[str, str]]:
@@ -98,7 +106,10 @@ def explained() -> list[tuple[str, str]]:
         ("/", "show only lines with a word; empty: all"),
         ("z", "zoom the pane; again: back"),
         ("y", "copy the pane as text"),
-        (". or F8", "step, or the next note of a scenario"),
+        (". l  or F8", "step, or the next note of a scenario"),
+        (", h  or F7", "back: the last thing is undone; typing there opens a branch"),
+        ("[ ]", "the checkpoint before, after; beyond the last: the start, the end"),
         ("Space or F9", "run, or stop"),
+        ("b", "halt at packets like the marked one; a node: when its state changes"),
         ("Esc  i  :", "back to the prompt"),
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-HEADER, FOOTER, CONSOLE = "header", "footer", "console"
+HEADER, TAPE, FOOTER, CONSOLE = "header", "tape", "footer", "console"
 LEFT, RIGHT = "left", "right"
 WIRE, MEMORY, COMPLETIONS, STORY, NOTES, LOG = "wire", "memory", "cq", "story", "notes", "log"
 MEMORY_LEFT, MEMORY_RIGHT = "memory-left", "memory-right"
@@ -76,10 +76,15 @@ def _fits(size: Size, wanted: Size) -> bool:
 
 
 def _bars(size: Size) -> list[Place]:
-    return [
-        Place(HEADER, 0, 0, size.columns, 1),
-        Place(FOOTER, 0, size.rows - 1, size.columns, 1),
-    ]
+    bars = [Place(HEADER, 0, 0, size.columns, 1)]
+    bars += [Place(TAPE, 0, 1, size.columns, 1)] if _fits(size, MEDIUM) else []
+    return [*bars, Place(FOOTER, 0, size.rows - 1, size.columns, 1)]
+
+
+def _between(size: Size) -> tuple[int, int]:
+    """The first row between the bars, and how many there are."""
+    count = len(_bars(size))
+    return count - 1, size.rows - count
 
 
 def _prompt_only(size: Size) -> list[Place]:
@@ -102,14 +107,15 @@ def _one_pane(size: Size, wish: Wish) -> list[Place]:
 
 def _zoomed(size: Size, wish: Wish) -> list[Place]:
     console = min(size.rows // 3, max(6, size.rows // 5))
-    height = size.rows - 2 - console
+    top, rows = _between(size)
+    height = rows - console
     if wish.zoomed == CONSOLE:
-        return [*_bars(size), Place(CONSOLE, 0, 1, size.columns, size.rows - 2)]
+        return [*_bars(size), Place(CONSOLE, 0, top, size.columns, rows)]
     tabs = _TABS if wish.zoomed in _TABS else ()
     return [
         *_bars(size),
-        Place(wish.zoomed, 0, 1, size.columns, height, tabs),
-        Place(CONSOLE, 0, 1 + height, size.columns, console),
+        Place(wish.zoomed, 0, top, size.columns, height, tabs),
+        Place(CONSOLE, 0, top + height, size.columns, console),
     ]
 
 
@@ -128,14 +134,15 @@ def _share(total: int, parts: tuple[tuple[int, int], ...]) -> list[int]:
 def _two_columns(size: Size, wish: Wish) -> list[Place]:
     """Two nodes side by side, the tabs below them, with a second pane beside if there is room."""
     is_tall = size.rows >= MEDIUM.rows
-    wanted = ((15, 3), (12, 4), (11, 3)) if is_tall else ((8, 3), (6, 4), (8, 3))
-    nodes, middle, console = _share(size.rows - 2, wanted)
+    wanted = ((15, 3), (11, 4), (11, 3)) if is_tall else ((8, 3), (6, 4), (8, 3))
+    top, rows = _between(size)
+    nodes, middle, console = _share(rows, wanted)
     half = size.columns // 2
-    y = 1 + nodes
+    y = top + nodes
     return [
         *_bars(size),
-        Place(LEFT, 0, 1, half, nodes),
-        Place(RIGHT, half, 1, size.columns - half, nodes),
+        Place(LEFT, 0, top, half, nodes),
+        Place(RIGHT, half, top, size.columns - half, nodes),
         *_tabs(size, y, middle, wish),
         Place(CONSOLE, 0, y + middle, size.columns, console),
     ]
@@ -160,17 +167,18 @@ def _beside(tab: str, wish: Wish) -> str:
 
 def _three_columns(size: Size, wish: Wish) -> list[Place]:
     """Everything at once: the wire between the nodes, bytes and completions below, then talk."""
-    top, middle, console = _share(size.rows - 2, ((28, 4), (11, 2), (19, 3)))
+    first, rows = _between(size)
+    top, middle, console = _share(rows, ((28, 4), (11, 2), (18, 3)))
     node, memory, side = (size.columns * percent // 100 for percent in (29, 38, 33))
-    y, bottom = 1 + top, 1 + top + middle
+    y, bottom = first + top, first + top + middle
     tabs = (STORY, NOTES, LOG)
     tab = wish.tab if wish.tab in tabs else NOTES if wish.has_notes else STORY
     wide = size.columns - side
     return [
         *_bars(size),
-        Place(LEFT, 0, 1, node, top),
-        Place(WIRE, node, 1, size.columns - 2 * node, top),
-        Place(RIGHT, size.columns - node, 1, node, top),
+        Place(LEFT, 0, first, node, top),
+        Place(WIRE, node, first, size.columns - 2 * node, top),
+        Place(RIGHT, size.columns - node, first, node, top),
         Place(MEMORY_LEFT, 0, y, memory, middle),
         Place(MEMORY_RIGHT, memory, y, memory, middle),
         Place(COMPLETIONS, 2 * memory, y, size.columns - 2 * memory, middle),

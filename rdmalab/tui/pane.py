@@ -93,6 +93,10 @@ class Pane(Widget, can_focus=True):
     def other(self, noun: str, direction: int) -> None:
         """Show the next or previous object; `noun` empty: of what the pane is about."""
 
+    def breakpoint(self) -> str:
+        """The sentence that halts at what is marked; empty where nothing can be."""
+        return ""
+
     def escape(self) -> bool:
         """Go back one level; False where there is none."""
         return False

@@ -57,10 +57,8 @@ class Repl(Widget):
         yield self.console
 
     def on_mount(self) -> None:
-        self.console.live.session.default_buffer.on_text_changed += lambda _: self.redraw()
-        self.console.live.session.default_buffer.on_cursor_position_changed += lambda _: (
-            self.redraw()
-        )
+        # It is painted when a line was evaluated, and whenever the line or the cursor moves.
+        self.console.live.session.app.after_render += lambda _: self.redraw()
         self.watch(self.console, "scroll_y", lambda _: self.redraw(), init=False)
         self.watch(self.console, "has_focus", lambda _: self.redraw(), init=False)
 
@@ -122,8 +120,9 @@ class Repl(Widget):
         buffer = self.console.live.session.default_buffer
         text = buffer.text
         if not text.strip() or "\n" in text:
-            on = "walks on" if self.scene.is_walking else "repeats the last step"
-            return [("class:dim", f"Enter {on}")]
+            again = self.scene.repeated
+            on = "walks on" if again == "next" else f"repeats: {again}"
+            return [("class:dim", f"Enter {on}")] if again else []
         said = signature(self.scene.session, text, buffer.cursor_position)
         return [("", said)] if said else []
 

@@ -79,6 +79,11 @@ class Scene:
         """The sentence that goes on from here."""
         return "next" if self.is_walking else "step"
 
+    @property
+    def repeated(self) -> str:
+        """What Enter alone says: the last word of time; in a scenario else `next`."""
+        return self.talk.repeated or ("next" if self.is_walking else "")
+
     def begin(self) -> None:
         for line in FIRST:
             self.lab.do(line)
@@ -87,9 +92,9 @@ class Scene:
         self.talk.voice.width = max(20, width)
 
     async def evaluate(self, text: str, emit: Emit, pause: Pause) -> bool:
-        """Carry out what was typed; nothing typed repeats the last step, or walks on."""
-        if not text.strip() and self.is_walking:
-            text = "next"
+        """Carry out what was typed; nothing typed repeats the last word of time, or walks on."""
+        if not text.strip():
+            text = self.repeated
         return await self.talk.evaluate(text, emit, pause)
 
     def stop(self) -> None:

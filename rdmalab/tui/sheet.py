@@ -26,6 +26,7 @@ _FRAMES = {
     "bar": "reverse",
     "bar.key": "reverse bold",
     "bar.alert": "reverse bold ansired",
+    "bar.past": "noreverse bold ansiyellow",
 }
 _COLOURLESS = {
     "warn": "bold",
@@ -34,6 +35,7 @@ _COLOURLESS = {
     "frame.title": "bold",
     "bar.key": "reverse bold underline",
     "bar.alert": "reverse bold underline",
+    "bar.past": "noreverse bold underline",
 }
 
 

@@ -32,8 +32,8 @@ def show(
 
     A name shows that object; qp, cq, mr and so on all of a kind; sq, rq one queue. wire: the
     packets and what is planned, `last` of them, filtered by opcode, from, to, psn. packet N: the
-    packet of event N byte by byte. log: every record; story: one sentence an event. expr: what
-    `until` and `expect` can ask.
+    packet of event N byte by byte. log: every record; story: one sentence an event. time: where
+    on this branch of time we are. expr: what `until` and `expect` can ask.
 
     Example: show wire last=5
     """

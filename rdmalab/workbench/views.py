@@ -20,6 +20,7 @@ from rdmalab.lens import (
     sharing,
     states,
     story,
+    tape,
     windows,
     words,
     wqes,
@@ -265,6 +266,12 @@ def _story(request: Request) -> View:
     return View("story", rows, _or(rows, "nothing has happened yet"))
 
 
+def _time(request: Request) -> View:
+    session = request.session
+    row = tape.tape_row(session.history, session.names, session.checkpoints)
+    return View("time", [row, *row.marks], "checkpoint NAME marks a moment; goto leads to any")
+
+
 def _expr(request: Request) -> View:
     del request
     return View("what can be asked", list(askable.fields()))
@@ -322,6 +329,7 @@ VIEWS: dict[str, Callable[[Request], View]] = {
     "agenda": _agenda,
     "log": _log,
     "story": _story,
+    "time": _time,
     "expr": _expr,
     "events": _events,
     "journal": _journal,

@@ -110,6 +110,62 @@ async def test_f8_steps_and_enter_repeats() -> None:
         assert f"ev {event + 2}" in it.grid[0]
 
 
+async def test_f7_goes_back_and_enter_repeats_it() -> None:
+    async with stand() as it:
+        assert "ev 20 LIVE" in it.grid[0]
+        await it.press("f7")
+        assert "ev 19/20  PAST " in it.grid[0]
+        await it.press("enter")
+        assert "ev 18/20  PAST " in it.grid[0]
+        await it.sees("Enter repeats: back")
+        await it.say("goto end")
+        assert "ev 20 LIVE" in it.grid[0]
+        await it.press("enter")  # goto is not repeated
+        assert it.app.scene.session.world.event == 20
+
+
+@pytest.mark.parametrize("key", ["comma", "h", "left"])
+async def test_back_in_a_pane(key: str) -> None:
+    async with stand() as it:
+        await it.press("f6", key)
+        assert it.app.scene.session.world.event == 19
+
+
+async def test_brackets_go_from_checkpoint_to_checkpoint() -> None:
+    async with stand() as it:
+        world = it.app.scene.session.world
+        await it.say("goto 5", "checkpoint early", "goto 12", "checkpoint late", "goto end")
+        await it.press("f6")
+        for key, event in (("left", 12), ("left", 5), ("left", -1), ("right", 5), ("right", 12)):
+            await it.press(f"{key}_square_bracket")
+            assert world.event == event
+        await it.press("right_square_bracket")
+        assert world.event == 20
+        assert it.app.scene.session.history.live
+
+
+async def test_brackets_stay_on_the_branch() -> None:
+    """A checkpoint of the past that two branches share lies on both."""
+    async with stand() as it:
+        await it.say("goto 5", "checkpoint early", "goto 12", "alloc_pd A.pd7")
+        history = it.app.scene.session.history
+        assert "branch-1 of 2" in it.grid[0]
+        await it.press("f6", "left_square_bracket")
+        assert (history.branch.name, it.app.scene.session.world.event) == ("branch-1", 5)
+
+
+async def test_b_halts_at_packets_like_the_marked_one() -> None:
+    async with stand((100, 30)) as it:
+        await it.press("f6", "1", "b")
+        await it.press("f6", "b")
+        said = [str(point) for point in it.app.scene.session.breakpoints.by_number.values()]
+        assert said[0] == "break wire.last.opcode == ACKNOWLEDGE"
+        await it.press("escape", "f6", "b")
+        said = [str(point) for point in it.app.scene.session.breakpoints.by_number.values()]
+        assert "watch A.qp0.state" in said
+        assert f"{len(said)} breaks" in it.grid[0]
+
+
 async def test_the_future_is_dashed() -> None:
     async with stand((120, 40)) as it:
         await it.say(AGAIN, "step 3")
@@ -225,7 +281,7 @@ async def test_reading_back_and_following_again() -> None:
 
 
 async def test_question_mark_tells_the_keys() -> None:
-    async with stand((100, 50)) as it:
+    async with stand((100, 60)) as it:
         await it.pilot.press("f6", "question_mark")
         await it.sees("take the marked packet apart", "zoom the pane")
 

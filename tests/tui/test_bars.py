@@ -4,7 +4,9 @@ import pytest
 
 from rdmalab.shell.fragments import text_of
 from rdmalab.tui.bars import footer_line, header_line
+from rdmalab.tui.console.paint import Paint
 from rdmalab.tui.scene import Scene
+from rdmalab.tui.sheet import sheet
 from rdmalab.tui.stage import Stage
 
 
@@ -22,6 +24,32 @@ def test_the_header_says_where_time_and_link_stand() -> None:
         scene.lab.do(line)
     assert "link ! DOWN" in header(scene, 120)
     assert "! 2 faults" in header(scene, 120)
+
+
+def test_the_past_a_branch_and_breakpoints_are_told() -> None:
+    scene = Scene()
+    scene.begin()
+    assert "ev 20 LIVE" in header(scene, 80)
+    assert "branch" not in header(scene, 200)
+    for line in ("back", "break A.qp0.state == ERR"):
+        scene.lab.do(line)
+    assert "ev 19/20  PAST " in header(scene, 80)
+    assert "1 break " in header(scene, 80)
+    for line in ("alloc_pd A.pd7", "watch B.qp0.state"):
+        scene.lab.do(line)
+    for text in ("ev 20 LIVE", "branch-1 of 2", "2 breaks"):
+        assert text in header(scene, 80)
+    scene.lab.do("switch main")
+    assert "branch main of 2" in header(scene, 80)
+
+
+@pytest.mark.parametrize("colour", [True, False])
+def test_the_past_looks_unlike_the_rest_of_the_header(colour: bool) -> None:
+    paint = Paint(sheet(colour=colour), colour=colour)
+    past, rest = paint.style("class:bar.past"), paint.style("class:bar")
+    assert rest.reverse
+    assert not past.reverse
+    assert past.bold
 
 
 @pytest.mark.parametrize("width", [0, 1, 10, 40, 80])

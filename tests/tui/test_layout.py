@@ -14,6 +14,7 @@ from rdmalab.tui.layout import (
     RIGHT,
     STORY,
     TABS,
+    TAPE,
     WIRE,
     Place,
     Wish,
@@ -60,6 +61,7 @@ def test_what_is_there_at_each_size() -> None:
     assert _panes(50, 12) == [HEADER, CONSOLE]
     assert _panes(60, 16) == [*bars, WIRE, CONSOLE]
     assert _panes(80, 24) == [*bars, LEFT, RIGHT, WIRE, CONSOLE]
+    bars = [HEADER, TAPE, FOOTER]
     assert _panes(120, 40) == [*bars, LEFT, RIGHT, WIRE, STORY, CONSOLE]
     large = [LEFT, WIRE, RIGHT, MEMORY_LEFT, "memory-right", COMPLETIONS, CONSOLE, STORY]
     assert _panes(200, 60) == [*bars, *large]

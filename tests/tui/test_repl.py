@@ -5,7 +5,9 @@ from tests.tui.stand import stand
 
 async def test_the_lower_border_says_what_the_cursor_is_at() -> None:
     async with stand((120, 40)) as it:
-        assert "Enter repeats the last step" in it.text
+        assert "Enter repeats" not in it.text  # there is nothing yet that it could
+        await it.say("step")
+        await it.sees("Enter repeats: step")
         it.type("modify_qp A.qp0 ")
         await it.until(lambda: "═ modify_qp" in it.text or "qp_state" in it.grid[-2])
         assert it.grid[-2].startswith("╚═ ")

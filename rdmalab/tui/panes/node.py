@@ -81,6 +81,10 @@ class NodePane(Pane):
             self.chosen[of] = things[(at + direction) % len(things)]
         self.redraw()
 
+    def breakpoint(self) -> str:
+        qp = self.thing(Noun.QP)
+        return f"watch {self.stage.name(qp)}.state" if qp is not None else ""
+
     def move(self, rows: int) -> None:
         if abs(rows) == 1:
             self.other("", rows)

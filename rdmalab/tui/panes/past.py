@@ -36,7 +36,7 @@ class PastPane(Pane):
     def lines(self, width: int, height: int) -> list[Line]:
         del height
         view = self.stage.look(self.sentences()[0])
-        if width >= _ROOMY:
+        if width >= _ROOMY or not view.rows:
             return self.filtered(render(view, width))
         whole = [render_rows([row], _ENDLESS)[0] for row in view.rows]
         brief = [[line[0], ("", " "), *line[2:]] for line in whole]

@@ -58,6 +58,10 @@ class WirePane(Pane):
         if self.app.app_focus:
             self.marked = None
 
+    def breakpoint(self) -> str:
+        chosen = self._chosen(self.stage.look(self.sentences()[0]).rows)
+        return f"break wire.last.opcode == {chosen.opcode}" if chosen is not None else ""
+
     # ---- the mark -------------------------------------------------------------------------------
 
     def move(self, rows: int) -> None:

@@ -16,3 +16,9 @@ def test_the_story_has_a_sentence_an_event_and_the_log_every_record() -> None:
 def test_a_narrow_pane_leaves_the_times_out() -> None:
     _, panes = first()
     assert not any("2.215us" in text_of(line) for line in panes["story"].lines(38, 10))
+
+
+def test_at_the_beginning_it_says_so() -> None:
+    _, panes = first("goto start")
+    for width in (38, 100):
+        assert "nothing has happened yet" in text_of(panes["story"].lines(width, 10)[0])
