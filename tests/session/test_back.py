@@ -169,11 +169,11 @@ def test_stopping_a_rewind_changes_nothing() -> None:
 # --------------------------------------------------------------------------- goto
 def test_a_time_between_two_events_and_exactly_at_one() -> None:
     lab = busy()
-    times = [r[Field.AT_NS] for r in lab.session.world.trace.records]
+    times = [r[1] for r in lab.session.world.trace.records]
     first, second = sorted(set(times))[2:4]
     trip(lab, f"goto {first}ns")
     at_the_first = lab.session.world.event
-    assert max(r[Field.AT_NS] for r in lab.session.world.trace.records) == first
+    assert max(r[1] for r in lab.session.world.trace.records) == first
     trip(lab, f"goto {second - 1}ns")
     assert here(lab) == Place(at_the_first, second - 1)
     trip(lab, f"goto {second}ns")
