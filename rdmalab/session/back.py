@@ -99,7 +99,7 @@ class Rewind(Jump):
     It looks through one stretch of time after the other, the latest first.
     """
 
-    __slots__ = ("_limit", "_searched_ns", "_stretch", "until_ns")
+    __slots__ = ("_first", "_hit", "_limit", "_searched_ns", "_stretch", "until_ns")
 
     def __init__(self, session: "Session", until_ns: int | None = None) -> None:
         super().__init__(session, session.history.here)
@@ -108,18 +108,17 @@ class Rewind(Jump):
         self._limit = self.from_event + (not session.breakpoints.has_halted_at(session.history))
         self._stretch = len(session.history.before(self.from_event)) - 1
         self._searched_ns = self.place.at_ns
+        self._first: Place | None = None  # of the stretch that is being looked through
+        self._hit: int | None = None  # the latest event in it at which one would have halted
 
     def go(self, events: int = SLICE) -> bool:
-        del events
         if self.over:
             return True
-        session = self.session
-        if not session.breakpoints or not self._is_more():
+        if self._first is None and not self._enter():
             self._give_way()
-            return True
-        if (hit := self._last_hit()) is not None:
-            self._arrive(Place(hit, 0))
-            self.over = session.breakpoints.halt(session.history)
+        elif self._look(events) and self._hit is not None:
+            self._arrive(Place(self._hit, 0))
+            self.over = self.session.breakpoints.halt(self.session.history)
         return bool(self.over)
 
     def stop(self) -> None:
@@ -137,29 +136,35 @@ class Rewind(Jump):
         self.events = abs(history.here.event - self.from_event)
         self._end("", met=True)
 
-    def _is_more(self) -> bool:
-        """Whether there is an earlier stretch, or one that is not too early."""
-        if self._stretch < 0:
-            return False
-        return self.until_ns is None or self._searched_ns > self.until_ns
-
-    def _last_hit(self) -> int | None:
-        """The latest event of the stretch at which a breakpoint would have halted."""
+    def _enter(self) -> bool:
+        """Into the next earlier stretch; False if there is none, or none that is in time."""
         session, history = self.session, self.session.history
-        first = history.before(self.from_event)[self._stretch]
+        in_time = self.until_ns is None or self._searched_ns > self.until_ns
+        if not session.breakpoints or self._stretch < 0 or not in_time:
+            return False
+        self._first = history.before(self.from_event)[self._stretch]
         self._stretch -= 1
-        history.seek(first)
+        history.seek(self._first)
         session.breakpoints.begin(session)
-        hit = None
-        while session.world.event + 1 < self._limit:
+        return True
+
+    def _look(self, events: int) -> bool:
+        """At so many events of the stretch; True when it is looked through."""
+        session = self.session
+        for _ in range(events):
             start = session.world.trace.latest + 1
-            if not history.run(1):
-                break
+            if session.world.event + 1 >= self._limit or not session.history.run(1):
+                return self._leave()
             if session.breakpoints.hits(session, start) and self._in_time():
-                hit = session.world.event
-        self._limit = min(self._limit, first.event + 1)
-        self._searched_ns = first.at_ns
-        return hit
+                self._hit = session.world.event
+        return False
+
+    def _leave(self) -> bool:
+        assert self._first is not None
+        self._limit = min(self._limit, self._first.event + 1)
+        self._searched_ns = self._first.at_ns
+        self._first = None
+        return True
 
     def _in_time(self) -> bool:
         return self.until_ns is None or self.session.world.now_ns >= self.until_ns
