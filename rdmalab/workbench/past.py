@@ -95,7 +95,7 @@ def checkpoint(session: Session, name: str) -> str:
     Example: checkpoint before-nak
     """
     session.checkpoints[name] = (session.history.branch.name, session.history.here)
-    return f"@{name} is event {session.world.event} at {session.world.now_ns} ns"
+    return f"@{name} is event {session.world.event} at {words.clock(session.world.now_ns)}"
 
 
 @command
@@ -119,7 +119,7 @@ def _branch_row(history: History, branch: Branch) -> BranchRow:
 
 @command
 def switch(session: Session, branch: str) -> str:
-    """Go to the end of another branch of time; what happened on this one is kept.
+    """Go to the end of a branch of time; what happened on this one is kept.
 
     Example: switch main
     """
@@ -127,7 +127,10 @@ def switch(session: Session, branch: str) -> str:
     if branch not in history.branches:
         there = f"there is: {' '.join(history.branches)}"
         raise NotUnderstood(f"no branch is called {branch}", hint=there, argument="branch")
-    history.switch(history.branches[branch])
+    if branch == history.branch.name:
+        history.seek(history.end)
+    else:
+        history.switch(history.branches[branch])
     world = session.world
     return f"on {branch}, at event {world.event}, {words.clock(world.now_ns)}"
 

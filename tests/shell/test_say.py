@@ -1,5 +1,7 @@
 import re
 
+import pytest
+
 from tests.shell.talk import TRANSCRIPTS, Talk, check, played, sections
 
 BOXES = re.compile(r"[─-╿■-◿┄┊⏲→…\r\x1b]")
@@ -17,9 +19,10 @@ WALK = (
 )
 
 
-def test_the_transcript_of_answers() -> None:
-    path = TRANSCRIPTS / "answers.txt"
-    said = [played(title, typed) for title, typed in sections(path)]
+@pytest.mark.parametrize(("file", "setup"), [("answers.txt", ()), ("past.txt", ("use rc_pair",))])
+def test_the_transcript_of_answers(file: str, setup: tuple[str, ...]) -> None:
+    path = TRANSCRIPTS / file
+    said = [played(title, typed, *setup) for title, typed in sections(path)]
     check(path, "\n".join(said) + "\n")
 
 
