@@ -139,7 +139,7 @@ def switch(session: Session, branch: str) -> str:
 def diff(session: Session, one: Moment, other: Moment | None = None) -> View:
     """Show what differs between two moments, field by field and byte by byte; other: now.
 
-    Example: diff ev12 ev14
+    Example: diff ev12 ev13
     """
     world, names = session.world, session.names
     first, before = _visited(session, one, "one")

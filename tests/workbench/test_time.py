@@ -55,4 +55,4 @@ def test_a_mistake_has_one_hint(line: str, hint: str) -> None:
 
 def test_a_checkpoint_names_this_moment() -> None:
     lab = lab_of(RECV, SEND, "step")
-    assert well(lab, "checkpoint before-nak").value == "@before-nak is event 16 at 100 ns"
+    assert well(lab, "checkpoint before-nak").value == "@before-nak is event 16 at 0.100us"
