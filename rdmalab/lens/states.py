@@ -121,7 +121,7 @@ def next_row(qp: QueuePair, to: QPState) -> NextRow:
 
 def move_row(world: World, thing: Thing) -> MoveRow | None:
     """The QP's newest change of state among the last LOOK_BACK records."""
-    for record in islice(reversed(world.trace.records), LOOK_BACK):
+    for _, record in islice(world.trace.records.newest(), LOOK_BACK):
         if (
             record[words.KIND] is Kind.STATE_CHANGED
             and record[words.OBJECT] == thing.number

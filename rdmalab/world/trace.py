@@ -6,6 +6,7 @@ that is asked for the stretch that holds a record, so the trace reads as if it w
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count, islice
 from operator import itemgetter
 from typing import Any, NamedTuple, overload
 
@@ -30,11 +31,13 @@ class Trace:
     scheduled the event, -1 for a command. tail: the newest records, from number `first` on.
     cuts: how many records were left, each time that the past was gone back to; whoever keeps totals
     learns here how far they still hold. recall, recall_event: the stretch in which a record, or an
-    event, older than the tail stands. shut: whoever asks now may not read it.
+    event, older than the tail stands. shut: whoever asks now may not read it. reach: how many
+    records back `newest` goes; 0 means all, and whoever looks many times a second sets it.
     """
 
     __slots__ = (
-        "at_ns", "cause", "cuts", "event", "first", "recall", "recall_event", "shut", "tail",
+        "at_ns", "cause", "cuts", "event", "first", "reach", "recall", "recall_event", "shut",
+        "tail",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -45,6 +48,7 @@ class Trace:
         self.cause = -1
         self.cuts: list[int] = []
         self.shut = False
+        self.reach = 0
         self.recall: Callable[[int], Stretch] = _nobody
         self.recall_event: Callable[[int], Stretch] = _nobody
 
@@ -135,6 +139,11 @@ class Records(Sequence[Record]):
             stretch = self._trace.recall(number - 1)
             yield from reversed(stretch.records[: number - stretch.first])
             number = stretch.first
+
+    def newest(self) -> Iterator[tuple[int, Record]]:
+        """With their numbers, the newest first, as far back as the trace's `reach` says."""
+        numbered = zip(count(self._trace.latest, -1), reversed(self), strict=False)
+        return islice(numbered, self._trace.reach or None)
 
     def span(self, event: int) -> range:
         """The numbers of the records of one event."""
