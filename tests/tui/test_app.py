@@ -335,7 +335,7 @@ async def test_f8_mirrors_f7_and_next_goes_on_with_the_walk() -> None:
         assert "Next note" in it.grid[-1]
         await it.press("f7")
         await it.say("next")
-        await it.sees("back to where the walk was")
+        assert "back to where the walk was" in it.said
         assert it.app.scene.session.world.event > stood
 
 
@@ -409,7 +409,7 @@ async def test_ascii_has_no_character_beyond(monkeypatch: pytest.MonkeyPatch) ->
                 await it.pilot.press(*keys)
                 assert re.findall(r"[^\x00-\x7f]+", it.text) == []
             assert "#=" in it.text
-            assert {row[-1] for row in it.grid[1:-1]} <= set("+|#")
+            assert {row[-1] for row in it.grid[1:-1] if row[0] in "+|#"} <= set("+|#")
 
 
 async def test_without_colour_only_bold_underline_and_reverse(
