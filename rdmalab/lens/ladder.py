@@ -319,15 +319,13 @@ def _window(
     world: World, names: Names, last: int | None, since: int, wanted: Mapping[str, Any] | None
 ) -> list[int]:
     """The numbers of the records to show, found from the end of the trace."""
-    records = world.trace.records
     found: list[int] = []
-    for number in range(len(records) - 1, since - 1, -1):
-        if len(found) == last:
+    for number, record in world.trace.records.newest():
+        if len(found) == last or number < since:
             break
-        kind = records[number][words.KIND]
-        if kind not in _ROWS:
+        if record[words.KIND] not in _ROWS:
             continue
-        if wanted is None or matches(world, names, records[number], wanted):
+        if wanted is None or matches(world, names, record, wanted):
             found.append(number)
     found.reverse()
     return found

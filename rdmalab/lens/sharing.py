@@ -112,7 +112,7 @@ def recv_rows(world: World, names: Names, thing: Thing, last: int) -> list[Share
     waiting = [*srq.wqes, *srq.lost]
     count = min(last, srq.posted - len(waiting))  # who looks for more reads the trace to its end
     taken: list[SharedRecvRow] = []
-    for record in reversed(world.trace.records):
+    for _, record in world.trace.records.newest():
         if len(taken) == count:
             break
         if _is_taken(record[words.KIND], record[words.NODE], record[words.A], thing):

@@ -117,7 +117,7 @@ def next_row(qp: QueuePair, to: QPState) -> NextRow:
 
 def move_row(world: World, thing: Thing) -> MoveRow | None:
     """The QP's newest change of state."""
-    for _, record in world.trace.records.newest(Kind.STATE_CHANGED):
+    for _, record in world.trace.records.of_kind(Kind.STATE_CHANGED):
         if record[words.OBJECT] == thing.number and record[words.NODE] == thing.node:
             event, at_ns = record[words.EVENT], record[words.AT_NS]
             return MoveRow(record[words.A], record[words.B], event, at_ns)

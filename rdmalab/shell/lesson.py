@@ -1,9 +1,10 @@
 """A scenario walked through in a conversation: its notes are read, its lines typed for one."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.lens import words
+from rdmalab.session.branch import Place
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.shell.fragments import Line, plain
@@ -17,16 +18,52 @@ Drive = Callable[[Reply], Awaitable[None]]
 TITLE, NOTE, DIM, GOOD, WARN = "class:title", "class:note", "class:dim", "class:good", "class:warn"
 
 
+class Stand(NamedTuple):
+    """A moment of a branch; live: its end, where new things happen."""
+
+    branch: str
+    place: Place
+    live: bool
+
+
 class Lesson:
-    """One walk. `drive` brings the travel of a reply to its end, as the conversation does it."""
+    """One walk; stood: where in time its last step ended.
+
+    `drive` brings the travel of a reply to its end, as the conversation does it.
+    """
 
     def __init__(self, runner: "Runner", voice: Voice) -> None:
         self.runner = runner
         self.voice = voice
+        self.stood = self._stand
 
     @property
     def session(self) -> Session:
         return self.runner.session
+
+    @property
+    def _stand(self) -> Stand:
+        history = self.session.history
+        return Stand(history.branch.name, history.here, history.live)
+
+    def _return(self) -> list[Line]:
+        """To where the walk was, if somebody went elsewhere in time; what was done there is kept.
+
+        What was only added where the walk stood belongs to it.
+        """
+        now, then, history = self._stand, self.stood, self.session.history
+        if (
+            self.runner.over
+            or now == then
+            or (now.live and then.live and now.branch == then.branch)
+        ):
+            return []
+        history.switch(history.branches[then.branch])
+        history.seek(history.end if then.live else then.place)
+        event, clock = self.session.world.event, words.clock(self.session.world.now_ns)
+        where = f"ev {event}, {clock}" if event >= 0 else "the start"
+        where += f", on {then.branch}" if now.branch != then.branch else ""
+        return [plain(f"back to where the walk was: {where}", DIM)]
 
     async def begin(self, drive: Drive) -> AsyncIterator[Line]:
         """Title and setup: everything before the first stop."""
@@ -51,6 +88,8 @@ class Lesson:
 
     async def advance(self, drive: Drive) -> AsyncIterator[Line]:
         """On to the next stop: its note, its lines and what they did."""
+        for line in self._return():
+            yield line
         first = self.runner.position
         while (step := self.runner.coming) is not None:
             if step.is_stop and self.runner.position > first:
@@ -83,6 +122,7 @@ class Lesson:
         for reply in self.runner.replies():
             await drive(reply)
             yield reply
+        self.stood = self._stand
 
     def _judged(self) -> list[Line]:
         """What the step was expected to show, once it is done."""

@@ -29,7 +29,7 @@ def bar(row: TapeRow, width: int) -> Line:
     """The tape, and what comes next: one line."""
     strip = drawn(row, cells_for(width))
     used = sum(len(text) for _, text in strip) + 1
-    room = width - used - len("  ┄▷ next: ") - 1
+    room = width - used - len("  ┄▷ next: ") - 3  # an ellipsis in letters is longer
     if room < 12:  # fewer letters say nothing
         return [("", " "), *strip]
     return [("", " "), *strip, (DIM, "  ┄▷ next: "), ("", cut(shown(row.soon), room))]

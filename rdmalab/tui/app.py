@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from rdmalab.tui.console.pane import Console
 
 FRAME_S = 0.1  # panes are painted at most so often
+_SHARE = 9  # so many times as long as a frame took, time runs before the next
+_HEAR_S = 0.02  # keys are heard so often
 _HOPS = 12  # turns of the loop that a key needs from the terminal to whoever hears it
 
 
@@ -74,7 +76,8 @@ class Rdmalab(App[int]):
         self.script: list[str] = []
         scene.talk.copy = self.copy_to_clipboard
         self._walk = scene.walk
-        self._painted_at = 0.0
+        self._paint_at = 0.0  # not before, while something runs
+        self._heard_at = 0.0
         self._columns = 0
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -175,17 +178,20 @@ class Rdmalab(App[int]):
 
     def repaint(self) -> None:
         """Ask the lenses anew; only what differs goes to the terminal."""
-        self._painted_at = time.monotonic()
         if self.scene.walk is not self._walk:
             self._walk = self.scene.walk
             self._show_notes()
             return
-        for pane in self.shown_panes():
-            pane.redraw()
-        for bar in self.query(Bar):
-            if bar.display:
-                bar.redraw(self._columns)
-        self.repl.redraw()
+        started = time.monotonic()
+        with self.stage.frame():
+            for pane in self.shown_panes():
+                pane.redraw()
+            for bar in self.query(Bar):
+                if bar.display:
+                    bar.redraw(self._columns)
+            self.repl.redraw()
+        now = time.monotonic()
+        self._paint_at = now + max(FRAME_S, _SHARE * (now - started))
 
     def _show_notes(self) -> None:
         """A scenario came, and its notes want a place: beside the tab in front, or in front."""
@@ -222,10 +228,14 @@ class Rdmalab(App[int]):
 
     async def _pause(self) -> None:
         """Between two slices of a run: paint, now and then, and hear the keys."""
-        if time.monotonic() - self._painted_at > FRAME_S:
+        now = time.monotonic()
+        if now >= self._paint_at:
             self.repaint()
+        elif now - self._heard_at < _HEAR_S:
+            return
         for _ in range(_HOPS):
             await asyncio.sleep(0)
+        self._heard_at = time.monotonic()
 
     def on_console_interrupted(self) -> None:
         self.scene.stop()

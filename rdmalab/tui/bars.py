@@ -112,7 +112,7 @@ def _next(at_ns: int | None) -> str:
 
 
 def footer_line(scene: Scene, width: int, *, in_pane: bool) -> Line:
-    going_on = "Next note" if scene.is_walking else "Step"
+    going_on = "Next note" if scene.way_on == "next" else "Step"
     line: Line = []
     for key, label in footer(in_pane, width, going_on):
         line += [(BAR_KEY, f" {key}"), (BAR, f" {label} ")]

@@ -63,6 +63,7 @@ class Pane(Widget, can_focus=True):
         self.top: int | None = None  # None: follow the newest
         self._asking = False
         self._rows: list[Strip] = []
+        self._drawn: list[Line] = []
         self._body: list[Line] = []
 
     # ---- what a pane is about -----------------------------------------------------------------
@@ -166,8 +167,10 @@ class Pane(Widget, can_focus=True):
         if self.place is None or not self.display:
             return
         width, height = self.place.width, self.place.height
-        rows = [self.look.strip(line) for line in self._framed(width, height)]
-        rows = [row.crop_extend(0, width, None) for row in rows]
+        with self.stage.frame():
+            lines = self._framed(width, height)
+        rows = self._painted(lines, width)
+        self._drawn = lines
         old, self._rows = self._rows, rows
         if len(old) != len(rows):
             self.refresh()
@@ -175,6 +178,17 @@ class Pane(Widget, can_focus=True):
         for y, (before, after) in enumerate(zip(old, rows, strict=True)):
             if before != after:
                 self.refresh(Region(0, y, width, 1))
+
+    def _painted(self, lines: list[Line], width: int) -> list[Strip]:
+        """As strips; those that say what they said in the last frame are taken from there."""
+        known = list(zip(self._drawn, self._rows, strict=False))
+        rows = []
+        for y, line in enumerate(lines):
+            if y < len(known) and known[y][0] == line and known[y][1].cell_length == width:
+                rows.append(known[y][1])
+            else:
+                rows.append(self.look.strip(line).crop_extend(0, width, None))
+        return rows
 
     def _framed(self, width: int, height: int) -> list[Line]:
         drawn = border(focused=self.has_focus, ascii_only=self.look.ascii_only)

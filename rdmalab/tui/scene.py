@@ -76,8 +76,8 @@ class Scene:
 
     @property
     def way_on(self) -> str:
-        """The sentence that goes on from here."""
-        return "next" if self.is_walking else "step"
+        """The sentence that goes on from here; in the past one step, the mirror of `back`."""
+        return "next" if self.is_walking and self.session.history.live else "step"
 
     @property
     def repeated(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rdmalab.command import NotUnderstood, Noun, Refused, Thing
@@ -10,8 +11,14 @@ from rdmalab.lens.words import exists
 from rdmalab.workbench.look import View
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rdmalab.command import Invocation
     from rdmalab.scenario.runner import Runner
     from rdmalab.session.session import Session
+
+
+REACH = 2_000  # records: one or two stretches of the past
 
 
 class Scene(Protocol):
@@ -27,10 +34,15 @@ class Scene(Protocol):
 
 
 class Stage:
-    """The one thing that panes are handed; it keeps nothing but the way to the world."""
+    """The one thing that panes are handed: the way to the world.
+
+    What it keeps of the world it keeps for one frame, in which nothing can happen.
+    """
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
+        self._understood: dict[str, Invocation] = {}
+        self._seen: dict[str, View] | None = None
 
     @property
     def session(self) -> Session:
@@ -40,18 +52,46 @@ class Stage:
     def walk(self) -> Runner | None:
         return self._scene.walk
 
+    @contextmanager
+    def frame(self) -> Iterator[None]:
+        """While the panes are drawn: what several of them ask is looked up once."""
+        outer, self._seen = self._seen, {} if self._seen is None else self._seen
+        try:
+            yield
+        finally:
+            self._seen = outer
+
     def look(self, sentence: str) -> View:
         """What a sentence of `show` shows now; a sentence that means nothing here shows why."""
-        session = self.session
+        if self._seen is None:
+            return self._look(sentence)
+        if sentence not in self._seen:
+            self._seen[sentence] = self._look(sentence)
+        return self._seen[sentence]
+
+    def _look(self, sentence: str) -> View:
+        """Not so far back that the past would have to be replayed again and again."""
+        trace = self.session.world.trace
+        trace.reach = REACH
         try:
-            (invocation,) = parse(sentence, session.vocabulary, None, file=True)
-            view = session.perform(invocation).value
+            view = self.session.perform(self._invocation(sentence)).value
         except NotUnderstood as error:
             return View(sentence, [], str(error))
         except Refused as refusal:
             return View(sentence, [], refusal.message)
+        finally:
+            trace.reach = 0
         assert isinstance(view, View), sentence
         return view
+
+    def _invocation(self, sentence: str) -> Invocation:
+        """Panes say the same few sentences; each is parsed once."""
+        if sentence not in self._understood:
+            if len(self._understood) >= _SENTENCES:
+                self._understood.clear()
+            vocabulary = self.session.vocabulary
+            (self._understood[sentence],) = parse(sentence, vocabulary, None, file=True)
+        return self._understood[sentence]
 
     def node(self, position: int) -> str:
         """The name of the left (0) or right (1) node; empty if there is none."""
@@ -100,3 +140,4 @@ class Stage:
 
 
 _LOOK_BACK = 200
+_SENTENCES = 500

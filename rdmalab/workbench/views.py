@@ -194,7 +194,10 @@ def _wire(request: Request) -> View:
     rows: list[Any] = [*ladder.rows(world, names, last=last, wanted=wanted or None)]
     if not wanted:
         rows += planned.planned_rows(world, names)
+    reach = world.trace.reach
     hint = "no packet yet: post_send, then step packet"
+    if 0 < reach < len(world.trace.records):
+        hint = f"no packet in the last {reach:,} records: show wire looks further back"
     return View("wire", rows, _or(rows, hint), world.event)
 
 

@@ -6,6 +6,7 @@ that is asked for the stretch that holds a record, so the trace reads as if it w
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count, islice
 from operator import itemgetter
 from typing import Any, NamedTuple, overload
 
@@ -38,11 +39,12 @@ class Trace:
     cuts: how many records were left, each time that the past was gone back to; whoever keeps totals
     learns here how far they still hold. recall, recall_event: the stretch in which a record, or an
     event, older than the tail stands. rare: those of the kinds in RARE before a number, the newest
-    first; none of them has to be recalled. shut: whoever asks now may not read it.
+    first; none of them has to be recalled. shut: whoever asks now may not read it. reach: how many
+    records back `newest` goes; 0 means all, and whoever looks many times a second sets it.
     """
 
     __slots__ = (
-        "at_ns", "cause", "cuts", "event", "first", "rare", "recall", "recall_event", "shut",
+        "at_ns", "cause", "cuts", "event", "first", "rare", "reach", "recall", "recall_event", "shut",
         "tail",
     )  # fmt: skip
 
@@ -54,6 +56,7 @@ class Trace:
         self.cause = -1
         self.cuts: list[int] = []
         self.shut = False
+        self.reach = 0
         self.recall: Callable[[int], Stretch] = _nobody
         self.recall_event: Callable[[int], Stretch] = _nobody
         self.rare: Callable[[int], Iterator[Numbered]] = _none
@@ -150,13 +153,18 @@ class Records(Sequence[Record]):
             yield from reversed(stretch.records[: number - stretch.first])
             number = stretch.first
 
-    def newest(self, kind: Kind) -> Iterator[Numbered]:
+    def of_kind(self, kind: Kind) -> Iterator[Numbered]:
         """All of one kind in RARE, the newest first."""
         tail, first = self._trace.tail, self._trace.first
         for index in range(len(tail) - 1, -1, -1):
             if tail[index][Field.KIND] is kind:
                 yield Numbered(first + index, tail[index])
         yield from (each for each in self._trace.rare(first) if each.record[Field.KIND] is kind)
+
+    def newest(self) -> Iterator[tuple[int, Record]]:
+        """With their numbers, the newest first, as far back as the trace's `reach` says."""
+        numbered = zip(count(self._trace.latest, -1), reversed(self), strict=False)
+        return islice(numbered, self._trace.reach or None)
 
     def span(self, event: int) -> range:
         """The numbers of the records of one event."""

@@ -104,7 +104,7 @@ def test_what_is_rare_is_found_without_reading_all() -> None:
         count, recall = len(trace.records), trace.recall
         trace.recall = lambda number: pytest.fail(f"{number} is replayed")
         for kind in map(Kind, RARE):
-            found = [(number, record[:6]) for number, record in trace.records.newest(kind)]
+            found = [(number, record[:6]) for number, record in trace.records.of_kind(kind)]
             wanted = [(n, r[:6]) for n, r in whole[:count] if r[3] is kind]
             assert found == wanted[::-1]
         trace.recall = recall

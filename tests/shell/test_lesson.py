@@ -1,3 +1,7 @@
+from pathlib import Path
+
+import pytest
+
 from rdmalab.shell.conversation import End
 from tests.shell.talk import Talk
 
@@ -20,3 +24,71 @@ def test_a_file_that_is_no_scenario() -> None:
     said = talk.ask("load pyproject.toml")
     assert talk.conversation.end is End.NOT_UNDERSTOOD
     assert said[0].startswith("pyproject.toml")
+
+
+LESSON = "load scenarios/err/rnr-retry-exceeded.rdmalab.yaml"
+
+
+def straight() -> tuple[Talk, list[list[str]]]:
+    """The lesson as it goes undisturbed: what each `next` says."""
+    talk = Talk(LESSON)
+    return talk, [talk.ask("next") for _ in range(4)]
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        ["back 3"],
+        ["goto start"],
+        ["goto 3", "run 1us"],
+        ["back 2", "alloc_pd A.pd7"],
+        ["goto start", "alloc_pd A.pd7", "goto start", "alloc_pd A.pd8", "back"],
+    ],
+)
+def test_a_walk_goes_on_where_it_was_and_nothing_is_lost(elsewhere: list[str]) -> None:
+    plain, said = straight()
+    talk = Talk(LESSON)
+    assert talk.ask("next") == said[0]
+    assert talk.ask("next") == said[1]
+    where = talk.lab.session.history.here
+    for line in elsewhere:
+        talk.ask(line)
+    branches = set(talk.lab.session.history.branches)
+    told, *rest = talk.ask("next")
+    assert told.startswith(f"back to where the walk was: ev {where.event}, ")
+    assert told.endswith("on main") == (len(branches) > 1)
+    assert rest == said[2]
+    assert talk.ask("next") == said[3]
+    assert talk.lab.session.history.live
+    assert list(talk.lab.session.world.trace.records) == list(plain.lab.session.world.trace.records)
+    assert set(talk.lab.session.history.branches) == branches
+
+
+def test_what_is_typed_where_the_walk_stands_belongs_to_it() -> None:
+    talk = Talk(LESSON, "next", "alloc_pd A.pd7")
+    assert not any("where the walk was" in row for row in talk.ask("next"))
+    assert talk.lab.session.names.find("A.pd7")
+    talk.ask("back 1")
+    assert any("where the walk was" in row for row in talk.ask("next"))
+    assert talk.lab.session.names.find("A.pd7")
+
+
+def test_a_walk_that_itself_went_back_goes_on_there(tmp_path: Path) -> None:
+    file = tmp_path / "back.rdmalab.yaml"
+    file.write_text(
+        "rdmalab: 1\ntitle: back\nsetup:\n  - use rc_pair\nsteps:\n"
+        "  - note: one\n  - do: goto 3\n  - note: two\n  - do: goto 2\n"
+    )
+    talk = Talk(f'load "{file}"', "next")
+    talk.ask("goto end")
+    assert talk.ask("next")[0].startswith("back to where the walk was: ev 3, ")
+    assert talk.lab.session.world.event == 2
+
+
+def test_at_the_end_of_a_walk_nobody_is_moved() -> None:
+    talk = Talk(LESSON)
+    while not talk.conversation.lesson or not talk.conversation.lesson.runner.over:
+        talk.ask("next")
+    talk.ask("goto 3")
+    assert talk.ask("next")[0].endswith("show, or type anything")
+    assert talk.lab.session.world.event == 3

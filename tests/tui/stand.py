@@ -37,6 +37,11 @@ class Stand:
         return "\n".join(self.grid)
 
     @property
+    def said(self) -> str:
+        """All that the console has said, seen or not."""
+        return "\n".join(row.text for row in self.app.console_pane._transcript.rows)
+
+    @property
     def focused(self) -> str:
         return "" if self.app.focused is None else str(self.app.focused.id or "prompt")
 

@@ -4,12 +4,13 @@ import re
 
 import pytest
 
+from rdmalab.session.history import EVENTS_APART, HOT
 from rdmalab.shell.fragments import text_of
 from rdmalab.shell.show import text_lines
 from rdmalab.tui import layout
 from rdmalab.tui.pane import Pane
 from rdmalab.tui.panes.node import NodePane
-from tests.tui.playing import playing
+from tests.tui.playing import first, playing
 
 SCENARIOS = (
     "rc/send",
@@ -59,3 +60,38 @@ def test_what_a_pane_cannot_show_says_so_instead() -> None:
     assert "no memory region" in panes[layout.MEMORY].text()
     assert panes[layout.COMPLETIONS].text()
     assert panes[layout.WIRE].text() or panes[layout.WIRE].lines(80, 10)
+
+
+POLLS = "program A.tx lines={poll A.cq0; poll A.cq0}"
+ASKS_AGAIN = "post_send A.qp0 wr_id=9 opcode=SEND sg=A.mr0[0:64]"
+
+
+@pytest.mark.parametrize("line", [POLLS, ASKS_AGAIN])
+def test_panes_are_drawn_without_replaying_the_past(line: str) -> None:
+    """Ten times a second; who looks further back says so."""
+    lab, panes = first(line)
+    lab.session.max_events = HOT * EVENTS_APART + 5_000
+    lab.do("run")
+    history = lab.session.history
+    assert history.world.trace.first > 0
+    for pane in panes.values():
+        pane.redraw()
+        assert pane.lines(118, 40)
+    assert not history.stretches
+
+
+@pytest.mark.parametrize("line", [POLLS, ASKS_AGAIN])
+def test_in_the_middle_of_a_long_past_panes_show_what_was_then(line: str) -> None:
+    """What a pane shows after any way there is what it shows after any other."""
+    lab, panes = first(line)
+    lab.session.max_events = 6_000
+    lab.do("run")
+    lab.do("goto 1500")
+    on_the_way = {}
+    for event in (1_500, 1_501, 2_047, 2_048, 2_049, 3_000):
+        lab.do(f"goto {event}")
+        on_the_way[event] = {name: pane.text() for name, pane in panes.items()}
+    for event in (3_000, 2_048, 2_047, 1_501, 2_049, 1_500):
+        lab.do(f"goto {event}")
+        for name, pane in panes.items():
+            assert pane.text() == on_the_way[event][name], (event, name)

@@ -2,7 +2,7 @@
 
 from rdmalab.command import Noun
 from rdmalab.lab import Lab
-from rdmalab.tui.stage import Stage
+from rdmalab.tui.stage import REACH, Stage
 from tests.tui.playing import Free
 
 
@@ -41,3 +41,29 @@ def test_the_peer_of_what_was_named_is_meant_too() -> None:
     assert [it.name(t) for n in "AB" if (t := it.meant(n, Noun.QP))] == ["A.qp0", "B.qp0"]
     lab.do("post_recv B.qp1 sg=B.mr0[0:64]")
     assert [it.name(t) for n in "AB" if (t := it.meant(n, Noun.QP))] == ["A.qp1", "B.qp1"]
+
+
+def test_within_a_frame_a_sentence_is_looked_up_once_and_never_afterwards() -> None:
+    lab, it = stage()
+    with it.frame():
+        assert it.look("show A.qp0") is it.look("show A.qp0")
+    before = it.look("show cq").rows
+    lab.do("create_cq A.cq1 cqe=4")
+    assert it.look("show cq").rows != before
+
+
+def test_what_a_pane_asks_reaches_back_so_far_and_no_further() -> None:
+    lab, it = stage()
+    lab.do("post_recv B.qp0 sg=B.mr0[0:64]")
+    lab.do("post_send A.qp0 opcode=SEND sg=A.mr0[0:64]; run")
+    assert it.look("show wire").rows
+    for _ in range(REACH // 2):
+        lab.do("write A.mr0[0:1] 1")
+    view = it.look("show wire last=20")
+    assert (view.rows, view.hint) == (
+        [],
+        f"no packet in the last {REACH:,} records: show wire looks further back",
+    )
+    (reply,) = lab.do("show wire last=20")
+    assert len(reply.value.rows) == 2
+    assert lab.session.world.trace.reach == 0

@@ -1,6 +1,6 @@
 """The trace: the one door through which anything is logged."""
 
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Field, Kind
 from rdmalab.world.trace import Silence, Trace
 
 
@@ -19,3 +19,22 @@ def test_silence_keeps_the_time_and_nothing_else() -> None:
     trace.record(Kind.CREATED, "A", 1, "pd")
     assert list(trace.records) == []
     assert trace.at_ns == 5
+
+
+def test_the_newest_come_first_with_their_numbers_and_as_far_as_the_reach() -> None:
+    trace = Trace()
+    for number in range(5):
+        trace.record(Kind.CALLED, "A", 0, str(number))
+    found = [(number, record[Field.A]) for number, record in trace.records.newest()]
+    assert found == [(4, "4"), (3, "3"), (2, "2"), (1, "1"), (0, "0")]
+    trace.reach = 2
+    assert [number for number, _ in trace.records.newest()] == [4, 3]
+
+
+def test_nobody_is_asked_for_what_lies_beyond_the_reach() -> None:
+    trace = Trace()
+    for number in range(9):
+        trace.record(Kind.CALLED, "A", 0, str(number))
+    trace.forget(6)
+    trace.reach = 3
+    assert [number for number, _ in trace.records.newest()] == [8, 7, 6]

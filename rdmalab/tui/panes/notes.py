@@ -53,7 +53,8 @@ def _walked(walk: Runner) -> list[Line]:
     if coming is not None:
         text = coming.line or coming.step.note or coming.step.name or ""
         first = shown(text.strip().splitlines()[0]) if text.strip() else ""
-        lines.append([(DIM, "next (F8): "), ("", first)])
+        key = "next (F8): " if walk.session.history.live else "next: "
+        lines.append([(DIM, key), ("", first)])
     elif walk.ok:
         steps = [result.step.step for result in walk.results]
         asked = sum(len(step.expect or ()) + len(step.wire or ()) for step in steps)
