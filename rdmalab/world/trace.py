@@ -44,8 +44,8 @@ class Trace:
     """
 
     __slots__ = (
-        "at_ns", "cause", "cuts", "event", "first", "rare", "reach", "recall", "recall_event", "shut",
-        "tail",
+        "at_ns", "cause", "cuts", "event", "first", "rare", "reach", "recall", "recall_event",
+        "shut", "tail",
     )  # fmt: skip
 
     def __init__(self) -> None:
