@@ -29,7 +29,8 @@ class Reply:
 
     text: the command as written. depth: 1 for lines that a short form stands for. event: None if
     nothing changed. first_record: where its records begin in the trace. travel: a journey that
-    whoever asked must bring to its end before asking for the next reply.
+    whoever asked must bring to its end before asking for the next reply. left: the branch of time
+    that this command has left.
     """
 
     text: str
@@ -41,6 +42,7 @@ class Reply:
     refusal: Refused | None = None
     error: NotUnderstood | None = None
     travel: Travel | None = None
+    left: str = ""
 
     @property
     def failed(self) -> bool:
@@ -84,6 +86,7 @@ def _perform(session: Session, invocation: Invocation) -> Reply:
         reply.refusal = refusal
         return reply
     reply.event, reply.value, reply.refusal = outcome.event, outcome.value, outcome.refusal
+    reply.left = outcome.left
     if isinstance(outcome.value, Travel):
         reply.travel = outcome.value
     return reply

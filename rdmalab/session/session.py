@@ -34,13 +34,15 @@ _NAMING = (Ref, New)
 class Outcome:
     """What came of one invocation.
 
-    event: its number, None if it changed nothing. refusal: the errno it answered with.
+    event: its number, None if it changed nothing. refusal: the errno it answered with. left: the
+    branch of time that it has left, because it was asked for in the past.
     """
 
     invocation: Invocation
     event: int | None = None
     value: Any = None
     refusal: Refused | None = None
+    left: str = ""
 
 
 @dataclass(slots=True)
@@ -92,7 +94,9 @@ class Session:
             if error.place == NOWHERE and error.argument:
                 error.place = invocation.places.get(error.argument, NOWHERE)
             raise
+        left = self.history.branch.name
         self.history.keep(Entry(self.world.event, self.world.now_ns, invocation))
+        outcome.left = left if left != self.history.branch.name else ""
         if self.history.is_due:
             self.history.take()
         return outcome

@@ -65,6 +65,20 @@ class Voice:
 
 def say(voice: Voice, reply: Reply) -> list[Line]:
     """All there is to say about one reply; `closing` ends a short form."""
+    return [*_said_of(voice, reply), *_branch(voice, reply)]
+
+
+def _branch(voice: Voice, reply: Reply) -> list[Line]:
+    """It was said in the past, so another line of time begins."""
+    if not reply.left:
+        return []
+    name = voice.session.history.branch.name
+    return voice.set(
+        [plain(f"{name} begins here; what had happened is kept: switch {reply.left}", DIM)]
+    )
+
+
+def _said_of(voice: Voice, reply: Reply) -> list[Line]:
     if reply.error is not None:
         return voice.set(not_understood(reply.error, voice.page))
     if reply.refusal is not None:
