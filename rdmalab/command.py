@@ -465,6 +465,7 @@ class Command:
     function: Callable[..., Any]
     parameters: tuple[Parameter, ...]
     changes_world: bool
+    may_look: bool = False
 
     def only_looks(self, arguments: dict[str, Any]) -> bool:
         """Whether these arguments ask for something that is no event."""
@@ -501,7 +502,9 @@ def command(function: Callable[..., Any]) -> Command:
         )
         for p in rest
     )
-    return Command(function.__name__.rstrip("_"), function, parameters, first.name == "world")
+    name, changes = function.__name__.rstrip("_"), first.name == "world"
+    may_look = any(p.looks is not None for p in parameters)
+    return Command(name, function, parameters, changes, may_look)
 
 
 @dataclass(slots=True)

@@ -88,7 +88,7 @@ class Back(Jump):
 def _past(session: "Session", kind: Kind) -> "Iterator[Record]":
     """The records in which one of this kind may be, the newest first."""
     records = session.world.trace.records
-    if int(kind) in RARE:
+    if kind in RARE:
         return (record for _, record in records.of_kind(kind))
     return reversed(records)
 

@@ -10,14 +10,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from operator import itemgetter
-from typing import Any
 
-from rdmalab.command import Ref
+from rdmalab.command import Invocation, Ref
 from rdmalab.session.branch import Branch, Place, Snapshot
 from rdmalab.session.journal import Entry
 from rdmalab.session.names import Names
-from rdmalab.spec.records import RARE, Field
+from rdmalab.spec.records import RARE
 from rdmalab.world import images
 from rdmalab.world.programs import every
 from rdmalab.world.trace import Numbered, Stretch
@@ -30,7 +28,6 @@ HOT = 32  # snapshots whose records are kept
 STRETCHES = 8  # replayed parts of the trace that are kept for the next question
 MAIN = "main"
 
-_KIND = itemgetter(Field.KIND)
 Replay = Callable[[Entry], None]
 
 
@@ -74,14 +71,14 @@ class History:
         return self.branch.snapshots[0].place
 
     # ------------------------------------------------------------------ what happens is kept
-    def keep(self, entry: Entry) -> None:
-        """A line of the journal, just carried out. In the past it opens a branch."""
-        if not self.live:
-            self._fork(entry)
+    def keep(self, entry: Entry) -> str:
+        """A line of the journal, just carried out. In the past it opens a branch: what it left."""
+        left = "" if self.live else self._fork(entry)
         self.branch.journal.append(entry)
         self.entries += 1
+        return left
 
-    def _fork(self, entry: Entry) -> None:
+    def _fork(self, entry: Entry) -> str:
         parent, place = self.branch, Place(entry.event - 1, entry.at_ns)
         number = next(n for n in range(1, 10**6) if f"branch-{n}" not in self.branches)
         self.branch = Branch(
@@ -93,18 +90,20 @@ class History:
         )  # fmt: skip
         self.branches[self.branch.name] = self.branch
         self.live = True
+        return parent.name
 
     @property
-    def is_due(self) -> bool:
-        return self.live and self.world.event - self.base.place.event >= EVENTS_APART
+    def due(self) -> int:
+        """The event after which the next snapshot is taken, if this is the present."""
+        return self.base.place.event + EVENTS_APART
 
     def take(self) -> None:
         """Keep this moment whole."""
         world, base = self.world, self.base
         taken = self._snapshot(images.take(world, self._changed(), base.images), base)
         window = world.trace.records[base.records :]
-        kinds = enumerate(map(int, map(_KIND, window)))
-        taken.rare = [Numbered(base.records + n, window[n]) for n, kind in kinds if kind in RARE]
+        numbered = enumerate(window, base.records)
+        taken.rare = [Numbered(n, record) for n, record in numbered if record[3] in RARE]
         self.base = taken
         self.branch.snapshots.append(taken)
         self._thin()
@@ -117,10 +116,9 @@ class History:
         keys = images.named(self.world, records[base.records :], base.images)
         said = [entry.invocation for entry in self.branch.journal[base.entries : self.entries]]
         said += [line.invocation for p in every(self.world) for line in p.lines if line.invocation]
-        for invocation in said:
-            for name in _names_in(invocation.arguments):
-                if (thing := self.names.find(name)) is not None:
-                    keys.add((thing.node, thing.noun, thing.number))
+        for name in {name for invocation in said for name in _objects_of(invocation)}:
+            if (thing := self.names.find(name)) is not None:
+                keys.add((thing.node, thing.noun, thing.number))
         return keys
 
     def _snapshot(self, taken: images.Images, before: Snapshot | None) -> Snapshot:
@@ -151,10 +149,10 @@ class History:
         """
         done = 0
         while done < events and self.live:
-            wanted = min(events - done, self.base.place.event + EVENTS_APART - self.world.event)
+            wanted = min(events - done, self.due - self.world.event)
             went = self._run(max(wanted, 1), until_ns)
             done += went
-            if self.is_due:
+            if self.world.event >= self.due:
                 self.take()
             if went < wanted:
                 return done
@@ -344,13 +342,8 @@ class History:
             self.base, self.branch, self.live = base, branch, live
 
 
-def _names_in(value: Any) -> Iterator[str]:
-    """All names that stand in the arguments of a command."""
-    if isinstance(value, Ref):
-        yield f"{value.node}.{value.name}"
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _names_in(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _names_in(inner)
+def _objects_of(invocation: Invocation) -> Iterator[str]:
+    """The names of those that a command speaks to."""
+    for value in invocation.arguments.values():
+        if type(value) is Ref:
+            yield f"{value.node}.{value.name}"

@@ -86,7 +86,7 @@ class Session:
             if not command.changes_world:
                 arguments = self.binder.bind(command, invocation)
                 return Outcome(invocation, value=command.function(self, **arguments))
-            if command.only_looks(invocation.arguments):
+            if command.may_look and command.only_looks(invocation.arguments):
                 arguments = self.binder.bind(command, invocation)
                 return Outcome(invocation, value=command.function(self.world, **arguments))
             outcome = self._as_event(command, invocation)
@@ -94,11 +94,10 @@ class Session:
             if error.place == NOWHERE and error.argument:
                 error.place = invocation.places.get(error.argument, NOWHERE)
             raise
-        left = self.history.branch.name
-        self.history.keep(Entry(self.world.event, self.world.now_ns, invocation))
-        outcome.left = left if left != self.history.branch.name else ""
-        if self.history.is_due:
-            self.history.take()
+        history, trace = self.history, self.world.trace
+        outcome.left = history.keep(Entry(trace.event, trace.at_ns, invocation))
+        if trace.event >= history.due:
+            history.take()
         return outcome
 
     def _replay(self, entry: Entry) -> None:
@@ -180,7 +179,8 @@ class Session:
                     self.names.give(str(value), made)
 
     def _bury(self, first: int) -> None:
-        for record in self.world.trace.records[first:]:
+        trace = self.world.trace
+        for record in trace.tail[first - trace.first :]:
             _, _, _, kind, node, number, noun, _ = record
             if kind is _DESTROYED:
                 self.names.bury(Thing(Noun(noun), node, number))

@@ -25,7 +25,9 @@ class Field(IntEnum):
 
 
 class Kind(IntEnum):
-    """What happened."""
+    """What happened. Its hash is that of the number: the one of Enum is written in Python."""
+
+    __hash__ = int.__hash__
 
     CALLED = auto()
     CREATED = auto()
@@ -199,13 +201,10 @@ KINDS: dict[Kind, KindRow] = {
 
 # Few, and what whoever asks why looks for first: they are kept when others are only recalled.
 RARE = frozenset(
-    map(
-        int,
-        (
-            Kind.STATE_CHANGED, Kind.REQUEST_REFUSED, Kind.TIMER_FIRED, Kind.WENT_BACK,
-            Kind.CQ_OVERRUN, Kind.ASYNC_RAISED, Kind.PACKET_LOST, Kind.PACKET_DROPPED,
-            Kind.PORT_CHANGED, Kind.LINK_SET, Kind.FAULT_SET, Kind.FAULT_CLEARED, Kind.FAULT_STRUCK,
-            Kind.DEVICE_DIED, Kind.SRQ_FAILED, Kind.QUEUE_DISCARDED, Kind.CREATED, Kind.DESTROYED,
-        ),
+    (
+        Kind.STATE_CHANGED, Kind.REQUEST_REFUSED, Kind.TIMER_FIRED, Kind.WENT_BACK,
+        Kind.CQ_OVERRUN, Kind.ASYNC_RAISED, Kind.PACKET_LOST, Kind.PACKET_DROPPED,
+        Kind.PORT_CHANGED, Kind.LINK_SET, Kind.FAULT_SET, Kind.FAULT_CLEARED, Kind.FAULT_STRUCK,
+        Kind.DEVICE_DIED, Kind.SRQ_FAILED, Kind.QUEUE_DISCARDED, Kind.CREATED, Kind.DESTROYED,
     )
 )  # fmt: skip

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import is_dataclass
 from enum import Enum
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any, cast
 
 from rdmalab.command import Noun
@@ -170,9 +170,6 @@ _COPIES: dict[type, Callable[[Any], Any]] = {
 
 
 # --------------------------------------------------------------------------- the world
-_WHO = itemgetter(Field.NODE, Field.OBJECT)
-
-
 def all_keys(world: World) -> set[Key]:
     """Everything there is."""
     keys = {_WORLD}
@@ -191,11 +188,10 @@ def named(world: World, records: list[Record], before: Images) -> set[Key]:
     What a CQ tells its channel is a record of the CQ, so channels count as named; so does whatever
     a node has when its port, its addresses or its device change.
     """
-    numbers = set(map(_WHO, records))
+    numbers = {(record[4], record[5]) for record in records}
     keys = {_WORLD}
-    for record in records:
-        if (find := _BY_CONTENT.get(int(record[3]))) is not None:
-            keys.update(find(world, record))
+    for record in [record for record in records if record[3] in _BY_CONTENT]:
+        keys.update(_BY_CONTENT[record[3]](world, record))
     for node, hca in world.nodes.items():
         mine = {number for name, number in numbers if name == node}
         keys.add((node, _ADAPTER, 0))
@@ -219,14 +215,15 @@ def _has_changed(table: Table[Any], image: Image | None) -> bool:
 
 def _pages_of(_world: World, record: Record) -> Iterable[Key]:
     _, _, _, _, node, _, addr, length = record
-    last = addr + max(length, 1) - 1  # who writes nothing touches a page all the same
-    pages = range(addr >> _PAGE_SHIFT, (last >> _PAGE_SHIFT) + 1)
-    return [(node, _PAGE, number) for number in pages]
+    first, last = addr >> _PAGE_SHIFT, (addr + length - 1) >> _PAGE_SHIFT
+    if first >= last:  # who writes nothing touches a page all the same
+        return ((node, _PAGE, first),)
+    return [(node, _PAGE, number) for number in range(first, last + 1)]
 
 
 def _srq_of(_world: World, record: Record) -> Iterable[Key]:
-    _, _, _, _, node, _, wqe, _ = record
-    return [(node, Noun.SRQ, wqe.srq)] if wqe.srq else []
+    wqe: Any = record[6]
+    return ((record[4], Noun.SRQ, wqe.srq),) if wqe.srq else ()
 
 
 def _destroyed(_world: World, record: Record) -> Iterable[Key]:
@@ -236,8 +233,8 @@ def _destroyed(_world: World, record: Record) -> Iterable[Key]:
 
 def _mw_of(_world: World, record: Record) -> Iterable[Key]:
     """A window knows its next key as soon as a bind is posted."""
-    _, _, _, _, node, _, wqe, _ = record
-    return [] if wqe.wr.mw is None else [(node, Noun.MW, wqe.wr.mw)]
+    mw: int | None = record[6].wr.mw
+    return () if mw is None else ((record[4], Noun.MW, mw),)
 
 
 def _things_of(world: World, record: Record) -> Iterable[Key]:
@@ -246,9 +243,8 @@ def _things_of(world: World, record: Record) -> Iterable[Key]:
     return [key for key in all_keys(world) if key[0] in nodes and key[1] != _PAGE]
 
 
-# An int is a faster key than a member of an enum.
-_BY_CONTENT: dict[int, Callable[[World, Record], Iterable[Key]]] = {
-    int(kind): find
+_BY_CONTENT: dict[Kind, Callable[[World, Record], Iterable[Key]]] = {
+    kind: find
     for find, kinds in (
         (_pages_of, (Kind.MEMORY_WRITTEN, Kind.HOST_WROTE)),
         (_destroyed, (Kind.DESTROYED,)),

@@ -103,7 +103,7 @@ def test_what_is_rare_is_found_without_reading_all() -> None:
         past.seek(past.place_after(event))
         count, recall = len(trace.records), trace.recall
         trace.recall = lambda number: pytest.fail(f"{number} is replayed")
-        for kind in map(Kind, RARE):
+        for kind in RARE:
             found = [(number, record[:6]) for number, record in trace.records.of_kind(kind)]
             wanted = [(n, r[:6]) for n, r in whole[:count] if r[3] is kind]
             assert found == wanted[::-1]
