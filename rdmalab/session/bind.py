@@ -164,11 +164,22 @@ class Binder:
         for spread in kind.spreads:
             if spread.key in given:
                 fields.update(self._convert(spread, given[spread.key]))
-        for field in kind.fields:
-            if field.name in given:
-                fields[field.name] = self.value(field.kind, given[field.name])
+        kinds = _kinds_of(kind)
+        for name, value in given.items():
+            if name in kinds:
+                fields[name] = self.value(kinds[name], value)
         make = getattr(kind.record, "from_given", kind.record)  # it asks what was not given
         return make(**fields)
+
+
+_KINDS: dict[type, dict[str, Kind]] = {}
+
+
+def _kinds_of(kind: RecordKind) -> dict[str, Kind]:
+    """The kinds of a record's fields by name: of the thirty that some have, few are given."""
+    if kind.record not in _KINDS:
+        _KINDS[kind.record] = {field.name: field.kind for field in kind.fields}
+    return _KINDS[kind.record]
 
 
 _BINDERS: dict[type[Kind], Callable[[Binder, Any, Any], Any]] = {

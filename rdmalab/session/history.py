@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from rdmalab.command import Invocation, Ref
+from rdmalab.command import Ref
 from rdmalab.session.branch import Branch, Place, Snapshot
 from rdmalab.session.journal import Entry
 from rdmalab.session.names import Names
@@ -116,8 +116,14 @@ class History:
         keys = images.named(self.world, records[base.records :], base.images)
         said = [entry.invocation for entry in self.branch.journal[base.entries : self.entries]]
         said += [line.invocation for p in every(self.world) for line in p.lines if line.invocation]
-        for name in {name for invocation in said for name in _objects_of(invocation)}:
-            if (thing := self.names.find(name)) is not None:
+        spoken_to = {
+            (value.node, value.name)
+            for invocation in said
+            for value in invocation.arguments.values()
+            if type(value) is Ref
+        }
+        for node, name in spoken_to:
+            if (thing := self.names.find(f"{node}.{name}")) is not None:
                 keys.add((thing.node, thing.noun, thing.number))
         return keys
 
@@ -340,10 +346,3 @@ class History:
             trace.tail, trace.first, trace.cause, cuts = kept
             del trace.cuts[cuts:]
             self.base, self.branch, self.live = base, branch, live
-
-
-def _objects_of(invocation: Invocation) -> Iterator[str]:
-    """The names of those that a command speaks to."""
-    for value in invocation.arguments.values():
-        if type(value) is Ref:
-            yield f"{value.node}.{value.name}"

@@ -190,7 +190,8 @@ def named(world: World, records: list[Record], before: Images) -> set[Key]:
     """
     numbers = {(record[4], record[5]) for record in records}
     keys = {_WORLD}
-    for record in [record for record in records if record[3] in _BY_CONTENT]:
+    telling = _telling(world)
+    for record in [record for record in records if record[3] in telling]:
         keys.update(_BY_CONTENT[record[3]](world, record))
     for node, hca in world.nodes.items():
         mine = {number for name, number in numbers if name == node}
@@ -202,6 +203,15 @@ def named(world: World, records: list[Record], before: Images) -> set[Key]:
             if _has_changed(table, before.get(key)):
                 keys.add(key)
     return keys
+
+
+def _telling(world: World) -> set[Kind]:
+    """The kinds of record that also name others; without windows posting does not, and so on."""
+    kinds = set(_BY_CONTENT)
+    for noun, kind in ((Noun.MW, Kind.SEND_POSTED), (Noun.SRQ, Kind.RECV_TAKEN)):
+        if not any(hca.tables[noun].items for hca in world.nodes.values()):
+            kinds.discard(kind)
+    return kinds
 
 
 def _has_changed(table: Table[Any], image: Image | None) -> bool:
