@@ -34,7 +34,8 @@ Vocabulary = Mapping[str, Command]
 
 # Words that touch files: a lesson from somewhere else must not.
 _FILE_ROOM = "files"
-_TIME_VERBS = ("until", "step", "run")
+_FORWARD = ("until", "step", "run")
+_TIME_VERBS = (*_FORWARD, "back", "rewind", "goto")
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,6 +318,9 @@ class _Planner:
             raise self._complaint(spot, "this line asks for nothing", "write a command")
         if step.action == "run" and (len(verbs) > 1 or verbs[0] not in _TIME_VERBS):
             raise self._complaint(spot, "run is one journey", "write another step")
+        if step.within is not None and verbs[0] not in _FORWARD:
+            message = f"within bounds the way forward, and {verbs[0]} is none"
+            raise self._complaint(spot, message, "leave it out")
         if step.errno and len(verbs) > 1:
             message = "errno goes with one command, here are several"
             raise self._complaint(spot, message, "write another step")

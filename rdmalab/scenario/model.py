@@ -90,7 +90,9 @@ class Step(_Part):
     do: Said | None = None
     """A line as at the prompt, with full names: `post_send A.qp0 opcode=SEND sg=A.mr0[0:64]`."""
     run: str | None = None
-    """Let time pass: `until EXPRESSION`, `10us`, `step packet`; empty: until nothing happens."""
+    """Let time pass: `until EXPRESSION`, `10us`, `step packet`; empty: until nothing happens.
+
+    Or go to another moment: `back packet`, `rewind`, `goto @NAME`, `goto 9.2us`."""
     fault: Said | None = None
     """Spoil packets: `drop A->B psn=1`, `clear`."""
     checkpoint: Word | None = None
@@ -110,7 +112,9 @@ class Step(_Part):
     expect: _Lines | None = None
     """Questions that must be answered with yes: `A.cq0.count == 1`."""
     wire: _Lines | None = None
-    """All packets sent in this step, in order: `A->B SEND_ONLY psn=0`; `skip` is any number."""
+    """All packets sent in this step, in order: `A->B SEND_ONLY psn=0`; `skip` is any number.
+
+    Behind a jump in time: those sent since the arrival there."""
     teaches: _Statements | None = None
     """Statements of the documents that this step shows; see `rdmalab lessons --coverage`."""
 

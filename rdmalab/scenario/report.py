@@ -11,6 +11,7 @@ from rdmalab.scenario.model import Document
 from rdmalab.scenario.runner import Outcome, Runner, StepResult, ladder_text
 from rdmalab.scenario.source import FileError, visible
 from rdmalab.scenario.texts import FORMAT
+from rdmalab.session.history import MAIN
 from rdmalab.version import VERSION
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -43,7 +44,9 @@ class StepModel(_Model):
     event: int
     """The last event behind it."""
     now_ns: int
-    """The virtual time behind it."""
+    """The virtual time behind it; less than before where it went back."""
+    branch: str
+    """The branch of time on which it ended; main is the first."""
     what: str | None = None
     """Which assertion failed: `expect line 2`."""
     expected: str | None = None
@@ -68,9 +71,9 @@ class ScenarioModel(_Model):
     outcome: Outcome
     error: ErrorModel | None = None
     events: int = 0
-    """How many there were."""
+    """How many lead to where it ended."""
     now_ns: int = 0
-    """The virtual time at its end."""
+    """The virtual time where it ended."""
     planned: int = 0
     """How many steps the file has; those behind a failure are not done."""
     steps: list[StepModel] = Field(default_factory=list)
@@ -144,6 +147,7 @@ def _step(result: StepResult) -> StepModel:
         outcome=result.outcome,
         event=result.event,
         now_ns=result.now_ns,
+        branch=result.branch,
         what=failure.what if failure else None,
         expected=failure.expected if failure else None,
         actual=failure.actual if failure else [],
@@ -160,6 +164,8 @@ def narration(runner: Runner, result: StepResult) -> list[str]:
     if step.step.note:
         lines += ["", *(f"  {visible(line)}" for line in step.step.note.strip().splitlines()), ""]
     lines += [f"{words.clock(result.now_ns):>14}  {visible(t)}" for t in step.line.splitlines()]
+    before = runner.results[result.number - 2].branch if result.number > 1 else MAIN
+    lines += [f"{'':16}on {result.branch}"] if result.branch != before else []
     rows = ladder.rows(world, names, last=None, since=result.first_record)
     lines += [f"{'':16}{visible(ladder_text(row))}" for row in rows]
     asserted = [*(step.step.wire or ()), *(step.step.expect or ())]

@@ -6,6 +6,7 @@ from enum import StrEnum
 from rdmalab.scenario.expect import Failure
 from rdmalab.scenario.loader import PlannedStep
 from rdmalab.scenario.source import FileError
+from rdmalab.session.history import MAIN
 
 
 class Outcome(StrEnum):
@@ -20,17 +21,18 @@ class Outcome(StrEnum):
 class StepResult:
     """What came of one step.
 
-    first_record, last_record: its part of the trace, the last not included. error: what the file
-    got wrong. tail: the last rows of the ladder before a failure.
+    first_record: where what it did begins in the trace; behind a jump in time only what it did
+    there counts. error: what the file got wrong. branch: of time, on which it ended. tail: the last
+    rows of the ladder before a failure.
     """
 
     step: PlannedStep
     number: int
-    first_record: int
+    first_record: int = 0
     outcome: Outcome = Outcome.PASSED
     failure: Failure | None = None
     error: FileError | None = None
-    last_record: int = 0
+    branch: str = MAIN
     event: int = -1
     now_ns: int = 0
     tail: list[str] = field(default_factory=list)

@@ -12,6 +12,7 @@ from rdmalab.lens.sufferings import PACKETS
 from rdmalab.scenario.expect import Failure, unmet
 from rdmalab.scenario.loader import PlannedStep, Scenario
 from rdmalab.scenario.result import Outcome, StepResult, Stop
+from rdmalab.scenario.since import Since
 from rdmalab.scenario.source import FileError
 from rdmalab.scenario.wire import Comparison, resolve, seen
 from rdmalab.session.lines import Reply, replies
@@ -110,12 +111,13 @@ class Runner:
         step = self.coming
         if step is None:
             return
-        result = StepResult(step, self.position + 1, len(self.session.world.trace.records))
+        since = Since(self.session)
+        result = StepResult(step, self.position + 1)
         limit = self.session.max_events
         self.session.max_events = min(limit, MAX_EVENTS)
         try:
-            yield from self._act(step)
-            self._judge(step, result.first_record)
+            yield from self._act(step, since)
+            self._judge(step, since.first_record)
         except Stop as stop:
             result.outcome, result.failure = Outcome.FAILED, stop.failure
         except FileError as error:
@@ -123,21 +125,22 @@ class Runner:
         finally:
             self.session.max_events = limit
         world = self.session.world
-        result.last_record = len(world.trace.records)
+        result.first_record = since.first_record
+        result.branch = self.session.history.branch.name
         result.event, result.now_ns = world.event, world.now_ns
         if result.failure is not None:
             rows = ladder.rows(world, self.session.names, last=_TAIL)
             result.tail = [ladder_text(row) for row in rows]
         self.results.append(result)
 
-    def _act(self, step: PlannedStep) -> Iterator[Reply]:
+    def _act(self, step: PlannedStep, since: Since) -> Iterator[Reply]:
         """The action, as often as it says; Stop at the first thing that goes wrong."""
         for _ in range(step.step.repeat or 1) if step.line else ():
             refusal: Refused | None = None
             for reply in replies(self.session, step.line, file=True):
                 self._bound(step, reply)
                 yield reply
-                self._arrive(step, reply)
+                self._arrive(step, reply, since)
                 if reply.error is not None:
                     raise step.spot.error(reply.error) if not reply.depth else _stop(reply)
                 if reply.refusal is not None and not step.errno:
@@ -154,15 +157,15 @@ class Runner:
             goal = reply.travel.goal
             goal.until_ns = until_ns if goal.until_ns is None else min(goal.until_ns, until_ns)
 
-    def _arrive(self, step: PlannedStep, reply: Reply) -> None:
+    def _arrive(self, step: PlannedStep, reply: Reply, since: Since) -> None:
         travel = reply.travel
-        if travel is None:
-            return
         try:
-            travel.finish()
+            if travel is not None:
+                travel.finish()
         except NotUnderstood as wrong:
             raise step.spot.error(wrong) from None
-        if not travel.met:
+        since.notice()
+        if travel is not None and not travel.met:
             within = f" within {words.duration(step.step.within)}" if step.step.within else ""
             raise Stop(Failure("run", f"{reply.text}{within}", [travel.over]))
 

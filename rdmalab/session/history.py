@@ -35,11 +35,13 @@ class History:
     """Where in time a world is, and all the time there ever was.
 
     replay: carries out a line of the journal once more. live: the world is at the end of its
-    branch, where new things happen. entries: lines of the journal that are behind us.
+    branch, where new things happen. entries: lines of the journal that are behind us. jumps: how
+    often somebody went to another moment, instead of letting time pass.
     """
 
     __slots__ = (
-        "base", "branch", "branches", "entries", "live", "names", "replay", "stretches", "world",
+        "base", "branch", "branches", "entries", "jumps", "live", "names", "replay", "stretches",
+        "world",
     )  # fmt: skip
 
     def __init__(self, world: World, names: Names, replay: Replay) -> None:
@@ -49,6 +51,7 @@ class History:
         self.branch = Branch(MAIN)
         self.branches = {MAIN: self.branch}
         self.entries = 0
+        self.jumps = 0
         self.live = True
         self.stretches: OrderedDict[tuple[str, int, int], Stretch] = OrderedDict()
         self.base = self._snapshot(images.take(world, images.all_keys(world), {}), None)
@@ -235,6 +238,7 @@ class History:
 
     def seek(self, place: Place) -> None:
         """The world as it was at this place of the branch; its end is the present."""
+        self.jumps += 1
         if self.live:
             self.branch.end, self.live = self.here, False
         place = min(place, self.branch.end)
@@ -247,6 +251,7 @@ class History:
 
     def seek_time(self, at_ns: int) -> None:
         """The world as it stood at this time: after all that was due by then."""
+        self.jumps += 1
         if self.live:
             self.branch.end, self.live = self.here, False
         kept, end = self.branch.snapshots, self.branch.end
@@ -262,6 +267,7 @@ class History:
         """To the end of another branch."""
         if branch is self.branch:
             return
+        self.jumps += 1
         if self.live:
             self.branch.end = self.here
         self.world.trace.cuts.append(min(self._shared(self.branch), self._shared(branch)))
@@ -337,7 +343,7 @@ class History:
         world, trace, base = self.world, self.world.trace, self.base
         now = self._snapshot(images.take(world, self._changed(), base.images), base)
         kept = (trace.tail, trace.first, trace.cause, len(trace.cuts))
-        branch, live = self.branch, self.live
+        branch, live, jumps = self.branch, self.live, self.jumps
         trace.tail = list(trace.tail)
         try:
             yield
@@ -345,4 +351,4 @@ class History:
             self._restore(now)
             trace.tail, trace.first, trace.cause, cuts = kept
             del trace.cuts[cuts:]
-            self.base, self.branch, self.live = base, branch, live
+            self.base, self.branch, self.live, self.jumps = base, branch, live, jumps

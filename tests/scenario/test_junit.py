@@ -3,8 +3,9 @@
 from xml.etree import ElementTree as ET
 
 from rdmalab.scenario.junit import document
-from rdmalab.scenario.report import RunModel, of_error
+from rdmalab.scenario.report import RunModel, of_error, of_runner
 from rdmalab.scenario.source import FileError
+from tests.scenario.playing import PAIR, WRITE, runner
 from tests.scenario.test_report import report
 
 
@@ -19,6 +20,20 @@ def test_it_has_a_case_for_each_file() -> None:
     assert failure.attrib["message"] == "expect line 1"
     assert "expected  A.cq0.count == 2" in (failure.text or "")
     assert cases[1].attrib["line"] == "6"
+
+
+def test_a_failure_behind_a_jump_shows_what_was_sent_up_to_there() -> None:
+    walk = runner(f"{PAIR}{WRITE}  - run:\n  - run: back 2 packet\n    wire: [skip]\n"
+                  "    expect: [A.cq0.count == 1]\n")  # fmt: skip
+    walk.run()
+    made = RunModel()
+    made.add(of_runner(walk))
+    failure = ET.fromstring(document(made)).find("testsuite/testcase/failure")
+    assert failure is not None
+    text = (failure.text or "").splitlines()
+    assert text[:3] == ["back 2 packet", "expected  A.cq0.count == 1", "actual    A.cq0.count = 0"]
+    assert len(text[4:]) == 1
+    assert "RDMA_WRITE_ONLY psn=0" in text[4]
 
 
 def test_characters_that_xml_cannot_hold_are_replaced() -> None:

@@ -72,5 +72,36 @@ def test_the_narration_tells_notes_packets_and_what_was_found_true() -> None:
     assert " " * 16 + "ok  A.cq0.count == 1" in told
 
 
+WENT = (
+    GOOD + "  - run: goto 0.1us\n  - post_recv B.qp0 sg=B.mr0[0:4]\n  - run: step packet\n"
+    "  - run: back\n  - do: switch main\n    wire: []\n    expect: [event == 18]\n"
+)
+
+
+def test_the_narration_of_a_walk_that_goes_back() -> None:
+    """At the branch it says so; what was sent before the moment gone to is not told again."""
+    walk = Runner(scenario(WENT), open_session)
+    told = []
+    while (result := walk.next_step()) is not None:
+        told.append([line.strip() for line in narration(walk, result)])
+    _pair, _post, _run, gone, forked, step, back, switched = told
+    assert gone == ["0.100us  goto 0.1us"]
+    assert forked == ["0.100us  post_recv B.qp0 sg=B.mr0[0:4]", "on branch-1"]
+    assert [line.split()[0] for line in step[1:]] == ["1.212us"]
+    assert len(back) == 1
+    assert switched[1:] == ["on main", "ok  event == 18"]
+
+
+def test_the_document_of_a_walk_that_goes_back() -> None:
+    walk = runner(WENT.replace("== 18", "== 19"))
+    walk.run()
+    made = of_runner(walk)
+    assert [step.branch for step in made.steps][3:] == ["main", *3 * ["branch-1"], "main"]
+    assert made.steps[3].now_ns == 100 < made.steps[2].now_ns
+    assert made.events == made.steps[-1].event + 1
+    assert (made.steps[-1].what, made.steps[-1].actual) == ("expect line 1", ["event = 18"])
+    jsonschema.validate(json.loads(RunModel(scenarios=[made]).model_dump_json()), schema_of_run())
+
+
 def test_outcomes_are_words() -> None:
     assert [str(outcome) for outcome in Outcome] == ["passed", "failed", "error"]

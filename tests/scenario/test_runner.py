@@ -225,3 +225,110 @@ def test_two_runs_are_alike() -> None:
     first.run()
     second.run()
     assert list(first.session.world.trace.records) == list(second.session.world.trace.records)
+
+
+# --------------------------------------------------------------------------- going back
+UNSENT = PAIR + "  - post_recv B.qp0 sg=B.mr0[0:64]\n  - checkpoint: unsent\n"
+DELIVERED = f"{UNSENT}{SEND}  - checkpoint: before\n  - run:\n"
+NOTHING = "    wire: []\n"
+
+
+@pytest.mark.parametrize(
+    "there",
+    [
+        "run: back 2", "run: back packet", "run: rewind", "run: goto 1us", "run: goto @before",
+        "do: back 2", "do: goto @before", "do: rewind 1us", "do: goto start; goto end",
+    ],
+)  # fmt: skip
+def test_who_goes_back_has_sent_nothing(there: str) -> None:
+    assert said(f"{DELIVERED}  - {there}\n{NOTHING}") == ""
+    text = said(f"{DELIVERED}  - {there}\n    wire:\n{FIRST}")
+    assert "actual    no more packets were sent" in text
+
+
+def test_the_next_step_counts_from_there() -> None:
+    back = f"{DELIVERED}  - run: back 2 packet\n  - run: step packet\n    wire:\n"
+    assert said(back + SECOND) == ""
+    assert "actual    B->A ACKNOWLEDGE" in said(back + FIRST)
+    before = f"{DELIVERED}  - run: goto start\n  - run:\n    wire:\n"
+    assert said(before + FIRST + SECOND) == ""
+
+
+def test_what_a_step_does_behind_its_jump_is_its_own() -> None:
+    steps = f"{DELIVERED}  - do: goto @before; step packet\n    wire:\n"
+    assert said(steps + FIRST) == ""
+    assert "expected  no more packets" in said(steps.replace("step packet", "run") + FIRST)
+
+
+OTHER = "  - run: goto @unsent\n" + WRITE + "  - run:\n    wire:\n"
+WROTE = "      - A->B RDMA_WRITE_ONLY psn=0\n"
+
+
+def test_a_branch_goes_on_and_another_one_is_gone_to() -> None:
+    branch = DELIVERED + OTHER + WROTE + SECOND
+    assert said(branch) == ""
+    switch = f"{branch}  - do: switch main\n{NOTHING}    expect: [B.cq0.count == 1]\n"
+    assert said(switch) == ""
+    assert said(f"{switch}  - do: switch branch-1\n{NOTHING}    expect: [B.cq0.count == 0]\n") == ""
+    walk = runner(switch)
+    assert [result.branch for result in walk.run()[-4:]] == ["main", "branch-1", "branch-1", "main"]
+
+
+def test_who_looks_back_and_returns_has_still_sent_what_he_sent() -> None:
+    steps = SENT.replace("- run:\n", "- do: run; trace A.cq0.count; diff ev3\n")
+    assert said(steps + FIRST + SECOND) == ""
+
+
+def test_the_tail_of_a_failure_ends_where_we_are() -> None:
+    result = last(f"{DELIVERED}  - run: back 2 packet\n    expect: [now == 5]\n")
+    (row,) = result.tail
+    assert row.endswith("A->B SEND_ONLY psn=0 64 B ack_req  (in flight, arrives 1.110us)")
+    other = last(f"{DELIVERED}{OTHER}{WROTE}")
+    assert [row.split()[2] for row in other.tail] == ["RDMA_WRITE_ONLY", "ACK"]
+
+
+@pytest.mark.parametrize(
+    ("step", "actual"),
+    [
+        ("run: back 999", "this is the beginning: nothing happened before"),
+        ("run: back 9 cqe", "this is the beginning: nothing happened before"),
+        ("do: goto 999", "there is no event 999 yet"),
+        ("do: break A.cq0.count == 7; rewind", "this is the beginning: nothing happened before"),
+        ("do: goto start; until now == 5us", "here you left off"),
+    ],
+)
+def test_a_wall_is_no_arrival(step: str, actual: str) -> None:
+    text = said(f"{DELIVERED}  - {step}\n")
+    assert "\n  actual    " + actual in text
+
+
+def test_what_was_found_by_running_backward() -> None:
+    found = "  - watch B.mr0[0:4]\n  - run: rewind\n    expect: [wire.count() == 1]\n"
+    wrote = DELIVERED.replace(SEND, '  - write A.mr0[0:4] "ping"\n' + SEND)
+    assert said(wrote + found) == ""
+
+
+def test_going_back_as_often_as_it_says() -> None:
+    twice = f"{DELIVERED}  - run: back packet\n    repeat: 2\n    expect: [wire.count() == "
+    assert said(f"{twice}1]\n") == ""
+    assert said(f"{twice}2]\n".replace("repeat: 2", "repeat: 1")) == ""
+
+
+def test_time_has_a_limit_in_the_past_too() -> None:
+    past = f"{DELIVERED}  - run: goto @before\n  - run: until A.cq0.count == 1\n    within: "
+    assert said(f"{past}5us\n    wire:\n{FIRST}{SECOND}") == ""
+    assert "\n  actual    time is up" in said(f"{past}1us\n")
+    never = past.replace("count == 1", "count == 2")
+    assert "\n  actual    here you left off" in said(f"{never}1ms\n")
+
+
+def test_an_errno_in_the_past() -> None:
+    gone = f"{DELIVERED}  - run: goto @before\n  - do: modify_qp A.qp0 state=INIT\n    errno: "
+    assert said(f"{gone}EINVAL\n{NOTHING}") == ""
+    assert "actual    EINVAL: " in said(f"{gone}ENOMEM\n")
+    assert runner(f"{gone}EINVAL\n").run()[-1].branch == "branch-1"
+
+
+def test_what_is_not_there_to_go_to_is_told_at_its_place() -> None:
+    assert said(f"{PAIR}  - run: goto @x\n").startswith("ERROR x.yaml:5:15: no checkpoint is")
+    assert said(f"{PAIR}  - do: switch b\n").startswith("ERROR x.yaml:5:16: no branch is called b")

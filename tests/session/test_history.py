@@ -140,3 +140,20 @@ def test_a_command_in_the_past_opens_a_branch_and_loses_nothing() -> None:
     assert everything(lab) == old
     history_.switch(history_.branches["branch-1"])
     assert everything(lab) == new
+
+
+def test_jumps_are_counted_and_looking_is_none() -> None:
+    lab = Lab()
+    visited(lab)
+    history_ = lab.session.history
+    lab.do("run 1us")
+    assert history_.jumps == 0
+    with history_.visiting():
+        history_.seek(Place(3, 0))
+    assert history_.jumps == 0
+    lab.do("goto 3")
+    lab.do("goto 1us")
+    lab.do("alloc_pd A.pd7")
+    assert history_.jumps == 2
+    lab.do("switch main")
+    assert history_.jumps == 3
