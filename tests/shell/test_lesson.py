@@ -64,6 +64,34 @@ def test_a_walk_goes_on_where_it_was_and_nothing_is_lost(elsewhere: list[str]) -
     assert set(talk.lab.session.history.branches) == branches
 
 
+TIME = sorted((Path(__file__).parents[2] / "scenarios" / "time").glob("*.rdmalab.yaml"))
+
+
+def told(lesson: Path, *strolls: str) -> list[str]:
+    """What a walk finds to be so, if somebody strolls about at each of its stops."""
+    talk, rows = Talk(f'load "{lesson}"'), []
+    while not (walk := talk.conversation.lesson) or not walk.runner.over:
+        rows += talk.ask("next")
+        talk.ask(*strolls)
+    assert walk.runner.ok, rows[-9:]
+    return [row for row in rows if row.startswith("✓")]
+
+
+@pytest.mark.parametrize("lesson", TIME, ids=lambda path: path.name.partition(".")[0])
+@pytest.mark.parametrize("stroll", ["goto start", "back 2; alloc_pd A.pd9", "switch main; rewind"])
+def test_a_lesson_about_time_is_told_alike_wherever_one_strolls(lesson: Path, stroll: str) -> None:
+    straight_on = told(lesson)
+    assert straight_on
+    assert told(lesson, *stroll.split("; ")) == straight_on
+
+
+def test_who_comes_back_by_himself_is_told_nothing() -> None:
+    talk = Talk(LESSON, "next", "next", "back 2", "alloc_pd A.pd7", "switch main")
+    assert not any("where the walk was" in row for row in talk.ask("next"))
+    talk.ask("goto start", "goto end")
+    assert not any("where the walk was" in row for row in talk.ask("next"))
+
+
 def test_what_is_typed_where_the_walk_stands_belongs_to_it() -> None:
     talk = Talk(LESSON, "next", "alloc_pd A.pd7")
     assert not any("where the walk was" in row for row in talk.ask("next"))
