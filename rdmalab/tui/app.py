@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 FRAME_S = 0.1  # panes are painted at most so often; by CPU time, so that a busy machine draws less
 _LONGEST_S = 0.3  # and seldom less often than so
-_SHARE = 9  # so many times as long as a frame took, time runs before the next
+_SHARE = 10  # of the time one part at most goes into painting
 _HEAR_S = 0.02  # keys are heard so often
 _HOPS = 12  # turns of the loop that a key needs from the terminal to whoever hears it
 
@@ -193,7 +193,7 @@ class Rdmalab(App[int]):
                     bar.redraw(self._columns)
             self.repl.redraw()
         took = time.process_time() - started
-        self._paint_at = started + took + max(FRAME_S, _SHARE * took)
+        self._paint_at = started + max(FRAME_S, _SHARE * took)
         self._painted_by = time.monotonic() + _LONGEST_S
 
     def _show_notes(self) -> None:
