@@ -178,15 +178,19 @@ class Rdmalab(App[int]):
 
     # ---- painting -------------------------------------------------------------------------------
 
-    def repaint(self) -> None:
-        """Ask the lenses anew; only what differs goes to the terminal."""
+    def repaint(self, *, search: bool = False) -> None:
+        """Ask the lenses anew; only what differs goes to the terminal.
+
+        During a search through the past the bars tell how far it is; the panes would show moments
+        that nobody asked for, and what lies before each of them had to be replayed for that.
+        """
         if self.scene.walk is not self._walk:
             self._walk = self.scene.walk
             self._show_notes()
             return
         started = time.process_time()
         with self.stage.frame():
-            for pane in self.shown_panes():
+            for pane in () if search else self.shown_panes():
                 pane.redraw()
             for bar in self.query(Bar):
                 if bar.display:
@@ -233,7 +237,7 @@ class Rdmalab(App[int]):
         """Between two slices of a run: paint, now and then, and hear the keys."""
         now = time.monotonic()
         if time.process_time() >= self._paint_at or now >= self._painted_by:
-            self.repaint()
+            self.repaint(search=self.scene.talk.searching)
         elif now - self._heard_at < _HEAR_S:
             return
         for _ in range(_HOPS):

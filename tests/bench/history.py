@@ -156,8 +156,8 @@ class _Counting(Rdmalab):
 
     frames = 0
 
-    def repaint(self) -> None:
-        super().repaint()
+    def repaint(self, *, search: bool = False) -> None:
+        super().repaint(search=search)
         self.frames += 1
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rdmalab.lens import differences
 from rdmalab.tui import layout
 from rdmalab.tui.app import FRAME_S, build
 from tests.tui.stand import Stand, stand
@@ -395,6 +396,32 @@ async def test_an_endless_run_is_stopped_and_the_screen_lives(key: str) -> None:
         await it.settled()
         await it.sees("stopped", "paused")
         assert it.app.is_running
+
+
+@pytest.mark.parametrize("key", ["ctrl+c", "f9"])
+@pytest.mark.parametrize("search", ["rewind", "trace A.qp0.sq_psn"])
+async def test_a_search_through_the_past_is_stopped_where_it_began(search: str, key: str) -> None:
+    async with stand() as it:
+        session = it.app.scene.session
+        session.max_events = 60_000
+        await it.say(AGAIN, "run", "watch B.mr0[100:105]")
+        before, facts = session.history.here, differences.facts(session.world, session.names)
+        it.app.console_pane.say(search)
+        await it.until(lambda: it.app.scene.talk.searching)
+        await it.sees("searching")
+        panes = it.grid[1:14]
+        await asyncio.sleep(FRAME_S)
+        assert it.grid[1:14] == panes  # they do not show what nobody asked for
+        assert it.app.scene.talk.searching
+        started = asyncio.get_running_loop().time()
+        await it.pilot.press(key)
+        await it.until(lambda: not it.app.scene.talk.running)
+        assert asyncio.get_running_loop().time() - started < 1  # generous: a loaded machine
+        await it.settled()
+        assert "stopped" in it.said
+        assert session.history.live
+        assert session.history.here == before
+        assert differences.facts(session.world, session.names) == facts
 
 
 # ---- terminals -----------------------------------------------------------------------------------
