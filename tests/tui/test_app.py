@@ -477,3 +477,31 @@ async def test_the_app_opens_what_somebody_shared() -> None:
     app = build(shared=word)
     assert app.script == [f"open {word}"]
     assert not app.scene.session.journal
+
+
+@pytest.mark.parametrize("size", [(59, 15), (60, 16), (120, 40), (200, 60)])
+async def test_before_anything_happened_every_pane_has_something_to_say(
+    size: tuple[int, int],
+) -> None:
+    async with stand(size) as it:
+        await it.say("goto start")
+        await it.press("f6")
+        for digit in "12345678":
+            await it.pilot.press(digit, "enter", "j", "o", "b", "escape", "f6")
+        await it.press("z", "left_square_bracket", "comma", "z")
+        assert it.app.is_running
+        assert it.app.scene.session.world.event == -1
+        assert {len(row) for row in it.grid} == {size[0]}
+
+
+async def test_the_tape_at_a_hundred_and_twenty_by_forty() -> None:
+    async with stand((120, 40)) as it:
+        await it.say("goto 10", "checkpoint init", "goto 18")
+        assert it.grid[1].rstrip() == (
+            " ├──●──●──●──●──●──●──●──●──●──●──◆init─●──●──●──●──●──┼──▲──┼──┼"
+            "  ┄▷ next: 1.210us B.qp0 sends an answer"
+        )
+        await it.say("show time")
+        assert "ev 18 of 20, PAST, at 1.110us of 2.215us; on main" in it.said
+    async with stand((119, 40)) as it:
+        assert "├" not in it.grid[1]
