@@ -37,6 +37,8 @@ class Shot(NamedTuple):
     keys: tuple[str, ...] = ()
 
 
+_SEND = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
+_WRITE = "post_send A.qp0 opcode=RDMA_WRITE"
 SHOTS = (
     Shot("first-screen"),
     Shot(
@@ -48,6 +50,30 @@ SHOTS = (
         "shared-receives",
         "scenarios/srq/two-queue-pairs.rdmalab.yaml",
         ("next", "next", "next"),
+    ),
+    Shot(
+        "branch-of-time",
+        lines=(
+            "checkpoint before-send",
+            _SEND,
+            "step 5",
+            "goto @before-send",
+            "post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]",
+            _SEND,
+            "run",
+            "back 2",
+        ),
+    ),
+    Shot(
+        "watch-and-rewind",
+        lines=(
+            f"{_WRITE} wr_id=2 sg=A.mr0[0:5] remote=B.mr0[100]",
+            f"{_WRITE} wr_id=3 sg=A.mr0[64:128] remote=B.mr0[256] flags=SIGNALED",
+            "run",
+            "watch B.mr0[100:105]",
+            "rewind",
+        ),
+        keys=("f6", "2", "escape"),
     ),
 )
 

@@ -153,9 +153,9 @@ def _soon(history: History, names: Names) -> str:
     if not history.live and history.entries < len(journal):
         entry = journal[history.entries]
         if entry.event == world.event + 1:
-            return f"{entry.invocation.name} again, {words.clock(entry.at_ns)}"
+            return f"{words.clock(entry.at_ns)} {entry.invocation.name} again"
     rows = planned.planned_rows(world, names)
     if not rows:
         return "nothing is planned"
     row = rows[0]
-    return f"{row.qp or row.node} {row.sentence}, {words.clock(row.at_ns)}"
+    return f"{words.clock(row.at_ns)} {row.qp or row.node} {row.sentence}"

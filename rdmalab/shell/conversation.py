@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from rdmalab.grammar.tokens import scan
 from rdmalab.lab import Lab
+from rdmalab.session.back import Jump
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.session.travel import STOPPED, Travel, When
@@ -45,7 +46,8 @@ class End(Enum):
 class Conversation:
     """Carries lines out in a lab and says what came of them.
 
-    running: time is moving. end: how the last text ended. at_line: which of its lines that was.
+    running: time is moving; searching: through the past, and the world stands where it is looked at
+    just now. end: how the last text ended. at_line: which of its lines that was.
     diary: what is told of each line before it runs, and where it ended. stopping: ^C was heard.
     copy: puts a text on the clipboard of the face, if it has one.
     """
@@ -54,7 +56,7 @@ class Conversation:
         self.lab = lab
         self.voice = voice or Voice(lab.session)
         self.diary = diary or Unkept()
-        self.running = False
+        self.running = self.searching = False
         self.end = End.FINE
         self.at_line = 0
         self.lesson: Lesson | None = None
@@ -165,14 +167,14 @@ class Conversation:
     async def go(self, travel: Travel, pause: Pause) -> None:
         """In slices short enough that ^C and the screen are served in between."""
         known = self.diary.known()
-        self.running = True
+        self.running, self.searching = True, isinstance(travel, Jump)
         try:
             while not self._slice(travel, known):
                 await pause()
                 if self.stopping:
                     travel.stop()
         finally:
-            self.running = False
+            self.running = self.searching = False
         self.diary.arrived(Arrival(place_of(self.lab.session), travel.over == STOPPED))
 
     def _slice(self, travel: Travel, known: Arrival | None) -> bool:

@@ -65,8 +65,8 @@ def _name(row: TapeRow, strip: Cells, step: int, taken: dict[int, str]) -> None:
         at = row.cell(mark.event) * step
         if mark.mark is Mark.CHECKPOINT and taken[at] == MARKED:
             stop = min((other for other in taken if other > at), default=len(strip))
-            for column, letter in zip(range(at + 1, stop), shown(mark.name), strict=False):
-                strip[column] = (NAME, letter)
+            said = cut(shown(mark.name), stop - at - 1)
+            strip[at + 1 : at + 1 + len(said)] = [(NAME, letter) for letter in said]
 
 
 def _joined(strip: Cells) -> Line:

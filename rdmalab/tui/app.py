@@ -40,8 +40,9 @@ if TYPE_CHECKING:
     from rdmalab.shell.fragments import Line
     from rdmalab.tui.console.pane import Console
 
-FRAME_S = 0.1  # panes are painted at most so often
-_SHARE = 9  # so many times as long as a frame took, time runs before the next
+FRAME_S = 0.1  # panes are painted at most so often; by CPU time, so that a busy machine draws less
+_LONGEST_S = 0.3  # and seldom less often than so
+_SHARE = 10  # of the time one part at most goes into painting
 _HEAR_S = 0.02  # keys are heard so often
 _HOPS = 12  # turns of the loop that a key needs from the terminal to whoever hears it
 
@@ -76,7 +77,8 @@ class Rdmalab(App[int]):
         self.script: list[str] = []
         scene.talk.copy = self.copy_to_clipboard
         self._walk = scene.walk
-        self._paint_at = 0.0  # not before, while something runs
+        # While something runs: not before this CPU second, but by that second of the wall.
+        self._paint_at = self._painted_by = 0.0
         self._heard_at = 0.0
         self._columns = 0
 
@@ -176,22 +178,27 @@ class Rdmalab(App[int]):
 
     # ---- painting -------------------------------------------------------------------------------
 
-    def repaint(self) -> None:
-        """Ask the lenses anew; only what differs goes to the terminal."""
+    def repaint(self, *, search: bool = False) -> None:
+        """Ask the lenses anew; only what differs goes to the terminal.
+
+        During a search through the past the bars tell how far it is; the panes would show moments
+        that nobody asked for, and what lies before each of them had to be replayed for that.
+        """
         if self.scene.walk is not self._walk:
             self._walk = self.scene.walk
             self._show_notes()
             return
-        started = time.monotonic()
+        started = time.process_time()
         with self.stage.frame():
-            for pane in self.shown_panes():
+            for pane in () if search else self.shown_panes():
                 pane.redraw()
             for bar in self.query(Bar):
                 if bar.display:
                     bar.redraw(self._columns)
             self.repl.redraw()
-        now = time.monotonic()
-        self._paint_at = now + max(FRAME_S, _SHARE * (now - started))
+        took = time.process_time() - started
+        self._paint_at = started + max(FRAME_S, _SHARE * took)
+        self._painted_by = time.monotonic() + _LONGEST_S
 
     def _show_notes(self) -> None:
         """A scenario came, and its notes want a place: beside the tab in front, or in front."""
@@ -229,8 +236,8 @@ class Rdmalab(App[int]):
     async def _pause(self) -> None:
         """Between two slices of a run: paint, now and then, and hear the keys."""
         now = time.monotonic()
-        if now >= self._paint_at:
-            self.repaint()
+        if time.process_time() >= self._paint_at or now >= self._painted_by:
+            self.repaint(search=self.scene.talk.searching)
         elif now - self._heard_at < _HEAR_S:
             return
         for _ in range(_HOPS):

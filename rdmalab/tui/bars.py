@@ -56,7 +56,7 @@ def header_line(stage: Stage, scene: Scene, width: int) -> Line:
         [(BAR_KEY, " rdmalab ")],
         [(BAR, f" t={words.clock(world.now_ns)}")],
         _moment(session.history),
-        [(ALERT, " running, ^C stops ")] if running else [],
+        [(ALERT, f" {_doing(scene)}, ^C stops ")] if running else [],
         _branch(session.history),
         _count(len(session.breakpoints.by_number), "break", BAR),
         _link(link),
@@ -73,6 +73,10 @@ def header_line(stage: Stage, scene: Scene, width: int) -> Line:
         if part and len(text_of(line)) + len(text_of(part)) + 2 <= width:
             line += [*part, (BAR, "  ")]
     return [*line, (BAR, " " * width)]
+
+
+def _doing(scene: Scene) -> str:
+    return "searching" if scene.talk.searching else "running"
 
 
 def _moment(history: History) -> Line:

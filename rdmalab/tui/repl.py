@@ -104,7 +104,8 @@ class Repl(Widget):
 
     def _title(self) -> Line:
         if self.scene.talk.running:
-            return [("class:warn", "running"), ("", "  ^C or F9 stops")]
+            doing = "searching" if self.scene.talk.searching else "running"
+            return [("class:warn", doing), ("", "  ^C or F9 stops")]
         above = int(self.console.scroll_y)
         line: Line = [(TITLE, "REPL")]
         if above:

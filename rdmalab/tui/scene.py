@@ -82,7 +82,8 @@ class Scene:
     @property
     def repeated(self) -> str:
         """What Enter alone says: the last word of time; in a scenario else `next`."""
-        return self.talk.repeated or ("next" if self.is_walking else "")
+        again = self.talk.repeated or "next"
+        return "" if again == "next" and not self.is_walking else again
 
     def begin(self) -> None:
         for line in FIRST:

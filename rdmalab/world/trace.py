@@ -6,7 +6,7 @@ that is asked for the stretch that holds a record, so the trace reads as if it w
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from itertools import count, islice
+from itertools import count, islice, takewhile
 from operator import itemgetter
 from typing import Any, NamedTuple, overload
 
@@ -154,12 +154,15 @@ class Records(Sequence[Record]):
             number = stretch.first
 
     def of_kind(self, kind: Kind) -> Iterator[Numbered]:
-        """All of one kind in RARE, the newest first."""
+        """All of one kind in RARE, the newest first, as far back as the trace's `reach` says."""
         tail, first = self._trace.tail, self._trace.first
-        for index in range(len(tail) - 1, -1, -1):
+        least = self._trace.latest + 1 - self._trace.reach if self._trace.reach else 0
+        for index in range(len(tail) - 1, max(0, least - first) - 1, -1):
             if tail[index][Field.KIND] is kind:
                 yield Numbered(first + index, tail[index])
-        yield from (each for each in self._trace.rare(first) if each.record[Field.KIND] is kind)
+        if least < first:
+            older = takewhile(lambda each: each.number >= least, self._trace.rare(first))
+            yield from (each for each in older if each.record[Field.KIND] is kind)
 
     def newest(self) -> Iterator[tuple[int, Record]]:
         """With their numbers, the newest first, as far back as the trace's `reach` says."""

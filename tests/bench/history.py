@@ -5,6 +5,8 @@ asked for through the journal, on a cable that loses a packet now and then. Ever
 of its own.
 """
 
+import asyncio
+import gc
 import random
 import resource
 import statistics
@@ -16,12 +18,15 @@ from itertools import islice
 from multiprocessing import get_context
 
 from rdmalab.command import Invocation, Ref
+from rdmalab.lab import Lab
 from rdmalab.session import history
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
 from rdmalab.session.travel import Idle
 from rdmalab.spec.profiles import STRICT
 from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.tui.app import Rdmalab, build
+from rdmalab.tui.scene import FIRST
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.world.world import World
 from tests.bench.loads import settle
@@ -31,6 +36,10 @@ JUMPS = 100
 WINDOW = 10_000
 _SIZES = (64, 256, 1024, 3072)
 _NEVER = 10**12
+SCREEN = (120, 40)
+RUNS = 5
+_RUN_EVENTS = 300_000
+_ENDLESS = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64]"  # B has no receive
 _MB = 1024  # kB of ru_maxrss
 
 RATIOS: dict[str, tuple[float, str]] = {
@@ -40,6 +49,7 @@ RATIOS: dict[str, tuple[float, str]] = {
     "history_cost": (1.35, "at most"),
     "mb_per_million_events": (150, "at most"),
     "event_cost_1e6_vs_1e4": (1.2, "at most"),
+    "run_under_screen": (0.8, "at least"),
 }
 
 
@@ -140,6 +150,55 @@ def _peak_kb() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
+# --------------------------------------------------------------------------- under a screen
+class _Counting(Rdmalab):
+    """How often it was painted."""
+
+    frames = 0
+
+    def repaint(self, *, search: bool = False) -> None:
+        super().repaint(search=search)
+        self.frames += 1
+
+
+def under_screen() -> float:
+    """How fast a long run is while the app draws it, in units of the same run without the app."""
+    settle()
+    pairs = [(_without_screen(), asyncio.run(_with_screen())) for _ in range(RUNS)]
+    return statistics.median(without / with_it for without, with_it in pairs)
+
+
+def _without_screen() -> float:
+    lab = Lab()
+    for line in (*FIRST, _ENDLESS):
+        lab.do(line)
+    lab.session.max_events = _RUN_EVENTS
+    gc.collect()  # what the run before left behind is not cleared away in this one
+    return _timed(lambda: lab.do("run"))
+
+
+async def _with_screen() -> float:
+    """CPU seconds, those of the event loop and of the drawing included."""
+    app = build()
+    app.__class__ = _Counting
+    assert isinstance(app, _Counting)
+    async with app.run_test(size=SCREEN) as pilot:
+        await pilot.pause()
+        app.scene.lab.do(_ENDLESS)
+        app.scene.session.max_events = _RUN_EVENTS
+        gc.collect()
+        app.frames, start = 0, time.process_time()
+        app.console_pane.say("run")
+        while not app.scene.talk.running:
+            await asyncio.sleep(0)
+        while app.scene.talk.running:  # what is said of it in the end is no part of the run
+            await asyncio.sleep(0.02)
+        took = time.process_time() - start
+        assert app.scene.session.world.event >= _RUN_EVENTS
+        assert app.frames >= 7 * took, (app.frames, took)  # about ten a second
+        return took
+
+
 def measure() -> dict[str, float]:
     """All keys of this file."""
     fresh = get_context("spawn")
@@ -147,6 +206,7 @@ def measure() -> dict[str, float]:
         few, many = processes.map(jumps, (2, 100))
         costs = list(processes.map(cost, (True, False) * 5))
         found = {**few, "jump_p95_100qp": many["jump_p95"], **processes.submit(million).result()}
+        found["run_under_screen"] = processes.submit(under_screen).result()
     pairs = zip(islice(costs, 0, None, 2), islice(costs, 1, None, 2), strict=True)
     found["history_cost"] = statistics.median(kept / free for kept, free in pairs)
     return {key: round(found[key], 2) for key in RATIOS}

@@ -36,7 +36,7 @@ def test_commands_events_and_now() -> None:
 def test_checkpoints_have_their_names_up_to_the_next_mark() -> None:
     marks = ("goto 4", "checkpoint first-of-all", "goto 9", "checkpoint b", "goto 12")
     row = tape(*RUN, *marks)
-    assert text_of(drawn(row, 60)) == "├─●─●─●─●─◆first-of-◆b●─●─▲─●─●─●─┼─┼─┼─┼"
+    assert text_of(drawn(row, 60)) == "├─●─●─●─●─◆first-of…◆b●─●─▲─●─●─●─┼─┼─┼─┼"
 
 
 def test_what_lies_ahead_is_dim() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rdmalab.lens import differences
 from rdmalab.tui import layout
 from rdmalab.tui.app import FRAME_S, build
 from tests.tui.stand import Stand, stand
@@ -397,6 +398,32 @@ async def test_an_endless_run_is_stopped_and_the_screen_lives(key: str) -> None:
         assert it.app.is_running
 
 
+@pytest.mark.parametrize("key", ["ctrl+c", "f9"])
+@pytest.mark.parametrize("search", ["rewind", "trace A.qp0.sq_psn"])
+async def test_a_search_through_the_past_is_stopped_where_it_began(search: str, key: str) -> None:
+    async with stand() as it:
+        session = it.app.scene.session
+        session.max_events = 60_000
+        await it.say(AGAIN, "run", "watch B.mr0[100:105]")
+        before, facts = session.history.here, differences.facts(session.world, session.names)
+        it.app.console_pane.say(search)
+        await it.until(lambda: it.app.scene.talk.searching)
+        await it.sees("searching")
+        panes = it.grid[1:14]
+        await asyncio.sleep(FRAME_S)
+        assert it.grid[1:14] == panes  # they do not show what nobody asked for
+        assert it.app.scene.talk.searching
+        started = asyncio.get_running_loop().time()
+        await it.pilot.press(key)
+        await it.until(lambda: not it.app.scene.talk.running)
+        assert asyncio.get_running_loop().time() - started < 1  # generous: a loaded machine
+        await it.settled()
+        assert "stopped" in it.said
+        assert session.history.live
+        assert session.history.here == before
+        assert differences.facts(session.world, session.names) == facts
+
+
 # ---- terminals -----------------------------------------------------------------------------------
 
 
@@ -450,3 +477,31 @@ async def test_the_app_opens_what_somebody_shared() -> None:
     app = build(shared=word)
     assert app.script == [f"open {word}"]
     assert not app.scene.session.journal
+
+
+@pytest.mark.parametrize("size", [(59, 15), (60, 16), (120, 40), (200, 60)])
+async def test_before_anything_happened_every_pane_has_something_to_say(
+    size: tuple[int, int],
+) -> None:
+    async with stand(size) as it:
+        await it.say("goto start")
+        await it.press("f6")
+        for digit in "12345678":
+            await it.pilot.press(digit, "enter", "j", "o", "b", "escape", "f6")
+        await it.press("z", "left_square_bracket", "comma", "z")
+        assert it.app.is_running
+        assert it.app.scene.session.world.event == -1
+        assert {len(row) for row in it.grid} == {size[0]}
+
+
+async def test_the_tape_at_a_hundred_and_twenty_by_forty() -> None:
+    async with stand((120, 40)) as it:
+        await it.say("goto 10", "checkpoint init", "goto 18")
+        assert it.grid[1].rstrip() == (
+            " ├──●──●──●──●──●──●──●──●──●──●──◆init─●──●──●──●──●──┼──▲──┼──┼"
+            "  ┄▷ next: 1.210us B.qp0 sends an answer"
+        )
+        await it.say("show time")
+        assert "ev 18 of 20, PAST, at 1.110us of 2.215us; on main" in it.said
+    async with stand((119, 40)) as it:
+        assert "├" not in it.grid[1]

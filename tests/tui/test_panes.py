@@ -95,3 +95,45 @@ def test_in_the_middle_of_a_long_past_panes_show_what_was_then(line: str) -> Non
         lab.do(f"goto {event}")
         for name, pane in panes.items():
             assert pane.text() == on_the_way[event][name], (event, name)
+
+
+LINES = (
+    "post_recv B.qp0 wr_id=2 sg=B.mr0[64:128]",
+    "fault drop B->A nth=1",
+    "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED",
+    *["step"] * 8,
+    "poll_cq A.cq0 num_entries=4",
+    'write B.mr0[100:103] "abc"',
+)
+OTHERWISE = ("post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:5] remote=B.mr0[200]", *["step"] * 5)
+
+
+def _texts(panes: dict[str, Pane]) -> dict[str, str]:
+    return {name: f"{text_of(pane.title())}\n{pane.text()}" for name, pane in panes.items()}
+
+
+def test_every_pane_shows_in_the_past_what_it_showed_then() -> None:
+    """The marks of what the event has just touched included; and on a branch what a new lab has."""
+    lab, panes = first()
+    seen = {}
+    for line in LINES:
+        assert not lab.do(line)[-1].failed, line
+        seen[lab.session.world.event] = _texts(panes)
+    for way in (reversed(seen), seen, sorted(seen, key=lambda event: event * 7 % 11)):
+        for event in list(way):
+            lab.do(f"goto {event}")
+            assert lab.session.world.event == event
+            assert _texts(panes) == seen[event], event
+
+    other, fresh = first(*LINES[:6])
+    lab.do(f"goto {other.session.world.event}")
+    for line in OTHERWISE:
+        lab.do(line)
+        other.do(line)
+        assert _texts(panes) == _texts(fresh), line
+    lab.do("switch main")
+    assert _texts(panes) == seen[max(seen)]
+    lab.do("rewind")
+    assert "no queue pair yet" in panes[layout.LEFT].text()
+    lab.do("goto end")
+    assert _texts(panes) == seen[max(seen)]

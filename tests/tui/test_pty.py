@@ -75,6 +75,41 @@ def test_it_hears_a_resize_and_an_interrupt_of_an_endless_run(terminal: Terminal
     assert terminal.wait_exit() == 0
 
 
+STOP = {"^C": b"\x03", "F9": b"\x1b[20~"}
+
+
+@pytest.mark.parametrize("key", STOP)
+@pytest.mark.parametrize("search", [b"rewind\r", b"trace A.qp0.sq_psn\r"])
+def test_a_search_through_the_past_is_stopped_at_once(
+    terminal: Terminal, search: bytes, key: str
+) -> None:
+    terminal.send(AGAIN)
+    terminal.wait_for("SQ 2/8.")
+    terminal.send(b"run\r")
+    terminal.wait_for("running")
+    calm(terminal, 1.5)
+    terminal.send(b"\x03")
+    terminal.wait_for("stopped")
+    terminal.send(b"watch B.mr0[100:105]\r")
+    terminal.wait_for("1: watch")
+    header = terminal.wait_for("1 break")[0]
+    took = []
+    for _ in range(3):
+        calm(terminal)
+        terminal.send(search)
+        terminal.wait_for("searching")
+        calm(terminal, 0.1)
+        started = time.monotonic()
+        terminal.send(STOP[key])
+        terminal.wait_for("paused")
+        took.append(time.monotonic() - started)
+    assert min(took) < 0.1, took  # the shortest: the machine may be busy
+    terminal.wait_until(lambda rows: rows[0] == header)
+    terminal.send(b"\x04")
+    assert terminal.wait_exit() == 0
+    assert b"Traceback" not in terminal.raw
+
+
 def test_panes_are_reached_and_left(terminal: Terminal) -> None:
     terminal.send(b"\x1b[17~")  # F6
     terminal.wait_for("╔═ A ")

@@ -38,3 +38,14 @@ def test_nobody_is_asked_for_what_lies_beyond_the_reach() -> None:
     trace.forget(6)
     trace.reach = 3
     assert [number for number, _ in trace.records.newest()] == [8, 7, 6]
+
+
+def test_rare_records_are_found_as_far_back_as_the_reach() -> None:
+    trace = Trace()
+    trace.record(Kind.CREATED, "A", 0, "old")
+    for number in range(5):
+        trace.record(Kind.CALLED, "A", 0, str(number))
+    trace.record(Kind.CREATED, "A", 1, "new")
+    assert [number for number, _ in trace.records.of_kind(Kind.CREATED)] == [6, 0]
+    trace.reach = 6
+    assert [number for number, _ in trace.records.of_kind(Kind.CREATED)] == [6]

@@ -69,9 +69,17 @@ class MemoryPane(Pane):
         if start is None:
             world = self.stage.session.world
             first = min((at for at, _ in touched(world, region, READS + WRITES)), default=0)
-            start = 0 if first < count else first - first % _ROW
+            start = 0 if first < self._seen(rows) else first - first % _ROW
         start = min(start, max(0, self._length(region) - 1) // _ROW * _ROW)
         return start, min(start + count, self._length(region))
+
+    def _seen(self, rows: int) -> int:
+        """How many bytes surely are on the screen: owners, and a head, take rows as well."""
+        share = self._share(self.place.width - 2 if self.place else 80, len(self.positions))
+        return max(1, rows - rows // 3 - 1) * per_row(share)
+
+    def _share(self, width: int, columns: int) -> int:
+        return (width - 3 * (columns - 1)) // columns
 
     def sentences(self) -> list[str]:
         rows = max(1, self.body_height)
@@ -98,7 +106,7 @@ class MemoryPane(Pane):
         regions = self._regions()
         if not regions:
             return [[(DIM, "no memory region yet: reg_mr A.mr0 pd=A.pd0 length=4096 access=0")]]
-        share = (width - 3 * (len(regions) - 1)) // len(regions)
+        share = self._share(width, len(regions))
         columns = [self._column(region, share, height) for region in regions]
         return [self._beside(columns, at, share) for at in range(max(map(len, columns)))]
 

@@ -30,6 +30,7 @@ class WirePane(Pane):
     def __init__(self, name: str, stage: Stage, look: Look) -> None:
         super().__init__(name, stage, look)
         self.marked: int | None = None
+        self._marked_text = ""  # on another branch of time the record may be another packet
         self.opened = False
 
     def title(self) -> Line:
@@ -71,11 +72,15 @@ class WirePane(Pane):
         packets = self._packets()
         if not packets:
             return
-        at = next((n for n, row in enumerate(packets) if row.number == self.marked), None)
+        at = next((n for n, row in enumerate(packets) if self._is_marked(row)), None)
         at = len(packets) - 1 if at is None else at
         at = max(0, min(len(packets) - 1, at + rows))
         self.marked = None if at == len(packets) - 1 and rows > 0 else packets[at].number
+        self._marked_text = packets[at].text
         self.redraw()
+
+    def _is_marked(self, row: PacketRow) -> bool:
+        return row.number == self.marked and row.text == self._marked_text
 
     def _packets(self) -> list[PacketRow]:
         rows = self.stage.look(f"show wire last={_LAST}").rows
@@ -86,7 +91,7 @@ class WirePane(Pane):
 
     def _chosen(self, rows: list[Any]) -> PacketRow | None:
         packets = [row for row in rows if isinstance(row, PacketRow)]
-        marked_rows = [row for row in packets if row.number == self.marked]
+        marked_rows = [row for row in packets if self._is_marked(row)]
         return next(iter(marked_rows), packets[-1] if packets else None)
 
     # ---- drawing --------------------------------------------------------------------------------

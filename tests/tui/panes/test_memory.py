@@ -1,5 +1,9 @@
 """The memory pane."""
 
+import pytest
+
+from rdmalab.shell.fragments import text_of
+from rdmalab.tui import layout
 from rdmalab.tui.panes.memory import MemoryPane
 from tests.tui.playing import first
 
@@ -32,3 +36,13 @@ def test_one_can_look_elsewhere_and_come_back() -> None:
     assert pane.escape()
     assert not pane.escape()
     assert pane.sentences()[0].startswith("show A.mr0[0:")
+
+
+@pytest.mark.parametrize("columns", [78, 90, 120, 160])
+@pytest.mark.parametrize("rows", [4, 6, 9, 20])
+def test_what_the_last_event_touched_is_on_the_screen(columns: int, rows: int) -> None:
+    _, panes = first('write B.mr0[100:105] "hello"')
+    pane = panes["memory"]
+    pane.place = layout.Place("memory", 0, 0, columns, rows + 2)
+    shown = [text_of(line) for line in pane.lines(columns - 2, rows)][:rows]
+    assert any("[68" in line for line in shown), shown

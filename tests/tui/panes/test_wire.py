@@ -49,3 +49,20 @@ def test_the_filter_keeps_what_fits() -> None:
     assert len(pane.text().splitlines()) == 1
     pane.pattern = "nothing like it"
     assert drawn(pane, 78, 5) == ["nothing fits the filter"]
+
+
+def test_a_mark_does_not_jump_to_another_packet_of_another_branch() -> None:
+    lab, panes = first("post_recv B.qp0 sg=B.mr0[0:64]")
+    lab.do("post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64]; step")
+    pane = panes["wire"]
+    pane.move(-1)
+    pane.move(1)
+    lab.do("step 10")
+    pane.move(-1)
+    pane.move(-1)
+    marked = pane.breakpoint()
+    assert marked == "break wire.last.opcode == ACKNOWLEDGE"
+    lab.do("goto 18")
+    lab.do("post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[0:4] remote=B.mr0[0]; run")
+    newest = lab.look("wire.last.opcode")
+    assert pane.breakpoint() == f"break wire.last.opcode == {newest}"
