@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rdmalab.session.journal import Journal
-from rdmalab.world.images import Image, Images
+from rdmalab.world.images import Images
+from rdmalab.world.portraits import Portrait
 from rdmalab.world.trace import Numbered
 
 
@@ -29,7 +30,7 @@ class Snapshot:
     records: int
     entries: int
     images: Images
-    names: Image
+    names: Portrait
     named: Any = field(repr=False)
     rare: list[Numbered] = field(default_factory=list)
 

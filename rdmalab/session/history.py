@@ -17,6 +17,7 @@ from rdmalab.session.journal import Entry
 from rdmalab.session.names import Names
 from rdmalab.spec.records import RARE
 from rdmalab.world import images
+from rdmalab.world.portraits import portray, put_back
 from rdmalab.world.programs import every
 from rdmalab.world.trace import Numbered, Stretch
 from rdmalab.world.world import World
@@ -135,7 +136,7 @@ class History:
         names = self.names
         named = (len(names.thing_of), len(names.name_of), len(names.buried))
         same = before is not None and before.named == named
-        called = before.names if before and same else images.portray(names)
+        called = before.names if before and same else portray(names)
         records = self.world.trace.latest + 1
         return Snapshot(self.here, records, self.entries, taken, called, named)
 
@@ -289,7 +290,7 @@ class History:
     def _restore(self, snapshot: Snapshot) -> None:
         world, base, trace = self.world, self.base, self.world.trace
         images.restore(world, snapshot.images, base.images, self._changed())
-        images.put_back(snapshot.names)
+        put_back(snapshot.names)
         trace.go_to(snapshot.records)
         trace.event, trace.at_ns = snapshot.place
         self.base, self.entries = snapshot, snapshot.entries

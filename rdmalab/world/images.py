@@ -1,175 +1,30 @@
-"""Images: what the fields of an object held at one moment, put back into the very same object.
+"""Images of the world: a portrait of each thing, and a copy of each page of memory.
 
-No object is ever copied or made anew: an image keeps the object and what its fields held, so
-whoever refers to it goes on referring to it. Lists, dicts and deques are copied, what never changes
-after making is shared. Things of the tables have an image each, taken again only when the log has
-named them since the last one: the deed writes the log, so whatever changed is named in it.
+A new one is taken only of what the log has named since the last: the deed writes the log, so
+whatever has changed is named in it. All others are shared with the images before.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import is_dataclass
-from enum import Enum
-from operator import attrgetter
 from typing import Any, cast
 
 from rdmalab.command import Noun
-from rdmalab.hca.ah import AddressHandle
-from rdmalab.hca.attributes import AhAttr, Capacity
-from rdmalab.hca.channels import CompChannel
-from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca, Table
-from rdmalab.hca.memory import PAGE, Memory
-from rdmalab.hca.mr import MemoryRegion
-from rdmalab.hca.mw import MemoryWindow
-from rdmalab.hca.outside import Timer
-from rdmalab.hca.pd import ProtectionDomain
-from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.srq import SharedReceiveQueue
-from rdmalab.hca.steering import Flow, FlowAttr, FlowSpec
-from rdmalab.hca.thread_domains import ThreadDomain
-from rdmalab.hca.wr import SGE, Buffer, Cqe, RecvWqe, RecvWR, SendWqe, SendWR, WildPointer
-from rdmalab.hca.xrcd import XrcDomain
+from rdmalab.hca.memory import PAGE
 from rdmalab.spec.records import Field, Kind, Record
-from rdmalab.wire import packet
-from rdmalab.wire.frame import Frame
-from rdmalab.world.agenda import Agenda
-from rdmalab.world.programs import Program, Programs
+from rdmalab.world.portraits import Portrait, held_by, portray, put_back
 from rdmalab.world.world import World
 
 # (node, what, number): a thing by its noun, a page of memory, a table, the adapter itself; or
 # the world, which is what lies between the nodes.
 Key = tuple[str, str, int]
-# An object and what its fields held, by identity; of a page its bytes.
-Image = dict[int, tuple[Any, list[Any]]] | bytes
+Image = Portrait | bytes  # of a page its bytes
 Images = dict[Key, Image]
 
 _WORLD: Key = ("", "world", 0)
 _PAGE, _TABLE, _ADAPTER = "page", "table", "adapter"
 _PAGE_SHIFT = PAGE.bit_length() - 1
 
-# They have an image of their own, or none: whoever meets one elsewhere only refers to it.
-_THINGS = (
-    Hca, Table, World, QueuePair, CompletionQueue, MemoryRegion, MemoryWindow, ProtectionDomain,
-    SharedReceiveQueue, XrcDomain, CompChannel, ThreadDomain, Flow, AddressHandle, Program,
-)  # fmt: skip
-# Never changed after making, like all that is frozen.
-_SHARED = (
-    packet.Packet, packet.Flow, Frame, SendWqe, RecvWqe, Cqe, SGE, WildPointer, Buffer, SendWR,
-    RecvWR, AhAttr, Capacity, FlowAttr, FlowSpec,
-)  # fmt: skip
-# What stands in images of its own, or in none: the hour is set at every door, and which timer is
-# filed where follows from those that are armed.
-_APART = {
-    World: {"nodes", "trace"},
-    Agenda: {"timers"},
-    Timer: {"filed", "filed_ns"},
-    Hca: {"trace", "outside", "now_ns"},
-    Memory: {"pages"},
-    Programs: {"carry_out", "holds"},
-}
 
-_LEAVES = (int, str, bytes, tuple, Enum, type(None))
-
-_CONTENTS: dict[type, Callable[[Any], Any]] = {}
-_NAMES: dict[type, tuple[str, ...]] = {}
-
-
-# --------------------------------------------------------------------------- one object
-def portray(thing: Any, image: dict[int, tuple[Any, list[Any]]] | None = None) -> Image:
-    """The image of an object and of all parts that are its own."""
-    image = {} if image is None else image
-    image[id(thing)] = (thing, held := [])  # before its parts, which may refer to it
-    for value in _fields_of(type(thing))(thing):
-        held.append(_kept(value, image))  # noqa: PERF401  (`image` must have it before its parts)
-    return image
-
-
-def put_back(image: Image) -> None:
-    """Each object of the image holds again what it held."""
-    assert not isinstance(image, bytes)
-    for thing, held in image.values():
-        for name, value in zip(_NAMES[type(thing)], held, strict=True):
-            copy = _COPIES.get(type(value))
-            setattr(thing, name, value if copy is None else copy(value))
-
-
-def _fields_of(cls: type) -> Callable[[Any], Any]:
-    """Gets the values of all fields of an object of this class."""
-    if cls not in _CONTENTS:
-        slots = [name for base in cls.__mro__ for name in vars(base).get("__slots__", ())]
-        names = tuple(name for name in slots if name not in _APART.get(cls, ()))
-        _NAMES[cls] = names
-        get = attrgetter(*names)
-        _CONTENTS[cls] = get if len(names) > 1 else lambda thing: (get(thing),)
-    return _CONTENTS[cls]
-
-
-# --------------------------------------------------------------------------- one value
-def _unknown(value: Any, image: Image) -> Any:
-    """A value of a type that is met for the first time."""
-    cls = type(value)
-    frozen = is_dataclass(cls) and cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
-    if frozen or issubclass(cls, (*_SHARED, *_THINGS, *_LEAVES)):
-        _WAYS[cls] = None
-        return value
-    if "__slots__" not in vars(cls):
-        raise TypeError(f"no image of {cls.__name__}: state is plain data in slotted classes")
-    _WAYS[cls] = _part
-    return _part(value, image)
-
-
-def _part(value: Any, image: Any) -> Any:
-    if id(value) not in image:
-        portray(value, image)
-    return value
-
-
-def _sequence(values: Any, image: Image) -> Any:
-    return type(values)([_kept(value, image) for value in values])
-
-
-def _fixed(values: tuple[Any, ...], image: Image) -> tuple[Any, ...]:
-    """A tuple stays; what it holds may change."""
-    for value in values:
-        _kept(value, image)
-    return values
-
-
-def _mapping(values: dict[Any, Any], image: Image) -> dict[Any, Any]:
-    return {key: _kept(value, image) for key, value in values.items()}
-
-
-def _kept(value: Any, image: Image) -> Any:
-    way = _WAYS.get(type(value), _UNKNOWN)
-    return value if way is None else way(value, image)
-
-
-_Way = Callable[[Any, Any], Any]
-_UNKNOWN: _Way = _unknown
-_WAYS: dict[type, _Way | None] = {
-    list: _sequence, deque: _sequence, tuple: _fixed, dict: _mapping,
-    set: lambda values, _image: set(values),
-    bytearray: lambda octets, _image: bytearray(octets),
-}  # fmt: skip
-
-
-def _again(value: Any) -> Any:
-    copy = _COPIES.get(type(value))
-    return value if copy is None else copy(value)
-
-
-# What was copied into the image is copied out of it: it may be put back more than once.
-_COPIES: dict[type, Callable[[Any], Any]] = {
-    list: lambda values: [_again(value) for value in values],
-    deque: lambda values: deque([_again(value) for value in values]),
-    dict: lambda values: {key: _again(value) for key, value in values.items()},
-    set: set,
-    bytearray: bytearray,
-}
-
-
-# --------------------------------------------------------------------------- the world
 def all_keys(world: World) -> set[Key]:
     """Everything there is."""
     keys = {_WORLD}
@@ -218,8 +73,7 @@ def _has_changed(table: Table[Any], image: Image | None) -> bool:
     """Numbers are never used twice: who came is seen in the next one, who went in the count."""
     if image is None or isinstance(image, bytes):
         return True
-    _, held = image[id(table)]
-    kept = dict(zip(_NAMES[Table], held, strict=True))
+    kept = held_by(image, table)
     return kept["next_number"] != table.next_number or len(kept["items"]) != len(table.items)
 
 
@@ -314,7 +168,7 @@ def restore(world: World, target: Images, present: Images, touched: Iterable[Key
         node, what, number = key
         if what == _PAGE:
             _restore_page(world.nodes[node], number, cast("bytes | None", image))
-        elif image is not None:
+        elif isinstance(image, dict):
             put_back(image)
     world.agenda.refile(qp.timer for hca in world.nodes.values() for qp in hca.qps.items.values())
 
