@@ -203,7 +203,7 @@ def _stand(session: Session, travel: Travel) -> Line:
     soon = next_thing(session)
     if soon and travel.over != "stopped":
         line.append((DIM, f"  Next: {soon}"))
-    elif soon:
+    elif soon and not isinstance(travel, Jump):  # who looked back is where he was
         line.append((DIM, "  run goes on"))
     return line
 
@@ -247,7 +247,8 @@ def _list(voice: Voice, values: list[Any]) -> list[Line]:
         return [plain(f"{_polled(voice, cqe)}") for cqe in values]
     numbered = [getattr(value, "number", index) for index, value in enumerate(values, 1)]
     said = [words.fault_words(voice.session.names, value) for value in values]
-    return [plain(f"{n}  {text}") for n, text in zip(numbered, said, strict=True)]
+    width = len(str(max(numbered)))
+    return [plain(f"{n:>{width}}  {text}") for n, text in zip(numbered, said, strict=True)]
 
 
 def _polled(voice: Voice, cqe: Cqe) -> str:

@@ -100,3 +100,9 @@ def test_a_program_that_waits_or_failed_is_named_behind_each_journey() -> None:
     assert "A.tx WAITING in line 1 since 0.000us: wait A.cq0.count > 0" in said
     assert "B.rx FAILED in line 1 at 0.000us: poll_cq B.cq0 num_entries=0: EINVAL" in said
     assert "B.ok DONE" not in said
+
+
+def test_what_is_numbered_stands_below_one_another() -> None:
+    talk = Talk("use rc_pair", *(f"fault drop A->B psn={n}" for n in range(10)))
+    said = talk.ask("faults")
+    assert (said[0], said[-1]) == (" 1  drop A->B psn=0", "10  drop A->B psn=9")
