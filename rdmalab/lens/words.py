@@ -48,6 +48,16 @@ def clock(at_ns: int) -> str:
     return f"{at_ns // 1_000}.{at_ns % 1_000:03}us"
 
 
+def event(number: int) -> str:
+    """After which event a moment is: event 24; the start, before any."""
+    return f"event {number}" if number >= 0 else "the start"
+
+
+def count(number: int, noun: str) -> str:
+    """1 line, 2 lines."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def duration(wait_ns: int) -> str:
     """A span of time: 640us, 1.28ms, 67.11ms."""
     for unit, size in _UNITS:

@@ -161,8 +161,8 @@ class _Continuation:
 
     def _report(self, lines: int) -> None:
         world = self.talk.lab.session.world
-        count = f"{lines} line{'' if lines == 1 else 's'}"
-        where = f"{words.clock(world.now_ns)}, event {world.event}"
+        count = words.count(lines, "line")
+        where = f"{words.clock(world.now_ns)}, {words.event(world.event)}"
         self._say(f"Continued: {count}; it is {where}.", GOOD)
 
     def _say(self, text: str, style: str = WARN) -> None:

@@ -27,6 +27,7 @@ from rdmalab.command import (
 from rdmalab.grammar.keys import Slot
 from rdmalab.grammar.partial import Expected, expect
 from rdmalab.grammar.words import PREFIXES, legal_words
+from rdmalab.lens import words
 from rdmalab.session.history import History
 from rdmalab.session.lines import ALIASES
 from rdmalab.session.session import Session
@@ -81,14 +82,14 @@ def _verbs(session: Session, partial: str) -> list[Choice]:
 
 def _line_words(session: Session, partial: str) -> list[Choice]:
     """What a line of a program begins with: the words of programs, and whatever changes things."""
-    words = [Choice(word, row.sentence) for word, row in WORDS.items() if word.startswith(partial)]
+    begun = [Choice(word, row.sentence) for word, row in WORDS.items() if word.startswith(partial)]
     known = session.vocabulary
     changing = [
         c
         for c in _verbs(session, partial)
         if _is_for_programs(known.get(c.text.removeprefix("ibv_")))
     ]
-    return words + changing
+    return begun + changing
 
 
 def _is_for_programs(command: Command | None) -> bool:
@@ -257,7 +258,7 @@ def _directions(here: Bearings, _kind: DirectionKind, _slot: Slot) -> Iterator[C
 def _moments(here: Bearings, _kind: MomentKind, _slot: Slot) -> Iterator[Choice]:
     for name, (branch, place) in here.session.checkpoints.items():
         elsewhere = "" if branch == here.session.history.branch.name else f" of {branch}"
-        yield Choice(f"@{name}", f"event {place.event}{elsewhere}")
+        yield Choice(f"@{name}", f"{words.event(place.event)}{elsewhere}")
     yield from (Choice("start", "where all begins"), Choice("end", "where you left off"))
 
 
@@ -280,8 +281,9 @@ def _branches(history: History) -> Iterator[Choice]:
     """Where one could go: every branch but this one."""
     for branch in history.branches.values():
         if branch is not history.branch:
-            left = f", left {branch.parent} at event {branch.forked.event}" if branch.parent else ""
-            yield Choice(branch.name, f"up to event {branch.end.event}{left}")
+            begun = words.event(branch.forked.event)
+            left = f", left {branch.parent} at {begun}" if branch.parent else ""
+            yield Choice(branch.name, f"up to {words.event(branch.end.event)}{left}")
 
 
 def _questions(here: Bearings, _kind: ExpressionKind, _slot: Slot) -> Iterator[Choice]:

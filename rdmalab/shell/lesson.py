@@ -116,7 +116,9 @@ class Lesson:
             return self._judged()
         world, total = self.session.world, len(runner.scenario.steps)
         steps = f"{total} steps" if runner.over else f"stopped after {runner.position} of {total}"
-        return [plain(f"{steps}; it is {words.clock(world.now_ns)}, event {world.event}", GOOD)]
+        return [
+            plain(f"{steps}; it is {words.clock(world.now_ns)}, {words.event(world.event)}", GOOD)
+        ]
 
     async def _replies(self, drive: Drive) -> AsyncIterator[Reply]:
         for reply in self.runner.replies():

@@ -63,7 +63,9 @@ _ABOUT: dict[str, Callable[..., str]] = {
     Noun.SRQ: lambda srq: f"holds {srq.capacity} receives, its number is {srq.number:#x}",
     Noun.XRCD: lambda xrcd: f"is XRC domain {xrcd.domain}",
     Noun.CHANNEL: lambda _channel: "waits for CQs to be made with it",
-    Noun.PROGRAM: lambda program: f"runs its {len(program.lines)} lines while time does",
+    Noun.PROGRAM: lambda program: (
+        f"runs its {words.count(len(program.lines), 'line')} while time does"
+    ),
     Noun.QP: lambda qp: f"is QP {qp.number:#x} in {qp.state.name}",
 }
 

@@ -127,3 +127,11 @@ def test_who_a_frame_meets() -> None:
         pair.run()
         sent = [r for r in pair.world.trace.records if r[words.KIND] is Kind.PACKET_SENT][-1]
         assert words.target_of(pair.world, sent) == target
+
+
+def test_a_moment_is_an_event_or_the_start() -> None:
+    assert (words.event(0), words.event(-1)) == ("event 0", "the start")
+
+
+def test_one_is_no_plural() -> None:
+    assert (words.count(1, "line"), words.count(2, "line")) == ("1 line", "2 lines")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rdmalab.session.digest import digest
 from rdmalab.shell.continuing import NOT_AGAIN, Reread, told_again
 from rdmalab.shell.conversation import End
+from rdmalab.shell.fragments import text_of
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.workbench.diary import Arrival, Place, Unkept, fingerprint
 from rdmalab.workbench.shelf import Line, read, waiting
@@ -202,6 +203,8 @@ def test_a_rewind_that_was_stopped_ends_where_it_began(tmp_path: Path) -> None:
     before = kept(tmp_path, *ENDLESS, "step 4000", "watch A.mr0[0:8]")
     stop_after(before, "rewind", 1)
     assert before.conversation.end is End.STOPPED
+    (told,) = [text_of(line) for line in before.said[-1:]]
+    assert told.endswith("; stopped.")  # run would not go on with it, it goes forward
     talk = fresh(tmp_path, "continue")
     assert world_of(talk) == world_of(before)
     assert talk.lab.session.world.event > 4000
@@ -409,3 +412,8 @@ def test_the_file_says_what_was_typed_and_not_what_was_told_again(tmp_path: Path
     book = read(path.read_bytes())
     assert book is not None
     assert [line.text for line in book.lines] == ["use rc_pair; show", "frobnicate"]
+
+
+def test_a_session_that_stands_at_the_start_says_so(tmp_path: Path) -> None:
+    kept(tmp_path, "use rc_pair", "goto start")
+    assert fresh(tmp_path).ask("continue") == ["Continued: 2 lines; it is 0.000us, the start."]

@@ -17,6 +17,7 @@ from tests.shell.talk import Talk
         ("link latency=5us", ["link latency 5us."], False),
         ("create_comp_channel A.ch0", ["A.ch0 waits for CQs to be made with it."], False),
         ("req_notify_cq A.cq0", ["A.cq0 waits for any completion."], False),
+        ("program A.tx lines={stop}", ["A.tx runs its 1 line while time does."], True),
         ("show", [], False),
     ],
 )
