@@ -8,6 +8,7 @@ from rdmalab.command import (
     ExpressionKind,
     Kind,
     ListKind,
+    MomentKind,
     NotUnderstood,
     Parameter,
     RecordKind,
@@ -129,10 +130,13 @@ class Gathering:
     def demand(self, parameters: tuple[Parameter, ...], place: Span, who: str) -> None:
         """Everything required is there: all that is not is named at once."""
         missing = [".".join(path) for path in _missing((), parameters, self.values)]
-        by_path = {slot.dotted: self.keys.written(slot) for slot in self.keys.slots}
+        slots = {slot.dotted: slot for slot in self.keys.slots}
         if missing:
-            wanted = [by_path.get(path, path) for path in missing]
+            wanted = [self.keys.written(slots[m]) if m in slots else m for m in missing]
             hint = "add " + " ".join(f"{key}=…" for key in wanted)
+            only = slots.get(missing[0]) if len(missing) == 1 else None
+            if only is not None and isinstance(only.kind, MomentKind | ExpressionKind):
+                hint = example(only.kind)
             raise NotUnderstood(f"{who} also needs {', '.join(wanted)}", place, hint)
 
     def _legal(self, word: str) -> str:

@@ -170,7 +170,7 @@ class Rewind(Jump):
         return self.until_ns is None or self.session.world.now_ns >= self.until_ns
 
 
-def jump_to(session: "Session", moment: Moment, argument: str = "to") -> Travel:
+def jump_to(session: "Session", moment: Moment, argument: str = "moment") -> Travel:
     """The journey to a moment of this branch, or to a checkpoint of any; NotUnderstood if none."""
     history = session.history
     if moment.mark.startswith("@"):
@@ -185,6 +185,14 @@ def jump_to(session: "Session", moment: Moment, argument: str = "to") -> Travel:
     if moment.at_ns > history.end.at_ns:
         return Jump(session, history.end, ENDING)
     return Clock(session, moment.at_ns)
+
+
+def visit(session: "Session", moment: Moment, argument: str) -> None:
+    """Be at a moment; NotUnderstood if there is none such."""
+    journey = jump_to(session, moment, argument)
+    journey.finish()
+    if not journey.met:
+        raise NotUnderstood(journey.over, argument=argument)
 
 
 class Clock(Jump):

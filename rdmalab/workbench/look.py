@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from rdmalab.command import Direction, Noun, OneOf, Region, Thing, command
+from rdmalab.command import Direction, Moment, Noun, OneOf, Region, Thing, command
+from rdmalab.lens import words
 from rdmalab.lens.changes import change_rows
+from rdmalab.session.back import visit
 from rdmalab.session.session import Session
 from rdmalab.workbench.request import Request, View, Which
 from rdmalab.workbench.views import OF_NOUN, VIEWS, overview
@@ -47,14 +49,20 @@ def show(
 
 
 @command
-def changes(session: Session, event: int | None = None) -> View:
+def changes(session: Session, event: Moment | None = None) -> View:
     """Show what an event changed, field by field; without a number the last event.
+
+    Of a time or a checkpoint it is the last event until then.
 
     Example: changes
     """
-    number = session.world.event if event is None else event
-    rows = change_rows(session.world, session.names, number)
-    return View(f"changes of event {number}", rows, "" if rows else "it changed nothing")
+    with session.history.visiting():  # what is now said of an event is what it was then
+        if event is not None:
+            visit(session, event, "event")
+        world = session.world
+        rows = change_rows(world, session.names) if world.event >= 0 else []
+        title = f"changes of {words.event(world.event)}"
+    return View(title, rows, "" if rows else "it changed nothing")
 
 
 @command

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from rdmalab.command import Moment, Nanoseconds, NotUnderstood, Range, command
 from rdmalab.lens import differences, words
-from rdmalab.session.back import Back, Rewind, jump_to
-from rdmalab.session.branch import Branch
+from rdmalab.session.back import Back, Rewind, jump_to, visit
+from rdmalab.session.branch import Branch, Place
 from rdmalab.session.history import History
 from rdmalab.session.session import Session
 from rdmalab.session.travel import UNITS, Travel
@@ -30,9 +30,11 @@ class BranchRow:
     @property
     def text(self) -> str:
         """`* branch-1  from main at ev 24: 31 events, 12 commands`."""
-        left = f"from {self.parent} at ev {self.from_event}: " if self.parent else ""
+        place = f"ev {self.from_event}" if self.from_event >= 0 else "the start"
+        left = f"from {self.parent} at {place}: " if self.parent else ""
         mark = "*" if self.here else " "
-        return f"{mark} {self.name}  {left}{self.events} events, {self.commands} commands"
+        held = f"{words.count(self.events, 'event')}, {words.count(self.commands, 'command')}"
+        return f"{mark} {self.name}  {left}{held}"
 
 
 @dataclass(slots=True)
@@ -47,7 +49,8 @@ class CheckpointRow:
     @property
     def text(self) -> str:
         """`@before-nak  ev 24 at 9.210us on main`."""
-        return f"@{self.name}  ev {self.event} at {words.clock(self.at_ns)} on {self.branch}"
+        place = f"ev {self.event}" if self.event >= 0 else "the start"
+        return f"@{self.name}  {place} at {words.clock(self.at_ns)} on {self.branch}"
 
 
 @command
@@ -78,24 +81,36 @@ def rewind(session: Session, duration: Stretch | None = None) -> Travel:
 
 
 @command
-def goto(session: Session, to: Moment) -> Travel:
+def goto(session: Session, moment: Moment) -> Travel:
     """Go to any moment: after an event, at a time, to a checkpoint, to the start, or to the end.
 
     The end is where you left off. A checkpoint of another branch leads onto that branch.
 
     Example: goto 9.2us
     """
-    return jump_to(session, to)
+    return jump_to(session, moment)
 
 
 @command
 def checkpoint(session: Session, name: str) -> str:
-    """Give this moment a name, to go back to: goto @NAME.
+    """Give this moment a name, to go back to: goto @NAME. A name that is taken moves here.
 
     Example: checkpoint before-nak
     """
-    session.checkpoints[name] = (session.history.branch.name, session.history.here)
-    return f"@{name} is event {session.world.event} at {words.clock(session.world.now_ns)}"
+    place = (session.history.branch.name, session.history.here)
+    before = session.checkpoints.get(name, place)
+    session.checkpoints[name] = place
+    event, now = words.event(session.world.event), words.clock(session.world.now_ns)
+    return f"@{name} is {event} at {now}{_no_longer(before, place)}"
+
+
+def _no_longer(before: tuple[str, Place], now: tuple[str, Place]) -> str:
+    """`, no longer event 12 of main`: where a name that moved has been."""
+    if before == now:
+        return ""
+    branch, place = before
+    elsewhere = "" if branch == now[0] else f" of {branch}"
+    return f", no longer {words.event(place.event)}{elsewhere} at {words.clock(place.at_ns)}"
 
 
 @command
@@ -132,7 +147,7 @@ def switch(session: Session, branch: str) -> str:
     else:
         history.switch(history.branches[branch])
     world = session.world
-    return f"on {branch}, at event {world.event}, {words.clock(world.now_ns)}"
+    return f"on {branch}, at {words.event(world.event)}, {words.clock(world.now_ns)}"
 
 
 @command
@@ -156,14 +171,10 @@ def _visited(
     if moment is None:
         return _all_of_it(session)
     with session.history.visiting():
-        journey = jump_to(session, moment, argument)
-        journey.finish()
-        if not journey.met:
-            raise NotUnderstood(journey.over, argument=argument)
+        visit(session, moment, argument)
         return _all_of_it(session)
 
 
 def _all_of_it(session: Session) -> tuple[str, differences.Facts]:
-    event = session.world.event
-    called = f"event {event}" if event >= 0 else "the start"
+    called = words.event(session.world.event)
     return called, differences.facts(session.world, session.names)

@@ -72,3 +72,23 @@ def test_the_default_node() -> None:
 
 def test_quit_asks_to_leave() -> None:
     assert isinstance(lab().do("quit")[-1].value, Leave)
+
+
+def test_changes_of_any_moment_and_of_what_is_still_to_come() -> None:
+    busy = lab("post_send A.qp0 opcode=SEND sg=A.mr0[0:64]", "step 1", "checkpoint left")
+    left = [row.text for row in view(busy, "changes").rows]
+    assert left
+    busy.do("run 2us")
+    busy.do("goto 5")
+    for moment in ("15", "ev15", "@left", "0.1us"):
+        found = view(busy, f"changes {moment}")
+        assert (found.title, [row.text for row in found.rows]) == ("changes of event 15", left)
+    assert busy.session.world.event == 5
+
+
+def test_an_event_that_never_was_has_not_changed_nothing() -> None:
+    some = lab()
+    wrong = some.do("changes 999")[-1].error
+    assert isinstance(wrong, NotUnderstood)
+    assert wrong.message == "there is no event 999 yet"
+    assert view(some, "changes start").title == "changes of the start"

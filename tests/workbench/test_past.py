@@ -99,7 +99,9 @@ def test_a_checkpoint_that_is_given_again_moves() -> None:
     lab = written()
     well(lab, "checkpoint x")
     trip(lab, "back 3")
-    assert well(lab, "checkpoint x").value == "@x is event 16 at 0.100us"
+    assert well(lab, "checkpoint x").value == (
+        "@x is event 16 at 0.100us, no longer event 19 at 2.217us"
+    )
     trip(lab, "goto end")
     trip(lab, "goto @x")
     assert lab.session.world.event == 16
@@ -182,3 +184,32 @@ def test_nothing_differs_from_itself() -> None:
     view = well(written(), "diff end").value
     assert (view.rows, view.title) == ([], "from event 19 to event 19")
     assert well(written(), "diff start ev0").value.title == "from the start to event 0"
+
+
+def test_before_the_first_event_is_the_start_and_no_event_has_number_minus_one() -> None:
+    lab = written()
+    trip(lab, "goto start")
+    assert well(lab, "checkpoint x").value == "@x is the start at 0.000us"
+    well(lab, "alloc_pd A.other")
+    assert said(lab, "branches")[1:] == [
+        "* branch-1  from main at the start: 1 event, 1 command",
+        "@x  the start at 0.000us on main",
+    ]
+
+
+def test_a_checkpoint_that_moves_to_another_branch_says_from_where() -> None:
+    lab = written()
+    well(lab, "checkpoint x")
+    trip(lab, "goto 13")
+    well(lab, "alloc_pd A.other")
+    moved = "@x is event 14 at 0.000us, no longer event 19 of main at 2.217us"
+    assert well(lab, "checkpoint x").value == moved
+    assert well(lab, "checkpoint x").value == "@x is event 14 at 0.000us"
+
+
+def test_a_moment_that_is_lacking_is_asked_for_as_one_writes_it() -> None:
+    lab = written()
+    assert misread(lab, "goto").message == "goto also needs moment"
+    assert misread(lab, "goto").hint.startswith("write an event, 30, a time, 9.2us")
+    assert misread(lab, "break").hint == "write a question, A.qp0.state == ERR"
+    assert misread(lab, "switch").hint == "add branch=…"
