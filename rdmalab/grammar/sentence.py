@@ -218,8 +218,13 @@ def _is_near(wrong: NotUnderstood) -> bool:
     return wrong.hint.startswith("did you mean")
 
 
-def _helpfulness(slot: Slot, wrong: NotUnderstood, argument: Argument) -> tuple[bool, bool, bool]:
-    """Smaller is better: braces are for records, then what is required, then a near word."""
+def _helpfulness(slot: Slot, wrong: NotUnderstood, argument: Argument) -> tuple[bool, ...]:
+    """Smaller is better: braces are for records, then what is required, then a near word.
+
+    Then, for letters, what takes one of a few words: `step foo` has not got a number wrong.
+    """
     is_record = flat_record(slot.kind, lists=True) is not None
     is_braces = isinstance(argument.values[0], Braces)
-    return is_record != is_braces, not slot.parameter.required, not _is_near(wrong)
+    is_letters = isinstance(first := argument.values[0], Atom) and first.text[:1].isalpha()
+    is_wordy = is_letters and isinstance(slot.kind, WordKind)
+    return is_record != is_braces, not slot.parameter.required, not _is_near(wrong), not is_wordy
