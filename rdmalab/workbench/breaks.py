@@ -15,6 +15,10 @@ def break_(session: Session, question: Expression) -> str:
 
     Example: break A.qp0.state == ERR
     """
+    answer = session.ask(question.node)  # what means nothing is told now
+    if not isinstance(answer, bool):
+        hint = f"watch {question.text} halts when it changes; or compare it, {question.text} == …"
+        raise NotUnderstood("this is no yes or no", question.place, hint, argument="question")
     return _set(session, question, watches=False)
 
 
@@ -26,11 +30,11 @@ def watch(session: Session, question: Expression) -> str:
 
     Example: watch B.mr0[100:105]
     """
+    session.ask(question.node)
     return _set(session, question, watches=True)
 
 
 def _set(session: Session, question: Expression, *, watches: bool) -> str:
-    session.ask(question.node)  # what means nothing is told now
     made = session.breakpoints.add(question, watches=watches)
     return f"{made.number}: {made}"
 

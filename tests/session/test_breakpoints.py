@@ -30,7 +30,7 @@ BREAKS = (
     ("break B.mr0[100:105] == \"hello\"", Kind.MEMORY_WRITTEN),
     ("break A.cq0.count >= 2 and not idle", None),
     ("break now >= 2us", None),
-    ("break A.cq0.count", Kind.CQE_ADDED),
+    ("break A.cq0.count > 0", Kind.CQE_ADDED),
     ("watch A.qp0.state", None),
     ("watch B.mr0[100:105]", Kind.MEMORY_WRITTEN),
     ("watch B.mr0[699]", Kind.MEMORY_WRITTEN),

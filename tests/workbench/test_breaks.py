@@ -63,3 +63,11 @@ def test_deleting_what_is_not_there() -> None:
     error = misread(lab, "delete 3")
     assert (error.message, error.hint) == ("no breakpoint has number 3", "there is: 1")
     assert len(well(lab, "breaks").value) == 1
+
+
+def test_what_is_no_yes_or_no_is_watched_or_compared() -> None:
+    lab = lab_of()
+    said = lab.do("break A.qp0.sq.used")[-1].error
+    assert said is not None
+    assert "watch A.qp0.sq.used" in said.hint
+    assert not lab.session.breakpoints
