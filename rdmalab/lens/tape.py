@@ -72,7 +72,7 @@ class TapeRow:
     @property
     def text(self) -> str:
         """`ev 24 of 31, PAST, at 9.210us of 10.230us on main; …`."""
-        stands = f"ev {self.event}" if self.event >= 0 else "start"
+        stands = words.ev(self.event, "start")
         if self.live:
             stands += f", LIVE, at {words.clock(self.now_ns)}"
         else:

@@ -53,9 +53,14 @@ def event(number: int) -> str:
     return f"event {number}" if number >= 0 else "the start"
 
 
+def ev(number: int, start: str = "the start") -> str:
+    """The same in brief: ev 24. `start`: how it is called there, in a table or a bar just start."""
+    return f"ev {number}" if number >= 0 else start
+
+
 def count(number: int, noun: str) -> str:
-    """1 line, 2 lines."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    """1 line, 2,000 lines."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def duration(wait_ns: int) -> str:

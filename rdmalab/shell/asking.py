@@ -66,7 +66,7 @@ def status(lab: Lab) -> str:
     """`t=10.230us  ev 31  link UP  Next: …`."""
     world = lab.session.world
     link = "UP" if world.cable.up else "DOWN"
-    place = f"ev {world.event}" if world.event >= 0 else "start"
+    place = words.ev(world.event, "start")
     soon = next_thing(lab.session)
     parts = [f"t={words.clock(world.now_ns)}", place, f"link {link}"]
     parts.append(f"Next: {soon}" if soon else "nothing planned")

@@ -61,7 +61,7 @@ class Lesson:
         history.switch(history.branches[then.branch])
         history.seek(history.end if then.live else then.place)
         event, clock = self.session.world.event, words.clock(self.session.world.now_ns)
-        where = f"ev {event}, {clock}" if event >= 0 else "the start"
+        where = f"{words.ev(event)}, {clock}"
         where += f", on {then.branch}" if now.branch != then.branch else ""
         return [plain(f"back to where the walk was: {where}", DIM)]
 

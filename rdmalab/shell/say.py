@@ -177,7 +177,7 @@ def _jumped(voice: Voice, travel: Jump) -> list[Line]:
 def _readings(voice: Voice, survey: Survey) -> list[Line]:
     rows = [
         [
-            (EVENT, f"ev {event}" if event >= 0 else "start"),
+            (EVENT, words.ev(event, "start")),
             (NUMBER, words.clock(at_ns)),
             ("", told(value)),
         ]
@@ -210,11 +210,11 @@ def _stand(session: Session, travel: Travel) -> Line:
 
 def _way(session: Session, travel: Travel) -> str:
     """` after 3 events`, ` at ev 28, 3 events back`."""
-    count = f"{travel.events:,} event{'' if travel.events == 1 else 's'}"
+    count = words.count(travel.events, "event")
     if not isinstance(travel, Jump):
         return f" after {count}"
     event = session.world.event
-    where = f" at ev {event}" if event >= 0 else " at the start"
+    where = f" at {words.ev(event)}"
     if not travel.events:
         return where
     return f"{where}, {count} {'back' if event < travel.from_event else 'on'}"

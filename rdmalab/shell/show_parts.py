@@ -50,7 +50,7 @@ def srq_table(rows: Sequence[SrqRow]) -> list[Line]:
 
 
 def _srq(row: SrqRow) -> Line:
-    where = f"in {row.xrcd}" if row.xrcd else f"{row.users} QP{'' if row.users == 1 else 's'} on it"
+    where = f"in {row.xrcd}" if row.xrcd else f"{words.count(row.users, 'QP')} on it"
     return [(NAME, f"{row.name}  "), *srq_line(row, ""), (DIM, f"  {row.srq_num:#x}, {where}")]
 
 

@@ -81,8 +81,7 @@ def _doing(scene: Scene) -> str:
 
 def _moment(history: History) -> Line:
     """`ev 31 LIVE`, `ev 24/31 PAST`: the past is a word, and looks like no other on the line."""
-    event = history.here.event
-    stands = f"ev {event}" if event >= 0 else "start"
+    stands = words.ev(history.here.event, "start")
     if history.live:
         return [(BAR, f"{stands} LIVE")]
     return [(BAR, f"{stands}/{history.end.event} "), (PAST, " PAST ")]

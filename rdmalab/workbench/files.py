@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from rdmalab.command import NotUnderstood, Range, command
 from rdmalab.export import pcapng
+from rdmalab.lens import words
 from rdmalab.session.session import Session
 
 
@@ -57,7 +58,7 @@ class Exported:
     @property
     def text(self) -> str:
         """`x.pcapng: 12 frames, in place of the capture that was there`."""
-        frames = counted(self.frames, "frame")
+        frames = words.count(self.frames, "frame")
         instead = ", in place of the capture that was there" if self.replaced else ""
         stayed = f"; {self.never_left} more never left a port that was not ACTIVE"
         return f"{self.file}: {frames}{instead}{stayed if self.never_left else ''}"
@@ -178,7 +179,7 @@ class Saved:
     def text(self) -> str:
         """`x.rdmalab.yaml: 12 steps, in place of the scenario that was there`."""
         instead = ", in place of the scenario that was there" if self.replaced else ""
-        return f"{self.file}: {counted(self.steps, 'step')}{instead}"
+        return f"{self.file}: {words.count(self.steps, 'step')}{instead}"
 
 
 @command
@@ -208,11 +209,6 @@ def save(session: Session, file: str, *, expect: Literal["none", "all"] = "none"
 
 SUFFIX = ".rdmalab.yaml"
 _WAY_OUT = "name a file in a directory that is there and may be written"
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 step`, `1,200 steps`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _write_scenario(file: str, text: str) -> bool:

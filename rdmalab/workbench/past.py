@@ -30,8 +30,7 @@ class BranchRow:
     @property
     def text(self) -> str:
         """`* branch-1  from main at ev 24: 31 events, 12 commands`."""
-        place = f"ev {self.from_event}" if self.from_event >= 0 else "the start"
-        left = f"from {self.parent} at {place}: " if self.parent else ""
+        left = f"from {self.parent} at {words.ev(self.from_event)}: " if self.parent else ""
         mark = "*" if self.here else " "
         held = f"{words.count(self.events, 'event')}, {words.count(self.commands, 'command')}"
         return f"{mark} {self.name}  {left}{held}"
@@ -49,8 +48,7 @@ class CheckpointRow:
     @property
     def text(self) -> str:
         """`@before-nak  ev 24 at 9.210us on main`."""
-        place = f"ev {self.event}" if self.event >= 0 else "the start"
-        return f"@{self.name}  {place} at {words.clock(self.at_ns)} on {self.branch}"
+        return f"@{self.name}  {words.ev(self.event)} at {words.clock(self.at_ns)} on {self.branch}"
 
 
 @command

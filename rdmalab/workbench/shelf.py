@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from rdmalab.lens import words
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.workbench.diary import FORMAT, SUFFIX, Arrival, Head, Place, sessions_path
 from rdmalab.workbench.places import is_locked_now
@@ -214,5 +215,5 @@ def _mark(volume: Volume) -> None:
 
 def _sentence(volume: Volume, book: Book) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(volume.at_s))
-    count = f"{len(book.lines)} line{'' if len(book.lines) == 1 else 's'}"
+    count = words.count(len(book.lines), "line")
     return f"A session of {count} was cut off: continue brings it back. ({when})"

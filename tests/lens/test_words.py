@@ -131,6 +131,7 @@ def test_who_a_frame_meets() -> None:
 
 def test_a_moment_is_an_event_or_the_start() -> None:
     assert (words.event(0), words.event(-1)) == ("event 0", "the start")
+    assert (words.ev(0), words.ev(-1), words.ev(-1, "start")) == ("ev 0", "the start", "start")
 
 
 def test_one_is_no_plural() -> None:
