@@ -41,7 +41,7 @@ class EventRow:
 
 # What goes without saying in the sentence of an event: other records of it tell the same, or more.
 QUIET = (
-    Kind.ATTRIBUTES_SET, Kind.WQE_STARTED, Kind.WQE_COMPLETED, Kind.RECV_TAKEN,
+    Kind.ATTRIBUTES_SET, Kind.WQE_STARTED, Kind.WQE_COMPLETED, Kind.RECV_TAKEN, Kind.REFUSED,
     Kind.MEMORY_READ, Kind.TIMER_FIRED,
 )  # fmt: skip
 

@@ -369,6 +369,7 @@ ENDINGS = {
 SAYINGS: dict[str, Callable[[Moment, Any], str]] = {
     "": lambda _m, _v: "",
     "verb": _plain,
+    "rule": _plain,
     "errno": lambda _m, v: errno_word(int(v or 0)),
     "noun": _noun,
     "state": lambda _m, v: member(v, QPState),

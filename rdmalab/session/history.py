@@ -28,6 +28,7 @@ OLD = 64  # so many of the older ones at most
 HOT = 32  # snapshots whose records are kept
 STRETCHES = 8  # replayed parts of the trace that are kept for the next question
 MAIN = "main"
+TRIAL = "a trial"  # what nobody can type
 
 Replay = Callable[[Entry], None]
 
@@ -83,18 +84,23 @@ class History:
         return left
 
     def _fork(self, entry: Entry) -> str:
-        parent, place = self.branch, Place(entry.event - 1, entry.at_ns)
+        left = self.branch.name
         number = next(n for n in range(1, 10**6) if f"branch-{n}" not in self.branches)
+        shared = self.world.trace.records.span(entry.event).start
+        self._part(f"branch-{number}", Place(entry.event - 1, entry.at_ns), shared)
+        self.branches[self.branch.name] = self.branch
+        return left
+
+    def _part(self, name: str, place: Place, shared: int) -> None:
+        """From here on another branch is lived in; they have so many records in common."""
+        parent = self.branch
         self.branch = Branch(
-            f"branch-{number}", parent.name, place,
-            shared=self.world.trace.records.span(entry.event).start,
+            name, parent.name, place, shared,
             journal=parent.journal.beginning(self.entries),
             snapshots=[kept for kept in parent.snapshots if kept.place <= place],
             stood={event: at_ns for event, at_ns in parent.stood.items() if event < place.event},
         )  # fmt: skip
-        self.branches[self.branch.name] = self.branch
         self.live = True
-        return parent.name
 
     @property
     def due(self) -> int:
@@ -337,6 +343,20 @@ class History:
             self._restore(first)
             self._replay_to(Place(stop.event, 0))
             return Stretch(first.records, self.world.trace.tail)
+
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        """Do and let happen what you like, from here: afterwards nothing of it has happened.
+
+        Totals over the log that were asked for on the way hold no further than to here.
+        """
+        trace = self.world.trace
+        with self.visiting():
+            self._part(TRIAL, self.here, trace.latest + 1)
+            yield
+        for key in [key for key in self.stretches if key[0] == TRIAL]:
+            del self.stretches[key]
+        trace.cuts.append(trace.latest + 1)
 
     @contextmanager
     def visiting(self) -> Iterator[None]:

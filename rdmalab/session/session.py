@@ -26,7 +26,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.world.programs import Carried
 from rdmalab.world.world import World
 
-_CALLED, _DESTROYED = Kind.CALLED, Kind.DESTROYED
+_CALLED, _REFUSED, _DESTROYED = Kind.CALLED, Kind.REFUSED, Kind.DESTROYED
 _NAMING = (Ref, New)
 
 
@@ -118,7 +118,7 @@ class Session:
         world.begin_event()
         if outcome.refusal is None:
             self._call(command, arguments, outcome)
-        self._called(command, outcome)
+        self._called(command, outcome, arguments)
         self._name(arguments, outcome.value)
         self._bury(first)
         world.settle()
@@ -133,10 +133,12 @@ class Session:
             self.world.cancel_event()
             raise
 
-    def _called(self, command: Command, outcome: Outcome) -> None:
-        errno = outcome.refusal.errno if outcome.refusal else 0
-        node = _node_of(command, outcome.invocation)
-        self.world.trace.record(_CALLED, node, 0, command.name, errno)
+    def _called(self, command: Command, outcome: Outcome, arguments: dict[str, Any]) -> None:
+        refusal, trace = outcome.refusal, self.world.trace
+        node, number = _spoken_to(command, outcome.invocation, arguments)
+        if refusal is not None:
+            trace.record(_REFUSED, node, number, refusal.rule, refusal.message)
+        trace.record(_CALLED, node, number, command.name, refusal.errno if refusal else 0)
 
     # ------------------------------------------------------------------ for programs
     def carry_out(self, invocation: Invocation) -> Carried:
@@ -155,7 +157,7 @@ class Session:
         subject = next((value for value in arguments.values() if isinstance(value, Thing)), None)
         carried = Carried(outcome.value, outcome.refusal, subject)
         if not carried.blocks:
-            self._called(command, outcome)
+            self._called(command, outcome, arguments)
             self._name(arguments, outcome.value)
             self._bury(first)
         return carried
@@ -202,10 +204,13 @@ class Session:
         return self.answer(node)
 
 
-def _node_of(command: Command, invocation: Invocation) -> str:
-    """The node that a command speaks to: that of its first object."""
+def _spoken_to(
+    command: Command, invocation: Invocation, arguments: dict[str, Any]
+) -> tuple[str, int]:
+    """The node of the first object that a command names, and its number if it exists."""
     for parameter in command.parameters:
         value = invocation.arguments.get(parameter.name)
         if isinstance(value, _NAMING):
-            return value.node
-    return ""
+            thing = arguments.get(parameter.name)
+            return value.node, thing.number if isinstance(thing, Thing) else 0
+    return "", 0

@@ -1,8 +1,9 @@
 """The kinds of record in the trace: what happened, in the past tense, and what `a` and `b` mean.
 
 A record is the plain tuple `(event, at_ns, cause, kind, node, object, a, b)`. `object` is the number
-of the thing that the kind's noun names (a QP number, a CQ handle, an MR handle); `cause` the number
-of the record that scheduled the event, -1 for a command.
+of the thing that the kind's noun names (a QP number, a CQ handle, an MR handle; of CALLED and
+REFUSED that of the first thing the verb was given); `cause` the number of the record that scheduled
+the event, -1 for a command.
 """
 
 from enum import IntEnum, auto
@@ -30,6 +31,7 @@ class Kind(IntEnum):
     __hash__ = int.__hash__
 
     CALLED = auto()
+    REFUSED = auto()
     CREATED = auto()
     DESTROYED = auto()
     STATE_CHANGED = auto()
@@ -120,6 +122,7 @@ class KindRow(NamedTuple):
 # fmt: off
 KINDS: dict[Kind, KindRow] = {
     Kind.CALLED:          KindRow("node", "verb",       "errno",    "called {a}: {b}"),
+    Kind.REFUSED:         KindRow("node", "rule",       "complaint", "refused by rule {a}: {b}"),
     Kind.CREATED:         KindRow("any",  "noun",       "",         "created {a}"),
     Kind.DESTROYED:       KindRow("any",  "noun",       "",         "destroyed {a}"),
     Kind.STATE_CHANGED:   KindRow("qp",   "state",      "state",    "went {a} → {b}"),
@@ -202,7 +205,7 @@ KINDS: dict[Kind, KindRow] = {
 # Few, and what whoever asks why looks for first: they are kept when others are only recalled.
 RARE = frozenset(
     (
-        Kind.STATE_CHANGED, Kind.REQUEST_REFUSED, Kind.TIMER_FIRED, Kind.WENT_BACK,
+        Kind.REFUSED, Kind.STATE_CHANGED, Kind.REQUEST_REFUSED, Kind.TIMER_FIRED, Kind.WENT_BACK,
         Kind.CQ_OVERRUN, Kind.ASYNC_RAISED, Kind.PACKET_LOST, Kind.PACKET_DROPPED,
         Kind.PORT_CHANGED, Kind.LINK_SET, Kind.FAULT_SET, Kind.FAULT_CLEARED, Kind.FAULT_STRUCK,
         Kind.DEVICE_DIED, Kind.SRQ_FAILED, Kind.QUEUE_DISCARDED, Kind.CREATED, Kind.DESTROYED,

@@ -22,7 +22,7 @@ _CQE = Cqe(7, WCStatus.SUCCESS, WCOpcode.SEND, 0, 17, 0, True)
 
 # One value of each meaning that a and b have.
 VALUES = {"index": 1, "entry": 0, "pkey": 0x8001, "frame": bytes(60),
-    "": None, "verb": "post_send", "errno": 12, "noun": "qp", "state": QPState.RTS,
+    "": None, "verb": "post_send", "errno": 12, "noun": "qp", "state": QPState.RTS, "rule": "limit",
     "attr_mask": int(Attr.STATE | Attr.TIMEOUT), "send_wqe": _SEND, "recv_wqe": _RECV,
     "status": WCStatus.SUCCESS, "queue": "sq", "count": 3, "reason": "no-receive", "address": 64,
     "length": 8, "cqe": _CQE, "psn": 5, "at_ns": 650_230, "event": AsyncEvent.CQ_ERR,

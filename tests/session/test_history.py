@@ -157,3 +157,36 @@ def test_jumps_are_counted_and_looking_is_none() -> None:
     assert history_.jumps == 2
     lab.do("switch main")
     assert history_.jumps == 3
+
+
+def test_what_was_only_tried_has_not_happened() -> None:
+    lab = Lab()
+    been = visited(lab)
+    past, question = lab.session.history, "wire.count()"
+    for place in [*list(been)[::4], past.here]:
+        past.seek(place)
+        before, live, total = moment(lab), past.live, lab.look(question)
+        branches, jumps = dict(past.branches), past.jumps
+        with past.trying():
+            lab.do("alloc_pd A.pd7")
+            lab.do("reg_mr A.mr7 pd=A.pd7 length=64 access=LOCAL_WRITE")
+            lab.do("post_send A.qp0 opcode=SEND sg=A.mr7 flags=SIGNALED")
+            lab.do("run")
+            lab.do("destroy_qp A.qp0")
+            assert lab.session.names.find("A.mr7") is not None
+            lab.look(question)
+        assert moment(lab) == before
+        assert (past.live, past.branches, past.jumps) == (live, branches, jumps)
+        assert lab.look(question) == total
+        assert lab.session.names.find("A.mr7") is None
+    past.seek(past.end)
+    assert everything(lab)
+
+
+def test_a_refusal_is_kept_with_its_rule() -> None:
+    lab = Lab()
+    lab.do("use rc_pair")
+    lab.do("modify_qp B.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0")
+    (found,) = lab.session.world.trace.records.of_kind(Kind.REFUSED)
+    assert found.record[3:7] == (Kind.REFUSED, "B", 17, "transition")
+    assert "RTS" in found.record[7]
