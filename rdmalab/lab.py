@@ -12,6 +12,7 @@ import gc
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rdmalab.doctor.consult import cause
 from rdmalab.grammar.answers import evaluate
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lens.fields import Asker
@@ -92,7 +93,7 @@ def open_session(
     """A fresh world, and somebody in it who answers questions."""
     world = World(dict(profiles), seed=seed)
     session = Session(world, VOCABULARY, seed, default_node=default_node)
-    asker = Asker(world, session.names)
+    asker = Asker(world, session.names, {"why": lambda what, _keys: cause(session, what)})
     session.answer = lambda node: evaluate(node, asker)
     session.anew = lambda: open_session(profiles, seed=seed, default_node=default_node)
     return session

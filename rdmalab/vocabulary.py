@@ -32,6 +32,7 @@ from rdmalab.workbench import (
     port,
     programs,
     time,
+    why,
 )
 
 GROUPS: dict[str, tuple[Command, ...]] = {
@@ -143,6 +144,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     "cable": (faults.fault, faults.faults, faults.link, inject.inject),
     "port": (port.port, port.gid, port.pkey, port.device_fatal),
     "look": (look.show, look.changes, look.node),
+    "reason": (why.why, why.apply, why.checklist),
     "learn": (help.help_, help.explain, files.load, files.next_),
     "keep": (files.save, files.continue_, files.share, files.open_, files.export),
     "leave": (look.quit_,),

@@ -105,6 +105,7 @@ class PlannedStep:
     expect: tuple[Placed, ...]
     wire: Lines | None
     wire_spots: tuple[Spot, ...]
+    goal: tuple[Placed, ...] = ()
 
     @property
     def is_stop(self) -> bool:
@@ -268,10 +269,7 @@ class _Planner:
         line, spot = self._line(step, action)
         if line:
             self._check(step, line, spot)
-        expect = [
-            Placed(self._expectation(text, item), Spot(self.source, item))
-            for text, item in zip(step.expect or (), _items(node, "expect"), strict=True)
-        ]
+        expect, goal = self._questions(step, node, "expect"), self._questions(step, node, "goal")
         wire_spots = tuple(Spot(self.source, item) for item in _items(node, "wire"))
         wire = None
         if step.wire is not None:
@@ -281,7 +279,14 @@ class _Planner:
             ]
         code = getattr(errno, step.errno) if step.errno else 0
         place = tree.place_of(node)
-        return PlannedStep(step, place, is_setup, line, spot, code, tuple(expect), wire, wire_spots)
+        return PlannedStep(step, place, is_setup, line, spot, code, expect, wire, wire_spots, goal)
+
+    def _questions(self, step: Step, node: Node, key: str) -> tuple[Placed, ...]:
+        """The lines of `expect`, or of `goal`, each with its place."""
+        said = zip(getattr(step, key) or (), _items(node, key), strict=True)
+        return tuple(
+            Placed(self._expectation(text, item), Spot(self.source, item)) for text, item in said
+        )
 
     def _line(self, step: Step, action: Node) -> tuple[str, Spot]:
         """The command that an action stands for."""
@@ -289,7 +294,7 @@ class _Planner:
         verb = ""
         if step.action == "run":
             verb = self._verb_of_run(said, bounded=step.within is not None)
-        elif step.action in ("fault", "checkpoint"):
+        elif step.action in ("fault", "checkpoint", "why"):
             verb = f"{step.action} "
         elif step.action == "note":
             return "", Spot(self.source, action)

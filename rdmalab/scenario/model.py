@@ -1,7 +1,7 @@
 """The scenario model: what stands in a file, checked for shape; commands in it are still text."""
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -77,11 +77,14 @@ class Link(_Part):
     """active_mtu of the ports, in bytes; 4096 without it."""
 
 
-ACTIONS = ("do", "run", "fault", "checkpoint", "note")
-_ONLY_WITH = {"within": ("run",), "errno": ("do", "fault"), "repeat": ("do", "fault", "run")}
+ACTIONS = ("do", "run", "fault", "checkpoint", "note", "why")
+_ONLY_WITH = {
+    "within": ("run",), "errno": ("do", "fault"), "repeat": ("do", "fault", "run"),
+    **dict.fromkeys(("cause", "station", "verdict", "cure", "goal"), ("why",)),
+}  # fmt: skip
 _Lines = Annotated[list[Said], Field(max_length=MAX_ASSERTIONS)]
 _Statements = Annotated[list[StatementId], Field(min_length=1)]
-_ASSERTIONS = ("errno", "expect", "wire")
+_ASSERTIONS = ("errno", "expect", "wire", "cause")
 
 
 class Step(_Part):
@@ -99,6 +102,18 @@ class Step(_Part):
     """Give this moment a name."""
     note: Said | None = None
     """Words for the reader; a walk through the scenario stops here."""
+    why: str | None = None
+    """Ask the doctor: of a thing, `A.qp0.wr[7]`, or of an errno; empty: what is wrong at all."""
+    cause: Word | None = None
+    """What `why` must find first, by its name in the checklist: `rnr-infinite`, `too-early`."""
+    station: Word | None = None
+    """What must stand in the chain between the cause and the symptom."""
+    verdict: Literal["cause", "warning"] | None = None
+    """`warning`: the cause is only suspicious, nothing has failed of it."""
+    cure: Literal["program"] | None = None
+    """`program`: no command makes it good, only the program can be changed."""
+    goal: _Lines | None = None
+    """Questions that the doctor's fix, carried out on a branch, must make true."""
     id: Word | None = None
     """What reports call this step."""
     name: Said | None = None

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rdmalab.command import NotUnderstood, Noun, Refused, Region
+from rdmalab.doctor.report import Report
 from rdmalab.grammar.quantities import whole
 from rdmalab.lens import ladder, words
 from rdmalab.lens.askable import PARTS
@@ -14,6 +15,7 @@ from rdmalab.scenario.loader import PlannedStep, Scenario
 from rdmalab.scenario.result import Outcome, StepResult, Stop
 from rdmalab.scenario.since import Since
 from rdmalab.scenario.source import FileError
+from rdmalab.scenario.verdict import judge_report
 from rdmalab.scenario.wire import Comparison, resolve, seen
 from rdmalab.session.lines import Reply, replies
 from rdmalab.session.session import Session
@@ -116,8 +118,13 @@ class Runner:
         limit = self.session.max_events
         self.session.max_events = min(limit, MAX_EVENTS)
         try:
-            yield from self._act(step, since)
+            report: Report | None = None
+            for reply in self._act(step, since):
+                report = reply.value if isinstance(reply.value, Report) else report
+                yield reply
             self._judge(step, since.first_record)
+            if report is not None:
+                judge_report(self.session, step, report)
         except Stop as stop:
             result.outcome, result.failure = Outcome.FAILED, stop.failure
         except FileError as error:

@@ -5,6 +5,8 @@ import enum
 from typing import Any
 
 from rdmalab.command import Thing
+from rdmalab.doctor.report import Report
+from rdmalab.doctor.walk import Walk
 from rdmalab.session.lines import Reply, Script
 from rdmalab.session.session import Session
 from rdmalab.session.travel import Travel
@@ -72,6 +74,8 @@ def plain_value(session: Session, value: Any, depth: int = 0) -> Any:
         return value
     if isinstance(value, bytes | bytearray):
         return value.hex()
+    if isinstance(value, Report | Walk):
+        return value.as_json()
     special = _special(session, value)
     return special if special is not None else _composed(session, value, depth + 1)
 

@@ -1,0 +1,139 @@
+"""A case: the world as it stands, the log behind it, and the one thing that is asked about.
+
+Checks ask it questions; it decides nothing. It lives as long as one consultation.
+"""
+
+from functools import cached_property
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.log import Call, Log
+from rdmalab.doctor.receive import Receive
+from rdmalab.doctor.send import Send
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.trial import Future, look_ahead
+from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.device import Hca
+from rdmalab.hca.qp import QueuePair
+from rdmalab.lens import words
+from rdmalab.session.names import Names
+from rdmalab.session.session import Session
+from rdmalab.spec.profiles import Profile
+from rdmalab.world.programs import Program
+from rdmalab.world.world import World
+
+
+class Case:
+    """One subject in one world.
+
+    asked: somebody named the subject; else the doctor looks around, and what may still come of
+    itself, or by the next command, is nothing to complain of.
+    """
+
+    def __init__(self, session: Session, subject: Subject, log: Log, *, asked: bool) -> None:
+        self.session = session
+        self.subject = subject
+        self.log = log
+        self.asked = asked
+
+    # ------------------------------------------------------------------ the world
+    @property
+    def world(self) -> World:
+        return self.session.world
+
+    @property
+    def names(self) -> Names:
+        return self.session.names
+
+    @property
+    def node(self) -> str:
+        """Whose trouble it is."""
+        return self.subject.thing.node
+
+    @property
+    def hca(self) -> Hca:
+        return self.world.nodes[self.node]
+
+    @property
+    def profile(self) -> Profile:
+        return self.hca.profile
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing will ever happen by itself."""
+        return self.world.agenda.next_ns() is None
+
+    def name(self, noun: Noun, node: str, number: int) -> str:
+        """`A.qp0`, or what can be said of a thing that nobody named."""
+        return self.names.of(Thing(noun, node, number))
+
+    def qp_name(self, qp: QueuePair) -> str:
+        return self.name(Noun.QP, qp.node, qp.number)
+
+    # ------------------------------------------------------------------ the subject
+    @cached_property
+    def send(self) -> Send | None:
+        """The facts of a send; None if something else is asked about."""
+        return Send(self.session, self.subject, self.log) if self._is(Sort.SEND) else None
+
+    @cached_property
+    def receive(self) -> Receive | None:
+        """The facts of a receive."""
+        return Receive(self.session, self.subject, self.log) if self._is(Sort.RECV) else None
+
+    @cached_property
+    def call(self) -> Call | None:
+        """The call that is asked about."""
+        if not self._is(Sort.CALL):
+            return None
+        thing, event = self.subject.thing, self.subject.event
+        found = [c for c in self.log.refused() if c.event == event and c.thing[0] == thing.node]
+        return found[-1] if found else None
+
+    @cached_property
+    def program(self) -> Program | None:
+        """The program that is asked about."""
+        living = self._is(Sort.PROGRAM) and words.exists(self.world, self.subject.thing)
+        return self.world.find(self.subject.thing) if living else None
+
+    @cached_property
+    def cq(self) -> CompletionQueue | None:
+        """The CQ that is asked about."""
+        living = self._is(Sort.CQ) and words.exists(self.world, self.subject.thing)
+        return self.world.find(self.subject.thing) if living else None
+
+    @cached_property
+    def qp(self) -> QueuePair | None:
+        """The queue pair it is about: that of the send, of the receive, or of the call."""
+        if self._is(Sort.SEND, Sort.RECV, Sort.QP) and self.subject.thing.noun is Noun.QP:
+            return find_qp(self.world, self.subject.thing.node, self.subject.thing.number)
+        if self.receive is not None:
+            return self.receive.qp
+        if self.call is not None:
+            return find_qp(self.world, *self.call.thing)
+        return None
+
+    @cached_property
+    def peer(self) -> QueuePair | None:
+        """The queue pair at the other end of a connection, as `qp` believes it to be."""
+        return peer_of(self.world, self.qp) if self.qp is not None else None
+
+    @cached_property
+    def future(self) -> Future:
+        """What comes of it if nobody does anything: tried, on a branch that nobody sees."""
+        return look_ahead(self.session, self.subject)
+
+    def _is(self, *sorts: Sort) -> bool:
+        return self.subject.sort in sorts
+
+
+def find_qp(world: World, node: str, number: int) -> QueuePair | None:
+    """The queue pair of this number, if it lives."""
+    hca = world.nodes.get(node)
+    return hca.qps.items.get(number) if hca is not None else None
+
+
+def peer_of(world: World, qp: QueuePair) -> QueuePair | None:
+    """Where the packets of a connected queue pair go; None if nobody is there."""
+    if qp.path is None or not qp.transport.connected:
+        return None
+    return find_qp(world, world.node_of_gid.get(qp.path.flow.dst, ""), qp.path.dest_qpn)

@@ -1,0 +1,45 @@
+"""The checklist: every suspicion in its order; and the FAQs of the documents, as lists of them."""
+
+from rdmalab.doctor.checks import (
+    qp_err_flush,
+    rem_access,
+    rnr_infinite,
+    too_early,
+    unsignaled,
+    wrong_cq,
+)
+from rdmalab.doctor.finding import Check, Section
+
+CHECKS: tuple[Check, ...] = (
+    # A. Was it posted, can it complete visibly at all?
+    unsignaled.CHECK,
+    # B. Looking at the right completion queue, in the right way?
+    wrong_cq.CHECK,
+    # C. The own queue pair and port
+    too_early.CHECK,
+    qp_err_flush.CHECK,
+    # D. Does the requester get on?
+    rnr_infinite.CHECK,
+    # E. Is the peer there?
+    # F. The receive side
+    # G. A completion came, but with an error
+    rem_access.CHECK,
+    # H. Completed with success, yet wrong
+)
+
+BY_SLUG: dict[str, Check] = {check.slug: check for check in CHECKS}
+
+
+def _of(*sections: Section) -> tuple[Check, ...]:
+    return tuple(check for check in CHECKS if check.section in sections)
+
+
+_S = Section
+
+LISTS: dict[str, tuple[Check, ...]] = {
+    "no-completion": _of(_S.POSTED, _S.QUEUE, _S.LOCAL, _S.PROGRESS, _S.PEER, _S.ERROR),
+    "no-receive": _of(_S.QUEUE, _S.LOCAL, _S.RECEIVE, _S.PEER, _S.ERROR),
+    "bring-up": _of(_S.LOCAL, _S.PEER),
+    "slow": _of(_S.PROGRESS, _S.RECEIVE),
+}
+"""What `checklist` can work through: the FAQs of the documents."""

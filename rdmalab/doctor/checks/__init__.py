@@ -1,0 +1,1 @@
+"""Suspicions: one a file; `checklist.py` has their order."""

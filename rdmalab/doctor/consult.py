@@ -1,0 +1,167 @@
+"""A consultation: every check asked about every subject, roots before symptoms, cures tried."""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rdmalab.command import NotUnderstood
+from rdmalab.doctor.behind import behind
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.checklist import CHECKS
+from rdmalab.doctor.complaints import subjects
+from rdmalab.doctor.finding import Check, Cure, Finding, Verdict
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.report import TOO_EARLY, Cause, Remedy, Report
+from rdmalab.doctor.standing import Is, Standing, standing
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.trial import attempt
+from rdmalab.grammar.nodes import Bare, Node, Word
+from rdmalab.session.session import Session
+
+MOST_CURES = 3
+MOST_SUBJECTS = 24
+
+
+@dataclass(slots=True)
+class Diagnosis:
+    """What all checks say of one subject."""
+
+    case: Case
+    name: str
+    standing: Standing
+    findings: list[tuple[Check, Finding]]
+
+    def causes(self, verdict: Verdict) -> list[Cause]:
+        """Those with this verdict, in the order of the checklist."""
+        return [
+            Cause(check, finding, self.case.subject, self.name)
+            for check, finding in self.findings
+            if finding.verdict is verdict
+        ]
+
+
+def consult(session: Session, question: Node | None = None) -> Report:
+    """The answer to `why`; NotUnderstood where the question is about nothing."""
+    log = Log(session)
+    asked = subjects(session, log, question)
+    if not asked:
+        well = Standing(Is.WELL, "nothing has failed, was refused, or hangs")
+        return Report("", well, session.world.event)
+    seen = _followed(session, asked, log, asked=question is not None)
+    return _report(session, seen)
+
+
+def cause(session: Session, what: Sequence[Any]) -> str:
+    """The root cause in a word: what `why(A.qp0.wr[7])` is worth in a question."""
+    if len(what) > 1:
+        raise NotUnderstood("why() takes one thing", hint="why(A.qp0.wr[7])")
+    question = Word(what[0]) if what and isinstance(what[0], Bare) else next(iter(what), None)
+    return consult(session, question).slug
+
+
+def _followed(
+    session: Session, subjects_: Sequence[Subject], log: Log, *, asked: bool
+) -> list[Diagnosis]:
+    """Those that are asked about, and what stands behind each, as far as it leads."""
+    found: dict[Subject, Diagnosis] = {}
+    waiting = deque(subjects_)
+    while waiting and len(found) < MOST_SUBJECTS:
+        subject = waiting.popleft()
+        if subject not in found:
+            found[subject] = diagnose(session, subject, log, asked=asked)
+            waiting.extend(behind(found[subject].case))
+    return list(found.values())
+
+
+def diagnose(session: Session, subject: Subject, log: Log, *, asked: bool) -> Diagnosis:
+    """All checks, in their order."""
+    case = Case(session, subject, log, asked=asked)
+    findings = [(check, check.examine(case)) for check in CHECKS]
+    found = _foreseen(standing(session, subject, log), findings)
+    return Diagnosis(case, name_of(session, subject), found, findings)
+
+
+def _foreseen(found: Standing, findings: Iterable[tuple[Check, Finding]]) -> Standing:
+    """Pending, or never: what waits in vain will never come."""
+    if found.kind is not Is.PENDING:
+        return found
+    verdicts = {check.slug: finding.verdict for check, finding in findings}
+    if verdicts.get(TOO_EARLY) is Verdict.WAIT:
+        return found
+    if any(verdict is Verdict.FAIL for verdict in verdicts.values()):
+        return Standing(Is.NEVER, f"{found.sentence}, and none will come by itself", found.event)
+    return found
+
+
+def _report(session: Session, seen: Sequence[Diagnosis]) -> Report:
+    """The first is what was asked about; of the others only what they have to do with it."""
+    first = seen[0]
+    told = [d for d in seen if d.causes(Verdict.FAIL)] or [first]
+    causes = _unique(c for d in told for c in d.causes(Verdict.FAIL))
+    roots = sorted((c for c in causes if not c.check.station), key=_origin)
+    stations = sorted((c for c in causes if c.check.station), key=_origin)
+    if not roots:
+        roots, stations = stations[:1], stations[1:]
+    report = Report(
+        first.name, first.standing, session.world.event, roots, stations,
+        warnings=_unique(c for d in told for c in d.causes(Verdict.WARN)),
+        waits=_unique(c for d in told for c in d.causes(Verdict.WAIT)),
+        ruled_out=[c.slug for c, f in first.findings if f.verdict is Verdict.OK],
+        unknown=first.causes(Verdict.UNKNOWN),
+    )  # fmt: skip
+    report.remedy = _cured(session, report)
+    return report
+
+
+def _origin(cause: Cause) -> tuple[int, int]:
+    return cause.finding.origin, cause.check.number
+
+
+def _unique(causes: Iterable[Cause]) -> list[Cause]:
+    """Each suspicion once a thing: several work requests fail of the same."""
+    found: dict[tuple[str, object], Cause] = {}
+    for cause in causes:
+        found.setdefault((cause.check.slug, cause.subject.thing), cause)
+    return list(found.values())
+
+
+def _cured(session: Session, report: Report) -> Remedy | None:
+    """The first cure that works: that of a root alone, or of all of them together."""
+    cures = [c for c in report.causes if c.finding.cure is not None]
+    cures = cures or [c for c in (*report.stations, *report.warnings) if c.finding.cure is not None]
+    if not cures:
+        return None
+    tried: Remedy | None = None
+    for cure, subject in _candidates(cures[:MOST_CURES]):
+        if cure.program:
+            tried = tried or Remedy(cure)
+            continue
+        outcome = attempt(session, cure.lines, subject)
+        if outcome.works:
+            return Remedy(cure, works=True)
+        tried = tried or Remedy(cure, works=False, failure=outcome.failure)
+    return tried
+
+
+def _candidates(causes: Sequence[Cause]) -> list[tuple[Cure, Subject]]:
+    each = [(c.finding.cure, c.subject) for c in causes if c.finding.cure is not None]
+    if len(each) > 1 and not any(cure.program for cure, _ in each):
+        lines = [line for cure, _ in each for line in cure.lines]
+        return [*each, (Cure(list(dict.fromkeys(lines))), each[-1][1])]
+    return each
+
+
+def name_of(session: Session, subject: Subject) -> str:
+    """What one types to ask about it: `A.qp0.wr[7]`."""
+    name = session.names.of(subject.thing)
+    match subject.sort:
+        case Sort.SEND:
+            return f"{name}.wr[{subject.wr_id}]"
+        case Sort.RECV:
+            return f"{name}.recv_wr[{subject.wr_id}]"
+        case Sort.BYTES:
+            return f"{name}[{subject.start}:{subject.stop}]"
+        case Sort.CALL:
+            return f"the call of event {subject.event}"
+    return name

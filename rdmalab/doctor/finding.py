@@ -1,0 +1,121 @@
+"""What a check finds: a verdict, the evidence with its events, and what would cure it."""
+
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum, auto
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rdmalab.doctor.case import Case
+
+
+class Verdict(IntEnum):
+    """What a check says of a case."""
+
+    FAIL = auto()  # this is a cause
+    WARN = auto()  # this is suspicious, or will bite one day
+    WAIT = auto()  # nothing is wrong: let time pass
+    UNKNOWN = auto()  # what it takes to know is not there any more
+    OK = auto()  # this is not it
+    NA = auto()  # it does not concern such a case
+
+
+class Evidence(NamedTuple):
+    """One fact. event: where it stands in the log; None: it is so now."""
+
+    text: str
+    event: int | None = None
+
+
+@dataclass(slots=True)
+class Cure:
+    """Commands that make it good, or in `program` what only the program's author can change."""
+
+    lines: list[str] = field(default_factory=list)
+    program: str = ""
+
+
+@dataclass(slots=True)
+class Finding:
+    """What one check says of one case. since: the event in which the cause came into the world.
+
+    Without `since` it is the earliest event of the evidence.
+    """
+
+    verdict: Verdict
+    evidence: list[Evidence] = field(default_factory=list)
+    cure: Cure | None = None
+    since: int | None = None
+
+    @property
+    def origin(self) -> int:
+        """By which causes are put in order."""
+        events = [each.event for each in self.evidence if each.event is not None]
+        return self.since if self.since is not None else min(events, default=-1)
+
+
+def said(text: str, event: int | None = None) -> Evidence:
+    """A fact, and where it stands in the log."""
+    return Evidence(text, event)
+
+
+def fail(*evidence: Evidence, cure: Cure | None = None, since: int | None = None) -> Finding:
+    """This is a cause."""
+    return Finding(Verdict.FAIL, list(evidence), cure, since)
+
+
+def warn(*evidence: Evidence, cure: Cure | None = None) -> Finding:
+    """Suspicious."""
+    return Finding(Verdict.WARN, list(evidence), cure)
+
+
+def wait(*evidence: Evidence) -> Finding:
+    """Nothing is wrong yet."""
+    return Finding(Verdict.WAIT, list(evidence))
+
+
+def unknown(text: str) -> Finding:
+    """What it takes to know is not there any more."""
+    return Finding(Verdict.UNKNOWN, [Evidence(text)])
+
+
+def ok(text: str = "", event: int | None = None) -> Finding:
+    """This is not it; `text` says what speaks against it."""
+    return Finding(Verdict.OK, [Evidence(text, event)] if text else [])
+
+
+NA = Finding(Verdict.NA)
+"""It does not concern such a case."""
+
+
+class Section(Enum):
+    """The parts of the checklist, in their order."""
+
+    POSTED = "Was it posted, can it complete visibly at all?"
+    QUEUE = "Looking at the right completion queue, in the right way?"
+    LOCAL = "The own queue pair and port"
+    PROGRESS = "Does the requester get on?"
+    PEER = "Is the peer there?"
+    RECEIVE = "The receive side"
+    ERROR = "A completion came, but with an error"
+    WRONG = "Completed with success, yet wrong"
+
+
+@dataclass(slots=True)
+class Check:
+    """One suspicion. number: its item of the checklist, 0 if the checklist does not have it.
+
+    question: asked so that yes is a problem. rule: what it stands on, as a sentence. source: the
+    document. station: it stands on the way from a cause to the symptom and is never the root,
+    where a root is found.
+    """
+
+    number: int
+    slug: str
+    section: Section
+    question: str
+    rule: str
+    source: str
+    examine: "Callable[[Case], Finding]"
+    station: bool = False

@@ -1,0 +1,133 @@
+"""The log, sorted by kind once for all checks that look into it.
+
+Of kinds in RARE it has all there ever were, of the others those that are kept: reading further back
+would mean to replay the past.
+"""
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from rdmalab.command import Invocation, Noun, Thing
+from rdmalab.lens.words import AT_NS, EVENT, KIND, NODE, OBJECT, A, B
+from rdmalab.session.session import Session
+from rdmalab.spec.records import RARE, Kind, Record
+from rdmalab.world.trace import Numbered
+
+if TYPE_CHECKING:
+    from rdmalab.world.programs import Program
+
+
+class Call:
+    """A call of a verb. refusal: the rule it was refused by, empty if it was not.
+
+    invocation: what was said, where it is still known; program: who said it, empty for a person.
+    """
+
+    __slots__ = ("at_ns", "errno", "event", "invocation", "message", "program", "refusal", "thing",
+                 "verb")  # fmt: skip
+
+    def __init__(self, log: "Log", found: Record, refused: Record | None) -> None:
+        self.event = found[EVENT]
+        self.at_ns = found[AT_NS]
+        self.verb = str(found[A])
+        self.errno = int(found[B])
+        self.refusal = str(refused[A]) if refused else ""
+        self.message = str(refused[B]) if refused else ""
+        self.invocation, self.program = log.asked(self.event)
+        self.thing = (found[NODE], found[OBJECT])
+
+
+class Log:
+    """Records of a kind, oldest first; who asked for what."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.trace = session.world.trace
+
+    @cached_property
+    def _kept(self) -> dict[Kind, list[int]]:
+        """The numbers of the records in the hot tail, by kind."""
+        kept: dict[Kind, list[int]] = {kind: [] for kind in Kind}
+        for number, record in enumerate(self.trace.tail, self.trace.first):
+            kept[record[KIND]].append(number)
+        return kept
+
+    @property
+    def begins(self) -> int:
+        """The event from which on all records are kept."""
+        return self.trace.tail[0][EVENT] if self.trace.first and self.trace.tail else 0
+
+    def of(self, kind: Kind, node: str = "", number: int | None = None) -> list[Numbered]:
+        """Records of a kind, of one node, of one object."""
+        tail, first = self.trace.tail, self.trace.first
+        found = [Numbered(n, tail[n - first]) for n in self._kept[kind]]
+        if first and kind in RARE:
+            older = [each for each in self.trace.rare(first) if each.record[KIND] is kind]
+            found = older[::-1] + found
+        if node:
+            found = [each for each in found if each.record[NODE] == node]
+        if number is not None:
+            found = [each for each in found if each.record[OBJECT] == number]
+        return found
+
+    def about(self, kind: Kind, thing: Thing) -> list[Numbered]:
+        """Records of a kind about a thing that the kind's noun names."""
+        return self.of(kind, thing.node, thing.number)
+
+    def within(self, event: int) -> list[Record]:
+        """The records of one event."""
+        span = self.trace.records.span(event)
+        return self.trace.records[span.start : span.stop]
+
+    # ------------------------------------------------------------------ work that failed
+    @cached_property
+    def failed_sends(self) -> list[Numbered]:
+        """Completed otherwise than with success."""
+        return [each for each in self.of(Kind.WQE_COMPLETED) if each.record[B]]
+
+    @cached_property
+    def failed_receives(self) -> list[Numbered]:
+        """Their completions, where they are not lost."""
+        found = self.of(Kind.CQE_ADDED)
+        return [each for each in found if each.record[A].status and not each.record[A].is_send]
+
+    # ------------------------------------------------------------------ calls
+    def calls(self, verb: str = "", node: str = "") -> list[Call]:
+        """The calls that are kept, oldest first."""
+        return [
+            self._call(each) for each in self.of(Kind.CALLED, node) if verb in ("", each.record[A])
+        ]
+
+    def refused(self) -> list[Call]:
+        """The refused calls, oldest first, as long ago as they may be."""
+        records = self.trace.records
+        # the record of the refusal stands right before that of the call
+        return [Call(self, records[number + 1], record) for number, record in self.of(Kind.REFUSED)]
+
+    def _call(self, called: Numbered) -> Call:
+        records = self.trace.records
+        before = records[called.number - 1] if called.number else None
+        refused = before if before is not None and before[KIND] is Kind.REFUSED else None
+        same = refused is not None and refused[EVENT] == called.record[EVENT]
+        return Call(self, called.record, refused if same else None)
+
+    def asked(self, event: int) -> tuple[Invocation | None, str]:
+        """What was asked for in an event, and the program that did."""
+        journal = self.session.journal
+        index = journal.before(event)
+        if index < len(journal) and journal[index].event == event:
+            return journal[index].invocation, ""
+        for record in self.within(event):
+            if record[KIND] is Kind.PROGRAM_RAN:
+                return self._line(record)
+        return None, ""
+
+    def _line(self, record: Record) -> tuple[Invocation | None, str]:
+        thing = Thing(Noun.PROGRAM, record[NODE], record[OBJECT])
+        name = self.session.names.of(thing)
+        programs = self.session.world.nodes[thing.node].tables[Noun.PROGRAM].items
+        program: Program | None = programs.get(thing.number)
+        if program is None:
+            return None, name
+        said = [line for line in program.lines if line.number == record[A]]
+        return (said[0].invocation if said else None), name

@@ -1,0 +1,48 @@
+"""From a wr_id to the work request that is meant: the newest one with it."""
+
+from dataclasses import replace
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.lens import words
+from rdmalab.lens.words import A
+from rdmalab.session.session import Session
+from rdmalab.spec.records import Kind
+
+
+def newest_send(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject:
+    """The newest send of a queue pair with this wr_id; with serial -1 where there is none."""
+    for _, record in reversed(log.about(Kind.SEND_POSTED, thing)):
+        if record[A].wr.wr_id == wr_id:
+            return Subject(Sort.SEND, thing, record[A].serial, wr_id)
+    if words.exists(session.world, thing):
+        sq = session.world.find(thing).sq
+        early = [n for n, wr in enumerate(sq.early, sq.posted) if wr.wr_id == wr_id]
+        kept = [serial for serial, wqe in sq.wqes.items() if wqe.wr.wr_id == wr_id]
+        for serial in (early + kept)[-1:]:
+            return Subject(Sort.SEND, thing, serial, wr_id)
+    return Subject(Sort.SEND, thing, -1, wr_id)
+
+
+def newest_receive(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject:
+    """The newest receive of a queue pair, or of an SRQ, with this wr_id."""
+    kind = Kind.SRQ_POSTED if thing.noun is Noun.SRQ else Kind.RECV_POSTED
+    for _, record in reversed(log.about(kind, thing)):
+        if record[A].wr.wr_id == wr_id:
+            return Subject(Sort.RECV, thing, record[A].serial, wr_id)
+    if words.exists(session.world, thing):
+        found = session.world.find(thing)
+        waiting = found.wqes if thing.noun is Noun.SRQ else found.rq.wqes
+        for wqe in reversed(waiting):
+            if wqe.wr.wr_id == wr_id:
+                return Subject(Sort.RECV, thing, wqe.serial, wr_id)
+    return Subject(Sort.RECV, thing, -1, wr_id)
+
+
+def renewed(session: Session, subject: Subject, log: Log) -> Subject:
+    """The same work posted once more, if it was."""
+    find = {Sort.SEND: newest_send, Sort.RECV: newest_receive}.get(subject.sort)
+    if find is None:
+        return replace(subject)
+    return find(session, log, subject.thing, subject.wr_id)

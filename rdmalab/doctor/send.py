@@ -1,0 +1,174 @@
+"""The facts of a send: when it was posted, what left for it, what was answered, how it ended."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from rdmalab.command import Noun
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.subject import Subject
+from rdmalab.hca.psn import MASK
+from rdmalab.hca.wr import Cqe, SendWqe
+from rdmalab.lens.ladder import PacketRow, packet_rows
+from rdmalab.lens.words import EVENT, OBJECT, A, B
+from rdmalab.session.session import Session
+from rdmalab.spec.opcodes import OPCODES
+from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.wire.packet import Packet
+
+if TYPE_CHECKING:
+    from rdmalab.hca.qp import QueuePair
+
+MOST_PACKETS = 64  # of one work request that are looked at one by one: the first and the last
+
+
+class Ending(NamedTuple):
+    """How it ended, and in which event."""
+
+    status: WCStatus
+    event: int
+
+
+class Place(NamedTuple):
+    """Where a completion came to lie, or was taken: CQ number, event, the program that took it."""
+
+    cq: int
+    event: int
+    cqe: Cqe
+    program: str = ""
+
+
+class Send:
+    """One send work request. Each fact is None, or empty, where it is not so (or not kept)."""
+
+    def __init__(self, session: Session, subject: Subject, log: Log) -> None:
+        self.session = session
+        self.subject = subject
+        self.log = log
+        self.node = subject.thing.node
+        self.number = subject.thing.number
+        self.qp: QueuePair | None = session.world.nodes[self.node].qps.items.get(self.number)
+
+    @cached_property
+    def posting(self) -> Record | None:
+        """The record of its post."""
+        serial = self.subject.serial
+        found = self.log.about(Kind.SEND_POSTED, self.subject.thing)
+        return next((r for _, r in reversed(found) if r[A].serial == serial), None)
+
+    @property
+    def posted(self) -> int | None:
+        """The event of its post."""
+        return self.posting[EVENT] if self.posting is not None else None
+
+    @cached_property
+    def wqe(self) -> SendWqe | None:
+        """What it became on the queue; a WQE never changes."""
+        kept = self.qp.sq.wqes.get(self.subject.serial) if self.qp is not None else None
+        return kept or (self.posting[A] if self.posting is not None else None)
+
+    @property
+    def on_queue(self) -> bool:
+        """It is not done yet."""
+        qp, serial = self.qp, self.subject.serial
+        return qp is not None and qp.comp.serial <= serial < qp.sq.posted
+
+    @property
+    def begun(self) -> bool:
+        """Something of it has been sent, or carried out."""
+        qp = self.qp
+        return qp is not None and self.subject.serial < qp.req.started
+
+    @cached_property
+    def ending(self) -> Ending | None:
+        """How it was completed; a flush is a completion too."""
+        serial = self.subject.serial
+        found = self.log.about(Kind.WQE_COMPLETED, self.subject.thing)
+        for _, record in reversed(found):
+            if record[A].serial == serial:
+                return Ending(WCStatus(record[B]), record[EVENT])
+        return None
+
+    @cached_property
+    def discarded(self) -> int | None:
+        """The event in which a RESET threw it away before it was done."""
+        if self.posted is None or self.ending is not None or self.on_queue:
+            return None
+        found = self.log.about(Kind.STATE_CHANGED, self.subject.thing)
+        later = [r for _, r in found if r[EVENT] > self.posted and r[B] is QPState.RESET]
+        return later[0][EVENT] if later else None
+
+    # ------------------------------------------------------------------ its completion
+    @cached_property
+    def added(self) -> Place | None:
+        """Where its completion came to lie."""
+        return self._place(Kind.CQE_ADDED)
+
+    @cached_property
+    def polled(self) -> Place | None:
+        """Who took it."""
+        return self._place(Kind.CQE_POLLED)
+
+    @cached_property
+    def overrun(self) -> Place | None:
+        """Its completion found its CQ full and is lost."""
+        return self._place(Kind.CQ_OVERRUN)
+
+    def _place(self, kind: Kind) -> Place | None:
+        return completion(self.log, kind, self.subject, is_send=True)
+
+    # ------------------------------------------------------------------ on the wire
+    @cached_property
+    def transmissions(self) -> list[PacketRow]:
+        """Its packets as often as they left, oldest first, each with its fate."""
+        wqe, posted = self.wqe, self.posted
+        if wqe is None or posted is None:
+            return []
+        span = (wqe.last_psn - wqe.first_psn) & MASK
+        numbers = [
+            number
+            for number, record in self.log.about(Kind.PACKET_SENT, self.subject.thing)
+            if record[EVENT] >= posted and _is_request(record[A])
+            and ((record[A].psn - wqe.first_psn) & MASK) <= span
+        ]  # fmt: skip
+        half = MOST_PACKETS // 2
+        if len(numbers) > MOST_PACKETS:
+            numbers = numbers[:half] + numbers[-half:]
+        return packet_rows(self.session.world, self.session.names, numbers)
+
+    @cached_property
+    def answers(self) -> list[PacketRow]:
+        """ACKs, NAKs and data for its PSNs that were sent to this queue pair, oldest first."""
+        wqe, posted = self.wqe, self.posted
+        if wqe is None or posted is None:
+            return []
+        span = (wqe.last_psn - wqe.first_psn) & MASK
+        world, names = self.session.world, self.session.names
+        gids = {gid for gid in world.nodes[self.node].gids if gid}
+        numbers = [
+            number
+            for number, record in self.log.of(Kind.PACKET_SENT)
+            if record[EVENT] >= posted and record[A].dest_qp == self.number
+            and isinstance(record[A], Packet) and record[A].flow.dst in gids
+            and not _is_request(record[A]) and ((record[A].psn - wqe.first_psn) & MASK) <= span
+        ]  # fmt: skip
+        return packet_rows(world, names, numbers[-MOST_PACKETS:])
+
+
+def _is_request(packet: object) -> bool:
+    row = OPCODES.get(packet.opcode) if isinstance(packet, Packet) else None
+    return row is None or row.request
+
+
+def completion(log: Log, kind: Kind, subject: Subject, *, is_send: bool) -> Place | None:
+    """The newest record of this kind about the completion of a work request."""
+    thing, serial = subject.thing, subject.serial
+    for _, record in reversed(log.of(kind, thing.node)):
+        cqe = record[A]
+        own = cqe.srq == thing.number if thing.noun is Noun.SRQ else cqe.qp_num == thing.number
+        shared = thing.noun is Noun.QP and cqe.srq and not cqe.is_send
+        if own and not shared and cqe.serial == serial and cqe.is_send is is_send:
+            program = log.asked(record[EVENT])[1] if kind is Kind.CQE_POLLED else ""
+            return Place(record[OBJECT], record[EVENT], cqe, program)
+    return None

@@ -1,0 +1,180 @@
+"""What it is with a thing that was asked about: completed, pending, never, lost, refused …"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.receive import Receive
+from rdmalab.doctor.send import Place, Send
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.lens import words
+from rdmalab.lens.words import EVENT, A, B
+from rdmalab.session.session import Session
+from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.records import Kind
+from rdmalab.spec.rules import errno_name
+from rdmalab.spec.statuses import WCStatus
+
+
+class Is(Enum):
+    """The first word of the answer."""
+
+    COMPLETED = "completed"
+    FAILED = "completed with an error"
+    PENDING = "pending"
+    NEVER = "never"
+    LOST = "lost"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+    WELL = "well"
+
+
+@dataclass(slots=True)
+class Standing:
+    """How a thing stands, in a sentence. event: which made it so."""
+
+    kind: Is
+    sentence: str
+    event: int | None = None
+
+    @property
+    def good(self) -> bool:
+        """Nobody has anything to complain of."""
+        return self.kind in (Is.COMPLETED, Is.WELL)
+
+
+def standing(session: Session, subject: Subject, log: Log) -> Standing:
+    """As it is now, without a look ahead."""
+    return _OF[subject.sort](session, subject, log)
+
+
+# --------------------------------------------------------------------------- work requests
+def _send(session: Session, subject: Subject, log: Log) -> Standing:
+    send = Send(session, subject, log)
+    if subject.serial < 0:
+        return Standing(Is.NEVER, "it was never posted")
+    if send.ending is not None and send.ending.status is not WCStatus.SUCCESS:
+        return _ended(session, send.added, send.polled, send.ending.status, send.ending.event)
+    if send.overrun is not None:
+        return _overrun(session, send.overrun, subject.thing.node)
+    if send.added is not None:
+        return _ended(session, send.added, send.polled, WCStatus.SUCCESS, send.added.event)
+    if send.ending is not None:
+        return _unseen(send, send.ending.event)
+    return _waiting(session, subject, send)
+
+
+def _unseen(send: Send, event: int) -> Standing:
+    if send.wqe is not None and not send.wqe.signaled:
+        return Standing(Is.NEVER, "it was carried out, and no completion will ever tell", event)
+    return Standing(Is.LOST, "it was carried out, and its completion is gone", event)
+
+
+def _receive(session: Session, subject: Subject, log: Log) -> Standing:
+    receive = Receive(session, subject, log)
+    if subject.serial < 0:
+        return Standing(Is.NEVER, "it was never posted")
+    if receive.overrun is not None:
+        return _overrun(session, receive.overrun, subject.thing.node)
+    if receive.ending is not None:
+        status, event = receive.ending
+        return _ended(session, receive.added, receive.polled, status, event)
+    return _waiting(session, subject, receive)
+
+
+def _ended(
+    session: Session, added: Place | None, polled: Place | None, status: WCStatus, event: int
+) -> Standing:
+    kind = Is.COMPLETED if status is WCStatus.SUCCESS else Is.FAILED
+    where = f" with {status.name}"
+    if polled is not None:
+        by = polled.program or "a call"
+        where += f"; {by} took its completion at {words.ev(polled.event)}"
+    elif added is not None:
+        where += "; nobody has polled its completion yet"
+    return Standing(kind, f"it ended{where}", event)
+
+
+def _overrun(session: Session, place: Place, node: str) -> Standing:
+    name = session.names.of(Thing(Noun.CQ, node, place.cq))
+    return Standing(Is.LOST, f"{name} was full when its completion came", place.event)
+
+
+def _waiting(session: Session, subject: Subject, work: Send | Receive) -> Standing:
+    """Of what has no completion."""
+    if not words.exists(session.world, subject.thing):
+        what = "queue" if subject.thing.noun is Noun.SRQ else "queue pair"
+        return Standing(Is.LOST, f"its {what} was destroyed")
+    if work.discarded is not None:
+        return Standing(Is.LOST, "a RESET threw it away, without a completion", work.discarded)
+    if isinstance(work, Receive) and work.taking is not None:
+        return Standing(Is.PENDING, "a message is using it", work.taking[EVENT])
+    return Standing(Is.PENDING, "it has no completion", work.posted)
+
+
+# --------------------------------------------------------------------------- the others
+def _call(session: Session, subject: Subject, log: Log) -> Standing:
+    del session
+    calls = [call for call in log.refused() if call.event == subject.event]
+    if not calls:
+        return Standing(Is.UNKNOWN, "this call is not known")
+    call = calls[-1]
+    return Standing(
+        Is.REFUSED, f"{call.verb} returned {errno_name(call.errno)}: {call.message}", call.event
+    )
+
+
+def _program(session: Session, subject: Subject, log: Log) -> Standing:
+    del log
+    if not words.exists(session.world, subject.thing):
+        return Standing(Is.UNKNOWN, "there is no such program any more")
+    program = session.world.find(subject.thing)
+    line = f"in line {program.line.number}: {program.line.text}"
+    if program.state is ProgramState.DONE:
+        return Standing(Is.WELL, "it is done")
+    if program.state is ProgramState.FAILED:
+        return Standing(Is.REFUSED, f"it failed {line}: {program.why}")
+    what = "waits" if program.state is ProgramState.WAITING else "goes on"
+    return Standing(Is.PENDING, f"it {what} {line}")
+
+
+def _cq(session: Session, subject: Subject, log: Log) -> Standing:
+    if not words.exists(session.world, subject.thing):
+        return Standing(Is.LOST, "it was destroyed")
+    cq = session.world.find(subject.thing)
+    lost = log.about(Kind.CQ_OVERRUN, subject.thing)
+    if lost:
+        return Standing(Is.LOST, "it was full when completions came", lost[0].record[EVENT])
+    if cq.cqes:
+        return Standing(Is.COMPLETED, f"{words.count(len(cq.cqes), 'completion')} on it")
+    return Standing(Is.PENDING, "no completion is on it")
+
+
+def _qp(session: Session, subject: Subject, log: Log) -> Standing:
+    del log
+    if not words.exists(session.world, subject.thing):
+        return Standing(Is.LOST, "it was destroyed")
+    qp = session.world.find(subject.thing)
+    return Standing(Is.WELL, f"it is in {qp.state.name}")
+
+
+def _bytes(session: Session, subject: Subject, log: Log) -> Standing:
+    mr, node = session.world.find(subject.thing), subject.thing.node
+    start, stop = mr.addr + subject.start, mr.addr + subject.stop
+    for _, record in reversed(log.of(Kind.MEMORY_WRITTEN, node)):
+        address, length = record[A], record[B]
+        if address < stop and start < address + length:
+            return Standing(Is.WELL, "the adapter has written there", record[EVENT])
+    return Standing(Is.NEVER, "no message was ever written there")
+
+
+_OF = {
+    Sort.SEND: _send,
+    Sort.RECV: _receive,
+    Sort.CALL: _call,
+    Sort.PROGRAM: _program,
+    Sort.CQ: _cq,
+    Sort.QP: _qp,
+    Sort.BYTES: _bytes,
+}

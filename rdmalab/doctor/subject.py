@@ -1,0 +1,36 @@
+"""What somebody asks about: one piece of work, one call, one queue, one program, some bytes."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from rdmalab.command import Thing
+
+
+class Sort(Enum):
+    """What kind of thing it is about."""
+
+    SEND = "send"
+    RECV = "receive"
+    CALL = "call"
+    CQ = "completion queue"
+    QP = "queue pair"
+    PROGRAM = "program"
+    BYTES = "bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One of them.
+
+    thing: the QP of a send; the QP or SRQ of a receive; the MR of bytes; the CQ; the program; the
+    object that a call was about, or its node. serial: of a work request on its queue, -1 where it
+    never was on one. wr_id: as posted. event: of a call. start, stop: of bytes.
+    """
+
+    sort: Sort
+    thing: Thing
+    serial: int = -1
+    wr_id: int = 0
+    event: int = -1
+    start: int = 0
+    stop: int = 0

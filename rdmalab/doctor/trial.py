@@ -1,0 +1,110 @@
+"""What would be if: time goes on, or a cure is carried out; tried on a branch that nobody sees."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.newest import renewed
+from rdmalab.doctor.standing import Is, Standing, standing
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.grammar.nodes import Node
+from rdmalab.session.breakpoints import Breakpoints
+from rdmalab.session.lines import replies
+from rdmalab.session.session import Session
+
+MOST_EVENTS = 4_000
+"""How far a trial looks: it must not take longer than a person waits for an answer."""
+
+PATIENCE_NS = 10_000_000_000
+"""How long a person waits before calling it a hang: 10 s of virtual time."""
+
+_FIRST_LOOK = 32  # events, and then four times as many each time
+
+
+@dataclass(slots=True)
+class Future:
+    """What comes of a subject by itself. event, at_ns: when it is settled, or where we gave up.
+
+    settled: it has come to an end; idle: nothing more happens at all.
+    """
+
+    standing: Standing
+    event: int
+    at_ns: int
+    settled: bool
+    idle: bool
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a cure. failure: the line that did not work and why, or what is still so."""
+
+    works: bool
+    failure: str = ""
+
+
+@contextmanager
+def _untouched(session: Session) -> Iterator[None]:
+    """Afterwards nothing has happened; breakpoints do not stop what is only tried."""
+    breakpoints, session.breakpoints = session.breakpoints, Breakpoints()
+    checkpoints = dict(session.checkpoints)
+    default_node = session.default_node
+    try:
+        with session.history.trying():
+            yield
+    finally:
+        session.breakpoints, session.checkpoints = breakpoints, checkpoints
+        session.default_node = default_node
+
+
+def look_ahead(session: Session, subject: Subject) -> Future:
+    """Let time go on until the subject is settled, nothing more happens, or patience ends."""
+    history, world = session.history, session.world
+    with _untouched(session):
+        limit_ns, left, look = world.now_ns + PATIENCE_NS, MOST_EVENTS, _FIRST_LOOK
+        while True:
+            wanted = min(look, left)
+            done = history.run(wanted, limit_ns)
+            left, look = left - done, 4 * look
+            found = standing(session, subject, Log(session))
+            settled = found.kind is not Is.PENDING
+            if settled or done < wanted or not left:
+                idle = world.agenda.next_ns() is None
+                return Future(found, world.event, world.now_ns, settled, idle)
+
+
+def makes_true(session: Session, lines: Sequence[str], questions: Sequence[Node]) -> list[bool]:
+    """Carry out a cure, let time go on, and ask; lines that are refused make nothing true."""
+    with _untouched(session):
+        failure = _carry_out(session, lines)
+        if failure:
+            return [False] * len(questions)
+        session.history.run(MOST_EVENTS, session.world.now_ns + PATIENCE_NS)
+        return [bool(session.ask(question)) for question in questions]
+
+
+def attempt(session: Session, lines: Sequence[str], subject: Subject) -> Outcome:
+    """Carry out a cure, let time go on, and see whether there is anything left to complain of."""
+    with _untouched(session):
+        before = session.world.event
+        if failure := _carry_out(session, lines):
+            return Outcome(works=False, failure=failure)
+        session.history.run(MOST_EVENTS, session.world.now_ns + PATIENCE_NS)
+        log = Log(session)
+        if subject.sort is Sort.CALL:
+            return Outcome(works=True)
+        found = standing(session, renewed(session, subject, log), log)
+        works = found.good and not (subject.sort is Sort.BYTES and (found.event or 0) <= before)
+        return Outcome(works, "" if works else found.sentence)
+
+
+def _carry_out(session: Session, lines: Sequence[str]) -> str:
+    """The line that was refused or not understood, and why; nothing where all went well."""
+    for line in lines:
+        for reply in replies(session, line, file=True):
+            if reply.travel is not None:
+                reply.travel.go(MOST_EVENTS)
+            if (error := reply.error or reply.refusal) is not None:
+                return f"{reply.text}: {error.message}"
+    return ""

@@ -1,0 +1,55 @@
+"""What a step `why` must find: the cause, what stands behind it, and a fix that keeps its word."""
+
+from rdmalab.command import NotUnderstood
+from rdmalab.doctor.report import Cause, Report
+from rdmalab.doctor.trial import makes_true
+from rdmalab.scenario.expect import Failure
+from rdmalab.scenario.loader import PlannedStep
+from rdmalab.scenario.result import Stop
+from rdmalab.session.session import Session
+
+
+def judge_report(session: Session, planned: PlannedStep, report: Report) -> None:
+    """Stop at the first thing that the doctor was to say and did not."""
+    step = planned.step
+    if step.cause is None:
+        return
+    warns = step.verdict == "warning"
+    found = report.warnings if warns else report.causes
+    names = [each.check.slug for each in found] or [report.slug]
+    if step.cause not in names if warns else names[0] != step.cause:
+        what = "warning" if warns else "cause"
+        raise Stop(Failure(what, step.cause, [" ".join(names), *report.lines]))
+    _judge_evidence(step.cause, found)
+    chain = [cause.check.slug for cause in report.chain]
+    if step.station is not None and step.station not in chain[1:]:
+        raise Stop(Failure("station", step.station, [" ".join(chain)]))
+    _judge_cure(session, planned, report)
+
+
+def _judge_evidence(slug: str, found: list[Cause]) -> None:
+    """It names the events in which it happened."""
+    cause = next((each for each in found if each.check.slug == slug), None)
+    if cause is not None and all(each.event is None for each in cause.finding.evidence):
+        said = [each.text for each in cause.finding.evidence]
+        raise Stop(Failure("evidence", f"{slug} with the number of an event", said))
+
+
+def _judge_cure(session: Session, planned: PlannedStep, report: Report) -> None:
+    cure = report.remedy.cure if report.remedy is not None else None
+    if planned.step.cure == "program":
+        if cure is None or not cure.program:
+            raise Stop(Failure("cure", "only the program can be changed", [str(report.remedy)]))
+        return
+    if not planned.goal:
+        return
+    if cure is None or cure.program:
+        raise Stop(Failure("cure", "commands", [cure.program if cure else "none"]))
+    questions = [placed.expectation.expression.node for placed in planned.goal]
+    try:
+        answers = makes_true(session, cure.lines, questions)
+    except NotUnderstood as wrong:
+        raise planned.goal[0].spot.error(wrong) from None
+    for placed, so in zip(planned.goal, answers, strict=True):
+        if not so:
+            raise Stop(Failure("goal", placed.text, ["not so behind:", *cure.lines]))
