@@ -7,7 +7,7 @@ from rdmalab.doctor.log import Call, Log
 from rdmalab.doctor.newest import newest_receive, newest_send
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.grammar.hints import quoted, suggest
-from rdmalab.grammar.nodes import Index, Node, Path, Word
+from rdmalab.grammar.nodes import Index, Node, Path
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import Cqe, SendWqe
 from rdmalab.lens.words import EVENT, NODE, OBJECT, A, B
@@ -33,24 +33,25 @@ def subjects(session: Session, log: Log, question: Node | None) -> list[Subject]
     """What is asked about, the worst first; NotUnderstood if it is nothing one can ask about."""
     if question is None:
         return list(_all(session, log, lambda _thing: True))[:MOST]
-    if isinstance(question, Word):
-        return _by_errno(log, question)
     if not isinstance(question, Path):
         raise NotUnderstood("that is nothing one can ask about", hint=f"try: {WHAT}")
+    if question.is_single and question.steps[0] not in session.world.nodes:
+        return _by_errno(session, log, question)
     return _by_path(session, log, question)[:MOST]
 
 
 # --------------------------------------------------------------------------- asked by name
-def _by_errno(log: Log, word: Word) -> list[Subject]:
-    """The newest call that was refused so."""
-    text = word.text
-    numbers = {name: number for number, name in ERRNO_NAMES.items()}
-    if text not in numbers and text not in RULES:
-        hint = suggest(text, [*numbers, *RULES])
-        raise NotUnderstood(f"{quoted(text)} is no errno, no rule and no object", word.place, hint)
+def _by_errno(session: Session, log: Log, path: Path) -> list[Subject]:
+    """The newest call that was refused so, by errno or by rule."""
+    text = str(path)
+    if text not in ERRNO_NAMES.values() and text not in RULES:
+        hint = suggest(text, [*session.names.all(), *ERRNO_NAMES.values()])
+        raise NotUnderstood(f"{quoted(text)} is no object and no errno", path.place, hint)
     found = [c for c in log.refused() if text in (c.refusal, ERRNO_NAMES.get(c.errno))]
     if not found:
-        raise NotUnderstood(f"no call was refused with {text}", word.place, "show log last=20")
+        refused = dict.fromkeys(ERRNO_NAMES.get(c.errno, "") for c in log.refused())
+        hint = f"refused so far: {' '.join(refused)}" if refused else "no call was refused so far"
+        raise NotUnderstood(f"no call was refused with {text}", path.place, hint)
     return [_subject_of(found[-1])]
 
 

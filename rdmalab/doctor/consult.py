@@ -16,7 +16,7 @@ from rdmalab.doctor.report import TOO_EARLY, Cause, Remedy, Report
 from rdmalab.doctor.standing import Is, Standing, standing
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.trial import attempt
-from rdmalab.grammar.nodes import Bare, Node, Word
+from rdmalab.grammar.nodes import Node
 from rdmalab.session.session import Session
 
 MOST_CURES = 3
@@ -56,8 +56,7 @@ def cause(session: Session, what: Sequence[Any]) -> str:
     """The root cause in a word: what `why(A.qp0.wr[7])` is worth in a question."""
     if len(what) > 1:
         raise NotUnderstood("why() takes one thing", hint="why(A.qp0.wr[7])")
-    question = Word(what[0]) if what and isinstance(what[0], Bare) else next(iter(what), None)
-    return consult(session, question).slug
+    return consult(session, next(iter(what), None)).slug
 
 
 def _followed(

@@ -1,0 +1,67 @@
+"""The log by kind, also of a session whose oldest part is only recalled."""
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.log import Log
+from rdmalab.lab import Lab
+from rdmalab.session import history
+from rdmalab.spec.records import Kind
+from tests.labs import RECV, SEND, lab_of, refusal
+
+
+def test_records_of_a_kind_are_those_of_one_thing_in_their_order() -> None:
+    lab = lab_of(RECV, SEND, "run", "use rc_pair", "post_recv A.qp1 sg=A.mr1[0:64]")
+    log = Log(lab.session)
+    b, a1 = lab.session.names.find("B.qp0"), lab.session.names.find("A.qp1")
+    assert b is not None
+    assert a1 is not None
+    assert [r[6].wr.wr_id for _, r in log.about(Kind.RECV_POSTED, b)] == [2]
+    assert len(log.about(Kind.RECV_POSTED, a1)) == 1
+    assert len(log.of(Kind.RECV_POSTED)) == 2
+    assert log.begins == 0
+
+
+def test_a_refused_call_is_known_with_its_rule_and_what_was_said() -> None:
+    lab = lab_of()
+    refusal(lab, "modify_qp B.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0")
+    (call,) = Log(lab.session).refused()
+    assert (call.verb, call.refusal, call.thing) == ("modify_qp", "transition", ("B", 17))
+    assert call.invocation is not None
+    assert call.invocation.arguments["attr"]["port_num"] == 1
+    assert call.program == ""
+
+
+def test_calls_say_whether_they_were_refused() -> None:
+    lab = lab_of("dereg_mr A.mr0")
+    refusal(lab, "dealloc_pd A.pd0")
+    calls = Log(lab.session).calls("dealloc_pd", "A")
+    assert [(c.errno != 0, c.refusal) for c in calls] == [(True, "in-use")]
+    assert [c.refusal for c in Log(lab.session).calls("dereg_mr")] == [""]
+
+
+def test_a_line_of_a_program_is_a_call_of_that_program() -> None:
+    lab = lab_of("program B.rx lines={post_recv B.qp0 wr_id=9 sg=B.mr0[0:64]}", "run")
+    (call,) = Log(lab.session).calls("post_recv")
+    assert call.program == "B.rx"
+    assert call.invocation is not None
+    assert call.invocation.name == "post_recv"
+
+
+def test_what_is_rare_is_known_from_the_beginning(monkeypatch: object) -> None:
+    for name, value in (("EVENTS_APART", 5), ("RECENT", 4), ("OLD", 2), ("HOT", 2)):
+        monkeypatch.setattr(history, name, value)  # type: ignore[attr-defined]
+    lab = Lab()
+    lab.do("use rc_pair")
+    for _ in range(20):
+        lab.do(RECV)
+        lab.do(SEND)
+        lab.do("run")
+        lab.do("poll_cq A.cq0")
+        lab.do("poll_cq B.cq0")
+    log, trace = Log(lab.session), lab.session.world.trace
+    assert trace.first > 0
+    thing = Thing(Noun.QP, "A", 17)
+    states = [r[7].name for _, r in log.about(Kind.STATE_CHANGED, thing)]
+    assert states == ["INIT", "RTR", "RTS"]
+    assert [n for n, _ in log.of(Kind.CREATED)] == sorted(n for n, _ in log.of(Kind.CREATED))
+    assert log.begins > 0
+    assert all(r[0] >= log.begins for _, r in log.of(Kind.SEND_POSTED))

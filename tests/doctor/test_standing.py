@@ -1,0 +1,53 @@
+"""The first word of the answer."""
+
+import pytest
+
+from rdmalab.doctor.complaints import subjects
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.standing import Is, Standing, standing
+from rdmalab.grammar.expressions import parse_expression
+from rdmalab.lab import Lab
+from tests.labs import RECV, SEND, lab_of
+
+_WRITE = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:64]"
+
+
+def stands(lab: Lab, asked: str) -> Standing:
+    log = Log(lab.session)
+    (subject, *_) = subjects(lab.session, log, parse_expression(asked, "A").node)
+    return standing(lab.session, subject, log)
+
+
+@pytest.mark.parametrize(
+    ("lines", "asked", "kind"),
+    [
+        ((), "A.qp0.wr[1]", Is.NEVER),
+        ((SEND,), "A.qp0.wr[1]", Is.PENDING),
+        ((RECV, SEND, "run"), "A.qp0.wr[1]", Is.COMPLETED),
+        ((RECV, SEND, "run"), "B.qp0.recv_wr[2]", Is.COMPLETED),
+        ((RECV,), "B.qp0.recv_wr[2]", Is.PENDING),
+        ((f"{_WRITE} remote=B.mr0[0]", "run"), "A.qp0.wr[1]", Is.NEVER),
+        ((f"{_WRITE} rkey=1 flags=SIGNALED", "run"), "A.qp0.wr[1]", Is.FAILED),
+        ((SEND, "step 2", "modify_qp A.qp0 state=RESET"), "A.qp0.wr[1]", Is.LOST),
+        ((SEND, "step 2", "destroy_qp A.qp0"), "A.qp0.wr[1]", Is.LOST),
+        ((f"{_WRITE} remote=B.mr0[0]", "run"), "B.mr0[0:8]", Is.WELL),
+        ((f"{_WRITE} remote=B.mr0[0]", "run"), "B.mr0[64:65]", Is.NEVER),
+        (("program A.p lines={get_async_event A}", "run"), "A.p", Is.PENDING),
+        (("program A.p lines={poll_cq A.cq0}", "run"), "A.p", Is.WELL),
+        (("program A.p lines={destroy_cq A.cq0}", "run"), "A.p", Is.REFUSED),
+        ((RECV, SEND, "run"), "A.cq0", Is.COMPLETED),
+        ((), "A.cq0", Is.PENDING),
+    ],
+)
+def test_how_it_stands(lines: tuple[str, ...], asked: str, kind: Is) -> None:
+    assert stands(lab_of(*lines), asked).kind is kind
+
+
+def test_who_took_a_completion_is_said() -> None:
+    lab = lab_of(RECV, SEND, "run", "program A.rx lines={poll_cq A.cq0}", "run")
+    assert "A.rx took its completion" in stands(lab, "A.qp0.wr[1]").sentence
+
+
+def test_only_a_good_end_is_good() -> None:
+    good = {kind for kind in Is if Standing(kind, "").good}
+    assert good == {Is.COMPLETED, Is.WELL}
