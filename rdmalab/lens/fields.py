@@ -196,9 +196,11 @@ class Asker:
             row = completions.wc_row(hca, self.names, record[words.A])
             return count + all(is_same(getattr(row, key), value) for key, value in wanted.items())
 
-        return self._count(name, wanted, step)
+        return self._count(thing, wanted, step)
 
-    def _count(self, what: str, wanted: dict[str, Any], step: Callable[[int, Record], int]) -> int:
+    def _count(
+        self, what: str | Thing, wanted: dict[str, Any], step: Callable[[int, Record], int]
+    ) -> int:
         key = (what, *((k, type(v).__name__, v) for k, v in wanted.items()))
         count: int = self.folds.value(key, self.world.trace, int, step)
         return count

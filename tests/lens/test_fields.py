@@ -10,6 +10,7 @@ from rdmalab.hca import objects
 from rdmalab.lens.fields import Asker
 from rdmalab.spec.records import Kind
 from rdmalab.spec.work import SendFlags, WROpcode
+from tests.labs import RECV, SEND, lab_of, well
 from tests.lens.looking import ask, names_of
 from tests.pairs import Pair
 
@@ -135,3 +136,11 @@ def test_asking_after_each_event_is_asking_at_the_end() -> None:
     pair.world.trace.go_to(len(pair.world.trace.records) - 10)
     for question in questions:
         assert ask(pair, question, asker) == ask(pair, question)
+
+
+def test_the_total_of_a_name_is_that_of_the_thing_it_means_now() -> None:
+    lab = lab_of(RECV, SEND, "run")
+    assert lab.look("B.cq0.total(wr_id=2)") == 1
+    for line in ("destroy_qp B.qp0", "destroy_cq B.cq0", "create_cq B.cq0 cqe=4"):
+        well(lab, line)
+    assert lab.look("B.cq0.total") == lab.look("B.cq0.total(wr_id=2)") == 0

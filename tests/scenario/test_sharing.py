@@ -67,13 +67,15 @@ _LETTER = st.sampled_from("ABCxyz019-_=:+/ \n\x00é")
 @given(st.integers(0, len(WORD)), st.integers(0, 3), st.text(_LETTER, max_size=3))
 @example(len(WORD) - 1, 1, "")
 @example(8, 0, "0")
+@example(62, 1, "0")
 def test_no_damage_goes_unnoticed(at: int, gone: int, instead: str) -> None:
     damaged = WORD[:at] + instead + WORD[at + gone :]
-    if "".join(damaged.split()) == WORD:
-        assert scenario_of(damaged) == scenario_of(WORD)
-        return
-    with pytest.raises(Damaged):
-        scenario_of(damaged)
+    try:
+        found = scenario_of(damaged)
+    except Damaged:
+        assert "".join(damaged.split()) != WORD
+    else:  # not every bit of a compressed text matters
+        assert found == scenario_of(WORD)
 
 
 @settings(max_examples=300, deadline=None)
