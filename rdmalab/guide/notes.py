@@ -261,6 +261,8 @@ CELLS: dict[str, str] = {
     "long_datagram_status": "What a datagram longer than the port MTU completes with",
     "guards_privileged_qkey": "A remote_qkey with bit 31 set sends the QP's own Q_Key instead",
     "bad_invalidate_status": "What a LOCAL_INV completes with whose key is no bound window's",
+    "sends_hop_limit_0": "A packet whose address says hop_limit 0 leaves, with TTL 0, and "
+    "arrives; elsewhere it never leaves",
     "takes_implied_naks": "An answer behind a gap in READ data makes it ask for the rest at once; "
     "otherwise the ack timer finds the gap",
     "resumes_after_sqd": "Leaving SQD starts what waits; otherwise the next post does",

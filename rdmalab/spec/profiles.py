@@ -143,6 +143,7 @@ class Profile:
     long_datagram_status: WCStatus = WCStatus.SUCCESS
     guards_privileged_qkey: bool = True
     takes_implied_naks: bool = True
+    sends_hop_limit_0: bool = False
     resumes_after_sqd: bool = True
     drained_event_unasked: bool = False
     rnr_wait_drains: bool = False
@@ -241,6 +242,7 @@ RXE = Profile(
     bad_invalidate_status=WCStatus.LOC_QP_OP_ERR,
     guards_privileged_qkey=False,
     takes_implied_naks=False,
+    sends_hop_limit_0=True,
     resumes_after_sqd=False,
     drained_event_unasked=True,
     rnr_wait_drains=True,

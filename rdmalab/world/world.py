@@ -34,7 +34,8 @@ _PORT, _ARRIVAL, _TIMER, _PROGRAM, _HOST = Door
 _ACTIVE = PortState.ACTIVE
 
 _NOT_ACTIVE, _DOWN = "the port is not ACTIVE", "the port is down"
-NEVER_LEFT = (_NOT_ACTIVE, _DOWN)
+_NO_HOP = "its hop limit is 0"  # so says its address: such a packet never leaves
+NEVER_LEFT = (_NOT_ACTIVE, _DOWN, _NO_HOP)
 """Why a packet is lost before it is on the cable."""
 
 # The packet that was sent, and why nothing can be read in the bytes that arrived.
@@ -239,8 +240,11 @@ class World:
         target = self.node_of_gid.get(packet.flow.dst)
         if target is None and is_multicast(packet.flow.dst):
             return self._spread(node, qpn, packet)
-        if target is None or self.nodes[node].port_state is not _ACTIVE:
-            reason = "nobody has this address" if target is None else _NOT_ACTIVE
+        hca = self.nodes[node]
+        stays = not packet.flow.hop_limit and not hca.profile.sends_hop_limit_0
+        if target is None or stays or hca.port_state is not _ACTIVE:
+            reason = _NOT_ACTIVE if hca.port_state is not _ACTIVE else _NO_HOP
+            reason = "nobody has this address" if target is None else reason
             trace.record(Kind.PACKET_LOST, node, qpn, packet, reason)
             return busy_ns
         if cable.faults or not cable.up:
@@ -254,8 +258,11 @@ class World:
         """Multicast: to every other node, and back to this one if it listens itself."""
         sent, busy_ns = self.trace.latest, self.cable.occupies_ns(packet)
         now_ns = self.trace.at_ns
-        if self.nodes[node].port_state is not _ACTIVE:
-            self.trace.record(Kind.PACKET_LOST, node, qpn, packet, _NOT_ACTIVE)
+        source = self.nodes[node]
+        stays = not packet.flow.hop_limit and not source.profile.sends_hop_limit_0
+        if stays or source.port_state is not _ACTIVE:
+            reason = _NO_HOP if source.port_state is _ACTIVE else _NOT_ACTIVE
+            self.trace.record(Kind.PACKET_LOST, node, qpn, packet, reason)
             return busy_ns
         for target, hca in self.nodes.items():
             if target == node:

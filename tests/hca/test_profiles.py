@@ -460,6 +460,17 @@ def hole_in_a_read(profile: Profile) -> Any:
     return [status for _, status in pair.a.sent()], back
 
 
+def no_hops(profile: Profile) -> Any:
+    """A WRITE whose address has hop_limit 0: what became of its packet, on the cable or not."""
+    pair = Pair(profile=profile)
+    path = pair.a.qp.path
+    assert path is not None
+    path.flow = replace(path.flow, hop_limit=0)
+    pair.a.issue(WROpcode.RDMA_WRITE, 8)
+    pair.run(pair.world.now_ns + 5_000)
+    return pair.reasons(Kind.PACKET_LOST), [status for _, status in pair.a.sent()]
+
+
 def old_news(profile: Profile) -> Any:
     """PSN 0x7FF arrives, then 0x800, then 0x7FF again, where 0x800 is the first: what is said."""
     pair = Pair(profile=profile, psn=0x800)
@@ -846,6 +857,8 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("drained_event_unasked",   True,       drained,           [], ["SQ_DRAINED"]),
     ("takes_implied_naks",      False,      hole_in_a_read,
         ([S.SUCCESS], ["implied NAK"]), ([S.SUCCESS], ["timeout"])),
+    ("sends_hop_limit_0",       True,       no_hops,
+        (["its hop limit is 0"], []), ([], [S.SUCCESS])),
     ("unheard_ack_psn",         0xFFFFFF,   old_news,
         [0x7FF, 0x800, 0x800], [0xFFFFFF, 0x800, 0x800]),
     ("joins_acks",              False,      acknowledgements,  [3], [1, 2, 3]),
