@@ -254,6 +254,9 @@ class Looks(NamedTuple):
 SPOKEN = "spoken"
 """Metadata: this keyword may also be said as two words, `within 2ms`."""
 
+PROSE = "prose"
+"""Metadata: this text takes the rest of the line as it stands, `status=12` and all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -287,6 +290,11 @@ class EnumKind(Kind):
 @dataclass(frozen=True, slots=True)
 class TextKind(Kind):
     """A bare word or a quoted string."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProseKind(Kind):
+    """The rest of the line, whatever it says; or a quoted string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,7 +421,7 @@ def _class_kind(cls: Any, metadata: tuple[Any, ...]) -> Kind:
         return NewKind(noun)
     simple: dict[Any, Kind] = {
         bool: BooleanKind(),
-        str: TextKind(),
+        str: ProseKind() if PROSE in metadata else TextKind(),
         Thing: ThingKind(noun),
         Ref: ThingKind(noun, ranged=True),
         Region: ThingKind(noun, ranged=True),

@@ -17,6 +17,7 @@ from rdmalab.command import (
     ListKind,
     Moment,
     NotUnderstood,
+    ProseKind,
     RecordKind,
     TextKind,
     Unit,
@@ -136,14 +137,14 @@ def _scalar_text(value: Any, kind: Kind) -> str:
             return str(int(value))
         case IntegerKind() if isinstance(value, int):
             return spelled(value, kind.unit)
-        case TextKind() if isinstance(value, str):
+        case TextKind() | ProseKind() if isinstance(value, str):
             return _text(value, kind)
     if isinstance(value, Direction):
         return "->".join(value)
     return _moment_text(value) if isinstance(value, Moment) else str(value)
 
 
-def _text(value: str, kind: TextKind) -> str:
+def _text(value: str, kind: TextKind | ProseKind) -> str:
     is_name = kind.short is not None and _COULD_BE_A_NAME.fullmatch(value)
     if _PLAIN.fullmatch(value) and value not in NULLS and not is_name:
         return value

@@ -13,6 +13,7 @@ from rdmalab.command import (
     ExpressionKind,
     ListKind,
     NotUnderstood,
+    ProseKind,
     Span,
     TextKind,
     ThingKind,
@@ -80,6 +81,9 @@ class Sentence:
         return self.gathering.keys.by_key[name]
 
     def _part(self) -> Part:
+        first = next(iter(self.free_positionals()), None)
+        if first is not None and isinstance(first.kind, ProseKind):
+            return self._prose(first)
         if self._reader.is_key_next:
             return self._keyed()
         token = self._reader.peek()
@@ -169,6 +173,14 @@ class Sentence:
         except NotUnderstood as wrong:
             part.wrong = wrong
         return part
+
+    def _prose(self, slot: Slot) -> Part:
+        """All tokens that are left, as they stand in the line."""
+        tokens = self._reader.tokens[self._reader.at :]
+        self._reader.at = len(self._reader.tokens)
+        place = Span(tokens[0].place.start, tokens[-1].place.stop)
+        atom = Atom(_text_of(tokens), place, tokens)
+        return self._read_as(slot, Argument(None, [atom], place))
 
     def _kept(self, part: Part) -> Part:
         if part.wrong is None and part.slot is not None:

@@ -24,6 +24,7 @@ from rdmalab.command import (
     NewKind,
     NotUnderstood,
     Noun,
+    ProseKind,
     RecordKind,
     Ref,
     Span,
@@ -88,6 +89,7 @@ def example(kind: Kind) -> str:
 _EXAMPLES: dict[type[Kind], str] = {
     RecordKind: "write {key=value …}",
     TextKind: 'write "some text"',
+    ProseKind: "write a word or a line",
     ThingKind: "write a name, A.qp0",
     NewKind: "write a new name, A.qp0",
     DirectionKind: "write A->B",
@@ -207,6 +209,11 @@ def _text(atom: Atom, kind: TextKind, _node: str | None) -> str:
     return atom.text
 
 
+def _prose(atom: Atom, _kind: ProseKind, _node: str | None) -> str:
+    is_string = atom.text.startswith('"') and len(atom.tokens) == 1
+    return unquoted(atom.text, atom.place) if is_string else atom.text
+
+
 def _word(atom: Atom, kind: WordKind, _node: str | None) -> str:
     word = next((w for w in kind.words if w.lower() == atom.text.lower()), None)
     if word is None:
@@ -273,6 +280,7 @@ _READERS: dict[type[Kind], Callable[[Atom, Any, str | None], Any]] = {
     IntegerKind: _integer,
     EnumKind: _enum,
     TextKind: _text,
+    ProseKind: _prose,
     WordKind: _word,
     ThingKind: _thing,
     NewKind: _new,

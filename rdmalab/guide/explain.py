@@ -9,6 +9,7 @@ from rdmalab.guide import (
     attributes,
     builders,
     devices,
+    logs,
     packets,
     reasons,
     regions,
@@ -27,13 +28,17 @@ _PREFIX = "ibv_"
 
 def explain(text: str, vocabulary: Mapping[str, Command]) -> Article:
     """The article on a word or phrase; NotUnderstood, with one suggestion, where there is none."""
-    found = lookup(text, vocabulary)
+    found, read = lookup(text, vocabulary), None
+    if not found and (read := logs.read(text, vocabulary)) is not None:
+        found = lookup(read.word, vocabulary)
     if not found:
         message = f"{quoted(text)} is not explained anywhere"
         raise NotUnderstood(message, hint=_hint(text, vocabulary))
     first, *others = found
     said = first.write()
-    if others:
+    if read is not None:
+        said.sections.insert(0, Section("read", list(read.said)))
+    elif others:
         said.sections.append(Section("also", [_others(others)]))
     return said
 
@@ -41,7 +46,7 @@ def explain(text: str, vocabulary: Mapping[str, Command]) -> Article:
 def lookup(text: str, vocabulary: Mapping[str, Command]) -> list[Entry]:
     """All that a word can mean, likeliest first; one spelled exactly so goes before the others."""
     index = _index(vocabulary)
-    for reading in _readings(text):
+    for reading in _readings(text, vocabulary):
         if reading in index:
             return sorted(index[reading], key=lambda e: text not in (e.name, *e.words))
     return []
@@ -69,13 +74,13 @@ def _one(kind: str) -> str:
     return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
-def _readings(text: str) -> Iterator[str]:
+def _readings(text: str, vocabulary: Mapping[str, Command]) -> Iterator[str]:
     """As said; without the prefix of libibverbs; `post_send SEND` is about SEND."""
     plain = normal(text)
     yield plain
     yield plain.removeprefix(_PREFIX)
     verb, _, rest = text.strip().partition(" ")
-    if rest and verb:
+    if rest and verb.removeprefix(_PREFIX) in vocabulary:
         yield normal(rest)
 
 

@@ -18,6 +18,7 @@ from rdmalab.command import (
     NewKind,
     Noun,
     Parameter,
+    ProseKind,
     RecordKind,
     TextKind,
     Thing,
@@ -262,7 +263,7 @@ def _moments(here: Bearings, _kind: MomentKind, _slot: Slot) -> Iterator[Choice]
     yield from (Choice("start", "where all begins"), Choice("end", "where you left off"))
 
 
-def _texts(here: Bearings, _kind: TextKind, _slot: Slot) -> Iterator[Choice]:
+def _texts(here: Bearings, _kind: TextKind | ProseKind, _slot: Slot) -> Iterator[Choice]:
     command = _command(here)
     if command == "load":
         yield from (Choice(path, title) for path, title in scenario_files())
@@ -301,5 +302,6 @@ _OF_KIND: dict[type[Kind], Callable[[Bearings, Any, Slot], Iterator[Choice]]] = 
     DirectionKind: _directions,
     MomentKind: _moments,
     TextKind: _texts,
+    ProseKind: _texts,
     ExpressionKind: _questions,
 }

@@ -2,8 +2,9 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Annotated
 
-from rdmalab.command import Command, NotUnderstood, command
+from rdmalab.command import PROSE, Command, NotUnderstood, command
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.guide import usage
 from rdmalab.guide.article import Article, Row, article
@@ -133,18 +134,16 @@ def help_(session: Session, topic: str = "", more: str = "") -> Article:
 
 
 @command
-def explain(
-    session: Session, word: str, second: str = "", third: str = "", fourth: str = ""
-) -> Article:
+def explain(session: Session, text: Annotated[str, PROSE]) -> Article:
     """Tell what a word means: a status, an attribute, a state, an errno, a rule, a packet …
 
     With the prefixes of libibverbs or without, in either case; numbers too: 13, 0x62, 22.
-    `modify_qp RTR` is about the moves into RTR, `timeout 14` about that code.
+    `modify_qp RTR` is about the moves into RTR, `timeout 14` about that code. A line of a log does
+    as well: what it says is read out of it.
 
     Example: explain IBV_WC_RNR_RETRY_EXC_ERR
     See: help
     """
-    text = " ".join(part for part in (word, second, third, fourth) if part)
     return explained(text, session.vocabulary)
 
 

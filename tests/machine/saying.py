@@ -21,6 +21,7 @@ from rdmalab.command import (
     NewKind,
     Noun,
     Parameter,
+    ProseKind,
     RecordKind,
     Ref,
     TextKind,
@@ -57,6 +58,7 @@ class Saying:
         self.kinds: dict[type[Kind], Callable[[Any], Any]] = {
             IntegerKind: self._integer,
             EnumKind: self._member,
+            ProseKind: lambda _kind: "psn",
             TextKind: lambda _kind: self.chance.choice(("hello", "", "00ff")),
             WordKind: lambda kind: self.chance.choice(kind.words),
             ThingKind: self._thing,

@@ -1,0 +1,196 @@
+"""Lines of other people's logs: the word they are about, and what else can be read out of them."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from rdmalab.guide import mlx5
+from rdmalab.guide.entry import full_name
+from rdmalab.guide.notes import ERRNOS
+from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.spec.rules import RULES, errno_name
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import STATUS, WCStatus
+
+
+class Found(NamedTuple):
+    """The word to explain, and sentences: what the line says in the words of the lab."""
+
+    word: str
+    said: tuple[str, ...]
+
+
+_NUMBER = r"(0x[0-9a-f]+|\d+)\b"
+_STATES = "|".join(state.name for state in QPState)
+_FLAGS = re.IGNORECASE | re.DOTALL
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text, _FLAGS)
+
+
+# A number that is a status of a work completion, the surest place first.
+_STATUS = (
+    _pattern(rf"\b(?:wc\W{{0,2}})?status\W{{0,3}}{_NUMBER}"),
+    _pattern(rf"\bcompletion\b.*?\berror\W{{1,2}}{_NUMBER}"),
+    _pattern(rf"\bstatus\b[^\d]*\({_NUMBER}\)"),
+)
+# UCX and the kernel say the mlx5 syndrome; perftest's syndrom is the vendor code.
+_MLX5_SYNDROME = _pattern(rf"\b(?<!vendor )synd(?:rome)?\W{{1,2}}{_NUMBER}.*?\bvend")
+_VENDOR = _pattern(
+    rf"\b(?:vend(?:or)?[ _]?(?:err(?:or)?|synd(?:rome)?)?|syndrom)\W{{1,3}}{_NUMBER}"
+)
+_WR_ID = _pattern(rf"\bwr_?id\W{{0,3}}{_NUMBER}")
+_ERRNO = (
+    _pattern(r"\berrno\W{0,3}(\d+)\b"),
+    _pattern(r"\bos error\W{0,3}(\d+)\b"),
+    _pattern(r"\b(?:rc|ret|returned|error)\W{1,3}-?(\d+)\b"),
+)
+_C_NAME = _pattern(r"\bIBV_[A-Z0-9_]+\b")
+_ERRNO_NAME = re.compile(r"\bE[A-Z]{3,}\b")
+_MOVE = _pattern(rf"\b({_STATES})\s*(?:->|=>|→|\bto\b)\s*({_STATES})\b")
+_INTO = _pattern(rf"\b(?:to|into|state\W{{1,3}}(?:IBV_QPS_)?)\s*({_STATES})\b")
+_MARKS_OF_JUNK = _pattern(r"\b(?:opcode|len|byte_len)\W{0,2}\d")
+
+# Log lines that say the same as a status, in other words than `ibv_wc_status_str`.
+_OTHER_WORDS: dict[str, WCStatus] = {
+    "transport retry count exceeded": WCStatus.RETRY_EXC_ERR,
+    "receive-no-ready retry count exceeded": WCStatus.RNR_RETRY_EXC_ERR,
+    "retry exceeded": WCStatus.RETRY_EXC_ERR,
+    "work request flushed": WCStatus.WR_FLUSH_ERR,
+    "wr flushed": WCStatus.WR_FLUSH_ERR,
+}
+_TEXTS: dict[str, WCStatus] = {
+    **{row.text.casefold(): status for status, row in STATUS.items() if status},
+    **_OTHER_WORDS,
+}
+_EVENT_TEXTS = {row.text.casefold(): event for event, row in EVENTS.items()}
+_ERRNO_TEXTS = {text.casefold(): number for number, (text, _) in ERRNOS.items()}
+
+
+def read(text: str, verbs: Iterable[str]) -> Found | None:
+    """What a line, or several, is about; None if it says nothing of RDMA. verbs: by their names."""
+    for reader in _READERS:
+        if (found := reader(text)) is not None:
+            return found
+    return _refused(text, verbs) or _nameless(text)
+
+
+# --------------------------------------------------------------------------- completions
+def _dumped(text: str) -> Found | None:
+    """The bytes of a completion, as mlx5 prints them."""
+    if (cqe := mlx5.read(text)) is None:
+        return None
+    queue = "send" if cqe.is_send else "receive"
+    what = f" of {cqe.opcode.name}" if cqe.opcode is not None else ""
+    said = (
+        f"an mlx5 error completion: syndrome {cqe.syndrome:#04x}, which is {cqe.status.name}",
+        f"on the {queue} queue of QP {cqe.qp_num:#x}, WQE {cqe.wqe_counter}{what}",
+        mlx5.vendor_words(cqe.vendor_err),
+    )
+    return Found(full_name(cqe.status), said)
+
+
+def _mlx5_syndrome(text: str) -> Found | None:
+    match = _MLX5_SYNDROME.search(text)
+    status = mlx5.SYNDROMES.get(int(match[1], 0)) if match else None
+    if match is None or status is None:
+        return None
+    said = f"syndrome {int(match[1], 0):#04x} of mlx5 is {status.name}"
+    return Found(full_name(status), (said, *_details(text)))
+
+
+def _numbered(text: str) -> Found | None:
+    """`status=12`, `Failed status 12`, `with error 12, opcode 0`."""
+    for pattern in _STATUS:
+        match = pattern.search(text)
+        if match is not None and (number := int(match[1], 0)) in tuple(WCStatus):
+            return _status(WCStatus(number), f"status {match[1]}", text)
+    return None
+
+
+def _status(status: WCStatus, how: str, text: str) -> Found:
+    said = f"{how} is {full_name(status)}"
+    return Found(full_name(status), (said, *_details(text)))
+
+
+def _details(text: str) -> Iterator[str]:
+    """What stands beside a status in such a line."""
+    if match := _WR_ID.search(text):
+        yield f"wr_id {match[1]}: what the program gave this work request"
+    if match := _VENDOR.search(text):
+        yield mlx5.vendor_words(int(match[1], 0))
+    if _MARKS_OF_JUNK.search(text):
+        yield "the opcode and the length in it are junk: on an error they mean nothing"
+
+
+def _named(text: str) -> Found | None:
+    """A name of C in the midst of a line: IBV_EVENT_QP_FATAL, IBV_WC_RETRY_EXC_ERR."""
+    known = {full_name(status) for status in WCStatus} | {full_name(e) for e in AsyncEvent}
+    name = next((m[0].upper() for m in _C_NAME.finditer(text) if m[0].upper() in known), "")
+    return Found(name, (f"it names {name}", *_details(text))) if name else None
+
+
+def _worded(text: str) -> Found | None:
+    """The text of `ibv_wc_status_str` or `ibv_event_type_str`, or words like it."""
+    loose = text.casefold()
+    for words in sorted((*_TEXTS, *_EVENT_TEXTS), key=len, reverse=True):
+        if words in loose and words in _TEXTS:
+            return _status(_TEXTS[words], f'"{words}", status {int(_TEXTS[words])},', text)
+        if words in loose:
+            event = _EVENT_TEXTS[words]
+            return Found(full_name(event), (f'"{words}" is {full_name(event)}',))
+    return None
+
+
+_READERS: tuple[Callable[[str], Found | None], ...] = (
+    _dumped, _mlx5_syndrome, _numbered, _named, _worded,
+)  # fmt: skip
+
+
+# --------------------------------------------------------------------------- refused calls
+def _refused(text: str, verbs: Iterable[str]) -> Found | None:
+    """A verb, an errno or both."""
+    verb, number = _verb(text, verbs), _errno(text)
+    said = [] if number is None else [f"errno {number} is {errno_name(number)}"]
+    if verb == "modify_qp" and (move := _move(text)):
+        way = f"to {move}" if " " not in move else move.replace(" ", " → ")
+        return Found(f"modify_qp {move}", (f"modify_qp failed on the way {way}", *said))
+    if verb and number is not None:
+        rules = [n for n, r in RULES.items() if r.errno == number and f"ibv_{verb}(" in r.source]
+        named = f"rules by which {verb} answers so: {' '.join(rules)}"
+        return Found(errno_name(number), (f"{verb} was refused", *said, *([named] * bool(rules))))
+    if number is not None:
+        return Found(errno_name(number), tuple(said))
+    return Found(verb, (f"{verb} failed; the line does not say with which errno",)) if verb else None
+
+
+def _verb(text: str, verbs: Iterable[str]) -> str:
+    """The longest name of a verb in it, with blanks or underscores."""
+    loose = re.sub(r"[\s_]+", "_", text.casefold())
+    found = [v for v in verbs if "_" in v and re.search(rf"(?<![a-z]){v}(?![a-z])", loose)]
+    return max(found, key=len, default="")
+
+
+def _errno(text: str) -> int | None:
+    """By name, number or the text of `strerror`; only what a rule of the lab raises."""
+    if match := _ERRNO_NAME.search(text):
+        return next((number for number in ERRNOS if errno_name(number) == match[0]), None)
+    for words, number in _ERRNO_TEXTS.items():
+        if words in text.casefold():
+            return number
+    numbers = (int(m[1]) for pattern in _ERRNO if (m := pattern.search(text)))
+    return next((number for number in numbers if number in ERRNOS), None)
+
+
+def _move(text: str) -> str:
+    """`RTR`, or `INIT RTR` where the line says both."""
+    if match := _MOVE.search(text):
+        return f"{match[1]} {match[2]}".upper()
+    return match[1].upper() if (match := _INTO.search(text)) else ""
+
+
+def _nameless(text: str) -> Found | None:
+    if "completion with error" not in text.casefold():
+        return None
+    return Found("concept wc", ("an error completion; which status, the next line may say",))
