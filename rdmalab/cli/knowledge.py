@@ -1,6 +1,7 @@
 """What is known: words explained, what is emulated, schemas."""
 
 import json
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,17 +12,24 @@ from rdmalab.spec.profiles import PROFILES
 
 
 @program.command()
-@click.argument("words", nargs=-1, required=True, metavar="WORD...")
+@click.argument("words", nargs=-1, metavar="WORD...|-")
+@click.option("--all", "everything", is_flag=True, help="The whole guide, to be printed.")
 @click.option("--svg", is_flag=True, help="Draw it: explain modify_qp [RC|UC|UD|…] --svg")
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False), help="Write it into a file instead."
 )
-def explain(*, words: tuple[str, ...], svg: bool, output: str | None) -> int:
+@with_json
+def explain(
+    *, words: tuple[str, ...], everything: bool, svg: bool, output: str | None, as_json: bool
+) -> int:
     """Say what a status, state, attribute, opcode or errno means.
 
-    modify_qp can be drawn too: the state machine of a QP type, RC unless another is named.
+    A line of a log will do too: what it says is read out of it. With - it is read from standard
+    input. modify_qp can be drawn: the state machine of a QP type, RC unless another is named.
     """
-    said = _drawing(words) if svg else _article(words)
+    if everything == bool(words) or (everything and (svg or as_json)) or (svg and as_json):
+        raise click.UsageError("one of these: explain WORD... [--json], --all, modify_qp --svg")
+    said = _guide() if everything else _drawing(words) if svg else _answer(words, as_json=as_json)
     if output is None:
         print(said, end="")
     else:
@@ -29,16 +37,27 @@ def explain(*, words: tuple[str, ...], svg: bool, output: str | None) -> int:
     return Exit.WELL
 
 
-def _article(words: tuple[str, ...]) -> str:
-    from rdmalab.command import NotUnderstood
-    from rdmalab.guide.explain import explain as find
+def _guide() -> str:
+    from rdmalab.guide.book import lines
     from rdmalab.vocabulary import VOCABULARY
 
+    return "\n".join([*lines(VOCABULARY), ""])
+
+
+def _answer(words: tuple[str, ...], *, as_json: bool) -> str:
+    from rdmalab.command import NotUnderstood
+    from rdmalab.guide.document import document
+    from rdmalab.guide.explain import answer
+    from rdmalab.vocabulary import VOCABULARY
+
+    text = sys.stdin.read() if words == ("-",) else " ".join(words)
     try:
-        article = find(" ".join(words), VOCABULARY)
+        found = answer(text, VOCABULARY)
     except NotUnderstood as wrong:
         raise click.UsageError(f"{wrong.message} ({wrong.hint})") from None
-    return "\n".join([*article.lines(min(100, _width())), ""])
+    if as_json:
+        return json.dumps(document(found), indent=2, ensure_ascii=False) + "\n"
+    return "\n".join([*found.article.lines(min(100, _width())), ""])
 
 
 def _drawing(words: tuple[str, ...]) -> str:
@@ -111,12 +130,19 @@ def _schema_of_coverage() -> dict[str, Any]:
     return schema_of_coverage()
 
 
+def _schema_of_explain() -> dict[str, Any]:
+    from rdmalab.guide.document import schema
+
+    return schema()
+
+
 _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "scenario": _schema_of_scenario,
     "run": _schema_of_run,
     "repl": _schema_of_repl,
     "lessons": _schema_of_lessons,
     "coverage": _schema_of_coverage,
+    "explain": _schema_of_explain,
 }
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import PREFIX, Entry, full_name
+from rdmalab.guide.entry import PREFIX, About, Entry, Sort, full_name
 from rdmalab.guide.notes import ATTRIBUTES as NOTES
 from rdmalab.guide.notes import MIG_STATES
 from rdmalab.guide.phrases import by_profile, duration, type_names
@@ -31,7 +31,8 @@ def entries() -> Iterator[Entry]:
         mask = [f"{PREFIX[Attr]}{row.mask.name}", str(row.mask.name)] * (row.mask not in masks)
         masks.add(row.mask)
         words = (f"attribute {name}", *mask)
-        yield Entry(name, "QP attribute", words, partial(attribute_article, name))
+        about = About(Sort.ATTRIBUTE, name)
+        yield Entry(name, "QP attribute", words, partial(attribute_article, name), about)
     for mtu in MTU:
         words = (f"{mtu.octets}", mtu.name)
         yield Entry(full_name(mtu), "path MTU", words, partial(mtu_article, mtu))

@@ -6,6 +6,8 @@ tells what the wire shows of a status.
 
 from typing import NamedTuple
 
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.refusals import REQUESTER_STATUS, Syndrome
 from rdmalab.spec.statuses import WCStatus
 
 
@@ -90,8 +92,123 @@ CAUSES: dict[WCStatus, tuple[Cause, ...]] = {
 
 EVIDENCE: dict[WCStatus, str] = {
     _S.SUCCESS: "RC: an ACK, READ data or an atomic's result; UC and UD: the packet left",
-    _S.LOC_PROT_ERR: "a send that fails stops in the middle: the packet at fault never leaves",
+    _S.LOC_LEN_ERR: "send: nothing leaves",
+    _S.LOC_QP_OP_ERR: "send: nothing leaves",
+    _S.LOC_PROT_ERR: "send: it stops in the middle, the packet at fault never leaves",
+    _S.WR_FLUSH_ERR: "nothing of it, or what left before the queue pair died",
+    _S.MW_BIND_ERR: "nothing: a bind is local",
     _S.BAD_RESP_ERR: "an answer of another kind or length than was asked for",
     _S.RETRY_EXC_ERR: "the same PSN leaves retry_cnt + 1 times and no answer that fits comes",
     _S.RNR_RETRY_EXC_ERR: "rnr_retry + 1 RNR NAKs with the PSN of the request",
+    _S.REM_ABORT_ERR: "whatever the device had sent by then",
+    _S.FATAL_ERR: "nothing more from this device",
+    _S.GENERAL_ERR: "whatever the device had sent by then",
+}
+
+_E = AsyncEvent
+
+# Why an asynchronous event came. Those without a row never come here.
+EVENT_CAUSES: dict[AsyncEvent, tuple[Cause, ...]] = {
+    _E.CQ_ERR: (
+        Cause("the CQ is smaller than the queues that complete on it", "show cq A.cq0"),
+        Cause("nobody polls it, or too slowly", "show story last=20"),
+    ),
+    _E.QP_FATAL: (
+        Cause("a CQ of the queue pair overran", "show cq A.cq0"),
+        Cause("the device died, or somebody killed the queue pair", "show story last=20"),
+    ),
+    _E.QP_REQ_ERR: (
+        Cause("the peer's request is not enabled in qp_access_flags", "query_qp B.qp0"),
+        Cause("the peer has more READs under way than max_dest_rd_atomic", "query_qp B.qp0"),
+        Cause("the two ends disagree on path_mtu", "query_qp A.qp0"),
+    ),
+    _E.QP_ACCESS_ERR: (
+        Cause("the peer uses an rkey that is stale, mistyped or of another PD", "show mr B.mr0"),
+        Cause("its range leaves the region, or a REMOTE_ right is lacking", "show mr B.mr0"),
+    ),
+    _E.COMM_EST: (Cause("the peer was in RTS first: go to RTS now", "show qp A.qp0"),),
+    _E.SQ_DRAINED: (Cause("modify_qp state=SQD en_sqd_async_notify=1", "show sq A.qp0"),),
+    _E.DEVICE_FATAL: (Cause("device_fatal was said, or a fault struck", "show story last=20"),),
+    _E.PORT_ACTIVE: (Cause("link up, or port state=ACTIVE", "show port A"),),
+    _E.PORT_ERR: (Cause("link down, or the port was told to go DOWN", "show port A"),),
+    _E.PKEY_CHANGE: (Cause("pkey wrote into the table", "show port A"),),
+    _E.GID_CHANGE: (Cause("gid wrote into the table", "show port A"),),
+    _E.SRQ_ERR: (Cause("a fault broke the SRQ", "show srq B.srq0"),),
+    _E.SRQ_LIMIT_REACHED: (
+        Cause("receives are taken faster than they are posted", "show srq B.srq0"),
+        Cause("it fired once: arm it again by modify_srq srq_limit=", "query_srq B.srq0"),
+    ),
+    _E.QP_LAST_WQE_REACHED: (Cause("a queue pair on an SRQ went to ERR", "show qp B.qp0"),),
+    _E.DEVICE_SPEED_CHANGE: (Cause("link rate= made it faster or slower", "show link"),),
+}
+
+# What to look at where a responder refused a request.
+REFUSAL_CAUSES: dict[str, tuple[Cause, ...]] = {
+    "dying": (Cause("look for the refusal before it", "show story last=20"),),
+    "sequence-gap": (
+        Cause("the cable lost or reordered a packet", "faults"),
+        Cause("rq_psn here is not sq_psn there", "query_qp B.qp0"),
+    ),
+    "rnr-wait": (Cause("no receive yet for the packet before it", "show rq B.qp0"),),
+    "opcode-order": (
+        Cause("a packet of the message was lost, forged or repeated", "show wire last=10"),
+    ),
+    "wrong-srq": (Cause("remote_srqn is none of this domain", "show srq B.srq0"),),
+    "not-enabled": (Cause("qp_access_flags lack the right", "query_qp B.qp0"),),
+    "no-depth": (Cause("max_dest_rd_atomic is 0", "query_qp B.qp0"),),
+    "too-deep": (
+        Cause("the sender's max_rd_atomic is larger than max_dest_rd_atomic", "query_qp A.qp0"),
+    ),
+    "no-receive": CAUSES[_S.RNR_RETRY_EXC_ERR],
+    "length": (
+        Cause("the two ends disagree on path_mtu", "query_qp A.qp0"),
+        Cause("the packet was forged", "show wire last=10"),
+    ),
+    "rkey": CAUSES[_S.REM_ACCESS_ERR],
+    "unaligned": (Cause("remote_addr is no multiple of 8", "show sq A.qp0"),),
+    "receive-short": (Cause("the receive is smaller than the message", "show rq B.qp0"),),
+    "receive-denied": (
+        Cause("its lkey is wrong, stale or of another PD", "show rq B.qp0"),
+        Cause("its region lacks LOCAL_WRITE", "show mr B.mr0"),
+    ),
+    "invalidate": (Cause("the window is of type 1, unbound or of another QP", "show mw B.mw0"),),
+    "cq-overrun": (Cause("nobody polls the CQ, or it is too small", "show cq B.cq0"),),
+}
+
+# What to look at where an HCA dropped a packet.
+DROP_CAUSES: dict[str, tuple[Cause, ...]] = {
+    "malformed": (Cause("a fault corrupted it, or somebody injected it", "faults"),),
+    "wrong-address": (Cause("dgid or destination MAC is nobody's here", "query_qp A.qp0"),),
+    "unknown-opcode": (Cause("somebody injected it", "show story last=20"),),
+    "wrong-qpn": (
+        Cause("dest_qp_num is wrong", "query_qp A.qp0"),
+        Cause("the queue pair was destroyed", "show qp"),
+    ),
+    "wrong-type": (Cause("the two queue pairs are of different types", "show qp"),),
+    "not-ready": (
+        Cause("the queue pair is not in RTR yet", "show qp B.qp0"),
+        Cause("it is in ERR", "show story last=20"),
+    ),
+    "wrong-source": (Cause("the peer's dest_qp_num or ah_attr names another", "query_qp B.qp0"),),
+    "pkey": (Cause("pkey_index picks another P_Key there", "query_qp B.qp0"),),
+    "qkey": (Cause("remote_qkey is not the qkey of the receiver", "query_qp B.qp0"),),
+    "no-group": (Cause("nobody called attach_mcast, or for another gid", "show qp B.qp0"),),
+    "no-flow": (Cause("no flow rule fits the frame", "show flow"),),
+    "dying": REFUSAL_CAUSES["dying"],
+    "duplicate-gone": (Cause("an atomic was repeated too late", "show wire last=10"),),
+    "sequence-gap": REFUSAL_CAUSES["sequence-gap"],
+    "rnr-wait": REFUSAL_CAUSES["rnr-wait"],
+    "rest-of-message": (
+        Cause("a packet before it was lost", "faults"),
+        Cause("no receive was posted when the message began", "show rq B.qp0"),
+    ),
+    "ghost": (Cause("an answer that came twice, or too late", "show wire last=10"),),
+    "port-down": (Cause("the link is down", "show port B"),),
+}
+
+# What to look at where a NAK came that the requester answers by sending again, or a fatal one.
+SYNDROME_CAUSES: dict[Syndrome, tuple[Cause, ...]] = {
+    **{Syndrome(code): CAUSES[status] for code, status in REQUESTER_STATUS.items()},
+    Syndrome.RNR_NAK: CAUSES[_S.RNR_RETRY_EXC_ERR],
+    Syndrome.NAK_SEQUENCE: REFUSAL_CAUSES["sequence-gap"],
 }

@@ -205,7 +205,17 @@ CONCEPTS: dict[str, Concept] = {
         "A second path to the peer, taken when the first fails. InfiniBand only: on RoCE every "
         "alt_ attribute is refused.",
     ), ("explain alt-path", "explain path_mig_state")),
-    "hca": Concept(("rnic", "adapter", "host channel adapter"), (
+    "xrcd": Concept(("xrc domain",), (
+        "A domain that processes of a node share: the SRQs and XRC_RECV queue pairs in it serve "
+        "all of them.",
+    ), ("help open_xrcd", "explain XRC_RECV")),
+    "td": Concept(("thread domain", "parent domain"), (
+        "A promise: what is made in it, only one thread uses at a time. Its queues have no lock.",
+    ), ("help alloc_td", "help alloc_parent_domain")),
+    "flow": Concept(("flow rule", "steering"), (
+        "Which arriving Ethernet frames a RAW_PACKET queue pair gets.",
+    ), ("help create_flow", "explain RAW_PACKET")),
+    "hca": Concept(("rnic", "adapter", "host channel adapter", "device"), (
         "The RDMA device: it reads and writes the program's memory by itself.",
     ), ("explain requester", "explain responder")),
     "node": Concept(("host",), (

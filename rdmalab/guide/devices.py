@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import Entry, full_name
+from rdmalab.guide.entry import About, Entry, Sort, full_name
 from rdmalab.guide.notes import ATOMIC_CAPS, CELLS, LIMITS, PORT_STATES, SRQ_ATTRIBUTES, SRQ_TYPES
 from rdmalab.guide.notes import PROFILES as NOTES
 from rdmalab.guide.phrases import by_profile
@@ -29,15 +29,19 @@ LIMIT_NAMES = tuple(f.name for f in dataclasses.fields(DeviceCaps))
 def entries() -> Iterator[Entry]:
     """Profiles, cells, limits, capabilities, port states, record kinds."""
     for name in PROFILES:
-        yield Entry(f"profile {name}", "device profile", (name,), partial(profile_article, name))
+        write, about = partial(profile_article, name), About(Sort.PROFILE, name)
+        yield Entry(f"profile {name}", "device profile", (name,), write, about)
     for name in CELL_NAMES:
-        yield Entry(f"cell {name}", "profile cell", (name,), partial(cell_article, name))
+        about = About(Sort.CELL, name)
+        yield Entry(f"cell {name}", "profile cell", (name,), partial(cell_article, name), about)
     for name in LIMIT_NAMES:
-        yield Entry(f"limit {name}", "device limit", (name,), partial(limit_article, name))
+        about = About(Sort.LIMIT, name)
+        yield Entry(f"limit {name}", "device limit", (name,), partial(limit_article, name), about)
     words: tuple[str, ...]
     for state in PortState:
         words = (state.name, f"port {state.name}")
-        yield Entry(full_name(state), "port state", words, partial(port_article, state))
+        about = About(Sort.PORT, state)
+        yield Entry(full_name(state), "port state", words, partial(port_article, state), about)
     for atomic in AtomicCap:
         write = partial(atomic_article, atomic)
         yield Entry(full_name(atomic), "atomic capability", (atomic.name,), write)
@@ -47,7 +51,8 @@ def entries() -> Iterator[Entry]:
     yield from _sharing_entries()
     for kind in Kind:
         words = (kind.name,)
-        yield Entry(f"record {kind.name}", "record", words, partial(record_article, kind))
+        about = About(Sort.RECORD, kind)
+        yield Entry(f"record {kind.name}", "record", words, partial(record_article, kind), about)
 
 
 def _sharing_entries() -> Iterator[Entry]:

@@ -2,7 +2,8 @@
 
 import enum
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from rdmalab.guide.article import Article
 from rdmalab.spec.access import Access, MWType, Rereg
@@ -16,6 +17,38 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Placement, Selectivity, SendFlags, WCFlags, WCOpcode, WROpcode
 
 
+class Sort(enum.Enum):
+    """What a word belongs to, as far as a session can show something of it."""
+
+    STATUS = enum.auto()
+    STATE = enum.auto()
+    MOVE = enum.auto()  # about a pair of states
+    TYPE = enum.auto()
+    ATTRIBUTE = enum.auto()
+    OPCODE = enum.auto()
+    FLAG = enum.auto()
+    RIGHT = enum.auto()
+    EVENT = enum.auto()
+    SYNDROME = enum.auto()
+    PACKET = enum.auto()  # about its label
+    ERRNO = enum.auto()
+    REFUSAL = enum.auto()
+    DROP = enum.auto()
+    PORT = enum.auto()
+    PROFILE = enum.auto()
+    CELL = enum.auto()
+    LIMIT = enum.auto()
+    RECORD = enum.auto()
+    VERB = enum.auto()
+
+
+class About(NamedTuple):
+    """What to look for in a session: a member of an enum, a name of a table, an errno."""
+
+    sort: Sort
+    key: Any
+
+
 class Entry(NamedTuple):
     """`name` means this and nothing else; `words` may mean other things too."""
 
@@ -23,6 +56,7 @@ class Entry(NamedTuple):
     kind: str
     words: tuple[str, ...]
     write: Callable[[], Article]
+    about: About | None = None
 
 
 # The prefix that libibverbs puts before the members of each enum.
@@ -60,6 +94,7 @@ def full_name(member: enum.IntEnum | enum.IntFlag) -> str:
     return f"{PREFIX[type(member)]}{name}"
 
 
+@lru_cache(maxsize=8_192)
 def normal(text: str) -> str:
     """The form in which words are compared: no case, and blanks, hyphens and arrows alike."""
     loose = text.replace("->", " ").replace("→", " ").replace("-", " ").replace("_", " ")

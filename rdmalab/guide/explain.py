@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
+from typing import NamedTuple
 
 from rdmalab.command import Command, NotUnderstood
 from rdmalab.grammar.hints import quoted, suggest
@@ -9,8 +10,10 @@ from rdmalab.guide import (
     attributes,
     builders,
     devices,
+    fields,
     logs,
     packets,
+    parts,
     reasons,
     regions,
     states,
@@ -21,31 +24,61 @@ from rdmalab.guide import (
 from rdmalab.guide.article import Article, Section, article
 from rdmalab.guide.concepts import CONCEPTS
 from rdmalab.guide.entry import Entry, normal
+from rdmalab.guide.shown import SHOWN
+from rdmalab.guide.usual import complete
 
 _NEAR = "did you mean"
 _PREFIX = "ibv_"
+NO_MORE: tuple[Entry, ...] = ()
 
 
-def explain(text: str, vocabulary: Mapping[str, Command]) -> Article:
+class Answer(NamedTuple):
+    """The article, and the entry it belongs to."""
+
+    article: Article
+    entry: Entry
+
+
+def explain(
+    text: str, vocabulary: Mapping[str, Command], more: Iterable[Entry] = NO_MORE
+) -> Article:
     """The article on a word or phrase; NotUnderstood, with one suggestion, where there is none."""
-    found, read = lookup(text, vocabulary), None
+    return answer(text, vocabulary, more).article
+
+
+def answer(text: str, vocabulary: Mapping[str, Command], more: Iterable[Entry] = NO_MORE) -> Answer:
+    """The same, with what it is about: for whoever can look into a session.
+
+    more: entries of rooms that this one does not know, such as the causes of the doctor.
+    """
+    found, read = lookup(text, vocabulary, more), None
     if not found and (read := logs.read(text, vocabulary)) is not None:
         found = lookup(read.word, vocabulary)
     if not found:
         message = f"{quoted(text)} is not explained anywhere"
         raise NotUnderstood(message, hint=_hint(text, vocabulary))
     first, *others = found
-    said = first.write()
+    said = written(first)
     if read is not None:
         said.sections.insert(0, Section("read", list(read.said)))
     elif others:
         said.sections.append(Section("also", [_others(others)]))
+    return Answer(said, first)
+
+
+def written(entry: Entry) -> Article:
+    """The whole article of one entry."""
+    said = complete(entry, entry.write())
+    if entry.name in SHOWN:
+        said.sections.append(Section("shown by", [f"load {SHOWN[entry.name]}"]))
     return said
 
 
-def lookup(text: str, vocabulary: Mapping[str, Command]) -> list[Entry]:
+def lookup(
+    text: str, vocabulary: Mapping[str, Command], more: Iterable[Entry] = NO_MORE
+) -> list[Entry]:
     """All that a word can mean, likeliest first; one spelled exactly so goes before the others."""
-    index = _index(vocabulary)
+    index = _index(vocabulary, more)
     for reading in _readings(text, vocabulary):
         if reading in index:
             return sorted(index[reading], key=lambda e: text not in (e.name, *e.words))
@@ -61,7 +94,9 @@ def words(vocabulary: Mapping[str, Command]) -> list[str]:
 
 def entries(vocabulary: Mapping[str, Command]) -> Iterator[Entry]:
     """Every entry there is, likelier meanings of a word first."""
-    yield from _of_the_book()
+    yield from _words_of_the_book()
+    yield from fields.entries(vocabulary)
+    yield from _reasons_of_the_book()
     for command in vocabulary.values():
         yield from usage.entries(command)
 
@@ -86,6 +121,8 @@ def _readings(text: str, vocabulary: Mapping[str, Command]) -> Iterator[str]:
 
 def _hint(text: str, vocabulary: Mapping[str, Command]) -> str:
     """The nearest word; where nothing is near, how to find out."""
+    if text.strip().startswith("--"):
+        return "in a shell, rdmalab explain --all prints the whole guide"
     near = suggest(text.strip().removeprefix(_PREFIX), _spellings(vocabulary))
     return near if near.startswith(_NEAR) else "help lists the commands; try: explain psn"
 
@@ -94,30 +131,17 @@ def _spellings(vocabulary: Mapping[str, Command]) -> list[str]:
     return [word for entry in entries(vocabulary) for word in (*entry.words, entry.name)]
 
 
-def _index(vocabulary: Mapping[str, Command]) -> dict[str, list[Entry]]:
-    index = {key: list(found) for key, found in _index_of_the_book().items()}
-    for command in vocabulary.values():
-        for entry in usage.entries(command):
-            _file(index, entry)
-    return index
-
-
-@cache
-def _index_of_the_book() -> dict[str, list[Entry]]:
+def _index(vocabulary: Mapping[str, Command], more: Iterable[Entry]) -> dict[str, list[Entry]]:
     index: dict[str, list[Entry]] = {}
-    for entry in _of_the_book():
-        _file(index, entry)
+    for entry in (*entries(vocabulary), *more):
+        for key in dict.fromkeys(map(normal, (entry.name, *entry.words))):
+            index.setdefault(key, []).append(entry)
     return index
 
 
-def _file(index: dict[str, list[Entry]], entry: Entry) -> None:
-    for key in dict.fromkeys(map(normal, (entry.name, *entry.words))):
-        index.setdefault(key, []).append(entry)
-
-
 @cache
-def _of_the_book() -> tuple[Entry, ...]:
-    """All that needs no vocabulary."""
+def _words_of_the_book() -> tuple[Entry, ...]:
+    """What somebody who says the word most likely means."""
     return (
         *states.entries(),
         *statuses.entries(),
@@ -125,10 +149,18 @@ def _of_the_book() -> tuple[Entry, ...]:
         *work.entries(),
         *regions.entries(),
         *attributes.entries(),
+    )
+
+
+@cache
+def _reasons_of_the_book() -> tuple[Entry, ...]:
+    """What else the tables have a name for."""
+    return (
         *packets.entries(),
         *reasons.entries(),
         *devices.entries(),
         *builders.entries(),
+        *parts.entries(),
         *statuses.entries_of_the_unseen(),
     )
 

@@ -162,7 +162,9 @@ def _refused(text: str, verbs: Iterable[str]) -> Found | None:
         return Found(errno_name(number), (f"{verb} was refused", *said, *([named] * bool(rules))))
     if number is not None:
         return Found(errno_name(number), tuple(said))
-    return Found(verb, (f"{verb} failed; the line does not say with which errno",)) if verb else None
+    return (
+        Found(verb, (f"{verb} failed; the line does not say with which errno",)) if verb else None
+    )
 
 
 def _verb(text: str, verbs: Iterable[str]) -> str:

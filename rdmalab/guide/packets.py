@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import Entry
+from rdmalab.guide.entry import About, Entry, Sort
 from rdmalab.guide.notes import OPS, SYNDROMES
 from rdmalab.guide.work import packets_of
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Op, Opcode
@@ -33,7 +33,8 @@ def entries() -> Iterator[Entry]:
     """By label and code; headers; syndromes by name and value."""
     for label, codes in BY_LABEL.items():
         words = (label, *(f"{code:#04x}" for code in codes), *(f"opcode {c:#04x}" for c in codes))
-        yield Entry(f"wire {label}", "wire opcode", words, partial(opcode_article, label))
+        about = About(Sort.PACKET, label)
+        yield Entry(f"wire {label}", "wire opcode", words, partial(opcode_article, label), about)
     for cls in HEADERS.values():
         name = cls.__name__
         yield Entry(f"header {name}", "header", (name,), partial(header_article, cls))
@@ -41,7 +42,8 @@ def entries() -> Iterator[Entry]:
         value = f"{syndrome:#04x}"
         words = (syndrome.name, value, f"syndrome {value}")
         name = f"syndrome {syndrome.name}"
-        yield Entry(name, "AETH syndrome", words, partial(syndrome_article, syndrome))
+        about = About(Sort.SYNDROME, syndrome)
+        yield Entry(name, "AETH syndrome", words, partial(syndrome_article, syndrome), about)
 
 
 def opcode_article(label: str) -> Article:

@@ -3,6 +3,7 @@
 import enum
 from collections.abc import Callable, Iterable
 
+from rdmalab.guide.causes import Cause
 from rdmalab.spec.access import Access
 from rdmalab.spec.profiles import PROFILES, STRICT, Profile
 from rdmalab.spec.rules import RULES, errno_name
@@ -60,3 +61,8 @@ def attribute_names(mask: Attr) -> str:
     """The struct fields of a mask; the four of the alternate path as one word."""
     plain = [name for name in fields_of(mask) if ATTRIBUTES[name].mask is not Attr.ALT_PATH]
     return " ".join(plain + ["alt_*"] * bool(mask & Attr.ALT_PATH))
+
+
+def ranked(causes: tuple[Cause, ...]) -> list[str]:
+    """`1. sentence: command`, likeliest first."""
+    return [f"{n}. {cause.sentence}: {cause.test}" for n, cause in enumerate(causes, 1)]

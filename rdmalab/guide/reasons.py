@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import Entry, full_name
+from rdmalab.guide.entry import About, Entry, Sort, full_name
 from rdmalab.guide.notes import ERRNOS
 from rdmalab.guide.phrases import errno_of, sentence_of
 from rdmalab.guide.statuses import made_by
+from rdmalab.spec import absent
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.spec.refusals import DROPS, REFUSALS, Refusal, Syndrome
@@ -21,14 +22,18 @@ def entries() -> Iterator[Entry]:
     for number in errnos():
         name = errno_name(number)
         words = (str(number), f"errno {number}", ERRNOS[number][0])
-        yield Entry(name, "errno", words, partial(errno_article, number))
+        about = About(Sort.ERRNO, number)
+        yield Entry(name, "errno", words, partial(errno_article, number), about)
     for event in AsyncEvent:
         words = (event.name, EVENTS[event].text)
-        yield Entry(full_name(event), "async event", words, partial(event_article, event))
+        write, about = partial(event_article, event), About(Sort.EVENT, event)
+        yield Entry(full_name(event), "async event", words, write, about)
     for name in REFUSALS:
-        yield Entry(f"refusal {name}", "refusal", (name,), partial(refusal_article, name))
+        about = About(Sort.REFUSAL, name)
+        yield Entry(f"refusal {name}", "refusal", (name,), partial(refusal_article, name), about)
     for name in DROPS:
-        yield Entry(f"drop {name}", "drop", (name,), partial(drop_article, name))
+        about = About(Sort.DROP, name)
+        yield Entry(f"drop {name}", "drop", (name,), partial(drop_article, name), about)
     for name in RULES:
         yield Entry(f"rule {name}", "rule", (name,), partial(rule_article, name))
 
@@ -54,7 +59,6 @@ def errno_article(number: int) -> Article:
         ("says", ERRNOS[number][0]),
         ("rules", " ".join(rules)),
         ("also", elsewhere),
-        ("when", "at once, as the verb's return value; nothing is left half done"),
     ]
     see = [f"explain rule {rules[0]}"] if rules else []
     return article(errno_name(number), f"errno {number}", rows, see)
@@ -88,7 +92,7 @@ def refusal_article(name: str) -> Article:
     row = REFUSALS[name]
     rows: list[Row] = [
         ("", row.sentence),
-        ("answer", _answer(row)),
+        ("wire", _answer(row)),
         ("here", _here(row)),
         ("sender", _sender(row)),
     ]
@@ -133,10 +137,15 @@ def drop_article(name: str) -> Article:
     """One reason why a packet came to nobody."""
     rows: list[Row] = [
         ("", DROPS[name].sentence),
-        ("answer", "silence and a counter"),
+        ("wire", "silence and a counter"),
         ("sender", f"RC: its timer runs, in the end {WCStatus.RETRY_EXC_ERR.name}; else nothing"),
     ]
     return article(name, "reason to drop a packet", rows, ["why", "explain retry"])
+
+
+def _never(event: AsyncEvent) -> str:
+    reason = absent.REASONS[AsyncEvent].get(event, "")
+    return f"never: {reason}" if reason else ""
 
 
 def event_article(event: AsyncEvent) -> Article:
@@ -149,6 +158,7 @@ def event_article(event: AsyncEvent) -> Article:
         ("about", row.noun),
         ("sort", row.kind.value),
         ("refusals", " ".join(raisers)),
+        ("here", _never(event)),
     ]
     see = ["explain async event", "ibv_get_async_event(3)"]
     return article(full_name(event), f"async event {int(event)}", rows, see)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import Entry, full_name
+from rdmalab.guide.entry import About, Entry, Sort, full_name
 from rdmalab.guide.notes import QP_TYPES
 from rdmalab.guide.phrases import attribute_names, errno_of, type_names
 from rdmalab.spec.states import (
@@ -30,17 +30,20 @@ def entries() -> Iterator[Entry]:
     """States, moves into a state, moves between two, types."""
     for state in QPState:
         words = (state.name, f"state {state.name}")
-        yield Entry(full_name(state), "QP state", words, partial(state_article, state))
+        about = About(Sort.STATE, state)
+        yield Entry(full_name(state), "QP state", words, partial(state_article, state), about)
         into = partial(into_article, state)
         yield Entry(f"modify_qp {state.name}", "moves", (f"modify_qp state={state.name}",), into)
     for now in QPState:
         for to in QPState:
             name = f"modify_qp {now.name} {to.name}"
             words = (f"{now.name} {to.name}", f"{now.name} to {to.name}")
-            yield Entry(name, "move", words, partial(move_article, now, to))
+            about = About(Sort.MOVE, (now, to))
+            yield Entry(name, "move", words, partial(move_article, now, to), about)
     for qp_type in QPType:
         words = (qp_type.name, f"{qp_type.name} queue pair")
-        yield Entry(full_name(qp_type), "QP type", words, partial(type_article, qp_type))
+        about = About(Sort.TYPE, qp_type)
+        yield Entry(full_name(qp_type), "QP type", words, partial(type_article, qp_type), about)
         every = partial(moves_article, qp_type)
         yield Entry(f"modify_qp {qp_type.name}", "moves", (f"moves of {qp_type.name}",), every)
 
@@ -55,7 +58,6 @@ def state_article(state: QPState) -> Article:
         ("", row.note),
         ("post_recv", recv),
         ("post_send", send),
-        ("packets", "processed" if row.receives else "dropped: not-ready"),
         ("sends", "the next one is begun" if row.starts_sends else "none is begun"),
         ("flushes", f"{' and '.join(flushed)} complete with WR_FLUSH_ERR" if flushed else ""),
         ("by itself", _automatic_into(state)),

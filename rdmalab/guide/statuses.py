@@ -5,18 +5,18 @@ from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.causes import CAUSES, EVIDENCE
-from rdmalab.guide.entry import Entry, full_name
-from rdmalab.guide.phrases import type_names
+from rdmalab.guide.entry import About, Entry, Sort, full_name
+from rdmalab.guide.phrases import ranked, type_names
+from rdmalab.spec import absent
 from rdmalab.spec.profiles import PROFILES, STRICT, Profile
 from rdmalab.spec.refusals import REFUSALS, REQUESTER_STATUS, Refusal, Syndrome
 from rdmalab.spec.states import ATTRIBUTES, AUTOMATIC, Mishap, QPState, QPType
 from rdmalab.spec.statuses import STATUS, Side, WCStatus
 
 _SIDES = {
-    Side.NEITHER: "no completion of this lab",
-    Side.SEND: "send completions",
-    Side.RECV: "receive completions",
-    Side.BOTH: "send and receive completions",
+    Side.SEND: "the HCA that sends, on the completion of a send",
+    Side.RECV: "the HCA that receives, on the completion of a receive",
+    Side.BOTH: "either HCA, on the completion of a send or of a receive",
 }
 _MISHAPS = {Side.SEND: Mishap.SEND_ERROR, Side.RECV: Mishap.RECEIVE_ERROR}
 # Only a type that waits for answers meets these.
@@ -42,28 +42,46 @@ def entries_of_the_unseen() -> Iterator[Entry]:
 
 def _entry(status: WCStatus) -> Entry:
     words = (status.name, str(int(status)), f"status {int(status)}", STATUS[status].text)
-    return Entry(full_name(status), "completion status", words, partial(status_article, status))
+    write = partial(status_article, status)
+    about = About(Sort.STATUS, status)
+    return Entry(full_name(status), "completion status", words, write, about)
 
 
 def status_article(status: WCStatus) -> Article:
     """One status of a work completion."""
     row = STATUS[status]
-    causes = [f"{n}. {c.sentence}: {c.test}" for n, c in enumerate(CAUSES[status], 1)]
     rows: list[Row] = [
         ("says", row.text),
-        ("stands on", _SIDES[row.side]),
         ("means", row.cause),
-        ("answer to", _answers(status)),
+        ("who", _who(status)),
         ("refusals", _refusals(status)),
         ("receiver", _own(status)),
-        ("wire", EVIDENCE.get(status, "")),
+        ("wire", _wire(status)),
         ("peer", row.peer),
         ("QP after", _states_after(status)),
         ("profiles", list(_differences(status))),
-        ("look at", causes),
+        ("look at", ranked(CAUSES[status])),
     ]
     see = ["ibv_poll_cq(3)"]
     return article(full_name(status), f"completion status {int(status)}", rows, see)
+
+
+def _who(status: WCStatus) -> str:
+    """Which HCA detects it, and by which NAK of the peer; of what never comes, why."""
+    never = absent.REASONS[WCStatus].get(status, "")
+    said = _SIDES.get(STATUS[status].side, "nobody") + (f"; here never: {never}" if never else "")
+    answers = _answers(status)
+    return f"{said}, after a {answers}" if answers else said
+
+
+def _wire(status: WCStatus) -> str:
+    """Evidence on the wire: the NAK that ends the request, or that leaves where a receive fails."""
+    naks = [r.syndrome for r in REFUSALS.values() if r.status is status and r.syndrome]
+    left = " or ".join(dict.fromkeys(f"{nak.name} {nak:#04x}" for nak in naks))
+    came = _answers(status)
+    parts = [EVIDENCE.get(status, ""), f"{came} comes" if came else ""]
+    parts += [f"receive: {left} leaves"] if left and left != came else []
+    return "; ".join(part for part in parts if part)
 
 
 def _answers(status: WCStatus) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from rdmalab.command import (
@@ -29,7 +30,8 @@ from rdmalab.grammar.keys import Keys, Slot, keys_of_command
 from rdmalab.grammar.words import legal_words
 from rdmalab.guide import attributes, states
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import Entry
+from rdmalab.guide.entry import About, Entry, Sort
+from rdmalab.spec.rules import RULES, errno_name
 from rdmalab.spec.states import ATTRIBUTES
 from rdmalab.spec.work import WORK
 
@@ -68,7 +70,9 @@ def docstring(command: Command) -> Docstring:
 # --------------------------------------------------------------------------- articles
 def entries(command: Command) -> Iterator[Entry]:
     """The entry of one command."""
-    yield Entry(f"verb {command.name}", "command", (command.name,), lambda: brief(command))
+    about = About(Sort.VERB, command.name)
+    write = partial(brief, command)
+    yield Entry(f"verb {command.name}", "command", (command.name,), write, about)
 
 
 # What a table adds to a verb that it rules.
@@ -84,9 +88,18 @@ def brief(command: Command) -> Article:
     rows: list[Row] = [("usage", usage(command)), ("", [said.summary, *said.paragraphs])]
     if command.name in _TABLES:
         rows.append(_TABLES[command.name]())
-    rows.append(("example", said.examples))
+    rows += [("refuses", list(_refuses(command.name))), ("example", said.examples)]
     see = [f"help {command.name}", *_others(said.see, command)]
     return article(command.name, "command", rows, see)
+
+
+def _refuses(verb: str) -> Iterator[str]:
+    """`ENOMEM: queue-full`, by the rules whose source is the page of this verb."""
+    by_errno: dict[int, list[str]] = {}
+    for name, rule in RULES.items():
+        if rule.source.startswith(f"ibv_{verb}("):
+            by_errno.setdefault(rule.errno, []).append(name)
+    return (f"{errno_name(errno)}: {' '.join(names)}" for errno, names in by_errno.items())
 
 
 def page(command: Command) -> Article:

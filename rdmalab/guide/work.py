@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import Entry, full_name
+from rdmalab.guide.entry import About, Entry, Sort, full_name
 from rdmalab.guide.notes import SEND_FLAGS, WC_FLAGS, WC_OPCODES
 from rdmalab.guide.notes import WORK as NOTES
 from rdmalab.guide.phrases import by_profile, named, right_words, type_names
@@ -26,11 +26,14 @@ def entries() -> Iterator[Entry]:
     """Opcodes of requests, flags, rights, opcodes and flags of completions."""
     for opcode in WROpcode:
         words = (opcode.name, *_SHORT.get(opcode, ()))
-        yield Entry(full_name(opcode), "send opcode", words, partial(opcode_article, opcode))
+        about = About(Sort.OPCODE, opcode)
+        yield Entry(full_name(opcode), "send opcode", words, partial(opcode_article, opcode), about)
     for flag in SendFlags:
-        yield Entry(full_name(flag), "send flag", (str(flag.name),), partial(flag_article, flag))
+        write, about = partial(flag_article, flag), About(Sort.FLAG, flag)
+        yield Entry(full_name(flag), "send flag", (str(flag.name),), write, about)
     for right in Access:
-        yield Entry(full_name(right), "right", (str(right.name),), partial(right_article, right))
+        write, about = partial(right_article, right), About(Sort.RIGHT, right)
+        yield Entry(full_name(right), "right", (str(right.name),), write, about)
     for code in WCOpcode:
         words = (code.name, f"completion {code.name}")
         yield Entry(full_name(code), "completion opcode", words, partial(wc_opcode_article, code))

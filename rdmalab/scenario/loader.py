@@ -29,6 +29,7 @@ from rdmalab.scenario.texts import WRONG
 from rdmalab.scenario.wire import Lines, parse_wire
 
 SUFFIX = ".rdmalab.yaml"
+FOLDER = "scenarios"
 T = TypeVar("T")
 Vocabulary = Mapping[str, Command]
 
@@ -134,6 +135,18 @@ class Scenario:
 def load(path: str, vocabulary: Vocabulary) -> Scenario:
     """The scenario in a file; FileError says what is wrong with it, and where."""
     return loads(read(path), path, vocabulary)
+
+
+def found(path: str) -> str:
+    """The file that a person means: `err/rnr-retry-exceeded` is one of ./scenarios."""
+    named = Path(path)
+    try:
+        if named.suffix or named.is_absolute() or named.exists():
+            return path
+        there = (Path(*folder, f"{path}{SUFFIX}") for folder in ((), (FOLDER,)))
+        return next((str(file) for file in there if file.is_file()), path)
+    except (OSError, ValueError):  # no such path can be: whoever opens it says so
+        return path
 
 
 def read(path: str) -> str:
@@ -352,4 +365,6 @@ def _items(node: Node, key: str) -> list[Node]:
     return []
 
 
-__all__ = ["ACTIONS", "SUFFIX", "FileError", "PlannedStep", "Scenario", "load", "loads", "read"]
+__all__ = [
+    "ACTIONS", "SUFFIX", "FileError", "PlannedStep", "Scenario", "found", "load", "loads", "read",
+]  # fmt: skip

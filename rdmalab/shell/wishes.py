@@ -27,10 +27,10 @@ def _driver(talk: "Conversation", pause: "Pause") -> Drive:
 # --------------------------------------------------------------------------- lessons
 async def _load(talk: "Conversation", wish: Load, emit: "Emit", pause: "Pause") -> None:
     """The world begins anew, as the scenario has it; its setup is done."""
-    from rdmalab.scenario.loader import FileError, load
+    from rdmalab.scenario.loader import FileError, found, load
 
     try:
-        scenario = load(talk.diary.path(wish.path), talk.lab.session.vocabulary)
+        scenario = load(talk.diary.path(found(wish.path)), talk.lab.session.vocabulary)
     except FileError as error:
         talk.complain(str(error), emit)
         return

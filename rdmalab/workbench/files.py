@@ -68,7 +68,8 @@ class Exported:
 def load(session: Session, file: str) -> Load:
     """Open a scenario and walk through it with its notes; `next` goes on.
 
-    The world begins anew. The setup is done at once, and the walk halts at each note.
+    The world begins anew. The setup is done at once, and the walk halts at each note. One of the
+    folder scenarios may be called by its short name: load err/rnr-retry-exceeded.
 
     Example: load "scenarios/rc/send.rdmalab.yaml"
     """

@@ -8,11 +8,12 @@ from rdmalab.command import PROSE, Command, NotUnderstood, command
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.guide import usage
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.explain import explain as explained
+from rdmalab.guide.explain import answer
 from rdmalab.lens.fields import fields
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import FREE, WORDS
+from rdmalab.workbench.seen import with_session
 
 _NEAR = "did you mean"
 
@@ -144,13 +145,14 @@ def explain(session: Session, text: Annotated[str, PROSE]) -> Article:
     Example: explain IBV_WC_RNR_RETRY_EXC_ERR
     See: help
     """
-    return explained(text, session.vocabulary)
+    found = answer(text, session.vocabulary)
+    return with_session(session, found.article, found.entry.about)
 
 
 def _or_explained(session: Session, name: str) -> Article:
     """What help does not know may still be explained."""
     try:
-        return explained(name, session.vocabulary)
+        return answer(name, session.vocabulary).article
     except NotUnderstood as unknown:
         legal = [*session.vocabulary, *_rooms(session), *TOPICS]
         near = suggest(name, legal)

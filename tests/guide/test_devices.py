@@ -33,7 +33,7 @@ def test_values_of_cells_in_words() -> None:
 
 @pytest.mark.parametrize("name", LIMIT_NAMES)
 def test_a_limit_has_a_value_on_each_device(name: str) -> None:
-    assert all(row(name, profile) for profile in PROFILES)
+    assert all(row(f"limit {name}", profile) for profile in PROFILES)
 
 
 def test_a_limit_names_the_attributes_it_limits() -> None:

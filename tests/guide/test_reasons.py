@@ -37,13 +37,13 @@ def test_an_errno_that_another_profile_gives() -> None:
 def test_a_refusal_says_what_comes_of_it_on_both_sides(name: str) -> None:
     refusal = REFUSALS[name]
     assert refusal.sentence in said(f"refusal {name}")
-    answer = row(f"refusal {name}", "answer")
+    answer = row(f"refusal {name}", "wire")
     assert answer == "silence" if refusal.syndrome is None else refusal.syndrome.name in answer
     assert ("ERR" in row(f"refusal {name}", "here").split(";")[0]) == refusal.fatal
 
 
 def test_what_the_sender_gets() -> None:
-    assert row("sequence-gap", "answer") == "NAK_SEQUENCE 0x60, once a gap"
+    assert row("sequence-gap", "wire") == "NAK_SEQUENCE 0x60, once a gap"
     assert row("no-receive", "sender").endswith("then RNR_RETRY_EXC_ERR")
     assert row("refusal rkey", "sender") == "its request ends with REM_ACCESS_ERR"
     assert row("refusal dying", "sender") == "hears nothing; its timer runs"

@@ -7,9 +7,13 @@ from rdmalab.spec.work import Placement, Selectivity
 from tests.guide.saying import WORDS
 
 
-def test_every_member_has_a_sentence_and_no_other() -> None:
-    members = {member for cls in (MWType, Rereg, Placement, Selectivity) for member in cls}
-    assert {str(full) for full in map(repr, regions.NOTES)} == set(map(repr, members))
+def test_every_member_says_its_own_sentence() -> None:
+    """Members of two enums with one number are equal, and shared a sentence in one dict."""
+    members = [member for cls in (MWType, Rereg, Placement, Selectivity) for member in cls]
+    said = [regions.word_article(member).sections[0].lines[0] for member in members]
+    assert len(set(said)) == len(members) == sum(map(len, regions.NOTES.values()))
+    pd = regions.word_article(Rereg.CHANGE_PD)
+    assert pd.sections[0].lines[0].startswith("Another protection domain")
 
 
 def test_a_flush_says_which_right_it_needs() -> None:

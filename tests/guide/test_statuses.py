@@ -30,7 +30,8 @@ def test_refusals_stand_at_the_status_they_give(name: str) -> None:
 
 
 def test_the_sender_reads_what_the_peer_refused() -> None:
-    assert row("REM_ACCESS_ERR", "answer to") == "NAK_REMOTE_ACCESS 0x62"
+    assert row("REM_ACCESS_ERR", "wire") == "NAK_REMOTE_ACCESS 0x62 comes"
+    assert row("REM_ACCESS_ERR", "who").endswith("after a NAK_REMOTE_ACCESS 0x62")
     assert "rkey: the R_Key" in row("REM_ACCESS_ERR", "refusals")
     assert "not-enabled" in row("REM_INV_REQ_ERR", "refusals")
 

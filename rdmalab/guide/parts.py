@@ -1,0 +1,216 @@
+"""Parts of other tables that are words all the same: services, places, mishaps, arming …"""
+
+from collections.abc import Iterator
+from enum import Enum
+from functools import partial
+from typing import Any, NamedTuple
+
+from rdmalab.guide.article import Article, Row, article
+from rdmalab.guide.entry import Entry
+from rdmalab.guide.notes import OPS
+from rdmalab.guide.phrases import type_names
+from rdmalab.spec import absent
+from rdmalab.spec.async_events import EVENTS, EventKind
+from rdmalab.spec.completions import Arm
+from rdmalab.spec.flows import FlowFlags, FlowType
+from rdmalab.spec.limits import PHYS_STATES, LinkLayer, PhysState
+from rdmalab.spec.opcodes import OPCODES, Op, Opcode, Place, Service
+from rdmalab.spec.profiles import PROFILES, Rounding, SlotsFreed
+from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.sharing import OpenFlag
+from rdmalab.spec.states import AUTOMATIC, Mishap
+from rdmalab.spec.transports import TRANSPORTS
+from rdmalab.spec.work import WORK, Local
+
+# By class: members of two enums with one number are equal.
+NOTES: dict[type[Enum], dict[Any, str]] = {
+    Op: {**OPS},
+    Service: {
+        Service.RC: "Reliable connection: every request is answered",
+        Service.UC: "Unreliable connection: requests only, no answers",
+        Service.RD: "Reliable datagram: in the book of opcodes and nowhere else",
+        Service.UD: "Unreliable datagram: a DETH names the sender, nobody answers",
+        Service.CNP: "Congestion notices of RoCE v2, which belong to no message",
+        Service.XRC: "As RC; each request has an XRCETH that names its shared receive queue",
+    },
+    Place: {
+        Place.FIRST: "Begins a message of several packets; exactly path_mtu bytes",
+        Place.MIDDLE: "Inside a message; exactly path_mtu bytes",
+        Place.LAST: "Ends a message of several packets; what is left, and any immediate",
+        Place.ONLY: "A whole message in one packet",
+    },
+    Local: {
+        Local.NONE: "The request touches no local memory",
+        Local.GATHER: "The HCA reads the pieces of sg_list in order: any valid lkey will do",
+        Local.SCATTER: "The HCA fills the pieces of sg_list in order: their keys need LOCAL_WRITE",
+    },
+    EventKind: {
+        EventKind.ERROR: "Tells of one object that broke; destroying it waits for the ack",
+        EventKind.EVENT: "Tells of one object; destroying it waits for the ack",
+        EventKind.UNAFFILIATED: "Tells of a port or of the device, of no object",
+    },
+    Rounding: {
+        Rounding.EXACT: "A queue has as many slots as were asked for",
+        Rounding.POWER_LESS_ONE: "A queue has the next power of two, less one",
+        Rounding.POWER: "A queue has the next power of two",
+    },
+    SlotsFreed: {
+        SlotsFreed.POLLED: "A slot comes back when a CQE of it, or of a later one, is polled",
+        SlotsFreed.EXECUTED: "A slot comes back when the device has done the work, polled or not",
+    },
+    Arm: {
+        Arm.NONE: "The CQ wakes nobody: it was never armed, or its one event is spent",
+        Arm.SOLICITED: "The CQ wakes its channel at the next solicited completion, or at an error",
+        Arm.ANY: "The CQ wakes its channel at the next completion, whichever it is",
+    },
+    PhysState: {
+        PhysState.SLEEP: "The port saves power",
+        PhysState.POLLING: "The port looks for another at the far end",
+        PhysState.DISABLED: "No signal: the cable is out, or the port is switched off",
+        PhysState.TRAINING: "The two ends agree on width and speed",
+        PhysState.LINK_UP: "The cable works, whatever the port is told to do with it",
+        PhysState.LINK_ERROR_RECOVERY: "The cable was in trouble and is set up again",
+    },
+    LinkLayer: {
+        LinkLayer.UNSPECIFIED: "Old drivers say so, and mean InfiniBand",
+        LinkLayer.INFINIBAND: "LIDs and a subnet manager",
+        LinkLayer.ETHERNET: "RoCE: GIDs made of IP addresses, frames with MACs",
+    },
+    OpenFlag: {
+        OpenFlag.O_CREAT: "Make the domain if nobody has it yet",
+        OpenFlag.O_EXCL: "Together with O_CREAT: fail if somebody has it already",
+    },
+    FlowType: {
+        FlowType.NORMAL: "A rule with a spec: frames that match it go to its queue pair",
+        FlowType.ALL_DEFAULT: "Takes what no NORMAL rule kept",
+        FlowType.MC_DEFAULT: "Takes the multicast frames that no NORMAL rule kept",
+        FlowType.SNIFFER: "Gets a copy of every frame, whoever else takes it",
+    },
+    FlowFlags: {
+        FlowFlags.DONT_TRAP: "The rule takes a frame and lets the rules behind it have it too",
+    },
+    ProgramState: {
+        ProgramState.RUNNING: "It does its next line after one pace",
+        ProgramState.SLEEPING: "It does nothing until its time has come",
+        ProgramState.WAITING: "It waits for something that may never happen",
+        ProgramState.DONE: "Its last line is done",
+        ProgramState.FAILED: "A line was refused, and no try stood before it",
+    },
+}
+
+
+class Kind(NamedTuple):
+    """An enum of the book: how its members are called, and where they are met."""
+
+    name: str
+    where: str
+    see: str
+
+
+KINDS: dict[type[Enum], Kind] = {
+    Service: Kind("service", "the top three bits of an opcode", "explain BTH"),
+    Op: Kind("operation", "what a packet is about", "help show"),
+    Place: Kind("place", "where a packet stands in its message", "explain message"),
+    Local: Kind("buffers", "what a work request does to its sg_list", "explain sge"),
+    EventKind: Kind("event kind", "the sort of an asynchronous event", "explain async event"),
+    Mishap: Kind("mishap", "what moves a queue pair without modify_qp", "explain ERR"),
+    Rounding: Kind("rounding", "the cell rounding of a device profile", "explain cell rounding"),
+    SlotsFreed: Kind("slots freed", "the cell slots_freed", "explain cell slots_freed"),
+    Arm: Kind("arming", "what req_notify_cq sets, for one event", "explain arm"),
+    PhysState: Kind("phys state", "phys_state of query_port", "help query_port"),
+    LinkLayer: Kind("link layer", "link_layer of query_port", "help query_port"),
+    OpenFlag: Kind("oflag", "the flags of open_xrcd", "help open_xrcd"),
+    FlowType: Kind("flow type", "type= of create_flow", "help create_flow"),
+    FlowFlags: Kind("flow flag", "flags= of create_flow", "help create_flow"),
+    ProgramState: Kind("program state", "how a program stands", "help program"),
+}
+_PREFIX: dict[type[Enum], str] = {
+    LinkLayer: "IBV_LINK_LAYER_",
+    PhysState: "IB_PORT_PHYS_STATE_",
+    FlowType: "IBV_FLOW_ATTR_",
+    FlowFlags: "IBV_FLOW_ATTR_FLAGS_",
+}
+
+
+def entries() -> Iterator[Entry]:
+    """One article a member; its name alone may mean other things too."""
+    for cls, kind in KINDS.items():
+        for member in cls:
+            in_c = [f"{_PREFIX[cls]}{member.name}"] if cls in _PREFIX else []
+            words = (str(member.name), *in_c)
+            name = f"{kind.name} {member.name}"
+            yield Entry(name, kind.name, words, partial(part_article, member))
+
+
+def part_article(member: Enum) -> Article:
+    """One member: what it means, what the tables have with it."""
+    kind = KINDS[type(member)]
+    number = f" = {member.value}" if isinstance(member.value, int) else ""
+    rows: list[Row] = [
+        ("", NOTES.get(type(member), {}).get(member, "") or str(member.value)),
+        ("met in", kind.where),
+        *_ROWS.get(type(member), _nothing)(member),
+        ("here", absent.REASONS.get(type(member), {}).get(member, "")),
+    ]
+    return article(f"{kind.name} {member.name}", f"{kind.name}{number}", rows, [kind.see])
+
+
+def _nothing(_member: Any) -> list[Row]:
+    return []
+
+
+def _service(service: Service) -> list[Row]:
+    codes = [opcode.code for opcode in OPCODES.values() if opcode.service is service]
+    types = [qp_type for qp_type, row in TRANSPORTS.items() if row.service is service]
+    span = f"opcodes {min(codes):#04x} to {max(codes):#04x}, {len(codes)} of them" if codes else ""
+    return [("wire", span), ("types", type_names(types) if types else "")]
+
+
+def _labels(fits: Any) -> str:
+    rows: list[Opcode] = [opcode for opcode in OPCODES.values() if fits(opcode)]
+    return " ".join(dict.fromkeys(opcode.label for opcode in rows))
+
+
+def _op(op: Op) -> list[Row]:
+    return [("wire", _labels(lambda opcode: opcode.op is op))]
+
+
+def _place(place: Place) -> list[Row]:
+    return [("wire", _labels(lambda opcode: opcode.place is place))]
+
+
+def _local(local: Local) -> list[Row]:
+    return [("opcodes", " ".join(o.name for o, row in WORK.items() if row.local is local))]
+
+
+def _event_kind(kind: EventKind) -> list[Row]:
+    return [("events", " ".join(event.name for event, row in EVENTS.items() if row.kind is kind))]
+
+
+def _mishap(mishap: Mishap) -> list[Row]:
+    rows = [row for row in AUTOMATIC if row.mishap is mishap]
+    return [("leads to", [f"{row.to.name} ({type_names(row.types)})" for row in rows])]
+
+
+def _cell(value: Enum) -> list[Row]:
+    cell = "rounding" if isinstance(value, Rounding) else "slots_freed"
+    having = [p.name for p in PROFILES.values() if getattr(p, cell) is value]
+    return [("devices", " ".join(having) or "no profile of the lab")]
+
+
+def _phys(state: PhysState) -> list[Row]:
+    ports = [port.name for port, phys in PHYS_STATES.items() if phys is state]
+    return [("port state", " ".join(ports))]
+
+
+_ROWS: dict[type[Enum], Any] = {
+    Service: _service,
+    Op: _op,
+    Place: _place,
+    Local: _local,
+    EventKind: _event_kind,
+    Mishap: _mishap,
+    Rounding: _cell,
+    SlotsFreed: _cell,
+    PhysState: _phys,
+}

@@ -1,0 +1,306 @@
+"""Which scenario shows a word best; `load` opens it. Made by `python -m tests.shown`."""
+
+# fmt: off
+_BY_SCENARIO: dict[str, str] = {
+    "atomic/key":
+        "IBV_ACCESS_REMOTE_ATOMIC;syndrome NAK_REMOTE_ACCESS;IBV_EVENT_QP_ACCESS_ERR;"
+        "refusal rkey",
+    "bringup/alternate-path":
+        "IBV_QPS_RTR;IBV_QPS_RTS;modify_qp RTR RTS;min_rnr_timer;rule alt-path",
+    "bringup/by-hand":
+        "IBV_EVENT_COMM_EST;record SLOTS_FREED;record CQE_POLLED",
+    "bringup/illegal-transitions":
+        "modify_qp INIT ERR;modify_qp ERR RESET;IBV_ACCESS_REMOTE_WRITE;field is_global;EINVAL;"
+        "rule transition;rule ah-global;verb modify_qp",
+    "bringup/init-attributes":
+        "IBV_QPS_INIT;modify_qp RESET INIT;port_num;field cqe;field qp_type;field send_cq;"
+        "field recv_cq;rule attr-missing;rule attr-surplus;rule attr-range;profile strict;"
+        "record CALLED;record CREATED;record STATE_CHANGED;record ATTRIBUTES_SET;verb alloc_pd;"
+        "verb create_cq",
+    "bringup/new-and-empty":
+        "IBV_QPS_RESET;modify_qp INIT RESET;IBV_ACCESS_LOCAL_WRITE;field wr_id;field sg;"
+        "field length;field access;field max_send_wr;field max_recv_wr;rule recv-state;"
+        "record RECV_POSTED;record QUEUE_DISCARDED;verb reg_mr",
+    "bringup/no-receive-before-rtr":
+        "syndrome RNR_NAK;refusal no-receive;record REQUEST_REFUSED;record TIMER_ARMED",
+    "bringup/only-the-mask-counts":
+        "qp_state;field attr_mask",
+    "bringup/other-moves":
+        "modify_qp RTS SQD;modify_qp SQD RTS;cur_qp_state;en_sqd_async_notify;"
+        "IBV_EVENT_SQ_DRAINED;rule cur-state;record ASYNC_RAISED",
+    "bringup/path-mtu":
+        "modify_qp INIT RTR;path_mtu;ah_attr;record LINK_SET;verb link",
+    "bringup/pkey-index":
+        "profile rxe",
+    "bringup/posting-too-early":
+        "field opcode;field flags;rule send-state;rule queue-full",
+    "bringup/psn-agreement":
+        "rq_psn;sq_psn",
+    "bringup/reads-served":
+        "IBV_WR_RDMA_READ;max_dest_rd_atomic;wire RDMA_READ_REQUEST;"
+        "syndrome NAK_INVALID_REQUEST;IBV_EVENT_QP_REQ_ERR;refusal no-depth",
+    "bringup/reads-under-way":
+        "max_rd_atomic",
+    "bringup/rtr-attributes":
+        "IBV_ACCESS_REMOTE_READ",
+    "bringup/wrong-number":
+        "modify_qp RTS ERR;dest_qp_num;wire SEND_ONLY;drop wrong-qpn;record SEND_POSTED;"
+        "record WQE_STARTED;record WQE_COMPLETED;record PACKET_SENT;record PACKET_DROPPED;"
+        "record MEMORY_READ;record CQE_ADDED;record WENT_BACK;record TIMER_FIRED",
+    "cq/arm-poll-race":
+        "field channel;field num_entries;rule cq-event-none;record CQ_ARMED;"
+        "record CQ_EVENT_RAISED;record CQ_EVENT_TAKEN;record CQ_EVENTS_ACKED;"
+        "verb create_comp_channel;verb req_notify_cq",
+    "cq/channel-ack":
+        "field nevents;EAGAIN;rule cq-events-ack;rule cq-events-unacked;verb destroy_cq;"
+        "verb get_cq_event;verb ack_cq_events;verb destroy_comp_channel",
+    "cq/extended-poll":
+        "IBV_WC_EX_WITH_BYTE_LEN;IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;ENOENT;rule poll-empty;"
+        "rule poll-open;rule crash-wc-read;record POLL_STARTED;record POLL_ADVANCED;"
+        "verb create_cq_ex;verb start_poll;verb next_poll;verb wc_read;verb end_poll",
+    "cq/overrun-recovery":
+        "IBV_EVENT_CQ_ERR;IBV_EVENT_QP_FATAL;rule async-unacked;record ASYNC_TAKEN;"
+        "record ASYNC_ACKED;verb get_async_event;verb ack_async_event",
+    "cq/solicited":
+        "field solicited_only",
+    "device/limits":
+        "rule limit;rule port-num;rule qp-parts;verb query_port",
+    "device/partitions":
+        "pkey_index;IBV_EVENT_PKEY_CHANGE;drop pkey;record PKEY_SET;verb pkey",
+    "err/cq-overrun":
+        "record CQ_OVERRUN",
+    "err/local-protection":
+        "IBV_WC_LOC_PROT_ERR;IBV_WC_REM_OP_ERR;syndrome NAK_REMOTE_OPERATION;"
+        "refusal receive-denied",
+    "err/receive-too-short":
+        "IBV_WC_LOC_LEN_ERR;IBV_WC_WR_FLUSH_ERR;IBV_WC_REM_INV_REQ_ERR;refusal receive-short",
+    "err/remote-access":
+        "IBV_WC_REM_ACCESS_ERR",
+    "err/remote-invalid-request":
+        "IBV_WC_SUCCESS;qp_access_flags;refusal not-enabled",
+    "err/retry-exceeded":
+        "modify_qp RTS RESET;IBV_WC_RETRY_EXC_ERR;retry_cnt;drop not-ready",
+    "err/rnr-retry-exceeded":
+        "IBV_WC_RNR_RETRY_EXC_ERR",
+    "flags/inline-limits":
+        "rule inline-opcode",
+    "flags/inline-on-the-wire":
+        "field wc_flags",
+    "flags/inline-without-a-key":
+        "IBV_SEND_INLINE;verb query_qp",
+    "flags/signaled":
+        "IBV_SEND_SIGNALED;field sq_sig_all",
+    "flags/solicited":
+        "IBV_SEND_SOLICITED",
+    "loss/corrupted":
+        "record PACKET_HARMED",
+    "lumina/congestion-mark":
+        "record PACKET_MARKED",
+    "lumina/duplicate-write":
+        "drop ghost;record PACKET_COPIED",
+    "lumina/forged":
+        "record PACKET_INJECTED;verb inject",
+    "lumina/host-accidents":
+        "drop dying;record FAULT_STRUCK",
+    "lumina/reordered":
+        "wire RDMA_WRITE_FIRST;wire RDMA_WRITE_MIDDLE;wire RDMA_WRITE_LAST;"
+        "syndrome NAK_SEQUENCE;refusal sequence-gap;record PACKET_HELD;record PACKET_RELEASED",
+    "lumina/rnr-nak-lost":
+        "rnr_retry",
+    "mr/another-address":
+        "IBV_ACCESS_ZERO_BASED;field hca_va;rule mr-iova-offset;verb reg_mr_iova",
+    "mr/dereg-too-early":
+        "verb dereg_mr",
+    "mw/bind-refused":
+        "IBV_WC_MW_BIND_ERR;IBV_WR_BIND_MW;IBV_ACCESS_MW_BIND;IBV_WC_BIND_MW;IBV_MW_TYPE_1;"
+        "IBV_MW_TYPE_2;field bind_access;field type;EBUSY;rule mr-window-bound;"
+        "record WINDOW_BOUND;record WINDOW_INVALIDATED;record WINDOW_REFUSED;verb alloc_mw;"
+        "verb bind_mw",
+    "mw/by-functions":
+        "verb wr_send_inv;verb wr_local_inv;verb wr_bind_mw",
+    "mw/send-with-invalidate":
+        "IBV_WR_SEND_WITH_INV;IBV_WC_WITH_INV;field mw_rkey;wire SEND_ONLY_WITH_INVALIDATE",
+    "mw/uc-bind":
+        "IBV_WR_LOCAL_INV;IBV_WC_LOCAL_INV;field invalidate_rkey",
+    "pitfalls/datagram-without-address":
+        "field remote_qpn;field remote_qkey;rule crash-ah",
+    "pitfalls/inline":
+        "field addr;field max_inline_data;EFAULT;rule qp-cap;rule crash-inline;verb create_qp",
+    "pitfalls/inline-for-free":
+        "field max_send_sge",
+    "pitfalls/receives-and-bad-wr":
+        "field bad_wr;rule crash-bad-wr;verb post_recv",
+    "pitfalls/uncleared-struct":
+        "field rest;rule recv-sges;rule send-flags",
+    "pitfalls/wild-pointers":
+        "field num_sge;field next;rule crash-sg;rule crash-next",
+    "posting/drained-and-dead":
+        "IBV_QPS_SQD;IBV_QPS_ERR",
+    "posting/drivers-before-rts":
+        "profile mlx5",
+    "posting/later":
+        "verb poll_cq",
+    "posting/what-the-call-says":
+        "rule use-after-destroy;rule opcode-unknown;record DESTROYED;verb destroy_qp",
+    "programs/arm-poll-lost":
+        "verb program",
+    "programs/never-polled":
+        "refusal cq-overrun",
+    "programs/two-threads-one-queue":
+        "record PROGRAM_WAITED;record PROGRAM_WOKEN",
+    "programs/wrong-cq":
+        "record PROGRAM_FAILED",
+    "raw/checksums":
+        "IBV_SEND_IP_CSUM;IBV_WC_IP_CSUM_OK;field dst_port",
+    "raw/frames":
+        "IBV_QPT_RAW_PACKET;drop no-flow;verb destroy_flow",
+    "raw/sniffer":
+        "flow type SNIFFER;verb create_flow",
+    "raw/tso":
+        "IBV_WR_TSO;IBV_WC_TSO;field mss;rule tso-headers",
+    "raw/tso-by-function":
+        "verb wr_send_tso",
+    "rc/atomic-write":
+        "IBV_WR_FLUSH;IBV_WR_ATOMIC_WRITE;IBV_ACCESS_FLUSH_GLOBAL;IBV_WC_FLUSH;"
+        "IBV_WC_ATOMIC_WRITE;IBV_FLUSH_GLOBAL;field flush_type;wire FLUSH;wire ATOMIC_WRITE;"
+        "record MEMORY_FLUSHED",
+    "rc/compare-and-swap":
+        "IBV_WR_ATOMIC_CMP_AND_SWP;IBV_WC_COMP_SWAP;field swap;field compare;wire COMPARE_SWAP;"
+        "rule atomic-length;rule atomic-address",
+    "rc/fence":
+        "IBV_SEND_FENCE",
+    "rc/rdma-read":
+        "wire RDMA_READ_RESPONSE_FIRST;wire RDMA_READ_RESPONSE_MIDDLE;"
+        "wire RDMA_READ_RESPONSE_LAST",
+    "rc/rdma-write":
+        "IBV_WR_RDMA_WRITE;IBV_WC_RDMA_WRITE;record HOST_WROTE",
+    "rc/send-with-imm":
+        "IBV_WR_SEND_WITH_IMM;field imm_data;wire SEND_ONLY_WITH_IMMEDIATE",
+    "rc/zero-length":
+        "field remote_addr",
+    "real/assise-26":
+        "rule mr-unmapped",
+    "real/async-rdma-107":
+        "rule mr-memlock",
+    "real/beegfs-133":
+        "verb stop",
+    "real/brpc-3132":
+        "record PACKET_DELAYED",
+    "real/perftest-44":
+        "field index;rule ah-dgid;verb query_gid",
+    "real/rdma-tutorial-6":
+        "rule qp-memory;verb query_device",
+    "real/spdk-2261":
+        "refusal too-deep",
+    "real/ucx-2934":
+        "record FAULT_CLEARED",
+    "seeds/fetch-and-add":
+        "IBV_WR_ATOMIC_FETCH_AND_ADD;IBV_WC_FETCH_ADD;field compare_add;field add;"
+        "wire ATOMIC_ACKNOWLEDGE;wire FETCH_ADD;verb fill",
+    "seeds/rdma-read":
+        "IBV_WC_RDMA_READ;wire RDMA_READ_RESPONSE_ONLY",
+    "seeds/rdma-write-with-imm":
+        "IBV_WR_RDMA_WRITE_WITH_IMM;IBV_WC_RECV_RDMA_WITH_IMM;"
+        "wire RDMA_WRITE_ONLY_WITH_IMMEDIATE",
+    "seeds/send-of-nothing":
+        "IBV_WR_SEND;IBV_WC_SEND;record RECV_TAKEN",
+    "sge/hands-off":
+        "wire SEND_FIRST",
+    "sge/how-many-pieces":
+        "rule send-sges",
+    "sge/overlap":
+        "verb write",
+    "srq/broken":
+        "field srq_limit;IBV_EVENT_SRQ_ERR;rule srq-error;record SRQ_FAILED",
+    "srq/counting":
+        "rule srq-small;record SRQ_FREED;record SRQ_SET",
+    "srq/datagrams":
+        "IBV_QPT_RC;IBV_QPT_UD",
+    "srq/end-of-a-queue-pair":
+        "IBV_EVENT_QP_LAST_WQE_REACHED",
+    "srq/limit":
+        "IBV_EVENT_SRQ_LIMIT_REACHED;rule srq-limit;verb modify_srq",
+    "srq/mistakes-of-c":
+        "verb destroy_srq;verb post_srq_recv",
+    "srq/no-own-queue":
+        "rule recv-shared",
+    "srq/posting":
+        "field max_wr;field max_sge;ENOMEM;rule srq-sges;record SRQ_POSTED;verb create_srq",
+    "srq/states":
+        "modify_qp SQD ERR",
+    "time/standing-still":
+        "IBV_EVENT_DEVICE_SPEED_CHANGE",
+    "time/there-and-back":
+        "drop sequence-gap",
+    "time/who-took-the-key":
+        "record PROGRAM_RAN;record PROGRAM_DONE",
+    "uc/lost-packet":
+        "IBV_QPT_UC;wire SEND_MIDDLE;wire SEND_LAST;drop rest-of-message",
+    "uc/operations":
+        "rule send-flags-type",
+    "uc/sizes":
+        "rule message-length",
+    "ud/address-handle":
+        "modify_qp RTS SQE;IBV_WC_LOC_QP_OP_ERR;verb destroy_ah",
+    "ud/address-of-a-connection":
+        "field target;verb create_ah",
+    "ud/multicast":
+        "field sgid_index;field hop_limit;record GROUP_JOINED;record GROUP_LEFT;"
+        "verb attach_mcast;verb detach_mcast",
+    "ud/send-queue-error":
+        "IBV_QPS_SQE;modify_qp SQE RTS",
+    "ud/sends-only":
+        "rule opcode-type",
+    "ud/wrong-qkey":
+        "qkey;drop qkey",
+    "waiting/never-posted":
+        "rule inline-length;verb post_send",
+    "waiting/no-timer":
+        "timeout;wire RDMA_WRITE_ONLY;wire ACKNOWLEDGE;syndrome ACK;record PACKET_RECEIVED;"
+        "record PACKET_LOST;record MEMORY_WRITTEN;record FAULT_SET;verb fault",
+    "waiting/not-listening":
+        "modify_qp SQD RESET",
+    "waiting/port-down":
+        "IBV_EVENT_PORT_ACTIVE;IBV_EVENT_PORT_ERR;record PORT_CHANGED",
+    "wr/all-or-nothing":
+        "field buf;rule crash-builder;record WR_FILLED;record BATCH_SPOILED;verb wr_rdma_write;"
+        "verb wr_abort",
+    "wr/atomics":
+        "verb wr_atomic_cmp_swp;verb wr_atomic_fetch_add",
+    "wr/builders-of-each-type":
+        "field send_ops_flags;EOPNOTSUPP;rule qp-ex-pd;rule send-ops;verb create_qp_ex",
+    "wr/data-setters":
+        "rule setter-place;verb wr_set_sge;verb wr_set_sge_list;verb wr_set_inline_data",
+    "wr/datagrams":
+        "IBV_WC_RECV;IBV_WC_GRH;IBV_WC_WITH_IMM;rule setter-missing;verb wr_send_imm;"
+        "verb wr_set_ud_addr",
+    "wr/first-batch":
+        "rule no-qp-ex;verb qp_to_qp_ex",
+    "wr/inline-setters":
+        "verb wr_rdma_read;verb wr_set_inline_data_list",
+    "wr/man-page-example":
+        "field wr_flags;verb wr_set;verb wr_rdma_write_imm",
+    "wr/region-and-lock":
+        "field thread;EDEADLK;rule region-needed;rule crash-deadlock;rule lock-held;"
+        "record REGION_OPENED;record NEXT_WR_SET;record WR_BUILT;record REGION_CLOSED;"
+        "verb alloc_td;verb alloc_parent_domain;verb wr_start;verb wr_send;verb wr_complete",
+    "wr/sends-of-each-type":
+        "field max_tso_header",
+    "wr/soft-roce":
+        "ENOSPC",
+    "xrc/by-functions":
+        "IBV_SRQT_XRC;verb wr_set_xrc_srqn",
+    "xrc/domains":
+        "field qp_num;field fd;rule in-use;rule xrcd-private;rule xrcd-exists;rule xrcd-none;"
+        "record QP_SHARED;oflag O_CREAT;oflag O_EXCL;verb open_qp;verb close_xrcd",
+    "xrc/one-connection":
+        "IBV_QPT_XRC_SEND;IBV_QPT_XRC_RECV;field remote_srqn;rule no-send-queue;"
+        "rule no-receive-queue",
+    "xrc/wrong-number":
+        "field srq_type;field oflag;refusal wrong-srq;verb create_srq_ex;verb open_xrcd",
+}
+# fmt: on
+
+SHOWN: dict[str, str] = {
+    name: scenario for scenario, names in _BY_SCENARIO.items() for name in names.split(";")
+}

@@ -1,0 +1,215 @@
+"""Play all scenarios, note which one shows a word best: `python -m tests.shown` writes the table.
+
+A scenario shows a status, a flag, a packet, an errno … when that happened in it; a field or a right
+when one of its lines says it. The best one names the word in its title or its text, else in what it
+expects, and is short.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rdmalab.guide.entry import Entry, Sort, full_name
+from rdmalab.guide.explain import entries
+from rdmalab.lab import open_session
+from rdmalab.lens import words
+from rdmalab.scenario.loader import SUFFIX, Scenario, load
+from rdmalab.scenario.runner import Runner
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.rules import errno_name
+from rdmalab.spec.states import QPState, fields_of
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import SendFlags, WCFlags, WCOpcode, WROpcode
+from rdmalab.vocabulary import VOCABULARY
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "scenarios"
+TARGET = ROOT / "rdmalab" / "guide" / "shown.py"
+_HEAD = '''"""Which scenario shows a word best; `load` opens it. Made by `python -m tests.shown`."""
+
+# fmt: off
+_BY_SCENARIO: dict[str, str] = {
+'''
+_TAIL = """}
+# fmt: on
+
+SHOWN: dict[str, str] = {
+    name: scenario for scenario, names in _BY_SCENARIO.items() for name in names.split(";")
+}
+"""
+# Read in the lines of a scenario, because no record has it.
+_SAID = {"field of a verb", "right", "SRQ attribute", "SRQ type", "type of memory window"}
+_SAID |= {"flag of rereg_mr", "flush_type of FLUSH", "flush_level of FLUSH", "oflag", "flow type"}
+_SAID |= {"builder flag", "creation mask", "wc_flags flag", "flow flag"}
+
+
+class Showing(NamedTuple):
+    """A scenario and what happened in it. said: all its text; about: its title and summary."""
+
+    name: str
+    names: frozenset[str]
+    about: str
+    said: str
+    records: int
+
+
+# --------------------------------------------------------------------------- what happened
+def _status(record: Record) -> Iterator[str]:
+    cqe = record[words.A]
+    yield full_name(WCStatus(cqe.status))
+    if cqe.status == WCStatus.SUCCESS and cqe.opcode in tuple(WCOpcode):
+        yield full_name(WCOpcode(cqe.opcode))
+        yield from (full_name(flag) for flag in WCFlags if cqe.wc_flags & flag)
+
+
+def _posted(record: Record) -> Iterator[str]:
+    wr = record[words.A].wr
+    if wr.opcode in tuple(WROpcode):
+        yield full_name(WROpcode(wr.opcode))
+    yield from (full_name(flag) for flag in SendFlags if wr.flags & flag)
+
+
+def _packet(record: Record) -> Iterator[str]:
+    packet = record[words.A]
+    yield f"wire {words.label(packet)}"
+    if (syndrome := words.syndrome(packet)) is not None:
+        yield f"syndrome {syndrome.name}"
+
+
+def _moved(record: Record) -> Iterator[str]:
+    now, to = QPState(record[words.A]), QPState(record[words.B])
+    yield f"modify_qp {now.name} {to.name}"
+    yield full_name(to)
+
+
+def _called(record: Record) -> Iterator[str]:
+    yield f"verb {record[words.A]}"
+    if record[words.B]:
+        yield errno_name(record[words.B])
+
+
+_OF_KIND: dict[Kind, Callable[[Record], Iterator[str]]] = {
+    Kind.CQE_ADDED: _status,
+    Kind.CQ_OVERRUN: _status,
+    Kind.SEND_POSTED: _posted,
+    Kind.PACKET_SENT: _packet,
+    Kind.PACKET_INJECTED: _packet,
+    Kind.STATE_CHANGED: _moved,
+    Kind.CALLED: _called,
+    Kind.ATTRIBUTES_SET: lambda record: iter(fields_of(record[words.A])),
+    Kind.REQUEST_REFUSED: lambda record: iter([f"refusal {record[words.B]}"]),
+    Kind.PACKET_DROPPED: lambda record: iter([f"drop {record[words.B]}"]),
+    Kind.ASYNC_RAISED: lambda record: iter([full_name(AsyncEvent(record[words.A]))]),
+}
+
+
+def played(scenario: Scenario) -> Showing:
+    """Play it and gather the names of all that happens."""
+    runner, names = Runner(scenario, open_session), set[str]()
+    while not runner.over:
+        names |= {f"rule {r.refusal.rule}" for r in runner.replies() if r.refusal is not None}
+    records = runner.session.world.trace.records
+    for record in records:
+        names.add(f"record {record[words.KIND].name}")
+        if (names_in := _OF_KIND.get(record[words.KIND])) is not None:
+            names.update(names_in(record))
+    world = runner.session.world
+    for hca in world.nodes.values():
+        names.update(full_name(qp.qp_type) for qp in hca.qps.items.values())
+        names.add(f"profile {hca.profile.name}")
+    text = scenario.source.text
+    document = scenario.document
+    return Showing(name_of(scenario.path), frozenset(names), f"{document.title} {document.about}",
+                   text, len(records))  # fmt: skip
+
+
+def name_of(path: str) -> str:
+    """`err/rnr-retry-exceeded`, as `load` takes it."""
+    return Path(path).relative_to(FOLDER).as_posix().removesuffix(SUFFIX)
+
+
+# --------------------------------------------------------------------------- the best of them
+def best(entry: Entry, showings: Iterable[Showing]) -> str:
+    """The scenario that shows it best; empty where none does."""
+    able = [each for each in showings if _shows(entry, each)]
+    return min(able, key=lambda each: _rank(entry, each)).name if able else ""
+
+
+def _shows(entry: Entry, each: Showing) -> bool:
+    if entry.name in each.names:
+        return True
+    return _kind(entry) in _SAID and bool(_pattern(entry).search(each.said))
+
+
+def _rank(entry: Entry, each: Showing) -> tuple[Any, ...]:
+    pattern = _pattern(entry)
+    told = pattern.search(each.about) is not None
+    said = len(pattern.findall(each.said))
+    is_status = entry.about is not None and entry.about.sort is Sort.STATUS
+    apart = each.name.startswith("real/") or (is_status and not each.name.startswith("err/"))
+    return (apart, not told, not said, each.records, each.name)
+
+
+def _kind(entry: Entry) -> str:
+    return re.sub(r" = .*", "", entry.kind)
+
+
+@cache
+def _pattern(entry: Entry) -> re.Pattern[str]:
+    """Its names as a whole word; a field stands before `=`."""
+    bare = sorted({entry.name, *entry.words} - {w for w in entry.words if w.isdecimal()})
+    if _kind(entry) == "field of a verb":
+        return re.compile(rf"\b(?:{'|'.join(map(re.escape, entry.words))})=")
+    if entry.about is not None and entry.about.sort is Sort.VERB:
+        bare = list(entry.words)
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, bare))})(?![\w-])")
+
+
+def table(showings: list[Showing]) -> dict[str, list[str]]:
+    """Scenario → the names it is the best for, in the order of the guide."""
+    found: dict[str, list[str]] = {}
+    for entry in entries(VOCABULARY):
+        if name := best(entry, showings):
+            found.setdefault(name, []).append(entry.name)
+    return dict(sorted(found.items()))
+
+
+def source(rows: dict[str, list[str]]) -> str:
+    """The table as a module."""
+    lines = [_HEAD]
+    for scenario, names in rows.items():
+        lines.append(f'    "{scenario}":\n')
+        lines += [f'        "{text}"\n' for text in _wrapped(names)]
+        lines[-1] = lines[-1].rstrip("\n") + ",\n"
+    return "".join([*lines, _TAIL])
+
+
+def _wrapped(names: list[str]) -> Iterator[str]:
+    """`a;b;c;` in pieces that fit a line; the last has no `;` behind it."""
+    piece = ""
+    for number, name in enumerate(names):
+        text = name + ";" * (number + 1 < len(names))
+        if len(piece) + len(text) > 86 and piece:
+            yield piece
+            piece = ""
+        piece += text
+    yield piece
+
+
+def paths() -> list[Path]:
+    return sorted(FOLDER.rglob(f"*{SUFFIX}"))
+
+
+def main() -> int:
+    """Write it."""
+    showings = [played(load(str(path), VOCABULARY)) for path in paths()]
+    TARGET.write_text(source(table(showings)), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
