@@ -42,9 +42,9 @@ SHOWN: dict[str, str] = {
 }
 """
 # Read in the lines of a scenario, because no record has it.
-_SAID = {"field of a verb", "right", "SRQ attribute", "SRQ type", "type of memory window"}
-_SAID |= {"flag of rereg_mr", "flush_type of FLUSH", "flush_level of FLUSH", "oflag", "flow type"}
-_SAID |= {"builder flag", "creation mask", "wc_flags flag", "flow flag"}
+SAID = {"field of a verb", "right", "SRQ attribute", "SRQ type", "type of memory window"}
+SAID |= {"flag of rereg_mr", "flush_type of FLUSH", "flush_level of FLUSH", "oflag", "flow type"}
+SAID |= {"builder flag", "creation mask", "wc_flags flag", "flow flag"}
 
 
 class Showing(NamedTuple):
@@ -135,14 +135,14 @@ def name_of(path: str) -> str:
 # --------------------------------------------------------------------------- the best of them
 def best(entry: Entry, showings: Iterable[Showing]) -> str:
     """The scenario that shows it best; empty where none does."""
-    able = [each for each in showings if _shows(entry, each)]
+    able = [each for each in showings if shows(entry, each)]
     return min(able, key=lambda each: _rank(entry, each)).name if able else ""
 
 
-def _shows(entry: Entry, each: Showing) -> bool:
+def shows(entry: Entry, each: Showing) -> bool:
     if entry.name in each.names:
         return True
-    return _kind(entry) in _SAID and bool(_pattern(entry).search(each.said))
+    return kind(entry) in SAID and bool(_pattern(entry).search(each.said))
 
 
 def _rank(entry: Entry, each: Showing) -> tuple[Any, ...]:
@@ -154,7 +154,7 @@ def _rank(entry: Entry, each: Showing) -> tuple[Any, ...]:
     return (apart, not told, not said, each.records, each.name)
 
 
-def _kind(entry: Entry) -> str:
+def kind(entry: Entry) -> str:
     return re.sub(r" = .*", "", entry.kind)
 
 
@@ -162,7 +162,7 @@ def _kind(entry: Entry) -> str:
 def _pattern(entry: Entry) -> re.Pattern[str]:
     """Its names as a whole word; a field stands before `=`."""
     bare = sorted({entry.name, *entry.words} - {w for w in entry.words if w.isdecimal()})
-    if _kind(entry) == "field of a verb":
+    if kind(entry) == "field of a verb":
         return re.compile(rf"\b(?:{'|'.join(map(re.escape, entry.words))})=")
     if entry.about is not None and entry.about.sort is Sort.VERB:
         bare = list(entry.words)

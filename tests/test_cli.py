@@ -72,6 +72,13 @@ EXITS = [
     (["explain", "IBV_WC_SUCCESS"], 0),
     (["explain", "rnr", "nak"], 0),
     (["explain", "xyzzy"], 2),
+    (["explain", "status=12", "vendor_err=129"], 0),
+    (["explain", "psn", "--json"], 0),
+    (["explain", "--all"], 0),
+    (["explain"], 2),
+    (["explain", "--all", "psn"], 2),
+    (["explain", "--all", "--json"], 2),
+    (["explain", "modify_qp", "--svg", "--json"], 2),
     (["explain", "modify_qp", "--svg"], 0),
     (["explain", "--svg", "IBV_modify_qp", "xrc_recv"], 0),
     (["explain", "modify_qp IBV_QPT_UD", "--svg"], 0),
@@ -118,6 +125,32 @@ def test_a_drawing_goes_where_it_is_wanted(
     assert (folder / "ud.svg").read_text("utf-8") == printed
     assert cli.main(["explain", "RTS", "-o", str(folder / "rts.txt")]) == 0
     assert "fully operational" in (folder / "rts.txt").read_text("utf-8")
+
+
+def test_an_article_is_a_document_too(capsys: pytest.CaptureFixture[str]) -> None:
+    schema = _schema("explain", capsys)
+    assert cli.main(["explain", "NCCL", "WARN", "status=12", "vendor", "err", "129", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    jsonschema.validate(told, schema)
+    assert told["name"] == "IBV_WC_RETRY_EXC_ERR"
+    assert told["sections"][0]["heading"] == "read"
+
+
+def test_a_log_is_read_from_standard_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dump = ["00000000 00000000 00000000 00000000"] * 3 + ["00000000 00008813 10012abe 0dd0c1d3"]
+    log = "\n".join(["mlx5: host: got completion with error:", *dump])
+    monkeypatch.setattr(sys, "stdin", io.StringIO(log))
+    assert cli.main(["explain", "-"]) == 0
+    assert capsys.readouterr().out.startswith("IBV_WC_REM_ACCESS_ERR")
+
+
+def test_the_whole_guide_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain", "--all"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert max(map(len, printed)) <= 100
+    assert "IBV_WC_RNR_RETRY_EXC_ERR  (completion status 13)" in printed
 
 
 def _raiser(error: type[BaseException]) -> Callable[..., Any]:

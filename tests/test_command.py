@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from rdmalab.command import (
+    PROSE,
     REQUIRED,
     SPOKEN,
     Alias,
@@ -27,6 +28,7 @@ from rdmalab.command import (
     NewKind,
     Noun,
     OneOf,
+    ProseKind,
     Range,
     RecordKind,
     Ref,
@@ -75,6 +77,7 @@ class Point:
         (int | None, IntegerKind(nullable=True)),
         (Annotated[int | None, SHORT], IntegerKind(nullable=True, short=SHORT)),
         (str, TextKind()),
+        (Annotated[str, PROSE], ProseKind()),
         (Annotated[str, OneOf(("x", "y"))], WordKind(("x", "y"))),
         (Literal["up", "down"], WordKind(("up", "down"))),
         (bool, BooleanKind()),

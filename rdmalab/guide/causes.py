@@ -22,7 +22,7 @@ _S = WCStatus
 _NONE: tuple[Cause, ...] = ()
 
 CAUSES: dict[WCStatus, tuple[Cause, ...]] = {
-    _S.SUCCESS: _NONE,
+    _S.SUCCESS: (Cause("it went well: poll it, and its slot is free again", "show cq A.cq0"),),
     _S.LOC_LEN_ERR: (
         Cause("the receive is smaller than the message", "show rq B.qp0"),
         Cause("the message is longer than max_msg_sz", "show sq A.qp0"),

@@ -31,7 +31,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 # A number that is a status of a work completion, the surest place first.
 _STATUS = (
-    _pattern(rf"\b(?:wc\W{{0,2}})?status\W{{0,3}}{_NUMBER}"),
+    _pattern(rf"(?<!zero )\bstatus\W{{0,3}}{_NUMBER}"),
     _pattern(rf"\bcompletion\b.*?\berror\W{{1,2}}{_NUMBER}"),
     _pattern(rf"\bstatus\b[^\d]*\({_NUMBER}\)"),
 )
@@ -43,6 +43,7 @@ _VENDOR = _pattern(
 _WR_ID = _pattern(rf"\bwr_?id\W{{0,3}}{_NUMBER}")
 _ERRNO = (
     _pattern(r"\berrno\W{0,3}(\d+)\b"),
+    _pattern(r"\bnon-?zero status\W{1,2}(\d+)\b"),
     _pattern(r"\bos error\W{0,3}(\d+)\b"),
     _pattern(r"\b(?:rc|ret|returned|error)\W{1,3}-?(\d+)\b"),
 )

@@ -36,6 +36,7 @@ from rdmalab.spec.states import ATTRIBUTES
 from rdmalab.spec.work import WORK
 
 _WIDEST_USAGE = 6  # optional keys that a usage line still names
+_RULES_NAMED = 6  # of an errno, in an article
 _WIDEST_ENUM = 8  # members that a table of keys still names
 _EXAMPLE, _SEE = "Example:", "See:"
 
@@ -99,7 +100,9 @@ def _refuses(verb: str) -> Iterator[str]:
     for name, rule in RULES.items():
         if rule.source.startswith(f"ibv_{verb}("):
             by_errno.setdefault(rule.errno, []).append(name)
-    return (f"{errno_name(errno)}: {' '.join(names)}" for errno, names in by_errno.items())
+    for errno, names in by_errno.items():
+        more = f" and {len(names) - _RULES_NAMED} more" if len(names) > _RULES_NAMED else ""
+        yield f"{errno_name(errno)}: {' '.join(names[:_RULES_NAMED])}{more}"
 
 
 def page(command: Command) -> Article:

@@ -132,7 +132,7 @@ KINDS: dict[str, Usual] = {
     "phys state": Usual(
         "the cable", "packets move in LINK_UP and in no other state", ("query_port A",)
     ),
-    "link layer": Usual("the port", "", ("query_port A",)),
+    "link layer": Usual("the port", "Ethernet frames, whatever they carry", ("query_port A",)),
     "oflag": Usual("the program, by oflag= of open_xrcd", _NOTHING, ("show xrcd B.xrcd0",)),
     "flow type": Usual("the program, by type= of create_flow", _NOTHING, ("show flow B.flow0",)),
     "flow flag": Usual("the program, by flags= of create_flow", _NOTHING, ("show flow B.flow0",)),

@@ -132,6 +132,7 @@ def wc_opcode_article(code: WCOpcode) -> Article:
     rows: list[Row] = [
         ("", WC_OPCODES[code]),
         ("side", f"{side} completions; 128 and more is the receive side"),
+        ("wire", " ".join(_packets_behind(code)) or "nothing is sent"),
         ("made by", " ".join(makers)),
         ("valid", "on SUCCESS only"),
     ]
@@ -139,9 +140,30 @@ def wc_opcode_article(code: WCOpcode) -> Article:
     return article(full_name(code), f"completion opcode {int(code)}", rows, see)
 
 
+def _packets_behind(code: WCOpcode) -> list[str]:
+    """The last packets of what was sent, or of what came, before such a completion."""
+    taken = _TAKEN_FOR.get(code)
+    if taken is None:
+        rows = [row for row in WORK.values() if row.wc_opcode is code]
+    else:
+        rows = [row for row in WORK.values() if row.consumes_receive and row.message == taken]
+    labels = dict.fromkeys(label for row in rows for label in packets_of(row))
+    return [label for label in labels if OPCODES[BY_LABEL[label][0]].ends]
+
+
+# The message that a receive of this opcode was taken for.
+_TAKEN_FOR = {WCOpcode.RECV: Op.SEND.name, WCOpcode.RECV_RDMA_WITH_IMM: Op.RDMA_WRITE.name}
+_FLAG_WIRE = {
+    WCFlags.GRH: "the IP header of the datagram",
+    WCFlags.WITH_IMM: "an ImmDt in the last packet",
+    WCFlags.IP_CSUM_OK: "right checksums of IPv4, TCP or UDP",
+    WCFlags.WITH_INV: "an IETH in the last packet",
+}
+
+
 def wc_flag_article(flag: WCFlags) -> Article:
     """One flag of a completion."""
-    rows: list[Row] = [("", WC_FLAGS[flag])]
+    rows: list[Row] = [("", WC_FLAGS[flag]), ("wire", _FLAG_WIRE[flag])]
     see = ["explain wc", "ibv_poll_cq(3)"]
     return article(full_name(flag), f"completion flag {int(flag)}", rows, see)
 

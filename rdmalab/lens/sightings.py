@@ -39,11 +39,12 @@ class SightingRow:
 
 @dataclass(slots=True)
 class Look:
-    """Where to look, and how many sightings are wanted."""
+    """Where to look, and how many names a sighting has. cut: there is more past than was seen."""
 
     world: World
     names: Names
     most: int = 4
+    cut: bool = False
 
     def recent(self, *kinds: Kind) -> Iterator[Record]:
         """Records of these kinds, newest first; rare ones from the beginning on."""
@@ -54,12 +55,7 @@ class Look:
         for record in islice(reversed(trace.tail), REACH):
             if record[words.KIND] in kinds:
                 yield record
-
-    @property
-    def reaches_the_start(self) -> bool:
-        """Whether all that ever happened can be seen."""
-        trace = self.world.trace
-        return trace.first == 0 and len(trace.tail) <= REACH
+        self.cut = trace.first > 0 or len(trace.tail) > REACH
 
     def queue_pairs(self) -> Iterator[tuple[Thing, QueuePair]]:
         """All that live, in the order of the nodes."""

@@ -74,8 +74,8 @@ def _standing(look: Look, cast: "_Cast", about: About) -> Iterator[str]:
 
 def _lines(look: Look, rows: list[SightingRow]) -> Iterator[str]:
     if not rows:
-        reach = "in this session" if look.reaches_the_start else "lately, nor is anything left"
-        yield f"nothing of it {reach}"
+        where = f"the last {sightings.REACH:,} records" if look.cut else "this session"
+        yield f"nothing of it in {where}"
     for row in rows[:_SHOWN]:
         yield row.text
     if len(rows) > _SHOWN:

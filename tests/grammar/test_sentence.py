@@ -49,10 +49,20 @@ def test_reading_goes_on_behind_a_mistake() -> None:
     assert said["?"] == 'no key "flag"'
 
 
+def test_prose_takes_the_rest_of_the_line_as_it_stands() -> None:
+    line = "peer 10.2.0.5<33> with status=12 opcode=3, [Errno 22]  (Recv) wc->status"
+    assert read(f"tell {line}") == {"text": line}
+    assert read("tell word") == {"text": "word"}
+    assert read('tell "a; b # c"') == {"text": "a; b # c"}
+    assert read('tell he said "no" twice') == {"text": 'he said "no" twice'}
+    assert read("tell status=12") == {"text": "status=12"}
+
+
 @given(texts)
 def test_nothing_raises(text: str) -> None:
     for tokens in commands(scan(text)):
-        for command in (VOCABULARY["post_send"], VOCABULARY["run"], VOCABULARY["modify_qp"]):
+        for name in ("post_send", "run", "modify_qp", "tell"):
+            command = VOCABULARY[name]
             sentence = Sentence(command, tokens, None)
             assert all(
                 p.wrong is None or isinstance(p.wrong, NotUnderstood) for p in sentence.parts

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from rdmalab.command import (
+    PROSE,
     SPOKEN,
     Alias,
     BitRate,
@@ -255,6 +256,11 @@ def explain(session: Any, word: str, more: str = "") -> None:
 
 
 @command
+def tell(session: Any, text: Annotated[str, PROSE]) -> None:
+    """Take a line as it stands."""
+
+
+@command
 def show(
     session: Any,
     what: str = "",
@@ -274,7 +280,7 @@ def connect(
 
 COMMANDS = (
     *(alloc_pd, reg_mr, create_qp, modify_qp, post_send, post_recv, poll_cq, write),
-    *(step, run, until, break_, goto, mark, fault, link, use, explain, show, connect),
+    *(step, run, until, break_, goto, mark, fault, link, use, explain, tell, show, connect),
 )
 VOCABULARY = {c.name: c for c in COMMANDS}
 ALIASES = {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.scenario.loader import FileError, load, loads
+from rdmalab.scenario.loader import FileError, found, load, loads
 from rdmalab.vocabulary import VOCABULARY
 
 TOP = "rdmalab: 1\ntitle: t\n"
@@ -141,3 +141,21 @@ def test_dos_lines_and_a_byte_order_mark_are_nothing(tmp_path: Path) -> None:
     file = tmp_path / "x.yaml"
     file.write_bytes(b"\xef\xbb\xbf" + f"{TOP}{ONE}".replace("\n", "\r\n").encode())
     assert load(str(file), VOCABULARY).title == "t"
+
+
+def test_a_scenario_has_a_short_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, theirs = tmp_path / "x" / "own.rdmalab.yaml", tmp_path / "scenarios" / "err"
+    for folder in (own.parent, theirs):
+        folder.mkdir(parents=True)
+    own.write_text("", "utf-8")
+    (theirs / "rnr.rdmalab.yaml").write_text("", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert found("x/own") == str(Path("x/own.rdmalab.yaml"))
+    assert found("err/rnr") == str(Path("scenarios/err/rnr.rdmalab.yaml"))
+
+
+@pytest.mark.parametrize(
+    "path", ["err/rnr", "x.rdmalab.yaml", "/no/where", "x", "a\0b", "x" * 5000]
+)
+def test_what_is_not_there_stays_as_it_was_said(path: str) -> None:
+    assert found(path) == path

@@ -1,0 +1,23 @@
+"""The document of an article is what its schema says."""
+
+import jsonschema
+import pytest
+
+from rdmalab.guide.document import document, schema
+from rdmalab.guide.explain import answer
+from tests.guide.saying import WORDS
+
+
+@pytest.mark.parametrize("text", ["RNR_RETRY_EXC_ERR", "psn", "status=12 vendor_err=129", "22"])
+def test_it_is_what_its_schema_says(text: str) -> None:
+    jsonschema.validate(document(answer(text, WORDS)), schema())
+
+
+def test_it_holds_the_article() -> None:
+    found = answer("rnr_retry", WORDS)
+    told = document(found)
+    assert told["name"] == "rnr_retry"
+    assert told["kind"] == "QP attribute"
+    headings = [section["heading"] for section in told["sections"]]
+    assert headings == [section.heading for section in found.article.sections]
+    assert told["see_also"] == found.article.see_also

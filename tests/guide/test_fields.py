@@ -1,0 +1,47 @@
+"""Fields: every key that a verb takes is explained, with what its signature knows."""
+
+import pytest
+
+from rdmalab.guide.concepts import CONCEPTS
+from rdmalab.guide.explain import lookup
+from rdmalab.guide.fields import FIELDS, WIRE, fields_of
+from rdmalab.spec.states import ATTRIBUTES
+from rdmalab.vocabulary import VERBS, VOCABULARY
+from tests.guide.saying import WORDS, row, said
+
+PLACES = fields_of({verb: VOCABULARY[verb] for verb in VERBS})
+# Words of the trade that a key is named after: qp, mr, rkey …
+TRADE = {word for name, concept in CONCEPTS.items() for word in (name, *concept.words)}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_every_field_of_every_verb_is_explained(name: str) -> None:
+    assert name in FIELDS or name in ATTRIBUTES or name in TRADE | {"event"}
+    assert any(
+        entry.kind in ("field of a verb", "QP attribute", "word") for entry in lookup(name, WORDS)
+    )
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_field_names_who_takes_it(name: str) -> None:
+    places = fields_of(WORDS)[name]
+    assert row(f"field {name}", "taken by").startswith(places[0].command)
+    assert FIELDS[name] in said(f"field {name}")
+
+
+def test_no_sentence_is_about_a_field_that_is_gone() -> None:
+    assert set(WIRE) <= set(FIELDS) | {"rkey"}
+    assert set(FIELDS) <= set(fields_of(VOCABULARY))
+
+
+def test_what_the_signature_knows_is_taken_from_it() -> None:
+    assert row("wr_id", "type") == "64 bits"
+    assert row("mss", "type") == "16 bits"
+    assert row("flush_type", "type") == "GLOBAL|PERSISTENT"
+    assert row("flush_type", "default") == "GLOBAL"
+    assert "default" not in said("qp_type")  # only open_qp has one
+    assert row("remote_addr", "wire") == "va of a RETH or AtomicETH"
+
+
+def test_the_names_of_the_struct_are_known_too() -> None:
+    assert said("send_flags").startswith("flags")

@@ -1,0 +1,99 @@
+"""Lines that people have in their logs lead to the article, behind what was read out of them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rdmalab.guide.entry import full_name
+from rdmalab.guide.explain import explain
+from rdmalab.guide.logs import read
+from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.spec.statuses import STATUS, WCStatus
+from tests.guide.saying import WORDS
+
+LINES = [
+    ("Failed status transport retry counter exceeded (12) for wr_id 7", "IBV_WC_RETRY_EXC_ERR"),
+    ("Failed status 12: wr_id 0 syndrom 0x81", "IBV_WC_RETRY_EXC_ERR"),
+    ("Completion with error at client", "wc"),
+    ("wc.status 5", "IBV_WC_WR_FLUSH_ERR"),
+    ("status=12 vendor_err=129", "IBV_WC_RETRY_EXC_ERR"),
+    ("NCCL WARN NET/IB : Got completion from peer 10.2.0.5<33092> with status=12 opcode=32698 "
+     "len=32696 vendor err 129 (Recv)", "IBV_WC_RETRY_EXC_ERR"),
+    ("NET/IB : Got completion from peer 10.5.0.34<33956> with error 5, opcode 0, len 1, "
+     "vendor err 244 (Recv)", "IBV_WC_WR_FLUSH_ERR"),
+    ("got bad completion with status: 0xc, vendor syndrome: 0x81", "IBV_WC_RETRY_EXC_ERR"),
+    ("Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 vend 0x81 hw_synd 0/0)",
+     "IBV_WC_RETRY_EXC_ERR"),
+    ("mlx5_poll_one:530:(pid 0): syndrome 0x5, vendor syndrome 0xf9", "IBV_WC_WR_FLUSH_ERR"),
+    ("fi_cq_readerr: err: 5, prov_err: remote access error (10)", "IBV_WC_REM_ACCESS_ERR"),
+    ("ibv_modify_qp: Invalid argument", "EINVAL"),
+    ("[Errno 22] Failed to modify QP state", "EINVAL"),
+    ("[Errno 22]", "EINVAL"),
+    ("ibv_post_send failed with ENOMEM", "ENOMEM"),
+    ("non-zero status: 22 ibv_modify_qp failed.", "EINVAL"),
+    ("failed to modify QP to RTR", "modify_qp … state=RTR"),
+    ("Failed to modify QP to RTR, check mtu, gid: Connection timed out [110]",
+     "modify_qp … state=RTR"),
+    ("ibv_modify_qp RTR -> RTS: Invalid argument.", "RTR → RTS"),
+    ("Couldn't post send", "post_send"),
+    ("got async event IBV_EVENT_QP_FATAL for qp 0x12", "IBV_EVENT_QP_FATAL"),
+    ("async event: local QP operation error", "IBV_WC_LOC_QP_OP_ERR"),
+    ("async event: local work queue catastrophic error", "IBV_EVENT_QP_FATAL"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "title"), LINES)
+def test_a_line_of_a_log_leads_to_the_article(line: str, title: str) -> None:
+    said = explain(line, WORDS)
+    assert said.title == title
+    assert said.sections[0].heading == "read"
+    assert max(map(len, said.lines(80))) <= 80
+
+
+@pytest.mark.parametrize("status", [status for status in WCStatus if status])
+def test_every_status_is_read_by_number_and_by_text(status: WCStatus) -> None:
+    for line in (f"poll: status={int(status)}, giving up", f"oh: {STATUS[status].text.upper()}!"):
+        found = read(line, WORDS)
+        assert found is not None, line
+        assert found.word == full_name(status)
+
+
+@pytest.mark.parametrize("event", AsyncEvent)
+def test_every_event_is_read_by_its_text(event: AsyncEvent) -> None:
+    found = read(f"libibverbs: async: {EVENTS[event].text} on port 1", WORDS)
+    assert found is not None
+    assert found.word == full_name(event)
+
+
+def test_what_stands_beside_a_status_is_told() -> None:
+    found = read("status=12 opcode=9 len=77 wr_id=3 vendor err 129", WORDS)
+    assert found is not None
+    said = "; ".join(found.said)
+    assert "wr_id 3" in said
+    assert "0x81 = 129" in said
+    assert "RETRY_EXC_ERR" in said
+    assert "junk" in said
+
+
+def test_a_vendor_code_that_nobody_knows_is_not_explained_away() -> None:
+    found = read("Failed status 12: wr_id 0 syndrom 0x3", WORDS)
+    assert found is not None
+    assert "no public list explains it" in found.said[-1]
+
+
+def test_a_verb_and_an_errno_name_the_rules_of_that_verb() -> None:
+    found = read("ibv_modify_qp: Invalid argument", WORDS)
+    assert found is not None
+    assert "attr-missing" in found.said[-1]
+    assert "queue-full" not in found.said[-1]
+
+
+def test_what_says_nothing_of_rdma_is_not_read() -> None:
+    for line in ("hello world", "status quo", "status=99", "error 0", "Connection refused"):
+        assert read(line, WORDS) is None, line
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_not(text: str) -> None:
+    found = read(text, WORDS)
+    assert found is None or explain(found.word, WORDS).title

@@ -1,0 +1,40 @@
+"""Parts of tables: each member has a sentence of its own."""
+
+import enum
+
+import pytest
+
+from rdmalab.guide.parts import KINDS, NOTES, part_article
+from rdmalab.spec.opcodes import OPCODES, Service
+from rdmalab.spec.states import Mishap
+from tests.guide.saying import row, said
+
+MEMBERS = [member for cls in KINDS for member in cls]
+
+
+@pytest.mark.parametrize("member", MEMBERS, ids=lambda m: f"{type(m).__name__}.{m.name}")
+def test_every_member_says_something_of_its_own(member: enum.Enum) -> None:
+    own = part_article(member).sections[0].lines[0]
+    others = [part_article(other).sections[0].lines[0] for other in type(member)]
+    assert others.count(own) == 1
+    assert own == NOTES.get(type(member), {}).get(member, member.value)
+
+
+def test_what_the_tables_know_is_taken_from_them() -> None:
+    codes = [o.code for o in OPCODES.values() if o.service is Service.XRC]
+    assert row("service XRC", "wire").startswith(f"opcodes {min(codes):#04x} to {max(codes):#04x}")
+    assert row("mishap SEND_ERROR", "leads to").startswith("ERR (RC")
+    assert Mishap.CQ_OVERRUN.value in said("mishap CQ_OVERRUN")
+    assert row("rounding POWER", "devices") == "mlx5"
+    assert row("LINK_UP", "port state") == "INIT ARMED ACTIVE"
+    assert "SEND_LAST" in row("place LAST", "wire")
+    assert "RDMA_READ" in row("buffers SCATTER", "opcodes")
+    assert "CQ_ERR" in row("event kind ERROR", "events")
+
+
+def test_what_never_comes_says_why() -> None:
+    assert "Ethernet" in row("link layer INFINIBAND", "here")
+
+
+def test_names_of_c_are_known() -> None:
+    assert "every frame" in said("IBV_FLOW_ATTR_SNIFFER")

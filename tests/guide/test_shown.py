@@ -1,0 +1,68 @@
+"""The table of scenarios: each file is there, and each one shows what the table says of it."""
+
+import random
+
+import pytest
+
+from rdmalab.guide.entry import full_name
+from rdmalab.guide.explain import entries, explain
+from rdmalab.guide.shown import SHOWN
+from rdmalab.scenario.loader import SUFFIX, load
+from rdmalab.spec import absent
+from rdmalab.spec.statuses import STATUS, Side, WCStatus
+from rdmalab.vocabulary import VOCABULARY
+from tests.guide.saying import WORDS, row
+from tests.shown import FOLDER, SAID, Showing, best, kind, played, shows
+
+BY_NAME = {entry.name: entry for entry in entries(VOCABULARY)}
+SCENARIOS = sorted(set(SHOWN.values()))
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_scenario_that_is_named_is_there(scenario: str) -> None:
+    assert (FOLDER / f"{scenario}{SUFFIX}").is_file()
+
+
+def test_every_name_is_that_of_an_entry() -> None:
+    assert set(SHOWN) <= set(BY_NAME)
+
+
+@pytest.mark.parametrize("scenario", random.Random(7).sample(SCENARIOS, 12))
+def test_a_scenario_shows_what_the_table_says(scenario: str) -> None:
+    """A sample is played again; all of it, by `python -m tests.shown`, must change nothing."""
+    showing = played(load(str(FOLDER / f"{scenario}{SUFFIX}"), VOCABULARY))
+    for name in (name for name, shower in SHOWN.items() if shower == scenario):
+        assert shows(BY_NAME[name], showing), name
+
+
+def test_every_status_that_comes_is_shown() -> None:
+    comes = {s for s, r in STATUS.items() if r.side is not Side.NEITHER}
+    comes -= {*absent.REASONS[WCStatus], WCStatus.BAD_RESP_ERR}  # no scenario makes a bad answer
+    assert {full_name(status) for status in comes} <= set(SHOWN)
+
+
+def test_an_article_names_the_scenario_as_load_takes_it() -> None:
+    assert row("IBV_WC_RNR_RETRY_EXC_ERR", "shown by") == "load err/rnr-retry-exceeded"
+    headings = [section.heading for section in explain("IBV_WC_TM_ERR", WORDS).sections]
+    assert "shown by" not in headings
+
+
+def test_the_best_scenario_tells_of_the_word_and_is_short() -> None:
+    entry = BY_NAME["refusal rkey"]
+
+    def showing(name: str, about: str, records: int) -> Showing:
+        return Showing(name, frozenset({"refusal rkey"}), about, about, records)
+
+    long, short = showing("b/told", "the rkey is stale", 900), showing("a/silent", "", 10)
+    shorter = showing("c/told", "a wrong rkey", 90)
+    assert best(entry, [long, short]) == "b/told"
+    assert best(entry, [long, short, shorter]) == "c/told"
+    assert best(BY_NAME["refusal length"], [long]) == ""
+
+
+def test_what_no_record_has_is_read_in_the_lines() -> None:
+    entry = BY_NAME["field hop_limit"]
+    assert kind(entry) in SAID
+    told = Showing("a/b", frozenset(), "", "- create_ah A.ah0 pd=A.pd0 hop_limit=0", 5)
+    assert shows(entry, told)
+    assert not shows(entry, told._replace(said="hop_limit is 0"))

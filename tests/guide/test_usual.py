@@ -1,0 +1,152 @@
+"""Who, wire, look at: every word of the book says them, and what a table knows follows it."""
+
+import enum
+import importlib
+import inspect
+import pkgutil
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rdmalab import spec
+from rdmalab.grammar.line import parse
+from rdmalab.guide import causes, parts, usual
+from rdmalab.guide.entry import PREFIX, full_name
+from rdmalab.guide.explain import entries, explain, lookup
+from rdmalab.guide.usual import ATTRIBUTE_WIRE, KINDS, kind_of
+from rdmalab.spec import absent
+from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.spec.records import Kind
+from rdmalab.spec.refusals import DROPS, REFUSALS, Syndrome
+from rdmalab.spec.states import ATTRIBUTES, STATES, QPState
+from rdmalab.spec.statuses import STATUS, Side, WCStatus
+from tests.guide.saying import WORDS, row, said
+
+# Enums that only order the lab's own tables: nobody outside meets their members.
+BOOKKEEPING = {
+    "Field": "where each part of a record stands in its tuple",
+    "Side": "a column of the table of statuses, said in the article of each status",
+}
+
+
+def enums() -> list[type[enum.Enum]]:
+    """Every enum that a module of the book defines, found by looking."""
+    found = []
+    for info in pkgutil.iter_modules(spec.__path__):
+        module = importlib.import_module(f"{spec.__name__}.{info.name}")
+        for _, cls in inspect.getmembers(module, inspect.isclass):
+            if issubclass(cls, enum.Enum) and cls.__module__ == module.__name__:
+                found.append(cls)
+    return found
+
+
+MEMBERS = [m for cls in enums() if cls.__name__ not in BOOKKEEPING for m in cls]
+ENTRIES = list(entries(WORDS))
+
+
+def name_of(member: Any) -> str:
+    """The name of its own entry."""
+    cls = type(member)
+    if isinstance(member, enum.IntEnum | enum.IntFlag) and type(member) in PREFIX:
+        return full_name(member)
+    if cls in parts.KINDS:
+        return f"{parts.KINDS[cls].name} {member.name}"
+    return f"{ {Syndrome: 'syndrome', Kind: 'record'}[cls] } {member.name}".strip()
+
+
+def test_bookkeeping_is_there_and_is_all_that_is_left_out() -> None:
+    names = {cls.__name__ for cls in enums()}
+    assert set(BOOKKEEPING) <= names
+    assert len(names) > 30
+
+
+@pytest.mark.parametrize("member", MEMBERS, ids=lambda m: f"{type(m).__name__}.{m.name}")
+def test_every_member_of_every_enum_says_who_the_wire_and_what_to_look_at(
+    member: enum.Enum,
+) -> None:
+    assert lookup(str(getattr(member, "octets", member.name)), WORDS)
+    article = explain(name_of(member), WORDS)
+    headings = {section.heading for section in article.sections}
+    never = absent.REASONS.get(type(member), {}).get(member)
+    expected = {"who", "wire", "look at"} - LACKING.get(type(member), set())
+    assert never or expected <= headings, expected - headings
+
+
+# What some kinds of words cannot say, and why.
+LACKING: dict[type[enum.Enum], set[str]] = {
+    Kind: {"who", "wire"},  # `reads` is the sentence of who did it, and packets are records too
+}
+
+
+@pytest.mark.parametrize("status", [s for s, r in STATUS.items() if r.side is not Side.NEITHER])
+def test_a_status_says_who_detects_it_the_wire_and_what_to_look_at(status: WCStatus) -> None:
+    name = f"IBV_WC_{status.name}"
+    assert "HCA" in row(name, "who")
+    if status not in (WCStatus.SUCCESS, WCStatus.LOC_ACCESS_ERR):
+        assert row(name, "wire")
+        assert row(name, "look at").startswith("1. ")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_usual_kind_exists(kind: str) -> None:
+    assert any(kind_of(entry) == kind for entry in ENTRIES)
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_an_attribute_says_what_it_does_to_the_wire(name: str) -> None:
+    assert row(name, "wire") == ATTRIBUTE_WIRE.get(name, usual._NOTHING)
+
+
+def commands() -> list[str]:
+    found = [command for each in KINDS.values() for command in each.look]
+    tables = (causes.EVENT_CAUSES, causes.REFUSAL_CAUSES, causes.DROP_CAUSES)
+    for table in tables:
+        found += [cause.test for rows in table.values() for cause in rows]
+    return sorted(set(found))
+
+
+@pytest.mark.parametrize("line", commands())
+def test_what_to_look_at_can_be_typed(line: str) -> None:
+    assert parse(line, WORDS, file=True)
+
+
+def test_every_refusal_and_drop_and_event_that_comes_has_causes() -> None:
+    assert set(causes.REFUSAL_CAUSES) == set(REFUSALS)
+    assert set(causes.DROP_CAUSES) == set(DROPS)
+    assert set(causes.EVENT_CAUSES) == set(AsyncEvent) - set(absent.REASONS[AsyncEvent])
+
+
+# --------------------------------------------------------------------------- from the tables
+def test_the_wire_of_a_state_is_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert row("INIT", "wire") == "packets are dropped: not-ready"
+    monkeypatch.setitem(STATES, QPState.INIT, replace(STATES[QPState.INIT], receives=True))
+    assert row("INIT", "wire") == "packets are processed"
+
+
+def test_the_wire_of_an_event_is_the_nak_of_its_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert row("QP_ACCESS_ERR", "wire") == "NAK_REMOTE_ACCESS leaves"
+    changed = REFUSALS["rkey"]._replace(syndrome=Syndrome.NAK_REMOTE_OPERATION)
+    monkeypatch.setitem(REFUSALS, "rkey", changed)
+    assert row("QP_ACCESS_ERR", "wire") == "NAK_REMOTE_OPERATION leaves"
+
+
+def test_the_wire_of_a_status_is_the_nak_of_its_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "NAK_INVALID_REQUEST 0x61 leaves" in row("LOC_LEN_ERR", "wire")
+    changed = REFUSALS["receive-short"]._replace(syndrome=Syndrome.NAK_REMOTE_OPERATION)
+    monkeypatch.setitem(REFUSALS, "receive-short", changed)
+    assert "NAK_REMOTE_OPERATION 0x63 leaves" in row("LOC_LEN_ERR", "wire")
+
+
+def test_whom_an_event_is_about_is_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(EVENTS, AsyncEvent.CQ_ERR, EVENTS[AsyncEvent.CQ_ERR]._replace(noun="srq"))
+    assert "about a srq" in row("IBV_EVENT_CQ_ERR", "who")
+
+
+def test_what_a_verb_refuses_is_told_by_errno() -> None:
+    assert "ENOMEM: queue-full" in row("verb post_send", "refuses")
+
+
+def test_what_never_comes_says_so() -> None:
+    assert "never: " in said("IBV_EVENT_SM_CHANGE")
+    assert "nobody; here never" in row("IBV_WC_TM_ERR", "who")
