@@ -148,10 +148,11 @@ def shows(entry: Entry, each: Showing) -> bool:
 def _rank(entry: Entry, each: Showing) -> tuple[Any, ...]:
     pattern = _pattern(entry)
     told = pattern.search(each.about) is not None
-    said = len(pattern.findall(each.said))
+    said = min(len(pattern.findall(each.said)), 3)
     is_status = entry.about is not None and entry.about.sort is Sort.STATUS
     apart = each.name.startswith("real/") or (is_status and not each.name.startswith("err/"))
-    return (apart, not told, not said, each.records, each.name)
+    away = each.name.partition("/")[0] not in {word.lower() for word in entry.words}
+    return (apart, away, not told, -said, each.records, each.name)
 
 
 def kind(entry: Entry) -> str:

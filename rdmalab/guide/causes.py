@@ -127,19 +127,21 @@ EVENT_CAUSES: dict[AsyncEvent, tuple[Cause, ...]] = {
         Cause("its range leaves the region, or a REMOTE_ right is lacking", "show mr B.mr0"),
     ),
     _E.COMM_EST: (Cause("the peer was in RTS first: go to RTS now", "show qp A.qp0"),),
-    _E.SQ_DRAINED: (Cause("modify_qp state=SQD en_sqd_async_notify=1", "show sq A.qp0"),),
-    _E.DEVICE_FATAL: (Cause("device_fatal was said, or a fault struck", "show story last=20"),),
-    _E.PORT_ACTIVE: (Cause("link up, or port state=ACTIVE", "show port A"),),
-    _E.PORT_ERR: (Cause("link down, or the port was told to go DOWN", "show port A"),),
-    _E.PKEY_CHANGE: (Cause("pkey wrote into the table", "show port A"),),
-    _E.GID_CHANGE: (Cause("gid wrote into the table", "show port A"),),
+    _E.SQ_DRAINED: (
+        Cause("the program asked for it: state=SQD en_sqd_async_notify=1", "show sq A.qp0"),
+    ),
+    _E.DEVICE_FATAL: (Cause("a fault killed the device", "show story last=20"),),
+    _E.PORT_ACTIVE: (Cause("the cable is back, or the port was told to go ACTIVE", "show port A"),),
+    _E.PORT_ERR: (Cause("the cable is out, or the port was told to go DOWN", "show port A"),),
+    _E.PKEY_CHANGE: (Cause("somebody changed the P_Key table", "show port A"),),
+    _E.GID_CHANGE: (Cause("an address came or went", "show port A"),),
     _E.SRQ_ERR: (Cause("a fault broke the SRQ", "show srq B.srq0"),),
     _E.SRQ_LIMIT_REACHED: (
         Cause("receives are taken faster than they are posted", "show srq B.srq0"),
-        Cause("it fired once: arm it again by modify_srq srq_limit=", "query_srq B.srq0"),
+        Cause("it fires once an arming: modify_srq arms it again", "query_srq B.srq0"),
     ),
     _E.QP_LAST_WQE_REACHED: (Cause("a queue pair on an SRQ went to ERR", "show qp B.qp0"),),
-    _E.DEVICE_SPEED_CHANGE: (Cause("link rate= made it faster or slower", "show link"),),
+    _E.DEVICE_SPEED_CHANGE: (Cause("the cable runs at another rate", "show link"),),
 }
 
 # What to look at where a responder refused a request.

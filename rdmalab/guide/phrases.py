@@ -64,5 +64,7 @@ def attribute_names(mask: Attr) -> str:
 
 
 def ranked(causes: tuple[Cause, ...]) -> list[str]:
-    """`1. sentence: command`, likeliest first."""
+    """`1. sentence: command`, likeliest first; one alone has no number."""
+    if len(causes) == 1:
+        return [f"{causes[0].sentence}: {causes[0].test}"]
     return [f"{n}. {cause.sentence}: {cause.test}" for n, cause in enumerate(causes, 1)]

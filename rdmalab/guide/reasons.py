@@ -155,7 +155,6 @@ def event_article(event: AsyncEvent) -> Article:
     rows: list[Row] = [
         ("says", row.text),
         ("when", row.when),
-        ("about", row.noun),
         ("sort", row.kind.value),
         ("refusals", " ".join(raisers)),
         ("here", _never(event)),

@@ -3,53 +3,54 @@
 # fmt: off
 _BY_SCENARIO: dict[str, str] = {
     "atomic/key":
-        "IBV_ACCESS_REMOTE_ATOMIC;syndrome NAK_REMOTE_ACCESS;IBV_EVENT_QP_ACCESS_ERR;"
-        "refusal rkey",
+        "IBV_ACCESS_REMOTE_ATOMIC;IBV_EVENT_QP_ACCESS_ERR;refusal rkey",
+    "atomic/two-at-once":
+        "IBV_WR_ATOMIC_FETCH_AND_ADD",
     "bringup/alternate-path":
-        "IBV_QPS_RTR;IBV_QPS_RTS;modify_qp RTR RTS;min_rnr_timer;rule alt-path",
+        "IBV_QPS_RTR;IBV_QPS_RTS;modify_qp RTR RTS;min_rnr_timer;field is_global;rule alt-path",
     "bringup/by-hand":
-        "IBV_EVENT_COMM_EST;record SLOTS_FREED;record CQE_POLLED",
+        "field max_recv_wr;IBV_EVENT_COMM_EST;record SLOTS_FREED;record CQE_POLLED;verb reg_mr",
     "bringup/illegal-transitions":
-        "modify_qp INIT ERR;modify_qp ERR RESET;IBV_ACCESS_REMOTE_WRITE;field is_global;EINVAL;"
-        "rule transition;rule ah-global;verb modify_qp",
+        "modify_qp INIT ERR;modify_qp ERR RESET;IBV_ACCESS_REMOTE_WRITE;EINVAL;rule transition;"
+        "rule ah-global;verb modify_qp",
     "bringup/init-attributes":
-        "IBV_QPS_INIT;modify_qp RESET INIT;port_num;field cqe;field qp_type;field send_cq;"
-        "field recv_cq;rule attr-missing;rule attr-surplus;rule attr-range;profile strict;"
-        "record CALLED;record CREATED;record STATE_CHANGED;record ATTRIBUTES_SET;verb alloc_pd;"
-        "verb create_cq",
+        "IBV_QPS_INIT;modify_qp RESET INIT;port_num;rule attr-missing;rule attr-surplus;"
+        "rule attr-range;profile strict;record CALLED;record CREATED;record STATE_CHANGED;"
+        "record ATTRIBUTES_SET",
     "bringup/new-and-empty":
-        "IBV_QPS_RESET;modify_qp INIT RESET;IBV_ACCESS_LOCAL_WRITE;field wr_id;field sg;"
-        "field length;field access;field max_send_wr;field max_recv_wr;rule recv-state;"
-        "record RECV_POSTED;record QUEUE_DISCARDED;verb reg_mr",
+        "IBV_QPS_RESET;modify_qp INIT RESET;rule recv-state;record RECV_POSTED;"
+        "record QUEUE_DISCARDED",
     "bringup/no-receive-before-rtr":
-        "syndrome RNR_NAK;refusal no-receive;record REQUEST_REFUSED;record TIMER_ARMED",
+        "refusal no-receive;record REQUEST_REFUSED;record TIMER_ARMED",
     "bringup/only-the-mask-counts":
         "qp_state;field attr_mask",
     "bringup/other-moves":
         "modify_qp RTS SQD;modify_qp SQD RTS;cur_qp_state;en_sqd_async_notify;"
         "IBV_EVENT_SQ_DRAINED;rule cur-state;record ASYNC_RAISED",
     "bringup/path-mtu":
-        "modify_qp INIT RTR;path_mtu;ah_attr;record LINK_SET;verb link",
+        "modify_qp INIT RTR;path_mtu;ah_attr;record LINK_SET",
     "bringup/pkey-index":
-        "profile rxe",
+        "verb alloc_pd",
     "bringup/posting-too-early":
-        "field opcode;field flags;rule send-state;rule queue-full",
+        "field wr_id;field opcode;field sg;rule send-state;rule queue-full",
     "bringup/psn-agreement":
         "rq_psn;sq_psn",
     "bringup/reads-served":
-        "IBV_WR_RDMA_READ;max_dest_rd_atomic;wire RDMA_READ_REQUEST;"
-        "syndrome NAK_INVALID_REQUEST;IBV_EVENT_QP_REQ_ERR;refusal no-depth",
+        "IBV_WR_RDMA_READ;max_dest_rd_atomic;syndrome NAK_INVALID_REQUEST;IBV_EVENT_QP_REQ_ERR;"
+        "refusal no-depth",
     "bringup/reads-under-way":
-        "max_rd_atomic",
+        "max_rd_atomic;wire RDMA_READ_RESPONSE_ONLY",
     "bringup/rtr-attributes":
         "IBV_ACCESS_REMOTE_READ",
+    "bringup/rts-attributes":
+        "retry_cnt;rnr_retry",
     "bringup/wrong-number":
-        "modify_qp RTS ERR;dest_qp_num;wire SEND_ONLY;drop wrong-qpn;record SEND_POSTED;"
-        "record WQE_STARTED;record WQE_COMPLETED;record PACKET_SENT;record PACKET_DROPPED;"
-        "record MEMORY_READ;record CQE_ADDED;record WENT_BACK;record TIMER_FIRED",
+        "modify_qp RTS ERR;dest_qp_num;drop wrong-qpn;record SEND_POSTED;record WQE_STARTED;"
+        "record WQE_COMPLETED;record PACKET_SENT;record PACKET_DROPPED;record MEMORY_READ;"
+        "record CQE_ADDED;record WENT_BACK;record TIMER_FIRED",
     "cq/arm-poll-race":
         "field channel;field num_entries;rule cq-event-none;record CQ_ARMED;"
-        "record CQ_EVENT_RAISED;record CQ_EVENT_TAKEN;record CQ_EVENTS_ACKED;"
+        "record CQ_EVENT_RAISED;record CQ_EVENT_TAKEN;record CQ_EVENTS_ACKED;verb poll_cq;"
         "verb create_comp_channel;verb req_notify_cq",
     "cq/channel-ack":
         "field nevents;EAGAIN;rule cq-events-ack;rule cq-events-unacked;verb destroy_cq;"
@@ -75,89 +76,104 @@ _BY_SCENARIO: dict[str, str] = {
     "err/receive-too-short":
         "IBV_WC_LOC_LEN_ERR;IBV_WC_WR_FLUSH_ERR;IBV_WC_REM_INV_REQ_ERR;refusal receive-short",
     "err/remote-access":
-        "IBV_WC_REM_ACCESS_ERR",
+        "IBV_WC_REM_ACCESS_ERR;syndrome NAK_REMOTE_ACCESS",
     "err/remote-invalid-request":
         "IBV_WC_SUCCESS;qp_access_flags;refusal not-enabled",
     "err/retry-exceeded":
-        "modify_qp RTS RESET;IBV_WC_RETRY_EXC_ERR;retry_cnt;drop not-ready",
+        "modify_qp RTS RESET;IBV_WC_RETRY_EXC_ERR;wire RDMA_WRITE_ONLY;drop not-ready",
     "err/rnr-retry-exceeded":
-        "IBV_WC_RNR_RETRY_EXC_ERR",
+        "IBV_QPS_ERR;IBV_WC_RNR_RETRY_EXC_ERR",
     "flags/inline-limits":
-        "rule inline-opcode",
+        "field flags;field max_send_wr;rule inline-opcode",
     "flags/inline-on-the-wire":
         "field wc_flags",
     "flags/inline-without-a-key":
-        "IBV_SEND_INLINE;verb query_qp",
+        "IBV_SEND_INLINE;field addr;verb query_qp",
     "flags/signaled":
         "IBV_SEND_SIGNALED;field sq_sig_all",
     "flags/solicited":
         "IBV_SEND_SOLICITED",
+    "keys/address-and-key":
+        "field remote_addr",
     "loss/corrupted":
         "record PACKET_HARMED",
+    "loss/lost-packet":
+        "wire SEND_MIDDLE;wire SEND_LAST",
     "lumina/congestion-mark":
         "record PACKET_MARKED",
+    "lumina/duplicate-atomic":
+        "wire ATOMIC_ACKNOWLEDGE;verb fault",
     "lumina/duplicate-write":
-        "drop ghost;record PACKET_COPIED",
+        "wire ACKNOWLEDGE;drop ghost;record PACKET_COPIED",
     "lumina/forged":
-        "record PACKET_INJECTED;verb inject",
+        "syndrome ACK;record PACKET_INJECTED;verb inject",
     "lumina/host-accidents":
         "drop dying;record FAULT_STRUCK",
+    "lumina/lost-nak":
+        "wire RDMA_WRITE_FIRST",
+    "lumina/lost-read-response":
+        "wire RDMA_READ_REQUEST;wire RDMA_READ_RESPONSE_FIRST;wire RDMA_READ_RESPONSE_MIDDLE;"
+        "wire RDMA_READ_RESPONSE_LAST",
     "lumina/reordered":
-        "wire RDMA_WRITE_FIRST;wire RDMA_WRITE_MIDDLE;wire RDMA_WRITE_LAST;"
-        "syndrome NAK_SEQUENCE;refusal sequence-gap;record PACKET_HELD;record PACKET_RELEASED",
-    "lumina/rnr-nak-lost":
-        "rnr_retry",
+        "refusal sequence-gap;record PACKET_HELD;record PACKET_RELEASED",
+    "lumina/two-gaps":
+        "wire RDMA_WRITE_LAST",
     "mr/another-address":
-        "IBV_ACCESS_ZERO_BASED;field hca_va;rule mr-iova-offset;verb reg_mr_iova",
+        "IBV_ACCESS_LOCAL_WRITE;IBV_ACCESS_ZERO_BASED;field length;field access;field hca_va;"
+        "rule mr-iova-offset;verb reg_mr_iova",
     "mr/dereg-too-early":
         "verb dereg_mr",
     "mw/bind-refused":
-        "IBV_WC_MW_BIND_ERR;IBV_WR_BIND_MW;IBV_ACCESS_MW_BIND;IBV_WC_BIND_MW;IBV_MW_TYPE_1;"
-        "IBV_MW_TYPE_2;field bind_access;field type;EBUSY;rule mr-window-bound;"
-        "record WINDOW_BOUND;record WINDOW_INVALIDATED;record WINDOW_REFUSED;verb alloc_mw;"
-        "verb bind_mw",
+        "IBV_WC_MW_BIND_ERR;IBV_ACCESS_MW_BIND;IBV_MW_TYPE_1;IBV_MW_TYPE_2;field bind_access;"
+        "field type;EBUSY;rule mr-window-bound;record WINDOW_BOUND;record WINDOW_INVALIDATED;"
+        "record WINDOW_REFUSED;verb alloc_mw;verb bind_mw",
     "mw/by-functions":
-        "verb wr_send_inv;verb wr_local_inv;verb wr_bind_mw",
+        "field invalidate_rkey;verb wr_send_inv;verb wr_local_inv;verb wr_bind_mw",
+    "mw/next-key":
+        "field mw_rkey",
     "mw/send-with-invalidate":
-        "IBV_WR_SEND_WITH_INV;IBV_WC_WITH_INV;field mw_rkey;wire SEND_ONLY_WITH_INVALIDATE",
+        "IBV_WR_SEND_WITH_INV;IBV_WC_WITH_INV;wire SEND_ONLY_WITH_INVALIDATE",
     "mw/uc-bind":
-        "IBV_WR_LOCAL_INV;IBV_WC_LOCAL_INV;field invalidate_rkey",
+        "IBV_WR_LOCAL_INV;IBV_WR_BIND_MW;IBV_WC_BIND_MW;IBV_WC_LOCAL_INV",
     "pitfalls/datagram-without-address":
-        "field remote_qpn;field remote_qkey;rule crash-ah",
+        "rule crash-ah",
     "pitfalls/inline":
-        "field addr;field max_inline_data;EFAULT;rule qp-cap;rule crash-inline;verb create_qp",
+        "field qp_type;field send_cq;field recv_cq;field max_inline_data;rule qp-cap;"
+        "rule crash-inline;verb create_qp",
     "pitfalls/inline-for-free":
-        "field max_send_sge",
+        "profile rxe",
     "pitfalls/receives-and-bad-wr":
-        "field bad_wr;rule crash-bad-wr;verb post_recv",
+        "rule crash-bad-wr;verb post_recv",
     "pitfalls/uncleared-struct":
         "field rest;rule recv-sges;rule send-flags",
     "pitfalls/wild-pointers":
-        "field num_sge;field next;rule crash-sg;rule crash-next",
+        "field num_sge;field bad_wr;EFAULT;rule crash-sg;rule crash-next",
+    "posting/bad-request-in-a-list":
+        "IBV_WC_RDMA_WRITE",
     "posting/drained-and-dead":
-        "IBV_QPS_SQD;IBV_QPS_ERR",
+        "IBV_QPS_SQD",
     "posting/drivers-before-rts":
         "profile mlx5",
-    "posting/later":
-        "verb poll_cq",
+    "posting/soft-roce-habits":
+        "IBV_WC_LOC_QP_OP_ERR",
     "posting/what-the-call-says":
-        "rule use-after-destroy;rule opcode-unknown;record DESTROYED;verb destroy_qp",
-    "programs/arm-poll-lost":
-        "verb program",
+        "rule use-after-destroy;rule opcode-unknown;record DESTROYED;verb post_send",
     "programs/never-polled":
         "refusal cq-overrun",
+    "programs/ping-pong":
+        "verb program",
     "programs/two-threads-one-queue":
         "record PROGRAM_WAITED;record PROGRAM_WOKEN",
     "programs/wrong-cq":
         "record PROGRAM_FAILED",
     "raw/checksums":
-        "IBV_SEND_IP_CSUM;IBV_WC_IP_CSUM_OK;field dst_port",
+        "IBV_SEND_IP_CSUM;IBV_WC_IP_CSUM_OK",
     "raw/frames":
         "IBV_QPT_RAW_PACKET;drop no-flow;verb destroy_flow",
     "raw/sniffer":
         "flow type SNIFFER;verb create_flow",
     "raw/tso":
-        "IBV_WR_TSO;IBV_WC_TSO;field mss;rule tso-headers",
+        "IBV_WR_TSO;IBV_WC_TSO;field mss;field dst_port;rule tso-headers",
     "raw/tso-by-function":
         "verb wr_send_tso",
     "rc/atomic-write":
@@ -165,27 +181,28 @@ _BY_SCENARIO: dict[str, str] = {
         "IBV_WC_ATOMIC_WRITE;IBV_FLUSH_GLOBAL;field flush_type;wire FLUSH;wire ATOMIC_WRITE;"
         "record MEMORY_FLUSHED",
     "rc/compare-and-swap":
-        "IBV_WR_ATOMIC_CMP_AND_SWP;IBV_WC_COMP_SWAP;field swap;field compare;wire COMPARE_SWAP;"
-        "rule atomic-length;rule atomic-address",
+        "IBV_WR_ATOMIC_CMP_AND_SWP;IBV_WC_COMP_SWAP;field compare_add;field swap;field compare;"
+        "wire COMPARE_SWAP;rule atomic-length;rule atomic-address",
     "rc/fence":
         "IBV_SEND_FENCE",
+    "rc/fetch-and-add":
+        "IBV_WC_FETCH_ADD;field add;wire FETCH_ADD",
     "rc/rdma-read":
-        "wire RDMA_READ_RESPONSE_FIRST;wire RDMA_READ_RESPONSE_MIDDLE;"
-        "wire RDMA_READ_RESPONSE_LAST",
+        "IBV_WC_RDMA_READ;verb fill",
     "rc/rdma-write":
-        "IBV_WR_RDMA_WRITE;IBV_WC_RDMA_WRITE;record HOST_WROTE",
+        "IBV_QPT_RC;IBV_WR_RDMA_WRITE;record HOST_WROTE",
+    "rc/rdma-write-with-imm":
+        "IBV_WR_RDMA_WRITE_WITH_IMM;wire RDMA_WRITE_ONLY_WITH_IMMEDIATE",
     "rc/send-with-imm":
         "IBV_WR_SEND_WITH_IMM;field imm_data;wire SEND_ONLY_WITH_IMMEDIATE",
-    "rc/zero-length":
-        "field remote_addr",
     "real/assise-26":
         "rule mr-unmapped",
     "real/async-rdma-107":
         "rule mr-memlock",
-    "real/beegfs-133":
-        "verb stop",
     "real/brpc-3132":
         "record PACKET_DELAYED",
+    "real/perftest-12":
+        "verb stop",
     "real/perftest-44":
         "field index;rule ah-dgid;verb query_gid",
     "real/rdma-tutorial-6":
@@ -194,76 +211,74 @@ _BY_SCENARIO: dict[str, str] = {
         "refusal too-deep",
     "real/ucx-2934":
         "record FAULT_CLEARED",
-    "seeds/fetch-and-add":
-        "IBV_WR_ATOMIC_FETCH_AND_ADD;IBV_WC_FETCH_ADD;field compare_add;field add;"
-        "wire ATOMIC_ACKNOWLEDGE;wire FETCH_ADD;verb fill",
-    "seeds/rdma-read":
-        "IBV_WC_RDMA_READ;wire RDMA_READ_RESPONSE_ONLY",
     "seeds/rdma-write-with-imm":
-        "IBV_WR_RDMA_WRITE_WITH_IMM;IBV_WC_RECV_RDMA_WITH_IMM;"
-        "wire RDMA_WRITE_ONLY_WITH_IMMEDIATE",
+        "IBV_WC_RECV_RDMA_WITH_IMM",
+    "seeds/send":
+        "IBV_WR_SEND;IBV_WC_SEND",
     "seeds/send-of-nothing":
-        "IBV_WR_SEND;IBV_WC_SEND;record RECV_TAKEN",
+        "record RECV_TAKEN",
     "sge/hands-off":
         "wire SEND_FIRST",
     "sge/how-many-pieces":
-        "rule send-sges",
+        "field max_send_sge;rule send-sges",
     "sge/overlap":
         "verb write",
     "srq/broken":
-        "field srq_limit;IBV_EVENT_SRQ_ERR;rule srq-error;record SRQ_FAILED",
+        "IBV_EVENT_SRQ_ERR;rule srq-error;record SRQ_FAILED",
     "srq/counting":
-        "rule srq-small;record SRQ_FREED;record SRQ_SET",
-    "srq/datagrams":
-        "IBV_QPT_RC;IBV_QPT_UD",
+        "field max_wr;rule srq-small;record SRQ_FREED;record SRQ_SET",
     "srq/end-of-a-queue-pair":
         "IBV_EVENT_QP_LAST_WQE_REACHED",
     "srq/limit":
-        "IBV_EVENT_SRQ_LIMIT_REACHED;rule srq-limit;verb modify_srq",
+        "field srq_limit;IBV_EVENT_SRQ_LIMIT_REACHED;rule srq-limit;verb modify_srq",
     "srq/mistakes-of-c":
-        "verb destroy_srq;verb post_srq_recv",
+        "field next;verb post_srq_recv",
     "srq/no-own-queue":
-        "rule recv-shared",
+        "rule recv-shared;verb create_srq;verb destroy_srq",
     "srq/posting":
-        "field max_wr;field max_sge;ENOMEM;rule srq-sges;record SRQ_POSTED;verb create_srq",
+        "field max_sge;ENOMEM;rule srq-sges;record SRQ_POSTED",
     "srq/states":
-        "modify_qp SQD ERR",
+        "modify_qp SQD ERR;field cqe;verb create_cq",
+    "time/rnr-then-receive":
+        "wire SEND_ONLY",
     "time/standing-still":
         "IBV_EVENT_DEVICE_SPEED_CHANGE",
     "time/there-and-back":
-        "drop sequence-gap",
+        "wire RDMA_WRITE_MIDDLE;syndrome NAK_SEQUENCE;drop sequence-gap",
     "time/who-took-the-key":
         "record PROGRAM_RAN;record PROGRAM_DONE",
     "uc/lost-packet":
-        "IBV_QPT_UC;wire SEND_MIDDLE;wire SEND_LAST;drop rest-of-message",
+        "IBV_QPT_UC;drop rest-of-message",
     "uc/operations":
         "rule send-flags-type",
     "uc/sizes":
         "rule message-length",
     "ud/address-handle":
-        "modify_qp RTS SQE;IBV_WC_LOC_QP_OP_ERR;verb destroy_ah",
+        "modify_qp RTS SQE;verb destroy_ah",
     "ud/address-of-a-connection":
         "field target;verb create_ah",
+    "ud/bring-up":
+        "IBV_QPT_UD;qkey;drop qkey",
     "ud/multicast":
         "field sgid_index;field hop_limit;record GROUP_JOINED;record GROUP_LEFT;"
         "verb attach_mcast;verb detach_mcast",
     "ud/send-queue-error":
         "IBV_QPS_SQE;modify_qp SQE RTS",
     "ud/sends-only":
-        "rule opcode-type",
-    "ud/wrong-qkey":
-        "qkey;drop qkey",
+        "field remote_qpn;field remote_qkey;rule opcode-type",
     "waiting/never-posted":
-        "rule inline-length;verb post_send",
+        "rule inline-length",
     "waiting/no-timer":
-        "timeout;wire RDMA_WRITE_ONLY;wire ACKNOWLEDGE;syndrome ACK;record PACKET_RECEIVED;"
-        "record PACKET_LOST;record MEMORY_WRITTEN;record FAULT_SET;verb fault",
+        "timeout;record PACKET_RECEIVED;record PACKET_LOST;record MEMORY_WRITTEN;"
+        "record FAULT_SET",
     "waiting/not-listening":
         "modify_qp SQD RESET",
     "waiting/port-down":
-        "IBV_EVENT_PORT_ACTIVE;IBV_EVENT_PORT_ERR;record PORT_CHANGED",
+        "IBV_EVENT_PORT_ACTIVE;IBV_EVENT_PORT_ERR;record PORT_CHANGED;verb link",
+    "waiting/slow-receiver":
+        "syndrome RNR_NAK",
     "wr/all-or-nothing":
-        "field buf;rule crash-builder;record WR_FILLED;record BATCH_SPOILED;verb wr_rdma_write;"
+        "rule crash-builder;record WR_FILLED;record BATCH_SPOILED;verb wr_complete;"
         "verb wr_abort",
     "wr/atomics":
         "verb wr_atomic_cmp_swp;verb wr_atomic_fetch_add",
@@ -276,14 +291,16 @@ _BY_SCENARIO: dict[str, str] = {
         "verb wr_set_ud_addr",
     "wr/first-batch":
         "rule no-qp-ex;verb qp_to_qp_ex",
+    "wr/flags-and-ids-persist":
+        "field wr_flags",
     "wr/inline-setters":
-        "verb wr_rdma_read;verb wr_set_inline_data_list",
+        "field buf;verb wr_rdma_write;verb wr_rdma_read;verb wr_set_inline_data_list",
     "wr/man-page-example":
-        "field wr_flags;verb wr_set;verb wr_rdma_write_imm",
+        "verb wr_set;verb wr_rdma_write_imm",
     "wr/region-and-lock":
         "field thread;EDEADLK;rule region-needed;rule crash-deadlock;rule lock-held;"
         "record REGION_OPENED;record NEXT_WR_SET;record WR_BUILT;record REGION_CLOSED;"
-        "verb alloc_td;verb alloc_parent_domain;verb wr_start;verb wr_send;verb wr_complete",
+        "verb alloc_td;verb alloc_parent_domain;verb wr_start;verb wr_send",
     "wr/sends-of-each-type":
         "field max_tso_header",
     "wr/soft-roce":
@@ -291,13 +308,14 @@ _BY_SCENARIO: dict[str, str] = {
     "xrc/by-functions":
         "IBV_SRQT_XRC;verb wr_set_xrc_srqn",
     "xrc/domains":
-        "field qp_num;field fd;rule in-use;rule xrcd-private;rule xrcd-exists;rule xrcd-none;"
-        "record QP_SHARED;oflag O_CREAT;oflag O_EXCL;verb open_qp;verb close_xrcd",
+        "field qp_num;field fd;field oflag;rule in-use;rule xrcd-private;rule xrcd-exists;"
+        "rule xrcd-none;record QP_SHARED;oflag O_CREAT;oflag O_EXCL;verb open_xrcd;"
+        "verb open_qp;verb destroy_qp;verb close_xrcd",
     "xrc/one-connection":
-        "IBV_QPT_XRC_SEND;IBV_QPT_XRC_RECV;field remote_srqn;rule no-send-queue;"
-        "rule no-receive-queue",
+        "IBV_QPT_XRC_SEND;IBV_QPT_XRC_RECV;field remote_srqn;field srq_type;rule no-send-queue;"
+        "rule no-receive-queue;verb create_srq_ex",
     "xrc/wrong-number":
-        "field srq_type;field oflag;refusal wrong-srq;verb create_srq_ex;verb open_xrcd",
+        "refusal wrong-srq",
 }
 # fmt: on
 

@@ -18,13 +18,14 @@ from rdmalab.guide.causes import (
 )
 from rdmalab.guide.entry import Entry, Sort
 from rdmalab.guide.phrases import ranked
+from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
 from rdmalab.spec.builders import BUILDERS
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES
 from rdmalab.spec.refusals import REFUSALS, Syndrome
 from rdmalab.spec.states import AUTOMATIC, STATES, QPState, QPType
 from rdmalab.spec.transports import TRANSPORTS
-from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.spec.work import WORK, SendFlags, WROpcode
 
 _NOTHING = "nothing: the peer is not told"
 _NO_PACKET = "nothing: the call returns before a packet leaves"
@@ -65,7 +66,7 @@ KINDS: dict[str, Usual] = {
     "send flag": Usual("the program, by flags= of post_send", _NOTHING, ("show sq A.qp0",)),
     "right": Usual(
         "the program, by access= of reg_mr or bind",
-        "a NAK where a peer lacks it",
+        _NOTHING,
         ("show mr A.mr0", "query_qp B.qp0"),
     ),
     "completion opcode": Usual("the HCA, on a CQE", "", ("show cq A.cq0",)),
@@ -238,8 +239,12 @@ def _packet(label: str) -> str:
     return "the requester, for a work request" if request else "the responder, to a request"
 
 
+_NOUNS = {"qp": "a QP", "cq": "a CQ", "srq": "an SRQ", "wq": "a WQ", "port": "its port"}
+
+
 def _event(event: AsyncEvent) -> str:
-    return f"the device, about a {EVENTS[event].noun}; get_async_event fetches it"
+    about = _NOUNS.get(EVENTS[event].noun, "itself")
+    return f"the device, about {about}; get_async_event fetches it"
 
 
 _WHO: dict[Sort, Callable[[Any], str]] = {
@@ -277,6 +282,21 @@ def _event_wire(event: AsyncEvent) -> str:
     return said or _EVENT_WIRE.get(event, "nothing: no packet tells of it")
 
 
+def _right_wire(right: Access) -> str:
+    """How the peer sees that it is lacking: by the refusals that ask for it."""
+    if right is Access.LOCAL_WRITE:
+        return _nak("receive-denied", "where the memory of a receive lacks it")
+    if not any(row.remote & right for row in WORK.values()):
+        return _NOTHING
+    key, pair = _nak("rkey", "where the key lacks it"), _nak("not-enabled", "where the QP does")
+    return f"{key}, {pair}"
+
+
+def _nak(refusal: str, when: str) -> str:
+    syndrome = REFUSALS[refusal].syndrome
+    return f"{syndrome.name if syndrome is not None else 'silence'} {when}"
+
+
 def _syndrome_wire(syndrome: Syndrome) -> str:
     carriers = [label for label, codes in BY_LABEL.items() if "aeth" in OPCODES[codes[0]].headers]
     said = carriers if syndrome is Syndrome.ACK else ["ACKNOWLEDGE"]
@@ -287,6 +307,7 @@ _WIRE: dict[Sort, Callable[[Any], str]] = {
     Sort.STATE: _state_wire,
     Sort.TYPE: _type_wire,
     Sort.ATTRIBUTE: lambda name: ATTRIBUTE_WIRE.get(name, ""),
+    Sort.RIGHT: _right_wire,
     Sort.FLAG: lambda flag: _FLAG_WIRE.get(flag, ""),
     Sort.EVENT: _event_wire,
     Sort.SYNDROME: _syndrome_wire,

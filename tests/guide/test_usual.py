@@ -85,7 +85,7 @@ def test_a_status_says_who_detects_it_the_wire_and_what_to_look_at(status: WCSta
     assert "HCA" in row(name, "who")
     if status not in (WCStatus.SUCCESS, WCStatus.LOC_ACCESS_ERR):
         assert row(name, "wire")
-        assert row(name, "look at").startswith("1. ")
+        assert ": " in row(name, "look at")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -140,7 +140,7 @@ def test_the_wire_of_a_status_is_the_nak_of_its_refusals(monkeypatch: pytest.Mon
 
 def test_whom_an_event_is_about_is_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EVENTS, AsyncEvent.CQ_ERR, EVENTS[AsyncEvent.CQ_ERR]._replace(noun="srq"))
-    assert "about a srq" in row("IBV_EVENT_CQ_ERR", "who")
+    assert "about an SRQ" in row("IBV_EVENT_CQ_ERR", "who")
 
 
 def test_what_a_verb_refuses_is_told_by_errno() -> None:
