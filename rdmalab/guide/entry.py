@@ -32,6 +32,7 @@ class Sort(enum.Enum):
     SYNDROME = enum.auto()
     PACKET = enum.auto()  # about its label
     ERRNO = enum.auto()
+    RULE = enum.auto()
     REFUSAL = enum.auto()
     DROP = enum.auto()
     PORT = enum.auto()

@@ -35,7 +35,8 @@ def entries() -> Iterator[Entry]:
         about = About(Sort.DROP, name)
         yield Entry(f"drop {name}", "drop", (name,), partial(drop_article, name), about)
     for name in RULES:
-        yield Entry(f"rule {name}", "rule", (name,), partial(rule_article, name))
+        about = About(Sort.RULE, name)
+        yield Entry(f"rule {name}", "rule", (name,), partial(rule_article, name), about)
 
 
 def errnos() -> list[int]:

@@ -23,6 +23,7 @@ from rdmalab.spec.async_events import EVENTS, AsyncEvent
 from rdmalab.spec.builders import BUILDERS
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES
 from rdmalab.spec.refusals import REFUSALS, Syndrome
+from rdmalab.spec.rules import RULES, errno_name
 from rdmalab.spec.states import AUTOMATIC, STATES, QPState, QPType
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import WORK, SendFlags, WROpcode
@@ -203,11 +204,16 @@ def look_lines(entry: Entry, usual: Usual) -> list[str]:
         causes = _CAUSES.get(entry.about.sort, {}).get(key, ())
     if causes:
         return ranked(causes)
-    if entry.about and entry.about.sort is Sort.PACKET:
-        return [f"show wire opcode={key}"]
+    if entry.about is not None and entry.about.sort in _LOOK:
+        return [_LOOK[entry.about.sort](key)]
     return [" · ".join(usual.look)] if usual.look else []
 
 
+_LOOK: dict[Sort, Callable[[Any], str]] = {
+    Sort.PACKET: lambda label: f"show wire opcode={label}",
+    Sort.ERRNO: lambda number: f"why {errno_name(number)}",
+    Sort.RULE: lambda name: f"why {errno_name(RULES[name].errno)}",
+}
 _CAUSES: dict[Sort, Mapping[Any, tuple[Cause, ...]]] = {
     Sort.EVENT: EVENT_CAUSES,
     Sort.SYNDROME: SYNDROME_CAUSES,

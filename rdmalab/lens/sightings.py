@@ -234,6 +234,12 @@ def of_errno(look: Look, errno: int) -> Iterator[SightingRow]:
     yield from look.all_of(r for r in calls if r[words.B] == errno)
 
 
+def of_rule(look: Look, rule: str) -> Iterator[SightingRow]:
+    """Calls that were refused by it."""
+    refused = look.recent(Kind.REFUSED)
+    yield from look.all_of(r for r in refused if r[words.A] == rule)
+
+
 def of_verb(look: Look, verb: str) -> Iterator[SightingRow]:
     """Calls of it."""
     calls = look.recent(Kind.CALLED)

@@ -36,6 +36,7 @@ FINDERS: dict[Sort, Finder] = {
     Sort.SYNDROME: sightings.of_syndrome,
     Sort.PACKET: sightings.of_packet,
     Sort.ERRNO: sightings.of_errno,
+    Sort.RULE: sightings.of_rule,
     Sort.REFUSAL: sightings.of_refusal,
     Sort.DROP: sightings.of_drop,
     Sort.PORT: sightings.of_port,
@@ -85,17 +86,19 @@ def _lines(look: Look, rows: list[SightingRow]) -> Iterator[str]:
 class _Cast:
     """Who plays the two sides: where both are known, the commands name them."""
 
-    def __init__(self, names: Names, sides: dict[str, Thing], wr_id: int | None) -> None:
+    def __init__(self, names: Names, sides: dict[str, Thing], row: SightingRow | None) -> None:
         self.names = names
         self.sides = sides
-        self.wr_id = wr_id
+        self.wr_id = row.wr_id if row is not None else None
+        self.is_receive = row is not None and row.answers
 
     def why(self, session: Session) -> list[str]:
         """The question to the doctor about the very work request, where there is a doctor."""
-        poster = self.sides.get(_POSTER)
-        if self.wr_id is None or poster is None or "why" not in session.vocabulary:
+        thing = self.sides.get(_PEER if self.is_receive else _POSTER)
+        if self.wr_id is None or thing is None or "why" not in session.vocabulary:
             return []
-        return [f"or ask: why {self.names.of(poster)}.wr[{self.wr_id}]"]
+        queue = "recv_wr" if self.is_receive else "wr"
+        return [f"or ask: why {self.names.of(thing)}.{queue}[{self.wr_id}]"]
 
     def fill(self, line: str) -> str:
         """`query_qp B.qp0` → `query_qp B.qp3`."""
@@ -125,7 +128,7 @@ def _cast(session: Session, rows: list[SightingRow]) -> _Cast:
     sides = {own: row.thing}
     if (peer := _peer(session, row.thing)) is not None:
         sides[other] = peer
-    return _Cast(session.names, sides, None if row.answers else row.wr_id)
+    return _Cast(session.names, sides, row)
 
 
 def _peer(session: Session, thing: Thing) -> Thing | None:

@@ -118,6 +118,9 @@ def test_calls_and_errnos(rnr: Lab) -> None:
     assert texts(sightings.of_errno(found, 22)) == ["B called modify_qp: EINVAL (ev 24)"]
     assert texts(sightings.of_verb(found, "modify_qp"))[0].endswith("EINVAL (ev 24)")
     assert not texts(sightings.of_verb(found, "poll_cq"))
+    (row,) = sightings.of_rule(found, "transition")
+    assert "RTS → INIT is not a legal transition" in row.text
+    assert not texts(sightings.of_rule(found, "queue-full"))
 
 
 def test_events_ports_and_devices(rnr: Lab) -> None:
