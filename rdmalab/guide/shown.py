@@ -70,6 +70,8 @@ _BY_SCENARIO: dict[str, str] = {
         "rule limit;rule port-num;rule qp-parts;verb query_port",
     "device/partitions":
         "pkey_index;IBV_EVENT_PKEY_CHANGE;drop pkey;record PKEY_SET;verb pkey",
+    "err/bad-response":
+        "IBV_WC_BAD_RESP_ERR;record PACKET_INJECTED",
     "err/cq-overrun":
         "record CQ_OVERRUN",
     "err/local-protection":
@@ -108,7 +110,7 @@ _BY_SCENARIO: dict[str, str] = {
     "lumina/duplicate-write":
         "wire ACKNOWLEDGE;drop ghost;record PACKET_COPIED",
     "lumina/forged":
-        "syndrome ACK;record PACKET_INJECTED;verb inject",
+        "syndrome ACK;verb inject",
     "lumina/host-accidents":
         "drop dying;record FAULT_STRUCK",
     "lumina/lost-nak":
