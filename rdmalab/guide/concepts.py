@@ -71,6 +71,11 @@ CONCEPTS: dict[str, Concept] = {
         "What poll_cq hands out of a CQE. On an error only wr_id, status, qp_num and vendor_err "
         "mean anything; the rest is junk.",
     ), ("help poll_cq", "explain junk_on_error")),
+    "vendor_err": Concept(("vendor error", "vendor syndrome"), (
+        "The device's own code beside the status of a failed request; the status is what counts.",
+        "Here it is 0x80 plus the status, in profile rxe 0. Of ConnectX there is no public list; "
+        "explain reads the codes that reports have beside a status out of a line of a log.",
+    ), ("explain wc", "explain gives_vendor_err")),
     "profile": Concept(("profiles", "device profile"), (
         "What one device does differently from another, as data: strict, rxe, mlx5.",
         "Each difference is a cell with a name that can be explained.",

@@ -194,6 +194,9 @@ def _move(text: str) -> str:
 
 
 def _nameless(text: str) -> Found | None:
+    """A failure without a status."""
+    if match := _VENDOR.search(text):
+        return Found("concept vendor_err", (mlx5.vendor_words(int(match[1], 0)),))
     if "completion with error" not in text.casefold():
         return None
     return Found("concept wc", ("an error completion; which status, the next line may say",))

@@ -15,6 +15,7 @@ LINES = [
     ("Failed status transport retry counter exceeded (12) for wr_id 7", "IBV_WC_RETRY_EXC_ERR"),
     ("Failed status 12: wr_id 0 syndrom 0x81", "IBV_WC_RETRY_EXC_ERR"),
     ("Completion with error at client", "wc"),
+    ("oh: vendor err 129", "vendor_err"),
     ("wc.status 5", "IBV_WC_WR_FLUSH_ERR"),
     ("status=12 vendor_err=129", "IBV_WC_RETRY_EXC_ERR"),
     ("NCCL WARN NET/IB : Got completion from peer 10.2.0.5<33092> with status=12 opcode=32698 "
