@@ -83,7 +83,7 @@ FIELDS: dict[str, str] = {
     # addresses
     "is_global": "1: the address is a GID; RoCE takes nothing else",
     "sgid_index": "which entry of the own GID table the packets come from",
-    "hop_limit": "how many routers may pass a packet on; with 0 it never arrives",
+    "hop_limit": "how many routers may pass a packet on; with 0 it never leaves, but on rxe",
     "traffic_class": "the priority that routers see, and the two bits of congestion",
     "flow_label": "what tells routers which packets belong together",
     "dlid": "the LID of the peer: InfiniBand only",

@@ -138,6 +138,15 @@ def test_the_wire_of_a_status_is_the_nak_of_its_refusals(monkeypatch: pytest.Mon
     assert "NAK_REMOTE_OPERATION 0x63 leaves" in row("LOC_LEN_ERR", "wire")
 
 
+def test_the_wire_of_a_right_is_the_nak_of_its_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "NAK_REMOTE_ACCESS where the key lacks it, NAK_INVALID_REQUEST where the QP does"
+    assert row("REMOTE_WRITE", "wire") == said
+    assert row("IBV_ACCESS_LOCAL_WRITE", "wire").startswith("NAK_REMOTE_OPERATION where")
+    assert row("MW_BIND", "wire") == usual._NOTHING
+    monkeypatch.setitem(REFUSALS, "rkey", REFUSALS["rkey"]._replace(syndrome=None))
+    assert row("REMOTE_WRITE", "wire").startswith("silence where the key lacks it")
+
+
 def test_whom_an_event_is_about_is_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EVENTS, AsyncEvent.CQ_ERR, EVENTS[AsyncEvent.CQ_ERR]._replace(noun="srq"))
     assert "about an SRQ" in row("IBV_EVENT_CQ_ERR", "who")
