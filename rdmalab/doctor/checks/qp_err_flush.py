@@ -20,8 +20,12 @@ def examine(case: Case) -> Finding:
         return ok("its queue pair was in SQE")
     evidence = []
     if fall is not None:
-        evidence.append(said(f"{case.qp_name(qp)} went to ERR: {fall.sentence}", fall.event))
+        evidence.append(said(f"{case.qp_name(qp)} {_did(case)}: {fall.sentence}", fall.event))
     return fail(*evidence, _end(case), cure=_cure(case), since=fall.event if fall else None)
+
+
+def _did(case: Case) -> str:
+    return "stopped" if case.hca.useless else "went to ERR"
 
 
 def _flushed(case: Case) -> bool:
@@ -32,11 +36,13 @@ def _flushed(case: Case) -> bool:
 
 
 def _stuck(case: Case) -> bool:
-    """Soft-RoCE: what is posted in ERR as a receive never completes at all."""
-    receive, qp = case.receive, case.qp
-    ignored = not case.profile.flushes_recvs_posted_in_err
-    dead = ignored and qp is not None and qp.state is QPState.ERR
-    return dead and receive is not None and receive.on_queue and not receive.shared and case.asked
+    """Not even flushed: on a dead device; on Soft-RoCE, where a receive is posted in ERR."""
+    work, qp = case.send or case.receive, case.qp
+    if work is None or qp is None or not work.on_queue or not case.asked:
+        return False
+    ignored = case.receive is not None and not case.profile.flushes_recvs_posted_in_err
+    own = not qp.shares_receives
+    return bool(case.hca.useless) or (ignored and own and qp.state is QPState.ERR)
 
 
 def _end(case: Case) -> Evidence:
@@ -44,7 +50,7 @@ def _end(case: Case) -> Evidence:
     if work is None:
         return said("all that is posted on it is flushed")
     if work.ending is None:
-        return said("it was posted in ERR, where this device does not even flush it", work.posted)
+        return said("this device does not even flush it", work.posted)
     there = "in ERR" if work.posted and work.posted > _since(case) else "before"
     return said(f"it was posted {there}, at event {work.posted}, and flushed", work.ending.event)
 
@@ -59,6 +65,8 @@ def _cure(case: Case) -> Cure | None:
     qp, send, receive = case.qp, case.send, case.receive
     if qp is None:
         return None
+    if case.hca.useless:
+        return Cure(program="close_device, open_device, and everything made anew")
     if send is not None and send.wqe is not None:
         return Cure(recovery.anew(case, qp, send.wqe.wr))
     if receive is not None and receive.wqe is not None and not receive.shared:
