@@ -1,5 +1,7 @@
 """What became of the packets of a send: its last try, the losses, whether it was carried out."""
 
+from collections.abc import Iterable
+
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.hca.psn import diff
@@ -9,6 +11,7 @@ from rdmalab.lens.words import EVENT, KIND, NODE, OBJECT, A
 from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.records import Kind
 from rdmalab.wire.packet import Packet
+from rdmalab.world.faults import Corrupt
 from rdmalab.world.world import NEVER_LEFT
 
 _DONE = (Kind.MEMORY_WRITTEN, Kind.RECV_TAKEN, Kind.MEMORY_FLUSHED)
@@ -28,10 +31,16 @@ def by_fault(row: PacketRow) -> bool:
     return lost or (row.fate is Fate.DROPPED and row.reason.startswith(_HARMED))
 
 
-def fault_number(row: PacketRow) -> int | None:
-    """The fault that took it: `fault 3: drop A->B` has its number."""
-    digits = row.reason.removeprefix(_FAULT).partition(":")[0]
-    return int(digits) if digits.isdecimal() else None
+def faults_behind(case: Case, rows: Iterable[PacketRow]) -> list[int]:
+    """The numbers of the faults that took them: `fault 3: drop A->B`; harm is not signed."""
+    found: list[int] = []
+    for row in rows:
+        digits = row.reason.removeprefix(_FAULT).partition(":")[0]
+        if digits.isdecimal():
+            found.append(int(digits))
+        else:
+            found += [f.number for f in case.world.cable.faults if isinstance(f, Corrupt)]
+    return list(dict.fromkeys(found))
 
 
 def last_try(case: Case) -> list[PacketRow]:

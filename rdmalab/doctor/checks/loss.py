@@ -3,7 +3,7 @@
 from rdmalab.doctor import recovery
 from rdmalab.doctor.bring_up import is_in_vain
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.delivery import answers, by_fault, carried_out, fault_number, last_try
+from rdmalab.doctor.delivery import answers, by_fault, carried_out, faults_behind, last_try
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, hinders, ok, said
 from rdmalab.lens import words
 from rdmalab.lens.ladder import PacketRow
@@ -37,7 +37,7 @@ def examine(case: Case) -> Finding:
 
 def _since(case: Case, lost: list[PacketRow]) -> int | None:
     """When the first of these faults was set."""
-    numbers = {fault_number(row) for row in lost} - {None}
+    numbers = faults_behind(case, lost)
     set_ = [r[EVENT] for _, r in case.log.of(Kind.FAULT_SET) if r[words.OBJECT] in numbers]
     return min(set_, default=None)
 
@@ -47,9 +47,8 @@ def _cure(case: Case, lost: list[PacketRow]) -> Cure | None:
     send, qp = case.send, case.qp
     if send is None or send.wqe is None or qp is None:
         return None
-    found = dict.fromkeys(fault_number(row) for row in lost)
     there = {fault.number for fault in case.world.cable.faults}
-    lines = [f"fault clear {number}" for number in found if number in there]
+    lines = [f"fault clear {n}" for n in faults_behind(case, lost) if n in there]
     if send.ending is not None:
         return Cure([*lines, *recovery.anew(case, qp, send.wqe.wr)])
     return Cure(lines or ["run"])
