@@ -20,8 +20,8 @@ class Ends(NamedTuple):
 
 def ends(case: Case) -> Ends | None:
     """The direction it is about: of a send the own one, of a receive that of the peer."""
-    qp, peer = case.qp, case.peer
-    if qp is None or peer is None:
+    qp, peer, work = case.qp, case.peer, case.send or case.receive
+    if qp is None or peer is None or work is None:
         return None
     return Ends(qp, peer) if case.send is not None else Ends(peer, qp)
 

@@ -12,10 +12,10 @@ from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.records import Kind
 from rdmalab.wire.packet import Packet
 from rdmalab.world.faults import Corrupt
-from rdmalab.world.world import NEVER_LEFT
+from rdmalab.world.world import NEVER_LEFT, NO_HOP
 
 _DONE = (Kind.MEMORY_WRITTEN, Kind.RECV_TAKEN, Kind.MEMORY_FLUSHED)
-_PORTS = (*NEVER_LEFT, "the link is down")
+_PORTS = (*(reason for reason in NEVER_LEFT if reason != NO_HOP), "the link is down")
 _FAULT = "fault "
 _HARMED = "malformed"
 

@@ -25,14 +25,17 @@ def examine(case: Case) -> Finding:
     if not asked and not is_in_vain(case) and carried_out(case) is not None:
         return ok("the peer has done it; only the ACK is missing")
     lost = [row for row in (*send.transmissions, *answers(case)) if by_fault(row)]
-    many, of = len(lost), len(send.transmissions)
+    more = words.count(len(lost) - 1, "packet")
     return hinders(
-        case, said(f"{words.count(many, 'packet')} of it or its answers were lost; "
-                   f"{of} left for it", lost[0].event),
-        *(said(f"{r.label} psn={r.psn} from {r.source}: {r.fate_text}", r.event)
-          for r in lost[-2:]),
+        case, said(_fate(lost[0]), lost[0].event),
+        *([said(f"{more} more of it or its answers, the last one {_fate(lost[-1])}",
+                lost[-1].event)] if len(lost) > 1 else []),
         cure=_cure(case, lost), since=_since(case, lost),
     )  # fmt: skip
+
+
+def _fate(row: PacketRow) -> str:
+    return f"{row.label} psn={row.psn} from {row.source} is {row.fate_text}"
 
 
 def _since(case: Case, lost: list[PacketRow]) -> int | None:

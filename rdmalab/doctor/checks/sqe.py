@@ -21,9 +21,9 @@ def examine(case: Case) -> Finding:
     back = [f"modify_qp {name} state=RTS"] if qp.state is QPState.SQE else []
     return fail(
         said(f"{name} went to SQE: {fall.sentence}", fall.event),
-        said("it was posted" + (" there" if fall.event < (send.posted or 0) else " before"),
+        said(f"it was posted {'in SQE' if fall.event < (send.posted or 0) else 'before'}",
              send.posted),
-        said("and was flushed", send.ending.event),
+        said("and flushed", send.ending.event),
         cure=Cure([*back, *cures.again(case, qp, send.wqe.wr)]), since=fall.event,
     )  # fmt: skip
 

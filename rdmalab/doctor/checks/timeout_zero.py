@@ -34,7 +34,7 @@ def examine(case: Case) -> Finding:
     if not gone or case.comes:
         return _careless(case)
     since = told(case, qp, Attr.TIMEOUT)
-    lost = [said(f"{row.label} psn={row.psn} from {row.source}: {row.fate_text}", row.event)
+    lost = [said(f"{row.label} psn={row.psn} from {row.source} is {row.fate_text}", row.event)
             for row in gone[:2]]  # fmt: skip
     lines = recovery.reconnected(case, qp, send.wqe.wr, _CURE, _CURE)
     return hinders(case, *_told(case, since), *lost, cure=Cure(lines), since=since)

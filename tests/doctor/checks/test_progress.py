@@ -5,7 +5,7 @@ import pytest
 from rdmalab.doctor.finding import Verdict
 from rdmalab.lab import Lab
 from rdmalab.spec.profiles import RXE, STRICT, Profile
-from tests.doctor.asking import blamed, evidence, findings, verdict, why
+from tests.doctor.asking import blamed, evidence, verdict, why
 from tests.labs import RECV, SEND, lab_of, well
 
 _WR = "A.qp0.wr[1]"
@@ -273,5 +273,10 @@ def test_a_connection_has_an_address_too() -> None:
         RECV, SEND,
     )  # fmt: skip
     assert verdict(lab, _WR, "hop-limit") is Verdict.WARN
-    assert findings(lab, _WR)["hop-limit"].cure is None
-    assert verdict(lab, _WR, "hop-limit", asked=False) is Verdict.NA
+    assert verdict(lab, _WR, "hop-limit", asked=False) is Verdict.OK
+    well(lab, "run 1us")
+    assert blamed(lab, _WR) == ["hop-limit"]
+    assert verdict(lab, _WR, "port-not-active") is Verdict.OK
+    remedy = why(lab, _WR).remedy
+    assert remedy is not None
+    assert remedy.works
