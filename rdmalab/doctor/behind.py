@@ -7,12 +7,15 @@ which of them holds the cause.
 from collections.abc import Callable
 
 from rdmalab.command import Noun, Thing
+from rdmalab.doctor.awaited import things_in
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.complaints import first_failed, undone, unmet
+from rdmalab.doctor.downfall import Fall, fallen
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 
 
@@ -31,8 +34,11 @@ def _send(case: Case) -> list[Subject]:
     if send is None or qp is None:
         return []
     found = []
-    if send.ending is not None and send.ending.status is WCStatus.WR_FLUSH_ERR:
-        found += first_failed(case.log, _thing(qp))
+    if send.flushed:
+        fall = fallen(case)
+        if fall is not None and fall.state is QPState.SQE and fall.event < (send.posted or 0):
+            return []  # an old story: what counts is that nobody led it out of SQE
+        found += _of_fall(fall) + first_failed(case.log, _thing(qp))
     if not send.begun and (ahead := undone(qp)) and ahead[0].serial < case.subject.serial:
         found += ahead  # it waits in line behind another
     good = send.ending is not None and send.ending.status is WCStatus.SUCCESS
@@ -47,9 +53,15 @@ def _receive(case: Case) -> list[Subject]:
     if receive.ending is None:
         peer = case.peer
         return _of_peer(case, peer) + (undone(peer) if peer is not None else [])
-    if receive.ending.status is WCStatus.WR_FLUSH_ERR:
-        return first_failed(case.log, _thing(qp)) + _of_peer(case, case.peer)
+    if receive.flushed:
+        own = _of_fall(fallen(case)) + first_failed(case.log, _thing(qp))
+        return own + _of_peer(case, case.peer)
     return []
+
+
+def _of_fall(fall: Fall | None) -> list[Subject]:
+    """The completion queue that took a queue pair down with it."""
+    return [Subject(Sort.CQ, fall.cq)] if fall is not None and fall.cq is not None else []
 
 
 def _of_peer(case: Case, peer: QueuePair | None) -> list[Subject]:
@@ -92,7 +104,7 @@ def looked_at(case: Case) -> list[Thing]:
         return [Thing(Noun.CQ, channel.node, c.number) for c in cqs if c.channel == channel.number]
     invocation = program.line.invocation
     named = [str(value) for value in invocation.arguments.values()] if invocation else []
-    things = [case.names.find(name) for name in named]
+    things = [case.names.find(name) for name in named] + things_in(case, program.line.question)
     return [
         t for t in things if t is not None and t.noun is Noun.CQ and words.exists(case.world, t)
     ]

@@ -62,6 +62,17 @@ class Case:
         """Whether nothing will ever happen by itself."""
         return self.world.agenda.next_ns() is None
 
+    @property
+    def over(self) -> bool:
+        """The work has come to its end, good or bad; what is no work is never over."""
+        work = self.send or self.receive
+        return work is not None and work.ending is not None
+
+    @cached_property
+    def comes(self) -> bool:
+        """Whether it comes to a good end if nobody does anything; tried, so asked last."""
+        return not self.at_rest and self.future.settled and self.future.standing.good
+
     def name(self, noun: Noun, node: str, number: int) -> str:
         """`A.qp0`, or what can be said of a thing that nobody named."""
         return self.names.of(Thing(noun, node, number))
@@ -137,3 +148,11 @@ def peer_of(world: World, qp: QueuePair) -> QueuePair | None:
     if qp.path is None or not qp.transport.connected:
         return None
     return find_qp(world, world.node_of_gid.get(qp.path.flow.dst, ""), qp.path.dest_qpn)
+
+
+def partner_of(world: World, qp: QueuePair) -> QueuePair | None:
+    """The same; of one that has forgotten its peer, whoever believes to be connected with it."""
+    if qp.path is not None or not qp.transport.connected:
+        return peer_of(world, qp)
+    others = [other for hca in world.nodes.values() for other in hca.qps.items.values()]
+    return next((other for other in others if peer_of(world, other) is qp), None)

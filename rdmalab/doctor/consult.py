@@ -105,12 +105,18 @@ def _report(session: Session, seen: Sequence[Diagnosis]) -> Report:
     report = Report(
         first.name, first.standing, session.world.event, roots, stations,
         warnings=_unique(c for d in told for c in d.causes(Verdict.WARN)),
-        waits=_unique(c for d in told for c in d.causes(Verdict.WAIT)),
+        waits=_waits(told),
         ruled_out=[c.slug for c, f in first.findings if f.verdict is Verdict.OK],
         unknown=first.causes(Verdict.UNKNOWN),
     )  # fmt: skip
-    report.remedy = _cured(session, report)
+    report.remedy = _cured(session, report, first.case.subject)
     return report
+
+
+def _waits(told: Sequence[Diagnosis]) -> list[Cause]:
+    """What is waited for: before the general word that it is too early, what says why."""
+    found = _unique(c for d in told for c in d.causes(Verdict.WAIT))
+    return sorted(found, key=lambda cause: cause.check.slug == TOO_EARLY)
 
 
 def _origin(cause: Cause) -> tuple[int, int]:
@@ -125,14 +131,10 @@ def _unique(causes: Iterable[Cause]) -> list[Cause]:
     return list(found.values())
 
 
-def _cured(session: Session, report: Report) -> Remedy | None:
-    """The first cure that works: that of a root alone, or of all of them together."""
-    cures = [c for c in report.causes if c.finding.cure is not None]
-    cures = cures or [c for c in (*report.stations, *report.warnings) if c.finding.cure is not None]
-    if not cures:
-        return None
+def _cured(session: Session, report: Report, asked: Subject) -> Remedy | None:
+    """The first cure that works."""
     tried: Remedy | None = None
-    for cure, subject in _candidates(cures[:MOST_CURES]):
+    for cure, subject in _candidates(report, asked):
         if cure.program:
             tried = tried or Remedy(cure)
             continue
@@ -143,12 +145,34 @@ def _cured(session: Session, report: Report) -> Remedy | None:
     return tried
 
 
-def _candidates(causes: Sequence[Cause]) -> list[tuple[Cure, Subject]]:
-    each = [(c.finding.cure, c.subject) for c in causes if c.finding.cure is not None]
-    if len(each) > 1 and not any(cure.program for cure, _ in each):
-        lines = [line for cure, _ in each for line in cure.lines]
-        return [*each, (Cure(list(dict.fromkeys(lines))), each[-1][1])]
-    return each
+def _candidates(report: Report, asked: Subject) -> list[tuple[Cure, Subject]]:
+    """Cures, the smallest first, each with what it must make good.
+
+    Where the root lies in another thing than the one asked about, that one's own cure may do; else
+    both are needed. Several roots: each alone, or all of them together.
+    """
+    roots = _with_cure(report.causes)[:MOST_CURES]
+    if not roots:
+        beside = _with_cure((*report.stations, *report.warnings, *report.waits))
+        return [(cure, cause.subject) for cause, cure in beside]
+    found = [(cure, cause.subject) for cause, cure in roots]
+    if any(cause.subject == asked for cause, _ in roots) or not found[0][0].lines:
+        return [*found, *_together([cure for _, cure in roots], roots[-1][0].subject)]
+    own = [cure for cause, cure in _with_cure(report.stations) if cause.subject == asked]
+    first = [(cure, asked) for cure in own if cure.lines]
+    return [*first, *_together([found[0][0], *own], asked), *found]
+
+
+def _with_cure(causes: Iterable[Cause]) -> list[tuple[Cause, Cure]]:
+    return [(cause, cause.finding.cure) for cause in causes if cause.finding.cure is not None]
+
+
+def _together(cures: Sequence[Cure], subject: Subject) -> list[tuple[Cure, Subject]]:
+    """All of them as one; what several say is said once."""
+    if len(cures) < 2 or any(cure.program for cure in cures):
+        return []
+    lines = [line for cure in cures for line in cure.lines]
+    return [(Cure(list(dict.fromkeys(lines))), subject)]
 
 
 def name_of(session: Session, subject: Subject) -> str:

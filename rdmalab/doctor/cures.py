@@ -10,7 +10,7 @@ from operator import or_
 from typing import Any
 
 from rdmalab.command import Noun
-from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.case import Case, partner_of, peer_of
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
@@ -109,13 +109,16 @@ def revive(case: Case, qp: QueuePair, ours: Attributes | None = None,
 
     ours, theirs: attributes to be said otherwise. Receives of both are gone: post them again.
     """
-    peer = peer_of(case.world, qp)
+    peer = partner_of(case.world, qp)
     ends = [(qp, ours or {})] + ([(peer, theirs or {})] if peer is not None else [])
+    # always in the same order, so that two cures of one connection say the same lines
+    ends.sort(key=lambda end: (end[0].node, end[0].number))
     lines = [
         f"modify_qp {case.qp_name(q)} state=RESET" for q, _ in ends if q.state is not QPState.RESET
     ]
     if peer is not None and (options := _in_common(case, ends)) is not None:
-        return [*lines, _line("connect", f"{case.qp_name(qp)} {case.qp_name(peer)}", options)]
+        both = " ".join(case.qp_name(q) for q, _ in ends)
+        return [*lines, _line("connect", both, options)]
     return lines + [move(case, q, now, to, said) for now, to in pairwise(_UP) for q, said in ends]
 
 
@@ -162,18 +165,27 @@ _ALL_SAID = tuple(name for name in ATTRIBUTES if name not in _ALTERNATE)
 
 
 def attribute(case: Case, qp: QueuePair, name: str) -> str:
-    """One attribute as the queue pair has it, in words that `modify_qp` understands."""
-    value = getattr(qp.attr, name)
+    """One attribute as the queue pair has it, in words that `modify_qp` understands.
+
+    A queue pair that has forgotten all takes what its peer has.
+    """
+    peer = partner_of(case.world, qp)
+    if qp.path is None and peer is not None:
+        if name == "ah_attr":
+            return peer.node
+        qp = qp if name == "dest_qp_num" else peer
+    if name == "dest_qp_num" and peer is not None:
+        return case.qp_name(peer)
+    return "0" if name in ("rq_psn", "sq_psn") else _value(case, name, getattr(qp.attr, name))
+
+
+def _value(case: Case, name: str, value: Any) -> str:
     if isinstance(value, AhAttr):
         return address_words(case, value)
     if name == "path_mtu":
         return str(MTU(value).octets) if value in tuple(MTU) else str(value)
     if name == "qp_access_flags":
         return words.flags(int(value or 0), Access)
-    if name in ("rq_psn", "sq_psn"):
-        return "0"
-    if name == "dest_qp_num" and (peer := peer_of(case.world, qp)) is not None:
-        return case.qp_name(peer)
     return str(int(value or 0))
 
 

@@ -70,9 +70,23 @@ def warn(*evidence: Evidence, cure: Cure | None = None) -> Finding:
     return Finding(Verdict.WARN, list(evidence), cure)
 
 
-def wait(*evidence: Evidence) -> Finding:
+def wait(*evidence: Evidence, cure: Cure | None = None) -> Finding:
     """Nothing is wrong yet."""
-    return Finding(Verdict.WAIT, list(evidence))
+    return Finding(Verdict.WAIT, list(evidence), cure)
+
+
+def hinders(
+    case: "Case", *evidence: Evidence, cure: Cure | None = None, since: int | None = None
+) -> Finding:
+    """What brought the subject to its end, or stands in its way.
+
+    What is not over yet is to be waited out if it ends well by itself. Else it is a cause; where
+    nobody asked only a suspicion, as the next command may mend it.
+    """
+    if not case.over and case.comes:
+        return Finding(Verdict.WAIT, list(evidence), cure or Cure(["run"]), since)
+    verdict = Verdict.FAIL if case.over or case.asked else Verdict.WARN
+    return Finding(verdict, list(evidence), cure, since)
 
 
 def unknown(text: str) -> Finding:

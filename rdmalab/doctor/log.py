@@ -11,9 +11,12 @@ from rdmalab.command import Invocation, Noun, Thing
 from rdmalab.lens.words import AT_NS, EVENT, KIND, NODE, OBJECT, A, B
 from rdmalab.session.session import Session
 from rdmalab.spec.records import RARE, Kind, Record
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.trace import Numbered
 
 if TYPE_CHECKING:
+    from rdmalab.hca.wr import RecvWqe
     from rdmalab.world.programs import Program
 
 
@@ -90,6 +93,18 @@ class Log:
         """Their completions, where they are not lost."""
         found = self.of(Kind.CQE_ADDED)
         return [each for each in found if each.record[A].status and not each.record[A].is_send]
+
+    def flushed_receives(self, qp: Thing) -> "list[RecvWqe]":
+        """Of a queue pair's own queue, since its last RESET: what ERR took from it."""
+        resets = [r for _, r in self.about(Kind.STATE_CHANGED, qp) if r[B] is QPState.RESET]
+        since = resets[-1][EVENT] if resets else -1
+        flushed = {
+            r[A].serial
+            for _, r in self.failed_receives
+            if (r[NODE], r[A].qp_num, r[A].srq) == (qp.node, qp.number, 0)
+            and r[A].status == WCStatus.WR_FLUSH_ERR and r[EVENT] > since
+        }  # fmt: skip
+        return [r[A] for _, r in self.about(Kind.RECV_POSTED, qp) if r[A].serial in flushed]
 
     # ------------------------------------------------------------------ calls
     def calls(self, verb: str = "", node: str = "") -> list[Call]:

@@ -13,6 +13,7 @@ from rdmalab.lens.words import EVENT, OBJECT, A, B
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
 
 
 class Receive:
@@ -100,6 +101,11 @@ class Receive:
         """How it was completed."""
         place = self.added or self.overrun
         return Ending(place.cqe.status, place.event) if place is not None else None
+
+    @property
+    def flushed(self) -> bool:
+        """No message ever took it: its queue was dead."""
+        return self.ending is not None and self.ending.status is WCStatus.WR_FLUSH_ERR
 
     @cached_property
     def discarded(self) -> int | None:

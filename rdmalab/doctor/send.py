@@ -90,6 +90,16 @@ class Send:
                 return Ending(WCStatus(record[B]), record[EVENT])
         return None
 
+    @property
+    def gave_up(self) -> bool:
+        """It was sent again as often as allowed, and nobody answered."""
+        return self.ending is not None and self.ending.status is WCStatus.RETRY_EXC_ERR
+
+    @property
+    def flushed(self) -> bool:
+        """It was never looked at: its queue was dead."""
+        return self.ending is not None and self.ending.status is WCStatus.WR_FLUSH_ERR
+
     @cached_property
     def discarded(self) -> int | None:
         """The event in which a RESET threw it away before it was done."""

@@ -58,11 +58,11 @@ def _untouched(session: Session) -> Iterator[None]:
         session.default_node = default_node
 
 
-def look_ahead(session: Session, subject: Subject) -> Future:
+def look_ahead(session: Session, subject: Subject, patience_ns: int = PATIENCE_NS) -> Future:
     """Let time go on until the subject is settled, nothing more happens, or patience ends."""
     history, world = session.history, session.world
     with _untouched(session):
-        limit_ns, left, look = world.now_ns + PATIENCE_NS, MOST_EVENTS, _FIRST_LOOK
+        limit_ns, left, look = world.now_ns + patience_ns, MOST_EVENTS, _FIRST_LOOK
         while True:
             wanted = min(look, left)
             done = history.run(wanted, limit_ns)

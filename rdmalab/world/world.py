@@ -34,8 +34,8 @@ _PORT, _ARRIVAL, _TIMER, _PROGRAM, _HOST = Door
 _ACTIVE = PortState.ACTIVE
 
 _NOT_ACTIVE, _DOWN = "the port is not ACTIVE", "the port is down"
-_NO_HOP = "its hop limit is 0"  # so says its address: such a packet never leaves
-NEVER_LEFT = (_NOT_ACTIVE, _DOWN, _NO_HOP)
+NO_HOP = "its hop limit is 0"  # so says its address: such a packet never leaves
+NEVER_LEFT = (_NOT_ACTIVE, _DOWN, NO_HOP)
 """Why a packet is lost before it is on the cable."""
 
 # The packet that was sent, and why nothing can be read in the bytes that arrived.
@@ -243,7 +243,7 @@ class World:
         hca = self.nodes[node]
         stays = not packet.flow.hop_limit and not hca.profile.sends_hop_limit_0
         if target is None or stays or hca.port_state is not _ACTIVE:
-            reason = _NOT_ACTIVE if hca.port_state is not _ACTIVE else _NO_HOP
+            reason = _NOT_ACTIVE if hca.port_state is not _ACTIVE else NO_HOP
             reason = "nobody has this address" if target is None else reason
             trace.record(Kind.PACKET_LOST, node, qpn, packet, reason)
             return busy_ns
@@ -261,7 +261,7 @@ class World:
         source = self.nodes[node]
         stays = not packet.flow.hop_limit and not source.profile.sends_hop_limit_0
         if stays or source.port_state is not _ACTIVE:
-            reason = _NO_HOP if source.port_state is _ACTIVE else _NOT_ACTIVE
+            reason = NO_HOP if source.port_state is _ACTIVE else _NOT_ACTIVE
             self.trace.record(Kind.PACKET_LOST, node, qpn, packet, reason)
             return busy_ns
         for target, hca in self.nodes.items():

@@ -1,10 +1,12 @@
 """rnr-infinite: the peer has no receive, and rnr_retry 7 never gives up."""
 
 from rdmalab.doctor import cures
+from rdmalab.doctor.bring_up import told
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, hinders, ok, said
 from rdmalab.lens import words
 from rdmalab.spec.refusals import Syndrome
+from rdmalab.spec.states import Attr
 
 FOR_EVER = 7
 
@@ -12,21 +14,29 @@ FOR_EVER = 7
 def examine(case: Case) -> Finding:
     """Whether RNR NAKs keep coming, the peer's queue is empty, and nobody counts."""
     send, qp, peer = case.send, case.qp, case.peer
-    if send is None or qp is None or not send.on_queue or not qp.transport.acknowledged:
+    if send is None or send.wqe is None or qp is None or not send.on_queue:
+        return NA
+    if not qp.transport.acknowledged:
         return NA
     naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
     if not naks or qp.attr.rnr_retry != FOR_EVER:
         return ok("no RNR NAK is answered without end")
     if peer is None or peer.source.wqes:
         return ok("a receive waits for it now")
-    wqe = send.wqe
-    assert wqe is not None
-    many = words.count(len(naks), "RNR NAK")
-    return fail(
+    since = told(case, qp, Attr.RNR_RETRY)
+    return hinders(
+        case, said(f"{case.qp_name(qp)} was told rnr_retry=7: it tries for ever", since),
         said(f"{case.qp_name(peer)} had no receive for it", naks[0].event),
-        said(f"{many} so far; rnr_retry=7 tries for ever", naks[-1].event),
-        cure=Cure([cures.room(case, peer, wqe.length)]),
-    )
+        said(f"{words.count(len(naks), 'RNR NAK')} so far, the last one here", naks[-1].event),
+        *_next(case), cure=Cure([cures.room(case, peer, send.wqe.length)]), since=since,
+    )  # fmt: skip
+
+
+def _next(case: Case) -> list[Evidence]:
+    """When it will be sent again."""
+    assert case.qp is not None
+    until_ns = case.qp.comp.rnr_until_ns
+    return [] if until_ns is None else [said(f"the next try is at {words.clock(until_ns)}")]
 
 
 CHECK = Check(

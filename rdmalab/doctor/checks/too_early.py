@@ -1,10 +1,10 @@
 """too-early: nothing is wrong, it only takes its time."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Check, Finding, Section, ok, said, wait
-from rdmalab.doctor.standing import Is
+from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said, wait
+from rdmalab.doctor.patience import worst
 from rdmalab.lens import words
-from rdmalab.lens.planned import planned_rows
+from rdmalab.lens.planned import PlannedRow, planned_rows
 
 
 def examine(case: Case) -> Finding:
@@ -14,14 +14,32 @@ def examine(case: Case) -> Finding:
         return NA
     if case.at_rest:
         return ok("nothing more happens by itself")
-    future = case.future
-    if not (future.settled and future.standing.kind is Is.COMPLETED):
+    if not case.comes:
         return ok("time alone does not bring it")
-    plans = planned_rows(case.world, case.names)[:1]
     return wait(
-        said(f"it completes at {words.clock(future.at_ns)} if time goes on: run"),
-        *(said(f"next, at {words.clock(p.at_ns)}: {p.qp} {p.sentence}") for p in plans),
-    )
+        said(f"it completes at {words.clock(case.future.at_ns)} if time goes on, "
+             f"in {words.duration(case.future.at_ns - case.world.now_ns)}"),
+        *_next(case), *(said(text) for text in worst(case)), cure=Cure(["run"]),
+    )  # fmt: skip
+
+
+def _next(case: Case) -> list[Evidence]:
+    """What it waits for: the next thing that happens to its queue pair, or to the peer."""
+    own = [row for row in planned_rows(case.world, case.names) if row.qp in _names(case)]
+    return [said(_words(row), _cause(case, row)) for row in own[:1]]
+
+
+def _names(case: Case) -> list[str]:
+    return [case.qp_name(qp) for qp in (case.qp, case.peer) if qp is not None]
+
+
+def _words(row: PlannedRow) -> str:
+    return f"next, at {words.clock(row.at_ns)}: {row.qp} {row.sentence}"
+
+
+def _cause(case: Case, row: PlannedRow) -> int | None:
+    """The event in which a packet that is under way left."""
+    return None if row.number is None else case.world.trace.records[row.number][words.EVENT]
 
 
 CHECK = Check(

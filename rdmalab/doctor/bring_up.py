@@ -1,0 +1,69 @@
+"""How two ends were brought up: what each was told, and when; where they do not agree."""
+
+from typing import NamedTuple
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case
+from rdmalab.hca.psn import diff
+from rdmalab.hca.qp import QueuePair
+from rdmalab.lens.words import EVENT, A, B
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import Attr, QPState
+
+
+class Ends(NamedTuple):
+    """Who sends, and who receives what it sends."""
+
+    sender: QueuePair
+    receiver: QueuePair
+
+
+def ends(case: Case) -> Ends | None:
+    """The direction it is about: of a send the own one, of a receive that of the peer."""
+    qp, peer, work = case.qp, case.peer, case.send or case.receive
+    if qp is None or peer is None or work is None:
+        return None
+    return Ends(qp, peer) if case.send is not None else Ends(peer, qp)
+
+
+def thing(qp: QueuePair) -> Thing:
+    """A queue pair as the log names it."""
+    return Thing(Noun.QP, qp.node, qp.number)
+
+
+def told(case: Case, qp: QueuePair, attr: Attr) -> int | None:
+    """The event in which an attribute got the value it has; None where that is not kept."""
+    found = case.log.about(Kind.ATTRIBUTES_SET, thing(qp))
+    return next((r[EVENT] for _, r in reversed(found) if int(r[A]) & attr), None)
+
+
+def entered(case: Case, qp: QueuePair, *states: QPState) -> int | None:
+    """The event in which it last went into one of these states."""
+    found = case.log.about(Kind.STATE_CHANGED, thing(qp))
+    return next((r[EVENT] for _, r in reversed(found) if r[B] in states), None)
+
+
+def began_alone(case: Case, ends_: Ends) -> tuple[QueuePair, int] | None:
+    """The end that was reset, and when, while the other had moved on and was not; else None."""
+    sender, receiver = ends_
+    one = sender if receiver.resp.psn != receiver.attr.rq_psn else None
+    if sender.comp.psn != sender.attr.sq_psn and one is None:
+        one = receiver
+    if one is None:
+        return None
+    other = receiver if one is sender else sender
+    reset, up = entered(case, one, QPState.RESET), entered(case, other, QPState.RTR)
+    return (one, reset) if reset is not None and up is not None and reset > up else None
+
+
+def psn_gap(ends_: Ends) -> int:
+    """How far the first PSN of the sender was ahead of the one the receiver was told to expect."""
+    return diff(ends_.sender.attr.sq_psn or 0, ends_.receiver.attr.rq_psn or 0)
+
+
+def is_in_vain(case: Case) -> bool:
+    """Nobody answers the send, and time will not help; or nothing comes for the receive."""
+    send = case.send
+    if send is None:
+        return case.receive is not None and case.receive.on_queue and case.asked
+    return send.gave_up or (send.on_queue and send.begun and not case.comes)

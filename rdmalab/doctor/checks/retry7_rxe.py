@@ -1,0 +1,43 @@
+"""retry7-rxe: on Soft-RoCE retry_cnt 7 never gives up."""
+
+from rdmalab.doctor import recovery
+from rdmalab.doctor.bring_up import told
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.delivery import last_try
+from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, hinders, ok, said
+from rdmalab.lens import words
+from rdmalab.spec.states import Attr
+
+_FOR_EVER = 7
+_CURE = {"retry_cnt": "6"}
+
+
+def examine(case: Case) -> Finding:
+    """Whether it is sent again and again to nobody, and the device does not count."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or qp is None or not send.on_queue:
+        return NA
+    if not case.profile.retry_cnt_7_is_infinite:
+        return NA
+    endless = qp.attr.retry_cnt == _FOR_EVER and qp.comp.rnr_until_ns is None
+    tries = [row for row in send.transmissions if row.psn == send.wqe.first_psn]
+    if not endless or len(tries) <= _FOR_EVER or case.future.settled:
+        return ok("it is not sent again without end")
+    since = told(case, qp, Attr.RETRY_CNT)
+    last = last_try(case)[-1]
+    lines = recovery.reconnected(case, qp, send.wqe.wr, _CURE, _CURE)
+    return hinders(
+        case, said(f"{case.qp_name(qp)} was told retry_cnt=7, which this device takes for "
+                   "without end", since),
+        said(f"it has left {words.count(len(tries), 'time')}, the last time {last.fate_text}",
+             last.event),
+        cure=Cure(lines), since=since,
+    )  # fmt: skip
+
+
+CHECK = Check(
+    35, "retry7-rxe", Section.PROGRESS,
+    question="Is it sent again without end, with retry_cnt 7 on Soft-RoCE?",
+    rule="retry_cnt 7 means seven times by the book, and for ever on Soft-RoCE: take 6 at most",
+    source="librxe", examine=examine,
+)  # fmt: skip

@@ -1,0 +1,313 @@
+"""The own queue pair and port, items 20 to 29: who is not to be blamed, and who did it."""
+
+import pytest
+
+from rdmalab.doctor.finding import Verdict
+from rdmalab.lab import Lab
+from rdmalab.spec.profiles import RXE, STRICT
+from tests.doctor.asking import blamed, evidence, findings, verdict, why
+from tests.labs import BUSY, RECV, SEND, lab_of, well
+
+_WR = "A.qp0.wr[1]"
+_BAD_KEY = "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[0:64] rkey=1 flags=SIGNALED"
+
+
+def lab_on(profiles: dict[str, object], *lines: str, pair: str = "use rc_pair") -> Lab:
+    lab = Lab(profiles)  # type: ignore[arg-type]
+    for line in (pair, *lines):
+        well(lab, line)
+    return lab
+
+
+# --------------------------------------------------------------------------- 20 too-early
+def test_what_is_on_its_way_says_what_comes_next_and_how_long_it_takes_at_the_worst() -> None:
+    lab = lab_of(RECV, SEND, pair="use rc_pair timeout=14 retry_cnt=3")
+    assert verdict(lab, _WR, "too-early") is Verdict.WAIT
+    said = evidence(lab, _WR, "too-early")
+    assert "next, at 0.100us: A.qp0 sends a packet of wr1 SEND 64 B" in said
+    assert "RETRY_EXC_ERR after 4 * 67.11ms = 268.4ms" in said
+
+
+def test_after_a_timeout_one_try_less_is_left() -> None:
+    lab = lab_of("fault drop A->B nth=1", RECV, SEND, "until A.qp0.retries_left == 2 within 1s",
+                 pair="use rc_pair retry_cnt=3")  # fmt: skip
+    assert "RETRY_EXC_ERR after 3 * 67.11ms" in evidence(lab, _WR, "too-early")
+
+
+def test_a_receiver_that_is_not_ready_is_counted_too() -> None:
+    lab = lab_of(SEND, "run 3us", RECV, pair="use rc_pair rnr_retry=2 min_rnr_timer=12")
+    said = evidence(lab, _WR, "too-early")
+    assert "RNR_RETRY_EXC_ERR after 2 * 640us = 1.28ms" in said
+
+
+def test_what_will_fail_is_not_early() -> None:
+    lab = lab_of(SEND, pair="use rc_pair rnr_retry=1")
+    assert verdict(lab, _WR, "too-early") is Verdict.OK
+
+
+def test_where_nothing_happens_any_more_nothing_is_early() -> None:
+    lab = lab_of("modify_qp A.qp0 state=SQD", SEND)
+    assert verdict(lab, _WR, "too-early") is Verdict.OK
+
+
+# --------------------------------------------------------------------------- 21 port-not-active
+def test_a_port_that_came_back_in_time_is_waited_for() -> None:
+    lab = lab_of(RECV, "link down", SEND, "run 10us")
+    assert blamed(lab, _WR) == ["port-not-active"]
+    assert verdict(lab, _WR, "port-not-active", asked=False) is Verdict.WARN
+    well(lab, "link up")
+    assert blamed(lab, _WR) == []
+    well(lab, "run")
+    assert why(lab, _WR).standing.good
+
+
+def test_a_cable_that_loses_packets_is_no_dead_port() -> None:
+    lab = lab_of(RECV, "fault drop A->B", SEND, "run", pair="use rc_pair retry_cnt=1 timeout=8")
+    assert verdict(lab, _WR, "port-not-active") is Verdict.OK
+
+
+@pytest.mark.parametrize(
+    ("line", "mend"),
+    [("port A ARMED", "port A ACTIVE"), ("port B DOWN", "port B ACTIVE"), ("link down", "link up")],
+)
+def test_either_port_and_the_link_are_named_and_mended(line: str, mend: str) -> None:
+    lab = lab_of(RECV, line, SEND, "run 10us")
+    finding = findings(lab, _WR)["port-not-active"]
+    assert finding.verdict is Verdict.FAIL
+    assert finding.cure is not None
+    assert finding.cure.lines == [mend]
+    remedy = why(lab, _WR).remedy
+    assert remedy is not None
+    assert remedy.works
+
+
+# --------------------------------------------------------------------------- 22 qp-not-rts
+def test_a_program_that_waits_for_another_state_is_no_matter_of_rts() -> None:
+    lab = lab_of("program A.p lines={wait A.qp0.state == ERR}", "run")
+    assert verdict(lab, "A.p", "qp-not-rts") is Verdict.OK
+
+
+def test_a_queue_pair_below_rts_is_told_the_rest_of_the_way() -> None:
+    lab = lab_of("reset A.qp0")
+    finding = findings(lab, "A.qp0")["qp-not-rts"]
+    assert finding.verdict is Verdict.FAIL
+    assert finding.cure is not None
+    assert finding.cure.lines == ["to_rts A.qp0 B.qp0"]
+    assert verdict(lab, "A.qp0", "qp-not-rts", asked=False) is Verdict.OK
+    assert verdict(lab, "B.qp0", "qp-not-rts") is Verdict.OK
+
+
+def test_nobody_knows_the_peer_of_a_queue_pair_that_no_other_knows() -> None:
+    lab = lab_of("create_qp A.qp1 qp_type=RC pd=A.pd0 send_cq=A.cq0 recv_cq=A.cq0")
+    assert findings(lab, "A.qp1")["qp-not-rts"].cure is None
+
+
+# --------------------------------------------------------------------------- 23 sqd
+def test_what_was_begun_before_sqd_is_finished_in_it() -> None:
+    lab = lab_of(RECV, SEND, "step", "modify_qp A.qp0 state=SQD")
+    assert "sqd" not in blamed(lab, _WR)
+    well(lab, "run")
+    assert why(lab, _WR).standing.good
+
+
+def test_a_device_that_wakes_up_by_itself_does_not_sleep_on() -> None:
+    lab = lab_of(RECV, "modify_qp A.qp0 state=SQD", SEND, "modify_qp A.qp0 state=RTS")
+    assert blamed(lab, _WR) == []
+
+
+def test_soft_roce_sleeps_on_until_something_is_posted() -> None:
+    lines = (RECV, "modify_qp A.qp0 state=SQD", SEND, "modify_qp A.qp0 state=RTS", "run")
+    lab = lab_on({"A": RXE, "B": STRICT}, *lines)
+    assert blamed(lab, _WR) == ["sqd"]
+    remedy = why(lab, _WR).remedy
+    assert remedy is not None
+    assert (remedy.cure.lines, remedy.works) == (["post_send A.qp0 opcode=RDMA_WRITE"], True)
+    well(lab, "post_send A.qp0 opcode=RDMA_WRITE")
+    assert blamed(lab, _WR) == []
+
+
+def test_soft_roce_still_in_sqd_needs_both() -> None:
+    lab = lab_on({"A": RXE, "B": STRICT}, RECV, "modify_qp A.qp0 state=SQD", SEND, "run")
+    remedy = why(lab, _WR).remedy
+    assert remedy is not None
+    assert remedy.works
+    assert remedy.cure.lines[0] == "modify_qp A.qp0 state=RTS"
+    assert len(remedy.cure.lines) == 2
+
+
+# --------------------------------------------------------------------------- 24 sqe, 25 ERR
+_BAD_LKEY = "post_send A.qp0 wr_id=3 opcode=SEND sg={addr=0x5 length=9 lkey=0xdead}"
+
+
+def test_a_reliable_queue_pair_has_no_sqe() -> None:
+    lab = lab_of(_BAD_LKEY, "run", SEND, "run")
+    assert verdict(lab, _WR, "sqe") is Verdict.OK
+    assert verdict(lab, _WR, "qp-err-flush") is Verdict.FAIL
+
+
+def test_an_unreliable_one_has_no_err_and_the_old_failure_is_an_old_story() -> None:
+    lab = lab_of(_BAD_LKEY, "run", SEND, "run", pair="use uc_pair")
+    assert verdict(lab, _WR, "qp-err-flush") is Verdict.OK
+    report = why(lab, _WR)
+    assert (report.slug, [c.name for c in report.causes]) == ("sqe", [_WR])
+    assert report.remedy is not None
+    assert report.remedy.works
+
+
+def test_soft_roce_goes_to_err_instead() -> None:
+    lab = lab_on({"A": RXE, "B": STRICT}, _BAD_LKEY, "run", SEND, "run", pair="use uc_pair")
+    assert verdict(lab, _WR, "sqe") is Verdict.OK
+    assert verdict(lab, _WR, "qp-err-flush") is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("lines", "who"),
+    [
+        (("modify_qp A.qp0 state=ERR",), "a call of modify_qp moved it there"),
+        (("program A.p lines={modify_qp A.qp0 state=ERR}", "run"), "A.p moved it there"),
+        (("fault kill A.qp0", "run 1us"), "raised QP_FATAL"),
+        (("post_send A.qp0 wr_id=9 opcode=RDMA_WRITE sg=A.mr0[0:4] rkey=1", "run"),
+         "its wr9 ended with REM_ACCESS_ERR"),
+        (("post_send B.qp0 wr_id=9 opcode=RDMA_WRITE sg=B.mr0[0:4] rkey=1", "run"),
+         "it refused RDMA_WRITE_ONLY psn=0 4 B of its peer at event"),
+    ],
+)  # fmt: skip
+def test_who_took_it_to_err_is_said(lines: tuple[str, ...], who: str) -> None:
+    lab = lab_of(*lines, SEND, "run")
+    assert who in evidence(lab, _WR, "qp-err-flush")
+    remedy = why(lab, _WR).remedy
+    assert remedy is not None
+    assert remedy.works
+
+
+def test_a_full_completion_queue_takes_its_queue_pairs_with_it() -> None:
+    write = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:4] remote=B.mr0 flags=SIGNALED"
+    lab = lab_of(write, write, write, "run", SEND, "run", pair="use rc_pair cqe=1")
+    assert "A.cq0 was full and died" in evidence(lab, _WR, "qp-err-flush")
+
+
+def test_a_dead_device_does_not_even_flush() -> None:
+    lab = lab_of(RECV, SEND, "device_fatal A", "run")
+    said = evidence(lab, _WR, "qp-err-flush")
+    assert "the device of A died" in said
+    assert findings(lab, _WR)["qp-err-flush"].cure is not None
+
+
+def test_what_was_completed_was_not_flushed() -> None:
+    lab = lab_of(RECV, SEND, "run", "modify_qp A.qp0 state=ERR")
+    assert blamed(lab, _WR) == []
+
+
+# --------------------------------------------------------------------------- 26 one side anew
+def test_where_both_were_reset_neither_is_alone() -> None:
+    lab = lab_of(RECV, SEND, "run", "reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0",
+                 "link down", SEND, "run", pair="use rc_pair timeout=8 retry_cnt=1")  # fmt: skip
+    assert verdict(lab, _WR, "local-recovery-one-side") is Verdict.OK
+
+
+def test_one_reset_before_any_message_does_no_harm() -> None:
+    lab = lab_of("reset A.qp0", "to_rts A.qp0 B.qp0", RECV, SEND)
+    assert blamed(lab, _WR) == []
+    well(lab, "run")
+    assert why(lab, _WR).standing.good
+
+
+def test_the_receiver_may_be_the_one_that_began_anew() -> None:
+    lab = lab_of(RECV, SEND, "run", "reset B.qp0", "to_rts B.qp0 A.qp0 psn=0", RECV,
+                 SEND.replace("wr_id=1", "wr_id=5"), "run",
+                 pair="use rc_pair timeout=8 retry_cnt=1")  # fmt: skip
+    report = why(lab, "A.qp0.wr[5]")
+    assert report.slug == "local-recovery-one-side"
+    assert "B.qp0 was reset; A.qp0 went on" in report.text
+    assert report.remedy is not None
+    assert report.remedy.works
+
+
+# --------------------------------------------------------------------------- 27 bring-up-attr
+_INIT = "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0"
+_RTR = ("modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=B.qp0 rq_psn=0 "
+        "max_dest_rd_atomic=1 min_rnr_timer=12 ah=B")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("before", "line", "said"),
+    [
+        ((), "modify_qp A.qp0 state=INIT port_num=1", "qp_access_flags pkey_index is required"),
+        ((), "modify_qp A.qp0 state=RTS", "from RESET there is a way to RESET, INIT"),
+        ((_INIT,), f"{_RTR} timeout=14", "requires path_mtu"),
+        ((_INIT,), _RTR.replace("rnr_timer=12", "rnr_timer=32"), "min_rnr_timer takes 0..31"),
+        ((_INIT,), _RTR.replace("path_mtu=512 ", ""), "path_mtu"),
+        ((_INIT, _RTR), "modify_qp A.qp0 state=RTS timeout=33 retry_cnt=9 rnr_retry=8 sq_psn=0 "
+         "max_rd_atomic=1", "retry_cnt takes 0..7"),
+        ((_INIT, _RTR), "modify_qp A.qp0 state=SQD", "from RTR there is a way to"),
+        ((), "modify_qp A.qp0 state=INIT pkey_index=0 port_num=2 qp_access_flags=0",
+         "port_num takes 1..1"),
+    ],
+)  # fmt: skip
+def test_the_law_is_told_and_the_right_lines_are_taken(
+    before: tuple[str, ...], line: str, said: str
+) -> None:
+    lab = lab_of("reset A.qp0", *before)
+    assert lab.do(line)[-1].refusal is not None
+    assert said in evidence(lab, "EINVAL", "bring-up-attr")
+    remedy = why(lab, "EINVAL").remedy
+    assert remedy is not None
+    assert remedy.works, remedy
+
+
+def test_an_address_without_its_global_part_is_another_matter() -> None:
+    lab = lab_of("reset A.qp0", _INIT)
+    lab.do(_RTR.replace("ah=B", "ah_attr={port_num=1}"))
+    assert verdict(lab, "EINVAL", "bring-up-attr") is Verdict.OK
+
+
+def test_other_calls_are_refused_for_other_reasons() -> None:
+    lab = lab_of("reset A.qp0")
+    lab.do(SEND)
+    assert verdict(lab, "EINVAL", "bring-up-attr") is Verdict.NA
+
+
+# --------------------------------------------------------------------------- 28 cached-state
+def test_who_moved_it_there_knows_it() -> None:
+    lab = lab_of("modify_qp A.qp0 state=ERR", SEND, "run")
+    assert verdict(lab, _WR, "cached-state") is Verdict.OK
+
+
+def test_who_asked_knows_it_and_who_posted_before_could_not() -> None:
+    lab = lab_of(_BAD_KEY, SEND, "run")
+    assert verdict(lab, "A.qp0.wr[3]", "cached-state") is Verdict.OK
+    later = lab_of(_BAD_KEY, "run", SEND, "run")
+    assert verdict(later, _WR, "cached-state") is Verdict.WARN
+    well(later, "query_qp A.qp0")
+    assert verdict(later, _WR, "cached-state") is Verdict.OK
+
+
+# --------------------------------------------------------------------------- 29 reset-swallowed
+def test_what_was_done_or_flushed_before_a_reset_was_not_swallowed() -> None:
+    done = lab_of(RECV, SEND, "run", "reset A.qp0")
+    assert verdict(done, _WR, "reset-swallowed") is Verdict.OK
+    flushed = lab_of("modify_qp A.qp0 state=ERR", SEND, "run", "reset A.qp0")
+    assert verdict(flushed, _WR, "reset-swallowed") is Verdict.OK
+
+
+def test_how_many_went_and_the_connection_is_made_anew_where_it_is_gone() -> None:
+    lab = lab_of(RECV, SEND, SEND.replace("=1 ", "=5 "), "reset A.qp0")
+    assert "2 sends went without a completion" in evidence(lab, _WR, "reset-swallowed")
+    remedy = why(lab, _WR).remedy
+    assert remedy is not None
+    assert remedy.works
+
+
+# --------------------------------------------------------------------------- all of them
+@pytest.mark.parametrize("pair", ["use rc_pair", "use rc_pair timeout=10 min_rnr_timer=1"])
+def test_while_all_goes_well_nobody_is_blamed_at_any_event(pair: str) -> None:
+    lab = lab_of(*BUSY, pair=pair)
+    asked = ("A.qp0.wr[1]", "A.qp0.wr[2]", "B.qp0.wr[3]")
+    for _ in range(200):
+        assert why(lab).causes == []
+        assert [blamed(lab, what) for what in asked] == [[], [], []]
+        before = lab.session.world.event
+        lab.do("step")
+        if lab.session.world.event == before:
+            break
+    assert [why(lab, what).standing.good for what in asked] == [True, True, True]

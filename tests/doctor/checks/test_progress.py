@@ -1,0 +1,282 @@
+"""What keeps a requester waiting, items 30 to 43: neighbours hold, or all is well."""
+
+import pytest
+
+from rdmalab.doctor.finding import Verdict
+from rdmalab.lab import Lab
+from rdmalab.spec.profiles import RXE, STRICT, Profile
+from tests.doctor.asking import blamed, evidence, verdict, why
+from tests.labs import RECV, SEND, lab_of, well
+
+_WR = "A.qp0.wr[1]"
+_READ = "post_send A.qp0 wr_id=2 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[8] flags=SIGNALED"
+_FENCED = SEND.replace("SIGNALED", "SIGNALED|FENCE")
+_SLOW = "fault delay B->A 10ms nth=1"
+
+
+def lab_on(profiles: dict[str, Profile], *lines: str, pair: str = "use rc_pair") -> Lab:
+    lab = Lab(profiles)
+    for line in (pair, *lines):
+        well(lab, line)
+    return lab
+
+
+# --------------------------------------------------------------------------- 30 fence-wait
+def test_a_fence_with_nothing_before_it_holds_up_nothing() -> None:
+    assert verdict(lab_of(RECV, _FENCED), _WR, "fence-wait") is Verdict.OK
+
+
+def test_whom_a_fence_waits_for_is_told_to_all_behind_it() -> None:
+    behind = SEND.replace("=1 ", "=5 ")
+    lab = lab_of(RECV, RECV, _SLOW, _READ, _FENCED, behind, "run 100us")
+    assert "before it, and not answered yet: wr2 RDMA_READ 8 B" in evidence(lab, _WR, "fence-wait")
+    assert "wr1 SEND 64 B, before it in line, has FENCE" in evidence(
+        lab, "A.qp0.wr[5]", "fence-wait"
+    )
+    assert (blamed(lab, _WR), why(lab, _WR).slug) == ([], "fence-wait")
+
+
+def test_the_read_that_never_comes_is_the_root_and_not_the_fence() -> None:
+    lab = lab_of("fault drop A->B nth=1", _READ, _FENCED, "run", pair="use rc_pair timeout=0")
+    slugs = [cause.check.slug for cause in why(lab, _WR).causes]
+    assert slugs[0] == "timeout-zero"
+    assert slugs[-1] == "fence-wait"
+
+
+# --------------------------------------------------------------------------- 31, 32 rd-atomic
+def test_a_depth_of_one_is_not_zero_and_is_only_waited_for() -> None:
+    lab = lab_of(_SLOW, _READ, _READ.replace("=2 ", "=5 "), "run 100us")
+    assert blamed(lab, "A.qp0.wr[5]") == []
+    assert verdict(lab, "A.qp0.wr[5]", "rd-atomic-depth") is Verdict.WAIT
+    assert verdict(lab, "A.qp0.wr[5]", "rd-atomic-zero") is Verdict.OK
+    assert verdict(lab, "A.qp0.wr[2]", "rd-atomic-depth") is Verdict.OK
+
+
+def test_depth_zero_holds_up_no_send_before_the_first_read() -> None:
+    lab = lab_of(RECV, SEND, _READ, "run", pair="use rc_pair max_rd_atomic=0")
+    assert blamed(lab, _WR) == []
+    assert blamed(lab, "A.qp0.wr[2]") == ["rd-atomic-zero"]
+    assert verdict(lab, "A.qp0.wr[2]", "rd-atomic-zero", asked=False) is Verdict.WARN
+
+
+@pytest.mark.parametrize(
+    ("profile", "pair"),
+    [
+        (STRICT, "use rc_pair max_rd_atomic=0"),
+        (STRICT, "use rc_pair max_rd_atomic=0 max_dest_rd_atomic=0"),
+        (RXE, "use rc_pair max_rd_atomic=0"),
+    ],
+)
+def test_depth_zero_is_mended_in_sqd_or_by_a_new_connection(profile: Profile, pair: str) -> None:
+    lab = lab_on({"A": profile, "B": STRICT}, _READ, "run", pair=pair)
+    remedy = why(lab, "A.qp0.wr[2]").remedy
+    assert remedy is not None
+    assert remedy.works, remedy
+
+
+# --------------------------------------------------------------------------- 33, 34 timeouts
+def test_without_a_timer_all_is_well_while_nothing_is_lost() -> None:
+    lab = lab_of(RECV, SEND, "run 500ns", pair="use rc_pair timeout=0")
+    assert blamed(lab, _WR) == []
+    assert verdict(lab, _WR, "timeout-zero") is Verdict.WARN
+    assert verdict(lab, _WR, "timeout-zero", asked=False) is Verdict.OK
+
+
+def test_with_a_timer_what_is_lost_is_sent_again() -> None:
+    lab = lab_of("fault drop A->B nth=1", RECV, SEND, "run 1ms")
+    assert (blamed(lab, _WR), why(lab, _WR).slug) == ([], "loss")
+
+
+def test_a_lost_answer_hangs_as_well() -> None:
+    lab = lab_of("fault drop B->A nth=1", RECV, SEND, "run", pair="use rc_pair timeout=0")
+    assert why(lab, _WR).slug == "timeout-zero"
+
+
+def test_a_huge_timeout_is_no_trouble_while_nothing_is_lost() -> None:
+    lab = lab_of(RECV, SEND, "run 500ns", pair="use rc_pair timeout=24")
+    assert blamed(lab, _WR) == []
+
+
+def test_a_huge_timeout_is_not_the_root_where_nobody_will_ever_answer() -> None:
+    lab = lab_of("fault drop A->B", RECV, SEND, "run 1s", pair="use rc_pair timeout=24")
+    assert verdict(lab, _WR, "timeout-huge") is Verdict.WARN
+    assert blamed(lab, _WR) == ["loss"]
+
+
+# --------------------------------------------------------------------------- 35 retry7-rxe
+_GONE = ("modify_qp B.qp0 state=RESET", SEND, "run 20s")
+
+
+def test_seven_is_seven_elsewhere_and_six_is_six_on_soft_roce() -> None:
+    seven = lab_of(*_GONE, pair="use rc_pair timeout=14 retry_cnt=7")
+    assert verdict(seven, _WR, "retry7-rxe") is Verdict.NA
+    six = lab_on({"A": RXE, "B": RXE}, *_GONE, pair="use rc_pair timeout=14 retry_cnt=6")
+    assert "retry7-rxe" not in blamed(six, _WR)
+    endless = lab_on({"A": RXE, "B": RXE}, *_GONE, pair="use rc_pair timeout=14 retry_cnt=7")
+    assert "retry7-rxe" in blamed(endless, _WR)
+
+
+# --------------------------------------------------------------------------- 36, 37 RNR
+def test_who_counts_rnr_naks_gives_up_and_who_has_a_receive_by_now_is_waited_for() -> None:
+    counting = lab_of(SEND, "run 700us", pair="use rc_pair rnr_retry=3")
+    assert verdict(counting, _WR, "rnr-infinite") is Verdict.OK
+    met = lab_of(SEND, "run 700us", RECV)
+    assert (blamed(met, _WR), why(met, _WR).slug) == ([], "too-early")
+
+
+def test_that_it_tries_for_ever_is_a_suspicion_until_somebody_asks() -> None:
+    lab = lab_of(SEND, "run 2ms")
+    assert verdict(lab, _WR, "rnr-infinite", asked=False) is Verdict.WARN
+    assert blamed(lab, _WR) == ["rnr-infinite"]
+    assert "the next try is at" in evidence(lab, _WR, "rnr-infinite")
+
+
+@pytest.mark.parametrize(("code", "slug"), [(0, "rnr-slow"), (31, "rnr-slow"), (12, "too-early")])
+def test_a_wait_that_a_person_notices_is_slow(code: int, slug: str) -> None:
+    lab = lab_of(SEND, "run 3us", RECV, pair=f"use rc_pair min_rnr_timer={code}")
+    assert (blamed(lab, _WR), why(lab, _WR).slug) == ([], slug)
+
+
+# --------------------------------------------------------------------------- 38, 39 PSNs
+def psns(ours: int, theirs: int) -> Lab:
+    """A sends from `ours` on, B expects `theirs`; the other way all is well."""
+    up = "timeout=8 retry_cnt=1 rnr_retry=7 max_rd_atomic=1"
+    return lab_of(
+        "reset A.qp0", "reset B.qp0", f"to_rts A.qp0 B.qp0 psn={ours} timeout=8 retry_cnt=1",
+        "modify_qp B.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
+        f"modify_qp B.qp0 state=RTR path_mtu=512 dest_qp_num=A.qp0 rq_psn={theirs} "
+        "max_dest_rd_atomic=1 min_rnr_timer=12 ah=A",
+        f"modify_qp B.qp0 state=RTS sq_psn={ours} {up}", RECV, SEND, "run",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "slug"),
+    [
+        (9, 5, "psn-mismatch-ahead"),
+        (2, 0xFFFFFE, "psn-mismatch-ahead"),
+        (5, 9, "psn-mismatch-behind"),
+        (0xFFFFFE, 2, "psn-mismatch-behind"),
+    ],
+)
+def test_ahead_and_behind_are_told_apart_on_the_circle(ours: int, theirs: int, slug: str) -> None:
+    report = why(psns(ours, theirs), _WR)
+    assert [cause.check.slug for cause in report.causes] == [slug]
+    assert report.remedy is not None
+    assert report.remedy.works
+
+
+def test_the_same_number_is_good_whatever_it_is() -> None:
+    assert blamed(psns(0xABCDEF, 0xABCDEF), _WR) == []
+
+
+def test_where_packets_are_lost_the_numbers_are_not_to_blame() -> None:
+    lab = lab_of("fault drop A->B", RECV, SEND, "run", pair="use rc_pair retry_cnt=1 timeout=8")
+    assert blamed(lab, _WR) == ["loss"]
+
+
+# --------------------------------------------------------------------------- 40, 41 loss, ACKs
+def test_what_was_lost_once_and_came_is_no_loss_any_more() -> None:
+    lab = lab_of("fault drop A->B nth=1", RECV, SEND, "run")
+    assert blamed(lab, _WR) == []
+    assert why(lab, _WR).standing.good
+
+
+def test_a_link_that_is_down_loses_nothing_by_a_fault() -> None:
+    lab = lab_of(RECV, "link down", SEND, "run 10us")
+    assert verdict(lab, _WR, "loss") is Verdict.OK
+
+
+def test_where_all_acks_are_lost_the_data_is_there_and_the_send_fails() -> None:
+    lab = lab_of("fault drop B->A", RECV, SEND, "run", pair="use rc_pair retry_cnt=1 timeout=8")
+    assert why(lab, _WR).slug == "loss"
+
+
+def test_harmed_packets_are_lost_too() -> None:
+    lab = lab_of("fault corrupt A->B byte=60", RECV, SEND, "run",
+                 pair="use rc_pair retry_cnt=1 timeout=8")  # fmt: skip
+    report = why(lab, _WR)
+    assert report.slug == "loss"
+    assert report.remedy is not None
+    assert (report.remedy.works, report.remedy.cure.lines[0]) == (True, "fault clear 1")
+
+
+def test_an_ack_on_its_usual_way_is_not_late() -> None:
+    lab = lab_of(RECV, SEND, "until B.cq0.count == 1")
+    assert verdict(lab, _WR, "ack-delayed") is Verdict.OK
+    assert why(lab, _WR).slug == "too-early"
+
+
+def test_a_read_whose_answer_is_lost_has_not_arrived() -> None:
+    lab = lab_of("fault drop B->A nth=1", _READ, "run 1ms")
+    assert verdict(lab, "A.qp0.wr[2]", "ack-delayed") is Verdict.NA
+    assert why(lab, "A.qp0.wr[2]").slug == "loss"
+
+
+def test_the_second_message_of_two_waits_for_its_own_ack() -> None:
+    lab = lab_of(_SLOW, RECV, RECV, SEND, SEND.replace("=1 ", "=5 "), "run 1ms")
+    assert why(lab, _WR).slug in ("ack-delayed", "completed")
+
+
+# --------------------------------------------------------------------------- 42 peer-mtu
+def mtus(*lines: str, profile: Profile = STRICT, pair: str = "use rc_pair") -> Lab:
+    return lab_on(
+        {"A": profile, "B": profile}, "reset A.qp0", "reset B.qp0",
+        "to_rts A.qp0 B.qp0 path_mtu=1024", "to_rts B.qp0 A.qp0 path_mtu=256", *lines, pair=pair,
+    )  # fmt: skip
+
+
+_LONG = "post_send A.qp0 wr_id=2 opcode=RDMA_{} sg=A.mr0[0:900] remote=B.mr0[0] flags=SIGNALED"
+
+
+def test_what_fits_into_the_smaller_one_works() -> None:
+    assert blamed(mtus(RECV, SEND, "run"), _WR) == []
+
+
+@pytest.mark.parametrize("opcode", ["WRITE", "READ"])
+def test_requests_and_answers_of_another_size_are_refused(opcode: str) -> None:
+    report = why(mtus(_LONG.format(opcode), "run"), "A.qp0.wr[2]")
+    assert report.slug == "peer-mtu"
+    assert report.remedy is not None
+    assert report.remedy.works
+
+
+def test_soft_roce_does_not_look_at_the_size() -> None:
+    lab = mtus(_LONG.format("WRITE"), "run", profile=RXE)
+    assert blamed(lab, "A.qp0.wr[2]") == []
+
+
+def test_another_refusal_between_unequal_ends_has_another_cause() -> None:
+    lab = mtus("post_recv B.qp0 sg=B.mr0[0:8]", SEND, "run")  # 64 bytes, one packet
+    assert "REM_INV_REQ_ERR" in why(lab, _WR).standing.sentence
+    assert "peer-mtu" not in blamed(lab, _WR)
+
+
+# --------------------------------------------------------------------------- 43 hop-limit
+_DATAGRAM = (
+    "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:4] ah=A.ah0 remote_qpn=B.qp0 "
+    "remote_qkey=0x11111111 flags=SIGNALED"
+)
+
+
+def test_the_handles_that_use_makes_go_far_enough() -> None:
+    lab = lab_of(_DATAGRAM, "run", pair="use ud_pair")
+    assert verdict(lab, _WR, "hop-limit") is Verdict.OK
+
+
+def test_a_connection_has_an_address_too() -> None:
+    lab = lab_of(
+        "reset A.qp0", "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
+        "modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=B.qp0 rq_psn=0 max_dest_rd_atomic=1 "
+        "min_rnr_timer=12 ah_attr={is_global=1 dgid=10.0.0.2 sgid_index=1 port_num=1}",
+        "modify_qp A.qp0 state=RTS timeout=14 retry_cnt=7 rnr_retry=7 sq_psn=0 max_rd_atomic=1",
+        RECV, SEND,
+    )  # fmt: skip
+    assert verdict(lab, _WR, "hop-limit") is Verdict.WARN
+    assert verdict(lab, _WR, "hop-limit", asked=False) is Verdict.OK
+    well(lab, "run 1us")
+    assert blamed(lab, _WR) == ["hop-limit"]
+    assert verdict(lab, _WR, "port-not-active") is Verdict.OK
+    remedy = why(lab, _WR).remedy
+    assert remedy is not None
+    assert remedy.works
