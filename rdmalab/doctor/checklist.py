@@ -1,18 +1,36 @@
 """The checklist: every suspicion in its order; and the FAQs of the documents, as lists of them."""
 
 from rdmalab.doctor.checks import (
+    missing_setter,
+    not_posted,
+    polls_missing,
+    post_failed_ignored,
     qp_err_flush,
+    region_aborted,
+    region_not_completed,
     rem_access,
     rnr_infinite,
+    sq_full_of_unsignaled,
+    srq_vs_rq,
     too_early,
     unsignaled,
     wrong_cq,
+    wrong_state_post,
 )
 from rdmalab.doctor.finding import Check, Section
 
 CHECKS: tuple[Check, ...] = (
     # A. Was it posted, can it complete visibly at all?
+    not_posted.CHECK,
+    post_failed_ignored.CHECK,
+    wrong_state_post.CHECK,
     unsignaled.CHECK,
+    sq_full_of_unsignaled.CHECK,
+    polls_missing.CHECK,
+    region_not_completed.CHECK,
+    region_aborted.CHECK,
+    missing_setter.CHECK,
+    srq_vs_rq.CHECK,
     # B. Looking at the right completion queue, in the right way?
     wrong_cq.CHECK,
     # C. The own queue pair and port
