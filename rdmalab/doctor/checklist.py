@@ -1,7 +1,12 @@
 """The checklist: every suspicion in its order; and the FAQs of the documents, as lists of them."""
 
 from rdmalab.doctor.checks import (
+    already_polled,
+    armed_after_cqe,
+    cq_not_armed,
+    cq_overrun,
     missing_setter,
+    no_channel,
     not_posted,
     polls_missing,
     post_failed_ignored,
@@ -10,10 +15,13 @@ from rdmalab.doctor.checks import (
     region_not_completed,
     rem_access,
     rnr_infinite,
+    solicited_only,
     sq_full_of_unsignaled,
     srq_vs_rq,
     too_early,
+    unacked_events,
     unsignaled,
+    wr_id_ambiguous,
     wrong_cq,
     wrong_state_post,
 )
@@ -33,6 +41,14 @@ CHECKS: tuple[Check, ...] = (
     srq_vs_rq.CHECK,
     # B. Looking at the right completion queue, in the right way?
     wrong_cq.CHECK,
+    already_polled.CHECK,
+    wr_id_ambiguous.CHECK,
+    cq_not_armed.CHECK,
+    armed_after_cqe.CHECK,
+    solicited_only.CHECK,
+    no_channel.CHECK,
+    cq_overrun.CHECK,
+    unacked_events.CHECK,
     # C. The own queue pair and port
     too_early.CHECK,
     qp_err_flush.CHECK,
