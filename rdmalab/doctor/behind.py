@@ -7,16 +7,21 @@ which of them holds the cause.
 from collections.abc import Callable
 
 from rdmalab.command import Noun, Thing
+from rdmalab.doctor import attempts, batches
 from rdmalab.doctor.awaited import things_in
-from rdmalab.doctor.case import Case
-from rdmalab.doctor.complaints import first_failed, undone, unmet
+from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.complaints import first_failed, undone, unmet, work_of
 from rdmalab.doctor.downfall import Fall, fallen
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
+from rdmalab.lens.words import EVENT, A
 from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
+
+MOST_POLLS = 16  # of the newest, among which one looks for who took a completion
 
 
 def behind(case: Case) -> list[Subject]:
@@ -31,6 +36,8 @@ def _thing(qp: QueuePair) -> Thing:
 
 def _send(case: Case) -> list[Subject]:
     send, qp = case.send, case.qp
+    if case.subject.serial < 0:
+        return _refused(case)
     if send is None or qp is None:
         return []
     found = []
@@ -48,6 +55,10 @@ def _send(case: Case) -> list[Subject]:
 def _receive(case: Case) -> list[Subject]:
     """Flushed: what took its queue pair down. Waiting: what became of the peer's sends."""
     receive, qp = case.receive, case.qp
+    if case.subject.serial < 0:
+        return _refused(case)
+    if receive is not None and receive.shared and receive.on_queue:
+        return _starving(case)
     if receive is None or qp is None:
         return []
     if receive.ending is None:
@@ -64,9 +75,36 @@ def _of_fall(fall: Fall | None) -> list[Subject]:
     return [Subject(Sort.CQ, fall.cq)] if fall is not None and fall.cq is not None else []
 
 
+def _refused(case: Case) -> list[Subject]:
+    """The call that had it, where that was refused for more than this one work request."""
+    attempt = attempts.latest(case.log, case.subject)
+    batch = batches.latest(case.log, case.subject) if attempt is None else None
+    call = batch.refusal(case.log) if batch is not None else None
+    if attempt is not None:
+        of_queue = attempt.call.refusal in attempts.OF_THE_QUEUE
+        call = attempt.call if of_queue or attempt.is_bad(case.subject.wr_id) else None
+    if call is None:
+        return []
+    return [Subject(Sort.CALL, Thing(Noun.NODE, *call.thing), event=call.event)]
+
+
+def _starving(case: Case) -> list[Subject]:
+    """Sends to this node that find no receive, while this one waits."""
+    peers = [peer_of(case.world, qp) for qp in case.hca.qps.items.values() if not qp.source.wqes]
+    return [subject for peer in peers if peer is not None for subject in undone(peer)]
+
+
+def _call(case: Case) -> list[Subject]:
+    """No slot was free: what holds up the queue."""
+    full = case.call is not None and case.call.refusal == "queue-full"
+    return undone(case.qp) if full and case.qp is not None else []
+
+
 def _of_peer(case: Case, peer: QueuePair | None) -> list[Subject]:
-    """What failed first at the other end."""
-    return first_failed(case.log, _thing(peer)) if peer is not None else []
+    """What failed first at the other end, or had no place to complete."""
+    if peer is None:
+        return []
+    return first_failed(case.log, _thing(peer)) + _overrun(case, peer)
 
 
 def _program(case: Case) -> list[Subject]:
@@ -87,10 +125,26 @@ def _awaited(case: Case) -> list[Subject]:
     found: list[Subject] = []
     for thing in looked_at(case):
         found.append(Subject(Sort.CQ, thing))
+        found += _snatched(case, thing)
         for qp in case.world.nodes[thing.node].qps.items.values():
             found += undone(qp) if qp.send_cq == thing.number else []
             found += unmet(qp) if qp.recv_cq == thing.number else []
     return found
+
+
+def _snatched(case: Case, cq: Thing) -> list[Subject]:
+    """Work of this program whose completion on that queue another one took last."""
+    name = case.names.of(case.subject.thing)
+    polls = case.log.about(Kind.CQE_POLLED, cq)
+    taken = [(r[A], case.log.asked(r[EVENT])[1]) for _, r in polls[-MOST_POLLS:]]
+    cqes = [cqe for cqe, by in taken if by != name][-1:]
+    return [work_of(cq.node, cqe) for cqe in cqes]
+
+
+def _overrun(case: Case, qp: QueuePair) -> list[Subject]:
+    """The completion queues of a dead queue pair that have lost something."""
+    cqs = [Thing(Noun.CQ, qp.node, number) for number in dict.fromkeys((qp.send_cq, qp.recv_cq))]
+    return [Subject(Sort.CQ, cq) for cq in cqs if case.log.about(Kind.CQ_OVERRUN, cq)]
 
 
 def looked_at(case: Case) -> list[Thing]:
@@ -113,5 +167,6 @@ def looked_at(case: Case) -> list[Thing]:
 _OF: dict[Sort, Callable[[Case], list[Subject]]] = {
     Sort.SEND: _send,
     Sort.RECV: _receive,
+    Sort.CALL: _call,
     Sort.PROGRAM: _program,
 }

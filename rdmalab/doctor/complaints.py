@@ -214,6 +214,14 @@ def _sent(thing: Thing, wqe: SendWqe) -> Subject:
     return Subject(Sort.SEND, thing, wqe.serial, wqe.wr.wr_id)
 
 
+def work_of(node: str, cqe: Cqe) -> Subject:
+    """The work request that a completion is of."""
+    thing = Thing(Noun.QP, node, cqe.qp_num)
+    if cqe.is_send:
+        return Subject(Sort.SEND, thing, cqe.serial, cqe.wr_id)
+    return _received(thing, cqe)
+
+
 def _received(thing: Thing, cqe: Cqe) -> Subject:
     queue = Thing(Noun.SRQ, thing.node, cqe.srq) if cqe.srq else thing
     return Subject(Sort.RECV, queue, cqe.serial, cqe.wr_id)

@@ -38,11 +38,15 @@ def sge_words(case: Case, node: str, sge: SGE) -> str:
 def post_recv(case: Case, qp: QueuePair, wr: RecvWR, **changed: Any) -> str:
     """Post this receive (once more) on a queue pair, or on the SRQ that it takes them from."""
     if qp.srq:
-        verb, name = "post_srq_recv", case.name(Noun.SRQ, qp.node, qp.srq)
-    else:
-        verb, name = "post_recv", case.qp_name(qp)
+        return post_srq_recv(case, qp.node, qp.srq, wr, **changed)
     said = {"wr_id": wr.wr_id, "sg": ",".join(sge_words(case, qp.node, s) for s in wr.sg)}
-    return _line(verb, name, {**said, **changed})
+    return _line("post_recv", case.qp_name(qp), {**said, **changed})
+
+
+def post_srq_recv(case: Case, node: str, srq: int, wr: RecvWR, **changed: Any) -> str:
+    """Post this receive on a shared receive queue."""
+    said = {"wr_id": wr.wr_id, "sg": ",".join(sge_words(case, node, s) for s in wr.sg)}
+    return _line("post_srq_recv", case.name(Noun.SRQ, node, srq), {**said, **changed})
 
 
 def post_send(case: Case, qp: QueuePair, wr: SendWR, **changed: Any) -> str:
@@ -186,7 +190,7 @@ def _value(case: Case, name: str, value: Any) -> str:
         return str(MTU(value).octets) if value in tuple(MTU) else str(value)
     if name == "qp_access_flags":
         return words.flags(int(value or 0), Access)
-    return str(int(value or 0))
+    return hex(value or 0) if name == "qkey" else str(int(value or 0))
 
 
 def address_words(case: Case, av: AhAttr) -> str:

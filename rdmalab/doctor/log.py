@@ -115,6 +115,10 @@ class Log:
 
     def refused(self) -> list[Call]:
         """The refused calls, oldest first, as long ago as they may be."""
+        return self._refused
+
+    @cached_property
+    def _refused(self) -> list[Call]:
         records = self.trace.records
         # the record of the refusal stands right before that of the call
         return [Call(self, records[number + 1], record) for number, record in self.of(Kind.REFUSED)]

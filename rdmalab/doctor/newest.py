@@ -41,7 +41,9 @@ def newest_receive(session: Session, log: Log, thing: Thing, wr_id: int) -> Subj
 
 
 def renewed(session: Session, subject: Subject, log: Log) -> Subject:
-    """The same work posted once more, if it was."""
+    """The same work posted once more, if it was; on a queue made anew, if its name tells which."""
+    name = session.names.of(subject.thing)
+    subject = replace(subject, thing=session.names.find(name) or subject.thing)
     find = {Sort.SEND: newest_send, Sort.RECV: newest_receive}.get(subject.sort)
     if find is None:
         return replace(subject)

@@ -4,14 +4,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from rdmalab.command import Thing
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import renewed
 from rdmalab.doctor.standing import Is, Standing, standing
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.grammar.nodes import Node
+from rdmalab.lens.words import KIND, NODE, OBJECT, A
 from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
+from rdmalab.spec.records import Kind
 
 MOST_EVENTS = 4_000
 """How far a trial looks: it must not take longer than a person waits for an answer."""
@@ -74,6 +77,35 @@ def look_ahead(session: Session, subject: Subject, patience_ns: int = PATIENCE_N
                 return Future(found, world.event, world.now_ns, settled, idle)
 
 
+def goes_on(session: Session, thing: Thing) -> bool:
+    """Whether a program comes past the line in which it waits, if nobody does anything."""
+    line = session.world.find(thing).line.number
+    with _untouched(session):
+        history, world, before = session.history, session.world, session.world.trace.latest
+        limit_ns, left, look = world.now_ns + PATIENCE_NS, MOST_EVENTS, _FIRST_LOOK
+        while left:
+            wanted = min(look, left)
+            done = history.run(wanted, limit_ns)
+            left, look = left - done, 4 * look
+            if comes_past(session, thing, line, before):
+                return True
+            if done < wanted:
+                return False
+    return False
+
+
+def comes_past(session: Session, thing: Thing, line: int, before: int) -> bool:
+    """Whether a program has carried out another line than this one, or its last, since a record."""
+    trace = session.world.trace
+    for record in trace.records[max(before + 1, trace.first) :]:
+        if (record[NODE], record[OBJECT]) == thing[1:] and (
+            record[KIND] is Kind.PROGRAM_DONE
+            or (record[KIND] is Kind.PROGRAM_RAN and record[A] != line)
+        ):
+            return True
+    return False
+
+
 def makes_true(session: Session, lines: Sequence[str], questions: Sequence[Node]) -> list[bool]:
     """Carry out a cure, let time go on, and ask; lines that are refused make nothing true."""
     with _untouched(session):
@@ -87,7 +119,9 @@ def makes_true(session: Session, lines: Sequence[str], questions: Sequence[Node]
 def attempt(session: Session, lines: Sequence[str], subject: Subject) -> Outcome:
     """Carry out a cure, let time go on, and see whether there is anything left to complain of."""
     with _untouched(session):
-        before = session.world.event
+        before, thing = session.world.event, subject.thing
+        line = session.world.find(thing).line.number if subject.sort is Sort.PROGRAM else 0
+        first = session.world.trace.latest
         if failure := _carry_out(session, lines):
             return Outcome(works=False, failure=failure)
         session.history.run(MOST_EVENTS, session.world.now_ns + PATIENCE_NS)
@@ -95,6 +129,9 @@ def attempt(session: Session, lines: Sequence[str], subject: Subject) -> Outcome
         if subject.sort is Sort.CALL:
             return Outcome(works=True)
         found = standing(session, renewed(session, subject, log), log)
+        if subject.sort is Sort.PROGRAM and found.kind is Is.PENDING:
+            past = comes_past(session, thing, line, first)
+            return Outcome(past, "" if past else found.sentence)
         works = found.good and not (subject.sort is Sort.BYTES and (found.event or 0) <= before)
         return Outcome(works, "" if works else found.sentence)
 

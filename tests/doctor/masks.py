@@ -46,7 +46,7 @@ class Mask:
         """The same, about things with other names."""
         text = _PATH.sub(self._path, text)
         for old, new in self.nodes.items():
-            text = re.sub(rf"(?<![\w.\"]){old}(?=->|[\s,}}]|$)|(?<=->){old}\b", new, text)
+            text = re.sub(rf"(?<![\w.\"]){old}(?=->|[\s,;}}]|$)|(?<=->){old}\b", new, text)
         return text
 
     def _path(self, found: re.Match[str]) -> str:

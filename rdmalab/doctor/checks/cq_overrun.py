@@ -1,0 +1,99 @@
+"""cq-overrun: the completion came, and there was no room for it."""
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor import cures, making_anew, waking
+from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import Cqe
+from rdmalab.lens import words
+from rdmalab.lens.words import EVENT, A
+from rdmalab.spec.records import Kind
+
+
+def examine(case: Case) -> Finding:
+    """Whether its completion, or any on the queue, was lost because the queue was full."""
+    number, lost = _lost(case)
+    if number is None:
+        return NA
+    if lost is None:
+        return ok("no completion of it was lost")
+    found = case.log.about(Kind.CQ_OVERRUN, Thing(Noun.CQ, case.node, number))
+    name = case.name(Noun.CQ, case.node, number)
+    cq = case.hca.cqs.items.get(number)
+    evidence = [_full(case, number, found[0].record[EVENT]), *_depth(case, cq)]
+    ids = " ".join(dict.fromkeys(words.wr(each.record[A].wr_id) for each in found[:4]))
+    more = " …" if len(found) > 4 else ""
+    many = words.count(len(found), "completion")
+    evidence.append(said(f"{many} lost on {name}: {ids}{more}", found[0].record[EVENT]))
+    if cq is not None and cq.dead:
+        evidence.append(said(f"since then {name} is dead, and its queue pairs are in ERR"))
+    cure = _cure(case, cq, lost) if cq is not None else None
+    return fail(*evidence, cure=cure, since=found[0].record[EVENT])
+
+
+def _lost(case: Case) -> tuple[int | None, Cqe | None]:
+    """The CQ, and the completion that is missed there."""
+    work = case.send or case.receive
+    if work is not None:
+        place = work.overrun
+        if place is not None:
+            return place.cq, place.cqe
+        return (work.added.cq, None) if work.added is not None else (None, None)
+    if case.cq is None:
+        return None, None
+    found = case.log.about(Kind.CQ_OVERRUN, case.subject.thing)
+    return case.cq.number, found[0].record[A] if found else None
+
+
+def _full(case: Case, number: int, event: int) -> Evidence:
+    """What lay there when it happened."""
+    thing = Thing(Noun.CQ, case.node, number)
+    before = [r[EVENT] for _, r in case.log.about(Kind.CQE_ADDED, thing) if r[EVENT] <= event]
+    cq = case.hca.cqs.items.get(number)
+    room = f" has room for {cq.capacity}" if cq is not None else ""
+    return said(f"{case.names.of(thing)}{room}, and was full from here",
+                before[-1] if before else event)  # fmt: skip
+
+
+def _depth(case: Case, cq: CompletionQueue | None) -> list[Evidence]:
+    if cq is None:
+        return []
+    return [said(f"the queues that complete there have {making_anew.needed(case, cq)} slots")]
+
+
+def _cure(case: Case, cq: CompletionQueue, lost: Cqe) -> Cure:
+    """Make room, and let what was lost come again."""
+    qp = find_qp(case.world, cq.node, lost.qp_num)
+    name = case.name(Noun.CQ, cq.node, cq.number)
+    if qp is None:
+        return Cure(program=f"make {name} for {making_anew.needed(case, cq)}, and poll in time")
+    polls = [f"poll_cq {name} num_entries={len(cq.cqes)}"] if cq.cqes else []
+    lines = (
+        making_anew.anew(case, cq, cqe=max(making_anew.needed(case, cq), cq.capacity + 1))
+        if cq.dead
+        else polls
+    )
+    return Cure([*lines, *_once_more(case, qp, lost, revived=cq.dead)])
+
+
+def _once_more(case: Case, qp: QueuePair, lost: Cqe, *, revived: bool) -> list[str]:
+    """The work whose completion was lost."""
+    if not lost.is_send:
+        wqe = case.receive.wqe if case.receive is not None else None
+        rooms = [cures.post_recv(case, qp, wqe.wr)] if wqe is not None else []
+        again = waking.message_again(case, qp, lost, revived=revived)
+        return [*rooms, *again[-1:]] if rooms else again
+    thing = Thing(Noun.QP, qp.node, qp.number)
+    sent = [r[A].wr for _, r in case.log.about(Kind.SEND_POSTED, thing)
+            if r[A].serial == lost.serial]  # fmt: skip
+    return cures.again(case, qp, sent[-1], revived=revived) if sent else []
+
+
+CHECK = Check(
+    18, "cq-overrun", Section.QUEUE,
+    question="Was the completion queue full when the completion came?",
+    rule="a completion queue must hold whatever its queues can complete before it is polled",
+    source="ibv_poll_cq(3)", examine=examine,
+)  # fmt: skip

@@ -1,0 +1,130 @@
+"""missing-setter: a builder that has to be told where its message goes, and was not."""
+
+from collections.abc import Iterator
+
+from rdmalab.command import Invocation, Noun, Ref
+from rdmalab.doctor import batches, cures, rebuilding
+from rdmalab.doctor.batches import Batch, Building
+from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.hca.qp import QueuePair
+from rdmalab.lens import words
+from rdmalab.spec.builders import BUILDERS, UD_SETTER, qp_setter
+from rdmalab.spec.rules import errno_name
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import WROpcode
+
+RULE = "setter-missing"
+
+
+def examine(case: Case) -> Finding:
+    """Whether a batch was dropped, or a message failed, for want of an address."""
+    qp = case.qp
+    if qp is None or not qp_setter(qp.qp_type):
+        return NA
+    if case.call is not None and case.call.verb == "wr_complete":
+        if case.call.refusal != RULE:
+            return ok("every builder has the setters that it needs")
+        batch = batches.closed_by(case.log, case.call)
+        answer = f"wr_complete returned {errno_name(case.call.errno)}: {case.call.message}"
+        return _missing(case, qp, batch, said(answer, case.call.event))
+    return _of_send(case, qp)
+
+
+def _of_send(case: Case, qp: QueuePair) -> Finding:
+    """Of a send that failed on a device where wr_complete does not ask for the setter."""
+    send = case.send
+    if RULE not in case.profile.batch_unchecked or send is None or send.ending is None:
+        return NA
+    if send.ending.status is not WCStatus.LOC_QP_OP_ERR:
+        return NA
+    found = batches.batches(case.log, case.subject.thing)
+    batch = next((each for each in found if each.closed == send.posted), None)
+    built = batch.find(case.subject.wr_id) if batch is not None else None
+    if built is None or not _needs(qp, built):
+        return ok("it was told where to go")
+    status = said(f"this device posts it all the same; it ended with {send.ending.status.name}",
+                  send.ending.event)  # fmt: skip
+    return _missing(case, qp, batch, status)
+
+
+def _missing(case: Case, qp: QueuePair, batch: Batch | None, answer: Evidence) -> Finding:
+    without = _without(qp, batch) if batch is not None else []
+    evidence = [
+        said(f"{BUILDERS[WROpcode(built.wr.opcode)]} made {words.wr(built.wr.wr_id)}, and no "
+             f"{qp_setter(qp.qp_type)} followed", built.event)
+        for built in without[:2]
+    ]  # fmt: skip
+    return fail(*evidence, answer, cure=_cure(case, qp, batch) if batch is not None else None)
+
+
+def _without(qp: QueuePair, batch: Batch) -> list[Building]:
+    """Those that were not told where they go."""
+    return [built for built in batch.built if _needs(qp, built)]
+
+
+def _needs(qp: QueuePair, built: Building) -> bool:
+    setter = qp_setter(qp.qp_type, WROpcode(built.wr.opcode))
+    return bool(setter) and all(each.verb != setter for each in built.setters)
+
+
+def _cure(case: Case, qp: QueuePair, batch: Batch) -> Cure:
+    """The batch again, and where it goes said behind each builder."""
+    setter = qp_setter(qp.qp_type)
+    address = next(_to_datagrams(case, qp) if setter == UD_SETTER else _to_srqs(case, qp), None)
+    if address is None:
+        return Cure(program=f"call {setter} behind each builder, and build the batch again")
+
+    def told(built: Building) -> list[Invocation] | None:
+        return [address, *rebuilding.setters(case, built)] if _needs(qp, built) else None
+
+    lines = rebuilding.once_more(case, batch, told)
+    if not lines:
+        return Cure(program=f"call {setter} behind each builder")
+    return Cure([*(cures.revive(case, qp) if qp.state is QPState.ERR else []), *lines])
+
+
+def _to_datagrams(case: Case, qp: QueuePair) -> Iterator[Invocation]:
+    """Ways to queue pairs that would take a datagram, those that have a receive for it first."""
+    ways = [
+        (not other.source.wqes, other.number, ah)
+        for ah in case.hca.ahs.items.values()
+        if ah.pd == qp.pd and (node := case.world.node_of_gid.get(ah.attr.dgid)) is not None
+        for other in case.world.nodes[node].qps.items.values()
+        if other.qp_type is qp.qp_type and other.state_row.receives
+        and other.attr.qkey == qp.attr.qkey
+    ]  # fmt: skip
+    for _, number, ah in sorted(ways, key=lambda way: way[:2]):
+        node = case.world.node_of_gid[ah.attr.dgid]
+        arguments = {
+            "ah": _ref(case, Noun.AH, qp.node, ah.number),
+            "remote_qpn": _ref(case, Noun.QP, node, number),
+            "remote_qkey": qp.attr.qkey,
+        }
+        yield Invocation(UD_SETTER, {"qp": _ref(case, Noun.QP, qp.node, qp.number), **arguments})
+
+
+def _to_srqs(case: Case, qp: QueuePair) -> Iterator[Invocation]:
+    """Shared receive queues in the peer's domain, those that hold a receive first."""
+    peer = peer_of(case.world, qp)
+    if peer is None:
+        return
+    srqs = case.world.nodes[peer.node].srqs.items.values()
+    for srq in sorted(srqs, key=lambda each: not each.wqes):
+        if srq.xrcd and srq.xrcd == peer.xrcd:
+            number = _ref(case, Noun.SRQ, peer.node, srq.number)
+            arguments = {"qp": _ref(case, Noun.QP, qp.node, qp.number), "remote_srqn": number}
+            yield Invocation(qp_setter(qp.qp_type), arguments)
+
+
+def _ref(case: Case, noun: Noun, node: str, number: int) -> Ref:
+    return Ref(node, case.name(noun, node, number).partition(".")[2])
+
+
+CHECK = Check(
+    9, "missing-setter", Section.POSTED,
+    question="Was a message built, and not told where it goes?",
+    rule="UD needs wr_set_ud_addr behind each builder, XRC wr_set_xrc_srqn",
+    source="ibv_wr_post(3)", examine=examine,
+)  # fmt: skip

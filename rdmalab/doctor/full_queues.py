@@ -1,0 +1,59 @@
+"""Queues that are full: which requests hold the slots, and what would give them back."""
+
+from typing import NamedTuple
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case
+from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SendWqe
+from rdmalab.lens.words import EVENT, A
+from rdmalab.spec.profiles import SlotsFreed
+from rdmalab.spec.records import Kind
+
+RULE = "queue-full"
+
+
+class Slots(NamedTuple):
+    """Of a send queue: the requests that hold a slot, oldest first; how many are carried out."""
+
+    wqes: list[SendWqe]
+    done: int
+
+    @property
+    def wasted(self) -> bool:
+        """All are carried out, and none of them will ever have a completion to poll."""
+        return self.done == len(self.wqes) and not any(wqe.signaled for wqe in self.wqes)
+
+
+def refused_as_full(case: Case) -> bool:
+    """Whether the call that is asked about found no slot, on a device where polling frees them."""
+    call = case.call
+    late = case.profile.slots_freed is SlotsFreed.POLLED
+    return call is not None and call.refusal == RULE and late and case.qp is not None
+
+
+def slots(qp: QueuePair) -> Slots:
+    """Who holds the slots of its send queue."""
+    held = list(qp.sq.wqes.values())
+    return Slots(held, sum(wqe.serial < qp.comp.serial for wqe in held))
+
+
+def posted(case: Case, qp: QueuePair, wqe: SendWqe) -> int | None:
+    """The event in which it was posted, if that is kept."""
+    thing = Thing(Noun.QP, qp.node, qp.number)
+    found = case.log.about(Kind.SEND_POSTED, thing)
+    return next((r[EVENT] for _, r in found if r[A].serial == wqe.serial), None)
+
+
+def unpolled(
+    case: Case, qp: QueuePair, *, is_send: bool
+) -> tuple[CompletionQueue | None, int, int]:
+    """The CQ of a queue, how many of its completions lie there, and how far back the last one."""
+    cq = case.world.nodes[qp.node].cqs.items.get(qp.send_cq if is_send else qp.recv_cq)
+    places = [
+        place
+        for place, cqe in enumerate(cq.cqes if cq is not None else (), 1)
+        if cqe.qp_num == qp.number and cqe.is_send is is_send
+    ]
+    return cq, len(places), places[-1] if places else 0

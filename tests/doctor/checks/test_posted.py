@@ -1,0 +1,338 @@
+"""Was it posted, can it complete visibly at all? Near misses: a neighbour holds, or all is well."""
+
+import pytest
+
+from rdmalab.doctor.finding import Verdict
+from rdmalab.lab import Lab
+from tests.doctor.questions import chain, finding, verdict, why
+from tests.labs import RECV, SEND, lab_of
+
+_WRITE = "post_send A.qp0 wr_id={} opcode=RDMA_WRITE sg=A.mr0[{}] remote=B.mr0[{}] flags=SIGNALED"
+_EX = (
+    "create_qp_ex A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_inline_data=64 "
+    "send_ops_flags=SEND|RDMA_WRITE",
+    "reset B.qp0",
+    "connect A.qp1 B.qp0",
+)
+_BUILT = (
+    "wr_start A.qp1",
+    "wr_rdma_write A.qp1 wr_id=50 wr_flags=SIGNALED remote=B.mr0[0]",
+    "wr_set_sge A.qp1 sg=A.mr0[0:6]",
+)
+_FULL = ["post_send A.qp0 wr_id=9 opcode=RDMA_WRITE sg=A.mr0[0:1] remote=B.mr0[0]"] * 4
+
+
+def after(*lines: str, pair: str = "use rc_pair", profile: str = "strict") -> Lab:
+    """A pair and these lines, refused or not."""
+    lab = Lab(profile=profile)
+    for line in (pair, *lines):
+        for reply in lab.do(line):
+            assert reply.error is None, (line, reply.error)
+    return lab
+
+
+# --------------------------------------------------------------------------- not-posted
+def test_a_request_that_goes_on_a_row_is_posted_as_the_row_goes_on() -> None:
+    lab = lab_of(_WRITE.format(10, "0:4", "100"), _WRITE.format(12, "8:12", "104"), "run")
+    cure = finding(lab, "not-posted", "A.qp0.wr[16]").cure
+    assert cure is not None
+    assert cure.lines == [_WRITE.format(16, "24:28", "112").replace(
+        " remote=B.mr0[112] flags=SIGNALED", " flags=SIGNALED remote=B.mr0[112]")]  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", [11, 13, 8])
+def test_what_does_not_lie_on_the_row_only_the_program_knows(asked: int) -> None:
+    lab = lab_of(_WRITE.format(10, "0:4", "100"), _WRITE.format(12, "8:12", "104"), "run")
+    cure = finding(lab, "not-posted", f"A.qp0.wr[{asked}]").cure
+    assert cure is not None
+    assert cure.program
+
+
+def test_two_that_differ_make_no_row() -> None:
+    lab = lab_of(_WRITE.format(1, "0:4", "0"), SEND.replace("=1 ", "=2 "), RECV, "run")
+    cure = finding(lab, "not-posted", "A.qp0.wr[3]").cure
+    assert cure is not None
+    assert cure.program
+
+
+def test_receives_go_on_a_row_too() -> None:
+    lab = lab_of(RECV, RECV.replace("=2 ", "=3 ").replace("0:64", "64:128"))
+    cure = finding(lab, "not-posted", "B.qp0.recv_wr[4]").cure
+    assert cure is not None
+    assert cure.lines == ["post_recv B.qp0 wr_id=4 sg=B.mr0[128:192]"]
+
+
+def test_receives_of_a_shared_queue_go_on_a_row_on_that_queue() -> None:
+    posts = [f"post_srq_recv B.srq0 wr_id={n} sg=B.mr0[{8 * n}:{8 * n + 8}]" for n in (1, 2)]
+    lab = lab_of(*posts, pair="use srq_pair")
+    cure = finding(lab, "not-posted", "B.srq0.recv_wr[3]").cure
+    assert cure is not None
+    assert cure.lines == ["post_srq_recv B.srq0 wr_id=3 sg=B.mr0[24:32]"]
+
+
+def test_nothing_was_ever_posted_names_where_the_queue_pair_was_made() -> None:
+    said = finding(lab_of(), "not-posted", "A.qp0.wr[1]").evidence
+    assert said[0].event is not None
+    assert "nothing was ever posted on A.qp0" in said[0].text
+
+
+@pytest.mark.parametrize("slug", ["not-posted", "post-failed-ignored", "region-aborted"])
+def test_what_was_posted_was_posted(slug: str) -> None:
+    assert verdict(lab_of(SEND, RECV, "run"), slug, "A.qp0.wr[1]") is Verdict.NA
+
+
+# --------------------------------------------------------------------------- post-failed-ignored
+_LIST = (
+    "post_send A.qp0 wr={{wr_id=1 opcode=SEND sg=A.mr0[0:8]}} wr={{wr_id=2 {}}} "
+    "wr={{wr_id=3 opcode=SEND}}"
+)
+_LONG_READ = "opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[0] flags=INLINE"
+
+
+def test_before_the_bad_one_all_is_posted() -> None:
+    lab = after(_LIST.format(_LONG_READ))
+    assert verdict(lab, "post-failed-ignored", "A.qp0.wr[1]") is Verdict.NA
+
+
+def test_behind_the_bad_one_the_call_is_the_cause_whatever_it_was_refused_for() -> None:
+    lab = after(_LIST.format(_LONG_READ))
+    assert chain(lab, "A.qp0.wr[3]") == ["post-failed-ignored"]
+    cure = finding(lab, "post-failed-ignored", "A.qp0.wr[3]").cure
+    assert cure is not None
+    assert "INLINE" not in cure.lines[-1]
+    assert "wr_id=3" in cure.lines[-1]
+    assert "wr_id=1" not in cure.lines[-1]
+
+
+def test_the_bad_one_itself_failed_for_its_own_reason() -> None:
+    lab = after(_LIST.format(_LONG_READ))
+    assert verdict(lab, "post-failed-ignored", "A.qp0.wr[2]") is Verdict.OK
+
+
+def test_a_full_queue_is_the_cause_of_all_that_found_no_slot() -> None:
+    lab = after(*_FULL, "run", _LIST.format("opcode=SEND"), pair="use rc_pair max_send_wr=4")
+    assert chain(lab, "A.qp0.wr[3]")[0] == "sq-full-of-unsignaled"
+
+
+def test_pieces_that_do_not_touch_only_the_program_can_join() -> None:
+    pieces = ",".join(f"A.mr0[{8 * n}:{8 * n + 4}]" for n in range(5))
+    lab = after(f"post_send A.qp0 wr_id=5 opcode=SEND sg={pieces}")
+    cure = finding(lab, "post-failed-ignored", "A.qp0.wr[5]").cure
+    assert cure is not None
+    assert "max_send_sge" in finding(lab, "post-failed-ignored", "A.qp0.wr[5]").evidence[0].text
+    assert cure.program
+
+
+# --------------------------------------------------------------------------- wrong-state-post
+@pytest.mark.parametrize("profile", ["strict", "rxe", "mlx5"])
+@pytest.mark.parametrize("reset", [["A"], ["B"], ["A", "B"]])
+def test_either_end_or_both_are_brought_up(profile: str, reset: list[str]) -> None:
+    lab = after(*(f"reset {node}.qp0" for node in reset), profile=profile)
+    node = reset[0]
+    line = f"post_send {node}.qp0 wr_id=1 opcode=RDMA_WRITE sg={node}.mr0[0:4] flags=SIGNALED"
+    line += f" remote={'B' if node == 'A' else 'A'}.mr0[0]"
+    lab.do(line)
+    report = why(lab, f"{node}.qp0.wr[1]")
+    assert [cause.check.slug for cause in report.causes] == ["wrong-state-post"]
+    assert report.remedy is not None
+    assert report.remedy.works
+
+
+def test_a_datagram_in_reset_gets_its_key_back() -> None:
+    post = ("post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:4] ah=A.ah0 remote_qpn=B.qp0 "
+            "remote_qkey=0x11111111 flags=SIGNALED")  # fmt: skip
+    lab = after("reset A.qp0", post, pair="use ud_pair")
+    remedy = why(lab, "EINVAL").remedy
+    assert remedy is not None
+    assert remedy.works
+    assert any("qkey=0x11111111" in line for line in remedy.cure.lines)
+
+
+def test_without_a_peer_nobody_but_the_program_knows_the_way_up() -> None:
+    lab = after("create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0",
+                "post_send A.qp1 wr_id=1 opcode=SEND")  # fmt: skip
+    cure = finding(lab, "wrong-state-post", "EINVAL").cure
+    assert cure is not None
+    assert cure.program
+
+
+def test_what_soft_roce_kept_and_carried_out_is_no_trouble() -> None:
+    lab = after("reset A.qp0", _WRITE.format(1, "0:4", "0"), "to_rts A.qp0 B.qp0",
+                _WRITE.format(2, "0:4", "0"), "run", profile="rxe")  # fmt: skip
+    assert why(lab, "A.qp0.wr[1]").slug == "completed"
+
+
+def test_a_refusal_for_another_reason_is_not_of_the_state() -> None:
+    lab = after("post_send A.qp0 wr_id=1 opcode=77")
+    assert verdict(lab, "wrong-state-post", "EINVAL") is Verdict.OK
+
+
+# --------------------------------------------------------------------------- unsignaled
+def test_a_request_that_is_still_under_way_is_not_unsignaled_but_early() -> None:
+    lab = lab_of(RECV, "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64]")
+    assert verdict(lab, "unsignaled", "A.qp0.wr[1]") is not Verdict.FAIL
+
+
+def test_with_sq_sig_all_everything_is_signaled() -> None:
+    lab = lab_of(
+        RECV, "post_send A.qp0 wr_id=1 opcode=SEND", "run", pair="use rc_pair sq_sig_all=1"
+    )
+    assert verdict(lab, "unsignaled", "A.qp0.wr[1]") is Verdict.OK
+
+
+# --------------------------------------------------------------------------- a full queue
+_ONE_MORE = "post_send A.qp0 wr_id=8 opcode=RDMA_WRITE sg=A.mr0[0:1] remote=B.mr0[0] flags=SIGNALED"
+
+
+def test_one_signaled_request_in_a_full_queue_is_enough_to_be_polled() -> None:
+    lab = after(*_FULL[1:], _ONE_MORE, "run", _ONE_MORE, pair="use rc_pair max_send_wr=4")
+    assert chain(lab, "ENOMEM") == ["polls-missing"]
+    assert verdict(lab, "sq-full-of-unsignaled", "ENOMEM") is Verdict.OK
+
+
+def test_a_queue_full_of_what_is_under_way_is_neither() -> None:
+    lab = after(*[_ONE_MORE] * 5, pair="use rc_pair max_send_wr=4")
+    assert verdict(lab, "sq-full-of-unsignaled", "ENOMEM") is Verdict.OK
+    assert verdict(lab, "polls-missing", "ENOMEM") is Verdict.OK
+
+
+def test_a_queue_full_of_what_meets_no_receive_is_full_for_that() -> None:
+    sends = ["post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"] * 5
+    lab = after(*sends[:4], "run 2ms", sends[4], pair="use rc_pair max_send_wr=4")
+    assert chain(lab, "ENOMEM")[0] == "rnr-infinite"
+
+
+def test_a_full_receive_queue_is_emptied_by_polls_too() -> None:
+    lab = after(RECV, SEND, "run", RECV, pair="use rc_pair max_recv_wr=1")
+    report = why(lab, "ENOMEM")
+    assert report.slug == "polls-missing"
+    assert report.remedy is not None
+    assert report.remedy.cure.lines[0] == "poll_cq B.cq0 num_entries=1"
+    assert report.remedy.works
+
+
+def test_once_polled_the_refusal_is_of_the_past() -> None:
+    lab = after(*_FULL[1:], _ONE_MORE, "run", _ONE_MORE, "poll_cq A.cq0",
+                pair="use rc_pair max_send_wr=4")  # fmt: skip
+    assert chain(lab, "ENOMEM") == []
+
+
+def test_on_soft_roce_slots_come_back_by_themselves() -> None:
+    lab = after(*_FULL, *_FULL, pair="use rc_pair max_send_wr=4", profile="rxe")
+    assert verdict(lab, "sq-full-of-unsignaled", "ENOMEM") is Verdict.NA
+    assert verdict(lab, "polls-missing", "ENOMEM") is Verdict.NA
+
+
+def test_a_batch_that_finds_no_slot_is_built_again_and_signaled() -> None:
+    batch = (*_unsignaled(), "wr_complete A.qp1", "run")
+    lab = after(*_EX, *batch * 17)
+    report = why(lab, "ENOMEM")
+    assert report.slug == "sq-full-of-unsignaled"
+    assert report.remedy is not None
+    assert any("wr_flags=SIGNALED" in line for line in report.remedy.cure.lines)
+
+
+def _unsignaled() -> list[str]:
+    return [line.replace("wr_flags=SIGNALED", "wr_flags=0") for line in _BUILT]
+
+
+# --------------------------------------------------------------------------- regions
+def test_a_batch_that_was_posted_is_no_open_region() -> None:
+    lab = after(*_EX, *_BUILT, "wr_complete A.qp1", "run")
+    for slug in ("region-not-completed", "region-aborted", "missing-setter"):
+        assert verdict(lab, slug, "A.qp1.wr[50]") is Verdict.NA
+    assert why(lab, "A.qp1.wr[50]").slug == "completed"
+
+
+def test_an_aborted_region_is_not_an_open_one_nor_the_other_way_round() -> None:
+    opened = after(*_EX, *_BUILT)
+    assert verdict(opened, "region-aborted", "A.qp1.wr[50]") is Verdict.OK
+    aborted = after(*_EX, *_BUILT, "wr_abort A.qp1")
+    assert verdict(aborted, "region-not-completed", "A.qp1.wr[50]") is Verdict.OK
+    assert chain(aborted, "A.qp1.wr[50]") == ["region-aborted"]
+
+
+def test_an_open_region_is_what_is_wrong_with_a_queue_pair() -> None:
+    assert chain(after(*_EX, *_BUILT), "A.qp1") == ["region-not-completed"]
+
+
+def test_nobody_is_told_of_an_open_region_unasked() -> None:
+    assert chain(after(*_EX, *_BUILT)) == []
+
+
+def test_a_batch_with_a_mistake_in_it_is_not_simply_completed() -> None:
+    lab = after(*_EX, *_BUILT, "wr_set_sge A.qp1 sg=A.mr0[0:6]")
+    found = finding(lab, "region-not-completed", "A.qp1.wr[50]")
+    assert found.verdict is Verdict.FAIL
+    assert found.cure is not None
+    assert found.cure.program
+
+
+def test_a_batch_that_comes_too_early_is_refused_for_the_state() -> None:
+    lab = after(*_EX[:1], *_BUILT, "wr_complete A.qp1")
+    assert chain(lab, "A.qp1.wr[50]") == ["wrong-state-post"]
+
+
+_UD = (
+    "create_qp_ex A.qp1 pd=A.pd0 qp_type=UD send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=SEND",
+    "modify_qp A.qp1 state=INIT pkey_index=0 port_num=1 qkey=0x11111111",
+    "modify_qp A.qp1 state=RTR",
+    "modify_qp A.qp1 state=RTS sq_psn=0",
+    "post_recv B.qp0 wr_id=4 sg=B.mr0[0:104]",
+    "wr_start A.qp1",
+    "wr_send A.qp1 wr_id=80 wr_flags=SIGNALED",
+    "wr_set_sge A.qp1 sg=A.mr0[0:5]",
+)
+_ADDRESS = "wr_set_ud_addr A.qp1 ah=A.ah0 remote_qpn=B.qp0 remote_qkey=0x11111111"
+
+
+def test_soft_roce_posts_a_datagram_without_an_address_and_fails_later() -> None:
+    lab = after(*_UD, "wr_complete A.qp1", "run", pair="use ud_pair", profile="rxe")
+    report = why(lab, "A.qp1.wr[80]")
+    assert report.causes[0].check.slug == "missing-setter"
+    assert report.remedy is not None
+    assert report.remedy.works
+
+
+def test_with_its_address_a_datagram_misses_nothing() -> None:
+    lab = after(*_UD, _ADDRESS, "wr_complete A.qp1", "run", pair="use ud_pair", profile="rxe")
+    assert why(lab, "A.qp1.wr[80]").slug == "completed"
+
+
+def test_asked_by_its_wr_id_the_batch_leads_to_the_setter() -> None:
+    lab = after(*_UD, "wr_complete A.qp1", pair="use ud_pair")
+    assert chain(lab, "A.qp1.wr[80]") == ["missing-setter"]
+
+
+# --------------------------------------------------------------------------- srq-vs-rq
+def test_a_receive_that_is_refused_by_a_full_queue_went_to_the_right_one() -> None:
+    lab = after(RECV, RECV, pair="use rc_pair max_recv_wr=1")
+    assert verdict(lab, "srq-vs-rq", "ENOMEM") is Verdict.OK
+
+
+_TWO_SRQS = (
+    "create_srq B.other pd=B.pd0 max_wr=4",
+    "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED",
+)
+
+
+_ELSEWHERE = "post_srq_recv B.other wr_id=2 sg=B.mr0[64:128]"
+
+
+def test_receives_elsewhere_are_not_to_blame_while_nobody_starves() -> None:
+    lab = after("post_srq_recv B.srq0 wr_id=1 sg=B.mr0[0:64]", *_TWO_SRQS,
+                _ELSEWHERE, "run", pair="use srq_pair")  # fmt: skip
+    assert "srq-vs-rq" not in chain(lab, "B.other.recv_wr[2]")
+    assert why(lab, "A.qp0.wr[7]").slug == "completed"
+
+
+def test_receives_elsewhere_explain_nothing_if_the_right_queue_was_filled_later() -> None:
+    lab = after(_TWO_SRQS[0], _ELSEWHERE, "post_srq_recv B.srq0 wr_id=1 sg=B.mr0[0:64]",
+                _TWO_SRQS[1], "run", _TWO_SRQS[1], "run 2ms", pair="use srq_pair")  # fmt: skip
+    assert "srq-vs-rq" not in chain(lab, "A.qp0.wr[7]")
+
+
+def test_the_sender_hears_of_receives_that_went_elsewhere_too() -> None:
+    lab = after(*_TWO_SRQS, _ELSEWHERE, "run 2ms",
+                pair="use srq_pair")  # fmt: skip
+    assert chain(lab, "A.qp0.wr[7]")[0] == "srq-vs-rq"

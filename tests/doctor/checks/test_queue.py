@@ -1,0 +1,300 @@
+"""Looking at the right completion queue, in the right way? Near misses for every suspicion."""
+
+import pytest
+
+from rdmalab.doctor.finding import Verdict
+from rdmalab.lab import Lab
+from rdmalab.lens.words import KIND, A
+from rdmalab.spec.records import Kind
+from tests.doctor.questions import chain, finding, verdict, why
+from tests.labs import RECV, SEND, lab_of
+
+_CHANNEL = "use rc_pair channel=1"
+_ASLEEP = ("cq-not-armed", "armed-after-cqe", "solicited-only", "no-channel")
+
+
+def program(name: str, *lines: str) -> str:
+    return f"program {name} lines={{{'; '.join(lines)}}}"
+
+
+def only(lab: Lab, slug: str, asked: str = "B.rx") -> bool:
+    """Whether of the four ways to sleep in vain it is this one, or none if empty."""
+    failing = [each for each in _ASLEEP if verdict(lab, each, asked) is Verdict.FAIL]
+    return failing == ([slug] if slug else [])
+
+
+def works(lab: Lab, asked: str) -> bool:
+    remedy = why(lab, asked).remedy
+    return remedy is not None and bool(remedy.works)
+
+
+# --------------------------------------------------------------------------- wrong-cq
+_TWO_CQS = (
+    "create_cq B.rcq cqe=16",
+    "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.rcq",
+    "reset A.qp0",
+    "connect A.qp0 B.qp1",
+    "post_recv B.qp1 wr_id=2 sg=B.mr0[0:64]",
+    SEND,
+    "run",
+)
+
+
+def test_the_other_queue_of_the_pair_is_polled_in_vain() -> None:
+    lab = lab_of(*_TWO_CQS, "poll_cq B.cq0")
+    assert chain(lab, "B.qp1.recv_wr[2]") == ["wrong-cq"]
+
+
+@pytest.mark.parametrize("polled", [[], ["poll_cq B.rcq"], ["poll_cq B.cq0", "poll_cq B.rcq"]])
+def test_who_has_not_polled_or_has_polled_the_right_one_is_not_wrong(polled: list[str]) -> None:
+    lab = lab_of(*_TWO_CQS, *polled)
+    assert chain(lab, "B.qp1.recv_wr[2]") == []
+
+
+def test_another_thread_that_polls_its_own_queue_means_nothing() -> None:
+    lab = lab_of(RECV, SEND, "run", "use rc_pair", "poll_cq B.cq1")
+    assert verdict(lab, "wrong-cq", "B.qp0.recv_wr[2]") is Verdict.OK
+
+
+def test_a_queue_that_nothing_completes_on_is_surely_the_wrong_one() -> None:
+    lab = lab_of(RECV, SEND, "run", "create_cq B.mine cqe=4", "poll_cq B.mine")
+    assert chain(lab, "B.qp0.recv_wr[2]") == ["wrong-cq"]
+
+
+def test_while_a_thread_goes_round_it_may_still_come_to_the_right_one() -> None:
+    rounds = program("B.rx", "loop 3", "poll_cq B.cq0", "sleep 5us", "poll_cq B.rcq", "end")
+    lab = lab_of(*_TWO_CQS, rounds, "run 2us")
+    assert verdict(lab, "wrong-cq", "B.qp1.recv_wr[2]") is Verdict.OK
+
+
+# --------------------------------------------------------------------------- already-polled
+_WRITE = "post_send A.qp0 wr_id={} opcode=RDMA_WRITE sg=A.mr0[0:4] remote=B.mr0[0] flags=SIGNALED"
+
+
+def _two_threads(*main: str, janitor: str = "3us") -> Lab:
+    return lab_of(program("A.janitor", f"sleep {janitor}", "poll_cq A.cq0 num_entries=16"),
+                  program("A.main", _WRITE.format(4), *main), "run 1ms")  # fmt: skip
+
+
+def test_who_polls_for_all_is_fine_if_nobody_else_waits() -> None:
+    assert chain(_two_threads("sleep 1us"), "A.qp0.wr[4]") == []
+
+
+def test_a_thread_that_waits_for_work_that_is_still_to_come_is_fine() -> None:
+    polls = ("sleep 3us", "poll_cq A.cq0 num_entries=16", "sleep 5us", _WRITE.format(9))
+    main = program("A.main", _WRITE.format(4), "sleep 5us", "poll A.cq0")
+    lab = lab_of(program("A.janitor", *polls), main, "run 6us")
+    assert verdict(lab, "already-polled", "A.qp0.wr[4]") is Verdict.OK
+
+
+def test_asked_about_the_thread_that_waits_the_answer_is_the_same() -> None:
+    lab = _two_threads("sleep 5us", "poll A.cq0")
+    assert chain(lab, "A.main") == ["already-polled"]
+    assert works(lab, "A.qp0.wr[4]")
+
+
+def test_who_polled_his_own_completion_has_it() -> None:
+    assert chain(_two_threads("poll A.cq0", janitor="50us"), "A.qp0.wr[4]") == []
+
+
+def test_a_sleeper_whose_event_was_for_nothing_waits_for_what_was_taken() -> None:
+    lab = lab_of(RECV, program("B.other", "poll B.cq0"),
+                 program("B.rx", "post_recv B.qp0 wr_id=5 sg=B.mr0[64:128]", "poll B.cq0"),
+                 SEND, "run 1ms")  # fmt: skip
+    assert verdict(lab, "already-polled", "B.qp0.recv_wr[2]") is Verdict.OK
+
+
+# --------------------------------------------------------------------------- wr-id-ambiguous
+def test_a_wr_id_used_again_behind_the_poll_is_no_doubt() -> None:
+    lab = lab_of(_WRITE.format(4), "run", "poll_cq A.cq0", _WRITE.format(4))
+    assert verdict(lab, "wr-id-ambiguous", "A.qp0.wr[4]") is Verdict.OK
+
+
+def test_what_has_no_completion_cannot_be_mistaken() -> None:
+    unsignaled = _WRITE.format(4).removesuffix(" flags=SIGNALED")
+    lab = lab_of(unsignaled, _WRITE.format(4))
+    assert verdict(lab, "wr-id-ambiguous", "A.qp0.wr[4]") is Verdict.OK
+
+
+def test_two_completions_of_one_name_that_nobody_polled_are_ambiguous() -> None:
+    lab = lab_of(_WRITE.format(4), _WRITE.format(4), "run")
+    report = why(lab, "A.qp0.wr[4]")
+    assert [w.check.slug for w in report.warnings] == ["wr-id-ambiguous"]
+    assert report.causes == []
+
+
+def test_receives_and_shared_receives_are_asked_too() -> None:
+    twice = ["post_srq_recv B.srq0 wr_id=2 sg=B.mr0[0:64]"] * 2
+    lab = lab_of(
+        *twice, RECV.replace("B.qp0", "A.qp0").replace("B.mr", "A.mr"), pair="use srq_pair"
+    )
+    assert verdict(lab, "wr-id-ambiguous", "B.srq0.recv_wr[2]") is Verdict.WARN
+    assert verdict(lab, "wr-id-ambiguous", "A.qp0.recv_wr[2]") is Verdict.OK
+
+
+def test_a_send_and_a_receive_are_told_apart_by_their_opcode() -> None:
+    lab = lab_of("post_recv A.qp0 wr_id=4 sg=A.mr0[0:64]", _WRITE.format(4))
+    assert verdict(lab, "wr-id-ambiguous", "A.qp0.wr[4]") is Verdict.OK
+
+
+# --------------------------------------------------------------------------- asleep on a channel
+_SLEEP = ("get_cq_event B.ch0", "ack_cq_events B.cq0", "poll_cq B.cq0")
+
+
+def test_a_sleeper_who_armed_in_time_only_waits() -> None:
+    lab = lab_of(RECV, program("B.rx", "req_notify_cq B.cq0", *_SLEEP), "run", pair=_CHANNEL)
+    assert only(lab, "")
+    assert chain(lab) == []
+
+
+def test_a_sleeper_who_never_armed_is_not_woken_by_what_comes() -> None:
+    lab = lab_of(RECV, program("B.rx", *_SLEEP), SEND, "run", pair=_CHANNEL)
+    assert only(lab, "cq-not-armed")
+    assert "never armed" in finding(lab, "cq-not-armed", "B.rx").evidence[0].text
+    assert works(lab, "B.rx")
+
+
+def test_before_anything_comes_an_arm_may_still_be_the_next_command() -> None:
+    lab = lab_of(RECV, program("B.rx", *_SLEEP), "run", pair=_CHANNEL)
+    assert chain(lab) == []
+    assert chain(lab, "B.rx")[0] == "cq-not-armed"
+
+
+def test_another_thread_that_arms_a_little_later_wakes_it() -> None:
+    late = program("B.late", "sleep 5us", "req_notify_cq B.cq0")
+    send = program("A.tx", "sleep 20us", SEND)
+    lab = lab_of(RECV, RECV, program("B.rx", *_SLEEP), late, SEND, send, "run 3us", pair=_CHANNEL)
+    assert only(lab, "")
+
+
+def test_on_a_device_that_looks_back_an_arm_is_enough() -> None:
+    lab = Lab(profile="mlx5")
+    for line in (_CHANNEL, RECV, program("B.rx", *_SLEEP), SEND, "run"):
+        lab.do(line)
+    assert only(lab, "cq-not-armed")
+    remedy = why(lab, "B.rx").remedy
+    assert remedy is not None
+    assert remedy.works
+    assert remedy.cure.lines == ["req_notify_cq B.cq0"]
+
+
+def test_who_polled_behind_the_arm_was_not_too_late() -> None:
+    once = program("B.rx", "sleep 3us", "req_notify_cq B.cq0", "poll_cq B.cq0", *_SLEEP)
+    lab = lab_of(RECV, RECV, once, SEND, SEND, "run", pair=_CHANNEL)
+    assert verdict(lab, "armed-after-cqe", "B.rx") is Verdict.OK
+
+
+def test_a_lost_wake_up_is_repaired_by_the_next_message_of_a_connection() -> None:
+    late = program("B.rx", "sleep 3us", "req_notify_cq B.cq0", *_SLEEP)
+    lab = lab_of(RECV, late, SEND, "run", pair=_CHANNEL)
+    assert only(lab, "armed-after-cqe")
+    assert works(lab, "B.rx")
+
+
+def test_armed_late_for_solicited_only_is_armed_late_all_the_same() -> None:
+    late = program("B.rx", "sleep 3us", "req_notify_cq B.cq0 solicited_only=1", *_SLEEP)
+    lab = lab_of(RECV, late, SEND.replace("SIGNALED", "SIGNALED|SOLICITED"), "run", pair=_CHANNEL)
+    assert only(lab, "armed-after-cqe")
+    assert works(lab, "B.rx")
+
+
+def test_a_solicited_message_wakes_who_waits_for_it() -> None:
+    arm = program("B.rx", "req_notify_cq B.cq0 solicited_only=1", *_SLEEP)
+    lab = lab_of(RECV, arm, "run 1us", SEND.replace("SIGNALED", "SIGNALED|SOLICITED"), "run",
+                 pair=_CHANNEL)  # fmt: skip
+    assert chain(lab, "B.rx") == []
+
+
+def test_a_send_is_never_solicited_and_wakes_nobody_who_waits_for_that() -> None:
+    arm = program("A.tx", "req_notify_cq A.cq0 solicited_only=1", _WRITE.format(4),
+                  "get_cq_event A.ch0", "ack_cq_events A.cq0", "poll_cq A.cq0")  # fmt: skip
+    lab = lab_of(arm, "run", pair=_CHANNEL)
+    assert only(lab, "solicited-only", "A.tx")
+    assert works(lab, "A.tx")
+
+
+def test_on_strict_devices_an_error_wakes_even_who_waits_for_solicited() -> None:
+    bad = _WRITE.format(4).replace("sg=A.mr0[0:4]", "sg={addr=0x1 length=8 lkey=0xdead}")
+    arm = program("A.tx", "req_notify_cq A.cq0 solicited_only=1", bad, "get_cq_event A.ch0",
+                  "ack_cq_events A.cq0", "poll_cq A.cq0")  # fmt: skip
+    lab = lab_of(arm, "run", pair=_CHANNEL)
+    assert "solicited-only" not in chain(lab, "A.tx")
+
+
+def test_a_queue_that_tells_another_channel_has_no_channel_here() -> None:
+    lab = lab_of("create_comp_channel B.other", RECV,
+                 program("B.rx", "req_notify_cq B.cq0", "get_cq_event B.other", "poll B.cq0"),
+                 "run 1us", SEND, "run", pair=_CHANNEL)  # fmt: skip
+    assert only(lab, "no-channel")
+    assert "channel=B.ch0" in finding(lab, "no-channel", "B.rx").evidence[0].text
+
+
+def test_a_thread_that_names_no_queue_sleeps_on_whatever_tells_its_channel() -> None:
+    lab = lab_of(RECV, program("B.rx", "get_cq_event B.ch0"), "run", pair=_CHANNEL)
+    assert verdict(lab, "no-channel", "B.rx") is Verdict.OK
+
+
+def test_a_program_that_polls_does_not_sleep() -> None:
+    lab = lab_of(RECV, program("B.rx", "poll B.cq0"), "run 5us", pair=_CHANNEL)
+    assert all(verdict(lab, slug, "B.rx") is Verdict.NA for slug in _ASLEEP)
+
+
+# --------------------------------------------------------------------------- cq-overrun
+_THREE = [_WRITE.format(n) for n in (1, 2, 3)]
+
+
+def test_a_queue_that_is_just_full_has_lost_nothing() -> None:
+    lab = lab_of(*_THREE, "run", pair="use rc_pair cqe=3")
+    assert chain(lab, "A.qp0.wr[3]") == []
+    assert verdict(lab, "cq-overrun", "A.qp0.wr[3]") is Verdict.OK
+
+
+@pytest.mark.parametrize("profile", ["strict", "rxe", "mlx5"])
+def test_a_send_whose_completion_was_lost_is_told_of_it_after_the_cure(profile: str) -> None:
+    many = 4 if profile == "strict" else 9  # the others give more room than they were asked for
+    lab = Lab(profile=profile)
+    for line in ("use rc_pair cqe=3 max_send_wr=16", *map(_WRITE.format, range(many)), "run"):
+        lab.do(line)
+    lost = [r[A].wr_id for r in lab.session.world.trace.records if r[KIND] is Kind.CQ_OVERRUN]
+    last = max(lost)
+    assert chain(lab, f"A.qp0.wr[{last}]")[0] == "cq-overrun"
+    assert works(lab, f"A.qp0.wr[{last}]")
+
+
+def test_work_flushed_by_a_dead_queue_leads_to_the_overrun() -> None:
+    lab = lab_of(*_THREE, "post_recv A.qp0 wr_id=9 sg=A.mr0[0:8]", "run", pair="use rc_pair cqe=2")
+    assert chain(lab, "A.qp0.recv_wr[9]")[0] == "cq-overrun"
+    assert chain(lab)[0] == "cq-overrun"
+
+
+# --------------------------------------------------------------------------- unacked-events
+_TAKES = ("req_notify_cq B.cq0", "get_cq_event B.ch0", "poll B.cq0", "destroy_qp B.qp0")
+
+
+def test_acknowledged_events_hold_nothing_up() -> None:
+    lines = (*_TAKES[:2], "ack_cq_events B.cq0", *_TAKES[2:], "destroy_cq B.cq0")
+    lab = lab_of(RECV, program("B.rx", *lines), "run 1us", SEND, "run", pair=_CHANNEL)
+    assert why(lab, "B.rx").standing.good
+
+
+def test_another_thread_that_acknowledges_later_is_waited_for() -> None:
+    lab = lab_of(RECV, program("B.rx", *_TAKES, "destroy_cq B.cq0"),
+                 program("B.acks", "sleep 9us", "ack_cq_events B.cq0"), "run 1us", SEND, "run 5us",
+                 pair=_CHANNEL)  # fmt: skip
+    assert verdict(lab, "unacked-events", "B.rx") is Verdict.OK
+
+
+def test_a_person_who_destroys_too_early_is_told_the_same() -> None:
+    lab = lab_of(RECV, "req_notify_cq B.cq0", SEND, "run", "get_cq_event B.ch0", "destroy_qp B.qp0",
+                 pair=_CHANNEL)  # fmt: skip
+    lab.do("destroy_cq B.cq0")
+    report = why(lab, "EAGAIN")
+    assert report.slug == "unacked-events"
+    assert report.remedy is not None
+    assert report.remedy.cure.lines == ["ack_cq_events B.cq0 nevents=1"]
+
+
+def test_an_empty_channel_is_no_event_to_acknowledge() -> None:
+    lab = lab_of(pair=_CHANNEL)
+    lab.do("get_cq_event B.ch0")
+    assert verdict(lab, "unacked-events", "EAGAIN") is Verdict.NA
