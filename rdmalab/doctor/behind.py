@@ -9,6 +9,7 @@ from collections.abc import Callable
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.complaints import first_failed, undone, unmet
+from rdmalab.doctor.strays import for_bytes, strays, waiting_qps
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
@@ -42,12 +43,13 @@ def _send(case: Case) -> list[Subject]:
 def _receive(case: Case) -> list[Subject]:
     """Flushed: what took its queue pair down. Waiting: what became of the peer's sends."""
     receive, qp = case.receive, case.qp
-    if receive is None or qp is None:
+    if receive is None or (qp is None and not receive.shared):
         return []
     if receive.ending is None:
         peer = case.peer
-        return _of_peer(case, peer) + (undone(peer) if peer is not None else [])
-    if receive.ending.status is WCStatus.WR_FLUSH_ERR:
+        missed = [subject for one in waiting_qps(case) for subject in strays(case, one)]
+        return missed + _of_peer(case, peer) + (undone(peer) if peer is not None else [])
+    if receive.ending.status is WCStatus.WR_FLUSH_ERR and qp is not None:
         return first_failed(case.log, _thing(qp)) + _of_peer(case, case.peer)
     return []
 
@@ -102,4 +104,5 @@ _OF: dict[Sort, Callable[[Case], list[Subject]]] = {
     Sort.SEND: _send,
     Sort.RECV: _receive,
     Sort.PROGRAM: _program,
+    Sort.BYTES: for_bytes,
 }

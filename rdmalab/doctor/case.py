@@ -11,6 +11,7 @@ from rdmalab.doctor.receive import Receive
 from rdmalab.doctor.send import Send
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.trial import Future, look_ahead
+from rdmalab.doctor.unheard import Unheard, unheard
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
@@ -62,6 +63,10 @@ class Case:
         """Whether nothing will ever happen by itself."""
         return self.world.agenda.next_ns() is None
 
+    def lives(self, thing: Thing) -> bool:
+        """It exists, and has not been destroyed."""
+        return words.exists(self.world, thing)
+
     def name(self, noun: Noun, node: str, number: int) -> str:
         """`A.qp0`, or what can be said of a thing that nobody named."""
         return self.names.of(Thing(noun, node, number))
@@ -69,11 +74,22 @@ class Case:
     def qp_name(self, qp: QueuePair) -> str:
         return self.name(Noun.QP, qp.node, qp.number)
 
+    def qp_name_at(self, node: str, number: int) -> str:
+        """A queue pair by node and number, whether it exists or not."""
+        return words.qp_name(self.names, node, number)
+
     # ------------------------------------------------------------------ the subject
     @cached_property
     def send(self) -> Send | None:
         """The facts of a send; None if something else is asked about."""
         return Send(self.session, self.subject, self.log) if self._is(Sort.SEND) else None
+
+    @cached_property
+    def unheard(self) -> Unheard | None:
+        """What became of the packets of a send that is not known to have arrived."""
+        if self.send is None:
+            return None
+        return unheard(self.session, self.send, asked=self.asked)
 
     @cached_property
     def receive(self) -> Receive | None:

@@ -1,0 +1,67 @@
+"""Who waits for a message, and what the other end has done meanwhile."""
+
+from typing import NamedTuple
+
+from rdmalab.doctor.behind import looked_at
+from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.partners import entered, thing_of
+from rdmalab.doctor.strays import waiting_qps
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SendWqe
+from rdmalab.lens.words import EVENT, A, B
+from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import WORK, WROpcode
+
+
+class Done(NamedTuple):
+    """A work request that was carried out, and in which event."""
+
+    wqe: SendWqe
+    event: int
+
+    @property
+    def takes_receive(self) -> bool:
+        """Its message takes a receive at the peer, and so completes there."""
+        opcode = self.wqe.wr.opcode
+        return opcode in tuple(WROpcode) and WORK[WROpcode(opcode)].consumes_receive
+
+
+def waiters(case: Case) -> list[QueuePair]:
+    """The queue pairs whose next message somebody waits for: by a receive, or in a program."""
+    if not case.asked:
+        return []
+    if case.receive is not None:
+        return waiting_qps(case)
+    program = case.program
+    if program is None or program.state in (ProgramState.DONE, ProgramState.FAILED):
+        return []
+    return [
+        qp
+        for thing in looked_at(case)
+        for qp in case.world.nodes[thing.node].qps.items.values()
+        if qp.recv_cq == thing.number and not case.world.find(thing).cqes
+    ]
+
+
+def is_quiet(case: Case, qp: QueuePair) -> bool:
+    """Whether the peer has nothing more to do: what is under way may be what is waited for."""
+    peer = peer_of(case.world, qp)
+    return peer is not None and peer.comp.serial == peer.sq.posted and not peer.sq.early
+
+
+def done_by_peer(case: Case, qp: QueuePair) -> list[Done]:
+    """What the peer has carried out since the last message that came from it, oldest first."""
+    peer = peer_of(case.world, qp)
+    if peer is None:
+        return []
+    taken = case.log.about(Kind.RECV_TAKEN, thing_of(qp))
+    since = max(taken[-1].record[EVENT] if taken else -1, entered(case, qp, QPState.RTR) or -1)
+    ended = case.log.about(Kind.WQE_COMPLETED, thing_of(peer))
+    return [
+        Done(record[A], record[EVENT])
+        for _, record in ended
+        if record[B] == WCStatus.SUCCESS and record[EVENT] > since
+    ]
