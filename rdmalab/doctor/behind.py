@@ -15,6 +15,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.world.programs import Program
 
 
 def behind(case: Case) -> list[Subject]:
@@ -85,9 +86,11 @@ def _awaited(case: Case) -> list[Subject]:
 
 def looked_at(case: Case) -> list[Thing]:
     """The completion queues that the program's line waits for, by name or through a channel."""
-    program = case.program
-    if program is None:
-        return []
+    return watched_by(case, case.program) if case.program is not None else []
+
+
+def watched_by(case: Case, program: Program) -> list[Thing]:
+    """The same, of any program."""
     if program.wants is not None and program.wants[1].noun is Noun.CHANNEL:
         channel = program.wants[1]
         cqs = case.world.nodes[channel.node].cqs.items.values()

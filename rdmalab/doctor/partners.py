@@ -8,7 +8,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.lens.words import EVENT, OBJECT, A, B
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState, QPType
-from rdmalab.wire.packet import is_multicast
+from rdmalab.wire.packet import gid_text, is_multicast
 from rdmalab.world.world import World
 
 
@@ -48,6 +48,11 @@ def group_of(case: Case, send: Send) -> int:
     """The multicast address that a datagram was sent to; 0 for all others."""
     av = address_of(case, send)
     return av.dgid if av is not None and is_multicast(av.dgid) else 0
+
+
+def gid_words(gid: int) -> str:
+    """An address as a person writes it: 10.0.0.2, fe80::1."""
+    return gid_text(gid).removeprefix("::ffff:")
 
 
 # --------------------------------------------------------------------------- who expects them

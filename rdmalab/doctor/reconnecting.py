@@ -109,7 +109,7 @@ def once_more(case: Case, qp: QueuePair, wr: SendWR, peer: QueuePair | None, *,
 
     revived: the peer's own receives were lost by a reset before; the first of them is posted again.
     """
-    lines = [cures.post_send(case, qp, wr, **changed)]
+    lines = [cures.post_send(case, qp, wr, **{**_named(case, wr, peer), **changed})]
     if peer is None or not cures.needs_receive(wr):
         return lines
     lost = revived and not peer.shares_receives
@@ -119,6 +119,20 @@ def once_more(case: Case, qp: QueuePair, wr: SendWR, peer: QueuePair | None, *,
     fitting = [w.wr for w in peer.rq.wqes if lost and w.length >= length + overhead(peer)]
     receive = cures.post_recv(case, peer, fitting[0]) if fitting else room(case, peer, wr, length)
     return [receive, *lines]
+
+
+def _named(case: Case, wr: SendWR, peer: QueuePair | None) -> Attributes:
+    """What a work request says of the other end in numbers, by name."""
+    if peer is None:
+        return {}
+    if wr.remote_qpn == peer.number and not peer.transport.connected:
+        return {"remote_qpn": case.qp_name(peer)}
+    for mr in case.world.nodes[peer.node].mrs.items.values():
+        start = wr.remote_addr - mr.iova
+        if mr.rkey == wr.rkey != 0 and 0 <= start <= mr.length:
+            name = case.name(Noun.MR, peer.node, mr.number)
+            return {"remote": f"{name}[{start}]", "remote_addr": None, "rkey": None}
+    return {}
 
 
 def overhead(qp: QueuePair) -> int:

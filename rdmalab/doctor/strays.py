@@ -22,7 +22,8 @@ MOST = 3
 def strays(case: Case, qp: QueuePair) -> list[Subject]:
     """The sends that were dropped or lost on their way to a queue pair since it heard anything."""
     taken = case.log.about(Kind.RECV_TAKEN, thing_of(qp))
-    since = taken[-1].record[EVENT] if taken else -1
+    in_use = qp.resp.recv is not None  # of its message the beginning has come
+    since = taken[-1].record[EVENT] if taken and not in_use else -1
     found: dict[Subject, None] = {}
     for record in _missed(case, qp):
         if record[EVENT] < since or len(found) == MOST:
@@ -108,10 +109,10 @@ def _meets(mr: MemoryRegion, span: range, addr: int, length: int) -> bool:
 
 
 def waiting_qps(case: Case) -> list[QueuePair]:
-    """Those that may still bring the message a receive waits for."""
+    """Those that may still bring a receive its message, or the rest of it."""
     receive = case.receive
-    if receive is None or not receive.on_queue:
+    if receive is None or receive.ending is not None:
         return []
-    if receive.shared:
+    if receive.shared and receive.taking is None:
         return users_of(case, case.subject.thing)
     return [receive.qp] if receive.qp is not None else []

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from rdmalab.doctor.behind import looked_at
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.behind import looked_at, watched_by
 from rdmalab.doctor.case import Case, peer_of
 from rdmalab.doctor.partners import entered, thing_of
 from rdmalab.doctor.strays import waiting_qps
@@ -14,6 +15,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, WROpcode
+from rdmalab.world.programs import every
 
 
 class Done(NamedTuple):
@@ -44,6 +46,18 @@ def waiters(case: Case) -> list[QueuePair]:
         for qp in case.world.nodes[thing.node].qps.items.values()
         if qp.recv_cq == thing.number and not case.world.find(thing).cqes
     ]
+
+
+def watcher(case: Case, qp: QueuePair) -> str:
+    """Who is known to wait for a completion of its receives; empty if nobody is."""
+    thing = Thing(Noun.CQ, qp.node, qp.recv_cq)
+    for program in every(case.world):
+        over = program.state in (ProgramState.DONE, ProgramState.FAILED)
+        if not over and thing in watched_by(case, program):
+            return case.name(Noun.PROGRAM, program.node, program.number)
+    cq = case.world.nodes[qp.node].cqs.items.get(qp.recv_cq)
+    armed = cq is not None and cq.armed
+    return f"whoever armed {case.names.of(thing)}" if armed else ""
 
 
 def is_quiet(case: Case, qp: QueuePair) -> bool:

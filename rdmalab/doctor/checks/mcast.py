@@ -11,7 +11,7 @@ from rdmalab.hca.wr import SendWqe
 from rdmalab.lens.words import EVENT, A
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import QPType
-from rdmalab.wire.packet import Packet, gid_text, is_multicast
+from rdmalab.wire.packet import Packet, is_multicast
 
 
 def examine(case: Case) -> Finding:
@@ -46,7 +46,7 @@ def _of_send(case: Case) -> Finding:
         return ok("somebody heard the group")
     deaf = _meant(case, send.wqe)
     return unheard.finding(
-        said(f"it was sent to the group {gid_text(group)}", send.posted),
+        said(f"it was sent to the group {partners.gid_words(group)}", send.posted),
         said(f"no queue pair of {misses[-1].node} is attached to that: dropped", misses[-1].event),
         *_elsewhere(case, deaf),
         cure=_cure(case, qp, send.wqe, deaf, group),
@@ -74,7 +74,7 @@ def _elsewhere(case: Case, qp: QueuePair | None) -> list[Evidence]:
     joined = case.log.about(Kind.GROUP_JOINED, partners.thing_of(qp))
     if not groups:
         return [said(f"{case.qp_name(qp)} is in no group")]
-    names = " ".join(gid_text(gid) for gid in groups)
+    names = " ".join(partners.gid_words(gid) for gid in groups)
     return [said(f"{case.qp_name(qp)} is in {names}", joined[-1].record[EVENT] if joined else None)]
 
 
@@ -83,7 +83,7 @@ def _cure(
 ) -> Cure | None:
     if deaf is None:
         return None
-    join = f"attach_mcast {case.qp_name(deaf)} gid={gid_text(group)}"
+    join = f"attach_mcast {case.qp_name(deaf)} gid={partners.gid_words(group)}"
     return Cure([join, *once_more(case, qp, wqe.wr, deaf)])
 
 
@@ -100,7 +100,9 @@ def _of_receive(case: Case) -> Finding:
     group, hearer = record[A].flow.dst, case.world.nodes[qp.node]
     others = " ".join(case.qp_name(hearer.qps.items[n]) for n in hearer.groups.get(group, []))
     return fail(
-        said(f"a datagram for the group {gid_text(group)} came to {others}", record[EVENT]),
+        said(
+            f"a datagram for the group {partners.gid_words(group)} came to {others}", record[EVENT]
+        ),
         said(f"{case.qp_name(qp)} has the same Q_Key, and is not attached to that group"),
         cure=_joined(case, qp, record, group),
     )

@@ -40,13 +40,14 @@ def _cure(case: Case, call: Call, given: dict[str, Any]) -> Cure | None:
 
 
 def _meant(case: Case, own: str, given: dict[str, Any]) -> str:
-    """The node of the queue pair that is named as the peer, or the only other one."""
+    """The node of the queue pair that is named as the peer, whose last octet is the LID, or the only other one."""
     peer = given.get("dest_qp_num")
     if isinstance(peer, Ref):
         return peer.node
-    others = [name for name in case.world.nodes if name != own]
-    having = [name for name in others if peer in case.world.nodes[name].qps.items]
-    chosen = having or others
+    nodes, lid = case.world.nodes, given.get("ah_attr", given).get("dlid")
+    others = [name for name in nodes if name != own]
+    having = [name for name in others if peer in nodes[name].qps.items]
+    chosen = having or [name for name in others if nodes[name].host == lid] or others
     return chosen[0] if len(chosen) == 1 else ""
 
 

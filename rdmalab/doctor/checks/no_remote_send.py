@@ -3,7 +3,7 @@
 from rdmalab.doctor.case import Case, peer_of
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, warn
 from rdmalab.doctor.reconnecting import some_message
-from rdmalab.doctor.waiting import Done, done_by_peer, is_quiet, waiters
+from rdmalab.doctor.waiting import Done, done_by_peer, is_quiet, waiters, watcher
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.spec.states import QPState
@@ -23,15 +23,17 @@ def examine(case: Case) -> Finding:
     done = done_by_peer(case, qp)
     if any(each.takes_receive or _is_write(each) for each in done):
         return ok("its peer has sent something")
-    name = case.qp_name(peer)
-    waits = said(f"{case.qp_name(qp)} waits for a message", receive.posted)
+    name, watching = case.qp_name(peer), watcher(case, qp)
     cure = _cure(case, peer, receive.wqe.length)
     if not done:
         return warn(said(f"{name} has sent nothing yet", receive.posted), cure=cure)
-    shown = [said(f"{name} did {words.send_wqe(d.wqe)}, which takes no receive", d.event)
-             for d in done[-_SHOWN:]]  # fmt: skip
-    return fail(waits, *shown, said(f"{name} has posted no SEND"), cure=cure,
-                since=max(receive.posted or 0, 0))  # fmt: skip
+    facts = [
+        said(f"{watching or case.qp_name(qp)} waits for a message", receive.posted),
+        *[said(f"{name} did {words.send_wqe(each.wqe)}, which takes no receive", each.event)
+          for each in done[-_SHOWN:]],
+        said(f"{name} has posted no SEND"),
+    ]  # fmt: skip
+    return fail(*facts, cure=cure) if watching else warn(*facts, cure=cure)
 
 
 def _is_write(done: Done) -> bool:

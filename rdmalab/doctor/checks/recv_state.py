@@ -10,6 +10,9 @@ from rdmalab.hca.wr import SendWR
 from rdmalab.spec.states import QPState
 
 
+_EARLY = (QPState.RESET, QPState.INIT)
+
+
 def examine(case: Case) -> Finding:
     """Whether a message came while its queue pair was not in RTR or later."""
     if case.receive is not None:
@@ -31,7 +34,7 @@ def examine(case: Case) -> Finding:
 
 def _of_receive(case: Case) -> Finding:
     """A receive may be posted early; it is only said that nothing comes to it yet."""
-    deaf = [qp for qp in waiting_qps(case) if not qp.state_row.receives]
+    deaf = [qp for qp in waiting_qps(case) if qp.state in _EARLY]
     if not deaf or not case.asked:
         return ok("its queue pair receives") if case.receive is not None else NA
     qp = deaf[0]

@@ -3,9 +3,10 @@
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor import partners
 from rdmalab.doctor.case import Case, peer_of
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said, warn
 from rdmalab.doctor.reconnecting import some_message
 from rdmalab.doctor.strays import users_of
+from rdmalab.doctor.waiting import watcher
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.lens.words import EVENT, A
@@ -28,13 +29,17 @@ def examine(case: Case) -> Finding:
     if not dead:
         return ok("no queue pair of the SRQ is in ERR")
     qp, name = dead[0], case.names.of(case.subject.thing)
-    return fail(
+    facts = [
         said(f"{case.qp_name(qp)} went to ERR", partners.entered(case, qp, QPState.ERR)),
         said(f"{name} still has {words.count(len(receive.queue.wqes), 'receive')}: they are its "
              "own, and are not flushed"),
         _last(case, qp),
-        cure=_cure(case, users, receive.wqe.length if receive.wqe is not None else 0),
-    )  # fmt: skip
+    ]  # fmt: skip
+    cure = _cure(case, users, receive.wqe.length if receive.wqe is not None else 0)
+    watching = watcher(case, qp)
+    if not watching:  # others may use it up
+        return warn(*facts, cure=cure)
+    return fail(*facts, said(f"{watching} waits"), cure=cure)
 
 
 def _last(case: Case, qp: QueuePair) -> Evidence:

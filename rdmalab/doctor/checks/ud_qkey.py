@@ -22,8 +22,8 @@ def examine(case: Case) -> Finding:
         return ok("no Q_Key stood in its way")
     said_key, wanted = _key(misses[-1]), target.attr.qkey or 0
     return unheard.finding(
-        said(f"it was sent with Q_Key {said_key:#x}", unheard.send.posted),
         *_changed(case, target, misses[-1].event),
+        said(f"it was sent with Q_Key {said_key:#x}", unheard.send.posted),
         said(f"{case.qp_name(target)} has Q_Key {wanted:#x}: dropped, and counted in "
              "qkey_viol_cntr", misses[-1].event),
         cure=Cure(once_more(case, qp, unheard.send.wqe.wr, target, remote_qkey=hex(wanted))),

@@ -2,8 +2,8 @@
 
 from rdmalab.doctor import cures
 from rdmalab.doctor.case import Case, peer_of
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.waiting import Done, done_by_peer, is_quiet, waiters
+from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, warn
+from rdmalab.doctor.waiting import Done, done_by_peer, is_quiet, waiters, watcher
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import RecvWR
 from rdmalab.lens import words
@@ -26,12 +26,15 @@ def _waits_in_vain(case: Case, qp: QueuePair, writes: list[Done]) -> Finding:
     peer, last = peer_of(case.world, qp), writes[-1]
     assert peer is not None
     name = case.qp_name(peer)
-    return fail(
+    facts = [
         said(f"{name} did {words.send_wqe(last.wqe)}: the bytes are in {qp.node}'s memory",
              last.event),
         said(f"it takes no receive of {case.qp_name(qp)}, and completes at {name} only"),
-        cure=_cure(case, qp, peer, last),
-    )  # fmt: skip
+    ]  # fmt: skip
+    cure, watching = _cure(case, qp, peer, last), watcher(case, qp)
+    if not watching:  # a message may follow
+        return warn(*facts, cure=cure)
+    return fail(*facts, said(f"{watching} waits for a completion"), cure=cure)
 
 
 def _cure(case: Case, qp: QueuePair, peer: QueuePair, last: Done) -> Cure:

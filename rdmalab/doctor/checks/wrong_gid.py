@@ -10,7 +10,6 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.lens.ladder import Fate
 from rdmalab.lens.words import EVENT
 from rdmalab.spec.records import Kind
-from rdmalab.wire.packet import gid_text
 
 NOBODY = "nobody has this address"
 _LOST = (NOBODY, "wrong-address")
@@ -46,7 +45,7 @@ def _no_owner(case: Case, unheard: Unheard, qp: QueuePair) -> Finding:
     gid = misses[-1].packet.flow.dst
     node = case.world.node_of_gid.get(gid, "")
     moved = _moved(case, node, since) if node else None
-    evidence = [said(f"{case.qp_name(qp)} sends to {gid_text(gid)}", since)]
+    evidence = [said(f"{case.qp_name(qp)} sends to {partners.gid_words(gid)}", since)]
     if moved is not None:
         evidence.append(said(f"{node} got other addresses", moved))
     evidence.append(said("nobody has that address: its packets arrive nowhere", misses[-1].event))
@@ -58,7 +57,7 @@ def _no_owner(case: Case, unheard: Unheard, qp: QueuePair) -> Finding:
 def _addresses(case: Case, peer: QueuePair | None) -> list[Evidence]:
     if peer is None:
         return []
-    gids = " ".join(gid_text(gid) for gid in case.world.nodes[peer.node].gids if gid)
+    gids = " ".join(partners.gid_words(gid) for gid in case.world.nodes[peer.node].gids if gid)
     return [said(f"{peer.node} has {gids}")]
 
 
@@ -84,8 +83,8 @@ def _disowned(case: Case, unheard: Unheard, qp: QueuePair) -> Finding:
     source, wanted = misses[-1].packet.flow.src, peer.path.flow.dst
     since = _since(case, qp, unheard)
     return unheard.finding(
-        said(f"{case.qp_name(qp)} sends from {gid_text(source)}", since),
-        said(f"{case.qp_name(peer)} was told that its peer is {gid_text(wanted)}",
+        said(f"{case.qp_name(qp)} sends from {partners.gid_words(source)}", since),
+        said(f"{case.qp_name(peer)} was told that its peer is {partners.gid_words(wanted)}",
              partners.told(case, peer)),
         said(f"so {peer.node} drops its packets", misses[-1].event),
         cure=_cure(case, unheard, qp, peer), since=since,
@@ -104,7 +103,7 @@ def _no_way_back(case: Case, unheard: Unheard, qp: QueuePair) -> Finding | None:
     since, gid = _since(case, qp, unheard), qp.path.flow.src
     moved = _moved(case, qp.node, since)
     return unheard.finding(
-        said(f"{case.qp_name(qp)} sends from {gid_text(gid)}, which {qp.node} has no more", moved),
+        said(f"{case.qp_name(qp)} sends from {partners.gid_words(gid)}, which {qp.node} has no more", moved),
         said("the answers arrive nowhere", lost[-1].event),
         cure=_cure(case, unheard, qp, case.peer), since=moved or since,
     )  # fmt: skip
