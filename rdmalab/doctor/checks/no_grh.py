@@ -40,7 +40,10 @@ def _cure(case: Case, call: Call, given: dict[str, Any]) -> Cure | None:
 
 
 def _meant(case: Case, own: str, given: dict[str, Any]) -> str:
-    """The node of the queue pair that is named as the peer, whose last octet is the LID, or the only other one."""
+    """The node of the queue pair that is named as the peer, or the only one it can be.
+
+    A LID is likely to be the last octet of the address.
+    """
     peer = given.get("dest_qp_num")
     if isinstance(peer, Ref):
         return peer.node

@@ -9,7 +9,6 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.states import QPState
 
-
 _EARLY = (QPState.RESET, QPState.INIT)
 
 

@@ -103,7 +103,8 @@ def _no_way_back(case: Case, unheard: Unheard, qp: QueuePair) -> Finding | None:
     since, gid = _since(case, qp, unheard), qp.path.flow.src
     moved = _moved(case, qp.node, since)
     return unheard.finding(
-        said(f"{case.qp_name(qp)} sends from {partners.gid_words(gid)}, which {qp.node} has no more", moved),
+        said(f"{case.qp_name(qp)} sends from {partners.gid_words(gid)}", since),
+        said(f"{qp.node} has that address no more", moved),
         said("the answers arrive nowhere", lost[-1].event),
         cure=_cure(case, unheard, qp, case.peer), since=moved or since,
     )  # fmt: skip
