@@ -67,15 +67,21 @@ def is_quiet(case: Case, qp: QueuePair) -> bool:
 
 
 def done_by_peer(case: Case, qp: QueuePair) -> list[Done]:
-    """What the peer has carried out since the last message that came from it, oldest first."""
+    """What the peer has carried out behind the last message that arrived, oldest first.
+
+    A message that it has sent and that never arrived is among them.
+    """
     peer = peer_of(case.world, qp)
     if peer is None:
         return []
-    taken = case.log.about(Kind.RECV_TAKEN, thing_of(qp))
-    since = max(taken[-1].record[EVENT] if taken else -1, entered(case, qp, QPState.RTR) or -1)
+    since = entered(case, qp, QPState.RTR) or -1
     ended = case.log.about(Kind.WQE_COMPLETED, thing_of(peer))
-    return [
+    done = [
         Done(record[A], record[EVENT])
         for _, record in ended
         if record[B] == WCStatus.SUCCESS and record[EVENT] > since
     ]
+    taken = case.log.about(Kind.RECV_TAKEN, thing_of(qp))
+    messages = [number for number, each in enumerate(done) if each.takes_receive]
+    arrived = sum(record[EVENT] > since for _, record in taken)
+    return done[messages[-1] + 1 :] if messages and len(messages) <= arrived else done

@@ -7,9 +7,9 @@ from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, 
 from rdmalab.doctor.reconnecting import free_name, once_more, reconnect
 from rdmalab.doctor.unheard import Unheard
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens.ladder import Fate
-from rdmalab.lens.words import EVENT
+from rdmalab.lens.words import EVENT, A, B
 from rdmalab.spec.records import Kind
+from rdmalab.wire.packet import Packet
 
 NOBODY = "nobody has this address"
 _LOST = (NOBODY, "wrong-address")
@@ -93,11 +93,7 @@ def _disowned(case: Case, unheard: Unheard, qp: QueuePair) -> Finding:
 
 def _no_way_back(case: Case, unheard: Unheard, qp: QueuePair) -> Finding | None:
     """It arrives, and the answers go to an address that this node has no more."""
-    lost = [
-        row
-        for row in unheard.send.answers
-        if row.fate in (Fate.LOST, Fate.DROPPED) and row.reason in _LOST
-    ]
+    lost = _lost_answers(case, unheard, qp)
     if not lost or qp.path is None:
         return None
     since, gid = _since(case, qp, unheard), qp.path.flow.src
@@ -105,9 +101,21 @@ def _no_way_back(case: Case, unheard: Unheard, qp: QueuePair) -> Finding | None:
     return unheard.finding(
         said(f"{case.qp_name(qp)} sends from {partners.gid_words(gid)}", since),
         said(f"{qp.node} has that address no more", moved),
-        said("the answers arrive nowhere", lost[-1].event),
+        said("the answers arrive nowhere", lost[-1]),
         cure=_cure(case, unheard, qp, case.peer), since=moved or since,
     )  # fmt: skip
+
+
+def _lost_answers(case: Case, unheard: Unheard, qp: QueuePair) -> list[int]:
+    """The events in which something for this queue pair went to its address in vain."""
+    gid = qp.path.flow.src if qp.path is not None else 0
+    return [
+        r[EVENT]
+        for kind in (Kind.PACKET_LOST, Kind.PACKET_DROPPED)
+        for _, r in case.log.of(kind)
+        if r[B] in _LOST and r[EVENT] > (unheard.send.posted or 0)
+        and isinstance(r[A], Packet) and (r[A].flow.dst, r[A].dest_qp) == (gid, qp.number)
+    ]  # fmt: skip
 
 
 def _cure(case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePair | None) -> Cure | None:
