@@ -28,13 +28,17 @@ class Case:
 
     asked: somebody named the subject; else the doctor looks around, and what may still come of
     itself, or by the next command, is nothing to complain of.
+    arrival: whoever asks waits at the other end, for the message and not for a completion.
     """
 
-    def __init__(self, session: Session, subject: Subject, log: Log, *, asked: bool) -> None:
+    def __init__(
+        self, session: Session, subject: Subject, log: Log, *, asked: bool, arrival: bool = False
+    ) -> None:
         self.session = session
         self.subject = subject
         self.log = log
         self.asked = asked
+        self.arrival = arrival
 
     # ------------------------------------------------------------------ the world
     @property

@@ -188,6 +188,16 @@ def test_a_message_of_which_only_the_end_was_lost_is_found_from_its_receive() ->
     assert why(lab, _RECV).slug == "uc-loss"
 
 
+def test_whoever_waits_for_a_message_does_not_miss_its_completion_at_the_sender() -> None:
+    lab = lab_of("fault drop A->B nth=1", RECV, SEND.replace(" flags=SIGNALED", ""), "run",
+                 pair="use uc_pair")  # fmt: skip
+    assert [cause.check.slug for cause in why(lab, _RECV).causes] == ["uc-loss"]
+    assert [cause.check.slug for cause in why(lab, _WR).causes] == ["unsignaled", "uc-loss"]
+    lab = lab_of("fault drop A->B nth=1", _WRITE.replace(" flags=SIGNALED", ""), "run",
+                 pair="use uc_pair")  # fmt: skip
+    assert [cause.check.slug for cause in why(lab, "B.mr0[0:8]").causes] == ["uc-loss"]
+
+
 # --------------------------------------------------------------------------- 60 to 63: shared
 _SRQ_RECV = "post_srq_recv B.srq0 wr_id=2 sg=B.mr0[0:64]"
 _SHARED = "B.srq0.recv_wr[2]"
