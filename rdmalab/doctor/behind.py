@@ -12,6 +12,7 @@ from rdmalab.doctor.awaited import things_in
 from rdmalab.doctor.case import Case, peer_of
 from rdmalab.doctor.complaints import first_failed, undone, unmet, work_of
 from rdmalab.doctor.downfall import Fall, fallen
+from rdmalab.doctor.strays import for_bytes, strays, waiting_qps
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
@@ -20,6 +21,7 @@ from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.world.programs import Program
 
 MOST_POLLS = 16  # of the newest, among which one looks for who took a completion
 
@@ -57,17 +59,23 @@ def _receive(case: Case) -> list[Subject]:
     receive, qp = case.receive, case.qp
     if case.subject.serial < 0:
         return _refused(case)
-    if receive is not None and receive.shared and receive.on_queue:
-        return _starving(case)
-    if receive is None or qp is None:
+    if receive is None or (qp is None and not receive.shared):
         return []
     if receive.ending is None:
-        peer = case.peer
-        return _of_peer(case, peer) + (undone(peer) if peer is not None else [])
-    if receive.flushed:
+        return _missed(case)
+    if receive.flushed and qp is not None:
         own = _of_fall(fallen(case)) + first_failed(case.log, _thing(qp))
         return own + _of_peer(case, case.peer)
     return []
+
+
+def _missed(case: Case) -> list[Subject]:
+    """Of a receive that waits: messages that went astray, or find no receive elsewhere."""
+    receive, peer = case.receive, case.peer
+    starving = _starving(case) if receive is not None and receive.shared else []
+    missed = [subject for one in waiting_qps(case) for subject in strays(case, one)]
+    of_peer = _of_peer(case, peer) + (undone(peer) if peer is not None else [])
+    return starving + missed + of_peer
 
 
 def _of_fall(fall: Fall | None) -> list[Subject]:
@@ -149,9 +157,11 @@ def _overrun(case: Case, qp: QueuePair) -> list[Subject]:
 
 def looked_at(case: Case) -> list[Thing]:
     """The completion queues that the program's line waits for, by name or through a channel."""
-    program = case.program
-    if program is None:
-        return []
+    return watched_by(case, case.program) if case.program is not None else []
+
+
+def watched_by(case: Case, program: Program) -> list[Thing]:
+    """The same, of any program."""
     if program.wants is not None and program.wants[1].noun is Noun.CHANNEL:
         channel = program.wants[1]
         cqs = case.world.nodes[channel.node].cqs.items.values()
@@ -169,4 +179,5 @@ _OF: dict[Sort, Callable[[Case], list[Subject]]] = {
     Sort.RECV: _receive,
     Sort.CALL: _call,
     Sort.PROGRAM: _program,
+    Sort.BYTES: for_bytes,
 }

@@ -11,6 +11,7 @@ from rdmalab.doctor.receive import Receive
 from rdmalab.doctor.send import Send
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.trial import Future, look_ahead
+from rdmalab.doctor.unheard import Unheard, unheard
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
@@ -27,13 +28,17 @@ class Case:
 
     asked: somebody named the subject; else the doctor looks around, and what may still come of
     itself, or by the next command, is nothing to complain of.
+    arrival: whoever asks waits at the other end, for the message and not for a completion.
     """
 
-    def __init__(self, session: Session, subject: Subject, log: Log, *, asked: bool) -> None:
+    def __init__(
+        self, session: Session, subject: Subject, log: Log, *, asked: bool, arrival: bool = False
+    ) -> None:
         self.session = session
         self.subject = subject
         self.log = log
         self.asked = asked
+        self.arrival = arrival
 
     # ------------------------------------------------------------------ the world
     @property
@@ -73,6 +78,10 @@ class Case:
         """Whether it comes to a good end if nobody does anything; tried, so asked last."""
         return not self.at_rest and self.future.settled and self.future.standing.good
 
+    def lives(self, thing: Thing) -> bool:
+        """It exists, and has not been destroyed."""
+        return words.exists(self.world, thing)
+
     def name(self, noun: Noun, node: str, number: int) -> str:
         """`A.qp0`, or what can be said of a thing that nobody named."""
         return self.names.of(Thing(noun, node, number))
@@ -80,11 +89,22 @@ class Case:
     def qp_name(self, qp: QueuePair) -> str:
         return self.name(Noun.QP, qp.node, qp.number)
 
+    def qp_name_at(self, node: str, number: int) -> str:
+        """A queue pair by node and number, whether it exists or not."""
+        return words.qp_name(self.names, node, number)
+
     # ------------------------------------------------------------------ the subject
     @cached_property
     def send(self) -> Send | None:
         """The facts of a send; None if something else is asked about."""
         return Send(self.session, self.subject, self.log) if self._is(Sort.SEND) else None
+
+    @cached_property
+    def unheard(self) -> Unheard | None:
+        """What became of the packets of a send that is not known to have arrived."""
+        if self.send is None:
+            return None
+        return unheard(self.session, self.send, asked=self.asked)
 
     @cached_property
     def receive(self) -> Receive | None:

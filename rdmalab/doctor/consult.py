@@ -64,18 +64,21 @@ def _followed(
 ) -> list[Diagnosis]:
     """Those that are asked about, and what stands behind each, as far as it leads."""
     found: dict[Subject, Diagnosis] = {}
-    waiting = deque(subjects_)
+    waiting = deque((subject, False) for subject in subjects_)
     while waiting and len(found) < MOST_SUBJECTS:
-        subject = waiting.popleft()
+        subject, arrival = waiting.popleft()
         if subject not in found:
-            found[subject] = diagnose(session, subject, log, asked=asked)
-            waiting.extend(behind(found[subject].case))
+            found[subject] = diagnose(session, subject, log, asked=asked, arrival=arrival)
+            receives = subject.sort in (Sort.RECV, Sort.BYTES)
+            waiting.extend((each, receives) for each in behind(found[subject].case))
     return list(found.values())
 
 
-def diagnose(session: Session, subject: Subject, log: Log, *, asked: bool) -> Diagnosis:
+def diagnose(
+    session: Session, subject: Subject, log: Log, *, asked: bool, arrival: bool = False
+) -> Diagnosis:
     """All checks, in their order."""
-    case = Case(session, subject, log, asked=asked)
+    case = Case(session, subject, log, asked=asked, arrival=arrival)
     findings = [(check, check.examine(case)) for check in CHECKS]
     found = _foreseen(standing(session, subject, log), findings)
     return Diagnosis(case, name_of(session, subject), found, findings)

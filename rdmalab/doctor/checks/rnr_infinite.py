@@ -28,7 +28,7 @@ def examine(case: Case) -> Finding:
         case, said(f"{case.qp_name(qp)} was told rnr_retry=7: it tries for ever", since),
         said(f"{case.qp_name(peer)} had no receive for it", naks[0].event),
         said(f"{words.count(len(naks), 'RNR NAK')} so far, the last one here", naks[-1].event),
-        *_next(case), cure=Cure([cures.room(case, peer, send.wqe.length)]), since=since,
+        *_next(case), cure=Cure([cures.room(case, peer, send.wqe.length)]), since=naks[0].event,
     )  # fmt: skip
 
 

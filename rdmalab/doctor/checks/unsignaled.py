@@ -11,7 +11,7 @@ from rdmalab.spec.work import SendFlags
 def examine(case: Case) -> Finding:
     """Of a send that is done, whether it was to have a completion at all."""
     send = case.send
-    if send is None or send.wqe is None or not case.asked:
+    if send is None or send.wqe is None or not case.asked or case.arrival:
         return NA
     if send.wqe.signaled:
         return ok("it asks for a completion", send.posted)

@@ -1,0 +1,139 @@
+"""mcast: a datagram went to a multicast group in which the one who waits is not."""
+
+from rdmalab.doctor import partners
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.reconnecting import once_more
+from rdmalab.doctor.unheard import is_request, posted_as, sender_of
+from rdmalab.hca.groups import groups_of
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SendWqe
+from rdmalab.lens.words import EVENT, A
+from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.states import QPType
+from rdmalab.wire.packet import Packet, is_multicast
+
+
+def examine(case: Case) -> Finding:
+    """Of a send to a group that nobody heard, of a receive that it passed by, of a refused join."""
+    if case.call is not None:
+        return _of_call(case)
+    if case.receive is not None:
+        return _of_receive(case)
+    return _of_send(case) if case.send is not None else NA
+
+
+def _of_call(case: Case) -> Finding:
+    call = case.call
+    if call is None or call.verb != "attach_mcast":
+        return NA
+    if call.refusal not in ("mcast-type", "mcast-gid"):
+        return ok("queue pair and group are of the right kind")
+    return fail(said(f"attach_mcast was refused: {call.message}", call.event),
+                cure=Cure(program="attach a UD queue pair to a multicast address"))  # fmt: skip
+
+
+# --------------------------------------------------------------------------- of a send
+def _of_send(case: Case) -> Finding:
+    unheard, send, qp = case.unheard, case.send, case.qp
+    if unheard is None or send is None or qp is None or send.wqe is None:
+        return NA
+    group = partners.group_of(case, send)
+    if not group:
+        return NA
+    misses = unheard.because("no-group")
+    if not misses:
+        return ok("somebody heard the group")
+    deaf = _meant(case, send.wqe)
+    return unheard.finding(
+        said(f"it was sent to the group {partners.gid_words(group)}", send.posted),
+        said(f"no queue pair of {misses[-1].node} is attached to that: dropped", misses[-1].event),
+        *_elsewhere(case, deaf),
+        cure=_cure(case, qp, send.wqe, deaf, group),
+    )
+
+
+def _meant(case: Case, wqe: SendWqe) -> QueuePair | None:
+    """Who may have been meant: the Q_Key fits; first those that are in another group, and wait."""
+    found = [
+        qp
+        for node in case.world.nodes
+        if node != case.node
+        for qp in partners.listeners(case.world, node, wqe.wr.remote_qkey)
+    ]
+    nodes = case.world.nodes
+    return min(found, key=lambda qp: (not groups_of(nodes[qp.node], qp), not qp.source.wqes),
+               default=None)  # fmt: skip
+
+
+def _elsewhere(case: Case, qp: QueuePair | None) -> list[Evidence]:
+    """In which groups it is instead."""
+    if qp is None:
+        return []
+    groups = groups_of(case.world.nodes[qp.node], qp)
+    joined = case.log.about(Kind.GROUP_JOINED, partners.thing_of(qp))
+    if not groups:
+        return [said(f"{case.qp_name(qp)} is in no group")]
+    names = " ".join(partners.gid_words(gid) for gid in groups)
+    return [said(f"{case.qp_name(qp)} is in {names}", joined[-1].record[EVENT] if joined else None)]
+
+
+def _cure(
+    case: Case, qp: QueuePair, wqe: SendWqe, deaf: QueuePair | None, group: int
+) -> Cure | None:
+    if deaf is None:
+        return None
+    join = f"attach_mcast {case.qp_name(deaf)} gid={partners.gid_words(group)}"
+    return Cure([join, *once_more(case, qp, wqe.wr, deaf)])
+
+
+# --------------------------------------------------------------------------- of a receive
+def _of_receive(case: Case) -> Finding:
+    receive, qp = case.receive, case.qp
+    if receive is None or qp is None or qp.qp_type is not QPType.UD or not case.asked:
+        return NA
+    if not receive.on_queue or receive.posted is None:
+        return ok("a message has taken it")
+    record = _passed_by(case, qp, receive.posted)
+    if record is None:
+        return ok("no datagram for a group passed it by")
+    group, hearer = record[A].flow.dst, case.world.nodes[qp.node]
+    others = " ".join(case.qp_name(hearer.qps.items[n]) for n in hearer.groups.get(group, []))
+    return fail(
+        said(
+            f"a datagram for the group {partners.gid_words(group)} came to {others}", record[EVENT]
+        ),
+        said(f"{case.qp_name(qp)} has the same Q_Key, and is not attached to that group"),
+        cure=_joined(case, qp, record, group),
+    )
+
+
+def _passed_by(case: Case, qp: QueuePair, since: int) -> Record | None:
+    """The last datagram for a group that others here heard, and that has its Q_Key."""
+    hca = case.world.nodes[qp.node]
+    for _, record in reversed(case.log.of(Kind.PACKET_RECEIVED, qp.node)):
+        packet: Packet = record[A]
+        if record[EVENT] < since:
+            return None
+        if not is_request(packet) or packet.deth is None or not is_multicast(packet.flow.dst):
+            continue
+        member = qp.number in hca.groups.get(packet.flow.dst, [])
+        if packet.deth.qkey == qp.attr.qkey and not member:
+            return record
+    return None
+
+
+def _joined(case: Case, qp: QueuePair, record: Record, group: int) -> Cure | None:
+    sender = sender_of(case.world, record)
+    wqe = posted_as(case.log, sender, record[A], record[EVENT]) if sender is not None else None
+    if sender is None or wqe is None or not case.lives(sender):
+        return None
+    return _cure(case, case.world.find(sender), wqe, qp, group)
+
+
+CHECK = Check(
+    65, "mcast", Section.RECEIVE,
+    question="Is the queue pair that waits not attached to the group it was sent to?",
+    rule="a datagram for a group reaches the UD queue pairs that are attached to that very address",
+    source="ibv_attach_mcast(3)", examine=examine,
+)  # fmt: skip

@@ -1,0 +1,63 @@
+"""one-sided-connect: the peer takes somebody else for its peer."""
+
+from rdmalab.doctor import partners
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said
+from rdmalab.doctor.reconnecting import once_more, reconnect
+from rdmalab.doctor.unheard import Unheard
+from rdmalab.hca.qp import QueuePair
+from rdmalab.lens.words import EVENT, A
+from rdmalab.spec.records import Kind
+from rdmalab.wire.packet import Packet
+
+
+def examine(case: Case) -> Finding:
+    """Whether the requests arrive, and the answers go elsewhere."""
+    unheard, qp, peer = case.unheard, case.qp, case.peer
+    if unheard is None or qp is None or not qp.transport.acknowledged:
+        return NA
+    if peer is None or peer.path is None:
+        return ok("there is no peer that could answer elsewhere")
+    if partners.is_for(case.world, peer, qp):
+        return ok(f"{case.qp_name(peer)} answers to {case.qp_name(qp)}")
+    if unheard.misses and not unheard.because("wrong-source"):
+        return ok("its requests did not arrive")
+    other = case.qp_name_at(partners.peer_node(case.world, peer), peer.path.dest_qpn)
+    if other == case.qp_name(qp):
+        return ok("it is known there by another address")
+    told = partners.told(case, peer)
+    return unheard.finding(
+        said(f"{case.qp_name(qp)} sends to {case.qp_name(peer)}", partners.told(case, qp)),
+        said(f"{case.qp_name(peer)} was told that its peer is {other}", told),
+        *_answers(case, unheard, peer, other),
+        cure=_cure(case, unheard, qp, peer), since=told,
+    )  # fmt: skip
+
+
+def _answers(case: Case, unheard: Unheard, peer: QueuePair, other: str) -> list[Evidence]:
+    """Where what it said went."""
+    dropped = unheard.because("wrong-source")
+    if dropped:
+        return [said(f"so {peer.node} drops what comes from anybody else", dropped[0].event)]
+    posted = unheard.send.posted or 0
+    sent = [
+        r[EVENT]
+        for _, r in case.log.about(Kind.PACKET_SENT, partners.thing_of(peer))
+        if r[EVENT] > posted and isinstance(r[A], Packet) and r[A].aeth is not None
+    ]
+    return [said(f"its acknowledgements go to {other}", sent[0])] if sent else []
+
+
+def _cure(case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePair) -> Cure | None:
+    if unheard.send.wqe is None:
+        return None
+    lines = reconnect(case, qp, peer)
+    return Cure(lines + once_more(case, qp, unheard.send.wqe.wr, peer, revived=True))
+
+
+CHECK = Check(
+    52, "one-sided-connect", Section.PEER,
+    question="Does the peer take another queue pair for its peer, and answer to that?",
+    rule="an acknowledgement goes to the dest_qp_num of who sends it, whoever asked",
+    source="ibv_modify_qp(3)", examine=examine,
+)  # fmt: skip

@@ -1,0 +1,63 @@
+"""peer-destroyed: the peer was there when the connection was made, and is no more."""
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor import cures, partners
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.reconnecting import join, receive_at
+from rdmalab.doctor.unheard import Unheard
+from rdmalab.hca.qp import QueuePair
+from rdmalab.lens.words import EVENT, A
+from rdmalab.spec.records import Kind
+
+
+def examine(case: Case) -> Finding:
+    """Whether the queue pair at the other end was destroyed behind the connection."""
+    qp = case.qp
+    if qp is None or not qp.transport.connected or qp.path is None:
+        return NA
+    node, number = partners.peer_node(case.world, qp), qp.path.dest_qpn
+    gone, told = partners.destroyed(case, node, number), partners.told(case, qp)
+    if gone is None or (told is not None and gone < told):
+        return ok("the peer was not destroyed")
+    evidence = [
+        said(f"{case.qp_name(qp)} was connected to {case.name(Noun.QP, node, number)}", told),
+        said(f"{case.name(Noun.QP, node, number)} was destroyed", gone),
+    ]
+    unheard = case.unheard
+    if unheard is None:
+        waits = case.receive is not None and case.receive.on_queue and case.asked
+        return fail(*evidence, cure=Cure(program=_PROGRAM), since=gone) if waits else ok()
+    misses = unheard.because("wrong-qpn")
+    if not misses:
+        return ok("it was not lost on a peer that is no more")
+    evidence.append(said(f"{node} drops what is for it", misses[-1].event))
+    return unheard.finding(*evidence, cure=_cure(case, unheard, qp, (node, number)), since=gone)
+
+
+_PROGRAM = "say goodbye over another channel, or connect anew, before one end is destroyed"
+
+
+def _cure(case: Case, unheard: Unheard, qp: QueuePair, end: tuple[str, int]) -> Cure | None:
+    """Make the peer once more, as it was made, and connect."""
+    thing = Thing(Noun.QP, *end)
+    made = [r for _, r in case.log.of(Kind.CREATED, *end) if r[A] == Noun.QP.value]
+    invocation = case.log.asked(made[-1][EVENT])[0] if made else None
+    name = case.names.of(thing)
+    if unheard.send.wqe is None or invocation is None or invocation.name != "create_qp":
+        return Cure(program=_PROGRAM)
+    if not case.names.is_free(name):
+        return Cure(program=_PROGRAM)
+    wr, pd = unheard.send.wqe.wr, case.names.find(str(invocation.arguments.get("pd")))
+    lines = [invocation.line, *join(case, qp, name)]
+    if cures.needs_receive(wr) and pd is not None:
+        lines.append(receive_at(case, name, pd, unheard.send.wqe.length, wr.wr_id))
+    return Cure([*lines, cures.post_send(case, qp, wr)])
+
+
+CHECK = Check(
+    50, "peer-destroyed", Section.PEER,
+    question="Was the peer destroyed after the connection was made?",
+    rule="a destroyed queue pair says no goodbye: what comes for its number is dropped",
+    source="ibv_destroy_qp(3)", examine=examine,
+)  # fmt: skip

@@ -1,0 +1,138 @@
+"""wrong-gid: packets go to an address that nobody has, or come from one that the peer disowns."""
+
+from rdmalab.command import Noun
+from rdmalab.doctor import partners
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said
+from rdmalab.doctor.reconnecting import free_name, once_more, reconnect
+from rdmalab.doctor.unheard import Unheard
+from rdmalab.hca.qp import QueuePair
+from rdmalab.lens.words import EVENT, A, B
+from rdmalab.spec.records import Kind
+from rdmalab.wire.packet import Packet
+
+NOBODY = "nobody has this address"
+_LOST = (NOBODY, "wrong-address")
+
+
+def examine(case: Case) -> Finding:
+    """Which address is wrong: that of the peer, or the one it is known by there."""
+    unheard, qp = case.unheard, case.qp
+    if unheard is None or qp is None or unheard.send.wqe is None:
+        return NA
+    if unheard.because(*_LOST):
+        return _no_owner(case, unheard, qp)
+    if unheard.because("wrong-source"):
+        return _disowned(case, unheard, qp)
+    if not unheard.misses and (found := _no_way_back(case, unheard, qp)) is not None:
+        return found
+    return ok("the addresses of its packets are those of the two nodes")
+
+
+def _since(case: Case, qp: QueuePair, unheard: Unheard) -> int | None:
+    """A connection is told its address, a datagram each time."""
+    return partners.told(case, qp) if qp.transport.connected else unheard.send.posted
+
+
+def _moved(case: Case, node: str, since: int | None) -> int | None:
+    """The first event after the connection in which the node's addresses changed."""
+    changes = [r[EVENT] for _, r in case.log.of(Kind.GID_SET, node)]
+    return next((event for event in changes if event > (since or 0)), None)
+
+
+def _no_owner(case: Case, unheard: Unheard, qp: QueuePair) -> Finding:
+    misses, since = unheard.because(*_LOST), _since(case, qp, unheard)
+    gid = misses[-1].packet.flow.dst
+    node = case.world.node_of_gid.get(gid, "")
+    moved = _moved(case, node, since) if node else None
+    evidence = [said(f"{case.qp_name(qp)} sends to {partners.gid_words(gid)}", since)]
+    if moved is not None:
+        evidence.append(said(f"{node} got other addresses", moved))
+    evidence.append(said("nobody has that address: its packets arrive nowhere", misses[-1].event))
+    peer = _partner(case, unheard, qp, node)
+    return unheard.finding(*evidence, *_addresses(case, peer), cure=_cure(case, unheard, qp, peer),
+                           since=moved or since)  # fmt: skip
+
+
+def _addresses(case: Case, peer: QueuePair | None) -> list[Evidence]:
+    if peer is None:
+        return []
+    gids = " ".join(partners.gid_words(gid) for gid in case.world.nodes[peer.node].gids if gid)
+    return [said(f"{peer.node} has {gids}")]
+
+
+def _partner(case: Case, unheard: Unheard, qp: QueuePair, node: str) -> QueuePair | None:
+    """Who should have got it: who expects it, or who has the number."""
+    if qp.transport.connected:
+        return partners.meant(case.world, qp, node)
+    number = unheard.send.wqe.wr.remote_qpn if unheard.send.wqe is not None else 0
+    found = [
+        hca.qps.items[number]
+        for name, hca in case.world.nodes.items()
+        if name != qp.node and number in hca.qps.items
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _disowned(case: Case, unheard: Unheard, qp: QueuePair) -> Finding:
+    misses, peer = unheard.because("wrong-source"), partners.target(case)
+    if peer is None or peer.path is None:
+        return ok("its peer is gone")
+    if partners.peer_node(case.world, peer) not in (qp.node, ""):
+        return ok(f"{case.qp_name(peer)} is connected to another node")
+    source, wanted = misses[-1].packet.flow.src, peer.path.flow.dst
+    since = _since(case, qp, unheard)
+    return unheard.finding(
+        said(f"{case.qp_name(qp)} sends from {partners.gid_words(source)}", since),
+        said(f"{case.qp_name(peer)} was told that its peer is {partners.gid_words(wanted)}",
+             partners.told(case, peer)),
+        said(f"so {peer.node} drops its packets", misses[-1].event),
+        cure=_cure(case, unheard, qp, peer), since=since,
+    )  # fmt: skip
+
+
+def _no_way_back(case: Case, unheard: Unheard, qp: QueuePair) -> Finding | None:
+    """It arrives, and the answers go to an address that this node has no more."""
+    lost = _lost_answers(case, unheard, qp)
+    if not lost or qp.path is None:
+        return None
+    since, gid = _since(case, qp, unheard), qp.path.flow.src
+    moved = _moved(case, qp.node, since)
+    return unheard.finding(
+        said(f"{case.qp_name(qp)} sends from {partners.gid_words(gid)}", since),
+        said(f"{qp.node} has that address no more", moved),
+        said("the answers arrive nowhere", lost[-1]),
+        cure=_cure(case, unheard, qp, case.peer), since=moved or since,
+    )  # fmt: skip
+
+
+def _lost_answers(case: Case, unheard: Unheard, qp: QueuePair) -> list[int]:
+    """The events in which something for this queue pair went to its address in vain."""
+    gid = qp.path.flow.src if qp.path is not None else 0
+    return [
+        r[EVENT]
+        for kind in (Kind.PACKET_LOST, Kind.PACKET_DROPPED)
+        for _, r in case.log.of(kind)
+        if r[B] in _LOST and r[EVENT] > (unheard.send.posted or 0)
+        and isinstance(r[A], Packet) and (r[A].flow.dst, r[A].dest_qp) == (gid, qp.number)
+    ]  # fmt: skip
+
+
+def _cure(case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePair | None) -> Cure | None:
+    if peer is None or unheard.send.wqe is None:
+        return None
+    wr = unheard.send.wqe.wr
+    if qp.transport.connected:
+        lines = reconnect(case, qp, peer)
+        return Cure(lines + once_more(case, qp, wr, peer, revived=True))
+    name, pd = free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
+    made = f"create_ah {name} pd={pd} to={peer.node}"
+    return Cure([made, *once_more(case, qp, wr, peer, ah=name)])
+
+
+CHECK = Check(
+    45, "wrong-gid", Section.PEER,
+    question="Does nobody have the address it was sent to, or the peer expect another sender?",
+    rule="a packet finds its node by dgid, and a connected queue pair takes it from its peer only",
+    source="ibv_modify_qp(3)", examine=examine,
+)  # fmt: skip

@@ -1,0 +1,341 @@
+"""The receive side, items 53 to 66: who is not to be blamed, and who takes the blame instead."""
+
+from rdmalab.doctor.finding import Verdict
+from rdmalab.lab import Lab
+from rdmalab.spec.profiles import MLX5, RXE, Profile
+from tests.doctor.asking import blamed, evidence, findings, verdict, why
+from tests.labs import RECV, SEND, lab_of, refusal, well
+
+_RECV = "B.qp0.recv_wr[2]"
+_WR = "A.qp0.wr[1]"
+_READ = "post_send A.qp0 wr_id=1 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED"
+_WRITE = _READ.replace("RDMA_READ", "RDMA_WRITE")
+_DATAGRAM = (
+    "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] ah=A.ah0 remote_qpn=B.qp0 "
+    "remote_qkey=0x11111111 flags=SIGNALED"
+)
+_UD_RECV = "post_recv B.qp0 wr_id=2 sg=B.mr0[0:104]"
+_WAITS = "program B.rx lines={poll B.cq0}"
+
+
+def lab_on(profile: Profile, *lines: str, pair: str) -> Lab:
+    lab = Lab(profile=profile)
+    for line in (pair, *lines):
+        well(lab, line)
+    return lab
+
+
+def works(lab: Lab, what: str) -> bool:
+    """Whether there is a fix, and it does what it should."""
+    remedy = why(lab, what).remedy
+    return remedy is not None and remedy.works is True
+
+
+# --------------------------------------------------------------------------- 53, 64
+def test_a_receive_that_nobody_has_sent_to_yet_is_only_said_to_wait() -> None:
+    lab = lab_of(RECV, _WAITS, "run 1us")
+    assert verdict(lab, _RECV, "no-remote-send") is Verdict.WARN
+    assert blamed(lab, _RECV) == []
+    assert why(lab, _RECV).slug == "no-remote-send"
+
+
+def test_who_reads_does_not_tell_the_other_end() -> None:
+    lab = lab_of(RECV, _WAITS, _READ, "run 50us")
+    assert blamed(lab, _RECV) == ["no-remote-send"]
+    assert "A.qp0 did wr1 RDMA_READ 8 B" in evidence(lab, _RECV, "no-remote-send")
+    assert works(lab, _RECV)
+
+
+def test_where_nobody_is_known_to_wait_a_message_may_still_follow() -> None:
+    for line, slug in ((_READ, "no-remote-send"), (_WRITE, "write-no-signal")):
+        lab = lab_of(RECV, line, "run")
+        assert verdict(lab, _RECV, slug) is Verdict.WARN
+        assert blamed(lab, _RECV) == []
+        well(lab, SEND)
+        assert verdict(lab, _RECV, slug) is Verdict.OK
+
+
+def test_a_write_that_is_followed_by_a_message_told_the_peer() -> None:
+    lab = lab_of(RECV, "post_recv B.qp0 wr_id=3", _WRITE, SEND, "run", _WAITS, "run 50us")
+    assert verdict(lab, "B.qp0.recv_wr[3]", "write-no-signal") is Verdict.OK
+    assert blamed(lab, "B.rx") == []
+
+
+def test_a_write_behind_the_last_message_told_nobody() -> None:
+    lab = lab_of("post_recv B.qp0 wr_id=9 sg=B.mr0[0:64]", SEND, "run", RECV, _WAITS,
+                 "poll_cq B.cq0", _WRITE, "run 50us")  # fmt: skip
+    assert blamed(lab, _RECV) == ["write-no-signal"]
+
+
+def test_who_has_armed_the_queue_waits_as_well() -> None:
+    lab = lab_of("req_notify_cq B.cq0", RECV, _WRITE, "run", pair="use rc_pair channel=1")
+    assert blamed(lab, _RECV) == ["write-no-signal"]
+    assert "whoever armed B.cq0 waits" in evidence(lab, _RECV, "write-no-signal")
+
+
+def test_unasked_nobody_complains_of_a_receive_that_waits() -> None:
+    lab = lab_of("req_notify_cq B.cq0", RECV, _WRITE, "run", pair="use rc_pair channel=1")
+    assert why(lab).slug == "well"
+
+
+# --------------------------------------------------------------------------- 54 no-rr
+def test_a_message_that_waits_for_its_receive_is_not_lost_yet() -> None:
+    lab = lab_of(SEND, "run 10us", pair="use rc_pair rnr_retry=3 min_rnr_timer=12")
+    assert verdict(lab, _WR, "no-rr") is Verdict.OK
+    well(lab, "run")
+    assert verdict(lab, _WR, "no-rr") is Verdict.FAIL
+    assert works(lab, _WR)
+
+
+def test_a_lost_message_that_was_followed_by_another_is_forgotten() -> None:
+    lab = lab_of(SEND, "run", RECV, SEND.replace("=1 ", "=4 "), "run", "post_recv B.qp0 wr_id=5",
+                 pair="use uc_pair")  # fmt: skip
+    assert blamed(lab, _WR) == ["no-rr"]
+    assert why(lab, "B.qp0.recv_wr[5]").causes == []
+
+
+def test_what_came_before_the_receive_was_posted_is_found_from_the_receive() -> None:
+    lab = lab_of(SEND, "run", RECV, pair="use uc_pair")
+    report = why(lab, _RECV)
+    assert (report.slug, report.causes[0].name) == ("no-rr", "A.qp0.wr[1]")
+    assert works(lab, _RECV)
+
+
+# --------------------------------------------------------------------------- 55 recv-state
+def test_a_receive_posted_in_init_is_no_failure() -> None:
+    lab = lab_of("reset B.qp0", "modify_qp B.qp0 state=INIT pkey_index=0 port_num=1 "
+                 "qp_access_flags=0", RECV)  # fmt: skip
+    assert verdict(lab, _RECV, "recv-state") is Verdict.WARN
+    assert blamed(lab, _RECV) == []
+
+
+def test_a_connection_that_was_down_is_brought_up_for_the_message() -> None:
+    lab = lab_of("reset B.qp0", "modify_qp B.qp0 state=INIT pkey_index=0 port_num=1 "
+                 "qp_access_flags=0", SEND, "run", pair="use uc_pair")  # fmt: skip
+    assert blamed(lab, _WR) == ["recv-state"]
+    assert works(lab, _WR)
+
+
+# --------------------------------------------------------------------------- 56 to 58: datagrams
+def test_the_right_key_is_not_blamed_for_a_missing_receive() -> None:
+    lab = lab_of(_DATAGRAM, "run", pair="use ud_pair")
+    assert blamed(lab, _WR) == ["no-rr"]
+    assert blamed(lab, _WR, asked=False) == []
+
+
+def test_a_receive_with_room_for_both_is_well() -> None:
+    lab = lab_of(_UD_RECV, _DATAGRAM, "run", pair="use ud_pair")
+    assert verdict(lab, _RECV, "ud-40-bytes") is Verdict.OK
+    assert blamed(lab, _WR) == []
+
+
+def test_a_short_receive_is_told_by_its_numbers_on_soft_roce_too() -> None:
+    for profile in ("strict", RXE):
+        lab = Lab(profile=profile)
+        for line in ("use ud_pair", "post_recv B.qp0 wr_id=2 sg=B.mr0[4064:4096]", _DATAGRAM,
+                     "run"):  # fmt: skip
+            well(lab, line)
+        assert verdict(lab, _RECV, "ud-40-bytes") is Verdict.FAIL
+        assert "8 bytes came, and 40 of routing header before them: 48" in evidence(
+            lab, _RECV, "ud-40-bytes"
+        )
+        assert works(lab, _RECV)
+
+
+def test_a_flushed_receive_was_not_too_short() -> None:
+    lab = lab_of(_UD_RECV, "modify_qp B.qp0 state=ERR", pair="use ud_pair")
+    assert verdict(lab, _RECV, "ud-40-bytes") is Verdict.OK
+
+
+def test_a_datagram_of_exactly_the_mtu_is_not_too_long() -> None:
+    for length, bad in ((4096, False), (4097, True)):
+        long = _DATAGRAM.replace("A.mr0[0:8]", f"A.mr0[0:{length}]")
+        lab = lab_of("post_recv B.qp0 wr_id=2 sg=B.mr0[0:8192]", long, "run",
+                     pair="use ud_pair length=8192")  # fmt: skip
+        assert ("ud-too-long" in blamed(lab, _WR)) is bad
+        assert works(lab, _WR) is bad
+
+
+def test_where_a_long_datagram_stops_the_queue_it_is_started_again() -> None:
+    lab = lab_on(MLX5, "post_recv B.qp0 wr_id=2 sg=B.mr0[0:8192]",
+                 _DATAGRAM.replace("A.mr0[0:8]", "A.mr0[0:5000]"), "run",
+                 pair="use ud_pair length=8192")  # fmt: skip
+    assert "ud-too-long" in blamed(lab, _WR)
+    assert "it ended with LOC_LEN_ERR" in evidence(lab, _WR, "ud-too-long")
+    assert works(lab, _WR)
+
+
+# --------------------------------------------------------------------------- 59 uc-loss
+def test_what_rc_sends_again_is_no_loss_of_this_kind() -> None:
+    lab = lab_of("fault drop A->B nth=1", RECV, SEND, "run")
+    assert verdict(lab, _WR, "uc-loss") is Verdict.NA
+
+
+def test_a_fault_that_would_strike_again_is_taken_away_first() -> None:
+    lab = lab_of("fault drop A->B", RECV, SEND, "run", pair="use uc_pair")
+    assert blamed(lab, _WR) == ["uc-loss"]
+    remedy = why(lab, _WR).remedy
+    assert remedy is not None
+    assert remedy.cure.lines[0] == "fault clear 1"
+    well(lab, "apply A.qp0.wr[1]")
+    well(lab, "run")
+    assert lab.look("B.cq0.total") == 1
+
+
+def test_a_message_of_which_only_the_end_was_lost_is_found_from_its_receive() -> None:
+    lab = lab_of("fault drop A->B nth=2", "post_recv B.qp0 wr_id=2 sg=B.mr0[0:1024]",
+                 SEND.replace("[0:64]", "[0:1000]"), "run", pair="use uc_pair")  # fmt: skip
+    assert why(lab, _RECV).slug == "uc-loss"
+
+
+def test_whoever_waits_for_a_message_does_not_miss_its_completion_at_the_sender() -> None:
+    lab = lab_of("fault drop A->B nth=1", RECV, SEND.replace(" flags=SIGNALED", ""), "run",
+                 pair="use uc_pair")  # fmt: skip
+    assert [cause.check.slug for cause in why(lab, _RECV).causes] == ["uc-loss"]
+    assert [cause.check.slug for cause in why(lab, _WR).causes] == ["unsignaled", "uc-loss"]
+    lab = lab_of("fault drop A->B nth=1", _WRITE.replace(" flags=SIGNALED", ""), "run",
+                 pair="use uc_pair")  # fmt: skip
+    assert [cause.check.slug for cause in why(lab, "B.mr0[0:8]").causes] == ["uc-loss"]
+
+
+# --------------------------------------------------------------------------- 60 to 63: shared
+_SRQ_RECV = "post_srq_recv B.srq0 wr_id=2 sg=B.mr0[0:64]"
+_SHARED = "B.srq0.recv_wr[2]"
+
+
+def test_a_shared_receive_that_nobody_missed_was_not_stolen() -> None:
+    lab = lab_of(_SRQ_RECV, SEND, "run", pair="use srq_pair")
+    assert verdict(lab, _SHARED, "srq-stolen") is Verdict.OK
+    well(lab, SEND.replace("qp0", "qp1"))
+    well(lab, "run 10us")
+    assert verdict(lab, _SHARED, "srq-stolen") is Verdict.FAIL
+    well(lab, "post_srq_recv B.srq0 wr_id=3 sg=B.mr0[64:128]")
+    well(lab, "run")
+    assert verdict(lab, _SHARED, "srq-stolen") is Verdict.OK
+
+
+def test_an_own_queue_that_is_empty_is_not_a_shared_one() -> None:
+    lab = lab_of(SEND, "run", pair="use rc_pair rnr_retry=1")
+    assert [findings(lab, _WR)[slug].verdict for slug in ("srq-empty-limit", "srq-error")] == [
+        Verdict.NA, Verdict.NA,
+    ]  # fmt: skip
+
+
+def test_a_shared_queue_that_is_refilled_in_time_is_not_blamed() -> None:
+    lab = lab_of(SEND, "run 10us", pair="use srq_pair rnr_retry=3 min_rnr_timer=12")
+    assert "srq-empty-limit" not in blamed(lab, _WR)
+    for line in (_SRQ_RECV, "run"):
+        well(lab, line)
+    assert blamed(lab, _WR) == []
+
+
+def test_an_event_that_somebody_took_is_told_so() -> None:
+    lines = ("modify_srq B.srq0 srq_limit=1", SEND.replace("=1 ", "=7 "), "run",
+             "get_async_event B", "ack_async_event B", SEND, "run")  # fmt: skip
+    lab = lab_of(_SRQ_RECV, *lines, pair="use srq_pair rnr_retry=1")
+    assert "srq-empty-limit" in blamed(lab, _WR)
+    assert "somebody took it, and posted nothing" in evidence(lab, _WR, "srq-empty-limit")
+    assert works(lab, _WR)
+
+
+def test_a_datagram_that_found_a_shared_queue_empty_is_lost() -> None:
+    made = (
+        "create_srq B.srq0 pd=B.pd0 max_wr=4",
+        "create_qp B.qp1 pd=B.pd0 qp_type=UD send_cq=B.cq0 recv_cq=B.cq0 srq=B.srq0",
+        "modify_qp B.qp1 state=INIT pkey_index=0 port_num=1 qkey=0x11111111",
+        "modify_qp B.qp1 state=RTR",
+    )
+    lab = lab_of(*made, _DATAGRAM.replace("B.qp0", "B.qp1"), "run", pair="use ud_pair")
+    assert blamed(lab, _WR) == ["srq-empty-limit"]
+    assert works(lab, _WR)
+
+
+def test_a_receive_in_a_broken_queue_and_a_refused_post_name_it() -> None:
+    lab = lab_of(_SRQ_RECV, "fault srq_error srq=B.srq0", "run", pair="use srq_pair")
+    assert verdict(lab, _SHARED, "srq-error") is Verdict.FAIL
+    refusal(lab, "modify_srq B.srq0 srq_limit=1")
+    assert verdict(lab, "EINVAL", "srq-error") is Verdict.FAIL
+    lab = lab_of(_SRQ_RECV, pair="use srq_pair")
+    assert verdict(lab, _SHARED, "srq-error") is Verdict.OK
+
+
+def test_a_shared_receive_outlives_its_queue_pairs_whoever_waits() -> None:
+    lab = lab_of(_SRQ_RECV, "modify_qp B.qp0 state=ERR", pair="use srq_pair")
+    assert verdict(lab, _SHARED, "srq-qp-err-no-flush") is Verdict.WARN
+    well(lab, _WAITS)
+    well(lab, "run 1us")
+    assert verdict(lab, _SHARED, "srq-qp-err-no-flush") is Verdict.FAIL
+    assert "QP_LAST_WQE_REACHED says" in evidence(lab, _SHARED, "srq-qp-err-no-flush")
+
+
+def test_on_soft_roce_no_last_event_comes_either() -> None:
+    lab = lab_on(RXE, _SRQ_RECV, "modify_qp B.qp0 state=ERR", pair="use srq_pair")
+    said = evidence(lab, _SHARED, "srq-qp-err-no-flush")
+    assert "raises no QP_LAST_WQE_REACHED" in said
+
+
+def test_an_own_receive_is_flushed() -> None:
+    lab = lab_of(RECV, "modify_qp B.qp0 state=ERR", _WAITS, "run")
+    assert verdict(lab, _RECV, "srq-qp-err-no-flush") is Verdict.NA
+
+
+# --------------------------------------------------------------------------- 65 mcast
+_GROUP = "create_ah A.ah1 pd=A.pd0 is_global=1 dgid=224.1.2.3 sgid_index=1 hop_limit=1 port_num=1"
+_ANNOUNCED = _DATAGRAM.replace("A.ah0", "A.ah1").replace("B.qp0", "0xffffff")
+
+
+def test_a_member_that_has_no_receive_is_a_member_all_the_same() -> None:
+    lab = lab_of(_GROUP, "attach_mcast B.qp0 gid=224.1.2.3", _ANNOUNCED, "run", pair="use ud_pair")
+    assert verdict(lab, _WR, "mcast") is Verdict.OK
+
+
+def test_a_group_that_is_spoken_to_with_another_key_is_none_of_its_business() -> None:
+    other = (
+        "create_qp B.qp1 pd=B.pd0 qp_type=UD send_cq=B.cq0 recv_cq=B.cq0",
+        "modify_qp B.qp1 state=INIT pkey_index=0 port_num=1 qkey=0x22222222",
+        "modify_qp B.qp1 state=RTR", "post_recv B.qp1 wr_id=3 sg=B.mr0[256:512]",
+    )  # fmt: skip
+    lab = lab_of(_GROUP, "attach_mcast B.qp0 gid=224.1.2.3", _UD_RECV, *other, _ANNOUNCED, "run",
+                 pair="use ud_pair")  # fmt: skip
+    assert verdict(lab, "B.qp1.recv_wr[3]", "mcast") is Verdict.OK
+
+
+def test_who_listens_to_no_group_is_attached() -> None:
+    lab = lab_of(_GROUP, _UD_RECV, _ANNOUNCED, "run", pair="use ud_pair")
+    assert blamed(lab, _WR) == ["mcast"]
+    assert "B.qp0 is in no group" in evidence(lab, _WR, "mcast")
+    assert works(lab, _WR)
+
+
+def test_only_datagrams_have_groups() -> None:
+    lab = lab_of()
+    refusal(lab, "attach_mcast B.qp0 gid=224.1.2.3")
+    assert verdict(lab, "EINVAL", "mcast") is Verdict.FAIL
+    refusal(lab, "detach_mcast B.qp0 gid=224.1.2.3")
+    assert verdict(lab, "EINVAL", "mcast") is Verdict.NA
+
+
+# --------------------------------------------------------------------------- 66 xrc-srqn
+def test_another_mistake_of_an_xrc_message_is_not_its_number() -> None:
+    late = (
+        "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] rkey=1 remote_srqn=B.srq0 "
+        "flags=SIGNALED"
+    )
+    lab = lab_of(late, "run", pair="use xrc_pair")
+    assert verdict(lab, _WR, "xrc-srqn") is Verdict.OK
+
+
+def test_without_any_shared_queue_only_the_program_can_help() -> None:
+    wrong = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] remote_srqn=9 flags=SIGNALED"
+    lab = lab_of("destroy_srq B.srq0", wrong, "run", pair="use xrc_pair")
+    assert "xrc-srqn" in blamed(lab, _WR)
+    remedy = why(lab, _WR).remedy
+    assert remedy is not None
+    assert "make an XRC SRQ" in remedy.cure.program
+
+
+def test_an_empty_queue_gets_a_receive_with_the_message() -> None:
+    wrong = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] remote_srqn=9 flags=SIGNALED"
+    lab = lab_of(wrong, "run", pair="use xrc_pair")
+    assert "xrc-srqn" in blamed(lab, _WR)
+    assert works(lab, _WR)
