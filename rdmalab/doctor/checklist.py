@@ -1,9 +1,21 @@
 """The checklist: every suspicion in its order; and the FAQs of the documents, as lists of them."""
 
 from rdmalab.doctor.checks import (
+    bad_resp,
+    dereg_early,
+    flush_only,
+    loc_len,
+    loc_prot,
+    loc_qp_op,
+    mw_bind,
     qp_err_flush,
     rem_access,
+    rem_inv_req,
+    rem_op,
+    retry_exc,
+    rkey_rotated,
     rnr_infinite,
+    rnr_retry_exc,
     too_early,
     unsignaled,
     wrong_cq,
@@ -23,8 +35,20 @@ CHECKS: tuple[Check, ...] = (
     # E. Is the peer there?
     # F. The receive side
     # G. A completion came, but with an error
+    loc_len.CHECK,
+    loc_prot.CHECK,
+    loc_qp_op.CHECK,
+    rem_inv_req.CHECK,
     rem_access.CHECK,
+    rem_op.CHECK,
+    retry_exc.CHECK,
+    rnr_retry_exc.CHECK,
+    mw_bind.CHECK,
+    bad_resp.CHECK,
+    flush_only.CHECK,
     # H. Completed with success, yet wrong
+    dereg_early.CHECK,
+    rkey_rotated.CHECK,
 )
 
 BY_SLUG: dict[str, Check] = {check.slug: check for check in CHECKS}

@@ -10,6 +10,7 @@ from rdmalab.doctor.behind import behind
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.checklist import CHECKS
 from rdmalab.doctor.complaints import subjects
+from rdmalab.doctor.cures import once_more
 from rdmalab.doctor.finding import Check, Cure, Finding, Verdict
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.report import TOO_EARLY, Cause, Remedy, Report
@@ -109,7 +110,7 @@ def _report(session: Session, seen: Sequence[Diagnosis]) -> Report:
         ruled_out=[c.slug for c, f in first.findings if f.verdict is Verdict.OK],
         unknown=first.causes(Verdict.UNKNOWN),
     )  # fmt: skip
-    report.remedy = _cured(session, report)
+    report.remedy = _cured(session, report, first.case)
     return report
 
 
@@ -125,14 +126,18 @@ def _unique(causes: Iterable[Cause]) -> list[Cause]:
     return list(found.values())
 
 
-def _cured(session: Session, report: Report) -> Remedy | None:
-    """The first cure that works: that of a root alone, or of all of them together."""
+def _cured(session: Session, report: Report, asked: Case) -> Remedy | None:
+    """The first cure that works: that of a root alone, or of all of them together.
+
+    What is asked about was perhaps only flushed with it: then it is posted once more, too.
+    """
     cures = [c for c in report.causes if c.finding.cure is not None]
     cures = cures or [c for c in (*report.stations, *report.warnings) if c.finding.cure is not None]
     if not cures:
         return None
     tried: Remedy | None = None
-    for cure, subject in _candidates(cures[:MOST_CURES]):
+    for found, subject in _candidates(cures[:MOST_CURES]):
+        cure = found if found.program or subject == asked.subject else _with(found, asked)
         if cure.program:
             tried = tried or Remedy(cure)
             continue
@@ -141,6 +146,10 @@ def _cured(session: Session, report: Report) -> Remedy | None:
             return Remedy(cure, works=True)
         tried = tried or Remedy(cure, works=False, failure=outcome.failure)
     return tried
+
+
+def _with(cure: Cure, asked: Case) -> Cure:
+    return Cure([*cure.lines, *(line for line in once_more(asked) if line not in cure.lines)])
 
 
 def _candidates(causes: Sequence[Cause]) -> list[tuple[Cure, Subject]]:

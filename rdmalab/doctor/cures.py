@@ -17,6 +17,7 @@ from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.lens import words
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, QPState, fields_of
+from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, SendFlags, WROpcode
 from rdmalab.wire.packet import gid_text
 
@@ -207,8 +208,16 @@ def again(
     peer = peer_of(case.world, qp)
     waits = peer is not None and peer.source.wqes and not (revived and not peer.shares_receives)
     if needs_receive(wr) and peer is not None and not waits:
-        lines.insert(0, room(case, peer, sum(sge.length for sge in wr.sg)))
+        lines.insert(0, _receive_for(case, peer, sum(sge.length for sge in wr.sg)))
     return lines
+
+
+def _receive_for(case: Case, peer: QueuePair, length: int) -> str:
+    """The receive that waited for it and is lost by the reset, or any that is long enough."""
+    waiting = peer.rq.wqes[0] if peer.rq.wqes else None
+    if waiting is not None and waiting.length >= length:
+        return post_recv(case, peer, waiting.wr)
+    return room(case, peer, length)
 
 
 def room(case: Case, qp: QueuePair, length: int) -> str:
@@ -218,3 +227,15 @@ def room(case: Case, qp: QueuePair, length: int) -> str:
             piece = SGE(mr.iova, length or 1, mr.lkey)
             return post_recv(case, qp, RecvWR(sg=[piece]), wr_id=None)
     return post_recv(case, qp, RecvWR())
+
+
+def once_more(case: Case) -> list[str]:
+    """What was only flushed is posted again."""
+    work, qp = case.send or case.receive, case.qp
+    ending = work.ending if work is not None else None
+    if qp is None or ending is None or ending.status is not WCStatus.WR_FLUSH_ERR:
+        return []
+    if case.send is not None and case.send.wqe is not None:
+        return again(case, qp, case.send.wqe.wr, revived=True)
+    wqe = case.receive.wqe if case.receive is not None else None
+    return [post_recv(case, qp, wqe.wr)] if wqe is not None else []
