@@ -3,7 +3,6 @@
 from functools import cached_property
 from typing import NamedTuple
 
-from rdmalab.command import Noun, Thing
 from rdmalab.doctor import messages
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.messages import Message, Piece, meet
@@ -107,20 +106,6 @@ class Content:
                     qp = record[OBJECT] if kind is Kind.RECV_POSTED else 0
                     found.append(Posted(record[EVENT], qp, record[A]))
         return sorted(found, key=lambda posted: posted.event, reverse=True)
-
-    def words(self) -> str:
-        """`B.mr0[0:8]`, as it is asked about."""
-        for number, mr in reversed(self.hca.mrs.items.items()):
-            if mr.addr <= self.start < mr.addr + mr.length:
-                return region_words(self.session, self.node, number, self.piece)
-        return hex(self.start)
-
-
-def region_words(session: Session, node: str, number: int, piece: Piece) -> str:
-    """Bytes as a part of a region, `A.mr0[0:8]`."""
-    mr = session.world.nodes[node].mrs.items[number]
-    start = piece[0] - mr.addr
-    return f"{session.names.of(Thing(Noun.MR, node, number))}[{start}:{start + piece[1]}]"
 
 
 def without(pieces: list[Piece], gone: Piece) -> list[Piece]:

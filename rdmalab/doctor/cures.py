@@ -16,7 +16,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.lens import words
 from rdmalab.spec.access import Access
-from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, QPState, fields_of
+from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, QPState, QPType, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, SendFlags, WROpcode
 from rdmalab.wire.packet import gid_text
@@ -62,7 +62,29 @@ def post_send(case: Case, qp: QueuePair, wr: SendWR, **changed: Any) -> str:
 _HEXADECIMAL = ("remote_addr", "rkey", "remote_qkey", "imm_data", "invalidate_rkey")
 _BY_NAME = {"ah": Noun.AH, "mw": Noun.MW, "bind_mr": Noun.MR}
 _SAID_APART = ("wr_id", "opcode", "sg", "flags", "num_sge", "rest", "next")
-_OF_FLUSH = ("flush_length", "flush_type", "flush_level")
+_ONLY_OF = {
+    **dict.fromkeys(("flush_length", "flush_type", "flush_level"), (WROpcode.FLUSH,)),
+    **dict.fromkeys(("hdr_addr", "hdr_sz", "mss"), (WROpcode.TSO,)),
+    **dict.fromkeys(
+        ("compare_add", "swap"), (WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD)
+    ),
+    **dict.fromkeys(
+        ("mw", "mw_rkey", "bind_mr", "bind_addr", "bind_length", "bind_access"),
+        (WROpcode.BIND_MW,),
+    ),
+    "invalidate_rkey": (WROpcode.LOCAL_INV, WROpcode.SEND_WITH_INV),
+    "imm_data": (WROpcode.SEND_WITH_IMM, WROpcode.RDMA_WRITE_WITH_IMM),
+}
+_OF_DATAGRAMS = ("ah", "remote_qpn", "remote_qkey")
+
+
+def _is_idle(qp: QueuePair, wr: SendWR, name: str) -> bool:
+    """A field that this opcode, or this type of queue pair, does not read."""
+    if name in _OF_DATAGRAMS:
+        return qp.transport.connected
+    if name == "remote_srqn":
+        return not qp.transport.names_srq and qp.qp_type is not QPType.XRC_SEND
+    return name in _ONLY_OF and wr.opcode not in _ONLY_OF[name]
 
 
 def _said_fields(case: Case, qp: QueuePair, wr: SendWR) -> dict[str, Any]:
@@ -72,9 +94,7 @@ def _said_fields(case: Case, qp: QueuePair, wr: SendWR) -> dict[str, Any]:
         name, value = field.name, getattr(wr, field.name)
         if name in _SAID_APART or value == field.default or value is None:
             continue
-        if name in ("remote_addr", "rkey") and "remote" in said:
-            continue
-        if name in _OF_FLUSH and wr.opcode != WROpcode.FLUSH:
+        if (name in ("remote_addr", "rkey") and "remote" in said) or _is_idle(qp, wr, name):
             continue
         if name in _BY_NAME:
             said[name] = case.name(_BY_NAME[name], qp.node, value)

@@ -51,9 +51,18 @@ def ref(name: str) -> Ref:
     return Ref(node, rest)
 
 
+def region_ref(text: str) -> Ref:
+    """`A.mr0[0:8]` as a name."""
+    name, _, rest = text.rstrip("]").partition("[")
+    start, _, stop = rest.partition(":")
+    named = ref(name)
+    return Ref(named.node, named.name, int(start), int(stop))
+
+
 def rephrased(case: Case, invocation: Invocation, **changed: Any) -> str:
-    """The same command with other arguments."""
+    """The same command with other arguments; None: without."""
     arguments = {**invocation.arguments, **changed}
+    arguments = {name: value for name, value in arguments.items() if value is not None}
     return render(Invocation(invocation.name, arguments), case.session.vocabulary[invocation.name])
 
 

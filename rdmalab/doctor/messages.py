@@ -125,3 +125,12 @@ def meet(one: list[Piece], other: list[Piece]) -> list[Piece]:
             if first < last:
                 both.append((first, last - first))
     return both
+
+
+def post_of(log: Log, thing: Thing, serial: int) -> int | None:
+    """The event in which a send was posted."""
+    for _, record in reversed(log.about(Kind.SEND_POSTED, thing)):
+        if record[A].serial == serial:
+            event: int = record[EVENT]
+            return event
+    return None

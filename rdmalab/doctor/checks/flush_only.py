@@ -24,10 +24,11 @@ def examine(case: Case) -> Finding:
     first = _ending(case, found[0]) if found else None
     if first is None or first.status is WCStatus.WR_FLUSH_ERR:
         return ok("no work request of it failed by itself")
-    others = words.count(_flushed(case, qp) - 1, "other")
+    others = _flushed(case, qp) - 1
+    more = f", and {words.count(others, 'other')}" if others else ""
     return fail(
         said(f"{_name(case, found[0])} failed first, with {first.status.name}", first.event),
-        said(f"this one was flushed behind it, and {others}", work.ending.event),
+        said(f"this one was flushed behind it{more}", work.ending.event),
         since=work.ending.event,
     )
 

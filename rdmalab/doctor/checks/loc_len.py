@@ -89,6 +89,6 @@ def _longer(case: Case, sg: list[SGE], qp: QueuePair, length: int) -> list[SGE]:
 CHECK = Check(
     67, "loc-len", Section.ERROR,
     question="Is the message longer than the receive, or of a length that cannot be?",
-    rule="a receive must have room for the longest message that may come",
+    rule="a receive has room for the longest message that may come; an atomic moves 8 bytes",
     source="ibv_post_recv(3)", examine=examine,
 )  # fmt: skip

@@ -7,6 +7,7 @@ from rdmalab.doctor import cures, mending
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
 from rdmalab.hca import mw as windows
+from rdmalab.hca.keys import window_key
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.mw import MemoryWindow
 from rdmalab.hca.qp import QueuePair
@@ -123,8 +124,12 @@ Mend = Callable[[Case, SendWR, MemoryWindow, MemoryRegion | None], Before]
 
 
 def _as_it_was(_case: Case, _wr: SendWR, _mw: MemoryWindow, _mr: MemoryRegion | None) -> Before:
-    """The key is left out, or the window is made void before."""
+    """The window is made void before."""
     return [], {}
+
+
+def _own_key(case: Case, _wr: SendWR, mw: MemoryWindow, _mr: MemoryRegion | None) -> Before:
+    return [], {"mw_rkey": hex(window_key(mw.number, case.hca.host))}
 
 
 def _one_domain(case: Case, wr: SendWR, mw: MemoryWindow, mr: MemoryRegion | None) -> Before:
@@ -181,7 +186,7 @@ def _inside(case: Case, wr: SendWR, _mw: MemoryWindow, mr: MemoryRegion | None) 
 
 
 _MENDS: dict[str | None, Mend] = {
-    windows.check_key.__doc__: _as_it_was,
+    windows.check_key.__doc__: _own_key,
     windows.check_free.__doc__: _as_it_was,
     windows.check_domain.__doc__: _one_domain,
     windows.check_rights.__doc__: _fewer_rights,
