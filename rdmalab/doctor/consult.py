@@ -10,6 +10,7 @@ from rdmalab.doctor.behind import behind
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.checklist import CHECKS
 from rdmalab.doctor.complaints import subjects
+from rdmalab.doctor.cures import once_more
 from rdmalab.doctor.finding import Check, Cure, Finding, Verdict
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.report import TOO_EARLY, Cause, Remedy, Report
@@ -112,7 +113,7 @@ def _report(session: Session, seen: Sequence[Diagnosis]) -> Report:
         ruled_out=[c.slug for c, f in first.findings if f.verdict is Verdict.OK],
         unknown=first.causes(Verdict.UNKNOWN),
     )  # fmt: skip
-    report.remedy = _cured(session, report, first.case.subject)
+    report.remedy = _cured(session, report, first.case)
     return report
 
 
@@ -134,10 +135,14 @@ def _unique(causes: Iterable[Cause]) -> list[Cause]:
     return list(found.values())
 
 
-def _cured(session: Session, report: Report, asked: Subject) -> Remedy | None:
-    """The first cure that works."""
+def _cured(session: Session, report: Report, asked: Case) -> Remedy | None:
+    """The first cure that works.
+
+    What is asked about was perhaps only flushed with it: then it is posted once more, too.
+    """
     tried: Remedy | None = None
-    for cure, subject in _candidates(report, asked):
+    for found, subject in _candidates(report, asked.subject):
+        cure = found if found.program or subject == asked.subject else _with(found, asked)
         if cure.program:
             tried = tried or Remedy(cure)
             continue
@@ -146,6 +151,10 @@ def _cured(session: Session, report: Report, asked: Subject) -> Remedy | None:
             return Remedy(cure, works=True)
         tried = tried or Remedy(cure, works=False, failure=outcome.failure)
     return tried
+
+
+def _with(cure: Cure, asked: Case) -> Cure:
+    return Cure([*cure.lines, *(line for line in once_more(asked) if line not in cure.lines)])
 
 
 def _candidates(report: Report, asked: Subject) -> list[tuple[Cure, Subject]]:

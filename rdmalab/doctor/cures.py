@@ -16,7 +16,8 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.lens import words
 from rdmalab.spec.access import Access
-from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, QPState, fields_of
+from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, QPState, QPType, fields_of
+from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, SendFlags, WROpcode
 from rdmalab.wire.packet import gid_text
 
@@ -65,7 +66,29 @@ def post_send(case: Case, qp: QueuePair, wr: SendWR, **changed: Any) -> str:
 _HEXADECIMAL = ("remote_addr", "rkey", "remote_qkey", "imm_data", "invalidate_rkey")
 _BY_NAME = {"ah": Noun.AH, "mw": Noun.MW, "bind_mr": Noun.MR}
 _SAID_APART = ("wr_id", "opcode", "sg", "flags", "num_sge", "rest", "next")
-_OF_FLUSH = ("flush_length", "flush_type", "flush_level")
+_ONLY_OF = {
+    **dict.fromkeys(("flush_length", "flush_type", "flush_level"), (WROpcode.FLUSH,)),
+    **dict.fromkeys(("hdr_addr", "hdr_sz", "mss"), (WROpcode.TSO,)),
+    **dict.fromkeys(
+        ("compare_add", "swap"), (WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD)
+    ),
+    **dict.fromkeys(
+        ("mw", "mw_rkey", "bind_mr", "bind_addr", "bind_length", "bind_access"),
+        (WROpcode.BIND_MW,),
+    ),
+    "invalidate_rkey": (WROpcode.LOCAL_INV, WROpcode.SEND_WITH_INV),
+    "imm_data": (WROpcode.SEND_WITH_IMM, WROpcode.RDMA_WRITE_WITH_IMM),
+}
+_OF_DATAGRAMS = ("ah", "remote_qpn", "remote_qkey")
+
+
+def _is_idle(qp: QueuePair, wr: SendWR, name: str) -> bool:
+    """A field that this opcode, or this type of queue pair, does not read."""
+    if name in _OF_DATAGRAMS:
+        return qp.transport.connected
+    if name == "remote_srqn":
+        return not qp.transport.names_srq and qp.qp_type is not QPType.XRC_SEND
+    return name in _ONLY_OF and wr.opcode not in _ONLY_OF[name]
 
 
 def _said_fields(case: Case, qp: QueuePair, wr: SendWR) -> dict[str, Any]:
@@ -75,9 +98,7 @@ def _said_fields(case: Case, qp: QueuePair, wr: SendWR) -> dict[str, Any]:
         name, value = field.name, getattr(wr, field.name)
         if name in _SAID_APART or value == field.default or value is None:
             continue
-        if name in ("remote_addr", "rkey") and "remote" in said:
-            continue
-        if name in _OF_FLUSH and wr.opcode != WROpcode.FLUSH:
+        if (name in ("remote_addr", "rkey") and "remote" in said) or _is_idle(qp, wr, name):
             continue
         if name in _BY_NAME:
             said[name] = case.name(_BY_NAME[name], qp.node, value)
@@ -223,8 +244,16 @@ def again(
     peer = peer_of(case.world, qp)
     waits = peer is not None and peer.source.wqes and not (revived and not peer.shares_receives)
     if needs_receive(wr) and peer is not None and not waits:
-        lines.insert(0, room(case, peer, sum(sge.length for sge in wr.sg)))
+        lines.insert(0, _receive_for(case, peer, sum(sge.length for sge in wr.sg)))
     return lines
+
+
+def _receive_for(case: Case, peer: QueuePair, length: int) -> str:
+    """The receive that waited for it and is lost by the reset, or any that is long enough."""
+    waiting = peer.rq.wqes[0] if peer.rq.wqes else None
+    if waiting is not None and waiting.length >= length:
+        return post_recv(case, peer, waiting.wr)
+    return room(case, peer, length)
 
 
 def room(case: Case, qp: QueuePair, length: int) -> str:
@@ -234,3 +263,15 @@ def room(case: Case, qp: QueuePair, length: int) -> str:
             piece = SGE(mr.iova, length or 1, mr.lkey)
             return post_recv(case, qp, RecvWR(sg=[piece]), wr_id=None)
     return post_recv(case, qp, RecvWR())
+
+
+def once_more(case: Case) -> list[str]:
+    """What was only flushed is posted again."""
+    work, qp = case.send or case.receive, case.qp
+    ending = work.ending if work is not None else None
+    if qp is None or ending is None or ending.status is not WCStatus.WR_FLUSH_ERR:
+        return []
+    if case.send is not None and case.send.wqe is not None:
+        return again(case, qp, case.send.wqe.wr, revived=True)
+    wqe = case.receive.wqe if case.receive is not None else None
+    return [post_recv(case, qp, wqe.wr)] if wqe is not None else []

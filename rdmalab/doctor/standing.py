@@ -32,11 +32,15 @@ class Is(Enum):
 
 @dataclass(slots=True)
 class Standing:
-    """How a thing stands, in a sentence. event: which made it so."""
+    """How a thing stands, in a sentence. event: which made it so.
+
+    done: it was carried out with success, whether or not a completion tells.
+    """
 
     kind: Is
     sentence: str
     event: int | None = None
+    done: bool = False
 
     @property
     def good(self) -> bool:
@@ -67,7 +71,8 @@ def _send(session: Session, subject: Subject, log: Log) -> Standing:
 
 def _unseen(send: Send, event: int) -> Standing:
     if send.wqe is not None and not send.wqe.signaled:
-        return Standing(Is.NEVER, "it was carried out, and no completion will ever tell", event)
+        never = "it was carried out, and no completion will ever tell"
+        return Standing(Is.NEVER, never, event, done=True)
     return Standing(Is.LOST, "it was carried out, and its completion is gone", event)
 
 

@@ -10,7 +10,7 @@ from rdmalab.doctor.newest import renewed
 from rdmalab.doctor.standing import Is, Standing, standing
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.grammar.nodes import Node
-from rdmalab.lens.words import KIND, NODE, OBJECT, A
+from rdmalab.lens.words import EVENT, KIND, NODE, OBJECT, A
 from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
@@ -128,12 +128,23 @@ def attempt(session: Session, lines: Sequence[str], subject: Subject) -> Outcome
         log = Log(session)
         if subject.sort is Sort.CALL:
             return Outcome(works=True)
+        if subject.sort is Sort.BYTES:
+            return _brought(log, subject.thing.node, before)
         found = standing(session, renewed(session, subject, log), log)
         if subject.sort is Sort.PROGRAM and found.kind is Is.PENDING:
             past = comes_past(session, thing, line, first)
             return Outcome(past, "" if past else found.sentence)
-        works = found.good and not (subject.sort is Sort.BYTES and (found.event or 0) <= before)
+        works = found.good or found.done
         return Outcome(works, "" if works else found.sentence)
+
+
+def _brought(log: Log, node: str, before: int) -> Outcome:
+    """Whether a message came after an event, to those bytes or to others, and none failed."""
+    failed = [r for _, r in (*log.failed_sends, *log.failed_receives) if r[EVENT] > before]
+    came = [r for _, r in log.of(Kind.MEMORY_WRITTEN, node) if r[EVENT] > before]
+    if failed:
+        return Outcome(works=False, failure="a work request failed")
+    return Outcome(bool(came), "" if came else "no message has come")
 
 
 def _carry_out(session: Session, lines: Sequence[str]) -> str:

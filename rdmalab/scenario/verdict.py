@@ -1,6 +1,7 @@
 """What a step `why` must find: the cause, what stands behind it, and a fix that keeps its word."""
 
 from rdmalab.command import NotUnderstood
+from rdmalab.doctor.finding import Cure
 from rdmalab.doctor.report import Cause, Report
 from rdmalab.doctor.trial import makes_true
 from rdmalab.scenario.expect import Failure
@@ -20,26 +21,29 @@ def judge_report(session: Session, planned: PlannedStep, report: Report) -> None
     if step.cause not in names if warns else names[0] != step.cause:
         what = "warning" if warns else "cause"
         raise Stop(Failure(what, step.cause, [" ".join(names), *report.lines]))
-    _judge_evidence(step.cause, found)
+    named = next((each for each in found if each.check.slug == step.cause), None)
+    if named is not None:
+        _judge_evidence(named)
     chain = [cause.check.slug for cause in report.chain]
     if step.station is not None and step.station not in chain[1:]:
         raise Stop(Failure("station", step.station, [" ".join(chain)]))
-    _judge_cure(session, planned, report)
+    remedy = report.remedy.cure if report.remedy is not None else None
+    _judge_cure(session, planned, named.finding.cure if warns and named is not None else remedy)
 
 
-def _judge_evidence(slug: str, found: list[Cause]) -> None:
+def _judge_evidence(cause: Cause) -> None:
     """It names the events in which it happened."""
-    cause = next((each for each in found if each.check.slug == slug), None)
-    if cause is not None and all(each.event is None for each in cause.finding.evidence):
+    if all(each.event is None for each in cause.finding.evidence):
         said = [each.text for each in cause.finding.evidence]
-        raise Stop(Failure("evidence", f"{slug} with the number of an event", said))
+        wanted = f"{cause.check.slug} with the number of an event"
+        raise Stop(Failure("evidence", wanted, said))
 
 
-def _judge_cure(session: Session, planned: PlannedStep, report: Report) -> None:
-    cure = report.remedy.cure if report.remedy is not None else None
+def _judge_cure(session: Session, planned: PlannedStep, cure: Cure | None) -> None:
+    """What is offered against the causes; of a warning, what is offered against it."""
     if planned.step.cure == "program":
         if cure is None or not cure.program:
-            raise Stop(Failure("cure", "only the program can be changed", [str(report.remedy)]))
+            raise Stop(Failure("cure", "only the program can be changed", [str(cure)]))
         return
     if not planned.goal:
         return

@@ -88,7 +88,8 @@ def test_a_receive_is_offered_only_where_none_waits() -> None:
         assert len(said) == many
         assert said[-1].startswith("post_send A.qp0")
         said = cures.again(case, case.qp, case.send.wqe.wr, revived=True)
-        assert said[0] == "post_recv B.qp0 sg=B.mr0[0:64]"
+        own = " wr_id=2" if many == 1 else ""  # the one that the reset takes away
+        assert said[0] == f"post_recv B.qp0{own} sg=B.mr0[0:64]"
 
 
 def test_room_on_a_shared_queue_is_made_there() -> None:

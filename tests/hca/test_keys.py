@@ -38,3 +38,9 @@ def test_a_regions_key_is_no_windows(index: int, host: int, version: int) -> Non
     assert key >> 8 == index
     assert keys.window_number(key) < 1
     assert keys.key_of(index, host, version + 1) == keys.inc_rkey(key)
+
+
+@given(st.integers(1, 0x3FFFF), st.integers(1, 255), st.integers(0, 255))
+def test_both_keys_of_a_region_tell_which_it_is(number: int, host: int, version: int) -> None:
+    for index in (2 * number, 2 * number + 1):
+        assert keys.region_number(keys.key_of(index, host, version)) == number

@@ -1,25 +1,13 @@
 """rem-access: the peer's memory may not be touched so."""
 
-from typing import NamedTuple
-
-from rdmalab.command import Noun
-from rdmalab.doctor import cures
+from rdmalab.doctor import cures, keyring, memory_cures
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.hca.dma import Denied, locate
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
 from rdmalab.lens.words import EVENT, B
 from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import WORK, WROpcode
-
-
-class Wanted(NamedTuple):
-    """What a work request wants to do with which bytes of the peer."""
-
-    rights: int
-    length: int
 
 
 def examine(case: Case) -> Finding:
@@ -29,60 +17,38 @@ def examine(case: Case) -> Finding:
         return NA
     if send.ending.status is not WCStatus.REM_ACCESS_ERR:
         return ok("the peer did not deny its memory")
-    evidence: list[Evidence] = []
     naks = [row for row in send.answers if row.syndrome is not None and row.syndrome.name != "ACK"]
-    refusals = _refusals(case, peer)
-    evidence += [said(f"{case.qp_name(peer)} refused it: {_test(send.wqe, peer, case)}", event)
-                 for event in refusals[-1:] if peer]  # fmt: skip
+    evidence = [_refusal(case, send.wqe, peer, case.qp)] if peer is not None else []
     evidence += [said(f"{row.label} came back", row.event) for row in naks[-1:]]
     evidence.append(said("so it ended with REM_ACCESS_ERR", send.ending.event))
     return fail(*evidence, cure=_cure(case, send.wqe, case.qp, peer))
 
 
-def _refusals(case: Case, peer: QueuePair | None) -> list[int]:
-    if peer is None:
-        return []
+def _refusal(case: Case, wqe: SendWqe, peer: QueuePair, qp: QueuePair) -> Evidence:
     found = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
-    return [r[EVENT] for _, r in found if r[B] == "rkey"]
-
-
-def _wanted(wqe: SendWqe) -> Wanted:
-    work = WORK[WROpcode(wqe.wr.opcode)]
-    return Wanted(int(work.remote), 8 if work.outstanding and wqe.wr.opcode != WROpcode.RDMA_READ
-                  else wqe.length)  # fmt: skip
-
-
-def _denied(wqe: SendWqe, peer: QueuePair, case: Case) -> Denied | None:
-    """The test that it would fail now."""
-    keys, wanted = case.world.nodes[peer.node].rkeys, _wanted(wqe)
-    place = locate(keys, wqe.wr.rkey, peer, wanted.rights, wqe.wr.remote_addr, wanted.length)
-    return place if isinstance(place, Denied) else None
-
-
-def _test(wqe: SendWqe, peer: QueuePair, case: Case) -> str:
-    found = _denied(wqe, peer, case)
-    key = f"rkey {wqe.wr.rkey:#x}"
-    return f"{key}: {found.value}" if found is not None else f"{key} was not good for it then"
+    events = [r[EVENT] for _, r in found if r[B] == "rkey" and r[EVENT] <= case.ended]
+    denial = keyring.denial_at(case.world.nodes[peer.node], peer, wqe)
+    test = f"rkey {wqe.wr.rkey:#x} was not good for it then; now it is"
+    if denial is not None:
+        test = keyring.told(case, denial, peer)
+    return said(f"{case.qp_name(peer)} refused it: {test}", events[-1] if events else None)
 
 
 def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Cure | None:
-    """Bring both ends up again, and name a region of the peer that allows it."""
-    if peer is None:
+    """Bring both ends up again, and name memory of the peer that allows it."""
+    denial = None
+    if peer is not None:
+        denial = keyring.denial_at(case.world.nodes[peer.node], peer, wqe)
+    if peer is None or denial is None or keyring.former(case, peer.node, wqe.wr.rkey) is not None:
         return None
-    wanted = _wanted(wqe)
-    for number, mr in case.world.nodes[peer.node].mrs.items.items():
-        if (
-            mr.pd == peer.pd
-            and mr.access & wanted.rights == wanted.rights
-            and (wanted.length <= mr.length)
-        ):
-            inside = mr.iova <= wqe.wr.remote_addr <= mr.iova + mr.length - wanted.length
-            start = wqe.wr.remote_addr - mr.iova if inside else 0
-            name = f"{case.name(Noun.MR, peer.node, number)}[{start}]"
-            changed = {"remote_addr": None, "rkey": None, "remote": name}
-            once_more = cures.again(case, qp, wqe.wr, revived=True, **changed)
-            return Cure([*cures.revive(case, qp), *once_more])
-    return None
+    mend = memory_cures.target(case, peer, wqe.wr, denial)
+    if mend is None:
+        return None
+    changed = {"remote_addr": None, "rkey": None, "remote": mend.said}
+    if mend.length < denial.length:
+        changed["sg"] = memory_cures.first_bytes(case, wqe.wr, mend.length)
+    again = cures.again(case, qp, wqe.wr, revived=True, **changed)
+    return Cure([*mend.lines, *memory_cures.revived(case, qp), *again])
 
 
 CHECK = Check(

@@ -1,0 +1,68 @@
+"""bad-resp: an answer came that fits no request."""
+
+from rdmalab.doctor import cures, memory_cures
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.lens import words
+from rdmalab.lens.ladder import packet_rows
+from rdmalab.lens.sufferings import ORIGINS, Origin
+from rdmalab.lens.words import EVENT, KIND, NODE, OBJECT, A
+from rdmalab.spec.records import Kind
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.wire.packet import Packet
+
+
+def examine(case: Case) -> Finding:
+    """Which packet it was, and who has put it on the cable."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or send.ending is None or qp is None:
+        return NA
+    if send.ending.status is not WCStatus.BAD_RESP_ERR:
+        return ok("what answered it fitted")
+    answer = _answer(case)
+    evidence = _told(case, answer) if answer is not None else []
+    wanted = f"it asked for {send.wqe.length} bytes, from psn={send.wqe.first_psn} on"
+    again = cures.again(case, qp, send.wqe.wr, revived=True)
+    clear = ["fault clear"] if case.world.cable.faults else []
+    return fail(
+        *evidence,
+        said(wanted, send.posted),
+        said("an answer that does not fit ends it with BAD_RESP_ERR", send.ending.event),
+        cure=Cure([*clear, *memory_cures.revived(case, qp), *again]),
+        since=evidence[0].event if evidence else None,
+    )
+
+
+def _answer(case: Case) -> Packet | None:
+    """What arrived when it failed."""
+    thing = case.subject.thing
+    for record in case.log.within(case.ended):
+        here = (record[NODE], record[OBJECT]) == (thing.node, thing.number)
+        packet = record[A]
+        if record[KIND] is Kind.PACKET_RECEIVED and here and isinstance(packet, Packet):
+            return packet
+    return None
+
+
+def _told(case: Case, answer: Packet) -> list[Evidence]:
+    """How it came onto the cable."""
+    found = [each for kind in ORIGINS for each in case.log.of(kind)
+             if each.record[EVENT] <= case.ended and each.record[A] == answer]  # fmt: skip
+    if not found:
+        return []
+    row = packet_rows(case.world, case.names, [max(found).number])[0]
+    how = {
+        Origin.SENT: f"{row.qp} sent",
+        Origin.COPIED: "a fault copied",
+        Origin.INJECTED: "nobody sent, somebody put on the cable",
+    }[row.origin]
+    size = words.count(row.length, "byte")
+    return [said(f"{how} {row.label} psn={row.psn} with {size}", row.event)]
+
+
+CHECK = Check(
+    76, "bad-resp", Section.ERROR,
+    question="Did an answer come that fits no request?",
+    rule="an answer has the kind, the PSN and the length that its request asks for",
+    source="ibv_poll_cq(3)", examine=examine,
+)  # fmt: skip

@@ -1,0 +1,75 @@
+"""cas-mismatch: a compare-and-swap ended with success, and nothing was swapped."""
+
+from rdmalab.doctor import cures
+from rdmalab.doctor.atomics import atomics
+from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.content import Content
+from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, warn
+from rdmalab.doctor.messages import Message
+from rdmalab.lens.words import EVENT, A
+from rdmalab.spec.opcodes import Op
+from rdmalab.spec.records import Kind
+from rdmalab.spec.statuses import WCStatus
+
+_ADVICE = "compare the old value that came back with what you expected: only then was it swapped"
+
+
+def examine(case: Case) -> Finding:
+    """Whether the newest swap of this word found another value than it was to compare with."""
+    if case.content is not None:
+        return _of_bytes(case, case.content)
+    return _of_send(case) if case.asked else NA
+
+
+def _of_bytes(case: Case, content: Content) -> Finding:
+    swaps = [a for a in atomics(content) if a.message.wqe.op is Op.COMPARE_SWAP]
+    if not swaps:
+        return NA
+    newest = swaps[-1]
+    later = content.written and content.written[0].event > newest.touch.event
+    if newest.wrote or later:
+        return ok("the newest compare-and-swap did swap", newest.touch.event)
+    wr, name = newest.message.wqe.wr, case.names.of(newest.message.thing)
+    return fail(
+        said(f"{name}.wr[{wr.wr_id}] was to swap {wr.compare_add} for {wr.swap}",
+             newest.message.posted),
+        said(f"the word was {newest.original}: nothing was swapped", newest.touch.event),
+        said("its completion says SUCCESS all the same, and the old value came back"),
+        cure=_cure(case, newest.message, newest.original), since=newest.touch.event,
+    )  # fmt: skip
+
+
+def _cure(case: Case, message: Message, found: int) -> Cure:
+    """Compared with what lies there."""
+    qp = find_qp(case.world, *message.thing[1:])
+    if qp is None or message.wqe.wr.swap == found:
+        return Cure(program=_ADVICE)
+    return Cure([cures.post_send(case, qp, message.wqe.wr, compare_add=found)])
+
+
+def _of_send(case: Case) -> Finding:
+    """What came back."""
+    send = case.send
+    if send is None or send.wqe is None or send.wqe.op is not Op.COMPARE_SWAP:
+        return NA
+    if send.ending is None or send.ending.status is not WCStatus.SUCCESS:
+        return NA
+    wr = send.wqe.wr
+    for _, record in reversed(case.log.about(Kind.PACKET_RECEIVED, case.subject.thing)):
+        answer = getattr(record[A], "atomicacketh", None)
+        if answer is None or record[A].psn != send.wqe.first_psn:
+            continue
+        if answer.original == wr.compare_add:
+            return ok("the old value that came back is the one to compare with", record[EVENT])
+        text = f"{answer.original} came back, not {wr.compare_add}: nothing was swapped"
+        return warn(said(text, record[EVENT]), cure=Cure(program=_ADVICE))
+    return NA
+
+
+CHECK = Check(
+    87, "cas-mismatch", Section.WRONG,
+    question="Did a compare-and-swap succeed without swapping?",
+    rule="SUCCESS of a compare-and-swap says that it was carried out: whether it swapped, the old "
+    "value tells that came back",
+    source="ibv_post_send(3)", examine=examine,
+)  # fmt: skip

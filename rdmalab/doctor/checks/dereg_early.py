@@ -1,0 +1,113 @@
+"""dereg-early: memory was given back while work requests, or the peer, still meant to use it."""
+
+from rdmalab.doctor import cures, keyring, memory_cures
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said, warn
+from rdmalab.doctor.keyring import Denial, Gone
+from rdmalab.hca.dma import Denied
+from rdmalab.hca.wr import RecvWqe, SendWqe
+from rdmalab.spec.access import Access
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import Local
+
+
+def examine(case: Case) -> Finding:
+    """Whether a key of it, here or at the peer, was that of a region which is gone."""
+    work = case.send or case.receive
+    if work is None or work.wqe is None or _is_inline(work.wqe):
+        return NA
+    status = work.ending.status if work.ending is not None else None
+    if status is WCStatus.REM_ACCESS_ERR and isinstance(work.wqe, SendWqe):
+        return _lent(case, work.wqe)
+    if status not in (None, *_DENIED):
+        return NA
+    gone = keyring.lost(case, case.hca, work.wqe.wr)
+    if not gone:
+        return ok("the regions of its buffers are still there")
+    return _failed(case, gone) if status is not None else _waits(case, gone)
+
+
+def _failed(case: Case, gone: list[tuple[int, Gone]]) -> Finding:
+    work = case.send or case.receive
+    assert work is not None
+    assert work.ending is not None
+    return fail(
+        said("it was posted", work.posted),
+        *_gone(case, gone),
+        said(f"so it ended with {work.ending.status.name}", work.ending.event),
+        cure=_cure(case), since=gone[0][1].event,
+    )  # fmt: skip
+
+
+def _waits(case: Case, gone: list[tuple[int, Gone]]) -> Finding:
+    """It is still to be done, and will fail."""
+    work = case.send or case.receive
+    if work is None or not case.asked or not work.on_queue:
+        return NA
+    return warn(*_gone(case, gone), said("it was posted", work.posted), cure=_cure(case))
+
+
+_DENIED = (WCStatus.LOC_PROT_ERR, WCStatus.LOC_QP_OP_ERR)
+
+
+def _is_inline(wqe: SendWqe | RecvWqe) -> bool:
+    return isinstance(wqe, SendWqe) and wqe.inline is not None
+
+
+def _gone(case: Case, lost: list[tuple[int, Gone]]) -> list[Evidence]:
+    return [_said(case, gone, f", and sge[{index}] names it") for index, gone in lost[:2]]
+
+
+def _said(case: Case, gone: Gone, rest: str) -> Evidence:
+    how = "was deregistered" if gone.dead else "was registered anew and has other keys"
+    return said(f"{case.names.of(gone.thing)} {how}{rest}", gone.event)
+
+
+def _lent(case: Case, wqe: SendWqe) -> Finding:
+    """The memory of the peer."""
+    send, qp, peer = case.send, case.qp, case.peer
+    gone = keyring.former(case, peer.node, wqe.wr.rkey) if peer is not None else None
+    if gone is None or peer is None or qp is None or send is None:
+        return ok("the peer has not taken back what it lent")
+    rights, length = keyring.asked_of_peer(wqe)
+    denial = Denial(peer.node, Denied.KEY, wqe.wr.rkey, wqe.wr.remote_addr, length, rights)
+    mend = memory_cures.target(case, peer, wqe.wr, denial)
+    cure = None
+    if mend is not None:
+        named = {"remote": mend.said, "remote_addr": None, "rkey": None}
+        again = cures.again(case, qp, wqe.wr, revived=True, **named)
+        cure = Cure([*mend.lines, *memory_cures.revived(case, qp), *again])
+    return fail(
+        _said(case, gone, ""),
+        said(f"the request names its rkey, {wqe.wr.rkey:#x}", send.posted),
+        said("so it ended with REM_ACCESS_ERR", case.ended),
+        cure=cure, since=gone.event,
+    )  # fmt: skip
+
+
+def _cure(case: Case) -> Cure | None:
+    """Register the bytes once more, and post the work again."""
+    send, receive, qp = case.send, case.receive, case.qp
+    if send is not None and send.wqe is not None and send.wqe.work is not None and qp is not None:
+        rights = Access.LOCAL_WRITE if send.wqe.work.local is Local.SCATTER else Access(0)
+        mend = memory_cures.mended(case, qp, case.hca, send.wqe.wr, int(rights))
+        if mend is None:
+            return None
+        again = cures.again(case, qp, send.wqe.wr, revived=True, sg=mend.said)
+        return Cure([*mend.lines, *memory_cures.revived(case, qp), *again])
+    if receive is None or receive.wqe is None or qp is None or receive.shared:
+        return None
+    mend = memory_cures.mended(case, qp, case.hca, receive.wqe.wr, int(Access.LOCAL_WRITE))
+    if mend is None:
+        return None
+    post = cures.post_recv(case, qp, receive.wqe.wr, sg=mend.said)
+    sends = memory_cures.a_message(case, case.peer, mend.length) if case.peer is not None else []
+    return Cure([*mend.lines, *cures.revive(case, qp), post, *sends])
+
+
+CHECK = Check(
+    90, "dereg-early", Section.WRONG,
+    question="Was a region given back before all work that names it was done?",
+    rule="memory stays registered until every work request that names it has completed",
+    source="ibv_post_send(3)", examine=examine,
+)  # fmt: skip

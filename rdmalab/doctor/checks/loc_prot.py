@@ -1,0 +1,88 @@
+"""loc-prot: the own adapter may not touch a buffer of the work request."""
+
+from typing import NamedTuple
+
+from rdmalab.doctor import cures, keyring, memory_cures
+from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.hca.dma import Borrower, User
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import RecvWR, SendWR
+from rdmalab.spec.access import Access
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import Local
+
+
+class Memory(NamedTuple):
+    """What a work request does with its buffers, and who does it."""
+
+    wr: SendWR | RecvWR
+    rights: int
+    user: User
+
+
+def examine(case: Case) -> Finding:
+    """Which element of its list the adapter was denied, and by which test."""
+    work, qp = case.send or case.receive, case.qp
+    if work is None or qp is None or work.ending is None or work.wqe is None:
+        return NA
+    memory = _memory(case, qp)
+    if memory is None or work.ending.status not in _statuses(case):
+        return ok("the own adapter was denied no memory")
+    denials = keyring.denials(case.hca, memory.user, memory.wr, memory.rights)
+    if not denials and work.ending.status is not WCStatus.LOC_PROT_ERR:
+        return ok("its buffers may be touched")
+    ended = said(f"so it ended with {work.ending.status.name}", work.ending.event)
+    gone = keyring.lost(case, case.hca, memory.wr)
+    since = work.ending.event if gone else work.posted
+    tests = [said(keyring.told(case, denial, qp), work.posted) for denial in denials[:2]]
+    tests = tests or [said("a buffer of it could not be touched then; now it could", work.posted)]
+    return fail(*tests, ended, cure=None if gone else _cure(case, qp, memory), since=since)
+
+
+def _statuses(case: Case) -> tuple[WCStatus | None, ...]:
+    """What a denied buffer ends with on this device."""
+    if case.send is not None:
+        return WCStatus.LOC_PROT_ERR, case.profile.unknown_lkey_status
+    return WCStatus.LOC_PROT_ERR, case.profile.refusals["receive-denied"].status
+
+
+def _memory(case: Case, qp: QueuePair) -> Memory | None:
+    send, receive = case.send, case.receive
+    if receive is not None and receive.wqe is not None:
+        pd = getattr(receive.queue, "pd", 0)
+        user = qp if qp.pd else Borrower(qp.number, pd)
+        return Memory(receive.wqe.wr, int(Access.LOCAL_WRITE), user)
+    if send is None or send.wqe is None or send.wqe.work is None or send.wqe.inline is not None:
+        return None
+    scatters = send.wqe.work.local is Local.SCATTER
+    return Memory(send.wqe.wr, int(Access.LOCAL_WRITE) if scatters else 0, qp)
+
+
+def _cure(case: Case, qp: QueuePair, memory: Memory) -> Cure | None:
+    mend = memory_cures.mended(case, memory.user, case.hca, memory.wr, memory.rights)
+    if mend is None:
+        return None
+    lines = [*mend.lines, *memory_cures.revived(case, qp)]
+    if isinstance(memory.wr, SendWR):
+        again = cures.again(case, qp, memory.wr, revived=True, sg=mend.said)
+        return Cure([*lines, *again])
+    return Cure([*lines, cures.post_recv(case, qp, memory.wr, sg=mend.said), *_message(case)])
+
+
+def _message(case: Case) -> list[str]:
+    """What it was taken for, once more."""
+    message = case.message
+    sender = find_qp(case.world, *message.thing[1:]) if message is not None else None
+    if message is None or sender is None:
+        return []
+    return [cures.post_send(case, sender, message.wqe.wr)]
+
+
+CHECK = Check(
+    68, "loc-prot", Section.ERROR,
+    question="May the own adapter not touch a buffer: lkey, domain, right or range?",
+    rule="each element of sg_list is asked, when it is used: is its lkey known, of the QP's "
+    "domain, allowed, in its range",
+    source="ibv_post_send(3)", examine=examine,
+)  # fmt: skip

@@ -1,0 +1,204 @@
+"""mw-bind: a memory window could not be bound, or made void."""
+
+from collections.abc import Callable
+
+from rdmalab.command import Noun
+from rdmalab.doctor import cures, memory_cures
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.hca import mw as windows
+from rdmalab.hca.keys import window_key
+from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.mw import MemoryWindow
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SendWqe, SendWR
+from rdmalab.lens import words
+from rdmalab.lens.words import EVENT, A, B
+from rdmalab.spec.access import FOR_WINDOW, Access, MWType, needs_local_write
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import SendFlags, WROpcode
+
+
+def examine(case: Case) -> Finding:
+    """Which test of the bind failed, with the numbers of window, region and queue pair."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or send.ending is None or qp is None:
+        return NA
+    if send.wqe.wr.opcode not in (WROpcode.BIND_MW, WROpcode.LOCAL_INV):
+        return NA
+    refused = [r for _, r in case.log.about(Kind.WINDOW_REFUSED, case.subject.thing)
+               if r[A].serial == send.wqe.serial]  # fmt: skip
+    if not refused or send.ending.status in (WCStatus.SUCCESS, WCStatus.WR_FLUSH_ERR):
+        return ok("it was carried out")
+    reason = str(refused[-1][B])
+    cure = _cure(case, send.wqe, qp, reason)
+    return fail(
+        said(f"{words.member(send.wqe.wr.opcode, WROpcode)} was posted without an error",
+             send.posted),
+        said(f"carried out, it failed: {reason}", refused[-1][EVENT]),
+        *(said(fact) for fact in _facts(case, send.wqe.wr, qp)),
+        cure=cure,
+    )  # fmt: skip
+
+
+def _facts(case: Case, wr: SendWR, qp: QueuePair) -> list[str]:
+    """The three that have to fit together, as they are now."""
+    mw, mr = case.hca.mws.items.get(wr.mw or 0), case.hca.mrs.items.get(wr.bind_mr or 0)
+    if mw is None or mr is None:
+        return []
+    window, region = _window(case, mw), case.name(Noun.MR, case.node, mr.number)
+    pds = [case.name(Noun.PD, case.node, n) for n in (mw.pd, mr.pd, qp.pd)]
+    start = wr.bind_addr - mr.iova
+    facts = [
+        f"{region} has {mr.length} bytes and {words.flags(mr.access, Access)}; the bind asks for "
+        f"[{start}:{start + wr.bind_length}] and {words.flags(int(wr.bind_access), Access)}"
+    ]
+    if len(set(pds)) > 1:
+        facts.append(
+            f"{window} is in {pds[0]}, {region} in {pds[1]}, {case.qp_name(qp)} in {pds[2]}"
+        )
+    if mw.binding is not None:
+        facts.append(f"{window} is bound already, rkey {mw.binding.key:#x}")
+    return facts
+
+
+def _window(case: Case, mw: MemoryWindow) -> str:
+    return case.name(Noun.MW, case.node, mw.number)
+
+
+# --------------------------------------------------------------------------- what would do
+Before = tuple[list[str], dict[str, str | None]]
+"""Lines to be carried out before the queue pair lives again, and what the bind says otherwise."""
+
+
+def _cure(case: Case, wqe: SendWqe, qp: QueuePair, reason: str) -> Cure | None:
+    wr, mw = wqe.wr, case.hca.mws.items.get(wqe.wr.mw or 0)
+    mr = case.hca.mrs.items.get(wr.bind_mr or 0)
+    mend = _MENDS.get(reason)
+    if wr.opcode == WROpcode.LOCAL_INV or mw is None or mend is None:
+        return Cure(program="invalidate the rkey of the newest bind, on the queue pair that did it")
+    if mr is None and wr.bind_length:
+        return Cure(program="name a region that is registered")
+    lines, changed = mend(case, wr, mw, mr)
+    revived = memory_cures.revived(case, qp)
+    if qp.state is not QPState.RTS and not revived:
+        return None
+    free = _free(case, qp, mw) if reason == windows.check_free.__doc__ else []
+    return Cure([*lines, *revived, *free, _bind(case, wr, mw, qp, changed)])
+
+
+def _free(case: Case, qp: QueuePair, mw: MemoryWindow) -> list[str]:
+    key = mw.binding.key if mw.binding is not None else 0
+    return [f"post_send {case.qp_name(qp)} opcode=LOCAL_INV invalidate_rkey={key:#x}"]
+
+
+def _bind(
+    case: Case, wr: SendWR, mw: MemoryWindow, qp: QueuePair, changed: dict[str, str | None]
+) -> str:
+    """The bind once more; windows of type 1 have a verb of their own."""
+    said_ = {"bind": _place(case, wr), "mw": _window(case, mw), **changed}
+    access = words.flags(int(wr.bind_access), Access)
+    if mw.type is MWType.TYPE_2:
+        plain = dict.fromkeys(("bind_mr", "bind_addr", "bind_length", "mw_rkey"))
+        return cures.post_send(case, qp, wr, **{**plain, **said_})
+    flags = f" flags={words.flags(int(wr.flags), SendFlags)}" if wr.flags else ""
+    access = said_.get("bind_access") or access
+    return (
+        f"bind_mw {case.qp_name(qp)} {said_['mw']} wr_id={wr.wr_id} bind={said_['bind']} "
+        f"bind_access={access}{flags}"
+    )
+
+
+def _place(case: Case, wr: SendWR, length: int | None = None) -> str | None:
+    mr = case.hca.mrs.items.get(wr.bind_mr or 0)
+    if mr is None:
+        return None
+    start = wr.bind_addr - mr.iova
+    stop = start + (wr.bind_length if length is None else length)
+    return f"{case.name(Noun.MR, case.node, mr.number)}[{start}:{stop}]"
+
+
+Mend = Callable[[Case, SendWR, MemoryWindow, MemoryRegion | None], Before]
+
+
+def _as_it_was(_case: Case, _wr: SendWR, _mw: MemoryWindow, _mr: MemoryRegion | None) -> Before:
+    """The window is made void before."""
+    return [], {}
+
+
+def _own_key(case: Case, _wr: SendWR, mw: MemoryWindow, _mr: MemoryRegion | None) -> Before:
+    return [], {"mw_rkey": hex(window_key(mw.number, case.hca.host))}
+
+
+def _one_domain(case: Case, wr: SendWR, mw: MemoryWindow, mr: MemoryRegion | None) -> Before:
+    """Region and window into the domain of the queue pair."""
+    qp, lines, changed = case.qp, list[str](), dict[str, str | None]()
+    assert qp is not None
+    if mr is not None and mr.pd != qp.pd:
+        lines, changed = _region(case, wr, mr, mr.access)
+    if mw.pd != qp.pd:
+        name = memory_cures.fresh(case, Noun.MW, case.node)
+        pd = case.name(Noun.PD, case.node, qp.pd)
+        lines = [*lines, f"alloc_mw {name} pd={pd} type={mw.type.name}"]
+        changed = {**changed, "mw": name}
+    return lines, changed
+
+
+def _fewer_rights(_case: Case, wr: SendWR, mw: MemoryWindow, _mr: MemoryRegion | None) -> Before:
+    allowed = FOR_WINDOW & ~(Access.ZERO_BASED if mw.type is MWType.TYPE_1 else Access(0))
+    return [], {"bind_access": words.flags(int(wr.bind_access & allowed), Access)}
+
+
+def _more_of_region(case: Case, wr: SendWR, _mw: MemoryWindow, mr: MemoryRegion | None) -> Before:
+    if mr is None:
+        return [], {}
+    needed = Access.MW_BIND
+    if needs_local_write(wr.bind_access):
+        needed |= Access.LOCAL_WRITE
+    return _region(case, wr, mr, mr.access | needed)
+
+
+def _region(case: Case, wr: SendWR, mr: MemoryRegion, access: int) -> Before:
+    """The region registered anew, or the same bytes once more where the device cannot."""
+    qp = case.qp
+    assert qp is not None
+    lines = memory_cures.allowing(case, case.node, mr, qp.pd, access)
+    if lines is not None:
+        return lines, {}
+    name = memory_cures.fresh(case, Noun.MR, case.node)
+    pd, start = case.name(Noun.PD, case.node, qp.pd), wr.bind_addr - mr.iova
+    line = (
+        f"reg_mr {name} pd={pd} addr={mr.addr:#x} length={mr.length} "
+        f"access={words.flags(access, Access)}"
+    )
+    return [line], {"bind": f"{name}[{start}:{start + wr.bind_length}]"}
+
+
+def _inside(case: Case, wr: SendWR, _mw: MemoryWindow, mr: MemoryRegion | None) -> Before:
+    if mr is None:
+        return [], {}
+    left = mr.iova + mr.length - wr.bind_addr
+    if wr.bind_addr < mr.iova or left <= 0:
+        return [], {"bind": f"{case.name(Noun.MR, case.node, mr.number)}[0:{mr.length}]"}
+    return [], {"bind": _place(case, wr, min(wr.bind_length, left))}
+
+
+_MENDS: dict[str | None, Mend] = {
+    windows.check_key.__doc__: _own_key,
+    windows.check_free.__doc__: _as_it_was,
+    windows.check_domain.__doc__: _one_domain,
+    windows.check_rights.__doc__: _fewer_rights,
+    windows.check_region_allows.__doc__: _more_of_region,
+    windows.check_range.__doc__: _inside,
+}
+
+
+CHECK = Check(
+    75, "mw-bind", Section.ERROR,
+    question="Did a test of the bind fail when it was carried out?",
+    rule="a bind is judged when it is carried out: key, free window, one domain, rights, MW_BIND "
+    "of the region, range",
+    source="ibv_bind_mw(3)", examine=examine,
+)  # fmt: skip

@@ -1,0 +1,140 @@
+"""rem-inv-req: the peer holds the request for one that it may not, or cannot, do."""
+
+from collections.abc import Callable
+
+from rdmalab.doctor import cures, keyring, memory_cures
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SendWqe
+from rdmalab.lens import words
+from rdmalab.lens.words import EVENT, B
+from rdmalab.spec.access import Access
+from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.statuses import WCStatus
+
+
+def examine(case: Case) -> Finding:
+    """Which test of the responder it failed."""
+    send, qp, peer = case.send, case.qp, case.peer
+    if send is None or send.wqe is None or send.ending is None or qp is None:
+        return NA
+    if send.ending.status is not WCStatus.REM_INV_REQ_ERR:
+        return ok("the peer did not find it invalid")
+    refused = _refusal(case, peer)
+    naks = [row for row in send.answers if row.label == "NAK_INVALID_REQUEST"]
+    evidence = [said(f"{row.label} came back", row.event) for row in naks[-1:]]
+    evidence.append(said("so it ended with REM_INV_REQ_ERR", send.ending.event))
+    if refused is None or peer is None:
+        return fail(*evidence)
+    name = refused[B]
+    tell = _TOLD.get(name)
+    reason = tell(case, send.wqe, qp, peer) if tell is not None else words.reason(name)
+    lines = _CURES[name](case, send.wqe, qp, peer) if name in _CURES else []
+    text = f"{case.qp_name(peer)} refused it: {reason}"
+    return fail(said(text, refused[EVENT]), *evidence, cure=Cure(lines) if lines else None)
+
+
+def _refusal(case: Case, peer: QueuePair | None) -> Record | None:
+    """The newest one of the peer that counts as an invalid request."""
+    found = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number) if peer is not None else []
+    for _, record in reversed(found):
+        if record[EVENT] <= case.ended and record[B] not in ("sequence-gap", "no-receive"):
+            return record
+    return None
+
+
+# --------------------------------------------------------------------------- in words
+Tell = Callable[[Case, SendWqe, QueuePair, QueuePair], str]
+
+
+def _not_enabled(_case: Case, wqe: SendWqe, _qp: QueuePair, peer: QueuePair) -> str:
+    has = int(peer.attr.qp_access_flags or 0)
+    lacks = keyring.asked_of_peer(wqe)[0] & ~has
+    return f"its qp_access_flags are {words.flags(has, Access)}, without {_rights(lacks)}"
+
+
+def _rights(lacks: int) -> str:
+    return words.flags(lacks, Access)
+
+
+def _no_depth(_case: Case, _wqe: SendWqe, _qp: QueuePair, _peer: QueuePair) -> str:
+    return "its max_dest_rd_atomic is 0, it serves no READ and no atomic"
+
+
+def _too_deep(case: Case, _wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> str:
+    ours, theirs = qp.attr.max_rd_atomic, peer.attr.max_dest_rd_atomic
+    return (
+        f"it serves {theirs} READs and atomics at a time (max_dest_rd_atomic), "
+        f"{case.qp_name(qp)} has {ours} under way (max_rd_atomic)"
+    )
+
+
+def _unaligned(_case: Case, wqe: SendWqe, _qp: QueuePair, _peer: QueuePair) -> str:
+    return f"remote_addr {wqe.wr.remote_addr:#x} is no multiple of {keyring.WORD}"
+
+
+_TOLD: dict[str, Tell] = {
+    "not-enabled": _not_enabled,
+    "no-depth": _no_depth,
+    "too-deep": _too_deep,
+    "unaligned": _unaligned,
+}
+
+
+# --------------------------------------------------------------------------- what would do
+Lines = Callable[[Case, SendWqe, QueuePair, QueuePair], list[str]]
+
+
+def _allow(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str]:
+    has = int(peer.attr.qp_access_flags or 0) | keyring.asked_of_peer(wqe)[0]
+    return _revived(case, wqe, qp, theirs={"qp_access_flags": words.flags(has, Access)})
+
+
+def _serve(case: Case, wqe: SendWqe, qp: QueuePair, _peer: QueuePair) -> list[str]:
+    depth = str(max(1, qp.attr.max_rd_atomic or 0))
+    return _revived(case, wqe, qp, theirs={"max_dest_rd_atomic": depth})
+
+
+def _ask_less(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str]:
+    depth = str(peer.attr.max_dest_rd_atomic or 1)
+    return _revived(case, wqe, qp, ours={"max_rd_atomic": depth})
+
+
+def _align(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str]:
+    place = -(-wqe.wr.remote_addr // keyring.WORD) * keyring.WORD
+    mr = case.world.nodes[peer.node].rkeys.get(wqe.wr.rkey)
+    if mr is None:
+        return []
+    name = f"{keyring.name_of(case, peer.node, mr)}[{place - mr.iova}]"
+    named = {"remote": name, "remote_addr": None, "rkey": None}
+    again = cures.again(case, qp, wqe.wr, revived=True, **named)
+    return [*cures.revive(case, qp), *again]
+
+
+def _revived(
+    case: Case,
+    wqe: SendWqe,
+    qp: QueuePair,
+    ours: cures.Attributes | None = None,
+    theirs: cures.Attributes | None = None,
+) -> list[str]:
+    again = cures.again(case, qp, wqe.wr, revived=True)
+    return [*memory_cures.revived(case, qp, ours, theirs), *again]
+
+
+_CURES: dict[str, Lines] = {
+    "not-enabled": _allow,
+    "no-depth": _serve,
+    "too-deep": _ask_less,
+    "unaligned": _align,
+}
+
+
+CHECK = Check(
+    70, "rem-inv-req", Section.ERROR,
+    question="Did the peer refuse it as an invalid request?",
+    rule="a responder does what its qp_access_flags, its max_dest_rd_atomic, its path MTU, its "
+    "receive and the alignment of atomics allow",
+    source="ibv_modify_qp(3)", examine=examine, station=True,
+)  # fmt: skip

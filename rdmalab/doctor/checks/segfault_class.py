@@ -1,0 +1,116 @@
+"""segfault-class: in C the program would have crashed; here the call was refused."""
+
+from typing import Any
+
+from rdmalab.command import Noun
+from rdmalab.doctor import cures, memory_cures
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.log import Call
+from rdmalab.hca.qp import QueuePair
+from rdmalab.lens.words import A
+from rdmalab.spec.records import Kind
+from rdmalab.spec.rules import RULES
+
+_CRASHES = frozenset(
+    rule for rule, row in RULES.items()
+    if rule.startswith("crash-") and rule != "crash-deadlock"
+) | {"use-after-destroy"}  # fmt: skip
+_ADVICE = {
+    "crash-next": "clear each request before you fill it in; next=NULL in the last of a list",
+    "crash-bad-wr": "give bad_wr a place, and look at it when the call returns an error",
+    "crash-sg": "let sg_list point to as many elements as num_sge counts",
+    "use-after-destroy": "set a pointer to NULL when its object is destroyed",
+}
+
+
+def examine(case: Case) -> Finding:
+    """Whether a call was refused in whose place C follows a pointer to nowhere."""
+    call = case.call
+    if call is None:
+        return NA
+    if call.refusal not in _CRASHES:
+        return ok("C would have returned an error, too")
+    return fail(*_evidence(call), cure=_cure(case, call), since=call.event)
+
+
+def _evidence(call: Call) -> list[Evidence]:
+    line = call.invocation.line if call.invocation is not None else ""
+    return [said(line or call.verb, call.event), said(call.message)]
+
+
+def _cure(case: Case, call: Call) -> Cure:
+    lines = []
+    if call.refusal in ("crash-sg", "crash-inline"):
+        lines = _with_memory(case, call)
+    elif call.refusal == "crash-bad-wr":
+        lines = _with_room(case, call)
+    elif call.refusal == "crash-ah":
+        lines = _with_handle(case, call)
+    default = "never follow a pointer that may lead nowhere: see explain " + call.refusal
+    return Cure(lines) if lines else Cure(program=_ADVICE.get(call.refusal, default))
+
+
+def _requests(call: Call) -> list[dict[str, Any]]:
+    """The work requests that were given."""
+    found = call.invocation.arguments.get("wr") if call.invocation is not None else None
+    return [dict(wr) for wr in found if isinstance(wr, dict)] if isinstance(found, list) else []
+
+
+def _with_memory(case: Case, call: Call) -> list[str]:
+    """The same with the buffers of the last request that was good, or with some."""
+    requests, qp = _requests(call), case.qp
+    if qp is None or len(requests) != 1 or call.invocation is None:
+        return []
+    wr = {key: value for key, value in requests[0].items() if key != "num_sge"}
+    sends = call.verb == "post_send"
+    kind = Kind.SEND_POSTED if sends else Kind.RECV_POSTED
+    posted = [r[A] for _, r in case.log.of(kind, qp.node, qp.number) if r[A].wr.sg]
+    if posted:
+        wr["sg"] = [memory_cures.region_ref(text) for text in
+                    (cures.sge_words(case, qp.node, sge) for sge in posted[-1].wr.sg)
+                    if not text.startswith("{")]  # fmt: skip
+    else:
+        wr["sg"] = [memory_cures.region_ref(text) for text in _any(case, qp)]
+    return [memory_cures.rephrased(case, call.invocation, wr=[wr])] if wr["sg"] else []
+
+
+def _any(case: Case, qp: QueuePair) -> list[str]:
+    """A few bytes of a region in the domain of the queue pair."""
+    for number, mr in case.world.nodes[qp.node].mrs.items.items():
+        if mr.pd == qp.pd:
+            return [f"{case.name(Noun.MR, qp.node, number)}[0:{min(8, mr.length)}]"]
+    return []
+
+
+def _with_room(case: Case, call: Call) -> list[str]:
+    """The call has an error to tell because a queue is full: make room, and post once more."""
+    qp, invocation, peer = case.qp, call.invocation, case.peer
+    if qp is None or invocation is None or "full" not in call.message:
+        return []
+    again = memory_cures.rephrased(case, invocation, bad_wr=None)
+    if call.verb == "post_send":
+        return [f"poll_cq {case.name(Noun.CQ, qp.node, qp.send_cq)} num_entries=16", again]
+    message = memory_cures.a_message(case, peer, 1) if peer is not None else []
+    return [*message, "run", f"poll_cq {case.name(Noun.CQ, qp.node, qp.recv_cq)}", again]
+
+
+def _with_handle(case: Case, call: Call) -> list[str]:
+    """A datagram needs an address handle: one of the queue pair's domain."""
+    requests, qp = _requests(call), case.qp
+    if qp is None or len(requests) != 1 or call.invocation is None:
+        return []
+    for number, handle in case.world.nodes[qp.node].ahs.items.items():
+        if handle.pd == qp.pd:
+            name = memory_cures.ref(case.name(Noun.AH, qp.node, number))
+            return [memory_cures.rephrased(case, call.invocation, wr=[{**requests[0], "ah": name}])]
+    return []
+
+
+CHECK = Check(
+    91, "segfault-class", Section.WRONG,
+    question="Would the program have crashed in C?",
+    rule="libibverbs follows every pointer that it is given: next, sg_list, ah, and bad_wr where "
+    "there is an error to tell",
+    source="ibv_post_send(3)", examine=examine,
+)  # fmt: skip

@@ -1,0 +1,222 @@
+"""What stands behind an error status: items 67 to 77, and what must not be taken for it."""
+
+import pytest
+
+from rdmalab.doctor.finding import Verdict
+from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile
+from tests.doctor.asking import cured, failing, findings, lab_on, pair, told, verdict, why
+from tests.labs import well
+
+SENT = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
+READ = "post_send A.qp0 wr_id=1 opcode=RDMA_READ flags=SIGNALED"
+WRITE = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:64] flags=SIGNALED"
+RECV = "post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]"
+UD = "ah=A.ah0 remote_qpn=B.qp0 remote_qkey=0x11111111 flags=SIGNALED"
+OF_STATUS = (
+    "loc-len", "loc-prot", "loc-qp-op", "rem-inv-req", "rem-access", "rem-op", "retry-exc",
+    "rnr-retry-exc", "mw-bind", "bad-resp", "flush-only",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("profile", [STRICT, RXE, MLX5])
+def test_nothing_is_said_of_work_that_ended_well(profile: Profile) -> None:
+    lab = pair(RECV, SENT, f"{READ} sg=A.mr0[64:128] remote=B.mr0[0]", profile=profile)
+    for asked in ("A.qp0.wr[1]", "B.qp0.recv_wr[2]"):
+        assert not set(failing(lab, asked)) & set(OF_STATUS)
+
+
+# --------------------------------------------------------------------------- 67 loc-len
+@pytest.mark.parametrize("profile", [STRICT, RXE, MLX5])
+def test_a_receive_that_is_too_short_is_the_cause_on_both_sides(profile: Profile) -> None:
+    lab = pair("post_recv B.qp0 wr_id=2 sg=B.mr0[0:63]", SENT, profile=profile)
+    assert failing(lab, "B.qp0.recv_wr[2]") == ["loc-len"]
+    assert why(lab, "A.qp0.wr[1]").slug == "loc-len"
+    assert told(lab, "B.qp0.recv_wr[2]", "loc-len").splitlines()[:2] == [
+        "the receive wr_id=2 of B.qp0 has room for 63 bytes", "A.qp0 sends 64",
+    ]  # fmt: skip
+    assert "post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]" in cured(lab, "A.qp0.wr[1]")
+
+
+def test_a_receive_that_fits_exactly_and_may_not_be_written_is_not_too_short() -> None:
+    lab = pair("reg_mr B.mr1 pd=B.pd0 length=64 access=REMOTE_READ",
+               "post_recv B.qp0 wr_id=2 sg=B.mr1[0:64]", SENT)  # fmt: skip
+    assert failing(lab, "B.qp0.recv_wr[2]") == ["loc-prot"]
+
+
+def test_a_datagram_without_room_for_its_40_bytes_is_another_items() -> None:
+    lab = pair("post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]", use="use ud_pair")
+    well(lab, f"post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] {UD}")
+    well(lab, "run")
+    assert verdict(lab, "B.qp0.recv_wr[2]", "loc-len") is Verdict.NA
+
+
+def test_the_shared_receive_that_was_too_short_is_found_by_its_queue() -> None:
+    lab = pair("post_srq_recv B.srq0 wr_id=7 sg=B.mr0[0:8]", SENT, use="use srq_pair")
+    assert failing(lab, "B.srq0.wr[7]") == ["loc-len"]
+    assert "of B.srq0" in told(lab, "B.srq0.wr[7]", "loc-len")
+
+
+# --------------------------------------------------------------------------- 68 loc-prot
+@pytest.mark.parametrize(
+    ("made", "sg", "told_"),
+    [
+        ((), "{addr=0x10000000 length=8 lkey=0xbad}", "is the key of no MR on A"),
+        ((), "A.mr0[4090:4100]", "opens bytes 0..4096 of A.mr0, it names bytes 4090..4100"),
+        (("alloc_pd A.pd1", "reg_mr A.mr1 pd=A.pd1 length=64 access=LOCAL_WRITE"),
+         "A.mr1[0:8]", "opens A.mr1 in A.pd1, A.qp0 is in A.pd0"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("profile", [STRICT, RXE, MLX5])
+def test_the_test_that_failed_is_named(
+    profile: Profile, made: tuple[str, ...], sg: str, told_: str
+) -> None:
+    write = f"post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg={sg} remote=B.mr0[0] flags=SIGNALED"
+    lab = pair(*made, write, profile=profile)
+    assert failing(lab, "A.qp0.wr[1]") == ["loc-prot"]
+    assert told_ in told(lab, "A.qp0.wr[1]", "loc-prot")
+    assert cured(lab, "A.qp0.wr[1]")
+
+
+def test_a_read_into_memory_that_may_not_be_written_and_a_send_from_it_which_may() -> None:
+    region = "reg_mr A.mr1 pd=A.pd0 length=64 access=REMOTE_READ"
+    lab = pair(region, f"{READ} sg=A.mr1[0:8] remote=B.mr0[0]")
+    assert "LOCAL_WRITE is missing" in told(lab, "A.qp0.wr[1]", "loc-prot")
+    well_sent = pair(region, RECV, SENT.replace("A.mr0", "A.mr1"))
+    assert failing(well_sent, "A.qp0.wr[1]") == []
+
+
+def test_what_was_flushed_is_not_asked_for_its_keys() -> None:
+    lab = pair(f"{WRITE} rkey=1", "post_send A.qp0 wr_id=2 opcode=SEND sg={lkey=3 length=4}")
+    assert verdict(lab, "A.qp0.wr[2]", "loc-prot") is Verdict.OK
+
+
+# --------------------------------------------------------------------------- 69 loc-qp-op
+def test_a_handle_that_was_destroyed_after_the_datagram_was_done_is_nothing() -> None:
+    lab = pair("post_recv B.qp0 wr_id=2 sg=B.mr0[0:104]", use="use ud_pair")
+    well(lab, f"post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] {UD}")
+    well(lab, "run")
+    well(lab, "destroy_ah A.ah0")
+    assert failing(lab, "A.qp0.wr[1]") == []
+
+
+def test_soft_roce_calls_an_unknown_lkey_an_operation_error_and_it_is_the_key() -> None:
+    bad = SENT.replace("A.mr0[0:64]", "{addr=0x10000000 length=8 lkey=0xbad}")
+    lab = pair(RECV, bad, profile=RXE)
+    assert why(lab, "A.qp0.wr[1]").slug == "loc-prot"
+    assert verdict(lab, "A.qp0.wr[1]", "loc-qp-op") is Verdict.NA
+
+
+def test_an_opcode_that_the_queue_pair_does_not_have() -> None:
+    lab = lab_on(RXE, "use uc_pair", READ.replace("RDMA_READ", "LOCAL_INV"), "run")
+    assert failing(lab, "A.qp0.wr[1]") == ["loc-qp-op"]
+    assert "LOCAL_INV is no operation" in told(lab, "A.qp0.wr[1]", "loc-qp-op")
+
+
+# --------------------------------------------------------------------------- 70, 71 the peer
+def test_rights_of_the_queue_pair_and_rights_of_the_region_are_two_things() -> None:
+    on_qp = pair(f"{WRITE} remote=B.mr0[0]", use="use rc_pair qp_access_flags=REMOTE_READ")
+    assert failing(on_qp, "A.qp0.wr[1]") == ["rem-inv-req"]
+    assert "without REMOTE_WRITE" in told(on_qp, "A.qp0.wr[1]", "rem-inv-req")
+    in_region = pair("reg_mr B.mr1 pd=B.pd0 length=64 access=REMOTE_READ",
+                     f"{WRITE} remote=B.mr1[0]")  # fmt: skip
+    assert failing(in_region, "A.qp0.wr[1]") == ["rem-access"]
+    assert "REMOTE_WRITE is missing" in told(in_region, "A.qp0.wr[1]", "rem-access")
+
+
+def test_a_key_that_was_never_given_out_is_neither_old_nor_taken_back() -> None:
+    lab = pair(f"{WRITE} remote=B.mr0[0] rkey=0x12345")
+    assert failing(lab, "A.qp0.wr[1]") == ["rem-access"]
+    assert "is the key of no MR or bound window on B" in told(lab, "A.qp0.wr[1]", "rem-access")
+    assert any("remote=B.mr0[0]" in line for line in cured(lab, "A.qp0.wr[1]"))
+
+
+def test_the_write_beyond_the_end_is_cut_off_there() -> None:
+    lab = pair(f"{WRITE} remote=B.mr0[4064]")
+    again = cured(lab, "A.qp0.wr[1]")[-1]
+    assert "sg=A.mr0[0:32]" in again
+    assert "remote=B.mr0[4064]" in again
+
+
+# --------------------------------------------------------------------------- 72, 73, 74
+def test_retries_are_told_with_the_fate_of_their_packets() -> None:
+    lab = pair("fault drop A->B count=9", f"{WRITE} remote=B.mr0[0]",
+               use="use rc_pair timeout=1 retry_cnt=3")  # fmt: skip
+    facts = findings(lab, "A.qp0.wr[1]")["retry-exc"]
+    assert facts.verdict is Verdict.FAIL
+    assert len(facts.evidence) == 4
+    assert all("lost" in each.text and each.event is not None for each in facts.evidence[:3])
+
+
+def test_rnr_naks_are_counted_and_those_of_a_message_that_got_through_are_none() -> None:
+    use = "use rc_pair rnr_retry=2 min_rnr_timer=1"
+    lab = pair(SENT, use=use)
+    assert "3 RNR NAKs came" in told(lab, "A.qp0.wr[1]", "rnr-retry-exc")
+    late = lab_on(STRICT, use, SENT, "run 5us", RECV, "run")
+    assert verdict(late, "A.qp0.wr[1]", "rnr-retry-exc") is Verdict.OK
+
+
+def test_the_error_of_the_peer_is_told_with_the_completion_that_it_has_for_it() -> None:
+    lab = pair("post_recv B.qp0 wr_id=2 sg={addr=1 length=99 lkey=1}", SENT)
+    assert why(lab, "A.qp0.wr[1]").slug == "loc-prot"
+    facts = told(lab, "A.qp0.wr[1]", "rem-op")
+    assert "its receive wr_id=2 ended with LOC_PROT_ERR" in facts
+
+
+# --------------------------------------------------------------------------- 75 mw-bind
+BIND = "post_send B.qp0 wr_id=1 opcode=BIND_MW mw=B.mw0 flags=SIGNALED"
+WINDOW = (
+    "reg_mr B.mr1 pd=B.pd0 length=64 access=LOCAL_WRITE|MW_BIND",
+    "alloc_mw B.mw0 pd=B.pd0 type=TYPE_2",
+)
+
+
+@pytest.mark.parametrize(
+    "bind",
+    [
+        "bind=B.mr1[0:64] bind_access=LOCAL_WRITE|REMOTE_READ",
+        "bind=B.mr1[0:64] bind_access=REMOTE_READ mw_rkey=0x77700",
+        "bind=B.mr1[60:70] bind_access=REMOTE_READ",
+        "bind=B.mr0[0:64] bind_access=REMOTE_READ",
+    ],
+)
+def test_each_bind_that_fails_has_a_cure_that_binds(bind: str) -> None:
+    lab = pair(*WINDOW, f"{BIND} {bind}")
+    assert failing(lab, "B.qp0.wr[1]") == ["mw-bind"]
+    assert cured(lab, "B.qp0.wr[1]")
+
+
+def test_a_window_that_is_bound_well_and_one_that_was_only_flushed() -> None:
+    bound = pair(*WINDOW, f"{BIND} bind=B.mr1[0:64] bind_access=REMOTE_READ")
+    assert verdict(bound, "B.qp0.wr[1]", "mw-bind") is Verdict.OK
+    flushed = lab_on(STRICT, "use rc_pair", *WINDOW, "modify_qp B.qp0 state=ERR",
+                     f"{BIND} bind=B.mr0[0:64] bind_access=REMOTE_READ", "run")  # fmt: skip
+    assert verdict(flushed, "B.qp0.wr[1]", "mw-bind") is Verdict.OK
+
+
+def test_a_key_that_cannot_be_made_void() -> None:
+    lab = pair(*WINDOW, "post_send B.qp0 wr_id=1 opcode=LOCAL_INV invalidate_rkey=B.mw0")
+    assert failing(lab, "B.qp0.wr[1]") == ["mw-bind"]
+    remedy = why(lab, "B.qp0.wr[1]").remedy
+    assert remedy is not None
+    assert "invalidate the rkey" in remedy.cure.program
+
+
+# --------------------------------------------------------------------------- 76, 77
+def test_an_answer_that_comes_twice_is_not_a_bad_one() -> None:
+    lab = pair("fault duplicate B->A", f"{READ} sg=A.mr0[0:64] remote=B.mr0[0]")
+    assert verdict(lab, "A.qp0.wr[1]", "bad-resp") is Verdict.OK
+
+
+def test_a_flush_leads_to_what_failed_first_and_by_hand_to_nothing() -> None:
+    lab = pair(f"{WRITE} rkey=1", SENT.replace("wr_id=1", "wr_id=2"))
+    assert verdict(lab, "A.qp0.wr[2]", "flush-only") is Verdict.FAIL
+    assert verdict(lab, "A.qp0.wr[1]", "flush-only") is Verdict.OK
+    assert "A.qp0.wr[1] failed first, with REM_ACCESS_ERR" in told(lab, "A.qp0.wr[2]", "flush-only")
+    by_hand = pair("post_recv B.qp0 wr_id=2 sg=B.mr0[0:8]", "modify_qp B.qp0 state=ERR")
+    assert verdict(by_hand, "B.qp0.recv_wr[2]", "flush-only") is Verdict.OK
+
+
+def test_what_was_only_flushed_is_posted_once_more() -> None:
+    lab = pair(f"{WRITE} rkey=1", f"{WRITE} remote=B.mr0[0]".replace("wr_id=1", "wr_id=2"))
+    lines = cured(lab, "A.qp0.wr[2]")
+    assert [line.split()[2] for line in lines[-2:]] == ["wr_id=1", "wr_id=2"]
