@@ -135,12 +135,13 @@ def _named(text: str) -> Found | None:
 def _worded(text: str) -> Found | None:
     """The text of `ibv_wc_status_str` or `ibv_event_type_str`, or words like it."""
     loose = text.casefold()
-    for words in sorted((*_TEXTS, *_EVENT_TEXTS), key=len, reverse=True):
-        if words in loose and words in _TEXTS:
+    for words in (*_TEXTS, *_EVENT_TEXTS):
+        if re.search(rf"\b{re.escape(words)}\b", loose) is None:
+            continue
+        if words in _TEXTS:
             return _status(_TEXTS[words], f'"{words}", status {int(_TEXTS[words])},', text)
-        if words in loose:
-            event = _EVENT_TEXTS[words]
-            return Found(full_name(event), (f'"{words}" is {full_name(event)}',))
+        event = _EVENT_TEXTS[words]
+        return Found(full_name(event), (f'"{words}" is {full_name(event)}',))
     return None
 
 

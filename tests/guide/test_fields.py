@@ -2,9 +2,10 @@
 
 import pytest
 
+from rdmalab.command import IntegerKind, Parameter
 from rdmalab.guide.concepts import CONCEPTS
 from rdmalab.guide.explain import lookup
-from rdmalab.guide.fields import FIELDS, WIRE, fields_of
+from rdmalab.guide.fields import FIELDS, WIRE, Place, field_article, fields_of
 from rdmalab.spec.states import ATTRIBUTES
 from rdmalab.vocabulary import VERBS, VOCABULARY
 from tests.guide.saying import WORDS, row, said
@@ -41,6 +42,14 @@ def test_what_the_signature_knows_is_taken_from_it() -> None:
     assert row("flush_type", "default") == "GLOBAL"
     assert "default" not in said("qp_type")  # only open_qp has one
     assert row("remote_addr", "wire") == "va of a RETH or AtomicETH"
+
+
+def test_a_default_is_told_only_where_all_have_it() -> None:
+    one, two = (Place(v, Parameter("n", IntegerKind(), d)) for v, d in (("a", 1), ("b", 2)))
+    said = [section.heading for section in field_article("wr_id", [one, two]).sections]
+    assert "default" not in said
+    said = [section.heading for section in field_article("wr_id", [one, one]).sections]
+    assert "default" in said
 
 
 def test_the_names_of_the_struct_are_known_too() -> None:

@@ -90,7 +90,14 @@ def test_a_verb_and_an_errno_name_the_rules_of_that_verb() -> None:
 
 
 def test_what_says_nothing_of_rdma_is_not_read() -> None:
-    for line in ("hello world", "status quo", "status=99", "error 0", "Connection refused"):
+    for line in (
+        "hello world",
+        "status quo",
+        "transport error",
+        "status=99",
+        "error 0",
+        "Connection refused",
+    ):
         assert read(line, WORDS) is None, line
 
 
