@@ -139,8 +139,8 @@ class Send:
         numbers = [
             number
             for number, record in self.log.about(Kind.PACKET_SENT, self.subject.thing)
-            if record[EVENT] >= posted and _is_request(record[A])
-            and ((record[A].psn - wqe.first_psn) & MASK) <= span
+            if record[EVENT] >= posted and isinstance(record[A], Packet)  # a frame has no PSN
+            and _is_request(record[A]) and ((record[A].psn - wqe.first_psn) & MASK) <= span
         ]  # fmt: skip
         half = MOST_PACKETS // 2
         if len(numbers) > MOST_PACKETS:

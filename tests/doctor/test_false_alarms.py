@@ -1,0 +1,155 @@
+"""The doctor finds nothing where nothing is wrong: asked at every event of every scenario.
+
+A scenario goes well if no call in it was refused, no completion had an error, no queue overran, no
+message met an empty queue or was lost for good, no device or port was in trouble, and in the end no
+send is without its end and no program waits in vain. Packets may be lost where they come again.
+
+In the others, of which many show what goes wrong, whatever is called a cause must not come to a
+good end by itself: that is tried.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.consult import consult
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.report import Report
+from rdmalab.doctor.standing import Is, standing
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.trial import look_ahead
+from rdmalab.grammar.nodes import Index
+from rdmalab.grammar.nodes import Path as Question
+from rdmalab.lab import open_session
+from rdmalab.lens.programs import stuck_rows
+from rdmalab.lens.words import KIND, NODE, A, B
+from rdmalab.scenario.loader import SUFFIX, load
+from rdmalab.scenario.runner import Runner
+from rdmalab.session.session import Session
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.opcodes import OPCODES, Service
+from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.vocabulary import VOCABULARY
+
+FOLDER = Path(__file__).parents[2] / "scenarios"
+FILES = sorted(
+    str(path.relative_to(FOLDER))
+    for path in FOLDER.rglob(f"*{SUFFIX}")
+    if path.parent.name != "why"
+)
+FAILURES = ("real/", "ud/one-packet")
+"""What went wrong for somebody, and a datagram too long to be sent: success to its sender."""
+_WRONG = frozenset(
+    (
+        Kind.REFUSED, Kind.REQUEST_REFUSED, Kind.CQ_OVERRUN, Kind.PORT_CHANGED, Kind.SRQ_FAILED,
+        Kind.DEVICE_DIED, Kind.QUEUE_DISCARDED, Kind.BATCH_SPOILED, Kind.PROGRAM_FAILED,
+        Kind.PACKET_INJECTED, Kind.WINDOW_REFUSED,
+    )
+)  # fmt: skip
+_HARMLESS = (AsyncEvent.COMM_EST, AsyncEvent.SQ_DRAINED, AsyncEvent.SRQ_LIMIT_REACHED)
+
+
+def goes_wrong(record: Record) -> bool:
+    kind = record[KIND]
+    if kind is Kind.WQE_COMPLETED:
+        return bool(record[B] != WCStatus.SUCCESS)
+    if kind is Kind.CQE_ADDED:
+        return bool(record[A].status != WCStatus.SUCCESS)
+    if kind in (Kind.PACKET_LOST, Kind.PACKET_DROPPED):
+        row = OPCODES.get(getattr(record[A], "opcode", -1))
+        return row is None or row.service in (Service.UC, Service.UD)  # nobody sends it again
+    if kind is Kind.ASYNC_RAISED:
+        return record[A] not in _HARMLESS
+    return kind in _WRONG
+
+
+def undone(session: Session) -> bool:
+    """A send that will never end, or a program that waits in vain."""
+    qps = [qp for hca in session.world.nodes.values() for qp in hca.qps.items.values()]
+    waits = any(qp.comp.serial < qp.sq.posted for qp in qps)
+    return waits or bool(stuck_rows(session.world, session.names))
+
+
+@cache
+def is_well(file: str) -> bool:
+    if file.startswith(FAILURES):
+        return False
+    runner = Runner(load(str(FOLDER / file), VOCABULARY), open_session)
+    while runner.next_step() is not None:  # a step may go back in time, and the log with it
+        if any(map(goes_wrong, runner.session.world.trace.records)):
+            return False
+    return not undone(runner.session)
+
+
+WELL = [file for file in FILES if is_well(file)]
+
+
+def alarm(session: Session, report: Report) -> str:
+    said = " ".join(cause.check.slug for cause in report.chain)
+    return f"ev {session.world.event}: {report.name}: {said}" if said else ""
+
+
+def played(file: str, ask: Callable[[Session], None]) -> Session:
+    """The scenario, and somebody who asks after each event."""
+    runner = Runner(load(str(FOLDER / file), VOCABULARY), open_session)
+    session, last = runner.session, None
+    while not runner.over:
+        for reply in runner.replies():
+            while reply.travel is not None and not reply.travel.go(1):
+                ask(session)
+            if session.history.here != last:
+                ask(session)
+            last = session.history.here
+    return session
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(WELL) >= 60
+
+
+@pytest.mark.parametrize("file", WELL)
+def test_nothing_is_found_where_nothing_is_wrong(file: str) -> None:
+    alarms = []
+    session = played(file, lambda session: alarms.append(alarm(session, consult(session))))
+    assert [said for said in alarms if said] == []
+    assert [said for said in every_completion(session) if said] == []
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if file not in WELL])
+def test_what_is_called_a_cause_does_not_come_right_by_itself(file: str) -> None:
+    alarms = []
+
+    def ask(session: Session) -> None:
+        report = consult(session)
+        for cause in report.causes:
+            if cause.subject.sort in (Sort.SEND, Sort.RECV) and not failed(session, cause.subject):
+                future = look_ahead(session, cause.subject)
+                alarms.append(alarm(session, report) if future.standing.good else "")
+
+    played(file, ask)
+    assert [said for said in alarms if said] == []
+
+
+def failed(session: Session, subject: Subject) -> bool:
+    """It has come to an end, and no good one."""
+    return standing(session, subject, Log(session)).kind is not Is.PENDING
+
+
+def every_completion(session: Session) -> list[str]:
+    """What is said of work that has completed well, each by its wr_id."""
+    said = []
+    for record in session.world.trace.records:
+        if record[KIND] is not Kind.CQE_ADDED or record[A].srq:
+            continue
+        cqe, thing = record[A], Thing(Noun.QP, record[NODE], record[A].qp_num)
+        if session.world.nodes[thing.node].qps.items.get(thing.number) is None:
+            continue
+        node, _, name = session.names.of(thing).partition(".")
+        word = "wr" if cqe.is_send else "recv_wr"
+        question = Question((node, name, word, Index(cqe.wr_id)))
+        said.append(alarm(session, consult(session, question)))
+    return said
