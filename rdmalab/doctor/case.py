@@ -6,7 +6,9 @@ Checks ask it questions; it decides nothing. It lives as long as one consultatio
 from functools import cached_property
 
 from rdmalab.command import Noun, Thing
+from rdmalab.doctor.content import Content
 from rdmalab.doctor.log import Call, Log
+from rdmalab.doctor.messages import Message, arrived
 from rdmalab.doctor.receive import Receive
 from rdmalab.doctor.send import Send
 from rdmalab.doctor.subject import Sort, Subject
@@ -69,6 +71,13 @@ class Case:
     def qp_name(self, qp: QueuePair) -> str:
         return self.name(Noun.QP, qp.node, qp.number)
 
+    @property
+    def ended(self) -> int:
+        """The event in which the work ended; of what has not, the present one."""
+        work = self.send or self.receive
+        ending = work.ending if work is not None else None
+        return ending.event if ending is not None else self.world.event
+
     # ------------------------------------------------------------------ the subject
     @cached_property
     def send(self) -> Send | None:
@@ -102,6 +111,12 @@ class Case:
         return self.world.find(self.subject.thing) if living else None
 
     @cached_property
+    def content(self) -> Content | None:
+        """The bytes that are asked about."""
+        living = self._is(Sort.BYTES) and words.exists(self.world, self.subject.thing)
+        return Content(self.session, self.subject, self.log) if living else None
+
+    @cached_property
     def qp(self) -> QueuePair | None:
         """The queue pair it is about: that of the send, of the receive, or of the call."""
         if self._is(Sort.SEND, Sort.RECV, Sort.QP) and self.subject.thing.noun is Noun.QP:
@@ -111,6 +126,15 @@ class Case:
         if self.call is not None:
             return find_qp(self.world, *self.call.thing)
         return None
+
+    @cached_property
+    def message(self) -> Message | None:
+        """The message that took the receive which is asked about."""
+        receive = self.receive
+        if receive is None or receive.taking is None:
+            return None
+        event, number = receive.taking[words.EVENT], receive.taking[words.OBJECT]
+        return arrived(self.world, self.log, event, self.node, number)
 
     @cached_property
     def peer(self) -> QueuePair | None:

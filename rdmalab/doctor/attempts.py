@@ -1,0 +1,132 @@
+"""Calls that hand over work requests and are refused: what was in them, how much was posted."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from rdmalab.command import Invocation, NotUnderstood, Noun, Refused
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.log import Call, Log
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.grammar.format import render
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.srq import SharedReceiveQueue
+from rdmalab.lens import words
+from rdmalab.lens.words import KIND, NODE, OBJECT
+from rdmalab.session.session import Session
+from rdmalab.spec.records import Kind
+
+_POSTED = {
+    "post_send": Kind.SEND_POSTED,
+    "post_recv": Kind.RECV_POSTED,
+    "post_srq_recv": Kind.SRQ_POSTED,
+}
+SENDING = ("post_send", "bind_mw", "wr_complete")
+RECEIVING = ("post_recv", "post_srq_recv")
+# Not for what the request says: every one behind the bad one would have met the same.
+OF_THE_QUEUE = ("send-state", "recv-state", "queue-full", "recv-shared", "srq-error")
+
+
+@dataclass(slots=True)
+class Attempt:
+    """A refused call that hands over work requests.
+
+    wrs: each as it was said, key → value. posted: how many of them are on the queue all the same;
+    the one behind them is the bad one.
+    """
+
+    call: Call
+    wrs: list[dict[str, Any]]
+    posted: int
+
+    @property
+    def left(self) -> list[dict[str, Any]]:
+        """The bad one, and all behind it."""
+        return self.wrs[self.posted :]
+
+    def holds(self, wr_id: int) -> bool:
+        """Whether this one was handed over, and not posted."""
+        return any(id_of(wr) == wr_id for wr in self.left)
+
+    def is_bad(self, wr_id: int) -> bool:
+        """Whether this one is what the call was refused for."""
+        return id_of(self.left[0]) == wr_id if self.left else False
+
+
+def id_of(wr: dict[str, Any]) -> int:
+    """The wr_id that was said, or that nobody set."""
+    return int(wr.get("wr_id", 0))
+
+
+def attempt(log: Log, call: Call) -> Attempt | None:
+    """What a refused call handed over; None if it is no such call, or nobody knows its words."""
+    kind = _POSTED.get(call.verb)
+    if kind is None or call.invocation is None or not call.refusal:
+        return None
+    said = call.invocation.arguments.get("wr")
+    posted = [
+        r for r in log.within(call.event) if r[KIND] is kind and (r[NODE], r[OBJECT]) == call.thing
+    ]
+    return Attempt(call, list(said or []), len(posted))
+
+
+def latest(log: Log, subject: Subject) -> Attempt | None:
+    """The newest refused call that a work request, which is on no queue, was handed over in."""
+    if subject.serial >= 0 or subject.sort not in (Sort.SEND, Sort.RECV):
+        return None
+    verbs = SENDING if subject.sort is Sort.SEND else RECEIVING
+    for call in reversed(log.refused()):
+        if call.thing == subject.thing[1:] and call.verb in verbs and _is_queue(call, subject):
+            found = attempt(log, call)
+            if found is not None and found.holds(subject.wr_id):
+                return found
+    return None
+
+
+def _is_queue(call: Call, subject: Subject) -> bool:
+    """A queue pair and a shared receive queue may have the same number."""
+    return (call.verb == "post_srq_recv") is (subject.thing.noun is Noun.SRQ)
+
+
+def of_call(case: Case) -> Attempt | None:
+    """What the call that is asked about handed over."""
+    return attempt(case.log, case.call) if case.call is not None else None
+
+
+def queue_of(case: Case) -> QueuePair | SharedReceiveQueue | None:
+    """The queue pair, or the SRQ, that the call wanted to post to."""
+    if case.call is None or case.call.verb not in (*SENDING, *RECEIVING):
+        return None
+    node, number = case.call.thing
+    noun = Noun.SRQ if case.call.verb == "post_srq_recv" else Noun.QP
+    found: QueuePair | SharedReceiveQueue | None
+    found = case.world.nodes[node].tables[noun].items.get(number)
+    return found
+
+
+def said_again(session: Session, attempt_: Attempt, wrs: list[dict[str, Any]]) -> str:
+    """The call once more, with these work requests."""
+    call = attempt_.call
+    assert call.invocation is not None
+    arguments = {**call.invocation.arguments, "wr": wrs}
+    arguments.pop("bad_wr", None)
+    return render(Invocation(call.verb, arguments), session.vocabulary[call.verb])
+
+
+def told(attempt_: Attempt) -> str:
+    """`1 of 3 work requests was posted; wr 22 was not`."""
+    many, left = len(attempt_.wrs), attempt_.left
+    was = "was" if attempt_.posted == 1 else "were"
+    names = " ".join(words.wr(id_of(wr)) for wr in left)
+    if many == 1:
+        return f"{names} was not posted"
+    return f"{attempt_.posted} of {many} {was} posted, not {names}"
+
+
+def bound(session: Session, attempt_: Attempt, wrs: list[dict[str, Any]]) -> list[Any]:
+    """What the device would be handed; nothing where a name in them means nothing any more."""
+    command = session.vocabulary[attempt_.call.verb]
+    kind = next(p.kind for p in command.parameters if p.name == "wr")
+    try:
+        return list(session.binder.value(kind, wrs))
+    except (NotUnderstood, Refused):
+        return []

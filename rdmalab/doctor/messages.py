@@ -1,0 +1,136 @@
+"""From a packet that arrived to the work request it belongs to, and which bytes that one names."""
+
+from typing import NamedTuple
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.hca.device import Hca
+from rdmalab.hca.psn import MASK
+from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
+from rdmalab.lens.words import EVENT, KIND, NODE, OBJECT, A
+from rdmalab.spec.opcodes import OPCODES
+from rdmalab.spec.records import Kind, Record
+from rdmalab.wire.packet import Packet
+from rdmalab.world.world import World
+
+Piece = tuple[int, int]  # address in the host's memory, bytes
+
+
+class Message(NamedTuple):
+    """A packet that arrived, and the send it belongs to.
+
+    packet: as it left; sent: the event in which it did; offset: of its payload in the message.
+    """
+
+    thing: Thing
+    wqe: SendWqe
+    posted: int
+    packet: Packet
+    sent: int
+    offset: int
+
+    @property
+    def subject(self) -> Subject:
+        """The send, as somebody would ask about it."""
+        return Subject(Sort.SEND, self.thing, self.wqe.serial, self.wqe.wr.wr_id)
+
+
+def arrived(world: World, log: Log, event: int, node: str, number: int) -> Message | None:
+    """What the queue pair of this number received in this event."""
+    for record in log.within(event):
+        if (record[KIND], record[NODE], record[OBJECT]) == (Kind.PACKET_RECEIVED, node, number):
+            return _message(world, log, record)
+    return None
+
+
+def _message(world: World, log: Log, received: Record) -> Message | None:
+    packet = received[A]
+    row = OPCODES.get(packet.opcode) if isinstance(packet, Packet) else None
+    if row is None:
+        return None
+    left = _leaving(world, log, received)
+    if row.request and left is not None:
+        thing = Thing(Noun.QP, left[NODE], left[OBJECT])
+    else:
+        thing = Thing(Noun.QP, received[NODE], received[OBJECT])
+    sent = left[EVENT] if left is not None else received[EVENT]
+    posting = posting_of(log, thing, packet.psn, sent)
+    if posting is None or (row.request and left is None):
+        return None
+    qp = world.nodes[thing.node].qps.items.get(thing.number)
+    mtu = qp.path.mtu if qp is not None and qp.path is not None else 0
+    offset = ((packet.psn - posting[A].first_psn) & MASK) * mtu
+    return Message(thing, posting[A], posting[EVENT], packet, sent, offset)
+
+
+def _leaving(world: World, log: Log, received: Record) -> Record | None:
+    """The record of the same packet leaving."""
+    packet = received[A]
+    origin = world.node_of_gid.get(packet.flow.src)
+    for _, record in reversed(log.of(Kind.PACKET_SENT, origin) if origin else []):
+        if record[EVENT] < received[EVENT] and record[A] == packet:
+            return record
+    return None
+
+
+def posting_of(log: Log, thing: Thing, psn: int, event: int) -> Record | None:
+    """The post of the newest send of a queue pair that has this PSN, as it was in an event."""
+    for _, record in reversed(log.about(Kind.SEND_POSTED, thing)):
+        wqe = record[A]
+        span = (wqe.last_psn - wqe.first_psn) & MASK
+        if record[EVENT] <= event and (psn - wqe.first_psn) & MASK <= span:
+            return record
+    return None
+
+
+# --------------------------------------------------------------------------- receives
+def taking(world: World, log: Log, node: str, number: int, wqe: RecvWqe) -> Message | None:
+    """The message that took a receive. number: of its queue pair, 0 of a shared one."""
+    for _, record in reversed(log.of(Kind.RECV_TAKEN, node)):
+        taken = record[A]
+        if (taken.serial, taken.srq) == (wqe.serial, wqe.srq) and number in (0, record[OBJECT]):
+            return arrived(world, log, record[EVENT], node, record[OBJECT])
+    return None
+
+
+# --------------------------------------------------------------------------- bytes
+def pieces(hca: Hca, sg: list[SGE]) -> list[Piece]:
+    """Where the elements of a list lie in memory; by their addresses where a key is unknown."""
+    found = []
+    for sge in sg:
+        mr = hca.lkeys.get(sge.lkey)
+        start = sge.addr if mr is None else mr.addr + sge.addr - mr.iova
+        found.append((start, sge.length))
+    return found
+
+
+def part(found: list[Piece], offset: int, length: int) -> list[Piece]:
+    """The pieces in which bytes [offset, offset+length) of a message lie."""
+    cut = []
+    for start, count in found:
+        first, last = max(offset, 0), min(offset + length, count)
+        if first < last:
+            cut.append((start + first, last - first))
+        offset -= count
+    return cut
+
+
+def meet(one: list[Piece], other: list[Piece]) -> list[Piece]:
+    """The bytes that both have."""
+    both = []
+    for start, count in one:
+        for begin, size in other:
+            first, last = max(start, begin), min(start + count, begin + size)
+            if first < last:
+                both.append((first, last - first))
+    return both
+
+
+def post_of(log: Log, thing: Thing, serial: int) -> int | None:
+    """The event in which a send was posted."""
+    for _, record in reversed(log.about(Kind.SEND_POSTED, thing)):
+        if record[A].serial == serial:
+            event: int = record[EVENT]
+            return event
+    return None
