@@ -4,11 +4,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from rdmalab.command import Noun
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import renewed
 from rdmalab.doctor.standing import Is, Standing, standing
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.grammar.nodes import Node
+from rdmalab.lens.words import exists
 from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
@@ -87,7 +89,7 @@ def makes_true(session: Session, lines: Sequence[str], questions: Sequence[Node]
 def attempt(session: Session, lines: Sequence[str], subject: Subject) -> Outcome:
     """Carry out a cure, let time go on, and see whether there is anything left to complain of."""
     with _untouched(session):
-        before = session.world.event
+        before, lying = session.world.event, _lying(session, subject)
         if failure := _carry_out(session, lines):
             return Outcome(works=False, failure=failure)
         session.history.run(MOST_EVENTS, session.world.now_ns + PATIENCE_NS)
@@ -95,8 +97,22 @@ def attempt(session: Session, lines: Sequence[str], subject: Subject) -> Outcome
         if subject.sort is Sort.CALL:
             return Outcome(works=True)
         found = standing(session, renewed(session, subject, log), log)
+        if lying and not _lying(session, subject):
+            return Outcome(works=True)  # whoever sleeps has nothing left behind
         works = found.good and not (subject.sort is Sort.BYTES and (found.event or 0) <= before)
         return Outcome(works, "" if works else found.sentence)
+
+
+def _lying(session: Session, subject: Subject) -> int:
+    """How many completions lie on the queues beside which a program sleeps."""
+    if subject.sort is not Sort.PROGRAM or not exists(session.world, subject.thing):
+        return 0
+    program = session.world.find(subject.thing)
+    channel = program.wants[1] if program.wants is not None else subject.thing
+    if channel.noun is not Noun.CHANNEL:
+        return 0
+    cqs = session.world.nodes[channel.node].cqs.items.values()
+    return sum(len(cq.cqes) for cq in cqs if cq.channel == channel.number)
 
 
 def _carry_out(session: Session, lines: Sequence[str]) -> str:
