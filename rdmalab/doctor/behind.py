@@ -10,7 +10,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor import attempts, batches
 from rdmalab.doctor.awaited import things_in
 from rdmalab.doctor.case import Case, peer_of
-from rdmalab.doctor.complaints import first_failed, undone, unmet, work_of
+from rdmalab.doctor.complaints import failed_before_flush, first_failed, undone, unmet, work_of
 from rdmalab.doctor.downfall import Fall, fallen
 from rdmalab.doctor.strays import for_bytes, strays, waiting_qps
 from rdmalab.doctor.subject import Sort, Subject
@@ -47,7 +47,7 @@ def _send(case: Case) -> list[Subject]:
         fall = fallen(case)
         if fall is not None and fall.state is QPState.SQE and fall.event < (send.posted or 0):
             return []  # an old story: what counts is that nobody led it out of SQE
-        found += _of_fall(fall) + first_failed(case.log, _thing(qp))
+        found += _of_fall(fall) + failed_before_flush(case.log, _thing(qp))
     if not send.begun and (ahead := undone(qp)) and ahead[0].serial < case.subject.serial:
         found += ahead  # it waits in line behind another
     good = send.ending is not None and send.ending.status is WCStatus.SUCCESS
@@ -64,7 +64,7 @@ def _receive(case: Case) -> list[Subject]:
     if receive.ending is None:
         return _missed(case)
     if receive.flushed and qp is not None:
-        own = _of_fall(fallen(case)) + first_failed(case.log, _thing(qp))
+        own = _of_fall(fallen(case)) + failed_before_flush(case.log, _thing(qp))
         return own + _of_peer(case, case.peer)
     return []
 

@@ -1,6 +1,7 @@
 """From a question to what it is about; without one, what a careful friend would see at once."""
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from rdmalab.command import NotUnderstood, Noun, Thing
 from rdmalab.doctor.log import Call, Log
@@ -195,19 +196,41 @@ def _failed(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
         yield from first_failed(log, thing)
 
 
-def first_failed(log: Log, thing: Thing) -> list[Subject]:
-    """The first work of a queue pair that failed in its present life, a flush only if all were."""
+class _Failed(NamedTuple):
+    """How work ended, and in which record."""
+
+    status: WCStatus
+    number: int
+
+
+def _failures(log: Log, thing: Thing) -> list[tuple[_Failed, Subject]]:
+    """All work of a queue pair that failed in its present life."""
     born = _born(log, thing)
-    found = [
-        (r[B] == WCStatus.WR_FLUSH_ERR, number, _sent(thing, r[A]))
+    return [
+        (_Failed(WCStatus(r[B]), number), _sent(thing, r[A]))
         for number, r in log.failed_sends
         if (r[NODE], r[OBJECT]) == thing[1:] and r[EVENT] > born
     ] + [
-        (r[A].status == WCStatus.WR_FLUSH_ERR, number, _received(thing, r[A]))
+        (_Failed(WCStatus(r[A].status), number), _received(thing, r[A]))
         for number, r in log.failed_receives
         if (r[NODE], r[A].qp_num) == thing[1:] and r[EVENT] > born
-    ]  # fmt: skip
+    ]
+
+
+def first_failed(log: Log, thing: Thing) -> list[Subject]:
+    """The first work of a queue pair that failed in its present life, a flush only if all were."""
+    found = [
+        (failed.status is WCStatus.WR_FLUSH_ERR, failed.number, subject)
+        for failed, subject in _failures(log, thing)
+    ]
     return [min(found, key=lambda each: each[:2])[2]] if found else []
+
+
+def failed_before_flush(log: Log, thing: Thing) -> list[Subject]:
+    """The same, where that was no flush itself: what a flush came from."""
+    failures = _failures(log, thing)
+    real = [(f.number, s) for f, s in failures if f.status is not WCStatus.WR_FLUSH_ERR]
+    return [min(real, key=lambda each: each[0])[1]] if real else []
 
 
 def _sent(thing: Thing, wqe: SendWqe) -> Subject:

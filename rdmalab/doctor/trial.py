@@ -4,17 +4,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from rdmalab.command import Thing
+from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import renewed
 from rdmalab.doctor.standing import Is, Standing, standing
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.grammar.nodes import Node
-from rdmalab.lens.words import EVENT, KIND, NODE, OBJECT, A
+from rdmalab.lens.words import EVENT, KIND, NODE, OBJECT, A, exists
 from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind
+from rdmalab.world.programs import Program
 
 MOST_EVENTS = 4_000
 """How far a trial looks: it must not take longer than a person waits for an answer."""
@@ -119,23 +120,38 @@ def makes_true(session: Session, lines: Sequence[str], questions: Sequence[Node]
 def attempt(session: Session, lines: Sequence[str], subject: Subject) -> Outcome:
     """Carry out a cure, let time go on, and see whether there is anything left to complain of."""
     with _untouched(session):
-        before, thing = session.world.event, subject.thing
-        line = session.world.find(thing).line.number if subject.sort is Sort.PROGRAM else 0
-        first = session.world.trace.latest
+        start = _Start(session, subject)
         if failure := _carry_out(session, lines):
             return Outcome(works=False, failure=failure)
         session.history.run(MOST_EVENTS, session.world.now_ns + PATIENCE_NS)
-        log = Log(session)
-        if subject.sort is Sort.CALL:
-            return Outcome(works=True)
-        if subject.sort is Sort.BYTES:
-            return _brought(log, subject.thing.node, before)
-        found = standing(session, renewed(session, subject, log), log)
-        if subject.sort is Sort.PROGRAM and found.kind is Is.PENDING:
-            past = comes_past(session, thing, line, first)
-            return Outcome(past, "" if past else found.sentence)
-        works = found.good or found.done
-        return Outcome(works, "" if works else found.sentence)
+        return _came_of(session, subject, start)
+
+
+class _Start:
+    """How it was before a cure: the event, the newest record, a program's line, what lies there."""
+
+    def __init__(self, session: Session, subject: Subject) -> None:
+        self.event = session.world.event
+        self.record = session.world.trace.latest
+        self.lying = _lying(session, subject)
+        program = _program(session, subject)
+        self.line = program.line.number if program is not None else 0
+
+
+def _came_of(session: Session, subject: Subject, start: _Start) -> Outcome:
+    log = Log(session)
+    if subject.sort is Sort.CALL:
+        return Outcome(works=True)
+    if subject.sort is Sort.BYTES:
+        return _brought(log, subject.thing.node, start.event)
+    found = standing(session, renewed(session, subject, log), log)
+    works = found.good or found.done
+    if subject.sort is Sort.PROGRAM and found.kind is Is.PENDING:
+        # whoever sleeps has nothing left behind, or has come past its line
+        works = bool(start.lying and not _lying(session, subject)) or comes_past(
+            session, subject.thing, start.line, start.record
+        )
+    return Outcome(works, "" if works else found.sentence)
 
 
 def _brought(log: Log, node: str, before: int) -> Outcome:
@@ -145,6 +161,21 @@ def _brought(log: Log, node: str, before: int) -> Outcome:
     if failed:
         return Outcome(works=False, failure="a work request failed")
     return Outcome(bool(came), "" if came else "no message has come")
+
+
+def _program(session: Session, subject: Subject) -> Program | None:
+    living = subject.sort is Sort.PROGRAM and exists(session.world, subject.thing)
+    return session.world.find(subject.thing) if living else None
+
+
+def _lying(session: Session, subject: Subject) -> int:
+    """How many completions lie on the queues beside which a program sleeps."""
+    program = _program(session, subject)
+    channel = program.wants[1] if program is not None and program.wants is not None else None
+    if channel is None or channel.noun is not Noun.CHANNEL:
+        return 0
+    cqs = session.world.nodes[channel.node].cqs.items.values()
+    return sum(len(cq.cqes) for cq in cqs if cq.channel == channel.number)
 
 
 def _carry_out(session: Session, lines: Sequence[str]) -> str:
