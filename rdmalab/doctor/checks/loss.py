@@ -1,6 +1,6 @@
 """loss: the cable lost what was sent, or what was answered."""
 
-from rdmalab.doctor import recovery
+from rdmalab.doctor import obstacles, recovery
 from rdmalab.doctor.bring_up import is_in_vain
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.delivery import answers, by_fault, carried_out, faults_behind, last_try
@@ -22,6 +22,8 @@ def examine(case: Case) -> Finding:
     told = [row for row in answers(case) if by_fault(row)]
     if not (asked or told):
         return ok("the cable lost nothing of its last try")
+    if obstacles.narrow_link(case) or obstacles.dead_address(case):
+        return ok("it is no accident: all packets of its kind are lost on the way")
     if not asked and not is_in_vain(case) and carried_out(case) is not None:
         return ok("the peer has done it; only the ACK is missing")
     lost = [row for row in (*send.transmissions, *answers(case)) if by_fault(row)]
