@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from rdmalab.command import NotUnderstood, Noun, Thing
+from rdmalab.command import Invocation, New, NotUnderstood, Noun, Ref, Thing
 from rdmalab.doctor.log import Call, Log
 from rdmalab.doctor.newest import newest_receive, newest_send
 from rdmalab.doctor.subject import Sort, Subject
@@ -258,15 +258,30 @@ def _born(log: Log, thing: Thing) -> int:
 
 def _refusals(_session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Calls that were refused, and not accepted since; a poll in vain is no refusal."""
-    accepted: dict[tuple[str, tuple[str, int]], int] = {}
-    for _, record in log.of(Kind.CALLED):
-        if not record[B]:
-            accepted[str(record[A]), (record[NODE], record[OBJECT])] = record[EVENT]
     for call in reversed(log.refused()[-MOST:]):
-        done_since = accepted.get((call.verb, call.thing), -1) > call.event
         concerns = any(wanted(Thing(noun, *call.thing)) for noun in (Noun.QP, Noun.CQ, Noun.SRQ))
-        if not done_since and concerns and call.refusal not in BLOCKING:
+        if concerns and call.refusal not in BLOCKING and not _accepted_since(log, call):
             yield _subject_of(call)
+
+
+def _accepted_since(log: Log, call: Call) -> bool:
+    """Whether the same was asked of the same thing, or under the same name, and done."""
+    later = [
+        r[EVENT]
+        for _, r in log.of(Kind.CALLED, *call.thing)
+        if r[EVENT] > call.event and r[A] == call.verb and not r[B]
+    ]
+    if not later or call.invocation is None:
+        return bool(later)
+    named = _first_name(call.invocation)
+    said = [log.asked(event)[0] for event in later]
+    return any(it is None or _first_name(it) == named for it in said)
+
+
+def _first_name(invocation: Invocation) -> str:
+    """The first thing that a command names, or is to give a name."""
+    names = [value for value in invocation.arguments.values() if isinstance(value, Ref | New)]
+    return str(names[0]) if names else ""
 
 
 def _stuck(session: Session, _log: Log, wanted: Wanted) -> Iterator[Subject]:

@@ -62,17 +62,35 @@ def cause(session: Session, what: Sequence[Any]) -> str:
 
 def _followed(
     session: Session, subjects_: Sequence[Subject], log: Log, *, asked: bool
-) -> list[Diagnosis]:
-    """Those that are asked about, and what stands behind each, as far as it leads."""
+) -> list[list[Diagnosis]]:
+    """Stories: what is asked about, each with what stands behind it, as far as it leads.
+
+    What leads to the same thing is one story.
+    """
     found: dict[Subject, Diagnosis] = {}
-    waiting = deque((subject, False) for subject in subjects_)
+    story: dict[Subject, int] = {}
+    waiting = deque((subject, number, False) for number, subject in enumerate(subjects_))
     while waiting and len(found) < MOST_SUBJECTS:
-        subject, arrival = waiting.popleft()
-        if subject not in found:
-            found[subject] = diagnose(session, subject, log, asked=asked, arrival=arrival)
-            receives = subject.sort in (Sort.RECV, Sort.BYTES)
-            waiting.extend((each, receives) for each in behind(found[subject].case))
-    return list(found.values())
+        subject, number, arrival = waiting.popleft()
+        if subject in found:
+            _join(story, story[subject], number)
+            continue
+        found[subject] = diagnose(session, subject, log, asked=asked, arrival=arrival)
+        story[subject] = number
+        receives = subject.sort in (Sort.RECV, Sort.BYTES)
+        waiting.extend((each, number, receives) for each in behind(found[subject].case))
+    return [
+        [found[subject] for subject in found if story[subject] == number]
+        for number in dict.fromkeys(story.values())
+    ]
+
+
+def _join(story: dict[Subject, int], one: int, other: int) -> None:
+    """Two stories turn out to be one."""
+    kept, gone = sorted((one, other))
+    for subject, number in story.items():
+        if number == gone:
+            story[subject] = kept
 
 
 def diagnose(
@@ -97,15 +115,14 @@ def _foreseen(found: Standing, findings: Iterable[tuple[Check, Finding]]) -> Sta
     return found
 
 
-def _report(session: Session, seen: Sequence[Diagnosis]) -> Report:
+def _report(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Report:
     """The first is what was asked about; of the others only what they have to do with it."""
+    seen = [diagnosis for story in stories for diagnosis in story]
     first = seen[0]
     told = [d for d in seen if d.causes(Verdict.FAIL)] or [first]
-    causes = _unique(c for d in told for c in d.causes(Verdict.FAIL))
-    roots = sorted((c for c in causes if not c.check.station), key=_origin)
-    stations = sorted((c for c in causes if c.check.station), key=_origin)
-    if not roots:
-        roots, stations = stations[:1], stations[1:]
+    chains = [_chain(story) for story in stories]
+    roots = sorted(_unique(c for found, _ in chains for c in found), key=_origin)
+    stations = sorted(_unique(c for _, found in chains for c in found), key=_origin)
     report = Report(
         first.name, first.standing, session.world.event, roots, stations,
         warnings=_unique(c for d in told for c in d.causes(Verdict.WARN)),
@@ -115,6 +132,14 @@ def _report(session: Session, seen: Sequence[Diagnosis]) -> Report:
     )  # fmt: skip
     report.remedy = _cured(session, report, first.case)
     return report
+
+
+def _chain(story: Sequence[Diagnosis]) -> tuple[list[Cause], list[Cause]]:
+    """Roots and stations; a station is the root of a story that has no other."""
+    causes = [cause for diagnosis in story for cause in diagnosis.causes(Verdict.FAIL)]
+    roots = [cause for cause in causes if not cause.check.station]
+    stations = sorted((cause for cause in causes if cause.check.station), key=_origin)
+    return (roots, stations) if roots else (stations[:1], stations[1:])
 
 
 def _waits(told: Sequence[Diagnosis]) -> list[Cause]:
