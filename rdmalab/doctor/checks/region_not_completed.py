@@ -9,7 +9,7 @@ from rdmalab.lens import words
 def examine(case: Case) -> Finding:
     """Whether its critical region is still open."""
     batch = batches.latest(case.log, case.subject)
-    if batch is None or not case.asked:
+    if batch is None:
         return NA
     if batch.closed is not None:
         return ok("its critical region has an end", batch.closed)

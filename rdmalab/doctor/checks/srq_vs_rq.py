@@ -39,7 +39,7 @@ def examine(case: Case) -> Finding:
 
 
 def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
-    if call.refusal != RULE or not qp.srq:
+    if call.refusal != RULE:
         return ok("it was posted to the right queue")
     attempt, srq = attempts.of_call(case), case.name(Noun.SRQ, qp.node, qp.srq)
     wrs = attempts.bound(case.session, attempt, attempt.left) if attempt is not None else []

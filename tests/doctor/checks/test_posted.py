@@ -3,6 +3,7 @@
 import pytest
 
 from rdmalab.doctor.finding import Verdict
+from rdmalab.doctor.standing import Is
 from rdmalab.lab import Lab
 from tests.doctor.questions import chain, finding, verdict, why
 from tests.labs import RECV, SEND, lab_of
@@ -50,6 +51,13 @@ def test_what_does_not_lie_on_the_row_only_the_program_knows(asked: int) -> None
 
 def test_two_that_differ_make_no_row() -> None:
     lab = lab_of(_WRITE.format(1, "0:4", "0"), SEND.replace("=1 ", "=2 "), RECV, "run")
+    cure = finding(lab, "not-posted", "A.qp0.wr[3]").cure
+    assert cure is not None
+    assert cure.program
+
+
+def test_two_that_were_said_otherwise_make_no_row() -> None:
+    lab = lab_of(_WRITE.format(1, "0:4", "0"), _WRITE.format(2, "4:8", "4") + "|SOLICITED", "run")
     cure = finding(lab, "not-posted", "A.qp0.wr[3]").cure
     assert cure is not None
     assert cure.program
@@ -112,6 +120,7 @@ def test_the_bad_one_itself_failed_for_its_own_reason() -> None:
 def test_a_full_queue_is_the_cause_of_all_that_found_no_slot() -> None:
     lab = after(*_FULL, "run", _LIST.format("opcode=SEND"), pair="use rc_pair max_send_wr=4")
     assert chain(lab, "A.qp0.wr[3]")[0] == "sq-full-of-unsignaled"
+    assert verdict(lab, "post-failed-ignored", "A.qp0.wr[3]") is Verdict.OK
 
 
 def test_pieces_that_do_not_touch_only_the_program_can_join() -> None:
@@ -154,6 +163,16 @@ def test_without_a_peer_nobody_but_the_program_knows_the_way_up() -> None:
     cure = finding(lab, "wrong-state-post", "EINVAL").cure
     assert cure is not None
     assert cure.program
+
+
+def test_what_soft_roce_kept_is_not_posted_twice() -> None:
+    lab = after("reset A.qp0", _WRITE.format(7, "0:4", "0"), profile="rxe")
+    remedy = why(lab, "EINVAL").remedy
+    assert remedy is not None
+    for line in (*remedy.cure.lines, "run"):
+        lab.do(line)
+    assert lab.look("A.cq0.total(wr_id=7, status=SUCCESS) == 1")
+    assert lab.look("A.cq0.total == 1")
 
 
 def test_what_soft_roce_kept_and_carried_out_is_no_trouble() -> None:
@@ -297,6 +316,14 @@ def test_soft_roce_posts_a_datagram_without_an_address_and_fails_later() -> None
 def test_with_its_address_a_datagram_misses_nothing() -> None:
     lab = after(*_UD, _ADDRESS, "wr_complete A.qp1", "run", pair="use ud_pair", profile="rxe")
     assert why(lab, "A.qp1.wr[80]").slug == "completed"
+
+
+def test_an_addressed_datagram_that_fails_of_its_bytes_misses_no_setter() -> None:
+    bad = "wr_set_sge A.qp1 sg={addr=0x1 length=8 lkey=0xdead}"
+    lab = after(*_UD[:-1], bad, _ADDRESS, "wr_complete A.qp1", "run", pair="use ud_pair",
+                profile="rxe")  # fmt: skip
+    assert why(lab, "A.qp1.wr[80]").standing.kind is Is.FAILED
+    assert verdict(lab, "missing-setter", "A.qp1.wr[80]") is Verdict.OK
 
 
 def test_asked_by_its_wr_id_the_batch_leads_to_the_setter() -> None:

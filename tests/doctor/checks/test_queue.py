@@ -56,6 +56,14 @@ def test_another_thread_that_polls_its_own_queue_means_nothing() -> None:
     assert verdict(lab, "wrong-cq", "B.qp0.recv_wr[2]") is Verdict.OK
 
 
+def test_a_poll_of_the_other_queue_that_brought_something_was_not_in_vain() -> None:
+    answer = (
+        "post_send B.qp1 wr_id=9 opcode=RDMA_WRITE sg=B.mr0[0:4] remote=A.mr0[0] flags=SIGNALED"
+    )
+    lab = lab_of(*_TWO_CQS, answer, "run", "poll_cq B.cq0")
+    assert verdict(lab, "wrong-cq", "B.qp1.recv_wr[2]") is Verdict.OK
+
+
 def test_a_queue_that_nothing_completes_on_is_surely_the_wrong_one() -> None:
     lab = lab_of(RECV, SEND, "run", "create_cq B.mine cqe=4", "poll_cq B.mine")
     assert chain(lab, "B.qp0.recv_wr[2]") == ["wrong-cq"]
@@ -95,6 +103,10 @@ def test_asked_about_the_thread_that_waits_the_answer_is_the_same() -> None:
 
 def test_who_polled_his_own_completion_has_it() -> None:
     assert chain(_two_threads("poll A.cq0", janitor="50us"), "A.qp0.wr[4]") == []
+
+
+def test_who_waits_for_more_has_had_his_own() -> None:
+    assert chain(_two_threads("poll A.cq0", "poll A.cq0", janitor="50us"), "A.qp0.wr[4]") == []
 
 
 def test_a_sleeper_whose_event_was_for_nothing_waits_for_what_was_taken() -> None:
@@ -292,6 +304,14 @@ def test_a_person_who_destroys_too_early_is_told_the_same() -> None:
     assert report.slug == "unacked-events"
     assert report.remedy is not None
     assert report.remedy.cure.lines == ["ack_cq_events B.cq0 nevents=1"]
+
+
+def test_once_they_are_acknowledged_the_refusal_is_of_the_past() -> None:
+    lab = lab_of(RECV, "req_notify_cq B.cq0", SEND, "run", "get_cq_event B.ch0", "destroy_qp B.qp0",
+                 pair=_CHANNEL)  # fmt: skip
+    lab.do("destroy_cq B.cq0")
+    lab.do("ack_cq_events B.cq0")
+    assert verdict(lab, "unacked-events", "EAGAIN") is Verdict.OK
 
 
 def test_an_empty_channel_is_no_event_to_acknowledge() -> None:
