@@ -11,6 +11,7 @@ from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Index, Node, Path
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import Cqe, SendWqe
+from rdmalab.lens import words
 from rdmalab.lens.words import EVENT, NODE, OBJECT, A, B
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import BLOCKING, ProgramState
@@ -28,6 +29,9 @@ WHAT = (
 )
 
 Wanted = Callable[[Thing], bool]
+
+_UP = (QPState.RTR, QPState.RTS, QPState.SQD)
+"""Then a queue pair works, and what was posted on it is more interesting than itself."""
 
 
 def subjects(session: Session, log: Log, question: Node | None) -> list[Subject]:
@@ -90,7 +94,10 @@ def _queue_pair(session: Session, log: Log, thing: Thing, path: Path) -> list[Su
     if word is not None:
         raise NotUnderstood(f"one cannot ask why of {path}", path.place, f"try: {WHAT}")
     found = list(_all(session, log, lambda it: it == thing))
-    return found or [*_newest_work(log, thing), Subject(Sort.QP, thing)]
+    own = Subject(Sort.QP, thing)
+    is_up = words.exists(session.world, thing) and session.world.find(thing).state in _UP
+    newest = _newest_work(log, thing)
+    return found or ([*newest, own] if is_up else [own, *newest])
 
 
 def _newest_work(log: Log, thing: Thing) -> list[Subject]:

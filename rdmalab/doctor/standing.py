@@ -161,7 +161,8 @@ def _qp(session: Session, subject: Subject, log: Log) -> Standing:
     if not words.exists(session.world, subject.thing):
         return Standing(Is.LOST, "it was destroyed")
     qp = session.world.find(subject.thing)
-    return Standing(Is.WELL, f"it is in {qp.state.name}")
+    flushes = qp.state_row.flushes_sends
+    return Standing(Is.LOST if flushes else Is.WELL, f"it is in {qp.state.name}")
 
 
 def _bytes(session: Session, subject: Subject, log: Log) -> Standing:

@@ -1,6 +1,7 @@
 """What every check says of one thing, in a lab to test with."""
 
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.checklist import BY_SLUG
 from rdmalab.doctor.complaints import subjects
 from rdmalab.doctor.consult import consult, diagnose
 from rdmalab.doctor.finding import Finding, Verdict
@@ -31,9 +32,10 @@ def verdict(lab: Lab, what: str, slug: str, *, asked: bool = True) -> Verdict:
 
 
 def blamed(lab: Lab, what: str, *, asked: bool = True) -> list[str]:
-    """The names of all that are called a cause."""
+    """The names of all that are called a cause; stations only where nothing else is."""
     found = findings(lab, what, asked=asked)
-    return [slug for slug, finding in found.items() if finding.verdict is Verdict.FAIL]
+    failed = [slug for slug, finding in found.items() if finding.verdict is Verdict.FAIL]
+    return [slug for slug in failed if not BY_SLUG[slug].station] or failed
 
 
 def evidence(lab: Lab, what: str, slug: str) -> str:

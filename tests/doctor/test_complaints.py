@@ -72,6 +72,12 @@ def test_a_queue_is_asked_about_with_the_work_that_completes_there() -> None:
     assert sorts(lab, "B.cq0") == [("completion queue", 0), ("receive", 2)]
 
 
+def test_of_a_queue_pair_that_is_down_it_says_that_first_and_else_its_newest_work() -> None:
+    up, down = (RECV, SEND, "run"), ("modify_qp A.qp0 state=ERR",)
+    assert [s.sort for s in asked(lab_of(*up), "A.qp0")] == [Sort.SEND, Sort.QP]
+    assert [s.sort for s in asked(lab_of(*up, *down), "A.qp0")] == [Sort.QP, Sort.SEND]
+
+
 def test_an_errno_means_the_last_call_refused_so() -> None:
     lab = lab_of("modify_qp A.qp0 state=RESET")
     lab.do(SEND)

@@ -22,6 +22,8 @@ def stands(lab: Lab, asked: str) -> Standing:
     ("lines", "asked", "kind"),
     [
         ((), "A.qp0.wr[1]", Is.NEVER),
+        ((), "A.qp0", Is.WELL),
+        (("modify_qp A.qp0 state=ERR",), "A.qp0", Is.LOST),
         ((SEND,), "A.qp0.wr[1]", Is.PENDING),
         ((RECV, SEND, "run"), "A.qp0.wr[1]", Is.COMPLETED),
         ((RECV, SEND, "run"), "B.qp0.recv_wr[2]", Is.COMPLETED),

@@ -34,8 +34,8 @@ def examine(case: Case) -> Finding:
         said(f"it has waited {words.duration(_waited_ns(case))} so far", send.posted),
     )  # fmt: skip
     far = look_ahead(case.session, case.subject, tries * wait_ns)
-    if far.standing.kind is not Is.COMPLETED:
-        return warn(*evidence)
+    if far.settled and far.standing.kind is not Is.COMPLETED:
+        return warn(*evidence)  # another try would not help: it is slow to say so, no more
     lines = recovery.reconnected(case, qp, send.wqe.wr, _CURE, _CURE)
     return hinders(case, *evidence, cure=Cure(lines), since=since)
 
