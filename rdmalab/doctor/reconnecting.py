@@ -116,7 +116,7 @@ def once_more(case: Case, qp: QueuePair, wr: SendWR, peer: QueuePair | None, *,
     if peer.source.wqes and not lost:
         return lines
     length = sum(sge.length for sge in wr.sg)
-    fitting = [w.wr for w in peer.rq.wqes if lost and w.length >= length + overhead(peer)]
+    fitting = [w.wr for w in peer.rq.wqes if w.length >= length + overhead(peer)]
     receive = cures.post_recv(case, peer, fitting[0]) if fitting else room(case, peer, wr, length)
     return [receive, *lines]
 

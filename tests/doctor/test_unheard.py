@@ -82,6 +82,13 @@ def test_the_packets_of_others_are_not_its_own() -> None:
     assert found.misses == []
 
 
+def test_neither_are_those_of_other_messages_of_its_own_queue_pair() -> None:
+    lab = lab_of(RECV, SEND, SEND.replace("=1 ", "=8 "), "run", pair="use uc_pair")
+    found = unheard(lab)
+    assert found is not None
+    assert found.misses == []
+
+
 def test_a_dropped_packet_is_known_by_its_sender_even_when_its_post_is_long_ago() -> None:
     lab = lab_of(SEND, "run", pair="use uc_pair")
     log = Log(lab.session)

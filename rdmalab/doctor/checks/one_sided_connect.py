@@ -22,9 +22,10 @@ def examine(case: Case) -> Finding:
         return ok(f"{case.qp_name(peer)} answers to {case.qp_name(qp)}")
     if unheard.misses and not unheard.because("wrong-source"):
         return ok("its requests did not arrive")
-    other = case.qp_name_at(partners.peer_node(case.world, peer), peer.path.dest_qpn)
-    if other == case.qp_name(qp):
-        return ok("it is known there by another address")
+    node = partners.peer_node(case.world, peer)
+    if not node:
+        return ok(f"{case.qp_name(peer)} was told an address that nobody has")
+    other = case.qp_name_at(node, peer.path.dest_qpn)
     told = partners.told(case, peer)
     return unheard.finding(
         said(f"{case.qp_name(qp)} sends to {case.qp_name(peer)}", partners.told(case, qp)),

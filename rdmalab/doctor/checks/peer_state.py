@@ -2,7 +2,7 @@
 
 from rdmalab.doctor import partners
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.complaints import first_failed
+from rdmalab.doctor.complaints import failed_before_flush
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
 from rdmalab.doctor.reconnecting import once_more, reconnect
 from rdmalab.doctor.unheard import Unheard
@@ -24,7 +24,7 @@ def examine(case: Case) -> Finding:
         return ok("the peer did not turn it away for its state")
     state, since = partners.state_at(case, peer, misses[-1].event)
     name = case.qp_name(peer)
-    if state is QPState.ERR and first_failed(case.log, partners.thing_of(peer)):
+    if state is QPState.ERR and failed_before_flush(case.log, partners.thing_of(peer)):
         return ok(f"{name} was in ERR, for a reason of its own", since)
     return unheard.finding(
         said(f"{name} was in {state.name}", since),

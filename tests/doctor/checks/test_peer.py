@@ -147,9 +147,9 @@ def test_a_peer_that_failed_of_its_own_is_not_the_root() -> None:
 
 
 def test_a_peer_that_somebody_took_to_err_is() -> None:
-    lab = lab_of("modify_qp B.qp0 state=ERR", _WRITE, "run", pair=_FAST)
+    lab = lab_of(RECV, "modify_qp B.qp0 state=ERR", _WRITE, "run", pair=_FAST)
     assert verdict(lab, _WR, "peer-state") is Verdict.FAIL
-    assert "B.qp0 was in ERR [14]" in evidence(lab, _WR, "peer-state")
+    assert "B.qp0 was in ERR [15]" in evidence(lab, _WR, "peer-state")
     assert works(lab, _WR)
 
 
@@ -211,6 +211,12 @@ def test_who_waits_for_a_peer_that_is_gone_waits_in_vain() -> None:
     assert why(lab).slug == "well"
 
 
+def test_a_number_that_was_right_is_not_called_wrong() -> None:
+    lab = lab_of("destroy_qp B.qp0", _WRITE, "run", pair=_FAST)
+    assert blamed(lab, _WR) == ["peer-destroyed", "retry-exc"]
+    assert works(lab, _WR)
+
+
 def test_what_was_done_before_the_peer_was_destroyed_is_well() -> None:
     lab = lab_of(RECV, SEND, "run", "destroy_qp B.qp0")
     assert blamed(lab, _WR) == []
@@ -249,3 +255,11 @@ def test_who_is_known_by_another_address_is_not_one_sided() -> None:
     away = "ah_attr={is_global=1 dgid=fe80::200:a00:2 sgid_index=0 hop_limit=64 port_num=1}"
     lab = lab_of(*told("A.qp0", "B.qp0", away), _WRITE, "run", pair=_FAST)
     assert blamed(lab, _WR) == ["wrong-gid", "retry-exc"]
+
+
+def test_a_peer_that_was_told_an_address_of_nobody_has_the_wrong_address() -> None:
+    nobody = "ah_attr={is_global=1 dgid=10.0.0.7 sgid_index=1 hop_limit=64 port_num=1}"
+    lab = lab_of(*told("B.qp0", "A.qp0", nobody), _WRITE, "run", pair=_FAST)
+    assert blamed(lab, _WR) == ["wrong-gid", "retry-exc"]
+    assert "B.qp0 was told that its peer is 10.0.0.7" in evidence(lab, _WR, "wrong-gid")
+    assert works(lab, _WR)

@@ -67,6 +67,13 @@ def test_a_write_behind_the_last_message_told_nobody() -> None:
     assert blamed(lab, _RECV) == ["write-no-signal"]
 
 
+def test_a_message_that_was_lost_behind_a_write_is_what_is_missed() -> None:
+    lab = lab_of("fault drop A->B nth=2", RECV, _WAITS, _WRITE, SEND.replace("=1 ", "=6 "),
+                 "run 50us", pair="use uc_pair")  # fmt: skip
+    assert verdict(lab, _RECV, "write-no-signal") is Verdict.OK
+    assert why(lab, _RECV).slug == "uc-loss"
+
+
 def test_who_has_armed_the_queue_waits_as_well() -> None:
     lab = lab_of("req_notify_cq B.cq0", RECV, _WRITE, "run", pair="use rc_pair channel=1")
     assert blamed(lab, _RECV) == ["write-no-signal"]
@@ -182,6 +189,13 @@ def test_a_fault_that_would_strike_again_is_taken_away_first() -> None:
     assert lab.look("B.cq0.total") == 1
 
 
+def test_a_fault_that_is_over_is_left_alone() -> None:
+    lab = lab_of("fault drop A->B nth=1", RECV, SEND, "run", pair="use uc_pair")
+    remedy = why(lab, _WR).remedy
+    assert remedy is not None
+    assert (remedy.works, len(remedy.cure.lines)) == (True, 1)
+
+
 def test_a_message_of_which_only_the_end_was_lost_is_found_from_its_receive() -> None:
     lab = lab_of("fault drop A->B nth=2", "post_recv B.qp0 wr_id=2 sg=B.mr0[0:1024]",
                  SEND.replace("[0:64]", "[0:1000]"), "run", pair="use uc_pair")  # fmt: skip
@@ -210,6 +224,7 @@ def test_a_shared_receive_that_nobody_missed_was_not_stolen() -> None:
     well(lab, "run 10us")
     assert verdict(lab, _SHARED, "srq-stolen") is Verdict.FAIL
     well(lab, "post_srq_recv B.srq0 wr_id=3 sg=B.mr0[64:128]")
+    assert verdict(lab, _SHARED, "srq-stolen") is Verdict.OK
     well(lab, "run")
     assert verdict(lab, _SHARED, "srq-stolen") is Verdict.OK
 
@@ -247,6 +262,14 @@ def test_a_datagram_that_found_a_shared_queue_empty_is_lost() -> None:
     )
     lab = lab_of(*made, _DATAGRAM.replace("B.qp0", "B.qp1"), "run", pair="use ud_pair")
     assert blamed(lab, _WR) == ["srq-empty-limit"]
+    assert works(lab, _WR)
+
+
+def test_a_broken_queue_is_not_called_empty() -> None:
+    lab = lab_of(_SRQ_RECV, "fault srq_error srq=B.srq0", SEND, "run",
+                 pair="use srq_pair rnr_retry=1")  # fmt: skip
+    assert "srq-error" in blamed(lab, _WR)
+    assert verdict(lab, _WR, "srq-empty-limit") is Verdict.OK
     assert works(lab, _WR)
 
 
@@ -322,6 +345,9 @@ def test_another_mistake_of_an_xrc_message_is_not_its_number() -> None:
         "flags=SIGNALED"
     )
     lab = lab_of(late, "run", pair="use xrc_pair")
+    assert verdict(lab, _WR, "xrc-srqn") is Verdict.OK
+    lab = lab_of(late, "run", pair="use xrc_pair qp_access_flags=REMOTE_READ")
+    assert lab.look("A.cq0.last.status").name == "REM_INV_REQ_ERR"
     assert verdict(lab, _WR, "xrc-srqn") is Verdict.OK
 
 
