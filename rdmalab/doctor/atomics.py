@@ -10,6 +10,7 @@ from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import Kind
 
 WORD = 8
+MOST = 64  # that are looked into
 _ATOMICS = (Op.COMPARE_SWAP, Op.FETCH_ADD)
 
 
@@ -23,9 +24,9 @@ class Atomic(NamedTuple):
 
 
 def atomics(content: Content) -> list[Atomic]:
-    """Those on a word among the bytes that are asked about, oldest first."""
+    """The newest on a word among the bytes that are asked about, oldest first."""
     found = []
-    for touch in content.touches(Kind.MEMORY_READ):
+    for touch in content.touches(Kind.MEMORY_READ)[-MOST:]:
         message = content.message(touch) if touch.piece[1] == WORD else None
         if message is not None and message.wqe.op in _ATOMICS:
             wrote = any(r[KIND] is Kind.MEMORY_WRITTEN for r in content.log.within(touch.event))

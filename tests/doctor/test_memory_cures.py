@@ -44,6 +44,12 @@ def test_elements_of_length_0_are_left_out_and_ends_cut_off() -> None:
     assert mend == memory_cures.Mend([], "A.mr0[4090:4096]", 6)
 
 
+def test_bytes_that_lie_wholly_outside_of_the_region_are_looked_for_elsewhere() -> None:
+    lab = pair("reg_mr A.mr1 pd=A.pd0 length=64 access=LOCAL_WRITE")
+    first, other = list(lab.session.world.nodes["A"].mrs.items.values())
+    assert mended(lab, SGE(other.addr + 8, 4, first.lkey)).said == "A.mr1[8:12]"
+
+
 def test_bytes_of_no_region_are_registered_and_such_of_no_memory_replaced() -> None:
     lab = pair("reg_mr A.mr1 pd=A.pd0 length=64 access=LOCAL_WRITE", "dereg_mr A.mr1")
     buffer = lab.session.world.nodes["A"].memory.buffers[-1]

@@ -43,6 +43,21 @@ def test_every_packet_of_a_busy_pair_that_loses_some_is_traced_to_its_send() -> 
     assert {each[:2] for each in arrivals(lab)} == {("A", 0), ("A", 1), ("B", 0)}
 
 
+def test_packets_of_two_pairs_are_told_apart() -> None:
+    writes = [
+        f"post_send A.qp{n} wr_id={n} opcode=RDMA_WRITE sg=A.mr{n}[0:8] remote=B.mr{n}[0]"
+        for n in (0, 1)
+    ]
+    lab = pair("use rc_pair", "link latency=5us", *writes)
+    log = Log(lab.session)
+    for _, record in log.of(Kind.PACKET_RECEIVED, "B"):
+        message = messages.arrived(lab.session.world, log, record[EVENT], "B", record[OBJECT])
+        assert message is not None
+        assert lab.session.names.of(message.thing) == f"A.qp{message.wqe.wr.wr_id}"
+        assert message.packet == record[A]
+        assert any(r[A] is message.packet for r in log.within(message.sent))
+
+
 def test_the_offset_is_that_of_the_packet_in_its_message() -> None:
     lab = pair("post_recv B.qp0 sg=B.mr0[0:1000]", "post_send A.qp0 opcode=SEND sg=A.mr0[0:1000]",
                use="use rc_pair path_mtu=256")  # fmt: skip
@@ -70,6 +85,9 @@ def test_the_newest_post_with_a_psn_is_meant() -> None:
     found = messages.posting_of(log, Thing(Noun.QP, "A", number), 0, lab.session.world.event)
     assert found is not None
     assert found[A].wr.wr_id == 2
+    first = messages.posting_of(log, Thing(Noun.QP, "A", number), 0, found[EVENT] - 1)
+    assert first is not None
+    assert first[A].wr.wr_id == 1
     assert messages.post_of(log, Thing(Noun.QP, "A", number), found[A].serial) == found[EVENT]
     assert messages.post_of(log, Thing(Noun.QP, "A", number), 77) is None
 

@@ -3,7 +3,7 @@
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import newest_send
 from rdmalab.doctor.standing import Is
-from rdmalab.doctor.subject import Subject
+from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.trial import MOST_EVENTS, attempt, look_ahead, makes_true
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
@@ -80,3 +80,21 @@ def test_totals_asked_for_on_the_way_are_forgotten() -> None:
     goal = [parse_expression("wire.count() > 0", "A").node]
     makes_true(lab.session, [RECV], goal)
     assert lab.look("wire.count()") == count
+
+
+def test_for_bytes_a_message_must_come_and_none_may_fail() -> None:
+    lab = lab_of()
+    thing = lab.session.names.find("B.mr0")
+    assert thing is not None
+    subject = Subject(Sort.BYTES, thing, start=0, stop=8)
+    write = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[512]"
+    assert attempt(lab.session, [write], subject).works
+    failed = attempt(lab.session, [write, f"{write} rkey=1"], subject)
+    assert (failed.works, failed.failure) == (False, "a work request failed")
+    assert attempt(lab.session, ["run"], subject).failure == "no message has come"
+
+
+def test_a_send_that_is_carried_out_without_a_completion_is_good() -> None:
+    lab = lab_of(SEND, "run 2ms")
+    lines = [RECV, "run", SEND.replace(" flags=SIGNALED", ""), RECV]
+    assert attempt(lab.session, lines, subject_of(lab)).works

@@ -5,6 +5,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said, warn
 from rdmalab.doctor.keyring import Denial, Gone
 from rdmalab.hca.dma import Denied
+from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import RecvWqe, SendWqe
 from rdmalab.spec.access import Access
 from rdmalab.spec.statuses import WCStatus
@@ -85,24 +86,37 @@ def _lent(case: Case, wqe: SendWqe) -> Finding:
     )  # fmt: skip
 
 
-def _cure(case: Case) -> Cure | None:
+_ADVICE = "keep memory registered until all work that names it has completed"
+
+
+def _cure(case: Case) -> Cure:
     """Register the bytes once more, and post the work again."""
     send, receive, qp = case.send, case.receive, case.qp
-    if send is not None and send.wqe is not None and send.wqe.work is not None and qp is not None:
-        rights = Access.LOCAL_WRITE if send.wqe.work.local is Local.SCATTER else Access(0)
-        mend = memory_cures.mended(case, qp, case.hca, send.wqe.wr, int(rights))
-        if mend is None:
-            return None
-        again = cures.again(case, qp, send.wqe.wr, revived=True, sg=mend.said)
-        return Cure([*mend.lines, *memory_cures.revived(case, qp), *again])
-    if receive is None or receive.wqe is None or qp is None or receive.shared:
-        return None
-    mend = memory_cures.mended(case, qp, case.hca, receive.wqe.wr, int(Access.LOCAL_WRITE))
+    lines: list[str] = []
+    if send is not None and send.wqe is not None and qp is not None:
+        lines = _send_again(case, send.wqe, qp)
+    elif receive is not None and receive.wqe is not None and qp is not None and not receive.shared:
+        lines = _receive_again(case, receive.wqe, qp)
+    return Cure(lines) if lines else Cure(program=_ADVICE)
+
+
+def _send_again(case: Case, wqe: SendWqe, qp: QueuePair) -> list[str]:
+    scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
+    mend = memory_cures.mended(case, qp, case.hca, wqe.wr, int(Access.LOCAL_WRITE) if scatters else 0)
     if mend is None:
-        return None
-    post = cures.post_recv(case, qp, receive.wqe.wr, sg=mend.said)
+        return []
+    again = cures.again(case, qp, wqe.wr, revived=True, sg=mend.said)
+    return [*mend.lines, *memory_cures.revived(case, qp), *again]
+
+
+def _receive_again(case: Case, wqe: RecvWqe, qp: QueuePair) -> list[str]:
+    """And a message for it, so that it shows."""
+    mend = memory_cures.mended(case, qp, case.hca, wqe.wr, int(Access.LOCAL_WRITE))
+    if mend is None:
+        return []
+    post = cures.post_recv(case, qp, wqe.wr, sg=mend.said)
     sends = memory_cures.a_message(case, case.peer, mend.length) if case.peer is not None else []
-    return Cure([*mend.lines, *cures.revive(case, qp), post, *sends])
+    return [*mend.lines, *cures.revive(case, qp), post, *sends]
 
 
 CHECK = Check(

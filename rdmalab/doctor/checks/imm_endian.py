@@ -10,7 +10,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCFlags
 
-SMALL = 1 << 16  # a number below that is small, one from there on large
+SMALL = 1 << 16  # who swaps a number below that gets a large one
 
 
 def examine(case: Case) -> Finding:
@@ -32,7 +32,7 @@ def examine(case: Case) -> Finding:
 
 
 def _looks_swapped(value: int) -> bool:
-    return 0 < value < SMALL <= swap_octets(value)
+    return 0 < value < SMALL
 
 
 def _told(value: int) -> str:

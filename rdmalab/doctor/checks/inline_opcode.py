@@ -55,12 +55,12 @@ def _is_bad(wr: dict[str, Any]) -> bool:
     return bool(inline) and _cannot(wr.get("opcode", 0))
 
 
-def _cure(case: Case, lists: list[dict[str, Any]]) -> Cure | None:
+def _cure(case: Case, lists: list[dict[str, Any]]) -> Cure:
     """The bad one and those behind it, which were not posted, without INLINE."""
     call = case.call
     first = next((n for n, wr in enumerate(lists) if _is_bad(wr)), None)
     if call is None or call.invocation is None or first is None:
-        return None
+        return Cure(program="leave INLINE out of what is written to the own buffer")
     posted = [
         {**wr, "flags": int(wr["flags"]) & ~int(SendFlags.INLINE)} if _is_bad(wr) else wr
         for wr in lists[first:]

@@ -12,13 +12,20 @@ from rdmalab.lens.words import A
 from rdmalab.spec.records import Kind
 from rdmalab.spec.rules import RULES
 
-_CRASHES = frozenset(
+CRASHES = frozenset(
     rule for rule, row in RULES.items()
     if rule.startswith("crash-") and rule != "crash-deadlock"
 ) | {"use-after-destroy"}  # fmt: skip
-_ADVICE = {
+ADVICE = {
     "crash-next": "clear each request before you fill it in; next=NULL in the last of a list",
     "crash-bad-wr": "give bad_wr a place, and look at it when the call returns an error",
+    "crash-ah": "name an address handle in each datagram",
+    "crash-mw": "name a memory window in each bind",
+    "crash-inline": "let INLINE copy from memory of the program only",
+    "crash-hdr": "let hdr point to the headers of the segments",
+    "crash-wc-read": "ask for the field in wc_flags of create_cq_ex, or do not read it",
+    "crash-builder": "name the operation in send_ops_flags of create_qp_ex",
+    "crash-setter": "call only the setters that this type of queue pair has",
     "crash-sg": "let sg_list point to as many elements as num_sge counts",
     "use-after-destroy": "set a pointer to NULL when its object is destroyed",
 }
@@ -29,7 +36,7 @@ def examine(case: Case) -> Finding:
     call = case.call
     if call is None:
         return NA
-    if call.refusal not in _CRASHES:
+    if call.refusal not in CRASHES:
         return ok("C would have returned an error, too")
     return fail(*_evidence(call), cure=_cure(case, call), since=call.event)
 
@@ -47,8 +54,7 @@ def _cure(case: Case, call: Call) -> Cure:
         lines = _with_room(case, call)
     elif call.refusal == "crash-ah":
         lines = _with_handle(case, call)
-    default = "never follow a pointer that may lead nowhere: see explain " + call.refusal
-    return Cure(lines) if lines else Cure(program=_ADVICE.get(call.refusal, default))
+    return Cure(lines) if lines else Cure(program=ADVICE[call.refusal])
 
 
 def _requests(call: Call) -> list[dict[str, Any]]:

@@ -37,9 +37,12 @@ def test_a_receive_that_is_too_short_is_the_cause_on_both_sides(profile: Profile
     assert "post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]" in cured(lab, "A.qp0.wr[1]")
 
 
-def test_a_receive_that_fits_exactly_and_may_not_be_written_is_not_too_short() -> None:
+@pytest.mark.parametrize("profile", [STRICT, RXE])
+def test_a_receive_that_fits_exactly_and_may_not_be_written_is_not_too_short(
+    profile: Profile,
+) -> None:
     lab = pair("reg_mr B.mr1 pd=B.pd0 length=64 access=REMOTE_READ",
-               "post_recv B.qp0 wr_id=2 sg=B.mr1[0:64]", SENT)  # fmt: skip
+               "post_recv B.qp0 wr_id=2 sg=B.mr1[0:64]", SENT, profile=profile)  # fmt: skip
     assert failing(lab, "B.qp0.recv_wr[2]") == ["loc-prot"]
 
 

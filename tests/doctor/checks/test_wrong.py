@@ -2,6 +2,7 @@
 
 import pytest
 
+from rdmalab.doctor.checks import segfault_class
 from rdmalab.doctor.finding import Verdict
 from rdmalab.spec.profiles import MLX5, RXE, STRICT
 from rdmalab.spec.rules import ERRNO_NAMES
@@ -205,6 +206,16 @@ def test_a_send_of_what_is_still_being_read(between: str, flags: str, *, warned:
         assert ("ordering" in warning(lab, asked)) is warned
 
 
+@pytest.mark.parametrize(
+    ("between", "flags", "warned"), [("", "0", True), ("", "FENCE", False), ("run", "0", False)]
+)
+def test_a_send_that_has_not_left_yet(between: str, flags: str, *, warned: bool) -> None:
+    send = f"post_send A.qp0 wr_id=3 opcode=SEND sg=A.mr0[0:64] flags={flags}"
+    lab = lab_on(STRICT, "use rc_pair", RECV, f"{READ} sg=A.mr0[0:64] remote=B.mr0[64]",
+                 *filter(None, [between]), send)  # fmt: skip
+    assert ("ordering" in warning(lab, "A.qp0.wr[3]")) is warned
+
+
 def test_a_send_of_other_bytes_need_not_wait() -> None:
     lab = pair(RECV, f"{READ} sg=A.mr0[64:128] remote=B.mr0[64]", SENT.replace("_id=1", "_id=3"))
     assert warning(lab, "A.qp0.wr[3]") == []
@@ -215,6 +226,13 @@ def test_a_region_that_was_given_back_when_all_was_done() -> None:
     lab = pair("reg_mr A.mr1 pd=A.pd0 length=64 access=LOCAL_WRITE",
                WRITE.replace("A.mr0", "A.mr1"), "run", "dereg_mr A.mr1")  # fmt: skip
     assert verdict(lab, "A.qp0.wr[1]", "dereg-early") is Verdict.NA
+
+
+def test_what_is_denied_for_a_region_that_is_gone_stands_behind_that() -> None:
+    lab = lab_on(STRICT, "use rc_pair", "reg_mr A.mr1 pd=A.pd0 length=64 access=LOCAL_WRITE",
+                 WRITE.replace("A.mr0", "A.mr1"), "dereg_mr A.mr1", "run")  # fmt: skip
+    report = why(lab, "A.qp0.wr[1]")
+    assert [c.check.slug for c in report.chain] == ["dereg-early", "loc-prot"]
 
 
 def test_new_keys_of_a_region_are_the_end_of_the_old_ones() -> None:
@@ -250,6 +268,10 @@ def test_calls_in_which_c_follows_a_pointer_to_nowhere(line: str, *, crashes: bo
     lab = lab_on(STRICT, "use rc_pair")
     asked = ERRNO_NAMES[refusal(lab, line).errno]
     assert ("segfault-class" in failing(lab, asked)) is crashes
+
+
+def test_there_is_something_to_do_about_every_crash() -> None:
+    assert set(segfault_class.ADVICE) == segfault_class.CRASHES
 
 
 def test_a_full_queue_without_bad_wr_gets_room() -> None:
