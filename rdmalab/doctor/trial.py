@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from rdmalab.command import Thing
+from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import renewed
 from rdmalab.doctor.standing import Is, Standing, standing
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.grammar.nodes import Node
-from rdmalab.lens.words import EVENT, KIND, NODE, OBJECT, A
+from rdmalab.lens.words import EVENT, KIND, NODE, OBJECT, A, exists
 from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
@@ -120,6 +120,7 @@ def attempt(session: Session, lines: Sequence[str], subject: Subject) -> Outcome
     """Carry out a cure, let time go on, and see whether there is anything left to complain of."""
     with _untouched(session):
         before, thing = session.world.event, subject.thing
+        lying = _lying(session, subject)
         line = session.world.find(thing).line.number if subject.sort is Sort.PROGRAM else 0
         first = session.world.trace.latest
         if failure := _carry_out(session, lines):
@@ -133,7 +134,8 @@ def attempt(session: Session, lines: Sequence[str], subject: Subject) -> Outcome
         found = standing(session, renewed(session, subject, log), log)
         if subject.sort is Sort.PROGRAM and found.kind is Is.PENDING:
             past = comes_past(session, thing, line, first)
-            return Outcome(past, "" if past else found.sentence)
+            helped = past or (lying > 0 and not _lying(session, subject))
+            return Outcome(helped, "" if helped else found.sentence)
         works = found.good or found.done
         return Outcome(works, "" if works else found.sentence)
 
@@ -145,6 +147,18 @@ def _brought(log: Log, node: str, before: int) -> Outcome:
     if failed:
         return Outcome(works=False, failure="a work request failed")
     return Outcome(bool(came), "" if came else "no message has come")
+
+
+def _lying(session: Session, subject: Subject) -> int:
+    """How many completions lie on the queues beside which a program sleeps."""
+    if subject.sort is not Sort.PROGRAM or not exists(session.world, subject.thing):
+        return 0
+    program = session.world.find(subject.thing)
+    channel = program.wants[1] if program.wants is not None else subject.thing
+    if channel.noun is not Noun.CHANNEL:
+        return 0
+    cqs = session.world.nodes[channel.node].cqs.items.values()
+    return sum(len(cq.cqes) for cq in cqs if cq.channel == channel.number)
 
 
 def _carry_out(session: Session, lines: Sequence[str]) -> str:

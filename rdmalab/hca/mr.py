@@ -145,15 +145,15 @@ def _judge_range(hca: "Hca", length: int, addr: int | None, iova: int | None) ->
 def _judge_lock(hca: "Hca", length: int, addr: int | None) -> "Refused | None":
     """What all regions together lock: a page in two regions counts twice, as in the kernel."""
     limit = hca.profile.caps.memlock_limit
-    locked = _pages_bytes(addr or 0, length)
-    locked += sum(_pages_bytes(mr.addr, mr.length) for mr in hca.mrs.items.values())
+    locked = pages_bytes(addr or 0, length)
+    locked += sum(pages_bytes(mr.addr, mr.length) for mr in hca.mrs.items.values())
     if locked <= limit:
         return None
     legal = "raise the limit (ulimit -l), or register less"
     return refused(hca.profile, "mr-memlock", locked, limit, argument="length", legal=legal)
 
 
-def _pages_bytes(addr: int, length: int) -> int:
+def pages_bytes(addr: int, length: int) -> int:
     return (addr + length + PAGE - 1) // PAGE * PAGE - addr // PAGE * PAGE
 
 

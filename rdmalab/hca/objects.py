@@ -183,7 +183,7 @@ def dealloc_mw(hca: "Hca", mw: MemoryWindow) -> None:
 
 
 # --------------------------------------------------------------------------- QPs
-_LIMITS = {
+QP_LIMITS = {
     "max_send_wr": "max_qp_wr",
     "max_recv_wr": "max_qp_wr",
     "max_send_sge": "max_send_sge",
@@ -273,7 +273,7 @@ def _used(cap: Capacity, transport: Transport, *, shared: bool) -> Capacity:
 
 
 def _judge_sizes(hca: "Hca", cap: Capacity) -> Refused | None:
-    for name, limit in _LIMITS.items():
+    for name, limit in QP_LIMITS.items():
         asked, most = getattr(cap, name), int(getattr(hca.profile.caps, limit))
         if not 0 <= asked <= most:
             legal = f"{name} takes 0..{most}"

@@ -1,0 +1,107 @@
+"""no-route: the address is right, and nothing on the way passes it on."""
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor import cures, obstacles
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said
+from rdmalab.doctor.obstacles import Obstacle
+from rdmalab.hca.qp import QueuePair
+from rdmalab.lens import words
+from rdmalab.lens.words import EVENT, A, B
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import QPState
+from rdmalab.wire.packet import gid_text
+
+_LINK_LOCAL = 0xFE80 << 112
+_PREFIX = 0xFFC0 << 112
+
+
+def examine(case: Case) -> Finding:
+    """Of a send, whether all that goes to or from one of its two addresses is lost."""
+    send, qp = case.send, case.qp
+    if send is None or qp is None or send.wqe is None:
+        return NA
+    found = obstacles.dead_address(case)
+    if found is None or found.match.gid is None:
+        return ok("no address of it is one that nobody routes")
+    chosen = _chosen(case, qp)
+    node = case.world.node_of_gid.get(found.match.gid, "")
+    came = f"; {node} has not even counted them" if node and node != case.node else ""
+    return obstacles.finding(
+        case,
+        chosen,
+        said(f"lost on the way: {words.count(len(found.lost), 'packet')} to or from it, each one"
+             f"{came}", found.lost[-1].event),
+        *_other(case, found, node),
+        cure=_cure(case, qp, found), since=chosen.event,
+    )  # fmt: skip
+
+
+def _chosen(case: Case, qp: QueuePair) -> Evidence:
+    """Where the addresses of its packets were said."""
+    wqe = case.send.wqe if case.send is not None else None
+    if qp.path is not None and qp.transport.connected:
+        moves = case.log.about(Kind.STATE_CHANGED, Thing(Noun.QP, qp.node, qp.number))
+        told = next((r[EVENT] for _, r in reversed(moves) if r[B] is QPState.RTR), None)
+        ends = f"from {_words(qp.path.flow.src)} to {_words(qp.path.flow.dst)}"
+        return said(f"{case.qp_name(qp)} was connected {ends}", told)
+    number = wqe.wr.ah or 0 if wqe is not None else 0
+    made = [r[EVENT] for _, r in case.log.of(Kind.CREATED, qp.node, number)
+            if r[A] == Noun.AH.value]  # fmt: skip
+    ah = case.hca.ahs.items.get(number)
+    where = f" leads to {_words(ah.attr.dgid)}" if ah is not None else " was made"
+    return said(f"{case.name(Noun.AH, qp.node, number)}{where}", made[-1] if made else None)
+
+
+def _words(gid: int) -> str:
+    """An address, and what is to be known of it."""
+    local = gid & _PREFIX == _LINK_LOCAL
+    return f"{_plain(gid)}{' (link-local)' if local else ''}"
+
+
+def _plain(gid: int) -> str:
+    return gid_text(gid).removeprefix("::ffff:")
+
+
+def _other(case: Case, found: Obstacle, node: str) -> list[Evidence]:
+    """Another address of the same port."""
+    if not node or not _is_reached(case, node, found):
+        return []
+    return [said(f"{node} has {_plain(case.world.nodes[node].address().dgid)} as well")]
+
+
+def _is_reached(case: Case, node: str, found: Obstacle) -> bool:
+    """Whether its other address, the one that routers know, is not the dead one."""
+    gid = case.world.nodes[node].address().dgid
+    return gid not in (0, found.match.gid)
+
+
+def _cure(case: Case, qp: QueuePair, found: Obstacle) -> Cure:
+    """The same by the addresses that routers know."""
+    send, there = case.send, found.lost[-1]
+    wqe = send.wqe if send is not None else None
+    other = there.target if there.source == case.node else there.source
+    if wqe is None or not other or not all(_is_reached(case, n, found) for n in (case.node, other)):
+        return Cure(program="choose a GID (sgid_index and dgid) that the network between routes")
+    if qp.transport.connected:
+        lines = cures.revive(case, qp, {"ah_attr": other}, {"ah_attr": case.node})
+        return Cure([*lines, *cures.again(case, qp, wqe.wr, revived=True)])
+    name = _free_name(case)
+    pd = case.name(Noun.PD, qp.node, qp.pd)
+    made = f"create_ah {name} pd={pd} to={other}"
+    return Cure([made, *cures.again(case, qp, wqe.wr, ah=name)])
+
+
+def _free_name(case: Case) -> str:
+    number = 0
+    while not case.names.is_free(f"{case.node}.ah{number}"):
+        number += 1
+    return f"{case.node}.ah{number}"
+
+
+CHECK = Check(
+    97, "no-route", Section.PEER,
+    question="Is everything lost that goes to, or comes from, one of its addresses?",
+    rule="no router passes a link-local address on (fe80::, often GID 0): take another GID",
+    source="pytorch-81628", examine=examine,
+)  # fmt: skip

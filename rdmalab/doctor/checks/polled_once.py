@@ -1,0 +1,56 @@
+"""polled-once: one poll an event, several completions an event; the others raise none."""
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor import sleepers
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.sleepers import Sleeper
+from rdmalab.hca.cq import CompletionQueue
+from rdmalab.lens import words
+from rdmalab.lens.words import EVENT
+from rdmalab.spec.completions import Arm
+from rdmalab.spec.records import Kind
+
+
+def examine(case: Case) -> Finding:
+    """Of a program asleep in get_cq_event, whether its last poll left completions behind."""
+    asleep = sleepers.sleeper(case)
+    if asleep is None:
+        return NA
+    for cq in asleep.cqs:
+        added = sleepers.added(case, cq, cq.cqes[0]) if cq.cqes else None
+        poll = _last_poll(case, cq)
+        if added is None or poll is None or poll < added or cq.armed is Arm.NONE:
+            continue
+        if sleepers.stays(case):
+            return _found(case, asleep, cq, added)
+    return ok("nothing was left behind by a poll")
+
+
+def _found(case: Case, asleep: Sleeper, cq: CompletionQueue, added: int) -> Finding:
+    name, many, poll = sleepers.cq_name(case, cq), len(cq.cqes), _last_poll(case, cq) or 0
+    polled = case.log.of(Kind.CQE_POLLED, cq.node, cq.number)
+    took = words.count(sum(record[EVENT] == poll for _, record in polled), "completion")
+    _, who = case.log.asked(poll)
+    return fail(
+        said(f"{words.count(many, 'completion')} on {name}, the oldest from here", added),
+        said(f"the last poll, of {who or 'a call'}, took {took} and left the others", poll),
+        sleepers.sleeps(case, asleep),
+        said(f"{name} is armed, and what lies there already raises no event",
+             sleepers.armed(case, cq)),
+        cure=Cure([f"poll_cq {name} num_entries={many}"]), since=poll,
+    )  # fmt: skip
+
+
+def _last_poll(case: Case, cq: CompletionQueue) -> int | None:
+    """The event in which a completion was handed out last."""
+    found = case.log.about(Kind.CQE_POLLED, Thing(Noun.CQ, cq.node, cq.number))
+    return found[-1].record[EVENT] if found else None
+
+
+CHECK = Check(
+    93, "polled-once", Section.QUEUE,
+    question="Does the thread sleep, though its last poll left completions on the queue?",
+    rule="an event is raised for what comes behind the arm: poll until nothing is left, then sleep",
+    source="perftest-137", examine=examine,
+)  # fmt: skip

@@ -1,0 +1,47 @@
+"""recv-before-send: the answer is here, and was taken for the completion of the request."""
+
+from rdmalab.doctor.backlog import after_polling, answer, backlog
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.send import Send
+from rdmalab.lens import words
+from rdmalab.lens.words import EVENT, A
+
+
+def examine(case: Case) -> Finding:
+    """Of a post that found no slot, whether it followed the peer's answer and not a completion."""
+    found, call = backlog(case), case.call
+    if found is None or call is None or not case.asked:
+        return NA
+    if not found.all_under_way:
+        return ok("some of what held its slots was done")
+    message = answer(case, found)
+    if message is None:
+        return ok("no message was taken for their completion")
+    last, cqe = found.sends[-1], message[A]
+    lines = after_polling(case, found)
+    return fail(
+        _state(last, call.event),
+        said(f"the peer's message was polled ({words.wr(cqe.wr_id)} of the receives), "
+             "which frees no slot", message[EVENT]),
+        said(f"{call.verb} followed at once", call.event),
+        cure=Cure(lines) if lines else None, since=last.posted,
+    )  # fmt: skip
+
+
+def _state(send: Send, event: int) -> Evidence:
+    """The newest request, and where its acknowledgement was then."""
+    name = words.wr(send.subject.wr_id)
+    acks = [row for row in send.answers if row.event <= event]
+    if not acks:
+        return said(f"{name} was posted, and not yet acknowledged", send.posted)
+    return said(f"{name} was posted, and its {acks[-1].label}, which left at "
+                f"{words.ev(acks[-1].event)}, had not come", send.posted)  # fmt: skip
+
+
+CHECK = Check(
+    94, "recv-before-send", Section.POSTED,
+    question="Was the peer's answer taken for the completion of the request?",
+    rule="nothing orders the completions of two queues: only its own completion frees a request",
+    source="spdk-1292", examine=examine,
+)  # fmt: skip

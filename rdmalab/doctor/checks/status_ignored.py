@@ -1,0 +1,95 @@
+"""status-ignored: a program polled a completion with an error, and went on as if it were good."""
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor import cures
+from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said, warn
+from rdmalab.doctor.log import Call
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.trial import attempt
+from rdmalab.hca.wr import Cqe
+from rdmalab.lens import words
+from rdmalab.lens.words import EVENT, A, B
+from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.world.programs import Program
+
+_LOOK = "look at wc.status of every completion; the other fields mean something only after SUCCESS"
+
+
+def examine(case: Case) -> Finding:
+    """Of a program, whether it never asks for a status, and had one to ask for."""
+    program = case.program
+    if program is None or not case.asked:
+        return NA
+    if _looks(program):
+        return ok("it asks for the status of completions")
+    taken = _taken(case)
+    bad = [record for record in taken if record[A].status is not WCStatus.SUCCESS]
+    if not bad:
+        return ok("it polled no completion with an error")
+    name = case.names.of(case.subject.thing)
+    calls = [call for call in case.log.calls(node=case.node) if call.program == name]
+    later = [call for call in calls if call.event > bad[0][EVENT]]
+    if not later and program.state is not ProgramState.DONE:
+        return ok("it has gone no further after that")
+    cqe = bad[0][A]
+    flushed = sum(record[A].status is WCStatus.WR_FLUSH_ERR for record in bad)
+    return warn(
+        said(f"{name} polled {words.wr(cqe.wr_id)} with "
+             f"{cqe.status.name}", bad[0][EVENT]),
+_then(case, later),
+        *_flushes(bad, flushed),
+        said("none of its lines asks for a status"),
+        cure=_cure(case, cqe),
+    )  # fmt: skip
+
+
+def _then(case: Case, later: list[Call]) -> Evidence:
+    """What the program did next."""
+    if later:
+        return said(f"it went on with {later[0].verb}", later[0].event)
+    ends = case.log.about(Kind.PROGRAM_DONE, case.subject.thing)
+    return said("it ended as if all were well", ends[-1].record[EVENT] if ends else None)
+
+
+def _looks(program: Program) -> bool:
+    """Whether one of its questions is about the status of a completion, or how the QP is."""
+    asked = [line.text for line in program.lines if line.question is not None]
+    return any(".status" in text or "status=" in text or ".state" in text for text in asked)
+
+
+def _taken(case: Case) -> list[Record]:
+    """The completions that the program polled, oldest first."""
+    ran = {r[EVENT] for _, r in case.log.about(Kind.PROGRAM_RAN, case.subject.thing)}
+    return [r for _, r in case.log.of(Kind.CQE_POLLED, case.node) if r[EVENT] in ran]
+
+
+def _flushes(bad: list[Record], flushed: int) -> list[Evidence]:
+    if not flushed:
+        return []
+    return [said(f"{words.count(flushed, 'more completion')} said WR_FLUSH_ERR", bad[-1][EVENT])]
+
+
+def _cure(case: Case, cqe: Cqe) -> Cure:
+    """Both ends made anew, and all that was lost posted again, each with room for it."""
+    qp = find_qp(case.world, case.node, cqe.qp_num)
+    if qp is None or not cqe.is_send or not qp.transport.connected:
+        return Cure(program=_LOOK)
+    thing = Thing(Noun.QP, qp.node, qp.number)
+    lost = [r[A] for _, r in case.log.about(Kind.WQE_COMPLETED, thing) if r[B]]
+    lines = cures.revive(case, qp)
+    for wqe in lost:
+        lines += cures.again(case, qp, wqe.wr, revived=True)
+    works = attempt(case.session, lines, Subject(Sort.SEND, thing, lost[-1].serial,
+                                                 lost[-1].wr.wr_id)).works  # fmt: skip
+    return Cure(lines) if works else Cure(program=_LOOK)
+
+
+CHECK = Check(
+    96, "status-ignored", Section.WRONG,
+    question="Did the program poll a completion with an error and go on?",
+    rule="a polled completion says that a request has ended, and only its status whether well",
+    source="disni-59", examine=examine,
+)  # fmt: skip

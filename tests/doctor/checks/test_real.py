@@ -1,0 +1,596 @@
+"""What real people's cases add: each cause in the case that it is from, and its near misses."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.checklist import BY_SLUG
+from rdmalab.doctor.complaints import subjects
+from rdmalab.doctor.consult import consult
+from rdmalab.doctor.finding import Finding, Verdict
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.report import Report
+from rdmalab.grammar.expressions import parse_expression
+from rdmalab.lab import Lab, open_session
+from rdmalab.scenario.loader import SUFFIX, load
+from rdmalab.scenario.runner import Runner
+from rdmalab.session.session import Session
+from rdmalab.spec.profiles import STRICT
+from rdmalab.vocabulary import VOCABULARY
+from tests.labs import RECV, SEND, lab_of, refusal, well
+
+FOLDER = Path(__file__).parents[3] / "scenarios/real"
+FAIL, OK, NA, WARN = Verdict.FAIL, Verdict.OK, Verdict.NA, Verdict.WARN
+
+
+def why(session: Session, asked: str = "") -> Report:
+    return consult(session, parse_expression(asked, "A").node if asked else None)
+
+
+def examined(lab: Lab, slug: str, asked: str) -> Finding:
+    """What one check says of what is asked about."""
+    log = Log(lab.session)
+    (subject, *_) = subjects(lab.session, log, parse_expression(asked, "A").node)
+    return BY_SLUG[slug].examine(Case(lab.session, subject, log, asked=True))
+
+
+def verdict(lab: Lab, slug: str, asked: str) -> Verdict:
+    return examined(lab, slug, asked).verdict
+
+
+def advice(lab: Lab, slug: str, asked: str) -> str:
+    """What only the program can do."""
+    cure = examined(lab, slug, asked).cure
+    return cure.program if cure is not None else ""
+
+
+def lines(lab: Lab, slug: str, asked: str) -> list[str]:
+    cure = examined(lab, slug, asked).cure
+    return cure.lines if cure is not None else []
+
+
+def program(name: str, *said: str) -> str:
+    return f"program {name} lines={{{'; '.join(said)}}}"
+
+
+# --------------------------------------------------------------------------- the cases themselves
+_CASES = [
+    ("perftest-137", "stuck", "B.server", "polled-once"),
+    ("brpc-3132", "full", "ENOMEM", "recv-before-send"),
+    ("brpc-3132", "full", "A.client", "recv-before-send"),
+    ("perftest-12", "both-wait", "A.client", "flag-already-set"),
+    ("perftest-12", "both-wait", "B.server", "flag-already-set"),
+    ("pytorch-81628", "error-12", "A.qp0.wr[1]", "no-route"),
+    ("gloo-147", "flushed", "A.qp1.recv_wr[10]", "no-route"),
+    ("tf-9432", "too-long", "A.qp0.wr[2]", "link-mtu"),
+    ("mori-424", "refused", "ENOMEM", "inline-too-long"),
+    ("fastdeploy-8091", "partly", "ENOMEM", "sq-too-small"),
+    ("fastdeploy-8091", "twice", "B.cq0", "posted-twice"),
+    ("tensorpipe-414", "no-room", "ENOMEM", "sq-too-small"),
+    ("ompi-376", "returned", "ENOMEM", "rq-full"),
+    ("perftest-139", "refused", "EINVAL", "beyond-device"),
+    ("rdma-tutorial-6", "too-much", "ENOMEM", "beyond-device"),
+    ("async-rdma-107", "refused", "ENOMEM", "memlock"),
+    ("assise-26", "refused", "EFAULT", "unmapped"),
+    ("nbs-6290", "garbage", "B.mr0[0:8]", "lent-buffer-reused"),
+    ("spdk-298", "burst", "A.qp0.recv_wr[1]", "own-err"),
+]
+
+
+def played(case: str, step: str) -> Session:
+    """The session behind the step of a case that shows the symptom."""
+    runner = Runner(load(str(FOLDER / f"{case}{SUFFIX}"), VOCABULARY), open_session)
+    done = False
+    while not done:
+        done = runner.coming is None or runner.coming.step.id == step
+        runner.next_step()
+    return runner.session
+
+
+@pytest.mark.parametrize(("case", "step", "asked", "slug"), _CASES)
+def test_each_cause_is_found_in_the_case_that_it_is_from(
+    case: str, step: str, asked: str, slug: str
+) -> None:
+    assert why(played(case, step), asked).causes[0].check.slug == slug
+
+
+def test_who_looks_at_no_status_is_warned_and_that_is_never_the_cause() -> None:
+    report = why(played("disni-59", "no-effect"), "A.writer")
+    assert "status-ignored" in [c.check.slug for c in report.warnings]
+    assert "status-ignored" not in [c.check.slug for c in report.chain]
+
+
+def test_uccl_has_three_causes_for_one_errno() -> None:
+    runner = Runner(load(str(FOLDER / f"uccl-267{SUFFIX}"), VOCABULARY), open_session)
+    found = []
+    while runner.coming is not None:
+        refused = runner.coming.errno != 0
+        runner.next_step()
+        found += [why(runner.session, "ENOMEM").slug] if refused else []
+    assert found[:2] == ["inline-too-long", "too-many-sges"]
+    assert found[2] not in ("sq-too-small", "recv-before-send")
+
+
+# --------------------------------------------------------------------------- 93 polled-once
+_SLEEPER = ("req_notify_cq B.cq0", "get_cq_event B.ch0")
+
+
+def sleeping(*said: str) -> Lab:
+    """Two messages have come, while B's thread did this and then armed and slept."""
+    lines_ = (RECV, RECV, program("B.rx", *said), SEND, SEND, "run")
+    return lab_of(*lines_, pair="use rc_pair channel=1")
+
+
+def test_a_poll_before_the_completion_has_left_nothing_behind() -> None:
+    lab = sleeping("poll_cq B.cq0", "sleep 5us", *_SLEEPER)
+    assert verdict(lab, "polled-once", "B.rx") is OK
+
+
+def test_who_polls_until_nothing_is_left_may_sleep() -> None:
+    lab = sleeping("sleep 5us", "req_notify_cq B.cq0", "poll_cq B.cq0 num_entries=4", _SLEEPER[1])
+    assert verdict(lab, "polled-once", "B.rx") is OK
+
+
+def test_who_did_not_arm_waits_for_another_reason() -> None:
+    lab = sleeping("sleep 5us", "poll_cq B.cq0", "get_cq_event B.ch0")
+    assert verdict(lab, "polled-once", "B.rx") is OK
+
+
+def test_one_poll_before_the_arm_is_one_poll_too_few_as_well() -> None:
+    lab = sleeping("sleep 5us", "poll_cq B.cq0", *_SLEEPER)
+    found = examined(lab, "polled-once", "B.rx")
+    assert found.verdict is FAIL
+    assert found.evidence[1].text.startswith("the last poll, of B.rx, took 1 completion")
+    assert why(lab.session, "B.rx").remedy is not None
+    assert why(lab.session, "B.rx").remedy.works  # type: ignore[union-attr]
+
+
+def test_who_does_not_sleep_on_a_channel_has_missed_no_event() -> None:
+    lab = lab_of(RECV, RECV, program("B.rx", "poll B.cq0 until B.cq0.total == 9"), SEND, "run 9us")
+    assert verdict(lab, "polled-once", "B.rx") is NA
+
+
+# --------------------------------------------------------------------------- 94, 102: full queues
+_FULL = "use rc_pair max_send_wr=2"
+_READ = "post_send A.qp0 wr_id=5 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED"
+_ANSWER = "post_send B.qp0 opcode=SEND sg=B.mr0[0:8]"
+
+
+def full(*before: str, post: str = _READ) -> Lab:
+    """A's queue of two has no slot after these."""
+    lab = lab_of(*before, pair=_FULL)
+    assert refusal(lab, post).rule == "queue-full"
+    return lab
+
+
+def test_requests_under_way_fill_a_queue_that_is_too_small() -> None:
+    lab = full(_READ, _READ)
+    assert verdict(lab, "sq-too-small", "ENOMEM") is FAIL
+    assert verdict(lab, "recv-before-send", "ENOMEM") is OK
+    assert lines(lab, "sq-too-small", "ENOMEM")[:2] == ["run", "poll_cq A.cq0 num_entries=2"]
+
+
+def test_it_is_the_moment_of_the_call_that_counts() -> None:
+    lab = full(_READ, _READ)
+    well(lab, "run")
+    assert verdict(lab, "sq-too-small", "ENOMEM") is FAIL
+    assert lines(lab, "sq-too-small", "ENOMEM")[0] == "poll_cq A.cq0 num_entries=2"
+
+
+def test_a_message_polled_before_the_last_post_was_taken_for_nothing() -> None:
+    receive = "post_recv A.qp0 sg=A.mr0[64:128]"
+    lab = full(receive, _ANSWER, "run", "poll_cq A.cq0", _READ, _READ)
+    assert verdict(lab, "recv-before-send", "ENOMEM") is OK
+    assert verdict(lab, "sq-too-small", "ENOMEM") is FAIL
+
+
+def test_the_answer_polled_behind_the_last_post_was_taken_for_the_completion() -> None:
+    receive = "post_recv A.qp0 wr_id=8 sg=A.mr0[64:128]"
+    late = "fault delay B->A 50us opcode=RDMA_READ_RESPONSE_ONLY"
+    lab = full(receive, late, _READ, _READ, _ANSWER, "run 5us", "poll_cq A.cq0")
+    assert verdict(lab, "recv-before-send", "ENOMEM") is FAIL
+    assert verdict(lab, "sq-too-small", "ENOMEM") is OK
+
+
+@pytest.mark.parametrize("slug", ["sq-too-small", "recv-before-send"])
+def test_completions_that_wait_to_be_polled_are_another_cause(slug: str) -> None:
+    assert verdict(full(_READ, _READ, "run"), slug, "ENOMEM") is OK
+
+
+def test_unsignaled_requests_are_another_cause() -> None:
+    silent = _READ.replace(" flags=SIGNALED", "")
+    assert verdict(full(silent, silent), "sq-too-small", "ENOMEM") is OK
+
+
+def test_what_does_not_get_on_is_the_cause_and_not_the_queue() -> None:
+    assert verdict(full(SEND, SEND, "run 2ms"), "sq-too-small", "ENOMEM") is OK
+    assert verdict(full("fault drop A->B", _READ, _READ, "run 1s"), "sq-too-small", "ENOMEM") is OK
+
+
+def test_a_full_queue_is_nothing_to_complain_of_where_nobody_asks() -> None:
+    assert why(full(_READ, _READ).session).causes == []
+
+
+# --------------------------------------------------------------------------- 95 flag-already-set
+_WRITE = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:9] remote=B.mr0[0] flags=SIGNALED"
+_PASS_ON = "post_send B.qp0 wr_id=2 opcode=RDMA_WRITE sg=B.mr0[0:8] remote=A.mr0[64]"
+
+
+def passed_on(*worker: str, after: str = "run") -> Lab:
+    return lab_of("fill A.mr0[0:9] 1", program("B.w", *worker, _PASS_ON), _WRITE, "run", after)
+
+
+def test_a_flag_that_came_in_time_was_waited_for() -> None:
+    for worker in (("wait B.mr0[8] == 1",), ("sleep 9us", "wait B.mr0[8] == 1")):
+        assert verdict(passed_on(*worker), "flag-already-set", "A.mr0[64:72]") is OK
+
+
+def test_a_flag_that_nobody_has_ever_written_was_not_waited_for() -> None:
+    found = examined(passed_on("wait B.mr0[8] == 0"), "flag-already-set", "A.mr0[64:72]")
+    assert found.verdict is FAIL
+    assert found.evidence[0].text == "no message had ever written B.mr0[8]"
+
+
+def test_a_second_wait_needs_a_second_message() -> None:
+    twice = ("wait B.mr0[8] == 1", "wait B.mr0[8] == 1")
+    lab = passed_on(*twice)
+    assert verdict(lab, "flag-already-set", "A.mr0[64:72]") is FAIL
+    assert "clear it" in advice(lab, "flag-already-set", "A.mr0[64:72]")
+
+
+def test_a_flag_that_another_thread_has_set_counts() -> None:
+    lab = lab_of(
+        program("B.w", "sleep 1us", "wait B.mr0[8] == 3", _PASS_ON),
+        program("B.other", "fill B.mr0[8:9] 3"), "run",
+    )  # fmt: skip
+    assert verdict(lab, "flag-already-set", "A.mr0[64:72]") is OK
+
+
+def test_a_program_that_waits_for_a_completion_waits_for_no_flag() -> None:
+    lab = lab_of(program("B.w", "wait B.cq0.count == 1"), "run")
+    assert verdict(lab, "flag-already-set", "B.w") is NA
+
+
+def test_a_program_that_only_waits_has_done_nothing_too_early() -> None:
+    lab = lab_of(program("B.w", "wait B.mr0[8] == 1"), "run")
+    assert verdict(lab, "flag-already-set", "B.w") is OK
+
+
+# --------------------------------------------------------------------------- 96 status-ignored
+_BAD = "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[0:64] rkey=1 flags=SIGNALED"
+
+
+def test_who_never_asks_for_a_status_is_warned_once_there_was_one() -> None:
+    lab = lab_of(program("A.p", _BAD, "poll A.cq0", SEND), "run")
+    assert verdict(lab, "status-ignored", "A.p") is WARN
+    assert advice(lab, "status-ignored", "A.p").startswith("look at wc.status")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        (_BAD, "poll A.cq0", "if A.cq0.last.status != SUCCESS", "stop", "end", SEND),
+        (_BAD, "poll A.cq0", "wait A.cq0.count == 5"),
+        (_READ, "poll A.cq0", _READ, "poll A.cq0"),
+    ],
+)
+def test_who_looks_or_stops_or_has_no_error_is_not_warned(said: tuple[str, ...]) -> None:
+    assert verdict(lab_of(program("A.p", *said), "run"), "status-ignored", "A.p") is OK
+
+
+# --------------------------------------------------------------------------- 97, 98: the way
+_BIG = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:4096] remote=B.mr0[0] flags=SIGNALED"
+_WIDE = "use rc_pair path_mtu=4096 timeout=8 retry_cnt=1"
+
+
+@pytest.mark.parametrize("fault", ["longer=1514 nth=1", "longer=1514 p=50%", "A->B nth=1"])
+def test_a_loss_by_chance_is_no_narrow_link(fault: str) -> None:
+    lab = lab_of(f"fault drop {fault}", _BIG, "run 2us", pair=_WIDE)
+    assert verdict(lab, "link-mtu", "A.qp0.wr[1]") is OK
+
+
+def test_what_is_still_tried_is_only_suspicious_where_nobody_asks() -> None:
+    lab = lab_of("fault drop longer=1514", _BIG, "run 1500us", pair=_WIDE)
+    log = Log(lab.session)
+    (subject, *_) = subjects(lab.session, log, None)
+    case = Case(lab.session, subject, log, asked=False)
+    assert BY_SLUG["link-mtu"].examine(case).verdict is WARN
+    assert verdict(lab, "link-mtu", "A.qp0.wr[1]") is FAIL
+
+
+def test_the_cure_is_the_largest_mtu_that_fits() -> None:
+    for longer, mtu in ((1514, 1024), (3000, 2048), (400, 256)):
+        lab = lab_of(f"fault drop longer={longer}", _BIG, "run", pair=_WIDE)
+        assert f" path_mtu={mtu} " in "\n".join(lines(lab, "link-mtu", "A.qp0.wr[1]"))
+
+
+def test_nobody_hears_of_a_uc_message_that_the_link_lost() -> None:
+    lab = lab_of("fault drop longer=1514", _BIG, "run", pair="use uc_pair path_mtu=4096")
+    assert verdict(lab, "link-mtu", "A.qp0.wr[1]") is FAIL
+
+
+def test_a_datagram_cannot_be_cut() -> None:
+    send = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:3000] ah=A.ah0 remote_qpn=B.qp0 " \
+           "remote_qkey=0x11111111 flags=SIGNALED"  # fmt: skip
+    lab = lab_of("fault drop longer=1514", send, "run", pair="use ud_pair")
+    assert advice(lab, "link-mtu", "A.qp0.wr[1]").startswith("send no more than")
+
+
+def test_a_loss_by_count_is_no_missing_route() -> None:
+    lab = lab_of("fault drop gid=10.0.0.2 nth=1", _READ, "run 2us")
+    assert verdict(lab, "no-route", "A.qp0.wr[5]") is OK
+
+
+def test_a_dead_address_that_a_send_does_not_use_is_not_its_cause() -> None:
+    lab = lab_of("fault drop gid=fe80::200:a00:2", "fault drop A->B", _READ, "run 2us")
+    assert verdict(lab, "no-route", "A.qp0.wr[5]") is OK
+
+
+def test_where_no_other_address_is_left_only_the_program_can_choose() -> None:
+    lab = lab_of("fault drop gid=10.0.0.2", _READ, "run", pair="use rc_pair timeout=8")
+    assert verdict(lab, "no-route", "A.qp0.wr[5]") is FAIL
+    assert "GID" in advice(lab, "no-route", "A.qp0.wr[5]")
+
+
+# --------------------------------------------------------------------------- 99, 100: refused posts
+def refused(line: str, *before: str, pair: str = "use rc_pair") -> Lab:
+    lab = lab_of(*before, pair=pair)
+    refusal(lab, line)
+    return lab
+
+
+def test_memory_without_a_key_must_go_inline() -> None:
+    send = "post_send A.qp0 wr_id=3 opcode=SEND sg={addr=0x10000000 length=80 lkey=0} flags=INLINE"
+    lab = refused(send)
+    assert "max_inline_data=80" in advice(lab, "inline-too-long", "EINVAL")
+
+
+def test_the_rest_of_the_list_is_posted_as_well() -> None:
+    both = "post_send A.qp0 wr={wr_id=1 opcode=SEND sg=A.mr0[0:80] flags=INLINE|SIGNALED} " \
+           "wr={wr_id=2 opcode=SEND sg=A.mr0[0:8] flags=INLINE}"  # fmt: skip
+    *rooms, again = lines(refused(both), "inline-too-long", "EINVAL")
+    assert len(rooms) == 2
+    assert "flags=SIGNALED}" in again
+    assert "wr_id=2 opcode=SEND sg=A.mr0[0:8] flags=INLINE" in again
+
+
+def test_inline_with_an_opcode_that_has_none_is_another_cause() -> None:
+    lab = refused(_READ.replace("SIGNALED", "INLINE"))
+    assert verdict(lab, "inline-too-long", "EINVAL") is OK
+
+
+_APART = ",".join(f"A.mr0[{at}:{at + 8}]" for at in range(0, 80, 16))
+
+
+def test_pieces_that_do_not_touch_cannot_be_joined() -> None:
+    lab = refused(f"post_recv A.qp0 wr_id=1 sg={_APART}")
+    assert "max_recv_sge" in advice(lab, "too-many-sges", "EINVAL")
+    lab = refused(f"post_send A.qp0 wr_id=1 opcode=SEND sg={_APART}")
+    assert "max_send_sge" in advice(lab, "too-many-sges", "EINVAL")
+
+
+def test_a_shared_queue_has_its_own_number() -> None:
+    post = "post_srq_recv A.srq0 wr_id=1 sg=A.mr0[0:8],A.mr0[8:16],A.mr0[16:24]"
+    lab = refused(post, "create_srq A.srq0 pd=A.pd0 max_wr=4 max_sge=1")
+    assert lines(lab, "too-many-sges", "EINVAL") == ["post_srq_recv A.srq0 wr_id=1 sg=A.mr0[0:24]"]
+
+
+def test_too_long_is_not_too_many() -> None:
+    lab = refused("modify_qp A.qp0 state=RTR")
+    assert verdict(lab, "too-many-sges", "EINVAL") is NA
+    assert verdict(full(_READ, _READ), "too-many-sges", "ENOMEM") is OK
+
+
+# --------------------------------------------------------------------------- 101 posted-twice
+def listed(*ids: int) -> str:
+    wrs = " ".join(f"wr={{wr_id={n} opcode=SEND sg=A.mr0[0:{n}] flags=SIGNALED}}" for n in ids)
+    return f"post_send A.qp0 {wrs}"
+
+
+def retried(again: str) -> Lab:
+    lab = lab_of(*[RECV] * 6, pair=_FULL)
+    refusal(lab, listed(1, 2, 3))
+    well(lab, "run")
+    well(lab, "poll_cq A.cq0 num_entries=2")
+    lab.do(again)
+    well(lab, "run")
+    return lab
+
+
+def test_who_goes_on_from_bad_wr_posts_nothing_twice() -> None:
+    assert verdict(retried(listed(3)), "posted-twice", "B.cq0") is OK
+
+
+def test_another_request_is_no_second_one() -> None:
+    assert verdict(retried(listed(7)), "posted-twice", "B.cq0") is OK
+
+
+def test_the_same_list_again_is() -> None:
+    lab = retried(listed(1, 2, 3))
+    for queue in ("B.cq0", "A.cq0"):
+        assert verdict(lab, "posted-twice", queue) is FAIL
+    assert verdict(lab, "posted-twice", "A.qp0.wr[1]") is WARN
+    assert verdict(lab, "posted-twice", "A.qp0.wr[3]") is not FAIL
+    assert why(lab.session).slug != "posted-twice"
+
+
+def test_one_call_that_failed_has_done_nothing_twice() -> None:
+    lab = lab_of(RECV, RECV, pair=_FULL)
+    refusal(lab, listed(1, 2, 3))
+    assert verdict(lab, "posted-twice", "B.cq0") is OK
+
+
+# --------------------------------------------------------------------------- 103 rq-full
+_SMALL = "use rc_pair max_recv_wr=2"
+
+
+def test_a_message_gives_a_slot_back() -> None:
+    lab = refused(RECV, RECV, RECV, pair=_SMALL)
+    assert verdict(lab, "rq-full", "ENOMEM") is FAIL
+    assert lines(lab, "rq-full", "ENOMEM") == [
+        "post_send A.qp0 opcode=SEND flags=SIGNALED", "run", "poll_cq B.cq0", RECV,
+    ]  # fmt: skip
+    remedy = why(lab.session, "ENOMEM").remedy
+    assert remedy is not None
+    assert remedy.works
+
+
+def test_receives_that_messages_took_wait_for_a_poll() -> None:
+    lab = refused(RECV, RECV, RECV, SEND, "run", pair=_SMALL)
+    assert verdict(lab, "rq-full", "ENOMEM") is OK
+
+
+def test_it_is_the_call_s_own_moment_here_too() -> None:
+    lab = refused(RECV, RECV, RECV, pair=_SMALL)
+    for line in (SEND, "run"):
+        well(lab, line)
+    assert verdict(lab, "rq-full", "ENOMEM") is FAIL
+
+
+def test_a_shared_queue_can_be_full_too() -> None:
+    post = "post_srq_recv A.srq0 sg=A.mr0[0:8]"
+    lab = refused(post, "create_srq A.srq0 pd=A.pd0 max_wr=1", post)
+    assert verdict(lab, "rq-full", "ENOMEM") is FAIL
+    assert "longer queue" in advice(lab, "rq-full", "ENOMEM")
+
+
+def test_a_full_send_queue_is_no_full_receive_queue() -> None:
+    assert verdict(full(_READ, _READ), "rq-full", "ENOMEM") is NA
+
+
+# --------------------------------------------------------------------------- 104, 105, 106: making
+def on(**caps: int) -> Lab:
+    lab = Lab({"A": replace(STRICT, caps=replace(STRICT.caps, **caps)), "B": STRICT})
+    well(lab, "use rc_pair")
+    return lab
+
+
+@pytest.mark.parametrize(
+    ("caps", "line", "cure"),
+    [
+        ({"max_cqe": 64}, "create_cq A.cq1 cqe=65", "create_cq A.cq1 cqe=64"),
+        ({"max_srq_wr": 8}, "create_srq A.srq0 pd=A.pd0 max_wr=9",
+         "create_srq A.srq0 pd=A.pd0 max_wr=8"),
+        ({"max_mr_size": 4096}, "reg_mr A.mr1 pd=A.pd0 length=4097 access=LOCAL_WRITE",
+         "reg_mr A.mr1 pd=A.pd0 length=4096 access=LOCAL_WRITE"),
+    ],
+)  # fmt: skip
+def test_each_number_of_the_device_is_kept(caps: dict[str, int], line: str, cure: str) -> None:
+    lab = on(**caps)
+    errno = refusal(lab, line).errno
+    assert lines(lab, "beyond-device", "EINVAL") == [cure], errno
+
+
+def test_too_little_is_not_too_much() -> None:
+    lab = refused("create_cq A.cq1 cqe=0")
+    assert verdict(lab, "beyond-device", "EINVAL") is OK
+
+
+def test_where_there_is_no_room_for_one_more_asking_for_less_does_not_help() -> None:
+    lab = on(max_cq=1)
+    refusal(lab, "create_cq A.cq1 cqe=4")
+    assert verdict(lab, "beyond-device", "ENOMEM") is FAIL
+    assert "query_device" in advice(lab, "beyond-device", "ENOMEM")
+
+
+def test_a_wrong_part_is_not_too_much() -> None:
+    lab = refused("create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0")
+    assert verdict(lab, "beyond-device", "EINVAL") is OK
+
+
+_REG = "reg_mr A.mr1 pd=A.pd0 length=8193 access=LOCAL_WRITE"
+
+
+def test_what_is_left_to_lock_counts_in_pages() -> None:
+    lab = on(memlock_limit=3 * 4096 + 100)
+    refusal(lab, _REG)
+    assert lines(lab, "memlock", "ENOMEM") == [_REG.replace("8193", "8192")]
+
+
+def test_where_nothing_is_left_the_limit_must_be_raised() -> None:
+    lab = on(memlock_limit=4096)
+    refusal(lab, _REG)
+    assert "ulimit -l" in advice(lab, "memlock", "ENOMEM")
+
+
+def test_a_region_that_is_too_long_for_the_device_is_no_matter_of_the_limit() -> None:
+    lab = on(max_mr_size=4096)
+    refusal(lab, _REG)
+    assert verdict(lab, "memlock", "EINVAL") is OK
+    assert verdict(lab, "unmapped", "EINVAL") is OK
+
+
+def test_nothing_at_all_may_lie_there() -> None:
+    lab = refused("reg_mr A.mr1 pd=A.pd0 addr=0x10000 length=8 access=0")
+    assert verdict(lab, "unmapped", "EFAULT") is FAIL
+    assert advice(lab, "unmapped", "EFAULT") == "register memory that the process has"
+
+
+# --------------------------------------------------------------------------- 107 lent-buffer-reused
+_FETCH = "post_send B.qp0 wr_id=9 opcode=RDMA_READ sg=B.mr0[0:1024] remote=A.mr0[0] flags=SIGNALED"
+_SLOWLY = "use rc_pair path_mtu=256"
+
+
+def lent(*said: str) -> Lab:
+    before = ("link rate=1Gbps", "fill A.mr0[0:1024] 0x41")
+    return lab_of(*before, *said, "run", pair=_SLOWLY)
+
+
+def test_bytes_that_had_left_were_not_changed_any_more() -> None:
+    lab = lent(_FETCH, "run 6us", "fill A.mr0[0:1024] 0x5a")
+    assert verdict(lab, "lent-buffer-reused", "B.mr0[0:4]") is OK
+    assert verdict(lab, "lent-buffer-reused", "B.mr0[1020:1024]") is FAIL
+
+
+def test_what_was_written_before_the_offer_is_what_was_offered() -> None:
+    tell = "post_send A.qp0 opcode=SEND"
+    lab = lent("post_recv B.qp0", "fill A.mr0[0:1024] 0x5a", tell, "run", _FETCH)
+    assert verdict(lab, "lent-buffer-reused", "B.mr0[0:4]") is OK
+
+
+def test_what_was_written_behind_the_offer_is_not() -> None:
+    tell = "post_send A.qp0 opcode=SEND"
+    lab = lent("post_recv B.qp0", tell, "run", "fill A.mr0[0:1024] 0x5a", _FETCH)
+    assert lines(lab, "lent-buffer-reused", "B.mr0[0:4]")[0] == "fill A.mr0[0:1024] 65"
+
+
+def test_other_bytes_of_the_owner_may_change() -> None:
+    lab = lent(_FETCH, "run 1us", "fill A.mr0[1024:2048] 0x5a")
+    assert verdict(lab, "lent-buffer-reused", "B.mr0[1020:1024]") is OK
+
+
+def test_bytes_that_a_write_brought_were_lent_by_nobody() -> None:
+    lab = lab_of(_BIG, "run")
+    assert verdict(lab, "lent-buffer-reused", "B.mr0[0:4]") is OK
+
+
+# --------------------------------------------------------------------------- 108 own-err
+_TO_ERR = "modify_qp A.qp0 state=ERR"
+
+
+def test_work_that_failed_before_is_the_cause() -> None:
+    lab = lab_of(_BAD, SEND, "run", _TO_ERR)
+    assert verdict(lab, "own-err", "A.qp0.wr[1]") is OK
+
+
+def test_what_the_peer_s_refusal_broke_was_broken_by_nobody_here() -> None:
+    lab = lab_of(RECV, _BAD, "run", "modify_qp B.qp0 state=ERR")
+    assert verdict(lab, "own-err", "B.qp0.recv_wr[2]") is OK
+
+
+def test_an_old_life_does_not_count() -> None:
+    lab = lab_of(_BAD, "run", "modify_qp A.qp0 state=RESET", "modify_qp B.qp0 state=RESET",
+                 "connect A.qp0 B.qp0", SEND, _TO_ERR, "run")  # fmt: skip
+    assert verdict(lab, "own-err", "A.qp0.wr[1]") is FAIL
+
+
+def test_a_receive_is_posted_again() -> None:
+    lab = lab_of("post_recv A.qp0 wr_id=4 sg=A.mr0[0:8]", _TO_ERR)
+    assert lines(lab, "own-err", "A.qp0.recv_wr[4]")[-1] == "post_recv A.qp0 wr_id=4 sg=A.mr0[0:8]"
+
+
+def test_a_request_posted_in_err_is_flushed_for_the_same_reason() -> None:
+    lab = lab_of(_TO_ERR, SEND)
+    assert verdict(lab, "own-err", "A.qp0.wr[1]") is FAIL
