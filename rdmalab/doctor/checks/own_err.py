@@ -23,6 +23,8 @@ def examine(case: Case) -> Finding:
         return ok("it was not flushed")
     thing = Thing(Noun.QP, qp.node, qp.number)
     move = _fall(case, thing, work.ending.event)
+    if move is not None and (work.posted or 0) > move[EVENT]:
+        return ok("it was posted when its queue pair was in ERR already")
     if move is None or not _by_hand(case, thing, move[EVENT]):
         return ok("nobody of its own side moved its queue pair to ERR")
     _, who = case.log.asked(move[EVENT])
