@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import attempts, otherwise
+from rdmalab.doctor import attempts, reposting
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.send import Send
 from rdmalab.doctor.subject import Sort, Subject
@@ -71,12 +71,12 @@ def gets_on(case: Case, send: Send) -> bool:
 
 def after_polling(case: Case, found: Backlog) -> list[str]:
     """Let them end, poll their completions, and say the call once more, from bad_wr on."""
-    attempt, qp = attempts.of_call(case), found.qp
-    cq = case.world.nodes[qp.node].cqs.items.get(qp.send_cq)
-    if attempt is None or cq is None:
+    qp = found.qp
+    cq, again = case.world.nodes[qp.node].cqs.items.get(qp.send_cq), reposting.once_more(case, qp)
+    if cq is None or not again:
         return []
     undone = [send for send in found.sends if send.ending is None]
     many = len(cq.cqes) + sum(s.wqe is not None and s.wqe.signaled for s in undone)
     poll = f"poll_cq {case.name(Noun.CQ, qp.node, cq.number)} num_entries={max(many, 1)}"
     wait = ["run"] if undone else []
-    return [*wait, poll, *otherwise.repost(case, qp, attempt, attempt.left)]
+    return [*wait, poll, *again]

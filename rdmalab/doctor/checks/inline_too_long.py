@@ -1,15 +1,15 @@
 """inline-too-long: more INLINE bytes than the queue pair was made for."""
 
 from rdmalab.command import Noun
-from rdmalab.doctor import attempts, otherwise
+from rdmalab.doctor import attempts, reposting
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.mending import mended
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.lens.words import EVENT, A
 from rdmalab.spec.records import Kind
 from rdmalab.spec.rules import errno_name
-from rdmalab.spec.work import SendFlags
 
 
 def examine(case: Case) -> Finding:
@@ -51,9 +51,8 @@ def _cure(case: Case, qp: QueuePair) -> Cure:
     """Without INLINE, where the adapter may fetch the bytes by itself."""
     attempt = attempts.of_call(case)
     if attempt is not None and attempt.left and _registered(case, attempt):
-        bad, *behind = attempt.left
-        plain = bad | {"flags": int(bad.get("flags") or 0) & ~int(SendFlags.INLINE)}
-        return Cure(otherwise.repost(case, qp, attempt, [plain, *behind]))
+        plain = mended(attempt.left[0], "inline-length") or attempt.left[0]
+        return Cure(reposting.repost(case, qp, attempt, [plain, *attempt.left[1:]]))
     many = _length(case, qp, attempt) if attempt is not None else 0
     enough = f"max_inline_data={many}" if many else "a larger max_inline_data"
     return Cure(program=f"make the queue pair with {enough}, or register the memory and leave "

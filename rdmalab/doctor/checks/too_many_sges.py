@@ -3,7 +3,7 @@
 from rdmalab.doctor import attempts
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.otherwise import joined
+from rdmalab.doctor.mending import mended
 from rdmalab.lens import words
 
 # Which number was too small, and who fixes it.
@@ -35,10 +35,10 @@ def examine(case: Case) -> Finding:
 
 def _cure(case: Case, attempt: attempts.Attempt | None, limit: str) -> Cure:
     """Pieces that touch are one; who has none of these must ask for more, or copy."""
-    pieces = joined(attempt.left[0].get("sg") or []) if attempt and attempt.left else []
-    if attempt is not None and 0 < len(pieces) <= _most(case, limit):
-        bad, *behind = attempt.left
-        wrs = [bad | {"sg": pieces}, *behind]
+    rule = case.call.refusal if case.call is not None else ""
+    better = mended(attempt.left[0], rule) if attempt is not None and attempt.left else None
+    if attempt is not None and better is not None and len(better["sg"]) <= _most(case, limit):
+        wrs = [better, *attempt.left[1:]]
         return Cure([attempts.said_again(case.session, attempt, wrs)])
     return Cure(program=f"ask for a larger {limit} when the queue is made, or copy the pieces "
                         "together")  # fmt: skip
