@@ -4,6 +4,13 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.complaints import subjects
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.otherwise import arguments, beyond, otherwise, with_at_most
+from rdmalab.grammar.expressions import parse_expression
+from rdmalab.lab import Lab
+from tests.labs import lab_of, refusal
+
+
+def case_of(lab: Lab, asked: str) -> Case:
+    log = Log(lab.session)
     (subject,) = subjects(lab.session, log, parse_expression(asked, "A").node)
     return Case(lab.session, subject, log, asked=True)
 
