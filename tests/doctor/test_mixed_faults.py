@@ -1,4 +1,4 @@
-"""Two things wrong at once: both are found, the earlier first, and neither takes the other's place."""
+"""Two things wrong at once: both are found, the earlier first."""
 
 import pytest
 

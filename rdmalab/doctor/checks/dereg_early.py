@@ -102,7 +102,9 @@ def _cure(case: Case) -> Cure:
 
 def _send_again(case: Case, wqe: SendWqe, qp: QueuePair) -> list[str]:
     scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
-    mend = memory_cures.mended(case, qp, case.hca, wqe.wr, int(Access.LOCAL_WRITE) if scatters else 0)
+    mend = memory_cures.mended(
+        case, qp, case.hca, wqe.wr, int(Access.LOCAL_WRITE) if scatters else 0
+    )
     if mend is None:
         return []
     again = cures.again(case, qp, wqe.wr, revived=True, sg=mend.said)
