@@ -175,7 +175,7 @@ class Case:
     @cached_property
     def future(self) -> Future:
         """What comes of it if nobody does anything: tried, on a branch that nobody sees."""
-        return look_ahead(self.session, self.subject)
+        return look_ahead(self.session, self.subject, log=self.log)
 
     def _is(self, *sorts: Sort) -> bool:
         return self.subject.sort in sorts

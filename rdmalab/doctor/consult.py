@@ -171,7 +171,7 @@ def _cured(session: Session, report: Report, asked: Case) -> Remedy | None:
         if cure.program:
             tried = tried or Remedy(cure)
             continue
-        outcome = attempt(session, cure.lines, subject)
+        outcome = attempt(session, cure.lines, subject, asked.log)
         if outcome.works:
             return Remedy(cure, works=True)
         tried = tried or Remedy(cure, works=False, failure=outcome.failure)

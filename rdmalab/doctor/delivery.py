@@ -65,8 +65,8 @@ def answers(case: Case) -> list[PacketRow]:
     gids = {gid for gid in case.hca.gids if gid}
     numbers = [
         number
-        for number, r in case.log.of(Kind.PACKET_SENT)
-        if r[EVENT] >= tried[0].event and isinstance(r[A], Packet) and r[A].dest_qp == send.number
+        for number, r in case.log.since(tried[0].event, Kind.PACKET_SENT)
+        if isinstance(r[A], Packet) and r[A].dest_qp == send.number
         and r[A].flow.dst in gids and _answers(r[A], wqe.first_psn)
     ]  # fmt: skip
     return packet_rows(case.world, case.names, numbers[-8:])

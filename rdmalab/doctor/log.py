@@ -4,8 +4,9 @@ Of kinds in RARE it has all there ever were, of the others those that are kept: 
 would mean to replay the past.
 """
 
+from bisect import bisect_left
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.command import Invocation, Noun, Thing
 from rdmalab.lens.words import AT_NS, EVENT, KIND, NODE, OBJECT, A, B
@@ -16,8 +17,28 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.trace import Numbered
 
 if TYPE_CHECKING:
-    from rdmalab.hca.wr import RecvWqe
+    from rdmalab.hca.wr import Cqe, RecvWqe
     from rdmalab.world.programs import Program
+
+
+class Work(NamedTuple):
+    """Whose completion it is: of a queue pair's own queue, or of an SRQ (then qpn is 0)."""
+
+    node: str
+    is_send: bool
+    srq: int
+    qpn: int
+    serial: int
+
+
+def work_of(node: str, cqe: "Cqe") -> Work:
+    """Whose completion this is."""
+    return Work(node, cqe.is_send, cqe.srq, 0 if cqe.srq else cqe.qp_num, cqe.serial)
+
+
+def _event(numbered: Numbered) -> int:
+    event: int = numbered.record[EVENT]
+    return event
 
 
 class Call:
@@ -26,32 +47,57 @@ class Call:
     invocation: what was said, where it is still known; program: who said it, empty for a person.
     """
 
-    __slots__ = ("at_ns", "errno", "event", "invocation", "message", "program", "refusal", "thing",
-                 "verb")  # fmt: skip
+    __slots__ = ("_asked", "_log", "at_ns", "errno", "event", "message", "refusal", "thing", "verb")
 
     def __init__(self, log: "Log", found: Record, refused: Record | None) -> None:
-        self.event = found[EVENT]
-        self.at_ns = found[AT_NS]
+        self._log = log
+        self._asked: tuple[Invocation | None, str] | None = None
+        self.event: int = found[EVENT]
+        self.at_ns: int = found[AT_NS]
         self.verb = str(found[A])
         self.errno = int(found[B])
         self.refusal = str(refused[A]) if refused else ""
         self.message = str(refused[B]) if refused else ""
-        self.invocation, self.program = log.asked(self.event)
         self.thing = (found[NODE], found[OBJECT])
+
+    @property
+    def invocation(self) -> Invocation | None:
+        return self._said()[0]
+
+    @property
+    def program(self) -> str:
+        return self._said()[1]
+
+    def _said(self) -> tuple[Invocation | None, str]:
+        """Looked up when somebody wants to know: an old journal lies packed."""
+        if self._asked is None:
+            self._asked = self._log.asked(self.event)
+        return self._asked
 
 
 class Log:
-    """Records of a kind, oldest first; who asked for what."""
+    """Records of a kind, oldest first; who asked for what.
 
-    def __init__(self, session: Session) -> None:
+    before: another one of the same past, which has read all but what has happened since.
+    """
+
+    def __init__(self, session: Session, before: "Log | None" = None) -> None:
         self.session = session
         self.trace = session.world.trace
+        self.before = before
+        self.count = self.trace.latest + 1
+        self._of_kind: dict[Kind, list[Numbered]] = {}
+        self._of_thing: dict[Kind, dict[tuple[str, int], list[Numbered]]] = {}
+        self._of_work: dict[Kind, dict[Work, Record]] = {}
 
     @cached_property
     def _kept(self) -> dict[Kind, list[int]]:
         """The numbers of the records in the hot tail, by kind."""
         kept: dict[Kind, list[int]] = {kind: [] for kind in Kind}
-        for number, record in enumerate(self.trace.tail, self.trace.first):
+        first = self.trace.first
+        start = max(self.before.count, first) if self.before is not None else first
+        tail = self.trace.tail[start - first :] if start > first else self.trace.tail
+        for number, record in enumerate(tail, start):
             kept[record[KIND]].append(number)
         return kept
 
@@ -62,20 +108,60 @@ class Log:
 
     def of(self, kind: Kind, node: str = "", number: int | None = None) -> list[Numbered]:
         """Records of a kind, of one node, of one object."""
-        tail, first = self.trace.tail, self.trace.first
-        found = [Numbered(n, tail[n - first]) for n in self._kept[kind]]
-        if first and kind in RARE:
-            older = [each for each in self.trace.rare(first) if each.record[KIND] is kind]
-            found = older[::-1] + found
+        if node and number is not None:
+            earlier = self.before.of(kind, node, number) if self.before is not None else []
+            return earlier + self._things(kind).get((node, number), [])
+        found = self._kind(kind)
         if node:
             found = [each for each in found if each.record[NODE] == node]
         if number is not None:
             found = [each for each in found if each.record[OBJECT] == number]
         return found
 
+    def since(self, event: int, kind: Kind) -> list[Numbered]:
+        """Records of a kind from an event on."""
+        found = self._kind(kind)
+        return found[bisect_left(found, event, key=_event) :]
+
     def about(self, kind: Kind, thing: Thing) -> list[Numbered]:
         """Records of a kind about a thing that the kind's noun names."""
         return self.of(kind, thing.node, thing.number)
+
+    def completion(self, kind: Kind, work: Work) -> Record | None:
+        """The newest record of this kind about the completion of a work request."""
+        if kind not in self._of_work:
+            self._of_work[kind] = {
+                work_of(each.record[NODE], each.record[A]): each.record for each in self._own(kind)
+            }
+        found = self._of_work[kind].get(work)
+        if found is None and self.before is not None:
+            return self.before.completion(kind, work)
+        return found
+
+    def _kind(self, kind: Kind) -> list[Numbered]:
+        if self.before is None:
+            return self._own(kind)
+        return self.before._kind(kind) + self._own(kind)  # noqa: SLF001
+
+    def _own(self, kind: Kind) -> list[Numbered]:
+        """All that the log before this one has not."""
+        if kind not in self._of_kind:
+            tail, first = self.trace.tail, self.trace.first
+            found = [Numbered(n, tail[n - first]) for n in self._kept[kind]]
+            if self.before is None and first and kind in RARE:
+                older = [each for each in self.trace.rare(first) if each.record[KIND] is kind]
+                found = older[::-1] + found
+            self._of_kind[kind] = found
+        return self._of_kind[kind]
+
+    def _things(self, kind: Kind) -> dict[tuple[str, int], list[Numbered]]:
+        """Of its own records, those about each thing."""
+        if kind not in self._of_thing:
+            found: dict[tuple[str, int], list[Numbered]] = {}
+            for each in self._own(kind):
+                found.setdefault((each.record[NODE], each.record[OBJECT]), []).append(each)
+            self._of_thing[kind] = found
+        return self._of_thing[kind]
 
     def within(self, event: int) -> list[Record]:
         """The records of one event."""

@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.command import Noun
-from rdmalab.doctor.log import Log
+from rdmalab.doctor.log import Log, Work
 from rdmalab.doctor.subject import Subject
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.wr import Cqe, SendWqe
@@ -158,8 +158,8 @@ class Send:
         gids = {gid for gid in world.nodes[self.node].gids if gid}
         numbers = [
             number
-            for number, record in self.log.of(Kind.PACKET_SENT)
-            if record[EVENT] >= posted and record[A].dest_qp == self.number
+            for number, record in self.log.since(posted, Kind.PACKET_SENT)
+            if record[A].dest_qp == self.number
             and isinstance(record[A], Packet) and record[A].flow.dst in gids
             and not _is_request(record[A]) and ((record[A].psn - wqe.first_psn) & MASK) <= span
         ]  # fmt: skip
@@ -173,12 +173,10 @@ def _is_request(packet: object) -> bool:
 
 def completion(log: Log, kind: Kind, subject: Subject, *, is_send: bool) -> Place | None:
     """The newest record of this kind about the completion of a work request."""
-    thing, serial = subject.thing, subject.serial
-    for _, record in reversed(log.of(kind, thing.node)):
-        cqe = record[A]
-        own = cqe.srq == thing.number if thing.noun is Noun.SRQ else cqe.qp_num == thing.number
-        shared = thing.noun is Noun.QP and cqe.srq and not cqe.is_send
-        if own and not shared and cqe.serial == serial and cqe.is_send is is_send:
-            program = log.asked(record[EVENT])[1] if kind is Kind.CQE_POLLED else ""
-            return Place(record[OBJECT], record[EVENT], cqe, program)
-    return None
+    thing = subject.thing
+    srq, qpn = (thing.number, 0) if thing.noun is Noun.SRQ else (0, thing.number)
+    record = log.completion(kind, Work(thing.node, is_send, srq, qpn, subject.serial))
+    if record is None:
+        return None
+    program = log.asked(record[EVENT])[1] if kind is Kind.CQE_POLLED else ""
+    return Place(record[OBJECT], record[EVENT], record[A], program)

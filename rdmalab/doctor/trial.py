@@ -62,8 +62,14 @@ def _untouched(session: Session) -> Iterator[None]:
         session.default_node = default_node
 
 
-def look_ahead(session: Session, subject: Subject, patience_ns: int = PATIENCE_NS) -> Future:
-    """Let time go on until the subject is settled, nothing more happens, or patience ends."""
+def look_ahead(
+    session: Session, subject: Subject, patience_ns: int = PATIENCE_NS, log: Log | None = None
+) -> Future:
+    """Let time go on until the subject is settled, nothing more happens, or patience ends.
+
+    log: of what has happened so far, for whoever has it.
+    """
+    log = log or Log(session)
     history, world = session.history, session.world
     with _untouched(session):
         limit_ns, left, look = world.now_ns + patience_ns, MOST_EVENTS, _FIRST_LOOK
@@ -71,7 +77,7 @@ def look_ahead(session: Session, subject: Subject, patience_ns: int = PATIENCE_N
             wanted = min(look, left)
             done = history.run(wanted, limit_ns)
             left, look = left - done, 4 * look
-            found = standing(session, subject, Log(session))
+            found = standing(session, subject, Log(session, log))
             settled = found.kind is not Is.PENDING
             if settled or done < wanted or not left:
                 idle = world.agenda.next_ns() is None
@@ -117,14 +123,17 @@ def makes_true(session: Session, lines: Sequence[str], questions: Sequence[Node]
         return [bool(session.ask(question)) for question in questions]
 
 
-def attempt(session: Session, lines: Sequence[str], subject: Subject) -> Outcome:
+def attempt(
+    session: Session, lines: Sequence[str], subject: Subject, log: Log | None = None
+) -> Outcome:
     """Carry out a cure, let time go on, and see whether there is anything left to complain of."""
+    log = log or Log(session)
     with _untouched(session):
         start = _Start(session, subject)
         if failure := _carry_out(session, lines):
             return Outcome(works=False, failure=failure)
         session.history.run(MOST_EVENTS, session.world.now_ns + PATIENCE_NS)
-        return _came_of(session, subject, start)
+        return _came_of(session, subject, start, Log(session, log))
 
 
 class _Start:
@@ -138,8 +147,7 @@ class _Start:
         self.line = program.line.number if program is not None else 0
 
 
-def _came_of(session: Session, subject: Subject, start: _Start) -> Outcome:
-    log = Log(session)
+def _came_of(session: Session, subject: Subject, start: _Start, log: Log) -> Outcome:
     if subject.sort is Sort.CALL:
         return Outcome(works=True)
     if subject.sort is Sort.BYTES:

@@ -1,7 +1,7 @@
 """The log by kind, also of a session whose oldest part is only recalled."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.log import Log
+from rdmalab.doctor.log import Log, work_of
 from rdmalab.lab import Lab
 from rdmalab.session import history
 from rdmalab.spec.records import Kind
@@ -65,3 +65,23 @@ def test_what_is_rare_is_known_from_the_beginning(monkeypatch: object) -> None:
     assert [n for n, _ in log.of(Kind.CREATED)] == sorted(n for n, _ in log.of(Kind.CREATED))
     assert log.begins > 0
     assert all(r[0] >= log.begins for _, r in log.of(Kind.SEND_POSTED))
+
+
+def test_a_log_goes_on_where_another_one_ended() -> None:
+    lab = lab_of(RECV, SEND, "run", "poll_cq A.cq0")
+    early = Log(lab.session)
+    thing = lab.session.names.find("A.qp0")
+    assert thing is not None
+    assert len(early.about(Kind.SEND_POSTED, thing)) == 1
+    for line in (RECV, SEND, "run", "use rc_pair", "run"):
+        lab.do(line)
+    late, whole = Log(lab.session, early), Log(lab.session)
+    for kind in Kind:
+        assert late.of(kind) == whole.of(kind)
+        assert late.about(kind, thing) == whole.about(kind, thing)
+        assert late.of(kind, "B") == whole.of(kind, "B")
+        assert late.since(20, kind) == whole.since(20, kind)
+    for _, record in whole.of(Kind.CQE_ADDED):
+        work = work_of(record[4], record[6])
+        assert late.completion(Kind.CQE_ADDED, work) == record
+        assert late.completion(Kind.CQE_POLLED, work) == whole.completion(Kind.CQE_POLLED, work)
