@@ -222,5 +222,4 @@ def test_a_flush_leads_to_what_failed_first_and_by_hand_to_nothing() -> None:
 def test_what_was_only_flushed_is_posted_once_more() -> None:
     lab = pair(f"{WRITE} rkey=1", f"{WRITE} remote=B.mr0[0]".replace("wr_id=1", "wr_id=2"))
     lines = cured(lab, "A.qp0.wr[2]")
-    posted = [line for line in lines if line.startswith("post_send")]
-    assert posted == [f"{WRITE} remote=B.mr0[0]".replace("wr_id=1", "wr_id=2")]
+    assert lines[-1] == f"{WRITE} remote=B.mr0[0]".replace("wr_id=1", "wr_id=2")

@@ -74,7 +74,7 @@ def test_a_number_that_nobody_has_is_only_suspicious_while_it_is_tried() -> None
 def test_whose_number_was_meant_is_not_guessed_where_two_may_be() -> None:
     two = [f"create_qp B.qp{n} pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0" for n in (1, 2)]
     lab = lab_of("reset B.qp0", *two, *told("A.qp0", "0x17", "ah=B"), _WRITE, "run", pair=_FAST)
-    assert blamed(lab, _WR) == ["wrong-qpn", "retry-exc"]
+    assert blamed(lab, _WR) == ["wrong-qpn"]
     assert findings(lab, _WR)["wrong-qpn"].cure is None
 
 
@@ -88,7 +88,7 @@ def test_a_datagram_for_nobody_is_asked_about_or_left_alone() -> None:
 # --------------------------------------------------------------------------- 45 wrong-gid
 def test_answers_that_find_no_way_back_are_the_fault_of_the_own_address() -> None:
     lab = lab_of("gid del A 10.0.0.1", "gid add A 10.0.0.5", _WRITE, "run", pair=_FAST)
-    assert blamed(lab, _WR) == ["wrong-gid", "retry-exc"]
+    assert blamed(lab, _WR) == ["wrong-gid"]
     assert "A has that address no more" in evidence(lab, _WR, "wrong-gid")
     assert works(lab, _WR)
 
@@ -104,7 +104,7 @@ def test_a_datagram_to_nobody_gets_another_address_handle() -> None:
 
 def test_an_address_that_came_later_is_no_excuse_for_what_was_dropped_for_its_number() -> None:
     lab = lab_of("gid add B 10.0.0.9", *told("A.qp0", "0x17", "ah=B"), _WRITE, "run", pair=_FAST)
-    assert blamed(lab, _WR) == ["wrong-qpn", "retry-exc"]
+    assert blamed(lab, _WR) == ["wrong-qpn"]
 
 
 # --------------------------------------------------------------------------- 46 no-grh
@@ -177,7 +177,7 @@ def test_the_peer_made_anew_has_the_parts_of_the_old_one() -> None:
     up = [_INIT.format("B.qp1"), "modify_qp B.qp1 state=RTR path_mtu=512 dest_qp_num=A.qp0 "
           "rq_psn=0 ah=A"]  # fmt: skip
     lab = lab_of(made, *up, *told("A.qp0", "B.qp1", "ah=B"), _WRITE, "run", pair=_FAST)
-    assert blamed(lab, _WR) == ["peer-type", "retry-exc"]
+    assert blamed(lab, _WR) == ["peer-type"]
     assert works(lab, _WR)
     well(lab, "apply A.qp0.wr[1]")
     assert lab.look("B.qp1.cap.max_recv_wr") == 3
@@ -189,7 +189,7 @@ def test_two_limited_members_of_one_partition_do_not_hear_each_other() -> None:
     lab = lab_of(pair=limited[0])
     for line in (limited[1], _FAST, _WRITE, "run"):
         well(lab, line)
-    assert blamed(lab, _WR) == ["pkey", "retry-exc"]
+    assert blamed(lab, _WR) == ["pkey"]
     assert "both are limited members" in evidence(lab, _WR, "pkey")
     remedy = why(lab, _WR).remedy
     assert remedy is not None
@@ -213,7 +213,7 @@ def test_who_waits_for_a_peer_that_is_gone_waits_in_vain() -> None:
 
 def test_a_number_that_was_right_is_not_called_wrong() -> None:
     lab = lab_of("destroy_qp B.qp0", _WRITE, "run", pair=_FAST)
-    assert blamed(lab, _WR) == ["peer-destroyed", "retry-exc"]
+    assert blamed(lab, _WR) == ["peer-destroyed"]
     assert works(lab, _WR)
 
 
@@ -246,7 +246,7 @@ def test_a_peer_on_another_node_drops_what_comes_from_here() -> None:
     to_a, to_b = told("B.qp0", "C.qp0", "ah=C")[1:], told("A.qp0", "B.qp0", "ah=B")[1:]
     for line in (*made, *to_a, *to_b, _WRITE, "run"):
         well(lab, line)
-    assert blamed(lab, _WR) == ["one-sided-connect", "retry-exc"]
+    assert blamed(lab, _WR) == ["one-sided-connect"]
     assert "its peer is C.qp0" in evidence(lab, _WR, "one-sided-connect")
     assert works(lab, _WR)
 
@@ -254,12 +254,12 @@ def test_a_peer_on_another_node_drops_what_comes_from_here() -> None:
 def test_who_is_known_by_another_address_is_not_one_sided() -> None:
     away = "ah_attr={is_global=1 dgid=fe80::200:a00:2 sgid_index=0 hop_limit=64 port_num=1}"
     lab = lab_of(*told("A.qp0", "B.qp0", away), _WRITE, "run", pair=_FAST)
-    assert blamed(lab, _WR) == ["wrong-gid", "retry-exc"]
+    assert blamed(lab, _WR) == ["wrong-gid"]
 
 
 def test_a_peer_that_was_told_an_address_of_nobody_has_the_wrong_address() -> None:
     nobody = "ah_attr={is_global=1 dgid=10.0.0.7 sgid_index=1 hop_limit=64 port_num=1}"
     lab = lab_of(*told("B.qp0", "A.qp0", nobody), _WRITE, "run", pair=_FAST)
-    assert blamed(lab, _WR) == ["wrong-gid", "retry-exc"]
+    assert blamed(lab, _WR) == ["wrong-gid"]
     assert "B.qp0 was told that its peer is 10.0.0.7" in evidence(lab, _WR, "wrong-gid")
     assert works(lab, _WR)

@@ -172,7 +172,7 @@ def test_the_same_number_is_good_whatever_it_is() -> None:
 
 def test_where_packets_are_lost_the_numbers_are_not_to_blame() -> None:
     lab = lab_of("fault drop A->B", RECV, SEND, "run", pair="use rc_pair retry_cnt=1 timeout=8")
-    assert blamed(lab, _WR) == ["loss", "retry-exc"]
+    assert blamed(lab, _WR) == ["loss"]
 
 
 # --------------------------------------------------------------------------- 40, 41 loss, ACKs
