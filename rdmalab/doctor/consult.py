@@ -1,7 +1,7 @@
 """A consultation: every check asked about every subject, roots before symptoms, cures tried."""
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +13,12 @@ from rdmalab.doctor.complaints import subjects
 from rdmalab.doctor.cures import once_more
 from rdmalab.doctor.finding import Check, Cure, Finding, Verdict
 from rdmalab.doctor.log import Log
+from rdmalab.doctor.question import asked as put_right
 from rdmalab.doctor.report import TOO_EARLY, Cause, Remedy, Report
 from rdmalab.doctor.standing import Is, Standing, standing
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.trial import attempt
-from rdmalab.grammar.nodes import Node
+from rdmalab.grammar.nodes import Bare, Literal, Node, Word
 from rdmalab.session.session import Session
 
 MOST_CURES = 3
@@ -45,6 +46,7 @@ class Diagnosis:
 def consult(session: Session, question: Node | None = None) -> Report:
     """The answer to `why`; NotUnderstood where the question is about nothing."""
     log = Log(session)
+    question = put_right(session, log, question)
     asked = subjects(session, log, question)
     if not asked:
         well = Standing(Is.WELL, "nothing has failed, was refused, or hangs")
@@ -53,11 +55,16 @@ def consult(session: Session, question: Node | None = None) -> Report:
     return _report(session, seen)
 
 
-def cause(session: Session, what: Sequence[Any]) -> str:
+def cause(session: Session, what: Sequence[Any], keys: Mapping[str, Any]) -> str:
     """The root cause in a word: what `why(A.qp0.wr[7])` is worth in a question."""
-    if len(what) > 1:
-        raise NotUnderstood("why() takes one thing", hint="why(A.qp0.wr[7])")
-    return consult(session, next(iter(what), None)).slug
+    if len(what) > 1 or keys:
+        raise NotUnderstood("why() takes one thing", hint="write why(A.qp0.wr[7])")
+    question = next(iter(what), None)
+    if isinstance(question, Bare):
+        question = Word(question)
+    elif isinstance(question, int | str):
+        question = Literal(question, str(question))
+    return consult(session, question).slug
 
 
 def _followed(

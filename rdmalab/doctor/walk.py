@@ -8,6 +8,7 @@ from rdmalab.doctor.complaints import subjects
 from rdmalab.doctor.consult import diagnose, name_of
 from rdmalab.doctor.finding import Check, Finding, Verdict
 from rdmalab.doctor.log import Log
+from rdmalab.doctor.question import asked
 from rdmalab.doctor.report import said_line
 from rdmalab.grammar.nodes import Node
 from rdmalab.session.session import Session
@@ -65,7 +66,7 @@ class Walk:
 def walk(session: Session, title: str, question: Node | None) -> Walk:
     """Every item asked of what is asked about; without a question, of what is wrong first."""
     log = Log(session)
-    found = subjects(session, log, question)
+    found = subjects(session, log, asked(session, log, question))
     if not found:
         return Walk(title, "", [(check, Finding(Verdict.NA)) for check in LISTS[title]])
     seen = diagnose(session, found[0], log, asked=True)
