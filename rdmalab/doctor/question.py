@@ -5,7 +5,7 @@ from rdmalab.doctor.log import Log
 from rdmalab.doctor.topics import WORK, examples, returned, topics, work_of
 from rdmalab.grammar.expressions import render
 from rdmalab.grammar.hints import listed, quoted, suggest
-from rdmalab.grammar.nodes import Index, Node, Path, Word
+from rdmalab.grammar.nodes import Index, Node, Path
 from rdmalab.lens import words
 from rdmalab.session.session import Session
 from rdmalab.spec.rules import ERRNO_NAMES, RULES, errno_name
@@ -21,15 +21,12 @@ _LEAVE_NOTHING = (Noun.SRQ, Noun.CHANNEL, Noun.MR)  # of which nothing is known 
 _ERRNOS = sorted({errno_name(rule.errno) for rule in RULES.values()})
 
 
-def asked(session: Session, log: Log, question: Node | None) -> Node | None:
+def asked(session: Session, log: Log, question: Node | None) -> Path | None:
     """The question, with names in full; NotUnderstood if it is about nothing one can ask about."""
     if question is None:
         return None
-    if isinstance(question, Word) or (isinstance(question, Path) and question.is_single):
-        text = question.text if isinstance(question, Word) else str(question)
-        return _word(session, log, text, question.place)
     if isinstance(question, Path):
-        return _thing(session, log, question)
+        return (_word if question.is_single else _thing)(session, log, question)
     text = render(question)
     if (rule := text.replace(" ", "").strip('"')) in RULES:  # its hyphen reads as a minus
         return _known_refusal(log, rule, question.place)
@@ -38,10 +35,11 @@ def asked(session: Session, log: Log, question: Node | None) -> Node | None:
     raise NotUnderstood(f"{text} is nothing one can ask why of", question.place, hint)
 
 
-def _word(session: Session, log: Log, text: str, place: Span) -> Node:
+def _word(session: Session, log: Log, path: Path) -> Path:
     """A node, an errno or a rule, or an object of the node that is spoken to."""
+    text, place = str(path), path.place
     if text in session.world.nodes:
-        return Path((text,), place)
+        return path
     if session.names.find(f"{session.default_node}.{text}") is not None:
         return _thing(session, log, Path((session.default_node, text), place))
     if text in RULES or text in ERRNO_NAMES.values():
@@ -53,10 +51,10 @@ def _word(session: Session, log: Log, text: str, place: Span) -> Node:
     raise NotUnderstood(f"nothing is called {quoted(text)}", place, hint)
 
 
-def _known_refusal(log: Log, text: str, place: Span) -> Word:
+def _known_refusal(log: Log, text: str, place: Span) -> Path:
     """An errno, or a rule, that some call was refused with."""
     if any(text in (call.refusal, errno_name(call.errno)) for call in log.refused()):
-        return Word(text, place)
+        return Path((text,), place)
     hint = _returned(log) or "no call was refused so far"
     raise NotUnderstood(f"no call was refused with {text}", place, hint)
 

@@ -41,9 +41,9 @@ def topics(session: Session, log: Log) -> list[Topic]:
     return found + [Topic(node, "all that is wrong on it") for node in session.world.nodes]
 
 
-def examples(session: Session, log: Log) -> list[str]:
-    """The likeliest few, for whoever does not know how to ask."""
-    found = [topic.text for topic in topics(session, log)]
+def examples(session: Session, log: Log, node: str = "") -> list[str]:
+    """The likeliest few, on one node or on any, for whoever does not know how to ask."""
+    found = [topic.text for topic in topics(session, log) if topic.text.startswith(node)]
     likely = [text for text in found if "[" in text] + [text for text in found if "." in text]
     return list(dict.fromkeys(likely))[:_EXAMPLES]
 
@@ -65,7 +65,7 @@ def _work(log: Log, name: str, thing: Thing, word: str) -> list[Topic]:
     for _, record in reversed(log.about(_POSTED[thing.noun, word], thing)):
         said = words.send_wqe(record[A]) if word == "wr" else words.recv_wqe(record[A])
         wr_id = record[A].wr.wr_id
-        about = f"{said}, posted in {words.ev(record[EVENT])}"
+        about = f"{said.partition(' ')[2]}, posted in {words.ev(record[EVENT])}"
         found.setdefault(wr_id, Topic(f"{name}.{word}[{wr_id}]", about))
         if len(found) == _NEWEST:
             break

@@ -37,7 +37,7 @@ def apply(session: Session, what: Topic | None = None) -> Script:
     report = consult(session, None if what is None else what.node)
     remedy, place = report.remedy, NOWHERE if what is None else what.place
     if remedy is None and report.standing.good:
-        hint = "apply A.qp0.wr[7], if you mean one thing" if what is None else "why says how it is"
+        hint = "name what you mean: apply A.qp0.wr[7]" if what is None else "why says how it is"
         raise NotUnderstood("there is nothing to apply: nothing is wrong", place, hint)
     if remedy is None:
         raise NotUnderstood("there is nothing to apply: why offers no fix", place, "read why again")
