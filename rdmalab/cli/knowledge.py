@@ -136,6 +136,12 @@ def _schema_of_explain() -> dict[str, Any]:
     return schema()
 
 
+def _schema_of_why() -> dict[str, Any]:
+    from rdmalab.doctor.schema import schema
+
+    return schema()
+
+
 _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "scenario": _schema_of_scenario,
     "run": _schema_of_run,
@@ -143,6 +149,7 @@ _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "lessons": _schema_of_lessons,
     "coverage": _schema_of_coverage,
     "explain": _schema_of_explain,
+    "why": _schema_of_why,
 }
 
 
