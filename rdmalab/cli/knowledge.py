@@ -46,13 +46,14 @@ def _guide() -> str:
 
 def _answer(words: tuple[str, ...], *, as_json: bool) -> str:
     from rdmalab.command import NotUnderstood
+    from rdmalab.doctor.article import SUSPICIONS
     from rdmalab.guide.document import document
     from rdmalab.guide.explain import answer
     from rdmalab.vocabulary import VOCABULARY
 
     text = sys.stdin.read() if words == ("-",) else " ".join(words)
     try:
-        found = answer(text, VOCABULARY)
+        found = answer(text, VOCABULARY, SUSPICIONS)
     except NotUnderstood as wrong:
         raise click.UsageError(f"{wrong.message} ({wrong.hint})") from None
     if as_json:

@@ -38,7 +38,9 @@ def row_lines(row: Row, width: int, *, plain: bool = False) -> list[Line]:
     if row.event is None:
         return fold(line, width, _hang(row))
     tag = f"[{words.ev(row.event)}]"
-    lines = fold(line, width - len(tag) - _GAP, _hang(row))
+    lines = fold(line, width, _hang(row))
+    if len(text_of(lines[-1])) + _GAP + len(tag) > width:
+        lines = fold(line, width - len(tag) - _GAP, _hang(row))
     gap = _GAP if plain else width - len(text_of(lines[-1])) - len(tag)
     return [*lines[:-1], [*lines[-1], ("", " " * gap), (EVENT, tag)]]
 

@@ -38,8 +38,8 @@ def test_plain_sets_nothing_to_the_right() -> None:
 def test_later_lines_hang_below_the_words_they_go_on() -> None:
     row = Row(Part.STANDING, f"{NAME}: it ended with an error and nobody", "FAILED  ", 32)
     assert [text_of(line) for line in row_lines(row, 44)] == [
-        "FAILED  A.qp0.wr[7]: it ended with",
-        "        an error and nobody          [ev 32]",
+        "FAILED  A.qp0.wr[7]: it ended with an error",
+        "        and nobody                   [ev 32]",
     ]
     rule = Row(Part.CAUSE, ": a rule that is too long for one line", "odd", number=1)
     assert [text_of(line) for line in row_lines(rule, 30)] == [
