@@ -251,6 +251,9 @@ class Looks(NamedTuple):
     word: str | None = None
 
 
+TOPIC = "topic"
+"""Metadata of an expression: it names a thing one asks about, and asks no fact."""
+
 SPOKEN = "spoken"
 """Metadata: this keyword may also be said as two words, `within 2ms`."""
 
@@ -321,7 +324,9 @@ class NewKind(Kind):
 
 @dataclass(frozen=True, slots=True)
 class ExpressionKind(Kind):
-    """The rest of the line, up to a spoken keyword, as a question."""
+    """The rest of the line, up to a spoken keyword, as a question; is_topic: a thing to ask of."""
+
+    is_topic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,7 +430,7 @@ def _class_kind(cls: Any, metadata: tuple[Any, ...]) -> Kind:
         Thing: ThingKind(noun),
         Ref: ThingKind(noun, ranged=True),
         Region: ThingKind(noun, ranged=True),
-        Expression: ExpressionKind(),
+        Expression: ExpressionKind(is_topic=TOPIC in metadata),
         Lines: LinesKind(),
         Direction: DirectionKind(),
         Moment: MomentKind(),

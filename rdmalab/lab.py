@@ -93,7 +93,7 @@ def open_session(
     """A fresh world, and somebody in it who answers questions."""
     world = World(dict(profiles), seed=seed)
     session = Session(world, VOCABULARY, seed, default_node=default_node)
-    asker = Asker(world, session.names, {"why": lambda what, _keys: cause(session, what)})
+    asker = Asker(world, session.names, {"why": lambda what, keys: cause(session, what, keys)})
     session.answer = lambda node: evaluate(node, asker)
     session.anew = lambda: open_session(profiles, seed=seed, default_node=default_node)
     return session

@@ -65,6 +65,16 @@ SHOTS = (
         ),
     ),
     Shot(
+        "why",
+        lines=(
+            f"{_WRITE} wr_id=7 sg=A.mr0[0:5] remote_addr=0x1064 rkey=0xdead flags=SIGNALED",
+            f"{_WRITE} wr_id=8 sg=A.mr0[8:16] remote=B.mr0[8] flags=SIGNALED",
+            "run",
+            "why A.qp0.wr[8]",
+        ),
+        keys=("f6", "4", "j", "j"),
+    ),
+    Shot(
         "watch-and-rewind",
         lines=(
             f"{_WRITE} wr_id=2 sg=A.mr0[0:5] remote=B.mr0[100]",

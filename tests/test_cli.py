@@ -22,6 +22,15 @@ GOOD = "rdmalab: 1\ntitle: good\nsteps:\n  - do: alloc_pd A.pd0\n    expect: [no
 FAILING = GOOD.replace("now == 0", "now == 1").replace("good", "failing")
 BROKEN = GOOD.replace("alloc_pd", "aloc_pd")
 PAIR_SENDS = ("use rc_pair", "post_send A.qp0 opcode=SEND sg=A.mr0[0:8]")
+DENIED = """\
+rdmalab: 1
+title: denied
+steps:
+  - use rc_pair
+  - do: post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:5] remote_addr=0x64 rkey=1 flags=SIGNALED
+    expect: [now == 5]
+  - run: until idle
+"""
 LATE = GOOD.replace("alloc_pd A.pd0", "alloc_pd C.pd0")
 
 
@@ -31,6 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     files = {"good": GOOD, "failing": FAILING, "broken": BROKEN, "late": LATE}
     for name, text in files.items():
         (tmp_path / f"{name}.rdmalab.yaml").write_text(text)
+    (tmp_path / "denied.yaml").write_text(DENIED)
     (tmp_path / "empty").mkdir()
     (tmp_path / "deep" / "er").mkdir(parents=True)
     (tmp_path / "deep" / "er" / "x.rdmalab.yaml").write_text(GOOD)
@@ -57,6 +67,15 @@ EXITS = [
     (["run", "good.rdmalab.yaml", "failing.rdmalab.yaml"], 1),
     (["run", "failing.rdmalab.yaml", "broken.rdmalab.yaml"], 2),
     (["run", "late.rdmalab.yaml"], 2),
+    (["why", "good.rdmalab.yaml"], 0),
+    (["why", "failing.rdmalab.yaml"], 0),
+    (["why", "denied.yaml"], 1),
+    (["why", "denied.yaml", "A.qp0.wr[0]"], 1),
+    (["why", "denied.yaml", "A.qp9"], 2),
+    (["why", "broken.rdmalab.yaml"], 2),
+    (["why", "late.rdmalab.yaml"], 2),
+    (["why", "none.rdmalab.yaml"], 2),
+    (["why"], 2),
     (["run", "none.rdmalab.yaml"], 2),
     (["run", "a\0b"], 2),
     (["run"], 2),
@@ -328,6 +347,25 @@ def test_repl_json_is_valid(capsys: pytest.CaptureFixture[str]) -> None:
     jsonschema.validate(json.loads(capsys.readouterr().out), schema)
 
 
+def test_why_json_is_valid_and_plays_past_what_fails(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["why", "denied.yaml", "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, _schema("why", capsys))
+    assert (document["cause"], document["is"]) == ("rem-access", "failed")
+    assert document["event"] > 14
+
+
+def test_why_says_it_in_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["why", "denied.yaml", "A.qp0.wr[0]"]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("FAILED  A.qp0.wr[0]: it ended with REM_ACCESS_ERR")
+    assert any(line.startswith(" 1. rem-access: ") for line in said)
+    assert cli.main(["why", "denied.yaml", "A.pd0"]) == 2
+    assert "one cannot ask why of a protection domain" in capsys.readouterr().err
+
+
 def test_scenario_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert _schema("scenario", capsys)["title"] == "rdmalab scenario"
 
@@ -378,7 +416,9 @@ def test_version_loads_nearly_nothing() -> None:
         ["run", str(ROOT / "scenarios")],
         ["check", str(ROOT / "scenarios")],
         ["explain", "RTS"],
+        ["why", str(ROOT / "scenarios/rc/send.rdmalab.yaml")],
         ["schema", "--of", "run"],
+        ["schema", "--of", "why"],
         ["export", "pcapng", SENDING, "-o", os.devnull],
     ],
     ids=lambda arguments: arguments[0],

@@ -46,13 +46,14 @@ def _guide() -> str:
 
 def _answer(words: tuple[str, ...], *, as_json: bool) -> str:
     from rdmalab.command import NotUnderstood
+    from rdmalab.doctor.article import SUSPICIONS
     from rdmalab.guide.document import document
     from rdmalab.guide.explain import answer
     from rdmalab.vocabulary import VOCABULARY
 
     text = sys.stdin.read() if words == ("-",) else " ".join(words)
     try:
-        found = answer(text, VOCABULARY)
+        found = answer(text, VOCABULARY, SUSPICIONS)
     except NotUnderstood as wrong:
         raise click.UsageError(f"{wrong.message} ({wrong.hint})") from None
     if as_json:
@@ -136,6 +137,12 @@ def _schema_of_explain() -> dict[str, Any]:
     return schema()
 
 
+def _schema_of_why() -> dict[str, Any]:
+    from rdmalab.doctor.schema import schema
+
+    return schema()
+
+
 _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "scenario": _schema_of_scenario,
     "run": _schema_of_run,
@@ -143,6 +150,7 @@ _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "lessons": _schema_of_lessons,
     "coverage": _schema_of_coverage,
     "explain": _schema_of_explain,
+    "why": _schema_of_why,
 }
 
 

@@ -13,12 +13,13 @@ from rdmalab.version import VERSION
 
 PIPE_CLOSED = 128 + 13  # what a shell says of a program that SIGPIPE ended
 _ORDER = (
-    "repl", "run", "check", "lessons", "explain", "capabilities", "export", "open", "python",
+    "repl", "run", "why", "check", "lessons", "explain", "capabilities", "export", "open", "python",
     "schema",
 )  # fmt: skip
 _EXIT_CODES = """
-Exit codes: 0 all well; 1 an expectation failed; 2 bad usage, file or line; 3 a bug in rdmalab;
-5 nothing selected; 130 ^C. Results go to standard output, talk to standard error.
+Exit codes: 0 all well; 1 an expectation failed, or why found something wrong; 2 bad usage, file or
+line; 3 a bug in rdmalab; 5 nothing selected; 130 ^C. Results go to standard output, talk to
+standard error.
 """
 
 

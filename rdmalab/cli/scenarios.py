@@ -1,7 +1,9 @@
 """Scenarios from the command line: played, checked, listed."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +20,7 @@ from rdmalab.cli.program import (
 )
 
 if TYPE_CHECKING:
+    from rdmalab.doctor.report import Report
     from rdmalab.scenario.coverage import Bound
     from rdmalab.scenario.loader import Scenario
     from rdmalab.scenario.report import RunModel
@@ -71,6 +74,48 @@ def played(scenario: "Scenario", profile: str, *, verbose: bool) -> "Runner":
         if verbose:
             print("\n".join(narration(runner, result)))
     return runner
+
+
+@program.command()
+@click.argument("path", metavar="FILE")
+@click.argument("thing", required=False, metavar="[THING]")
+@with_json
+@with_profile
+def why(*, path: str, thing: str | None, as_json: bool, profile: str) -> int:
+    """Play a scenario to its end, whatever it expects, and ask why.
+
+    THING as at the prompt: A.qp0.wr[7], B.cq0, an errno; without it: what is wrong at all. Exit
+    code 1 means that something is wrong, 0 that it is not, or that it only takes its time.
+    """
+    from rdmalab.command import NotUnderstood
+    from rdmalab.doctor.consult import consult
+    from rdmalab.grammar.expressions import parse_expression
+    from rdmalab.lab import open_session
+    from rdmalab.scenario.runner import Outcome, Through
+
+    scenario, wrong = opened(path)
+    if scenario is None:
+        tell(f"ERROR {certain(wrong)}")
+        return Exit.USAGE
+    runner = Through(scenario, open_session, profile=profile)
+    runner.run()
+    if runner.outcome is Outcome.ERROR:
+        tell(runner.results[-1].text(scenario.path))
+        return Exit.USAGE
+    try:
+        report = consult(runner.session, parse_expression(thing).node if thing else None)
+    except NotUnderstood as error:
+        raise click.UsageError(f"{error.message} ({error.hint})") from None
+    print(json.dumps(report.as_json(), indent=2) if as_json else _answer(report))
+    return Exit.FAILED if report.is_trouble else Exit.WELL
+
+
+def _answer(report: "Report") -> str:
+    from rdmalab.shell.fragments import text_of
+    from rdmalab.shell.show_why import lines_of
+
+    width = min(100, get_terminal_size((80, 24)).columns)
+    return "\n".join(text_of(line) for line in lines_of(report.rows, width))
 
 
 @program.command()

@@ -1,11 +1,12 @@
 """A consultation: every check asked about every subject, roots before symptoms, cures tried."""
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rdmalab.command import NotUnderstood
+from rdmalab.doctor.around import coming, looked_at
 from rdmalab.doctor.behind import behind
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.checklist import CHECKS
@@ -13,11 +14,14 @@ from rdmalab.doctor.complaints import subjects
 from rdmalab.doctor.cures import once_more
 from rdmalab.doctor.finding import Check, Cure, Finding, Verdict
 from rdmalab.doctor.log import Log
+from rdmalab.doctor.question import asked as put_right
 from rdmalab.doctor.report import TOO_EARLY, Cause, Remedy, Report
 from rdmalab.doctor.standing import Is, Standing, standing
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.topics import examples
 from rdmalab.doctor.trial import attempt
-from rdmalab.grammar.nodes import Node
+from rdmalab.grammar.expressions import render
+from rdmalab.grammar.nodes import Literal, Node, Path
 from rdmalab.session.session import Session
 
 MOST_CURES = 3
@@ -45,19 +49,34 @@ class Diagnosis:
 def consult(session: Session, question: Node | None = None) -> Report:
     """The answer to `why`; NotUnderstood where the question is about nothing."""
     log = Log(session)
+    question = put_right(session, log, question)
     asked = subjects(session, log, question)
-    if not asked:
-        well = Standing(Is.WELL, "nothing has failed, was refused, or hangs")
-        return Report("", well, session.world.event)
-    seen = _followed(session, asked, log, asked=question is not None)
-    return _report(session, seen)
+    if asked:
+        report = _report(session, _followed(session, asked, log, asked=question is not None))
+    else:
+        report = _well(session, log, question)
+    report.question = render(question) if question is not None else ""
+    return report
 
 
-def cause(session: Session, what: Sequence[Any]) -> str:
+def _well(session: Session, log: Log, question: Node | None) -> Report:
+    """Nothing is wrong anywhere, or on one node; at what one has looked to say so."""
+    node = str(question.steps[0]) if isinstance(question, Path) else ""
+    well = Standing(Is.WELL, "nothing has failed, was refused, or hangs")
+    return Report(
+        node, well, session.world.event,
+        looked=looked_at(session, log, node), examples=examples(session, log, node),
+    )  # fmt: skip
+
+
+def cause(session: Session, what: Sequence[Any], keys: Mapping[str, Any]) -> str:
     """The root cause in a word: what `why(A.qp0.wr[7])` is worth in a question."""
-    if len(what) > 1:
-        raise NotUnderstood("why() takes one thing", hint="why(A.qp0.wr[7])")
-    return consult(session, next(iter(what), None)).slug
+    if len(what) > 1 or keys:
+        raise NotUnderstood("why() takes one thing", hint="write why(A.qp0.wr[7])")
+    question = next(iter(what), None)
+    if isinstance(question, int | str):
+        question = Literal(question, str(question))
+    return consult(session, question).slug
 
 
 def _followed(
@@ -131,6 +150,8 @@ def _report(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Report:
         unknown=first.causes(Verdict.UNKNOWN),
     )  # fmt: skip
     report.remedy = _cured(session, report, first.case)
+    if first.standing.kind is Is.PENDING:
+        report.next = coming(session, first.case.subject)
     return report
 
 

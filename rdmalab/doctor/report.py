@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from rdmalab.doctor.finding import Check, Cure, Evidence, Finding, Verdict
+from rdmalab.doctor.finding import Check, Cure, Finding, Verdict
+from rdmalab.doctor.rows import Part, Row, evidence_rows
 from rdmalab.doctor.standing import Is, Standing
 from rdmalab.doctor.subject import Subject
-from rdmalab.lens import words
 
 SCHEMA = 1
 TOO_EARLY = "too-early"
@@ -37,6 +37,8 @@ class Report:
     """What the doctor says. name: of what was asked about, empty if nothing was named.
 
     causes: the roots in causal order; stations: what stands between them and the symptom.
+    question: as it was asked, empty for `why` alone. next: of what is pending, what comes next.
+    looked, examples: where nothing is wrong, at what, and what one could ask about.
     """
 
     name: str
@@ -49,6 +51,10 @@ class Report:
     ruled_out: list[str] = field(default_factory=list)
     unknown: list[Cause] = field(default_factory=list)
     remedy: Remedy | None = None
+    question: str = ""
+    next: str = ""
+    looked: str = ""
+    examples: list[str] = field(default_factory=list)
 
     @property
     def slug(self) -> str:
@@ -62,51 +68,95 @@ class Report:
         return self.warnings[0].check.slug if self.warnings else UNKNOWN
 
     @property
+    def is_trouble(self) -> bool:
+        """Whether something is wrong, or was: no wait, and no mere suspicion."""
+        return bool(self.causes) or not (self.standing.good or self.standing.kind is Is.PENDING)
+
+    @property
     def chain(self) -> list[Cause]:
         """From the first cause to what stands right before the symptom."""
         return self.causes + self.stations
 
     @property
+    def rows(self) -> list[Row]:
+        """All of it, one fact a row."""
+        return [*self._head(), *self._chain(), *self._waits(), *self._beside(), *self._fix()]
+
+    @property
     def lines(self) -> list[str]:
         """All of it in words, one fact a line."""
-        return [*self._head(), *self._chain(), *self._beside(), *self._fix()]
+        return [row.line for row in self.rows]
 
-    def _head(self) -> list[str]:
+    def _head(self) -> list[Row]:
         about = f"{self.name}: " if self.name else ""
-        kind = self.standing.kind.value.upper()
-        return [f"{about}{kind}: {self.standing.sentence}{_at(self.standing.event)}"]
+        found = self.standing
+        rows = [Row(Part.STANDING, f"{about}{found.sentence}", f"{found.kind.name}  ", found.event)]
+        if self.looked:
+            rows.append(Row(Part.LOOKED, self.looked, "looked at "))
+        if self.examples:
+            said = "   ".join(f"why {example}" for example in self.examples)
+            rows.append(Row(Part.ASK, said, "ask about one thing: "))
+        return rows
 
-    def _chain(self) -> list[str]:
-        lines = []
+    def _chain(self) -> list[Row]:
+        rows = []
         for number, cause in enumerate(self.chain, 1):
-            about = "" if cause.name == self.name else f" ({cause.name})"
-            lines.append(f"{number}. {cause.check.slug}{about}: {cause.check.rule}")
-            lines += [f"     {said_line(each)}" for each in cause.finding.evidence]
-        return lines
+            check = cause.check
+            about = "" if cause.name == self.name else f" of {cause.name}"
+            text = f"{about}: {check.rule}"
+            rows.append(Row(Part.CAUSE, text, check.slug, number=number, slug=check.slug))
+            rows += evidence_rows(Part.EVIDENCE, cause.finding.evidence, check.slug)
+        return rows + self._symptom(rows)
 
-    def _beside(self) -> list[str]:
-        lines = []
-        for cause in self.waits if not self.chain else []:
-            lines += [f"{cause.check.slug}: {said_line(e)}" for e in cause.finding.evidence]
-        for cause in self.warnings:
-            lines += [f"warning: {cause.check.slug}: {said_line(e)}"
-                      for e in cause.finding.evidence[:1]]  # fmt: skip
+    def _symptom(self, rows: list[Row]) -> list[Row]:
+        """What all this led to, unless the chain has said so with its last word."""
+        event, name = self.standing.event, self.name or self.chain[-1].name if self.chain else ""
+        told = event is not None and rows and rows[-1].event == event
+        if not rows or told or self.standing.good:
+            return []
+        said = self.standing.sentence.partition(";")[0]
+        said = f"{name} {said.removeprefix('it ')}" if said.startswith("it ") else said
+        return [Row(Part.SYMPTOM, said, "so ", event)]
+
+    def _waits(self) -> list[Row]:
+        """What has to happen yet, where nothing is wrong."""
+        if self.chain:
+            return []
+        rows: list[Row] = []
+        for cause in self.waits:
+            rows.append(_told(Part.WAIT, cause))
+            rows += evidence_rows(Part.EVIDENCE, cause.finding.evidence[1:], cause.check.slug)
+        if not rows and self.next:
+            rows.append(Row(Part.NEXT, self.next, "next: "))
+        return rows
+
+    def _beside(self) -> list[Row]:
+        rows = [_told(Part.WARNING, cause, "warning: ") for cause in self.warnings]
         if self.ruled_out:
-            lines.append(f"ruled out: {' '.join(self.ruled_out)}")
-        lines += [f"not known: {c.check.slug}: {c.finding.evidence[0].text}" for c in self.unknown]
-        return lines
+            rows.append(Row(Part.RULED_OUT, ", ".join(self.ruled_out), "ruled out: "))
+        rows += [_told(Part.UNKNOWN, cause, "not known: ") for cause in self.unknown]
+        if self.slug == UNKNOWN and self.standing.kind is not Is.PENDING:
+            rows.append(Row(Part.UNKNOWN, "none of the checks has found out why", "not known: "))
+        return rows
 
-    def _fix(self) -> list[str]:
+    def _fix(self) -> list[Row]:
         remedy = self.remedy
         if remedy is None:
             return []
         if remedy.cure.program:
-            return [f"fix: only the program can be changed: {remedy.cure.program}"]
-        tried = "tried on a branch: it works" if remedy.works else f"tried: {remedy.failure}"
-        return [
-            f"fix ({tried}; apply carries it out):",
-            *(f"  {line}" for line in remedy.cure.lines),
-        ]
+            said = f"only the program can be changed: {remedy.cure.program}"
+            return [Row(Part.FIX, said, "fix: ")]
+        rows = [Row(Part.LINE, line) for line in remedy.cure.lines]
+        if remedy.works:
+            said = f"tried on a branch of time, and it works; {self.apply} carries it out:"
+        else:
+            said = f"tried on a branch of time, and not enough ({remedy.failure}):"
+        return [Row(Part.FIX, said, "fix: "), *rows]
+
+    @property
+    def apply(self) -> str:
+        """The words that carry the fix out."""
+        return f"apply {self.question}".rstrip()
 
     @property
     def text(self) -> str:
@@ -116,20 +166,30 @@ class Report:
         """One document; `rdmalab schema --of why` describes it."""
         remedy = self.remedy
         return {
-            "rdmalab": SCHEMA, "about": self.name, "event": self.event, "cause": self.slug,
-            "is": self.standing.kind.value, "sentence": self.standing.sentence,
+            "rdmalab": SCHEMA, "question": self.question, "about": self.name,
+            "event": self.event, "cause": self.slug,
+            "is": self.standing.kind.name.lower(), "sentence": self.standing.sentence,
             "since": self.standing.event,
             "causes": [_cause_json(c) for c in self.causes],
             "stations": [_cause_json(c) for c in self.stations],
             "warnings": [_cause_json(c) for c in self.warnings],
             "waits": [_cause_json(c) for c in self.waits],
-            "ruled_out": self.ruled_out,
+            "next": self.next, "ruled_out": self.ruled_out,
             "unknown": [c.check.slug for c in self.unknown],
             "cure": None if remedy is None else {
                 "lines": remedy.cure.lines, "program": remedy.cure.program,
                 "works": remedy.works, "failure": remedy.failure,
             },
         }  # fmt: skip
+
+
+def _told(part: Part, cause: Cause, lead: str = "") -> Row:
+    """A check and the first fact that it found, in one row."""
+    slug, evidence = cause.check.slug, cause.finding.evidence
+    text, event = evidence[0] if evidence else (cause.check.rule, None)
+    if not lead:
+        return Row(part, text, f"{slug}: ", event, slug=slug)
+    return Row(part, f"{slug}: {text}", lead, event, slug=slug)
 
 
 def _cause_json(cause: Cause) -> dict[str, Any]:
@@ -141,13 +201,4 @@ def _cause_json(cause: Cause) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def said_line(evidence: Evidence) -> str:
-    """A fact with its event, `B.qp0 holds 0 receives  [ev 30]`."""
-    return f"{evidence.text}{_at(evidence.event)}"
-
-
-def _at(event: int | None) -> str:
-    return "" if event is None else f"  [{words.ev(event)}]"
-
-
-__all__ = ["Cause", "Is", "Remedy", "Report", "Verdict", "said_line"]
+__all__ = ["Cause", "Is", "Remedy", "Report", "Verdict"]

@@ -1,6 +1,8 @@
 """A checklist worked through: every item with its verdict and what speaks for it."""
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from rdmalab.doctor.checklist import LISTS
@@ -8,7 +10,9 @@ from rdmalab.doctor.complaints import subjects
 from rdmalab.doctor.consult import diagnose, name_of
 from rdmalab.doctor.finding import Check, Finding, Verdict
 from rdmalab.doctor.log import Log
-from rdmalab.doctor.report import said_line
+from rdmalab.doctor.question import asked
+from rdmalab.doctor.rows import Part, Row, evidence_rows
+from rdmalab.doctor.topics import examples
 from rdmalab.grammar.nodes import Node
 from rdmalab.session.session import Session
 
@@ -20,6 +24,7 @@ VERDICTS = {
     Verdict.OK: "pass",
     Verdict.NA: "-",
 }
+_NA = Verdict.NA
 
 
 @dataclass(slots=True)
@@ -29,21 +34,31 @@ class Walk:
     title: str
     name: str
     items: list[tuple[Check, Finding]]
+    examples: list[str] = field(default_factory=list)
+
+    @property
+    def rows(self) -> list[Row]:
+        """The items that concern it, section by section; of each section those that do not."""
+        about = f" of {self.name}" if self.name else ": nothing is wrong at first sight"
+        rows = [Row(Part.TITLE, f"checklist {self.title}{about}")]
+        if self.examples:
+            said = "   ".join(f"checklist {self.title} {example}" for example in self.examples[:1])
+            return [*rows, Row(Part.ASK, said, "name what you mean: ")]
+        for section, group in groupby(self.items, key=lambda item: item[0].section):
+            rows += [Row(Part.SECTION, section.value), *_of_section(list(group))]
+        return [*rows, Row(Part.REST, self._sum, "in all: ")]
+
+    @property
+    def _sum(self) -> str:
+        """`1 FAIL, 4 pass, 12 do not concern it`."""
+        counts = Counter(finding.verdict for _, finding in self.items)
+        said = [f"{counts[v]} {name}" for v, name in VERDICTS.items() if counts[v] and v != _NA]
+        return ", ".join([*said, f"{counts[_NA]} not applicable"])
 
     @property
     def lines(self) -> list[str]:
-        """An item a line, with its evidence below."""
-        about = f" of {self.name}" if self.name else ""
-        lines = [f"checklist {self.title}{about}"]
-        section = None
-        for check, finding in self.items:
-            if check.section is not section:
-                section = check.section
-                lines.append(section.value)
-            mark = VERDICTS[finding.verdict]
-            lines.append(f"  {check.number:>2} {mark:<4} {check.slug}: {check.question}")
-            lines += [f"          {said_line(each)}" for each in finding.evidence]
-        return lines
+        """All of it in words, one fact a line."""
+        return [row.line for row in self.rows]
 
     @property
     def text(self) -> str:
@@ -62,12 +77,25 @@ class Walk:
         return {"checklist": self.title, "about": self.name, "items": items}
 
 
+def _of_section(items: list[tuple[Check, Finding]]) -> list[Row]:
+    rows: list[Row] = []
+    for check, finding in items:
+        if finding.verdict is not _NA:
+            lead = f"{VERDICTS[finding.verdict]:<4}"
+            said = f" {check.slug}: {check.question}"
+            rows.append(Row(Part.ITEM, said, lead, number=check.number, slug=check.slug))
+            rows += evidence_rows(Part.GROUND, finding.evidence, check.slug)
+    rest = [check.slug for check, finding in items if finding.verdict is _NA]
+    return rows + ([Row(Part.REST, ", ".join(rest), "-    not applicable: ")] if rest else [])
+
+
 def walk(session: Session, title: str, question: Node | None) -> Walk:
     """Every item asked of what is asked about; without a question, of what is wrong first."""
     log = Log(session)
-    found = subjects(session, log, question)
+    found = subjects(session, log, asked(session, log, question))
     if not found:
-        return Walk(title, "", [(check, Finding(Verdict.NA)) for check in LISTS[title]])
+        nothing = [(check, Finding(_NA)) for check in LISTS[title]]
+        return Walk(title, "", nothing, examples(session, log))
     seen = diagnose(session, found[0], log, asked=True)
     said = {check.slug: finding for check, finding in seen.findings}
     return Walk(title, name_of(session, found[0]), [(c, said[c.slug]) for c in LISTS[title]])

@@ -80,6 +80,9 @@ def _asked(place: Span, question: Callable[[], Any]) -> Any:
         return question()
     except Unknown as unknown:
         raise NotUnderstood(unknown.message, place, unknown.hint) from None
+    except NotUnderstood as wrong:
+        wrong.place = place if wrong.place == NOWHERE else wrong.place
+        raise
 
 
 def _called(node: Call, ask: Ask) -> Any:

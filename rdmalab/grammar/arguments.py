@@ -13,6 +13,7 @@ from rdmalab.command import (
     Parameter,
     RecordKind,
     Span,
+    WordKind,
 )
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.hints import quoted, suggest
@@ -135,7 +136,7 @@ class Gathering:
             wanted = [self.keys.written(slots[m]) if m in slots else m for m in missing]
             hint = "add " + " ".join(f"{key}=…" for key in wanted)
             only = slots.get(missing[0]) if len(missing) == 1 else None
-            if only is not None and isinstance(only.kind, MomentKind | ExpressionKind):
+            if only is not None and isinstance(only.kind, MomentKind | ExpressionKind | WordKind):
                 hint = example(only.kind)
             raise NotUnderstood(f"{who} also needs {', '.join(wanted)}", place, hint)
 

@@ -54,10 +54,18 @@ class _Parser:
             raise NotUnderstood("this question is too long", place, "ask in two steps")
         node = self.binary(_OR)
         if (token := self.peek()) is not None:
-            raise NotUnderstood(
-                f"{quoted(token.text)} is one too many", token.place, "leave it out"
-            )
+            word, place = self.rest_of(token)
+            raise NotUnderstood(f"{quoted(word)} is one too many", place, "leave it out")
         return node
+
+    def rest_of(self, token: Token) -> tuple[str, Span]:
+        """`A.qp1`: the tokens that hang together, beginning with this one."""
+        text, stop = "", token.place.start
+        for following in self.tokens[self.at :]:
+            if following.place.start != stop:
+                break
+            text, stop = text + following.text, following.place.stop
+        return text, Span(token.place.start, stop)
 
     def peek(self) -> Token | None:
         return self.tokens[self.at] if self.at < len(self.tokens) else None

@@ -28,6 +28,8 @@ from rdmalab.grammar.syntax import Argument, Atom, Braces, Reader
 from rdmalab.grammar.tokens import Lexeme, Token, scan
 from rdmalab.grammar.values import NULLS
 
+_ANY = TextKind | ThingKind | ExpressionKind  # what takes nearly every word
+
 
 def find_verb(
     tokens: list[Token], vocabulary: Mapping[str, Command], aliases: Mapping[str, str]
@@ -119,14 +121,14 @@ class Sentence:
         argument = self._reader.argument()
         complaints: list[tuple[Slot, NotUnderstood]] = []
         for slot in self.free_positionals():
+            if isinstance(slot.kind, _ANY) and _was_a_word(complaints):
+                break
             if isinstance(slot.kind, ExpressionKind):
                 behind, self._reader.at = self._reader.at, start
                 part = self._question(slot, None)
                 if not _is_mistaken(part, complaints):
                     return self._kept(part)
                 self._reader.at = behind
-                break
-            if isinstance(slot.kind, TextKind | ThingKind) and _was_a_word(complaints):
                 break
             part = self._read_as(slot, argument)
             if part.wrong is None:

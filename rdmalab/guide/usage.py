@@ -203,7 +203,7 @@ _WORDS: dict[type[Kind], Callable[[Any], str]] = {
     RecordKind: lambda kind: f"{kind.short.noun.upper()}[from:to]" if kind.short else "{…}",
     TextKind: lambda _kind: "TEXT",
     ProseKind: lambda _kind: "WORDS",
-    ExpressionKind: lambda _kind: "QUESTION",
+    ExpressionKind: lambda kind: "THING" if kind.is_topic else "QUESTION",
     LinesKind: lambda _kind: "{LINE; LINE}",
     DirectionKind: lambda _kind: "A->B",
     MomentKind: lambda _kind: "EVENT|TIME|@NAME|start|end",

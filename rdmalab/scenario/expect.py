@@ -29,17 +29,23 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something was to be so and is not: two aligned lines, and further ones of the actual."""
+    """Something was to be so and is not: two aligned lines, and further ones of the actual.
+
+    because: what the doctor says of it, where somebody asked.
+    """
 
     what: str
     expected: str
     actual: list[str] = field(default_factory=list)
+    because: list[str] = field(default_factory=list)
 
     @property
     def lines(self) -> list[str]:
         """`expected  …`, `actual    …`."""
         said = [f"expected  {self.expected}"] if self.expected else []
-        return said + [f"actual    {line}" for line in self.actual]
+        leads = ["because", *[""] * len(self.because)]
+        found = [f"{lead:<8}  {line}" for lead, line in zip(leads, self.because, strict=False)]
+        return [*said, *(f"actual    {line}" for line in self.actual), *found]
 
 
 def unmet(expectation: Expectation, ask: Ask, what: str) -> Failure | None:

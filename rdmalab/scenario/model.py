@@ -179,9 +179,24 @@ def _agree(given: dict[str, Any], action: str) -> None:
     for key, with_ in _ONLY_WITH.items():
         if key in given and action not in with_:
             raise wrong(f"{key} goes with {' or '.join(with_)} only", "leave it out", key)
+    if "why" in given:
+        _agree_on_why(given)
     if "teaches" in given and not any(key in given for key in _ASSERTIONS):
         message = "a step that asserts nothing teaches nothing"
         raise wrong(message, f"add one of {', '.join(_ASSERTIONS)}", "teaches")
+
+
+def _agree_on_why(given: dict[str, Any]) -> None:
+    """What else a step may say of the answer, only where it says what is found."""
+    for key in ("station", "verdict", "cure", "goal"):
+        if key in given and "cause" not in given:
+            raise wrong(f"{key} needs a cause", "add cause: NAME, as the checklist has it", key)
+    if "cure" in given and "goal" in given:
+        message = "a cure that only the program's author can carry out reaches no goal"
+        raise wrong(message, "leave out cure or goal", "goal")
+    if given.get("verdict") == "warning" and "station" in given:
+        message = "a warning has no chain, and so no station"
+        raise wrong(message, "leave out station", "station")
 
 
 StepKeys = tuple(Step.model_fields)

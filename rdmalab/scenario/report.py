@@ -51,6 +51,8 @@ class StepModel(_Model):
     """Which assertion failed: `expect line 2`."""
     expected: str | None = None
     actual: list[str] = Field(default_factory=list)
+    because: list[str] = Field(default_factory=list)
+    """What the doctor says, where the step asked why."""
     ladder: list[str] = Field(default_factory=list)
     """The last rows of the wire before a failure."""
 
@@ -151,6 +153,7 @@ def _step(result: StepResult) -> StepModel:
         what=failure.what if failure else None,
         expected=failure.expected if failure else None,
         actual=failure.actual if failure else [],
+        because=failure.because if failure else [],
         ladder=result.tail,
     )
 

@@ -237,6 +237,15 @@ class Runner:
         return Region(thing, whole(index.rstrip("]")) if index else None, None)
 
 
+class Through(Runner):
+    """To the end of a scenario, past steps that fail: for whoever wants to know why they did."""
+
+    @property
+    def over(self) -> bool:
+        """Nothing is left to do, or a line cannot be understood."""
+        return self.position == len(self.scenario.steps) or self.outcome is Outcome.ERROR
+
+
 def _is_packet(record: Any) -> bool:
     return record[Field.KIND] in PACKETS
 
@@ -270,4 +279,4 @@ def _link_line(link: Any) -> str:
     return f"link {' '.join(words_)}" if words_ else ""
 
 
-__all__ = ["FileError", "Outcome", "Runner", "StepResult"]
+__all__ = ["FileError", "Outcome", "Runner", "StepResult", "Through"]

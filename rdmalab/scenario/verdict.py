@@ -17,43 +17,51 @@ def judge_report(session: Session, planned: PlannedStep, report: Report) -> None
         return
     warns = step.verdict == "warning"
     found = report.warnings if warns else report.causes
-    names = [each.check.slug for each in found] or [report.slug]
-    if step.cause not in names if warns else names[0] != step.cause:
+    names = _slugs(found) or [report.slug]
+    if step.cause not in (names if warns else names[:1]):
         what = "warning" if warns else "cause"
-        raise Stop(Failure(what, step.cause, [" ".join(names), *report.lines]))
+        raise Stop(Failure(what, step.cause, [", then ".join(names)], report.lines))
     named = next((each for each in found if each.check.slug == step.cause), None)
     if named is not None:
         _judge_evidence(named)
-    chain = [cause.check.slug for cause in report.chain]
-    if step.station is not None and step.station not in chain[1:]:
-        raise Stop(Failure("station", step.station, [" ".join(chain)]))
+    if step.station is not None and step.station not in (chain := _slugs(report.chain))[1:]:
+        raise Stop(Failure("station", step.station, [" -> ".join(chain)], report.lines))
     remedy = report.remedy.cure if report.remedy is not None else None
-    _judge_cure(session, planned, named.finding.cure if warns and named is not None else remedy)
+    offered = named.finding.cure if warns and named is not None else remedy
+    _judge_cure(session, planned, offered or Cure())
+
+
+def _slugs(causes: list[Cause]) -> list[str]:
+    return [cause.check.slug for cause in causes]
 
 
 def _judge_evidence(cause: Cause) -> None:
     """It names the events in which it happened."""
     if all(each.event is None for each in cause.finding.evidence):
-        said = [each.text for each in cause.finding.evidence]
-        wanted = f"{cause.check.slug} with the number of an event"
-        raise Stop(Failure("evidence", wanted, said))
+        said = [each.text for each in cause.finding.evidence] or ["nothing"]
+        raise Stop(Failure("evidence", f"{cause.check.slug} names an event", said))
 
 
-def _judge_cure(session: Session, planned: PlannedStep, cure: Cure | None) -> None:
+def _judge_cure(session: Session, planned: PlannedStep, cure: Cure) -> None:
     """What is offered against the causes; of a warning, what is offered against it."""
     if planned.step.cure == "program":
-        if cure is None or not cure.program:
-            raise Stop(Failure("cure", "only the program can be changed", [str(cure)]))
+        if not cure.program:
+            offered = cure.lines or ["no fix"]
+            raise Stop(Failure("cure", "only the program can be changed", offered))
         return
     if not planned.goal:
         return
-    if cure is None or cure.program:
-        raise Stop(Failure("cure", "commands", [cure.program if cure else "none"]))
+    if not cure.lines:
+        raise Stop(Failure("cure", "commands that reach the goal", [cure.program or "no fix"]))
+    for placed, so in zip(planned.goal, _reached(session, planned, cure), strict=True):
+        if not so:
+            raise Stop(Failure("goal", placed.text, ["not so after the fix:", *cure.lines]))
+
+
+def _reached(session: Session, planned: PlannedStep, cure: Cure) -> list[bool]:
+    """Which lines of the goal the fix makes true."""
     questions = [placed.expectation.expression.node for placed in planned.goal]
     try:
-        answers = makes_true(session, cure.lines, questions)
+        return makes_true(session, cure.lines, questions)
     except NotUnderstood as wrong:
         raise planned.goal[0].spot.error(wrong) from None
-    for placed, so in zip(planned.goal, answers, strict=True):
-        if not so:
-            raise Stop(Failure("goal", placed.text, ["not so behind:", *cure.lines]))

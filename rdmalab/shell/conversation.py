@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
+from rdmalab.doctor.report import Report
 from rdmalab.grammar.tokens import scan
 from rdmalab.lab import Lab
 from rdmalab.session.back import Jump
@@ -49,6 +50,7 @@ class Conversation:
     running: time is moving; searching: through the past, and the world stands where it is looked at
     just now. end: how the last text ended. at_line: which of its lines that was.
     diary: what is told of each line before it runs, and where it ended. stopping: ^C was heard.
+    diagnosis: the last answer of the doctor in this world.
     copy: puts a text on the clipboard of the face, if it has one.
     """
 
@@ -60,6 +62,7 @@ class Conversation:
         self.end = End.FINE
         self.at_line = 0
         self.lesson: Lesson | None = None
+        self.diagnosis: Report | None = None
         self.copy: Callable[[str], None] | None = None
         self.stopping = False
         self._halted = False
@@ -108,6 +111,8 @@ class Conversation:
         commands = 0
         async for reply in self.replies(line, pause):
             short += [reply] if reply.depth else []
+            if isinstance(reply.value, Report):
+                self.diagnosis = reply.value
             commands += not reply.depth
             for said in say(self.voice, reply):
                 emit(said)
@@ -120,7 +125,7 @@ class Conversation:
     def begin_anew(self, session: Session) -> None:
         """Another world, and nothing said in it yet."""
         self.lab.session = self.voice.session = session
-        self.lesson = None
+        self.lesson = self.diagnosis = None
 
     # ------------------------------------------------------------------ for wishes
     def tell(self, lines: Sequence[Line], emit: Emit) -> None:

@@ -20,11 +20,14 @@ from rdmalab.command import (
     Parameter,
     ProseKind,
     RecordKind,
+    Span,
     TextKind,
     Thing,
     ThingKind,
     WordKind,
 )
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.topics import topics
 from rdmalab.grammar.keys import Slot
 from rdmalab.grammar.partial import Expected, expect
 from rdmalab.grammar.words import PREFIXES, legal_words
@@ -52,6 +55,8 @@ class Choice:
 def choices(session: Session, line: str, cursor: int) -> tuple[list[Choice], Expected]:
     """What may replace the piece of text at the cursor, best first."""
     expected = expect(line, cursor, session.vocabulary, session.default_node, ALIASES)
+    if any(_is_topic(slot.kind) for slot in expected.values):
+        _take_whole_word(expected, line[:cursor])
     if expected.is_verb:
         begin = _line_words if expected.is_line else _verbs
         return begin(session, expected.partial), expected
@@ -62,6 +67,17 @@ def choices(session: Session, line: str, cursor: int) -> tuple[list[Choice], Exp
     found.sort(key=lambda choice: choice.rank)
     wanted = expected.partial.lower()
     return [c for c in found if c.text.lower().startswith(wanted)], expected
+
+
+def _is_topic(kind: Kind) -> bool:
+    return isinstance(kind, ExpressionKind) and kind.is_topic
+
+
+def _take_whole_word(expected: Expected, before: str) -> None:
+    """`A.qp0.wr[7`: a thing that one asks about is completed as a whole."""
+    word = before[len(before.rstrip()) :] or before.split(" ")[-1]
+    expected.partial = word.strip()
+    expected.place = Span(len(before) - len(expected.partial), len(before))
 
 
 def _comes_first(slot: Slot) -> bool:
@@ -103,7 +119,7 @@ _OF_PROGRAMS = "programs"
 # --------------------------------------------------------------------------- keys
 def _keys(here: Bearings) -> Iterator[Choice]:
     for key, slot in here.expected.keys.items():
-        if isinstance(slot.kind, RecordKind) or not here.is_near(slot):
+        if isinstance(slot.kind, RecordKind) or _is_topic(slot.kind) or not here.is_near(slot):
             continue
         verdict = judge_key(here, slot)
         if verdict is None:
@@ -287,9 +303,27 @@ def _branches(history: History) -> Iterator[Choice]:
             yield Choice(branch.name, f"up to {words.event(branch.end.event)}{left}")
 
 
-def _questions(here: Bearings, _kind: ExpressionKind, _slot: Slot) -> Iterator[Choice]:
+def _questions(here: Bearings, kind: ExpressionKind, slot: Slot) -> Iterator[Choice]:
+    if kind.is_topic:
+        yield from _topics(here, slot)
+        return
     for text, meta in question_choices(here.session, here.before, here.expected.partial):
         yield Choice(text, meta)
+
+
+def _topics(here: Bearings, slot: Slot) -> Iterator[Choice]:
+    """What one can ask why of now, once; of the node spoken to also without it, once begun."""
+    session, own = here.session, f"{here.session.default_node}."
+    said_before = here.before[: here.expected.place.start].rpartition(";")[2].split()
+    command = here.expected.command
+    if command is None or len(said_before) > 1 + command.parameters.index(slot.parameter):
+        return
+    short = bool(here.expected.partial)
+    for text, said, thing in topics(session, Log(session)):
+        about = said if thing is None else bearings.about(session.world, thing)
+        yield Choice(text, about)
+        if short and text.startswith(own):
+            yield Choice(text.removeprefix(own), about, 1)
 
 
 _OF_KIND: dict[type[Kind], Callable[[Bearings, Any, Slot], Iterator[Choice]]] = {

@@ -3,10 +3,12 @@
 import dataclasses
 import enum
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rdmalab.command import Thing
+from rdmalab.doctor.report import Report
+from rdmalab.doctor.walk import Walk
 from rdmalab.guide.article import Article
 from rdmalab.hca.attributes import AhAttr, Capacity
 from rdmalab.hca.polling import CurrentWc
@@ -18,13 +20,14 @@ from rdmalab.session.lines import Reply, Script
 from rdmalab.session.session import Session
 from rdmalab.session.survey import Survey
 from rdmalab.session.travel import Travel
-from rdmalab.shell import show_parts
+from rdmalab.shell import show_parts, show_why
 from rdmalab.shell.facts import facts
 from rdmalab.shell.fragments import Line, fold, in_ascii, plain, shown
-from rdmalab.shell.mistakes import Page, not_understood, refused
+from rdmalab.shell.mistakes import HINT, Page, not_understood, refused
 from rdmalab.shell.notes import notes
 from rdmalab.shell.show import event_line, hang, render, render_rows
 from rdmalab.shell.tables import DIM, EVENT, GOOD, NUMBER, WARN, header, table
+from rdmalab.shell.trouble import Trouble
 from rdmalab.shell.warnings import warnings
 from rdmalab.spec.async_events import EVENTS
 from rdmalab.spec.states import MTU
@@ -51,6 +54,7 @@ class Voice:
     width: int = 80
     plain: bool = False
     ascii: bool = False
+    trouble: Trouble = field(default_factory=Trouble)
 
     @property
     def page(self) -> Page:
@@ -85,6 +89,8 @@ def _said_of(voice: Voice, reply: Reply) -> list[Line]:
         return voice.set(refused(voice.session, reply, voice.page))
     if isinstance(reply.value, Shared):
         return [plain(reply.value.text)]  # not folded: it is there to be copied
+    if isinstance(reply.value, Report | Walk):
+        return _diagnosed(voice, reply.value)
     if reply.travel is not None:
         return voice.set(_travelled(voice, reply.travel))
     if reply.depth:
@@ -97,6 +103,12 @@ def _said_of(voice: Voice, reply: Reply) -> list[Line]:
         lines += [] if is_said else _value(voice, reply.value)
     lines += [[(WARN, "warning: "), ("", text)] for text in warnings(voice.session, reply)]
     return voice.set(lines)
+
+
+def _diagnosed(voice: Voice, found: Report | Walk) -> list[Line]:
+    """In its own width: a fix is not cut, for it is there to be copied."""
+    lines = show_why.lines_of(found.rows, voice.page.width, plain=voice.plain)
+    return [in_ascii(line) for line in lines] if voice.ascii else lines
 
 
 def closing(voice: Voice, replies: Sequence[Reply]) -> list[Line]:
@@ -162,7 +174,8 @@ def _travelled(voice: Voice, travel: Travel) -> list[Line]:
     lines = [event_line(row) for row in rows]
     if more := last - shown_last:
         lines.append(plain(f"… {more:,} more events: show story last={min(more, _STORY)}", DIM))
-    return [*lines, _stand(session, travel), *_stuck(session)]
+    hint: Line = [(HINT, "  Try: why")] if voice.trouble.is_new(session) else []
+    return [*lines, [*_stand(session, travel), *hint], *_stuck(session)]
 
 
 def _jumped(voice: Voice, travel: Jump) -> list[Line]:

@@ -3,6 +3,7 @@
 from rdmalab.command import (
     Command,
     EnumKind,
+    ExpressionKind,
     IntegerKind,
     Kind,
     ListKind,
@@ -71,6 +72,8 @@ def _sentence(slot: Slot) -> str:
     if row is not None:
         return row.sentence
     kind = slot.kind.item if isinstance(slot.kind, ListKind) else slot.kind
+    if isinstance(kind, ExpressionKind) and kind.is_topic:
+        return "a queue, its work by wr_id, a program, bytes, an errno; nothing: what is wrong"
     is_flags = isinstance(kind, EnumKind) and kind.is_flags
     return "one or more, with | between" if is_flags else ""
 

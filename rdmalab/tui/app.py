@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from textual.app import App
 
@@ -24,6 +24,7 @@ from rdmalab.tui.panes.memory import MemoryPane
 from rdmalab.tui.panes.node import NodePane
 from rdmalab.tui.panes.notes import NotesPane
 from rdmalab.tui.panes.past import PastPane
+from rdmalab.tui.panes.why import WhyPane
 from rdmalab.tui.panes.wire import WirePane
 from rdmalab.tui.repl import Repl
 from rdmalab.tui.scene import CARD, Scene
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from textual.filter import LineFilter
     from textual.widget import Widget
 
+    from rdmalab.doctor.report import Report
+    from rdmalab.scenario.runner import Runner
     from rdmalab.shell.fragments import Line
     from rdmalab.tui.console.pane import Console
 
@@ -45,6 +48,14 @@ _LONGEST_S = 0.3  # and seldom less often than so
 _SHARE = 10  # of the time one part at most goes into painting
 _HEAR_S = 0.02  # keys are heard so often
 _HOPS = 12  # turns of the loop that a key needs from the terminal to whoever hears it
+
+
+class Seen(NamedTuple):
+    """What was there to read when the panes were painted last."""
+
+    walk: Runner | None
+    step: int
+    answer: Report | None
 
 
 class Rdmalab(App[int]):
@@ -76,7 +87,7 @@ class Rdmalab(App[int]):
         self.panes: dict[str, Pane] = {}
         self.script: list[str] = []
         scene.talk.copy = self.copy_to_clipboard
-        self._walk = scene.walk
+        self._seen = self._seen_now()
         # While something runs: not before this CPU second, but by that second of the wall.
         self._paint_at = self._painted_by = 0.0
         self._heard_at = 0.0
@@ -109,6 +120,7 @@ class Rdmalab(App[int]):
             PastPane(layout.STORY, *given, "story"),
             PastPane(layout.LOG, *given, "log"),
             NotesPane(layout.NOTES, *given),
+            WhyPane(layout.WHY, *given),
         ]
 
     @property
@@ -184,9 +196,7 @@ class Rdmalab(App[int]):
         During a search through the past the bars tell how far it is; the panes would show moments
         that nobody asked for, and what lies before each of them had to be replayed for that.
         """
-        if self.scene.walk is not self._walk:
-            self._walk = self.scene.walk
-            self._show_notes()
+        if self._has_news():
             return
         started = time.process_time()
         with self.stage.frame():
@@ -200,11 +210,36 @@ class Rdmalab(App[int]):
         self._paint_at = started + max(FRAME_S, _SHARE * took)
         self._painted_by = time.monotonic() + _LONGEST_S
 
-    def _show_notes(self) -> None:
-        """A scenario came, and its notes want a place: beside the tab in front, or in front."""
+    def _has_news(self) -> bool:
+        """Whether there is something to read that wants a place: then all was arranged anew."""
+        before, self._seen = self._seen, self._seen_now()
+        walk, step, answer = self._seen
+        is_walked = (walk, step) != before[:2]
+        if walk is not before.walk:
+            self._show(layout.NOTES if walk is not None else "", asks_why=False)
+        elif answer is not before.answer and answer is not None and not is_walked:
+            self._show(layout.WHY if self._is_roomy else "", asks_why=True)
+        elif is_walked and self.wish.asks_why:
+            self._show("", asks_why=False)
+        else:
+            return False
+        return True
+
+    def _seen_now(self) -> Seen:
+        walk = self.scene.walk
+        return Seen(walk, walk.position if walk is not None else 0, self.scene.diagnosis)
+
+    @property
+    def _is_roomy(self) -> bool:
+        """Whether an answer has a place besides the wire; below, the prompt has told it."""
+        return layout.fits(layout.Size(*self.size), layout.MEDIUM)
+
+    def _show(self, name: str, *, asks_why: bool) -> None:
+        """Beside the tab in front, or in front."""
+        self.wish = self.wish._replace(asks_why=asks_why)
         self.arrange()
-        if self._walk is not None and self.panes[layout.NOTES].place is None:
-            self.wish = self.wish._replace(tab=layout.NOTES)
+        if name and self.panes[name].place is None:
+            self.wish = self.wish._replace(tab=name)
             self.arrange()
 
     def _header(self, width: int) -> Line:
@@ -217,7 +252,7 @@ class Rdmalab(App[int]):
         return show_tape.bar(row, width)
 
     def _footer(self, width: int) -> Line:
-        return footer_line(self.scene, width, in_pane=isinstance(self.focused, Pane))
+        return footer_line(self.scene, width, self._focused_pane)
 
     def on_descendant_focus(self) -> None:
         self.repaint()
@@ -253,8 +288,8 @@ class Rdmalab(App[int]):
     # ---- keys -----------------------------------------------------------------------------------
 
     async def on_key(self, event: events.Key) -> None:
-        pane = self.focused if isinstance(self.focused, Pane) else None
-        if pane is not None and pane.heard(event):
+        pane = self._focused_pane
+        if pane is not None and (pane.heard(event) or self._says(pane, event.key)):
             event.stop()
             event.prevent_default()
             return
@@ -267,6 +302,17 @@ class Rdmalab(App[int]):
             self.console_pane.say(key.says)
         else:
             await self.run_action(key.does)
+
+    @property
+    def _focused_pane(self) -> Pane | None:
+        return self.focused if isinstance(self.focused, Pane) else None
+
+    def _says(self, pane: Pane, key: str) -> bool:
+        """Whether it is a key of this pane alone; then its sentence is said."""
+        if key not in {shown.lower() for shown, _ in pane.own_keys()}:
+            return False
+        self.console_pane.say(pane.says(key))
+        return True
 
     async def action_quit(self) -> None:
         self.scene.stop()

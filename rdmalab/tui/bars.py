@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rdmalab.session.history import History
     from rdmalab.shell.fragments import Line
-    from rdmalab.tui.pane import Look
+    from rdmalab.tui.pane import Look, Pane
     from rdmalab.tui.scene import Scene
     from rdmalab.tui.stage import Stage
 
@@ -114,9 +114,10 @@ def _next(at_ns: int | None) -> str:
     return "nothing planned" if at_ns is None else f"next {words.clock(at_ns)}"
 
 
-def footer_line(scene: Scene, width: int, *, in_pane: bool) -> Line:
+def footer_line(scene: Scene, width: int, pane: Pane | None) -> Line:
+    own = pane.own_keys() if pane is not None else []
     going_on = "Next note" if scene.way_on == "next" else "Step"
     line: Line = []
-    for key, label in footer(in_pane, width, going_on):
+    for key, label in footer(pane is not None, width, going_on, own):
         line += [(BAR_KEY, f" {key}"), (BAR, f" {label} ")]
     return [*line, (BAR, " " * width)]

@@ -58,7 +58,7 @@ KEYS: tuple[Key, ...] = (
     Key(("right_square_bracket",), "", "", does="checkpoint(1)"),
     Key(("b",), "b", "Break", does="break_here"),
     Key(("space",), "Space", "Run/stop", does="run_or_stop"),
-    *(Key((str(n),), "1-6" if n == 1 else "", "", does=f"tab({n})") for n in range(1, 9)),
+    *(Key((str(n),), "1-7" if n == 1 else "", "", does=f"tab({n})") for n in range(1, 10)),
     Key(("z",), "z", "Zoom", does="zoom"),
     Key(("slash",), "/", "Filter", does="filter"),
     Key(("y",), "y", "Copy", does="copy"),
@@ -76,16 +76,21 @@ EVERYWHERE = frozenset(name for name, key in BY_NAME.items() if key.where is _AN
 
 # In this order they give way when the footer is narrow, the last first.
 _FOOTER_PANE = (
-    *("Esc", "F6", "F7", "F8", "F9", "?", "j k", "Enter", "z", "b", "[ ]", "o", "/", "y", "1-6"),
+    *("Esc", "F6", "F7", "F8", "F9", "?", "j k", "Enter", "z", "b", "[ ]", "o", "/", "y", "1-7"),
     "F1",
 )
 
 
-def footer(in_pane: bool, columns: int, going_on: str = "Step") -> list[tuple[str, str]]:
-    """(key, what it does) pairs that fit."""
+Pairs = list[tuple[str, str]]
+
+
+def footer(in_pane: bool, columns: int, going_on: str = "Step", own: Pairs | None = None) -> Pairs:
+    """(key, what it does) pairs that fit; own: those that only the pane in front has."""
     by_shown = {key.shown: key for key in KEYS if key.shown}
     if in_pane:
         pairs = [(name, by_shown[name].label or "Tab") for name in _FOOTER_PANE]
+        names = [name for name, _ in own or ()]
+        pairs = [pairs[0], *(own or ()), *(pair for pair in pairs[1:] if pair[0] not in names)]
     else:
         everywhere = [key for key in KEYS if key.where is _ANYWHERE and key.label]
         pairs = [(key.shown, key.label) for key in everywhere] + list(PROMPT_KEYS)
@@ -102,7 +107,7 @@ def explained() -> list[tuple[str, str]]:
         ("j k  PgUp PgDn  g G", "move the mark, or the bytes that are shown"),
         ("Enter", "take the marked packet apart; again: back to the list"),
         ("o O", "the next, the previous object of this pane; a node: o QP, c CQ, m MR"),
-        ("1 … 6", "bring a tab to the front"),
+        ("1 … 7", "bring a tab to the front"),
         ("/", "show only lines with a word; empty: all"),
         ("z", "zoom the pane; again: back"),
         ("y", "copy the pane as text"),
@@ -110,6 +115,7 @@ def explained() -> list[tuple[str, str]]:
         (", h  or F7", "back: the last thing is undone; typing there opens a branch"),
         ("[ ]", "the checkpoint before, after; beyond the last: the start, the end"),
         ("Space or F9", "run, or stop"),
+        ("Why: Enter a e c", "go to the marked event; apply the fix; explain; the checklist"),
         ("b", "halt at packets like the marked one; a node: when its state changes"),
         ("Esc  i  :", "back to the prompt"),
     ]

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 HEADER, TAPE, FOOTER, CONSOLE = "header", "tape", "footer", "console"
 LEFT, RIGHT = "left", "right"
-WIRE, MEMORY, COMPLETIONS, STORY, NOTES, LOG = "wire", "memory", "cq", "story", "notes", "log"
+WIRE, MEMORY, COMPLETIONS, WHY = "wire", "memory", "cq", "why"
+STORY, NOTES, LOG = "story", "notes", "log"
 MEMORY_LEFT, MEMORY_RIGHT = "memory-left", "memory-right"
 
 # What the keys 1, 2, 3, … go to, and what the tabs are called; the last two only where the nodes
@@ -20,6 +21,7 @@ TABS = {
     WIRE: "Wire",
     MEMORY: "Mem",
     COMPLETIONS: "CQ",
+    WHY: "Why",
     STORY: "Story",
     NOTES: "Notes",
     LOG: "Log",
@@ -51,33 +53,38 @@ class Place(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """What the person chose: the tab in front, the pane that is zoomed, whether there are notes."""
+    """What the person chose: the tab in front, the pane that is zoomed.
+
+    has_notes: a scenario was loaded; asks_why: and later, or without one, somebody asked why.
+    """
 
     tab: str = WIRE
     zoomed: str = ""
     has_notes: bool = False
+    asks_why: bool = False
 
 
 def plan(columns: int, rows: int, wish: Wish | None = None) -> list[Place]:
     """The panes to show, from the top left to the prompt."""
     wish = wish or Wish()
     size = Size(columns, rows)
-    if not _fits(size, TINY):
+    if not fits(size, TINY):
         return _prompt_only(size)
     if wish.zoomed:
         return _zoomed(size, wish)
-    if not _fits(size, SMALL):
+    if not fits(size, SMALL):
         return _one_pane(size, wish)
-    return _three_columns(size, wish) if _fits(size, LARGE) else _two_columns(size, wish)
+    return _three_columns(size, wish) if fits(size, LARGE) else _two_columns(size, wish)
 
 
-def _fits(size: Size, wanted: Size) -> bool:
+def fits(size: Size, wanted: Size) -> bool:
+    """Whether a terminal has at least so many columns and rows."""
     return size.columns >= wanted.columns and size.rows >= wanted.rows
 
 
 def _bars(size: Size) -> list[Place]:
     bars = [Place(HEADER, 0, 0, size.columns, 1)]
-    bars += [Place(TAPE, 0, 1, size.columns, 1)] if _fits(size, MEDIUM) else []
+    bars += [Place(TAPE, 0, 1, size.columns, 1)] if fits(size, MEDIUM) else []
     return [*bars, Place(FOOTER, 0, size.rows - 1, size.columns, 1)]
 
 
@@ -160,9 +167,13 @@ def _tabs(size: Size, y: int, height: int, wish: Wish) -> list[Place]:
 
 
 def _beside(tab: str, wish: Wish) -> str:
-    """What stands beside the tab in front: the notes if there are any, else the story."""
-    order = (NOTES, STORY) if wish.has_notes else (STORY, COMPLETIONS)
-    return next(name for name in order if name != tab)
+    """What stands beside the tab in front: an answer, the notes if there are any, the story."""
+    return next(name for name in (*_wanted(wish), STORY, COMPLETIONS) if name != tab)
+
+
+def _wanted(wish: Wish) -> list[str]:
+    """Panes that have something to say now, the newest first."""
+    return [WHY] * wish.asks_why + [NOTES] * wish.has_notes
 
 
 def _three_columns(size: Size, wish: Wish) -> list[Place]:
@@ -171,8 +182,8 @@ def _three_columns(size: Size, wish: Wish) -> list[Place]:
     top, middle, console = _share(rows, ((28, 4), (11, 2), (18, 3)))
     node, memory, side = (size.columns * percent // 100 for percent in (29, 38, 33))
     y, bottom = first + top, first + top + middle
-    tabs = (STORY, NOTES, LOG)
-    tab = wish.tab if wish.tab in tabs else NOTES if wish.has_notes else STORY
+    tabs = (WHY, STORY, NOTES, LOG)
+    tab = wish.tab if wish.tab in tabs else [*_wanted(wish), STORY][0]
     wide = size.columns - side
     return [
         *_bars(size),

@@ -98,6 +98,15 @@ class Pane(Widget, can_focus=True):
         """The sentence that halts at what is marked; empty where nothing can be."""
         return ""
 
+    def own_keys(self) -> list[tuple[str, str]]:
+        """(key, what it does) of keys that mean something else in this pane than in others."""
+        return []
+
+    def says(self, key: str) -> str:
+        """The sentence of one of its own keys; empty: it has nothing to say."""
+        del key
+        return ""
+
     def escape(self) -> bool:
         """Go back one level; False where there is none."""
         return False

@@ -11,6 +11,7 @@ from rdmalab.workbench.diary import Diary, head_of
 from rdmalab.workbench.shelf import offer
 
 if TYPE_CHECKING:
+    from rdmalab.doctor.report import Report
     from rdmalab.scenario.runner import Runner
     from rdmalab.session.session import Session
     from rdmalab.shell.conversation import Emit, Pause
@@ -46,12 +47,16 @@ CARD: tuple[Line, ...] = (
 
 
 class Scene:
-    """A lab and the conversation about it; a scenario that is loaded brings its own world."""
+    """A lab and the conversation about it; a scenario that is loaded brings its own world.
+
+    busy: something is being carried out, and the world stands where it does only just now.
+    """
 
     def __init__(self, profile: str = "strict", seed: int = 0, *, ascii_only: bool = False) -> None:
         self.lab = Lab(profile=profile, seed=seed)
         self.talk = Conversation(self.lab, Voice(self.lab.session, ascii=ascii_only))
         self.offer = ""
+        self.busy = False
 
     def keep(self) -> Diary:
         """From now on what is typed is on disk before it runs; what was cut off is spoken of."""
@@ -68,6 +73,11 @@ class Scene:
     def walk(self) -> Runner | None:
         lesson = self.talk.lesson
         return lesson.runner if lesson is not None else None
+
+    @property
+    def diagnosis(self) -> Report | None:
+        """The last answer of the doctor that somebody asked for."""
+        return self.talk.diagnosis
 
     @property
     def is_walking(self) -> bool:
@@ -96,7 +106,11 @@ class Scene:
         """Carry out what was typed; nothing typed repeats the last word of time, or walks on."""
         if not text.strip():
             text = self.repeated
-        return await self.talk.evaluate(text, emit, pause)
+        self.busy = True
+        try:
+            return await self.talk.evaluate(text, emit, pause)
+        finally:
+            self.busy = False
 
     def stop(self) -> None:
         self.talk.stop()

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rdmalab.command import NotUnderstood, Noun, Refused, Thing
+from rdmalab.doctor.consult import consult
+from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.line import parse
 from rdmalab.lens.words import exists
 from rdmalab.workbench.look import View
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rdmalab.command import Invocation
+    from rdmalab.doctor.report import Report
     from rdmalab.scenario.runner import Runner
     from rdmalab.session.session import Session
 
@@ -31,6 +34,14 @@ class Scene(Protocol):
     @property
     def walk(self) -> Runner | None:
         """The scenario that was loaded, if one was."""
+
+    @property
+    def diagnosis(self) -> Report | None:
+        """The last answer of the doctor that somebody asked for."""
+
+    @property
+    def busy(self) -> bool:
+        """Something is being carried out: nobody may try anything in this world."""
 
 
 class Stage:
@@ -51,6 +62,22 @@ class Stage:
     @property
     def walk(self) -> Runner | None:
         return self._scene.walk
+
+    @property
+    def diagnosis(self) -> Report | None:
+        return self._scene.diagnosis
+
+    @property
+    def busy(self) -> bool:
+        return self._scene.busy
+
+    def consult(self, question: str) -> Report | str:
+        """The doctor's answer now; or why there is none, if what was asked about is gone."""
+        try:
+            node = parse_expression(question).node if question else None
+            return consult(self.session, node)
+        except NotUnderstood as error:
+            return error.message
 
     @contextmanager
     def frame(self) -> Iterator[None]:

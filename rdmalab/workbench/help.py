@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated
 
 from rdmalab.command import PROSE, Command, NotUnderstood, command
+from rdmalab.doctor.article import SUSPICIONS
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.guide import usage
 from rdmalab.guide.article import Article, Row, article
@@ -102,6 +103,11 @@ BEFORE: Mapping[str, tuple[str, ...]] = {
     "detach_mcast": (_DATAGRAMS, "attach_mcast B.qp1 gid=224.0.0.9"),
     "create_srq_ex": _DOMAIN,
     "close_xrcd": _DOMAIN,
+    "apply": (
+        "post_send A.qp0 wr_id=7 opcode=RDMA_WRITE sg=A.mr0[0:8] remote_addr=0 rkey=1 "
+        "flags=SIGNALED",
+        "run",
+    ),
     "stop": ("program A.tx lines={sleep 1us}",),
     "open_qp": (*_DOMAIN, "create_qp A.qp1 qp_type=XRC_RECV xrcd=A.xrcd0"),
     **dict.fromkeys(
@@ -136,7 +142,7 @@ def help_(session: Session, topic: str = "", more: str = "") -> Article:
 
 @command
 def explain(session: Session, text: Annotated[str, PROSE]) -> Article:
-    """Tell what a word means: a status, an attribute, a state, an errno, a rule, a packet …
+    """Tell what a word means: a status, an attribute, a state, an errno, a packet, a cause …
 
     With the prefixes of libibverbs or without, in either case; numbers too: 13, 0x62, 22.
     `modify_qp RTR` is about the moves into RTR, `timeout 14` about that code. A line of a log does
@@ -145,14 +151,14 @@ def explain(session: Session, text: Annotated[str, PROSE]) -> Article:
     Example: explain IBV_WC_RNR_RETRY_EXC_ERR
     See: help
     """
-    found = answer(text, session.vocabulary)
+    found = answer(text, session.vocabulary, SUSPICIONS)
     return with_session(session, found.article, found.entry.about)
 
 
 def _or_explained(session: Session, name: str) -> Article:
     """What help does not know may still be explained."""
     try:
-        return answer(name, session.vocabulary).article
+        return answer(name, session.vocabulary, SUSPICIONS).article
     except NotUnderstood as unknown:
         legal = [*session.vocabulary, *_rooms(session), *TOPICS]
         near = suggest(name, legal)

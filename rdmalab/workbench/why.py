@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from rdmalab.command import Expression, NotUnderstood, OneOf, command
+from rdmalab.command import NOWHERE, TOPIC, Expression, NotUnderstood, OneOf, command
 from rdmalab.doctor.checklist import LISTS
 from rdmalab.doctor.consult import consult
 from rdmalab.doctor.report import Report
@@ -10,9 +10,11 @@ from rdmalab.doctor.walk import Walk, walk
 from rdmalab.session.lines import Script
 from rdmalab.session.session import Session
 
+Topic = Annotated[Expression, TOPIC]
+
 
 @command
-def why(session: Session, what: Expression | None = None) -> Report:
+def why(session: Session, what: Topic | None = None) -> Report:
     """Say why there is no completion, or not the one that was wanted; alone: what is wrong at all.
 
     Of a work request by its wr_id, A.qp0.wr[7] or B.qp0.recv_wr[3], a queue pair, a queue, a
@@ -27,23 +29,27 @@ def why(session: Session, what: Expression | None = None) -> Report:
 
 
 @command
-def apply(session: Session, what: Expression | None = None) -> Script:
+def apply(session: Session, what: Topic | None = None) -> Script:
     """Carry out the fix that `why` offers for the same question.
 
     Example: apply A.qp0.wr[7]
     """
-    remedy = consult(session, None if what is None else what.node).remedy
+    report = consult(session, None if what is None else what.node)
+    remedy, place = report.remedy, NOWHERE if what is None else what.place
+    if remedy is None and report.standing.good:
+        hint = "name what you mean: apply A.qp0.wr[7]" if what is None else "why says how it is"
+        raise NotUnderstood("there is nothing to apply: nothing is wrong", place, hint)
     if remedy is None:
-        raise NotUnderstood("there is nothing to apply: why offers no fix", hint="why")
+        raise NotUnderstood("there is nothing to apply: why offers no fix", place, "read why again")
     if remedy.cure.program:
         message = f"only the program can be changed: {remedy.cure.program}"
-        raise NotUnderstood(message, hint="change it, and play it again")
+        raise NotUnderstood(message, place, "change it, and play it again")
     return Script(remedy.cure.lines)
 
 
 @command
 def checklist(
-    session: Session, which: Annotated[str, OneOf(LISTS)], what: Expression | None = None
+    session: Session, which: Annotated[str, OneOf(LISTS)], what: Topic | None = None
 ) -> Walk:
     """Work through a checklist: every item with pass, fail, wait, unknown or not applicable.
 

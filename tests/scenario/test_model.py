@@ -7,6 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from pydantic import ValidationError
 
 from rdmalab.scenario.loader import SUFFIX
 from rdmalab.scenario.model import ACTIONS, MAX_STEPS, Document, Step
@@ -69,3 +70,32 @@ def test_limits_of_a_node_are_those_of_query_device() -> None:
     assert document.nodes["A"].caps() == {"max_qp": 4}
     assert "max_cqe" in document.node_keys()
     assert MAX_STEPS == 20_000
+
+
+@pytest.mark.parametrize(
+    ("step", "key", "message"),
+    [
+        ({"do": "x", "cause": "y"}, "cause", "cause goes with why only"),
+        ({"why": "", "goal": ["x"]}, "goal", "goal needs a cause"),
+        ({"why": "", "station": "x"}, "station", "station needs a cause"),
+        ({"why": "", "verdict": "warning"}, "verdict", "verdict needs a cause"),
+        ({"why": "", "cause": "x", "cure": "program", "goal": ["x"]}, "goal", "reaches no goal"),
+        (
+            {"why": "", "cause": "x", "verdict": "warning", "station": "y"},
+            "station",
+            "a warning has no chain",
+        ),
+    ],
+)
+def test_what_a_step_says_of_the_answer_agrees(step: Any, key: str, message: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Step.model_validate(step)
+    (error,) = caught.value.errors()
+    assert message in error["msg"]
+    assert key in str(error)
+
+
+def test_a_step_that_asks_why_may_ask_only() -> None:
+    assert Step.model_validate({"why": ""}).action == "why"
+    step = Step.model_validate({"why": "A.qp0", "cause": "x", "goal": ["A.qp0.state == RTS"]})
+    assert step.goal == ["A.qp0.state == RTS"]

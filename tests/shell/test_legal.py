@@ -226,3 +226,44 @@ def test_the_moments_and_branches_there_are_and_the_breakpoints() -> None:
     talk.ask("switch main")
     assert offered(talk, "switch b") == [Choice("branch-1", "up to event 10, left main at event 9")]
     assert [c.meta for c in offered(talk, "delete 2")] == ["watch A.cq0.count"]
+
+
+@pytest.fixture(scope="module")
+def asking() -> Talk:
+    send = "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
+    return Talk("use rc_pair", send, "modify_qp A.qp0 state=INIT")
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("why A.qp0", ["A.qp0", "A.qp0.wr[7]"]),
+        ("why A.qp0.w", ["A.qp0.wr[7]"]),
+        ("why A.qp0.wr[", ["A.qp0.wr[7]"]),
+        ("apply qp0.wr[7", ["qp0.wr[7]"]),
+        ("why A.c", ["A.cq0"]),
+        ("why E", ["EINVAL"]),
+        ("why A.p", []),
+        ("why A.qp0 ", []),
+        ("why A.qp0 B", []),
+        ("checklist ", ["no-completion", "no-receive", "bring-up", "slow"]),
+        ("checklist s", ["slow"]),
+        ("checklist slow B.qp", ["B.qp0"]),
+        ("checklist slow B.qp0 ", []),
+        ("show qp; why A.cq", ["A.cq0"]),
+    ],
+)
+def test_what_one_can_ask_why_of(asking: Talk, line: str, found: list[str]) -> None:
+    assert texts(asking, line) == found
+
+
+def test_it_begins_with_queues_and_their_work_and_says_what_they_are(asking: Talk) -> None:
+    found = [(choice.text, choice.meta) for choice in offered(asking, "why ")]
+    assert found[:2] == [("A.qp0", "RC 0x11 RTS"), ("A.qp0.wr[7]", "SEND 64 B, posted in ev 14")]
+    assert found[-3:-1] == [("EINVAL", "returned so far"), ("A", "all that is wrong on it")]
+
+
+def test_all_of_a_work_request_is_replaced(asking: Talk) -> None:
+    line = "why A.qp0.wr[7"
+    place = choices(asking.lab.session, line, len(line))[1].place
+    assert line[place.start : place.stop] == "A.qp0.wr[7"

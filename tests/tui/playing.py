@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from rdmalab.doctor.report import Report
 from rdmalab.lab import Lab, open_session
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
@@ -14,6 +15,7 @@ from rdmalab.tui.panes.memory import MemoryPane
 from rdmalab.tui.panes.node import NodePane
 from rdmalab.tui.panes.notes import NotesPane
 from rdmalab.tui.panes.past import PastPane
+from rdmalab.tui.panes.why import WhyPane
 from rdmalab.tui.panes.wire import WirePane
 from rdmalab.tui.scene import FIRST
 from rdmalab.tui.sheet import sheet
@@ -28,6 +30,8 @@ class Playing:
     """A scenario on stage."""
 
     walk: Runner
+    diagnosis: Report | None = None
+    busy: bool = False
 
     @property
     def session(self) -> Session:
@@ -40,6 +44,8 @@ class Free:
 
     lab: Lab
     walk: Runner | None = None
+    diagnosis: Report | None = None
+    busy: bool = False
 
     @property
     def session(self) -> Session:
@@ -72,6 +78,7 @@ def panes_of(scene: Scene, columns: int = 200, rows: int = 40) -> dict[str, Pane
         PastPane(layout.STORY, stage, look, "story"),
         PastPane(layout.LOG, stage, look, "log"),
         NotesPane(layout.NOTES, stage, look),
+        WhyPane(layout.WHY, stage, look),
     ]
     for pane in panes:
         pane.place = layout.Place(str(pane.id), 0, 0, columns, rows)

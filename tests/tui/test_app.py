@@ -2,13 +2,18 @@
 
 import asyncio
 import re
+import time
 from pathlib import Path
 
 import pytest
 
+from rdmalab.doctor.report import Report
 from rdmalab.lens import differences
+from rdmalab.shell.fragments import text_of
 from rdmalab.tui import layout
 from rdmalab.tui.app import FRAME_S, build
+from rdmalab.tui.pane import MARKED
+from rdmalab.tui.stage import Stage
 from tests.tui.stand import Stand, stand
 
 SIZES = [
@@ -214,9 +219,10 @@ async def test_digits_bring_a_tab_to_the_front() -> None:
         for digit, wanted, text in (
             ("2", "memory", "A.mr0  4096 B"),
             ("3", "cq", "A.cq0"),
-            ("4", "story", "A.qp0 received ACK"),
-            ("6", "log", "20.1"),
-            ("5", "notes", "No scenario is loaded"),
+            ("4", "why", "WELL  nothing has failed"),
+            ("5", "story", "A.qp0 received ACK"),
+            ("7", "log", "20.1"),
+            ("6", "notes", "No scenario is loaded"),
         ):
             await it.pilot.press(digit)
             assert it.focused == wanted
@@ -225,7 +231,7 @@ async def test_digits_bring_a_tab_to_the_front() -> None:
 
 async def test_zoom_and_back() -> None:
     async with stand() as it:
-        await it.pilot.press("f6", "4", "z")
+        await it.pilot.press("f6", "5", "z")
         assert [pane.id for pane in it.app.shown_panes()] == ["story"]
         assert any(row.startswith("║A>") or "│A>" in row for row in it.grid)
         await it.pilot.press("z")
@@ -253,7 +259,7 @@ async def test_the_wire_follows_again_after_somebody_left_it() -> None:
 
 async def test_a_filter_keeps_only_what_fits() -> None:
     async with stand() as it:
-        await it.pilot.press("f6", "4", "slash", "A", "C", "K")
+        await it.pilot.press("f6", "5", "slash", "A", "C", "K")
         await it.sees("show only: ACK")
         await it.pilot.press("enter")
         pane = it.app.panes[layout.STORY]
@@ -273,7 +279,7 @@ async def test_a_pane_is_copied_as_text() -> None:
 
 async def test_reading_back_and_following_again() -> None:
     async with stand() as it:
-        await it.pilot.press("f6", "6")
+        await it.pilot.press("f6", "7")
         await it.sees("above")
         await it.pilot.press("g")
         await it.sees("0.1 ", "below")
@@ -342,13 +348,13 @@ async def test_f8_mirrors_f7_and_next_goes_on_with_the_walk() -> None:
 
 async def test_the_notes_come_to_the_front_where_there_is_no_place_beside() -> None:
     async with stand(path="scenarios/rc/send.rdmalab.yaml") as it:
-        await it.sees("[5 Notes]", "SEND, the message that needs a receive")
+        await it.sees("[6 Notes]", "SEND, the message that needs a receive")
         await it.press("f8")
         await it.sees("B posts a buffer first.")
         await it.press("f6", "1", "escape", "f8")
         await it.sees("[1 Wire]")  # who chose another tab keeps it
         await it.say('load "scenarios/rc/send.rdmalab.yaml"')
-        await it.sees("[5 Notes]")
+        await it.sees("[6 Notes]")
 
 
 async def test_a_scenario_that_fails_shows_what_it_expected(tmp_path: Path) -> None:
@@ -432,7 +438,7 @@ async def test_ascii_has_no_character_beyond(monkeypatch: pytest.MonkeyPatch) ->
     for size in ((80, 24), (120, 40), (200, 60)):
         async with stand(size) as it:
             await it.say(AGAIN, "step 3", "show qp", "help")
-            for keys in (("f6",), ("3",), ("4",), ("6",), ("1", "enter")):
+            for keys in (("f6",), ("3",), ("4",), ("5",), ("7",), ("1", "enter")):
                 await it.pilot.press(*keys)
                 assert re.findall(r"[^\x00-\x7f]+", it.text) == []
             assert "#=" in it.text
@@ -505,3 +511,93 @@ async def test_the_tape_at_a_hundred_and_twenty_by_forty() -> None:
         assert "ev 18 of 20, PAST, at 1.110us of 2.215us; on main" in it.said
     async with stand((119, 40)) as it:
         assert "├" not in it.grid[1]
+
+
+# --------------------------------------------------------------------------- why
+DENIED = (
+    "post_send A.qp0 wr_id=7 opcode=RDMA_WRITE sg=A.mr0[0:5] remote_addr=1 rkey=1 flags=SIGNALED"
+)
+
+
+@pytest.mark.parametrize(
+    ("size", "title"),
+    [((80, 24), ""), ((120, 40), "─ Why  A.qp0.wr[7] ─"), ((200, 60), "─ [4 Why]│ 5 Story │")],
+)
+async def test_an_answer_comes_beside_the_wire_where_there_is_room(
+    size: tuple[int, int], title: str
+) -> None:
+    async with stand(size) as it:
+        await it.say(DENIED, "run", "why A.qp0.wr[7]")
+        assert bool(title) == (it.app.panes[layout.WHY].place is not None)
+        await it.sees(title)
+        assert it.focused == "prompt"
+        await it.press("f6", "4")
+        await it.sees("[4 Why]" if size != (120, 40) else title.strip("─ "), "FAILED  A.qp0.wr[7]")
+        assert it.focused == "why"
+
+
+async def test_an_answer_follows_the_world_and_its_keys_are_sentences() -> None:
+    async with stand((120, 40)) as it:
+        await it.say(DENIED, "why A.qp0.wr[7]")
+        await it.sees("PENDING  A.qp0.wr[7]")
+        await it.press("f6", "4", "f9")
+        await it.sees("FAILED  A.qp0.wr[7]", "Enter Go there", "a Apply", "e Explain")
+        await it.sees("c Checklist")
+        await it.press("c")
+        assert "A> checklist no-completion A.qp0.wr[7]" in it.said
+        await it.press("enter")
+        assert "A> goto 25" in it.said
+        await it.press("j", "e")
+        assert "A> explain cause rem-access" in it.said
+        await it.press("a")
+        assert it.said.count("= post_send A.qp0") == 1
+        await it.press("f9")
+        await it.sees("COMPLETED  A.qp0.wr[7]")
+
+
+async def test_the_way_to_an_event_keeps_the_answer_that_named_it() -> None:
+    async with stand((120, 40)) as it:
+        await it.say(DENIED, "run", "why A.qp0.wr[7]")
+        await it.press("f6", "4", "j", "j", "enter")
+        await it.sees("PAST", "as of ev 25", "B.qp0 refused it")
+        why = it.app.panes[layout.WHY]
+        reversed_ = [line for line in why._body if line[0][0] == MARKED]
+        assert "B.qp0 refused it" in text_of(reversed_[0])
+        await it.press("escape")
+        await it.say("goto end")
+        await it.sees("FAILED  A.qp0.wr[7]")
+        assert "as of" not in it.text
+
+
+async def test_notes_and_answer_take_turns_beside_the_wire() -> None:
+    async with stand((120, 40), path="scenarios/rc/send.rdmalab.yaml") as it:
+        await it.sees("─ Notes  step")
+        await it.say("why")
+        await it.sees("─ Why ", "WELL  nothing")
+        await it.say("next")
+        await it.sees("─ Notes  step")
+        await it.say("why")
+        await it.sees("─ Why ")
+
+
+async def test_an_answer_that_took_long_waits_until_nothing_moves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    consult = Stage.consult
+
+    def slowly(stage: Stage, question: str) -> Report | str:
+        asked.append(question)
+        time.sleep(0.05)
+        return consult(stage, question)
+
+    monkeypatch.setattr(Stage, "consult", slowly)
+    async with stand((120, 40)) as it:
+        await it.say(AGAIN, "why")
+        assert asked == []  # the prompt had the answer
+        for _ in range(4):
+            await it.pilot.press("f8")
+        await it.settled()
+        assert len(asked) <= 2
+        await it.until(lambda: "as of" not in it.text)
+        assert 1 <= len(asked) <= 3

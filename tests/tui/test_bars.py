@@ -8,6 +8,7 @@ from rdmalab.tui.console.paint import Paint
 from rdmalab.tui.scene import Scene
 from rdmalab.tui.sheet import sheet
 from rdmalab.tui.stage import Stage
+from tests.tui.playing import first
 
 
 def header(scene: Scene, width: int) -> str:
@@ -63,5 +64,8 @@ def test_the_least_important_gives_way(width: int) -> None:
 
 def test_the_footer_knows_where_the_focus_is() -> None:
     scene = Scene()
-    assert "Tab Complete" in text_of(footer_line(scene, 80, in_pane=False))
-    assert "Esc Prompt" in text_of(footer_line(scene, 80, in_pane=True))
+    _, panes = first()
+    assert "Tab Complete" in text_of(footer_line(scene, 80, None))
+    assert "Esc Prompt" in text_of(footer_line(scene, 80, panes["wire"]))
+    panes["why"].text()
+    assert "Esc Prompt  c Checklist" in text_of(footer_line(scene, 80, panes["why"]))

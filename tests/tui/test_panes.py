@@ -4,12 +4,15 @@ import re
 
 import pytest
 
+from rdmalab.command import Invocation
+from rdmalab.grammar.line import parse
 from rdmalab.session.history import EVENTS_APART, HOT
 from rdmalab.shell.fragments import text_of
 from rdmalab.shell.show import text_lines
 from rdmalab.tui import layout
 from rdmalab.tui.pane import Pane
 from rdmalab.tui.panes.node import NodePane
+from rdmalab.tui.panes.why import WhyPane
 from tests.tui.playing import first, playing
 
 SCENARIOS = (
@@ -34,8 +37,16 @@ def test_a_pane_and_its_sentence_have_the_same_numbers(name: str) -> None:
                 assert not missing, f"{pane.id} {sentence}: {missing}\n{said}\n---\n{pane.text()}"
 
 
+def invocation(pane: Pane, sentence: str) -> Invocation:
+    (found,) = parse(sentence, pane.stage.session.vocabulary, None, file=True)
+    return found
+
+
 def _said(pane: Pane, sentence: str) -> str:
     """What the sentence says; of a node's memory region the pane has only the first bytes."""
+    if isinstance(pane, WhyPane):
+        report = pane.stage.session.perform(invocation(pane, sentence)).value
+        return "\n".join(report.lines)
     lines = list(text_lines(pane.stage.look(sentence), 120))
     if isinstance(pane, NodePane):
         lines = [line for line in lines if not line.startswith(("+", "! ["))]
@@ -82,8 +93,12 @@ def test_panes_are_drawn_without_replaying_the_past(line: str) -> None:
 
 @pytest.mark.parametrize("line", [POLLS, ASKS_AGAIN])
 def test_in_the_middle_of_a_long_past_panes_show_what_was_then(line: str) -> None:
-    """What a pane shows after any way there is what it shows after any other."""
+    """What a pane shows after any way there is what it shows after any other.
+
+    But the doctor, who does not replay the past: what he knows hangs on what is kept.
+    """
     lab, panes = first(line)
+    del panes[layout.WHY]
     lab.session.max_events = 6_000
     lab.do("run")
     lab.do("goto 1500")

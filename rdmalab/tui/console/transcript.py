@@ -48,12 +48,15 @@ class Transcript:
 
 
 def _edges(text: str, width: int) -> Iterator[int]:
-    """Where the rows end. A wide character is never cut in two, so a row may be a cell short."""
-    at = used = 0
+    """Where the rows end: behind a word, where one ends in the second half of the row.
+
+    A wide character is never cut in two, so a row may be a cell short.
+    """
+    at = start = word = 0
     for character in text:
         cells = cell_len(character)
-        if used + cells > width:
-            yield at
-            used = 0
+        if at + cells - start > width:
+            start = word if word - start > width // 2 else at
+            yield start
         at += cells
-        used += cells
+        word = at if character == " " else word

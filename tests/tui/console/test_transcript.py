@@ -26,6 +26,11 @@ def test_a_long_line_is_cut_and_joined_again_when_there_is_room() -> None:
     assert rows(transcript) == ["0123456789abc", "", "x"]
 
 
+def test_it_is_cut_behind_a_word_if_that_leaves_half_a_row() -> None:
+    assert rows(written("one two three", width=10)) == ["one two ", "three"]
+    assert rows(written("one twothreefour", width=10)) == ["one twothr", "eefour"]
+
+
 @pytest.mark.parametrize("width", [2, 3, 4, 5, 7])
 def test_no_character_is_lost_and_no_row_is_too_wide(width: int) -> None:
     text = "漢字 and ASCII 混ぜる é"

@@ -1,0 +1,107 @@
+"""A question put right, or refused, before anybody looks into it."""
+
+from rdmalab.command import NotUnderstood, Noun, Span, Thing
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.topics import WORK, examples, returned, topics, work_of
+from rdmalab.grammar.expressions import render
+from rdmalab.grammar.hints import listed, quoted, suggest
+from rdmalab.grammar.nodes import Index, Node, Path
+from rdmalab.lens import words
+from rdmalab.session.session import Session
+from rdmalab.spec.rules import ERRNO_NAMES, RULES, errno_name
+
+_LEGAL = "ask of a QP, its work (A.qp0.wr[7]), a CQ, an SRQ, a channel, a program, an MR, an errno"
+_MUTE = {
+    Noun.PD: "a protection domain", Noun.AH: "an address handle", Noun.XRCD: "an XRC domain",
+    Noun.MW: "a memory window", Noun.TD: "a thread domain", Noun.FLOW: "a flow rule",
+}  # fmt: skip
+_LEAVE_NOTHING = (Noun.SRQ, Noun.CHANNEL, Noun.MR)  # of which nothing is known once they are gone
+
+
+_ERRNOS = sorted({errno_name(rule.errno) for rule in RULES.values()})
+
+
+def asked(session: Session, log: Log, question: Node | None) -> Path | None:
+    """The question, with names in full; NotUnderstood if it is about nothing one can ask about."""
+    if question is None:
+        return None
+    if isinstance(question, Path):
+        return (_word if question.is_single else _thing)(session, log, question)
+    text = render(question)
+    if (rule := text.replace(" ", "").strip('"')) in RULES:  # its hyphen reads as a minus
+        return _known_refusal(log, rule, question.place)
+    found = examples(session, log)
+    hint = f"name a thing: why {found[0]}" if found else _LEGAL
+    raise NotUnderstood(f"{text} is nothing one can ask why of", question.place, hint)
+
+
+def _word(session: Session, log: Log, path: Path) -> Path:
+    """A node, an errno or a rule, or an object of the node that is spoken to."""
+    text, place = str(path), path.place
+    if text in session.world.nodes:
+        return path
+    if session.names.find(f"{session.default_node}.{text}") is not None:
+        return _thing(session, log, Path((session.default_node, text), place))
+    if text in RULES or text in ERRNO_NAMES.values():
+        return _known_refusal(log, text, place)
+    if text.startswith("E") and text.isupper():
+        hint = _returned(log) or suggest(text, _ERRNOS)
+        raise NotUnderstood(f"{quoted(text)} is no errno", place, hint)
+    hint = suggest(text, [topic.text for topic in topics(session, log)])
+    raise NotUnderstood(f"nothing is called {quoted(text)}", place, hint)
+
+
+def _known_refusal(log: Log, text: str, place: Span) -> Path:
+    """An errno, or a rule, that some call was refused with."""
+    if any(text in (call.refusal, errno_name(call.errno)) for call in log.refused()):
+        return Path((text,), place)
+    hint = _returned(log) or "no call was refused so far"
+    raise NotUnderstood(f"no call was refused with {text}", place, hint)
+
+
+def _returned(log: Log) -> str:
+    return listed(returned(log), "returned so far: ")
+
+
+def _thing(session: Session, log: Log, path: Path) -> Path:
+    """An object, or a work request or bytes of it."""
+    node, name, *rest = path.steps
+    full, place = f"{node}.{name}", path.place
+    if node not in session.world.nodes:
+        hint = listed(list(session.world.nodes), "there are: ")
+        raise NotUnderstood(f"no node is called {quoted(str(node))}", place, hint)
+    thing = session.names.find(full)
+    if thing is None:
+        hint = suggest(full, [topic.text for topic in topics(session, log)])
+        raise NotUnderstood(f"nothing is called {quoted(full)}", place, hint)
+    if thing.noun in _MUTE:
+        raise NotUnderstood(f"one cannot ask why of {_MUTE[thing.noun]}", place, _LEGAL)
+    if thing.noun in _LEAVE_NOTHING and not words.exists(session.world, thing):
+        raise NotUnderstood(f"{full} was destroyed", place, "show log last=20")
+    if rest:
+        _part(log, path, thing, rest)
+    return path
+
+
+def _part(log: Log, path: Path, thing: Thing, rest: list[str | Index]) -> None:
+    """`.wr[7]` of a queue, `[0:64]` of a region; nothing else has parts one can ask about."""
+    head, index = rest[0], rest[1] if len(rest) > 1 else None
+    if thing.noun is Noun.MR and isinstance(head, Index) and index is None:
+        return
+    if head not in WORK.get(thing.noun, ()):
+        raise NotUnderstood(f"one cannot ask why of {path}", path.place, _instead(log, path, thing))
+    if isinstance(index, Index) and index.stop is None and len(rest) == 2:
+        return
+    lacks = "no wr_id" if index is None else "more than a wr_id"
+    raise NotUnderstood(f"{path} has {lacks}", path.place, _instead(log, path, thing, str(head)))
+
+
+def _instead(log: Log, path: Path, thing: Thing, word: str = "") -> str:
+    """What can be asked of this object."""
+    name = f"{path.steps[0]}.{path.steps[1]}"
+    if thing.noun is Noun.MR:
+        return f"write {name} or {name}[0:64]"
+    work = [topic.text for topic in work_of(log, name, thing) if f".{word}" in topic.text]
+    if word:
+        return f"write {work[0]}" if work else f"write {name}.{word}[7]"
+    return f"write {' or '.join([name, *work[:1]])}"

@@ -1,0 +1,77 @@
+"""What one can ask why of, as things stand: offered while one types, and where one is stuck."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.log import Log
+from rdmalab.lens import words
+from rdmalab.lens.words import EVENT, A
+from rdmalab.session.session import Session
+from rdmalab.spec.records import Kind
+from rdmalab.spec.rules import errno_name
+
+WORK = {Noun.QP: ("wr", "recv_wr"), Noun.SRQ: ("recv_wr",)}
+"""By which words the work requests of a queue are named."""
+
+_POSTED = {
+    (Noun.QP, "wr"): Kind.SEND_POSTED,
+    (Noun.QP, "recv_wr"): Kind.RECV_POSTED,
+    (Noun.SRQ, "recv_wr"): Kind.SRQ_POSTED,
+}
+_NEWEST = 8  # work requests of a queue that are offered
+_EXAMPLES = 3
+
+
+class Topic(NamedTuple):
+    """One thing: what to type, and a word on it. thing: what it is, where it is an object."""
+
+    text: str
+    about: str = ""
+    thing: Thing | None = None
+
+
+def topics(session: Session, log: Log) -> list[Topic]:
+    """All there is: the queues with their newest work, other objects, errnos, nodes."""
+    found: list[Topic] = []
+    for noun in (Noun.QP, Noun.SRQ, Noun.CQ, Noun.PROGRAM, Noun.MR, Noun.CHANNEL):
+        for name, thing in _living(session, noun):
+            found += [Topic(name, thing=thing), *work_of(log, name, thing)]
+    found += [Topic(name, "returned so far") for name in returned(log)]
+    return found + [Topic(node, "all that is wrong on it") for node in session.world.nodes]
+
+
+def examples(session: Session, log: Log, node: str = "") -> list[str]:
+    """The likeliest few, on one node or on any, for whoever does not know how to ask."""
+    found = [topic.text for topic in topics(session, log) if topic.text.startswith(node)]
+    likely = [text for text in found if "[" in text] + [text for text in found if "." in text]
+    return list(dict.fromkeys(likely))[:_EXAMPLES]
+
+
+def _living(session: Session, noun: Noun) -> Iterator[tuple[str, Thing]]:
+    for name in session.names.all(noun):
+        thing = session.names.find(name)
+        if thing is not None and words.exists(session.world, thing):
+            yield name, thing
+
+
+def work_of(log: Log, name: str, thing: Thing) -> list[Topic]:
+    """The newest work requests of a queue, each wr_id once."""
+    return [topic for word in WORK.get(thing.noun, ()) for topic in _work(log, name, thing, word)]
+
+
+def _work(log: Log, name: str, thing: Thing, word: str) -> list[Topic]:
+    found: dict[int, Topic] = {}
+    for _, record in reversed(log.about(_POSTED[thing.noun, word], thing)):
+        said = words.send_wqe(record[A]) if word == "wr" else words.recv_wqe(record[A])
+        wr_id = record[A].wr.wr_id
+        about = f"{said.partition(' ')[2]}, posted in {words.ev(record[EVENT])}"
+        found.setdefault(wr_id, Topic(f"{name}.{word}[{wr_id}]", about))
+        if len(found) == _NEWEST:
+            break
+    return list(found.values())
+
+
+def returned(log: Log) -> list[str]:
+    """The errnos of refused calls, the newest first, each once."""
+    return list(dict.fromkeys(errno_name(call.errno) for call in reversed(log.refused())))

@@ -1,0 +1,24 @@
+"""Whether something new is wrong: who asks why then gets an answer, and is told so once."""
+
+from dataclasses import dataclass, field
+
+from rdmalab.doctor.complaints import subjects
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.subject import Subject
+from rdmalab.session.session import Session
+
+
+@dataclass(slots=True)
+class Trouble:
+    """What somebody was told of, in one world."""
+
+    session: Session | None = None
+    told: list[Subject] = field(default_factory=list)
+
+    def is_new(self, session: Session) -> bool:
+        """Whether there is something to complain of that was not spoken of yet; now it was."""
+        if session is not self.session:
+            self.session, self.told = session, []
+        found = [s for s in subjects(session, Log(session), None) if s not in self.told]
+        self.told += found
+        return bool(found)

@@ -1,0 +1,213 @@
+"""Why: the answer to what was asked last, as the world is now; its rows lead to their events."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from rdmalab.doctor.report import Report
+from rdmalab.doctor.rows import Part
+from rdmalab.lens import words
+from rdmalab.shell.fragments import fold, plain
+from rdmalab.shell.show_why import row_lines
+from rdmalab.shell.tables import DIM, NAME, WARN
+from rdmalab.spec.rules import ERRNO_NAMES
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.tui.pane import Pane, marked
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from rdmalab.doctor.rows import Row
+    from rdmalab.session.session import Session
+    from rdmalab.shell.fragments import Line
+    from rdmalab.tui.pane import Look
+    from rdmalab.tui.stage import Stage
+
+_QUICK_S = 0.03  # an answer that took longer waits until nothing has moved for a while
+_QUIET_S = 0.25
+_LAST = (Part.RULED_OUT, Part.UNKNOWN)
+_TOLD = re.compile(rf"\b({'|'.join([*WCStatus.__members__, *ERRNO_NAMES.values()])})\b")
+
+
+class _Moment(NamedTuple):
+    """A place in time; the same one has the same answer."""
+
+    session: Session
+    branch: str
+    event: int
+    at_ns: int
+
+
+class WhyPane(Pane):
+    """`answer`: a report, or why there is none, as it was `as_of`; `at`: the marked row.
+
+    Whoever goes to an event that the answer names still sees the answer that he came from.
+    """
+
+    def __init__(self, name: str, stage: Stage, look: Look) -> None:
+        super().__init__(name, stage, look)
+        self.answer: Report | str = ""
+        self.as_of: _Moment | None = None
+        self.at = 0
+        self._given: Report | None = None  # by the prompt, and seen here
+        self._visited: int | None = None  # the event that somebody went to from here
+        self._spans: list[tuple[Row, int, int]] = []
+        self._took_s = 0.0
+        self._timer: Timer | None = None
+
+    # ---- the answer -----------------------------------------------------------------------------
+
+    def title(self) -> Line:
+        self.look_into()
+        question = self._question
+        line: Line = [(NAME, question)] if question else []
+        if self.as_of is not None and self.as_of != self._now():
+            gap = "  " if line else ""
+            line.append((WARN, f"{gap}as of {words.ev(self.as_of.event, 'the start')}"))
+        return line
+
+    @property
+    def _question(self) -> str:
+        asked = self.stage.diagnosis
+        return asked.question if asked is not None else ""
+
+    def sentences(self) -> list[str]:
+        return [f"why {self._question}".strip()]
+
+    def _now(self) -> _Moment:
+        session = self.stage.session
+        return _Moment(
+            session, session.history.branch.name, session.world.event, session.world.now_ns
+        )
+
+    def look_into(self) -> None:
+        """Ask anew, if the world has moved, or if something else was asked."""
+        given, now = self.stage.diagnosis, self._now()
+        if self.stage.busy:
+            return
+        if given is not self._given:
+            self._given, self._visited, self.at, self.top = given, None, 0, None
+            self.as_of = None
+            if given is not None and given.event == now.event:
+                self.answer, self.as_of = given, now
+        if self.as_of is None:
+            self._ask(now)
+        elif now != self.as_of and not self._is_visit(now):
+            self._ask_when_quiet(now)
+
+    def _is_visit(self, now: _Moment) -> bool:
+        """Somebody went from here to look at an event, and stands there."""
+        asked = self.as_of
+        return asked is not None and now[:2] == asked[:2] and now.event == self._visited
+
+    def _ask_when_quiet(self, now: _Moment) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        if self._took_s < _QUICK_S or not self.is_running:
+            self._ask(now)
+        else:
+            self._timer = self.set_timer(_QUIET_S, self._ask_now)
+
+    def _ask_now(self) -> None:
+        self._took_s = 0.0
+        self.redraw()
+
+    def _ask(self, now: _Moment) -> None:
+        started = time.perf_counter()
+        self.answer, self.as_of, self._visited = self.stage.consult(self._question), now, None
+        self._took_s = time.perf_counter() - started
+
+    # ---- keys -----------------------------------------------------------------------------------
+
+    def own_keys(self) -> list[tuple[str, str]]:
+        """Only what has something to say."""
+        pairs = [("Enter", "Go there"), ("a", "Apply"), ("e", "Explain"), ("c", "Checklist")]
+        return [(key, label) for key, label in pairs if self._sentence(key.lower())]
+
+    def says(self, key: str) -> str:
+        """Of Enter also: the answer stays while somebody is there."""
+        row = self._row
+        self._visited = row.event if key == "enter" and row is not None else None
+        return self._sentence(key)
+
+    def _sentence(self, key: str) -> str:
+        report, row = self.answer, self._row
+        if not isinstance(report, Report):
+            return ""
+        if key == "enter" and row is not None and row.event is not None:
+            return "goto start" if row.event < 0 else f"goto {row.event}"
+        if key == "a" and _has_lines(report) and self.as_of == self._now():
+            return report.apply
+        if key == "e" and (word := _word_of(report, row)):
+            return f"explain {word}"
+        if key == "c":
+            return f"checklist {_list_for(report)} {report.question}".strip()
+        return ""
+
+    @property
+    def rows(self) -> list[Row]:
+        """As the prompt has them, but the fix before all that it is not: there is little room."""
+        rows = self.answer.rows if isinstance(self.answer, Report) else []
+        return sorted(rows, key=lambda row: row.part in _LAST)
+
+    @property
+    def _row(self) -> Row | None:
+        rows = self.rows
+        return rows[min(self.at, len(rows) - 1)] if rows else None
+
+    def move(self, rows: int) -> None:
+        count = len(self._spans)
+        if not count:
+            super().move(rows)
+            return
+        self.at = max(0, min(count - 1, self.at + rows))
+        _, start, stop = self._spans[self.at]
+        top = self.top or 0
+        self.top = max(0, min(max(top, stop - self.body_height), start))
+        self.redraw()
+
+    def on_blur(self) -> None:
+        """Whoever leaves wants to see how it stands; a terminal in the background is not left."""
+        if self.app.app_focus:
+            self.at, self.top = 0, None
+
+    # ---- drawing --------------------------------------------------------------------------------
+
+    def lines(self, width: int, height: int) -> list[Line]:
+        del height
+        self.look_into()
+        if not isinstance(self.answer, Report):
+            return [plain(self.answer or "…", DIM)]
+        lines: list[Line] = []
+        self._spans = []
+        for at, row in enumerate(self.rows):
+            drawn = self.filtered(_drawn(row, width))
+            is_chosen = self.has_focus and at == self.at
+            self._spans.append((row, len(lines), len(lines) + len(drawn)))
+            lines += [marked(line, width) for line in drawn] if is_chosen else drawn
+        return lines
+
+
+def _drawn(row: Row, width: int) -> list[Line]:
+    """A pane is not copied by line: a fix is cut here like all else."""
+    return [part for line in row_lines(row, width) for part in fold(line, width, 2)]
+
+
+def _word_of(report: Report, row: Row | None) -> str:
+    """What can be explained about a row: its check, a status or errno it names; else the cause."""
+    if row is not None and row.slug:
+        return f"cause {row.slug}"
+    if row is not None and (told := _TOLD.search(row.text)):
+        return told[1]
+    return f"cause {report.chain[0].check.slug}" if report.chain else ""
+
+
+def _has_lines(report: Report) -> bool:
+    return report.remedy is not None and bool(report.remedy.cure.lines)
+
+
+def _list_for(report: Report) -> str:
+    return "no-receive" if ".recv_wr[" in report.name else "no-completion"

@@ -1,0 +1,57 @@
+"""A report and a checklist made by hand: what is said of them does not hang on the checks."""
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.finding import Check, Cure, Finding, Section, fail, said, wait, warn
+from rdmalab.doctor.report import Cause, Remedy, Report
+from rdmalab.doctor.standing import Is, Standing
+from rdmalab.doctor.subject import Sort, Subject
+
+SEND = Subject(Sort.SEND, Thing(Noun.QP, "A", 17), serial=0, wr_id=7)
+NAME = "A.qp0.wr[7]"
+
+
+def check(
+    number: int, slug: str, *, station: bool = False, section: Section = Section.ERROR
+) -> Check:
+    """A suspicion that never looks."""
+    return Check(
+        number, slug, section, f"Is it {slug}?", f"the rule of {slug}", "nowhere",
+        lambda _case: Finding(NotImplemented), station,
+    )  # fmt: skip
+
+
+def cause(
+    number: int, slug: str, finding: Finding, name: str = NAME, *, station: bool = False
+) -> Cause:
+    return Cause(check(number, slug, station=station), finding, SEND, name)
+
+
+def failed(**more: object) -> Report:
+    """A flush with a cause, a station, a warning, and a fix that works."""
+    root = fail(said("B refused it", 27), said("so the other one failed", 30))
+    flush = fail(said("A.qp0 went to ERR", 31))
+    report = Report(
+        NAME,
+        Standing(Is.FAILED, "it ended with WR_FLUSH_ERR; nobody has polled it", 32),
+        40,
+        [cause(71, "rem-access", root, "A.qp0.wr[6]")],
+        [cause(25, "qp-err-flush", flush, station=True)],
+        warnings=[cause(50, "small-cq", warn(said("it holds 4", 3)))],
+        ruled_out=["unsignaled", "wrong-cq"],
+        remedy=Remedy(Cure(["modify_qp A.qp0 state=RESET", "connect A.qp0 B.qp0"]), works=True),
+        question=NAME,
+    )
+    for key, value in more.items():
+        setattr(report, key, value)
+    return report
+
+
+def pending(**more: object) -> Report:
+    """It waits."""
+    report = Report(NAME, Standing(Is.PENDING, "it has no completion", 14), 18, question=NAME)
+    for key, value in more.items():
+        setattr(report, key, value)
+    return report
+
+
+WAITS = cause(20, "too-early", wait(said("it completes at 9us"), said("next, at 1us: A sends")))

@@ -1,0 +1,39 @@
+"""Suspicions explained."""
+
+import pytest
+
+from rdmalab.doctor.article import SUSPICIONS
+from rdmalab.doctor.checklist import BY_SLUG
+from rdmalab.guide.article import Article
+from rdmalab.lab import Lab
+
+
+def explained(slug: str) -> Article:
+    value = Lab().do(f"explain {slug}")[0].value
+    assert isinstance(value, Article)
+    return value
+
+
+@pytest.mark.parametrize("slug", BY_SLUG)
+def test_every_suspicion_can_be_explained(slug: str) -> None:
+    found = explained(f"cause {slug}")
+    assert found.title == slug
+    assert BY_SLUG[slug].rule in found.text
+    assert all(len(line) <= 80 for line in found.lines(80))
+
+
+@pytest.mark.parametrize("slug", BY_SLUG)
+def test_its_name_alone_leads_there(slug: str) -> None:
+    found = explained(slug)
+    assert BY_SLUG[slug].rule in found.text or f"explain cause {slug}" in found.text
+
+
+def test_a_station_says_so_and_a_list_leads_on() -> None:
+    found = explained("qp-err-flush")
+    assert "what is before it is the cause" in found.text
+    assert "checklist no-completion" in found.see_also
+
+
+def test_none_hides_a_word_of_the_book() -> None:
+    assert len({entry.name for entry in SUSPICIONS}) == len(BY_SLUG)
+    assert Lab().do("explain RNR_RETRY_EXC_ERR")[0].value.title == "IBV_WC_RNR_RETRY_EXC_ERR"

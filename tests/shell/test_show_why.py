@@ -1,0 +1,77 @@
+"""The doctor's words on a terminal: nothing wider than it, events at the right, fixes whole."""
+
+import pytest
+
+from rdmalab.doctor.finding import NA, Cure, fail, ok, said
+from rdmalab.doctor.report import Remedy
+from rdmalab.doctor.rows import Part, Row
+from rdmalab.doctor.walk import Walk
+from rdmalab.shell.fragments import text_of
+from rdmalab.shell.show_why import lines_of, row_lines
+from tests.doctor.saying import NAME, WAITS, check, failed, pending
+
+
+def texts(rows: list[Row], width: int = 80, *, plain: bool = False) -> list[str]:
+    return [text_of(line) for line in lines_of(rows, width, plain=plain)]
+
+
+def test_events_stand_at_the_right_and_never_too_far() -> None:
+    for width, edge in ((80, 80), (60, 60), (200, 100)):
+        dated = [line for line in texts(failed().rows, width) if line.endswith("]")]
+        assert len(dated) == 6
+        assert {len(line) for line in dated} == {edge}
+
+
+@pytest.mark.parametrize("width", [20, 38, 60, 80])
+def test_no_line_is_wider_than_the_terminal_but_a_line_of_the_fix(width: int) -> None:
+    long = "connect A.qp0 B.qp0 " + "path_mtu=512 " * 12
+    rows = failed(remedy=Remedy(Cure([long]), works=True)).rows
+    wide = [line for line in texts(rows, width) if len(line) > width]
+    assert wide == [f"  {long}"]
+    assert max(map(len, texts(rows, 100, plain=True))) <= 100
+
+
+def test_plain_sets_nothing_to_the_right() -> None:
+    assert texts(failed().rows, 100, plain=True) == failed().lines
+
+
+def test_later_lines_hang_below_the_words_they_go_on() -> None:
+    row = Row(Part.STANDING, f"{NAME}: it ended with an error and nobody", "FAILED  ", 32)
+    assert [text_of(line) for line in row_lines(row, 44)] == [
+        "FAILED  A.qp0.wr[7]: it ended with an error",
+        "        and nobody                   [ev 32]",
+    ]
+    rule = Row(Part.CAUSE, ": a rule that is too long for one line", "odd", number=1)
+    assert [text_of(line) for line in row_lines(rule, 30)] == [
+        " 1. odd: a rule that is too",
+        "    long for one line",
+    ]
+
+
+def test_the_kind_and_the_verdicts_are_words_first_and_colours_second() -> None:
+    styles = {}
+    for report in (failed(), pending()):
+        (_, word), *_ = row_lines(report.rows[0], 80)[0]
+        styles[word.strip()] = row_lines(report.rows[0], 80)[0][0][0]
+    assert styles == {"FAILED": "class:error", "PENDING": "class:warn"}
+    walked = Walk(
+        "slow", NAME, [(check(1, "a"), ok()), (check(2, "b"), fail()), (check(3, "c"), NA)]
+    )
+    leads = [
+        (text.strip(), style) for line in lines_of(walked.rows, 80) for style, text in line[1:2]
+    ]
+    assert ("pass", "class:good") in leads
+    assert ("FAIL", "class:error") in leads
+
+
+def test_what_is_waited_for() -> None:
+    assert texts(pending(waits=[WAITS]).rows)[1:] == [
+        "too-early: it completes at 9us",
+        "      next, at 1us: A sends",
+    ]
+
+
+def test_nothing_in_it_moves_the_cursor() -> None:
+    row = Row(Part.EVIDENCE, "it says \x1b[2J", event=3)
+    assert "\x1b" not in texts([row])[0]
+    assert said("x").event is None

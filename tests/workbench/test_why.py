@@ -1,0 +1,98 @@
+"""why, apply and checklist as words of the prompt."""
+
+import pytest
+
+from rdmalab.doctor.checklist import LISTS
+from rdmalab.doctor.report import Report
+from rdmalab.doctor.standing import Is
+from rdmalab.doctor.walk import Walk
+from rdmalab.lab import Lab
+
+_SEND = "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
+_BAD = "post_send A.qp0 wr_id=8 opcode=RDMA_WRITE sg=A.mr0[0:5] remote_addr=1 rkey=1 flags=SIGNALED"
+
+
+@pytest.fixture
+def lab() -> Lab:
+    lab = Lab()
+    lab.do("use rc_pair")
+    return lab
+
+
+def asked(lab: Lab, line: str) -> Report:
+    reply = lab.do(line)[0]
+    assert isinstance(reply.value, Report), reply
+    return reply.value
+
+
+def not_understood(lab: Lab, line: str) -> str:
+    reply = lab.do(line)[0]
+    assert reply.error is not None
+    return reply.error.message
+
+
+def test_asking_changes_nothing_and_is_not_journaled(lab: Lab) -> None:
+    lab.do(_SEND)
+    lab.do("run 1ms")
+    world, session = lab.session.world, lab.session
+    before = (world.event, world.now_ns, len(session.journal), len(world.trace.records))
+    assert asked(lab, "why A.qp0.wr[7]").slug == "rnr-infinite"
+    assert asked(lab, "why").question == ""
+    lab.do("checklist no-completion")
+    assert (world.event, world.now_ns, len(session.journal), len(world.trace.records)) == before
+    assert list(session.history.branches) == ["main"]
+
+
+def test_a_name_of_the_own_node_needs_no_node(lab: Lab) -> None:
+    lab.do(_SEND)
+    assert asked(lab, "why qp0.wr[7]").question == "A.qp0.wr[7]"
+    assert asked(lab, "why qp0").question == "A.qp0"
+
+
+def test_where_nothing_is_wrong(lab: Lab) -> None:
+    report = asked(lab, "why")
+    assert report.standing.kind is Is.WELL
+    assert report.looked.startswith("2 queue pairs")
+    assert asked(lab, "why B").looked.startswith("1 queue pair,")
+    assert asked(lab, "why B").name == "B"
+
+
+def test_apply_does_what_why_said(lab: Lab) -> None:
+    lab.do(_BAD)
+    lab.do("run")
+    report = asked(lab, "why")
+    assert report.remedy is not None
+    assert report.remedy.works
+    script, *done = lab.do("apply")
+    assert script.value.lines == report.remedy.cure.lines
+    assert [reply.text for reply in done if reply.depth == 1] == report.remedy.cure.lines
+    lab.do("run")
+    assert asked(lab, "why A.qp0.wr[8]").standing.kind is Is.COMPLETED
+
+
+def test_nothing_to_apply(lab: Lab) -> None:
+    assert not_understood(lab, "apply") == "there is nothing to apply: nothing is wrong"
+    assert not_understood(lab, "apply A.qp0") == "there is nothing to apply: nothing is wrong"
+    told = not_understood(lab, "apply A.qp0.wr[99]")
+    assert told.startswith("only the program can be changed: ")
+
+
+@pytest.mark.parametrize("title", LISTS)
+def test_checklists(lab: Lab, title: str) -> None:
+    lab.do(_SEND)
+    reply = lab.do(f"checklist {title} A.qp0.wr[7]")[0]
+    assert isinstance(reply.value, Walk)
+    assert reply.value.title == title
+
+
+def test_a_list_that_there_is_not_is_no_question(lab: Lab) -> None:
+    assert not_understood(lab, "checklist foo") == '"foo" means nothing here'
+    assert not_understood(lab, "checklist A.qp0") == '"A.qp0" means nothing here'
+
+
+def test_questions_are_compared_with_the_cause(lab: Lab) -> None:
+    lab.do(_BAD)
+    lab.do("run")
+    assert lab.look('why(A.qp0.wr[8]) == "rem-access"')
+    assert lab.look('why() == "rem-access" and why(A) == "rem-access"')
+    assert lab.look('why(B.cq0) != "rem-access"')
