@@ -76,7 +76,9 @@ def finding(
 
 
 def _is_lasting(match: Match) -> bool:
-    return (match.nth, match.every, match.chance, match.count) == (None, None, None, None)
+    """It takes every such packet on its way; what takes some of them is a loss like any other."""
+    some = (match.nth, match.every, match.chance, match.count, match.psn, match.qp)
+    return some == (None,) * len(some) and not match.opcode
 
 
 def longest_payload(case: Case, found: Obstacle) -> int:

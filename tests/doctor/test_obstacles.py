@@ -40,7 +40,7 @@ def test_an_answer_can_be_what_is_lost() -> None:
     assert {row.source for row in found.lost} == {"B"}
 
 
-@pytest.mark.parametrize("more", ["nth=1", "every=2", "p=99%", "count=9"])
+@pytest.mark.parametrize("more", ["nth=1", "every=2", "p=99%", "count=9", "psn=0", "qp=A.qp0"])
 def test_what_strikes_by_chance_or_by_count_is_a_loss_like_any_other(more: str) -> None:
     case = case_of(lab_of(f"fault drop longer=1514 {more}", _BIG, "run 2us", pair=_WIDE))
     assert obstacles.narrow_link(case) is None
@@ -57,6 +57,13 @@ def test_the_newest_loss_counts() -> None:
     lab = lab_of("fault drop longer=1514", _BIG, "run 2us", "fault clear 1", "fault drop A->B",
                  "run", pair=_WIDE)  # fmt: skip
     assert obstacles.narrow_link(case_of(lab)) is None
+
+
+def test_a_way_may_be_narrow_in_one_direction() -> None:
+    found = obstacles.narrow_link(
+        case_of(lab_of("fault drop A->B longer=1514", _BIG, "run", pair=_WIDE))
+    )
+    assert found is not None
 
 
 def test_an_address_is_dead_as_target_and_as_source() -> None:
