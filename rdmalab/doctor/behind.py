@@ -7,12 +7,12 @@ which of them holds the cause.
 from collections.abc import Callable
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import attempts, batches
-from rdmalab.doctor.awaited import things_in
 from rdmalab.doctor.case import Case, peer_of
 from rdmalab.doctor.complaints import failed_before_flush, first_failed, undone, unmet, work_of
-from rdmalab.doctor.downfall import Fall, fallen
-from rdmalab.doctor.strays import for_bytes, strays, waiting_qps
+from rdmalab.doctor.facts import attempts, batches
+from rdmalab.doctor.facts.awaited import things_in
+from rdmalab.doctor.facts.downfall import Fall, fallen
+from rdmalab.doctor.facts.strays import for_bytes, strays, waiting_qps
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words

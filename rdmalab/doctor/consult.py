@@ -11,8 +11,8 @@ from rdmalab.doctor.behind import behind
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.checklist import CHECKS
 from rdmalab.doctor.complaints import subjects
-from rdmalab.doctor.cures import once_more
 from rdmalab.doctor.finding import Check, Cure, Finding, Verdict
+from rdmalab.doctor.fixes.cures import once_more
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.question import asked as put_right
 from rdmalab.doctor.report import TOO_EARLY, Cause, Remedy, Report

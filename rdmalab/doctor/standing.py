@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from rdmalab.command import Noun, Thing
+from rdmalab.doctor.facts.receive import Receive
+from rdmalab.doctor.facts.send import Place, Send
 from rdmalab.doctor.log import Log
-from rdmalab.doctor.receive import Receive
-from rdmalab.doctor.send import Place, Send
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.lens import words
 from rdmalab.lens.words import EVENT, A, B

@@ -86,3 +86,13 @@ def cured(lab: Lab, text: str) -> list[str]:
     assert remedy is not None
     assert remedy.works, remedy
     return remedy.cure.lines
+
+
+def finding(lab: Lab, what: str, slug: str) -> Finding:
+    """What one check says of it."""
+    return findings(lab, what)[slug]
+
+
+def chain(lab: Lab, what: str = "") -> list[str]:
+    """The causes that it names, the root first."""
+    return [cause.check.slug for cause in why(lab, what).chain]

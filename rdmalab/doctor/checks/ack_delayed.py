@@ -1,9 +1,9 @@
 """ack-delayed: the peer has it all, only the ACK has not come."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.delivery import answers, carried_out
+from rdmalab.doctor.facts.delivery import answers, carried_out
+from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said, wait
-from rdmalab.doctor.send import Send
 from rdmalab.lens import words
 from rdmalab.lens.ladder import Fate, PacketRow
 

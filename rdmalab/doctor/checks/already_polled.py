@@ -1,10 +1,10 @@
 """already-polled: somebody else took the completion that its thread waits for."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import cures
 from rdmalab.doctor.behind import looked_at
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.trial import goes_on
 from rdmalab.spec.programs import ProgramState

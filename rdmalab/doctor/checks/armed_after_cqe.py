@@ -1,8 +1,9 @@
 """armed-after-cqe: the completion was faster than the arm, and nobody looked in between."""
 
-from rdmalab.doctor import sleepers, waking
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import sleepers
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, unknown
+from rdmalab.doctor.fixes import waking
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.lens import words
 from rdmalab.spec.completions import Arm

@@ -1,9 +1,10 @@
 """atomic-mixed: the processor writes a word on which the adapter does atomics."""
 
-from rdmalab.doctor import cures, past
-from rdmalab.doctor.atomics import Atomic, atomics
 from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.facts import past
+from rdmalab.doctor.facts.atomics import Atomic, atomics
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
+from rdmalab.doctor.fixes import cures
 from rdmalab.spec.records import Kind
 
 

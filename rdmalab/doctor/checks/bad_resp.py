@@ -1,8 +1,8 @@
 """bad-resp: an answer came that fits no request."""
 
-from rdmalab.doctor import cures, memory_cures
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures, memory_cures
 from rdmalab.lens import words
 from rdmalab.lens.ladder import packet_rows
 from rdmalab.lens.sufferings import ORIGINS, Origin

@@ -2,7 +2,7 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.otherwise import Said, arguments, beyond, otherwise, with_at_most
+from rdmalab.doctor.fixes.otherwise import Said, arguments, beyond, otherwise, with_at_most
 from rdmalab.hca.attributes import Capacity
 from rdmalab.hca.objects import QP_LIMITS
 

@@ -1,8 +1,8 @@
 """bring-up-attr: modify_qp was refused for what it was given, or was not."""
 
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.modified import Asked, asked_of, corrected, takes
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.modified import Asked, asked_of, corrected, takes
 from rdmalab.spec.states import QPState
 
 RULES = ("transition", "attr-missing", "attr-surplus", "attr-range", "attr-support", "cur-state",

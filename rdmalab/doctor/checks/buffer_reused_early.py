@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-from rdmalab.doctor import messages, past
 from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.facts import messages, past
+from rdmalab.doctor.facts.messages import Message, Piece, meet
+from rdmalab.doctor.facts.send import Send
+from rdmalab.doctor.facts.taken import posted_again
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said, warn
-from rdmalab.doctor.messages import Message, Piece, meet
-from rdmalab.doctor.send import Send
-from rdmalab.doctor.taken import posted_again
 from rdmalab.hca.wr import SendWqe
 from rdmalab.lens.words import EVENT, A, B
 from rdmalab.spec.records import Kind

@@ -1,10 +1,10 @@
 """byte-len: a message was shorter than its buffer, and the rest of the buffer is older."""
 
-from rdmalab.doctor import past
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.content import Content, Posted, without
+from rdmalab.doctor.facts import past
+from rdmalab.doctor.facts.content import Content, Posted, without
+from rdmalab.doctor.facts.messages import Message, pieces, taking
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
-from rdmalab.doctor.messages import Message, pieces, taking
 
 _ADVICE = "take byte_len bytes of the buffer, and no more"
 

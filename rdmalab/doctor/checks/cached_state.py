@@ -1,9 +1,9 @@
 """cached-state: the program's copy of the state is older than the queue pair."""
 
-from rdmalab.doctor import cures
-from rdmalab.doctor.bring_up import entered
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.bring_up import entered
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
+from rdmalab.doctor.fixes import cures
 from rdmalab.doctor.subject import Sort
 from rdmalab.spec.states import QPState
 

@@ -1,11 +1,11 @@
 """cas-mismatch: a compare-and-swap ended with success, and nothing was swapped."""
 
-from rdmalab.doctor import cures
-from rdmalab.doctor.atomics import atomics
 from rdmalab.doctor.case import Case, find_qp
-from rdmalab.doctor.content import Content
+from rdmalab.doctor.facts.atomics import atomics
+from rdmalab.doctor.facts.content import Content
+from rdmalab.doctor.facts.messages import Message
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, warn
-from rdmalab.doctor.messages import Message
+from rdmalab.doctor.fixes import cures
 from rdmalab.lens.words import EVENT, A
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import Kind

@@ -1,8 +1,9 @@
 """cq-not-armed: it sleeps beside a queue that is not asked to wake anybody."""
 
-from rdmalab.doctor import sleepers, waking
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import sleepers
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import waking
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.lens import words
 from rdmalab.spec.completions import Arm

@@ -1,9 +1,9 @@
 """cq-overrun: the completion came, and there was no room for it."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import cures, making_anew, waking
 from rdmalab.doctor.case import Case, find_qp
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures, making_anew, waking
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import Cqe

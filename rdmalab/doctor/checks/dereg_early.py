@@ -1,9 +1,10 @@
 """dereg-early: memory was given back while work requests, or the peer, still meant to use it."""
 
-from rdmalab.doctor import cures, keyring, memory_cures
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import keyring
+from rdmalab.doctor.facts.keyring import Denial, Gone
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said, warn
-from rdmalab.doctor.keyring import Denial, Gone
+from rdmalab.doctor.fixes import cures, memory_cures
 from rdmalab.hca.dma import Denied
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import RecvWqe, SendWqe

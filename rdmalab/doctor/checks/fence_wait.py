@@ -1,8 +1,8 @@
 """fence-wait: FENCE makes it wait for READs and atomics before it."""
 
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.line import held, posted, said_of
 from rdmalab.doctor.finding import NA, Check, Finding, Section, hinders, ok, said
-from rdmalab.doctor.line import held, posted, said_of
 
 
 def examine(case: Case) -> Finding:

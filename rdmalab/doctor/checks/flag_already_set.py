@@ -1,11 +1,11 @@
 """flag-already-set: the memory already held the value that was waited for."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import cures
 from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.facts.memory_waits import Early, early_waits, watched
+from rdmalab.doctor.facts.messages import Message
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.memory_waits import Early, early_waits, watched
-from rdmalab.doctor.messages import Message
+from rdmalab.doctor.fixes import cures
 from rdmalab.lens import words
 from rdmalab.spec.programs import ProgramState
 from rdmalab.world.programs import every

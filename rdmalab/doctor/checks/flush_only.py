@@ -3,9 +3,9 @@
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.complaints import first_failed
+from rdmalab.doctor.facts.receive import Receive
+from rdmalab.doctor.facts.send import Ending, Send
 from rdmalab.doctor.finding import NA, Check, Finding, Section, fail, ok, said
-from rdmalab.doctor.receive import Receive
-from rdmalab.doctor.send import Ending, Send
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words

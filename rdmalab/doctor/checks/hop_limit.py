@@ -3,10 +3,9 @@
 from dataclasses import replace
 
 from rdmalab.command import Noun
-from rdmalab.doctor import cures, recovery
-from rdmalab.doctor.bring_up import told
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.delivery import answers, last_try
+from rdmalab.doctor.facts.bring_up import told
+from rdmalab.doctor.facts.delivery import answers, last_try
 from rdmalab.doctor.finding import (
     NA,
     Check,
@@ -20,6 +19,7 @@ from rdmalab.doctor.finding import (
     said,
     warn,
 )
+from rdmalab.doctor.fixes import cures, recovery
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR

@@ -1,9 +1,9 @@
 """imm-endian: immediate data that look like a number nobody converted."""
 
-from rdmalab.doctor import taken
 from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.facts import taken
+from rdmalab.doctor.facts.messages import Message, taking
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
-from rdmalab.doctor.messages import Message, taking
 from rdmalab.hca.wr import Cqe, SendWR, swap_octets
 from rdmalab.lens.words import EVENT, A
 from rdmalab.spec.records import Kind

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from rdmalab.doctor import cures, memory_cures
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures, memory_cures
 from rdmalab.lens import words
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, SendFlags, WROpcode

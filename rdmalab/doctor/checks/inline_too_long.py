@@ -1,10 +1,11 @@
 """inline-too-long: more INLINE bytes than the queue pair was made for."""
 
 from rdmalab.command import Noun
-from rdmalab.doctor import attempts, reposting
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.mending import mended
+from rdmalab.doctor.fixes import reposting
+from rdmalab.doctor.fixes.mending import mended
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.lens.words import EVENT, A

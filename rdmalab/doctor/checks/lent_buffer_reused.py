@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-from rdmalab.doctor import cures
 from rdmalab.doctor.case import Case, peer_of
-from rdmalab.doctor.content import Touch
+from rdmalab.doctor.facts.content import Touch
+from rdmalab.doctor.facts.messages import Message, Piece, arrived, meet
+from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.messages import Message, Piece, arrived, meet
-from rdmalab.doctor.send import Send
+from rdmalab.doctor.fixes import cures
 from rdmalab.grammar.format import render
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words

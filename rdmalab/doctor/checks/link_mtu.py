@@ -1,10 +1,11 @@
 """link-mtu: between the ports there is a link that does not let packets of path_mtu by."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import cures, obstacles
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import obstacles
+from rdmalab.doctor.facts.obstacles import Obstacle
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said
-from rdmalab.doctor.obstacles import Obstacle
+from rdmalab.doctor.fixes import cures
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.lens.words import EVENT, A, B

@@ -1,10 +1,10 @@
 """loc-len: a message is longer than what is there for it."""
 
 from rdmalab.command import Noun
-from rdmalab.doctor import cures, memory_cures
 from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.facts.keyring import WORD
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.keyring import WORD
+from rdmalab.doctor.fixes import cures, memory_cures
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe
 from rdmalab.spec.access import Access

@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
-from rdmalab.doctor import cures, keyring, memory_cures
 from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.facts import keyring
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures, memory_cures
 from rdmalab.hca.dma import Borrower, User
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import RecvWR, SendWR

@@ -1,9 +1,9 @@
 """loc-qp-op: the own queue pair cannot do that: an address handle, an opcode."""
 
 from rdmalab.command import Noun
-from rdmalab.doctor import cures, memory_cures
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures, memory_cures
 from rdmalab.hca.ah import AddressHandle
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe

@@ -1,10 +1,10 @@
 """local-recovery-one-side: one end began anew, the other went on."""
 
-from rdmalab.doctor import recovery
-from rdmalab.doctor.bring_up import began_alone, ends, is_in_vain, told
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.delivery import carried_out
+from rdmalab.doctor.facts.bring_up import began_alone, ends, is_in_vain, told
+from rdmalab.doctor.facts.delivery import carried_out
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, hinders, ok, said
+from rdmalab.doctor.fixes import recovery
 from rdmalab.spec.states import Attr
 
 

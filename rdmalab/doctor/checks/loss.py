@@ -1,10 +1,11 @@
 """loss: the cable lost what was sent, or what was answered."""
 
-from rdmalab.doctor import obstacles, recovery
-from rdmalab.doctor.bring_up import is_in_vain
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.delivery import answers, by_fault, carried_out, faults_behind, last_try
+from rdmalab.doctor.facts import obstacles
+from rdmalab.doctor.facts.bring_up import is_in_vain
+from rdmalab.doctor.facts.delivery import answers, by_fault, carried_out, faults_behind, last_try
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, hinders, ok, said
+from rdmalab.doctor.fixes import recovery
 from rdmalab.lens import words
 from rdmalab.lens.ladder import PacketRow
 from rdmalab.lens.words import EVENT

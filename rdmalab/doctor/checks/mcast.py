@@ -1,10 +1,10 @@
 """mcast: a datagram went to a multicast group in which the one who waits is not."""
 
-from rdmalab.doctor import partners
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import partners
+from rdmalab.doctor.facts.unheard import is_request, posted_as, sender_of
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.reconnecting import once_more
-from rdmalab.doctor.unheard import is_request, posted_as, sender_of
+from rdmalab.doctor.fixes.reconnecting import once_more
 from rdmalab.hca.groups import groups_of
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe

@@ -3,7 +3,7 @@
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.otherwise import arguments, otherwise
+from rdmalab.doctor.fixes.otherwise import arguments, otherwise
 from rdmalab.hca.memory import PAGE
 from rdmalab.hca.mr import pages_bytes
 from rdmalab.lens.words import EVENT, A

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from rdmalab.command import Invocation, Noun, Ref
-from rdmalab.doctor import batches, cures, rebuilding
-from rdmalab.doctor.batches import Batch, Building
 from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.facts import batches
+from rdmalab.doctor.facts.batches import Batch, Building
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures, rebuilding
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.spec.builders import BUILDERS, UD_SETTER, qp_setter

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from rdmalab.command import Noun
-from rdmalab.doctor import cures, memory_cures
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures, memory_cures
 from rdmalab.hca import mw as windows
 from rdmalab.hca.keys import window_key
 from rdmalab.hca.mr import MemoryRegion

@@ -1,9 +1,10 @@
 """no-channel: what it arms was made without the channel on which it sleeps."""
 
 from rdmalab.command import Noun, Ref, Thing
-from rdmalab.doctor import making_anew, sleepers, waking
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import sleepers
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import making_anew, waking
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.lens import words
 from rdmalab.lens.words import EVENT

@@ -1,9 +1,9 @@
 """no-remote-send: a receive waits for a message, and the peer has sent none."""
 
 from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.facts.waiting import Done, done_by_peer, is_quiet, waiters, watcher
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, warn
-from rdmalab.doctor.reconnecting import some_message
-from rdmalab.doctor.waiting import Done, done_by_peer, is_quiet, waiters, watcher
+from rdmalab.doctor.fixes.reconnecting import some_message
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.spec.states import QPState

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from rdmalab.command import Noun
-from rdmalab.doctor import attempts, batches, cures
 from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.facts import attempts, batches
 from rdmalab.doctor.finding import (
     NA,
     Check,
@@ -18,6 +18,7 @@ from rdmalab.doctor.finding import (
     said,
     unknown,
 )
+from rdmalab.doctor.fixes import cures
 from rdmalab.doctor.subject import Sort
 from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.lens import words

@@ -1,10 +1,10 @@
 """one-sided-connect: the peer takes somebody else for its peer."""
 
-from rdmalab.doctor import partners
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import partners
+from rdmalab.doctor.facts.unheard import Unheard
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said
-from rdmalab.doctor.reconnecting import once_more, reconnect
-from rdmalab.doctor.unheard import Unheard
+from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens.words import EVENT, A
 from rdmalab.spec.records import Kind

@@ -3,10 +3,11 @@
 from typing import NamedTuple
 
 from rdmalab.command import Thing
-from rdmalab.doctor import cures, messages
 from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.facts import messages
+from rdmalab.doctor.facts.messages import meet
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
-from rdmalab.doctor.messages import meet
+from rdmalab.doctor.fixes import cures
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe

@@ -2,10 +2,11 @@
 
 from typing import NamedTuple
 
-from rdmalab.doctor import cures, messages
 from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.facts import messages
+from rdmalab.doctor.facts.messages import Message, meet
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
-from rdmalab.doctor.messages import Message, meet
+from rdmalab.doctor.fixes import cures
 from rdmalab.hca.pointers import listed
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe, SendWR

@@ -1,10 +1,10 @@
 """own-err: nothing had failed; this side moved its queue pair to ERR by itself."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import cures
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.complaints import first_failed
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words

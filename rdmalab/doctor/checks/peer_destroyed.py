@@ -1,11 +1,12 @@
 """peer-destroyed: the peer was there when the connection was made, and is no more."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import cures, partners
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import partners
+from rdmalab.doctor.facts.unheard import Unheard
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.reconnecting import join, receive_at
-from rdmalab.doctor.unheard import Unheard
+from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.fixes.reconnecting import join, receive_at
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens.words import EVENT, A
 from rdmalab.spec.records import Kind

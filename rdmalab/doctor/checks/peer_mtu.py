@@ -1,9 +1,9 @@
 """peer-mtu: the ends cut messages differently."""
 
-from rdmalab.doctor import recovery
-from rdmalab.doctor.bring_up import Ends, ends, told
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.bring_up import Ends, ends, told
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import recovery
 from rdmalab.lens import words
 from rdmalab.lens.words import EVENT, A, B
 from rdmalab.spec.records import Kind

@@ -1,7 +1,7 @@
 """peer-port: the port at the other end is not ACTIVE."""
 
-from rdmalab.doctor import partners
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import partners
 from rdmalab.doctor.finding import NA, Check, Finding, Section, ok, said
 from rdmalab.lens.words import EVENT, A
 from rdmalab.spec.limits import PortState

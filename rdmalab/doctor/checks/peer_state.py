@@ -1,11 +1,11 @@
 """peer-state: the peer was not ready to take requests."""
 
-from rdmalab.doctor import partners
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.complaints import failed_before_flush
+from rdmalab.doctor.facts import partners
+from rdmalab.doctor.facts.unheard import Unheard
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
-from rdmalab.doctor.reconnecting import once_more, reconnect
-from rdmalab.doctor.unheard import Unheard
+from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.spec.states import QPState

@@ -1,9 +1,9 @@
 """peer-type: the two ends of a connection are of different types."""
 
-from rdmalab.doctor import partners
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import partners
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said
-from rdmalab.doctor.reconnecting import create_like, join, once_more
+from rdmalab.doctor.fixes.reconnecting import create_like, join, once_more
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.lens import words

@@ -1,10 +1,11 @@
 """pkey: the two ends are in different partitions."""
 
-from rdmalab.doctor import cures, partners
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import partners
+from rdmalab.doctor.facts.unheard import Unheard
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said
-from rdmalab.doctor.reconnecting import once_more, reconnect
-from rdmalab.doctor.unheard import Unheard
+from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.port import FULL_MEMBER, share_partition
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words

@@ -1,10 +1,10 @@
 """polled-once: one poll an event, several completions an event; the others raise none."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import sleepers
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import sleepers
+from rdmalab.doctor.facts.sleepers import Sleeper
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.sleepers import Sleeper
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.lens import words
 from rdmalab.lens.words import EVENT

@@ -1,9 +1,10 @@
 """polls-missing: the completions that would free the queue lie there, and nobody polls them."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import attempts, full_queues, reposting
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import attempts, full_queues
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import reposting
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words

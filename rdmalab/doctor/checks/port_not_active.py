@@ -1,10 +1,10 @@
 """port-not-active: a port, or the link, does not carry packets."""
 
-from rdmalab.doctor import recovery
-from rdmalab.doctor.bring_up import is_in_vain
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.delivery import answers, by_port, last_try
+from rdmalab.doctor.facts.bring_up import is_in_vain
+from rdmalab.doctor.facts.delivery import answers, by_port, last_try
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, hinders, ok, said
+from rdmalab.doctor.fixes import recovery
 from rdmalab.lens.ladder import PacketRow
 from rdmalab.lens.words import EVENT, NODE, A
 from rdmalab.spec.limits import PortState

@@ -1,10 +1,11 @@
 """post-failed-ignored: the call that had it returned an errno, and nobody looked."""
 
-from rdmalab.doctor import attempts, reposting
-from rdmalab.doctor.attempts import Attempt
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import attempts
+from rdmalab.doctor.facts.attempts import Attempt
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.mending import mended
+from rdmalab.doctor.fixes import reposting
+from rdmalab.doctor.fixes.mending import mended
 from rdmalab.lens import words
 from rdmalab.spec.rules import errno_name
 

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import attempts
-from rdmalab.doctor.attempts import Attempt
 from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.facts import attempts
+from rdmalab.doctor.facts.attempts import Attempt
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, warn
 from rdmalab.doctor.log import Call
 from rdmalab.hca.qp import QueuePair

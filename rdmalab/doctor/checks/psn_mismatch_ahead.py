@@ -1,8 +1,8 @@
 """psn-mismatch-ahead: the first packet looks as if others before it were lost."""
 
-from rdmalab.doctor import psn_mismatch
-from rdmalab.doctor.bring_up import ends
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import psn_mismatch
+from rdmalab.doctor.facts.bring_up import ends
 from rdmalab.doctor.finding import Check, Evidence, Finding, Section, said
 from rdmalab.lens import words
 from rdmalab.lens.words import EVENT, A

@@ -1,8 +1,8 @@
 """psn-mismatch-behind: the peer takes all that is new for old."""
 
-from rdmalab.doctor import psn_mismatch
-from rdmalab.doctor.bring_up import ends, thing
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import psn_mismatch
+from rdmalab.doctor.facts.bring_up import ends, thing
 from rdmalab.doctor.finding import Check, Evidence, Finding, Section, said
 from rdmalab.hca.psn import diff
 from rdmalab.lens import words

@@ -1,9 +1,9 @@
 """qp-err-flush: the queue pair was in ERR; what matters is what took it there."""
 
-from rdmalab.doctor import cures, recovery
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.downfall import fallen
+from rdmalab.doctor.facts.downfall import fallen
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures, recovery
 from rdmalab.doctor.subject import Sort
 from rdmalab.spec.states import QPState
 

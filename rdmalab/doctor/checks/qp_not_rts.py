@@ -1,10 +1,11 @@
 """qp-not-rts: the queue pair never got as far as sending."""
 
 from rdmalab.command import Noun
-from rdmalab.doctor import bring_up, recovery
-from rdmalab.doctor.awaited import things_in
 from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.facts import bring_up
+from rdmalab.doctor.facts.awaited import things_in
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import recovery
 from rdmalab.doctor.subject import Sort
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.programs import ProgramState

@@ -1,9 +1,9 @@
 """rd-atomic-depth: as many READs and atomics are under way as may be."""
 
-from rdmalab.doctor.bring_up import told
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.bring_up import told
+from rdmalab.doctor.facts.line import held, posted, said_of
 from rdmalab.doctor.finding import NA, Check, Finding, Section, hinders, ok, said
-from rdmalab.doctor.line import held, posted, said_of
 from rdmalab.spec.states import Attr
 
 

@@ -1,10 +1,10 @@
 """rd-atomic-zero: no READ and no atomic may ever begin."""
 
-from rdmalab.doctor import recovery
-from rdmalab.doctor.bring_up import told
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.bring_up import told
+from rdmalab.doctor.facts.line import held, posted, said_of
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, hinders, ok, said
-from rdmalab.doctor.line import held, posted, said_of
+from rdmalab.doctor.fixes import recovery
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.states import Attr

@@ -1,11 +1,11 @@
 """read-before-complete: somebody looks at a buffer into which a message is still being written."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import messages
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.content import Content
+from rdmalab.doctor.facts import messages
+from rdmalab.doctor.facts.content import Content
+from rdmalab.doctor.facts.messages import Piece, meet
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said, warn
-from rdmalab.doctor.messages import Piece, meet
 from rdmalab.lens import words
 from rdmalab.spec.records import Kind
 from rdmalab.spec.work import Local

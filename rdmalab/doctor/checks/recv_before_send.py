@@ -1,9 +1,9 @@
 """recv-before-send: the answer is here, and was taken for the completion of the request."""
 
-from rdmalab.doctor.backlog import after_polling, answer, backlog
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.backlog import after_polling, answer, backlog
+from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.send import Send
 from rdmalab.lens import words
 from rdmalab.lens.words import EVENT, A
 

@@ -1,10 +1,11 @@
 """recv-state: the queue pair that should receive is not in a state in which it does."""
 
-from rdmalab.doctor import cures, partners
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import partners
+from rdmalab.doctor.facts.strays import waiting_qps
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, warn
-from rdmalab.doctor.reconnecting import once_more, reconnect
-from rdmalab.doctor.strays import waiting_qps
+from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.states import QPState

@@ -1,10 +1,11 @@
 """region-aborted: it was built, and its whole batch was given up."""
 
 from rdmalab.command import Invocation
-from rdmalab.doctor import batches, rebuilding
-from rdmalab.doctor.batches import Batch, Building
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import batches
+from rdmalab.doctor.facts.batches import Batch, Building
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import rebuilding
 from rdmalab.doctor.log import Call
 from rdmalab.hca.extended import ABORTED, OVERWRITTEN
 from rdmalab.lens import words

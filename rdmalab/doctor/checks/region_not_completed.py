@@ -1,7 +1,7 @@
 """region-not-completed: it was built between wr_start and an end that has not come."""
 
-from rdmalab.doctor import batches
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import batches
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
 from rdmalab.lens import words
 

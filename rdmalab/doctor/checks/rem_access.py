@@ -1,8 +1,9 @@
 """rem-access: the peer's memory may not be touched so."""
 
-from rdmalab.doctor import cures, keyring, memory_cures
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import keyring
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures, memory_cures
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
 from rdmalab.lens.words import EVENT, B

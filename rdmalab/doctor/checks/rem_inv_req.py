@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 
-from rdmalab.doctor import cures, keyring, memory_cures
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import keyring
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures, memory_cures
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
 from rdmalab.lens import words

@@ -1,9 +1,9 @@
 """reset-swallowed: a move to RESET threw it away, without a completion."""
 
-from rdmalab.doctor import recovery
-from rdmalab.doctor.bring_up import thing
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.bring_up import thing
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import recovery
 from rdmalab.lens import words
 from rdmalab.lens.words import EVENT, A, B
 from rdmalab.spec.records import Kind

@@ -1,10 +1,10 @@
 """retry7-rxe: on Soft-RoCE retry_cnt 7 never gives up."""
 
-from rdmalab.doctor import recovery
-from rdmalab.doctor.bring_up import told
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.delivery import last_try
+from rdmalab.doctor.facts.bring_up import told
+from rdmalab.doctor.facts.delivery import last_try
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, hinders, ok, said
+from rdmalab.doctor.fixes import recovery
 from rdmalab.lens import words
 from rdmalab.spec.states import Attr
 

@@ -1,9 +1,10 @@
 """rkey-rotated: a memory window was bound anew, and the peer still uses the key it had before."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import cures, keyring, memory_cures
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import keyring
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures, memory_cures
 from rdmalab.hca.mw import MemoryWindow
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe

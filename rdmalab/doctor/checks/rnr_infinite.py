@@ -1,9 +1,9 @@
 """rnr-infinite: the peer has no receive, and rnr_retry 7 never gives up."""
 
-from rdmalab.doctor import cures
-from rdmalab.doctor.bring_up import told
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.bring_up import told
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, hinders, ok, said
+from rdmalab.doctor.fixes import cures
 from rdmalab.lens import words
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import Attr

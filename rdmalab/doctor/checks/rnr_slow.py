@@ -1,7 +1,7 @@
 """rnr-slow: the peer asked for a very long wait before the next try."""
 
-from rdmalab.doctor.bring_up import told
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.bring_up import told
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, hinders, ok, said
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words

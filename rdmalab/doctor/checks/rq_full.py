@@ -1,9 +1,10 @@
 """rq-full: as many receives are posted as the queue holds."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import attempts, cures
 from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import SendWR

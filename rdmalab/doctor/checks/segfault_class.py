@@ -3,9 +3,9 @@
 from typing import Any
 
 from rdmalab.command import Noun
-from rdmalab.doctor import cures, memory_cures
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures, memory_cures
 from rdmalab.doctor.log import Call
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens.words import A

@@ -1,11 +1,11 @@
 """sge-unfilled: a message came, and it was empty: num_sge or a length was never set."""
 
-from rdmalab.doctor import messages
 from rdmalab.doctor.case import Case, find_qp
-from rdmalab.doctor.content import Content
+from rdmalab.doctor.facts import messages
+from rdmalab.doctor.facts.content import Content
+from rdmalab.doctor.facts.messages import Message
+from rdmalab.doctor.facts.taken import posted_again
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, warn
-from rdmalab.doctor.messages import Message
-from rdmalab.doctor.taken import posted_again
 from rdmalab.hca.wr import SendWqe
 from rdmalab.lens import words
 from rdmalab.lens.words import EVENT, NODE, OBJECT, A

@@ -1,8 +1,8 @@
 """sge-zero: an element of length 0, which the documents and the drivers read differently."""
 
-from rdmalab.doctor import cures, memory_cures
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
+from rdmalab.doctor.fixes import cures, memory_cures
 from rdmalab.hca.pointers import listed
 from rdmalab.hca.wr import RecvWR, SendWqe, SendWR
 from rdmalab.lens import words

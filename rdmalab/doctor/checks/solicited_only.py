@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from rdmalab.doctor import sleepers, waking
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import sleepers
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import waking
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.wr import Cqe
 from rdmalab.lens import words

@@ -1,8 +1,9 @@
 """sq-full-of-unsignaled: nobody will ever poll what holds the slots of the send queue."""
 
-from rdmalab.doctor import attempts, cures, full_queues, reposting
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import attempts, full_queues
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures, reposting
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.spec.rules import errno_name

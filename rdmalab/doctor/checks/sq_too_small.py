@@ -1,9 +1,9 @@
 """sq-too-small: all that holds the send queue is still under way; the queue is too short for it."""
 
-from rdmalab.doctor.backlog import after_polling, answer, backlog, gets_on
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.backlog import after_polling, answer, backlog, gets_on
+from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.send import Send
 from rdmalab.lens import words
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.work import WROpcode

@@ -1,10 +1,10 @@
 """sqd: the queue pair was drained, and begins nothing."""
 
-from rdmalab.doctor import recovery
-from rdmalab.doctor.bring_up import entered
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.bring_up import entered
+from rdmalab.doctor.facts.line import held
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, hinders, ok, said
-from rdmalab.doctor.line import held
+from rdmalab.doctor.fixes import recovery
 from rdmalab.hca import requester
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.states import QPState

@@ -1,9 +1,9 @@
 """sqe: a send failed on an unreliable queue pair, and nobody brought it back."""
 
-from rdmalab.doctor import cures
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.downfall import fallen
+from rdmalab.doctor.facts.downfall import fallen
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures
 from rdmalab.spec.states import QPState
 
 

@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 from rdmalab.command import Noun
-from rdmalab.doctor import cures
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.shared import Refused, refused
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.reconnecting import piece, reconnect
-from rdmalab.doctor.shared import Refused, refused
+from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.fixes.reconnecting import piece, reconnect
 from rdmalab.hca.wr import SGE
 from rdmalab.lens.words import EVENT, NODE, OBJECT, A, B
 from rdmalab.spec.async_events import AsyncEvent

@@ -1,11 +1,11 @@
 """srq-error: the shared receive queue broke, and gives no receive any more."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import cures
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.shared import Refused, refused
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.reconnecting import create_like, free_name, join, line, room
-from rdmalab.doctor.shared import Refused, refused
+from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.fixes.reconnecting import create_like, free_name, join, line, room
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import RecvWqe
 from rdmalab.lens import words

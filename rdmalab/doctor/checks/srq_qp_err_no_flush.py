@@ -1,12 +1,12 @@
 """srq-qp-err-no-flush: a queue pair died, and the receives of its SRQ are not flushed."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import partners
 from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.facts import partners
+from rdmalab.doctor.facts.strays import users_of
+from rdmalab.doctor.facts.waiting import watcher
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said, warn
-from rdmalab.doctor.reconnecting import some_message
-from rdmalab.doctor.strays import users_of
-from rdmalab.doctor.waiting import watcher
+from rdmalab.doctor.fixes.reconnecting import some_message
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.lens.words import EVENT, A

@@ -1,11 +1,12 @@
 """srq-stolen: a shared receive went to another queue pair than the one it was posted for."""
 
 from rdmalab.command import Noun
-from rdmalab.doctor import cures, partners
 from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.facts import partners
+from rdmalab.doctor.facts.receive import Receive
+from rdmalab.doctor.facts.strays import users_of
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.receive import Receive
-from rdmalab.doctor.strays import users_of
+from rdmalab.doctor.fixes import cures
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens.words import EVENT, B
 from rdmalab.spec.records import Kind

@@ -1,9 +1,10 @@
 """srq-vs-rq: the receive went to another queue than the one that messages are taken from."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import attempts, cures
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures
 from rdmalab.doctor.log import Call
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue

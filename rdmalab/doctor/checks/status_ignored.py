@@ -1,9 +1,9 @@
 """status-ignored: a program polled a completion with an error, and went on as if it were good."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import cures
 from rdmalab.doctor.case import Case, find_qp
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said, warn
+from rdmalab.doctor.fixes import cures
 from rdmalab.doctor.log import Call
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.trial import attempt

@@ -1,9 +1,9 @@
 """timeout-huge: it will be sent again, long after everybody has lost patience."""
 
-from rdmalab.doctor import recovery
-from rdmalab.doctor.bring_up import told
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.bring_up import told
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, hinders, ok, said, warn
+from rdmalab.doctor.fixes import recovery
 from rdmalab.doctor.standing import Is
 from rdmalab.doctor.trial import PATIENCE_NS, look_ahead
 from rdmalab.lens import words

@@ -1,9 +1,8 @@
 """timeout-zero: something was lost, and timeout 0 waits for ever."""
 
-from rdmalab.doctor import recovery
-from rdmalab.doctor.bring_up import told
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.delivery import answers, last_try
+from rdmalab.doctor.facts.bring_up import told
+from rdmalab.doctor.facts.delivery import answers, last_try
 from rdmalab.doctor.finding import (
     NA,
     Check,
@@ -16,6 +15,7 @@ from rdmalab.doctor.finding import (
     said,
     warn,
 )
+from rdmalab.doctor.fixes import recovery
 from rdmalab.lens.ladder import Fate
 from rdmalab.spec.states import Attr
 

@@ -1,8 +1,8 @@
 """too-early: nothing is wrong, it only takes its time."""
 
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.patience import worst
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said, wait
-from rdmalab.doctor.patience import worst
 from rdmalab.lens import words
 from rdmalab.lens.planned import PlannedRow, planned_rows
 

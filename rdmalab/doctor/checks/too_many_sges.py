@@ -1,9 +1,9 @@
 """too-many-sges: more pieces than a request of this queue may have."""
 
-from rdmalab.doctor import attempts
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.mending import mended
+from rdmalab.doctor.fixes.mending import mended
 from rdmalab.lens import words
 
 # Which number was too small, and who fixes it.

@@ -1,10 +1,10 @@
 """uc-loss: a packet of an unreliable message was lost, and nobody sends it again."""
 
-from rdmalab.doctor import partners
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import partners
+from rdmalab.doctor.facts.unheard import Miss, Unheard
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said
-from rdmalab.doctor.reconnecting import once_more
-from rdmalab.doctor.unheard import Miss, Unheard
+from rdmalab.doctor.fixes.reconnecting import once_more
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.world.faults import Drop

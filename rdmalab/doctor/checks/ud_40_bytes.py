@@ -1,10 +1,10 @@
 """ud-40-bytes: a receive of a datagram has no room for the 40 bytes before it."""
 
-from rdmalab.doctor import cures
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.unheard import posted_as, sender_of
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.reconnecting import piece
-from rdmalab.doctor.unheard import posted_as, sender_of
+from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.fixes.reconnecting import piece
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR
 from rdmalab.lens.words import EVENT, KIND, OBJECT, A, B

@@ -1,10 +1,10 @@
 """ud-qkey: the datagram's Q_Key is not that of the queue pair it came to."""
 
-from rdmalab.doctor import partners
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import partners
+from rdmalab.doctor.facts.unheard import Miss
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said
-from rdmalab.doctor.reconnecting import once_more
-from rdmalab.doctor.unheard import Miss
+from rdmalab.doctor.fixes.reconnecting import once_more
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens.words import EVENT, A
 from rdmalab.spec.records import Kind

@@ -1,9 +1,10 @@
 """ud-too-long: a datagram is one packet, and this one is longer than the port takes."""
 
-from rdmalab.doctor import cures, partners
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import partners
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.reconnecting import room
+from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.fixes.reconnecting import room
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, SendWqe
 from rdmalab.spec.states import QPState, QPType

@@ -2,7 +2,7 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.otherwise import arguments, otherwise
+from rdmalab.doctor.fixes.otherwise import arguments, otherwise
 from rdmalab.hca.memory import Buffer
 
 _VERBS = ("reg_mr", "reg_mr_iova", "rereg_mr")

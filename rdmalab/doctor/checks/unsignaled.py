@@ -1,8 +1,8 @@
 """unsignaled: it was carried out, and nobody asked for a completion."""
 
-from rdmalab.doctor import cures
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures
 from rdmalab.lens import words
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags

@@ -1,9 +1,9 @@
 """wr-id-ambiguous: several requests go by the same number, and so will their completions."""
 
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.receive import Receive
+from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said, warn
-from rdmalab.doctor.receive import Receive
-from rdmalab.doctor.send import Send
 from rdmalab.hca.wr import Cqe
 from rdmalab.lens import words
 from rdmalab.lens.words import EVENT, A

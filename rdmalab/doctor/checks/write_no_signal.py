@@ -1,9 +1,9 @@
 """write-no-signal: somebody waits for the completion of a plain RDMA WRITE of the peer."""
 
-from rdmalab.doctor import cures
 from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.facts.waiting import Done, done_by_peer, is_quiet, waiters, watcher
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, warn
-from rdmalab.doctor.waiting import Done, done_by_peer, is_quiet, waiters, watcher
+from rdmalab.doctor.fixes import cures
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import RecvWR
 from rdmalab.lens import words

@@ -2,9 +2,9 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.send import Place
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, unknown
 from rdmalab.doctor.log import Call
-from rdmalab.doctor.send import Place
 from rdmalab.lens.words import KIND
 from rdmalab.spec.records import Kind
 

@@ -1,11 +1,11 @@
 """wrong-gid: packets go to an address that nobody has, or come from one that the peer disowns."""
 
 from rdmalab.command import Noun
-from rdmalab.doctor import partners
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import partners
+from rdmalab.doctor.facts.unheard import Unheard
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said
-from rdmalab.doctor.reconnecting import free_name, once_more, reconnect
-from rdmalab.doctor.unheard import Unheard
+from rdmalab.doctor.fixes.reconnecting import free_name, once_more, reconnect
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens.words import EVENT, A, B
 from rdmalab.spec.records import Kind

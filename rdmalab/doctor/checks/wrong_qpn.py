@@ -1,9 +1,9 @@
 """wrong-qpn: nobody at the other node has the number that the packets are for."""
 
-from rdmalab.doctor import partners
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import partners
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said
-from rdmalab.doctor.reconnecting import once_more, reconnect
+from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
 from rdmalab.lens import words

@@ -1,11 +1,12 @@
 """wrong-state-post: it was posted before the queue pair could send."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import attempts, cures, reposting
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.fixes import cures, reposting
+from rdmalab.doctor.fixes.way_up import way_up
 from rdmalab.doctor.log import Call
-from rdmalab.doctor.way_up import way_up
 from rdmalab.hca.posting import able
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR

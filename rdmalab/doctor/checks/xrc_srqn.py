@@ -1,10 +1,10 @@
 """xrc-srqn: an XRC message names a shared receive queue that the peer's domain does not have."""
 
 from rdmalab.command import Noun
-from rdmalab.doctor import cures
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.reconnecting import line, piece, reconnect
+from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.fixes.reconnecting import line, piece, reconnect
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import SendWqe

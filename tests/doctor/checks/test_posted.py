@@ -5,7 +5,7 @@ import pytest
 from rdmalab.doctor.finding import Verdict
 from rdmalab.doctor.standing import Is
 from rdmalab.lab import Lab
-from tests.doctor.questions import chain, finding, verdict, why
+from tests.doctor.asking import chain, finding, verdict, why
 from tests.labs import RECV, SEND, lab_of
 
 _WRITE = "post_send A.qp0 wr_id={} opcode=RDMA_WRITE sg=A.mr0[{}] remote=B.mr0[{}] flags=SIGNALED"
@@ -35,7 +35,7 @@ def after(*lines: str, pair: str = "use rc_pair", profile: str = "strict") -> La
 # --------------------------------------------------------------------------- not-posted
 def test_a_request_that_goes_on_a_row_is_posted_as_the_row_goes_on() -> None:
     lab = lab_of(_WRITE.format(10, "0:4", "100"), _WRITE.format(12, "8:12", "104"), "run")
-    cure = finding(lab, "not-posted", "A.qp0.wr[16]").cure
+    cure = finding(lab, "A.qp0.wr[16]", "not-posted").cure
     assert cure is not None
     assert cure.lines == [_WRITE.format(16, "24:28", "112").replace(
         " remote=B.mr0[112] flags=SIGNALED", " flags=SIGNALED remote=B.mr0[112]")]  # fmt: skip
@@ -44,28 +44,28 @@ def test_a_request_that_goes_on_a_row_is_posted_as_the_row_goes_on() -> None:
 @pytest.mark.parametrize("asked", [11, 13, 8])
 def test_what_does_not_lie_on_the_row_only_the_program_knows(asked: int) -> None:
     lab = lab_of(_WRITE.format(10, "0:4", "100"), _WRITE.format(12, "8:12", "104"), "run")
-    cure = finding(lab, "not-posted", f"A.qp0.wr[{asked}]").cure
+    cure = finding(lab, f"A.qp0.wr[{asked}]", "not-posted").cure
     assert cure is not None
     assert cure.program
 
 
 def test_two_that_differ_make_no_row() -> None:
     lab = lab_of(_WRITE.format(1, "0:4", "0"), SEND.replace("=1 ", "=2 "), RECV, "run")
-    cure = finding(lab, "not-posted", "A.qp0.wr[3]").cure
+    cure = finding(lab, "A.qp0.wr[3]", "not-posted").cure
     assert cure is not None
     assert cure.program
 
 
 def test_two_that_were_said_otherwise_make_no_row() -> None:
     lab = lab_of(_WRITE.format(1, "0:4", "0"), _WRITE.format(2, "4:8", "4") + "|SOLICITED", "run")
-    cure = finding(lab, "not-posted", "A.qp0.wr[3]").cure
+    cure = finding(lab, "A.qp0.wr[3]", "not-posted").cure
     assert cure is not None
     assert cure.program
 
 
 def test_receives_go_on_a_row_too() -> None:
     lab = lab_of(RECV, RECV.replace("=2 ", "=3 ").replace("0:64", "64:128"))
-    cure = finding(lab, "not-posted", "B.qp0.recv_wr[4]").cure
+    cure = finding(lab, "B.qp0.recv_wr[4]", "not-posted").cure
     assert cure is not None
     assert cure.lines == ["post_recv B.qp0 wr_id=4 sg=B.mr0[128:192]"]
 
@@ -73,20 +73,20 @@ def test_receives_go_on_a_row_too() -> None:
 def test_receives_of_a_shared_queue_go_on_a_row_on_that_queue() -> None:
     posts = [f"post_srq_recv B.srq0 wr_id={n} sg=B.mr0[{8 * n}:{8 * n + 8}]" for n in (1, 2)]
     lab = lab_of(*posts, pair="use srq_pair")
-    cure = finding(lab, "not-posted", "B.srq0.recv_wr[3]").cure
+    cure = finding(lab, "B.srq0.recv_wr[3]", "not-posted").cure
     assert cure is not None
     assert cure.lines == ["post_srq_recv B.srq0 wr_id=3 sg=B.mr0[24:32]"]
 
 
 def test_nothing_was_ever_posted_names_where_the_queue_pair_was_made() -> None:
-    said = finding(lab_of(), "not-posted", "A.qp0.wr[1]").evidence
+    said = finding(lab_of(), "A.qp0.wr[1]", "not-posted").evidence
     assert said[0].event is not None
     assert "nothing was ever posted on A.qp0" in said[0].text
 
 
 @pytest.mark.parametrize("slug", ["not-posted", "post-failed-ignored", "region-aborted"])
 def test_what_was_posted_was_posted(slug: str) -> None:
-    assert verdict(lab_of(SEND, RECV, "run"), slug, "A.qp0.wr[1]") is Verdict.NA
+    assert verdict(lab_of(SEND, RECV, "run"), "A.qp0.wr[1]", slug) is Verdict.NA
 
 
 # --------------------------------------------------------------------------- post-failed-ignored
@@ -99,13 +99,13 @@ _LONG_READ = "opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[0] flags=INLINE"
 
 def test_before_the_bad_one_all_is_posted() -> None:
     lab = after(_LIST.format(_LONG_READ))
-    assert verdict(lab, "post-failed-ignored", "A.qp0.wr[1]") is Verdict.NA
+    assert verdict(lab, "A.qp0.wr[1]", "post-failed-ignored") is Verdict.NA
 
 
 def test_behind_the_bad_one_the_call_is_the_cause_whatever_it_was_refused_for() -> None:
     lab = after(_LIST.format(_LONG_READ))
     assert chain(lab, "A.qp0.wr[3]") == ["post-failed-ignored"]
-    cure = finding(lab, "post-failed-ignored", "A.qp0.wr[3]").cure
+    cure = finding(lab, "A.qp0.wr[3]", "post-failed-ignored").cure
     assert cure is not None
     assert "INLINE" not in cure.lines[-1]
     assert "wr_id=3" in cure.lines[-1]
@@ -114,21 +114,21 @@ def test_behind_the_bad_one_the_call_is_the_cause_whatever_it_was_refused_for() 
 
 def test_the_bad_one_itself_failed_for_its_own_reason() -> None:
     lab = after(_LIST.format(_LONG_READ))
-    assert verdict(lab, "post-failed-ignored", "A.qp0.wr[2]") is Verdict.OK
+    assert verdict(lab, "A.qp0.wr[2]", "post-failed-ignored") is Verdict.OK
 
 
 def test_a_full_queue_is_the_cause_of_all_that_found_no_slot() -> None:
     lab = after(*_FULL, "run", _LIST.format("opcode=SEND"), pair="use rc_pair max_send_wr=4")
     assert chain(lab, "A.qp0.wr[3]")[0] == "sq-full-of-unsignaled"
-    assert verdict(lab, "post-failed-ignored", "A.qp0.wr[3]") is Verdict.OK
+    assert verdict(lab, "A.qp0.wr[3]", "post-failed-ignored") is Verdict.OK
 
 
 def test_pieces_that_do_not_touch_only_the_program_can_join() -> None:
     pieces = ",".join(f"A.mr0[{8 * n}:{8 * n + 4}]" for n in range(5))
     lab = after(f"post_send A.qp0 wr_id=5 opcode=SEND sg={pieces}")
-    cure = finding(lab, "post-failed-ignored", "A.qp0.wr[5]").cure
+    cure = finding(lab, "A.qp0.wr[5]", "post-failed-ignored").cure
     assert cure is not None
-    assert "max_send_sge" in finding(lab, "post-failed-ignored", "A.qp0.wr[5]").evidence[0].text
+    assert "max_send_sge" in finding(lab, "A.qp0.wr[5]", "post-failed-ignored").evidence[0].text
     assert cure.program
 
 
@@ -160,7 +160,7 @@ def test_a_datagram_in_reset_gets_its_key_back() -> None:
 def test_without_a_peer_nobody_but_the_program_knows_the_way_up() -> None:
     lab = after("create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0",
                 "post_send A.qp1 wr_id=1 opcode=SEND")  # fmt: skip
-    cure = finding(lab, "wrong-state-post", "EINVAL").cure
+    cure = finding(lab, "EINVAL", "wrong-state-post").cure
     assert cure is not None
     assert cure.program
 
@@ -183,20 +183,20 @@ def test_what_soft_roce_kept_and_carried_out_is_no_trouble() -> None:
 
 def test_a_refusal_for_another_reason_is_not_of_the_state() -> None:
     lab = after("post_send A.qp0 wr_id=1 opcode=77")
-    assert verdict(lab, "wrong-state-post", "EINVAL") is Verdict.OK
+    assert verdict(lab, "EINVAL", "wrong-state-post") is Verdict.OK
 
 
 # --------------------------------------------------------------------------- unsignaled
 def test_a_request_that_is_still_under_way_is_not_unsignaled_but_early() -> None:
     lab = lab_of(RECV, "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64]")
-    assert verdict(lab, "unsignaled", "A.qp0.wr[1]") is not Verdict.FAIL
+    assert verdict(lab, "A.qp0.wr[1]", "unsignaled") is not Verdict.FAIL
 
 
 def test_with_sq_sig_all_everything_is_signaled() -> None:
     lab = lab_of(
         RECV, "post_send A.qp0 wr_id=1 opcode=SEND", "run", pair="use rc_pair sq_sig_all=1"
     )
-    assert verdict(lab, "unsignaled", "A.qp0.wr[1]") is Verdict.OK
+    assert verdict(lab, "A.qp0.wr[1]", "unsignaled") is Verdict.OK
 
 
 # --------------------------------------------------------------------------- a full queue
@@ -206,13 +206,13 @@ _ONE_MORE = "post_send A.qp0 wr_id=8 opcode=RDMA_WRITE sg=A.mr0[0:1] remote=B.mr
 def test_one_signaled_request_in_a_full_queue_is_enough_to_be_polled() -> None:
     lab = after(*_FULL[1:], _ONE_MORE, "run", _ONE_MORE, pair="use rc_pair max_send_wr=4")
     assert chain(lab, "ENOMEM") == ["polls-missing"]
-    assert verdict(lab, "sq-full-of-unsignaled", "ENOMEM") is Verdict.OK
+    assert verdict(lab, "ENOMEM", "sq-full-of-unsignaled") is Verdict.OK
 
 
 def test_a_queue_full_of_what_is_under_way_is_neither() -> None:
     lab = after(*[_ONE_MORE] * 5, pair="use rc_pair max_send_wr=4")
-    assert verdict(lab, "sq-full-of-unsignaled", "ENOMEM") is Verdict.OK
-    assert verdict(lab, "polls-missing", "ENOMEM") is Verdict.OK
+    assert verdict(lab, "ENOMEM", "sq-full-of-unsignaled") is Verdict.OK
+    assert verdict(lab, "ENOMEM", "polls-missing") is Verdict.OK
 
 
 def test_a_queue_full_of_what_meets_no_receive_is_full_for_that() -> None:
@@ -238,8 +238,8 @@ def test_once_polled_the_refusal_is_of_the_past() -> None:
 
 def test_on_soft_roce_slots_come_back_by_themselves() -> None:
     lab = after(*_FULL, *_FULL, pair="use rc_pair max_send_wr=4", profile="rxe")
-    assert verdict(lab, "sq-full-of-unsignaled", "ENOMEM") is Verdict.NA
-    assert verdict(lab, "polls-missing", "ENOMEM") is Verdict.NA
+    assert verdict(lab, "ENOMEM", "sq-full-of-unsignaled") is Verdict.NA
+    assert verdict(lab, "ENOMEM", "polls-missing") is Verdict.NA
 
 
 def test_a_batch_that_finds_no_slot_is_built_again_and_signaled() -> None:
@@ -259,15 +259,15 @@ def _unsignaled() -> list[str]:
 def test_a_batch_that_was_posted_is_no_open_region() -> None:
     lab = after(*_EX, *_BUILT, "wr_complete A.qp1", "run")
     for slug in ("region-not-completed", "region-aborted", "missing-setter"):
-        assert verdict(lab, slug, "A.qp1.wr[50]") is Verdict.NA
+        assert verdict(lab, "A.qp1.wr[50]", slug) is Verdict.NA
     assert why(lab, "A.qp1.wr[50]").slug == "completed"
 
 
 def test_an_aborted_region_is_not_an_open_one_nor_the_other_way_round() -> None:
     opened = after(*_EX, *_BUILT)
-    assert verdict(opened, "region-aborted", "A.qp1.wr[50]") is Verdict.OK
+    assert verdict(opened, "A.qp1.wr[50]", "region-aborted") is Verdict.OK
     aborted = after(*_EX, *_BUILT, "wr_abort A.qp1")
-    assert verdict(aborted, "region-not-completed", "A.qp1.wr[50]") is Verdict.OK
+    assert verdict(aborted, "A.qp1.wr[50]", "region-not-completed") is Verdict.OK
     assert chain(aborted, "A.qp1.wr[50]") == ["region-aborted"]
 
 
@@ -281,7 +281,7 @@ def test_nobody_is_told_of_an_open_region_unasked() -> None:
 
 def test_a_batch_with_a_mistake_in_it_is_not_simply_completed() -> None:
     lab = after(*_EX, *_BUILT, "wr_set_sge A.qp1 sg=A.mr0[0:6]")
-    found = finding(lab, "region-not-completed", "A.qp1.wr[50]")
+    found = finding(lab, "A.qp1.wr[50]", "region-not-completed")
     assert found.verdict is Verdict.FAIL
     assert found.cure is not None
     assert found.cure.program
@@ -323,7 +323,7 @@ def test_an_addressed_datagram_that_fails_of_its_bytes_misses_no_setter() -> Non
     lab = after(*_UD[:-1], bad, _ADDRESS, "wr_complete A.qp1", "run", pair="use ud_pair",
                 profile="rxe")  # fmt: skip
     assert why(lab, "A.qp1.wr[80]").standing.kind is Is.FAILED
-    assert verdict(lab, "missing-setter", "A.qp1.wr[80]") is Verdict.OK
+    assert verdict(lab, "A.qp1.wr[80]", "missing-setter") is Verdict.OK
 
 
 def test_asked_by_its_wr_id_the_batch_leads_to_the_setter() -> None:
@@ -334,7 +334,7 @@ def test_asked_by_its_wr_id_the_batch_leads_to_the_setter() -> None:
 # --------------------------------------------------------------------------- srq-vs-rq
 def test_a_receive_that_is_refused_by_a_full_queue_went_to_the_right_one() -> None:
     lab = after(RECV, RECV, pair="use rc_pair max_recv_wr=1")
-    assert verdict(lab, "srq-vs-rq", "ENOMEM") is Verdict.OK
+    assert verdict(lab, "ENOMEM", "srq-vs-rq") is Verdict.OK
 
 
 _TWO_SRQS = (

@@ -6,7 +6,7 @@ from rdmalab.doctor.finding import Verdict
 from rdmalab.lab import Lab
 from rdmalab.lens.words import KIND, A
 from rdmalab.spec.records import Kind
-from tests.doctor.questions import chain, finding, verdict, why
+from tests.doctor.asking import chain, finding, verdict, why
 from tests.labs import RECV, SEND, lab_of
 
 _CHANNEL = "use rc_pair channel=1"
@@ -19,7 +19,7 @@ def program(name: str, *lines: str) -> str:
 
 def only(lab: Lab, slug: str, asked: str = "B.rx") -> bool:
     """Whether of the four ways to sleep in vain it is this one, or none if empty."""
-    failing = [each for each in _ASLEEP if verdict(lab, each, asked) is Verdict.FAIL]
+    failing = [each for each in _ASLEEP if verdict(lab, asked, each) is Verdict.FAIL]
     return failing == ([slug] if slug else [])
 
 
@@ -53,7 +53,7 @@ def test_who_has_not_polled_or_has_polled_the_right_one_is_not_wrong(polled: lis
 
 def test_another_thread_that_polls_its_own_queue_means_nothing() -> None:
     lab = lab_of(RECV, SEND, "run", "use rc_pair", "poll_cq B.cq1")
-    assert verdict(lab, "wrong-cq", "B.qp0.recv_wr[2]") is Verdict.OK
+    assert verdict(lab, "B.qp0.recv_wr[2]", "wrong-cq") is Verdict.OK
 
 
 def test_a_poll_of_the_other_queue_that_brought_something_was_not_in_vain() -> None:
@@ -61,7 +61,7 @@ def test_a_poll_of_the_other_queue_that_brought_something_was_not_in_vain() -> N
         "post_send B.qp1 wr_id=9 opcode=RDMA_WRITE sg=B.mr0[0:4] remote=A.mr0[0] flags=SIGNALED"
     )
     lab = lab_of(*_TWO_CQS, answer, "run", "poll_cq B.cq0")
-    assert verdict(lab, "wrong-cq", "B.qp1.recv_wr[2]") is Verdict.OK
+    assert verdict(lab, "B.qp1.recv_wr[2]", "wrong-cq") is Verdict.OK
 
 
 def test_a_queue_that_nothing_completes_on_is_surely_the_wrong_one() -> None:
@@ -72,7 +72,7 @@ def test_a_queue_that_nothing_completes_on_is_surely_the_wrong_one() -> None:
 def test_while_a_thread_goes_round_it_may_still_come_to_the_right_one() -> None:
     rounds = program("B.rx", "loop 3", "poll_cq B.cq0", "sleep 5us", "poll_cq B.rcq", "end")
     lab = lab_of(*_TWO_CQS, rounds, "run 2us")
-    assert verdict(lab, "wrong-cq", "B.qp1.recv_wr[2]") is Verdict.OK
+    assert verdict(lab, "B.qp1.recv_wr[2]", "wrong-cq") is Verdict.OK
 
 
 # --------------------------------------------------------------------------- already-polled
@@ -92,7 +92,7 @@ def test_a_thread_that_waits_for_work_that_is_still_to_come_is_fine() -> None:
     polls = ("sleep 3us", "poll_cq A.cq0 num_entries=16", "sleep 5us", _WRITE.format(9))
     main = program("A.main", _WRITE.format(4), "sleep 5us", "poll A.cq0")
     lab = lab_of(program("A.janitor", *polls), main, "run 6us")
-    assert verdict(lab, "already-polled", "A.qp0.wr[4]") is Verdict.OK
+    assert verdict(lab, "A.qp0.wr[4]", "already-polled") is Verdict.OK
 
 
 def test_asked_about_the_thread_that_waits_the_answer_is_the_same() -> None:
@@ -113,19 +113,19 @@ def test_a_sleeper_whose_event_was_for_nothing_waits_for_what_was_taken() -> Non
     lab = lab_of(RECV, program("B.other", "poll B.cq0"),
                  program("B.rx", "post_recv B.qp0 wr_id=5 sg=B.mr0[64:128]", "poll B.cq0"),
                  SEND, "run 1ms")  # fmt: skip
-    assert verdict(lab, "already-polled", "B.qp0.recv_wr[2]") is Verdict.OK
+    assert verdict(lab, "B.qp0.recv_wr[2]", "already-polled") is Verdict.OK
 
 
 # --------------------------------------------------------------------------- wr-id-ambiguous
 def test_a_wr_id_used_again_behind_the_poll_is_no_doubt() -> None:
     lab = lab_of(_WRITE.format(4), "run", "poll_cq A.cq0", _WRITE.format(4))
-    assert verdict(lab, "wr-id-ambiguous", "A.qp0.wr[4]") is Verdict.OK
+    assert verdict(lab, "A.qp0.wr[4]", "wr-id-ambiguous") is Verdict.OK
 
 
 def test_what_has_no_completion_cannot_be_mistaken() -> None:
     unsignaled = _WRITE.format(4).removesuffix(" flags=SIGNALED")
     lab = lab_of(unsignaled, _WRITE.format(4))
-    assert verdict(lab, "wr-id-ambiguous", "A.qp0.wr[4]") is Verdict.OK
+    assert verdict(lab, "A.qp0.wr[4]", "wr-id-ambiguous") is Verdict.OK
 
 
 def test_two_completions_of_one_name_that_nobody_polled_are_ambiguous() -> None:
@@ -140,13 +140,13 @@ def test_receives_and_shared_receives_are_asked_too() -> None:
     lab = lab_of(
         *twice, RECV.replace("B.qp0", "A.qp0").replace("B.mr", "A.mr"), pair="use srq_pair"
     )
-    assert verdict(lab, "wr-id-ambiguous", "B.srq0.recv_wr[2]") is Verdict.WARN
-    assert verdict(lab, "wr-id-ambiguous", "A.qp0.recv_wr[2]") is Verdict.OK
+    assert verdict(lab, "B.srq0.recv_wr[2]", "wr-id-ambiguous") is Verdict.WARN
+    assert verdict(lab, "A.qp0.recv_wr[2]", "wr-id-ambiguous") is Verdict.OK
 
 
 def test_a_send_and_a_receive_are_told_apart_by_their_opcode() -> None:
     lab = lab_of("post_recv A.qp0 wr_id=4 sg=A.mr0[0:64]", _WRITE.format(4))
-    assert verdict(lab, "wr-id-ambiguous", "A.qp0.wr[4]") is Verdict.OK
+    assert verdict(lab, "A.qp0.wr[4]", "wr-id-ambiguous") is Verdict.OK
 
 
 # --------------------------------------------------------------------------- asleep on a channel
@@ -162,7 +162,7 @@ def test_a_sleeper_who_armed_in_time_only_waits() -> None:
 def test_a_sleeper_who_never_armed_is_not_woken_by_what_comes() -> None:
     lab = lab_of(RECV, program("B.rx", *_SLEEP), SEND, "run", pair=_CHANNEL)
     assert only(lab, "cq-not-armed")
-    assert "never armed" in finding(lab, "cq-not-armed", "B.rx").evidence[0].text
+    assert "never armed" in finding(lab, "B.rx", "cq-not-armed").evidence[0].text
     assert works(lab, "B.rx")
 
 
@@ -193,7 +193,7 @@ def test_on_a_device_that_looks_back_an_arm_is_enough() -> None:
 def test_who_polled_behind_the_arm_was_not_too_late() -> None:
     once = program("B.rx", "sleep 3us", "req_notify_cq B.cq0", "poll_cq B.cq0", *_SLEEP)
     lab = lab_of(RECV, RECV, once, SEND, SEND, "run", pair=_CHANNEL)
-    assert verdict(lab, "armed-after-cqe", "B.rx") is Verdict.OK
+    assert verdict(lab, "B.rx", "armed-after-cqe") is Verdict.OK
 
 
 def test_a_lost_wake_up_is_repaired_by_the_next_message_of_a_connection() -> None:
@@ -238,17 +238,17 @@ def test_a_queue_that_tells_another_channel_has_no_channel_here() -> None:
                  program("B.rx", "req_notify_cq B.cq0", "get_cq_event B.other", "poll B.cq0"),
                  "run 1us", SEND, "run", pair=_CHANNEL)  # fmt: skip
     assert only(lab, "no-channel")
-    assert "channel=B.ch0" in finding(lab, "no-channel", "B.rx").evidence[0].text
+    assert "channel=B.ch0" in finding(lab, "B.rx", "no-channel").evidence[0].text
 
 
 def test_a_thread_that_names_no_queue_sleeps_on_whatever_tells_its_channel() -> None:
     lab = lab_of(RECV, program("B.rx", "get_cq_event B.ch0"), "run", pair=_CHANNEL)
-    assert verdict(lab, "no-channel", "B.rx") is Verdict.OK
+    assert verdict(lab, "B.rx", "no-channel") is Verdict.OK
 
 
 def test_a_program_that_polls_does_not_sleep() -> None:
     lab = lab_of(RECV, program("B.rx", "poll B.cq0"), "run 5us", pair=_CHANNEL)
-    assert all(verdict(lab, slug, "B.rx") is Verdict.NA for slug in _ASLEEP)
+    assert all(verdict(lab, "B.rx", slug) is Verdict.NA for slug in _ASLEEP)
 
 
 # --------------------------------------------------------------------------- cq-overrun
@@ -258,7 +258,7 @@ _THREE = [_WRITE.format(n) for n in (1, 2, 3)]
 def test_a_queue_that_is_just_full_has_lost_nothing() -> None:
     lab = lab_of(*_THREE, "run", pair="use rc_pair cqe=3")
     assert chain(lab, "A.qp0.wr[3]") == []
-    assert verdict(lab, "cq-overrun", "A.qp0.wr[3]") is Verdict.OK
+    assert verdict(lab, "A.qp0.wr[3]", "cq-overrun") is Verdict.OK
 
 
 @pytest.mark.parametrize("profile", ["strict", "rxe", "mlx5"])
@@ -293,7 +293,7 @@ def test_another_thread_that_acknowledges_later_is_waited_for() -> None:
     lab = lab_of(RECV, program("B.rx", *_TAKES, "destroy_cq B.cq0"),
                  program("B.acks", "sleep 9us", "ack_cq_events B.cq0"), "run 1us", SEND, "run 5us",
                  pair=_CHANNEL)  # fmt: skip
-    assert verdict(lab, "unacked-events", "B.rx") is Verdict.OK
+    assert verdict(lab, "B.rx", "unacked-events") is Verdict.OK
 
 
 def test_a_person_who_destroys_too_early_is_told_the_same() -> None:
@@ -311,10 +311,10 @@ def test_once_they_are_acknowledged_the_refusal_is_of_the_past() -> None:
                  pair=_CHANNEL)  # fmt: skip
     lab.do("destroy_cq B.cq0")
     lab.do("ack_cq_events B.cq0")
-    assert verdict(lab, "unacked-events", "EAGAIN") is Verdict.OK
+    assert verdict(lab, "EAGAIN", "unacked-events") is Verdict.OK
 
 
 def test_an_empty_channel_is_no_event_to_acknowledge() -> None:
     lab = lab_of(pair=_CHANNEL)
     lab.do("get_cq_event B.ch0")
-    assert verdict(lab, "unacked-events", "EAGAIN") is Verdict.NA
+    assert verdict(lab, "EAGAIN", "unacked-events") is Verdict.NA

@@ -1,0 +1,45 @@
+"""Atomics on a word of this node: which there were, and what each found."""
+
+from typing import NamedTuple
+
+from rdmalab.doctor.facts.content import Content, Touch
+from rdmalab.doctor.facts.messages import Message
+from rdmalab.hca.psn import MASK
+from rdmalab.lens.words import EVENT, KIND, A
+from rdmalab.spec.opcodes import Op
+from rdmalab.spec.records import Kind
+
+WORD = 8
+MOST = 64  # that are looked into
+_ATOMICS = (Op.COMPARE_SWAP, Op.FETCH_ADD)
+
+
+class Atomic(NamedTuple):
+    """One that was carried out. original: what it found; wrote: whether it changed the word."""
+
+    touch: Touch
+    message: Message
+    original: int
+    wrote: bool
+
+
+def atomics(content: Content) -> list[Atomic]:
+    """The newest on a word among the bytes that are asked about, oldest first."""
+    found = []
+    for touch in content.touches(Kind.MEMORY_READ)[-MOST:]:
+        message = content.message(touch) if touch.piece[1] == WORD else None
+        if message is not None and message.wqe.op in _ATOMICS:
+            wrote = any(r[KIND] is Kind.MEMORY_WRITTEN for r in content.log.within(touch.event))
+            found.append(Atomic(touch, message, _original(content, touch, message), wrote))
+    return found
+
+
+def _original(content: Content, touch: Touch, message: Message) -> int:
+    """As the answer tells it; 0 while none has left."""
+    for _, record in content.log.of(Kind.PACKET_SENT, content.node, touch.qp):
+        answer = getattr(record[A], "atomicacketh", None)
+        if answer is None or (record[A].psn - message.packet.psn) & MASK:
+            continue
+        if record[EVENT] >= touch.event:
+            return int(answer.original)
+    return 0

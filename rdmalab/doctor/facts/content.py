@@ -1,0 +1,121 @@
+"""What lies in some bytes, and how it came there: the adapter's writes, the program's, receives."""
+
+from functools import cached_property
+from typing import NamedTuple
+
+from rdmalab.doctor.facts import messages
+from rdmalab.doctor.facts.messages import Message, Piece, meet
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.subject import Subject
+from rdmalab.hca.device import Hca
+from rdmalab.hca.wr import RecvWqe
+from rdmalab.lens.words import EVENT, KIND, OBJECT, A, B
+from rdmalab.session.session import Session
+from rdmalab.spec.records import Kind, Record
+
+GRH = 40  # bytes that lie before a datagram
+
+
+class Touch(NamedTuple):
+    """Bytes written or read. qp: by the adapter for this queue pair; 0: by the program.
+
+    at: where in its packet they stand.
+    """
+
+    event: int
+    qp: int
+    piece: Piece
+    at: int = 0
+
+
+class Posted(NamedTuple):
+    """A receive that was posted over these bytes. qp: of its queue, 0 for a shared one."""
+
+    event: int
+    qp: int
+    wqe: RecvWqe
+
+
+class Content:
+    """The bytes that are asked about."""
+
+    def __init__(self, session: Session, subject: Subject, log: Log) -> None:
+        mr = session.world.find(subject.thing)
+        self.session = session
+        self.log = log
+        self.node = subject.thing.node
+        self.start = mr.addr + subject.start
+        self.piece: Piece = (self.start, subject.stop - subject.start)
+
+    @property
+    def hca(self) -> Hca:
+        return self.session.world.nodes[self.node]
+
+    def touches(self, kind: Kind) -> list[Touch]:
+        """Records of access to these bytes, oldest first."""
+        found = []
+        for _, record in self.log.of(kind, self.node):
+            if meet([self.piece], [(record[A], record[B])]):
+                by_host = kind is Kind.HOST_WROTE
+                at = 0 if by_host else self._place_in_packet(record)
+                qp = 0 if by_host else record[OBJECT]
+                found.append(Touch(record[EVENT], qp, (record[A], record[B]), at))
+        return found
+
+    def _place_in_packet(self, wanted: Record) -> int:
+        """A packet may be scattered over several pieces."""
+        at = 0
+        for record in self.log.within(wanted[EVENT]):
+            if record == wanted:
+                break
+            if record[KIND : OBJECT + 1] == wanted[KIND : OBJECT + 1]:
+                at += record[B]
+        return at
+
+    @cached_property
+    def written(self) -> list[Touch]:
+        """Who wrote what lies there now, the newest first, each with the bytes still his."""
+        found, left = [], [self.piece]
+        touches = self.touches(Kind.MEMORY_WRITTEN) + self.touches(Kind.HOST_WROTE)
+        for touch in sorted(touches, key=lambda t: t.event, reverse=True):
+            for start, length in meet(left, [touch.piece]):
+                at = touch.at + start - touch.piece[0]
+                found.append(Touch(touch.event, touch.qp, (start, length), at))
+            left = without(left, touch.piece)
+        return found
+
+    def message(self, touch: Touch) -> Message | None:
+        """What brought, or fetched, these bytes."""
+        if not touch.qp:
+            return None
+        return messages.arrived(self.session.world, self.log, touch.event, self.node, touch.qp)
+
+    @cached_property
+    def brought(self) -> list[tuple[Touch, Message]]:
+        """The messages that wrote what lies there now, the newest first."""
+        found = [(touch, self.message(touch)) for touch in self.written]
+        return [(touch, message) for touch, message in found if message is not None]
+
+    @cached_property
+    def receives(self) -> list[Posted]:
+        """Receives that were posted over these bytes, the newest first."""
+        found = []
+        for kind in (Kind.RECV_POSTED, Kind.SRQ_POSTED):
+            for _, record in self.log.of(kind, self.node):
+                if meet([self.piece], messages.pieces(self.hca, record[A].sg)):
+                    qp = record[OBJECT] if kind is Kind.RECV_POSTED else 0
+                    found.append(Posted(record[EVENT], qp, record[A]))
+        return sorted(found, key=lambda posted: posted.event, reverse=True)
+
+
+def without(pieces: list[Piece], gone: Piece) -> list[Piece]:
+    """What is left of them when the bytes of one are taken out."""
+    left = []
+    for start, length in pieces:
+        before = min(start + length, gone[0]) - start
+        after = start + length - max(start, gone[0] + gone[1])
+        if before > 0:
+            left.append((start, before))
+        if after > 0:
+            left.append((start + length - after, after))
+    return left

@@ -1,0 +1,179 @@
+"""A `modify_qp` that was refused: what was asked, what is the law, and the right lines."""
+
+from collections import deque
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from rdmalab.doctor.case import Case, find_qp, partner_of
+from rdmalab.doctor.facts.bring_up import thing
+from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.log import Call
+from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.qp import QueuePair
+from rdmalab.lens import words
+from rdmalab.lens.words import EVENT, B
+from rdmalab.spec.access import Access
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import (
+    ATTRIBUTES,
+    MOVES,
+    MTU,
+    Attr,
+    MigState,
+    Move,
+    QPState,
+    QPType,
+    fields_of,
+    legal_next,
+)
+
+USUAL: dict[str, str] = {
+    "pkey_index": "0", "port_num": "1", "qp_access_flags": "0", "path_mtu": "512", "rq_psn": "0",
+    "sq_psn": "0", "max_dest_rd_atomic": "1", "min_rnr_timer": "12", "timeout": "14",
+    "retry_cnt": "7", "rnr_retry": "7", "max_rd_atomic": "1",
+}  # fmt: skip
+"""What the bring-up document recommends where nothing was said."""
+
+_NEVER = ("cur_qp_state", "alt_ah_attr", "alt_pkey_index", "alt_port_num", "alt_timeout", "cap")
+_RTS = (QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS, QPState.SQD)
+
+
+@dataclass(slots=True)
+class Asked:
+    """One call: the state the queue pair was in, the one it was to go to, the attributes said."""
+
+    qp_type: QPType
+    now: QPState
+    to: int
+    given: dict[str, Any]
+
+
+def asked_of(case: Case, call: Call) -> Asked | None:
+    """None where nobody knows any more what was said."""
+    qp = find_qp(case.world, *call.thing)
+    if call.invocation is None or qp is None:
+        return None
+    given = dict(call.invocation.arguments.get("attr") or {})
+    moves = [r[B] for _, r in case.log.about(Kind.STATE_CHANGED, thing(qp))
+             if r[EVENT] < call.event]  # fmt: skip
+    now = moves[-1] if moves else QPState.RESET
+    to = given.pop("qp_state", None)
+    return Asked(qp.qp_type, now, int(now if to is None else to), given)
+
+
+def takes(case: Case, asked: Asked, rule: str) -> list[str]:
+    """The law that the call met, in a sentence."""
+    if asked.to not in tuple(QPState):
+        return [f"there is no state {asked.to}"]
+    to = QPState(asked.to)
+    if rule == "transition":
+        names = ", ".join(state.name for state in legal_next(asked.qp_type, asked.now))
+        return [f"from {asked.now.name} there is a way to {names}"]
+    if rule in ("attr-missing", "attr-surplus"):
+        move = MOVES[asked.qp_type, asked.now, to]
+        needs, may = (" ".join(fields_of(mask)) or "nothing" for mask in move)
+        return [f"{asked.now.name} to {to.name} requires {needs}; it allows {may}"]
+    rows, caps = case.profile.attributes, case.profile.caps
+    wrong = [name for name in asked.given if name in rows and _is_strange(case, asked, name)]
+    return [f"{name} takes {rows[name].takes(caps)}" for name in wrong]
+
+
+def _is_strange(case: Case, asked: Asked, name: str) -> bool:
+    value, row = asked.given[name], case.profile.attributes[name]
+    return isinstance(value, int) and row.strange(value, case.profile.caps)
+
+
+# --------------------------------------------------------------------------- the right lines
+def corrected(case: Case, qp: QueuePair, asked: Asked) -> list[str]:
+    """The same move, over the states between where there is no direct one; nothing if unknown."""
+    if asked.to not in tuple(QPState):
+        return []
+    lines = []
+    legs = _legs(asked.qp_type, qp.state, QPState(asked.to))
+    for now, to in legs:
+        said = _said(case, qp, asked, MOVES[asked.qp_type, now, to])
+        if said is None:
+            return []
+        lines.append(_line(case, qp, to, said))
+    return lines
+
+
+def _legs(qp_type: QPType, now: QPState, to: QPState) -> list[tuple[QPState, QPState]]:
+    """The shortest way along moves that somebody can ask for."""
+    ways = deque([[now, to]] if (qp_type, now, to) in MOVES else [[now]])
+    while ways:
+        way = ways.popleft()
+        if len(way) > 1 and way[-1] is to:
+            return list(pairwise(way))
+        ways.extend([*way, state] for state in legal_next(qp_type, way[-1])
+                    if state not in way and (state in _RTS or state is to))  # fmt: skip
+    return []
+
+
+def _said(case: Case, qp: QueuePair, asked: Asked, move: Move) -> dict[str, str] | None:
+    """Every attribute that this leg takes: as it was said, within its range, or as is usual."""
+    required, optional = move.required, move.optional
+    said: dict[str, str] = {}
+    for name, row in ATTRIBUTES.items():
+        if not row.mask & (required | optional) or name in _NEVER:
+            continue
+        if name in asked.given or (name == "ah_attr" and "ah" in asked.given):
+            said[name] = _word(case, qp, asked, name)
+        elif row.mask & required:
+            usual = _usual(case, qp, name)
+            if usual is None:
+                return None
+            said[name] = usual
+    return said
+
+
+def _usual(case: Case, qp: QueuePair, name: str) -> str | None:
+    """What is to be said where nothing was; None where only the program knows."""
+    peer = partner_of(case.world, qp)
+    if name in ("dest_qp_num", "ah_attr"):
+        if peer is None:
+            return None
+        return case.qp_name(peer) if name == "dest_qp_num" else peer.node
+    if peer is not None and name in _FROM_PEER:
+        value = int(getattr(peer.attr, _FROM_PEER[name]) or 0)
+        return str(MTU(value).octets) if name == "path_mtu" and value in tuple(MTU) else str(value)
+    return USUAL.get(name)
+
+
+_FROM_PEER = {"rq_psn": "sq_psn", "sq_psn": "rq_psn", "path_mtu": "path_mtu", "qkey": "qkey"}
+
+
+def _word(case: Case, qp: QueuePair, asked: Asked, name: str) -> str:
+    """A value as `modify_qp` is told it, put within its range."""
+    if name == "ah_attr":
+        return _address(case, qp, asked)
+    value = asked.given[name]
+    if not isinstance(value, int):
+        return str(value)
+    row, caps = case.profile.attributes[name], case.profile.caps
+    highest = row.highest(caps)
+    if row.strange(value, caps) and highest is not None:
+        flags = row.mask is Attr.ACCESS_FLAGS
+        value = value & highest if flags else min(max(value, row.low), highest)
+    if name == "path_mtu":
+        return str(MTU(value).octets)
+    if name == "qp_access_flags":
+        return words.flags(value, Access)
+    return MigState(value).name if name == "path_mig_state" else str(value)
+
+
+def _address(case: Case, qp: QueuePair, asked: Asked) -> str:
+    """The address, by the port in use."""
+    given = asked.given.get("ah_attr")
+    if not isinstance(given, dict):
+        return str(asked.given["ah"])
+    port = asked.given.get("port_num", qp.attr.port_num) or 1
+    return cures.address_words(case, AhAttr(**{**given, "port_num": port}))
+
+
+def _line(case: Case, qp: QueuePair, to: QPState, said: dict[str, str]) -> str:
+    if said.get("ah_attr") in case.world.nodes:
+        said["ah"] = said.pop("ah_attr")
+    keys = [f"{name}={value}" for name, value in said.items()]
+    return " ".join([f"modify_qp {case.qp_name(qp)} state={to.name}", *keys])

@@ -1,0 +1,143 @@
+"""Who talks to whom: where packets go, who expects them, and since when."""
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.facts.send import Send
+from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.qp import QueuePair
+from rdmalab.lens.words import EVENT, OBJECT, A, B
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import QPState, QPType
+from rdmalab.wire.packet import gid_text, is_multicast
+from rdmalab.world.world import World
+
+
+def thing_of(qp: QueuePair) -> Thing:
+    """The queue pair as the log knows it."""
+    return Thing(Noun.QP, qp.node, qp.number)
+
+
+# --------------------------------------------------------------------------- where packets go
+def address_of(case: Case, send: Send) -> AhAttr | None:
+    """What a datagram was sent to."""
+    if send.wqe is None:
+        return None
+    made = send.wqe.av or case.hca.ahs.items.get(send.wqe.wr.ah or 0)
+    return made.attr if made is not None else None
+
+
+def goes_to(case: Case, send: Send) -> tuple[str, int]:
+    """The node and the number of the queue pair; the node empty where nobody has the address."""
+    qp, wqe = send.qp, send.wqe
+    if qp is None or wqe is None:
+        return "", 0
+    if not qp.transport.connected:
+        av = address_of(case, send)
+        gid, number = av.dgid if av is not None else 0, wqe.wr.remote_qpn
+    else:
+        gid, number = (qp.path.flow.dst, qp.path.dest_qpn) if qp.path is not None else (0, 0)
+    return case.world.node_of_gid.get(gid, ""), number
+
+
+def target(case: Case) -> QueuePair | None:
+    """The queue pair that the packets of a send go to, if it lives."""
+    return find_qp(case.world, *goes_to(case, case.send)) if case.send is not None else None
+
+
+def group_of(case: Case, send: Send) -> int:
+    """The multicast address that a datagram was sent to; 0 for all others."""
+    av = address_of(case, send)
+    return av.dgid if av is not None and is_multicast(av.dgid) else 0
+
+
+def gid_words(gid: int) -> str:
+    """An address as a person writes it: 10.0.0.2, fe80::1."""
+    return gid_text(gid).removeprefix("::ffff:")
+
+
+# --------------------------------------------------------------------------- who expects them
+def peer_node(world: World, qp: QueuePair) -> str:
+    """The node that a connected queue pair takes for its peer's; empty if nobody's."""
+    return world.node_of_gid.get(qp.path.flow.dst, "") if qp.path is not None else ""
+
+
+def is_for(world: World, qp: QueuePair, other: QueuePair) -> bool:
+    """Whether `qp` believes that `other` is its peer."""
+    if qp.path is None or not qp.transport.connected or qp.path.dest_qpn != other.number:
+        return False
+    return peer_node(world, qp) == other.node
+
+
+def expecting(world: World, qp: QueuePair) -> QueuePair | None:
+    """Who believes that `qp` is its peer."""
+    for hca in world.nodes.values():
+        for other in hca.qps.items.values():
+            if other is not qp and is_for(world, other, qp):
+                return other
+    return None
+
+
+_MATES = {QPType.XRC_SEND: QPType.XRC_RECV, QPType.XRC_RECV: QPType.XRC_SEND}
+
+
+def meant(world: World, qp: QueuePair, node: str = "") -> QueuePair | None:
+    """Whom a connected queue pair must have been meant for: who expects it, or the only one free.
+
+    node: where to look for one that is free; empty: on all others.
+    """
+    found = expecting(world, qp)
+    if found is not None:
+        return found
+    mate = _MATES.get(qp.qp_type, qp.qp_type)
+    lonely = [
+        other
+        for name, hca in world.nodes.items()
+        if name == node or (not node and name != qp.node)
+        for other in hca.qps.items.values()
+        if other.qp_type is mate and not _taken(world, other)
+    ]
+    return lonely[0] if len(lonely) == 1 else None
+
+
+def _taken(world: World, qp: QueuePair) -> bool:
+    """It has a peer that knows it."""
+    if qp.path is None:
+        return False
+    other = find_qp(world, peer_node(world, qp), qp.path.dest_qpn)
+    return other is not None and is_for(world, other, qp)
+
+
+def listeners(world: World, node: str, qkey: int) -> list[QueuePair]:
+    """The UD queue pairs of a node that such a datagram may be for, those that wait first."""
+    found = [
+        qp
+        for qp in world.nodes[node].qps.items.values()
+        if qp.qp_type is QPType.UD and qp.attr.qkey == qkey
+    ]
+    return sorted(found, key=lambda qp: not qp.source.wqes)
+
+
+# --------------------------------------------------------------------------- since when
+def entered(case: Case, qp: QueuePair, state: QPState) -> int | None:
+    """The event of its last step into a state."""
+    found = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing_of(qp)) if r[B] is state]
+    return found[-1][EVENT] if found else None
+
+
+def told(case: Case, qp: QueuePair) -> int | None:
+    """The event in which it was told its peer: the step to RTR."""
+    return entered(case, qp, QPState.RTR)
+
+
+def state_at(case: Case, qp: QueuePair, event: int) -> tuple[QPState, int | None]:
+    """The state in which it was then, and since which event."""
+    moves = case.log.about(Kind.STATE_CHANGED, thing_of(qp))
+    earlier = [r for _, r in moves if r[EVENT] < event]
+    return (earlier[-1][B], earlier[-1][EVENT]) if earlier else (QPState.RESET, None)
+
+
+def destroyed(case: Case, node: str, number: int) -> int | None:
+    """The event in which the queue pair of this number was destroyed."""
+    found = case.log.of(Kind.DESTROYED, node, number) if node else []
+    ends = [r[EVENT] for _, r in found if r[A] == Noun.QP.value and r[OBJECT] == number]
+    return ends[-1] if ends else None

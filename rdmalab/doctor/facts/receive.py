@@ -1,0 +1,117 @@
+"""The facts of a receive: when it was posted, which message took it, how it ended."""
+
+from functools import cached_property
+
+from rdmalab.command import Noun
+from rdmalab.doctor.facts.send import Ending, Place, completion
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.subject import Subject
+from rdmalab.hca.qp import QueuePair, RecvQueue
+from rdmalab.hca.srq import SharedReceiveQueue
+from rdmalab.hca.wr import RecvWqe
+from rdmalab.lens.words import EVENT, OBJECT, A, B
+from rdmalab.session.session import Session
+from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
+
+
+class Receive:
+    """One receive work request, on a queue pair's own queue or on a shared one.
+
+    qp: the queue pair whose queue it is on, or that took it; queue: where it waits.
+    """
+
+    def __init__(self, session: Session, subject: Subject, log: Log) -> None:
+        self.session = session
+        self.subject = subject
+        self.log = log
+        self.shared = subject.thing.noun is Noun.SRQ
+
+    @cached_property
+    def queue(self) -> RecvQueue | SharedReceiveQueue | None:
+        """Where it was posted, if that still is there."""
+        thing = self.subject.thing
+        table = self.session.world.nodes[thing.node].tables[thing.noun].items
+        found = table.get(thing.number)
+        return found if self.shared or found is None else found.rq
+
+    @cached_property
+    def qp(self) -> QueuePair | None:
+        """Whose it is; of a shared one, who took it."""
+        qps = self.session.world.nodes[self.subject.thing.node].qps.items
+        if not self.shared:
+            return qps.get(self.subject.thing.number)
+        return qps.get(self.taking[OBJECT]) if self.taking is not None else None
+
+    @cached_property
+    def posting(self) -> Record | None:
+        """The record of its post."""
+        kind = Kind.SRQ_POSTED if self.shared else Kind.RECV_POSTED
+        found = self.log.about(kind, self.subject.thing)
+        return next((r for _, r in reversed(found) if r[A].serial == self.subject.serial), None)
+
+    @property
+    def posted(self) -> int | None:
+        """The event of its post."""
+        return self.posting[EVENT] if self.posting is not None else None
+
+    @cached_property
+    def wqe(self) -> RecvWqe | None:
+        """What it became on the queue."""
+        waiting = self.queue.wqes if self.queue is not None else ()
+        found = next((w for w in waiting if w.serial == self.subject.serial), None)
+        return found or (self.posting[A] if self.posting is not None else None)
+
+    @property
+    def on_queue(self) -> bool:
+        """No message has taken it."""
+        waiting = self.queue.wqes if self.queue is not None else ()
+        return any(w.serial == self.subject.serial for w in waiting)
+
+    @cached_property
+    def taking(self) -> Record | None:
+        """The record of the message that took it; its object is the queue pair."""
+        thing, serial = self.subject.thing, self.subject.serial
+        for _, record in reversed(self.log.of(Kind.RECV_TAKEN, thing.node)):
+            wqe = record[A]
+            own = wqe.srq == thing.number if self.shared else record[OBJECT] == thing.number
+            if own and wqe.serial == serial and bool(wqe.srq) is self.shared:
+                return record
+        return None
+
+    # ------------------------------------------------------------------ its completion
+    @cached_property
+    def added(self) -> Place | None:
+        """Where its completion came to lie."""
+        return completion(self.log, Kind.CQE_ADDED, self.subject, is_send=False)
+
+    @cached_property
+    def polled(self) -> Place | None:
+        """Who took it."""
+        return completion(self.log, Kind.CQE_POLLED, self.subject, is_send=False)
+
+    @cached_property
+    def overrun(self) -> Place | None:
+        """Its completion found its CQ full and is lost."""
+        return completion(self.log, Kind.CQ_OVERRUN, self.subject, is_send=False)
+
+    @property
+    def ending(self) -> Ending | None:
+        """How it was completed."""
+        place = self.added or self.overrun
+        return Ending(place.cqe.status, place.event) if place is not None else None
+
+    @property
+    def flushed(self) -> bool:
+        """No message ever took it: its queue was dead."""
+        return self.ending is not None and self.ending.status is WCStatus.WR_FLUSH_ERR
+
+    @cached_property
+    def discarded(self) -> int | None:
+        """The event in which a RESET threw it away before it was done."""
+        if self.posted is None or self.ending is not None or self.on_queue or self.shared:
+            return None
+        found = self.log.about(Kind.STATE_CHANGED, self.subject.thing)
+        later = [r for _, r in found if r[EVENT] > self.posted and r[B] is QPState.RESET]
+        return later[0][EVENT] if later else None

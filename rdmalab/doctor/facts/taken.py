@@ -1,0 +1,47 @@
+"""A message once more, into the receive that took it the first time."""
+
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.messages import Message, arrived
+from rdmalab.doctor.fixes import cures
+from rdmalab.hca.psn import MASK
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import RecvWqe, SendWR
+from rdmalab.lens.words import EVENT, KIND, NODE, OBJECT, A
+from rdmalab.spec.records import Kind
+from rdmalab.wire.packet import Packet
+
+
+def receive_of(case: Case, message: Message) -> tuple[QueuePair, RecvWqe] | None:
+    """The receive that a message took, and whose it is."""
+    for _, record in reversed(case.log.of(Kind.RECV_TAKEN)):
+        node, number = record[NODE], record[OBJECT]
+        if record[EVENT] <= message.posted:
+            break
+        if not _may_be(case, message, record[EVENT]):
+            continue
+        found = arrived(case.world, case.log, record[EVENT], node, number)
+        qp = case.world.nodes[node].qps.items.get(number)
+        if found is not None and found.subject == message.subject and qp is not None:
+            return qp, record[A]
+    return None
+
+
+def _may_be(case: Case, message: Message, event: int) -> bool:
+    """Whether one of its PSNs arrived then: cheap, and rarely wrong."""
+    first, span = message.wqe.first_psn, (message.wqe.last_psn - message.wqe.first_psn) & MASK
+    return any(
+        record[KIND] is Kind.PACKET_RECEIVED and (record[A].psn - first) & MASK <= span
+        for record in case.log.within(event)
+        if isinstance(record[A], Packet)
+    )
+
+
+def posted_again(
+    case: Case, qp: QueuePair, message: Message, wr: SendWR | None = None, **changed: object
+) -> list[str]:
+    """The message, changed or not, and before it a receive as it had, if none waits there."""
+    send = cures.post_send(case, qp, wr or message.wqe.wr, **changed)
+    found = receive_of(case, message)
+    if found is None or found[0].source.wqes:
+        return [send]
+    return [cures.post_recv(case, found[0], found[1].wr), send]

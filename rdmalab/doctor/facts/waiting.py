@@ -1,0 +1,87 @@
+"""Who waits for a message, and what the other end has done meanwhile."""
+
+from typing import NamedTuple
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.behind import looked_at, watched_by
+from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.facts.partners import entered, thing_of
+from rdmalab.doctor.facts.strays import waiting_qps
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SendWqe
+from rdmalab.lens.words import EVENT, A, B
+from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import WORK, WROpcode
+from rdmalab.world.programs import every
+
+
+class Done(NamedTuple):
+    """A work request that was carried out, and in which event."""
+
+    wqe: SendWqe
+    event: int
+
+    @property
+    def takes_receive(self) -> bool:
+        """Its message takes a receive at the peer, and so completes there."""
+        opcode = self.wqe.wr.opcode
+        return opcode in tuple(WROpcode) and WORK[WROpcode(opcode)].consumes_receive
+
+
+def waiters(case: Case) -> list[QueuePair]:
+    """The queue pairs whose next message somebody waits for: by a receive, or in a program."""
+    if not case.asked:
+        return []
+    if case.receive is not None:
+        return waiting_qps(case)
+    program = case.program
+    if program is None or program.state in (ProgramState.DONE, ProgramState.FAILED):
+        return []
+    return [
+        qp
+        for thing in looked_at(case)
+        for qp in case.world.nodes[thing.node].qps.items.values()
+        if qp.recv_cq == thing.number and not case.world.find(thing).cqes
+    ]
+
+
+def watcher(case: Case, qp: QueuePair) -> str:
+    """Who is known to wait for a completion of its receives; empty if nobody is."""
+    thing = Thing(Noun.CQ, qp.node, qp.recv_cq)
+    for program in every(case.world):
+        over = program.state in (ProgramState.DONE, ProgramState.FAILED)
+        if not over and thing in watched_by(case, program):
+            return case.name(Noun.PROGRAM, program.node, program.number)
+    cq = case.world.nodes[qp.node].cqs.items.get(qp.recv_cq)
+    armed = cq is not None and cq.armed
+    return f"whoever armed {case.names.of(thing)}" if armed else ""
+
+
+def is_quiet(case: Case, qp: QueuePair) -> bool:
+    """Whether the peer has nothing more to do: what is under way may be what is waited for."""
+    peer = peer_of(case.world, qp)
+    return peer is not None and peer.comp.serial == peer.sq.posted and not peer.sq.early
+
+
+def done_by_peer(case: Case, qp: QueuePair) -> list[Done]:
+    """What the peer has carried out behind the last message that arrived, oldest first.
+
+    A message that it has sent and that never arrived is among them.
+    """
+    peer = peer_of(case.world, qp)
+    if peer is None:
+        return []
+    since = entered(case, qp, QPState.RTR) or -1
+    ended = case.log.about(Kind.WQE_COMPLETED, thing_of(peer))
+    done = [
+        Done(record[A], record[EVENT])
+        for _, record in ended
+        if record[B] == WCStatus.SUCCESS and record[EVENT] > since
+    ]
+    taken = case.log.about(Kind.RECV_TAKEN, thing_of(qp))
+    messages = [number for number, each in enumerate(done) if each.takes_receive]
+    arrived = sum(record[EVENT] > since for _, record in taken)
+    return done[messages[-1] + 1 :] if messages and len(messages) <= arrived else done

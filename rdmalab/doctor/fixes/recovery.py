@@ -1,0 +1,136 @@
+"""Longer cures: a connection made anew with the work that was lost, the rest of a bring-up."""
+
+from itertools import pairwise
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case, find_qp, partner_of, peer_of
+from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.fixes.cures import Attributes
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SGE, RecvWR, SendWR
+from rdmalab.lens.words import A
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import QPState
+from rdmalab.spec.work import WROpcode
+from rdmalab.wire.packet import Packet
+
+_UP = (QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS)
+_FEW = 8  # bytes of a message that is sent only so that one arrives
+
+
+def is_well(case: Case, qp: QueuePair) -> bool:
+    """It can send, and its peer, where it has one, can receive."""
+    peer = peer_of(case.world, qp)
+    if peer is None:
+        return qp.state is QPState.RTS and not qp.transport.connected
+    return qp.state is QPState.RTS and peer.state_row.receives
+
+
+# --------------------------------------------------------------------------- a send
+def anew(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
+    """The same message once more; the connection made anew before, where it is dead."""
+    if is_well(case, qp):
+        return cures.again(case, qp, wr)
+    return reconnected(case, qp, wr)
+
+
+def reconnected(
+    case: Case, qp: QueuePair, wr: SendWR,
+    ours: Attributes | None = None, theirs: Attributes | None = None,
+) -> list[str]:  # fmt: skip
+    """Both ends reset and brought up again, told otherwise in some things; then the message."""
+    peer = partner_of(case.world, qp)
+    lines = cures.revive(case, qp, ours, theirs) + restock(case, qp)
+    if peer is not None:
+        lines += restock(case, peer)
+    if peer is not None and cures.needs_receive(wr) and not _is_met(case, peer):
+        lines.append(cures.room(case, peer, sum(sge.length for sge in wr.sg)))
+    return [*lines, cures.post_send(case, qp, wr)]
+
+
+def _is_met(case: Case, peer: QueuePair) -> bool:
+    """A receive waits for the next message."""
+    return bool(peer.source.wqes if peer.shares_receives else lost_receives(case, peer))
+
+
+# --------------------------------------------------------------------------- receives
+def restock(case: Case, qp: QueuePair) -> list[str]:
+    """Post the receives again that a reset takes, or that were flushed, in their order."""
+    return [cures.post_recv(case, qp, wr) for wr in lost_receives(case, qp)]
+
+
+def lost_receives(case: Case, qp: QueuePair) -> list[RecvWR]:
+    """What waits on the queue of a QP, and what was flushed from it."""
+    if qp.shares_receives:
+        return []
+    flushed = case.log.flushed_receives(Thing(Noun.QP, qp.node, qp.number))
+    using = [qp.resp.recv] if qp.resp.recv is not None else []
+    return [wqe.wr for wqe in (*flushed, *using, *qp.rq.wqes)]
+
+
+def receive_anew(case: Case, qp: QueuePair, wr: RecvWR) -> list[str]:
+    """The same receive once more, where it is needed on a new connection, and a message for it."""
+    peer = partner_of(case.world, qp)
+    well = qp.state_row.receives and (peer is None or is_well(case, peer))
+    lines = [] if well else cures.revive(case, qp)
+    return [*lines, cures.post_recv(case, qp, wr), *message_for(case, qp)]
+
+
+def received_anew(case: Case, qp: QueuePair, both: Attributes) -> list[str]:
+    """Both ends brought up again, told otherwise; all receives back, and a message for them."""
+    lines = cures.revive(case, qp, both, both) + restock(case, qp)
+    return [*lines, *message_for(case, qp)]
+
+
+def message_for(case: Case, qp: QueuePair) -> list[str]:
+    """The last message that a queue pair could not take, once more; else a small one."""
+    dropped = [r[A] for _, r in case.log.of(Kind.PACKET_DROPPED, qp.node, qp.number)]
+    for packet in reversed(dropped):
+        if isinstance(packet, Packet) and (found := _posted(case, qp, packet)) is not None:
+            return [cures.post_send(case, *found)]
+    peer = partner_of(case.world, qp)
+    if peer is None or not peer.transport.sends:
+        return []
+    piece = _few_bytes(case, peer)
+    return [cures.post_send(case, peer, SendWR(opcode=WROpcode.SEND, sg=piece), wr_id=None)]
+
+
+def _posted(case: Case, qp: QueuePair, packet: Packet) -> tuple[QueuePair, SendWR] | None:
+    """The send that a packet belongs to, and whose it was."""
+    node = case.world.node_of_gid.get(packet.flow.src, "")
+    peer = partner_of(case.world, qp)
+    number = packet.deth.src_qp if packet.deth is not None else (peer.number if peer else 0)
+    sender = find_qp(case.world, node, number)
+    if sender is None:
+        return None
+    thing = Thing(Noun.QP, node, number)
+    for _, record in reversed(case.log.about(Kind.SEND_POSTED, thing)):
+        if record[A].first_psn == packet.psn:
+            return sender, record[A].wr
+    return None
+
+
+def _few_bytes(case: Case, qp: QueuePair) -> list[SGE]:
+    for mr in case.world.nodes[qp.node].mrs.items.values():
+        if mr.pd == qp.pd:
+            return [SGE(mr.iova, min(_FEW, mr.length), mr.lkey)]
+    return []
+
+
+# --------------------------------------------------------------------------- the way up
+def way_up(case: Case, qp: QueuePair) -> list[str]:
+    """The moves that are missing up to RTS; nothing where it knows no peer."""
+    peer = partner_of(case.world, qp)
+    if peer is not None:
+        return [f"to_rts {case.qp_name(qp)} {case.qp_name(peer)}"]
+    if qp.transport.connected:
+        return []
+    below = _UP[_UP.index(qp.state) :]
+    return [cures.move(case, qp, now, to, {}) for now, to in pairwise(below)]
+
+
+def nudge(case: Case, qp: QueuePair, wr: SendWR) -> str:
+    """Post something that does nothing, for the doorbell's sake."""
+    if qp.transport.connected:
+        return f"post_send {case.qp_name(qp)} opcode=RDMA_WRITE"
+    return cures.post_send(case, qp, wr, wr_id=None, sg=None)

@@ -1,0 +1,54 @@
+"""What a call was refused with, handed over once more: lines that make good what it left undone."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.facts import attempts, batches
+from rdmalab.doctor.facts.attempts import Attempt
+from rdmalab.doctor.fixes import cures, rebuilding
+from rdmalab.doctor.fixes.mending import with_flags
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SendWR
+from rdmalab.spec.work import SendFlags
+
+
+def once_more(
+    case: Case, qp: QueuePair, *, signaled: bool = False, revived: bool = False
+) -> list[str]:
+    """All that the call which is asked about did not post; nothing where nobody knows its words.
+
+    signaled: its last request asks for a completion; revived: as for `repost`.
+    """
+    attempt = attempts.of_call(case)
+    if attempt is not None and attempt.left:
+        *before, last = attempt.left
+        last = with_flags(last, SendFlags.SIGNALED) if signaled else last
+        return repost(case, qp, attempt, [*before, last], revived=revived)
+    batch = batches.closed_by(case.log, case.call) if case.call is not None else None
+    if batch is None:
+        return []
+    flags = int(SendFlags.SIGNALED) if signaled else 0
+    lines = rebuilding.once_more(case, batch, flags=flags) or []
+    return [*_rooms(case, qp, (built.wr for built in batch.built), revived=revived), *lines]
+
+
+def repost(
+    case: Case, qp: QueuePair, attempt: Attempt, wrs: list[dict[str, Any]], *, revived: bool = False
+) -> list[str]:  # fmt: skip
+    """Post these, with a receive at the peer for each send that needs one and finds none.
+
+    revived: the peer's own receives were lost by a reset before.
+    """
+    sends = attempts.bound(case.session, attempt, wrs) if attempt.call.verb == "post_send" else []
+    lines = _rooms(case, qp, sends, revived=revived)
+    return [*lines, attempts.said_again(case.session, attempt, wrs)]
+
+
+def _rooms(case: Case, qp: QueuePair, wrs: Iterable[SendWR], *, revived: bool) -> list[str]:
+    peer = peer_of(case.world, qp)
+    if peer is None:
+        return []
+    waiting = 0 if revived and not peer.shares_receives else len(peer.source.wqes)
+    wanting = [wr for wr in wrs if cures.needs_receive(wr)]
+    return [cures.room(case, peer, sum(sge.length for sge in wr.sg)) for wr in wanting[waiting:]]

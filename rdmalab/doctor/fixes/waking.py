@@ -1,0 +1,86 @@
+"""How to bring one more completion onto a queue: the lines that wake whoever sleeps beside it."""
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case, find_qp, peer_of
+from rdmalab.doctor.fixes import cures
+from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.posting import able
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import Cqe, SendWR
+from rdmalab.lens import words
+from rdmalab.lens.words import A
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import QPState
+from rdmalab.spec.work import SendFlags, WROpcode
+
+_GRH_BYTES = 40  # what a datagram's receive holds before the message
+
+
+def one_more(case: Case, cq: CompletionQueue, *, solicited: bool = False) -> list[str]:
+    """Another completion like the newest one that lies on the queue; nothing if nobody knows how.
+
+    solicited: of a message that its sender marks so.
+    """
+    cqe = cq.cqes[-1] if cq.cqes else cq.last
+    qp = find_qp(case.world, cq.node, cqe.qp_num) if cqe is not None else None
+    if cqe is None or qp is None:
+        return []
+    if not cqe.is_send:
+        return message_again(case, qp, cqe, solicited=solicited)
+    if WROpcode.RDMA_WRITE in able(qp.qp_type, case.profile.lacks):  # of no bytes: it does nothing
+        wr = SendWR(WROpcode.RDMA_WRITE, flags=SendFlags.SIGNALED)
+        return [cures.post_send(case, qp, wr, wr_id=None)]
+    sent = last_sent(case, qp)
+    return cures.again(case, qp, sent, flags=_flags(sent, SendFlags.SIGNALED)) if sent else []
+
+
+def message_again(
+    case: Case, qp: QueuePair, cqe: Cqe, *, solicited: bool = False, revived: bool = False
+) -> list[str]:  # fmt: skip
+    """The message that this receive was completed by, sent once more.
+
+    revived: the receives of the queue pair were lost by a reset before.
+    """
+    if qp.state is QPState.ERR and not revived:
+        return [cures.room(case, qp, 0)]  # it is flushed at once
+    sender = sender_of(case, qp, cqe)
+    sent = last_sent(case, sender, qp) if sender is not None else None
+    if sender is None or sent is None:
+        return []
+    changed = {"flags": _flags(sent, SendFlags.SOLICITED)} if solicited else {}
+    if qp.transport.connected:
+        return cures.again(case, sender, sent, revived=revived, **changed)
+    length = sum(sge.length for sge in sent.sg) + _GRH_BYTES
+    rooms = [] if qp.source.wqes and not revived else [cures.room(case, qp, length)]
+    name = case.qp_name(qp)
+    return [*rooms, cures.post_send(case, sender, sent, remote_qpn=name, **changed)]
+
+
+def sender_of(case: Case, qp: QueuePair, cqe: Cqe) -> QueuePair | None:
+    """Whose message it was: the peer's, or that of the datagram's sender."""
+    if qp.transport.connected:
+        return peer_of(case.world, qp)
+    others = [node for node in case.world.nodes if node != qp.node]
+    found = [find_qp(case.world, node, cqe.src_qp) for node in others]
+    return next((each for each in found if each is not None), None)
+
+
+def last_sent(case: Case, sender: QueuePair, to: QueuePair | None = None) -> SendWR | None:
+    """Its newest send; to: the newest that took a receive of this queue pair."""
+    for _, record in reversed(case.log.about(Kind.SEND_POSTED, _thing(sender))):
+        wr: SendWR = record[A].wr
+        if to is None or (cures.needs_receive(wr) and _goes_to(sender, wr, to)):
+            return wr
+    return None
+
+
+def _goes_to(sender: QueuePair, wr: SendWR, qp: QueuePair) -> bool:
+    return sender.transport.connected or wr.remote_qpn == qp.number
+
+
+def _thing(qp: QueuePair) -> Thing:
+    return Thing(Noun.QP, qp.node, qp.number)
+
+
+def _flags(wr: SendWR, more: SendFlags) -> str:
+    return words.flags(int(SendFlags(wr.flags) | more), SendFlags)

@@ -1,0 +1,91 @@
+"""The way of one queue pair up to RTS, from where it stands, to a peer that may be up already."""
+
+from itertools import pairwise
+
+from rdmalab.command import RecordKind
+from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.fixes import cures
+from rdmalab.grammar.format import value_text
+from rdmalab.hca.qp import QueuePair
+from rdmalab.spec.states import MOVES, QPState, fields_of
+from rdmalab.spec.transports import TRANSPORTS
+
+_UP = (QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS)
+_MIRRORED = ("retry_cnt", "rnr_retry", "timeout", "min_rnr_timer")
+_SWAPPED = {"max_rd_atomic": "max_dest_rd_atomic", "max_dest_rd_atomic": "max_rd_atomic"}
+
+
+def way_up(case: Case, qp: QueuePair) -> list[str]:
+    """The lines that bring it to RTS, and its peer too where that is not up; nothing where nobody
+    knows whom it is to talk to."""
+    if qp.state not in _UP[:-1]:
+        return []
+    if not qp.transport.connected:
+        return _alone(case, qp)
+    peer = partner(case, qp)
+    if peer is None:
+        return []
+    name, other = case.qp_name(qp), case.qp_name(peer)
+    if peer.state in (QPState.RTR, QPState.RTS):
+        options = _as_peer_has_it(qp, peer)
+        return [] if options is None else [f"to_rts {name} {other}{_said(case, options)}"]
+    fresh = [f"modify_qp {n} state=RESET" for n, q in ((name, qp), (other, peer))
+             if q.state is not QPState.RESET]  # fmt: skip
+    return [*fresh, f"connect {name} {other}"]
+
+
+def partner(case: Case, qp: QueuePair) -> QueuePair | None:
+    """Whom it talks to, who wants to talk to it, or the only one that is left for it."""
+    known = peer_of(case.world, qp)
+    if known is not None:
+        return known
+    others = [q for hca in case.world.nodes.values() for q in hca.qps.items.values() if q is not qp]
+    wooing = [q for q in others if peer_of(case.world, q) is qp]
+    free = [q for q in others if q.path is None and q.node != qp.node and _fits(qp, q)]
+    found = wooing or free
+    return found[0] if len(found) == 1 else None
+
+
+def _fits(qp: QueuePair, other: QueuePair) -> bool:
+    """The same service, and one of the two can send what the other takes."""
+    own, theirs = TRANSPORTS[qp.qp_type], TRANSPORTS[other.qp_type]
+    return own.service is theirs.service and own.sends <= theirs.receives
+
+
+def _as_peer_has_it(qp: QueuePair, peer: QueuePair) -> dict[str, int] | None:
+    """What both ends must agree on, as to_rts takes it; None where it cannot say it."""
+    psn = peer.resp.psn
+    if qp.state is not QPState.RTR and psn != peer.req.psn:
+        return None
+    said = {"psn": psn, "path_mtu": int(peer.attr.path_mtu or 0)}
+    if peer.state is QPState.RTS:
+        said |= {name: getattr(peer.attr, name) for name in _MIRRORED}
+        said |= {own: getattr(peer.attr, theirs) for own, theirs in _SWAPPED.items()}
+    if peer.attr.qp_access_flags:
+        said["qp_access_flags"] = int(peer.attr.qp_access_flags)
+    return said
+
+
+def _said(case: Case, options: dict[str, int]) -> str:
+    """Those that to_rts would not take by itself."""
+    kind = next(p.kind for p in case.session.vocabulary["to_rts"].parameters if p.name == "options")
+    assert isinstance(kind, RecordKind)
+    usual = {field.name: field for field in kind.fields}
+    return "".join(
+        f" {name}={value_text(value, usual[name].kind)}"
+        for name, value in options.items()
+        if int(usual[name].default) != value
+    )
+
+
+def _alone(case: Case, qp: QueuePair) -> list[str]:
+    """Datagrams and frames: nobody is at the other end. A lost Q_Key is that of the others."""
+    keys = [q.attr.qkey for hca in case.world.nodes.values() for q in hca.qps.items.values()
+            if q.qp_type is qp.qp_type and q.attr.qkey]  # fmt: skip
+    changed = {"qkey": hex(qp.attr.qkey or keys[0])} if qp.attr.qkey or keys else {}
+    steps = [*pairwise(_UP[_UP.index(qp.state) :])]
+    required = {name for step in steps for name in fields_of(MOVES[qp.qp_type, *step].required)}
+    if "qkey" in required and not changed:
+        return []
+    plain = {"pkey_index": "0", "port_num": "1", **changed}
+    return [cures.move(case, qp, now, to, plain) for now, to in steps]

@@ -1,0 +1,81 @@
+"""What the ends were told, when, and which of them began anew."""
+
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.bring_up import (
+    Ends,
+    began_alone,
+    ends,
+    entered,
+    is_in_vain,
+    psn_gap,
+    told,
+)
+from rdmalab.lab import Lab
+from rdmalab.spec.states import Attr, QPState
+from tests.doctor.asking import case_of
+from tests.labs import RECV, SEND, lab_of
+
+_WR = "A.qp0.wr[1]"
+
+
+def both(lab: Lab, what: str = _WR) -> tuple[Case, Ends]:
+    case = case_of(lab, what)
+    found = ends(case)
+    assert found is not None
+    return case, found
+
+
+def names(case: Case, found: Ends) -> list[str]:
+    return [case.qp_name(qp) for qp in found]
+
+
+def test_a_send_goes_from_here_and_a_receive_waits_for_what_goes_from_the_peer() -> None:
+    lab = lab_of(RECV, SEND)
+    assert names(*both(lab)) == ["A.qp0", "B.qp0"]
+    assert names(*both(lab, "B.qp0.recv_wr[2]")) == ["A.qp0", "B.qp0"]
+    assert ends(case_of(lab_of("reset A.qp0"), "A.qp0")) is None
+
+
+def test_an_attribute_has_the_event_of_the_last_call_that_set_it() -> None:
+    lab = lab_of(SEND)
+    case, (sender, _) = both(lab)
+    before = told(case, sender, Attr.MIN_RNR_TIMER)
+    lab.do("modify_qp A.qp0 min_rnr_timer=3")
+    case, (sender, _) = both(lab)
+    assert told(case, sender, Attr.MIN_RNR_TIMER) == lab.session.world.event != before
+    assert told(case, sender, Attr.ALT_PATH) is None
+
+
+def test_the_last_time_it_came_into_a_state_counts() -> None:
+    lab = lab_of("modify_qp A.qp0 state=SQD", "modify_qp A.qp0 state=RTS", SEND)
+    case, (sender, _) = both(lab)
+    assert entered(case, sender, QPState.RTS) == lab.session.world.event - 1
+    assert entered(case, sender, QPState.SQE) is None
+
+
+def test_who_was_reset_behind_the_back_of_one_that_had_moved_on() -> None:
+    again = ("reset A.qp0", "to_rts A.qp0 B.qp0", SEND)
+    case, found = both(lab_of(RECV, SEND, "run", *again))
+    alone = began_alone(case, found)
+    assert alone is not None
+    assert case.qp_name(alone[0]) == "A.qp0"
+    assert began_alone(*both(lab_of(*again))) is None  # B had not moved on
+    anew = ("reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0", RECV, SEND)
+    assert began_alone(*both(lab_of(RECV, SEND, "run", *anew))) is None
+
+
+def test_the_gap_between_first_numbers_is_measured_on_the_circle() -> None:
+    lab = lab_of(SEND)
+    _, found = both(lab)
+    found.sender.attr.sq_psn, found.receiver.attr.rq_psn = 1, 0xFFFFFF
+    assert psn_gap(found) == 2
+    found.sender.attr.sq_psn, found.receiver.attr.rq_psn = 0xFFFFFF, 1
+    assert psn_gap(found) == -2
+
+
+def test_a_send_is_in_vain_when_it_gave_up_or_will() -> None:
+    down = ("link down", SEND, "run 1us")
+    assert is_in_vain(case_of(lab_of(RECV, *down), _WR))
+    assert not is_in_vain(case_of(lab_of(RECV, *down, "link up"), _WR))
+    gone = lab_of(RECV, "link down", SEND, "run", pair="use rc_pair retry_cnt=1 timeout=8")
+    assert is_in_vain(case_of(gone, _WR))

@@ -1,0 +1,84 @@
+"""The last try of a send, who took its packets, and whether it was carried out."""
+
+import pytest
+
+from rdmalab.doctor.facts.delivery import (
+    answers,
+    by_fault,
+    by_port,
+    carried_out,
+    faults_behind,
+    last_try,
+)
+from rdmalab.lens.words import KIND
+from rdmalab.spec.records import Kind
+from tests.doctor.asking import case_of
+from tests.labs import RECV, SEND, lab_of
+
+_WR = "A.qp0.wr[1]"
+_QUICK = "use rc_pair timeout=8 retry_cnt=3"
+
+
+def test_only_what_left_since_it_went_back_is_the_last_try() -> None:
+    case = case_of(lab_of("fault drop A->B nth=1", RECV, SEND, "run", pair=_QUICK), _WR)
+    assert case.send is not None
+    assert len(case.send.transmissions) == 2
+    tried = last_try(case)
+    assert [row.number for row in tried] == [case.send.transmissions[1].number]
+    assert [row.label for row in answers(case)] == ["ACK"]
+
+
+def test_what_did_not_leave_yet_has_no_try_and_no_answer() -> None:
+    case = case_of(lab_of(SEND), _WR)
+    assert (last_try(case), answers(case), carried_out(case)) == ([], [], None)
+
+
+@pytest.mark.parametrize(
+    ("line", "port", "fault"),
+    [
+        ("link down", True, False),
+        ("port A ARMED", True, False),
+        ("port B ARMED", True, False),
+        ("fault drop A->B", False, True),
+        ("fault corrupt A->B byte=60", False, True),
+        ("modify_qp B.qp0 state=RESET", False, False),
+    ],
+)
+def test_ports_faults_and_deaf_peers_are_told_apart(line: str, port: bool, fault: bool) -> None:
+    (row,) = last_try(case_of(lab_of(line, SEND, "run 10us"), _WR))
+    assert (by_port(row), by_fault(row)) == (port, fault)
+
+
+def test_the_faults_that_took_a_packet_are_found_by_number_or_by_what_they_do() -> None:
+    lab = lab_of("fault delay A->B 1us", "fault corrupt A->B byte=60", SEND, "run 10us")
+    case = case_of(lab, _WR)
+    assert faults_behind(case, last_try(case)) == [2]
+    lab = lab_of("fault delay A->B 1us", "fault drop A->B", SEND, "run 10us")
+    case = case_of(lab, _WR)
+    assert faults_behind(case, last_try(case)) == [2]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        SEND,
+        "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:2000] remote=B.mr0[0]",
+        "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE remote=B.mr0[0]",
+    ],
+)
+def test_it_is_carried_out_in_the_event_in_which_its_last_packet_arrives(line: str) -> None:
+    lab = lab_of("fault drop B->A", RECV, line, "run 10us")
+    case = case_of(lab, _WR)
+    event = carried_out(case)
+    assert event is not None
+    assert Kind.PACKET_RECEIVED in [r[KIND] for r in case.log.within(event) if r[4] == "B"]
+    later = lab_of("fault drop A->B", RECV, line, "run 10us")
+    assert carried_out(case_of(later, _WR)) is None
+
+
+def test_a_duplicate_is_received_and_not_carried_out() -> None:
+    lab = lab_of(RECV, SEND, "run", "reset A.qp0", "to_rts A.qp0 B.qp0", RECV,
+                 SEND.replace("=1 ", "=5 "), "run 10us")  # fmt: skip
+    case = case_of(lab, "A.qp0.wr[5]")
+    assert last_try(case)
+    assert carried_out(case) is None

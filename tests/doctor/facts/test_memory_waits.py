@@ -1,0 +1,76 @@
+"""Waits for a value in memory: which were over at once, and on what."""
+
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.complaints import subjects
+from rdmalab.doctor.facts.memory_waits import Early, early_waits, watched
+from rdmalab.doctor.log import Log
+from rdmalab.grammar.expressions import parse_expression
+from rdmalab.lab import Lab
+from tests.labs import lab_of
+
+_WRITE = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:1] remote=B.mr0[8]"
+_ROUNDS = "program A.m lines={fill A.mr0[0:1] 1; " + _WRITE + "; sleep 20us; " + _WRITE + "}"
+
+
+def early(*lines: str) -> list[Early]:
+    lab = lab_of(*lines, "run")
+    thing = lab.session.names.find("B.w")
+    assert thing is not None
+    return early_waits(case_of(lab), thing)
+
+
+def case_of(lab: Lab) -> Case:
+    log = Log(lab.session)
+    (subject,) = subjects(lab.session, log, parse_expression("B.w", "A").node)
+    return Case(lab.session, subject, log, asked=True)
+
+
+def waiting(*lines: str) -> str:
+    return f"program B.w lines={{{'; '.join(lines)}; fill B.mr0[9:10] 1}}"
+
+
+_WAIT = "wait B.mr0[8] == 1"
+
+
+def test_a_wait_that_slept_until_a_message_came_was_one() -> None:
+    assert early(waiting(_WAIT), _ROUNDS) == []
+
+
+def test_a_wait_for_what_had_come_already_was_one_too() -> None:
+    assert early(waiting("sleep 9us", _WAIT), _ROUNDS) == []
+
+
+def test_the_next_wait_needs_the_next_message() -> None:
+    (found,) = early(waiting(_WAIT, _WAIT), _ROUNDS)
+    assert found.passed.line.number == 2
+    assert found.written is not None
+    assert found.came is not None
+    assert found.written < found.passed.event < found.came
+    assert early(waiting(_WAIT, "sleep 30us", _WAIT), _ROUNDS) == []
+
+
+def test_what_the_program_wrote_itself_is_no_news() -> None:
+    (found,) = early(waiting("fill B.mr0[8:9] 1", _WAIT))
+    assert (found.written, found.came) == (None, None)
+
+
+def test_what_lay_there_when_the_program_began_is_none_either() -> None:
+    assert len(early("fill B.mr0[8:9] 1", waiting(_WAIT))) == 1
+
+
+def test_another_thread_may_bring_the_news() -> None:
+    assert early(waiting("sleep 1us", _WAIT), "program B.o lines={fill B.mr0[8:9] 1}") == []
+
+
+def test_bytes_are_looked_at_where_a_question_names_them() -> None:
+    lab = lab_of(waiting(_WAIT))
+    mr = lab.session.world.nodes["B"].mrs.items[1]
+
+    def looked_at(text: str) -> object:
+        return watched(case_of(lab), parse_expression(text, "B").node)
+
+    assert looked_at("B.mr0[8] == 1") == (mr.addr + 8, 1)
+    assert looked_at("now > 5 and B.mr0[0:4] == 1") == (mr.addr, 4)
+    assert looked_at("B.cq0.count == 1") is None
+    assert looked_at("B.qp0.wr[1].status == 1") is None
+    assert watched(case_of(lab), None) is None

@@ -1,0 +1,27 @@
+"""A region once more, where a program built it."""
+
+from rdmalab.doctor.facts import batches
+from rdmalab.doctor.fixes import rebuilding
+from tests.doctor.asking import case_of
+from tests.doctor.facts.test_batches import BUILT, EX, thing
+from tests.labs import lab_of, well
+
+
+def test_what_a_program_built_can_be_built_by_hand() -> None:
+    lines = "; ".join((*BUILT, "wr_abort A.qp1"))
+    lab = lab_of(*EX, f"program A.p lines={{{lines}}}", "run")
+    case = case_of(lab, "A.qp1.wr[6]")
+    (batch,) = batches.batches(case.log, thing(lab))
+    again = rebuilding.once_more(case, batch)
+    assert again is not None
+    for line in (*again, "run"):
+        well(lab, line)
+    assert lab.look("A.cq0.total(status=SUCCESS) == 1")  # the READ is not signaled
+
+
+def test_of_a_program_that_is_gone_nobody_knows_the_words() -> None:
+    lines = "; ".join((*BUILT, "wr_abort A.qp1"))
+    lab = lab_of(*EX, f"program A.p lines={{{lines}}}", "run", "stop A.p")
+    case = case_of(lab, "A.qp1.wr[6]")
+    (batch,) = batches.batches(case.log, thing(lab))
+    assert rebuilding.once_more(case, batch) is None

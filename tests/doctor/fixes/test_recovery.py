@@ -1,0 +1,100 @@
+"""Connections made anew, with what was lost on the way."""
+
+from rdmalab.doctor.fixes import recovery
+from rdmalab.doctor.trial import attempt
+from rdmalab.hca.qp import QueuePair
+from rdmalab.lab import Lab
+from tests.doctor.asking import case_of
+from tests.labs import RECV, SEND, lab_of, well
+
+_WR = "A.qp0.wr[1]"
+_ERR = "modify_qp A.qp0 state=ERR"
+
+
+def qp_of(lab: Lab, name: str) -> QueuePair:
+    thing = lab.session.names.find(name)
+    assert thing is not None
+    found: QueuePair = lab.session.world.find(thing)
+    return found
+
+
+def lines_of(lab: Lab, what: str = _WR) -> list[str]:
+    case = case_of(lab, what)
+    assert case.send is not None
+    assert case.send.wqe is not None
+    assert case.qp is not None
+    return recovery.anew(case, case.qp, case.send.wqe.wr)
+
+
+def test_what_is_well_is_not_made_anew() -> None:
+    assert lines_of(lab_of(RECV, SEND, "run")) == [
+        "post_recv B.qp0 sg=B.mr0[0:64]", SEND,
+    ]  # fmt: skip
+
+
+def test_what_is_dead_is_and_the_receives_of_both_ends_come_back() -> None:
+    other = "post_recv A.qp0 wr_id=7 sg=A.mr0[64:128]"
+    lab = lab_of(other, RECV, _ERR, SEND, "run")
+    found = lines_of(lab)
+    assert found[:2] == ["modify_qp A.qp0 state=RESET", "modify_qp B.qp0 state=RESET"]
+    assert found[3:] == [other, RECV, SEND]
+    assert attempt(lab.session, found, case_of(lab, _WR).subject).works
+
+
+def test_a_receive_that_was_polled_or_failed_does_not_come_back() -> None:
+    lab = lab_of(RECV, SEND, "run", "modify_qp B.qp0 state=ERR")
+    assert recovery.lost_receives(case_of(lab, _WR), qp_of(lab, "B.qp0")) == []
+
+
+def test_both_ends_say_the_same_lines() -> None:
+    lab = lab_of(_ERR, SEND, SEND.replace("A.", "B."), "modify_qp B.qp0 state=ERR", "run")
+    mine, theirs = lines_of(lab), lines_of(lab, "B.qp0.wr[1]")
+    assert mine[:3] == theirs[:3]
+
+
+def test_an_end_that_forgot_everything_is_told_what_its_peer_knows() -> None:
+    lab = lab_of(SEND, "run 2ms", "reset B.qp0",
+                 pair="use rc_pair path_mtu=1024 rnr_retry=3 retry_cnt=2")  # fmt: skip
+    found = lines_of(lab)
+    assert "path_mtu=1024" in found[1]
+    assert "retry_cnt=2" in found[1]
+    for line in found:
+        well(lab, line)
+    assert qp_of(lab, "B.qp0").attr.path_mtu == qp_of(lab, "A.qp0").attr.path_mtu
+
+
+def test_a_receive_gets_the_message_that_was_dropped_for_want_of_it() -> None:
+    datagram = (
+        "post_send A.qp0 wr_id=5 opcode=SEND sg=A.mr0[0:4] ah=A.ah0 remote_qpn=B.qp0 "
+        "remote_qkey=0x11111111 flags=SIGNALED"
+    )
+    lab = lab_of(datagram, "run", "post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]", pair="use ud_pair")
+    (said,) = recovery.message_for(case_of(lab, "B.qp0.recv_wr[2]"), qp_of(lab, "B.qp0"))
+    assert said.startswith("post_send A.qp0 wr_id=5 opcode=SEND sg=A.mr0[0:4]")
+
+
+def test_else_it_gets_any_small_one() -> None:
+    lab = lab_of(RECV)
+    case = case_of(lab, "B.qp0.recv_wr[2]")
+    assert recovery.message_for(case, qp_of(lab, "B.qp0")) == [
+        "post_send A.qp0 opcode=SEND sg=A.mr0[0:8]"
+    ]
+
+
+def test_the_way_up_of_a_datagram_queue_pair_needs_no_peer() -> None:
+    line = "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qkey=5"
+    lab = lab_of("reset A.qp0", line, pair="use ud_pair")
+    found = recovery.way_up(case_of(lab, "A.qp0"), qp_of(lab, "A.qp0"))
+    assert [said.split()[2] for said in found] == ["state=RTR", "state=RTS"]
+
+
+def test_a_nudge_changes_nothing_but_rings() -> None:
+    lab = lab_of(RECV, SEND)
+    case = case_of(lab, _WR)
+    assert case.send is not None
+    assert case.send.wqe is not None
+    said = recovery.nudge(case, qp_of(lab, "A.qp0"), case.send.wqe.wr)
+    well(lab, said)
+    well(lab, "run")
+    nodes = lab.session.world.nodes
+    assert [[cqe.wr_id for cqe in nodes[n].cqs.items[1].cqes] for n in "AB"] == [[1], [2]]

@@ -1,0 +1,52 @@
+"""One completion more on a queue, of whatever kind came last."""
+
+import pytest
+
+from rdmalab.doctor.fixes import waking
+from rdmalab.lab import Lab
+from tests.doctor.asking import case_of
+from tests.labs import RECV, SEND, lab_of, well
+
+_DATAGRAM = ("post_recv B.qp0 wr_id=1 sg=B.mr0[0:104]",
+             "post_send A.qp0 wr_id=6 opcode=SEND sg=A.mr0[0:4] ah=A.ah0 remote_qpn=B.qp0 "
+             "remote_qkey=0x11111111 flags=SIGNALED")  # fmt: skip
+_BAD = "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[0:64] rkey=1 flags=SIGNALED"
+
+
+def one_more(lab: Lab, name: str, *, solicited: bool = False) -> int:
+    """How many completions come of it."""
+    case = case_of(lab, name)
+    assert case.cq is not None
+    before = case.cq.total
+    for line in waking.one_more(case, case.cq, solicited=solicited):
+        well(lab, line)
+    lab.run()
+    return case.cq.total - before
+
+
+@pytest.mark.parametrize("name", ["A.cq0", "B.cq0"])
+def test_a_connection_says_its_last_message_again_or_nothing_at_all(name: str) -> None:
+    assert one_more(lab_of(RECV, SEND, "run"), name) == 1
+
+
+@pytest.mark.parametrize("name", ["A.cq0", "B.cq0"])
+def test_so_do_datagrams(name: str) -> None:
+    assert one_more(lab_of(*_DATAGRAM, "run", pair="use ud_pair"), name) == 1
+
+
+@pytest.mark.parametrize("name", ["A.cq0", "B.cq0"])
+def test_a_dead_queue_pair_flushes_what_it_is_given(name: str) -> None:
+    assert one_more(lab_of(RECV, _BAD, "run"), name) == 1
+
+
+def test_a_message_that_shall_be_heard_is_marked() -> None:
+    lab = lab_of(RECV, SEND, "run")
+    assert one_more(lab, "B.cq0", solicited=True) == 1
+    assert lab.look("wire.count(opcode=SEND_ONLY, solicited=1) == 1")
+
+
+def test_where_nothing_ever_came_nobody_knows_how() -> None:
+    lab = lab_of()
+    case = case_of(lab, "A.cq0")
+    assert case.cq is not None
+    assert waking.one_more(case, case.cq) == []
