@@ -206,8 +206,8 @@ def _with(cure: Cure, asked: Case) -> Cure:
 def _candidates(report: Report, asked: Subject) -> list[tuple[Cure, Subject]]:
     """Cures, the smallest first, each with what it must make good.
 
-    What was flushed behind a root of its own queue follows that one. Where the root lies elsewhere
-    its own cure may do, else both are needed. Several roots: each alone, or all of them together.
+    Where the root lies in another work than the one asked about, that one's own cure may do; else
+    both are needed. Several roots: each alone, or all of them together.
     """
     roots = _with_cure(report.causes)[:MOST_CURES]
     if not roots:
@@ -218,9 +218,6 @@ def _candidates(report: Report, asked: Subject) -> list[tuple[Cure, Subject]]:
         return [*found, *_together([cure for _, cure in roots], roots[-1][0].subject)]
     own = [cure for cause, cure in _with_cure(report.stations) if cause.subject == asked]
     first = [(cure, asked) for cure in own if cure.lines]
-    root = roots[0][0].subject
-    if (root.thing, root.sort) == (asked.thing, asked.sort):
-        return [*found, *first]
     return [*first, *_together([found[0][0], *own], asked), *found]
 
 

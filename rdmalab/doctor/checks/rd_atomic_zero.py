@@ -29,8 +29,8 @@ def examine(case: Case) -> Finding:
 def _lines(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
     """Changed in SQD, where that does; else the connection is made anew."""
     name, peer = case.qp_name(qp), case.peer
-    serves = peer is not None and bool(peer.attr.max_dest_rd_atomic)
-    if not serves or qp.comp.serial < qp.req.started:
+    refuses = peer is None or not peer.attr.max_dest_rd_atomic
+    if refuses or qp.comp.serial < qp.req.started:
         return recovery.reconnected(
             case, qp, wr, {"max_rd_atomic": "1"}, {"max_dest_rd_atomic": "1"}
         )

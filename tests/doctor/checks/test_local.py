@@ -76,6 +76,7 @@ def test_either_port_and_the_link_are_named_and_mended(line: str, mend: str) -> 
     assert finding.verdict is Verdict.FAIL
     assert finding.cure is not None
     assert finding.cure.lines == [mend]
+    assert finding.evidence[0].text.endswith(" went ARMED" if "ARMED" in line else " went DOWN")
     remedy = why(lab, _WR).remedy
     assert remedy is not None
     assert remedy.works

@@ -5,7 +5,7 @@ import pytest
 from rdmalab.doctor.finding import Verdict
 from rdmalab.lab import Lab
 from rdmalab.spec.profiles import RXE, STRICT, Profile
-from tests.doctor.asking import blamed, evidence, verdict, why
+from tests.doctor.asking import blamed, evidence, findings, verdict, why
 from tests.labs import RECV, SEND, lab_of, well
 
 _WR = "A.qp0.wr[1]"
@@ -72,6 +72,8 @@ def test_depth_zero_is_mended_in_sqd_or_by_a_new_connection(profile: Profile, pa
     remedy = why(lab, "A.qp0.wr[2]").remedy
     assert remedy is not None
     assert remedy.works, remedy
+    to = "RESET" if "dest" in pair else "SQD"  # the peer has to be told as well
+    assert remedy.cure.lines[0] == f"modify_qp A.qp0 state={to}"
 
 
 # --------------------------------------------------------------------------- 33, 34 timeouts
@@ -85,6 +87,14 @@ def test_without_a_timer_all_is_well_while_nothing_is_lost() -> None:
 def test_with_a_timer_what_is_lost_is_sent_again() -> None:
     lab = lab_of("fault drop A->B nth=1", RECV, SEND, "run 1ms")
     assert (blamed(lab, _WR), why(lab, _WR).slug) == ([], "loss")
+
+
+def test_a_later_message_may_tell_of_a_loss_without_any_timer() -> None:
+    lab = lab_of("fault drop A->B nth=1", RECV, RECV, SEND, SEND.replace("=1 ", "=5 "), "run 300ns",
+                 pair="use rc_pair timeout=0")  # fmt: skip
+    assert blamed(lab, _WR) == []
+    well(lab, "run")
+    assert why(lab, _WR).standing.good
 
 
 def test_a_lost_answer_hangs_as_well() -> None:
@@ -235,8 +245,13 @@ def test_what_fits_into_the_smaller_one_works() -> None:
 
 @pytest.mark.parametrize("opcode", ["WRITE", "READ"])
 def test_requests_and_answers_of_another_size_are_refused(opcode: str) -> None:
-    report = why(mtus(_LONG.format(opcode), "run"), "A.qp0.wr[2]")
+    lab = mtus(_LONG.format(opcode), "run")
+    report = why(lab, "A.qp0.wr[2]")
     assert report.slug == "peer-mtu"
+    said = findings(lab, "A.qp0.wr[2]")["peer-mtu"]
+    events = [each.event for each in said.evidence[:2] if each.event is not None]
+    assert said.origin == max(events)
+    assert [each.text[-5:] for each in said.evidence[:2]] == ["=1024", "u=256"]
     assert report.remedy is not None
     assert report.remedy.works
 

@@ -32,6 +32,17 @@ def test_what_is_well_is_not_made_anew() -> None:
     ]  # fmt: skip
 
 
+def test_datagrams_need_nobody_at_the_other_end() -> None:
+    line = (
+        "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED ah=A.ah0 "
+        "remote_qpn=B.qp0 remote_qkey=0x11111111"
+    )
+    well_off = lines_of(lab_of(line, "run", pair="use ud_pair"))
+    assert [said.split()[0] for said in well_off] == ["post_send"]
+    dead = lab_of("modify_qp A.qp0 state=ERR", line, "run", pair="use ud_pair")
+    assert lines_of(dead)[0] == "modify_qp A.qp0 state=RESET"
+
+
 def test_what_is_dead_is_and_the_receives_of_both_ends_come_back() -> None:
     other = "post_recv A.qp0 wr_id=7 sg=A.mr0[64:128]"
     lab = lab_of(other, RECV, _ERR, SEND, "run")
