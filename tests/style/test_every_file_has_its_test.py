@@ -13,6 +13,7 @@ ELSEWHERE = {
     "tui/console/live.py": "tui/console/test_console.py",
     "tui/console/pane.py": "tui/console/test_console.py",
     "session/branch.py": "session/test_history.py",
+    "doctor/subject.py": "doctor/test_complaints.py",
     "wire/headers.py": "wire/test_header.py",
     "compat/pyverbs/addr.py": "compat/pyverbs/test_struct.py",
     "compat/pyverbs/base.py": "compat/pyverbs/test_surface.py",
@@ -31,6 +32,7 @@ ELSEWHERE = {
 # the same for every file of a folder
 FOLDERS = {
     "cli": "test_cli.py",
+    "doctor/checks": "doctor/test_root_causes.py",
     "compat/pyverbs/providers/efa": "compat/test_absent.py",
     "compat/pyverbs/providers/mlx5": "compat/test_absent.py",
 }

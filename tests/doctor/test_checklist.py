@@ -1,0 +1,53 @@
+"""The checklist: complete, in its order, each suspicion with its law and its source."""
+
+import re
+from pathlib import Path
+
+from rdmalab.doctor.checklist import BY_SLUG, CHECKS, LISTS
+from rdmalab.doctor.finding import Check, Section
+
+FOLDER = Path(__file__).parents[2] / "rdmalab" / "doctor" / "checks"
+
+
+def test_every_file_of_the_folder_is_on_it() -> None:
+    files = {path.stem for path in FOLDER.glob("*.py")} - {"__init__"}
+    modules = {check.examine.__module__.rpartition(".")[2] for check in CHECKS}
+    assert files == modules
+    assert {check.slug.replace("-", "_") for check in CHECKS} == files
+
+
+def test_the_92_items_are_there_each_once_and_in_their_order() -> None:
+    numbers = [check.number for check in CHECKS]
+    assert len(set(numbers)) == len(numbers) == len(BY_SLUG)
+    assert set(numbers) >= set(range(1, 93))
+    of_the_documents = [number for number in numbers if number <= 92]
+    assert of_the_documents == sorted(of_the_documents)
+    assert [check.section for check in CHECKS] == sorted(
+        (check.section for check in CHECKS), key=list(Section).index
+    )
+
+
+def test_the_stations_are_those_of_the_checklist() -> None:
+    stations = {check.number for check in CHECKS if check.station}
+    assert stations == {25, 51, 70, 71, 72, 73, 74, 77}
+
+
+def test_each_says_what_it_asks_what_law_it_stands_on_and_whence() -> None:
+    for check in CHECKS:
+        assert check.question.endswith("?"), check.slug
+        assert check.question[0].isupper(), check.slug
+        assert len(check.rule) > 20, check.slug
+        assert check.source, check.slug
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", check.slug)
+
+
+def test_every_suspicion_is_on_some_list_of_the_faq_or_about_data() -> None:
+    listed = {check.slug for checks in LISTS.values() for check in checks}
+    wrong = {check.slug for check in CHECKS if check.section is Section.WRONG}
+    assert listed | wrong == set(BY_SLUG)
+    assert all(_in_order(checks) for checks in LISTS.values())
+
+
+def _in_order(checks: tuple[Check, ...]) -> bool:
+    places = [CHECKS.index(check) for check in checks]
+    return places == sorted(places)
