@@ -54,14 +54,16 @@ def _senders(case: Case) -> list[QueuePair]:
 
 def _repeated(case: Case, qp: QueuePair) -> list[_Again]:
     """Refused calls with something posted, each with the next one that began with the same."""
-    calls = [c for c in case.log.calls("post_send", qp.node) if c.thing[1] == qp.number]
     found = []
-    for place, call in enumerate(calls):
-        first = attempts.attempt(case.log, call) if call.errno else None
+    for call in case.log.refused():
+        own = (call.verb, call.thing) == ("post_send", (qp.node, qp.number))
+        first = attempts.attempt(case.log, call) if own else None
         if first is None or not 0 < first.posted < len(first.wrs):
             continue
-        later = next((c for c in calls[place + 1 :] if _begins_with(case, c, first)), None)
-        found += [_Again(qp, first, later)] if later is not None else []
+        later = (c for c in case.log.calls("post_send", qp.node)
+                 if c.event > call.event and c.thing == call.thing)  # fmt: skip
+        again = next((c for c in later if _begins_with(case, c, first)), None)
+        found += [_Again(qp, first, again)] if again is not None else []
     return found
 
 
