@@ -13,7 +13,7 @@ import statistics
 import sys
 from collections.abc import Callable
 
-from tests.bench import history, start
+from tests.bench import history, reasons, start
 from tests.bench.measure import Seconds, measure
 
 REPETITIONS = 7
@@ -31,7 +31,7 @@ RATIOS: dict[str, tuple[Callable[[Seconds], float], float, str]] = {
 
 
 BARS = {key: f"{side} {bar}" for key, (_, bar, side) in RATIOS.items()} | {
-    key: f"{side} {bar}" for key, (bar, side) in history.RATIOS.items()
+    key: f"{side} {bar}" for key, (bar, side) in (history.RATIOS | reasons.RATIOS).items()
 }
 
 
@@ -48,7 +48,8 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, default=REPETITIONS)
     chosen = parser.parse_args()
     result: dict[str, object] = {
-        **ratios(measure(chosen.repetitions)), **history.measure(), **start.information(),
+        **ratios(measure(chosen.repetitions)), **history.measure(), **reasons.measure(),
+        **start.information(),
     }  # fmt: skip
     if chosen.json:
         sys.stdout.write(json.dumps(result, indent=2) + "\n")

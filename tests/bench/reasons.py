@@ -23,11 +23,10 @@ _TROUBLE = (
     "post_send A.qp1 wr_id=9 opcode=RDMA_WRITE sg=A.mr1[0:64] remote=B.mr1[0] flags=SIGNALED",
     "post_recv B.qp1 wr_id=10 sg=B.mr1[0:64]",
     "run 20ms",
-    "link down",
     "modify_qp A.qp1 state=RTS",  # refused
 )
 _ROOTS = {
-    "": "rnr-infinite",
+    "": "rem-access",
     "A.qp0.wr[7]": "rnr-infinite",
     "A.qp1.wr[8]": "rem-access",
     "A.qp1.wr[9]": "rem-access",
