@@ -52,12 +52,22 @@ def named(world: World, records: list[Record], before: Images) -> set[Key]:
         mine = {number for name, number in numbers if name == node}
         keys.add((node, _ADAPTER, 0))
         keys.update((node, Noun.CHANNEL, number) for number in hca.channels.items)
+        keys.update((node, Noun.QP, number) for number in _left_the_line(hca, before, node))
         for index, (noun, table) in enumerate(hca.tables.items()):
             keys.update((node, noun, number) for number in mine if number in table.items)
             key = (node, _TABLE, index)
             if _has_changed(table, before.get(key)):
                 keys.add(key)
     return keys
+
+
+def _left_the_line(hca: Hca, before: Images, node: str) -> Iterable[int]:
+    """Who stood in line for the port: whoever had nothing to send has left it without a record."""
+    image = before.get((node, _ADAPTER, 0))
+    if image is None or isinstance(image, bytes):
+        return ()
+    waiting = held_by(image, hca)["ready"]
+    return [qp.number for qp in waiting if qp.number in hca.qps.items]
 
 
 def _telling(world: World) -> set[Kind]:

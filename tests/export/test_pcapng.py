@@ -223,7 +223,10 @@ def test_of_several_receivers_one_harmed_copy_is_what_is_shown() -> None:
     lab = Lab({"A": "strict", "B": "strict", "C": "strict"})
     for line in ("use ud_pair", "fault corrupt A->C nth=1 byte=70"):
         well(lab, line)
-    well(lab, "create_ah A.ah9 pd=A.pd0 is_global=1 dgid=224.1.2.3 sgid_index=1 port_num=1")
+    well(
+        lab,
+        "create_ah A.ah9 pd=A.pd0 is_global=1 dgid=224.1.2.3 sgid_index=1 hop_limit=1 port_num=1",
+    )
     group = "ah=A.ah9 remote_qpn=0xffffff remote_qkey=1"
     well(lab, f"post_send A.qp0 opcode=SEND sg=A.mr0[0:8] {group}")
     well(lab, "run")

@@ -19,6 +19,7 @@ from rdmalab.spec.records import Kind, Record
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
+from rdmalab.world.world import NEVER_LEFT
 from tests.labs import RECV, SEND, lab_of
 from tests.peers.tshark import (
     BASE,
@@ -237,7 +238,7 @@ def test_only_what_never_left_is_missing(sessions: list[Session], played: list[T
             if record[words.KIND] is Kind.PACKET_SENT and sent not in there:
                 lost = records[sent + 1]
                 assert lost[words.KIND] is Kind.PACKET_LOST
-                assert lost[words.B] in ("the port is not ACTIVE", "the port is down")
+                assert lost[words.B] in NEVER_LEFT
 
 
 # --------------------------------------------------------------------------- checksums

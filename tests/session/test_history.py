@@ -190,3 +190,17 @@ def test_a_refusal_is_kept_with_its_rule() -> None:
     (found,) = lab.session.world.trace.records.of_kind(Kind.REFUSED)
     assert found.record[3:7] == (Kind.REFUSED, "B", 17, "transition")
     assert "RTS" in found.record[7]
+
+
+def test_who_left_the_line_for_the_port_without_a_packet_may_get_in_line_again() -> None:
+    lab = Lab()
+    write = "post_send A.qp0 wr_id=7 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0 flags=SIGNALED"
+    for line in ("use rc_pair", write, "reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0", "run"):
+        well(lab, line)
+    before = moment(lab)
+    with lab.session.history.trying():
+        well(lab, write)
+    assert moment(lab) == before
+    well(lab, write)
+    well(lab, "run")
+    assert lab.look("A.cq0.count") == 1

@@ -159,18 +159,12 @@ def test_what_is_refused_leaves_its_call_in_the_log_and_nothing_else(worn: Lab, 
     assert still(world) == before
     assert repr((session.names.thing_of, session.names.buried)) == names
     assert (world.event, len(session.journal)) == (event + 1, journal + 1)
-    (record,) = world.trace.records[records:]
-    verb = line.partition(" ")[0]
-    assert record == (
-        event + 1,
-        world.now_ns,
-        -1,
-        Kind.CALLED,
-        line.split()[1][0],
-        0,
-        verb,
-        refused.errno,
-    )
+    why, call = world.trace.records[records:]
+    verb, node = line.partition(" ")[0], line.split()[1][0]
+    spoken_to = call[5]  # the number of the thing; 0 if it does not exist, or not yet
+    head = (event + 1, world.now_ns, -1)
+    assert why == (*head, Kind.REFUSED, node, spoken_to, refused.rule, refused.message)
+    assert call == (*head, Kind.CALLED, node, spoken_to, verb, refused.errno)
 
 
 def test_most_rules_are_met_above() -> None:

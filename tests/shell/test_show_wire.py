@@ -25,7 +25,8 @@ def test_an_arrow_fills_its_lane(width: int, lost: int, to_right: bool) -> None:
         ),
         (
             ("use ud_pair", "attach_mcast B.qp0 gid=224.0.0.9",
-             "create_ah A.ah1 pd=A.pd0 port_num=1 is_global=1 sgid_index=1 dgid=224.0.0.9",
+             "create_ah A.ah1 pd=A.pd0 port_num=1 is_global=1 sgid_index=1 hop_limit=1 "
+             "dgid=224.0.0.9",
              "post_recv B.qp0 sg=B.mr0[0:200]",
              "post_send A.qp0 opcode=SEND ah=A.ah1 remote_qpn=0xffffff remote_qkey=0x11111111"),
             "to 224.0.0.9  Q_Key 0x11111111",
