@@ -14,11 +14,15 @@ from rdmalab.session.session import Session
 from rdmalab.spec.records import RARE, Kind, Record
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.world.trace import Numbered
+from rdmalab.world.trace import Numbered, Trace
 
 if TYPE_CHECKING:
     from rdmalab.hca.wr import Cqe, RecvWqe
     from rdmalab.world.programs import Program
+
+
+ENOUGH = 16_384
+"""So many of the newest records are read, at least."""
 
 
 class Work(NamedTuple):
@@ -75,6 +79,21 @@ class Call:
         return self._asked
 
 
+def _read(trace: Trace, since: int | None) -> tuple[int, list[Record]]:
+    """Records from a number on; without one those of the tail, in the past some before it, too.
+
+    Whoever jumps into the past finds a short tail there: the answer must not depend on that.
+    """
+    first, records = trace.first, trace.tail
+    if since is not None:
+        start = max(since, first)
+        return start, records[start - first :]
+    while first > 0 and trace.latest + 1 - first < ENOUGH:
+        earlier = trace.recall(first - 1)
+        records, first = earlier.records[: first - earlier.first] + records, earlier.first
+    return first, records
+
+
 class Log:
     """Records of a kind, oldest first; who asked for what.
 
@@ -86,25 +105,23 @@ class Log:
         self.trace = session.world.trace
         self.before = before
         self.count = self.trace.latest + 1
+        self.first, self._records = _read(self.trace, before.count if before is not None else None)
         self._of_kind: dict[Kind, list[Numbered]] = {}
         self._of_thing: dict[Kind, dict[tuple[str, int], list[Numbered]]] = {}
         self._of_work: dict[Kind, dict[Work, Record]] = {}
 
     @cached_property
     def _kept(self) -> dict[Kind, list[int]]:
-        """The numbers of the records in the hot tail, by kind."""
+        """The numbers of the records that are read, by kind."""
         kept: dict[Kind, list[int]] = {kind: [] for kind in Kind}
-        first = self.trace.first
-        start = max(self.before.count, first) if self.before is not None else first
-        tail = self.trace.tail[start - first :] if start > first else self.trace.tail
-        for number, record in enumerate(tail, start):
+        for number, record in enumerate(self._records, self.first):
             kept[record[KIND]].append(number)
         return kept
 
     @property
     def begins(self) -> int:
         """The event from which on all records are kept."""
-        return self.trace.tail[0][EVENT] if self.trace.first and self.trace.tail else 0
+        return self._records[0][EVENT] if self.first and self._records else 0
 
     def of(self, kind: Kind, node: str = "", number: int | None = None) -> list[Numbered]:
         """Records of a kind, of one node, of one object."""
@@ -146,8 +163,8 @@ class Log:
     def _own(self, kind: Kind) -> list[Numbered]:
         """All that the log before this one has not."""
         if kind not in self._of_kind:
-            tail, first = self.trace.tail, self.trace.first
-            found = [Numbered(n, tail[n - first]) for n in self._kept[kind]]
+            first = self.first
+            found = [Numbered(n, self._records[n - first]) for n in self._kept[kind]]
             if self.before is None and first and kind in RARE:
                 older = [each for each in self.trace.rare(first) if each.record[KIND] is kind]
                 found = older[::-1] + found

@@ -93,12 +93,8 @@ def test_panes_are_drawn_without_replaying_the_past(line: str) -> None:
 
 @pytest.mark.parametrize("line", [POLLS, ASKS_AGAIN])
 def test_in_the_middle_of_a_long_past_panes_show_what_was_then(line: str) -> None:
-    """What a pane shows after any way there is what it shows after any other.
-
-    But the doctor, who does not replay the past: what he knows hangs on what is kept.
-    """
+    """What a pane shows after any way there is what it shows after any other."""
     lab, panes = first(line)
-    del panes[layout.WHY]
     lab.session.max_events = 6_000
     lab.do("run")
     lab.do("goto 1500")
