@@ -93,10 +93,7 @@ def _handle(case: Case, qp: QueuePair, wr: SendWR, kept: list[PacketRow]) -> Fin
 
 def _through_another(case: Case, qp: QueuePair, wr: SendWR, av: AhAttr) -> list[str]:
     """A handle that is good for routers, and the datagram once more."""
-    number = 0
-    while not case.names.is_free(f"{qp.node}.ah{number}"):
-        number += 1
-    name, pd = f"{qp.node}.ah{number}", case.name(Noun.PD, qp.node, qp.pd)
+    name, pd = cures.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
     keys = f"is_global=1 dgid={gid_text(av.dgid)} sgid_index={av.sgid_index}"
     made = f"create_ah {name} pd={pd} {keys} hop_limit={_FAR} port_num={av.port_num}"
     return [made, cures.post_send(case, qp, wr, ah=name)]

@@ -70,7 +70,7 @@ def _made(case: Case, wqe: SendWqe) -> int | None:
 
 def _cure(case: Case, wqe: SendWqe, qp: QueuePair) -> Cure:
     """A handle of its own domain with the same address, and the datagram once more."""
-    name = memory_cures.fresh(case, Noun.AH, case.node)
+    name = cures.free_name(case, Noun.AH, case.node)
     line = _create(case, wqe, name, case.name(Noun.PD, case.node, qp.pd))
     if line is None:
         return Cure(program="keep the address handle until the datagram has completed")

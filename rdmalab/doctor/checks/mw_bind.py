@@ -139,7 +139,7 @@ def _one_domain(case: Case, wr: SendWR, mw: MemoryWindow, mr: MemoryRegion | Non
     if mr is not None and mr.pd != qp.pd:
         lines, changed = _region(case, wr, mr, mr.access)
     if mw.pd != qp.pd:
-        name = memory_cures.fresh(case, Noun.MW, case.node)
+        name = cures.free_name(case, Noun.MW, case.node)
         pd = case.name(Noun.PD, case.node, qp.pd)
         lines = [*lines, f"alloc_mw {name} pd={pd} type={mw.type.name}"]
         changed = {**changed, "mw": name}
@@ -167,7 +167,7 @@ def _region(case: Case, wr: SendWR, mr: MemoryRegion, access: int) -> Before:
     lines = memory_cures.allowing(case, case.node, mr, qp.pd, access)
     if lines is not None:
         return lines, {}
-    name = memory_cures.fresh(case, Noun.MR, case.node)
+    name = cures.free_name(case, Noun.MR, case.node)
     pd, start = case.name(Noun.PD, case.node, qp.pd), wr.bind_addr - mr.iova
     line = (
         f"reg_mr {name} pd={pd} addr={mr.addr:#x} length={mr.length} "

@@ -87,17 +87,10 @@ def _cure(case: Case, qp: QueuePair, found: Obstacle) -> Cure:
     if qp.transport.connected:
         lines = cures.revive(case, qp, {"ah_attr": other}, {"ah_attr": case.node})
         return Cure([*lines, *cures.again(case, qp, wqe.wr, revived=True)])
-    name = _free_name(case)
+    name = cures.free_name(case, Noun.AH, case.node)
     pd = case.name(Noun.PD, qp.node, qp.pd)
     made = f"create_ah {name} pd={pd} to={other}"
     return Cure([made, *cures.again(case, qp, wqe.wr, ah=name)])
-
-
-def _free_name(case: Case) -> str:
-    number = 0
-    while not case.names.is_free(f"{case.node}.ah{number}"):
-        number += 1
-    return f"{case.node}.ah{number}"
 
 
 CHECK = Check(

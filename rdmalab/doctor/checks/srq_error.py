@@ -5,7 +5,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.shared import Refused, refused
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
 from rdmalab.doctor.fixes import cures
-from rdmalab.doctor.fixes.reconnecting import create_like, free_name, join, line, room
+from rdmalab.doctor.fixes.reconnecting import create_like, join, room
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import RecvWqe
 from rdmalab.lens import words
@@ -69,12 +69,12 @@ def _cure(case: Case, found: Refused) -> Cure | None:
     send, qp, target = case.send, case.qp, found.target
     if send is None or qp is None or send.wqe is None or not target.srq:
         return Cure(program=_PROGRAM)
-    queue, name = (free_name(case, noun, target.node) for noun in (Noun.SRQ, Noun.QP))
+    queue, name = (cures.free_name(case, noun, target.node) for noun in (Noun.SRQ, Noun.QP))
     pd = case.name(Noun.PD, target.node, found.srq.pd)
     sizes = {"pd": pd, "max_wr": found.srq.capacity, "max_sge": found.srq.max_sge}
     stuck = list(found.srq.lost)[:_MOST]
     return Cure([
-        line("create_srq", queue, sizes),
+        cures.line("create_srq", queue, sizes),
         create_like(case, target, name, srq=queue),
         *join(case, qp, name),
         _restocked(case, queue, target.node, stuck) if stuck

@@ -5,7 +5,8 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.unheard import Unheard
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said
-from rdmalab.doctor.fixes.reconnecting import free_name, once_more, reconnect
+from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens.words import EVENT, A, B
 from rdmalab.spec.records import Kind
@@ -125,7 +126,7 @@ def _cure(case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePair | None) -
     if qp.transport.connected:
         lines = reconnect(case, qp, peer)
         return Cure(lines + once_more(case, qp, wr, peer, revived=True))
-    name, pd = free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
+    name, pd = cures.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
     made = f"create_ah {name} pd={pd} to={peer.node}"
     return Cure([made, *once_more(case, qp, wr, peer, ah=name)])
 

@@ -4,7 +4,7 @@ from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
 from rdmalab.doctor.fixes import cures
-from rdmalab.doctor.fixes.reconnecting import line, piece, reconnect
+from rdmalab.doctor.fixes.reconnecting import piece, reconnect
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import SendWqe
@@ -59,7 +59,7 @@ def _cure(case: Case, qp: QueuePair, peer: QueuePair, wqe: SendWqe) -> Cure | No
     if not srqs[0].wqes and cures.needs_receive(wqe.wr):
         sg = ",".join(cures.sge_words(case, peer.node, each)
                       for each in piece(case, peer.node, srqs[0].pd, wqe.length))  # fmt: skip
-        receives = [line("post_srq_recv", name, {"wr_id": wqe.wr.wr_id, "sg": sg})]
+        receives = [cures.line("post_srq_recv", name, {"wr_id": wqe.wr.wr_id, "sg": sg})]
     again = cures.post_send(case, qp, wqe.wr, remote_srqn=name)
     return Cure([*reconnect(case, qp, peer), *receives, again])
 

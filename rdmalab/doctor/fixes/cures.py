@@ -5,7 +5,7 @@ No line names a thing that has no name; where that is not possible the line says
 
 import dataclasses
 from functools import reduce
-from itertools import pairwise
+from itertools import count, pairwise
 from operator import or_
 from typing import Any
 
@@ -41,13 +41,13 @@ def post_recv(case: Case, qp: QueuePair, wr: RecvWR, **changed: Any) -> str:
     if qp.srq:
         return post_srq_recv(case, qp.node, qp.srq, wr, **changed)
     said = {"wr_id": wr.wr_id, "sg": ",".join(sge_words(case, qp.node, s) for s in wr.sg)}
-    return _line("post_recv", case.qp_name(qp), {**said, **changed})
+    return line("post_recv", case.qp_name(qp), {**said, **changed})
 
 
 def post_srq_recv(case: Case, node: str, srq: int, wr: RecvWR, **changed: Any) -> str:
     """Post this receive on a shared receive queue."""
     said = {"wr_id": wr.wr_id, "sg": ",".join(sge_words(case, node, s) for s in wr.sg)}
-    return _line("post_srq_recv", case.name(Noun.SRQ, node, srq), {**said, **changed})
+    return line("post_srq_recv", case.name(Noun.SRQ, node, srq), {**said, **changed})
 
 
 def post_send(case: Case, qp: QueuePair, wr: SendWR, **changed: Any) -> str:
@@ -60,7 +60,7 @@ def post_send(case: Case, qp: QueuePair, wr: SendWR, **changed: Any) -> str:
         "flags": words.flags(int(wr.flags), SendFlags) if wr.flags else None,
         **_said_fields(case, qp, wr),
     }
-    return _line("post_send", case.qp_name(qp), {**said, **changed})
+    return line("post_send", case.qp_name(qp), {**said, **changed})
 
 
 _HEXADECIMAL = ("remote_addr", "rkey", "remote_qkey", "imm_data", "invalidate_rkey")
@@ -122,7 +122,13 @@ def _remote_words(case: Case, qp: QueuePair, wr: SendWR) -> dict[str, Any]:
     return {}
 
 
-def _line(verb: str, name: str, said: dict[str, Any]) -> str:
+def free_name(case: Case, noun: Noun, node: str) -> str:
+    """A name that nothing has: `A.ah1`."""
+    names = (f"{node}.{noun}{number}" for number in count())
+    return next(name for name in names if case.names.is_free(name))
+
+
+def line(verb: str, name: str, said: dict[str, Any]) -> str:
     keys = [f"{key}={value}" for key, value in said.items() if value not in (None, "")]
     return " ".join([verb, name, *keys])
 
@@ -143,7 +149,7 @@ def revive(case: Case, qp: QueuePair, ours: Attributes | None = None,
     ]
     if peer is not None and (options := _in_common(case, ends)) is not None:
         both = " ".join(case.qp_name(q) for q, _ in ends)
-        return [*lines, _line("connect", both, options)]
+        return [*lines, line("connect", both, options)]
     return lines + [move(case, q, now, to, said) for now, to in pairwise(_UP) for q, said in ends]
 
 
@@ -182,7 +188,7 @@ def move(case: Case, qp: QueuePair, now: QPState, to: QPState, changed: Attribut
     said |= {name: value for name, value in changed.items() if ATTRIBUTES[name].mask & required}
     if said.get("ah_attr") in case.world.nodes:
         said["ah"] = said.pop("ah_attr")
-    return _line("modify_qp", f"{case.qp_name(qp)} state={to.name}", said)
+    return line("modify_qp", f"{case.qp_name(qp)} state={to.name}", said)
 
 
 _ALTERNATE = ("alt_ah_attr", "alt_pkey_index", "alt_port_num", "alt_timeout", "qp_state")

@@ -32,14 +32,6 @@ class Mend(NamedTuple):
 
 
 # --------------------------------------------------------------------------- names, queue pairs
-def fresh(case: Case, noun: Noun, node: str) -> str:
-    """A name that nothing has."""
-    number = 0
-    while not case.names.is_free(f"{node}.{noun}{number}"):
-        number += 1
-    return str(New(noun, node, f"{noun}{number}"))
-
-
 def new(noun: Noun, name: str) -> New:
     """`A.ah1` as a name to be given."""
     node, _, rest = name.partition(".")
@@ -136,7 +128,7 @@ def _register(case: Case, user: User, sge: SGE, denial: Denial) -> Mend | None:
     """Register these very bytes; or take others, where they are no memory of the program."""
     hca, pd = case.world.nodes[denial.node], case.name(Noun.PD, denial.node, user.pd)
     if hca.memory.is_mapped(sge.addr, sge.length):
-        name = fresh(case, Noun.MR, denial.node)
+        name = cures.free_name(case, Noun.MR, denial.node)
         access = words.flags(denial.rights | Access.LOCAL_WRITE, Access)
         line = f"reg_mr {name} pd={pd} addr={sge.addr:#x} length={sge.length} access={access}"
         return Mend([line], f"{name}[0:{sge.length}]", sge.length)
@@ -243,7 +235,7 @@ def lent_anew(case: Case, peer: QueuePair, denial: Denial) -> Mend | None:
         rights |= Access.LOCAL_WRITE
     mr = _region(hca, peer.pd, rights, lambda mr: mr.length >= denial.length)
     if hca.memory.is_mapped(denial.addr, denial.length):
-        name, pd = fresh(case, Noun.MR, peer.node), case.name(Noun.PD, peer.node, peer.pd)
+        name, pd = cures.free_name(case, Noun.MR, peer.node), case.name(Noun.PD, peer.node, peer.pd)
         line = (
             f"reg_mr {name} pd={pd} addr={denial.addr:#x} length={denial.length} "
             f"access={words.flags(rights, Access)}"

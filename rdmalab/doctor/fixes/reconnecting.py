@@ -2,7 +2,7 @@
 
 import dataclasses
 from functools import reduce
-from itertools import count, pairwise
+from itertools import pairwise
 from operator import or_
 from typing import Any
 
@@ -22,18 +22,6 @@ _OPTIONS = (
     "path_mtu", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "max_rd_atomic",
     "max_dest_rd_atomic", "qp_access_flags",
 )  # fmt: skip
-
-
-def line(verb: str, name: str, said: Attributes) -> str:
-    """`post_recv B.qp0 wr_id=3 sg=B.mr0[0:64]`; what is empty is left out."""
-    keys = [f"{key}={value}" for key, value in said.items() if value not in (None, "")]
-    return " ".join([verb, name, *keys])
-
-
-def free_name(case: Case, noun: Noun, node: str) -> str:
-    """A name that nothing has: `A.ah1`."""
-    names = (f"{node}.{noun}{number}" for number in count())
-    return next(name for name in names if case.names.is_free(name))
 
 
 # --------------------------------------------------------------------------- two ends
@@ -56,7 +44,7 @@ def reconnect(
     lines = [_down(case, one) for one, _ in ends if one.state is not QPState.RESET]
     if all(said["pkey_index"] == "0" for _, said in ends):
         both = f"{case.qp_name(qp)} {case.qp_name(peer)}"
-        return [*lines, line("connect", both, options(case, qp, peer))]
+        return [*lines, cures.line("connect", both, options(case, qp, peer))]
     moves = [cures.move(case, q, now, to, said) for now, to in pairwise(_UP) for q, said in ends]
     return lines + moves
 
@@ -88,7 +76,7 @@ def options(case: Case, *ends: QueuePair) -> Attributes:
 def join(case: Case, qp: QueuePair, peer: str) -> list[str]:
     """Connect a queue pair to one that was just made, with all that it had agreed before."""
     lines = [] if qp.state is QPState.RESET else [_down(case, qp)]
-    return [*lines, line("connect", f"{case.qp_name(qp)} {peer}", options(case, qp))]
+    return [*lines, cures.line("connect", f"{case.qp_name(qp)} {peer}", options(case, qp))]
 
 
 def create_like(case: Case, qp: QueuePair, name: str, **changed: Any) -> str:
@@ -99,7 +87,7 @@ def create_like(case: Case, qp: QueuePair, name: str, **changed: Any) -> str:
     said |= {key: case.name(noun, qp.node, n) for key, (noun, n) in parts.items() if n}
     sizes = {field.name: getattr(qp.cap, field.name) for field in dataclasses.fields(qp.cap)}
     said |= {key: size for key, size in sizes.items() if not (qp.srq and "recv" in key)}
-    return line("create_qp", name, {**said, "sq_sig_all": int(qp.sq_sig_all), **changed})
+    return cures.line("create_qp", name, {**said, "sq_sig_all": int(qp.sq_sig_all), **changed})
 
 
 # --------------------------------------------------------------------------- messages
@@ -158,7 +146,7 @@ def receive_at(case: Case, name: str, pd: Thing, length: int, wr_id: int) -> str
     """Post a receive on a queue pair that was just made in this domain."""
     found = piece(case, pd.node, pd.number, length)
     sg = ",".join(cures.sge_words(case, pd.node, each) for each in found)
-    return line("post_recv", name, {"wr_id": wr_id, "sg": sg})
+    return cures.line("post_recv", name, {"wr_id": wr_id, "sg": sg})
 
 
 def some_message(case: Case, qp: QueuePair, length: int) -> str:
@@ -171,4 +159,4 @@ def some_message(case: Case, qp: QueuePair, length: int) -> str:
         "sg": cures.sge_words(case, qp.node, found[0]) if found and length else "",
         "flags": "SIGNALED",
     }
-    return line("post_send", case.qp_name(qp), said)
+    return cures.line("post_send", case.qp_name(qp), said)

@@ -1,7 +1,7 @@
 """Cures for memory that may not be touched, and names that are free."""
 
 from rdmalab.command import Invocation, Noun
-from rdmalab.doctor.fixes import memory_cures
+from rdmalab.doctor.fixes import cures, memory_cures
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.lab import Lab
 from rdmalab.spec.access import Access
@@ -24,9 +24,9 @@ def mended(lab: Lab, *sg: SGE) -> memory_cures.Mend:
 
 def test_a_name_that_nothing_has_and_one_that_is_free_again() -> None:
     lab = pair("reg_mr A.mr1 pd=A.pd0 length=64 access=0")
-    assert memory_cures.fresh(case_of(lab), Noun.MR, "A") == "A.mr2"
+    assert cures.free_name(case_of(lab), Noun.MR, "A") == "A.mr2"
     well(lab, "dereg_mr A.mr1")
-    assert memory_cures.fresh(case_of(lab), Noun.MR, "A") == "A.mr1"
+    assert cures.free_name(case_of(lab), Noun.MR, "A") == "A.mr1"
 
 
 def test_only_what_is_wrong_is_changed() -> None:
