@@ -75,6 +75,11 @@ class Case:
         work = self.send or self.receive
         return work is not None and work.ending is not None
 
+    @property
+    def in_vain(self) -> bool:
+        """It is known by now, because somebody has tried, that time alone brings nothing."""
+        return "future" in vars(self) and not self.future.settled
+
     @cached_property
     def comes(self) -> bool:
         """Whether it comes to a good end if nobody does anything; tried, so asked last."""

@@ -118,19 +118,22 @@ def diagnose(
     """All checks, in their order."""
     case = Case(session, subject, log, asked=asked, arrival=arrival)
     findings = [(check, check.examine(case)) for check in CHECKS]
-    found = _foreseen(standing(session, subject, log), findings)
+    found = _foreseen(case, standing(session, subject, log), findings)
     return Diagnosis(case, name_of(session, subject), found, findings)
 
 
-def _foreseen(found: Standing, findings: Iterable[tuple[Check, Finding]]) -> Standing:
+def _foreseen(case: Case, found: Standing, findings: Iterable[tuple[Check, Finding]]) -> Standing:
     """Pending, or never: what waits in vain will never come."""
     if found.kind is not Is.PENDING:
         return found
     verdicts = {check.slug: finding.verdict for check, finding in findings}
     if verdicts.get(TOO_EARLY) is Verdict.WAIT:
         return found
+    alone = f"{found.sentence}, and none will come by itself"
     if any(verdict is Verdict.FAIL for verdict in verdicts.values()):
-        return Standing(Is.NEVER, f"{found.sentence}, and none will come by itself", found.event)
+        return Standing(Is.NEVER, alone, found.event)
+    if any(verdict is Verdict.WARN for verdict in verdicts.values()) and case.in_vain:
+        return Standing(found.kind, alone, found.event)
     return found
 
 

@@ -131,12 +131,22 @@ class Report:
         return rows
 
     def _beside(self) -> list[Row]:
-        rows = [_told(Part.WARNING, cause, "warning: ") for cause in self.warnings]
+        rows = self._warnings()
         if self.ruled_out:
             rows.append(Row(Part.RULED_OUT, ", ".join(self.ruled_out), "ruled out: "))
         rows += [_told(Part.UNKNOWN, cause, "not known: ") for cause in self.unknown]
         if self.slug == UNKNOWN and self.standing.kind is not Is.PENDING:
             rows.append(Row(Part.UNKNOWN, "none of the checks has found out why", "not known: "))
+        return rows
+
+    def _warnings(self) -> list[Row]:
+        """What is suspicious; where nothing else is found, with all that speaks for it."""
+        rows: list[Row] = []
+        for cause in self.warnings:
+            rows.append(_told(Part.WARNING, cause, "warning: "))
+            if not self.chain:
+                more = cause.finding.evidence[1:]
+                rows += evidence_rows(Part.EVIDENCE, more, cause.check.slug)
         return rows
 
     def _fix(self) -> list[Row]:

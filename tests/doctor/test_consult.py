@@ -116,3 +116,14 @@ def test_in_a_question_it_is_a_word() -> None:
     assert lab.look('why() == "rem-access"')
     with pytest.raises(NotUnderstood, match="one thing"):
         lab.look("why(A.qp0, B.qp0)")
+
+
+def test_what_only_a_command_can_mend_is_told_whole_though_nobody_asked_for_it() -> None:
+    report = why(lab_of(SEND, "run 5ms"))
+    assert (report.slug, report.causes, report.standing.kind) == ("rnr-infinite", [], Is.PENDING)
+    assert report.standing.sentence.endswith("none will come by itself")
+    assert sum("RNR NAK" in line for line in report.lines) >= 1
+    assert report.remedy is not None
+    assert report.remedy.works
+    waits = why(lab_of(RECV, SEND, "step 2"), "A.qp0.wr[1]")
+    assert "by itself" not in waits.standing.sentence
