@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rdmalab.command import NotUnderstood
@@ -15,7 +15,7 @@ from rdmalab.doctor.finding import Check, Cure, Finding, Verdict
 from rdmalab.doctor.fixes.cures import once_more
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.question import asked as put_right
-from rdmalab.doctor.report import TOO_EARLY, Cause, Remedy, Report
+from rdmalab.doctor.report import TIMEOUT_HUGE, TOO_EARLY, Cause, Remedy, Report
 from rdmalab.doctor.standing import Is, Standing, standing
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.topics import examples
@@ -118,20 +118,32 @@ def diagnose(
     """All checks, in their order."""
     case = Case(session, subject, log, asked=asked, arrival=arrival)
     findings = [(check, check.examine(case)) for check in CHECKS]
-    found = _foreseen(standing(session, subject, log), findings)
+    found = _foreseen(standing(session, subject, log), subject, findings)
     return Diagnosis(case, name_of(session, subject), found, findings)
 
 
-def _foreseen(found: Standing, findings: Iterable[tuple[Check, Finding]]) -> Standing:
+def _foreseen(
+    found: Standing, subject: Subject, findings: Iterable[tuple[Check, Finding]]
+) -> Standing:
     """Pending, or never: what waits in vain will never come."""
     if found.kind is not Is.PENDING:
         return found
     verdicts = {check.slug: finding.verdict for check, finding in findings}
     if verdicts.get(TOO_EARLY) is Verdict.WAIT:
         return found
-    if any(verdict is Verdict.FAIL for verdict in verdicts.values()):
-        return Standing(Is.NEVER, f"{found.sentence}, and none will come by itself", found.event)
+    causes = {slug for slug, verdict in verdicts.items() if verdict is Verdict.FAIL}
+    if TIMEOUT_HUGE in causes:
+        return replace(found, sentence=f"{found.sentence}, and will have none for a long time")
+    if causes:
+        return replace(found, kind=Is.NEVER, sentence=f"{found.sentence}, and {_vain(subject)}")
     return found
+
+
+def _vain(subject: Subject) -> str:
+    """What will not happen if nobody does anything."""
+    if subject.sort is Sort.PROGRAM:
+        return "will not get past it by itself"
+    return "none will come by itself"
 
 
 def _report(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Report:

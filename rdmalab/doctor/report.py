@@ -9,6 +9,7 @@ from rdmalab.doctor.standing import Is, Standing
 from rdmalab.doctor.subject import Subject
 
 SCHEMA = 1
+TIMEOUT_HUGE = "timeout-huge"
 TOO_EARLY = "too-early"
 UNKNOWN = "unknown"
 
@@ -114,7 +115,8 @@ class Report:
         told = event is not None and rows and rows[-1].event == event
         if not rows or told or self.standing.good:
             return []
-        said = self.standing.sentence.partition(";")[0]
+        end = ":" if self.standing.kind is Is.REFUSED else ";"  # a reason stands in the first line
+        said = self.standing.sentence.partition(end)[0]
         said = f"{name} {said.removeprefix('it ')}" if said.startswith("it ") else said
         return [Row(Part.SYMPTOM, said, "so ", event)]
 
