@@ -1,5 +1,6 @@
 """A consultation: every check asked about every subject, roots before symptoms, cures tried."""
 
+import math
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -151,7 +152,7 @@ def _report(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Report:
     seen = [diagnosis for story in stories for diagnosis in story]
     first = seen[0]
     told = [d for d in seen if d.causes(Verdict.FAIL)] or [first]
-    chains = [_chain(story) for story in stories]
+    chains = [_chain(story, story[0].standing) for story in stories]
     roots = sorted(_unique(c for found, _ in chains for c in found), key=_origin)
     stations = sorted(_unique(c for _, found in chains for c in found), key=_origin)
     report = Report(
@@ -167,9 +168,18 @@ def _report(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Report:
     return report
 
 
-def _chain(story: Sequence[Diagnosis]) -> tuple[list[Cause], list[Cause]]:
-    """Roots and stations; a station is the root of a story that has no other."""
-    causes = [cause for diagnosis in story for cause in diagnosis.causes(Verdict.FAIL)]
+def _chain(story: Sequence[Diagnosis], found: Standing) -> tuple[list[Cause], list[Cause]]:
+    """Roots and stations; a station is the root of a story that has no other.
+
+    What came into the world after the failure that the story is about is not its cause.
+    """
+    last = found.event if found.kind is Is.FAILED and found.event is not None else math.inf
+    causes = [
+        cause
+        for diagnosis in story
+        for cause in diagnosis.causes(Verdict.FAIL)
+        if cause.finding.origin <= last
+    ]
     roots = [cause for cause in causes if not cause.check.station]
     stations = sorted((cause for cause in causes if cause.check.station), key=_origin)
     return (roots, stations) if roots else (stations[:1], stations[1:])
@@ -219,9 +229,11 @@ def _candidates(report: Report, asked: Subject) -> list[tuple[Cure, Subject]]:
     """Cures, the smallest first, each with what it must make good.
 
     Where the root lies in another work than the one asked about, that one's own cure may do; else
-    both are needed. Several roots: each alone, or all of them together.
+    both are needed. Several roots: each alone, or all of them together. A refused call changed
+    nothing: what else is wrong is mended before it.
     """
-    roots = _with_cure(report.causes)[:MOST_CURES]
+    aside = sorted(report.causes, key=lambda c: c.subject != asked and c.subject.sort is Sort.CALL)
+    roots = _with_cure(aside)[:MOST_CURES]
     if not roots:
         beside = _with_cure((*report.stations, *report.warnings, *report.waits))
         return [(cure, cause.subject) for cause, cure in beside]

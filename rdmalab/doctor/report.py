@@ -110,9 +110,9 @@ class Report:
         return rows + self._symptom(rows)
 
     def _symptom(self, rows: list[Row]) -> list[Row]:
-        """What all this led to, unless the chain has said so with its last word."""
+        """What all this led to, unless the chain has said so already."""
         event, name = self.standing.event, self.name or self.chain[-1].name if self.chain else ""
-        told = event is not None and rows and rows[-1].event == event
+        told = event is not None and any(row.event == event for row in rows)
         if not rows or told or self.standing.good:
             return []
         end = ":" if self.standing.kind is Is.REFUSED else ";"  # a reason stands in the first line
