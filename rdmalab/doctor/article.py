@@ -10,12 +10,12 @@ from rdmalab.guide.entry import Entry
 
 def _article(check: Check) -> Article:
     item = f"item {check.number} of the checklist" if check.number else "a suspicion of the doctor"
-    way = "between a cause and the symptom; what is before it is the cause" if check.station else ""
+    way = "the cause only if nothing is found behind it; else on the way from that"
     rows = [
         ("", f"{check.rule}."),
         ("asks", check.question),
         ("about", check.section.value),
-        ("stands", way),
+        ("stands", way if check.station else ""),
         ("source", check.source),
     ]
     lists = [title for title, checks in LISTS.items() if check in checks]

@@ -48,8 +48,8 @@ def _send(case: Case) -> list[Subject]:
         if fall is not None and fall.state is QPState.SQE and fall.event < (send.posted or 0):
             return []  # an old story: what counts is that nobody led it out of SQE
         found += _of_fall(fall) + failed_before_flush(case.log, _thing(qp))
-    if not send.begun and (ahead := undone(qp)) and ahead[0].serial < case.subject.serial:
-        found += ahead  # it waits in line behind another
+    if send.on_queue and (ahead := undone(qp)) and ahead[0].serial < case.subject.serial:
+        found += ahead  # it waits in line behind another, even if it has left already
     good = send.ending is not None and send.ending.status is WCStatus.SUCCESS
     return found if good else found + _of_peer(case, case.peer)
 

@@ -1,8 +1,9 @@
 """A consultation: every check asked about every subject, roots before symptoms, cures tried."""
 
+import math
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rdmalab.command import NotUnderstood
@@ -15,7 +16,7 @@ from rdmalab.doctor.finding import Check, Cure, Finding, Verdict
 from rdmalab.doctor.fixes.cures import once_more
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.question import asked as put_right
-from rdmalab.doctor.report import TOO_EARLY, Cause, Remedy, Report
+from rdmalab.doctor.report import TIMEOUT_HUGE, TOO_EARLY, Cause, Remedy, Report
 from rdmalab.doctor.standing import Is, Standing, standing
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.topics import examples
@@ -129,12 +130,23 @@ def _foreseen(case: Case, found: Standing, findings: Iterable[tuple[Check, Findi
     verdicts = {check.slug: finding.verdict for check, finding in findings}
     if verdicts.get(TOO_EARLY) is Verdict.WAIT:
         return found
-    alone = f"{found.sentence}, and none will come by itself"
-    if any(verdict is Verdict.FAIL for verdict in verdicts.values()):
-        return Standing(Is.NEVER, alone, found.event)
-    if any(verdict is Verdict.WARN for verdict in verdicts.values()) and case.in_vain:
-        return Standing(found.kind, alone, found.event)
+    causes = {slug for slug, verdict in verdicts.items() if verdict is Verdict.FAIL}
+    if TIMEOUT_HUGE in causes:
+        return replace(found, sentence=f"{found.sentence}, and will have none for a long time")
+    if causes:
+        return replace(
+            found, kind=Is.NEVER, sentence=f"{found.sentence}, and {_vain(case.subject)}"
+        )
+    if Verdict.WARN in verdicts.values() and case.in_vain:
+        return replace(found, sentence=f"{found.sentence}, and {_vain(case.subject)}")
     return found
+
+
+def _vain(subject: Subject) -> str:
+    """What will not happen if nobody does anything."""
+    if subject.sort is Sort.PROGRAM:
+        return "will not get past it by itself"
+    return "none will come by itself"
 
 
 def _report(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Report:
@@ -142,7 +154,7 @@ def _report(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Report:
     seen = [diagnosis for story in stories for diagnosis in story]
     first = seen[0]
     told = [d for d in seen if d.causes(Verdict.FAIL)] or [first]
-    chains = [_chain(story) for story in stories]
+    chains = [_chain(story, story[0].standing) for story in stories]
     roots = sorted(_unique(c for found, _ in chains for c in found), key=_origin)
     stations = sorted(_unique(c for _, found in chains for c in found), key=_origin)
     report = Report(
@@ -158,9 +170,18 @@ def _report(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Report:
     return report
 
 
-def _chain(story: Sequence[Diagnosis]) -> tuple[list[Cause], list[Cause]]:
-    """Roots and stations; a station is the root of a story that has no other."""
-    causes = [cause for diagnosis in story for cause in diagnosis.causes(Verdict.FAIL)]
+def _chain(story: Sequence[Diagnosis], found: Standing) -> tuple[list[Cause], list[Cause]]:
+    """Roots and stations; a station is the root of a story that has no other.
+
+    What came into the world after the failure that the story is about is not its cause.
+    """
+    last = found.event if found.kind is Is.FAILED and found.event is not None else math.inf
+    causes = [
+        cause
+        for diagnosis in story
+        for cause in diagnosis.causes(Verdict.FAIL)
+        if cause.finding.origin <= last
+    ]
     roots = [cause for cause in causes if not cause.check.station]
     stations = sorted((cause for cause in causes if cause.check.station), key=_origin)
     return (roots, stations) if roots else (stations[:1], stations[1:])
@@ -210,9 +231,11 @@ def _candidates(report: Report, asked: Subject) -> list[tuple[Cure, Subject]]:
     """Cures, the smallest first, each with what it must make good.
 
     Where the root lies in another work than the one asked about, that one's own cure may do; else
-    both are needed. Several roots: each alone, or all of them together.
+    both are needed. Several roots: each alone, or all of them together. A refused call changed
+    nothing: what else is wrong is mended before it.
     """
-    roots = _with_cure(report.causes)[:MOST_CURES]
+    aside = sorted(report.causes, key=lambda c: c.subject != asked and c.subject.sort is Sort.CALL)
+    roots = _with_cure(aside)[:MOST_CURES]
     if not roots:
         beside = _with_cure((*report.stations, *report.warnings, *report.waits))
         return [(cure, cause.subject) for cause, cure in beside]

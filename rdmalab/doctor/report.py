@@ -9,6 +9,10 @@ from rdmalab.doctor.standing import Is, Standing
 from rdmalab.doctor.subject import Subject
 
 SCHEMA = 1
+MOST_RULED_OUT = 12
+"""Names that are said of what was ruled out."""
+
+TIMEOUT_HUGE = "timeout-huge"
 TOO_EARLY = "too-early"
 UNKNOWN = "unknown"
 
@@ -109,12 +113,13 @@ class Report:
         return rows + self._symptom(rows)
 
     def _symptom(self, rows: list[Row]) -> list[Row]:
-        """What all this led to, unless the chain has said so with its last word."""
+        """What all this led to, unless the chain has said so already."""
         event, name = self.standing.event, self.name or self.chain[-1].name if self.chain else ""
-        told = event is not None and rows and rows[-1].event == event
+        told = event is not None and any(row.event == event for row in rows)
         if not rows or told or self.standing.good:
             return []
-        said = self.standing.sentence.partition(";")[0]
+        end = ":" if self.standing.kind is Is.REFUSED else ";"  # a reason stands in the first line
+        said = self.standing.sentence.partition(end)[0]
         said = f"{name} {said.removeprefix('it ')}" if said.startswith("it ") else said
         return [Row(Part.SYMPTOM, said, "so ", event)]
 
@@ -133,7 +138,7 @@ class Report:
     def _beside(self) -> list[Row]:
         rows = self._warnings()
         if self.ruled_out:
-            rows.append(Row(Part.RULED_OUT, ", ".join(self.ruled_out), "ruled out: "))
+            rows.append(Row(Part.RULED_OUT, _listed(self.ruled_out), "ruled out: "))
         rows += [_told(Part.UNKNOWN, cause, "not known: ") for cause in self.unknown]
         if self.slug == UNKNOWN and self.standing.kind is not Is.PENDING:
             rows.append(Row(Part.UNKNOWN, "none of the checks has found out why", "not known: "))
@@ -191,6 +196,14 @@ class Report:
                 "works": remedy.works, "failure": remedy.failure,
             },
         }  # fmt: skip
+
+
+def _listed(slugs: list[str]) -> str:
+    """The first few; the checklist has them all, each with what speaks against it."""
+    more = len(slugs) - MOST_RULED_OUT
+    if more <= 1:
+        return ", ".join(slugs)
+    return f"{', '.join(slugs[:MOST_RULED_OUT])} and {more} more (checklist)"
 
 
 def _told(part: Part, cause: Cause, lead: str = "") -> Row:

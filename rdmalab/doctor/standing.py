@@ -57,7 +57,7 @@ def standing(session: Session, subject: Subject, log: Log) -> Standing:
 def _send(session: Session, subject: Subject, log: Log) -> Standing:
     send = Send(session, subject, log)
     if subject.serial < 0:
-        return Standing(Is.NEVER, "it was never posted")
+        return _unposted(log)
     if send.ending is not None and send.ending.status is not WCStatus.SUCCESS:
         return _ended(session, send.added, send.polled, send.ending.status, send.ending.event)
     if send.overrun is not None:
@@ -67,6 +67,18 @@ def _send(session: Session, subject: Subject, log: Log) -> Standing:
     if send.ending is not None:
         return _unseen(send, send.ending.event)
     return _waiting(session, subject, send)
+
+
+def _unposted(log: Log) -> Standing:
+    """No post of it is known."""
+    if not log.begins:
+        return Standing(Is.NEVER, "it was never posted")
+    return Standing(Is.UNKNOWN, f"it was not posted {_lately(log)}")
+
+
+def _lately(log: Log) -> str:
+    """As far back as the log goes."""
+    return f"since {words.ev(log.begins)}, and what was before is not kept"
 
 
 def _unseen(send: Send, event: int) -> Standing:
@@ -79,7 +91,7 @@ def _unseen(send: Send, event: int) -> Standing:
 def _receive(session: Session, subject: Subject, log: Log) -> Standing:
     receive = Receive(session, subject, log)
     if subject.serial < 0:
-        return Standing(Is.NEVER, "it was never posted")
+        return _unposted(log)
     if receive.overrun is not None:
         return _overrun(session, receive.overrun, subject.thing.node)
     if receive.ending is not None:
@@ -140,7 +152,7 @@ def _program(session: Session, subject: Subject, log: Log) -> Standing:
         return Standing(Is.WELL, "it is done")
     if program.state is ProgramState.FAILED:
         return Standing(Is.REFUSED, f"it failed {line}: {program.why}")
-    what = "waits" if program.state is ProgramState.WAITING else "goes on"
+    what = "waits" if program.state is ProgramState.WAITING else "is"
     return Standing(Is.PENDING, f"it {what} {line}")
 
 
@@ -172,6 +184,8 @@ def _bytes(session: Session, subject: Subject, log: Log) -> Standing:
         address, length = record[A], record[B]
         if address < stop and start < address + length:
             return Standing(Is.WELL, "the adapter has written there", record[EVENT])
+    if log.begins:
+        return Standing(Is.UNKNOWN, f"no message was written there {_lately(log)}")
     return Standing(Is.NEVER, "no message was ever written there")
 
 

@@ -45,7 +45,7 @@ _ERRNO = (
     _pattern(r"\berrno\W{0,3}(\d+)\b"),
     _pattern(r"\bnon-?zero status\W{1,2}(\d+)\b"),
     _pattern(r"\bos error\W{0,3}(\d+)\b"),
-    _pattern(r"\b(?:rc|ret|returned|error)\W{1,3}-?(\d+)\b"),
+    _pattern(r"\b(?:rc|ret|returned|error)\b(?!\W{1,2}-1\b)\W{1,3}-?(\d+)\b"),  # -1: look at errno
 )
 _C_NAME = _pattern(r"\bIBV_[A-Z0-9_]+\b")
 _ERRNO_NAME = re.compile(r"\bE[A-Z]{3,}\b")

@@ -30,7 +30,7 @@ def test_its_name_alone_leads_there(slug: str) -> None:
 
 def test_a_station_says_so_and_a_list_leads_on() -> None:
     found = explained("qp-err-flush")
-    assert "what is before it is the cause" in found.text
+    assert "the cause only if nothing is found behind it" in found.text
     assert "checklist no-completion" in found.see_also
 
 

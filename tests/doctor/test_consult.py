@@ -32,6 +32,17 @@ def test_the_root_stands_before_its_flush_whatever_is_asked() -> None:
     assert "qp-err-flush" in [c.check.slug for c in why(lab, "A.qp0.wr[1]").stations]
 
 
+def test_a_refused_call_of_which_nothing_came_is_not_mended_first() -> None:
+    lab = lab_of()
+    lab.do("modify_qp A.qp0 state=INIT")
+    for line in (_BAD, "run"):
+        lab.do(line)
+    report = why(lab)
+    assert [c.check.slug for c in report.causes] == ["bring-up-attr", "rem-access"]
+    assert report.remedy is not None
+    assert report.remedy.cure.lines[-1].startswith("post_send A.qp0 wr_id=3")
+
+
 def test_what_waits_in_vain_will_never_come() -> None:
     lab = lab_of(SEND, "run 2ms")
     assert why(lab, "A.qp0.wr[1]").standing.kind is Is.NEVER
@@ -66,6 +77,15 @@ def test_roots_are_in_the_order_of_their_origin_and_stations_behind_them(
     monkeypatch.setattr(rooms, "CHECKS", checks)
     report = why(lab_of(SEND), "A.qp0.wr[1]")
     assert [c.check.slug for c in report.chain] == ["early", "late", "station"]
+
+
+def test_what_came_after_a_failure_is_not_its_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = lab_of(_BAD, "run")
+    end = why(lab, "A.qp0.wr[3]").standing.event
+    assert end is not None
+    found = [checked("late", fail(said("x", end + 1))), checked("just", fail(said("x", end)))]
+    monkeypatch.setattr(rooms, "CHECKS", tuple(found))
+    assert [c.check.slug for c in why(lab, "A.qp0.wr[3]").chain] == ["just"]
 
 
 def test_a_station_alone_is_the_root(monkeypatch: pytest.MonkeyPatch) -> None:

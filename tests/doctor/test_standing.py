@@ -50,6 +50,31 @@ def test_who_took_a_completion_is_said() -> None:
     assert "A.rx took its completion" in stands(lab, "A.qp0.wr[1]").sentence
 
 
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ("A.qp0.wr[1]", "it was not posted since ev 21, and what was before is not kept"),
+        ("B.qp0.recv_wr[2]", "it was not posted since ev 21, and what was before is not kept"),
+        ("B.mr0[0:8]", "no message was written there since ev 21, and what was before is not kept"),
+    ],
+)
+def test_what_was_forgotten_is_not_denied(asked: str, sentence: str) -> None:
+    lab = lab_of(RECV, SEND, "run", "poll_cq A.cq0", "poll_cq B.cq0")
+    trace = lab.session.world.trace
+    trace.forget(trace.latest - 1)
+    found = stands(lab, asked)
+    assert (found.kind, found.sentence) == (Is.UNKNOWN, sentence)
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [("poll A.cq0", "it is in line 1"), ("get_async_event A", "it waits in line 1")],
+)
+def test_a_program_says_where_it_is(line: str, sentence: str) -> None:
+    lab = lab_of(f"program A.p lines={{{line}}}", "run 1us")
+    assert stands(lab, "A.p").sentence == f"{sentence}: {line}"
+
+
 def test_only_a_good_end_is_good() -> None:
     good = {kind for kind in Is if Standing(kind, "").good}
     assert good == {Is.COMPLETED, Is.WELL}

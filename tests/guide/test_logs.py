@@ -82,6 +82,14 @@ def test_a_vendor_code_that_nobody_knows_is_not_explained_away() -> None:
     assert "no public list explains it" in found.said[-1]
 
 
+@pytest.mark.parametrize("line", ["ibv_poll_cq returned -1", "ibv_poll_cq failed, rc=-1"])
+def test_minus_one_says_that_it_failed_and_is_no_errno(line: str) -> None:
+    found = read(line, WORDS)
+    assert found is not None
+    assert found.word == "poll_cq"
+    assert "does not say with which errno" in found.said[0]
+
+
 def test_a_verb_and_an_errno_name_the_rules_of_that_verb() -> None:
     found = read("ibv_modify_qp: Invalid argument", WORDS)
     assert found is not None

@@ -58,6 +58,6 @@ _FLUSH = WCStatus.WR_FLUSH_ERR
 CHECK = Check(
     77, "flush-only", Section.ERROR,
     question="Is it only a flush, and another work request of the queue pair failed before?",
-    rule="a flush says only that the queue pair was in ERR: what failed first has the cause",
+    rule="a flush says only that the queue pair was in ERR or SQE: what failed first has the cause",
     source="ibv_poll_cq(3)", examine=examine, station=True,
 )  # fmt: skip

@@ -46,7 +46,7 @@ def _refused(case: Case) -> Finding:
     lists = call.invocation.arguments.get("wr", []) if call.invocation is not None else []
     bad = [wr for wr in lists if isinstance(wr, dict) and _is_bad(wr)]
     names = " ".join(words.member(wr.get("opcode", 0), WROpcode) for wr in bad)
-    text = f"{names} with INLINE: {call.message}" if names else call.message
+    text = f"{names} was posted with INLINE" if names else call.message
     return fail(said(text, call.event), cure=_cure(case, lists))
 
 

@@ -83,7 +83,7 @@ def _message(case: Case) -> list[str]:
 CHECK = Check(
     68, "loc-prot", Section.ERROR,
     question="May the own adapter not touch a buffer: lkey, domain, right or range?",
-    rule="each element of sg_list is asked, when it is used: is its lkey known, of the QP's "
-    "domain, allowed, in its range",
+    rule="each element of sg_list is checked when it is used: its lkey opens only its own bytes, "
+    "to its own domain, for the rights it was given",
     source="ibv_post_send(3)", examine=examine,
 )  # fmt: skip

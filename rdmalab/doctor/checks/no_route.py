@@ -7,7 +7,6 @@ from rdmalab.doctor.facts.obstacles import Obstacle
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said
 from rdmalab.doctor.fixes import cures
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
 from rdmalab.lens.words import EVENT, A, B
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
@@ -27,12 +26,12 @@ def examine(case: Case) -> Finding:
         return ok("no address of it is one that nobody routes")
     chosen = _chosen(case, qp)
     node = case.world.node_of_gid.get(found.match.gid, "")
-    came = f"; {node} has not even counted them" if node and node != case.node else ""
+    came = f"; {node} has not even counted it" if node and node != case.node else ""
     return obstacles.finding(
         case,
         chosen,
-        said(f"lost on the way: {words.count(len(found.lost), 'packet')} to or from it, each one"
-             f"{came}", found.lost[-1].event),
+        said(f"each packet to or from it was lost on the way, {len(found.lost)} so far{came}",
+             found.lost[-1].event),
         *_other(case, found, node),
         cure=_cure(case, qp, found), since=chosen.event,
     )  # fmt: skip

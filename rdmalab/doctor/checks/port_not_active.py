@@ -32,7 +32,8 @@ def examine(case: Case) -> Finding:
 
 
 def _fate(row: PacketRow) -> str:
-    return f"from {row.source} to {row.target}: {row.reason}" if row.target else row.reason
+    way = f"from {row.source} to {row.target} " if row.target else ""
+    return f"{way}was {row.fate_text}"
 
 
 def _went_down(case: Case, event: int) -> list[Evidence]:

@@ -55,6 +55,6 @@ def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Cu
 CHECK = Check(
     71, "rem-access", Section.ERROR,
     question="Did the peer deny its memory: rkey, domain, right or range?",
-    rule="a responder asks of each request: is the key known, of my domain, allowed, in its range",
+    rule="an rkey opens only its own bytes, to its own domain, for the rights it was given",
     source="ibv_reg_mr(3)", examine=examine, station=True,
 )  # fmt: skip

@@ -27,9 +27,9 @@ def examine(case: Case) -> Finding:
     last = last_try(case)[-1]
     lines = recovery.reconnected(case, qp, send.wqe.wr, _CURE, _CURE)
     return hinders(
-        case, said(f"{case.qp_name(qp)} was told retry_cnt=7, which this device takes for "
-                   "without end", since),
-        said(f"it has left {words.count(len(tries), 'time')}, the last time {last.fate_text}",
+        case, said(f"{case.qp_name(qp)} was told retry_cnt=7, which for this device "
+                   "is without end", since),
+        said(f"it was sent {words.count(len(tries), 'time')}, the last one {last.fate_text}",
              last.event),
         cure=Cure(lines), since=since,
     )  # fmt: skip

@@ -2,9 +2,11 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import told
+from rdmalab.doctor.facts.send import MOST_PACKETS
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, hinders, ok, said
 from rdmalab.doctor.fixes import cures
 from rdmalab.lens import words
+from rdmalab.lens.ladder import PacketRow
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import Attr
 
@@ -27,9 +29,15 @@ def examine(case: Case) -> Finding:
     return hinders(
         case, said(f"{case.qp_name(qp)} was told rnr_retry=7: it tries for ever", since),
         said(f"{case.qp_name(peer)} had no receive for it", naks[0].event),
-        said(f"{words.count(len(naks), 'RNR NAK')} so far, the last one here", naks[-1].event),
+        said(f"{words.count(len(naks), 'RNR NAK')} {_many(naks)}, the last one here",
+             naks[-1].event),
         *_next(case), cure=Cure([cures.room(case, peer, send.wqe.length)]), since=naks[0].event,
     )  # fmt: skip
+
+
+def _many(naks: list[PacketRow]) -> str:
+    """Of very many only the newest are counted."""
+    return "so far" if len(naks) < MOST_PACKETS else "and more"
 
 
 def _next(case: Case) -> list[Evidence]:

@@ -58,7 +58,7 @@ def _no_owner(case: Case, unheard: Unheard, qp: QueuePair) -> Finding:
 def _addresses(case: Case, peer: QueuePair | None) -> list[Evidence]:
     if peer is None:
         return []
-    gids = " ".join(partners.gid_words(gid) for gid in case.world.nodes[peer.node].gids if gid)
+    gids = " and ".join(partners.gid_words(gid) for gid in case.world.nodes[peer.node].gids if gid)
     return [said(f"{peer.node} has {gids}")]
 
 

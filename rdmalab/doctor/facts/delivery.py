@@ -81,12 +81,12 @@ def carried_out(case: Case) -> int | None:
     """The event in which the peer did what the last packet of a send asks, if it did."""
     send, peer = case.send, case.peer
     wqe = send.wqe if send is not None else None
-    if send is None or wqe is None or peer is None or send.posted is None:
+    if send is None or wqe is None or peer is None or send.since is None:
         return None
     thing = Thing(Noun.QP, peer.node, peer.number)
     for _, record in case.log.about(Kind.PACKET_RECEIVED, thing):
         packet, event = record[A], int(record[EVENT])
-        own = event > send.posted and packet.psn == wqe.last_psn and _is_from(packet, case)
+        own = event > send.since and packet.psn == wqe.last_psn and _is_from(packet, case)
         if own and (wqe.length == 0 or _does(case, peer, event)):
             return event
     return None

@@ -62,6 +62,13 @@ class Send:
         """The event of its post."""
         return self.posting[EVENT] if self.posting is not None else None
 
+    @property
+    def since(self) -> int | None:
+        """The event from which on to look for its packets: its post, or the oldest that is kept."""
+        if self.posted is not None:
+            return self.posted
+        return self.log.begins if self.wqe is not None else None
+
     @cached_property
     def wqe(self) -> SendWqe | None:
         """What it became on the queue; a WQE never changes."""
@@ -132,14 +139,14 @@ class Send:
     @cached_property
     def transmissions(self) -> list[PacketRow]:
         """Its packets as often as they left, oldest first, each with its fate."""
-        wqe, posted = self.wqe, self.posted
-        if wqe is None or posted is None:
+        wqe, since = self.wqe, self.since
+        if wqe is None or since is None:
             return []
         span = (wqe.last_psn - wqe.first_psn) & MASK
         numbers = [
             number
             for number, record in self.log.about(Kind.PACKET_SENT, self.subject.thing)
-            if record[EVENT] >= posted and isinstance(record[A], Packet)  # a frame has no PSN
+            if record[EVENT] >= since and isinstance(record[A], Packet)  # a frame has no PSN
             and _is_request(record[A]) and ((record[A].psn - wqe.first_psn) & MASK) <= span
         ]  # fmt: skip
         half = MOST_PACKETS // 2
@@ -150,15 +157,15 @@ class Send:
     @cached_property
     def answers(self) -> list[PacketRow]:
         """ACKs, NAKs and data for its PSNs that were sent to this queue pair, oldest first."""
-        wqe, posted = self.wqe, self.posted
-        if wqe is None or posted is None:
+        wqe, since = self.wqe, self.since
+        if wqe is None or since is None:
             return []
         span = (wqe.last_psn - wqe.first_psn) & MASK
         world, names = self.session.world, self.session.names
         gids = {gid for gid in world.nodes[self.node].gids if gid}
         numbers = [
             number
-            for number, record in self.log.since(posted, Kind.PACKET_SENT)
+            for number, record in self.log.since(since, Kind.PACKET_SENT)
             if record[A].dest_qp == self.number
             and isinstance(record[A], Packet) and record[A].flow.dst in gids
             and not _is_request(record[A]) and ((record[A].psn - wqe.first_psn) & MASK) <= span

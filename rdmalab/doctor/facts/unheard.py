@@ -63,7 +63,7 @@ def unheard(session: Session, send: Send, *, asked: bool) -> Unheard | None:
     looked into where somebody asks.
     """
     qp, wqe, ending = send.qp, send.wqe, send.ending
-    if qp is None or wqe is None or send.posted is None:
+    if qp is None or wqe is None or send.since is None:
         return None
     acknowledged = qp.transport.acknowledged
     if ending is not None and ending.status not in _DEAF:
@@ -78,12 +78,12 @@ def unheard(session: Session, send: Send, *, asked: bool) -> Unheard | None:
 
 def _misses(world: World, send: Send, wqe: SendWqe) -> list[Miss]:
     """Oldest first."""
-    span, posted = (wqe.last_psn - wqe.first_psn) & MASK, send.posted or 0
+    span, since = (wqe.last_psn - wqe.first_psn) & MASK, send.since or 0
     found = [
         (number, Miss(record[EVENT], str(record[B]), record[A], record[NODE], record[OBJECT]))
         for kind in (Kind.PACKET_DROPPED, Kind.PACKET_LOST)
         for number, record in send.log.of(kind)
-        if record[EVENT] >= posted and is_request(record[A])
+        if record[EVENT] >= since and is_request(record[A])
         and ((record[A].psn - wqe.first_psn) & MASK) <= span
         and sender_of(world, record) == send.subject.thing
     ]  # fmt: skip

@@ -3,9 +3,11 @@
 import pytest
 
 from rdmalab.doctor.finding import Verdict
+from rdmalab.doctor.standing import Is
 from rdmalab.lab import Lab
+from rdmalab.session import history
 from rdmalab.spec.profiles import RXE, STRICT, Profile
-from tests.doctor.asking import blamed, evidence, findings, verdict, why
+from tests.doctor.asking import blamed, chain, evidence, findings, verdict, why
 from tests.labs import RECV, SEND, lab_of, well
 
 _WR = "A.qp0.wr[1]"
@@ -105,6 +107,13 @@ def test_a_lost_answer_hangs_as_well() -> None:
 def test_a_huge_timeout_is_no_trouble_while_nothing_is_lost() -> None:
     lab = lab_of(RECV, SEND, "run 500ns", pair="use rc_pair timeout=24")
     assert blamed(lab, _WR) == []
+
+
+def test_a_huge_timeout_is_long_and_not_for_ever() -> None:
+    lab = lab_of("fault drop A->B nth=1", RECV, SEND, "run 1s", pair="use rc_pair timeout=24")
+    report = why(lab, _WR)
+    assert (report.slug, report.standing.kind) == ("timeout-huge", Is.PENDING)
+    assert report.standing.sentence == "it has no completion, and will have none for a long time"
 
 
 def test_a_huge_timeout_is_not_the_root_where_nobody_will_ever_answer() -> None:
@@ -295,3 +304,24 @@ def test_a_connection_has_an_address_too() -> None:
     remedy = why(lab, _WR).remedy
     assert remedy is not None
     assert remedy.works
+
+
+# --------------------------------------------------------------------------- long runs
+def test_what_goes_on_without_end_is_known_when_its_beginning_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in (("EVENTS_APART", 40), ("RECENT", 4), ("OLD", 2), ("HOT", 2)):
+        monkeypatch.setattr(history, name, value)
+    lab = lab_of(SEND, "run 200ms")
+    assert lab.session.world.trace.first > 0
+    assert blamed(lab, _WR) == ["rnr-infinite"]
+    assert "RNR NAKs so far" in evidence(lab, _WR, "rnr-infinite")
+
+
+def test_of_very_many_refusals_it_does_not_say_how_many() -> None:
+    assert "64 RNR NAKs and more" in evidence(lab_of(SEND, "run 100ms"), _WR, "rnr-infinite")
+
+
+def test_who_waits_in_line_waits_for_what_the_first_waits_for() -> None:
+    lab = lab_of(SEND, SEND.replace("=1 ", "=5 "), "run 5ms")
+    assert chain(lab, "A.qp0.wr[5]") == ["rnr-infinite"]

@@ -1,5 +1,7 @@
 """The facts of a send, read off the log and the queue."""
 
+from dataclasses import replace
+
 from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import newest_send
@@ -46,6 +48,18 @@ def test_a_completed_send_says_where_its_completion_lies_and_who_took_it() -> No
     assert taken is not None
     assert taken.program == "A.rx"
     assert not send_of(lab).on_queue
+
+
+def test_what_left_for_it_is_found_when_its_post_is_long_ago() -> None:
+    lab = lab_of("modify_qp B.qp0 state=RTS min_rnr_timer=1", SEND, "run 1ms")
+    trace, answers = lab.session.world.trace, send_of(lab).answers
+    trace.forget(trace.latest - 30)
+    after = send_of(lab)
+    assert (after.posted, after.since) == (None, after.log.begins)
+    assert 0 < len(after.answers) < len(answers)
+    assert after.answers == answers[-len(after.answers) :]
+    assert after.transmissions[-1].event > after.log.begins
+    assert Send(lab.session, replace(after.subject, serial=-1), after.log).since is None
 
 
 def test_each_transmission_has_its_fate_and_the_answers_are_its_own() -> None:
