@@ -4,7 +4,8 @@ import pytest
 
 from rdmalab.doctor.finding import Verdict
 from rdmalab.lab import Lab
-from tests.doctor.asking import blamed, chain, cured, pair, verdict, why
+from rdmalab.spec.profiles import PROFILES
+from tests.doctor.asking import blamed, chain, cured, evidence, lab_on, pair, verdict, why
 from tests.labs import well
 
 _FAST = "timeout=8 retry_cnt=1"
@@ -126,3 +127,12 @@ def test_a_cure_that_only_the_sender_believes_in_does_not_work() -> None:
     remedy = why(lab, "B.qp0.recv_wr[1]").remedy
     assert remedy is not None
     assert remedy.works is False
+
+
+def test_moves_that_only_a_driver_believes_in_or_that_lead_nowhere() -> None:
+    lab = lab_on(PROFILES["rxe"], "use rc_pair", "modify_qp A.qp0 state=ERR",
+                 "modify_qp A.qp0 state=RTS cur_qp_state=RTR")  # fmt: skip
+    assert chain(lab, "EINVAL") == ["bring-up-attr"]
+    assert "RTR to RTS requires" in evidence(lab, "EINVAL", "bring-up-attr")
+    lab.do("modify_qp A.qp0 state=64")
+    assert "there is no state 64" in evidence(lab, "EINVAL", "bring-up-attr")
