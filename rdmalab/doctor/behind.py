@@ -13,6 +13,8 @@ from rdmalab.doctor.facts import attempts, batches
 from rdmalab.doctor.facts.awaited import things_in
 from rdmalab.doctor.facts.downfall import Fall, fallen
 from rdmalab.doctor.facts.strays import for_bytes, strays, waiting_qps
+from rdmalab.doctor.facts.talkers import newest, stopped, talkers, unsent
+from rdmalab.doctor.log import Call
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
@@ -74,8 +76,17 @@ def _missed(case: Case) -> list[Subject]:
     receive, peer = case.receive, case.peer
     starving = _starving(case) if receive is not None and receive.shared else []
     missed = [subject for one in waiting_qps(case) for subject in strays(case, one)]
-    of_peer = _of_peer(case, peer) + (undone(peer) if peer is not None else [])
-    return starving + missed + of_peer
+    found = [subject for one in waiting_qps(case) for subject in _unsaid(case, one)]
+    return starving + missed + _of_peer(case, peer) + found
+
+
+def _unsaid(case: Case, qp: QueuePair) -> list[Subject]:
+    """What those who talk to a queue pair could not do, or were refused."""
+    found: list[Subject] = []
+    for one in talkers(case, qp):
+        found += undone(one) + first_failed(case.log, _thing(one))
+        found += newest(case, one) + [_of_call(call) for call in unsent(case, one)]
+    return found
 
 
 def _of_fall(fall: Fall | None) -> list[Subject]:
@@ -93,7 +104,11 @@ def _refused(case: Case) -> list[Subject]:
         call = attempt.call if of_queue or attempt.is_bad(case.subject.wr_id) else None
     if call is None:
         return []
-    return [Subject(Sort.CALL, Thing(Noun.NODE, *call.thing), event=call.event)]
+    return [_of_call(call)]
+
+
+def _of_call(call: Call) -> Subject:
+    return Subject(Sort.CALL, Thing(Noun.NODE, *call.thing), event=call.event)
 
 
 def _starving(case: Case) -> list[Subject]:
@@ -103,16 +118,20 @@ def _starving(case: Case) -> list[Subject]:
 
 
 def _call(case: Case) -> list[Subject]:
-    """No slot was free: what holds up the queue."""
-    full = case.call is not None and case.call.refusal == "queue-full"
-    return undone(case.qp) if full and case.qp is not None else []
+    """No slot was free: what holds up the queue. Not up yet: what stopped it on the way."""
+    if case.call is None or case.qp is None:
+        return []
+    if case.call.refusal == "send-state":
+        return [_of_call(call) for call in stopped(case, case.qp)]
+    return undone(case.qp) if case.call.refusal == "queue-full" else []
 
 
 def _of_peer(case: Case, peer: QueuePair | None) -> list[Subject]:
     """What failed first at the other end, or had no place to complete."""
     if peer is None:
         return []
-    return first_failed(case.log, _thing(peer)) + _overrun(case, peer)
+    halted = [_of_call(call) for call in stopped(case, peer)]
+    return first_failed(case.log, _thing(peer)) + halted + _overrun(case, peer)
 
 
 def _program(case: Case) -> list[Subject]:

@@ -216,11 +216,21 @@ def _cured(session: Session, report: Report, asked: Case) -> Remedy | None:
         if cure.program:
             tried = tried or Remedy(cure)
             continue
-        outcome = attempt(session, cure.lines, subject, asked.log)
+        outcome = attempt(session, cure.lines, _measure(asked, subject), asked.log)
         if outcome.works:
             return Remedy(cure, works=True)
         tried = tried or Remedy(cure, works=False, failure=outcome.failure)
     return tried
+
+
+def _measure(asked: Case, subject: Subject) -> Subject:
+    """What must be good then: a receive that waits, any work behind a call, else the cause's.
+
+    A call is made good by another that is accepted, which alone brings no work to its end.
+    """
+    called = asked.send is not None and subject.sort is Sort.CALL
+    waits = asked.receive is not None and not asked.over
+    return asked.subject if asked.asked and (called or waits) else subject
 
 
 def _with(cure: Cure, asked: Case) -> Cure:

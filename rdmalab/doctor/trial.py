@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rdmalab.command import Noun, Thing
+from rdmalab.doctor.facts.send import Send
+from rdmalab.doctor.facts.unheard import unheard
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import renewed
 from rdmalab.doctor.standing import Is, Standing, standing
@@ -154,12 +156,22 @@ def _came_of(session: Session, subject: Subject, start: _Start, log: Log) -> Out
         return _brought(log, subject.thing.node, start.event)
     found = standing(session, renewed(session, subject, log), log)
     works = found.good or found.done
+    if works and subject.sort is Sort.SEND and _is_lost(session, subject, log):
+        return Outcome(works=False, failure="its sender is told SUCCESS, and it is lost again")
     if subject.sort is Sort.PROGRAM and found.kind is Is.PENDING:
         # whoever sleeps has nothing left behind, or has come past its line
         works = bool(start.lying and not _lying(session, subject)) or comes_past(
             session, subject.thing, start.line, start.record
         )
     return Outcome(works, "" if works else found.sentence)
+
+
+def _is_lost(session: Session, subject: Subject, log: Log) -> bool:
+    """Whether packets of it were dropped, though nobody waits for an answer to them."""
+    send = Send(session, renewed(session, subject, log), log)
+    silent = send.qp is not None and not send.qp.transport.acknowledged
+    found = unheard(session, send, asked=True) if silent else None
+    return found is not None and bool(found.misses)
 
 
 def _brought(log: Log, node: str, before: int) -> Outcome:

@@ -3,6 +3,7 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.modified import Asked, asked_of, corrected, takes
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.lens import words
 from rdmalab.spec.states import QPState
 
 RULES = ("transition", "attr-missing", "attr-surplus", "attr-range", "attr-support", "cur-state",
@@ -27,7 +28,7 @@ def examine(case: Case) -> Finding:
 
 
 def _move(asked: Asked) -> str:
-    return f"{asked.now.name} to {QPState(asked.to).name}"
+    return f"{asked.now.name} to {words.member(asked.to, QPState)}"
 
 
 def _law(case: Case, asked: Asked, rule: str) -> list[Evidence]:

@@ -20,7 +20,9 @@ def examine(case: Case) -> Finding:
         return ok("there is no peer that could answer elsewhere")
     if partners.is_for(case.world, peer, qp):
         return ok(f"{case.qp_name(peer)} answers to {case.qp_name(qp)}")
-    if unheard.misses and not unheard.because("wrong-source"):
+    if partners.mistaken(case.world, qp) is not None or (
+        unheard.misses and not unheard.because("wrong-source")
+    ):
         return ok("its requests did not arrive")
     node = partners.peer_node(case.world, peer)
     if not node:

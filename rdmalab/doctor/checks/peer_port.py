@@ -15,7 +15,7 @@ def examine(case: Case) -> Finding:
         return NA
     node, _ = partners.goes_to(case, case.send)
     misses = unheard.because("port-down")
-    down = _down(case, node, misses[0].event if misses else case.world.event)
+    down = _down(case, node, misses[0].event if misses else case.ended)
     if not node or node == case.node or down is None:
         return ok(f"the port of {node} is ACTIVE" if node else "")
     state, since = down

@@ -15,7 +15,7 @@ def examine(case: Case) -> Finding:
     if unheard is None or qp is None or unheard.send.wqe is None:
         return NA
     peer, misses = partners.target(case), unheard.because("wrong-type")
-    if not misses or peer is None:
+    if not misses or peer is None or partners.mistaken(case.world, qp) is not None:
         return ok("the other end speaks the same transport")
     since = partners.told(case, qp) if qp.transport.connected else unheard.send.posted
     label = misses[-1].packet.opcode_row.label

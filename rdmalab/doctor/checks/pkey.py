@@ -42,13 +42,20 @@ def _cure(case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePair) -> Cure 
     pair = _shared(case, qp, peer)
     if pair is None:
         pair = qp.attr.pkey_index or 0, peer.attr.pkey_index or 0
-        assigned = [f"pkey set {peer.node} {pair[1]} {qp.path.pkey | FULL_MEMBER:#06x}"]
+        assigned = [_assigned(qp, peer, pair)]
     ours, theirs = ({"pkey_index": str(index)} for index in pair)
     if qp.transport.connected:
         lines = reconnect(case, qp, peer, ours, theirs)
     else:
         lines = cures.revive(case, qp, ours) + cures.revive(case, peer, theirs)
     return Cure([*assigned, *lines, *once_more(case, qp, wqe.wr, peer, revived=True)])
+
+
+def _assigned(qp: QueuePair, peer: QueuePair, pair: tuple[int, int]) -> str:
+    """Put the partition of one end into the entry of the other; an empty entry names none."""
+    ours, theirs = (q.path.pkey if q.path is not None else 0 for q in (qp, peer))
+    node, index, key = (peer.node, pair[1], ours) if ours else (qp.node, pair[0], theirs)
+    return f"pkey set {node} {index} {key | FULL_MEMBER:#06x}"
 
 
 def _shared(case: Case, qp: QueuePair, peer: QueuePair) -> tuple[int, int] | None:

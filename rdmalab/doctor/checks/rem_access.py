@@ -16,6 +16,8 @@ def examine(case: Case) -> Finding:
     send, peer = case.send, case.peer
     if send is None or send.wqe is None or send.ending is None or case.qp is None:
         return NA
+    if case.unheard is not None and (dropped := case.unheard.because("rkey")):
+        return _in_silence(case, send.wqe, dropped[-1].event)
     if send.ending.status is not WCStatus.REM_ACCESS_ERR:
         return ok("the peer did not deny its memory")
     naks = [row for row in send.answers if row.syndrome is not None and row.syndrome.name != "ACK"]
@@ -23,6 +25,19 @@ def examine(case: Case) -> Finding:
     evidence += [said(f"{row.label} came back", row.event) for row in naks[-1:]]
     evidence.append(said("so it ended with REM_ACCESS_ERR", send.ending.event))
     return fail(*evidence, cure=_cure(case, send.wqe, case.qp, peer))
+
+
+def _in_silence(case: Case, wqe: SendWqe, event: int) -> Finding:
+    """Of a transport without answers: the responder drops it, and the sender is told SUCCESS."""
+    qp, peer, send = case.qp, case.peer, case.send
+    if qp is None or peer is None or send is None:
+        return NA
+    refusal = _refusal(case, wqe, peer, qp)
+    return fail(
+        said(refusal.text, event),
+        said(f"{qp.qp_type.name} tells nobody", send.ending.event if send.ending else None),
+        cure=_cure(case, wqe, qp, peer),
+    )
 
 
 def _refusal(case: Case, wqe: SendWqe, peer: QueuePair, qp: QueuePair) -> Evidence:
@@ -48,8 +63,9 @@ def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Cu
     changed = {"remote_addr": None, "rkey": None, "remote": mend.said}
     if mend.length < denial.length:
         changed["sg"] = memory_cures.first_bytes(case, wqe.wr, mend.length)
-    again = cures.again(case, qp, wqe.wr, revived=True, **changed)
-    return Cure([*mend.lines, *memory_cures.revived(case, qp), *again])
+    silent = not qp.transport.acknowledged  # then both ends are as they were
+    again = cures.again(case, qp, wqe.wr, revived=not silent, **changed)
+    return Cure([*mend.lines, *([] if silent else memory_cures.revived(case, qp)), *again])
 
 
 CHECK = Check(

@@ -20,6 +20,8 @@ def examine(case: Case) -> Finding:
     send, qp, peer = case.send, case.qp, case.peer
     if send is None or send.wqe is None or send.ending is None or qp is None:
         return NA
+    if case.unheard is not None and (dropped := case.unheard.because("not-enabled")):
+        return _in_silence(case, send.wqe, dropped[-1].event)
     if send.ending.status is not WCStatus.REM_INV_REQ_ERR:
         return ok("the peer did not find it invalid")
     refused = _refusal(case, peer)
@@ -34,6 +36,19 @@ def examine(case: Case) -> Finding:
     lines = _CURES[name](case, send.wqe, qp, peer) if name in _CURES else []
     text = f"{case.qp_name(peer)} refused it: {reason}"
     return fail(said(text, refused[EVENT]), *evidence, cure=Cure(lines) if lines else None)
+
+
+def _in_silence(case: Case, wqe: SendWqe, event: int) -> Finding:
+    """Of a transport without answers: the responder drops it, and the sender is told SUCCESS."""
+    qp, peer, send = case.qp, case.peer, case.send
+    if qp is None or peer is None or send is None:
+        return NA
+    reason = _not_enabled(case, wqe, qp, peer)
+    return fail(
+        said(f"{case.qp_name(peer)} refused it: {reason}", event),
+        said(f"{qp.qp_type.name} tells nobody", send.ending.event if send.ending else None),
+        cure=Cure(_CURES["not-enabled"](case, wqe, qp, peer)),
+    )
 
 
 def _refusal(case: Case, peer: QueuePair | None) -> Record | None:

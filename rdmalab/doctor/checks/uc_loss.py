@@ -7,7 +7,7 @@ from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, 
 from rdmalab.doctor.fixes.reconnecting import once_more
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
-from rdmalab.world.faults import Drop
+from rdmalab.world.faults import Corrupt, Drop
 
 _OF_CABLE = ("fault", "the link is down", "malformed")
 
@@ -47,11 +47,16 @@ def _faults(case: Case, lost: list[Miss]) -> list[str]:
     return [
         f"fault clear {fault.number}"
         for fault in case.world.cable.faults
-        if isinstance(fault, Drop) and f"fault {fault.number}" in named and not _is_over(fault)
+        if isinstance(fault, Drop | Corrupt) and _name(fault) in named and not _is_over(fault)
     ]
 
 
-def _is_over(fault: Drop) -> bool:
+def _name(fault: Drop | Corrupt) -> str:
+    """What a packet is said to have been lost for; which fault corrupted it, nobody can tell."""
+    return f"fault {fault.number}" if isinstance(fault, Drop) else "malformed"
+
+
+def _is_over(fault: Drop | Corrupt) -> bool:
     """It has met all the packets that it will ever meet."""
     match = fault.match
     counted = match.count is not None and match.met >= match.count

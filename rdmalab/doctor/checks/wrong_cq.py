@@ -3,10 +3,11 @@
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.send import Place
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, unknown
+from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, unknown, warn
 from rdmalab.doctor.log import Call
 from rdmalab.lens.words import KIND
 from rdmalab.spec.records import Kind
+from rdmalab.spec.statuses import WCStatus
 
 
 def examine(case: Case) -> Finding:
@@ -28,7 +29,8 @@ def examine(case: Case) -> Finding:
     name = case.name(Noun.CQ, node, place.cq)
     polled = case.name(Noun.CQ, node, vain[-1].thing[1])
     many = f" for the {len(vain)}th time" if len(vain) > 3 else ""
-    return fail(
+    succeeded = place.cqe.status is WCStatus.SUCCESS
+    return (fail if succeeded else warn)(  # of what failed, that is the trouble
         said(f"its completion is on {name}", place.event),
         said(f"{vain[-1].program or 'a call'} polled {polled}{many}, in vain", vain[-1].event),
         said(f"nobody has polled {name} since it came"),

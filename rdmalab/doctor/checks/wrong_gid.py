@@ -3,8 +3,9 @@
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
+from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.facts.unheard import Unheard
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said
+from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, hinders, ok, said
 from rdmalab.doctor.fixes import cures
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
@@ -18,6 +19,9 @@ _LOST = (NOBODY, "wrong-address")
 
 def examine(case: Case) -> Finding:
     """Which address is wrong: that of the peer, or the one it is known by there."""
+    misled = partners.misled(case)
+    if misled is not None and misled[0].node != misled[1].node:
+        return _of_another(case, misled[1])
     unheard, qp = case.unheard, case.qp
     if unheard is None or qp is None or unheard.send.wqe is None:
         return NA
@@ -28,6 +32,21 @@ def examine(case: Case) -> Finding:
     if not unheard.misses and (found := _no_way_back(case, unheard, qp)) is not None:
         return found
     return ok("the addresses of its packets are those of the two nodes")
+
+
+def _of_another(case: Case, wanted: QueuePair) -> Finding:
+    """The address is that of a node where somebody else has the number."""
+    send, qp = case.send, case.qp
+    if send is None or qp is None:
+        return NA
+    since, node = partners.told(case, qp), partners.peer_node(case.world, qp)
+    gid = qp.path.flow.dst if qp.path is not None else 0
+    return hinders(
+        case,
+        said(f"{case.qp_name(qp)} sends to {partners.gid_words(gid)}, which is {node}", since),
+        said(f"{case.qp_name(wanted)} expects it", partners.told(case, wanted)),
+        *_addresses(case, wanted), cure=_cure(case, send, qp, wanted), since=since,
+    )  # fmt: skip
 
 
 def _since(case: Case, qp: QueuePair, unheard: Unheard) -> int | None:
@@ -51,8 +70,10 @@ def _no_owner(case: Case, unheard: Unheard, qp: QueuePair) -> Finding:
         evidence.append(said(f"{node} got other addresses", moved))
     evidence.append(said("nobody has that address: its packets arrive nowhere", misses[-1].event))
     peer = _partner(case, unheard, qp, node)
-    return unheard.finding(*evidence, *_addresses(case, peer), cure=_cure(case, unheard, qp, peer),
-                           since=moved or since)  # fmt: skip
+    return unheard.finding(
+        *evidence, *_addresses(case, peer),
+        cure=_cure(case, unheard.send, qp, peer), since=moved or since,
+    )  # fmt: skip
 
 
 def _addresses(case: Case, peer: QueuePair | None) -> list[Evidence]:
@@ -88,7 +109,7 @@ def _disowned(case: Case, unheard: Unheard, qp: QueuePair) -> Finding:
         said(f"{case.qp_name(peer)} was told that its peer is {partners.gid_words(wanted)}",
              partners.told(case, peer)),
         said(f"so {peer.node} drops its packets", misses[-1].event),
-        cure=_cure(case, unheard, qp, peer), since=since,
+        cure=_cure(case, unheard.send, qp, peer), since=since,
     )  # fmt: skip
 
 
@@ -103,7 +124,7 @@ def _no_way_back(case: Case, unheard: Unheard, qp: QueuePair) -> Finding | None:
         said(f"{case.qp_name(qp)} sends from {partners.gid_words(gid)}", since),
         said(f"{qp.node} has that address no more", moved),
         said("the answers arrive nowhere", lost[-1]),
-        cure=_cure(case, unheard, qp, case.peer), since=moved or since,
+        cure=_cure(case, unheard.send, qp, case.peer), since=moved or since,
     )  # fmt: skip
 
 
@@ -119,10 +140,10 @@ def _lost_answers(case: Case, unheard: Unheard, qp: QueuePair) -> list[int]:
     ]  # fmt: skip
 
 
-def _cure(case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePair | None) -> Cure | None:
-    if peer is None or unheard.send.wqe is None:
+def _cure(case: Case, send: Send, qp: QueuePair, peer: QueuePair | None) -> Cure | None:
+    if peer is None or send.wqe is None:
         return None
-    wr = unheard.send.wqe.wr
+    wr = send.wqe.wr
     if qp.transport.connected:
         lines = reconnect(case, qp, peer)
         return Cure(lines + once_more(case, qp, wr, peer, revived=True))

@@ -1,8 +1,8 @@
-"""wrong-qpn: nobody at the other node has the number that the packets are for."""
+"""wrong-qpn: at the other node nobody has the number that the packets are for, or a stranger."""
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said
+from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, hinders, ok, said
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
@@ -11,6 +11,9 @@ from rdmalab.lens import words
 
 def examine(case: Case) -> Finding:
     """Whether its packets were dropped because no queue pair has that number."""
+    misled = partners.misled(case)
+    if misled is not None and misled[0].node == misled[1].node:
+        return _of_another(case, *misled)
     unheard, qp = case.unheard, case.qp
     if unheard is None or qp is None or unheard.send.wqe is None:
         return NA
@@ -31,6 +34,24 @@ def examine(case: Case) -> Finding:
     if right is not None:
         evidence.append(said(f"{case.qp_name(right)} has number {right.number:#x}"))
     return unheard.finding(*evidence, cure=cure, since=told or unheard.send.posted)
+
+
+def _of_another(case: Case, reached: QueuePair, wanted: QueuePair) -> Finding:
+    """The number is that of a queue pair which has another peer."""
+    qp, wqe = case.qp, case.send.wqe if case.send is not None else None
+    if qp is None or wqe is None:
+        return NA
+    told, right = partners.told(case, qp), case.qp_name(wanted)
+    lines = reconnect(case, qp, wanted) + once_more(case, qp, wqe.wr, wanted, revived=True)
+    return hinders(
+        case,
+        said(f"{case.qp_name(qp)} was told dest_qp_num={reached.number:#x}", told),
+        said(f"that is {case.qp_name(reached)}, which has another peer",
+             partners.told(case, reached)),
+        said(f"{right}, which expects {case.qp_name(qp)}, has number {wanted.number:#x}",
+             partners.told(case, wanted)),
+        cure=Cure(lines), since=told,
+    )  # fmt: skip
 
 
 def _told(case: Case, qp: QueuePair) -> int | None:
@@ -68,7 +89,7 @@ def _cure(
 
 CHECK = Check(
     44, "wrong-qpn", Section.PEER,
-    question="Does nobody at the other node have the queue pair number it was sent to?",
-    rule="a port drops in silence what is for a number that no queue pair of it has",
+    question="Is the queue pair number it was sent to nobody's at the other node, or a stranger's?",
+    rule="who has the number gets the packets; where nobody has it, the port drops them in silence",
     source="ibv_modify_qp(3)", examine=examine,
 )  # fmt: skip

@@ -39,9 +39,10 @@ def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
     evidence = _told(case, call, qp)
     lines = way_up(case, qp)
     if not lines and not qp.state_row.starts_sends:
-        return fail(*evidence, cure=Cure(program="bring it up to RTS, and post then"))
+        program = "bring it up to RTS, and post then"
+        return fail(*evidence, cure=Cure(program=program), since=call.event)
     again = reposting.once_more(case, qp)
-    return fail(*evidence, cure=Cure([*lines, *again]) if again else None)
+    return fail(*evidence, cure=Cure([*lines, *again]) if again else None, since=call.event)
 
 
 def _told(case: Case, call: Call, qp: QueuePair) -> list[Evidence]:

@@ -35,6 +35,7 @@ USUAL: dict[str, str] = {
 }  # fmt: skip
 """What the bring-up document recommends where nothing was said."""
 
+_OF_MOVE = ("attr-missing", "attr-surplus")
 _NEVER = ("cur_qp_state", "alt_ah_attr", "alt_pkey_index", "alt_port_num", "alt_timeout", "cap")
 _RTS = (QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS, QPState.SQD)
 
@@ -58,6 +59,8 @@ def asked_of(case: Case, call: Call) -> Asked | None:
     moves = [r[B] for _, r in case.log.about(Kind.STATE_CHANGED, thing(qp))
              if r[EVENT] < call.event]  # fmt: skip
     now = moves[-1] if moves else QPState.RESET
+    if case.profile.believes_cur_state and given.get("cur_qp_state") in tuple(QPState):
+        now = QPState(given["cur_qp_state"])
     to = given.pop("qp_state", None)
     return Asked(qp.qp_type, now, int(now if to is None else to), given)
 
@@ -67,11 +70,11 @@ def takes(case: Case, asked: Asked, rule: str) -> list[str]:
     if asked.to not in tuple(QPState):
         return [f"there is no state {asked.to}"]
     to = QPState(asked.to)
-    if rule == "transition":
+    move = MOVES.get((asked.qp_type, asked.now, to))
+    if rule == "transition" or (move is None and rule in _OF_MOVE):
         names = ", ".join(state.name for state in legal_next(asked.qp_type, asked.now))
         return [f"from {asked.now.name} there is a way to {names}"]
-    if rule in ("attr-missing", "attr-surplus"):
-        move = MOVES[asked.qp_type, asked.now, to]
+    if move is not None and rule in _OF_MOVE:
         needs, may = (" ".join(fields_of(mask)) or "nothing" for mask in move)
         return [f"{asked.now.name} to {to.name} requires {needs}; it allows {may}"]
     rows, caps = case.profile.attributes, case.profile.caps

@@ -1,13 +1,14 @@
 """Who talks to whom: where packets go, who expects them, and since when."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.case import Case, find_qp, peer_of
 from rdmalab.doctor.facts.send import Send
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens.words import EVENT, OBJECT, A, B
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState, QPType
+from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.packet import gid_text, is_multicast
 from rdmalab.world.world import World
 
@@ -75,6 +76,29 @@ def expecting(world: World, qp: QueuePair) -> QueuePair | None:
             if other is not qp and is_for(world, other, qp):
                 return other
     return None
+
+
+def mistaken(world: World, qp: QueuePair) -> tuple[QueuePair, QueuePair] | None:
+    """Whom the packets of a queue pair reach, and who expects them instead.
+
+    None where it reaches who expects it, or somebody who has no other peer.
+    """
+    reached, wanted = peer_of(world, qp), expecting(world, qp)
+    if reached is None or wanted is None or reached is wanted:
+        return None
+    strange = reached is qp or (not is_for(world, reached, qp) and _taken(world, reached))
+    return (reached, wanted) if strange else None
+
+
+def misled(case: Case) -> tuple[QueuePair, QueuePair] | None:
+    """The same of a send that is asked about, unless it went well."""
+    send, qp = case.send, case.qp
+    if send is None or qp is None or send.wqe is None or send.posted is None:
+        return None
+    good = send.ending is not None and send.ending.status is WCStatus.SUCCESS
+    if good and (case.unheard is None or not case.unheard.misses):
+        return None
+    return mistaken(case.world, qp)
 
 
 _MATES = {QPType.XRC_SEND: QPType.XRC_RECV, QPType.XRC_RECV: QPType.XRC_SEND}

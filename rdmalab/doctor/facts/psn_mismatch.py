@@ -2,6 +2,7 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, is_in_vain, psn_gap, told
+from rdmalab.doctor.facts.partners import mistaken
 from rdmalab.doctor.finding import NA, Cure, Evidence, Finding, hinders, ok, said
 from rdmalab.doctor.fixes import recovery
 from rdmalab.lens import words
@@ -20,6 +21,8 @@ def examine(case: Case, sign: int, seen: list[Evidence]) -> Finding:
         return NA
     if both.receiver.path is None:
         return NA  # it was reset, and nobody knows any more what it was told
+    if mistaken(case.world, both.sender) is not None:
+        return ok("they were never meant for each other")
     gap = psn_gap(both) * sign
     if gap <= 0 or began_alone(case, both) is not None:
         return ok(f"first packet number {_number(both.sender.attr.sq_psn)}, and expected so")

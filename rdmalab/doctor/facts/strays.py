@@ -24,6 +24,8 @@ def strays(case: Case, qp: QueuePair) -> list[Subject]:
     taken = case.log.about(Kind.RECV_TAKEN, thing_of(qp))
     in_use = qp.resp.recv is not None  # of its message the beginning has come
     since = taken[-1].record[EVENT] if taken and not in_use else -1
+    if not qp.transport.acknowledged:  # what came since does not make good what was lost before
+        since = min(since, _waits_since(case))
     found: dict[Subject, None] = {}
     for record in _missed(case, qp):
         if record[EVENT] < since or len(found) == MOST:
@@ -35,6 +37,12 @@ def strays(case: Case, qp: QueuePair) -> list[Subject]:
         if wqe is not None:
             found[_subject(sender, wqe)] = None
     return list(found)
+
+
+def _waits_since(case: Case) -> int:
+    """The event in which the receive that is asked about was posted."""
+    posted = case.receive.posted if case.receive is not None else None
+    return posted if posted is not None else -1
 
 
 def _missed(case: Case, qp: QueuePair) -> Iterator[Record]:

@@ -141,6 +141,7 @@ def revive(case: Case, qp: QueuePair, ours: Attributes | None = None,
     ours, theirs: attributes to be said otherwise. Receives of both are gone: post them again.
     """
     peer = partner_of(case.world, qp)
+    peer = None if peer is qp else peer  # told its own address
     ends = [(qp, ours or {})] + ([(peer, theirs or {})] if peer is not None else [])
     # always in the same order, so that two cures of one connection say the same lines
     ends.sort(key=lambda end: (end[0].node, end[0].number))
