@@ -2,6 +2,7 @@
 
 import pytest
 
+from rdmalab.doctor import log as log_room
 from rdmalab.doctor.complaints import subjects
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.standing import Is, Standing, standing
@@ -58,7 +59,10 @@ def test_who_took_a_completion_is_said() -> None:
         ("B.mr0[0:8]", "no message was written there since ev 21, and what was before is not kept"),
     ],
 )
-def test_what_was_forgotten_is_not_denied(asked: str, sentence: str) -> None:
+def test_what_was_forgotten_is_not_denied(
+    asked: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_room, "ENOUGH", 0)
     lab = lab_of(RECV, SEND, "run", "poll_cq A.cq0", "poll_cq B.cq0")
     trace = lab.session.world.trace
     trace.forget(trace.latest - 1)

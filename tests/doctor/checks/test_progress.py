@@ -2,6 +2,7 @@
 
 import pytest
 
+from rdmalab.doctor import log
 from rdmalab.doctor.finding import Verdict
 from rdmalab.doctor.standing import Is
 from rdmalab.lab import Lab
@@ -312,6 +313,7 @@ def test_what_goes_on_without_end_is_known_when_its_beginning_is_forgotten(
 ) -> None:
     for name, value in (("EVENTS_APART", 40), ("RECENT", 4), ("OLD", 2), ("HOT", 2)):
         monkeypatch.setattr(history, name, value)
+    monkeypatch.setattr(log, "ENOUGH", 0)
     lab = lab_of(SEND, "run 200ms")
     assert lab.session.world.trace.first > 0
     assert blamed(lab, _WR) == ["rnr-infinite"]

@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 
+import pytest
+
+from rdmalab.doctor import log
 from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import newest_send
@@ -50,7 +53,10 @@ def test_a_completed_send_says_where_its_completion_lies_and_who_took_it() -> No
     assert not send_of(lab).on_queue
 
 
-def test_what_left_for_it_is_found_when_its_post_is_long_ago() -> None:
+def test_what_left_for_it_is_found_when_its_post_is_long_ago(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log, "ENOUGH", 0)
     lab = lab_of("modify_qp B.qp0 state=RTS min_rnr_timer=1", SEND, "run 1ms")
     trace, answers = lab.session.world.trace, send_of(lab).answers
     trace.forget(trace.latest - 30)
