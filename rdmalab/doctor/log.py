@@ -98,14 +98,18 @@ class Log:
     """Records of a kind, oldest first; who asked for what.
 
     before: another one of the same past, which has read all but what has happened since.
+    newest: so many records are enough, for whoever has no time.
     """
 
-    def __init__(self, session: Session, before: "Log | None" = None) -> None:
+    def __init__(self, session: Session, before: "Log | None" = None, newest: int = 0) -> None:
         self.session = session
         self.trace = session.world.trace
         self.before = before
+        self.brief = newest > 0
         self.count = self.trace.latest + 1
-        self.first, self._records = _read(self.trace, before.count if before is not None else None)
+        since = before.count if before is not None else None
+        since = max(0, self.count - newest) if newest else since
+        self.first, self._records = _read(self.trace, since)
         self._of_kind: dict[Kind, list[Numbered]] = {}
         self._of_thing: dict[Kind, dict[tuple[str, int], list[Numbered]]] = {}
         self._of_work: dict[Kind, dict[Work, Record]] = {}
@@ -117,6 +121,15 @@ class Log:
         for number, record in enumerate(self._records, self.first):
             kept[record[KIND]].append(number)
         return kept
+
+    @cached_property
+    def _rare(self) -> dict[Kind, list[Numbered]]:
+        """Of the rare kinds those that are older than what is read."""
+        found: dict[Kind, list[Numbered]] = {}
+        if self.before is None and self.first and not self.brief:
+            for each in self.trace.rare(self.first):
+                found.setdefault(each.record[KIND], []).append(each)
+        return {kind: each[::-1] for kind, each in found.items()}
 
     @property
     def begins(self) -> int:
@@ -163,11 +176,9 @@ class Log:
     def _own(self, kind: Kind) -> list[Numbered]:
         """All that the log before this one has not."""
         if kind not in self._of_kind:
-            first = self.first
-            found = [Numbered(n, self._records[n - first]) for n in self._kept[kind]]
-            if self.before is None and first and kind in RARE:
-                older = [each for each in self.trace.rare(first) if each.record[KIND] is kind]
-                found = older[::-1] + found
+            found = [Numbered(n, self._records[n - self.first]) for n in self._kept[kind]]
+            if kind in RARE:
+                found = self._rare.get(kind, []) + found
             self._of_kind[kind] = found
         return self._of_kind[kind]
 

@@ -7,6 +7,8 @@ from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Subject
 from rdmalab.session.session import Session
 
+_NEWEST = 2_000  # records: asked after every reply, and it is only a hint
+
 
 @dataclass(slots=True)
 class Trouble:
@@ -19,6 +21,7 @@ class Trouble:
         """Whether there is something to complain of that was not spoken of yet; now it was."""
         if session is not self.session:
             self.session, self.told = session, []
-        found = [s for s in subjects(session, Log(session), None) if s not in self.told]
+        log = Log(session, newest=_NEWEST)
+        found = [s for s in subjects(session, log, None) if s not in self.told]
         self.told += found
         return bool(found)

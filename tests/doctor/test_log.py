@@ -103,3 +103,13 @@ def test_in_the_past_as_much_is_read_as_in_the_present(monkeypatch: pytest.Monke
     log = Log(lab.session)
     assert log.begins == 0
     assert [r[:4] for r in log._records] == [r[:4] for r in lab.session.world.trace.records]
+
+
+def test_who_has_no_time_reads_the_newest_records() -> None:
+    lab = lab_of(RECV, SEND, "run", RECV, SEND, "run")
+    whole, brief = Log(lab.session), Log(lab.session, newest=10)
+    assert len(whole.of(Kind.SEND_POSTED)) == 2
+    assert [n for n, _ in brief.of(Kind.CQE_ADDED)] == [
+        n for n, _ in whole.of(Kind.CQE_ADDED) if n >= whole.count - 10
+    ]
+    assert brief.count == whole.count
