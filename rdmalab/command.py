@@ -251,6 +251,9 @@ class Looks(NamedTuple):
     word: str | None = None
 
 
+POINTER = "pointer"
+"""Metadata of a value that may be NULL: C has a pointer there, so that 0 is NULL too."""
+
 TOPIC = "topic"
 """Metadata of an expression: it names a thing one asks about, and asks no fact."""
 
@@ -263,9 +266,10 @@ PROSE = "prose"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Common part of all kinds: may it be NULL, may it be written as a reference."""
+    """Common part of all kinds: may it be NULL, is 0 NULL too, may it be a reference."""
 
     nullable: bool = field(default=False, kw_only=True)
+    pointer: bool = field(default=False, kw_only=True)
     short: Short | None = field(default=None, kw_only=True)
 
 
@@ -396,7 +400,9 @@ def kind_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> Kind:
         return kind_of(inner, (*metadata, *more))
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         (inner,) = [a for a in typing.get_args(annotation) if a is not types.NoneType]
-        return dataclasses.replace(kind_of(inner, metadata), nullable=True)
+        kind = kind_of(inner, metadata)
+        is_pointer = isinstance(kind, ThingKind | ListKind) or POINTER in metadata
+        return dataclasses.replace(kind, nullable=True, pointer=is_pointer)
     short = next((m for m in metadata if isinstance(m, Short)), None)
     kind = _container_kind(annotation, metadata) or _class_kind(annotation, metadata)
     if short is None or isinstance(kind, ListKind):  # of a list, each item may be written short
@@ -406,8 +412,10 @@ def kind_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> Kind:
 
 def _container_kind(annotation: Any, metadata: tuple[Any, ...]) -> Kind | None:
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is list:
-        return ListKind(kind_of(arguments[0], metadata))
+    if origin is list:  # NULL is a list without entries
+        is_pointer = POINTER in metadata
+        item = kind_of(arguments[0], metadata)
+        return ListKind(item, nullable=is_pointer, pointer=is_pointer)
     if origin is Literal:
         return WordKind(arguments)
     return None

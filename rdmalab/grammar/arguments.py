@@ -20,7 +20,7 @@ from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.keys import Keys, Path, Slot, flat_record, keys_of_record
 from rdmalab.grammar.syntax import Argument, Atom, Reader, Value
 from rdmalab.grammar.tokens import Token, tokenize
-from rdmalab.grammar.values import NULLS, example, scalar
+from rdmalab.grammar.values import NULLS, example, is_null, scalar
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ def meaning(values: list[Value], kind: Kind, default_node: str | None) -> Any:
     first, *more = values
     if isinstance(kind, ListKind):
         alone = first.text if isinstance(first, Atom) and not more else ""
-        if alone in NULLS and kind.nullable:
+        if is_null(alone, kind):
             return None
         return [] if alone == "[]" else [_one(v, kind.item, default_node) for v in values]
     if more:

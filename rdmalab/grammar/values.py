@@ -53,6 +53,7 @@ _NAME = re.compile(
 _RANGE = re.compile(r"\[(?:(?P<start>[^:\]]*)(?P<colon>:))?(?P<stop>[^:\]]+)\]")
 _BARE_NODE = re.compile(r"[A-Z]")
 _SURELY_A_NAME = re.compile(r"[A-Z]|[A-Za-z_]\w*\.[A-Za-z_]\w*(?:\[.*\])?", re.ASCII)
+_ZERO = re.compile(r"0+|0[xX]0+")
 _DIRECTION = re.compile(r"([A-Za-z_]\w*)->([A-Za-z_]\w*)", re.ASCII)
 _BARE_TEXT = re.compile(r'[^\s"{}=;,<>]+')
 
@@ -61,7 +62,7 @@ def scalar(atom: Atom, kind: Kind, default_node: str | None = None) -> Any:
     """The value of one Atom; a kind with a short form may give a Ref instead."""
     if not atom.text:
         raise NotUnderstood("a value is missing here", atom.place, example(kind))
-    if kind.nullable and atom.text in NULLS:
+    if is_null(atom.text, kind):
         return None
     if kind.short is not None and _SURELY_A_NAME.fullmatch(atom.text):
         return reference(atom, ThingKind(kind.short.noun, ranged=True), default_node)
@@ -73,6 +74,11 @@ def scalar(atom: Atom, kind: Kind, default_node: str | None = None) -> Any:
         if kind.short is None or not _NAME.fullmatch(atom.text):
             raise
         return reference(atom, ThingKind(kind.short.noun, ranged=True), default_node)
+
+
+def is_null(text: str, kind: Kind) -> bool:
+    """Whether the text is NULL, where NULL may stand; a pointer may be written 0."""
+    return kind.nullable and (text in NULLS or (kind.pointer and _ZERO.fullmatch(text) is not None))
 
 
 def example(kind: Kind) -> str:
@@ -216,6 +222,8 @@ def _prose(atom: Atom, _kind: ProseKind, _node: str | None) -> str:
 
 def _word(atom: Atom, kind: WordKind, _node: str | None) -> str:
     word = next((w for w in kind.words if w.lower() == atom.text.lower()), None)
+    if word is None and NULLS[0] in kind.words and _ZERO.fullmatch(atom.text):
+        return NULLS[0]
     if word is None:
         hint = suggest(atom.text, kind.words)
         raise NotUnderstood(f"{quoted(atom.text)} means nothing here", atom.place, hint)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Refused
-from rdmalab.hca import extended, posting
+from rdmalab.hca import extended, pointers, posting
 from rdmalab.hca.extended import Built, Region
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, SendWR
@@ -116,10 +116,23 @@ def address(hca: "Hca", qp: QueuePair, verb: str, **operands: Any) -> None:
         extended.spoil(hca, qp, region, "crash-setter", verb, qp.qp_type.name)
     elif not region.built:
         extended.spoil(hca, qp, region, "setter-place", verb)
+    elif (crash := _crash(hca, operands)) is not None:
+        extended.spoil(hca, qp, region, *crash)
     else:
         built = region.built[-1]
         built.addressed = True
         _change(hca, qp, built, verb, **operands)
+
+
+def _crash(hca: "Hca", operands: dict[str, Any]) -> tuple[str, ...] | None:
+    """The setter copies the address from the handle: the rule of a bad pointer, and its value."""
+    if "ah" not in operands:
+        return None
+    ah = operands["ah"]
+    refusal = pointers.check_handle(hca, ah, "")
+    if refusal is None:
+        return None
+    return (refusal.rule, hex(ah)) if ah else (refusal.rule,)
 
 
 def _to_fill(hca: "Hca", qp: QueuePair, verb: str) -> Built | None:

@@ -40,6 +40,15 @@ def check_list(hca: "Hca", wr: SendWR | RecvWR, most: int, rule: str) -> "Refuse
     return None
 
 
+def check_handle(hca: "Hca", ah: int | None, legal: str) -> "Refused | None":
+    """ah points to an address handle. The memory of a destroyed one can still be read."""
+    if not ah:
+        return refused(hca.profile, "crash-ah", argument="ah", legal=legal)
+    if ah >= hca.ahs.next_number or ah < 0:
+        return refused(hca.profile, "crash-ah-pointer", hex(ah), argument="ah", legal=legal)
+    return None
+
+
 def lost(hca: "Hca", wr: SendWR | RecvWR, index: int) -> "Refused":
     """Behind this request, which is posted, the list goes on into nowhere."""
     where = hex(wr.next or 0)

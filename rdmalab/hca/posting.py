@@ -164,10 +164,10 @@ def check_atomic(hca: "Hca", _qp: QueuePair, wr: SendWR, length: int) -> Refused
 
 def check_address(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
     """A datagram says where it goes; what is no datagram has other things in its union."""
-    if qp.transport.connected or wr.ah or not qp.transport.addressed:  # the first spares a call
+    if qp.transport.connected or not qp.transport.addressed:  # the first spares a call
         return None
     legal = "create_ah, then ah=A.ah0 remote_qpn=… remote_qkey=…"
-    return refused(hca.profile, "crash-ah", argument="ah", legal=legal)
+    return pointers.check_handle(hca, wr.ah, legal)
 
 
 def check_bind(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:

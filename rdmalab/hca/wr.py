@@ -7,7 +7,7 @@ serial number in an engine's notebook. A CQE lies on the CQ; the WC that `poll_c
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from rdmalab.command import Alias, Bits, Noun, OneOf, Short, Spread, Thing
+from rdmalab.command import POINTER, Alias, Bits, Noun, OneOf, Short, Spread, Thing
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.statuses import WCStatus
@@ -102,9 +102,9 @@ def _rkey_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) ->
 ShortSGE = Annotated[SGE, Short(Noun.MR, _sge_of)]
 ListedSGE = Annotated[SGE, Short(Noun.MR, _sge_of, WildPointer)]
 ShortBuffer = Annotated[Buffer, Short(Noun.MR, _buffer_of)]
-AhNumber = Annotated[int | None, Bits(32), Short(Noun.AH, _number_of)]
-MrNumber = Annotated[int | None, Bits(32), Short(Noun.MR, _number_of)]
-MwNumber = Annotated[int | None, Bits(32), Short(Noun.MW, _number_of)]
+AhNumber = Annotated[int | None, POINTER, Bits(32), Short(Noun.AH, _number_of)]
+MrNumber = Annotated[int | None, POINTER, Bits(32), Short(Noun.MR, _number_of)]
+MwNumber = Annotated[int | None, POINTER, Bits(32), Short(Noun.MW, _number_of)]
 QpNumber = Annotated[U32, Short(Noun.QP, _number_of)]
 SrqNumber = Annotated[U32, Short(Noun.SRQ, _number_of)]
 RKey = Annotated[U32, Short(Noun.MR, _rkey_of, also=(Noun.MW,))]
@@ -118,18 +118,20 @@ REMOTE_RANGE = Spread(
 BIND = Spread("bind", Noun.MR, _bind_of, ("bind_mr", "bind_addr", "bind_length"))
 
 
-Pointer = Annotated[int | None, Bits(64)]
+Pointer = Annotated[int | None, POINTER, Bits(64)]
 Rest = Annotated[str, OneOf(("zero", "junk"))]
 JUNK = 0x6B6B6B6B6B6B6B6B  # what malloc leaves
 
 
 def _filled(cls: Any, fields: dict[str, Any]) -> Any:
-    """rest=junk: whoever forgot memset has something in each field that he did not set."""
+    """rest=junk: without memset each field that was not set has the bytes of earlier use."""
     if fields.get("rest") == "junk":
         junk = {name: JUNK & (1 << bits) - 1 for name, bits in cls.WIDTHS.items()}
-        if "sg" in fields:  # who wrote a list has counted it
+        if fields.get("sg") is not None:  # who wrote a list has counted it
             del junk["num_sge"]
         fields = junk | fields
+    if "sg" in fields and fields["sg"] is None:
+        fields = fields | {"sg": []}
     return cls(**fields)
 
 
@@ -162,7 +164,7 @@ class SendWR:
 
     opcode: WROpcode
     wr_id: U64 = 0
-    sg: Annotated[list[ListedSGE], Alias("sg_list")] = field(default_factory=list)
+    sg: Annotated[list[ListedSGE], POINTER, Alias("sg_list")] = field(default_factory=list)
     flags: Annotated[SendFlags, Alias("send_flags")] = NO_FLAGS
     imm_data: U32 = 0
     remote_addr: U64 = 0
@@ -231,7 +233,7 @@ class RecvWR:
     WIDTHS: ClassVar[dict[str, int]] = {"wr_id": 64, "num_sge": 31, "next": 64}
 
     wr_id: U64 = 0
-    sg: Annotated[list[ListedSGE], Alias("sg_list")] = field(default_factory=list)
+    sg: Annotated[list[ListedSGE], POINTER, Alias("sg_list")] = field(default_factory=list)
     num_sge: int | None = None
     next: Pointer = None
     rest: Rest = "zero"

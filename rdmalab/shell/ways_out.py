@@ -198,6 +198,7 @@ def _open(session: Session, invocation: Invocation) -> str:
 
 WAYS_OUT: dict[str, Remedy] = {
     "crash-ah": _with_address,
+    "crash-ah-pointer": _with_address,
     "ah-port": _whole_address,
     "ah-global": _whole_address,
     "ah-sgid-empty": _whole_address,

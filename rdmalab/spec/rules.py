@@ -154,6 +154,7 @@ RULES: dict[str, Rule] = {
     "opcode-unknown":      Rule(EINVAL, "{} is no opcode", "ibv_post_send(3)"),
     "opcode-type":         Rule(EINVAL, "{} is no opcode of {} queue pairs", "ibv_post_send(3)"),
     "crash-ah":            Rule(EINVAL, "in C this would crash: a datagram names no address handle", "ibv_post_send FAQ"),
+    "crash-ah-pointer":    Rule(EFAULT, "in C this would crash: ah={} points to no address handle", "ibv_post_send FAQ"),
     "crash-mw":            Rule(EINVAL, "in C this would crash: a bind names no memory window", "ibv_post_send(3)"),
     "bind-data":           Rule(EINVAL, "a bind moves no data: {} may not be given", "ibv_post_send(3)"),
     "opcode-support":      Rule(EOPNOTSUPP, "this device does not do {}", "ibv_post_send(3)"),

@@ -29,8 +29,8 @@ def post_send(
     bind_access=…, and mw_rkey, or else the window's next key; LOCAL_INV and SEND_WITH_INV take
     invalidate_rkey=B.mw0. TSO cuts sg into pieces of mss bytes, with hdr=A.mr0[0:54] before each.
     EINVAL before RTS; ENOMEM when no slot is free; the requests before the bad one stay posted.
-    What C lets one do wrong can be typed too: sg=0xdead, num_sge=3, next=0xdead, bad_wr=NULL,
-    wr=NULL, and rest=junk for a struct that nobody cleared.
+    What C lets one do wrong can be typed too: sg=0xdead, num_sge=3, next=0xdead, ah=0xdead,
+    bad_wr=NULL, wr=NULL, and rest=junk for a struct without memset. A pointer that is 0 is NULL.
 
     Example: post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED
     See: ibv_post_send(3)

@@ -96,3 +96,65 @@ def test_what_was_written_is_no_junk() -> None:
     (wqe,) = lab.session.world.nodes["A"].qps.items[0x11].sq.wqes.values()
     assert (wqe.wr.wr_id, wqe.flags, wqe.length) == (0, 0, 8)
     assert wqe.wr.rkey == 0x6B6B6B6B
+
+
+_TO = "remote_qpn=B.qp0 remote_qkey=0x11111111"
+
+
+@pytest.mark.parametrize("profile", ["strict", "rxe", "mlx5"])
+@pytest.mark.parametrize(
+    ("ah", "rule", "errno"),
+    [("0xdead", "crash-ah-pointer", 14), ("NULL", "crash-ah", 22), ("0", "crash-ah", 22)],
+)
+def test_a_datagram_whose_handle_pointer_is_bad(
+    profile: str, ah: str, rule: str, errno: int
+) -> None:
+    lab = Lab(profile=profile)
+    well(lab, "use ud_pair")
+    refused = refusal(lab, f"post_send A.qp0 opcode=SEND sg=A.mr0[0:8] ah={ah} {_TO}")
+    assert (refused.rule, refused.errno, refused.argument) == (rule, errno, "ah")
+    assert refused.message.startswith("in C this would crash")
+    assert lab.look("A.qp0.sq.used") == 0
+
+
+@pytest.mark.parametrize("profile", ["strict", "rxe", "mlx5"])
+@pytest.mark.parametrize(("ah", "rule"), [("0xdead", "crash-ah-pointer"), ("0", "crash-ah")])
+def test_the_setter_of_a_datagram_reads_its_handle(profile: str, ah: str, rule: str) -> None:
+    lab = Lab(profile=profile)
+    for line in (
+        "use ud_pair",
+        "create_qp_ex A.x pd=A.pd0 qp_type=UD send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=SEND",
+        "modify_qp A.x state=INIT pkey_index=0 port_num=1 qkey=1",
+        "modify_qp A.x state=RTR",
+        "modify_qp A.x state=RTS sq_psn=0",
+        "wr_start A.x",
+        "wr_send A.x",
+        f"wr_set_ud_addr A.x ah={ah} {_TO}",
+    ):
+        well(lab, line)
+    assert refusal(lab, "wr_complete A.x").rule == rule
+
+
+def test_the_memory_of_a_destroyed_handle_is_still_there() -> None:
+    lab = Lab()
+    for line in ("use ud_pair", "destroy_ah A.ah0"):
+        well(lab, line)
+    well(lab, f"post_send A.qp0 opcode=SEND sg=A.mr0[0:8] ah=1 {_TO}")
+
+
+@pytest.mark.parametrize("null", ["NULL", "0", "0x0"])
+def test_a_pointer_that_is_0_is_null(null: str) -> None:
+    lab = lab_of(f"post_send A.qp0 opcode=SEND sg=A.mr0[0:8] next={null} ah={null} mw={null}")
+    assert refusal(lab, f"post_send A.qp0 opcode=77 bad_wr={null}").rule == "crash-bad-wr"
+    well(lab, f"post_send A.qp0 wr={null}")
+    well(lab, f"post_recv A.qp0 sg_list={null} num_sge=0 next={null}")
+    well(lab, f"post_send A.qp0 opcode=SEND sg_list={null}")
+    assert refusal(lab, f"post_send A.qp0 opcode=SEND sg_list={null} num_sge=1").rule == "crash-sg"
+    well(lab, f"create_cq A.c9 cqe=3 channel={null}")
+    well(lab, f"create_qp A.q9 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 srq={null}")
+    assert (lab.look("A.qp0.sq.used"), lab.look("A.qp0.rq.used")) == (2, 1)
+
+
+def test_a_list_of_memory_that_nobody_cleared_is_read() -> None:
+    told = refusal(lab_of(), "post_recv A.qp0 sg_list=NULL rest=junk")
+    assert told.rule == "recv-sges"

@@ -20,6 +20,7 @@ ADVICE = {
     "crash-next": "clear each request before you fill it in; next=NULL in the last of a list",
     "crash-bad-wr": "give bad_wr a place, and look at it when the call returns an error",
     "crash-ah": "name an address handle in each datagram",
+    "crash-ah-pointer": "let ah point to an address handle that create_ah made",
     "crash-mw": "name a memory window in each bind",
     "crash-inline": "let INLINE copy from memory of the program only",
     "crash-hdr": "let hdr point to the headers of the segments",
@@ -52,7 +53,7 @@ def _cure(case: Case, call: Call) -> Cure:
         lines = _with_memory(case, call)
     elif call.refusal == "crash-bad-wr":
         lines = _with_room(case, call)
-    elif call.refusal == "crash-ah":
+    elif call.refusal in ("crash-ah", "crash-ah-pointer"):
         lines = _with_handle(case, call)
     return Cure(lines) if lines else Cure(program=ADVICE[call.refusal])
 
