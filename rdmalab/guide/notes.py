@@ -235,8 +235,10 @@ CELLS: dict[str, str] = {
     "refuses_unknown_flags": "Posting with unknown send flags is refused at once",
     "refuses_foreign_flags": "FENCE and IP_CSUM are refused on QP types that cannot honour them",
     "refuses_inline_read": "INLINE with a READ or atomic is refused at once",
-    "refuses_long_atomic": "An atomic with more than 8 local bytes is refused at once",
-    "odd_atomic_status": "An atomic of another length ends so; SUCCESS: it is refused at once",
+    "refuses_odd_atomics": "post_send refuses an atomic of fewer than 8 local bytes, or whose "
+    "remote_addr is no multiple of 8; otherwise the device and the responder find the mistake",
+    "odd_atomic_status": "Status of an atomic whose local list is not 8 bytes long: no packet "
+    "leaves; SUCCESS: the atomic is sent all the same",
     "flushes_recvs_posted_in_err": "A receive posted in ERR is flushed; otherwise it never ends",
     "zero_sge_bytes": "How many bytes an SGE of length 0 stands for",
     "rounding": "How many slots a queue gets for the number asked",

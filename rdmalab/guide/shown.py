@@ -158,10 +158,9 @@ _BY_SCENARIO: dict[str, str] = {
     "rc/atomic-write":
         "IBV_WR_FLUSH;IBV_WR_ATOMIC_WRITE;IBV_ACCESS_FLUSH_GLOBAL;IBV_WC_FLUSH;"
         "IBV_WC_ATOMIC_WRITE;IBV_FLUSH_GLOBAL;field flush_type;wire FLUSH;wire ATOMIC_WRITE;"
-        "record MEMORY_FLUSHED",
+        "refusal unaligned;record MEMORY_FLUSHED",
     "rc/compare-and-swap":
-        "IBV_WR_ATOMIC_CMP_AND_SWP;IBV_WC_COMP_SWAP;wire COMPARE_SWAP;rule atomic-length;"
-        "rule atomic-address",
+        "IBV_WC_COMP_SWAP;wire COMPARE_SWAP",
     "rc/fence":
         "IBV_SEND_FENCE",
     "rc/fetch-and-add":
@@ -330,7 +329,7 @@ _BY_SCENARIO: dict[str, str] = {
     "why/rem-inv-req":
         "IBV_ACCESS_REMOTE_WRITE;qp_access_flags;IBV_EVENT_QP_REQ_ERR;refusal not-enabled",
     "why/rem-inv-req-alignment":
-        "refusal unaligned",
+        "IBV_WR_ATOMIC_CMP_AND_SWP;rule atomic-length;rule atomic-address",
     "why/rem-inv-req-loc-len":
         "refusal receive-short",
     "why/rem-inv-req-rd-atomic":

@@ -14,10 +14,9 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.refuse import check_useful, refused
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe, SendWR
 from rdmalab.spec.access import MWType
-from rdmalab.spec.opcodes import Op, Place, code_of
+from rdmalab.spec.opcodes import WORD_OPS, Op, Place, code_of
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPType
-from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, Work, WROpcode
 from rdmalab.wire.segments import pieces
@@ -35,7 +34,6 @@ _ATOMIC_BYTES = 8
 _SEND_POSTED, _RECV_POSTED = Kind.SEND_POSTED, Kind.RECV_POSTED
 
 _BIND_MW, _TSO = WROpcode.BIND_MW, WROpcode.TSO
-_ATOMICS = (Op.COMPARE_SWAP, Op.FETCH_ADD, Op.ATOMIC_WRITE)
 
 # The wire operation of each opcode that sends something, by number.
 _OPS: dict[int, Op] = {int(opcode): Op[row.message] for opcode, row in WORK.items() if row.message}
@@ -153,9 +151,13 @@ def _check_inline(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
 
 
 def check_atomic(hca: "Hca", _qp: QueuePair, wr: SendWR, length: int) -> Refused | None:
-    if hca.profile.odd_atomic_status is not WCStatus.SUCCESS:  # the device, or the peer, finds it
+    """librxe asks for 8 bytes at least; ibv_post_send(3) names no such check.
+
+    Elsewhere the device finds a wrong length (LOC_LEN_ERR), the responder a wrong address.
+    """
+    if not hca.profile.refuses_odd_atomics:
         return None
-    if length < _ATOMIC_BYTES or (length > _ATOMIC_BYTES and hca.profile.refuses_long_atomic):
+    if length < _ATOMIC_BYTES:
         return refused(hca.profile, "atomic-length", length, argument="sg", legal="sg of 8 bytes")
     if wr.remote_addr % _ATOMIC_BYTES:
         return refused(hca.profile, "atomic-address", argument="remote_addr")
@@ -214,7 +216,7 @@ _DATAGRAMS = frozenset(
 _CONCERNS: dict[Check, Callable[[int], bool]] = {
     offloads.check_tso: lambda opcode: opcode == _TSO,
     check_address: lambda opcode: opcode in _DATAGRAMS,
-    check_atomic: lambda opcode: _OPS.get(opcode) in _ATOMICS,
+    check_atomic: lambda opcode: _OPS.get(opcode) in WORD_OPS,
     check_bind: lambda opcode: opcode == _BIND_MW,
     check_window_type: lambda opcode: opcode == _BIND_MW,
 }
@@ -351,7 +353,7 @@ def _packets(qp: QueuePair, op: Op | None, length: int) -> int:
     none."""
     if op is None:
         return 0
-    if op in _ATOMICS or length == 0 or not qp.transport.connected:
+    if op in WORD_OPS or length == 0 or not qp.transport.connected:
         return 1
     mtu = qp.path.mtu if qp.path else 0
     return -(-length // mtu) if mtu else 1

@@ -169,9 +169,14 @@ def _build_read(_hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
     return Packet(path.flow, code, path.dest_qpn, psn, b"", True, reth=reth, pkey=path.pkey)
 
 
-def _build_atomic(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
+def _odd_length(hca: "Hca", wqe: SendWqe) -> WCStatus | None:
+    """The status of an atomic whose local list is not 8 bytes long; None: the atomic is sent."""
     odd = hca.profile.odd_atomic_status
-    if odd is not WCStatus.SUCCESS and wqe.length != _WORD:
+    return None if wqe.length == _WORD or odd is WCStatus.SUCCESS else odd
+
+
+def _build_atomic(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
+    if (odd := _odd_length(hca, wqe)) is not None:
         return odd
     path = qp.path
     assert path is not None
@@ -200,6 +205,8 @@ def _build_flush(_hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
 
 
 def _build_atomic_write(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
+    if (odd := _odd_length(hca, wqe)) is not None:
+        return odd
     path, wr = qp.path, wqe.wr
     assert path is not None
     payload = dma.gather(hca, qp, wqe, 0, wqe.length)

@@ -14,6 +14,7 @@ from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
 from rdmalab.spec.completions import Arm
+from rdmalab.spec.opcodes import WORD_OPS
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import Attr
 from rdmalab.spec.statuses import WCStatus
@@ -82,6 +83,7 @@ def _send_posted(moment: Moment) -> Iterator[str]:
         yield from _overlaps(wqe.sg)
     yield from _bound(moment, wqe)
     yield from _unaddressed(moment, wqe)
+    yield from _odd_atomic(moment, wqe)
     qp = moment.qp
     if wqe.work is not None and wqe.work.outstanding and not qp.attr.max_rd_atomic:
         name = moment.name(Noun.QP, qp.number)
@@ -113,6 +115,18 @@ def _unaddressed(moment: Moment, wqe: SendWqe) -> Iterator[str]:
     if transport.names_srq and not wqe.wr.remote_srqn:
         later = _LATER.format(WCStatus.REM_INV_REQ_ERR.name)
         yield f"remote_srqn is 0, and no SRQ has that number. {later}"
+
+
+def _odd_atomic(moment: Moment, wqe: SendWqe) -> Iterator[str]:
+    """An atomic that the device, or the responder, will refuse for its length or its address."""
+    if wqe.op not in WORD_OPS or moment.qp.state_row.flushes_sends:
+        return
+    odd = moment.hca.profile.odd_atomic_status
+    if wqe.length != _ATOMIC_BYTES and odd is not WCStatus.SUCCESS:
+        yield f"an atomic moves 8 bytes, sg has {wqe.length}. {_LATER.format(odd.name)}"
+    elif wqe.wr.remote_addr % _ATOMIC_BYTES:
+        later = _LATER.format(WCStatus.REM_INV_REQ_ERR.name)
+        yield f"remote_addr {wqe.wr.remote_addr:#x} is no multiple of 8. {later}"
 
 
 def _recv_posted(moment: Moment) -> Iterator[str]:

@@ -119,6 +119,9 @@ ANSWER: dict[Op, Op] = {
     Op.ATOMIC_WRITE: Op.RDMA_READ_RESPONSE,
 }
 
+# Operations on exactly 8 bytes at an address that is a multiple of 8 (IBA 9.4.5, A19).
+WORD_OPS = (Op.COMPARE_SWAP, Op.FETCH_ADD, Op.ATOMIC_WRITE)
+
 # What a service puts right after the BTH, before the headers of RC: in requests only.
 # IBTA A14: an XRC request names its SRQ; answers go to the QP that asked.
 _FIRST_HEADERS = {Service.UD: ("deth",), Service.XRC: ("xrceth",)}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from errno import EFAULT, EINVAL, ENOMEM
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -11,6 +12,8 @@ from rdmalab.command import Refused
 from rdmalab.hca import posting
 from rdmalab.hca.qp import Capacity
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.profiles import MLX5, STRICT, Profile
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
@@ -61,8 +64,6 @@ ROWS: list[tuple[str, int, str, Make]] = [
     ("opcode-unknown",  EINVAL,     "opcode",      wr(12)),  # type: ignore[arg-type]
     ("opcode-type",     EINVAL,     "opcode",      wr(WROpcode.TSO)),
     ("crash-mw",        EINVAL,     "mw",          wr(WROpcode.BIND_MW)),
-    ("atomic-length",   EINVAL,     "sg",          wr(WROpcode.ATOMIC_WRITE, 7)),
-    ("atomic-address",  EINVAL,     "remote_addr", wr(WROpcode.ATOMIC_WRITE, to=4)),
     ("send-sges",       EINVAL,     "sg",          listed(1, 1, 1)),
     ("message-length",  EINVAL,     "sg",          listed(2**31, 1)),
     ("message-length",  EINVAL,     "sg",          listed(0, 1)),  # 0 is 2^31
@@ -73,10 +74,6 @@ ROWS: list[tuple[str, int, str, Make]] = [
     ("inline-length",   EINVAL,     "flags",       wr(SEND, 17, flags=INLINE)),
     ("inline-length",   EINVAL,     "flags",       listed(8, 9, flags=INLINE)),
     ("crash-inline",    EFAULT,     "sg",          unmapped),
-    ("atomic-length",   EINVAL,     "sg",          wr(ADD, 4)),
-    ("atomic-length",   EINVAL,     "sg",          wr(SWAP, 16)),
-    ("atomic-length",   EINVAL,     "sg",          wr(SWAP, 0)),
-    ("atomic-address",  EINVAL,     "remote_addr", wr(ADD, to=4)),
 ]
 # fmt: on
 
@@ -98,6 +95,8 @@ def test_what_post_send_refuses(rule: str, errno: int, argument: str, make: Make
         wr(WRITE, 16, flags=INLINE),
         wr(flags=SIGNALED | SendFlags.FENCE | SendFlags.SOLICITED),
         wr(SWAP),
+        wr(ADD, 4),
+        wr(WROpcode.ATOMIC_WRITE, to=4),
         listed(4, 4, opcode=ADD),
     ],
 )
@@ -105,6 +104,56 @@ def test_what_is_just_allowed(make: Make) -> None:
     pair = Pair(cap=SMALL)
     pair.a.post(make(pair.a))
     assert len(pair.records(Kind.SEND_POSTED)) == 1
+
+
+ASKING = replace(STRICT, refuses_odd_atomics=True)
+
+
+@pytest.mark.parametrize(
+    ("rule", "argument", "make"),
+    [
+        ("atomic-length", "sg", wr(ADD, 4)),
+        ("atomic-length", "sg", wr(SWAP, 7)),
+        ("atomic-length", "sg", wr(WROpcode.ATOMIC_WRITE, 7)),
+        ("atomic-address", "remote_addr", wr(ADD, to=4)),
+        ("atomic-address", "remote_addr", wr(WROpcode.ATOMIC_WRITE, to=4)),
+    ],
+)
+def test_what_post_send_refuses_where_the_driver_looks_at_atomics(
+    rule: str, argument: str, make: Make
+) -> None:
+    pair = Pair(cap=SMALL, profile=ASKING)
+    refused = refusal(pair.a, make(pair.a))
+    assert (refused.rule, refused.errno, refused.argument) == (rule, EINVAL, argument)
+
+
+@pytest.mark.parametrize("profile", [STRICT, MLX5], ids=lambda profile: profile.name)
+@pytest.mark.parametrize("opcode", [ADD, SWAP, WROpcode.ATOMIC_WRITE])
+@pytest.mark.parametrize("length", [0, 4, 7, 9, 16])
+def test_an_atomic_of_another_length_fails_without_a_packet(
+    profile: Profile, opcode: WROpcode, length: int
+) -> None:
+    """IBA 10.8.3 lists it under Local Length Error; the peer notices nothing."""
+    pair = Pair(cap=SMALL, profile=replace(profile, lacks=frozenset()))
+    pair.a.post(pair.a.wr(opcode, length))
+    pair.run()
+    assert [status for _, status in pair.a.sent()] == [WCStatus.LOC_LEN_ERR]
+    assert (pair.a.qp.state, pair.b.qp.state) == (QPState.ERR, QPState.RTS)
+    assert pair.records(Kind.PACKET_SENT) == []
+
+
+@pytest.mark.parametrize("profile", [STRICT, MLX5], ids=lambda profile: profile.name)
+@pytest.mark.parametrize("opcode", [ADD, SWAP, WROpcode.ATOMIC_WRITE])
+@pytest.mark.parametrize("to", range(1, 8))
+def test_an_unaligned_atomic_is_refused_by_the_responder(
+    profile: Profile, opcode: WROpcode, to: int
+) -> None:
+    pair = Pair(cap=SMALL, profile=replace(profile, lacks=frozenset()))
+    pair.a.post(pair.a.wr(opcode, 8, to=to))
+    pair.run()
+    assert [status for _, status in pair.a.sent()] == [WCStatus.REM_INV_REQ_ERR]
+    assert (pair.a.qp.state, pair.b.qp.state) == (QPState.ERR, QPState.ERR)
+    assert AsyncEvent.QP_REQ_ERR in pair.b.events()
 
 
 def spoil(end: End, wrong: frozenset[str]) -> SendWR:
@@ -133,10 +182,10 @@ def test_of_several_reasons_the_first_is_told() -> None:
     ]
     for count in range(1, len(order)):
         for wrong in combinations(order[:-1], count):
-            pair = Pair(cap=SMALL, rd_atomic=0)
+            pair = Pair(cap=SMALL, rd_atomic=0, profile=ASKING)
             made = spoil(pair.a, frozenset(wrong))
             assert refusal(pair.a, made).rule == wrong[0], wrong
-    pair = Pair(cap=SMALL)
+    pair = Pair(cap=SMALL, profile=ASKING)
     assert refusal(pair.a, spoil(pair.a, frozenset())).rule == order[-1]
 
 

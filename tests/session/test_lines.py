@@ -132,8 +132,6 @@ REFUSED = {
     "post_send B.qp0 opcode=SEND flags=0x40": "send-flags",
     "post_send B.qp0 opcode=SEND sg=B.mr0 flags=INLINE": "inline-length",
     "post_send B.qp0 opcode=RDMA_READ sg=B.mr0[0:8] flags=INLINE": "inline-opcode",
-    "post_send B.qp0 opcode=ATOMIC_FETCH_AND_ADD sg=B.mr0[0:7] remote=A.mr0": "atomic-length",
-    "post_send B.qp0 opcode=ATOMIC_FETCH_AND_ADD sg=B.mr0[0:8] remote=A.mr0[1]": "atomic-address",
     "post_send B.qp0 opcode=SEND sg=A.gonemr": "use-after-destroy",
     "post_send B.qp0 opcode=RDMA_READ sg=B.mr0[0:8] remote=A.gonemr": "use-after-destroy",
     "post_recv A.reset wr_id=1": "recv-state",

@@ -55,6 +55,19 @@ _SHARED = "create_srq B.srq0 pd=B.pd0 max_wr=8"
             "ah_attr.port_num=1 dlid=7",
             "dlid means nothing on RoCE",
         ),
+        (
+            "",
+            "post_send A.qp0 opcode=ATOMIC_FETCH_AND_ADD sg=A.mr0[0:16] remote=B.mr0[0]",
+            "an atomic moves 8 bytes, sg has 16. A real HCA accepts this now and fails later with "
+            "IBV_WC_LOC_LEN_ERR",
+        ),
+        (
+            "",
+            "post_send A.qp0 opcode=ATOMIC_WRITE sg=A.mr0[0:8] remote=B.mr0[12]",
+            "is no multiple of 8. A real HCA accepts this now and fails later with "
+            "IBV_WC_REM_INV_REQ_ERR",
+        ),
+        ("", "post_send A.qp0 opcode=ATOMIC_WRITE sg=A.mr0[0:8] remote=B.mr0[16]", ""),
     ],
 )
 def test_warnings(setup: str, line: str, warning: str) -> None:

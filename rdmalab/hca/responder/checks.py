@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rdmalab.hca import dma, xrcd
 from rdmalab.hca.psn import diff
 from rdmalab.hca.qp import QueuePair, ReadAnswer
-from rdmalab.spec.opcodes import OPCODES, Op, Opcode, Service
+from rdmalab.spec.opcodes import OPCODES, WORD_OPS, Op, Opcode, Service
 from rdmalab.spec.work import PLACEMENT_RIGHTS, WORK, Selectivity
 from rdmalab.wire.packet import Packet
 
@@ -22,8 +22,6 @@ Check = Callable[["Hca", QueuePair, Packet, Opcode], str | None]
 _RIGHTS: dict[Op, int] = {
     Op[row.message]: int(row.remote) for row in WORK.values() if row.message and row.remote
 }
-_ATOMICS = (Op.COMPARE_SWAP, Op.FETCH_ADD)
-_WORDS = (*_ATOMICS, Op.ATOMIC_WRITE)  # 8 bytes, aligned
 _ATOMIC_BYTES = 8
 # What occupies a responder resource.
 _KEPT = tuple(Op[row.message] for row in WORK.values() if row.message and row.outstanding)
@@ -186,7 +184,7 @@ _CONCERNS: dict[Check, Callable[[Opcode], bool]] = {
     check_rkey: lambda row: "reth" in row.headers or "atomiceth" in row.headers,
     check_total: lambda row: row.op is Op.RDMA_WRITE,
     check_word: lambda row: row.op is Op.ATOMIC_WRITE,
-    check_alignment: lambda row: row.op in _WORDS,
+    check_alignment: lambda row: row.op in WORD_OPS,
 }
 
 # What is asked of messages that nobody answers: neither order, which they keep by themselves, nor
