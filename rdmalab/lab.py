@@ -16,6 +16,7 @@ from rdmalab.doctor.consult import cause
 from rdmalab.grammar.answers import evaluate
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lens.fields import Asker
+from rdmalab.lens.warnings import warnings
 from rdmalab.session.lines import Reply, replies
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile
@@ -77,6 +78,13 @@ class Lab:
     def run(self, until: str | None = None) -> Reply:
         """Let time pass until nothing happens by itself, or until a question is answered yes."""
         return self.do("run" if until is None else f"until {until}")[-1]
+
+    def warnings(self, reply: Reply) -> list[str]:
+        """What a verb has done that may surprise, such as where devices and documents differ.
+
+        reply: the newest one; of older ones only what the world still shows. [] if nothing does.
+        """
+        return warnings(self.session, reply)
 
     def look(self, question: str) -> Any:
         """The answer to a question about the world: `A.cq0.count`, `wire.count(opcode=SEND_ONLY)`.

@@ -2,11 +2,13 @@
 
 import threading
 import time
+import warnings
 from typing import Any
 
 from rdmalab.command import Invocation, New, Noun, Ref
 from rdmalab.compat.buffers import Buffers, Mirror
 from rdmalab.lab import Lab
+from rdmalab.lens.warnings import departures
 from rdmalab.spec.profiles import Profile
 from rdmalab.spec.records import Field, Kind
 
@@ -19,6 +21,12 @@ _NEWS = (Kind.CQE_ADDED, Kind.ASYNC_RAISED)
 # How long a thread that waits leaves the others alone, really.
 _PAUSE_S = 0.001
 _pause = time.sleep  # which a program may see replaced
+_CALLERS = 4  # call, the skin, the method of pyverbs, the program
+_POSTS = frozenset({"post_send", "post_recv", "post_srq_recv", "wr_complete"})
+
+
+class DeviceWarning(UserWarning):
+    """A program posted what the documents and devices treat differently; Python shows it once."""
 
 
 class Process:
@@ -48,6 +56,9 @@ class Process:
             self.fetch()
         if outcome.refusal is not None:
             raise outcome.refusal
+        if word in _POSTS and outcome.event is not None:
+            for said in departures(self.session, outcome.event):
+                warnings.warn(said, DeviceWarning, stacklevel=_CALLERS)
         return outcome.value
 
     def make(self, word: str, noun: Noun, node: str, **arguments: Any) -> Ref:

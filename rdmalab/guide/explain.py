@@ -10,6 +10,7 @@ from rdmalab.guide import (
     attributes,
     builders,
     devices,
+    differing,
     fields,
     logs,
     packets,
@@ -69,6 +70,7 @@ def answer(text: str, vocabulary: Mapping[str, Command], more: Iterable[Entry] =
 def written(entry: Entry) -> Article:
     """The whole article of one entry."""
     said = complete(entry, entry.write())
+    said.sections += differing.differing(entry)
     if entry.name in SHOWN:
         said.sections.append(Section("shown by", [f"load {SHOWN[entry.name]}"]))
     return said
@@ -160,6 +162,7 @@ def _reasons_of_the_book() -> tuple[Entry, ...]:
         *reasons.entries(),
         *devices.entries(),
         *builders.entries(),
+        *differing.entries(),
         *parts.entries(),
         *statuses.entries_of_the_unseen(),
     )

@@ -12,6 +12,7 @@ from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import Path, QueuePair
 from rdmalab.hca.refuse import check_useful, refused
 from rdmalab.spec import states
+from rdmalab.spec.differences import demanded, guide_note
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, QPState
 from rdmalab.spec.timers import answer_ns
@@ -110,8 +111,14 @@ def check_surplus(asked: Asked) -> Refused | None:
         return None
     names = [name for name in states.fields_of(surplus) if name in asked.given]
     what = " ".join(names) or _bits(surplus)
-    takes = _takes(asked)
-    return asked.no("attr-surplus", what, argument=names[0] if names else "attr_mask", legal=takes)
+    legal = "; ".join(filter(None, (_takes(asked), _guide_note(asked, surplus))))
+    return asked.no("attr-surplus", what, argument=names[0] if names else "attr_mask", legal=legal)
+
+
+def _guide_note(asked: Asked, surplus: Attr) -> str:
+    """A widely read guide asks for more than this type has."""
+    qp_type = asked.qp.qp_type
+    return guide_note([qp_type], demanded(qp_type, asked.now, asked.to) & surplus)
 
 
 def _takes(asked: Asked) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.refuse import refused
 from rdmalab.hca.wr import SGE, RecvWR, SendWR, WildPointer
+from rdmalab.spec.differences import DIFFERENCES
 
 if TYPE_CHECKING:
     from rdmalab.command import Refused
@@ -47,6 +48,16 @@ def check_handle(hca: "Hca", ah: int | None, legal: str) -> "Refused | None":
     if ah >= hca.ahs.next_number or ah < 0:
         return refused(hca.profile, "crash-ah-pointer", hex(ah), argument="ah", legal=legal)
     return None
+
+
+def check_length(hca: "Hca", wr: SendWR | RecvWR, length: int) -> "Refused | None":
+    """The message is not longer than the device allows; an SGE of length 0 may make it so."""
+    profile, legal = hca.profile, ""
+    if length <= profile.caps.max_msg_sz:
+        return None
+    if profile.zero_sge_bytes and not all(sge.length for sge in listed(wr)):
+        legal = f"leave out the SGE of length 0: {DIFFERENCES['zero-length-sge'].sentence}"
+    return refused(profile, "message-length", profile.caps.max_msg_sz, argument="sg", legal=legal)
 
 
 def lost(hca: "Hca", wr: SendWR | RecvWR, index: int) -> "Refused":

@@ -80,8 +80,9 @@ def _unable(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
     """Why not; some devices find out later."""
     row = WORK.get(wr.opcode)
     if row is not None and qp.qp_type in row.types:
-        if not hca.profile.refuses_unknown_opcode:
-            return None
+        lacks = (qp.qp_type, WROpcode(wr.opcode)) in hca.profile.lacks
+        if not lacks or not hca.profile.refuses_unknown_opcode:
+            return None  # listed for the type: the device finds that no packet carries it
         name = WROpcode(wr.opcode).name
         return refused(hca.profile, "opcode-support", name, argument="opcode")
     legal = "opcodes: " + " ".join(o.name for o, r in WORK.items() if qp.qp_type in r.types)
@@ -107,9 +108,7 @@ def check_size(hca: "Hca", qp: QueuePair, wr: SendWR, length: int) -> Refused | 
         return refused(profile, "read-sges", len(wr.sg), profile.caps.max_sge_rd, argument="sg")
     if (refusal := pointers.check_list(hca, wr, qp.cap.max_send_sge, "send-sges")) is not None:
         return refusal
-    if length > profile.caps.max_msg_sz:
-        return refused(profile, "message-length", profile.caps.max_msg_sz, argument="sg")
-    return None
+    return pointers.check_length(hca, wr, length)
 
 
 def check_flags(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
@@ -399,9 +398,7 @@ def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR, length: int) -> Refused |
         return refused(profile, "queue-full", "receive", rq.capacity, argument="qp", legal=legal)
     if (refusal := pointers.check_list(hca, wr, qp.cap.max_recv_sge, "recv-sges")) is not None:
         return refusal
-    if length > profile.caps.max_msg_sz:
-        return refused(profile, "message-length", profile.caps.max_msg_sz, argument="sg")
-    return None
+    return pointers.check_length(hca, wr, length)
 
 
 def _without_queue(hca: "Hca", qp: QueuePair) -> Refused:

@@ -179,9 +179,7 @@ def _judge_recv(hca: "Hca", srq: SharedReceiveQueue, wr: RecvWR, length: int) ->
         )
     if (refusal := pointers.check_list(hca, wr, srq.max_sge, "srq-sges")) is not None:
         return refusal
-    if length > profile.caps.max_msg_sz:
-        return refused(profile, "message-length", profile.caps.max_msg_sz, argument="sg")
-    return None
+    return pointers.check_length(hca, wr, length)
 
 
 # --------------------------------------------------------------------------- XRC domains

@@ -55,6 +55,8 @@ class StepModel(_Model):
     """What the doctor says, where the step asked why."""
     ladder: list[str] = Field(default_factory=list)
     """The last rows of the wire before a failure."""
+    warnings: list[str] = Field(default_factory=list)
+    """Where devices and the documents differ about what was posted."""
 
 
 class ErrorModel(_Model):
@@ -155,6 +157,7 @@ def _step(result: StepResult) -> StepModel:
         actual=failure.actual if failure else [],
         because=failure.because if failure else [],
         ladder=result.tail,
+        warnings=result.warnings,
     )
 
 
@@ -167,6 +170,7 @@ def narration(runner: Runner, result: StepResult) -> list[str]:
     if step.step.note:
         lines += ["", *(f"  {visible(line)}" for line in step.step.note.strip().splitlines()), ""]
     lines += [f"{words.clock(result.now_ns):>14}  {visible(t)}" for t in step.line.splitlines()]
+    lines += [f"{'':16}warning: {said}" for said in result.warnings]
     before = runner.results[result.number - 2].branch if result.number > 1 else MAIN
     lines += [f"{'':16}on {result.branch}"] if result.branch != before else []
     rows = ladder.rows(world, names, last=None, since=result.first_record)

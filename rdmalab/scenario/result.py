@@ -23,7 +23,7 @@ class StepResult:
 
     first_record: where what it did begins in the trace; behind a jump in time only what it did
     there counts. error: what the file got wrong. branch: of time, on which it ended. tail: the last
-    rows of the ladder before a failure.
+    rows of the ladder before a failure. warnings: where devices and the documents differ about it.
     """
 
     step: PlannedStep
@@ -36,6 +36,7 @@ class StepResult:
     event: int = -1
     now_ns: int = 0
     tail: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:

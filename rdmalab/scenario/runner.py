@@ -10,6 +10,7 @@ from rdmalab.grammar.quantities import whole
 from rdmalab.lens import ladder, words
 from rdmalab.lens.askable import PARTS
 from rdmalab.lens.sufferings import PACKETS
+from rdmalab.lens.warnings import departures
 from rdmalab.scenario.expect import Failure, unmet
 from rdmalab.scenario.loader import PlannedStep, Scenario
 from rdmalab.scenario.result import Outcome, StepResult, Stop
@@ -121,6 +122,8 @@ class Runner:
             report: Report | None = None
             for reply in self._act(step, since):
                 report = reply.value if isinstance(reply.value, Report) else report
+                if reply.event is not None:
+                    result.warnings += departures(self.session, reply.event)
                 yield reply
             self._judge(step, since.first_record)
             if report is not None:
@@ -131,6 +134,10 @@ class Runner:
             result.outcome, result.error = Outcome.ERROR, error
         finally:
             self.session.max_events = limit
+        self._keep(result, since)
+
+    def _keep(self, result: StepResult, since: Since) -> None:
+        """Where the step has led, and what it is remembered by."""
         world = self.session.world
         result.first_record = since.first_record
         result.branch = self.session.history.branch.name

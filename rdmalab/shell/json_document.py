@@ -21,11 +21,12 @@ _DEEPEST = 12
 
 @dataclasses.dataclass(slots=True)
 class Told:
-    """A reply, the time after it, and the line it belongs to, from 1."""
+    """A reply, the time after it, the line it belongs to, from 1, and what surprises in it."""
 
     reply: Reply
     at_ns: int
     line_number: int
+    warnings: list[str]
 
 
 def document(session: Session, told: list[Told]) -> dict[str, Any]:
@@ -44,6 +45,7 @@ def _reply(session: Session, told: Told) -> dict[str, Any]:
         "value": plain_value(session, reply.value),
         "errno": None if reply.refusal is None else errno_name(reply.refusal.errno),
         "error": _error(reply),
+        "warnings": told.warnings,
     }
 
 
@@ -140,6 +142,11 @@ def schema() -> dict[str, Any]:
             "value": {"description": "what the command gave back"},
             "errno": _or_null("string", description="EINVAL, …; null if the verb succeeded"),
             "error": {"anyOf": [error, {"type": "null"}]},
+            "warnings": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "what the verb did and a reader may not expect",
+            },
         }
     )
     properties = {

@@ -14,6 +14,7 @@ from rdmalab.hca.attributes import AhAttr, Capacity
 from rdmalab.hca.polling import CurrentWc
 from rdmalab.hca.wr import Cqe
 from rdmalab.lens import completions, memory, planned, programs, story, words
+from rdmalab.lens.warnings import warnings
 from rdmalab.session.back import Jump
 from rdmalab.session.breakpoints import told
 from rdmalab.session.lines import Reply, Script
@@ -28,7 +29,6 @@ from rdmalab.shell.notes import notes
 from rdmalab.shell.show import event_line, hang, render, render_rows
 from rdmalab.shell.tables import DIM, EVENT, GOOD, NUMBER, WARN, header, table
 from rdmalab.shell.trouble import Trouble
-from rdmalab.shell.warnings import warnings
 from rdmalab.spec.async_events import EVENTS
 from rdmalab.spec.states import MTU
 from rdmalab.spec.statuses import WCStatus

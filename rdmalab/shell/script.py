@@ -107,7 +107,8 @@ def play_json(lab: Lab, said: Iterator[Said]) -> int:
 
     async def carry_out(line: Said) -> None:
         async for reply in talk.replies(line.text, pause):
-            told.append(Told(reply, lab.session.world.now_ns, line.number))  # noqa: PERF401
+            now_ns, warned = lab.session.world.now_ns, lab.warnings(reply)
+            told.append(Told(reply, now_ns, line.number, warned))
 
     for line in said:
         with interrupts(talk.stop):

@@ -19,6 +19,7 @@ from rdmalab.spec import (
     async_events,
     builders,
     completions,
+    differences,
     limits,
     opcodes,
     profiles,
@@ -34,8 +35,8 @@ from tests.guide.saying import WORDS, said
 
 ENTRIES = list(entries(WORDS))
 BOOK = (
-    access, async_events, builders, completions, limits, opcodes, profiles, records, refusals,
-    sharing, states, statuses, works,
+    access, async_events, builders, completions, differences, limits, opcodes, profiles, records,
+    refusals, sharing, states, statuses, works,
 )  # fmt: skip
 
 # Enums that are parts of other tables, and no words of their own.

@@ -1,8 +1,8 @@
 """`post_send` and `post_recv`: what is refused, in which order, and what the prefix rule leaves."""
 
 from collections.abc import Callable
-from errno import EFAULT, EINVAL, ENOMEM
 from dataclasses import replace
+from errno import EFAULT, EINVAL, ENOMEM
 from itertools import combinations
 from typing import Any
 

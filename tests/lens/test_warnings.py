@@ -1,6 +1,13 @@
+import json
+
 import pytest
 
+from rdmalab.cli import main
+from rdmalab.command import Ref
+from rdmalab.compat.process import DeviceWarning, begin
+from rdmalab.lab import Lab
 from tests.covers import covers
+from tests.scenario.mangle import ROOT
 from tests.shell.talk import Talk
 
 _SHARED = "create_srq B.srq0 pd=B.pd0 max_wr=8"
@@ -232,3 +239,66 @@ def test_who_writes_after_a_frame_came_hears_nothing() -> None:
     talk.ask("post_recv B.qp0 sg=B.mr0[0:200]", "post_send A.qp0 opcode=SEND sg=A.mr0[0:60]", "run")
     assert talk.lab.look("B.cq0.next.status == SUCCESS")
     assert len(talk.ask('write B.mr0[8:9] "x"')) == 1
+
+
+# --------------------------------------------------------------------------- documents and devices
+_LONG = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:4096],A.mr0[0:{}] {}"
+_TO_B = "ah=A.ah0 remote_qpn=B.qp0 remote_qkey=0x11111111"
+_EMPTY = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:0]"
+
+
+@pytest.mark.parametrize(
+    ("profile", "octets", "status"),
+    [("strict", 2**31, "SUCCESS"), ("rxe", 0, "SUCCESS"), ("mlx5", 0, "LOC_LEN_ERR")],
+)
+def test_what_devices_do_is_told_with_the_post(profile: str, octets: int, status: str) -> None:
+    talk = Talk("use rc_pair", width=300, profile=profile)
+    warned = " ".join(_warned(talk, _EMPTY))
+    assert f"an SGE of length 0 means {octets} bytes here" in warned
+    assert "mlx5 and Soft-RoCE take such an SGE as 0 bytes" in warned
+    talk = Talk("use ud_pair", width=300, profile=profile)
+    warned = " ".join(_warned(talk, _LONG.format(8, _TO_B)))
+    assert f"4104 bytes do not fit the MTU of 4096: nothing is sent, IBV_WC_{status}." in warned
+    assert "ConnectX completes it with IBV_WC_LOC_LEN_ERR" in warned
+
+
+def test_what_fits_and_a_message_without_bytes_are_not_told() -> None:
+    talk = Talk("use ud_pair", width=300)
+    sent = f"post_send A.qp0 opcode=SEND sg=A.mr0[0:4096] {_TO_B}"
+    assert _warned(talk, sent) == []
+    assert _warned(talk, f"post_send A.qp0 opcode=SEND num_sge=0 {_TO_B}") == []
+
+
+@pytest.mark.parametrize("post", ["post_recv B.qp0", "post_srq_recv B.srq0"])
+def test_a_receive_of_length_0_is_told_too(post: str) -> None:
+    talk = Talk("use rc_pair", _SHARED, width=300)
+    (warning,) = _warned(talk, f"{post} sg=B.mr0[0:0]")
+    assert "means 2147483648 bytes here" in warning
+
+
+def test_every_face_tells_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """Python, JSON and a scenario that is narrated, besides the prompt."""
+    lab = Lab()
+    lab.do("use rc_pair")
+    (said,) = lab.warnings(lab.do(_EMPTY)[-1])
+    assert "means 2147483648 bytes here" in said
+    main(["repl", "--json", "-c", "use rc_pair", "-c", _EMPTY])
+    assert json.loads(capsys.readouterr().out)["replies"][-1]["warnings"] == [said]
+    main(["run", "-v", str(ROOT / "scenarios" / "sge" / "nothing-or-everything.rdmalab.yaml")])
+    assert f"warning: {said}" in capsys.readouterr().out
+
+
+def test_a_program_of_pyverbs_is_warned_where_it_posts() -> None:
+    played = begin("strict")
+    played.session.default_node = "A"
+    played.lab.do("use rc_pair")
+    sge = {"addr": 0, "length": 0, "lkey": 0}
+    with pytest.warns(DeviceWarning, match="means 2147483648 bytes here"):
+        played.call("post_recv", qp=Ref("B", "qp0"), wr=[{"wr_id": 1, "sg": [sge]}])
+
+
+def test_what_no_packet_can_carry_is_told() -> None:
+    talk = Talk("use uc_pair", width=300)
+    warned = _warned(talk, "post_send A.qp0 opcode=SEND_WITH_INV num_sge=0 invalidate_rkey=1")
+    assert "no packet of UC carries SEND_WITH_INV" in warned[0]
+    assert "lists SEND_WITH_INV for UC" in warned[1]

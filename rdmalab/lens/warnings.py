@@ -5,7 +5,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.hca import extended
+from rdmalab.hca import extended, offloads
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
@@ -14,11 +14,12 @@ from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
 from rdmalab.spec.completions import Arm
+from rdmalab.spec.differences import DIFFERENCES
 from rdmalab.spec.opcodes import WORD_OPS
 from rdmalab.spec.records import Kind, Record
-from rdmalab.spec.states import Attr
+from rdmalab.spec.states import Attr, QPType
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import Local, SendFlags, WROpcode
+from rdmalab.spec.work import WORK, Local, SendFlags, WROpcode
 from rdmalab.wire.headers import GRH
 
 _LOOK_BACK = 2_000  # records
@@ -46,13 +47,20 @@ def warnings(session: Session, reply: Reply) -> list[str]:
     """Sentences about what the verb of this reply has done, each once."""
     if reply.event is None:
         return list(dict.fromkeys(_looked(session, reply)))
-    if reply.refusal is not None:
-        return []
+    return [] if reply.refusal is not None else _seen(session, reply.event, _LOOKS)
+
+
+def departures(session: Session, event: int) -> list[str]:
+    """Of the work requests posted by this event: where devices and the documents differ."""
+    return _seen(session, event, _DEPARTURES)
+
+
+def _seen(session: Session, event: int, looks: "Looks") -> list[str]:
     world = session.world
     found: list[str] = []
-    for number in world.trace.records.span(reply.event):
+    for number in world.trace.records.span(event):
         record = world.trace.records[number]
-        look = _LOOKS.get(record[words.KIND])
+        look = looks.get(record[words.KIND])
         if look is not None and record[words.NODE] in world.nodes:
             found += look(Moment(session, world.nodes[record[words.NODE]], record))
     return list(dict.fromkeys(found))
@@ -79,6 +87,7 @@ def _send_posted(moment: Moment) -> Iterator[str]:
     scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
     if wqe.inline is None:
         yield from _buffers(moment, wqe.wr.sg, moment.qp.pd, scatters=scatters)
+    yield from _send_departs(moment)
     if scatters:
         yield from _overlaps(wqe.sg)
     yield from _bound(moment, wqe)
@@ -132,6 +141,7 @@ def _odd_atomic(moment: Moment, wqe: SendWqe) -> Iterator[str]:
 def _recv_posted(moment: Moment) -> Iterator[str]:
     wqe: RecvWqe = moment.record[words.A]
     yield from _buffers(moment, wqe.wr.sg, moment.qp.pd, scatters=True)
+    yield from _recv_departs(moment)
     yield from _overlaps(wqe.sg)
     if moment.qp.transport.addressed and wqe.length <= GRH.LENGTH:
         yield f"{GRH.LENGTH} bytes are for the header of a packet: no room for a datagram's data."
@@ -141,6 +151,7 @@ def _shared_posted(moment: Moment) -> Iterator[str]:
     wqe: RecvWqe = moment.record[words.A]
     srq = moment.hca.srqs.items[moment.record[words.OBJECT]]
     yield from _buffers(moment, wqe.wr.sg, srq.pd, scatters=True)
+    yield from _recv_departs(moment)
     yield from _overlaps(wqe.sg)
 
 
@@ -156,8 +167,8 @@ def _buffers(moment: Moment, sg: list[SGE], pd: int, *, scatters: bool) -> Itera
     for sge in sg:
         mr = moment.hca.lkeys.get(sge.lkey)
         if sge.length == 0:
-            yield _zero_length(moment.hca)
-        elif mr is None:
+            continue
+        if mr is None:
             yield f"no memory region of {moment.hca.node} has lkey {sge.lkey:#x}. {later}"
         elif not mr.iova <= sge.addr <= sge.addr + sge.length <= mr.iova + mr.length:
             name = moment.name(Noun.MR, mr.number)
@@ -169,10 +180,51 @@ def _buffers(moment: Moment, sg: list[SGE], pd: int, *, scatters: bool) -> Itera
             yield f"{moment.name(Noun.MR, mr.number)} lacks LOCAL_WRITE. {later}"
 
 
-def _zero_length(hca: Hca) -> str:
-    if hca.profile.zero_sge_bytes:
-        return f"an SGE of length 0 means {hca.profile.zero_sge_bytes} bytes, say the documents."
-    return "an SGE of length 0 is no bytes on this device; the documents say 2^31."
+# --------------------------------------------------------------------------- documents and devices
+def _send_departs(moment: Moment) -> Iterator[str]:
+    wqe: SendWqe = moment.record[words.A]
+    if wqe.inline is None:
+        yield from _zero_length(moment.hca, wqe.wr.sg)
+    yield from _long_datagram(moment, wqe)
+    yield from _without_packet(moment, wqe)
+
+
+def _recv_departs(moment: Moment) -> Iterator[str]:
+    wqe: RecvWqe = moment.record[words.A]
+    yield from _zero_length(moment.hca, wqe.wr.sg)
+
+
+def _zero_length(hca: Hca, sg: list[SGE]) -> Iterator[str]:
+    """Length 0 is 2^31 bytes to the documents; the profile decides what this device takes."""
+    if all(sge.length for sge in sg):
+        return
+    row, octets = DIFFERENCES["zero-length-sge"], hca.profile.zero_sge_bytes
+    said = f"an SGE of length 0 means {octets} bytes here: {row.sentence}."
+    yield f"{said} A message without bytes has num_sge=0."
+
+
+def _long_datagram(moment: Moment, wqe: SendWqe) -> Iterator[str]:
+    """C10-93.1.1, and devices that report it."""
+    qp, length = moment.qp, offloads.longest(wqe)
+    if not qp.transport.addressed or wqe.op is None or qp.state_row.flushes_sends:
+        return
+    if qp.path is None or length <= (mtu := qp.path.mtu):
+        return
+    status = moment.hca.profile.long_datagram_status
+    row = DIFFERENCES["long-datagram"]
+    yield f"{length} bytes do not fit the MTU of {mtu}: nothing is sent, IBV_WC_{status.name}."
+    yield f"{row.sentence}."
+
+
+def _without_packet(moment: Moment, wqe: SendWqe) -> Iterator[str]:
+    """An opcode that the documents list for a type which has no packet for it."""
+    listed = WORK.get(wqe.wr.opcode)
+    qp = moment.qp
+    if wqe.work is None and listed is not None and qp.qp_type in listed.types:
+        later = _LATER.format(WCStatus.LOC_QP_OP_ERR.name)
+        yield f"no packet of {qp.qp_type.name} carries {wqe.wr.opcode.name}. {later}"
+        if (wqe.wr.opcode, qp.qp_type) == (WROpcode.SEND_WITH_INV, QPType.UC):
+            yield f"{DIFFERENCES['uc-send-with-inv'].sentence}."
 
 
 def _fills_up(moment: Moment, qp: QueuePair) -> Iterator[str]:
@@ -323,7 +375,14 @@ def _is_counter(moment: Moment, addr: int, length: int) -> bool:
     )
 
 
-_LOOKS: dict[Kind, Callable[[Moment], Iterator[str]]] = {
+Looks = dict[Kind, Callable[[Moment], Iterator[str]]]
+
+_DEPARTURES: Looks = {
+    Kind.SEND_POSTED: _send_departs,
+    Kind.RECV_POSTED: _recv_departs,
+    Kind.SRQ_POSTED: _recv_departs,
+}
+_LOOKS: Looks = {
     Kind.SEND_POSTED: _send_posted,
     Kind.RECV_POSTED: _recv_posted,
     Kind.SRQ_POSTED: _shared_posted,

@@ -1,0 +1,156 @@
+"""Where devices do otherwise than a document says: both sentences, the reason, what shows it.
+
+Refusals, warnings at a post and `explain` read the same rows. The engine never does: what a device
+does is a cell of `profiles.py` or a row of `states.py`.
+"""
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+from typing import NamedTuple
+
+from rdmalab.spec.states import MOVES, Attr, QPState, QPType, fields_of
+from rdmalab.spec.transports import TRANSPORTS
+
+
+class Difference(NamedTuple):
+    """document: what a document says, with its name. devices: what they do instead.
+
+    lesson: the scenario that shows both, as `load` takes it. about: the words whose pages tell it,
+    in brief.
+    """
+
+    about: tuple[str, ...]
+    brief: str
+    document: str
+    devices: str
+    reason: str
+    source: str
+    lesson: str
+
+    @property
+    def sentence(self) -> str:
+        """Both sides in one sentence, without a full stop."""
+        return f"{self.document}; {self.devices}"
+
+
+_INVALIDATES = ("IBV_WR_SEND_WITH_INV", "wr_send_inv", "IBV_QP_EX_WITH_SEND_WITH_INV")
+
+# fmt: off
+DIFFERENCES: dict[str, Difference] = {
+    "zero-length-sge": Difference(
+        ("length", "sge-zero", "zero_sge_bytes", "message-length"),
+        "devices take length 0 as 0 bytes",
+        "the page of ibv_post_send says that length 0 means 2^31 bytes",
+        "mlx5 and Soft-RoCE take such an SGE as 0 bytes",
+        "libmlx5 leaves it out of the work queue entry, Soft-RoCE adds its 0 bytes",
+        "libmlx5 set_data_seg, kernel rxe", "sge/nothing-or-everything"),
+    "long-datagram": Difference(
+        ("IBV_QPT_UD", "ud-too-long", "long_datagram_status"),
+        "ConnectX reports a datagram that exceeds the MTU",
+        "IBTA C10-93.1.1 says that nothing is sent and that this is no error",
+        "ConnectX completes it with IBV_WC_LOC_LEN_ERR; Soft-RoCE reports SUCCESS and sends nothing",
+        "ConnectX compares the length with the MTU when it reads the work queue entry",
+        "IBTA C10-93.1.1; google/rdma-unit-test", "ud/one-packet"),
+    "uc-send-with-inv": Difference(
+        _INVALIDATES,
+        "no packet of UC carries it: LOC_QP_OP_ERR",
+        "the page of ibv_wr_start lists SEND_WITH_INV for UC",
+        "the post is accepted and completes with IBV_WC_LOC_QP_OP_ERR",
+        "no packet of UC carries an R_Key to invalidate: IBTA has SEND_WITH_INVALIDATE for RC and XRC only",
+        "IBTA table of BTH opcodes; Soft-RoCE, measured", "wr/uc-send-with-invalidate"),
+    "xrc-send-with-inv": Difference(
+        _INVALIDATES,
+        "over XRC it meets no window",
+        "the page of ibv_wr_start lists SEND_WITH_INV for XRC_SEND",
+        "the receive completes with IBV_WC_REM_INV_REQ_ERR, and the window stays bound",
+        "a window of type 2 belongs to the queue pair that bound it, and an XRC_RECV queue pair "
+        "has no send queue to bind one with",
+        "IBTA C10-172; ibv_bind_mw(3)", "xrc/send-with-invalidate"),
+    "send-inv-region": Difference(
+        _INVALIDATES,
+        "a region is not invalidated",
+        "the page of ibv_wr_start says that wr_send_inv invalidates a memory region of the peer",
+        "a region registered by a program is not invalidated: the receive completes with "
+        "IBV_WC_REM_INV_REQ_ERR",
+        "only windows of type 2, and regions of the kernel's fast registration, can be invalidated",
+        "IBTA 10.6.5; Soft-RoCE, measured", "mw/invalidate-a-region"),
+    "modify-qp-return": Difference(
+        ("modify_qp",),
+        "returns the errno, not -1",
+        "the bring-up guide says that modify_qp returns -1 and sets errno",
+        "ibv_modify_qp returns the errno itself, as ibv_modify_qp(3) says",
+        "libibverbs hands on the value that the driver returned",
+        "ibv_modify_qp(3), rdma-core", "bringup/guide-by-the-letter"),
+}
+# fmt: on
+
+_RESET, _INIT, _RTR, _RTS = QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS
+_MOST = Attr.ACCESS_FLAGS
+
+# What a widely read bring-up guide asks of types that devices refuse it on: "all" types, or those
+# that are connected. Required and optional attributes, by move.
+_OF_ALL: dict[tuple[QPState, QPState], Attr] = {
+    (_RESET, _INIT): _MOST,
+    (_INIT, _RTR): _MOST | Attr.PATH_MTU,
+    (_RTR, _RTS): _MOST,
+}
+_OF_CONNECTED: dict[tuple[QPState, QPState], Attr] = {
+    (_INIT, _RTR): Attr.MAX_DEST_RD_ATOMIC | Attr.MIN_RNR_TIMER,
+    (_RTR, _RTS): (
+        Attr.TIMEOUT | Attr.RETRY_CNT | Attr.RNR_RETRY | Attr.MAX_QP_RD_ATOMIC | Attr.MIN_RNR_TIMER
+    ),
+}
+
+_OF_ALL_TYPES = reduce(or_, _OF_ALL.values())
+
+# Why a type has no use for an attribute: such a queue pair …
+_REASONS: dict[Attr, str] = {
+    Attr.ACCESS_FLAGS: "serves no RDMA request that could need a right",
+    Attr.PATH_MTU: "has no path of its own, each message is one packet of the port's MTU",
+    Attr.MAX_DEST_RD_ATOMIC: "serves no READ and no atomic",
+    Attr.MIN_RNR_TIMER: "sends no RNR NAK",
+    Attr.TIMEOUT: "waits for no acknowledgement",
+    Attr.RETRY_CNT: "waits for no acknowledgement",
+    Attr.RNR_RETRY: "receives no RNR NAK",
+    Attr.MAX_QP_RD_ATOMIC: "sends no READ and no atomic",
+}
+GUIDE_LESSON = "bringup/guide-by-the-letter"
+
+
+def demanded(qp_type: QPType, now: QPState, to: QPState) -> Attr:
+    """What the guide lets a queue pair of this type set in this move and some type cannot have.
+
+    0 for a move that the guide does not describe.
+    """
+    asked = _OF_ALL.get((now, to), Attr(0))
+    if TRANSPORTS[qp_type].connected:
+        asked |= _OF_CONNECTED.get((now, to), Attr(0))
+    return asked
+
+
+def guide_note(qp_types: Sequence[QPType], attributes: Attr) -> str:
+    """Why devices refuse attributes on types for which the guide lists them; "" without any."""
+    if not attributes or not qp_types:
+        return ""
+    fields = ", ".join(fields_of(attributes))
+    whom = "all types" if attributes & _OF_ALL_TYPES else "all connected types"
+    reasons = ", ".join(dict.fromkeys(_REASONS[attribute] for attribute in attributes))
+    types = ", ".join(qp_type.name for qp_type in qp_types)
+    return (
+        f"a widely read guide demands {fields} of {whom}; devices refuse it on {types}, "
+        f"because such a QP {reasons}"
+    )
+
+
+def refused_on(attributes: Attr) -> list[QPType]:
+    """The types that the guide lists an attribute for, and that have it in no move of the guide."""
+    return [
+        kind
+        for kind in QPType
+        if any(
+            attributes & demanded(kind, now, to) & ~(move.required | move.optional)
+            for (of, now, to), move in MOVES.items()
+            if of is kind
+        )
+    ]
