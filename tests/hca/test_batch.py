@@ -107,8 +107,8 @@ def test_what_complete_tells(lines: tuple[str, ...], rule: str) -> None:
                                      "REM_INV_REQ_ERR")],
 )  # fmt: skip
 def test_an_odd_atomic_of_a_batch_fails_later(to: str, sge: str, found: str) -> None:
-    lab = batch("wr_set A.qx0 wr_id=1 wr_flags=SIGNALED",
-                f"wr_atomic_fetch_add A.qx0 remote={to} add=1", sge, "wr_complete A.qx0")  # fmt: skip
+    add = f"wr_atomic_fetch_add A.qx0 remote={to} add=1"
+    lab = batch("wr_set A.qx0 wr_id=1 wr_flags=SIGNALED", add, sge, "wr_complete A.qx0")
     trip(lab, "run")
     assert status(lab) == found
 
