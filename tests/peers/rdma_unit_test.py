@@ -12,7 +12,8 @@ its `$name` everywhere; `setups:`, lists of steps by name; and `tests:`, a list 
     behaviour: what a device must do
     dropped: why it is not judged            # or:
     use: NAME of a setup, or a list of them
-    each: [{op: SEND}, …]                    # played once for each, $op replaced in every text
+    each: [{op: SEND}, …]                    # played once for each, $op replaced in every text;
+                                             # of a list of such lists every combination
     nodes, link, programs:                   # as in a scenario
     play: [steps of a scenario]              # what the test demands; errno: any, or A|B, or none|A
     mlx5, strict:                            # only where the profile differs
@@ -26,10 +27,11 @@ its `$name` everywhere; `setups:`, lists of steps by name; and `tests:`, a list 
 
 import argparse
 import dataclasses
+import itertools
 import json
 import sys
 import time
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -54,7 +56,7 @@ DIFFERS = frozenset(("differs", "source", "each", "nodes", "link", "steps"))
 _ERRNO_OF = {name: number for number, name in ERRNO_NAMES.items()}
 _ANY = frozenset(_ERRNO_OF)
 _NONE = "none"
-_SUCCEEDED = "it succeeded"
+_WIDTH = 160  # of a line of a failure: some compare many bytes
 
 Steps = list[Any]
 
@@ -121,13 +123,18 @@ def play(entry: Entry, profile: str, *, as_told: bool) -> Ending:
     as_told: as the entry tells what this profile does; else as their test demands it.
     """
     told = entry.raw.get(profile, {}) if as_told else {}
-    for row in told.get("each") or entry.raw.get("each") or [{}]:
-        let = {name: Template(text).safe_substitute(row) for name, text in entry.let.items()}
-        failure = _failure(entry, told, let | row, profile)
+    for row in _rows(told.get("each") or entry.raw.get("each") or [{}]):
+        failure = _failure(entry, told, entry.let | row, profile)
         if failure:
             said = " ".join(f"{key}={value}" for key, value in row.items())
             return Ending(False, f"{entry.name} [{profile}] {said}\n{failure}")
     return Ending(True, "")
+
+
+def _rows(each: list[Any]) -> list[dict[str, str]]:
+    if not isinstance(each[0], list):
+        return each
+    return [dict(ChainMap(*rows)) for rows in itertools.product(*each)]
 
 
 def _failure(entry: Entry, told: dict[str, Any], row: dict[str, str], profile: str) -> str:
@@ -201,7 +208,9 @@ def _filled(part: Any, row: dict[str, str]) -> Any:
         return [_filled(item, row) for item in part]
     if isinstance(part, dict):
         return {key: _filled(value, row) for key, value in part.items()}
-    return Template(part).substitute(row) if "$" in part else part
+    while "$" in part:
+        part = Template(part).substitute(row)
+    return part
 
 
 def _alternatives(step: Any) -> bool:
@@ -212,7 +221,7 @@ def _accepted(step: dict[str, Any]) -> frozenset[str]:
     names_ = frozenset(step["errno"].split("|"))
     if wrong := names_ - _ANY - {_NONE, "any"}:
         raise ValueError(f"no errno {sorted(wrong)}")
-    return _ANY if "any" in names_ else names_
+    return names_ | _ANY if "any" in names_ else names_
 
 
 def _without_errno(step: dict[str, Any]) -> dict[str, Any]:
@@ -258,7 +267,7 @@ def main() -> int:
         return 0
     began = time.process_time()
     failures = list(_failures(chosen.name))
-    print("\n".join(failures))  # noqa: T201
+    print("\n".join(line[:_WIDTH] for text in failures for line in text.splitlines()))  # noqa: T201
     print(f"{len(failures)} failures, {time.process_time() - began:.1f} s")  # noqa: T201
     return bool(failures)
 
