@@ -42,9 +42,12 @@ CONCEPTS: dict[str, Concept] = {
     ), ("explain rkey", "explain LOC_PROT_ERR", "explain lkey_is_rkey")),
     "rkey": Concept(("r_key", "remote key"), (
         "The key by which a peer may touch a memory region; it travels in the RETH.",
-        "The peer checks key, PD, rights and the whole range before it writes a byte.",
+        "The peer checks key, PD, rights and the whole range before it writes a byte, and the "
+        "key again at every packet: a region deregistered in mid-message stops the next one. "
+        "Devices differ: `explain` the two checks below.",
         "How the other side learns it is the program's business: usually a SEND.",
-    ), ("explain lkey", "explain REM_ACCESS_ERR")),
+    ), ("explain checks_write_key_per_packet", "explain checks_write_range_first",
+        "explain REM_ACCESS_ERR", "explain lkey")),
     "flush": Concept(("flushed",), (
         "What waits on a queue when its QP dies completes with WR_FLUSH_ERR, oldest first.",
         "A flush is never the cause: look for the one other error before it. What was in "

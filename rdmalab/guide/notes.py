@@ -287,6 +287,10 @@ CELLS: dict[str, str] = {
     "limit_counts_at_once": "Arming a limit that is undercut already raises the event at once",
     "reads_failed_srq": "query_srq answers for an SRQ in its error state",
     "checks_window_bounds": "Access outside a window, inside its region, is refused",
+    "checks_write_key_per_packet": "Every packet of an RDMA WRITE checks the R_Key; otherwise only "
+    "the first does, and the rest is written even if the region was deregistered",
+    "checks_write_range_first": "The first packet of an RDMA WRITE checks the whole range; "
+    "otherwise each packet checks its own bytes, and packets inside the region are written",
     "clears_unused_grh": "The 20 bytes before an IPv4 header in a datagram's receive are zeroed",
     "grh_flag_on_rc": "RC receives carry IBV_WC_GRH",
     "with_inv_flag": "The flag on the receive of a SEND_WITH_INV",

@@ -182,14 +182,15 @@ class Responding:
 
     psn: the PSN expected next. msn: messages completed. op: the operation of the message in
     progress. recv: the receive WQE in use. received: bytes of the message so far.
-    va, rkey, remaining: where a WRITE goes on and how much is left. nak_sent: this gap is answered;
-    rnr_sent: so was this empty queue. dying: a fatal NAK waits to be sent. heard: a packet came.
-    solicited: the refused packet had the SE bit.
+    va, rkey, remaining: where a WRITE goes on, as the peer addresses it, and how much is left.
+    place: where the next byte lies in memory, as the newest check of the key found it.
+    nak_sent: this gap is answered; rnr_sent: so was this empty queue. dying: a fatal NAK waits to
+    be sent. heard: a packet came. solicited: the refused packet had the SE bit.
     """
 
     __slots__ = (
-        "answers", "dying", "heard", "msn", "nak_sent", "op", "psn", "received", "recv",
-        "remaining", "rkey", "rnr_sent", "served", "solicited", "va",
+        "answers", "dying", "heard", "msn", "nak_sent", "op", "place", "psn", "received",
+        "recv", "remaining", "rkey", "rnr_sent", "served", "solicited", "va",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -199,6 +200,7 @@ class Responding:
         self.recv: RecvWqe | None = None
         self.received = 0
         self.va = 0
+        self.place = 0
         self.rkey = 0
         self.remaining = 0
         self.nak_sent = False

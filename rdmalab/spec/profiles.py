@@ -157,6 +157,8 @@ class Profile:
     raises_responder_events: bool = True
     raises_last_wqe_reached: bool = True
     checks_window_bounds: bool = True
+    checks_write_key_per_packet: bool = True
+    checks_write_range_first: bool = True
     clears_unused_grh: bool = False
     # ports
     raises_speed_event: bool = True
@@ -256,6 +258,7 @@ RXE = Profile(
     raises_responder_events=False,
     raises_last_wqe_reached=False,
     checks_window_bounds=False,
+    checks_write_key_per_packet=False,
     raises_speed_event=False,
     clears_unused_grh=True,
     grh_flag_on_rc=True,
@@ -291,6 +294,7 @@ MLX5 = Profile(
     zero_sge_bytes=0,
     rounding=Rounding.POWER,
     ack_timeout_factor=4,
+    checks_write_range_first=False,
     believes_cur_state=True,
     resolves_addresses=True,
     reset_purges_cqes=True,

@@ -24,6 +24,7 @@ RATIOS: dict[str, tuple[Callable[[Seconds], float], float, str]] = {
     "send64_simpy": (lambda s: s["send64"] / s["simpy"], 24, "at most"),
     "command64_simpy": (lambda s: s["command64"] / s["simpy"], 50, "at most"),
     "packet64k_simpy": (lambda s: s["packet64k"] / s["simpy"], 10, "at most"),
+    "write_packet64k_simpy": (lambda s: s["write_packet64k"] / s["simpy"], 10, "at most"),
     "pack_vs_scapy": (lambda s: s["scapy"] / s["pack"], 250, "at least"),
     "qp10000_vs_1": (lambda s: s["wr_of_10000"] / s["wr_of_1"], 1.3, "at most"),
     "trace_cost": (lambda s: s["send64"] / s["silent64"], 1.5, "at most"),

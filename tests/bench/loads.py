@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any, cast
 
 import simpy
@@ -66,6 +67,7 @@ class Pair:
             assert not reply.failed
         self.world = self.session.world
         self.a, self.b = self.end("A"), self.end("B")
+        self.rkey = self.world.nodes["B"].mrs.find(1).rkey
 
     def end(self, node: str) -> tuple[Thing, Thing, SGE]:
         """Queue pair, CQ, and all of the memory of one node."""
@@ -79,7 +81,7 @@ class Pair:
 
 def typed_verbs(trace: Trace | None = None, length: int = 64, rounds: int = 12) -> float:
     """One SEND of `length` bytes by direct calls: receive, send, both polls; 64 outstanding."""
-    pair = Pair(f"max_send_wr=64 max_recv_wr=64 cqe=128 length={max(length, 4096)} mtu=1024", trace)
+    pair = Pair(_roomy(length), trace)
     world, send, recv = pair.world, post_send.function, post_recv.function
     (qp_a, cq_a, mr_a), (qp_b, cq_b, mr_b) = pair.a, pair.b
     start = time.process_time()
@@ -93,6 +95,11 @@ def typed_verbs(trace: Trace | None = None, length: int = 64, rounds: int = 12) 
         _drain(world, cq_a)
         _drain(world, cq_b)
     return (time.process_time() - start) / (rounds * OUTSTANDING)
+
+
+def _roomy(length: int) -> str:
+    """Room for the outstanding messages of `length` bytes, sent at path MTU 1024."""
+    return f"max_send_wr=64 max_recv_wr=64 cqe=128 length={max(length, 4096)} mtu=1024"
 
 
 def _drain(world: World, cq: Thing) -> None:
@@ -109,6 +116,21 @@ def silent_verbs() -> float:
 def packet_of_64k() -> float:
     """One packet of 64 KiB messages at path MTU 1024 (64 data packets and an ACK each)."""
     return typed_verbs(length=65_536, rounds=1) / 65
+
+
+def write_packet_of_64k() -> float:
+    """One packet of 64 KiB RDMA WRITEs at path MTU 1024 (64 data packets and an ACK each)."""
+    pair, length = Pair(_roomy(65_536)), 65_536
+    world, send = pair.world, post_send.function
+    (qp_a, cq_a, mr_a), (_, _, mr_b) = pair.a, pair.b
+    start = time.process_time()
+    for wr_id in range(OUTSTANDING):
+        sg = [SGE(mr_a.addr, length, mr_a.lkey)]
+        wr = SendWR(WROpcode.RDMA_WRITE, wr_id, sg, SendFlags.SIGNALED)
+        send(world, qp_a, wr=[replace(wr, remote_addr=mr_b.addr, rkey=pair.rkey)])
+    world.run(FOREVER)
+    _drain(world, cq_a)
+    return (time.process_time() - start) / (65 * OUTSTANDING)
 
 
 def commands(rounds: int = 12) -> float:

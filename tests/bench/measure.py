@@ -20,6 +20,7 @@ GROUPS: tuple[dict[str, Callable[[], float]], ...] = (
         "silent64": loads.silent_verbs,
         "command64": loads.commands,
         "packet64k": loads.packet_of_64k,
+        "write_packet64k": loads.write_packet_of_64k,
     },
     {"pack": packing.pack, "scapy": packing.scapy_pack},
     {"wr_of_1": many.one_qp, "wr_of_10000": many.ten_thousand_qps},

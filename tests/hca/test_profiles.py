@@ -25,6 +25,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import ack_timeout_ns
 from rdmalab.spec.work import SendFlags, WCFlags, WROpcode
 from rdmalab.verbs.post import post_send
+from rdmalab.wire.headers import RETH
 from rdmalab.world.faults import Drop, Match
 from tests.pairs import ALL_RIGHTS, REMOTE, SIGNALED, End, Pair
 from tests.sharing import raised, shared
@@ -693,6 +694,23 @@ def beyond_a_window(profile: Profile) -> Any:
     return attempt(pair.a, WRITE, 9, rkey=pair.b.hca.mws.items[1].rkey)
 
 
+def write_into_nothing(profile: Profile) -> Any:
+    """The region goes away between the first packet of an RDMA WRITE and the last."""
+    pair = Pair(profile=profile)
+    pair.b.takes("RDMA_WRITE_FIRST", 0, bytes(256), reth=RETH(pair.b.mr.addr, pair.b.mr.rkey, 300))
+    mr.deregister(pair.b.hca, pair.b.mr)
+    pair.b.takes("RDMA_WRITE_LAST", 1, bytes(44))
+    return pair.reasons(Kind.REQUEST_REFUSED)
+
+
+def write_across_the_end(profile: Profile) -> Any:
+    """How many pieces of an RDMA WRITE of two packets are written; the last lies outside."""
+    pair = Pair(profile=profile, mr_bytes=300)
+    pair.b.takes("RDMA_WRITE_FIRST", 0, bytes(256), reth=RETH(pair.b.mr.addr, pair.b.mr.rkey, 301))
+    pair.b.takes("RDMA_WRITE_LAST", 1, bytes(45))
+    return len(pair.records(Kind.MEMORY_WRITTEN, node="B"))
+
+
 def invalidate_nothing(profile: Profile) -> Any:
     return attempt(Pair(profile=profile).a, WROpcode.LOCAL_INV, 0, invalidate_rkey=5)
 
@@ -905,6 +923,8 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("lacks",                   RXE.lacks,  atomic_write,      [S.SUCCESS], "opcode-support"),
     ("refuses_bind_data",       False,      bind_with_an_sge,  "bind-data", [S.SUCCESS]),
     ("checks_window_bounds",    False,      beyond_a_window,   [S.REM_ACCESS_ERR], [S.SUCCESS]),
+    ("checks_write_key_per_packet", False,  write_into_nothing, ["rkey"], []),
+    ("checks_write_range_first", False,     write_across_the_end, 0, 1),
     ("bad_invalidate_status",   S.LOC_QP_OP_ERR, invalidate_nothing, [S.MW_BIND_ERR], LOC_OP),
     ("with_inv_flag",           WCFlags.IP_CSUM_OK, invalidated, WCFlags.WITH_INV, 4),
     ("errnos",                  MLX5.errnos, errno_before_rts, EINVAL, ENOMEM),

@@ -19,6 +19,9 @@ from rdmalab.world.world import World
 _DEAF = (WCStatus.RETRY_EXC_ERR, WCStatus.SUCCESS)
 
 
+_CONSEQUENCE = ("rest-of-message",)
+
+
 class Miss(NamedTuple):
     """A packet of which nothing came. node: where it ended; number: the queue pair it met there."""
 
@@ -42,8 +45,12 @@ class Unheard:
         self.final = final
 
     def because(self, *reasons: str) -> list[Miss]:
-        """Its misses for these reasons, where the newest was one; else its trouble is another."""
-        if not self.misses or self.misses[-1].reason not in reasons:
+        """Its misses for these reasons, where the newest was one; else its trouble is another.
+
+        The packets that follow a refused one in its message are dropped for that one's reason.
+        """
+        own = [miss for miss in self.misses if miss.reason not in _CONSEQUENCE]
+        if not own or own[-1].reason not in reasons:
             return []
         return [miss for miss in self.misses if miss.reason in reasons]
 

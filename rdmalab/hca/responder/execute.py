@@ -14,7 +14,6 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCFlags, WCOpcode
 from rdmalab.wire.frame import Frame
-from rdmalab.wire.headers import RETH, AtomicETH
 from rdmalab.wire.packet import Packet
 
 if TYPE_CHECKING:
@@ -51,15 +50,18 @@ def send(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
 
 
 def write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
-    """Into the memory that the key opened at FIRST; only an immediate takes a receive WQE."""
-    resp = qp.resp
-    if packet.reth is not None:
-        resp.va, resp.rkey = _place(hca, packet.reth), packet.reth.rkey
-        resp.remaining, resp.received = packet.reth.dma_length, 0
+    """Into the memory that the key opens; only an immediate takes a receive WQE."""
+    resp, reth = qp.resp, packet.reth
+    if reth is not None:
+        resp.va, resp.rkey, resp.place = reth.va, reth.rkey, _place(hca, reth.rkey, reth.va)
+        resp.remaining, resp.received = reth.dma_length, 0
+    elif hca.profile.checks_write_key_per_packet:
+        resp.place = _place(hca, resp.rkey, resp.va)
     length = len(packet.payload)
     if length:
-        hca.write(qp, resp.va, packet.payload)
+        hca.write(qp, resp.place, packet.payload)
     resp.va += length
+    resp.place += length
     resp.remaining -= length
     written = resp.received = resp.received + length
     resp.op = None if row.ends else row.op
@@ -91,7 +93,8 @@ def read(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
 
 def compare_swap(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     assert packet.atomiceth is not None
-    atomic, place = packet.atomiceth, _place(hca, packet.atomiceth)
+    atomic = packet.atomiceth
+    place = _place(hca, atomic.rkey, atomic.va)
     original = _word(hca, qp, place)
     if original == atomic.compare:
         _put_word(hca, qp, place, atomic.swap_add)
@@ -101,7 +104,8 @@ def compare_swap(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str 
 
 def fetch_add(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     assert packet.atomiceth is not None
-    atomic, place = packet.atomiceth, _place(hca, packet.atomiceth)
+    atomic = packet.atomiceth
+    place = _place(hca, atomic.rkey, atomic.va)
     original = _word(hca, qp, place)
     _put_word(hca, qp, place, (original + atomic.swap_add) & _WORD)
     _serve_atomic(hca, qp, packet, row, original)
@@ -121,7 +125,7 @@ def flush(hca: "Hca", qp: QueuePair, packet: Packet, _row: Opcode) -> str | None
 def atomic_write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """8 bytes that nobody ever sees half written."""
     assert packet.reth is not None
-    hca.write(qp, _place(hca, packet.reth), packet.payload)
+    hca.write(qp, _place(hca, packet.reth.rkey, packet.reth.va), packet.payload)
     qp.resp.msn = (qp.resp.msn + 1) & MASK
     answer.keep(qp, Served(packet.psn, 1, row.op, packet.reth.va, _ATOMIC_BYTES))
     answer.respond(hca, qp, packet.psn)
@@ -184,10 +188,10 @@ def complete_receive(
 
 
 # --------------------------------------------------------------------------- memory
-def _place(hca: "Hca", where: RETH | AtomicETH) -> int:
-    """Where the bytes lie that the checks have let through; nobody asks for the key of 0 bytes."""
-    opened = hca.rkeys.get(where.rkey)
-    return where.va if opened is None else opened.addr + where.va - opened.iova
+def _place(hca: "Hca", rkey: int, va: int) -> int:
+    """Where the byte lies that the checks have let through; no key is checked for 0 bytes."""
+    opened = hca.rkeys.get(rkey)
+    return va if opened is None else opened.addr + va - opened.iova
 
 
 def _word(hca: "Hca", qp: QueuePair, va: int) -> int:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from rdmalab.hca import mr
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.profiles import RXE
@@ -548,14 +547,3 @@ def test_no_key_is_asked_for_nothing(make: Make, answer: list[str]) -> None:
     assert pair.reasons(Kind.REQUEST_REFUSED) == []
     assert pair.said("B") == answer
     assert pair.b.qp.resp.msn == 1
-
-
-def test_the_rights_of_the_region_are_asked_at_first_only() -> None:
-    """What was checked for the whole range is not checked again: the key goes away in between."""
-    pair = Pair()
-    b = pair.b
-    write_without_receive(b)
-    mr.deregister(b.hca, b.mr)
-    b.inject(write("LAST", 44, psn=1)(b))
-    assert pair.reasons(Kind.REQUEST_REFUSED) == []
-    assert b.peek(0, 300) == b"w" * 300
