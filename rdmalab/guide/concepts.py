@@ -95,8 +95,9 @@ CONCEPTS: dict[str, Concept] = {
     ), ("explain rnr", "help post_recv")),
     "srq": Concept(("shared receive queue",), (
         "Receives that many QPs share; whichever needs one takes the oldest.",
-        "They belong to the SRQ, so a QP that dies flushes only what it had taken.",
-    ), ("explain SRQ_LIMIT_REACHED",)),
+        "They belong to the SRQ, so a QP that dies flushes only what it had taken. Their buffers "
+        "must be in the SRQ's protection domain; Soft-RoCE checks that of the QP.",
+    ), ("explain checks_srq_pd", "explain SRQ_LIMIT_REACHED",)),
     "cq": Concept(("completion queue",), (
         "A FIFO of completions, of any number of queues. It must have room for all of them: a "
         "CQE that finds it full is lost and the CQ is dead.",

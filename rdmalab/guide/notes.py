@@ -286,6 +286,8 @@ CELLS: dict[str, str] = {
     "refuses_unknown_srq_mask": "modify_srq with bits that mean nothing is refused",
     "limit_counts_at_once": "Arming a limit that is undercut already raises the event at once",
     "reads_failed_srq": "query_srq answers for an SRQ in its error state",
+    "checks_srq_pd": "The buffers of an SRQ must be in the protection domain of the SRQ; otherwise "
+    "in that of the QP that takes the receive",
     "checks_window_bounds": "Access outside a window, inside its region, is refused",
     "checks_write_key_per_packet": "Every packet of an RDMA WRITE checks the R_Key; otherwise only "
     "the first does, and the rest is written even if the region was deregistered",

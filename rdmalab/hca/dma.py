@@ -51,10 +51,11 @@ class User(Protocol):
 
 
 class Borrower(NamedTuple):
-    """A queue pair without a PD, in that of the SRQ which a request named."""
+    """A queue pair that touches memory of an SRQ's PD. srq: that SRQ; 0: it was destroyed."""
 
     number: int
     pd: int
+    srq: int = 0
 
 
 class Denied(Enum):

@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from rdmalab.hca.dma import Borrower
 from rdmalab.hca.wr import RecvWqe
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind
@@ -11,6 +12,7 @@ from rdmalab.spec.sharing import SrqType
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
+    from rdmalab.hca.dma import User
     from rdmalab.hca.qp import QueuePair
 
 
@@ -72,6 +74,24 @@ class SharedReceiveQueue:
 
 
 # --------------------------------------------------------------------------- emptied
+def borrower(hca: "Hca", qp: "QueuePair", number: int) -> Borrower:
+    """A queue pair that touches memory of this SRQ's protection domain; 0 where it is gone."""
+    srq = hca.srqs.items.get(number)
+    if srq is None:
+        return Borrower(qp.number, 0)
+    return Borrower(qp.number, hca.pds.find(srq.pd).base, number)
+
+
+def receiver(hca: "Hca", qp: "QueuePair", wqe: RecvWqe) -> "User":
+    """Whose protection domain the buffers of a receive are checked against.
+
+    mlx5 gives an SRQ the PD that it was made in (srq.c); Soft-RoCE asks that of the QP
+    (rxe_resp.c, send_data_in).
+    """
+    shared = wqe.srq and (hca.profile.checks_srq_pd or not qp.pd)
+    return borrower(hca, qp, wqe.srq) if shared else qp
+
+
 def free_slots(hca: "Hca", number: int, count: int = 1) -> None:
     """Slots come back in any order: they are counted. Nothing to do if the SRQ is gone."""
     srq = hca.srqs.items.get(number)

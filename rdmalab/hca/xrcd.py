@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.hca.dma import Borrower
+from rdmalab.hca import srq
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
+    from rdmalab.hca.dma import Borrower
     from rdmalab.hca.qp import QueuePair
     from rdmalab.hca.srq import SharedReceiveQueue
     from rdmalab.wire.packet import Packet
@@ -33,13 +34,12 @@ def domain_of(hca: "Hca", number: int) -> int:
 
 def named_srq(hca: "Hca", qp: "QueuePair", srqn: int) -> "SharedReceiveQueue | None":
     """The SRQ that a request names, if it lies in the domain of this QP."""
-    srq = hca.srqs.items.get(srqn)
-    if srq is None or not srq.xrcd:
+    named = hca.srqs.items.get(srqn)
+    if named is None or not named.xrcd:
         return None
-    return srq if domain_of(hca, srq.xrcd) == domain_of(hca, qp.xrcd) else None
+    return named if domain_of(hca, named.xrcd) == domain_of(hca, qp.xrcd) else None
 
 
-def borrower(hca: "Hca", qp: "QueuePair", packet: "Packet") -> Borrower:
+def borrower(hca: "Hca", qp: "QueuePair", packet: "Packet") -> "Borrower":
     """Whose memory an XRC request may touch: that of the PD of the SRQ it names."""
-    srq = hca.srqs.items.get(packet.xrceth.srqn) if packet.xrceth is not None else None
-    return Borrower(qp.number, 0 if srq is None else srq.pd)
+    return srq.borrower(hca, qp, packet.xrceth.srqn if packet.xrceth is not None else 0)

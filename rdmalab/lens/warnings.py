@@ -8,6 +8,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.hca import extended, offloads
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
 from rdmalab.lens import memory, words
 from rdmalab.session.lines import Reply
@@ -150,9 +151,16 @@ def _recv_posted(moment: Moment) -> Iterator[str]:
 def _shared_posted(moment: Moment) -> Iterator[str]:
     wqe: RecvWqe = moment.record[words.A]
     srq = moment.hca.srqs.items[moment.record[words.OBJECT]]
-    yield from _buffers(moment, wqe.wr.sg, srq.pd, scatters=True)
+    yield from _buffers(moment, wqe.wr.sg, *_takers(moment.hca, srq), scatters=True)
     yield from _recv_departs(moment)
     yield from _overlaps(wqe.sg)
+
+
+def _takers(hca: Hca, srq: SharedReceiveQueue) -> list[int]:
+    """The protection domains that a buffer of the SRQ may be in; empty: not known yet."""
+    if hca.profile.checks_srq_pd or srq.xrcd:
+        return [hca.pds.find(srq.pd).base]
+    return [qp.pd for qp in hca.qps.items.values() if qp.srq == srq.number]
 
 
 def _overlaps(sg: list[SGE]) -> Iterator[str]:
@@ -162,7 +170,7 @@ def _overlaps(sg: list[SGE]) -> Iterator[str]:
         yield "pieces of sg overlap: what their bytes hold in the end is undefined."
 
 
-def _buffers(moment: Moment, sg: list[SGE], pd: int, *, scatters: bool) -> Iterator[str]:
+def _buffers(moment: Moment, sg: list[SGE], *pds: int, scatters: bool) -> Iterator[str]:
     later = _LATER.format(WCStatus.LOC_PROT_ERR.name)
     for sge in sg:
         mr = moment.hca.lkeys.get(sge.lkey)
@@ -173,7 +181,7 @@ def _buffers(moment: Moment, sg: list[SGE], pd: int, *, scatters: bool) -> Itera
         elif not mr.iova <= sge.addr <= sge.addr + sge.length <= mr.iova + mr.length:
             name = moment.name(Noun.MR, mr.number)
             yield f"sg reaches beyond {name} ({mr.length} bytes). {later}"
-        elif mr.pd != pd:
+        elif pds and mr.pd not in pds:
             name = moment.name(Noun.MR, mr.number)
             yield f"{name} is in another protection domain than the queue. {later}"
         elif scatters and not mr.access & Access.LOCAL_WRITE:

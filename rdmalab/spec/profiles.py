@@ -125,6 +125,7 @@ class Profile:
     refuses_unknown_srq_mask: bool = True
     limit_counts_at_once: bool = True
     reads_failed_srq: bool = True
+    checks_srq_pd: bool = True
     # attributes
     checks_table_without_state: bool = True
     believes_cur_state: bool = False
@@ -233,6 +234,7 @@ RXE = Profile(
     refuses_unknown_srq_mask=False,
     limit_counts_at_once=False,
     reads_failed_srq=False,
+    checks_srq_pd=False,
     believes_cur_state=True,
     attr_mask_bits=21,
     resolves_addresses=True,

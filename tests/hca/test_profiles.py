@@ -27,8 +27,9 @@ from rdmalab.spec.work import SendFlags, WCFlags, WROpcode
 from rdmalab.verbs.post import post_send
 from rdmalab.wire.headers import RETH
 from rdmalab.world.faults import Drop, Match
+from tests.labs import status
 from tests.pairs import ALL_RIGHTS, REMOTE, SIGNALED, End, Pair
-from tests.sharing import raised, shared
+from tests.sharing import raised, send, shared
 
 SEND, WRITE, READ = WROpcode.SEND, WROpcode.RDMA_WRITE, WROpcode.RDMA_READ
 ADD = WROpcode.ATOMIC_FETCH_AND_ADD
@@ -740,6 +741,22 @@ def last_wqe(profile: Profile) -> Any:
     return raised(shared("modify_qp B.qp1 state=ERR", qps=1, profile=profile))
 
 
+def buffer_of_the_srqs_domain(profile: Profile) -> Any:
+    """The domain of the SRQ is not that of the queue pair."""
+    lab = shared(
+        "alloc_pd B.pd1",
+        "create_srq B.srq1 pd=B.pd1 max_wr=1",
+        "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0",
+        "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 srq=B.srq1",
+        "connect A.qp1 B.qp1",
+        "reg_mr B.buf pd=B.pd1 length=64 access=LOCAL_WRITE",
+        "post_srq_recv B.srq1 wr_id=7 sg=B.buf",
+        qps=0, profile=profile,
+    )  # fmt: skip
+    send(lab, "A.qp1")
+    return status(lab, 7, "B.cq0")
+
+
 def no_srq_sge(profile: Profile) -> Any:
     lab = shared("create_srq B.srq1 pd=B.pd0 max_wr=1 max_sge=0", qps=0, profile=profile)
     return lab.look("B.srq1.max_sge")
@@ -901,6 +918,7 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("lkey_is_rkey",            True,       keys,              False, True),
     ("raises_speed_event",      False,      other_speed,       1, 0),
     ("raises_last_wqe_reached", False,      last_wqe,          ["QP_LAST_WQE_REACHED"], []),
+    ("checks_srq_pd",           False,      buffer_of_the_srqs_domain, "SUCCESS", "LOC_PROT_ERR"),
     ("least_srq_sge",           1,          no_srq_sge,        0, 1),
     ("refuses_unknown_srq_mask", False,     odd_srq_mask,      "srq-mask", ""),
     ("limit_counts_at_once",    False,      limit_undercut,    ["SRQ_LIMIT_REACHED"], []),

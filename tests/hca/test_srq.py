@@ -221,3 +221,41 @@ def test_datagrams_need_forty_bytes_more(length: int, fits: bool) -> None:
     assert status(lab, 1, "B.cq0") == ("SUCCESS" if fits else "LOC_LEN_ERR")
     assert ask(lab, "B.srq0.count") == 1
     assert raised(lab) == ([] if fits else ["QP_LAST_WQE_REACHED"])
+
+
+# --------------------------------------------------------------------------- whose memory it is
+DOMAINS = (
+    "alloc_pd B.pd1",
+    "create_srq B.srq1 pd=B.pd1 max_wr=4",
+    "create_qp A.qp9 pd=A.pd0 qp_type={0} send_cq=A.cq0 recv_cq=A.cq0",
+    "create_qp B.qp9 pd=B.pd0 qp_type={0} send_cq=B.cq0 recv_cq=B.cq0 srq=B.srq1",
+    "connect A.qp9 B.qp9",
+)
+"""An SRQ in another protection domain than the queue pair that takes receives from it."""
+
+
+def received_into(profile: Profile, domain: str, qp_type: str = "RC") -> tuple[str, str]:
+    """How both sides of a SEND end whose buffer is in this domain."""
+    lab = shared(*(line.format(qp_type) for line in DOMAINS), profile=profile)
+    well(lab, f"reg_mr B.buf pd={domain} length=64 access=LOCAL_WRITE")
+    well(lab, "post_srq_recv B.srq1 wr_id=7 sg=B.buf[0:64]")
+    send(lab, "A.qp9", 3)
+    return status(lab, 3), status(lab, 7, "B.cq0")
+
+
+@pytest.mark.parametrize("profile", [STRICT, MLX5], ids=["strict", "mlx5"])
+def test_a_receive_of_an_srq_is_checked_against_the_domain_of_the_srq(profile: Profile) -> None:
+    """mlx5 gives the SRQ its own PD (srq.c, create_srq_cmd): the lkey is checked against that."""
+    assert received_into(profile, "B.pd1") == ("SUCCESS", "SUCCESS")
+    assert received_into(profile, "B.pd0") == ("REM_OP_ERR", "LOC_PROT_ERR")
+
+
+def test_soft_roce_checks_it_against_the_domain_of_the_queue_pair() -> None:
+    """rxe_resp.c, send_data_in: copy_data(qp->pd, ...) for an SRQ too."""
+    assert received_into(RXE, "B.pd0") == ("SUCCESS", "SUCCESS")
+    assert received_into(RXE, "B.pd1") == ("REM_OP_ERR", "LOC_QP_OP_ERR")
+
+
+def test_uc_checks_it_against_the_domain_of_the_srq_too() -> None:
+    assert received_into(STRICT, "B.pd1", "UC") == ("SUCCESS", "SUCCESS")
+    assert received_into(STRICT, "B.pd0", "UC") == ("SUCCESS", "LOC_PROT_ERR")

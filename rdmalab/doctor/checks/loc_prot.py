@@ -6,7 +6,8 @@ from rdmalab.doctor.case import Case, find_qp
 from rdmalab.doctor.facts import keyring
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
 from rdmalab.doctor.fixes import cures, memory_cures
-from rdmalab.hca.dma import Borrower, User
+from rdmalab.hca import srq
+from rdmalab.hca.dma import User
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.spec.access import Access
@@ -36,7 +37,7 @@ def examine(case: Case) -> Finding:
     ended = said(f"so it ended with {work.ending.status.name}", work.ending.event)
     gone = keyring.lost(case, case.hca, memory.wr)
     since = work.ending.event if gone else work.posted
-    tests = [said(keyring.told(case, denial, qp), work.posted) for denial in denials[:2]]
+    tests = [said(keyring.told(case, denial, memory.user), work.posted) for denial in denials[:2]]
     tests = tests or [said("a buffer of it could not be touched then; now it could", work.posted)]
     return fail(*tests, ended, cure=None if gone else _cure(case, qp, memory), since=since)
 
@@ -51,8 +52,7 @@ def _statuses(case: Case) -> tuple[WCStatus | None, ...]:
 def _memory(case: Case, qp: QueuePair) -> Memory | None:
     send, receive = case.send, case.receive
     if receive is not None and receive.wqe is not None:
-        pd = getattr(receive.queue, "pd", 0)
-        user = qp if qp.pd else Borrower(qp.number, pd)
+        user = srq.receiver(case.hca, qp, receive.wqe)
         return Memory(receive.wqe.wr, int(Access.LOCAL_WRITE), user)
     if send is None or send.wqe is None or send.wqe.work is None or send.wqe.inline is not None:
         return None

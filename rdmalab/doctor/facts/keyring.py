@@ -5,11 +5,10 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.hca.device import Hca
-from rdmalab.hca.dma import Denied, Opened, User, locate
+from rdmalab.hca.dma import Borrower, Denied, Opened, User, locate
 from rdmalab.hca.keys import WINDOWS, key_of, region_number, window_number
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.pointers import listed
-from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import RecvWR, SendWqe, SendWR
 from rdmalab.lens import words
 from rdmalab.lens.words import EVENT, A, B
@@ -66,16 +65,16 @@ def denial_at(hca: Hca, peer: User, wqe: SendWqe) -> Denial | None:
     return Denial(hca.node, place, wr.rkey, wr.remote_addr, length, rights)
 
 
-def told(case: Case, denial: Denial, qp: QueuePair) -> str:
+def told(case: Case, denial: Denial, user: User) -> str:
     """The test that it fails, with the numbers and names of both sides."""
     hca = case.world.nodes[denial.node]
     local = denial.element >= 0
     opened = (hca.lkeys if local else hca.rkeys).get(denial.key)
     what = f"sge[{denial.element}]: lkey" if local else "rkey"
-    return f"{what} {denial.key:#x} {_TOLD[denial.why](case, denial, opened, qp)}"
+    return f"{what} {denial.key:#x} {_TOLD[denial.why](case, denial, opened, user)}"
 
 
-def _no_key(case: Case, denial: Denial, _opened: Opened | None, _qp: QueuePair) -> str:
+def _no_key(case: Case, denial: Denial, _opened: Opened | None, _user: User) -> str:
     if (gone := former(case, denial.node, denial.key)) is not None:
         how = "was deregistered" if gone.dead else "was registered anew, with new keys"
         return f"was that of {case.names.of(gone.thing)}, which {how}"
@@ -89,28 +88,29 @@ def _no_key(case: Case, denial: Denial, _opened: Opened | None, _qp: QueuePair) 
     return f"is the key of no {'MR' if local else 'MR or bound window'} on {denial.node}"
 
 
-def _domain(case: Case, denial: Denial, opened: Opened | None, qp: QueuePair) -> str:
+def _domain(case: Case, denial: Denial, opened: Opened | None, user: User) -> str:
     assert opened is not None
-    theirs, ours = (case.name(Noun.PD, denial.node, n) for n in (opened.pd, qp.pd))
-    return (
-        f"opens {name_of(case, denial.node, opened)} in {theirs}, {case.qp_name(qp)} is in {ours}"
-    )
+    theirs, ours = (case.name(Noun.PD, denial.node, n) for n in (opened.pd, user.pd))
+    shared = user.srq if isinstance(user, Borrower) else 0
+    noun, number = (Noun.SRQ, shared) if shared else (Noun.QP, user.number)
+    whose = case.name(noun, denial.node, number)
+    return f"opens {name_of(case, denial.node, opened)} in {theirs}, {whose} is in {ours}"
 
 
-def _window(case: Case, denial: Denial, opened: Opened | None, _qp: QueuePair) -> str:
+def _window(case: Case, denial: Denial, opened: Opened | None, _user: User) -> str:
     assert opened is not None
     bound = case.name(Noun.QP, denial.node, opened.qp or 0)
     return f"is of {name_of(case, denial.node, opened)}, which only {bound} may use: it bound it"
 
 
-def _rights(case: Case, denial: Denial, opened: Opened | None, _qp: QueuePair) -> str:
+def _rights(case: Case, denial: Denial, opened: Opened | None, _user: User) -> str:
     assert opened is not None
     has = words.flags(opened.access, Access)
     lacks = words.flags(denial.rights & ~opened.access, Access)
     return f"opens {name_of(case, denial.node, opened)} for {has}; {lacks} is missing"
 
 
-def _range(case: Case, denial: Denial, opened: Opened | None, _qp: QueuePair) -> str:
+def _range(case: Case, denial: Denial, opened: Opened | None, _user: User) -> str:
     assert opened is not None
     name, start = name_of(case, denial.node, opened), denial.addr - opened.iova
     bytes_ = f"bytes {start}..{start + denial.length}"

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import dma, offloads
+from rdmalab.hca import dma, offloads, srq
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.responder import checks, execute, unreliable
 from rdmalab.spec.opcodes import Opcode
@@ -37,7 +37,7 @@ def _place(hca: "Hca", qp: QueuePair, packet: Packet) -> str | None:
     if hca.profile.clears_unused_grh:
         header, unused = bytes(unused) + header, 0
     octets = header + packet.payload
-    if dma.scatter(hca, qp, wqe.sg, unused, octets) is not None:
+    if dma.scatter(hca, srq.receiver(hca, qp, wqe), wqe.sg, unused, octets) is not None:
         return "receive-denied"
     resp.received = GRH.LENGTH + length
     flags = _CHECKED if offloads.sums_fit(hca, qp, packet.payload) else 0

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import dma, mw, srq, xrcd
+from rdmalab.hca import dma, mw, srq
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair, Served
 from rdmalab.hca.responder import answer, checks
@@ -36,7 +36,7 @@ def send(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     length = len(packet.payload)
     if resp.received + length > wqe.length:
         return "receive-short"
-    user = qp if qp.pd else xrcd.borrower(hca, qp, packet)
+    user = srq.receiver(hca, qp, wqe) if wqe.srq else qp
     if dma.scatter(hca, user, wqe.sg, resp.received, packet.payload) is not None:
         return "receive-denied"
     resp.received += length

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import dma, offloads, steering
+from rdmalab.hca import dma, offloads, srq, steering
 from rdmalab.hca.responder import execute, unreliable
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.records import Kind
@@ -70,7 +70,7 @@ def _place(hca: "Hca", qp: "QueuePair", frame: Frame) -> str | None:
     length = len(frame.octets)
     if length > wqe.length:
         return "receive-short"
-    if dma.scatter(hca, qp, wqe.sg, 0, frame.octets) is not None:
+    if dma.scatter(hca, srq.receiver(hca, qp, wqe), wqe.sg, 0, frame.octets) is not None:
         return "receive-denied"
     resp.received = length
     flags = _CHECKED if offloads.sums_fit(hca, qp, frame.octets) else 0
