@@ -120,7 +120,7 @@ def mask_of(names: Any) -> Attr:
 
 
 # Records; and a claim about the state is no attribute that a QP has.
-_WITHOUT_DEFAULT = ("ah_attr", "alt_ah_attr", "cap", "cur_qp_state")
+_WITHOUT_DEFAULT = ("ah_attr", "alt_ah_attr", "cap", "cur_qp_state")  # asked of the queue pair
 
 
 def initial() -> QpAttr:
@@ -128,4 +128,4 @@ def initial() -> QpAttr:
     defaults: dict[str, Any] = {
         name: ATTRIBUTES[name].default for name in FIELDS if name not in _WITHOUT_DEFAULT
     }
-    return QpAttr(ah_attr=AhAttr(), **defaults)
+    return QpAttr(ah_attr=AhAttr(), alt_ah_attr=AhAttr(), **defaults)

@@ -139,8 +139,9 @@ def check_ranges(asked: Asked) -> Refused | None:
 
 def check_draining(asked: Asked) -> Refused | None:
     """IBA 10.3.1.5: until the send queue has drained only ERR and RESET are possible."""
-    draining = asked.now is QPState.SQD and asked.qp.comp.serial < asked.qp.req.started
-    if draining and asked.to not in (QPState.ERR, QPState.RESET):
+    if asked.now is not QPState.SQD or not asked.qp.has_begun_sends:
+        return None
+    if asked.to not in (QPState.ERR, QPState.RESET):
         return asked.no(
             "draining", argument="qp_state", legal="it has drained when its sq_draining is 0"
         )

@@ -301,6 +301,16 @@ class QueuePair:
         self.opened += change
         trace.record(Kind.QP_SHARED, self.node, self.number, self.opened)
 
+    @property
+    def has_begun_sends(self) -> bool:
+        """Some sends are begun and not yet completed."""
+        return self.comp.serial < self.req.started
+
+    @property
+    def is_draining(self) -> bool:
+        """`sq_draining`."""
+        return self.state is QPState.SQD and self.has_begun_sends
+
     def enter(self, trace: "Recorder", state: QPState) -> None:
         """The only way from one state to another."""
         before, self.state, self.state_row = self.state, state, STATES[state]

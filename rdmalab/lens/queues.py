@@ -171,7 +171,7 @@ def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
         groups=" ".join(map(gid_text, groups_of(hca, qp))),
         reads_outstanding=qp.req.reads - comp.reads,
         region=region_row(qp),
-        sq_draining=qp.state is QPState.SQD and comp.serial < qp.req.started,
+        sq_draining=qp.is_draining,
     )
 
 

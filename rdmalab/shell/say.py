@@ -272,11 +272,12 @@ def _polled(voice: Voice, cqe: Cqe) -> str:
 
 
 def _attributes(voice: Voice, answer: QpAnswer) -> list[Line]:
-    """query_qp: two columns; an alternate path that nobody set is left out.
-
-    init_attr.cap is cap once more.
-    """
-    said = {n: v for n, v in answer.given().items() if v or not n.startswith("alt_")}
+    """query_qp: two columns; sq_draining beside the states. init_attr.cap is cap once more."""
+    said: dict[str, Any] = {}
+    for name, value in answer.given().items():
+        said[name] = value
+        if name == "cur_qp_state":
+            said["sq_draining"] = answer.sq_draining
     made = answer.init_attr
     for f in dataclasses.fields(made) if made else ():
         if f.name not in said:

@@ -2,14 +2,14 @@
 
 import copy
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from rdmalab.command import Bits, Noun, Thing, command
 from rdmalab.hca import modify, objects
 from rdmalab.hca.attributes import ADDRESS, FIELDS, Capacity, QpAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.refuse import check_useful
-from rdmalab.spec.states import Attr, QPType
+from rdmalab.spec.states import Attr, QPType, fields_of
 from rdmalab.verbs.nouns import Cq, NewQp, Pd, Qp, Srq, Xrcd
 from rdmalab.verbs.same_node import on
 from rdmalab.world.world import World
@@ -31,8 +31,12 @@ class QpInitAttr:
 
 @dataclass(slots=True)
 class QpAnswer(QpAttr):
-    """What `ibv_query_qp` fills: the attributes, and what the queue pair was made of."""
+    """What `ibv_query_qp` fills: the attributes, and what the queue pair was made of.
 
+    sq_draining has no bit in attr_mask: it comes with the state. None: the mask left the field out.
+    """
+
+    sq_draining: int | None = None
     init_attr: QpInitAttr | None = None
 
 
@@ -77,23 +81,38 @@ def modify_qp(
 
 
 @command
-def query_qp(world: World, qp: Qp) -> QpAnswer:
+def query_qp(world: World, qp: Qp, *, attr_mask: Attr | None = None) -> QpAnswer:
     """Read the attributes of a queue pair, its state first, and what it was made of.
 
-    cap is what the queues really hold, whatever create_qp was asked or handed back. libibverbs
-    keeps a copy of the state that a move to ERR by the device does not update: asking updates it.
+    attr_mask=STATE|CAP names the attributes that are read; left out, all are. sq_draining comes
+    with STATE. What the queue pair was made of is always read. cap is what the queues really hold,
+    whatever create_qp was asked or handed back. libibverbs keeps a copy of the state that a move to
+    ERR by the device does not update: asking for STATE updates it.
 
-    Example: query_qp A.qp0
+    Example: query_qp A.qp0 attr_mask=STATE|CAP
     See: ibv_query_qp(3)
     """
     hca, found = world.at(qp)
     pair: QueuePair = found
     check_useful(hca)
-    attr = {name: copy.deepcopy(getattr(pair.attr, name)) for name in FIELDS}
-    pair.known_state = pair.state
-    now = {"qp_state": pair.state, "sq_psn": pair.req.psn, "rq_psn": pair.resp.psn}
-    caps = {"cap": replace(pair.cap), "init_attr": _made_of(qp, pair)}
-    return QpAnswer(**attr | now | caps)
+    wanted = FIELDS if attr_mask is None else fields_of(attr_mask)
+    attr: dict[str, Any] = {name: copy.deepcopy(getattr(pair.attr, name)) for name in wanted}
+    attr |= {name: value for name, value in _now(pair).items() if name in attr}
+    if "qp_state" in attr:
+        pair.known_state = pair.state
+        attr["sq_draining"] = int(pair.is_draining)
+    return QpAnswer(**attr, init_attr=_made_of(qp, pair))
+
+
+def _now(pair: QueuePair) -> dict[str, Any]:
+    """The attributes that the device moves on."""
+    return {
+        "qp_state": pair.state,
+        "cur_qp_state": pair.state,
+        "sq_psn": pair.req.psn,
+        "rq_psn": pair.resp.psn,
+        "cap": replace(pair.cap),
+    }
 
 
 def _made_of(qp: Qp, pair: QueuePair) -> QpInitAttr:

@@ -15,10 +15,8 @@ from rdmalab.hca.attributes import (
 )
 from rdmalab.spec.states import ATTRIBUTES, Attr, QPState
 from rdmalab.world.world import World
-from tests.covers import covers
 
 
-@covers("S229")
 def test_the_fields_are_those_of_the_table() -> None:
     assert set(FIELDS) == set(ATTRIBUTES)
 

@@ -157,14 +157,10 @@ def test_only_unreliable_types_ever_reach_sqe() -> None:
 # ---------------------------------------------------------------- attributes
 
 
-@covers("S229")
 def test_every_field_has_a_row_and_its_mask_bit() -> None:
-    said = {
-        name: Attr[row["mask"]]
-        for name, row in REFERENCE["attributes"].items()
-        if row["mask"] != "none"
-    }
-    assert {name: row.mask for name, row in ATTRIBUTES.items()} == said
+    said = {name: row["mask"] for name, row in REFERENCE["attributes"].items()}
+    rows = {name: row.mask.name for name, row in ATTRIBUTES.items()}
+    assert rows | {"sq_draining": "none"} == said  # query_qp tells it beside the state
 
 
 def test_the_types_that_take_a_field_are_those_of_the_reference() -> None:

@@ -1,10 +1,14 @@
+import dataclasses
+
 import pytest
 
+from rdmalab.hca.attributes import AhAttr
 from rdmalab.lab import Lab
 from rdmalab.spec.profiles import PROFILES
-from rdmalab.spec.states import QPState, QPType
+from rdmalab.spec.states import Attr, QPState, QPType, fields_of
 from tests.covers import covers
 from tests.labs import RECV, SEND, lab_of, refusal, status, well
+from tests.shell.talk import Talk
 
 _NEW = "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0"
 _INIT = "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0"
@@ -106,3 +110,59 @@ def test_a_pair_works_on_every_device(profile: str) -> None:
     for line in ("use rc_pair", RECV, SEND, "run"):
         well(lab, line)
     assert status(lab) == "SUCCESS"
+
+
+# The fields of struct ibv_qp_attr.
+_QP_ATTR = {
+    "qp_state", "cur_qp_state", "path_mtu", "path_mig_state", "qkey", "rq_psn", "sq_psn",
+    "dest_qp_num", "qp_access_flags", "cap", "ah_attr", "alt_ah_attr", "pkey_index",
+    "alt_pkey_index", "en_sqd_async_notify", "sq_draining", "max_rd_atomic", "max_dest_rd_atomic",
+    "min_rnr_timer", "port_num", "timeout", "retry_cnt", "rnr_retry", "alt_port_num", "alt_timeout",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@covers("S229")
+def test_asking_tells_every_field_of_the_struct(profile: str) -> None:
+    assert len(_QP_ATTR) == 25
+    lab = Lab(profile=profile)
+    well(lab, "use rc_pair")
+    answer = well(lab, "query_qp A.qp0").value
+    assert {f.name for f in dataclasses.fields(answer)} == {*_QP_ATTR, "rate_limit", "init_attr"}
+    assert all(getattr(answer, name) is not None for name in _QP_ATTR)
+    assert answer.cur_qp_state is answer.qp_state is QPState.RTS
+    assert (answer.alt_timeout, answer.alt_pkey_index, answer.alt_port_num) == (0, 0, 0)
+    assert answer.alt_ah_attr == AhAttr()
+    said = [line.partition(" ")[0] for line in Talk("use rc_pair").ask("query_qp A.qp0")]
+    assert set(said) > _QP_ATTR
+
+
+def test_asking_tells_whether_the_send_queue_drains() -> None:
+    lab = lab_of(SEND, "run 200ns", "modify_qp A.qp0 state=SQD")
+    assert well(lab, "query_qp A.qp0").value.sq_draining == 1
+    for line in (RECV, "run"):
+        well(lab, line)
+    assert well(lab, "query_qp A.qp0").value.sq_draining == 0
+
+
+def test_a_mask_asks_for_some_fields_only() -> None:
+    lab = lab_of()
+    answer = well(lab, "query_qp A.qp0 attr_mask=IBV_QP_TIMEOUT|CAP|ALT_PATH").value
+    assert set(answer.given()) == {"timeout", "cap", *fields_of(Attr.ALT_PATH)}
+    assert answer.sq_draining is None
+    assert answer.init_attr.qp_type is QPType.RC
+    answer = well(lab, "query_qp A.qp0 attr_mask=STATE").value
+    assert (answer.given(), answer.sq_draining) == ({"qp_state": QPState.RTS}, 0)
+
+
+def test_a_mask_without_the_state_leaves_the_copy_of_the_library_alone() -> None:
+    lab = lab_of("post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote_addr=1 rkey=1", "run")
+    qp = lab.session.world.nodes["A"].qps.items[17]
+    well(lab, "query_qp A.qp0 attr_mask=CAP")
+    assert qp.known_state is QPState.RTS
+
+
+def test_a_mask_that_is_none_is_answered_with_the_legal_names() -> None:
+    (reply,) = lab_of().do("query_qp A.qp0 attr_mask=FOO")
+    assert reply.error is not None
+    assert reply.error.hint.startswith("legal here: STATE, CUR_STATE, EN_SQD_ASYNC_NOTIFY")

@@ -465,7 +465,7 @@ class QP(LabObject):
             if name not in attr.paths and name != "cap"
         })  # fmt: skip
         attr.c.update((name, int(getattr(answer.cap, name))) for name in _CAPS)
-        attr.c["cur_qp_state"] = attr.qp_state
+        attr.c["sq_draining"] = answer.sq_draining
         for name in attr.paths:
             attr.paths[name] = _address(getattr(answer, name))
         made = answer.init_attr
