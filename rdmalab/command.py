@@ -236,6 +236,15 @@ class Alias(NamedTuple):
     name: str
 
 
+class InC(NamedTuple):
+    """Where the struct of C has a field: `wr.rdma.remote_addr`, which may be written as well.
+
+    The outer steps may be left out, from the left: `rdma.remote_addr`.
+    """
+
+    path: str
+
+
 class OneOf(tuple[str, ...]):
     """The words that a text may be, from a table: metadata of an annotation."""
 
@@ -256,6 +265,9 @@ POINTER = "pointer"
 
 TOPIC = "topic"
 """Metadata of an expression: it names a thing one asks about, and asks no fact."""
+
+FLAT = "flat"
+"""Metadata of a record with a short form: its fields may be written on their own as well."""
 
 SPOKEN = "spoken"
 """Metadata: this keyword may also be said as two words, `within 2ms`."""
@@ -367,6 +379,7 @@ class RecordKind(Kind):
     record: type
     fields: tuple["Parameter", ...]
     spreads: tuple[Spread, ...] = ()
+    flat: bool = False
 
 
 class _Required(enum.Enum):
@@ -387,6 +400,13 @@ class Parameter:
     spoken: bool = False
     aliases: tuple[str, ...] = ()
     looks: Looks | None = None
+    in_c: tuple[str, ...] = ()
+
+    @property
+    def dotted(self) -> list[str]:
+        """The names of the field in C with the steps before it: all of them, then fewer."""
+        steps = [path.split(".") for path in self.in_c]
+        return [".".join(each[at:]) for each in steps for at in range(len(each) - 1)]
 
     @property
     def required(self) -> bool:
@@ -460,7 +480,8 @@ def _record_kind(cls: type, metadata: tuple[Any, ...]) -> RecordKind:
         for f in dataclasses.fields(cls)
         if f.init
     )
-    return RecordKind(cls, parameters, tuple(m for m in metadata if isinstance(m, Spread)))
+    spreads = tuple(m for m in metadata if isinstance(m, Spread))
+    return RecordKind(cls, parameters, spreads, FLAT in metadata)
 
 
 def _field_default(of: "dataclasses.Field[Any]") -> Any:
@@ -473,8 +494,9 @@ def _parameter(name: str, annotation: Any, default: Any, *, positional: bool = F
     metadata = typing.get_args(annotation)[1:] if typing.get_origin(annotation) is Annotated else ()
     aliases = tuple(m.name for m in metadata if isinstance(m, Alias))
     looks = next((m for m in metadata if isinstance(m, Looks)), None)
+    in_c = tuple(m.path for m in metadata if isinstance(m, InC))
     kind = kind_of(annotation)
-    return Parameter(name, kind, default, positional, SPOKEN in metadata, aliases, looks)
+    return Parameter(name, kind, default, positional, SPOKEN in metadata, aliases, looks, in_c)
 
 
 # --------------------------------------------------------------------------- commands

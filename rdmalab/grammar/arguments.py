@@ -1,7 +1,7 @@
 """What values say for a kind, and records: keys find their fields, what is missing is named."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rdmalab.command import (
@@ -18,7 +18,7 @@ from rdmalab.command import (
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.keys import Keys, Path, Slot, flat_record, keys_of_record
-from rdmalab.grammar.syntax import Argument, Atom, Reader, Value
+from rdmalab.grammar.syntax import Argument, Atom, Braces, Reader, Value
 from rdmalab.grammar.tokens import Token, tokenize
 from rdmalab.grammar.values import NULLS, example, is_null, scalar
 
@@ -31,6 +31,7 @@ class Part:
     slot: Slot | None = None
     value: Any = None
     wrong: NotUnderstood | None = None
+    inner: list["Part"] = field(default_factory=list)  # of a struct inside a struct of C
 
 
 def literal(text: str, kind: Kind, default_node: str | None = None, offset: int = 0) -> Any:
@@ -91,6 +92,10 @@ class Gathering:
     def read(self, argument: Argument) -> Part:
         """`key=value`, kept if it is right."""
         part = Part(argument)
+        if _is_struct(argument, self.keys):
+            part.inner = [self.read(inner) for inner in _unfolded(argument)]
+            part.wrong = next((p.wrong for p in part.inner if p.wrong is not None), None)
+            return part
         try:
             if argument.key is None:
                 raise NotUnderstood("a key is missing here", argument.place, self._legal(""))
@@ -184,6 +189,24 @@ class Gathering:
             self.places[f"{slot.dotted}[{count}]"] = value.place
 
 
+def _is_struct(argument: Argument, keys: Keys) -> bool:
+    """`wr.rdma={…}`: its fields are keys of the record around it."""
+    if argument.key is None or not argument.values or not isinstance(argument.values[0], Braces):
+        return False
+    return bool(keys.below(argument.key.text))
+
+
+def _unfolded(argument: Argument) -> Iterable[Argument]:
+    """`wr.rdma.rkey=1` for `wr.rdma={rkey=1}`; other values than braces are left as they are."""
+    assert argument.key is not None
+    for value in argument.values:
+        for inner in value.arguments if isinstance(value, Braces) else []:
+            key = inner.key
+            if key is not None:
+                key = key._replace(text=f"{argument.key.text}.{key.text}")
+            yield Argument(key, inner.values, inner.place)
+
+
 def _missing(
     outer: Path, parameters: tuple[Parameter, ...], values: dict[str, Any]
 ) -> Iterable[Path]:
@@ -192,7 +215,8 @@ def _missing(
         path = (*outer, parameter.name)
         record = flat_record(parameter.kind, lists=not outer)
         may_be_absent = parameter.kind.nullable and parameter.kind is record
-        if parameter.required and record is not None and not may_be_absent:
+        is_empty = record is not None and record.short is None and not may_be_absent
+        if parameter.required and is_empty:
             values.setdefault(parameter.name, {})
         inner = values.get(parameter.name)
         if parameter.required and parameter.name not in values:

@@ -51,6 +51,14 @@ class Keys:
         keys = [key for key, found in self.by_key.items() if found.path == slot.path]
         return min(keys, key=lambda key: (key.count("."), key not in slot.path), default="")
 
+    def below(self, struct: str) -> dict[str, Slot]:
+        """The keys between the braces of a struct inside a struct of C: `rdma={…}`."""
+        if struct in self.by_key:
+            return {}
+        outer = f"{struct}."
+        inner = {key: slot for key, slot in self.by_key.items() if key.startswith(outer)}
+        return {key.removeprefix(outer): slot for key, slot in inner.items()}
+
     @property
     def words(self) -> list[str]:
         """What may be written, each slot once."""
@@ -70,11 +78,14 @@ def keys_of_record(kind: RecordKind) -> Keys:
 def flat_record(kind: Kind, *, lists: bool) -> RecordKind | None:
     """The record whose fields are keys in place of this kind, if there is one.
 
-    What can be written short, `sg=A.mr0[0:64]`, is one value and keeps its key.
+    What can be written short, `sg=A.mr0[0:64]`, is one value and keeps its key; some may be written
+    both ways.
     """
     if lists and isinstance(kind, ListKind):
         kind = kind.item
-    return kind if isinstance(kind, RecordKind) and kind.short is None else None
+    if not isinstance(kind, RecordKind):
+        return None
+    return kind if kind.short is None or kind.flat else None
 
 
 def _inside(path: Path, kind: RecordKind) -> Iterator[Slot]:
@@ -95,7 +106,7 @@ def _keys(slots: list[Slot], *, lists: bool) -> Keys:
         for key in _dotted(slot.path):
             by_key.setdefault(key, slot)
     for slot in slots:
-        for alias in slot.parameter.aliases:
+        for alias in (*slot.parameter.aliases, *slot.parameter.dotted):
             for key in _dotted((*slot.path[:-1], alias)):
                 by_key.setdefault(key, slot)
     return Keys(tuple(slots), by_key, lists)

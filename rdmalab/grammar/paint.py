@@ -139,7 +139,11 @@ def _command(
 def _part(part: Part, default_node: str | None) -> Iterator[Stroke]:
     key = part.argument.key
     if key is not None:
-        yield key.place, Role.KEY if part.slot else Role.ERROR
+        yield key.place, Role.KEY if part.slot or part.inner else Role.ERROR
+    for inner in part.inner:
+        yield from _part(inner, default_node)
+    if part.inner:
+        return
     for value in part.argument.values:
         if part.slot is not None:
             yield from _value(value, part.slot.kind, default_node)

@@ -29,7 +29,8 @@ class Expected:
     is_line: the verb begins a line of a program, which has words of its own besides.
     given: what the command has been told elsewhere, by dotted key (a Part holds its value, or what
     is wrong with it). partial: the piece of text at the cursor that a completion replaces. record:
-    the kind of record in whose braces the cursor stands.
+    the kind of record in whose braces the cursor stands. struct: the name of a struct inside
+    a struct of C in whose braces it stands; its fields belong to the record around it.
     """
 
     command: Command | None = None
@@ -41,6 +42,7 @@ class Expected:
     partial: str = ""
     place: Span = NOWHERE
     record: RecordKind | None = None
+    struct: str = ""
 
 
 def expect(
@@ -67,7 +69,9 @@ def expect(
     expected.given = _given(line, cursor, said[0], (vocabulary, default_node, aliases))
     later = [p.slot for p in expected.given.values() if p.argument.place.start >= cursor]
     expected.keys = {
-        key: slot for key, slot in expected.keys.items() if expected.record or slot not in later
+        key: slot
+        for key, slot in expected.keys.items()
+        if expected.record or expected.struct or slot not in later
     }
     return expected
 
@@ -94,7 +98,8 @@ def _given(
     parts = Sentence(command, rest, default_node).parts if command else []
     return {
         part.slot.dotted: part
-        for part in parts
+        for outer in parts
+        for part in outer.inner or [outer]
         if part.slot and not _touches(part.argument.place, cursor)
     }
 
@@ -160,9 +165,12 @@ def _is_open(part: Part, cursor: int) -> bool:
 
 def _in_value(part: Part, cursor: int, gathering: Gathering) -> Expected:
     slot = part.slot
-    if slot is None:  # a key nobody knows may have any value
-        return Expected(place=Span(cursor, cursor))
     last = part.argument.values[-1] if part.argument.values else None
+    if slot is None:  # a key nobody knows may have any value
+        is_open = isinstance(last, Braces) and not last.is_closed
+        return (
+            _in_struct(part, cursor, gathering) if is_open else Expected(place=Span(cursor, cursor))
+        )
     item = slot.kind.item if isinstance(slot.kind, ListKind) else slot.kind
     if isinstance(last, Braces) and not last.is_closed and isinstance(item, RecordKind):
         return _in_braces(last, item, cursor, gathering.default_node)
@@ -191,6 +199,18 @@ def _last_path(question: Atom) -> Atom | None:
             break
         count += 1
     return Atom.of(tokens[-count:]) if count else None
+
+
+def _in_struct(part: Part, cursor: int, gathering: Gathering) -> Expected:
+    """In the braces of a struct inside a struct of C, `wr.rdma={rem`."""
+    struct = part.argument.key.text if part.argument.key else ""
+    last = part.inner[-1] if part.inner else None
+    if last is not None and last.argument.key is not None and _is_open(last, cursor):
+        return _in_value(last, cursor, gathering)
+    keys = {k: s for k, s in gathering.keys.below(struct).items() if gathering.is_free(s)}
+    word = last.argument.values[-1] if last is not None and last.argument.key is None else None
+    expected = Expected(keys=keys, struct=struct)
+    return _at(cursor, word if isinstance(word, Atom) else None, expected)
 
 
 def _in_braces(braces: Braces, kind: RecordKind, cursor: int, node: str | None) -> Expected:

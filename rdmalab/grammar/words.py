@@ -7,7 +7,7 @@ from rdmalab.command import EnumKind
 PREFIXES = (
     *("IBV_QP_EX_WITH_", "IBV_QP_INIT_ATTR_"),
     *("IBV_WR_", "IBV_WC_EX_WITH_", "IBV_WC_", "IBV_QPS_", "IBV_QPT_", "IBV_QP_", "IBV_ACCESS_"),
-    *("IBV_SEND_", "IBV_MTU_", "IBV_MIG_", "IBV_EVENT_", "IBV_PORT_", "IBV_ATOMIC_"),
+    *("IBV_SEND_", "IBV_MTU_", "IB_MTU_", "IBV_MIG_", "IBV_EVENT_", "IBV_PORT_", "IBV_ATOMIC_"),
     *("IBV_DEVICE_", "IBV_SRQ_", "IBV_SRQT_", "IBV_MW_", "IBV_FLUSH_"),
     *("IBV_CREATE_CQ_ATTR_", "IBV_REREG_MR_", "IBV_TM_", "IBV_WQS_", "IBV_WQT_"),
     "IBV_",

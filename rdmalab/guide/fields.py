@@ -21,6 +21,7 @@ FIELDS: dict[str, str] = {
     "opcode": "what a send work request asks for: SEND, RDMA_WRITE, RDMA_READ …",
     "sg": "the pieces of local memory, in order; leave it out for a message of no bytes",
     "num_sge": "how many pieces sg_list has; left out, all that are written",
+    "num_buf": "how many pieces buf_list has; left out, all that are written",
     "addr": "where a piece of memory begins, as the process sees it",
     "length": "how many bytes; of an SGE in strict 0 means 2^31, in drivers 0",
     "imm_data": "32 bits for the peer's completion, stored as they travel: write htonl(0x1234)",
@@ -174,8 +175,12 @@ def entries(vocabulary: Mapping[str, Command]) -> Iterator[Entry]:
     for name in FIELDS:
         if name in places:
             write = partial(field_article, name, places[name])
-            aliases = dict.fromkeys(a for place in places[name] for a in place.parameter.aliases)
+            aliases = dict.fromkeys(a for place in places[name] for a in _other_names(place))
             yield Entry(f"field {name}", "field of a verb", (name, *aliases), write)
+
+
+def _other_names(place: Place) -> tuple[str, ...]:
+    return *place.parameter.aliases, *place.parameter.dotted
 
 
 def fields_of(vocabulary: Mapping[str, Command]) -> dict[str, list[Place]]:

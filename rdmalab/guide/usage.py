@@ -161,7 +161,9 @@ def _written(keys: Keys) -> Iterator[Slot]:
         if flat and len(slot.path) > 1 and slot.kind.nullable:
             whole.append(slot.path)
             yield slot
-        elif not flat and not (len(slot.path) == 1 and slot.parameter.positional):
+        elif (not flat or slot.kind.short) and not (
+            len(slot.path) == 1 and slot.parameter.positional
+        ):
             yield slot
 
 
@@ -173,6 +175,8 @@ def _key(slot: Slot, keys: Keys) -> str:
 def _is_needed(slot: Slot, command: Command) -> bool:
     """A field is needed if it has no default, nor any record around it."""
     outer = next(p for p in command.parameters if p.name == slot.path[0])
+    if len(slot.path) > 1 and outer.kind.short is not None:
+        return False
     chain = [outer, slot.parameter]
     is_sure = all(p.required and not _may_be_absent(p.kind) for p in chain)
     return is_sure and len(slot.path) <= 2
@@ -237,6 +241,7 @@ def _about(slot: Slot, *, needed: bool) -> str:
     parts = [attributes.range_words(slot.path[-1]) if has_range else _type(slot.kind)]
     parts += ["required"] if needed else _default(parameter)
     parts += [f"also {alias}" for alias in parameter.aliases]
+    parts += [f"in C {path}" for path in parameter.in_c]
     parts += [attribute.sentence] if attribute is not None else []
     return "; ".join(parts)
 

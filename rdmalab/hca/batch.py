@@ -66,6 +66,17 @@ def fill(hca: "Hca", qp: QueuePair, verb: str, sg: list[SGE]) -> None:
         _change(hca, qp, built, verb, sg=_as_listed(hca, sg), flags=flags)
 
 
+def fill_list(
+    hca: "Hca", qp: QueuePair, verb: str, sg: list[SGE], num_sge: int | None = None
+) -> None:
+    """The same with an array and its length, if it is not that of what was written."""
+    if num_sge is None or 0 <= num_sge <= len(sg):
+        fill(hca, qp, verb, sg[:num_sge])
+    else:
+        where = pointers.beyond("num_sge", num_sge, "sg_list", len(sg))
+        extended.spoil(hca, qp, extended.open_region(hca, qp, verb), "crash-sg", where)
+
+
 def _as_listed(hca: "Hca", sg: list[SGE]) -> list[SGE]:
     """The list as the device finds it. librxe counts n times the first length: it ends too early,
     or goes on where there is nothing."""
@@ -80,11 +91,18 @@ def _as_listed(hca: "Hca", sg: list[SGE]) -> list[SGE]:
     return found
 
 
-def fill_inline(hca: "Hca", qp: QueuePair, verb: str, sg: list[SGE]) -> None:
-    """A DATA setter that copies here and now."""
+def fill_inline(
+    hca: "Hca", qp: QueuePair, verb: str, sg: list[SGE], num_buf: int | None = None
+) -> None:
+    """A DATA setter that copies here and now: num_buf of the buffers, or all."""
     built = _to_fill(hca, qp, verb)
     if built is None:
         return
+    if num_buf is not None and not 0 <= num_buf <= len(sg):
+        where = pointers.beyond("num_buf", num_buf, "buf_list", len(sg))
+        extended.spoil(hca, qp, extended.open_region(hca, qp, verb), "crash-sg", where)
+        return
+    sg = sg[:num_buf]
     for sge in sg:
         if sge.length and not hca.memory.is_mapped(sge.addr, sge.length):
             region = extended.open_region(hca, qp, verb)

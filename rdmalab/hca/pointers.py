@@ -36,9 +36,14 @@ def check_list(hca: "Hca", wr: SendWR | RecvWR, most: int, rule: str) -> "Refuse
             where = f"sg_list={sge.addr:#x} points to no list"
             return refused(hca.profile, "crash-sg", where, argument="sg")
     if count > len(sg):
-        beyond = f"num_sge={count} reads on behind the end of sg_list, which has {len(sg)}"
-        return refused(hca.profile, "crash-sg", beyond, argument="num_sge")
+        where = beyond("num_sge", count, "sg_list", len(sg))
+        return refused(hca.profile, "crash-sg", where, argument="num_sge")
     return None
+
+
+def beyond(counter: str, count: int, array: str, length: int) -> str:
+    """An array that is shorter than the number given with it."""
+    return f"{counter}={count} reads on beyond the end of {array}, which has {length}"
 
 
 def check_handle(hca: "Hca", ah: int | None, legal: str) -> "Refused | None":

@@ -7,7 +7,7 @@ serial number in an engine's notebook. A CQE lies on the CQ; the WC that `poll_c
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from rdmalab.command import POINTER, Alias, Bits, Noun, OneOf, Short, Spread, Thing
+from rdmalab.command import FLAT, POINTER, Alias, Bits, InC, Noun, OneOf, Short, Spread, Thing
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.statuses import WCStatus
@@ -33,13 +33,25 @@ U32 = Annotated[int, Bits(32)]
 U64 = Annotated[int, Bits(64)]
 
 
+def _addr_of(world: Any, thing: Thing, start: int | None, _stop: int | None) -> int:
+    return int(world.find(thing).iova + (start or 0))
+
+
+def _lkey_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) -> int:
+    return int(world.find(thing).lkey)
+
+
+Address = Annotated[U64, Short(Noun.MR, _addr_of)]
+LKey = Annotated[U32, Short(Noun.MR, _lkey_of)]
+
+
 @dataclass(slots=True)
 class SGE:
     """One piece of local memory. addr: virtual address; length: bytes; lkey: of its MR."""
 
-    addr: U64 = 0
+    addr: Address = 0
     length: U32 = 0
-    lkey: U32 = 0
+    lkey: LKey = 0
 
 
 @dataclass(slots=True)
@@ -51,7 +63,7 @@ class WildPointer(SGE):
 class Buffer:
     """`ibv_data_buf`: a piece of local memory for which no key is asked."""
 
-    addr: U64 = 0
+    addr: Address = 0
     length: U32 = 0
 
 
@@ -99,9 +111,10 @@ def _rkey_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) ->
     return int(world.find(thing).rkey)
 
 
-ShortSGE = Annotated[SGE, Short(Noun.MR, _sge_of)]
+ShortSGE = Annotated[SGE, FLAT, Short(Noun.MR, _sge_of)]
 ListedSGE = Annotated[SGE, Short(Noun.MR, _sge_of, WildPointer)]
 ShortBuffer = Annotated[Buffer, Short(Noun.MR, _buffer_of)]
+FlatBuffer = Annotated[Buffer, FLAT, Short(Noun.MR, _buffer_of)]
 AhNumber = Annotated[int | None, POINTER, Bits(32), Short(Noun.AH, _number_of)]
 MrNumber = Annotated[int | None, POINTER, Bits(32), Short(Noun.MR, _number_of)]
 MwNumber = Annotated[int | None, POINTER, Bits(32), Short(Noun.MW, _number_of)]
@@ -167,24 +180,26 @@ class SendWR:
     sg: Annotated[list[ListedSGE], POINTER, Alias("sg_list")] = field(default_factory=list)
     flags: Annotated[SendFlags, Alias("send_flags")] = NO_FLAGS
     imm_data: U32 = 0
-    remote_addr: U64 = 0
-    rkey: RKey = 0
-    compare_add: U64 = 0
-    swap: U64 = 0
-    ah: AhNumber = None
-    remote_qpn: QpNumber = 0
-    remote_qkey: U32 = 0
-    remote_srqn: SrqNumber = 0
-    hdr_addr: U64 = 0
-    hdr_sz: U16 = 0
-    mss: U16 = 0
+    remote_addr: Annotated[U64, InC("wr.rdma.remote_addr"), InC("wr.atomic.remote_addr")] = 0
+    rkey: Annotated[RKey, InC("wr.rdma.rkey"), InC("wr.atomic.rkey")] = 0
+    compare_add: Annotated[U64, InC("wr.atomic.compare_add")] = 0
+    swap: Annotated[U64, InC("wr.atomic.swap")] = 0
+    ah: Annotated[AhNumber, InC("wr.ud.ah")] = None
+    remote_qpn: Annotated[QpNumber, InC("wr.ud.remote_qpn")] = 0
+    remote_qkey: Annotated[U32, InC("wr.ud.remote_qkey")] = 0
+    remote_srqn: Annotated[SrqNumber, InC("qp_type.xrc.remote_srqn")] = 0
+    hdr_addr: Annotated[Address, InC("tso.hdr")] = 0
+    hdr_sz: Annotated[U16, InC("tso.hdr_sz")] = 0
+    mss: Annotated[U16, InC("tso.mss")] = 0
     invalidate_rkey: WindowKey = 0
-    mw: MwNumber = None
-    mw_rkey: Annotated[int | None, Bits(32)] = None
-    bind_mr: MrNumber = None
-    bind_addr: U64 = 0
-    bind_length: U64 = 0
-    bind_access: Annotated[Access, Alias("mw_access_flags")] = NO_RIGHTS
+    mw: Annotated[MwNumber, InC("bind_mw.mw")] = None
+    mw_rkey: Annotated[int | None, Bits(32), InC("bind_mw.rkey")] = None
+    bind_mr: Annotated[MrNumber, InC("bind_mw.bind_info.mr")] = None
+    bind_addr: Annotated[Address, InC("bind_mw.bind_info.addr")] = 0
+    bind_length: Annotated[U64, InC("bind_mw.bind_info.length")] = 0
+    bind_access: Annotated[
+        Access, Alias("mw_access_flags"), InC("bind_mw.bind_info.mw_access_flags")
+    ] = NO_RIGHTS
     flush_length: U32 = 0
     flush_type: Placement = Placement.GLOBAL
     flush_level: Selectivity = Selectivity.RANGE
@@ -220,10 +235,12 @@ class MwBind:
 
     wr_id: U64 = 0
     flags: Annotated[SendFlags, Alias("send_flags")] = NO_FLAGS
-    bind_mr: MrNumber = None
-    bind_addr: U64 = 0
-    bind_length: U64 = 0
-    bind_access: Annotated[Access, Alias("mw_access_flags")] = NO_RIGHTS
+    bind_mr: Annotated[MrNumber, InC("bind_info.mr")] = None
+    bind_addr: Annotated[Address, InC("bind_info.addr")] = 0
+    bind_length: Annotated[U64, InC("bind_info.length")] = 0
+    bind_access: Annotated[Access, Alias("mw_access_flags"), InC("bind_info.mw_access_flags")] = (
+        NO_RIGHTS
+    )
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.hca import extended, offloads
 from rdmalab.hca.device import Hca
+from rdmalab.hca.pointers import listed
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
@@ -87,7 +88,7 @@ def _send_posted(moment: Moment) -> Iterator[str]:
     wqe: SendWqe = moment.record[words.A]
     scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
     if wqe.inline is None:
-        yield from _buffers(moment, wqe.wr.sg, moment.qp.pd, scatters=scatters)
+        yield from _buffers(moment, listed(wqe.wr), moment.qp.pd, scatters=scatters)
     yield from _send_departs(moment)
     if scatters:
         yield from _overlaps(wqe.sg)
@@ -141,7 +142,7 @@ def _odd_atomic(moment: Moment, wqe: SendWqe) -> Iterator[str]:
 
 def _recv_posted(moment: Moment) -> Iterator[str]:
     wqe: RecvWqe = moment.record[words.A]
-    yield from _buffers(moment, wqe.wr.sg, moment.qp.pd, scatters=True)
+    yield from _buffers(moment, listed(wqe.wr), moment.qp.pd, scatters=True)
     yield from _recv_departs(moment)
     yield from _overlaps(wqe.sg)
     if moment.qp.transport.addressed and wqe.length <= GRH.LENGTH:
@@ -151,7 +152,7 @@ def _recv_posted(moment: Moment) -> Iterator[str]:
 def _shared_posted(moment: Moment) -> Iterator[str]:
     wqe: RecvWqe = moment.record[words.A]
     srq = moment.hca.srqs.items[moment.record[words.OBJECT]]
-    yield from _buffers(moment, wqe.wr.sg, *_takers(moment.hca, srq), scatters=True)
+    yield from _buffers(moment, listed(wqe.wr), *_takers(moment.hca, srq), scatters=True)
     yield from _recv_departs(moment)
     yield from _overlaps(wqe.sg)
 
@@ -192,14 +193,14 @@ def _buffers(moment: Moment, sg: list[SGE], *pds: int, scatters: bool) -> Iterat
 def _send_departs(moment: Moment) -> Iterator[str]:
     wqe: SendWqe = moment.record[words.A]
     if wqe.inline is None:
-        yield from _zero_length(moment.hca, wqe.wr.sg)
+        yield from _zero_length(moment.hca, listed(wqe.wr))
     yield from _long_datagram(moment, wqe)
     yield from _without_packet(moment, wqe)
 
 
 def _recv_departs(moment: Moment) -> Iterator[str]:
     wqe: RecvWqe = moment.record[words.A]
-    yield from _zero_length(moment.hca, wqe.wr.sg)
+    yield from _zero_length(moment.hca, listed(wqe.wr))
 
 
 def _zero_length(hca: Hca, sg: list[SGE]) -> Iterator[str]:
@@ -226,9 +227,9 @@ def _long_datagram(moment: Moment, wqe: SendWqe) -> Iterator[str]:
 
 def _without_packet(moment: Moment, wqe: SendWqe) -> Iterator[str]:
     """An opcode that the documents list for a type which has no packet for it."""
-    listed = WORK.get(wqe.wr.opcode)
+    known = WORK.get(wqe.wr.opcode)
     qp = moment.qp
-    if wqe.work is None and listed is not None and qp.qp_type in listed.types:
+    if wqe.work is None and known is not None and qp.qp_type in known.types:
         later = _LATER.format(WCStatus.LOC_QP_OP_ERR.name)
         yield f"no packet of {qp.qp_type.name} carries {wqe.wr.opcode.name}. {later}"
         if (wqe.wr.opcode, qp.qp_type) == (WROpcode.SEND_WITH_INV, QPType.UC):

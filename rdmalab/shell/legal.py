@@ -119,7 +119,7 @@ _OF_PROGRAMS = "programs"
 # --------------------------------------------------------------------------- keys
 def _keys(here: Bearings) -> Iterator[Choice]:
     for key, slot in here.expected.keys.items():
-        if isinstance(slot.kind, RecordKind) or _is_topic(slot.kind) or not here.is_near(slot):
+        if _is_only_braces(slot) or _is_topic(slot.kind) or not here.is_near(slot):
             continue
         verdict = judge_key(here, slot)
         if verdict is None:
@@ -134,6 +134,11 @@ def _keys(here: Bearings) -> Iterator[Choice]:
         yield Choice(name + (" " if slot.parameter.spoken else "="), meta, verdict.rank)
 
 
+def _is_only_braces(slot: Slot) -> bool:
+    """A record whose fields are offered in its place."""
+    return isinstance(slot.kind, RecordKind) and slot.kind.short is None
+
+
 def _is_list_of_records(slot: Slot) -> bool:
     """Written in braces; what can be said with a name, such as sg, is not."""
     kind = slot.kind
@@ -141,7 +146,10 @@ def _is_list_of_records(slot: Slot) -> bool:
 
 
 def _short(key: str, slot: Slot, partial: str) -> str:
-    """`state` for `qp_state`, as everybody says, unless the long name is being typed."""
+    """`state` for `qp_state`, as everybody says, unless another name is being typed."""
+    others = (*slot.parameter.aliases, *slot.parameter.dotted)
+    if partial and not key.startswith(partial):
+        return next((name for name in others if name.startswith(partial)), key)
     shorter = [alias for alias in slot.parameter.aliases if key.endswith(f"_{alias}")]
     is_long = bool(partial) and not shorter[0].startswith(partial) if shorter else True
     return key if is_long else shorter[0]

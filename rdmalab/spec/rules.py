@@ -179,6 +179,7 @@ RULES: dict[str, Rule] = {
     "null-pointer":        Rule(EINVAL, "{}=NULL: this driver looks at the pointer before anything else", "librxe"),
     "num-sge":             Rule(EINVAL, "num_sge is {}; it counts the entries of sg_list", "ibv_post_send(3)"),
     "crash-sg":            Rule(EFAULT, "in C this would crash: {}", "ibv_post_send FAQ"),
+    "null-queue":          Rule(EFAULT, "{}=NULL is no queue: in C this would crash, the documents say EFAULT", "ibv_post_send(3)"),
     "crash-next":          Rule(EFAULT, "in C this would crash: next={} points to no work request", "ibv_post_send FAQ"),
     "crash-bad-wr":        Rule(EINVAL, "in C this would crash: an error is to be told and bad_wr is NULL ({})", "ibv_post_send FAQ"),
     # the extended post API

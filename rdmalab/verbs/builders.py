@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
-from rdmalab.command import Alias, command
+from rdmalab.command import Alias, InC, command
 from rdmalab.hca import batch
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
@@ -17,6 +17,7 @@ from rdmalab.hca.wr import (
     U16,
     U32,
     U64,
+    Address,
     MrNumber,
     MwNumber,
     RKey,
@@ -78,18 +79,20 @@ class BindInfo:
     """A bind: the window, its new key (left out: the next one), and `ibv_mw_bind_info`."""
 
     mw: MwNumber
-    mw_rkey: U32 | None = None
-    bind_mr: MrNumber = None
-    bind_addr: U64 = 0
-    bind_length: U64 = 0
-    bind_access: Annotated[Access, Alias("mw_access_flags")] = NO_RIGHTS
+    mw_rkey: Annotated[U32 | None, Alias("rkey")] = None
+    bind_mr: Annotated[MrNumber, InC("bind_info.mr")] = None
+    bind_addr: Annotated[Address, InC("bind_info.addr")] = 0
+    bind_length: Annotated[U64, InC("bind_info.length")] = 0
+    bind_access: Annotated[Access, Alias("mw_access_flags"), InC("bind_info.mw_access_flags")] = (
+        NO_RIGHTS
+    )
 
 
 @dataclass(slots=True)
 class Header:
     """Where the headers of a TSO lie, and how many bytes of the stream go behind each copy."""
 
-    hdr_addr: U64
+    hdr_addr: Address
     hdr_sz: U16
     mss: U16
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from rdmalab.command import Noun, Thing, command
+from rdmalab.command import Alias, Noun, Thing, command
 from rdmalab.hca import bind, objects
 from rdmalab.hca.wr import BIND, MwBind
 from rdmalab.spec.access import MWType
@@ -35,7 +35,9 @@ def dealloc_mw(world: World, mw: Mw) -> None:
 
 
 @command
-def bind_mw(world: World, qp: Qp, mw: Mw, *, asked: Annotated[MwBind, BIND]) -> None:
+def bind_mw(
+    world: World, qp: Qp, mw: Mw, *, asked: Annotated[MwBind, BIND, Alias("mw_bind")]
+) -> None:
     """Post a bind of a window of type 1: the peer may use these bytes, and no others.
 
     bind=B.mr0[0:64] names them, bind_access what the peer may do; without a range the window is

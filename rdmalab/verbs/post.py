@@ -3,20 +3,23 @@
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from rdmalab.command import OneOf, Refused, command
+from rdmalab.command import Alias, OneOf, Refused, Thing, command
 from rdmalab.hca import pointers, posting
 from rdmalab.hca.device import Hca
 from rdmalab.hca.wr import BIND, HDR, REMOTE_RANGE, RecvWR, SendWR
+from rdmalab.spec.rules import RULES
 from rdmalab.verbs.nouns import Qp
 from rdmalab.world.world import World
 
 BadWr = Annotated[str, OneOf(("&bad_wr", pointers.NULL))]
+BadRecvWr = Annotated[BadWr, Alias("bad_recv_wr")]
+RecvList = Annotated[list[RecvWR] | None, Alias("recv_wr")]
 
 
 @command
 def post_send(
     world: World,
-    qp: Qp,
+    qp: Qp | None,
     *,
     wr: list[Annotated[SendWR, REMOTE_RANGE, HDR, BIND]] | None,
     bad_wr: BadWr = "&bad_wr",
@@ -30,17 +33,18 @@ def post_send(
     invalidate_rkey=B.mw0. TSO cuts sg into pieces of mss bytes, with hdr=A.mr0[0:54] before each.
     EINVAL before RTS; ENOMEM when no slot is free; the requests before the bad one stay posted.
     What C lets one do wrong can be typed too: sg=0xdead, num_sge=3, next=0xdead, ah=0xdead,
-    bad_wr=NULL, wr=NULL, and rest=junk for a struct without memset. A pointer that is 0 is NULL.
+    bad_wr=NULL, wr=NULL, post_send NULL, and rest=junk for a struct without memset. A pointer that
+    is 0 is NULL.
 
     Example: post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED
     See: ibv_post_send(3)
     """
-    hca, queue = world.at(qp)
+    hca, queue = queue_at(world, qp, "qp")
     posted(hca, queue, posting.post_send, wr, bad_wr)
 
 
 @command
-def post_recv(world: World, qp: Qp, *, wr: list[RecvWR] | None, bad_wr: BadWr = "&bad_wr") -> None:
+def post_recv(world: World, qp: Qp | None, *, wr: RecvList, bad_wr: BadRecvWr = "&bad_wr") -> None:
     """Queue receive work requests: buffers for messages to come.
 
     Legal from INIT on. EINVAL in RESET; ENOMEM when no slot is free. A SEND that finds none is
@@ -49,8 +53,18 @@ def post_recv(world: World, qp: Qp, *, wr: list[RecvWR] | None, bad_wr: BadWr = 
     Example: post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]
     See: ibv_post_recv(3)
     """
-    hca, queue = world.at(qp)
+    hca, queue = queue_at(world, qp, "qp")
     posted(hca, queue, posting.post_recv, wr, bad_wr)
+
+
+def queue_at(world: World, thing: Thing | None, argument: str) -> tuple[Hca, Any]:
+    """The queue that a post names, and its adapter; Refused for NULL."""
+    if thing is None:
+        row = RULES["null-queue"]
+        message, legal = row.sentence.format(argument), f"name a queue: A.{argument}0"
+        raise Refused(row.errno, "null-queue", message, argument, legal)
+    found: tuple[Hca, Any] = world.at(thing)
+    return found
 
 
 def posted(

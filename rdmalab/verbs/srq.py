@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from rdmalab.command import Noun, Thing, command
 from rdmalab.hca import sharing
 from rdmalab.hca.srq import Parts, SrqCapacity, SrqChange
-from rdmalab.hca.wr import RecvWR
 from rdmalab.spec.sharing import SrqAttrMask, SrqType
 from rdmalab.verbs.nouns import Cq, NewSrq, Pd, Srq, Xrcd
-from rdmalab.verbs.post import BadWr, posted
+from rdmalab.verbs.post import BadRecvWr, RecvList, posted, queue_at
 from rdmalab.verbs.same_node import on
 from rdmalab.world.world import World
 
@@ -118,16 +117,16 @@ def destroy_srq(world: World, srq: Srq) -> None:
 
 @command
 def post_srq_recv(
-    world: World, srq: Srq, *, wr: list[RecvWR] | None, bad_wr: BadWr = "&bad_wr"
+    world: World, srq: Srq | None, *, wr: RecvList, bad_wr: BadRecvWr = "&bad_wr"
 ) -> None:
     """Queue receives for whichever queue pair of this SRQ needs one first.
 
     Legal at any time, in any state of any queue pair and without one. ENOMEM when no slot is free,
     EINVAL for too many SGEs; the requests before the bad one stay posted. They are never flushed.
-    Wrong pointers as in post_send; bad_wr is what C calls bad_recv_wr.
+    Wrong pointers as in post_send; recv_wr and bad_recv_wr stand for wr and bad_wr.
 
     Example: post_srq_recv A.srq0 wr_id=1 sg=A.mr0[0:64]
     See: ibv_post_srq_recv(3)
     """
-    hca, queue = world.at(srq)
+    hca, queue = queue_at(world, srq, "srq")
     posted(hca, queue, sharing.post_srq_recv, wr, bad_wr)

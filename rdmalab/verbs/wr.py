@@ -1,12 +1,15 @@
 """The extended post API: a region around the builders, and setters that fill what they made."""
 
-from rdmalab.command import command
+from typing import Annotated
+
+from rdmalab.command import POINTER, Alias, command
 from rdmalab.hca import batch, extended
 from rdmalab.hca.wr import (
     SGE,
     U32,
     AhNumber,
     Buffer,
+    FlatBuffer,
     ListedSGE,
     QpNumber,
     ShortBuffer,
@@ -16,6 +19,9 @@ from rdmalab.hca.wr import (
 from rdmalab.verbs.builders import Qpx, set_next
 from rdmalab.verbs.nouns import Qp
 from rdmalab.world.world import World
+
+SGEs = Annotated[list[ListedSGE], POINTER, Alias("sg_list")]
+Buffers = Annotated[list[ShortBuffer], POINTER, Alias("buf_list")]
 
 
 # --------------------------------------------------------------------------- the region
@@ -75,7 +81,8 @@ def wr_abort(world: World, qp: Qp) -> None:
 def wr_set_sge(world: World, qp: Qp, *, sg: ShortSGE) -> None:
     """Say which bytes the work request just built moves: one piece of an MR, by reference.
 
-    They belong to the HCA until the work request completes.
+    They belong to the HCA until the work request completes. In C it is lkey=0x289 addr=0x10000000
+    length=64.
 
     Example: wr_set_sge A.qx0 sg=A.mr0[0:64]
     See: ibv_wr_set_sge(3)
@@ -84,20 +91,23 @@ def wr_set_sge(world: World, qp: Qp, *, sg: ShortSGE) -> None:
 
 
 @command
-def wr_set_sge_list(world: World, qp: Qp, *, sg: list[ListedSGE]) -> None:
-    """Say which bytes the work request just built moves: pieces, one behind the other.
+def wr_set_sge_list(world: World, qp: Qp, *, sg: SGEs, num_sge: int | None = None) -> None:
+    """Say which bytes the work request just built moves: pieces, one after the other.
+
+    num_sge: how many of them; left out, all. More than there are would crash in C.
 
     Example: wr_set_sge_list A.qx0 sg=A.mr0[0:16],A.mr0[100:120]
     See: ibv_wr_set_sge_list(3)
     """
-    batch.fill(*world.at(qp), "wr_set_sge_list", sg)
+    batch.fill_list(*world.at(qp), "wr_set_sge_list", sg or [], num_sge)
 
 
 @command
-def wr_set_inline_data(world: World, qp: Qp, *, buf: ShortBuffer) -> None:
+def wr_set_inline_data(world: World, qp: Qp, *, buf: FlatBuffer) -> None:
     """Copy bytes into the work request just built, here and now: the buffer is free at once.
 
-    No key is asked. SEND and RDMA WRITE only, max_inline_data bytes at most.
+    No key is asked. SEND and RDMA WRITE only, max_inline_data bytes at most. In C it is
+    addr=0x10000000 length=32.
 
     Example: wr_set_inline_data A.qx0 buf=A.mr0[0:32]
     See: ibv_wr_set_inline_data(3)
@@ -106,13 +116,17 @@ def wr_set_inline_data(world: World, qp: Qp, *, buf: ShortBuffer) -> None:
 
 
 @command
-def wr_set_inline_data_list(world: World, qp: Qp, *, buf: list[ShortBuffer]) -> None:
-    """Copy several buffers into the work request just built, one behind the other.
+def wr_set_inline_data_list(
+    world: World, qp: Qp, *, buf: Buffers, num_buf: int | None = None
+) -> None:
+    """Copy several buffers into the work request just built, one after the other.
+
+    num_buf: how many of them; left out, all. More than there are would crash in C.
 
     Example: wr_set_inline_data_list A.qx0 buf=A.mr0[0:16],A.mr0[100:116]
     See: ibv_wr_set_inline_data_list(3)
     """
-    batch.fill_inline(*world.at(qp), "wr_set_inline_data_list", _pieces(buf))
+    batch.fill_inline(*world.at(qp), "wr_set_inline_data_list", _pieces(buf or []), num_buf)
 
 
 def _pieces(buffers: list[Buffer]) -> list[SGE]:

@@ -3,7 +3,8 @@
 import pytest
 
 from rdmalab.command import RecordKind
-from rdmalab.grammar.keys import keys_of_command, keys_of_record
+from rdmalab.grammar.keys import flat_record, keys_of_command, keys_of_record
+from rdmalab.vocabulary import VOCABULARY
 from tests.grammar.vocabulary import modify_qp, post_send
 
 KEYS = keys_of_command(modify_qp.parameters)
@@ -56,3 +57,49 @@ def test_the_keys_between_braces() -> None:
     kind = KEYS.by_key["ah_attr"].kind
     assert isinstance(kind, RecordKind)
     assert keys_of_record(kind).words == ["grh", "is_global", "port_num", "dgid", "hop_limit"]
+
+
+REAL = keys_of_command(VOCABULARY["post_send"].parameters)
+
+
+@pytest.mark.parametrize(
+    ("key", "path"),
+    [
+        ("wr.rdma.remote_addr", "wr.remote_addr"),
+        ("rdma.remote_addr", "wr.remote_addr"),
+        ("wr.wr.rdma.rkey", "wr.rkey"),
+        ("wr.atomic.remote_addr", "wr.remote_addr"),
+        ("wr.atomic.compare_add", "wr.compare_add"),
+        ("wr.atomic.swap", "wr.swap"),
+        ("wr.atomic.rkey", "wr.rkey"),
+        ("wr.ud.ah", "wr.ah"),
+        ("wr.ud.remote_qpn", "wr.remote_qpn"),
+        ("ud.remote_qkey", "wr.remote_qkey"),
+        ("qp_type.xrc.remote_srqn", "wr.remote_srqn"),
+        ("bind_mw.mw", "wr.mw"),
+        ("bind_mw.rkey", "wr.mw_rkey"),
+        ("bind_mw.bind_info.mr", "wr.bind_mr"),
+        ("bind_info.mw_access_flags", "wr.bind_access"),
+        ("tso.hdr", "wr.hdr_addr"),
+        ("tso.hdr_sz", "wr.hdr_sz"),
+        ("tso.mss", "wr.mss"),
+        ("wr.imm_data", "wr.imm_data"),
+        ("invalidate_rkey", "wr.invalidate_rkey"),
+    ],
+)
+def test_a_field_may_be_written_as_in_c(key: str, path: str) -> None:
+    assert REAL.by_key[key].dotted == path
+
+
+def test_the_keys_of_a_struct_inside_a_struct() -> None:
+    assert set(REAL.below("wr.rdma")) == {"remote_addr", "rkey"}
+    assert set(REAL.below("wr.ud")) == {"ah", "remote_qpn", "remote_qkey"}
+    assert REAL.below("wr") == REAL.below("rdma.rkey") == REAL.below("foo") == {}
+
+
+def test_a_record_with_a_short_form_may_be_written_flat() -> None:
+    keys = keys_of_command(VOCABULARY["wr_set_sge"].parameters)
+    assert keys.words == ["qp", "sg", "addr", "length", "lkey"]
+    kind = keys.by_key["sg"].kind
+    assert flat_record(kind, lists=True) is kind
+    assert flat_record(REAL.by_key["sg"].kind, lists=True) is None

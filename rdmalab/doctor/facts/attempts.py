@@ -97,6 +97,8 @@ def queue_of(case: Case) -> QueuePair | SharedReceiveQueue | None:
     if case.call is None or case.call.verb not in (*SENDING, *RECEIVING):
         return None
     node, number = case.call.thing
+    if node not in case.world.nodes:  # post_send NULL
+        return None
     noun = Noun.SRQ if case.call.verb == "post_srq_recv" else Noun.QP
     found: QueuePair | SharedReceiveQueue | None
     found = case.world.nodes[node].tables[noun].items.get(number)
