@@ -192,10 +192,21 @@ def _mishap(mishap: Mishap) -> list[Row]:
     return [("leads to", [f"{row.to.name} ({type_names(row.types)})" for row in rows])]
 
 
-def _cell(value: Enum) -> list[Row]:
-    cell = "rounding" if isinstance(value, Rounding) else "slots_freed"
+def _slots_freed(value: SlotsFreed) -> list[Row]:
+    return [("devices", _having("slots_freed", value))]
+
+
+def _rounding(value: Rounding) -> list[Row]:
+    return [
+        ("SQ and RQ", _having("rounding", value)),
+        ("CQ and SRQ", _having("cq_srq_rounding", value)),
+    ]
+
+
+def _having(cell: str, value: Enum) -> str:
+    """The profiles whose cell has this value."""
     having = [p.name for p in PROFILES.values() if getattr(p, cell) is value]
-    return [("devices", " ".join(having) or "no profile of the lab")]
+    return " ".join(having) or "no profile of the lab"
 
 
 def _phys(state: PhysState) -> list[Row]:
@@ -210,7 +221,7 @@ _ROWS: dict[type[Enum], Any] = {
     Local: _local,
     EventKind: _event_kind,
     Mishap: _mishap,
-    Rounding: _cell,
-    SlotsFreed: _cell,
+    Rounding: _rounding,
+    SlotsFreed: _slots_freed,
     PhysState: _phys,
 }

@@ -128,7 +128,9 @@ KINDS: dict[str, Usual] = {
     "buffers": Usual("the opcode of the request", _NOTHING, ("show sq A.qp0", "show mr A.mr0")),
     "event kind": Usual("the table of events", _NOTHING, ("show events",)),
     "mishap": Usual("the device, by itself", _NOTHING, ("show qp A.qp0", "show story last=20")),
-    "rounding": Usual("the driver, in create_qp", _NOTHING, ("query_qp A.qp0",)),
+    "rounding": Usual(
+        "the driver, in create_qp, create_cq and create_srq", _NOTHING, ("query_qp A.qp0",)
+    ),
     "slots freed": Usual("the driver", _NOTHING, ("show sq A.qp0",)),
     "arming": Usual("the program, by req_notify_cq", _NOTHING, ("show cq A.cq0",)),
     "phys state": Usual(

@@ -113,7 +113,7 @@ def create_cq(
         raise refused(
             hca.profile, "wc-flags", WcEx(odd).name or hex(odd), argument="wc_flags", legal=legal
         )
-    granted = hca.profile.rounding.granted(cqe)
+    granted = hca.profile.cq_srq_rounding.granted(cqe)
     cq = CompletionQueue(hca.node, hca.cqs.next_number, granted, comp_vector)
     cq.channel, cq.context, cq.fields = channel, context, fields
     created(hca, hca.cqs, cq)
@@ -133,7 +133,7 @@ def resize_cq(hca: "Hca", cq: CompletionQueue, cqe: int) -> int:
     if cqe < len(cq.cqes):
         legal = f"cqe={len(cq.cqes)} or more, or poll first"
         raise refused(hca.profile, "cqe-unpolled", len(cq.cqes), cqe, argument="cqe", legal=legal)
-    cq.resize(hca.trace, hca.profile.rounding.granted(cqe))
+    cq.resize(hca.trace, hca.profile.cq_srq_rounding.granted(cqe))
     return cq.capacity
 
 

@@ -29,7 +29,7 @@ def create_srq(hca: "Hca", parts: Parts, attr: SrqCapacity) -> SharedReceiveQueu
         if refusal is not None:
             raise refusal
     objects.check_limit(hca, hca.srqs)
-    granted = hca.profile.rounding.granted(attr.max_wr)
+    granted = hca.profile.cq_srq_rounding.granted(attr.max_wr)
     max_sge = max(attr.max_sge, hca.profile.least_srq_sge)
     srq = SharedReceiveQueue(hca.node, hca.srqs.next_number, granted, max_sge, parts)
     objects.created(hca, hca.srqs, srq)
@@ -95,7 +95,7 @@ def modify_srq(
     limit = change.srq_limit if chosen & SrqAttrMask.LIMIT else None
     if max_wr is not None and (refusal := _judge_resize(hca, srq, max_wr)) is not None:
         raise refusal
-    room = srq.capacity if max_wr is None else hca.profile.rounding.granted(max_wr)
+    room = srq.capacity if max_wr is None else hca.profile.cq_srq_rounding.granted(max_wr)
     if limit is not None and not 0 <= limit <= room:
         legal = f"srq_limit takes 0..{room}; 0 disarms"
         raise refused(hca.profile, "srq-limit", limit, room, argument="srq_limit", legal=legal)

@@ -115,6 +115,7 @@ class Profile:
     zero_sge_bytes: int = 2**31
     # queues
     rounding: Rounding = Rounding.EXACT
+    cq_srq_rounding: Rounding = Rounding.EXACT
     create_qp_returns_asked: bool = False
     slots_freed: SlotsFreed = SlotsFreed.POLLED
     inline_bytes_per_sge: int = 0
@@ -226,6 +227,7 @@ RXE = Profile(
     flushes_recvs_posted_in_err=False,
     zero_sge_bytes=0,
     rounding=Rounding.POWER_LESS_ONE,
+    cq_srq_rounding=Rounding.POWER_LESS_ONE,
     create_qp_returns_asked=True,
     slots_freed=SlotsFreed.EXECUTED,
     inline_bytes_per_sge=16,
@@ -295,6 +297,8 @@ MLX5 = Profile(
     refuses_foreign_flags=False,
     zero_sge_bytes=0,
     rounding=Rounding.POWER,
+    # libmlx5 create_cq, resize_cq, create_srq: align_queue_size(n + 1) - 1, one slot stays free.
+    cq_srq_rounding=Rounding.POWER_LESS_ONE,
     ack_timeout_factor=4,
     checks_write_range_first=False,
     believes_cur_state=True,

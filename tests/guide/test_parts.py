@@ -25,7 +25,8 @@ def test_what_the_tables_know_is_taken_from_them() -> None:
     assert row("service XRC", "wire").startswith(f"opcodes {min(codes):#04x} to {max(codes):#04x}")
     assert row("mishap SEND_ERROR", "leads to").startswith("ERR (RC")
     assert Mishap.CQ_OVERRUN.value in said("mishap CQ_OVERRUN")
-    assert row("rounding POWER", "devices") == "mlx5"
+    assert row("rounding POWER", "SQ and RQ") == "mlx5"
+    assert row("rounding POWER_LESS_ONE", "CQ and SRQ") == "rxe mlx5"
     assert row("LINK_UP", "port state") == "INIT ARMED ACTIVE"
     assert "SEND_LAST" in row("place LAST", "wire")
     assert "RDMA_READ" in row("buffers SCATTER", "opcodes")

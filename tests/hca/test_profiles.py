@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from rdmalab.command import Noun, Refused, Thing
-from rdmalab.hca import batch, channels, extended, mr, objects
+from rdmalab.hca import batch, channels, extended, mr, objects, sharing
 from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.qp import Capacity
+from rdmalab.hca.srq import Parts, SrqCapacity
 from rdmalab.hca.wr import SGE, SendWR
 from rdmalab.lab import Lab
 from rdmalab.spec.access import Access, Rereg
@@ -233,7 +234,15 @@ def capacity(profile: Profile) -> Any:
 
 
 def cq_capacity(profile: Profile) -> Any:
-    return Pair(profile=profile, cqe=5).a.send_cq.capacity
+    """As made with 5, resized to 5, and to 8."""
+    end = Pair(profile=profile, cqe=5).a
+    return end.send_cq.capacity, *(objects.resize_cq(end.hca, end.send_cq, n) for n in (5, 8))
+
+
+def srq_capacity(profile: Profile) -> Any:
+    end = Pair(profile=profile).a
+    made = (sharing.create_srq(end.hca, Parts(end.pd.number), SrqCapacity(n)) for n in (4, 8))
+    return tuple(srq.capacity for srq in made)
 
 
 def inline_capacity(profile: Profile) -> Any:
@@ -864,7 +873,8 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("zero_sge_bytes",          0,          zero_sge,          LOC_PROT, [S.SUCCESS]),
     ("rounding",                Rounding.POWER,          capacity,    (5, 8), (8, 8)),
     ("rounding",                Rounding.POWER_LESS_ONE, capacity,    (5, 8), (7, 15)),
-    ("rounding",                Rounding.POWER_LESS_ONE, cq_capacity, 5, 7),
+    ("cq_srq_rounding",         Rounding.POWER_LESS_ONE, cq_capacity, (5, 5, 8), (7, 7, 15)),
+    ("cq_srq_rounding",         Rounding.POWER_LESS_ONE, srq_capacity, (4, 8), (7, 15)),
     ("inline_bytes_per_sge",    16,         inline_capacity,   (2, 60), (3, 60)),
     ("slots_freed",             SlotsFreed.EXECUTED, send_slots,
         (1, 2, 3, 4, True), (0, 0, 0, 0, False)),

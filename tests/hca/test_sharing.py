@@ -19,7 +19,7 @@ def lab_with(profile: Profile = STRICT, max_wr: int = 8) -> Lab:
     ("profile", "asked", "granted"),
     [
         (STRICT, 100, 100), (RXE, 100, 127), (RXE, 7, 7), (RXE, 8, 15), (RXE, 1, 1),
-        (MLX5, 100, 128),
+        (MLX5, 100, 127), (MLX5, 4, 7), (MLX5, 8, 15),
     ],
 )  # fmt: skip
 def test_so_many_can_be_posted(profile: Profile, asked: int, granted: int) -> None:

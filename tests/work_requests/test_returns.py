@@ -48,9 +48,8 @@ def early(errno: str, kept: int) -> list[Case]:
     return [case(*at(state), f"{SEND} => {errno}", expects=asks) for state in states]
 
 
-def full(slots: int) -> list[Case]:
+def full(slots: int, srqs: int) -> list[Case]:
     """Of queues that were asked to hold 8, 8 and 4."""
-    srqs = {8: 4, 15: 7}[slots]
     down = "link down"
     return [
         case(down, *[SEND] * slots, f"{SEND} => ENOMEM", expects=(f"A.qp0.sq.used == {slots}",)),
@@ -132,7 +131,7 @@ RETURNS: dict[str, tuple[list[Case], list[Case], list[Case]]] = {
         [case(*SRQ, f"post_recv A.qp8 => {errno}")] for errno in ("EINVAL", "EINVAL", "ENOMEM")
     ),  # type: ignore[dict-item]
     "post_srq_recv, any QP state, no QP at all": (SHARED, SHARED, SHARED),
-    "queue full": (full(8), full(15), full(8)),
+    "queue full": (full(8, 4), full(15, 7), full(8, 7)),
     "too many SGEs": tuple(
         [case(f"{W} opcode=SEND {MANY} => {errno}"), case(f"{RECV} {MANY} => EINVAL")]
         for errno in ("EINVAL", "EINVAL", "ENOMEM")
