@@ -74,4 +74,4 @@ def die(hca: "Hca") -> None:
     hca.ready.clear()
     for qp in hca.qps.items.values():
         qp.queued = False
-        hca.outside.disarm(qp.timer)
+        flush.stop_timers(hca, qp)

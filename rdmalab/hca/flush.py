@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def fail(hca: "Hca", qp: QueuePair, recv_status: WCStatus = WCStatus.WR_FLUSH_ERR) -> None:
     """Enter ERR. The receive WQE in use completes with `recv_status`, all others are flushed."""
-    hca.outside.disarm(qp.timer)
+    stop_timers(hca, qp)
     if qp.state is QPState.SQD and qp.attr.en_sqd_async_notify:
         qp.attr.en_sqd_async_notify = 0  # whoever waits for the drain must not wait for ever
         hca.raise_event(AsyncEvent.SQ_DRAINED, qp.number)
@@ -33,8 +33,16 @@ def fail(hca: "Hca", qp: QueuePair, recv_status: WCStatus = WCStatus.WR_FLUSH_ER
         hca.raise_event(AsyncEvent.QP_LAST_WQE_REACHED, qp.number)
 
 
+def stop_timers(hca: "Hca", qp: QueuePair) -> None:
+    """Disarm the ack timer and the RNR timer: nothing is sent or awaited from now on."""
+    hca.outside.disarm(qp.timer)
+    qp.comp.rnr_until_ns = None
+    qp.comp.watching = False
+
+
 def stop_sending(hca: "Hca", qp: QueuePair) -> None:
     """Enter SQE: the send queue is flushed, receiving goes on."""
+    stop_timers(hca, qp)
     qp.enter(hca.trace, QPState.SQE)
     flush_sends(hca, qp)
 
@@ -83,7 +91,7 @@ def error_cqe(
 
 def discard(hca: "Hca", qp: QueuePair) -> None:
     """Into RESET: the queues are emptied without a word."""
-    hca.outside.disarm(qp.timer)
+    stop_timers(hca, qp)
     waiting = len(qp.rq.wqes) + (qp.resp.recv is not None)
     if qp.resp.recv is not None and hca.profile.slots_freed is SlotsFreed.POLLED:
         hca.free_shared([qp.resp.recv])

@@ -1,15 +1,23 @@
 """The end of a QP: flush order on both sides, what RESET discards, and life after it."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rdmalab.hca import objects
+from rdmalab.hca import context, objects
+from rdmalab.lab import Lab
 from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile
 from rdmalab.spec.records import Kind
+from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.wire.headers import AETH
+from tests.labs import well
 from tests.pairs import Pair
 
 SEND, WRITE, READ = WROpcode.SEND, WROpcode.RDMA_WRITE, WROpcode.RDMA_READ
@@ -279,3 +287,63 @@ def test_the_responder_of_an_overrun_goes_to_err_once() -> None:
     assert len(pair.records(Kind.STATE_CHANGED, node="B")) == 4
     assert pair.said("B") == ["NAK_REMOTE_OPERATION psn=0 msn=0"]
     assert pair.a.sent() == [(1, WCStatus.REM_OP_ERR)]
+
+
+# --------------------------------------------------------------------------- timers
+def _die(pair: Pair) -> None:
+    pair.world.begin_event()
+    context.die(pair.a.hca)
+
+
+def _destroy(pair: Pair) -> None:
+    pair.world.begin_event()
+    objects.destroy_qp(pair.a.hca, pair.a.qp)
+
+
+def _refused(pair: Pair) -> None:
+    """The oldest request gets a NAK that ends the QP."""
+    comp = pair.a.qp.comp
+    pair.a.takes("ACKNOWLEDGE", comp.psn, aeth=AETH(Syndrome.NAK_REMOTE_ACCESS, 0))
+
+
+LEAVING: dict[str, Callable[[Pair], None]] = {
+    "ERR": lambda pair: pair.a.modify(qp_state=ERR),
+    "RESET": lambda pair: pair.a.modify(qp_state=RESET),
+    "NAK": _refused,
+    "destroy": _destroy,
+    "device died": _die,
+}
+
+
+@given(
+    profile=st.sampled_from([STRICT, RXE, MLX5]),
+    leaving=st.sampled_from(sorted(LEAVING)),
+    waits_for_receive=st.booleans(),
+    code=st.integers(0, 31),
+    timeout=st.integers(0, 20),
+    after_ns=st.integers(0, 3_000_000),
+)
+def test_no_timer_stays_armed_where_nothing_is_sent(
+    profile: Profile, leaving: str, waits_for_receive: bool, code: int, timeout: int, after_ns: int
+) -> None:
+    pair = Pair(profile=profile, min_rnr_timer=code, timeout=timeout)
+    if not waits_for_receive:
+        pair.lose("A", *range(1, 100))
+    pair.a.issue(SEND)
+    pair.run(until_ns=pair.world.now_ns + 5_000 + after_ns)
+    LEAVING[leaving](pair)
+    assert pair.a.qp.comp.rnr_until_ns is None
+    assert not pair.a.qp.comp.watching
+    assert ("A", pair.a.qp.number) not in pair.timers()
+
+
+def test_a_qp_in_err_shows_no_rnr_timer() -> None:
+    lab = Lab()
+    for line in ("use rc_pair", "post_send A.qp0 opcode=SEND sg=A.mr0[0:8]", "run 5us"):
+        lab.do(line)
+    assert lab.look("A.qp0.rnr_timer.armed")
+    well(lab, "modify_qp A.qp0 state=ERR")
+    lab.do("run 1s")
+    assert lab.look("A.qp0.rnr_timer.armed") is False
+    assert lab.look("A.qp0.ack_timer.armed") is False
+    assert lab.look("A.qp0.rnr_timer.left_ns") is None
