@@ -275,6 +275,8 @@ CELLS: dict[str, str] = {
     "stalls_above_port_mtu": "A packet longer than the port MTU is tried again for ever: the send "
     "queue stands still; otherwise it travels all the same",
     "checks_packet_size": "Packets that do not fit the path MTU are refused",
+    "alignment_before_key": "The address of an atomic is checked before its R_Key; otherwise after "
+    "it",
     "nak_after_rnr": "Packets behind an RNR NAK get a NAK of their own",
     "unheard_ack_psn": "The PSN of an ACK for a duplicate before anything new was received; None: "
     "the one before rq_psn",

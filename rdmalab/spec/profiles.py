@@ -152,6 +152,7 @@ class Profile:
     stalls_above_port_mtu: bool = False
     # responder
     checks_packet_size: bool = True
+    alignment_before_key: bool = False
     nak_after_rnr: bool = False
     joins_acks: bool = True
     unheard_ack_psn: int | None = None
@@ -276,6 +277,12 @@ RXE = Profile(
     extended_fields=STANDARD_FIELDS,
 )
 
+# google/rdma-unit-test expects of ConnectX that a SEND_WITH_INV of a bad key gets no answer (class J).
+_MLX5_REFUSALS: "Mapping[str, Refusal]" = {
+    **REFUSALS,
+    "invalidate": REFUSALS["invalidate"]._replace(syndrome=None),
+}
+
 MLX5 = Profile(
     name="mlx5",
     caps=MLX5_CAPS,
@@ -288,6 +295,7 @@ MLX5 = Profile(
         }
     ),
     batch_errnos=MappingProxyType({"send-state": EINVAL}),
+    refusals=MappingProxyType(_MLX5_REFUSALS),
     lkey_is_rkey=True,
     lacks_builders=frozenset({"RC:FLUSH", "RC:ATOMIC_WRITE"}),
     lacks=_PERSISTENCE,
@@ -300,6 +308,7 @@ MLX5 = Profile(
     # libmlx5 create_cq, resize_cq, create_srq: align_queue_size(n + 1) - 1, one slot stays free.
     cq_srq_rounding=Rounding.POWER_LESS_ONE,
     ack_timeout_factor=4,
+    alignment_before_key=True,  # as google/rdma-unit-test expects of it
     checks_write_range_first=False,
     believes_cur_state=True,
     resolves_addresses=True,

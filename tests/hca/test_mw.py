@@ -263,6 +263,23 @@ def test_a_long_message_makes_void_with_its_last_packet_only() -> None:
     assert len(seen(lab, Kind.WINDOW_INVALIDATED)) == 1
 
 
+@pytest.mark.parametrize(
+    ("profile", "sent"),
+    [(STRICT, ["SUCCESS"]), (RXE, ["SUCCESS"]), (MLX5, [])],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_a_bad_key_in_a_message_is_acknowledged_or_not_answered(
+    profile: Profile, sent: list[str]
+) -> None:
+    """Class J: the receive fails and its queue pair is in ERR; no NAK tells the requester."""
+    lab = lab_with("post_recv B.qp0 wr_id=7 sg=B.mr0[0:64]", profile=profile)
+    well(lab, f"post_send A.qp0 wr_id=1 sg=A.mr0[0:16] {INV.format('SEND_WITH_INV')}")
+    well(lab, "run 50ms")
+    assert _outcome(lab).get("A.send", []) == [[1, status] for status in sent]
+    assert _outcome(lab)["B.recv"] == [[7, "REM_INV_REQ_ERR"]]
+    assert _states(lab) == {"A": "RTS", "B": "ERR"}
+
+
 def test_dereg_mr_waits_for_the_window_and_dealloc_mw_does_not() -> None:
     lab = lab_with(BOUND)
     assert errno_name(refusal(lab, "dereg_mr B.mr1").errno) == "EBUSY"

@@ -721,6 +721,12 @@ def write_across_the_end(profile: Profile) -> Any:
     return len(pair.records(Kind.MEMORY_WRITTEN, node="B"))
 
 
+def odd_atomic_of_a_bad_key(profile: Profile) -> Any:
+    pair = Pair(profile=profile)
+    va = pair.b.mr.iova + 1
+    return attempt(pair.a, ADD, 8, remote_addr=va, rkey=0xDEAD)
+
+
 def invalidate_nothing(profile: Profile) -> Any:
     return attempt(Pair(profile=profile).a, WROpcode.LOCAL_INV, 0, invalidate_rkey=5)
 
@@ -953,6 +959,8 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("checks_window_bounds",    False,      beyond_a_window,   [S.REM_ACCESS_ERR], [S.SUCCESS]),
     ("checks_write_key_per_packet", False,  write_into_nothing, ["rkey"], []),
     ("checks_write_range_first", False,     write_across_the_end, 0, 1),
+    ("alignment_before_key",    True,       odd_atomic_of_a_bad_key,
+        [S.REM_ACCESS_ERR], [S.REM_INV_REQ_ERR]),
     ("bad_invalidate_status",   S.LOC_QP_OP_ERR, invalidate_nothing, [S.MW_BIND_ERR], LOC_OP),
     ("with_inv_flag",           WCFlags.IP_CSUM_OK, invalidated, WCFlags.WITH_INV, 4),
     ("errnos",                  MLX5.errnos, errno_before_rts, EINVAL, ENOMEM),

@@ -114,6 +114,8 @@ def check_rkey(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | 
     if packet.feth is not None:
         return check_flush(hca, qp, packet)
     if packet.atomiceth is not None:
+        if hca.profile.alignment_before_key and packet.atomiceth.va % _ATOMIC_BYTES:
+            return "unaligned"
         va, rkey, length = packet.atomiceth.va, packet.atomiceth.rkey, _ATOMIC_BYTES
     elif packet.reth is not None:
         va, rkey, length = packet.reth.va, packet.reth.rkey, packet.reth.dma_length
