@@ -37,7 +37,8 @@ FIELDS: dict[str, str] = {
     "hdr_sz": "how many bytes of headers TSO copies",
     "mss": "how many bytes each packet of a TSO carries behind its headers",
     "invalidate_rkey": "the key that LOCAL_INV makes void here, SEND_WITH_INV at the peer",
-    "mw_rkey": "the rkey a type 2 window gets by this bind; left out, the next one",
+    "mw_rkey": "the rkey a type 2 window gets by this bind: only the low octet is taken, the index "
+    "stays; left out, the next one",
     "bind_mr": "the region a window is bound onto; it needs MW_BIND",
     "bind_addr": "where in the region the window begins",
     "bind_length": "how long the window is; 0 unbinds one of type 1",

@@ -292,6 +292,8 @@ CELLS: dict[str, str] = {
     "checks_srq_pd": "The buffers of an SRQ must be in the protection domain of the SRQ; otherwise "
     "in that of the QP that takes the receive",
     "checks_window_bounds": "Access outside a window, inside its region, is refused",
+    "checks_window_qp": "LOCAL_INV and SEND_WITH_INV invalidate only windows that were bound "
+    "through the same QP; otherwise those of any QP",
     "checks_write_key_per_packet": "Every packet of an RDMA WRITE checks the R_Key; otherwise only "
     "the first does, and the rest is written even if the region was deregistered",
     "checks_write_range_first": "The first packet of an RDMA WRITE checks the whole range; "

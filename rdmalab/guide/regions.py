@@ -18,7 +18,7 @@ NOTES: dict[type[_Word], dict[Any, str]] = {
     MWType: {
         MWType.TYPE_1: "bind_mw binds it and chooses its rkey; every QP of its protection domain "
         "may serve it, a new bind replaces the old one, a bind of 0 bytes unbinds it",
-        MWType.TYPE_2: "post_send opcode=BIND_MW binds it, under an rkey whose last octet the "
+        MWType.TYPE_2: "post_send opcode=BIND_MW binds it, under an rkey whose low octet the "
         "program chooses; only the QP of the bind serves it, LOCAL_INV or the peer's SEND_WITH_INV "
         "ends it",
     },

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import srq
+from rdmalab.hca import mw, srq
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe
 from rdmalab.spec.async_events import AsyncEvent
@@ -10,9 +10,12 @@ from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import WROpcode
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
+
+_BIND = WROpcode.BIND_MW
 
 
 def fail(hca: "Hca", qp: QueuePair, recv_status: WCStatus = WCStatus.WR_FLUSH_ERR) -> None:
@@ -64,6 +67,8 @@ def flush_recvs(hca: "Hca", qp: QueuePair) -> None:
 def complete_send(hca: "Hca", qp: QueuePair, wqe: SendWqe, status: WCStatus) -> None:
     """A send WQE ends in error: always with a CQE, signaled or not."""
     qp.comp.serial = wqe.serial + 1
+    if wqe.wr.opcode == _BIND:
+        mw.take_back(hca, wqe.wr)
     hca.trace.record(Kind.WQE_COMPLETED, hca.node, qp.number, wqe, status)
     if hca.profile.slots_freed is SlotsFreed.EXECUTED:
         hca.free(qp.number, qp.sq, wqe.serial)
@@ -98,6 +103,9 @@ def discard(hca: "Hca", qp: QueuePair) -> None:
     for queue, count in (("sq", qp.sq.posted - qp.sq.freed), ("rq", waiting)):
         if count:
             hca.trace.record(Kind.QUEUE_DISCARDED, hca.node, qp.number, queue, count)
+    for wqe in qp.sq.wqes.values():
+        if wqe.wr.opcode == _BIND:
+            mw.take_back(hca, wqe.wr)
     if hca.profile.reset_purges_cqes:
         for number in dict.fromkeys(cq for cq in (qp.send_cq, qp.recv_cq) if cq):
             hca.free_shared(hca.cqs.find(number).forget(qp.number))

@@ -18,6 +18,11 @@ def inc_rkey(rkey: int) -> int:
     return rkey & ~_VARIANT | (rkey + 1) & _VARIANT
 
 
+def varied(key: int, wish: int) -> int:
+    """The same index with the variant of a wished key."""
+    return key & ~_VARIANT | wish & _VARIANT
+
+
 def window_key(number: int, host: int) -> int:
     """The first R_Key of a window; it opens nothing before a bind."""
     return key_of(WINDOWS + number, host)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rdmalab.hca.keys import inc_rkey, window_number
+from rdmalab.hca.keys import inc_rkey, varied, window_number
 from rdmalab.spec.access import FOR_WINDOW, Access, MWType, needs_local_write
 from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
@@ -46,7 +46,10 @@ class Binding:
 
 @dataclass(slots=True)
 class MemoryWindow:
-    """`ibv_mw`. rkey, iova, length: what the program knows, from the newest bind it has posted."""
+    """`ibv_mw`. rkey, iova, length: what the program knows, from the newest bind it has posted.
+
+    executed: the same three of the newest bind that was executed; None before the first.
+    """
 
     number: int
     pd: int
@@ -55,19 +58,30 @@ class MemoryWindow:
     iova: int = 0
     length: int = 0
     binding: Binding | None = None
+    executed: tuple[int, int, int] | None = None
 
 
 def tell(hca: "Hca", wr: "SendWR") -> "SendWR":
-    """A bind is posted: its R_Key is chosen, and the program knows it from now on."""
+    """A bind is posted: its R_Key is chosen, and the program knows it from now on.
+
+    Of a key that the program wishes only the low octet is taken (rxe_mw.c, rxe_do_bind_mw; libmlx5
+    likewise): the index is the window's.
+    """
     mw = hca.mws.items.get(wr.mw or 0)
     if mw is None:  # deallocated since: the bind will fail
         return wr
-    if wr.mw_rkey is None:
-        wr = replace(wr, mw_rkey=inc_rkey(mw.rkey))
-    assert wr.mw_rkey is not None
-    mw.rkey, mw.length = wr.mw_rkey, wr.bind_length
-    mw.iova = _iova(wr)
-    return wr
+    if mw.executed is None:
+        mw.executed = mw.rkey, mw.iova, mw.length
+    key = inc_rkey(mw.rkey) if wr.mw_rkey is None else varied(mw.rkey, wr.mw_rkey)
+    mw.rkey, mw.iova, mw.length = key, _iova(wr), wr.bind_length
+    return replace(wr, mw_rkey=key)
+
+
+def take_back(hca: "Hca", wr: "SendWR") -> None:
+    """The newest bind posted is not executed: the program knows what it knew before."""
+    mw = hca.mws.items.get(wr.mw or 0)
+    if mw is not None and mw.rkey == wr.mw_rkey and mw.executed is not None:
+        mw.rkey, mw.iova, mw.length = mw.executed
 
 
 def _iova(wr: "SendWR") -> int:
@@ -88,11 +102,6 @@ class Bind:
     mw: MemoryWindow
     mr: "MemoryRegion | None"
     rights: int
-
-
-def check_key(bind: Bind) -> bool:
-    """the R_Key is not the window's: only its last octet may be chosen"""
-    return window_number(bind.wr.mw_rkey or 0) == bind.mw.number
 
 
 def check_free(bind: Bind) -> bool:
@@ -134,7 +143,6 @@ def check_range(bind: Bind) -> bool:
 
 
 CHECKS: tuple[Callable[[Bind], bool], ...] = (
-    check_key,
     check_free,
     check_domain,
     check_rights,
@@ -159,6 +167,7 @@ def bind(hca: "Hca", qp: "QueuePair", wqe: "SendWqe") -> WCStatus:
             return _refuse(hca, qp, wqe, check.__doc__ or "", WCStatus.MW_BIND_ERR)
     if mw.binding is not None:
         unbind(hca, mw, "bound anew" if mr else "unbound")
+    mw.executed = wr.mw_rkey or 0, _iova(wr), wr.bind_length
     if mr is not None:
         _open(hca, asked, mr)
     return WCStatus.SUCCESS
@@ -184,17 +193,22 @@ def invalidate_own(hca: "Hca", qp: "QueuePair", wqe: "SendWqe") -> WCStatus:
     """LOCAL_INV: a key of the own node is void from now on."""
     if invalidate(hca, qp, wqe.wr.invalidate_rkey, "LOCAL_INV"):
         return WCStatus.SUCCESS
-    reason = "the key is no bound type 2 window's of this queue pair"
+    whose = " of this queue pair" if hca.profile.checks_window_qp else ""
+    reason = f"the key is no bound type 2 window's{whose}"
     return _refuse(hca, qp, wqe, reason, hca.profile.bad_invalidate_status)
 
 
 def invalidate(hca: "Hca", qp: "QueuePair", rkey: int, by: str) -> bool:
-    """Make a key void, as its queue pair or that one's peer may; whether it could be."""
+    """Make a key void, as its queue pair or that one's peer may; whether it could be.
+
+    Soft-RoCE compares no queue pair (rxe_mw.c, rxe_invalidate_mw).
+    """
     mw = hca.mws.items.get(window_number(rkey))
     binding = None if mw is None else mw.binding
     if mw is None or binding is None or binding.key != rkey:
         return False
-    if mw.type is not MWType.TYPE_2 or binding.qp != qp.number:
+    foreign = binding.qp != qp.number and hca.profile.checks_window_qp
+    if mw.type is not MWType.TYPE_2 or foreign:
         return False
     unbind(hca, mw, by)
     return True

@@ -160,6 +160,7 @@ class Profile:
     raises_responder_events: bool = True
     raises_last_wqe_reached: bool = True
     checks_window_bounds: bool = True
+    checks_window_qp: bool = True
     checks_write_key_per_packet: bool = True
     checks_write_range_first: bool = True
     clears_unused_grh: bool = False
@@ -191,6 +192,9 @@ _RXE_REFUSALS = {
         syndrome=Syndrome.NAK_REMOTE_OPERATION, status=WCStatus.LOC_QP_OP_ERR
     ),
     "receive-denied": REFUSALS["receive-denied"]._replace(status=WCStatus.LOC_QP_OP_ERR),
+    "invalidate": REFUSALS["invalidate"]._replace(
+        sentence="the message was to invalidate a key that is no bound type 2 window"
+    ),
     "cq-overrun": REFUSALS["cq-overrun"]._replace(syndrome=None),
 }
 
@@ -263,6 +267,7 @@ RXE = Profile(
     raises_responder_events=False,
     raises_last_wqe_reached=False,
     checks_window_bounds=False,
+    checks_window_qp=False,
     checks_write_key_per_packet=False,
     raises_speed_event=False,
     clears_unused_grh=True,

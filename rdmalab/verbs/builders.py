@@ -243,7 +243,7 @@ def wr_local_inv(world: World, qp: Qp, *, invalidate_rkey: WindowKey, qpx: Qpx =
 def wr_bind_mw(world: World, qp: Qp, *, info: Annotated[BindInfo, BIND], qpx: Qpx = None) -> None:
     """Build a bind of a window of type 2: mw=A.mw0 bind=A.mr0[0:64] bind_access=REMOTE_READ.
 
-    It takes no setter. mw_rkey is the key from then on; left out, it is the window's next.
+    It takes no setter. Of mw_rkey the window takes the low octet; left out, its next key.
 
     Example: wr_bind_mw A.qx0 mw=A.mw0 bind=A.mr0[0:64] bind_access=REMOTE_READ
     See: ibv_wr_bind_mw(3); help alloc_mw

@@ -46,8 +46,6 @@ def of(region: str) -> str:
 
 # fmt: off
 REFUSED: list[tuple[Any, str, tuple[str, ...], str]] = [
-    (mw.check_key,           "another window's",   (),                f"{BOUND} mw_rkey=0x8000299"),
-    (mw.check_key,           "a region's",         (),                f"{BOUND} mw_rkey=0x2f5"),
     (mw.check_free,          "bound already",      (BOUND,),          BOUND),
     (mw.check_domain,        "window elsewhere",   ELSEWHERE,         BOUND.replace("mw0", "mw1")),
     (mw.check_domain,        "region elsewhere",   MOVED,             BOUND),
@@ -166,6 +164,43 @@ def test_a_key_that_is_chosen_is_the_one_that_opens() -> None:
     assert reaches(lab, "remote=B.mw0 rkey=0x80001aa") == "SUCCESS"
 
 
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda p: p.name)
+@pytest.mark.parametrize("wished", ["0xba", "0x80002ba", "0x2ba", "0x80001ba"])
+def test_only_the_low_octet_of_a_wished_key_is_taken(profile: Profile, wished: str) -> None:
+    """rxe_do_bind_mw keeps the index; google's tests bind with 0xBA, 17 and 1024."""
+    lab = lab_with(profile=profile)
+    well(lab, f"{BOUND} mw_rkey={wished}")
+    assert window(lab).rkey == 0x80001BA  # the program may name it in the next post
+    well(lab, "run")
+    assert newest(lab, 90, B_CQ) == "SUCCESS"
+    assert lab.look("B.mw0.rkey") == 0x80001BA
+    assert reaches(lab, "remote=B.mw0 rkey=0x80001ba") == "SUCCESS"
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda p: p.name)
+@pytest.mark.parametrize("then", ["run", "modify_qp B.qp0 state=ERR", "reset B.qp0"])
+def test_a_bind_that_was_not_executed_leaves_the_key_as_it_was(profile: Profile, then: str) -> None:
+    """The bind fails, or is flushed, or vanishes by RESET."""
+    lab = lab_with(profile=profile)
+    before = (window(lab).rkey, window(lab).iova, window(lab).length)
+    for octet in ("0xba", "0xbb"):
+        well(lab, f"{BOUND.replace('B.mr1', 'B.mr0')} mw_rkey={octet}")  # no MW_BIND
+    assert lab.look("B.mw0.rkey") & 0xFF == 0xBB
+    well(lab, then)
+    well(lab, "run")
+    assert lab.look("B.mw0.state").name == "FREE"
+    assert (window(lab).rkey, window(lab).iova, window(lab).length) == before
+
+
+def test_a_failed_bind_of_a_bound_window_leaves_its_key() -> None:
+    lab = lab_with(BOUND)
+    before = window(lab).rkey
+    well(lab, f"{BOUND} mw_rkey=0xba")
+    well(lab, "run")
+    assert newest(lab, 90, B_CQ) == "MW_BIND_ERR"
+    assert window(lab).rkey == lab.look("B.mw0.rkey") == before
+
+
 # --------------------------------------------------------------------------- void
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda p: p.name)
 @pytest.mark.parametrize(
@@ -194,6 +229,35 @@ def test_a_window_of_another_queue_pair_or_of_type_1_is_not_made_void() -> None:
     lab = lab_with("bind_mw B.qp0 B.mw0 bind=B.mr1[0:8] bind_access=REMOTE_READ", kind=1)
     assert does(lab, UNBIND, 91, B_CQ) == "MW_BIND_ERR"
     assert window(lab).binding is not None
+
+
+@pytest.mark.parametrize(
+    ("profile", "ended", "state"),
+    [(STRICT, "MW_BIND_ERR", "BOUND"), (MLX5, "MW_BIND_ERR", "BOUND"), (RXE, "SUCCESS", "FREE")],
+    ids=["strict", "mlx5", "rxe"],
+)
+def test_local_inv_through_another_queue_pair(profile: Profile, ended: str, state: str) -> None:
+    """rxe_invalidate_mw compares key, state and type; the queue pair is not compared."""
+    lab = lab_with(*SECOND, BOUND, profile=profile)
+    assert does(lab, UNBIND.replace("B.qp0", "B.qp1"), 91, B_CQ) == ended
+    assert lab.look("B.mw0.state").name == state
+
+
+@pytest.mark.parametrize(
+    ("profile", "ended", "state"),
+    [
+        (STRICT, "REM_INV_REQ_ERR", "BOUND"),
+        (MLX5, "REM_INV_REQ_ERR", "BOUND"),
+        (RXE, "SUCCESS", "FREE"),
+    ],
+    ids=["strict", "mlx5", "rxe"],
+)
+def test_send_with_inv_to_another_queue_pair(profile: Profile, ended: str, state: str) -> None:
+    recv = "post_recv B.qp1 wr_id=7 sg=B.mr0[0:64]"
+    lab = lab_with(*SECOND, BOUND, recv, profile=profile)
+    line = "post_send A.qp1 opcode=SEND_WITH_INV invalidate_rkey=B.mw0 sg=A.mr0[0:16]"
+    assert does(lab, line, 7, B_CQ) == ended
+    assert lab.look("B.mw0.state").name == state
 
 
 def test_local_inv_waits_for_all_before_it() -> None:

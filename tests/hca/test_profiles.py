@@ -727,6 +727,15 @@ def odd_atomic_of_a_bad_key(profile: Profile) -> Any:
     return attempt(pair.a, ADD, 8, remote_addr=va, rkey=0xDEAD)
 
 
+def invalidate_anothers(profile: Profile) -> Any:
+    """LOCAL_INV through a queue pair that did not bind the window."""
+    pair, _ = bound(profile)
+    mw = pair.b.hca.mws.items[1]
+    other = pair.end("B")
+    pair.connect(pair.end("A"), other)
+    return attempt(other, WROpcode.LOCAL_INV, 0, invalidate_rkey=mw.rkey)
+
+
 def invalidate_nothing(profile: Profile) -> Any:
     return attempt(Pair(profile=profile).a, WROpcode.LOCAL_INV, 0, invalidate_rkey=5)
 
@@ -961,6 +970,7 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("checks_write_range_first", False,     write_across_the_end, 0, 1),
     ("alignment_before_key",    True,       odd_atomic_of_a_bad_key,
         [S.REM_ACCESS_ERR], [S.REM_INV_REQ_ERR]),
+    ("checks_window_qp",        False,      invalidate_anothers, [S.MW_BIND_ERR], [S.SUCCESS]),
     ("bad_invalidate_status",   S.LOC_QP_OP_ERR, invalidate_nothing, [S.MW_BIND_ERR], LOC_OP),
     ("with_inv_flag",           WCFlags.IP_CSUM_OK, invalidated, WCFlags.WITH_INV, 4),
     ("errnos",                  MLX5.errnos, errno_before_rts, EINVAL, ENOMEM),

@@ -7,7 +7,6 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
 from rdmalab.doctor.fixes import cures, memory_cures
 from rdmalab.hca import mw as windows
-from rdmalab.hca.keys import window_key
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.mw import MemoryWindow
 from rdmalab.hca.qp import QueuePair
@@ -128,10 +127,6 @@ def _as_it_was(_case: Case, _wr: SendWR, _mw: MemoryWindow, _mr: MemoryRegion | 
     return [], {}
 
 
-def _own_key(case: Case, _wr: SendWR, mw: MemoryWindow, _mr: MemoryRegion | None) -> Before:
-    return [], {"mw_rkey": hex(window_key(mw.number, case.hca.host))}
-
-
 def _one_domain(case: Case, wr: SendWR, mw: MemoryWindow, mr: MemoryRegion | None) -> Before:
     """Region and window into the domain of the queue pair."""
     qp, lines, changed = case.qp, list[str](), dict[str, str | None]()
@@ -186,7 +181,6 @@ def _inside(case: Case, wr: SendWR, _mw: MemoryWindow, mr: MemoryRegion | None) 
 
 
 _MENDS: dict[str | None, Mend] = {
-    windows.check_key.__doc__: _own_key,
     windows.check_free.__doc__: _as_it_was,
     windows.check_domain.__doc__: _one_domain,
     windows.check_rights.__doc__: _fewer_rights,
@@ -198,7 +192,7 @@ _MENDS: dict[str | None, Mend] = {
 CHECK = Check(
     75, "mw-bind", Section.ERROR,
     question="Did a test of the bind fail when it was carried out?",
-    rule="a bind is judged when it is carried out: key, free window, one domain, rights, MW_BIND "
+    rule="a bind is judged when it is carried out: free window, one domain, rights, MW_BIND "
     "of the region, range",
     source="ibv_bind_mw(3)", examine=examine,
 )  # fmt: skip

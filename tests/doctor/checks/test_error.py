@@ -177,7 +177,6 @@ WINDOW = (
     "bind",
     [
         "bind=B.mr1[0:64] bind_access=LOCAL_WRITE|REMOTE_READ",
-        "bind=B.mr1[0:64] bind_access=REMOTE_READ mw_rkey=0x77700",
         "bind=B.mr1[60:70] bind_access=REMOTE_READ",
         "bind=B.mr0[0:64] bind_access=REMOTE_READ",
     ],
