@@ -27,7 +27,9 @@ class Block:
     __slots__ = ("_room", "_view", "addr", "length")
 
     def __init__(self, length: int, alignment: int = PAGE) -> None:
-        self._room = mmap.mmap(-1, max(length, 1) + 2 * _GUARD + alignment)
+        size = max(length, 1) + 2 * _GUARD + alignment
+        # Private, as a heap is: madvise(MADV_DONTNEED) then leaves zeros, not the old bytes.
+        self._room = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self._view = ctypes.c_char.from_buffer(self._room)
         first = ctypes.addressof(self._view) + _GUARD
         self.addr = first + -first % alignment

@@ -1,7 +1,7 @@
 """Devices, contexts, and what they answer about themselves."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from errno import EINVAL, EOPNOTSUPP
 from typing import Any
 
@@ -163,6 +163,19 @@ class Context(LabObject):
         text = f"Failed to query pkey {index} of port {port_num}"
         pkey = int(self._ask(text, "query_pkey", port_num=port_num, index=index)["pkey"], 16)
         return int.from_bytes(pkey.to_bytes(2, "big"), "little")
+
+    def get_pkey_index(self, port_num: int, pkey: int) -> int:
+        """Where in the port's table this P_Key lies, first; as `query_pkey` returns it."""
+        for index in range(self.query_port(port_num).pkey_tbl_len):
+            if self.query_pkey(port_num, index) == pkey:
+                return index
+        text = f"Failed to get pkey index of pkey = {pkey} of port {port_num}"
+        raise PyverbsRDMAError(text)
+
+    def query_port_speed(self, port_num: int) -> int:
+        """`ibv_query_port_speed`: refused, as by a device without it."""
+        text = f"Failed to query port speed for port {port_num}"
+        raise PyverbsRDMAError(text, EOPNOTSUPP)
 
     def query_gid(self, port_num: int, index: int) -> GID:
         text = f"Failed to query gid {index} of port {port_num}"
@@ -523,6 +536,9 @@ class DM(PyverbsCM):
         del dm_offset, length
         raise PyverbsRDMAError("Failed to copy from dm", EOPNOTSUPP)
 
+    def export_dmabuf_fd(self) -> int:
+        raise PyverbsRDMAError("Failed to export dmabuf FD for DM", EOPNOTSUPP)
+
     @property
     def handle(self) -> int:
         raise PyverbsRDMAError("Device memory is not supported", EOPNOTSUPP)
@@ -554,6 +570,7 @@ class PortAttr(Struct):
     link_layer = Number(U8, fixed=True)
     flags = Number(U8, fixed=True)
     port_cap_flags2 = Number(U16, fixed=True)
+    active_speed_ex = Number(U32, fixed=True)
 
     def __str__(self) -> str:
         return table((
@@ -576,10 +593,35 @@ class PortAttr(Struct):
             ("Subnet timeout", self.subnet_timeout),
             ("Init type reply", self.init_type_reply),
             ("Active width", width_to_str(self.active_width)),
-            ("Active speed", speed_to_str(self.active_speed)),
+            ("Active speed", speed_to_str(self.active_speed, self.active_speed_ex)),
             ("Phys state", phys_state_to_str(self.phys_state)),
             ("Flags", self.flags),
         ), _PORT_LINE)  # fmt: skip
+
+
+class FdArr(PyverbsObject):
+    """`ibv_fd_arr`: file descriptors to open a context with."""
+
+    __slots__ = ("_fds",)
+
+    def __init__(self, arr: Sequence[int] = (), count: int = 0) -> None:
+        self._fds = [converted(arr[at], INT) for at in range(converted(count, INT))]
+
+    def close(self) -> None:
+        """Forget the array; the descriptors stay open."""
+        self._fds = []
+
+    @property
+    def arr(self) -> list[int]:
+        return list(self._fds)
+
+    @property
+    def count(self) -> int:
+        return len(self._fds)
+
+    def __str__(self) -> str:
+        rows = (("Number of fd in arr", self.count), ("FDs in arr", str(self.arr)))
+        return table(rows, "{:20}: {:<20}\n")
 
 
 class GIDEntry(Struct):
@@ -630,7 +672,7 @@ _PHYS = {
 _WIDTHS = {1: "1X", 2: "4X", 4: "8X", 16: "2X"}
 _SPEEDS = {
     0: "0.0", 1: "2.5", 2: "5.0", 4: "5.0", 8: "10.0", 16: "14.0", 32: "25.0", 64: "50.0",
-    128: "100.0",
+    128: "100.0", 256: "200.0",
 }  # fmt: skip
 
 
@@ -679,9 +721,10 @@ def width_to_str(width: int, /) -> str:
     return _numbered(_WIDTHS, width, "Invalid width")
 
 
-def speed_to_str(speed: int, /) -> str:
+def speed_to_str(active_speed: int, active_speed_ex: int = 0) -> str:
+    """Of one lane; rdma-core 44 has only the first parameter, 64 takes the second if it is set."""
     rates = {code: f"{rate} Gbps" for code, rate in _SPEEDS.items()}
-    return _numbered(rates, speed, "Invalid speed")
+    return _numbered(rates, active_speed_ex or active_speed, "Invalid speed")
 
 
 def str_from_flags(flags: int, dictionary: Mapping[int, str]) -> str:
@@ -689,7 +732,7 @@ def str_from_flags(flags: int, dictionary: Mapping[int, str]) -> str:
 
 
 def _members(enum_name: str, less: str = "") -> dict[int, str]:
-    from rdmalab.compat.pyverbs import enums
+    from rdmalab.compat.pyverbs import libibverbs_enums as enums
 
     members = getattr(enums, enum_name).__members__
     return {int(value): name for name, value in members.items() if name != less}

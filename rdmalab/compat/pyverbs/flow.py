@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from rdmalab.compat.absent import stand_ins
-from rdmalab.compat.pyverbs import enums as e
+from rdmalab.compat.pyverbs import libibverbs_enums as e
 
 if TYPE_CHECKING:
     from rdmalab.compat.absent import Absent

@@ -5,6 +5,7 @@ from operator import index
 
 from rdmalab.compat.buffers import PAGE
 from rdmalab.compat.process import here
+from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError
 from rdmalab.compat.pyverbs.struct import INT, SIZE, U64, converted
 
 PROT_NONE_, PROT_READ_, PROT_WRITE_, PROT_EXEC_ = 0, 1, 2, 4
@@ -12,6 +13,8 @@ MAP_SHARED_, MAP_PRIVATE_, MAP_FIXED_, MAP_ANONYMOUS_ = 0x1, 0x2, 0x10, 0x20
 MAP_GROWSDOWN_, MAP_LOCKED_, MAP_NORESERVE_ = 0x100, 0x2000, 0x4000
 MAP_POPULATE_, MAP_STACK_, MAP_HUGETLB_ = 0x8000, 0x20000, 0x40000
 
+_MADV_DONTNEED = 4  # of Linux
+_LIBC = ctypes.CDLL(None, use_errno=True)
 _NOT_HERE = MAP_HUGETLB_ | MAP_FIXED_
 _POINTER = 8  # bytes
 _SIGNED_MOST = (1 << 63) - 1
@@ -44,6 +47,15 @@ def munmap(addr: int, length: int) -> None:
     if not converted(length, SIZE) or start % PAGE:
         raise MemoryError("Failed to munmap requested memory")
     here().buffers.free(start)
+
+
+def madvise(addr: int, length: int, flags: int = _MADV_DONTNEED) -> None:
+    """`madvise` of this process; whole pages that are not needed any more read as zeros."""
+    start, count = converted(addr, SIZE), converted(length, SIZE)
+    here().fetch()
+    if _LIBC.madvise(ctypes.c_void_p(start), ctypes.c_size_t(count), converted(flags, INT)):
+        raise PyverbsRDMAError("Failed to madvise memory", ctypes.get_errno())
+    here().buffers.note(start, count)
 
 
 def malloc(size: int, /) -> int:

@@ -1,15 +1,28 @@
 """Memory regions and windows."""
 
 import ctypes
-from errno import EOPNOTSUPP
+from errno import EINVAL, EOPNOTSUPP
 from typing import Any
+from weakref import WeakSet
 
 from rdmalab.command import Noun, Ref
 from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, call
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
-from rdmalab.compat.pyverbs.struct import U32, U64, UINT64, Number, Struct, expect, table
+from rdmalab.compat.pyverbs.struct import (
+    SIZE,
+    U8,
+    U32,
+    U64,
+    UINT32,
+    UINT64,
+    Number,
+    Struct,
+    converted,
+    expect,
+    table,
+)
 from rdmalab.compat.pyverbs.utils import rereg_error_to_str
 from rdmalab.spec.access import Access, MWType, Rereg
 
@@ -38,21 +51,32 @@ class MR(LabObject):
         if address:
             lend(creator, address, length)
         self._buf = address or (buffers.allocate(length) if length > 0 else 0)
+        self._begin(text, creator, length, access)
+
+    def _begin(self, text: str, pd: PD, length: int, access: int, iova: int | None = None) -> None:
+        """Register what `_buf` points to."""
         try:
-            self._register(text, creator, length, access)
+            self._register(text, pd, length, access, iova)
         except PyverbsRDMAError:
             self._release()
             raise
-        self._join(creator)
-        self._pd = creator
+        self._join(pd)
+        self._pd = pd
 
-    def _register(self, text: str, pd: PD, length: int, access: int) -> None:
-        """The buffer is known to the node from now on, if it was not before."""
-        process = here()
+    def _register(
+        self, text: str, pd: PD, length: int, access: int, iova: int | None = None
+    ) -> None:
+        """The buffer is known to the node from now on, if it was not before.
+
+        iova: how work requests call its first byte; None: by the buffer's address.
+        """
+        process, word = here(), "reg_mr"
         known = process.buffers.covering(pd.node, self._buf, length)
         where = {} if known is None else {"addr": known.addr + self._buf - known.real}
+        if iova not in (None, self._buf):
+            word, where["hca_va"] = "reg_mr_iova", process.buffers.to_lab(iova)
         ref = self._made(
-            text, "reg_mr", Noun.MR, pd.node, pd=pd.ref, length=length, access=access, **where
+            text, word, Noun.MR, pd.node, pd=pd.ref, length=length, access=access, **where
         )
         if known is None:
             known = process.buffers.mirror(
@@ -275,6 +299,127 @@ class DmaBufMR(MR):
     @property
     def dmabuf(self) -> Any:
         return None
+
+
+class DmaHandleInitAttr(Struct):
+    """`ibv_dmah_init_attr`."""
+
+    __slots__ = ()
+    comp_mask = Number(UINT32)
+    cpu_id = Number(UINT32)
+    ph = Number(U8)
+    tph_mem_type = Number(U8)
+
+    def __init__(
+        self, comp_mask: int = 0, cpu_id: int = 0, ph: int = 0, tph_mem_type: int = 0
+    ) -> None:
+        self._set(comp_mask=comp_mask, cpu_id=cpu_id, ph=ph, tph_mem_type=tph_mem_type)
+
+    def __str__(self) -> str:
+        names = ("comp_mask", "cpu_id", "ph", "tph_mem_type")
+        return "DmaHandleInitAttr:\n" + table((name, getattr(self, name)) for name in names)
+
+
+class DMAHandle(PyverbsCM):
+    """`ibv_dmah`: hints of PCI for the DMA of a region; the lab's devices take none."""
+
+    __slots__ = ()
+
+    def __init__(self, ctx: LabObject, init_attr: DmaHandleInitAttr) -> None:
+        expect("init_attr", init_attr, DmaHandleInitAttr, null=False)
+        del ctx
+        raise PyverbsRDMAError("Failed to create DMA Handle", EOPNOTSUPP)
+
+
+class Buf(PyverbsCM):
+    """`ibv_buf`: memory that libibverbs allocates for a PD, page-aligned; of size bytes."""
+
+    __slots__ = ("_pd", "addr", "regions", "size")
+
+    def __init__(self, pd: PD, size: int) -> None:
+        expect("pd", pd, PD, null=False)
+        self.size = converted(size, SIZE)
+        self.addr = here().buffers.allocate(self.size)
+        self._pd: PD | None = pd
+        self.regions: WeakSet[MR] = WeakSet()
+
+    def expect_range(self, text: str, pd: PD, addr: int, length: int) -> None:
+        """PyverbsRDMAError with EINVAL for another PD, or bytes outside of the buffer."""
+        inside = self.addr <= addr and addr + length <= self.addr + self.size
+        if pd is not self._pd or not inside:
+            raise PyverbsRDMAError(text, EINVAL)
+
+    def close(self) -> None:
+        """Deregister its regions and free it."""
+        if self._pd is None:
+            return
+        for region in list(self.regions):
+            region.close()
+        here().buffers.free(self.addr)
+        self._pd, self.addr = None, 0
+
+    def __str__(self) -> str:
+        return "Buf:\n" + table((("addr", self.addr), ("size", self.size)))
+
+
+class BufMR(MR):
+    """A region of a Buf, or of a part of it: `ibv_reg_buf_mr`."""
+
+    __slots__ = ("_backing",)
+
+    def __init__(self, pd: PD, buf: Buf, length: int = 0, access: int = 0, offset: int = 0) -> None:
+        expect("pd", pd, PD, null=False)
+        expect("buf", buf, Buf, null=False)
+        text = f"Failed to register a buf MR. length: {length}, access flags: {access}"
+        buf.expect_range(text, pd, buf.addr + offset, length)
+        self._own, self._buf, self._backing = False, buf.addr + offset, buf
+        self._begin(text, pd, length, access)
+        buf.regions.add(self)
+
+
+class MREx(MR):
+    """An MR by `ibv_reg_mr_ex`: at another address (iova) or of a Buf.
+
+    A dma-buf (fd), a DMAHandle and an implicit region are refused with EOPNOTSUPP, as by a device
+    without them; ADDR and FD together with EINVAL.
+    """
+
+    __slots__ = ("_backing",)
+
+    def __init__(
+        self, pd: PD, length: int = 0, access: int = 0, address: int | None = None,
+        iova: int | None = None, fd: int | None = None, fd_offset: int = 0, dmah: Any = None,
+        implicit: bool = False, buf: Buf | None = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        del fd_offset, kwargs
+        expect("pd", pd, PD, null=False)
+        expect("buf", buf, Buf)
+        text = "Failed to register MR using extended API"
+        if fd is not None and address:
+            raise PyverbsRDMAError(text, EINVAL)
+        if fd is not None or dmah is not None or implicit or access & Access.HUGETLB:
+            raise PyverbsRDMAError(text, EOPNOTSUPP)
+        self._backing = buf
+        self._place(text, pd, length, address)
+        self._begin(text, pd, length, access, iova)
+        if buf is not None:
+            buf.regions.add(self)
+
+    def _place(self, text: str, pd: PD, length: int, address: int | None) -> None:
+        """Whose bytes: of a Buf, of the program, or of a buffer of its own."""
+        buf = self._backing
+        self._own = buf is None and not address
+        if buf is not None:
+            self._buf = buf.addr if address is None else address
+            buf.expect_range(text, pd, self._buf, length)
+        elif address:
+            lend(pd, address, length)
+            self._buf = address
+        else:
+            self._buf = here().buffers.allocate(length) if length > 0 else 0
+
+    def __str__(self) -> str:
+        return super().__str__().replace("MR:", "MREx:", 1)
 
 
 def mwtype2str(mw_type: int, /) -> str:

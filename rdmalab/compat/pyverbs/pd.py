@@ -70,11 +70,15 @@ class ParentDomainInitAttr(PyverbsObject):
 
     __slots__ = ("_context", "comp_mask", "parent")
 
-    def __init__(self, pd: PD, pd_context: ParentDomainContext | None = None) -> None:
+    def __init__(
+        self, pd: PD, pd_context: ParentDomainContext | None = None, comp_mask: int = 0
+    ) -> None:
         expect("pd", pd, PD, null=False)
         expect("pd_context", pd_context, ParentDomainContext)
+        if pd_context is None and comp_mask & _ALLOCATORS_AND_CONTEXT:
+            raise PyverbsUserError("comp_mask: ALLOCATORS and PD_CONTEXT need a pd_context")
         self.parent, self._context = pd, pd_context
-        self.comp_mask = _ALLOCATORS_AND_CONTEXT if pd_context is not None else 0
+        self.comp_mask = comp_mask | (_ALLOCATORS_AND_CONTEXT if pd_context is not None else 0)
 
 
 class ParentDomain(PD):

@@ -43,6 +43,7 @@ from rdmalab.compat.pyverbs.wr import SGE, RecvWR, SendWR
 from rdmalab.compat.pyverbs.xrcd import XRCD
 from rdmalab.spec.builders import InitMask
 from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, Attr, QPState, QPType
+from rdmalab.spec.work import Placement, Selectivity
 
 _CAPS = ("max_send_wr", "max_recv_wr", "max_send_sge", "max_recv_sge", "max_inline_data")
 _NARROW = "{:20}: {:<20}\n"
@@ -384,6 +385,35 @@ class ECE(Struct, PyverbsCM):
         return "ECE:\n" + table(rows, "{:22}: 0x{:<20x}\n")
 
 
+class QPRateLimitAttr(Struct):
+    """`ibv_qp_rate_limit_attr`; rate_limit in kbit/s, 0: unlimited."""
+
+    __slots__ = ()
+    rate_limit = Number(UINT32)
+    max_burst_sz = Number(UINT32)
+    typical_pkt_sz = Number(U16)
+    comp_mask = Number(UINT32)
+
+    def __init__(
+        self, rate_limit: int = 0, max_burst_sz: int = 0, typical_pkt_sz: int = 0,
+        comp_mask: int = 0,
+    ) -> None:  # fmt: skip
+        self._set(
+            rate_limit=rate_limit, max_burst_sz=max_burst_sz, typical_pkt_sz=typical_pkt_sz,
+            comp_mask=comp_mask,
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        return table(
+            (
+                ("Rate limit (kbps)", self.rate_limit),
+                ("Max burst size", self.max_burst_sz),
+                ("Typical packet size", self.typical_pkt_sz),
+                ("Comp mask", self.comp_mask),
+            )
+        )
+
+
 # What is moved at creation, if attributes come with it: as far as nobody else is needed.
 _BEGINS = {QPType.UD: "to_rts", QPType.RAW_PACKET: "to_rts"}
 
@@ -495,6 +525,10 @@ class QP(LabObject):
 
     def query_ece(self) -> ECE:
         raise PyverbsRDMAError("Failed to query ECE", EOPNOTSUPP)
+
+    def modify_rate_limit(self, attr: QPRateLimitAttr) -> None:
+        expect("attr", attr, QPRateLimitAttr, null=False)
+        raise PyverbsRDMAError("Failed to modify QP rate limit", EOPNOTSUPP)
 
     def query_data_in_order(self, op: int, flags: int = 0) -> int:
         """No device of the lab promises it."""
@@ -646,6 +680,23 @@ class QPEx(QP):
         place = self._borrow(bytes(atomic_wr[:8]))
         target = {**self._target(rkey, remote_addr), "atomic_wr": place}
         self._build("wr_atomic_write", target=target)
+
+    def wr_flush(self, rkey: int, remote_addr: int, length: int, ptype: int, level: int) -> None:
+        """ptype: how far the bytes must have come; level: `length` bytes, or the whole MR.
+
+        PyverbsUserError for a ptype or level that libibverbs has no name for.
+        """
+        if not 0 < ptype <= sum(Placement) or level not in tuple(Selectivity):
+            known = (
+                "ptype=IBV_FLUSH_GLOBAL|IBV_FLUSH_PERSISTENT, level=IBV_FLUSH_RANGE or IBV_FLUSH_MR"
+            )
+            raise PyverbsUserError(f"wr_flush: ptype={ptype}, level={level}; write {known}")
+        flushed = {
+            "flush_length": converted(length, U32),
+            "flush_type": Placement(ptype),
+            "flush_level": Selectivity(level),
+        }
+        self._build("wr_flush", target={**self._target(rkey, remote_addr), **flushed})
 
     def wr_bind_mw(self, mw: MW, rkey: int, bind_info: MWBindInfo) -> None:
         told = {**bind_info.told(), "mw": mw.found.number, "mw_rkey": converted(rkey, U32)}

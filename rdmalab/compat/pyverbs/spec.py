@@ -4,7 +4,7 @@ import socket
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
-from rdmalab.compat.pyverbs import enums as e
+from rdmalab.compat.pyverbs import libibverbs_enums as e
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsError
 
 _MAC_BYTES = 6

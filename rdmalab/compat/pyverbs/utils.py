@@ -3,7 +3,7 @@
 import struct
 import sys
 
-from rdmalab.compat.pyverbs import enums as e
+from rdmalab.compat.pyverbs import libibverbs_enums as e
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
 
 _QP_TYPES: dict[int, str] = {
@@ -17,7 +17,7 @@ _QP_TYPES: dict[int, str] = {
 }
 _QP_STATES = dict(enumerate(("Reset", "Init", "RTR", "RTS", "SQD", "SQE", "Error", "Unknown")))
 _MIG_STATES = dict(enumerate(("Migrated", "Re-arm", "Armed")))
-_MTUS = {int(mtu): 128 << mtu for mtu in e.ibv_mtu}
+_MTUS: dict[int, int] = {int(mtu): 128 << mtu for mtu in e.ibv_mtu}
 _ACCESS = ("Local write", "Remote write", "Remote read", "Remote atomic", "MW bind", "Zero based",
            "On demand")  # fmt: skip
 _REREG_ERRORS: dict[int, str] = {error.value: error.name for error in e.ibv_rereg_mr_err_code}

@@ -118,10 +118,24 @@ class RecvWR(_Request):
         self, wr_id: int = 0, num_sge: int = 0, sg: Sequence[SGE] | None = None,
         next_wr: "RecvWR | None" = None,
     ) -> None:  # fmt: skip
-        if num_sge < 1 or sg is None:
-            raise PyverbsUserError(_NO_LIST)
         self._set(wr_id=wr_id, num_sge=num_sge)
+        if num_sge < 0:
+            raise PyverbsUserError(f"num_sge={num_sge} is negative")
         self._take(sg, num_sge, next_wr)
+
+    @property
+    def next_wr(self) -> Self | None:
+        """A copy, as from rdma-core 58 on, since when a receive may have no SGE."""
+        if self.following is None:
+            return None
+        copy = type(self)()
+        self.following.copy_to(copy)
+        return copy
+
+    @next_wr.setter
+    def next_wr(self, val: Self) -> None:
+        self._expect("val", val, null=False)
+        self.following = val
 
     def __str__(self) -> str:
         return table((("WR ID", self.wr_id), ("Num SGE", self.num_sge)))
@@ -162,6 +176,14 @@ class SendWR(_Request):
     def sg_list(self, val: SGE) -> None:
         expect("val", val, SGE, null=False)
         self.sg = [dict(val.c)]
+
+    @property
+    def rdma_remote_addr(self) -> int:
+        return self.union.get("remote_addr", 0)
+
+    @property
+    def rdma_rkey(self) -> int:
+        return self.union.get("rkey", 0)
 
     @property
     def rkey(self) -> int:

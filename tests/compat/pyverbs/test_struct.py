@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from rdmalab.compat.pyverbs import mem_alloc
 from rdmalab.compat.pyverbs.addr import AHAttr
+from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
 from rdmalab.compat.pyverbs.qp import QPAttr, QPCap
 from rdmalab.compat.pyverbs.srq import OpsWr
 from rdmalab.compat.pyverbs.wr import SGE as Sge  # noqa: N811  (here SGE describes one)
@@ -192,6 +193,7 @@ def same(scripts: list[list[Any]]) -> None:
         for script, ones, others in zip(scripts, theirs, mine, strict=True)
         for step, one, other in zip(_steps(script, ones), ones, others, strict=False)
         if _tamed(one) != _tamed(other) or len(ones) != len(others)
+        if not _taken_since(script[0], one)
     ]
     assert not differing, "\n".join(map(str, differing[:40]))
 
@@ -199,8 +201,16 @@ def same(scripts: list[list[Any]]) -> None:
 def _tamed(answer: Any) -> Any:
     """Without the function whose address pyverbs prints for a state that has no name."""
     if isinstance(answer, str):
+        answer = re.sub(r"  IBV_ODP_SUPPORT_(FLUSH|ATOMIC_WRITE)\n", "", answer)  # since 64
         return re.sub(r"(QP \w*\s*state\s*): Unknown \(.*\) *", r"\1: Unknown", answer)
     return answer
+
+
+def _taken_since(described: Any, answer: Any) -> bool:
+    """A receive without an SGE: rdma-core 44 refuses it, since 58 it is taken."""
+    text = answer.get("text", "") if isinstance(answer, dict) else ""
+    refused = "at least one SGE" in text or "'<' not supported" in text
+    return refused and described.get("class") == "wr.RecvWR"
 
 
 def _steps(script: list[Any], answers: list[Any]) -> list[Any]:
@@ -421,15 +431,27 @@ def _opcode(opcode: int, **named: Any) -> dict[str, Any]:
 
 
 @needs_pyverbs
-def test_requests_that_follow() -> None:
+def test_sends_that_follow() -> None:
     """pyverbs makes an empty request for the answer of `next_wr`, which is refused."""
     same([
-        [{"class": "wr.RecvWR", "given": [1, 1, [SGE], RECV]}, [["get", "next_wr"], ["str"]]],
         [
             {"class": "wr.SendWR", "named": {"num_sge": 1, "sg": [SGE], "next_wr": SEND}},
             [["get", "next_wr"], ["str"]],
         ],
     ])  # fmt: skip
+
+
+def test_receives_that_follow_are_copied_out() -> None:
+    following = RecvWR(7, 1, [Sge(1, 2, 3)])
+    found = RecvWR(1, next_wr=following).next_wr
+    assert found is not None
+    assert (found.wr_id, found.sg, found.next_wr) == (7, following.sg, None)
+    assert RecvWR().next_wr is None
+
+
+def test_a_negative_number_of_sges_is_refused() -> None:
+    with pytest.raises(PyverbsUserError, match="num_sge=-1 is negative"):
+        RecvWR(1, -1, [])
 
 
 @needs_pyverbs

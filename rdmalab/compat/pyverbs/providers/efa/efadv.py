@@ -40,7 +40,8 @@ globals().update(
         "the lab's devices take no EFA direct verbs",
         {
             None: (
-                "EfaAH EfaCQ EfaContext EfaDVAHAttr EfaDVCQInitAttr EfaDVDeviceAttr EfaQPInitAttr "
+                "EfaAH EfaCQ EfaContext EfaDVAHAttr EfaDVCQInitAttr EfaDVDeviceAttr EfaDVMRAttr "
+                "EfaDVRQDepthAttr EfaDVSQDepthAttr EfaMR EfaQPInitAttr "
                 "SRDQP SRDQPEx"
             ),
         },

@@ -17,12 +17,12 @@ globals().update(
         __name__,
         "the lab's devices take no mlx5 direct rules",
         {
-            None: "DrAction DrActionDestAttr DrFlowSamplerAttr",
+            None: "DrAction DrActionDestAttr DrFlowMeterAttr DrFlowSamplerAttr",
             "DrAction": (
                 "DrActionDefMiss DrActionDestArray DrActionDestTable DrActionDestTir DrActionDrop "
-                "DrActionFlowCounter DrActionFlowSample DrActionIBPort DrActionModify "
-                "DrActionPacketReformat DrActionPopVLan DrActionPushVLan DrActionQp DrActionTag "
-                "DrActionVPort"
+                "DrActionFlowCounter DrActionFlowMeter DrActionFlowSample DrActionIBPort "
+                "DrActionModify DrActionPacketReformat DrActionPopVLan DrActionPushVLan DrActionQp "
+                "DrActionTag DrActionVPort"
             ),
         },
     )

@@ -13,19 +13,22 @@ if TYPE_CHECKING:
 mlx5dv_block_size = numbers(
     "mlx5dv_block_size", "MLX5DV_BLOCK_", "SIZE_512 SIZE_520 SIZE_4048 SIZE_4096 SIZE_4160"
 )
+mlx5dv_context_attr_comp_mask = bits(
+    "mlx5dv_context_attr_comp_mask", "MLX5DV_CONTEXT_ATTR_MASK_", "FD_ARRAY"
+)
 mlx5dv_context_attr_flags = bits("mlx5dv_context_attr_flags", "MLX5DV_CONTEXT_FLAGS_", "DEVX")
 mlx5dv_context_comp_mask = bits(
     "mlx5dv_context_comp_mask",
     "MLX5DV_CONTEXT_MASK_",
     "CQE_COMPRESION SWP STRIDING_RQ TUNNEL_OFFLOADS DYN_BFREGS CLOCK_INFO_UPDATE "
     "FLOW_ACTION_FLAGS DC_ODP_CAPS 9 NUM_LAG_PORTS SIGNATURE_OFFLOAD DCI_STREAMS "
-    "WR_MEMCPY_LENGTH CRYPTO_OFFLOAD",
+    "WR_MEMCPY_LENGTH CRYPTO_OFFLOAD MAX_DC_RD_ATOM 16 OOO_RECV_WRS",
 )
 mlx5dv_context_flags = bits(
     "mlx5dv_context_flags",
     "MLX5DV_CONTEXT_FLAGS_",
     "CQE_V1 2 MPW_ALLOWED ENHANCED_MPW CQE_128B_COMP CQE_128B_PAD PACKET_BASED_CREDIT_MODE "
-    "REAL_TIME_TS",
+    "REAL_TIME_TS BLUEFLAME",
 )
 mlx5dv_cq_init_attr_flags = bits(
     "mlx5dv_cq_init_attr_flags", "MLX5DV_CQ_INIT_ATTR_FLAGS_", "CQE_PAD RESERVED"
@@ -66,6 +69,11 @@ mlx5dv_dek_init_attr_mask = bits(
     "mlx5dv_dek_init_attr_mask", "MLX5DV_DEK_INIT_ATTR_", "CRYPTO_LOGIN"
 )
 mlx5dv_dek_state = numbers("mlx5dv_dek_state", "MLX5DV_DEK_STATE_", "READY ERROR")
+mlx5dv_devx_create_event_channel_flags = bits(
+    "mlx5dv_devx_create_event_channel_flags",
+    "MLX5DV_DEVX_CREATE_EVENT_CHANNEL_FLAGS_",
+    "OMIT_EV_DATA",
+)
 mlx5dv_dr_action_dest_type = numbers(
     "mlx5dv_dr_action_dest_type", "MLX5DV_DR_ACTION_", "DEST DEST_REFORMAT"
 )
@@ -87,7 +95,11 @@ mlx5dv_flow_action_cap_flags = bits(
 mlx5dv_flow_action_type = numbers(
     "mlx5dv_flow_action_type",
     "MLX5DV_FLOW_ACTION_",
-    "DEST_IBV_QP DROP IBV_COUNTER IBV_FLOW_ACTION TAG DEST_DEVX COUNTERS_DEVX DEFAULT_MISS",
+    "DEST_IBV_QP DROP IBV_COUNTER IBV_FLOW_ACTION TAG DEST_DEVX COUNTERS_DEVX DEFAULT_MISS "
+    "COUNTERS_DEVX_WITH_OFFSET",
+)
+mlx5dv_flow_matcher_attr_mask = bits(
+    "mlx5dv_flow_matcher_attr_mask", "MLX5DV_FLOW_MATCHER_MASK_", "FT_TYPE IB_PORT"
 )
 mlx5dv_mkey_err_type = numbers(
     "mlx5dv_mkey_err_type",
@@ -107,7 +119,8 @@ mlx5dv_qp_create_flags = bits(
     "mlx5dv_qp_create_flags",
     "MLX5DV_QP_CREATE_",
     "TUNNEL_OFFLOADS TIR_ALLOW_SELF_LOOPBACK_UC TIR_ALLOW_SELF_LOOPBACK_MC "
-    "DISABLE_SCATTER_TO_CQE ALLOW_SCATTER_TO_CQE PACKET_BASED_CREDIT_MODE SIG_PIPELINING",
+    "DISABLE_SCATTER_TO_CQE ALLOW_SCATTER_TO_CQE PACKET_BASED_CREDIT_MODE SIG_PIPELINING "
+    "OOO_DP",
 )
 mlx5dv_qp_create_send_ops_flags = bits(
     "mlx5dv_qp_create_send_ops_flags",
@@ -167,12 +180,17 @@ export(
         "MLX5DV_QUERY_PORT_VPORT_", "2 VHCA_ID_ 4 STEERING_ICM_RX_ 8 STEERING_ICM_TX_ 16 REG_C0_"
     ),
     plain("MLX5DV_QUERY_PORT_", "1 VPORT_ 32 ESW_OWNER_VHCA_ID_"),
-    plain("MLX5DV_FLOW_TABLE_TYPE_", "NIC_RX_ NIC_TX_ FDB_ RDMA_RX_ RDMA_TX_"),
+    plain(
+        "MLX5DV_FLOW_TABLE_TYPE_",
+        "NIC_RX_ NIC_TX_ FDB_ RDMA_RX_ RDMA_TX_ RDMA_TRANSPORT_RX_ RDMA_TRANSPORT_TX_",
+    ),
     plain(
         "MLX5DV_FLOW_ACTION_PACKET_REFORMAT_TYPE_",
         "L2_TUNNEL_TO_L2_ L2_TO_L2_TUNNEL_ L3_TUNNEL_TO_L2_ L2_TO_L3_TUNNEL_",
     ),
     plain("MLX5DV_UMEM_MASK_", "1 DMABUF"),
+    plain("MLX5DV_REG_DMABUF_ACCESS_", "1 DATA_DIRECT_"),
+    plain("MLX5DV_VAR_ALLOC_FLAG_", "1 TLP_"),
     plain(
         "MLX5_CQE_",
         "REQ RESP_WR_IMM RESP_SEND RESP_SEND_IMM RESP_SEND_INV RESIZE_CQ NO_PACKET "

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rdmalab.compat.absent import Absent
+    from rdmalab.compat.pyverbs.device import FdArr
 
     def __getattr__(name: str) -> type[Absent]: ...
 
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
 class Mlx5DVContextAttr:
     """How to open a context: made before the device is asked, so this one is not refused."""
 
-    def __init__(self, flags: int = 0, comp_mask: int = 0) -> None:
+    def __init__(self, flags: int = 0, comp_mask: int = 0, fds: "FdArr | None" = None) -> None:
         """Keep what `Mlx5Context` would be asked with."""
         self.flags = flags
         self.comp_mask = comp_mask
+        self.fds = fds
 
 
 _CONTEXT_FLAGS: dict[int, str] = {
@@ -61,9 +63,9 @@ globals().update(
         {
             None: (
                 "Mlx5CQ Mlx5Context Mlx5Cqe64 Mlx5DCIStreamInitAttr Mlx5DVCQInitAttr Mlx5DVContext "
-                "Mlx5DVDCInitAttr Mlx5DVPortAttr Mlx5DVQPInitAttr Mlx5DevxEq Mlx5DevxMsiVector "
-                "Mlx5DevxObj Mlx5DmOpAddr Mlx5PP Mlx5QP Mlx5UAR Mlx5UMEM Mlx5VAR Mlx5VfioAttr Wqe "
-                "WqeSeg"
+                "Mlx5DVDCInitAttr Mlx5DVPortAttr Mlx5DVQPInitAttr Mlx5DevxCmdComp Mlx5DevxEq "
+                "Mlx5DevxMsiVector Mlx5DevxObj Mlx5DmOpAddr Mlx5PP Mlx5QP Mlx5UAR Mlx5UMEM Mlx5VAR "
+                "Mlx5VfioAttr Wqe WqeSeg"
             ),
             "WqeSeg": "WqeCtrlSeg WqeDataSeg",
         },
@@ -76,6 +78,9 @@ globals().update(
                 "query_lag_port modify_lag_port modify_qp_sched_elem modify_udp_sport map_ah_to_qp "
                 "modify_dci_stream_channel_id"
             ),
+            "Mlx5DevxObj": "get_export_size import_obj",
+            "Mlx5UMEM": "get_export_size import_umem",
+            "Mlx5VAR": "get_export_size import_var",
             "WqeSeg": "sizeof",
         },
         other_device={"Mlx5Context": "This is not an MLX5 device"},

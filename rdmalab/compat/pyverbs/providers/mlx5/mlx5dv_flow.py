@@ -18,7 +18,7 @@ globals().update(
         {
             None: "Mlx5FlowActionAttr Mlx5FlowMatchParameters Mlx5FlowMatcher Mlx5FlowMatcherAttr",
             Flow: "Mlx5Flow",
-            FlowAction: "Mlx5PacketReformatFlowAction",
+            FlowAction: "Mlx5ModifyFlowAction Mlx5PacketReformatFlowAction",
         },
     )
 )

@@ -1,0 +1,13 @@
+"""pyverbs.libibverbs_enums: the enums and constants of libibverbs, as from rdma-core 59 on."""
+
+from typing import TYPE_CHECKING, Any
+
+from rdmalab.compat.enum_tables import VERBS, VERBS_CONSTANTS, export
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...  # the enums and members, which are added below
+
+
+globals().update(VERBS)
+export(globals(), VERBS_CONSTANTS)

@@ -1,0 +1,1 @@
+"""pyverbs.librdmacm: empty in Python, as in rdma-core 64; C declarations of Cython's only."""

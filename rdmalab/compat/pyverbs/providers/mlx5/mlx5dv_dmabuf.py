@@ -1,0 +1,15 @@
+"""mlx5: regions of a dma-buf."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.compat.absent import stand_ins
+
+if TYPE_CHECKING:
+    from rdmalab.compat.absent import Absent
+
+    def __getattr__(name: str) -> type[Absent]: ...
+
+
+globals().update(
+    stand_ins(__name__, "the lab's devices take no mlx5 direct verbs", {None: "Mlx5DmaBufMR"})
+)
