@@ -76,9 +76,9 @@ CONCEPTS: dict[str, Concept] = {
     ), ("help poll_cq", "explain junk_on_error")),
     "vendor_err": Concept(("vendor error", "vendor syndrome"), (
         "The device's own code beside the status of a failed request; the status is what counts.",
-        "Here it is 0x80 plus the status, in profile rxe 0. Of ConnectX there is no public list; "
-        "explain reads the codes that reports have beside a status out of a line of a log.",
-    ), ("explain wc", "explain gives_vendor_err")),
+        "strict gives 0x80 plus the status, rxe 0, mlx5 the codes that ConnectX was seen with. "
+        "There is no public list; beside a status without a known code mlx5 gives 0.",
+    ), ("explain wc", "explain vendor_errors")),
     "profile": Concept(("profiles", "device profile"), (
         "What one device does differently from another, as data: strict, rxe, mlx5.",
         "Each difference is a cell with a name that can be explained.",

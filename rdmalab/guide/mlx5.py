@@ -1,13 +1,14 @@
 """What a ConnectX writes into an error completion, for those who have only its dump.
 
-Layout and syndromes: rdma-core, providers/mlx5. The maker publishes no list of vendor codes; those
-here stood in public reports beside the status they are given with, except the one the driver names.
+Layout and syndromes: rdma-core, providers/mlx5. The vendor codes are in spec/vendor_errors.py.
 """
 
 import re
 from typing import NamedTuple
 
-from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.profiles import STRICT
+from rdmalab.spec.statuses import STATUS, WCStatus
+from rdmalab.spec.vendor_errors import SEEN_WITH
 from rdmalab.spec.work import WROpcode
 
 _S, _O = WCStatus, WROpcode
@@ -26,18 +27,6 @@ SYNDROMES: dict[int, WCStatus] = {
     0x15: _S.RETRY_EXC_ERR,
     0x16: _S.RNR_RETRY_EXC_ERR,
     0x22: _S.REM_ABORT_ERR,
-}
-SEEN_WITH: dict[int, WCStatus] = {
-    0x51: _S.LOC_PROT_ERR,
-    0x52: _S.LOC_PROT_ERR,
-    0x53: _S.LOC_PROT_ERR,
-    0x81: _S.RETRY_EXC_ERR,
-    0x87: _S.RNR_RETRY_EXC_ERR,
-    0x88: _S.REM_ACCESS_ERR,
-    0x8A: _S.REM_INV_REQ_ERR,
-    0xF4: _S.WR_FLUSH_ERR,
-    0xF5: _S.WR_FLUSH_ERR,
-    0xF9: _S.WR_FLUSH_ERR,
 }
 PAGE_FAULT = 0x93  # the one code that the driver has a name for, beside REM_ABORT_ERR
 
@@ -98,11 +87,19 @@ def _taken_apart(tail: bytes) -> ErrorCqe | None:
 
 def vendor_words(code: int) -> str:
     """What is known of a vendor code."""
+    said = f"vendor code {code:#x} = {code}"
+    if not code:
+        return f"{said}: the device gives no code, or none is known beside this status"
+    known = [f"profile strict gives it beside {status.name}" for status in _of_strict(code)]
+    if (seen := SEEN_WITH.get(code)) is not None:
+        known.insert(0, f"on ConnectX, reports have it beside {seen.name}")
     if code == PAGE_FAULT:
-        return f"vendor code {code:#x}: a page fault on ON_DEMAND memory, says the mlx5 driver"
-    if (status := SEEN_WITH.get(code)) is not None:
-        return (
-            f"vendor code {code:#x} = {code}: on ConnectX, reports have it beside {status.name}; "
-            "there is no public list"
-        )
-    return f"vendor code {code:#x} = {code}: the device's own, no public list explains it"
+        known.insert(0, "a page fault on ON_DEMAND memory, says the mlx5 driver")
+    if not known:
+        return f"{said}: the device's own, no public list explains it"
+    return f"{said}: {', '.join(known)}; there is no public list"
+
+
+def _of_strict(code: int) -> list[WCStatus]:
+    errors = STRICT.vendor_errors
+    return [s for s in STATUS if s and STATUS[s].side and errors.code(s) == code]

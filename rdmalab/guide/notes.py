@@ -304,7 +304,7 @@ CELLS: dict[str, str] = {
     "send_byte_len": "byte_len of a send or write completion says the length",
     "imm_flag_on_sender": "The sender's own completion carries IBV_WC_WITH_IMM",
     "junk_on_error": "What the undefined fields of an error completion hold",
-    "gives_vendor_err": "vendor_err of a failed request holds a code; otherwise it is 0",
+    "vendor_errors": "What vendor_err of a failed request holds",
     "send_error_wakes_solicited": "A failed send wakes a CQ armed for solicited ones only",
     "recv_error_wakes_solicited": "So does a failed receive, whether the message was solicited or "
     "not; a flushed one always does",

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import mw, srq
+from rdmalab.hca import dma, mw, srq
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe
 from rdmalab.spec.async_events import AsyncEvent
@@ -10,7 +10,8 @@ from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import WROpcode
+from rdmalab.spec.vendor_errors import LocalCheck
+from rdmalab.spec.work import Local, WROpcode
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
@@ -90,8 +91,29 @@ def error_cqe(
 ) -> Cqe:
     """Only wr_id, status, qp_num and vendor_err mean anything; the rest is what lay there."""
     junk = hca.profile.junk_on_error
-    number, vendor_err = qp.number, 0x80 | status if hca.profile.gives_vendor_err else 0
-    return Cqe(wqe.wr.wr_id, status, junk, junk, number, wqe.serial, is_send, vendor_err=vendor_err)
+    failed = _failed_check(hca, qp, wqe) if status is WCStatus.LOC_PROT_ERR else None
+    code = hca.profile.vendor_errors.code(status, failed)
+    return Cqe(wqe.wr.wr_id, status, junk, junk, qp.number, wqe.serial, is_send, vendor_err=code)
+
+
+_CHECKS = {
+    dma.Denied.KEY: LocalCheck.LKEY,
+    dma.Denied.RANGE: LocalCheck.RANGE,
+    dma.Denied.RIGHTS: LocalCheck.LOCAL_WRITE,
+}
+
+
+def _failed_check(hca: "Hca", qp: QueuePair, wqe: SendWqe | RecvWqe) -> LocalCheck | None:
+    """The check that a send's buffers fail; None: another one, or a receive (not measured)."""
+    if isinstance(wqe, RecvWqe) or wqe.work is None:
+        return None
+    scatters = wqe.work.local is Local.SCATTER
+    rights = dma.LOCAL_WRITE if scatters else dma.LOCAL_READ
+    for sge in wqe.sg:
+        denied = dma.locate(hca.lkeys, sge.lkey, qp, rights, sge.addr, sge.length)
+        if isinstance(denied, dma.Denied):
+            return _CHECKS.get(denied)
+    return None
 
 
 def discard(hca: "Hca", qp: QueuePair) -> None:

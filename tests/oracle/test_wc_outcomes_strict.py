@@ -24,7 +24,7 @@ _HEAD = """\
 #     rule   what only strict refuses by, or with another errno
 #     cell   what, taken over from strict, gives the same on rxe
 # Left out: opcode, flags and byte_len of failed requests; everywhere byte_len of sends (cell
-# send_byte_len), vendor_err (gives_vendor_err) and the GRH flag of receives (grh_flag_on_rc).
+# send_byte_len), vendor_err (vendor_errors) and the GRH flag of receives (grh_flag_on_rc).
 # Packets: opcode at PSN (syndrome, MSN).
 """
 
