@@ -22,7 +22,6 @@ Check = Callable[["Hca", QueuePair, Packet, Opcode], str | None]
 _RIGHTS: dict[Op, int] = {
     Op[row.message]: int(row.remote) for row in WORK.values() if row.message and row.remote
 }
-_WRITING = _RIGHTS[Op.RDMA_WRITE]
 _ATOMIC_BYTES = 8
 # What occupies a responder resource.
 _KEPT = tuple(Op[row.message] for row in WORK.values() if row.message and row.outstanding)
@@ -130,20 +129,6 @@ def check_rkey(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | 
     return "rkey" if isinstance(place, dma.Denied) else None
 
 
-def check_rkey_again(hca: "Hca", qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
-    """The rest of an RDMA WRITE: the key as it now is, for the bytes of this packet.
-
-    IBTA 10.6: what was deregistered or invalidated is not touched any more. Soft-RoCE instead
-    holds the region that FIRST found until the message ends (rxe_resp.c, qp->resp.mr).
-    """
-    if not hca.profile.checks_write_key_per_packet:
-        return None
-    resp, length = qp.resp, len(packet.payload)
-    user = qp if qp.pd else xrcd.borrower(hca, qp, packet)
-    place = dma.locate(hca.rkeys, resp.rkey, user, _WRITING, resp.va, length)
-    return "rkey" if isinstance(place, dma.Denied) else None
-
-
 def check_flush(hca: "Hca", qp: QueuePair, packet: Packet) -> str | None:
     """A FLUSH of 0 bytes needs its key too; one of the whole MR has no range."""
     return None if isinstance(flushed(hca, qp, packet), tuple) else "rkey"
@@ -192,7 +177,6 @@ CHECKS: tuple[Check, ...] = (
     check_named_receive,
     check_length,
     check_rkey,
-    check_rkey_again,
     check_total,
     check_word,
     check_alignment,
@@ -206,7 +190,6 @@ _CONCERNS: dict[Check, Callable[[Opcode], bool]] = {
     check_receive: lambda row: takes_receive(row) and row.service is not Service.XRC,
     check_named_receive: lambda row: takes_receive(row) and row.service is Service.XRC,
     check_rkey: lambda row: "reth" in row.headers or "atomiceth" in row.headers,
-    check_rkey_again: lambda row: row.op is Op.RDMA_WRITE and not row.starts,
     check_total: lambda row: row.op is Op.RDMA_WRITE,
     check_word: lambda row: row.op is Op.ATOMIC_WRITE,
     check_alignment: lambda row: row.op in WORD_OPS,

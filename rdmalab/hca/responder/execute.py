@@ -1,13 +1,17 @@
-"""What a request does, once all checks have passed; a receive buffer may still refuse it."""
+"""What a request does, once all checks have passed.
+
+A receive buffer may still refuse it, and the key of an RDMA WRITE in mid-message.
+"""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import dma, mw, srq
+from rdmalab.hca import dma, mw, srq, xrcd
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair, Served
 from rdmalab.hca.responder import answer, checks
 from rdmalab.hca.wr import Cqe, swap_octets
+from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import Op, Opcode
 from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import Kind
@@ -19,6 +23,7 @@ from rdmalab.wire.packet import Packet
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
 
+_WRITING = int(Access.REMOTE_WRITE)
 _ATOMIC_BYTES = 8
 _TAKEN, _EXECUTED = Kind.RECV_TAKEN, SlotsFreed.EXECUTED
 _SUCCESS, _RECV = WCStatus.SUCCESS, WCOpcode.RECV
@@ -55,8 +60,8 @@ def write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     if reth is not None:
         resp.va, resp.rkey, resp.place = reth.va, reth.rkey, _place(hca, reth.rkey, reth.va)
         resp.remaining, resp.received = reth.dma_length, 0
-    elif hca.profile.checks_write_key_per_packet:
-        resp.place = _place(hca, resp.rkey, resp.va)
+    elif hca.profile.checks_write_key_per_packet and not _follow(hca, qp, packet):
+        return "rkey"
     length = len(packet.payload)
     if length:
         hca.write(qp, resp.place, packet.payload)
@@ -188,6 +193,20 @@ def complete_receive(
 
 
 # --------------------------------------------------------------------------- memory
+def _follow(hca: "Hca", qp: QueuePair, packet: Packet) -> bool:
+    """Where the bytes of this packet lie by the key as it now is; False: it denies them.
+
+    IBTA 10.6: what was deregistered or invalidated is not touched any more. Soft-RoCE instead
+    holds the region that the first packet found until the message ends (rxe_resp.c, qp->resp.mr).
+    """
+    resp, user = qp.resp, qp if qp.pd else xrcd.borrower(hca, qp, packet)
+    place = dma.locate(hca.rkeys, resp.rkey, user, _WRITING, resp.va, len(packet.payload))
+    if isinstance(place, dma.Denied):
+        return False
+    resp.place = place
+    return True
+
+
 def _place(hca: "Hca", rkey: int, va: int) -> int:
     """Where the byte lies that the checks have let through; no key is checked for 0 bytes."""
     opened = hca.rkeys.get(rkey)
