@@ -266,6 +266,8 @@ CELLS: dict[str, str] = {
     "bad_invalidate_status": "What a LOCAL_INV completes with whose key is no bound window's",
     "sends_hop_limit_0": "A packet whose address says hop_limit 0 leaves, with TTL 0, and "
     "arrives; elsewhere it never leaves",
+    "sends_mig_req": "MigReq (migrated) of the BTH is 1 in packets of a QP whose path_mig_state is "
+    "MIGRATED; otherwise always 0",
     "takes_implied_naks": "An answer behind a gap in READ data makes it ask for the rest at once; "
     "otherwise the ack timer finds the gap",
     "resumes_after_sqd": "Leaving SQD starts what waits; otherwise the next post does",

@@ -60,7 +60,7 @@ KINDS: dict[str, Usual] = {
     ),
     "migration state": Usual(
         "the program, by modify_qp path_mig_state=",
-        "the bit `migrated` of the BTH",
+        "MigReq of the BTH (`migrated`): 1 in MIGRATED, which every QP starts in; rxe sends 0",
         ("query_qp A.qp0",),
     ),
     "send opcode": Usual("", "", ("show sq A.qp0", "show wire")),
@@ -146,7 +146,7 @@ KINDS: dict[str, Usual] = {
 # What an attribute does to the packets; all others do nothing to them.
 ATTRIBUTE_WIRE: dict[str, str] = {
     "path_mtu": "the payload of FIRST and MIDDLE packets",
-    "path_mig_state": "the bit `migrated` of the BTH",
+    "path_mig_state": "MigReq of the BTH (`migrated`): 1 in MIGRATED, the first state; rxe sends 0",
     "qkey": "the qkey of a DETH must equal it",
     "rq_psn": "the psn of the first request that comes must equal it",
     "sq_psn": "the psn of the first request that leaves",

@@ -147,6 +147,7 @@ class Profile:
     guards_privileged_qkey: bool = True
     takes_implied_naks: bool = True
     sends_hop_limit_0: bool = False
+    sends_mig_req: bool = True
     resumes_after_sqd: bool = True
     drained_event_unasked: bool = False
     rnr_wait_drains: bool = False
@@ -256,6 +257,7 @@ RXE = Profile(
     guards_privileged_qkey=False,
     takes_implied_naks=False,
     sends_hop_limit_0=True,
+    sends_mig_req=False,
     resumes_after_sqd=False,
     drained_event_unasked=True,
     rnr_wait_drains=True,

@@ -645,6 +645,15 @@ def error_junk(profile: Profile) -> Any:
     return cqe.opcode, cqe.byte_len
 
 
+def mig_req(profile: Profile) -> Any:
+    """MigReq of a SEND, a READ, their answers, and an atomic's, never modified otherwise."""
+    pair = Pair(profile=profile)
+    pair.b.recv()
+    pair.a.post(pair.a.wr(SEND), pair.a.wr(READ, 1000), pair.a.wr(ADD))
+    pair.run()
+    return {packet.migrated for node in "AB" for packet in pair.packets(node)}
+
+
 def vendor_code(profile: Profile) -> Any:
     pair = Pair(profile=profile)
     pair.a.modify(qp_state=QPState.ERR)
@@ -918,6 +927,7 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
         ([S.SUCCESS], ["implied NAK"]), ([S.SUCCESS], ["timeout"])),
     ("sends_hop_limit_0",       True,       no_hops,
         (["its hop limit is 0"], []), ([], [S.SUCCESS])),
+    ("sends_mig_req",           False,      mig_req,           {True}, {False}),
     ("unheard_ack_psn",         0xFFFFFF,   old_news,
         [0x7FF, 0x800, 0x800], [0xFFFFFF, 0x800, 0x800]),
     ("joins_acks",              False,      acknowledgements,  [3], [1, 2, 3]),
