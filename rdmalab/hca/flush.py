@@ -10,7 +10,7 @@ from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.vendor_errors import LocalCheck
+from rdmalab.spec.vendor_errors import LKEY, LOCAL_WRITE, RANGE
 from rdmalab.spec.work import Local, WROpcode
 
 if TYPE_CHECKING:
@@ -97,14 +97,14 @@ def error_cqe(
 
 
 _CHECKS = {
-    dma.Denied.KEY: LocalCheck.LKEY,
-    dma.Denied.RANGE: LocalCheck.RANGE,
-    dma.Denied.RIGHTS: LocalCheck.LOCAL_WRITE,
+    dma.Denied.KEY: LKEY,
+    dma.Denied.RANGE: RANGE,
+    dma.Denied.RIGHTS: LOCAL_WRITE,
 }
 
 
-def _failed_check(hca: "Hca", qp: QueuePair, wqe: SendWqe | RecvWqe) -> LocalCheck | None:
-    """The check that a send's buffers fail; None: another one, or a receive (not measured)."""
+def _failed_check(hca: "Hca", qp: QueuePair, wqe: SendWqe | RecvWqe) -> int | None:
+    """The code of the check that a send's buffers fail; None: not measured, as on receives."""
     if isinstance(wqe, RecvWqe) or wqe.work is None:
         return None
     scatters = wqe.work.local is Local.SCATTER

@@ -17,7 +17,7 @@ from rdmalab.spec.limits import MLX5_CAPS, RXE_CAPS, DeviceCaps
 from rdmalab.spec.refusals import REFUSALS, Refusal, Syndrome
 from rdmalab.spec.states import ATTRIBUTES, Attribute, QPType
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.vendor_errors import VendorErrors
+from rdmalab.spec.vendor_errors import CONNECTX_CODES, NO_CODES, STATUS_CODES, VendorErrors
 from rdmalab.spec.work import WCFlags, WROpcode
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class Profile:
     send_byte_len: bool = False
     imm_flag_on_sender: bool = False
     junk_on_error: int = 0x6B6B6B6B
-    vendor_errors: VendorErrors = VendorErrors.STATUS
+    vendor_errors: VendorErrors = STATUS_CODES
     send_error_wakes_solicited: bool = True
     recv_error_wakes_solicited: bool = True
     arm_sees_unpolled: bool = False
@@ -279,7 +279,7 @@ RXE = Profile(
     send_byte_len=True,
     imm_flag_on_sender=True,
     junk_on_error=0,
-    vendor_errors=VendorErrors.NONE,
+    vendor_errors=NO_CODES,
     send_error_wakes_solicited=False,
     recv_error_wakes_solicited=False,
     extended_fields=STANDARD_FIELDS,
@@ -325,7 +325,7 @@ MLX5 = Profile(
     long_datagram_status=WCStatus.LOC_LEN_ERR,
     imm_flag_on_sender=True,
     arm_sees_unpolled=True,
-    vendor_errors=VendorErrors.CONNECTX,
+    vendor_errors=CONNECTX_CODES,
 )
 
 PROFILES: dict[str, Profile] = {profile.name: profile for profile in (STRICT, RXE, MLX5)}

@@ -7,9 +7,13 @@ and 0xf5; openucx/ucx issues 5472 (0x89), 1151 and 3618 (0x68); linux-rdma/perft
 for LOC_LEN_ERR, MW_BIND_ERR, BAD_RESP_ERR and LOC_ACCESS_ERR.
 """
 
-from enum import Enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rdmalab.spec.statuses import WCStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _S = WCStatus
 
@@ -28,25 +32,31 @@ SEEN_WITH: dict[int, WCStatus] = {code: s for s, codes in CONNECTX.items() for c
 UNKNOWN = 0
 
 
-class LocalCheck(Enum):
-    """The check of a send's own buffers that failed, where a code of its own was measured."""
-
-    LKEY = 0x52
-    RANGE = 0x53
-    LOCAL_WRITE = 0x33
+# The check of a send's own buffers that failed, where a code of its own was measured.
+LKEY, RANGE, LOCAL_WRITE = 0x52, 0x53, 0x33
 
 
-class VendorErrors(Enum):
-    """What vendor_err of a failed request holds."""
+@dataclass(frozen=True, slots=True)
+class VendorErrors:
+    """vendor_err of failed requests on one device model. words: what `explain` says of it."""
 
-    NONE = "0"
-    STATUS = "0x80 plus the status"
-    CONNECTX = "the codes that ConnectX was seen with; 0 beside a status without a known code"
+    words: str
+    codes: "Mapping[WCStatus, int]"
+    tells_check: bool = False
 
-    def code(self, status: WCStatus, failed: LocalCheck | None = None) -> int:
-        """vendor_err beside `status`; failed: the check of a send's buffers, if it is known."""
-        if self is VendorErrors.STATUS:
-            return 0x80 | status
-        if self is VendorErrors.NONE:
-            return UNKNOWN
-        return failed.value if failed is not None else CONNECTX.get(status, (UNKNOWN,))[0]
+    def __str__(self) -> str:
+        return self.words
+
+    def code(self, status: WCStatus, failed: int | None = None) -> int:
+        """vendor_err beside `status`; failed: LKEY, RANGE or LOCAL_WRITE, if one is known."""
+        told = failed if self.tells_check else None
+        return self.codes.get(status, UNKNOWN) if told is None else told
+
+
+NO_CODES = VendorErrors("0", {})
+STATUS_CODES = VendorErrors("0x80 plus the status", {status: 0x80 | status for status in WCStatus})
+CONNECTX_CODES = VendorErrors(
+    "the codes that ConnectX was seen with; 0 beside a status without a known code",
+    {status: codes[0] for status, codes in CONNECTX.items()},
+    tells_check=True,
+)

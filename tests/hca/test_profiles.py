@@ -24,7 +24,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.states import ATTRIBUTES, MTU, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import ack_timeout_ns
-from rdmalab.spec.vendor_errors import VendorErrors
+from rdmalab.spec.vendor_errors import CONNECTX_CODES, NO_CODES
 from rdmalab.spec.work import SendFlags, WCFlags, WROpcode
 from rdmalab.verbs.post import post_send
 from rdmalab.wire.headers import RETH
@@ -946,8 +946,8 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("imm_flag_on_sender",      True,       sender_cqe,        (0, 0), (WCFlags.WITH_IMM, 0)),
     ("send_byte_len",           True,       sender_cqe,        (0, 0), (0, 8)),
     ("junk_on_error",           0,          error_junk,        (JUNK, JUNK), (0, 0)),
-    ("vendor_errors",           VendorErrors.NONE, vendor_code, 0x85, 0),
-    ("vendor_errors",           VendorErrors.CONNECTX, vendor_code, 0x85, 0xF5),
+    ("vendor_errors",           NO_CODES, vendor_code, 0x85, 0),
+    ("vendor_errors",           CONNECTX_CODES, vendor_code, 0x85, 0xF5),
     ("send_error_wakes_solicited", False,   failed_send_wakes, (Arm.NONE, 1), (Arm.SOLICITED, 0)),
     ("recv_error_wakes_solicited", False,   failed_recv_wakes, [1, 1, 1], [0, 1, 1]),
     ("arm_sees_unpolled",       True,       armed_too_late,    (Arm.ANY, 0), (Arm.NONE, 1)),

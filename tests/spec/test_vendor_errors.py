@@ -7,7 +7,14 @@ from rdmalab.guide.entry import full_name
 from rdmalab.lab import Lab
 from rdmalab.spec.profiles import MLX5, PROFILES, STRICT
 from rdmalab.spec.statuses import STATUS, WCStatus
-from rdmalab.spec.vendor_errors import CONNECTX, SEEN_WITH, LocalCheck, VendorErrors
+from rdmalab.spec.vendor_errors import (
+    CONNECTX,
+    CONNECTX_CODES,
+    LKEY,
+    LOCAL_WRITE,
+    RANGE,
+    SEEN_WITH,
+)
 from tests.labs import well
 
 GIVEN = [status for status, row in STATUS.items() if status and row.side]
@@ -15,7 +22,7 @@ GIVEN = [status for status, row in STATUS.items() if status and row.side]
 
 def test_each_code_stands_beside_one_status() -> None:
     assert len(SEEN_WITH) == sum(len(codes) for codes in CONNECTX.values())
-    assert {SEEN_WITH[check.value] for check in LocalCheck} == {WCStatus.LOC_PROT_ERR}
+    assert {SEEN_WITH[code] for code in (LKEY, RANGE, LOCAL_WRITE)} == {WCStatus.LOC_PROT_ERR}
 
 
 @pytest.mark.parametrize("status", GIVEN)
@@ -39,7 +46,7 @@ def test_explain_names_the_status_that_strict_gives_a_code_with(status: WCStatus
 
 
 def test_the_codes_that_were_measured() -> None:
-    code = VendorErrors.CONNECTX.code
+    code = CONNECTX_CODES.code
     assert [code(s) for s in (WCStatus.REM_ACCESS_ERR, WCStatus.REM_INV_REQ_ERR,
                               WCStatus.RETRY_EXC_ERR, WCStatus.RNR_RETRY_EXC_ERR,
                               WCStatus.WR_FLUSH_ERR)] == [0x88, 0x8A, 0x81, 0x87, 0xF5]  # fmt: skip
