@@ -1,4 +1,4 @@
-"""The behaviours that google/rdma-unit-test asks of a device, played on the lab.
+"""The behaviours that google/rdma-unit-test expects of a device, played on the lab.
 
     python -m tests.peers.rdma_unit_test [NAME]
 
@@ -77,11 +77,18 @@ class Entry:
     @property
     def dropped(self) -> str:
         """Why it is not judged, empty if it is."""
-        return str(self.raw.get("dropped", ""))
+        return self._told(self.raw.get("dropped", ""))
 
     def differs(self, profile: str) -> str:
         """Why the profile does not do what the test demands, empty if it does."""
-        return str(self.raw.get(profile, {}).get("differs", ""))
+        return self._told(self.raw.get(profile, {}).get("differs", ""))
+
+    def source(self, profile: str) -> str:
+        """What that difference stands on."""
+        return self._told(self.raw.get(profile, {}).get("source", ""))
+
+    def _told(self, text: str) -> str:
+        return str(_filled(text, self.let))
 
 
 class Ending(NamedTuple):
@@ -120,7 +127,7 @@ def names() -> list[tuple[str, str]]:
 def play(entry: Entry, profile: str, *, as_told: bool) -> Ending:
     """Play an entry, once for each of its parameters.
 
-    as_told: as the entry tells what this profile does; else as their test demands it.
+    as_told: with the difference that the entry states for this profile; else without it.
     """
     told = entry.raw.get(profile, {}) if as_told else {}
     for row in _rows(told.get("each") or entry.raw.get("each") or [{}]):
@@ -241,7 +248,7 @@ def table() -> Iterator[str]:
     for profile in PROFILES:
         for entry in entries():
             if why := entry.differs(profile):
-                yield f"{profile:6} {entry.name}: {why}"
+                yield f"{profile:6} {entry.name}: {why} ({entry.source(profile)})"
     for entry in entries():
         if entry.dropped:
             yield f"dropped {entry.name}: {entry.dropped}"

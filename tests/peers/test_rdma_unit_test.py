@@ -1,4 +1,4 @@
-"""What google/rdma-unit-test asks of a device is so here, or differs as its entry says."""
+"""The lab does what google/rdma-unit-test expects of a device, or differs as the entry says."""
 
 import pytest
 
