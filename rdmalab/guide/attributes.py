@@ -34,7 +34,7 @@ def entries() -> Iterator[Entry]:
         about = About(Sort.ATTRIBUTE, name)
         yield Entry(name, "QP attribute", words, partial(attribute_article, name), about)
     for mtu in MTU:
-        words = (f"{mtu.octets}", mtu.name)
+        words = (f"{mtu.octets}", mtu.name, f"IB_MTU_{mtu.octets}")
         yield Entry(full_name(mtu), "path MTU", words, partial(mtu_article, mtu))
     for mig in MigState:
         yield Entry(full_name(mig), "migration state", (mig.name,), partial(mig_article, mig))

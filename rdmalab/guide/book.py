@@ -12,7 +12,9 @@ from rdmalab.guide.usual import kind_of
 CHAPTERS: dict[str, tuple[str, ...]] = {
     "Words of the trade": ("word",),
     "Commands": ("command",),
-    "Fields of verbs": ("field of a verb",),
+    "Fields of verbs": (
+        "field of a verb", "struct of libibverbs", "enum of libibverbs", "field of an answer",
+    ),
     "Queue pairs: states and types": ("QP state", "QP type"),
     "Queue pairs: the moves of modify_qp": ("moves", "move"),
     "Queue pairs: attributes": (

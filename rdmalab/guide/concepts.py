@@ -36,7 +36,7 @@ CONCEPTS: dict[str, Concept] = {
         "How the program tells the HCA that there is new work: one write into the device.",
         "Until then a work request is only bytes in memory; post_send rings it once a call.",
     ), ("help post_send",)),
-    "lkey": Concept(("local key",), (
+    "lkey": Concept(("l_key", "local key"), (
         "The key by which the own HCA may touch a memory region; each SGE carries one.",
         "It is checked when the request is executed, never at post time.",
     ), ("explain rkey", "explain LOC_PROT_ERR", "explain lkey_is_rkey")),

@@ -19,6 +19,7 @@ from rdmalab.guide import (
     regions,
     states,
     statuses,
+    structs,
     usage,
     work,
 )
@@ -98,6 +99,7 @@ def entries(vocabulary: Mapping[str, Command]) -> Iterator[Entry]:
     """Every entry there is, likelier meanings of a word first."""
     yield from _words_of_the_book()
     yield from fields.entries(vocabulary)
+    yield from structs.entries(vocabulary)
     yield from _reasons_of_the_book()
     for command in vocabulary.values():
         yield from usage.entries(command)
@@ -116,6 +118,7 @@ def _readings(text: str, vocabulary: Mapping[str, Command]) -> Iterator[str]:
     plain = normal(text)
     yield plain
     yield plain.removeprefix(_PREFIX)
+    yield plain.rpartition(".")[2]  # the field of a struct: wr.wr.rdma.rkey
     verb, _, rest = text.strip().partition(" ")
     if rest and verb.removeprefix(_PREFIX) in vocabulary:
         yield normal(rest)

@@ -221,11 +221,12 @@ def field_article(name: str, places: list[Place]) -> Article:
 
 
 def _type(places: list[Place]) -> str:
-    said = (_one_type(place.parameter) for place in places)
+    said = (one_type(place.parameter) for place in places)
     return "; ".join(dict.fromkeys(words for words in said if words))
 
 
-def _one_type(parameter: Parameter) -> str:
+def one_type(parameter: Parameter) -> str:
+    """What a field may be: members of an enum, or how many bits."""
     kind = parameter.kind
     if isinstance(kind, EnumKind):
         return ("|" if kind.is_flags else " ").join(legal_words(kind))

@@ -47,7 +47,7 @@ LKey = Annotated[U32, Short(Noun.MR, _lkey_of)]
 
 @dataclass(slots=True)
 class SGE:
-    """One piece of local memory. addr: virtual address; length: bytes; lkey: of its MR."""
+    """`ibv_sge`: a piece of local memory. addr: virtual address; length: bytes; lkey: of its MR."""
 
     addr: Address = 0
     length: U32 = 0
@@ -188,7 +188,7 @@ class SendWR:
     remote_qpn: Annotated[QpNumber, InC("wr.ud.remote_qpn")] = 0
     remote_qkey: Annotated[U32, InC("wr.ud.remote_qkey")] = 0
     remote_srqn: Annotated[SrqNumber, InC("qp_type.xrc.remote_srqn")] = 0
-    hdr_addr: Annotated[Address, InC("tso.hdr")] = 0
+    hdr_addr: Annotated[Address, Alias("hdr"), InC("tso.hdr")] = 0
     hdr_sz: Annotated[U16, InC("tso.hdr_sz")] = 0
     mss: Annotated[U16, InC("tso.mss")] = 0
     invalidate_rkey: WindowKey = 0

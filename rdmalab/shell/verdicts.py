@@ -201,6 +201,8 @@ def _opcodes(here: Bearings) -> dict[int, str] | None:
     if not isinstance(qp, QueuePair):
         return None
     hca = here.session.world.nodes[qp.node]
+    if posting.check_state(hca, qp, SendWR(WROpcode.SEND), 0) is not None:
+        return {}  # every request would be refused
     able = [o for o in WROpcode if posting.check_opcode(hca, qp, SendWR(o), 0) is None]
     return {int(o): _needs(WORK[o]) for o in able}
 

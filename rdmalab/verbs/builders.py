@@ -35,7 +35,7 @@ _WORD = 8
 
 @dataclass(slots=True)
 class NextWR:
-    """`qpx->wr_id` and `qpx->wr_flags`: left out, they are what they were."""
+    """`ibv_qp_ex`, wr_id and wr_flags of it: left out, they are what they were."""
 
     wr_id: U64 | None = None
     wr_flags: SendFlags | None = None
@@ -92,7 +92,7 @@ class BindInfo:
 class Header:
     """Where the headers of a TSO lie, and how many bytes of the stream go behind each copy."""
 
-    hdr_addr: Address
+    hdr_addr: Annotated[Address, Alias("hdr")]
     hdr_sz: U16
     mss: U16
 

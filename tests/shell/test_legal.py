@@ -1,5 +1,6 @@
 import pytest
 
+from rdmalab.lab import Lab
 from rdmalab.shell.legal import Choice, choices
 from tests.shell.talk import Talk
 
@@ -93,8 +94,8 @@ def test_ranges_know_the_size_of_the_buffer(fresh: Talk) -> None:
         ("opcode=RDMA_READ flags=IN", []),  # INLINE does not go with it
     ],
 )
-def test_enum_values(fresh: Talk, typed: str, expected: list[str]) -> None:
-    assert texts(fresh, f"post_send A.qp0 {typed}") == expected
+def test_enum_values(typed: str, expected: list[str]) -> None:
+    assert texts(Talk("use rc_pair"), f"post_send A.qp0 {typed}") == expected
 
 
 def test_only_the_fields_that_an_opcode_reads(fresh: Talk) -> None:
@@ -267,3 +268,23 @@ def test_all_of_a_work_request_is_replaced(asking: Talk) -> None:
     line = "why A.qp0.wr[7"
     place = choices(asking.lab.session, line, len(line))[1].place
     assert line[place.start : place.stop] == "A.qp0.wr[7"
+
+
+@pytest.mark.parametrize("profile", ["strict", "rxe", "mlx5"])
+def test_no_opcode_is_offered_where_no_send_is_taken(profile: str) -> None:
+    """README: Tab completes only what is legal now."""
+    lab = Lab(profile=profile)
+    for line in ("use rc_pair", "reset A.qp0"):
+        lab.do(line)
+    begun = "post_send A.qp0 opcode="
+    assert choices(lab.session, begun, len(begun))[0] == []
+    bring_up = (
+        "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
+        "modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=B.qp0 rq_psn=0 max_dest_rd_atomic=1"
+        " min_rnr_timer=12 ah=B",
+    )
+    for line in bring_up:
+        lab.do(line)
+        assert choices(lab.session, begun, len(begun))[0] == []
+    lab.do("modify_qp A.qp0 state=RTS timeout=14 retry_cnt=7 rnr_retry=7 sq_psn=0 max_rd_atomic=1")
+    assert choices(lab.session, begun, len(begun))[0]
