@@ -128,7 +128,7 @@ class DeviceCaps:
     """
 
     # query_device
-    vendor_id: int = 0
+    vendor_id: int = 0x020000  # an OUI of the locally administered kind: no maker owns it
     device_cap_flags: int = int(
         _RXE_SETS & ~DeviceCap.AUTO_PATH_MIG
         | DeviceCap.XRC
@@ -157,7 +157,7 @@ class DeviceCaps:
     max_total_mcast_qp_attach: int = 128
     max_ah: int = 256
     max_srq: int = 64
-    max_srq_wr: int = 1024
+    max_srq_wr: int = 4096  # rdma-core's XRC tests ask for 2000
     max_srq_sge: int = 8
     max_pkeys: int = 8
     local_ca_ack_delay: int = 4  # a timer code: answers come within 4.096 us * 2^4
@@ -218,7 +218,7 @@ ETHERNET_SPEEDS: tuple[tuple[int | None, int, int], ...] = (
 
 # Limits that no verb refuses by, and why.
 QUERY_ONLY: dict[str, str] = {
-    "vendor_id": "it names the maker",
+    "vendor_id": "it names the maker; strict has a locally administered OUI, which no maker owns",
     "device_cap_flags": "flags, not a limit; each feature is refused by rules of its own",
     "page_size_cap": "memory of the lab has pages, and no verb asks for their size",
     "max_res_rd_atom": "a sum over all queue pairs that devices reserve for without refusing",
