@@ -39,6 +39,10 @@ class CountersRow:
     retry_rnr_exceeded_err: Annotated[int, "work requests that ended with RNR_RETRY_EXC_ERR"] = 0
     rdma_sends: Annotated[int, "SENDs completed"] = 0
     rdma_recvs: Annotated[int, "receives completed"] = 0
+    rx_icrc_encapsulated: Annotated[int, "RoCE packets dropped for a wrong ICRC (mlx5)"] = 0
+    local_ack_timeout_err: Annotated[int, "times the ack timer ran out (mlx5)"] = 0
+    implied_nak_seq_err: Annotated[int, "gaps in answers found by a later answer (mlx5)"] = 0
+    packet_seq_err: Annotated[int, "NAKs for a sequence error received (mlx5)"] = 0
     np_ecn_marked_roce_packets: Annotated[
         int, "packets that came with a mark of congestion (as on mlx5; no CNP answers them)"
     ] = 0
@@ -111,8 +115,9 @@ def _received(record: Record) -> tuple[str, ...]:
     name = {Syndrome.RNR_NAK: "rcvd_rnr_err", Syndrome.NAK_SEQUENCE: "rcvd_seq_err"}.get(
         said or Syndrome.ACK
     )
+    also = ["packet_seq_err"] if name == "rcvd_seq_err" else []
     marked = not isinstance(packet, Frame) and is_marked(packet.flow.traffic_class)
-    more = [name] if name else []
+    more = [name, *also] if name else []
     return ("rcvd_pkts", *more, *(("np_ecn_marked_roce_packets",) if marked else ()))
 
 
@@ -133,6 +138,17 @@ def _completed(record: Record) -> tuple[str, ...]:
     return _ENDED.get(record[words.B], ())
 
 
+def _dropped(record: Record) -> tuple[str, ...]:
+    return ("dropped_pkts", *(("rx_icrc_encapsulated",) if record[words.B] == "icrc" else ()))
+
+
+def _went_back(record: Record) -> tuple[str, ...]:
+    if "RNR" in record[words.B]:
+        return ()
+    implied = ("implied_nak_seq_err",) if record[words.B] == "implied NAK" else ()
+    return ("completer_retry_err", *implied)
+
+
 def _added(record: Record) -> tuple[str, ...]:
     cqe = record[words.A]
     good = cqe.status == WCStatus.SUCCESS and cqe.opcode == WCOpcode.RECV
@@ -142,10 +158,11 @@ def _added(record: Record) -> tuple[str, ...]:
 _COUNTS: dict[Kind, Callable[[Record], tuple[str, ...]]] = {
     Kind.PACKET_SENT: lambda _r: ("sent_pkts",),
     Kind.PACKET_LOST: lambda _r: ("lost_pkts",),
-    Kind.PACKET_DROPPED: lambda _r: ("dropped_pkts",),
+    Kind.PACKET_DROPPED: _dropped,
+    Kind.TIMER_FIRED: lambda r: ("local_ack_timeout_err",) if r[words.B] == "ack" else (),
     Kind.PACKET_RECEIVED: _received,
     Kind.REQUEST_REFUSED: lambda r: _REFUSED.get(r[words.B], ()),
-    Kind.WENT_BACK: lambda r: () if "RNR" in r[words.B] else ("completer_retry_err",),
+    Kind.WENT_BACK: _went_back,
     Kind.WQE_COMPLETED: _completed,
     Kind.CQE_ADDED: _added,
     Kind.CQ_OVERRUN: lambda _r: ("cq_overruns",),
