@@ -35,6 +35,7 @@ class Mutant:
 
     number: counts the mutants of a statement from 1. says: what is true of the mutated program.
     equivalent: the proof that no program can tell it from the original; empty for all others.
+    moved: why its text is not that of the first run, where the source has moved since.
     """
 
     statement: str
@@ -42,6 +43,7 @@ class Mutant:
     says: str
     edits: tuple[Edit, ...]
     equivalent: str = ""
+    moved: str = ""
 
     @property
     def name(self) -> str:
@@ -65,8 +67,8 @@ def _of_file(file: Path) -> Iterator[Mutant]:
     for statement, rows in yaml.safe_load(file.read_text("utf-8")).items():
         for number, row in enumerate(rows, start=1):
             edits = (_edit(row, row), *(_edit(row, more) for more in row.get("also", ())))
-            proof = row.get("equivalent", "")
-            yield Mutant(statement, number, row["says"], edits, proof)
+            proof, moved = row.get("equivalent", ""), row.get("moved", "")
+            yield Mutant(statement, number, row["says"], edits, proof, moved)
 
 
 def _edit(row: dict[str, Any], edit: dict[str, Any]) -> Edit:
