@@ -7,9 +7,11 @@ _BY_SCENARIO: dict[str, str] = {
     "atomic/key":
         "IBV_ACCESS_REMOTE_ATOMIC;refusal rkey",
     "bringup/alternate-path":
-        "IBV_QPS_RTR;IBV_QPS_RTS;modify_qp RTR RTS;min_rnr_timer;field is_global;rule alt-path",
+        "IBV_QPS_RTR;IBV_QPS_RTS;min_rnr_timer;field is_global;rule alt-path",
     "bringup/by-hand":
         "field max_recv_wr;IBV_EVENT_COMM_EST;record CQE_POLLED",
+    "bringup/guide-by-the-letter-rts":
+        "modify_qp RTR RTS",
     "bringup/illegal-transitions":
         "modify_qp INIT ERR;modify_qp ERR RESET;rule transition;rule ah-global;verb modify_qp",
     "bringup/init-attributes":
@@ -22,8 +24,7 @@ _BY_SCENARIO: dict[str, str] = {
     "bringup/only-the-mask-counts":
         "qp_state;field attr_mask",
     "bringup/other-moves":
-        "modify_qp RTS SQD;cur_qp_state;en_sqd_async_notify;IBV_EVENT_SQ_DRAINED;"
-        "rule cur-state;record ASYNC_RAISED",
+        "modify_qp SQD ERR;cur_qp_state;en_sqd_async_notify;rule cur-state",
     "bringup/path-mtu":
         "modify_qp INIT RTR;path_mtu;record LINK_SET",
     "bringup/pkey-index":
@@ -34,7 +35,7 @@ _BY_SCENARIO: dict[str, str] = {
     "bringup/psn-agreement":
         "rq_psn;sq_psn",
     "bringup/reads-served":
-        "IBV_WR_RDMA_READ;max_dest_rd_atomic;syndrome NAK_INVALID_REQUEST;refusal no-depth",
+        "max_dest_rd_atomic;refusal too-deep",
     "bringup/reads-under-way":
         "max_rd_atomic;wire RDMA_READ_RESPONSE_ONLY",
     "bringup/rts-attributes":
@@ -114,18 +115,24 @@ _BY_SCENARIO: dict[str, str] = {
     "mr/another-address":
         "IBV_ACCESS_LOCAL_WRITE;IBV_ACCESS_ZERO_BASED;field length;field access;field hca_va;"
         "rule mr-iova-offset;verb reg_mr_iova",
+    "mr/write-across-the-end":
+        "profile mlx5",
     "mw/bind-refused":
         "IBV_ACCESS_MW_BIND;EBUSY;rule mr-window-bound;record WINDOW_INVALIDATED",
     "mw/by-functions":
-        "field invalidate_rkey;verb wr_send_inv;verb wr_local_inv;verb wr_bind_mw",
-    "mw/next-key":
-        "field mw_rkey",
-    "mw/send-with-invalidate":
-        "IBV_WR_SEND_WITH_INV;IBV_WC_WITH_INV;wire SEND_ONLY_WITH_INVALIDATE",
-    "mw/uc-bind":
+        "rule setter-data;verb wr_send_inv;verb wr_local_inv;verb wr_bind_mw",
+    "mw/invalidate-a-region":
+        "refusal invalidate",
+    "mw/invalidated-by-another-qp":
         "IBV_WR_LOCAL_INV;IBV_WC_LOCAL_INV",
+    "mw/next-key":
+        "IBV_WR_BIND_MW;IBV_MW_TYPE_2;field bind_access",
+    "mw/send-with-invalidate":
+        "IBV_WC_WITH_INV;wire SEND_ONLY_WITH_INVALIDATE",
+    "mw/wished-key":
+        "field mw_rkey",
     "pitfalls/datagram-without-address":
-        "rule crash-ah",
+        "field remote_qpn;field remote_qkey;rule crash-ah;rule crash-ah-pointer",
     "pitfalls/inline":
         "field qp_type;field send_cq;field recv_cq;field max_inline_data;rule crash-inline;"
         "verb create_qp",
@@ -135,12 +142,10 @@ _BY_SCENARIO: dict[str, str] = {
         "verb post_recv",
     "pitfalls/uncleared-struct":
         "field rest;rule send-flags",
-    "pitfalls/wild-pointers":
-        "field num_sge;rule crash-sg;rule crash-next",
     "posting/bad-request-in-a-list":
         "IBV_WC_RDMA_WRITE",
     "posting/what-the-call-says":
-        "rule use-after-destroy;rule opcode-unknown;verb post_send",
+        "rule use-after-destroy;rule opcode-unknown;rule send-sges;verb post_send",
     "programs/ping-pong":
         "verb program",
     "programs/wrong-cq":
@@ -152,9 +157,9 @@ _BY_SCENARIO: dict[str, str] = {
     "raw/sniffer":
         "flow type SNIFFER;verb create_flow",
     "raw/tso":
-        "IBV_WR_TSO;IBV_WC_TSO;field mss;field dst_port;rule tso-headers",
+        "IBV_WR_TSO;IBV_WC_TSO;field dst_port;rule tso-headers",
     "raw/tso-by-function":
-        "verb wr_send_tso",
+        "field mss;verb wr_send_tso",
     "rc/atomic-write":
         "IBV_WR_FLUSH;IBV_WR_ATOMIC_WRITE;IBV_ACCESS_FLUSH_GLOBAL;IBV_WC_FLUSH;"
         "IBV_WC_ATOMIC_WRITE;IBV_FLUSH_GLOBAL;field flush_type;wire FLUSH;wire ATOMIC_WRITE;"
@@ -181,12 +186,16 @@ _BY_SCENARIO: dict[str, str] = {
         "record FAULT_CLEARED",
     "seeds/compare-and-swap":
         "field compare_add;field swap",
+    "seeds/rdma-read":
+        "IBV_WR_RDMA_READ",
     "seeds/rdma-write-with-imm":
         "IBV_WC_RECV_RDMA_WITH_IMM",
     "seeds/send":
         "IBV_WR_SEND;IBV_WC_SEND",
     "seeds/send-of-nothing":
         "record RECV_TAKEN",
+    "sge/fields-that-count":
+        "field imm_data",
     "sge/hands-off":
         "wire SEND_FIRST",
     "sge/how-many-pieces":
@@ -206,7 +215,7 @@ _BY_SCENARIO: dict[str, str] = {
     "srq/posting":
         "field max_sge;rule srq-sges;record SRQ_POSTED",
     "srq/states":
-        "modify_qp SQD ERR;field cqe;verb create_cq",
+        "field cqe;verb create_cq",
     "time/rnr-then-receive":
         "wire SEND_ONLY",
     "time/there-and-back":
@@ -226,7 +235,7 @@ _BY_SCENARIO: dict[str, str] = {
     "ud/send-queue-error":
         "IBV_QPS_SQE;modify_qp SQE RTS",
     "ud/sends-only":
-        "field remote_qpn;field remote_qkey;rule opcode-type",
+        "rule opcode-type",
     "waiting/never-posted":
         "rule inline-length",
     "waiting/no-timer":
@@ -260,16 +269,12 @@ _BY_SCENARIO: dict[str, str] = {
         "port_num",
     "why/inline-opcode":
         "IBV_SEND_INLINE;rule inline-opcode",
-    "why/loc-len-atomic":
-        "profile mlx5",
     "why/loc-prot-local-write":
         "verb write",
     "why/loc-prot-pd":
         "modify_qp RTS SQE",
     "why/loc-prot-seam":
         "verb reg_mr",
-    "why/loc-qp-op":
-        "IBV_WC_LOC_QP_OP_ERR",
     "why/loc-qp-op-destroyed":
         "field target",
     "why/mcast":
@@ -279,17 +284,16 @@ _BY_SCENARIO: dict[str, str] = {
     "why/memlock":
         "rule mr-memlock",
     "why/missing-setter":
-        "rule setter-missing;record REGION_OPENED;record NEXT_WR_SET;record WR_BUILT;"
-        "record WR_FILLED;record REGION_CLOSED;verb wr_send;verb wr_complete",
+        "rule setter-missing;record NEXT_WR_SET;record WR_BUILT;record WR_FILLED;verb wr_send;"
+        "verb wr_complete",
     "why/missing-setter-xrc":
         "verb wr_send_imm",
     "why/mw-bind":
-        "IBV_WC_MW_BIND_ERR;IBV_MW_TYPE_2;record WINDOW_REFUSED",
+        "IBV_WC_MW_BIND_ERR;record WINDOW_REFUSED",
     "why/mw-bind-bound":
-        "IBV_WR_BIND_MW;IBV_WC_BIND_MW",
+        "IBV_WC_BIND_MW",
     "why/mw-bind-range":
-        "IBV_MW_TYPE_1;field bind_access;field type;record WINDOW_BOUND;verb alloc_mw;"
-        "verb bind_mw",
+        "IBV_MW_TYPE_1;field type;record WINDOW_BOUND;verb alloc_mw;verb bind_mw",
     "why/mw-bind-right":
         "IBV_ACCESS_REMOTE_READ",
     "why/no-channel":
@@ -298,8 +302,6 @@ _BY_SCENARIO: dict[str, str] = {
         "field dlid",
     "why/no-grh-ah":
         "verb create_ah",
-    "why/peer-destroyed":
-        "IBV_WR_SEND_WITH_IMM;field imm_data",
     "why/peer-mtu":
         "refusal length",
     "why/peer-port":
@@ -314,8 +316,6 @@ _BY_SCENARIO: dict[str, str] = {
         "record PORT_CHANGED;verb port",
     "why/port-not-active-late":
         "IBV_EVENT_PORT_ACTIVE;verb link",
-    "why/post-failed-ignored":
-        "rule send-sges",
     "why/qp-err-flush-rxe":
         "record SLOTS_FREED",
     "why/read-before-complete":
@@ -331,15 +331,17 @@ _BY_SCENARIO: dict[str, str] = {
     "why/rem-inv-req-alignment":
         "IBV_WR_ATOMIC_CMP_AND_SWP;rule atomic-length;rule atomic-address",
     "why/rem-inv-req-loc-len":
-        "refusal receive-short",
+        "syndrome NAK_INVALID_REQUEST;refusal receive-short",
     "why/rem-inv-req-rd-atomic":
-        "IBV_WR_ATOMIC_FETCH_AND_ADD;drop dying",
-    "why/rem-inv-req-reads":
-        "refusal too-deep",
+        "IBV_WR_ATOMIC_FETCH_AND_ADD;refusal no-depth;drop dying",
     "why/rem-op":
         "syndrome NAK_REMOTE_OPERATION;refusal receive-denied",
+    "why/segfault-class":
+        "rule crash-sg;rule crash-next",
     "why/segfault-class-bad-wr":
         "field bad_wr;rule crash-bad-wr",
+    "why/sge-unfilled":
+        "field num_sge",
     "why/solicited-only-rxe":
         "field channel;record CQ_ARMED",
     "why/sq-too-small":
@@ -347,7 +349,8 @@ _BY_SCENARIO: dict[str, str] = {
     "why/sqd":
         "IBV_QPS_SQD",
     "why/sqd-rxe":
-        "modify_qp SQD RTS;verb query_qp",
+        "modify_qp RTS SQD;modify_qp SQD RTS;IBV_EVENT_SQ_DRAINED;record ASYNC_RAISED;"
+        "verb query_qp",
     "why/timeout-huge":
         "timeout;record PACKET_LOST;record FAULT_SET",
     "why/too-early":
@@ -374,7 +377,7 @@ _BY_SCENARIO: dict[str, str] = {
     "why/wrong-state-post-mlx5":
         "modify_qp RTS RESET",
     "why/xrc-srqn":
-        "field remote_srqn;refusal wrong-srq",
+        "refusal wrong-srq",
     "wr/all-or-nothing":
         "rule crash-builder;record BATCH_SPOILED",
     "wr/atomics":
@@ -385,8 +388,6 @@ _BY_SCENARIO: dict[str, str] = {
         "rule setter-place;verb wr_set_sge;verb wr_set_sge_list;verb wr_set_inline_data",
     "wr/datagrams":
         "IBV_WC_RECV;IBV_WC_GRH;IBV_WC_WITH_IMM;verb wr_set_ud_addr",
-    "wr/first-batch":
-        "rule no-qp-ex;verb qp_to_qp_ex",
     "wr/flags-and-ids-persist":
         "field wr_flags",
     "wr/inline-setters":
@@ -400,6 +401,11 @@ _BY_SCENARIO: dict[str, str] = {
         "field max_tso_header",
     "wr/soft-roce":
         "ENOSPC",
+    "wr/uc-send-with-invalidate":
+        "IBV_WC_LOC_QP_OP_ERR;IBV_WR_SEND_WITH_INV;field invalidate_rkey",
+    "wr/without-builders":
+        "field comp_mask;rule no-qp-ex;record REGION_OPENED;record REGION_CLOSED;"
+        "IBV_QP_INIT_ATTR_PD;IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;verb qp_to_qp_ex",
     "xrc/by-functions":
         "IBV_SRQT_XRC;verb wr_set_xrc_srqn",
     "xrc/domains":
@@ -409,6 +415,8 @@ _BY_SCENARIO: dict[str, str] = {
     "xrc/one-connection":
         "IBV_QPT_XRC_SEND;IBV_QPT_XRC_RECV;field srq_type;rule no-send-queue;"
         "rule no-receive-queue;verb create_srq_ex",
+    "xrc/sends":
+        "IBV_WR_SEND_WITH_IMM;field remote_srqn",
 }
 # fmt: on
 

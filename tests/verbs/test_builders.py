@@ -7,6 +7,7 @@ import pytest
 from rdmalab.lab import Lab
 from rdmalab.spec.records import Kind
 from rdmalab.spec.work import Placement, WCFlags
+from tests.covers import covers
 from tests.labs import refusal, seen, trip, well
 from tests.raw import tcp_frame
 
@@ -58,6 +59,14 @@ def test_a_window_is_bound_used_and_closed() -> None:
     batch(lab, "wr_rdma_write A.qx0 remote=B.mw0 wr_id=4", SGE)
     assert done(lab, "B.cq0")[0] == (3, "LOCAL_INV", "SUCCESS")
     assert [row[2] for row in done(lab)] == ["SUCCESS", "REM_ACCESS_ERR"]
+
+
+@covers("S131")
+@pytest.mark.parametrize("build", ["wr_bind_mw", "wr_local_inv"])
+def test_what_moves_no_bytes_takes_no_data_setter(build: str) -> None:
+    line = bound() if build == "wr_bind_mw" else "wr_local_inv B.qx0 invalidate_rkey=B.mw0"
+    lab = lab_with("wr_start B.qx0", line, "wr_set_sge B.qx0 sg=B.mr1[0:8]")
+    assert refusal(lab, "wr_complete B.qx0").rule == "setter-data"
 
 
 def test_a_bind_takes_the_key_it_is_told() -> None:

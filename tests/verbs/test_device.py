@@ -20,6 +20,19 @@ def test_no_verb_tells_the_inline_limit_but_that_of_a_queue_pair() -> None:
     assert found.items() <= well(lab_of(), "query_device_ex A").value.items()
 
 
+@covers("S138")
+def test_atomics_are_atomic_among_those_of_the_adapter_only() -> None:
+    for verb in ("query_device A", "query_device_ex A"):
+        assert well(lab_of(), verb).value["atomic_cap"].name == "HCA"
+
+
+@covers("S234")
+def test_the_first_entry_of_the_pkey_table_is_in_use_and_the_others_are_empty() -> None:
+    lab = lab_of()
+    keys = [well(lab, f"query_pkey A index={index}").value["pkey"] for index in range(4)]
+    assert [int(str(key), 0) for key in keys] == [0xFFFF, 0, 0, 0]
+
+
 def test_a_port_says_how_it_is() -> None:
     lab = lab_of("link rate=10Gbps mtu=1024", "link down")
     found = well(lab, "query_port A").value
