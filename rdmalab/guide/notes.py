@@ -208,7 +208,7 @@ ERRNOS: dict[int, tuple[str, str]] = {
 PROFILES: dict[str, str] = {
     "strict": "What the documents and the specification say; the default",
     "rxe": "Soft-RoCE of kernel 6.1, bug for bug, as recorded",
-    "mlx5": "The errno and slot rules of the ConnectX driver; nothing of it was measured",
+    "mlx5": "The errno and slot rules of the ConnectX driver, and what was measured of the device",
 }
 
 CELLS: dict[str, str] = {

@@ -1,7 +1,8 @@
 """What one device does differently from another: one cell a difference, asked by whoever acts on it.
 
 `strict` follows the documents and the specification; `rxe` is Soft-RoCE of kernel 6.1, bug for bug,
-as recorded; `mlx5` has the errno and slot rules of its user-space driver, nothing of it measured.
+as recorded; `mlx5` has the errno and slot rules of its user-space driver, and of the device what
+others measured.
 No engine ever asks for a profile's name. Source: the profile table of the reference.
 """
 
