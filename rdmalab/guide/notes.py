@@ -250,6 +250,8 @@ CELLS: dict[str, str] = {
     "overrun_kills_cq": "A CQE too many kills the CQ and takes its QPs to ERR",
     "checks_table_without_state": "modify_qp without a state is judged by the table too",
     "believes_cur_state": "cur_qp_state is believed instead of checked",
+    "modify_judges_address": "Fields of ah_attr whose range modify_qp checks",
+    "create_ah_judges": "Fields of an address whose range create_ah checks",
     "attr_mask_bits": "How many bits of attr_mask the driver knows; with a higher one: EOPNOTSUPP",
     "resolves_addresses": "modify_qp and create_ah look for the MAC of an address: ETIMEDOUT if "
     "nobody has it",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.refuse import refused
+from rdmalab.spec.addresses import ADDRESS
 from rdmalab.wire.packet import Flow, gid_text, is_multicast, mac_of
 
 if TYPE_CHECKING:
@@ -23,8 +24,11 @@ class AddressHandle:
     attr: AhAttr
 
 
-def judge(hca: "Hca", av: AhAttr, port: int) -> "Refused | None":
-    """Why this is no address: R10 and R16 of the state machine, and `ibv_create_ah`."""
+def judge(hca: "Hca", av: AhAttr, port: int, judged: frozenset[str]) -> "Refused | None":
+    """Why this is no address: R10 and R16 of the state machine, and `ibv_create_ah`.
+
+    judged: the fields whose range this device looks at in this call.
+    """
     profile = hca.profile
     if av.port_num != port:
         legal = f"port_num={port}"
@@ -32,7 +36,16 @@ def judge(hca: "Hca", av: AhAttr, port: int) -> "Refused | None":
     if not av.is_global:
         legal = "is_global=1 dgid=… sgid_index=…"
         return refused(profile, "ah-global", argument="ah_attr", legal=legal)
-    return _judge_gids(hca, av)
+    return _judge_gids(hca, av) or _judge_ranges(hca, av, judged)
+
+
+def _judge_ranges(hca: "Hca", av: AhAttr, judged: frozenset[str]) -> "Refused | None":
+    for name, row in ADDRESS.items():
+        value = getattr(av, name)
+        if name in judged and not row.has(value):
+            legal = f"{name} takes {row.takes}"
+            return refused(hca.profile, "ah-range", name, value, argument="ah_attr", legal=legal)
+    return None
 
 
 def _judge_gids(hca: "Hca", av: AhAttr) -> "Refused | None":

@@ -154,7 +154,7 @@ def check_address(asked: Asked) -> Refused | None:
     if av is None:
         return None
     port = asked.given.get("port_num", asked.qp.attr.port_num)
-    return judge(asked.hca, av, port or 0)
+    return judge(asked.hca, av, port or 0, asked.hca.profile.modify_judges_address)
 
 
 def check_alternate(asked: Asked) -> Refused | None:

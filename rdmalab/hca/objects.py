@@ -150,7 +150,7 @@ def destroy_cq(hca: "Hca", cq: CompletionQueue) -> None:
 # --------------------------------------------------------------------------- AHs
 def create_ah(hca: "Hca", pd: int, attr: AhAttr) -> AddressHandle:
     check_limit(hca, hca.ahs)
-    if (refusal := judge(hca, attr, 1)) is not None:
+    if (refusal := judge(hca, attr, 1, hca.profile.create_ah_judges)) is not None:
         raise refusal
     ah = AddressHandle(hca.ahs.next_number, pd, attr)
     created(hca, hca.ahs, ah)

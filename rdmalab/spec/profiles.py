@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rdmalab.spec.access import Rereg
+from rdmalab.spec.addresses import EVERY_FIELD
 from rdmalab.spec.completions import STANDARD_FIELDS, WcEx
 from rdmalab.spec.limits import MLX5_CAPS, RXE_CAPS, DeviceCaps
 from rdmalab.spec.refusals import REFUSALS, Refusal, Syndrome
@@ -132,6 +133,8 @@ class Profile:
     # attributes
     checks_table_without_state: bool = True
     believes_cur_state: bool = False
+    modify_judges_address: frozenset[str] = EVERY_FIELD
+    create_ah_judges: frozenset[str] = EVERY_FIELD
     attr_mask_bits: int = 32
     resolves_addresses: bool = False
     address_sets_port: bool = False
@@ -211,6 +214,8 @@ RXE = Profile(
         {"queue-full": ENOSPC, "send-sges": ENOSPC, "inline-length": ENOSPC}
     ),
     refusals=MappingProxyType(_RXE_REFUSALS),
+    modify_judges_address=frozenset(),
+    create_ah_judges=frozenset(),
     qp_types=frozenset({QPType.RC, QPType.UC, QPType.UD}),
     attributes=MappingProxyType(_RXE_ATTRIBUTES),
     lkey_is_rkey=True,
@@ -319,6 +324,8 @@ MLX5 = Profile(
     ack_timeout_factor=4,
     alignment_before_key=True,  # as google/rdma-unit-test expects of it
     checks_write_range_first=False,
+    modify_judges_address=frozenset({"static_rate"}),  # kernel mlx5 qp.c; libmlx5 cuts the rest
+    create_ah_judges=frozenset(),
     believes_cur_state=True,
     resolves_addresses=True,
     reset_purges_cqes=True,

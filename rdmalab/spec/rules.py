@@ -125,6 +125,7 @@ RULES: dict[str, Rule] = {
     "draining":            Rule(EINVAL, "the send queue is still draining: only ERR and RESET are possible", "IBA 10.3.1.5"),
     "mask-mismatch":       Rule(EINVAL, "attr_mask names {}, which no field was given for", "ibv_modify_qp(3)"),
     "ah-port":             Rule(EINVAL, "port_num of an address must be the port in use, not {}", "kernel uverbs, R10"),
+    "ah-range":            Rule(EINVAL, "{}={} is out of range in an address", "IBA 8.3.3, kernel mlx5"),
     "ah-global":           Rule(EINVAL, "on RoCE an address needs is_global=1 and a GRH", "ibv_modify_qp(3), R16"),
     "ah-sgid-index":       Rule(EINVAL, "sgid_index {} lies outside the GID table", "kernel core, R16"),
     "ah-sgid-empty":       Rule(ENODATA, "GID table entry {} is empty", "kernel core, R16"),

@@ -15,7 +15,8 @@ def create_ah(world: World, ah: NewAh, *, pd: Pd, attr: Annotated[AhAttr, TO_NOD
     """Create an address handle: where datagrams of this protection domain may go.
 
     `to=B` stands for the whole address of node B. EINVAL: a wrong port, no GRH (RoCE needs
-    is_global=1), sgid_index or dgid that do not fit. ENODATA: an empty GID table entry.
+    is_global=1), sgid_index or dgid that do not fit; in strict also sl beyond 15, flow_label beyond
+    20 bits, a static_rate that is no rate. ENODATA: an empty GID table entry.
 
     Example: create_ah A.ah0 pd=A.pd0 to=B
     See: ibv_create_ah(3)

@@ -217,7 +217,7 @@ def test_the_path_mtu_may_not_exceed_the_active_mtu() -> None:
         ({"dgid": 0xFE80 << 112 | 7}, "ah-dgid", EINVAL),
         ({"sgid_index": 0}, "ah-dgid", EINVAL),
         ({"sgid_index": 0, "dgid": 0xFE80 << 112 | 7}, "", 0),
-        ({"hop_limit": 0, "dlid": 5, "sl": 16}, "", 0),
+        ({"hop_limit": 0, "dlid": 5, "sl": 15}, "", 0),
     ],
 )
 def test_what_roce_asks_of_an_address(change: dict[str, int], rule: str, errno: int) -> None:

@@ -1,0 +1,30 @@
+"""The fields of an address: which values mean something, and which calls of a device refuse others.
+
+What a device does not judge it cuts to the width that packets have for it, or ignores.
+"""
+
+from typing import NamedTuple
+
+
+class AddressField(NamedTuple):
+    """Legal values, as ranges from the first to the last number."""
+
+    ranges: tuple[tuple[int, int], ...]
+
+    def has(self, value: int) -> bool:
+        return any(low <= value <= high for low, high in self.ranges)
+
+    @property
+    def takes(self) -> str:
+        """`0 2..23`"""
+        return " ".join(str(a) if a == b else f"{a}..{b}" for a, b in self.ranges)
+
+
+# sl and flow_label are as wide as in the LRH and the GRH (IBA 7.7.3, 8.3.3). static_rate is a code
+# of enum ibv_rate: 0 is the rate of the port, 1 is no code, 23 is 800 Gbit/s.
+ADDRESS: dict[str, AddressField] = {
+    "flow_label": AddressField(((0, 0xFFFFF),)),
+    "sl": AddressField(((0, 15),)),
+    "static_rate": AddressField(((0, 0), (2, 23))),
+}
+EVERY_FIELD = frozenset(ADDRESS)
