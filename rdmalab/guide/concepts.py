@@ -188,6 +188,19 @@ CONCEPTS: dict[str, Concept] = {
     "q_key": Concept((), (
         "The word an incoming datagram must know, else it is dropped without a sound.",
     ), ("explain qkey",)),
+    "rx_icrc_encapsulated": Concept((), (
+        "A counter of mlx5: RoCE packets that arrived with a wrong ICRC and were dropped.",
+    ), ("help show", "explain icrc")),
+    "local_ack_timeout_err": Concept((), (
+        "A counter of mlx5: times the ack timer of a queue pair ran out, retries included.",
+    ), ("help show", "explain timeout")),
+    "implied_nak_seq_err": Concept((), (
+        "A counter of mlx5: answers whose PSN shows that an earlier READ or atomic response is "
+        "lost. The requester sends the request again.",
+    ), ("help show", "explain takes_implied_naks")),
+    "packet_seq_err": Concept((), (
+        "A counter of mlx5: NAKs for a PSN sequence error that the requester received.",
+    ), ("help show", "explain psn")),
     "icrc": Concept(("invariant crc",), (
         "32 bits at the end of every packet, over all that routers may not change.",
         "A packet whose ICRC is wrong is dropped; the sender learns of it by its timer.",

@@ -122,6 +122,7 @@ def _received(record: Record) -> tuple[str, ...]:
 
 
 _Names = tuple[str, ...]
+_WRONG_ICRC = "malformed: icrc"
 _REFUSED: dict[str, _Names] = {
     "no-receive": ("send_rnr_err",),
     "sequence-gap": ("out_of_seq_request",),
@@ -139,7 +140,7 @@ def _completed(record: Record) -> tuple[str, ...]:
 
 
 def _dropped(record: Record) -> tuple[str, ...]:
-    return ("dropped_pkts", *(("rx_icrc_encapsulated",) if record[words.B] == "icrc" else ()))
+    return ("dropped_pkts", *(("rx_icrc_encapsulated",) if record[words.B] == _WRONG_ICRC else ()))
 
 
 def _went_back(record: Record) -> tuple[str, ...]:

@@ -98,7 +98,7 @@ def test_counters_of_mlx5_equal_what_the_wire_shows(
     naks = [r for r in pair.records(Kind.PACKET_RECEIVED, node="A")
             if r.a.aeth is not None and r.a.aeth.syndrome == Syndrome.NAK_SEQUENCE]  # fmt: skip
     assert ours.packet_seq_err == ours.rcvd_seq_err == len(naks)
-    arrived = [r for r in pair.records(Kind.PACKET_DROPPED, node="B") if r.b == "icrc"]
+    arrived = [r for r in pair.records(Kind.PACKET_DROPPED, node="B") if r.b == "malformed: icrc"]
     assert theirs.rx_icrc_encapsulated == len(arrived) <= len(harmed)
     fired = pair.reasons(Kind.TIMER_FIRED, "A")
     assert ours.local_ack_timeout_err == fired.count("ack")
