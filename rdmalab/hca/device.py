@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rdmalab.hca.srq import SharedReceiveQueue
     from rdmalab.hca.steering import Flow
     from rdmalab.hca.thread_domains import ThreadDomain
-    from rdmalab.hca.wr import Cqe, RecvWqe
+    from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe
     from rdmalab.hca.xrcd import XrcDomain
     from rdmalab.wire.frame import Frame
 
@@ -168,27 +168,48 @@ class Hca:
             self.turn_filed = False
 
     def _send_one(self, qp: "QueuePair") -> bool:
-        """Answers go before requests. False if the QP had nothing to send after all."""
+        """One packet. An answer goes first; after a whole answer a request has its turn.
+
+        False if the QP had nothing to send after all.
+        """
         qp.queued = False
-        if qp.resp.answers and (answer := responder.next_answer(self, qp)) is not None:
-            packet, dying = answer
-            self._transmit(qp, packet)
-            if dying is not None:
-                responder.after_sending(self, qp, dying)
-        elif (wqe := requester.next_wqe(qp)) is not None:
-            if self.profile.stalls_above_port_mtu and requester.is_stuck(self, qp, wqe):
-                return False
-            request = requester.make_packet(self, qp, wqe)
-            if request is None:
-                completer.settle(self, qp)
-                return False
-            self._transmit(qp, request)
-            if not qp.transport.acknowledged:
-                completer.settle(self, qp)
-            elif not qp.comp.watching:
-                completer.watch(self, qp)  # its answer is owed from now on
-        else:
+        if qp.resp.answers and not self._turn_of_requests(qp) and self._answer(qp):
+            return True
+        wqe = requester.next_wqe(qp)
+        if wqe is None:
             return False
+        if self.profile.stalls_above_port_mtu and requester.is_stuck(self, qp, wqe):
+            return self._answer(qp)
+        return self._request(qp, wqe)
+
+    def _turn_of_requests(self, qp: "QueuePair") -> bool:
+        """A steady stream of READs must not keep back what the QP itself has to send."""
+        return qp.answered and requester.next_wqe(qp) is not None
+
+    def _answer(self, qp: "QueuePair") -> bool:
+        owed = len(qp.resp.answers)
+        answer = responder.next_answer(self, qp)
+        if answer is None:
+            return False
+        packet, dying = answer
+        qp.answered = len(qp.resp.answers) < owed
+        self._transmit(qp, packet)
+        if dying is not None:
+            responder.after_sending(self, qp, dying)
+        self.wake(qp)
+        return True
+
+    def _request(self, qp: "QueuePair", wqe: "SendWqe") -> bool:
+        qp.answered = False
+        request = requester.make_packet(self, qp, wqe)
+        if request is None:
+            completer.settle(self, qp)
+            return False
+        self._transmit(qp, request)
+        if not qp.transport.acknowledged:
+            completer.settle(self, qp)
+        elif not qp.comp.watching:
+            completer.watch(self, qp)  # its answer is owed from now on
         self.wake(qp)
         return True
 

@@ -229,7 +229,8 @@ class Path:
 
 
 class QueuePair:
-    """`ibv_qp`. queued: it stands in line for the port. known_state: what libibverbs caches.
+    """`ibv_qp`. queued: it stands in line for the port. answered: the last packet it sent was the
+    end of an answer. known_state: what libibverbs caches.
 
     pd, send_cq, recv_cq, srq, xrcd: by number, 0 is none. source: where it takes receives from, its
     own rq or an SRQ. opened: how many processes have it. told_cap: what create_qp handed back,
@@ -239,10 +240,10 @@ class QueuePair:
     """
 
     __slots__ = (
-        "attr", "cap", "comp", "domain", "ex", "known_state", "locked", "max_tso_header", "node",
-        "number", "opened", "path", "pd", "qp_type", "queued", "recv_cq", "req", "resp", "rq",
-        "send_cq", "service", "source", "sq", "sq_sig_all", "srq", "state", "state_row",
-        "timer", "told_cap", "transport", "xrcd",
+        "answered", "attr", "cap", "comp", "domain", "ex", "known_state", "locked",
+        "max_tso_header", "node", "number", "opened", "path", "pd", "qp_type", "queued", "recv_cq",
+        "req", "resp", "rq", "send_cq", "service", "source", "sq", "sq_sig_all", "srq", "state",
+        "state_row", "timer", "told_cap", "transport", "xrcd",
     )  # fmt: skip
 
     def __init__(self, node: str, number: int, qp_type: QPType, cap: Capacity) -> None:
@@ -264,6 +265,7 @@ class QueuePair:
         self.sq_sig_all = False
         self.max_tso_header = 0
         self.queued = False
+        self.answered = False
         self.timer = Timer(node, number)
         self.known_state = QPState.RESET
         self.state = QPState.RESET

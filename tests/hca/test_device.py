@@ -51,6 +51,20 @@ def test_answers_go_before_requests_of_the_same_qp() -> None:
     ]
 
 
+def test_a_stream_of_reads_does_not_keep_back_the_requests_of_the_qp_that_serves_it() -> None:
+    pair = Pair(rd_atomic=16, dest_rd_atomic=16)
+    for _ in range(16):
+        pair.a.issue(READ, 600)
+    pair.run(until_ns=1_200)
+    pair.b.issue(WRITE)
+    pair.run()
+    labels = [line.split()[0] for line in pair.said("B")]
+    assert labels.count("RDMA_READ_RESPONSE_LAST") == 16
+    before = labels[: labels.index("RDMA_WRITE_ONLY")]
+    assert before.count("RDMA_READ_RESPONSE_LAST") < 8
+    assert pair.b.sent() == [(1, OK)]
+
+
 def test_a_qp_that_waits_or_fails_holds_nobody_up() -> None:
     pair = Pair(rd_atomic=0)
     a, b = second(pair)
