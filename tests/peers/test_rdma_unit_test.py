@@ -16,10 +16,15 @@ def test_the_lab_does_what_the_entry_says(entry: Entry, profile: str) -> None:
         assert not play(entry, profile, as_told=False).ok, "it does not differ"
 
 
-def test_each_entry_is_of_one_test_of_theirs() -> None:
-    ours = [(entry.file, entry.name) for entry in entries()]
-    assert len(set(ours)) == len(ours)
-    assert set(ours) <= set(names())
+def test_each_of_their_tests_has_one_entry() -> None:
+    assert sorted((entry.file, entry.name) for entry in entries()) == sorted(names())
+
+
+def test_most_of_their_tests_are_judged_and_equal() -> None:
+    """At least 345 of the 410 are judged, and 97 in a hundred of those are equal under mlx5."""
+    assert len(JUDGED) >= 345
+    different = [entry.name for entry in JUDGED if entry.differs("mlx5")]
+    assert len(different) * 100 <= 3 * len(JUDGED), different
 
 
 @pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
