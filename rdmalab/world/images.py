@@ -11,6 +11,7 @@ from rdmalab.command import Noun
 from rdmalab.hca.device import Hca, Table
 from rdmalab.hca.memory import PAGE
 from rdmalab.spec.records import Field, Kind, Record
+from rdmalab.spec.states import QPState
 from rdmalab.world.portraits import Portrait, held_by, portray, put_back
 from rdmalab.world.world import World
 
@@ -111,6 +112,15 @@ def _mw_of(_world: World, record: Record) -> Iterable[Key]:
     return () if mw is None else ((record[4], Noun.MW, mw),)
 
 
+def _purged_by(world: World, record: Record) -> Iterable[Key]:
+    """Into RESET some devices take the completions off the CQs, and slots of an SRQ are free."""
+    if record[7] is not QPState.RESET:
+        return ()
+    node = record[4]
+    tables = world.nodes[node].tables
+    return [(node, noun, number) for noun in (Noun.CQ, Noun.SRQ) for number in tables[noun].items]
+
+
 def _things_of(world: World, record: Record) -> Iterable[Key]:
     """All things of the node; of all nodes, if it is the cable that has changed."""
     nodes = [record[Field.NODE]] if record[Field.NODE] else world.nodes
@@ -124,6 +134,7 @@ _BY_CONTENT: dict[Kind, Callable[[World, Record], Iterable[Key]]] = {
         (_destroyed, (Kind.DESTROYED,)),
         (_srq_of, (Kind.RECV_TAKEN,)),
         (_mw_of, (Kind.SEND_POSTED,)),
+        (_purged_by, (Kind.STATE_CHANGED,)),
         (_things_of, (
             Kind.PKEY_SET, Kind.GID_SET, Kind.LINK_SET, Kind.PORT_CHANGED, Kind.DEVICE_OPENED,
             Kind.DEVICE_CLOSED, Kind.DEVICE_DIED,

@@ -34,3 +34,19 @@ def test_a_page_that_was_not_there_goes_again() -> None:
     images.restore(world, before, before, changed)
     assert not memory.pages
     assert still(world) == as_it_was
+
+
+def test_completions_that_reset_takes_away_come_back() -> None:
+    """Only mlx5 removes the CQEs of a queue pair that enters RESET."""
+    lab = Lab(profile="mlx5")
+    for line in ("use rc_pair", "post_send A.qp0 opcode=RDMA_WRITE flags=SIGNALED", "run"):
+        well(lab, line)
+    world = lab.session.world
+    before, as_it_was = images.take(world, images.all_keys(world), {}), still(world)
+    first = world.trace.latest + 1
+    well(lab, "reset A.qp0")
+    assert lab.look("A.cq0.count == 0")
+    changed = images.named(world, world.trace.records[first:], before)
+    images.restore(world, before, before, changed)
+    assert lab.look("A.cq0.count == 1")
+    assert still(world) == as_it_was
