@@ -4,7 +4,7 @@ from errno import EOPNOTSUPP
 from typing import Any
 
 from rdmalab.command import Noun, Ref, Refused
-from rdmalab.compat.process import here
+from rdmalab.compat.process import IDLE_POLLS, here
 from rdmalab.compat.pyverbs.base import LabObject, call, failed
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
@@ -25,6 +25,10 @@ from rdmalab.spec.completions import WcEx
 from rdmalab.spec.statuses import WCStatus
 
 _ENOENT = 2
+_IDLE = (
+    f"Failed to poll CQ: {IDLE_POLLS:,} polls in a row found nothing, and nothing is pending: no "
+    "packet, timer or other thread can bring a completion"
+)
 _FOR_EVER = "nothing more will happen by itself: this call would never come back"
 
 
@@ -59,11 +63,14 @@ class _Queue(LabObject):
     __slots__ = ()
     RANK = 6
 
-    def _has_news(self) -> bool:
-        """Whether anything lies there, after a moment's wait."""
-        if not self.found.cqes:
-            here().glance()
-        return bool(self.found.cqes)
+    def _has_more(self, read: int = 0) -> bool:
+        """Whether a poll finds more than the `read` completions it has; if not, time passes."""
+        queue, process = self.found, here()
+        if len(queue.cqes) > read:
+            return True
+        if process.is_polled_for_ever():
+            raise PyverbsError(_IDLE)
+        return process.poll_in_vain() and len(queue.cqes) > read
 
 
 class CQ(_Queue):
@@ -99,8 +106,11 @@ class CQ(_Queue):
         call("Failed to resize CQ", "resize_cq", cq=self.ref, cqe=converted(cqe, INT))
 
     def poll(self, num_entries: int = 1) -> "tuple[int, list[WC]]":
-        """(how many, completions). To find nothing lets a moment pass."""
-        if num_entries < 1 or not self._has_news():
+        """(how many, completions). Polls that find nothing let time pass: `Process.poll_in_vain`.
+
+        PyverbsError for a loop of them that would never end.
+        """
+        if num_entries < 1 or not self._has_more():
             return 0, []
         cqes = call("Failed to poll CQ", "poll_cq", cq=self.ref, num_entries=num_entries)
         return len(cqes), [_wc(cqe) for cqe in cqes]
@@ -200,15 +210,13 @@ class CQEX(_Queue):
         return 0
 
     def start_poll(self, attr: PollCqAttr | None, /) -> int:
-        """0, or ENOENT: nothing is there after a moment's wait."""
+        """0, or ENOENT: nothing is there. Time passes as in `CQ.poll`."""
         del attr
-        return self._look("start_poll") if self._has_news() else _ENOENT
+        return self._look("start_poll") if self._has_more() else _ENOENT
 
     def poll_next(self) -> int:
         """0, or ENOENT: that was the last one."""
-        if self.found.reading >= len(self.found.cqes):
-            here().glance()
-        return self._look("next_poll")
+        return self._look("next_poll") if self._has_more(self.found.reading) else _ENOENT
 
     def end_poll(self) -> None:
         if self.found.reading:
