@@ -258,8 +258,8 @@ CELLS: dict[str, str] = {
     "address_sets_port": "An ah_attr that is given outside the move to RTR sets port_num too",
     "rounds_read_depths": "Depths of READs are rounded up to a power of two, kept in 8 bits",
     "retry_cnt_7_is_infinite": "retry_cnt 7 never gives up",
-    "ack_timeout_factor": "How many times the timeout the device really waits. mlx5: one adapter took "
-    "3.56 s and 15 packets to RETRY_EXC_ERR where the lab takes 2.147 s and 8 (timeout 14, retry 7)",
+    "ack_timeout_factor": "How many times the timeout the device really waits. At timeout 14, "
+    "retry_cnt 7 one mlx5 adapter took 3.56 s and 15 packets, the lab takes 2.147 s and 8",
     "timer_tick_ns": "Timers are rounded up to ticks of this many ns; 0 keeps them exact",
     "send_error_gives_sqe": "A failed send takes a UC or UD QP to SQE, not to ERR",
     "unknown_lkey_status": "What a send with an unknown lkey completes with",
