@@ -14,8 +14,6 @@ from tests.peers.rdma_core import V44, V64, recorded, results
 from tests.peers.test_rdma_core import TRUE_REASONS
 
 _NO_SYSFS = "it reads the P_Key from the kernel's /sys, which does not know the lab's devices"
-_SRQ_WR = "it asks for an SRQ of 1,000 or 2,000 receives per QP; max_srq_wr of strict is 1,024"
-_VENDOR = "it expects a vendor_id other than 0"
 _KEPT = "strict keeps completions of a QP that goes to RESET in the CQ; the test expects none"
 _LOCAL = "it binds a window with LOCAL_WRITE; by ibv_bind_mw(3) a window has remote rights only"
 _ZERO = "by the documents an SGE of length 0 means 2^31 bytes; the test expects 0 bytes"
@@ -24,16 +22,6 @@ _OLD_RXE = "Soft-RoCE of kernel 6.1 takes ATOMIC WRITE and completes it with LOC
 
 _STRICT = {
     _NO_SYSFS: "test_device.DeviceTest.test_get_pkey_index",
-    _VENDOR: "test_device.DeviceTest.test_query_device test_device.DeviceTest.test_query_device_ex",
-    _SRQ_WR: (
-        "test_atomic.AtomicTest.test_xrc_atomic_cmp_and_swap "
-        "test_atomic.AtomicTest.test_xrc_atomic_fetch_and_add "
-        "test_cqex.CqExTestCase.test_xrc_traffic_cq_ex test_qpex.QpExTestCase.test_qp_ex_xrc_send "
-        "test_qpex.QpExTestCase.test_qp_ex_xrc_send_imm "
-        "test_relaxed_ordering.RoTestCase.test_ro_xrc_traffic "
-        "test_srq.SrqTestCase.test_modify_srq_limit test_srq.SrqTestCase.test_rc_srq_traffic "
-        "test_srq.SrqTestCase.test_resize_srq"
-    ),
     _KEPT: (
         "test_mr.MRTest.test_mr_rereg_addr test_mr.MRTest.test_mr_rereg_pd "
         "test_mr.MRTest.test_mrex_rereg_addr"
