@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdmalab.hca import context, objects
@@ -315,6 +315,7 @@ LEAVING: dict[str, Callable[[Pair], None]] = {
 }
 
 
+@settings(deadline=None)  # wall time says nothing of virtual time
 @given(
     profile=st.sampled_from([STRICT, RXE, MLX5]),
     leaving=st.sampled_from(sorted(LEAVING)),

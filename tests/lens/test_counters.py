@@ -1,6 +1,6 @@
 """Counters: what the trace says a device would have counted."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdmalab.lens import counters
@@ -77,6 +77,7 @@ def test_a_pulled_plug_is_counted() -> None:
     assert counters.counters_row(pair.world, "A").link_downed == 1
 
 
+@settings(deadline=None)  # wall time says nothing of virtual time
 @given(
     lost=st.lists(st.tuples(st.sampled_from("AB"), st.integers(1, 25)), max_size=5, unique=True),
     harmed=st.lists(st.integers(1, 25), max_size=3, unique=True),
