@@ -198,9 +198,6 @@ _RXE_REFUSALS = {
         syndrome=Syndrome.NAK_REMOTE_OPERATION, status=WCStatus.LOC_QP_OP_ERR
     ),
     "receive-denied": REFUSALS["receive-denied"]._replace(status=WCStatus.LOC_QP_OP_ERR),
-    "invalidate": REFUSALS["invalidate"]._replace(
-        sentence="the message was to invalidate a key that is no bound type 2 window"
-    ),
     "cq-overrun": REFUSALS["cq-overrun"]._replace(syndrome=None),
 }
 
