@@ -73,8 +73,8 @@ class Binder:
 
     def value(self, kind: Kind, value: Any) -> Any:
         """One argument, as its kind takes it."""
-        if value is None:
-            return None
+        if value is None or (kind.pointer and type(value) is int and not value):
+            return None  # a pointer that is 0
         if type(value) is Ref and not isinstance(kind, ThingKind):
             return self._short(kind, value)
         bind = _BINDERS.get(type(kind))

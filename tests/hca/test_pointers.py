@@ -2,6 +2,7 @@
 
 import pytest
 
+from rdmalab.command import Invocation, Ref
 from rdmalab.lab import Lab
 from tests.labs import lab_of, refusal, well
 
@@ -158,3 +159,9 @@ def test_a_pointer_that_is_0_is_null(null: str) -> None:
 def test_a_list_of_memory_that_nobody_cleared_is_read() -> None:
     told = refusal(lab_of(), "post_recv A.qp0 sg_list=NULL rest=junk")
     assert told.rule == "recv-sges"
+
+
+def test_a_pointer_that_is_0_in_a_call_from_a_program_is_null() -> None:
+    lab = lab_of()
+    arguments = {"qp": Ref("A", "qp0"), "wr": [{"opcode": 2, "next": 0, "ah": 0, "mw": 0}]}
+    assert lab.session.perform(Invocation("post_send", arguments)).refusal is None
