@@ -18,7 +18,8 @@ from rdmalab.vocabulary import VOCABULARY
 from tests.mutants.table import PACKAGE, Mutant, mutated
 
 REPOSITORY = PACKAGE.parent
-_LINKED = ("scenarios", "README.md", "pyproject.toml", "screenshots")
+_COPIED = ("rdmalab", "tests", "scenarios")  # others may change them while mutants run
+_LINKED = ("README.md", "pyproject.toml", "screenshots")
 _MOST_BYTES = 4 << 30  # of memory; a mutant may ask for a buffer of 2^31 bytes
 _WELL, _FAILED = 0, 1
 
@@ -87,7 +88,7 @@ class Copy:
     def __init__(self) -> None:
         self._folder = TemporaryDirectory(prefix="rdmalab-mutants-")
         self.root = Path(self._folder.name)
-        for name in ("rdmalab", "tests"):
+        for name in _COPIED:
             shutil.copytree(REPOSITORY / name, self.root / name)
         for name in _LINKED:
             (self.root / name).symlink_to(REPOSITORY / name)

@@ -26,7 +26,6 @@ from rdmalab.spec.states import (
     missing,
     surplus,
 )
-from tests.covers import covers
 
 REFERENCE: dict[str, Any] = yaml.safe_load(
     (Path(__file__).parents[1] / "data" / "qp_transitions.yaml").read_text()
@@ -60,7 +59,6 @@ def test_no_type_lacks_its_table() -> None:
     assert {key[0] for key in MOVES} == ALL_TYPES
 
 
-@covers("S230")
 def test_names_have_the_numbers_of_verbs_h() -> None:
     assert {a.name: a.value.bit_length() - 1 for a in Attr} == NUMBERS["attr_mask_bit"]
     assert {s.name: s.value for s in QPState} == _without(NUMBERS["qp_state"], "UNKNOWN")
