@@ -30,7 +30,6 @@ def main() -> int:
     results = _run(chosen, asked.jobs, asked.timeout)
     if asked.first:
         write(FIRST, results)
-    write(LATEST, read(LATEST) | results)
     _say(totals(results.values()))
     return int(any(result.outcome == Outcome.SURVIVED for result in results.values()))
 
@@ -74,7 +73,9 @@ def _run(mutants: list[Mutant], jobs: int, timeout_s: float) -> dict[str, Result
 
 
 def _told(mutants: list[Mutant], results: Iterator[Result]) -> Iterator[tuple[str, Result]]:
+    """Each result is recorded when it comes: a run that is stopped has lost nothing."""
     for mutant, result in zip(mutants, results, strict=True):
+        write(LATEST, read(LATEST) | {mutant.name: result})
         _say(f"{mutant.name:7} {result.outcome:9} {mutant.says}\n{'':18}{result.by}")
         yield mutant.name, result
 
