@@ -159,7 +159,7 @@ _BY_SCENARIO: dict[str, str] = {
     "raw/tso":
         "IBV_WR_TSO;IBV_WC_TSO;field dst_port;rule tso-headers",
     "raw/tso-by-function":
-        "field mss;verb wr_send_tso",
+        "field hdr_addr;field mss;verb wr_send_tso",
     "rc/atomic-write":
         "IBV_WR_FLUSH;IBV_WR_ATOMIC_WRITE;IBV_ACCESS_FLUSH_GLOBAL;IBV_WC_FLUSH;"
         "IBV_WC_ATOMIC_WRITE;IBV_FLUSH_GLOBAL;field flush_type;wire FLUSH;wire ATOMIC_WRITE;"
