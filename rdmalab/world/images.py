@@ -71,12 +71,16 @@ def _left_the_line(hca: Hca, before: Images, node: str) -> Iterable[int]:
     return [qp.number for qp in waiting if qp.number in hca.qps.items]
 
 
+# Records of a work request that may be a bind.
+_BINDING = (Kind.SEND_POSTED, Kind.WQE_STARTED, Kind.WQE_COMPLETED)
+
+
 def _telling(world: World) -> set[Kind]:
     """The kinds of record that also name others; without windows posting does not, and so on."""
     kinds = set(_BY_CONTENT)
-    for noun, kind in ((Noun.MW, Kind.SEND_POSTED), (Noun.SRQ, Kind.RECV_TAKEN)):
+    for noun, named in ((Noun.MW, _BINDING), (Noun.SRQ, (Kind.RECV_TAKEN,))):
         if not any(hca.tables[noun].items for hca in world.nodes.values()):
-            kinds.discard(kind)
+            kinds.difference_update(named)
     return kinds
 
 
@@ -107,9 +111,15 @@ def _destroyed(_world: World, record: Record) -> Iterable[Key]:
 
 
 def _mw_of(_world: World, record: Record) -> Iterable[Key]:
-    """A window knows its next key as soon as a bind is posted."""
+    """A window has its next key as soon as a bind is posted, and the old one if the bind fails."""
     mw: int | None = record[6].wr.mw
     return () if mw is None else ((record[4], Noun.MW, mw),)
+
+
+def _mws_of(world: World, record: Record) -> Iterable[Key]:
+    """Binds that vanish with their queue give the windows their old keys."""
+    node = record[4]
+    return [(node, Noun.MW, number) for number in world.nodes[node].mws.items]
 
 
 def _purged_by(world: World, record: Record) -> Iterable[Key]:
@@ -133,7 +143,8 @@ _BY_CONTENT: dict[Kind, Callable[[World, Record], Iterable[Key]]] = {
         (_pages_of, (Kind.MEMORY_WRITTEN, Kind.HOST_WROTE)),
         (_destroyed, (Kind.DESTROYED,)),
         (_srq_of, (Kind.RECV_TAKEN,)),
-        (_mw_of, (Kind.SEND_POSTED,)),
+        (_mw_of, _BINDING),
+        (_mws_of, (Kind.QUEUE_DISCARDED,)),
         (_purged_by, (Kind.STATE_CHANGED,)),
         (_things_of, (
             Kind.PKEY_SET, Kind.GID_SET, Kind.LINK_SET, Kind.PORT_CHANGED, Kind.DEVICE_OPENED,

@@ -1,5 +1,7 @@
 """Images of the world: new ones of what the log names, and all of it put back."""
 
+import pytest
+
 from rdmalab import Lab
 from rdmalab.world import images
 from tests.labs import still, well
@@ -49,4 +51,26 @@ def test_completions_that_reset_takes_away_come_back() -> None:
     changed = images.named(world, world.trace.records[first:], before)
     images.restore(world, before, before, changed)
     assert lab.look("A.cq0.count == 1")
+    assert still(world) == as_it_was
+
+
+@pytest.mark.parametrize("then", ["run", "modify_qp B.qp0 state=ERR", "reset B.qp0"])
+@pytest.mark.parametrize("bind", ["bind=B.mr0[0:8] bind_access=REMOTE_READ mw_rkey=0xba", ""])
+def test_the_key_that_a_bind_takes_back_comes_back(bind: str, then: str) -> None:
+    """A bind that is not executed leaves the window's key as it was before the post."""
+    lab = Lab()
+    for line in (
+        "use rc_pair",
+        "alloc_mw B.mw0 pd=B.pd0 type=TYPE_2",
+        f"post_send B.qp0 opcode=BIND_MW mw=B.mw0 {bind}",
+    ):
+        well(lab, line)
+    world = lab.session.world
+    before, as_it_was = images.take(world, images.all_keys(world), {}), still(world)
+    key, first = lab.look("B.mw0.rkey"), world.trace.latest + 1
+    well(lab, then)
+    assert lab.look("B.mw0.rkey") != key
+    changed = images.named(world, world.trace.records[first:], before)
+    images.restore(world, before, before, changed)
+    assert lab.look("B.mw0.rkey") == key
     assert still(world) == as_it_was
