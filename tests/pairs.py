@@ -21,6 +21,7 @@ from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.wr import SGE, Cqe, RecvWR, SendWR
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES
 from rdmalab.spec.profiles import STRICT, Profile
 from rdmalab.spec.records import Kind
@@ -186,6 +187,7 @@ class Pair:
     rd_atomic: int = 4
     dest_rd_atomic: int = 4
     peer_state: QPState = QPState.RTS
+    link_layer: LinkLayer = LinkLayer.ETHERNET
     world: World = field(init=False)
     a: End = field(init=False)
     b: End = field(init=False)
@@ -193,6 +195,9 @@ class Pair:
     def __post_init__(self) -> None:
         self.world = World({"A": self.profile, "B": self.peer_profile or self.profile})
         self.world.begin_event()
+        if self.link_layer is LinkLayer.INFINIBAND:
+            for node in self.world.nodes:
+                self.world.set_link_layer(node, self.link_layer)
         self.a, self.b = self.end("A"), self.end("B")
         self.connect(self.a, self.b)
 

@@ -5,7 +5,7 @@ Each function names a row of DROPS in `spec/refusals.py`, or nothing (transport.
 
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import completer
+from rdmalab.hca import completer, migration
 from rdmalab.hca.port import FULL_MEMBER, share_partition
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.responder import execute
@@ -13,7 +13,7 @@ from rdmalab.spec.limits import PortState
 from rdmalab.spec.opcodes import OPCODES, Op
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.work import WROpcode
-from rdmalab.wire.packet import Packet, is_multicast
+from rdmalab.wire.packet import Flow, LidFlow, Packet, is_multicast
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
@@ -37,12 +37,19 @@ def at_port(hca: "Hca", packet: Packet) -> str | None:
     """The port is up, the packet is for this node, and an engine here can do its opcode."""
     if hca.port_state is not _ACTIVE:
         return "port-down"
-    if packet.flow.dst not in hca.gids and not is_multicast(packet.flow.dst):
+    if packet.flow.dst not in hca.gids and not _is_for(hca, packet.flow):
         return "wrong-address"
     if packet.opcode in _EVERYWHERE:
         return None
     known = packet.opcode in _NEWER and _NEWER[packet.opcode] not in hca.profile.lacks
     return None if known else "unknown-opcode"
+
+
+def _is_for(hca: "Hca", flow: Flow) -> bool:
+    """A multicast GID, or the LID of this port, with a GID of its own where there is a GRH."""
+    if isinstance(flow, LidFlow):
+        return flow.dst in hca.lids and (not flow.dgid or flow.dgid in hca.gids)
+    return is_multicast(flow.dst)
 
 
 def at_qp(qp: QueuePair | None, packet: Packet) -> str | None:
@@ -55,7 +62,7 @@ def at_qp(qp: QueuePair | None, packet: Packet) -> str | None:
     # requests from RTR on, answers from RTS on, nothing in ERR
     if not qp.state_row.receives or (not row.request and qp.state < _ANSWERS_FROM):
         return "not-ready"
-    path = qp.path
+    path = qp.path if qp.alternate is None else migration.path_of(qp, packet)
     if path is None or (qp.transport.connected and packet.flow.src != path.flow.dst):
         return "wrong-source"
     # full members of one partition need no second look

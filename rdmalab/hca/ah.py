@@ -1,18 +1,21 @@
-"""Address handles, and what makes an address: a GRH, on RoCE never without it."""
+"""Address handles, and what makes an address: a GRH on RoCE, a LID on InfiniBand."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.port import gid_at
 from rdmalab.hca.refuse import refused
 from rdmalab.spec.addresses import ADDRESS
-from rdmalab.wire.packet import Flow, gid_text, is_multicast, mac_of
+from rdmalab.wire.packet import MULTICAST_LID, Flow, LidFlow, gid_text, is_multicast, mac_of
 
 if TYPE_CHECKING:
     from rdmalab.command import Refused
     from rdmalab.hca.device import Hca
 
 _IPV4 = 0xFFFF
+_SL = 0xF
+_FLOW_LABEL = 0xFFFFF
 
 
 @dataclass(slots=True)
@@ -33,10 +36,13 @@ def judge(hca: "Hca", av: AhAttr, port: int, judged: frozenset[str]) -> "Refused
     if av.port_num != port:
         legal = f"port_num={port}"
         return refused(profile, "ah-port", av.port_num, argument="ah_attr", legal=legal)
+    if hca.lids:
+        refusal = _judge_lid(hca, av) or (_judge_sgid(hca, av) if av.is_global else None)
+        return refusal or _judge_ranges(hca, av, judged)
     if not av.is_global:
         legal = "is_global=1 dgid=… sgid_index=…"
         return refused(profile, "ah-global", argument="ah_attr", legal=legal)
-    return _judge_gids(hca, av) or _judge_ranges(hca, av, judged)
+    return _judge_sgid(hca, av) or _judge_dgid(hca, av) or _judge_ranges(hca, av, judged)
 
 
 def _judge_ranges(hca: "Hca", av: AhAttr, judged: frozenset[str]) -> "Refused | None":
@@ -48,7 +54,18 @@ def _judge_ranges(hca: "Hca", av: AhAttr, judged: frozenset[str]) -> "Refused | 
     return None
 
 
-def _judge_gids(hca: "Hca", av: AhAttr) -> "Refused | None":
+def _judge_lid(hca: "Hca", av: AhAttr) -> "Refused | None":
+    """IBA 4.1.3: which LIDs are those of one port."""
+    profile = hca.profile
+    legal = f"dlid=1..{MULTICAST_LID - 1:#x}"
+    if av.dlid >= MULTICAST_LID:
+        return refused(profile, "ah-mlid", hex(av.dlid), argument="ah_attr", legal=legal)
+    if not av.dlid:
+        return refused(profile, "ah-dlid", argument="ah_attr", legal=legal)
+    return None
+
+
+def _judge_sgid(hca: "Hca", av: AhAttr) -> "Refused | None":
     profile, gids = hca.profile, hca.gids
     held = " ".join(str(index) for index, gid in enumerate(gids) if gid)
     legal = f"entries that hold addresses: {held}"
@@ -56,6 +73,11 @@ def _judge_gids(hca: "Hca", av: AhAttr) -> "Refused | None":
         return refused(profile, "ah-sgid-index", av.sgid_index, argument="ah_attr", legal=legal)
     if av.sgid_index >= len(gids) or not gids[av.sgid_index]:
         return refused(profile, "ah-sgid-empty", av.sgid_index, argument="ah_attr", legal=legal)
+    return None
+
+
+def _judge_dgid(hca: "Hca", av: AhAttr) -> "Refused | None":
+    profile, gids = hca.profile, hca.gids
     if av.dgid == 0 or (av.dgid >> 32 == _IPV4) != (gids[av.sgid_index] >> 32 == _IPV4):
         legal = "IPv4-mapped with sgid_index 1, IPv6 with sgid_index 0"
         return refused(profile, "ah-dgid", gid_text(av.dgid), argument="ah_attr", legal=legal)
@@ -67,11 +89,29 @@ def _judge_gids(hca: "Hca", av: AhAttr) -> "Refused | None":
 
 def flow_to(hca: "Hca", av: AhAttr, sport: int) -> Flow:
     """The flow of all packets to an address; a flow label of its own chooses its own port."""
+    if hca.lids:
+        return _lid_flow(hca, av)
     sport = source_port(av.flow_label) if av.flow_label else sport
     return Flow(
         hca.gids[av.sgid_index], av.dgid, sport, av.hop_limit, av.traffic_class, av.flow_label,
         hca.mac, mac_of(av.dgid),
     )  # fmt: skip
+
+
+def _lid_flow(hca: "Hca", av: AhAttr) -> LidFlow:
+    """From the LID that src_path_bits choose; as many of them count as the LMC says."""
+    slid = hca.lids[av.src_path_bits % len(hca.lids)]
+    if not av.is_global:
+        return LidFlow(slid, av.dlid, sl=av.sl & _SL)
+    return LidFlow(
+        slid, av.dlid, 0, av.hop_limit, av.traffic_class, av.flow_label & _FLOW_LABEL,
+        sl=av.sl & _SL, sgid=hca.gids[av.sgid_index], dgid=av.dgid,
+    )  # fmt: skip
+
+
+def has_source(hca: "Hca", av: AhAttr) -> bool:
+    """Whether the entry of the GID table that it names holds an address still; a LID needs none."""
+    return gid_at(hca, av.sgid_index) != 0 or bool(hca.lids and not av.is_global)
 
 
 def is_group(av: AhAttr) -> bool:

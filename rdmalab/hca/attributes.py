@@ -15,7 +15,10 @@ U8 = Annotated[int, Bits(8)]
 
 @dataclass(slots=True)
 class AhAttr:
-    """`ibv_ah_attr` with its GRH, flattened. RoCE needs is_global=1, dgid and sgid_index."""
+    """`ibv_ah_attr` with its GRH, flattened.
+
+    RoCE needs is_global=1, dgid and sgid_index; InfiniBand needs dlid, and these for a GRH.
+    """
 
     is_global: U8 = 0
     dgid: Gid = 0
@@ -27,6 +30,7 @@ class AhAttr:
     dlid: Annotated[int, Bits(16)] = 0
     sl: U8 = 0
     static_rate: U8 = 0
+    src_path_bits: U8 = 0
 
 
 # Bytes in a send ring; the shape is that of ConnectX: control and address, then pieces, in blocks.
@@ -68,7 +72,14 @@ def _fields_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) 
     return dataclasses.asdict(world.find(thing).address())
 
 
+def _other_path_to(
+    world: Any, thing: Thing, _start: int | None, _stop: int | None
+) -> dict[str, Any]:
+    return {"alt_ah_attr": world.find(thing).other_address()}
+
+
 ADDRESS = Spread("ah", Noun.NODE, _address_of, ("ah_attr",))
+ALTERNATE = Spread("alt_ah", Noun.NODE, _other_path_to, ("alt_ah_attr",))
 TO_NODE = Spread("to", Noun.NODE, _fields_of, tuple(f.name for f in dataclasses.fields(AhAttr)))
 QPNumber = Annotated[int, Short(Noun.QP, _qpn_of)]
 

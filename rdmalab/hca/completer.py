@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import dma, flush
+from rdmalab.hca import dma, flush, migration
 from rdmalab.hca.psn import MASK, diff
 from rdmalab.hca.qp import Completing, QueuePair
 from rdmalab.hca.wr import Cqe, SendWqe
@@ -264,14 +264,21 @@ def on_timer(hca: "Hca", qp: QueuePair) -> None:
 
 
 def _retry(hca: "Hca", qp: QueuePair, reason: str) -> None:
-    """Send again from the oldest PSN without an answer, while retry_cnt lasts."""
+    """Send again from the oldest PSN without an answer, while retry_cnt lasts.
+
+    IBA 17.2.8: at its end an armed QP changes to its alternate path, and counts from 0 again.
+    """
     comp = qp.comp
     endless = qp.attr.retry_cnt == _INFINITE and hca.profile.retry_cnt_7_is_infinite
     if not endless:
         if comp.retried >= (qp.attr.retry_cnt or 0):
-            fail(hca, qp, WCStatus.RETRY_EXC_ERR)
-            return
-        comp.retried += 1
+            if not migration.is_armed(qp):
+                fail(hca, qp, WCStatus.RETRY_EXC_ERR)
+                return
+            migration.migrate(hca, qp)
+            comp.retried = 0
+        else:
+            comp.retried += 1
     hca.go_back(qp, reason)
     watch(hca, qp)
 

@@ -7,7 +7,7 @@ send a packet) and `timer`. What the engines must tell each other goes through h
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from rdmalab.hca import admission, channels, completer, flush, requester, responder, srq
+from rdmalab.hca import admission, channels, completer, flush, migration, requester, responder, srq
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.memory import Memory
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
@@ -85,9 +85,9 @@ class Hca:
 
     __slots__ = (
         "ahs", "async_events", "async_unacked", "busy_until_ns", "channels", "cqs", "drops",
-        "flows", "gids", "groups", "host", "lkeys", "mac", "memory", "mrs", "mws", "node", "now_ns",
-        "outside", "pds", "pkeys", "port_state", "profile", "qps", "ready", "rkeys", "srqs",
-        "tables", "tds", "trace", "turn_filed", "useless", "xrcds",
+        "flows", "gids", "groups", "host", "lids", "lkeys", "mac", "memory", "mrs", "mws", "node",
+        "now_ns", "outside", "pds", "pkeys", "port_state", "profile", "qps", "ready", "rkeys",
+        "srqs", "tables", "tds", "trace", "turn_filed", "useless", "xrcds",
     )  # fmt: skip
 
     def __init__(
@@ -95,6 +95,7 @@ class Hca:
     ) -> None:
         self.node = node
         self.gids = gids
+        self.lids: tuple[int, ...] = ()  # of an InfiniBand port, the base LID first
         self.host = gids[-1] & 0xFF
         self.profile = profile
         self.trace = trace
@@ -136,9 +137,15 @@ class Hca:
         self.rkeys: dict[int, Opened] = {}
 
     def address(self) -> AhAttr:
-        """How a peer reaches this node over RoCEv2 and IPv4; without such an address not at all."""
+        """How a peer reaches this node: by its base LID, or over RoCEv2 and IPv4."""
+        if self.lids:
+            return AhAttr(dlid=self.lids[0], port_num=1)
         gid = next((gid for gid in self.gids if gid >> 32 == MAPPED), 0)
         return AhAttr(is_global=1, dgid=gid, sgid_index=1, hop_limit=64, port_num=1)
+
+    def other_address(self) -> AhAttr:
+        """How a peer reaches an InfiniBand port on the other path: from LID to LID."""
+        return AhAttr(dlid=self.lids[-1] if self.lids else 0, src_path_bits=1, port_num=1)
 
     # ------------------------------------------------------------------ the host's door
     def wake(self, qp: "QueuePair") -> None:
@@ -238,9 +245,13 @@ class Hca:
         qp = self.qps.items.get(packet.dest_qp)
         if reason := admission.at_port(self, packet) or admission.at_qp(qp, packet):
             self.drop(qp, packet, reason)
+            if qp is not None and qp.alternate is not None:
+                migration.refuse(self, qp, packet, reason)
             return
         assert qp is not None
         self.trace.record(_RECEIVED, self.node, qp.number, packet)
+        if qp.alternate is not None:
+            migration.follow(self, qp, packet)
         row = OPCODES[packet.opcode]
         if row.request:
             if not qp.resp.heard:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Refused
-from rdmalab.hca import completer, flush, requester, responder
+from rdmalab.hca import completer, flush, migration, requester, responder
 from rdmalab.hca.ah import flow_label, flow_to, judge, lone_source_port, source_port
 from rdmalab.hca.attributes import AhAttr, QpAttr, mask_of
 from rdmalab.hca.psn import MASK
@@ -14,7 +14,7 @@ from rdmalab.hca.refuse import check_useful, refused
 from rdmalab.spec import states
 from rdmalab.spec.differences import demanded, guide_note
 from rdmalab.spec.records import Kind
-from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, QPState
+from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, MigState, QPState
 from rdmalab.spec.timers import answer_ns
 
 if TYPE_CHECKING:
@@ -158,10 +158,42 @@ def check_address(asked: Asked) -> Refused | None:
 
 
 def check_alternate(asked: Asked) -> Refused | None:
-    if asked.mask & Attr.ALT_PATH:
-        names = [name for name in states.fields_of(Attr.ALT_PATH) if name in asked.given]
+    """What the kernel asks of the address of an alternate path; a port of RoCE has none."""
+    if not asked.mask & Attr.ALT_PATH:
+        return None
+    names = [name for name in states.fields_of(Attr.ALT_PATH) if name in asked.given]
+    if not asked.hca.lids:
         return asked.no("alt-path", argument=names[0], legal="leave the alternate path out")
-    return None
+    av = asked.given.get("alt_ah_attr", AhAttr())
+    refusal = judge(asked.hca, av, asked.given.get("alt_port_num", 0))
+    if refusal is not None:
+        refusal.argument = names[0]
+    return refusal
+
+
+# IBA 17.2.8, as rdmavt of the kernel asks it: what software may set, from which states, and in
+# which states of the queue pair.
+_MIGRATIONS = {
+    MigState.REARM: ((MigState.MIGRATED, MigState.REARM), (QPState.RTS,)),
+    MigState.MIGRATED: ((MigState.MIGRATED, MigState.ARMED), (QPState.RTS, QPState.SQD)),
+}
+
+
+def check_migration(asked: Asked) -> Refused | None:
+    """Only the device sets ARMED, and what it does must not be overtaken."""
+    wanted = asked.given.get("path_mig_state")
+    if wanted is None or not asked.hca.lids:
+        return None
+    now = MigState(asked.qp.attr.path_mig_state or 0)
+    froms, tos = _MIGRATIONS.get(wanted, ((), ()))
+    if now in froms and asked.to in tos:
+        return None
+    legal = (
+        "from MIGRATED to REARM in RTS; from ARMED to MIGRATED in RTS or SQD; the device sets ARMED"
+    )
+    return asked.no(
+        "mig-state", now.name, MigState(wanted).name, argument="path_mig_state", legal=legal
+    )
 
 
 CHECKS: tuple[Callable[[Asked], Refused | None], ...] = (
@@ -175,6 +207,7 @@ CHECKS: tuple[Callable[[Asked], Refused | None], ...] = (
     check_draining,
     check_address,
     check_alternate,
+    check_migration,
 )
 
 
@@ -212,6 +245,7 @@ def _apply(asked: Asked) -> None:
     moves = bool(Attr.STATE & asked.mask)
     if moves and to is QPState.RESET:
         flush.discard(hca, qp)
+    goes = migration.is_armed(qp) and asked.given.get("path_mig_state") == MigState.MIGRATED
     for name, value in asked.given.items():
         setattr(qp.attr, name, _stored(hca, name, value))
     if moves:
@@ -220,6 +254,8 @@ def _apply(asked: Asked) -> None:
     _begin(asked)
     if moves and to is not qp.state:
         _enter(asked)
+    if goes:
+        migration.migrate(hca, qp)
 
 
 def _stored(hca: "Hca", name: str, value: Any) -> Any:
@@ -236,6 +272,8 @@ def _begin(asked: Asked) -> None:
     qp, mask = asked.qp, asked.mask
     if STATES[asked.to].receives:
         qp.path = _path(asked.hca, qp)
+        if asked.hca.lids and mask & (Attr.ALT_PATH | Attr.PATH_MIG_STATE):
+            qp.alternate = _alternate(asked.hca, qp)
     if mask & Attr.RQ_PSN:
         responder.begin(qp)
     if mask & Attr.SQ_PSN:
@@ -252,16 +290,37 @@ def _begin(asked: Asked) -> None:
 def _path(hca: "Hca", qp: QueuePair) -> Path:
     """What the attributes come to; Soft-RoCE stores values that no packet can carry."""
     attr, caps = qp.attr, hca.profile.caps
-    pkeys, index = hca.pkeys, attr.pkey_index or 0
-    pkey = pkeys[index] if index < len(pkeys) else pkeys[0]
+    pkey = _pkey(hca, attr.pkey_index)
+    migrated = bool(hca.lids) and attr.path_mig_state == MigState.MIGRATED
     av = attr.ah_attr or AhAttr()
     if not qp.transport.connected:
-        return Path(flow_to(hca, av, lone_source_port(qp.number)), 0, caps.active_mtu, pkey)
+        flow = flow_to(hca, av, lone_source_port(qp.number))
+        return Path(flow, 0, caps.active_mtu, pkey, None, migrated)
     flow = flow_to(hca, av, source_port(flow_label(qp.number, attr.dest_qp_num or 0)))
     mtu = attr.path_mtu if attr.path_mtu in tuple(MTU) else MTU.B256
-    tick_ns, factor = hca.profile.timer_tick_ns, hca.profile.ack_timeout_factor
-    wait_ns = answer_ns(attr.timeout or 0, tick_ns, factor)
-    return Path(flow, (attr.dest_qp_num or 0) & MASK, MTU(mtu).octets, pkey, wait_ns)
+    wait_ns = _answer_ns(hca, attr.timeout)
+    return Path(flow, (attr.dest_qp_num or 0) & MASK, MTU(mtu).octets, pkey, wait_ns, migrated)
+
+
+def _alternate(hca: "Hca", qp: QueuePair) -> Path:
+    """The path that the alt_ attributes describe; the peer and the MTU are those of the path.
+
+    IBA 17.2.8: who sets REARM and has loaded none gets no error, and a path that leads nowhere.
+    """
+    attr, path = qp.attr, qp.path
+    assert path is not None
+    flow = flow_to(hca, attr.alt_ah_attr or AhAttr(), path.flow.sport)
+    pkey, wait_ns = _pkey(hca, attr.alt_pkey_index), _answer_ns(hca, attr.alt_timeout)
+    return Path(flow, path.dest_qpn, path.mtu, pkey, wait_ns)
+
+
+def _pkey(hca: "Hca", index: int | None) -> int:
+    pkeys, index = hca.pkeys, index or 0
+    return pkeys[index] if index < len(pkeys) else pkeys[0]
+
+
+def _answer_ns(hca: "Hca", timeout: int | None) -> int | None:
+    return answer_ns(timeout or 0, hca.profile.timer_tick_ns, hca.profile.ack_timeout_factor)
 
 
 def _enter(asked: Asked) -> None:

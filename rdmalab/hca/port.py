@@ -3,20 +3,59 @@
 from typing import TYPE_CHECKING
 
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.limits import COUNTER_MAX
+from rdmalab.spec.limits import COUNTER_MAX, LinkLayer
 from rdmalab.spec.records import Kind
+from rdmalab.wire.packet import mapped_gid
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
 
 PORT = 1  # the only one
 FULL_MEMBER, PARTITION = 0x8000, 0x7FFF  # of a P_Key
+LMC = 1  # of an InfiniBand port: it has 2**LMC LIDs, one for each path
+SM_LID = 1  # of the subnet manager
+_LINK_LOCAL = 0xFE80 << 112
 
 
 def share_partition(theirs: int, ours: int) -> bool:
     """IBA 10.9.3: the same partition, and one of the two at least a full member."""
     same = theirs & PARTITION == ours & PARTITION != 0
     return same and (theirs | ours) & FULL_MEMBER != 0
+
+
+def link_layer(hca: "Hca") -> LinkLayer:
+    """Only an InfiniBand port has LIDs."""
+    return LinkLayer.INFINIBAND if hca.lids else LinkLayer.ETHERNET
+
+
+def offers(hca: "Hca", layer: LinkLayer) -> bool:
+    """Whether this device has such ports."""
+    return layer in hca.profile.link_layers
+
+
+def lmc(hca: "Hca") -> int:
+    """How many low bits of a LID choose the path."""
+    return LMC if hca.lids else 0
+
+
+def set_link_layer(hca: "Hca", layer: LinkLayer) -> None:
+    """The port has the addresses of this link layer from now on, and no others.
+
+    RoCE: a link-local GID and an IPv4 one. InfiniBand: LIDs, and a GID made of the port's GUID.
+    """
+    if layer is LinkLayer.INFINIBAND:
+        first = hca.host << LMC
+        hca.lids = tuple(range(first, first + (1 << LMC)))
+        hca.gids = [_LINK_LOCAL | guid(hca)]
+    else:
+        hca.lids = ()
+        hca.gids = [_LINK_LOCAL | hca.mac, mapped_gid(hca.mac & 0xFFFF_FFFF)]
+    hca.trace.record(Kind.LINK_LAYER_SET, hca.node, PORT, layer)
+
+
+def guid(hca: "Hca") -> int:
+    """The EUI-64 of the port: its MAC with ff:fe in the middle."""
+    return hca.mac >> 24 << 40 | 0xFFFE << 24 | hca.mac & 0xFF_FFFF
 
 
 def gid_at(hca: "Hca", index: int) -> int:
@@ -49,6 +88,8 @@ def set_pkey(hca: "Hca", index: int, pkey: int) -> None:
     for qp in hca.qps.items.values():
         if qp.path is not None and qp.attr.pkey_index == index:
             qp.path.pkey = pkey
+        if qp.alternate is not None and qp.attr.alt_pkey_index == index:
+            qp.alternate.pkey = pkey
     hca.raise_event(AsyncEvent.PKEY_CHANGE, PORT)
 
 

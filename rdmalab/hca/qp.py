@@ -218,7 +218,7 @@ class Path:
     """Where a QP sends: flow, QP number, payload bytes of a full packet, P_Key.
 
     Without a peer, flow and QP number are those of nobody. answer_ns: how long it waits for an
-    answer; None: for ever.
+    answer; None: for ever. migrated: the MigReq bit of its packets.
     """
 
     flow: "Flow"
@@ -226,6 +226,7 @@ class Path:
     mtu: int
     pkey: int
     answer_ns: int | None = None
+    migrated: bool = False
 
 
 class QueuePair:
@@ -236,11 +237,11 @@ class QueuePair:
     own rq or an SRQ. opened: how many processes have it. told_cap: what create_qp handed back,
     `cap` is the truth. domain: the protection domain it was made in; pd: the one that counts,
     behind a parent domain. locked: posting takes a lock. ex: `ibv_qp_ex`, if create_qp_ex was asked
-    for it.
+    for it. alternate: the path that automatic path migration changes to; InfiniBand only.
     """
 
     __slots__ = (
-        "answered", "attr", "cap", "comp", "domain", "ex", "known_state", "locked",
+        "alternate", "answered", "attr", "cap", "comp", "domain", "ex", "known_state", "locked",
         "max_tso_header", "node", "number", "opened", "path", "pd", "qp_type", "queued", "recv_cq",
         "req", "resp", "rq", "send_cq", "service", "source", "sq", "sq_sig_all", "srq", "state",
         "state_row", "timer", "told_cap", "transport", "xrcd",
@@ -282,6 +283,7 @@ class QueuePair:
         """
         self.attr = attributes.initial()
         self.path: Path | None = None
+        self.alternate: Path | None = None
         self.sq = SendQueue(self.cap.max_send_wr, self.sq.posted)
         self.rq = RecvQueue(self.cap.max_recv_wr, self.rq.posted)
         if not self.srq:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import ah, dma, mw, offloads, port
+from rdmalab.hca import ah, dma, mw, offloads
 from rdmalab.hca.psn import MASK, WINDOW
 from rdmalab.hca.qp import QueuePair, Requesting
 from rdmalab.hca.wr import SendWqe, swap_octets
@@ -147,7 +147,9 @@ def _build_message(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus
     immediate = ends and work.immediate
     invalidates = ends and work.invalidate
     code = message_codes[qp.service][wqe.op][starts, ends, immediate, invalidates]
-    packet = Packet(path.flow, code, path.dest_qpn, psn, payload, asks, solicited, path.pkey)
+    packet = Packet(
+        path.flow, code, path.dest_qpn, psn, payload, asks, solicited, path.pkey, path.migrated
+    )
     if immediate:
         packet.immdt = ImmDt(swap_octets(wqe.wr.imm_data))
     if invalidates:
@@ -166,7 +168,9 @@ def _build_read(_hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
     reth = RETH(wqe.wr.remote_addr + offset, wqe.wr.rkey, wqe.length - offset)
     code = code_of[qp.service, _READ, Place.ONLY, False, False]
     qp.req.unasked = 0
-    return Packet(path.flow, code, path.dest_qpn, psn, b"", True, reth=reth, pkey=path.pkey)
+    return Packet(
+        path.flow, code, path.dest_qpn, psn, b"", True, False, path.pkey, path.migrated, reth=reth
+    )
 
 
 def _odd_length(hca: "Hca", wqe: SendWqe) -> WCStatus | None:
@@ -188,8 +192,9 @@ def _build_atomic(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
     code = code_of[qp.service, wqe.op, Place.ONLY, False, False]
     qp.req.unasked = 0
     return Packet(
-        path.flow, code, path.dest_qpn, qp.req.psn, b"", True, atomiceth=atomic, pkey=path.pkey
-    )
+        path.flow, code, path.dest_qpn, qp.req.psn, b"", True, False, path.pkey, path.migrated,
+        atomiceth=atomic,
+    )  # fmt: skip
 
 
 def _build_flush(_hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
@@ -198,7 +203,7 @@ def _build_flush(_hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
     code = code_of[qp.service, Op.FLUSH, Place.ONLY, False, False]
     qp.req.unasked = 0
     return Packet(
-        path.flow, code, path.dest_qpn, qp.req.psn, b"", True, pkey=path.pkey,
+        path.flow, code, path.dest_qpn, qp.req.psn, b"", True, False, path.pkey, path.migrated,
         feth=FETH(0, wr.flush_level, wr.flush_type),
         reth=RETH(wr.remote_addr, wr.rkey, wr.flush_length),
     )  # fmt: skip
@@ -216,8 +221,9 @@ def _build_atomic_write(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCS
     qp.req.unasked = 0
     reth = RETH(wr.remote_addr, wr.rkey, wqe.length)
     return Packet(
-        path.flow, code, path.dest_qpn, qp.req.psn, payload, True, reth=reth, pkey=path.pkey
-    )
+        path.flow, code, path.dest_qpn, qp.req.psn, payload, True, False, path.pkey, path.migrated,
+        reth=reth,
+    )  # fmt: skip
 
 
 def _build_datagram(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
@@ -226,7 +232,7 @@ def _build_datagram(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatu
     assert path is not None
     assert wqe.work is not None
     to = wqe.av or hca.ahs.items.get(wr.ah or 0)
-    if to is None or to.pd != qp.pd or not port.gid_at(hca, to.attr.sgid_index):
+    if to is None or to.pd != qp.pd or not ah.has_source(hca, to.attr):
         return WCStatus.LOC_QP_OP_ERR
     if offloads.longest(wqe) > path.mtu:  # C10-93.1.1: nothing is sent, and that is no error
         return hca.profile.long_datagram_status
@@ -241,6 +247,7 @@ def _build_datagram(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatu
     solicited = wqe.flags & _SOLICITED != 0
     packet = Packet(
         flow, code, wr.remote_qpn & MASK, qp.req.psn, payload, False, solicited, path.pkey,
+        path.migrated,
         deth=DETH(qkey, 0, qp.number),
     )  # fmt: skip
     if wqe.work.immediate:

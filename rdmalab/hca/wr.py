@@ -313,6 +313,7 @@ class Cqe:
 
     On an error status only wr_id, status, qp_num and vendor_err mean anything. solicited: the
     message had the SE bit set. at_ns: when it came onto the queue; the device stamps it there.
+    route: slid, sl and dlid_path_bits of a datagram that came over InfiniBand.
     """
 
     wr_id: int
@@ -329,6 +330,19 @@ class Cqe:
     srq: int = 0
     solicited: bool = False
     at_ns: int = 0
+    route: tuple[int, int, int] = (0, 0, 0)
+
+    @property
+    def slid(self) -> int:
+        return self.route[0]
+
+    @property
+    def sl(self) -> int:
+        return self.route[1]
+
+    @property
+    def dlid_path_bits(self) -> int:
+        return self.route[2]
 
 
 def swap_octets(word: int) -> int:

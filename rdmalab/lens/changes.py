@@ -176,6 +176,19 @@ def _port(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     return [ChangeRow(moment.record[words.NODE], "port.state", "", state)]
 
 
+def _link_layer(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    layer = words.SAYINGS["link_layer"](moment, moment.record[words.A])
+    return [ChangeRow(moment.record[words.NODE], "port.link_layer", "", layer)]
+
+
+def _migration(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
+    before, after = (
+        words.SAYINGS["mig_state"](moment, moment.record[at]) for at in (words.A, words.B)
+    )
+    name = words.subject(moment.names, moment.record)
+    return [ChangeRow(name, "path_mig_state", before, after)]
+
+
 def _gid(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     return _entry(moment, "gids", "entry")
 
@@ -330,6 +343,8 @@ _SAY: dict[Kind, Callable[[words.Moment, bool], list[ChangeRow]]] = {
     Kind.POLL_STARTED: _read,
     Kind.POLL_ADVANCED: _read,
     Kind.PORT_CHANGED: _port,
+    Kind.LINK_LAYER_SET: _link_layer,
+    Kind.MIGRATION_CHANGED: _migration,
     Kind.GID_SET: _gid,
     Kind.PKEY_SET: _pkey,
     **dict.fromkeys(_DEVICE, _device),

@@ -32,6 +32,9 @@ class WcRow:
     wc_flags: Annotated[WCFlags, "undefined on an error"]
     qp_num: Annotated[int, "the QP of the work request"]
     src_qp: Annotated[int, "the sender's QP, for datagrams only"]
+    slid: Annotated[int, "the LID a datagram came from; InfiniBand only"]
+    sl: Annotated[int, "its service level; InfiniBand only"]
+    dlid_path_bits: Annotated[int, "which LID of this port it came to; InfiniBand only"]
     vendor_err: Annotated[int, "the device's own code of an error"]
     at_ns: Annotated[int, "when it came onto the queue"]
     qp: Annotated[str, "the name of the QP"]
@@ -78,7 +81,8 @@ class CqRow:
 
 # Whose byte_len the specification promises to a sender.
 _MEASURED = frozenset(row.wc_opcode for row in WORK.values() if row.outstanding)
-_DOUBTFUL = ("opcode", "byte_len", "imm_data", "invalidated_rkey", "wc_flags", "src_qp")
+_OF_DATAGRAM = ("src_qp", "slid", "sl", "dlid_path_bits")
+_DOUBTFUL = ("opcode", "byte_len", "imm_data", "invalidated_rkey", "wc_flags", *_OF_DATAGRAM)
 
 
 def cq_row(world: World, names: Names, thing: Thing) -> CqRow:
@@ -129,6 +133,9 @@ def wc_row(hca: Hca, names: Names, cqe: Cqe) -> WcRow:
         wc_flags=WCFlags(cqe.wc_flags),
         qp_num=cqe.qp_num,
         src_qp=cqe.src_qp,
+        slid=cqe.slid,
+        sl=cqe.sl,
+        dlid_path_bits=cqe.dlid_path_bits,
         vendor_err=cqe.vendor_err,
         at_ns=cqe.at_ns,
         qp=names.of(Thing(Noun.QP, hca.node, cqe.qp_num)),
@@ -149,7 +156,7 @@ def _undefined(hca: Hca, cqe: Cqe) -> tuple[str, ...]:
         "imm_data": bool(cqe.wc_flags & WCFlags.WITH_IMM) and not cqe.is_send,
         "invalidated_rkey": bool(cqe.wc_flags & WCFlags.WITH_INV),
         "wc_flags": True,
-        "src_qp": datagram and not cqe.is_send,
+        **dict.fromkeys(_OF_DATAGRAM, datagram and not cqe.is_send),
     }
     return tuple(name for name in _DOUBTFUL if not defined[name])
 

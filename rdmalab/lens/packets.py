@@ -13,8 +13,9 @@ from rdmalab.spec.timers import RNR_NS
 from rdmalab.wire import frame as frames
 from rdmalab.wire.congestion import CONGESTION_EXPERIENCED
 from rdmalab.wire.frame import Frame, octets_of
-from rdmalab.wire.packet import Packet
-from rdmalab.wire.roce import describe, layers
+from rdmalab.wire.icrc import ICRC_LENGTH
+from rdmalab.wire.links import describe, layers
+from rdmalab.wire.packet import VCRC_LENGTH, Packet
 from rdmalab.world.world import World
 
 
@@ -93,7 +94,7 @@ def last_event(world: World) -> int | None:
 
 
 def layer_rows(packet: Packet | Frame) -> list[LayerRow]:
-    """Each layer from Ethernet to ICRC, of a frame to its payload."""
+    """Each layer from Ethernet or LRH to the last CRC, of a frame to its payload."""
     return _frame_rows(packet) if isinstance(packet, Frame) else _packet_rows(packet)
 
 
@@ -123,7 +124,7 @@ def _packet_rows(packet: Packet) -> list[LayerRow]:
             layout = [(field.bits, field.offset) for field in headers[index].layout()]
             length = headers[index].LENGTH
         else:
-            layout = [(8 * _size(value), 0) for _, value in values]
+            layout = [(8 * _size(name, value), 0) for _, value in values]
             length = sum(bits for bits, _ in layout) // 8
         offset += pad if name == "ICRC" else 0
         fields = [
@@ -135,8 +136,11 @@ def _packet_rows(packet: Packet) -> list[LayerRow]:
     return rows
 
 
-def _size(value: int | bytes) -> int:
-    return 4 if isinstance(value, int) else len(value)
+_CRC_BYTES = {"ICRC": ICRC_LENGTH, "VCRC": VCRC_LENGTH}
+
+
+def _size(layer: str, value: int | bytes) -> int:
+    return _CRC_BYTES[layer] if isinstance(value, int) else len(value)
 
 
 # --------------------------------------------------------------------------- values in words
@@ -165,7 +169,13 @@ def _traffic_class(value: int) -> str:
     return f"{value}{_ECN[value & CONGESTION_EXPERIENCED]}"
 
 
-_HEX = frozenset({"pkey", "va", "rkey", "qkey", "ethertype", "checksum", "icrc", "imm_data"})
+def _lnh(value: int) -> str:
+    return f"{value} ({'a GRH' if value & 1 else 'the BTH'} is next)"
+
+
+_HEX = frozenset(
+    {"pkey", "va", "rkey", "qkey", "ethertype", "checksum", "icrc", "vcrc", "imm_data"}
+)
 _BY_FIELD: dict[tuple[str, str], Callable[[int], str]] = {
     ("Ethernet", "dst"): _mac,
     ("Ethernet", "src"): _mac,
@@ -175,6 +185,10 @@ _BY_FIELD: dict[tuple[str, str], Callable[[int], str]] = {
     ("IPv4", "dst"): lambda value: str(IPv4Address(value)),
     ("IPv6", "src"): lambda value: str(IPv6Address(value)),
     ("IPv6", "dst"): lambda value: str(IPv6Address(value)),
+    ("GRH", "sgid"): lambda value: str(IPv6Address(value)),
+    ("GRH", "dgid"): lambda value: str(IPv6Address(value)),
+    ("LRH", "lnh"): _lnh,
+    ("LRH", "packet_length"): lambda value: f"{value} ({4 * value} B)",
     ("ARP", "sender_mac"): _mac,
     ("ARP", "target_mac"): _mac,
     ("ARP", "sender_ip"): lambda value: str(IPv4Address(value)),

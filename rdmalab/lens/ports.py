@@ -7,7 +7,7 @@ from rdmalab.command import Noun
 from rdmalab.hca import port
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
-from rdmalab.spec.limits import PHYS_STATES, PhysState, PortState
+from rdmalab.spec.limits import PHYS_STATES, LinkLayer, PhysState, PortState
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.world import World
 
@@ -19,7 +19,10 @@ class PortRow:
     node: Annotated[str, "whose it is"]
     state: Annotated[PortState, "only ACTIVE moves data"]
     phys_state: Annotated[PhysState, "what its cable is doing"]
-    gid: Annotated[str, "its RoCEv2 address"]
+    link_layer: Annotated[LinkLayer, "Ethernet (RoCE) or InfiniBand"]
+    lid: Annotated[int, "the first of its LIDs; 0 on Ethernet"]
+    lmc: Annotated[int, "it has 2**lmc LIDs, one for each path"]
+    gid: Annotated[str, "its RoCEv2 or InfiniBand address"]
     gids: Annotated[int, "addresses in its GID table"]
     pkey: Annotated[int, "the first entry of its P_Key table"]
     active_mtu: Annotated[int, "the largest path_mtu it carries, in bytes"]
@@ -77,7 +80,10 @@ def port_row(world: World, node: str) -> PortRow:
         node=node,
         state=hca.port_state,
         phys_state=PHYS_STATES[hca.port_state],
-        gid=gid_text(hca.address().dgid),
+        link_layer=port.link_layer(hca),
+        lid=hca.lids[0] if hca.lids else 0,
+        lmc=port.lmc(hca),
+        gid=gid_text(hca.gids[0] if hca.lids else hca.address().dgid),
         gids=sum(map(bool, hca.gids)),
         pkey=hca.pkeys[0],
         active_mtu=int(hca.profile.caps.active_mtu),

@@ -274,8 +274,10 @@ def _attributes(moment: Moment) -> Iterator[str]:
         yield "timeout=0 waits for ever: a lost packet is never noticed."
     if mask & Attr.MAX_DEST_RD_ATOMIC and not attr.max_dest_rd_atomic:
         yield "max_dest_rd_atomic=0: every READ and atomic of the peer is refused."
-    if mask & Attr.AV and attr.ah_attr is not None and attr.ah_attr.dlid:
+    if mask & Attr.AV and attr.ah_attr is not None and attr.ah_attr.dlid and not moment.hca.lids:
         yield "dlid means nothing on RoCE: dgid says where packets go."
+    if mask & Attr.PATH_MIG_STATE and moment.hca.lids and attr.alt_ah_attr is None:
+        yield "no alternate path is loaded: after a migration no packet arrives. Give alt_ah_attr."
     if mask & Attr.RETRY_CNT and attr.retry_cnt == 0:
         yield "retry_cnt=0: the first lost packet ends the QP with IBV_WC_RETRY_EXC_ERR."
 

@@ -17,7 +17,7 @@ from rdmalab.spec.opcodes import OPCODES, Op
 from rdmalab.spec.records import KINDS, Field, Kind, Record
 from rdmalab.spec.refusals import CLASS_MASK, DROPS, REFUSALS, VALUE_MASK, Syndrome
 from rdmalab.spec.rules import ERRNO_NAMES
-from rdmalab.spec.states import QPState, fields_of
+from rdmalab.spec.states import MigState, QPState, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS
 from rdmalab.spec.work import SendFlags, WCOpcode, WROpcode
@@ -397,6 +397,8 @@ SAYINGS: dict[str, Callable[[Moment, Any], str]] = {
     "wait_ns": lambda _m, v: duration(v),
     "event": lambda _m, v: member(v, AsyncEvent),
     "port_state": lambda _m, v: member(v, PortState),
+    "link_layer": lambda _m, v: v.text,
+    "mig_state": lambda _m, v: member(v, MigState),
     "setting": lambda _m, v: str(v).removesuffix("_ns").removesuffix("_bps"),
     "value": _setting,
     "fault": lambda m, v: fault_words(m.names, v),

@@ -16,6 +16,7 @@ from pydantic_core import CoreSchema
 
 from rdmalab.scenario.texts import (
     ErrnoName,
+    LayerName,
     Mtu,
     NodeName,
     Number,
@@ -54,6 +55,9 @@ class _Node(_Part):
 
     profile: ProfileName | None = None
     """Whose quirks the device has; without it those of `--profile`, else `strict`."""
+
+    link_layer: LayerName | None = None
+    """Of its port: Ethernet, which is RoCE, or InfiniBand; Ethernet without it."""
 
     def caps(self) -> dict[str, int]:
         """The limits that were given."""

@@ -46,9 +46,10 @@ class Runner:
         document = scenario.document
         profiles = {name: _profile(node, profile) for name, node in document.nodes.items()}
         self.session = open_session(profiles, seed=document.seed)
-        if settings := _link_line(document.link):
-            for _ in replies(self.session, settings, file=True):
-                pass
+        for line in [*_port_lines(document.nodes), *_link_line(document.link)]:
+            for reply in replies(self.session, line, file=True):
+                if reply.error is not None:
+                    raise reply.error
 
     # ------------------------------------------------------------------ where we are
     @property
@@ -278,12 +279,18 @@ def _profile(node: Any, default: str) -> Profile:
     return dataclasses.replace(profile, caps=dataclasses.replace(profile.caps, **node.caps()))
 
 
-def _link_line(link: Any) -> str:
+def _port_lines(nodes: dict[str, Any]) -> list[str]:
+    """The link layers of the ports, said in the same way."""
+    layers = {name: node.link_layer for name, node in nodes.items() if node.link_layer}
+    return [f"port {name} link_layer={layer}" for name, layer in layers.items()]
+
+
+def _link_line(link: Any) -> list[str]:
     """The settings of the cable as the command that makes them: so they stand in the journal."""
     units = {"latency": "ns", "rate": "bps", "mtu": ""}
     given = {name: getattr(link, name) for name in units}
     words_ = [f"{name}={v}{units[name]}" for name, v in given.items() if v is not None]
-    return f"link {' '.join(words_)}" if words_ else ""
+    return [f"link {' '.join(words_)}"] if words_ else []
 
 
 __all__ = ["FileError", "Outcome", "Runner", "StepResult", "Through"]

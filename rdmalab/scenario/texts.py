@@ -14,6 +14,7 @@ from rdmalab.command import NotUnderstood, Unit
 from rdmalab.grammar.hints import listed, quoted, suggest
 from rdmalab.grammar.quantities import spelled, whole
 from rdmalab.guide.statements import STATEMENTS
+from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.spec.rules import ERRNO_NAMES
 from rdmalab.spec.states import MTU
@@ -113,6 +114,7 @@ def _schema(**parts: Any) -> WithJsonSchema:
 
 
 _WHOLE = {"type": ["integer", "string"]}
+_LAYERS = [layer.text for layer in LinkLayer if layer]
 _ERRNOS = sorted(set(ERRNO_NAMES.values()))
 
 Version = Annotated[int, BeforeValidator(_version), _schema(const=FORMAT)]
@@ -133,6 +135,8 @@ Rate = Annotated[
 Mtu = Annotated[int, BeforeValidator(_mtu), _schema(enum=[mtu.octets for mtu in MTU])]
 ProfileName = Annotated[str, _named(lambda: list(PROFILES), "a profile"),
                         _schema(enum=list(PROFILES))]  # fmt: skip
+LayerName = Annotated[str, _named(lambda: _LAYERS, "a link layer"),
+                      _schema(enum=_LAYERS)]  # fmt: skip
 ErrnoName = Annotated[str, _named(lambda: _ERRNOS, "an errno"), _schema(enum=_ERRNOS)]
 NodeName = Annotated[str, _matching(_NODE, "a node", "nodes are called A, B, …"),
                      _schema(type="string", pattern="^[A-Z]$")]  # fmt: skip

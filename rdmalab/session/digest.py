@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
+from rdmalab.wire.links import encode
 from rdmalab.wire.packet import Packet
-from rdmalab.wire.roce import encode
 from rdmalab.world.trace import Trace
 
 

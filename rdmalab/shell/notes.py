@@ -203,6 +203,8 @@ _TAKES: dict[Kind, Callable[[Session, Record, Notes], None]] = {
     Kind.GROUP_JOINED: _told,
     Kind.GROUP_LEFT: _told,
     Kind.PORT_CHANGED: _told,
+    Kind.LINK_LAYER_SET: _told,
+    Kind.MIGRATION_CHANGED: _told,
     Kind.DEVICE_DIED: _told,
     Kind.ASYNC_ACKED: _told,
 }

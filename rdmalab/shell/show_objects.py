@@ -411,12 +411,18 @@ def _port(row: PortRow) -> list[Fragment]:
         (NAME, row.node),
         (GOOD if row.state.name == "ACTIVE" else WARN, row.state.name),
         ("", row.gid),
+        *_lids(row),
         ("", f"mtu {row.active_mtu}"),
         ("", f"profile {row.profile}"),
         (WARN if row.drops else DIM, f"{row.drops} dropped"),
         (WARN if row.async_events else DIM, f"{row.async_events} async events"),
         *_violations(row),
     ]
+
+
+def _lids(row: PortRow) -> list[Fragment]:
+    """Of an InfiniBand port."""
+    return [("", f"{row.link_layer.text} lid {row.lid} lmc {row.lmc}")] if row.lid else []
 
 
 def _violations(row: PortRow) -> list[Fragment]:

@@ -38,7 +38,7 @@ class ReadRow(NamedTuple):
     """One `ibv_wc_read_*`.
 
     flag: what must have been asked for; None: nothing. source: the field of the CQE that it reads,
-    empty where RoCE has nothing to say (0). on_error: it means something on an error status too.
+    empty where no device of the lab has anything to say (0). on_error: it means something on an error status too.
     """
 
     flag: WcEx | None
@@ -55,9 +55,9 @@ READS: dict[str, ReadRow] = {
     "imm_data":                ReadRow(WcEx.IMM,                            "imm_data"),
     "qp_num":                  ReadRow(WcEx.QP_NUM,                         "qp_num", on_error=True),
     "src_qp":                  ReadRow(WcEx.SRC_QP,                         "src_qp"),
-    "slid":                    ReadRow(WcEx.SLID,                           ""),
-    "sl":                      ReadRow(WcEx.SL,                             ""),
-    "dlid_path_bits":          ReadRow(WcEx.DLID_PATH_BITS,                 ""),
+    "slid":                    ReadRow(WcEx.SLID,                           "slid"),
+    "sl":                      ReadRow(WcEx.SL,                             "sl"),
+    "dlid_path_bits":          ReadRow(WcEx.DLID_PATH_BITS,                 "dlid_path_bits"),
     "completion_ts":           ReadRow(WcEx.COMPLETION_TIMESTAMP,           "at_ns"),
     "cvlan":                   ReadRow(WcEx.CVLAN,                          ""),
     "flow_tag":                ReadRow(WcEx.FLOW_TAG,                       ""),

@@ -46,6 +46,11 @@ class LinkLayer(IntEnum):
     INFINIBAND = 1
     ETHERNET = 2
 
+    @property
+    def text(self) -> str:
+        """As `ibv_devinfo` says it."""
+        return "InfiniBand" if self is LinkLayer.INFINIBAND else self.name.capitalize()
+
 
 # What the cable does in each state of a port.
 PHYS_STATES: dict[PortState, PhysState] = {

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rdmalab.spec.access import Rereg
 from rdmalab.spec.addresses import EVERY_FIELD
 from rdmalab.spec.completions import STANDARD_FIELDS, WcEx
-from rdmalab.spec.limits import MLX5_CAPS, RXE_CAPS, DeviceCaps
+from rdmalab.spec.limits import MLX5_CAPS, RXE_CAPS, DeviceCaps, LinkLayer
 from rdmalab.spec.refusals import REFUSALS, Refusal, Syndrome
 from rdmalab.spec.states import ATTRIBUTES, Attribute, QPType
 from rdmalab.spec.statuses import WCStatus
@@ -172,6 +172,7 @@ class Profile:
     clears_unused_grh: bool = False
     # ports
     raises_speed_event: bool = True
+    link_layers: frozenset[LinkLayer] = frozenset({LinkLayer.INFINIBAND, LinkLayer.ETHERNET})
     # completions
     grh_flag_on_rc: bool = False
     with_inv_flag: WCFlags = WCFlags.WITH_INV
@@ -276,6 +277,7 @@ RXE = Profile(
     checks_window_qp=False,
     checks_write_key_per_packet=False,
     raises_speed_event=False,
+    link_layers=frozenset({LinkLayer.ETHERNET}),
     clears_unused_grh=True,
     grh_flag_on_rc=True,
     with_inv_flag=WCFlags.IP_CSUM_OK,

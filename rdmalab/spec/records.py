@@ -82,6 +82,8 @@ class Kind(IntEnum):
     EVENTS_DISCARDED = auto()
     QUEUE_DISCARDED = auto()
     PORT_CHANGED = auto()
+    LINK_LAYER_SET = auto()
+    MIGRATION_CHANGED = auto()
     GROUP_JOINED = auto()
     GROUP_LEFT = auto()
     SRQ_POSTED = auto()
@@ -173,6 +175,8 @@ KINDS: dict[Kind, KindRow] = {
     Kind.EVENTS_DISCARDED: KindRow("any", "count",      "noun",     "took {a} events that nobody had fetched with it"),
     Kind.QUEUE_DISCARDED: KindRow("qp",   "queue",      "count",    "discarded {b} WQEs of its {a}"),
     Kind.PORT_CHANGED:    KindRow("node", "port_state", "",         "its port went {a}"),
+    Kind.LINK_LAYER_SET:  KindRow("node", "link_layer", "",         "its port is one of {a} now"),
+    Kind.MIGRATION_CHANGED: KindRow("qp", "mig_state",  "mig_state", "changed path_mig_state from {a} to {b}"),
     Kind.GROUP_JOINED:    KindRow("qp",   "gid",        "",         "joined the multicast group {a}"),
     Kind.GROUP_LEFT:      KindRow("qp",   "gid",        "",         "left the multicast group {a}"),
     Kind.SRQ_POSTED:      KindRow("srq",  "recv_wqe",   "",         "got {a}"),
@@ -207,7 +211,7 @@ RARE = frozenset(
     (
         Kind.REFUSED, Kind.STATE_CHANGED, Kind.REQUEST_REFUSED, Kind.TIMER_FIRED, Kind.WENT_BACK,
         Kind.CQ_OVERRUN, Kind.ASYNC_RAISED, Kind.PACKET_LOST, Kind.PACKET_DROPPED,
-        Kind.PORT_CHANGED, Kind.LINK_SET, Kind.FAULT_SET, Kind.FAULT_CLEARED, Kind.FAULT_STRUCK,
+        Kind.PORT_CHANGED, Kind.LINK_LAYER_SET, Kind.MIGRATION_CHANGED, Kind.LINK_SET, Kind.FAULT_SET, Kind.FAULT_CLEARED, Kind.FAULT_STRUCK,
         Kind.DEVICE_DIED, Kind.SRQ_FAILED, Kind.QUEUE_DISCARDED, Kind.CREATED, Kind.DESTROYED,
     )
 )  # fmt: skip

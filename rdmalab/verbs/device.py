@@ -14,7 +14,6 @@ from rdmalab.spec.limits import (
     QUERIED_OTHERWISE,
     AtomicCap,
     DeviceCap,
-    LinkLayer,
     PortState,
 )
 from rdmalab.spec.states import MTU
@@ -75,7 +74,8 @@ def _device(hca: Hca) -> Attributes:
     found: Attributes = {"fw_ver": "rdmalab", "node_guid": f"{hca.mac:#x}"}
     names = [f.name for f in dataclasses.fields(caps) if f.name not in QUERIED_OTHERWISE]
     found |= {name: getattr(caps, name) for name in names}
-    found["device_cap_flags"] = DeviceCap(caps.device_cap_flags)
+    migrates = DeviceCap.AUTO_PATH_MIG if hca.lids else DeviceCap(0)
+    found["device_cap_flags"] = DeviceCap(caps.device_cap_flags) | migrates
     found["atomic_cap"] = AtomicCap(caps.atomic_cap)
     return found
 
@@ -123,6 +123,7 @@ def query_device_ex(world: World, device: Device, *, comp_mask: int = 0) -> Attr
 def query_port(world: World, device: Device, *, port_num: int = port.PORT) -> Attributes:
     """Read the state of a port, its limits and its counters.
 
+    An InfiniBand port has lid and lmc, a RoCE port has 0 there: it has 2**lmc LIDs from lid on.
     bad_pkey_cntr and qkey_viol_cntr count what was dropped and stay at 65535. EINVAL: port 0, or
     one beyond phys_port_cnt.
 
@@ -142,12 +143,13 @@ def query_port(world: World, device: Device, *, port_num: int = port.PORT) -> At
         "bad_pkey_cntr": port.bad_pkey_cntr(hca),
         "qkey_viol_cntr": port.qkey_viol_cntr(hca),
         "pkey_tbl_len": caps.pkey_tbl_len,
-        "lid": 0,
-        "sm_lid": 0,
+        "lid": hca.lids[0] if hca.lids else 0,
+        "sm_lid": port.SM_LID if hca.lids else 0,
+        "lmc": port.lmc(hca),
         "active_width": width,
         "active_speed": speed,
         "phys_state": PHYS_STATES[hca.port_state],
-        "link_layer": LinkLayer.ETHERNET,
+        "link_layer": port.link_layer(hca),
     }
 
 
@@ -183,7 +185,8 @@ def query_gid_ex(
     gid = _gid(hca, index)
     if not gid:
         raise refused(hca.profile, "gid-empty", index, argument="index")
-    return {"gid": gid_text(gid), "gid_index": index, "port_num": port_num, "gid_type": "RoCE v2"}
+    gid_type = "IB" if hca.lids else "RoCE v2"
+    return {"gid": gid_text(gid), "gid_index": index, "port_num": port_num, "gid_type": gid_type}
 
 
 def _gid(hca: Hca, index: int) -> int:

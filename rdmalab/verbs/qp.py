@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from rdmalab.command import Bits, Noun, Thing, command
 from rdmalab.hca import modify, objects
-from rdmalab.hca.attributes import ADDRESS, FIELDS, Capacity, QpAttr
+from rdmalab.hca.attributes import ADDRESS, ALTERNATE, FIELDS, Capacity, QpAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.refuse import check_useful
 from rdmalab.spec.states import Attr, QPType, fields_of
@@ -66,7 +66,11 @@ def create_qp(world: World, qp: NewQp, *, pd: Pd | None = None, init_attr: QpIni
 
 @command
 def modify_qp(
-    world: World, qp: Qp, *, attr: Annotated[QpAttr, ADDRESS], attr_mask: Attr | None = None
+    world: World,
+    qp: Qp,
+    *,
+    attr: Annotated[QpAttr, ADDRESS, ALTERNATE],
+    attr_mask: Attr | None = None,
 ) -> None:
     """Move a queue pair to another state, or change its attributes.
 

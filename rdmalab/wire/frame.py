@@ -8,8 +8,9 @@ from typing import ClassVar
 from rdmalab.wire.header import Header
 from rdmalab.wire.headers import ARP, TCP, UDP, Ethernet, IPv4
 from rdmalab.wire.inside import ARP_TYPE, Inside, inside_frame
+from rdmalab.wire.links import encode
 from rdmalab.wire.packet import Packet
-from rdmalab.wire.roce import ROCE_PORT, encode
+from rdmalab.wire.roce import ROCE_PORT
 
 LABEL = "FRAME"
 _GROUP_BIT = 1 << 40  # the first bit on the wire: to more than one
@@ -116,7 +117,7 @@ def _transport_words(inside: Inside, transport: TCP | UDP) -> str:
 
 
 def octets_of(packet: Packet | Frame) -> bytes:
-    """What travels, from the Ethernet header on."""
+    """What travels, from the header of the link layer on."""
     return packet.octets if isinstance(packet, Frame) else encode(packet)
 
 

@@ -1,13 +1,15 @@
-"""The headers of a RoCEv2 frame, and nothing else: what stands where, and how wide."""
+"""The headers of RoCEv2 frames and InfiniBand packets: what stands where, and how wide."""
 
 from rdmalab.wire.header import (
     B1,
     B2,
     B3,
     B4,
+    B5,
     B6,
     B7,
     B8,
+    B11,
     B13,
     B16,
     B20,
@@ -58,8 +60,23 @@ class IPv6(Header):
 
 
 @header
+class LRH(Header):
+    """Local Route Header: where a packet goes inside an InfiniBand subnet (IBA 7.7)."""
+
+    vl: B4
+    lver: B4
+    sl: B4
+    reserved2: B2
+    lnh: B2
+    dlid: B16
+    reserved5: B5
+    packet_length: B11
+    slid: B16
+
+
+@header
 class GRH(Header):
-    """What a UD receiver finds in the first 40 bytes of its buffer."""
+    """Global Route Header: on InfiniBand if asked for; also the 40 bytes before a datagram."""
 
     ip_version: B4
     traffic_class: B8

@@ -10,7 +10,9 @@ from rdmalab.wire.headers import (
     BTH,
     DETH,
     FETH,
+    GRH,
     IETH,
+    LRH,
     RETH,
     UDP,
     XRCETH,
@@ -24,16 +26,21 @@ from rdmalab.wire.headers import (
 from rdmalab.wire.icrc import ICRC_LENGTH
 
 MAPPED = 0xFFFF  # the upper 96 bits of ::ffff:a.b.c.d
+VCRC_LENGTH = 2
+MULTICAST_LID = 0xC000  # the first one; 0xffff is the permissive LID
+
+# What stands before the BTH of a flow's packets.
+IPV6, IPV4, LOCAL, GLOBAL = range(4)
 
 
 @dataclass(slots=True, unsafe_hash=True)
 class Flow:
     """From where to where, and how: what all packets of a QP or an address handle share.
 
-    ipv4: both ends are IPv4-mapped GIDs. Never changed after it is made, as a packet.
+    form: which headers stand before the BTH. Never changed after it is made, as a packet.
     """
 
-    src: int  # GIDs; an IPv4 address is ::ffff:a.b.c.d
+    src: int  # GIDs; an IPv4 address is ::ffff:a.b.c.d; on InfiniBand LIDs
     dst: int
     sport: int
     hop_limit: int = 64
@@ -41,10 +48,44 @@ class Flow:
     flow_label: int = 0  # travels with IPv6 only
     src_mac: int = 0
     dst_mac: int = 0
-    ipv4: bool = field(init=False, repr=False, compare=False)
+    form: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        self.ipv4 = self.dst >> 32 == self.src >> 32 == MAPPED
+        self.form = IPV4 if self.dst >> 32 == self.src >> 32 == MAPPED else IPV6
+
+    @property
+    def has_grh(self) -> bool:
+        """Whether a datagram brings the addresses of its sender and its target."""
+        return True
+
+    @property
+    def gids(self) -> tuple[int, int]:
+        """The addresses of the network layer, source first."""
+        return self.src, self.dst
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class LidFlow(Flow):
+    """The same on InfiniBand: src and dst are LIDs, sl is the service level.
+
+    sgid, dgid: of the GRH, with hop_limit, traffic_class and flow_label; dgid 0: there is no GRH.
+    """
+
+    sport: int = 0
+    sl: int = 0
+    sgid: int = 0
+    dgid: int = 0
+
+    def __post_init__(self) -> None:
+        self.form = GLOBAL if self.dgid else LOCAL
+
+    @property
+    def has_grh(self) -> bool:
+        return self.form == GLOBAL
+
+    @property
+    def gids(self) -> tuple[int, int]:
+        return self.sgid, self.dgid
 
 
 @dataclass(slots=True)
@@ -95,16 +136,20 @@ OVERHEAD: dict[int, int] = {
 }
 
 
-# Bytes of the frame that are neither payload nor pad, with IPv6 and with IPv4, by opcode.
+_LOCAL = LRH.LENGTH + VCRC_LENGTH - UDP.LENGTH
+
+# Bytes of the frame that are neither payload nor pad, by form and opcode.
 _FRAME: tuple[dict[int, int], ...] = tuple(
-    {code: Ethernet.LENGTH + ip.LENGTH + octets for code, octets in OVERHEAD.items()}
-    for ip in (IPv6, IPv4)
-)
+    {code: around + octets for code, octets in OVERHEAD.items()}
+    for around in (
+        Ethernet.LENGTH + IPv6.LENGTH, Ethernet.LENGTH + IPv4.LENGTH, _LOCAL, _LOCAL + GRH.LENGTH
+    )
+)  # fmt: skip
 
 
 def wire_length(packet: Packet) -> int:
-    """Bytes of the whole frame, from Ethernet to ICRC (no FCS)."""
-    return _FRAME[packet.flow.ipv4][packet.opcode] + (len(packet.payload) + 3 & ~3)
+    """Bytes of the whole packet: from Ethernet to ICRC (no FCS), or from LRH to VCRC."""
+    return _FRAME[packet.flow.form][packet.opcode] + (len(packet.payload) + 3 & ~3)
 
 
 def mapped_gid(address: int) -> int:

@@ -13,7 +13,7 @@ from rdmalab.wire.checksum import ones_complement_sum
 from rdmalab.wire.header import Header
 from rdmalab.wire.headers import BTH, UDP, Ethernet, IPv4, IPv6
 from rdmalab.wire.icrc import ICRC_LENGTH, running_crc
-from rdmalab.wire.packet import EXTENDED, OVERHEAD, Flow, Packet, mapped_gid
+from rdmalab.wire.packet import EXTENDED, IPV4, OVERHEAD, Flow, Packet, mapped_gid
 
 ROCE_PORT = 4791
 IDENTIFICATION = 0  # RFC 6864: of no meaning in a datagram that may not be fragmented
@@ -28,6 +28,10 @@ Reason = Literal[
     "opcode",
     "pad",
     "icrc",
+    "length",
+    "lrh",
+    "grh",
+    "vcrc",
 ]
 Described = list[tuple[str, list[tuple[str, int | bytes]]]]
 
@@ -47,7 +51,7 @@ _Key = tuple[Flow, int, int, int, int, bool, bool, bool, bool, int]
 
 
 class Malformed(Exception):  # noqa: N818  (what it is, as Refused is)
-    """These bytes are no RoCEv2 packet: a receiver counts and drops them."""
+    """These bytes are no RDMA packet: a receiver counts and drops them."""
 
     def __init__(self, reason: Reason) -> None:
         super().__init__(reason)
@@ -62,7 +66,7 @@ def encode(packet: Packet, identification: int = IDENTIFICATION) -> bytes:
         raise ValueError(f"BTH.psn = {psn:#x} is not 24 bits")
     rest = (psn | _ACK_REQ if packet.ack_req else psn).to_bytes(_WORD, "big")
     for name in start.headers:
-        rest += _extended(packet, name).pack()
+        rest += extended(packet, name).pack()
     rest += packet.payload + start.pad
     return start.octets + rest + crc32(rest, start.crc).to_bytes(ICRC_LENGTH, "little")
 
@@ -109,8 +113,7 @@ def layers(packet: Packet, identification: int = IDENTIFICATION) -> list[Header]
     """The headers of a packet, in wire order: what `layout()` and `LENGTH` explain byte by byte."""
     *lower, bth = _repeated(_key(packet, identification))
     bth.ack_req, bth.psn = packet.ack_req, packet.psn
-    extended = [_extended(packet, name) for name in OPCODES[packet.opcode].headers]
-    return [*lower, bth, *extended]
+    return [*lower, bth, *[extended(packet, n) for n in OPCODES[packet.opcode].headers]]
 
 
 def ip_header(packet: Packet, identification: int = IDENTIFICATION) -> bytes:
@@ -146,7 +149,8 @@ def _key(packet: Packet, identification: int) -> _Key:
     )
 
 
-def _extended(packet: Packet, name: str) -> Header:
+def extended(packet: Packet, name: str) -> Header:
+    """The extended header of this name; ValueError if the opcode has it and the packet has not."""
     header: Header | None = getattr(packet, name)
     if header is None:
         raise ValueError(f"{packet.opcode_row.label} needs {EXTENDED[name].__name__}")
@@ -178,7 +182,7 @@ def _repeated(key: _Key) -> tuple[Ethernet, IPv4 | IPv6, UDP, BTH]:
         raise ValueError(f"no opcode {opcode:#x}")
     pad = -length & 3
     udp_length = OVERHEAD[opcode] + length + pad
-    if flow.ipv4:
+    if flow.form == IPV4:
         ip: IPv4 | IPv6 = _ipv4(flow, udp_length, identification)
     else:
         ip = _ipv6(flow, udp_length)

@@ -73,6 +73,7 @@ class Which:
     count: Annotated[int, Range(1)] | None = None
     longer: Annotated[int, Range(0)] | None = None
     gid: Gid | None = None
+    dlid: Annotated[int, Range(1, 0xBFFF)] | None = None
     byte: Annotated[int, Range(0)] | None = None
     bit: Annotated[int, Range(0, 7)] | None = None
     after: Annotated[Nanoseconds, Range(0)] | None = None
@@ -104,7 +105,8 @@ def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
     the second that fits, counted from now. every=3: each third, with nth from there on. p=2%: as
     chance has it, which the seed of the session decides. count: so many, then no more. longer=1514:
     only frames of more bytes, as a switch of MTU 1500 loses them. gid=fe80::200:a00:2: only what
-    comes from this address or goes to it, as if no route led there.
+    comes from this address or goes to it, as if no route led there. dlid=4: only what goes to this
+    LID of an InfiniBand port, as if one of its paths was cut.
     dereg A.mr0, kill A.qp0: the application deregisters it, the adapter takes it to ERR; at=9.2us,
     or as soon as a packet that fits has left, or now. It happens once; lost packets count too.
     list: the faults that are set. clear: no faults any more; clear 2: not the second.
@@ -117,6 +119,7 @@ def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
         return world.cable.faults
     given = {"direction": direction, "victim": victim, "number": number, "by": by, "rate": rate}
     _check(what, given, chosen)
+    _check_layer(world, what, chosen)
     if what == "clear":
         return _clear(world, number)
     if what == "srq_error":
@@ -130,9 +133,11 @@ def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
 # --------------------------------------------------------------------------- what goes with what
 _SELECT = (
     "direction", "opcode", "psn", "qp", "qpn", "nth", "every", "p", "count", "longer", "gid",
+    "dlid",
 )  # fmt: skip
 _AWAITED = (
     "victim", "at", "direction", "opcode", "psn", "qp", "qpn", "nth", "p", "longer", "gid",
+    "dlid",
 )  # fmt: skip
 _TAKES: dict[str, tuple[str, ...]] = {
     "drop": _SELECT,
@@ -171,6 +176,17 @@ def _check(what: str, given: dict[str, Any], chosen: Which) -> None:
                             argument="qpn")  # fmt: skip
 
 
+def _check_layer(world: World, what: str, chosen: Which) -> None:
+    """What only packets of one link layer have."""
+    layers = {bool(hca.lids) for hca in world.nodes.values()}
+    if chosen.dlid is not None and True not in layers:
+        hint = "for InfiniBand: port A link_layer=InfiniBand"
+        raise NotUnderstood("packets of RoCE have no LIDs", hint=hint, argument="dlid")
+    if what == "mark" and False not in layers:
+        message = "mark changes an IP header, and InfiniBand packets have none"
+        raise NotUnderstood(message, hint="drop, corrupt, delay …", argument="what")
+
+
 def _match(world: World, direction: Direction | None, chosen: Which) -> Match:
     source, target = direction or ("", "")
     qp, text = _whose(chosen.qp, chosen.qpn)
@@ -178,6 +194,7 @@ def _match(world: World, direction: Direction | None, chosen: Which) -> Match:
     return Match(
         source, target, chosen.opcode, chosen.psn, chosen.nth,
         qp, text, chosen.every, chance, chosen.count, chosen.longer, chosen.gid,
+        chosen.dlid,
     )  # fmt: skip
 
 

@@ -4,10 +4,13 @@ from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 from rdmalab.command import Bits, Direction, Looks, NotUnderstood, Range, command
+from rdmalab.hca.port import link_layer
 from rdmalab.lens import packets
 from rdmalab.session.lines import Script
+from rdmalab.spec.limits import LinkLayer
+from rdmalab.wire.links import decode, encode
 from rdmalab.wire.packet import Packet
-from rdmalab.wire.roce import Malformed, decode, encode
+from rdmalab.wire.roce import Malformed
 from rdmalab.world.world import World
 
 _LONGEST = 65_536  # bytes
@@ -35,8 +38,9 @@ def inject(
 ) -> Script | str:
     """Put bytes on the cable as if a port had sent them.
 
-    octets: a whole Ethernet frame without FCS, in hexadecimal. They may be anything; what the port
-    at the other end cannot read it counts and drops. Faults leave them alone.
+    octets: a whole Ethernet frame without FCS, or an InfiniBand packet from LRH to VCRC, in
+    hexadecimal. They may be anything; what the port at the other end cannot read it counts and
+    drops. Faults leave them alone.
     packet=ev12: the packet of event 12 once more, with another psn, dest_qp or pkey and a right
     ICRC, or with bit `bit` of byte `byte` flipped and a wrong one. It prints the bytes it injects.
 
@@ -45,7 +49,8 @@ def inject(
     if packet is not None:
         if octets is not None:
             raise NotUnderstood("bytes, or a packet?", hint="leave one out", argument="octets")
-        frame = _changed(_frame_of(world, packet), changes or Changes())
+        layer = link_layer(world.nodes[direction.target])
+        frame = _changed(_frame_of(world, packet), changes or Changes(), layer)
         return Script([f'inject {"->".join(direction)} "{frame.hex()}"'])
     if changes is not None:
         raise NotUnderstood("change which packet?", hint="add packet=ev12", argument="direction")
@@ -82,13 +87,13 @@ def _frame_of(world: World, text: str) -> bytes:
     return row.raw
 
 
-def _changed(frame: bytes, changes: Changes) -> bytes:
+def _changed(frame: bytes, changes: Changes, layer: LinkLayer) -> bytes:
     given = {
         f.name: value for f in fields(changes) if (value := getattr(changes, f.name)) is not None
     }
     place = {name: given.pop(name, 0) for name in ("byte", "bit")} if _flips(given) else {}
     if given:
-        frame = encode(replace(_read(frame, next(iter(given))), **given))
+        frame = encode(replace(_read(frame, layer, next(iter(given))), **given))
     if place:
         harmed = bytearray(frame)
         harmed[place["byte"] % len(harmed)] ^= 1 << place["bit"]
@@ -100,9 +105,9 @@ def _flips(given: dict[str, Any]) -> bool:
     return "byte" in given or "bit" in given
 
 
-def _read(frame: bytes, wanted: str) -> Packet:
+def _read(frame: bytes, layer: LinkLayer, wanted: str) -> Packet:
     try:
-        return decode(frame)
+        return decode(frame, layer)
     except Malformed as malformed:
         message = f"these bytes are no RDMA packet: {malformed}"
         raise NotUnderstood(message, hint="flip a bit: byte=", argument=wanted) from None

@@ -13,6 +13,7 @@ from rdmalab.spec.access import Access
 from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, Attr, QPState, QPType
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.verbs.nouns import Qp
+from rdmalab.workbench.port import LAYERS
 
 _ALL_RIGHTS = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
 _ACCESS = "|".join(flag.name or "" for flag in _ALL_RIGHTS)
@@ -46,6 +47,7 @@ class PairOptions(ConnectOptions):
     sq_sig_all: bool = False
     channel: bool = False
     max_tso_header: int = 0
+    link_layer: Annotated[str, LAYERS] | None = None
 
 
 class Shape(NamedTuple):
@@ -84,7 +86,8 @@ def use(
     ud_pair: also ah0, the way to the other node. raw_pair: also flow0, which gives qp0 what is sent
     to its node's MAC. srq_pair: qp0 and qp1 on both nodes; those of the second node take their
     receives from srq0. xrc_pair: XRC_SEND to XRC_RECV; the second node has xrcd0, and srq0 in it.
-    With channel=1 cq0 tells a completion channel, ch0. Prints the verbs it runs.
+    With channel=1 cq0 tells a completion channel, ch0; with link_layer=InfiniBand both ports become
+    InfiniBand ports first. Prints the verbs it runs.
 
     Example: use rc_pair rnr_retry=1 max_send_wr=8
     """
@@ -95,7 +98,8 @@ def use(
     first = _free_number(session, nodes, shape.many)
     numbers = range(first, first + shape.many)
     sides = list(zip(nodes, (shape.left, shape.right), strict=True))
-    lines = []
+    layer = chosen.link_layer
+    lines = [f"port {node} link_layer={layer}" for node in nodes] if layer else []
     for node, qp_type in sides:
         srq = _shared(node, qp_type, shape.shared if node == nodes[1] else 0, chosen)
         lines += _numbered(_parts(node, chosen) + srq, first)

@@ -6,11 +6,13 @@ from rdmalab.command import Bits, NotUnderstood, Noun, OneOf, Thing, command
 from rdmalab.hca import context
 from rdmalab.hca import port as ports
 from rdmalab.hca.attributes import Gid
-from rdmalab.spec.limits import PortState
+from rdmalab.spec.limits import LinkLayer, PortState
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.world import World
 
 Device = Annotated[Thing, Noun.NODE]
+_LAYER = {layer.text: layer for layer in LinkLayer if layer}
+LAYERS = OneOf(_LAYER)
 _STATES = OneOf(state.name for state in PortState if state)
 
 
@@ -87,19 +89,47 @@ def pkey(
 
 
 @command
-def port(world: World, device: Device, state: Annotated[str, _STATES]) -> None:
-    """Put a node's port into another state; only ACTIVE moves packets.
+def port(
+    world: World,
+    device: Device,
+    state: Annotated[str, _STATES] | None = None,
+    *,
+    link_layer: Annotated[str, LAYERS] | None = None,
+) -> None:
+    """Put a node's port into another state, or give it another link layer.
 
-    DOWN, INIT, ARMED, ACTIVE are the way up that a subnet manager leads an InfiniBand port; on
-    Ethernet `link down` and `link up` do the same to all ports. PORT_ERR when ACTIVE is left,
-    PORT_ACTIVE when it is reached.
+    Only ACTIVE moves packets. DOWN, INIT, ARMED, ACTIVE are the way up that a subnet manager leads
+    an InfiniBand port; `link down` and `link up` do the same to all ports. PORT_ERR when ACTIVE is
+    left, PORT_ACTIVE when it is reached.
+    link_layer=InfiniBand: the port has two LIDs (LMC 1) and no IPv4 address, packets have an LRH
+    and a VCRC; link_layer=Ethernet is RoCE again. Choose it for both nodes, before there are queue
+    pairs and address handles. Soft-RoCE (profile rxe) has no InfiniBand port.
 
     Example: port A ARMED
     """
+    if state is None and link_layer is None:
+        raise NotUnderstood("which state?", hint=f"port {device.node} ACTIVE", argument="device")
     hca = world.node(device)
     if hca.useless:
         raise NotUnderstood(f"{device.node} has no open device", hint=f"open_device {device.node}")
-    hca.set_port(PortState[state])
+    if link_layer is not None:
+        _choose_layer(world, device.node, _LAYER[link_layer])
+    if state is not None:
+        hca.set_port(PortState[state])
+
+
+def _choose_layer(world: World, node: str, layer: LinkLayer) -> None:
+    hca = world.nodes[node]
+    if not ports.offers(hca, layer):
+        message = f"profile {hca.profile.name} has no {layer.text} port"
+        raise NotUnderstood(message, hint="profile strict or mlx5", argument="link_layer")
+    users = sum(len(table.items) for table in (hca.qps, hca.ahs, hca.flows))
+    if users and layer is not ports.link_layer(hca):
+        message = f"{users} queue pairs, address handles or flow rules use the port of {node}"
+        hint = f"port {node} link_layer={layer.text} before they are made"
+        raise NotUnderstood(message, hint=hint, argument="link_layer")
+    if layer is not ports.link_layer(hca):
+        world.set_link_layer(node, layer)
 
 
 @command

@@ -22,7 +22,7 @@ class Match:
     qp_text: the same in words. Of the fitting ones, counted from 1: nth, from there on (or from
     the first multiple on) each `every`th, of these as many as chance has it, and `count` at most.
     longer: only frames of more bytes, from the Ethernet header to the ICRC. gid: only from this
-    address or to it.
+    address or to it. dlid: only to this LID.
     """
 
     source: str = ""
@@ -37,6 +37,7 @@ class Match:
     count: int | None = None
     longer: int | None = None
     gid: int | None = None
+    dlid: int | None = None
     seen: int = 0
     met: int = 0
 
@@ -66,10 +67,12 @@ class Match:
     def _has_size_and_address(self, way: Passage) -> bool:
         if self.longer is not None and len(way.octets) <= self.longer:
             return False
+        packet = way.packet  # a frame of no RDMA has no GIDs
+        if self.dlid is not None:
+            return isinstance(packet, Packet) and packet.flow.dst == self.dlid
         if self.gid is None:
             return True
-        packet = way.packet  # a frame of no RDMA has no GIDs
-        return isinstance(packet, Packet) and self.gid in (packet.flow.src, packet.flow.dst)
+        return isinstance(packet, Packet) and self.gid in packet.flow.gids
 
     def _is_of(self, qp: tuple[str, int], way: Passage) -> bool:
         node, number = qp
@@ -87,6 +90,7 @@ class Match:
         given: dict[str, object] = {
             "opcode": self.opcode or None, "psn": self.psn, "qp": self.qp_text or None,
             "longer": self.longer, "gid": None if self.gid is None else gid_text(self.gid),
+            "dlid": self.dlid,
             "nth": self.nth, "every": self.every, "p": self.chance,
             "count": self.count,
         }  # fmt: skip

@@ -147,8 +147,8 @@ _BY_CONTENT: dict[Kind, Callable[[World, Record], Iterable[Key]]] = {
         (_mws_of, (Kind.QUEUE_DISCARDED,)),
         (_purged_by, (Kind.STATE_CHANGED,)),
         (_things_of, (
-            Kind.PKEY_SET, Kind.GID_SET, Kind.LINK_SET, Kind.PORT_CHANGED, Kind.DEVICE_OPENED,
-            Kind.DEVICE_CLOSED, Kind.DEVICE_DIED,
+            Kind.PKEY_SET, Kind.GID_SET, Kind.LINK_SET, Kind.LINK_LAYER_SET, Kind.PORT_CHANGED,
+            Kind.DEVICE_OPENED, Kind.DEVICE_CLOSED, Kind.DEVICE_DIED,
         )),
     )
     for kind in kinds

@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field
 
 from rdmalab.wire.frame import Frame, octets_of
+from rdmalab.wire.links import decode, link_layer_of
 from rdmalab.wire.packet import Packet
-from rdmalab.wire.roce import Malformed, decode
+from rdmalab.wire.roce import Malformed
 
 
 @dataclass(slots=True)
@@ -64,8 +65,9 @@ class Passage:
         return self.frame or octets_of(self.packet)
 
     def read(self) -> Packet | Malformed:
-        """What a port makes of them."""
+        """What a port makes of the bytes of a packet."""
+        assert isinstance(self.packet, Packet)
         try:
-            return decode(self.octets)
+            return decode(self.octets, link_layer_of(self.packet))
         except Malformed as malformed:
             return malformed

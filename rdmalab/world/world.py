@@ -10,13 +10,14 @@ from rdmalab.hca import port
 from rdmalab.hca.device import Hca, Table
 from rdmalab.hca.outside import Timer
 from rdmalab.hca.refuse import refused
-from rdmalab.spec.limits import PortState
+from rdmalab.spec.limits import LinkLayer, PortState
 from rdmalab.spec.profiles import STRICT, Profile
 from rdmalab.spec.records import Kind
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.headers import Ethernet
+from rdmalab.wire.links import decode, is_infiniband
 from rdmalab.wire.packet import Packet, ipv4_gid, is_multicast, mac_of
-from rdmalab.wire.roce import Malformed, decode
+from rdmalab.wire.roce import Malformed
 from rdmalab.world import programs
 from rdmalab.world.accidents import Accident, strike
 from rdmalab.world.agenda import NEVER, Agenda, Door, Entry
@@ -34,6 +35,7 @@ _PORT, _ARRIVAL, _TIMER, _PROGRAM, _HOST = Door
 _ACTIVE = PortState.ACTIVE
 
 _NOT_ACTIVE, _DOWN = "the port is not ACTIVE", "the port is down"
+NO_ADDRESS = "nobody has this address"
 NO_HOP = "its hop limit is 0"  # so says its address: such a packet never leaves
 NEVER_LEFT = (_NOT_ACTIVE, _DOWN, NO_HOP)
 """Why a packet is lost before it is on the cable."""
@@ -218,14 +220,13 @@ class World:
     def inject(self, source: str, target: str, octets: bytes) -> None:
         """Bytes on the cable that no port has sent. Faults leave them alone."""
         trace, cable = self.trace, self.cable
-        packet = _read(octets)
+        packet, trouble = _read(octets, port.link_layer(self.nodes[target]))
         trace.record(Kind.PACKET_INJECTED, source, 0, packet, Injection(target, octets))
         if not cable.up:
             trace.record(Kind.PACKET_LOST, source, 0, packet, "the link is down")
             return
         frame = Frame(octets)
-        whole = len(octets) >= Ethernet.LENGTH
-        arrival: Arrival = frame if whole else (packet, "malformed: too-short")
+        arrival = _injected(self.nodes[target], packet, octets, trouble)
         at_ns = trace.at_ns + cable.frame_occupies_ns(frame) + cable.latency_ns
         self.agenda.file(at_ns, _ARRIVAL, target, arrival, trace.latest)
 
@@ -241,10 +242,10 @@ class World:
         if target is None and is_multicast(packet.flow.dst):
             return self._spread(node, qpn, packet)
         hca = self.nodes[node]
-        stays = not packet.flow.hop_limit and not hca.profile.sends_hop_limit_0
+        stays = not packet.flow.hop_limit and not (hca.profile.sends_hop_limit_0 or hca.lids)
         if target is None or stays or hca.port_state is not _ACTIVE:
             reason = _NOT_ACTIVE if hca.port_state is not _ACTIVE else NO_HOP
-            reason = "nobody has this address" if target is None else reason
+            reason = _unknown(packet) if target is None else reason
             trace.record(Kind.PACKET_LOST, node, qpn, packet, reason)
             return busy_ns
         if cable.faults or not cable.up:
@@ -364,17 +365,37 @@ class World:
         if gid:
             self.node_of_gid[gid] = node
 
+    def set_link_layer(self, node: str, layer: LinkLayer) -> None:
+        """The port of a node becomes one of RoCE or InfiniBand; its old addresses are gone."""
+        hca = self.nodes[node]
+        for address in (*hca.gids, *hca.lids):
+            self.node_of_gid.pop(address, None)
+        port.set_link_layer(hca, layer)
+        self.node_of_gid.update(dict.fromkeys((*hca.gids, *hca.lids), node))
+
     def owner_of(self, gid: int) -> str:
         """The node that has the address now; empty if nobody has."""
         return next((name for name, hca in self.nodes.items() if gid in hca.gids), "")
 
 
-def _read(octets: bytes) -> Packet | Frame:
-    """What bytes say, as far as they say something; what is too short is filled up with zeros."""
+def _unknown(packet: Packet) -> str:
+    return f"no port has the LID {packet.flow.dst}" if is_infiniband(packet) else NO_ADDRESS
+
+
+def _read(octets: bytes, link_layer: LinkLayer) -> tuple[Packet | Frame, str]:
+    """What bytes say, and why they say nothing; what is too short is filled up with zeros."""
     try:
-        return decode(octets)
-    except Malformed:
-        return Frame(octets.ljust(Ethernet.LENGTH, b"\0"))
+        return decode(octets, link_layer), ""
+    except Malformed as malformed:
+        return Frame(octets.ljust(Ethernet.LENGTH, b"\0")), f"malformed: {malformed}"
+
+
+def _injected(hca: Hca, packet: Packet | Frame, octets: bytes, trouble: str) -> Arrival:
+    """What the port reads: InfiniBand has packets only, on Ethernet flow rules see any frame."""
+    if hca.lids:
+        return (packet, trouble) if trouble else packet
+    whole = len(octets) >= Ethernet.LENGTH
+    return Frame(octets) if whole else (packet, "malformed: too-short")
 
 
 def _as_read(way: Passage) -> Arrival:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rdmalab.command import Noun, Refused, Thing
-from rdmalab.hca import batch, channels, extended, mr, objects, sharing
+from rdmalab.hca import batch, channels, extended, mr, objects, port, sharing
 from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.qp import Capacity
 from rdmalab.hca.srq import Parts, SrqCapacity
@@ -19,6 +19,7 @@ from rdmalab.lab import Lab
 from rdmalab.spec.access import Access, Rereg
 from rdmalab.spec.builders import SendOps
 from rdmalab.spec.completions import Arm, WcEx
+from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile, Rounding, SlotsFreed
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import ATTRIBUTES, MTU, QPState, QPType
@@ -58,6 +59,11 @@ def flush_builder(profile: Profile) -> bool:
     """Whether an RC queue pair can have wr_flush."""
     hca = Pair(profile=profile).a.hca
     return bool(extended.supported(hca, QPType.RC) & SendOps.FLUSH)
+
+
+def infiniband_port(profile: Profile) -> bool:
+    """Whether its port can be one of InfiniBand."""
+    return port.offers(Pair(profile=profile).a.hca, LinkLayer.INFINIBAND)
 
 
 def no_place_for_bad_wr(profile: Profile) -> Any:
@@ -954,6 +960,7 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("extended_fields",         RXE.extended_fields, timestamps, True, "wc-flags"),
     ("lkey_is_rkey",            True,       keys,              False, True),
     ("raises_speed_event",      False,      other_speed,       1, 0),
+    ("link_layers",             RXE.link_layers, infiniband_port, True, False),
     ("raises_last_wqe_reached", False,      last_wqe,          ["QP_LAST_WQE_REACHED"], []),
     ("checks_srq_pd",           False,      buffer_of_the_srqs_domain, "SUCCESS", "LOC_PROT_ERR"),
     ("least_srq_sge",           1,          no_srq_sge,        0, 1),

@@ -60,7 +60,8 @@ def test_an_error_leaves_four_fields_that_mean_something() -> None:
     (row,) = completions.wc_rows(pair.world, names_of(pair), CQ)
     assert row.status is WCStatus.RNR_RETRY_EXC_ERR
     assert row.undefined == (
-        "opcode", "byte_len", "imm_data", "invalidated_rkey", "wc_flags", "src_qp",
+        "opcode", "byte_len", "imm_data", "invalidated_rkey", "wc_flags", "src_qp", "slid",
+        "sl", "dlid_path_bits",
     )  # fmt: skip
     assert row.text == "wr7 RNR_RETRY_EXC_ERR"
 
@@ -71,7 +72,7 @@ def test_immediate_data_counts_with_its_flag_on_the_receiving_side() -> None:
     pair.a.issue(WROpcode.SEND_WITH_IMM, 64, imm_data=0x1234)
     pair.run()
     (row,) = completions.wc_rows(pair.world, names_of(pair), PEER_RECV_CQ)
-    assert row.undefined == ("invalidated_rkey", "src_qp")
+    assert row.undefined == ("invalidated_rkey", "src_qp", "slid", "sl", "dlid_path_bits")
     assert row.text == "wr2 RECV SUCCESS 64 B imm=0x1234"
     (row,) = completions.wc_rows(pair.world, names_of(pair), CQ)
     assert "imm_data" in row.undefined

@@ -6,9 +6,9 @@ from rdmalab.hca.wr import Cqe, RecvWqe, RecvWR, SendWqe, SendWR
 from rdmalab.lens import story
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm
-from rdmalab.spec.limits import PortState
+from rdmalab.spec.limits import LinkLayer, PortState
 from rdmalab.spec.records import KINDS, Kind
-from rdmalab.spec.states import Attr, QPState
+from rdmalab.spec.states import Attr, MigState, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WCOpcode, WROpcode
 from rdmalab.world.faults import Drop, Match
@@ -26,6 +26,7 @@ VALUES = {"index": 1, "entry": 0, "pkey": 0x8001, "frame": bytes(60),
     "attr_mask": int(Attr.STATE | Attr.TIMEOUT), "send_wqe": _SEND, "recv_wqe": _RECV,
     "status": WCStatus.SUCCESS, "queue": "sq", "count": 3, "reason": "no-receive", "address": 64,
     "length": 8, "cqe": _CQE, "psn": 5, "at_ns": 650_230, "event": AsyncEvent.CQ_ERR,
+    "link_layer": LinkLayer.INFINIBAND, "mig_state": MigState.ARMED,
     "port_state": PortState.DOWN, "setting": "latency_ns", "value": 2_000,
     "gid": 0xFFFF_E000_0009,
     "srq_field": "srq_limit", "number": 7,

@@ -1,7 +1,5 @@
 """Arming and extended completions: the numbers of verbs.h, and where each field comes from."""
 
-from dataclasses import fields
-
 import pytest
 
 from rdmalab.hca.wr import Cqe
@@ -27,8 +25,8 @@ def test_any_wins_over_solicited() -> None:
 
 @pytest.mark.parametrize("name", READS)
 def test_a_read_finds_its_field(name: str) -> None:
-    there = {field.name for field in fields(Cqe)}
-    assert READS[name].source in {*there, ""}
+    source = READS[name].source
+    assert not source or hasattr(Cqe, source)
 
 
 def test_every_flag_but_tag_matching_opens_one_read() -> None:

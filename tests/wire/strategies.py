@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rdmalab.spec.opcodes import OPCODES
 from rdmalab.wire.header import Header
-from rdmalab.wire.packet import EXTENDED, Flow, Packet, mapped_gid
+from rdmalab.wire.packet import EXTENDED, Flow, LidFlow, Packet, mapped_gid
 
 
 def bits(count: int) -> st.SearchStrategy[int]:
@@ -49,6 +49,19 @@ half_mapped_flows = st.builds(
     lambda flow, low: replace(flow, src=mapped_gid(low)), ipv6_flows, bits(32)
 )
 flows = st.one_of(ipv4_flows, ipv6_flows, half_mapped_flows)
+
+
+lid_flows = st.builds(LidFlow, src=bits(16), dst=bits(16), sl=bits(4)) | st.builds(
+    LidFlow,
+    src=bits(16),
+    dst=bits(16),
+    hop_limit=bits(8),
+    traffic_class=bits(8),
+    flow_label=bits(20),
+    sl=bits(4),
+    sgid=bits(128),
+    dgid=st.integers(1, (1 << 128) - 1),
+)
 
 
 @st.composite

@@ -203,11 +203,11 @@ class AHAttr(Struct):
         return table([*self.rows(), *self.route_rows()], _LINE)
 
 
-_TOLD = ("is_global", *_ROUTE, "port_num", "dlid", "sl", "static_rate")
+_TOLD = ("is_global", *_ROUTE, "port_num", "dlid", "sl", "static_rate", "src_path_bits")
 
 
 def told(attr: AHAttr) -> dict[str, int]:
-    """As the lab's words take it; path bits mean nothing on Ethernet."""
+    """As the lab's words take it."""
     return {name: attr.c[name] for name in _TOLD if attr.c.get(name)}
 
 

@@ -569,8 +569,9 @@ def _address(found: Any) -> AHAttr:
             found.traffic_class,
         )  # fmt: skip
     return AHAttr(
-        found.dlid, found.sl, 0, found.static_rate, found.is_global, found.port_num, route
-    )
+        found.dlid, found.sl, found.src_path_bits, found.static_rate, found.is_global,
+        found.port_num, route,
+    )  # fmt: skip
 
 
 class DataBuffer(PyverbsCM):

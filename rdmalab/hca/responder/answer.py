@@ -115,7 +115,10 @@ def _acknowledgement(qp: QueuePair, answer: Acknowledgement) -> Packet:
     op = _PLAIN if answer.original is None else _ATOMIC
     code = code_of[qp.service, op, _ONLY, False, False]
     aeth = AETH(answer.syndrome, answer.msn)
-    packet = Packet(path.flow, code, path.dest_qpn, answer.psn, aeth=aeth, pkey=path.pkey)
+    packet = Packet(
+        path.flow, code, path.dest_qpn, answer.psn, b"", False, False, path.pkey, path.migrated,
+        aeth=aeth,
+    )  # fmt: skip
     if answer.original is not None:
         packet.atomicacketh = AtomicAckETH(answer.original)
     return packet
@@ -148,7 +151,10 @@ def _next_response(hca: "Hca", qp: QueuePair, answer: ReadAnswer) -> Leaving | N
     payload = hca.read(qp, place, count) if count else b""
     code = message_codes[qp.service][Op.RDMA_READ_RESPONSE][answer.first, ends, False, False]
     aeth = AETH(_PLAIN_ACK, answer.msn) if answer.first or ends else None
-    packet = Packet(path.flow, code, path.dest_qpn, answer.psn, payload, aeth=aeth, pkey=path.pkey)
+    packet = Packet(
+        path.flow, code, path.dest_qpn, answer.psn, payload, False, False, path.pkey,
+        path.migrated, aeth=aeth,
+    )  # fmt: skip
     if ends:
         resp.answers = resp.answers[1:]
     answer.psn = (answer.psn + 1) & MASK

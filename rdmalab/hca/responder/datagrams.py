@@ -8,8 +8,8 @@ from rdmalab.hca.responder import checks, execute, unreliable
 from rdmalab.spec.opcodes import Opcode
 from rdmalab.spec.work import WCFlags, WCOpcode
 from rdmalab.wire.headers import GRH
+from rdmalab.wire.links import before_datagram
 from rdmalab.wire.packet import Packet
-from rdmalab.wire.roce import ip_header
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
@@ -32,8 +32,9 @@ def _place(hca: "Hca", qp: QueuePair, packet: Packet) -> str | None:
     length = len(packet.payload)
     if GRH.LENGTH + length > wqe.length:
         return "receive-short"
-    header = ip_header(packet)
-    unused = GRH.LENGTH - len(header)  # IPv4 fills the last half; the first is left as it was
+    header = before_datagram(packet)
+    # IPv4 fills the last half, a packet without GRH nothing; the rest is left as it was.
+    unused = GRH.LENGTH - len(header)
     if hca.profile.clears_unused_grh:
         header, unused = bytes(unused) + header, 0
     octets = header + packet.payload

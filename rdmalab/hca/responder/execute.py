@@ -18,7 +18,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCFlags, WCOpcode
 from rdmalab.wire.frame import Frame
-from rdmalab.wire.packet import Packet
+from rdmalab.wire.packet import LidFlow, Packet
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
@@ -172,7 +172,8 @@ def complete_receive(
     """The receive WQE in use is done: `resp.received` bytes came."""
     resp, wqe, deth = qp.resp, qp.resp.recv, packet.deth
     assert wqe is not None
-    flags |= _GRH if deth is not None or hca.profile.grh_flag_on_rc else 0
+    has_grh = deth is not None and isinstance(packet, Packet) and packet.flow.has_grh
+    flags |= _GRH if has_grh or hca.profile.grh_flag_on_rc else 0
     imm_data = 0
     if packet.immdt is not None:
         flags |= _WITH_IMM
@@ -185,11 +186,20 @@ def complete_receive(
         imm_data, flags, deth.src_qp if deth is not None else 0, 0, wqe.srq,
         packet.solicited,
     )  # fmt: skip
+    if deth is not None and hca.lids:
+        cqe.route = _route(hca, packet)
     resp.recv = None
     if not hca.complete(qp, srq.cq_of(hca, qp, wqe) if wqe.srq else qp.recv_cq, cqe):
         return "cq-overrun"
     resp.msn = (resp.msn + 1) & MASK
     return None
+
+
+def _route(hca: "Hca", packet: Packet | Frame) -> tuple[int, int, int]:
+    """slid, sl and dlid_path_bits: how a datagram came to this LID of the port."""
+    assert isinstance(packet, Packet)
+    assert isinstance(packet.flow, LidFlow)
+    return packet.flow.src, packet.flow.sl, hca.lids.index(packet.flow.dst)
 
 
 # --------------------------------------------------------------------------- memory
