@@ -1,5 +1,7 @@
 """A capture of the cable as pcapng: one interface a node, each frame where and when it left.
 
+InfiniBand ports have link type 247, packets with their LRH, ICRC and VCRC.
+
 The tap sits behind the sender's port: a frame that a fault spoils on the cable stands here as it
 went on, one that the cable loses stands here all the same, and one that never left its port does
 not. What became of each is said in its comment.
@@ -9,11 +11,13 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from rdmalab.hca import port
 from rdmalab.lens import ladder, words
 from rdmalab.lens.ladder import Fate, PacketRow
 from rdmalab.lens.names import Names
 from rdmalab.lens.requests import RequestRow, request_rows
 from rdmalab.lens.sufferings import ORIGINS, PACKETS, Origin, octets, original, sufferings
+from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.records import Kind, Record
 from rdmalab.version import VERSION
 from rdmalab.wire.frame import Frame, octets_of
@@ -26,14 +30,16 @@ _SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6  # block types
 _BYTE_ORDER = 0x1A2B3C4D
 _VERSION = (1, 0)
 _UNKNOWN_LENGTH = -1
-_ETHERNET = 1  # LINKTYPE_ETHERNET
+# LINKTYPE_ETHERNET; LINKTYPE_INFINIBAND: from the LRH to the VCRC.
+_LINK_TYPES = {LinkLayer.ETHERNET: 1, LinkLayer.INFINIBAND: 247}
 _NO_LIMIT = 0
 _OUTBOUND = 0b10
 
 # Option codes; each block has its own but for the first two.
 _END, _COMMENT = 0, 1
 _SECTION_APPLICATION = 4
-_INTERFACE_NAME, _INTERFACE_MAC, _INTERFACE_SPEED, _INTERFACE_RESOLUTION = 2, 6, 8, 9
+_INTERFACE_NAME, _INTERFACE_MAC, _INTERFACE_EUI, _INTERFACE_SPEED = 2, 6, 7, 8
+_INTERFACE_RESOLUTION = 9
 _PACKET_FLAGS = 2
 _NANOSECONDS = b"\x09"  # 10^-9 s
 _LONGEST_TEXT = 0xFFFF  # bytes
@@ -157,13 +163,17 @@ def _section(never_left: int) -> bytes:
 
 
 def _interface(world: World, node: str) -> bytes:
+    hca = world.nodes[node]
+    mac = (_INTERFACE_MAC, hca.mac.to_bytes(6, "big"))
+    eui = (_INTERFACE_EUI, port.guid(hca).to_bytes(8, "big"))
     options = [
         (_INTERFACE_NAME, _text(node)),
-        (_INTERFACE_MAC, world.nodes[node].mac.to_bytes(6, "big")),
+        eui if hca.lids else mac,
         (_INTERFACE_SPEED, struct.pack("<Q", min(world.cable.rate_bps, _LARGEST))),
         (_INTERFACE_RESOLUTION, _NANOSECONDS),
     ]
-    return _block(_INTERFACE, struct.pack("<HHI", _ETHERNET, 0, _NO_LIMIT), options)
+    link_type = _LINK_TYPES[port.link_layer(hca)]
+    return _block(_INTERFACE, struct.pack("<HHI", link_type, 0, _NO_LIMIT), options)
 
 
 def _packet(interface: int, frame: Captured, comment: str) -> bytes:

@@ -77,7 +77,7 @@ def rows(profile: Profile, words: Collection[str]) -> list[CapabilityRow]:
     found = [row for area in AREAS for row in _members(device, *area)]
     found += [CapabilityRow("packets", label, _arrives(device, label), _label_reason(device, label))
               for label in BY_LABEL]  # fmt: skip
-    found += [*_verbs(words), *_families(), *_limits(profile), *_differences(profile)]
+    found += [*_verbs(words), *_families(device), *_limits(profile), *_differences(profile)]
     for row in found:
         row.text = "" if row.emulated and row.area in _PLAIN else row.text
     return found
@@ -165,6 +165,8 @@ def _status(device: Device, status: WCStatus) -> bool:
 
 def _event(device: Device, event: AsyncEvent) -> bool:
     refusals = device.profile.refusals.values()
+    if event in (AsyncEvent.PATH_MIG, AsyncEvent.PATH_MIG_ERR) and not _has_infiniband(device):
+        return False
     answers = device.profile.raises_responder_events
     return _named(device, event) or any(answers and row.event is event for row in refusals)
 
@@ -230,7 +232,18 @@ def _builds(device: Device, flag: SendOps) -> bool:
     return verb in device.words and any(extended.supported(hca, t) & flag for t in types)
 
 
+def _has_infiniband(device: Device) -> bool:
+    return LinkLayer.INFINIBAND in device.profile.link_layers
+
+
+def _migrates(device: Device, state: MigState) -> bool:
+    """Only an InfiniBand port leaves MIGRATED."""
+    return state is MigState.MIGRATED or _has_infiniband(device)
+
+
 def _cap(device: Device, cap: DeviceCap) -> bool:
+    if cap is DeviceCap.AUTO_PATH_MIG and _has_infiniband(device):  # query_device of such a port
+        return True
     return bool(device.profile.caps.device_cap_flags & cap)
 
 
@@ -241,7 +254,7 @@ AREAS: tuple[tuple[str, type[Enum], Evidence], ...] = (
     ("queue pair states", QPState, lambda _d, state: state in STATES),
     ("queue pair attributes", Attr, lambda _d, a: any(r.mask & a for r in ATTRIBUTES.values())),
     ("path MTUs", MTU, lambda device, mtu: mtu.octets <= device.profile.caps.max_mtu),
-    ("path migration states", MigState, lambda _d, state: state is MigState.MIGRATED),
+    ("path migration states", MigState, _migrates),
     ("work requests", WROpcode, _work),
     ("send flags", SendFlags, _send_flag),
     ("completion opcodes", WCOpcode, _completes),
@@ -256,7 +269,7 @@ AREAS: tuple[tuple[str, type[Enum], Evidence], ...] = (
         PhysState,
         lambda _d, s: s in PHYS_STATES.values() and s is not PhysState.SLEEP,
     ),
-    ("link layers", LinkLayer, lambda _d, layer: layer is LinkLayer.ETHERNET),
+    ("link layers", LinkLayer, lambda device, layer: layer in device.profile.link_layers),
     ("atomic_cap", AtomicCap, lambda device, cap: cap == device.profile.caps.atomic_cap),
     ("device_cap_flags", DeviceCap, _cap),
     ("memory window types", MWType, _window),
@@ -300,9 +313,12 @@ def _verbs(words: Collection[str]) -> Iterator[CapabilityRow]:
             yield CapabilityRow("verbs", name, emulated=False, text=reason)
 
 
-def _families() -> Iterator[CapabilityRow]:
+def _families(device: Device) -> Iterator[CapabilityRow]:
     for name in ("RoCEv2/IPv4", "RoCEv2/IPv6"):
         yield CapabilityRow("address families", name, emulated=True)
+    there = _has_infiniband(device)
+    reason = "" if there else _only_strict(device)
+    yield CapabilityRow("address families", "InfiniBand (LRH)", there, reason)
     for name, reason in absent.FAMILIES.items():
         yield CapabilityRow("address families", name, emulated=False, text=reason)
 

@@ -117,6 +117,16 @@ EVENT_CAUSES: dict[AsyncEvent, tuple[Cause, ...]] = {
         Cause("a CQ of the queue pair overran", "show cq A.cq0"),
         Cause("the device died, or somebody killed the queue pair", "show story last=20"),
     ),
+    _E.PATH_MIG: (
+        Cause("retries on the first path were exhausted while the QP was ARMED", "show wire"),
+        Cause("the peer migrated: a packet with MigReq=1 came on the alternate path", "show wire"),
+        Cause("the program set path_mig_state=MIGRATED", "show story last=20"),
+    ),
+    _E.PATH_MIG_ERR: (
+        Cause("the peer migrated to a path that is not the alternate one here", "query_qp B.qp0"),
+        Cause("the peer migrated while this end was still in REARM", "query_qp B.qp0"),
+        Cause("the P_Keys of the alternate path do not match", "query_qp B.qp0"),
+    ),
     _E.QP_REQ_ERR: (
         Cause("the peer's request is not enabled in qp_access_flags", "query_qp B.qp0"),
         Cause("the peer has more READs under way than max_dest_rd_atomic", "query_qp B.qp0"),

@@ -224,9 +224,33 @@ CONCEPTS: dict[str, Concept] = {
         "XRC: one connection for all processes of a node; each message names an SRQ there.",
     ), ("explain XRC_SEND", "explain XRCETH")),
     "apm": Concept(("path migration", "automatic path migration"), (
-        "A second path to the peer, taken when the first fails. InfiniBand only: on RoCE every "
-        "alt_ attribute is refused.",
-    ), ("explain alt-path", "explain path_mig_state")),
+        "APM: a connection (RC, UC, XRC) of InfiniBand ports has a second path to the peer.",
+        "The program loads it (alt_ah_attr, alt_pkey_index, alt_port_num, alt_timeout) and sets "
+        "path_mig_state=REARM. A packet with MigReq=0 from the peer makes it ARMED.",
+        "When retries are exhausted, an ARMED queue pair changes to the alternate path instead of "
+        "RETRY_EXC_ERR. Its packets then have MigReq=1, and the peer changes too. PATH_MIG on "
+        "both sides; PATH_MIG_ERR where the peer's request does not fit.",
+        "On RoCE every alt_ attribute is refused.",
+    ), ("explain alt-path", "explain path_mig_state", "help port")),
+    "migreq": Concept(("mig_req", "migration request"), (
+        "A bit of the BTH: 1 while path_mig_state of the sender is MIGRATED, 0 in REARM and ARMED.",
+        "0 arms a peer in REARM; 1 on the alternate path takes an ARMED peer along.",
+    ), ("explain apm", "explain BTH")),
+    "lmc": Concept(("lid mask control", "path bits"), (
+        "An InfiniBand port has 2**lmc LIDs, from lid on; the low lmc bits choose the path.",
+        "The ports of the lab have lmc=1: two LIDs, so two paths between two ports.",
+        "src_path_bits of an address chooses the LID that packets come from.",
+    ), ("help query_port", "explain dlid")),
+    "vcrc": Concept(("variant crc",), (
+        "16 bits at the end of an InfiniBand packet, over all its bytes; each link checks them.",
+        "A packet whose VCRC is wrong is dropped by the port.",
+    ), ("explain icrc", "explain LRH")),
+    "infiniband port": Concept(("link_layer", "lid routing"), (
+        "A link layer of its own: an LRH with the LIDs instead of Ethernet, IP and UDP; a GRH "
+        "only if is_global=1; the VCRC after the ICRC.",
+        "Choose it before queue pairs are made: port A link_layer=InfiniBand, port B the same.",
+        "Soft-RoCE (profile rxe) has no such port.",
+    ), ("explain LRH", "explain lmc", "help port")),
     "xrcd": Concept(("xrc domain",), (
         "A domain that processes of a node share: the SRQs and XRC_RECV queue pairs in it serve "
         "all of them.",

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import About, Entry, Sort, full_name
+from rdmalab.guide.entry import PREFIX, About, Entry, Sort, full_name
 from rdmalab.guide.notes import ATOMIC_CAPS, CELLS, LIMITS, PORT_STATES, SRQ_ATTRIBUTES, SRQ_TYPES
 from rdmalab.guide.notes import PROFILES as NOTES
 from rdmalab.guide.phrases import by_profile
@@ -100,7 +100,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, enum.IntFlag) and value not in tuple(type(value)):
         return "|".join(str(flag.name) for flag in value)
     if isinstance(value, enum.IntEnum | enum.IntFlag):
-        return full_name(value)
+        return full_name(value) if type(value) in PREFIX else value.name or ""
     return str(value.value if isinstance(value, enum.Enum) else value)
 
 

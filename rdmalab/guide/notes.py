@@ -51,9 +51,13 @@ ATTRIBUTES: dict[str, str] = {
 }
 
 MIG_STATES: dict[MigState, str] = {
-    MigState.MIGRATED: "The path in use is the one that was set last; no other is ready",
-    MigState.REARM: "An alternate path is to be loaded",
-    MigState.ARMED: "An alternate path is loaded and the QP may go over to it",
+    MigState.MIGRATED: "The state at first and after a migration: no alternate path is ready. "
+    "Packets have MigReq=1",
+    MigState.REARM: "The program has loaded an alternate path; a packet of the peer with "
+    "MigReq=0 makes it ARMED",
+    MigState.ARMED: "Both ends have an alternate path. The QP changes to it when retries are "
+    "exhausted, when the program sets MIGRATED, or when the peer has changed (MigReq=1). Only the "
+    "device sets ARMED",
 }
 
 WORK: dict[WROpcode, str] = {
@@ -213,6 +217,7 @@ PROFILES: dict[str, str] = {
 
 CELLS: dict[str, str] = {
     "qp_types": "The types of queue pair that the device makes",
+    "link_layers": "The link layers that the ports of the device can have",
     "raises_speed_event": "A link of another speed raises DEVICE_SPEED_CHANGE",
     "lkey_is_rkey": "An MR's lkey and rkey are the same number",
     "lacks_builders": "Builders of ibv_wr_* that make sense for a type and are not there",

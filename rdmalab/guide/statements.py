@@ -264,7 +264,7 @@ _BY_PAGE: dict[str, dict[str, str]] = {
         "S244": "RTR of connected types needs max_dest_rd_atomic, the READs served; UC refuses it.",
         "S245": "RTR of connected types needs min_rnr_timer, the wait it asks; UC refuses it.",
         "S246": "RTR may set access flags and the P_Key index again; UD refuses the flags.",
-        "S247": "RTR may set an alternate path, where the device can do that.",
+        "S247": "RTR of a connected queue pair may set an alternate path.",
         "S248": "RTR of an unconnected queue pair may change the Q_Key.",
         "S249": "With RTR packets are received.",
         "S250": "RTS needs the state.",

@@ -59,7 +59,7 @@ KINDS: dict[str, Usual] = {
         ("show qp A.qp0", "query_port A"),
     ),
     "migration state": Usual(
-        "the program, by modify_qp path_mig_state=",
+        "the program sets REARM and MIGRATED, the device ARMED and MIGRATED",
         "MigReq of the BTH (`migrated`): 1 in MIGRATED, which every QP starts in; rxe sends 0",
         ("query_qp A.qp0",),
     ),
@@ -136,7 +136,9 @@ KINDS: dict[str, Usual] = {
     "phys state": Usual(
         "the cable", "packets move in LINK_UP and in no other state", ("query_port A",)
     ),
-    "link layer": Usual("the port", "Ethernet frames, whatever they carry", ("query_port A",)),
+    "link layer": Usual(
+        "the port", "Ethernet frames, or InfiniBand packets from LRH to VCRC", ("query_port A",)
+    ),
     "oflag": Usual("the program, by oflag= of open_xrcd", _NOTHING, ("show xrcd B.xrcd0",)),
     "flow type": Usual("the program, by type= of create_flow", _NOTHING, ("show flow B.flow0",)),
     "flow flag": Usual("the program, by flags= of create_flow", _NOTHING, ("show flow B.flow0",)),

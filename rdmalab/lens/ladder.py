@@ -57,6 +57,9 @@ class PacketRow:
     srqn: Annotated[int | None, "the number of the SRQ that its XRCETH names"]
     inv_rkey: Annotated[int | None, "the key of its IETH, to be invalidated"]
     group: Annotated[str, "the multicast group it goes to"]
+    slid: Annotated[int | None, "the LID it comes from, on InfiniBand"]
+    dlid: Annotated[int | None, "the LID it goes to, on InfiniBand"]
+    mig_req: Annotated[bool, "MigReq of its BTH: the sender's path_mig_state is MIGRATED"]
     ethertype: Annotated[int | None, "of a FRAME: what it carries, 0x800 for IPv4"]
     summary: Annotated[str, "of a FRAME: what it is, in a few words"]
     origin: Annotated[Origin, "how it came onto the cable: SENT, COPIED by a fault, INJECTED"]
@@ -190,6 +193,9 @@ FACTS: dict[str, Fact] = {
     "srqn": _of("xrceth", "srqn"),
     "inv_rkey": _of("ieth", "rkey"),
     "group": _group,
+    "slid": lambda _w, _n, r: words.lids_of(r[words.A])[0],
+    "dlid": lambda _w, _n, r: words.lids_of(r[words.A])[1],
+    "mig_req": lambda _w, _n, r: bool(getattr(r[words.A], "migrated", False)),
     "ethertype": lambda _w, _n, r: getattr(r[words.A], "ethertype", None),
     "summary": lambda _w, _n, r: getattr(r[words.A], "summary", ""),
     "origin": lambda _w, _n, r: ORIGINS[r[words.KIND]],

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.extended import Extended
 from rdmalab.hca.groups import groups_of
-from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.qp import Path, QueuePair
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
 from rdmalab.spec.access import Access
 from rdmalab.spec.builders import SendOps
 from rdmalab.spec.records import Kind, Record
-from rdmalab.spec.states import MTU, QPState, QPType
+from rdmalab.spec.states import MTU, MigState, QPState, QPType
 from rdmalab.spec.timers import RNR_NS, answer_ns
 from rdmalab.spec.work import SendFlags
-from rdmalab.wire.packet import gid_text
+from rdmalab.wire.packet import LidFlow, gid_text
 from rdmalab.world.world import World
 
 if TYPE_CHECKING:
@@ -115,9 +115,20 @@ class QpRow:
     qp_access_flags: Annotated[Access, "what the peer may do through this QP"]
     qkey: Annotated[int, "the Q_Key that an incoming datagram must know"]
     groups: Annotated[str, "the multicast groups it hears"]
+    slid: Annotated[int | None, "the LID its packets come from, on InfiniBand"]
+    dlid: Annotated[int | None, "the LID they go to, on InfiniBand"]
+    alt_slid: Annotated[int | None, "the same of its alternate path"]
+    alt_dlid: Annotated[int | None, "the same of its alternate path"]
+    path_mig_state: Annotated[MigState, "whether the alternate path is ready: ARMED"]
     reads_outstanding: Annotated[int, "READs and atomics under way from here"]
     region: Annotated[RegionRow, "where wr_* functions build"]
     sq_draining: Annotated[bool, "in SQD, with sends begun and not yet completed"]
+
+
+def _lids(path: Path | None) -> tuple[int | None, int | None]:
+    if path is None or not isinstance(path.flow, LidFlow):
+        return None, None
+    return path.flow.src, path.flow.dst
 
 
 def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
@@ -168,6 +179,11 @@ def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
         max_dest_rd_atomic=attr.max_dest_rd_atomic or 0,
         qp_access_flags=Access(attr.qp_access_flags or 0),
         qkey=attr.qkey or 0,
+        slid=_lids(path)[0],
+        dlid=_lids(path)[1],
+        alt_slid=_lids(qp.alternate)[0],
+        alt_dlid=_lids(qp.alternate)[1],
+        path_mig_state=MigState(attr.path_mig_state or 0),
         groups=" ".join(map(gid_text, groups_of(hca, qp))),
         reads_outstanding=qp.req.reads - comp.reads,
         region=region_row(qp),

@@ -22,7 +22,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS
 from rdmalab.spec.work import SendFlags, WCOpcode, WROpcode
 from rdmalab.wire.frame import LABEL, Frame
-from rdmalab.wire.packet import Packet, gid_text, is_multicast
+from rdmalab.wire.packet import LidFlow, Packet, gid_text, is_multicast
 from rdmalab.world.world import World
 
 # Where each part of a record stands, as numbers that a type checker can follow.
@@ -155,6 +155,13 @@ def group_of(packet: Packet | Frame) -> str:
     if isinstance(packet, Frame) or not is_multicast(packet.flow.dst):
         return ""
     return gid_text(packet.flow.dst)
+
+
+def lids_of(packet: Packet | Frame) -> tuple[int | None, int | None]:
+    """The LIDs that a packet of InfiniBand goes from and to."""
+    if isinstance(packet, Frame) or not isinstance(packet.flow, LidFlow):
+        return None, None
+    return packet.flow.src, packet.flow.dst
 
 
 def target_of(world: World, record: Record) -> str:

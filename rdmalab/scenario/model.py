@@ -1,7 +1,7 @@
 """The scenario model: what stands in a file, checked for shape; commands in it are still text."""
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -32,6 +32,7 @@ from rdmalab.scenario.texts import (
     wrong,
 )
 from rdmalab.spec.limits import DeviceCaps
+from rdmalab.spec.profiles import PROFILES
 
 MAX_STEPS = 20_000
 MAX_ASSERTIONS = 500
@@ -58,6 +59,14 @@ class _Node(_Part):
 
     link_layer: LayerName | None = None
     """Of its port: Ethernet, which is RoCE, or InfiniBand; Ethernet without it."""
+
+    @model_validator(mode="after")
+    def _has_such_ports(self) -> Self:
+        layers = PROFILES[self.profile].link_layers if self.profile else ()
+        if layers and self.link_layer not in (None, *(layer.text for layer in layers)):
+            message = f"profile {self.profile} has no {self.link_layer} port"
+            raise wrong(message, "write profile: strict or profile: mlx5", "link_layer")
+        return self
 
     def caps(self) -> dict[str, int]:
         """The limits that were given."""

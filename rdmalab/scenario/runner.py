@@ -48,8 +48,8 @@ class Runner:
         self.session = open_session(profiles, seed=document.seed)
         for line in [*_port_lines(document.nodes), *_link_line(document.link)]:
             for reply in replies(self.session, line, file=True):
-                if reply.error is not None:
-                    raise reply.error
+                if reply.error is not None:  # only `--profile` can give a node a wrong device
+                    raise FileError(scenario.path, reply.error.message, reply.error.hint)
 
     # ------------------------------------------------------------------ where we are
     @property

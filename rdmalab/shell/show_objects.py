@@ -102,7 +102,7 @@ def qp_block(row: QpRow) -> list[Line]:
 
 def settings(row: QpRow) -> list[Line]:
     """What was told to a queue pair, its PSNs and its timers."""
-    said = [_psns(row), _timers(row), _settings(row)]
+    said = [_psns(row), _timers(row), _settings(row), _paths(row)]
     return [plain(text) for text in said if text] + _region(row) + _running(row)
 
 
@@ -171,6 +171,14 @@ def _settings(row: QpRow) -> str:
     groups = [f"groups={row.groups}"] if row.groups else []
     said += [f"sq_sig_all={int(row.sq_sig_all)}"] if TRANSPORTS[row.qp_type].sends else []
     return " ".join([*said, *groups])
+
+
+def _paths(row: QpRow) -> str:
+    """Of a connected queue pair of an InfiniBand port: `path LID 2 → 4, alternate LID 3 → 5`."""
+    if row.dlid is None:
+        return ""
+    other = f", alternate LID {row.alt_slid} → {row.alt_dlid}" if row.alt_dlid is not None else ""
+    return f"path LID {row.slid} → {row.dlid}{other}; path_mig_state={row.path_mig_state.name}"
 
 
 def _timers(row: QpRow) -> str:

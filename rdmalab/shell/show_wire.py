@@ -104,6 +104,7 @@ def _label(row: PacketRow) -> str:
     parts += [f"timer={row.timer}"] if row.timer is not None else []
     parts += [f"{row.length}B"] if row.length else []
     parts += ["ack_req"] if row.ack_req else []
+    parts += [f"dlid={row.dlid}"] if row.dlid is not None else []
     return " ".join(parts)
 
 

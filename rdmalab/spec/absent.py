@@ -14,12 +14,10 @@ from rdmalab.spec.limits import AtomicCap, DeviceCap, LinkLayer, PhysState, Port
 from rdmalab.spec.opcodes import Service
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.sharing import SrqType
-from rdmalab.spec.states import MigState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCOpcode, WROpcode
 
-_IB = "InfiniBand only: the lab's ports are Ethernet"
-_APM = "automatic path migration exists on InfiniBand ports only"
+_SM = "InfiniBand only, by a subnet manager: there is none, the ports keep their LIDs"
 _RD = "reliable datagram, which no device ever offered"
 _TM = "tag matching is not emulated"
 _RSS = "receive side scaling is not emulated"
@@ -51,17 +49,14 @@ REASONS: dict[type[Enum], dict[Any, str]] = {
     },
     Syndrome: {Syndrome.NAK_INVALID_RD_REQUEST: _RD},
     AsyncEvent: {
-        _E.PATH_MIG: _APM,
-        _E.PATH_MIG_ERR: _APM,
-        _E.LID_CHANGE: _IB,
-        _E.SM_CHANGE: _IB,
-        _E.CLIENT_REREGISTER: _IB,
+        _E.LID_CHANGE: _SM,
+        _E.SM_CHANGE: _SM,
+        _E.CLIENT_REREGISTER: _SM,
         _E.WQ_FATAL: "work queue objects (ibv_create_wq) are not emulated",
     },
     Access: {
         Access.RELAXED_ORDERING: "optional, so it is dropped: there is no bus to reorder",
     },
-    MigState: {MigState.REARM: _APM, MigState.ARMED: _APM},
     PortState: {PortState.NOP: "no state: it means `as it was` when a port is told to change"},
     PhysState: dict.fromkeys(
         (PhysState.SLEEP, PhysState.POLLING, PhysState.TRAINING), "a link is up or down at once"
@@ -73,10 +68,9 @@ REASONS: dict[type[Enum], dict[Any, str]] = {
     DeviceCap: {
         DeviceCap.RESIZE_MAX_WR: "a queue keeps the size it was made with",
         DeviceCap.RAW_MULTI: "raw datagrams of InfiniBand, long obsolete",
-        DeviceCap.AUTO_PATH_MIG: _APM,
         DeviceCap.CURR_QP_STATE_MOD: "no driver sets it, whether it can or not",
         DeviceCap.SHUTDOWN_PORT: "a link goes down by `link down`, not by a verb",
-        DeviceCap.INIT_TYPE: _IB,
+        DeviceCap.INIT_TYPE: _SM,
         DeviceCap.N_NOTIFY_CQ: "no verb arms a queue for the n-th completion",
         DeviceCap.MEM_WINDOW_TYPE_2A: "windows of type 2 are of the kind 2B, bound to a queue pair",
         DeviceCap.RC_IP_CSUM: "a connection carries no IP packets of the program's own",
@@ -91,7 +85,7 @@ REASONS: dict[type[Enum], dict[Any, str]] = {
         WcEx.FLOW_TAG: "no flow rule tags its packets",
         WcEx.TM_INFO: _TM,
     },
-    LinkLayer: {LinkLayer.UNSPECIFIED: "every port of the lab knows it", LinkLayer.INFINIBAND: _IB},
+    LinkLayer: {LinkLayer.UNSPECIFIED: "every port of the lab knows it"},
 }
 
 VERBS: dict[str, str] = {
@@ -110,6 +104,5 @@ VERBS: dict[str, str] = {
 
 FAMILIES: dict[str, str] = {
     "RoCEv1": "Ethernet without IP, which nothing new uses",
-    "InfiniBand (LRH)": _IB,
     "iWARP": "another protocol under the same verbs: no UD, no atomics, no Q_Keys",
 }

@@ -359,7 +359,7 @@ ATTRIBUTES: dict[str, Attribute] = {
     "path_mtu":            _row(_A.PATH_MTU,            MTU.B256, "max_path_mtu", MTU.B256,
         "the payload of a full packet, 256 to 4096 bytes; the same at both ends"),
     "path_mig_state":      _row(_A.PATH_MIG_STATE,      0,      MigState.ARMED, MigState.MIGRATED,
-        "whether the alternate path is in use, to be reloaded, or ready"),
+        "whether an alternate path is loaded (REARM), ready (ARMED), or none is (MIGRATED)"),
     "qkey":                _row(_A.QKEY,                0,      _BITS_32, 0,
         "the word an incoming datagram must know; with bit 31 set it is privileged"),
     "rq_psn":              _row(_A.RQ_PSN,              0,      _BITS_24, 0,

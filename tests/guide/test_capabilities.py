@@ -74,6 +74,13 @@ def test_the_device_decides() -> None:
     assert found("queue pair types")["RC"].emulated
     strict, rxe = found("asynchronous events"), found("asynchronous events", "rxe")
     assert (strict["QP_ACCESS_ERR"].emulated, rxe["QP_ACCESS_ERR"].emulated) == (True, False)
+    assert (strict["PATH_MIG"].emulated, rxe["PATH_MIG"].emulated) == (True, False)
+    states = found("path migration states"), found("path migration states", "rxe")
+    assert [each["ARMED"].emulated for each in states] == [True, False]
+    layers = found("link layers"), found("link layers", "rxe")
+    assert [each["INFINIBAND"].emulated for each in layers] == [True, False]
+    families = found("address families"), found("address families", "rxe")
+    assert [each["InfiniBand (LRH)"].emulated for each in families] == [True, False]
     other = {r.name: r for r in rows(RXE, VOCABULARY) if r.area.startswith("what rxe")}
     assert other["lkey_is_rkey"].text == "yes, not no"
 

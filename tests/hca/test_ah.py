@@ -2,16 +2,20 @@
 
 from dataclasses import replace
 from errno import EINVAL, ENODATA
+from typing import Any
 
 import pytest
 
 from rdmalab.command import Refused
 from rdmalab.hca import ah, objects
 from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.wr import Cqe
 from rdmalab.lab import Lab
+from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.states import QPType
-from rdmalab.spec.work import WROpcode
-from rdmalab.wire.packet import ipv4_gid
+from rdmalab.spec.work import WCFlags, WROpcode
+from rdmalab.wire.headers import GRH
+from rdmalab.wire.packet import LidFlow, ipv4_gid
 from tests.labs import refusal, well
 from tests.pairs import Pair
 
@@ -92,3 +96,90 @@ def test_a_field_out_of_range(profile: str, name: str, value: int) -> None:
         assert refusal(lab, make).rule == "ah-range"
     else:
         well(lab, make)
+
+
+# --------------------------------------------------------------------------- InfiniBand
+LID = AhAttr(dlid=4, port_num=1)
+GLOBAL = AhAttr(
+    dlid=4, port_num=1, is_global=1, dgid=0xFE80 << 112 | 1, sgid_index=0, hop_limit=0,
+    traffic_class=8, flow_label=0xFFFFF,
+)  # fmt: skip
+
+
+def lids(**options: Any) -> Pair:
+    return Pair(link_layer=LinkLayer.INFINIBAND, **options)
+
+
+@pytest.mark.parametrize(
+    ("bad", "rule", "errno"),
+    [
+        ({"port_num": 2}, "ah-port", EINVAL),
+        ({"dlid": 0}, "ah-dlid", EINVAL),
+        ({"dlid": 0xC000}, "ah-mlid", EINVAL),
+        ({"sl": 16}, "ah-range", EINVAL),
+        ({"is_global": 1, "sgid_index": 200}, "ah-sgid-index", EINVAL),
+        ({"is_global": 1, "sgid_index": 1}, "ah-sgid-empty", ENODATA),
+    ],
+)
+def test_what_is_no_address_of_an_infiniband_port(
+    bad: dict[str, int], rule: str, errno: int
+) -> None:
+    pair = lids()
+    with pytest.raises(Refused) as caught:
+        objects.create_ah(pair.a.hca, pair.a.pd.number, replace(LID, **bad))
+    assert (caught.value.rule, caught.value.errno) == (rule, errno)
+
+
+@pytest.mark.parametrize(("bits", "slid"), [(0, 2), (1, 3), (2, 2), (255, 3)])
+def test_path_bits_choose_the_lid_that_packets_come_from(bits: int, slid: int) -> None:
+    pair = lids()
+    flow = ah.flow_to(pair.a.hca, replace(LID, src_path_bits=bits, sl=15, dlid=0xBFFF), 0xC001)
+    assert flow == LidFlow(slid, 0xBFFF, sl=15)
+
+
+def test_a_grh_is_made_only_where_it_is_asked_for() -> None:
+    pair = lids()
+    plain, routed = (ah.flow_to(pair.a.hca, av, 0) for av in (LID, GLOBAL))
+    assert (plain.has_grh, routed.has_grh) == (False, True)
+    assert routed.gids == (pair.a.hca.gids[0], GLOBAL.dgid)
+    assert (routed.hop_limit, routed.traffic_class, routed.flow_label) == (0, 8, 0xFFFFF)
+
+
+def test_a_datagram_by_lid_leaves_the_forty_bytes_alone() -> None:
+    pair = lids(qp_type=QPType.UD)
+    (row,) = _datagrams(pair, replace(LID, src_path_bits=1, dlid=5, sl=3))
+    assert (row.wc_flags, row.byte_len) == (0, 48)
+    assert (row.slid, row.sl, row.dlid_path_bits) == (3, 3, 1)
+    assert pair.b.peek(0, 40) == b"\xee" * 40
+
+
+def test_a_datagram_with_a_grh_brings_it() -> None:
+    pair = lids(qp_type=QPType.UD)
+    (row,) = _datagrams(pair, replace(GLOBAL, dgid=pair.b.hca.gids[0]))
+    assert row.wc_flags == WCFlags.GRH
+    grh = GRH.unpack(pair.b.peek(0, 40))
+    assert (grh.sgid, grh.dgid) == (pair.a.hca.gids[0], pair.b.hca.gids[0])
+    assert (grh.next_header, grh.payload_length) == (0x1B, 12 + 8 + 8 + 4)
+
+
+def test_a_grh_for_another_port_is_dropped() -> None:
+    pair = lids(qp_type=QPType.UD)
+    assert _datagrams(pair, GLOBAL) == []
+    assert pair.b.hca.drops == {"wrong-address": 1}
+
+
+def test_without_its_gid_a_routed_datagram_fails_and_one_by_lid_does_not() -> None:
+    pair = lids(qp_type=QPType.UD)
+    made = [objects.create_ah(pair.a.hca, pair.a.pd.number, av) for av in (GLOBAL, LID)]
+    pair.world.set_gid("A", 0, 0)
+    assert [ah.has_source(pair.a.hca, handle.attr) for handle in made] == [False, True]
+
+
+def _datagrams(pair: Pair, av: AhAttr) -> list[Cqe]:
+    """What B is told of one datagram of 8 bytes to this address."""
+    handle = objects.create_ah(pair.a.hca, pair.a.pd.number, av)
+    pair.b.poke(0, b"\xee" * 64)
+    pair.b.recv(64)
+    pair.a.issue(WROpcode.SEND, 8, ah=handle.number)
+    pair.run()
+    return pair.b.poll(pair.b.recv_cq)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from rdmalab.lab import Lab
 from tests.labs import lab_of, misread, refusal, well
 
 
@@ -40,3 +41,54 @@ def test_a_port_is_led_up() -> None:
     assert lab.look("A.port.phys_state").name == "LINK_UP"
     well(lab, "device_fatal A")
     assert misread(lab, "device_fatal A").hint == "open_device A"
+
+
+# --------------------------------------------------------------------------- link layers
+def test_an_infiniband_port_has_two_lids_and_a_gid() -> None:
+    lab = lab_of("port B link_layer=InfiniBand", pair="port A link_layer=InfiniBand")
+    found = well(lab, "query_port B").value
+    assert (found["link_layer"].name, found["lid"], found["lmc"], found["sm_lid"]) == (
+        "INFINIBAND", 4, 1, 1,
+    )  # fmt: skip
+    assert well(lab, "query_gid_ex B index=0").value["gid_type"] == "IB"
+    assert refusal(lab, "query_gid_ex B index=1").rule == "gid-empty"
+    assert "AUTO_PATH_MIG" in well(lab, "query_device B").value["device_cap_flags"].name
+    assert lab.look("B.port.lid == 4")
+    assert sorted(lab.session.world.node_of_gid.values()) == ["A"] * 3 + ["B"] * 3
+
+
+def test_it_can_be_ethernet_again() -> None:
+    lab = Lab()
+    before = dict(lab.session.world.node_of_gid)
+    well(lab, "port A link_layer=InfiniBand")
+    well(lab, "port A link_layer=Ethernet")
+    assert lab.session.world.node_of_gid == before
+    assert well(lab, "query_port A").value["lmc"] == 0
+    assert "AUTO_PATH_MIG" not in str(well(lab, "query_device A").value["device_cap_flags"])
+
+
+@pytest.mark.parametrize("profile", ["strict", "mlx5"])
+def test_a_port_in_use_keeps_its_link_layer(profile: str) -> None:
+    lab = Lab(profile=profile)
+    well(lab, "use rc_pair link_layer=InfiniBand")
+    well(lab, "port A ACTIVE link_layer=InfiniBand")
+    told = misread(lab, "port A link_layer=Ethernet")
+    assert "1 queue pairs" in told.message
+    assert "before" in told.hint
+
+
+def test_soft_roce_has_no_infiniband_port() -> None:
+    told = misread(Lab(profile="rxe"), "port A link_layer=InfiniBand")
+    assert told.message == "profile rxe has no InfiniBand port"
+
+
+@pytest.mark.parametrize("line", ["port A", "port A link_layer=infini", "port A link_layer=2"])
+def test_no_such_link_layer(line: str) -> None:
+    assert misread(Lab(), line)
+
+
+def test_ports_of_two_link_layers_do_not_meet() -> None:
+    lab = lab_of("alloc_pd A.pd0", "alloc_pd B.pd0", pair="port B link_layer=InfiniBand")
+    assert refusal(lab, "create_ah A.x pd=A.pd0 to=B").rule == "ah-global"
+    well(lab, "create_ah A.x pd=A.pd0 is_global=1 dgid=10.0.0.2 sgid_index=1 port_num=1")
+    assert lab.look("A.x.to") == "nobody"
