@@ -221,8 +221,6 @@ class Hca:
         return True
 
     def _transmit(self, qp: "QueuePair", packet: "Packet | Frame") -> None:
-        if self.profile.sends_mig_req and isinstance(packet, Packet):
-            packet.migrated = qp.is_migrated
         self.trace.record(_SENT, self.node, qp.number, packet)
         self.busy_until_ns = self.now_ns + self.outside.transmit(self.node, qp.number, packet)
 

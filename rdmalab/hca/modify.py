@@ -154,7 +154,12 @@ def check_address(asked: Asked) -> Refused | None:
     if av is None:
         return None
     port = asked.given.get("port_num", asked.qp.attr.port_num)
-    return judge(asked.hca, av, port or 0, asked.hca.profile.modify_judges_address)
+    return judge(asked.hca, av, port or 0, _judged(asked))
+
+
+def _judged(asked: Asked) -> frozenset[str]:
+    """The fields of an address whose range this device looks at."""
+    return asked.hca.profile.modify_judges_address
 
 
 def check_alternate(asked: Asked) -> Refused | None:
@@ -165,7 +170,7 @@ def check_alternate(asked: Asked) -> Refused | None:
     if not asked.hca.lids:
         return asked.no("alt-path", argument=names[0], legal="leave the alternate path out")
     av = asked.given.get("alt_ah_attr", AhAttr())
-    refusal = judge(asked.hca, av, asked.given.get("alt_port_num", 0))
+    refusal = judge(asked.hca, av, asked.given.get("alt_port_num", 0), _judged(asked))
     if refusal is not None:
         refusal.argument = names[0]
     return refusal
@@ -291,7 +296,8 @@ def _path(hca: "Hca", qp: QueuePair) -> Path:
     """What the attributes come to; Soft-RoCE stores values that no packet can carry."""
     attr, caps = qp.attr, hca.profile.caps
     pkey = _pkey(hca, attr.pkey_index)
-    migrated = bool(hca.lids) and attr.path_mig_state == MigState.MIGRATED
+    # IBA 17.2.8: every QP starts in MIGRATED, where MigReq is 1.
+    migrated = hca.profile.sends_mig_req and attr.path_mig_state == MigState.MIGRATED
     av = attr.ah_attr or AhAttr()
     if not qp.transport.connected:
         flow = flow_to(hca, av, lone_source_port(qp.number))

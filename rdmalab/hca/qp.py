@@ -14,7 +14,7 @@ from rdmalab.hca.outside import Timer
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import CLASS_MASK, Syndrome
-from rdmalab.spec.states import STATES, MigState, QPState, QPType
+from rdmalab.spec.states import STATES, QPState, QPType
 from rdmalab.spec.transports import TRANSPORTS
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from rdmalab.wire.packet import Flow
 
 _ACK = int(Syndrome.ACK)
-_MIGRATED = (None, MigState.MIGRATED)  # None: never set, as MIGRATED
 
 
 class SendQueue:
@@ -291,11 +290,6 @@ class QueuePair:
         self.req = Requesting(self.sq.posted)
         self.comp = Completing(self.sq.posted)
         self.resp = Responding()
-
-    @property
-    def is_migrated(self) -> bool:
-        """Whether path_mig_state is MIGRATED, where every QP starts (IBA 17.2.8): MigReq is 1."""
-        return self.attr.path_mig_state in _MIGRATED
 
     @property
     def shares_receives(self) -> bool:
