@@ -70,7 +70,7 @@ def attribute_of(slot: Slot) -> str:
     """The attribute that a key of modify_qp gives, or is part of."""
     if slot.path[0] != "attr" or len(slot.path) < 2:
         return ""
-    return "ah_attr" if slot.spread is not None else slot.path[1]
+    return slot.spread.fills[0] if slot.spread is not None else slot.path[1]
 
 
 def judge_attribute(here: Bearings, slot: Slot) -> Verdict | None:
@@ -82,9 +82,16 @@ def judge_attribute(here: Bearings, slot: Slot) -> Verdict | None:
     if mask is Attr.STATE:
         return _judge_state(qp)
     move = asked_move(here)
-    if move is None or mask & _given_mask(here) or mask is Attr.ALT_PATH:
+    given = _given_mask(here) & ~Attr.ALT_PATH  # one bit, four attributes
+    if move is None or mask & given or _has_no_alternate(here, mask):
         return None if isinstance(qp, QueuePair) else Verdict()
     return _judge_for(move, mask, slot)
+
+
+def _has_no_alternate(here: Bearings, mask: Attr) -> bool:
+    """An alternate path exists on InfiniBand ports only."""
+    hca = here.session.world.nodes.get(here.node)
+    return mask is Attr.ALT_PATH and (hca is None or not hca.lids)
 
 
 def _judge_state(qp: Any) -> Verdict:

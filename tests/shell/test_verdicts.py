@@ -26,6 +26,14 @@ def test_what_is_offered_is_what_the_table_takes(height: int) -> None:
         assert keys == wanted, line
 
 
+def test_an_alternate_path_is_offered_on_an_infiniband_port() -> None:
+    session = Talk("use rc_pair link_layer=InfiniBand").lab.session
+    line = "modify_qp A.qp0 alt_timeout=14 "
+    keys = {choice.text.rstrip("=") for choice in choices(session, line, len(line))[0]}
+    assert {"alt_ah", "alt_pkey_index", "alt_port_num", "path_mig_state"} <= keys
+    assert "alt_timeout" not in keys
+
+
 def test_proven_values_lie_in_their_ranges() -> None:
     for name, row in ATTRIBUTES.items():
         value = proven(name)
