@@ -360,6 +360,24 @@ def address_in_sqd(profile: Profile) -> Any:
     return answer_of(end, ah_attr=pair.b.hca.address())
 
 
+def rate_of_a_route(profile: Profile) -> Any:
+    """static_rate 173 is no rate of enum ibv_rate."""
+    pair = Pair(profile=profile)
+    pair.a.modify(qp_state=QPState.SQD)
+    odd = replace(pair.b.hca.address(), static_rate=173)
+    return answer_of(pair.a, ah_attr=odd)
+
+
+def rate_of_a_handle(profile: Profile) -> Any:
+    pair = Pair(profile=profile)
+    end = pair.end("A")
+    odd = replace(pair.b.hca.address(), static_rate=173)
+    try:
+        return objects.create_ah(end.hca, end.pd.number, odd).attr.static_rate
+    except Refused as refusal:
+        return refusal.rule
+
+
 def depths(profile: Profile) -> Any:
     attr = Pair(profile=profile, rd_atomic=3, dest_rd_atomic=13).a.qp.attr
     return attr.max_rd_atomic, attr.max_dest_rd_atomic
@@ -920,6 +938,8 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("attr_mask_bits",          21,         foreign_bit,       "attr-surplus", "attr-support"),
     ("resolves_addresses",      True,       nobodys_address,   QPState.RTR, "ah-neighbour"),
     ("address_sets_port",       True,       address_in_sqd,    QPState.SQD, "attr-surplus"),
+    ("modify_judges_address",   frozenset(), rate_of_a_route,  "ah-range", QPState.SQD),
+    ("create_ah_judges",        frozenset(), rate_of_a_handle, "ah-range", 173),
     ("rounds_read_depths",      True,       depths,            (3, 13), (4, 16)),
     ("create_qp_returns_asked", True,       told_capacity,     (4, 4, 5), (3, 3, 5)),
     ("retry_cnt_7_is_infinite", True,       retry_7,           False, True),

@@ -33,7 +33,7 @@ def test_so_many_can_be_posted(profile: Profile, asked: int, granted: int) -> No
 
 @pytest.mark.parametrize(
     ("sizes", "argument"),
-    [("max_wr=0", "max_wr"), ("max_wr=1025", "max_wr"), ("max_wr=1 max_sge=9", "max_sge")],
+    [("max_wr=0", "max_wr"), ("max_wr=4097", "max_wr"), ("max_wr=1 max_sge=9", "max_sge")],
 )
 def test_sizes_beyond_the_device(sizes: str, argument: str) -> None:
     no = refusal(lab_with(), f"create_srq B.srq1 pd=B.pd0 {sizes}")
@@ -79,7 +79,7 @@ def test_what_soft_roce_answered() -> None:
         (STRICT, "srq_limit=9", "srq-limit", "srq_limit"),
         (STRICT, "srq_limit=-1", "srq-limit", "srq_limit"),
         (STRICT, "max_wr=0", "srq-range", "max_wr"),
-        (STRICT, "max_wr=1025", "srq-range", "max_wr"),
+        (STRICT, "max_wr=4097", "srq-range", "max_wr"),
         (STRICT, "max_wr=1", "srq-small", "max_wr"),
         (STRICT, "max_wr=4 srq_limit=5", "srq-limit", "srq_limit"),
         (STRICT, "srq_attr_mask=4 max_wr=9", "srq-mask", "srq_attr_mask"),

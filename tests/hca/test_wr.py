@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rdmalab.command import Noun, Thing
+from rdmalab.command import Noun, Short, Thing
 from rdmalab.hca.wr import (
     REMOTE_RANGE,
     SGE,
@@ -39,7 +39,8 @@ def test_a_region_is_a_short_form_of_address_and_key() -> None:
     length = region.length - 16
     addr, rkey = region.addr + 16, region.rkey
     assert made == {"remote_addr": addr, "rkey": rkey, "flush_length": length}
-    (short,) = ShortSGE.__metadata__  # type: ignore[attr-defined]
+    given: tuple[object, ...] = getattr(ShortSGE, "__metadata__")  # noqa: B009
+    (short,) = (each for each in given if isinstance(each, Short))
     for start, stop, length in ((None, None, region.length), (100, None, 65436), (100, 164, 64)):
         expected = SGE(region.addr + (start or 0), length, region.lkey)
         assert short.convert(pair.world, thing, start, stop) == expected
