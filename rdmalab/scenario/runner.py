@@ -46,10 +46,10 @@ class Runner:
         document = scenario.document
         profiles = {name: _profile(node, profile) for name, node in document.nodes.items()}
         self.session = open_session(profiles, seed=document.seed)
+        self._unready: Reply | None = None  # a port that the device of `--profile` cannot have
         for line in [*_port_lines(document.nodes), *_link_line(document.link)]:
             for reply in replies(self.session, line, file=True):
-                if reply.error is not None:  # only `--profile` can give a node a wrong device
-                    raise FileError(scenario.path, reply.error.message, reply.error.hint)
+                self._unready = self._unready or (reply if reply.failed else None)
 
     # ------------------------------------------------------------------ where we are
     @property
@@ -121,6 +121,8 @@ class Runner:
         self.session.max_events = min(limit, MAX_EVENTS)
         try:
             report: Report | None = None
+            if self._unready is not None:
+                raise _stop(self._unready)
             for reply in self._act(step, since):
                 report = reply.value if isinstance(reply.value, Report) else report
                 if reply.event is not None:

@@ -141,7 +141,8 @@ def export(session: Session, what: Literal["pcapng"], file: str) -> Exported:
 
     pcapng: for Wireshark and tshark, every frame that left a port, on the interface of its node, in
     virtual time; a comment names its event, its work request and what became of it. A capture that
-    is there already is replaced, any other file is not.
+    is there already is replaced, any other file is not. Packets of InfiniBand ports have link type
+    247; a tshark that does not know this number reads them as USER0 with the dissector infiniband.
 
     Example: export pcapng run.pcapng
     """

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from rdmalab.lab import open_session
 from rdmalab.scenario.loader import FileError, found, load, loads
+from rdmalab.scenario.runner import Runner
 from rdmalab.vocabulary import VOCABULARY
 
 TOP = "rdmalab: 1\ntitle: t\n"
@@ -159,3 +161,19 @@ def test_a_scenario_has_a_short_name(tmp_path: Path, monkeypatch: pytest.MonkeyP
 )
 def test_what_is_not_there_stays_as_it_was_said(path: str) -> None:
     assert found(path) == path
+
+
+def test_a_device_without_such_ports_has_no_link_layer() -> None:
+    text = f"{TOP}nodes:\n  A: {{profile: rxe, link_layer: InfiniBand}}\n  B: {{}}\n{ONE}"
+    assert "4:21: profile rxe has no InfiniBand port" in str(wrong(text))
+    assert "InfiniBand" in str(wrong(text.replace("InfiniBand", "infiniband")))
+
+
+def test_the_profile_of_the_command_line_may_have_none_either() -> None:
+    text = f"{TOP}nodes:\n  A: {{link_layer: InfiniBand}}\n  B: {{}}\n{ONE}"
+    scenario = loads(text, "f", VOCABULARY)
+    assert Runner(scenario, open_session).run()[-1].ok
+    runner = Runner(scenario, open_session, profile="rxe")
+    runner.run()
+    assert "profile rxe has no InfiniBand port" in runner.results[-1].text("f")
+    assert [result.ok for result in runner.results] == [False]

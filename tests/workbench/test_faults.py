@@ -385,3 +385,40 @@ def test_every_setting_is_logged() -> None:
         ("mtu", 1024),
         ("state", "down"),
     ]
+
+
+# --------------------------------------------------------------------------- InfiniBand
+INFINIBAND = "use rc_pair link_layer=InfiniBand"
+
+
+def test_a_fault_of_one_lid_leaves_the_others_alone() -> None:
+    lab = lab_of("fault drop dlid=5", pair=INFINIBAND)
+    well(lab, "post_recv B.qp0 sg=B.mr0[0:64]")
+    well(lab, "post_send A.qp0 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED")
+    well(lab, "run 5us")
+    assert lab.look("A.cq0.count == 1")
+    well(lab, "fault drop dlid=4 count=1")
+    well(lab, "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED")
+    well(lab, "run 5us")
+    assert lab.look("wire.last.fate == LOST")
+    assert lab.look("wire.last.dlid == 4")
+    assert str(lab.session.world.cable.faults[1]) == "drop dlid=4 count=1"
+
+
+def test_packets_of_roce_have_no_lids() -> None:
+    told = misread(lab_of(), "fault drop dlid=4")
+    assert told.message == "packets of RoCE have no LIDs"
+
+
+def test_packets_of_infiniband_have_no_ip_header_to_be_marked() -> None:
+    assert "InfiniBand" in misread(lab_of(pair=INFINIBAND), "fault mark A->B").message
+
+
+def test_a_gid_is_that_of_the_grh() -> None:
+    lab = lab_of("fault drop gid=fe80::200:aff:fe00:2", pair="use ud_pair link_layer=InfiniBand")
+    grh = "is_global=1 dgid=fe80::200:aff:fe00:2 sgid_index=0"
+    well(lab, f"create_ah A.routed pd=A.pd0 dlid=4 {grh} port_num=1")
+    for name, fate in (("ah0", "DROPPED"), ("routed", "LOST")):
+        well(lab, f"post_send A.qp0 opcode=SEND sg=A.mr0[0:5] ah=A.{name} remote_qpn=B.qp0")
+        well(lab, "run")
+        assert lab.look(f"wire.last.fate == {fate}")

@@ -12,7 +12,7 @@ from rdmalab.grammar.line import parse
 from rdmalab.lab import Lab
 from rdmalab.lens import ladder, story
 from rdmalab.lens.ladder import PacketRow
-from rdmalab.lens.packets import decoded_row
+from rdmalab.lens.packets import decoded_row, last_event
 from rdmalab.lens.sufferings import Origin
 from rdmalab.shell.show_wire import ladder as drawn
 from rdmalab.spec.opcodes import OPCODES
@@ -221,3 +221,22 @@ def test_any_packet_that_was_with_anything_changed(data: st.DataObject) -> None:
         way = data.draw(st.sampled_from(["A->B", "B->A"]))
         well(lab, f"inject {way} packet=ev{event} {change}={value}; run 1ms")
     looked_at(lab)
+
+
+# --------------------------------------------------------------------------- InfiniBand
+def test_bytes_on_an_infiniband_cable() -> None:
+    lab = lab_of(
+        "post_recv B.qp0 sg=B.mr0[0:64]",
+        "post_send A.qp0 opcode=SEND sg=A.mr0[0:8]",
+        "run",
+        pair="use rc_pair link_layer=InfiniBand",
+    )
+    event = last_event(lab.session.world)
+    sent = event - 2 if event is not None else 0
+    well(lab, f"inject A->B packet=ev{sent} psn=5")
+    well(lab, "run")
+    assert lab.look("wire.count(syndrome=NAK_SEQUENCE)") == 1
+    for line in (f"inject A->B packet=ev{sent} byte=9 bit=1", "inject A->B 00ff"):
+        well(lab, line)
+        well(lab, "run")
+    assert lab.session.world.nodes["B"].drops["malformed"] == 2
