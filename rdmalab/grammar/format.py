@@ -89,7 +89,7 @@ def _texts(slot: Slot, value: Any, keys: Keys, spoken: set[str]) -> list[str]:
         inner = [(keys.at((*slot.path, name)), v) for name, v in flat.items()]
         texts = [text for below, v in inner for text in _texts(below, v, keys, spoken)]
         may_be_absent = kind.nullable and kind is record
-        is_understood = slot.parameter.required and not may_be_absent
+        is_understood = slot.parameter.required and not may_be_absent and record.short is None
         return texts if texts or is_understood else [f"{key}={{}}"]
     if is_records and value:
         return [f"{key}={value_text(item, record)}" for item in value if record]

@@ -16,7 +16,7 @@ from rdmalab.spec.opcodes import BY_LABEL
 from rdmalab.spec.records import Field, Record
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.wire.frame import LABEL, Frame
-from rdmalab.wire.packet import Packet
+from rdmalab.wire.packet import LidFlow, Packet
 
 Locate = Callable[[str], Region]
 """Finds `B.mr0[100]`; NotUnderstood if nothing is called so."""
@@ -197,12 +197,18 @@ def line_of(packet: "Seen") -> str:
     if not row.target:
         return SKIP
     said = [f"{row.source}->{row.target}", row.opcode]
+    spared = _SPARED if _has_paths(packet.packet) else _SPARED | {"mig_req"}
     for name in (*FACTS, *_MORE):
-        text = "" if name in _SPARED else _spelled(name, packet.fact(name))
+        text = "" if name in spared else _spelled(name, packet.fact(name))
         said += [f"{_SPELLED.get(name, name)}={text}"] if text else []
     said += [name for name, origin in _ORIGINS.items() if origin is row.origin]
     said += [has.partition(" ")[0] for has in row.troubles]
     return " ".join(said + [name for name, fate in _FATES.items() if fate is row.fate])
+
+
+def _has_paths(packet: Packet | Frame) -> bool:
+    """Whether its port can have an alternate path; elsewhere MigReq never changes."""
+    return isinstance(packet, Packet) and isinstance(packet.flow, LidFlow)
 
 
 def _spelled(name: str, value: Any) -> str:

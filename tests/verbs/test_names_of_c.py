@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.grammar.format import render
+from rdmalab.grammar.line import parse
 from rdmalab.lab import Lab
 from rdmalab.shell.legal import choices
 from rdmalab.vocabulary import VOCABULARY
@@ -190,3 +191,9 @@ def test_a_saved_session_plays_the_same(tmp_path: Path) -> None:
     saved = tmp_path / "c.rdmalab.yaml"
     well(lab, f"save {saved}")
     assert "remote_addr=1 rkey=B.mr0" in saved.read_text(encoding="utf-8")
+
+
+def test_an_empty_element_is_written_or_the_line_would_lack_it() -> None:
+    line = "wr_set_sge A.x sg={}"
+    (invocation,) = parse(line, VOCABULARY, "A")
+    assert render(invocation, VOCABULARY["wr_set_sge"]) == line
