@@ -29,7 +29,7 @@ from rdmalab.spec.limits import (
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Op, Service
 from rdmalab.spec.profiles import STRICT, Profile
 from rdmalab.spec.refusals import REQUESTER_STATUS, Syndrome
-from rdmalab.spec.rules import errno_name
+from rdmalab.spec.rules import RULES, errno_name
 from rdmalab.spec.sharing import OpenFlag, SrqAttrMask, SrqType
 from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
@@ -77,7 +77,8 @@ def rows(profile: Profile, words: Collection[str]) -> list[CapabilityRow]:
     found = [row for area in AREAS for row in _members(device, *area)]
     found += [CapabilityRow("packets", label, _arrives(device, label), _label_reason(device, label))
               for label in BY_LABEL]  # fmt: skip
-    found += [*_verbs(words), *_families(device), *_limits(profile), *_differences(profile)]
+    found += [*_verbs(words), *_families(device), *_infiniband_ports(device)]
+    found += [*_limits(profile), *_differences(profile)]
     for row in found:
         row.text = "" if row.emulated and row.area in _PLAIN else row.text
     return found
@@ -311,6 +312,21 @@ def _verbs(words: Collection[str]) -> Iterator[CapabilityRow]:
     for name, reason in absent.VERBS.items():
         if name not in words:
             yield CapabilityRow("verbs", name, emulated=False, text=reason)
+
+
+# What verbs do not do on an InfiniBand port: the rule that says so, and a name.
+_ETHERNET_ONLY = {
+    "raw-ethernet": "RAW_PACKET, create_flow",
+    "mcast-lid": "attach_mcast",
+}
+
+
+def _infiniband_ports(device: Device) -> Iterator[CapabilityRow]:
+    """What is missing on the InfiniBand ports of a device that has them."""
+    if _has_infiniband(device):
+        for rule, name in _ETHERNET_ONLY.items():
+            text = RULES[rule].sentence
+            yield CapabilityRow("InfiniBand ports", name, emulated=False, text=text)
 
 
 def _families(device: Device) -> Iterator[CapabilityRow]:

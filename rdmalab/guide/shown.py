@@ -90,9 +90,12 @@ _BY_SCENARIO: dict[str, str] = {
     "flags/solicited":
         "IBV_SEND_SOLICITED",
     "infiniband/bring-up-by-lid":
-        "ah_attr;field dlid;rule ah-dlid;record LINK_LAYER_SET;verb query_port;verb port",
+        "ah_attr;field dlid;rule ah-dlid;verb query_port",
     "infiniband/datagrams-by-lid":
         "IBV_WC_GRH;field is_global;field sl;rule ah-mlid",
+    "infiniband/ethernet-only":
+        "field dst_mac;EOPNOTSUPP;rule raw-ethernet;rule mcast-lid;record LINK_LAYER_SET;"
+        "verb create_flow;verb port",
     "infiniband/migration-refused":
         "path_mig_state;IBV_EVENT_PATH_MIG_ERR;record MIGRATION_CHANGED",
     "infiniband/no-alternate":
@@ -167,7 +170,7 @@ _BY_SCENARIO: dict[str, str] = {
     "raw/frames":
         "IBV_QPT_RAW_PACKET;drop no-flow;verb destroy_flow",
     "raw/sniffer":
-        "flow type SNIFFER;verb create_flow",
+        "flow type SNIFFER",
     "raw/tso":
         "IBV_WR_TSO;IBV_WC_TSO;field dst_port;rule tso-headers",
     "raw/tso-by-function":
@@ -391,7 +394,7 @@ _BY_SCENARIO: dict[str, str] = {
     "wr/atomics":
         "verb wr_atomic_cmp_swp;verb wr_atomic_fetch_add",
     "wr/builders-of-each-type":
-        "field send_ops_flags;EOPNOTSUPP;rule qp-ex-pd;rule send-ops;verb create_qp_ex",
+        "field send_ops_flags;rule qp-ex-pd;rule send-ops;verb create_qp_ex",
     "wr/data-setters":
         "rule setter-place;verb wr_set_sge;verb wr_set_sge_list;verb wr_set_inline_data",
     "wr/datagrams":

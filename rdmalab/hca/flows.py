@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from rdmalab.hca.objects import check_limit, created, destroyed
+from rdmalab.hca.port import ETHERNET
 from rdmalab.hca.refuse import refused
 from rdmalab.hca.steering import Flow, FlowAttr, FlowSpec
 from rdmalab.spec.flows import FlowType
@@ -31,6 +32,8 @@ def create(hca: "Hca", qp: "QueuePair", attr: FlowAttr, spec: FlowSpec) -> Flow:
 
 def _judge_device(hca: "Hca") -> "Refused | None":
     caps = hca.profile.caps
+    if hca.lids:
+        return refused(hca.profile, "raw-ethernet", legal=f"port {hca.node} {ETHERNET}")
     if not caps.device_cap_flags & _STEERS:
         return refused(hca.profile, "flow-support")
     if not caps.cap_net_raw:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from rdmalab.hca.port import ETHERNET
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.refuse import refused
 from rdmalab.spec.records import Kind
@@ -17,6 +18,8 @@ _JOINS = frozenset({QPType.UD})  # ibv_attach_mcast(3); RAW_PACKET hears groups 
 def attach(hca: "Hca", qp: QueuePair, gid: int) -> None:
     """`ibv_attach_mcast`: twice is once."""
     profile, caps = hca.profile, hca.profile.caps
+    if hca.lids:
+        raise refused(profile, "mcast-lid", argument="gid", legal=f"port {hca.node} {ETHERNET}")
     if qp.qp_type not in _JOINS:
         raise refused(profile, "mcast-type", qp.qp_type.name, argument="qp")
     if not is_multicast(gid):

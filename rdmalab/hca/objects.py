@@ -14,6 +14,7 @@ from rdmalab.hca.keys import window_key
 from rdmalab.hca.mw import MemoryWindow, unbind
 from rdmalab.hca.offloads import TSO_TYPES
 from rdmalab.hca.pd import ProtectionDomain
+from rdmalab.hca.port import ETHERNET
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.refuse import check_useful, refused
 from rdmalab.spec.access import MWType
@@ -287,11 +288,22 @@ def _judge_sizes(hca: "Hca", cap: Capacity) -> Refused | None:
     return refused(hca.profile, "qp-memory", *told, argument="max_send_wr", legal=legal)
 
 
+def _judge_raw(hca: "Hca") -> Refused | None:
+    """What a RAW_PACKET queue pair needs: an Ethernet port and a privileged process."""
+    if hca.lids:
+        legal = f"port {hca.node} {ETHERNET}"
+        return refused(hca.profile, "raw-ethernet", argument="qp_type", legal=legal)
+    if not hca.profile.caps.cap_net_raw:
+        legal = "give the process CAP_NET_RAW"
+        return refused(hca.profile, "net-raw", argument="qp_type", legal=legal)
+    return None
+
+
 def _judge_rights(hca: "Hca", qp_type: QPType, max_tso_header: int) -> Refused | None:
-    """What only a privileged process, or a device with offloads, may ask for."""
+    """What only some ports, a privileged process, or a device with offloads may do."""
     profile, caps = hca.profile, hca.profile.caps
-    if TRANSPORTS[qp_type].service is None and not caps.cap_net_raw:
-        return refused(profile, "net-raw", argument="qp_type", legal="give the process CAP_NET_RAW")
+    if TRANSPORTS[qp_type].service is None and (refusal := _judge_raw(hca)) is not None:
+        return refusal
     if not max_tso_header:
         return None
     if not caps.max_tso:

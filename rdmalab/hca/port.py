@@ -14,6 +14,7 @@ PORT = 1  # the only one
 FULL_MEMBER, PARTITION = 0x8000, 0x7FFF  # of a P_Key
 LMC = 1  # of an InfiniBand port: it has 2**LMC LIDs, one for each path
 SM_LID = 1  # of the subnet manager
+ETHERNET = "link_layer=Ethernet"  # to be typed after `port A`, where a verb needs such a port
 _LINK_LOCAL = 0xFE80 << 112
 
 

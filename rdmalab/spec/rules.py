@@ -136,6 +136,7 @@ RULES: dict[str, Rule] = {
     "alt-path":            Rule(EINVAL, "an alternate path exists on InfiniBand ports only, and this port is RoCE", "kernel core, R12"),
     "mig-state":           Rule(EINVAL, "a program may not change path_mig_state from {} to {} here", "IBA 17.2.8; rdmavt of the kernel"),
     "net-raw":             Rule(EPERM,  "RAW_PACKET queue pairs and flow rules need CAP_NET_RAW, which this process has not", "ibv_create_qp(3), kernel uverbs"),
+    "raw-ethernet":        Rule(EOPNOTSUPP, "RAW_PACKET queue pairs and flow rules need an Ethernet port, and this port is InfiniBand", "kernel mlx4, there in modify_qp to INIT"),
     "tso-support":         Rule(EOPNOTSUPP, "this device cuts no TCP streams", "ibv_create_qp_ex(3), query_device_ex tso_caps"),
     "tso-type":            Rule(EINVAL, "max_tso_header goes with UD and RAW_PACKET queue pairs, this one is {}", "ibv_create_qp_ex(3)"),
     # flow rules
@@ -146,6 +147,7 @@ RULES: dict[str, Rule] = {
     "flow-port":           Rule(EINVAL, "there is no port {}", "ibv_create_flow(3)"),
     # multicast
     "mcast-type":          Rule(EINVAL, "only UD queue pairs join multicast groups, this one is {}", "ibv_attach_mcast(3)"),
+    "mcast-lid":           Rule(EOPNOTSUPP, "a group of InfiniBand ports needs a multicast LID from a subnet manager, which is not emulated", "ibv_attach_mcast(3)"),
     "mcast-gid":           Rule(EINVAL, "{} is no multicast address", "ibv_attach_mcast(3)"),
     "mcast-limit":         Rule(ENOMEM, "the device has no room for more than {}", "ibv_attach_mcast(3)"),
     "mcast-member":        Rule(EINVAL, "this queue pair is not attached to {}", "ibv_attach_mcast(3)"),

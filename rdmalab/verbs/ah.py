@@ -44,7 +44,7 @@ def attach_mcast(world: World, qp: Qp, *, gid: Gid, lid: int = 0) -> None:
     gid: 224.0.0.0/4 or ff00::/8. lid: of no meaning on RoCE. A datagram goes to a group with
     remote_qpn=0xffffff and an address handle of that gid; each attached QP needs a receive.
     EINVAL: no UD queue pair, no multicast address. ENOMEM beyond max_mcast_grp or
-    max_mcast_qp_attach.
+    max_mcast_qp_attach. EOPNOTSUPP: the port is InfiniBand.
 
     Example: attach_mcast B.qp1 gid=224.0.0.9
     See: ibv_attach_mcast(3)

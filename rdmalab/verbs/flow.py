@@ -24,6 +24,7 @@ def create_flow(
     no rule took; ALL_DEFAULT: anything no rule took; SNIFFER: a copy of whatever arrives.
     dst_mac=B stands for the address of node B. EINVAL: another type of queue pair, fields without
     NORMAL. ENXIO: the device has no MANAGED_FLOW_STEERING. EPERM without CAP_NET_RAW.
+    EOPNOTSUPP: the port is InfiniBand.
 
     Example: create_flow B.flow0 qp=B.qp1 dst_mac=B ether_type=0x800
     See: ibv_create_flow(3)

@@ -48,7 +48,8 @@ def create_qp(world: World, qp: NewQp, *, pd: Pd | None = None, init_attr: QpIni
     receive queue, for good; max_recv_wr is ignored then. XRC_SEND needs no recv_cq, XRC_RECV
     nothing but xrcd. max_tso_header=54: it may post TSO with headers of so many bytes (UD and
     RAW_PACKET). EINVAL: a cap beyond the device's limits, an unknown type, a part missing. EPERM:
-    RAW_PACKET without CAP_NET_RAW. EOPNOTSUPP: a type the device has not. ENOMEM beyond max_qp.
+    RAW_PACKET without CAP_NET_RAW. EOPNOTSUPP: a type the device has not, RAW_PACKET on an
+    InfiniBand port. ENOMEM beyond max_qp.
 
     Example: create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_send_wr=8
     See: ibv_create_qp(3)

@@ -85,6 +85,14 @@ def test_the_device_decides() -> None:
     assert other["lkey_is_rkey"].text == "yes, not no"
 
 
+def test_what_is_missing_on_infiniband_ports_is_told_by_the_rule_that_refuses_it() -> None:
+    missing = found("InfiniBand ports")
+    assert set(missing) == {"RAW_PACKET, create_flow", "attach_mcast"}
+    assert "subnet manager" in missing["attach_mcast"].text
+    assert not any(row.emulated for row in missing.values())
+    assert not found("InfiniBand ports", "rxe")
+
+
 def test_a_word_makes_its_verb_appear() -> None:
     def is_there(words: set[str]) -> bool:
         return next(r.emulated for r in rows(STRICT, words) if r.name == "alloc_dm")

@@ -1,7 +1,7 @@
 """Who may set a flow rule, and what nobody may leave behind."""
 
 from dataclasses import replace
-from errno import EBUSY, EINVAL, ENOMEM, ENXIO, EPERM
+from errno import EBUSY, EINVAL, ENOMEM, ENXIO, EOPNOTSUPP, EPERM
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from rdmalab.command import Refused
 from rdmalab.hca import flows, objects
 from rdmalab.hca.steering import FlowAttr, FlowSpec
 from rdmalab.spec.flows import FlowFlags, FlowType
-from rdmalab.spec.limits import DeviceCap
+from rdmalab.spec.limits import DeviceCap, LinkLayer
 from rdmalab.spec.profiles import STRICT, Profile
 from rdmalab.spec.states import QPType
 from tests.pairs import Pair
@@ -93,3 +93,13 @@ def test_without_cap_net_raw_there_is_no_raw_queue_pair() -> None:
         raw_pair(profile=strict(cap_net_raw=0))
     assert (refused.value.rule, refused.value.errno) == ("net-raw", EPERM)
     assert Pair(profile=strict(cap_net_raw=0))
+
+
+def test_an_infiniband_port_has_no_raw_queue_pair_and_no_rule() -> None:
+    with pytest.raises(Refused) as refused:
+        raw_pair(link_layer=LinkLayer.INFINIBAND)
+    assert (refused.value.rule, refused.value.errno) == ("raw-ethernet", EOPNOTSUPP)
+    assert refused.value.legal == "port A link_layer=Ethernet"
+    with pytest.raises(Refused) as refused:
+        rule(Pair(qp_type=QPType.UD, link_layer=LinkLayer.INFINIBAND).b)
+    assert (refused.value.rule, refused.value.errno) == ("raw-ethernet", EOPNOTSUPP)

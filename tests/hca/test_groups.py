@@ -1,11 +1,12 @@
 """Multicast groups: who may join, how many, and that leaving is leaving."""
 
-from errno import EBUSY, EINVAL, ENOMEM
+from errno import EBUSY, EINVAL, ENOMEM, EOPNOTSUPP
 
 import pytest
 
 from rdmalab.command import Refused
 from rdmalab.hca import groups, objects
+from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.states import QPType
 from rdmalab.wire.packet import ipv4_gid
 from tests.pairs import Pair
@@ -65,3 +66,13 @@ def test_a_member_is_not_destroyed() -> None:
     assert caught.value.errno == EBUSY
     groups.detach(pair.a.hca, pair.a.qp, GROUP)
     objects.destroy_qp(pair.a.hca, pair.a.qp)
+
+
+@pytest.mark.parametrize("gid", [GROUP, IPV6_GROUP])
+def test_groups_of_infiniband_ports_are_refused(gid: int) -> None:
+    pair = Pair(qp_type=QPType.UD, link_layer=LinkLayer.INFINIBAND)
+    with pytest.raises(Refused) as caught:
+        groups.attach(pair.a.hca, pair.a.qp, gid)
+    assert (caught.value.rule, caught.value.errno) == ("mcast-lid", EOPNOTSUPP)
+    assert "subnet manager" in caught.value.message
+    assert pair.a.hca.groups == {}
