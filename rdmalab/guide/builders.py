@@ -5,8 +5,16 @@ from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import Entry, full_name
-from rdmalab.guide.phrases import type_names
-from rdmalab.spec.builders import BUILDERS, DATA_SETTERS, InitMask, SendOps, moves_data, qp_setter
+from rdmalab.guide.phrases import by_profile, type_names
+from rdmalab.spec.builders import (
+    BUILDERS,
+    DATA_SETTERS,
+    INLINE_SETTERS,
+    InitMask,
+    SendOps,
+    moves_data,
+    qp_setter,
+)
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.spec.states import QPType
 from rdmalab.spec.work import WORK, WROpcode
@@ -48,12 +56,34 @@ def flag_article(opcode: WROpcode) -> Article:
         ("", f"The queue pair can build {opcode.name} with {BUILDERS[opcode]}"),
         ("types", type_names(types)),
         ("not on", "; ".join(lacking)),
-        ("data", " or ".join(DATA_SETTERS) if moves_data(opcode) else "takes no setter for data"),
+        ("data", " or ".join(_data_setters(opcode)) or "takes no setter for data"),
+        ("inline", _inline(opcode)),
         ("address", "; ".join(said for said in addressed if not said.endswith(" "))),
         ("without it", "the function is a NULL pointer in C; wr_complete answers EINVAL here"),
     ]
     see = [f"explain {opcode.name}", "help create_qp_ex", "ibv_wr_post(3)"]
     return article(full_name(flag), f"builder flag {int(flag)}", rows, see)
+
+
+def _data_setters(opcode: WROpcode) -> list[str]:
+    """The setters that say where the bytes of the request are; those of inline data for some."""
+    if not moves_data(opcode):
+        return []
+    row = WORK[opcode]
+    return [name for name in DATA_SETTERS if row.inline or name not in INLINE_SETTERS]
+
+
+def _inline(opcode: WROpcode) -> str:
+    """What wr_complete answers to an inline setter that the opcode cannot have."""
+    if not moves_data(opcode) or WORK[opcode].inline:
+        return ""
+    return by_profile(
+        lambda p: (
+            "wr_complete refuses it: explain inline-opcode"
+            if p.refuses_inline_read
+            else "not refused"
+        )
+    )
 
 
 def mask_article(bit: InitMask) -> Article:

@@ -116,7 +116,10 @@ CONCEPTS: dict[str, Concept] = {
     ), ("explain ah_attr", "explain gid")),
     "sge": Concept(("scatter gather", "sg"), (
         "One piece of local memory: address, length, lkey. A list of them is read (gather) or "
-        "filled (scatter) in order. For an empty message leave the list out.",
+        "written (scatter).",
+        "The bytes of the message are in list order. The order in which the device accesses the "
+        "memory is not defined.",
+        "For an empty message leave the list out.",
     ), ("explain zero_sge_bytes",)),
     "gid": Concept(("dgid", "sgid"), (
         "A port's address, 128 bits. On RoCE v2 it is its IPv6 address, or the IPv4 address "

@@ -84,8 +84,17 @@ def lookup(
     index = _index(vocabulary, more)
     for reading in _readings(text, vocabulary):
         if reading in index:
-            return sorted(index[reading], key=lambda e: text not in (e.name, *e.words))
+            found = sorted(index[reading], key=lambda e: text not in (e.name, *e.words))
+            return list(dict.fromkeys([*_function(text, index), *found]))
     return []
+
+
+def _function(text: str, index: Mapping[str, list[Entry]]) -> list[Entry]:
+    """`ibv_wr_send` in lower case is the function; the opcode is IBV_WR_SEND."""
+    plain = text.strip()
+    if not plain.startswith(_PREFIX):
+        return []
+    return index.get(normal(f"verb {plain.removeprefix(_PREFIX)}"), [])
 
 
 def words(vocabulary: Mapping[str, Command]) -> list[str]:

@@ -19,7 +19,8 @@ FIELDS: dict[str, str] = {
     # work requests
     "wr_id": "64 bits of the program's own, which come back in the completion unseen",
     "opcode": "what a send work request asks for: SEND, RDMA_WRITE, RDMA_READ …",
-    "sg": "the pieces of local memory, in order; leave it out for a message of no bytes",
+    "sg": "the pieces of local memory; their bytes in list order are the message; leave it out for "
+    "a message of no bytes",
     "num_sge": "how many pieces sg_list has; left out, all that are written",
     "num_buf": "how many pieces buf_list has; left out, all that are written",
     "addr": "where a piece of memory begins, as the process sees it",
@@ -230,10 +231,12 @@ def _type(places: list[Place]) -> str:
 
 
 def one_type(parameter: Parameter) -> str:
-    """What a field may be: members of an enum, or how many bits."""
+    """What a field may be: members of an enum, a pointer, or how many bits."""
     kind = parameter.kind
     if isinstance(kind, EnumKind):
         return ("|" if kind.is_flags else " ").join(legal_words(kind))
+    if kind.pointer and not isinstance(kind, ListKind):
+        return "pointer"
     if isinstance(kind, IntegerKind) and kind.bits is not None:
         return f"{kind.bits.width} bits"
     return ""

@@ -190,7 +190,10 @@ SRQ_ATTRIBUTES: dict[SrqAttrMask, str] = {
 
 # What `strerror` says, and what it means here.
 ERRNOS: dict[int, tuple[str, str]] = {
-    EINVAL: ("Invalid argument", "What was asked for makes no sense here: nothing was changed"),
+    EINVAL: (
+        "Invalid argument",
+        "A value is wrong: no change, but earlier requests of a list stay posted",
+    ),
     ENOMEM: ("Cannot allocate memory", "No room: a queue without a free slot, or a full table"),
     EDEADLK: ("Resource deadlock avoided", "One thread would wait for itself; C programs hang"),
     ENOSPC: ("No space left on device", "Soft-RoCE's word for a batch that does not fit"),

@@ -41,8 +41,10 @@ NOTES: dict[type[Enum], dict[Any, str]] = {
     },
     Local: {
         Local.NONE: "The request touches no local memory",
-        Local.GATHER: "The HCA reads the pieces of sg_list in order: any valid lkey will do",
-        Local.SCATTER: "The HCA fills the pieces of sg_list in order: their keys need LOCAL_WRITE",
+        Local.GATHER: "The HCA reads the pieces of sg_list; any valid lkey will do. Their bytes in "
+        "list order are the message; the order of the reads is not defined",
+        Local.SCATTER: "The HCA writes to the pieces of sg_list; their keys need LOCAL_WRITE. The "
+        "bytes that arrive lie in list order; the order of the writes is not defined",
     },
     EventKind: {
         EventKind.ERROR: "Tells of one object that broke; destroying it waits for the ack",

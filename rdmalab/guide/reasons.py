@@ -12,7 +12,7 @@ from rdmalab.spec import absent
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.spec.refusals import DROPS, REFUSALS, Refusal, Syndrome
-from rdmalab.spec.rules import RULES, errno_name
+from rdmalab.spec.rules import OF_EACH_REQUEST, RULES, errno_name
 from rdmalab.spec.statuses import WCStatus
 
 
@@ -71,11 +71,21 @@ def rule_article(name: str) -> Article:
         ("", sentence_of(name)),
         ("answers", errno_of(name)),
         ("wr_complete", _in_a_batch(name)),
-        ("when", "at once; the call has changed nothing"),
+        ("when", _when(name)),
         ("source", RULES[name].source),
     ]
     see = [f"explain {errno_name(RULES[name].errno)}"]
     return article(name, "rule, refused at once", rows, see)
+
+
+def _when(rule: str) -> str:
+    """What a call that is refused by a rule leaves behind."""
+    if rule not in OF_EACH_REQUEST:
+        return "at once; the call has changed nothing"
+    return (
+        "at once; this work request is not posted, and none after it. Those before it in the list "
+        "stay posted; wr_complete posts none of the batch"
+    )
 
 
 def _in_a_batch(rule: str) -> str:

@@ -50,6 +50,14 @@ ALSO = {"ibv_data_buf": ("ibv_inl_data",), "ibv_mtu": ("MTU",), "ibv_mw_bind_inf
 ANSWERS = {
     "sq_draining": "1: the queue pair is in SQD, and sends that were begun are not yet completed",
 }
+# Fields of the lab's record that libibverbs' struct lacks: the arguments of another function.
+ARGUMENTS = {"ibv_send_wr": ({"flush_length", "flush_type", "flush_level"}, "wr_flush")}
+# Fields that are something else in this struct than in others: C type and sentence.
+_OWN: dict[tuple[str, str], tuple[str, str]] = {
+    ("ibv_data_buf", "addr"): ("where the bytes begin that are copied", "pointer"),
+    ("ibv_data_buf", "length"): ("how many bytes are copied; 0 is 0 bytes", "size_t"),
+    ("ibv_send_wr", "hdr_addr"): ("", "pointer"),
+}
 _OF_THE_LAB = ("rest",)
 _MOST_LINES = 7  # an article fits a screen
 _NAMED = re.compile(r"`(ibv_\w+)`")
@@ -134,14 +142,23 @@ def struct_article(struct: Struct) -> Article:
     """The fields of a struct, each with its type and what it is for."""
     rows: list[Row] = [
         ("fields", _field_lines(struct)),
+        ("not in C", _arguments(struct)),
         ("taken by", " ".join(struct.verbs)),
     ]
     return article(struct.name, STRUCT, rows, [f"help {struct.verbs[0]}"])
 
 
+def _arguments(struct: Struct) -> str:
+    """Keys that are taken beside the fields, and that no field of the struct in C has."""
+    names, verb = ARGUMENTS.get(struct.name, (set[str](), ""))
+    listed = " ".join(each.name for each in struct.fields if each.name in names)
+    return f"{listed}: arguments of ibv_{verb}" if listed else ""
+
+
 def _field_lines(struct: Struct) -> list[str]:
     """One line a field, with what it is for; of a long struct names and types only."""
-    found = [each for each in struct.fields if each.name not in _OF_THE_LAB]
+    others = {*_OF_THE_LAB, *ARGUMENTS.get(struct.name, (set[str](),))[0]}
+    found = [each for each in struct.fields if each.name not in others]
     if len(found) <= _MOST_LINES:
         return [_field_line(each, struct, _sentence(each.name)) for each in found]
     return ["; ".join(_field_line(each, struct) for each in found), "explain tells of each field"]
@@ -157,6 +174,8 @@ def _field_line(parameter: Parameter, struct: Struct, sentence: str = "") -> str
     kind = _item(parameter.kind)
     known = ENUMS.get(kind.enum) if isinstance(kind, EnumKind) else None
     said = f"enum {known}" if known else one_type(parameter)
+    own, c_type = _OWN.get((struct.name, name), ("", ""))
+    sentence, said = sentence and (own or sentence), c_type or said
     parts = [sentence, said]
     in_c = _in_c(parameter, struct)
     parts += [f"short {name}="] * (in_c[0].rpartition(".")[2] != name)

@@ -64,7 +64,7 @@ class Buffer:
     """`ibv_data_buf`: a piece of local memory for which no key is asked."""
 
     addr: Address = 0
-    length: U32 = 0
+    length: U64 = 0
 
 
 def _bounds(

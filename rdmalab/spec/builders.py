@@ -61,6 +61,7 @@ BUILDERS: dict[WROpcode, str] = {
 }
 
 DATA_SETTERS = ("wr_set_sge", "wr_set_sge_list", "wr_set_inline_data", "wr_set_inline_data_list")
+INLINE_SETTERS = frozenset({"wr_set_inline_data", "wr_set_inline_data_list"})
 INLINE_LISTS = frozenset({"wr_set_inline_data_list"})
 UD_SETTER, XRC_SETTER = "wr_set_ud_addr", "wr_set_xrc_srqn"
 

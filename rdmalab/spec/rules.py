@@ -203,3 +203,14 @@ RULES: dict[str, Rule] = {
     "lock-held":           Rule(EBUSY,  "thread {} would wait here: thread {} holds the lock of the send queue", "ibv_wr_post(3)"),
 }
 # fmt: on
+
+# Asked of each work request of a list: those before the refused one stay posted.
+OF_EACH_REQUEST = frozenset(
+    """
+    send-state recv-state opcode-unknown opcode-type opcode-support queue-full num-sge crash-sg
+    send-sges read-sges recv-sges srq-sges message-length send-flags send-flags-type ip-csum
+    inline-opcode inline-length crash-inline tso-header-length tso-mss tso-length tso-headers
+    crash-hdr atomic-length atomic-address crash-ah crash-ah-pointer crash-mw bind-data bind-type
+    crash-next crash-bad-wr
+    """.split()  # noqa: SIM905  (as a list it would be three times as long)
+)

@@ -3,8 +3,8 @@
 import pytest
 
 from rdmalab.guide.builders import INIT_ATTRIBUTES
-from rdmalab.spec.builders import BUILDERS, InitMask, SendOps
-from rdmalab.spec.work import WROpcode
+from rdmalab.spec.builders import BUILDERS, InitMask, SendOps, moves_data
+from rdmalab.spec.work import WORK, WROpcode
 from tests.guide.saying import row, said
 
 
@@ -28,3 +28,14 @@ def test_every_bit_of_the_mask_has_its_sentence() -> None:
     assert set(INIT_ATTRIBUTES) == set(InitMask)
     assert "wr_* functions" in said("IBV_QP_INIT_ATTR_SEND_OPS_FLAGS")
     assert len(BUILDERS) == len(SendOps)
+
+
+@pytest.mark.parametrize("opcode", BUILDERS)
+def test_inline_setters_are_named_where_the_table_allows_inline(opcode: WROpcode) -> None:
+    named = row(f"IBV_QP_EX_WITH_{opcode.name}", "data")
+    assert ("wr_set_inline_data" in named) is (moves_data(opcode) and WORK[opcode].inline)
+
+
+def test_who_refuses_inline_data_of_a_read() -> None:
+    told = "wr_complete refuses it: explain inline-opcode"
+    assert row("IBV_QP_EX_WITH_RDMA_READ", "inline") == f"{told} (rxe: not refused)"

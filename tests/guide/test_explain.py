@@ -87,7 +87,8 @@ def test_no_part_of_the_book_is_forgotten() -> None:
     named = {module.__name__.rpartition(".")[2] for module in (*BOOK, rules)}
     there = {path.stem for path in Path(spec.__path__[0]).glob("*.py")}
     assert there - named == {
-        *("__init__", "absent", "flows", "programs", "row", "timers", "transports"),
+        *("__init__", "absent", "addresses", "flows", "programs", "row", "timers", "transports"),
+        "vendor_errors",
     }
 
 
@@ -178,3 +179,19 @@ def test_completion_offers_every_word() -> None:
 
 def test_prefixes_are_those_of_the_grammar() -> None:
     assert set(PREFIX.values()) <= set(PREFIXES)
+
+
+@pytest.mark.parametrize("opcode", ["send", "rdma_write", "rdma_read", "local_inv", "bind_mw"])
+def test_the_function_in_lower_case_is_not_the_opcode(opcode: str) -> None:
+    names = [entry.name for entry in lookup(f"ibv_wr_{opcode}", WORDS)]
+    assert names[0] == f"verb wr_{opcode}"
+    assert f"IBV_WR_{opcode.upper()}" in names
+    assert f"explain IBV_WR_{opcode.upper()}" in said(f"ibv_wr_{opcode}")
+    assert lookup(f"IBV_WR_{opcode.upper()}", WORDS)[0].kind == "send opcode"
+
+
+@pytest.mark.parametrize("word", ["sge", "GATHER", "SCATTER"])
+def test_no_page_promises_an_order_of_accesses(word: str) -> None:
+    page = " ".join(said(word).split())
+    assert "not defined" in page
+    assert "list order" in page

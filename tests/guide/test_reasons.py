@@ -73,3 +73,15 @@ def test_a_batch_has_errnos_of_its_own() -> None:
     assert row("rule send-flags", "wr_complete") == ""
     assert "rxe wr_complete: queue-full send-sges inline-length" in row("ENOSPC", "also")
     assert "queue-full ENOSPC" in row("rxe", "wr_complete")
+
+
+@pytest.mark.parametrize("name", ["send-sges", "queue-full", "crash-next", "recv-sges"])
+def test_a_rule_of_each_request_says_that_earlier_ones_stay_posted(name: str) -> None:
+    told = row(f"rule {name}", "when")
+    assert "Those before it in the list stay posted" in told
+    assert "changed nothing" not in told
+
+
+def test_other_rules_change_nothing_and_einval_says_both() -> None:
+    assert row("rule transition", "when") == "at once; the call has changed nothing"
+    assert "earlier requests of a list stay posted" in said("EINVAL")

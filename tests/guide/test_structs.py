@@ -112,3 +112,27 @@ def test_what_only_a_query_tells() -> None:
 def _lines(word: str, heading: str) -> list[str]:
     sections = explain(word, WORDS).sections
     return [line for s in sections if s.heading == heading for line in s.lines]
+
+
+@pytest.mark.parametrize("name", ["wr.ud.ah", "bind_mw.mw", "bind_mw.bind_info.mr", "next"])
+def test_a_pointer_of_c_is_called_one(name: str) -> None:
+    listed = row("ibv_send_wr", "fields")
+    assert f"{name} (pointer" in listed
+    assert f"{name} (32 bits" not in listed
+
+
+def test_the_region_of_a_bind_is_a_pointer() -> None:
+    assert "MW_BIND; pointer" in row("ibv_mw_bind_info", "fields")
+
+
+def test_arguments_of_a_function_are_no_fields_of_the_struct() -> None:
+    assert "flush" not in row("ibv_send_wr", "fields")
+    told = row("ibv_send_wr", "not in C")
+    assert told == "flush_length flush_type flush_level: arguments of ibv_wr_flush"
+
+
+@pytest.mark.parametrize("name", ["ibv_data_buf", "ibv_inl_data"])
+def test_the_length_of_a_buffer_to_copy(name: str) -> None:
+    told = row(name, "fields")
+    assert "0 is 0 bytes; size_t" in told
+    assert "2^31" not in told

@@ -7,7 +7,7 @@ from string import Formatter
 import pytest
 
 from rdmalab.spec.profiles import PROFILES
-from rdmalab.spec.rules import RULES, errno_name
+from rdmalab.spec.rules import OF_EACH_REQUEST, RULES, errno_name
 
 PACKAGE = Path(__file__).parents[2] / "rdmalab"
 ROOMS = ("hca", "world", "verbs")
@@ -43,3 +43,12 @@ def test_names_are_those_of_the_man_pages() -> None:
 def test_a_profile_overrides_only_rules_that_exist() -> None:
     for profile in PROFILES.values():
         assert set(profile.errnos) <= set(RULES)
+
+
+def test_the_rules_of_each_request_are_those_of_the_posting_engines() -> None:
+    asked = "\n".join(
+        (PACKAGE / "hca" / f"{module}.py").read_text("utf-8")
+        for module in ("posting", "pointers", "offloads", "sharing")
+    )
+    assert set(RULES) >= OF_EACH_REQUEST
+    assert all(f'"{name}"' in asked for name in OF_EACH_REQUEST)
