@@ -271,6 +271,61 @@ def test_a_roce_port_keeps_what_it_is_told_and_migrates_never() -> None:
     assert talk(pair, 1) == [(1, WCStatus.RETRY_EXC_ERR)]
 
 
+# --------------------------------------------------------------------------- in SQD
+def test_another_path_is_loaded_in_sqd_and_counts_when_the_queue_resumes() -> None:
+    pair = armed()
+    pair.a.modify(qp_state=QPState.SQD)
+    attr = AhAttr(dlid=4, src_path_bits=1, port_num=1)
+    load(pair.a, alt_ah_attr=attr, qp_state=QPState.SQD, path_mig_state=None)
+    assert (states(pair)[0], pair.a.qp.attr.alt_ah_attr) == (ARMED, attr)
+    pair.a.modify(qp_state=QPState.RTS)
+    alternate = pair.a.qp.alternate
+    assert alternate is not None
+    assert (alternate.flow.src, alternate.flow.dst) == (3, 4)
+
+
+def test_software_migrates_in_sqd_and_the_requests_that_wait_take_the_other_path() -> None:
+    pair = armed()
+    pair.a.modify(qp_state=QPState.SQD)
+    pair.b.recv(64, wr_id=2)
+    pair.a.issue(SEND, 64, wr_id=2)
+    pair.a.modify(qp_state=QPState.SQD, path_mig_state=MIGRATED)
+    assert (states(pair), pair.a.events()) == ((MIGRATED, ARMED), [PATH_MIG])
+    pair.a.modify(qp_state=QPState.RTS)
+    pair.run()
+    assert pair.a.sent() == [(2, OK)]
+    last = sent_by(pair, "A")[-1]
+    assert (last.flow.src, last.flow.dst, last.migrated) == (*SECOND, True)
+    assert states(pair) == (MIGRATED, MIGRATED)
+
+
+@pytest.mark.parametrize("to", [None, QPState.SQD])
+def test_with_or_without_the_state_it_is_the_same_transition(to: QPState | None) -> None:
+    pair = infiniband()
+    pair.a.modify(qp_state=QPState.SQD)
+    load(pair.a, qp_state=to, path_mig_state=None)
+    assert pair.a.qp.alternate is not None
+    with pytest.raises(Refused) as refused:
+        pair.a.modify(qp_state=to, path_mig_state=REARM)
+    assert refused.value.rule == "mig-state"
+
+
+def test_a_new_path_and_an_alternate_one_at_once() -> None:
+    """SQD → SQD takes AV, PORT, TIMEOUT and ALT_PATH in one call."""
+    pair = infiniband()
+    pair.a.modify(qp_state=QPState.SQD)
+    hca = pair.b.hca
+    load(
+        pair.a, path_mig_state=None, qp_state=QPState.SQD, ah_attr=hca.other_address(),
+        alt_ah_attr=hca.address(), port_num=1, timeout=7,
+    )  # fmt: skip
+    path, alternate = pair.a.qp.path, pair.a.qp.alternate
+    assert path is not None
+    assert alternate is not None
+    assert (path.flow.src, path.flow.dst) == SECOND
+    assert (alternate.flow.src, alternate.flow.dst) == FIRST
+
+
 # --------------------------------------------------------------------------- refused requests
 def test_a_request_on_a_path_that_is_not_loaded_is_an_error() -> None:
     pair = infiniband()

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from rdmalab.lab import Lab, open_session
-from rdmalab.scenario.loader import load
+from rdmalab.scenario.loader import load, loads
 from rdmalab.scenario.runner import Runner
 from rdmalab.scenario.saving import saved
+from rdmalab.scenario.sharing import scenario_of
 from rdmalab.session.digest import digest
 from rdmalab.vocabulary import VOCABULARY
 from tests.labs import lab_of, well
@@ -91,3 +92,28 @@ def test_saved_and_played_again_it_is_the_same_world(tmp_path: Path) -> None:
     runner.run()
     assert runner.ok
     assert digest(runner.session.world.trace) == digest(lab.session.world.trace)
+
+
+def test_shared_and_opened_it_is_the_same_world() -> None:
+    lab = migrated()
+    word = well(lab, "share").value.text
+    runner = Runner(loads(scenario_of(word), "shared", VOCABULARY), open_session)
+    runner.run()
+    assert runner.ok
+    assert digest(runner.session.world.trace) == digest(lab.session.world.trace)
+    opened = Lab()
+    opened.session = runner.session
+    assert paths(opened) == ["MIGRATED 5", "MIGRATED 3"]
+    well(opened, "goto @armed")
+    assert paths(opened) == ["ARMED 4", "ARMED 2"]
+    well(opened, "goto end")
+    assert paths(opened) == ["MIGRATED 5", "MIGRATED 3"]
+
+
+def test_diff_names_the_path_that_changed() -> None:
+    lab = migrated()
+    view = well(lab, "diff @armed").value
+    changed = {row.field: (row.old, row.new) for row in view.rows}
+    assert changed["A.qp0.path_mig_state"] == ("ARMED", "MIGRATED")
+    assert changed["A.qp0.dlid"] == ("4", "5")
+    assert changed["A.qp0.slid"] == ("2", "3")
