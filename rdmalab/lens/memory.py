@@ -6,11 +6,12 @@ from typing import Annotated
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SGE
+from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind
+from rdmalab.spec.work import Local
 from rdmalab.world.world import World
 
 WIDTH = 16
@@ -82,13 +83,17 @@ class HexRow:
 
 @dataclass(slots=True)
 class OwnedRow:
-    """Bytes [start, stop) of an MR that belong to the HCA until a work request completes."""
+    """Bytes [start, stop) of an MR that belong to the HCA until a work request completes.
+
+    scatters: the HCA writes to them; otherwise it only reads them.
+    """
 
     start: int
     stop: int
     qp: str
     wr_id: int
     queue: str
+    scatters: bool
 
     @property
     def text(self) -> str:
@@ -198,26 +203,33 @@ def owned_rows(world: World, names: Names, thing: Thing) -> list[OwnedRow]:
     rows = []
     for qp in world.nodes[thing.node].qps.items.values():
         name = names.of(Thing(Noun.QP, thing.node, qp.number))
-        for queue, wr_id, sg in _in_progress(qp):
-            for start, stop in _inside(mr, sg):
-                rows.append(OwnedRow(start, stop, name, wr_id, queue))
+        for queue, wqe in _in_progress(qp):
+            for start, stop in _inside(mr, wqe.sg):
+                rows.append(OwnedRow(start, stop, name, wqe.wr.wr_id, queue, _scatters(wqe)))
     for srq in world.nodes[thing.node].srqs.items.values():
         name = names.of(Thing(Noun.SRQ, thing.node, srq.number))
         for wqe in (*srq.wqes, *srq.lost):
             for start, stop in _inside(mr, wqe.sg):
-                rows.append(OwnedRow(start, stop, name, wqe.wr.wr_id, "srq"))
+                rows.append(OwnedRow(start, stop, name, wqe.wr.wr_id, "srq", scatters=True))
     return rows
 
 
-def _in_progress(qp: QueuePair) -> list[tuple[str, int, list[SGE]]]:
+def _scatters(wqe: SendWqe | RecvWqe) -> bool:
+    """Whether the HCA writes to the buffers: of a receive, a READ, an atomic."""
+    if isinstance(wqe, RecvWqe):
+        return True
+    return wqe.work is not None and wqe.work.local is Local.SCATTER
+
+
+def _in_progress(qp: QueuePair) -> list[tuple[str, SendWqe | RecvWqe]]:
     """Work requests whose buffers the HCA will touch; INLINE data was copied when posted."""
-    sends = [
-        ("sq", wqe.wr.wr_id, wqe.sg)
+    sends: list[tuple[str, SendWqe | RecvWqe]] = [
+        ("sq", wqe)
         for serial, wqe in qp.sq.wqes.items()
         if serial >= qp.comp.serial and wqe.inline is None
     ]
     in_use = [qp.resp.recv] if qp.resp.recv is not None else []
-    return sends + [("rq", wqe.wr.wr_id, wqe.sg) for wqe in (*in_use, *qp.rq.wqes)]
+    return sends + [("rq", wqe) for wqe in (*in_use, *qp.rq.wqes)]
 
 
 def _inside(mr: MemoryRegion, sg: list[SGE]) -> Ranges:

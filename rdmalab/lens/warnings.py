@@ -7,6 +7,7 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.hca import extended, offloads
 from rdmalab.hca.device import Hca
+from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.pointers import listed
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
@@ -21,7 +22,7 @@ from rdmalab.spec.opcodes import WORD_OPS
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import Attr, QPType
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import WORK, Local, SendFlags, WROpcode
+from rdmalab.spec.work import FLAG_TYPES, WORK, Local, SendFlags, WROpcode
 from rdmalab.wire.headers import GRH
 
 _LOOK_BACK = 2_000  # records
@@ -79,8 +80,14 @@ def _looked(session: Session, reply: Reply) -> Iterator[str]:
         return
     start, stop = ref.start or 0, ref.stop
     for row in memory.owned_rows(session.world, session.names, thing):
-        if row.queue != "sq" and row.stop > start and (stop is None or row.start < stop):
-            yield f"bytes {row.start}:{row.stop} are a posted receive of {row.qp}: do not read yet."
+        if row.stop <= start or (stop is not None and row.start >= stop):
+            continue
+        span = f"bytes {row.start}:{row.stop}"
+        if row.queue != "sq":
+            yield f"{span} are a posted receive of {row.qp}: do not read yet."
+        elif row.scatters:
+            work = f"wr{row.wr_id} of {row.qp}"
+            yield f"{span} are written by {work}: do not read before it completes."
 
 
 # --------------------------------------------------------------------------- work requests
@@ -196,6 +203,41 @@ def _send_departs(moment: Moment) -> Iterator[str]:
         yield from _zero_length(moment.hca, listed(wqe.wr))
     yield from _long_datagram(moment, wqe)
     yield from _without_packet(moment, wqe)
+    yield from _invalidates_nothing(moment, wqe)
+    yield from _fenced(moment, wqe)
+
+
+def _invalidates_nothing(moment: Moment, wqe: SendWqe) -> Iterator[str]:
+    """A SEND_WITH_INV whose key is a region's, or that arrives where no window is bound."""
+    qp = moment.qp
+    if wqe.work is None or wqe.wr.opcode != WROpcode.SEND_WITH_INV or qp.state_row.flushes_sends:
+        return
+    found, key = None, wqe.wr.invalidate_rkey
+    if qp.transport.names_srq and moment.hca.profile.checks_window_qp:
+        found = DIFFERENCES["xrc-send-with-inv"]
+    elif qp.path is not None:
+        world = moment.session.world
+        peer = world.nodes.get(world.node_of_gid.get(qp.path.flow.dst, ""))
+        if peer is not None and isinstance(peer.rkeys.get(key), MemoryRegion):
+            found = DIFFERENCES["send-inv-region"]
+    if found is not None:
+        yield f"invalidate_rkey {key:#x} is not invalidated: {found.sentence}."
+
+
+def _fenced(moment: Moment, wqe: SendWqe) -> Iterator[str]:
+    """FENCE after requests that it does not wait for."""
+    qp = moment.qp
+    if not wqe.wr.flags & SendFlags.FENCE or qp.qp_type not in FLAG_TYPES[SendFlags.FENCE]:
+        return
+    others = [
+        f"wr{each.wr.wr_id}"
+        for serial, each in qp.sq.wqes.items()
+        if serial >= qp.comp.serial and each is not wqe
+        if each.op is not None and each.work is not None and not each.work.outstanding
+    ]
+    if others:
+        row = DIFFERENCES["fence-prior-work"]
+        yield f"FENCE does not wait for {', '.join(others)}: {row.sentence}."
 
 
 def _recv_departs(moment: Moment) -> Iterator[str]:

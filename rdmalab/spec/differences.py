@@ -75,6 +75,24 @@ DIFFERENCES: dict[str, Difference] = {
         "IBV_WC_REM_INV_REQ_ERR",
         "only windows of type 2, and regions of the kernel's fast registration, can be invalidated",
         "IBTA 10.6.5; Soft-RoCE, measured", "mw/invalidate-a-region"),
+    "send-imm-opcode": Difference(
+        ("IBV_WR_SEND_WITH_IMM", "wr_send_imm", "IBV_QP_EX_WITH_SEND_WITH_IMM",
+         "IBV_WC_RECV_RDMA_WITH_IMM", "IBV_WC_RECV"),
+        "the peer of a SEND with immediate gets IBV_WC_RECV",
+        "the page of ibv_wr_start says that the peer of wr_send_imm gets IBV_WC_RECV_RDMA_WITH_IMM",
+        "the receive completes with IBV_WC_RECV and the flag IBV_WC_WITH_IMM; "
+        "IBV_WC_RECV_RDMA_WITH_IMM is of RDMA WRITE with immediate only",
+        "the opcode of the completion says whether the receive's buffers were filled",
+        "IBTA 11.4.2.1; Soft-RoCE, measured", "wr/datagrams"),
+    "fence-prior-work": Difference(
+        ("IBV_SEND_FENCE",),
+        "FENCE waits for READs and atomics only, not for all prior work",
+        "the page of ibv_wr_start says that a request with FENCE does not start until prior work "
+        "has completed",
+        "it waits for earlier READs and atomics only, not for SENDs and WRITEs",
+        "the peer executes SENDs and WRITEs in order; only the data of a READ or an atomic comes "
+        "back later",
+        "IBTA 10.8.3.3; ibv_post_send(3)", "wr/flags-and-ids-persist"),
     "modify-qp-return": Difference(
         ("modify_qp",),
         "returns the errno, not -1",

@@ -6,6 +6,7 @@ from rdmalab.cli import main
 from rdmalab.command import Ref
 from rdmalab.compat.process import DeviceWarning, begin
 from rdmalab.lab import Lab
+from rdmalab.spec.differences import DIFFERENCES
 from tests.covers import covers
 from tests.scenario.mangle import ROOT
 from tests.shell.talk import Talk
@@ -302,3 +303,50 @@ def test_what_no_packet_can_carry_is_told() -> None:
     warned = _warned(talk, "post_send A.qp0 opcode=SEND_WITH_INV num_sge=0 invalidate_rkey=1")
     assert "no packet of UC carries SEND_WITH_INV" in warned[0]
     assert "lists SEND_WITH_INV for UC" in warned[1]
+
+
+@covers("S076")
+@pytest.mark.parametrize("verb", ["read", "hexdump"])
+@pytest.mark.parametrize(
+    "work", ["RDMA_READ remote=B.mr0", "ATOMIC_FETCH_AND_ADD remote=B.mr0 compare_add=1"]
+)
+def test_the_buffer_of_an_outstanding_read_is_not_read_yet(verb: str, work: str) -> None:
+    talk = Talk("use rc_pair", f"post_send A.qp0 wr_id=2 opcode={work} sg=A.mr0[8:16]", width=200)
+    (warning,) = _warned(talk, f"{verb} A.mr0[0:16]")
+    assert "bytes 8:16 are written by wr2 of A.qp0: do not read before it completes." in warning
+    assert _warned(talk, f"{verb} A.mr0[0:8]") == []
+    talk.ask("run")
+    assert _warned(talk, f"{verb} A.mr0[0:16]") == []
+
+
+def test_the_buffer_of_an_outstanding_write_may_be_read() -> None:
+    write = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0"
+    assert _warned(Talk("use rc_pair", write, width=200), "read A.mr0[0:8]") == []
+
+
+_INV = "post_send A.qp0 opcode=SEND_WITH_INV num_sge=0 flags=SIGNALED invalidate_rkey="
+
+
+def test_a_region_that_a_send_cannot_invalidate() -> None:
+    talk = Talk("use rc_pair", "post_recv B.qp0 sg=B.mr0", width=300)
+    (warning,) = _warned(talk, f"{_INV}B.mr0")
+    assert DIFFERENCES["send-inv-region"].sentence in warning
+    assert _warned(talk, f"{_INV}0x77") == []
+
+
+def test_send_with_inv_over_xrc_meets_no_window() -> None:
+    talk = Talk("use xrc_pair", width=300)
+    (warning,) = _warned(talk, f"{_INV}0x77 remote_srqn=B.srq0")
+    assert DIFFERENCES["xrc-send-with-inv"].sentence in warning
+
+
+def test_a_fence_after_work_that_it_does_not_wait_for() -> None:
+    talk = Talk("use rc_pair max_rd_atomic=4 max_dest_rd_atomic=4", width=300)
+    fenced = "post_send A.qp0 wr_id=9 opcode=SEND num_sge=0 flags=SIGNALED|FENCE"
+    assert _warned(talk, fenced.replace("wr_id=9", "wr_id=8")) == []
+    (warning,) = _warned(talk, fenced)
+    assert "FENCE does not wait for wr8: " in warning
+    assert DIFFERENCES["fence-prior-work"].sentence in warning
+    read = "post_send A.qp0 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0"
+    quiet = Talk("use rc_pair", read, width=300)
+    assert _warned(quiet, fenced) == []
