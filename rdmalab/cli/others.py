@@ -8,6 +8,8 @@ import click
 
 from rdmalab.cli.program import Exit, program, tell, with_profile, write
 from rdmalab.cli.scenarios import certain, opened, played, verdict
+from rdmalab.spec.limits import LAYER_OF, LinkLayer
+from rdmalab.spec.profiles import PROFILES
 
 _STANDARD_OUTPUT = "-"
 
@@ -61,11 +63,16 @@ def export(*, form: str, path: str, output: str, profile: str) -> int:
 @click.argument("script", type=click.Path(exists=True, dir_okay=False))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARG]...")
 @with_profile
+@click.option(
+    "--link-layer", type=click.Choice(list(LAYER_OF)), default=LinkLayer.ETHERNET.text,
+    show_default=True, help="Of the ports of both nodes: InfiniBand has LIDs; rxe has none.",
+)  # fmt: skip
 @click.option("--save", metavar="FILE", help="Keep what it did as a scenario that replays.")
 @click.option("--tui", is_flag=True, help="Open the app on what it did.")
 def python(
-    *, script: str, arguments: tuple[str, ...], profile: str, save: str | None, tui: bool
-) -> int:
+    *, script: str, arguments: tuple[str, ...], profile: str, link_layer: str, save: str | None,
+    tui: bool,
+) -> int:  # fmt: skip
     """Run a pyverbs program on a lab instead of RDMA hardware.
 
     The devices are rdmalab0 (node A) and rdmalab1 (node B), one process may play both; time is
@@ -73,7 +80,11 @@ def python(
     """
     from rdmalab.compat.script import run as play
 
-    code = play(script, arguments, profile)
+    layer = LAYER_OF[link_layer]
+    if layer not in PROFILES[profile].link_layers:
+        message = f"--link-layer: profile {profile} has no {link_layer} port"
+        raise click.UsageError(message)
+    code = play(script, arguments, profile, layer)
     if save is not None or tui:
         _keep(save, Path(script).name, tui=tui)
     return code

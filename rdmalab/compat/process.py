@@ -9,6 +9,7 @@ from rdmalab.command import Invocation, New, Noun, Ref
 from rdmalab.compat.buffers import Buffers, Mirror
 from rdmalab.lab import Lab
 from rdmalab.lens.warnings import departures
+from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import Profile
 from rdmalab.spec.records import Field, Kind
 
@@ -45,7 +46,10 @@ class DeviceWarning(UserWarning):
 class Process:
     """A program on all nodes of one lab; of its threads one at a time is in here."""
 
-    def __init__(self, profile: str | Profile = "strict", seed: int = 0) -> None:
+    def __init__(
+        self, profile: str | Profile = "strict", seed: int = 0,
+        link_layer: LinkLayer = LinkLayer.ETHERNET,
+    ) -> None:  # fmt: skip
         self.profile = profile
         self.lab = Lab(profile=profile, seed=seed)
         self.session = self.lab.session
@@ -58,6 +62,14 @@ class Process:
         self._idle = 0  # of these, since the last look at a clock, those of an idle lab
         self.lent: list[object] = []  # what a skin has made for itself, and must not be lost
         self._turn = threading.RLock()
+        if link_layer is not LinkLayer.ETHERNET:
+            for node in self.world.nodes:
+                self._choose(node, link_layer)
+
+    def _choose(self, node: str, link_layer: LinkLayer) -> None:
+        """Set the link layer of a node's port, as the line `port A link_layer=…` does."""
+        given = {"device": Ref(node), "link_layer": link_layer.text}
+        self.session.perform(Invocation("port", given))
 
     # ------------------------------------------------------------------ calls
     def call(self, word: str, **arguments: Any) -> Any:
@@ -200,9 +212,14 @@ class _Here:
     process: Process | None = None
 
 
-def begin(profile: str | Profile = "strict", seed: int = 0) -> Process:
-    """A fresh lab for what follows."""
-    _Here.process = Process(profile, seed)
+def begin(
+    profile: str | Profile = "strict", seed: int = 0, link_layer: LinkLayer = LinkLayer.ETHERNET
+) -> Process:
+    """A fresh lab for what follows; link_layer: of the ports of both nodes.
+
+    NotUnderstood if the profile has no such ports (rxe: no InfiniBand).
+    """
+    _Here.process = Process(profile, seed, link_layer)
     return _Here.process
 
 

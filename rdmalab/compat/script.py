@@ -7,14 +7,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rdmalab.compat import install, process, virtual_time
+from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import Profile
 
 _FAILED = 1
 
 
-def run(script: str, arguments: Sequence[str], profile: str | Profile) -> int:
-    """Carry it out as `python SCRIPT ARG…` would, and say what its exit code is."""
-    process.begin(profile)
+def run(
+    script: str, arguments: Sequence[str], profile: str | Profile,
+    link_layer: LinkLayer = LinkLayer.ETHERNET,
+) -> int:  # fmt: skip
+    """Carry it out as `python SCRIPT ARG…` would, and say what its exit code is.
+
+    link_layer: of the ports of both nodes.
+    """
+    process.begin(profile, link_layer=link_layer)
     install.install()
     sys.argv = [script, *arguments]
     path = Path(script)

@@ -52,6 +52,9 @@ class LinkLayer(IntEnum):
         return "InfiniBand" if self is LinkLayer.INFINIBAND else self.name.capitalize()
 
 
+LAYER_OF = {layer.text: layer for layer in LinkLayer if layer}
+"""The link layers that a port can have, by their names."""
+
 # What the cable does in each state of a port.
 PHYS_STATES: dict[PortState, PhysState] = {
     PortState.NOP: PhysState.SLEEP,

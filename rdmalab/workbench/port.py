@@ -6,13 +6,12 @@ from rdmalab.command import Bits, NotUnderstood, Noun, OneOf, Thing, command
 from rdmalab.hca import context
 from rdmalab.hca import port as ports
 from rdmalab.hca.attributes import Gid
-from rdmalab.spec.limits import LinkLayer, PortState
+from rdmalab.spec.limits import LAYER_OF, LinkLayer, PortState
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.world import World
 
 Device = Annotated[Thing, Noun.NODE]
-_LAYER = {layer.text: layer for layer in LinkLayer if layer}
-LAYERS = OneOf(_LAYER)
+LAYERS = OneOf(LAYER_OF)
 _STATES = OneOf(state.name for state in PortState if state)
 
 
@@ -113,7 +112,7 @@ def port(
     if hca.useless:
         raise NotUnderstood(f"{device.node} has no open device", hint=f"open_device {device.node}")
     if link_layer is not None:
-        _choose_layer(world, device.node, _LAYER[link_layer])
+        _choose_layer(world, device.node, LAYER_OF[link_layer])
     if state is not None:
         hca.set_port(PortState[state])
 

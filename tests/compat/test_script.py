@@ -9,7 +9,9 @@ import pytest
 from tests.terminal import Terminal
 
 PROGRAMS = Path(__file__).parents[1] / "pyverbs_programs"
-# What each of them prints on Soft-RoCE.
+# What a device must have that Soft-RoCE has not.
+OPTIONS = {"path_migration.py": ("--link-layer", "InfiniBand")}
+# What each of them prints, on Soft-RoCE where that can run it.
 OUTPUT = {
     name: text
     for name, _, text in (
@@ -32,9 +34,15 @@ def test_every_program_has_its_output() -> None:
 
 @pytest.mark.parametrize("name", sorted(OUTPUT))
 def test_a_program_prints_what_it_shows(name: str) -> None:
-    done = run("--profile", "rxe", str(PROGRAMS / name))
+    done = run(*OPTIONS.get(name, ("--profile", "rxe")), str(PROGRAMS / name))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == OUTPUT[name]
+
+
+def test_soft_roce_has_no_infiniband_ports() -> None:
+    done = run("--profile", "rxe", *OPTIONS["path_migration.py"], str(PROGRAMS / "rc_pingpong.py"))
+    assert done.returncode == 2
+    assert "profile rxe has no InfiniBand port" in done.stderr
 
 
 def write(folder: Path, program: str) -> str:

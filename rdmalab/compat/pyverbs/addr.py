@@ -3,10 +3,12 @@
 from typing import Any
 
 from rdmalab.command import Noun
+from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.base import LabObject, PyverbsObject
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
 from rdmalab.compat.pyverbs.struct import U8, U16, U32, Number, Struct, expect, table
 from rdmalab.compat.pyverbs.utils import gid_str_to_array
+from rdmalab.spec.work import WCFlags
 
 _LINE = "  {:22}: {:<20}\n"
 
@@ -212,7 +214,7 @@ def told(attr: AHAttr) -> dict[str, int]:
 
 
 class AH(LabObject):
-    """`ibv_ah`, of an AHAttr; from a completion it cannot be made here."""
+    """`ibv_ah`, of an AHAttr, or of a completion, the GRH before its data and a port."""
 
     __slots__ = ()
     DESTROY, FAILS, RANK = "destroy_ah", "Failed to destroy AH", 2
@@ -221,23 +223,34 @@ class AH(LabObject):
         if len(kwargs) == 1:
             attr = kwargs["attr"]
         else:
-            attr = _back(kwargs["wc"], kwargs["grh"], kwargs["port_num"])
+            attr = _back(pd, kwargs["wc"], kwargs["grh"], kwargs["port_num"])
         self._made("Failed to create AH", "create_ah", Noun.AH, pd.node, pd=pd.ref, attr=told(attr))
         self._join(pd)
 
 
-def _back(wc: Any, grh: int, port_num: int) -> AHAttr:
-    """`ibv_init_ah_from_wc`: to where a datagram came from. On RoCE its GRH says it all."""
+def _back(pd: LabObject, wc: Any, grh: int, port_num: int) -> AHAttr:
+    """`ibv_init_ah_from_wc`: to the LID a datagram came from, with a GRH if it had one."""
+    address = {
+        "dlid": wc.slid, "sl": wc.sl, "src_path_bits": wc.dlid_path_bits, "port_num": port_num,
+    }  # fmt: skip
+    if not wc.wc_flags & WCFlags.GRH:
+        return AHAttr(**address)
+    return AHAttr(**address, is_global=1, gr=_route_back(here().world.nodes[pd.node].gids, grh))
+
+
+def _route_back(gids: list[int], grh: int) -> GlobalRoute:
+    """The route against the GRH at this address, from the GID that it came to."""
     import ctypes
 
     header = ctypes.string_at(grh, 40)
     traffic = int.from_bytes(header[:4], "big")
-    source = int.from_bytes(header[8:24], "big")
+    source, dest = (int.from_bytes(header[at : at + 16], "big") for at in (8, 24))
     if not any(header[:20]):  # IPv4: the header lies in the second half
-        source = 0xFFFF << 32 | int.from_bytes(header[32:36], "big")
+        source, dest = (
+            0xFFFF << 32 | int.from_bytes(header[at : at + 4], "big") for at in (32, 36)
+        )
         traffic = header[21] << 20
-    route = GlobalRoute(
-        dgid=GID(text_of(source)), sgid_index=1, hop_limit=0xFF,
-        flow_label=traffic & 0xFFFFF, traffic_class=traffic >> 20 & 0xFF,
+    return GlobalRoute(
+        dgid=GID(text_of(source)), sgid_index=gids.index(dest) if dest in gids else 1,
+        hop_limit=0xFF, flow_label=traffic & 0xFFFFF, traffic_class=traffic >> 20 & 0xFF,
     )  # fmt: skip
-    return AHAttr(is_global=1, port_num=port_num, gr=route, sl=wc.sl)

@@ -335,7 +335,7 @@ class WC(Struct):
 
 _COPIED = (
     "wr_id", "status", "opcode", "vendor_err", "byte_len", "qp_num", "src_qp", "imm_data",
-    "wc_flags",
+    "wc_flags", "slid", "sl", "dlid_path_bits",
 )  # fmt: skip
 
 

@@ -31,11 +31,15 @@ from rdmalab.compat.pyverbs.struct import (
     table,
 )
 from rdmalab.compat.pyverbs.utils import be64toh
+from rdmalab.hca.port import link_layer
+from rdmalab.spec.limits import LinkLayer
 
 _LEFT = "{:<22}: {:<20}\n"
 _PORT_LINE = "{:<24}: {:<20}\n"
-_CA, _IB = 1, 0  # node type and transport of a RoCE device
-_ROCE_V2, _SYSFS_ROCE_V2 = 2, 1
+_CA, _IB = 1, 0  # node type and transport of a device
+# GID types, as ibv_query_gid_ex and as sysfs tell them.
+_GID_TYPE = {LinkLayer.INFINIBAND: 0, LinkLayer.ETHERNET: 2}
+_SYSFS_GID_TYPE = {LinkLayer.INFINIBAND: 0, LinkLayer.ETHERNET: 1}
 
 
 class Device(PyverbsObject):
@@ -189,7 +193,7 @@ class Context(LabObject):
     def query_gid_type(self, port_num: int, index: int) -> int:
         text = f"Failed to query gid type of port {port_num} and gid index {index}"
         self._ask(text, "query_gid", port_num=port_num, index=index)
-        return _SYSFS_ROCE_V2
+        return _SYSFS_GID_TYPE[link_layer(self._hca)]
 
     def query_gid_ex(self, port_num: int, gid_index: int, flags: int = 0) -> "GIDEntry":
         text = f"Failed to query gid table of port {port_num} in index {gid_index}"
@@ -201,7 +205,7 @@ class Context(LabObject):
     def _entry(self, port_num: int, index: int) -> "GIDEntry":
         gid = self._gid(index)
         prefix, interface = be64toh(gid >> 64), be64toh(gid & (1 << 64) - 1)
-        return GIDEntry(prefix, interface, index, port_num, _ROCE_V2, 0)
+        return GIDEntry(prefix, interface, index, port_num, _GID_TYPE[link_layer(self._hca)], 0)
 
     def query_gid_table(self, max_entries: int, flags: int = 0) -> "list[GIDEntry]":
         used = [index for index, gid in enumerate(self._hca.gids) if gid]
