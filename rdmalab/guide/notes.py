@@ -33,13 +33,18 @@ QP_TYPES: dict[QPType, str] = {
     QPType.XRC_RECV: "The receiving end of XRC: it answers; its receives come from shared queues",
 }
 
+_PSN = (
+    "a wrong one shows as NAKs of sequence errors, or as duplicates, never as an errno; of a "
+    "larger value the kernel keeps the low 24 bits"
+)
 ATTRIBUTES: dict[str, str] = {
     "path_mtu": "typed in bytes; where the ends differ, only what fits the smaller gets through",
-    "rq_psn": "a wrong one shows as NAKs of sequence errors, or as duplicates, never as an errno",
-    "sq_psn": "a wrong one shows as NAKs of sequence errors, or as duplicates, never as an errno",
+    "rq_psn": _PSN,
+    "sq_psn": _PSN,
     "dest_qp_num": "nobody checks it here; a wrong one ends in RETRY_EXC_ERR",
     "qp_access_flags": "the QP and the memory key must both allow it",
-    "ah_attr": "`ah=B` stands for all of it; port_num in it must equal the port of INIT",
+    "ah_attr": "`ah=B` stands for all of it; port_num in it must equal the port of INIT; left "
+    "out, it is 1 here, but 0 in C after memset, which the kernel refuses",
     "max_rd_atomic": "not more than the peer's max_dest_rd_atomic",
     "max_dest_rd_atomic": "not less than the peer's max_rd_atomic",
     "min_rnr_timer": "the receiver says it, the sender obeys it",

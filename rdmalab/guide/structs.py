@@ -81,6 +81,9 @@ def entries(vocabulary: Mapping[str, Command]) -> Iterator[Entry]:
     for of, name in ENUMS.items():
         takers = [verb for verb, command in vocabulary.items() if _takes(command, of)]
         yield Entry(name, ENUM, ALSO.get(name, ()), partial(enum_article, of, takers))
+    yield Entry(
+        "ibv_srq_init_attr", STRUCT, ("srq_init_attr",), partial(_srq_init_attr, vocabulary)
+    )
     for name in ANSWERS:
         yield Entry(name, ANSWERED, (), partial(answer_article, name))
 
@@ -155,13 +158,29 @@ def _arguments(struct: Struct) -> str:
     return f"{listed}: arguments of ibv_{verb}" if listed else ""
 
 
+def _srq_init_attr(vocabulary: Mapping[str, Command]) -> Article:
+    """What ibv_create_srq takes: create_srq has the fields of its `attr` as keys."""
+    attr = structs_of(vocabulary)["ibv_srq_attr"]
+    rows: list[Row] = [
+        (
+            "fields",
+            ["srq_context: left out here, NULL", "attr (ibv_srq_attr):", *_field_lines(attr)],
+        ),
+        ("taken by", "create_srq"),
+    ]
+    return article("ibv_srq_init_attr", STRUCT, rows, ["explain ibv_srq_attr", "help create_srq"])
+
+
 def _field_lines(struct: Struct) -> list[str]:
     """One line a field, with what it is for; of a long struct names and types only."""
     others = {*_OF_THE_LAB, *ARGUMENTS.get(struct.name, (set[str](),))[0]}
     found = [each for each in struct.fields if each.name not in others]
     if len(found) <= _MOST_LINES:
         return [_field_line(each, struct, _sentence(each.name)) for each in found]
-    return ["; ".join(_field_line(each, struct) for each in found), "explain tells of each field"]
+    told = [_field_line(each, struct) for each in found]
+    if struct.name == "ibv_qp_attr":
+        told += [f"{name} (query_qp tells it)" for name in ANSWERS]
+    return ["; ".join(told), "explain tells of each field"]
 
 
 def _sentence(name: str) -> str:

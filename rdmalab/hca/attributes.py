@@ -26,7 +26,7 @@ class AhAttr:
     hop_limit: U8 = 0
     traffic_class: U8 = 0
     flow_label: Annotated[int, Bits(32)] = 0
-    port_num: U8 = 0
+    port_num: U8 = 1
     dlid: Annotated[int, Bits(16)] = 0
     sl: U8 = 0
     static_rate: U8 = 0

@@ -169,8 +169,11 @@ def check_alternate(asked: Asked) -> Refused | None:
     names = [name for name in states.fields_of(Attr.ALT_PATH) if name in asked.given]
     if not asked.hca.lids:
         return asked.no("alt-path", argument=names[0], legal="leave the alternate path out")
-    av = asked.given.get("alt_ah_attr", AhAttr())
-    refusal = judge(asked.hca, av, asked.given.get("alt_port_num", 0), _judged(asked))
+    port, ports = asked.given.get("alt_port_num", 0), asked.hca.profile.caps.phys_port_cnt
+    if not 1 <= port <= ports:  # kernel uverbs: rdma_is_port_valid; a field left out is 0
+        legal = f"an alternate path needs alt_port_num=1..{ports}; left out, it is 0"
+        return asked.no("attr-range", f"alt_port_num={port}", argument=names[0], legal=legal)
+    refusal = judge(asked.hca, asked.given.get("alt_ah_attr", AhAttr()), port, _judged(asked))
     if refusal is not None:
         refusal.argument = names[0]
     return refusal

@@ -3,7 +3,7 @@
 The rules named crash-… stand for a segmentation fault of the program.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.refuse import refused
@@ -20,6 +20,12 @@ NULL = "NULL"
 def listed(wr: SendWR | RecvWR) -> list[SGE]:
     """The entries of `sg_list` that `num_sge` counts."""
     return wr.sg if wr.num_sge is None else wr.sg[: max(0, wr.num_sge)]
+
+
+def linked(wrs: list[Any]) -> list[Any]:
+    """The requests up to the first with next=NULL: the driver reads no further."""
+    ends = (index for index, wr in enumerate(wrs) if wr.next == 0)
+    return wrs[: next(ends, len(wrs)) + 1]
 
 
 def check_list(hca: "Hca", wr: SendWR | RecvWR, most: int, rule: str) -> "Refused | None":

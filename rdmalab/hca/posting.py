@@ -286,7 +286,7 @@ def post_send(
                 refusal.bad_wr = index
                 raise refusal
             queue_send(hca, qp, wr, moved)
-            if wr.next is not None:
+            if wr.next:
                 raise pointers.lost(hca, wr, index)
     except Refused as refusal:
         if refusal.rule == "send-state" and hca.profile.early_posts_stay:
@@ -380,7 +380,7 @@ def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
         wqe = RecvWqe(qp.rq.posted, wr, sg, length)
         qp.rq.push(wqe)
         hca.trace.record(_RECV_POSTED, hca.node, qp.number, wqe)
-        if wr.next is not None:
+        if wr.next:
             raise pointers.lost(hca, wr, index)
     if qp.state_row.flushes_recvs and hca.profile.flushes_recvs_posted_in_err:
         flush.flush_recvs(hca, qp)

@@ -166,7 +166,7 @@ def post_srq_recv(hca: "Hca", srq: SharedReceiveQueue, wrs: list[RecvWR]) -> Non
         wqe = RecvWqe(srq.posted, wr, sg, length, srq.number)
         srq.push(wqe)
         hca.trace.record(Kind.SRQ_POSTED, hca.node, srq.number, wqe)
-        if wr.next is not None:
+        if wr.next:
             raise pointers.lost(hca, wr, index)
 
 

@@ -145,6 +145,8 @@ def _filled(cls: Any, fields: dict[str, Any]) -> Any:
         fields = junk | fields
     if "sg" in fields and fields["sg"] is None:
         fields = fields | {"sg": []}
+    if "next" in fields and fields["next"] is None:
+        fields = fields | {"next": 0}
     return cls(**fields)
 
 
@@ -163,8 +165,9 @@ class SendWR:
     ah, remote_qpn, remote_qkey: where a datagram goes. remote_srqn: the SRQ of an XRC message.
     invalidate_rkey: of LOCAL_INV and SEND_WITH_INV. mw, mw_rkey (left out: the next one), bind_*:
     of BIND_MW. flush_*: of FLUSH. hdr_addr, hdr_sz (`tso.hdr`, `tso.hdr_sz`): the headers before
-    each piece of a TSO, whose bytes mss counts. num_sge: None, the length of `sg`. next: a pointer
-    that is neither NULL nor the next of the list. rest: what the other fields hold.
+    each piece of a TSO, whose bytes mss counts. num_sge: None, the length of `sg`. next: None,
+    the next request of the list; 0, the list ends here; else a pointer to no request. rest: what
+    the other fields hold.
     """
 
     WIDTHS: ClassVar[dict[str, int]] = {

@@ -9,6 +9,7 @@ from rdmalab.hca import extended, offloads
 from rdmalab.hca.device import Hca
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.pointers import listed
+from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
@@ -50,7 +51,9 @@ def warnings(session: Session, reply: Reply) -> list[str]:
     """Sentences about what the verb of this reply has done, each once."""
     if reply.event is None:
         return list(dict.fromkeys(_looked(session, reply)))
-    return [] if reply.refusal is not None else _seen(session, reply.event, _LOOKS)
+    if reply.refusal is not None:
+        return []
+    return [*_typed(reply), *_seen(session, reply.event, _LOOKS)]
 
 
 def departures(session: Session, event: int) -> list[str]:
@@ -88,6 +91,33 @@ def _looked(session: Session, reply: Reply) -> Iterator[str]:
         elif row.scatters:
             work = f"wr{row.wr_id} of {row.qp}"
             yield f"{span} are written by {work}: do not read before it completes."
+
+
+# --------------------------------------------------------------------------- what was typed
+def _typed(reply: Reply) -> Iterator[str]:
+    """Values that the verb took without an error, and that do less than was typed."""
+    arguments = reply.invocation.arguments if reply.invocation is not None else {}
+    yield from _cut_psns(arguments.get("attr"))
+    yield from _ended_lists(arguments.get("wr"))
+
+
+def _cut_psns(attr: object) -> Iterator[str]:
+    """The kernel core masks both PSNs to 24 bits instead of refusing more."""
+    for name in ("rq_psn", "sq_psn"):
+        value = attr.get(name) if isinstance(attr, dict) else None
+        if isinstance(value, int) and value != value & MASK:
+            yield f"{name}={value:#x}: the kernel keeps the low 24 bits, {value & MASK:#x}."
+
+
+def _ended_lists(wrs: object) -> Iterator[str]:
+    """`next=NULL` before the last request: a driver reads no further."""
+    listed_wrs = wrs if isinstance(wrs, list) else []
+    for index, wr in enumerate(listed_wrs[:-1]):
+        if wr.get("next", 0) is None:
+            count = len(listed_wrs) - index - 1
+            what = "the request after it is" if count == 1 else f"{count} requests after it are"
+            yield f"next=NULL in wr {index} ends the list: {what} not posted."
+            return
 
 
 # --------------------------------------------------------------------------- work requests

@@ -274,9 +274,11 @@ def _polled(voice: Voice, cqe: Cqe) -> str:
 def _attributes(voice: Voice, answer: QpAnswer) -> list[Line]:
     """query_qp: two columns; sq_draining beside the states. init_attr.cap is cap once more."""
     said: dict[str, Any] = {}
-    for name, value in answer.given().items():
+    given = answer.given()
+    last_state = "cur_qp_state" if "cur_qp_state" in given else "qp_state"
+    for name, value in given.items():
         said[name] = value
-        if name == "cur_qp_state":
+        if name == last_state and answer.sq_draining is not None:
             said["sq_draining"] = answer.sq_draining
     made = answer.init_attr
     for f in dataclasses.fields(made) if made else ():

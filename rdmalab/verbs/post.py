@@ -77,7 +77,7 @@ def posted(
     if wr is None or bad_wr == pointers.NULL:
         pointers.notice_null(hca, queue, "wr" if wr is None else "bad_wr")
     try:
-        deed(hca, queue, [one.in_ring() for one in wr or ()])
+        deed(hca, queue, [one.in_ring() for one in pointers.linked(wr or [])])
     except Refused as refusal:
         if bad_wr == pointers.NULL:
             raise pointers.without_bad_wr(hca, refusal) from None

@@ -41,6 +41,7 @@ NAMES = """
     IBV_WC_RECV_RDMA_WITH_IMM ibv_td ATOMIC_CMP_AND_SWP ATOMIC_FETCH_AND_ADD BIND_MW LOCAL_INV
     RDMA_READ RDMA_WRITE RDMA_WRITE_WITH_IMM SEND SEND_WITH_IMM SEND_WITH_INV TSO UD UC RC XRC_SEND
     RAW_PACKET ibv_alloc_mw
+    srq_init_attr ibv_srq_init_attr ibv_srq_attr
     ibv_post_srq_recv ibv_post_recv ibv_srq ibv_recv_wr recv_wr bad_recv_wr srq ibv_create_srq
     srq_init_attr.attr.max_sge max_sge IBV_EVENT_SRQ_ERR
     ibv_qp_attr ibv_qp_attr_mask attr_mask ibv_qp_state ibv_mtu ibv_mig_state ibv_qp_cap ibv_ah_attr
@@ -69,6 +70,9 @@ def test_the_page_of_a_struct_has_every_field_of_it() -> None:
     assert names < found
     assert "opcode (enum ibv_wr_opcode)" in said_of_it
     assert "rest" not in found
+    assert "sq_draining (query_qp tells it)" in row("ibv_qp_attr", "fields")
+    assert "lkey: the key of the MR" in row("ibv_sge", "fields")
+    assert "max_sge: how many pieces" in row("ibv_srq_init_attr", "fields")
     assert "num_sge: how many pieces" in row("ibv_recv_wr", "fields")
     assert row("ibv_send_wr", "taken by") == "post_send"
     assert row("ibv_recv_wr", "taken by") == "post_recv post_srq_recv"

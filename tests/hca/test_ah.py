@@ -12,7 +12,7 @@ from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.wr import Cqe
 from rdmalab.lab import Lab
 from rdmalab.spec.limits import LinkLayer
-from rdmalab.spec.states import QPType
+from rdmalab.spec.states import MTU, QPState, QPType
 from rdmalab.spec.work import WCFlags, WROpcode
 from rdmalab.wire.headers import GRH
 from rdmalab.wire.packet import LidFlow, ipv4_gid
@@ -104,6 +104,22 @@ GLOBAL = AhAttr(
     dlid=4, port_num=1, is_global=1, dgid=0xFE80 << 112 | 1, sgid_index=0, hop_limit=0,
     traffic_class=8, flow_label=0xFFFFF,
 )  # fmt: skip
+
+
+def test_a_dlid_alone_is_an_address() -> None:
+    """`port_num` that is left out is port 1, as in the AHAttr of pyverbs; 0 is no port."""
+    pair = lids()
+    pair.a.modify(qp_state=QPState.RESET)
+    pair.a.modify(qp_state=QPState.INIT, pkey_index=0, port_num=1, qp_access_flags=0)
+    fields: dict[str, Any] = {
+        "path_mtu": MTU.B512, "dest_qp_num": pair.b.qp.number, "rq_psn": 0,
+        "max_dest_rd_atomic": 1, "min_rnr_timer": 12,
+    }  # fmt: skip
+    with pytest.raises(Refused) as refused:
+        pair.a.modify(qp_state=QPState.RTR, ah_attr=AhAttr(dlid=4, port_num=0), **fields)
+    assert refused.value.rule == "ah-port"
+    pair.a.modify(qp_state=QPState.RTR, ah_attr=AhAttr(dlid=4), **fields)
+    assert pair.a.qp.state is QPState.RTR
 
 
 def lids(**options: Any) -> Pair:

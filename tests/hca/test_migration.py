@@ -410,3 +410,22 @@ def test_whatever_the_first_path_loses_each_request_completes_once_and_in_order(
     sends = sum(opcode is SEND for opcode in opcodes[: len(lengths)])
     assert pair.b.received() == [(1, OK), *[(nth, OK) for nth in range(sends)]]
     assert states(pair) in ((ARMED, ARMED), (MIGRATED, MIGRATED))
+
+
+# --------------------------------------------------------------------------- the port of a path
+@pytest.mark.parametrize("port", [0, 1])
+def test_an_alternate_path_without_alt_port_num_is_refused_by_that_name(port: int) -> None:
+    pair = infiniband()
+    address = AhAttr(dlid=5, src_path_bits=1, port_num=port)
+    with pytest.raises(Refused) as refused:
+        pair.a.modify(alt_ah_attr=address, alt_pkey_index=0, alt_timeout=6)
+    assert refused.value.rule == "attr-range"
+    assert "alt_port_num=0" in refused.value.message
+    assert "alt_port_num=1..1" in refused.value.legal
+
+
+def test_port_0_in_the_address_of_an_alternate_path_is_refused() -> None:
+    pair = infiniband()
+    with pytest.raises(Refused) as refused:
+        load(pair.a, alt_ah_attr=AhAttr(dlid=5, src_path_bits=1, port_num=0))
+    assert refused.value.rule == "ah-port"

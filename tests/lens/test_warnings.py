@@ -350,3 +350,49 @@ def test_a_fence_after_work_that_it_does_not_wait_for() -> None:
     read = "post_send A.qp0 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0"
     quiet = Talk("use rc_pair", read, width=300)
     assert _warned(quiet, fenced) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "post_recv B.qp0 {} {} {}",
+        "post_srq_recv B.srq0 {} {} {}",
+        "post_send A.qp0 {} {} {}",
+    ],
+)
+def test_a_list_that_ends_early_posts_no_more(line: str) -> None:
+    is_shared, is_send = "srq" in line, "send" in line
+    talk = Talk("use srq_pair" if is_shared else "use rc_pair", width=200)
+    more = "opcode=SEND sg=A.mr0[0:4]" if is_send else "sg=B.mr0[0:4]"
+    wrs = [f"wr={{wr_id={n} {more}{' next=NULL' * (n == 2)}}}" for n in (1, 2, 3)]
+    assert _warned(talk, line.format(*wrs)) == [
+        "warning: next=NULL in wr 1 ends the list: the request after it is not posted."
+    ]
+    node = talk.lab.session.world.nodes["A" if is_send else "B"]
+    qp = next(iter(node.qps.items.values()))
+    posted = qp.sq.wqes.values() if is_send else qp.rq.wqes
+    if is_shared:
+        posted = next(iter(node.srqs.items.values())).wqes
+    assert [wqe.wr.wr_id for wqe in posted] == [1, 2]
+
+
+def test_next_null_in_the_last_request_is_not_told() -> None:
+    talk = Talk("use rc_pair", width=200)
+    assert not _warned(talk, "post_recv B.qp0 wr={wr_id=1} wr={wr_id=2 next=NULL}")
+
+
+@pytest.mark.parametrize(("state", "name"), [("RTR", "rq_psn"), ("RTS", "sq_psn")])
+def test_a_psn_of_more_than_24_bits_is_told(state: str, name: str) -> None:
+    talk = Talk("use rc_pair", "modify_qp A.qp0 state=RESET", width=200)
+    talk.ask("modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0")
+    lines = {
+        "RTR": "modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=B.qp0 min_rnr_timer=12 "
+        "max_dest_rd_atomic=1 ah=B rq_psn=",
+        "RTS": "modify_qp A.qp0 state=RTS timeout=14 retry_cnt=7 rnr_retry=7 max_rd_atomic=1 "
+        "sq_psn=",
+    }
+    if state == "RTS":
+        assert not _warned(talk, lines["RTR"] + "0xffffff")
+    assert _warned(talk, lines[state] + "0x1000005") == [
+        f"warning: {name}=0x1000005: the kernel keeps the low 24 bits, 0x5."
+    ]

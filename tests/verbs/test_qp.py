@@ -145,6 +145,14 @@ def test_asking_tells_whether_the_send_queue_drains() -> None:
     assert well(lab, "query_qp A.qp0").value.sq_draining == 0
 
 
+def test_the_table_of_a_masked_query_has_sq_draining_too() -> None:
+    talk = Talk("use rc_pair", SEND, "run 200ns", "modify_qp A.qp0 state=SQD")
+    rows = [row.split() for row in talk.ask("query_qp A.qp0 attr_mask=STATE")]
+    assert ["sq_draining", "1"] in rows
+    rows = [row.split() for row in talk.ask("query_qp A.qp0 attr_mask=CUR_STATE")]
+    assert not [row for row in rows if row[:1] == ["sq_draining"]]
+
+
 def test_a_mask_asks_for_some_fields_only() -> None:
     lab = lab_of()
     answer = well(lab, "query_qp A.qp0 attr_mask=IBV_QP_TIMEOUT|CAP|ALT_PATH").value
