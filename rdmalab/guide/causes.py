@@ -191,6 +191,9 @@ REFUSAL_CAUSES: dict[str, tuple[Cause, ...]] = {
 DROP_CAUSES: dict[str, tuple[Cause, ...]] = {
     "malformed": (Cause("a fault corrupted it, or somebody injected it", "faults"),),
     "wrong-address": (Cause("dgid or destination MAC is nobody's here", "query_qp A.qp0"),),
+    "wrong-link-layer": (
+        Cause("the ports of the two nodes have different link layers", "query_port B"),
+    ),
     "unknown-opcode": (Cause("somebody injected it", "show story last=20"),),
     "wrong-qpn": (
         Cause("dest_qp_num is wrong", "query_qp A.qp0"),

@@ -37,19 +37,22 @@ def at_port(hca: "Hca", packet: Packet) -> str | None:
     """The port is up, the packet is for this node, and an engine here can do its opcode."""
     if hca.port_state is not _ACTIVE:
         return "port-down"
-    if packet.flow.dst not in hca.gids and not _is_for(hca, packet.flow):
-        return "wrong-address"
+    if (hca.lids or packet.flow.dst not in hca.gids) and (reason := _misled(hca, packet.flow)):
+        return reason
     if packet.opcode in _EVERYWHERE:
         return None
     known = packet.opcode in _NEWER and _NEWER[packet.opcode] not in hca.profile.lacks
     return None if known else "unknown-opcode"
 
 
-def _is_for(hca: "Hca", flow: Flow) -> bool:
-    """A multicast GID, or the LID of this port, with a GID of its own where there is a GRH."""
-    if isinstance(flow, LidFlow):
-        return flow.dst in hca.lids and (not flow.dgid or flow.dgid in hca.gids)
-    return is_multicast(flow.dst)
+def _misled(hca: "Hca", flow: Flow) -> str | None:
+    """Why a packet is not for this port: its link layer, or its LID, GID or multicast address."""
+    if isinstance(flow, LidFlow) is not bool(hca.lids):
+        return "wrong-link-layer"
+    if not isinstance(flow, LidFlow):
+        return None if is_multicast(flow.dst) else "wrong-address"
+    mine = flow.dst in hca.lids and (not flow.dgid or flow.dgid in hca.gids)
+    return None if mine else "wrong-address"
 
 
 def at_qp(qp: QueuePair | None, packet: Packet) -> str | None:

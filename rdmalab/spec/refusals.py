@@ -87,6 +87,10 @@ class Drop(NamedTuple):
 _DROPS = (
     Drop("malformed", "the bytes are no RoCEv2 packet or the ICRC is wrong"),
     Drop("wrong-address", "the destination address is not one of this node's"),
+    Drop(
+        "wrong-link-layer",
+        "the port is InfiniBand and the packet is Ethernet, or the other way round",
+    ),
     Drop("unknown-opcode", "no such opcode"),
     Drop("wrong-qpn", "no QP has this number"),
     Drop("wrong-type", "the opcode is of another QP type"),

@@ -17,7 +17,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
 from rdmalab.wire.headers import AETH
 from rdmalab.wire.icrc import icrc
-from rdmalab.wire.packet import EXTENDED, Packet
+from rdmalab.wire.packet import EXTENDED, LidFlow, Packet
 from rdmalab.world.faults import Match
 from rdmalab.world.passage import Passage
 from tests.pairs import End, Pair, image
@@ -31,6 +31,10 @@ def changed(**fields: Any) -> Callable[[End, Packet], Packet]:
 
 def to_nobody(_b: End, packet: Packet) -> Packet:
     return replace(packet, flow=replace(packet.flow, dst=packet.flow.dst + 9))
+
+
+def by_lid(_b: End, packet: Packet) -> Packet:
+    return replace(packet, flow=LidFlow(2, 4))
 
 
 def from_a_stranger(_b: End, packet: Packet) -> Packet:
@@ -63,6 +67,7 @@ def port_down(b: End, packet: Packet) -> Packet:
 # fmt: off
 ROWS = [
     ("port-down",      "the port is not ACTIVE",    port_down),
+    ("wrong-link-layer", "InfiniBand at a RoCE port", by_lid),
     ("wrong-address",  "not our address",           to_nobody),
     ("unknown-opcode", "reserved",                  changed(opcode=0x15)),
     ("unknown-opcode", "of a service of the future", changed(opcode=0xE4)),

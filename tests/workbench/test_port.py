@@ -1,8 +1,11 @@
 """Addresses, partitions and port states as an administrator sets them."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rdmalab.lab import Lab
+from rdmalab.spec.records import Field, Kind
 from tests.labs import lab_of, misread, refusal, well
 
 
@@ -92,3 +95,84 @@ def test_ports_of_two_link_layers_do_not_meet() -> None:
     assert refusal(lab, "create_ah A.x pd=A.pd0 to=B").rule == "ah-global"
     well(lab, "create_ah A.x pd=A.pd0 is_global=1 dgid=10.0.0.2 sgid_index=1 port_num=1")
     assert lab.look("A.x.to") == "nobody"
+
+
+# --------------------------------------------------------------------------- one port of each
+UD = (
+    "alloc_pd {0}.pd0",
+    "reg_mr {0}.mr0 pd={0}.pd0 length=4096 access=LOCAL_WRITE",
+    "create_cq {0}.cq0 cqe=16",
+    "create_qp {0}.qp0 pd={0}.pd0 qp_type=UD send_cq={0}.cq0 recv_cq={0}.cq0",
+    "modify_qp {0}.qp0 state=INIT pkey_index=0 port_num=1 qkey=1",
+    "modify_qp {0}.qp0 state=RTR",
+    "modify_qp {0}.qp0 state=RTS sq_psn=0",
+    "post_recv {0}.qp0 sg={0}.mr0[0:256]",
+)
+DATAGRAM = "post_send A.qp0 opcode=SEND sg=A.mr0[0:64] ah=A.ah0 remote_qpn={} remote_qkey=1"
+
+
+def datagrams(infiniband: str) -> Lab:
+    """A UD queue pair on each node; the port of one of them is InfiniBand."""
+    lines = [line.format(node) for node in "AB" for line in UD]
+    return lab_of(*lines, pair=f"port {infiniband} link_layer=InfiniBand")
+
+
+def gone(lab: Lab) -> list[str]:
+    """Why packets were lost or dropped."""
+    fates = (Kind.PACKET_LOST, Kind.PACKET_DROPPED)
+    return [r[Field.B] for r in lab.session.world.trace.records if r[Field.KIND] in fates]
+
+
+@pytest.mark.parametrize(
+    ("infiniband", "address", "qpn", "reason"),
+    [
+        ("A", "dlid=4", "B.qp0", "no port has the LID 4"),
+        ("B", "is_global=1 dgid=10.0.0.2 sgid_index=1", "B.qp0", "nobody has this address"),
+        ("B", "is_global=1 dgid=fe80::200:aff:fe00:2", "B.qp0", "wrong-link-layer"),
+        ("B", "is_global=1 dgid=224.0.0.9 sgid_index=1", "0xffffff", "wrong-link-layer"),
+    ],
+)
+def test_what_is_sent_to_the_other_link_layer_is_lost_with_a_reason(
+    infiniband: str, address: str, qpn: str, reason: str
+) -> None:
+    lab = datagrams(infiniband)
+    well(lab, f"create_ah A.ah0 pd=A.pd0 port_num=1 hop_limit=64 {address}")
+    well(lab, DATAGRAM.format(qpn))
+    well(lab, "run")
+    assert gone(lab) == [reason]
+    assert lab.look("B.cq0.count == 0")
+
+
+def test_a_raw_frame_does_not_enter_an_infiniband_port() -> None:
+    lab = lab_of("alloc_pd A.pd0", pair="port B link_layer=InfiniBand")
+    for line in (
+        "reg_mr A.mr0 pd=A.pd0 length=64 access=LOCAL_WRITE",
+        "create_cq A.cq0 cqe=16",
+        "create_qp A.qp0 pd=A.pd0 qp_type=RAW_PACKET send_cq=A.cq0 recv_cq=A.cq0",
+        "modify_qp A.qp0 state=INIT port_num=1",
+        "modify_qp A.qp0 state=RTR",
+        "modify_qp A.qp0 state=RTS",
+        "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]",
+        "run",
+    ):
+        well(lab, line)
+    assert gone(lab) == ["wrong-link-layer"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from("AB"), st.integers(0, 9), st.integers(0, 1), st.integers(0, 1),
+    st.sampled_from(["10.0.0.1", "10.0.0.2", "fe80::200:aff:fe00:2", "224.0.0.9", "::4"]),
+    st.sampled_from(["B.qp0", "0xffffff", "0x99"]),
+)  # fmt: skip
+def test_whatever_the_address_nothing_crosses(
+    infiniband: str, dlid: int, is_global: int, index: int, dgid: str, qpn: str
+) -> None:
+    lab = datagrams(infiniband)
+    fields = f"is_global={is_global} dgid={dgid} sgid_index={index} hop_limit=64 dlid={dlid}"
+    refused = lab.do(f"create_ah A.ah0 pd=A.pd0 port_num=1 {fields}")[-1].failed
+    if not refused:
+        well(lab, DATAGRAM.format(qpn))
+        well(lab, "run")
+    assert lab.look("B.cq0.count == 0")
+    assert all(gone(lab))

@@ -23,6 +23,9 @@ def receive(hca: "Hca", frame: Frame) -> None:
     if hca.port_state is not PortState.ACTIVE:
         hca.drop(None, frame, "port-down")
         return
+    if hca.lids:
+        hca.drop(None, frame, "wrong-link-layer")
+        return
     if frame.is_roce and frame.dst_mac in (hca.mac, *hca.group_macs()):
         _receive_as_packet(hca, frame)
         return
