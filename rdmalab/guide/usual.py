@@ -154,7 +154,7 @@ ATTRIBUTE_WIRE: dict[str, str] = {
     "sq_psn": "the psn of the first request that leaves",
     "dest_qp_num": "the dest_qp of every BTH",
     "qp_access_flags": "NAK_INVALID_REQUEST answers what it does not allow",
-    "ah_attr": "MACs, IP addresses, traffic class, flow label and hop limit",
+    "ah_attr": "RoCE: MACs, IP addresses, hop limit; InfiniBand: slid, dlid, sl of the LRH",
     "pkey_index": "the pkey of every BTH",
     "max_rd_atomic": "so many READ requests leave before the first answer",
     "max_dest_rd_atomic": "NAK_INVALID_REQUEST answers a READ too many",
