@@ -120,7 +120,7 @@ def datagrams(infiniband: str) -> Lab:
 def gone(lab: Lab) -> list[str]:
     """Why packets were lost or dropped."""
     fates = (Kind.PACKET_LOST, Kind.PACKET_DROPPED)
-    return [r[Field.B] for r in lab.session.world.trace.records if r[Field.KIND] in fates]
+    return [str(r[Field.B]) for r in lab.session.world.trace.records if r[Field.KIND] in fates]
 
 
 @pytest.mark.parametrize(
