@@ -41,6 +41,8 @@ def judge(hca: "Hca", av: AhAttr, port: int, judged: frozenset[str]) -> "Refused
         return refusal or _judge_ranges(hca, av, judged)
     if not av.is_global:
         legal = "is_global=1 dgid=… sgid_index=…"
+        if av.dlid:
+            legal += f"; dlid alone is an address after port {hca.node} link_layer=InfiniBand"
         return refused(profile, "ah-global", argument="ah_attr", legal=legal)
     return _judge_sgid(hca, av) or _judge_dgid(hca, av) or _judge_ranges(hca, av, judged)
 

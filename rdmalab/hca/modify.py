@@ -12,7 +12,7 @@ from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import Path, QueuePair
 from rdmalab.hca.refuse import check_useful, refused
 from rdmalab.spec import states
-from rdmalab.spec.differences import demanded, guide_note
+from rdmalab.spec.differences import DIFFERENCES, demanded, guide_note
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, MigState, QPState
 from rdmalab.spec.timers import answer_ns
@@ -102,6 +102,8 @@ def check_missing(asked: Asked) -> Refused | None:
         return None
     names = " ".join(states.fields_of(missing))
     legal = f"{asked.move} also needs: {names}"
+    if missing & Attr.SQ_PSN and not asked.qp.transport.connected:
+        legal += f"; {DIFFERENCES['sq-psn-of-ud'].sentence}"
     return asked.no("attr-missing", names, argument="qp_state", legal=legal)
 
 

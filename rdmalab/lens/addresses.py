@@ -5,6 +5,7 @@ from typing import Annotated
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.ah import AddressHandle, is_group
+from rdmalab.hca.attributes import AhAttr
 from rdmalab.lens.names import Names
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.world import World
@@ -18,6 +19,7 @@ class AhRow:
     node: Annotated[str, "whose it is"]
     to: Annotated[str, "the node it leads to, `group` for many"]
     dgid: Annotated[str, "the address packets go to"]
+    dlid: Annotated[int, "the LID packets go to, of an InfiniBand port; 0 on RoCE"]
     sgid_index: Annotated[int, "which of the own addresses they come from"]
     hop_limit: Annotated[int, "routers they may pass"]
     pd: Annotated[str, "its protection domain"]
@@ -26,7 +28,18 @@ class AhRow:
 def ah_row(world: World, names: Names, thing: Thing) -> AhRow:
     """One address handle."""
     ah: AddressHandle = world.find(thing)
-    to = "group" if is_group(ah.attr) else world.node_of_gid.get(ah.attr.dgid, "nobody")
-    dgid, attr = gid_text(ah.attr.dgid), ah.attr
+    attr, dgid = ah.attr, gid_text(ah.attr.dgid)
+    to = _node_of(world, thing.node, attr)
     pd = names.of(Thing(Noun.PD, thing.node, ah.pd))
-    return AhRow(names.of(thing), thing.node, to, dgid, attr.sgid_index, attr.hop_limit, pd)
+    route = dgid, attr.dlid, attr.sgid_index, attr.hop_limit
+    return AhRow(names.of(thing), thing.node, to, *route, pd)
+
+
+def _node_of(world: World, node: str, attr: AhAttr) -> str:
+    """By LID from an InfiniBand port, by GID on RoCE."""
+    if is_group(attr):
+        return "group"
+    if world.nodes[node].lids:
+        ends = (name for name, hca in world.nodes.items() if attr.dlid in hca.lids)
+        return next(ends, "nobody")
+    return world.node_of_gid.get(attr.dgid, "nobody")

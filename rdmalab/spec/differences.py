@@ -100,6 +100,21 @@ DIFFERENCES: dict[str, Difference] = {
         "ibv_modify_qp returns the errno itself, as ibv_modify_qp(3) says",
         "libibverbs hands on the value that the driver returned",
         "ibv_modify_qp(3), rdma-core", "bringup/guide-by-the-letter"),
+    "receive-before-rtr": Difference(
+        ("RTR",),
+        "RTR needs no posted receive",
+        "the bring-up guide says that a receive must be posted before the move to RTR",
+        "devices move to RTR without one; a message that comes before the first receive gets an "
+        "RNR NAK",
+        "no attribute of the move depends on the receive queue",
+        "ibv_modify_qp(3), IBA 10.3.1", "bringup/no-receive-before-rtr"),
+    "sq-psn-of-ud": Difference(
+        ("sq_psn",),
+        "UD needs it too in RTR → RTS",
+        "the bring-up guide lists sq_psn in the move to RTS for connected types only",
+        "devices refuse the move of UD without sq_psn, too",
+        "each packet of a datagram has a PSN",
+        "ibv_modify_qp(3)", "bringup/guide-by-the-letter-rts"),
 }
 # fmt: on
 

@@ -5,6 +5,7 @@ import pytest
 from rdmalab.cli import main
 from rdmalab.spec.differences import DIFFERENCES
 from tests.guide.saying import said
+from tests.shell.talk import Talk
 
 
 @pytest.mark.parametrize("name", DIFFERENCES)
@@ -47,3 +48,11 @@ def test_attributes_that_all_sources_agree_on_say_nothing() -> None:
 
 def test_the_guide_has_a_page() -> None:
     assert "refused on UC" in said("bring-up guide")
+
+
+def test_the_refusal_of_ud_without_sq_psn_names_the_guide() -> None:
+    talk = Talk("use ud_pair", "modify_qp A.qp0 state=RESET", width=400)
+    talk.ask("modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qkey=1")
+    talk.ask("modify_qp A.qp0 state=RTR")
+    refusal = " ".join(talk.ask("modify_qp A.qp0 state=RTS"))
+    assert DIFFERENCES["sq-psn-of-ud"].sentence in refusal

@@ -199,3 +199,11 @@ def _datagrams(pair: Pair, av: AhAttr) -> list[Cqe]:
     pair.a.issue(WROpcode.SEND, 8, ah=handle.number)
     pair.run()
     return pair.b.poll(pair.b.recv_cq)
+
+
+def test_a_dlid_on_roce_points_to_infiniband_ports() -> None:
+    pair = Pair()
+    with pytest.raises(Refused) as refused:
+        objects.create_ah(pair.a.hca, pair.a.pd.number, AhAttr(dlid=4))
+    assert refused.value.rule == "ah-global"
+    assert "port A link_layer=InfiniBand" in refused.value.legal

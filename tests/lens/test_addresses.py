@@ -2,6 +2,7 @@
 
 from rdmalab.hca import objects
 from rdmalab.hca.attributes import AhAttr
+from rdmalab.spec.limits import LinkLayer
 from rdmalab.wire.packet import ipv4_gid
 from tests.lens.looking import ask
 from tests.pairs import Pair
@@ -17,3 +18,12 @@ def test_an_address_handle_says_where_it_leads() -> None:
     assert ask(pair, "A.ah1.dgid") == "::ffff:224.0.0.9"
     assert ask(pair, "A.ah2.hop_limit") == 5
     assert ask(pair, "A.ah0.pd") == "A.pd0"
+
+
+def test_on_infiniband_the_lid_says_where_it_leads() -> None:
+    pair = Pair(link_layer=LinkLayer.INFINIBAND)
+    hca, pd = pair.a.hca, pair.a.pd.number
+    objects.create_ah(hca, pd, pair.b.hca.address())
+    objects.create_ah(hca, pd, AhAttr(dlid=9))
+    assert [ask(pair, f"A.ah{n}.to") for n in range(2)] == ["B", "nobody"]
+    assert [ask(pair, f"A.ah{n}.dlid") for n in range(2)] == [4, 9]
