@@ -84,7 +84,7 @@ _BY_SCENARIO: dict[str, str] = {
     "flags/inline-on-the-wire":
         "field wc_flags",
     "flags/inline-without-a-key":
-        "field addr",
+        "field addr;field lkey",
     "flags/signaled":
         "field sq_sig_all",
     "flags/solicited":
@@ -135,7 +135,7 @@ _BY_SCENARIO: dict[str, str] = {
     "mw/bind-refused":
         "IBV_ACCESS_MW_BIND;EBUSY;rule mr-window-bound;record WINDOW_INVALIDATED",
     "mw/by-functions":
-        "rule setter-data;verb wr_send_inv;verb wr_local_inv;verb wr_bind_mw",
+        "field wr_flags;rule setter-data;verb wr_send_inv;verb wr_local_inv;verb wr_bind_mw",
     "mw/invalidate-a-region":
         "refusal invalidate",
     "mw/invalidated-by-another-qp":
@@ -399,8 +399,6 @@ _BY_SCENARIO: dict[str, str] = {
         "rule setter-place;verb wr_set_sge;verb wr_set_sge_list;verb wr_set_inline_data",
     "wr/datagrams":
         "IBV_WC_RECV;IBV_WC_WITH_IMM;verb wr_set_ud_addr",
-    "wr/flags-and-ids-persist":
-        "field wr_flags",
     "wr/inline-setters":
         "verb wr_rdma_write;verb wr_rdma_read;verb wr_set_inline_data_list",
     "wr/man-page-example":
