@@ -255,7 +255,8 @@ def _apply(asked: Asked) -> None:
     moves = bool(Attr.STATE & asked.mask)
     if moves and to is QPState.RESET:
         flush.discard(hca, qp)
-    goes = migration.is_armed(qp) and asked.given.get("path_mig_state") == MigState.MIGRATED
+    if migration.is_armed(qp) and asked.given.get("path_mig_state") == MigState.MIGRATED:
+        migration.migrate(hca, qp)
     for name, value in asked.given.items():
         setattr(qp.attr, name, _stored(hca, name, value))
     if moves:
@@ -264,8 +265,6 @@ def _apply(asked: Asked) -> None:
     _begin(asked)
     if moves and to is not qp.state:
         _enter(asked)
-    if goes:
-        migration.migrate(hca, qp)
 
 
 def _stored(hca: "Hca", name: str, value: Any) -> Any:

@@ -214,6 +214,8 @@ def test_software_migrates_and_the_peer_follows() -> None:
     pair = armed()
     pair.a.modify(path_mig_state=MIGRATED)
     assert states(pair) == (MIGRATED, ARMED)
+    change = pair.records(Kind.MIGRATION_CHANGED)[-1]
+    assert (change.node, change.a, change.b) == ("A", ARMED, MIGRATED)
     assert talk(pair, 2) == [(2, OK)]
     assert states(pair) == (MIGRATED, MIGRATED)
     assert (pair.a.events(), pair.b.events()) == ([PATH_MIG], [PATH_MIG])
