@@ -127,7 +127,8 @@ def _readings(text: str, vocabulary: Mapping[str, Command]) -> Iterator[str]:
     plain = normal(text)
     yield plain
     yield plain.removeprefix(_PREFIX)
-    yield plain.rpartition(".")[2]  # the field of a struct: wr.wr.rdma.rkey
+    if " " not in text.strip():  # `wc.status 5` is a line of a log
+        yield plain.rpartition(".")[2]  # the field of a struct: wr.wr.rdma.rkey
     verb, _, rest = text.strip().partition(" ")
     if rest and verb.removeprefix(_PREFIX) in vocabulary:
         yield normal(rest)

@@ -16,6 +16,7 @@ from rdmalab.guide.explain import entries, explain, lookup, words
 from rdmalab.guide.packets import HEADERS
 from rdmalab.spec import (
     access,
+    addresses,
     async_events,
     builders,
     completions,
@@ -29,14 +30,15 @@ from rdmalab.spec import (
     sharing,
     states,
     statuses,
+    vendor_errors,
 )
 from rdmalab.spec import work as works
 from tests.guide.saying import WORDS, said
 
 ENTRIES = list(entries(WORDS))
 BOOK = (
-    access, async_events, builders, completions, differences, limits, opcodes, profiles, records,
-    refusals, sharing, states, statuses, works,
+    access, addresses, async_events, builders, completions, differences, limits, opcodes, profiles,
+    records, refusals, sharing, states, statuses, vendor_errors, works,
 )  # fmt: skip
 
 # Enums that are parts of other tables, and no words of their own.
