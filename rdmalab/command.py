@@ -421,7 +421,8 @@ def kind_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> Kind:
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         (inner,) = [a for a in typing.get_args(annotation) if a is not types.NoneType]
         kind = kind_of(inner, metadata)
-        is_pointer = isinstance(kind, ThingKind | ListKind) or POINTER in metadata
+        is_object = isinstance(kind, ThingKind) and kind.noun is not None  # no question's subject
+        is_pointer = is_object or isinstance(kind, ListKind) or POINTER in metadata
         return dataclasses.replace(kind, nullable=True, pointer=is_pointer)
     short = next((m for m in metadata if isinstance(m, Short)), None)
     kind = _container_kind(annotation, metadata) or _class_kind(annotation, metadata)

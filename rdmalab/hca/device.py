@@ -162,6 +162,12 @@ class Hca:
             at_ns = max(self.now_ns + REACTION_NS, self.busy_until_ns)
             self.outside.file_port(self.node, at_ns)
 
+    def leave_line(self, qp: "QueuePair") -> None:
+        """A QP that is destroyed no longer waits for the port; images of the past rely on it."""
+        if qp.queued:
+            qp.queued = False
+            self.ready.remove(qp)
+
     # ------------------------------------------------------------------ the clock's doors
     def turn(self, now_ns: int) -> None:
         """The port is free: one packet of the first QP in line that has one."""

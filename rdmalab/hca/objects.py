@@ -339,4 +339,5 @@ def destroy_qp(hca: "Hca", qp: QueuePair) -> None:
     events.check_acked(hca, "qp", qp.number)
     if qp.state is not QPState.RESET:
         flush.discard(hca, qp)
+    hca.leave_line(qp)
     destroyed(hca, hca.qps, qp)

@@ -204,3 +204,15 @@ def test_who_left_the_line_for_the_port_without_a_packet_may_get_in_line_again()
     well(lab, write)
     well(lab, "run")
     assert lab.look("A.cq0.count") == 1
+
+
+def test_a_queue_pair_that_waited_for_the_port_is_gone_when_it_is_destroyed() -> None:
+    """What nothing names any more is in no image: it must not stay in the line for the port."""
+    lab = Lab()
+    lab.do("use rc_pair")
+    lab.do("post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0]")
+    assert [qp.number for qp in lab.session.world.nodes["A"].ready] == [17]
+    lab.do("destroy_qp A.qp0")
+    assert not lab.session.world.nodes["A"].ready
+    lab.run()
+    assert lab.look("wire.count()") == 0
