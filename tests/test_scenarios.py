@@ -102,9 +102,12 @@ def _expect_mutants(text: str) -> Iterator[str]:
             yield text[:start] + _more(token.text) + text[stop:]
 
 
+_FLAGS = ("ack_req=", "solicited=", "mig_req=")  # 0 or 1
+
+
 def _wire_mutants(text: str) -> Iterator[str]:
     for match in _WIRE_NUMBER.finditer(text):
-        is_flag = text[: match.start()].endswith(("ack_req=", "solicited="))
+        is_flag = text[: match.start()].endswith(_FLAGS)
         other = str(1 - int(match[0])) if is_flag else _more(match[0])
         yield text[: match.start()] + other + text[match.end() :]
 

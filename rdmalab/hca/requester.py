@@ -32,6 +32,7 @@ _SENDING = (QPState.RTS, QPState.SQD)
 _FENCE = int(SendFlags.FENCE)
 _SOLICITED = int(SendFlags.SOLICITED)
 _PRIVILEGED = 1 << 31  # of a Q_Key
+_SELECTIVITY, _PLACEMENT = 0x3, 0xF  # as wide as the fields of a FETH: the rest is cut off
 _READ, _WRITE = Op.RDMA_READ_REQUEST, Op.RDMA_WRITE
 _STARTED = Kind.WQE_STARTED
 _WORD = 8  # bytes of an atomic
@@ -204,7 +205,7 @@ def _build_flush(_hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
     qp.req.unasked = 0
     return Packet(
         path.flow, code, path.dest_qpn, qp.req.psn, b"", True, False, path.pkey, path.migrated,
-        feth=FETH(0, wr.flush_level, wr.flush_type),
+        feth=FETH(0, wr.flush_level & _SELECTIVITY, wr.flush_type & _PLACEMENT),
         reth=RETH(wr.remote_addr, wr.rkey, wr.flush_length),
     )  # fmt: skip
 

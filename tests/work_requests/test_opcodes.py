@@ -178,3 +178,11 @@ def test_no_sentence_is_forgotten() -> None:
 @pytest.mark.parametrize("case", CASES, ids=named)
 def test_a_sentence(case: Case) -> None:
     play(case)
+
+
+def test_a_flush_with_more_bits_than_its_header_has_is_cut() -> None:
+    lab = lab_of("RC")
+    well(lab, "post_send A.qp0 opcode=FLUSH remote=B.mr1[0:8] flush_type=0xffff flush_level=0xff")
+    well(lab, "run")
+    (sent,) = [r[6] for r in lab.session.world.trace.records if r[3] is Kind.PACKET_SENT][:1]
+    assert (sent.feth.selectivity, sent.feth.placement) == (3, 15)
