@@ -62,16 +62,22 @@ NOWHERE = Span(0, 0)
 
 @dataclass(slots=True)
 class Ref:
-    """A name as written, not looked up: `A.mr0`, `A.mr0[0:64]`, `B.mr0[100]`, or a node, `B`."""
+    """A name as written, not looked up: `A.mr0`, `A.mr0[0:64]`, `B.mr0[100]`, or a node, `B`.
+
+    part: a field of the object as C has it, `A.mr0.lkey`; of `A.mr0.addr+8` start is 8.
+    """
 
     node: str
     name: str = ""
     start: int | None = None
     stop: int | None = None
+    part: str = ""
     place: Span = field(default=NOWHERE, compare=False)
 
     def __str__(self) -> str:
         name = f"{self.node}.{self.name}" if self.name else self.node
+        if self.part:
+            return f"{name}.{self.part}" + (f"+{self.start}" if self.start else "")
         if self.start is None:
             return name
         return f"{name}[{self.start}]" if self.stop is None else f"{name}[{self.start}:{self.stop}]"

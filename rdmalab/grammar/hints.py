@@ -4,12 +4,20 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 _LONGEST = 40  # what a message repeats of a text; difflib is quadratic beyond
+_MISSPELLED = "set_wr_"  # for wr_set_
 _NAMED = 6  # how many legal words a suggestion names
 
 
 def quoted(text: str) -> str:
     """The text in quotes, cut when it is long."""
     return f'"{text}"' if len(text) <= _LONGEST else f'"{text[:_LONGEST]}…"'
+
+
+def verb_of(word: str) -> str:
+    """A function of C as the lab may call it: the example of ibv_wr_start has `ibv_set_wr_sge`."""
+    plain = word.strip().removeprefix("ibv_")
+    rest = plain.removeprefix(_MISSPELLED)
+    return plain if rest == plain else f"wr_set_{rest}"
 
 
 def suggest(word: str, legal: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rdmalab.command import Command, Invocation, LinesKind, New, NotUnderstood, Ref, Span, Unit
 from rdmalab.grammar.expressions import parse_expression, paths
-from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.grammar.hints import quoted, suggest, verb_of
 from rdmalab.grammar.nodes import Binary, Call, Node, Unary
 from rdmalab.grammar.quantities import whole
 from rdmalab.grammar.syntax import commands
@@ -94,7 +94,7 @@ def _verb(reading: Reading, tokens: list[Token]) -> Invocation:
         invocation = reading.verb(tokens)
     except NotUnderstood as wrong:
         if wrong.place == tokens[0].place and wrong.message.startswith("no verb"):
-            near = suggest(tokens[0].text.removeprefix("ibv_"), [*reading.vocabulary, *WORDS])
+            near = suggest(verb_of(tokens[0].text), [*reading.vocabulary, *WORDS])
             wrong.hint = near if near.startswith("did you mean") else wrong.hint
         raise
     _check_verb(reading, invocation, tokens[0].place)

@@ -50,6 +50,7 @@ BOOLEANS = {"0": False, "1": True, "off": False, "on": True}
 _NAME = re.compile(
     r"(?:(?P<node>[A-Za-z_]\w*)\.)?(?P<name>[A-Za-z_]\w*)(?P<range>\[.*\])?", re.ASCII
 )
+_FIELD = re.compile(r"([A-Za-z_]\w*)\.([A-Za-z_]\w*)\.(lkey|rkey|addr)(?:\+(\w+))?", re.ASCII)
 _RANGE = re.compile(r"\[(?:(?P<start>[^:\]]*)(?P<colon>:))?(?P<stop>[^:\]]+)\]")
 _BARE_NODE = re.compile(r"[A-Z]")
 _SURELY_A_NAME = re.compile(r"[A-Z]|[A-Za-z_]\w*\.[A-Za-z_]\w*(?:\[.*\])?", re.ASCII)
@@ -64,6 +65,8 @@ def scalar(atom: Atom, kind: Kind, default_node: str | None = None) -> Any:
         raise NotUnderstood("a value is missing here", atom.place, example(kind))
     if is_null(atom.text, kind):
         return None
+    if (named := _field(atom, kind)) is not None:
+        return named
     if kind.short is not None and _SURELY_A_NAME.fullmatch(atom.text):
         return reference(atom, ThingKind(kind.short.noun, ranged=True), default_node)
     if kind.short is not None and kind.short.number is not None and atom.text[:1].isdecimal():
@@ -74,6 +77,18 @@ def scalar(atom: Atom, kind: Kind, default_node: str | None = None) -> Any:
         if kind.short is None or not _NAME.fullmatch(atom.text):
             raise
         return reference(atom, ThingKind(kind.short.noun, ranged=True), default_node)
+
+
+def _field(atom: Atom, kind: Kind) -> Ref | None:
+    """`A.mr0.lkey`, `B.mr0.addr+64`, as C has it, where a number stands that a region gives."""
+    short = kind.short
+    if short is None or short.noun not in (Noun.MR, Noun.MW) or not isinstance(kind, IntegerKind):
+        return None
+    match = None if kind.pointer else _FIELD.fullmatch(atom.text)
+    if match is None or (match[4] and match[3] != "addr"):
+        return None
+    start = whole(match[4], Unit.BYTES, atom.place) if match[4] else None
+    return Ref(match[1], match[2], start, part=match[3], place=atom.place)
 
 
 def is_null(text: str, kind: Kind) -> bool:
@@ -121,7 +136,7 @@ def reference(atom: Atom, kind: ThingKind, default_node: str | None) -> Ref:
     node, name = match["node"], match["name"]
     if node is None and start is None and (kind.noun is Noun.NODE or _BARE_NODE.fullmatch(name)):
         return Ref(name, "", place=atom.place)
-    return Ref(node or _default(atom, default_node), name, start, stop, atom.place)
+    return Ref(node or _default(atom, default_node), name, start, stop, place=atom.place)
 
 
 def _default(atom: Atom, default_node: str | None) -> str:

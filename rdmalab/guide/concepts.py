@@ -59,7 +59,7 @@ CONCEPTS: dict[str, Concept] = {
         "back when a completion of it, or of a later one, is polled, not when the ACK comes.",
         "Only unsignaled sends: nothing is ever polled, the queue fills for good, ENOMEM.",
     ), ("explain SIGNALED", "explain slots_freed", "explain queue-full")),
-    "wr": Concept(("work request",), (
+    "wr": Concept(("work request", "send request", "receive request", "sr", "rr"), (
         "What the program posts: an opcode, local bytes, perhaps a remote address, a wr_id.",
         "The wr_id comes back with the completion; the HCA never looks at it.",
     ), ("explain wqe", "help post_send")),
@@ -114,7 +114,7 @@ CONCEPTS: dict[str, Concept] = {
     "ah": Concept(("address handle",), (
         "An address for datagrams: GID, port, hop limit. A connected QP has it in ah_attr.",
     ), ("explain ah_attr", "explain gid")),
-    "sge": Concept(("scatter gather", "sg"), (
+    "sge": Concept(("scatter gather", "scatter/gather", "sg"), (
         "One piece of local memory: address, length, lkey. A list of them is read (gather) or "
         "written (scatter).",
         "The bytes of the message are in list order. The order in which the device accesses the "
@@ -168,7 +168,7 @@ CONCEPTS: dict[str, Concept] = {
     "overrun": Concept(("cq overrun",), (
         "A CQE too many. The completion is lost, CQ_ERR is raised, the CQ is dead.",
     ), ("explain CQ_ERR", "explain overrun_kills_cq")),
-    "immediate": Concept(("imm_data", "imm"), (
+    "immediate": Concept(("imm_data", "imm", "immediate data", "htonl", "network order"), (
         "32 bits that travel with a SEND or WRITE into the peer's completion.",
         "They are stored as they are sent: write htonl(0x1234), or the peer sees them swapped.",
     ), ("explain WITH_IMM", "explain ImmDt")),
@@ -176,6 +176,35 @@ CONCEPTS: dict[str, Concept] = {
         "What one work request moves: one packet (ONLY), or FIRST, MIDDLE… and LAST of path_mtu "
         "bytes each. Padding fills up to 4 bytes and is not counted.",
     ), ("explain path_mtu", "explain SEND_ONLY")),
+    "inline data": Concept((), (
+        "The CPU copies the data into the work request when it is posted. No lkey is checked, and "
+        "the buffer may be reused at once.",
+    ), ("explain IBV_SEND_INLINE", "explain max_inline_data")),
+    "atomic": Concept(("atomics", "atomic operation"), (
+        "An operation on 8 bytes at the peer that no other atomic of the same HCA interrupts: "
+        "compare and swap, fetch and add. The old value comes back.",
+    ), ("explain ATOMIC_CMP_AND_SWP", "explain ATOMIC_FETCH_AND_ADD", "explain ATOMIC_HCA")),
+    "outstanding": Concept(("outstanding work request",), (
+        "A work request that is posted and has no completion yet. The HCA may still use its "
+        "buffers; do not write to them, and do not read those of a receive, a READ or an atomic.",
+        "max_rd_atomic limits how many READs and atomics are outstanding at once.",
+    ), ("explain wqe", "explain max_rd_atomic")),
+    "segmentation fault": Concept(("segfault", "crash"), (
+        "How a C program ends that passes a bad pointer to libibverbs. The lab refuses the call "
+        "instead, with EFAULT or EINVAL, and says that C would crash.",
+    ), ("explain EFAULT", "explain rule crash-sg")),
+    "critical region": Concept((), (
+        "From wr_start to wr_complete or wr_abort. It holds the lock of the send queue; another "
+        "thread waits for it.",
+    ), ("explain wr_start", "explain rule lock-held")),
+    "builder": Concept(("builders",), (
+        "A function that begins one work request between wr_start and wr_complete: wr_send, "
+        "wr_rdma_write … send_ops_flags of create_qp_ex asks for it.",
+    ), ("explain setter", "explain send_ops_flags")),
+    "setter": Concept(("setters", "data setter", "qp setter"), (
+        "A function that completes the newest work request of a batch: wr_set_sge and "
+        "wr_set_inline_data say which bytes, wr_set_ud_addr and wr_set_xrc_srqn where they go.",
+    ), ("explain builder", "explain wr_set_sge")),
     "one sided": Concept(("rdma",), (
         "WRITE, READ and atomics touch the peer's memory without its program: no receive is "
         "taken and no completion made there, unless the WRITE has an immediate.",
@@ -258,9 +287,13 @@ CONCEPTS: dict[str, Concept] = {
         "A domain that processes of a node share: the SRQs and XRC_RECV queue pairs in it serve "
         "all of them.",
     ), ("help open_xrcd", "explain XRC_RECV")),
-    "td": Concept(("thread domain", "parent domain"), (
+    "td": Concept(("thread domain",), (
         "A promise: what is made in it, only one thread uses at a time. Its queues have no lock.",
     ), ("help alloc_td", "help alloc_parent_domain")),
+    "parent domain": Concept((), (
+        "A protection domain made of another one and, perhaps, a thread domain. What is made in "
+        "it belongs to the protection domain; with a thread domain its queues have no lock.",
+    ), ("help alloc_parent_domain", "explain td")),
     "flow": Concept(("flow rule", "steering"), (
         "Which arriving Ethernet frames a RAW_PACKET queue pair gets.",
     ), ("help create_flow", "explain RAW_PACKET")),

@@ -5,7 +5,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from rdmalab.command import Command, NotUnderstood
-from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.grammar.hints import quoted, suggest, verb_of
 from rdmalab.guide import (
     attributes,
     builders,
@@ -126,6 +126,7 @@ def _readings(text: str, vocabulary: Mapping[str, Command]) -> Iterator[str]:
     """As said; without the prefix of libibverbs; `post_send SEND` is about SEND."""
     plain = normal(text)
     yield plain
+    yield plain.removeprefix("struct_").removeprefix("enum_")  # the keywords of C
     yield plain.removeprefix(_PREFIX)
     if " " not in text.strip():  # `wc.status 5` is a line of a log
         yield plain.rpartition(".")[2]  # the field of a struct: wr.wr.rdma.rkey
@@ -138,7 +139,7 @@ def _hint(text: str, vocabulary: Mapping[str, Command]) -> str:
     """The nearest word; where nothing is near, how to find out."""
     if text.strip().startswith("--"):
         return "in a shell, rdmalab explain --all prints the whole guide"
-    near = suggest(text.strip().removeprefix(_PREFIX), _spellings(vocabulary))
+    near = suggest(verb_of(text), _spellings(vocabulary))
     return near if near.startswith(_NEAR) else "help lists the commands; try: explain psn"
 
 

@@ -183,7 +183,7 @@ class SendWR:
     sg: Annotated[list[ListedSGE], POINTER, Alias("sg_list")] = field(default_factory=list)
     flags: Annotated[SendFlags, Alias("send_flags")] = NO_FLAGS
     imm_data: U32 = 0
-    remote_addr: Annotated[U64, InC("wr.rdma.remote_addr"), InC("wr.atomic.remote_addr")] = 0
+    remote_addr: Annotated[Address, InC("wr.rdma.remote_addr"), InC("wr.atomic.remote_addr")] = 0
     rkey: Annotated[RKey, InC("wr.rdma.rkey"), InC("wr.atomic.rkey")] = 0
     compare_add: Annotated[U64, InC("wr.atomic.compare_add")] = 0
     swap: Annotated[U64, InC("wr.atomic.swap")] = 0

@@ -13,6 +13,7 @@ from rdmalab.command import (
     Direction,
     DirectionKind,
     EnumKind,
+    IntegerKind,
     Invocation,
     Kind,
     ListKind,
@@ -106,7 +107,22 @@ class Binder:
         short = kind.short
         if short is None:
             raise NotUnderstood(f"{ref} is a name, and a value is wanted here", ref.place)
+        if ref.part:
+            return self._field(kind, short, ref)
         return self._convert(short, ref)
+
+    def _field(self, kind: Kind, short: Short, ref: Ref) -> int:
+        """`mr->lkey`, `mr->addr + 8`: a field of a region or window, as the program has it."""
+        thing = self.thing(ref, short.noun, (Noun.MR, Noun.MW))
+        found: int | None = getattr(self.world.find(thing), ref.part, None)
+        if found is None:
+            message = f"{self.names.of(thing)} has no {ref.part}"
+            raise NotUnderstood(message, ref.place, f"write {self.names.of(thing)}.rkey")
+        value = found + (ref.start or 0)
+        if isinstance(kind, IntegerKind) and kind.bits and value >> kind.bits.width:
+            message = f"{ref} is {value:#x}, which does not fit in {kind.bits.width} bits"
+            raise NotUnderstood(message, ref.place, f"write {ref.node}.{ref.name}.rkey")
+        return value
 
     def _convert(self, how: Short | Spread, ref: Ref) -> Any:
         thing = self.thing(ref, how.noun, how.also)

@@ -23,7 +23,7 @@ class Entry(NamedTuple):
 
 
 # Names in few bytes, and three times as fast; where they stood in a line is of no use any more.
-copyreg.pickle(Ref, lambda ref: (Ref, (ref.node, ref.name, ref.start, ref.stop)))
+copyreg.pickle(Ref, lambda ref: (Ref, (ref.node, ref.name, ref.start, ref.stop, ref.part)))
 copyreg.pickle(New, lambda new: (New, (new.noun, new.node, new.name)))
 
 

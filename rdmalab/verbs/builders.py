@@ -48,7 +48,7 @@ Qpx = NextWR | None
 class Target:
     """Where at the peer: `remote=B.mr0[100]`, or the two numbers of it."""
 
-    remote_addr: U64
+    remote_addr: Address
     rkey: RKey
 
 

@@ -197,3 +197,10 @@ def test_no_page_promises_an_order_of_accesses(word: str) -> None:
     page = " ".join(said(word).split())
     assert "not defined" in page
     assert "list order" in page
+
+
+@pytest.mark.parametrize("text", ["ibv_set_wr_sge", "set_wr_sge"])
+def test_the_misspelling_of_a_manual_page_leads_to_the_function(text: str) -> None:
+    with pytest.raises(NotUnderstood) as wrong:
+        explain(text, WORDS)
+    assert wrong.value.hint == "did you mean wr_set_sge?"

@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
+from rdmalab.grammar.format import render
 from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.wr import SendWqe, SendWR
 from rdmalab.lab import Lab
 from rdmalab.spec.records import Kind
+from rdmalab.vocabulary import VOCABULARY
 from tests.labs import everything, kinds, lab_of, misread, seen, well
 
 
@@ -166,3 +169,56 @@ def test_a_number_where_a_list_is_wanted_is_a_pointer() -> None:
     ((_, wqe, _),) = seen(lab, Kind.SEND_POSTED)
     assert [(type(sge).__name__, sge.addr) for sge in wqe.wr.sg] == [("WildPointer", 0xDEAD)]
     assert misread(lab, "post_send A.qp0 opcode=SEND sg=0xdeadbeefz").message
+
+
+def _posted(keys: str) -> SendWR:
+    lab = lab_of("reg_mr A.zero pd=A.pd0 length=64 access=LOCAL_WRITE|ZERO_BASED")
+    well(lab, f"post_send A.qp0 opcode=RDMA_WRITE {keys}")
+    wqe: SendWqe = seen(lab, Kind.SEND_POSTED)[0][1]
+    return wqe.wr
+
+
+def test_fields_of_a_region_as_c_has_them() -> None:
+    """`mr->lkey`, `mr->rkey`, `mr->addr + 8` give the numbers of the region's struct."""
+    wr = _posted(
+        "sg={addr=A.mr0.addr+8 length=4 lkey=A.mr0.lkey} "
+        "remote_addr=B.mr0.addr+0x40 rkey=B.mr0.rkey"
+    )
+    short = _posted("sg=A.mr0[8:12] remote=B.mr0[64]")
+    assert (wr.sg, wr.remote_addr, wr.rkey) == (short.sg, short.remote_addr, short.rkey)
+    assert _posted("sg=A.mr0[0:4] remote_addr=B.mr0 rkey=B.mr0.lkey").rkey != short.rkey
+
+
+def test_the_address_of_a_zero_based_region_is_that_of_the_process() -> None:
+    (sge,) = _posted("sg={addr=A.zero.addr length=4 lkey=A.zero.lkey}").sg
+    assert sge.addr > 0
+    (named,) = _posted("sg=A.zero[0:4]").sg
+    assert named.addr == 0
+
+
+@pytest.mark.parametrize(
+    ("keys", "message", "hint"),
+    [
+        ("rkey=B.mr9.rkey", "nothing is called B.mr9", "did you mean B.mr0?"),
+        ("rkey=A.mw0.lkey", "A.mw0 has no lkey", "write A.mw0.rkey"),
+        ("rkey=B.mr0.rkey+1", '"B.mr0.rkey+1" is not a number', "write 12 or 0x1f"),
+        ("imm_data=B.mr0.rkey", '"B.mr0.rkey" is not a number', "write 12 or 0x1f"),
+    ],
+)
+def test_fields_that_are_none(keys: str, message: str, hint: str) -> None:
+    lab = lab_of("alloc_mw A.mw0 pd=A.pd0 type=TYPE_2")
+    wrong = misread(lab, f"post_send A.qp0 opcode=RDMA_WRITE {keys}")
+    assert (wrong.message, wrong.hint) == (message, hint)
+
+
+def test_a_field_is_kept_in_the_journal_as_it_was_written() -> None:
+    lab = lab_of("post_send A.qp0 opcode=RDMA_WRITE remote_addr=B.mr0.addr+8 rkey=B.mr0.rkey")
+    entry = lab.session.journal[-1]
+    line = render(entry.invocation, VOCABULARY["post_send"])
+    assert "remote_addr=B.mr0.addr+8 rkey=B.mr0.rkey" in line
+
+
+@pytest.mark.parametrize("name", ["sge", "inline_data_list"])
+def test_the_misspelling_of_a_manual_page(name: str) -> None:
+    wrong = misread(lab_of(), f"ibv_set_wr_{name} A.qp0")
+    assert wrong.hint == f"did you mean wr_set_{name}?"
