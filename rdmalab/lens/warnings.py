@@ -21,7 +21,7 @@ from rdmalab.spec.completions import Arm
 from rdmalab.spec.differences import DIFFERENCES
 from rdmalab.spec.opcodes import WORD_OPS
 from rdmalab.spec.records import Kind, Record
-from rdmalab.spec.states import Attr, QPType
+from rdmalab.spec.states import Attr, MigState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import FLAG_TYPES, WORK, Local, SendFlags, WROpcode
 from rdmalab.wire.headers import GRH
@@ -346,12 +346,20 @@ def _attributes(moment: Moment) -> Iterator[str]:
         yield "timeout=0 waits for ever: a lost packet is never noticed."
     if mask & Attr.MAX_DEST_RD_ATOMIC and not attr.max_dest_rd_atomic:
         yield "max_dest_rd_atomic=0: every READ and atomic of the peer is refused."
-    if mask & Attr.AV and attr.ah_attr is not None and attr.ah_attr.dlid and not moment.hca.lids:
-        yield "dlid means nothing on RoCE: dgid says where packets go."
-    if mask & Attr.PATH_MIG_STATE and moment.hca.lids and attr.alt_ah_attr is None:
-        yield "no alternate path is loaded: after a migration no packet arrives. Give alt_ah_attr."
     if mask & Attr.RETRY_CNT and attr.retry_cnt == 0:
         yield "retry_cnt=0: the first lost packet ends the QP with IBV_WC_RETRY_EXC_ERR."
+    yield from _paths(moment, mask)
+
+
+def _paths(moment: Moment, mask: int) -> Iterator[str]:
+    """A LID on RoCE, and REARM without an alternate path."""
+    attr, lids = moment.qp.attr, moment.hca.lids
+    if mask & Attr.AV and attr.ah_attr is not None and attr.ah_attr.dlid and not lids:
+        yield "dlid means nothing on RoCE: dgid says where packets go."
+    rearmed = mask & Attr.PATH_MIG_STATE and attr.path_mig_state == MigState.REARM
+    is_loaded = attr.alt_ah_attr is not None and attr.alt_ah_attr.dlid
+    if lids and rearmed and not is_loaded:
+        yield "no alternate path is loaded: after a migration no packet arrives. Give alt_ah_attr."
 
 
 def _created(moment: Moment) -> Iterator[str]:
@@ -434,10 +442,6 @@ def _under_receives(moment: Moment, addr: int, length: int) -> Iterator[str]:
     for noun, number, receives in queues:
         if any(_meet(sge, addr, length) for recv in receives for sge in recv.sg):
             name = moment.name(noun, number)
-            yield f"these bytes belong to the HCA: a receive of {name} is posted on them."
-    for srq in moment.hca.srqs.items.values():
-        if any(_meet(sge, addr, length) for recv in srq.wqes for sge in recv.sg):
-            name = moment.name(Noun.SRQ, srq.number)
             yield f"these bytes belong to the HCA: a receive of {name} is posted on them."
 
 

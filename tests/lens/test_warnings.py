@@ -193,6 +193,14 @@ def test_timeout_and_depth_of_zero() -> None:
     assert any("never starts a READ" in row for row in said)
 
 
+def test_rearm_without_an_alternate_path() -> None:
+    talk = Talk("use rc_pair link_layer=InfiniBand", width=200)
+    (warning,) = _warned(talk, "modify_qp A.qp0 path_mig_state=REARM")
+    assert "no alternate path is loaded" in warning
+    alternate = "alt_ah=A alt_pkey_index=0 alt_port_num=1 alt_timeout=8"
+    assert _warned(talk, f"modify_qp B.qp0 {alternate} path_mig_state=REARM") == []
+
+
 def test_a_message_over_xrc_that_names_no_queue_is_told_what_comes_of_it() -> None:
     talk = Talk("use xrc_pair", width=200)
     send = "post_send A.qp0 wr_id=1 opcode=SEND flags=SIGNALED sg=A.mr0[0:8]"
