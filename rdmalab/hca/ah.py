@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
 
 _IPV4 = 0xFFFF
-_SL = 0xF
-_FLOW_LABEL = 0xFFFFF
+_SL, _FLOW_LABEL = ADDRESS["sl"].last, ADDRESS["flow_label"].last  # as wide as their fields
 
 
 @dataclass(slots=True)

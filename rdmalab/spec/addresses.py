@@ -15,6 +15,11 @@ class AddressField(NamedTuple):
         return any(low <= value <= high for low, high in self.ranges)
 
     @property
+    def last(self) -> int:
+        """The largest legal value."""
+        return self.ranges[-1][1]
+
+    @property
     def takes(self) -> str:
         """`0 2..23`"""
         return " ".join(str(a) if a == b else f"{a}..{b}" for a, b in self.ranges)

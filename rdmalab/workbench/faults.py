@@ -25,6 +25,7 @@ from rdmalab.spec.opcodes import BY_LABEL
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import MTU
 from rdmalab.verbs.nouns import Qp, Srq
+from rdmalab.wire.packet import MULTICAST_LID
 from rdmalab.world.accidents import DEREG, KILL, VICTIMS, Accident
 from rdmalab.world.chance import MILLION, Chance
 from rdmalab.world.faults import (
@@ -73,7 +74,7 @@ class Which:
     count: Annotated[int, Range(1)] | None = None
     longer: Annotated[int, Range(0)] | None = None
     gid: Gid | None = None
-    dlid: Annotated[int, Range(1, 0xBFFF)] | None = None
+    dlid: Annotated[int, Range(1, MULTICAST_LID - 1)] | None = None
     byte: Annotated[int, Range(0)] | None = None
     bit: Annotated[int, Range(0, 7)] | None = None
     after: Annotated[Nanoseconds, Range(0)] | None = None
