@@ -35,7 +35,7 @@ _PORT, _ARRIVAL, _TIMER, _PROGRAM, _HOST = Door
 _ACTIVE = PortState.ACTIVE
 
 _NOT_ACTIVE, _DOWN = "the port is not ACTIVE", "the port is down"
-NO_ADDRESS = "nobody has this address"
+NO_ADDRESS = "no port has this address"
 NO_HOP = "its hop limit is 0"  # so says its address: such a packet never leaves
 NEVER_LEFT = (_NOT_ACTIVE, _DOWN, NO_HOP)
 """Why a packet is lost before it is on the cable."""

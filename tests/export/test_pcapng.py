@@ -193,7 +193,7 @@ def test_where_nobody_has_the_address_the_frame_is_lost_on_the_cable() -> None:
         del world.node_of_gid[gid]
     well(lab, SEND)
     well(lab, "step packet")
-    assert comments(lab)[0].endswith("lost on the cable: nobody has this address")
+    assert comments(lab)[0].endswith("lost on the cable: no port has this address")
 
 
 @pytest.mark.parametrize("pair", ["use rc_pair", "use raw_pair"])

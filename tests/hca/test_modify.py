@@ -341,7 +341,7 @@ def test_new_attributes_count_from_now_on() -> None:
     pair.run()
     assert len(pair.packets("A")) == 3
     assert {packet.flow.dst for packet in pair.packets("A")} == {away.dgid}
-    assert pair.reasons(Kind.PACKET_LOST) == ["nobody has this address"] * 3
+    assert pair.reasons(Kind.PACKET_LOST) == ["no port has this address"] * 3
 
 
 def test_going_to_rts_wakes_a_queue_that_waited() -> None:

@@ -127,7 +127,7 @@ def gone(lab: Lab) -> list[str]:
     ("infiniband", "address", "qpn", "reason"),
     [
         ("A", "dlid=4", "B.qp0", "no port has the LID 4"),
-        ("B", "is_global=1 dgid=10.0.0.2 sgid_index=1", "B.qp0", "nobody has this address"),
+        ("B", "is_global=1 dgid=10.0.0.2 sgid_index=1", "B.qp0", "no port has this address"),
         ("B", "is_global=1 dgid=fe80::200:aff:fe00:2", "B.qp0", "wrong-link-layer"),
         ("B", "is_global=1 dgid=224.0.0.9 sgid_index=1", "0xffffff", "wrong-link-layer"),
     ],

@@ -228,7 +228,7 @@ def test_an_address_that_nobody_has() -> None:
     pair.a.qp.path.flow = replace(pair.a.qp.path.flow, dst=5)
     pair.a.issue(WRITE)
     pair.run()
-    assert pair.reasons(Kind.PACKET_LOST) == ["nobody has this address"]
+    assert pair.reasons(Kind.PACKET_LOST) == ["no port has this address"]
     assert [status.name for _, status in pair.a.sent()] == ["RETRY_EXC_ERR"]
 
 

@@ -12,9 +12,9 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.lens.words import EVENT, A, B
 from rdmalab.spec.records import Kind
 from rdmalab.wire.packet import Packet
+from rdmalab.world.world import NO_ADDRESS
 
-NOBODY = "nobody has this address"
-_LOST = (NOBODY, "wrong-address")
+_LOST = (NO_ADDRESS, "wrong-address")
 
 
 def examine(case: Case) -> Finding:
