@@ -125,8 +125,8 @@ def discard(hca: "Hca", qp: QueuePair) -> None:
     for queue, count in (("sq", qp.sq.posted - qp.sq.freed), ("rq", waiting)):
         if count:
             hca.trace.record(Kind.QUEUE_DISCARDED, hca.node, qp.number, queue, count)
-    for wqe in qp.sq.wqes.values():
-        if wqe.wr.opcode == _BIND:
+    for serial, wqe in qp.sq.wqes.items():
+        if serial >= qp.comp.serial and wqe.wr.opcode == _BIND:  # not completed yet
             mw.take_back(hca, wqe.wr)
     if hca.profile.reset_purges_cqes:
         for number in dict.fromkeys(cq for cq in (qp.send_cq, qp.recv_cq) if cq):

@@ -192,6 +192,23 @@ def test_a_bind_that_was_not_executed_leaves_the_key_as_it_was(profile: Profile,
     assert (window(lab).rkey, window(lab).iova, window(lab).length) == before
 
 
+def test_a_flushed_bind_does_not_take_back_the_key_of_a_later_one() -> None:
+    """RESET of a QP whose flushed bind was not polled, while another QP's bind is posted."""
+    lab = lab_with(
+        "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 max_send_wr=8",
+        "modify_qp B.qp1 state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
+        "modify_qp B.qp1 state=ERR",
+        BOUND.replace("B.qp0", "B.qp1"),
+    )
+    well(lab, "post_send B.qp0 opcode=RDMA_READ sg=B.mr0[0:8] remote=A.mr0")
+    well(lab, BOUND.replace("flags=SIGNALED", "flags=FENCE"))
+    key = lab.look("B.mw0.rkey")
+    well(lab, "reset B.qp1")
+    assert lab.look("B.mw0.rkey") == key
+    well(lab, "run")
+    assert window(lab).rkey == lab.look("B.mw0.rkey") == key
+
+
 def test_a_failed_bind_of_a_bound_window_leaves_its_key() -> None:
     lab = lab_with(BOUND)
     before = window(lab).rkey
