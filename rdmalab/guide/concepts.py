@@ -95,7 +95,7 @@ CONCEPTS: dict[str, Concept] = {
     ), ("explain rnr", "help post_recv")),
     "srq": Concept(("shared receive queue",), (
         "Receives that many QPs share; whichever needs one takes the oldest.",
-        "They belong to the SRQ, so a QP that dies flushes only what it had taken. Their buffers "
+        "They belong to the SRQ: a QP in ERR flushes only those that it had taken. Their buffers "
         "must be in the SRQ's protection domain; Soft-RoCE checks that of the QP.",
     ), ("explain checks_srq_pd", "explain SRQ_LIMIT_REACHED",)),
     "cq": Concept(("completion queue",), (
@@ -266,7 +266,7 @@ CONCEPTS: dict[str, Concept] = {
     ), ("explain alt-path", "explain path_mig_state", "help port")),
     "migreq": Concept(("mig_req", "migration request"), (
         "A bit of the BTH: 1 while path_mig_state of the sender is MIGRATED, 0 in REARM and ARMED.",
-        "0 arms a peer in REARM; 1 on the alternate path takes an ARMED peer along.",
+        "0 makes a peer in REARM ARMED; 1 on the alternate path makes an ARMED peer MIGRATED.",
     ), ("explain apm", "explain BTH")),
     "lmc": Concept(("lid mask control", "path bits"), (
         "An InfiniBand port has 2**lmc LIDs, from lid on; the low lmc bits choose the path.",

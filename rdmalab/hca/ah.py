@@ -111,7 +111,7 @@ def _lid_flow(hca: "Hca", av: AhAttr) -> LidFlow:
 
 
 def has_source(hca: "Hca", av: AhAttr) -> bool:
-    """Whether the entry of the GID table that it names holds an address still; a LID needs none."""
+    """Whether its entry of the GID table still holds an address; without a GRH it needs none."""
     return gid_at(hca, av.sgid_index) != 0 or bool(hca.lids and not av.is_global)
 
 

@@ -1,8 +1,8 @@
 """Automatic path migration of connected queue pairs on InfiniBand (IBA 17.2.8).
 
 Software loads an alternate path and sets REARM. A packet with MigReq=0 makes REARM to ARMED: both
-ends have a path loaded. Who is ARMED and gets no answers changes to the alternate path: MIGRATED,
-MigReq=1. A packet with MigReq=1 on the alternate path takes the peer along.
+ends have a path loaded. An ARMED QP whose retries are exhausted changes to the alternate path:
+MIGRATED, MigReq=1. A packet with MigReq=1 on the alternate path makes the peer change too.
 """
 
 from dataclasses import replace
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _MIGRATED, _REARM, _ARMED = MigState.MIGRATED, MigState.REARM, MigState.ARMED
 
-# Which refused packets were a request to migrate: of an armed QP those that are not of its
-# alternate path, of one in REARM those that are not of its path at all.
+# Drop reasons of packets with MigReq=1 that were a request to migrate. In ARMED: the packet did not
+# come on the alternate path. In REARM: it did not come on the path in use either.
 _NOT_ACCEPTED = {_ARMED: ("wrong-source", "pkey"), _REARM: ("wrong-source",)}
 
 

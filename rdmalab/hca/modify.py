@@ -190,7 +190,7 @@ _MIGRATIONS = {
 
 
 def check_migration(asked: Asked) -> Refused | None:
-    """Only the device sets ARMED, and what it does must not be overtaken."""
+    """Only the device sets ARMED, and only it leaves REARM."""
     wanted = asked.given.get("path_mig_state")
     if wanted is None or not asked.hca.lids:
         return None
@@ -315,7 +315,7 @@ def _path(hca: "Hca", qp: QueuePair) -> Path:
 def _alternate(hca: "Hca", qp: QueuePair) -> Path:
     """The path that the alt_ attributes describe; the peer and the MTU are those of the path.
 
-    IBA 17.2.8: who sets REARM and has loaded none gets no error, and a path that leads nowhere.
+    IBA 17.2.8: REARM without a loaded path is no error. Packets on such a path reach no port.
     """
     attr, path = qp.attr, qp.path
     assert path is not None

@@ -39,7 +39,7 @@ def destroy_ah(world: World, ah: Ah) -> None:
 
 @command
 def attach_mcast(world: World, qp: Qp, *, gid: Gid, lid: int = 0) -> None:
-    """Let a UD queue pair hear a multicast group; joining twice is joining once.
+    """Attach a UD queue pair to a multicast group; attached twice is attached once.
 
     gid: 224.0.0.0/4 or ff00::/8. lid: of no meaning on RoCE. A datagram goes to a group with
     remote_qpn=0xffffff and an address handle of that gid; each attached QP needs a receive.
