@@ -183,7 +183,7 @@ CONCEPTS: dict[str, Concept] = {
     "atomic": Concept(("atomics", "atomic operation"), (
         "An operation on 8 bytes at the peer that no other atomic of the same HCA interrupts: "
         "compare and swap, fetch and add. The old value comes back.",
-    ), ("explain ATOMIC_CMP_AND_SWP", "explain ATOMIC_FETCH_AND_ADD", "explain ATOMIC_HCA")),
+    ), ("explain ATOMIC_CMP_AND_SWP", "explain ATOMIC_FETCH_AND_ADD", "explain IBV_ATOMIC_HCA")),
     "outstanding": Concept(("outstanding work request",), (
         "A work request that is posted and has no completion yet. The HCA may still use its "
         "buffers; do not write to them, and do not read those of a receive, a READ or an atomic.",
