@@ -139,4 +139,5 @@ def initial() -> QpAttr:
     defaults: dict[str, Any] = {
         name: ATTRIBUTES[name].default for name in FIELDS if name not in _WITHOUT_DEFAULT
     }
-    return QpAttr(ah_attr=AhAttr(), alt_ah_attr=AhAttr(), **defaults)
+    none, no_other = AhAttr(port_num=0), AhAttr(port_num=0)
+    return QpAttr(ah_attr=none, alt_ah_attr=no_other, **defaults)

@@ -35,7 +35,7 @@ def test_the_mask_follows_from_the_fields() -> None:
 
 def test_a_new_qp_shows_the_defaults() -> None:
     attr = initial()
-    assert attr.ah_attr == AhAttr()
+    assert attr.ah_attr == AhAttr(port_num=0)
     for name in FIELDS:
         if name not in ("ah_attr", "alt_ah_attr", "cap", "cur_qp_state"):
             assert getattr(attr, name) == ATTRIBUTES[name].default, name

@@ -132,7 +132,7 @@ def test_asking_tells_every_field_of_the_struct(profile: str) -> None:
     assert all(getattr(answer, name) is not None for name in _QP_ATTR)
     assert answer.cur_qp_state is answer.qp_state is QPState.RTS
     assert (answer.alt_timeout, answer.alt_pkey_index, answer.alt_port_num) == (0, 0, 0)
-    assert answer.alt_ah_attr == AhAttr()
+    assert answer.alt_ah_attr == AhAttr(port_num=0)
     said = [line.partition(" ")[0] for line in Talk("use rc_pair").ask("query_qp A.qp0")]
     assert set(said) > _QP_ATTR
 
