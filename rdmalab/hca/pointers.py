@@ -24,8 +24,10 @@ def listed(wr: SendWR | RecvWR) -> list[SGE]:
 
 def linked(wrs: list[Any]) -> list[Any]:
     """The requests up to the first with next=NULL: the driver reads no further."""
-    ends = (index for index, wr in enumerate(wrs) if wr.next == 0)
-    return wrs[: next(ends, len(wrs)) + 1]
+    for count, wr in enumerate(wrs, 1):
+        if wr.next == 0:
+            return wrs[:count]
+    return wrs
 
 
 def check_list(hca: "Hca", wr: SendWR | RecvWR, most: int, rule: str) -> "Refused | None":

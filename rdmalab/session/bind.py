@@ -74,7 +74,9 @@ class Binder:
 
     def value(self, kind: Kind, value: Any) -> Any:
         """One argument, as its kind takes it."""
-        if value is None or (kind.pointer and type(value) is int and not value):
+        if value is None:
+            return None
+        if not value and kind.pointer and type(value) is int:
             return None  # a pointer that is 0
         if type(value) is Ref and not isinstance(kind, ThingKind):
             return self._short(kind, value)
