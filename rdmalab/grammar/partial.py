@@ -166,7 +166,7 @@ def _is_open(part: Part, cursor: int) -> bool:
 def _in_value(part: Part, cursor: int, gathering: Gathering) -> Expected:
     slot = part.slot
     last = part.argument.values[-1] if part.argument.values else None
-    if slot is None:  # a key nobody knows may have any value
+    if slot is None:  # an unknown key may have any value
         is_open = isinstance(last, Braces) and not last.is_closed
         return (
             _in_struct(part, cursor, gathering) if is_open else Expected(place=Span(cursor, cursor))

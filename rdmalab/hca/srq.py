@@ -75,7 +75,7 @@ class SharedReceiveQueue:
 
 # --------------------------------------------------------------------------- emptied
 def borrower(hca: "Hca", qp: "QueuePair", number: int) -> Borrower:
-    """A queue pair that touches memory of this SRQ's protection domain; 0 where it is gone."""
+    """A queue pair that touches memory of this SRQ's protection domain; 0 if it was destroyed."""
     srq = hca.srqs.items.get(number)
     if srq is None:
         return Borrower(qp.number, 0)
