@@ -122,11 +122,12 @@ def _choose_layer(world: World, node: str, layer: LinkLayer) -> None:
     if not ports.offers(hca, layer):
         message = f"profile {hca.profile.name} has no {layer.text} port"
         raise NotUnderstood(message, hint="profile strict or mlx5", argument="link_layer")
-    users = sum(len(table.items) for table in (hca.qps, hca.ahs, hca.flows))
-    if users and layer is not ports.link_layer(hca):
-        message = f"{users} queue pairs, address handles or flow rules use the port of {node}"
-        hint = f"port {node} link_layer={layer.text} before they are made"
-        raise NotUnderstood(message, hint=hint, argument="link_layer")
+    users = {"queue pair": len(hca.qps.items), "address handle": len(hca.ahs.items),
+        "flow rule": len(hca.flows.items)}  # fmt: skip
+    if any(users.values()) and layer is not ports.link_layer(hca):
+        in_use = " and ".join(f"{n} {noun}{'s' * (n > 1)}" for noun, n in users.items() if n)
+        raise NotUnderstood(f"the port of {node} is in use by {in_use}",
+            hint=f"destroy first what show {node} lists", argument="link_layer")  # fmt: skip
     if layer is not ports.link_layer(hca):
         world.set_link_layer(node, layer)
 

@@ -76,8 +76,12 @@ def test_a_port_in_use_keeps_its_link_layer(profile: str) -> None:
     well(lab, "use rc_pair link_layer=InfiniBand")
     well(lab, "port A ACTIVE link_layer=InfiniBand")
     told = misread(lab, "port A link_layer=Ethernet")
-    assert "1 queue pairs" in told.message
-    assert "before" in told.hint
+    assert told.message == "the port of A is in use by 1 queue pair"
+    well(lab, "create_qp A.qp7 pd=A.pd0 send_cq=A.cq0 recv_cq=A.cq0 qp_type=UD")
+    well(lab, "create_ah A.ah0 pd=A.pd0 to=B")
+    told = misread(lab, "port A link_layer=Ethernet")
+    assert told.message == "the port of A is in use by 2 queue pairs and 1 address handle"
+    assert "show A" in told.hint
 
 
 def test_soft_roce_has_no_infiniband_port() -> None:
