@@ -20,7 +20,9 @@ class Found(NamedTuple):
     said: tuple[str, ...]
 
 
-_NUMBER = r"(0x[0-9a-f]+|\d+)\b"
+# ASCII digits, as many as 64 bits take: wr_id is the widest field that a log prints.
+_DECIMAL = r"0*[0-9]{1,20}"
+_NUMBER = rf"(0x0*[0-9a-f]{{1,16}}|{_DECIMAL})\b"
 _STATES = "|".join(state.name for state in QPState)
 _FLAGS = re.IGNORECASE | re.DOTALL
 
@@ -42,10 +44,12 @@ _VENDOR = _pattern(
 )
 _WR_ID = _pattern(rf"\bwr_?id\W{{0,3}}{_NUMBER}")
 _ERRNO = (
-    _pattern(r"\berrno\W{0,3}(\d+)\b"),
-    _pattern(r"\bnon-?zero status\W{1,2}(\d+)\b"),
-    _pattern(r"\bos error\W{0,3}(\d+)\b"),
-    _pattern(r"\b(?:rc|ret|returned|error)\b(?!\W{1,2}-1\b)\W{1,3}-?(\d+)\b"),  # -1: look at errno
+    _pattern(rf"\berrno\W{{0,3}}({_DECIMAL})\b"),
+    _pattern(rf"\bnon-?zero status\W{{1,2}}({_DECIMAL})\b"),
+    _pattern(rf"\bos error\W{{0,3}}({_DECIMAL})\b"),
+    _pattern(  # -1: look at errno
+        rf"\b(?:rc|ret|returned|error)\b(?!\W{{1,2}}-1\b)\W{{1,3}}-?({_DECIMAL})\b"
+    ),
 )
 _C_NAME = _pattern(r"\bIBV_[A-Z0-9_]+\b")
 _ERRNO_NAME = re.compile(r"\bE[A-Z]{3,}\b")
@@ -67,6 +71,13 @@ _TEXTS: dict[str, WCStatus] = {
 }
 _EVENT_TEXTS = {row.text.casefold(): event for event, row in EVENTS.items()}
 _ERRNO_TEXTS = {text.casefold(): number for number, (text, _) in ERRNOS.items()}
+
+
+def _number(digits: str) -> int:
+    """What `_NUMBER` or `_DECIMAL` matched: zeros in front do not make a number octal."""
+    if digits[:2] in ("0x", "0X"):
+        return int(digits, 16)
+    return int(digits.lstrip("0") or "0")
 
 
 def read(text: str, verbs: Iterable[str]) -> Found | None:
@@ -94,10 +105,10 @@ def _dumped(text: str) -> Found | None:
 
 def _mlx5_syndrome(text: str) -> Found | None:
     match = _MLX5_SYNDROME.search(text)
-    status = mlx5.SYNDROMES.get(int(match[1], 0)) if match else None
+    status = mlx5.SYNDROMES.get(_number(match[1])) if match else None
     if match is None or status is None:
         return None
-    said = f"syndrome {int(match[1], 0):#04x} of mlx5 is {status.name}"
+    said = f"syndrome {_number(match[1]):#04x} of mlx5 is {status.name}"
     return Found(full_name(status), (said, *_details(text)))
 
 
@@ -105,7 +116,7 @@ def _numbered(text: str) -> Found | None:
     """`status=12`, `Failed status 12`, `with error 12, opcode 0`."""
     for pattern in _STATUS:
         match = pattern.search(text)
-        if match is not None and (number := int(match[1], 0)) in tuple(WCStatus):
+        if match is not None and (number := _number(match[1])) in tuple(WCStatus):
             return _status(WCStatus(number), f"status {match[1]}", text)
     return None
 
@@ -120,7 +131,7 @@ def _details(text: str) -> Iterator[str]:
     if match := _WR_ID.search(text):
         yield f"wr_id {match[1]}: what the program gave this work request"
     if match := _VENDOR.search(text):
-        yield mlx5.vendor_words(int(match[1], 0))
+        yield mlx5.vendor_words(_number(match[1]))
     if _MARKS_OF_JUNK.search(text):
         yield "the opcode and the length in it are junk: on an error they mean nothing"
 
@@ -136,7 +147,7 @@ def _worded(text: str) -> Found | None:
     """The text of `ibv_wc_status_str` or `ibv_event_type_str`, or words like it."""
     loose = text.casefold()
     for words in (*_TEXTS, *_EVENT_TEXTS):
-        if re.search(rf"\b{re.escape(words)}\b", loose) is None:
+        if words not in loose or re.search(rf"\b{re.escape(words)}\b", loose) is None:
             continue
         if words in _TEXTS:
             return _status(_TEXTS[words], f'"{words}", status {int(_TEXTS[words])},', text)
@@ -172,7 +183,8 @@ def _refused(text: str, verbs: Iterable[str]) -> Found | None:
 def _verb(text: str, verbs: Iterable[str]) -> str:
     """The longest name of a verb in it, with blanks or underscores."""
     loose = re.sub(r"[\s_]+", "_", text.casefold())
-    found = [v for v in verbs if "_" in v and re.search(rf"(?<![a-z]){v}(?![a-z])", loose)]
+    named = [verb for verb in verbs if "_" in verb and verb in loose]
+    found = [verb for verb in named if re.search(rf"(?<![a-z]){verb}(?![a-z])", loose)]
     return max(found, key=len, default="")
 
 
@@ -183,7 +195,7 @@ def _errno(text: str) -> int | None:
     for words, number in _ERRNO_TEXTS.items():
         if words in text.casefold():
             return number
-    numbers = (int(m[1]) for pattern in _ERRNO if (m := pattern.search(text)))
+    numbers = (_number(m[1]) for pattern in _ERRNO if (m := pattern.search(text)))
     return next((number for number in numbers if number in ERRNOS), None)
 
 
@@ -197,7 +209,7 @@ def _move(text: str) -> str:
 def _nameless(text: str) -> Found | None:
     """A failure without a status."""
     if match := _VENDOR.search(text):
-        return Found("concept vendor_err", (mlx5.vendor_words(int(match[1], 0)),))
+        return Found("concept vendor_err", (mlx5.vendor_words(_number(match[1])),))
     if "completion with error" not in text.casefold():
         return None
     return Found("concept wc", ("an error completion; which status, the next line may say",))

@@ -1,9 +1,14 @@
 """Lines that people have in their logs lead to the article, behind what was read out of them."""
 
+import contextlib
+import random
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rdmalab.command import NotUnderstood
 from rdmalab.guide.entry import full_name
 from rdmalab.guide.explain import explain
 from rdmalab.guide.logs import read
@@ -38,6 +43,12 @@ LINES = [
     ("ibv_modify_qp RTR -> RTS: Invalid argument.", "RTR → RTS"),
     ("Couldn't post send", "post_send"),
     ("got async event IBV_EVENT_QP_FATAL for qp 0x12", "IBV_EVENT_QP_FATAL"),
+    ("status 012", "IBV_WC_RETRY_EXC_ERR"),
+    ("Failed status 05: wr_id 0 syndrom 0x81", "IBV_WC_WR_FLUSH_ERR"),
+    ("status=12 vendor_err=0129", "IBV_WC_RETRY_EXC_ERR"),
+    ("(synd 0X15 vend 0x81 hw_synd 0/0)", "IBV_WC_RETRY_EXC_ERR"),
+    ("ibv_post_send returned 012", "ENOMEM"),
+    (f"status {'0' * 5000}12", "IBV_WC_RETRY_EXC_ERR"),
     ("async event: local QP operation error", "IBV_WC_LOC_QP_OP_ERR"),
     ("async event: local work queue catastrophic error", "IBV_EVENT_QP_FATAL"),
 ]  # fmt: skip
@@ -107,6 +118,65 @@ def test_what_says_nothing_of_rdma_is_not_read() -> None:
         "Connection refused",
     ):
         assert read(line, WORDS) is None, line
+
+
+def test_a_zero_in_front_leaves_a_number_decimal() -> None:
+    found = read("Failed status 012: wr_id 0 vendor_err 0129", WORDS)
+    assert found is not None
+    assert found.word == full_name(WCStatus.RETRY_EXC_ERR)
+    assert "0x81 = 129" in found.said[-1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["status ٠١٢", "vendor err 0𝟙", "errno ²²", "errno 2²", f"status {'9' * 5000}",
+     f"errno {'9' * 5000}", f"vendor err {'9' * 5000}", f"vendor err 0x{'f' * 5000}"],
+)  # fmt: skip
+def test_what_is_no_number_of_a_log_is_not_read_as_one(line: str) -> None:
+    """Digits of other scripts, and numbers that no field of a completion can hold."""
+    assert read(line, WORDS) is None
+
+
+def test_a_number_too_long_for_its_field_leaves_the_rest_readable() -> None:
+    found = read(f"status 12 vendor_err {'9' * 5000} wr_id {'1' * 5000}", WORDS)
+    assert found is not None
+    assert found.word == full_name(WCStatus.RETRY_EXC_ERR)
+    assert len(found.said) == 1
+
+
+_ODD = (
+    "0", "00", "0" * 5000, "012", "0x", "0x1g", "0X15", "-1", "+5", "٣", "𝟙", "²", "9" * 30,
+    "9" * 5000, "0x" + "f" * 5000, "\x1b[2J", "\u202e", "(", ")", "[", "]", "status", "syndrome 0x", "vend",
+    "vendor err ", "errno ", "IBV_", "ibv_modify_qp", "RTR ->", "_", "é", "\n", "\0", "",
+)  # fmt: skip
+
+
+def _mutated(seed: int, count: int) -> Iterator[str]:
+    chance = random.Random(seed)
+    for _ in range(count):
+        pieces = list(chance.choice(LINES)[0])
+        for _ in range(chance.randrange(1, 6)):
+            at = chance.randrange(len(pieces) + 1)
+            width = chance.choice((0, 0, 1, 3))
+            pieces[at : at + width] = chance.choice((*_ODD, *"0123456789abcdefx :=()"))
+        yield "".join(pieces)
+
+
+def test_eight_thousand_mutated_lines_are_read_or_not() -> None:
+    seed = random.SystemRandom().getrandbits(32)
+    for line in _mutated(seed, 8_000):
+        try:
+            found = read(line, WORDS)
+            assert found is None or found.said
+        except Exception as wrong:
+            raise AssertionError(f"seed {seed}: {line!r}") from wrong
+
+
+def test_a_sample_of_mutated_lines_is_explained_or_refused() -> None:
+    seed = random.SystemRandom().getrandbits(32)
+    for line in _mutated(seed, 60):
+        with contextlib.suppress(NotUnderstood):
+            assert explain(line, WORDS).title, f"seed {seed}: {line!r}"
 
 
 @given(st.text(max_size=200))
