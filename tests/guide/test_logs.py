@@ -146,7 +146,8 @@ def test_a_number_too_long_for_its_field_leaves_the_rest_readable() -> None:
 
 _ODD = (
     "0", "00", "0" * 5000, "012", "0x", "0x1g", "0X15", "-1", "+5", "٣", "𝟙", "²", "9" * 30,
-    "9" * 5000, "0x" + "f" * 5000, "\x1b[2J", "\u202e", "(", ")", "[", "]", "status", "syndrome 0x", "vend",
+    "9" * 5000, "0x" + "f" * 5000,
+    "\x1b[2J", "\u202e", "(", ")", "[", "]", "status", "syndrome 0x", "vend",
     "vendor err ", "errno ", "IBV_", "ibv_modify_qp", "RTR ->", "_", "é", "\n", "\0", "",
 )  # fmt: skip
 
