@@ -470,7 +470,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_lessons_are_listed(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["lessons"]) == 0
-    assert capsys.readouterr().out == "scenarios/up.rdmalab.yaml: Up\n    S224\n"
+    assert capsys.readouterr().out == "up: Up\n    S224\n"
     assert cli.main(["lessons", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [row["teaches"] for row in listed["lessons"]] == [["S224"]]

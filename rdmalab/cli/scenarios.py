@@ -145,13 +145,15 @@ def lessons(
 ) -> int:
     """List scenarios; with --coverage, the statements of the documents and what shows them.
 
-    Without a path: those in ./scenarios, and for --coverage the tests in ./tests. Where a path is
-    given no tests are run unless --tests names them, because a test, unlike a scenario, can do
-    anything. Everything is played and tested now, no record of another run is believed. Exit code 1
-    means that something bound to a statement failed.
+    Without a path: those in ./scenarios, or of the installed package, and for --coverage the tests
+    in ./tests. Where a path is given no tests are run unless --tests names them, because a test,
+    unlike a scenario, can do anything. Everything is played and tested now, no record of another
+    run is believed. Exit code 1 means that something bound to a statement failed.
     """
+    from rdmalab.scenario.loader import lessons_folder
+
     if not paths:
-        paths = ("scenarios",)
+        paths = (str(lessons_folder()),)
         tests = tests or ("tests" if Path("tests").is_dir() else None)
     if coverage:
         return _coverage(paths, tests, profile, as_json=as_json)
@@ -206,11 +208,11 @@ def loaded(paths: tuple[str, ...]) -> "Iterator[tuple[Scenario | None, FileError
 
 
 def opened(path: str) -> "tuple[Scenario | None, FileError | None]":
-    from rdmalab.scenario.loader import FileError, load
+    from rdmalab.scenario.loader import FileError, found, load
     from rdmalab.vocabulary import VOCABULARY
 
     try:
-        return load(path, VOCABULARY), None
+        return load(found(path), VOCABULARY), None
     except FileError as error:
         return None, error
 

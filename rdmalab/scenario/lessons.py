@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rdmalab.scenario.loader import Scenario
+from rdmalab.scenario.loader import Scenario, short_name
 from rdmalab.scenario.source import visible
 from rdmalab.scenario.texts import FORMAT
 from rdmalab.version import VERSION
@@ -52,7 +52,7 @@ def lesson(scenario: Scenario) -> LessonModel:
 
 
 def lines(lessons: LessonsModel) -> Iterator[str]:
-    """One lesson in two lines: file and title; tags and statements."""
+    """One lesson in two lines: its name, as `load` takes it, and title; tags and statements."""
     for row in lessons.lessons:
-        yield f"{visible(row.file)}: {visible(row.title)}"
+        yield f"{visible(short_name(row.file))}: {visible(row.title)}"
         yield f"    {' '.join([*row.tags, *row.teaches])}".rstrip()

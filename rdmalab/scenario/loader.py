@@ -30,6 +30,7 @@ from rdmalab.scenario.wire import Lines, parse_wire
 
 SUFFIX = ".rdmalab.yaml"
 FOLDER = "scenarios"
+PACKAGED = "lessons"  # where the wheel has that folder: pyproject.toml puts it there
 T = TypeVar("T")
 Vocabulary = Mapping[str, Command]
 
@@ -137,16 +138,35 @@ def load(path: str, vocabulary: Vocabulary) -> Scenario:
     return loads(read(path), path, vocabulary)
 
 
+def lessons_folder() -> Path:
+    """Where the lessons are: ./scenarios, else those of the installed package.
+
+    In a checkout that is installed in place the package has no copy: its top level has them.
+    """
+    package = Path(__file__).parents[1]
+    places = (Path(FOLDER), package / PACKAGED, package.parent / FOLDER)
+    return next((place for place in places if place.is_dir()), places[0])
+
+
 def found(path: str) -> str:
-    """The file that a person means: `err/rnr-retry-exceeded` is one of ./scenarios."""
+    """The file that a person means: `err/rnr-retry-exceeded` is one of the lessons."""
     named = Path(path)
     try:
         if named.suffix or named.is_absolute() or named.exists():
             return path
-        there = (Path(*folder, f"{path}{SUFFIX}") for folder in ((), (FOLDER,)))
+        there = (folder / f"{path}{SUFFIX}" for folder in (Path(), lessons_folder()))
         return next((str(file) for file in there if file.is_file()), path)
     except (OSError, ValueError):  # no such path can be: whoever opens it says so
         return path
+
+
+def short_name(path: str) -> str:
+    """As `load` takes it: `err/rnr-retry-exceeded` for a lesson, the path of any other file."""
+    try:
+        below = Path(path).relative_to(lessons_folder())
+    except ValueError:
+        return path
+    return below.as_posix().removesuffix(SUFFIX)
 
 
 def read(path: str) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.lab import open_session
-from rdmalab.scenario.loader import FileError, found, load, loads
+from rdmalab.scenario.loader import FileError, found, load, loads, short_name
 from rdmalab.scenario.runner import Runner
 from rdmalab.vocabulary import VOCABULARY
 
@@ -177,3 +177,17 @@ def test_the_profile_of_the_command_line_may_have_none_either() -> None:
     runner.run()
     assert "profile rxe has no InfiniBand port" in runner.results[-1].text("f")
     assert [result.ok for result in runner.results] == [False]
+
+
+def test_the_lessons_go_with_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere than in a checkout the package has them; a folder `scenarios` here comes first."""
+    monkeypatch.chdir(tmp_path)
+    packaged = found("err/rnr-retry-exceeded")
+    assert Path(packaged).is_file()
+    assert short_name(packaged) == "err/rnr-retry-exceeded"
+    (tmp_path / "scenarios" / "err").mkdir(parents=True)
+    own = tmp_path / "scenarios" / "err" / "rnr-retry-exceeded.rdmalab.yaml"
+    own.write_text("rdmalab: 1\n")
+    assert found("err/rnr-retry-exceeded") == str(own.relative_to(tmp_path))
+    assert short_name("scenarios/err/rnr-retry-exceeded.rdmalab.yaml") == "err/rnr-retry-exceeded"
+    assert short_name("elsewhere/x.rdmalab.yaml") == "elsewhere/x.rdmalab.yaml"
