@@ -39,12 +39,15 @@ class Expect(Enum):
 
 
 def saved(session: Session, title: str, expect: Expect = Expect.NONE) -> str:
-    """The text of a scenario that does what this session did, event by event."""
+    """The text of a scenario that does what this session did, event by event.
+
+    Its head has the devices as they were before the first word: `link mtu=256` is a step.
+    """
+    begun = {name: hca.profile for name, hca in session.afresh().world.nodes.items()}
+    nodes = [f"  {name}: {_device(profile)}" for name, profile in begun.items()]
     steps = _Retelling(session, expect).steps()
     if len(steps) > MAX_STEPS:
         raise Unsavable(f"{len(steps):,} steps; a scenario has at most {MAX_STEPS:,}")
-    devices = {name: hca.profile for name, hca in session.world.nodes.items()}
-    nodes = [f"  {name}: {_device(profile)}" for name, profile in devices.items()]
     head = ["rdmalab: 1", f"title: {text_of(title)}", f"seed: {session.seed}", "nodes:", *nodes]
     walk = f"  - note: {text_of(_NOTE.format(title))}"
     text = "\n".join([*head, "", "steps:", walk, *(step.text for step in steps), ""])
@@ -54,7 +57,7 @@ def saved(session: Session, title: str, expect: Expect = Expect.NONE) -> str:
 
 
 def _device(profile: Profile) -> str:
-    """`{profile: strict, max_qp_wr: 16}`: the name, and the limits that are its own here."""
+    """`{profile: strict, max_qp_wr: 16}`: the name, and the limits that differ from it."""
     named = PROFILES.get(profile.name)
     if named is None or dataclasses.replace(named, caps=profile.caps) != profile:
         raise Unsavable(f"its device {profile.name} is none that a scenario can name")

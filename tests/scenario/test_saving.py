@@ -39,6 +39,12 @@ LINES = (
     "program A.tx lines={loop 2; write mr0[0:9] \"a: b; c}\"; poll_cq cq0; end # both\n sleep 1us}",
     "program B.rx pace=30ns lines={loop 5; poll_cq cq0; end; wait cq0.total > 1; poll_cq cq9}",
     "stop A.tx",
+    "link mtu=256",
+    "link rate=10Gbps latency=2us",
+    "port A DOWN",
+    "port A ACTIVE",
+    "gid add A 10.0.0.7",
+    "pkey set B 0 0x8001",
 )  # fmt: skip
 
 
@@ -52,9 +58,41 @@ def replayed(lab: Lab, folder: Path, title: str = "again") -> Runner:
 
 def played(lines: list[str], profile: str = "strict") -> Lab:
     lab = Lab(profile=profile)
+    lab.session.max_events = 3_000  # of each run: a SEND without a receive is repeated for ever
     for line in ("use rc_pair retry_cnt=1", *lines):
         lab.do(line)
     return lab
+
+
+@pytest.mark.parametrize("node_mtu", [{}, {"active_mtu": 1024}])
+def test_the_head_has_the_devices_of_the_beginning(
+    tmp_path: Path, node_mtu: dict[str, int]
+) -> None:
+    """The lines before `link mtu=256` use the MTU of the beginning, here 4096 or 1024."""
+    caps = dataclasses.replace(PROFILES["strict"].caps, **node_mtu)
+    lab = Lab(profile=dataclasses.replace(PROFILES["strict"], caps=caps))
+    for line in ("use rc_pair", "link mtu=256 rate=10Gbps", "gid add A 10.0.0.7", *LINES[:2]):
+        lab.do(line)
+    lab.run()
+    runner = replayed(lab, tmp_path)
+    assert runner.ok, runner.results[-1].text("saved")
+    assert digest(runner.session.world.trace) == digest(lab.session.world.trace)
+    more = ", active_mtu: 1024" if node_mtu else ""
+    assert f"  A: {{profile: strict{more}}}\n" in saved(lab.session, "again")
+
+
+@pytest.mark.parametrize(
+    "lines", [("port {} link_layer=InfiniBand", "use rc_pair"), ("use rc_pair", "link mtu=512")]
+)
+def test_the_words_of_an_administrator_are_steps_too(tmp_path: Path, lines: list[str]) -> None:
+    lab = Lab()
+    for line in lines:
+        for node in "AB" if "{}" in line else "A":
+            lab.do(line.format(node))
+    lab.run()
+    runner = replayed(lab, tmp_path)
+    assert runner.ok, runner.results[-1].text("saved")
+    assert digest(runner.session.world.trace) == digest(lab.session.world.trace)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
