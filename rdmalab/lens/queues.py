@@ -2,7 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.extended import Extended
@@ -135,60 +135,90 @@ def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
     """One QP; its work requests are rows of `wqes`."""
     hca: Hca = world.nodes[thing.node]
     qp: QueuePair = world.find(thing)
-    attr, comp, resp = qp.attr, qp.comp, qp.resp
-    path = qp.path if qp.transport.connected else None
-    dest_node = world.node_of_gid.get(path.flow.dst, "") if path else ""
-    mtu = int(attr.path_mtu or 0)
-    code, device = attr.min_rnr_timer or 0, hca.profile
     return QpRow(
         name=names.of(thing),
         node=thing.node,
         qp_num=qp.number,
         qp_type=qp.qp_type,
         state=qp.state,
-        pd=words.part_name(names, Noun.PD, thing.node, qp.pd),
-        send_cq=words.part_name(names, Noun.CQ, thing.node, qp.send_cq),
-        recv_cq=words.part_name(names, Noun.CQ, thing.node, qp.recv_cq),
-        srq=words.part_name(names, Noun.SRQ, thing.node, qp.srq),
-        xrcd=words.part_name(names, Noun.XRCD, thing.node, qp.xrcd),
         deaf=_is_deaf(qp),
         sq_sig_all=qp.sq_sig_all,
         cap=CapRow(**dataclasses.asdict(qp.told_cap)),
-        peer=_peer(world, names, qp, dest_node),
-        dest_node=dest_node,
-        dest_qp_num=path.dest_qpn if path else 0,
-        sq=sq_row(qp),
-        rq=rq_row(qp),
-        sq_psn=qp.sq.next_psn,
-        next_psn=qp.req.psn,
-        unacked_psn=comp.psn,
-        rq_psn=resp.psn,
-        msn=resp.msn,
-        retries_left=(attr.retry_cnt or 0) - comp.retried,
-        rnr_retries_left=(attr.rnr_retry or 0) - comp.rnr_retried,
-        rnr_timer=_timer(world, comp.rnr_until_ns),
-        ack_timer=_timer(world, _ack_due(qp)),
-        path_mtu=MTU(mtu).octets if mtu in tuple(MTU) else mtu,
-        timeout=attr.timeout or 0,
-        timeout_ns=answer_ns(attr.timeout or 0, device.timer_tick_ns, device.ack_timeout_factor),
-        retry_cnt=attr.retry_cnt or 0,
-        rnr_retry=attr.rnr_retry or 0,
-        min_rnr_timer=code,
-        min_rnr_timer_ns=RNR_NS[code & 0x1F],
-        max_rd_atomic=attr.max_rd_atomic or 0,
-        max_dest_rd_atomic=attr.max_dest_rd_atomic or 0,
-        qp_access_flags=Access(attr.qp_access_flags or 0),
-        qkey=attr.qkey or 0,
-        slid=_lids(path)[0],
-        dlid=_lids(path)[1],
-        alt_slid=_lids(qp.alternate)[0],
-        alt_dlid=_lids(qp.alternate)[1],
-        path_mig_state=MigState(attr.path_mig_state or 0),
+        qkey=qp.attr.qkey or 0,
         groups=" ".join(map(gid_text, groups_of(hca, qp))),
-        reads_outstanding=qp.req.reads - comp.reads,
         region=region_row(qp),
-        sq_draining=qp.is_draining,
+        **_parts(names, thing.node, qp),
+        **_paths(world, names, qp),
+        **_progress(world, qp),
+        **_settings(hca, qp),
     )
+
+
+def _parts(names: Names, node: str, qp: QueuePair) -> dict[str, Any]:
+    """The names of the objects that the QP was created with."""
+    return {
+        "pd": words.part_name(names, Noun.PD, node, qp.pd),
+        "send_cq": words.part_name(names, Noun.CQ, node, qp.send_cq),
+        "recv_cq": words.part_name(names, Noun.CQ, node, qp.recv_cq),
+        "srq": words.part_name(names, Noun.SRQ, node, qp.srq),
+        "xrcd": words.part_name(names, Noun.XRCD, node, qp.xrcd),
+    }
+
+
+def _paths(world: World, names: Names, qp: QueuePair) -> dict[str, Any]:
+    """The peer and the LIDs of both paths."""
+    path = qp.path if qp.transport.connected else None
+    dest_node = world.node_of_gid.get(path.flow.dst, "") if path else ""
+    slid, dlid = _lids(path)
+    alt_slid, alt_dlid = _lids(qp.alternate)
+    return {
+        "peer": _peer(world, names, qp, dest_node),
+        "dest_node": dest_node,
+        "dest_qp_num": path.dest_qpn if path else 0,
+        "slid": slid,
+        "dlid": dlid,
+        "alt_slid": alt_slid,
+        "alt_dlid": alt_dlid,
+        "path_mig_state": MigState(qp.attr.path_mig_state or 0),
+    }
+
+
+def _progress(world: World, qp: QueuePair) -> dict[str, Any]:
+    """How far requester, responder and completer are."""
+    attr, comp, resp = qp.attr, qp.comp, qp.resp
+    return {
+        "sq": sq_row(qp),
+        "rq": rq_row(qp),
+        "sq_psn": qp.sq.next_psn,
+        "next_psn": qp.req.psn,
+        "unacked_psn": comp.psn,
+        "rq_psn": resp.psn,
+        "msn": resp.msn,
+        "retries_left": (attr.retry_cnt or 0) - comp.retried,
+        "rnr_retries_left": (attr.rnr_retry or 0) - comp.rnr_retried,
+        "rnr_timer": _timer(world, comp.rnr_until_ns),
+        "ack_timer": _timer(world, _ack_due(qp)),
+        "reads_outstanding": qp.req.reads - comp.reads,
+        "sq_draining": qp.is_draining,
+    }
+
+
+def _settings(hca: "Hca", qp: QueuePair) -> dict[str, Any]:
+    """Attributes as modify_qp set them, and the times that their codes stand for."""
+    attr, device = qp.attr, hca.profile
+    mtu, timeout, code = int(attr.path_mtu or 0), attr.timeout or 0, attr.min_rnr_timer or 0
+    return {
+        "path_mtu": MTU(mtu).octets if mtu in tuple(MTU) else mtu,
+        "timeout": timeout,
+        "timeout_ns": answer_ns(timeout, device.timer_tick_ns, device.ack_timeout_factor),
+        "retry_cnt": attr.retry_cnt or 0,
+        "rnr_retry": attr.rnr_retry or 0,
+        "min_rnr_timer": code,
+        "min_rnr_timer_ns": RNR_NS[code & 0x1F],
+        "max_rd_atomic": attr.max_rd_atomic or 0,
+        "max_dest_rd_atomic": attr.max_dest_rd_atomic or 0,
+        "qp_access_flags": Access(attr.qp_access_flags or 0),
+    }
 
 
 def _is_deaf(qp: QueuePair) -> bool:

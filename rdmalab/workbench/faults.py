@@ -115,20 +115,22 @@ def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
 
     Example: fault drop B->A opcode=ACKNOWLEDGE nth=1
     """
-    chosen = which or Which()
+    given = {"direction": direction, "victim": victim, "number": number, "by": by, "rate": rate}
+    return _carry_out(world, what, given, which or Which())
+
+
+def _carry_out(world: World, what: str, given: dict[str, Any], chosen: Which) -> str | list[Fault]:
     if what == "list":
         return world.cable.faults
-    given = {"direction": direction, "victim": victim, "number": number, "by": by, "rate": rate}
     _check(what, given, chosen)
     _check_layer(world, what, chosen)
     if what == "clear":
-        return _clear(world, number)
+        return _clear(world, given["number"])
     if what == "srq_error":
         return _break(world, chosen.srq)
-    if victim is not None:
-        return _await(world, what, victim, direction, chosen)
-    return _set(world, _MAKE[what](world.cable.next_fault, _match(world, direction, chosen),
-                                   _Amounts(chosen, by, rate)))  # fmt: skip
+    if given["victim"] is not None:
+        return _await(world, what, given["victim"], given["direction"], chosen)
+    return _spoil(world, what, given["direction"], _Amounts(chosen, given["by"], given["rate"]))
 
 
 # --------------------------------------------------------------------------- what goes with what
@@ -223,6 +225,12 @@ _MAKE: dict[str, Callable[[int, Match, _Amounts], Fault]] = {
     "rate": lambda number, match, a: Rate(number, match, a.rate_bps or 1),
     "mark": lambda number, match, _a: Mark(number, match),
 }
+
+
+def _spoil(world: World, what: str, direction: Direction | None, amounts: _Amounts) -> str:
+    """Set a fault of the cable."""
+    match = _match(world, direction, amounts.which)
+    return _set(world, _MAKE[what](world.cable.next_fault, match, amounts))
 
 
 def _reorder(number: int, match: Match, chosen: Which) -> Reorder:
