@@ -8,7 +8,7 @@ from typing import Any
 from rdmalab.command import Invocation, New, Noun, Ref
 from rdmalab.compat.buffers import Buffers, Mirror
 from rdmalab.lab import Lab
-from rdmalab.lens.warnings import departures
+from rdmalab.lens.departures import departures
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import Profile
 from rdmalab.spec.records import Field, Kind

@@ -33,7 +33,11 @@ def _article(name: str) -> Article:
 
 def _guide_article() -> Article:
     rows: list[Row] = [
-        ("document", "a widely read guide lists attributes for all queue pairs, or all connected"),
+        (
+            "document",
+            "a widely read guide lists attributes for all queue pairs, all "
+            "connected or all unconnected ones",
+        ),
         *((name, f"refused on {' '.join(types)}") for name, types in _listed()),
         ("shown by", f"load {GUIDE_LESSON}"),
     ]

@@ -254,6 +254,11 @@ CELLS: dict[str, str] = {
     "leaves; SUCCESS: the atomic is sent all the same",
     "flushes_recvs_posted_in_err": "A receive posted in ERR is flushed; otherwise it never ends",
     "zero_sge_bytes": "How many bytes an SGE of length 0 stands for",
+    "length_bits": "How many bits of the sum of its SGEs' lengths a request keeps",
+    "refuses_long_message": "A send longer than max_msg_sz is refused at once; a receive may be "
+    "longer on every device",
+    "long_message_status": "What a send longer than max_msg_sz completes with, if its post was not "
+    "refused: no packet leaves; SUCCESS: it is sent all the same",
     "rounding": "How many slots a send or receive queue gets for the number asked",
     "cq_srq_rounding": "How many completions a CQ, or receives an SRQ, holds for the number asked",
     "create_qp_returns_asked": "create_qp reports the sizes asked, query_qp the real ones",

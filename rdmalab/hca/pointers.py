@@ -63,10 +63,13 @@ def check_handle(hca: "Hca", ah: int | None, legal: str) -> "Refused | None":
     return None
 
 
-def check_length(hca: "Hca", wr: SendWR | RecvWR, length: int) -> "Refused | None":
-    """The message is not longer than the device allows; an SGE of length 0 may make it so."""
+def check_length(hca: "Hca", wr: SendWR, length: int) -> "Refused | None":
+    """The message is not longer than max_msg_sz; an SGE of length 0 may make it longer.
+
+    Of sends only: no document and no driver has a limit for the bytes of a receive.
+    """
     profile, legal = hca.profile, ""
-    if length <= profile.caps.max_msg_sz:
+    if length <= profile.caps.max_msg_sz or not profile.refuses_long_message:
         return None
     if profile.zero_sge_bytes and not all(sge.length for sge in listed(wr)):
         legal = f"leave out the SGE of length 0: {DIFFERENCES['zero-length-sge'].sentence}"

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _SIGNALED = int(SendFlags.SIGNALED)
 _INLINE = int(SendFlags.INLINE)
+_U32 = 2**32 - 1
 _KNOWN_FLAGS = sum(SendFlags)
 _CHOOSY = int(SendFlags.FENCE | SendFlags.IP_CSUM)  # all others go with every type
 # Flags that nobody need look at.
@@ -237,8 +238,11 @@ def effective(hca: "Hca", sg: list[SGE]) -> Moved:
     length = 0
     for sge in sg:
         if sge.length == 0:
-            return _with_zeros(hca.profile.zero_sge_bytes, sg)
+            sg, length = _with_zeros(hca.profile.zero_sge_bytes, sg)
+            break
         length += sge.length
+    if length > _U32:
+        length &= (1 << hca.profile.length_bits) - 1
     return sg, length
 
 
@@ -374,7 +378,7 @@ def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
         check_useful(hca)
     for index, wr in enumerate(wrs):
         sg, length = effective(hca, wr.sg if wr.num_sge is None else pointers.listed(wr))
-        if (refusal := _judge_recv(hca, qp, wr, length)) is not None:
+        if (refusal := _judge_recv(hca, qp, wr)) is not None:
             refusal.bad_wr = index
             raise refusal
         wqe = RecvWqe(qp.rq.posted, wr, sg, length)
@@ -386,7 +390,7 @@ def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
         flush.flush_recvs(hca, qp)
 
 
-def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR, length: int) -> Refused | None:
+def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR) -> Refused | None:
     profile, rq = hca.profile, qp.rq
     if qp.srq or not qp.transport.receives or qp.transport.names_srq:
         return _without_queue(hca, qp)
@@ -396,9 +400,7 @@ def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR, length: int) -> Refused |
     if rq.posted - rq.freed >= rq.capacity:
         legal = f"slots come back {profile.slots_freed.value}"
         return refused(profile, "queue-full", "receive", rq.capacity, argument="qp", legal=legal)
-    if (refusal := pointers.check_list(hca, wr, qp.cap.max_recv_sge, "recv-sges")) is not None:
-        return refusal
-    return pointers.check_length(hca, wr, length)
+    return pointers.check_list(hca, wr, qp.cap.max_recv_sge, "recv-sges")
 
 
 def _without_queue(hca: "Hca", qp: QueuePair) -> Refused:

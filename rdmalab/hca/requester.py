@@ -138,6 +138,8 @@ def _build_message(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus
     assert wqe.work is not None
     work, psn, mtu = wqe.work, req.psn, path.mtu
     starts, ends = psn == wqe.first_psn, psn == wqe.last_psn
+    if starts and (too_long := _too_long(hca, wqe)) is not None:
+        return too_long
     offset = ((psn - wqe.first_psn) & MASK) * mtu
     payload = dma.gather(hca, qp, wqe, offset, wqe.length - offset if ends else mtu)
     if not isinstance(payload, bytes):
@@ -160,8 +162,17 @@ def _build_message(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus
     return packet
 
 
-def _build_read(_hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
+def _too_long(hca: "Hca", wqe: SendWqe) -> WCStatus | None:
+    """The status of a message longer than max_msg_sz; None: the message is sent."""
+    status = hca.profile.long_message_status
+    fits = wqe.length <= hca.profile.caps.max_msg_sz
+    return None if fits or status is WCStatus.SUCCESS else status
+
+
+def _build_read(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
     """A READ request; after a retry, for the part that is still missing (transport.md 7.6)."""
+    if (too_long := _too_long(hca, wqe)) is not None:
+        return too_long
     path = qp.path
     assert path is not None
     psn = qp.req.psn

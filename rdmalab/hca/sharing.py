@@ -160,7 +160,7 @@ def post_srq_recv(hca: "Hca", srq: SharedReceiveQueue, wrs: list[RecvWR]) -> Non
     """`ibv_post_srq_recv`, legal in any state of any QP; the requests before the bad one stay."""
     for index, wr in enumerate(wrs):
         sg, length = effective(hca, pointers.listed(wr))
-        if (refusal := _judge_recv(hca, srq, wr, length)) is not None:
+        if (refusal := _judge_recv(hca, srq, wr)) is not None:
             refusal.bad_wr = index
             raise refusal
         wqe = RecvWqe(srq.posted, wr, sg, length, srq.number)
@@ -170,16 +170,14 @@ def post_srq_recv(hca: "Hca", srq: SharedReceiveQueue, wrs: list[RecvWR]) -> Non
             raise pointers.lost(hca, wr, index)
 
 
-def _judge_recv(hca: "Hca", srq: SharedReceiveQueue, wr: RecvWR, length: int) -> "Refused | None":
+def _judge_recv(hca: "Hca", srq: SharedReceiveQueue, wr: RecvWR) -> "Refused | None":
     profile = hca.profile
     if srq.posted - srq.freed >= srq.capacity:
         legal = f"slots come back {profile.slots_freed.value}"
         return refused(
             profile, "queue-full", "shared receive", srq.capacity, argument="srq", legal=legal
         )
-    if (refusal := pointers.check_list(hca, wr, srq.max_sge, "srq-sges")) is not None:
-        return refusal
-    return pointers.check_length(hca, wr, length)
+    return pointers.check_list(hca, wr, srq.max_sge, "srq-sges")
 
 
 # --------------------------------------------------------------------------- XRC domains

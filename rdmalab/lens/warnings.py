@@ -1,50 +1,31 @@
 """What ran and will surprise: computed from the world after a verb."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice, pairwise
-from typing import NamedTuple
 
-from rdmalab.command import Noun, Thing
-from rdmalab.hca import extended, offloads
+from rdmalab.command import Noun
+from rdmalab.hca import extended
 from rdmalab.hca.device import Hca
-from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.pointers import listed
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
 from rdmalab.lens import memory, words
+from rdmalab.lens.departures import LATER, Looks, Moment, looked_at, recv_departs, send_departs
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
 from rdmalab.spec.completions import Arm
-from rdmalab.spec.differences import DIFFERENCES
 from rdmalab.spec.opcodes import WORD_OPS
-from rdmalab.spec.records import Kind, Record
-from rdmalab.spec.states import Attr, MigState, QPType
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import Attr, MigState
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import FLAG_TYPES, WORK, Local, SendFlags, WROpcode
+from rdmalab.spec.work import Local, SendFlags, WROpcode
 from rdmalab.wire.headers import GRH
 
 _LOOK_BACK = 2_000  # records
 _ATOMIC_BYTES = 8
-_LATER = "A real HCA accepts this now and fails later with IBV_WC_{}."
-
-
-class Moment(NamedTuple):
-    """One record of the event just done, on the device it happened on."""
-
-    session: Session
-    hca: Hca
-    record: Record
-
-    def name(self, noun: Noun, number: int) -> str:
-        return self.session.names.of(Thing(noun, self.hca.node, number))
-
-    @property
-    def qp(self) -> QueuePair:
-        found: QueuePair = self.hca.qps.items[self.record[words.OBJECT]]
-        return found
 
 
 def warnings(session: Session, reply: Reply) -> list[str]:
@@ -53,23 +34,7 @@ def warnings(session: Session, reply: Reply) -> list[str]:
         return list(dict.fromkeys(_looked(session, reply)))
     if reply.refusal is not None:
         return []
-    return [*_typed(reply), *_seen(session, reply.event, _LOOKS)]
-
-
-def departures(session: Session, event: int) -> list[str]:
-    """Of the work requests posted by this event: where devices and the documents differ."""
-    return _seen(session, event, _DEPARTURES)
-
-
-def _seen(session: Session, event: int, looks: "Looks") -> list[str]:
-    world = session.world
-    found: list[str] = []
-    for number in world.trace.records.span(event):
-        record = world.trace.records[number]
-        look = looks.get(record[words.KIND])
-        if look is not None and record[words.NODE] in world.nodes:
-            found += look(Moment(session, world.nodes[record[words.NODE]], record))
-    return list(dict.fromkeys(found))
+    return [*_typed(reply), *looked_at(session, reply.event, _LOOKS)]
 
 
 def _looked(session: Session, reply: Reply) -> Iterator[str]:
@@ -126,7 +91,7 @@ def _send_posted(moment: Moment) -> Iterator[str]:
     scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
     if wqe.inline is None:
         yield from _buffers(moment, listed(wqe.wr), moment.qp.pd, scatters=scatters)
-    yield from _send_departs(moment)
+    yield from send_departs(moment)
     if scatters:
         yield from _overlaps(wqe.sg)
     yield from _bound(moment, wqe)
@@ -149,7 +114,7 @@ def _bound(moment: Moment, wqe: SendWqe) -> Iterator[str]:
         return
     name = moment.name(Noun.MR, mr.number)
     rights = words.flags(Access(mr.access) | Access.MW_BIND, Access)
-    yield f"{name} lacks MW_BIND. {_LATER.format(WCStatus.MW_BIND_ERR.name)}"
+    yield f"{name} lacks MW_BIND. {LATER.format(WCStatus.MW_BIND_ERR.name)}"
     yield f"rereg_mr {name} flags=CHANGE_ACCESS access={rights} allows it."
 
 
@@ -161,7 +126,7 @@ def _unaddressed(moment: Moment, wqe: SendWqe) -> Iterator[str]:
     if transport.addressed and not wqe.wr.remote_qpn:
         yield "remote_qpn is 0, and no QP has that number: the peer drops it in silence."
     if transport.names_srq and not wqe.wr.remote_srqn:
-        later = _LATER.format(WCStatus.REM_INV_REQ_ERR.name)
+        later = LATER.format(WCStatus.REM_INV_REQ_ERR.name)
         yield f"remote_srqn is 0, and no SRQ has that number. {later}"
 
 
@@ -171,16 +136,16 @@ def _odd_atomic(moment: Moment, wqe: SendWqe) -> Iterator[str]:
         return
     odd = moment.hca.profile.odd_atomic_status
     if wqe.length != _ATOMIC_BYTES and odd is not WCStatus.SUCCESS:
-        yield f"an atomic moves 8 bytes, sg has {wqe.length}. {_LATER.format(odd.name)}"
+        yield f"an atomic moves 8 bytes, sg has {wqe.length}. {LATER.format(odd.name)}"
     elif wqe.wr.remote_addr % _ATOMIC_BYTES:
-        later = _LATER.format(WCStatus.REM_INV_REQ_ERR.name)
+        later = LATER.format(WCStatus.REM_INV_REQ_ERR.name)
         yield f"remote_addr {wqe.wr.remote_addr:#x} is no multiple of 8. {later}"
 
 
 def _recv_posted(moment: Moment) -> Iterator[str]:
     wqe: RecvWqe = moment.record[words.A]
     yield from _buffers(moment, listed(wqe.wr), moment.qp.pd, scatters=True)
-    yield from _recv_departs(moment)
+    yield from recv_departs(moment)
     yield from _overlaps(wqe.sg)
     if moment.qp.transport.addressed and wqe.length <= GRH.LENGTH:
         yield f"{GRH.LENGTH} bytes are for the header of a packet: no room for a datagram's data."
@@ -190,7 +155,7 @@ def _shared_posted(moment: Moment) -> Iterator[str]:
     wqe: RecvWqe = moment.record[words.A]
     srq = moment.hca.srqs.items[moment.record[words.OBJECT]]
     yield from _buffers(moment, listed(wqe.wr), *_takers(moment.hca, srq), scatters=True)
-    yield from _recv_departs(moment)
+    yield from recv_departs(moment)
     yield from _overlaps(wqe.sg)
 
 
@@ -209,7 +174,7 @@ def _overlaps(sg: list[SGE]) -> Iterator[str]:
 
 
 def _buffers(moment: Moment, sg: list[SGE], *pds: int, scatters: bool) -> Iterator[str]:
-    later = _LATER.format(WCStatus.LOC_PROT_ERR.name)
+    later = LATER.format(WCStatus.LOC_PROT_ERR.name)
     for sge in sg:
         mr = moment.hca.lkeys.get(sge.lkey)
         if sge.length == 0:
@@ -224,88 +189,6 @@ def _buffers(moment: Moment, sg: list[SGE], *pds: int, scatters: bool) -> Iterat
             yield f"{name} is in another protection domain than the queue. {later}"
         elif scatters and not mr.access & Access.LOCAL_WRITE:
             yield f"{moment.name(Noun.MR, mr.number)} lacks LOCAL_WRITE. {later}"
-
-
-# --------------------------------------------------------------------------- documents and devices
-def _send_departs(moment: Moment) -> Iterator[str]:
-    wqe: SendWqe = moment.record[words.A]
-    if wqe.inline is None:
-        yield from _zero_length(moment.hca, listed(wqe.wr))
-    yield from _long_datagram(moment, wqe)
-    yield from _without_packet(moment, wqe)
-    yield from _invalidates_nothing(moment, wqe)
-    yield from _fenced(moment, wqe)
-
-
-def _invalidates_nothing(moment: Moment, wqe: SendWqe) -> Iterator[str]:
-    """A SEND_WITH_INV whose key is a region's, or that arrives where no window is bound."""
-    qp = moment.qp
-    if wqe.work is None or wqe.wr.opcode != WROpcode.SEND_WITH_INV or qp.state_row.flushes_sends:
-        return
-    found, key = None, wqe.wr.invalidate_rkey
-    if qp.transport.names_srq and moment.hca.profile.checks_window_qp:
-        found = DIFFERENCES["xrc-send-with-inv"]
-    elif qp.path is not None:
-        world = moment.session.world
-        peer = world.nodes.get(world.node_of_gid.get(qp.path.flow.dst, ""))
-        if peer is not None and isinstance(peer.rkeys.get(key), MemoryRegion):
-            found = DIFFERENCES["send-inv-region"]
-    if found is not None:
-        yield f"invalidate_rkey {key:#x} is not invalidated: {found.sentence}."
-
-
-def _fenced(moment: Moment, wqe: SendWqe) -> Iterator[str]:
-    """FENCE after requests that it does not wait for."""
-    qp = moment.qp
-    if not wqe.wr.flags & SendFlags.FENCE or qp.qp_type not in FLAG_TYPES[SendFlags.FENCE]:
-        return
-    others = [
-        f"wr{each.wr.wr_id}"
-        for serial, each in qp.sq.wqes.items()
-        if serial >= qp.comp.serial and each is not wqe
-        if each.op is not None and each.work is not None and not each.work.outstanding
-    ]
-    if others:
-        row = DIFFERENCES["fence-prior-work"]
-        yield f"FENCE does not wait for {', '.join(others)}: {row.sentence}."
-
-
-def _recv_departs(moment: Moment) -> Iterator[str]:
-    wqe: RecvWqe = moment.record[words.A]
-    yield from _zero_length(moment.hca, listed(wqe.wr))
-
-
-def _zero_length(hca: Hca, sg: list[SGE]) -> Iterator[str]:
-    """Length 0 is 2^31 bytes to the documents; the profile decides what this device takes."""
-    if all(sge.length for sge in sg):
-        return
-    row, octets = DIFFERENCES["zero-length-sge"], hca.profile.zero_sge_bytes
-    said = f"an SGE of length 0 means {octets} bytes here: {row.sentence}."
-    yield f"{said} A message without bytes has num_sge=0."
-
-
-def _long_datagram(moment: Moment, wqe: SendWqe) -> Iterator[str]:
-    """C10-93.1.1, and devices that report it."""
-    qp, length = moment.qp, offloads.longest(wqe)
-    if not qp.transport.addressed or wqe.op is None or qp.state_row.flushes_sends:
-        return
-    if qp.path is None or length <= (mtu := qp.path.mtu):
-        return
-    status = moment.hca.profile.long_datagram_status
-    row = DIFFERENCES["long-datagram"]
-    yield f"{length} bytes do not fit the MTU of {mtu}: nothing is sent, IBV_WC_{status.name}."
-    yield f"{row.sentence}."
-
-
-def _without_packet(moment: Moment, wqe: SendWqe) -> Iterator[str]:
-    """An opcode that the documents list for a type which has no packet for it."""
-    known = WORK.get(wqe.wr.opcode)
-    qp = moment.qp
-    if wqe.work is None and known is not None and qp.qp_type in known.types:
-        later = _LATER.format(WCStatus.LOC_QP_OP_ERR.name)
-        yield f"no packet of {qp.qp_type.name} carries {wqe.wr.opcode.name}. {later}"
-        if (wqe.wr.opcode, qp.qp_type) == (WROpcode.SEND_WITH_INV, QPType.UC):
-            yield f"{DIFFERENCES['uc-send-with-inv'].sentence}."
 
 
 def _fills_up(moment: Moment, qp: QueuePair) -> Iterator[str]:
@@ -462,13 +345,6 @@ def _is_counter(moment: Moment, addr: int, length: int) -> bool:
     )
 
 
-Looks = dict[Kind, Callable[[Moment], Iterator[str]]]
-
-_DEPARTURES: Looks = {
-    Kind.SEND_POSTED: _send_departs,
-    Kind.RECV_POSTED: _recv_departs,
-    Kind.SRQ_POSTED: _recv_departs,
-}
 _LOOKS: Looks = {
     Kind.SEND_POSTED: _send_posted,
     Kind.RECV_POSTED: _recv_posted,

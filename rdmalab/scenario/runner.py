@@ -9,8 +9,8 @@ from rdmalab.doctor.report import Report
 from rdmalab.grammar.quantities import whole
 from rdmalab.lens import ladder, words
 from rdmalab.lens.askable import PARTS
+from rdmalab.lens.departures import departures
 from rdmalab.lens.sufferings import PACKETS
-from rdmalab.lens.warnings import departures
 from rdmalab.scenario.expect import Failure, unmet
 from rdmalab.scenario.loader import PlannedStep, Scenario
 from rdmalab.scenario.result import Outcome, StepResult, Stop

@@ -45,6 +45,14 @@ DIFFERENCES: dict[str, Difference] = {
         "mlx5 and Soft-RoCE take such an SGE as 0 bytes",
         "libmlx5 leaves it out of the work queue entry, Soft-RoCE adds its 0 bytes",
         "libmlx5 set_data_seg, kernel rxe", "sge/nothing-or-everything"),
+    "long-message": Difference(
+        ("message-length", "max_msg_sz", "refuses_long_message", "long_message_status"),
+        "ConnectX reports a message longer than max_msg_sz in a completion",
+        "the page of ibv_post_send gives messages of RC and UC up to 2^31 bytes",
+        "a port of ConnectX takes 2^30 bytes: a longer send is posted and completes with "
+        "IBV_WC_LOC_LEN_ERR; Soft-RoCE sends any length; none has a limit for receives",
+        "libmlx5 and librxe do not compare a length with max_msg_sz",
+        "libmlx5, librxe; pytorch/gloo#474, measured", "onesided/longer-than-the-port"),
     "long-datagram": Difference(
         ("IBV_QPT_UD", "ud-too-long", "long_datagram_status"),
         "ConnectX reports a datagram that exceeds the MTU",
@@ -121,11 +129,11 @@ DIFFERENCES: dict[str, Difference] = {
 _RESET, _INIT, _RTR, _RTS = QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS
 _MOST = Attr.ACCESS_FLAGS
 
-# What a widely read bring-up guide asks of types that devices refuse it on: "all" types, or those
-# that are connected. Required and optional attributes, by move.
+# What a widely read bring-up guide asks of types that devices refuse it on: "all" types, those that
+# are connected, and those that are not. Required and optional attributes, by move.
 _OF_ALL: dict[tuple[QPState, QPState], Attr] = {
-    (_RESET, _INIT): _MOST,
-    (_INIT, _RTR): _MOST | Attr.PATH_MTU,
+    (_RESET, _INIT): _MOST | Attr.PKEY_INDEX,
+    (_INIT, _RTR): _MOST | Attr.PKEY_INDEX | Attr.PATH_MTU,
     (_RTR, _RTS): _MOST,
 }
 _OF_CONNECTED: dict[tuple[QPState, QPState], Attr] = {
@@ -135,10 +143,14 @@ _OF_CONNECTED: dict[tuple[QPState, QPState], Attr] = {
     ),
 }
 
+_OF_UNCONNECTED = dict.fromkeys(_OF_ALL, Attr.QKEY)
+
 _OF_ALL_TYPES = reduce(or_, _OF_ALL.values())
 
 # Why a type has no use for an attribute: such a queue pair …
 _REASONS: dict[Attr, str] = {
+    Attr.PKEY_INDEX: "sends Ethernet frames, which have no P_Key",
+    Attr.QKEY: "sends Ethernet frames, which have no Q_Key",
     Attr.ACCESS_FLAGS: "serves no RDMA request that could need a right",
     Attr.PATH_MTU: "has no path of its own, each message is one packet of the port's MTU",
     Attr.MAX_DEST_RD_ATOMIC: "serves no READ and no atomic",
@@ -157,9 +169,8 @@ def demanded(qp_type: QPType, now: QPState, to: QPState) -> Attr:
     0 for a move that the guide does not describe.
     """
     asked = _OF_ALL.get((now, to), Attr(0))
-    if TRANSPORTS[qp_type].connected:
-        asked |= _OF_CONNECTED.get((now, to), Attr(0))
-    return asked
+    others = _OF_CONNECTED if TRANSPORTS[qp_type].connected else _OF_UNCONNECTED
+    return asked | others.get((now, to), Attr(0))
 
 
 def guide_note(qp_types: Sequence[QPType], attributes: Attr) -> str:
@@ -167,7 +178,11 @@ def guide_note(qp_types: Sequence[QPType], attributes: Attr) -> str:
     if not attributes or not qp_types:
         return ""
     fields = ", ".join(fields_of(attributes))
-    whom = "all types" if attributes & _OF_ALL_TYPES else "all connected types"
+    whom = "all connected types"
+    if attributes & _OF_ALL_TYPES:
+        whom = "all types"
+    elif attributes & Attr.QKEY:
+        whom = "all unconnected types"
     reasons = ", ".join(dict.fromkeys(_REASONS[attribute] for attribute in attributes))
     types = ", ".join(qp_type.name for qp_type in qp_types)
     return (

@@ -116,6 +116,9 @@ class Profile:
     odd_atomic_status: WCStatus = WCStatus.LOC_LEN_ERR
     flushes_recvs_posted_in_err: bool = True
     zero_sge_bytes: int = 2**31
+    length_bits: int = 64
+    refuses_long_message: bool = True
+    long_message_status: WCStatus = WCStatus.LOC_LEN_ERR
     # queues
     rounding: Rounding = Rounding.EXACT
     cq_srq_rounding: Rounding = Rounding.EXACT
@@ -237,6 +240,9 @@ RXE = Profile(
     odd_atomic_status=WCStatus.SUCCESS,
     flushes_recvs_posted_in_err=False,
     zero_sge_bytes=0,
+    length_bits=32,  # librxe dma.length
+    refuses_long_message=False,
+    long_message_status=WCStatus.SUCCESS,
     rounding=Rounding.POWER_LESS_ONE,
     cq_srq_rounding=Rounding.POWER_LESS_ONE,
     create_qp_returns_asked=True,
@@ -317,6 +323,8 @@ MLX5 = Profile(
     refuses_foreign_opcode=False,
     refuses_foreign_flags=False,
     zero_sge_bytes=0,
+    # libmlx5 asks for no length; pytorch/gloo#474: 2^30 + 4 bytes ended in a local length error.
+    refuses_long_message=False,
     rounding=Rounding.POWER,
     # libmlx5 create_cq, resize_cq, create_srq: align_queue_size(n + 1) - 1, one slot stays free.
     cq_srq_rounding=Rounding.POWER_LESS_ONE,

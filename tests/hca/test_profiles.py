@@ -219,6 +219,34 @@ def long_atomic(profile: Profile) -> Any:
     return cqe.status, pair.a.peek(0, 16)
 
 
+def long_message(profile: Profile) -> Any:
+    """A SEND and a READ of one byte more than max_msg_sz, as posted and as completed."""
+    profile = replace(profile, caps=replace(profile.caps, max_msg_sz=64))
+    found: list[Any] = []
+    for opcode in (SEND, READ):
+        pair = Pair(profile=profile)
+        pair.b.recv(length=100)
+        try:
+            pair.a.issue(opcode, 65)
+        except Refused as refused:
+            found.append(refused.rule)
+            continue
+        pair.run()
+        found += [status for _, status in pair.a.sent()]
+    return found
+
+
+def long_message_sent(profile: Profile) -> Any:
+    return long_message(replace(profile, refuses_long_message=False))
+
+
+def long_receive(profile: Profile) -> Any:
+    """2^32 + 1 bytes in two elements: no device has a limit for it, Soft-RoCE loses the carry."""
+    pair = Pair(profile=profile)
+    pair.b.recv(sg=[SGE(0, 2**32 - 1, 1), SGE(0, 2, 1)])
+    return pair.b.qp.rq.wqes[0].length
+
+
 def recv_in_err(profile: Profile) -> Any:
     """A receive posted in ERR, and a send behind it, which is flushed in any case."""
     pair = Pair(profile=profile)
@@ -920,6 +948,11 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
         (S.LOC_LEN_ERR, b"\xee" * 16), (S.SUCCESS, bytes(8) + b"\xee" * 8)),
     ("flushes_recvs_posted_in_err", False,  recv_in_err,       [(5, S.WR_FLUSH_ERR)], []),
     ("zero_sge_bytes",          0,          zero_sge,          LOC_PROT, [S.SUCCESS]),
+    ("length_bits",             32,         long_receive,      2**32 + 1, 1),
+    ("refuses_long_message",    False,      long_message,
+        ["message-length"] * 2, [S.LOC_LEN_ERR] * 2),
+    ("long_message_status",     S.SUCCESS,  long_message_sent,
+        [S.LOC_LEN_ERR] * 2, [S.SUCCESS] * 2),
     ("rounding",                Rounding.POWER,          capacity,    (5, 8), (8, 8)),
     ("rounding",                Rounding.POWER_LESS_ONE, capacity,    (5, 8), (7, 15)),
     ("cq_srq_rounding",         Rounding.POWER_LESS_ONE, cq_capacity, (5, 5, 8), (7, 7, 15)),

@@ -1,14 +1,6 @@
-import json
-
 import pytest
 
-from rdmalab.cli import main
-from rdmalab.command import Ref
-from rdmalab.compat.process import DeviceWarning, begin
-from rdmalab.lab import Lab
-from rdmalab.spec.differences import DIFFERENCES
 from tests.covers import covers
-from tests.scenario.mangle import ROOT
 from tests.shell.talk import Talk
 
 _SHARED = "create_srq B.srq0 pd=B.pd0 max_wr=8"
@@ -87,16 +79,12 @@ def test_warnings(setup: str, line: str, warning: str) -> None:
 # --------------------------------------------------------------------------- by statement
 
 
-def _warned(talk: Talk, line: str) -> list[str]:
-    return [row for row in talk.ask(line) if row.startswith("warning: ")]
-
-
 @covers("S068")
 def test_a_read_into_overlapping_pieces() -> None:
     read = "post_send A.qp0 opcode=RDMA_READ remote=B.mr0 sg=A.mr0[0:8],A.mr0[{}:16]"
     talk = Talk("use rc_pair", width=200)
-    assert _warned(talk, read.format(8)) == []
-    (warning,) = _warned(talk, read.format(7))
+    assert talk.warned(read.format(8)) == []
+    (warning,) = talk.warned(read.format(7))
     assert "what their bytes hold in the end is undefined" in warning
 
 
@@ -106,11 +94,11 @@ def test_a_send_buffer_that_changes_while_the_request_is_outstanding() -> None:
     fill, change = "fill A.mr0[0:1024] 0x61", "fill A.mr0[0:1024] 0x62"
     send = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:1024] remote=B.mr0 flags=SIGNALED"
     talk = Talk("use rc_pair", fill, send, "until wire.count() == 1", width=200)
-    (warning,) = _warned(talk, change)
+    (warning,) = talk.warned(change)
     assert "belong to the HCA until wr1 of A.qp0 completes" in warning
     talk.ask("run")
     assert talk.lab.look('B.mr0[0:4] == "aaaa" and B.mr0[512:516] == "bbbb"')
-    assert _warned(talk, fill) == []
+    assert talk.warned(fill) == []
 
 
 @covers("S076", "S190")
@@ -118,11 +106,11 @@ def test_a_send_buffer_that_changes_while_the_request_is_outstanding() -> None:
 def test_a_receive_buffer_that_is_read_too_early(queue: str) -> None:
     verb = "post_recv" if queue == "qp0" else "post_srq_recv"
     talk = Talk("use rc_pair", _SHARED, width=200)
-    assert _warned(talk, "read B.mr0[0:64]") == []
+    assert talk.warned("read B.mr0[0:64]") == []
     talk.ask(f"{verb} B.{queue} wr_id=1 sg=B.mr0[0:64]")
-    (warning,) = _warned(talk, "read B.mr0[60:70]")
+    (warning,) = talk.warned("read B.mr0[60:70]")
     assert f"bytes 0:64 are a posted receive of B.{queue}: do not read yet." in warning
-    assert _warned(talk, "read B.mr0[64:70]") == []
+    assert talk.warned("read B.mr0[64:70]") == []
 
 
 @covers("S138")
@@ -130,7 +118,7 @@ def test_a_receive_buffer_that_is_read_too_early(queue: str) -> None:
 def test_a_cpu_that_writes_between_two_atomics(place: str, warned: bool) -> None:
     add = "post_send A.qp0 opcode=ATOMIC_FETCH_AND_ADD sg=A.mr0[0:8] remote=B.mr0[64] compare_add=1"
     talk = Talk("use rc_pair", add, "run", width=200)
-    found = _warned(talk, f'write {place} "x"')
+    found = talk.warned(f'write {place} "x"')
     assert [("through the HCA only" in row) for row in found] == [True] * warned
 
 
@@ -138,8 +126,8 @@ def test_a_cpu_that_writes_between_two_atomics(place: str, warned: bool) -> None
 def test_a_shared_receive_whose_pieces_overlap() -> None:
     post = "post_srq_recv B.srq0 sg=B.mr0[0:8],B.mr0[{}:16]"
     talk = Talk("use rc_pair", _SHARED, width=200)
-    assert _warned(talk, post.format(8)) == []
-    (warning,) = _warned(talk, post.format(7))
+    assert talk.warned(post.format(8)) == []
+    (warning,) = talk.warned(post.format(7))
     assert "what their bytes hold in the end is undefined" in warning
 
 
@@ -195,10 +183,10 @@ def test_timeout_and_depth_of_zero() -> None:
 
 def test_rearm_without_an_alternate_path() -> None:
     talk = Talk("use rc_pair link_layer=InfiniBand", width=200)
-    (warning,) = _warned(talk, "modify_qp A.qp0 path_mig_state=REARM")
+    (warning,) = talk.warned("modify_qp A.qp0 path_mig_state=REARM")
     assert "no alternate path is loaded" in warning
     alternate = "alt_ah=A alt_pkey_index=0 alt_port_num=1 alt_timeout=8"
-    assert _warned(talk, f"modify_qp B.qp0 {alternate} path_mig_state=REARM") == []
+    assert talk.warned(f"modify_qp B.qp0 {alternate} path_mig_state=REARM") == []
 
 
 def test_a_message_over_xrc_that_names_no_queue_is_told_what_comes_of_it() -> None:
@@ -250,69 +238,6 @@ def test_who_writes_after_a_frame_came_hears_nothing() -> None:
     assert len(talk.ask('write B.mr0[8:9] "x"')) == 1
 
 
-# --------------------------------------------------------------------------- documents and devices
-_LONG = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:4096],A.mr0[0:{}] {}"
-_TO_B = "ah=A.ah0 remote_qpn=B.qp0 remote_qkey=0x11111111"
-_EMPTY = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:0]"
-
-
-@pytest.mark.parametrize(
-    ("profile", "octets", "status"),
-    [("strict", 2**31, "SUCCESS"), ("rxe", 0, "SUCCESS"), ("mlx5", 0, "LOC_LEN_ERR")],
-)
-def test_what_devices_do_is_told_with_the_post(profile: str, octets: int, status: str) -> None:
-    talk = Talk("use rc_pair", width=300, profile=profile)
-    warned = " ".join(_warned(talk, _EMPTY))
-    assert f"an SGE of length 0 means {octets} bytes here" in warned
-    assert "mlx5 and Soft-RoCE take such an SGE as 0 bytes" in warned
-    talk = Talk("use ud_pair", width=300, profile=profile)
-    warned = " ".join(_warned(talk, _LONG.format(8, _TO_B)))
-    assert f"4104 bytes do not fit the MTU of 4096: nothing is sent, IBV_WC_{status}." in warned
-    assert "ConnectX completes it with IBV_WC_LOC_LEN_ERR" in warned
-
-
-def test_what_fits_and_a_message_without_bytes_are_not_told() -> None:
-    talk = Talk("use ud_pair", width=300)
-    sent = f"post_send A.qp0 opcode=SEND sg=A.mr0[0:4096] {_TO_B}"
-    assert _warned(talk, sent) == []
-    assert _warned(talk, f"post_send A.qp0 opcode=SEND num_sge=0 {_TO_B}") == []
-
-
-@pytest.mark.parametrize("post", ["post_recv B.qp0", "post_srq_recv B.srq0"])
-def test_a_receive_of_length_0_is_told_too(post: str) -> None:
-    talk = Talk("use rc_pair", _SHARED, width=300)
-    (warning,) = _warned(talk, f"{post} sg=B.mr0[0:0]")
-    assert "means 2147483648 bytes here" in warning
-
-
-def test_every_face_tells_it(capsys: pytest.CaptureFixture[str]) -> None:
-    """Python, JSON and a scenario that is narrated, besides the prompt."""
-    lab = Lab()
-    lab.do("use rc_pair")
-    (said,) = lab.warnings(lab.do(_EMPTY)[-1])
-    assert "means 2147483648 bytes here" in said
-    main(["repl", "--json", "-c", "use rc_pair", "-c", _EMPTY])
-    assert json.loads(capsys.readouterr().out)["replies"][-1]["warnings"] == [said]
-    main(["run", "-v", str(ROOT / "scenarios" / "sge" / "nothing-or-everything.rdmalab.yaml")])
-    assert f"warning: {said}" in capsys.readouterr().out
-
-
-def test_a_program_of_pyverbs_is_warned_where_it_posts() -> None:
-    played = begin("strict")
-    played.session.default_node = "A"
-    played.lab.do("use rc_pair")
-    sge = {"addr": 0, "length": 0, "lkey": 0}
-    with pytest.warns(DeviceWarning, match="means 2147483648 bytes here"):
-        played.call("post_recv", qp=Ref("B", "qp0"), wr=[{"wr_id": 1, "sg": [sge]}])
-
-
-def test_what_no_packet_can_carry_is_told() -> None:
-    talk = Talk("use uc_pair", width=300)
-    warned = _warned(talk, "post_send A.qp0 opcode=SEND_WITH_INV num_sge=0 invalidate_rkey=1")
-    assert "no packet of UC carries SEND_WITH_INV" in warned[0]
-    assert "lists SEND_WITH_INV for UC" in warned[1]
-
-
 @covers("S076")
 @pytest.mark.parametrize("verb", ["read", "hexdump"])
 @pytest.mark.parametrize(
@@ -320,44 +245,16 @@ def test_what_no_packet_can_carry_is_told() -> None:
 )
 def test_the_buffer_of_an_outstanding_read_is_not_read_yet(verb: str, work: str) -> None:
     talk = Talk("use rc_pair", f"post_send A.qp0 wr_id=2 opcode={work} sg=A.mr0[8:16]", width=200)
-    (warning,) = _warned(talk, f"{verb} A.mr0[0:16]")
+    (warning,) = talk.warned(f"{verb} A.mr0[0:16]")
     assert "bytes 8:16 are written by wr2 of A.qp0: do not read before it completes." in warning
-    assert _warned(talk, f"{verb} A.mr0[0:8]") == []
+    assert talk.warned(f"{verb} A.mr0[0:8]") == []
     talk.ask("run")
-    assert _warned(talk, f"{verb} A.mr0[0:16]") == []
+    assert talk.warned(f"{verb} A.mr0[0:16]") == []
 
 
 def test_the_buffer_of_an_outstanding_write_may_be_read() -> None:
     write = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0"
-    assert _warned(Talk("use rc_pair", write, width=200), "read A.mr0[0:8]") == []
-
-
-_INV = "post_send A.qp0 opcode=SEND_WITH_INV num_sge=0 flags=SIGNALED invalidate_rkey="
-
-
-def test_a_region_that_a_send_cannot_invalidate() -> None:
-    talk = Talk("use rc_pair", "post_recv B.qp0 sg=B.mr0", width=300)
-    (warning,) = _warned(talk, f"{_INV}B.mr0")
-    assert DIFFERENCES["send-inv-region"].sentence in warning
-    assert _warned(talk, f"{_INV}0x77") == []
-
-
-def test_send_with_inv_over_xrc_meets_no_window() -> None:
-    talk = Talk("use xrc_pair", width=300)
-    (warning,) = _warned(talk, f"{_INV}0x77 remote_srqn=B.srq0")
-    assert DIFFERENCES["xrc-send-with-inv"].sentence in warning
-
-
-def test_a_fence_after_work_that_it_does_not_wait_for() -> None:
-    talk = Talk("use rc_pair max_rd_atomic=4 max_dest_rd_atomic=4", width=300)
-    fenced = "post_send A.qp0 wr_id=9 opcode=SEND num_sge=0 flags=SIGNALED|FENCE"
-    assert _warned(talk, fenced.replace("wr_id=9", "wr_id=8")) == []
-    (warning,) = _warned(talk, fenced)
-    assert "FENCE does not wait for wr8: " in warning
-    assert DIFFERENCES["fence-prior-work"].sentence in warning
-    read = "post_send A.qp0 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0"
-    quiet = Talk("use rc_pair", read, width=300)
-    assert _warned(quiet, fenced) == []
+    assert Talk("use rc_pair", write, width=200).warned("read A.mr0[0:8]") == []
 
 
 @pytest.mark.parametrize(
@@ -373,7 +270,7 @@ def test_a_list_that_ends_early_posts_no_more(line: str) -> None:
     talk = Talk("use srq_pair" if is_shared else "use rc_pair", width=200)
     more = "opcode=SEND sg=A.mr0[0:4]" if is_send else "sg=B.mr0[0:4]"
     wrs = [f"wr={{wr_id={n} {more}{' next=NULL' * (n == 2)}}}" for n in (1, 2, 3)]
-    assert _warned(talk, line.format(*wrs)) == [
+    assert talk.warned(line.format(*wrs)) == [
         "warning: next=NULL in wr 1 ends the list: the request after it is not posted."
     ]
     node = talk.lab.session.world.nodes["A" if is_send else "B"]
@@ -386,7 +283,7 @@ def test_a_list_that_ends_early_posts_no_more(line: str) -> None:
 
 def test_next_null_in_the_last_request_is_not_told() -> None:
     talk = Talk("use rc_pair", width=200)
-    assert not _warned(talk, "post_recv B.qp0 wr={wr_id=1} wr={wr_id=2 next=NULL}")
+    assert not talk.warned("post_recv B.qp0 wr={wr_id=1} wr={wr_id=2 next=NULL}")
 
 
 @pytest.mark.parametrize(("state", "name"), [("RTR", "rq_psn"), ("RTS", "sq_psn")])
@@ -400,7 +297,7 @@ def test_a_psn_of_more_than_24_bits_is_told(state: str, name: str) -> None:
         "sq_psn=",
     }
     if state == "RTS":
-        assert not _warned(talk, lines["RTR"] + "0xffffff")
-    assert _warned(talk, lines[state] + "0x1000005") == [
+        assert not talk.warned(lines["RTR"] + "0xffffff")
+    assert talk.warned(lines[state] + "0x1000005") == [
         f"warning: {name}=0x1000005: the kernel keeps the low 24 bits, 0x5."
     ]

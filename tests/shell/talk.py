@@ -50,6 +50,10 @@ class Talk:
             asyncio.run(self.conversation.evaluate(line, self.said.append, pause))
         return [text_of(line).rstrip() for line in self.said[first:]]
 
+    def warned(self, line: str) -> list[str]:
+        """Type a line and return the warnings that it is answered with."""
+        return [row for row in self.ask(line) if row.startswith("warning: ")]
+
 
 def sections(path: Path) -> Iterator[tuple[str, list[str]]]:
     """(title, lines typed) of a transcript."""

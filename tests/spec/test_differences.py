@@ -11,10 +11,13 @@ RESET, INIT, RTR, RTS = QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS
 
 # What the fourth document lists, in its words: types, move, attributes.
 GUIDE = [
-    ("all", RESET, INIT, Attr.ACCESS_FLAGS),
-    ("all", INIT, RTR, Attr.PATH_MTU | Attr.ACCESS_FLAGS),
+    ("all", RESET, INIT, Attr.PKEY_INDEX | Attr.ACCESS_FLAGS),
+    ("unconnected", RESET, INIT, Attr.QKEY),
+    ("all", INIT, RTR, Attr.PATH_MTU | Attr.ACCESS_FLAGS | Attr.PKEY_INDEX),
+    ("unconnected", INIT, RTR, Attr.QKEY),
     ("connected", INIT, RTR, Attr.MAX_DEST_RD_ATOMIC | Attr.MIN_RNR_TIMER),
     ("all", RTR, RTS, Attr.ACCESS_FLAGS),
+    ("unconnected", RTR, RTS, Attr.QKEY),
     (
         "connected", RTR, RTS,
         Attr.TIMEOUT | Attr.RETRY_CNT | Attr.RNR_RETRY | Attr.MAX_QP_RD_ATOMIC
@@ -23,13 +26,13 @@ GUIDE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("qp_type", [QPType.RC, QPType.UC, QPType.UD])
+@pytest.mark.parametrize("qp_type", [QPType.RC, QPType.UC, QPType.UD, QPType.RAW_PACKET])
 @pytest.mark.parametrize("move", [(RESET, INIT), (INIT, RTR), (RTR, RTS)])
 def test_the_guide_is_held_as_it_stands(qp_type: QPType, move: tuple[QPState, QPState]) -> None:
-    connected = qp_type is not QPType.UD
+    types = "connected" if qp_type in {QPType.RC, QPType.UC} else "unconnected"
     listed = Attr(0)
     for whom, now, to, attributes in GUIDE:
-        if (now, to) == move and (whom == "all" or connected):
+        if (now, to) == move and whom in {"all", types}:
             listed |= attributes
     assert demanded(qp_type, *move) == listed
 
@@ -74,6 +77,16 @@ def test_each_lesson_is_there(name: str) -> None:
             "min_rnr_timer=12",
             ("a widely read guide demands min_rnr_timer of all connected types", "UC", "RNR NAK"),
         ),
+        (
+            "use raw_pair; reset A.qp0",
+            "modify_qp A.qp0 state=INIT port_num=1 pkey_index=0",
+            ("a widely read guide demands pkey_index of all types", "RAW_PACKET", "no P_Key"),
+        ),
+        (
+            "use raw_pair; reset A.qp0",
+            "modify_qp A.qp0 state=INIT port_num=1 qkey=0",
+            ("demands qkey of all unconnected types", "RAW_PACKET", "no Q_Key"),
+        ),
     ],
 )
 def test_the_refusal_names_the_guide(setup: str, line: str, words: tuple[str, ...]) -> None:
@@ -96,6 +109,6 @@ def test_a_refusal_that_the_guide_has_no_part_in_does_not_name_it() -> None:
 def test_an_sge_of_length_0_that_makes_a_message_too_long_is_named() -> None:
     lab = Lab()
     lab.do("use rc_pair")
-    refusal = lab.do("post_recv B.qp0 sg=B.mr0[0:8],B.mr0[0:0]")[-1].refusal
+    refusal = lab.do("post_send A.qp0 opcode=SEND sg=A.mr0[0:8],A.mr0[0:0]")[-1].refusal
     assert refusal is not None
     assert "leave out the SGE of length 0" in refusal.legal

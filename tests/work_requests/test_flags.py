@@ -111,8 +111,8 @@ SGES = [
          ('B.mr0[0:6] == "abefgh"',)),
     Case("Total length limit", (f"{W} opcode=SEND sg={{addr=0 length=0x80000000 lkey=1}},A.mr0[0:1]"
                                 " => message-length",
-                                "post_recv A.qp0 sg={addr=0 length=0x80000000 lkey=1},A.mr0[0:1]"
-                                " => message-length")),
+                                "post_recv A.qp0 sg={addr=0 length=0x80000000 lkey=1},A.mr0[0:1]"),
+         ("A.qp0.rq.posted == 1",)),
     Case("The sum of RR lengths", ("post_recv B.qp0 wr_id=2 sg=B.mr0[0:30],B.mr0[100:130]",
                                    f"{W} opcode=SEND sg=A.mr0[0:61] flags=SIGNALED", "run"),
          ("A.cq0.last.status == REM_INV_REQ_ERR", "B.cq1.last.status == LOC_LEN_ERR")),

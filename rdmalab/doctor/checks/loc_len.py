@@ -8,6 +8,7 @@ from rdmalab.doctor.fixes import cures, memory_cures
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe
 from rdmalab.spec.access import Access
+from rdmalab.spec.opcodes import WORD_OPS
 from rdmalab.spec.statuses import WCStatus
 
 
@@ -29,10 +30,13 @@ def examine(case: Case) -> Finding:
 def _send(case: Case, wqe: SendWqe, qp: QueuePair) -> Finding:
     send = case.send
     assert send is not None
-    cut = memory_cures.first_bytes(case, wqe.wr, WORD)
+    most, rule = case.profile.caps.max_msg_sz, "max_msg_sz of the port is {}"
+    if wqe.op in WORD_OPS:
+        most, rule = WORD, "an atomic moves exactly {}"
+    cut = memory_cures.first_bytes(case, wqe.wr, most)
     lines = cures.again(case, qp, wqe.wr, revived=True, sg=cut)
     return fail(
-        said(f"{wqe.length} bytes were posted; an atomic moves exactly {WORD}", send.posted),
+        said(f"{wqe.length} bytes were posted; {rule.format(most)}", send.posted),
         said("the adapter refused it before anything left: LOC_LEN_ERR", case.ended),
         cure=Cure([*memory_cures.revived(case, qp), *lines]),
     )
@@ -89,6 +93,7 @@ def _longer(case: Case, sg: list[SGE], qp: QueuePair, length: int) -> list[SGE]:
 CHECK = Check(
     67, "loc-len", Section.ERROR,
     question="Is the message longer than the receive, or of a length that cannot be?",
-    rule="a receive has room for the longest message that may come; an atomic moves 8 bytes",
+    rule="a receive has room for the longest message that may come; an atomic moves 8 bytes, and"
+    " a message at most max_msg_sz",
     source="ibv_post_recv(3)", examine=examine,
 )  # fmt: skip

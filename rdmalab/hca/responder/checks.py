@@ -96,12 +96,15 @@ def takes_receive(row: Opcode) -> bool:
 
 
 def check_length(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
-    """FIRST and MIDDLE are full, LAST has something, none is fuller."""
+    """FIRST and MIDDLE are full, LAST has something, none is fuller; C9-94: a RETH names no more
+    than 2^31 bytes."""
+    if not hca.profile.checks_packet_size:
+        return None
     if packet.reth is not None and packet.reth.dma_length > _MAX_LENGTH:
         return "length"
     mtu, octets = qp.path.mtu if qp.path else 0, len(packet.payload)
     fits = octets <= mtu and (octets or row.starts) if row.ends else octets == mtu
-    return None if fits or not hca.profile.checks_packet_size else "length"
+    return None if fits else "length"
 
 
 def check_rkey(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
