@@ -82,6 +82,7 @@ class Gathering:
         self.values: dict[str, Any] = {}
         self.places: dict[str, Span] = {}
         self._written: dict[Path, str] = {}
+        self._items: dict[str, int] = {}  # how many of a list have their places
 
     def take(self, argument: Argument) -> None:
         """`key=value`; NotUnderstood as soon as something is wrong."""
@@ -184,9 +185,10 @@ class Gathering:
         return inner
 
     def _put_item_places(self, slot: Slot, argument: Argument) -> None:
-        for value in argument.values:
-            count = sum(key.startswith(f"{slot.dotted}[") for key in self.places)
-            self.places[f"{slot.dotted}[{count}]"] = value.place
+        first = self._items.get(slot.dotted, 0)
+        for number, value in enumerate(argument.values, first):
+            self.places[f"{slot.dotted}[{number}]"] = value.place
+        self._items[slot.dotted] = first + len(argument.values)
 
 
 def _is_struct(argument: Argument, keys: Keys) -> bool:

@@ -91,9 +91,12 @@ def folded(line: str, tokens: list[Token], offset: int = 0, *, half: bool = Fals
     half: also what is not closed yet; else it stays as it is.
     """
     found: list[Token] = []
+    ends = _closing_braces(tokens)
     at = 0
     while at < len(tokens):
-        stop = _end_of_lines(tokens, at, half=half)
+        stop = None
+        if opens_lines(tokens, at):
+            stop = ends.get(at, len(tokens) - 1 if half else None)
         if stop is None:
             found.append(tokens[at])
             at += 1
@@ -111,16 +114,16 @@ def opens_lines(tokens: list[Token], at: int) -> bool:
     return tokens[at - 2].lexeme is Lexeme.WORD and tokens[at - 2].text == LINES_KEY
 
 
-def _end_of_lines(tokens: list[Token], at: int, *, half: bool) -> int | None:
-    """The brace that closes the lines which begin here, if they do."""
-    if not opens_lines(tokens, at):
-        return None
-    depth = 0
-    for index in range(at, len(tokens)):
-        depth += tokens[index].is_("{") - tokens[index].is_("}")
-        if not depth:
-            return index
-    return len(tokens) - 1 if half else None
+def _closing_braces(tokens: list[Token]) -> dict[int, int]:
+    """The index of the brace that closes, by the index of the brace that opens."""
+    ends: dict[int, int] = {}
+    opened: list[int] = []
+    for at, token in enumerate(tokens):
+        if token.is_("{"):
+            opened.append(at)
+        elif token.is_("}") and opened:
+            ends[opened.pop()] = at
+    return ends
 
 
 def tokenize(line: str, offset: int = 0) -> list[Token]:

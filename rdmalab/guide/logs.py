@@ -23,6 +23,8 @@ class Found(NamedTuple):
 # ASCII digits, as many as 64 bits take: wr_id is the widest field that a log prints.
 _DECIMAL = r"0*[0-9]{1,20}"
 _NUMBER = rf"(0x0*[0-9a-f]{{1,16}}|{_DECIMAL})\b"
+# How far a number may stand from its word: without a bound a long text costs the square of it.
+_NEAR = 300
 _STATES = "|".join(state.name for state in QPState)
 _FLAGS = re.IGNORECASE | re.DOTALL
 
@@ -34,11 +36,11 @@ def _pattern(text: str) -> re.Pattern[str]:
 # A number that is a status of a work completion, the surest place first.
 _STATUS = (
     _pattern(rf"(?<!zero )\bstatus\W{{0,3}}{_NUMBER}"),
-    _pattern(rf"\bcompletion\b.*?\berror\W{{1,2}}{_NUMBER}"),
-    _pattern(rf"\bstatus\b[^\d]*\({_NUMBER}\)"),
+    _pattern(rf"\bcompletion\b.{{0,{_NEAR}}}?\berror\W{{1,2}}{_NUMBER}"),
+    _pattern(rf"\bstatus\b[^\d]{{0,{_NEAR}}}\({_NUMBER}\)"),
 )
 # UCX and the kernel say the mlx5 syndrome; perftest's syndrom is the vendor code.
-_MLX5_SYNDROME = _pattern(rf"\b(?<!vendor )synd(?:rome)?\W{{1,2}}{_NUMBER}.*?\bvend")
+_MLX5_SYNDROME = _pattern(rf"\b(?<!vendor )synd(?:rome)?\W{{1,2}}{_NUMBER}.{{0,{_NEAR}}}?\bvend")
 _VENDOR = _pattern(
     rf"\b(?:vend(?:or)?[ _]?(?:err(?:or)?|synd(?:rome)?)?|syndrom)\W{{1,3}}{_NUMBER}"
 )

@@ -3,6 +3,7 @@
 Scalars stay text: what they mean is decided by the grammar of the prompt, never by YAML.
 """
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_OCTETS = 1 << 20
+MAX_ITEMS = 20_000  # of one list: a scenario has at most so many steps
 _MAX_DEPTH = 12
+_ITEM = "- "
+_BLOCK_SCALAR = re.compile(r"(?:^|[-:] )[|>][-+0-9]*\s*$")  # the lines below it are text
 
 # What PyYAML says → what it means for somebody who writes a lesson. The first that fits is taken.
 _SENTENCES = (
@@ -53,6 +57,8 @@ class _Loader(yaml.SafeLoader):
             raise self.source.error("tags are not allowed", "leave it out", place)
         if self.depth == _MAX_DEPTH:
             raise self.source.error("nested too deep", f"at most {_MAX_DEPTH} levels", place)
+        if isinstance(index, int) and index >= MAX_ITEMS:
+            raise _too_long(self.source, place)
         self.depth += 1
         node = super().compose_node(parent, index)
         self.depth -= 1
@@ -62,6 +68,7 @@ class _Loader(yaml.SafeLoader):
 def compose(source: Source) -> Node:
     """The file as a tree; FileError where it is no plain YAML."""
     loader: _Loader | None = None
+    _refuse_long_lists(source)
     try:
         loader = _Loader(source)
         node = loader.get_single_node()
@@ -85,6 +92,32 @@ def compose(source: Source) -> Node:
         raise source.error("the file is empty", "it begins with rdmalab: 1")
     _refuse_duplicates(source, node)
     return node
+
+
+def _refuse_long_lists(source: Source) -> None:
+    """FileError at the first item too many of a list with one item a line.
+
+    YAML is composed at some 20,000 nodes a second; counting lines tells it at once.
+    """
+    counts: dict[int, int] = {}  # items so far, by the column of their list
+    text_below: int | None = None  # the column of the key of a block scalar
+    for number, line in enumerate(source.text.split("\n"), 1):
+        said = line.lstrip(" ")
+        column = len(line) - len(said)
+        if not said or (text_below is not None and column > text_below):
+            continue
+        text_below = column if _BLOCK_SCALAR.search(said) else None
+        is_item = said.startswith(_ITEM)
+        for ended in [c for c in counts if c > column or (c == column and not is_item)]:
+            del counts[ended]
+        if is_item:
+            counts[column] = counts.get(column, 0) + 1
+            if counts[column] > MAX_ITEMS:
+                raise _too_long(source, Place(number, column + 1))
+
+
+def _too_long(source: Source, place: Place | None) -> FileError:
+    return source.error(f"more than {MAX_ITEMS:,} items in one list", "make two files of it", place)
 
 
 def _in_words(source: Source, wrong: yaml.MarkedYAMLError) -> FileError:

@@ -6,7 +6,7 @@ talk.stop()                                            # from a signal or a key:
 """
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
@@ -207,21 +207,28 @@ def _missed(travel: Travel) -> bool:
 
 
 def commands_of(text: str) -> list[tuple[int, str]]:
-    """The lines of a pasted text or a file, numbered from 1; one may go on over several."""
-    found: list[tuple[int, str]] = []
-    waiting = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        waiting = f"{waiting}\n{line}" if waiting else line
-        if goes_on(waiting):
-            continue
-        if waiting.strip():
-            found.append((number - waiting.count("\n"), waiting))
-        waiting = ""
-    if waiting.strip():
-        found.append((len(text.splitlines()) - waiting.count("\n"), waiting))
-    return found
+    """The commands of a pasted text or a file, with the number of the line where each begins."""
+    return list(commands_in(enumerate(text.splitlines(), 1)))
 
 
-def goes_on(text: str) -> bool:
-    """A brace is still open: the only thing that a command may carry over to the next line."""
-    return sum(token.is_("{") - token.is_("}") for token in scan(text)) > 0
+def commands_in(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Each command of numbered lines, as soon as its last line is there.
+
+    An open brace is the only thing that a command may carry over to the next line. No quote or
+    comment reaches past the end of a line, so each line is scanned once.
+    """
+    waiting: list[str] = []
+    first = depth = 0
+    for number, line in lines:
+        first = first if waiting else number
+        waiting.append(line)
+        depth += sum(token.is_("{") - token.is_("}") for token in scan(line))
+        if depth <= 0:
+            yield from _said(first, waiting)
+            waiting, depth = [], 0
+    yield from _said(first, waiting)
+
+
+def _said(first: int, waiting: list[str]) -> Iterator[tuple[int, str]]:
+    if any(line.strip() for line in waiting):
+        yield first, "\n".join(waiting)

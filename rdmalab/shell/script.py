@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from rdmalab.lab import Lab
-from rdmalab.shell.conversation import Conversation, End, commands_of, goes_on
+from rdmalab.shell.conversation import Conversation, End, commands_in, commands_of
 from rdmalab.shell.fragments import Line, text_of
 from rdmalab.shell.interrupt import interrupts
 from rdmalab.shell.json_document import Told, document
@@ -44,14 +44,8 @@ def said_lines(lines: Sequence[str], file: str | None) -> Iterator[Said]:
 
 def _streamed(stream: TextIO) -> Iterator[tuple[int, str]]:
     """Commands as they come, so that a pipe that stays open is answered line by line."""
-    waiting, first = "", 1
-    for number, line in enumerate(stream, 1):
-        first = first if waiting else number
-        waiting += line
-        if not goes_on(waiting):
-            yield from ((first, text) for _, text in commands_of(waiting))
-            waiting = ""
-    yield from ((first, text) for _, text in commands_of(waiting))
+    lines = enumerate(stream, 1)
+    return commands_in((number, part) for number, line in lines for part in line.splitlines())
 
 
 class Printer:

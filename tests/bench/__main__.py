@@ -27,6 +27,11 @@ RATIOS: dict[str, tuple[Callable[[Seconds], float], float, str]] = {
     "write_packet64k_simpy": (lambda s: s["write_packet64k"] / s["simpy"], 10, "at most"),
     "pack_vs_scapy": (lambda s: s["scapy"] / s["pack"], 250, "at least"),
     "qp10000_vs_1": (lambda s: s["wr_of_10000"] / s["wr_of_1"], 1.3, "at most"),
+    "parse_50k": (
+        lambda s: max(s["entry_of_50k"] / s["entry_of_50"], s["line_of_50k"] / s["line_of_50"]),
+        1.5,
+        "at most",
+    ),
     "trace_cost": (lambda s: s["send64"] / s["silent64"], 1.5, "at most"),
 }
 

@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
 from multiprocessing import get_context
 
-from tests.bench import loads, many, packing
+from tests.bench import loads, many, packing, reading
 
 # CPU seconds by load.
 Seconds = dict[str, float]
@@ -24,6 +24,12 @@ GROUPS: tuple[dict[str, Callable[[], float]], ...] = (
     },
     {"pack": packing.pack, "scapy": packing.scapy_pack},
     {"wr_of_1": many.one_qp, "wr_of_10000": many.ten_thousand_qps},
+    {
+        "entry_of_50": reading.few_entries,
+        "entry_of_50k": reading.many_entries,
+        "line_of_50": reading.few_lines,
+        "line_of_50k": reading.many_lines,
+    },
 )
 
 

@@ -1,5 +1,6 @@
 """Values with commas and braces; records gather their fields and name what is missing."""
 
+import time
 from typing import Any
 
 import pytest
@@ -7,12 +8,24 @@ import pytest
 from rdmalab.command import ExpressionKind, IntegerKind, ListKind, NotUnderstood, Ref, Span
 from rdmalab.grammar.arguments import literal
 from rdmalab.grammar.keys import keys_of_command
+from rdmalab.grammar.line import parse
 from tests.grammar.vocabulary import modify_qp, post_send
 
 WR = keys_of_command(post_send.parameters).by_key["wr"].kind
 SG = keys_of_command(post_send.parameters).by_key["sg"].kind
 ATTR = keys_of_command(modify_qp.parameters).by_key["attr"].kind
 MR = Ref("A", "mr0", 0, 64)
+
+
+def test_a_long_list_costs_as_much_an_entry_as_a_short_one() -> None:
+    start = time.process_time()
+    assert len(literal(",".join(["A.mr0[0:64]"] * 8_000), SG)) == 8_000
+    line = "post_send A.qp0 opcode=SEND sg=" + ",".join(["A.mr0[0:64]"] * 8_000)
+    (invocation,) = parse(line, {"post_send": post_send})
+    assert time.process_time() - start < 3  # it took 10 s
+    items = [place for key, place in invocation.places.items() if key.endswith("]")]
+    assert len(items) == 8_000
+    assert items[-1].stop == len(line)
 
 
 def test_lists() -> None:

@@ -1,10 +1,12 @@
 """The lexer: every character belongs to a token or is white space, and nothing stays open."""
 
+import time
+
 import pytest
 from hypothesis import given
 
 from rdmalab.command import NotUnderstood, Span
-from rdmalab.grammar.tokens import MAX_DEPTH, Lexeme, scan, scan_expression, tokenize
+from rdmalab.grammar.tokens import MAX_DEPTH, Lexeme, folded, scan, scan_expression, tokenize
 from tests.grammar.strategies import questions, texts
 
 
@@ -72,3 +74,11 @@ def test_what_is_open_is_named(line: str, place: tuple[int, int], hint: str) -> 
 
 def test_braces_may_hold_a_new_line() -> None:
     assert [t.lexeme for t in tokenize("{a\nb}")].count(Lexeme.BREAK) == 1
+
+
+def test_each_brace_finds_its_end_once() -> None:
+    line = "program A.x " + "lines={ " * 20_000
+    start = time.process_time()
+    tokens = scan(line)
+    assert folded(line, tokens) == tokens
+    assert time.process_time() - start < 2

@@ -2,6 +2,7 @@
 
 import contextlib
 import random
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -142,6 +143,13 @@ def test_a_number_too_long_for_its_field_leaves_the_rest_readable() -> None:
     assert found is not None
     assert found.word == full_name(WCStatus.RETRY_EXC_ERR)
     assert len(found.said) == 1
+
+
+@pytest.mark.parametrize("word", ["status", "status (", "completion error", "syndrome 5"])
+def test_a_long_text_is_read_in_linear_time(word: str) -> None:
+    start = time.process_time()
+    read(f"{word} " * 8_000, WORDS)
+    assert time.process_time() - start < 1  # it took up to 9 s
 
 
 _ODD = (

@@ -1,5 +1,6 @@
 """Every mistake in a file is told with line, column and one suggestion."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -54,9 +55,23 @@ def test_the_message_shows_the_line_and_a_caret_inside_the_command() -> None:
     ]
 
 
-def test_too_many_steps() -> None:
-    error = wrong(H + "  - alloc_pd A.pd0\n" * 20_001)
-    assert (error.message, error.hint) == ("20001 steps are too many", "at most 20000")
+@pytest.mark.parametrize(
+    "steps",
+    ["  - alloc_pd A.pd0\n" * 20_001, "  [" + "step, " * 20_001 + "]\n",
+     "  - note: |\n      a\n  # b\n" + "  - do: step\n" * 20_000],
+)  # fmt: skip
+def test_too_many_steps(steps: str) -> None:
+    error = wrong(H + steps)
+    assert error.message == "more than 20,000 items in one list"
+    assert error.hint == "make two files of it"
+    assert error.place is not None
+    assert error.place.line == (4 if "[" in steps else 3 + steps.count("\n"))
+
+
+def test_too_many_steps_are_told_before_all_of_them_are_read() -> None:
+    start = time.process_time()
+    wrong(H + "  - do: step\n" * 80_000)
+    assert time.process_time() - start < 1  # it took 6 s
 
 
 @pytest.mark.parametrize("line", ["load other", "export pcapng x.pcapng"])

@@ -64,3 +64,19 @@ def complaint(text: str) -> FileError | None:
 def test_any_text_is_a_tree_or_a_message(text: str) -> None:
     wrong = complaint(text)
     assert wrong is None or (wrong.place is not None and str(wrong).startswith("f:"))
+
+
+ITEM = "      - a\n" * (tree.MAX_ITEMS + 1)
+
+
+@pytest.mark.parametrize("lead", ["  - note: |\n", "  - note: x\n    name: >-\n", "  - |\n"])
+def test_lines_of_a_text_are_no_items(lead: str) -> None:
+    tree._refuse_long_lists(Source("f", f"steps:\n{lead}{ITEM}  - b\n"))
+
+
+def test_the_items_of_several_lists_are_not_counted_together() -> None:
+    setup = "setup:\n" + "- step\n" * 15_000
+    step = "- do: step\n  expect:\n  - idle\n  - now == 0\n" * 15_000
+    tree._refuse_long_lists(Source("f", f"{setup}steps:\n{step}"))
+    with pytest.raises(FileError, match=f"f:{tree.MAX_ITEMS + 5}:7: more than 20,000 items"):
+        tree._refuse_long_lists(Source("f", f"steps:\n- do: a\n  expect:\n# b\n{ITEM}"))
