@@ -110,9 +110,15 @@ def refusal_article(name: str) -> Article:
     for profile in PROFILES.values():
         theirs = profile.refusals.get(name, row)
         if theirs != row:
-            rows.append((profile.name, f"{_answer(theirs)}; {_here(theirs)}"))
+            rows.append((profile.name, _both_sides(theirs, row)))
     see = [f"explain {row.syndrome.name}"] if row.syndrome is not None else []
     return article(name, "refusal of a responder", rows, [*see, "why"])
+
+
+def _both_sides(theirs: Refusal, row: Refusal) -> str:
+    """What a profile does instead; the sender's part where it differs from `row`."""
+    said, sender = f"{_answer(theirs)}; {_here(theirs)}", _sender(theirs)
+    return said if sender == _sender(row) else f"{said}; sender: {sender}"
 
 
 def _answer(row: Refusal) -> str:
@@ -141,7 +147,9 @@ def _sender(row: Refusal) -> str:
         return f"waits and sends again, rnr_retry times, then {last}"
     if row.syndrome is Syndrome.NAK_SEQUENCE:
         return f"sends again at once, retry_cnt times, then {WCStatus.RETRY_EXC_ERR.name}"
-    return "hears nothing; its timer runs"
+    if row.syndrome is Syndrome.ACK:
+        return f"gets the ACK: its request completes with {WCStatus.SUCCESS.name}"
+    return "gets no reply; its ack timer is running"
 
 
 def drop_article(name: str) -> Article:

@@ -46,9 +46,16 @@ def test_what_the_sender_gets() -> None:
     assert row("sequence-gap", "wire") == "NAK_SEQUENCE 0x60, once a gap"
     assert row("no-receive", "sender").endswith("then RNR_RETRY_EXC_ERR")
     assert row("refusal rkey", "sender") == "its request ends with REM_ACCESS_ERR"
-    assert row("refusal dying", "sender") == "hears nothing; its timer runs"
+    assert row("refusal dying", "sender") == "gets no reply; its ack timer is running"
     assert "LOC_QP_OP_ERR" in row("receive-short", "rxe")
     assert row("opcode-order", "here").endswith("else QP_REQ_ERR is raised")
+
+
+def test_a_failed_remote_invalidate_is_acknowledged() -> None:
+    assert row("invalidate", "sender") == "gets the ACK: its request completes with SUCCESS"
+    silent = row("invalidate", "mlx5")
+    assert silent.startswith("silence")
+    assert silent.endswith("sender: gets no reply; its ack timer is running")
 
 
 @pytest.mark.parametrize("name", DROPS)

@@ -36,6 +36,12 @@ def test_the_sender_reads_what_the_peer_refused() -> None:
     assert "not-enabled" in row("REM_INV_REQ_ERR", "refusals")
 
 
+def test_a_failed_remote_invalidate_is_named() -> None:
+    assert "no bound type 2 window" in row("REM_INV_REQ_ERR", "means")
+    assert "SEND_WITH_INV" in row("REM_INV_REQ_ERR", "peer")
+    assert "show mw B.mw0" in row("REM_INV_REQ_ERR", "look at")
+
+
 def test_the_state_after() -> None:
     assert row("SUCCESS", "QP after") == "as it was"
     assert row("RNR_RETRY_EXC_ERR", "QP after") == "send: ERR (RC XRC_SEND)"
