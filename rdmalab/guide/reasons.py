@@ -10,7 +10,7 @@ from rdmalab.guide.phrases import errno_of, sentence_of
 from rdmalab.guide.statuses import made_by
 from rdmalab.spec import absent
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
-from rdmalab.spec.profiles import PROFILES
+from rdmalab.spec.profiles import CELL_OF_RULE, PROFILES
 from rdmalab.spec.refusals import DROPS, REFUSALS, Refusal, Syndrome
 from rdmalab.spec.rules import OF_EACH_REQUEST, RULES, errno_name
 from rdmalab.spec.statuses import WCStatus
@@ -70,12 +70,22 @@ def rule_article(name: str) -> Article:
     rows: list[Row] = [
         ("", sentence_of(name)),
         ("answers", errno_of(name)),
+        ("accepted", _accepted(name)),
         ("wr_complete", _in_a_batch(name)),
         ("when", _when(name)),
         ("source", RULES[name].source),
     ]
     see = [f"explain {errno_name(RULES[name].errno)}"]
     return article(name, "rule, refused at once", rows, see)
+
+
+def _accepted(rule: str) -> str:
+    """The profiles whose cell switches the rule off: there the call succeeds."""
+    cell = CELL_OF_RULE.get(rule)
+    if cell is None:
+        return ""
+    names = [profile.name for profile in PROFILES.values() if not getattr(profile, cell)]
+    return f"by profile {' and '.join(names)}: explain {cell}" if names else ""
 
 
 def _when(rule: str) -> str:

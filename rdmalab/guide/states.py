@@ -1,6 +1,6 @@
 """Queue pair states, the moves between them, and the QP types, as the state table has them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
@@ -73,20 +73,29 @@ def _automatic_into(state: QPState) -> list[str]:
 
 
 def _next_lines(state: QPState) -> Iterator[str]:
-    """Moves of RC with their attributes; those that take none of any type share a line."""
-    bare = [to for to in legal_next(QPType.RC, state) if list(groups(state, to)) == [_BARE]]
-    for to in legal_next(QPType.RC, state):
+    """Moves of one type with their attributes; those that take none of any type share a line."""
+    able = types_in(state)
+    one, ways = able[0], {to: groups(state, to, able) for to in legal_next(able[0], state)}
+    bare = [to for to, found in ways.items() if list(found) == [_BARE]]
+    for to, found in ways.items():
         if to not in bare:
-            others = ", others differ" if len(groups(state, to)) > 1 else ""
-            yield f"{to.name} (RC{others}): {_words(MOVES[QPType.RC, state, to])}"
+            others = ", others differ" if len(found) > 1 else ""
+            yield f"{to.name} ({one.name}{others}): {_words(MOVES[one, state, to])}"
     if bare:
         yield f"{', '.join(to.name for to in bare)}: {_ALONE}"
 
 
-def groups(now: QPState, to: QPState) -> dict[Move, list[QPType]]:
+def types_in(state: QPState) -> list[QPType]:
+    """The types that can be in a state, by a move or after an error; RC first."""
+    moved = {qp_type for qp_type, _, to in MOVES if to is state}
+    able = moved.union(*(row.types for row in AUTOMATIC if row.to is state))
+    return [qp_type for qp_type in QPType if qp_type in able]
+
+
+def groups(now: QPState, to: QPState, types: Iterable[QPType] = QPType) -> dict[Move, list[QPType]]:
     """What a move must and may set → the types of which that is true, RC first."""
     found: dict[Move, list[QPType]] = {}
-    for qp_type in QPType:
+    for qp_type in types:
         if (move := MOVES.get((qp_type, now, to))) is not None:
             found.setdefault(move, []).append(qp_type)
     return found

@@ -69,7 +69,7 @@ def status_article(status: WCStatus) -> Article:
 def _who(status: WCStatus) -> str:
     """Which HCA detects it, and by which NAK of the peer; of what never comes, why."""
     never = absent.REASONS[WCStatus].get(status, "")
-    said = _SIDES.get(STATUS[status].side, "nobody") + (f"; here never: {never}" if never else "")
+    said = _SIDES.get(STATUS[status].side, "no HCA") + (f"; here never: {never}" if never else "")
     answers = _answers(status)
     return f"{said}, after a {answers}" if answers else said
 

@@ -31,7 +31,7 @@ from rdmalab.grammar.words import legal_words
 from rdmalab.guide import attributes, states
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import About, Entry, Sort
-from rdmalab.spec.rules import RULES, errno_name
+from rdmalab.spec.rules import OF_EVERY_POST, POSTS, RULES, errno_name
 from rdmalab.spec.states import ATTRIBUTES
 from rdmalab.spec.work import WORK
 
@@ -95,10 +95,11 @@ def brief(command: Command) -> Article:
 
 
 def _refuses(verb: str) -> Iterator[str]:
-    """`ENOMEM: queue-full`, by the rules whose source is the page of this verb."""
+    """`ENOMEM: queue-full`, by the rules of this verb's page; of a post also the shared ones."""
+    shared = OF_EVERY_POST if verb in POSTS else frozenset()
     by_errno: dict[int, list[str]] = {}
     for name, rule in RULES.items():
-        if rule.source.startswith(f"ibv_{verb}("):
+        if rule.source.startswith(f"ibv_{verb}(") or name in shared:
             by_errno.setdefault(rule.errno, []).append(name)
     for errno, names in by_errno.items():
         more = f" and {len(names) - _RULES_NAMED} more" if len(names) > _RULES_NAMED else ""

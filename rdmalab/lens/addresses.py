@@ -41,5 +41,5 @@ def _node_of(world: World, node: str, attr: AhAttr) -> str:
         return "group"
     if world.nodes[node].lids:
         ends = (name for name, hca in world.nodes.items() if attr.dlid in hca.lids)
-        return next(ends, "nobody")
-    return world.node_of_gid.get(attr.dgid, "nobody")
+        return next(ends, "unknown")
+    return world.node_of_gid.get(attr.dgid, "unknown")

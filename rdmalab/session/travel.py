@@ -169,19 +169,19 @@ class Travel:
         world = self.session.world
         if self.events >= self.session.max_events:
             limit = f"{self.session.max_events:,} events"
-            self._end(f"gave up after {limit}; {self._what_repeats()}")
+            self._end(f"stopped at the limit of {limit}; {self._what_goes_on()}")
             return
         next_ns = world.agenda.next_ns()
         if next_ns is not None and next_ns > self.from_ns + DAY_NS:
-            self._end("gave up: the next thing happens more than a day of virtual time away")
+            self._end("stopped: the next event is more than a day of virtual time away")
 
-    def _what_repeats(self) -> str:
-        """A program that polls, if there is one; else something on the wire."""
+    def _what_goes_on(self) -> str:
+        """The line of a program that runs, if there is one; else where to see what repeats."""
         session = self.session
         for program in running(session.world):
             name = session.names.of(Thing(Noun.PROGRAM, program.node, program.number))
-            return f"{name} goes on for ever in line {program.line.number}: {program.line.text}"
-        return "something repeats for ever: show wire last=10"
+            return f"{name} is running, in line {program.line.number}: {program.line.text}"
+        return "the same packets may repeat without end: show wire last=10"
 
     def _end(self, reason: str, *, met: bool = False) -> None:
         self.over = reason or "there"

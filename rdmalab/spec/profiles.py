@@ -345,4 +345,20 @@ MLX5 = Profile(
     vendor_errors=CONNECTX_CODES,
 )
 
+# The cell that switches a rule on: where it is False, the post is accepted.
+CELL_OF_RULE: "Mapping[str, str]" = MappingProxyType(
+    {
+        "null-pointer": "refuses_null_pointers",
+        "opcode-unknown": "refuses_unknown_opcode",
+        "opcode-support": "refuses_unknown_opcode",
+        "opcode-type": "refuses_foreign_opcode",
+        "send-flags": "refuses_unknown_flags",
+        "send-flags-type": "refuses_foreign_flags",
+        "bind-data": "refuses_bind_data",
+        "inline-opcode": "refuses_inline_read",
+        "atomic-length": "refuses_odd_atomics",
+        "atomic-address": "refuses_odd_atomics",
+    }
+)
+
 PROFILES: dict[str, Profile] = {profile.name: profile for profile in (STRICT, RXE, MLX5)}

@@ -187,7 +187,7 @@ RULES: dict[str, Rule] = {
     "crash-sg":            Rule(EFAULT, "in C this would crash: {}", "ibv_post_send FAQ"),
     "null-queue":          Rule(EFAULT, "{}=NULL is no queue: in C this would crash, the documents say EFAULT", "ibv_post_send(3)"),
     "crash-next":          Rule(EFAULT, "in C this would crash: next={} points to no work request", "ibv_post_send FAQ"),
-    "crash-bad-wr":        Rule(EINVAL, "in C this would crash: an error is to be told and bad_wr is NULL ({})", "ibv_post_send FAQ"),
+    "crash-bad-wr":        Rule(EFAULT, "in C this would crash: an error is to be told and bad_wr is NULL ({})", "ibv_post_send FAQ"),
     # the extended post API
     "qp-ex-pd":            Rule(EINVAL, "create_qp_ex needs a protection domain, and PD in comp_mask", "ibv_create_qp_ex(3)"),
     "qp-ex-mask":          Rule(EOPNOTSUPP, "this device makes no queue pairs with {}", "ibv_create_qp_ex(3)"),
@@ -214,3 +214,11 @@ OF_EACH_REQUEST = frozenset(
     crash-next crash-bad-wr
     """.split()  # noqa: SIM905  (as a list it would be three times as long)
 )
+
+# Asked by each verb of POSTS; their source names the page of ibv_post_send alone.
+OF_EVERY_POST = frozenset(
+    """
+    use-after-destroy null-queue queue-full num-sge message-length crash-sg crash-next crash-bad-wr
+    """.split()  # noqa: SIM905  (as OF_EACH_REQUEST)
+)
+POSTS = frozenset({"post_send", "post_recv", "post_srq_recv"})

@@ -68,7 +68,7 @@ def queue_at(world: World, thing: Thing | None, argument: str) -> tuple[Hca, Any
 
 
 def posted(
-    hca: Hca, queue: Any, deed: Callable[..., None], wr: list[Any] | None, bad_wr: str
+    hca: Hca, queue: Any, post: Callable[..., None], wr: list[Any] | None, bad_wr: str
 ) -> None:
     """A list joins a queue; what C does without one, or without a place for bad_wr, is told.
 
@@ -77,7 +77,7 @@ def posted(
     if wr is None or bad_wr == pointers.NULL:
         pointers.notice_null(hca, queue, "wr" if wr is None else "bad_wr")
     try:
-        deed(hca, queue, [one.in_ring() for one in pointers.linked(wr or [])])
+        post(hca, queue, [one.in_ring() for one in pointers.linked(wr or [])])
     except Refused as refusal:
         if bad_wr == pointers.NULL:
             raise pointers.without_bad_wr(hca, refusal) from None

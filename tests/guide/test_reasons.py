@@ -29,6 +29,19 @@ def test_errnos_read_as_the_system_reads_them() -> None:
     assert all(row(errno_name(number), "says") == os.strerror(number) for number in errnos())
 
 
+@pytest.mark.parametrize(
+    ("name", "accepted"),
+    [
+        ("send-flags-type", "by profile rxe and mlx5: explain refuses_foreign_flags"),
+        ("inline-opcode", "by profile rxe: explain refuses_inline_read"),
+        ("atomic-length", "by profile strict and mlx5: explain refuses_odd_atomics"),
+        ("queue-full", ""),
+    ],
+)
+def test_a_rule_names_the_profiles_that_accept(name: str, accepted: str) -> None:
+    assert row(f"rule {name}", "accepted") == accepted
+
+
 def test_an_errno_that_another_profile_gives() -> None:
     assert "mlx5: send-state" in row("ENOMEM", "also")
 

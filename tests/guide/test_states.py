@@ -73,3 +73,9 @@ def test_a_type_says_its_opcodes_and_the_way_up() -> None:
     assert "it only receives" in row("XRC_RECV", "opcodes")
     assert "RTR → RTS needs sq_psn" in row("UC", "the way up")
     assert row("UC", "send error") == "takes it to SQE"
+
+
+def test_sqe_is_told_of_a_type_that_has_it() -> None:
+    leads = row("SQE", "leads to")
+    assert "RTS (UC, others differ): may set" in leads
+    assert "RC" not in leads

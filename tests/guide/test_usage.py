@@ -24,7 +24,7 @@ from rdmalab.command import (
 from rdmalab.guide.usage import brief, docstring, page, usage
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import QPState
-from tests.guide.saying import WORDS
+from tests.guide.saying import WORDS, row
 
 
 def _nothing(*_args: Any) -> Any:
@@ -150,3 +150,10 @@ def test_every_page_fits_the_screen_in_width(name: str) -> None:
     lines = page(WORDS[name]).lines(80)
     assert max(map(len, lines)) <= 80
     assert WORDS[name].summary in page(WORDS[name]).text
+
+
+@pytest.mark.parametrize("verb", ["post_send", "post_recv", "post_srq_recv"])
+def test_a_post_names_the_errnos_of_a_full_queue_and_of_wild_pointers(verb: str) -> None:
+    refuses = row(f"verb {verb}", "refuses")
+    assert "ENOMEM: queue-full" in refuses
+    assert all(rule in refuses for rule in ("EFAULT:", "crash-sg", "crash-next", "crash-bad-wr"))

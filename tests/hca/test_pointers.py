@@ -18,7 +18,7 @@ GOOD = "wr={opcode=SEND sg=A.mr0[0:8]}"
         ("sg=A.mr0[0:8] num_sge=-1", "num-sge", 22),
         ("sg=A.mr0[0:8] num_sge=5", "{}-sges", 22),
         ("sg=A.mr0[0:8] next=0xdead", "crash-next", 14),
-        ("sg=A.mr0[0:8] num_sge=5 bad_wr=NULL", "crash-bad-wr", 22),
+        ("sg=A.mr0[0:8] num_sge=5 bad_wr=NULL", "crash-bad-wr", 14),
     ],
 )
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ def test_an_address_handle_says_where_it_leads() -> None:
     objects.create_ah(hca, pd, pair.b.hca.address())
     for dgid in ("224.0.0.9", "10.9.9.9"):
         objects.create_ah(hca, pd, AhAttr(1, ipv4_gid(dgid), 1, 5, port_num=1))
-    assert [ask(pair, f"A.ah{n}.to") for n in range(3)] == ["B", "group", "nobody"]
+    assert [ask(pair, f"A.ah{n}.to") for n in range(3)] == ["B", "group", "unknown"]
     assert ask(pair, "A.ah1.dgid") == "::ffff:224.0.0.9"
     assert ask(pair, "A.ah2.hop_limit") == 5
     assert ask(pair, "A.ah0.pd") == "A.pd0"
@@ -25,5 +25,5 @@ def test_on_infiniband_the_lid_says_where_it_leads() -> None:
     hca, pd = pair.a.hca, pair.a.pd.number
     objects.create_ah(hca, pd, pair.b.hca.address())
     objects.create_ah(hca, pd, AhAttr(dlid=9))
-    assert [ask(pair, f"A.ah{n}.to") for n in range(2)] == ["B", "nobody"]
+    assert [ask(pair, f"A.ah{n}.to") for n in range(2)] == ["B", "unknown"]
     assert [ask(pair, f"A.ah{n}.dlid") for n in range(2)] == [4, 9]

@@ -192,7 +192,9 @@ def test_what_repeats_for_ever_is_given_up() -> None:
     lab = lab_of(SEND)  # no receive, and rnr_retry=7 means for ever
     lab.session.max_events = 5_000
     travel = trip(lab, "run")
-    assert travel.over.startswith("gave up after 5,000 events; something repeats for ever")
+    assert travel.over.startswith(
+        "stopped at the limit of 5,000 events; the same packets may repeat"
+    )
     assert not travel.met
     assert travel.events == 6_000  # whole slices of 2000
     assert trip(lab, "step").met
@@ -201,7 +203,7 @@ def test_what_repeats_for_ever_is_given_up() -> None:
 def test_what_lies_more_than_a_day_away_is_given_up_and_the_next_run_goes_there() -> None:
     lab = lab_of(RECV, "link latency=90000s", SEND, pair="use rc_pair timeout=31 retry_cnt=0")
     travel = trip(lab, "run")
-    assert travel.over == "gave up: the next thing happens more than a day of virtual time away"
+    assert travel.over == "stopped: the next event is more than a day of virtual time away"
     assert not travel.met
     last = lab.session.world.trace.records[-1]
     assert lab.session.world.now_ns == last[1] < DAY_NS

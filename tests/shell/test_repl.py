@@ -195,6 +195,6 @@ def test_no_color_means_none(tmp_path: Path) -> None:
 def test_a_run_that_never_ends_gives_up() -> None:
     done = run(f"{[*ENDLESS, 'run']!r}")
     assert done.returncode == 0
-    assert "gave up after 1,000,000 events; something repeats for ever" in " ".join(
+    assert "stopped at the limit of 1,000,000 events; the same packets may repeat" in " ".join(
         done.stdout.split()
     )
