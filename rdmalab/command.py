@@ -148,6 +148,7 @@ class Refused(Exception):  # noqa: N818  (the field says "the verb was refused")
         self.legal = legal
         self.bad_wr: int | None = None  # index in the posted list, where there is one
         self.left = ""  # what the call has done all the same, for a batch or a ring in memory
+        self.permanent = False  # refused again however much is polled
         self.place = NOWHERE  # where a name stood, if one was at fault
 
 

@@ -125,9 +125,12 @@ CONCEPTS: dict[str, Concept] = {
         "A port's address, 128 bits. On RoCE v2 it is its IPv6 address, or the IPv4 address "
         "mapped into one; sgid_index picks the own one.",
     ), ("explain ah_attr",)),
-    "qpn": Concept(("qp number",), (
+    "qpn": Concept(("qp number", "0xffffff", "16777215", "multicast qpn"), (
         "24 bits that name a QP on its node; every packet carries that of its target.",
-    ), ("explain dest_qp_num", "explain wrong-qpn")),
+        "0xFFFFFF is no queue pair: a datagram to it is for every QP that is attached to the "
+        "multicast group of its address.",
+        "A remote_qpn of more than 24 bits is not refused: packets carry its low 24 bits.",
+    ), ("explain dest_qp_num", "explain remote_qpn", "explain wrong-qpn", "help attach_mcast")),
     "requester": Concept((), (
         "The engine that takes sends off the queue and makes request packets of them.",
     ), ("explain responder", "explain completer")),

@@ -11,6 +11,7 @@ from rdmalab.command import Refused
 from rdmalab.hca import extended, pointers, posting
 from rdmalab.hca.extended import Built, Region
 from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.refuse import tell_never
 from rdmalab.hca.wr import SGE, SendWR
 from rdmalab.spec import builders
 from rdmalab.spec.records import Kind
@@ -218,6 +219,7 @@ def _judge(hca: "Hca", qp: QueuePair, region: Region) -> Refused | None:
                 refusal.errno = errnos.get(refusal.rule, refusal.errno)
                 refusal.message = f"{_ordinal(region, index)}{refusal.message}"
                 refusal.argument = "qp"
+                tell_never(refusal, len(region.built), qp.sq.capacity)
                 return refusal
     finally:
         qp.sq.promised = 0

@@ -11,7 +11,7 @@ from rdmalab.command import Refused
 from rdmalab.hca import extended, flush, mw, offloads, pointers
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.refuse import check_useful, refused
+from rdmalab.hca.refuse import check_useful, refused, tell_never
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe, SendWR
 from rdmalab.spec.access import MWType
 from rdmalab.spec.opcodes import WORD_OPS, Op, Place, code_of
@@ -293,6 +293,7 @@ def post_send(
             if wr.next:
                 raise pointers.lost(hca, wr, index)
     except Refused as refusal:
+        tell_never(refusal, len(wrs), qp.sq.capacity)
         if refusal.rule == "send-state" and hca.profile.early_posts_stay:
             refusal.left = "it stays in the ring"
             keep_early(hca, qp, wrs)
@@ -380,6 +381,7 @@ def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
         sg, length = effective(hca, wr.sg if wr.num_sge is None else pointers.listed(wr))
         if (refusal := _judge_recv(hca, qp, wr)) is not None:
             refusal.bad_wr = index
+            tell_never(refusal, len(wrs), qp.rq.capacity)
             raise refusal
         wqe = RecvWqe(qp.rq.posted, wr, sg, length)
         qp.rq.push(wqe)

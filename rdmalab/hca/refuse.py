@@ -24,3 +24,10 @@ def refused(
     row = RULES[rule]
     errno = profile.errnos.get(rule, row.errno)
     return Refused(errno, rule, row.sentence.format(*details), argument, legal)
+
+
+def tell_never(refusal: Refused, count: int, capacity: int) -> None:
+    """More work requests in one call than the queue has slots: polling does not help."""
+    if refusal.rule == "queue-full" and count > capacity:
+        refusal.permanent = True
+        refusal.legal = f"{count} work requests never fit into {capacity} slots: post fewer at once"

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from rdmalab.hca import objects, pointers
 from rdmalab.hca.posting import effective
-from rdmalab.hca.refuse import refused
+from rdmalab.hca.refuse import refused, tell_never
 from rdmalab.hca.srq import Parts, SharedReceiveQueue, SrqCapacity, SrqChange, watch_limit
 from rdmalab.hca.wr import RecvWqe, RecvWR
 from rdmalab.hca.xrcd import XrcDomain, domain_of
@@ -162,6 +162,7 @@ def post_srq_recv(hca: "Hca", srq: SharedReceiveQueue, wrs: list[RecvWR]) -> Non
         sg, length = effective(hca, pointers.listed(wr))
         if (refusal := _judge_recv(hca, srq, wr)) is not None:
             refusal.bad_wr = index
+            tell_never(refusal, len(wrs), srq.capacity)
             raise refusal
         wqe = RecvWqe(srq.posted, wr, sg, length, srq.number)
         srq.push(wqe)

@@ -16,6 +16,7 @@ from rdmalab.lens.departures import LATER, Looks, Moment, looked_at, recv_depart
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
+from rdmalab.spec.builders import INLINE_SETTERS
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.opcodes import WORD_OPS
 from rdmalab.spec.records import Kind
@@ -62,16 +63,21 @@ def _looked(session: Session, reply: Reply) -> Iterator[str]:
 def _typed(reply: Reply) -> Iterator[str]:
     """Values that the verb took without an error, and that do less than was typed."""
     arguments = reply.invocation.arguments if reply.invocation is not None else {}
-    yield from _cut_psns(arguments.get("attr"))
+    yield from _cut_numbers(arguments.get("attr"))
     yield from _ended_lists(arguments.get("wr"))
 
 
-def _cut_psns(attr: object) -> Iterator[str]:
-    """The kernel core masks both PSNs to 24 bits instead of refusing more."""
-    for name in ("rq_psn", "sq_psn"):
+def _cut_numbers(attr: object) -> Iterator[str]:
+    """PSNs are cut to 24 bits by the kernel core, a QP number where it is put into the BTH."""
+    for name, cut in (("rq_psn", _KEPT), ("sq_psn", _KEPT), ("dest_qp_num", _CARRIED)):
         value = attr.get(name) if isinstance(attr, dict) else None
         if isinstance(value, int) and value != value & MASK:
-            yield f"{name}={value:#x}: the kernel keeps the low 24 bits, {value & MASK:#x}."
+            yield cut.format(name, value, value & MASK)
+
+
+_KEPT = "{}={:#x}: the kernel keeps the low 24 bits, {:#x}."
+# Soft-RoCE masks in bth_init; no device refuses such a number.
+_CARRIED = "{}={:#x}: packets carry the low 24 bits, {:#x}."
 
 
 def _ended_lists(wrs: object) -> Iterator[str]:
@@ -125,6 +131,8 @@ def _unaddressed(moment: Moment, wqe: SendWqe) -> Iterator[str]:
         return
     if transport.addressed and not wqe.wr.remote_qpn:
         yield "remote_qpn is 0, and no QP has that number: the peer drops it in silence."
+    elif transport.addressed and wqe.wr.remote_qpn > MASK:
+        yield _CARRIED.format("remote_qpn", wqe.wr.remote_qpn, wqe.wr.remote_qpn & MASK)
     if transport.names_srq and not wqe.wr.remote_srqn:
         later = LATER.format(WCStatus.REM_INV_REQ_ERR.name)
         yield f"remote_srqn is 0, and no SRQ has that number. {later}"
@@ -211,6 +219,18 @@ def _spoiled(moment: Moment) -> Iterator[str]:
 def _next_set(moment: Moment) -> Iterator[str]:
     if int(moment.record[words.B]) & SendFlags.INLINE:
         yield "INLINE in wr_flags does nothing: wr_set_inline_data makes a request inline."
+
+
+def _filled(moment: Moment) -> Iterator[str]:
+    """Inline data for a request that brings data here; libmlx5 and librxe look at no opcode."""
+    wr, verb, profile = moment.record[words.A], moment.record[words.B], moment.hca.profile
+    row = WORK.get(wr.opcode)
+    if verb not in INLINE_SETTERS or row is None or row.inline:
+        return
+    later = "wr_complete will refuse the whole batch."
+    if not profile.refuses_inline_read:
+        later = "This device accepts it, and the request fails later."
+    yield f"{verb}: {WROpcode(wr.opcode).name} takes no inline data. {later}"
 
 
 def _closed(moment: Moment) -> Iterator[str]:
@@ -350,6 +370,7 @@ _LOOKS: Looks = {
     Kind.RECV_POSTED: _recv_posted,
     Kind.SRQ_POSTED: _shared_posted,
     Kind.BATCH_SPOILED: _spoiled,
+    Kind.WR_FILLED: _filled,
     Kind.NEXT_WR_SET: _next_set,
     Kind.REGION_CLOSED: _closed,
     Kind.ATTRIBUTES_SET: _attributes,

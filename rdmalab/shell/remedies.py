@@ -1,5 +1,6 @@
 """One thing to try after a verb was refused, made from the tables; empty where nothing is sure."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,13 +14,14 @@ from rdmalab.shell.verdicts import proven
 from rdmalab.shell.ways_out import WAYS_OUT, qp_of, whose
 from rdmalab.spec.states import MOVES, Move, QPState, fields_of, legal_next
 
+_MASK = re.compile(r"\battr_mask=\S+")
 _UP = {QPState.RESET: QPState.INIT, QPState.INIT: QPState.RTR, QPState.RTR: QPState.RTS}
 
 
 def remedy(session: Session, reply: Reply) -> str:
     """A line that is legal now and goes in the direction that was meant."""
     refusal, invocation = reply.refusal, reply.invocation
-    if refusal is None or invocation is None:
+    if refusal is None or invocation is None or refusal.permanent:
         return ""
     find = _REMEDIES.get(refusal.rule)
     return find(session, invocation) if find is not None else ""
@@ -76,14 +78,18 @@ def _asked_move(
 
 
 def _with_the_missing(session: Session, invocation: Invocation) -> str:
-    """The line as it was, and what it lacks."""
+    """The line as it was, and what it lacks; an attr_mask with all bits that are required."""
     asked = _asked_move(session, invocation)
     if asked is None:
         return ""
     qp, attr, move = asked
     said = {*attr, *(["ah_attr"] if "ah" in attr else [])}
     lacking = tuple(name for name in fields_of(move.required) if name not in said)
-    return " ".join([invocation.line, *_given(session, qp, lacking)])
+    line, mask = invocation.line, invocation.arguments.get("attr_mask")
+    if mask is not None:
+        whole = "|".join(bit.name or "" for bit in mask | move.required)
+        line = _MASK.sub(f"attr_mask={whole}", line)
+    return " ".join([line, *_given(session, qp, lacking)])
 
 
 def _without_surplus(session: Session, invocation: Invocation) -> str:

@@ -84,8 +84,8 @@ def _with_address(session: Session, invocation: Invocation) -> str:
 
 
 def _whole_address(session: Session, invocation: Invocation) -> str:
-    """What an address on RoCE cannot do without."""
-    if invocation.name != "create_ah":
+    """What an address on RoCE cannot do without; of to=B the other port is not RoCE."""
+    if invocation.name != "create_ah" or _has(invocation.line, "to"):
         return ""
     line = invocation.line
     dgid = next((word[5:] for word in line.split() if word.startswith("dgid=")), "")
@@ -94,7 +94,8 @@ def _whole_address(session: Session, invocation: Invocation) -> str:
         kept = [word for word in line.split() if word.partition("=")[0] not in keys]
         return " ".join([*kept, f"to={_other(session, _node(session, invocation))}"])
     index = int("." in dgid)  # the IPv4 address of a node stands second in its table
-    return _with(line, ["is_global=1", f"sgid_index={index}", "port_num=1"])
+    hops = [] if _has(line, "hop_limit") else ["hop_limit=64"]  # the default 0 leaves no port
+    return _with(line, ["is_global=1", f"sgid_index={index}", "port_num=1", *hops])
 
 
 # --------------------------------------------------------------------------- parts that lack

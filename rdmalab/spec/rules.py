@@ -154,7 +154,7 @@ RULES: dict[str, Rule] = {
     # posting
     "no-send-queue":       Rule(EINVAL, "{} queue pairs have no send queue", "ibv_post_send(3)"),
     "no-receive-queue":    Rule(EINVAL, "{} queue pairs have no receive queue", "ibv_post_recv(3)"),
-    "send-state":          Rule(EINVAL, "post_send needs RTS, SQD, SQE or ERR; the QP is in {}", "ibv_post_send(3)"),
+    "send-state":          Rule(EINVAL, "posting a send needs RTS, SQD, SQE or ERR; the QP is in {}", "ibv_post_send(3)"),
     "recv-shared":         Rule(EINVAL, "this queue pair takes its receives from an SRQ", "ibv_post_recv(3)"),
     "recv-state":          Rule(EINVAL, "post_recv needs INIT or later; the QP is in {}", "ibv_post_recv(3)"),
     "opcode-unknown":      Rule(EINVAL, "{} is no opcode", "ibv_post_send(3)"),

@@ -55,3 +55,8 @@ def test_words_of_the_documents(words: str, title: str) -> None:
 
 def test_a_thread_domain_is_no_parent_domain() -> None:
     assert "parent domain" not in row("td", "also called")
+
+
+def test_the_number_of_multicast_is_explained() -> None:
+    assert "every QP that is attached to the" in said("0xFFFFFF")
+    assert said("0xffffff") == said("qpn")

@@ -1,6 +1,9 @@
 import pytest
 
+from rdmalab.lab import Lab
+from rdmalab.lens.warnings import warnings
 from tests.covers import covers
+from tests.labs import well
 from tests.shell.talk import Talk
 
 _SHARED = "create_srq B.srq0 pd=B.pd0 max_wr=8"
@@ -301,3 +304,45 @@ def test_a_psn_of_more_than_24_bits_is_told(state: str, name: str) -> None:
     assert talk.warned(lines[state] + "0x1000005") == [
         f"warning: {name}=0x1000005: the kernel keeps the low 24 bits, 0x5."
     ]
+
+
+def test_a_qp_number_of_more_than_24_bits_is_told() -> None:
+    talk = Talk("use ud_pair", width=200)
+    line = "post_send A.qp0 opcode=SEND sg=A.mr0[0:8] ah=A.ah0 remote_qkey=0x11111111"
+    told = "packets carry the low 24 bits, 0x11."
+    assert any(told in row for row in talk.ask(f"{line} remote_qpn=0x1000011"))
+    assert not any("24 bits" in row for row in talk.ask(f"{line} remote_qpn=0xffffff"))
+
+
+def test_a_dest_qp_num_of_more_than_24_bits_is_told_where_it_is_stored() -> None:
+    lab = Lab(profile="rxe")
+    up = "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0"
+    for line in ("use rc_pair", "reset A.qp0", up):
+        well(lab, line)
+    said = well(
+        lab,
+        "modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=0x1000011 rq_psn=0 "
+        "max_dest_rd_atomic=1 min_rnr_timer=12 ah=B",
+    )
+    told = "dest_qp_num=0x1000011: packets carry the low 24 bits, 0x11."
+    assert told in warnings(lab.session, said)
+
+
+@pytest.mark.parametrize(
+    ("profile", "builder", "told"),
+    [
+        ("strict", "wr_rdma_read", "takes no inline data. wr_complete will refuse the whole batch"),
+        ("rxe", "wr_rdma_read", "This device accepts it, and the request fails later."),
+        ("strict", "wr_rdma_write", ""),
+    ],
+)
+def test_inline_data_for_a_read_is_told(profile: str, builder: str, told: str) -> None:
+    ops = "send_ops_flags=RDMA_READ|RDMA_WRITE max_inline_data=64"
+    new = f"create_qp_ex A.x pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 {ops}"
+    lab = Lab(profile=profile)
+    for line in ("use rc_pair", new, "reset B.qp0", "connect A.x B.qp0", "wr_start A.x",
+                 f"{builder} A.x rkey=B.mr0 remote_addr=B.mr0"):  # fmt: skip
+        well(lab, line)
+    said = " ".join(warnings(lab.session, well(lab, "wr_set_inline_data A.x buf=A.mr0[0:8]")))
+    assert told in said
+    assert bool(told) is bool(said)

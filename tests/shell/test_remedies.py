@@ -77,3 +77,46 @@ def test_a_full_shared_queue() -> None:
     assert any("try: show B.srq0" in row for row in talk.ask("post_srq_recv B.srq0"))
     talk.ask("post_send A.qp1 opcode=SEND", "run")
     assert any("try: poll_cq B.cq0" in row for row in talk.ask("post_srq_recv B.srq0"))
+
+
+@pytest.mark.parametrize(
+    ("said", "mask"),
+    [
+        ("attr_mask=STATE pkey_index=0 port_num=1 qp_access_flags=0", "STATE|ACCESS_FLAGS"),
+        ("attr_mask=STATE|PORT port_num=1", "STATE|ACCESS_FLAGS|PKEY_INDEX|PORT"),
+    ],
+)
+def test_a_mask_with_too_few_bits_is_completed(said: str, mask: str) -> None:
+    new = "create_qp A.q pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0"
+    talk = Talk("use rc_pair", new, width=300)
+    rows = [row for row in talk.ask(f"modify_qp A.q state=INIT {said}") if "try: " in row]
+    assert f"attr_mask={mask}" in rows[0]
+    assert not any(row.startswith("error") for row in talk.ask(rows[0].partition("try: ")[2]))
+
+
+_BATCH = (
+    "create_qp_ex A.x pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=SEND "
+    "max_send_wr=1",
+    "reset B.qp0", "connect A.x B.qp0", "wr_start A.x", "wr_send A.x", "wr_send A.x",
+)  # fmt: skip
+_THREE = "wr={wr_id=1} wr={wr_id=2} wr={wr_id=3}"
+_SENDS = _THREE.replace("wr_id", "opcode=SEND wr_id")
+
+
+@pytest.mark.parametrize(
+    ("setup", "line", "never"),
+    [
+        (_BATCH, "wr_complete A.x", "2 work requests never fit into 1 slots"),
+        ((), f"post_send A.qp0 {_SENDS}", "3 work requests never fit into 1 slots"),
+        ((), f"post_recv A.qp0 {_THREE}", "3 work requests never fit into 1 slots"),
+        (("create_srq B.srq0 pd=B.pd0 max_wr=2",), f"post_srq_recv B.srq0 {_THREE}",
+         "3 work requests never fit into 2 slots"),
+    ],
+)  # fmt: skip
+def test_what_never_fits_is_not_to_be_tried_again(
+    setup: tuple[str, ...], line: str, never: str
+) -> None:
+    talk = Talk("use rc_pair max_send_wr=1 max_recv_wr=1", *setup, width=200)
+    said = talk.ask(line)
+    assert any(never in row for row in said)
+    assert not any("try: " in row or "slots come back" in row for row in said)

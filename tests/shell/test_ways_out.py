@@ -17,13 +17,17 @@ WINDOW = (
 )
 ADDRESS = "ah=A.ah0 remote_qpn=B.qp0 remote_qkey=0x11111111"
 MAPPED = "::ffff:10.0.0.2"
+ROUTE = "is_global=1 sgid_index=1 port_num=1 hop_limit=64"
 
 CASES = [
     (("use ud_pair",), UD, f"{UD} {ADDRESS}"),
     (("use ud_pair", "destroy_ah A.ah0"), UD, "create_ah A.ah0 pd=A.pd0 to=B"),
-    (("use ud_pair",), f"{DGID}{MAPPED}", f"{DGID}{MAPPED} is_global=1 sgid_index=1 port_num=1"),
+    (("use ud_pair",), f"{DGID}{MAPPED}", f"{DGID}{MAPPED} {ROUTE}"),
     (("use ud_pair",), f"{DGID}{MAPPED} port_num=1 is_global=1",
-     f"{DGID}{MAPPED} is_global=1 sgid_index=1 port_num=1"),
+     f"{DGID}{MAPPED} {ROUTE}"),
+    (("use ud_pair",), f"{DGID}ff02::1 hop_limit=1",
+     f"{DGID}ff02::1 hop_limit=1 is_global=1 sgid_index=0 port_num=1"),
+    (("port B link_layer=InfiniBand", "alloc_pd A.pd0"), "create_ah A.ah1 pd=A.pd0 to=B", ""),
     (("use ud_pair",), "create_ah A.ah1 pd=A.pd0", "create_ah A.ah1 pd=A.pd0 to=B"),
     (("use rc_pair",), "create_qp A.qp5 pd=A.pd0 qp_type=RC",
      "create_qp A.qp5 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0"),
