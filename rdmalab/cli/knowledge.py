@@ -76,6 +76,25 @@ def _drawing(words: tuple[str, ...]) -> str:
     return state_machine(named[wanted])
 
 
+@program.command("help")
+@click.argument("words", nargs=-1, metavar="[WORD...]")
+def help_of_the_prompt(words: tuple[str, ...]) -> int:
+    """Say how a word of the prompt is used, such as post_send; all words without one.
+
+    The commands of the shell: rdmalab --help.
+    """
+    from rdmalab.command import NotUnderstood
+    from rdmalab.lab import Lab
+    from rdmalab.workbench.help import help_
+
+    try:
+        page = help_.function(Lab().session, " ".join(words))
+    except NotUnderstood as wrong:
+        raise click.UsageError(f"{wrong.message} ({wrong.hint})") from None
+    print("\n".join([*page.lines(min(100, _width())), ""]), end="")
+    return Exit.WELL
+
+
 @program.command()
 @with_json
 @with_profile

@@ -13,8 +13,8 @@ from rdmalab.version import VERSION
 
 PIPE_CLOSED = 128 + 13  # what a shell says of a program that SIGPIPE ended
 _ORDER = (
-    "repl", "run", "why", "check", "lessons", "explain", "capabilities", "export", "open", "python",
-    "schema",
+    "repl", "run", "why", "check", "lessons", "help", "explain", "capabilities", "export", "open",
+    "python", "schema",
 )  # fmt: skip
 _EXIT_CODES = """
 Exit codes: 0 all well; 1 an expectation failed, or why found something wrong; 2 bad usage, file or
