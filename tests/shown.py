@@ -18,10 +18,12 @@ from rdmalab.lab import open_session
 from rdmalab.lens import words
 from rdmalab.scenario.loader import SUFFIX, Scenario, load
 from rdmalab.scenario.runner import Runner
+from rdmalab.session.lines import Reply
 from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.rules import errno_name
-from rdmalab.spec.states import QPState, fields_of
+from rdmalab.spec.states import MigState, QPState, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WCFlags, WCOpcode, WROpcode
 from rdmalab.vocabulary import VOCABULARY
@@ -92,6 +94,20 @@ def _called(record: Record) -> Iterator[str]:
         yield errno_name(record[words.B])
 
 
+def _answered(reply: Reply) -> Iterator[str]:
+    """The rule that refused a line; the migration state that one asked for."""
+    if reply.refusal is not None:
+        yield f"rule {reply.refusal.rule}"
+    attr = reply.invocation.arguments.get("attr") if reply.invocation is not None else None
+    if isinstance(attr, dict) and isinstance(state := attr.get("path_mig_state"), int):
+        yield full_name(MigState(state))
+
+
+def _layer(layer: LinkLayer) -> Iterator[str]:
+    if layer is LinkLayer.INFINIBAND:
+        yield "concept infiniband port"
+
+
 _OF_KIND: dict[Kind, Callable[[Record], Iterator[str]]] = {
     Kind.CQE_ADDED: _status,
     Kind.CQ_OVERRUN: _status,
@@ -101,6 +117,8 @@ _OF_KIND: dict[Kind, Callable[[Record], Iterator[str]]] = {
     Kind.STATE_CHANGED: _moved,
     Kind.CALLED: _called,
     Kind.ATTRIBUTES_SET: lambda record: iter(fields_of(record[words.A])),
+    Kind.MIGRATION_CHANGED: lambda record: iter([full_name(MigState(record[words.B]))]),
+    Kind.LINK_LAYER_SET: lambda record: _layer(LinkLayer(record[words.A])),
     Kind.REQUEST_REFUSED: lambda record: iter([f"refusal {record[words.B]}"]),
     Kind.PACKET_DROPPED: lambda record: iter([f"drop {record[words.B]}"]),
     Kind.ASYNC_RAISED: lambda record: iter([full_name(AsyncEvent(record[words.A]))]),
@@ -111,7 +129,8 @@ def played(scenario: Scenario) -> Showing:
     """Play it and gather the names of all that happens."""
     runner, names = Runner(scenario, open_session), set[str]()
     while not runner.over:
-        names |= {f"rule {r.refusal.rule}" for r in runner.replies() if r.refusal is not None}
+        for reply in runner.replies():
+            names.update(_answered(reply))
     records = runner.session.world.trace.records
     for record in records:
         names.add(f"record {record[words.KIND].name}")

@@ -90,7 +90,7 @@ _BY_SCENARIO: dict[str, str] = {
     "flags/solicited":
         "IBV_SEND_SOLICITED",
     "infiniband/bring-up-by-lid":
-        "ah_attr;field dlid;rule ah-dlid;verb query_port",
+        "concept infiniband port;ah_attr;field dlid;rule ah-dlid;verb query_port",
     "infiniband/datagrams-by-lid":
         "IBV_WC_GRH;field is_global;field sl;rule ah-mlid",
     "infiniband/ethernet-only":
@@ -101,9 +101,9 @@ _BY_SCENARIO: dict[str, str] = {
     "infiniband/no-alternate":
         "verb fault",
     "infiniband/path-cut":
-        "alt_ah_attr;field src_path_bits;IBV_EVENT_PATH_MIG",
+        "alt_ah_attr;IBV_MIG_MIGRATED;IBV_MIG_ARMED;field src_path_bits;IBV_EVENT_PATH_MIG",
     "infiniband/rearm":
-        "alt_pkey_index;alt_port_num;alt_timeout;rule mig-state",
+        "alt_pkey_index;alt_port_num;alt_timeout;IBV_MIG_REARM;rule mig-state",
     "keys/address-and-key":
         "field remote_addr",
     "loss/corrupted":

@@ -66,3 +66,12 @@ def test_what_no_record_has_is_read_in_the_lines() -> None:
     told = Showing("a/b", frozenset(), "", "- create_ah A.ah0 pd=A.pd0 hop_limit=0", 5)
     assert shows(entry, told)
     assert not shows(entry, told._replace(said="hop_limit is 0"))
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["link_layer", "alt_ah_attr", "alt_port_num", "path_mig_state", "PATH_MIG", "PATH_MIG_ERR",
+     "ARMED", "REARM", "MIGRATED"],
+)  # fmt: skip
+def test_words_of_infiniband_name_a_lesson_of_infiniband(word: str) -> None:
+    assert row(word, "shown by").startswith("load infiniband/")
