@@ -51,7 +51,7 @@ def _misled(hca: "Hca", flow: Flow) -> str | None:
         return "wrong-link-layer"
     if not isinstance(flow, LidFlow):
         return None if is_multicast(flow.dst) else "wrong-address"
-    mine = flow.dst in hca.lids and (not flow.dgid or flow.dgid in hca.gids)
+    mine = flow.dst in hca.lids and (not flow.has_grh or flow.dgid in hca.gids)
     return None if mine else "wrong-address"
 
 

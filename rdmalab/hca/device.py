@@ -137,9 +137,12 @@ class Hca:
         self.rkeys: dict[int, Opened] = {}
 
     def address(self) -> AhAttr:
-        """How a peer reaches this node: by its base LID, or over RoCEv2 and IPv4."""
+        """How a peer reaches this node: by its base LID, or over RoCEv2 and IPv4.
+
+        The fields of a GRH are filled in; a packet has one if the program adds is_global=1.
+        """
         if self.lids:
-            return AhAttr(dlid=self.lids[0], port_num=1)
+            return AhAttr(dlid=self.lids[0], dgid=self.gids[0], hop_limit=64, port_num=1)
         gid = next((gid for gid in self.gids if gid >> 32 == MAPPED), 0)
         return AhAttr(is_global=1, dgid=gid, sgid_index=1, hop_limit=64, port_num=1)
 

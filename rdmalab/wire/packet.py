@@ -68,7 +68,7 @@ class Flow:
 class LidFlow(Flow):
     """The same on InfiniBand: src and dst are LIDs, sl is the service level.
 
-    sgid, dgid: of the GRH, with hop_limit, traffic_class and flow_label; dgid 0: there is no GRH.
+    sgid, dgid: of the GRH, with hop_limit, traffic_class and flow_label; both 0: there is no GRH.
     """
 
     sport: int = 0
@@ -77,7 +77,7 @@ class LidFlow(Flow):
     dgid: int = 0
 
     def __post_init__(self) -> None:
-        self.form = GLOBAL if self.dgid else LOCAL
+        self.form = GLOBAL if self.sgid or self.dgid else LOCAL
 
     @property
     def has_grh(self) -> bool:

@@ -207,3 +207,20 @@ def test_a_dlid_on_roce_points_to_infiniband_ports() -> None:
         objects.create_ah(pair.a.hca, pair.a.pd.number, AhAttr(dlid=4))
     assert refused.value.rule == "ah-global"
     assert "port A link_layer=InfiniBand" in refused.value.legal
+
+
+def test_is_global_added_to_the_address_of_a_node_makes_a_grh() -> None:
+    lab = Lab()
+    for line in ("port A link_layer=InfiniBand", "port B link_layer=InfiniBand", "use ud_pair",
+                 "create_ah A.ah1 pd=A.pd0 to=B is_global=1", "post_recv B.qp0 sg=B.mr0[0:200]",
+                 "post_send A.qp0 opcode=SEND sg=A.mr0[0:8] ah=A.ah1 remote_qpn=B.qp0 "
+                 "remote_qkey=0x11111111", "run"):  # fmt: skip
+        well(lab, line)
+    assert lab.look("B.cq0.last.byte_len") == 48
+    assert lab.look("A.ah0.dgid") == lab.look("A.ah1.dgid")
+
+
+def test_a_grh_without_a_dgid_is_sent_all_the_same() -> None:
+    flow = LidFlow(2, 4, sgid=1)
+    assert flow.has_grh
+    assert not LidFlow(2, 4).has_grh
