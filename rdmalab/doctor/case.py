@@ -196,7 +196,7 @@ def peer_of(world: World, qp: QueuePair) -> QueuePair | None:
     """Where the packets of a connected queue pair go; None if nobody is there."""
     if qp.path is None or not qp.transport.connected:
         return None
-    return find_qp(world, world.node_of_gid.get(qp.path.flow.dst, ""), qp.path.dest_qpn)
+    return find_qp(world, world.target_of(qp.path.flow), qp.path.dest_qpn)
 
 
 def partner_of(world: World, qp: QueuePair) -> QueuePair | None:

@@ -29,17 +29,14 @@ def ah_row(world: World, names: Names, thing: Thing) -> AhRow:
     """One address handle."""
     ah: AddressHandle = world.find(thing)
     attr, dgid = ah.attr, gid_text(ah.attr.dgid)
-    to = _node_of(world, thing.node, attr)
+    to = "group" if is_group(attr) else node_of(world, thing.node, attr) or "unknown"
     pd = names.of(Thing(Noun.PD, thing.node, ah.pd))
     route = dgid, attr.dlid, attr.sgid_index, attr.hop_limit
     return AhRow(names.of(thing), thing.node, to, *route, pd)
 
 
-def _node_of(world: World, node: str, attr: AhAttr) -> str:
-    """By LID from an InfiniBand port, by GID on RoCE."""
-    if is_group(attr):
-        return "group"
+def node_of(world: World, node: str, attr: AhAttr) -> str:
+    """The node that an address leads to: by LID from an InfiniBand port, by GID on RoCE."""
     if world.nodes[node].lids:
-        ends = (name for name, hca in world.nodes.items() if attr.dlid in hca.lids)
-        return next(ends, "unknown")
-    return world.node_of_gid.get(attr.dgid, "unknown")
+        return world.node_of_lid.get(attr.dlid, "")
+    return world.node_of_gid.get(attr.dgid, "")

@@ -78,7 +78,7 @@ def _invalidates_nothing(moment: Moment, wqe: SendWqe) -> Iterator[str]:
         found = DIFFERENCES["xrc-send-with-inv"]
     elif qp.path is not None:
         world = moment.session.world
-        peer = world.nodes.get(world.node_of_gid.get(qp.path.flow.dst, ""))
+        peer = world.nodes.get(world.target_of(qp.path.flow))
         if peer is not None and isinstance(peer.rkeys.get(key), MemoryRegion):
             found = DIFFERENCES["send-inv-region"]
     if found is not None:

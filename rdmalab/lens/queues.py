@@ -168,7 +168,7 @@ def _parts(names: Names, node: str, qp: QueuePair) -> dict[str, Any]:
 def _paths(world: World, names: Names, qp: QueuePair) -> dict[str, Any]:
     """The peer and the LIDs of both paths."""
     path = qp.path if qp.transport.connected else None
-    dest_node = world.node_of_gid.get(path.flow.dst, "") if path else ""
+    dest_node = world.target_of(path.flow) if path else ""
     slid, dlid = _lids(path)
     alt_slid, alt_dlid = _lids(qp.alternate)
     return {

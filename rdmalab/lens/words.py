@@ -140,8 +140,7 @@ def ends_of(world: World, packet: Packet | Frame) -> tuple[str, str]:
     """The nodes a packet goes from and to; empty where nobody has the address."""
     if isinstance(packet, Frame):
         return _ends_of_frame(world, packet)
-    of = world.node_of_gid
-    return of.get(packet.flow.src, ""), of.get(packet.flow.dst, "")
+    return world.origin_of(packet.flow), world.target_of(packet.flow)
 
 
 def _ends_of_frame(world: World, frame: Frame) -> tuple[str, str]:

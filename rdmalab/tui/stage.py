@@ -162,7 +162,7 @@ class Stage:
         path: Any = self.session.world.find(qp).path
         if path is None:
             return None
-        node = self.session.world.node_of_gid.get(path.flow.dst, "")
+        node = self.session.world.target_of(path.flow)
         return Thing(Noun.QP, node, path.dest_qpn)
 
 

@@ -135,5 +135,5 @@ def _peer(session: Session, thing: Thing) -> Thing | None:
     qp = session.world.nodes[thing.node].qps.items.get(thing.number)
     if qp is None or qp.path is None:
         return None
-    node = session.world.node_of_gid.get(qp.path.flow.dst, "")
+    node = session.world.target_of(qp.path.flow)
     return Thing(Noun.QP, node, qp.path.dest_qpn) if node else None

@@ -28,7 +28,7 @@ def step(
 def run(session: Session, duration: Duration | None = None) -> Travel:
     """Let time pass: until nothing happens by itself any more, or for a while.
 
-    ^C stops it. A run that never ends gives up after a million events or a day of virtual time.
+    ^C stops it. It stops too at the limit of a million events, or of a day of virtual time.
 
     Example: run 100us
     """

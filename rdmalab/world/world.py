@@ -16,7 +16,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.headers import Ethernet
 from rdmalab.wire.links import decode, is_infiniband
-from rdmalab.wire.packet import Packet, ipv4_gid, is_multicast, mac_of
+from rdmalab.wire.packet import Flow, LidFlow, Packet, ipv4_gid, is_multicast, mac_of
 from rdmalab.wire.roce import Malformed
 from rdmalab.world import programs
 from rdmalab.world.accidents import Accident, strike
@@ -53,7 +53,8 @@ class World:
     """
 
     __slots__ = (
-        "agenda", "cable", "node_of_gid", "nodes", "programs", "seed", "struck", "trace",
+        "agenda", "cable", "node_of_gid", "node_of_lid", "nodes", "programs", "seed", "struck",
+        "trace",
     )  # fmt: skip
 
     def __init__(
@@ -70,6 +71,7 @@ class World:
         self.programs = Programs()
         self.nodes: dict[str, Hca] = {}
         self.node_of_gid: dict[int, str] = {}
+        self.node_of_lid: dict[int, str] = {}  # a LID and a GID may be the same number
         for host, (name, profile) in enumerate((nodes or {"A": STRICT, "B": STRICT}).items(), 1):
             self._add(name, profile, host)
 
@@ -238,7 +240,8 @@ class World:
             return self._transmit_frame(node, qpn, packet)
         busy_ns = cable.occupies_ns(packet)
         sent = trace.first + len(trace.tail) - 1  # `latest` costs a call
-        target = self.node_of_gid.get(packet.flow.dst)
+        by_lid = type(packet.flow) is LidFlow
+        target = (self.node_of_lid if by_lid else self.node_of_gid).get(packet.flow.dst)
         if target is None and is_multicast(packet.flow.dst):
             return self._spread(node, qpn, packet)
         hca = self.nodes[node]
@@ -368,10 +371,24 @@ class World:
     def set_link_layer(self, node: str, layer: LinkLayer) -> None:
         """The port of a node becomes one of RoCE or InfiniBand; its old addresses are gone."""
         hca = self.nodes[node]
-        for address in (*hca.gids, *hca.lids):
-            self.node_of_gid.pop(address, None)
+        for gid in hca.gids:
+            self.node_of_gid.pop(gid, None)
+        for lid in hca.lids:
+            self.node_of_lid.pop(lid, None)
         port.set_link_layer(hca, layer)
-        self.node_of_gid.update(dict.fromkeys((*hca.gids, *hca.lids), node))
+        self.node_of_gid.update(dict.fromkeys(hca.gids, node))
+        self.node_of_lid.update(dict.fromkeys(hca.lids, node))
+
+    def origin_of(self, flow: Flow) -> str:
+        """The node that packets of a flow come from; empty if no node has the address."""
+        return self._table_of(flow).get(flow.src, "")
+
+    def target_of(self, flow: Flow) -> str:
+        """The node that packets of a flow go to; empty if no node has the address."""
+        return self._table_of(flow).get(flow.dst, "")
+
+    def _table_of(self, flow: Flow) -> dict[int, str]:
+        return self.node_of_lid if isinstance(flow, LidFlow) else self.node_of_gid
 
     def owner_of(self, gid: int) -> str:
         """The node that has the address now; empty if nobody has."""

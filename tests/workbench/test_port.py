@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from rdmalab.lab import Lab
 from rdmalab.spec.records import Field, Kind
+from rdmalab.wire.packet import LidFlow
 from tests.labs import lab_of, misread, refusal, well
 
 
@@ -57,7 +58,18 @@ def test_an_infiniband_port_has_two_lids_and_a_gid() -> None:
     assert refusal(lab, "query_gid_ex B index=1").rule == "gid-empty"
     assert "AUTO_PATH_MIG" in well(lab, "query_device B").value["device_cap_flags"].name
     assert lab.look("B.port.lid == 4")
-    assert sorted(lab.session.world.node_of_gid.values()) == ["A"] * 3 + ["B"] * 3
+    assert sorted(lab.session.world.node_of_gid.values()) == ["A", "B"]
+    assert sorted(lab.session.world.node_of_lid.values()) == ["A", "A", "B", "B"]
+
+
+def test_a_gid_is_no_lid() -> None:
+    lab = lab_of(
+        "port B link_layer=InfiniBand", "gid add B ::9", "alloc_pd A.pd0",
+        "create_ah A.ah0 pd=A.pd0 dlid=9", pair="port A link_layer=InfiniBand",
+    )  # fmt: skip
+    assert lab.look("A.ah0.to") == "unknown"
+    assert lab.session.world.target_of(LidFlow(2, 9)) == ""
+    assert lab.session.world.target_of(LidFlow(2, 4)) == "B"
 
 
 def test_it_can_be_ethernet_again() -> None:
@@ -98,7 +110,7 @@ def test_ports_of_two_link_layers_do_not_meet() -> None:
     lab = lab_of("alloc_pd A.pd0", "alloc_pd B.pd0", pair="port B link_layer=InfiniBand")
     assert refusal(lab, "create_ah A.x pd=A.pd0 to=B").rule == "ah-global"
     well(lab, "create_ah A.x pd=A.pd0 is_global=1 dgid=10.0.0.2 sgid_index=1 port_num=1")
-    assert lab.look("A.x.to") == "nobody"
+    assert lab.look("A.x.to") == "unknown"
 
 
 # --------------------------------------------------------------------------- one port of each

@@ -63,7 +63,7 @@ def _moved(case: Case, node: str, since: int | None) -> int | None:
 def _no_owner(case: Case, unheard: Unheard, qp: QueuePair) -> Finding:
     misses, since = unheard.because(*_LOST), _since(case, qp, unheard)
     gid = misses[-1].packet.flow.dst
-    node = case.world.node_of_gid.get(gid, "")
+    node = case.world.target_of(misses[-1].packet.flow)
     moved = _moved(case, node, since) if node else None
     evidence = [said(f"{case.qp_name(qp)} sends to {partners.gid_words(gid)}", since)]
     if moved is not None:

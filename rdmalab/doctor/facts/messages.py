@@ -67,7 +67,7 @@ def _message(world: World, log: Log, received: Record) -> Message | None:
 def _leaving(world: World, log: Log, received: Record) -> Record | None:
     """The record of the same packet leaving."""
     packet = received[A]
-    origin = world.node_of_gid.get(packet.flow.src)
+    origin = world.origin_of(packet.flow)
     for _, record in reversed(log.of(Kind.PACKET_SENT, origin) if origin else []):
         if record[EVENT] < received[EVENT] and record[A] == packet:
             return record

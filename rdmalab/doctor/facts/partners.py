@@ -5,6 +5,7 @@ from rdmalab.doctor.case import Case, find_qp, peer_of
 from rdmalab.doctor.facts.send import Send
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
+from rdmalab.lens.addresses import node_of
 from rdmalab.lens.words import EVENT, OBJECT, A, B
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState, QPType
@@ -32,12 +33,11 @@ def goes_to(case: Case, send: Send) -> tuple[str, int]:
     qp, wqe = send.qp, send.wqe
     if qp is None or wqe is None:
         return "", 0
-    if not qp.transport.connected:
-        av = address_of(case, send)
-        gid, number = av.dgid if av is not None else 0, wqe.wr.remote_qpn
-    else:
-        gid, number = (qp.path.flow.dst, qp.path.dest_qpn) if qp.path is not None else (0, 0)
-    return case.world.node_of_gid.get(gid, ""), number
+    if qp.transport.connected:
+        path = qp.path
+        return (case.world.target_of(path.flow), path.dest_qpn) if path is not None else ("", 0)
+    av = address_of(case, send)
+    return (node_of(case.world, qp.node, av) if av is not None else ""), wqe.wr.remote_qpn
 
 
 def target(case: Case) -> QueuePair | None:
@@ -59,7 +59,7 @@ def gid_words(gid: int) -> str:
 # --------------------------------------------------------------------------- who expects them
 def peer_node(world: World, qp: QueuePair) -> str:
     """The node that a connected queue pair takes for its peer's; empty if nobody's."""
-    return world.node_of_gid.get(qp.path.flow.dst, "") if qp.path is not None else ""
+    return world.target_of(qp.path.flow) if qp.path is not None else ""
 
 
 def is_for(world: World, qp: QueuePair, other: QueuePair) -> bool:

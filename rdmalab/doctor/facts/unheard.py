@@ -105,7 +105,7 @@ def sender_of(world: World, record: Record) -> Thing | None:
         cause = world.trace.records[record[CAUSE]]
         return Thing(Noun.QP, cause[NODE], cause[OBJECT])
     packet = record[A]
-    node = world.node_of_gid.get(packet.flow.src, "") if isinstance(packet, Packet) else ""
+    node = world.origin_of(packet.flow) if isinstance(packet, Packet) else ""
     return _of_flow(world, node, packet) if node else None
 
 
