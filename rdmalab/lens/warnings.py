@@ -22,7 +22,7 @@ from rdmalab.spec.opcodes import WORD_OPS
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import Attr, MigState
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import Local, SendFlags, WROpcode
+from rdmalab.spec.work import WORK, Local, SendFlags, WROpcode
 from rdmalab.wire.headers import GRH
 
 _LOOK_BACK = 2_000  # records
