@@ -32,6 +32,7 @@ SEND = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:60] flags=SIGNALED"
 WRITE = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0 flags=SIGNALED"
 READ = "post_send A.qp0 wr_id=1 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0 flags=SIGNALED"
 BAD_WRITE = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] remote_addr=0 rkey=0xdead"
+BAD_IMM = BAD_WRITE.replace("RDMA_WRITE", "RDMA_WRITE_WITH_IMM")
 BAD_INV = "post_send A.qp0 wr_id=1 opcode=LOCAL_INV invalidate_rkey=0xdead"
 ERR = "modify_qp A.qp0 state=ERR"
 
@@ -102,6 +103,7 @@ ROWS = (
         "SQE RTS",
     ),
     Row(S.WR_FLUSH_ERR, "R", "RC", (RECV, "modify_qp B.qp0 state=ERR"), "RTS ERR"),
+    Row(S.LOC_ACCESS_ERR, "R", "RC", (RECV, BAD_IMM), "ERR ERR", "mlx5", peer="REM_ACCESS_ERR"),
     Row(S.MW_BIND_ERR, "S", "RC", (BAD_INV,), "ERR RTS"),
     Row(S.MW_BIND_ERR, "S", "UC", (BAD_INV,), "SQE RTS"),
     Row(S.LOC_QP_OP_ERR, "S", "RC", (BAD_INV,), "ERR RTS", "rxe"),
@@ -119,7 +121,6 @@ _RD = "reliable datagram, which no device offers"
 NEVER = {
     S.LOC_EEC_OP_ERR: _RD, S.LOC_RDD_VIOL_ERR: _RD, S.REM_INV_RD_REQ_ERR: _RD,
     S.INV_EECN_ERR: _RD, S.INV_EEC_STATE_ERR: _RD, S.REM_ABORT_ERR: _RD,
-    S.LOC_ACCESS_ERR: "a WRITE that a UC responder must not carry out is dropped in silence",
     S.RESP_TIMEOUT_ERR: "no current driver reports it",
     S.FATAL_ERR: "a device that died completes nothing; DEVICE_FATAL is raised",
     S.GENERAL_ERR: "every failure here has a status of its own",

@@ -50,7 +50,9 @@ CAUSES: dict[WCStatus, tuple[Cause, ...]] = {
         Cause("a fault made an answer unfit", "faults"),
         Cause("the two ends disagree on path_mtu", "query_qp B.qp0"),
     ),
-    _S.LOC_ACCESS_ERR: (Cause("a WRITE with immediate met a bad buffer", "show rq B.qp0"),),
+    _S.LOC_ACCESS_ERR: (
+        Cause("mlx5: the R_Key of a WRITE with immediate does not allow it", "show mr B.mr0"),
+    ),
     _S.REM_INV_REQ_ERR: (
         Cause("the peer's receive is too small", "show rq B.qp0"),
         Cause("its qp_access_flags lack the operation", "query_qp B.qp0"),
@@ -101,6 +103,7 @@ EVIDENCE: dict[WCStatus, str] = {
     _S.BAD_RESP_ERR: "an answer of another kind or length than was asked for",
     _S.RETRY_EXC_ERR: "the same PSN leaves retry_cnt + 1 times and no answer that fits comes",
     _S.RNR_RETRY_EXC_ERR: "rnr_retry + 1 RNR NAKs with the PSN of the request",
+    _S.LOC_ACCESS_ERR: "a NAK 0x62 to the sender of the WRITE with immediate",
     _S.REM_ABORT_ERR: "whatever the device had sent by then",
     _S.FATAL_ERR: "nothing more from this device",
     _S.GENERAL_ERR: "whatever the device had sent by then",

@@ -298,6 +298,9 @@ CELLS: dict[str, str] = {
     "stalls_above_port_mtu": "A packet longer than the port MTU is tried again for ever: the send "
     "queue stands still; otherwise it travels all the same",
     "checks_packet_size": "Packets that do not fit the path MTU are refused",
+    "short_receive_breaks_ud": "A datagram longer than its receive completes it with "
+    "IBV_WC_LOC_LEN_ERR and takes the QP to ERR; otherwise the datagram is dropped and the receive "
+    "waits for the next",
     "alignment_before_key": "The address of an atomic is checked before its R_Key; otherwise after "
     "it",
     "nak_after_rnr": "Packets behind an RNR NAK get a NAK of their own",

@@ -25,8 +25,9 @@ class AddressField(NamedTuple):
         return " ".join(str(a) if a == b else f"{a}..{b}" for a, b in self.ranges)
 
 
-# sl and flow_label are as wide as in the LRH and the GRH (IBA 7.7.3, 8.3.3). static_rate is a code
-# of enum ibv_rate: 0 is the rate of the port, 1 is no code, 23 is 800 Gbit/s.
+# sl and flow_label are as wide as in the LRH and the GRH (kernel ib_hdrs.h: IB_SL_MASK,
+# IB_GRH_FLOW_MASK). static_rate is a code of enum ibv_rate: 0 is the rate of the port, 1 is no
+# code, 23 is 800 Gbit/s.
 ADDRESS: dict[str, AddressField] = {
     "flow_label": AddressField(((0, 0xFFFFF),)),
     "sl": AddressField(((0, 15),)),

@@ -91,7 +91,7 @@ DIFFERENCES: dict[str, Difference] = {
         "the receive completes with IBV_WC_RECV and the flag IBV_WC_WITH_IMM; "
         "IBV_WC_RECV_RDMA_WITH_IMM is of RDMA WRITE with immediate only",
         "the opcode of the completion says whether the receive's buffers were filled",
-        "IBTA 11.4.2.1; Soft-RoCE, measured", "wr/datagrams"),
+        "libmlx5 cq.c; Soft-RoCE, measured", "wr/datagrams"),
     "fence-prior-work": Difference(
         ("IBV_SEND_FENCE",),
         "FENCE waits for READs and atomics only, not for all prior work",

@@ -162,6 +162,7 @@ class Profile:
     # responder
     checks_packet_size: bool = True
     alignment_before_key: bool = False
+    short_receive_breaks_ud: bool = True
     nak_after_rnr: bool = False
     joins_acks: bool = True
     unheard_ack_psn: int | None = None
@@ -296,10 +297,13 @@ RXE = Profile(
     extended_fields=STANDARD_FIELDS,
 )
 
-# google/rdma-unit-test expects of ConnectX that a SEND_WITH_INV of a bad key gets no answer (class J).
+# google/rdma-unit-test expects of ConnectX that a SEND_WITH_INV of a bad key gets no answer (class J)
+# and that a WRITE with immediate by a bad key completes its receive with an error of access or
+# protection; rdmamojo, ibv_poll_cq: LOC_ACCESS_ERR is for that, on RC.
 _MLX5_REFUSALS: "Mapping[str, Refusal]" = {
     **REFUSALS,
     "invalidate": REFUSALS["invalidate"]._replace(syndrome=None),
+    "rkey": REFUSALS["rkey"]._replace(status=WCStatus.LOC_ACCESS_ERR, takes_receive=True),
 }
 
 MLX5 = Profile(
@@ -331,6 +335,7 @@ MLX5 = Profile(
     # One adapter measured 3.56 s and 15 packets at timeout 14, retry_cnt 7 (unionxic-09); the lab
     # takes 2.147 s and 8 packets. One figure does not say whether the waits or the tries differ.
     ack_timeout_factor=4,
+    short_receive_breaks_ud=False,  # as google/rdma-unit-test expects of it
     alignment_before_key=True,  # as google/rdma-unit-test expects of it
     checks_write_range_first=False,
     modify_judges_address=frozenset({"static_rate"}),  # kernel mlx5 qp.c; libmlx5 cuts the rest

@@ -38,7 +38,11 @@ REQUESTER_STATUS: dict[int, WCStatus] = {
 
 
 class Refusal(NamedTuple):
-    """Why a request was not executed; `breaks`: a QP that answers nothing dies of it too."""
+    """Why a request was not executed.
+
+    breaks: a QP that answers nothing goes to ERR too. takes_receive: a request that would have used
+    a receive WQE takes it before it is refused, so that the WQE completes with `status`.
+    """
 
     name: str
     sentence: str
@@ -48,6 +52,7 @@ class Refusal(NamedTuple):
     status: WCStatus | None = None
     event: AsyncEvent | None = None
     breaks: bool = False
+    takes_receive: bool = False
 
 
 _INVALID = Syndrome.NAK_INVALID_REQUEST

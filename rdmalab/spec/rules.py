@@ -125,7 +125,7 @@ RULES: dict[str, Rule] = {
     "draining":            Rule(EINVAL, "the send queue is still draining: only ERR and RESET are possible", "IBA 10.3.1.5"),
     "mask-mismatch":       Rule(EINVAL, "attr_mask names {}, which no field was given for", "ibv_modify_qp(3)"),
     "ah-port":             Rule(EINVAL, "port_num of an address must be the port in use, not {}", "kernel uverbs, R10"),
-    "ah-range":            Rule(EINVAL, "{}={} is out of range in an address", "IBA 8.3.3, kernel mlx5"),
+    "ah-range":            Rule(EINVAL, "{}={} is out of range in an address", "kernel ib_hdrs.h, kernel mlx5"),
     "ah-dlid":             Rule(EINVAL, "an InfiniBand port needs a dlid, the LID of the peer's port: 0 is reserved", "IBA 4.1.3; qib of the kernel"),
     "ah-mlid":             Rule(EINVAL, "dlid {} is a multicast LID, which is no port's: groups of InfiniBand ports are not emulated", "IBA 4.1.3"),
     "ah-global":           Rule(EINVAL, "on RoCE an address needs is_global=1 and a GRH", "ibv_modify_qp(3), R16"),

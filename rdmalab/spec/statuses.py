@@ -86,8 +86,8 @@ STATUS: dict[WCStatus, StatusRow] = {
         "RC: the answer's opcode or length does not fit the request",
         "nothing"),
     _S.LOC_ACCESS_ERR: StatusRow("local access error", _RECV,
-        "UC: an incoming WRITE with immediate hit a protection error here",
-        "nothing"),
+        "mlx5: a WRITE with immediate by an R_Key that does not allow it was to complete this receive",
+        "the RC sender gets REM_ACCESS_ERR"),
     _S.REM_INV_REQ_ERR: StatusRow("remote invalid request error", _BOTH,
         "send: NAK 0x61, since the receive was too small, qp_access_flags lack the operation, "
         "READ depth, opcode order, MTU, or an unaligned atomic; "

@@ -17,6 +17,7 @@ from rdmalab.hca.srq import Parts, SrqCapacity
 from rdmalab.hca.wr import SGE, SendWR
 from rdmalab.lab import Lab
 from rdmalab.spec.access import Access, Rereg
+from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.builders import SendOps
 from rdmalab.spec.completions import Arm, WcEx
 from rdmalab.spec.limits import LinkLayer
@@ -670,6 +671,27 @@ def two_refusals(profile: Profile) -> Any:
     return found
 
 
+def immediate_of_a_bad_key(profile: Profile) -> Any:
+    """The receive that the WRITE was to complete, and one after it; the events."""
+    pair = Pair(profile=profile)
+    pair.b.recv(wr_id=1)
+    pair.b.recv(wr_id=2)
+    pair.a.issue(WROpcode.RDMA_WRITE_WITH_IMM, rkey=0xBAD)
+    pair.run()
+    assert [status for _, status in pair.a.sent()] == [S.REM_ACCESS_ERR]
+    return [status for _, status in pair.b.received()], pair.b.events()
+
+
+def datagram_of_100_bytes(profile: Profile) -> Any:
+    """Into a receive of 60 bytes, and one of 4 bytes after it: receives completed, the state."""
+    pair = Pair(qp_type=UD, profile=profile)
+    pair.b.recv(60)
+    for length in (100, 4):
+        pair.a.issue(SEND, length)
+        pair.run()
+    return [status for _, status in pair.b.received()], pair.b.qp.state
+
+
 # --------------------------------------------------------------------------- completions
 def receive_flags(profile: Profile) -> Any:
     pair = Pair(profile=profile)
@@ -1001,6 +1023,11 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("refusals",                RXE.refusals, two_refusals,
         [S.REM_INV_REQ_ERR, S.LOC_LEN_ERR, S.REM_OP_ERR, S.LOC_PROT_ERR],
         [S.REM_OP_ERR, S.LOC_QP_OP_ERR] * 2),
+    ("refusals",                MLX5.refusals, immediate_of_a_bad_key,
+        ([S.WR_FLUSH_ERR] * 2, [AsyncEvent.QP_ACCESS_ERR]),
+        ([S.LOC_ACCESS_ERR, S.WR_FLUSH_ERR], [])),
+    ("short_receive_breaks_ud", False,      datagram_of_100_bytes,
+        ([S.LOC_LEN_ERR], QPState.ERR), ([S.SUCCESS], QPState.RTS)),
     ("grh_flag_on_rc",          True,       receive_flags,     0, WCFlags.GRH),
     ("imm_flag_on_sender",      True,       sender_cqe,        (0, 0), (WCFlags.WITH_IMM, 0)),
     ("send_byte_len",           True,       sender_cqe,        (0, 0), (0, 8)),

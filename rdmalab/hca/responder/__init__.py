@@ -46,6 +46,8 @@ def _receive_reliable(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) ->
     resp.nak_sent = False  # the gap is closed, whatever becomes of this packet
     for check in checks.LINES[packet.opcode]:
         if (name := check(hca, qp, packet, row)) is not None:
+            if hca.profile.refusals[name].takes_receive and checks.takes_receive(row):
+                execute.take_receive(hca, qp, packet)
             answer.refuse(hca, qp, packet, name)
             return
     resp.rnr_sent = False

@@ -26,12 +26,16 @@ def receive(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> None:
 
 def _place(hca: "Hca", qp: QueuePair, packet: Packet) -> str | None:
     """The header into the first 40 bytes, the data behind them; both must fit."""
+    resp, length = qp.resp, len(packet.payload)
+    is_short = GRH.LENGTH + length > (resp.recv or qp.source.wqes[0]).length
+    if is_short and not hca.profile.short_receive_breaks_ud:
+        hca.drop(qp, packet, "receive-short")
+        return None
     execute.take_receive(hca, qp, packet)
-    resp, wqe = qp.resp, qp.resp.recv
-    assert wqe is not None
-    length = len(packet.payload)
-    if GRH.LENGTH + length > wqe.length:
+    if is_short:
         return "receive-short"
+    wqe = resp.recv
+    assert wqe is not None
     header = before_datagram(packet)
     # IPv4 fills the last half, a packet without GRH nothing; the rest is left as it was.
     unused = GRH.LENGTH - len(header)
