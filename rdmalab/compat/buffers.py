@@ -8,9 +8,12 @@ import ctypes
 import mmap
 from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from rdmalab.command import Ref
+from rdmalab.compat import own_memory
+from rdmalab.compat.own_memory import UnmappedError
 
 PAGE = mmap.PAGESIZE
 # Around each buffer, so that an address a little outside of one is nobody else's.
@@ -43,7 +46,9 @@ class Mirror:
     regions: the MRs it was registered as. shadow: the bytes on which both sides agreed last; None
     if there are too many of them. written: ranges that pyverbs' own functions have written.
     unknown: it may have held something before it was mirrored. block: what must not be freed
-    while somebody looks at it.
+    while somebody looks at it; None: memory of the program, which it may unmap. The node then keeps
+    the bytes, as an adapter keeps the pages that reg_mr has pinned (ib_umem_get of Linux).
+    unmapped: an access has found that; told: and the program was warned.
     """
 
     node: str
@@ -55,6 +60,9 @@ class Mirror:
     written: list[tuple[int, int]] = field(default_factory=list)
     unknown: bool = False
     block: Block | None = None
+    unmapped: bool = False
+    told: bool = False
+    _room: bytearray = field(default_factory=bytearray)
 
     def __post_init__(self) -> None:
         if self.length <= _COMPARED:
@@ -65,10 +73,41 @@ class Mirror:
         if self.shadow is None:
             yield from self._noted()
             return
-        now = ctypes.string_at(self.real, self.length)
+        now = self._compared(self.shadow)
         if now != self.shadow:
-            before, self.shadow = self.shadow, now
-            yield from _differences(before, now)
+            before, self.shadow = self.shadow, bytes(now)
+            yield from _differences(before, self.shadow)
+
+    def _compared(self, before: bytes) -> bytes | bytearray:
+        """All bytes of now; `before` has those of pages that are not mapped any more."""
+        if self.block is not None:
+            return ctypes.string_at(self.real, self.length)
+        if len(self._room) != self.length:
+            self._room = bytearray(self.length)
+        try:
+            own_memory.read_into(self._room, self.real)
+        except UnmappedError:
+            self._room[:] = before
+            for start, stop in self._pages(0, self.length):
+                self._room[start:stop] = self._piece(start, stop) or before[start:stop]
+        return self._room
+
+    def _pages(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """The part of each page in a range of offsets."""
+        while start < stop:
+            end = min(stop, start + PAGE - (self.real + start) % PAGE)
+            yield start, end
+            start = end
+
+    def _piece(self, start: int, stop: int) -> bytes:
+        """Bytes of the program; none if one of them is not mapped any more."""
+        if self.block is not None:
+            return ctypes.string_at(self.real + start, stop - start)
+        try:
+            return own_memory.read(self.real + start, stop - start)
+        except UnmappedError:
+            self.unmapped = True
+            return b""
 
     def _noted(self) -> Iterator[tuple[int, bytes]]:
         """What was noted; at the first look at memory of unknown content, all that is not zero."""
@@ -76,16 +115,29 @@ class Mirror:
         unknown, self.unknown = self.unknown, False
         for start, stop in [(0, self.length)] if unknown else ranges:
             for at in range(start, stop, _COMPARED):
-                piece = ctypes.string_at(self.real + at, min(_COMPARED, stop - at))
-                if not unknown or piece.strip(b"\0"):
+                piece = self._piece(at, min(at + _COMPARED, stop))
+                if piece and (not unknown or piece.strip(b"\0")):
                     yield at, piece
 
     def receive(self, offset: int, octets: bytes) -> None:
         """What the adapter has written becomes visible to the program."""
-        ctypes.memmove(self.real + offset, octets, len(octets))
+        if self.block is not None:
+            ctypes.memmove(self.real + offset, octets, len(octets))
+        else:
+            self._put(offset, octets)
         if self.shadow is not None:
             shadow = self.shadow
             self.shadow = shadow[:offset] + octets + shadow[offset + len(octets) :]
+
+    def _put(self, offset: int, octets: bytes) -> None:
+        """Write what is mapped of the program's memory."""
+        try:
+            own_memory.write(self.real + offset, octets)
+        except UnmappedError:
+            self.unmapped = True
+            for start, stop in self._pages(offset, offset + len(octets)):
+                with suppress(UnmappedError):
+                    own_memory.write(self.real + start, octets[start - offset : stop - offset])
 
 
 def _differences(before: bytes, now: bytes) -> Iterator[tuple[int, bytes]]:
@@ -130,6 +182,17 @@ class Buffers:
                 return block
         return None
 
+    def _holding(self, real: int, length: int) -> Block | None:
+        """The block with all these bytes, or with its guard behind them."""
+        block = self.block_at(real)
+        inside = block is not None and real + length <= block.addr + block.length + _GUARD
+        return block if inside else None
+
+    def is_mapped(self, real: int, length: int, *, writable: bool) -> bool:
+        """Whether an MR can be made of these bytes."""
+        inside = self._holding(real, length) is not None
+        return inside or own_memory.is_mapped(real, length, writable=writable)
+
     def covering(self, node: str, real: int, length: int) -> Mirror | None:
         """The mirror on this node that holds the whole range."""
         found = self._at(real)
@@ -140,7 +203,7 @@ class Buffers:
         self, node: str, real: int, addr: int, length: int, *, unknown: bool = True
     ) -> Mirror:
         """Real memory is known to a node from now on."""
-        made = Mirror(node, real, addr, length, unknown=unknown, block=self.block_at(real))
+        made = Mirror(node, real, addr, length, unknown=unknown, block=self._holding(real, length))
         index = bisect_right(self._starts, real)
         self.mirrors.insert(index, made)
         self._starts.insert(index, real)

@@ -3,6 +3,7 @@
 import threading
 import time
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 from rdmalab.command import Invocation, New, Noun, Ref
@@ -83,6 +84,8 @@ class Process:
                 self._empty = 0
             outcome = self.session.perform(Invocation(word, arguments))
             self.fetch()
+        for said in self._unmapped():
+            warnings.warn(said, DeviceWarning, stacklevel=_CALLERS)
         if outcome.refusal is not None:
             raise outcome.refusal
         if word in _POSTS and outcome.event is not None:
@@ -121,6 +124,16 @@ class Process:
         where = Ref(region.node, region.name, start - base, start - base + len(octets))
         text = octets.decode("latin-1")
         self.session.perform(Invocation("write", {"where": where, "text": text}))
+
+    def _unmapped(self) -> Iterator[str]:
+        """A sentence for each MR whose memory was found unmapped since the last call."""
+        for mirror in self.buffers.mirrors:
+            if mirror.unmapped and not mirror.told:
+                mirror.told = True
+                yield (
+                    f"{mirror.regions[0]}: the program has unmapped memory of this MR. The device "
+                    "keeps the pages that reg_mr pinned; the program cannot read or write them."
+                )
 
     def fetch(self) -> None:
         """What the adapters have written is seen by the program."""

@@ -135,3 +135,63 @@ def test_the_app_opens_on_what_a_program_did() -> None:
         terminal.wait_for("What cq_events.py did", timeout=10)
         terminal.send(b"next\r")
         terminal.wait_for("next (F8): step", timeout=20)
+
+
+GONE = """
+import ctypes, mmap
+from pyverbs import enums as e
+from pyverbs.cq import CQ
+from pyverbs.device import Context
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
+from pyverbs.wr import SGE
+
+def address(memory):
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
+
+context = Context(name="rdmalab0")
+pd = PD(context)
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "printed"),
+    [
+        (  # the memory of an MR is unmapped, and the lab looks for what has changed in it
+            "memory = mmap.mmap(-1, 4096)\n"
+            "mr = MR(pd, 4096, e.IBV_ACCESS_LOCAL_WRITE, address=address(memory))\n"
+            "memory.close()\nCQ(context, 4)\nmr.close()\nprint('closed')",
+            "closed",
+        ),
+        (  # the pages were never mapped
+            "try:\n MR(pd, 4096, e.IBV_ACCESS_LOCAL_WRITE, address=0x1000)\n"
+            "except PyverbsRDMAError as error: print(error.error_code)",
+            "14",
+        ),
+        (  # a page may be read, but not written
+            "import os\nfile = os.memfd_create('m'); os.ftruncate(file, 4096)\n"
+            "memory = mmap.mmap(file, 4096, flags=mmap.MAP_PRIVATE)\nat = address(memory)\n"
+            "ctypes.CDLL(None).mprotect(ctypes.c_void_p(at), ctypes.c_size_t(4096), 1)\n"
+            "print(MR(pd, 4096, 0, address=at).length)\n"
+            "try:\n MR(pd, 4096, e.IBV_ACCESS_LOCAL_WRITE, address=at)\n"
+            "except PyverbsRDMAError as error: print(error.error_code)",
+            "4096\n14",
+        ),
+        (  # the program's own access, which is a crash in C
+            "mr = MR(pd, 4096, e.IBV_ACCESS_LOCAL_WRITE)\n"
+            "for touch in (lambda: SGE(0x1000, 8, mr.lkey).read(8, 0),\n"
+            "              lambda: mr.write('x', 1, 1 << 40), lambda: mr.read(1, 1 << 40)):\n"
+            "    try: touch()\n"
+            "    except PyverbsError as error: print(str(error)[:24])",
+            "in C this would crash: n\n" * 2 + "in C this would crash: n",
+        ),
+    ],
+)
+def test_memory_that_is_not_mapped_is_no_crash(tmp_path: Path, steps: str, printed: str) -> None:
+    """Each of these ended with SIGSEGV."""
+    done = run(write(tmp_path, f"{GONE}{steps}\n"))
+    assert (done.returncode, done.stdout) == (0, f"{printed}\n"), done.stderr
+    assert "Traceback" not in done.stderr
+    warned = "A.mr0: the program has unmapped memory of this MR."
+    assert (warned in done.stderr) == ("closed" in printed)

@@ -4,7 +4,7 @@ from typing import Any
 
 from rdmalab.command import Noun
 from rdmalab.compat.process import here
-from rdmalab.compat.pyverbs.base import LabObject, PyverbsObject
+from rdmalab.compat.pyverbs.base import LabObject, PyverbsObject, octets_at
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
 from rdmalab.compat.pyverbs.struct import U8, U16, U32, Number, Struct, expect, table
 from rdmalab.compat.pyverbs.utils import gid_str_to_array
@@ -240,9 +240,7 @@ def _back(pd: LabObject, wc: Any, grh: int, port_num: int) -> AHAttr:
 
 def _route_back(gids: list[int], grh: int) -> GlobalRoute:
     """The route against the GRH at this address, from the GID that it came to."""
-    import ctypes
-
-    header = ctypes.string_at(grh, 40)
+    header = octets_at(grh, 40)
     traffic = int.from_bytes(header[:4], "big")
     source, dest = (int.from_bytes(header[at : at + 16], "big") for at in (8, 24))
     if not any(header[:20]):  # IPv4: the header lies in the second half

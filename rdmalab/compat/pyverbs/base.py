@@ -6,6 +6,8 @@ from typing import Any, ClassVar, Self
 from weakref import WeakSet
 
 from rdmalab.command import NotUnderstood, Noun, Ref, Refused
+from rdmalab.compat import own_memory
+from rdmalab.compat.own_memory import UnmappedError
 from rdmalab.compat.process import Process, here
 from rdmalab.compat.pyverbs.pyverbs_error import (
     SKIN,
@@ -89,6 +91,22 @@ def call(text: str, word: str, **arguments: Any) -> Any:
         raise failed(text, refusal) from None
     except NotUnderstood as senseless:
         raise PyverbsUserError(f"{text}: {senseless.message}") from None
+
+
+def octets_at(addr: int, length: int) -> bytes:
+    """Memory of the program; PyverbsError where C crashes."""
+    try:
+        return own_memory.read(addr, length)
+    except UnmappedError as crash:
+        raise PyverbsError(str(crash)) from None
+
+
+def put_octets(addr: int, octets: bytes) -> None:
+    """Write memory of the program; PyverbsError where C crashes."""
+    try:
+        own_memory.write(addr, octets)
+    except UnmappedError as crash:
+        raise PyverbsError(str(crash)) from None
 
 
 class LabObject(PyverbsCM):

@@ -5,6 +5,7 @@ from operator import index
 
 from rdmalab.compat.buffers import PAGE
 from rdmalab.compat.process import here
+from rdmalab.compat.pyverbs.base import octets_at, put_octets
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError
 from rdmalab.compat.pyverbs.struct import INT, SIZE, U64, converted
 
@@ -85,7 +86,7 @@ def write(addr: int, data: str | bytes, length: int, offset: int = 0) -> None:
     if not isinstance(data, bytes | bytearray):
         raise TypeError(f"expected bytes, {type(data).__name__} found")
     octets = bytes(data)[: converted(length, SIZE)]
-    ctypes.memmove(start, octets, len(octets))
+    put_octets(start, octets)
     here().buffers.note(start, len(octets))
 
 
@@ -93,7 +94,7 @@ def read(addr: int, length: int, offset: int = 0) -> bytes:
     start, count = converted(addr + offset, SIZE), _signed(length)
     if count < 0:
         raise SystemError("Negative size passed to PyBytes_FromStringAndSize")
-    return ctypes.string_at(start, count)
+    return octets_at(start, count)
 
 
 def _signed(number: int) -> int:
@@ -119,7 +120,7 @@ def writebe64(addr: int, val: int, offset: int = 0) -> None:
 
 def _got(addr: int, offset: int, size: int) -> int:
     start = converted(addr, SIZE) + size * _signed(offset)
-    return int.from_bytes(ctypes.string_at(start, size), "little")
+    return int.from_bytes(octets_at(start, size), "little")
 
 
 def read32(addr: int, offset: int = 0) -> int:

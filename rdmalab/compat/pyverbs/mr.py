@@ -1,13 +1,13 @@
 """Memory regions and windows."""
 
-import ctypes
 from errno import EINVAL, EOPNOTSUPP
 from typing import Any
 from weakref import WeakSet
 
 from rdmalab.command import Noun, Ref
+from rdmalab.compat.buffers import PAGE
 from rdmalab.compat.process import here
-from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, call
+from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, call, octets_at, put_octets
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
 from rdmalab.compat.pyverbs.struct import (
@@ -27,6 +27,8 @@ from rdmalab.compat.pyverbs.utils import rereg_error_to_str
 from rdmalab.spec.access import Access, MWType, Rereg
 
 HUGE_PAGE_SIZE = 0x200000
+# Mapped in no node: so that reg_mr refuses what is not mapped here, after its other checks.
+_NOWHERE = (1 << 64) - (1 << 33)
 _NO_BUFFER = "The MR buffer isn't allocated or length {} is invalid"
 _ERR_CMD, _ERR_INPUT = -4, -1  # of ibv_rereg_mr_err_code
 
@@ -73,6 +75,9 @@ class MR(LabObject):
         process, word = here(), "reg_mr"
         known = process.buffers.covering(pd.node, self._buf, length)
         where = {} if known is None else {"addr": known.addr + self._buf - known.real}
+        writable = bool(access & (Access.LOCAL_WRITE | Access.MW_BIND))
+        if not self._own and not process.buffers.is_mapped(self._buf, length, writable=writable):
+            where = {"addr": _NOWHERE + self._buf % PAGE}
         if iova not in (None, self._buf):
             word, where["hca_va"] = "reg_mr_iova", process.buffers.to_lab(iova)
         ref = self._made(
@@ -102,7 +107,7 @@ class MR(LabObject):
         if not self._buf or length < 0:
             raise PyverbsUserError(_NO_BUFFER.format(length))
         octets = data.encode() if isinstance(data, str) else bytes(data)
-        ctypes.memmove(self._buf + offset, octets, min(length, len(octets)))
+        put_octets(self._buf + offset, octets[:length])
         here().buffers.note(self._buf + offset, length)
 
     def read(self, length: int, offset: int) -> bytes:
@@ -110,7 +115,7 @@ class MR(LabObject):
             raise PyverbsUserError(f"Invalid offset {offset}")
         if not self._buf or length < 0:
             raise PyverbsUserError(_NO_BUFFER.format(length))
-        return ctypes.string_at(self._buf + offset, length)
+        return octets_at(self._buf + offset, length)
 
     def rereg(
         self, flags: int, pd: PD | None = None, addr: int = 0, length: int = 0, access: int = 0

@@ -1,6 +1,5 @@
 """Queue pairs, plain and extended."""
 
-import ctypes
 from collections.abc import Sequence
 from errno import EOPNOTSUPP
 from typing import Any
@@ -9,7 +8,14 @@ from rdmalab.command import Noun, Refused
 from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs import wq
 from rdmalab.compat.pyverbs.addr import AH, GID, AHAttr, GlobalRoute, text_of, told
-from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, PyverbsObject, call, failed
+from rdmalab.compat.pyverbs.base import (
+    LabObject,
+    PyverbsCM,
+    PyverbsObject,
+    call,
+    failed,
+    octets_at,
+)
 from rdmalab.compat.pyverbs.cq import CQ, CQEX
 from rdmalab.compat.pyverbs.mr import MR, MW, MWBind, MWBindInfo, lend
 from rdmalab.compat.pyverbs.pd import PD
@@ -583,7 +589,7 @@ class DataBuffer(PyverbsCM):
         self._octets = addr & _POINTER, converted(length, SIZE)
 
     def read(self) -> bytes:
-        return ctypes.string_at(*self._octets)
+        return octets_at(*self._octets)
 
 
 def _swapped(data: int) -> int:
@@ -625,7 +631,7 @@ class QPEx(QP):
         """Bytes that no key is asked for: of a buffer the lab knows, or a copy in one it does."""
         buffers = here().buffers
         if length and buffers.covering(self.node, addr, length) is None:
-            return self._borrow(ctypes.string_at(addr, length))
+            return self._borrow(octets_at(addr, length))
         return {"addr": buffers.to_lab(addr), "length": length}
 
     def _borrow(self, octets: bytes) -> dict[str, int]:

@@ -1,12 +1,11 @@
 """Work requests."""
 
-import ctypes
 from collections.abc import Sequence
 from typing import Any, Self
 
 from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.addr import AH
-from rdmalab.compat.pyverbs.base import PyverbsCM, inc_rkey
+from rdmalab.compat.pyverbs.base import PyverbsCM, inc_rkey, octets_at
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
 from rdmalab.compat.pyverbs.struct import (
     INT,
@@ -41,7 +40,7 @@ class SGE(Struct, PyverbsCM):
         self._set(addr=addr, length=length, lkey=lkey)
 
     def read(self, length: int, offset: int) -> bytes:
-        return ctypes.string_at(self.addr + offset, length)
+        return octets_at(self.addr + offset, length)
 
     def told(self) -> dict[str, int]:
         """As the lab's words take it."""

@@ -2,11 +2,13 @@
 
 import ctypes
 import gc
+import mmap
 from typing import NamedTuple
 
 import pytest
 
 from rdmalab.compat import process
+from rdmalab.compat.buffers import PAGE
 from rdmalab.compat.pyverbs import mem_alloc
 from rdmalab.compat.pyverbs.addr import AHAttr, GlobalRoute
 from rdmalab.compat.pyverbs.cq import CQ
@@ -131,6 +133,39 @@ def test_memory_freed_too_early_does_not_kill_the_process(ends: tuple[End, End])
     assert region.read(11, 0) == b"still there"
     region.close()
     other.close()
+
+
+@pytest.mark.parametrize("length", [4 * PAGE, 3 << 20])
+def test_a_device_keeps_the_pages_that_a_program_unmaps(ends: tuple[End, End], length: int) -> None:
+    """It has pinned them; the program has nothing there any more, and what is left is mirrored."""
+    a, b = ends
+    memory = mmap.mmap(-1, length)
+    memory[:5], memory[-5:] = b"first", b"final"
+    addr = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    target, local = MR(b.pd, length, ALL, address=addr), MR(a.pd, 64, ALL)
+    pd = PD(b.context)  # any call looks at all mirrored memory
+    unmapped = ctypes.CDLL(None).munmap(ctypes.c_void_p(addr), ctypes.c_size_t(PAGE))
+    assert unmapped == 0
+    sge = SGE(local.buf, 5, local.lkey)
+
+    def at_both_ends(opcode: int) -> list[tuple[int, bytes]]:
+        places = (addr, addr + length - 5)
+        done = [(a.execute(opcode, sge, target.rkey, place), local.read(5, 0)) for place in places]
+        PD(b.context).close()
+        return done
+
+    local.write("other", 5)
+    with pytest.warns(process.DeviceWarning, match="B.mr0: the program has unmapped memory"):
+        assert at_both_ends(WRITE) == [(WCStatus.SUCCESS, b"other")] * 2
+    assert memory[-5:] == b"other"
+    local.write("clear", 5)
+    assert at_both_ends(READ) == [(WCStatus.SUCCESS, b"other")] * 2
+    target.close()
+    pd.close()
+    _KEPT.append(memory)
+
+
+_KEPT: list[mmap.mmap] = []  # never closed: munmap would take what was mapped there since
 
 
 def test_closing_a_context_takes_everything_with_it(ends: tuple[End, End]) -> None:
