@@ -56,7 +56,7 @@ class Lab:
 
     def replies(self, line: str, *, file: bool = False) -> Iterator[Reply]:
         """Carry out a line; whoever asks brings each reply's travel to its end before the next."""
-        for reply in replies(self.session, line, file=file):
+        for reply in replies(self.session, line, file=file, now=lambda: self.session):
             self.said.append(reply)
             yield reply
 

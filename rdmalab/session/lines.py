@@ -1,6 +1,6 @@
 """A line of words, carried out: one reply for each command in it and for each it stands for."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,10 +49,13 @@ class Reply:
         return self.error is not None or self.refusal is not None
 
 
-def replies(session: Session, line: str, *, file: bool = False) -> Iterator[Reply]:
+def replies(
+    session: Session, line: str, *, file: bool = False, now: Callable[[], Session] | None = None
+) -> Iterator[Reply]:
     """Carry out the commands of a line; the first that fails is the last.
 
-    `file`: only full names, as scenario files and saved sessions have them.
+    file: only full names, as scenario files and saved sessions have them. now: returns the current
+    session before each command, because `load` replaces it; None: `session` for all of them.
     """
     try:
         node = None if file else session.default_node
@@ -63,10 +66,11 @@ def replies(session: Session, line: str, *, file: bool = False) -> Iterator[Repl
         yield Reply(line, error=error)
         return
     for invocation in invocations:
-        reply = _perform(session, invocation)
+        current = now() if now is not None else session
+        reply = _perform(current, invocation)
         yield reply
         if isinstance(reply.value, Script):
-            for line_reply in _stand_for(session, reply.value):
+            for line_reply in _stand_for(current, reply.value):
                 yield line_reply
                 reply = line_reply
         if reply.failed:

@@ -10,17 +10,19 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
+from rdmalab.command import NotUnderstood
 from rdmalab.doctor.report import Report
+from rdmalab.grammar.line import parse
 from rdmalab.grammar.tokens import scan
 from rdmalab.lab import Lab
 from rdmalab.session.back import Jump
-from rdmalab.session.lines import Reply
+from rdmalab.session.lines import ALIASES, Reply
 from rdmalab.session.session import Session
 from rdmalab.session.travel import STOPPED, Travel, When
 from rdmalab.shell.fragments import Line, shown
 from rdmalab.shell.say import Voice, closing, say
 from rdmalab.shell.wishes import WISHES
-from rdmalab.workbench.diary import Arrival, Unkept, place_of
+from rdmalab.workbench.diary import UNWRITTEN, Arrival, Unkept, place_of
 from rdmalab.workbench.look import Leave
 
 if TYPE_CHECKING:
@@ -88,13 +90,29 @@ class Conversation:
         """
         lines = commands_of(text.strip() or self._repeat)
         self.end, self.stopping = End.FINE, False
-        for self.at_line, line in lines:
+        parts = [(number, part) for number, line in lines for part in self._parts(line)]
+        for self.at_line, line in parts:
             await self._line(line, emit, pause)
             if self.end is not End.FINE:
                 break
         if self.end not in (End.FINE, End.LEFT) and len(lines) > 1:
             emit([("class:error", f"stopped at line {self.at_line} of {lines[-1][0]}.")])
         return self.end is not End.LEFT
+
+    def _parts(self, line: str) -> list[str]:
+        """The line; around a word that ends the diary, command by command.
+
+        What follows such a word belongs to another diary than what precedes it.
+        """
+        session = self.lab.session
+        if not any(word in line for word in UNWRITTEN):
+            return [line]
+        try:
+            said = parse(line, session.vocabulary, session.default_node, aliases=ALIASES)
+        except NotUnderstood:
+            return [line]
+        is_whole = not any(each.name in UNWRITTEN for each in said)
+        return [line] if is_whole else [each.line for each in said]
 
     async def _line(self, line: str, emit: Emit, pause: Pause) -> None:
         """On disk first, then done; where it ended is written behind it."""

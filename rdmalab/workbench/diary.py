@@ -20,8 +20,8 @@ from rdmalab.workbench.places import is_locked_now, state_path
 
 FORMAT = 1
 SUFFIX = ".jsonl"
-CONTINUE = "continue"
-"""The word that is not written down: what it brings back is."""
+UNWRITTEN = ("continue", "new")
+"""Words that end the diary and begin another one; neither of the two has the word itself."""
 
 
 class Head(NamedTuple):
@@ -91,7 +91,7 @@ class Diary(Unkept):
 
     # ------------------------------------------------------------------ what happens
     def typed(self, line: str, *, again: bool = False) -> None:
-        self._in_line = line.split()[:1] != [CONTINUE]
+        self._in_line = (line.split() or [""])[0] not in UNWRITTEN
         if self._in_line:
             self._write({"typed": line} | ({"again": True} if again else {}), sync=True)
 

@@ -417,3 +417,37 @@ def test_the_file_says_what_was_typed_and_not_what_was_told_again(tmp_path: Path
 def test_a_session_that_stands_at_the_start_says_so(tmp_path: Path) -> None:
     kept(tmp_path, "use rc_pair", "goto start")
     assert fresh(tmp_path).ask("continue") == ["Continued: 2 lines; it is 0.000us, the start."]
+
+
+# --------------------------------------------------------------------------- on one line
+def named(talk: Talk, name: str) -> bool:
+    return talk.lab.session.names.find(name) is not None
+
+
+def test_what_follows_load_on_a_line_is_done_in_its_world(lesson: Path, tmp_path: Path) -> None:
+    talk = kept(tmp_path, f'alloc_pd A.old; load "{lesson}"; alloc_pd A.zz; next')
+    assert named(talk, "A.zz")
+    assert named(talk, "A.qp0")
+    assert not named(talk, "A.old")
+    again = fresh(tmp_path, "continue")
+    assert world_of(again) == world_of(talk)
+    assert named(again, "A.zz")
+
+
+def test_what_follows_open_on_a_line_is_done_in_its_world() -> None:
+    word = Talk("alloc_pd A.shared").ask("share")[0]
+    talk = Talk(f"alloc_pd A.old; open {word}; alloc_pd A.zz")
+    assert named(talk, "A.shared")
+    assert named(talk, "A.zz")
+    assert not named(talk, "A.old")
+
+
+def test_what_follows_continue_on_a_line_is_kept_with_what_came_back(tmp_path: Path) -> None:
+    kept(tmp_path, "use rc_pair", "alloc_pd A.p1")
+    second = fresh(tmp_path, "alloc_pd A.p0; continue; alloc_pd A.p2; alloc_pd A.p3")
+    assert named(second, "A.p1")
+    assert named(second, "A.p3")
+    assert not named(second, "A.p0")
+    third = fresh(tmp_path, "continue")
+    assert world_of(third) == world_of(second)
+    assert [named(third, f"A.p{number}") for number in range(4)] == [False, True, True, True]
