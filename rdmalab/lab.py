@@ -49,10 +49,17 @@ class Lab:
         profile: str | Profile = "strict", seed: int = 0, default_node: str = "A",
     ) -> None:  # fmt: skip
         chosen = nodes or dict.fromkeys(_NODES, profile)
-        profiles = {n: PROFILES[p] if isinstance(p, str) else p for n, p in chosen.items()}
+        self.profiles = {n: PROFILES[p] if isinstance(p, str) else p for n, p in chosen.items()}
+        self.seed = seed
         calm_collector()
-        self.session = open_session(profiles, seed=seed, default_node=default_node)
+        self.session = open_session(self.profiles, seed=seed, default_node=default_node)
         self.said: list[Reply] = []
+
+    def empty(self) -> Session:
+        """A session in which nothing was typed yet, with the devices and the seed of this lab."""
+        node = self.session.default_node
+        node = node if node in self.profiles else next(iter(self.profiles))
+        return open_session(self.profiles, seed=self.seed, default_node=node)
 
     def replies(self, line: str, *, file: bool = False) -> Iterator[Reply]:
         """Carry out a line; whoever asks brings each reply's travel to its end before the next."""

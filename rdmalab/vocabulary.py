@@ -146,7 +146,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     "look": (look.show, look.changes, look.node),
     "reason": (why.why, why.apply, why.checklist),
     "learn": (help.help_, help.explain, files.load, files.next_),
-    "keep": (files.save, files.continue_, files.share, files.open_, files.export),
+    "keep": (files.save, files.new, files.continue_, files.share, files.open_, files.export),
     "leave": (look.quit_,),
 }
 

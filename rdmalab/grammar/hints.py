@@ -20,6 +20,25 @@ def verb_of(word: str) -> str:
     return plain if rest == plain else f"wr_set_{rest}"
 
 
+EMPTY = "new makes an empty world"
+# Words for which other programs have what the lab calls otherwise.
+ELSEWHERE = {
+    "clear": f"{EMPTY}; Ctrl-L clears the answers",
+    "cls": f"{EMPTY}; Ctrl-L clears the answers",
+    "restart": EMPTY,
+    "reboot": EMPTY,
+    "init": EMPTY,
+    "exit": "quit leaves",
+    "undo": "back undoes the last event",
+}
+_WORLDS = ("world", "all", "everything", "lab", "session")
+
+
+def world_hint(name: str) -> str:
+    """The hint for a name that means the whole world, as in `reset world`; empty for any other."""
+    return EMPTY if name.rpartition(".")[2].lower() in _WORLDS else ""
+
+
 def suggest(word: str, legal: Iterable[str]) -> str:
     """One suggestion: the nearest legal word, else what would be legal, abbreviated."""
     words = list(dict.fromkeys(legal))

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from rdmalab.command import Command, Invocation, Lines, New, NotUnderstood
-from rdmalab.grammar.hints import quoted, suggest, verb_of
+from rdmalab.grammar.hints import ELSEWHERE, quoted, suggest, verb_of
 from rdmalab.grammar.program import Reading, read_program, text_of
 from rdmalab.grammar.sentence import Sentence, find_verb
 from rdmalab.grammar.syntax import commands
@@ -72,5 +72,7 @@ def _no_verb(verb: Token, vocabulary: Mapping[str, Command]) -> NotUnderstood:
         message = f"a verb is wanted here, not {quoted(verb.text)}"
         return NotUnderstood(message, verb.place, "help lists them")
     hint = suggest(verb_of(verb.text), vocabulary)
+    if elsewhere := ELSEWHERE.get(verb.text.lower()):
+        return NotUnderstood(f"no verb {quoted(verb.text)}", verb.place, elsewhere)
     near = hint if hint.startswith("did you mean") else "help lists the verbs"
     return NotUnderstood(f"no verb {quoted(verb.text)}", verb.place, near)

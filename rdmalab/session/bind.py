@@ -30,6 +30,7 @@ from rdmalab.command import (
     Thing,
     ThingKind,
 )
+from rdmalab.grammar.hints import world_hint
 from rdmalab.session.names import Names
 from rdmalab.world.world import World
 
@@ -98,6 +99,8 @@ class Binder:
         return NotUnderstood(f"nothing is called {name}", ref.place, self._offer(name, noun))
 
     def _offer(self, name: str, noun: Noun | None) -> str:
+        if hint := world_hint(name):
+            return hint
         living = self.names.all(noun)
         close = get_close_matches(name, living, 1, 0.6)
         if close:

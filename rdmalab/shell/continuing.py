@@ -15,7 +15,15 @@ from rdmalab.session.session import Session
 from rdmalab.shell.conversation import End
 from rdmalab.shell.fragments import Line, plain
 from rdmalab.spec.profiles import PROFILES
-from rdmalab.workbench.diary import Arrival, Diary, Place, Unkept, fingerprint, place_of
+from rdmalab.workbench.diary import (
+    UNWRITTEN,
+    Arrival,
+    Diary,
+    Place,
+    Unkept,
+    fingerprint,
+    place_of,
+)  # fmt: skip
 from rdmalab.workbench.files import Continue
 from rdmalab.workbench.shelf import Book, Volume, taken, waiting
 from rdmalab.workbench.shelf import Line as Typed
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
 # They change nothing in the lab, and some write files.
 NOT_AGAIN = (
     "show", "changes", "diff", "trace", "branches", "help", "explain",
-    "save", "export", "share", "quit", "continue",
+    "save", "export", "share", "quit", *UNWRITTEN,
 )  # fmt: skip
 _WALKING = ("load", "next", "open")
 DIM, GOOD, WARN = "class:dim", "class:good", "class:warn"
@@ -109,6 +117,7 @@ class _Continuation:
         head = self.book.head
         profiles = {node: PROFILES[name] for node, name in head.nodes.items()}
         node = next(iter(head.nodes))
+        self.talk.lab.profiles, self.talk.lab.seed = profiles, head.seed
         self.talk.begin_anew(open_session(profiles, seed=head.seed, default_node=node))
         for line in head.begin:
             self.talk.lab.do(line)

@@ -36,7 +36,7 @@ from rdmalab.spec.work import WCFlags, WCOpcode
 from rdmalab.verbs.events import AsyncReport, CqEvent
 from rdmalab.verbs.qp import QpAnswer
 from rdmalab.wire.packet import gid_text
-from rdmalab.workbench.files import Continue, Load, Next, Open, Shared
+from rdmalab.workbench.files import Continue, Empty, Load, Next, Open, Shared
 from rdmalab.workbench.look import Leave
 from rdmalab.workbench.memory import Window
 from rdmalab.workbench.request import View
@@ -95,7 +95,7 @@ def _said_of(voice: Voice, reply: Reply) -> list[Line]:
         return voice.set(_travelled(voice, reply.travel))
     if reply.depth:
         lines = [plain(f"= {reply.text}", DIM)]
-    elif isinstance(reply.value, Script | Leave | Load | Next | Continue | Open):
+    elif isinstance(reply.value, Script | Leave | Load | Next | Empty | Continue | Open):
         lines = []
     else:
         lines = _done(voice, reply) if reply.event is not None else []

@@ -7,7 +7,9 @@ from rdmalab.lab import open_session
 from rdmalab.session.lines import Reply
 from rdmalab.shell.fragments import plain
 from rdmalab.shell.lesson import DIM, Drive, Lesson
-from rdmalab.workbench.files import Continue, Load, Next, Open, Shared
+from rdmalab.workbench.diary import head_of
+from rdmalab.workbench.files import Continue, Empty, Load, Next, Open, Shared
+from rdmalab.workbench.shelf import waiting
 
 if TYPE_CHECKING:
     from rdmalab.scenario.loader import Scenario
@@ -89,6 +91,22 @@ async def _continue(talk: "Conversation", wish: Continue, emit: "Emit", pause: "
         talk.complain(complaint, emit)
 
 
+async def _new(talk: "Conversation", _wish: Empty, emit: "Emit", _pause: "Pause") -> None:
+    """An empty world; the diary of the session before it is left."""
+    talk.begin_anew(talk.lab.empty())
+    session = talk.lab.session
+    left = talk.diary.begin_empty(head_of(session))
+    devices = ", ".join(f"{node} ({p.name})" for node, p in talk.lab.profiles.items())
+    talk.tell(
+        [plain(f"Empty world: nodes {devices}; time 0. use rc_pair makes a connection.")], emit
+    )
+    if left is not None and left in (kept := waiting(left.parent)):
+        number = kept.index(left) + 1
+        word = "continue" if number == 1 else f"continue {number}"
+        talk.tell([plain(f"{word} brings back the session that was left.", DIM)], emit)
+    talk.judge(ok=True)
+
+
 async def _share(talk: "Conversation", word: Shared, emit: "Emit", _pause: "Pause") -> None:
     """It is printed already; where the face has a clipboard, it is there, too."""
     if talk.copy is not None:
@@ -97,5 +115,5 @@ async def _share(talk: "Conversation", word: Shared, emit: "Emit", _pause: "Paus
 
 
 WISHES: dict[type, Grant] = {
-    Load: _load, Next: _next, Open: _open, Continue: _continue, Shared: _share,
+    Load: _load, Next: _next, Open: _open, Continue: _continue, Shared: _share, Empty: _new,
 }  # fmt: skip

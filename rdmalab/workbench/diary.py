@@ -71,6 +71,11 @@ class Unkept:
         """Where the next journey ended, if this line was carried out before."""
         return None
 
+    def begin_empty(self, head: Head) -> Path | None:
+        """Leave this diary and begin one for an empty world; the file that was left, if any."""
+        del head
+        return None
+
     def trouble(self) -> str:
         """Why nothing is written any more; told once."""
         return ""
@@ -131,6 +136,12 @@ class Diary(Unkept):
         """A file for a session that is brought back: a draft, until it is `whole`."""
         self.leave()
         self.head, self._is_draft = head, True
+
+    def begin_empty(self, head: Head) -> Path | None:
+        left = self.file
+        self.leave()
+        self.head, self._in_line = head, False
+        return left
 
     def whole(self) -> None:
         """All that was brought back is written; from now on each line is safe before it runs."""

@@ -33,6 +33,11 @@ class Continue:
 
 
 @dataclass(slots=True)
+class Empty:
+    """Please begin an empty world."""
+
+
+@dataclass(slots=True)
 class Open:
     """Please open this scenario, and play it to its end."""
 
@@ -98,6 +103,19 @@ def continue_(session: Session, number: Annotated[int, Range(1)] = 1) -> Continu
     """
     del session
     return Continue(number)
+
+
+@command
+def new(session: Session) -> Empty:
+    """Begin an empty world: two nodes, a cable, nothing created, time at zero.
+
+    The session before it is left, as quit leaves it: continue brings it back. goto start goes to
+    the beginning of this session and keeps what happened.
+
+    Example: new
+    """
+    del session
+    return Empty()
 
 
 @command

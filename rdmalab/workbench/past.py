@@ -82,9 +82,11 @@ def rewind(session: Session, duration: Stretch | None = None) -> Travel:
 def goto(session: Session, moment: Moment) -> Travel:
     """Go to any moment: after an event, at a time, to a checkpoint, to the start, or to the end.
 
-    The end is where you left off. A checkpoint of another branch leads onto that branch.
+    The end is where you left off. A checkpoint of another branch leads onto that branch. goto start
+    is the empty world of the beginning, and what happened is kept; new makes another empty world.
 
     Example: goto 9.2us
+    Example: goto start
     """
     return jump_to(session, moment)
 

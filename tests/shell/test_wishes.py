@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from rdmalab.scenario.sharing import shared
 from rdmalab.session.digest import digest
 from rdmalab.shell.conversation import End
@@ -93,3 +95,51 @@ def test_a_long_one_can_be_stopped_and_comes_back_as_far_as_it_went(tmp_path: Pa
     close_all()
     again = Talk("continue", diary=opened(tmp_path))
     assert (again.lab.session.world.event, world_of(again)) == (event, world_of(talk))
+
+
+# --------------------------------------------------------------------------- an empty world
+def test_new_makes_an_empty_world_of_the_same_devices() -> None:
+    talk = Talk("use rc_pair", SEND, "run", profile="rxe")
+    said = talk.ask("new")
+    assert said == ["Empty world: nodes A (rxe), B (rxe); time 0. use rc_pair makes a connection."]
+    world = talk.lab.session.world
+    assert (world.event, world.now_ns) == (-1, 0)
+    assert {hca.profile.name for hca in world.nodes.values()} == {"rxe"}
+    assert talk.lab.session.names.all() == ["A", "B"]
+    assert talk.conversation.end is End.FINE
+
+
+def test_new_is_undone_by_continue(tmp_path: Path) -> None:
+    talk = Talk("use rc_pair", SEND, "run", diary=opened(tmp_path), width=200)
+    before = world_of(talk)
+    said = talk.ask("new; alloc_pd A.pd9")
+    assert said[1] == "continue brings back the session that was left."
+    assert talk.lab.session.names.find("A.pd9") is not None
+    assert talk.lab.session.names.find("A.qp0") is None
+    talk.ask("continue")
+    assert world_of(talk) == before
+
+
+def test_what_is_typed_after_new_is_a_session_of_its_own(tmp_path: Path) -> None:
+    talk = Talk("use rc_pair", "new", "alloc_pd A.pd9", diary=opened(tmp_path))
+    close_all()
+    again = Talk("continue", diary=opened(tmp_path))
+    assert world_of(again) == world_of(talk)
+    assert again.lab.session.names.find("A.qp0") is None
+
+
+def test_new_after_a_lesson_has_the_devices_of_the_lab() -> None:
+    word = shared(ENDLESS.replace("title: endless", "title: x\nnodes:\n  A: {profile: rxe}"))
+    talk = Talk(f"open {word}", "new", "alloc_pd A.pd0")
+    assert talk.lab.session.world.nodes["A"].profile.name == "strict"
+    assert "no scenario is loaded" in talk.ask("next")[0]
+
+
+@pytest.mark.parametrize("line", ["clear", "restart", "reset world", "reset all", "cls", "CLEAR"])
+def test_words_that_people_type_for_an_empty_world_name_it(line: str) -> None:
+    assert any("new makes an empty world" in row for row in Talk("use rc_pair").ask(line))
+
+
+def test_help_tells_the_way_to_the_beginning() -> None:
+    assert any("goto start" in row for row in Talk().ask("help goto"))
+    assert any("goto start" in row for row in Talk().ask("help new"))
