@@ -12,7 +12,6 @@ import click
 
 from rdmalab.cli import knowledge, others, scenarios
 from rdmalab.cli.program import PIPE_CLOSED, Exit, forget_output, program
-from rdmalab.version import VERSION
 
 ISSUES = "the project's issue tracker"
 __all__ = ["Exit", "knowledge", "main", "others", "scenarios"]  # imported, they are commands
@@ -43,8 +42,9 @@ def _report_bug(bug: Exception) -> Exit:
         import traceback
 
         traceback.print_exc()
-    said = f"a bug in rdmalab {VERSION}: {type(bug).__name__}: {bug}"
-    print(said, file=sys.stderr)
-    print(f"Please tell {ISSUES}, with what you did.", file=sys.stderr)
+    from rdmalab.workbench.bugs import called, report
+
+    print(called(bug), file=sys.stderr)
+    print(f"Please tell {ISSUES}, with what you did; {report(bug, sys.argv)}", file=sys.stderr)
     print("RDMALAB_DEBUG=1 shows where it happened.", file=sys.stderr)
     return Exit.BUG

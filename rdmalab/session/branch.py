@@ -35,6 +35,20 @@ class Snapshot:
     rare: list[Numbered] = field(default_factory=list)
 
 
+class SafePoint(NamedTuple):
+    """Where a history stood before a command, to return to when the command ends by an exception.
+
+    end: the end of the branch then; said: entries of its journal; branches: the names of all.
+    """
+
+    branch: "Branch"
+    place: Place
+    end: Place
+    live: bool
+    said: int
+    branches: frozenset[str]
+
+
 @dataclass(slots=True)
 class Branch:
     """One line of time from its beginning; what it shares with its parent it shares by reference.

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from rdmalab.command import Ref
-from rdmalab.session.branch import Branch, Place, Snapshot
+from rdmalab.session.branch import Branch, Place, SafePoint, Snapshot
 from rdmalab.session.journal import Entry
 from rdmalab.session.names import Names
 from rdmalab.spec.records import RARE
@@ -293,9 +293,11 @@ class History:
             branch = self.branches[branch.parent]
         return shared
 
-    def _restore(self, snapshot: Snapshot) -> None:
+    def _restore(self, snapshot: Snapshot, changed: set[images.Key] | None = None) -> None:
+        """`changed`: what may differ from the last snapshot; None: what the log names."""
         world, base, trace = self.world, self.base, self.world.trace
-        images.restore(world, snapshot.images, base.images, self._changed())
+        changed = self._changed() if changed is None else changed
+        images.restore(world, snapshot.images, base.images, changed)
         put_back(snapshot.names)
         trace.go_to(snapshot.records)
         trace.event, trace.at_ns = snapshot.place
@@ -307,6 +309,34 @@ class History:
                 lost = f"event {self.world.event + 1} does not happen again"
                 raise RuntimeError(f"history does not replay: {lost}")
         self.world.advance(place.at_ns)
+
+    # ------------------------------------------------------------------ after an exception
+    def safe_point(self) -> SafePoint:
+        """This moment, to be handed to `undo_to` if what follows raises an exception."""
+        journal, names = self.branch.journal, frozenset(self.branches)
+        return SafePoint(self.branch, self.here, self.end, self.live, len(journal), names)
+
+    def undo_to(self, point: SafePoint) -> None:
+        """Return to a safe point; nothing that was done or recorded since then is trusted.
+
+        All that exists is put back from the snapshot before it, and the journal is replayed.
+        """
+        branch = self.branch = point.branch
+        self.branches = {name: it for name, it in self.branches.items() if name in point.branches}
+        branch.end, self.live = point.end, False
+        branch.journal = branch.journal.beginning(point.said)
+        branch.snapshots = [kept for kept in branch.snapshots if kept.place <= point.end]
+        branch.stood = {ev: ns for ev, ns in branch.stood.items() if ev <= point.end.event}
+        kept = [snapshot for snapshot in branch.snapshots if snapshot.place <= point.place]
+        self._restore(kept[-1], images.all_keys(self.world))
+        world, trace = self.world, self.world.trace
+        world.struck.clear()
+        trace.tail, trace.first, trace.shut, trace.reach = [], self.base.records, False, 0
+        trace.cuts.append(self.base.records)
+        self.stretches.clear()
+        self.jumps += 1
+        self._replay_to(point.place)
+        self.live = point.live
 
     # ------------------------------------------------------------------ what is older than the tail
     def recall(self, number: int) -> Stretch:

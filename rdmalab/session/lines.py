@@ -30,7 +30,7 @@ class Reply:
     text: the command as written. depth: 1 for lines that a short form stands for. event: None if
     nothing changed. first_record: where its records begin in the trace. travel: a journey that
     whoever asked must bring to its end before asking for the next reply. left: the branch of time
-    that this command has left.
+    that this command has left. bug: a sentence about an exception that ended the command.
     """
 
     text: str
@@ -43,10 +43,11 @@ class Reply:
     error: NotUnderstood | None = None
     travel: Travel | None = None
     left: str = ""
+    bug: str = ""
 
     @property
     def failed(self) -> bool:
-        return self.error is not None or self.refusal is not None
+        return self.error is not None or self.refusal is not None or bool(self.bug)
 
 
 def replies(

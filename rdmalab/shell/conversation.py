@@ -6,9 +6,10 @@ talk.stop()                                            # from a signal or a key:
 """
 
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.command import NotUnderstood
 from rdmalab.doctor.report import Report
@@ -16,12 +17,14 @@ from rdmalab.grammar.line import parse
 from rdmalab.grammar.tokens import scan
 from rdmalab.lab import Lab
 from rdmalab.session.back import Jump
+from rdmalab.session.branch import SafePoint
 from rdmalab.session.lines import ALIASES, Reply
 from rdmalab.session.session import Session
 from rdmalab.session.travel import STOPPED, Travel, When
 from rdmalab.shell.fragments import Line, shown
 from rdmalab.shell.say import Voice, closing, say
 from rdmalab.shell.wishes import WISHES
+from rdmalab.workbench.bugs import called, report
 from rdmalab.workbench.diary import UNWRITTEN, Arrival, Unkept, place_of
 from rdmalab.workbench.look import Leave
 
@@ -33,6 +36,7 @@ Pause = Callable[[], Awaitable[None]]
 
 REPEATED = ("step", "run", "until", "back", "rewind", "next")
 _SLICE_S = 0.005  # how long time may run before anybody else is heard
+_TYPED = 20  # lines that a bug report has
 _FIRST, _LEAST, _MOST = 200, 1, 20_000  # events
 
 
@@ -43,7 +47,25 @@ class End(Enum):
     FAILED = auto()  # a verb answered with an errno, or a lesson was not as it says
     NOT_UNDERSTOOD = auto()
     STOPPED = auto()  # ^C
+    BUG = auto()  # an exception that no word expected
     LEFT = auto()  # quit
+
+
+class Safe(NamedTuple):
+    """What is put back when a command ends by an exception."""
+
+    session: Session
+    point: SafePoint
+    lesson: "Lesson | None"
+    diagnosis: Report | None
+
+
+class Unwritable(Exception):  # noqa: N818  (it carries an error, and is none)
+    """What was to be said could not be written; that ends the program."""
+
+    def __init__(self, reason: OSError) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
 
 
 class Conversation:
@@ -70,6 +92,7 @@ class Conversation:
         self._halted = False
         self._repeat = ""
         self._events = _FIRST
+        self._typed: deque[str] = deque(maxlen=_TYPED)
 
     @property
     def repeated(self) -> str:
@@ -116,6 +139,7 @@ class Conversation:
 
     async def _line(self, line: str, emit: Emit, pause: Pause) -> None:
         """On disk first, then done; where it ended is written behind it."""
+        self._typed.append(line)
         self.diary.typed(line)
         if trouble := self.diary.trouble():
             self.tell([[("class:warn", f"nothing is kept of this: {trouble}")]], emit)
@@ -127,23 +151,60 @@ class Conversation:
         self.end, self._halted = End.FINE, False
         short: list[Reply] = []
         commands = 0
+        safe = self._safe()
         async for reply in self.replies(line, pause):
+            try:
+                await self._answer(reply, emit, pause)
+            except Unwritable as output:
+                raise output.reason from None
+            except Exception as bug:  # noqa: BLE001  (no word may end a session)
+                for said in say(self.voice, self._bug(bug, line, safe)):
+                    emit(said)
+                return commands
             short += [reply] if reply.depth else []
-            if isinstance(reply.value, Report):
-                self.diagnosis = reply.value
-            commands += not reply.depth
-            for said in say(self.voice, reply):
-                emit(said)
-            if (grant := WISHES.get(type(reply.value))) is not None:
-                await grant(self, reply.value, emit, pause)
+            commands += not reply.depth and not reply.bug
+            safe = self._safe()
         for said in closing(self.voice, short) if short else ():
             emit(said)
         return commands
+
+    async def _answer(self, reply: Reply, emit: Emit, pause: Pause) -> None:
+        """Say what came of a command, and do what it asks of the face."""
+        if isinstance(reply.value, Report):
+            self.diagnosis = reply.value
+
+        def emit_or_leave(line: Line) -> None:
+            try:
+                emit(line)
+            except OSError as reason:
+                raise Unwritable(reason) from None
+
+        for said in say(self.voice, reply):
+            emit_or_leave(said)
+        if (grant := WISHES.get(type(reply.value))) is not None:
+            await grant(self, reply.value, emit_or_leave, pause)
 
     def begin_anew(self, session: Session) -> None:
         """Another world, and nothing said in it yet."""
         self.lab.session = self.voice.session = session
         self.lesson = self.diagnosis = None
+
+    # ------------------------------------------------------------------ bugs
+    def _safe(self) -> Safe:
+        session = self.lab.session
+        return Safe(session, session.history.safe_point(), self.lesson, self.diagnosis)
+
+    def _bug(self, bug: Exception, line: str, safe: Safe) -> Reply:
+        """The world as it was before the command that raised; a reply that says what happened."""
+        self.end = End.BUG
+        self.lab.session = self.voice.session = safe.session
+        self.lesson, self.diagnosis = safe.lesson, safe.diagnosis
+        try:
+            safe.session.history.undo_to(safe.point)
+            world = "the world is as it was before this command"
+        except Exception:  # noqa: BLE001  (the same bug may be on the way back)
+            world = "the world could not be put back: save what you need and type new"
+        return Reply(line, bug=f"{called(bug)}; {world}; {report(bug, list(self._typed))}")
 
     # ------------------------------------------------------------------ for wishes
     def tell(self, lines: Sequence[Line], emit: Emit) -> None:
@@ -165,16 +226,26 @@ class Conversation:
 
     async def replies(self, line: str, pause: Pause) -> AsyncIterator[Reply]:
         """The replies to one line, each with its travel at an end."""
-        for reply in self.lab.replies(line):
-            if reply.travel is not None:
-                await self.go(reply.travel, pause)
+        coming = self.lab.replies(line)
+        while True:
+            safe = self._safe()
+            try:
+                reply = next(coming, None)
+                if reply is not None and reply.travel is not None:
+                    await self.go(reply.travel, pause)
+            except Exception as bug:  # noqa: BLE001  (no word may end a session)
+                reply = self._bug(bug, line, safe)
+            if reply is None:
+                return
             self._judge(reply, line)
             yield reply
             if self.end is not End.FINE:
                 return
 
     def _judge(self, reply: Reply, line: str) -> None:
-        if reply.error is not None:
+        if reply.bug:
+            self.end = End.BUG
+        elif reply.error is not None:
             self.end = End.NOT_UNDERSTOOD
         elif reply.refusal is not None:
             self.end = End.FAILED

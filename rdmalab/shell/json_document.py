@@ -51,6 +51,8 @@ def _reply(session: Session, told: Told) -> dict[str, Any]:
 
 def _error(reply: Reply) -> dict[str, Any] | None:
     """column: where in `line` the fault stands, from 1; rule: what the refusal stands on."""
+    if reply.bug:
+        return _fault("bug", reply.bug, 1, "", None)
     if reply.error is not None:
         column = reply.error.place.start + 1
         return _fault("not understood", reply.error.message, column, reply.error.hint, None)
@@ -124,13 +126,13 @@ def schema() -> dict[str, Any]:
     """The JSON Schema of the document."""
     error = _object(
         {
-            "kind": {"enum": ["refused", "not understood"]},
+            "kind": {"enum": ["refused", "not understood", "bug"]},
             "message": {"type": "string"},
             "column": {"type": "integer", "minimum": 1},
             "hint": {"type": "string"},
             "rule": _or_null("string"),
         },
-        description="what went wrong; with `not understood` nothing happened",
+        description="what went wrong; with `not understood` and `bug` nothing happened",
     )
     reply = _object(
         {

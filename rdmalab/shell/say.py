@@ -24,7 +24,7 @@ from rdmalab.session.travel import Travel
 from rdmalab.shell import show_parts, show_why
 from rdmalab.shell.facts import facts
 from rdmalab.shell.fragments import Line, fold, in_ascii, plain, shown
-from rdmalab.shell.mistakes import HINT, Page, not_understood, refused
+from rdmalab.shell.mistakes import ERROR, HINT, Page, not_understood, refused
 from rdmalab.shell.notes import notes
 from rdmalab.shell.show import event_line, hang, render, render_rows
 from rdmalab.shell.tables import DIM, EVENT, GOOD, NUMBER, WARN, header, table
@@ -83,10 +83,8 @@ def _branch(voice: Voice, reply: Reply) -> list[Line]:
 
 
 def _said_of(voice: Voice, reply: Reply) -> list[Line]:
-    if reply.error is not None:
-        return voice.set(not_understood(reply.error, voice.page))
-    if reply.refusal is not None:
-        return voice.set(refused(voice.session, reply, voice.page))
+    if reply.failed:
+        return voice.set(_wrong(voice, reply))
     if isinstance(reply.value, Shared):
         return [plain(reply.value.text)]  # not folded: it is there to be copied
     if isinstance(reply.value, Report | Walk):
@@ -103,6 +101,15 @@ def _said_of(voice: Voice, reply: Reply) -> list[Line]:
         lines += [] if is_said else _value(voice, reply.value)
     lines += [[(WARN, "warning: "), ("", text)] for text in warnings(voice.session, reply)]
     return voice.set(lines)
+
+
+def _wrong(voice: Voice, reply: Reply) -> list[Line]:
+    """What is said of a command that was not carried out, or was refused."""
+    if reply.bug:
+        return [plain(shown(reply.bug), ERROR)]
+    if reply.error is not None:
+        return not_understood(reply.error, voice.page)
+    return refused(voice.session, reply, voice.page)
 
 
 def _diagnosed(voice: Voice, found: Report | Walk) -> list[Line]:

@@ -17,8 +17,10 @@ from rdmalab.shell.interrupt import interrupts
 from rdmalab.shell.json_document import Told, document
 from rdmalab.shell.say import Voice
 
-EXIT = {End.FINE: 0, End.LEFT: 0, End.FAILED: 1, End.NOT_UNDERSTOOD: 2, End.STOPPED: 130}
-_WRONG = (End.FAILED, End.NOT_UNDERSTOOD)
+EXIT = {
+    End.FINE: 0, End.LEFT: 0, End.FAILED: 1, End.NOT_UNDERSTOOD: 2, End.BUG: 3, End.STOPPED: 130,
+}  # fmt: skip
+_WRONG = (End.FAILED, End.NOT_UNDERSTOOD, End.BUG)
 _WIDTH = 100
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from textual.app import App
@@ -12,7 +13,7 @@ from textual.app import App
 from rdmalab.lens import tape
 from rdmalab.shell import show_tape
 from rdmalab.shell.asking import kept_history, no_history
-from rdmalab.shell.fragments import fold, plain
+from rdmalab.shell.fragments import fold, plain, shown
 from rdmalab.shell.prompt import colour_wanted
 from rdmalab.tui import layout, sheet
 from rdmalab.tui.bars import Bar, footer_line, header_line
@@ -29,9 +30,10 @@ from rdmalab.tui.panes.wire import WirePane
 from rdmalab.tui.repl import Repl
 from rdmalab.tui.scene import CARD, Scene
 from rdmalab.tui.stage import Stage
+from rdmalab.workbench.bugs import called, report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from prompt_toolkit.history import History
     from textual import events
@@ -91,6 +93,7 @@ class Rdmalab(App[int]):
         # While something runs: not before this CPU second, but by that second of the wall.
         self._paint_at = self._painted_by = 0.0
         self._heard_at = 0.0
+        self._told: set[str] = set()  # bugs of panes
         self._columns = 0
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -201,14 +204,24 @@ class Rdmalab(App[int]):
         started = time.process_time()
         with self.stage.frame():
             for pane in () if search else self.shown_panes():
-                pane.redraw()
+                self._draw(pane.redraw)
             for bar in self.query(Bar):
                 if bar.display:
-                    bar.redraw(self._columns)
+                    self._draw(partial(bar.redraw, self._columns))
             self.repl.redraw()
         took = time.process_time() - started
         self._paint_at = started + max(FRAME_S, _SHARE * took)
         self._painted_by = time.monotonic() + _LONGEST_S
+
+    def _draw(self, draw: Callable[[], None]) -> None:
+        """Draw a part; one that raises stays as it was, and each bug is told once."""
+        try:
+            draw()
+        except Exception as bug:  # noqa: BLE001  (no pane may end a session)
+            said = called(bug)
+            if said not in self._told:
+                self._told.add(said)
+                self._emit(plain(shown(f"{said}; {report(bug)}"), "class:error"))
 
     def _has_news(self) -> bool:
         """Whether there is something to read that wants a place: then all was arranged anew."""

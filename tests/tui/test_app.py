@@ -601,3 +601,17 @@ async def test_an_answer_that_took_long_waits_until_nothing_moves(
         assert len(asked) <= 2
         await it.until(lambda: "as of" not in it.text)
         assert 1 <= len(asked) <= 3
+
+
+async def test_a_pane_that_raises_is_told_once_and_ends_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RDMALAB_STATE", str(tmp_path))
+    async with stand((120, 40)) as it:
+        with monkeypatch.context() as patched:
+            patched.setattr(Stage, "meant", lambda *_given: 1 // 0)
+            await it.say("alloc_pd A.pd7")
+            await it.say("alloc_pd A.pd8")
+            assert it.said.count("a bug in rdmalab") == 1
+        await it.say("show pd")
+        assert "A.pd8" in it.text

@@ -1,0 +1,246 @@
+"""An exception in any word: told as a bug, and the session goes on in every face."""
+
+import asyncio
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rdmalab.lab import Lab
+from rdmalab.shell import wishes
+from rdmalab.shell.conversation import End
+from rdmalab.shell.say import say
+from rdmalab.shell.script import pause
+from rdmalab.vocabulary import VOCABULARY
+from tests.diaries import close_all, opened
+from tests.labs import RECV, SEND, everything, lab_of
+from tests.shell.talk import Talk
+from tests.terminal import Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parents[2]
+# A lab in which two words raise: `faults` looks, `dereg_mr` has changed the world by then.
+BROKEN = """
+import dataclasses, sys
+from rdmalab.vocabulary import VOCABULARY
+
+def broken(real):
+    def function(*given, **named):
+        real(*given, **named)
+        raise ZeroDivisionError("\\x1b[2Jof nothing")
+    return function
+
+for name in ("faults", "dereg_mr"):
+    word = VOCABULARY[name]
+    VOCABULARY[name] = dataclasses.replace(word, function=broken(word.function))
+from rdmalab.cli import main
+sys.exit(main())
+"""
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RDMALAB_STATE", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def break_word(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A word that does its work, and raises then."""
+    word = VOCABULARY[name]
+
+    def broken(*given: Any, **named: Any) -> Any:
+        word.function(*given, **named)
+        raise ZeroDivisionError("of nothing")
+
+    monkeypatch.setitem(VOCABULARY, name, dataclasses.replace(word, function=broken))
+
+
+@pytest.mark.parametrize("name", [name for name in VOCABULARY if name != "quit"])
+def test_no_word_ends_a_session(name: str, monkeypatch: pytest.MonkeyPatch, state: Path) -> None:
+    raises = True
+
+    def broken(*given: Any, **named: Any) -> Any:
+        nonlocal raises
+        if raises:
+            raises = False
+            raise ZeroDivisionError("of nothing")
+        return word.function(*given, **named)
+
+    talk = Talk("use rc_pair", RECV, SEND, "step 2", width=1000)
+    before = everything(talk.lab)
+    word = VOCABULARY[name]
+    monkeypatch.setitem(VOCABULARY, name, dataclasses.replace(word, function=broken))
+    example = next(line for line in word.documentation.splitlines() if "Example: " in line)
+    said = talk.ask(example.partition("Example: ")[2])
+    if talk.conversation.end is End.BUG:
+        assert len(said) == 1
+        assert said[0].startswith("a bug in rdmalab ")
+        assert "ZeroDivisionError: of nothing; the world is as it was before" in said[0]
+        assert Path(said[0].rpartition("report: ")[2]).parent == state / "bugs"
+    else:  # its example needs more than a pair
+        assert talk.conversation.end is End.NOT_UNDERSTOOD
+    assert everything(talk.lab) == before
+    monkeypatch.undo()
+    assert talk.ask("run")[-1].startswith("2.215us after")
+
+
+@pytest.mark.parametrize("line", ["dereg_mr B.mr0", "alloc_pd A.pd7; dereg_mr A.mr0; run"])
+def test_a_word_that_had_changed_the_world_is_undone(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = Talk("use rc_pair", RECV, SEND, "step 2")
+    twin = lab_of(RECV, SEND, "step 2", *(["alloc_pd A.pd7"] if ";" in line else []))
+    with monkeypatch.context() as patched:
+        break_word("dereg_mr", patched)
+        talk.ask(line)
+    assert talk.conversation.end is End.BUG
+    assert everything(talk.lab) == everything(twin)
+
+
+def test_a_short_form_ends_at_the_verb_that_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    talk = Talk()
+    with monkeypatch.context() as patched:
+        break_word("create_cq", patched)
+        talk.ask("use rc_pair")
+    assert talk.conversation.end is End.BUG
+    assert talk.lab.session.names.all() == ["A", "B", "A.pd0", "A.mr0"]
+    assert talk.ask("create_cq A.cq0 cqe=16")[0].startswith("ok [ev 2]")
+
+
+def test_a_run_that_raises_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rdmalab.hca.device import Hca
+
+    talk = Talk("use rc_pair", RECV, SEND, "step")
+    before = everything(talk.lab)
+    real: Callable[..., None] = Hca.receive
+
+    def broken(*given: Any) -> None:
+        real(*given)
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Hca, "receive", broken)
+        talk.ask("run")
+    assert talk.conversation.end is End.BUG
+    assert not talk.conversation.running
+    assert everything(talk.lab) == before
+    assert talk.ask("run")[-1].startswith("2.215us after")
+
+
+def test_an_answer_that_cannot_be_said_is_a_bug_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    talk = Talk("use rc_pair")
+    before = everything(talk.lab)
+    real = say
+
+    def broken(voice: Any, reply: Any) -> Any:
+        if not reply.bug:
+            raise ZeroDivisionError
+        return real(voice, reply)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("rdmalab.shell.conversation.say", broken)
+        assert talk.ask("alloc_pd A.pd7")[0].startswith("a bug in rdmalab")
+    assert everything(talk.lab) == before
+
+
+def test_a_bug_while_a_scenario_is_opened_leaves_the_session(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    talk = Talk("use rc_pair", "load scenarios/rc/send.rdmalab.yaml", "next")
+    before, lesson = talk.lab.session, talk.conversation.lesson
+
+    async def broken(conversation: Any, *_given: Any) -> None:
+        conversation.begin_anew(Lab().session)
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patched:
+        patched.setitem(wishes.WISHES, type(VOCABULARY["new"].function(None)), broken)
+        talk.ask("new")
+    assert talk.conversation.end is End.BUG
+    assert talk.lab.session is before
+    assert talk.conversation.lesson is lesson
+
+
+def test_what_raised_is_not_carried_out_when_the_session_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = Talk("use rc_pair", diary=opened(tmp_path))
+    with monkeypatch.context() as patched:
+        break_word("dereg_mr", patched)
+        talk.ask("alloc_pd A.pd7; dereg_mr A.mr0; alloc_pd A.pd8")
+    talk.ask("alloc_pd A.pd9")
+    close_all()
+    again = Talk("continue", diary=opened(tmp_path), width=200)
+    assert again.said[0][0][1].startswith("Continued: 3 lines")
+    assert everything(again.lab) == everything(talk.lab)
+
+
+def test_output_that_cannot_be_written_is_no_bug() -> None:
+    talk = Talk()
+
+    def closed(_line: Any) -> None:
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        asyncio.run(talk.conversation.evaluate("use rc_pair", closed, pause))
+
+
+# --------------------------------------------------------------------------- from outside
+def broken_lab(*arguments: str) -> list[str]:
+    return [sys.executable, "-c", BROKEN, *arguments]
+
+
+def played(*arguments: str, state: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RDMALAB_STATE": str(state)}
+    return subprocess.run(
+        broken_lab("repl", *arguments), check=False, capture_output=True, text=True,
+        env=environment, timeout=120,
+    )  # fmt: skip
+
+
+LINES = ("-c", "use rc_pair", "-c", "dereg_mr A.mr0", "-c", "show qp")
+
+
+def test_a_script_ends_there_with_3(state: Path) -> None:
+    done = played(*LINES, state=state)
+    assert done.returncode == 3
+    assert done.stderr.startswith("-c 2: a bug in rdmalab ")
+    (report,) = (state / "bugs").iterdir()
+    assert "> dereg_mr A.mr0\n" in report.read_text(encoding="utf-8")
+
+
+def test_json_has_all_up_to_there(state: Path) -> None:
+    done = played(*LINES, "--json", state=state)
+    replies = json.loads(done.stdout)["replies"]
+    assert done.returncode == 3
+    assert replies[-1]["error"]["kind"] == "bug"
+    assert replies[-1]["line"] == "dereg_mr A.mr0"
+    assert len(replies) > 10
+
+
+@pytest.mark.parametrize(
+    "face", [(), ("repl",), ("repl", "--plain")], ids=["app", "prompt", "plain"]
+)
+def test_an_interactive_face_goes_on(face: tuple[str, ...], state: Path) -> None:
+    size = {"COLUMNS": "", "LINES": ""}
+    env = {"RDMALAB_STATE": str(state), "PYTHONPATH": str(ROOT), **size}
+    with Terminal(broken_lab(*face), columns=120, rows=40, cwd=ROOT, env=env) as it:
+        it.wait_for("A>")
+        it.send(b"alloc_pd A.pd8\r")
+        it.wait_for("A.pd8")
+        for line in (b"faults\r", b"dereg_mr B.mr7\r", b"dereg_mr A.mr0\r", b"faults\r"):
+            it.send(line)
+        it.wait_until(lambda rows: sum("a bug in rdmalab" in row for row in rows) >= 2)
+        it.send(b"dealloc_pd A.pd8\r")
+        it.wait_for("A.pd8 is gone")
+        it.send(b"quit\r")
+        assert it.wait_exit() == 0
+        assert b"Traceback" not in it.raw
+        assert b"\x1b[2J" + b"of" not in it.raw
