@@ -10,6 +10,8 @@ _BY_SCENARIO: dict[str, str] = {
         "IBV_QPS_RTR;IBV_QPS_RTS;min_rnr_timer;rule alt-path",
     "bringup/by-hand":
         "field max_recv_wr;IBV_EVENT_COMM_EST;record CQE_POLLED",
+    "bringup/guide-by-the-letter-raw":
+        "IBV_QPT_RAW_PACKET",
     "bringup/guide-by-the-letter-rts":
         "modify_qp RTR RTS",
     "bringup/illegal-transitions":
@@ -67,10 +69,12 @@ _BY_SCENARIO: dict[str, str] = {
         "IBV_WC_BAD_RESP_ERR;record PACKET_INJECTED",
     "err/cq-overrun":
         "record CQ_OVERRUN",
+    "err/immediate-by-a-bad-key":
+        "IBV_WC_WR_FLUSH_ERR;IBV_WC_LOC_ACCESS_ERR;profile mlx5",
     "err/local-protection":
         "IBV_WC_LOC_PROT_ERR;IBV_WC_REM_OP_ERR",
     "err/receive-too-short":
-        "IBV_WC_LOC_LEN_ERR;IBV_WC_WR_FLUSH_ERR;IBV_WC_REM_INV_REQ_ERR",
+        "IBV_WC_LOC_LEN_ERR;IBV_WC_REM_INV_REQ_ERR",
     "err/remote-access":
         "IBV_WC_REM_ACCESS_ERR;syndrome NAK_REMOTE_ACCESS",
     "err/remote-invalid-request":
@@ -130,8 +134,6 @@ _BY_SCENARIO: dict[str, str] = {
     "mr/another-address":
         "IBV_ACCESS_LOCAL_WRITE;IBV_ACCESS_ZERO_BASED;field length;field access;field hca_va;"
         "rule mr-iova-offset;verb reg_mr_iova",
-    "mr/write-across-the-end":
-        "profile mlx5",
     "mw/bind-refused":
         "IBV_ACCESS_MW_BIND;EBUSY;rule mr-window-bound;record WINDOW_INVALIDATED",
     "mw/by-functions":
@@ -146,6 +148,8 @@ _BY_SCENARIO: dict[str, str] = {
         "IBV_WC_WITH_INV;wire SEND_ONLY_WITH_INVALIDATE",
     "mw/wished-key":
         "field mw_rkey",
+    "onesided/longer-than-the-port":
+        "rule message-length",
     "pitfalls/datagram-without-address":
         "field remote_qpn;field remote_qkey;rule crash-ah;rule crash-ah-pointer",
     "pitfalls/inline":
@@ -168,7 +172,7 @@ _BY_SCENARIO: dict[str, str] = {
     "raw/checksums":
         "IBV_SEND_IP_CSUM;IBV_WC_IP_CSUM_OK",
     "raw/frames":
-        "IBV_QPT_RAW_PACKET;drop no-flow;verb destroy_flow",
+        "drop no-flow;verb destroy_flow",
     "raw/sniffer":
         "flow type SNIFFER",
     "raw/tso":
@@ -239,8 +243,6 @@ _BY_SCENARIO: dict[str, str] = {
         "IBV_QPT_UC",
     "uc/operations":
         "rule send-flags-type",
-    "uc/sizes":
-        "rule message-length",
     "ud/address-handle":
         "verb destroy_ah",
     "ud/bring-up":
@@ -251,6 +253,8 @@ _BY_SCENARIO: dict[str, str] = {
         "IBV_QPS_SQE;modify_qp SQE RTS",
     "ud/sends-only":
         "rule opcode-type",
+    "ud/short-receive":
+        "profile strict",
     "waiting/never-posted":
         "rule inline-length",
     "waiting/no-timer":
@@ -262,8 +266,7 @@ _BY_SCENARIO: dict[str, str] = {
     "why/ack-delayed-lost":
         "wire RDMA_WRITE_LAST_WITH_IMMEDIATE",
     "why/beyond-device":
-        "field max_recv_sge;EINVAL;rule qp-cap;profile strict;record CALLED;record REFUSED;"
-        "record CREATED",
+        "field max_recv_sge;EINVAL;rule qp-cap;record CALLED;record REFUSED;record CREATED",
     "why/beyond-device-together":
         "ENOMEM;rule qp-memory;verb query_device",
     "why/bring-up-attr-port":

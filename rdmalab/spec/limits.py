@@ -267,7 +267,7 @@ RXE_CAPS = DeviceCaps(
     max_tso=0,
     max_tso_header=0,
     max_flow=0,
-    max_msg_sz=2**23,  # no verb and no packet is judged by it; 2^31 since kernel 6.14
+    max_msg_sz=2**23,  # 0x800000; later kernels say 2^31. No verb and no packet is judged by it
     gid_tbl_len=1024,
     pkey_tbl_len=1,
 )

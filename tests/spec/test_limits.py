@@ -39,7 +39,7 @@ def test_rxe_says_what_rxe_param_h_says() -> None:
         "local_ca_ack_delay": 15,
         "phys_port_cnt": 1,
         "max_inline_data": 512,
-        "max_msg_sz": 2147483648,
+        "max_msg_sz": 0x800000,
         "gid_tbl_len": 1024,
         "pkey_tbl_len": 1,
     }

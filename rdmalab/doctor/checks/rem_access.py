@@ -14,6 +14,8 @@ from rdmalab.spec.statuses import WCStatus
 def examine(case: Case) -> Finding:
     """Which test of its key the responder's memory failed."""
     send, peer = case.send, case.peer
+    if case.receive is not None and case.qp is not None:
+        return _taken(case, case.qp)
     if send is None or send.wqe is None or send.ending is None or case.qp is None:
         return NA
     if case.unheard is not None and (dropped := case.unheard.because("rkey")):
@@ -25,6 +27,20 @@ def examine(case: Case) -> Finding:
     evidence += [said(f"{row.label} came back", row.event) for row in naks[-1:]]
     evidence.append(said("so it ended with REM_ACCESS_ERR", send.ending.event))
     return fail(*evidence, cure=_cure(case, send.wqe, case.qp, peer))
+
+
+def _taken(case: Case, qp: QueuePair) -> Finding:
+    """A receive that a WRITE with immediate took before its key was refused."""
+    ending = case.receive.ending if case.receive is not None else None
+    if ending is None or ending.status is not WCStatus.LOC_ACCESS_ERR:
+        return NA
+    found = case.log.of(Kind.REQUEST_REFUSED, qp.node, qp.number)
+    events = [r[EVENT] for _, r in found if r[B] == "rkey" and r[EVENT] <= case.ended]
+    return fail(
+        said(f"{case.qp_name(qp)} refused a WRITE with immediate: its R_Key does not allow it",
+             events[-1] if events else None),
+        said("so this receive ended with LOC_ACCESS_ERR", ending.event),
+    )  # fmt: skip
 
 
 def _in_silence(case: Case, wqe: SendWqe, event: int) -> Finding:

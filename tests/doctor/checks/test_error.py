@@ -222,3 +222,13 @@ def test_what_was_only_flushed_is_posted_once_more() -> None:
     lab = pair(f"{WRITE} rkey=1", f"{WRITE} remote=B.mr0[0]".replace("wr_id=1", "wr_id=2"))
     lines = cured(lab, "A.qp0.wr[2]")
     assert lines[-1] == f"{WRITE} remote=B.mr0[0]".replace("wr_id=1", "wr_id=2")
+
+
+def test_a_receive_that_a_write_with_immediate_by_a_bad_key_took() -> None:
+    write = (
+        "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE_WITH_IMM sg=A.mr0[0:8] remote=B.mr0 rkey=0xbad"
+    )
+    lab = pair(RECV, write, profile=MLX5)
+    assert failing(lab, "B.qp0.recv_wr[2]") == ["rem-access"]
+    assert "ended with LOC_ACCESS_ERR" in told(lab, "B.qp0.recv_wr[2]", "rem-access")
+    assert why(lab, "A.qp0.wr[1]").slug == "rem-access"
