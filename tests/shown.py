@@ -21,7 +21,7 @@ from rdmalab.scenario.runner import Runner
 from rdmalab.session.lines import Reply
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import LinkLayer
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import A, B, Kind, Record, kind_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import MigState, QPState, fields_of
 from rdmalab.spec.statuses import WCStatus
@@ -61,7 +61,7 @@ class Showing(NamedTuple):
 
 # --------------------------------------------------------------------------- what happened
 def _status(record: Record) -> Iterator[str]:
-    cqe = record[words.A]
+    cqe = record[A]
     yield full_name(WCStatus(cqe.status))
     if cqe.status == WCStatus.SUCCESS and cqe.opcode in tuple(WCOpcode):
         yield full_name(WCOpcode(cqe.opcode))
@@ -69,29 +69,29 @@ def _status(record: Record) -> Iterator[str]:
 
 
 def _posted(record: Record) -> Iterator[str]:
-    wr = record[words.A].wr
+    wr = record[A].wr
     if wr.opcode in tuple(WROpcode):
         yield full_name(WROpcode(wr.opcode))
     yield from (full_name(flag) for flag in SendFlags if wr.flags & flag)
 
 
 def _packet(record: Record) -> Iterator[str]:
-    packet = record[words.A]
+    packet = record[A]
     yield f"wire {words.label(packet)}"
     if (syndrome := words.syndrome(packet)) is not None:
         yield f"syndrome {syndrome.name}"
 
 
 def _moved(record: Record) -> Iterator[str]:
-    now, to = QPState(record[words.A]), QPState(record[words.B])
+    now, to = QPState(record[A]), QPState(record[B])
     yield f"modify_qp {now.name} {to.name}"
     yield full_name(to)
 
 
 def _called(record: Record) -> Iterator[str]:
-    yield f"verb {record[words.A]}"
-    if record[words.B]:
-        yield errno_name(record[words.B])
+    yield f"verb {record[A]}"
+    if record[B]:
+        yield errno_name(record[B])
 
 
 def _answered(reply: Reply) -> Iterator[str]:
@@ -116,12 +116,12 @@ _OF_KIND: dict[Kind, Callable[[Record], Iterator[str]]] = {
     Kind.PACKET_INJECTED: _packet,
     Kind.STATE_CHANGED: _moved,
     Kind.CALLED: _called,
-    Kind.ATTRIBUTES_SET: lambda record: iter(fields_of(record[words.A])),
-    Kind.MIGRATION_CHANGED: lambda record: iter([full_name(MigState(record[words.B]))]),
-    Kind.LINK_LAYER_SET: lambda record: _layer(LinkLayer(record[words.A])),
-    Kind.REQUEST_REFUSED: lambda record: iter([f"refusal {record[words.B]}"]),
-    Kind.PACKET_DROPPED: lambda record: iter([f"drop {record[words.B]}"]),
-    Kind.ASYNC_RAISED: lambda record: iter([full_name(AsyncEvent(record[words.A]))]),
+    Kind.ATTRIBUTES_SET: lambda record: iter(fields_of(record[A])),
+    Kind.MIGRATION_CHANGED: lambda record: iter([full_name(MigState(record[B]))]),
+    Kind.LINK_LAYER_SET: lambda record: _layer(LinkLayer(record[A])),
+    Kind.REQUEST_REFUSED: lambda record: iter([f"refusal {record[B]}"]),
+    Kind.PACKET_DROPPED: lambda record: iter([f"drop {record[B]}"]),
+    Kind.ASYNC_RAISED: lambda record: iter([full_name(AsyncEvent(record[A]))]),
 }
 
 
@@ -133,8 +133,8 @@ def played(scenario: Scenario) -> Showing:
             names.update(_answered(reply))
     records = runner.session.world.trace.records
     for record in records:
-        names.add(f"record {record[words.KIND].name}")
-        if (names_in := _OF_KIND.get(record[words.KIND])) is not None:
+        names.add(f"record {kind_of(record).name}")
+        if (names_in := _OF_KIND.get(kind_of(record))) is not None:
             names.update(names_in(record))
     world = runner.session.world
     for hca in world.nodes.values():

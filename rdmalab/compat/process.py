@@ -12,7 +12,7 @@ from rdmalab.lab import Lab
 from rdmalab.lens.departures import departures
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import Profile
-from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.records import Kind, event_of, kind_of
 
 DEVICE = "rdmalab"
 EPOCH_S = 1_600_000_000  # what the wall clock shows when the lab begins
@@ -187,9 +187,9 @@ class Process:
         while world.step(until_ns):
             event, records = world.event, world.trace.records
             for record in reversed(records):
-                if record[Field.EVENT] != event:
+                if event_of(record) != event:
                     break
-                if record[Field.KIND] in news:
+                if kind_of(record) in news:
                     return
         world.advance(until_ns)
 

@@ -18,9 +18,8 @@ from rdmalab.doctor.log import Call
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.programs import Program
@@ -163,7 +162,7 @@ def _snatched(case: Case, cq: Thing) -> list[Subject]:
     """Work of this program whose completion on that queue another one took last."""
     name = case.names.of(case.subject.thing)
     polls = case.log.about(Kind.CQE_POLLED, cq)
-    taken = [(r[A], case.log.asked(r[EVENT])[1]) for _, r in polls[-MOST_POLLS:]]
+    taken = [(r[A], case.log.asked(event_of(r))[1]) for _, r in polls[-MOST_POLLS:]]
     cqes = [cqe for cqe, by in taken if by != name][-1:]
     return [work_of(cq.node, cqe) for cqe in cqes]
 

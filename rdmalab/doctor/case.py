@@ -21,6 +21,7 @@ from rdmalab.lens import words
 from rdmalab.session.names import Names
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import Profile
+from rdmalab.spec.records import event_of, object_of
 from rdmalab.world.programs import Program
 from rdmalab.world.world import World
 
@@ -169,7 +170,7 @@ class Case:
         receive = self.receive
         if receive is None or receive.taking is None:
             return None
-        event, number = receive.taking[words.EVENT], receive.taking[words.OBJECT]
+        event, number = event_of(receive.taking), object_of(receive.taking)
         return arrived(self.world, self.log, event, self.node, number)
 
     @cached_property

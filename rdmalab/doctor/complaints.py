@@ -12,10 +12,9 @@ from rdmalab.grammar.nodes import Index, Node, Path
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import Cqe, SendWqe
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, NODE, OBJECT, A, B
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import BLOCKING, ProgramState
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, B, Kind, event_of, node_of, object_of
 from rdmalab.spec.rules import ERRNO_NAMES, RULES
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
@@ -216,11 +215,11 @@ def _failures(log: Log, thing: Thing) -> list[tuple[_Failed, Subject]]:
     return [
         (_Failed(WCStatus(r[B]), number), _sent(thing, r[A]))
         for number, r in log.failed_sends
-        if (r[NODE], r[OBJECT]) == thing[1:] and r[EVENT] > born
+        if (node_of(r), object_of(r)) == thing[1:] and event_of(r) > born
     ] + [
         (_Failed(WCStatus(r[A].status), number), _received(thing, r[A]))
         for number, r in log.failed_receives
-        if (r[NODE], r[A].qp_num) == thing[1:] and r[EVENT] > born
+        if (node_of(r), r[A].qp_num) == thing[1:] and event_of(r) > born
     ]
 
 
@@ -260,7 +259,7 @@ def _received(thing: Thing, cqe: Cqe) -> Subject:
 def _born(log: Log, thing: Thing) -> int:
     """The event since which a queue pair lives: its last RESET."""
     resets = [r for _, r in log.about(Kind.STATE_CHANGED, thing) if r[B] is QPState.RESET]
-    return resets[-1][EVENT] if resets else -1
+    return event_of(resets[-1]) if resets else -1
 
 
 def _refusals(_session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
@@ -274,9 +273,9 @@ def _refusals(_session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
 def _accepted_since(log: Log, call: Call) -> bool:
     """Whether the same was asked of the same thing, or under the same name, and done."""
     later = [
-        r[EVENT]
+        event_of(r)
         for _, r in log.of(Kind.CALLED, *call.thing)
-        if r[EVENT] > call.event and r[A] == call.verb and not r[B]
+        if event_of(r) > call.event and r[A] == call.verb and not r[B]
     ]
     if not later or call.invocation is None:
         return bool(later)
@@ -328,7 +327,7 @@ def unmet(qp: QueuePair) -> list[Subject]:
 def _overrun(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Completion queues that lost something."""
     found = log.of(Kind.CQ_OVERRUN)
-    for node, number in dict.fromkeys((r[NODE], r[OBJECT]) for _, r in found):
+    for node, number in dict.fromkeys((node_of(r), object_of(r)) for _, r in found):
         thing = Thing(Noun.CQ, node, number)
         if wanted(thing) and number in session.world.nodes[node].cqs.items:
             yield Subject(Sort.CQ, thing)

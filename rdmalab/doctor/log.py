@@ -9,9 +9,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.command import Invocation, Noun, Thing
-from rdmalab.lens.words import AT_NS, EVENT, KIND, NODE, OBJECT, A, B
 from rdmalab.session.session import Session
-from rdmalab.spec.records import RARE, Kind, Record
+from rdmalab.spec.records import (
+    RARE,
+    A,
+    B,
+    Kind,
+    Record,
+    at_ns_of,
+    event_of,
+    kind_of,
+    node_of,
+    object_of,
+)
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.trace import Numbered, Trace
@@ -41,7 +51,7 @@ def work_of(node: str, cqe: "Cqe") -> Work:
 
 
 def _event(numbered: Numbered) -> int:
-    event: int = numbered.record[EVENT]
+    event: int = event_of(numbered.record)
     return event
 
 
@@ -56,13 +66,13 @@ class Call:
     def __init__(self, log: "Log", found: Record, refused: Record | None) -> None:
         self._log = log
         self._asked: tuple[Invocation | None, str] | None = None
-        self.event: int = found[EVENT]
-        self.at_ns: int = found[AT_NS]
+        self.event: int = event_of(found)
+        self.at_ns: int = at_ns_of(found)
         self.verb = str(found[A])
         self.errno = int(found[B])
         self.refusal = str(refused[A]) if refused else ""
         self.message = str(refused[B]) if refused else ""
-        self.thing = (found[NODE], found[OBJECT])
+        self.thing = (node_of(found), object_of(found))
 
     @property
     def invocation(self) -> Invocation | None:
@@ -119,7 +129,7 @@ class Log:
         """The numbers of the records that are read, by kind."""
         kept: dict[Kind, list[int]] = {kind: [] for kind in Kind}
         for number, record in enumerate(self._records, self.first):
-            kept[record[KIND]].append(number)
+            kept[kind_of(record)].append(number)
         return kept
 
     @cached_property
@@ -128,13 +138,13 @@ class Log:
         found: dict[Kind, list[Numbered]] = {}
         if self.before is None and self.first and not self.brief:
             for each in self.trace.rare(self.first):
-                found.setdefault(each.record[KIND], []).append(each)
+                found.setdefault(kind_of(each.record), []).append(each)
         return {kind: each[::-1] for kind, each in found.items()}
 
     @property
     def begins(self) -> int:
         """The event from which on all records are kept."""
-        return self._records[0][EVENT] if self.first and self._records else 0
+        return event_of(self._records[0]) if self.first and self._records else 0
 
     def of(self, kind: Kind, node: str = "", number: int | None = None) -> list[Numbered]:
         """Records of a kind, of one node, of one object."""
@@ -143,9 +153,9 @@ class Log:
             return earlier + self._things(kind).get((node, number), [])
         found = self._kind(kind)
         if node:
-            found = [each for each in found if each.record[NODE] == node]
+            found = [each for each in found if node_of(each.record) == node]
         if number is not None:
-            found = [each for each in found if each.record[OBJECT] == number]
+            found = [each for each in found if object_of(each.record) == number]
         return found
 
     def since(self, event: int, kind: Kind) -> list[Numbered]:
@@ -161,7 +171,8 @@ class Log:
         """The newest record of this kind about the completion of a work request."""
         if kind not in self._of_work:
             self._of_work[kind] = {
-                work_of(each.record[NODE], each.record[A]): each.record for each in self._own(kind)
+                work_of(node_of(each.record), each.record[A]): each.record
+                for each in self._own(kind)
             }
         found = self._of_work[kind].get(work)
         if found is None and self.before is not None:
@@ -187,7 +198,7 @@ class Log:
         if kind not in self._of_thing:
             found: dict[tuple[str, int], list[Numbered]] = {}
             for each in self._own(kind):
-                found.setdefault((each.record[NODE], each.record[OBJECT]), []).append(each)
+                found.setdefault((node_of(each.record), object_of(each.record)), []).append(each)
             self._of_thing[kind] = found
         return self._of_thing[kind]
 
@@ -211,12 +222,12 @@ class Log:
     def flushed_receives(self, qp: Thing) -> "list[RecvWqe]":
         """Of a queue pair's own queue, since its last RESET: what ERR took from it."""
         resets = [r for _, r in self.about(Kind.STATE_CHANGED, qp) if r[B] is QPState.RESET]
-        since = resets[-1][EVENT] if resets else -1
+        since = event_of(resets[-1]) if resets else -1
         flushed = {
             r[A].serial
             for _, r in self.failed_receives
-            if (r[NODE], r[A].qp_num, r[A].srq) == (qp.node, qp.number, 0)
-            and r[A].status == WCStatus.WR_FLUSH_ERR and r[EVENT] > since
+            if (node_of(r), r[A].qp_num, r[A].srq) == (qp.node, qp.number, 0)
+            and r[A].status == WCStatus.WR_FLUSH_ERR and event_of(r) > since
         }  # fmt: skip
         return [r[A] for _, r in self.about(Kind.RECV_POSTED, qp) if r[A].serial in flushed]
 
@@ -240,8 +251,8 @@ class Log:
     def _call(self, called: Numbered) -> Call:
         records = self.trace.records
         before = records[called.number - 1] if called.number else None
-        refused = before if before is not None and before[KIND] is Kind.REFUSED else None
-        same = refused is not None and refused[EVENT] == called.record[EVENT]
+        refused = before if before is not None and kind_of(before) is Kind.REFUSED else None
+        same = refused is not None and event_of(refused) == event_of(called.record)
         return Call(self, called.record, refused if same else None)
 
     def asked(self, event: int) -> tuple[Invocation | None, str]:
@@ -251,12 +262,12 @@ class Log:
         if index < len(journal) and journal[index].event == event:
             return journal[index].invocation, ""
         for record in self.within(event):
-            if record[KIND] is Kind.PROGRAM_RAN:
+            if kind_of(record) is Kind.PROGRAM_RAN:
                 return self._line(record)
         return None, ""
 
     def _line(self, record: Record) -> tuple[Invocation | None, str]:
-        thing = Thing(Noun.PROGRAM, record[NODE], record[OBJECT])
+        thing = Thing(Noun.PROGRAM, node_of(record), object_of(record))
         name = self.session.names.of(thing)
         programs = self.session.world.nodes[thing.node].tables[Noun.PROGRAM].items
         program: Program | None = programs.get(thing.number)

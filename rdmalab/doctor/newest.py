@@ -6,9 +6,8 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.lens import words
-from rdmalab.lens.words import A
 from rdmalab.session.session import Session
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind
 
 
 def newest_send(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject:

@@ -9,10 +9,9 @@ from rdmalab.doctor.facts.send import Place, Send
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A, B
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.statuses import WCStatus
 
@@ -126,7 +125,7 @@ def _waiting(session: Session, subject: Subject, work: Send | Receive) -> Standi
     if work.discarded is not None:
         return Standing(Is.LOST, "a RESET threw it away, without a completion", work.discarded)
     if isinstance(work, Receive) and work.taking is not None:
-        return Standing(Is.PENDING, "a message is using it", work.taking[EVENT])
+        return Standing(Is.PENDING, "a message is using it", event_of(work.taking))
     return Standing(Is.PENDING, "it has no completion", work.posted)
 
 
@@ -162,7 +161,7 @@ def _cq(session: Session, subject: Subject, log: Log) -> Standing:
     cq = session.world.find(subject.thing)
     lost = log.about(Kind.CQ_OVERRUN, subject.thing)
     if lost:
-        return Standing(Is.LOST, "it was full when completions came", lost[0].record[EVENT])
+        return Standing(Is.LOST, "it was full when completions came", event_of(lost[0].record))
     if cq.cqes:
         return Standing(Is.COMPLETED, f"{words.count(len(cq.cqes), 'completion')} on it")
     return Standing(Is.PENDING, "no completion is on it")
@@ -183,7 +182,7 @@ def _bytes(session: Session, subject: Subject, log: Log) -> Standing:
     for _, record in reversed(log.of(Kind.MEMORY_WRITTEN, node)):
         address, length = record[A], record[B]
         if address < stop and start < address + length:
-            return Standing(Is.WELL, "the adapter has written there", record[EVENT])
+            return Standing(Is.WELL, "the adapter has written there", event_of(record))
     if log.begins:
         return Standing(Is.UNKNOWN, f"no message was written there {_lately(log)}")
     return Standing(Is.NEVER, "no message was ever written there")

@@ -6,9 +6,8 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A
 from rdmalab.session.session import Session
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.rules import errno_name
 
 WORK = {Noun.QP: ("wr", "recv_wr"), Noun.SRQ: ("recv_wr",)}
@@ -65,7 +64,7 @@ def _work(log: Log, name: str, thing: Thing, word: str) -> list[Topic]:
     for _, record in reversed(log.about(_POSTED[thing.noun, word], thing)):
         said = words.send_wqe(record[A]) if word == "wr" else words.recv_wqe(record[A])
         wr_id = record[A].wr.wr_id
-        about = f"{said.partition(' ')[2]}, posted in {words.ev(record[EVENT])}"
+        about = f"{said.partition(' ')[2]}, posted in {words.ev(event_of(record))}"
         found.setdefault(wr_id, Topic(f"{name}.{word}[{wr_id}]", about))
         if len(found) == _NEWEST:
             break

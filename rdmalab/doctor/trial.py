@@ -12,11 +12,11 @@ from rdmalab.doctor.newest import renewed
 from rdmalab.doctor.standing import Is, Standing, standing
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.grammar.nodes import Node
-from rdmalab.lens.words import EVENT, KIND, NODE, OBJECT, A, exists
+from rdmalab.lens.words import exists
 from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of, object_of
 from rdmalab.world.programs import Program
 
 MOST_EVENTS = 4_000
@@ -107,9 +107,9 @@ def comes_past(session: Session, thing: Thing, line: int, before: int) -> bool:
     """Whether a program has carried out another line than this one, or its last, since a record."""
     trace = session.world.trace
     for record in trace.records[max(before + 1, trace.first) :]:
-        if (record[NODE], record[OBJECT]) == thing[1:] and (
-            record[KIND] is Kind.PROGRAM_DONE
-            or (record[KIND] is Kind.PROGRAM_RAN and record[A] != line)
+        if (node_of(record), object_of(record)) == thing[1:] and (
+            kind_of(record) is Kind.PROGRAM_DONE
+            or (kind_of(record) is Kind.PROGRAM_RAN and record[A] != line)
         ):
             return True
     return False
@@ -176,8 +176,8 @@ def _is_lost(session: Session, subject: Subject, log: Log) -> bool:
 
 def _brought(log: Log, node: str, before: int) -> Outcome:
     """Whether a message came after an event, to those bytes or to others, and none failed."""
-    failed = [r for _, r in (*log.failed_sends, *log.failed_receives) if r[EVENT] > before]
-    came = [r for _, r in log.of(Kind.MEMORY_WRITTEN, node) if r[EVENT] > before]
+    failed = [r for _, r in (*log.failed_sends, *log.failed_receives) if event_of(r) > before]
+    came = [r for _, r in log.of(Kind.MEMORY_WRITTEN, node) if event_of(r) > before]
     if failed:
         return Outcome(works=False, failure="a work request failed")
     return Outcome(bool(came), "" if came else "no message has come")

@@ -18,7 +18,7 @@ from rdmalab.lens.names import Names
 from rdmalab.lens.requests import RequestRow, request_rows
 from rdmalab.lens.sufferings import ORIGINS, PACKETS, Origin, octets, original, sufferings
 from rdmalab.spec.limits import LinkLayer
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import Kind, Record, at_ns_of, kind_of, node_of, packet_of, reason_of
 from rdmalab.version import VERSION
 from rdmalab.wire.frame import Frame, octets_of
 from rdmalab.wire.packet import Packet
@@ -79,20 +79,21 @@ class Capture:
 def captured(records: Sequence[Record]) -> Iterator[Captured]:
     """What a tap behind the ports sees."""
     for number, record in enumerate(records):
-        if record[words.KIND] in PACKETS and (frame := _captured(records, number)) is not None:
+        if kind_of(record) in PACKETS and (frame := _captured(records, number)) is not None:
             yield frame
 
 
 def _captured(records: Sequence[Record], number: int) -> Captured | None:
     """One frame; None if it never left its port."""
     record, suffered = records[number], sufferings(records, number)
-    if any(each[words.B] in NEVER_LEFT for each in suffered):
+    lost = [each for each in suffered if kind_of(each) is Kind.PACKET_LOST]
+    if any(reason_of(each) in NEVER_LEFT for each in lost):
         return None
-    kinds = [each[words.KIND] for each in suffered]
-    packet, node, at_ns = record[words.A], record[words.NODE], record[words.AT_NS]
+    kinds = [kind_of(each) for each in suffered]
+    packet, node, at_ns = packet_of(record), node_of(record), at_ns_of(record)
     return Captured(
         number, node, at_ns, packet, octets(records, number) or octets_of(packet),
-        Kind.PACKET_HARMED in kinds, Kind.PACKET_MARKED in kinds, ORIGINS[record[words.KIND]],
+        Kind.PACKET_HARMED in kinds, Kind.PACKET_MARKED in kinds, ORIGINS[kind_of(record)],
     )  # fmt: skip
 
 
@@ -101,7 +102,7 @@ def capture(world: World, names: Names) -> Capture:
     """Everything that was sent since the world began."""
     records = world.trace.records
     frames = list(captured(records))
-    sent = sum(record[words.KIND] in PACKETS for record in records)
+    sent = sum(kind_of(record) in PACKETS for record in records)
     never_left = sent - len(frames)
     interface = {node: number for number, node in enumerate(world.nodes)}
     blocks = [_section(never_left), *(_interface(world, node) for node in world.nodes)]

@@ -168,9 +168,12 @@ def record_article(kind: Kind) -> Article:
     row = KINDS[kind]
     about = {"any": "any object"}.get(row.noun, row.noun)
     rows: list[Row] = [
-        ("reads", row.sentence.replace("{a}", f"<{row.a}>").replace("{b}", f"<{row.b}>")),
+        (
+            "reads",
+            row.sentence.replace("{a}", f"<{row.a.meaning}>").replace("{b}", f"<{row.b.meaning}>"),
+        ),
         ("about", about),
-        ("a", row.a),
-        ("b", row.b),
+        ("a", row.a.meaning),
+        ("b", row.b.meaning),
     ]
     return article(kind.name, f"record {int(kind)}", rows, ["help step"])

@@ -29,13 +29,13 @@ def ah_row(world: World, names: Names, thing: Thing) -> AhRow:
     """One address handle."""
     ah: AddressHandle = world.find(thing)
     attr, dgid = ah.attr, gid_text(ah.attr.dgid)
-    to = "group" if is_group(attr) else node_of(world, thing.node, attr) or "unknown"
+    to = "group" if is_group(attr) else node_at(world, thing.node, attr) or "unknown"
     pd = names.of(Thing(Noun.PD, thing.node, ah.pd))
     route = dgid, attr.dlid, attr.sgid_index, attr.hop_limit
     return AhRow(names.of(thing), thing.node, to, *route, pd)
 
 
-def node_of(world: World, node: str, attr: AhAttr) -> str:
+def node_at(world: World, node: str, attr: AhAttr) -> str:
     """The node that an address leads to: by LID from an InfiniBand port, by GID on RoCE."""
     if world.nodes[node].lids:
         return world.node_of_lid.get(attr.dlid, "")

@@ -6,7 +6,16 @@ from typing import Annotated, Any
 
 from rdmalab.grammar.answers import is_same
 from rdmalab.lens import words
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    at_ns_of,
+    errno_of,
+    event_of,
+    kind_of,
+    node_of,
+    verb_of,
+)
 from rdmalab.world.world import World
 
 
@@ -27,10 +36,10 @@ class CallRow:
 
 def call_row(record: Record) -> CallRow:
     """One CALLED record."""
-    code = int(record[words.B] or 0)
+    code = int(errno_of(record) or 0)
     errno = words.Errno(code) if code in words.ERRNOS else code
-    event, at_ns = record[words.EVENT], record[words.AT_NS]
-    return CallRow(event, at_ns, record[words.NODE], str(record[words.A]), errno)
+    event, at_ns = event_of(record), at_ns_of(record)
+    return CallRow(event, at_ns, node_of(record), str(verb_of(record)), errno)
 
 
 def call_rows(world: World, last: int | None = None) -> list[CallRow]:
@@ -39,7 +48,7 @@ def call_rows(world: World, last: int | None = None) -> list[CallRow]:
     for record in reversed(world.trace.records):
         if len(rows) == last:
             break
-        if record[words.KIND] is Kind.CALLED:
+        if kind_of(record) is Kind.CALLED:
             rows.append(call_row(record))
     rows.reverse()
     return rows
@@ -47,7 +56,7 @@ def call_rows(world: World, last: int | None = None) -> list[CallRow]:
 
 def matches(record: Record, wanted: Mapping[str, Any]) -> bool:
     """Whether a record is a call with all these fields."""
-    if record[words.KIND] is not Kind.CALLED:
+    if kind_of(record) is not Kind.CALLED:
         return False
     row = call_row(record)
     return all(is_same(getattr(row, name), value) for name, value in wanted.items())

@@ -11,7 +11,52 @@ from rdmalab.hca.attributes import AhAttr
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
 from rdmalab.spec.access import Rereg
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import (
+    Kind,
+    Part,
+    Record,
+    address_of,
+    arm_of,
+    async_event_of,
+    attr_mask_of,
+    batch_error_of,
+    channel_of,
+    count_of,
+    cqe_of,
+    ending_of,
+    expires_ns_of,
+    fault_of,
+    gid_entry_of,
+    gid_of,
+    kind_of,
+    length_of,
+    line_number_of,
+    link_layer_of,
+    new_mig_state_of,
+    new_size_of,
+    new_state_of,
+    node_of,
+    old_mig_state_of,
+    old_size_of,
+    old_state_of,
+    pkey_of,
+    port_state_of,
+    psn_of,
+    queue_of,
+    reason_of,
+    rereg_of,
+    send_flags_of,
+    send_wqe_of,
+    send_wr_of,
+    setting_of,
+    setting_value_of,
+    slots_of,
+    srq_field_of,
+    srq_value_of,
+    status_of,
+    table_index_of,
+    wr_id_of,
+)
 from rdmalab.spec.states import MTU, QPState, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.packet import gid_text
@@ -44,7 +89,7 @@ def change_rows(world: World, names: Names, event: int | None = None) -> list[Ch
     is_latest = span.stop == len(records)
     rows: list[ChangeRow] = []
     for record in records[span.start : span.stop]:
-        say = _SAY.get(record[words.KIND])
+        say = _SAY.get(kind_of(record))
         if say is not None:
             rows += say(words.Moment(world, names, record), is_latest)
     return rows + _counted_rows(world, names, records, span)
@@ -53,7 +98,10 @@ def change_rows(world: World, names: Names, event: int | None = None) -> list[Ch
 # --------------------------------------------------------------------------- one record
 def _state(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     record = moment.record
-    old, new = words.member(record[words.A], QPState), words.member(record[words.B], QPState)
+    old, new = (
+        words.member(old_state_of(record), QPState),
+        words.member(new_state_of(record), QPState),
+    )
     return [ChangeRow(words.subject(moment.names, record), "state", old, new)]
 
 
@@ -65,7 +113,7 @@ def _attributes(moment: words.Moment, latest: bool) -> list[ChangeRow]:
     attr = moment.world.find(thing).attr if known and thing is not None else None
     return [
         ChangeRow(name, field, "", _value(getattr(attr, field)) if attr is not None else "set")
-        for field in fields_of(record[words.A])
+        for field in fields_of(attr_mask_of(record))
         if field != "qp_state"
     ]
 
@@ -85,15 +133,15 @@ def _opened(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
 
 def _closed(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     record, name = moment.record, words.subject(moment.names, moment.record)
-    if record[words.B] == extended.UNOPENED:
+    if ending_of(record) == extended.UNOPENED:
         return []
-    return [ChangeRow(name, "region.open", "yes", f"no, {words.ENDINGS[record[words.B]]}")]
+    return [ChangeRow(name, "region.open", "yes", f"no, {words.ENDINGS[ending_of(record)]}")]
 
 
 def _next_wr(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     record, name = moment.record, words.subject(moment.names, moment.record)
-    flags = words.SAYINGS["send_flags"](moment, record[words.B])
-    wr_id = words.number(record[words.A])
+    flags = words.said(moment, send_flags_of)
+    wr_id = words.number(wr_id_of(record))
     return [
         ChangeRow(name, "region.wr_id", "", wr_id),
         ChangeRow(name, "region.wr_flags", "", flags),
@@ -102,12 +150,12 @@ def _next_wr(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
 
 def _built(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     record, name = moment.record, words.subject(moment.names, moment.record)
-    return [ChangeRow(name, "region", "", words.send_wr(record[words.A]))]
+    return [ChangeRow(name, "region", "", words.send_wr(send_wr_of(record)))]
 
 
 def _spoiled(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     record, name = moment.record, words.subject(moment.names, moment.record)
-    return [ChangeRow(name, "region.error", "", str(record[words.A]))]
+    return [ChangeRow(name, "region.error", "", str(batch_error_of(record)))]
 
 
 def _started(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
@@ -115,7 +163,7 @@ def _started(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
 
 
 def _completed(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
-    status = moment.record[words.B]
+    status = status_of(moment.record)
     good = status == WCStatus.SUCCESS
     return [_wqe(moment, "", "ACKED" if good else f"FAILED {words.member(status, WCStatus)}")]
 
@@ -123,29 +171,31 @@ def _completed(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
 def _wqe(moment: words.Moment, old: str, new: str) -> ChangeRow:
     record = moment.record
     name = words.subject(moment.names, record)
-    return ChangeRow(name, f"wr[{record[words.A].wr.wr_id}].status", old, new)
+    return ChangeRow(name, f"wr[{send_wqe_of(record).wr.wr_id}].status", old, new)
 
 
 def _armed(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     record = moment.record
     name = words.subject(moment.names, record)
-    return [ChangeRow(name, f"{record[words.B]}_timer.at_ns", "", words.clock(record[words.A]))]
+    return [
+        ChangeRow(name, f"{reason_of(record)}_timer.at_ns", "", words.clock(expires_ns_of(record)))
+    ]
 
 
 def _fired(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     record = moment.record
     name = words.subject(moment.names, record)
-    return [ChangeRow(name, f"{record[words.B]}_timer.armed", "on", "off")]
+    return [ChangeRow(name, f"{reason_of(record)}_timer.armed", "on", "off")]
 
 
 def _back(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     name = words.subject(moment.names, moment.record)
-    return [ChangeRow(name, "next_psn", "", str(moment.record[words.A]))]
+    return [ChangeRow(name, "next_psn", "", str(psn_of(moment.record)))]
 
 
 def _written(moment: words.Moment, latest: bool) -> list[ChangeRow]:
     record, world = moment.record, moment.world
-    node, addr, length = record[words.NODE], record[words.A], record[words.B]
+    node, addr, length = node_of(record), address_of(record), length_of(record)
     where = words.thing_at(world, moment.names, node, addr)
     if not latest:
         return [ChangeRow(where, "bytes", "", f"{length} written")]
@@ -155,52 +205,49 @@ def _written(moment: words.Moment, latest: bool) -> list[ChangeRow]:
 
 def _made(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     thing = words.thing_of(moment.record)
-    name = moment.names.of(thing) if thing else moment.record[words.NODE]
-    made = moment.record[words.KIND] is Kind.CREATED
+    name = moment.names.of(thing) if thing else node_of(moment.record)
+    made = kind_of(moment.record) is Kind.CREATED
     return [ChangeRow(name, "exists", *(("no", "yes") if made else ("yes", "no")))]
 
 
 def _raised(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
-    event = words.SAYINGS["event"](moment, moment.record[words.A])
+    event = words.said(moment, async_event_of)
     who = words.subject(moment.names, moment.record)
-    return [ChangeRow(moment.record[words.NODE], "async_events", "", f"{event} of {who}")]
+    return [ChangeRow(node_of(moment.record), "async_events", "", f"{event} of {who}")]
 
 
 def _group(moment: words.Moment, old: str, new: str) -> ChangeRow:
     name = words.subject(moment.names, moment.record)
-    return ChangeRow(name, f"group[{gid_text(moment.record[words.A])}]", old, new)
+    return ChangeRow(name, f"group[{gid_text(gid_of(moment.record))}]", old, new)
 
 
 def _port(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
-    state = words.SAYINGS["port_state"](moment, moment.record[words.A])
-    return [ChangeRow(moment.record[words.NODE], "port.state", "", state)]
+    state = words.said(moment, port_state_of)
+    return [ChangeRow(node_of(moment.record), "port.state", "", state)]
 
 
 def _link_layer(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
-    layer = words.SAYINGS["link_layer"](moment, moment.record[words.A])
-    return [ChangeRow(moment.record[words.NODE], "port.link_layer", "", layer)]
+    layer = words.said(moment, link_layer_of)
+    return [ChangeRow(node_of(moment.record), "port.link_layer", "", layer)]
 
 
 def _migration(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
-    before, after = (
-        words.SAYINGS["mig_state"](moment, moment.record[at]) for at in (words.A, words.B)
-    )
+    before, after = (words.said(moment, part) for part in (old_mig_state_of, new_mig_state_of))
     name = words.subject(moment.names, moment.record)
     return [ChangeRow(name, "path_mig_state", before, after)]
 
 
 def _gid(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
-    return _entry(moment, "gids", "entry")
+    return _entry(moment, "gids", gid_entry_of)
 
 
 def _pkey(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
-    return _entry(moment, "pkeys", "pkey")
+    return _entry(moment, "pkeys", pkey_of)
 
 
-def _entry(moment: words.Moment, table: str, meaning: str) -> list[ChangeRow]:
-    record = moment.record
-    value = words.SAYINGS[meaning](moment, record[words.B])
-    return [ChangeRow(record[words.NODE], f"port.{table}[{record[words.A]}]", "", value)]
+def _entry(moment: words.Moment, table: str, entry_of: Part[int]) -> list[ChangeRow]:
+    record, value = moment.record, words.said(moment, entry_of)
+    return [ChangeRow(node_of(record), f"port.{table}[{table_index_of(record)}]", "", value)]
 
 
 _DEVICE = {
@@ -209,32 +256,33 @@ _DEVICE = {
 
 
 def _device(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
-    state = _DEVICE[moment.record[words.KIND]]
-    return [ChangeRow(moment.record[words.NODE], "device.state", "", state)]
+    state = _DEVICE[kind_of(moment.record)]
+    return [ChangeRow(node_of(moment.record), "device.state", "", state)]
 
 
 def _window(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     name = words.subject(moment.names, moment.record)
-    bound = moment.record[words.KIND] is Kind.WINDOW_BOUND
+    bound = kind_of(moment.record) is Kind.WINDOW_BOUND
     return [ChangeRow(name, "state", *(("FREE", "BOUND") if bound else ("BOUND", "FREE")))]
 
 
 def _reregistered(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     name = words.subject(moment.names, moment.record)
-    named = [flag for flag in Rereg if flag & moment.record[words.A]]
+    named = [flag for flag in Rereg if flag & rereg_of(moment.record)]
     fields = [(flag.name or "").removeprefix("CHANGE_").lower() for flag in named]
     return [ChangeRow(name, field, "", "changed") for field in fields]
 
 
 def _link(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
-    setting, value = moment.record[words.A], moment.record[words.B]
-    return [ChangeRow("", f"link.{setting}", "", words.SAYINGS["value"](moment, value))]
+    return [
+        ChangeRow("", f"link.{setting_of(moment.record)}", "", words.said(moment, setting_value_of))
+    ]
 
 
 def _srq_set(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     record = moment.record
-    field = "limit" if record[words.A] == "srq_limit" else "capacity"
-    return [ChangeRow(words.subject(moment.names, record), field, "", str(record[words.B]))]
+    field = "limit" if srq_field_of(record) == "srq_limit" else "capacity"
+    return [ChangeRow(words.subject(moment.names, record), field, "", str(srq_value_of(record)))]
 
 
 def _srq_failed(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
@@ -243,67 +291,71 @@ def _srq_failed(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
 
 def _shared(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     name = words.subject(moment.names, moment.record)
-    return [ChangeRow(name, "opened", "", str(moment.record[words.A]))]
+    return [ChangeRow(name, "opened", "", str(count_of(moment.record)))]
 
 
 def _fault(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
-    form = {Kind.FAULT_CLEARED: "{} cleared", Kind.FAULT_STRUCK: "{} is over"}
-    value = form.get(moment.record[words.KIND], "set {}").format(moment.record[words.A])
+    record = moment.record
+    if kind_of(record) is Kind.FAULT_CLEARED:
+        value = f"{count_of(record)} cleared"
+    else:
+        is_over = kind_of(record) is Kind.FAULT_STRUCK
+        value = f"{fault_of(record)} is over" if is_over else f"set {fault_of(record)}"
     return [ChangeRow("", "link.faults", "", value)]
 
 
 def _cq_armed(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
-    armed = moment.record[words.A].name
+    armed = arm_of(moment.record).name
     return [ChangeRow(words.subject(moment.names, moment.record), "armed", "", armed)]
 
 
 def _cq_woke(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     """The arm is spent; the channel has one event more, if there is a channel."""
     cq = ChangeRow(words.subject(moment.names, moment.record), "armed", "", "NONE")
-    told = moment.record[words.A]
+    told = channel_of(moment.record)
     return [cq, *([_channel_row(moment, told, "+1")] if told else [])]
 
 
 def _channel_row(moment: words.Moment, number: int, step: str) -> ChangeRow:
-    thing = Thing(Noun.CHANNEL, moment.record[words.NODE], number)
+    thing = Thing(Noun.CHANNEL, node_of(moment.record), number)
     return ChangeRow(moment.names.of(thing), "events", "", step)
 
 
 def _cq_taken(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
-    return [_channel_row(moment, moment.record[words.A], "-1")]
+    return [_channel_row(moment, channel_of(moment.record), "-1")]
 
 
 def _read(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
-    cqe = words.cqe(moment.record[words.A])
+    cqe = words.cqe(cqe_of(moment.record))
     return [ChangeRow(words.subject(moment.names, moment.record), "current", "", cqe)]
 
 
 def _resized(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
-    old, new = str(moment.record[words.A]), str(moment.record[words.B])
+    old, new = str(old_size_of(moment.record)), str(new_size_of(moment.record))
     return [ChangeRow(words.subject(moment.names, moment.record), "capacity", old, new)]
 
 
 def _taken(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
-    event = words.SAYINGS["event"](moment, moment.record[words.A])
+    event = words.said(moment, async_event_of)
     who = words.subject(moment.names, moment.record)
-    acked = moment.record[words.KIND] is Kind.ASYNC_ACKED
+    acked = kind_of(moment.record) is Kind.ASYNC_ACKED
     before, after = ("taken", "acked") if acked else ("waiting", "taken")
-    return [ChangeRow(moment.record[words.NODE], f"{event} of {who}", before, after)]
+    return [ChangeRow(node_of(moment.record), f"{event} of {who}", before, after)]
 
 
 def _discarded(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
-    count = moment.record[words.A]
-    return [ChangeRow(moment.record[words.NODE], "events", "", f"-{count}")]
+    count = count_of(moment.record)
+    return [ChangeRow(node_of(moment.record), "events", "", f"-{count}")]
 
 
 def _ran(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     name, record = words.subject(moment.names, moment.record), moment.record
-    return [ChangeRow(name, "line", "", str(record[words.A]))]
+    return [ChangeRow(name, "line", "", str(line_number_of(record)))]
 
 
 def _stands(moment: words.Moment, _latest: bool) -> list[ChangeRow]:
     """Who waits may be woken, or fail of what it waits for; anything else comes to who runs."""
-    old, new = _PROGRAM_STATES[moment.record[words.KIND]]
+    old, new = _PROGRAM_STATES[kind_of(moment.record)]
     return [ChangeRow(words.subject(moment.names, moment.record), "state", old, new)]
 
 
@@ -372,13 +424,13 @@ _COUNTED: dict[Kind, Callable[[Record], tuple[str, int]]] = {
     Kind.SEND_POSTED: lambda _r: ("sq.used", 1),
     Kind.RECV_POSTED: lambda _r: ("rq.used", 1),
     Kind.SRQ_POSTED: lambda _r: ("used", 1),
-    Kind.SRQ_FREED: lambda r: ("used", -r[words.A]),
-    Kind.SLOTS_FREED: lambda r: (f"{r[words.A]}.used", -r[words.B]),
-    Kind.QUEUE_DISCARDED: lambda r: (f"{r[words.A]}.used", -r[words.B]),
+    Kind.SRQ_FREED: lambda r: ("used", -count_of(r)),
+    Kind.SLOTS_FREED: lambda r: (f"{queue_of(r)}.used", -slots_of(r)),
+    Kind.QUEUE_DISCARDED: lambda r: (f"{queue_of(r)}.used", -slots_of(r)),
     Kind.CQE_ADDED: lambda _r: ("count", 1),
     Kind.CQE_POLLED: lambda _r: ("count", -1),
     Kind.CQ_EVENT_TAKEN: lambda _r: ("unacked", 1),
-    Kind.CQ_EVENTS_ACKED: lambda r: ("unacked", -r[words.A]),
+    Kind.CQ_EVENTS_ACKED: lambda r: ("unacked", -count_of(r)),
 }
 _NOW: dict[str, Callable[[Any], int]] = {
     "sq.used": lambda qp: qp.sq.posted - qp.sq.freed + len(qp.sq.early),
@@ -392,7 +444,7 @@ _NOW: dict[str, Callable[[Any], int]] = {
 def _steps(records: Iterable[Record]) -> "Counter[_Key]":
     steps: Counter[_Key] = Counter()
     for record in records:
-        count, thing = _COUNTED.get(record[words.KIND]), None
+        count, thing = _COUNTED.get(kind_of(record)), None
         if count is not None and (thing := words.thing_of(record)) is not None:
             field, step = count(record)
             steps[thing, field] += step

@@ -8,7 +8,22 @@ from typing import Annotated, Any
 from rdmalab.hca.psn import MASK, diff
 from rdmalab.lens import words
 from rdmalab.spec.opcodes import OPCODES, Op
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    cqe_of,
+    event_of,
+    kind_of,
+    new_state_of,
+    node_of,
+    object_of,
+    old_state_of,
+    packet_of,
+    port_state_of,
+    reason_of,
+    send_wqe_of,
+    status_of,
+)
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
@@ -96,7 +111,7 @@ class Tally:
     def with_record(self, record: Record) -> "Tally":
         """Carried on by one record."""
         row = self.row
-        if record[words.NODE] == row.node:
+        if node_of(record) == row.node:
             again = self.seen.repeated(record)
             for name in (*_counted(record), *((again,) if again else ())):
                 setattr(row, name, getattr(row, name) + 1)
@@ -105,12 +120,12 @@ class Tally:
 
 # --------------------------------------------------------------------------- one record
 def _counted(record: Record) -> tuple[str, ...]:
-    count = _COUNTS.get(record[words.KIND])
+    count = _COUNTS.get(kind_of(record))
     return count(record) if count else ()
 
 
 def _received(record: Record) -> tuple[str, ...]:
-    packet: Packet | Frame = record[words.A]
+    packet: Packet | Frame = packet_of(record)
     said = words.syndrome(packet)
     name = {Syndrome.RNR_NAK: "rcvd_rnr_err", Syndrome.NAK_SEQUENCE: "rcvd_seq_err"}.get(
         said or Syndrome.ACK
@@ -134,24 +149,27 @@ _ENDED: dict[WCStatus, _Names] = {
 
 
 def _completed(record: Record) -> tuple[str, ...]:
-    if record[words.B] == WCStatus.SUCCESS:
-        return ("rdma_sends",) if record[words.A].op is Op.SEND else ()
-    return _ENDED.get(record[words.B], ())
+    if status_of(record) == WCStatus.SUCCESS:
+        return ("rdma_sends",) if send_wqe_of(record).op is Op.SEND else ()
+    return _ENDED.get(status_of(record), ())
 
 
 def _dropped(record: Record) -> tuple[str, ...]:
-    return ("dropped_pkts", *(("rx_icrc_encapsulated",) if record[words.B] == _WRONG_ICRC else ()))
+    return (
+        "dropped_pkts",
+        *(("rx_icrc_encapsulated",) if reason_of(record) == _WRONG_ICRC else ()),
+    )
 
 
 def _went_back(record: Record) -> tuple[str, ...]:
-    if "RNR" in record[words.B]:
+    if "RNR" in reason_of(record):
         return ()
-    implied = ("implied_nak_seq_err",) if record[words.B] == "implied NAK" else ()
+    implied = ("implied_nak_seq_err",) if reason_of(record) == "implied NAK" else ()
     return ("completer_retry_err", *implied)
 
 
 def _added(record: Record) -> tuple[str, ...]:
-    cqe = record[words.A]
+    cqe = cqe_of(record)
     good = cqe.status == WCStatus.SUCCESS and cqe.opcode == WCOpcode.RECV
     return ("rdma_recvs",) if good else ()
 
@@ -160,14 +178,14 @@ _COUNTS: dict[Kind, Callable[[Record], tuple[str, ...]]] = {
     Kind.PACKET_SENT: lambda _r: ("sent_pkts",),
     Kind.PACKET_LOST: lambda _r: ("lost_pkts",),
     Kind.PACKET_DROPPED: _dropped,
-    Kind.TIMER_FIRED: lambda r: ("local_ack_timeout_err",) if r[words.B] == "ack" else (),
+    Kind.TIMER_FIRED: lambda r: ("local_ack_timeout_err",) if reason_of(r) == "ack" else (),
     Kind.PACKET_RECEIVED: _received,
-    Kind.REQUEST_REFUSED: lambda r: _REFUSED.get(r[words.B], ()),
+    Kind.REQUEST_REFUSED: lambda r: _REFUSED.get(reason_of(r), ()),
     Kind.WENT_BACK: _went_back,
     Kind.WQE_COMPLETED: _completed,
     Kind.CQE_ADDED: _added,
     Kind.CQ_OVERRUN: lambda _r: ("cq_overruns",),
-    Kind.PORT_CHANGED: lambda r: () if r[words.A].name == "ACTIVE" else ("link_downed",),
+    Kind.PORT_CHANGED: lambda r: () if port_state_of(r).name == "ACTIVE" else ("link_downed",),
 }
 
 
@@ -184,30 +202,30 @@ class _Sequences:
 
     def repeated(self, record: Record) -> str | None:
         """The counter of what this record repeats."""
-        step = _STEPS.get(record[words.KIND])
+        step = _STEPS.get(kind_of(record))
         return step(self, record) if step else None
 
     def on_state(self, record: Record) -> None:
         """New PSNs come with RTR (to expect) and with the RTS after it (to send)."""
-        if record[words.B] is QPState.RTR:
-            self.expected.pop(record[words.OBJECT], None)
-        elif record[words.B] is QPState.RTS and record[words.A] is QPState.RTR:
-            self.sent.pop(record[words.OBJECT], None)
+        if new_state_of(record) is QPState.RTR:
+            self.expected.pop(object_of(record), None)
+        elif new_state_of(record) is QPState.RTS and old_state_of(record) is QPState.RTR:
+            self.sent.pop(object_of(record), None)
 
     def on_sent(self, record: Record) -> str | None:
-        behind = self._is_behind(self.sent, record[words.OBJECT], record[words.A])
+        behind = self._is_behind(self.sent, object_of(record), packet_of(record))
         return "retransmitted_pkts" if behind else None
 
     def on_received(self, record: Record) -> str | None:
-        qpn = record[words.OBJECT]
-        self.judged = (record[words.EVENT], qpn, self.expected.get(qpn))
-        behind = self._is_behind(self.expected, qpn, record[words.A])
+        qpn = object_of(record)
+        self.judged = (event_of(record), qpn, self.expected.get(qpn))
+        behind = self._is_behind(self.expected, qpn, packet_of(record))
         return "duplicate_request" if behind else None
 
     def on_refused(self, record: Record) -> None:
         """It was not executed after all: what is expected stays as it was."""
         event, qpn, before = self.judged
-        if (record[words.EVENT], record[words.OBJECT]) == (event, qpn):
+        if (event_of(record), object_of(record)) == (event, qpn):
             self.expected.pop(qpn, None)
             if before is not None:
                 self.expected[qpn] = before

@@ -9,11 +9,10 @@ from rdmalab.hca.device import Hca
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.pointers import listed
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
-from rdmalab.lens import words
+from rdmalab.hca.wr import SGE, SendWqe
 from rdmalab.session.session import Session
 from rdmalab.spec.differences import DIFFERENCES
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of, recv_wqe_of, send_wqe_of
 from rdmalab.spec.states import QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WROpcode
@@ -33,7 +32,7 @@ class Moment(NamedTuple):
 
     @property
     def qp(self) -> QueuePair:
-        found: QueuePair = self.hca.qps.items[self.record[words.OBJECT]]
+        found: QueuePair = self.hca.qps.items[object_of(self.record)]
         return found
 
 
@@ -51,14 +50,14 @@ def looked_at(session: Session, event: int, looks: Looks) -> list[str]:
     found: list[str] = []
     for number in world.trace.records.span(event):
         record = world.trace.records[number]
-        look = looks.get(record[words.KIND])
-        if look is not None and record[words.NODE] in world.nodes:
-            found += look(Moment(session, world.nodes[record[words.NODE]], record))
+        look = looks.get(kind_of(record))
+        if look is not None and node_of(record) in world.nodes:
+            found += look(Moment(session, world.nodes[node_of(record)], record))
     return list(dict.fromkeys(found))
 
 
 def send_departs(moment: Moment) -> Iterator[str]:
-    wqe: SendWqe = moment.record[words.A]
+    wqe = send_wqe_of(moment.record)
     if wqe.inline is None:
         yield from _zero_length(moment.hca, listed(wqe.wr))
     yield from _long_datagram(moment, wqe)
@@ -102,7 +101,7 @@ def _fenced(moment: Moment, wqe: SendWqe) -> Iterator[str]:
 
 
 def recv_departs(moment: Moment) -> Iterator[str]:
-    wqe: RecvWqe = moment.record[words.A]
+    wqe = recv_wqe_of(moment.record)
     yield from _zero_length(moment.hca, listed(wqe.wr))
 
 

@@ -30,7 +30,7 @@ from rdmalab.lens.askable import (
 from rdmalab.lens.folds import Folds
 from rdmalab.lens.names import Names
 from rdmalab.spec.opcodes import BY_LABEL
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import Kind, Record, cqe_of, kind_of, node_of, object_of
 from rdmalab.wire.frame import LABEL
 from rdmalab.world.world import World
 
@@ -193,7 +193,7 @@ class Asker:
         def step(count: int, record: Record) -> int:
             if not _is_cqe_of(record, thing):
                 return count
-            row = completions.wc_row(hca, self.names, record[words.A])
+            row = completions.wc_row(hca, self.names, cqe_of(record))
             return count + all(is_same(getattr(row, key), value) for key, value in wanted.items())
 
         return self._count(thing, wanted, step)
@@ -207,8 +207,8 @@ class Asker:
 
 
 def _is_cqe_of(record: Record, thing: Thing) -> bool:
-    return record[words.KIND] is Kind.CQE_ADDED and (
-        (record[words.NODE], record[words.OBJECT]) == (thing.node, thing.number)
+    return kind_of(record) is Kind.CQE_ADDED and (
+        (node_of(record), object_of(record)) == (thing.node, thing.number)
     )
 
 

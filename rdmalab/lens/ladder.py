@@ -9,7 +9,18 @@ from rdmalab.grammar.answers import is_same
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
 from rdmalab.lens.sufferings import ORIGINS, PACKETS, Origin, troubles
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    at_ns_of,
+    cause_of,
+    event_of,
+    kind_of,
+    node_of,
+    object_of,
+    packet_of,
+    reason_of,
+)
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.world.agenda import Door
 from rdmalab.world.trace import Records
@@ -135,7 +146,7 @@ Fact = Callable[[World, Names, Record], Any]
 
 
 def _dest_qp(world: World, names: Names, record: Record) -> str:
-    packet: Packet | Frame = record[words.A]
+    packet: Packet | Frame = packet_of(record)
     target = words.ends_of(world, packet)[1]
     return words.qp_name(names, target, packet.dest_qp) if packet.dest_qp else ""
 
@@ -144,7 +155,7 @@ def _memory(field: str) -> Fact:
     """A field of the RETH or the AtomicETH."""
 
     def fact(_world: World, _names: Names, record: Record) -> int | None:
-        packet: Packet | Frame = record[words.A]
+        packet: Packet | Frame = packet_of(record)
         header = packet.reth or packet.atomiceth
         value: int | None = getattr(header, field, None)
         return value
@@ -156,49 +167,47 @@ def _of(header: str, field: str) -> Fact:
     """A field of a header that only some packets have."""
 
     def fact(_world: World, _names: Names, record: Record) -> int | None:
-        found = getattr(record[words.A], header, None)
+        found = getattr(packet_of(record), header, None)
         return None if found is None else int(getattr(found, field))
 
     return fact
 
 
 def _group(_world: World, _names: Names, record: Record) -> str:
-    packet: Packet | Frame = record[words.A]
+    packet: Packet | Frame = packet_of(record)
     return words.group_of(packet)
 
 
 # What a packet says of itself, by the field of PacketRow: rows and questions are made of these.
 FACTS: dict[str, Fact] = {
-    "event": lambda _w, _n, r: r[words.EVENT],
-    "at_ns": lambda _w, _n, r: r[words.AT_NS],
-    "source": lambda _w, _n, r: r[words.NODE],
+    "event": lambda _w, _n, r: event_of(r),
+    "at_ns": lambda _w, _n, r: at_ns_of(r),
+    "source": lambda _w, _n, r: node_of(r),
     "target": lambda w, _n, r: words.target_of(w, r),
-    "qp": lambda _w, n, r: (
-        words.qp_name(n, r[words.NODE], r[words.OBJECT]) if r[words.OBJECT] else ""
-    ),
+    "qp": lambda _w, n, r: words.qp_name(n, node_of(r), object_of(r)) if object_of(r) else "",
     "dest_qp": _dest_qp,
-    "opcode": lambda _w, _n, r: words.label(r[words.A]),
-    "psn": lambda _w, _n, r: r[words.A].psn,
-    "length": lambda _w, _n, r: len(r[words.A].payload),
-    "ack_req": lambda _w, _n, r: r[words.A].ack_req,
-    "solicited": lambda _w, _n, r: r[words.A].solicited,
-    "syndrome": lambda _w, _n, r: words.syndrome(r[words.A]),
-    "timer": lambda _w, _n, r: words.timer_code(r[words.A]),
-    "msn": lambda _w, _n, r: r[words.A].aeth.msn if r[words.A].aeth else None,
+    "opcode": lambda _w, _n, r: words.label(packet_of(r)),
+    "psn": lambda _w, _n, r: packet_of(r).psn,
+    "length": lambda _w, _n, r: len(packet_of(r).payload),
+    "ack_req": lambda _w, _n, r: packet_of(r).ack_req,
+    "solicited": lambda _w, _n, r: packet_of(r).solicited,
+    "syndrome": lambda _w, _n, r: words.syndrome(packet_of(r)),
+    "timer": lambda _w, _n, r: words.timer_code(packet_of(r)),
+    "msn": lambda _w, _n, r: a.msn if (a := packet_of(r).aeth) else None,
     "va": _memory("va"),
     "rkey": _memory("rkey"),
     "dma_length": _memory("dma_length"),
-    "imm_data": lambda _w, _n, r: r[words.A].immdt.imm_data if r[words.A].immdt else None,
+    "imm_data": lambda _w, _n, r: i.imm_data if (i := packet_of(r).immdt) else None,
     "qkey": _of("deth", "qkey"),
     "srqn": _of("xrceth", "srqn"),
     "inv_rkey": _of("ieth", "rkey"),
     "group": _group,
-    "slid": lambda _w, _n, r: words.lids_of(r[words.A])[0],
-    "dlid": lambda _w, _n, r: words.lids_of(r[words.A])[1],
-    "mig_req": lambda _w, _n, r: bool(getattr(r[words.A], "migrated", False)),
-    "ethertype": lambda _w, _n, r: getattr(r[words.A], "ethertype", None),
-    "summary": lambda _w, _n, r: getattr(r[words.A], "summary", ""),
-    "origin": lambda _w, _n, r: ORIGINS[r[words.KIND]],
+    "slid": lambda _w, _n, r: words.lids_of(packet_of(r))[0],
+    "dlid": lambda _w, _n, r: words.lids_of(packet_of(r))[1],
+    "mig_req": lambda _w, _n, r: bool(getattr(packet_of(r), "migrated", False)),
+    "ethertype": lambda _w, _n, r: getattr(packet_of(r), "ethertype", None),
+    "summary": lambda _w, _n, r: getattr(packet_of(r), "summary", ""),
+    "origin": lambda _w, _n, r: ORIGINS[kind_of(r)],
 }
 
 # Shorter words for them, as a line of a scenario has them.
@@ -207,7 +216,7 @@ SHORT = {"from": "source", "to": "target", "len": "length"}
 
 def matches(world: World, names: Names, record: Record, wanted: Mapping[str, Any]) -> bool:
     """Whether a record put a packet with all these facts on the cable."""
-    if record[words.KIND] not in PACKETS:
+    if kind_of(record) not in PACKETS:
         return False
     return all(
         is_same(FACTS[SHORT.get(name, name)](world, names, record), value)
@@ -249,14 +258,14 @@ def _ends(records: Records, numbers: list[int]) -> dict[int, int]:
     awaited = set()
     for number in numbers:
         follower = records[number + 1] if number + 1 < len(records) else None
-        is_sent = records[number][words.KIND] is not Kind.PACKET_COPIED
-        if is_sent and follower is not None and follower[words.KIND] is Kind.PACKET_LOST:
+        is_sent = kind_of(records[number]) is not Kind.PACKET_COPIED
+        if is_sent and follower is not None and kind_of(follower) is Kind.PACKET_LOST:
             ends[number] = number + 1
         else:
             awaited.add(number)
     for number in range(min(awaited, default=len(records)) + 1, len(records)):
-        cause = records[number][words.CAUSE]
-        if cause in awaited and records[number][words.KIND] in _ARRIVALS:
+        cause = cause_of(records[number])
+        if cause in awaited and kind_of(records[number]) in _ARRIVALS:
             ends[cause] = number
             awaited.discard(cause)
             if not awaited:
@@ -280,22 +289,22 @@ def _fate(records: Records, end: int | None, arrives_ns: int | None) -> _Ending:
     if end is None:
         return Fate.IN_FLIGHT, "", arrives_ns
     first = records[end]
-    if first[words.KIND] is Kind.PACKET_LOST:
-        return Fate.LOST, str(first[words.B]), None
+    if kind_of(first) is Kind.PACKET_LOST:
+        return Fate.LOST, str(reason_of(first)), None
     heard: set[int] = set()  # queue pairs: a group, or a flow rule, may have several
     failed: dict[int, tuple[Fate, str]] = {}
     for number in range(end, len(records)):
         record = records[number]
-        if record[words.EVENT] != first[words.EVENT]:
+        if event_of(record) != event_of(first):
             break
-        kind, qpn = record[words.KIND], record[words.OBJECT]
+        kind, qpn = kind_of(record), object_of(record)
         if kind is Kind.PACKET_RECEIVED:
             heard.add(qpn)
         elif kind in _FATES:
-            failed.setdefault(qpn, (_FATES[kind], str(record[words.B])))
+            failed.setdefault(qpn, (_FATES[kind], str(reason_of(record))))
     kept = not failed or heard - failed.keys()
     fate, reason = (Fate.RECEIVED, "") if kept else next(iter(failed.values()))
-    return fate, reason, first[words.AT_NS]
+    return fate, reason, at_ns_of(first)
 
 
 # --------------------------------------------------------------------------- the window
@@ -310,7 +319,7 @@ def rows(
     """The past: the newest `last` rows from record `since` on; with `wanted`, packets only."""
     numbers = _window(world, names, last, since, wanted)
     records = world.trace.records
-    sent = [n for n in numbers if records[n][words.KIND] in PACKETS]
+    sent = [n for n in numbers if kind_of(records[n]) in PACKETS]
     packets = {row.number: row for row in packet_rows(world, names, sent)}
     return [packets.get(n) or marker_row(world, names, n) for n in numbers]
 
@@ -329,7 +338,7 @@ def _window(
     for number, record in world.trace.records.newest():
         if len(found) == last or number < since:
             break
-        if record[words.KIND] not in _ROWS:
+        if kind_of(record) not in _ROWS:
             continue
         if wanted is None or matches(world, names, record, wanted):
             found.append(number)

@@ -10,7 +10,7 @@ from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
 from rdmalab.spec.access import Access
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, address_of, kind_of, length_of, node_of
 from rdmalab.spec.work import Local
 from rdmalab.world.world import World
 
@@ -172,9 +172,9 @@ def touched(
     found: Ranges = []
     for number in records.span(world.event if event is None else event):
         record = records[number]
-        if record[words.KIND] in kinds and record[words.NODE] == thing.node:
-            start = max(0, record[words.A] - mr.addr)
-            stop = min(mr.length, record[words.A] + record[words.B] - mr.addr)
+        if kind_of(record) in kinds and node_of(record) == thing.node:
+            start = max(0, address_of(record) - mr.addr)
+            stop = min(mr.length, address_of(record) + length_of(record) - mr.addr)
             if start < stop:
                 found.append((start, stop))
     return found

@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv6Address
 from rdmalab.lens import words
 from rdmalab.lens.sufferings import PACKETS
 from rdmalab.spec.opcodes import OPCODES
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, at_ns_of, event_of, injection_of, kind_of, node_of, packet_of
 from rdmalab.spec.refusals import CLASS_MASK, VALUE_MASK, Syndrome
 from rdmalab.spec.timers import RNR_NS
 from rdmalab.wire import frame as frames
@@ -63,17 +63,17 @@ CARRIES = (*PACKETS, Kind.PACKET_RECEIVED, Kind.PACKET_DROPPED, Kind.PACKET_LOST
 def decoded_row(world: World, number: int) -> DecodedRow | None:
     """The packet of record `number`; None if that record is not about a packet."""
     records = world.trace.records
-    if not 0 <= number < len(records) or not isinstance(records[number][words.A], Packet | Frame):
+    if not 0 <= number < len(records) or kind_of(records[number]) not in CARRIES:
         return None
     record = records[number]
-    packet: Packet | Frame = record[words.A]
+    packet: Packet | Frame = packet_of(record)
     source, target = words.ends_of(world, packet)
-    if record[words.KIND] is Kind.PACKET_INJECTED:
-        source, target = record[words.NODE], record[words.B].target
+    if kind_of(record) is Kind.PACKET_INJECTED:
+        source, target = node_of(record), injection_of(record).target
     text = f"{source or '?'}->{target or '?'} {words.packet_words(packet)}"
-    event, at_ns = record[words.EVENT], record[words.AT_NS]
-    injected = record[words.KIND] is Kind.PACKET_INJECTED
-    raw = record[words.B].octets if injected else octets_of(packet)
+    event, at_ns = event_of(record), at_ns_of(record)
+    injected = kind_of(record) is Kind.PACKET_INJECTED
+    raw = injection_of(record).octets if injected else octets_of(packet)
     return DecodedRow(number, event, at_ns, text, layer_rows(packet), raw)
 
 
@@ -81,7 +81,7 @@ def of_event(world: World, event: int) -> DecodedRow | None:
     """The packet that an event sent or received; None where there is none."""
     records = world.trace.records
     for number in records.span(event):
-        if records[number][words.KIND] in CARRIES:
+        if kind_of(records[number]) in CARRIES:
             return decoded_row(world, number)
     return None
 
@@ -89,8 +89,8 @@ def of_event(world: World, event: int) -> DecodedRow | None:
 def last_event(world: World) -> int | None:
     """The newest event that put a packet on the cable."""
     records = world.trace.records
-    sent = (r for r in reversed(records) if r[words.KIND] in PACKETS)
-    return next((int(record[words.EVENT]) for record in sent), None)
+    sent = (r for r in reversed(records) if kind_of(r) in PACKETS)
+    return next((int(event_of(record)) for record in sent), None)
 
 
 def layer_rows(packet: Packet | Frame) -> list[LayerRow]:

@@ -12,7 +12,16 @@ from rdmalab.lens import words
 from rdmalab.lens.names import Names
 from rdmalab.spec.access import Access
 from rdmalab.spec.builders import SendOps
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    kind_of,
+    new_state_of,
+    node_of,
+    object_of,
+    queue_of,
+    slots_of,
+)
 from rdmalab.spec.states import MTU, MigState, QPState, QPType
 from rdmalab.spec.timers import RNR_NS, answer_ns
 from rdmalab.spec.work import SendFlags
@@ -299,12 +308,12 @@ Peak = tuple[int, int]
 
 def peak(thing: Thing, queue: str, so_far: Peak, record: Record) -> Peak:
     """(used now, most ever used) of a work queue, carried on by one record."""
-    if record[words.OBJECT] != thing.number or record[words.NODE] != thing.node:
+    if object_of(record) != thing.number or node_of(record) != thing.node:
         return so_far
     used, most = so_far
-    if record[words.KIND] is (Kind.SEND_POSTED if queue == "sq" else Kind.RECV_POSTED):
+    if kind_of(record) is (Kind.SEND_POSTED if queue == "sq" else Kind.RECV_POSTED):
         return used + 1, max(most, used + 1)
-    if record[words.KIND] is Kind.SLOTS_FREED and record[words.A] == queue:
-        return used - record[words.B], most
-    emptied = record[words.KIND] is Kind.STATE_CHANGED and record[words.B] is QPState.RESET
+    if kind_of(record) is Kind.SLOTS_FREED and queue_of(record) == queue:
+        return used - slots_of(record), most
+    emptied = kind_of(record) is Kind.STATE_CHANGED and new_state_of(record) is QPState.RESET
     return (0, most) if emptied else so_far

@@ -9,7 +9,17 @@ from rdmalab.hca.psn import MASK
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
 from rdmalab.spec.opcodes import Op
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    kind_of,
+    new_state_of,
+    node_of,
+    noun_of,
+    object_of,
+    packet_of,
+    send_wqe_of,
+)
 from rdmalab.spec.states import QPState
 from rdmalab.wire.frame import Frame
 from rdmalab.world.world import World
@@ -68,13 +78,13 @@ class _Walk:
         self.frames: dict[int, int] = {}  # WQE → frames sent
 
     def read(self, number: int, record: Record) -> RequestRow | None:
-        kind, who = record[words.KIND], (record[words.NODE], record[words.OBJECT])
+        kind, who = kind_of(record), (node_of(record), object_of(record))
         if kind is Kind.WQE_STARTED:
-            self.started.setdefault(who, []).append(record[words.A])
+            self.started.setdefault(who, []).append(send_wqe_of(record))
         elif _begins_anew(record):
             self.started.pop(who, None)
         elif kind is Kind.PACKET_SENT:
-            packet = record[words.A]
+            packet = packet_of(record)
             if isinstance(packet, Frame):
                 return self._of_frame(number, who)
             return self._of_packet(number, who, packet)
@@ -125,7 +135,7 @@ def _steps(wqe: "SendWqe") -> int:
 
 def _begins_anew(record: Record) -> bool:
     """The queue pair of a record forgets what it has begun."""
-    kind = record[words.KIND]
+    kind = kind_of(record)
     if kind is Kind.STATE_CHANGED:
-        return bool(record[words.B] == QPState.RESET)
-    return kind is Kind.CREATED and record[words.A] == Noun.QP
+        return bool(new_state_of(record) == QPState.RESET)
+    return kind is Kind.CREATED and noun_of(record) == Noun.QP

@@ -7,7 +7,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.hca.wr import RecvWqe
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import Kind, Record, event_of, kind_of, node_of, object_of, recv_wqe_of
 from rdmalab.spec.sharing import SrqType
 from rdmalab.world.world import World
 
@@ -115,8 +115,8 @@ def recv_rows(world: World, names: Names, thing: Thing, last: int) -> list[Share
     for _, record in world.trace.records.newest():
         if len(taken) == count:
             break
-        if _is_taken(record[words.KIND], record[words.NODE], record[words.A], thing):
-            taken.insert(0, _taken_row(names, record[words.A], record))
+        if _is_taken(record, thing):
+            taken.insert(0, _taken_row(names, record))
     return taken + [_waiting_row(wqe) for wqe in waiting]
 
 
@@ -127,26 +127,25 @@ def recv_by_id(world: World, names: Names, thing: Thing, wr_id: int) -> SharedRe
     if waiting:
         return _waiting_row(waiting[-1])
     for record in reversed(world.trace.records):
-        wqe = record[words.A]
-        taken = _is_taken(record[words.KIND], record[words.NODE], wqe, thing)
-        if taken and wqe.wr.wr_id == wr_id:
-            return _taken_row(names, wqe, record)
+        if _is_taken(record, thing) and recv_wqe_of(record).wr.wr_id == wr_id:
+            return _taken_row(names, record)
     return None
 
 
-def _is_taken(kind: Kind, node: str, wqe: object, thing: Thing) -> bool:
-    if kind is not Kind.RECV_TAKEN or node != thing.node or not isinstance(wqe, RecvWqe):
+def _is_taken(record: Record, thing: Thing) -> bool:
+    if kind_of(record) is not Kind.RECV_TAKEN or node_of(record) != thing.node:
         return False
-    return wqe.srq == thing.number
+    return recv_wqe_of(record).srq == thing.number
 
 
 def _waiting_row(wqe: RecvWqe) -> SharedRecvRow:
     return SharedRecvRow(wqe.serial, wqe.wr.wr_id, wqe.length, "", None)
 
 
-def _taken_row(names: Names, wqe: RecvWqe, record: Record) -> SharedRecvRow:
-    qp = words.qp_name(names, record[words.NODE], record[words.OBJECT])
-    return SharedRecvRow(wqe.serial, wqe.wr.wr_id, wqe.length, qp, record[words.EVENT])
+def _taken_row(names: Names, record: Record) -> SharedRecvRow:
+    wqe = recv_wqe_of(record)
+    qp = words.qp_name(names, node_of(record), object_of(record))
+    return SharedRecvRow(wqe.serial, wqe.wr.wr_id, wqe.length, qp, event_of(record))
 
 
 def xrcd_row(world: World, names: Names, thing: Thing) -> XrcdRow:

@@ -17,7 +17,28 @@ from rdmalab.lens.names import Names
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import NO_LIMIT, PortState
-from rdmalab.spec.records import RARE, Kind, Record
+from rdmalab.spec.records import (
+    RARE,
+    Kind,
+    Record,
+    async_event_of,
+    at_ns_of,
+    attr_mask_of,
+    cqe_of,
+    errno_of,
+    event_of,
+    kind_of,
+    new_state_of,
+    node_of,
+    object_of,
+    old_state_of,
+    packet_of,
+    port_state_of,
+    reason_of,
+    rule_of,
+    send_wqe_of,
+    verb_of,
+)
 from rdmalab.spec.refusals import REFUSALS, Syndrome
 from rdmalab.spec.states import ATTRIBUTES, QPState, QPType, fields_of
 from rdmalab.spec.statuses import WCStatus
@@ -53,7 +74,7 @@ class Look:
             yield from (each.record for each in trace.records.of_kind(kinds[0]))
             return
         for record in islice(reversed(trace.tail), REACH):
-            if record[words.KIND] in kinds:
+            if kind_of(record) in kinds:
                 yield record
         self.cut = trace.first > 0 or len(trace.tail) > REACH
 
@@ -67,7 +88,7 @@ class Look:
         """A record in words."""
         who = words.subject(self.names, record)
         said = words.sentence(self.world, self.names, record)
-        when = words.ev(record[words.EVENT])
+        when = words.ev(event_of(record))
         return SightingRow(f"{who} {said} ({when})", words.thing_of(record), answers)
 
     def all_of(self, records: Iterator[Record], *, answers: bool = False) -> Iterator[SightingRow]:
@@ -87,13 +108,13 @@ def of_state(look: Look, state: QPState) -> Iterator[SightingRow]:
     there = [thing for thing, qp in look.queue_pairs() if qp.state is state]
     yield from look.listed(there, f"in {state.name}")
     moves = look.recent(Kind.STATE_CHANGED)
-    yield from look.all_of(r for r in moves if r[words.B] == state)
+    yield from look.all_of(r for r in moves if new_state_of(r) == state)
 
 
 def of_move(look: Look, pair: tuple[QPState, QPState]) -> Iterator[SightingRow]:
     """Who made this move."""
     moves = look.recent(Kind.STATE_CHANGED)
-    yield from look.all_of(r for r in moves if (r[words.A], r[words.B]) == pair)
+    yield from look.all_of(r for r in moves if (old_state_of(r), new_state_of(r)) == pair)
 
 
 def of_type(look: Look, qp_type: QPType) -> Iterator[SightingRow]:
@@ -110,7 +131,7 @@ def of_attribute(look: Look, name: str) -> Iterator[SightingRow]:
             holders.setdefault(_value(qp, name), []).append(thing)
     for said, things in holders.items():
         yield from look.listed(things, f"{name}={said}")
-    changes = (r for r in look.recent(Kind.ATTRIBUTES_SET) if name in fields_of(r[words.A]))
+    changes = (r for r in look.recent(Kind.ATTRIBUTES_SET) if name in fields_of(attr_mask_of(r)))
     yield from look.all_of(islice(changes, 1))
 
 
@@ -130,10 +151,10 @@ def _value(qp: QueuePair, name: str) -> str:
 def of_status(look: Look, status: WCStatus) -> Iterator[SightingRow]:
     """Completions with it: those made lately, and older ones that nobody polled yet."""
     for record in look.recent(Kind.CQE_ADDED, Kind.CQ_OVERRUN):
-        if record[words.A].status == status:
+        if cqe_of(record).status == status:
             yield _ended(look, record)
     tail = look.world.trace.tail
-    since_ns = tail[0][words.AT_NS] if tail and look.world.trace.first else -1
+    since_ns = at_ns_of(tail[0]) if tail and look.world.trace.first else -1
     for node, hca in look.world.nodes.items():
         for cq in hca.cqs.items.values():
             for cqe in cq.cqes:
@@ -144,11 +165,11 @@ def of_status(look: Look, status: WCStatus) -> Iterator[SightingRow]:
 
 
 def _ended(look: Look, record: Record) -> SightingRow:
-    cqe, node = record[words.A], record[words.NODE]
-    lost = ", and the CQE was lost" if record[words.KIND] is Kind.CQ_OVERRUN else ""
-    text = f"{_whose(look, node, cqe)} ended so on {_cq(look, node, record[words.OBJECT])}{lost}"
+    cqe, node = cqe_of(record), node_of(record)
+    lost = ", and the CQE was lost" if kind_of(record) is Kind.CQ_OVERRUN else ""
+    text = f"{_whose(look, node, cqe)} ended so on {_cq(look, node, object_of(record))}{lost}"
     thing = Thing(Noun.QP, node, cqe.qp_num)
-    text = f"{text} ({words.ev(record[words.EVENT])})"
+    text = f"{text} ({words.ev(event_of(record))})"
     return SightingRow(text, thing, not cqe.is_send, cqe.wr_id)
 
 
@@ -164,13 +185,13 @@ def _cq(look: Look, node: str, number: int) -> str:
 def of_opcode(look: Look, opcode: WROpcode) -> Iterator[SightingRow]:
     """Sends with it."""
     posts = look.recent(Kind.SEND_POSTED)
-    yield from look.all_of(r for r in posts if r[words.A].wr.opcode == opcode)
+    yield from look.all_of(r for r in posts if send_wqe_of(r).wr.opcode == opcode)
 
 
 def of_flag(look: Look, flag: SendFlags) -> Iterator[SightingRow]:
     """Sends that carry it."""
     posts = look.recent(Kind.SEND_POSTED)
-    yield from look.all_of(r for r in posts if r[words.A].wr.flags & flag)
+    yield from look.all_of(r for r in posts if send_wqe_of(r).wr.flags & flag)
 
 
 def of_right(look: Look, right: Access) -> Iterator[SightingRow]:
@@ -201,21 +222,21 @@ def standing(look: Look, thing: Thing) -> str:
 def of_packet(look: Look, label: str) -> Iterator[SightingRow]:
     """Packets with this opcode."""
     sent = look.recent(Kind.PACKET_SENT)
-    yield from look.all_of(r for r in sent if words.label(r[words.A]) == label)
+    yield from look.all_of(r for r in sent if words.label(packet_of(r)) == label)
 
 
 def of_syndrome(look: Look, syndrome: Syndrome) -> Iterator[SightingRow]:
     """Answers that say so."""
     sent = look.recent(Kind.PACKET_SENT)
     yield from look.all_of(
-        (r for r in sent if words.syndrome(r[words.A]) is syndrome), answers=True
+        (r for r in sent if words.syndrome(packet_of(r)) is syndrome), answers=True
     )
 
 
 def of_refusal(look: Look, name: str) -> Iterator[SightingRow]:
     """Requests refused for this reason."""
     refused = look.recent(Kind.REQUEST_REFUSED)
-    yield from look.all_of((r for r in refused if r[words.B] == name), answers=True)
+    yield from look.all_of((r for r in refused if reason_of(r) == name), answers=True)
 
 
 def of_drop(look: Look, name: str) -> Iterator[SightingRow]:
@@ -224,26 +245,26 @@ def of_drop(look: Look, name: str) -> Iterator[SightingRow]:
         if count := hca.drops.get(name, 0):
             yield SightingRow(f"{node} dropped {words.count(count, 'packet')} so")
     dropped = look.recent(Kind.PACKET_DROPPED)
-    yield from look.all_of((r for r in dropped if r[words.B] == name), answers=True)
+    yield from look.all_of((r for r in dropped if reason_of(r) == name), answers=True)
 
 
 # --------------------------------------------------------------------------- calls, events, devices
 def of_errno(look: Look, errno: int) -> Iterator[SightingRow]:
     """Calls that answered with it."""
     calls = look.recent(Kind.CALLED)
-    yield from look.all_of(r for r in calls if r[words.B] == errno)
+    yield from look.all_of(r for r in calls if errno_of(r) == errno)
 
 
 def of_rule(look: Look, rule: str) -> Iterator[SightingRow]:
     """Calls that were refused by it."""
     refused = look.recent(Kind.REFUSED)
-    yield from look.all_of(r for r in refused if r[words.A] == rule)
+    yield from look.all_of(r for r in refused if rule_of(r) == rule)
 
 
 def of_verb(look: Look, verb: str) -> Iterator[SightingRow]:
     """Calls of it."""
     calls = look.recent(Kind.CALLED)
-    yield from look.all_of(r for r in calls if r[words.A] == verb)
+    yield from look.all_of(r for r in calls if verb_of(r) == verb)
 
 
 _OF_THE_RESPONDER = {AsyncEvent.COMM_EST, *(row.event for row in REFUSALS.values())}
@@ -254,7 +275,7 @@ def of_event(look: Look, event: AsyncEvent) -> Iterator[SightingRow]:
     for node, hca in look.world.nodes.items():
         if count := sum(raised is event for raised, _ in hca.async_events):
             yield SightingRow(f"{node} has {count} that nobody fetched: get_async_event {node}")
-    raised = (r for r in look.recent(Kind.ASYNC_RAISED) if r[words.A] == event)
+    raised = (r for r in look.recent(Kind.ASYNC_RAISED) if async_event_of(r) == event)
     yield from look.all_of(raised, answers=event in _OF_THE_RESPONDER)
 
 
@@ -264,7 +285,7 @@ def of_port(look: Look, state: PortState) -> Iterator[SightingRow]:
     if there:
         yield SightingRow(f"the port of {' and '.join(there)} is {state.name}")
     changes = look.recent(Kind.PORT_CHANGED)
-    yield from look.all_of(r for r in changes if r[words.A] == state)
+    yield from look.all_of(r for r in changes if port_state_of(r) == state)
 
 
 def of_profile(look: Look, name: str) -> Iterator[SightingRow]:

@@ -4,8 +4,15 @@ from dataclasses import dataclass
 
 from rdmalab.command import Thing
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import (
+    Kind,
+    at_ns_of,
+    event_of,
+    new_state_of,
+    node_of,
+    object_of,
+    old_state_of,
+)
 from rdmalab.spec.states import (
     AUTOMATIC,
     MOVES,
@@ -118,7 +125,7 @@ def next_row(qp: QueuePair, to: QPState) -> NextRow:
 def move_row(world: World, thing: Thing) -> MoveRow | None:
     """The QP's newest change of state."""
     for _, record in world.trace.records.of_kind(Kind.STATE_CHANGED):
-        if record[words.OBJECT] == thing.number and record[words.NODE] == thing.node:
-            event, at_ns = record[words.EVENT], record[words.AT_NS]
-            return MoveRow(record[words.A], record[words.B], event, at_ns)
+        if object_of(record) == thing.number and node_of(record) == thing.node:
+            event, at_ns = event_of(record), at_ns_of(record)
+            return MoveRow(old_state_of(record), new_state_of(record), event, at_ns)
     return None

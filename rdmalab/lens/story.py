@@ -5,7 +5,7 @@ from itertools import groupby
 
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
-from rdmalab.spec.records import KINDS, Kind
+from rdmalab.spec.records import KINDS, Kind, errno_of, event_of, reason_of
 from rdmalab.world.world import World
 
 
@@ -67,7 +67,7 @@ def last_rows(world: World, names: Names, last: int) -> list[StoryRow]:
     first = max(0, len(records) - last)
     rows: list[StoryRow] = []
     for number in range(first, len(records)):
-        start = records.span(records[number][words.EVENT]).start
+        start = records.span(event_of(records[number])).start
         rows.append(record_row(world, names, number, number - start + 1))
     return rows
 
@@ -83,7 +83,7 @@ def event_row(world: World, names: Names, event: int) -> EventRow:
 def _is_quiet(world: World, row: StoryRow) -> bool:
     """A call that succeeded is quiet too: what it did is told."""
     if row.kind is Kind.CALLED:
-        return not world.trace.records[row.number][words.B]
+        return not errno_of(world.trace.records[row.number])
     return row.kind in QUIET
 
 
@@ -92,7 +92,7 @@ def _shortened(world: World, rows: list[StoryRow], row: StoryRow) -> StoryRow:
     met = rows[0].kind is Kind.PACKET_RECEIVED
     if not met or row.kind not in (Kind.PACKET_DROPPED, Kind.REQUEST_REFUSED):
         return row
-    reason = words.reason(world.trace.records[row.number][words.B])
+    reason = words.reason(reason_of(world.trace.records[row.number]))
     return replace(row, sentence=KINDS[row.kind].sentence.format(a="it", b=reason))
 
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from enum import IntEnum, auto
-from typing import Any
 
 from rdmalab.lens import words
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import Kind, Record, frame_of, injection_of, kind_of, wait_ns_of
 
 
 class Origin(IntEnum):
@@ -38,11 +37,11 @@ _NOT_ITS_OWN = (Kind.PACKET_COPIED, Kind.PACKET_RELEASED)
 def sufferings(records: Sequence[Record], number: int) -> list[Record]:
     """What happened on the cable to the packet of record `number`; to a copy, what it shares."""
     first = number
-    while records[first][words.KIND] is Kind.PACKET_COPIED:
+    while kind_of(records[first]) is Kind.PACKET_COPIED:
         first = _sent(records, first)
     found = []
     for later in range(first + 1, len(records)):
-        kind = records[later][words.KIND]
+        kind = kind_of(records[later])
         if kind not in _SUFFERED:
             break
         if kind in _TOUCHED or (first == number and kind not in _NOT_ITS_OWN):
@@ -52,34 +51,34 @@ def sufferings(records: Sequence[Record], number: int) -> list[Record]:
 
 def _sent(records: Sequence[Record], copy: int) -> int:
     """The record that sent what was copied."""
-    while records[copy][words.KIND] in _SUFFERED:
+    while kind_of(records[copy]) in _SUFFERED:
         copy -= 1
     return copy
 
 
 def original(records: Sequence[Record], number: int) -> int:
     """The record that sent this packet; of a copy, the one that sent what was copied."""
-    is_copy = records[number][words.KIND] is Kind.PACKET_COPIED
+    is_copy = kind_of(records[number]) is Kind.PACKET_COPIED
     return _sent(records, number) if is_copy else number
 
 
 def octets(records: Sequence[Record], number: int) -> bytes:
     """The bytes that it became on the cable; empty if they are those that were sent."""
-    if records[number][words.KIND] is Kind.PACKET_INJECTED:
-        return bytes(records[number][words.B].octets)
-    touched = [r for r in sufferings(records, number) if r[words.KIND] in _TOUCHED]
-    return bytes(touched[-1][words.B]) if touched else b""
+    if kind_of(records[number]) is Kind.PACKET_INJECTED:
+        return bytes(injection_of(records[number]).octets)
+    touched = [r for r in sufferings(records, number) if kind_of(r) in _TOUCHED]
+    return bytes(frame_of(touched[-1])) if touched else b""
 
 
-_TROUBLES: dict[Kind, Callable[[Any], str]] = {
-    Kind.PACKET_HARMED: lambda _frame: "harmed",
-    Kind.PACKET_MARKED: lambda _frame: "marked",
-    Kind.PACKET_DELAYED: lambda wait_ns: f"delayed by {words.duration(wait_ns)}",
-    Kind.PACKET_HELD: lambda _limit_ns: "held back",
+_TROUBLES: dict[Kind, Callable[[Record], str]] = {
+    Kind.PACKET_HARMED: lambda _r: "harmed",
+    Kind.PACKET_MARKED: lambda _r: "marked",
+    Kind.PACKET_DELAYED: lambda r: f"delayed by {words.duration(wait_ns_of(r))}",
+    Kind.PACKET_HELD: lambda _r: "held back",
 }
 
 
 def troubles(records: Sequence[Record], number: int) -> list[str]:
     """`harmed`, `marked`, `delayed by 3us`, `held back`; why it was lost its fate says."""
-    found = [(record[words.KIND], record[words.B]) for record in sufferings(records, number)]
-    return [_TROUBLES[kind](b) for kind, b in found if kind in _TROUBLES]
+    found = sufferings(records, number)
+    return [_TROUBLES[kind_of(r)](r) for r in found if kind_of(r) in _TROUBLES]

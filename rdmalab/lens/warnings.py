@@ -10,7 +10,7 @@ from rdmalab.hca.pointers import listed
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
-from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
+from rdmalab.hca.wr import SGE, SendWqe
 from rdmalab.lens import memory, words
 from rdmalab.lens.departures import LATER, Looks, Moment, looked_at, recv_departs, send_departs
 from rdmalab.session.lines import Reply
@@ -19,7 +19,24 @@ from rdmalab.spec.access import Access
 from rdmalab.spec.builders import INLINE_SETTERS
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.opcodes import WORD_OPS
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import (
+    Kind,
+    address_of,
+    attr_mask_of,
+    batch_error_of,
+    ending_of,
+    kind_of,
+    length_of,
+    node_of,
+    noun_of,
+    object_of,
+    packet_of,
+    recv_wqe_of,
+    send_flags_of,
+    send_wqe_of,
+    send_wr_of,
+    setter_of,
+)
 from rdmalab.spec.states import Attr, MigState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, Local, SendFlags, WROpcode
@@ -93,7 +110,7 @@ def _ended_lists(wrs: object) -> Iterator[str]:
 
 # --------------------------------------------------------------------------- work requests
 def _send_posted(moment: Moment) -> Iterator[str]:
-    wqe: SendWqe = moment.record[words.A]
+    wqe = send_wqe_of(moment.record)
     scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
     if wqe.inline is None:
         yield from _buffers(moment, listed(wqe.wr), moment.qp.pd, scatters=scatters)
@@ -151,7 +168,7 @@ def _odd_atomic(moment: Moment, wqe: SendWqe) -> Iterator[str]:
 
 
 def _recv_posted(moment: Moment) -> Iterator[str]:
-    wqe: RecvWqe = moment.record[words.A]
+    wqe = recv_wqe_of(moment.record)
     yield from _buffers(moment, listed(wqe.wr), moment.qp.pd, scatters=True)
     yield from recv_departs(moment)
     yield from _overlaps(wqe.sg)
@@ -160,8 +177,8 @@ def _recv_posted(moment: Moment) -> Iterator[str]:
 
 
 def _shared_posted(moment: Moment) -> Iterator[str]:
-    wqe: RecvWqe = moment.record[words.A]
-    srq = moment.hca.srqs.items[moment.record[words.OBJECT]]
+    wqe = recv_wqe_of(moment.record)
+    srq = moment.hca.srqs.items[object_of(moment.record)]
     yield from _buffers(moment, listed(wqe.wr), *_takers(moment.hca, srq), scatters=True)
     yield from recv_departs(moment)
     yield from _overlaps(wqe.sg)
@@ -213,17 +230,17 @@ def _fills_up(moment: Moment, qp: QueuePair) -> Iterator[str]:
 
 # --------------------------------------------------------------------------- the extended post API
 def _spoiled(moment: Moment) -> Iterator[str]:
-    yield f"{moment.record[words.A]}. wr_complete will tell, and drop the whole batch."
+    yield f"{batch_error_of(moment.record)}. wr_complete will tell, and drop the whole batch."
 
 
 def _next_set(moment: Moment) -> Iterator[str]:
-    if int(moment.record[words.B]) & SendFlags.INLINE:
+    if send_flags_of(moment.record) & SendFlags.INLINE:
         yield "INLINE in wr_flags does nothing: wr_set_inline_data makes a request inline."
 
 
 def _filled(moment: Moment) -> Iterator[str]:
     """Inline data for a request that brings data here; libmlx5 and librxe look at no opcode."""
-    wr, verb, profile = moment.record[words.A], moment.record[words.B], moment.hca.profile
+    wr, verb, profile = send_wr_of(moment.record), setter_of(moment.record), moment.hca.profile
     row = WORK.get(wr.opcode)
     if verb not in INLINE_SETTERS or row is None or row.inline:
         return
@@ -234,8 +251,8 @@ def _filled(moment: Moment) -> Iterator[str]:
 
 
 def _closed(moment: Moment) -> Iterator[str]:
-    ending = moment.record[words.B]
-    name = moment.name(Noun.QP, moment.record[words.OBJECT])
+    ending = ending_of(moment.record)
+    name = moment.name(Noun.QP, object_of(moment.record))
     if ending == extended.OVERWRITTEN:
         yield f"{name} has no lock: two threads write over each other's work requests."
     elif ending == extended.UNOPENED:
@@ -244,7 +261,7 @@ def _closed(moment: Moment) -> Iterator[str]:
 
 # --------------------------------------------------------------------------- attributes, objects
 def _attributes(moment: Moment) -> Iterator[str]:
-    mask, attr = moment.record[words.A], moment.qp.attr
+    mask, attr = attr_mask_of(moment.record), moment.qp.attr
     if mask & Attr.TIMEOUT and attr.timeout == 0:
         yield "timeout=0 waits for ever: a lost packet is never noticed."
     if mask & Attr.MAX_DEST_RD_ATOMIC and not attr.max_dest_rd_atomic:
@@ -266,7 +283,7 @@ def _paths(moment: Moment, mask: int) -> Iterator[str]:
 
 
 def _created(moment: Moment) -> Iterator[str]:
-    if moment.record[words.A] != Noun.QP:
+    if noun_of(moment.record) != Noun.QP:
         return
     qp = moment.qp
     cq = moment.hca.cqs.items.get(qp.send_cq)
@@ -280,16 +297,16 @@ def _created(moment: Moment) -> Iterator[str]:
 
 
 def _destroyed(moment: Moment) -> Iterator[str]:
-    if moment.record[words.A] != Noun.MR:
+    if noun_of(moment.record) != Noun.MR:
         return
-    lkey_index = 2 * moment.record[words.OBJECT]
+    lkey_index = 2 * object_of(moment.record)
     users = [
         moment.name(noun, number)
         for noun, number, sg in _all_pending(moment.hca)
         if any(sge.lkey >> 8 == lkey_index for sge in sg)
     ]
     if users:
-        name = moment.name(Noun.MR, moment.record[words.OBJECT])
+        name = moment.name(Noun.MR, object_of(moment.record))
         yield f"posted work of {', '.join(users)} still uses {name}; it will fail when executed."
 
 
@@ -311,7 +328,7 @@ def _pending(qp: QueuePair) -> Iterator[SGE]:
 
 def _host_wrote(moment: Moment) -> Iterator[str]:
     """The application writes where the HCA still reads or writes."""
-    addr, length = moment.record[words.A], moment.record[words.B]
+    addr, length = address_of(moment.record), length_of(moment.record)
     yield from _under_receives(moment, addr, length)
     if _is_counter(moment, addr, length):
         yield "atomics are atomic through the HCA only: one under way may miss what the CPU writes."
@@ -326,7 +343,7 @@ def _host_wrote(moment: Moment) -> Iterator[str]:
 
 def _armed(moment: Moment) -> Iterator[str]:
     """Who arms, finds something there already and goes to sleep, sleeps through it."""
-    cq = moment.hca.cqs.items[moment.record[words.OBJECT]]
+    cq = moment.hca.cqs.items[object_of(moment.record)]
     name = moment.name(Noun.CQ, cq.number)
     if not cq.channel:
         yield f"{name} has no channel: its event goes nowhere."
@@ -356,9 +373,9 @@ def _is_counter(moment: Moment, addr: int, length: int) -> bool:
     """Whether the last atomics that this HCA served were on these bytes."""
     latest = islice(reversed(moment.session.world.trace.records), _LOOK_BACK)
     return any(
-        record[words.KIND] is Kind.PACKET_RECEIVED
-        and record[words.NODE] == moment.hca.node
-        and (atomic := record[words.A].atomiceth) is not None
+        kind_of(record) is Kind.PACKET_RECEIVED
+        and node_of(record) == moment.hca.node
+        and (atomic := packet_of(record).atomiceth) is not None
         and addr < atomic.va + _ATOMIC_BYTES
         and atomic.va < addr + length
         for record in latest

@@ -3,7 +3,7 @@
 import enum
 import re
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca import extended
@@ -14,7 +14,20 @@ from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.opcodes import OPCODES, Op
-from rdmalab.spec.records import KINDS, Field, Kind, Record
+from rdmalab.spec.records import (
+    KINDS,
+    Kind,
+    Part,
+    Record,
+    event_noun_of,
+    injection_of,
+    kind_of,
+    node_of,
+    noun_of,
+    object_of,
+    packet_of,
+    setting_of,
+)
 from rdmalab.spec.refusals import CLASS_MASK, DROPS, REFUSALS, VALUE_MASK, Syndrome
 from rdmalab.spec.rules import ERRNO_NAMES
 from rdmalab.spec.states import MigState, QPState, fields_of
@@ -24,16 +37,6 @@ from rdmalab.spec.work import SendFlags, WCOpcode, WROpcode
 from rdmalab.wire.frame import LABEL, Frame
 from rdmalab.wire.packet import LidFlow, Packet, gid_text, is_multicast
 from rdmalab.world.world import World
-
-# Where each part of a record stands, as numbers that a type checker can follow.
-EVENT: Final = Field.EVENT.value
-AT_NS: Final = Field.AT_NS.value
-CAUSE: Final = Field.CAUSE.value
-KIND: Final = Field.KIND.value
-NODE: Final = Field.NODE.value
-OBJECT: Final = Field.OBJECT.value
-A: Final = Field.A.value
-B: Final = Field.B.value
 
 Errno = enum.IntEnum("Errno", {"OK": 0, **{n: code for code, n in ERRNO_NAMES.items()}})  # type: ignore[misc]
 ERRNOS = frozenset(Errno)
@@ -165,9 +168,9 @@ def lids_of(packet: Packet | Frame) -> tuple[int | None, int | None]:
 
 def target_of(world: World, record: Record) -> str:
     """The node that a sent packet goes to; a frame for nobody, or for all, meets the only other."""
-    packet, sender = record[A], record[NODE]
-    if record[KIND] is Kind.PACKET_INJECTED:
-        return str(record[B].target)
+    packet, sender = packet_of(record), node_of(record)
+    if kind_of(record) is Kind.PACKET_INJECTED:
+        return str(injection_of(record).target)
     target = ends_of(world, packet)[1]
     others = [name for name in world.nodes if name != sender]
     if isinstance(packet, Frame) and target in ("", sender):
@@ -266,12 +269,12 @@ class Moment(NamedTuple):
 
 def thing_of(record: Record) -> Thing | None:
     """The thing a record is about; None where it is the link, a fault or a port."""
-    kind, node, object_ = record[KIND], record[NODE], record[OBJECT]
+    kind, node, object_ = kind_of(record), node_of(record), object_of(record)
     noun = KINDS[kind].noun
     if kind in (Kind.CREATED, Kind.DESTROYED):
-        noun = str(record[A])
+        noun = str(noun_of(record))
     elif kind in _B_IS_NOUN:
-        noun = str(record[B])
+        noun = str(event_noun_of(record))
     if noun in tuple(Noun):
         return Thing(Noun(noun), node, 0 if noun == Noun.NODE else object_)
     return None
@@ -282,15 +285,19 @@ _B_IS_NOUN = (Kind.ASYNC_RAISED, Kind.ASYNC_TAKEN, Kind.ASYNC_ACKED, Kind.EVENTS
 
 def is_about(record: Record, kind: Kind, thing: Thing) -> bool:
     """Whether a record is of this kind and about this thing."""
-    return record[KIND] is kind and record[OBJECT] == thing.number and record[NODE] == thing.node
+    return (
+        kind_of(record) is kind
+        and object_of(record) == thing.number
+        and node_of(record) == thing.node
+    )
 
 
 def subject(names: Names, record: Record) -> str:
     """Who did it: the thing, or its node; nobody where the cable or the experimenter did."""
     thing = thing_of(record)
-    unclaimed = isinstance(record[A], Frame) and not record[OBJECT]
-    if thing is None or thing.noun is Noun.NODE or record[KIND] in _BY_THE_NODE or unclaimed:
-        return record[NODE]
+    unclaimed = isinstance(KINDS[kind_of(record)].a(record), Frame) and not object_of(record)
+    if thing is None or thing.noun is Noun.NODE or kind_of(record) in _BY_THE_NODE or unclaimed:
+        return node_of(record)
     return names.of(thing)
 
 
@@ -299,10 +306,14 @@ _BY_THE_NODE = (Kind.CREATED, Kind.DESTROYED, Kind.HOST_WROTE)
 
 def sentence(world: World, names: Names, record: Record) -> str:
     """What the record says, without who did it."""
-    row = KINDS[record[KIND]]
+    row = KINDS[kind_of(record)]
     moment = Moment(world, names, record)
-    a, b = SAYINGS[row.a](moment, record[A]), SAYINGS[row.b](moment, record[B])
-    return row.sentence.format(a=a, b=b)
+    return row.sentence.format(a=said(moment, row.a), b=said(moment, row.b))
+
+
+def said(moment: Moment, part: Part[object]) -> str:
+    """One part of the record in words."""
+    return SAYINGS[part.meaning](moment, part(moment.record))
 
 
 def _noun(moment: Moment, _value: str) -> str:
@@ -311,14 +322,14 @@ def _noun(moment: Moment, _value: str) -> str:
 
 
 def _address(moment: Moment, addr: int) -> str:
-    return thing_at(moment.world, moment.names, moment.record[NODE], addr)
+    return thing_at(moment.world, moment.names, node_of(moment.record), addr)
 
 
 def _packet(moment: Moment, packet: Packet | Frame) -> str:
     if isinstance(packet, Frame):
         return packet.summary
     source, target = ends_of(moment.world, packet)
-    sent = moment.record[NODE] == source
+    sent = node_of(moment.record) == source
     other = target if sent else source
     if not other and (group := group_of(packet)):
         other = f"group {group}"
@@ -334,7 +345,7 @@ def fault_words(names: Names, fault: Any) -> str:
 
 
 def _setting(moment: Moment, value: int | str) -> str:
-    name = str(moment.record[A])
+    name = str(setting_of(moment.record))
     if isinstance(value, int) and name.endswith("_ns"):
         return duration(value)
     return f"{value / 10**9:g}Gbps" if isinstance(value, int) and name == "rate_bps" else str(value)
@@ -342,15 +353,15 @@ def _setting(moment: Moment, value: int | str) -> str:
 
 def _of_srq(moment: Moment, wqe: RecvWqe) -> str:
     """Whose it was, where a queue pair takes it."""
-    if not wqe.srq or moment.record[KIND] is Kind.SRQ_POSTED:
+    if not wqe.srq or kind_of(moment.record) is Kind.SRQ_POSTED:
         return ""
-    return f" of {part_name(moment.names, Noun.SRQ, moment.record[NODE], wqe.srq)},"
+    return f" of {part_name(moment.names, Noun.SRQ, node_of(moment.record), wqe.srq)},"
 
 
 def _channel(moment: Moment, number: int) -> str:
     if not number:
         return "nobody: it has no channel"
-    return moment.names.of(Thing(Noun.CHANNEL, moment.record[NODE], number))
+    return moment.names.of(Thing(Noun.CHANNEL, node_of(moment.record), number))
 
 
 ARMS = {Arm.NONE: "nothing", Arm.SOLICITED: "solicited completions", Arm.ANY: "any completion"}

@@ -9,7 +9,7 @@ from rdmalab.hca import requester
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe, SendWR
 from rdmalab.lens import words
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, recv_wqe_of, send_wqe_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode, is_local
 from rdmalab.world.world import World
@@ -175,9 +175,12 @@ def wqe_by_id(world: World, thing: Thing, wr_id: int) -> WqeRow | None:
     if found:
         return found[-1]
     for record in reversed(world.trace.records):
-        if words.is_about(record, Kind.SEND_POSTED, thing) and record[words.A].wr.wr_id == wr_id:
+        if (
+            words.is_about(record, Kind.SEND_POSTED, thing)
+            and send_wqe_of(record).wr.wr_id == wr_id
+        ):
             qp: QueuePair = world.find(thing)
-            row = _wqe_row(qp, record[words.A], None)
+            row = _wqe_row(qp, send_wqe_of(record), None)
             row.status, row.reason, row.wc_status = Progress.GONE, "", None
             return row
     return None
@@ -189,7 +192,10 @@ def recv_by_id(world: World, thing: Thing, wr_id: int) -> RecvRow | None:
     if found:
         return found[-1]
     for record in reversed(world.trace.records):
-        if words.is_about(record, Kind.RECV_POSTED, thing) and record[words.A].wr.wr_id == wr_id:
-            wqe = record[words.A]
+        if (
+            words.is_about(record, Kind.RECV_POSTED, thing)
+            and recv_wqe_of(record).wr.wr_id == wr_id
+        ):
+            wqe = recv_wqe_of(record)
             return RecvRow(wqe.serial, wr_id, wqe.length, 0, Progress.GONE)
     return None

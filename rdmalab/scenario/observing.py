@@ -9,7 +9,7 @@ from rdmalab.lens.sufferings import PACKETS
 from rdmalab.scenario.model import MAX_ASSERTIONS
 from rdmalab.scenario.wire import SKIP, line_of, seen
 from rdmalab.session.session import Session
-from rdmalab.spec.records import Field
+from rdmalab.spec.records import kind_of
 
 Facts = dict[str, str]
 """A question about the world → its answer: `A.qp0.state` → `RTS`."""
@@ -74,4 +74,4 @@ def wire_lines(session: Session, first_record: int) -> list[str]:
 
 
 def _is_packet(record: Any) -> bool:
-    return record[Field.KIND] in PACKETS
+    return kind_of(record) in PACKETS

@@ -21,7 +21,7 @@ from rdmalab.scenario.wire import Comparison, resolve, seen
 from rdmalab.session.lines import Reply, replies
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile
-from rdmalab.spec.records import Field
+from rdmalab.spec.records import kind_of
 from rdmalab.spec.rules import errno_name
 
 OpenSession = Callable[..., Session]
@@ -257,7 +257,7 @@ class Through(Runner):
 
 
 def _is_packet(record: Any) -> bool:
-    return record[Field.KIND] in PACKETS
+    return kind_of(record) in PACKETS
 
 
 def ladder_text(row: Any) -> str:

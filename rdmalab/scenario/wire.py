@@ -13,7 +13,7 @@ from rdmalab.lens import words
 from rdmalab.lens.ladder import FACTS, SHORT, Fate, PacketRow
 from rdmalab.lens.sufferings import Origin
 from rdmalab.spec.opcodes import BY_LABEL
-from rdmalab.spec.records import Field, Record
+from rdmalab.spec.records import Record, packet_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.wire.frame import LABEL, Frame
 from rdmalab.wire.packet import LidFlow, Packet
@@ -237,7 +237,7 @@ class Seen:
 
 def seen(rows: list[PacketRow], records: Sequence[Record]) -> list[Seen]:
     """The rows with their packets."""
-    packets: list[Any] = [records[row.number][Field.A] for row in rows]
+    packets: list[Any] = [packet_of(records[row.number]) for row in rows]
     return [Seen(row, packet) for row, packet in zip(rows, packets, strict=True)]
 
 

@@ -11,7 +11,7 @@ from rdmalab.command import Expression, NotUnderstood, Refused
 from rdmalab.grammar.expressions import paths
 from rdmalab.grammar.nodes import Path
 from rdmalab.session.branch import Place
-from rdmalab.spec.records import Field, Kind, Record
+from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
 
 if TYPE_CHECKING:
     from rdmalab.session.history import History
@@ -104,12 +104,12 @@ def _is_asked_anew(session: "Session", each: Breakpoint, first_record: int) -> b
 def _is_another(session: "Session", path: Path, record: Record) -> bool:
     match path.steps:
         case ("wire" | "log" as root, "last", *_):
-            return record[Field.KIND] in _RENEWED[root]
+            return kind_of(record) in _RENEWED[root]
         case (str(node), str(name), "last", *_):
             thing = session.names.find(f"{node}.{name}")
-            subject = (record[Field.NODE], record[Field.OBJECT])
+            subject = (node_of(record), object_of(record))
             is_its_own = thing is not None and subject == (thing.node, thing.number)
-            return is_its_own and record[Field.KIND] is Kind.CQE_ADDED
+            return is_its_own and kind_of(record) is Kind.CQE_ADDED
     return False
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rdmalab.command import Noun, Thing
-from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.records import Kind, kind_of
 from rdmalab.world.programs import running
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Steps:
 
     def reached(self, session: "Session", first_record: int) -> bool:
         records = session.world.trace.records[first_record:]
-        if self.kind is None or any(record[Field.KIND] is self.kind for record in records):
+        if self.kind is None or any(kind_of(record) is self.kind for record in records):
             self.count -= 1
         return self.count <= 0
 

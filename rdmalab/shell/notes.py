@@ -9,7 +9,30 @@ from rdmalab.lens import words
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    address_of,
+    arm_of,
+    async_event_of,
+    channel_of,
+    count_of,
+    ending_of,
+    kind_of,
+    length_of,
+    new_state_of,
+    node_of,
+    noun_of,
+    object_of,
+    old_state_of,
+    queue_of,
+    send_wr_of,
+    setting_of,
+    setting_value_of,
+    srq_field_of,
+    srq_value_of,
+    thread_of,
+)
 from rdmalab.spec.states import QPState
 
 
@@ -30,7 +53,7 @@ def notes(session: Session, reply: Reply) -> Notes:
     records = session.world.trace.records
     for number in records.span(reply.event):
         record = records[number]
-        take = _TAKES.get(record[words.KIND])
+        take = _TAKES.get(kind_of(record))
         if take is not None:
             take(session, record, found)
     found.facts = list(dict.fromkeys(found.facts))
@@ -38,12 +61,12 @@ def notes(session: Session, reply: Reply) -> Notes:
 
 
 def _name(session: Session, record: Record, noun: Noun) -> str:
-    return session.names.of(Thing(noun, record[words.NODE], record[words.OBJECT]))
+    return session.names.of(Thing(noun, node_of(record), object_of(record)))
 
 
 def _created(session: Session, record: Record, found: Notes) -> None:
-    noun = Noun(record[words.A])
-    thing = Thing(noun, record[words.NODE], record[words.OBJECT])
+    noun = Noun(noun_of(record))
+    thing = Thing(noun, node_of(record), object_of(record))
     if words.exists(session.world, thing):
         found.wakes = found.wakes or noun is Noun.PROGRAM
         about = _ABOUT.get(noun, _plain)(session.world.find(thing))
@@ -71,15 +94,15 @@ _ABOUT: dict[str, Callable[..., str]] = {
 
 
 def _destroyed(session: Session, record: Record, found: Notes) -> None:
-    found.facts.append(f"{_name(session, record, Noun(record[words.A]))} is gone.")
+    found.facts.append(f"{_name(session, record, Noun(noun_of(record)))} is gone.")
 
 
 def _state(session: Session, record: Record, found: Notes) -> None:
     name = _name(session, record, Noun.QP)
-    before, after = (words.member(state, QPState) for state in record[words.A :])
+    before, after = (words.member(part(record), QPState) for part in (old_state_of, new_state_of))
     found.facts.append(f"{name} {before} → {after}.")
     found.states.append((name, after))
-    found.wakes = record[words.B] in (QPState.RTS, QPState.ERR)
+    found.wakes = new_state_of(record) in (QPState.RTS, QPState.ERR)
 
 
 def _sends(session: Session, record: Record, found: Notes) -> None:
@@ -88,17 +111,17 @@ def _sends(session: Session, record: Record, found: Notes) -> None:
 
 
 def _opened(session: Session, record: Record, found: Notes) -> None:
-    thread = record[words.A]
+    thread = thread_of(record)
     found.facts.append(f"{_name(session, record, Noun.QP)} builds for thread {thread}.")
 
 
 def _built(session: Session, record: Record, found: Notes) -> None:
-    found.facts.append(f"{words.send_wr(record[words.A])}, not posted yet.")
+    found.facts.append(f"{words.send_wr(send_wr_of(record))}, not posted yet.")
 
 
 def _closed(session: Session, record: Record, found: Notes) -> None:
-    count, ending = record[words.A], words.ENDINGS[record[words.B]]
-    if record[words.B] == extended.UNOPENED:  # a warning says it
+    count, ending = count_of(record), words.ENDINGS[ending_of(record)]
+    if ending_of(record) == extended.UNOPENED:  # a warning says it
         return
     found.facts.append(f"{_name(session, record, Noun.QP)}: {count} built, {ending}.")
 
@@ -108,11 +131,11 @@ def _receives(session: Session, record: Record, found: Notes) -> None:
 
 
 def _freed(session: Session, record: Record, found: Notes) -> None:
-    _queue(session, record, found, str(record[words.A]))
+    _queue(session, record, found, str(queue_of(record)))
 
 
 def _queue(session: Session, record: Record, found: Notes, which: str) -> None:
-    thing = Thing(Noun.QP, record[words.NODE], record[words.OBJECT])
+    thing = Thing(Noun.QP, node_of(record), object_of(record))
     if words.exists(session.world, thing):
         queue = getattr(session.world.find(thing), which)
         used = queue.posted - queue.freed
@@ -121,7 +144,7 @@ def _queue(session: Session, record: Record, found: Notes, which: str) -> None:
 
 
 def _shared(session: Session, record: Record, found: Notes) -> None:
-    thing = Thing(Noun.SRQ, record[words.NODE], record[words.OBJECT])
+    thing = Thing(Noun.SRQ, node_of(record), object_of(record))
     if words.exists(session.world, thing):
         srq = session.world.find(thing)
         used = srq.posted - srq.freed
@@ -130,46 +153,44 @@ def _shared(session: Session, record: Record, found: Notes) -> None:
 
 def _srq_set(session: Session, record: Record, found: Notes) -> None:
     name = _name(session, record, Noun.SRQ)
-    found.facts.append(f"{name} {record[words.A]} {record[words.B]}.")
+    found.facts.append(f"{name} {srq_field_of(record)} {srq_value_of(record)}.")
 
 
 def _raised(session: Session, record: Record, found: Notes) -> None:
     """A verb that raises an event at once: arming a limit that is undercut already."""
-    if record[words.A] is AsyncEvent.SRQ_LIMIT_REACHED:
+    if async_event_of(record) is AsyncEvent.SRQ_LIMIT_REACHED:
         found.facts.append(f"{_name(session, record, Noun.SRQ)} raised SRQ_LIMIT_REACHED.")
 
 
 def _wrote(session: Session, record: Record, found: Notes) -> None:
-    where = words.thing_at(session.world, session.names, record[words.NODE], record[words.A])
-    found.facts.append(f"{record[words.B]} bytes at {where}.")
+    where = words.thing_at(session.world, session.names, node_of(record), address_of(record))
+    found.facts.append(f"{length_of(record)} bytes at {where}.")
 
 
 def _link(session: Session, record: Record, found: Notes) -> None:
     moment = words.Moment(session.world, session.names, record)
-    value = words.SAYINGS["value"](moment, record[words.B])
-    setting = words.SAYINGS["setting"](moment, record[words.A])
+    value = words.said(moment, setting_value_of)
+    setting = words.said(moment, setting_of)
     found.facts.append(f"link {setting} {value}.")
 
 
 def _armed(session: Session, record: Record, found: Notes) -> None:
-    found.facts.append(
-        f"{_name(session, record, Noun.CQ)} waits for {words.ARMS[record[words.A]]}."
-    )
+    found.facts.append(f"{_name(session, record, Noun.CQ)} waits for {words.ARMS[arm_of(record)]}.")
 
 
 def _woke(session: Session, record: Record, found: Notes) -> None:
     moment = words.Moment(session.world, session.names, record)
-    to = words.SAYINGS["channel"](moment, record[words.A])
+    to = words.said(moment, channel_of)
     found.facts.append(f"{_name(session, record, Noun.CQ)} raised an event for {to}.")
 
 
 def _acked(session: Session, record: Record, found: Notes) -> None:
-    cq = session.world.find(Thing(Noun.CQ, record[words.NODE], record[words.OBJECT]))
+    cq = session.world.find(Thing(Noun.CQ, node_of(record), object_of(record)))
     found.facts.append(f"{_name(session, record, Noun.CQ)} {cq.unacked} unacked.")
 
 
 def _discarded(_session: Session, record: Record, found: Notes) -> None:
-    found.facts.append(f"{record[words.A]} events that nobody took went with it.")
+    found.facts.append(f"{count_of(record)} events that nobody took went with it.")
 
 
 def _told(session: Session, record: Record, found: Notes) -> None:

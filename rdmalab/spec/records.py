@@ -6,8 +6,21 @@ REFUSED that of the first thing the verb was given); `cause` the number of the r
 the event, -1 for a command.
 """
 
+from collections.abc import Callable
 from enum import IntEnum, auto
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe, SendWR
+    from rdmalab.spec.async_events import AsyncEvent
+    from rdmalab.spec.completions import Arm
+    from rdmalab.spec.limits import LinkLayer, PortState
+    from rdmalab.spec.states import MigState, QPState
+    from rdmalab.spec.statuses import WCStatus
+    from rdmalab.wire.frame import Frame
+    from rdmalab.wire.packet import Packet
+    from rdmalab.world.passage import Injection
 
 Record = tuple[int, int, int, "Kind", str, int, Any, Any]
 
@@ -112,97 +125,188 @@ class Kind(IntEnum):
     PROGRAM_FAILED = auto()
 
 
+# --------------------------------------------------------------------------- reading a record
+event_of: Callable[[Record], int] = itemgetter(Field.EVENT)
+at_ns_of: Callable[[Record], int] = itemgetter(Field.AT_NS)
+cause_of: Callable[[Record], int] = itemgetter(Field.CAUSE)
+kind_of: Callable[[Record], Kind] = itemgetter(Field.KIND)
+node_of: Callable[[Record], str] = itemgetter(Field.NODE)
+object_of: Callable[[Record], int] = itemgetter(Field.OBJECT)
+
+A: Final = 6  # Field.A, as a literal that mypy can follow into the tuple
+B: Final = 7
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Part(Generic[T_co]):
+    """Reads one of the two last fields of a record, `place`, as the type that it has there.
+
+    meaning: how the value is put into words, a key of `lens/words.py` SAYINGS. Which kinds have
+    the part stands in KINDS; a part of another kind is read without an error and means nothing.
+    """
+
+    __slots__ = ("meaning", "place")
+
+    def __init__(self, place: int, meaning: str) -> None:
+        self.place = place
+        self.meaning = meaning
+
+    def __call__(self, record: Record) -> T_co:
+        return record[self.place]  # type: ignore[return-value]
+
+
+nothing: Part[None] = Part(A, "")
+verb_of: Part[str] = Part(A, "verb")
+errno_of: Part[int] = Part(B, "errno")
+rule_of: Part[str] = Part(A, "rule")
+complaint_of: Part[str] = Part(B, "complaint")
+noun_of: Part[str] = Part(A, "noun")
+old_state_of: Part["QPState"] = Part(A, "state")
+new_state_of: Part["QPState"] = Part(B, "state")
+attr_mask_of: Part[int] = Part(A, "attr_mask")
+thread_of: Part[int] = Part(A, "count")
+wr_id_of: Part[int] = Part(A, "wr_id")
+send_flags_of: Part[int] = Part(B, "send_flags")
+send_wr_of: Part["SendWR"] = Part(A, "send_wr")
+setter_of: Part[str] = Part(B, "verb")
+batch_error_of: Part[str] = Part(A, "complaint")
+count_of: Part[int] = Part(A, "count")
+ending_of: Part[str] = Part(B, "ending")
+send_wqe_of: Part["SendWqe"] = Part(A, "send_wqe")
+recv_wqe_of: Part["RecvWqe"] = Part(A, "recv_wqe")
+status_of: Part["WCStatus"] = Part(B, "status")
+queue_of: Part[str] = Part(A, "queue")
+slots_of: Part[int] = Part(B, "count")
+packet_of: Part["Packet | Frame"] = Part(A, "packet")
+reason_of: Part[str] = Part(B, "reason")
+frame_of: Part[bytes] = Part(B, "frame")
+wait_ns_of: Part[int] = Part(B, "wait_ns")
+arrives_ns_of: Part[int] = Part(B, "at_ns")
+injection_of: Part["Injection"] = Part(B, "injection")
+address_of: Part[int] = Part(A, "address")
+length_of: Part[int] = Part(B, "length")
+cqe_of: Part["Cqe"] = Part(A, "cqe")
+old_size_of: Part[int] = Part(A, "count")
+new_size_of: Part[int] = Part(B, "count")
+arm_of: Part["Arm"] = Part(A, "arm")
+channel_of: Part[int] = Part(A, "channel")
+cq_context_of: Part[int] = Part(B, "context")
+psn_of: Part[int] = Part(A, "psn")
+expires_ns_of: Part[int] = Part(A, "at_ns")
+async_event_of: Part["AsyncEvent"] = Part(A, "event")
+event_noun_of: Part[str] = Part(B, "noun")
+port_state_of: Part["PortState"] = Part(A, "port_state")
+link_layer_of: Part["LinkLayer"] = Part(A, "link_layer")
+old_mig_state_of: Part["MigState"] = Part(A, "mig_state")
+new_mig_state_of: Part["MigState"] = Part(B, "mig_state")
+gid_of: Part[int] = Part(A, "gid")
+srq_field_of: Part[str] = Part(A, "srq_field")
+srq_value_of: Part[int] = Part(B, "number")
+bound_rkey_of: Part[int] = Part(B, "rkey")
+void_rkey_of: Part[int] = Part(A, "rkey")
+rereg_of: Part[int] = Part(A, "rereg")
+setting_of: Part[str] = Part(A, "setting")
+setting_value_of: Part["int | str"] = Part(B, "value")
+fault_of: Part[str] = Part(A, "fault")
+why_not_of: Part[str] = Part(B, "why_not")
+table_index_of: Part[int] = Part(A, "index")
+gid_entry_of: Part[int] = Part(B, "entry")
+pkey_of: Part[int] = Part(B, "pkey")
+line_number_of: Part[int] = Part(A, "count")
+line_of: Part[str] = Part(B, "line")
+
+
 class KindRow(NamedTuple):
-    """`sentence` is filled with the words of a and b; `wire` kinds stand in the ladder."""
+    """noun: what `object` numbers. a, b: the parts. sentence: filled with their words."""
 
     noun: str
-    a: str
-    b: str
+    a: Part[object]
+    b: Part[object]
     sentence: str
 
 
 # fmt: off
 KINDS: dict[Kind, KindRow] = {
-    Kind.CALLED:          KindRow("node", "verb",       "errno",    "called {a}: {b}"),
-    Kind.REFUSED:         KindRow("node", "rule",       "complaint", "refused by rule {a}: {b}"),
-    Kind.CREATED:         KindRow("any",  "noun",       "",         "created {a}"),
-    Kind.DESTROYED:       KindRow("any",  "noun",       "",         "destroyed {a}"),
-    Kind.STATE_CHANGED:   KindRow("qp",   "state",      "state",    "went {a} → {b}"),
-    Kind.ATTRIBUTES_SET:  KindRow("qp",   "attr_mask",  "",         "took {a}"),
-    Kind.REGION_OPENED:   KindRow("qp",   "count",      "",         "opened its critical region for thread {a}"),
-    Kind.NEXT_WR_SET:     KindRow("qp",   "wr_id",      "send_flags", "gives the next work request wr_id={a} wr_flags={b}"),
-    Kind.WR_BUILT:        KindRow("qp",   "send_wr",    "",         "built {a}, not posted yet"),
-    Kind.WR_FILLED:       KindRow("qp",   "send_wr",    "verb",     "filled {a} by {b}"),
-    Kind.BATCH_SPOILED:   KindRow("qp",   "complaint",  "",         "spoiled its batch: {a}"),
-    Kind.REGION_CLOSED:   KindRow("qp",   "count",      "ending",   "closed its critical region: {a} work requests {b}"),
-    Kind.SEND_POSTED:     KindRow("qp",   "send_wqe",   "",         "posted {a}"),
-    Kind.RECV_POSTED:     KindRow("qp",   "recv_wqe",   "",         "posted {a}"),
-    Kind.WQE_STARTED:     KindRow("qp",   "send_wqe",   "",         "started {a}"),
-    Kind.WQE_COMPLETED:   KindRow("qp",   "send_wqe",   "status",   "completed {a}: {b}"),
-    Kind.RECV_TAKEN:      KindRow("qp",   "recv_wqe",   "",         "took {a} for an arriving message"),
-    Kind.SLOTS_FREED:     KindRow("qp",   "queue",      "count",    "{b} {a} slots came free"),
-    Kind.PACKET_SENT:     KindRow("qp",   "packet",     "",         "sent {a}"),
-    Kind.PACKET_RECEIVED: KindRow("qp",   "packet",     "",         "received {a}"),
-    Kind.PACKET_DROPPED:  KindRow("qp",   "packet",     "reason",   "dropped {a}: {b}"),
-    Kind.PACKET_LOST:     KindRow("qp",   "packet",     "reason",   "the cable lost {a}: {b}"),
-    Kind.PACKET_HARMED:   KindRow("qp",   "packet",     "frame",    "the cable harmed {a}"),
-    Kind.PACKET_MARKED:   KindRow("qp",   "packet",     "frame",    "the cable marked {a}: congestion experienced"),
-    Kind.PACKET_DELAYED:  KindRow("qp",   "packet",     "wait_ns",  "the cable delayed {a} by {b}"),
-    Kind.PACKET_HELD:     KindRow("qp",   "packet",     "wait_ns",  "the cable holds {a} back, for {b} at most"),
-    Kind.PACKET_RELEASED: KindRow("qp",   "packet",     "at_ns",    "the cable let go of {a}: overtaken, it arrives at {b}"),
-    Kind.PACKET_COPIED:   KindRow("qp",   "packet",     "wait_ns",  "the cable copied {a}, the copy arrives {b} behind it"),
-    Kind.PACKET_INJECTED: KindRow("node", "packet",     "injection", "has not sent {a}: {b}"),
-    Kind.REQUEST_REFUSED: KindRow("qp",   "packet",     "reason",   "refused {a}: {b}"),
-    Kind.MEMORY_READ:     KindRow("qp",   "address",    "length",   "read {b} bytes at {a}"),
-    Kind.MEMORY_WRITTEN:  KindRow("qp",   "address",    "length",   "wrote {b} bytes at {a}"),
-    Kind.HOST_WROTE:      KindRow("mr",   "address",    "length",   "the application wrote {b} bytes at {a}"),
-    Kind.CQE_ADDED:       KindRow("cq",   "cqe",        "",         "added {a}"),
-    Kind.CQE_POLLED:      KindRow("cq",   "cqe",        "",         "handed out {a}"),
-    Kind.CQ_OVERRUN:      KindRow("cq",   "cqe",        "",         "overran and lost {a}"),
-    Kind.CQ_RESIZED:      KindRow("cq",   "count",      "count",    "was resized from {a} to {b} completions"),
-    Kind.CQ_ARMED:        KindRow("cq",   "arm",        "",         "was armed for {a}"),
-    Kind.CQ_EVENT_RAISED: KindRow("cq",   "channel",    "",         "raised a completion event for {a}"),
-    Kind.CQ_EVENT_TAKEN:  KindRow("cq",   "channel",    "context",  "gave its event to who waited on {a}, cq_context {b}"),
-    Kind.CQ_EVENTS_ACKED: KindRow("cq",   "count",      "",         "had {a} events acknowledged"),
-    Kind.POLL_STARTED:    KindRow("cq",   "cqe",        "",         "began an extended poll with {a}"),
-    Kind.POLL_ADVANCED:   KindRow("cq",   "cqe",        "",         "went on to {a}"),
-    Kind.WENT_BACK:       KindRow("qp",   "psn",        "reason",   "goes back to psn={a}: {b}"),
-    Kind.TIMER_ARMED:     KindRow("qp",   "at_ns",      "reason",   "armed its {b} timer for {a}"),
-    Kind.TIMER_FIRED:     KindRow("qp",   "",           "reason",   "its {b} timer fired"),
-    Kind.ASYNC_RAISED:    KindRow("any",  "event",      "noun",     "raised {a}"),
-    Kind.ASYNC_TAKEN:     KindRow("any",  "event",      "noun",     "had {a} taken"),
-    Kind.ASYNC_ACKED:     KindRow("any",  "event",      "noun",     "had {a} acknowledged"),
-    Kind.EVENTS_DISCARDED: KindRow("any", "count",      "noun",     "took {a} events that nobody had fetched with it"),
-    Kind.QUEUE_DISCARDED: KindRow("qp",   "queue",      "count",    "discarded {b} WQEs of its {a}"),
-    Kind.PORT_CHANGED:    KindRow("node", "port_state", "",         "its port went {a}"),
-    Kind.LINK_LAYER_SET:  KindRow("node", "link_layer", "",         "its port is one of {a} now"),
-    Kind.MIGRATION_CHANGED: KindRow("qp", "mig_state",  "mig_state", "changed path_mig_state from {a} to {b}"),
-    Kind.GROUP_JOINED:    KindRow("qp",   "gid",        "",         "joined the multicast group {a}"),
-    Kind.GROUP_LEFT:      KindRow("qp",   "gid",        "",         "left the multicast group {a}"),
-    Kind.SRQ_POSTED:      KindRow("srq",  "recv_wqe",   "",         "got {a}"),
-    Kind.SRQ_FREED:       KindRow("srq",  "count",      "",         "{a} slots came free"),
-    Kind.SRQ_SET:         KindRow("srq",  "srq_field",  "number",   "took {a}={b}"),
-    Kind.SRQ_FAILED:      KindRow("srq",  "",           "",         "broke: no receive is taken from it any more"),
-    Kind.QP_SHARED:       KindRow("qp",   "count",      "",         "is open {a} times now"),
-    Kind.WINDOW_BOUND:    KindRow("mw",   "address",    "rkey",     "was bound from {a} on, rkey {b}"),
-    Kind.WINDOW_INVALIDATED: KindRow("mw", "rkey",      "reason",   "is bound no more, rkey {a} is void: {b}"),
-    Kind.WINDOW_REFUSED:  KindRow("qp",   "send_wqe",   "reason",   "cannot do {a}: {b}"),
-    Kind.MEMORY_FLUSHED:  KindRow("qp",   "address",    "length",   "flushed {b} bytes at {a}"),
-    Kind.REGISTERED_ANEW: KindRow("mr",   "rereg",      "",         "changed its {a}"),
-    Kind.LINK_SET:        KindRow("link", "setting",    "value",    "the link's {a} became {b}"),
-    Kind.FAULT_SET:       KindRow("fault", "fault",     "",         "set fault {a}"),
-    Kind.FAULT_CLEARED:   KindRow("fault", "count",     "",         "cleared {a} faults"),
-    Kind.FAULT_STRUCK:    KindRow("fault", "fault",     "why_not",  "it happened: {a}{b}"),
-    Kind.GID_SET:         KindRow("node", "index",      "entry",    "entry {a} of its GID table became {b}"),
-    Kind.PKEY_SET:        KindRow("node", "index",      "pkey",     "entry {a} of its P_Key table became {b}"),
-    Kind.DEVICE_OPENED:   KindRow("node", "",           "",         "opened its device"),
-    Kind.DEVICE_CLOSED:   KindRow("node", "",           "",         "closed its device"),
-    Kind.DEVICE_DIED:     KindRow("node", "",           "",         "its device died"),
-    Kind.PROGRAM_RAN:     KindRow("program", "count",   "line",     "line {a}: {b}"),
-    Kind.PROGRAM_WAITED:  KindRow("program", "count",   "",         "waits"),
-    Kind.PROGRAM_WOKEN:   KindRow("program", "count",   "",         "is woken"),
-    Kind.PROGRAM_DONE:    KindRow("program", "",        "",         "is done"),
-    Kind.PROGRAM_FAILED:  KindRow("program", "count",   "complaint", "failed in line {a}: {b}"),
+    Kind.CALLED:            KindRow("node", verb_of, errno_of, "called {a}: {b}"),
+    Kind.REFUSED:           KindRow("node", rule_of, complaint_of, "refused by rule {a}: {b}"),
+    Kind.CREATED:           KindRow("any", noun_of, nothing, "created {a}"),
+    Kind.DESTROYED:         KindRow("any", noun_of, nothing, "destroyed {a}"),
+    Kind.STATE_CHANGED:     KindRow("qp", old_state_of, new_state_of, "went {a} → {b}"),
+    Kind.ATTRIBUTES_SET:    KindRow("qp", attr_mask_of, nothing, "took {a}"),
+    Kind.REGION_OPENED:     KindRow("qp", thread_of, nothing, "opened its critical region for thread {a}"),
+    Kind.NEXT_WR_SET:       KindRow("qp", wr_id_of, send_flags_of, "gives the next work request wr_id={a} wr_flags={b}"),
+    Kind.WR_BUILT:          KindRow("qp", send_wr_of, nothing, "built {a}, not posted yet"),
+    Kind.WR_FILLED:         KindRow("qp", send_wr_of, setter_of, "filled {a} by {b}"),
+    Kind.BATCH_SPOILED:     KindRow("qp", batch_error_of, nothing, "spoiled its batch: {a}"),
+    Kind.REGION_CLOSED:     KindRow("qp", count_of, ending_of, "closed its critical region: {a} work requests {b}"),
+    Kind.SEND_POSTED:       KindRow("qp", send_wqe_of, nothing, "posted {a}"),
+    Kind.RECV_POSTED:       KindRow("qp", recv_wqe_of, nothing, "posted {a}"),
+    Kind.WQE_STARTED:       KindRow("qp", send_wqe_of, nothing, "started {a}"),
+    Kind.WQE_COMPLETED:     KindRow("qp", send_wqe_of, status_of, "completed {a}: {b}"),
+    Kind.RECV_TAKEN:        KindRow("qp", recv_wqe_of, nothing, "took {a} for an arriving message"),
+    Kind.SLOTS_FREED:       KindRow("qp", queue_of, slots_of, "{b} {a} slots came free"),
+    Kind.PACKET_SENT:       KindRow("qp", packet_of, nothing, "sent {a}"),
+    Kind.PACKET_RECEIVED:   KindRow("qp", packet_of, nothing, "received {a}"),
+    Kind.PACKET_DROPPED:    KindRow("qp", packet_of, reason_of, "dropped {a}: {b}"),
+    Kind.PACKET_LOST:       KindRow("qp", packet_of, reason_of, "the cable lost {a}: {b}"),
+    Kind.PACKET_HARMED:     KindRow("qp", packet_of, frame_of, "the cable harmed {a}"),
+    Kind.PACKET_MARKED:     KindRow("qp", packet_of, frame_of, "the cable marked {a}: congestion experienced"),
+    Kind.PACKET_DELAYED:    KindRow("qp", packet_of, wait_ns_of, "the cable delayed {a} by {b}"),
+    Kind.PACKET_HELD:       KindRow("qp", packet_of, wait_ns_of, "the cable holds {a} back, for {b} at most"),
+    Kind.PACKET_RELEASED:   KindRow("qp", packet_of, arrives_ns_of, "the cable let go of {a}: overtaken, it arrives at {b}"),
+    Kind.PACKET_COPIED:     KindRow("qp", packet_of, wait_ns_of, "the cable copied {a}, the copy arrives {b} behind it"),
+    Kind.PACKET_INJECTED:   KindRow("node", packet_of, injection_of, "has not sent {a}: {b}"),
+    Kind.REQUEST_REFUSED:   KindRow("qp", packet_of, reason_of, "refused {a}: {b}"),
+    Kind.MEMORY_READ:       KindRow("qp", address_of, length_of, "read {b} bytes at {a}"),
+    Kind.MEMORY_WRITTEN:    KindRow("qp", address_of, length_of, "wrote {b} bytes at {a}"),
+    Kind.HOST_WROTE:        KindRow("mr", address_of, length_of, "the application wrote {b} bytes at {a}"),
+    Kind.CQE_ADDED:         KindRow("cq", cqe_of, nothing, "added {a}"),
+    Kind.CQE_POLLED:        KindRow("cq", cqe_of, nothing, "handed out {a}"),
+    Kind.CQ_OVERRUN:        KindRow("cq", cqe_of, nothing, "overran and lost {a}"),
+    Kind.CQ_RESIZED:        KindRow("cq", old_size_of, new_size_of, "was resized from {a} to {b} completions"),
+    Kind.CQ_ARMED:          KindRow("cq", arm_of, nothing, "was armed for {a}"),
+    Kind.CQ_EVENT_RAISED:   KindRow("cq", channel_of, nothing, "raised a completion event for {a}"),
+    Kind.CQ_EVENT_TAKEN:    KindRow("cq", channel_of, cq_context_of, "gave its event to who waited on {a}, cq_context {b}"),
+    Kind.CQ_EVENTS_ACKED:   KindRow("cq", count_of, nothing, "had {a} events acknowledged"),
+    Kind.POLL_STARTED:      KindRow("cq", cqe_of, nothing, "began an extended poll with {a}"),
+    Kind.POLL_ADVANCED:     KindRow("cq", cqe_of, nothing, "went on to {a}"),
+    Kind.WENT_BACK:         KindRow("qp", psn_of, reason_of, "goes back to psn={a}: {b}"),
+    Kind.TIMER_ARMED:       KindRow("qp", expires_ns_of, reason_of, "armed its {b} timer for {a}"),
+    Kind.TIMER_FIRED:       KindRow("qp", nothing, reason_of, "its {b} timer fired"),
+    Kind.ASYNC_RAISED:      KindRow("any", async_event_of, event_noun_of, "raised {a}"),
+    Kind.ASYNC_TAKEN:       KindRow("any", async_event_of, event_noun_of, "had {a} taken"),
+    Kind.ASYNC_ACKED:       KindRow("any", async_event_of, event_noun_of, "had {a} acknowledged"),
+    Kind.EVENTS_DISCARDED:  KindRow("any", count_of, event_noun_of, "took {a} events that nobody had fetched with it"),
+    Kind.QUEUE_DISCARDED:   KindRow("qp", queue_of, slots_of, "discarded {b} WQEs of its {a}"),
+    Kind.PORT_CHANGED:      KindRow("node", port_state_of, nothing, "its port went {a}"),
+    Kind.LINK_LAYER_SET:    KindRow("node", link_layer_of, nothing, "its port is one of {a} now"),
+    Kind.MIGRATION_CHANGED: KindRow("qp", old_mig_state_of, new_mig_state_of, "changed path_mig_state from {a} to {b}"),
+    Kind.GROUP_JOINED:      KindRow("qp", gid_of, nothing, "joined the multicast group {a}"),
+    Kind.GROUP_LEFT:        KindRow("qp", gid_of, nothing, "left the multicast group {a}"),
+    Kind.SRQ_POSTED:        KindRow("srq", recv_wqe_of, nothing, "got {a}"),
+    Kind.SRQ_FREED:         KindRow("srq", count_of, nothing, "{a} slots came free"),
+    Kind.SRQ_SET:           KindRow("srq", srq_field_of, srq_value_of, "took {a}={b}"),
+    Kind.SRQ_FAILED:        KindRow("srq", nothing, nothing, "broke: no receive is taken from it any more"),
+    Kind.QP_SHARED:         KindRow("qp", count_of, nothing, "is open {a} times now"),
+    Kind.WINDOW_BOUND:      KindRow("mw", address_of, bound_rkey_of, "was bound from {a} on, rkey {b}"),
+    Kind.WINDOW_INVALIDATED: KindRow("mw", void_rkey_of, reason_of, "is bound no more, rkey {a} is void: {b}"),
+    Kind.WINDOW_REFUSED:    KindRow("qp", send_wqe_of, reason_of, "cannot do {a}: {b}"),
+    Kind.MEMORY_FLUSHED:    KindRow("qp", address_of, length_of, "flushed {b} bytes at {a}"),
+    Kind.REGISTERED_ANEW:   KindRow("mr", rereg_of, nothing, "changed its {a}"),
+    Kind.LINK_SET:          KindRow("link", setting_of, setting_value_of, "the link's {a} became {b}"),
+    Kind.FAULT_SET:         KindRow("fault", fault_of, nothing, "set fault {a}"),
+    Kind.FAULT_CLEARED:     KindRow("fault", count_of, nothing, "cleared {a} faults"),
+    Kind.FAULT_STRUCK:      KindRow("fault", fault_of, why_not_of, "it happened: {a}{b}"),
+    Kind.GID_SET:           KindRow("node", table_index_of, gid_entry_of, "entry {a} of its GID table became {b}"),
+    Kind.PKEY_SET:          KindRow("node", table_index_of, pkey_of, "entry {a} of its P_Key table became {b}"),
+    Kind.DEVICE_OPENED:     KindRow("node", nothing, nothing, "opened its device"),
+    Kind.DEVICE_CLOSED:     KindRow("node", nothing, nothing, "closed its device"),
+    Kind.DEVICE_DIED:       KindRow("node", nothing, nothing, "its device died"),
+    Kind.PROGRAM_RAN:       KindRow("program", line_number_of, line_of, "line {a}: {b}"),
+    Kind.PROGRAM_WAITED:    KindRow("program", line_number_of, nothing, "waits"),
+    Kind.PROGRAM_WOKEN:     KindRow("program", line_number_of, nothing, "is woken"),
+    Kind.PROGRAM_DONE:      KindRow("program", nothing, nothing, "is done"),
+    Kind.PROGRAM_FAILED:    KindRow("program", line_number_of, complaint_of, "failed in line {a}: {b}"),
 }
 # fmt: on
 

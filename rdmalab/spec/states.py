@@ -406,6 +406,6 @@ ATTRIBUTES: dict[str, Attribute] = {
 # fmt: on
 
 
-def fields_of(mask: Attr) -> tuple[str, ...]:
+def fields_of(mask: int) -> tuple[str, ...]:
     """The struct fields that mask bits stand for; ALT_PATH stands for four."""
     return tuple(name for name, row in ATTRIBUTES.items() if row.mask & mask)

@@ -10,7 +10,7 @@ from typing import Any, cast
 from rdmalab.command import Noun
 from rdmalab.hca.device import Hca, Table
 from rdmalab.hca.memory import PAGE
-from rdmalab.spec.records import Field, Kind, Record
+from rdmalab.spec.records import Kind, Record, node_of
 from rdmalab.spec.states import QPState
 from rdmalab.world.portraits import Portrait, held_by, portray, put_back
 from rdmalab.world.world import World
@@ -133,7 +133,7 @@ def _purged_by(world: World, record: Record) -> Iterable[Key]:
 
 def _things_of(world: World, record: Record) -> Iterable[Key]:
     """All things of the node; of all nodes, if it is the cable that has changed."""
-    nodes = [record[Field.NODE]] if record[Field.NODE] else world.nodes
+    nodes = [node_of(record)] if node_of(record) else world.nodes
     return [key for key in all_keys(world) if key[0] in nodes and key[1] != _PAGE]
 
 

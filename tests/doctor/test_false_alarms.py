@@ -25,13 +25,12 @@ from rdmalab.grammar.nodes import Index
 from rdmalab.grammar.nodes import Path as Question
 from rdmalab.lab import open_session
 from rdmalab.lens.programs import stuck_rows
-from rdmalab.lens.words import KIND, NODE, A, B
 from rdmalab.scenario.loader import SUFFIX, load
 from rdmalab.scenario.runner import Runner
 from rdmalab.session.session import Session
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.opcodes import OPCODES, Service
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import A, B, Kind, Record, kind_of, node_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.vocabulary import VOCABULARY
 
@@ -54,7 +53,7 @@ _HARMLESS = (AsyncEvent.COMM_EST, AsyncEvent.SQ_DRAINED, AsyncEvent.SRQ_LIMIT_RE
 
 
 def goes_wrong(record: Record) -> bool:
-    kind = record[KIND]
+    kind = kind_of(record)
     if kind is Kind.WQE_COMPLETED:
         return bool(record[B] != WCStatus.SUCCESS)
     if kind is Kind.CQE_ADDED:
@@ -143,9 +142,9 @@ def every_completion(session: Session) -> list[str]:
     """What is said of work that has completed well, each by its wr_id."""
     said = []
     for record in session.world.trace.records:
-        if record[KIND] is not Kind.CQE_ADDED or record[A].srq:
+        if kind_of(record) is not Kind.CQE_ADDED or record[A].srq:
             continue
-        cqe, thing = record[A], Thing(Noun.QP, record[NODE], record[A].qp_num)
+        cqe, thing = record[A], Thing(Noun.QP, node_of(record), record[A].qp_num)
         if session.world.nodes[thing.node].qps.items.get(thing.number) is None:
             continue
         node, _, name = session.names.of(thing).partition(".")

@@ -64,7 +64,7 @@ def test_capabilities(cap: AtomicCap | DeviceCap) -> None:
 @pytest.mark.parametrize("kind", Kind)
 def test_a_record_says_its_sentence_and_what_a_and_b_are(kind: Kind) -> None:
     wanted = KINDS[kind]
-    assert row(f"record {kind.name}", "a") == wanted.a
-    assert row(f"record {kind.name}", "b") == wanted.b
+    assert row(f"record {kind.name}", "a") == wanted.a.meaning
+    assert row(f"record {kind.name}", "b") == wanted.b.meaning
     parts = wanted.sentence.replace("{b}", "{a}").split("{a}")
     assert all(part in row(f"record {kind.name}", "reads") for part in parts)

@@ -8,7 +8,7 @@ from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.wr import Cqe
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.profiles import RXE, STRICT, Profile
-from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.records import A, Kind, kind_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
 from tests.pairs import Pair
@@ -78,8 +78,8 @@ def test_without_a_channel_the_event_goes_nowhere() -> None:
     channels.arm(pair.a.hca, pair.a.send_cq, solicited_only=False)
     write(pair)
     assert (pair.a.send_cq.armed, list(channel.events)) == (Arm.NONE, [])
-    raised = [r for r in pair.world.trace.records if r[Field.KIND] is Kind.CQ_EVENT_RAISED]
-    assert [record[Field.A] for record in raised] == [0]
+    raised = [r for r in pair.world.trace.records if kind_of(r) is Kind.CQ_EVENT_RAISED]
+    assert [record[A] for record in raised] == [0]
 
 
 def test_events_come_in_order_and_count_as_unacked() -> None:

@@ -2,7 +2,7 @@
 
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.wr import Cqe
-from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.records import Kind, kind_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.trace import Trace
 
@@ -17,7 +17,7 @@ def test_first_in_first_out_over_all_queues() -> None:
         assert cq.push(trace, cqe(wr_id))
     assert cq.last == cqe(7)
     assert [cq.pop(trace).wr_id for _ in range(3)] == [5, 6, 7]
-    kinds = [record[Field.KIND] for record in trace.records]
+    kinds = [kind_of(record) for record in trace.records]
     assert kinds == [Kind.CQE_ADDED] * 3 + [Kind.CQE_POLLED] * 3
     assert cq.total == 3
 
@@ -27,7 +27,7 @@ def test_what_finds_it_full_is_lost_and_told() -> None:
     assert cq.push(trace, cqe(1))
     assert not cq.push(trace, cqe(2))
     assert [entry.wr_id for entry in cq.cqes] == [1]
-    assert trace.records[-1][Field.KIND] is Kind.CQ_OVERRUN
+    assert kind_of(trace.records[-1]) is Kind.CQ_OVERRUN
     cq.pop(trace)
     assert cq.push(trace, cqe(3))
     cq.dead = True

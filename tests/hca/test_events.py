@@ -5,7 +5,7 @@ import pytest
 from rdmalab.command import Refused
 from rdmalab.hca import events, objects
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.records import A, B, Kind, kind_of
 from tests.pairs import Pair
 
 E = AsyncEvent
@@ -61,5 +61,5 @@ def test_what_nobody_took_goes_with_its_object_and_leaves_the_rest() -> None:
     pair = raised(E.QP_FATAL, E.PORT_ERR, E.COMM_EST)
     objects.destroy_qp(pair.a.hca, pair.a.qp)
     assert [event for event, _ in pair.a.hca.async_events] == [E.PORT_ERR]
-    gone = [r for r in pair.world.trace.records if r[Field.KIND] is Kind.EVENTS_DISCARDED]
-    assert [(r[Field.A], r[Field.B]) for r in gone] == [(2, "qp")]
+    gone = [r for r in pair.world.trace.records if kind_of(r) is Kind.EVENTS_DISCARDED]
+    assert [(r[A], r[B]) for r in gone] == [(2, "qp")]

@@ -13,7 +13,7 @@ from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import Capacity
 from rdmalab.spec.limits import DeviceCaps
 from rdmalab.spec.profiles import RXE, STRICT
-from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.records import A, Kind, kind_of, object_of
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.world.world import World
 from tests.pairs import Pair, image
@@ -139,7 +139,7 @@ def test_numbers_are_never_used_twice_and_deeds_are_recorded() -> None:
     second = objects.alloc_pd(hca)
     assert second.number == first.number + 1
     assert hca.pds.find(second.number) is second
-    told = [(r[Field.KIND], r[Field.OBJECT], r[Field.A]) for r in world.trace.records]
+    told = [(kind_of(r), object_of(r), r[A]) for r in world.trace.records]
     assert told == [
         (Kind.CREATED, 1, "pd"),
         (Kind.DESTROYED, 1, "pd"),

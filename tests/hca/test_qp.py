@@ -2,7 +2,7 @@
 
 from rdmalab.hca.qp import Capacity, QueuePair, RecvQueue, SendQueue
 from rdmalab.hca.wr import RecvWqe, RecvWR, SendWqe, SendWR
-from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.records import A, B, Kind, kind_of
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.work import WROpcode
 from rdmalab.world.trace import Trace
@@ -51,5 +51,5 @@ def test_every_change_of_state_is_recorded() -> None:
     trace, qp = Trace(), QueuePair("A", 0x11, QPType.RC, Capacity())
     qp.enter(trace, QPState.INIT)
     (record,) = trace.records
-    assert record[Field.KIND] is Kind.STATE_CHANGED
-    assert (record[Field.A], record[Field.B]) == (QPState.RESET, QPState.INIT)
+    assert kind_of(record) is Kind.STATE_CHANGED
+    assert (record[A], record[B]) == (QPState.RESET, QPState.INIT)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rdmalab.lens import packets, words
-from rdmalab.spec.records import Field, Kind
+from rdmalab.lens import packets
+from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of
 from rdmalab.spec.work import WROpcode
 from tests.pairs import Pair
 from tests.raw import raw_pair, tcp_frame
@@ -21,13 +21,13 @@ def test_the_layers_cover_the_frame_without_a_gap(opcode: WROpcode) -> None:
     pair.a.issue(opcode, length)
     pair.run()
     for number, record in enumerate(pair.world.trace.records):
-        if record[Field.KIND] is not Kind.PACKET_SENT:
+        if kind_of(record) is not Kind.PACKET_SENT:
             continue
         row = packets.decoded_row(pair.world, number)
         assert row is not None
         at = 0
         for layer in row.layers:
-            pad = -len(record[words.A].payload) & 3 if layer.name == "ICRC" else 0
+            pad = -len(record[A].payload) & 3 if layer.name == "ICRC" else 0
             assert layer.offset == at + pad
             at = layer.offset + layer.length
         assert at == len(row.raw)
@@ -38,9 +38,9 @@ def test_values_are_said_in_words() -> None:
     pair.a.issue(WROpcode.SEND, 8)
     pair.run(3_000)
     event = next(
-        record[words.EVENT]
+        event_of(record)
         for record in pair.world.trace.records
-        if record[Field.KIND] is Kind.PACKET_SENT and record[Field.NODE] == "B"
+        if kind_of(record) is Kind.PACKET_SENT and node_of(record) == "B"
     )
     row = packets.of_event(pair.world, event)
     assert row is not None
@@ -57,7 +57,7 @@ def test_a_field_is_found_in_the_bytes_where_its_row_says() -> None:
     pair.a.issue(WROpcode.RDMA_WRITE, 8)
     pair.run()
     number = next(
-        n for n, r in enumerate(pair.world.trace.records) if r[Field.KIND] is Kind.PACKET_SENT
+        n for n, r in enumerate(pair.world.trace.records) if kind_of(r) is Kind.PACKET_SENT
     )
     row = packets.decoded_row(pair.world, number)
     assert row is not None
@@ -83,7 +83,7 @@ def test_a_frame_is_taken_apart_too() -> None:
     pair.a.issue(WROpcode.SEND, len(frame))
     pair.run()
     (number,) = (
-        n for n, r in enumerate(pair.world.trace.records) if r[words.KIND] is Kind.PACKET_SENT
+        n for n, r in enumerate(pair.world.trace.records) if kind_of(r) is Kind.PACKET_SENT
     )
     row = packets.decoded_row(pair.world, number)
     assert row is not None

@@ -44,7 +44,7 @@ def test_every_kind_of_record_can_be_said(kind: Kind) -> None:
     values = {**VALUES, "packet": pair.b.incoming("SEND_ONLY", 3, bytes(64))}
     pair.world.begin_event()
     row = KINDS[kind]
-    pair.world.trace.record(kind, "A", 1, values[row.a], values[row.b])
+    pair.world.trace.record(kind, "A", 1, values[row.a.meaning], values[row.b.meaning])
     (told,) = story.record_rows(pair.world, names_of(pair), pair.world.event)
     assert told.text
     assert "{" not in told.text

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from rdmalab.export.pcapng import capture, captured
 from rdmalab.lab import Lab
-from rdmalab.lens import ladder, words
+from rdmalab.lens import ladder
 from rdmalab.lens.ladder import Fate, PacketRow
 from rdmalab.lens.packets import decoded_row
 from rdmalab.lens.sufferings import Origin, octets, original, sufferings, troubles
 from rdmalab.shell.show_wire import ladder as drawn
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import A, Kind, Record, kind_of
 from rdmalab.wire.frame import octets_of
 from tests.labs import RECV, SEND, lab_of, well
 
@@ -49,7 +49,7 @@ def test_a_packet_that_overtakes_is_not_the_one_that_was_released() -> None:
     lab = lab_of("fault reorder A->B nth=1", *WRITES, "run 2us")
     first, second, *_ = numbers(lab, Kind.PACKET_SENT)
     records = records_of(lab)
-    assert records[second + 1][words.KIND] is Kind.PACKET_RELEASED
+    assert kind_of(records[second + 1]) is Kind.PACKET_RELEASED
     assert troubles(records, first) == ["held back"]
     assert sufferings(records, second) == []
 
@@ -65,7 +65,7 @@ def test_a_copy_shares_the_harm_and_not_the_delay() -> None:
     assert original(records, sent) == sent
     assert troubles(records, sent) == ["harmed", "marked", "delayed by 1us"]
     assert [troubles(records, copy) for copy in copies] == [["harmed", "marked"]] * 2
-    packet = records[sent][words.A]
+    packet = records[sent][A]
     assert octets(records, copies[1]) == octets(records, sent) != octets_of(packet)
 
 

@@ -5,7 +5,7 @@ import pytest
 from rdmalab.command import Noun, Thing
 from rdmalab.lens import words
 from rdmalab.spec.access import Access
-from rdmalab.spec.records import KINDS, Kind
+from rdmalab.spec.records import KINDS, Kind, event_of, kind_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
@@ -52,9 +52,7 @@ def test_an_answer_is_read_by_a_person(answer: object, said: str) -> None:
 
 
 def test_each_meaning_of_a_and_b_can_be_said() -> None:
-    assert {row.a for row in KINDS.values()} | {row.b for row in KINDS.values()} <= set(
-        words.SAYINGS
-    )
+    assert {part.meaning for row in KINDS.values() for part in (row.a, row.b)} <= set(words.SAYINGS)
 
 
 def test_an_address_is_said_as_a_place_in_its_mr() -> None:
@@ -96,7 +94,7 @@ def test_the_records_of_an_event_are_found_without_reading_the_trace() -> None:
     pair = Pair()
     records = pair.world.trace.records
     for event in range(-1, pair.world.event + 2):
-        found = [n for n, record in enumerate(records) if record[words.EVENT] == event]
+        found = [n for n, record in enumerate(records) if event_of(record) == event]
         assert list(records.span(event)) == found
 
 
@@ -110,7 +108,7 @@ def test_a_frame_nobody_claims_is_dropped_by_the_node() -> None:
     pair.a.issue(WROpcode.SEND, 54)
     pair.run()
     (number,) = (
-        n for n, r in enumerate(pair.world.trace.records) if r[words.KIND] is Kind.PACKET_DROPPED
+        n for n, r in enumerate(pair.world.trace.records) if kind_of(r) is Kind.PACKET_DROPPED
     )
     record, names = pair.world.trace.records[number], names_of(pair)
     assert words.subject(names, record) == "B"
@@ -125,7 +123,7 @@ def test_who_a_frame_meets() -> None:
         pair.a.poke(0, tcp_frame(dst=dst))
         pair.a.issue(WROpcode.SEND, 54)
         pair.run()
-        sent = [r for r in pair.world.trace.records if r[words.KIND] is Kind.PACKET_SENT][-1]
+        sent = [r for r in pair.world.trace.records if kind_of(r) is Kind.PACKET_SENT][-1]
         assert words.target_of(pair.world, sent) == target
 
 

@@ -15,7 +15,7 @@ from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
 from rdmalab.session.session import Session
 from rdmalab.spec.opcodes import Service
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import A, B, Kind, Record, at_ns_of, event_of, kind_of, node_of, object_of
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
@@ -176,11 +176,11 @@ def test_each_frame_is_on_its_interface_at_its_time(
         assert int(fields[DIRECTION], 0) == OUTBOUND
         seconds, _, fraction = fields[TIME].partition(".")
         assert len(fraction) == len(str(_NS_PER_S)) - 1
-        assert int(seconds) * _NS_PER_S + int(fraction) == told.record[words.AT_NS]
+        assert int(seconds) * _NS_PER_S + int(fraction) == at_ns_of(told.record)
         assert int(fields[LENGTH]) == len(told.frame.octets)
         # tshark 4.0 takes interface n of all sections for that of the first which has so many
         if len(told.session.world.nodes) == 2:
-            assert fields[INTERFACE] == told.record[words.NODE]
+            assert fields[INTERFACE] == node_of(told.record)
 
 
 @needs("tshark")
@@ -200,12 +200,12 @@ def test_each_comment_names_event_queue_pair_and_request(
     requests = 0
     for told, fields in both(played, seen):
         comment, record, session = fields[COMMENT], told.record, told.session
-        name = words.qp_name(session.names, record[words.NODE], record[words.OBJECT])
+        name = words.qp_name(session.names, node_of(record), object_of(record))
         if told.frame.origin is Origin.INJECTED:
-            name = f"{record[words.NODE]} has not sent"
+            name = f"{node_of(record)} has not sent"
             assert " · injected on the cable · " in comment
         assert (" · copied on the cable · " in comment) is (told.frame.origin is Origin.COPIED)
-        assert comment.startswith(f"event {record[words.EVENT]} · {name} "), comment
+        assert comment.startswith(f"event {event_of(record)} · {name} "), comment
         if (wqe := _started_with(told)) is not None:
             requests += 1
             assert f"{name} {words.send_wqe(wqe)}" in comment
@@ -219,20 +219,20 @@ def test_each_comment_names_event_queue_pair_and_request(
 def _started_with(told: Told) -> "SendWqe | None":
     """What its queue pair began in the very event in which the packet left."""
     records = told.session.world.trace.records
-    event, who = told.record[words.EVENT], (told.record[words.NODE], told.record[words.OBJECT])
+    event, who = event_of(told.record), (node_of(told.record), object_of(told.record))
     for record in records[told.frame.number :: -1]:
-        if record[words.EVENT] != event:
+        if event_of(record) != event:
             return None
-        if record[words.KIND] is Kind.WQE_STARTED:
-            assert (record[words.NODE], record[words.OBJECT]) == who
-            wqe: SendWqe = record[words.A]
+        if kind_of(record) is Kind.WQE_STARTED:
+            assert (node_of(record), object_of(record)) == who
+            wqe: SendWqe = record[A]
             return wqe
     return None
 
 
 def _is_lost(told: Told) -> bool:
     following = told.session.world.trace.records[told.frame.number + 1 :][:1]
-    return any(record[words.KIND] is Kind.PACKET_LOST for record in following)
+    return any(kind_of(record) is Kind.PACKET_LOST for record in following)
 
 
 def test_only_what_never_left_is_missing(sessions: list[Session], played: list[Told]) -> None:
@@ -240,10 +240,10 @@ def test_only_what_never_left_is_missing(sessions: list[Session], played: list[T
         records = session.world.trace.records
         there = {told.frame.number for told in played if told.session is session}
         for sent, record in enumerate(records):
-            if record[words.KIND] is Kind.PACKET_SENT and sent not in there:
+            if kind_of(record) is Kind.PACKET_SENT and sent not in there:
                 lost = records[sent + 1]
-                assert lost[words.KIND] is Kind.PACKET_LOST
-                assert lost[words.B] in NEVER_LEFT
+                assert kind_of(lost) is Kind.PACKET_LOST
+                assert lost[B] in NEVER_LEFT
 
 
 # --------------------------------------------------------------------------- checksums

@@ -22,7 +22,7 @@ from rdmalab.scenario.wire import (
     seen,
 )
 from rdmalab.spec.opcodes import BY_LABEL
-from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.records import Kind, kind_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.vocabulary import VOCABULARY
 from tests.labs import lab_of
@@ -161,7 +161,7 @@ def test_the_line_of_a_packet_fits_it(topic: str) -> None:
 def _fitting(runner: Runner) -> int:
     world, names = runner.session.world, runner.session.names
     records = world.trace.records
-    sent = [n for n, record in enumerate(records) if record[Field.KIND] is Kind.PACKET_SENT][:200]
+    sent = [n for n, record in enumerate(records) if kind_of(record) is Kind.PACKET_SENT][:200]
     packets = seen(ladder.packet_rows(world, names, sent), records)
     for packet in packets:
         line = parse_wire(line_of(packet))
@@ -177,7 +177,7 @@ def test_the_line_of_a_packet_tells_all_its_fields() -> None:
     )
     world = lab.session.world
     records = world.trace.records
-    sent = [n for n, record in enumerate(records) if record[Field.KIND] is Kind.PACKET_SENT]
+    sent = [n for n, record in enumerate(records) if kind_of(record) is Kind.PACKET_SENT]
     lines = [line_of(p) for p in seen(ladder.packet_rows(world, lab.session.names, sent), records)]
     rkey = world.find(lab.session.names.thing_of["B.mr0"]).rkey
     assert lines[0] == (

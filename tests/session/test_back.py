@@ -11,7 +11,7 @@ from rdmalab.session import history
 from rdmalab.session.back import BEGINNING, ENDING
 from rdmalab.session.branch import Place
 from rdmalab.session.travel import PRESENT, UNITS
-from rdmalab.spec.records import Field
+from rdmalab.spec.records import event_of, kind_of
 from tests.labs import BUSY, RECV, SEND, everything, lab_of, misread, setting_out, trip, well
 from tests.machine.sessions import random_lab
 
@@ -61,7 +61,7 @@ def test_back_by_a_unit_finds_each_event_with_such_a_record(unit: str) -> None:
     lab = busy()
     latest = lab.session.world.event
     records = lab.session.world.trace.records
-    wanted = {r[Field.EVENT] for r in records if r[Field.KIND] is UNITS[unit]} - {latest}
+    wanted = {event_of(r) for r in records if kind_of(r) is UNITS[unit]} - {latest}
     found = []
     while (travel := trip(lab, f"back {unit}")).met:
         found.append(lab.session.world.event)

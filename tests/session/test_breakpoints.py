@@ -10,7 +10,7 @@ from rdmalab.lab import Lab
 from rdmalab.session import history
 from rdmalab.session.breakpoints import UNKNOWN, told
 from rdmalab.session.travel import PRESENT
-from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.records import Kind, kind_of
 from rdmalab.spec.states import QPState
 from tests.labs import RECV, SEND, everything, lab_of, trip, well
 from tests.machine.sessions import random_lab
@@ -74,7 +74,7 @@ def test_what_is_found_forward_is_found_backward(line: str, kind: Kind | None) -
     assert lab.session.history.live
     for event, _ in forward if kind else ():
         span = lab.session.world.trace.records.span(event)
-        kinds = {r[Field.KIND] for r in lab.session.world.trace.records[span.start : span.stop]}
+        kinds = {kind_of(r) for r in lab.session.world.trace.records[span.start : span.stop]}
         assert kind in kinds or kinds & {Kind.HOST_WROTE, Kind.CREATED}, (event, kinds)
 
 

@@ -13,6 +13,7 @@ from rdmalab.session import history
 from rdmalab.session.session import Session
 from rdmalab.vocabulary import VOCABULARY
 from tests.labs import still
+from tests.spec.record_parts import wrong
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").rglob("*.rdmalab.yaml"))
 VISITS = 12
@@ -34,6 +35,7 @@ def test_a_lesson_is_gone_back_to(path: Path, monkeypatch: pytest.MonkeyPatch) -
     while runner.next_step() is not None:
         where, now = (session.history.branch.name, session.history.here), moment(session)
         assert been.setdefault(where, now) == now  # a lesson may come twice to the same moment
+    assert wrong(session.world.trace.records) == []
     places = random.Random(path.name).sample(list(been), min(VISITS, len(been)))
     for branch, place in [*places, list(been)[-1]]:
         session.history.switch(session.history.branches[branch])

@@ -4,7 +4,7 @@ import pytest
 
 from rdmalab.lab import Lab
 from rdmalab.session.lines import ALIASES, Script, replies
-from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.records import B, Kind
 from tests.labs import (
     BUSY,
     RECV,
@@ -182,7 +182,7 @@ def test_use_after_destroy_says_so() -> None:
     refused = refusal(lab, SEND)
     assert refused.errno == 14
     assert refused.message == "this qp was destroyed; in C this is a segmentation fault"
-    assert lab.session.world.trace.records[-1][Field.B] == 14
+    assert lab.session.world.trace.records[-1][B] == 14
 
 
 # --------------------------------------------------------------------------- short forms

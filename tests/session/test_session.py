@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rdmalab.command import Invocation, NotUnderstood, Ref
 from rdmalab.lab import Lab
-from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.records import Kind, event_of, kind_of
 from rdmalab.world.world import World
 from tests.labs import (
     BUSY,
@@ -141,13 +141,11 @@ def test_events_are_numbered_without_gaps() -> None:
     refusal(lab, "create_cq A.cq2 cqe=0")
     lab.do("fill A.mr0[0:9999]")
     lab.do("bogus")
-    numbers = [record[Field.EVENT] for record in lab.session.world.trace.records]
+    numbers = [event_of(record) for record in lab.session.world.trace.records]
     assert numbers == sorted(numbers)
     commands = [entry.event for entry in lab.session.journal]
     assert commands == sorted(set(commands))
-    called = [
-        r[Field.EVENT] for r in lab.session.world.trace.records if r[Field.KIND] is Kind.CALLED
-    ]
+    called = [event_of(r) for r in lab.session.world.trace.records if kind_of(r) is Kind.CALLED]
     assert called == commands
 
 
@@ -156,7 +154,7 @@ def test_every_command_is_its_own_cause_and_every_later_event_has_one() -> None:
     commands = {entry.event for entry in lab.session.journal}
     for number, record in enumerate(lab.session.world.trace.records):
         cause = record[2]
-        assert cause == -1 if record[Field.EVENT] in commands else 0 <= cause < number
+        assert cause == -1 if event_of(record) in commands else 0 <= cause < number
 
 
 def test_an_invocation_of_nothing_known() -> None:

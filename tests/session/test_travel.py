@@ -4,7 +4,7 @@ import pytest
 
 from rdmalab.lab import Lab
 from rdmalab.session.travel import DAY_NS, Idle, Travel
-from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.records import Kind, event_of, kind_of
 from tests.labs import (
     BUSY,
     RECV,
@@ -86,7 +86,7 @@ def test_a_step_of_a_unit_ends_at_its_record(unit: str, kind: Kind) -> None:
         first = len(lab.session.world.trace.records)
         travel = trip(lab, f"step {unit}")
         during = lab.session.world.trace.records[first:]
-        events = [r[Field.EVENT] for r in during if r[Field.KIND] is kind]
+        events = [event_of(r) for r in during if kind_of(r) is kind]
         if not travel.met:
             assert events == []
             break

@@ -4,7 +4,9 @@ from string import Formatter
 
 import pytest
 
-from rdmalab.spec.records import KINDS, Field, Kind
+from rdmalab.spec.records import KINDS, Field, Kind, Record
+from rdmalab.spec.states import QPState
+from tests.spec.record_parts import parts, wrong
 
 
 def test_every_kind_has_a_row_and_every_row_a_kind() -> None:
@@ -15,10 +17,21 @@ def test_every_kind_has_a_row_and_every_row_a_kind() -> None:
 def test_a_sentence_uses_only_what_the_record_holds(kind: Kind) -> None:
     row = KINDS[kind]
     used = {name for _, name, _, _ in Formatter().parse(row.sentence) if name}
-    held = {name for name, meaning in (("a", row.a), ("b", row.b)) if meaning}
+    held = {name for name, part in (("a", row.a), ("b", row.b)) if part.meaning}
     assert used <= held
 
 
 def test_a_record_is_read_by_these_positions() -> None:
     record = ("event", "at", "cause", "kind", "node", "object", "a", "b")
     assert [record[field] for field in Field] == list(record)
+
+
+def test_every_part_belongs_to_a_kind() -> None:
+    used = {id(part) for row in KINDS.values() for part in (row.a, row.b)}
+    assert [name for name, (part, _) in parts().items() if id(part) not in used] == []
+
+
+def test_a_record_that_holds_something_else_is_found() -> None:
+    good: Record = (1, 0, -1, Kind.STATE_CHANGED, "A", 17, QPState.RTR, QPState.RTS)
+    assert wrong([good]) == []
+    assert wrong([(*good[:7], 3)]) == [f"new_state_of of {(*good[:7], 3)}"]

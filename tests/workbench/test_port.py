@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdmalab.lab import Lab
-from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.records import B, Kind, kind_of
 from rdmalab.wire.packet import LidFlow
 from tests.labs import lab_of, misread, refusal, well
 
@@ -136,7 +136,7 @@ def datagrams(infiniband: str) -> Lab:
 def gone(lab: Lab) -> list[str]:
     """Why packets were lost or dropped."""
     fates = (Kind.PACKET_LOST, Kind.PACKET_DROPPED)
-    return [str(r[Field.B]) for r in lab.session.world.trace.records if r[Field.KIND] in fates]
+    return [str(r[B]) for r in lab.session.world.trace.records if kind_of(r) in fates]
 
 
 @pytest.mark.parametrize(

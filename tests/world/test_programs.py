@@ -11,7 +11,7 @@ from rdmalab.lab import Lab
 from rdmalab.session import history
 from rdmalab.session.branch import Place
 from rdmalab.spec.programs import PACE_NS, ProgramState
-from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.records import A, Field, Kind, kind_of
 from rdmalab.world.programs import Program, every, running
 from tests.labs import (
     RECV,
@@ -104,8 +104,8 @@ def test_the_cause_of_a_line_is_the_line_before() -> None:
     lab = lab_with("A.tx poll_cq A.cq0; poll_cq A.cq0")
     lab.run()
     records = lab.session.world.trace.records
-    created = [n for n, r in enumerate(records) if r[Field.KIND] is Kind.CREATED][-1]
-    calls = [n for n, r in enumerate(records) if r[Field.A] == "poll_cq"]
+    created = [n for n, r in enumerate(records) if kind_of(r) is Kind.CREATED][-1]
+    calls = [n for n, r in enumerate(records) if r[A] == "poll_cq"]
     assert records[calls[0]][Field.CAUSE] == created
     assert records[calls[1]][Field.CAUSE] == calls[0]
 

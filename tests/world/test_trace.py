@@ -1,6 +1,6 @@
 """The trace: the one door through which anything is logged."""
 
-from rdmalab.spec.records import Field, Kind
+from rdmalab.spec.records import A, Kind
 from rdmalab.world.trace import Silence, Trace
 
 
@@ -25,7 +25,7 @@ def test_the_newest_come_first_with_their_numbers_and_as_far_as_the_reach() -> N
     trace = Trace()
     for number in range(5):
         trace.record(Kind.CALLED, "A", 0, str(number))
-    found = [(number, record[Field.A]) for number, record in trace.records.newest()]
+    found = [(number, record[A]) for number, record in trace.records.newest()]
     assert found == [(4, "4"), (3, "3"), (2, "2"), (1, "1"), (0, "0")]
     trace.reach = 2
     assert [number for number, _ in trace.records.newest()] == [4, 3]

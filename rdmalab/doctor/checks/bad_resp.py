@@ -6,8 +6,7 @@ from rdmalab.doctor.fixes import cures, memory_cures
 from rdmalab.lens import words
 from rdmalab.lens.ladder import packet_rows
 from rdmalab.lens.sufferings import ORIGINS, Origin
-from rdmalab.lens.words import EVENT, KIND, NODE, OBJECT, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of, object_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.packet import Packet
 
@@ -37,9 +36,9 @@ def _answer(case: Case) -> Packet | None:
     """What arrived when it failed."""
     thing = case.subject.thing
     for record in case.log.within(case.ended):
-        here = (record[NODE], record[OBJECT]) == (thing.node, thing.number)
+        here = (node_of(record), object_of(record)) == (thing.node, thing.number)
         packet = record[A]
-        if record[KIND] is Kind.PACKET_RECEIVED and here and isinstance(packet, Packet):
+        if kind_of(record) is Kind.PACKET_RECEIVED and here and isinstance(packet, Packet):
             return packet
     return None
 
@@ -47,7 +46,7 @@ def _answer(case: Case) -> Packet | None:
 def _told(case: Case, answer: Packet) -> list[Evidence]:
     """How it came onto the cable."""
     found = [each for kind in ORIGINS for each in case.log.of(kind)
-             if each.record[EVENT] <= case.ended and each.record[A] == answer]  # fmt: skip
+             if event_of(each.record) <= case.ended and each.record[A] == answer]  # fmt: skip
     if not found:
         return []
     row = packet_rows(case.world, case.names, [max(found).number])[0]

@@ -9,8 +9,7 @@ from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.facts.taken import posted_again
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said, warn
 from rdmalab.hca.wr import SendWqe
-from rdmalab.lens.words import EVENT, A, B
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Local
 
@@ -51,9 +50,9 @@ def _writes(case: Case, node: str, pieces: list[Piece], after: int, before: int)
     """The program's writes into these bytes between two events."""
     found = []
     for _, record in case.log.of(Kind.HOST_WROTE, node) if pieces else []:
-        if after < record[EVENT] < before:
+        if after < event_of(record) < before:
             both = meet(pieces, [(record[A], record[B])])
-            found += [Write(record[EVENT], piece) for piece in both]
+            found += [Write(event_of(record), piece) for piece in both]
     return found
 
 

@@ -6,9 +6,8 @@ from rdmalab.doctor.facts.content import Content
 from rdmalab.doctor.facts.messages import Message
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, warn
 from rdmalab.doctor.fixes import cures
-from rdmalab.lens.words import EVENT, A
 from rdmalab.spec.opcodes import Op
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
 
 _ADVICE = "compare the old value that came back with what you expected: only then was it swapped"
@@ -60,9 +59,9 @@ def _of_send(case: Case) -> Finding:
         if answer is None or record[A].psn != send.wqe.first_psn:
             continue
         if answer.original == wr.compare_add:
-            return ok("the old value that came back is the one to compare with", record[EVENT])
+            return ok("the old value that came back is the one to compare with", event_of(record))
         text = f"{answer.original} came back, not {wr.compare_add}: nothing was swapped"
-        return warn(said(text, record[EVENT]), cure=Cure(program=_ADVICE))
+        return warn(said(text, event_of(record)), cure=Cure(program=_ADVICE))
     return NA
 
 

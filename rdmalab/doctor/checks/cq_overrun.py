@@ -8,8 +8,7 @@ from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import Cqe
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 
 
 def examine(case: Case) -> Finding:
@@ -22,15 +21,15 @@ def examine(case: Case) -> Finding:
     found = case.log.about(Kind.CQ_OVERRUN, Thing(Noun.CQ, case.node, number))
     name = case.name(Noun.CQ, case.node, number)
     cq = case.hca.cqs.items.get(number)
-    evidence = [_full(case, number, found[0].record[EVENT]), *_depth(case, cq)]
+    evidence = [_full(case, number, event_of(found[0].record)), *_depth(case, cq)]
     ids = " ".join(dict.fromkeys(words.wr(each.record[A].wr_id) for each in found[:4]))
     more = " …" if len(found) > 4 else ""
     many = words.count(len(found), "completion")
-    evidence.append(said(f"{many} lost on {name}: {ids}{more}", found[0].record[EVENT]))
+    evidence.append(said(f"{many} lost on {name}: {ids}{more}", event_of(found[0].record)))
     if cq is not None and cq.dead:
         evidence.append(said(f"since then {name} is dead, and its queue pairs are in ERR"))
     cure = _cure(case, cq, lost) if cq is not None else None
-    return fail(*evidence, cure=cure, since=found[0].record[EVENT])
+    return fail(*evidence, cure=cure, since=event_of(found[0].record))
 
 
 def _lost(case: Case) -> tuple[int | None, Cqe | None]:
@@ -50,7 +49,7 @@ def _lost(case: Case) -> tuple[int | None, Cqe | None]:
 def _full(case: Case, number: int, event: int) -> Evidence:
     """What lay there when it happened."""
     thing = Thing(Noun.CQ, case.node, number)
-    before = [r[EVENT] for _, r in case.log.about(Kind.CQE_ADDED, thing) if r[EVENT] <= event]
+    before = [event_of(r) for _, r in case.log.about(Kind.CQE_ADDED, thing) if event_of(r) <= event]
     cq = case.hca.cqs.items.get(number)
     room = f" has room for {cq.capacity}" if cq is not None else ""
     return said(f"{case.names.of(thing)}{room}, and was full from here",

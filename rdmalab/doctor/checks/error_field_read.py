@@ -6,9 +6,8 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
 from rdmalab.hca.wr import Cqe
-from rdmalab.lens.words import EVENT, A
 from rdmalab.spec.completions import READS
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
 
 _ADVICE = "look at the status first, and at the other fields only if it is SUCCESS"
@@ -57,10 +56,10 @@ def _readings(case: Case, thing: Thing) -> list[Reading]:
             for _, r in case.log.about(kind, thing)]  # fmt: skip
     found = []
     for call in case.log.calls("wc_read", thing.node) if seen else []:
-        before = [record for record in seen if record[EVENT] < call.event]
+        before = [record for record in seen if event_of(record) < call.event]
         if call.errno or call.thing[1] != thing.number or not before or call.invocation is None:
             continue
-        cqe: Cqe = max(before, key=lambda record: record[EVENT])[A]
+        cqe: Cqe = max(before, key=event_of)[A]
         field = str(call.invocation.arguments.get("field", ""))
         if cqe.status != WCStatus.SUCCESS and field in READS and not READS[field].on_error:
             found.append(Reading(call.event, field, cqe))

@@ -9,7 +9,7 @@ from rdmalab.doctor.finding import NA, Check, Finding, Section, fail, ok, said
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
-from rdmalab.lens.words import NODE, OBJECT, A, B
+from rdmalab.spec.records import A, B, node_of, object_of
 from rdmalab.spec.statuses import WCStatus
 
 
@@ -46,9 +46,9 @@ def _name(case: Case, subject: Subject) -> str:
 def _flushed(case: Case, qp: QueuePair) -> int:
     """Of both its queues."""
     where = (qp.node, qp.number)
-    sends = [(r[NODE], r[OBJECT]) for _, r in case.log.failed_sends if r[B] == _FLUSH]
+    sends = [(node_of(r), object_of(r)) for _, r in case.log.failed_sends if r[B] == _FLUSH]
     failed = [r for _, r in case.log.failed_receives if r[A].status == _FLUSH]
-    receives = [(r[NODE], r[A].qp_num) for r in failed]
+    receives = [(node_of(r), r[A].qp_num) for r in failed]
     return (sends + receives).count(where)
 
 

@@ -24,8 +24,7 @@ from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.lens.ladder import PacketRow
-from rdmalab.lens.words import EVENT, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.states import Attr
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.world import NO_HOP
@@ -80,7 +79,7 @@ def _handle(case: Case, qp: QueuePair, wr: SendWR, kept: list[PacketRow]) -> Fin
         return NA
     if made.attr.hop_limit or not made.attr.is_global:
         return ok(f"hop_limit={made.attr.hop_limit}")
-    events = [r[EVENT] for _, r in case.log.of(Kind.CREATED, case.node, made.number)
+    events = [event_of(r) for _, r in case.log.of(Kind.CREATED, case.node, made.number)
               if r[A] == Noun.AH.value]  # fmt: skip
     name = case.name(Noun.AH, case.node, made.number)
     near = said(f"{name} has hop_limit=0", events[-1] if events else None)

@@ -5,8 +5,7 @@ from rdmalab.doctor.facts import taken
 from rdmalab.doctor.facts.messages import Message, taking
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
 from rdmalab.hca.wr import Cqe, SendWR, swap_octets
-from rdmalab.lens.words import EVENT, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCFlags
 
@@ -63,7 +62,7 @@ def _received(case: Case) -> tuple[int, Cqe] | None:
         return None
     for _, record in reversed(case.log.about(Kind.CQE_ADDED, case.subject.thing)):
         if _has_imm(record[A]):
-            return record[EVENT], record[A]
+            return event_of(record), record[A]
     return None
 
 

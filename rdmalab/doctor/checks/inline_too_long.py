@@ -8,8 +8,7 @@ from rdmalab.doctor.fixes import reposting
 from rdmalab.doctor.fixes.mending import mended
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.rules import errno_name
 
 
@@ -24,7 +23,7 @@ def examine(case: Case) -> Finding:
     room, used = qp.cap.max_inline_data, len(qp.sq.wqes)
     return fail(
         said(f"{case.qp_name(qp)} was made with max_inline_data={room}",
-             made[-1][EVENT] if made else None),
+             event_of(made[-1]) if made else None),
         said(f"{call.verb} returned {errno_name(call.errno)} for {_asked(case, qp)}", call.event),
         said(f"{used} of {words.count(qp.sq.capacity, 'slot')} of its send queue are in use: "
              "it was not full"),

@@ -11,8 +11,7 @@ from rdmalab.doctor.fixes import cures
 from rdmalab.grammar.format import render
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A, B
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import A, B, Kind, Record, event_of
 from rdmalab.spec.work import WROpcode
 
 
@@ -38,16 +37,17 @@ def examine(case: Case) -> Finding:
         return ok("no READ fetched bytes that their owner had changed meanwhile")
     loan, (first, *_) = found
     assert loan.read.wqe is not None
-    _, who = case.log.asked(first[EVENT])
+    _, who = case.log.asked(event_of(first))
     node, wr_id = loan.owner.node, loan.read.wqe.wr.wr_id
     name = words.thing_at(case.world, case.names, node, first[A])
     by = "with a message" if loan.by_message else f"at the latest when {words.wr(wr_id)} was posted"
     return fail(
         said(f"{node} had offered them to {case.qp_name(loan.read.qp or loan.owner)}, {by}",
              loan.offered),
-        said(f"{who or 'the program of ' + node} wrote {first[B]} bytes at {name}", first[EVENT]),
+        said(f"{who or 'the program of ' + node} wrote {first[B]} bytes at {name}",
+             event_of(first)),
         said(f"the answer to READ {words.wr(wr_id)} took them from there afterwards", loan.left),
-        cure=_cure(case, loan), since=first[EVENT],
+        cure=_cure(case, loan), since=event_of(first),
     )  # fmt: skip
 
 
@@ -70,10 +70,10 @@ def _loan(case: Case, touch: Touch, message: Message) -> _Loan | None:
 def _told(case: Case, read: Send, posted: int) -> int | None:
     """The post of the last message of the owner that the reader had got before it began."""
     taken = [r for _, r in case.log.of(Kind.RECV_TAKEN, read.node, read.number)
-             if r[EVENT] < posted]  # fmt: skip
+             if event_of(r) < posted]  # fmt: skip
     if not taken:
         return None
-    message = arrived(case.world, case.log, taken[-1][EVENT], read.node, read.number)
+    message = arrived(case.world, case.log, event_of(taken[-1]), read.node, read.number)
     return message.posted if message is not None else None
 
 
@@ -82,7 +82,8 @@ def _writes(case: Case, loan: _Loan) -> list[Record]:
     return [
         record
         for _, record in case.log.of(Kind.HOST_WROTE, loan.owner.node)
-        if loan.offered < record[EVENT] < loan.left and meet([loan.piece], [(record[A], record[B])])
+        if loan.offered < event_of(record) < loan.left
+        and meet([loan.piece], [(record[A], record[B])])
     ]
 
 
@@ -98,8 +99,8 @@ def _cure(case: Case, loan: _Loan) -> Cure:
 def _restored(case: Case, loan: _Loan) -> str:
     """The line that wrote what was offered."""
     for _, record in reversed(case.log.of(Kind.HOST_WROTE, loan.owner.node)):
-        if record[EVENT] <= loan.offered and meet([loan.piece], [(record[A], record[B])]):
-            invocation, _ = case.log.asked(record[EVENT])
+        if event_of(record) <= loan.offered and meet([loan.piece], [(record[A], record[B])]):
+            invocation, _ = case.log.asked(event_of(record))
             if invocation is not None:
                 return render(invocation, case.session.vocabulary[invocation.name])
     return ""

@@ -8,8 +8,7 @@ from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said
 from rdmalab.doctor.fixes import cures
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A, B
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.states import MTU, QPState
 from rdmalab.wire.packet import Packet, wire_length
 
@@ -41,7 +40,7 @@ def examine(case: Case) -> Finding:
 def _told(case: Case, qp: QueuePair) -> int | None:
     """The event of its last step to RTR, which gave it the MTU."""
     moves = case.log.about(Kind.STATE_CHANGED, Thing(Noun.QP, qp.node, qp.number))
-    return next((r[EVENT] for _, r in reversed(moves) if r[B] is QPState.RTR), None)
+    return next((event_of(r) for _, r in reversed(moves) if r[B] is QPState.RTR), None)
 
 
 def _longest_that_came(case: Case) -> int:

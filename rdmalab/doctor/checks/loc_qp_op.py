@@ -8,8 +8,7 @@ from rdmalab.hca.ah import AddressHandle
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
 
@@ -48,7 +47,9 @@ def _handle(case: Case, wqe: SendWqe, qp: QueuePair) -> Evidence | None:
     if handle is None:
         gone = [r for _, r in case.log.of(Kind.DESTROYED, case.node, wqe.wr.ah or 0)
                 if r[A] == Noun.AH]  # fmt: skip
-        return said(f"{name} was destroyed before it was done", gone[-1][EVENT] if gone else None)
+        return said(
+            f"{name} was destroyed before it was done", event_of(gone[-1]) if gone else None
+        )
     if handle.pd != qp.pd:
         theirs, ours = (case.name(Noun.PD, case.node, pd) for pd in (handle.pd, qp.pd))
         return said(f"{name} is of {theirs}, {case.qp_name(qp)} of {ours}", _made(case, wqe))
@@ -63,7 +64,7 @@ def _living(case: Case, wqe: SendWqe) -> AddressHandle | None:
 
 
 def _made(case: Case, wqe: SendWqe) -> int | None:
-    made = [r[EVENT] for _, r in case.log.of(Kind.CREATED, case.node, wqe.wr.ah or 0)
+    made = [event_of(r) for _, r in case.log.of(Kind.CREATED, case.node, wqe.wr.ah or 0)
             if r[A] == Noun.AH]  # fmt: skip
     return made[-1] if made else None
 

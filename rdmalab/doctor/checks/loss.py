@@ -8,8 +8,7 @@ from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, hinders, o
 from rdmalab.doctor.fixes import recovery
 from rdmalab.lens import words
 from rdmalab.lens.ladder import PacketRow
-from rdmalab.lens.words import EVENT
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, event_of, object_of
 
 
 def examine(case: Case) -> Finding:
@@ -44,7 +43,7 @@ def _fate(row: PacketRow) -> str:
 def _since(case: Case, lost: list[PacketRow]) -> int | None:
     """When the first of these faults was set."""
     numbers = faults_behind(case, lost)
-    set_ = [r[EVENT] for _, r in case.log.of(Kind.FAULT_SET) if r[words.OBJECT] in numbers]
+    set_ = [event_of(r) for _, r in case.log.of(Kind.FAULT_SET) if object_of(r) in numbers]
     return min(set_, default=None)
 
 

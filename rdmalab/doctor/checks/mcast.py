@@ -8,8 +8,7 @@ from rdmalab.doctor.fixes.reconnecting import once_more
 from rdmalab.hca.groups import groups_of
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
-from rdmalab.lens.words import EVENT, A
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import A, Kind, Record, event_of
 from rdmalab.spec.states import QPType
 from rdmalab.wire.packet import Packet, is_multicast
 
@@ -75,7 +74,9 @@ def _elsewhere(case: Case, qp: QueuePair | None) -> list[Evidence]:
     if not groups:
         return [said(f"{case.qp_name(qp)} is in no group")]
     names = " ".join(partners.gid_words(gid) for gid in groups)
-    return [said(f"{case.qp_name(qp)} is in {names}", joined[-1].record[EVENT] if joined else None)]
+    return [
+        said(f"{case.qp_name(qp)} is in {names}", event_of(joined[-1].record) if joined else None)
+    ]
 
 
 def _cure(
@@ -101,7 +102,8 @@ def _of_receive(case: Case) -> Finding:
     others = " ".join(case.qp_name(hearer.qps.items[n]) for n in hearer.groups.get(group, []))
     return fail(
         said(
-            f"a datagram for the group {partners.gid_words(group)} came to {others}", record[EVENT]
+            f"a datagram for the group {partners.gid_words(group)} came to {others}",
+            event_of(record),
         ),
         said(f"{case.qp_name(qp)} has the same Q_Key, and is not attached to that group"),
         cure=_joined(case, qp, record, group),
@@ -113,7 +115,7 @@ def _passed_by(case: Case, qp: QueuePair, since: int) -> Record | None:
     hca = case.world.nodes[qp.node]
     for _, record in reversed(case.log.of(Kind.PACKET_RECEIVED, qp.node)):
         packet: Packet = record[A]
-        if record[EVENT] < since:
+        if event_of(record) < since:
             return None
         if not is_request(packet) or packet.deth is None or not is_multicast(packet.flow.dst):
             continue
@@ -125,7 +127,7 @@ def _passed_by(case: Case, qp: QueuePair, since: int) -> Record | None:
 
 def _joined(case: Case, qp: QueuePair, record: Record, group: int) -> Cure | None:
     sender = sender_of(case.world, record)
-    wqe = posted_as(case.log, sender, record[A], record[EVENT]) if sender is not None else None
+    wqe = posted_as(case.log, sender, record[A], event_of(record)) if sender is not None else None
     if sender is None or wqe is None or not case.lives(sender):
         return None
     return _cure(case, case.world.find(sender), wqe, qp, group)

@@ -6,8 +6,7 @@ from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, 
 from rdmalab.doctor.fixes.otherwise import arguments, otherwise
 from rdmalab.hca.memory import PAGE
 from rdmalab.hca.mr import pages_bytes
-from rdmalab.lens.words import EVENT, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 
 _VERBS = ("reg_mr", "reg_mr_iova", "rereg_mr")
 
@@ -29,8 +28,8 @@ def examine(case: Case) -> Finding:
              f"(RLIMIT_MEMLOCK of the process on {case.node})", call.event),
     ]  # fmt: skip
     if held:
-        made = [r[EVENT] for _, r in case.log.of(Kind.CREATED, case.node)
-                if r[A] == Noun.MR.value and r[EVENT] <= call.event]  # fmt: skip
+        made = [event_of(r) for _, r in case.log.of(Kind.CREATED, case.node)
+                if r[A] == Noun.MR.value and event_of(r) <= call.event]  # fmt: skip
         total = f"{sum(held.values()):,} bytes are locked for {names}"
         evidence.append(said(total, made[-1] if made else None))
     return fail(*evidence, cure=_cure(case, limit - sum(held.values())), since=call.event)

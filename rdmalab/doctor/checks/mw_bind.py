@@ -12,9 +12,8 @@ from rdmalab.hca.mw import MemoryWindow
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe, SendWR
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A, B
 from rdmalab.spec.access import FOR_WINDOW, Access, MWType, needs_local_write
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
@@ -36,7 +35,7 @@ def examine(case: Case) -> Finding:
     return fail(
         said(f"{words.member(send.wqe.wr.opcode, WROpcode)} was posted without an error",
              send.posted),
-        said(f"carried out, it failed: {reason}", refused[-1][EVENT]),
+        said(f"carried out, it failed: {reason}", event_of(refused[-1])),
         *(said(fact) for fact in _facts(case, send.wqe.wr, qp)),
         cure=cure,
     )  # fmt: skip

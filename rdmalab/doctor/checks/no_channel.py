@@ -7,8 +7,7 @@ from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, 
 from rdmalab.doctor.fixes import making_anew, waking
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, event_of
 
 
 def examine(case: Case) -> Finding:
@@ -43,13 +42,13 @@ def _made(case: Case, cq: CompletionQueue, channel: Thing) -> Evidence:
     other = case.name(Noun.CHANNEL, cq.node, cq.channel) if cq.channel else ""
     what = f"with channel={other}" if other else "without a channel"
     made = case.log.about(Kind.CREATED, Thing(Noun.CQ, cq.node, cq.number))
-    event = made[-1].record[EVENT] if made else None
+    event = event_of(made[-1].record) if made else None
     return said(f"{name} was made {what}, not with {case.names.of(channel)}", event)
 
 
 def _alone(case: Case, channel: Thing) -> Evidence:
     made = case.log.about(Kind.CREATED, channel)
-    event = made[-1].record[EVENT] if made else None
+    event = event_of(made[-1].record) if made else None
     return said(f"no completion queue was made with {case.names.of(channel)}", event)
 
 

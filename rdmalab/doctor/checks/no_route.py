@@ -7,8 +7,7 @@ from rdmalab.doctor.facts.obstacles import Obstacle
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said
 from rdmalab.doctor.fixes import cures
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens.words import EVENT, A, B
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.wire.packet import gid_text
 
@@ -42,11 +41,11 @@ def _chosen(case: Case, qp: QueuePair) -> Evidence:
     wqe = case.send.wqe if case.send is not None else None
     if qp.path is not None and qp.transport.connected:
         moves = case.log.about(Kind.STATE_CHANGED, Thing(Noun.QP, qp.node, qp.number))
-        told = next((r[EVENT] for _, r in reversed(moves) if r[B] is QPState.RTR), None)
+        told = next((event_of(r) for _, r in reversed(moves) if r[B] is QPState.RTR), None)
         ends = f"from {_words(qp.path.flow.src)} to {_words(qp.path.flow.dst)}"
         return said(f"{case.qp_name(qp)} was connected {ends}", told)
     number = wqe.wr.ah or 0 if wqe is not None else 0
-    made = [r[EVENT] for _, r in case.log.of(Kind.CREATED, qp.node, number)
+    made = [event_of(r) for _, r in case.log.of(Kind.CREATED, qp.node, number)
             if r[A] == Noun.AH.value]  # fmt: skip
     ah = case.hca.ahs.items.get(number)
     where = f" leads to {_words(ah.attr.dgid)}" if ah is not None else " was made"

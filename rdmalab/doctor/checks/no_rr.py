@@ -6,8 +6,7 @@ from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, 
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.statuses import WCStatus
 
@@ -48,19 +47,19 @@ def _dropped(case: Case, target: QueuePair) -> list[Evidence]:
     if not misses:
         return []
     posts = case.log.about(Kind.RECV_POSTED, partners.thing_of(target))
-    later = [r for _, r in posts if r[EVENT] > misses[0].event]
+    later = [r for _, r in posts if event_of(r) > misses[0].event]
     name = case.qp_name(target)
     return [
         *_last_taken(case, target, misses[0].event),
         said(f"it came to {name}, which had no receive, and was dropped", misses[0].event),
-        *([said(f"{name} got its next receive only then", later[0][EVENT])] if later else []),
+        *([said(f"{name} got its next receive only then", event_of(later[0]))] if later else []),
     ]
 
 
 def _last_taken(case: Case, target: QueuePair, event: int) -> list[Evidence]:
     """When its receive queue became empty."""
     taken = case.log.about(Kind.RECV_TAKEN, partners.thing_of(target))
-    earlier = [r[EVENT] for _, r in taken if r[EVENT] < event]
+    earlier = [event_of(r) for _, r in taken if event_of(r) < event]
     name = case.qp_name(target)
     return [said(f"{name} used up its last receive", earlier[-1])] if earlier else []
 

@@ -22,8 +22,7 @@ from rdmalab.doctor.fixes import cures
 from rdmalab.doctor.subject import Sort
 from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import A, Kind, Record, event_of
 
 _KINDS = {
     (Sort.SEND, Noun.QP): Kind.SEND_POSTED,
@@ -53,10 +52,10 @@ def _evidence(case: Case, posts: list[Record]) -> list[Evidence]:
     name, asked = case.names.of(case.subject.thing), words.wr(case.subject.wr_id)
     if not posts:
         made = case.log.about(Kind.CREATED, case.subject.thing)
-        event = made[-1].record[EVENT] if made else None
+        event = event_of(made[-1].record) if made else None
         return [said(f"nothing was ever posted on {name}, which was made here", event)]
-    last = posts[-1][EVENT]
-    together = " ".join(words.wr(r[A].wr.wr_id) for r in posts if r[EVENT] == last)
+    last = event_of(posts[-1])
+    together = " ".join(words.wr(r[A].wr.wr_id) for r in posts if event_of(r) == last)
     many = words.count(len(posts), "work request")
     return [
         said(f"the last call that posted on {name} had {together}", last),

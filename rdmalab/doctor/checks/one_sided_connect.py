@@ -6,8 +6,7 @@ from rdmalab.doctor.facts.unheard import Unheard
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens.words import EVENT, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.wire.packet import Packet
 
 
@@ -44,9 +43,9 @@ def _answers(case: Case, unheard: Unheard, peer: QueuePair, other: str) -> list[
         return [said(f"so {peer.node} drops what comes from anybody else", dropped[0].event)]
     posted = unheard.send.posted or 0
     sent = [
-        r[EVENT]
+        event_of(r)
         for _, r in case.log.about(Kind.PACKET_SENT, partners.thing_of(peer))
-        if r[EVENT] > posted and isinstance(r[A], Packet) and r[A].aeth is not None
+        if event_of(r) > posted and isinstance(r[A], Packet) and r[A].aeth is not None
     ]
     return [said(f"its acknowledgements go to {other}", sent[0])] if sent else []
 

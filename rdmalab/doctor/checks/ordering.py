@@ -12,8 +12,7 @@ from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.work import Local, SendFlags, WROpcode
 
 _FENCE = int(SendFlags.FENCE)
@@ -44,7 +43,7 @@ def _requests(case: Case) -> list[Sent]:
     if case.content is not None:
         found = [Sent(m.thing, m.wqe, m.posted, m.sent) for _, m in case.content.brought]
     elif case.send is not None and case.send.wqe is not None and case.asked:
-        started = [r[EVENT] for _, r in case.log.about(Kind.WQE_STARTED, case.subject.thing)
+        started = [event_of(r) for _, r in case.log.about(Kind.WQE_STARTED, case.subject.thing)
                    if r[A].serial == case.subject.serial]  # fmt: skip
         left = started[-1] if started else None
         found = [Sent(case.subject.thing, case.send.wqe, case.send.posted or 0, left)]
@@ -61,7 +60,7 @@ def _gathers(wqe: SendWqe) -> bool:
 def _overtaken(case: Case, sent: Sent, hca: Hca) -> tuple[SendWqe, int] | None:
     """The READ or atomic that it does not wait for, and when that was posted."""
     own = messages.pieces(hca, sent.wqe.sg)
-    done = {r[A].serial: r[EVENT] for _, r in case.log.about(Kind.WQE_COMPLETED, sent.thing)}
+    done = {r[A].serial: event_of(r) for _, r in case.log.about(Kind.WQE_COMPLETED, sent.thing)}
     for _, record in reversed(case.log.about(Kind.SEND_POSTED, sent.thing)):
         wqe: SendWqe = record[A]
         if wqe.serial >= sent.wqe.serial or wqe.work is None:
@@ -72,7 +71,7 @@ def _overtaken(case: Case, sent: Sent, hca: Hca) -> tuple[SendWqe, int] | None:
         if not early or late_post or wqe.work.local is not Local.SCATTER:
             continue
         if meet(own, messages.pieces(hca, wqe.sg)):
-            return wqe, record[EVENT]
+            return wqe, event_of(record)
     return None
 
 

@@ -8,8 +8,7 @@ from rdmalab.doctor.fixes import cures
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A, B
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import A, B, Kind, Record, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 
@@ -23,13 +22,14 @@ def examine(case: Case) -> Finding:
         return ok("it was not flushed")
     thing = Thing(Noun.QP, qp.node, qp.number)
     move = _fall(case, thing, work.ending.event)
-    if move is not None and (work.posted or 0) > move[EVENT]:
+    if move is not None and (work.posted or 0) > event_of(move):
         return ok("it was posted when its queue pair was in ERR already")
-    if move is None or not _by_hand(case, thing, move[EVENT]):
+    if move is None or not _by_hand(case, thing, event_of(move)):
         return ok("nobody of its own side moved its queue pair to ERR")
-    _, who = case.log.asked(move[EVENT])
+    _, who = case.log.asked(event_of(move))
     return fail(
-        said(f"{who or 'a call'} moved {case.qp_name(qp)} from {move[A].name} to ERR", move[EVENT]),
+        said(f"{who or 'a call'} moved {case.qp_name(qp)} from {move[A].name} to ERR",
+             event_of(move)),
         said(f"no work of {case.qp_name(qp)} had failed before"),
         said(f"{words.wr(case.subject.wr_id)} was given back, flushed: its buffer is yours again",
              work.ending.event),
@@ -39,7 +39,7 @@ def examine(case: Case) -> Finding:
 
 def _fall(case: Case, thing: Thing, event: int) -> Record | None:
     """Its last step to ERR before that event."""
-    moves = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing) if r[EVENT] <= event]
+    moves = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing) if event_of(r) <= event]
     return moves[-1] if moves and moves[-1][B] is QPState.ERR else None
 
 

@@ -8,8 +8,7 @@ from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, 
 from rdmalab.doctor.fixes import cures
 from rdmalab.doctor.fixes.reconnecting import join, receive_at
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens.words import EVENT, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 
 
 def examine(case: Case) -> Finding:
@@ -43,7 +42,7 @@ def _cure(case: Case, unheard: Unheard, qp: QueuePair, end: tuple[str, int]) -> 
     """Make the peer once more, as it was made, and connect."""
     thing = Thing(Noun.QP, *end)
     made = [r for _, r in case.log.of(Kind.CREATED, *end) if r[A] == Noun.QP.value]
-    invocation = case.log.asked(made[-1][EVENT])[0] if made else None
+    invocation = case.log.asked(event_of(made[-1]))[0] if made else None
     name = case.names.of(thing)
     if unheard.send.wqe is None or invocation is None or invocation.name != "create_qp":
         return Cure(program=_PROGRAM)

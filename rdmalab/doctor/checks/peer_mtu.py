@@ -5,8 +5,7 @@ from rdmalab.doctor.facts.bring_up import Ends, ends, told
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
 from rdmalab.doctor.fixes import recovery
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A, B
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.states import Attr
 from rdmalab.spec.statuses import WCStatus
 
@@ -53,7 +52,7 @@ def _refused(case: Case, both: Ends) -> list[Evidence]:
         for _, r in reversed(case.log.of(kind, receiver.node, receiver.number)):
             if r[B] == "length" and r[A].flow.src == sender.path.flow.src if sender.path else False:
                 text = f"{case.qp_name(receiver)} refused {words.packet_words(r[A])}"
-                return [said(text, r[EVENT])]
+                return [said(text, event_of(r))]
     return []
 
 

@@ -3,9 +3,8 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.finding import NA, Check, Finding, Section, ok, said
-from rdmalab.lens.words import EVENT, A
 from rdmalab.spec.limits import PortState
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 
 
 def examine(case: Case) -> Finding:
@@ -27,10 +26,10 @@ def examine(case: Case) -> Finding:
 
 def _down(case: Case, node: str, event: int) -> tuple[PortState, int] | None:
     """The state of the port at that event if it was not ACTIVE, and since when."""
-    changes = [r for _, r in case.log.of(Kind.PORT_CHANGED, node) if r[EVENT] <= event]
+    changes = [r for _, r in case.log.of(Kind.PORT_CHANGED, node) if event_of(r) <= event]
     if not changes or changes[-1][A] is PortState.ACTIVE:
         return None
-    return changes[-1][A], changes[-1][EVENT]
+    return changes[-1][A], event_of(changes[-1])
 
 
 CHECK = Check(

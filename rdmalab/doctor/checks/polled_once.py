@@ -7,9 +7,8 @@ from rdmalab.doctor.facts.sleepers import Sleeper
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT
 from rdmalab.spec.completions import Arm
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, event_of
 
 
 def examine(case: Case) -> Finding:
@@ -30,7 +29,7 @@ def examine(case: Case) -> Finding:
 def _found(case: Case, asleep: Sleeper, cq: CompletionQueue, added: int) -> Finding:
     name, many, poll = sleepers.cq_name(case, cq), len(cq.cqes), _last_poll(case, cq) or 0
     polled = case.log.of(Kind.CQE_POLLED, cq.node, cq.number)
-    took = words.count(sum(record[EVENT] == poll for _, record in polled), "completion")
+    took = words.count(sum(event_of(record) == poll for _, record in polled), "completion")
     _, who = case.log.asked(poll)
     return fail(
         said(f"{words.count(many, 'completion')} on {name}, the oldest from here", added),
@@ -45,7 +44,7 @@ def _found(case: Case, asleep: Sleeper, cq: CompletionQueue, added: int) -> Find
 def _last_poll(case: Case, cq: CompletionQueue) -> int | None:
     """The event in which a completion was handed out last."""
     found = case.log.about(Kind.CQE_POLLED, Thing(Noun.CQ, cq.node, cq.number))
-    return found[-1].record[EVENT] if found else None
+    return event_of(found[-1].record) if found else None
 
 
 CHECK = Check(

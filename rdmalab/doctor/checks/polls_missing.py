@@ -8,8 +8,7 @@ from rdmalab.doctor.fixes import reposting
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.rules import errno_name
 
 
@@ -35,8 +34,8 @@ def _lying(case: Case, qp: QueuePair, cq: CompletionQueue, *, is_send: bool) -> 
     name = case.name(Noun.CQ, qp.node, cq.number)
     _, many, _ = full_queues.unpolled(case, qp, is_send=is_send)
     oldest = next(c for c in cq.cqes if c.qp_num == qp.number and c.is_send is is_send)
-    added = [r[EVENT] for _, r in case.log.about(Kind.CQE_ADDED, Thing(Noun.CQ, qp.node, cq.number))
-             if r[A] is oldest]  # fmt: skip
+    entries = case.log.about(Kind.CQE_ADDED, Thing(Noun.CQ, qp.node, cq.number))
+    added = [event_of(r) for _, r in entries if r[A] is oldest]
     what = f"{words.count(many, 'completion')} of {case.qp_name(qp)} on {name}"
     polls = [c for c in case.log.calls("poll_cq", qp.node) if c.thing[1] == cq.number]
     if polls:

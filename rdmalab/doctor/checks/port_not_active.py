@@ -6,9 +6,8 @@ from rdmalab.doctor.facts.delivery import answers, by_port, last_try
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, hinders, ok, said
 from rdmalab.doctor.fixes import recovery
 from rdmalab.lens.ladder import PacketRow
-from rdmalab.lens.words import EVENT, NODE, A
 from rdmalab.spec.limits import PortState
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of, node_of
 
 
 def examine(case: Case) -> Finding:
@@ -40,11 +39,11 @@ def _went_down(case: Case, event: int) -> list[Evidence]:
     """The last move of each port away from ACTIVE before the packet was lost."""
     last: dict[str, Evidence] = {}
     for _, record in case.log.of(Kind.PORT_CHANGED):
-        if record[EVENT] <= event:
-            last.pop(record[NODE], None)
+        if event_of(record) <= event:
+            last.pop(node_of(record), None)
             if record[A] is not PortState.ACTIVE:
-                text = f"the port of {record[NODE]} went {PortState(record[A]).name}"
-                last[record[NODE]] = said(text, record[EVENT])
+                text = f"the port of {node_of(record)} went {PortState(record[A]).name}"
+                last[node_of(record)] = said(text, event_of(record))
     return sorted(last.values(), key=lambda each: each.event or 0)
 
 
@@ -53,7 +52,7 @@ def _now(case: Case) -> list[Evidence]:
     if dead:
         return [said(f"{' and '.join(dead)} {'is' if len(dead) == 1 else 'are'} not ACTIVE now")]
     ups = case.log.of(Kind.PORT_CHANGED)[-1:]
-    return [said("all ports are ACTIVE again since", r[EVENT]) for _, r in ups]
+    return [said("all ports are ACTIVE again since", event_of(r)) for _, r in ups]
 
 
 def _not_active(case: Case) -> list[str]:

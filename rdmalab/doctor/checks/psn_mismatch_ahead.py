@@ -5,8 +5,7 @@ from rdmalab.doctor.facts import psn_mismatch
 from rdmalab.doctor.facts.bring_up import ends
 from rdmalab.doctor.finding import Check, Evidence, Finding, Section, said
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of, object_of
 from rdmalab.spec.refusals import Syndrome
 
 
@@ -22,10 +21,10 @@ def _seen(case: Case) -> list[Evidence]:
         return []
     for _, record in reversed(case.log.of(Kind.PACKET_SENT, both.receiver.node)):
         packet = record[A]
-        own = record[words.OBJECT] == both.receiver.number
+        own = object_of(record) == both.receiver.number
         if own and words.syndrome(packet) is Syndrome.NAK_SEQUENCE:
             text = f"{words.packet_words(packet)} came back: that packet was never sent"
-            return [said(text, record[EVENT])]
+            return [said(text, event_of(record))]
     return []
 
 

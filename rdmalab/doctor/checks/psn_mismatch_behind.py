@@ -6,8 +6,7 @@ from rdmalab.doctor.facts.bring_up import ends, thing
 from rdmalab.doctor.finding import Check, Evidence, Finding, Section, said
 from rdmalab.hca.psn import diff
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 
 
 def examine(case: Case) -> Finding:
@@ -27,7 +26,7 @@ def _seen(case: Case) -> list[Evidence]:
         return []
     many = words.count(len(old), "packet")
     text = f"{case.qp_name(both.receiver)} took {many} for duplicates and delivered nothing"
-    return [said(text, old[-1][EVENT])]
+    return [said(text, event_of(old[-1]))]
 
 
 CHECK = Check(

@@ -6,8 +6,7 @@ from rdmalab.doctor.facts import messages
 from rdmalab.doctor.facts.content import Content
 from rdmalab.doctor.facts.messages import Piece, meet
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said, warn
-from rdmalab.lens import words
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.work import Local
 
 
@@ -45,7 +44,7 @@ def _receives(case: Case, content: Content) -> list[Evidence]:
         pieces = messages.pieces(content.hca, wqe.sg) if wqe is not None else []
         if wqe is not None and meet([content.piece], pieces):
             found = case.log.of(Kind.RECV_TAKEN, content.node, number)
-            taken = found[-1].record[words.EVENT] if found else 0
+            taken = event_of(found[-1].record) if found else 0
             what = f"a message of {case.qp_name(qp)} is using the receive wr_id={wqe.wr.wr_id}"
             return [said(what, taken), _come(content, pieces, taken - 1)]
     return []

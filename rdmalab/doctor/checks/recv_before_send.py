@@ -5,7 +5,7 @@ from rdmalab.doctor.facts.backlog import after_polling, answer, backlog
 from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A
+from rdmalab.spec.records import A, event_of
 
 
 def examine(case: Case) -> Finding:
@@ -23,7 +23,7 @@ def examine(case: Case) -> Finding:
     return fail(
         _state(last, call.event),
         said(f"the peer's message was polled ({words.wr(cqe.wr_id)} of the receives), "
-             "which frees no slot", message[EVENT]),
+             "which frees no slot", event_of(message)),
         said(f"{call.verb} followed at once", call.event),
         cure=Cure(lines) if lines else None, since=last.posted,
     )  # fmt: skip

@@ -6,8 +6,7 @@ from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, 
 from rdmalab.doctor.fixes import cures, memory_cures
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
-from rdmalab.lens.words import EVENT, B
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import B, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
 
 
@@ -35,7 +34,7 @@ def _taken(case: Case, qp: QueuePair) -> Finding:
     if ending is None or ending.status is not WCStatus.LOC_ACCESS_ERR:
         return NA
     found = case.log.of(Kind.REQUEST_REFUSED, qp.node, qp.number)
-    events = [r[EVENT] for _, r in found if r[B] == "rkey" and r[EVENT] <= case.ended]
+    events = [event_of(r) for _, r in found if r[B] == "rkey" and event_of(r) <= case.ended]
     return fail(
         said(f"{case.qp_name(qp)} refused a WRITE with immediate: its R_Key does not allow it",
              events[-1] if events else None),
@@ -58,7 +57,7 @@ def _in_silence(case: Case, wqe: SendWqe, event: int) -> Finding:
 
 def _refusal(case: Case, wqe: SendWqe, peer: QueuePair, qp: QueuePair) -> Evidence:
     found = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
-    events = [r[EVENT] for _, r in found if r[B] == "rkey" and r[EVENT] <= case.ended]
+    events = [event_of(r) for _, r in found if r[B] == "rkey" and event_of(r) <= case.ended]
     denial = keyring.denial_at(case.world.nodes[peer.node], peer, wqe)
     test = f"rkey {wqe.wr.rkey:#x} was not good for it then; now it is"
     if denial is not None:

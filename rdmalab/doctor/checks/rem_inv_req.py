@@ -9,9 +9,8 @@ from rdmalab.doctor.fixes import cures, memory_cures
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, B
 from rdmalab.spec.access import Access
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import B, Kind, Record, event_of
 from rdmalab.spec.statuses import WCStatus
 
 
@@ -35,7 +34,7 @@ def examine(case: Case) -> Finding:
     reason = tell(case, send.wqe, qp, peer) if tell is not None else words.reason(name)
     lines = _CURES[name](case, send.wqe, qp, peer) if name in _CURES else []
     text = f"{case.qp_name(peer)} refused it: {reason}"
-    return fail(said(text, refused[EVENT]), *evidence, cure=Cure(lines) if lines else None)
+    return fail(said(text, event_of(refused)), *evidence, cure=Cure(lines) if lines else None)
 
 
 def _in_silence(case: Case, wqe: SendWqe, event: int) -> Finding:
@@ -55,7 +54,7 @@ def _refusal(case: Case, peer: QueuePair | None) -> Record | None:
     """The newest one of the peer that counts as an invalid request."""
     found = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number) if peer is not None else []
     for _, record in reversed(found):
-        if record[EVENT] <= case.ended and record[B] not in ("sequence-gap", "no-receive"):
+        if event_of(record) <= case.ended and record[B] not in ("sequence-gap", "no-receive"):
             return record
     return None
 

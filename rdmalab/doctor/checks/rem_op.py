@@ -4,8 +4,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Section, fail, ok, said
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, NODE, A, B
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, B, Kind, event_of, node_of
 from rdmalab.spec.statuses import WCStatus
 
 
@@ -24,14 +23,14 @@ def _at_peer(case: Case, peer: QueuePair) -> list[Evidence]:
     """Its refusal, and the completion that it has for its own receive."""
     name = case.qp_name(peer)
     refusals = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
-    found = [said(f"{name} gave up: {words.reason(r[B])}", r[EVENT])
-             for _, r in refusals if r[EVENT] <= case.ended][-1:]  # fmt: skip
+    found = [said(f"{name} gave up: {words.reason(r[B])}", event_of(r))
+             for _, r in refusals if event_of(r) <= case.ended][-1:]  # fmt: skip
     for _, record in case.log.failed_receives:
         cqe = record[A]
-        at_peer = (record[NODE], cqe.qp_num) == (peer.node, peer.number)
+        at_peer = (node_of(record), cqe.qp_num) == (peer.node, peer.number)
         if at_peer and cqe.status is not WCStatus.WR_FLUSH_ERR:
             text = f"its receive wr_id={cqe.wr_id} ended with {cqe.status.name}"
-            found.append(said(text, record[EVENT]))
+            found.append(said(text, event_of(record)))
             break
     return found
 

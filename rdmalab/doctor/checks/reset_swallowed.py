@@ -5,8 +5,7 @@ from rdmalab.doctor.facts.bring_up import thing
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
 from rdmalab.doctor.fixes import recovery
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A, B
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, B, Kind, event_of
 
 _NOUNS = {"sq": "send", "rq": "receive"}
 
@@ -30,7 +29,7 @@ def _thrown(case: Case, event: int) -> list[Evidence]:
     assert case.qp is not None
     queue = "sq" if case.send is not None else "rq"
     found = case.log.about(Kind.QUEUE_DISCARDED, thing(case.qp))
-    counts = [r[B] for _, r in found if r[EVENT] == event and r[A] == queue]
+    counts = [r[B] for _, r in found if event_of(r) == event and r[A] == queue]
     return [said(f"{words.count(n, _NOUNS[queue])} went without a completion", event)
             for n in counts]  # fmt: skip
 

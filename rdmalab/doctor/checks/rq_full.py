@@ -9,8 +9,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import SendWR
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, OBJECT, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of, object_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.work import SendFlags, WROpcode
@@ -30,8 +29,8 @@ def examine(case: Case) -> Finding:
     name, many = case.names.of(thing), _capacity(queue)
     if _waiting(case, queue, thing, call.event) < many:
         return ok("messages had taken some of its receives")
-    posted = [r[EVENT] for _, r in case.log.about(_POSTED[thing.noun], thing)
-              if r[EVENT] <= call.event]  # fmt: skip
+    posted = [event_of(r) for _, r in case.log.about(_POSTED[thing.noun], thing)
+              if event_of(r) <= call.event]  # fmt: skip
     return fail(
         said(f"{words.count(many, 'receive')} are all that {name} holds, and no message had taken "
              "one of them", posted[-many] if len(posted) >= many else None),
@@ -54,10 +53,10 @@ def _waiting(case: Case, queue: Queue, thing: Thing, event: int) -> int:
     now = len(queue.rq.wqes if isinstance(queue, QueuePair) else queue.wqes)
     shared = thing.number if thing.noun is Noun.SRQ else 0
     taken = sum(
-        r[EVENT] > event and r[A].srq == shared and (shared > 0 or r[OBJECT] == thing.number)
+        event_of(r) > event and r[A].srq == shared and (shared > 0 or object_of(r) == thing.number)
         for _, r in case.log.of(Kind.RECV_TAKEN, thing.node)
     )
-    posted = sum(r[EVENT] > event for _, r in case.log.about(_POSTED[thing.noun], thing))
+    posted = sum(event_of(r) > event for _, r in case.log.about(_POSTED[thing.noun], thing))
     return int(now + taken - posted)
 
 

@@ -8,8 +8,7 @@ from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, 
 from rdmalab.doctor.fixes import cures, memory_cures
 from rdmalab.doctor.log import Call
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens.words import A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind
 from rdmalab.spec.rules import RULES
 
 CRASHES = frozenset(

@@ -8,9 +8,8 @@ from rdmalab.doctor.facts.taken import posted_again
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, warn
 from rdmalab.hca.wr import SendWqe
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, NODE, OBJECT, A
 from rdmalab.spec.opcodes import OPCODES, Op
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of, node_of, object_of
 
 _ADVICE = "set num_sge, and addr, length and lkey of as many elements, before you post"
 
@@ -62,8 +61,8 @@ def _empty_writes(case: Case, content: Content) -> list[Message]:
         place = reth.va if mr is None else mr.addr + reth.va - mr.iova
         start, length = content.piece
         if start <= place < start + length:
-            found.append(messages.arrived(case.world, case.log, record[EVENT], record[NODE],
-                                          record[OBJECT]))  # fmt: skip
+            found.append(messages.arrived(case.world, case.log, event_of(record), node_of(record),
+                                          object_of(record)))  # fmt: skip
     return [message for message in found if message is not None]
 
 

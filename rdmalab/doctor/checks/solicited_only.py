@@ -9,9 +9,8 @@ from rdmalab.doctor.fixes import waking
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.wr import Cqe
 from rdmalab.lens import words
-from rdmalab.lens.words import KIND, NODE, A
 from rdmalab.spec.completions import Arm
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, kind_of, node_of
 from rdmalab.spec.statuses import WCStatus
 
 
@@ -60,7 +59,7 @@ def _packet(case: Case, cqe: Cqe, event: int) -> list[Evidence]:
     if cqe.is_send or cqe.status != WCStatus.SUCCESS:
         return []
     packets = [r[A] for r in case.log.within(event)
-               if r[KIND] is Kind.PACKET_RECEIVED and r[NODE] == case.node]  # fmt: skip
+               if kind_of(r) is Kind.PACKET_RECEIVED and node_of(r) == case.node]  # fmt: skip
     return [said(f"{words.packet_words(p)} brought it, with SE=0", event) for p in packets[:1]]
 
 

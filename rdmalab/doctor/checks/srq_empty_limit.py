@@ -9,9 +9,8 @@ from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, 
 from rdmalab.doctor.fixes import cures
 from rdmalab.doctor.fixes.reconnecting import piece, reconnect
 from rdmalab.hca.wr import SGE
-from rdmalab.lens.words import EVENT, NODE, OBJECT, A, B
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, B, Kind, event_of, node_of, object_of
 
 
 class Limit(NamedTuple):
@@ -43,7 +42,7 @@ def examine(case: Case) -> Finding:
 def _limit(case: Case, found: Refused) -> Limit | None:
     """The last time that SRQ_LIMIT_REACHED was raised."""
     raised = [
-        r[EVENT]
+        event_of(r)
         for _, r in case.log.about(Kind.ASYNC_RAISED, found.thing)
         if r[A] is AsyncEvent.SRQ_LIMIT_REACHED
     ]
@@ -67,12 +66,12 @@ def _last(case: Case, found: Refused, name: str) -> list[Evidence]:
     taken = [
         r
         for _, r in case.log.of(Kind.RECV_TAKEN, found.srq.node)
-        if r[A].srq == found.srq.number and r[EVENT] < found.events[0]
+        if r[A].srq == found.srq.number and event_of(r) < found.events[0]
     ]
     if not taken:
         return []
-    taker = case.name(Noun.QP, taken[-1][NODE], taken[-1][OBJECT])
-    return [said(f"{taker} took the last receive of {name}", taken[-1][EVENT])]
+    taker = case.name(Noun.QP, node_of(taken[-1]), object_of(taken[-1]))
+    return [said(f"{taker} took the last receive of {name}", event_of(taken[-1]))]
 
 
 def _cure(case: Case, found: Refused, name: str, limit: Limit | None) -> Cure | None:

@@ -9,8 +9,7 @@ from rdmalab.doctor.fixes.reconnecting import create_like, join, room
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import RecvWqe
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, event_of
 
 _MOST = 4
 
@@ -59,7 +58,7 @@ def _of_send(case: Case) -> Finding:
 def _broke(case: Case, srq: SharedReceiveQueue) -> list[Evidence]:
     thing = Thing(Noun.SRQ, srq.node, srq.number)
     return [
-        said(f"{case.names.of(thing)} broke", r[EVENT])
+        said(f"{case.names.of(thing)} broke", event_of(r))
         for _, r in case.log.about(Kind.SRQ_FAILED, thing)[:1]
     ]
 

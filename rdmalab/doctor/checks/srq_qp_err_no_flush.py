@@ -9,9 +9,8 @@ from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, 
 from rdmalab.doctor.fixes.reconnecting import some_message
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.states import QPState
 
 _PROGRAM = "count no flushes of an SRQ: wait for QP_LAST_WQE_REACHED, its receives serve others"
@@ -45,7 +44,7 @@ def examine(case: Case) -> Finding:
 def _last(case: Case, qp: QueuePair) -> Evidence:
     """The event that comes instead of flushes."""
     raised = [
-        r[EVENT]
+        event_of(r)
         for _, r in case.log.about(Kind.ASYNC_RAISED, Thing(Noun.QP, qp.node, qp.number))
         if r[A] is AsyncEvent.QP_LAST_WQE_REACHED
     ]

@@ -8,8 +8,7 @@ from rdmalab.doctor.facts.strays import users_of
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
 from rdmalab.doctor.fixes import cures
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens.words import EVENT, B
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import B, Kind, event_of
 
 
 def examine(case: Case) -> Finding:
@@ -17,7 +16,7 @@ def examine(case: Case) -> Finding:
     receive, taker = case.receive, case.qp
     if receive is None or not receive.shared or not case.asked or receive.taking is None:
         return NA
-    event = receive.taking[EVENT]
+    event = event_of(receive.taking)
     left_out = [
         (qp, since)
         for qp in users_of(case, case.subject.thing)
@@ -38,13 +37,13 @@ def examine(case: Case) -> Finding:
 def _refused(case: Case, qp: QueuePair, since: int) -> int | None:
     """The event in which it had no receive for a message that still waits."""
     found = [
-        r[EVENT]
+        event_of(r)
         for kind in (Kind.REQUEST_REFUSED, Kind.PACKET_DROPPED)
         for _, r in case.log.about(kind, partners.thing_of(qp))
-        if r[B] == "no-receive" and r[EVENT] > since
+        if r[B] == "no-receive" and event_of(r) > since
     ]
     taken = case.log.about(Kind.RECV_TAKEN, partners.thing_of(qp))
-    return found[0] if found and not any(r[EVENT] > found[-1] for _, r in taken) else None
+    return found[0] if found and not any(event_of(r) > found[-1] for _, r in taken) else None
 
 
 def _cure(case: Case, receive: Receive, qp: QueuePair) -> Cure | None:

@@ -8,8 +8,7 @@ from rdmalab.doctor.fixes import cures
 from rdmalab.doctor.log import Call
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
-from rdmalab.lens.words import EVENT
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.rules import errno_name
 
@@ -49,7 +48,8 @@ def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
     lines = [cures.post_recv(case, qp, wr) for wr in wrs]
     return fail(
         said(
-            f"{case.qp_name(qp)} was made with srq={srq}", made[-1].record[EVENT] if made else None
+            f"{case.qp_name(qp)} was made with srq={srq}",
+            event_of(made[-1].record) if made else None,
         ),
         said(answer, call.event),
         cure=Cure(lines) if lines else None,
@@ -67,10 +67,10 @@ def _astray(case: Case, peer: QueuePair) -> tuple[SharedReceiveQueue, int] | Non
         Thing(Noun.SRQ, peer.node, peer.srq) if peer.srq else Thing(Noun.QP, peer.node, peer.number)
     )
     kind = Kind.SRQ_POSTED if peer.srq else Kind.RECV_POSTED
-    filled = [r[EVENT] for _, r in case.log.about(kind, own)]
+    filled = [event_of(r) for _, r in case.log.about(kind, own)]
     for number, srq in case.world.nodes[peer.node].srqs.items.items():
         posts = case.log.about(Kind.SRQ_POSTED, Thing(Noun.SRQ, peer.node, number))
-        first = next((r[EVENT] for _, r in posts if r[EVENT] > max(filled, default=-1)), None)
+        first = next((event_of(r) for _, r in posts if event_of(r) > max(filled, default=-1)), None)
         if srq is not peer.source and srq.wqes and srq.pd == peer.pd and first is not None:
             return srq, first
     return None
@@ -79,7 +79,7 @@ def _astray(case: Case, peer: QueuePair) -> tuple[SharedReceiveQueue, int] | Non
 def _no_receive(case: Case, peer: QueuePair) -> Evidence:
     """The message that found none."""
     found = case.log.about(Kind.REQUEST_REFUSED, Thing(Noun.QP, peer.node, peer.number))
-    return said("so a message found no receive", found[0].record[EVENT] if found else None)
+    return said("so a message found no receive", event_of(found[0].record) if found else None)
 
 
 CHECK = Check(

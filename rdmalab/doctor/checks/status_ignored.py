@@ -9,9 +9,8 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.trial import attempt
 from rdmalab.hca.wr import Cqe
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A, B
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import A, B, Kind, Record, event_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.programs import Program
 
@@ -31,14 +30,14 @@ def examine(case: Case) -> Finding:
         return ok("it polled no completion with an error")
     name = case.names.of(case.subject.thing)
     calls = [call for call in case.log.calls(node=case.node) if call.program == name]
-    later = [call for call in calls if call.event > bad[0][EVENT]]
+    later = [call for call in calls if call.event > event_of(bad[0])]
     if not later and program.state is not ProgramState.DONE:
         return ok("it has gone no further after that")
     cqe = bad[0][A]
     flushed = sum(record[A].status is WCStatus.WR_FLUSH_ERR for record in bad)
     return warn(
         said(f"{name} polled {words.wr(cqe.wr_id)} with "
-             f"{cqe.status.name}", bad[0][EVENT]),
+             f"{cqe.status.name}", event_of(bad[0])),
 _then(case, later),
         *_flushes(bad, flushed),
         said("none of its lines asks for a status"),
@@ -51,7 +50,7 @@ def _then(case: Case, later: list[Call]) -> Evidence:
     if later:
         return said(f"it went on with {later[0].verb}", later[0].event)
     ends = case.log.about(Kind.PROGRAM_DONE, case.subject.thing)
-    return said("it ended as if all were well", ends[-1].record[EVENT] if ends else None)
+    return said("it ended as if all were well", event_of(ends[-1].record) if ends else None)
 
 
 def _looks(program: Program) -> bool:
@@ -62,14 +61,14 @@ def _looks(program: Program) -> bool:
 
 def _taken(case: Case) -> list[Record]:
     """The completions that the program polled, oldest first."""
-    ran = {r[EVENT] for _, r in case.log.about(Kind.PROGRAM_RAN, case.subject.thing)}
-    return [r for _, r in case.log.of(Kind.CQE_POLLED, case.node) if r[EVENT] in ran]
+    ran = {event_of(r) for _, r in case.log.about(Kind.PROGRAM_RAN, case.subject.thing)}
+    return [r for _, r in case.log.of(Kind.CQE_POLLED, case.node) if event_of(r) in ran]
 
 
 def _flushes(bad: list[Record], flushed: int) -> list[Evidence]:
     if not flushed:
         return []
-    return [said(f"{words.count(flushed, 'more completion')} said WR_FLUSH_ERR", bad[-1][EVENT])]
+    return [said(f"{words.count(flushed, 'more completion')} said WR_FLUSH_ERR", event_of(bad[-1]))]
 
 
 def _cure(case: Case, cqe: Cqe) -> Cure:

@@ -7,6 +7,7 @@ from rdmalab.doctor.fixes import recovery
 from rdmalab.doctor.standing import Is
 from rdmalab.doctor.trial import PATIENCE_NS, look_ahead
 from rdmalab.lens import words
+from rdmalab.spec.records import at_ns_of
 from rdmalab.spec.states import Attr
 
 _CURE = {"timeout": "14"}
@@ -42,7 +43,7 @@ def examine(case: Case) -> Finding:
 
 def _waited_ns(case: Case) -> int:
     posting = case.send.posting if case.send is not None else None
-    return case.world.now_ns - (posting[words.AT_NS] if posting is not None else 0)
+    return case.world.now_ns - (at_ns_of(posting) if posting is not None else 0)
 
 
 CHECK = Check(

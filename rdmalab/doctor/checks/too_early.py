@@ -5,6 +5,7 @@ from rdmalab.doctor.facts.patience import worst
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said, wait
 from rdmalab.lens import words
 from rdmalab.lens.planned import PlannedRow, planned_rows
+from rdmalab.spec.records import event_of
 
 
 def examine(case: Case) -> Finding:
@@ -39,7 +40,7 @@ def _words(row: PlannedRow) -> str:
 
 def _cause(case: Case, row: PlannedRow) -> int | None:
     """The event in which a packet that is under way left."""
-    return None if row.number is None else case.world.trace.records[row.number][words.EVENT]
+    return None if row.number is None else event_of(case.world.trace.records[row.number])
 
 
 CHECK = Check(

@@ -7,8 +7,7 @@ from rdmalab.doctor.fixes import cures
 from rdmalab.doctor.fixes.reconnecting import piece
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR
-from rdmalab.lens.words import EVENT, KIND, OBJECT, A, B
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import A, B, Kind, Record, event_of, kind_of, object_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.headers import GRH
 
@@ -38,7 +37,7 @@ def _refusal(case: Case, qp: QueuePair) -> Record | None:
     if receive is None or receive.ending is None:
         return None
     for record in case.log.within(receive.ending.event):
-        refused = record[KIND] is Kind.REQUEST_REFUSED and record[OBJECT] == qp.number
+        refused = kind_of(record) is Kind.REQUEST_REFUSED and object_of(record) == qp.number
         if refused and record[B] == "receive-short":
             return record
     return None
@@ -69,7 +68,7 @@ def _widened(case: Case, qp: QueuePair, wqe: RecvWqe, needed: int) -> list[SGE]:
 def _again(case: Case, refused: Record) -> list[str]:
     sender = sender_of(case.world, refused)
     qp = case.world.find(sender) if sender is not None and case.lives(sender) else None
-    wqe = posted_as(case.log, sender, refused[A], refused[EVENT]) if sender is not None else None
+    wqe = posted_as(case.log, sender, refused[A], event_of(refused)) if sender is not None else None
     return [cures.post_send(case, qp, wqe.wr)] if qp is not None and wqe is not None else []
 
 

@@ -6,8 +6,7 @@ from rdmalab.doctor.facts.unheard import Miss
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said
 from rdmalab.doctor.fixes.reconnecting import once_more
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens.words import EVENT, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.states import Attr
 
 
@@ -42,9 +41,9 @@ def _key(miss: Miss) -> int:
 def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
     """When the target got the key that it has."""
     found = [
-        r[EVENT]
+        event_of(r)
         for _, r in case.log.about(Kind.ATTRIBUTES_SET, partners.thing_of(target))
-        if int(r[A]) & Attr.QKEY and r[EVENT] < event
+        if int(r[A]) & Attr.QKEY and event_of(r) < event
     ]
     return [said(f"{case.qp_name(target)} was given its Q_Key", found[-1])] if found else []
 

@@ -6,9 +6,8 @@ from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, 
 from rdmalab.doctor.trial import goes_on
 from rdmalab.hca import events
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, event_of
 
 _OF_CQ, _ASYNC = "cq-events-unacked", "async-unacked"
 _NOUNS = {"destroy_cq": Noun.CQ, "destroy_qp": Noun.QP, "destroy_srq": Noun.SRQ}
@@ -52,7 +51,7 @@ def _taken(case: Case, thing: Thing, many: int) -> list[Evidence]:
     """When they were taken, and how many are left."""
     kinds = (Kind.CQ_EVENT_TAKEN, Kind.ASYNC_TAKEN)
     found = sorted(each for kind in kinds for each in case.log.about(kind, thing))
-    event = found[-many].record[EVENT] if len(found) >= many else None
+    event = event_of(found[-many].record) if len(found) >= many else None
     what = f"{words.count(many, 'event')} of {case.names.of(thing)}"
     return [said(f"{what} taken and not acknowledged, the first of them here", event)]
 
@@ -63,7 +62,7 @@ def _waiting(case: Case) -> list[Evidence]:
     waits = case.log.about(Kind.PROGRAM_WAITED, case.subject.thing)
     name = case.names.of(case.subject.thing)
     text = case.program.line.text if case.program is not None else ""
-    return [said(f"{name} waits in {text}", waits[-1].record[EVENT] if waits else None)]
+    return [said(f"{name} waits in {text}", event_of(waits[-1].record) if waits else None)]
 
 
 def _acks(case: Case, thing: Thing, many: int) -> list[str]:

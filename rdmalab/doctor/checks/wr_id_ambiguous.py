@@ -6,8 +6,7 @@ from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said, warn
 from rdmalab.hca.wr import Cqe
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import A, Kind, Record, event_of
 
 
 def examine(case: Case) -> Finding:
@@ -54,8 +53,8 @@ def _evidence(case: Case, work: Send | Receive, serials: list[int]) -> list[Evid
                            if r[A].serial in serials]  # fmt: skip
     asked = words.wr(case.subject.wr_id)
     many = f"{len(serials)} requests that nobody has polled go by {asked}"
-    first = posts[0][EVENT] if posts else None
-    last = [said("the newest of them was posted here", posts[-1][EVENT])] if posts else []
+    first = event_of(posts[0]) if posts else None
+    last = [said("the newest of them was posted here", event_of(posts[-1]))] if posts else []
     return [said(f"{many}: a completion does not tell which", first), *last]
 
 

@@ -5,8 +5,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.send import Place
 from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, unknown, warn
 from rdmalab.doctor.log import Call
-from rdmalab.lens.words import KIND
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, kind_of
 from rdmalab.spec.statuses import WCStatus
 
 
@@ -39,7 +38,7 @@ def examine(case: Case) -> Finding:
 
 
 def _in_vain(case: Case, call: Call) -> bool:
-    return all(record[KIND] is not Kind.CQE_POLLED for record in case.log.within(call.event))
+    return all(kind_of(record) is not Kind.CQE_POLLED for record in case.log.within(call.event))
 
 
 def _is_meant(case: Case, place: Place, polled: int) -> bool:

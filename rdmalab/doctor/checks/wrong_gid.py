@@ -9,8 +9,7 @@ from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, 
 from rdmalab.doctor.fixes import cures
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens.words import EVENT, A, B
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.wire.packet import Packet
 from rdmalab.world.world import NO_ADDRESS
 
@@ -56,7 +55,7 @@ def _since(case: Case, qp: QueuePair, unheard: Unheard) -> int | None:
 
 def _moved(case: Case, node: str, since: int | None) -> int | None:
     """The first event after the connection in which the node's addresses changed."""
-    changes = [r[EVENT] for _, r in case.log.of(Kind.GID_SET, node)]
+    changes = [event_of(r) for _, r in case.log.of(Kind.GID_SET, node)]
     return next((event for event in changes if event > (since or 0)), None)
 
 
@@ -132,10 +131,10 @@ def _lost_answers(case: Case, unheard: Unheard, qp: QueuePair) -> list[int]:
     """The events in which something for this queue pair went to its address in vain."""
     gid = qp.path.flow.src if qp.path is not None else 0
     return [
-        r[EVENT]
+        event_of(r)
         for kind in (Kind.PACKET_LOST, Kind.PACKET_DROPPED)
         for _, r in case.log.of(kind)
-        if r[B] in _LOST and r[EVENT] > (unheard.send.posted or 0)
+        if r[B] in _LOST and event_of(r) > (unheard.send.posted or 0)
         and isinstance(r[A], Packet) and (r[A].flow.dst, r[A].dest_qp) == (gid, qp.number)
     ]  # fmt: skip
 

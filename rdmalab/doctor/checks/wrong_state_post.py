@@ -11,8 +11,7 @@ from rdmalab.hca.posting import able
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, B
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import B, Kind, event_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.work import WROpcode
 
@@ -48,11 +47,11 @@ def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
 def _told(case: Case, call: Call, qp: QueuePair) -> list[Evidence]:
     """Where it stood, and the answer."""
     name, thing = case.qp_name(qp), Thing(Noun.QP, qp.node, qp.number)
-    moves = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing) if r[EVENT] < call.event]
-    found = [said(f"{name} went to {words.member(r[B], type(qp.state))}", r[EVENT])
+    moves = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing) if event_of(r) < call.event]
+    found = [said(f"{name} went to {words.member(r[B], type(qp.state))}", event_of(r))
              for r in moves[-1:]]  # fmt: skip
     if not moves:
-        found = [said(f"{name} was made, and is in RESET", r[EVENT])
+        found = [said(f"{name} was made, and is in RESET", event_of(r))
                  for _, r in case.log.about(Kind.CREATED, thing)[-1:]]  # fmt: skip
     answer = f"{call.verb} returned {errno_name(call.errno)}: {call.message}"
     return [*found, said(answer, call.event)]

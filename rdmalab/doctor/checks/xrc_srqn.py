@@ -10,8 +10,7 @@ from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import SendWqe
 from rdmalab.hca.xrcd import named_srq
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, B
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import B, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
 
 
@@ -23,9 +22,9 @@ def examine(case: Case) -> Finding:
     if send.ending is None or send.ending.status is not WCStatus.REM_INV_REQ_ERR or peer is None:
         return ok("the peer knows the SRQ that it names")
     refused = [
-        r[EVENT]
+        event_of(r)
         for _, r in case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
-        if r[B] == "wrong-srq" and (send.posted or 0) < r[EVENT] <= send.ending.event
+        if r[B] == "wrong-srq" and (send.posted or 0) < event_of(r) <= send.ending.event
     ]
     if not refused:
         return ok("it was refused for another reason")

@@ -5,9 +5,8 @@ from typing import NamedTuple
 from rdmalab.doctor.facts.content import Content, Touch
 from rdmalab.doctor.facts.messages import Message
 from rdmalab.hca.psn import MASK
-from rdmalab.lens.words import EVENT, KIND, A
 from rdmalab.spec.opcodes import Op
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of, kind_of
 
 WORD = 8
 MOST = 64  # that are looked into
@@ -29,7 +28,7 @@ def atomics(content: Content) -> list[Atomic]:
     for touch in content.touches(Kind.MEMORY_READ)[-MOST:]:
         message = content.message(touch) if touch.piece[1] == WORD else None
         if message is not None and message.wqe.op in _ATOMICS:
-            wrote = any(r[KIND] is Kind.MEMORY_WRITTEN for r in content.log.within(touch.event))
+            wrote = any(kind_of(r) is Kind.MEMORY_WRITTEN for r in content.log.within(touch.event))
             found.append(Atomic(touch, message, _original(content, touch, message), wrote))
     return found
 
@@ -40,6 +39,6 @@ def _original(content: Content, touch: Touch, message: Message) -> int:
         answer = getattr(record[A], "atomicacketh", None)
         if answer is None or (record[A].psn - message.packet.psn) & MASK:
             continue
-        if record[EVENT] >= touch.event:
+        if event_of(record) >= touch.event:
             return int(answer.original)
     return 0

@@ -11,9 +11,8 @@ from rdmalab.grammar.format import render
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.lens import words
-from rdmalab.lens.words import KIND, NODE, OBJECT
 from rdmalab.session.session import Session
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, kind_of, node_of, object_of
 
 _POSTED = {
     "post_send": Kind.SEND_POSTED,
@@ -64,7 +63,9 @@ def attempt(log: Log, call: Call) -> Attempt | None:
         return None
     said = call.invocation.arguments.get("wr")
     posted = [
-        r for r in log.within(call.event) if r[KIND] is kind and (r[NODE], r[OBJECT]) == call.thing
+        r
+        for r in log.within(call.event)
+        if kind_of(r) is kind and (node_of(r), object_of(r)) == call.thing
     ]
     return Attempt(call, list(said or []), len(posted))
 

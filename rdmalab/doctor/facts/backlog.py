@@ -9,8 +9,7 @@ from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.fixes import reposting
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens.words import EVENT, A
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import A, Kind, Record, event_of
 from rdmalab.spec.statuses import WCStatus
 
 RULE = "queue-full"
@@ -40,7 +39,7 @@ def backlog(case: Case) -> Backlog | None:
     if call is None or qp is None or call.refusal != RULE or call.verb not in attempts.SENDING:
         return None
     thing = Thing(Noun.QP, qp.node, qp.number)
-    posted = [r for _, r in case.log.about(Kind.SEND_POSTED, thing) if r[EVENT] <= call.event]
+    posted = [r for _, r in case.log.about(Kind.SEND_POSTED, thing) if event_of(r) <= call.event]
     sends = [
         Send(case.session, Subject(Sort.SEND, thing, r[A].serial, r[A].wr.wr_id), case.log)
         for r in posted[-qp.sq.capacity :]
@@ -54,7 +53,7 @@ def answer(case: Case, found: Backlog) -> Record | None:
     polled = [
         record
         for _, record in case.log.of(Kind.CQE_POLLED, found.qp.node)
-        if since is not None and since < record[EVENT] < found.event
+        if since is not None and since < event_of(record) < found.event
         and (record[A].qp_num, record[A].is_send) == (found.qp.number, False)
         and record[A].status is WCStatus.SUCCESS
     ]  # fmt: skip
@@ -66,7 +65,7 @@ def gets_on(case: Case, send: Send) -> bool:
     if send.ending is not None:
         return send.ending.status is WCStatus.SUCCESS
     back = case.log.about(Kind.WENT_BACK, send.subject.thing)
-    again = any(record[EVENT] > (send.posted or 0) for _, record in back)
+    again = any(event_of(record) > (send.posted or 0) for _, record in back)
     return not case.at_rest and not again
 
 

@@ -8,9 +8,8 @@ from rdmalab.doctor.log import Call, Log
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.extended import DROPPED, POSTED, UNOPENED
 from rdmalab.hca.wr import SendWR
-from rdmalab.lens.words import EVENT, KIND, A, B
 from rdmalab.spec.builders import DATA_SETTERS
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, B, Kind, event_of, kind_of
 from rdmalab.world.trace import Numbered
 
 _KINDS = (
@@ -79,7 +78,7 @@ def batches(log: Log, thing: Thing) -> list[Batch]:
 def _take(found: list[Batch], numbered: Numbered, thing: Thing) -> None:
     """One record more, of the newest region."""
     record = numbered.record
-    kind, event = record[KIND], record[EVENT]
+    kind, event = kind_of(record), event_of(record)
     if kind is Kind.REGION_OPENED:
         found.append(Batch(thing, event))
     elif not found or found[-1].closed is not None:

@@ -9,9 +9,8 @@ from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Subject
 from rdmalab.hca.device import Hca
 from rdmalab.hca.wr import RecvWqe
-from rdmalab.lens.words import EVENT, KIND, OBJECT, A, B
 from rdmalab.session.session import Session
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import A, B, Kind, Record, event_of, kind_of, node_of, object_of
 
 GRH = 40  # bytes that lie before a datagram
 
@@ -58,17 +57,17 @@ class Content:
             if meet([self.piece], [(record[A], record[B])]):
                 by_host = kind is Kind.HOST_WROTE
                 at = 0 if by_host else self._place_in_packet(record)
-                qp = 0 if by_host else record[OBJECT]
-                found.append(Touch(record[EVENT], qp, (record[A], record[B]), at))
+                qp = 0 if by_host else object_of(record)
+                found.append(Touch(event_of(record), qp, (record[A], record[B]), at))
         return found
 
     def _place_in_packet(self, wanted: Record) -> int:
         """A packet may be scattered over several pieces."""
         at = 0
-        for record in self.log.within(wanted[EVENT]):
+        for record in self.log.within(event_of(wanted)):
             if record == wanted:
                 break
-            if record[KIND : OBJECT + 1] == wanted[KIND : OBJECT + 1]:
+            if _writer(record) == _writer(wanted):
                 at += record[B]
         return at
 
@@ -103,9 +102,13 @@ class Content:
         for kind in (Kind.RECV_POSTED, Kind.SRQ_POSTED):
             for _, record in self.log.of(kind, self.node):
                 if meet([self.piece], messages.pieces(self.hca, record[A].sg)):
-                    qp = record[OBJECT] if kind is Kind.RECV_POSTED else 0
-                    found.append(Posted(record[EVENT], qp, record[A]))
+                    qp = object_of(record) if kind is Kind.RECV_POSTED else 0
+                    found.append(Posted(event_of(record), qp, record[A]))
         return sorted(found, key=lambda posted: posted.event, reverse=True)
+
+
+def _writer(record: Record) -> tuple[Kind, str, int]:
+    return kind_of(record), node_of(record), object_of(record)
 
 
 def without(pieces: list[Piece], gone: Piece) -> list[Piece]:

@@ -7,9 +7,8 @@ from rdmalab.doctor.case import Case
 from rdmalab.hca.psn import diff
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens.ladder import Fate, PacketRow, packet_rows
-from rdmalab.lens.words import EVENT, KIND, NODE, OBJECT, A
 from rdmalab.spec.opcodes import OPCODES
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of, object_of
 from rdmalab.wire.packet import Packet
 from rdmalab.world.faults import Corrupt
 from rdmalab.world.world import NEVER_LEFT, NO_HOP
@@ -54,7 +53,7 @@ def last_try(case: Case) -> list[PacketRow]:
 
 def _last_back(case: Case) -> int:
     found = case.log.about(Kind.WENT_BACK, case.subject.thing)
-    return found[-1].record[EVENT] if found else -1
+    return event_of(found[-1].record) if found else -1
 
 
 def answers(case: Case) -> list[PacketRow]:
@@ -85,7 +84,7 @@ def carried_out(case: Case) -> int | None:
         return None
     thing = Thing(Noun.QP, peer.node, peer.number)
     for _, record in case.log.about(Kind.PACKET_RECEIVED, thing):
-        packet, event = record[A], int(record[EVENT])
+        packet, event = record[A], int(event_of(record))
         own = event > send.since and packet.psn == wqe.last_psn and _is_from(packet, case)
         if own and (wqe.length == 0 or _does(case, peer, event)):
             return event
@@ -100,6 +99,6 @@ def _is_from(packet: Packet, case: Case) -> bool:
 def _does(case: Case, peer: QueuePair, event: int) -> bool:
     """Whether something was done in this event, not only received."""
     return any(
-        r[KIND] in _DONE and (r[NODE], r[OBJECT]) == (peer.node, peer.number)
+        kind_of(r) in _DONE and (node_of(r), object_of(r)) == (peer.node, peer.number)
         for r in case.log.within(event)
     )

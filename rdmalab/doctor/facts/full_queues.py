@@ -7,9 +7,8 @@ from rdmalab.doctor.case import Case
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
-from rdmalab.lens.words import EVENT, A
 from rdmalab.spec.profiles import SlotsFreed
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 
 RULE = "queue-full"
 
@@ -43,7 +42,7 @@ def posted(case: Case, qp: QueuePair, wqe: SendWqe) -> int | None:
     """The event in which it was posted, if that is kept."""
     thing = Thing(Noun.QP, qp.node, qp.number)
     found = case.log.about(Kind.SEND_POSTED, thing)
-    return next((r[EVENT] for _, r in found if r[A].serial == wqe.serial), None)
+    return next((event_of(r) for _, r in found if r[A].serial == wqe.serial), None)
 
 
 def unpolled(

@@ -11,9 +11,8 @@ from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.pointers import listed
 from rdmalab.hca.wr import RecvWR, SendWqe, SendWR
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A, B
 from rdmalab.spec.access import Access, Rereg
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.work import PLACEMENT_RIGHTS, WORK, WROpcode
 
 
@@ -155,9 +154,9 @@ def former(case: Case, node: str, key: int) -> Gone | None:
     thing = Thing(Noun.MR, node, number)
     destroyed = [r for _, r in case.log.of(Kind.DESTROYED, node, number) if r[A] == Noun.MR]
     if destroyed:
-        return Gone(thing, destroyed[-1][EVENT], dead=True)
+        return Gone(thing, event_of(destroyed[-1]), dead=True)
     moved = [r for r in anew if r[A] & Rereg.CHANGE_TRANSLATION]
-    return Gone(thing, moved[-1][EVENT], dead=False) if moved else None
+    return Gone(thing, event_of(moved[-1]), dead=False) if moved else None
 
 
 def voided(case: Case, node: str, key: int) -> Void | None:
@@ -167,7 +166,7 @@ def voided(case: Case, node: str, key: int) -> Void | None:
         return None
     thing = Thing(Noun.MW, node, number)
     found = [r for _, r in case.log.about(Kind.WINDOW_INVALIDATED, thing) if r[A] == key]
-    return Void(thing, found[-1][EVENT], found[-1][B]) if found else None
+    return Void(thing, event_of(found[-1]), found[-1][B]) if found else None
 
 
 def lost(case: Case, hca: Hca, wr: SendWR | RecvWR) -> list[tuple[int, Gone]]:

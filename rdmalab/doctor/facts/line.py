@@ -6,8 +6,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.hca import requester
 from rdmalab.hca.wr import SendWqe
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 
 
 class Hold(NamedTuple):
@@ -46,4 +45,4 @@ def said_of(case: Case, hold: Hold) -> str:
 def posted(case: Case, wqe: SendWqe) -> int | None:
     """The event of its post."""
     found = case.log.about(Kind.SEND_POSTED, case.subject.thing)
-    return next((r[EVENT] for _, r in reversed(found) if r[A].serial == wqe.serial), None)
+    return next((event_of(r) for _, r in reversed(found) if r[A].serial == wqe.serial), None)

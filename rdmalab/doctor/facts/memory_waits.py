@@ -9,8 +9,7 @@ from rdmalab.doctor.facts.messages import Piece, meet
 from rdmalab.grammar.expressions import paths
 from rdmalab.grammar.nodes import Index, Node
 from rdmalab.grammar.program import Line
-from rdmalab.lens.words import EVENT, A, B
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, B, Kind, event_of
 
 
 class Passed(NamedTuple):
@@ -68,10 +67,10 @@ def _passed(case: Case, thing: Thing) -> Iterator[Passed]:
     """Its waits for memory that are over, in their order."""
     program = case.world.nodes[thing.node].tables[Noun.PROGRAM].items.get(thing.number)
     lines = {line.number: line for line in (program.lines if program is not None else ())}
-    slept = [r[EVENT] for _, r in case.log.about(Kind.PROGRAM_WAITED, thing)]
-    woken = [r[EVENT] for _, r in case.log.about(Kind.PROGRAM_WOKEN, thing)]
+    slept = [event_of(r) for _, r in case.log.about(Kind.PROGRAM_WAITED, thing)]
+    woken = [event_of(r) for _, r in case.log.about(Kind.PROGRAM_WOKEN, thing)]
     for _, record in case.log.about(Kind.PROGRAM_RAN, thing):
-        line, begun = lines.get(record[A]), record[EVENT]
+        line, begun = lines.get(record[A]), event_of(record)
         piece = watched(case, line.question) if line is not None and line.word == "wait" else None
         if line is None or piece is None:
             continue
@@ -83,12 +82,12 @@ def _passed(case: Case, thing: Thing) -> Iterator[Passed]:
 def _arrivals(case: Case, thing: Thing, piece: Piece) -> list[int]:
     """The events in which somebody else wrote there: a message, or another thread."""
     made = case.log.about(Kind.CREATED, thing)
-    born = max((r[EVENT] for _, r in made if r[A] == Noun.PROGRAM.value), default=-1)
+    born = max((event_of(r) for _, r in made if r[A] == Noun.PROGRAM.value), default=-1)
     own = case.names.of(thing)
-    found = [r[EVENT] for _, r in case.log.of(Kind.MEMORY_WRITTEN, thing.node)
+    found = [event_of(r) for _, r in case.log.of(Kind.MEMORY_WRITTEN, thing.node)
              if meet([piece], [(r[A], r[B])])]  # fmt: skip
     for _, record in case.log.of(Kind.HOST_WROTE, thing.node):
-        event = record[EVENT]
+        event = event_of(record)
         if event > born and meet([piece], [(record[A], record[B])]):
             found += [event] if case.log.asked(event)[1] != own else []
     return sorted(found)

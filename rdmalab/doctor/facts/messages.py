@@ -8,9 +8,8 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.device import Hca
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
-from rdmalab.lens.words import EVENT, KIND, NODE, OBJECT, A
 from rdmalab.spec.opcodes import OPCODES
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import A, Kind, Record, event_of, kind_of, node_of, object_of
 from rdmalab.wire.packet import Packet
 from rdmalab.world.world import World
 
@@ -39,7 +38,11 @@ class Message(NamedTuple):
 def arrived(world: World, log: Log, event: int, node: str, number: int) -> Message | None:
     """What the queue pair of this number received in this event."""
     for record in log.within(event):
-        if (record[KIND], record[NODE], record[OBJECT]) == (Kind.PACKET_RECEIVED, node, number):
+        if (kind_of(record), node_of(record), object_of(record)) == (
+            Kind.PACKET_RECEIVED,
+            node,
+            number,
+        ):
             return _message(world, log, record)
     return None
 
@@ -51,17 +54,17 @@ def _message(world: World, log: Log, received: Record) -> Message | None:
         return None
     left = _leaving(world, log, received)
     if row.request and left is not None:
-        thing = Thing(Noun.QP, left[NODE], left[OBJECT])
+        thing = Thing(Noun.QP, node_of(left), object_of(left))
     else:
-        thing = Thing(Noun.QP, received[NODE], received[OBJECT])
-    sent = left[EVENT] if left is not None else received[EVENT]
+        thing = Thing(Noun.QP, node_of(received), object_of(received))
+    sent = event_of(left) if left is not None else event_of(received)
     posting = posting_of(log, thing, packet.psn, sent)
     if posting is None or (row.request and left is None):
         return None
     qp = world.nodes[thing.node].qps.items.get(thing.number)
     mtu = qp.path.mtu if qp is not None and qp.path is not None else 0
     offset = ((packet.psn - posting[A].first_psn) & MASK) * mtu
-    return Message(thing, posting[A], posting[EVENT], packet, sent, offset)
+    return Message(thing, posting[A], event_of(posting), packet, sent, offset)
 
 
 def _leaving(world: World, log: Log, received: Record) -> Record | None:
@@ -69,7 +72,7 @@ def _leaving(world: World, log: Log, received: Record) -> Record | None:
     packet = received[A]
     origin = world.origin_of(packet.flow)
     for _, record in reversed(log.of(Kind.PACKET_SENT, origin) if origin else []):
-        if record[EVENT] < received[EVENT] and record[A] == packet:
+        if event_of(record) < event_of(received) and record[A] == packet:
             return record
     return None
 
@@ -79,7 +82,7 @@ def posting_of(log: Log, thing: Thing, psn: int, event: int) -> Record | None:
     for _, record in reversed(log.about(Kind.SEND_POSTED, thing)):
         wqe = record[A]
         span = (wqe.last_psn - wqe.first_psn) & MASK
-        if record[EVENT] <= event and (psn - wqe.first_psn) & MASK <= span:
+        if event_of(record) <= event and (psn - wqe.first_psn) & MASK <= span:
             return record
     return None
 
@@ -89,8 +92,8 @@ def taking(world: World, log: Log, node: str, number: int, wqe: RecvWqe) -> Mess
     """The message that took a receive. number: of its queue pair, 0 of a shared one."""
     for _, record in reversed(log.of(Kind.RECV_TAKEN, node)):
         taken = record[A]
-        if (taken.serial, taken.srq) == (wqe.serial, wqe.srq) and number in (0, record[OBJECT]):
-            return arrived(world, log, record[EVENT], node, record[OBJECT])
+        if (taken.serial, taken.srq) == (wqe.serial, wqe.srq) and number in (0, object_of(record)):
+            return arrived(world, log, event_of(record), node, object_of(record))
     return None
 
 
@@ -131,6 +134,6 @@ def post_of(log: Log, thing: Thing, serial: int) -> int | None:
     """The event in which a send was posted."""
     for _, record in reversed(log.about(Kind.SEND_POSTED, thing)):
         if record[A].serial == serial:
-            event: int = record[EVENT]
+            event: int = event_of(record)
             return event
     return None

@@ -12,9 +12,8 @@ from rdmalab.doctor.log import Call
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
-from rdmalab.lens.words import EVENT, B
 from rdmalab.spec.access import Access
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import B, Kind, event_of
 from rdmalab.spec.states import (
     ATTRIBUTES,
     MOVES,
@@ -57,7 +56,7 @@ def asked_of(case: Case, call: Call) -> Asked | None:
         return None
     given = dict(call.invocation.arguments.get("attr") or {})
     moves = [r[B] for _, r in case.log.about(Kind.STATE_CHANGED, thing(qp))
-             if r[EVENT] < call.event]  # fmt: skip
+             if event_of(r) < call.event]  # fmt: skip
     now = moves[-1] if moves else QPState.RESET
     if case.profile.believes_cur_state and given.get("cur_qp_state") in tuple(QPState):
         now = QPState(given["cur_qp_state"])

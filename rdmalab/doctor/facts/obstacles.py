@@ -11,7 +11,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.finding import Cure, Evidence, Finding, Verdict
 from rdmalab.lens.ladder import Fate, PacketRow
-from rdmalab.lens.words import A
+from rdmalab.spec.records import A
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.packet import Packet, wire_length
 from rdmalab.world.faults import Drop, Match

@@ -5,9 +5,8 @@ from rdmalab.doctor.case import Case, find_qp, peer_of
 from rdmalab.doctor.facts.send import Send
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens.addresses import node_of
-from rdmalab.lens.words import EVENT, OBJECT, A, B
-from rdmalab.spec.records import Kind
+from rdmalab.lens.addresses import node_at
+from rdmalab.spec.records import A, B, Kind, event_of, object_of
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.packet import gid_text, is_multicast
@@ -37,7 +36,7 @@ def goes_to(case: Case, send: Send) -> tuple[str, int]:
         path = qp.path
         return (case.world.target_of(path.flow), path.dest_qpn) if path is not None else ("", 0)
     av = address_of(case, send)
-    return (node_of(case.world, qp.node, av) if av is not None else ""), wqe.wr.remote_qpn
+    return (node_at(case.world, qp.node, av) if av is not None else ""), wqe.wr.remote_qpn
 
 
 def target(case: Case) -> QueuePair | None:
@@ -145,7 +144,7 @@ def listeners(world: World, node: str, qkey: int) -> list[QueuePair]:
 def entered(case: Case, qp: QueuePair, state: QPState) -> int | None:
     """The event of its last step into a state."""
     found = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing_of(qp)) if r[B] is state]
-    return found[-1][EVENT] if found else None
+    return event_of(found[-1]) if found else None
 
 
 def told(case: Case, qp: QueuePair) -> int | None:
@@ -156,12 +155,12 @@ def told(case: Case, qp: QueuePair) -> int | None:
 def state_at(case: Case, qp: QueuePair, event: int) -> tuple[QPState, int | None]:
     """The state in which it was then, and since which event."""
     moves = case.log.about(Kind.STATE_CHANGED, thing_of(qp))
-    earlier = [r for _, r in moves if r[EVENT] < event]
-    return (earlier[-1][B], earlier[-1][EVENT]) if earlier else (QPState.RESET, None)
+    earlier = [r for _, r in moves if event_of(r) < event]
+    return (earlier[-1][B], event_of(earlier[-1])) if earlier else (QPState.RESET, None)
 
 
 def destroyed(case: Case, node: str, number: int) -> int | None:
     """The event in which the queue pair of this number was destroyed."""
     found = case.log.of(Kind.DESTROYED, node, number) if node else []
-    ends = [r[EVENT] for _, r in found if r[A] == Noun.QP.value and r[OBJECT] == number]
+    ends = [event_of(r) for _, r in found if r[A] == Noun.QP.value and object_of(r) == number]
     return ends[-1] if ends else None

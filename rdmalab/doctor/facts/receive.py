@@ -9,9 +9,8 @@ from rdmalab.doctor.subject import Subject
 from rdmalab.hca.qp import QueuePair, RecvQueue
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import RecvWqe
-from rdmalab.lens.words import EVENT, OBJECT, A, B
 from rdmalab.session.session import Session
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import A, B, Kind, Record, event_of, object_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 
@@ -42,7 +41,7 @@ class Receive:
         qps = self.session.world.nodes[self.subject.thing.node].qps.items
         if not self.shared:
             return qps.get(self.subject.thing.number)
-        return qps.get(self.taking[OBJECT]) if self.taking is not None else None
+        return qps.get(object_of(self.taking)) if self.taking is not None else None
 
     @cached_property
     def posting(self) -> Record | None:
@@ -54,7 +53,7 @@ class Receive:
     @property
     def posted(self) -> int | None:
         """The event of its post."""
-        return self.posting[EVENT] if self.posting is not None else None
+        return event_of(self.posting) if self.posting is not None else None
 
     @cached_property
     def wqe(self) -> RecvWqe | None:
@@ -75,7 +74,7 @@ class Receive:
         thing, serial = self.subject.thing, self.subject.serial
         for _, record in reversed(self.log.of(Kind.RECV_TAKEN, thing.node)):
             wqe = record[A]
-            own = wqe.srq == thing.number if self.shared else record[OBJECT] == thing.number
+            own = wqe.srq == thing.number if self.shared else object_of(record) == thing.number
             if own and wqe.serial == serial and bool(wqe.srq) is self.shared:
                 return record
         return None
@@ -113,5 +112,5 @@ class Receive:
         if self.posted is None or self.ending is not None or self.on_queue or self.shared:
             return None
         found = self.log.about(Kind.STATE_CHANGED, self.subject.thing)
-        later = [r for _, r in found if r[EVENT] > self.posted and r[B] is QPState.RESET]
-        return later[0][EVENT] if later else None
+        later = [r for _, r in found if event_of(r) > self.posted and r[B] is QPState.RESET]
+        return event_of(later[0]) if later else None

@@ -9,10 +9,9 @@ from rdmalab.doctor.subject import Subject
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.wr import Cqe, SendWqe
 from rdmalab.lens.ladder import PacketRow, packet_rows
-from rdmalab.lens.words import EVENT, OBJECT, A, B
 from rdmalab.session.session import Session
 from rdmalab.spec.opcodes import OPCODES
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import A, B, Kind, Record, event_of, object_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.packet import Packet
@@ -60,7 +59,7 @@ class Send:
     @property
     def posted(self) -> int | None:
         """The event of its post."""
-        return self.posting[EVENT] if self.posting is not None else None
+        return event_of(self.posting) if self.posting is not None else None
 
     @property
     def since(self) -> int | None:
@@ -94,7 +93,7 @@ class Send:
         found = self.log.about(Kind.WQE_COMPLETED, self.subject.thing)
         for _, record in reversed(found):
             if record[A].serial == serial:
-                return Ending(WCStatus(record[B]), record[EVENT])
+                return Ending(WCStatus(record[B]), event_of(record))
         return None
 
     @property
@@ -113,8 +112,8 @@ class Send:
         if self.posted is None or self.ending is not None or self.on_queue:
             return None
         found = self.log.about(Kind.STATE_CHANGED, self.subject.thing)
-        later = [r for _, r in found if r[EVENT] > self.posted and r[B] is QPState.RESET]
-        return later[0][EVENT] if later else None
+        later = [r for _, r in found if event_of(r) > self.posted and r[B] is QPState.RESET]
+        return event_of(later[0]) if later else None
 
     # ------------------------------------------------------------------ its completion
     @cached_property
@@ -146,7 +145,7 @@ class Send:
         numbers = [
             number
             for number, record in self.log.about(Kind.PACKET_SENT, self.subject.thing)
-            if record[EVENT] >= since and isinstance(record[A], Packet)  # a frame has no PSN
+            if event_of(record) >= since and isinstance(record[A], Packet)  # a frame has no PSN
             and _is_request(record[A]) and ((record[A].psn - wqe.first_psn) & MASK) <= span
         ]  # fmt: skip
         half = MOST_PACKETS // 2
@@ -185,5 +184,5 @@ def completion(log: Log, kind: Kind, subject: Subject, *, is_send: bool) -> Plac
     record = log.completion(kind, Work(thing.node, is_send, srq, qpn, subject.serial))
     if record is None:
         return None
-    program = log.asked(record[EVENT])[1] if kind is Kind.CQE_POLLED else ""
-    return Place(record[OBJECT], record[EVENT], record[A], program)
+    program = log.asked(event_of(record))[1] if kind is Kind.CQE_POLLED else ""
+    return Place(object_of(record), event_of(record), record[A], program)

@@ -9,10 +9,10 @@ from rdmalab.doctor.trial import goes_on
 from rdmalab.hca import channels
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.wr import Cqe
-from rdmalab.lens.words import ARMS, EVENT, A
+from rdmalab.lens.words import ARMS
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of
 
 RULE = "cq-event-none"
 
@@ -38,7 +38,7 @@ def sleeper(case: Case) -> Sleeper | None:
     found = case.hca.channels.items.get(channel.number)
     cqs = channels.members(case.hca, found) if found is not None else []
     waits = case.log.about(Kind.PROGRAM_WAITED, case.subject.thing)
-    since = waits[-1].record[EVENT] if waits else None
+    since = event_of(waits[-1].record) if waits else None
     return Sleeper(case.names.of(case.subject.thing), channel, cqs, since)
 
 
@@ -62,7 +62,7 @@ def added(case: Case, cq: CompletionQueue, cqe: Cqe) -> int | None:
     key = _key(cqe)
     for _, record in reversed(case.log.about(Kind.CQE_ADDED, Thing(Noun.CQ, cq.node, cq.number))):
         if _key(record[A]) == key:
-            return int(record[EVENT])
+            return int(event_of(record))
     return None
 
 
@@ -73,7 +73,7 @@ def _key(cqe: Cqe) -> tuple[int, int, bool, int]:
 def armed(case: Case, cq: CompletionQueue) -> int | None:
     """The event in which it was armed last."""
     found = case.log.about(Kind.CQ_ARMED, Thing(Noun.CQ, cq.node, cq.number))
-    return found[-1].record[EVENT] if found else None
+    return event_of(found[-1].record) if found else None
 
 
 def polled_since(case: Case, cq: CompletionQueue, event: int) -> bool:
@@ -93,5 +93,5 @@ def armed_words(case: Case, cq: CompletionQueue) -> Evidence:
     if cq.armed is not Arm.NONE:
         return said(f"{name} was armed for {ARMS[cq.armed]}", event)
     told = case.log.about(Kind.CQ_EVENT_RAISED, Thing(Noun.CQ, cq.node, cq.number))
-    spent = told[-1].record[EVENT] if told else event
+    spent = event_of(told[-1].record) if told else event
     return said(f"{name} was armed at event {event}; the event it raised has spent that", spent)

@@ -11,8 +11,7 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
-from rdmalab.lens.words import EVENT, NODE, OBJECT, A
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import A, Kind, Record, event_of, node_of, object_of
 from rdmalab.wire.packet import Packet
 
 MOST = 3
@@ -23,17 +22,17 @@ def strays(case: Case, qp: QueuePair) -> list[Subject]:
     """The sends that were dropped or lost on their way to a queue pair since it heard anything."""
     taken = case.log.about(Kind.RECV_TAKEN, thing_of(qp))
     in_use = qp.resp.recv is not None  # of its message the beginning has come
-    since = taken[-1].record[EVENT] if taken and not in_use else -1
+    since = event_of(taken[-1].record) if taken and not in_use else -1
     if not qp.transport.acknowledged:  # what came since does not make good what was lost before
         since = min(since, _waits_since(case))
     found: dict[Subject, None] = {}
     for record in _missed(case, qp):
-        if record[EVENT] < since or len(found) == MOST:
+        if event_of(record) < since or len(found) == MOST:
             break
         sender = sender_of(case.world, record)
         if sender is None or not _may_be_for(case, qp, record, sender):
             continue
-        wqe = posted_as(case.log, sender, record[A], record[EVENT])
+        wqe = posted_as(case.log, sender, record[A], event_of(record))
         if wqe is not None:
             found[_subject(sender, wqe)] = None
     return list(found)
@@ -66,7 +65,7 @@ def _may_be_for(case: Case, qp: QueuePair, record: Record, sender: Thing) -> boo
         return True
     if qp.path is not None and qp.transport.connected:
         return (sender.node, sender.number) == (peer_node(case.world, qp), qp.path.dest_qpn)
-    nobody = record[OBJECT] not in case.world.nodes[qp.node].qps.items
+    nobody = object_of(record) not in case.world.nodes[qp.node].qps.items
     return nobody and packet.deth is not None and packet.deth.qkey == qp.attr.qkey
 
 
@@ -88,14 +87,14 @@ def for_bytes(case: Case) -> list[Subject]:
     found: list[Subject] = []
     for kind, names in ((Kind.SEND_POSTED, _writes), (Kind.RECV_POSTED, _receives)):
         newest = (record for _, record in reversed(case.log.of(kind)))
-        here = (r for r in newest if (r[NODE] == node) is (kind is Kind.RECV_POSTED))
+        here = (r for r in newest if (node_of(r) == node) is (kind is Kind.RECV_POSTED))
         found += [_posted(kind, r) for r in islice((r for r in here if names(r, mr, span)), MOST)]
     return found
 
 
 def _posted(kind: Kind, record: Record) -> Subject:
     sort = Sort.SEND if kind is Kind.SEND_POSTED else Sort.RECV
-    thing = Thing(Noun.QP, record[NODE], record[OBJECT])
+    thing = Thing(Noun.QP, node_of(record), object_of(record))
     return Subject(sort, thing, record[A].serial, record[A].wr.wr_id)
 
 

@@ -6,20 +6,19 @@ from rdmalab.doctor.fixes import cures
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import RecvWqe, SendWR
-from rdmalab.lens.words import EVENT, KIND, NODE, OBJECT, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of, object_of
 from rdmalab.wire.packet import Packet
 
 
 def receive_of(case: Case, message: Message) -> tuple[QueuePair, RecvWqe] | None:
     """The receive that a message took, and whose it is."""
     for _, record in reversed(case.log.of(Kind.RECV_TAKEN)):
-        node, number = record[NODE], record[OBJECT]
-        if record[EVENT] <= message.posted:
+        node, number = node_of(record), object_of(record)
+        if event_of(record) <= message.posted:
             break
-        if not _may_be(case, message, record[EVENT]):
+        if not _may_be(case, message, event_of(record)):
             continue
-        found = arrived(case.world, case.log, record[EVENT], node, number)
+        found = arrived(case.world, case.log, event_of(record), node, number)
         qp = case.world.nodes[node].qps.items.get(number)
         if found is not None and found.subject == message.subject and qp is not None:
             return qp, record[A]
@@ -30,7 +29,7 @@ def _may_be(case: Case, message: Message, event: int) -> bool:
     """Whether one of its PSNs arrived then: cheap, and rarely wrong."""
     first, span = message.wqe.first_psn, (message.wqe.last_psn - message.wqe.first_psn) & MASK
     return any(
-        record[KIND] is Kind.PACKET_RECEIVED and (record[A].psn - first) & MASK <= span
+        kind_of(record) is Kind.PACKET_RECEIVED and (record[A].psn - first) & MASK <= span
         for record in case.log.within(event)
         if isinstance(record[A], Packet)
     )

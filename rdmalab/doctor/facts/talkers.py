@@ -7,8 +7,7 @@ from rdmalab.doctor.log import Call
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
-from rdmalab.lens.words import EVENT, NODE, OBJECT, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of, node_of, object_of
 from rdmalab.spec.states import QPState
 
 
@@ -19,8 +18,8 @@ def talkers(case: Case, qp: QueuePair) -> list[QueuePair]:
         return [peer] if peer is not None else []
     found: dict[tuple[str, int], None] = {}
     for _, record in case.log.of(Kind.SEND_POSTED):
-        if _is_for(case, record[NODE], record[A], qp):
-            found[record[NODE], record[OBJECT]] = None
+        if _is_for(case, node_of(record), record[A], qp):
+            found[node_of(record), object_of(record)] = None
     living = (find_qp(case.world, *each) for each in found)
     return [each for each in living if each is not None]
 
@@ -43,14 +42,14 @@ def unsent(case: Case, qp: QueuePair) -> list[Call]:
     mine = (qp.node, qp.number)
     refused = [c for c in case.log.refused() if c.thing == mine and c.verb in attempts.SENDING]
     posts = case.log.about(Kind.SEND_POSTED, thing_of(qp))
-    newest = posts[-1].record[EVENT] if posts else -1
+    newest = event_of(posts[-1].record) if posts else -1
     return [call for call in refused[-1:] if call.event > newest]
 
 
 def stopped(case: Case, qp: QueuePair) -> list[Call]:
     """The first move up that was refused since a queue pair stands where it does."""
     moves = case.log.about(Kind.STATE_CHANGED, thing_of(qp))
-    since = moves[-1].record[EVENT] if moves else -1
+    since = event_of(moves[-1].record) if moves else -1
     if qp.state not in (QPState.RESET, QPState.INIT, QPState.RTR):
         return []
     return [

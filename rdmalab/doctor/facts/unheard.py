@@ -8,10 +8,9 @@ from rdmalab.doctor.finding import Cure, Evidence, Finding, fail, warn
 from rdmalab.doctor.log import Log
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.wr import SendWqe
-from rdmalab.lens.words import CAUSE, EVENT, KIND, NODE, OBJECT, A, B
 from rdmalab.session.session import Session
 from rdmalab.spec.opcodes import OPCODES
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import A, B, Kind, Record, cause_of, event_of, kind_of, node_of, object_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.packet import Packet
 from rdmalab.world.world import World
@@ -87,23 +86,28 @@ def _misses(world: World, send: Send, wqe: SendWqe) -> list[Miss]:
     """Oldest first."""
     span, since = (wqe.last_psn - wqe.first_psn) & MASK, send.since or 0
     found = [
-        (number, Miss(record[EVENT], str(record[B]), record[A], record[NODE], record[OBJECT]))
+        (number, _miss(record))
         for kind in (Kind.PACKET_DROPPED, Kind.PACKET_LOST)
         for number, record in send.log.of(kind)
-        if record[EVENT] >= since and is_request(record[A])
+        if event_of(record) >= since and is_request(record[A])
         and ((record[A].psn - wqe.first_psn) & MASK) <= span
         and sender_of(world, record) == send.subject.thing
     ]  # fmt: skip
     return [miss for _, miss in sorted(found, key=lambda each: each[0])]
 
 
+def _miss(record: Record) -> Miss:
+    packet, reason = record[A], str(record[B])
+    return Miss(event_of(record), reason, packet, node_of(record), object_of(record))
+
+
 def sender_of(world: World, record: Record) -> Thing | None:
     """Whose packet it was that was dropped or lost, as far as that is known."""
-    if record[KIND] is Kind.PACKET_LOST:
-        return Thing(Noun.QP, record[NODE], record[OBJECT])
-    if record[CAUSE] >= world.trace.first:  # what scheduled an arrival put it on the cable
-        cause = world.trace.records[record[CAUSE]]
-        return Thing(Noun.QP, cause[NODE], cause[OBJECT])
+    if kind_of(record) is Kind.PACKET_LOST:
+        return Thing(Noun.QP, node_of(record), object_of(record))
+    if cause_of(record) >= world.trace.first:  # what scheduled an arrival put it on the cable
+        cause = world.trace.records[cause_of(record)]
+        return Thing(Noun.QP, node_of(cause), object_of(cause))
     packet = record[A]
     node = world.origin_of(packet.flow) if isinstance(packet, Packet) else ""
     return _of_flow(world, node, packet) if node else None
@@ -131,6 +135,6 @@ def posted_as(log: Log, sender: Thing, packet: Packet, event: int) -> SendWqe | 
     for _, record in reversed(log.about(Kind.SEND_POSTED, sender)):
         wqe: SendWqe = record[A]
         span = (wqe.last_psn - wqe.first_psn) & MASK
-        if record[EVENT] <= event and ((packet.psn - wqe.first_psn) & MASK) <= span:
+        if event_of(record) <= event and ((packet.psn - wqe.first_psn) & MASK) <= span:
             return wqe
     return None

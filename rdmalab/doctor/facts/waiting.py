@@ -9,9 +9,8 @@ from rdmalab.doctor.facts.partners import entered, thing_of
 from rdmalab.doctor.facts.strays import waiting_qps
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
-from rdmalab.lens.words import EVENT, A, B
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, WROpcode
@@ -77,11 +76,11 @@ def done_by_peer(case: Case, qp: QueuePair) -> list[Done]:
     since = entered(case, qp, QPState.RTR) or -1
     ended = case.log.about(Kind.WQE_COMPLETED, thing_of(peer))
     done = [
-        Done(record[A], record[EVENT])
+        Done(record[A], event_of(record))
         for _, record in ended
-        if record[B] == WCStatus.SUCCESS and record[EVENT] > since
+        if record[B] == WCStatus.SUCCESS and event_of(record) > since
     ]
     taken = case.log.about(Kind.RECV_TAKEN, thing_of(qp))
     messages = [number for number, each in enumerate(done) if each.takes_receive]
-    arrived = sum(record[EVENT] > since for _, record in taken)
+    arrived = sum(event_of(record) > since for _, record in taken)
     return done[messages[-1] + 1 :] if messages and len(messages) <= arrived else done

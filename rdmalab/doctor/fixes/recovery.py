@@ -8,8 +8,7 @@ from rdmalab.doctor.fixes import cures
 from rdmalab.doctor.fixes.cures import Attributes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
-from rdmalab.lens.words import A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import WROpcode
 from rdmalab.wire.packet import Packet

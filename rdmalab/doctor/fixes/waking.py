@@ -8,8 +8,7 @@ from rdmalab.hca.posting import able
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import Cqe, SendWR
 from rdmalab.lens import words
-from rdmalab.lens.words import A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import SendFlags, WROpcode
 

@@ -4,8 +4,7 @@ import pytest
 
 from rdmalab.doctor.finding import Verdict
 from rdmalab.lab import Lab
-from rdmalab.lens.words import KIND, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, kind_of
 from tests.doctor.asking import chain, finding, verdict, why
 from tests.labs import RECV, SEND, lab_of
 
@@ -267,7 +266,7 @@ def test_a_send_whose_completion_was_lost_is_told_of_it_after_the_cure(profile: 
     lab = Lab(profile=profile)
     for line in ("use rc_pair cqe=3 max_send_wr=16", *map(_WRITE.format, range(many)), "run"):
         lab.do(line)
-    lost = [r[A].wr_id for r in lab.session.world.trace.records if r[KIND] is Kind.CQ_OVERRUN]
+    lost = [r[A].wr_id for r in lab.session.world.trace.records if kind_of(r) is Kind.CQ_OVERRUN]
     last = max(lost)
     assert chain(lab, f"A.qp0.wr[{last}]")[0] == "cq-overrun"
     assert works(lab, f"A.qp0.wr[{last}]")

@@ -10,8 +10,7 @@ from rdmalab.doctor.facts.delivery import (
     faults_behind,
     last_try,
 )
-from rdmalab.lens.words import KIND
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, kind_of
 from tests.doctor.asking import case_of
 from tests.labs import RECV, SEND, lab_of
 
@@ -71,7 +70,7 @@ def test_it_is_carried_out_in_the_event_in_which_its_last_packet_arrives(line: s
     case = case_of(lab, _WR)
     event = carried_out(case)
     assert event is not None
-    assert Kind.PACKET_RECEIVED in [r[KIND] for r in case.log.within(event) if r[4] == "B"]
+    assert Kind.PACKET_RECEIVED in [kind_of(r) for r in case.log.within(event) if r[4] == "B"]
     later = lab_of("fault drop A->B", RECV, line, "run 10us")
     assert carried_out(case_of(later, _WR)) is None
 

@@ -9,8 +9,7 @@ from rdmalab.doctor.facts.messages import Piece, meet, part
 from rdmalab.doctor.log import Log
 from rdmalab.hca.wr import SGE
 from rdmalab.lab import Lab
-from rdmalab.lens.words import EVENT, OBJECT, A
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import A, Kind, event_of, node_of, object_of
 from tests.doctor.asking import pair
 from tests.labs import BUSY, lab_of
 
@@ -25,7 +24,7 @@ def arrivals(lab: Lab) -> list[tuple[str, int, int]]:
     """Node, serial and offset of the send of every packet that was received."""
     log, world, found = Log(lab.session), lab.session.world, []
     for _, record in log.of(Kind.PACKET_RECEIVED):
-        message = messages.arrived(world, log, record[EVENT], record[4], record[OBJECT])
+        message = messages.arrived(world, log, event_of(record), node_of(record), object_of(record))
         assert message is not None
         found.append((message.thing.node, message.wqe.serial, message.offset))
     return found
@@ -35,11 +34,13 @@ def test_every_packet_of_a_busy_pair_that_loses_some_is_traced_to_its_send() -> 
     lab = lab_of(*BUSY, "run")
     log = Log(lab.session)
     for _, record in log.of(Kind.PACKET_RECEIVED):
-        message = messages.arrived(lab.session.world, log, record[EVENT], record[4], record[OBJECT])
+        message = messages.arrived(
+            lab.session.world, log, event_of(record), node_of(record), object_of(record)
+        )
         assert message is not None
         span = range(message.wqe.first_psn, message.wqe.last_psn + 1)
         assert message.packet.psn in span
-        assert message.posted <= message.sent < record[EVENT]
+        assert message.posted <= message.sent < event_of(record)
     assert {each[:2] for each in arrivals(lab)} == {("A", 0), ("A", 1), ("B", 0)}
 
 
@@ -51,7 +52,7 @@ def test_packets_of_two_pairs_are_told_apart() -> None:
     lab = pair("use rc_pair", "link latency=5us", *writes)
     log = Log(lab.session)
     for _, record in log.of(Kind.PACKET_RECEIVED, "B"):
-        message = messages.arrived(lab.session.world, log, record[EVENT], "B", record[OBJECT])
+        message = messages.arrived(lab.session.world, log, event_of(record), "B", object_of(record))
         assert message is not None
         assert lab.session.names.of(message.thing) == f"A.qp{message.wqe.wr.wr_id}"
         assert message.packet == record[A]
@@ -70,7 +71,7 @@ def test_a_receive_knows_its_message_and_one_that_waits_has_none() -> None:
                  "post_send A.qp0 wr_id=9 opcode=SEND sg=A.mr0[0:8]", "run")  # fmt: skip
     log, world = Log(lab.session), lab.session.world
     taken, waits = [record[A] for _, record in log.of(Kind.RECV_POSTED)]
-    number = log.of(Kind.RECV_POSTED)[0].record[OBJECT]
+    number = object_of(log.of(Kind.RECV_POSTED)[0].record)
     message = messages.taking(world, log, "B", number, taken)
     assert message is not None
     assert message.subject.wr_id == 9
@@ -85,10 +86,10 @@ def test_the_newest_post_with_a_psn_is_meant() -> None:
     found = messages.posting_of(log, Thing(Noun.QP, "A", number), 0, lab.session.world.event)
     assert found is not None
     assert found[A].wr.wr_id == 2
-    first = messages.posting_of(log, Thing(Noun.QP, "A", number), 0, found[EVENT] - 1)
+    first = messages.posting_of(log, Thing(Noun.QP, "A", number), 0, event_of(found) - 1)
     assert first is not None
     assert first[A].wr.wr_id == 1
-    assert messages.post_of(log, Thing(Noun.QP, "A", number), found[A].serial) == found[EVENT]
+    assert messages.post_of(log, Thing(Noun.QP, "A", number), found[A].serial) == event_of(found)
     assert messages.post_of(log, Thing(Noun.QP, "A", number), 77) is None
 
 
