@@ -5,9 +5,14 @@ import tempfile
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from rdmalab.guide.statements import MOST_PER_ITEM
 from tests.diaries import close_all
+
+# A deadline would make every property a timed test, which fails on a busy machine.
+settings.register_profile("rdmalab", deadline=None)
+settings.load_profile("rdmalab")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

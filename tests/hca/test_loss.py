@@ -62,7 +62,7 @@ plans = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(plans, losses, losses)
 def test_any_finite_loss_is_made_good(plan: Plan, lost_a: set[int], lost_b: set[int]) -> None:
     pair = plan.pair()
@@ -76,7 +76,7 @@ delays_ns = st.sampled_from([0, 10, 100, 1_000, 5_000, 100_000])
 wild_fates = st.lists(st.lists(delays_ns, max_size=3), max_size=300)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(plans, wild_fates)
 def test_duplicates_and_reordering_deliver_nothing_twice(
     plan: Plan, fates: list[list[int]]

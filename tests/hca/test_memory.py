@@ -15,7 +15,7 @@ FIRST = 0x1000_0000
 AREA = 5 * PAGE
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(
     st.lists(
         st.tuples(

@@ -389,7 +389,7 @@ def test_packets_of_the_old_path_are_dropped_after_the_migration() -> None:
 
 
 # --------------------------------------------------------------------------- whatever is lost
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     percent=st.integers(0, 100),
     seed=st.integers(0, 2**16),

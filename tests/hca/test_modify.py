@@ -386,7 +386,7 @@ values: dict[str, Any] = {
 }
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, derandomize=True)
 @given(
     now=st.sampled_from([RESET, INIT, RTR, RTS, SQD, ERR]),
     profile=st.sampled_from([None, RXE, MLX5]),

@@ -81,7 +81,7 @@ def test_it_fails_where_the_world_is_another() -> None:
         assert not runner.ok, told
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.randoms(use_true_random=True), st.sampled_from(("strict", "rxe", "mlx5")))
 def test_whatever_was_observed_is_observed_again(chance: Random, profile: str) -> None:
     lab = random_lab(chance, profile)

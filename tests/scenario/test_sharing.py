@@ -48,7 +48,7 @@ def test_white_space_on_the_way_does_not_matter() -> None:
     assert scenario_of(f"  {pasted}\n") == scenario_of(WORD)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.randoms(use_true_random=True), st.sampled_from(("strict", "rxe", "mlx5")))
 def test_what_was_shared_is_the_same_world(chance: Random, profile: str) -> None:
     lab = random_lab(chance, profile)
@@ -63,7 +63,7 @@ def test_what_was_shared_is_the_same_world(chance: Random, profile: str) -> None
 _LETTER = st.sampled_from("ABCxyz019-_=:+/ \n\x00é")
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(st.integers(0, len(WORD)), st.integers(0, 3), st.text(_LETTER, max_size=3))
 @example(len(WORD) - 1, 1, "")
 @example(8, 0, "0")
@@ -78,7 +78,7 @@ def test_no_damage_goes_unnoticed(at: int, gone: int, instead: str) -> None:
         assert found == scenario_of(WORD)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(max_size=60) | st.binary(max_size=60).map(
     lambda octets: "rdmalab:1:" + base64.urlsafe_b64encode(octets).decode().rstrip("=")
 ))  # fmt: skip

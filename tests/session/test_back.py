@@ -15,7 +15,7 @@ from rdmalab.spec.records import event_of, kind_of
 from tests.labs import BUSY, RECV, SEND, everything, lab_of, misread, setting_out, trip, well
 from tests.machine.sessions import random_lab
 
-few = settings(max_examples=15, deadline=None, derandomize=True)
+few = settings(max_examples=15, derandomize=True)
 seeds = st.integers(0, 2**32 - 1)
 
 

@@ -78,7 +78,7 @@ def test_what_is_found_forward_is_found_backward(line: str, kind: Kind | None) -
         assert kind in kinds or kinds & {Kind.HOST_WROTE, Kind.CREATED}, (event, kinds)
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15, derandomize=True)
 @given(st.integers(0, 2**32 - 1), st.data())
 def test_in_any_session_forward_is_the_mirror_of_backward(seed: int, data: st.DataObject) -> None:
     lab = random_lab(Random(seed))

@@ -77,7 +77,7 @@ WORDS = (
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from(WORDS), max_size=14))
 def test_any_journal_played_again_is_the_same_world(lines: list[str]) -> None:
     lab = lab_of()

@@ -77,7 +77,7 @@ class Walk:
         assert past.start <= past.here <= past.end
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(st.integers(0, 2**32 - 1))
 def test_wherever_one_has_been_it_is_as_it_was(seed: int) -> None:
     walk = Walk(Random(seed))
@@ -85,7 +85,7 @@ def test_wherever_one_has_been_it_is_as_it_was(seed: int) -> None:
         walk.go_on()
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(st.integers(0, 2**32 - 1))
 def test_totals_are_those_of_a_session_that_never_went_back(seed: int) -> None:
     walk = Walk(Random(seed))

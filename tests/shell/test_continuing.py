@@ -178,7 +178,7 @@ LINES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, derandomize=True)
 @given(lines=st.lists(LINES, max_size=12))
 def test_any_session_comes_back(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
     folder = tmp_path_factory.mktemp("kept")

@@ -106,7 +106,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.dictionaries(_KEYS, _JSON, max_size=3), max_size=5), st.binary(max_size=9))
 def test_no_damage_is_a_traceback(records: list[Any], tail: bytes) -> None:
     book = read(octets(*records) + tail)

@@ -138,7 +138,7 @@ def carry_out(clocks: Clocks, number: int, step: tuple[Any, ...]) -> Any:
             return clocks.pop(until_ns)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, derandomize=True)
 @given(step_lists)
 def test_it_does_what_a_plain_list_would_do(steps: list[tuple[Any, ...]]) -> None:
     clocks, model = Clocks(), Model()
@@ -161,7 +161,7 @@ def test_it_does_what_a_plain_list_would_do(steps: list[tuple[Any, ...]]) -> Non
                 model.remove(entry)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, derandomize=True)
 @given(step_lists, st.lists(times))
 def test_a_look_in_between_changes_no_order_and_no_cause(
     steps: list[tuple[Any, ...]], looks: list[int]

@@ -75,7 +75,7 @@ def polled(lab: Lab, cq: str) -> list[Any]:
     return [(cqe.wr_id, cqe.status) for cqe in well(lab, f"poll_cq {cq} num_entries=16").value]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(scripts, st.integers(0, 3), st.permutations(_REQUESTS))
 def test_each_request_is_done_once_in_order_and_memory_ends_right(
     script: list[str], seed: int, order: list[str]
@@ -98,7 +98,7 @@ def test_each_request_is_done_once_in_order_and_memory_ends_right(
     assert int.from_bytes(theirs[8000:8008], "little") == order.count("ATOMIC_FETCH_AND_ADD")
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(scripts, st.integers(0, 9))
 def test_the_same_seed_is_the_same_history(script: list[str], seed: int) -> None:
     one, other = played(script, seed, _REQUESTS), played(script, seed, _REQUESTS)
@@ -112,7 +112,7 @@ def test_another_seed_is_another_history() -> None:
     assert len(prints) == 6
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(scripts, st.data())
 def test_going_back_and_forth_changes_nothing(script: list[str], data: st.DataObject) -> None:
     """What faults have counted, hold and have drawn goes back with the rest of the world."""
@@ -125,7 +125,7 @@ def test_going_back_and_forth_changes_nothing(script: list[str], data: st.DataOb
     assert everything(lab) == before
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(
         st.one_of(

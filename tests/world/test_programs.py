@@ -369,7 +369,7 @@ def test_the_journal_plays_it_again(lines: list[str]) -> None:
     assert everything(played_again(lab)) == everything(lab)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.integers(1, 40), max_size=6))
 def test_running_is_stepping(cuts: list[int]) -> None:
     whole, parts = lab_with(*PROGRAMS), lab_with(*PROGRAMS)
@@ -435,7 +435,7 @@ _SCRAPS = (
 _texts = st.lists(st.sampled_from(_SCRAPS), max_size=8).map("; ".join) | st.text(max_size=30)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(_texts, _texts)
 def test_any_text_is_a_program_or_a_mistake_and_never_a_traceback(one: str, two: str) -> None:
     lab = lab_of(pair=_PAIR)
@@ -456,7 +456,7 @@ def _is_planned(lab: Lab, program: Program) -> bool:
     return any(entry[4] is program for entry in lab.session.world.agenda.heap)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_texts, _texts)
 def test_any_program_does_the_same_again(one: str, two: str) -> None:
     lab = lab_of(pair=_PAIR)

@@ -47,7 +47,7 @@ def whole(pair: Pair) -> tuple[Any, list[Any]]:
     return image(pair.world), list(pair.world.trace.records)
 
 
-same = settings(max_examples=40, deadline=None, derandomize=True)
+same = settings(max_examples=40, derandomize=True)
 
 
 @same

@@ -145,7 +145,7 @@ def calls(draw: st.DrawFn) -> list[Any]:
 
 
 @needs_pyverbs
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, suppress_health_check=list(HealthCheck))
 @given(st.lists(calls(), min_size=60, max_size=150))
 def test_any_calls_in_any_order(steps: list[list[Any]]) -> None:
     same(steps)

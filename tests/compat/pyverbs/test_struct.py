@@ -505,7 +505,7 @@ def _numbers(widths: Numbers) -> st.SearchStrategy[dict[str, int]]:
 
 
 @needs_pyverbs
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, suppress_health_check=list(HealthCheck))
 @given(st.lists(filled(), min_size=60, max_size=120))
 def test_filled_objects_are_the_same(objects: list[dict[str, Any]]) -> None:
     names = _ATTRIBUTES or _ATTRIBUTES | _attributes()

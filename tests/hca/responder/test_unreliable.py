@@ -145,7 +145,7 @@ def test_a_send_error_stops_sending_and_not_receiving() -> None:
     assert [status for _, status in pair.b.received()] == [S.SUCCESS, S.SUCCESS]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(st.integers(1, 900), min_size=1, max_size=6),
     st.sets(st.integers(1, 20), max_size=8),
