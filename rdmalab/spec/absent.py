@@ -39,6 +39,7 @@ REASONS: dict[type[Enum], dict[Any, str]] = {
             (_S.LOC_EEC_OP_ERR, _S.LOC_RDD_VIOL_ERR, _S.REM_INV_RD_REQ_ERR, _S.INV_EECN_ERR), _RD
         ),
         _S.INV_EEC_STATE_ERR: _RD,
+        _S.LOC_ACCESS_ERR: "in strict and rxe the R_Key is checked before a receive is taken",
         _S.REM_ABORT_ERR: "an operation is never cancelled from outside",
         _S.FATAL_ERR: "a dead device completes nothing; DEVICE_FATAL is the sign",
         _S.RESP_TIMEOUT_ERR: "a time-out ends in RETRY_EXC_ERR",
