@@ -158,4 +158,4 @@ def test_what_a_verb_refuses_is_told_by_errno() -> None:
 
 def test_what_never_comes_says_so() -> None:
     assert "never: " in said("IBV_EVENT_SM_CHANGE")
-    assert "nobody; here never" in row("IBV_WC_TM_ERR", "who")
+    assert "no HCA; here never" in row("IBV_WC_TM_ERR", "who")
