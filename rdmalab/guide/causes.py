@@ -58,7 +58,7 @@ CAUSES: dict[WCStatus, tuple[Cause, ...]] = {
         Cause("its qp_access_flags lack the operation", "query_qp B.qp0"),
         Cause("its max_dest_rd_atomic is 0, or too small", "query_qp B.qp0"),
         Cause("the two ends disagree on path_mtu", "query_qp B.qp0"),
-        Cause("receive: the invalidated window is not bound, or of another QP", "show mw B.mw0"),
+        Cause("the window to invalidate is not bound by this QP", "show mw B.mw0"),
     ),
     _S.REM_ACCESS_ERR: (
         Cause("the rkey is stale, mistyped, or an lkey", "show mr B.mr0"),

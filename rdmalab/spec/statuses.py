@@ -89,12 +89,10 @@ STATUS: dict[WCStatus, StatusRow] = {
         "mlx5: a WRITE with immediate by an R_Key that does not allow it was to complete this receive",
         "the RC sender gets REM_ACCESS_ERR"),
     _S.REM_INV_REQ_ERR: StatusRow("remote invalid request error", _BOTH,
-        "send: NAK 0x61, since the receive was too small, qp_access_flags lack the operation, "
-        "READ depth, opcode order, MTU, or an unaligned atomic; "
-        "receive: such a request came after this receive was taken for it, or a SEND_WITH_INV "
-        "named a key that is no bound type 2 window of this QP",
-        "the responder's QP goes to ERR, with an error CQE or QP_REQ_ERR; "
-        "what the sender of a failed SEND_WITH_INV gets: explain invalidate"),
+        "send: NAK 0x61: receive too small, qp_access_flags, READ depth, opcode order, MTU, "
+        "unaligned atomic; receive: such a request came after it was taken, "
+        "or a SEND_WITH_INV of a key that is no bound type 2 window",
+        "its QP goes to ERR, with an error CQE or QP_REQ_ERR; SEND_WITH_INV: explain invalidate"),
     _S.REM_ACCESS_ERR: StatusRow("remote access error", _SEND,
         "NAK 0x62: rkey, PD, range or rights at the peer, or a window that is not bound",
         "the responder's QP goes to ERR with QP_ACCESS_ERR"),
