@@ -90,8 +90,8 @@ STATUS: dict[WCStatus, StatusRow] = {
         "the RC sender gets REM_ACCESS_ERR"),
     _S.REM_INV_REQ_ERR: StatusRow("remote invalid request error", _BOTH,
         "send: NAK 0x61: receive too small, qp_access_flags, READ depth, opcode order, MTU, "
-        "unaligned atomic; receive: such a request came after it was taken, "
-        "or a SEND_WITH_INV of a key that is no bound type 2 window",
+        "unaligned atomic; receive: such a request took it, "
+        "or SEND_WITH_INV of no bound type 2 window",
         "its QP goes to ERR, with an error CQE or QP_REQ_ERR; SEND_WITH_INV: explain invalidate"),
     _S.REM_ACCESS_ERR: StatusRow("remote access error", _SEND,
         "NAK 0x62: rkey, PD, range or rights at the peer, or a window that is not bound",
