@@ -105,3 +105,52 @@ def test_a_program_is_started_from_python() -> None:
     error = lab.start("A.bad", ["plol A.cq0"]).error
     assert error is not None
     assert error.hint == "did you mean poll?"
+
+
+@pytest.fixture(scope="module")
+def answered() -> Lab:
+    """One ACK, one RNR NAK and one NAK have been sent, in this order."""
+    lab = Lab()
+    for line in (
+        "use rc_pair min_rnr_timer=1", "post_recv B.qp0 sg=B.mr0[0:64]",
+        "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]", "run",
+        "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]", "until wire.last.opcode == RNR_NAK",
+        "post_recv B.qp0 sg=B.mr0[0:64]",
+        "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote_addr=0 rkey=0xdead", "run",
+    ):  # fmt: skip
+        assert not lab.do(line)[-1].failed, line
+    return lab
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("ACK", 2), ("RNR_NAK", 1), ("NAK", 1), ("NAK_REMOTE_ACCESS", 1), ("NAK_SEQUENCE", 0),
+     ("ACKNOWLEDGE", 4)],
+)  # fmt: skip
+def test_the_names_on_the_screen_are_names_in_questions(
+    answered: Lab, name: str, count: int
+) -> None:
+    assert answered.look(f"wire.count(opcode={name})") == count
+    assert answered.look(f"wire.count(opcode={name.lower()})") == count
+    assert answered.look(f"wire.last.opcode == {name}") is (
+        name in ("NAK", "NAK_REMOTE_ACCESS", "ACKNOWLEDGE")
+    )
+    if name != "ACKNOWLEDGE":
+        assert answered.look(f"wire.count(syndrome={name})") == count
+    shown = answered.do(f"show wire opcode={name}")[-1].value.rows
+    assert len(shown) == count
+
+
+@pytest.mark.parametrize("name", ["ACK", "NAK", "RNR_NAK"])
+def test_the_names_on_the_screen_are_names_in_faults(name: str) -> None:
+    lab = Lab()
+    lab.do("use rc_pair")
+    lab.do(f"fault drop B->A opcode={name} count=1")
+    lab.do("post_send A.qp0 opcode=SEND sg=A.mr0[0:64]")
+    lab.do("until wire.count(opcode=RNR_NAK) == 2 within 20ms")
+    lost = [
+        r
+        for r in lab.do("show wire last=9")[-1].value.rows
+        if "lost" in getattr(r, "fate_text", "")
+    ]
+    assert [row.label for row in lost] == ["RNR_NAK"] * (name == "RNR_NAK")

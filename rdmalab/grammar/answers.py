@@ -2,8 +2,8 @@
 
 import enum
 import operator
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Collection
+from typing import Any, Protocol, TypeGuard
 
 from rdmalab.command import NOWHERE, NotUnderstood, Span
 from rdmalab.grammar.expressions import COMPARISONS
@@ -11,7 +11,7 @@ from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Bare, Binary, Call, Literal, Node, Path, Unary, Word
 from rdmalab.grammar.text import octets
 from rdmalab.grammar.values import BOOLEANS, NULLS
-from rdmalab.grammar.words import member_value
+from rdmalab.grammar.words import member_value, readings
 
 
 class Unknown(LookupError):  # noqa: N818  (it says what it is)
@@ -32,6 +32,17 @@ class Ask(Protocol):
     def field(self, path: Path) -> Any: ...
 
     def call(self, path: Path, positional: list[Any], keywords: dict[str, Any]) -> Any: ...
+
+
+class Named(Protocol):
+    """A value of the world with names that are no values: one may name several values."""
+
+    @property
+    def noun(self) -> str: ...
+
+    def legal(self) -> Collection[str]: ...
+
+    def is_called(self, name: str) -> bool: ...
 
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
@@ -131,9 +142,9 @@ def _compared(node: Binary, left: Any, right: Any) -> bool:
 
 def _comparable(left: Any, right: Any, place: Span) -> tuple[Any, Any]:
     """Both sides as values of one type."""
-    if isinstance(right, Bare):
+    if isinstance(right, Bare) or (_has_names(left) and type(right) is str):
         return left, _meant(left, right, place)
-    if isinstance(left, Bare):
+    if isinstance(left, Bare) or (_has_names(right) and type(left) is str):
         return _meant(right, left, place), right
     if isinstance(left, bytes | bytearray) and isinstance(right, str):
         return bytes(left), octets(right)
@@ -144,12 +155,18 @@ def _comparable(left: Any, right: Any, place: Span) -> tuple[Any, Any]:
     raise _never(left, right, place)
 
 
-def _meant(field: Any, word: Bare, place: Span) -> Any:
+def _meant(field: Any, word: str, place: Span) -> Any:
     """What a bare word says when it is compared with this value."""
     if word in NULLS:
         return None
     if isinstance(field, enum.IntEnum | enum.IntFlag):
-        return _member(type(field), word, place)
+        value = member_value(word, type(field))
+        if value is not None:
+            return value
+    if _has_names(field):
+        return _named(field, word, place)
+    if isinstance(field, enum.IntEnum | enum.IntFlag):
+        raise _no_member(type(field), word, place)
     if isinstance(field, bool) and word.lower() in BOOLEANS:
         return BOOLEANS[word.lower()]
     if field is None or isinstance(field, str):
@@ -157,12 +174,24 @@ def _meant(field: Any, word: Bare, place: Span) -> Any:
     raise _never(field, word, place)
 
 
-def _member(of: type[enum.IntEnum] | type[enum.IntFlag], word: Bare, place: Span) -> int:
-    value = member_value(word, of)
-    if value is None:
-        hint = suggest(word.upper(), of.__members__)
-        raise NotUnderstood(f"no {of.__name__} is called {quoted(word)}", place, hint)
-    return value
+def _has_names(field: Any) -> TypeGuard[Named]:
+    return hasattr(type(field), "is_called")
+
+
+def _named(field: Named, word: str, place: Span) -> Any:
+    """The field where it is called so; None, which nothing is equal to, where it is not."""
+    name = next((said for said in readings(word) if said in field.legal()), None)
+    if name is None:
+        hint = suggest(word.upper(), field.legal())
+        raise NotUnderstood(f"no {field.noun} is called {quoted(word)}", place, hint)
+    return field if field.is_called(name) else None
+
+
+def _no_member(
+    of: type[enum.IntEnum] | type[enum.IntFlag], word: str, place: Span
+) -> NotUnderstood:
+    hint = suggest(word.upper(), of.__members__)
+    return NotUnderstood(f"no {of.__name__} is called {quoted(word)}", place, hint)
 
 
 def _family(value: Any) -> type:

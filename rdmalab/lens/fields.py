@@ -29,9 +29,7 @@ from rdmalab.lens.askable import (
 )
 from rdmalab.lens.folds import Folds
 from rdmalab.lens.names import Names
-from rdmalab.spec.opcodes import BY_LABEL
 from rdmalab.spec.records import Kind, Record, cqe_of, kind_of, node_of, object_of
-from rdmalab.wire.frame import LABEL
 from rdmalab.world.world import World
 
 MOST_BYTES = 65_536
@@ -169,7 +167,6 @@ class Asker:
         _check_keys("wire", wanted, WIRE_KEYS)
         for key in ("from", "to", "source", "target"):
             _check_word(wanted, key, self.world.nodes)
-        _check_word(wanted, "opcode", (*BY_LABEL, LABEL))
 
         def step(count: int, record: Record) -> int:
             return count + ladder.matches(self.world, self.names, record, wanted)

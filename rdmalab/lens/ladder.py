@@ -9,6 +9,7 @@ from rdmalab.grammar.answers import is_same
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
 from rdmalab.lens.sufferings import ORIGINS, PACKETS, Origin, troubles
+from rdmalab.spec.packet_names import PacketName
 from rdmalab.spec.records import (
     Kind,
     Record,
@@ -52,12 +53,16 @@ class PacketRow:
     target: Annotated[str, "the node it goes to, empty if nobody has the address; also to="]
     qp: Annotated[str, "the QP that sent it"]
     dest_qp: Annotated[str, "the QP it is for"]
-    opcode: Annotated[str, "the label of its opcode, SEND_ONLY; FRAME for what is not RDMA"]
+    opcode: Annotated[
+        PacketName, "its name: SEND_ONLY, ACKNOWLEDGE or ACK, RNR_NAK, NAK; FRAME if it is not RDMA"
+    ]
     psn: Annotated[int | None, "its packet sequence number"]
     length: Annotated[int, "bytes of payload, of a FRAME all bytes; also written len="]
     ack_req: Annotated[bool, "whether it asks for an ACK"]
     solicited: Annotated[bool, "whether it wakes a peer that waits for solicited events"]
-    syndrome: Annotated[Syndrome | None, "what its AETH says: ACK, RNR_NAK, NAK_SEQUENCE, …"]
+    syndrome: Annotated[
+        Syndrome | None, "what its AETH says: ACK, RNR_NAK, NAK_SEQUENCE, NAK for any of them"
+    ]
     timer: Annotated[int | None, "the code of the wait that an RNR NAK asks for"]
     msn: Annotated[int | None, "the message sequence number of its AETH"]
     va: Annotated[int | None, "the remote address of its RETH or AtomicETH"]
@@ -82,8 +87,7 @@ class PacketRow:
     @property
     def label(self) -> str:
         """The syndrome of an ACK or NAK, else the opcode."""
-        answer = self.opcode == "ACKNOWLEDGE" and self.syndrome is not None
-        return self.syndrome.name if answer and self.syndrome is not None else self.opcode
+        return self.opcode.shown
 
     @property
     def fate_text(self) -> str:

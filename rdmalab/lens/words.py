@@ -14,6 +14,7 @@ from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.opcodes import OPCODES, Op
+from rdmalab.spec.packet_names import PacketName
 from rdmalab.spec.records import (
     KINDS,
     Kind,
@@ -28,7 +29,7 @@ from rdmalab.spec.records import (
     packet_of,
     setting_of,
 )
-from rdmalab.spec.refusals import CLASS_MASK, DROPS, REFUSALS, VALUE_MASK, Syndrome
+from rdmalab.spec.refusals import DROPS, REFUSALS, VALUE_MASK, Syndrome, syndrome_of
 from rdmalab.spec.rules import ERRNO_NAMES
 from rdmalab.spec.states import MigState, QPState, fields_of
 from rdmalab.spec.statuses import WCStatus
@@ -208,22 +209,17 @@ def cqe(entry: Cqe) -> str:
 
 
 # --------------------------------------------------------------------------- packets
-def label(packet: Packet | Frame) -> str:
-    """The name of the opcode, `SEND_ONLY`, or `FRAME`."""
+def label(packet: Packet | Frame) -> PacketName:
+    """The name of the opcode, `SEND_ONLY`, or `FRAME`; its syndrome gives it further names."""
     if isinstance(packet, Frame):
-        return LABEL
+        return PacketName(LABEL)
     row = OPCODES.get(packet.opcode)
-    return row.label if row else hex(packet.opcode)
+    return PacketName(row.label if row else hex(packet.opcode), syndrome(packet))
 
 
 def syndrome(packet: Packet | Frame) -> Syndrome | None:
     """What an AETH says; a reserved code says nothing."""
-    if packet.aeth is None:
-        return None
-    code = packet.aeth.syndrome
-    if code & CLASS_MASK in (Syndrome.ACK, Syndrome.RNR_NAK):
-        code &= CLASS_MASK
-    return Syndrome(code) if code in tuple(Syndrome) else None
+    return None if packet.aeth is None else syndrome_of(packet.aeth.syndrome)
 
 
 def timer_code(packet: Packet | Frame) -> int | None:

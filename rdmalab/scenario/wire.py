@@ -8,19 +8,20 @@ from typing import Any
 from rdmalab.command import NotUnderstood, Region, Span, Thing
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.quantities import whole
-from rdmalab.grammar.words import member_value
+from rdmalab.grammar.words import readings
 from rdmalab.lens import words
 from rdmalab.lens.ladder import FACTS, SHORT, Fate, PacketRow
 from rdmalab.lens.sufferings import Origin
-from rdmalab.spec.opcodes import BY_LABEL
+from rdmalab.spec.packet_names import PACKETS
 from rdmalab.spec.records import Record, packet_of
-from rdmalab.spec.refusals import Syndrome
-from rdmalab.wire.frame import LABEL, Frame
+from rdmalab.spec.refusals import SYNDROMES, Syndrome
+from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import LidFlow, Packet
 
 Locate = Callable[[str], Region]
 """Finds `B.mr0[100]`; NotUnderstood if nothing is called so."""
 
+Value = int | str | frozenset[Syndrome]
 SKIP = "skip"
 _FATES = {"lost": Fate.LOST, "dropped": Fate.DROPPED}
 _ORIGINS = {origin.name.lower(): origin for origin in Origin if origin is not Origin.SENT}
@@ -67,16 +68,15 @@ _MORE: dict[str, Callable[[Packet | Frame], Any]] = {
 _SHORT = {**SHORT, "imm": "imm_data", "swap": "swap_add", "add": "swap_add"}
 _UNASKED = ("event", "at_ns", "source", "target", "from", "to", "opcode", "dropped", "summary",
             "origin")  # fmt: skip
-_LABELS = (*BY_LABEL, LABEL)
 KEYS = tuple(key for key in (*FACTS, *_MORE, *_SHORT) if key not in _UNASKED)
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """One value: a number, a flag, a syndrome, or a name that the run resolves."""
+    """One value: a number, a flag, syndromes, or a name that the run resolves."""
 
     key: str
-    value: int | str
+    value: Value
     text: str
     place: Span
 
@@ -145,9 +145,9 @@ def _fields(pieces: list[tuple[str, Span]]) -> tuple[Expected, ...]:
 
 
 def _opcode(text: str, place: Span) -> str:
-    if text.upper() not in _LABELS:
+    if text.upper() not in PACKETS:
         raise NotUnderstood(f"no opcode is called {quoted(text)}", place,
-                            suggest(text.upper(), _LABELS))  # fmt: skip
+                            suggest(text.upper(), PACKETS))  # fmt: skip
     return text.upper()
 
 
@@ -162,13 +162,13 @@ def _expected(piece: str, place: Span) -> Expected:
     return Expected(key, _value(_SHORT.get(key, key), text, where), text, where)
 
 
-def _value(fact: str, text: str, place: Span) -> int | str:
+def _value(fact: str, text: str, place: Span) -> Value:
     if fact == "syndrome" and not text[0].isdecimal():
-        number = member_value(text, Syndrome)
-        if number is None:
-            hint = suggest(text.upper(), Syndrome.__members__)
+        named = next((SYNDROMES[said] for said in readings(text) if said in SYNDROMES), None)
+        if named is None:
+            hint = suggest(text.upper(), SYNDROMES)
             raise NotUnderstood(f"no Syndrome is called {quoted(text)}", place, hint)
-        return number
+        return named
     if fact in ("qp", "dest_qp"):
         if not _QP_NAME.fullmatch(text):
             raise NotUnderstood(f"{quoted(text)} is not a full name", place, "write B.qp0")
@@ -272,12 +272,12 @@ class Comparison:
 
     def _fits(self, line: WireLine, packet: Seen) -> bool:
         row = packet.row
-        same = (row.source, row.target, row.opcode) == (line.source, line.target, line.opcode)
-        if not same or line.origin is not row.origin or not _fate_fits(line.fate, row.fate):
+        same = (row.source, row.target, row.origin) == (line.source, line.target, line.origin)
+        if not same or not row.opcode.is_called(line.opcode) or not _fate_fits(line.fate, row.fate):
             return False
         if any(not any(has.startswith(each) for has in row.troubles) for each in line.troubles):
             return False
-        return all(packet.fact(f.fact) == self.values[f] for f in line.fields)
+        return all(_is_value(packet.fact(f.fact), self.values[f]) for f in line.fields)
 
     def expected_text(self) -> str:
         """The line that was not met."""
@@ -294,6 +294,10 @@ class Comparison:
         named = self.lines[line] if line < len(self.lines) else None
         fields = named.fields if isinstance(named, WireLine) else ()
         return _text(self.sent[packet], fields)
+
+
+def _is_value(fact: Any, wanted: Any) -> bool:
+    return fact in wanted if isinstance(wanted, frozenset) else bool(fact == wanted)
 
 
 def _fate_fits(wanted: Fate | None, fate: Fate) -> bool:

@@ -6,6 +6,7 @@ no receive WQE can carry the error. The order of the checks is `hca/responder/ch
 Sources: transport.md 10 (Soft-RoCE, MindShare table 17-7, IBA 9.7).
 """
 
+from collections.abc import Collection
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -24,10 +25,38 @@ class Syndrome(IntEnum):
     NAK_REMOTE_OPERATION = 0x63
     NAK_INVALID_RD_REQUEST = 0x64
 
+    @property
+    def noun(self) -> str:
+        return type(self).__name__
+
+    @staticmethod
+    def legal() -> Collection[str]:
+        """All names of syndromes."""
+        return SYNDROMES
+
+    def is_called(self, name: str) -> bool:
+        """Whether this is one of the syndromes that a legal name matches."""
+        return self in SYNDROMES[name]
+
 
 CLASS_MASK = 0xE0
 VALUE_MASK = 0x1F
+
+# What a name of a syndrome matches. RNR NAK is a class of its own (AETH bits 7-5), so NAK, which
+# names every NAK code, does not name it.
+SYNDROMES: dict[str, frozenset[Syndrome]] = {
+    **{syndrome.name: frozenset([syndrome]) for syndrome in Syndrome},
+    "NAK": frozenset(s for s in Syndrome if s & CLASS_MASK == Syndrome.NAK_SEQUENCE & CLASS_MASK),
+}
 NO_CREDITS = 0x1F  # an ACK that says nothing about end-to-end credits
+
+
+def syndrome_of(code: int) -> Syndrome | None:
+    """What the syndrome of an AETH says; a reserved code says nothing."""
+    if code & CLASS_MASK in (Syndrome.ACK, Syndrome.RNR_NAK):
+        code &= CLASS_MASK
+    return Syndrome(code) if code in tuple(Syndrome) else None
+
 
 # What the requester makes of a fatal NAK. A code without a row counts as a remote operation error.
 REQUESTER_STATUS: dict[int, WCStatus] = {

@@ -5,6 +5,7 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 from typing import ClassVar
 
+from rdmalab.spec.packet_names import FRAME
 from rdmalab.wire.header import Header
 from rdmalab.wire.headers import ARP, TCP, UDP, Ethernet, IPv4
 from rdmalab.wire.inside import ARP_TYPE, Inside, inside_frame
@@ -12,7 +13,7 @@ from rdmalab.wire.links import encode
 from rdmalab.wire.packet import Packet
 from rdmalab.wire.roce import ROCE_PORT
 
-LABEL = "FRAME"
+LABEL = FRAME
 _GROUP_BIT = 1 << 40  # the first bit on the wire: to more than one
 _TCP_FLAGS = "FSRPAUEC"
 _ARP_REQUEST = 1

@@ -21,7 +21,7 @@ from rdmalab.command import (
 from rdmalab.hca.attributes import Gid
 from rdmalab.hca.srq import fail
 from rdmalab.session.session import Session
-from rdmalab.spec.opcodes import BY_LABEL
+from rdmalab.spec.packet_names import FRAME, PACKETS
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import MTU
 from rdmalab.verbs.nouns import Qp, Srq
@@ -43,7 +43,7 @@ from rdmalab.world.world import World
 
 _MTUS = tuple(mtu.octets for mtu in MTU)
 
-WireOpcode = Annotated[str, OneOf(BY_LABEL)]
+WireOpcode = Annotated[str, OneOf([name for name in PACKETS if name != FRAME])]
 What = Literal[
     "drop",
     "corrupt",

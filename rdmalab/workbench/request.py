@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from rdmalab.command import Alias, NotUnderstood, Noun, Range, Region, Thing
+from rdmalab.command import Alias, NotUnderstood, Noun, OneOf, Range, Region, Thing
 from rdmalab.lens import words
 from rdmalab.session.session import Session
 from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.packet_names import PACKETS
 
 BEGIN = "begin with: use rc_pair"
 
@@ -49,7 +50,7 @@ class Which:
     """How much of it, and which packets."""
 
     last: Annotated[int, Range(1, 1000)] | None = None
-    opcode: str = ""
+    opcode: Annotated[str, OneOf(PACKETS)] = ""
     source: Annotated[str, Alias("from")] = ""
     target: Annotated[str, Alias("to")] = ""
     psn: int | None = None

@@ -6,7 +6,10 @@ from typing import ClassVar, Protocol
 from rdmalab.command import Unit
 from rdmalab.grammar.quantities import spelled
 from rdmalab.spec.opcodes import OPCODES
+from rdmalab.spec.packet_names import PacketName
+from rdmalab.spec.refusals import syndrome_of
 from rdmalab.wire.congestion import marked
+from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet, gid_text
 from rdmalab.world.chance import Chance
 from rdmalab.world.passage import Held, Passage
@@ -57,8 +60,7 @@ class Match:
         packet = way.packet
         if self.source not in ("", way.source) or self.target not in ("", way.target):
             return False
-        row = OPCODES.get(packet.opcode) if packet.opcode is not None else None
-        if self.opcode and (row is None or row.label != self.opcode):
+        if self.opcode and not self._is_called_so(packet):
             return False
         if self.psn is not None and self.psn != packet.psn:
             return False
@@ -73,6 +75,11 @@ class Match:
         if self.gid is None:
             return True
         return isinstance(packet, Packet) and self.gid in packet.flow.gids
+
+    def _is_called_so(self, packet: Packet | Frame) -> bool:
+        row = OPCODES.get(packet.opcode) if packet.opcode is not None else None
+        aeth = None if packet.aeth is None else syndrome_of(packet.aeth.syndrome)
+        return row is not None and PacketName(row.label, aeth).is_called(self.opcode)
 
     def _is_of(self, qp: tuple[str, int], way: Passage) -> bool:
         node, number = qp
