@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 
 from rdmalab import cli
+from rdmalab.export import pcapng
 from rdmalab.scenario import loader
 from rdmalab.version import VERSION
 
@@ -290,10 +291,10 @@ SENDING = str(ROOT / "scenarios" / "err" / "rnr-retry-exceeded.rdmalab.yaml")
 
 def test_a_capture_goes_where_it_is_wanted(folder: Path) -> None:
     file = folder / "x.pcapng"
-    file.write_bytes(b"something else")
+    file.write_bytes(pcapng.MAGIC)
     written = program("export", "pcapng", SENDING, "-o", str(file))
     assert (written.returncode, written.stdout) == (0, "")
-    assert written.stderr == f"{file}: 4 frames\n"
+    assert written.stderr == f"{file}: 4 frames, in place of the capture that was there\n"
     command = [sys.executable, "-m", "rdmalab", "export", "pcapng", SENDING, "-o", "-"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     printed = subprocess.run(command, capture_output=True, check=True, env=environment)
@@ -411,7 +412,8 @@ def test_version_loads_nearly_nothing() -> None:
     assert code == 0
     assert not modules & {*SCREENS, "pydantic", "yaml", "asyncio"}
     rooms = {name.split(".")[1] for name in modules if name.startswith("rdmalab.")}
-    assert rooms == {"cli", "version", "spec"}
+    assert rooms == {"cli", "disk", "shell", "spec", "version"}
+    assert {m for m in modules if m.startswith("rdmalab.shell.")} == {"rdmalab.shell.streams"}
 
 
 @pytest.mark.parametrize(
@@ -537,3 +539,225 @@ def test_what_was_shared_is_printed_where_no_app_can_be(
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{word[:20]}\n  {word[20:]}\n"))
     assert cli.main(["open", "-"]) == 0
     assert capsys.readouterr().out == scenario
+
+
+# --------------------------------------------------------------------------- files and streams
+OVERWRITING = [
+    ["export", "pcapng", "good.rdmalab.yaml", "-o"],
+    ["run", "good.rdmalab.yaml", "--junit"],
+    ["explain", "modify_qp", "--svg", "-o"],
+    ["explain", "psn", "--json", "-o"],
+    ["explain", "--all", "-o"],
+    ["explain", "psn", "-o"],
+]
+
+
+@pytest.mark.parametrize("arguments", OVERWRITING, ids=" ".join)
+@pytest.mark.parametrize("there", ["good.rdmalab.yaml", "notes", "fifo", "/dev/full"])
+def test_a_file_of_another_kind_is_never_replaced(
+    folder: Path, arguments: list[str], there: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "notes").write_text("rdmalab: notes of mine")
+    os.mkfifo(folder / "fifo")
+    assert cli.main([*arguments, there]) == 2
+    assert there in capsys.readouterr().err
+    assert (folder / "notes").read_text() == "rdmalab: notes of mine"
+    assert (folder / "good.rdmalab.yaml").read_text() == GOOD
+
+
+@pytest.mark.parametrize("arguments", OVERWRITING, ids=" ".join)
+def test_a_file_of_the_same_kind_is_replaced(folder: Path, arguments: list[str]) -> None:
+    assert cli.main([*arguments, "x"]) == 0
+    first = (folder / "x").read_bytes()
+    (folder / "x").write_bytes(first + b"more")
+    assert cli.main([*arguments, "x"]) == 0
+    assert len((folder / "x").read_bytes()) - len(first) in (0, 1)  # a duration in milliseconds
+
+
+def test_a_program_is_saved_over_a_scenario_only(folder: Path) -> None:
+    (folder / "p.py").write_text("print('done')")
+    (folder / "notes").write_text("rdmalab: notes of mine")
+    assert program("python", "--save", "notes", "p.py").returncode == 2
+    assert (folder / "notes").read_text() == "rdmalab: notes of mine"
+    assert program("python", "--save", "good.rdmalab.yaml", "p.py").returncode == 0
+    assert "p.py" in (folder / "good.rdmalab.yaml").read_text()
+
+
+ENDLESS = {"fifo": "a FIFO, not a regular file", "/dev/zero": "a device, not a regular file"}
+
+
+@pytest.mark.parametrize("file", ENDLESS)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "{}"], ["check", "{}"], ["lessons", "{}"], ["why", "{}"],
+        ["export", "pcapng", "{}", "-o", "x"], ["repl", "-f", "{}"], ["python", "{}"],
+        ["repl", "-c", "load {}"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_what_never_ends_is_refused(
+    folder: Path, arguments: list[str], file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(folder / "fifo")
+    said = [argument.format(f'"{file}"' if " " in argument else file) for argument in arguments]
+    assert cli.main(said) == 2
+    told = capsys.readouterr()
+    assert ENDLESS[file] in told.out + told.err
+
+
+@pytest.mark.parametrize("command", ["run", "check", "lessons"])
+def test_a_fifo_among_scenarios_is_one_error(
+    folder: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(folder / "deep" / "fifo.rdmalab.yaml")
+    assert cli.main([command, "deep"]) == 2
+    said = capsys.readouterr()
+    assert (said.out + said.err).count("a FIFO, not a regular file") == 1
+
+
+def test_a_large_file_of_lines_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "large").touch()
+    os.truncate(folder / "large", 1 << 40)
+    for arguments in (["repl", "-f", "large"], ["python", "large"], ["run", "large"]):
+        assert cli.main(arguments) == 2
+        said = capsys.readouterr()
+        assert "large" in said.out + said.err
+
+
+@pytest.mark.parametrize("arguments", [["repl"], ["explain", "-"]])
+def test_standard_input_that_never_ends(arguments: list[str]) -> None:
+    with Path("/dev/zero").open("rb") as zeros:
+        done = program(*arguments, stdin=zeros)
+    assert done.returncode == 2
+    assert "larger than 16,777,216" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["run"], ["check"], ["lessons"], ["why"], ["lessons", "--coverage", "good.rdmalab.yaml",
+     "--tests"], ["python"], ["repl", "-f"], ["export", "pcapng", "good.rdmalab.yaml", "-o"]],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_path_that_is_too_long(
+    folder: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert folder.is_dir()
+    assert cli.main([*arguments, "x" * 3000]) == 2
+    said = capsys.readouterr()
+    assert "a bug" not in said.err
+    assert "x" * 3000 in said.out + said.err
+
+
+SPEAKING = [
+    ["explain", "--all"], ["capabilities"], ["schema", "--of", "scenario"], ["lessons", "deep"],
+    ["run", "-v", "good.rdmalab.yaml"], ["repl", "-c", "use rc_pair"], ["--help"],
+    ["explain", "modify_qp", "--svg"], ["repl", "--json", "-c", "use rc_pair"],
+    ["why", "denied.yaml"], ["explain", "retry_cnt"], ["check", "arrow→.rdmalab.yaml"],
+    ["explain", "psn", "--json"], ["lessons", "--json", "deep"],
+]  # fmt: skip
+
+
+def printed(arguments: list[str], encoding: str, stdin: str = "") -> tuple[int, bytes, bytes]:
+    """The exit code, and what streams of this encoding were given."""
+    before = sys.stdin, sys.stdout, sys.stderr
+    out, err = io.BytesIO(), io.BytesIO()
+    sys.stdin = io.StringIO(stdin)
+    sys.stdout, sys.stderr = io.TextIOWrapper(out, encoding), io.TextIOWrapper(err, encoding)
+    try:
+        code = cli.main(arguments)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        return code, out.getvalue(), err.getvalue()
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
+
+
+@pytest.mark.parametrize("arguments", SPEAKING, ids=" ".join)
+def test_no_encoding_fails(folder: Path, arguments: list[str]) -> None:
+    assert folder.is_dir()
+    code, octets, _ = printed(arguments, "utf-8")
+    expected = octets.decode()
+    for encoding in ("cp1252", "latin-1", "cp437", "ascii"):
+        again, octets, talk = printed(arguments, encoding)
+        assert (again, b"a bug" in talk) == (code, False), encoding
+        said = octets.decode(encoding)
+        if "--json" in arguments or arguments[0] == "schema":
+            assert json.loads(octets) == json.loads(expected)
+            assert octets.isascii()
+        elif "--svg" in arguments:
+            assert ET.tostring(ET.fromstring(said)) == ET.tostring(ET.fromstring(expected))
+            assert octets.isascii()
+        else:
+            assert said.count("?") <= expected.count("?"), encoding
+
+
+def test_no_encoding_fails_in_a_process_of_its_own(folder: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "cp1252"}
+    command = [sys.executable, "-m", "rdmalab", "explain", "--all"]
+    done = subprocess.run(command, capture_output=True, check=False, env=environment, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b" -> " in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["explain", "--all"], ["capabilities"], ["run", "good.rdmalab.yaml", "failing.rdmalab.yaml",
+     "-v"], ["repl", "-c", "use rc_pair"], ["export", "pcapng", "denied.yaml", "-o", "-"]],
+    ids=" ".join,
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("where", "why"), [(">/dev/full", "No space left on device"), (">&-", "it is closed")]
+)
+def test_no_room_for_the_output_is_no_bug(
+    folder: Path, arguments: list[str], where: str, why: str
+) -> None:
+    assert folder.is_dir()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    shell = ["sh", "-c", f'"$0" "$@" {where}', sys.executable, "-m", "rdmalab", *arguments]
+    done = subprocess.run(shell, capture_output=True, check=False, env=environment, text=True)
+    assert done.returncode == 2
+    assert f"standard output cannot be written: {why}\n" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+
+
+@pytest.mark.parametrize("closed", ["<&- 2>&-", "2>/dev/full"])
+@pytest.mark.parametrize("arguments", [[], ["explain", "-"], ["run", "good.rdmalab.yaml"], ["x"]])
+def test_other_closed_streams_are_no_bug(folder: Path, closed: str, arguments: list[str]) -> None:
+    assert folder.is_dir()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    shell = ["sh", "-c", f'"$0" "$@" {closed}', sys.executable, "-m", "rdmalab", *arguments]
+    done = subprocess.run(
+        shell, capture_output=True, check=False, env=environment, text=True,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == {"run": 0, "": 0}.get("".join(arguments[:1]), 2)
+    assert "a bug" not in done.stderr + done.stdout
+
+
+HOSTILE = "\x1b[31m\x1b]0;x\x07\u202e\u2066\x9b2J\r\x7fmine"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["explain", HOSTILE], ["explain", "-"], ["repl", "-f", HOSTILE], ["run", HOSTILE],
+        ["repl", "--profile", HOSTILE], ["repl", "--seed", HOSTILE], ["schema", "--of", HOSTILE],
+        [HOSTILE], ["run", f"--{HOSTILE}"], ["python", HOSTILE], ["open", HOSTILE],
+        ["export", "pcapng", "good.rdmalab.yaml", "-o", f"none/{HOSTILE}"], ["check", HOSTILE],
+        ["why", "denied.yaml", HOSTILE], ["repl", "-c", HOSTILE], ["lessons", HOSTILE],
+        ["repl", "-c", f'load "{HOSTILE}"'], ["explain", "modify_qp", HOSTILE, "--svg"],
+        ["repl", "--json", "-c", HOSTILE], ["explain", "status=12", HOSTILE, "--json"],
+        ["run", "--json", HOSTILE], ["explain", f"status=12 IBV_{HOSTILE}"],
+    ],
+    ids=lambda arguments: ascii(" ".join(arguments))[:50],
+)  # fmt: skip
+def test_nothing_that_is_echoed_is_obeyed(folder: Path, arguments: list[str]) -> None:
+    assert folder.is_dir()
+    code, out, err = printed(arguments, "utf-8", stdin=f"{HOSTILE}\n")
+    said = (out + err).decode()
+    assert code in (0, 2)
+    assert all(c == "\n" or c.isprintable() for c in said), ascii(said)
+    if "--json" in arguments:
+        assert json.loads(out)

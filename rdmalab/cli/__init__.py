@@ -1,7 +1,8 @@
 """The command line. Everything else is imported when a command needs it, and nothing imports this.
 
-Exit codes: 0 all well; 1 an expectation failed; 2 bad usage, file or line; 3 a bug in rdmalab;
-5 nothing selected; 130 ^C. Results go to standard output, talk to standard error.
+Exit codes: 0 all well; 1 an expectation failed; 2 bad usage, file or line, or output that cannot
+be written; 3 a bug in rdmalab; 5 nothing selected; 130 ^C. Results go to standard output, talk to
+standard error.
 """
 
 import os
@@ -11,7 +12,8 @@ from collections.abc import Sequence
 import click
 
 from rdmalab.cli import knowledge, others, scenarios
-from rdmalab.cli.program import PIPE_CLOSED, Exit, forget_output, program
+from rdmalab.cli.program import PIPE_CLOSED, Exit, program
+from rdmalab.shell.streams import Lost, forget_output, guarded
 
 ISSUES = "the project's issue tracker"
 __all__ = ["Exit", "knowledge", "main", "others", "scenarios"]  # imported, they are commands
@@ -19,19 +21,32 @@ __all__ = ["Exit", "knowledge", "main", "others", "scenarios"]  # imported, they
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code. Also the one place that catches a bug."""
+    with guarded():
+        try:
+            code = _run(arguments)
+            sys.stdout.flush()
+            return code
+        except BrokenPipeError:
+            forget_output()
+            return PIPE_CLOSED
+        except Lost as why:
+            forget_output()
+            print(f"standard output cannot be written: {why}", file=sys.stderr)
+            return Exit.USAGE
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         code = program.main(args=arguments, prog_name="rdmalab", standalone_mode=False)
-        sys.stdout.flush()
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.ClickException as wrong:
-        wrong.show()
+        wrong.show(sys.stderr)
         return Exit.USAGE
     except (KeyboardInterrupt, click.Abort):
         return Exit.INTERRUPTED
-    except BrokenPipeError:
-        forget_output()
-        return PIPE_CLOSED
+    except (BrokenPipeError, Lost):
+        raise
     except Exception as bug:  # noqa: BLE001  (whatever it is, it is ours)
         return _report_bug(bug)
     return int(code) if isinstance(code, int) else Exit.WELL

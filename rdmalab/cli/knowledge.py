@@ -7,7 +7,9 @@ from typing import Any
 
 import click
 
-from rdmalab.cli.program import Exit, program, with_json, with_profile, write
+from rdmalab import disk
+from rdmalab.cli.program import Exit, begins_as, program, with_json, with_profile, write
+from rdmalab.shell.streams import print_json, print_svg
 from rdmalab.spec.profiles import PROFILES
 
 
@@ -30,10 +32,15 @@ def explain(
     if everything == bool(words) or (everything and (svg or as_json)) or (svg and as_json):
         raise click.UsageError("one of these: explain WORD... [--json], --all, modify_qp --svg")
     said = _guide() if everything else _drawing(words) if svg else _answer(words, as_json=as_json)
-    if output is None:
-        print(said, end="")
+    if output is not None:
+        octets = said.encode()
+        write(output, octets, begins_as(octets), "such document")
+    elif as_json:
+        print_json(said.rstrip("\n"))
+    elif svg:
+        print_svg(said)
     else:
-        write(output, said.encode())
+        print(said, end="")
     return Exit.WELL
 
 
@@ -51,7 +58,7 @@ def _answer(words: tuple[str, ...], *, as_json: bool) -> str:
     from rdmalab.guide.explain import answer
     from rdmalab.vocabulary import VOCABULARY
 
-    text = sys.stdin.read() if words == ("-",) else " ".join(words)
+    text = _log() if words == ("-",) else " ".join(words)
     try:
         found = answer(text, VOCABULARY, SUSPICIONS)
     except NotUnderstood as wrong:
@@ -59,6 +66,15 @@ def _answer(words: tuple[str, ...], *, as_json: bool) -> str:
     if as_json:
         return json.dumps(document(found), indent=2, ensure_ascii=False) + "\n"
     return "\n".join([*found.article.lines(min(100, _width())), ""])
+
+
+def _log() -> str:
+    """Standard input, in which a program may have written anything, up to a limit."""
+    stream = getattr(sys.stdin, "buffer", None)
+    octets = stream.read(disk.MOST + 1) if stream else sys.stdin.read(disk.MOST + 1).encode()
+    if len(octets) > disk.MOST:
+        raise click.UsageError(f"standard input is larger than {disk.MOST:,} bytes")
+    return str(octets.decode("utf-8", "replace"))
 
 
 def _drawing(words: tuple[str, ...]) -> str:
@@ -108,7 +124,7 @@ def capabilities(*, as_json: bool, profile: str) -> int:
     found = rows(PROFILES[profile], VERBS)
     if as_json:
         listed = [asdict(row) for row in found]
-        print(json.dumps({"profile": profile, "capabilities": listed}, indent=2))
+        print_json(json.dumps({"profile": profile, "capabilities": listed}, indent=2))
     else:
         print("\n".join(lines(found, min(100, _width()))))
     return Exit.WELL
@@ -180,5 +196,5 @@ _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
 )  # fmt: skip
 def schema(*, what: str) -> int:
     """Print a JSON Schema."""
-    print(json.dumps(_SCHEMAS[what](), indent=2, ensure_ascii=False))
+    print_json(json.dumps(_SCHEMAS[what](), indent=2, ensure_ascii=False))
     return Exit.WELL

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
+from rdmalab import disk
 from rdmalab.cli.program import Exit, program, tell, with_profile, write
 from rdmalab.cli.scenarios import certain, opened, played, verdict
+from rdmalab.shell.streams import print_octets, unguarded
 from rdmalab.spec.limits import LAYER_OF, LinkLayer
 from rdmalab.spec.profiles import PROFILES
 
@@ -28,8 +30,8 @@ _STANDARD_OUTPUT = "-"
 def export(*, form: str, path: str, output: str, profile: str) -> int:
     """Play a scenario, and write what was sent as another program reads it.
 
-    pcapng: every frame that left a port, for Wireshark and tshark. A file that is there is
-    replaced. If the scenario fails, what was sent up to there is written all the same.
+    pcapng: every frame that left a port, for Wireshark and tshark. A capture that is there is
+    replaced, any other file is not. If the scenario fails, what was sent up to there is written.
     """
     from rdmalab.export import pcapng
     from rdmalab.scenario.report import RunModel, of_runner
@@ -44,14 +46,15 @@ def export(*, form: str, path: str, output: str, profile: str) -> int:
         return Exit.USAGE
     runner = played(scenario, profile, verbose=False)
     capture = pcapng.capture(runner.session.world, runner.session.names)
+    replaced = False
     if output == _STANDARD_OUTPUT:
-        sys.stdout.buffer.write(capture.octets)
+        print_octets(capture.octets)
     else:
-        write(output, capture.octets)
+        replaced = write(output, capture.octets, pcapng.is_capture, "capture")
     if not runner.ok:
         tell(runner.results[-1].text(scenario.path))
     named = "standard output" if output == _STANDARD_OUTPUT else output
-    tell(Exported(named, capture.frames, capture.never_left).text)
+    tell(Exported(named, capture.frames, capture.never_left, replaced).text)
     report = RunModel()
     report.add(of_runner(runner))
     return verdict(report)
@@ -84,7 +87,12 @@ def python(
     if layer not in PROFILES[profile].link_layers:
         message = f"--link-layer: profile {profile} has no {link_layer} port"
         raise click.UsageError(message)
-    code = play(script, arguments, profile, layer)
+    try:
+        disk.read(script)
+    except OSError as wrong:
+        raise click.UsageError(f"{script} cannot be read: {wrong.strerror}") from None
+    with unguarded():
+        code = play(script, arguments, profile, layer)
     if save is not None or tui:
         _keep(save, Path(script).name, tui=tui)
     return code
@@ -93,6 +101,7 @@ def python(
 def _keep(path: str | None, title: str, *, tui: bool) -> None:
     """Write what the program did as a scenario, and perhaps walk through it."""
     from rdmalab.compat.process import here
+    from rdmalab.scenario.loader import is_scenario
     from rdmalab.scenario.saving import Unsavable, saved
 
     try:
@@ -101,7 +110,7 @@ def _keep(path: str | None, title: str, *, tui: bool) -> None:
         raise click.ClickException(f"{title} cannot be kept: {why}") from None
     with tempfile.TemporaryDirectory() as folder:
         kept = path or str(Path(folder) / "program.rdmalab.yaml")
-        write(kept, text.encode())
+        write(kept, text.encode(), is_scenario, "scenario")
         if tui:
             from rdmalab.tui.app import main as app
 

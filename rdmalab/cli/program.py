@@ -1,13 +1,13 @@
 """The program and what its commands share: exit codes, options, talk."""
 
-import os
 import sys
 from enum import IntEnum
-from pathlib import Path
 from typing import Any
 
 import click
 
+from rdmalab import disk
+from rdmalab.shell.streams import forget_output
 from rdmalab.spec.profiles import PROFILES, STRICT
 from rdmalab.version import VERSION
 
@@ -18,8 +18,8 @@ _ORDER = (
 )  # fmt: skip
 _EXIT_CODES = """
 Exit codes: 0 all well; 1 an expectation failed, or why found something wrong; 2 bad usage, file or
-line; 3 a bug in rdmalab; 5 nothing selected; 130 ^C. Results go to standard output, talk to
-standard error.
+line, or output that cannot be written; 3 a bug in rdmalab; 5 nothing selected; 130 ^C. Results go
+to standard output, talk to standard error.
 """
 
 
@@ -32,11 +32,6 @@ class Exit(IntEnum):
     BUG = 3
     NOTHING = 5
     INTERRUPTED = 130
-
-
-def forget_output() -> None:
-    """Nobody reads any more: Python must not try to flush when it exits."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Program(click.Group):
@@ -114,8 +109,19 @@ def say(text: str, *, unless: bool) -> None:
         print(text)
 
 
-def write(path: str, octets: bytes) -> None:
+def write(path: str, octets: bytes, may_replace: disk.Recognise, kind: str) -> bool:
+    """Write a file; whether another of its kind was replaced. A file of another kind stays."""
     try:
-        Path(path).write_bytes(octets)
-    except OSError as wrong:
-        raise click.FileError(path, wrong.strerror or str(wrong)) from None
+        return disk.write(path, octets, may_replace)
+    except disk.Taken:
+        message = f"{path} is there, and is no {kind}; choose another name"
+        raise click.ClickException(message) from None
+    except (OSError, ValueError) as wrong:  # ValueError: a NUL in it
+        why = getattr(wrong, "strerror", None) or "no such path"
+        raise click.ClickException(f"{path} cannot be written: {why}") from None
+
+
+def begins_as(octets: bytes) -> disk.Recognise:
+    """Recognises a file that begins with the same two words, such as `<svg xmlns=…`."""
+    words = octets.split(maxsplit=2)[:2]
+    return lambda there: there.split(maxsplit=2)[:2] == words

@@ -18,14 +18,18 @@ from rdmalab.cli.program import (
     with_profile,
     write,
 )
+from rdmalab.shell.streams import print_json
 
 if TYPE_CHECKING:
     from rdmalab.doctor.report import Report
+    from rdmalab.scenario.bound_tests import Answer
     from rdmalab.scenario.coverage import Bound
     from rdmalab.scenario.loader import Scenario
     from rdmalab.scenario.report import RunModel
     from rdmalab.scenario.runner import Runner
     from rdmalab.scenario.source import FileError
+
+_HEAD = 200  # bytes in which the first element of a JUnit report stands
 
 
 @program.command()
@@ -54,7 +58,7 @@ def run(
             if not runner.ok:
                 say(runner.results[-1].text(scenario.path), unless=as_json)
     if as_json:
-        print(report.model_dump_json(indent=2))
+        print_json(report.model_dump_json(indent=2))
     if junit:
         _write_junit(report, junit)
     tell(report.summary)
@@ -106,7 +110,10 @@ def why(*, path: str, thing: str | None, as_json: bool, profile: str) -> int:
         report = consult(runner.session, parse_expression(thing).node if thing else None)
     except NotUnderstood as error:
         raise click.UsageError(f"{error.message} ({error.hint})") from None
-    print(json.dumps(report.as_json(), indent=2) if as_json else _answer(report))
+    if as_json:
+        print_json(json.dumps(report.as_json(), indent=2))
+    else:
+        print(_answer(report))
     return Exit.FAILED if report.is_trouble else Exit.WELL
 
 
@@ -170,7 +177,10 @@ def _list(paths: tuple[str, ...], *, as_json: bool) -> int:
             tell(f"ERROR {certain(error)}")
         else:
             found.lessons.append(lesson(scenario))
-    print(found.model_dump_json(indent=2) if as_json else "\n".join(lines(found)))
+    if as_json:
+        print_json(found.model_dump_json(indent=2))
+    else:
+        print("\n".join(lines(found)))
     if wrong:
         return Exit.USAGE
     return Exit.WELL if found.lessons else Exit.NOTHING
@@ -189,15 +199,25 @@ def _coverage(paths: tuple[str, ...], tests: str | None, profile: str, *, as_jso
         else:
             bindings += of_runner(played(scenario, profile, verbose=False))
     if tests is not None:
-        asked = bound_tests.ask(Path(tests))
+        asked = _asked(tests)
     found = table([*bindings, *asked.bound], asked.said)
-    print(found.model_dump_json(indent=2) if as_json else "\n".join(lines(found)))
+    said = found.model_dump_json(indent=2)
+    print_json(said) if as_json else print("\n".join(lines(found)))
     tell(found.summary)
     if wrong:
         return Exit.USAGE
     if found.failed or asked.broken:
         return Exit.FAILED
     return Exit.WELL if found.bound else Exit.NOTHING
+
+
+def _asked(tests: str) -> "Answer":
+    from rdmalab.scenario.bound_tests import ask
+
+    try:
+        return ask(Path(tests))
+    except OSError as why:
+        raise click.UsageError(f"{tests} cannot be read: {why.strerror}") from None
 
 
 def loaded(paths: tuple[str, ...]) -> "Iterator[tuple[Scenario | None, FileError | None]]":
@@ -221,7 +241,7 @@ def _files(paths: tuple[str, ...], suffix: str) -> Iterator[str]:
     for path in paths:
         try:
             found = sorted(Path(path).rglob(f"*{suffix}")) if Path(path).is_dir() else [Path(path)]
-        except ValueError:  # a NUL in it
+        except (OSError, ValueError):  # too long, or a NUL in it: whoever reads it says so
             found = [Path(path)]
         yield from (str(file) for file in found)
 
@@ -242,4 +262,4 @@ def verdict(report: "RunModel") -> Exit:
 def _write_junit(report: "RunModel", path: str) -> None:
     from rdmalab.scenario.junit import document
 
-    write(path, document(report))
+    write(path, document(report), lambda there: b"<testsuites" in there[:_HEAD], "JUnit report")

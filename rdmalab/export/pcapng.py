@@ -48,6 +48,11 @@ _LARGEST = (1 << 64) - 1  # a time, of 584 years, or a speed; what is larger is 
 _Option = tuple[int, bytes]
 
 
+def is_capture(octets: bytes) -> bool:
+    """Whether these bytes are a pcapng file, whichever program wrote it."""
+    return octets.startswith(MAGIC)
+
+
 @dataclass(slots=True)
 class Captured:
     """One frame on the cable: the packet that was sent, and its bytes as they went on.

@@ -31,7 +31,7 @@ def unquoted(text: str, place: Span) -> str:
 
 def in_quotes(text: str) -> str:
     """The text as a quoted string in which nothing moves the cursor or hides."""
-    return '"' + "".join(_BACK.get(c) or _visible(c) for c in text) + '"'
+    return '"' + "".join(_BACK.get(c) or escaped(c) for c in text) + '"'
 
 
 def octets(text: str) -> bytes:
@@ -41,7 +41,8 @@ def octets(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _visible(character: str) -> str:
+def escaped(character: str) -> str:
+    """A character that can be seen, or the number of one that moves the cursor or hides."""
     code = ord(character)
     if character.isprintable():
         return character

@@ -49,7 +49,7 @@ def ask(folder: Path) -> Answer:
 
 
 def _binds(file: Path) -> bool:
-    return f"@{MARK}(" in file.read_text("utf-8", "replace")
+    return file.is_file() and f"@{MARK}(" in file.read_text("utf-8", "replace")
 
 
 def read(report: Path) -> Iterator[Bound]:

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from rdmalab import disk
 from rdmalab.command import Command, NotUnderstood, Span
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.format import render
@@ -172,8 +173,7 @@ def short_name(path: str) -> str:
 def read(path: str) -> str:
     """The text of a file, if it is not too large and is UTF-8."""
     try:
-        with Path(path).open("rb") as file:
-            octets = file.read(tree.MAX_OCTETS + 1)
+        octets = disk.beginning(path, tree.MAX_OCTETS + 1)
     except OSError as wrong:
         raise FileError(path, f"cannot be read: {wrong.strerror or wrong}") from None
     except ValueError:
@@ -185,6 +185,18 @@ def read(path: str) -> str:
     except UnicodeDecodeError as wrong:
         line = octets.count(b"\n", 0, wrong.start) + 1
         raise FileError(path, f"line {line} is not UTF-8", "save it as UTF-8") from None
+
+
+def is_scenario(octets: bytes) -> bool:
+    """Whether these bytes have the shape of a scenario; its commands may be wrong all the same."""
+    if len(octets) > tree.MAX_OCTETS:
+        return False
+    try:
+        root = tree.compose(Source("", octets.decode("utf-8-sig")))
+        Document.model_validate(tree.plain(root))
+    except (FileError, ValueError):  # those of pydantic and of Unicode are ValueErrors
+        return False
+    return True
 
 
 def loads(text: str, path: str, vocabulary: Vocabulary) -> Scenario:
@@ -386,5 +398,6 @@ def _items(node: Node, key: str) -> list[Node]:
 
 
 __all__ = [
-    "ACTIONS", "SUFFIX", "FileError", "PlannedStep", "Scenario", "found", "load", "loads", "read",
+    "ACTIONS", "SUFFIX", "FileError", "PlannedStep", "Scenario", "found", "is_scenario", "load",
+    "loads", "read",
 ]  # fmt: skip

@@ -1,11 +1,14 @@
 """The prompt of a lab, ready to ask: its colours, its menu, its line of help. For both faces."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from prompt_toolkit.application import get_app
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.lexers import PygmentsLexer
 
+from rdmalab import disk
 from rdmalab.lab import Lab
 from rdmalab.lens import words
 from rdmalab.shell.colour import RdmalabLexer
@@ -20,6 +23,10 @@ if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.formatted_text import StyleAndTextTuples
     from prompt_toolkit.history import History
+
+
+Report = Callable[[str], None]
+T = TypeVar("T")
 
 
 def ask_session(lab: Lab, *, history: "History | None" = None, **more: Any) -> "PromptSession[str]":
@@ -45,14 +52,53 @@ def no_history() -> "History":
     return InMemoryHistory()
 
 
-def kept_history() -> "History":
-    """What was typed in earlier sessions too, where it can be written down."""
+def kept_history(report: Report) -> "History":
+    """What was typed in earlier sessions too, where it can be written down.
+
+    report: is told, once, why it cannot.
+    """
     try:
         path = state_path() / "history"
-        path.touch()
-    except OSError:
+        disk.opened(path).close() if path.exists() else path.touch()
+    except OSError as wrong:
+        report(_not_kept(wrong))
         return no_history()
-    return FileHistory(path)
+    return _Kept(path, report)
+
+
+class _Kept(FileHistory):
+    """A history file that may vanish, or have no room, while the session goes on."""
+
+    def __init__(self, path: Path, report: Report) -> None:
+        super().__init__(path)
+        self._path = path
+        self._report = report
+        self._given_up = False
+
+    def load_history_strings(self) -> Iterable[str]:
+        return self._tried(lambda: list(super(_Kept, self).load_history_strings())) or []
+
+    def store_string(self, string: str) -> None:
+        self._tried(lambda: self._store(string))
+
+    def _store(self, string: str) -> None:
+        disk.regular(self._path.stat())  # a history that was removed is not begun again
+        super().store_string(string)
+
+    def _tried(self, use: Callable[[], T]) -> T | None:
+        """The first use that fails is the last that is tried."""
+        if self._given_up:
+            return None
+        try:
+            return use()
+        except OSError as wrong:
+            self._given_up = True
+            self._report(_not_kept(wrong))
+            return None
+
+
+def _not_kept(wrong: OSError) -> str:
+    return f"the history of lines is not kept: {wrong.strerror or wrong}"
 
 
 def toolbar(lab: Lab) -> str:

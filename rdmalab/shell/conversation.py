@@ -142,7 +142,7 @@ class Conversation:
         self._typed.append(line)
         self.diary.typed(line)
         if trouble := self.diary.trouble():
-            self.tell([[("class:warn", f"nothing is kept of this: {trouble}")]], emit)
+            self.tell([[("class:warn", trouble)]], emit)
         commands = await self.carry_out(line, emit, pause)
         self.diary.ended(place_of(self.lab.session), commands)
 

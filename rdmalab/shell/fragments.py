@@ -1,12 +1,18 @@
 """Lines of styled text: what every face of the lab is made of, be it a terminal or a pane."""
 
+import re
 from collections.abc import Iterable
+
+from rdmalab.grammar.text import escaped
 
 Fragment = tuple[str, str]
 Line = list[Fragment]
 
 # What `--ascii` writes instead. Words may grow; what draws keeps its width.
-_WORDS = {"→": "->", "…": "...", "⇄": "<->", "×": "x", "‖": "||", "–": "-", "µ": "u"}
+_WORDS = {
+    "→": "->", "…": "...", "⇄": "<->", "↔": "<->", "×": "x", "‖": "||", "–": "-", "µ": "u",
+    "μ": "u", "≤": "<=", "“": '"', "”": '"', "✓": "ok",
+}  # fmt: skip
 _DRAWN = {
     **dict.fromkeys("─┄━═", "-"),
     **dict.fromkeys("│┊║┃", "|"),
@@ -23,7 +29,10 @@ _DRAWN = {
     "▪": "o",
     "▫": ":",
 }
-_ASCII = str.maketrans(_WORDS | _DRAWN)
+ASCII = _WORDS | _DRAWN
+"""What is written for a character where only ASCII can be written."""
+_ASCII = str.maketrans(ASCII)
+_NOT_PLAIN = re.compile(r"[^\n\t -~]")
 
 
 def text_of(line: Iterable[Fragment]) -> str:
@@ -39,7 +48,17 @@ def shown(text: str) -> str:
     """The text with nothing in it that could move the cursor or hide."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+    return "".join(map(escaped, text))
+
+
+def harmless(text: str) -> str:
+    """Lines and tabs as they are, else as `shown`."""
+    return _NOT_PLAIN.sub(lambda found: escaped(found[0]), text)
+
+
+def harmless_line(line: Iterable[Fragment]) -> Line:
+    """A line with nothing in it that a terminal would obey."""
+    return [(part[0], harmless(part[1])) for part in line]
 
 
 def in_ascii(line: Line) -> Line:

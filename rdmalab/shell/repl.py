@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rdmalab.lab import Lab
 from rdmalab.shell.conversation import Conversation
-from rdmalab.shell.fragments import Line, indented, text_of
+from rdmalab.shell.fragments import Line, harmless_line, indented, text_of
 from rdmalab.shell.interrupt import interrupts
 from rdmalab.shell.say import Voice
 from rdmalab.shell.script import pause, play, play_json, said_lines, speaks_unicode
@@ -73,10 +73,10 @@ async def _prompting(lab: Lab) -> int:
     voice = Voice(lab.session, ascii=not speaks_unicode(sys.stdout))
     diary = Diary(head_of(lab.session))
     talk = Conversation(lab, voice, diary)
-    session = ask_session(lab, history=kept_history())
+    session = ask_session(lab, history=kept_history(diary.report))
 
     def emit(line: "StyleAndTextTuples | Line") -> None:
-        row = indented([(part[0], part[1]) for part in line], INDENT)
+        row = indented(harmless_line((part[0], part[1]) for part in line), INDENT)
         print_formatted_text(FormattedText(row), style=style, output=session.output)
 
     async def evaluate(text: str) -> bool:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from rdmalab import disk
+
 SUFFIX = ".rdmalab.yaml"
 _MOST = 200
 _DEEPEST = 4
@@ -21,8 +23,7 @@ def scenario_files(root: Path | None = None) -> Iterator[tuple[str, str]]:
 
 def _title(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD).decode("utf-8", "replace")
+        head = disk.beginning(path, _HEAD).decode("utf-8", "replace")
     except OSError:
         return ""
     lines = (line.partition("title:")[2] for line in head.splitlines() if line.startswith("title:"))

@@ -4,18 +4,20 @@ Results go to standard output, what went wrong to standard error, with the place
 """
 
 import asyncio
+import errno
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple, TextIO
 
+from rdmalab import disk
 from rdmalab.lab import Lab
 from rdmalab.shell.conversation import Conversation, End, commands_in, commands_of
-from rdmalab.shell.fragments import Line, text_of
+from rdmalab.shell.fragments import Line, harmless_line, text_of
 from rdmalab.shell.interrupt import interrupts
 from rdmalab.shell.json_document import Told, document
 from rdmalab.shell.say import Voice
+from rdmalab.shell.streams import print_json
 
 EXIT = {
     End.FINE: 0, End.LEFT: 0, End.FAILED: 1, End.NOT_UNDERSTOOD: 2, End.BUG: 3, End.STOPPED: 130,
@@ -37,7 +39,7 @@ def said_lines(lines: Sequence[str], file: str | None) -> Iterator[Said]:
     for number, line in enumerate(lines, 1):
         yield from (Said(f"-c {number}", number, text) for _, text in commands_of(line))
     if file is not None:
-        text = Path(file).read_text(encoding="utf-8")
+        text = disk.read(file).decode("utf-8-sig")
         yield from (Said(f"{file}:{number}", number, line) for number, line in commands_of(text))
     if not lines and file is None:
         for number, line in _streamed(sys.stdin):
@@ -46,8 +48,16 @@ def said_lines(lines: Sequence[str], file: str | None) -> Iterator[Said]:
 
 def _streamed(stream: TextIO) -> Iterator[tuple[int, str]]:
     """Commands as they come, so that a pipe that stays open is answered line by line."""
-    lines = enumerate(stream, 1)
+    lines = enumerate(_lines(stream), 1)
     return commands_in((number, part) for number, line in lines for part in line.splitlines())
+
+
+def _lines(stream: TextIO) -> Iterator[str]:
+    """Each line; OSError at one that does not end."""
+    while line := stream.readline(disk.MOST + 1):
+        if len(line) > disk.MOST:
+            raise OSError(errno.EFBIG, f"a line is larger than {disk.MOST:,} characters")
+        yield line
 
 
 class Printer:
@@ -65,7 +75,7 @@ class Printer:
 
         from rdmalab.shell.looks import look
 
-        print_formatted_text(FormattedText(line), file=stream, style=look())
+        print_formatted_text(FormattedText(harmless_line(line)), file=stream, style=look())
 
 
 async def pause() -> None:
@@ -111,7 +121,7 @@ def play_json(lab: Lab, said: Iterator[Said]) -> int:
             asyncio.run(carry_out(line))
         if talk.end is not End.FINE:
             break
-    print(json.dumps(document(lab.session, told), indent=2, ensure_ascii=False))  # noqa: T201
+    print_json(json.dumps(document(lab.session, told), indent=2, ensure_ascii=False))
     return EXIT[talk.end]
 
 

@@ -468,8 +468,9 @@ def main(
     profile: str = "strict", seed: int = 0, path: str | None = None, shared: str | None = None
 ) -> int:
     """Run the application until somebody leaves; the code to exit with."""
-    app = build(profile, seed, path, kept_history(), shared)
+    app = build(profile, seed, path, shared=shared)
     diary = app.scene.keep()
+    app.history = kept_history(diary.report)
     app.run()
     if app.return_code == 0:
         diary.leave()

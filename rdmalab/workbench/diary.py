@@ -6,6 +6,7 @@ where time stood when it had `ended`. `shelf` finds and reads the files of proce
 """
 
 import contextlib
+import errno
 import json
 import os
 import time
@@ -77,7 +78,7 @@ class Unkept:
         return None
 
     def trouble(self) -> str:
-        """Why nothing is written any more; told once."""
+        """What is not kept any more, and why; told once."""
         return ""
 
 
@@ -116,6 +117,11 @@ class Diary(Unkept):
     def trouble(self) -> str:
         said, self._trouble = self._trouble, ""
         return said
+
+    def report(self, trouble: str) -> None:
+        """Have it told that something else is not kept, unless nothing is kept at all."""
+        if not self._given_up:
+            self._trouble = trouble
 
     # ------------------------------------------------------------------ beginning and end
     def leave(self) -> None:
@@ -157,14 +163,23 @@ class Diary(Unkept):
             return
         try:
             stream = self._stream or self._made()
+            if sync:
+                self._find()
             stream.write(_line(record))
             stream.flush()
             if sync and not self._is_draft:
                 os.fsync(stream.fileno())
         except OSError as wrong:
             self._given_up = True
-            self._trouble = wrong.strerror or str(wrong)
+            self._trouble = f"nothing is kept of this session: {wrong.strerror or wrong}"
             self.close()
+
+    def _find(self) -> None:
+        """OSError where the file was removed: its lines would be found by no other process."""
+        if self.file is None or self._stream is None:
+            return
+        if not os.path.samestat(os.fstat(self._stream.fileno()), self.file.stat()):
+            raise OSError(errno.ENOENT, "another file has the name of the diary")
 
     def _made(self) -> BinaryIO:
         folder = self.folder or sessions_path()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
+from rdmalab import disk
 from rdmalab.command import NotUnderstood, Range, command
 from rdmalab.export import pcapng
 from rdmalab.lens import words
@@ -166,25 +167,8 @@ def export(session: Session, what: Literal["pcapng"], file: str) -> Exported:
     """
     del what
     capture = pcapng.capture(session.world, session.names)
-    replaced = _write_capture(file, capture.octets)
+    replaced = _write(file, capture.octets, pcapng.is_capture, "capture")
     return Exported(file, capture.frames, capture.never_left, replaced)
-
-
-def _write_capture(file: str, octets: bytes) -> bool:
-    """Whether it replaced another capture; NotUnderstood where it cannot, or may not, be written.
-
-    Relative to the directory in which the lab was started.
-    """
-    try:
-        path = Path(file)
-        replaces = path.is_file() and path.stat().st_size > 0
-        if replaces and not _is_capture(path):
-            wrong, hint = f"{file} is there, and is no capture", "choose another name"
-            raise NotUnderstood(wrong, hint=hint, argument="file")
-        path.write_bytes(octets)
-    except (OSError, ValueError) as wrong:
-        raise NotUnderstood(_complaint(file, wrong), hint=_WAY_OUT, argument="file") from None
-    return replaces
 
 
 @dataclass(slots=True)
@@ -214,6 +198,7 @@ def save(session: Session, file: str, *, expect: Literal["none", "all"] = "none"
 
     Example: save rnr.rdmalab.yaml
     """
+    from rdmalab.scenario.loader import is_scenario
     from rdmalab.scenario.saving import Expect, Unsavable, saved
 
     name = Path(file).name
@@ -223,7 +208,7 @@ def save(session: Session, file: str, *, expect: Literal["none", "all"] = "none"
         text = saved(session, title or "this session", Expect[expect.upper()])
     except Unsavable as why:
         raise NotUnderstood(f"this session cannot be saved: {why}") from None
-    replaced = _write_scenario(named, text)
+    replaced = _write(named, text.encode(), is_scenario, "scenario")
     return Saved(named, text.count("\n  - "), replaced)
 
 
@@ -231,42 +216,18 @@ SUFFIX = ".rdmalab.yaml"
 _WAY_OUT = "name a file in a directory that is there and may be written"
 
 
-def _write_scenario(file: str, text: str) -> bool:
-    """Whether it replaced another scenario; as `_write_capture` else.
+def _write(file: str, octets: bytes, may_replace: disk.Recognise, kind: str) -> bool:
+    """Whether it replaced another file of its kind; NotUnderstood where it was not written.
 
-    The old one stays whole until the new one is.
+    Relative to the directory in which the lab was started.
     """
     try:
-        path = Path(file)
-        replaces = path.is_file() and path.stat().st_size > 0
-        if replaces and not _is_scenario(path):
-            wrong, hint = f"{file} is there, and is no scenario", "choose another name"
-            raise NotUnderstood(wrong, hint=hint, argument="file")
-        if not replaces:
-            path.write_bytes(text.encode())
-            return False
-        path = path.resolve()  # what a link names is replaced, not the link
-        new = path.with_name(f".{path.name}.new")
-        new.write_bytes(text.encode())
-        new.replace(path)
+        return disk.write(file, octets, may_replace)
+    except disk.Taken:
+        wrong, hint = f"{file} is there, and is no {kind}", "choose another name"
+        raise NotUnderstood(wrong, hint=hint, argument="file") from None
     except (OSError, ValueError) as wrong:
         raise NotUnderstood(_complaint(file, wrong), hint=_WAY_OUT, argument="file") from None
-    return True
-
-
-_HEAD = 4096  # bytes, in which the first key of a scenario stands
-
-
-def _is_scenario(path: Path) -> bool:
-    with path.open("rb") as stream:
-        lines = stream.read(_HEAD).removeprefix(b"\xef\xbb\xbf").splitlines()
-    said = (line for line in lines if line.strip() and not line.lstrip().startswith(b"#"))
-    return next(said, b"").startswith(b"rdmalab:")
-
-
-def _is_capture(path: Path) -> bool:
-    with path.open("rb") as stream:
-        return stream.read(len(pcapng.MAGIC)) == pcapng.MAGIC
 
 
 def _complaint(file: str, wrong: OSError | ValueError) -> str:

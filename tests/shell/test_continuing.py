@@ -365,14 +365,17 @@ def test_a_file_that_vanished_is_no_traceback(tmp_path: Path) -> None:
     talk = kept(tmp_path / "x", "step")
     for path in (tmp_path / "x").iterdir():
         path.unlink()
-    assert talk.ask("alloc_pd A.pd0")[0].startswith("ok")
+    told, done = talk.ask("alloc_pd A.pd0")[:2]
+    assert told == "nothing is kept of this session: No such file or directory"
+    assert done.startswith("ok")
+    assert talk.ask("alloc_pd A.pd1")[0].startswith("ok")
 
 
 def test_where_nothing_can_be_kept_it_is_said_once(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     talk = kept(tmp_path / "file")
     said = talk.ask("use rc_pair", "step", "step")
-    assert said[0] == "nothing is kept of this: File exists"
+    assert said[0] == "nothing is kept of this session: File exists"
     assert sum("nothing is kept" in line for line in said) == 1
     assert any("A.qp0 is in RTS" in line for line in said)
 

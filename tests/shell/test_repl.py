@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -139,6 +140,24 @@ def test_a_conversation_at_a_terminal(tmp_path: Path) -> None:
         screen.send(b"quit\r")
         assert screen.wait_exit() == 0
     assert "use rc_pair" in (tmp_path / "history").read_text()
+
+
+def test_a_state_directory_that_vanishes_is_told_once_and_the_lines_go_on(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    with terminal(state) as screen:
+        screen.wait_for("A> ")
+        screen.send(b"alloc_pd A.p1\r")
+        screen.wait_for("A.p1 is there")
+        shutil.rmtree(state)
+        screen.send(b"alloc_pd A.p2\r")
+        screen.wait_for("A.p2 is there")
+        screen.send(b"alloc_pd A.p3\r")
+        told = "\n".join(screen.wait_for("A.p3 is there"))
+        screen.send(b"quit\r")
+        assert screen.wait_exit() == 0
+    assert told.count("nothing is kept of this session: No such file or directory") == 1
+    assert told.count("is not kept") == 0
+    assert not state.exists()
 
 
 def interrupted(screen: Terminal) -> None:

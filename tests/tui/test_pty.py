@@ -1,6 +1,7 @@
 """The application in a real terminal: what a pilot cannot exercise."""
 
 import re
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -58,6 +59,23 @@ def test_a_session_from_start_to_end(terminal: Terminal) -> None:
     assert terminal.wait_exit() == 0
     assert b"Traceback" not in terminal.raw
     assert b"\x1b[?1049l" in terminal.raw
+
+
+def test_a_state_directory_that_vanishes_is_told_once_and_the_app_goes_on(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    with started(state) as terminal:
+        terminal.wait_for("A>")
+        terminal.send(b"alloc_pd A.p1\r")
+        terminal.wait_for("A.p1 is there")
+        shutil.rmtree(state)
+        terminal.send(b"alloc_pd A.p2\r")
+        terminal.wait_for("A.p2 is there")
+        terminal.send(b"alloc_pd A.p3\r")
+        terminal.wait_for("A.p3 is there")
+        terminal.send(b"quit\r")
+        assert terminal.wait_exit() == 0
+        assert b"nothing is kept" in terminal.raw
+        assert b"Traceback" not in terminal.raw
 
 
 def test_it_hears_a_resize_and_an_interrupt_of_an_endless_run(terminal: Terminal) -> None:

@@ -23,6 +23,7 @@ from rdmalab.workbench.diary import (
 )
 from tests.diaries import opened
 
+NOTHING = "nothing is kept of this session"
 HEAD = Head({"A": "strict", "B": "rxe"}, 7, ("use rc_pair",))
 THERE = Place(3, 1000)
 
@@ -96,10 +97,38 @@ def test_where_nothing_can_be_written_it_says_so_once(tmp_path: Path) -> None:
     diary = opened(tmp_path / "file" / "sessions", HEAD)
     assert diary.trouble() == ""
     diary.typed("step")
-    assert diary.trouble() == os.strerror(errno.ENOTDIR)
+    assert diary.trouble() == f"{NOTHING}: {os.strerror(errno.ENOTDIR)}"
     diary.typed("step")
     diary.ended(THERE, 1)
     diary.leave()
+    assert diary.trouble() == ""
+
+
+@pytest.mark.parametrize("comes_back", [False, True])
+def test_a_file_that_is_removed_ends_it_and_that_is_told_once(
+    tmp_path: Path, comes_back: bool
+) -> None:
+    diary = opened(tmp_path / "sessions", HEAD)
+    diary.typed("step")
+    assert diary.file is not None
+    diary.file.unlink()
+    if comes_back:
+        diary.file.touch()
+    else:
+        diary.file.parent.rmdir()
+    diary.report("the history of lines is not kept: why")
+    diary.typed("step")
+    assert diary.trouble().startswith(f"{NOTHING}: ")
+    diary.typed("step")
+    diary.report("the history of lines is not kept: why")
+    assert diary.trouble() == ""
+
+
+def test_it_tells_what_else_is_not_kept(tmp_path: Path) -> None:
+    diary = opened(tmp_path, HEAD)
+    diary.report("the history of lines is not kept: why")
+    diary.typed("step")
+    assert diary.trouble() == "the history of lines is not kept: why"
     assert diary.trouble() == ""
 
 
@@ -117,7 +146,7 @@ def test_a_full_disk_ends_it(tmp_path: Path) -> None:
     diary._stream = Full()  # type: ignore[assignment]
     diary.ended(THERE, 1)
     diary.typed("step")
-    assert diary.trouble() == os.strerror(errno.ENOSPC)
+    assert diary.trouble() == f"{NOTHING}: {os.strerror(errno.ENOSPC)}"
     assert diary.file is None
 
 

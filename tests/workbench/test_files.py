@@ -1,6 +1,7 @@
 """`load` and `next` say what they want of the face; `save` and `export` write, or say why not."""
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from rdmalab.session.digest import digest
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.workbench.files import Exported, Load, Next
 from tests.labs import RECV, SEND, lab_of, misread, well
+
+OLD = "rdmalab: 1\ntitle: old\nsteps: [alloc_pd A.pd0]\n"
 
 
 @pytest.mark.parametrize(
@@ -102,10 +105,10 @@ def test_what_cannot_be_written(folder: Path, file: str, said: str) -> None:
 
 
 def test_where_nothing_may_be_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def denied(path: Path, _octets: bytes) -> int:
-        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+    def denied(path: str, *_more: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
 
-    monkeypatch.setattr(Path, "write_bytes", denied)  # root may write everywhere
+    monkeypatch.setattr(os, "open", denied)  # root may write everywhere
     assert misread(Lab(), "export pcapng x").message == "x cannot be written: Permission denied"
     assert list(folder.iterdir()) == []
 
@@ -132,6 +135,32 @@ def test_save_writes_a_scenario_that_does_the_same(folder: Path) -> None:
     assert digest(runner.session.world.trace) == digest(lab.session.world.trace)
 
 
+@pytest.mark.parametrize("word", ["save", "export pcapng"])
+def test_a_fifo_and_a_device_are_not_written(folder: Path, word: str) -> None:
+    """Neither waits for a reader."""
+    os.mkfifo(folder / "x.fifo")
+    wrong = misread(lab_of(SEND), f"{word} x.fifo")
+    assert wrong.message == "x.fifo cannot be written: a FIFO, not a regular file"
+    (folder / "x.device").symlink_to("/dev/full")
+    wrong = misread(lab_of(SEND), f"{word} x.device")
+    assert wrong.message == "x.device cannot be written: a device, not a regular file"
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o444])
+def test_save_keeps_the_mode_and_follows_no_link_beside_it(folder: Path, mode: int) -> None:
+    (folder / "victim").write_text("precious")
+    (folder / "x.yaml").write_text(OLD)
+    (folder / "x.yaml").chmod(mode)
+    (folder / ".x.yaml.new").symlink_to("victim")
+    if os.access(folder / "x.yaml", os.W_OK):
+        well(Lab(), "save x.yaml")
+    else:
+        assert misread(Lab(), "save x.yaml").message.endswith("Permission denied")
+    assert (folder / "victim").read_text() == "precious"
+    assert (folder / "x.yaml").stat().st_mode & 0o777 == mode
+    assert not (folder / "x.yaml").is_symlink()
+
+
 def test_a_name_without_a_dot_gets_the_suffix(folder: Path) -> None:
     assert well(Lab(), "save mine").value.file == "mine.rdmalab.yaml"
     assert well(Lab(), 'save "sub.dir mine.yaml"').value.file == "sub.dir mine.yaml"
@@ -139,7 +168,7 @@ def test_a_name_without_a_dot_gets_the_suffix(folder: Path) -> None:
 
 
 def test_a_scenario_is_replaced_whole_and_that_is_said(folder: Path) -> None:
-    (folder / "kept.yaml").write_text("# a lesson\n\nrdmalab: 1\ntitle: old\n")
+    (folder / "kept.yaml").write_text(f"# a lesson\n\n{OLD}")
     (folder / "link.yaml").symlink_to("kept.yaml")
     reply = well(Lab(), "save link.yaml")
     assert reply.value.text == "link.yaml: 1 step, in place of the scenario that was there"
@@ -148,7 +177,15 @@ def test_a_scenario_is_replaced_whole_and_that_is_said(folder: Path) -> None:
     assert (folder / "link.yaml").is_symlink()
 
 
-@pytest.mark.parametrize("there", ["mine", "title: x\nrdmalab: 1\n", "\x00\xff", "#rdmalab: 1"])
+@pytest.mark.parametrize(
+    "there",
+    [
+        "mine", "title: x\nrdmalab: 1\n", "\x00\xff", "#rdmalab: 1", "rdmalab: notes of mine\n",
+        "rdmalab: 1\ntitle: mine\nnotes: [a, b]\n", f"{OLD}---\nmore: mine\n",
+        f"# {'x' * (1 << 20)}\n{OLD}",
+    ],
+    ids=lambda there: there[:30],
+)  # fmt: skip
 def test_save_writes_over_no_other_file(folder: Path, there: str) -> None:
     (folder / "notes.txt").write_text(there)
     error = misread(Lab(), "save notes.txt")
@@ -169,13 +206,14 @@ def test_the_old_scenario_stays_if_the_new_one_cannot_be_written(
     well(Lab(), "save x.yaml")
     before = (folder / "x.yaml").read_bytes()
 
-    def full(_path: Path, _octets: bytes) -> int:
+    def full(_descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(os, "fsync", full)
     wrong = misread(lab_of(), "save x.yaml")
     assert wrong.message == "x.yaml cannot be written: No space left on device"
     assert (folder / "x.yaml").read_bytes() == before
+    assert [path.name for path in folder.iterdir()] == ["x.yaml"]
 
 
 def test_a_session_that_no_scenario_can_say(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from rdmalab.shell.fragments import harmless_line
 from rdmalab.tui.console.bridge import PaneOutput, SigwinchGuard
 from rdmalab.tui.console.keymap import key_presses
 from rdmalab.tui.console.live import LivePrompt
@@ -93,7 +94,8 @@ class Console(ScrollView, can_focus=True):
 
     def write(self, fragments: AnyFormattedText) -> None:
         """Add lines to the transcript, in prompt_toolkit's formatted text."""
-        lines = split_lines(to_formatted_text(fragments))
+        said = to_formatted_text(fragments)
+        lines = split_lines(harmless_line((part[0], part[1]) for part in said))
         gone = sum(self._transcript.append(self.live.paint.line(line)) for line in lines)
         self._settle()
         if gone and not self._following:

@@ -1,0 +1,139 @@
+"""A person's files: read up to a limit, written whole or not at all, regular files only.
+
+A FIFO, a device and a socket are refused before they are opened: opening or reading one may never
+return. All that is refused is an OSError, whose `strerror` says why.
+"""
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+MOST = 16 << 20
+"""Bytes that a file of lines, a log or a program may have."""
+
+_KINDS = {
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+_BINARY = getattr(os, "O_BINARY", 0)
+_NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0)
+_OWNER_ONLY = 0o600
+_ANYBODY = 0o666  # less the umask
+
+Recognise = Callable[[bytes], bool]
+
+
+class Taken(OSError):  # noqa: N818  (it says what the name is)
+    """The file that is there is not of the kind that may be replaced."""
+
+
+# --------------------------------------------------------------------------- reading
+def read(path: str | Path, most: int = MOST) -> bytes:
+    """All bytes of a regular file; OSError also where there are more than `most`."""
+    octets = beginning(path, most + 1)
+    if len(octets) > most:
+        raise OSError(errno.EFBIG, f"larger than {most:,} bytes")
+    return octets
+
+
+def beginning(path: str | Path, octets: int) -> bytes:
+    """The first bytes of a regular file, fewer where it has fewer."""
+    with opened(path) as stream:
+        return stream.read(octets)
+
+
+def opened(path: str | Path) -> BinaryIO:
+    """A regular file, open for reading; another kind of file is not waited for."""
+    regular(os.stat(path))  # noqa: PTH116  (an empty name is refused here, Path makes it ".")
+    flags = os.O_RDONLY | _BINARY | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(path, flags)
+    try:
+        regular(os.fstat(descriptor))  # it may have been replaced since
+    except OSError:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb")
+
+
+def regular(found: os.stat_result) -> None:
+    """OSError if this is a directory, a FIFO, a device, a socket or a link."""
+    kind = stat.S_IFMT(found.st_mode)
+    if kind == stat.S_IFREG:
+        return
+    if kind == stat.S_IFDIR:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if kind == stat.S_IFLNK:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    raise OSError(errno.EINVAL, f"{_KINDS.get(kind, 'a special file')}, not a regular file")
+
+
+# --------------------------------------------------------------------------- writing
+def write(path: str | Path, octets: bytes, may_replace: Recognise) -> bool:
+    """Whether another file was replaced. A link is followed, what it names is replaced.
+
+    may_replace: asked with the bytes of a file that is there and is not empty; Taken if it says no.
+    The old file stays until the new one is complete, and its mode and, where allowed, its owner are
+    those of the new one.
+    """
+    if not os.fspath(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    target = os.path.realpath(path)
+    if target == os.devnull:  # the one device that is meant when it is named
+        return False
+    try:
+        there = os.lstat(target)
+    except FileNotFoundError:
+        _create(target, octets, _ANYBODY)
+        return False
+    regular(there)
+    if not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    if there.st_size and not may_replace(beginning(target, MOST)):
+        raise Taken(errno.EEXIST, os.strerror(errno.EEXIST))
+    _replace(target, octets, there)
+    return bool(there.st_size)
+
+
+def _replace(target: str, octets: bytes, there: os.stat_result) -> None:
+    """Through a file in the same directory, of a name that cannot be guessed."""
+    beside = str(Path(target).with_name(f".rdmalab-{os.urandom(8).hex()}.new"))
+    _create(beside, octets, _OWNER_ONLY)
+    try:
+        _like(beside, there)
+        os.replace(beside, target)  # noqa: PTH105
+    except OSError:
+        _remove(beside)
+        raise
+
+
+def _like(path: str, there: os.stat_result) -> None:
+    """Give a file the owner and the mode of another; the owner first, because that clears bits."""
+    if hasattr(os, "chown"):
+        with contextlib.suppress(OSError):  # only root may give a file away
+            os.chown(path, there.st_uid, there.st_gid)
+    Path(path).chmod(stat.S_IMODE(there.st_mode))
+
+
+def _create(path: str, octets: bytes, mode: int) -> None:
+    """A file that was not there, complete or not at all; no link is followed."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOT_FOLLOWED | _BINARY
+    descriptor = os.open(path, flags, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(octets)
+            stream.flush()
+            os.fsync(descriptor)
+    except OSError:
+        _remove(path)
+        raise
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        Path(path).unlink()

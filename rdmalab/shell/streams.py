@@ -1,0 +1,167 @@
+"""Standard output and standard error as every command of the command line writes them.
+
+Each text that is printed passes here: a character that a terminal would obey (escape sequences, C1
+controls, bidirectional marks) is written as its number, and a character that the encoding of the
+stream lacks is transliterated. What is written to `buffer`, by prompt_toolkit for example,
+is bytes and stays as it is.
+"""
+
+import codecs
+import contextlib
+import io
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator
+from typing import Any, TextIO, cast
+
+_SPELLED = "rdmalab.spelled"
+_SPECIAL = re.compile(r"[^\n\t -~]")
+_HIDDEN = re.compile(r"[^\n -~]")
+_UTF = "utf"
+
+
+class Lost(Exception):  # noqa: N818  (it says what became of the output)
+    """Standard output cannot be written, and its text says why; a closed pipe is none of these."""
+
+
+class Stream:
+    """A text stream around another. must: whether it matters that a text was written."""
+
+    def __init__(self, inner: TextIO | None, *, must: bool) -> None:
+        self.inner = inner or io.TextIOWrapper(io.BytesIO(), "utf-8")
+        self.is_closed = inner is None
+        self.must = must
+
+    def write(self, text: str) -> int:
+        """Write what can be written and seen; as many characters as were given."""
+        said = self._said(text) if _SPECIAL.search(text) else text
+        with self._judged(writes=True):
+            self.inner.write(said)
+        return len(text)
+
+    def _said(self, text: str) -> str:
+        from rdmalab.shell.fragments import harmless  # `--version` needs no grammar
+
+        said, encoding = harmless(text), self.encoding
+        if said.isascii() or encoding.startswith(_UTF):
+            return said
+        return said.encode(encoding, _SPELLED).decode(encoding)
+
+    def write_octets(self, octets: bytes) -> None:
+        """Write bytes as they are, after what was printed before."""
+        with self._judged(writes=True):
+            self.inner.flush()
+            self.inner.buffer.write(octets)
+            self.inner.buffer.flush()
+
+    def flush(self) -> None:
+        with self._judged():
+            self.inner.flush()
+
+    @property
+    def encoding(self) -> str:
+        """Its encoding; ASCII where Python knows none."""
+        try:
+            return codecs.lookup(self.inner.encoding or "ascii").name
+        except LookupError:
+            return "ascii"
+
+    @contextlib.contextmanager
+    def _judged(self, *, writes: bool = False) -> Iterator[None]:
+        if writes and self.must and self.is_closed:
+            raise Lost("it is closed")
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except (OSError, ValueError) as wrong:  # ValueError: closed by somebody else
+            if self.must:
+                raise Lost(getattr(wrong, "strerror", None) or str(wrong)) from None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+@contextlib.contextmanager
+def guarded() -> Iterator[None]:
+    """Within it, what is printed passes through a `Stream`; an input that is closed is empty."""
+    before = sys.stdin, sys.stdout, sys.stderr
+    if sys.stdin is None:
+        sys.stdin = io.StringIO()
+    sys.stdout = cast("TextIO", Stream(sys.stdout, must=True))
+    sys.stderr = cast("TextIO", Stream(sys.stderr, must=False))
+    try:
+        yield
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
+
+
+@contextlib.contextmanager
+def unguarded() -> Iterator[None]:
+    """Within it, the streams are those of the process again: for a program that is not ours."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (getattr(stream, "inner", stream) for stream in before)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def forget_output() -> None:
+    """Standard output takes nothing any more: Python must not try to flush it when it exits."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# --------------------------------------------------------------------------- documents
+def print_json(text: str) -> None:
+    """A JSON document; what could hide in it is escaped, and all beyond ASCII unless it is UTF-8.
+
+    RFC 8259: JSON between programs is UTF-8.
+    """
+    is_utf8 = _is_utf8()
+
+    def said(found: re.Match[str]) -> str:
+        return found[0] if is_utf8 and found[0].isprintable() else _code(found[0])
+
+    print(_HIDDEN.sub(said, text))  # noqa: T201
+
+
+def print_octets(octets: bytes) -> None:
+    """A document that is no text."""
+    cast("Stream", sys.stdout).write_octets(octets)
+
+
+def print_svg(text: str) -> None:
+    """An SVG document, which names no encoding and so is UTF-8, or ASCII with references."""
+    said = text if _is_utf8() else text.encode("ascii", "xmlcharrefreplace").decode()
+    print(said, end="")  # noqa: T201
+
+
+def _is_utf8() -> bool:
+    return codecs.lookup(sys.stdout.encoding or "ascii").name == "utf-8"
+
+
+def _code(character: str) -> str:
+    """`\\u2192`; beyond the first plane the two surrogates of UTF-16, as JSON has them."""
+    octets = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{octets[n : n + 2].hex()}" for n in range(0, len(octets), 2))
+
+
+def _spelled(wrong: UnicodeError) -> tuple[str, int]:
+    """What stands for the characters that an encoding lacks, as with `--ascii`."""
+    from rdmalab.shell.fragments import ASCII
+
+    assert isinstance(wrong, UnicodeEncodeError)
+    missing = wrong.object[wrong.start : wrong.end]
+    return "".join(ASCII.get(c) or _without_accents(c) for c in missing), wrong.end
+
+
+def _without_accents(character: str) -> str:
+    plain = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
+    return plain or "?"
+
+
+codecs.register_error(_SPELLED, _spelled)
