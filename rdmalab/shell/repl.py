@@ -12,6 +12,7 @@ from rdmalab.shell.fragments import Line, harmless_line, indented, text_of
 from rdmalab.shell.interrupt import interrupts
 from rdmalab.shell.say import Voice
 from rdmalab.shell.script import pause, play, play_json, said_lines, speaks_unicode
+from rdmalab.shell.streams import Lost
 from rdmalab.version import VERSION
 from rdmalab.workbench.diary import Diary, head_of
 from rdmalab.workbench.shelf import offer
@@ -47,7 +48,7 @@ def main(
         said = said_lines(lines, file)
         return play_json(lab, said) if json else play(lab, said, plain=plain)
     except (OSError, UnicodeDecodeError) as wrong:
-        if isinstance(wrong, BrokenPipeError):
+        if isinstance(wrong, BrokenPipeError | Lost):
             raise
         print(f"{file or 'stdin'}: {_reason(wrong)}", file=sys.stderr)  # noqa: T201
         return 2

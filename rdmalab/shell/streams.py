@@ -22,7 +22,7 @@ _HIDDEN = re.compile(r"[^\n -~]")
 _UTF = "utf"
 
 
-class Lost(Exception):  # noqa: N818  (it says what became of the output)
+class Lost(OSError):  # noqa: N818  (it says what became of the output)
     """Standard output cannot be written, and its text says why; a closed pipe is none of these."""
 
 
