@@ -1,7 +1,7 @@
 """The log, sorted by kind once for all checks that look into it.
 
-Of kinds in RARE it has all there ever were, of the others those that are kept: reading further back
-would mean to replay the past.
+Of kinds in RARE it has all there ever were, but of many that say the same only the first and the
+last ones; of the other kinds those that are kept: reading further back would replay the past.
 """
 
 from bisect import bisect_left
@@ -99,7 +99,7 @@ def _read(trace: Trace, since: int | None) -> tuple[int, list[Record]]:
         start = max(since, first)
         return start, records[start - first :]
     while first > 0 and trace.latest + 1 - first < ENOUGH:
-        earlier = trace.recall(first - 1)
+        earlier = trace.older.of_record(first - 1)
         records, first = earlier.records[: first - earlier.first] + records, earlier.first
     return first, records
 
@@ -137,7 +137,7 @@ class Log:
         """Of the rare kinds those that are older than what is read."""
         found: dict[Kind, list[Numbered]] = {}
         if self.before is None and self.first and not self.brief:
-            for each in self.trace.rare(self.first):
+            for each in self.trace.older.rare(self.first):
                 found.setdefault(kind_of(each.record), []).append(each)
         return {kind: each[::-1] for kind, each in found.items()}
 

@@ -17,6 +17,7 @@ from rdmalab.lens.ladder import Fate, PacketRow
 from rdmalab.lens.names import Names
 from rdmalab.lens.requests import RequestRow, request_rows
 from rdmalab.lens.sufferings import ORIGINS, PACKETS, Origin, octets, original, sufferings
+from rdmalab.session.stopping import check
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.records import Kind, Record, at_ns_of, kind_of, node_of, packet_of, reason_of
 from rdmalab.version import VERSION
@@ -84,6 +85,7 @@ class Capture:
 def captured(records: Sequence[Record]) -> Iterator[Captured]:
     """What a tap behind the ports sees."""
     for number, record in enumerate(records):
+        check()
         if kind_of(record) in PACKETS and (frame := _captured(records, number)) is not None:
             yield frame
 
@@ -104,7 +106,7 @@ def _captured(records: Sequence[Record], number: int) -> Captured | None:
 
 # --------------------------------------------------------------------------- the capture
 def capture(world: World, names: Names) -> Capture:
-    """Everything that was sent since the world began."""
+    """Everything that was sent since the world began. Stopped may be raised: it takes long."""
     records = world.trace.records
     frames = list(captured(records))
     sent = sum(kind_of(record) in PACKETS for record in records)
@@ -121,6 +123,7 @@ def _comments(world: World, names: Names, frames: list[Captured]) -> Iterator[st
     requests = request_rows(world, names, set(numbers))
     rows = ladder.packet_rows(world, names, numbers)
     for frame, row in zip(frames, rows, strict=True):
+        check()
         yield _comment(frame, row, requests.get(original(records, frame.number)))
 
 

@@ -9,6 +9,7 @@ from rdmalab.grammar.answers import is_same
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
 from rdmalab.lens.sufferings import ORIGINS, PACKETS, Origin, troubles
+from rdmalab.session.stopping import check
 from rdmalab.spec.packet_names import PacketName
 from rdmalab.spec.records import (
     Kind,
@@ -247,6 +248,7 @@ _Ending = tuple[Fate, str, int | None]
 
 
 def _packet_row(world: World, names: Names, number: int, ending: _Ending) -> PacketRow:
+    check()
     record = world.trace.records[number]
     facts = {name: fact(world, names, record) for name, fact in FACTS.items()}
     fate, reason, arrives_ns = ending
@@ -261,6 +263,7 @@ def _ends(records: Records, numbers: list[int]) -> dict[int, int]:
     ends: dict[int, int] = {}
     awaited = set()
     for number in numbers:
+        check()
         follower = records[number + 1] if number + 1 < len(records) else None
         is_sent = kind_of(records[number]) is not Kind.PACKET_COPIED
         if is_sent and follower is not None and kind_of(follower) is Kind.PACKET_LOST:
@@ -268,6 +271,7 @@ def _ends(records: Records, numbers: list[int]) -> dict[int, int]:
         else:
             awaited.add(number)
     for number in range(min(awaited, default=len(records)) + 1, len(records)):
+        check()
         cause = cause_of(records[number])
         if cause in awaited and kind_of(records[number]) in _ARRIVALS:
             ends[cause] = number
@@ -290,6 +294,7 @@ _FATES = {Kind.PACKET_DROPPED: Fate.DROPPED, Kind.REQUEST_REFUSED: Fate.REFUSED}
 
 
 def _fate(records: Records, end: int | None, arrives_ns: int | None) -> _Ending:
+    check()
     if end is None:
         return Fate.IN_FLIGHT, "", arrives_ns
     first = records[end]

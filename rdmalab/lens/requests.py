@@ -8,6 +8,7 @@ from rdmalab.command import Noun
 from rdmalab.hca.psn import MASK
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
+from rdmalab.session.stopping import check
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import (
     Kind,
@@ -61,6 +62,7 @@ def request_rows(world: World, names: Names, numbers: Container[int]) -> dict[in
     walk = _Walk(world, names)
     found: dict[int, RequestRow] = {}
     for number, record in enumerate(world.trace.records):
+        check()
         row = walk.read(number, record)
         if row is not None and number in numbers:
             found[number] = row

@@ -15,6 +15,8 @@ from rdmalab.scenario.observing import Facts, expectations, facts, wire_lines
 from rdmalab.scenario.tree import MAX_OCTETS
 from rdmalab.session.journal import Entry
 from rdmalab.session.session import Session
+from rdmalab.session.stopping import check
+from rdmalab.session.travel import SLICE
 from rdmalab.spec.profiles import PROFILES, Profile
 from rdmalab.spec.rules import errno_name
 
@@ -42,10 +44,15 @@ def saved(session: Session, title: str, expect: Expect = Expect.NONE) -> str:
     """The text of a scenario that does what this session did, event by event.
 
     Its head has the devices as they were before the first word: `link mtu=256` is a step.
+    Stopped may be raised: it takes as long as the session itself.
     """
-    begun = {name: hca.profile for name, hca in session.afresh().world.nodes.items()}
-    nodes = [f"  {name}: {_device(profile)}" for name, profile in begun.items()]
-    steps = _Retelling(session, expect).steps()
+    retelling = _Retelling(session, expect)
+    try:
+        begun = {name: hca.profile for name, hca in retelling.again.world.nodes.items()}
+        nodes = [f"  {name}: {_device(profile)}" for name, profile in begun.items()]
+        steps = retelling.steps()
+    finally:
+        retelling.again.give_up()
     if len(steps) > MAX_STEPS:
         raise Unsavable(f"{len(steps):,} steps; a scenario has at most {MAX_STEPS:,}")
     head = ["rdmalab: 1", f"title: {text_of(title)}", f"seed: {session.seed}", "nodes:", *nodes]
@@ -114,6 +121,7 @@ class _Retelling:
         return found
 
     def _steps(self, entry: Entry) -> Iterator[_Step]:
+        check()
         yield from self._between(entry.event - 1, entry.at_ns)
         outcome = self.again.perform(entry.invocation)
         step = _Step("do", render(entry.invocation, self.session.vocabulary[entry.invocation.name]))
@@ -126,11 +134,17 @@ class _Retelling:
         world = self.again.world
         while events := min(LONGEST, event - world.event):
             first = len(world.trace.records)
-            self.again.history.run(events)
+            self._run(events)
             yield self._observed(_Step("run", f"step {events}", name=_HAPPENED), first)
         if wait_ns := at_ns - world.now_ns:
             world.advance(at_ns)
             yield _Step("run", spelled(wait_ns, Unit.NS))
+
+    def _run(self, events: int) -> None:
+        last = self.again.world.event + events
+        while left := last - self.again.world.event:
+            check()
+            self.again.history.run(min(left, SLICE))
 
     def _observed(self, step: _Step, first_record: int) -> _Step:
         if self.observes:

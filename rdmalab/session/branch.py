@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rdmalab.session.journal import Journal
+from rdmalab.spec.records import Kind
 from rdmalab.world.images import Images
 from rdmalab.world.portraits import Portrait
 from rdmalab.world.trace import Numbered
@@ -23,7 +24,8 @@ BEGINNING = Place(-1, 0)
 class Snapshot:
     """A moment kept whole. records, entries: how many of the trace and of the journal led to it.
 
-    rare: the rare records since the snapshot before.
+    rare: the rare records since the snapshot before. left_out: kinds of which it has not all,
+    because they were not rare then.
     """
 
     place: Place
@@ -33,6 +35,7 @@ class Snapshot:
     names: Portrait
     named: Any = field(repr=False)
     rare: list[Numbered] = field(default_factory=list)
+    left_out: frozenset[Kind] = frozenset()
 
 
 class SafePoint(NamedTuple):

@@ -5,16 +5,16 @@ way shorter: it keeps what has changed since the one before and shares the rest 
 older than the hot tail of the trace is replayed when somebody reads it.
 """
 
-from bisect import bisect_left, bisect_right
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from rdmalab.command import Ref
 from rdmalab.session.branch import Branch, Place, SafePoint, Snapshot
 from rdmalab.session.journal import Entry
 from rdmalab.session.names import Names
+from rdmalab.session.recall import Recall
+from rdmalab.session.stopping import stoppable
+from rdmalab.session.thinning import both_ends, thin
 from rdmalab.spec.records import RARE
 from rdmalab.world import images
 from rdmalab.world.portraits import portray, put_back
@@ -23,10 +23,9 @@ from rdmalab.world.trace import Numbered, Stretch
 from rdmalab.world.world import World
 
 EVENTS_APART = 1_024  # between two snapshots
-RECENT = 128  # snapshots that are all kept; of older ones every second, fourth, …
-OLD = 64  # so many of the older ones at most
+RECENT = 64  # snapshots that are all kept
+OLD = 128  # of the older ones so many, evenly far apart
 HOT = 32  # snapshots whose records are kept
-STRETCHES = 8  # replayed parts of the trace that are kept for the next question
 MAIN = "main"
 TRIAL = "a trial"  # what nobody can type
 
@@ -42,7 +41,7 @@ class History:
     """
 
     __slots__ = (
-        "base", "branch", "branches", "entries", "jumps", "live", "names", "replay", "stretches",
+        "base", "branch", "branches", "entries", "jumps", "live", "names", "past", "replay",
         "world",
     )  # fmt: skip
 
@@ -55,11 +54,10 @@ class History:
         self.entries = 0
         self.jumps = 0
         self.live = True
-        self.stretches: OrderedDict[tuple[str, int, int], Stretch] = OrderedDict()
+        self.past = Recall(self)
         self.base = self._snapshot(images.take(world, images.all_keys(world), {}), None)
         self.branch.snapshots.append(self.base)
-        world.trace.recall, world.trace.recall_event = self.recall, self.recall_event
-        world.trace.rare = self.rare
+        world.trace.older = self.past
 
     # ------------------------------------------------------------------ where we are
     @property
@@ -86,7 +84,8 @@ class History:
     def _fork(self, entry: Entry) -> str:
         left = self.branch.name
         number = next(n for n in range(1, 10**6) if f"branch-{n}" not in self.branches)
-        shared = self.world.trace.records.span(entry.event).start
+        with stoppable():  # the entry was carried out already
+            shared = self.world.trace.records.span(entry.event).start
         self._part(f"branch-{number}", Place(entry.event - 1, entry.at_ns), shared)
         self.branches[self.branch.name] = self.branch
         return left
@@ -103,22 +102,33 @@ class History:
         self.live = True
 
     @property
+    def apart(self) -> int:
+        """Events between two snapshots."""
+        return EVENTS_APART
+
+    @property
     def due(self) -> int:
         """The event after which the next snapshot is taken, if this is the present."""
         return self.base.place.event + EVENTS_APART
 
     def take(self) -> None:
         """Keep this moment whole."""
-        world, base = self.world, self.base
-        taken = self._snapshot(images.take(world, self._changed(), base.images), base)
-        window = world.trace.records[base.records :]
-        numbered = enumerate(window, base.records)
-        taken.rare = [Numbered(n, record) for n, record in numbered if record[3] in RARE]
+        branch, records = self.branch, self.world.trace.records
+        taken = self._now()
+        first = branch.snapshots[-1].records
+        with stoppable():
+            numbered = enumerate(records[first:], first)
+        rare = [Numbered(number, record) for number, record in numbered if record[3] in RARE]
+        taken.rare, taken.left_out = both_ends(rare)
         self.base = taken
-        self.branch.snapshots.append(taken)
-        self._thin()
-        if len(self.branch.snapshots) > HOT:
-            world.trace.forget(self.branch.snapshots[-HOT].records)
+        branch.snapshots = thin([*branch.snapshots, taken], RECENT, OLD)
+        if len(branch.snapshots) > HOT:
+            self.world.trace.forget(branch.snapshots[-HOT].records)
+
+    def _now(self) -> Snapshot:
+        """This moment; what has not changed since the last one is shared with it."""
+        base = self.base
+        return self._snapshot(images.take(self.world, self._changed(), base.images), base)
 
     def _changed(self) -> set[images.Key]:
         """What may have changed since the last snapshot: the log names it, or a command did."""
@@ -145,17 +155,6 @@ class History:
         called = before.names if before and same else portray(names)
         records = self.world.trace.latest + 1
         return Snapshot(self.here, records, self.entries, taken, called, named)
-
-    def _thin(self) -> None:
-        """Half of the old ones go when there are too many, but never the first."""
-        kept = self.branch.snapshots
-        if len(kept) <= RECENT + OLD:
-            return
-        first, *old = kept[:-RECENT]
-        pairs = zip(old[::2], old[1::2], strict=False)
-        thinned = [replace(stays, rare=gone.rare + stays.rare) for gone, stays in pairs]
-        odd = old[-1:] if len(old) % 2 else []
-        self.branch.snapshots = [first, *thinned, *odd, *kept[-RECENT:]]
 
     # ------------------------------------------------------------------ going forward
     def run(self, events: int, until_ns: int | None = None) -> int:
@@ -190,10 +189,17 @@ class History:
         first, stop = world.event, min(world.event + events, end.event)
         while world.event < stop and self._next(stop, until_ns):
             pass
+        if world.event >= self.due:
+            self._rebase()
         if world.event == end.event and (until_ns is None or until_ns >= end.at_ns):
             world.advance(end.at_ns)
             self.live = True
         return world.event - first
+
+    def _rebase(self) -> None:
+        """Count what changes from here on; the tail of the trace stays short in the past, too."""
+        before, self.base = self.base, self._now()
+        self.world.trace.forget(before.records)
 
     def _next(self, stop: int, until_ns: int | None = None) -> bool:
         """The next line of the journal, or all events before it; False if none is due in time."""
@@ -244,27 +250,31 @@ class History:
         return Place(event, self.branch.stood.get(event, 0))
 
     def seek(self, place: Place) -> None:
-        """The world as it was at this place of the branch; its end is the present."""
-        self.jumps += 1
-        if self.live:
-            self.branch.end, self.live = self.here, False
-        place = min(place, self.branch.end)
-        kept = self.branch.snapshots
-        nearest = kept[max(0, bisect_right(kept, place, key=lambda s: s.place) - 1)]
+        """The world as it was at this place of the branch; its end is the present.
+
+        Stopped may be raised where the way is long: then nothing has moved.
+        """
+        place = min(place, self.end)
+        nearest = self.past.before(place, lambda snapshot: snapshot.place)
+        self._leave()
         if not nearest.place <= self.here <= place:
             self._restore(nearest)
         self._replay_to(place)
         self.live = self.here == self.branch.end
 
-    def seek_time(self, at_ns: int) -> None:
-        """The world as it stood at this time: after all that was due by then."""
+    def _leave(self) -> None:
+        """For another moment of this branch."""
         self.jumps += 1
         if self.live:
             self.branch.end, self.live = self.here, False
-        kept, end = self.branch.snapshots, self.branch.end
+
+    def seek_time(self, at_ns: int) -> None:
+        """The world as it stood at this time: after all that was due by then; Stopped as above."""
+        end = self.end
         at_ns = min(at_ns, end.at_ns)
-        index = bisect_right(kept, at_ns, key=lambda s: s.place.at_ns) - 1
-        self._restore(kept[max(index, 0)])
+        nearest = self.past.before(at_ns, lambda snapshot: snapshot.place.at_ns)
+        self._leave()
+        self._restore(nearest)
         while self.world.event < end.event and self._next(end.event, at_ns):
             pass
         self.world.advance(at_ns)
@@ -333,46 +343,20 @@ class History:
         world.struck.clear()
         trace.tail, trace.first, trace.shut, trace.reach = [], self.base.records, False, 0
         trace.cuts.append(self.base.records)
-        self.stretches.clear()
+        self.past.forget()
         self.jumps += 1
         self._replay_to(point.place)
         self.live = point.live
 
-    # ------------------------------------------------------------------ what is older than the tail
-    def recall(self, number: int) -> Stretch:
-        """The part of the trace in which a record stands."""
-        return self._stretch(bisect_right(self.branch.snapshots, number, key=lambda s: s.records))
-
-    def recall_event(self, event: int) -> Stretch:
-        """The part of the trace in which the records of an event stand."""
-        kept = self.branch.snapshots
-        return self._stretch(bisect_right(kept, event - 1, key=lambda s: s.place.event))
-
-    def rare(self, before: int) -> Iterator[Numbered]:
-        """The rare records older than this one, the newest first."""
-        kept = self.branch.snapshots
-        index = bisect_left(kept, before, key=lambda s: s.records)
-        for snapshot in reversed(kept[: index + 1]):
-            yield from (each for each in reversed(snapshot.rare) if each.number < before)
-
-    def _stretch(self, after: int) -> Stretch:
-        """What happened between the snapshot before this one and this one."""
-        kept = self.branch.snapshots
-        first = kept[max(after - 1, 0)]
-        stop = kept[after].place if after < len(kept) else self.here
-        key = (self.branch.name, first.records, stop.event)
-        if key not in self.stretches:
-            self.stretches[key] = self._read(first, stop)
-            if len(self.stretches) > STRETCHES:
-                self.stretches.popitem(last=False)
-        self.stretches.move_to_end(key)
-        return self.stretches[key]
-
-    def _read(self, first: Snapshot, stop: Place) -> Stretch:
+    # ------------------------------------------------------------------ only to look
+    def replayed(self, start: Snapshot, event: int) -> tuple[Stretch, Snapshot]:
+        """What happened after a snapshot, up to this event; and the moment after it."""
+        trace = self.world.trace
         with self.visiting():
-            self._restore(first)
-            self._replay_to(Place(stop.event, 0))
-            return Stretch(first.records, self.world.trace.tail)
+            self._restore(start)
+            trace.tail, trace.first = [], start.records
+            self._replay_to(Place(event, 0))
+            return Stretch(start.records, trace.tail), self._now()
 
     @contextmanager
     def trying(self) -> Iterator[None]:
@@ -384,15 +368,14 @@ class History:
         with self.visiting():
             self._part(TRIAL, self.here, trace.latest + 1)
             yield
-        for key in [key for key in self.stretches if key[0] == TRIAL]:
-            del self.stretches[key]
+        self.past.forget(TRIAL)
         trace.cuts.append(trace.latest + 1)
 
     @contextmanager
     def visiting(self) -> Iterator[None]:
         """Go where you like and only look: afterwards all is as it was, the trace included."""
-        world, trace, base = self.world, self.world.trace, self.base
-        now = self._snapshot(images.take(world, self._changed(), base.images), base)
+        trace, base = self.world.trace, self.base
+        now = self._now()
         kept = (trace.tail, trace.first, trace.cause, len(trace.cuts))
         branch, live, jumps = self.branch, self.live, self.jumps
         trace.tail = list(trace.tail)
@@ -403,3 +386,13 @@ class History:
             trace.tail, trace.first, trace.cause, cuts = kept
             del trace.cuts[cuts:]
             self.base, self.branch, self.live, self.jumps = base, branch, live, jumps
+
+    def give_up(self) -> None:
+        """Nothing of it will be asked for any more; see `Session.give_up`."""
+        self.branches.clear()
+        self.branch, self.replay = Branch(MAIN), _ended
+        del self.past, self.base
+
+
+def _ended(_entry: Entry) -> None:
+    raise RuntimeError("this session has been given up")

@@ -15,6 +15,7 @@ MAX_EVENTS = 1_000_000
 PRESENT = "here you left off: what comes now has not happened yet"
 STOPPED = "stopped"
 SLICE = 2_000  # events; a slice takes a few hundredths of a second
+OPENING = 20  # events that are told one by one when a run is over
 
 # What a step of each unit must contain.
 UNITS: dict[str, Kind | None] = {
@@ -101,10 +102,19 @@ class Travel:
         """Carry out up to `events` events; True when the journey is over."""
         if not self.over:
             in_bulk = self.goal.bulk and not self.session.breakpoints
+            told = self.events >= OPENING
             self._bulk(events) if in_bulk else self._one_by_one(events)
+            if self.events and not told:
+                self._keep_opening()
         if not self.over:
             self._give_up()
         return bool(self.over)
+
+    def _keep_opening(self) -> None:
+        """The events that will be told stay in memory, however long this takes."""
+        history = self.session.history
+        first = history.here.event - self.events + 1
+        history.past.keep_opening(first, first + min(self.events, OPENING) - 1)
 
     def stop(self) -> None:
         """Between two events, so the world is whole."""

@@ -20,8 +20,9 @@ from rdmalab.session.back import Jump
 from rdmalab.session.branch import SafePoint
 from rdmalab.session.lines import ALIASES, Reply
 from rdmalab.session.session import Session
+from rdmalab.session.stopping import Stopped, stoppable
 from rdmalab.session.travel import STOPPED, Travel, When
-from rdmalab.shell.fragments import Line, shown
+from rdmalab.shell.fragments import Line, plain, shown
 from rdmalab.shell.say import Voice, closing, say
 from rdmalab.shell.wishes import WISHES
 from rdmalab.workbench.bugs import called, report
@@ -73,7 +74,7 @@ class Conversation:
 
     running: time is moving; searching: through the past, and the world stands where it is looked at
     just now. end: how the last text ended. at_line: which of its lines that was.
-    diary: what is told of each line before it runs, and where it ended. stopping: ^C was heard.
+    diary: what is told of each line before it runs, and where it ended. stopping: ^C was typed.
     diagnosis: the last answer of the doctor in this world.
     copy: puts a text on the clipboard of the face, if it has one.
     """
@@ -89,7 +90,10 @@ class Conversation:
         self.diagnosis: Report | None = None
         self.copy: Callable[[str], None] | None = None
         self.stopping = False
+        self._interrupted = False
+        self._answered = False  # ^C has ended something already
         self._halted = False
+        self._commands = 0  # of the line, done or failed
         self._repeat = ""
         self._events = _FIRST
         self._typed: deque[str] = deque(maxlen=_TYPED)
@@ -103,8 +107,16 @@ class Conversation:
         return self._repeat
 
     def stop(self) -> None:
-        """End what runs, between two events."""
+        """End what runs, between two events, or what is computed."""
         self.stopping = True
+
+    def interrupt(self) -> None:
+        """End what is computed; a run goes on. From any thread."""
+        self._interrupted = True
+
+    def _is_over(self) -> bool:
+        """Whether what is computed is no longer wanted."""
+        return (self.stopping or self._interrupted) and not self._answered
 
     async def evaluate(self, text: str, emit: Emit, pause: Pause) -> bool:
         """Carry out the lines of a text up to the first that fails; False: leave.
@@ -113,6 +125,7 @@ class Conversation:
         """
         lines = commands_of(text.strip() or self._repeat)
         self.end, self.stopping = End.FINE, False
+        self._interrupted = self._answered = False
         parts = [(number, part) for number, line in lines for part in self._parts(line)]
         for self.at_line, line in parts:
             await self._line(line, emit, pause)
@@ -148,25 +161,33 @@ class Conversation:
 
     async def carry_out(self, line: str, emit: Emit, pause: Pause) -> int:
         """Do one line and say what came of it; how many of its commands were done, or failed."""
-        self.end, self._halted = End.FINE, False
+        self.end, self._halted, self._commands = End.FINE, False, 0
+        try:
+            with stoppable(self._is_over):
+                await self._carry_out(line, emit, pause)
+        except Stopped:
+            self.end = End.STOPPED
+            self.tell([plain("stopped; nothing was changed or written by it", "class:warn")], emit)
+        return self._commands
+
+    async def _carry_out(self, line: str, emit: Emit, pause: Pause) -> None:
         short: list[Reply] = []
-        commands = 0
         safe = self._safe()
         async for reply in self.replies(line, pause):
+            self._commands += not reply.depth and not reply.bug
             try:
                 await self._answer(reply, emit, pause)
             except Unwritable as output:
                 raise output.reason from None
             except Exception as bug:  # noqa: BLE001  (no word may end a session)
+                self._commands -= not reply.depth
                 for said in say(self.voice, self._bug(bug, line, safe)):
                     emit(said)
-                return commands
+                return
             short += [reply] if reply.depth else []
-            commands += not reply.depth and not reply.bug
             safe = self._safe()
         for said in closing(self.voice, short) if short else ():
             emit(said)
-        return commands
 
     async def _answer(self, reply: Reply, emit: Emit, pause: Pause) -> None:
         """Say what came of a command, and do what it asks of the face."""
@@ -266,6 +287,7 @@ class Conversation:
             while not self._slice(travel, known):
                 await pause()
                 if self.stopping:
+                    self._answered = True
                     travel.stop()
         finally:
             self.running = self.searching = False

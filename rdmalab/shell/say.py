@@ -20,7 +20,7 @@ from rdmalab.session.breakpoints import told
 from rdmalab.session.lines import Reply, Script
 from rdmalab.session.session import Session
 from rdmalab.session.survey import Survey
-from rdmalab.session.travel import Travel
+from rdmalab.session.travel import OPENING, Travel
 from rdmalab.shell import show_parts, show_why
 from rdmalab.shell.facts import facts
 from rdmalab.shell.fragments import Line, fold, in_ascii, plain, shown
@@ -41,7 +41,6 @@ from rdmalab.workbench.look import Leave
 from rdmalab.workbench.memory import Window
 from rdmalab.workbench.request import View
 
-MOST_EVENTS = 20
 _STORY = 100  # lines of a long run that are offered at once
 _PLAIN_WIDTH = 100
 
@@ -176,7 +175,7 @@ def _travelled(voice: Voice, travel: Travel) -> list[Line]:
     world = session.world
     last = world.event
     first = last - travel.events + 1
-    shown_last = min(last, first + MOST_EVENTS - 1)
+    shown_last = min(last, first + OPENING - 1)
     rows = story.event_rows(world, session.names, first, shown_last)
     lines = [event_line(row) for row in rows]
     if more := last - shown_last:

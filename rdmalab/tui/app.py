@@ -18,6 +18,7 @@ from rdmalab.shell.prompt import colour_wanted
 from rdmalab.tui import layout, sheet
 from rdmalab.tui.bars import Bar, footer_line, header_line
 from rdmalab.tui.filters import Colourless
+from rdmalab.tui.interrupting import interrupting
 from rdmalab.tui.keys import BY_NAME, EVERYWHERE, Where, explained
 from rdmalab.tui.pane import Look, Pane
 from rdmalab.tui.panes.completions import CompletionsPane
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from prompt_toolkit.history import History
     from textual import events
+    from textual.driver import Driver
     from textual.filter import LineFilter
     from textual.widget import Widget
 
@@ -95,6 +97,12 @@ class Rdmalab(App[int]):
         self._heard_at = 0.0
         self._told: set[str] = set()  # bugs of panes
         self._columns = 0
+
+    def get_driver_class(self) -> type[Driver]:
+        return interrupting(super().get_driver_class(), self._interrupt)
+
+    def _interrupt(self) -> None:
+        self.scene.interrupt()  # there is none yet when the driver is chosen
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         return super().get_line_filters() if self._colour else [Colourless()]

@@ -114,3 +114,8 @@ class Scene:
 
     def stop(self) -> None:
         self.talk.stop()
+
+    def interrupt(self) -> None:
+        """^C, in the thread that reads the terminal: what is computed just now ends."""
+        if self.busy:
+            self.talk.interrupt()

@@ -10,6 +10,7 @@ from rdmalab.doctor.consult import consult
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.line import parse
 from rdmalab.lens.words import exists
+from rdmalab.session.stopping import stoppable
 from rdmalab.workbench.look import View
 
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ class Stage:
         """While the panes are drawn: what several of them ask is looked up once."""
         outer, self._seen = self._seen, {} if self._seen is None else self._seen
         try:
-            yield
+            with stoppable():  # ^C is for what the user has asked for
+                yield
         finally:
             self._seen = outer
 

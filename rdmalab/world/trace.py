@@ -5,10 +5,10 @@ that is asked for the stretch that holds a record, so the trace reads as if it w
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count, islice, takewhile
 from operator import itemgetter
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, Protocol, overload
 
 from rdmalab.command import NotUnderstood
 from rdmalab.spec.programs import NOT_FOR_PROGRAMS
@@ -31,21 +31,56 @@ class Stretch(NamedTuple):
     records: list[Record]
 
 
+class Older(Protocol):
+    """The records that are older than the tail of a trace."""
+
+    def of_record(self, number: int) -> Stretch:
+        """The stretch in which a record stands."""
+
+    def of_event(self, event: int) -> Stretch:
+        """The stretch in which the records of an event stand."""
+
+    def rare(self, before: int) -> Iterator[Numbered]:
+        """Records of the kinds in RARE before a number, the newest first; nothing is replayed.
+
+        Of many that say the same only the first and the last ones.
+        """
+
+    def rare_of(self, kind: Kind, before: int) -> Iterator[Numbered]:
+        """All records of one kind in RARE before a number, the newest first."""
+
+
+class Forgotten:
+    """Nothing older than the tail can be had."""
+
+    def of_record(self, number: int) -> Stretch:
+        raise LookupError(f"record {number} is older than the tail, and nothing replays it")
+
+    def of_event(self, event: int) -> Stretch:
+        raise LookupError(f"event {event} is older than the tail, and nothing replays it")
+
+    def rare(self, before: int) -> Iterator[Numbered]:
+        del before
+        return iter(())
+
+    def rare_of(self, kind: Kind, before: int) -> Iterator[Numbered]:
+        del kind, before
+        return iter(())
+
+
 class Trace:
     """The records, and the moment at which the next one will be written.
 
     event: number of the event under way; at_ns: virtual time; cause: number of the record that
     scheduled the event, -1 for a command. tail: the newest records, from number `first` on.
     cuts: how many records were left, each time that the past was gone back to; whoever keeps totals
-    learns here how far they still hold. recall, recall_event: the stretch in which a record, or an
-    event, older than the tail stands. rare: those of the kinds in RARE before a number, the newest
-    first; none of them has to be recalled. shut: whoever asks now may not read it. reach: how many
-    records back `newest` goes; 0 means all, and whoever looks many times a second sets it.
+    learns here how far they still hold. older: has the records before the tail. shut: whoever asks
+    now may not read it. reach: how many records back `newest` goes; 0 means all, and whoever looks
+    many times a second sets it.
     """
 
     __slots__ = (
-        "at_ns", "cause", "cuts", "event", "first", "rare", "reach", "recall", "recall_event",
-        "shut", "tail",
+        "at_ns", "cause", "cuts", "event", "first", "older", "reach", "shut", "tail",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -57,9 +92,7 @@ class Trace:
         self.cuts: list[int] = []
         self.shut = False
         self.reach = 0
-        self.recall: Callable[[int], Stretch] = _nobody
-        self.recall_event: Callable[[int], Stretch] = _nobody
-        self.rare: Callable[[int], Iterator[Numbered]] = _none
+        self.older: Older = Forgotten()
 
     def record(self, kind: Kind, node: str, object_: int, a: Any = None, b: Any = None) -> None:
         """The one door."""
@@ -94,14 +127,6 @@ class Trace:
             self.first = before
 
 
-def _none(_number: int) -> Iterator[Numbered]:
-    return iter(())
-
-
-def _nobody(number: int) -> Stretch:
-    raise LookupError(f"{number} is older than the tail, and nobody replays it")
-
-
 class Records(Sequence[Record]):
     """The records of a trace by number, oldest first; reading it changes nothing."""
 
@@ -128,7 +153,7 @@ class Records(Sequence[Record]):
             return self._trace.tail[number - first]
         if number < 0:
             raise IndexError(number)
-        stretch = self._trace.recall(number)
+        stretch = self._trace.older.of_record(number)
         return stretch.records[number - stretch.first]
 
     def _several(self, start: int, stop: int, step: int) -> list[Record]:
@@ -140,8 +165,8 @@ class Records(Sequence[Record]):
     def __iter__(self) -> Iterator[Record]:
         number, first = 0, self._trace.first
         while number < first:
-            stretch = self._trace.recall(number)
-            yield from stretch.records[number - stretch.first :]
+            stretch = self._trace.older.of_record(number)
+            yield from stretch.records[number - stretch.first : first - stretch.first]
             number = stretch.first + len(stretch.records)
         yield from self._trace.tail
 
@@ -149,7 +174,7 @@ class Records(Sequence[Record]):
         yield from reversed(self._trace.tail)
         number = self._trace.first
         while number > 0:
-            stretch = self._trace.recall(number - 1)
+            stretch = self._trace.older.of_record(number - 1)
             yield from reversed(stretch.records[: number - stretch.first])
             number = stretch.first
 
@@ -161,8 +186,8 @@ class Records(Sequence[Record]):
             if tail[index][Field.KIND] is kind:
                 yield Numbered(first + index, tail[index])
         if least < first:
-            older = takewhile(lambda each: each.number >= least, self._trace.rare(first))
-            yield from (each for each in older if each.record[Field.KIND] is kind)
+            older = self._trace.older.rare_of(kind, first)
+            yield from takewhile(lambda each: each.number >= least, older)
 
     def newest(self) -> Iterator[tuple[int, Record]]:
         """With their numbers, the newest first, as far back as the trace's `reach` says."""
@@ -174,7 +199,7 @@ class Records(Sequence[Record]):
         trace = self._trace
         stretch = Stretch(trace.first, trace.tail)
         if trace.first and (not trace.tail or event < trace.tail[0][0]):
-            stretch = trace.recall_event(event)
+            stretch = trace.older.of_event(event)
         start = bisect_left(stretch.records, event, key=_EVENT)
         stop = bisect_left(stretch.records, event + 1, lo=start, key=_EVENT)
         return range(stretch.first + start, stretch.first + stop)

@@ -25,7 +25,7 @@ from rdmalab.world.cable import Cable
 from rdmalab.world.faults import Fault
 from rdmalab.world.passage import Held, Injection, Passage
 from rdmalab.world.programs import Programs
-from rdmalab.world.trace import Trace
+from rdmalab.world.trace import Forgotten, Trace
 
 _LINK_LOCAL = 0xFE80 << 112
 LATENCY_NS = 1_000
@@ -91,6 +91,13 @@ class World:
         for name in World.__slots__:
             setattr(twin, name, deepcopy(getattr(self, name), memo))
         return twin
+
+    def give_up(self) -> None:
+        """Nothing will happen here any more: its parts do not refer to it, or to each other."""
+        self.nodes.clear()
+        self.agenda = Agenda()
+        self.programs = Programs()
+        self.trace.tail, self.trace.older = [], Forgotten()
 
     @property
     def now_ns(self) -> int:

@@ -1,6 +1,8 @@
 """What is saved of a session, played again, makes the same world: record by record."""
 
 import dataclasses
+import gc
+import tracemalloc
 from pathlib import Path
 from random import Random
 
@@ -224,3 +226,24 @@ def test_any_session_is_saved(
     again, before = runner.session.world, lab.session.world
     assert digest(again.trace) == digest(before.trace)
     assert (again.now_ns, again.event) == (before.now_ns, before.event)
+
+
+def test_the_session_that_is_played_again_is_free_at_once() -> None:
+    """Not when the collector looks for it: that may be never."""
+    octets = 8 << 20
+    region = f"reg_mr B.mr9 pd=B.pd0 length={octets} access=LOCAL_WRITE"
+    lab = played([region, f"fill B.mr9[0:{octets}] 7"])
+    assert lab.look(f"B.mr9[{octets - 1}]") == 7
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        saved(lab.session, "once")
+        before, _ = tracemalloc.get_traced_memory()
+        for _ in range(3):
+            saved(lab.session, "again")
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    assert after - before < octets / 8

@@ -1,4 +1,5 @@
 import asyncio
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,3 +99,39 @@ def test_a_capture_is_written_and_what_cannot_be_is_said(
         "  name a file in a directory that is there and may be written",
     ]
     assert talk.conversation.end is End.NOT_UNDERSTOOD
+
+
+RNR = ("use rc_pair rnr_retry=7", "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64]")
+
+
+@pytest.mark.parametrize("line", ["share", "save kept", "export pcapng kept.pcapng"])
+def test_what_takes_long_ends_when_it_is_interrupted(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing half written remains, and the world is where it was; the next line is done."""
+    monkeypatch.chdir(tmp_path)
+    talk = Talk(*RNR, "step 80000", "step 10")
+    here, count = talk.lab.session.history.here, len(talk.lab.session.world.trace.records)
+    threading.Timer(0.05, talk.conversation.interrupt).start()
+    assert talk.ask(line) == ["stopped; nothing was changed or written by it"]
+    assert talk.conversation.end is End.STOPPED
+    assert not list(tmp_path.iterdir())
+    assert talk.lab.session.history.here == here
+    assert talk.lab.session.history.live
+    assert len(talk.lab.session.world.trace.records) == count
+    talk.ask("step 1")
+    assert talk.lab.session.world.event == here.event + 1
+
+
+def test_what_a_stopped_run_did_is_told_all_the_same() -> None:
+    talk = Talk(*RNR, "step 40000")
+    said: list[Line] = []
+
+    async def pause() -> None:
+        talk.conversation.stop()
+
+    asyncio.run(talk.conversation.evaluate("run", said.append, pause))
+    texts = [text_of(line) for line in said]
+    assert texts[0].startswith("ev 40015")
+    assert "stopped" in texts[-1] or "stopped" in texts[-2]
+    assert not any("nothing was changed" in text for text in texts)

@@ -88,7 +88,7 @@ def test_panes_are_drawn_without_replaying_the_past(line: str) -> None:
     for pane in panes.values():
         pane.redraw()
         assert pane.lines(118, 40)
-    assert not history.stretches
+    assert not history.past.stretches
 
 
 @pytest.mark.parametrize("line", [POLLS, ASKS_AGAIN])

@@ -128,6 +128,21 @@ def test_a_search_through_the_past_is_stopped_at_once(
     assert b"Traceback" not in terminal.raw
 
 
+def test_what_takes_long_is_stopped_although_the_loop_is_busy(terminal: Terminal) -> None:
+    terminal.send(AGAIN + b"step 100000\r")
+    terminal.wait_for("ev 100021")
+    calm(terminal)
+    terminal.send(b"share\r")
+    time.sleep(0.3)
+    started_at = time.monotonic()
+    terminal.send(b"\x03")
+    terminal.wait_for("stopped; nothing was changed")
+    assert time.monotonic() - started_at < 1
+    assert not any("rdmalab:1:" in row for row in terminal.screen())
+    terminal.send(b"poll_cq A.cq0\r")
+    terminal.wait_for("wr1 SEND SUCCESS")
+
+
 def test_panes_are_reached_and_left(terminal: Terminal) -> None:
     terminal.send(b"\x1b[17~")  # F6
     terminal.wait_for("╔═ A ")
