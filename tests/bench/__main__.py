@@ -13,7 +13,7 @@ import statistics
 import sys
 from collections.abc import Callable
 
-from tests.bench import history, reasons, start
+from tests.bench import history, long, reasons, start
 from tests.bench.measure import Seconds, measure
 
 REPETITIONS = 7
@@ -37,7 +37,8 @@ RATIOS: dict[str, tuple[Callable[[Seconds], float], float, str]] = {
 
 
 BARS = {key: f"{side} {bar}" for key, (_, bar, side) in RATIOS.items()} | {
-    key: f"{side} {bar}" for key, (bar, side) in (history.RATIOS | reasons.RATIOS).items()
+    key: f"{side} {bar}"
+    for key, (bar, side) in (history.RATIOS | long.RATIOS | reasons.RATIOS).items()
 }
 
 
@@ -54,14 +55,14 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, default=REPETITIONS)
     chosen = parser.parse_args()
     result: dict[str, object] = {
-        **ratios(measure(chosen.repetitions)), **history.measure(), **reasons.measure(),
-        **start.information(),
+        **ratios(measure(chosen.repetitions)), **history.measure(), **long.measure(),
+        **reasons.measure(), **start.information(),
     }  # fmt: skip
     if chosen.json:
         sys.stdout.write(json.dumps(result, indent=2) + "\n")
         return 0
     for key, value in result.items():
-        sys.stdout.write(f"{key:22} {value}   {BARS.get(key, '(information)')}\n")
+        sys.stdout.write(f"{key:33} {value}   {BARS.get(key, '(information)')}\n")
     return 0
 
 
