@@ -1,6 +1,6 @@
 import pytest
 
-from rdmalab.shell.fragments import fold, in_ascii, plain, shown, text_of
+from rdmalab.shell.fragments import fold, harmless, harmless_line, in_ascii, plain, shown, text_of
 
 
 @pytest.mark.parametrize("width", [10, 17, 30])
@@ -27,3 +27,16 @@ def test_what_could_move_the_cursor_is_shown() -> None:
 def test_ascii_keeps_the_width_of_drawings() -> None:
     line = [("", "├─ X ─▶┤ ■□ ╳")]
     assert in_ascii(line) == [("", "+- X ->+ #. x")]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a → b\n\tc", "a → b\n\tc"),
+        ("\x1b]0;x\x07\x9b2J\r", "\\x1b]0;x\\x07\\x9b2J\\x0d"),
+        ("\u202e\u2066\U000e0001\udcff", "\\u202e\\u2066\\U000e0001\\udcff"),
+    ],
+)
+def test_nothing_is_left_that_a_terminal_obeys(text: str, said: str) -> None:
+    assert harmless(text) == said
+    assert harmless_line([("class:dim", text), ("", "x")]) == [("class:dim", said), ("", "x")]

@@ -160,6 +160,34 @@ def test_a_state_directory_that_vanishes_is_told_once_and_the_lines_go_on(tmp_pa
     assert not state.exists()
 
 
+@pytest.mark.parametrize("plain", ["", "plain=True"])
+def test_a_disk_without_room_is_told_once_and_the_lines_go_on(tmp_path: Path, plain: str) -> None:
+    """No file may have a byte: what a full disk is, without one."""
+    limited = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *command(plain)]
+    found = {"RDMALAB_STATE": str(tmp_path), "PROMPT_TOOLKIT_NO_CPR": "1"}
+    with Terminal(limited, columns=80, rows=24, env=found) as screen:
+        screen.wait_for("A> ")
+        for name in ("p1", "p2"):
+            screen.send(f"alloc_pd A.{name}\r".encode())
+            told = "\n".join(screen.wait_for(f"A.{name} is there"))
+        screen.send(b"quit\r")
+        assert screen.wait_exit() == 0
+    assert told.count("nothing is kept of this session: File too large") == 1
+    assert told.count("is not kept") == 0
+
+
+def test_a_prompt_writes_no_mark_of_direction(tmp_path: Path) -> None:
+    """Typed as escapes in quotes, which are ASCII; said in the complaint about the file."""
+    with terminal(tmp_path) as screen:
+        screen.wait_for("A> ")
+        screen.send(b'load "none\\u202e\\x9b31m"\r')
+        screen.wait_for("cannot be read")
+        screen.send(b"quit\r")
+        assert screen.wait_exit() == 0
+    assert "\u202e".encode() not in screen.raw
+    assert "\x9b".encode() not in screen.raw
+
+
 def interrupted(screen: Terminal) -> None:
     screen.send(ENDLESS[0].encode() + b"\r")
     screen.wait_for("B.qp0 is in RTS")

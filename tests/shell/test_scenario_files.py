@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 from rdmalab.shell.scenario_files import scenario_files
@@ -10,3 +11,8 @@ def test_scenarios_below_with_their_titles(tmp_path: Path) -> None:
     (tmp_path / "three.yaml").write_text("title: no scenario")
     found = list(scenario_files(tmp_path))
     assert found == [("deep/er/one.rdmalab.yaml", "A title"), ("two.rdmalab.yaml", "")]
+
+
+def test_a_fifo_of_that_name_is_listed_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.rdmalab.yaml")
+    assert list(scenario_files(tmp_path)) == [("x.rdmalab.yaml", "")]
