@@ -761,3 +761,67 @@ def test_nothing_that_is_echoed_is_obeyed(folder: Path, arguments: list[str]) ->
     assert all(c == "\n" or c.isprintable() for c in said), ascii(said)
     if "--json" in arguments:
         assert json.loads(out)
+
+
+# --------------------------------------------------------------------------- profiles and files
+PINNED = """\
+rdmalab: 1
+title: pinned
+nodes:
+  A: {profile: rxe}
+  B: {profile: rxe}
+steps:
+  - use rc_pair
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("run",), ("why",), ("export", "pcapng", "-o", "x.pcapng"), ("lessons", "--coverage")],
+    ids=lambda command: command[0],
+)
+def test_a_profile_that_is_given_wins_and_that_is_said(
+    command: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.rdmalab.yaml").write_text(PINNED, encoding="utf-8")
+    said = "profile mlx5 replaces what p.rdmalab.yaml names (A: rxe, B: rxe)"
+    cli.main([*command, "p.rdmalab.yaml", "--profile", "mlx5"])
+    assert said in capsys.readouterr().err
+    cli.main([*command, "p.rdmalab.yaml"])
+    assert "replaces" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["x.yaml"], ["--profile", "rxe", "x.yaml"], ["no/such"]])
+def test_a_file_without_a_terminal_says_what_plays_it(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(arguments) == 2
+    said = capsys.readouterr().err
+    assert f"rdmalab {arguments[-1]} opens the app, which needs a terminal" in said
+    assert f"rdmalab run {arguments[-1]} plays it" in said
+
+
+def test_an_option_before_a_command_is_told_its_place(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--profile", "rxe", "run", "x.yaml"]) == 2
+    assert "write --profile after the command: rdmalab run --profile" in capsys.readouterr().err
+    assert cli.main(["frobnicate"]) == 2
+    assert "No such command" in capsys.readouterr().err
+
+
+def test_help_tells_the_environment(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert "RDMALAB_ASCII=1" in said
+    assert "RDMALAB_STATE" in said
+    assert "FILE" in said
+
+
+def test_a_shared_word_in_a_pipe_takes_no_profile(capsys: pytest.CaptureFixture[str]) -> None:
+    from rdmalab.scenario.sharing import shared
+
+    assert cli.main(["open", shared(PINNED), "--profile", "rxe"]) == 2
+    assert "--profile is for the app" in capsys.readouterr().err

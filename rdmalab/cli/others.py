@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rdmalab import disk
-from rdmalab.cli.program import Exit, program, tell, with_profile, write
+from rdmalab.cli.program import Exit, program, tell, with_own_profile, with_profile, write
 from rdmalab.cli.scenarios import certain, opened, played, verdict
 from rdmalab.shell.streams import print_octets, unguarded
 from rdmalab.spec.limits import LAYER_OF, LinkLayer
@@ -26,8 +26,8 @@ _STANDARD_OUTPUT = "-"
     required=True,
     help="The file to write; - is standard output.",
 )
-@with_profile
-def export(*, form: str, path: str, output: str, profile: str) -> int:
+@with_own_profile
+def export(*, form: str, path: str, output: str, profile: str | None) -> int:
     """Play a scenario, and write what was sent as another program reads it.
 
     pcapng: every frame that left a port, for Wireshark and tshark. A capture that is there is
@@ -119,7 +119,8 @@ def _keep(path: str | None, title: str, *, tui: bool) -> None:
 
 @program.command(name="open")
 @click.argument("text", metavar="TEXT")
-def open_(*, text: str) -> int:
+@with_own_profile
+def open_(*, text: str, profile: str | None) -> int:
     """Open a session that somebody shared; TEXT is what `share` printed, - reads it.
 
     At a terminal: the app, standing where it stood then. Else: its scenario, to be played,
@@ -133,8 +134,10 @@ def open_(*, text: str) -> int:
     except Damaged as why:
         raise click.UsageError(f"this cannot be opened: {why}") from None
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        if profile is not None:
+            raise click.UsageError("--profile is for the app: rdmalab run --profile plays a file")
         print(scenario, end="")
         return Exit.WELL
     from rdmalab.tui.app import main as app
 
-    return app(shared="".join(word.split()))
+    return app(profile=profile, shared="".join(word.split()))

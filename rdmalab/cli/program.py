@@ -11,6 +11,7 @@ from rdmalab.shell.streams import forget_output
 from rdmalab.spec.profiles import PROFILES, STRICT
 from rdmalab.version import VERSION
 
+FILE = "FILE"  # the command that stands for a file's name
 PIPE_CLOSED = 128 + 13  # what a shell says of a program that SIGPIPE ended
 _ORDER = (
     "repl", "run", "why", "check", "lessons", "help", "explain", "capabilities", "export", "open",
@@ -18,8 +19,10 @@ _ORDER = (
 )  # fmt: skip
 _EXIT_CODES = """
 Exit codes: 0 all well; 1 an expectation failed, or why found something wrong; 2 bad usage, file or
-line, or output that cannot be written; 3 a bug in rdmalab; 5 nothing selected; 130 ^C. Results go
-to standard output, talk to standard error.
+line, or output that cannot be written; 3 a bug in rdmalab; 5 nothing selected; 130 ^C; 143 SIGTERM.
+Results go to standard output, talk to standard error. RDMALAB_STATE names the directory of kept
+sessions and bug reports; RDMALAB_ASCII=1 draws with letters only, 0 with lines also where TERM is
+linux or dumb; NO_COLOR takes colours away.
 """
 
 
@@ -46,12 +49,29 @@ class _Program(click.Group):
             return PIPE_CLOSED
 
     def list_commands(self, _context: click.Context) -> list[str]:
-        return sorted(self.commands, key=_ORDER.index)
+        return sorted(self.commands.keys() - {FILE}, key=_ORDER.index)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """A name that is no command and looks like a file is one."""
+        if args[0] not in self.commands and _is_file_name(args[0]):
+            return FILE, self.commands[FILE], args
+        return super().resolve_command(ctx, args)
+
+
+def _is_file_name(word: str) -> bool:
+    return word.endswith((".yaml", ".yml")) or os.sep in word or Path(word).is_file()
 
 
 with_profile = click.option(
     "--profile", type=click.Choice(list(PROFILES)), default=STRICT.name, show_default=True,
-    help="Whose quirks the devices have.",
+    help="Device model to emulate.",
+)  # fmt: skip
+with_own_profile = click.option(
+    "--profile", type=click.Choice(list(PROFILES)),
+    help="Device model to emulate, also where the file names another; default: the file's, "
+    f"else {STRICT.name}.",
 )  # fmt: skip
 with_json = click.option("--json", "as_json", is_flag=True, help="One JSON document; see schema.")
 with_paths = click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR...")
@@ -59,19 +79,66 @@ with_paths = click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR.
 
 @click.group(cls=_Program, invoke_without_command=True, epilog=_EXIT_CODES.strip())
 @click.version_option(VERSION, prog_name="rdmalab", message="%(prog)s %(version)s")
+@with_own_profile
+@click.option("--seed", type=int, help="Random seed; default: 0.")
 @click.pass_context
-def program(context: click.Context) -> int | None:
+def program(context: click.Context, profile: str | None, seed: int | None) -> int | None:
     """Type RDMA verbs, see two emulated nodes do them; time moves when you say so.
 
-    Without a command: the app. With a pipe on standard input: its lines, one after the other.
+    Without a command: the app. With FILE, a scenario or a saved session: the app, which opens it.
+    With a pipe on standard input: its lines, one after the other.
     """
-    if context.invoked_subcommand is not None:
+    if context.invoked_subcommand == FILE:
+        context.obj = (profile, seed)
         return None
-    if sys.stdin.isatty() and sys.stdout.isatty():
-        from rdmalab.tui.app import main as app
+    if context.invoked_subcommand is not None:
+        _refuse_in_front(context, profile, seed)
+        return None
+    if not at_terminal():
+        return _repl(profile=profile or STRICT.name, seed=seed or 0)
+    if is_dumb():
+        tell("TERM=dumb: the plain prompt, because this terminal has no full screen.")
+        return _repl(profile=profile or STRICT.name, seed=seed or 0)
+    from rdmalab.tui.app import main as app
 
-        return app()
-    return _repl()
+    return app(profile=profile or STRICT.name, seed=seed or 0)
+
+
+def _refuse_in_front(context: click.Context, profile: str | None, seed: int | None) -> None:
+    given = [name for name, value in (("profile", profile), ("seed", seed)) if value is not None]
+    if given:
+        command = context.invoked_subcommand
+        message = f"write --{given[0]} after the command: rdmalab {command} --{given[0]} …"
+        raise click.UsageError(message)
+
+
+def at_terminal() -> bool:
+    """Whether a person types and reads."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def is_dumb() -> bool:
+    """Whether the terminal cannot move its cursor."""
+    return os.environ.get("TERM") == "dumb"
+
+
+@program.command(name=FILE, hidden=True)
+@click.argument("path", metavar="FILE")
+@with_own_profile
+@click.pass_obj
+def walk(obj: tuple[str | None, int | None], *, path: str, profile: str | None) -> int:
+    """Open a scenario, or a saved session, in the app."""
+    in_front, seed = obj
+    if not at_terminal() or is_dumb():
+        message = (
+            f"rdmalab {path} opens the app, which needs a terminal: rdmalab run {path} plays it"
+        )
+        raise click.UsageError(message)
+    if not Path(path).is_file():
+        raise click.UsageError(f"{path}: no such file, and no such command: rdmalab --help")
+    from rdmalab.tui.app import main as app
+
+    return app(profile=profile or in_front, seed=seed or 0, path=path)
 
 
 @program.command()

@@ -14,8 +14,8 @@ from rdmalab.cli.program import (
     say,
     tell,
     with_json,
+    with_own_profile,
     with_paths,
-    with_profile,
     write,
 )
 from rdmalab.shell.streams import print_json
@@ -37,9 +37,9 @@ _HEAD = 200  # bytes in which the first element of a JUnit report stands
 @click.option("-v", "--verbose", is_flag=True, help="Tell what happens, step by step.")
 @with_json
 @click.option("--junit", type=click.Path(dir_okay=False), help="Also write a JUnit report.")
-@with_profile
+@with_own_profile
 def run(
-    *, paths: tuple[str, ...], verbose: bool, as_json: bool, junit: str | None, profile: str
+    *, paths: tuple[str, ...], verbose: bool, as_json: bool, junit: str | None, profile: str | None
 ) -> int:
     """Play scenarios; exit code 0 means that all went as they say.
 
@@ -65,13 +65,15 @@ def run(
     return verdict(report)
 
 
-def played(scenario: "Scenario", profile: str, *, verbose: bool) -> "Runner":
+def played(scenario: "Scenario", profile: str | None, *, verbose: bool) -> "Runner":
     from rdmalab.lab import open_session
     from rdmalab.scenario.report import narration
     from rdmalab.scenario.runner import Runner
     from rdmalab.scenario.source import visible
 
     runner = Runner(scenario, open_session, profile=profile)
+    if runner.replaced:
+        tell(visible(runner.replaced))
     if verbose:
         print(f"# {visible(scenario.path)}: {visible(scenario.title)}")
     while (result := runner.next_step()) is not None:
@@ -84,8 +86,8 @@ def played(scenario: "Scenario", profile: str, *, verbose: bool) -> "Runner":
 @click.argument("path", metavar="FILE")
 @click.argument("thing", required=False, metavar="[THING]")
 @with_json
-@with_profile
-def why(*, path: str, thing: str | None, as_json: bool, profile: str) -> int:
+@with_own_profile
+def why(*, path: str, thing: str | None, as_json: bool, profile: str | None) -> int:
     """Play a scenario to its end, whatever it expects, and ask why.
 
     THING as at the prompt: A.qp0.wr[7], B.cq0, an errno; without it: what is wrong at all. Exit
@@ -102,6 +104,8 @@ def why(*, path: str, thing: str | None, as_json: bool, profile: str) -> int:
         tell(f"ERROR {certain(wrong)}")
         return Exit.USAGE
     runner = Through(scenario, open_session, profile=profile)
+    if runner.replaced:
+        tell(runner.replaced)
     runner.run()
     if runner.outcome is Outcome.ERROR:
         tell(runner.results[-1].text(scenario.path))
@@ -146,9 +150,9 @@ def check(*, paths: tuple[str, ...]) -> int:
 @click.option("--coverage", is_flag=True, help="Play them, and say which statement each shows.")
 @click.option("--tests", metavar="DIR", help="With --coverage: ask the bound tests in DIR too.")
 @with_json
-@with_profile
+@with_own_profile
 def lessons(
-    *, paths: tuple[str, ...], coverage: bool, tests: str | None, as_json: bool, profile: str
+    *, paths: tuple[str, ...], coverage: bool, tests: str | None, as_json: bool, profile: str | None
 ) -> int:
     """List scenarios; with --coverage, the statements of the documents and what shows them.
 
@@ -186,7 +190,9 @@ def _list(paths: tuple[str, ...], *, as_json: bool) -> int:
     return Exit.WELL if found.lessons else Exit.NOTHING
 
 
-def _coverage(paths: tuple[str, ...], tests: str | None, profile: str, *, as_json: bool) -> int:
+def _coverage(
+    paths: tuple[str, ...], tests: str | None, profile: str | None, *, as_json: bool
+) -> int:
     from rdmalab.scenario import bound_tests
     from rdmalab.scenario.coverage import lines, of_runner, table
 

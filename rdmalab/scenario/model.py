@@ -56,7 +56,7 @@ class _Node(_Part):
     """A node: its device profile, and limits that differ from it, named as in query_device."""
 
     profile: ProfileName | None = None
-    """Whose quirks the device has; without it those of `--profile`, else `strict`."""
+    """Device model; `--profile` replaces it; without both it is `strict`."""
 
     link_layer: LayerName | None = None
     """Of its port: Ethernet, which is RoCE, or InfiniBand; Ethernet without it."""

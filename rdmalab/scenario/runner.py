@@ -35,16 +35,22 @@ _DEFAULT_PROFILE = "strict"
 class Runner:
     """One scenario on a world of its own.
 
-    profile: of the nodes whose file names none. `results` has one entry for each step done.
+    profile: of all nodes, also of those for which the file names another one; None: as the file
+    says, else `default`. `results` has one entry for each step done.
     """
 
     def __init__(
-        self, scenario: Scenario, open_session: OpenSession, *, profile: str = _DEFAULT_PROFILE
-    ) -> None:
+        self, scenario: Scenario, open_session: OpenSession, *,
+        profile: str | None = None, default: str = _DEFAULT_PROFILE,
+    ) -> None:  # fmt: skip
         self.scenario = scenario
         self.results: list[StepResult] = []
         document = scenario.document
-        profiles = {name: _profile(node, profile) for name, node in document.nodes.items()}
+        self.replaced = _replaced(scenario, profile)
+        profiles = {
+            name: _profile(node, profile or node.profile or default)
+            for name, node in document.nodes.items()
+        }
         self.session = open_session(profiles, seed=document.seed)
         self._unready: Reply | None = None  # a port that the device of `--profile` cannot have
         for line in [*_port_lines(document.nodes), *_link_line(document.link)]:
@@ -276,8 +282,19 @@ def _errno_text(refusal: Refused) -> str:
     return f"{errno_name(refusal.errno)}: {refusal.message}"
 
 
-def _profile(node: Any, default: str) -> Profile:
-    profile = PROFILES[node.profile or default]
+def _replaced(scenario: Scenario, profile: str | None) -> str:
+    """A sentence that says which profiles of the file are not used; empty if all are."""
+    nodes = scenario.document.nodes.items()
+    named = [
+        f"{name}: {node.profile}" for name, node in nodes if node.profile not in (None, profile)
+    ]
+    if profile is None or not named:
+        return ""
+    return f"profile {profile} replaces what {scenario.path} names ({', '.join(named)})"
+
+
+def _profile(node: Any, name: str) -> Profile:
+    profile = PROFILES[name]
     return dataclasses.replace(profile, caps=dataclasses.replace(profile.caps, **node.caps()))
 
 

@@ -1,9 +1,30 @@
-"""^C while something runs: heard at once, obeyed between two events."""
+"""Signals: ^C ends what runs between two events; SIGTERM and SIGHUP end the program."""
 
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+LEAVING = tuple(
+    number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None
+)
+"""Signals after which a face leaves: with the terminal restored, and the session kept."""
+
+
+@contextmanager
+def leaving() -> Iterator[None]:
+    """Inside, these signals raise SystemExit, so that whatever holds the terminal gives it back."""
+
+    def left(number: int, _frame: FrameType | None) -> None:
+        sys.exit(128 + number)
+
+    before = {number: signal.signal(number, left) for number in LEAVING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rdmalab.lab import Lab
 from rdmalab.shell.conversation import Conversation
 from rdmalab.shell.fragments import Line, harmless_line, indented, text_of
-from rdmalab.shell.interrupt import interrupts
+from rdmalab.shell.interrupt import interrupts, leaving
 from rdmalab.shell.say import Voice
 from rdmalab.shell.script import pause, play, play_json, said_lines, speaks_unicode
 from rdmalab.shell.streams import Lost
@@ -43,7 +43,8 @@ def main(
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if at_terminal and not lines and file is None and not json:
         is_dumb = os.environ.get("TERM") == "dumb"
-        return _plainly(lab) if plain or is_dumb else asyncio.run(_prompting(lab))
+        with leaving():
+            return _plainly(lab) if plain or is_dumb else asyncio.run(_prompting(lab))
     try:
         said = said_lines(lines, file)
         return play_json(lab, said) if json else play(lab, said, plain=plain)

@@ -39,7 +39,7 @@ async def _load(talk: "Conversation", wish: Load, emit: "Emit", pause: "Pause") 
     if wrong := talk.diary.loaded(scenario.path, scenario.source.text):
         talk.complain(wrong, emit)
         return
-    lesson = _opened(talk, scenario)
+    lesson = _opened(talk, scenario, wish.profile, emit)
     talk.lesson = lesson
     async for line in lesson.begin(_driver(talk, pause)):
         talk.tell([line], emit)
@@ -57,10 +57,16 @@ async def _next(talk: "Conversation", _wish: Next, emit: "Emit", pause: "Pause")
     talk.judge(ok=lesson.runner.ok)
 
 
-def _opened(talk: "Conversation", scenario: "Scenario") -> Lesson:
+def _opened(
+    talk: "Conversation", scenario: "Scenario", profile: str | None, emit: "Emit"
+) -> Lesson:
+    """The world of a scenario; where it names no profile, that of the lab."""
     from rdmalab.scenario.runner import Runner
 
-    runner = Runner(scenario, open_session)
+    default = next(iter(talk.lab.profiles.values())).name
+    runner = Runner(scenario, open_session, profile=profile, default=default)
+    if runner.replaced:
+        talk.tell([plain(runner.replaced, DIM)], emit)
     runner.session.default_node = talk.lab.session.default_node
     talk.begin_anew(runner.session)
     return Lesson(runner, talk.voice)
@@ -76,7 +82,7 @@ async def _open(talk: "Conversation", wish: Open, emit: "Emit", pause: "Pause") 
     except FileError as error:
         talk.complain(str(error), emit)
         return
-    lesson = _opened(talk, scenario)
+    lesson = _opened(talk, scenario, wish.profile, emit)
     said = await lesson.through(_driver(talk, pause), pause, lambda: talk.stopping)
     talk.tell(said, emit)
     talk.judge(ok=lesson.runner.ok)

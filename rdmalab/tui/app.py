@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -14,9 +15,11 @@ from rdmalab.lens import tape
 from rdmalab.shell import show_tape
 from rdmalab.shell.asking import kept_history, no_history
 from rdmalab.shell.fragments import fold, plain, shown
+from rdmalab.shell.interrupt import LEAVING
 from rdmalab.shell.prompt import colour_wanted
 from rdmalab.tui import layout, sheet
 from rdmalab.tui.bars import Bar, footer_line, header_line
+from rdmalab.tui.driver import driver_class
 from rdmalab.tui.filters import Colourless
 from rdmalab.tui.interrupting import interrupting
 from rdmalab.tui.keys import BY_NAME, EVERYWHERE, Where, explained
@@ -78,7 +81,7 @@ class Rdmalab(App[int]):
     ) -> None:
         self._colour = colour_wanted()
         wish = os.environ.get("NO_COLOR")
-        super().__init__(ansi_color=True)
+        super().__init__(driver_class=driver_class(), ansi_color=True)
         if wish is not None:  # Textual takes it away; the prompt asks for it, and so do children
             os.environ["NO_COLOR"] = wish
         self.theme = "ansi-dark"
@@ -152,6 +155,33 @@ class Rdmalab(App[int]):
         for line in [*(() if self.script else CARD), *offer]:
             for row in fold(line, self.repl.inner_width):
                 self._emit(row)
+        self._obey_signals()
+        self.call_after_refresh(self._hear)
+
+    def _hear(self) -> None:
+        """Now the prompt has the focus: read what was typed since the program was started."""
+        ready = getattr(self._driver, "ready", None)
+        if ready is not None:
+            ready.set()
+
+    def _obey_signals(self) -> None:
+        """SIGTERM and SIGHUP leave with the terminal restored; SIGINT is the key ^C."""
+        if self.is_headless or os.name != "posix":
+            return
+        loop = asyncio.get_running_loop()
+        for number in LEAVING:
+            loop.add_signal_handler(number, self._leave, 128 + number)
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+
+    def _leave(self, code: int) -> None:
+        self.scene.stop()
+        self.exit(code, return_code=code)
+
+    def _interrupt(self) -> None:
+        if self.console_pane.busy:
+            self.scene.stop()
+        else:
+            self.console_pane.press("ctrl+c")
 
     def _return(self, _app: App[Any]) -> None:
         """After ^Z and fg the terminal has forgotten everything."""
@@ -455,25 +485,29 @@ def _put(widget: Widget, place: layout.Place | None) -> None:
 
 
 def build(
-    profile: str = "strict",
+    profile: str | None = None,
     seed: int = 0,
     path: str | None = None,
     history: History | None = None,
     shared: str | None = None,
 ) -> Rdmalab:
-    """The application with its world: a finished SEND, a scenario, or what somebody shared."""
+    """The application with its world: a finished SEND, a scenario, or what somebody shared.
+
+    profile: of all devices; None: what the scenario names, else strict.
+    """
     ascii_only = sheet.ascii_wanted()
-    scene = Scene(profile, seed, ascii_only=ascii_only)
+    scene = Scene(profile or "strict", seed, ascii_only=ascii_only)
     app = Rdmalab(scene, ascii_only=ascii_only, history=history)
-    app.script += [f'load "{path}"'] if path is not None else []
-    app.script += [f"open {shared}"] if shared is not None else []
+    other = f" profile={profile}" if profile else ""
+    app.script += [f'load "{path}"{other}'] if path is not None else []
+    app.script += [f"open {shared}{other}"] if shared is not None else []
     if not app.script:
         scene.begin()
     return app
 
 
 def main(
-    profile: str = "strict", seed: int = 0, path: str | None = None, shared: str | None = None
+    profile: str | None = None, seed: int = 0, path: str | None = None, shared: str | None = None
 ) -> int:
     """Run the application until somebody leaves; the code to exit with."""
     app = build(profile, seed, path, shared=shared)

@@ -33,7 +33,7 @@ CARD: tuple[Line, ...] = (
         (_VERB, "poll_cq A.cq0"),
         ("", "   takes A's completion: the send slot comes back"),
     ],
-    [("", "  "), (_VERB, "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64]")],
+    [("", "  "), (_VERB, "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED")],
     [
         ("", "  "),
         (_VERB, "step"),

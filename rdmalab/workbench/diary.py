@@ -21,6 +21,8 @@ from rdmalab.workbench.places import is_locked_now, state_path
 
 FORMAT = 1
 SUFFIX = ".jsonl"
+MOMENT = "%Y%m%d-%H%M%S"
+"""How the name of a diary tells when it began, in UTC."""
 UNWRITTEN = ("continue", "new")
 """Words that end the diary and begin another one; neither of the two has the word itself."""
 
@@ -184,7 +186,7 @@ class Diary(Unkept):
     def _made(self) -> BinaryIO:
         folder = self.folder or sessions_path()
         folder.mkdir(parents=True, exist_ok=True)
-        moment = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+        moment = time.strftime(MOMENT, time.gmtime())
         for number in count():
             self.file = folder / f"{moment}-{os.getpid()}-{number}{SUFFIX}"
             with contextlib.suppress(FileExistsError):

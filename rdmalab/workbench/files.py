@@ -13,12 +13,15 @@ from rdmalab.export import pcapng
 from rdmalab.lens import words
 from rdmalab.session.session import Session
 
+Profile = Literal["strict", "rxe", "mlx5"]
+
 
 @dataclass(slots=True)
 class Load:
-    """Please open this scenario and walk through it."""
+    """Please open this scenario and walk through it; profile: instead of those that it names."""
 
     path: str
+    profile: str | None = None
 
 
 @dataclass(slots=True)
@@ -40,9 +43,10 @@ class Empty:
 
 @dataclass(slots=True)
 class Open:
-    """Please open this scenario, and play it to its end."""
+    """Please open this scenario, and play it to its end; profile: as in Load."""
 
     scenario: str
+    profile: str | None = None
 
 
 @dataclass(slots=True)
@@ -71,16 +75,17 @@ class Exported:
 
 
 @command
-def load(session: Session, file: str) -> Load:
+def load(session: Session, file: str, *, profile: Profile | None = None) -> Load:
     """Open a scenario and walk through it with its notes; `next` goes on.
 
     The world begins anew. The setup is done at once, and the walk halts at each note. One of the
-    folder scenarios may be called by its short name: load err/rnr-retry-exceeded.
+    folder scenarios may be called by its short name: load err/rnr-retry-exceeded. profile: the
+    device model of all nodes, instead of those that the file names.
 
     Example: load "scenarios/rc/send.rdmalab.yaml"
     """
     del session
-    return Load(file)
+    return Load(file, profile)
 
 
 @command
@@ -137,7 +142,7 @@ def share(session: Session) -> Shared:
 
 
 @command
-def open_(session: Session, text: str) -> Open:
+def open_(session: Session, text: str, *, profile: Profile | None = None) -> Open:
     """Open what somebody shared: the world begins anew, and stands where it stood then.
 
     To walk through it, write it into a file: rdmalab open TEXT > FILE.rdmalab.yaml
@@ -148,7 +153,7 @@ def open_(session: Session, text: str) -> Open:
 
     del session
     try:
-        return Open(scenario_of(text))
+        return Open(scenario_of(text), profile)
     except Damaged as why:
         hint = "copy all of it"
         raise NotUnderstood(f"this cannot be opened: {why}", hint=hint, argument="text") from None

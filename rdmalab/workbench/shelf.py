@@ -1,5 +1,6 @@
 """The shelf: the diaries of processes that are gone, to be read, offered, and in the end pruned."""
 
+import calendar
 import contextlib
 import json
 import os
@@ -11,13 +12,17 @@ from typing import Any, BinaryIO
 
 from rdmalab.lens import words
 from rdmalab.spec.profiles import PROFILES
-from rdmalab.workbench.diary import FORMAT, SUFFIX, Arrival, Head, Place, sessions_path
+from rdmalab.workbench.diary import FORMAT, MOMENT, SUFFIX, Arrival, Head, Place, sessions_path
 from rdmalab.workbench.places import is_locked_now
 
 KEPT = 20
 """So many diaries stay, the newest; and any that was cut off and that nobody was told of yet."""
 SAID = 3
 """So often the same cut off session is spoken of; it can be continued all the same."""
+
+
+_MOMENT = len("20261122-180000")
+_CLOCKS_S = 3600  # by so much two clocks may differ
 
 
 @dataclass(slots=True)
@@ -62,7 +67,7 @@ class Volume:
 
     @property
     def at_s(self) -> float:
-        return self.path.stat().st_mtime
+        return _used_s(self.path)
 
     def note(self, text: bytes) -> None:
         """Add a record behind the last whole one; its age stays."""
@@ -150,7 +155,7 @@ def _text(value: Any) -> str:
 def volumes(folder: Path | None = None) -> Iterator[Volume]:
     """The diaries that no process holds, newest first; each is let go before the next is taken."""
     try:
-        found = sorted((folder or sessions_path()).glob(f"*{SUFFIX}"), key=_age, reverse=True)
+        found = sorted((folder or sessions_path()).glob(f"*{SUFFIX}"), key=_used_s, reverse=True)
     except OSError:
         return
     for path in found:
@@ -159,11 +164,26 @@ def volumes(folder: Path | None = None) -> Iterator[Volume]:
                 yield Volume(path, stream, read(stream.read()))
 
 
-def _age(path: Path) -> float:
+def _used_s(path: Path) -> float:
+    """When a diary was written last: by its file, where that date is possible.
+
+    A date before the diary began, or in the future, was set by a copy or by another clock; then
+    the moment in the name counts.
+    """
     try:
-        return path.stat().st_mtime
+        used = path.stat().st_mtime
     except OSError:
         return 0.0
+    begun = _begun_s(path)
+    return used if begun is None or begun - _CLOCKS_S <= used <= time.time() + _CLOCKS_S else begun
+
+
+def _begun_s(path: Path) -> float | None:
+    """The moment that a diary has in its name; None if it has none."""
+    try:
+        return calendar.timegm(time.strptime(path.name[:_MOMENT], MOMENT))
+    except (ValueError, OverflowError):
+        return None
 
 
 def waiting(folder: Path | None = None) -> list[Path]:
@@ -192,19 +212,35 @@ def taken(path: Path) -> Volume | None:
 def offer(folder: Path | None = None) -> str:
     """What to say about sessions that were cut off, empty if there is nothing; old ones go."""
     said, cut_off = "", 0
+    chosen = _to_offer(folder)
     for number, volume in enumerate(volumes(folder)):
         book = volume.book
-        if book is not None and book.is_cut_off:
-            if not cut_off and book.offered < SAID:
-                said = _sentence(volume, book)
-            cut_off += 1
+        is_cut_off = book is not None and book.is_cut_off
+        is_chosen = volume.path == chosen
         with contextlib.suppress(OSError):
-            if number >= KEPT and (book is None or book.offered or not book.is_cut_off):
+            if (
+                number >= KEPT
+                and not is_chosen
+                and (not is_cut_off or book is None or book.offered)
+            ):
                 volume.path.unlink()
-            elif book is not None and book.is_cut_off:
+                continue
+            cut_off += is_cut_off
+            if book is not None and is_chosen:
+                said = _sentence(volume, book, cut_off)
                 _mark(volume)
-    more = f" There are {cut_off}: continue 2 …" if said and cut_off > 1 else ""
+    more = f" There are {cut_off}: continue 1 to {cut_off}." if said and cut_off > 1 else ""
     return said + more
+
+
+def _to_offer(folder: Path | None) -> Path | None:
+    """The session to speak of: the newest never spoken of, else the newest of the others."""
+    found = [
+        (bool(volume.book.offered), number, volume.path)
+        for number, volume in enumerate(volumes(folder))
+        if volume.book is not None and volume.book.is_cut_off and volume.book.offered < SAID
+    ]
+    return min(found)[2] if found else None
 
 
 def _mark(volume: Volume) -> None:
@@ -213,7 +249,8 @@ def _mark(volume: Volume) -> None:
     os.utime(volume.path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
-def _sentence(volume: Volume, book: Book) -> str:
+def _sentence(volume: Volume, book: Book, number: int) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(volume.at_s))
     count = words.count(len(book.lines), "line")
-    return f"A session of {count} was cut off: continue brings it back. ({when})"
+    word = "continue" if number == 1 else f"continue {number}"
+    return f"A session of {count} was cut off: {word} brings it back. ({when})"

@@ -157,7 +157,7 @@ def _failure(entry: Entry, told: dict[str, Any], row: dict[str, str], profile: s
     }), entry.name)  # fmt: skip
     first = len(scenario.steps) - len(steps)
     for _ in range(len(accepted) + 1):
-        runner = Runner(scenario, open_session, profile=profile)
+        runner = Runner(scenario, open_session, default=profile)
         runner.run()
         met = _met(runner, first, accepted)
         if met is None:

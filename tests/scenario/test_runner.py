@@ -120,10 +120,23 @@ def test_the_links_settings_are_a_command_of_the_journal() -> None:
 
 def test_profiles_and_limits_of_the_nodes() -> None:
     text = "nodes:\n  A: {profile: rxe, max_qp: 3}\n  B: {max_cqe: 9}\n"
-    walk = Runner(scenario("  - run: 1us\n", text), open_session, profile="mlx5")
+    walk = Runner(scenario("  - run: 1us\n", text), open_session, default="mlx5")
     a, b = (walk.session.world.nodes[name].profile for name in "AB")
     assert (a.name, a.caps.max_qp) == ("rxe", 3)
     assert (b.name, b.caps.max_cqe) == ("mlx5", 9)
+    assert walk.replaced == ""
+
+
+def test_a_profile_that_is_given_replaces_those_of_the_file() -> None:
+    text = "nodes:\n  A: {profile: rxe, max_qp: 3}\n  B: {max_cqe: 9}\n"
+    walk = Runner(scenario("  - run: 1us\n", text), open_session, profile="mlx5")
+    a, b = (walk.session.world.nodes[name].profile for name in "AB")
+    assert (a.name, a.caps.max_qp) == ("mlx5", 3)
+    assert (b.name, b.caps.max_cqe) == ("mlx5", 9)
+    assert walk.replaced.startswith("profile mlx5 replaces what ")
+    assert walk.replaced.endswith(" names (A: rxe)")
+    same = Runner(scenario("  - run: 1us\n", text), open_session, profile="rxe")
+    assert same.replaced == ""
 
 
 # --------------------------------------------------------------------------- the wire

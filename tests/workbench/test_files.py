@@ -3,6 +3,7 @@
 import errno
 import os
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -12,8 +13,9 @@ from rdmalab.scenario import saving
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
 from rdmalab.session.digest import digest
+from rdmalab.spec.profiles import PROFILES
 from rdmalab.vocabulary import VOCABULARY
-from rdmalab.workbench.files import Exported, Load, Next
+from rdmalab.workbench.files import Exported, Load, Next, Profile
 from tests.labs import RECV, SEND, lab_of, misread, well
 
 OLD = "rdmalab: 1\ntitle: old\nsteps: [alloc_pd A.pd0]\n"
@@ -232,3 +234,9 @@ def test_save_with_what_was_observed(folder: Path) -> None:
     runner = Runner(load("seen.yaml", VOCABULARY), open_session)
     assert all(result.ok for result in runner.run())
     assert misread(Lab(), "save seen.yaml expect=some").hint == "legal here: none, all"
+
+
+def test_the_profiles_that_a_word_takes_are_those_there_are() -> None:
+    assert set(get_args(Profile)) == set(PROFILES)
+    (reply,) = Lab().do("load x.yaml profile=rxe")
+    assert reply.value == Load("x.yaml", "rxe")

@@ -2,6 +2,8 @@
 
 import json
 import os
+import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdmalab.workbench import shelf
-from rdmalab.workbench.diary import Arrival, Head, Place
+from rdmalab.workbench.diary import MOMENT, SUFFIX, Arrival, Head, Place
 from rdmalab.workbench.shelf import KEPT, SAID, Line, offer, read, taken, volumes, waiting
 from tests.diaries import HEAD, opened
 
@@ -26,8 +28,18 @@ def written(folder: Path, *lines: str, age_s: int = 0, left: bool = False) -> Pa
     path = diary.file
     assert path is not None
     diary.leave() if left else diary.close()
-    os.utime(path, (10**9 - age_s, 10**9 - age_s))
+    return dated(path, 10**9 - age_s)
+
+
+def dated(path: Path, at_s: int) -> Path:
+    """The same diary, as if it had been begun and written at this time."""
+    moment = time.strftime(MOMENT, time.gmtime(at_s))
+    path = path.rename(path.with_name(f"{moment}-{next(_NUMBER)}{SUFFIX}"))
+    os.utime(path, (at_s, at_s))
     return path
+
+
+_NUMBER = count()
 
 
 # --------------------------------------------------------------------------- reading
@@ -168,7 +180,7 @@ def test_what_was_cut_off_is_spoken_of_three_times(tmp_path: Path) -> None:
     assert waiting(tmp_path) == [path]
     book = read(path.read_bytes())
     assert book is not None
-    assert book.offered == SAID + 1
+    assert book.offered == SAID
 
 
 def test_several_are_counted(tmp_path: Path) -> None:
@@ -176,7 +188,7 @@ def test_several_are_counted(tmp_path: Path) -> None:
         written(tmp_path, *["step"] * age, age_s=age)
     said = offer(tmp_path)
     assert said.startswith("A session of 1 line was cut off")
-    assert said.endswith(") There are 3: continue 2 …")
+    assert said.endswith(") There are 3: continue 1 to 3.")
 
 
 def test_the_mark_stands_behind_what_is_whole(tmp_path: Path) -> None:
@@ -199,6 +211,9 @@ def test_old_ones_go_and_never_one_that_was_not_offered(
     offer(tmp_path)
     assert {volume.path for volume in volumes(tmp_path)} == {*newest, *cut}
     offer(tmp_path)
+    assert {volume.path for volume in volumes(tmp_path)} == {*newest, cut[1]}
+    for _ in range(SAID):
+        offer(tmp_path)
     assert {volume.path for volume in volumes(tmp_path)} == set(newest)
     assert (tmp_path / "other.txt").exists()
     assert KEPT == 20
@@ -216,3 +231,26 @@ def test_a_living_one_is_never_pruned(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_shelf_that_cannot_be_read_says_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert offer(tmp_path / "file") == ""
+
+
+def test_each_of_many_is_spoken_of_before_it_goes(tmp_path: Path) -> None:
+    paths = [written(tmp_path, "step", age_s=age) for age in range(KEPT + 15)]
+    for number in range(1, len(paths) + 1):
+        word = "continue" if number == 1 else f"continue {number}"
+        before = set(waiting(tmp_path))
+        assert set(paths[number - 1 :]) <= before
+        said = offer(tmp_path)
+        found = waiting(tmp_path).index(paths[number - 1]) + 1
+        assert f"cut off: {'continue' if found == 1 else f'continue {found}'} brings" in said, word
+    offer(tmp_path)
+    assert len(waiting(tmp_path)) == KEPT
+
+
+@pytest.mark.parametrize("shift_s", [10**9, -(10**8)])
+def test_a_date_that_cannot_be_does_not_count(tmp_path: Path, shift_s: int) -> None:
+    now = int(time.time())
+    newer = dated(written(tmp_path, "step"), now - 50)
+    older = dated(written(tmp_path, "step"), now - 100)
+    wrong = older if shift_s > 0 else newer
+    os.utime(wrong, (now + shift_s, now + shift_s))
+    assert waiting(tmp_path) == [newer, older]

@@ -117,6 +117,10 @@ class Console(ScrollView, can_focus=True):
         """Type a text, if nothing is typed yet."""
         self.live.type_in(text)
 
+    def press(self, key: str) -> None:
+        """Press a key of the prompt, as Textual names it."""
+        self.live.feed(key_presses(key, None))
+
     def redraw_prompt(self) -> None:
         """The message or the toolbar would say something else now."""
         self.live.redraw()
