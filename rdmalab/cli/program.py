@@ -1,7 +1,9 @@
 """The program and what its commands share: exit codes, options, talk."""
 
+import os
 import sys
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
 import click

@@ -122,13 +122,15 @@ def _given_mask(here: Bearings) -> Attr:
 
 # --------------------------------------------------------------------------- post_send
 def judge_work(here: Bearings, slot: Slot) -> Verdict | None:
-    """Only the fields that the opcode and the type read."""
+    """Only the fields that the opcode and the type read; none where the QP refuses all work."""
     name = slot.path[-1]
+    qp = here.object("qp")
+    if isinstance(qp, QueuePair) and not _posts(here, qp):
+        return None
     if slot.parameter.required:
         return Verdict(REQUIRED_FIRST)
     if name in _PITFALLS and not here.expected.partial:
         return None
-    qp = here.object("qp")
     if name in _OF_TYPE and isinstance(qp, QueuePair):
         return Verdict(REQUIRED_FIRST, _ADDRESS) if _OF_TYPE[name](qp.transport) else None
     opcode = here.given("wr", "opcode")
@@ -137,6 +139,15 @@ def judge_work(here: Bearings, slot: Slot) -> Verdict | None:
     if row is None or reads is None:
         return Verdict()
     return Verdict(REQUIRED_FIRST if name == "remote" else THEN_OPTIONAL) if reads(row) else None
+
+
+def _posts(here: Bearings, qp: QueuePair) -> bool:
+    """Whether the state and the type let the verb post anything."""
+    command = here.expected.command
+    if command is None or command.name != "post_send":
+        return qp.state_row.posts_recv
+    hca = here.session.world.nodes[qp.node]
+    return posting.check_state(hca, qp, SendWR(WROpcode.SEND), 0) is None
 
 
 _OPCODES = frozenset(WROpcode)

@@ -2,6 +2,7 @@ import pytest
 
 from rdmalab.lab import Lab
 from rdmalab.shell.legal import Choice, choices
+from tests.labs import lab_of
 from tests.shell.talk import Talk
 
 
@@ -98,11 +99,12 @@ def test_enum_values(typed: str, expected: list[str]) -> None:
     assert texts(Talk("use rc_pair"), f"post_send A.qp0 {typed}") == expected
 
 
-def test_only_the_fields_that_an_opcode_reads(fresh: Talk) -> None:
-    send = texts(fresh, "post_send A.qp0 opcode=SEND ")
+def test_only_the_fields_that_an_opcode_reads() -> None:
+    talk = Talk("use rc_pair")
+    send = texts(talk, "post_send A.qp0 opcode=SEND ")
     assert "remote=" not in send
     assert "swap=" not in send
-    assert texts(fresh, "post_send A.qp0 opcode=ATOMIC_CMP_AND_SWP ")[0] == "remote="
+    assert texts(talk, "post_send A.qp0 opcode=ATOMIC_CMP_AND_SWP ")[0] == "remote="
 
 
 def test_verbs_come_with_their_summaries(fresh: Talk) -> None:
@@ -288,3 +290,14 @@ def test_no_opcode_is_offered_where_no_send_is_taken(profile: str) -> None:
         assert choices(lab.session, begun, len(begun))[0] == []
     lab.do("modify_qp A.qp0 state=RTS timeout=14 retry_cnt=7 rnr_retry=7 sq_psn=0 max_rd_atomic=1")
     assert choices(lab.session, begun, len(begun))[0]
+
+
+@pytest.mark.parametrize("verb", ["post_send", "post_recv"])
+def test_a_queue_pair_that_refuses_all_work_gets_no_keys(verb: str) -> None:
+    lab = lab_of()
+    line = f"{verb} A.qp0 "
+    assert choices(lab.session, line, len(line))[0]
+    lab.do("modify_qp A.qp0 state=RESET")
+    assert choices(lab.session, line, len(line))[0] == []
+    line += "wr_id=1 opcode="
+    assert choices(lab.session, line, len(line))[0] == []
