@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -54,6 +55,7 @@ FRAME_S = 0.1  # panes are painted at most so often; by CPU time, so that a busy
 _LONGEST_S = 0.3  # and seldom less often than so
 _SHARE = 10  # of the time one part at most goes into painting
 _HEAR_S = 0.02  # keys are heard so often
+_LEAVE_S = 5.0  # so long a signal waits for the terminal to be restored
 _HOPS = 12  # turns of the loop that a key needs from the terminal to whoever hears it
 
 
@@ -81,7 +83,7 @@ class Rdmalab(App[int]):
     ) -> None:
         self._colour = colour_wanted()
         wish = os.environ.get("NO_COLOR")
-        super().__init__(driver_class=driver_class(), ansi_color=True)
+        super().__init__(ansi_color=True)
         if wish is not None:  # Textual takes it away; the prompt asks for it, and so do children
             os.environ["NO_COLOR"] = wish
         self.theme = "ansi-dark"
@@ -102,7 +104,7 @@ class Rdmalab(App[int]):
         self._columns = 0
 
     def get_driver_class(self) -> type[Driver]:
-        return interrupting(super().get_driver_class(), self._interrupt)
+        return interrupting(driver_class() or super().get_driver_class(), self._interrupt)
 
     def _interrupt(self) -> None:
         self.scene.interrupt()  # there is none yet when the driver is chosen
@@ -171,15 +173,19 @@ class Rdmalab(App[int]):
         loop = asyncio.get_running_loop()
         for number in LEAVING:
             loop.add_signal_handler(number, self._leave, 128 + number)
-        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        loop.add_signal_handler(signal.SIGINT, self._press_interrupt)
 
     def _leave(self, code: int) -> None:
+        """Leave; where the terminal is gone, its threads may never end, so the wait is limited."""
+        last = threading.Timer(_LEAVE_S, os._exit, (code,))
+        last.daemon = True
+        last.start()
         self.scene.stop()
         self.exit(code, return_code=code)
 
-    def _interrupt(self) -> None:
+    def _press_interrupt(self) -> None:
         if self.console_pane.busy:
-            self.scene.stop()
+            self._interrupt()
         else:
             self.console_pane.press("ctrl+c")
 
