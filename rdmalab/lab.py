@@ -9,13 +9,15 @@ lab.look("A.cq0.count")
 """
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from rdmalab.command import Noun
 from rdmalab.doctor.consult import cause
 from rdmalab.grammar.answers import evaluate
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lens.fields import Asker
+from rdmalab.lens.meaning import nouns_by_prefix, refuse_senseless
 from rdmalab.lens.warnings import warnings
 from rdmalab.session.lines import Reply, replies
 from rdmalab.session.session import Session
@@ -99,6 +101,8 @@ class Lab:
         NotUnderstood if it means nothing here.
         """
         asked = parse_expression(question, self.session.default_node)
+        if self.session.refuse_senseless is not None:
+            self.session.refuse_senseless(asked.node)
         return self.session.ask(asked.node)
 
 
@@ -108,7 +112,13 @@ def open_session(
     """A fresh world, and somebody in it who answers questions."""
     world = World(dict(profiles), seed=seed)
     session = Session(world, VOCABULARY, seed, default_node=default_node)
+
+    def nouns(name: str) -> Collection[Noun]:
+        thing = session.names.find(name)
+        return nouns_by_prefix(name) if thing is None else [thing.noun]
+
     asker = Asker(world, session.names, {"why": lambda what, keys: cause(session, what, keys)})
     session.answer = lambda node: evaluate(node, asker)
+    session.refuse_senseless = lambda node: refuse_senseless(node, nouns)
     session.anew = lambda: open_session(profiles, seed=seed, default_node=default_node)
     return session

@@ -82,7 +82,7 @@ def is_same(field: Any, wanted: Any) -> bool:
 
     An enum equals the bare word that names its member, bytes equal the text that encodes to them.
     """
-    left, right = _comparable(field, wanted, NOWHERE)
+    left, right = comparable(field, wanted, NOWHERE)
     return bool(left == right)
 
 
@@ -133,15 +133,15 @@ def _number(value: Any, place: Span) -> int:
 
 def _compared(node: Binary, left: Any, right: Any) -> bool:
     place = node.right.place
-    left, right = _comparable(left, right, place)
+    left, right = comparable(left, right, place)
     try:
         return _COMPARE[node.operator](left, right)
     except TypeError:
         raise _never(left, right, node.place) from None
 
 
-def _comparable(left: Any, right: Any, place: Span) -> tuple[Any, Any]:
-    """Both sides as values of one type."""
+def comparable(left: Any, right: Any, place: Span) -> tuple[Any, Any]:
+    """Both sides as values of one type; NotUnderstood where they never are."""
     if isinstance(right, Bare) or (_has_names(left) and type(right) is str):
         return left, _meant(left, right, place)
     if isinstance(left, Bare) or (_has_names(right) and type(left) is str):

@@ -306,6 +306,28 @@ CONCEPTS: dict[str, Concept] = {
     "node": Concept(("host",), (
         "One computer of the lab: its memory, its program (you) and its HCA. A and B, one cable.",
     ), ("help link",)),
+    "nak": Concept(("negative acknowledgement",), (
+        "An ACKNOWLEDGE whose AETH refuses a request: NAK_SEQUENCE, NAK_INVALID_REQUEST, "
+        "NAK_REMOTE_ACCESS, NAK_REMOTE_OPERATION, NAK_INVALID_RD_REQUEST.",
+        "As the name of a packet or a syndrome, NAK matches all of these. RNR_NAK is another "
+        "class and has its own name.",
+    ), ("explain RNR_NAK", "explain NAK_SEQUENCE")),
+    "never": Concept((), (
+        "A verdict of why: what was asked for cannot happen, unless something is changed.",
+    ), ("help why", "explain pending")),
+    "lost": Concept((), (
+        "A verdict of why: the work or its completion is gone, as after RESET or destroy_qp.",
+    ), ("help why", "explain never")),
+    "pending": Concept((), (
+        "A verdict of why: the work is not finished; the answer says what happens next.",
+    ), ("help why", "explain never")),
+    "well": Concept((), (
+        "A verdict of why: no check of the doctor has found a failure.",
+    ), ("help why", "explain pending")),
+    "deaf": Concept((), (
+        "A field of a queue pair, A.qp0.deaf: its receive queue is empty in RTR or later.",
+        "The next SEND gets an RNR NAK on RC, and is dropped on UC and UD.",
+    ), ("help expr", "explain rnr")),
     "not understood": Concept((), (
         "The line meant nothing: nothing happened and no event was counted. An error with an "
         "errno is the other thing: the verb ran and refused.",

@@ -198,6 +198,16 @@ def walk(row: Any, cls: type, rest: list[Step], name: str, also: list[str] | Non
     return value
 
 
+def hint_at(cls: type, rest: list[Step], name: str, also: list[str] | None = None) -> Any:
+    """The annotation of the field at the end of `rest`; Unknown where there is no such field."""
+    walk(None, cls, rest, name, also)
+    hint: Any = None
+    for step in rest:
+        hint = _hints(cls)[str(step)]
+        cls = row_class(hint) or cls
+    return hint
+
+
 _CACHE: dict[type, dict[str, Any]] = {}
 
 

@@ -15,12 +15,14 @@ from pydantic_core import ErrorDetails
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from rdmalab import disk
-from rdmalab.command import Command, NotUnderstood, Span
+from rdmalab.command import Command, Invocation, New, NotUnderstood, Noun, Span
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.format import render
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.line import parse
+from rdmalab.grammar.nodes import Node as Question
 from rdmalab.grammar.tokens import tokenize
+from rdmalab.lens.meaning import Nouns, nouns_by_prefix, refuse_senseless
 from rdmalab.scenario import tree
 from rdmalab.scenario.expect import Expectation
 from rdmalab.scenario.model import ACTIONS, Document, Link, ProgramKeys, Step, StepKeys, later
@@ -28,6 +30,7 @@ from rdmalab.scenario.source import FileError, Place, Source
 from rdmalab.scenario.teaches import Taught, taught
 from rdmalab.scenario.texts import WRONG
 from rdmalab.scenario.wire import Lines, parse_wire
+from rdmalab.session.session import questions_in
 
 SUFFIX = ".rdmalab.yaml"
 FOLDER = "scenarios"
@@ -209,7 +212,9 @@ def loads(text: str, path: str, vocabulary: Vocabulary) -> Scenario:
         raise _misshapen(source, root, _worst(wrong.errors(include_url=False))) from None
     teaches = taught(source, root)
     planner = _Planner(source, root, vocabulary)
-    return Scenario(source, document, tuple(planner.steps(document)), teaches)
+    steps = tuple(planner.steps(document))
+    planner.check_questions(steps)
+    return Scenario(source, document, steps, teaches)
 
 
 # --------------------------------------------------------------------------- shape
@@ -272,6 +277,32 @@ class _Planner:
         self.source = source
         self.root = root
         self.vocabulary = vocabulary
+        self.read: list[tuple[Spot | PiecedText, Invocation]] = []
+
+    def check_questions(self, steps: tuple[PlannedStep, ...]) -> None:
+        """FileError at the first question that cannot mean anything in this file."""
+        nouns = self._nouns()
+        for spot, invocation in self.read:
+            for question in questions_in(self.vocabulary[invocation.name], invocation):
+                self._sensible(spot, question, nouns)
+        for step in steps:
+            for placed in (*step.expect, *step.goal):
+                self._sensible(placed.spot, placed.expectation.expression.node, nouns)
+
+    def _nouns(self) -> Nouns:
+        """What a name stands for: by the commands of this file that make it, or by its prefix."""
+        made: dict[str, set[Noun]] = {}
+        values = (v for _, invocation in self.read for v in invocation.arguments.values())
+        for new in values:
+            if isinstance(new, New):
+                made.setdefault(str(new), set()).add(new.noun)
+        return lambda name: {*made.get(name, ()), *nouns_by_prefix(name)}
+
+    def _sensible(self, spot: Spot | PiecedText, question: Question, nouns: Nouns) -> None:
+        try:
+            refuse_senseless(question, nouns)
+        except NotUnderstood as wrong:
+            raise spot.error(wrong) from None
 
     def steps(self, document: Document) -> Iterator[PlannedStep]:
         """All steps, the setup first."""
@@ -298,6 +329,7 @@ class _Planner:
             (started,) = parse(f"{lead}{text.whole}}}", self.vocabulary, None, file=True)
         except NotUnderstood as wrong:
             raise text.error(wrong) from None
+        self.read.append((text, started))
         line = render(started, self.vocabulary[started.name])
         spot = Spot(self.source, key, lead.index(name))
         return PlannedStep(Step(do=line), tree.place_of(key), True, line, spot, 0, (), None, ())
@@ -358,6 +390,7 @@ class _Planner:
         if "\n" in line.strip() and step.action != "do":
             raise self._complaint(spot, f"{step.action} is one line", "leave the others out")
         invocations = self._at(spot, lambda: parse(line, self.vocabulary, None, file=True))
+        self.read += ((spot, invocation) for invocation in invocations)
         for invocation in invocations:
             if self.vocabulary[invocation.name].room == _FILE_ROOM:
                 place = invocation.places.get("", Span(0, 1))

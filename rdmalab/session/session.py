@@ -1,13 +1,16 @@
 """The session: what was asked for, in order; a journal and a seed are the whole truth."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from rdmalab.command import (
     NOWHERE,
     Command,
+    Expression,
+    ExpressionKind,
     Invocation,
+    Lines,
     New,
     NotUnderstood,
     Noun,
@@ -49,7 +52,8 @@ class Outcome:
 class Session:
     """A world, its names, its journal.
 
-    answer: who answers questions about the world (the lens, put in by the lab). anew: opens the
+    answer: who answers questions about the world (the lens, put in by the lab). refuse_senseless:
+    who refuses those that cannot mean anything. anew: opens the
     same lab once more, as it was before the first word.
     """
 
@@ -57,6 +61,7 @@ class Session:
     vocabulary: Mapping[str, Command]
     seed: int = 0
     answer: Callable[[Any], Any] | None = None
+    refuse_senseless: Callable[[Any], None] | None = None
     anew: Callable[[], "Session"] | None = None
     max_events: int = MAX_EVENTS
     default_node: str = ""
@@ -83,6 +88,7 @@ class Session:
         if command is None:
             raise NotUnderstood(f'no verb "{invocation.name}"', hint="help lists them all")
         try:
+            self._check_questions(command, invocation)
             if not command.changes_world:
                 arguments = self.binder.bind(command, invocation)
                 return Outcome(invocation, value=command.function(self, **arguments))
@@ -99,6 +105,12 @@ class Session:
         if trace.event >= history.due:
             history.take()
         return outcome
+
+    def _check_questions(self, command: Command, invocation: Invocation) -> None:
+        """NotUnderstood where a question can never be answered with yes or no."""
+        if self.refuse_senseless is not None:
+            for question in questions_in(command, invocation):
+                self.refuse_senseless(question)
 
     def _replay(self, entry: Entry) -> None:
         """A line of the journal, once more."""
@@ -211,6 +223,17 @@ class Session:
         if self.answer is None:
             raise NotUnderstood("nobody is here to answer questions about the world")
         return self.answer(node)
+
+
+def questions_in(command: Command, invocation: Invocation) -> Iterator[Any]:
+    """Every question about facts in a command, those in the lines of a program included."""
+    for parameter in command.parameters:
+        value = invocation.arguments.get(parameter.name)
+        if isinstance(value, Expression):
+            if not (isinstance(parameter.kind, ExpressionKind) and parameter.kind.is_topic):
+                yield value.node
+        elif isinstance(value, Lines):
+            yield from (line.question for line in value.parsed if line.question is not None)
 
 
 def _spoken_to(

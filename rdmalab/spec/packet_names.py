@@ -37,7 +37,7 @@ class PacketName(str):
     noun = "opcode"
     syndrome: Syndrome | None
 
-    def __new__(cls, label: str, syndrome: Syndrome | None = None) -> Self:
+    def __new__(cls, label: str = "", syndrome: Syndrome | None = None) -> Self:
         named = super().__new__(cls, label)
         named.syndrome = syndrome
         return named

@@ -9,6 +9,7 @@ from tests.guide.saying import WORDS, row, said
 WANTED = (
     "psn", "msn", "rnr", "doorbell", "lkey", "rkey", "inline", "fence", "solicited", "flush",
     "slots", "wqe", "profile", "wr", "cqe", "wc", "signaled", "retry", "drain", "duplicate",
+    "NAK", "WELL", "NEVER", "LOST", "PENDING", "deaf",
 )  # fmt: skip
 
 
