@@ -10,6 +10,7 @@ from typing import Any
 
 from rdmalab.command import (
     Command,
+    EnumKind,
     ExpressionKind,
     ListKind,
     NotUnderstood,
@@ -22,11 +23,12 @@ from rdmalab.command import (
 from rdmalab.grammar.arguments import Gathering, Part, meaning
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.hints import quoted, suggest
-from rdmalab.grammar.keys import Slot, flat_record, keys_of_command
+from rdmalab.grammar.keys import Keys, Slot, flat_record, keys_of_command
 from rdmalab.grammar.nodes import Literal
 from rdmalab.grammar.syntax import Argument, Atom, Braces, Reader
 from rdmalab.grammar.tokens import Lexeme, Token, scan
 from rdmalab.grammar.values import NULLS
+from rdmalab.grammar.words import value_of
 
 _ANY = TextKind | ThingKind | ExpressionKind  # what takes nearly every word
 
@@ -155,6 +157,10 @@ class Sentence:
         first = argument.values[0]
         word = first.text if isinstance(first, Atom) else "{…}"
         keys = self.gathering.keys
+        for slot in keys.slots:  # `modify_qp A.qp0 INIT`
+            if self.gathering.is_free(slot) and _names_a_member(word, slot):
+                hint = f"write {_shortest(keys, slot)}={word}"
+                return NotUnderstood(f"unexpected {quoted(word)}", argument.place, hint)
         free = [keys.written(slot) for slot in keys.slots if self.gathering.is_free(slot)]
         hint = suggest(word, [f"{key}=" for key in free if key]) or "leave it out"
         return NotUnderstood(f"{quoted(word)} is one too many", argument.place, hint)
@@ -202,6 +208,16 @@ class Sentence:
             depth += token.is_("(", "[") - token.is_(")", "]")
             tokens.append(self._reader.take())
         return tokens
+
+
+def _names_a_member(word: str, slot: Slot) -> bool:
+    """Whether a bare word is a value of this key, as INIT is one of qp_state."""
+    is_word = isinstance(slot.kind, EnumKind) and word[:1].isalpha()
+    return is_word and isinstance(slot.kind, EnumKind) and value_of(word, slot.kind) is not None
+
+
+def _shortest(keys: Keys, slot: Slot) -> str:
+    return min((key for key, other in keys.by_key.items() if other == slot), key=len)
 
 
 def _text_of(tokens: list[Token]) -> str:

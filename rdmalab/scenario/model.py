@@ -157,6 +157,9 @@ class Step(_Part):
         if any(key not in cls.model_fields for key in given):
             return given  # told by that key
         actions = [key for key in given if key in ACTIONS]
+        if not actions and (key := next((key for key in ("expect", "wire") if key in given), "")):
+            message = f"{key} belongs to the step above: this step has no action"
+            raise wrong(message, f"leave out the - before {key}", key)
         if not actions:
             raise wrong("this step does nothing", f"one of {', '.join(ACTIONS)}")
         if len(actions) > 1:

@@ -1,9 +1,12 @@
 """One reading of a command: words find their parameters, nothing raises, wrong parts say so."""
 
+import pytest
 from hypothesis import given
 
+from rdmalab import vocabulary
 from rdmalab.command import NotUnderstood
 from rdmalab.grammar.expressions import parse_expression
+from rdmalab.grammar.line import parse
 from rdmalab.grammar.sentence import Sentence, find_verb
 from rdmalab.grammar.syntax import commands
 from rdmalab.grammar.tokens import scan
@@ -67,3 +70,18 @@ def test_nothing_raises(text: str) -> None:
             assert all(
                 p.wrong is None or isinstance(p.wrong, NotUnderstood) for p in sentence.parts
             )
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("modify_qp A.qp0 INIT", "write state=INIT"),
+        ("modify_qp A.qp0 IBV_QPS_RTR", "write state=IBV_QPS_RTR"),
+        ("post_send A.qp0 SEND", "write opcode=SEND"),
+    ],
+)
+def test_a_bare_value_is_told_its_key(line: str, hint: str) -> None:
+    with pytest.raises(NotUnderstood) as wrong:
+        parse(line, vocabulary.VOCABULARY)
+    assert wrong.value.message == f'unexpected "{line.split()[-1]}"'
+    assert wrong.value.hint == hint

@@ -206,3 +206,16 @@ def test_the_lessons_go_with_the_package(tmp_path: Path, monkeypatch: pytest.Mon
     assert found("err/rnr-retry-exceeded") == str(own.relative_to(tmp_path))
     assert short_name("scenarios/err/rnr-retry-exceeded.rdmalab.yaml") == "err/rnr-retry-exceeded"
     assert short_name("elsewhere/x.rdmalab.yaml") == "elsewhere/x.rdmalab.yaml"
+
+
+@pytest.mark.parametrize(
+    ("question", "column", "message"),
+    [("A.qp0.stat == RTS", 14, "A.qp0 has no"), ("A.qp0.state == RTT", 29, "no QPState")],
+)
+def test_a_senseless_question_is_told_before_anything_is_played(
+    question: str, column: int, message: str
+) -> None:
+    error = wrong(f"{H}  - use rc_pair\n  - run:\n    expect: [{question}]\n")
+    assert error.message.startswith(message)
+    assert error.place is not None
+    assert (error.place.line, error.place.column) == (6, column)

@@ -99,3 +99,9 @@ def test_a_step_that_asks_why_may_ask_only() -> None:
     assert Step.model_validate({"why": ""}).action == "why"
     step = Step.model_validate({"why": "A.qp0", "cause": "x", "goal": ["A.qp0.state == RTS"]})
     assert step.goal == ["A.qp0.state == RTS"]
+
+
+@pytest.mark.parametrize("key", ["expect", "wire"])
+def test_a_step_with_expectations_alone_belongs_to_the_step_above(key: str) -> None:
+    with pytest.raises(ValidationError, match=f"{key} belongs to the step above"):
+        Step.model_validate({key: ["idle"]})

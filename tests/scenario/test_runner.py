@@ -65,8 +65,6 @@ def test_repeat_with_errno_wants_it_every_time() -> None:
         (f"{PAIR}  - alloc_pd A.pd0\n", "x.yaml:5:14: A.pd0 exists already"),
         ("  - alloc_pd C.pd0\n", "x.yaml:4:14: there is no node C"),
         ("  - run:\n    expect: [A.qp0.state == RTS]\n", "x.yaml:5:14: nothing is called A.qp0"),
-        (f"{PAIR}  - run:\n    expect: [A.qp0.stat == RTS]\n", "x.yaml:6:14: A.qp0 has no"),
-        (f"{PAIR}  - run:\n    expect: [A.qp0.state == RTT]\n", "x.yaml:6:29: no QPState"),
         (f"{PAIR}  - run: until A.qp9.state == RTS\n", "x.yaml:5:16: nothing is called"),
         (f"{PAIR}  - fault: drop A->C\n", "x.yaml:5:"),
     ],
