@@ -3,6 +3,7 @@
 from typing import Any
 
 from rdmalab.command import Invocation, NotUnderstood, Refused
+from rdmalab.hca.cq import CompletionQueue
 from rdmalab.lab import Lab
 from rdmalab.session.digest import digest
 from rdmalab.session.lines import Reply
@@ -126,7 +127,7 @@ def packets(lab: Lab, kind: Kind, node: str = "") -> list[tuple[int, Packet]]:
 
 def status(lab: Lab, wr_id: int = 1, cq: str = "A.cq0") -> str:
     """The status of the completion with this wr_id; empty while there is none."""
-    cqes = lab.session.world.find(_thing(lab, cq)).cqes
+    cqes = lab.session.world.find(_thing(lab, cq), CompletionQueue).cqes
     return next((cqe.status.name for cqe in cqes if cqe.wr_id == wr_id), "")
 
 

@@ -1,6 +1,7 @@
 """A connected pair with regions that windows can be bound onto, and short words for them."""
 
 from rdmalab.command import Thing
+from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.mw import MemoryWindow
 from rdmalab.lab import Lab
 from rdmalab.spec.profiles import STRICT, Profile
@@ -35,7 +36,7 @@ def does(lab: Lab, line: str, wr_id: int = 1, cq: str = "A.cq0") -> str:
 
 def newest(lab: Lab, wr_id: int = 1, cq: str = "A.cq0") -> str:
     """The status of the newest completion with this wr_id; empty while there is none."""
-    found = lab.session.world.find(thing(lab, cq)).cqes
+    found = lab.session.world.find(thing(lab, cq), CompletionQueue).cqes
     return next((cqe.status.name for cqe in reversed(found) if cqe.wr_id == wr_id), "")
 
 

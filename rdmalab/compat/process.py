@@ -109,7 +109,7 @@ class Process:
         """The object itself, to be read."""
         thing = self.session.names.find(str(ref))
         assert thing is not None
-        return self.world.find(thing)
+        return self.world.find(thing, object)
 
     # ------------------------------------------------------------------ memory
     def publish(self) -> None:

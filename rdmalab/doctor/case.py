@@ -139,13 +139,13 @@ class Case:
     def program(self) -> Program | None:
         """The program that is asked about."""
         living = self._is(Sort.PROGRAM) and words.exists(self.world, self.subject.thing)
-        return self.world.find(self.subject.thing) if living else None
+        return self.world.find(self.subject.thing, Program) if living else None
 
     @cached_property
     def cq(self) -> CompletionQueue | None:
         """The CQ that is asked about."""
         living = self._is(Sort.CQ) and words.exists(self.world, self.subject.thing)
-        return self.world.find(self.subject.thing) if living else None
+        return self.world.find(self.subject.thing, CompletionQueue) if living else None
 
     @cached_property
     def content(self) -> Content | None:

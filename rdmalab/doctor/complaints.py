@@ -9,7 +9,9 @@ from rdmalab.doctor.newest import newest_receive, newest_send
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Index, Node, Path
+from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import Cqe, SendWqe
 from rdmalab.lens import words
 from rdmalab.session.session import Session
@@ -94,7 +96,7 @@ def _queue_pair(session: Session, log: Log, thing: Thing, path: Path) -> list[Su
         raise NotUnderstood(f"one cannot ask why of {path}", path.place, f"try: {WHAT}")
     found = list(_all(session, log, lambda it: it == thing))
     own = Subject(Sort.QP, thing)
-    is_up = words.exists(session.world, thing) and session.world.find(thing).state in _UP
+    is_up = words.exists(session.world, thing) and session.world.find(thing, QueuePair).state in _UP
     newest = _newest_work(log, thing)
     return found or ([*newest, own] if is_up else [own, *newest])
 
@@ -113,7 +115,7 @@ def _shared_queue(session: Session, log: Log, thing: Thing, path: Path) -> list[
     index = _index(path, 3)
     if index is not None:
         return [newest_receive(session, log, thing, index.start)]
-    srq = session.world.find(thing)
+    srq = session.world.find(thing, SharedReceiveQueue)
     oldest = [Subject(Sort.RECV, thing, w.serial, w.wr.wr_id) for w in list(srq.wqes)[:1]]
     users = {q.number for q in session.world.nodes[thing.node].qps.items.values()
              if q.srq == thing.number}  # fmt: skip
@@ -157,7 +159,7 @@ def _program(_session: Session, _log: Log, thing: Thing, _path: Path) -> list[Su
 
 
 def _memory(session: Session, _log: Log, thing: Thing, path: Path) -> list[Subject]:
-    index, length = _index(path, 2), session.world.find(thing).length
+    index, length = _index(path, 2), session.world.find(thing, MemoryRegion).length
     if index is None:
         return [Subject(Sort.BYTES, thing, start=0, stop=length)]
     stop = index.start + 1 if index.stop is None else index.stop

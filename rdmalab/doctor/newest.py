@@ -5,6 +5,8 @@ from dataclasses import replace
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.lens import words
 from rdmalab.session.session import Session
 from rdmalab.spec.records import A, Kind
@@ -16,7 +18,7 @@ def newest_send(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject
         if record[A].wr.wr_id == wr_id:
             return Subject(Sort.SEND, thing, record[A].serial, wr_id)
     if words.exists(session.world, thing):
-        sq = session.world.find(thing).sq
+        sq = session.world.find(thing, QueuePair).sq
         early = [n for n, wr in enumerate(sq.early, sq.posted) if wr.wr_id == wr_id]
         kept = [serial for serial, wqe in sq.wqes.items() if wqe.wr.wr_id == wr_id]
         for serial in (early + kept)[-1:]:
@@ -31,8 +33,9 @@ def newest_receive(session: Session, log: Log, thing: Thing, wr_id: int) -> Subj
         if record[A].wr.wr_id == wr_id:
             return Subject(Sort.RECV, thing, record[A].serial, wr_id)
     if words.exists(session.world, thing):
-        found = session.world.find(thing)
-        waiting = found.wqes if thing.noun is Noun.SRQ else found.rq.wqes
+        world = session.world
+        waiting = (world.find(thing, SharedReceiveQueue).wqes if thing.noun is Noun.SRQ
+                   else world.find(thing, QueuePair).rq.wqes)  # fmt: skip
         for wqe in reversed(waiting):
             if wqe.wr.wr_id == wr_id:
                 return Subject(Sort.RECV, thing, wqe.serial, wr_id)

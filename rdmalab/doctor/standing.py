@@ -8,12 +8,16 @@ from rdmalab.doctor.facts.receive import Receive
 from rdmalab.doctor.facts.send import Place, Send
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.world.programs import Program
 
 
 class Is(Enum):
@@ -145,7 +149,7 @@ def _program(session: Session, subject: Subject, log: Log) -> Standing:
     del log
     if not words.exists(session.world, subject.thing):
         return Standing(Is.UNKNOWN, "there is no such program any more")
-    program = session.world.find(subject.thing)
+    program = session.world.find(subject.thing, Program)
     line = f"in line {program.line.number}: {program.line.text}"
     if program.state is ProgramState.DONE:
         return Standing(Is.WELL, "it is done")
@@ -158,7 +162,7 @@ def _program(session: Session, subject: Subject, log: Log) -> Standing:
 def _cq(session: Session, subject: Subject, log: Log) -> Standing:
     if not words.exists(session.world, subject.thing):
         return Standing(Is.LOST, "it was destroyed")
-    cq = session.world.find(subject.thing)
+    cq = session.world.find(subject.thing, CompletionQueue)
     lost = log.about(Kind.CQ_OVERRUN, subject.thing)
     if lost:
         return Standing(Is.LOST, "it was full when completions came", event_of(lost[0].record))
@@ -171,13 +175,13 @@ def _qp(session: Session, subject: Subject, log: Log) -> Standing:
     del log
     if not words.exists(session.world, subject.thing):
         return Standing(Is.LOST, "it was destroyed")
-    qp = session.world.find(subject.thing)
+    qp = session.world.find(subject.thing, QueuePair)
     flushes = qp.state_row.flushes_sends
     return Standing(Is.LOST if flushes else Is.WELL, f"it is in {qp.state.name}")
 
 
 def _bytes(session: Session, subject: Subject, log: Log) -> Standing:
-    mr, node = session.world.find(subject.thing), subject.thing.node
+    mr, node = session.world.find(subject.thing, MemoryRegion), subject.thing.node
     start, stop = mr.addr + subject.start, mr.addr + subject.stop
     for _, record in reversed(log.of(Kind.MEMORY_WRITTEN, node)):
         address, length = record[A], record[B]

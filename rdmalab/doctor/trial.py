@@ -88,7 +88,7 @@ def look_ahead(
 
 def goes_on(session: Session, thing: Thing) -> bool:
     """Whether a program comes past the line in which it waits, if nobody does anything."""
-    line = session.world.find(thing).line.number
+    line = session.world.find(thing, Program).line.number
     with _untouched(session):
         history, world, before = session.history, session.world, session.world.trace.latest
         limit_ns, left, look = world.now_ns + PATIENCE_NS, MOST_EVENTS, _FIRST_LOOK
@@ -185,7 +185,7 @@ def _brought(log: Log, node: str, before: int) -> Outcome:
 
 def _program(session: Session, subject: Subject) -> Program | None:
     living = subject.sort is Sort.PROGRAM and exists(session.world, subject.thing)
-    return session.world.find(subject.thing) if living else None
+    return session.world.find(subject.thing, Program) if living else None
 
 
 def _lying(session: Session, subject: Subject) -> int:

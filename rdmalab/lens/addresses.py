@@ -27,7 +27,7 @@ class AhRow:
 
 def ah_row(world: World, names: Names, thing: Thing) -> AhRow:
     """One address handle."""
-    ah: AddressHandle = world.find(thing)
+    ah = world.find(thing, AddressHandle)
     attr, dgid = ah.attr, gid_text(ah.attr.dgid)
     to = "group" if is_group(attr) else node_at(world, thing.node, attr) or "unknown"
     pd = names.of(Thing(Noun.PD, thing.node, ah.pd))

@@ -8,6 +8,7 @@ from typing import Any
 from rdmalab.command import Noun, Thing
 from rdmalab.hca import extended
 from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.qp import QueuePair
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
 from rdmalab.spec.access import Rereg
@@ -110,7 +111,7 @@ def _attributes(moment: words.Moment, latest: bool) -> list[ChangeRow]:
     record = moment.record
     name, thing = words.subject(moment.names, record), words.thing_of(record)
     known = latest and thing is not None and words.exists(moment.world, thing)
-    attr = moment.world.find(thing).attr if known and thing is not None else None
+    attr = moment.world.find(thing, QueuePair).attr if known and thing is not None else None
     return [
         ChangeRow(name, field, "", _value(getattr(attr, field)) if attr is not None else "set")
         for field in fields_of(attr_mask_of(record))
@@ -459,7 +460,7 @@ def _counted_rows(world: World, names: Names, records: Records, span: range) -> 
     for key, step in steps.items():
         thing, field = key
         if words.exists(world, thing):
-            after = _NOW[field](world.find(thing)) - later[key]
+            after = _NOW[field](world.find(thing, object)) - later[key]
             old, new = str(after - step), str(after)
         else:
             old, new = "", f"{step:+}"

@@ -1,9 +1,10 @@
 """Completion queues and what lies on them."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from rdmalab.command import Noun, Thing
+from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
 from rdmalab.hca.wr import Cqe
 from rdmalab.lens import words
@@ -14,9 +15,6 @@ from rdmalab.spec.states import QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, WCFlags, WCOpcode
 from rdmalab.world.world import World
-
-if TYPE_CHECKING:
-    from rdmalab.hca.cq import CompletionQueue
 
 
 @dataclass(slots=True)
@@ -87,7 +85,7 @@ _DOUBTFUL = ("opcode", "byte_len", "imm_data", "invalidated_rkey", "wc_flags", *
 
 def cq_row(world: World, names: Names, thing: Thing) -> CqRow:
     """One CQ; all its completions are `wc_rows`."""
-    cq: CompletionQueue = world.find(thing)
+    cq = world.find(thing, CompletionQueue)
     hca = world.nodes[thing.node]
     return CqRow(
         name=names.of(thing),
@@ -117,7 +115,7 @@ def _told(hca: Hca, cq: "CompletionQueue") -> int:
 
 def wc_rows(world: World, names: Names, thing: Thing) -> list[WcRow]:
     """What lies on a CQ, the next to be polled first."""
-    cq: CompletionQueue = world.find(thing)
+    cq = world.find(thing, CompletionQueue)
     return [wc_row(world.nodes[thing.node], names, cqe) for cqe in cq.cqes]
 
 

@@ -1,16 +1,14 @@
 """Events: what completion channels hold, what the device reported and nobody acknowledged."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca import channels
+from rdmalab.hca.channels import CompChannel
 from rdmalab.lens.names import Names
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.world.world import World
-
-if TYPE_CHECKING:
-    from rdmalab.hca.channels import CompChannel
 
 
 @dataclass(slots=True)
@@ -44,7 +42,7 @@ class EventsRow:
 
 def channel_row(world: World, names: Names, thing: Thing) -> ChannelRow:
     """One completion channel."""
-    channel: CompChannel = world.find(thing)
+    channel = world.find(thing, CompChannel)
     cqs = channels.members(world.nodes[thing.node], channel)
 
     def name(number: int) -> str:

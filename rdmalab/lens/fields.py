@@ -7,6 +7,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.grammar.answers import Unknown, is_same
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Index, Path
+from rdmalab.hca.mr import MemoryRegion
 from rdmalab.lens import calls, completions, ladder, memory, words
 from rdmalab.lens.askable import (
     CALLS,
@@ -113,7 +114,7 @@ class Asker:
     def _octets(self, thing: Thing, rest: list[Step], name: str) -> bytes | int:
         index = rest[0]
         assert isinstance(index, Index)
-        length: int = self.world.find(thing).length
+        length: int = self.world.find(thing, MemoryRegion).length
         stop = index.start + 1 if index.stop is None else index.stop
         if len(rest) > 1:
             raise Unknown(f"bytes have no {quoted(str(rest[1]))}", f"write {name}{index}")

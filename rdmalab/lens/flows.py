@@ -24,7 +24,7 @@ class FlowRow:
 
 def flow_row(world: World, names: Names, thing: Thing) -> FlowRow:
     """One flow rule."""
-    flow: Flow = world.find(thing)
+    flow = world.find(thing, Flow)
     qp = names.of(Thing(Noun.QP, thing.node, flow.qp))
     fits = " ".join(f"{name}={spelled_field(name, value)}" for name, value in flow.spec.items())
     attr = flow.attr

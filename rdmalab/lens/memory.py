@@ -5,7 +5,9 @@ from typing import Annotated
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.thread_domains import ThreadDomain
 from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
@@ -108,7 +110,7 @@ def _bracket(before: bool, now: bool) -> str:
 
 def mr_row(world: World, names: Names, thing: Thing) -> MrRow:
     """One memory region."""
-    mr: MemoryRegion = world.find(thing)
+    mr = world.find(thing, MemoryRegion)
     pd = names.of(Thing(Noun.PD, thing.node, mr.pd))
     access = Access(mr.access)
     return MrRow(
@@ -118,7 +120,7 @@ def mr_row(world: World, names: Names, thing: Thing) -> MrRow:
 
 def pd_row(world: World, names: Names, thing: Thing) -> PdRow:
     """One protection domain."""
-    hca, pd = world.at(thing)
+    hca, pd = world.at(thing, ProtectionDomain)
     mrs = sum(mr.pd == thing.number for mr in hca.mrs.items.values())
     qps = sum(qp.domain == thing.number for qp in hca.qps.items.values())
     base = names.of(Thing(Noun.PD, thing.node, pd.base)) if pd.base != pd.number else ""
@@ -129,7 +131,7 @@ def pd_row(world: World, names: Names, thing: Thing) -> PdRow:
 
 def td_row(world: World, names: Names, thing: Thing) -> TdRow:
     """One thread domain."""
-    world.find(thing)
+    world.find(thing, ThreadDomain)
     hca = world.nodes[thing.node]
     inside = [pd for pd in hca.pds.items.values() if pd.td == thing.number]
     domains = {pd.number for pd in inside}
@@ -139,7 +141,7 @@ def td_row(world: World, names: Names, thing: Thing) -> TdRow:
 
 def octets(world: World, thing: Thing, start: int, stop: int) -> bytes:
     """Bytes [start, stop) of an MR, cut at its end."""
-    mr: MemoryRegion = world.find(thing)
+    mr = world.find(thing, MemoryRegion)
     stop = min(stop, mr.length)
     return world.nodes[thing.node].memory.read(mr.addr + start, max(0, stop - start))
 
@@ -148,7 +150,7 @@ def hex_rows(
     world: World, thing: Thing, start: int, stop: int, event: int | None = None
 ) -> list[HexRow]:
     """The rows that hold bytes [start, stop), marked with what an event (the last one) touched."""
-    mr: MemoryRegion = world.find(thing)
+    mr = world.find(thing, MemoryRegion)
     first = start - start % WIDTH
     read = touched(world, thing, READS, event)
     written = touched(world, thing, WRITES, event)
@@ -167,7 +169,7 @@ def touched(
     world: World, thing: Thing, kinds: tuple[Kind, ...], event: int | None = None
 ) -> Ranges:
     """Parts [start, stop) of an MR that an event (the last one) read or wrote."""
-    mr: MemoryRegion = world.find(thing)
+    mr = world.find(thing, MemoryRegion)
     records = world.trace.records
     found: Ranges = []
     for number in records.span(world.event if event is None else event):
@@ -199,7 +201,7 @@ def _columns(ranges: Ranges, offset: int, count: int) -> tuple[int, ...]:
 # --------------------------------------------------------------------------- whose is it?
 def owned_rows(world: World, names: Names, thing: Thing) -> list[OwnedRow]:
     """What of an MR the application must leave alone, oldest work request first."""
-    mr: MemoryRegion = world.find(thing)
+    mr = world.find(thing, MemoryRegion)
     rows = []
     for qp in world.nodes[thing.node].qps.items.values():
         name = names.of(Thing(Noun.QP, thing.node, qp.number))

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca import channels
+from rdmalab.hca.channels import CompChannel
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
 from rdmalab.spec.programs import ProgramState
@@ -52,7 +53,7 @@ class LineRow:
 
 def program_row(world: World, names: Names, thing: Thing) -> ProgramRow:
     """One program."""
-    program: Program = world.find(thing)
+    program = world.find(thing, Program)
     line = program.line
     return ProgramRow(
         name=names.of(thing),
@@ -73,12 +74,12 @@ def _what_wakes(world: World, program: Program) -> str:
     _, subject = program.wants
     if subject.noun is not Noun.CHANNEL or not words.exists(world, subject):
         return ""
-    return channels.what_wakes(*world.at(subject))
+    return channels.what_wakes(*world.at(subject, CompChannel))
 
 
 def line_rows(world: World, thing: Thing) -> list[LineRow]:
     """Its lines, those in a loop or an if indented."""
-    program: Program = world.find(thing)
+    program = world.find(thing, Program)
     rows: list[LineRow] = []
     depth = 0
     for index, line in enumerate(program.lines):

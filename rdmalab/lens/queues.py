@@ -143,7 +143,7 @@ def _lids(path: Path | None) -> tuple[int | None, int | None]:
 def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
     """One QP; its work requests are rows of `wqes`."""
     hca: Hca = world.nodes[thing.node]
-    qp: QueuePair = world.find(thing)
+    qp = world.find(thing, QueuePair)
     return QpRow(
         name=names.of(thing),
         node=thing.node,

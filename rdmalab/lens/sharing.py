@@ -1,19 +1,17 @@
 """Shared receive queues and XRC domains: what waits, and which queue pair took which receive."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from rdmalab.command import Noun, Thing
+from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import RecvWqe
+from rdmalab.hca.xrcd import XrcDomain
 from rdmalab.lens import words
 from rdmalab.lens.names import Names
 from rdmalab.spec.records import Kind, Record, event_of, kind_of, node_of, object_of, recv_wqe_of
 from rdmalab.spec.sharing import SrqType
 from rdmalab.world.world import World
-
-if TYPE_CHECKING:
-    from rdmalab.hca.srq import SharedReceiveQueue
-    from rdmalab.hca.xrcd import XrcDomain
 
 
 @dataclass(slots=True)
@@ -83,7 +81,7 @@ class XrcdRow:
 
 def srq_row(world: World, names: Names, thing: Thing) -> SrqRow:
     """One shared receive queue; its receives are `recv_rows`."""
-    srq: SharedReceiveQueue = world.find(thing)
+    srq = world.find(thing, SharedReceiveQueue)
     used = srq.posted - srq.freed
     return SrqRow(
         name=names.of(thing),
@@ -108,7 +106,7 @@ def srq_row(world: World, names: Names, thing: Thing) -> SrqRow:
 
 def recv_rows(world: World, names: Names, thing: Thing, last: int) -> list[SharedRecvRow]:
     """The `last` receives that were taken, oldest first, and all that wait."""
-    srq: SharedReceiveQueue = world.find(thing)
+    srq = world.find(thing, SharedReceiveQueue)
     waiting = [*srq.wqes, *srq.lost]
     count = min(last, srq.posted - len(waiting))  # who looks for more reads the trace to its end
     taken: list[SharedRecvRow] = []
@@ -122,7 +120,7 @@ def recv_rows(world: World, names: Names, thing: Thing, last: int) -> list[Share
 
 def recv_by_id(world: World, names: Names, thing: Thing, wr_id: int) -> SharedRecvRow | None:
     """The newest receive with this wr_id, waiting or taken; None if there never was one."""
-    srq: SharedReceiveQueue = world.find(thing)
+    srq = world.find(thing, SharedReceiveQueue)
     waiting = [wqe for wqe in (*srq.wqes, *srq.lost) if wqe.wr.wr_id == wr_id]
     if waiting:
         return _waiting_row(waiting[-1])
@@ -150,7 +148,7 @@ def _taken_row(names: Names, record: Record) -> SharedRecvRow:
 
 def xrcd_row(world: World, names: Names, thing: Thing) -> XrcdRow:
     """One opening of an XRC domain."""
-    xrcd: XrcDomain = world.find(thing)
+    xrcd = world.find(thing, XrcDomain)
     hca = world.nodes[thing.node]
     return XrcdRow(
         name=names.of(thing),

@@ -213,7 +213,7 @@ def standing(look: Look, thing: Thing) -> str:
     """How a queue pair stands: `B.qp0 is in RTS and has 0 receives`; empty if it is gone."""
     if thing.node not in look.world.nodes or not words.exists(look.world, thing):
         return ""
-    qp: QueuePair = look.world.find(thing)
+    qp = look.world.find(thing, QueuePair)
     receives = words.count(len(qp.source.wqes), "receive")
     return f"{look.names.of(thing)} is in {qp.state.name} and has {receives}"
 

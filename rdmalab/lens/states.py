@@ -81,7 +81,7 @@ class DiagramRow:
 
 def diagram_row(world: World, thing: Thing) -> DiagramRow:
     """The diagram of one QP, with the move just taken."""
-    qp: QueuePair = world.find(thing)
+    qp = world.find(thing, QueuePair)
     taken = move_row(world, thing)
     nexts = [next_row(qp, to) for to in legal_next(qp.qp_type, qp.state)]
     return DiagramRow(qp.qp_type, qp.state, state_rows(world, thing, taken), nexts, taken)
@@ -89,7 +89,7 @@ def diagram_row(world: World, thing: Thing) -> DiagramRow:
 
 def state_rows(world: World, thing: Thing, taken: MoveRow | None = None) -> list[StateRow]:
     """All states, in the order of the enum."""
-    qp: QueuePair = world.find(thing)
+    qp = world.find(thing, QueuePair)
     nexts = legal_next(qp.qp_type, qp.state)
     gives_sqe = world.nodes[thing.node].profile.send_error_gives_sqe
     return [

@@ -37,7 +37,7 @@ class MwRow:
 
 def mw_row(world: World, names: Names, thing: Thing) -> MwRow:
     """One memory window."""
-    mw: MemoryWindow = world.find(thing)
+    mw = world.find(thing, MemoryWindow)
     binding = mw.binding
     bound = binding is not None
     return MwRow(

@@ -92,7 +92,7 @@ class RecvRow:
 
 def wqe_rows(world: World, thing: Thing) -> list[WqeRow]:
     """What holds a slot of the send queue, oldest first."""
-    qp: QueuePair = world.find(thing)
+    qp = world.find(thing, QueuePair)
     ended = _ended(world, qp)
     rows = [_wqe_row(qp, wqe, ended.get(wqe.serial)) for wqe in qp.sq.wqes.values()]
     return rows + [_early_row(qp, index, wr) for index, wr in enumerate(qp.sq.early)]
@@ -161,7 +161,7 @@ def _progress(qp: QueuePair, serial: int, ended: WCStatus | None) -> tuple[Progr
 
 def recv_rows(world: World, thing: Thing) -> list[RecvRow]:
     """The receives that wait, behind the one a message is using."""
-    qp: QueuePair = world.find(thing)
+    qp = world.find(thing, QueuePair)
     rows = [RecvRow(w.serial, w.wr.wr_id, w.length, 0, Progress.POSTED) for w in qp.rq.wqes]
     if (used := qp.resp.recv) is not None:
         received = qp.resp.received
@@ -179,7 +179,7 @@ def wqe_by_id(world: World, thing: Thing, wr_id: int) -> WqeRow | None:
             words.is_about(record, Kind.SEND_POSTED, thing)
             and send_wqe_of(record).wr.wr_id == wr_id
         ):
-            qp: QueuePair = world.find(thing)
+            qp = world.find(thing, QueuePair)
             row = _wqe_row(qp, send_wqe_of(record), None)
             row.status, row.reason, row.wc_status = Progress.GONE, "", None
             return row

@@ -9,6 +9,7 @@ from rdmalab.command import NotUnderstood, Region, Span, Thing
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.quantities import whole
 from rdmalab.grammar.words import readings
+from rdmalab.hca.mr import MemoryRegion
 from rdmalab.lens import words
 from rdmalab.lens.ladder import FACTS, SHORT, Fate, PacketRow
 from rdmalab.lens.sufferings import Origin
@@ -20,6 +21,9 @@ from rdmalab.wire.packet import LidFlow, Packet
 
 Locate = Callable[[str], Region]
 """Finds `B.mr0[100]`; NotUnderstood if nothing is called so."""
+
+RegionOf = Callable[[Thing, type[MemoryRegion]], MemoryRegion]
+"""Finds a region by its number; as `World.find` does."""
 
 Value = int | str | frozenset[Syndrome]
 SKIP = "skip"
@@ -329,16 +333,16 @@ def _said(value: Any) -> str:
     return words.number(int(value))
 
 
-def resolve(lines: Lines, locate: Locate, thing_of: Callable[[Thing], Any]) -> dict[Expected, Any]:
+def resolve(lines: Lines, locate: Locate, region_of: RegionOf) -> dict[Expected, Any]:
     """The value of every field, names looked up; NotUnderstood at the first unknown one."""
     values: dict[Expected, Any] = {}
     for line in lines:
         for field in line.fields if isinstance(line, WireLine) else ():
-            values[field] = _resolved(field, locate, thing_of)
+            values[field] = _resolved(field, locate, region_of)
     return values
 
 
-def _resolved(field: Expected, locate: Locate, thing_of: Callable[[Thing], Any]) -> Any:
+def _resolved(field: Expected, locate: Locate, region_of: RegionOf) -> Any:
     if not isinstance(field.value, str):
         return field.value
     try:
@@ -348,5 +352,5 @@ def _resolved(field: Expected, locate: Locate, thing_of: Callable[[Thing], Any])
         raise
     if field.fact in ("qp", "dest_qp"):
         return field.value
-    mr = thing_of(region.thing)
+    mr = region_of(region.thing, MemoryRegion)
     return mr.rkey if field.fact == "rkey" else mr.iova + (region.start or 0)

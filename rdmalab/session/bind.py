@@ -119,7 +119,7 @@ class Binder:
     def _field(self, kind: Kind, short: Short, ref: Ref) -> int:
         """`mr->lkey`, `mr->addr + 8`: a field of a region or window, as the program has it."""
         thing = self.thing(ref, short.noun, (Noun.MR, Noun.MW))
-        found: int | None = getattr(self.world.find(thing), ref.part, None)
+        found: int | None = getattr(self.world.find(thing, object), ref.part, None)
         if found is None:
             message = f"{self.names.of(thing)} has no {ref.part}"
             raise NotUnderstood(message, ref.place, f"write {self.names.of(thing)}.rkey")

@@ -46,7 +46,7 @@ class Bearings:
         ref = self.given(key)
         thing = self.session.names.find(f"{ref.node}.{ref.name}") if isinstance(ref, Ref) else None
         world = self.session.world
-        return world.find(thing) if thing is not None and exists(world, thing) else None
+        return world.find(thing, object) if thing is not None and exists(world, thing) else None
 
     def things(self, noun: Noun | None, slot: Slot) -> list[Thing]:
         """What is alive and can be meant, the likeliest first."""
@@ -83,7 +83,7 @@ class Bearings:
 def about(world: World, thing: Thing) -> str:
     """A few words on a thing, for a menu."""
     say = _ABOUT.get(thing.noun)
-    return "" if say is None else say(world.find(thing))
+    return "" if say is None else say(world.find(thing, object))
 
 
 _ABOUT: dict[Noun, Callable[[Any], str]] = {

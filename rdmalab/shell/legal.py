@@ -31,6 +31,7 @@ from rdmalab.doctor.topics import topics
 from rdmalab.grammar.keys import Slot
 from rdmalab.grammar.partial import Expected, expect
 from rdmalab.grammar.words import PREFIXES, legal_words
+from rdmalab.hca.mr import MemoryRegion
 from rdmalab.lens import words
 from rdmalab.session.history import History
 from rdmalab.session.lines import ALIASES
@@ -232,7 +233,7 @@ def _spellings(here: Bearings, thing: Thing, name: str) -> list[str]:
 
 
 def _ranges(here: Bearings, thing: Thing, name: str, about: str) -> Iterator[Choice]:
-    length = here.session.world.find(thing).length
+    length = here.session.world.find(thing, MemoryRegion).length
     partial = here.expected.partial
     begun = re.fullmatch(re.escape(name) + r"\[(\d+)(:\d*)?", partial)
     if begun is None:

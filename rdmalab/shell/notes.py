@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca import extended
+from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.lens import words
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
@@ -69,7 +72,7 @@ def _created(session: Session, record: Record, found: Notes) -> None:
     thing = Thing(noun, node_of(record), object_of(record))
     if words.exists(session.world, thing):
         found.wakes = found.wakes or noun is Noun.PROGRAM
-        about = _ABOUT.get(noun, _plain)(session.world.find(thing))
+        about = _ABOUT.get(noun, _plain)(session.world.find(thing, object))
         found.facts.append(f"{session.names.of(thing)} {about}.")
 
 
@@ -137,7 +140,7 @@ def _freed(session: Session, record: Record, found: Notes) -> None:
 def _queue(session: Session, record: Record, found: Notes, which: str) -> None:
     thing = Thing(Noun.QP, node_of(record), object_of(record))
     if words.exists(session.world, thing):
-        queue = getattr(session.world.find(thing), which)
+        queue = getattr(session.world.find(thing, QueuePair), which)
         used = queue.posted - queue.freed
         name = session.names.of(thing)
         found.facts.append(f"{name} {which.upper()} {used}/{queue.capacity}.")
@@ -146,7 +149,7 @@ def _queue(session: Session, record: Record, found: Notes, which: str) -> None:
 def _shared(session: Session, record: Record, found: Notes) -> None:
     thing = Thing(Noun.SRQ, node_of(record), object_of(record))
     if words.exists(session.world, thing):
-        srq = session.world.find(thing)
+        srq = session.world.find(thing, SharedReceiveQueue)
         used = srq.posted - srq.freed
         found.facts.append(f"{session.names.of(thing)} {used}/{srq.capacity}.")
 
@@ -185,7 +188,7 @@ def _woke(session: Session, record: Record, found: Notes) -> None:
 
 
 def _acked(session: Session, record: Record, found: Notes) -> None:
-    cq = session.world.find(Thing(Noun.CQ, node_of(record), object_of(record)))
+    cq = session.world.find(Thing(Noun.CQ, node_of(record), object_of(record)), CompletionQueue)
     found.facts.append(f"{_name(session, record, Noun.CQ)} {cq.unacked} unacked.")
 
 

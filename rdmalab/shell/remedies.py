@@ -6,6 +6,7 @@ from typing import Any
 
 from rdmalab.command import Invocation, Noun, Thing
 from rdmalab.grammar.keys import keys_of_command
+from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens.words import exists
 from rdmalab.session.lines import Reply
@@ -219,7 +220,8 @@ def _acknowledge(session: Session, invocation: Invocation) -> str:
     thing = session.names.find(whose(session, invocation))
     if thing is None or thing.noun is not Noun.CQ:
         return ""
-    return f"ack_cq_events {whose(session, invocation)} nevents={session.world.find(thing).unacked}"
+    cq = session.world.find(thing, CompletionQueue)
+    return f"ack_cq_events {whose(session, invocation)} nevents={cq.unacked}"
 
 
 def _acknowledge_async(session: Session, invocation: Invocation) -> str:

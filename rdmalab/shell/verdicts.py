@@ -265,7 +265,7 @@ def can_be_meant(here: Bearings, thing: Thing) -> bool:
     command = here.expected.command
     if command is None or not command.name.startswith("wr_") or here.given("qp"):
         return True
-    return thing.noun is not Noun.QP or here.session.world.find(thing).ex is not None
+    return thing.noun is not Noun.QP or here.session.world.find(thing, QueuePair).ex is not None
 
 
 def _mtus(here: Bearings) -> dict[int, str] | None:

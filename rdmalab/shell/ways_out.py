@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from itertools import count
 
 from rdmalab.command import Invocation, New, Noun, Ref, Thing
+from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lens.words import exists
 from rdmalab.session.session import Session
@@ -27,8 +28,7 @@ def qp_of(session: Session, invocation: Invocation) -> QueuePair | None:
     thing = session.names.find(whose(session, invocation))
     if thing is None or thing.noun is not Noun.QP or not exists(session.world, thing):
         return None
-    found: QueuePair = session.world.find(thing)
-    return found
+    return session.world.find(thing, QueuePair)
 
 
 def _node(session: Session, invocation: Invocation) -> str:
@@ -76,7 +76,7 @@ def _with_address(session: Session, invocation: Invocation) -> str:
         return f"create_ah {_free(session, f'{qp.node}.ah')} pd={pd} to={there}"
     for name in _living(session, Noun.QP, there):
         thing = session.names.find(name)
-        peer: QueuePair | None = session.world.find(thing) if thing else None
+        peer: QueuePair | None = session.world.find(thing, QueuePair) if thing else None
         if peer is not None and peer.qp_type is qp.qp_type:
             said = [f"ah={ways[0]}", f"remote_qpn={name}", f"remote_qkey={peer.attr.qkey or 0:#x}"]
             return _with(invocation.line, said)
@@ -183,7 +183,11 @@ def _extended_twin(session: Session, invocation: Invocation) -> str:
 
 def _start_poll(session: Session, invocation: Invocation) -> str:
     thing = session.names.find(whose(session, invocation))
-    if thing is None or thing.noun is not Noun.CQ or not session.world.find(thing).cqes:
+    if (
+        thing is None
+        or thing.noun is not Noun.CQ
+        or not session.world.find(thing, CompletionQueue).cqes
+    ):
         return ""
     return f"start_poll {whose(session, invocation)}"
 

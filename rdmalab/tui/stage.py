@@ -9,6 +9,7 @@ from rdmalab.command import NotUnderstood, Noun, Refused, Thing
 from rdmalab.doctor.consult import consult
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.line import parse
+from rdmalab.hca.qp import QueuePair
 from rdmalab.lens.words import exists
 from rdmalab.session.stopping import stoppable
 from rdmalab.workbench.look import View
@@ -161,7 +162,7 @@ class Stage:
         return found
 
     def _peer(self, qp: Thing) -> Thing | None:
-        path: Any = self.session.world.find(qp).path
+        path: Any = self.session.world.find(qp, QueuePair).path
         if path is None:
             return None
         node = self.session.world.target_of(path.flow)

@@ -4,7 +4,10 @@ from typing import Annotated
 
 from rdmalab.command import Noun, Thing, command
 from rdmalab.hca import groups, objects
+from rdmalab.hca.ah import AddressHandle
 from rdmalab.hca.attributes import TO_NODE, AhAttr, Gid
+from rdmalab.hca.pd import ProtectionDomain
+from rdmalab.hca.qp import QueuePair
 from rdmalab.verbs.nouns import Ah, NewAh, Pd, Qp
 from rdmalab.verbs.same_node import on
 from rdmalab.world.world import World
@@ -21,7 +24,7 @@ def create_ah(world: World, ah: NewAh, *, pd: Pd, attr: Annotated[AhAttr, TO_NOD
     Example: create_ah A.ah0 pd=A.pd0 to=B
     See: ibv_create_ah(3)
     """
-    made = objects.create_ah(on(world, ah.node, pd), world.find(pd).base, attr)
+    made = objects.create_ah(on(world, ah.node, pd), world.find(pd, ProtectionDomain).base, attr)
     return Thing(Noun.AH, ah.node, made.number)
 
 
@@ -34,7 +37,7 @@ def destroy_ah(world: World, ah: Ah) -> None:
     Example: destroy_ah A.ah0
     See: ibv_create_ah(3)
     """
-    objects.destroy_ah(*world.at(ah))
+    objects.destroy_ah(*world.at(ah, AddressHandle))
 
 
 @command
@@ -50,7 +53,7 @@ def attach_mcast(world: World, qp: Qp, *, gid: Gid, lid: int = 0) -> None:
     See: ibv_attach_mcast(3)
     """
     del lid
-    groups.attach(*world.at(qp), gid)
+    groups.attach(*world.at(qp, QueuePair), gid)
 
 
 @command
@@ -63,4 +66,4 @@ def detach_mcast(world: World, qp: Qp, *, gid: Gid, lid: int = 0) -> None:
     See: ibv_attach_mcast(3)
     """
     del lid
-    groups.detach(*world.at(qp), gid)
+    groups.detach(*world.at(qp, QueuePair), gid)

@@ -108,7 +108,7 @@ class Flushed(Target):
 
 def set_next(world: World, qp: Qp, qpx: Qpx) -> tuple[Hca, QueuePair]:
     """The two fields, as far as they are given; and whose they are."""
-    hca, pair = world.at(qp)
+    hca, pair = world.at(qp, QueuePair)
     batch.set_next(hca, pair, *((qpx.wr_id, qpx.wr_flags) if qpx else (None, None)))
     return hca, pair
 

@@ -5,6 +5,8 @@ from typing import Annotated
 
 from rdmalab.command import Noun, OneOf, Thing, command
 from rdmalab.hca import objects, polling
+from rdmalab.hca.channels import CompChannel
+from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.polling import CurrentWc
 from rdmalab.hca.refuse import refused
 from rdmalab.hca.wr import U64, Cqe
@@ -33,7 +35,7 @@ def _channel(world: World, node: str, channel: Channel | None) -> int:
     if channel is None:
         return 0
     on(world, node, channel)
-    return int(world.find(channel).number)
+    return int(world.find(channel, CompChannel).number)
 
 
 @command
@@ -93,7 +95,7 @@ def resize_cq(world: World, cq: Cq, *, cqe: int) -> str:
     Example: resize_cq A.cq0 cqe=64
     See: ibv_resize_cq(3)
     """
-    return f"It holds {objects.resize_cq(*world.at(cq), cqe)} completions now."
+    return f"It holds {objects.resize_cq(*world.at(cq, CompletionQueue), cqe)} completions now."
 
 
 @command
@@ -106,7 +108,7 @@ def destroy_cq(world: World, cq: Cq) -> None:
     Example: destroy_cq A.cq0
     See: ibv_create_cq(3); explain ack_cq_events
     """
-    objects.destroy_cq(*world.at(cq))
+    objects.destroy_cq(*world.at(cq, CompletionQueue))
 
 
 @command
@@ -120,7 +122,7 @@ def poll_cq(world: World, cq: Cq, *, num_entries: int = 1) -> list[Cqe]:
     Example: poll_cq A.cq0 num_entries=4
     See: ibv_poll_cq(3)
     """
-    hca, queue = world.at(cq)
+    hca, queue = world.at(cq, CompletionQueue)
     if num_entries < 1:
         raise refused(hca.profile, "num-entries", num_entries, argument="num_entries")
     return polling.poll(hca, queue, num_entries)
@@ -136,7 +138,7 @@ def start_poll(world: World, cq: Cq) -> CurrentWc:
     Example: start_poll A.cq1
     See: ibv_create_cq_ex(3); explain wc_read
     """
-    hca, queue = world.at(cq)
+    hca, queue = world.at(cq, CompletionQueue)
     return polling.current(queue, polling.start(hca, queue))
 
 
@@ -149,7 +151,7 @@ def next_poll(world: World, cq: Cq) -> CurrentWc:
     Example: next_poll A.cq1
     See: ibv_create_cq_ex(3)
     """
-    hca, queue = world.at(cq)
+    hca, queue = world.at(cq, CompletionQueue)
     return polling.current(queue, polling.advance(hca, queue))
 
 
@@ -160,7 +162,7 @@ def end_poll(world: World, cq: Cq) -> str:
     Example: end_poll A.cq1
     See: ibv_create_cq_ex(3)
     """
-    return f"{polling.end(*world.at(cq))} taken off."
+    return f"{polling.end(*world.at(cq, CompletionQueue))} taken off."
 
 
 @command
@@ -172,6 +174,6 @@ def wc_read(world: World, cq: Cq, field: Annotated[str, OneOf(READS)]) -> FieldR
     Example: wc_read A.cq1 byte_len
     See: ibv_create_cq_ex(3)
     """
-    hca, queue = world.at(cq)
+    hca, queue = world.at(cq, CompletionQueue)
     value = polling.read(hca, queue, field)
     return FieldRead(field, value, polling.is_undefined(queue, field))

@@ -5,6 +5,8 @@ from typing import Annotated
 
 from rdmalab.command import Noun, Thing, command
 from rdmalab.hca import channels, events, objects
+from rdmalab.hca.channels import CompChannel
+from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.wr import U32
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
 from rdmalab.verbs.nouns import Channel, Cq, NewChannel
@@ -50,7 +52,7 @@ def destroy_comp_channel(world: World, channel: Channel) -> None:
     Example: destroy_comp_channel A.ch0
     See: ibv_create_comp_channel(3)
     """
-    objects.destroy_comp_channel(*world.at(channel))
+    objects.destroy_comp_channel(*world.at(channel, CompChannel))
 
 
 @command
@@ -64,7 +66,7 @@ def req_notify_cq(world: World, cq: Cq, *, solicited_only: bool = False) -> None
     Example: req_notify_cq A.cq0 solicited_only=1
     See: ibv_req_notify_cq(3)
     """
-    hca, queue = world.at(cq)
+    hca, queue = world.at(cq, CompletionQueue)
     channels.arm(hca, queue, solicited_only=solicited_only)
 
 
@@ -77,7 +79,7 @@ def get_cq_event(world: World, channel: Channel) -> CqEvent:
     Example: get_cq_event A.ch0
     See: ibv_get_cq_event(3); explain ack_cq_events
     """
-    cq = channels.take(*world.at(channel))
+    cq = channels.take(*world.at(channel, CompChannel))
     return CqEvent(Thing(Noun.CQ, channel.node, cq.number), cq.context)
 
 
@@ -90,7 +92,7 @@ def ack_cq_events(world: World, cq: Cq, *, nevents: U32 = 1) -> None:
     Example: ack_cq_events A.cq1 nevents=1
     See: ibv_get_cq_event(3)
     """
-    hca, queue = world.at(cq)
+    hca, queue = world.at(cq, CompletionQueue)
     channels.acknowledge(hca, queue, nevents)
 
 
@@ -121,6 +123,6 @@ def ack_async_event(world: World, what: Thing, *, event: AsyncEvent | None = Non
     Example: ack_async_event A
     See: ibv_get_async_event(3)
     """
-    hca, _ = world.at(what)
+    hca, _ = world.at(what, object)
     of = None if what.noun is Noun.NODE else (str(what.noun), what.number)
     events.acknowledge(hca, event, of)

@@ -1,7 +1,8 @@
 """Flow rules: which arriving frames a RAW_PACKET queue pair gets."""
 
 from rdmalab.command import Noun, Thing, command
-from rdmalab.hca import flows
+from rdmalab.hca import flows, steering
+from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.steering import FlowAttr, FlowSpec
 from rdmalab.verbs.nouns import Flow, NewFlow, Qp
 from rdmalab.verbs.same_node import on
@@ -30,7 +31,7 @@ def create_flow(
     See: ibv_create_flow(3)
     """
     hca = on(world, flow.node, qp)
-    made = flows.create(hca, world.find(qp), attr or FlowAttr(), spec or FlowSpec())
+    made = flows.create(hca, world.find(qp, QueuePair), attr or FlowAttr(), spec or FlowSpec())
     return Thing(Noun.FLOW, flow.node, made.number)
 
 
@@ -41,4 +42,4 @@ def destroy_flow(world: World, flow: Flow) -> None:
     Example: destroy_flow B.flow0
     See: ibv_create_flow(3)
     """
-    flows.destroy(*world.at(flow))
+    flows.destroy(*world.at(flow, steering.Flow))

@@ -2,6 +2,8 @@
 
 from rdmalab.command import Bytes, Noun, Thing, command
 from rdmalab.hca import mr as memory_regions
+from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.wr import U64
 from rdmalab.spec.access import Access, Rereg
 from rdmalab.verbs.nouns import Mr, NewMr, Pd
@@ -24,7 +26,9 @@ def reg_mr(
     See: ibv_reg_mr(3)
     """
     hca = on(world, mr.node, pd)
-    made = memory_regions.register(hca, world.find(pd).base, length, int(access), addr)
+    made = memory_regions.register(
+        hca, world.find(pd, ProtectionDomain).base, length, int(access), addr
+    )
     return Thing(Noun.MR, mr.node, made.number)
 
 
@@ -47,7 +51,7 @@ def reg_mr_iova(  # noqa: PLR0913  (ibv_reg_mr_iova has these)
     Example: reg_mr_iova A.mr1 pd=A.pd0 length=4096 hca_va=0x5000 access=LOCAL_WRITE
     See: ibv_reg_mr_iova(3)
     """
-    hca, number = on(world, mr.node, pd), world.find(pd).number
+    hca, number = on(world, mr.node, pd), world.find(pd, ProtectionDomain).number
     made = memory_regions.register(hca, number, length, int(access), addr, hca_va)
     return Thing(Noun.MR, mr.node, made.number)
 
@@ -73,11 +77,11 @@ def rereg_mr(  # noqa: PLR0913  (ibv_rereg_mr has these)
     Example: rereg_mr A.mr0 flags=CHANGE_ACCESS access=LOCAL_WRITE
     See: ibv_rereg_mr(3)
     """
-    hca, region = world.at(mr)
+    hca, region = world.at(mr, MemoryRegion)
     domain = None
     if pd is not None:
         on(world, mr.node, pd)
-        domain = world.find(pd)
+        domain = world.find(pd, ProtectionDomain)
     rights = None if access is None else int(access)
     memory_regions.reregister(hca, region, int(flags), domain, (addr, length), rights)
 
@@ -92,4 +96,4 @@ def dereg_mr(world: World, mr: Mr) -> None:
     Example: dereg_mr A.mr0
     See: ibv_dereg_mr(3)
     """
-    memory_regions.deregister(*world.at(mr))
+    memory_regions.deregister(*world.at(mr, MemoryRegion))

@@ -4,6 +4,9 @@ from typing import Annotated
 
 from rdmalab.command import Alias, Noun, Thing, command
 from rdmalab.hca import bind, objects
+from rdmalab.hca.mw import MemoryWindow
+from rdmalab.hca.pd import ProtectionDomain
+from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import BIND, MwBind
 from rdmalab.spec.access import MWType
 from rdmalab.verbs.nouns import Mw, NewMw, Pd, Qp
@@ -20,7 +23,7 @@ def alloc_mw(world: World, mw: NewMw, *, pd: Pd, type: MWType) -> Thing:  # noqa
     Example: alloc_mw B.mw0 pd=B.pd0 type=TYPE_2
     See: ibv_alloc_mw(3)
     """
-    made = objects.alloc_mw(on(world, mw.node, pd), world.find(pd).number, type)
+    made = objects.alloc_mw(on(world, mw.node, pd), world.find(pd, ProtectionDomain).number, type)
     return Thing(Noun.MW, mw.node, made.number)
 
 
@@ -31,7 +34,7 @@ def dealloc_mw(world: World, mw: Mw) -> None:
     Example: dealloc_mw B.mw0
     See: ibv_alloc_mw(3)
     """
-    objects.dealloc_mw(*world.at(mw))
+    objects.dealloc_mw(*world.at(mw, MemoryWindow))
 
 
 @command
@@ -48,6 +51,6 @@ def bind_mw(
     Example: bind_mw B.qp0 B.mw0 bind=B.mr0[0:64] bind_access=REMOTE_WRITE
     See: ibv_bind_mw(3)
     """
-    hca, pair = world.at(qp)
+    hca, pair = world.at(qp, QueuePair)
     on(world, qp.node, mw)
-    bind.bind_mw(hca, pair, world.find(mw), asked)
+    bind.bind_mw(hca, pair, world.find(mw, MemoryWindow), asked)

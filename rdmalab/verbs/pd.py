@@ -2,6 +2,7 @@
 
 from rdmalab.command import Noun, Thing, command
 from rdmalab.hca import objects
+from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.verbs.nouns import NewPd, Pd
 from rdmalab.world.world import World
 
@@ -28,4 +29,4 @@ def dealloc_pd(world: World, pd: Pd) -> None:
     Example: dealloc_pd A.pd0
     See: ibv_alloc_pd(3)
     """
-    objects.dealloc_pd(*world.at(pd))
+    objects.dealloc_pd(*world.at(pd, ProtectionDomain))

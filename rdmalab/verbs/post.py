@@ -1,11 +1,12 @@
 """Posting work requests."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from rdmalab.command import Alias, OneOf, Refused, Thing, command
 from rdmalab.hca import pointers, posting
 from rdmalab.hca.device import Hca
+from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import BIND, HDR, REMOTE_RANGE, RecvWR, SendWR
 from rdmalab.spec.rules import RULES
 from rdmalab.verbs.nouns import Qp
@@ -13,6 +14,7 @@ from rdmalab.world.world import World
 
 BadWr = Annotated[str, OneOf(("&bad_wr", pointers.NULL))]
 BadRecvWr = Annotated[BadWr, Alias("bad_recv_wr")]
+Q = TypeVar("Q")
 RecvList = Annotated[list[RecvWR] | None, Alias("recv_wr")]
 
 
@@ -39,7 +41,7 @@ def post_send(
     Example: post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED
     See: ibv_post_send(3)
     """
-    hca, queue = queue_at(world, qp, "qp")
+    hca, queue = queue_at(world, qp, QueuePair, "qp")
     posted(hca, queue, posting.post_send, wr, bad_wr)
 
 
@@ -53,18 +55,17 @@ def post_recv(world: World, qp: Qp | None, *, wr: RecvList, bad_wr: BadRecvWr = 
     Example: post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]
     See: ibv_post_recv(3)
     """
-    hca, queue = queue_at(world, qp, "qp")
+    hca, queue = queue_at(world, qp, QueuePair, "qp")
     posted(hca, queue, posting.post_recv, wr, bad_wr)
 
 
-def queue_at(world: World, thing: Thing | None, argument: str) -> tuple[Hca, Any]:
+def queue_at(world: World, thing: Thing | None, of: type[Q], argument: str) -> tuple[Hca, Q]:
     """The queue that a post names, and its adapter; Refused for NULL."""
     if thing is None:
         row = RULES["null-queue"]
         message, legal = row.sentence.format(argument), f"name a queue: A.{argument}0"
         raise Refused(row.errno, "null-queue", message, argument, legal)
-    found: tuple[Hca, Any] = world.at(thing)
-    return found
+    return world.at(thing, of)
 
 
 def posted(

@@ -11,7 +11,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.refuse import check_useful
 from rdmalab.spec.states import Attr, QPType, fields_of
 from rdmalab.verbs.nouns import Cq, NewQp, Pd, Qp, Srq, Xrcd
-from rdmalab.verbs.same_node import on
+from rdmalab.verbs.same_node import number_of, on
 from rdmalab.world.world import World
 
 
@@ -57,7 +57,7 @@ def create_qp(world: World, qp: NewQp, *, pd: Pd | None = None, init_attr: QpIni
     init = init_attr
     parts = (pd, init.send_cq, init.recv_cq, init.srq, init.xrcd)
     hca = on(world, qp.node, *(thing for thing in parts if thing is not None))
-    pd_, send_cq, recv_cq, srq, xrcd = (world.find(t).number if t else 0 for t in parts)
+    pd_, send_cq, recv_cq, srq, xrcd = (number_of(world, thing) for thing in parts)
     made = objects.create_qp(
         hca, init.qp_type, pd_, send_cq, recv_cq, init.cap,
         sig_all=init.sq_sig_all, srq=srq, xrcd=xrcd, max_tso_header=init.max_tso_header,
@@ -82,7 +82,7 @@ def modify_qp(
     Example: modify_qp A.qp0 state=ERR
     See: ibv_modify_qp(3); explain modify_qp; explain modify_qp UD; explain RTR
     """
-    modify.modify(*world.at(qp), attr, attr_mask)
+    modify.modify(*world.at(qp, QueuePair), attr, attr_mask)
 
 
 @command
@@ -97,7 +97,7 @@ def query_qp(world: World, qp: Qp, *, attr_mask: Attr | None = None) -> QpAnswer
     Example: query_qp A.qp0 attr_mask=STATE|CAP
     See: ibv_query_qp(3)
     """
-    hca, found = world.at(qp)
+    hca, found = world.at(qp, QueuePair)
     pair: QueuePair = found
     check_useful(hca)
     wanted = FIELDS if attr_mask is None else fields_of(attr_mask)
@@ -146,4 +146,4 @@ def destroy_qp(world: World, qp: Qp) -> None:
     Example: destroy_qp A.qp0
     See: ibv_create_qp(3)
     """
-    objects.destroy_qp(*world.at(qp))
+    objects.destroy_qp(*world.at(qp, QueuePair))

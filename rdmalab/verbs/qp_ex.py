@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from rdmalab.command import Thing, command
 from rdmalab.hca import extended
+from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.builders import InitMask, SendOps
 from rdmalab.verbs.nouns import NewQp, Pd, Qp
 from rdmalab.verbs.qp import QpInitAttr, create_qp
@@ -58,7 +59,7 @@ def create_qp_ex(world: World, qp: NewQp, *, init_attr: QpInitAttrEx) -> Thing:
     init.drop(mask)
     made: Thing = create_qp.function(world, qp, pd=init.pd, init_attr=init)
     if mask & InitMask.SEND_OPS_FLAGS:
-        world.find(made).ex = extended.Extended(ops)
+        world.find(made, QueuePair).ex = extended.Extended(ops)
     return made
 
 
@@ -72,4 +73,4 @@ def qp_to_qp_ex(world: World, qp: Qp) -> None:
     Example: qp_to_qp_ex A.qx0
     See: ibv_qp_to_qp_ex(3)
     """
-    extended.of(*world.at(qp))
+    extended.of(*world.at(qp, QueuePair))

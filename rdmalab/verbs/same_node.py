@@ -13,3 +13,11 @@ def on(world: World, node: str, *things: Thing) -> Hca:
         if thing.node != node:
             raise refused(hca.profile, "other-node", f"this {thing.noun}", argument=thing.noun)
     return hca
+
+
+def number_of(world: World, thing: Thing | None) -> int:
+    """The number of a thing that exists, 0 for None. Refused with EFAULT if it is gone."""
+    if thing is None:
+        return 0
+    world.find(thing, object)
+    return thing.number

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 from rdmalab.command import Noun, Thing, command
 from rdmalab.hca import sharing
-from rdmalab.hca.srq import Parts, SrqCapacity, SrqChange
+from rdmalab.hca.pd import ProtectionDomain
+from rdmalab.hca.srq import Parts, SharedReceiveQueue, SrqCapacity, SrqChange
 from rdmalab.spec.sharing import SrqAttrMask, SrqType
 from rdmalab.verbs.nouns import Cq, NewSrq, Pd, Srq, Xrcd
 from rdmalab.verbs.post import BadRecvWr, RecvList, posted, queue_at
-from rdmalab.verbs.same_node import on
+from rdmalab.verbs.same_node import number_of, on
 from rdmalab.world.world import World
 
 
@@ -28,7 +29,9 @@ def create_srq(
     Example: create_srq A.srq0 pd=A.pd0 max_wr=16 max_sge=2
     See: ibv_create_srq(3)
     """
-    made = sharing.create_srq(on(world, srq.node, pd), Parts(world.find(pd).number), attr)
+    made = sharing.create_srq(
+        on(world, srq.node, pd), Parts(world.find(pd, ProtectionDomain).number), attr
+    )
     return Thing(Noun.SRQ, srq.node, made.number)
 
 
@@ -56,7 +59,7 @@ def create_srq_ex(world: World, srq: NewSrq, *, init_attr: SrqInitAttrEx) -> Thi
     things = {name: getattr(init_attr, name) for name in ("pd", "xrcd", "cq")}
     given = {name: thing for name, thing in things.items() if thing is not None}
     hca = on(world, srq.node, *given.values())
-    numbers = {name: world.find(thing).number for name, thing in given.items()}
+    numbers = {name: number_of(world, thing) for name, thing in given.items()}
     parts = Parts(srq_type=init_attr.srq_type, **numbers)
     made = sharing.create_srq(hca, parts, init_attr.attr)
     return Thing(Noun.SRQ, srq.node, made.number)
@@ -76,7 +79,7 @@ def modify_srq(
     Example: modify_srq A.srq0 srq_limit=4
     See: ibv_modify_srq(3); explain SRQ_LIMIT_REACHED
     """
-    sharing.modify_srq(*world.at(srq), attr, srq_attr_mask)
+    sharing.modify_srq(*world.at(srq, SharedReceiveQueue), attr, srq_attr_mask)
 
 
 @command
@@ -88,7 +91,7 @@ def query_srq(world: World, srq: Srq) -> SrqCapacity:
     Example: query_srq A.srq0
     See: ibv_query_srq(3)
     """
-    return sharing.query_srq(*world.at(srq))
+    return sharing.query_srq(*world.at(srq, SharedReceiveQueue))
 
 
 @command
@@ -100,7 +103,7 @@ def get_srq_num(world: World, srq: Srq) -> int:
     Example: get_srq_num A.srq0
     See: ibv_get_srq_num(3)
     """
-    return sharing.srq_num(*world.at(srq))
+    return sharing.srq_num(*world.at(srq, SharedReceiveQueue))
 
 
 @command
@@ -112,7 +115,7 @@ def destroy_srq(world: World, srq: Srq) -> None:
     Example: destroy_srq A.srq0
     See: ibv_create_srq(3)
     """
-    sharing.destroy_srq(*world.at(srq))
+    sharing.destroy_srq(*world.at(srq, SharedReceiveQueue))
 
 
 @command
@@ -128,5 +131,5 @@ def post_srq_recv(
     Example: post_srq_recv A.srq0 wr_id=1 sg=A.mr0[0:64]
     See: ibv_post_srq_recv(3)
     """
-    hca, queue = queue_at(world, srq, "srq")
+    hca, queue = queue_at(world, srq, SharedReceiveQueue, "srq")
     posted(hca, queue, sharing.post_srq_recv, wr, bad_wr)

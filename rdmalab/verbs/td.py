@@ -2,6 +2,8 @@
 
 from rdmalab.command import Noun, Thing, command
 from rdmalab.hca import thread_domains
+from rdmalab.hca.pd import ProtectionDomain
+from rdmalab.hca.thread_domains import ThreadDomain
 from rdmalab.verbs.nouns import NewPd, NewTd, Pd, Td
 from rdmalab.verbs.same_node import on
 from rdmalab.world.world import World
@@ -29,7 +31,7 @@ def dealloc_td(world: World, td: Td) -> None:
     Example: dealloc_td A.td0
     See: ibv_alloc_td(3)
     """
-    thread_domains.dealloc_td(*world.at(td))
+    thread_domains.dealloc_td(*world.at(td, ThreadDomain))
 
 
 @command
@@ -43,6 +45,6 @@ def alloc_parent_domain(world: World, parent: NewPd, *, pd: Pd, td: Td | None = 
     See: ibv_alloc_parent_domain(3); help alloc_td
     """
     hca = on(world, parent.node, pd, *([td] if td else []))
-    thread = world.find(td) if td else None
-    made = thread_domains.alloc_parent_domain(hca, world.find(pd), thread)
+    thread = world.find(td, ThreadDomain) if td else None
+    made = thread_domains.alloc_parent_domain(hca, world.find(pd, ProtectionDomain), thread)
     return Thing(Noun.PD, parent.node, made.number)

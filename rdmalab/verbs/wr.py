@@ -4,6 +4,7 @@ from typing import Annotated
 
 from rdmalab.command import POINTER, Alias, command
 from rdmalab.hca import batch, extended
+from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import (
     SGE,
     U32,
@@ -36,7 +37,7 @@ def wr_start(world: World, qp: Qp, *, thread: int = 1) -> None:
     Example: wr_start A.qx0
     See: ibv_wr_start(3)
     """
-    extended.start(*world.at(qp), thread)
+    extended.start(*world.at(qp, QueuePair), thread)
 
 
 @command
@@ -63,7 +64,7 @@ def wr_complete(world: World, qp: Qp) -> None:
     Example: wr_complete A.qx0
     See: ibv_wr_complete(3)
     """
-    batch.complete(*world.at(qp))
+    batch.complete(*world.at(qp, QueuePair))
 
 
 @command
@@ -73,7 +74,7 @@ def wr_abort(world: World, qp: Qp) -> None:
     Example: wr_abort A.qx0
     See: ibv_wr_abort(3)
     """
-    batch.abort(*world.at(qp))
+    batch.abort(*world.at(qp, QueuePair))
 
 
 # --------------------------------------------------------------------------- setters
@@ -87,7 +88,7 @@ def wr_set_sge(world: World, qp: Qp, *, sg: ShortSGE) -> None:
     Example: wr_set_sge A.qx0 sg=A.mr0[0:64]
     See: ibv_wr_set_sge(3)
     """
-    batch.fill(*world.at(qp), "wr_set_sge", [sg])
+    batch.fill(*world.at(qp, QueuePair), "wr_set_sge", [sg])
 
 
 @command
@@ -99,7 +100,7 @@ def wr_set_sge_list(world: World, qp: Qp, *, sg: SGEs, num_sge: int | None = Non
     Example: wr_set_sge_list A.qx0 sg=A.mr0[0:16],A.mr0[100:120]
     See: ibv_wr_set_sge_list(3)
     """
-    batch.fill_list(*world.at(qp), "wr_set_sge_list", sg or [], num_sge)
+    batch.fill_list(*world.at(qp, QueuePair), "wr_set_sge_list", sg or [], num_sge)
 
 
 @command
@@ -112,7 +113,7 @@ def wr_set_inline_data(world: World, qp: Qp, *, buf: FlatBuffer) -> None:
     Example: wr_set_inline_data A.qx0 buf=A.mr0[0:32]
     See: ibv_wr_set_inline_data(3)
     """
-    batch.fill_inline(*world.at(qp), "wr_set_inline_data", _pieces([buf]))
+    batch.fill_inline(*world.at(qp, QueuePair), "wr_set_inline_data", _pieces([buf]))
 
 
 @command
@@ -126,7 +127,9 @@ def wr_set_inline_data_list(
     Example: wr_set_inline_data_list A.qx0 buf=A.mr0[0:16],A.mr0[100:116]
     See: ibv_wr_set_inline_data_list(3)
     """
-    batch.fill_inline(*world.at(qp), "wr_set_inline_data_list", _pieces(buf or []), num_buf)
+    batch.fill_inline(
+        *world.at(qp, QueuePair), "wr_set_inline_data_list", _pieces(buf or []), num_buf
+    )
 
 
 def _pieces(buffers: list[Buffer]) -> list[SGE]:
@@ -142,7 +145,7 @@ def wr_set_ud_addr(
     Example: wr_set_ud_addr A.qx0 ah=A.ah0 remote_qpn=B.qp0 remote_qkey=0x11111111
     See: ibv_wr_set_ud_addr(3)
     """
-    hca, pair = world.at(qp)
+    hca, pair = world.at(qp, QueuePair)
     where = {"ah": ah, "remote_qpn": remote_qpn, "remote_qkey": remote_qkey}
     batch.address(hca, pair, "wr_set_ud_addr", **where)
 
@@ -154,4 +157,4 @@ def wr_set_xrc_srqn(world: World, qp: Qp, *, remote_srqn: SrqNumber) -> None:
     Example: wr_set_xrc_srqn A.qx0 remote_srqn=B.srq0
     See: ibv_wr_set_xrc_srqn(3); help create_srq_ex
     """
-    batch.address(*world.at(qp), "wr_set_xrc_srqn", remote_srqn=remote_srqn)
+    batch.address(*world.at(qp, QueuePair), "wr_set_xrc_srqn", remote_srqn=remote_srqn)

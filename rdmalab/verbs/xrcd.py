@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from rdmalab.command import Noun, Thing, command
 from rdmalab.hca import sharing
 from rdmalab.hca.wr import QpNumber
+from rdmalab.hca.xrcd import XrcDomain
 from rdmalab.spec.sharing import OpenFlag
 from rdmalab.spec.states import QPType
 from rdmalab.verbs.nouns import NewQp, NewXrcd, Xrcd
@@ -38,7 +39,7 @@ def close_xrcd(world: World, xrcd: Xrcd) -> None:
     Example: close_xrcd A.xrcd0
     See: ibv_open_xrcd(3)
     """
-    sharing.close_xrcd(*world.at(xrcd))
+    sharing.close_xrcd(*world.at(xrcd, XrcDomain))
 
 
 @dataclass(slots=True)
@@ -60,5 +61,7 @@ def open_qp(world: World, qp: NewQp, *, attr: QpOpenAttr) -> Thing:
     See: ibv_open_qp(3)
     """
     hca = on(world, qp.node, attr.xrcd)
-    shared = sharing.open_qp(hca, world.find(attr.xrcd).number, attr.qp_num, attr.qp_type)
+    shared = sharing.open_qp(
+        hca, world.find(attr.xrcd, XrcDomain).number, attr.qp_num, attr.qp_type
+    )
     return Thing(Noun.QP, qp.node, shared.number)

@@ -19,7 +19,7 @@ from rdmalab.command import (
     command,
 )
 from rdmalab.hca.attributes import Gid
-from rdmalab.hca.srq import fail
+from rdmalab.hca.srq import SharedReceiveQueue, fail
 from rdmalab.session.session import Session
 from rdmalab.spec.packet_names import FRAME, PACKETS
 from rdmalab.spec.records import Kind
@@ -244,7 +244,7 @@ def _await(
     world: World, what: str, victim: Thing, direction: Direction | None, chosen: Which
 ) -> str:
     """Something that will happen to a thing of a host."""
-    world.find(victim)
+    world.find(victim, object)
     wanted = VICTIMS[what]
     if victim.noun is not wanted:
         hint = f"{what} takes a {wanted}"
@@ -283,7 +283,7 @@ def _clear(world: World, number: int | None) -> str:
 
 def _break(world: World, srq: Srq | None) -> str:
     assert srq is not None
-    fail(*world.at(srq))
+    fail(*world.at(srq, SharedReceiveQueue))
     return "the SRQ is in its error state"
 
 

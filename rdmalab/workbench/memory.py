@@ -25,7 +25,7 @@ class Window:
 
 def bounds(world: World, region: Region) -> tuple[MemoryRegion, int, int]:
     """The MR, and the range within it: `[n]` means from n on."""
-    mr = world.find(region.thing)
+    mr = world.find(region.thing, MemoryRegion)
     start = region.start or 0
     stop = mr.length if region.stop is None else region.stop
     if not 0 <= start <= stop <= mr.length:

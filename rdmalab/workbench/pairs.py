@@ -7,6 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from rdmalab.command import Alias, NotUnderstood, command
 from rdmalab.hca.attributes import MTU_IN_BYTES
+from rdmalab.hca.qp import QueuePair
 from rdmalab.session.lines import Script
 from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
@@ -205,7 +206,7 @@ def to_rts(session: Session, qp: Qp, peer: Qp, *, options: ConnectOptions | None
 
     Example: to_rts A.qp0 B.qp0
     """
-    state = session.world.find(qp).state
+    state = session.world.find(qp, QueuePair).state
     if state not in _WAY_UP:
         raise NotUnderstood(
             f"{session.names.of(qp)} is in {state.name}; to_rts starts below RTS",
@@ -233,7 +234,7 @@ End = tuple[str, QPType]
 
 
 def _end(session: Session, qp: Qp) -> End:
-    return session.names.of(qp), session.world.find(qp).qp_type
+    return session.names.of(qp), session.world.find(qp, QueuePair).qp_type
 
 
 def _bring_up(a: End, b: End, chosen: ConnectOptions) -> list[str]:

@@ -8,6 +8,7 @@ from rdmalab.spec.programs import PACE_NS
 from rdmalab.verbs.nouns import NewProgram, Program
 from rdmalab.workbench.request import Request, View
 from rdmalab.workbench.views import program_view
+from rdmalab.world import programs as threads
 from rdmalab.world.programs import end, start
 from rdmalab.world.world import World
 
@@ -44,7 +45,7 @@ def stop(world: World, program: Program) -> None:
 
     Example: stop A.tx
     """
-    end(world, world.find(program))
+    end(world, world.find(program, threads.Program))
 
 
 @command

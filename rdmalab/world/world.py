@@ -3,7 +3,7 @@
 from copy import deepcopy
 from dataclasses import replace
 from heapq import heappop
-from typing import Any
+from typing import Any, TypeVar
 
 from rdmalab.command import Noun, Refused, Thing
 from rdmalab.hca import port
@@ -43,6 +43,8 @@ NEVER_LEFT = (_NOT_ACTIVE, _DOWN, NO_HOP)
 # The packet that was sent, and why nothing can be read in the bytes that arrived.
 Garbage = tuple[Packet | Frame, str]
 Arrival = Packet | Frame | Garbage
+
+T = TypeVar("T")
 
 
 class World:
@@ -111,20 +113,26 @@ class World:
     def node(self, thing: Thing) -> Hca:
         return self.nodes[thing.node]
 
-    def find(self, thing: Thing) -> Any:
-        """The object a Thing stands for. Refused with EFAULT if it is gone."""
-        return self.at(thing)[1]
+    def find(self, thing: Thing, of: type[T]) -> T:
+        """The object that a Thing stands for, which is an `of`. Refused with EFAULT if it is gone.
 
-    def at(self, thing: Thing) -> tuple[Hca, Any]:
-        """The adapter of a Thing, and the object it stands for; Refused as `find` is."""
+        TypeError where the object is something else: the caller took one noun for another.
+        """
+        return self.at(thing, of)[1]
+
+    def at(self, thing: Thing, of: type[T]) -> tuple[Hca, T]:
+        """The adapter of a Thing, and the object that it stands for, as `find` gives it."""
         noun, node, number = thing
         hca = self.nodes[node]
         try:
-            return hca, hca.tables[noun].items[number]
+            found: object = hca.tables[noun].items[number]
         except KeyError:
-            if noun is Noun.NODE:
-                return hca, hca
-            raise self.gone(thing) from None
+            if noun is not Noun.NODE:
+                raise self.gone(thing) from None
+            found = hca
+        if not isinstance(found, of):
+            raise TypeError(f"{thing} is no {of.__name__}")
+        return hca, found
 
     def gone(self, thing: Thing) -> Refused:
         what = f"this {thing.noun}"

@@ -8,6 +8,7 @@ from typing import Any, cast
 import simpy
 
 from rdmalab.command import Invocation, Ref, Thing
+from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.lab import calm_collector
 from rdmalab.session.lines import replies
@@ -75,7 +76,7 @@ class Pair:
         assert qp
         assert cq
         assert mr
-        memory = self.world.find(mr)
+        memory = self.world.find(mr, MemoryRegion)
         return qp, cq, SGE(memory.addr, memory.length, memory.lkey)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from rdmalab.doctor.case import peer_of
+from rdmalab.hca.qp import QueuePair
 from rdmalab.lab import Lab
 from tests.doctor.asking import case_of
 from tests.labs import RECV, SEND, lab_of
@@ -14,7 +15,7 @@ def there(lab: Lab, name: str) -> Any:
     """The object of this name."""
     thing = lab.session.names.find(name)
     assert thing is not None
-    return lab.session.world.find(thing)
+    return lab.session.world.find(thing, QueuePair)
 
 
 def test_a_case_knows_its_work_its_queue_pair_and_the_peer() -> None:

@@ -2,6 +2,7 @@
 
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import newest_receive, newest_send, renewed
+from rdmalab.hca.qp import QueuePair
 from rdmalab.lab import Lab
 from tests.labs import RECV, SEND, lab_of
 
@@ -35,5 +36,5 @@ def test_what_lies_in_the_ring_of_soft_roce_is_found() -> None:
     a = lab.session.names.find("A.qp0")
     assert a is not None
     found = newest_send(lab.session, Log(lab.session), a, 1)
-    early = lab.session.world.find(a).sq.early
+    early = lab.session.world.find(a, QueuePair).sq.early
     assert (found.serial >= 0) is bool(early)

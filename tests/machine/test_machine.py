@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from rdmalab.command import Invocation, New, NotUnderstood, Noun, Ref
 from rdmalab.hca.posting import check_opcode
+from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.lab import Lab
 from rdmalab.session.session import Outcome
@@ -148,7 +149,7 @@ class Playground(RuleBasedStateMachine):
         if not names:
             return
         node, _, name = chance.choice(names).partition(".")
-        qp = self.world.find(self.session.names.thing_of[f"{node}.{name}"])
+        qp = self.world.find(self.session.names.thing_of[f"{node}.{name}"], QueuePair)
         other, hca = "B" if node == "A" else "A", self.world.nodes[node]
         opcodes = [o for o in WROpcode if check_opcode(hca, qp, SendWR(o), 0) is None]
         wrs = []
@@ -181,7 +182,7 @@ class Playground(RuleBasedStateMachine):
         return [
             self.session.names.of(thing)
             for thing in map(self.session.names.thing_of.get, self.session.names.all(Noun.QP))
-            if thing is not None and self.world.find(thing).state in alive
+            if thing is not None and self.world.find(thing, QueuePair).state in alive
         ]
 
     @rule(node=st.sampled_from("AB"), entries=st.integers(1, 20))

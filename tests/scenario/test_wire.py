@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.command import NotUnderstood
+from rdmalab.hca.mr import MemoryRegion
 from rdmalab.lab import open_session
 from rdmalab.lens import ladder
 from rdmalab.lens.ladder import Fate
@@ -185,7 +186,7 @@ def test_the_line_of_a_packet_tells_all_its_fields() -> None:
     records = world.trace.records
     sent = [n for n, record in enumerate(records) if kind_of(record) is Kind.PACKET_SENT]
     lines = [line_of(p) for p in seen(ladder.packet_rows(world, lab.session.names, sent), records)]
-    rkey = world.find(lab.session.names.thing_of["B.mr0"]).rkey
+    rkey = world.find(lab.session.names.thing_of["B.mr0"], MemoryRegion).rkey
     assert lines[0] == (
         "A->B COMPARE_SWAP dest_qp=B.qp0 psn=0 ack_req=1 "
         f"va=0x20000000 rkey={rkey:#x} compare=5 swap_add=6"

@@ -165,7 +165,7 @@ def sending(lab: Lab, wr_id: int, offset: int) -> SendWR:
 def found(lab: Lab, name: str) -> Any:
     thing = lab.session.names.find(name)
     assert thing is not None
-    return lab.session.world.find(thing)
+    return lab.session.world.find(thing, object)
 
 
 def call(lab: Lab, verb: Command, name: str, wr: SendWR | RecvWR) -> None:

@@ -41,7 +41,7 @@ def lab_with(*programs: str, before: tuple[str, ...] = ()) -> Lab:
 def at(lab: Lab, name: str) -> Program:
     thing = lab.session.names.find(name)
     assert thing is not None
-    program = lab.session.world.find(thing)
+    program = lab.session.world.find(thing, Program)
     assert isinstance(program, Program)
     return program
 

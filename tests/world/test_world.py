@@ -186,11 +186,11 @@ def test_things_are_found_until_they_are_destroyed() -> None:
     pair = Pair()
     world = pair.world
     thing = Thing(Noun.QP, "A", pair.a.qp.number)
-    assert world.find(thing) is pair.a.qp
-    assert world.find(Thing(Noun.NODE, "B", 0)) is world.node(thing._replace(node="B"))
+    assert world.find(thing, object) is pair.a.qp
+    assert world.find(Thing(Noun.NODE, "B", 0), object) is world.node(thing._replace(node="B"))
     objects.destroy_qp(pair.a.hca, pair.a.qp)
     with pytest.raises(Refused) as caught:
-        world.find(thing)
+        world.find(thing, object)
     assert (caught.value.rule, caught.value.errno) == ("use-after-destroy", EFAULT)
 
 

@@ -130,7 +130,7 @@ def _joined(case: Case, qp: QueuePair, record: Record, group: int) -> Cure | Non
     wqe = posted_as(case.log, sender, record[A], event_of(record)) if sender is not None else None
     if sender is None or wqe is None or not case.lives(sender):
         return None
-    return _cure(case, case.world.find(sender), wqe, qp, group)
+    return _cure(case, case.world.find(sender, QueuePair), wqe, qp, group)
 
 
 CHECK = Check(

@@ -33,7 +33,7 @@ def _named(case: Case) -> list[CompletionQueue]:
         for ref in arguments:
             thing = case.names.find(str(ref)) if isinstance(ref, Ref) else None
             if thing is not None and thing.noun is Noun.CQ and words.exists(case.world, thing):
-                found.append(case.world.find(thing))
+                found.append(case.world.find(thing, CompletionQueue))
     return found
 
 

@@ -67,7 +67,7 @@ def _widened(case: Case, qp: QueuePair, wqe: RecvWqe, needed: int) -> list[SGE]:
 
 def _again(case: Case, refused: Record) -> list[str]:
     sender = sender_of(case.world, refused)
-    qp = case.world.find(sender) if sender is not None and case.lives(sender) else None
+    qp = case.world.find(sender, QueuePair) if sender is not None and case.lives(sender) else None
     wqe = posted_as(case.log, sender, refused[A], event_of(refused)) if sender is not None else None
     return [cures.post_send(case, qp, wqe.wr)] if qp is not None and wqe is not None else []
 

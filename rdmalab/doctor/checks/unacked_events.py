@@ -5,6 +5,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
 from rdmalab.doctor.trial import goes_on
 from rdmalab.hca import events
+from rdmalab.hca.cq import CompletionQueue
 from rdmalab.lens import words
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, event_of
@@ -68,7 +69,7 @@ def _waiting(case: Case) -> list[Evidence]:
 def _acks(case: Case, thing: Thing, many: int) -> list[str]:
     """The calls that give them back."""
     name = case.names.of(thing)
-    taken = case.world.find(thing).unacked if thing.noun is Noun.CQ else 0
+    taken = case.world.find(thing, CompletionQueue).unacked if thing.noun is Noun.CQ else 0
     acks = [f"ack_cq_events {name} nevents={taken}"] if taken else []
     return acks + [f"ack_async_event {name}"] * (many - taken)
 

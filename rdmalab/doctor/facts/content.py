@@ -8,6 +8,7 @@ from rdmalab.doctor.facts.messages import Message, Piece, meet
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Subject
 from rdmalab.hca.device import Hca
+from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.wr import RecvWqe
 from rdmalab.session.session import Session
 from rdmalab.spec.records import A, B, Kind, Record, event_of, kind_of, node_of, object_of
@@ -39,7 +40,7 @@ class Content:
     """The bytes that are asked about."""
 
     def __init__(self, session: Session, subject: Subject, log: Log) -> None:
-        mr = session.world.find(subject.thing)
+        mr = session.world.find(subject.thing, MemoryRegion)
         self.session = session
         self.log = log
         self.node = subject.thing.node

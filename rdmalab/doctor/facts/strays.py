@@ -82,7 +82,7 @@ def users_of(case: Case, srq: Thing) -> list[QueuePair]:
 # --------------------------------------------------------------------------- bytes
 def for_bytes(case: Case) -> list[Subject]:
     """What was to bring bytes: writes of others into them, receives that name them."""
-    node, mr = case.node, case.world.find(case.subject.thing)
+    node, mr = case.node, case.world.find(case.subject.thing, MemoryRegion)
     span = range(case.subject.start, case.subject.stop)
     found: list[Subject] = []
     for kind, names in ((Kind.SEND_POSTED, _writes), (Kind.RECV_POSTED, _receives)):

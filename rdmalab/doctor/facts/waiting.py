@@ -7,6 +7,7 @@ from rdmalab.doctor.behind import looked_at, watched_by
 from rdmalab.doctor.case import Case, peer_of
 from rdmalab.doctor.facts.partners import entered, thing_of
 from rdmalab.doctor.facts.strays import waiting_qps
+from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
 from rdmalab.spec.programs import ProgramState
@@ -43,7 +44,7 @@ def waiters(case: Case) -> list[QueuePair]:
         qp
         for thing in looked_at(case)
         for qp in case.world.nodes[thing.node].qps.items.values()
-        if qp.recv_cq == thing.number and not case.world.find(thing).cqes
+        if qp.recv_cq == thing.number and not case.world.find(thing, CompletionQueue).cqes
     ]
 
 

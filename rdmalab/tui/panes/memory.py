@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rdmalab.command import Noun, Thing
+from rdmalab.hca.mr import MemoryRegion
 from rdmalab.lens.memory import READS, WRITES, HexRow, MrRow, OwnedRow, touched
 from rdmalab.shell.tables import DIM, NAME, WARN
 from rdmalab.tui.frame import cropped, width_of
@@ -60,7 +61,7 @@ class MemoryPane(Pane):
         return was is not None
 
     def _length(self, region: Thing) -> int:
-        return int(self.stage.session.world.find(region).length)
+        return int(self.stage.session.world.find(region, MemoryRegion).length)
 
     def _window(self, region: Thing, rows: int) -> tuple[int, int]:
         """Bytes to show: those that were chosen, else the first, else where the last event was."""

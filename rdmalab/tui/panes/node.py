@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Noun, Thing
+from rdmalab.hca.qp import QueuePair
 from rdmalab.lens.completions import CqRow, WcRow
 from rdmalab.lens.memory import HexRow, MrRow
 from rdmalab.lens.ports import PortRow
@@ -66,7 +67,7 @@ class NodePane(Pane):
         if qp is None:
             return None
         world = self.stage.session.world
-        it = world.find(qp)
+        it = world.find(qp, QueuePair)
         fed = [s.cq for s in world.nodes[qp.node].srqs.items.values() if s.xrcd == it.xrcd and s.cq]
         number = it.send_cq or next(iter(fed), None)
         found = [t for t in self.stage.things(self.node, Noun.CQ) if t.number == number]
@@ -233,7 +234,7 @@ class NodePane(Pane):
         line: Line = [(DIM, "QPs ")]
         for thing in sorted(things, key=lambda thing: thing != shown):  # it must not be cut off
             own = self.stage.name(thing).partition(".")[2]
-            word = f"{own} {world.find(thing).state.name}"
+            word = f"{own} {world.find(thing, QueuePair).state.name}"
             line.append((CURRENT, f"[{word}] ") if thing == shown else ("", f"{word}  "))
         first, *more = fold(line, width - 2, 4)
         goes_on: Line = [(DIM, " …")] if more else []

@@ -1,6 +1,7 @@
 """Where packets go, who expects them, and since when."""
 
 from rdmalab.doctor.facts import partners
+from rdmalab.hca.qp import QueuePair
 from rdmalab.lab import Lab
 from rdmalab.spec.states import QPState
 from tests.doctor.asking import case_of
@@ -12,7 +13,7 @@ _WR = "A.qp0.wr[1]"
 def qp(lab: Lab, name: str):  # type: ignore[no-untyped-def]  # any object of the world
     thing = lab.session.names.find(name)
     assert thing is not None
-    return lab.session.world.find(thing)
+    return lab.session.world.find(thing, QueuePair)
 
 
 def test_a_connection_goes_where_it_was_told_and_a_datagram_where_it_says() -> None:

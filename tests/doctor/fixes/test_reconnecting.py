@@ -13,7 +13,7 @@ _WR = "A.qp0.wr[1]"
 def qp(lab: Lab, name: str) -> QueuePair:
     thing = lab.session.names.find(name)
     assert thing is not None
-    found: QueuePair = lab.session.world.find(thing)
+    found: QueuePair = lab.session.world.find(thing, QueuePair)
     return found
 
 

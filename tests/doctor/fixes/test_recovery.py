@@ -14,7 +14,7 @@ _ERR = "modify_qp A.qp0 state=ERR"
 def qp_of(lab: Lab, name: str) -> QueuePair:
     thing = lab.session.names.find(name)
     assert thing is not None
-    found: QueuePair = lab.session.world.find(thing)
+    found: QueuePair = lab.session.world.find(thing, QueuePair)
     return found
 
 
