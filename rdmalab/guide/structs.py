@@ -79,8 +79,7 @@ def entries(vocabulary: Mapping[str, Command]) -> Iterator[Entry]:
         words = (struct.name.removeprefix("ibv_"), *struct.keys, *ALSO.get(struct.name, ()))
         yield Entry(struct.name, STRUCT, words, partial(struct_article, struct))
     for of, name in ENUMS.items():
-        takers = [verb for verb, command in vocabulary.items() if _takes(command, of)]
-        yield Entry(name, ENUM, ALSO.get(name, ()), partial(enum_article, of, takers))
+        yield Entry(name, ENUM, ALSO.get(name, ()), partial(enum_article, of, vocabulary))
     yield Entry(
         "ibv_srq_init_attr", STRUCT, ("srq_init_attr",), partial(_srq_init_attr, vocabulary)
     )
@@ -213,8 +212,9 @@ def _in_c(parameter: Parameter, struct: Struct) -> tuple[str, ...]:
     return parameter.in_c or (longer[0] if longer else parameter.name,)
 
 
-def enum_article(of: AnyEnum, takers: list[str]) -> Article:
+def enum_article(of: AnyEnum, vocabulary: Mapping[str, Command]) -> Article:
     """The members of an enum."""
+    takers = [verb for verb, command in vocabulary.items() if _takes(command, of)]
     members = [f"{full_name(member)} = {int(member)}" for member in of]
     if len(members) > _MOST_LINES:
         members = [", ".join(members)]
