@@ -1,6 +1,7 @@
 """What every test run does: nobody's own things are touched, and bound tests say so."""
 
 import os
+import secrets
 import tempfile
 from collections.abc import Iterator
 
@@ -9,6 +10,17 @@ from hypothesis import settings
 
 from rdmalab.guide.statements import MOST_PER_ITEM
 from tests.diaries import close_all
+from tests.hostile.account import SEED
+
+
+def pytest_configure() -> None:
+    """A new seed for tests.hostile in each run; the workers of pytest-xdist inherit it."""
+    os.environ.setdefault(SEED, str(secrets.randbelow(1 << 32)))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.write_line(f"tests/hostile: {SEED}={os.environ[SEED]} repeats its inputs")
+
 
 # A deadline would make every property a timed test, which fails on a busy machine.
 settings.register_profile("rdmalab", deadline=None)
