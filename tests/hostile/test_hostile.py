@@ -16,7 +16,8 @@ from tests.hostile.attacks import ATTACKS, shares
 from tests.labs import lab_of
 
 INPUTS, KILLS = 30_000, 10
-PARTS = {"lines": 6, "words": 2, "logs": 2, "files": 2, "kills": 2}  # of an attack, for several workers
+# Parts of an attack, for several workers.
+PARTS = {"lines": 6, "words": 2, "logs": 2, "files": 2, "kills": 2}
 
 
 def parts() -> list[tuple[str, int, int]]:
