@@ -211,7 +211,7 @@ class SendWR:
     rest: Rest = "zero"
 
     @classmethod
-    def from_given(cls, **fields: Any) -> "SendWR":
+    def from_given(cls, fields: dict[str, Any]) -> "SendWR":
         """Of the fields that somebody wrote."""
         made: SendWR = _filled(cls, fields)
         return made
@@ -259,7 +259,7 @@ class RecvWR:
     rest: Rest = "zero"
 
     @classmethod
-    def from_given(cls, **fields: Any) -> "RecvWR":
+    def from_given(cls, fields: dict[str, Any]) -> "RecvWR":
         """Of the fields that somebody wrote."""
         made: RecvWR = _filled(cls, fields)
         return made

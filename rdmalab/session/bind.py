@@ -79,9 +79,10 @@ class Binder:
             return None
         if not value and kind.pointer and type(value) is int:
             return None  # a pointer that is 0
-        if type(value) is Ref and not isinstance(kind, ThingKind):
+        what = type(kind)
+        if type(value) is Ref and what is not ThingKind:
             return self._short(kind, value)
-        bind = _BINDERS.get(type(kind))
+        bind = _BINDERS.get(what)
         return value if bind is None else bind(self, kind, value)
 
     def thing(self, ref: Ref, noun: Noun | None, also: tuple[Noun, ...] = ()) -> Thing:
@@ -158,6 +159,8 @@ class Binder:
 
     def enum_argument(self, kind: EnumKind, value: int) -> int:
         """A number without a member stays a number: the device will judge it."""
+        if type(value) is kind.enum:  # to ask the enum takes as long as to bind the whole request
+            return value
         try:
             return kind.enum(value)
         except ValueError:
@@ -187,10 +190,10 @@ class Binder:
                 fields.update(self._convert(spread, given[spread.key]))
         kinds = _kinds_of(kind)
         for name, value in given.items():
-            if name in kinds:
-                fields[name] = self.value(kinds[name], value)
-        make = getattr(kind.record, "from_given", kind.record)  # it asks what was not given
-        return make(**fields)
+            if (field := kinds.get(name)) is not None:
+                fields[name] = self.value(field, value)
+        make = getattr(kind.record, "from_given", None)  # it asks what was not given
+        return kind.record(**fields) if make is None else make(fields)
 
 
 _KINDS: dict[type, dict[str, Kind]] = {}

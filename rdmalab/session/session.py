@@ -25,7 +25,7 @@ from rdmalab.session.history import History
 from rdmalab.session.journal import Entry, Journal
 from rdmalab.session.names import Names
 from rdmalab.session.travel import MAX_EVENTS, Goal, Travel
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, Record
 from rdmalab.world.programs import Carried
 from rdmalab.world.world import World
 
@@ -118,22 +118,24 @@ class Session:
 
     def _as_event(self, command: Command, invocation: Invocation) -> Outcome:
         """One command that changes the world, whatever comes of it."""
-        world = self.world
-        self.history.bury_struck()  # where somebody else has let time pass
+        world, tail = self.world, self.world.trace.tail
+        if world.struck:  # where somebody else has let time pass
+            self.history.bury_struck()
         outcome = Outcome(invocation, world.event + 1)
         arguments: dict[str, Any] = {}
         try:
             arguments = self.binder.bind(command, invocation)
         except Refused as gone:  # an argument reads a field of something that was destroyed
             outcome.refusal = gone
-        first = world.trace.latest + 1
+        first = len(tail)
         world.begin_event()
         if outcome.refusal is None:
             self._call(command, arguments, outcome)
         self._called(command, outcome, arguments)
         self._name(arguments, outcome.value)
-        self._bury(first)
-        world.settle()
+        self._bury(tail[first:])
+        if world.programs.waiting:
+            world.settle()
         return outcome
 
     def _call(self, command: Command, arguments: dict[str, Any], outcome: Outcome) -> None:
@@ -160,7 +162,8 @@ class Session:
         """
         command, outcome = self.vocabulary[invocation.name], Outcome(invocation)
         self.history.bury_struck()
-        first, arguments = self.world.trace.latest + 1, dict[str, Any]()
+        tail = self.world.trace.tail
+        first, arguments = len(tail), dict[str, Any]()
         try:
             arguments = self.binder.bind(command, invocation)
             outcome.value = command.function(self.world, **arguments)
@@ -171,7 +174,7 @@ class Session:
         if not carried.blocks:
             self._called(command, outcome, arguments)
             self._name(arguments, outcome.value)
-            self._bury(first)
+            self._bury(tail[first:])
         return carried
 
     def holds(self, question: Any) -> bool:
@@ -192,11 +195,11 @@ class Session:
                 if isinstance(value, New):
                     self.names.give(str(value), made)
 
-    def _bury(self, first: int) -> None:
-        trace = self.world.trace
-        for record in trace.tail[first - trace.first :]:
-            _, _, _, kind, node, number, noun, _ = record
-            if kind is _DESTROYED:
+    def _bury(self, records: list[Record]) -> None:
+        """What these records have destroyed loses its name."""
+        for record in records:
+            if record[3] is _DESTROYED:
+                _, _, _, _, node, number, noun, _ = record
                 self.names.bury(Thing(Noun(noun), node, number))
 
     def travel(self, goal: Goal) -> Travel:
