@@ -36,7 +36,10 @@ def _done(job: Job) -> Account:
     account = Account(job.attack)
     with TemporaryDirectory(prefix="rdmalab-state-") as folder:
         os.environ["RDMALAB_STATE"] = folder
-        ATTACKS[job.attack](seed_of(f"{job.attack}/{job.number}"), job.inputs, account)
+        try:
+            ATTACKS[job.attack](seed_of(f"{job.attack}/{job.number}"), job.inputs, account)
+        except Exception as broken:  # noqa: BLE001  (the other jobs go on)
+            account.failed(f"job {job.number}: {type(broken).__name__}: {broken}")
     return account
 
 
