@@ -61,7 +61,7 @@ class Capacity:
 
 
 def _address_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) -> dict[str, Any]:
-    return {"ah_attr": world.find(thing).address()}
+    return {"ah_attr": world.find(thing, object).address()}
 
 
 def _qpn_of(_world: Any, thing: Thing, _start: int | None, _stop: int | None) -> int:
@@ -69,13 +69,13 @@ def _qpn_of(_world: Any, thing: Thing, _start: int | None, _stop: int | None) ->
 
 
 def _fields_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) -> dict[str, Any]:
-    return dataclasses.asdict(world.find(thing).address())
+    return dataclasses.asdict(world.find(thing, object).address())
 
 
 def _other_path_to(
     world: Any, thing: Thing, _start: int | None, _stop: int | None
 ) -> dict[str, Any]:
-    return {"alt_ah_attr": world.find(thing).other_address()}
+    return {"alt_ah_attr": world.find(thing, object).other_address()}
 
 
 ADDRESS = Spread("ah", Noun.NODE, _address_of, ("ah_attr",))

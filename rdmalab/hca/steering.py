@@ -18,7 +18,10 @@ _DONT_TRAP = int(FlowFlags.DONT_TRAP)
 
 U16 = Annotated[int, Bits(16)]
 Mac = Annotated[
-    int, Unit.MAC, Bits(48), Short(Noun.NODE, lambda world, thing, _a, _b: world.find(thing).mac)
+    int,
+    Unit.MAC,
+    Bits(48),
+    Short(Noun.NODE, lambda world, thing, _a, _b: world.find(thing, object).mac),
 ]
 
 

@@ -34,11 +34,11 @@ U64 = Annotated[int, Bits(64)]
 
 
 def _addr_of(world: Any, thing: Thing, start: int | None, _stop: int | None) -> int:
-    return int(world.find(thing).iova + (start or 0))
+    return int(world.find(thing, object).iova + (start or 0))
 
 
 def _lkey_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) -> int:
-    return int(world.find(thing).lkey)
+    return int(world.find(thing, object).lkey)
 
 
 Address = Annotated[U64, Short(Noun.MR, _addr_of)]
@@ -79,27 +79,27 @@ def _bounds(
 
 
 def _sge_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> SGE:
-    mr = world.find(thing)
+    mr = world.find(thing, object)
     addr, length = _bounds(mr, start, stop)
     return SGE(addr, length, mr.lkey)
 
 
 def _buffer_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> Buffer:
-    return Buffer(*_bounds(world.find(thing), start, stop))
+    return Buffer(*_bounds(world.find(thing, object), start, stop))
 
 
 def _remote_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
-    mr = world.find(thing)
+    mr = world.find(thing, object)
     return {"remote_addr": _bounds(mr, start, stop)[0], "rkey": mr.rkey}
 
 
 def _range_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
-    length = _bounds(world.find(thing), start, stop)[1]
+    length = _bounds(world.find(thing, object), start, stop)[1]
     return _remote_of(world, thing, start, stop) | {"flush_length": length}
 
 
 def _bind_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
-    addr, length = _bounds(world.find(thing), start, stop)
+    addr, length = _bounds(world.find(thing, object), start, stop)
     return {"bind_mr": thing.number, "bind_addr": addr, "bind_length": length}
 
 
@@ -108,7 +108,7 @@ def _number_of(_world: Any, thing: Thing, _start: int | None, _stop: int | None)
 
 
 def _rkey_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) -> int:
-    return int(world.find(thing).rkey)
+    return int(world.find(thing, object).rkey)
 
 
 ShortSGE = Annotated[SGE, FLAT, Short(Noun.MR, _sge_of)]
@@ -151,7 +151,7 @@ def _filled(cls: Any, fields: dict[str, Any]) -> Any:
 
 
 def _hdr_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
-    addr, length = _bounds(world.find(thing), start, stop)
+    addr, length = _bounds(world.find(thing, object), start, stop)
     return {"hdr_addr": addr, "hdr_sz": length}
 
 
