@@ -25,6 +25,7 @@ TARGET = ROOT / "screenshots"
 SIZES = ((80, 24), (120, 40), (200, 60))
 _FONT_FACE = re.compile(r"@font-face\s*{[^}]*}", re.DOTALL)
 _VIEW_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+_HEAD = "<!doctype html><meta charset='utf-8'>"  # without it, chromium guesses the encoding
 _UNIQUE = re.compile(r"terminal-\d+")
 
 
@@ -122,7 +123,7 @@ def as_png(svg: Path, png: Path) -> None:
     text = text.replace("<style>", "<style>text{font-variant-ligatures:none}", 1)
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
-        page.write_text(f"<body style='margin:0;background:#111'>{text}</body>")
+        page.write_text(f"{_HEAD}<body style='margin:0;background:#111'>{text}</body>")
         subprocess.run(
             [
                 *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"),
