@@ -48,17 +48,18 @@ def beginning(path: str | Path, octets: int) -> bytes:
         return stream.read(octets)
 
 
-def opened(path: str | Path) -> BinaryIO:
-    """A regular file, open for reading; another kind of file is not waited for."""
+def opened(path: str | Path, *, updates: bool = False) -> BinaryIO:
+    """A regular file, open for reading, with `updates` for writing too; no other kind of file."""
     regular(os.stat(path))  # noqa: PTH116  (an empty name is refused here, Path makes it ".")
-    flags = os.O_RDONLY | _BINARY | getattr(os, "O_NONBLOCK", 0)
+    access = os.O_RDWR if updates else os.O_RDONLY
+    flags = access | _BINARY | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(path, flags)
     try:
         regular(os.fstat(descriptor))  # it may have been replaced since
     except OSError:
         os.close(descriptor)
         raise
-    return os.fdopen(descriptor, "rb")
+    return os.fdopen(descriptor, "r+b" if updates else "rb")
 
 
 def regular(found: os.stat_result) -> None:

@@ -50,6 +50,14 @@ def test_a_sparse_file_is_not_read_to_its_end(tmp_path: Path) -> None:
         disk.read(tmp_path / "a")
 
 
+def test_a_file_opened_for_update_is_read_and_written(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"abc")
+    with disk.opened(tmp_path / "a", updates=True) as stream:
+        assert stream.read() == b"abc"
+        stream.write(b"d")
+    assert (tmp_path / "a").read_bytes() == b"abcd"
+
+
 @pytest.mark.parametrize("writes", [False, True])
 def test_a_fifo_is_not_waited_for(fifo: Path, writes: bool) -> None:
     with pytest.raises(OSError, match="a FIFO, not a regular file"):

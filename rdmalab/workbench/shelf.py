@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from rdmalab import disk
 from rdmalab.lens import words
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.workbench.diary import FORMAT, MOMENT, SUFFIX, Arrival, Head, Place, sessions_path
@@ -159,7 +160,7 @@ def volumes(folder: Path | None = None) -> Iterator[Volume]:
     except OSError:
         return
     for path in found:
-        with contextlib.suppress(OSError), path.open("r+b") as stream:
+        with contextlib.suppress(OSError), disk.opened(path, updates=True) as stream:
             if is_locked_now(stream):
                 yield Volume(path, stream, read(stream.read()))
 
@@ -199,7 +200,7 @@ def waiting(folder: Path | None = None) -> list[Path]:
 def taken(path: Path) -> Volume | None:
     """This diary, locked until it is closed; None if somebody else has it by now."""
     try:
-        stream = path.open("r+b")
+        stream = disk.opened(path, updates=True)
     except OSError:
         return None
     if not is_locked_now(stream):

@@ -164,6 +164,14 @@ def test_drafts_and_strange_files_do_not_wait(tmp_path: Path) -> None:
     assert waiting(tmp_path / "none") == []
 
 
+def test_what_is_no_regular_file_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / f"device{SUFFIX}").symlink_to(os.devnull)
+    os.mkfifo(tmp_path / f"fifo{SUFFIX}")
+    assert not list(volumes(tmp_path))
+    assert all(taken(path) is None for path in tmp_path.iterdir())
+    assert offer(tmp_path) == ""
+
+
 # --------------------------------------------------------------------------- offering
 def test_what_was_left_is_not_spoken_of(tmp_path: Path) -> None:
     written(tmp_path, "step", left=True)
