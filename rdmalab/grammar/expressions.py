@@ -128,7 +128,8 @@ class _Parser:
         token = self.peek()
         if token is not None and token.lexeme is Lexeme.NUMBER:
             self.take()
-            return Literal(any_quantity(token.text, token.place), token.text, token.place)
+            text = "".join(token.text.split())  # `10 us` is written 10us
+            return Literal(any_quantity(text, token.place), text, token.place)
         if token is not None and token.lexeme is Lexeme.STRING:
             self.take()
             return Literal(unquoted(token.text, token.place), token.text, token.place)

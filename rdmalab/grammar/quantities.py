@@ -36,7 +36,7 @@ _EXAMPLES = {
 _NUMBER = re.compile(
     r"(?P<sign>-?)"
     r"(?P<digits>0x[0-9a-f][0-9a-f_]*|0b[01][01_]*|[0-9][0-9_]*(?:\.[0-9]+)?)"
-    r"(?P<unit>%|[a-zµμ]*)",
+    r"(?:[ \t]+(?=[a-zµμ]))?(?P<unit>%|[a-zµμ]*)",
     re.IGNORECASE | re.ASCII,
 )
 _HTONL = re.compile(r"(?:htonl|htobe32)\(([^()]*)\)")

@@ -40,20 +40,23 @@ class Token(NamedTuple):
         return self.lexeme is Lexeme.OPERATOR and self.text in texts
 
 
+# A number and its unit with a space between them, as the program itself tells times: `12.4 ms`.
+_GAP = r"[0-9][0-9_]*(?:\.[0-9]+)? [\ \t]+ (?: s | (?i:ns|us|µs|μs|ms|[kmg]?bps|[kmg]ib) )"
 _LINE = re.compile(
-    r"""
+    rf"""
     (?P<COMMENT> (?<![^\s;]) \# [^\n]* )
   | (?P<STRING> "(?:\\.|[^"\n])*"? )
   | (?P<BREAK> [;\n] )
-  | (?P<OPERATOR> -> | [=!<>]= | [=<>|,{}\[\]()] )
-  | (?P<WORD> (?: [^\s"=<>|,;{}\[\]()!-] | -(?!>) | !(?!=) )+ )
+  | (?P<OPERATOR> -> | [=!<>]= | [=<>|,{{}}\[\]()] )
+  | (?P<QUANTITY> {_GAP} (?= [\s,;{{}}<>)\]!|] | == | \Z ) (?! \s*=(?!=) ) )
+  | (?P<WORD> (?: [^\s"=<>|,;{{}}\[\]()!-] | -(?!>) | !(?!=) )+ )
     """,
     re.VERBOSE,
 )
 _EXPRESSION = re.compile(
-    r"""
+    rf"""
     (?P<STRING> "(?:\\.|[^"\n])*"? )
-  | (?P<NUMBER> [0-9][0-9A-Za-z_µμ]* (?:\.[0-9][0-9A-Za-z_µμ]*)? )
+  | (?P<NUMBER> {_GAP} (?![\w.=(]) | [0-9][0-9A-Za-z_µμ]* (?:\.[0-9][0-9A-Za-z_µμ]*)? )
   | (?P<WORD> [A-Za-z_][A-Za-z0-9_]* )
   | (?P<OPERATOR> [=!<>]= | [-+*<>().,=\[\]:] )
   | (?P<ERROR> \S )
@@ -61,13 +64,15 @@ _EXPRESSION = re.compile(
     re.VERBOSE,
 )
 _WHOLE_STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
+_LEXEMES = {**Lexeme.__members__, "QUANTITY": Lexeme.WORD}
 _PAIRS = {"{": "}", "[": "]", "(": ")"}
 
 
 def _scan(pattern: re.Pattern[str], text: str, offset: int) -> Iterator[Token]:
     for match in pattern.finditer(text):
         start, stop = match.span()
-        yield Token(Lexeme[match.lastgroup or ""], match[0], Span(offset + start, offset + stop))
+        lexeme = _LEXEMES[match.lastgroup or ""]
+        yield Token(lexeme, match[0], Span(offset + start, offset + stop))
 
 
 def scan(line: str, offset: int = 0) -> list[Token]:

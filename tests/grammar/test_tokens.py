@@ -36,6 +36,26 @@ def test_a_comment_ends_with_its_line() -> None:
     assert shapes("a # b\nc") == ["WORD:a", "COMMENT:# b", "BREAK:\n", "WORD:c"]
 
 
+@pytest.mark.parametrize(
+    ("line", "shape"),
+    [
+        ("run 10 us", ["WORD:run", "WORD:10 us"]),
+        ("x=1.5 ms y", ["WORD:x", "OPERATOR:=", "WORD:1.5 ms", "WORD:y"]),
+        ("sleep 3 s;sleep 4  ns}", [
+            *("WORD:sleep", "WORD:3 s", "BREAK:;", "WORD:sleep", "WORD:4  ns", "OPERATOR:}"),
+        ]),
+        ("rate=25 Gbps", ["WORD:rate", "OPERATOR:=", "WORD:25 Gbps"]),
+        ("a 10 us=1", ["WORD:a", "WORD:10", "WORD:us", "OPERATOR:=", "WORD:1"]),
+        ("a 10 us =1", ["WORD:a", "WORD:10", "WORD:us", "OPERATOR:=", "WORD:1"]),
+        ("step 2 S", ["WORD:step", "WORD:2", "WORD:S"]),
+        ("a 10 user", ["WORD:a", "WORD:10", "WORD:user"]),
+        ("qp0 us", ["WORD:qp0", "WORD:us"]),
+    ],
+)  # fmt: skip
+def test_a_number_and_its_unit_may_have_a_space_between(line: str, shape: list[str]) -> None:
+    assert shapes(line) == shape
+
+
 @given(texts)
 def test_tokens_and_white_space_are_the_whole_text(text: str) -> None:
     at = 0

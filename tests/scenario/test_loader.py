@@ -106,6 +106,9 @@ def test_a_step_may_be_a_line_or_a_mapping() -> None:
     [
         ("run:", "run"),
         ("run: 10us", "run 10us"),
+        ("run: 10 us", "run 10 us"),
+        ("run:\n    within: 1 ms", "until idle"),
+        ("fault: delay A->B 3 us", "fault delay A->B 3 us"),
         ("run: step packet", "step packet"),
         ("run: until now == 3", "until now == 3"),
         ("run:\n    within: 1ms", "until idle"),

@@ -53,6 +53,20 @@ def test_a_mistake_has_one_hint(line: str, hint: str) -> None:
     assert misread(lab_of(), line).hint == hint
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "run 10 us",
+        "until A.qp0.state == ERR within 10 us",
+        "program A.tx lines={sleep 10 us; stop}; run 10 us",
+        "fault delay A->B 3 us; link latency=4 us rate=25 Gbps; run 0.01 ms",
+    ],
+)
+def test_a_time_may_have_a_space_before_its_unit(line: str) -> None:
+    lab = lab_of("program A.pulse lines={loop; sleep 3 us; end}", line)
+    assert lab.session.world.now_ns == 10_000
+
+
 def test_a_checkpoint_names_this_moment() -> None:
     lab = lab_of(RECV, SEND, "step")
     assert well(lab, "checkpoint before-nak").value == "@before-nak is event 16 at 0.100us"
