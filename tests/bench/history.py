@@ -8,7 +8,6 @@ of its own.
 import asyncio
 import gc
 import random
-import resource
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -30,6 +29,7 @@ from rdmalab.tui.scene import FIRST
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.world.world import World
 from tests.bench.loads import settle
+from tests.bench.memory import peak_kb
 
 EVENTS = 100_000
 JUMPS = 100
@@ -131,12 +131,12 @@ def cost(kept: bool) -> float:
 def million() -> dict[str, float]:
     """What a million events leave in memory; whether the last of them cost more than the first."""
     long = Long(2)
-    before = _peak_kb()
+    before = peak_kb()
     early = _window(long, 10_000)
     long.until(1_000_000 - 5 * WINDOW)
     late = _window(long, long.world.event)
     return {
-        "mb_per_million_events": (_peak_kb() - before) / _MB,
+        "mb_per_million_events": (peak_kb() - before) / _MB,
         "event_cost_1e6_vs_1e4": late / early,
     }
 
@@ -144,10 +144,6 @@ def million() -> dict[str, float]:
 def _window(long: Long, first: int) -> float:
     long.until(first)
     return statistics.median(long.until(first + n * WINDOW) for n in range(1, 6))
-
-
-def _peak_kb() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 # --------------------------------------------------------------------------- under a screen

@@ -7,7 +7,6 @@ first screen; the engine's is its peak.
 
 import os
 import re
-import resource
 import sys
 import tempfile
 import time
@@ -16,6 +15,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from rdmalab.lab import Lab
+from tests.bench.memory import peak_kb
 from tests.terminal import Terminal
 
 RATIOS: dict[str, tuple[float, str]] = {
@@ -113,15 +113,11 @@ def in_the_engine(millions: int) -> float:
     lab = Lab()
     for line in ("use rc_pair rnr_retry=7", LOADS["rnr"]):
         lab.do(line)
-    before = _peak_mb()
+    before = peak_kb() / 1024
     lab.session.max_events = millions * MILLION
     lab.do("run")
     assert lab.session.world.event >= millions * MILLION
-    return (_peak_mb() - before) / millions
-
-
-def _peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return (peak_kb() / 1024 - before) / millions
 
 
 def measure() -> dict[str, float]:

@@ -105,7 +105,7 @@ def test_a_lesson_that_repeats_for_ever_fails() -> None:
     walk = runner(f"{PAIR}{SEND}  - run: until now == 1\n")
     limit = walk.session.max_events
     walk.run()
-    assert "gave up" in walk.results[-1].text("x.yaml")
+    assert "stopped at the limit" in walk.results[-1].text("x.yaml")
     assert walk.session.max_events == limit > MAX_EVENTS
 
 
