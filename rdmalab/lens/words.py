@@ -5,7 +5,8 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from rdmalab.command import Noun, Thing
+from rdmalab.command import Noun, Thing, Unit
+from rdmalab.grammar.quantities import spelled
 from rdmalab.hca import extended
 from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe, SendWR
 from rdmalab.lens.names import Names
@@ -42,13 +43,19 @@ from rdmalab.world.world import World
 Errno = enum.IntEnum("Errno", {"OK": 0, **{n: code for code, n in ERRNO_NAMES.items()}})  # type: ignore[misc]
 ERRNOS = frozenset(Errno)
 
-_UNITS = (("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000))
+_SECOND = 1_000_000_000
+_UNITS = (("s", _SECOND), ("ms", 1_000_000), ("us", 1_000))
 _MANY = 9_999  # what is larger reads better in hexadecimal
 
 
 # --------------------------------------------------------------------------- numbers, enums
 def clock(at_ns: int) -> str:
-    """A moment: 650.230us."""
+    """A moment with every nanosecond: 650.230us; from one second on 128.443002315s.
+
+    No space before the unit: it is one field of a line, and can be typed after `goto`.
+    """
+    if at_ns >= _SECOND:
+        return f"{at_ns // _SECOND}.{at_ns % _SECOND:09}s"
     return f"{at_ns // 1_000}.{at_ns % 1_000:03}us"
 
 
@@ -68,11 +75,16 @@ def count(number: int, noun: str) -> str:
 
 
 def duration(wait_ns: int) -> str:
-    """A span of time: 640us, 1.28ms, 67.11ms."""
+    """A span of time with four digits: 640us, 1.28ms, 67.11ms; `clock` has all of them."""
     for unit, size in _UNITS:
         if wait_ns >= size:
             return f"{wait_ns / size:.{4 if wait_ns < 1_000 * size else 15}g}{unit}"
     return f"{wait_ns}ns"
+
+
+def rate(bits_per_s: int) -> str:
+    """A rate as `link rate=` reads it: 100Gbps, 1bps."""
+    return spelled(bits_per_s, Unit.BITS_PER_S)
 
 
 def number(value: int) -> str:
@@ -344,7 +356,7 @@ def _setting(moment: Moment, value: int | str) -> str:
     name = str(setting_of(moment.record))
     if isinstance(value, int) and name.endswith("_ns"):
         return duration(value)
-    return f"{value / 10**9:g}Gbps" if isinstance(value, int) and name == "rate_bps" else str(value)
+    return rate(value) if isinstance(value, int) and name == "rate_bps" else str(value)
 
 
 def _of_srq(moment: Moment, wqe: RecvWqe) -> str:

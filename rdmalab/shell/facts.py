@@ -130,7 +130,7 @@ def _counters(row: CountersRow) -> list[str]:
 
 def _link(row: LinkRow) -> list[str]:
     up = "up" if row.up else "down"
-    latency, rate = words.duration(row.latency_ns), f"{row.rate_bps / 10**9:g}Gbps"
+    latency, rate = words.duration(row.latency_ns), words.rate(row.rate_bps)
     found = [f"the link is {up}, latency {latency}, rate {rate}, mtu {row.mtu}"]
     return found + [f"fault {fault}" for fault in row.faults]
 

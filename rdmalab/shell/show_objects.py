@@ -403,7 +403,7 @@ def uses(rows: Sequence[UseRow]) -> list[Line]:
 def link(row: LinkRow) -> list[Line]:
     """The cable and its faults."""
     up: Fragment = (GOOD, "UP") if row.up else (WARN, "! DOWN")
-    speed = f"{row.rate_bps / 10**9:g}Gbps"
+    speed = words.rate(row.rate_bps)
     rest = f"  {words.duration(row.latency_ns)} one way  {speed}  mtu {row.mtu}"
     lines: list[Line] = [[("", "link "), up, ("", rest)]]
     return lines + [plain(f"! fault {fault}", WARN) for fault in row.faults]

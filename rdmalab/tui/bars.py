@@ -66,7 +66,7 @@ def header_line(stage: Stage, scene: Scene, width: int) -> Line:
         [(BAR, f"seed={session.seed}")],
         [(BAR, _next(world.agenda.next_ns()))],
         [(BAR, "/".join(dict.fromkeys(h.profile.name for h in world.nodes.values())))],
-        [(BAR, f"{words.duration(link.latency_ns)} one way, {link.rate_bps / 10**9:g}Gbps")],
+        [(BAR, f"{words.duration(link.latency_ns)} one way, {words.rate(link.rate_bps)}")],
     ]
     line: Line = []
     for part in parts:

@@ -1,8 +1,11 @@
 """Words: every value that a record can hold can be said."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rdmalab.command import Noun, Thing
+from rdmalab.command import Noun, Thing, Unit
+from rdmalab.grammar.quantities import whole
 from rdmalab.lens import words
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import KINDS, Kind, event_of, kind_of
@@ -27,6 +30,23 @@ def test_a_duration_has_the_unit_that_reads_best(wait_ns: int, said: str) -> Non
 def test_a_moment_keeps_every_nanosecond() -> None:
     assert words.clock(650_230) == "650.230us"
     assert words.clock(7) == "0.007us"
+    assert words.clock(999_999_999) == "999999.999us"
+    assert words.clock(10**9) == "1.000000000s"
+    assert words.clock(128_443_002_315) == "128.443002315s"
+
+
+@given(st.integers(0, 10**14))
+def test_a_moment_can_be_typed_as_it_is_told(at_ns: int) -> None:
+    assert whole(words.clock(at_ns), Unit.NS) == at_ns
+
+
+@pytest.mark.parametrize(
+    ("bits_per_s", "said"),
+    [(1, "1bps"), (9_600, "9.6Kbps"), (25 * 10**9, "25Gbps"), (10**15, "1000000Gbps")],
+)
+def test_a_rate_is_told_as_link_reads_it(bits_per_s: int, said: str) -> None:
+    assert words.rate(bits_per_s) == said
+    assert whole(said, Unit.BITS_PER_S) == bits_per_s
 
 
 def test_what_has_no_name_stays_a_number() -> None:
