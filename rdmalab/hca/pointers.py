@@ -22,12 +22,14 @@ def listed(wr: SendWR | RecvWR) -> list[SGE]:
     return wr.sg if wr.num_sge is None else wr.sg[: max(0, wr.num_sge)]
 
 
-def linked(wrs: list[Any]) -> list[Any]:
-    """The requests up to the first with next=NULL: the driver reads no further."""
-    for count, wr in enumerate(wrs, 1):
+def in_ring(wrs: list[Any]) -> list[Any]:
+    """Copies of the requests, up to the first with next=NULL: the driver reads no further."""
+    copies = []
+    for wr in wrs:
+        copies.append(wr.in_ring())
         if wr.next == 0:
-            return wrs[:count]
-    return wrs
+            break
+    return copies
 
 
 def check_list(hca: "Hca", wr: SendWR | RecvWR, most: int, rule: str) -> "Refused | None":

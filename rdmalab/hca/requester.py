@@ -138,7 +138,8 @@ def _build_message(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus
     assert wqe.work is not None
     work, psn, mtu = wqe.work, req.psn, path.mtu
     starts, ends = psn == wqe.first_psn, psn == wqe.last_psn
-    if starts and (too_long := _too_long(hca, wqe)) is not None:
+    is_long = starts and wqe.length > hca.profile.caps.max_msg_sz  # asked first: it saves a call
+    if is_long and (too_long := _too_long(hca, wqe)) is not None:
         return too_long
     offset = ((psn - wqe.first_psn) & MASK) * mtu
     payload = dma.gather(hca, qp, wqe, offset, wqe.length - offset if ends else mtu)

@@ -1,9 +1,9 @@
 """Posting work requests."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-from rdmalab.command import Alias, OneOf, Refused, Thing, command
+from rdmalab.command import Alias, OneOf, Refused, command
 from rdmalab.hca import pointers, posting
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
@@ -14,7 +14,6 @@ from rdmalab.world.world import World
 
 BadWr = Annotated[str, OneOf(("&bad_wr", pointers.NULL))]
 BadRecvWr = Annotated[BadWr, Alias("bad_recv_wr")]
-Q = TypeVar("Q")
 RecvList = Annotated[list[RecvWR] | None, Alias("recv_wr")]
 
 
@@ -41,7 +40,9 @@ def post_send(
     Example: post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED
     See: ibv_post_send(3)
     """
-    hca, queue = queue_at(world, qp, QueuePair, "qp")
+    if qp is None:
+        raise no_queue("qp")
+    hca, queue = world.at(qp, QueuePair)
     posted(hca, queue, posting.post_send, wr, bad_wr)
 
 
@@ -55,17 +56,17 @@ def post_recv(world: World, qp: Qp | None, *, wr: RecvList, bad_wr: BadRecvWr = 
     Example: post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]
     See: ibv_post_recv(3)
     """
-    hca, queue = queue_at(world, qp, QueuePair, "qp")
+    if qp is None:
+        raise no_queue("qp")
+    hca, queue = world.at(qp, QueuePair)
     posted(hca, queue, posting.post_recv, wr, bad_wr)
 
 
-def queue_at(world: World, thing: Thing | None, of: type[Q], argument: str) -> tuple[Hca, Q]:
-    """The queue that a post names, and its adapter; Refused for NULL."""
-    if thing is None:
-        row = RULES["null-queue"]
-        message, legal = row.sentence.format(argument), f"name a queue: A.{argument}0"
-        raise Refused(row.errno, "null-queue", message, argument, legal)
-    return world.at(thing, of)
+def no_queue(argument: str) -> Refused:
+    """A post whose queue is NULL."""
+    row = RULES["null-queue"]
+    message, legal = row.sentence.format(argument), f"name a queue: A.{argument}0"
+    return Refused(row.errno, "null-queue", message, argument, legal)
 
 
 def posted(
@@ -78,7 +79,7 @@ def posted(
     if wr is None or bad_wr == pointers.NULL:
         pointers.notice_null(hca, queue, "wr" if wr is None else "bad_wr")
     try:
-        post(hca, queue, [one.in_ring() for one in pointers.linked(wr or [])])
+        post(hca, queue, pointers.in_ring(wr or []))
     except Refused as refusal:
         if bad_wr == pointers.NULL:
             raise pointers.without_bad_wr(hca, refusal) from None

@@ -8,7 +8,7 @@ from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.srq import Parts, SharedReceiveQueue, SrqCapacity, SrqChange
 from rdmalab.spec.sharing import SrqAttrMask, SrqType
 from rdmalab.verbs.nouns import Cq, NewSrq, Pd, Srq, Xrcd
-from rdmalab.verbs.post import BadRecvWr, RecvList, posted, queue_at
+from rdmalab.verbs.post import BadRecvWr, RecvList, no_queue, posted
 from rdmalab.verbs.same_node import number_of, on
 from rdmalab.world.world import World
 
@@ -131,5 +131,7 @@ def post_srq_recv(
     Example: post_srq_recv A.srq0 wr_id=1 sg=A.mr0[0:64]
     See: ibv_post_srq_recv(3)
     """
-    hca, queue = queue_at(world, srq, SharedReceiveQueue, "srq")
+    if srq is None:
+        raise no_queue("srq")
+    hca, queue = world.at(srq, SharedReceiveQueue)
     posted(hca, queue, sharing.post_srq_recv, wr, bad_wr)
