@@ -24,6 +24,7 @@ from rdmalab.session.stopping import Stopped, stoppable
 from rdmalab.session.travel import STOPPED, Travel, When
 from rdmalab.shell.fragments import Line, plain, shown
 from rdmalab.shell.say import Voice, closing, say
+from rdmalab.shell.streams import Lost
 from rdmalab.shell.wishes import WISHES
 from rdmalab.workbench.bugs import called, report
 from rdmalab.workbench.diary import UNWRITTEN, Arrival, Unkept, place_of
@@ -59,14 +60,6 @@ class Safe(NamedTuple):
     point: SafePoint
     lesson: "Lesson | None"
     diagnosis: Report | None
-
-
-class Unwritable(Exception):  # noqa: N818  (it carries an error, and is none)
-    """What was to be said could not be written; that ends the program."""
-
-    def __init__(self, reason: OSError) -> None:
-        super().__init__(str(reason))
-        self.reason = reason
 
 
 class Conversation:
@@ -177,8 +170,8 @@ class Conversation:
             self._commands += not reply.depth and not reply.bug
             try:
                 await self._answer(reply, emit, pause)
-            except Unwritable as output:
-                raise output.reason from None
+            except (BrokenPipeError, Lost):
+                raise
             except Exception as bug:  # noqa: BLE001  (no word may end a session)
                 self._commands -= not reply.depth
                 for said in say(self.voice, self._bug(bug, line, safe)):
@@ -193,17 +186,10 @@ class Conversation:
         """Say what came of a command, and do what it asks of the face."""
         if isinstance(reply.value, Report):
             self.diagnosis = reply.value
-
-        def emit_or_leave(line: Line) -> None:
-            try:
-                emit(line)
-            except OSError as reason:
-                raise Unwritable(reason) from None
-
         for said in say(self.voice, reply):
-            emit_or_leave(said)
+            emit(said)
         if (grant := WISHES.get(type(reply.value))) is not None:
-            await grant(self, reply.value, emit_or_leave, pause)
+            await grant(self, reply.value, emit, pause)
 
     def begin_anew(self, session: Session) -> None:
         """Another world, and nothing said in it yet."""
