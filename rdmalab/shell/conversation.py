@@ -188,8 +188,20 @@ class Conversation:
             self.diagnosis = reply.value
         for said in say(self.voice, reply):
             emit(said)
+        await self._grant(reply, emit, pause)
+
+    async def _grant(self, reply: Reply, emit: Emit, pause: Pause) -> None:
         if (grant := WISHES.get(type(reply.value))) is not None:
             await grant(self, reply.value, emit, pause)
+
+    async def granted(self, reply: Reply, emit: Emit, pause: Pause) -> Reply | None:
+        """Do what a command asks of the face; the reply that tells of a bug, if that raised."""
+        safe = self._safe()
+        try:
+            await self._grant(reply, emit, pause)
+        except Exception as bug:  # noqa: BLE001  (no word may end a session)
+            return self._bug(bug, reply.text, safe)
+        return None
 
     def begin_anew(self, session: Session) -> None:
         """Another world, and nothing said in it yet."""

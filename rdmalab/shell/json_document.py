@@ -21,30 +21,42 @@ _DEEPEST = 12
 
 @dataclasses.dataclass(slots=True)
 class Told:
-    """A reply, the time after it, the line it belongs to, from 1, and what surprises in it."""
+    """A reply, and what one knows beside it.
+
+    session: the one that replied. at_ns: virtual time afterwards. line_number: from 1. warnings:
+    what may surprise in it. said: what was told while a scenario or a kept session was opened or
+    went on; if that is_refused, why.
+    """
 
     reply: Reply
+    session: Session
     at_ns: int
     line_number: int
     warnings: list[str]
+    said: list[str] = dataclasses.field(default_factory=list)
+    is_refused: bool = False
 
 
-def document(session: Session, told: list[Told]) -> dict[str, Any]:
+def document(told: list[Told]) -> dict[str, Any]:
     """The whole conversation."""
-    return {"version": SCHEMA_VERSION, "replies": [_reply(session, item) for item in told]}
+    return {"version": SCHEMA_VERSION, "replies": [_reply(item) for item in told]}
 
 
-def _reply(session: Session, told: Told) -> dict[str, Any]:
-    reply = told.reply
+def _reply(told: Told) -> dict[str, Any]:
+    reply, error = told.reply, _error(told.reply)
+    refused = told.is_refused and error is None
+    if refused:
+        error = _fault("not understood", "\n".join(told.said), 1, "", None)
     return {
         "line": reply.text,
         "line_number": told.line_number,
         "depth": reply.depth,
         "event": reply.event,
         "at_ns": told.at_ns,
-        "value": plain_value(session, reply.value),
+        "value": plain_value(told.session, reply.value),
+        "said": [] if refused else told.said,
         "errno": None if reply.refusal is None else errno_name(reply.refusal.errno),
-        "error": _error(reply),
+        "error": error,
         "warnings": told.warnings,
     }
 
@@ -142,6 +154,11 @@ def schema() -> dict[str, Any]:
             "event": _or_null("integer", description="its number; null if nothing changed"),
             "at_ns": {"type": "integer", "minimum": 0, "description": "virtual time after it"},
             "value": {"description": "what the command gave back"},
+            "said": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "of load, next, open, continue and new: what they told",
+            },
             "errno": _or_null("string", description="EINVAL, …; null if the verb succeeded"),
             "error": {"anyOf": [error, {"type": "null"}]},
             "warnings": {

@@ -12,6 +12,7 @@ from typing import NamedTuple, TextIO
 
 from rdmalab import disk
 from rdmalab.lab import Lab
+from rdmalab.session.lines import Reply
 from rdmalab.shell.conversation import Conversation, End, commands_in, commands_of
 from rdmalab.shell.fragments import Line, harmless_line, text_of
 from rdmalab.shell.interrupt import interrupts
@@ -112,17 +113,25 @@ def play_json(lab: Lab, said: Iterator[Said]) -> int:
     told: list[Told] = []
 
     async def carry_out(line: Said) -> None:
-        async for reply in talk.replies(line.text, pause):
-            now_ns, warned = lab.session.world.now_ns, lab.warnings(reply)
-            told.append(Told(reply, now_ns, line.number, warned))
+        replies = talk.replies(line.text, pause)
+        told.extend([await told_of(talk, reply, line.number) async for reply in replies])
 
     for line in said:
         with interrupts(talk.stop):
             asyncio.run(carry_out(line))
         if talk.end is not End.FINE:
             break
-    print_json(json.dumps(document(lab.session, told), indent=2, ensure_ascii=False))
+    print_json(json.dumps(document(told), indent=2, ensure_ascii=False))
     return EXIT[talk.end]
+
+
+async def told_of(talk: Conversation, reply: Reply, number: int) -> Told:
+    """A reply after what it asks of the face was done, such as to load a scenario."""
+    session, warned = talk.lab.session, talk.lab.warnings(reply)
+    said: list[str] = []
+    bug = await talk.granted(reply, lambda line: said.append(text_of(line)), pause)
+    now_ns = talk.lab.session.world.now_ns
+    return Told(bug or reply, session, now_ns, number, warned, said, talk.end is End.NOT_UNDERSTOOD)
 
 
 def speaks_unicode(stream: TextIO) -> bool:

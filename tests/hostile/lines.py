@@ -18,6 +18,7 @@ from rdmalab.shell.conversation import Conversation
 from rdmalab.shell.fragments import Line, text_of
 from rdmalab.shell.json_document import Told, document
 from rdmalab.shell.say import Voice
+from rdmalab.shell.script import told_of
 from tests.hostile.account import Account, in_an_empty_folder, printed, shrunk
 from tests.hostile.typed import ASKING, mutants
 
@@ -62,14 +63,11 @@ class Typist:
 
     def _document(self, line: str) -> tuple[list[Reply], str]:
         async def carry_out() -> list[Told]:
-            world, warned = self.session.world, self.lab.warnings
-            return [
-                Told(reply, world.now_ns, 1, warned(reply))
-                async for reply in self.talk.replies(line, _pause)
-            ]
+            replies = self.talk.replies(line, _pause)
+            return [await told_of(self.talk, reply, 1) async for reply in replies]
 
         told = asyncio.run(carry_out())
-        text = json.dumps(document(self.session, told), indent=2, allow_nan=False)
+        text = json.dumps(document(told), indent=2, allow_nan=False)
         return [each.reply for each in told], text
 
 

@@ -19,9 +19,10 @@ def test_every_view_is_json(words: str) -> None:
     lab = Lab()
     lab.do("use rc_pair ; post_send A.qp0 opcode=SEND sg=A.mr0[0:64] ; step 4")
     told = [
-        Told(reply, lab.session.world.now_ns, 1, []) for reply in lab.do(f"show {words}".strip())
+        Told(reply, lab.session, lab.session.world.now_ns, 1, [])
+        for reply in lab.do(f"show {words}".strip())
     ]
-    found = json.loads(json.dumps(document(lab.session, told)))
+    found = json.loads(json.dumps(document(told)))
     jsonschema.validate(found, schema())
 
 

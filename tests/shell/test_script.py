@@ -1,10 +1,16 @@
 import io
+import json
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 
 from rdmalab.lab import Lab
-from rdmalab.shell.script import Said, play, said_lines, speaks_unicode
+from rdmalab.shell import wishes
+from rdmalab.shell.json_document import schema
+from rdmalab.shell.script import Said, play, play_json, said_lines, speaks_unicode
+from rdmalab.workbench.files import Next
 
 
 def test_lines_know_their_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,6 +31,75 @@ def test_results_and_talk_go_apart(capsys: pytest.CaptureFixture[str]) -> None:
     done = capsys.readouterr()
     assert done.out == "ok [ev 0]  A.pd0 is there.\n"
     assert done.err.startswith("x:2: not understood (nothing happened): no verb")
+
+
+# --------------------------------------------------------------------------- as JSON
+def told_json(capsys: pytest.CaptureFixture[str], *lines: str) -> tuple[int, Lab, list[Any]]:
+    """The exit code, the lab afterwards, the replies."""
+    lab = Lab()
+    code = play_json(lab, (Said(f"-c {n}", n, line) for n, line in enumerate(lines, 1)))
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, schema())
+    return code, lab, document["replies"]
+
+
+LESSON = "load scenarios/err/rnr-retry-exceeded.rdmalab.yaml"
+
+
+def test_json_of_a_scenario_that_is_walked_through(capsys: pytest.CaptureFixture[str]) -> None:
+    code, lab, (loaded, *walked) = told_json(capsys, LESSON, "next", "next", "next", "next")
+    assert code == 0
+    assert loaded["said"][0] == "A SEND meets an empty receive queue"
+    assert any("RNR_NAK psn=0" in line for line in walked[0]["said"])
+    assert lab.look("A.cq0.next.status == RNR_RETRY_EXC_ERR")
+    assert walked[-1]["at_ns"] == lab.session.world.now_ns > loaded["at_ns"]
+    assert all(reply["error"] is None for reply in (loaded, *walked))
+
+
+def test_json_of_a_word_that_leaves_the_world(capsys: pytest.CaptureFixture[str]) -> None:
+    code, lab, replies = told_json(capsys, "use rc_pair", "share", "new", "show qp")
+    assert code == 0
+    assert replies[1]["value"] == "A.pd0"
+    assert replies[-2]["said"][0].startswith("Empty world: nodes A (strict), B (strict)")
+    assert replies[-1]["value"]["rows"] == []
+    code, lab, (opened,) = told_json(capsys, f"open {replies[-3]['value']['text']}")
+    assert code == 0
+    assert opened["said"] == ["15 steps; it is 0.000us, event 13"]
+    assert lab.look("A.qp0.state == RTS")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("load none", "cannot be read"),
+        ("next", "no scenario is loaded"),
+        ("continue", "nothing is kept here"),
+        ("open rdmalab:1:x", "it is damaged"),
+    ],
+)
+def test_json_of_a_word_that_is_not_granted(
+    capsys: pytest.CaptureFixture[str], line: str, message: str
+) -> None:
+    code, _, (reply,) = told_json(capsys, line)
+    assert code == 2
+    assert reply["error"]["kind"] == "not understood"
+    assert message in reply["error"]["message"]
+    assert reply["said"] == []
+
+
+def test_json_of_a_word_that_raises(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def raises(*_: object) -> None:
+        raise RuntimeError("no")
+
+    monkeypatch.setenv("RDMALAB_STATE", str(tmp_path))
+    monkeypatch.setitem(wishes.WISHES, Next, raises)
+    code, lab, (*_, reply) = told_json(capsys, "use rc_pair", "next", "show")
+    assert code == 3
+    assert reply["error"]["kind"] == "bug"
+    assert reply["line"] == "next"
+    assert lab.look("A.qp0.state == RTS")
 
 
 def test_what_a_stream_can_write() -> None:
