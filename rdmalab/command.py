@@ -271,6 +271,7 @@ POINTER = "pointer"
 """Metadata of a value that may be NULL: C has a pointer there, so that 0 is NULL too."""
 
 TOPIC = "topic"
+EXAMPLE = "Example:"  # begins a line of a command's docstring
 """Metadata of an expression: it names a thing one asks about, and asks no fact."""
 
 FLAT = "flat"
@@ -533,6 +534,12 @@ class Command:
     @property
     def summary(self) -> str:
         return self.documentation.partition("\n")[0]
+
+    @property
+    def examples(self) -> list[str]:
+        """The lines that its docstring gives as examples."""
+        lines = map(str.strip, self.documentation.splitlines())
+        return [line.removeprefix(EXAMPLE).strip() for line in lines if line.startswith(EXAMPLE)]
 
     @property
     def room(self) -> str:

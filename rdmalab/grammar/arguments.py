@@ -44,7 +44,7 @@ def literal(text: str, kind: Kind, default_node: str | None = None, offset: int 
         raise NotUnderstood("a value is missing here", Span(offset, offset), example(kind))
     values = reader.values()
     if (extra := reader.peek()) is not None:
-        raise NotUnderstood(f"{quoted(extra.text)} is one too many", extra.place, "leave it out")
+        raise NotUnderstood(f"unexpected {quoted(extra.text)}", extra.place, example(kind))
     return meaning(values, kind, default_node)
 
 

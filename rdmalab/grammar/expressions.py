@@ -7,7 +7,7 @@ without a node get the default node; the world's own facts (`now`, `wire.count`)
 from collections.abc import Iterator
 
 from rdmalab.command import Expression, NotUnderstood, Ref, Span
-from rdmalab.grammar.hints import quoted
+from rdmalab.grammar.hints import listed, quoted
 from rdmalab.grammar.nodes import Binary, Call, Index, Literal, Node, Path, Unary, Word
 from rdmalab.grammar.quantities import any_quantity
 from rdmalab.grammar.text import unquoted
@@ -55,7 +55,9 @@ class _Parser:
         node = self.binary(_OR)
         if (token := self.peek()) is not None:
             word, place = self.rest_of(token)
-            raise NotUnderstood(f"{quoted(word)} is one too many", place, "leave it out")
+            is_compared = isinstance(node, Binary) and node.operator in (*COMPARISONS, *KEYWORDS)
+            legal = KEYWORDS[:2] if is_compared else (*COMPARISONS[:4], *KEYWORDS[:2])
+            raise NotUnderstood(f"unexpected {quoted(word)}", place, listed(list(legal)))
         return node
 
     def rest_of(self, token: Token) -> tuple[str, Span]:

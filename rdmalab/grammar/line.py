@@ -1,6 +1,7 @@
 """A line → Invocations: `verb object key=value …`; `;` or a new line between two commands."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -44,6 +45,7 @@ def _invocation(
 ) -> Invocation:
     verb = tokens[0]
     command, rest = find_verb(tokens, vocabulary, aliases)
+    _refuse_call(tokens, vocabulary)
     if command is None:
         raise _no_verb(verb, vocabulary)
     sentence = Sentence(command, rest, default_node)
@@ -65,6 +67,21 @@ def _read_lines(line: str, arguments: dict[str, Any], vocabulary: Mapping[str, C
 
             value.parsed = read_program(Reading(line, verb, vocabulary, node), value.place)
             value.text = text_of(value.parsed)
+
+
+def _refuse_call(tokens: list[Token], vocabulary: Mapping[str, Command]) -> None:
+    """NotUnderstood where a line of C was pasted: `ibv_post_send(qp, &wr, &bad_wr)`."""
+    for name, following in pairwise(tokens):
+        if not following.is_("(") or name.place.stop != following.place.start:
+            continue
+        called = vocabulary.get(name.text.removeprefix("ibv_"))
+        is_verb = name is tokens[0] and called is not None and called.changes_world
+        if is_verb or name.text.startswith("ibv_"):
+            if called is None:
+                raise _no_verb(name, vocabulary)
+            message = f"{name.text}(…) is a call in C, not a line of the lab"
+            hint = f"write {next(iter(called.examples), called.name)}"
+            raise NotUnderstood(message, name.place, hint)
 
 
 def _no_verb(verb: Token, vocabulary: Mapping[str, Command]) -> NotUnderstood:

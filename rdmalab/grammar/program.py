@@ -118,7 +118,7 @@ def _check_verb(reading: Reading, invocation: Invocation, place: Span) -> None:
 # --------------------------------------------------------------------------- words
 def _alone(_reading: Reading, line: Line, _word: Token, rest: list[Token]) -> None:
     if rest:
-        message = f"{quoted(rest[0].text)} is one too many"
+        message = f"unexpected {quoted(rest[0].text)}"
         raise NotUnderstood(message, rest[0].place, f"write {WORDS[line.word].usage}")
 
 

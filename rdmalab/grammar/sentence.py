@@ -163,7 +163,7 @@ class Sentence:
                 return NotUnderstood(f"unexpected {quoted(word)}", argument.place, hint)
         free = [keys.written(slot) for slot in keys.slots if self.gathering.is_free(slot)]
         hint = suggest(word, [f"{key}=" for key in free if key]) or "leave it out"
-        return NotUnderstood(f"{quoted(word)} is one too many", argument.place, hint)
+        return NotUnderstood(f"unexpected {quoted(word)}", argument.place, hint)
 
     def _question(self, slot: Slot, key: Token | None) -> Part:
         """An expression: the rest of the line, up to a key or a spoken keyword."""
@@ -179,8 +179,19 @@ class Sentence:
             is_null = slot.kind.nullable and text in NULLS
             part.value = None if is_null else parse_expression(text, self.default_node, start)
         except NotUnderstood as wrong:
-            part.wrong = wrong
+            part.wrong = self._several_topics(slot, atom) or wrong
         return part
+
+    def _several_topics(self, slot: Slot, atom: Atom) -> NotUnderstood | None:
+        """What is wrong with `why no completion`: words in a row, where one object is wanted."""
+        assert isinstance(slot.kind, ExpressionKind)
+        plain = all(t.lexeme is Lexeme.WORD or t.is_("[", "]") for t in atom.tokens)
+        is_row = plain and " " in atom.text
+        if not slot.kind.is_topic or not is_row:
+            return None
+        name = self.command.name
+        hint = f"write {name} A.qp0.wr[3]"
+        return NotUnderstood(f"{name} takes one object", atom.place, hint)
 
     def _prose(self, slot: Slot) -> Part:
         """All tokens that are left, as they stand in the line."""

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from rdmalab.command import (
+    EXAMPLE,
     BooleanKind,
     Command,
     DirectionKind,
@@ -38,7 +39,7 @@ from rdmalab.spec.work import WORK
 _WIDEST_USAGE = 6  # optional keys that a usage line still names
 _RULES_NAMED = 6  # of an errno, in an article
 _WIDEST_ENUM = 8  # members that a table of keys still names
-_EXAMPLE, _SEE = "Example:", "See:"
+_SEE = "See:"
 
 
 @dataclass(slots=True)
@@ -53,15 +54,13 @@ class Docstring:
 
 def docstring(command: Command) -> Docstring:
     """What a command says of itself."""
-    said = Docstring(command.summary)
+    said = Docstring(command.summary, examples=command.examples)
     for block in command.documentation.split("\n\n")[1:]:
         prose = []
         for line in map(str.strip, block.splitlines()):
-            if line.startswith(_EXAMPLE):
-                said.examples.append(line.removeprefix(_EXAMPLE).strip())
-            elif line.startswith(_SEE):
+            if line.startswith(_SEE):
                 said.see += [part.strip() for part in line.removeprefix(_SEE).split(";")]
-            elif line:
+            elif line and not line.startswith(EXAMPLE):
                 prose.append(line)
         if prose:
             said.paragraphs.append(" ".join(prose))

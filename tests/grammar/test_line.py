@@ -7,6 +7,7 @@ from hypothesis import given
 
 from rdmalab.command import Direction, Invocation, New, NotUnderstood, Noun, Ref, Span
 from rdmalab.grammar.line import parse
+from rdmalab.vocabulary import VOCABULARY as LAB
 from tests.grammar.strategies import texts
 from tests.grammar.vocabulary import ALIASES, VOCABULARY
 
@@ -280,13 +281,13 @@ MISTAKES = [
     "condition is given twice | leave one out",
     "poll_cq A.cq0 num",
     "              ^^^",
-    '"num" is one too many | did you mean num_entries=?',
+    'unexpected "num" | did you mean num_entries=?',
     "alloc_pd A.pd0 a=b",
     "               ^",
     'no key "a" | leave it out',
     "alloc_pd A.pd0 {a=b}",
     "               ^^^^^",
-    '"{…}" is one too many | leave it out',
+    'unexpected "{…}" | leave it out',
     "step pakcet",
     "     ^^^^^^",
     '"pakcet" means nothing here | did you mean packet?',
@@ -344,3 +345,29 @@ def test_any_text_is_understood_or_not(text: str) -> None:
 def is_useful(refusal: NotUnderstood, text: str) -> bool:
     is_inside = 0 <= refusal.place.start <= refusal.place.stop <= len(text)
     return is_inside and bool(refusal.hint) and refusal.line == text
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong", "hint"),
+    [
+        ("ibv_post_send(qp, &wr, &bad_wr);", "ibv_post_send", "write post_send"),
+        ("ibv_modify_qp(qp, &attr, IBV_QP_STATE)", "ibv_modify_qp", "write modify_qp A.qp0 "),
+        ("int rc = ibv_poll_cq(cq, 1, &wc);", "ibv_poll_cq", "write poll_cq A.cq0 "),
+        ("post_recv(A.qp0)", "post_recv", "write post_recv "),
+    ],
+)
+def test_a_pasted_call_of_c_gets_the_form_of_the_lab(line: str, wrong: str, hint: str) -> None:
+    with pytest.raises(NotUnderstood, match="is a call in C, not a line of the lab") as caught:
+        parse(line, LAB, "A")
+    assert line[slice(*caught.value.place)] == wrong
+    assert caught.value.hint.startswith(hint)
+    assert parse(caught.value.hint.removeprefix("write "), LAB, "A")
+
+
+def test_a_call_of_a_function_that_the_lab_lacks() -> None:
+    with pytest.raises(NotUnderstood, match='no verb "ibv_get_device_list"'):
+        parse("ibv_get_device_list(&n)", LAB, "A")
+
+
+def test_parentheses_after_a_space_are_no_call() -> None:
+    assert parse("until (now > 3us)", LAB, "A")[0].name == "until"

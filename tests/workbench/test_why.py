@@ -7,6 +7,7 @@ from rdmalab.doctor.report import Report
 from rdmalab.doctor.standing import Is
 from rdmalab.doctor.walk import Walk
 from rdmalab.lab import Lab
+from tests.labs import misread
 
 _SEND = "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
 _BAD = "post_send A.qp0 wr_id=8 opcode=RDMA_WRITE sg=A.mr0[0:5] remote_addr=1 rkey=1 flags=SIGNALED"
@@ -96,3 +97,10 @@ def test_questions_are_compared_with_the_cause(lab: Lab) -> None:
     assert lab.look('why(A.qp0.wr[8]) == "rem-access"')
     assert lab.look('why() == "rem-access" and why(A) == "rem-access"')
     assert lab.look('why(B.cq0) != "rem-access"')
+
+
+@pytest.mark.parametrize("line", ["no completion", "A.qp0 B.qp0", "A.qp0.wr[1] B.cq0"])
+def test_why_takes_one_object(lab: Lab, line: str) -> None:
+    error = misread(lab, f"why {line}")
+    assert (error.message, error.hint) == ("why takes one object", "write why A.qp0.wr[3]")
+    assert f"why {line}"[slice(*error.place)] == line
