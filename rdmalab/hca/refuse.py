@@ -30,4 +30,7 @@ def tell_never(refusal: Refused, count: int, capacity: int) -> None:
     """More work requests in one call than the queue has slots: polling does not help."""
     if refusal.rule == "queue-full" and count > capacity:
         refusal.permanent = True
-        refusal.legal = f"{count} work requests never fit into {capacity} slots: post fewer at once"
+        stay, rest = refusal.bad_wr, count - (refusal.bad_wr or 0)
+        what = f"{stay} stay posted, post the other {rest} when slots are free"
+        what = what if stay else "post fewer at once"
+        refusal.legal = f"{count} work requests never fit into {capacity} slots: {what}"

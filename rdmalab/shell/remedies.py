@@ -16,6 +16,7 @@ from rdmalab.shell.ways_out import WAYS_OUT, qp_of, whose
 from rdmalab.spec.states import MOVES, Move, QPState, fields_of, legal_next
 
 _MASK = re.compile(r"\battr_mask=\S+")
+_CHANGE_NOTHING = {"qp_state", "cur_qp_state"}  # in a move that stays in its state
 _UP = {QPState.RESET: QPState.INIT, QPState.INIT: QPState.RTR, QPState.RTR: QPState.RTS}
 
 
@@ -94,12 +95,15 @@ def _with_the_missing(session: Session, invocation: Invocation) -> str:
 
 
 def _without_surplus(session: Session, invocation: Invocation) -> str:
-    """The attributes that the move takes, kept; the others left out."""
+    """The line without what the move does not take; empty if the rest would change nothing."""
     asked = _asked_move(session, invocation)
     if asked is None:
         return ""
-    _, _, move = asked
+    qp, attr, move = asked
     taken = {"qp_state", *fields_of(move.required | move.optional)}
+    kept = {"ah_attr" if name == "ah" else name for name in attr} & taken
+    if attr.get("qp_state", qp.state) == qp.state and kept <= _CHANGE_NOTHING:
+        return ""
     command = session.vocabulary[invocation.name]
     paths = {key: slot.path for key, slot in keys_of_command(command.parameters).by_key.items()}
     words = []

@@ -120,3 +120,39 @@ def test_what_never_fits_is_not_to_be_tried_again(
     said = talk.ask(line)
     assert any(never in row for row in said)
     assert not any("try: " in row or "slots come back" in row for row in said)
+
+
+def test_what_stays_of_a_list_that_never_fits_is_said() -> None:
+    talk = Talk("use rc_pair max_send_wr=2 max_recv_wr=1", "run 1us", width=200)
+    fits = "3 work requests never fit into 2 slots"
+    said = talk.ask(f"post_send A.qp0 {_SENDS}")
+    assert f"  {fits}: 2 stay posted, post the other 1 when slots are free" in said
+    said = talk.ask(f"post_send A.qp0 {_SENDS}")
+    assert f"  {fits}: post fewer at once" in said
+
+
+@pytest.mark.parametrize(
+    ("pair", "line"),
+    [
+        ("use rc_pair", "modify_qp A.qp0 path_mtu=256"),
+        ("use rc_pair", "modify_qp A.qp0 timeout=5"),
+        ("use rc_pair", "modify_qp A.qp0 state=RTS cur_qp_state=RTS timeout=5"),
+        ("use ud_pair", "modify_qp A.qp0 state=RTS qp_access_flags=0"),
+    ],
+)
+def test_a_line_that_would_change_nothing_is_not_offered(pair: str, line: str) -> None:
+    said = Talk(pair, width=200).ask(line)
+    assert said[0].startswith("error: modify_qp returned EINVAL")
+    assert not any("try: " in row for row in said)
+
+
+@pytest.mark.parametrize(
+    ("pair", "line", "kept"),
+    [
+        ("use rc_pair", "timeout=5 min_rnr_timer=3", "min_rnr_timer=3"),
+        ("use rc_pair", "state=ERR timeout=5", "state=ERR"),
+    ],
+)
+def test_what_the_move_takes_is_still_offered(pair: str, line: str, kept: str) -> None:
+    said = Talk(pair, width=200).ask(f"modify_qp A.qp0 {line}")
+    assert f"  try: modify_qp A.qp0 {kept}" in said
