@@ -8,6 +8,8 @@ from rdmalab.grammar.text import escaped
 Fragment = tuple[str, str]
 Line = list[Fragment]
 
+_OWN_LINE = re.compile(r"\s|[-*>|#=]|\d+[.)] ")
+
 # What `--ascii` writes instead. Words may grow; what draws keeps its width.
 _WORDS = {
     "→": "->", "…": "...", "⇄": "<->", "↔": "<->", "×": "x", "‖": "||", "–": "-", "µ": "u",
@@ -70,6 +72,23 @@ def in_ascii(line: Line) -> Line:
 
 def indented(line: Line, by: str) -> Line:
     return [("", by), *line] if by and line else line
+
+
+def paragraphs(text: str) -> list[str]:
+    """The lines of a text; the lines of a paragraph, which a file breaks at its own width, as one.
+
+    A line that is empty, indented or an item of a list stays a line.
+    """
+    found: list[str] = []
+    is_open = False
+    for line in text.rstrip().splitlines():
+        is_prose = bool(line) and not _OWN_LINE.match(line)
+        if is_prose and is_open:
+            found[-1] += f" {line}"
+        else:
+            found.append(line)
+        is_open = is_prose
+    return found
 
 
 def fold(line: Line, width: int, hang: int = 4) -> list[Line]:

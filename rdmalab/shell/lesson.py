@@ -7,7 +7,7 @@ from rdmalab.lens import words
 from rdmalab.session.branch import Place
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
-from rdmalab.shell.fragments import Line, plain
+from rdmalab.shell.fragments import Line, paragraphs, plain
 from rdmalab.shell.say import Voice, say
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Lesson:
         """Title and setup: everything before the first stop."""
         scenario = self.runner.scenario
         yield plain(scenario.title, TITLE)
-        for text in (scenario.document.about or "").splitlines():
+        for text in paragraphs(scenario.document.about or ""):
             yield plain(text)
         async for line in self._setup(drive):
             yield line
@@ -149,5 +149,5 @@ class Lesson:
 def _told(step: "PlannedStep") -> list[Line]:
     """The note, or the headline, and the line that is typed."""
     text = step.step.note or step.step.name or ""
-    lines = [plain(line, NOTE) for line in text.splitlines()]
+    lines = [plain(line, NOTE) for line in paragraphs(text)]
     return lines + ([[(DIM, "> "), ("", step.line)]] if step.line else [])

@@ -1,6 +1,15 @@
 import pytest
 
-from rdmalab.shell.fragments import fold, harmless, harmless_line, in_ascii, plain, shown, text_of
+from rdmalab.shell.fragments import (
+    fold,
+    harmless,
+    harmless_line,
+    in_ascii,
+    paragraphs,
+    plain,
+    shown,
+    text_of,
+)
 
 
 @pytest.mark.parametrize("width", [10, 17, 30])
@@ -18,6 +27,14 @@ def test_folding_keeps_styles_and_hangs() -> None:
 
 def test_a_word_longer_than_the_line_is_cut() -> None:
     assert [text_of(row) for row in fold(plain("x" * 25), 10, 0)] == ["x" * 10, "x" * 10, "x" * 5]
+
+
+def test_the_lines_of_a_paragraph_are_one() -> None:
+    text = "One\ntwo (3)\n3 four.\n\nFive:\n- six\n- seven\n  eight\nnine\n1. ten\n\n"
+    assert paragraphs(text) == [
+        "One two (3) 3 four.", "", "Five:", "- six", "- seven", "  eight", "nine", "1. ten",
+    ]  # fmt: skip
+    assert paragraphs("") == []
 
 
 def test_what_could_move_the_cursor_is_shown() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rdmalab.shell.fragments import fold, shown
+from rdmalab.shell.fragments import fold, paragraphs, shown
 from rdmalab.shell.tables import CURRENT, DIM, GOOD, NAME, WARN
 from rdmalab.tui.pane import Pane
 
@@ -46,13 +46,13 @@ def _place(walk: Runner) -> str:
 
 def _walked(walk: Runner) -> list[Line]:
     lines: list[Line] = [[(CURRENT, shown(walk.scenario.title))], []]
-    lines += [[("class:note", shown(line))] for line in walk.note.strip().splitlines()]
+    lines += [[("class:note", shown(line))] for line in paragraphs(walk.note.strip())]
     lines.append([])
     lines += _failure(walk)
     coming = walk.coming
     if coming is not None:
         text = coming.line or coming.step.note or coming.step.name or ""
-        first = shown(text.strip().splitlines()[0]) if text.strip() else ""
+        first = shown(next(iter(paragraphs(text.strip())), ""))
         key = "next (F8): " if walk.session.history.live else "next: "
         lines.append([(DIM, key), ("", first)])
     elif walk.ok:

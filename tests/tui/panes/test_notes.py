@@ -2,7 +2,7 @@
 
 from rdmalab.scenario.runner import Outcome
 from rdmalab.shell.fragments import text_of
-from tests.tui.playing import first, playing
+from tests.tui.playing import first, panes_of, playing
 
 
 def test_without_a_scenario_it_says_how_to_load_one() -> None:
@@ -18,6 +18,14 @@ def test_note_and_next_step() -> None:
     assert "B posts a buffer first." in text
     assert "next (F8): A sends 64 bytes" in text
     assert text_of(panes["notes"].title()) == "step 4/15"
+
+
+def test_lines_of_the_file_are_folded_to_the_width_of_the_pane() -> None:
+    scene, _ = playing("err/rnr-retry-exceeded")
+    notes = panes_of(scene, columns=80)["notes"]
+    rows = [row.strip(" │") for row in notes.text().splitlines()]
+    at = next(n for n, row in enumerate(rows) if row.endswith("retried once"))
+    assert rows[at + 1].startswith("after 0.64 ms, and then completes with")
 
 
 def test_the_end_and_what_went_wrong() -> None:
