@@ -449,8 +449,11 @@ class Rdmalab(App[int]):
             self._emit(plain(f"copied {count} lines; the same in words: {says}", "class:dim"))
 
     def action_explain_keys(self) -> None:
+        width, hang = self.scene.talk.voice.width, 22
         for key, meaning in explained():
-            self._emit([("bold", f"  {key:<20}"), ("", meaning)])
+            line: Line = [("bold", f"  {key:<{hang - 2}}"), ("", meaning)]
+            for row in fold(line, width, hang - 2):  # behind the margin of the line
+                self._emit(row)
 
     def _of_pane(self, what: str, *given: Any) -> None:
         if isinstance(self.focused, Pane):

@@ -293,6 +293,12 @@ async def test_question_mark_tells_the_keys() -> None:
         await it.sees("take the marked packet apart", "zoom the pane")
 
 
+async def test_a_long_meaning_of_a_key_stays_in_its_column() -> None:
+    async with stand((80, 24)) as it:
+        await it.pilot.press("f6", "question_mark")
+        await it.sees(f"│{'':22}checklist")
+
+
 async def test_a_world_of_many_queue_pairs() -> None:
     async with stand((120, 40)) as it:
         for number in range(1, 6):
