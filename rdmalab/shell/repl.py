@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ GREETING = (
     f"rdmalab {VERSION}: two nodes, A and B, one cable; time moves when you say so.",
     "use rc_pair makes a connected pair. Tab completes, help lists the words, ^D leaves.",
 )
+_NARROWEST = 40  # columns
 INDENT = "   "  # as wide as the prompt: answers stand under what was typed
 
 
@@ -82,7 +84,7 @@ async def _prompting(lab: Lab) -> int:
         print_formatted_text(FormattedText(row), style=style, output=session.output)
 
     async def evaluate(text: str) -> bool:
-        voice.width = max(40, session.output.get_size().columns - len(INDENT))
+        voice.width = max(_NARROWEST, session.output.get_size().columns - len(INDENT))
         with interrupts(talk.stop):
             return await talk.evaluate(text, emit, pause)
 
@@ -118,6 +120,7 @@ def _ask_on(talk: Conversation) -> None:
         except EOFError:
             _print("")
             return
+        talk.voice.width = max(_NARROWEST, shutil.get_terminal_size().columns)
         with interrupts(talk.stop):
             if not asyncio.run(talk.evaluate(text, _print_line, pause)):
                 return

@@ -57,7 +57,7 @@ class Voice:
 
     @property
     def page(self) -> Page:
-        return Page(_PLAIN_WIDTH if self.plain else self.width, self.plain)
+        return Page(min(self.width, _PLAIN_WIDTH) if self.plain else self.width, self.plain)
 
     def set(self, lines: Sequence[Line]) -> list[Line]:
         """The lines in the width and the letters of whoever listens."""

@@ -221,6 +221,15 @@ def test_ctrl_c_stops_it_in_plain_too(tmp_path: Path) -> None:
         interrupted(screen)
 
 
+def test_plain_cuts_no_word_at_the_edge_of_the_terminal(tmp_path: Path) -> None:
+    with terminal(tmp_path, "plain=True") as screen:
+        screen.wait_for("A> ")
+        screen.send(b"use rc_pair\r")
+        screen.wait_for("B.qp0 is in RTS")
+        rows = [row.strip() for row in screen.screen()]
+        assert "max_rd_atomic=1" in rows, rows
+
+
 def test_ctrl_c_in_a_script(tmp_path: Path) -> None:
     with terminal(tmp_path, f"{[*ENDLESS, 'run', 'show']!r}") as screen:
         screen.wait_for("ok [ev")

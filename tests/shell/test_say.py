@@ -32,6 +32,12 @@ def test_lines_keep_to_the_width() -> None:
             assert all(len(row) <= width for row in Talk(*WALK, width=width).ask(line))
 
 
+def test_plain_keeps_to_a_narrow_terminal() -> None:
+    talk = Talk(plain=True, width=60)
+    for line in WALK:
+        assert all(len(row) <= 60 for row in talk.ask(line))
+
+
 def test_plain_is_one_fact_a_line_without_drawings() -> None:
     talk = Talk(plain=True)
     for line in (*WALK, "show", "show log", "show story", "show link", "show mr", "show packet"):
