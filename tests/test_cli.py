@@ -264,6 +264,17 @@ def test_check_tells_the_errors_only(folder: Path, capsys: pytest.CaptureFixture
     assert said.err == "4 of 5 files can be played\n"
 
 
+def test_check_tells_every_mistake_of_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "two.rdmalab.yaml"
+    path.write_text("rdmalab: 1\ntitle: t\nsteps:\n  - aloc_pd A.pd0\n  - run: 10\n")
+    assert cli.main(["check", str(path)]) == 2
+    said = capsys.readouterr().out
+    assert f'{path}:4:5: no verb "aloc_pd"' in said
+    assert f'{path}:5:10: "10" has no unit' in said
+
+
 def test_a_directory_stands_for_the_scenarios_below_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -132,13 +132,17 @@ def _answer(report: "Report") -> str:
 @program.command()
 @with_paths
 def check(*, paths: tuple[str, ...]) -> int:
-    """Read scenarios without playing them."""
+    """Read scenarios without playing them, and tell all mistakes of each."""
+    from rdmalab.scenario.loader import MOST_MISTAKES
+
     count = wrong = 0
     for _, error in loaded(paths):
         count += 1
         if error is not None:
             wrong += 1
-            print(error)
+            print("\n".join(map(str, error.all)))
+            if len(error.all) == MOST_MISTAKES:
+                tell(f"{error.path}: only the first {MOST_MISTAKES} mistakes are told")
     tell(f"{count - wrong} of {count} files can be played")
     if not count:
         return Exit.NOTHING

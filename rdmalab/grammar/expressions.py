@@ -55,9 +55,7 @@ class _Parser:
         node = self.binary(_OR)
         if (token := self.peek()) is not None:
             word, place = self.rest_of(token)
-            is_compared = isinstance(node, Binary) and node.operator in (*COMPARISONS, *KEYWORDS)
-            legal = KEYWORDS[:2] if is_compared else (*COMPARISONS[:4], *KEYWORDS[:2])
-            raise NotUnderstood(f"unexpected {quoted(word)}", place, listed(list(legal)))
+            raise NotUnderstood(f"unexpected {quoted(word)}", place, _continued(node, word))
         return node
 
     def rest_of(self, token: Token) -> tuple[str, Span]:
@@ -212,6 +210,15 @@ class _Parser:
             call.keywords[token.text] = _as_word(value, self.tokens[self.at - 1])
         else:
             call.positional.append(self.binary(_OR))
+
+
+def _continued(node: Node, word: str) -> str:
+    """What may stand after a complete question in the place of this word."""
+    if word == "=":
+        return "did you mean ==?"
+    is_compared = isinstance(node, Binary) and node.operator in (*COMPARISONS, *KEYWORDS)
+    legal = KEYWORDS[:2] if is_compared else (*COMPARISONS[:4], *KEYWORDS[:2])
+    return listed(list(legal))
 
 
 def _strength(token: Token) -> int:

@@ -36,6 +36,21 @@ def parse(
         raise
 
 
+def mistakes(line: str, vocabulary: Mapping[str, Command]) -> list[NotUnderstood]:
+    """What is wrong with the commands of a line of a file: the first mistake of each."""
+    found: list[NotUnderstood] = []
+    try:
+        said = [tokens for tokens in commands(tokenize(line)) if tokens]
+    except NotUnderstood as wrong:
+        return [wrong]
+    for tokens in said:
+        try:
+            _invocation(line, tokens, vocabulary, None, NO_ALIASES)
+        except NotUnderstood as wrong:
+            found.append(wrong)
+    return found
+
+
 def _invocation(
     line: str,
     tokens: list[Token],

@@ -174,12 +174,7 @@ def _question(reading: Reading, line: Line, word: Token, rest: list[Token]) -> N
     if not rest:
         raise _incomplete(line, word)
     start, stop = rest[0].place.start, rest[-1].place.stop
-    try:
-        node: Node = parse_expression(reading.source[start:stop], reading.node, start).node
-    except NotUnderstood as wrong:
-        if reading.source[wrong.place.start : wrong.place.stop] == "=":
-            wrong.hint = "did you mean ==?"
-        raise
+    node: Node = parse_expression(reading.source[start:stop], reading.node, start).node
     _check_question(node)
     return node
 

@@ -5,8 +5,10 @@ is handed in. Only whether a name exists is left to the run.
 """
 
 import errno
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +21,7 @@ from rdmalab.command import Command, Invocation, New, NotUnderstood, Noun, Span
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.format import render
 from rdmalab.grammar.hints import quoted, suggest
-from rdmalab.grammar.line import parse
+from rdmalab.grammar.line import mistakes, parse
 from rdmalab.grammar.nodes import Node as Question
 from rdmalab.grammar.tokens import tokenize
 from rdmalab.lens.meaning import Nouns, nouns_by_prefix, refuse_senseless
@@ -35,6 +37,7 @@ from rdmalab.session.session import questions_in
 SUFFIX = ".rdmalab.yaml"
 FOLDER = "scenarios"
 PACKAGED = "lessons"  # where the wheel has that folder: pyproject.toml puts it there
+MOST_MISTAKES = 100  # that are told of one file
 T = TypeVar("T")
 Vocabulary = Mapping[str, Command]
 
@@ -209,12 +212,24 @@ def loads(text: str, path: str, vocabulary: Vocabulary) -> Scenario:
     try:
         document = Document.model_validate(tree.plain(root))
     except ValidationError as wrong:
-        raise _misshapen(source, root, _worst(wrong.errors(include_url=False))) from None
-    teaches = taught(source, root)
+        shapes = _worst_first(wrong.errors(include_url=False))
+        raise _together([_misshapen(source, root, error) for error in shapes]) from None
     planner = _Planner(source, root, vocabulary)
-    steps = tuple(planner.steps(document))
+    teaches: tuple[Taught, ...] = ()
+    with planner.kept():
+        teaches = taught(source, root)
+    steps = planner.steps(document)
     planner.check_questions(steps)
+    if planner.wrong:
+        raise _together(planner.wrong)
     return Scenario(source, document, steps, teaches)
+
+
+def _together(wrong: list[FileError]) -> FileError:
+    """The first mistake, which has the others with it; none twice."""
+    first, *others = {(str(error)): error for error in wrong}.values()
+    first.others = tuple(others)
+    return first
 
 
 # --------------------------------------------------------------------------- shape
@@ -229,10 +244,13 @@ _SHAPES = {
 }
 
 
-def _worst(wrong: list[ErrorDetails]) -> ErrorDetails:
-    """The one to tell: a misspelled key explains why another is missing."""
+def _worst_first(wrong: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Misspelled keys, then the rest: without what is only missing because of such a key."""
     unknown = [error for error in wrong if error["type"] == "extra_forbidden"]
-    return (unknown or wrong)[0]
+    holders = [error["loc"][:-1] for error in unknown]
+    rest = [error for error in wrong if error not in unknown and error["loc"] not in holders
+            and not (error["type"] == "missing" and error["loc"][:-1] in holders)]  # fmt: skip
+    return [*unknown, *rest][:MOST_MISTAKES]
 
 
 def _misshapen(source: Source, root: Node, wrong: ErrorDetails) -> FileError:
@@ -278,14 +296,27 @@ class _Planner:
         self.root = root
         self.vocabulary = vocabulary
         self.read: list[tuple[Spot | PiecedText, Invocation]] = []
+        self.wrong: list[FileError] = []  # in the order in which they are found
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Keep the mistake that is found in here, and go on after it."""
+        try:
+            yield
+        except FileError as wrong:
+            self.wrong.append(wrong)
+
+    def _wanted(self, things: Iterable[T]) -> Iterator[T]:
+        """The things, as long as there are few mistakes: to place one reads the file again."""
+        return takewhile(lambda _: len(self.wrong) < MOST_MISTAKES, things)
 
     def check_questions(self, steps: tuple[PlannedStep, ...]) -> None:
-        """FileError at the first question that cannot mean anything in this file."""
+        """Keep each question that cannot mean anything in this file as a mistake."""
         nouns = self._nouns()
-        for spot, invocation in self.read:
+        for spot, invocation in self._wanted(self.read):
             for question in questions_in(self.vocabulary[invocation.name], invocation):
                 self._sensible(spot, question, nouns)
-        for step in steps:
+        for step in self._wanted(steps):
             for placed in (*step.expect, *step.goal):
                 self._sensible(placed.spot, placed.expectation.expression.node, nouns)
 
@@ -302,16 +333,21 @@ class _Planner:
         try:
             refuse_senseless(question, nouns)
         except NotUnderstood as wrong:
-            raise spot.error(wrong) from None
+            self.wrong.append(spot.error(wrong))
 
-    def steps(self, document: Document) -> Iterator[PlannedStep]:
-        """All steps, the setup first."""
-        for index, step in enumerate(document.setup):
-            yield self._planned(step, tree.find(self.root, ("setup", index)), is_setup=True)
-        for name in document.programs:
-            yield self._start(name, document)
-        for index, step in enumerate(document.steps):
-            yield self._planned(step, tree.find(self.root, ("steps", index)), is_setup=False)
+    def steps(self, document: Document) -> tuple[PlannedStep, ...]:
+        """All steps, the setup first; their mistakes are in `wrong`."""
+        found: list[PlannedStep] = []
+        for index, step in self._wanted(enumerate(document.setup)):
+            node = tree.find(self.root, ("setup", index))
+            found.append(self._planned(step, node, is_setup=True))
+        for name in self._wanted(document.programs):
+            with self.kept():
+                found.append(self._start(name, document))
+        for index, step in self._wanted(enumerate(document.steps)):
+            node = tree.find(self.root, ("steps", index))
+            found.append(self._planned(step, node, is_setup=False))
+        return tuple(found)
 
     def _start(self, name: str, document: Document) -> PlannedStep:
         """The step that starts a program: the word of the prompt, all of it in one line."""
@@ -345,15 +381,16 @@ class _Planner:
         action = tree.find(node, (step.action,)) if isinstance(node, MappingNode) else node
         line, spot = self._line(step, action)
         if line:
-            self._check(step, line, spot)
+            with self.kept():
+                self._check(step, line, spot)
         expect, goal = self._questions(step, node, "expect"), self._questions(step, node, "goal")
         wire_spots = tuple(Spot(self.source, item) for item in _items(node, "wire"))
         wire = None
         if step.wire is not None:
-            wire = [
-                self._at(spot, lambda text=text: parse_wire(text))  # type: ignore[misc]
-                for text, spot in zip(step.wire, wire_spots, strict=True)
-            ]
+            wire = []
+            for text, spot_of_line in zip(step.wire, wire_spots, strict=True):
+                with self.kept():
+                    wire.append(self._at(spot_of_line, lambda text=text: parse_wire(text)))  # type: ignore[misc]
         code = getattr(errno, step.errno) if step.errno else 0
         place = tree.place_of(node)
         return PlannedStep(step, place, is_setup, line, spot, code, expect, wire, wire_spots, goal)
@@ -361,9 +398,11 @@ class _Planner:
     def _questions(self, step: Step, node: Node, key: str) -> tuple[Placed, ...]:
         """The lines of `expect`, or of `goal`, each with its place."""
         said = zip(getattr(step, key) or (), _items(node, key), strict=True)
-        return tuple(
-            Placed(self._expectation(text, item), Spot(self.source, item)) for text, item in said
-        )
+        found: list[Placed] = []
+        for text, item in said:
+            with self.kept():
+                found.append(Placed(self._expectation(text, item), Spot(self.source, item)))
+        return tuple(found)
 
     def _line(self, step: Step, action: Node) -> tuple[str, Spot]:
         """The command that an action stands for."""
@@ -389,7 +428,7 @@ class _Planner:
         """It is understood, it touches no file, and its modifiers make sense with it."""
         if "\n" in line.strip() and step.action != "do":
             raise self._complaint(spot, f"{step.action} is one line", "leave the others out")
-        invocations = self._at(spot, lambda: parse(line, self.vocabulary, None, file=True))
+        invocations = self._understood(line, spot)
         self.read += ((spot, invocation) for invocation in invocations)
         for invocation in invocations:
             if self.vocabulary[invocation.name].room == _FILE_ROOM:
@@ -407,6 +446,16 @@ class _Planner:
         if step.errno and len(verbs) > 1:
             message = "errno goes with one command, here are several"
             raise self._complaint(spot, message, "write another step")
+
+    def _understood(self, line: str, spot: Spot) -> list[Invocation]:
+        """The commands of a line; FileError at the last that is wrong, the others are kept."""
+        try:
+            return parse(line, self.vocabulary, None, file=True)
+        except NotUnderstood:
+            found = mistakes(line, self.vocabulary)[:MOST_MISTAKES]
+            *others, last = [spot.error(wrong) for wrong in found]
+            self.wrong += others
+            raise last from None
 
     def _complaint(self, spot: Spot, message: str, hint: str) -> FileError:
         return spot.error(NotUnderstood(message, Span(0, 0), hint))

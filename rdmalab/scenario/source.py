@@ -31,6 +31,15 @@ class FileError(Exception):
         self.hint = hint
         self.place = place
         self.text = text
+        self.others: tuple[FileError, ...] = ()  # what else is wrong with the same file
+
+    @property
+    def all(self) -> list["FileError"]:
+        """This mistake and the others of the file, in the order of the file."""
+        return sorted((self, *self.others), key=FileError._at)
+
+    def _at(self) -> tuple[int, int]:
+        return (self.place.line, self.place.column) if self.place else (0, 0)
 
     def __str__(self) -> str:
         if self.place is None:

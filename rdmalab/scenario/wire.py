@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rdmalab.command import NotUnderstood, Region, Span, Thing
+from rdmalab.command import NotUnderstood, Noun, Region, Span, Thing
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.quantities import whole
 from rdmalab.grammar.words import readings
 from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.mw import MemoryWindow
 from rdmalab.lens import words
 from rdmalab.lens.ladder import FACTS, SHORT, Fate, PacketRow
 from rdmalab.lens.sufferings import Origin
@@ -22,7 +23,8 @@ from rdmalab.wire.packet import LidFlow, Packet
 Locate = Callable[[str], Region]
 """Finds `B.mr0[100]`; NotUnderstood if nothing is called so."""
 
-RegionOf = Callable[[Thing, type[MemoryRegion]], MemoryRegion]
+Keyed = MemoryRegion | MemoryWindow
+RegionOf = Callable[[Thing, type[Keyed]], Keyed]
 """Finds a region by its number; as `World.find` does."""
 
 Value = int | str | frozenset[Syndrome]
@@ -352,5 +354,6 @@ def _resolved(field: Expected, locate: Locate, region_of: RegionOf) -> Any:
         raise
     if field.fact in ("qp", "dest_qp"):
         return field.value
-    mr = region_of(region.thing, MemoryRegion)
-    return mr.rkey if field.fact == "rkey" else mr.iova + (region.start or 0)
+    is_window = region.thing.noun is Noun.MW
+    keyed = region_of(region.thing, MemoryWindow if is_window else MemoryRegion)
+    return keyed.rkey if field.fact == "rkey" else keyed.iova + (region.start or 0)

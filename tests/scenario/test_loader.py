@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.lab import open_session
-from rdmalab.scenario.loader import FileError, found, load, loads, short_name
+from rdmalab.scenario.loader import MOST_MISTAKES, FileError, found, load, loads, short_name
 from rdmalab.scenario.runner import Runner
 from rdmalab.vocabulary import VOCABULARY
 
@@ -222,3 +222,50 @@ def test_a_senseless_question_is_told_before_anything_is_played(
     assert error.message.startswith(message)
     assert error.place is not None
     assert (error.place.line, error.place.column) == (6, column)
+
+
+MANY = """rdmalab: 1
+title: t
+teaches: [S001, S001]
+setup:
+  - do: |
+      use rc_pair
+      aloc_pd A.pd0; post_send A.qp0 opcode=SND
+programs:
+  A.tx: |
+    poll_cq A.cq9
+    slep 10us
+steps:
+  - do: post_recv B.qp0 wr_i=1
+    expect:
+      - A.qp0.stat == ERR
+      - A.qp0.state = ERR
+    wire:
+      - A->B SNED
+  - run: 10
+"""
+
+
+def test_all_mistakes_of_a_file_are_told_in_its_order() -> None:
+    found = [(e.place.line, e.place.column) for e in wrong(MANY).all if e.place]
+    assert found == [
+        *((3, 17), (7, 7), (7, 45), (11, 5), (13, 25), (15, 9), (16, 21), (18, 14), (19, 10)),
+    ]
+    assert all(error.hint for error in wrong(MANY).all)
+
+
+def test_all_mistakes_of_a_shape_are_told_and_none_that_only_follows() -> None:
+    text = "rdmalab: 2\ntitel: t\nsteps:\n  - do: run\n    xpect: [now == 1]\n  - note: ''\n"
+    said = [str(error).split("\n")[0].partition(": ")[2] for error in wrong(text).all]
+    assert said == [
+        '"2" is no version of the format that this rdmalab reads',
+        'no key "titel" here',
+        'no key "xpect" here',
+        "a text is missing here",
+    ]
+
+
+def test_a_file_with_very_many_mistakes_is_not_read_to_its_end() -> None:
+    begun = time.perf_counter()
+    assert len(wrong(H + "  - alloc A.pd0\n" * 15_000).all) == MOST_MISTAKES
+    assert time.perf_counter() - begun < 20

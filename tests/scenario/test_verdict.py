@@ -119,7 +119,7 @@ def test_in_a_file() -> None:
     why = "  - why: A.qp0.wr[7]\n    cause: rem-access\n"
     assert playing.said(f"{BAD}{why}") == ""
     assert playing.said(f"{BAD}{why}    goal: [A.cq0.last.status == SUCCESS]\n") == ""
-    wrong = playing.last(f"{BAD}{why}    goal: [A.cq0.lasst == 1]\n")
+    wrong = playing.last(f"{BAD}{why}    goal: [A.cq9.count == 1]\n")
     assert wrong.outcome is Outcome.ERROR
     assert "x.yaml:9:" in wrong.text("x.yaml")
     assert playing.said(f"{BAD}{why.replace('rem-access', 'too-early')}").splitlines()[:3] == [
