@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
+from itertools import islice
 
-from rdmalab.lens import words
+from rdmalab.lens import sightings, words
 from rdmalab.lens.sufferings import PACKETS
 from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.records import Kind, at_ns_of, event_of, injection_of, kind_of, node_of, packet_of
@@ -87,9 +88,9 @@ def of_event(world: World, event: int) -> DecodedRow | None:
 
 
 def last_event(world: World) -> int | None:
-    """The newest event that put a packet on the cable."""
-    records = world.trace.records
-    sent = (r for r in reversed(records) if kind_of(r) in PACKETS)
+    """The newest event that put a packet on the cable; None if no record within `sightings.REACH` did."""
+    newest = islice(reversed(world.trace.records), sightings.REACH)
+    sent = (record for record in newest if kind_of(record) in PACKETS)
     return next((int(event_of(record)) for record in sent), None)
 
 

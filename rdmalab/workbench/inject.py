@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from rdmalab.command import Bits, Direction, Looks, NotUnderstood, Range, command
 from rdmalab.hca.port import link_layer
-from rdmalab.lens import packets
+from rdmalab.lens import packets, sightings
 from rdmalab.session.lines import Script
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.wire.links import decode, encode
@@ -81,10 +81,18 @@ def _frame_of(world: World, text: str) -> bytes:
     number = text.removeprefix("ev")
     row = packets.of_event(world, int(number)) if number.isdecimal() else None
     if row is None:
-        last = packets.last_event(world)
-        hint = f"the last one is ev{last}" if last is not None else "nothing was sent yet"
-        raise NotUnderstood(f"{text} has no packet", hint=hint, argument="packet")
+        raise NotUnderstood(f"{text} has no packet", hint=_newest(world), argument="packet")
     return row.raw
+
+
+def _newest(world: World) -> str:
+    """Which event has a packet. A long log is not read to its start for that."""
+    last, records = packets.last_event(world), world.trace.records
+    if last is not None:
+        return f"the last one is ev{last}"
+    if len(records) > sightings.REACH:
+        return f"none was sent in the last {sightings.REACH:,} records: show wire"
+    return "nothing was sent yet"
 
 
 def _changed(frame: bytes, changes: Changes, layer: LinkLayer) -> bytes:

@@ -153,6 +153,18 @@ def test_mistakes(line: str, under: str, message: str) -> None:
     assert seen(lab, Kind.PACKET_INJECTED) == []
 
 
+def test_a_long_log_is_not_read_to_its_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = lab_of(
+        "post_recv B.qp0 sg=B.mr0[0:64]", "post_send A.qp0 opcode=SEND sg=A.mr0[0:8]", "run"
+    )
+    assert misread(lab, "inject A->B packet=ev1").hint.startswith("the last one is ev")
+    monkeypatch.setattr("rdmalab.lens.sightings.REACH", 10)
+    for _ in range(10):
+        well(lab, "poll_cq B.cq0")
+    hint = misread(lab, "inject A->B packet=ev1").hint
+    assert hint == "none was sent in the last 10 records: show wire"
+
+
 def test_more_bytes_than_any_frame_has() -> None:
     lab = lab_of()
     assert "65,537" in misread(lab, f'inject A->B "{"00" * 65537}"').message
