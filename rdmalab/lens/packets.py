@@ -88,7 +88,7 @@ def of_event(world: World, event: int) -> DecodedRow | None:
 
 
 def last_event(world: World) -> int | None:
-    """The newest event that put a packet on the cable; None if no record within `sightings.REACH` did."""
+    """The newest event that put a packet on the cable, if one of the last REACH records did."""
     newest = islice(reversed(world.trace.records), sightings.REACH)
     sent = (record for record in newest if kind_of(record) in PACKETS)
     return next((int(event_of(record)) for record in sent), None)
