@@ -25,6 +25,7 @@ EXIT = {
 }  # fmt: skip
 _WRONG = (End.FAILED, End.NOT_UNDERSTOOD, End.BUG)
 _WIDTH = 100
+_UNFOLDED = 1_000  # columns, for programs, which fold no line
 
 
 class Said(NamedTuple):
@@ -109,7 +110,7 @@ def play(lab: Lab, said: Iterator[Said], *, plain: bool) -> int:
 
 def play_json(lab: Lab, said: Iterator[Said]) -> int:
     """Carry the lines out and print one document about all of them; the exit code."""
-    talk = Conversation(lab)
+    talk = Conversation(lab, Voice(lab.session, _UNFOLDED))
     told: list[Told] = []
 
     async def carry_out(line: Said) -> None:

@@ -51,6 +51,7 @@ def test_json_of_a_scenario_that_is_walked_through(capsys: pytest.CaptureFixture
     assert code == 0
     assert loaded["said"][0] == "A SEND meets an empty receive queue"
     assert any("RNR_NAK psn=0" in line for line in walked[0]["said"])
+    assert not any(line.startswith("  ") for line in loaded["said"])  # the rest of a folded line
     assert lab.look("A.cq0.next.status == RNR_RETRY_EXC_ERR")
     assert walked[-1]["at_ns"] == lab.session.world.now_ns > loaded["at_ns"]
     assert all(reply["error"] is None for reply in (loaded, *walked))
