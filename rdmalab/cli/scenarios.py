@@ -232,9 +232,9 @@ def _asked(tests: str) -> "Answer":
 
 def loaded(paths: tuple[str, ...]) -> "Iterator[tuple[Scenario | None, FileError | None]]":
     """Each file: a scenario, or what is wrong with it."""
-    from rdmalab.scenario.loader import SUFFIX
+    from rdmalab.scenario.loader import SUFFIX, found
 
-    return map(opened, _files(paths, SUFFIX))
+    return map(opened, _files(tuple(map(found, paths)), SUFFIX))
 
 
 def opened(path: str) -> "tuple[Scenario | None, FileError | None]":

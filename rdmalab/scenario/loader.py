@@ -156,13 +156,15 @@ def lessons_folder() -> Path:
 
 
 def found(path: str) -> str:
-    """The file that a person means: `err/rnr-retry-exceeded` is one of the lessons."""
+    """The file or folder that a person means: `err/rnr-retry-exceeded` and `err` are lessons."""
     named = Path(path)
     try:
         if named.suffix or named.is_absolute() or named.exists():
             return path
         there = (folder / f"{path}{SUFFIX}" for folder in (Path(), lessons_folder()))
-        return next((str(file) for file in there if file.is_file()), path)
+        folder = lessons_folder() / path
+        whole = str(folder) if path and folder.is_dir() else path
+        return next((str(file) for file in there if file.is_file()), whole)
     except (OSError, ValueError):  # no such path can be: whoever opens it says so
         return path
 

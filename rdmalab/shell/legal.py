@@ -39,7 +39,7 @@ from rdmalab.session.session import Session
 from rdmalab.shell import bearings
 from rdmalab.shell.bearings import Bearings
 from rdmalab.shell.questions import question_choices
-from rdmalab.shell.scenario_files import scenario_files
+from rdmalab.shell.scenario_files import lesson_names, scenario_files
 from rdmalab.shell.verdicts import can_be_meant, judge_key, legal_members, recommended
 from rdmalab.spec.programs import WORDS
 
@@ -67,7 +67,13 @@ def choices(session: Session, line: str, cursor: int) -> tuple[list[Choice], Exp
         found += _keys(here)
     found.sort(key=lambda choice: choice.rank)
     wanted = expected.partial.lower()
-    return [c for c in found if c.text.lower().startswith(wanted)], expected
+    is_file = expected.command is not None and expected.command.name == "load"
+    return [c for c in found if _begins(c.text.lower(), wanted, inside=is_file)], expected
+
+
+def _begins(text: str, wanted: str, *, inside: bool) -> bool:
+    """Whether a text begins so; inside: or a part of its path, as `rnr` in `err/rnr-naks`."""
+    return text.startswith(wanted) or (inside and f"/{wanted}" in text)
 
 
 def _is_topic(kind: Kind) -> bool:
@@ -291,7 +297,7 @@ def _moments(here: Bearings, _kind: MomentKind, _slot: Slot) -> Iterator[Choice]
 def _texts(here: Bearings, _kind: TextKind | ProseKind, _slot: Slot) -> Iterator[Choice]:
     command = _command(here)
     if command == "load":
-        yield from (Choice(path, title) for path, title in scenario_files())
+        yield from (Choice(path, title) for path, title in (*scenario_files(), *lesson_names()))
     elif command == "switch":
         yield from _branches(here.session.history)
     elif command in ("help", "explain"):

@@ -21,6 +21,15 @@ def scenario_files(root: Path | None = None) -> Iterator[tuple[str, str]]:
         yield path.relative_to(base).as_posix(), _title(path)
 
 
+def lesson_names() -> Iterator[tuple[str, str]]:
+    """(short name, title) of the lessons, wherever they are installed, as `load` takes them."""
+    from rdmalab.scenario.loader import lessons_folder  # reads YAML, which a prompt may not need
+
+    folder = lessons_folder()
+    for path in sorted(folder.rglob(f"*{SUFFIX}")):
+        yield path.relative_to(folder).as_posix().removesuffix(SUFFIX), _title(path)
+
+
 def _title(path: Path) -> str:
     try:
         head = disk.beginning(path, _HEAD).decode("utf-8", "replace")

@@ -269,3 +269,11 @@ def test_a_file_with_very_many_mistakes_is_not_read_to_its_end() -> None:
     begun = time.perf_counter()
     assert len(wrong(H + "  - alloc A.pd0\n" * 15_000).all) == MOST_MISTAKES
     assert time.perf_counter() - begun < 20
+
+
+def test_a_folder_of_lessons_is_found_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert (Path(found("err")) / "rnr-retry-exceeded.rdmalab.yaml").is_file()
+    assert found("no-such-folder") == "no-such-folder"

@@ -1,7 +1,11 @@
 import os
 from pathlib import Path
 
-from rdmalab.shell.scenario_files import scenario_files
+import pytest
+
+from rdmalab.lab import Lab
+from rdmalab.shell.legal import choices
+from rdmalab.shell.scenario_files import lesson_names, scenario_files
 
 
 def test_scenarios_below_with_their_titles(tmp_path: Path) -> None:
@@ -16,3 +20,13 @@ def test_scenarios_below_with_their_titles(tmp_path: Path) -> None:
 def test_a_fifo_of_that_name_is_listed_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x.rdmalab.yaml")
     assert list(scenario_files(tmp_path)) == [("x.rdmalab.yaml", "")]
+
+
+def test_the_lessons_are_offered_in_an_empty_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert dict(lesson_names())["err/rnr-retry-exceeded"]
+    for line in ("load rnr", "load err/rnr", "load "):
+        found, _ = choices(Lab().session, line, len(line))
+        assert "err/rnr-retry-exceeded" in [choice.text for choice in found]
