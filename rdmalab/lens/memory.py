@@ -5,6 +5,7 @@ from typing import Annotated
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.mw import MemoryWindow
 from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.thread_domains import ThreadDomain
@@ -116,6 +117,13 @@ def mr_row(world: World, names: Names, thing: Thing) -> MrRow:
     return MrRow(
         names.of(thing), thing.node, mr.addr, mr.iova, mr.length, mr.lkey, mr.rkey, access, pd
     )
+
+
+def with_key(world: World, thing: Thing) -> MemoryRegion | MemoryWindow:
+    """The region or the window that a Thing stands for: what has an R_Key. Refused as `find` is."""
+    if thing.noun is Noun.MW:
+        return world.find(thing, MemoryWindow)
+    return world.find(thing, MemoryRegion)
 
 
 def pd_row(world: World, names: Names, thing: Thing) -> PdRow:

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from rdmalab.command import NotUnderstood, Noun, Refused, Region
@@ -10,6 +11,7 @@ from rdmalab.grammar.quantities import whole
 from rdmalab.lens import ladder, words
 from rdmalab.lens.askable import PARTS
 from rdmalab.lens.departures import departures
+from rdmalab.lens.memory import with_key
 from rdmalab.lens.sufferings import PACKETS
 from rdmalab.scenario.expect import Failure, unmet
 from rdmalab.scenario.loader import PlannedStep, Scenario
@@ -234,7 +236,7 @@ class Runner:
         values: dict[Any, Any] = {}
         for line, spot in zip(step.wire or (), step.wire_spots, strict=True):
             try:
-                values.update(resolve([line], self._locate, self.session.world.find))
+                values.update(resolve([line], self._locate, partial(with_key, self.session.world)))
             except NotUnderstood as wrong:
                 raise spot.error(wrong) from None
             except Refused as gone:

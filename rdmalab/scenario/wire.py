@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rdmalab.command import NotUnderstood, Noun, Region, Span, Thing
+from rdmalab.command import NotUnderstood, Region, Span, Thing
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.quantities import whole
 from rdmalab.grammar.words import readings
@@ -23,9 +23,8 @@ from rdmalab.wire.packet import LidFlow, Packet
 Locate = Callable[[str], Region]
 """Finds `B.mr0[100]`; NotUnderstood if nothing is called so."""
 
-Keyed = MemoryRegion | MemoryWindow
-RegionOf = Callable[[Thing, type[Keyed]], Keyed]
-"""Finds a region by its number; as `World.find` does."""
+WithKey = Callable[[Thing], MemoryRegion | MemoryWindow]
+"""Finds a region or a window by its number."""
 
 Value = int | str | frozenset[Syndrome]
 SKIP = "skip"
@@ -335,16 +334,16 @@ def _said(value: Any) -> str:
     return words.number(int(value))
 
 
-def resolve(lines: Lines, locate: Locate, region_of: RegionOf) -> dict[Expected, Any]:
+def resolve(lines: Lines, locate: Locate, with_key: WithKey) -> dict[Expected, Any]:
     """The value of every field, names looked up; NotUnderstood at the first unknown one."""
     values: dict[Expected, Any] = {}
     for line in lines:
         for field in line.fields if isinstance(line, WireLine) else ():
-            values[field] = _resolved(field, locate, region_of)
+            values[field] = _resolved(field, locate, with_key)
     return values
 
 
-def _resolved(field: Expected, locate: Locate, region_of: RegionOf) -> Any:
+def _resolved(field: Expected, locate: Locate, with_key: WithKey) -> Any:
     if not isinstance(field.value, str):
         return field.value
     try:
@@ -354,6 +353,5 @@ def _resolved(field: Expected, locate: Locate, region_of: RegionOf) -> Any:
         raise
     if field.fact in ("qp", "dest_qp"):
         return field.value
-    is_window = region.thing.noun is Noun.MW
-    keyed = region_of(region.thing, MemoryWindow if is_window else MemoryRegion)
-    return keyed.rkey if field.fact == "rkey" else keyed.iova + (region.start or 0)
+    holder = with_key(region.thing)
+    return holder.rkey if field.fact == "rkey" else holder.iova + (region.start or 0)

@@ -31,8 +31,8 @@ from rdmalab.doctor.topics import topics
 from rdmalab.grammar.keys import Slot
 from rdmalab.grammar.partial import Expected, expect
 from rdmalab.grammar.words import PREFIXES, legal_words
-from rdmalab.hca.mr import MemoryRegion
 from rdmalab.lens import words
+from rdmalab.lens.memory import with_key
 from rdmalab.session.history import History
 from rdmalab.session.lines import ALIASES
 from rdmalab.session.session import Session
@@ -239,7 +239,7 @@ def _spellings(here: Bearings, thing: Thing, name: str) -> list[str]:
 
 
 def _ranges(here: Bearings, thing: Thing, name: str, about: str) -> Iterator[Choice]:
-    length = here.session.world.find(thing, MemoryRegion).length
+    length = with_key(here.session.world, thing).length
     partial = here.expected.partial
     begun = re.fullmatch(re.escape(name) + r"\[(\d+)(:\d*)?", partial)
     if begun is None:

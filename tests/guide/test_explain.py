@@ -118,7 +118,7 @@ def test_where_to_read_on_exists(entry: Entry) -> None:
         if verb == "explain":
             assert lookup(rest, WORDS), see
         elif verb == "help" and rest:
-            assert rest in WORDS or rest in ("VERB", "GROUP"), see
+            assert rest in WORDS or rest in ("VERB", "GROUP", "expr"), see
         else:
             assert see.endswith(")") or verb in ("why", "help"), see
 

@@ -1,5 +1,6 @@
 """Lines of `wire`: read, and compared with what was sent."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from rdmalab.hca.mr import MemoryRegion
 from rdmalab.lab import open_session
 from rdmalab.lens import ladder
 from rdmalab.lens.ladder import Fate
+from rdmalab.lens.memory import with_key
 from rdmalab.lens.sufferings import Origin
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
@@ -172,7 +174,7 @@ def _fitting(runner: Runner) -> int:
     packets = seen(ladder.packet_rows(world, names, sent), records)
     for packet in packets:
         line = parse_wire(line_of(packet))
-        values = resolve([line], runner._locate, world.find)
+        values = resolve([line], runner._locate, partial(with_key, world))
         assert Comparison([line], [packet], values).bad is None, line.text
     return len(packets)
 
