@@ -251,7 +251,7 @@ def _files(paths: tuple[str, ...], suffix: str) -> Iterator[str]:
     for path in paths:
         try:
             found = sorted(Path(path).rglob(f"*{suffix}")) if Path(path).is_dir() else [Path(path)]
-        except (OSError, ValueError):  # too long, or a NUL in it: whoever reads it says so
+        except (OSError, ValueError):  # too long, or a NUL in it: reading it gives the error
             found = [Path(path)]
         yield from (str(file) for file in found)
 

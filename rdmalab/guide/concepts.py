@@ -316,7 +316,7 @@ CONCEPTS: dict[str, Concept] = {
         "A verdict of why: what was asked for cannot happen, unless something is changed.",
     ), ("help why", "explain pending")),
     "lost": Concept((), (
-        "A verdict of why: the work or its completion is gone, as after RESET or destroy_qp.",
+        "A verdict of why: RESET or destroy_qp has removed the work, or its completion.",
     ), ("help why", "explain never")),
     "pending": Concept((), (
         "A verdict of why: the work is not finished; the answer says what happens next.",

@@ -105,7 +105,7 @@ def _check_call(node: Call, nouns: Nouns) -> None:
             row, keys = _ROWS[root]
         case (str(), str(), "total"):
             row, keys = completions.WcRow, WC_KEYS
-        case _:  # why(A.qp0.wr[7]): whoever answers it knows
+        case _:  # why(A.qp0.wr[7]): judged when it is answered
             return
     for key, value in node.keywords.items():
         if key not in keys:
@@ -135,7 +135,7 @@ def _hints(path: Path, nouns: Nouns) -> Iterator[Any]:
     elif rest and isinstance(rest[0], str) and len(str(first)) == 1:
         yield from _of_node(f"{first}.{rest[0]}", rest, nouns)
     else:
-        yield None  # whoever answers it knows
+        yield None  # judged when it is answered
 
 
 def _of_node(name: str, rest: list[Step], nouns: Nouns) -> Iterator[Any]:

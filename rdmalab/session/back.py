@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rdmalab.command import Moment, NotUnderstood
 from rdmalab.session.branch import Place
 from rdmalab.session.travel import SLICE, Idle, Travel
-from rdmalab.spec.records import RARE, Kind, Record, kind_of
+from rdmalab.spec.records import RARE, Kind, Record, event_of, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,7 @@ class Back(Jump):
             if record is None:
                 self._found = self.session.history.start.event - 1
                 return True
-            event, kind = record[0], kind_of(record)
+            event, kind = event_of(record), kind_of(record)
             if kind is self.kind and event < self._found:
                 self._found = event
                 self.count -= 1

@@ -15,7 +15,7 @@ from rdmalab.session.names import Names
 from rdmalab.session.recall import Recall
 from rdmalab.session.stopping import stoppable
 from rdmalab.session.thinning import both_ends, thin
-from rdmalab.spec.records import RARE
+from rdmalab.spec.records import RARE, kind_of
 from rdmalab.world import images
 from rdmalab.world.portraits import portray, put_back
 from rdmalab.world.programs import every
@@ -118,7 +118,7 @@ class History:
         first = branch.snapshots[-1].records
         with stoppable():
             numbered = enumerate(records[first:], first)
-        rare = [Numbered(number, record) for number, record in numbered if record[3] in RARE]
+        rare = [Numbered(number, record) for number, record in numbered if kind_of(record) in RARE]
         taken.rare, taken.left_out = both_ends(rare)
         self.base = taken
         branch.snapshots = thin([*branch.snapshots, taken], RECENT, OLD)

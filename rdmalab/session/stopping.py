@@ -1,4 +1,4 @@
-"""^C while something long is computed: whoever computes asks between two short steps of it."""
+"""^C during a long computation: the computation calls `check` between two short steps."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from contextvars import ContextVar
 class Stopped(BaseException):
     """The user has stopped what was being computed; the world is where it was before.
 
-    No error, so whatever handles errors must let it pass, as it does KeyboardInterrupt.
+    Not an error: what handles errors must let it pass, as it does KeyboardInterrupt.
     """
 
 
@@ -30,6 +30,6 @@ def stoppable(wanted: Callable[[], bool] = _never) -> Iterator[None]:
 
 
 def check() -> None:
-    """Raise Stopped if the user wants no more of it. Called every few milliseconds of work."""
+    """Raise Stopped if the user has pressed ^C. Called every few milliseconds of work."""
     if _WANTED.get()():
         raise Stopped

@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Any
 
 from rdmalab.session.branch import Snapshot
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, kind_of
 from rdmalab.world.trace import Numbered
 
 ENDS = 8
@@ -48,7 +48,7 @@ def both_ends(found: list[Numbered]) -> tuple[list[Numbered], frozenset[Kind]]:
         return found, _NONE
     few = (each for each in sorts.values() if len(each) <= 2 * ENDS)
     kept = [*few, *(each[:ENDS] + each[-ENDS:] for each in many)]
-    left_out = frozenset(each[0].record[3] for each in many)
+    left_out = frozenset(kind_of(each[0].record) for each in many)
     return sorted((each for sort in kept for each in sort), key=lambda each: each.number), left_out
 
 

@@ -193,7 +193,7 @@ def _acked(session: Session, record: Record, found: Notes) -> None:
 
 
 def _discarded(_session: Session, record: Record, found: Notes) -> None:
-    found.facts.append(f"{count_of(record)} events that nobody took went with it.")
+    found.facts.append(f"{count_of(record)} events that were not fetched are discarded.")
 
 
 def _told(session: Session, record: Record, found: Notes) -> None:

@@ -74,9 +74,9 @@ class Trace:
     event: number of the event under way; at_ns: virtual time; cause: number of the record that
     scheduled the event, -1 for a command. tail: the newest records, from number `first` on.
     cuts: how many records were left, each time that the past was gone back to; whoever keeps totals
-    learns here how far they still hold. older: has the records before the tail. shut: whoever asks
-    now may not read it. reach: how many records back `newest` goes; 0 means all, and whoever looks
-    many times a second sets it.
+    learns here how far they still hold. older: has the records before the tail. shut: the reader
+    may not read it now. reach: how many records back `newest` goes; 0 means all; a reader that
+    looks many times a second sets it.
     """
 
     __slots__ = (
