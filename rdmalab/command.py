@@ -211,7 +211,7 @@ class Spelled(dict[str, int]):
     """Further spellings of enum values (`1024` for IBV_MTU_1024): metadata of an annotation."""
 
 
-class Short(NamedTuple):
+class RefShorthand(NamedTuple):
     """A value may be written as a reference: `sg=A.mr0[0:64]`, `dest_qp_num=B.qp0`.
 
     `convert(world, thing, start, stop)` gives the value; it runs when the command is bound.
@@ -224,7 +224,7 @@ class Short(NamedTuple):
     also: tuple[Noun, ...] = ()  # other things that can stand there
 
 
-class Spread(NamedTuple):
+class FieldGroup(NamedTuple):
     """A key that stands for several fields of its record: `remote=B.mr0[100]`, `ah=B`.
 
     `convert(world, thing, start, stop)` gives a dict field → value, for the fields in `fills`.
@@ -258,7 +258,7 @@ class OneOf(tuple[str, ...]):
     __slots__ = ()
 
 
-class Looks(NamedTuple):
+class ReadOnlyWhen(NamedTuple):
     """With this word, or any, for the parameter the command only looks, or stands for others.
 
     Then it is no event and not journaled. Metadata.
@@ -285,16 +285,16 @@ PROSE = "prose"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ArgumentKind:
     """Common part of all kinds: may it be NULL, is 0 NULL too, may it be a reference."""
 
     nullable: bool = field(default=False, kw_only=True)
     pointer: bool = field(default=False, kw_only=True)
-    short: Short | None = field(default=None, kw_only=True)
+    short: RefShorthand | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class IntegerKind(Kind):
+class IntegerKind(ArgumentKind):
     """A whole number in `unit`, as wide as C has it, or within a range."""
 
     unit: Unit = Unit.NUMBER
@@ -303,7 +303,7 @@ class IntegerKind(Kind):
 
 
 @dataclass(frozen=True, slots=True)
-class EnumKind(Kind):
+class EnumKind(ArgumentKind):
     """One member of an enum, or a number without a member; `A|B` where the enum is a flag set."""
 
     enum: type[enum.IntEnum] | type[enum.IntFlag]
@@ -315,24 +315,24 @@ class EnumKind(Kind):
 
 
 @dataclass(frozen=True, slots=True)
-class TextKind(Kind):
+class TextKind(ArgumentKind):
     """A bare word or a quoted string."""
 
 
 @dataclass(frozen=True, slots=True)
-class ProseKind(Kind):
+class ProseKind(ArgumentKind):
     """The rest of the line, whatever it says; or a quoted string."""
 
 
 @dataclass(frozen=True, slots=True)
-class WordKind(Kind):
+class WordKind(ArgumentKind):
     """One of a few words."""
 
     words: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ThingKind(Kind):
+class ThingKind(ArgumentKind):
     """An existing object (`noun` None: any), perhaps with a byte range behind it."""
 
     noun: Noun | None
@@ -340,53 +340,53 @@ class ThingKind(Kind):
 
 
 @dataclass(frozen=True, slots=True)
-class NewKind(Kind):
+class NewKind(ArgumentKind):
     """A name not yet taken."""
 
     noun: Noun
 
 
 @dataclass(frozen=True, slots=True)
-class ExpressionKind(Kind):
+class ExpressionKind(ArgumentKind):
     """The rest of the line, up to a spoken keyword, as a question; is_topic: a thing to ask of."""
 
     is_topic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class LinesKind(Kind):
+class LinesKind(ArgumentKind):
     """`{line; line}`: commands and the words that programs have besides."""
 
 
 @dataclass(frozen=True, slots=True)
-class DirectionKind(Kind):
+class DirectionKind(ArgumentKind):
     """`A->B`."""
 
 
 @dataclass(frozen=True, slots=True)
-class MomentKind(Kind):
+class MomentKind(ArgumentKind):
     """`30` or `ev30`, `9.2us`, `@before-nak`, `start`, `end`."""
 
 
 @dataclass(frozen=True, slots=True)
-class BooleanKind(Kind):
+class BooleanKind(ArgumentKind):
     """0 or 1, off or on."""
 
 
 @dataclass(frozen=True, slots=True)
-class ListKind(Kind):
+class ListKind(ArgumentKind):
     """Several of one kind: `a,b` for values, `wr={…} wr={…}` for records."""
 
-    item: Kind
+    item: ArgumentKind
 
 
 @dataclass(frozen=True, slots=True)
-class RecordKind(Kind):
+class RecordKind(ArgumentKind):
     """A struct: flattened into `key=value`, or written `{key=value …}`."""
 
     record: type
     fields: tuple["Parameter", ...]
-    spreads: tuple[Spread, ...] = ()
+    spreads: tuple[FieldGroup, ...] = ()
     flat: bool = False
 
 
@@ -402,12 +402,12 @@ class Parameter:
     """One parameter of a command or one field of a record."""
 
     name: str
-    kind: Kind
+    kind: ArgumentKind
     default: Any = REQUIRED
     positional: bool = False
     spoken: bool = False
     aliases: tuple[str, ...] = ()
-    looks: Looks | None = None
+    looks: ReadOnlyWhen | None = None
     in_c: tuple[str, ...] = ()
 
     @property
@@ -421,7 +421,7 @@ class Parameter:
         return self.default is REQUIRED
 
 
-def kind_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> Kind:
+def kind_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> ArgumentKind:
     """The kind of argument an annotation stands for; TypeError where it stands for none."""
     if typing.get_origin(annotation) is Annotated:
         inner, *more = typing.get_args(annotation)
@@ -432,14 +432,14 @@ def kind_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> Kind:
         is_object = isinstance(kind, ThingKind) and kind.noun is not None  # no question's subject
         is_pointer = is_object or isinstance(kind, ListKind) or POINTER in metadata
         return dataclasses.replace(kind, nullable=True, pointer=is_pointer)
-    short = next((m for m in metadata if isinstance(m, Short)), None)
+    short = next((m for m in metadata if isinstance(m, RefShorthand)), None)
     kind = _container_kind(annotation, metadata) or _class_kind(annotation, metadata)
     if short is None or isinstance(kind, ListKind):  # of a list, each item may be written short
         return kind
     return dataclasses.replace(kind, short=short)
 
 
-def _container_kind(annotation: Any, metadata: tuple[Any, ...]) -> Kind | None:
+def _container_kind(annotation: Any, metadata: tuple[Any, ...]) -> ArgumentKind | None:
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is list:  # NULL is a list without entries
         is_pointer = POINTER in metadata
@@ -450,7 +450,7 @@ def _container_kind(annotation: Any, metadata: tuple[Any, ...]) -> Kind | None:
     return None
 
 
-def _class_kind(cls: Any, metadata: tuple[Any, ...]) -> Kind:
+def _class_kind(cls: Any, metadata: tuple[Any, ...]) -> ArgumentKind:
     noun = next((m for m in metadata if isinstance(m, Noun)), None)
     if cls is int:
         unit = next((m for m in metadata if isinstance(m, Unit)), Unit.NUMBER)
@@ -461,7 +461,7 @@ def _class_kind(cls: Any, metadata: tuple[Any, ...]) -> Kind:
         return WordKind(tuple(words))
     if cls is New and noun is not None:
         return NewKind(noun)
-    simple: dict[Any, Kind] = {
+    simple: dict[Any, ArgumentKind] = {
         bool: BooleanKind(),
         str: ProseKind() if PROSE in metadata else TextKind(),
         Thing: ThingKind(noun),
@@ -489,7 +489,7 @@ def _record_kind(cls: type, metadata: tuple[Any, ...]) -> RecordKind:
         for f in dataclasses.fields(cls)
         if f.init
     )
-    spreads = tuple(m for m in metadata if isinstance(m, Spread))
+    spreads = tuple(m for m in metadata if isinstance(m, FieldGroup))
     return RecordKind(cls, parameters, spreads, FLAT in metadata)
 
 
@@ -502,7 +502,7 @@ def _field_default(of: "dataclasses.Field[Any]") -> Any:
 def _parameter(name: str, annotation: Any, default: Any, *, positional: bool = False) -> Parameter:
     metadata = typing.get_args(annotation)[1:] if typing.get_origin(annotation) is Annotated else ()
     aliases = tuple(m.name for m in metadata if isinstance(m, Alias))
-    looks = next((m for m in metadata if isinstance(m, Looks)), None)
+    looks = next((m for m in metadata if isinstance(m, ReadOnlyWhen)), None)
     in_c = tuple(m.path for m in metadata if isinstance(m, InC))
     kind = kind_of(annotation)
     return Parameter(name, kind, default, positional, SPOKEN in metadata, aliases, looks, in_c)

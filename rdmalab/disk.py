@@ -29,7 +29,7 @@ _ANYBODY = 0o666  # less the umask
 Recognise = Callable[[bytes], bool]
 
 
-class Taken(OSError):  # noqa: N818  (it says what the name is)
+class FileExistsAsOther(OSError):  # noqa: N818  (it says what the name is)
     """The file that is there is not of the kind that may be replaced."""
 
 
@@ -96,7 +96,7 @@ def write(path: str | Path, octets: bytes, may_replace: Recognise) -> bool:
     if not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     if there.st_size and not may_replace(beginning(target, MOST)):
-        raise Taken(errno.EEXIST, os.strerror(errno.EEXIST))
+        raise FileExistsAsOther(errno.EEXIST, os.strerror(errno.EEXIST))
     _replace(target, octets, there)
     return bool(there.st_size)
 

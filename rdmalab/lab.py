@@ -13,15 +13,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from rdmalab.command import Noun
-from rdmalab.doctor.consult import cause
+from rdmalab.doctor.diagnose import cause
 from rdmalab.grammar.answers import evaluate
 from rdmalab.grammar.expressions import parse_expression
-from rdmalab.lens.fields import Asker
-from rdmalab.lens.meaning import nouns_by_prefix, refuse_senseless
-from rdmalab.lens.warnings import warnings
 from rdmalab.session.lines import Reply, replies
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile
+from rdmalab.views.query import QueryContext
+from rdmalab.views.query_types import nouns_by_prefix, refuse_senseless
+from rdmalab.views.warnings import warnings
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.world.world import World
 
@@ -117,7 +117,9 @@ def open_session(
         thing = session.names.find(name)
         return nouns_by_prefix(name) if thing is None else [thing.noun]
 
-    asker = Asker(world, session.names, {"why": lambda what, keys: cause(session, what, keys)})
+    asker = QueryContext(
+        world, session.names, {"why": lambda what, keys: cause(session, what, keys)}
+    )
     session.answer = lambda node: evaluate(node, asker)
     session.refuse_senseless = lambda node: refuse_senseless(node, nouns)
     session.anew = lambda: open_session(profiles, seed=seed, default_node=default_node)

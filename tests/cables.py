@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rdmalab.world.cable import Cable
 from rdmalab.world.faults import Drop, Match
-from rdmalab.world.passage import Passage
+from rdmalab.world.transit import Transit
 from rdmalab.world.world import LATENCY_NS, MTU_BYTES, RATE_BPS
 
 Delays = list[int]  # ns, one a copy that arrives; none if the packet is lost
@@ -18,7 +18,7 @@ class Wild(Cable):
         self.fates = fates
         self.faults = [Drop(0, Match(source="nobody"))]  # or the world would not ask for fates
 
-    def carry(self, way: Passage) -> None:
+    def carry(self, way: Transit) -> None:
         delays = next(self.fates, [0])
         if not delays:
             way.lost = "wild"

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from rdmalab.workbench.diary import Diary, Head
+from rdmalab.workbench.write_ahead_log import LogHeader, WriteAheadLog
 
-HEAD = Head({"A": "strict", "B": "strict"})
-_OPEN: list[Diary] = []
+HEAD = LogHeader({"A": "strict", "B": "strict"})
+_OPEN: list[WriteAheadLog] = []
 
 
-def opened(folder: Path, head: Head = HEAD) -> Diary:
+def opened(folder: Path, head: LogHeader = HEAD) -> WriteAheadLog:
     """A diary that is being written."""
-    diary = Diary(head, folder)
+    diary = WriteAheadLog(head, folder)
     _OPEN.append(diary)
     return diary
 

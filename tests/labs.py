@@ -5,13 +5,13 @@ from typing import Any
 from rdmalab.command import Invocation, NotUnderstood, Refused
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.lab import Lab
-from rdmalab.session.digest import digest
 from rdmalab.session.lines import Reply
-from rdmalab.session.travel import Travel
+from rdmalab.session.run_control import RunControl
 from rdmalab.spec.profiles import STRICT
 from rdmalab.spec.records import Kind
 from rdmalab.wire.packet import Packet
 from rdmalab.world.world import World
+from tests.digest import digest
 from tests.pairs import image
 
 SEND = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
@@ -57,14 +57,14 @@ def refusal(lab: Lab, line: str) -> Refused:
     return refused
 
 
-def trip(lab: Lab, line: str) -> Travel:
+def trip(lab: Lab, line: str) -> RunControl:
     """The journey of a line that moves time."""
     travel = well(lab, line).travel
     assert travel is not None
     return travel
 
 
-def setting_out(lab: Lab, line: str) -> Travel:
+def setting_out(lab: Lab, line: str) -> RunControl:
     """A journey that has not begun yet."""
     reply = next(lab.replies(line))
     assert reply.travel is not None

@@ -10,12 +10,12 @@ from enum import Enum
 from types import MethodType
 from typing import Any, NamedTuple
 
-from rdmalab.hca import modify, mr, objects, posting
+from rdmalab.hca import lifecycle, modify, mr, posting
 from rdmalab.hca.attributes import QpAttr
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
+from rdmalab.hca.environment import Timer
 from rdmalab.hca.mr import MemoryRegion
-from rdmalab.hca.outside import Timer
 from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.wr import SGE, Cqe, RecvWR, SendWR
@@ -30,7 +30,7 @@ from rdmalab.spec.states import MOVES, MTU, QPState, QPType, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.wire.packet import Packet
-from rdmalab.world.agenda import Agenda, Door
+from rdmalab.world.event_queue import Door, EventQueue
 from rdmalab.world.faults import Drop, Match
 from rdmalab.world.trace import Trace
 from rdmalab.world.world import World
@@ -137,7 +137,7 @@ class End:
     def destination(self) -> dict[str, int]:
         """The address handle, number and Q_Key that lead to the peer."""
         if self.ah is None:
-            self.ah = objects.create_ah(self.hca, self.pd.number, self.peer.hca.address()).number
+            self.ah = lifecycle.create_ah(self.hca, self.pd.number, self.peer.hca.address()).number
         return {"ah": self.ah, "remote_qpn": self.peer.qp.number, "remote_qkey": QKEY}
 
     # ------------------------------------------------------------------ memory
@@ -204,11 +204,11 @@ class Pair:
     def end(self, node: str) -> End:
         """One more end on a node, in RESET."""
         hca = self.world.nodes[node]
-        pd = objects.alloc_pd(hca)
+        pd = lifecycle.alloc_pd(hca)
         region = mr.register(hca, pd.number, self.mr_bytes, self.mr_access, None)
-        send_cq, recv_cq = (objects.create_cq(hca, self.cqe, 0) for _ in range(2))
+        send_cq, recv_cq = (lifecycle.create_cq(hca, self.cqe, 0) for _ in range(2))
         cqns = send_cq.number, recv_cq.number
-        qp = objects.create_qp(
+        qp = lifecycle.create_qp(
             hca, self.qp_type, pd.number, cqns[0], cqns[1], self.cap, sig_all=self.sig_all
         )
         return End(self.world, hca, pd, region, send_cq, recv_cq, qp)
@@ -348,7 +348,7 @@ def image(thing: Any, seen: frozenset[int] = frozenset()) -> Any:
     if id(thing) in seen:
         return "itself"
     seen |= {id(thing)}
-    if isinstance(thing, Agenda):  # entries that timers have left behind are no state
+    if isinstance(thing, EventQueue):  # entries that timers have left behind are no state
         thing = {"sequence": thing.sequence, "plans": thing.plans()}
     if isinstance(thing, dict):
         return {key: image(value, seen) for key, value in thing.items()}

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from rdmalab.guide.entry import Entry, Sort, full_name
 from rdmalab.guide.explain import entries
 from rdmalab.lab import open_session
-from rdmalab.lens import words
 from rdmalab.scenario.loader import SUFFIX, Scenario, load
 from rdmalab.scenario.runner import Runner
 from rdmalab.session.lines import Reply
@@ -26,6 +25,7 @@ from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import MigState, QPState, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WCFlags, WCOpcode, WROpcode
+from rdmalab.views import fmt
 from rdmalab.vocabulary import VOCABULARY
 
 ROOT = Path(__file__).parents[1]
@@ -77,8 +77,8 @@ def _posted(record: Record) -> Iterator[str]:
 
 def _packet(record: Record) -> Iterator[str]:
     packet = record[A]
-    yield f"wire {words.label(packet)}"
-    if (syndrome := words.syndrome(packet)) is not None:
+    yield f"wire {fmt.label(packet)}"
+    if (syndrome := fmt.syndrome(packet)) is not None:
         yield f"syndrome {syndrome.name}"
 
 

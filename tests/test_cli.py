@@ -541,7 +541,7 @@ def test_tests_are_run_only_where_somebody_said_so(
 def test_what_was_shared_is_printed_where_no_app_can_be(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from rdmalab.scenario.sharing import shared
+    from rdmalab.scenario.share_text import shared
 
     scenario = "rdmalab: 1\ntitle: x\nsteps:\n  - alloc_pd A.pd0\n"
     assert cli.main(["open", shared(scenario)]) == 0
@@ -832,7 +832,7 @@ def test_help_tells_the_environment(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_shared_word_in_a_pipe_takes_no_profile(capsys: pytest.CaptureFixture[str]) -> None:
-    from rdmalab.scenario.sharing import shared
+    from rdmalab.scenario.share_text import shared
 
     assert cli.main(["open", shared(PINNED), "--profile", "rxe"]) == 2
     assert "--profile is for the app" in capsys.readouterr().err

@@ -19,6 +19,7 @@ from rdmalab.command import (
     EnumKind,
     Expression,
     ExpressionKind,
+    FieldGroup,
     IntegerKind,
     Invocation,
     ListKind,
@@ -32,11 +33,10 @@ from rdmalab.command import (
     Range,
     RecordKind,
     Ref,
+    RefShorthand,
     Region,
-    Short,
     Span,
     Spelled,
-    Spread,
     TextKind,
     Thing,
     ThingKind,
@@ -55,8 +55,8 @@ class Rights(enum.IntFlag):
     READ = 1
 
 
-SHORT = Short(Noun.QP, lambda _world, thing, _start, _stop: thing.number)
-SPREAD = Spread("all", Noun.NODE, lambda _w, _t, _a, _b: {"a": 1}, ("a",))
+SHORT = RefShorthand(Noun.QP, lambda _world, thing, _start, _stop: thing.number)
+SPREAD = FieldGroup("all", Noun.NODE, lambda _w, _t, _a, _b: {"a": 1}, ("a",))
 
 
 @dataclass

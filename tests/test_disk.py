@@ -162,7 +162,7 @@ def test_only_what_may_be_replaced_is(tmp_path: Path) -> None:
         seen.append(octets)
         return False
 
-    with pytest.raises(disk.Taken):
+    with pytest.raises(disk.FileExistsAsOther):
         disk.write(tmp_path / "a", b"new", see)
     assert (seen, (tmp_path / "a").read_bytes()) == ([b"old"], b"old")
     (tmp_path / "empty").touch()

@@ -11,12 +11,18 @@ from collections.abc import Sequence
 
 import click
 
-from rdmalab.cli import knowledge, others, scenarios
+from rdmalab.cli import reference_commands, scenarios, session_commands
 from rdmalab.cli.program import PIPE_CLOSED, Exit, program
 from rdmalab.shell.streams import Lost, forget_output, guarded
 
 ISSUES = "the project's issue tracker"
-__all__ = ["Exit", "knowledge", "main", "others", "scenarios"]  # imported, they are commands
+__all__ = [
+    "Exit",
+    "main",
+    "reference_commands",
+    "scenarios",
+    "session_commands",
+]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,7 +63,7 @@ def _report_bug(bug: Exception) -> Exit:
         import traceback
 
         traceback.print_exc()
-    from rdmalab.workbench.bugs import called, report
+    from rdmalab.workbench.bug_reports import called, report
 
     print(called(bug), file=sys.stderr)
     print(f"Please tell {ISSUES}, with what you did; {report(bug, sys.argv)}", file=sys.stderr)

@@ -182,7 +182,7 @@ def write(path: str, octets: bytes, may_replace: disk.Recognise, kind: str) -> b
     """Write a file; whether another of its kind was replaced. A file of another kind stays."""
     try:
         return disk.write(path, octets, may_replace)
-    except disk.Taken:
+    except disk.FileExistsAsOther:
         message = f"{path} is there, and is no {kind}; choose another name"
         raise click.ClickException(message) from None
     except (OSError, ValueError) as wrong:  # ValueError: a NUL in it

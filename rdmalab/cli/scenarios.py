@@ -94,10 +94,10 @@ def why(*, path: str, thing: str | None, as_json: bool, profile: str | None) -> 
     code 1 means that something is wrong, 0 that it is not, or that it only takes its time.
     """
     from rdmalab.command import NotUnderstood
-    from rdmalab.doctor.consult import consult
+    from rdmalab.doctor.diagnose import consult
     from rdmalab.grammar.expressions import parse_expression
     from rdmalab.lab import open_session
-    from rdmalab.scenario.runner import Outcome, Through
+    from rdmalab.scenario.runner import StepOutcome, Through
 
     scenario, wrong = opened(path)
     if scenario is None:
@@ -107,7 +107,7 @@ def why(*, path: str, thing: str | None, as_json: bool, profile: str | None) -> 
     if runner.replaced:
         tell(runner.replaced)
     runner.run()
-    if runner.outcome is Outcome.ERROR:
+    if runner.outcome is StepOutcome.ERROR:
         tell(runner.results[-1].text(scenario.path))
         return Exit.USAGE
     try:
@@ -122,8 +122,8 @@ def why(*, path: str, thing: str | None, as_json: bool, profile: str | None) -> 
 
 
 def _answer(report: "Report") -> str:
-    from rdmalab.shell.fragments import text_of
     from rdmalab.shell.show_why import lines_of
+    from rdmalab.shell.styled_text import text_of
 
     width = min(100, get_terminal_size((80, 24)).columns)
     return "\n".join(text_of(line) for line in lines_of(report.rows, width))

@@ -9,10 +9,10 @@ from typing import Any
 from rdmalab.command import Invocation, New, Noun, Ref
 from rdmalab.compat.buffers import Buffers, Mirror
 from rdmalab.lab import Lab
-from rdmalab.lens.departures import departures
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import Profile
 from rdmalab.spec.records import Kind, event_of, kind_of
+from rdmalab.views.device_warnings import departures
 
 DEVICE = "rdmalab"
 EPOCH_S = 1_600_000_000  # what the wall clock shows when the lab begins

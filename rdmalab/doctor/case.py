@@ -10,18 +10,18 @@ from rdmalab.doctor.facts.content import Content
 from rdmalab.doctor.facts.messages import Message, arrived
 from rdmalab.doctor.facts.receive import Receive
 from rdmalab.doctor.facts.send import Send
-from rdmalab.doctor.facts.unheard import Unheard, unheard
+from rdmalab.doctor.facts.unanswered_sends import Unheard, unheard
 from rdmalab.doctor.log import Call, Log
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.trial import Future, look_ahead
+from rdmalab.doctor.what_if import Future, look_ahead
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
 from rdmalab.session.names import Names
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import Profile
 from rdmalab.spec.records import event_of, object_of
+from rdmalab.views import fmt
 from rdmalab.world.programs import Program
 from rdmalab.world.world import World
 
@@ -88,7 +88,7 @@ class Case:
 
     def lives(self, thing: Thing) -> bool:
         """It exists, and has not been destroyed."""
-        return words.exists(self.world, thing)
+        return fmt.exists(self.world, thing)
 
     def name(self, noun: Noun, node: str, number: int) -> str:
         """`A.qp0`, or what can be said of a thing that nobody named."""
@@ -99,7 +99,7 @@ class Case:
 
     def qp_name_at(self, node: str, number: int) -> str:
         """A queue pair by node and number, whether it exists or not."""
-        return words.qp_name(self.names, node, number)
+        return fmt.qp_name(self.names, node, number)
 
     @property
     def ended(self) -> int:
@@ -138,19 +138,19 @@ class Case:
     @cached_property
     def program(self) -> Program | None:
         """The program that is asked about."""
-        living = self._is(Sort.PROGRAM) and words.exists(self.world, self.subject.thing)
+        living = self._is(Sort.PROGRAM) and fmt.exists(self.world, self.subject.thing)
         return self.world.find(self.subject.thing, Program) if living else None
 
     @cached_property
     def cq(self) -> CompletionQueue | None:
         """The CQ that is asked about."""
-        living = self._is(Sort.CQ) and words.exists(self.world, self.subject.thing)
+        living = self._is(Sort.CQ) and fmt.exists(self.world, self.subject.thing)
         return self.world.find(self.subject.thing, CompletionQueue) if living else None
 
     @cached_property
     def content(self) -> Content | None:
         """The bytes that are asked about."""
-        living = self._is(Sort.BYTES) and words.exists(self.world, self.subject.thing)
+        living = self._is(Sort.BYTES) and fmt.exists(self.world, self.subject.thing)
         return Content(self.session, self.subject, self.log) if living else None
 
     @cached_property

@@ -29,7 +29,7 @@ class Evidence(NamedTuple):
 
 
 @dataclass(slots=True)
-class Cure:
+class Fix:
     """Commands that make it good, or in `program` what only the program's author can change."""
 
     lines: list[str] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Finding:
 
     verdict: Verdict
     evidence: list[Evidence] = field(default_factory=list)
-    cure: Cure | None = None
+    cure: Fix | None = None
     since: int | None = None
 
     @property
@@ -60,23 +60,23 @@ def said(text: str, event: int | None = None) -> Evidence:
     return Evidence(text, event)
 
 
-def fail(*evidence: Evidence, cure: Cure | None = None, since: int | None = None) -> Finding:
+def fail(*evidence: Evidence, cure: Fix | None = None, since: int | None = None) -> Finding:
     """This is a cause."""
     return Finding(Verdict.FAIL, list(evidence), cure, since)
 
 
-def warn(*evidence: Evidence, cure: Cure | None = None) -> Finding:
+def warn(*evidence: Evidence, cure: Fix | None = None) -> Finding:
     """Suspicious."""
     return Finding(Verdict.WARN, list(evidence), cure)
 
 
-def wait(*evidence: Evidence, cure: Cure | None = None) -> Finding:
+def wait(*evidence: Evidence, cure: Fix | None = None) -> Finding:
     """Nothing is wrong yet."""
     return Finding(Verdict.WAIT, list(evidence), cure)
 
 
 def hinders(
-    case: "Case", *evidence: Evidence, cure: Cure | None = None, since: int | None = None
+    case: "Case", *evidence: Evidence, cure: Fix | None = None, since: int | None = None
 ) -> Finding:
     """What brought the subject to its end, or stands in its way.
 
@@ -84,7 +84,7 @@ def hinders(
     nobody asked only a suspicion, as the next command may mend it.
     """
     if not case.over and case.comes:
-        return Finding(Verdict.WAIT, list(evidence), cure or Cure(["run"]), since)
+        return Finding(Verdict.WAIT, list(evidence), cure or Fix(["run"]), since)
     verdict = Verdict.FAIL if case.over or case.asked else Verdict.WARN
     return Finding(verdict, list(evidence), cure, since)
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from rdmalab.doctor.finding import Check, Cure, Finding, Verdict
-from rdmalab.doctor.rows import Part, Row, evidence_rows
-from rdmalab.doctor.standing import Is, Standing
+from rdmalab.doctor.finding import Check, Finding, Fix, Verdict
+from rdmalab.doctor.outcome import Status, SubjectOutcome
+from rdmalab.doctor.rows import Row, RowPart, evidence_rows
 from rdmalab.doctor.subject import Subject
 
 SCHEMA = 1
@@ -28,10 +28,10 @@ class Cause:
 
 
 @dataclass(slots=True)
-class Remedy:
+class TriedFix:
     """A cure and what came of it on a branch. works: None if nobody could try it."""
 
-    cure: Cure
+    cure: Fix
     works: bool | None = None
     failure: str = ""
 
@@ -46,7 +46,7 @@ class Report:
     """
 
     name: str
-    standing: Standing
+    standing: SubjectOutcome
     event: int
     causes: list[Cause] = field(default_factory=list)
     stations: list[Cause] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Report:
     waits: list[Cause] = field(default_factory=list)
     ruled_out: list[str] = field(default_factory=list)
     unknown: list[Cause] = field(default_factory=list)
-    remedy: Remedy | None = None
+    remedy: TriedFix | None = None
     question: str = ""
     next: str = ""
     looked: str = ""
@@ -74,7 +74,7 @@ class Report:
     @property
     def is_trouble(self) -> bool:
         """Whether something is wrong, or was: no wait, and no mere suspicion."""
-        return bool(self.causes) or not (self.standing.good or self.standing.kind is Is.PENDING)
+        return bool(self.causes) or not (self.standing.good or self.standing.kind is Status.PENDING)
 
     @property
     def chain(self) -> list[Cause]:
@@ -94,12 +94,14 @@ class Report:
     def _head(self) -> list[Row]:
         about = f"{self.name}: " if self.name else ""
         found = self.standing
-        rows = [Row(Part.STANDING, f"{about}{found.sentence}", f"{found.kind.name}  ", found.event)]
+        rows = [
+            Row(RowPart.STANDING, f"{about}{found.sentence}", f"{found.kind.name}  ", found.event)
+        ]
         if self.looked:
-            rows.append(Row(Part.LOOKED, self.looked, "looked at "))
+            rows.append(Row(RowPart.LOOKED, self.looked, "looked at "))
         if self.examples:
             said = "   ".join(f"why {example}" for example in self.examples)
-            rows.append(Row(Part.ASK, said, "ask about one thing: "))
+            rows.append(Row(RowPart.ASK, said, "ask about one thing: "))
         return rows
 
     def _chain(self) -> list[Row]:
@@ -108,8 +110,8 @@ class Report:
             check = cause.check
             about = "" if cause.name == self.name else f" of {cause.name}"
             text = f"{about}: {check.rule}"
-            rows.append(Row(Part.CAUSE, text, check.slug, number=number, slug=check.slug))
-            rows += evidence_rows(Part.EVIDENCE, cause.finding.evidence, check.slug)
+            rows.append(Row(RowPart.CAUSE, text, check.slug, number=number, slug=check.slug))
+            rows += evidence_rows(RowPart.EVIDENCE, cause.finding.evidence, check.slug)
         return rows + self._symptom(rows)
 
     def _symptom(self, rows: list[Row]) -> list[Row]:
@@ -118,10 +120,12 @@ class Report:
         told = event is not None and any(row.event == event for row in rows)
         if not rows or told or self.standing.good:
             return []
-        end = ":" if self.standing.kind is Is.REFUSED else ";"  # a reason stands in the first line
+        end = (
+            ":" if self.standing.kind is Status.REFUSED else ";"
+        )  # a reason stands in the first line
         said = self.standing.sentence.partition(end)[0]
         said = f"{name} {said.removeprefix('it ')}" if said.startswith("it ") else said
-        return [Row(Part.SYMPTOM, said, "so ", event)]
+        return [Row(RowPart.SYMPTOM, said, "so ", event)]
 
     def _waits(self) -> list[Row]:
         """What has to happen yet, where nothing is wrong."""
@@ -129,29 +133,29 @@ class Report:
             return []
         rows: list[Row] = []
         for cause in self.waits:
-            rows.append(_told(Part.WAIT, cause))
-            rows += evidence_rows(Part.EVIDENCE, cause.finding.evidence[1:], cause.check.slug)
+            rows.append(_told(RowPart.WAIT, cause))
+            rows += evidence_rows(RowPart.EVIDENCE, cause.finding.evidence[1:], cause.check.slug)
         if not rows and self.next:
-            rows.append(Row(Part.NEXT, self.next, "next: "))
+            rows.append(Row(RowPart.NEXT, self.next, "next: "))
         return rows
 
     def _beside(self) -> list[Row]:
         rows = self._warnings()
         if self.ruled_out:
-            rows.append(Row(Part.RULED_OUT, _listed(self.ruled_out), "ruled out: "))
-        rows += [_told(Part.UNKNOWN, cause, "not known: ") for cause in self.unknown]
-        if self.slug == UNKNOWN and self.standing.kind is not Is.PENDING:
-            rows.append(Row(Part.UNKNOWN, "none of the checks has found out why", "not known: "))
+            rows.append(Row(RowPart.RULED_OUT, _listed(self.ruled_out), "ruled out: "))
+        rows += [_told(RowPart.UNKNOWN, cause, "not known: ") for cause in self.unknown]
+        if self.slug == UNKNOWN and self.standing.kind is not Status.PENDING:
+            rows.append(Row(RowPart.UNKNOWN, "none of the checks has found out why", "not known: "))
         return rows
 
     def _warnings(self) -> list[Row]:
         """What is suspicious; where nothing else is found, with all that speaks for it."""
         rows: list[Row] = []
         for cause in self.warnings:
-            rows.append(_told(Part.WARNING, cause, "warning: "))
+            rows.append(_told(RowPart.WARNING, cause, "warning: "))
             if not self.chain:
                 more = cause.finding.evidence[1:]
-                rows += evidence_rows(Part.EVIDENCE, more, cause.check.slug)
+                rows += evidence_rows(RowPart.EVIDENCE, more, cause.check.slug)
         return rows
 
     def _fix(self) -> list[Row]:
@@ -160,13 +164,13 @@ class Report:
             return []
         if remedy.cure.program:
             said = f"only the program can be changed: {remedy.cure.program}"
-            return [Row(Part.FIX, said, "fix: ")]
-        rows = [Row(Part.LINE, line) for line in remedy.cure.lines]
+            return [Row(RowPart.FIX, said, "fix: ")]
+        rows = [Row(RowPart.LINE, line) for line in remedy.cure.lines]
         if remedy.works:
             said = f"tried on a branch of time, and it works; {self.apply} carries it out:"
         else:
             said = f"tried on a branch of time, and not enough ({remedy.failure}):"
-        return [Row(Part.FIX, said, "fix: "), *rows]
+        return [Row(RowPart.FIX, said, "fix: "), *rows]
 
     @property
     def apply(self) -> str:
@@ -206,7 +210,7 @@ def _listed(slugs: list[str]) -> str:
     return f"{', '.join(slugs[:MOST_RULED_OUT])} and {more} more (checklist)"
 
 
-def _told(part: Part, cause: Cause, lead: str = "") -> Row:
+def _told(part: RowPart, cause: Cause, lead: str = "") -> Row:
     """A check and the first fact that it found, in one row."""
     slug, evidence = cause.check.slug, cause.finding.evidence
     text, event = evidence[0] if evidence else (cause.check.rule, None)
@@ -224,4 +228,4 @@ def _cause_json(cause: Cause) -> dict[str, Any]:
     }  # fmt: skip
 
 
-__all__ = ["Cause", "Is", "Remedy", "Report", "Verdict"]
+__all__ = ["Cause", "Report", "Status", "TriedFix", "Verdict"]

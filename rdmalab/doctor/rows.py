@@ -5,10 +5,10 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from rdmalab.doctor.finding import Evidence
-from rdmalab.lens import words
+from rdmalab.views import fmt
 
 
-class Part(Enum):
+class RowPart(Enum):
     """What a row is in the answer."""
 
     STANDING = auto()  # how it stands
@@ -37,7 +37,7 @@ class Row(NamedTuple):
     number: of a link of the chain, or of an item of the checklist. slug: of its check.
     """
 
-    part: Part
+    part: RowPart
     text: str
     lead: str = ""
     event: int | None = None
@@ -52,16 +52,16 @@ class Row(NamedTuple):
     @property
     def line(self) -> str:
         """As plain text."""
-        where = "" if self.event is None else f"  [{words.ev(self.event)}]"
+        where = "" if self.event is None else f"  [{fmt.ev(self.event)}]"
         return f"{self.margin}{self.lead}{self.text}{where}"
 
 
 _MARGINS = {
-    Part.CAUSE: "{:>2}. ", Part.EVIDENCE: "      ", Part.SYMPTOM: "    ", Part.LINE: "  ",
-    Part.ITEM: "{:>4} ", Part.GROUND: " " * 10, Part.REST: "     ",
+    RowPart.CAUSE: "{:>2}. ", RowPart.EVIDENCE: "      ", RowPart.SYMPTOM: "    ",
+    RowPart.LINE: "  ", RowPart.ITEM: "{:>4} ", RowPart.GROUND: " " * 10, RowPart.REST: "     ",
 }  # fmt: skip
 
 
-def evidence_rows(part: Part, evidence: Iterable[Evidence], slug: str) -> list[Row]:
+def evidence_rows(part: RowPart, evidence: Iterable[Evidence], slug: str) -> list[Row]:
     """Facts below the check that found them."""
     return [Row(part, each.text, event=each.event, slug=slug) for each in evidence]

@@ -3,8 +3,8 @@
 from typing import Any
 
 from rdmalab.doctor.finding import Verdict
+from rdmalab.doctor.outcome import Status
 from rdmalab.doctor.report import SCHEMA
-from rdmalab.doctor.standing import Is
 
 _TEXT, _EVENT = {"type": "string"}, {"type": ["integer", "null"], "minimum": -1}
 _TEXTS = {"type": "array", "items": _TEXT}
@@ -57,7 +57,7 @@ def schema() -> dict[str, Any]:
         about=_said("what was looked into first; empty: nothing is wrong", _TEXT),
         event=_said("the last event before the answer", {"type": "integer", "minimum": -1}),
         cause=_said("the root cause in a word, or how it stands", _SLUG),
-        **{"is": {"enum": [kind.name.lower() for kind in Is]}},
+        **{"is": {"enum": [kind.name.lower() for kind in Status]}},
         sentence=_said("how it stands", _TEXT),
         since=_said("which event made it so", _EVENT),
         causes=_said("the roots, the first one first", findings),

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log
-from rdmalab.lens import words
 from rdmalab.session.session import Session
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.rules import errno_name
+from rdmalab.views import fmt
 
 WORK = {Noun.QP: ("wr", "recv_wr"), Noun.SRQ: ("recv_wr",)}
 """By which words the work requests of a queue are named."""
@@ -50,7 +50,7 @@ def examples(session: Session, log: Log, node: str = "") -> list[str]:
 def _living(session: Session, noun: Noun) -> Iterator[tuple[str, Thing]]:
     for name in session.names.all(noun):
         thing = session.names.find(name)
-        if thing is not None and words.exists(session.world, thing):
+        if thing is not None and fmt.exists(session.world, thing):
             yield name, thing
 
 
@@ -62,9 +62,9 @@ def work_of(log: Log, name: str, thing: Thing) -> list[Topic]:
 def _work(log: Log, name: str, thing: Thing, word: str) -> list[Topic]:
     found: dict[int, Topic] = {}
     for _, record in reversed(log.about(_POSTED[thing.noun, word], thing)):
-        said = words.send_wqe(record[A]) if word == "wr" else words.recv_wqe(record[A])
+        said = fmt.send_wqe(record[A]) if word == "wr" else fmt.recv_wqe(record[A])
         wr_id = record[A].wr.wr_id
-        about = f"{said.partition(' ')[2]}, posted in {words.ev(event_of(record))}"
+        about = f"{said.partition(' ')[2]}, posted in {fmt.ev(event_of(record))}"
         found.setdefault(wr_id, Topic(f"{name}.{word}[{wr_id}]", about))
         if len(found) == _NEWEST:
             break

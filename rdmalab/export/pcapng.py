@@ -12,15 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rdmalab.hca import port
-from rdmalab.lens import ladder, words
-from rdmalab.lens.ladder import Fate, PacketRow
-from rdmalab.lens.names import Names
-from rdmalab.lens.requests import RequestRow, request_rows
-from rdmalab.lens.sufferings import ORIGINS, PACKETS, Origin, octets, original, sufferings
-from rdmalab.session.stopping import check
+from rdmalab.session.interruption import check
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.records import Kind, Record, at_ns_of, kind_of, node_of, packet_of, reason_of
 from rdmalab.version import VERSION
+from rdmalab.views import fmt, ladder
+from rdmalab.views.ladder import Fate, PacketRow
+from rdmalab.views.names import Names
+from rdmalab.views.requests import RequestRow, request_rows
+from rdmalab.views.transit_effects import ORIGINS, PACKETS, Origin, octets, original, sufferings
 from rdmalab.wire.frame import Frame, octets_of
 from rdmalab.wire.packet import Packet
 from rdmalab.world.world import NEVER_LEFT, World
@@ -141,11 +141,11 @@ def _comment(frame: Captured, row: PacketRow, request: RequestRow | None) -> str
 
 def _whose(packet: Packet | Frame, row: PacketRow, request: RequestRow | None) -> str:
     if row.origin is Origin.INJECTED:
-        return f"{row.source} has not sent {words.packet_words(packet)}"
+        return f"{row.source} has not sent {fmt.packet_words(packet)}"
     if request is None:
-        return f"{row.qp} sends {words.packet_words(packet)}"
+        return f"{row.qp} sends {fmt.packet_words(packet)}"
     if request.answers:
-        return f"{row.qp} answers {words.packet_words(packet)} to {request.text}"
+        return f"{row.qp} answers {fmt.packet_words(packet)} to {request.text}"
     return request.text
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection
 from typing import Any, Protocol, TypeGuard
 
 from rdmalab.command import NOWHERE, NotUnderstood, Span
+from rdmalab.grammar.enum_words import member_value, readings
 from rdmalab.grammar.expressions import COMPARISONS
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Bare, Binary, Call, Literal, Node, Path, Unary, Word
 from rdmalab.grammar.text import octets
 from rdmalab.grammar.values import BOOLEANS, NULLS
-from rdmalab.grammar.words import member_value, readings
 
 
 class Unknown(LookupError):  # noqa: N818  (it says what it is)

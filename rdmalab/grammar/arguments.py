@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rdmalab.command import (
+    ArgumentKind,
     ExpressionKind,
-    Kind,
     ListKind,
     MomentKind,
     NotUnderstood,
@@ -24,17 +24,17 @@ from rdmalab.grammar.values import NULLS, example, is_null, scalar
 
 
 @dataclass(slots=True)
-class Part:
+class ArgumentPart:
     """One argument: where it belongs, and what it says or what is wrong with it."""
 
     argument: Argument
     slot: Slot | None = None
     value: Any = None
     wrong: NotUnderstood | None = None
-    inner: list["Part"] = field(default_factory=list)  # of a struct inside a struct of C
+    inner: list["ArgumentPart"] = field(default_factory=list)  # of a struct inside a struct of C
 
 
-def literal(text: str, kind: Kind, default_node: str | None = None, offset: int = 0) -> Any:
+def literal(text: str, kind: ArgumentKind, default_node: str | None = None, offset: int = 0) -> Any:
     """The value of a text that stands alone, such as a scalar of a scenario file."""
     if isinstance(kind, ExpressionKind):
         is_null = kind.nullable and text in NULLS
@@ -48,7 +48,7 @@ def literal(text: str, kind: Kind, default_node: str | None = None, offset: int 
     return meaning(values, kind, default_node)
 
 
-def meaning(values: list[Value], kind: Kind, default_node: str | None) -> Any:
+def meaning(values: list[Value], kind: ArgumentKind, default_node: str | None) -> Any:
     """What values with commas between them say for a kind."""
     first, *more = values
     if isinstance(kind, ListKind):
@@ -61,7 +61,7 @@ def meaning(values: list[Value], kind: Kind, default_node: str | None) -> Any:
     return _one(first, kind, default_node)
 
 
-def _one(value: Value, kind: Kind, default_node: str | None) -> Any:
+def _one(value: Value, kind: ArgumentKind, default_node: str | None) -> Any:
     if isinstance(value, Atom):
         return scalar(value, kind, default_node)
     if not isinstance(kind, RecordKind):
@@ -90,9 +90,9 @@ class Gathering:
         if part.wrong is not None:
             raise part.wrong
 
-    def read(self, argument: Argument) -> Part:
+    def read(self, argument: Argument) -> ArgumentPart:
         """`key=value`, kept if it is right."""
-        part = Part(argument)
+        part = ArgumentPart(argument)
         if _is_struct(argument, self.keys):
             part.inner = [self.read(inner) for inner in _unfolded(argument)]
             part.wrong = next((p.wrong for p in part.inner if p.wrong is not None), None)

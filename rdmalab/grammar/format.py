@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from rdmalab.command import (
+    ArgumentKind,
     BooleanKind,
     Command,
     Direction,
@@ -12,7 +13,6 @@ from rdmalab.command import (
     ExpressionKind,
     IntegerKind,
     Invocation,
-    Kind,
     Lines,
     ListKind,
     Moment,
@@ -23,6 +23,7 @@ from rdmalab.command import (
     Unit,
 )
 from rdmalab.grammar.arguments import meaning
+from rdmalab.grammar.enum_words import word_for
 from rdmalab.grammar.expressions import render as render_expression
 from rdmalab.grammar.keys import Keys, Slot, flat_record, keys_of_command, keys_of_record
 from rdmalab.grammar.nodes import Literal
@@ -31,7 +32,6 @@ from rdmalab.grammar.syntax import Atom, Reader, Value
 from rdmalab.grammar.text import in_quotes
 from rdmalab.grammar.tokens import scan
 from rdmalab.grammar.values import NULLS
-from rdmalab.grammar.words import word_for
 
 _PLAIN = re.compile(r"[A-Za-z0-9_@/.:+-]+")
 _COULD_BE_A_NAME = re.compile(r"[A-Z]|[A-Za-z_]\w*\.[A-Za-z_]\w*", re.ASCII)
@@ -42,7 +42,9 @@ def render(invocation: Invocation, command: Command) -> str:
     keys = keys_of_command(command.parameters)
     spoken = {p.name for p in command.parameters if p.spoken}
     words = [invocation.name]
-    waiting: list[Kind] = []  # positional parameters that would take the next word if they could
+    waiting: list[
+        ArgumentKind
+    ] = []  # positional parameters that would take the next word if they could
     for parameter in command.parameters:
         name, kind = parameter.name, parameter.kind
         if name not in invocation.arguments:
@@ -58,7 +60,7 @@ def render(invocation: Invocation, command: Command) -> str:
     return " ".join(words)
 
 
-def _is_word(value: Any, kind: Kind, waiting: list[Kind], spoken: set[str]) -> bool:
+def _is_word(value: Any, kind: ArgumentKind, waiting: list[ArgumentKind], spoken: set[str]) -> bool:
     """Whether the parser would give this word to the right parameter."""
     if flat_record(kind, lists=True) is not None:
         return False
@@ -69,7 +71,7 @@ def _is_word(value: Any, kind: Kind, waiting: list[Kind], spoken: set[str]) -> b
     return not is_spoken and not any(_accepts(other, words[:1]) for other in waiting)
 
 
-def _accepts(kind: Kind, word: list[Value]) -> bool:
+def _accepts(kind: ArgumentKind, word: list[Value]) -> bool:
     if isinstance(kind, ExpressionKind):
         return True
     try:
@@ -97,7 +99,7 @@ def _texts(slot: Slot, value: Any, keys: Keys, spoken: set[str]) -> list[str]:
     return [f"{key}{equals}{_shielded(value, kind, spoken)}"]
 
 
-def _shielded(value: Any, kind: Kind, spoken: set[str]) -> str:
+def _shielded(value: Any, kind: ArgumentKind, spoken: set[str]) -> str:
     """The text of a value; a spoken keyword in a question would end it, unless in parentheses."""
     text = value_text(value, kind)
     if isinstance(value, Expression) and spoken.intersection(t.text for t in scan(text)):
@@ -105,7 +107,7 @@ def _shielded(value: Any, kind: Kind, spoken: set[str]) -> str:
     return text
 
 
-def value_text(value: Any, kind: Kind) -> str:
+def value_text(value: Any, kind: ArgumentKind) -> str:
     """The canonical text of one value."""
     if value is None:
         return "NULL"
@@ -129,7 +131,7 @@ def _moment_text(moment: Moment) -> str:
     return moment.mark if moment.at_ns is None else spelled(moment.at_ns, Unit.NS)
 
 
-def _scalar_text(value: Any, kind: Kind) -> str:
+def _scalar_text(value: Any, kind: ArgumentKind) -> str:
     match kind:
         case EnumKind() if isinstance(value, int):
             return word_for(int(value), kind)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from rdmalab.command import Kind, ListKind, Parameter, RecordKind, Spread, ThingKind
+from rdmalab.command import ArgumentKind, FieldGroup, ListKind, Parameter, RecordKind, ThingKind
 
 Path = tuple[str, ...]
 
@@ -19,10 +19,10 @@ class Slot:
 
     path: Path
     parameter: Parameter
-    spread: Spread | None = None
+    spread: FieldGroup | None = None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ArgumentKind:
         return self.parameter.kind
 
     @property
@@ -75,7 +75,7 @@ def keys_of_record(kind: RecordKind) -> Keys:
     return _keys(list(_inside((), kind)), lists=False)
 
 
-def flat_record(kind: Kind, *, lists: bool) -> RecordKind | None:
+def flat_record(kind: ArgumentKind, *, lists: bool) -> RecordKind | None:
     """The record whose fields are keys in place of this kind, if there is one.
 
     What can be written short, `sg=A.mr0[0:64]`, is one value and keeps its key; some may be written

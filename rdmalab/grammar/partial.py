@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 
 from rdmalab.command import (
     NOWHERE,
+    ArgumentKind,
     Command,
     EnumKind,
     ExpressionKind,
-    Kind,
     ListKind,
     RecordKind,
     Span,
 )
-from rdmalab.grammar.arguments import Gathering, Part
+from rdmalab.grammar.arguments import ArgumentPart, Gathering
 from rdmalab.grammar.keys import Slot, keys_of_record
 from rdmalab.grammar.line import NO_ALIASES
 from rdmalab.grammar.sentence import Sentence, find_verb
@@ -38,7 +38,7 @@ class Expected:
     is_line: bool = False
     values: tuple[Slot, ...] = ()
     keys: dict[str, Slot] = field(default_factory=dict)
-    given: dict[str, Part] = field(default_factory=dict)
+    given: dict[str, ArgumentPart] = field(default_factory=dict)
     partial: str = ""
     place: Span = NOWHERE
     record: RecordKind | None = None
@@ -89,7 +89,7 @@ def _given(
     cursor: int,
     verb: Token,
     how: tuple[Mapping[str, Command], str | None, Mapping[str, str]],
-) -> dict[str, Part]:
+) -> dict[str, ArgumentPart]:
     """What the whole command says, before and behind the cursor but not at it."""
     vocabulary, default_node, aliases = how
     said = commands(folded(line, scan(line))) + commands(scan(line))  # closed behind the cursor?
@@ -121,14 +121,14 @@ def _in_arguments(sentence: Sentence, cursor: int) -> Expected:
     return _at(cursor, word if isinstance(word, Atom) else None, _anything(again))
 
 
-def _is_plain_word(part: Part) -> bool:
+def _is_plain_word(part: ArgumentPart) -> bool:
     """It may yet become another word, or a key."""
     if part.argument.key is not None or isinstance(part.argument.values[-1], Braces):
         return False
     return part.slot is None or not isinstance(part.slot.kind, ExpressionKind)
 
 
-def _without_last(sentence: Sentence, last: Part) -> Sentence:
+def _without_last(sentence: Sentence, last: ArgumentPart) -> Sentence:
     """The same command before its last word was begun."""
     start = last.argument.place.start
     tokens = [token for token in sentence.tokens if token.place.start < start]
@@ -151,7 +151,7 @@ def _free_keys(gathering: Gathering) -> dict[str, Slot]:
     return {key: slot for slot in free if (key := keys.written(slot))}
 
 
-def _is_open(part: Part, cursor: int) -> bool:
+def _is_open(part: ArgumentPart, cursor: int) -> bool:
     """Whether what is written at the cursor goes on with this argument."""
     if part.slot is not None and isinstance(part.slot.kind, ExpressionKind):
         return True
@@ -163,7 +163,7 @@ def _is_open(part: Part, cursor: int) -> bool:
     return not last.text or last.tokens[-1].is_("|", "->")
 
 
-def _in_value(part: Part, cursor: int, gathering: Gathering) -> Expected:
+def _in_value(part: ArgumentPart, cursor: int, gathering: Gathering) -> Expected:
     slot = part.slot
     last = part.argument.values[-1] if part.argument.values else None
     if slot is None:  # an unknown key may have any value
@@ -181,7 +181,7 @@ def _in_value(part: Part, cursor: int, gathering: Gathering) -> Expected:
     return _at(cursor, _last_piece(last, item), expected)
 
 
-def _last_piece(value: Value | None, kind: Kind) -> Atom | None:
+def _last_piece(value: Value | None, kind: ArgumentKind) -> Atom | None:
     """What a completion replaces: of `A|B` only the last."""
     if not isinstance(value, Atom):
         return None
@@ -201,7 +201,7 @@ def _last_path(question: Atom) -> Atom | None:
     return Atom.of(tokens[-count:]) if count else None
 
 
-def _in_struct(part: Part, cursor: int, gathering: Gathering) -> Expected:
+def _in_struct(part: ArgumentPart, cursor: int, gathering: Gathering) -> Expected:
     """In the braces of a struct inside a struct of C, `wr.rdma={rem`."""
     struct = part.argument.key.text if part.argument.key else ""
     last = part.inner[-1] if part.inner else None

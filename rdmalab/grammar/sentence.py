@@ -20,7 +20,8 @@ from rdmalab.command import (
     ThingKind,
     WordKind,
 )
-from rdmalab.grammar.arguments import Gathering, Part, meaning
+from rdmalab.grammar.arguments import ArgumentPart, Gathering, meaning
+from rdmalab.grammar.enum_words import value_of
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.keys import Keys, Slot, flat_record, keys_of_command
@@ -28,7 +29,6 @@ from rdmalab.grammar.nodes import Literal
 from rdmalab.grammar.syntax import Argument, Atom, Braces, Reader
 from rdmalab.grammar.tokens import Lexeme, Token, scan
 from rdmalab.grammar.values import NULLS
-from rdmalab.grammar.words import value_of
 
 _ANY = TextKind | ThingKind | ExpressionKind  # what takes nearly every word
 
@@ -56,7 +56,7 @@ class Sentence:
         self.tokens = tokens
         self.default_node = default_node
         self.gathering = Gathering(keys_of_command(command.parameters), default_node)
-        self.parts: list[Part] = []
+        self.parts: list[ArgumentPart] = []
         self._reader = Reader(tokens)
         self._spoken = {p.name for p in command.parameters if p.spoken}
         while self._reader.peek() is not None:
@@ -84,7 +84,7 @@ class Sentence:
     def _slot(self, name: str) -> Slot:
         return self.gathering.keys.by_key[name]
 
-    def _part(self) -> Part:
+    def _part(self) -> ArgumentPart:
         first = next(iter(self.free_positionals()), None)
         if first is not None and isinstance(first.kind, ProseKind):
             return self._prose(first)
@@ -95,7 +95,7 @@ class Sentence:
             return self._said()
         return self._word()
 
-    def _keyed(self) -> Part:
+    def _keyed(self) -> ArgumentPart:
         token, equals = self._reader.peek(), self._reader.peek(1)
         slot = self.gathering.keys.by_key.get(token.text) if token else None
         if slot is not None and isinstance(slot.kind, ExpressionKind):
@@ -104,13 +104,13 @@ class Sentence:
         argument = self._reader.argument()
         if slot is None and equals is not None and self._awaits_question():
             wrong = NotUnderstood('"=" does not compare', equals.place, "did you mean ==?")
-            return Part(argument, wrong=wrong)
+            return ArgumentPart(argument, wrong=wrong)
         return self.gathering.read(argument)
 
     def _awaits_question(self) -> bool:
         return any(isinstance(slot.kind, ExpressionKind) for slot in self.free_positionals())
 
-    def _said(self) -> Part:
+    def _said(self) -> ArgumentPart:
         """`within 2ms`."""
         key = self._reader.take()
         is_value_next = self._reader.peek() is not None and not self._reader.is_key_next
@@ -118,7 +118,7 @@ class Sentence:
         stop = values[-1].place.stop if values else key.place.stop
         return self.gathering.read(Argument(key, values, Span(key.place.start, stop)))
 
-    def _word(self) -> Part:
+    def _word(self) -> ArgumentPart:
         start = self._reader.at
         argument = self._reader.argument()
         complaints: list[tuple[Slot, NotUnderstood]] = []
@@ -138,20 +138,22 @@ class Sentence:
             complaints.append((slot, part.wrong))
         return self._refused(argument, complaints)
 
-    def _read_as(self, slot: Slot, argument: Argument) -> Part:
-        part = Part(argument, slot)
+    def _read_as(self, slot: Slot, argument: Argument) -> ArgumentPart:
+        part = ArgumentPart(argument, slot)
         try:
             part.value = meaning(argument.values, slot.kind, self.default_node)
         except NotUnderstood as wrong:
             part.wrong = wrong
         return self._kept(part)
 
-    def _refused(self, argument: Argument, complaints: list[tuple[Slot, NotUnderstood]]) -> Part:
+    def _refused(
+        self, argument: Argument, complaints: list[tuple[Slot, NotUnderstood]]
+    ) -> ArgumentPart:
         """What no positional parameter accepts: the complaint that helps most."""
         if not complaints:
-            return Part(argument, wrong=self._too_many(argument))
+            return ArgumentPart(argument, wrong=self._too_many(argument))
         slot, wrong = min(complaints, key=lambda c: _helpfulness(c[0], c[1], argument))
-        return Part(argument, slot, wrong=wrong)
+        return ArgumentPart(argument, slot, wrong=wrong)
 
     def _too_many(self, argument: Argument) -> NotUnderstood:
         first = argument.values[0]
@@ -165,7 +167,7 @@ class Sentence:
         hint = suggest(word, [f"{key}=" for key in free if key]) or "leave it out"
         return NotUnderstood(f"unexpected {quoted(word)}", argument.place, hint)
 
-    def _question(self, slot: Slot, key: Token | None) -> Part:
+    def _question(self, slot: Slot, key: Token | None) -> ArgumentPart:
         """An expression: the rest of the line, up to a key or a spoken keyword."""
         before = self._reader.tokens[self._reader.at - 1].place.stop if self._reader.at else 0
         tokens = self._rest()
@@ -174,7 +176,7 @@ class Sentence:
         text = _text_of(tokens)
         atom = Atom(text, Span(start, stop), tokens)
         place = Span(key.place.start if key else start, stop)
-        part = Part(Argument(key, [atom], place), slot)
+        part = ArgumentPart(Argument(key, [atom], place), slot)
         try:
             is_null = slot.kind.nullable and text in NULLS
             part.value = None if is_null else parse_expression(text, self.default_node, start)
@@ -193,7 +195,7 @@ class Sentence:
         hint = f"write {name} A.qp0.wr[3]"
         return NotUnderstood(f"{name} takes one object", atom.place, hint)
 
-    def _prose(self, slot: Slot) -> Part:
+    def _prose(self, slot: Slot) -> ArgumentPart:
         """All tokens that are left, as they stand in the line."""
         tokens = self._reader.tokens[self._reader.at :]
         self._reader.at = len(self._reader.tokens)
@@ -201,7 +203,7 @@ class Sentence:
         atom = Atom(_text_of(tokens), place, tokens)
         return self._read_as(slot, Argument(None, [atom], place))
 
-    def _kept(self, part: Part) -> Part:
+    def _kept(self, part: ArgumentPart) -> ArgumentPart:
         if part.wrong is None and part.slot is not None:
             try:
                 self.gathering.put(part.slot, part.value, part.argument)
@@ -240,7 +242,7 @@ def _text_of(tokens: list[Token]) -> str:
     return text
 
 
-def _is_mistaken(question: Part, complaints: list[tuple[Slot, NotUnderstood]]) -> bool:
+def _is_mistaken(question: ArgumentPart, complaints: list[tuple[Slot, NotUnderstood]]) -> bool:
     """A question that is none: its first word was meant for another parameter."""
     if question.wrong is None:
         node = question.value.node if question.value is not None else None

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import (
+    ArgumentKind,
     BooleanKind,
     Direction,
     DirectionKind,
@@ -15,7 +16,6 @@ from rdmalab.command import (
     Expression,
     ExpressionKind,
     IntegerKind,
-    Kind,
     Lines,
     LinesKind,
     Moment,
@@ -33,13 +33,13 @@ from rdmalab.command import (
     Unit,
     WordKind,
 )
+from rdmalab.grammar.enum_words import legal_words, readings, value_of
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.hints import listed, quoted, suggest
 from rdmalab.grammar.quantities import spelled, whole
 from rdmalab.grammar.syntax import Atom
 from rdmalab.grammar.text import unquoted
 from rdmalab.grammar.tokens import Lexeme
-from rdmalab.grammar.words import legal_words, readings, value_of
 
 if TYPE_CHECKING:
     from rdmalab.grammar.tokens import Token
@@ -59,7 +59,7 @@ _DIRECTION = re.compile(r"([A-Za-z_]\w*)->([A-Za-z_]\w*)", re.ASCII)
 _BARE_TEXT = re.compile(r'[^\s"{}=;,<>]+')
 
 
-def scalar(atom: Atom, kind: Kind, default_node: str | None = None) -> Any:
+def scalar(atom: Atom, kind: ArgumentKind, default_node: str | None = None) -> Any:
     """The value of one Atom; a kind with a short form may give a Ref instead."""
     if not atom.text:
         raise NotUnderstood("a value is missing here", atom.place, example(kind))
@@ -79,7 +79,7 @@ def scalar(atom: Atom, kind: Kind, default_node: str | None = None) -> Any:
         return reference(atom, ThingKind(kind.short.noun, ranged=True), default_node)
 
 
-def _field(atom: Atom, kind: Kind) -> Ref | None:
+def _field(atom: Atom, kind: ArgumentKind) -> Ref | None:
     """`A.mr0.lkey`, `B.mr0.addr+64`, as C has it, where a number stands that a region gives."""
     short = kind.short
     if short is None or short.noun not in (Noun.MR, Noun.MW) or not isinstance(kind, IntegerKind):
@@ -91,12 +91,12 @@ def _field(atom: Atom, kind: Kind) -> Ref | None:
     return Ref(match[1], match[2], start, part=match[3], place=atom.place)
 
 
-def is_null(text: str, kind: Kind) -> bool:
+def is_null(text: str, kind: ArgumentKind) -> bool:
     """Whether the text is NULL, where NULL may stand; a pointer may be written 0."""
     return kind.nullable and (text in NULLS or (kind.pointer and _ZERO.fullmatch(text) is not None))
 
 
-def example(kind: Kind) -> str:
+def example(kind: ArgumentKind) -> str:
     """What might be written for a kind: the suggestion where nothing nearer is known."""
     if isinstance(kind, EnumKind):
         return listed(legal_words(kind))
@@ -107,7 +107,7 @@ def example(kind: Kind) -> str:
     return _EXAMPLES.get(type(kind), "write a value")
 
 
-_EXAMPLES: dict[type[Kind], str] = {
+_EXAMPLES: dict[type[ArgumentKind], str] = {
     RecordKind: "write {key=value …}",
     TextKind: 'write "some text"',
     ProseKind: "write a word or a line",
@@ -295,11 +295,11 @@ def _lines(atom: Atom, kind: LinesKind, _node: str | None) -> Lines:
     return Lines(first.text[1:-1], place=Span(first.place.start + 1, first.place.stop - 1))
 
 
-def _record(atom: Atom, kind: Kind, _node: str | None) -> Any:
+def _record(atom: Atom, kind: ArgumentKind, _node: str | None) -> Any:
     raise NotUnderstood(f"{quoted(atom.text)} is not a record", atom.place, example(kind))
 
 
-_READERS: dict[type[Kind], Callable[[Atom, Any, str | None], Any]] = {
+_READERS: dict[type[ArgumentKind], Callable[[Atom, Any, str | None], Any]] = {
     IntegerKind: _integer,
     EnumKind: _enum,
     TextKind: _text,

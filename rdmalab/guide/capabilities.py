@@ -30,7 +30,7 @@ from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Op, Service
 from rdmalab.spec.profiles import STRICT, Profile
 from rdmalab.spec.refusals import REQUESTER_STATUS, Syndrome
 from rdmalab.spec.rules import RULES, errno_name
-from rdmalab.spec.sharing import OpenFlag, SrqAttrMask, SrqType
+from rdmalab.spec.srq import OpenFlag, SrqAttrMask, SrqType
 from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.transports import TRANSPORTS

@@ -5,7 +5,7 @@ from functools import partial
 
 from rdmalab.guide.article import Article, Row, Section, article
 from rdmalab.guide.entry import Entry, Sort, normal
-from rdmalab.spec.differences import DIFFERENCES, GUIDE_LESSON, guide_note, refused_on
+from rdmalab.spec.document_differences import DIFFERENCES, GUIDE_LESSON, guide_note, refused_on
 from rdmalab.spec.states import ATTRIBUTES
 
 _GUIDE = "bring-up-guide"

@@ -11,7 +11,7 @@ from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.builders import InitMask, SendOps
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
-from rdmalab.spec.sharing import SrqAttrMask, SrqType
+from rdmalab.spec.srq import SrqAttrMask, SrqType
 from rdmalab.spec.states import MTU, Attr, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Placement, Selectivity, SendFlags, WCFlags, WCOpcode, WROpcode

@@ -9,8 +9,8 @@ from functools import partial
 from typing import NamedTuple
 
 from rdmalab.command import Command, EnumKind, IntegerKind, ListKind, Parameter, RecordKind
+from rdmalab.grammar.enum_words import legal_words
 from rdmalab.grammar.format import value_text
-from rdmalab.grammar.words import legal_words
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import Entry
 
@@ -169,7 +169,7 @@ WIRE: dict[str, str] = {
 _MOST_NAMED = 6
 
 
-class Place(NamedTuple):
+class FieldUse(NamedTuple):
     """A command and the parameter, or field of a record, that it takes."""
 
     command: str
@@ -186,23 +186,23 @@ def entries(vocabulary: Mapping[str, Command]) -> Iterator[Entry]:
             yield Entry(f"field {name}", "field of a verb", (name, *aliases), write)
 
 
-def _other_names(place: Place) -> tuple[str, ...]:
+def _other_names(place: FieldUse) -> tuple[str, ...]:
     return *place.parameter.aliases, *place.parameter.dotted
 
 
-def fields_of(vocabulary: Mapping[str, Command]) -> dict[str, list[Place]]:
+def fields_of(vocabulary: Mapping[str, Command]) -> dict[str, list[FieldUse]]:
     """Each name that can be written before `=`, and where."""
-    places: dict[str, list[Place]] = {}
+    places: dict[str, list[FieldUse]] = {}
     for command in vocabulary.values():
         for parameter in command.parameters:
             _collect(places, command.name, parameter)
     return places
 
 
-def _collect(places: dict[str, list[Place]], command: str, parameter: Parameter) -> None:
+def _collect(places: dict[str, list[FieldUse]], command: str, parameter: Parameter) -> None:
     found = places.setdefault(parameter.name, [])
     if all(place.command != command for place in found):
-        found.append(Place(command, parameter))
+        found.append(FieldUse(command, parameter))
     kind = parameter.kind
     while isinstance(kind, ListKind):
         kind = kind.item
@@ -210,7 +210,7 @@ def _collect(places: dict[str, list[Place]], command: str, parameter: Parameter)
         _collect(places, command, field)
 
 
-def field_article(name: str, places: list[Place]) -> Article:
+def field_article(name: str, places: list[FieldUse]) -> Article:
     """One field, wherever it is taken."""
     commands = [place.command for place in places]
     more = f" and {len(commands) - _MOST_NAMED} more" if len(commands) > _MOST_NAMED else ""
@@ -226,7 +226,7 @@ def field_article(name: str, places: list[Place]) -> Article:
     return article(name, "field of a verb", rows, see)
 
 
-def _type(places: list[Place]) -> str:
+def _type(places: list[FieldUse]) -> str:
     said = (one_type(place.parameter) for place in places)
     return "; ".join(dict.fromkeys(words for words in said if words))
 
@@ -243,7 +243,7 @@ def one_type(parameter: Parameter) -> str:
     return ""
 
 
-def _default(places: list[Place]) -> str:
+def _default(places: list[FieldUse]) -> str:
     """One that all who take it have."""
     given = [place.parameter for place in places]
     if any(parameter.required or parameter.default in (None, "", []) for parameter in given):

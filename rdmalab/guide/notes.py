@@ -20,7 +20,7 @@ from errno import (
 from rdmalab.spec.limits import AtomicCap, PortState
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.refusals import Syndrome
-from rdmalab.spec.sharing import SrqAttrMask, SrqType
+from rdmalab.spec.srq import SrqAttrMask, SrqType
 from rdmalab.spec.states import MigState, QPType
 from rdmalab.spec.work import SendFlags, WCFlags, WCOpcode, WROpcode
 

@@ -14,10 +14,10 @@ from rdmalab.spec.async_events import EVENTS, EventKind
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.flows import FlowFlags, FlowType
 from rdmalab.spec.limits import PHYS_STATES, LinkLayer, PhysState
-from rdmalab.spec.opcodes import OPCODES, Op, Opcode, Place, Service
+from rdmalab.spec.opcodes import OPCODES, Op, Opcode, PacketPlace, Service
 from rdmalab.spec.profiles import PROFILES, Rounding, SlotsFreed
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.sharing import OpenFlag
+from rdmalab.spec.srq import OpenFlag
 from rdmalab.spec.states import AUTOMATIC, Mishap
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import WORK, Local
@@ -33,11 +33,11 @@ NOTES: dict[type[Enum], dict[Any, str]] = {
         Service.CNP: "Congestion notices of RoCE v2, which belong to no message",
         Service.XRC: "As RC; each request has an XRCETH that names its shared receive queue",
     },
-    Place: {
-        Place.FIRST: "Begins a message of several packets; exactly path_mtu bytes",
-        Place.MIDDLE: "Inside a message; exactly path_mtu bytes",
-        Place.LAST: "Ends a message of several packets; what is left, and any immediate",
-        Place.ONLY: "A whole message in one packet",
+    PacketPlace: {
+        PacketPlace.FIRST: "Begins a message of several packets; exactly path_mtu bytes",
+        PacketPlace.MIDDLE: "Inside a message; exactly path_mtu bytes",
+        PacketPlace.LAST: "Ends a message of several packets; what is left, and any immediate",
+        PacketPlace.ONLY: "A whole message in one packet",
     },
     Local: {
         Local.NONE: "The request touches no local memory",
@@ -101,7 +101,7 @@ NOTES: dict[type[Enum], dict[Any, str]] = {
 }
 
 
-class Kind(NamedTuple):
+class PartTable(NamedTuple):
     """An enum of the book: how its members are called, and where they are met."""
 
     name: str
@@ -109,22 +109,24 @@ class Kind(NamedTuple):
     see: str
 
 
-KINDS: dict[type[Enum], Kind] = {
-    Service: Kind("service", "the top three bits of an opcode", "explain BTH"),
-    Op: Kind("operation", "what a packet is about", "help show"),
-    Place: Kind("place", "where a packet stands in its message", "explain message"),
-    Local: Kind("buffers", "what a work request does to its sg_list", "explain sge"),
-    EventKind: Kind("event kind", "the sort of an asynchronous event", "explain async event"),
-    Mishap: Kind("mishap", "what moves a queue pair without modify_qp", "explain ERR"),
-    Rounding: Kind("rounding", "the cell rounding of a device profile", "explain cell rounding"),
-    SlotsFreed: Kind("slots freed", "the cell slots_freed", "explain cell slots_freed"),
-    Arm: Kind("arming", "what req_notify_cq sets, for one event", "explain arm"),
-    PhysState: Kind("phys state", "phys_state of query_port", "help query_port"),
-    LinkLayer: Kind("link layer", "link_layer of query_port", "help query_port"),
-    OpenFlag: Kind("oflag", "the flags of open_xrcd", "help open_xrcd"),
-    FlowType: Kind("flow type", "type= of create_flow", "help create_flow"),
-    FlowFlags: Kind("flow flag", "flags= of create_flow", "help create_flow"),
-    ProgramState: Kind("program state", "how a program stands", "help program"),
+KINDS: dict[type[Enum], PartTable] = {
+    Service: PartTable("service", "the top three bits of an opcode", "explain BTH"),
+    Op: PartTable("operation", "what a packet is about", "help show"),
+    PacketPlace: PartTable("place", "where a packet stands in its message", "explain message"),
+    Local: PartTable("buffers", "what a work request does to its sg_list", "explain sge"),
+    EventKind: PartTable("event kind", "the sort of an asynchronous event", "explain async event"),
+    Mishap: PartTable("mishap", "what moves a queue pair without modify_qp", "explain ERR"),
+    Rounding: PartTable(
+        "rounding", "the cell rounding of a device profile", "explain cell rounding"
+    ),
+    SlotsFreed: PartTable("slots freed", "the cell slots_freed", "explain cell slots_freed"),
+    Arm: PartTable("arming", "what req_notify_cq sets, for one event", "explain arm"),
+    PhysState: PartTable("phys state", "phys_state of query_port", "help query_port"),
+    LinkLayer: PartTable("link layer", "link_layer of query_port", "help query_port"),
+    OpenFlag: PartTable("oflag", "the flags of open_xrcd", "help open_xrcd"),
+    FlowType: PartTable("flow type", "type= of create_flow", "help create_flow"),
+    FlowFlags: PartTable("flow flag", "flags= of create_flow", "help create_flow"),
+    ProgramState: PartTable("program state", "how a program stands", "help program"),
 }
 _PREFIX: dict[type[Enum], str] = {
     LinkLayer: "IBV_LINK_LAYER_",
@@ -177,7 +179,7 @@ def _op(op: Op) -> list[Row]:
     return [("wire", _labels(lambda opcode: opcode.op is op))]
 
 
-def _place(place: Place) -> list[Row]:
+def _place(place: PacketPlace) -> list[Row]:
     return [("wire", _labels(lambda opcode: opcode.place is place))]
 
 
@@ -219,7 +221,7 @@ def _phys(state: PhysState) -> list[Row]:
 _ROWS: dict[type[Enum], Any] = {
     Service: _service,
     Op: _op,
-    Place: _place,
+    PacketPlace: _place,
     Local: _local,
     EventKind: _event_kind,
     Mishap: _mishap,

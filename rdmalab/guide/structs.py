@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from rdmalab.command import Command, EnumKind, Kind, ListKind, Parameter, RecordKind
+from rdmalab.command import ArgumentKind, Command, EnumKind, ListKind, Parameter, RecordKind
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import PREFIX, Entry, full_name
 from rdmalab.guide.fields import FIELDS, one_type
@@ -19,7 +19,7 @@ from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.builders import InitMask, SendOps
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
-from rdmalab.spec.sharing import SrqAttrMask, SrqType
+from rdmalab.spec.srq import SrqAttrMask, SrqType
 from rdmalab.spec.states import ATTRIBUTES, MTU, Attr, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Placement, Selectivity, SendFlags, WCFlags, WCOpcode, WROpcode
@@ -117,7 +117,7 @@ def _add(found: dict[str, Struct], struct: Struct) -> None:
     known.keys = list(dict.fromkeys([*known.keys, *struct.keys]))
 
 
-def _item(kind: Kind) -> Kind:
+def _item(kind: ArgumentKind) -> ArgumentKind:
     while isinstance(kind, ListKind):
         kind = kind.item
     return kind

@@ -7,13 +7,13 @@ from typing import Any
 
 from rdmalab.command import (
     EXAMPLE,
+    ArgumentKind,
     BooleanKind,
     Command,
     DirectionKind,
     EnumKind,
     ExpressionKind,
     IntegerKind,
-    Kind,
     LinesKind,
     ListKind,
     MomentKind,
@@ -26,9 +26,9 @@ from rdmalab.command import (
     Unit,
     WordKind,
 )
+from rdmalab.grammar.enum_words import legal_words
 from rdmalab.grammar.format import value_text
 from rdmalab.grammar.keys import Keys, Slot, keys_of_command
-from rdmalab.grammar.words import legal_words
 from rdmalab.guide import attributes, states
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import About, Entry, Sort
@@ -182,7 +182,7 @@ def _is_needed(slot: Slot, command: Command) -> bool:
     return is_sure and len(slot.path) <= 2
 
 
-def _may_be_absent(kind: Kind) -> bool:
+def _may_be_absent(kind: ArgumentKind) -> bool:
     """A list that may be NULL has its fields all the same where it is not."""
     return kind.nullable and not isinstance(kind, ListKind)
 
@@ -197,7 +197,7 @@ _UNIT_WORDS = {
     Unit.MAC: "MAC",
     Unit.PPM: "P",
 }
-_WORDS: dict[type[Kind], Callable[[Any], str]] = {
+_WORDS: dict[type[ArgumentKind], Callable[[Any], str]] = {
     ListKind: lambda kind: f"{value_word(kind.item)},…",
     IntegerKind: lambda kind: _UNIT_WORDS[kind.unit],
     EnumKind: lambda kind: "A|B|…" if kind.is_flags else "",
@@ -215,7 +215,7 @@ _WORDS: dict[type[Kind], Callable[[Any], str]] = {
 }
 
 
-def value_word(kind: Kind) -> str:
+def value_word(kind: ArgumentKind) -> str:
     """What stands for a value in a usage line; nothing: the key itself."""
     return _WORDS[type(kind)](kind)
 
@@ -246,14 +246,14 @@ def _about(slot: Slot, *, needed: bool) -> str:
     return "; ".join(parts)
 
 
-def _type(kind: Kind) -> str:
+def _type(kind: ArgumentKind) -> str:
     if isinstance(kind, ListKind):
         return f"list of {_type(kind.item)}"
     short = f" or {kind.short.noun.upper()}" if kind.short else ""
     return _plain_type(kind) + short
 
 
-def _plain_type(kind: Kind) -> str:
+def _plain_type(kind: ArgumentKind) -> str:
     if isinstance(kind, EnumKind):
         words = legal_words(kind)
         return " ".join(words[:_WIDEST_ENUM]) + "…" * (len(words) > _WIDEST_ENUM)

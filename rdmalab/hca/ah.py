@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.errors import refused
 from rdmalab.hca.port import gid_at
-from rdmalab.hca.refuse import refused
 from rdmalab.spec.addresses import ADDRESS
 from rdmalab.wire.packet import MULTICAST_LID, Flow, LidFlow, gid_text, is_multicast, mac_of
 

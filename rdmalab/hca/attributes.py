@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from rdmalab.command import Alias, Bits, Noun, Short, Spelled, Spread, Thing, Unit
+from rdmalab.command import Alias, Bits, FieldGroup, Noun, RefShorthand, Spelled, Thing, Unit
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import ATTRIBUTES, MTU, Attr, MigState, QPState
 
@@ -78,10 +78,10 @@ def _other_path_to(
     return {"alt_ah_attr": world.find(thing, object).other_address()}
 
 
-ADDRESS = Spread("ah", Noun.NODE, _address_of, ("ah_attr",))
-ALTERNATE = Spread("alt_ah", Noun.NODE, _other_path_to, ("alt_ah_attr",))
-TO_NODE = Spread("to", Noun.NODE, _fields_of, tuple(f.name for f in dataclasses.fields(AhAttr)))
-QPNumber = Annotated[int, Short(Noun.QP, _qpn_of)]
+ADDRESS = FieldGroup("ah", Noun.NODE, _address_of, ("ah_attr",))
+ALTERNATE = FieldGroup("alt_ah", Noun.NODE, _other_path_to, ("alt_ah_attr",))
+TO_NODE = FieldGroup("to", Noun.NODE, _fields_of, tuple(f.name for f in dataclasses.fields(AhAttr)))
+QPNumber = Annotated[int, RefShorthand(Noun.QP, _qpn_of)]
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class QpAttr:
     qkey: int | None = None
     rq_psn: int | None = None
     sq_psn: int | None = None
-    dest_qp_num: Annotated[int | None, Short(Noun.QP, _qpn_of)] = None
+    dest_qp_num: Annotated[int | None, RefShorthand(Noun.QP, _qpn_of)] = None
     qp_access_flags: Access | None = None
     ah_attr: AhAttr | None = None
     pkey_index: int | None = None

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Refused
-from rdmalab.hca import extended, pointers, posting
+from rdmalab.hca import extended, invalid_pointers, posting
+from rdmalab.hca.errors import tell_never
 from rdmalab.hca.extended import Built, Region
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.refuse import tell_never
 from rdmalab.hca.wr import SGE, SendWR
 from rdmalab.spec import builders
 from rdmalab.spec.records import Kind
@@ -74,7 +74,7 @@ def fill_list(
     if num_sge is None or 0 <= num_sge <= len(sg):
         fill(hca, qp, verb, sg[:num_sge])
     else:
-        where = pointers.beyond("num_sge", num_sge, "sg_list", len(sg))
+        where = invalid_pointers.beyond("num_sge", num_sge, "sg_list", len(sg))
         extended.spoil(hca, qp, extended.open_region(hca, qp, verb), "crash-sg", where)
 
 
@@ -100,7 +100,7 @@ def fill_inline(
     if built is None:
         return
     if num_buf is not None and not 0 <= num_buf <= len(sg):
-        where = pointers.beyond("num_buf", num_buf, "buf_list", len(sg))
+        where = invalid_pointers.beyond("num_buf", num_buf, "buf_list", len(sg))
         extended.spoil(hca, qp, extended.open_region(hca, qp, verb), "crash-sg", where)
         return
     sg = sg[:num_buf]
@@ -148,7 +148,7 @@ def _crash(hca: "Hca", operands: dict[str, Any]) -> tuple[str, ...] | None:
     if "ah" not in operands:
         return None
     ah = operands["ah"]
-    refusal = pointers.check_handle(hca, ah, "")
+    refusal = invalid_pointers.check_handle(hca, ah, "")
     if refusal is None:
         return None
     return (refusal.rule, hex(ah)) if ah else (refusal.rule,)

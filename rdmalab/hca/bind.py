@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
 from rdmalab.hca import posting
-from rdmalab.hca.refuse import refused
+from rdmalab.hca.errors import refused
 from rdmalab.hca.wr import MwBind, SendWR
 from rdmalab.spec.access import MWType
 from rdmalab.spec.work import WROpcode

@@ -3,7 +3,7 @@
 from collections import deque
 from typing import TYPE_CHECKING
 
-from rdmalab.hca.refuse import refused
+from rdmalab.hca.errors import refused
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus

@@ -34,7 +34,7 @@ def begin(qp: QueuePair) -> None:
     qp.comp = Completing(qp.sq.posted, qp.sq.next_psn)
 
 
-def forgive(qp: QueuePair) -> None:
+def reset_retry_counters(qp: QueuePair) -> None:
     """Both retry counters start again, because their attributes changed."""
     qp.comp.retried = qp.comp.rnr_retried = 0
 
@@ -53,7 +53,7 @@ def receive(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
         return
     if comp.psn != oldest:
         if qp.req.serial < comp.serial:
-            hca.skip_answered(qp)
+            hca.cancel_retransmit(qp)
         watch(hca, qp)
     settle(hca, qp)
 
@@ -230,7 +230,7 @@ def settle_drain(hca: "Hca", qp: QueuePair) -> None:
     if qp.state is not _SQD:
         return
     if qp.comp.rnr_until_ns is not None and hca.profile.rnr_wait_drains:
-        hca.unbegin(qp)
+        hca.rewind_unacked(qp)
     if qp.comp.serial < qp.req.started:
         return
     if qp.attr.en_sqd_async_notify or hca.profile.drained_event_unasked:

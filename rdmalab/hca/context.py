@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Noun
-from rdmalab.hca import flush, mr, objects
-from rdmalab.hca.refuse import refused
+from rdmalab.hca import flush, lifecycle, mr
+from rdmalab.hca.errors import refused
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.records import Kind
@@ -29,26 +29,26 @@ TEARDOWN = (
 
 def close(hca: "Hca") -> None:
     """`ibv_close_device`: the kernel frees all that is left over, and nothing is EBUSY."""
-    if hca.useless == CLOSED:
+    if hca.unavailable_rule == CLOSED:
         raise refused(hca.profile, CLOSED, legal=f"open_device {hca.node}")
     for noun in TEARDOWN:
         if (table := hca.tables.get(noun)) is not None:
             for item in list(table.items.values()):
                 _FREE.get(noun, _free)(hca, item)
     hca.async_events.clear()
-    hca.useless = CLOSED
+    hca.unavailable_rule = CLOSED
     hca.trace.record(Kind.DEVICE_CLOSED, hca.node, 0)
 
 
 def _free(hca: "Hca", item: Any) -> None:
     table = next(t for t in hca.tables.values() if t.items.get(item.number) is item)
-    objects.destroyed(hca, table, item)
+    lifecycle.destroyed(hca, table, item)
 
 
 def _free_qp(hca: "Hca", qp: "QueuePair") -> None:
     hca.groups = {gid: rest for gid, qps in hca.groups.items() if (rest := _without(qps, qp))}
     flush.discard(hca, qp)
-    objects.destroyed(hca, hca.qps, qp)
+    lifecycle.destroyed(hca, hca.qps, qp)
 
 
 def _without(members: list[int], qp: "QueuePair") -> list[int]:
@@ -60,7 +60,7 @@ _FREE: dict[Noun, Callable[["Hca", Any], None]] = {Noun.QP: _free_qp, Noun.MR: m
 
 def reopen(hca: "Hca", port_state: PortState) -> None:
     """`ibv_open_device` after a close; a device that died has been reset meanwhile."""
-    hca.useless = ""
+    hca.unavailable_rule = ""
     hca.trace.record(Kind.DEVICE_OPENED, hca.node, 0)
     hca.set_port(port_state)
 
@@ -70,7 +70,7 @@ def die(hca: "Hca") -> None:
     hca.trace.record(Kind.DEVICE_DIED, hca.node, 0)
     hca.raise_event(AsyncEvent.DEVICE_FATAL, 0)
     hca.set_port(PortState.DOWN)
-    hca.useless = DEAD
+    hca.unavailable_rule = DEAD
     hca.ready.clear()
     for qp in hca.qps.items.values():
         qp.queued = False

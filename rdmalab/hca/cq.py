@@ -7,7 +7,7 @@ from rdmalab.spec.completions import Arm
 from rdmalab.spec.records import Kind
 
 if TYPE_CHECKING:
-    from rdmalab.hca.outside import Recorder
+    from rdmalab.hca.environment import Recorder
     from rdmalab.hca.wr import Cqe
 
 _ADDED, _POLLED = Kind.CQE_ADDED, Kind.CQE_POLLED

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from rdmalab.hca.ah import AddressHandle
     from rdmalab.hca.channels import CompChannel
     from rdmalab.hca.cq import CompletionQueue
-    from rdmalab.hca.dma import Opened, User
+    from rdmalab.hca.dma import KeyTarget, MemoryUser
+    from rdmalab.hca.environment import Environment, Recorder
     from rdmalab.hca.mr import MemoryRegion
     from rdmalab.hca.mw import MemoryWindow
-    from rdmalab.hca.outside import Outside, Recorder
     from rdmalab.hca.pd import ProtectionDomain
     from rdmalab.hca.qp import QueuePair, RecvQueue, SendQueue
     from rdmalab.hca.srq import SharedReceiveQueue
@@ -87,11 +87,16 @@ class Hca:
         "ahs", "async_events", "async_unacked", "busy_until_ns", "channels", "cqs", "drops",
         "flows", "gids", "groups", "host", "lids", "lkeys", "mac", "memory", "mrs", "mws", "node",
         "now_ns", "outside", "pds", "pkeys", "port_state", "profile", "qps", "ready", "rkeys",
-        "srqs", "tables", "tds", "trace", "turn_filed", "useless", "xrcds",
+        "srqs", "tables", "tds", "trace", "turn_filed", "unavailable_rule", "xrcds",
     )  # fmt: skip
 
     def __init__(
-        self, node: str, gids: list[int], profile: Profile, trace: "Recorder", outside: "Outside"
+        self,
+        node: str,
+        gids: list[int],
+        profile: Profile,
+        trace: "Recorder",
+        outside: "Environment",
     ) -> None:
         self.node = node
         self.gids = gids
@@ -105,7 +110,7 @@ class Hca:
         self.pkeys = [FULL_PKEY] + [0] * profile.caps.max_pkey_index  # 0: an empty entry
         self.mac = mac_of(gids[-1])
         self.port_state = PortState.ACTIVE
-        self.useless = ""  # the rule by which a closed or dead device refuses
+        self.unavailable_rule = ""  # the rule by which a closed or dead device refuses
         self.ready: deque[QueuePair] = deque()
         self.busy_until_ns = 0
         self.turn_filed = False
@@ -134,7 +139,7 @@ class Hca:
         )  # fmt: skip
         self.tables: dict[str, Table[Any]] = {table.noun: table for table in every}
         self.lkeys: dict[int, MemoryRegion] = {}
-        self.rkeys: dict[int, Opened] = {}
+        self.rkeys: dict[int, KeyTarget] = {}
 
     def address(self) -> AhAttr:
         """How a peer reaches this node: by its base LID, or over RoCEv2 and IPv4.
@@ -153,7 +158,7 @@ class Hca:
     # ------------------------------------------------------------------ the host's door
     def wake(self, qp: "QueuePair") -> None:
         """This QP may have something to send: it waits in line for the port."""
-        if self.useless:
+        if self.unavailable_rule:
             return
         if not qp.queued:
             if not qp.resp.answers and requester.next_wqe(qp) is None:
@@ -302,18 +307,18 @@ class Hca:
     def go_back(self, qp: "QueuePair", reason: str) -> None:
         requester.go_back(self, qp, reason)
 
-    def skip_answered(self, qp: "QueuePair") -> None:
-        requester.skip_answered(qp)
+    def cancel_retransmit(self, qp: "QueuePair") -> None:
+        requester.cancel_retransmit(qp)
 
-    def unbegin(self, qp: "QueuePair") -> None:
-        requester.unbegin(qp)
+    def rewind_unacked(self, qp: "QueuePair") -> None:
+        requester.rewind_unacked(qp)
 
-    def read(self, user: "User", addr: int, length: int) -> bytes:
+    def read(self, user: "MemoryUser", addr: int, length: int) -> bytes:
         """The only way in which the adapter reads memory; whoever calls has asked the keys."""
         self.trace.record(_READ, self.node, user.number, addr, length)
         return self.memory.read(addr, length)
 
-    def write(self, user: "User", addr: int, octets: bytes) -> None:
+    def write(self, user: "MemoryUser", addr: int, octets: bytes) -> None:
         """The only way in which it writes memory, under the same condition."""
         self.memory.write(addr, octets)
         self.trace.record(_WRITTEN, self.node, user.number, addr, len(octets))
@@ -377,7 +382,7 @@ class Hca:
     def set_port(self, state: PortState) -> None:
         """Only ACTIVE moves packets; whoever gets there or leaves tells it."""
         before = self.port_state
-        if state is before or self.useless:
+        if state is before or self.unavailable_rule:
             return
         self.port_state = state
         self.trace.record(Kind.PORT_CHANGED, self.node, 1, state)

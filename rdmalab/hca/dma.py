@@ -20,7 +20,7 @@ LOCAL_READ = 0  # reading the own memory needs no right
 LOCAL_WRITE = int(Access.LOCAL_WRITE)
 
 
-class Opened(Protocol):
+class KeyTarget(Protocol):
     """What a key opens: a memory region, or what a memory window is bound to.
 
     Work requests count from `iova`; the byte it names lies at `addr`. qp: the only QP that may use
@@ -41,7 +41,7 @@ class Opened(Protocol):
     def qp(self) -> int | None: ...
 
 
-class User(Protocol):
+class MemoryUser(Protocol):
     """Who touches memory: a queue pair, by its number and protection domain."""
 
     @property
@@ -50,7 +50,7 @@ class User(Protocol):
     def pd(self) -> int: ...
 
 
-class Borrower(NamedTuple):
+class SrqUser(NamedTuple):
     """A queue pair that touches memory of an SRQ's PD. srq: that SRQ; 0: it was destroyed."""
 
     number: int
@@ -69,7 +69,7 @@ class Denied(Enum):
 
 
 def locate(
-    keys: "Mapping[int, Opened]", key: int, qp: "User", rights: int, addr: int, length: int
+    keys: "Mapping[int, KeyTarget]", key: int, qp: "MemoryUser", rights: int, addr: int, length: int
 ) -> int | Denied:
     """Where the byte that a work request calls `addr` lies in memory.
 
@@ -91,8 +91,8 @@ def locate(
 
 
 def reach(
-    keys: "Mapping[int, Opened]",
-    qp: "User",
+    keys: "Mapping[int, KeyTarget]",
+    qp: "MemoryUser",
     rights: int,
     sg: "list[SGE]",
     offset: int,
@@ -145,7 +145,9 @@ def _denied(hca: "Hca", denied: Denied) -> WCStatus:
     return hca.profile.unknown_lkey_status if key_unknown else WCStatus.LOC_PROT_ERR
 
 
-def scatter(hca: "Hca", user: "User", sg: "list[SGE]", offset: int, octets: bytes) -> Denied | None:
+def scatter(
+    hca: "Hca", user: "MemoryUser", sg: "list[SGE]", offset: int, octets: bytes
+) -> Denied | None:
     """Put bytes of a message where the list says, all of them or none.
 
     Whoever calls has asked that the list is long enough for them, as for `gather`.

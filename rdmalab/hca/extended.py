@@ -8,7 +8,7 @@ from enum import IntFlag
 from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Refused
-from rdmalab.hca.refuse import refused
+from rdmalab.hca.errors import refused
 from rdmalab.spec.builders import InitMask, SendOps, offered
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPType
@@ -121,7 +121,7 @@ def spoil(hca: "Hca", qp: "QueuePair", region: Region, rule: str, *details: Any)
     """Remember the first mistake: the function that made it returns nothing."""
     if region.complaint is None:
         region.complaint = Complaint(rule, details, max(0, len(region.built) - 1))
-        hca.trace.record(Kind.BATCH_SPOILED, hca.node, qp.number, told(hca, region.complaint))
+        hca.trace.record(Kind.BATCH_FAILED, hca.node, qp.number, told(hca, region.complaint))
 
 
 def told(hca: "Hca", complaint: Complaint) -> str:

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.hca.objects import check_limit, created, destroyed
+from rdmalab.hca.errors import refused
+from rdmalab.hca.lifecycle import check_limit, created, destroyed
 from rdmalab.hca.port import ETHERNET
-from rdmalab.hca.refuse import refused
 from rdmalab.hca.steering import Flow, FlowAttr, FlowSpec
 from rdmalab.spec.flows import FlowType
 from rdmalab.spec.limits import DeviceCap

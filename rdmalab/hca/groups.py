@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from rdmalab.hca.errors import refused
 from rdmalab.hca.port import ETHERNET
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.refuse import refused
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPType
 from rdmalab.wire.packet import gid_text, is_multicast

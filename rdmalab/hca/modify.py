@@ -8,11 +8,11 @@ from rdmalab.command import Refused
 from rdmalab.hca import completer, flush, migration, requester, responder
 from rdmalab.hca.ah import flow_label, flow_to, judge, lone_source_port, source_port
 from rdmalab.hca.attributes import AhAttr, QpAttr, mask_of
+from rdmalab.hca.errors import check_useful, refused
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import Path, QueuePair
-from rdmalab.hca.refuse import check_useful, refused
 from rdmalab.spec import states
-from rdmalab.spec.differences import DIFFERENCES, demanded, guide_note
+from rdmalab.spec.document_differences import DIFFERENCES, demanded, guide_note
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, MigState, QPState
 from rdmalab.spec.timers import answer_ns
@@ -26,7 +26,7 @@ _U8 = 0xFF
 
 
 @dataclass(slots=True)
-class Asked:
+class ModifyCall:
     """One call: what was given, the move it means."""
 
     hca: "Hca"
@@ -49,7 +49,7 @@ class Asked:
         return f"{self.now.name} → {self.to.name}"
 
 
-def check_states(asked: Asked) -> Refused | None:
+def check_states(asked: ModifyCall) -> Refused | None:
     for name in ("qp_state", "cur_qp_state"):
         if name in asked.given and asked.given[name] not in STATES:
             legal = "states: " + " ".join(state.name for state in QPState)
@@ -58,7 +58,7 @@ def check_states(asked: Asked) -> Refused | None:
     return None
 
 
-def check_support(asked: Asked) -> Refused | None:
+def check_support(asked: ModifyCall) -> Refused | None:
     """Soft-RoCE looks at the mask before it looks into the table."""
     bits = asked.hca.profile.attr_mask_bits
     foreign = Attr(int(asked.mask) >> bits << bits)
@@ -74,7 +74,7 @@ def _bits(mask: int) -> str:
     return f"mask bits {int(mask):#x}"
 
 
-def check_claim(asked: Asked) -> Refused | None:
+def check_claim(asked: ModifyCall) -> Refused | None:
     """IBA 11.2.5.2: cur_qp_state must be true; Soft-RoCE and mlx5 believe it (R4, R5)."""
     claim = asked.given.get("cur_qp_state")
     if claim is None:
@@ -87,7 +87,7 @@ def check_claim(asked: Asked) -> Refused | None:
     return None
 
 
-def check_transition(asked: Asked) -> Refused | None:
+def check_transition(asked: ModifyCall) -> Refused | None:
     nexts = states.legal_next(asked.qp.qp_type, asked.now)
     if asked.to in nexts or not asked.is_tabled:
         return None
@@ -96,7 +96,7 @@ def check_transition(asked: Asked) -> Refused | None:
     return asked.no("transition", asked.move, argument="qp_state", legal=legal)
 
 
-def check_missing(asked: Asked) -> Refused | None:
+def check_missing(asked: ModifyCall) -> Refused | None:
     missing = states.missing(asked.qp.qp_type, asked.now, asked.to, asked.mask)
     if not missing or not asked.is_tabled:
         return None
@@ -107,7 +107,7 @@ def check_missing(asked: Asked) -> Refused | None:
     return asked.no("attr-missing", names, argument="qp_state", legal=legal)
 
 
-def check_surplus(asked: Asked) -> Refused | None:
+def check_surplus(asked: ModifyCall) -> Refused | None:
     surplus = states.surplus(asked.qp.qp_type, asked.now, asked.to, asked.mask)
     if not surplus or not asked.is_tabled:
         return None
@@ -117,19 +117,19 @@ def check_surplus(asked: Asked) -> Refused | None:
     return asked.no("attr-surplus", what, argument=names[0] if names else "attr_mask", legal=legal)
 
 
-def _guide_note(asked: Asked, surplus: Attr) -> str:
+def _guide_note(asked: ModifyCall, surplus: Attr) -> str:
     """A widely read guide asks for more than this type has."""
     qp_type = asked.qp.qp_type
     return guide_note([qp_type], demanded(qp_type, asked.now, asked.to) & surplus)
 
 
-def _takes(asked: Asked) -> str:
+def _takes(asked: ModifyCall) -> str:
     move = states.MOVES[asked.qp.qp_type, asked.now, asked.to]
     names = " ".join(states.fields_of(move.required | move.optional))
     return f"{asked.move} takes: {names or 'nothing but the state'}"
 
 
-def check_ranges(asked: Asked) -> Refused | None:
+def check_ranges(asked: ModifyCall) -> Refused | None:
     profile = asked.hca.profile
     for name, value in asked.given.items():
         row = profile.attributes[name]
@@ -139,7 +139,7 @@ def check_ranges(asked: Asked) -> Refused | None:
     return None
 
 
-def check_draining(asked: Asked) -> Refused | None:
+def check_draining(asked: ModifyCall) -> Refused | None:
     """IBA 10.3.1.5: until the send queue has drained only ERR and RESET are possible."""
     if asked.now is not QPState.SQD or not asked.qp.has_begun_sends:
         return None
@@ -150,7 +150,7 @@ def check_draining(asked: Asked) -> Refused | None:
     return None
 
 
-def check_address(asked: Asked) -> Refused | None:
+def check_address(asked: ModifyCall) -> Refused | None:
     """R10, R16: what the kernel asks of an address vector on a RoCE port."""
     av = asked.given.get("ah_attr")
     if av is None:
@@ -159,12 +159,12 @@ def check_address(asked: Asked) -> Refused | None:
     return judge(asked.hca, av, port or 0, _judged(asked))
 
 
-def _judged(asked: Asked) -> frozenset[str]:
+def _judged(asked: ModifyCall) -> frozenset[str]:
     """The fields of an address whose range this device looks at."""
     return asked.hca.profile.modify_judges_address
 
 
-def check_alternate(asked: Asked) -> Refused | None:
+def check_alternate(asked: ModifyCall) -> Refused | None:
     """What the kernel asks of the address of an alternate path; a port of RoCE has none."""
     if not asked.mask & Attr.ALT_PATH:
         return None
@@ -189,7 +189,7 @@ _MIGRATIONS = {
 }
 
 
-def check_migration(asked: Asked) -> Refused | None:
+def check_migration(asked: ModifyCall) -> Refused | None:
     """Only the device sets ARMED, and only it leaves REARM."""
     wanted = asked.given.get("path_mig_state")
     if wanted is None or not asked.hca.lids:
@@ -206,7 +206,7 @@ def check_migration(asked: Asked) -> Refused | None:
     )
 
 
-CHECKS: tuple[Callable[[Asked], Refused | None], ...] = (
+CHECKS: tuple[Callable[[ModifyCall], Refused | None], ...] = (
     check_states,
     check_support,
     check_claim,
@@ -231,7 +231,7 @@ def modify(hca: "Hca", qp: QueuePair, attr: QpAttr, mask: Attr | None = None) ->
     _apply(asked)
 
 
-def ask(hca: "Hca", qp: QueuePair, attr: QpAttr, mask: Attr | None = None) -> Asked:
+def ask(hca: "Hca", qp: QueuePair, attr: QpAttr, mask: Attr | None = None) -> ModifyCall:
     """The call as the table sees it: only masked fields count; R1, R7: no state means the same."""
     given = attr.given()
     own_mask = mask_of(given)
@@ -247,10 +247,10 @@ def ask(hca: "Hca", qp: QueuePair, attr: QpAttr, mask: Attr | None = None) -> As
     if hca.profile.believes_cur_state and masked.get("cur_qp_state") in STATES:
         now = QPState(masked["cur_qp_state"])
     to = masked.get("qp_state", now)
-    return Asked(hca, qp, masked, mask, now, QPState(to) if to in STATES else to)
+    return ModifyCall(hca, qp, masked, mask, now, QPState(to) if to in STATES else to)
 
 
-def _apply(asked: Asked) -> None:
+def _apply(asked: ModifyCall) -> None:
     hca, qp, to = asked.hca, asked.qp, asked.to
     moves = bool(Attr.STATE & asked.mask)
     if moves and to is QPState.RESET:
@@ -276,7 +276,7 @@ def _stored(hca: "Hca", name: str, value: Any) -> Any:
     return value
 
 
-def _begin(asked: Asked) -> None:
+def _begin(asked: ModifyCall) -> None:
     """Each engine takes from the attributes what concerns it."""
     qp, mask = asked.qp, asked.mask
     if STATES[asked.to].receives:
@@ -293,7 +293,7 @@ def _begin(asked: Asked) -> None:
         requester.begin(qp)
         completer.begin(qp)
     elif mask & (Attr.RETRY_CNT | Attr.RNR_RETRY):
-        completer.forgive(qp)
+        completer.reset_retry_counters(qp)
 
 
 def _path(hca: "Hca", qp: QueuePair) -> Path:
@@ -333,7 +333,7 @@ def _answer_ns(hca: "Hca", timeout: int | None) -> int | None:
     return answer_ns(timeout or 0, hca.profile.timer_tick_ns, hca.profile.ack_timeout_factor)
 
 
-def _enter(asked: Asked) -> None:
+def _enter(asked: ModifyCall) -> None:
     hca, qp, to = asked.hca, asked.qp, asked.to
     if to is QPState.ERR:
         flush.fail(hca, qp)

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import objects
+from rdmalab.hca import lifecycle
+from rdmalab.hca.errors import refused
 from rdmalab.hca.keys import key_of
 from rdmalab.hca.memory import PAGE
-from rdmalab.hca.refuse import refused
 from rdmalab.spec.access import Access, Rereg, needs_local_write, unknown
 from rdmalab.spec.records import Kind
 
@@ -52,7 +52,7 @@ def register(
     hca: "Hca", pd: int, length: int, access: int, addr: int | None, iova: int | None = None
 ) -> MemoryRegion:
     """`ibv_reg_mr`; without `addr` the host first allocates a buffer of `length` zero bytes."""
-    objects.check_limit(hca, hca.mrs)
+    lifecycle.check_limit(hca, hca.mrs)
     refusal = _judge_access(hca, access) or _judge_range(hca, length, addr, iova)
     if refusal is not None:
         raise refusal
@@ -61,7 +61,7 @@ def register(
     mr = MemoryRegion(hca.mrs.next_number, pd, addr, length, access & _KEPT)
     mr.iova = _first_address(hca, mr) if iova is None else iova
     _assign_keys(hca, mr)
-    objects.created(hca, hca.mrs, mr)
+    lifecycle.created(hca, hca.mrs, mr)
     _publish(hca, mr)
     return mr
 
@@ -70,7 +70,7 @@ def deregister(hca: "Hca", mr: MemoryRegion) -> None:
     """`ibv_dereg_mr`: work requests that use it are not asked; they will fail."""
     _check_unbound(hca, mr)
     _withdraw(hca, mr)
-    objects.destroyed(hca, hca.mrs, mr)
+    lifecycle.destroyed(hca, hca.mrs, mr)
 
 
 def reregister(
@@ -107,7 +107,7 @@ def reregister(
         mr.version += 1
         _assign_keys(hca, mr)
     _publish(hca, mr)
-    hca.trace.record(Kind.REGISTERED_ANEW, hca.node, mr.number, flags)
+    hca.trace.record(Kind.REREGISTERED, hca.node, mr.number, flags)
 
 
 # --------------------------------------------------------------------------- what is refused

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from rdmalab.hca import dma
+from rdmalab.hca.errors import refused
 from rdmalab.hca.psn import MASK
-from rdmalab.hca.refuse import refused
 from rdmalab.spec.limits import DeviceCap
 from rdmalab.spec.states import QPType
 from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WROpcode

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
-from rdmalab.hca.refuse import refused
+from rdmalab.hca.errors import refused
 from rdmalab.spec.completions import READS, WcEx
 from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus

@@ -106,5 +106,5 @@ def qkey_viol_cntr(hca: "Hca") -> int:
 
 def speed_changed(hca: "Hca") -> None:
     """The link runs at another rate."""
-    if hca.profile.raises_speed_event and not hca.useless:
+    if hca.profile.raises_speed_event and not hca.unavailable_rule:
         hca.raise_event(AsyncEvent.DEVICE_SPEED_CHANGE, PORT)

@@ -8,13 +8,13 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
-from rdmalab.hca import extended, flush, mw, offloads, pointers
+from rdmalab.hca import extended, flush, invalid_pointers, mw, offloads
+from rdmalab.hca.errors import check_useful, refused, tell_never
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.refuse import check_useful, refused, tell_never
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe, SendWR
 from rdmalab.spec.access import MWType
-from rdmalab.spec.opcodes import WORD_OPS, Op, Place, code_of
+from rdmalab.spec.opcodes import WORD_OPS, Op, PacketPlace, code_of
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPType
 from rdmalab.spec.transports import TRANSPORTS
@@ -44,7 +44,7 @@ def _has_code(qp_type: QPType, row: Work) -> bool:
     """Raw packets need none; a UC message, for one, has no packet that invalidates."""
     service = TRANSPORTS[qp_type].service
     op = Op[row.message or ""]
-    part = (service, op, Place.ONLY, row.immediate, row.invalidate)
+    part = (service, op, PacketPlace.ONLY, row.immediate, row.invalidate)
     return service is None or part in code_of
 
 
@@ -107,9 +107,10 @@ def check_size(hca: "Hca", qp: QueuePair, wr: SendWR, length: int) -> Refused | 
         return refused(profile, "queue-full", "send", sq.capacity, argument="qp", legal=legal)
     if len(wr.sg) > profile.caps.max_sge_rd and wr.opcode == WROpcode.RDMA_READ:
         return refused(profile, "read-sges", len(wr.sg), profile.caps.max_sge_rd, argument="sg")
-    if (refusal := pointers.check_list(hca, wr, qp.cap.max_send_sge, "send-sges")) is not None:
+    refusal = invalid_pointers.check_list(hca, wr, qp.cap.max_send_sge, "send-sges")
+    if refusal is not None:
         return refusal
-    return pointers.check_length(hca, wr, length)
+    return invalid_pointers.check_length(hca, wr, length)
 
 
 def check_flags(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
@@ -142,9 +143,9 @@ def _check_inline(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
     if row is not None and not row.inline and hca.profile.refuses_inline_read:
         return refused(hca.profile, "inline-opcode", argument="flags", legal="leave INLINE out")
     limit = qp.cap.max_inline_data
-    if sum(sge.length for sge in pointers.listed(wr)) > limit:
+    if sum(sge.length for sge in invalid_pointers.listed(wr)) > limit:
         return refused(hca.profile, "inline-length", limit, argument="flags")
-    for sge in pointers.listed(wr):
+    for sge in invalid_pointers.listed(wr):
         if sge.length and not hca.memory.is_mapped(sge.addr, sge.length):
             return refused(hca.profile, "crash-inline", hex(sge.addr), argument="sg")
     return None
@@ -169,7 +170,7 @@ def check_address(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refuse
     if qp.transport.connected or not qp.transport.addressed:  # the first spares a call
         return None
     legal = "create_ah, then ah=A.ah0 remote_qpn=… remote_qkey=…"
-    return pointers.check_handle(hca, wr.ah, legal)
+    return invalid_pointers.check_handle(hca, wr.ah, legal)
 
 
 def check_bind(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
@@ -180,7 +181,7 @@ def check_bind(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused |
         return refused(profile, "opcode-type", _BIND_MW.name, kind, argument="opcode")
     if wr.mw not in hca.mws.items:
         return refused(profile, "crash-mw", argument="mw", legal="alloc_mw, then mw=A.mw0")
-    for name, given in (("sg", bool(pointers.listed(wr))), ("imm_data", wr.imm_data != 0)):
+    for name, given in (("sg", bool(invalid_pointers.listed(wr))), ("imm_data", wr.imm_data != 0)):
         if given and profile.refuses_bind_data:
             return refused(profile, "bind-data", name, argument=name, legal=f"leave {name} out")
     return None
@@ -248,7 +249,7 @@ def effective(hca: "Hca", sg: list[SGE]) -> Moved:
 
 def as_sent(hca: "Hca", wr: SendWR) -> Moved:
     """What a send WR moves. INLINE is copied by the CPU, for which 0 bytes are 0 bytes."""
-    sg = wr.sg if wr.num_sge is None else pointers.listed(wr)
+    sg = wr.sg if wr.num_sge is None else invalid_pointers.listed(wr)
     return _with_zeros(0, sg) if int(wr.flags) & _INLINE else effective(hca, sg)
 
 
@@ -281,7 +282,7 @@ def post_send(
     hca: "Hca", qp: QueuePair, wrs: list[SendWR], lines: Mapping[int, tuple[Check, ...]] = LINES
 ) -> None:
     """Queue each request; Refused carries the index of the first that was not."""
-    if hca.useless or qp.ex is not None or qp.sq.early:
+    if hca.unavailable_rule or qp.ex is not None or qp.sq.early:
         _get_ready(hca, qp)
     try:
         for index, wr in enumerate(wrs):
@@ -291,7 +292,7 @@ def post_send(
                 raise refusal
             queue_send(hca, qp, wr, moved)
             if wr.next:
-                raise pointers.lost(hca, wr, index)
+                raise invalid_pointers.lost(hca, wr, index)
     except Refused as refusal:
         tell_never(refusal, len(wrs), qp.sq.capacity)
         if refusal.rule == "send-state" and hca.profile.early_posts_stay:
@@ -375,10 +376,10 @@ def ring(hca: "Hca", qp: QueuePair) -> None:
 # --------------------------------------------------------------------------- receives
 def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
     """Queue each receive; Refused carries the index of the first that was not."""
-    if hca.useless:
+    if hca.unavailable_rule:
         check_useful(hca)
     for index, wr in enumerate(wrs):
-        sg, length = effective(hca, wr.sg if wr.num_sge is None else pointers.listed(wr))
+        sg, length = effective(hca, wr.sg if wr.num_sge is None else invalid_pointers.listed(wr))
         if (refusal := _judge_recv(hca, qp, wr)) is not None:
             refusal.bad_wr = index
             tell_never(refusal, len(wrs), qp.rq.capacity)
@@ -387,7 +388,7 @@ def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
         qp.rq.push(wqe)
         hca.trace.record(_RECV_POSTED, hca.node, qp.number, wqe)
         if wr.next:
-            raise pointers.lost(hca, wr, index)
+            raise invalid_pointers.lost(hca, wr, index)
     if qp.state_row.flushes_recvs and hca.profile.flushes_recvs_posted_in_err:
         flush.flush_recvs(hca, qp)
 
@@ -402,7 +403,7 @@ def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR) -> Refused | None:
     if rq.posted - rq.freed >= rq.capacity:
         legal = f"slots come back {profile.slots_freed.value}"
         return refused(profile, "queue-full", "receive", rq.capacity, argument="qp", legal=legal)
-    return pointers.check_list(hca, wr, qp.cap.max_recv_sge, "recv-sges")
+    return invalid_pointers.check_list(hca, wr, qp.cap.max_recv_sge, "recv-sges")
 
 
 def _without_queue(hca: "Hca", qp: QueuePair) -> Refused:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rdmalab.hca import attributes
 from rdmalab.hca.attributes import Capacity as Capacity
-from rdmalab.hca.outside import Timer
+from rdmalab.hca.environment import Timer
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import CLASS_MASK, Syndrome
@@ -18,8 +18,8 @@ from rdmalab.spec.states import STATES, QPState, QPType
 from rdmalab.spec.transports import TRANSPORTS
 
 if TYPE_CHECKING:
+    from rdmalab.hca.environment import Recorder
     from rdmalab.hca.extended import Extended
-    from rdmalab.hca.outside import Recorder
     from rdmalab.hca.srq import SharedReceiveQueue
     from rdmalab.hca.wr import RecvWqe, SendWqe, SendWR
     from rdmalab.spec.refusals import Refusal

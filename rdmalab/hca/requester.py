@@ -7,7 +7,7 @@ from rdmalab.hca import ah, dma, mw, offloads
 from rdmalab.hca.psn import MASK, WINDOW
 from rdmalab.hca.qp import QueuePair, Requesting
 from rdmalab.hca.wr import SendWqe, swap_octets
-from rdmalab.spec.opcodes import Op, Place, Service, code_of, message_codes
+from rdmalab.spec.opcodes import Op, PacketPlace, Service, code_of, message_codes
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
@@ -179,7 +179,7 @@ def _build_read(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
     psn = qp.req.psn
     offset = ((psn - wqe.first_psn) & MASK) * path.mtu
     reth = RETH(wqe.wr.remote_addr + offset, wqe.wr.rkey, wqe.length - offset)
-    code = code_of[qp.service, _READ, Place.ONLY, False, False]
+    code = code_of[qp.service, _READ, PacketPlace.ONLY, False, False]
     qp.req.unasked = 0
     return Packet(
         path.flow, code, path.dest_qpn, psn, b"", True, False, path.pkey, path.migrated, reth=reth
@@ -202,7 +202,7 @@ def _build_atomic(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
     swaps = wqe.op is Op.COMPARE_SWAP
     operands = (wr.swap, wr.compare_add) if swaps else (wr.compare_add, 0)
     atomic = AtomicETH(wr.remote_addr, wr.rkey, *operands)
-    code = code_of[qp.service, wqe.op, Place.ONLY, False, False]
+    code = code_of[qp.service, wqe.op, PacketPlace.ONLY, False, False]
     qp.req.unasked = 0
     return Packet(
         path.flow, code, path.dest_qpn, qp.req.psn, b"", True, False, path.pkey, path.migrated,
@@ -213,7 +213,7 @@ def _build_atomic(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
 def _build_flush(_hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
     path, wr = qp.path, wqe.wr
     assert path is not None
-    code = code_of[qp.service, Op.FLUSH, Place.ONLY, False, False]
+    code = code_of[qp.service, Op.FLUSH, PacketPlace.ONLY, False, False]
     qp.req.unasked = 0
     return Packet(
         path.flow, code, path.dest_qpn, qp.req.psn, b"", True, False, path.pkey, path.migrated,
@@ -230,7 +230,7 @@ def _build_atomic_write(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCS
     payload = dma.gather(hca, qp, wqe, 0, wqe.length)
     if not isinstance(payload, bytes):
         return payload
-    code = code_of[qp.service, Op.ATOMIC_WRITE, Place.ONLY, False, False]
+    code = code_of[qp.service, Op.ATOMIC_WRITE, PacketPlace.ONLY, False, False]
     qp.req.unasked = 0
     reth = RETH(wr.remote_addr, wr.rkey, wqe.length)
     return Packet(
@@ -338,12 +338,12 @@ def go_back(hca: "Hca", qp: QueuePair, reason: str) -> None:
     hca.wake(qp)
 
 
-def skip_answered(qp: QueuePair) -> None:
+def cancel_retransmit(qp: QueuePair) -> None:
     """What was on its way to be sent again has been answered after all: its slot may be free."""
     qp.req.psn, qp.req.serial = qp.comp.psn, qp.comp.serial
 
 
-def unbegin(qp: QueuePair) -> None:
+def rewind_unacked(qp: QueuePair) -> None:
     """What was begun and has no answer is only queued again, as if nothing of it had been sent."""
     req, comp = qp.req, qp.comp
     req.psn = req.sent = comp.psn

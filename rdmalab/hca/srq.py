@@ -4,15 +4,15 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from rdmalab.hca.dma import Borrower
+from rdmalab.hca.dma import SrqUser
 from rdmalab.hca.wr import RecvWqe
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind
-from rdmalab.spec.sharing import SrqType
+from rdmalab.spec.srq import SrqType
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
-    from rdmalab.hca.dma import User
+    from rdmalab.hca.dma import MemoryUser
     from rdmalab.hca.qp import QueuePair
 
 
@@ -74,15 +74,15 @@ class SharedReceiveQueue:
 
 
 # --------------------------------------------------------------------------- emptied
-def borrower(hca: "Hca", qp: "QueuePair", number: int) -> Borrower:
+def borrower(hca: "Hca", qp: "QueuePair", number: int) -> SrqUser:
     """A queue pair that touches memory of this SRQ's protection domain; 0 if it was destroyed."""
     srq = hca.srqs.items.get(number)
     if srq is None:
-        return Borrower(qp.number, 0)
-    return Borrower(qp.number, hca.pds.find(srq.pd).base, number)
+        return SrqUser(qp.number, 0)
+    return SrqUser(qp.number, hca.pds.find(srq.pd).base, number)
 
 
-def receiver(hca: "Hca", qp: "QueuePair", wqe: RecvWqe) -> "User":
+def receiver(hca: "Hca", qp: "QueuePair", wqe: RecvWqe) -> "MemoryUser":
     """Whose protection domain the buffers of a receive are checked against.
 
     mlx5 gives an SRQ the PD that it was made in (srq.c); Soft-RoCE asks that of the QP

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rdmalab.command import Bits, Noun, Short, Unit
+from rdmalab.command import Bits, Noun, RefShorthand, Unit
 from rdmalab.hca.attributes import Gid
 from rdmalab.spec.flows import DEFAULTS, FlowFlags, FlowType
 from rdmalab.wire.headers import IPv4
@@ -21,7 +21,7 @@ Mac = Annotated[
     int,
     Unit.MAC,
     Bits(48),
-    Short(Noun.NODE, lambda world, thing, _a, _b: world.find(thing, object).mac),
+    RefShorthand(Noun.NODE, lambda world, thing, _a, _b: world.find(thing, object).mac),
 ]
 
 

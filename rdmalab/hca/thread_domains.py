@@ -6,7 +6,7 @@ A queue pair learns of one through a parent domain, which stands for a protectio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import objects
+from rdmalab.hca import lifecycle
 from rdmalab.hca.pd import ProtectionDomain
 
 if TYPE_CHECKING:
@@ -22,21 +22,21 @@ class ThreadDomain:
 
 def alloc_td(hca: "Hca") -> ThreadDomain:
     td = ThreadDomain(hca.tds.next_number)
-    objects.created(hca, hca.tds, td)
+    lifecycle.created(hca, hca.tds, td)
     return td
 
 
 def dealloc_td(hca: "Hca", td: ThreadDomain) -> None:
     in_use = any(pd.td == td.number for pd in hca.pds.items.values())
-    objects.check_unused(hca, ["a parent domain"] if in_use else [])
-    objects.destroyed(hca, hca.tds, td)
+    lifecycle.check_unused(hca, ["a parent domain"] if in_use else [])
+    lifecycle.destroyed(hca, hca.tds, td)
 
 
 def alloc_parent_domain(
     hca: "Hca", pd: ProtectionDomain, td: ThreadDomain | None
 ) -> ProtectionDomain:
     """`ibv_alloc_parent_domain`: another name for the protection of `pd`."""
-    objects.check_limit(hca, hca.pds)
+    lifecycle.check_limit(hca, hca.pds)
     parent = ProtectionDomain(hca.pds.next_number, pd.base, td.number if td else None)
-    objects.created(hca, hca.pds, parent)
+    lifecycle.created(hca, hca.pds, parent)
     return parent

@@ -7,7 +7,18 @@ serial number in an engine's notebook. A CQE lies on the CQ; the WC that `poll_c
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from rdmalab.command import FLAT, POINTER, Alias, Bits, InC, Noun, OneOf, Short, Spread, Thing
+from rdmalab.command import (
+    FLAT,
+    POINTER,
+    Alias,
+    Bits,
+    FieldGroup,
+    InC,
+    Noun,
+    OneOf,
+    RefShorthand,
+    Thing,
+)
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.statuses import WCStatus
@@ -41,8 +52,8 @@ def _lkey_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) ->
     return int(world.find(thing, object).lkey)
 
 
-Address = Annotated[U64, Short(Noun.MR, _addr_of)]
-LKey = Annotated[U32, Short(Noun.MR, _lkey_of)]
+Address = Annotated[U64, RefShorthand(Noun.MR, _addr_of)]
+LKey = Annotated[U32, RefShorthand(Noun.MR, _lkey_of)]
 
 
 @dataclass(slots=True)
@@ -111,24 +122,24 @@ def _rkey_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) ->
     return int(world.find(thing, object).rkey)
 
 
-ShortSGE = Annotated[SGE, FLAT, Short(Noun.MR, _sge_of)]
-ListedSGE = Annotated[SGE, Short(Noun.MR, _sge_of, WildPointer)]
-ShortBuffer = Annotated[Buffer, Short(Noun.MR, _buffer_of)]
-FlatBuffer = Annotated[Buffer, FLAT, Short(Noun.MR, _buffer_of)]
-AhNumber = Annotated[int | None, POINTER, Bits(32), Short(Noun.AH, _number_of)]
-MrNumber = Annotated[int | None, POINTER, Bits(32), Short(Noun.MR, _number_of)]
-MwNumber = Annotated[int | None, POINTER, Bits(32), Short(Noun.MW, _number_of)]
-QpNumber = Annotated[U32, Short(Noun.QP, _number_of)]
-SrqNumber = Annotated[U32, Short(Noun.SRQ, _number_of)]
-RKey = Annotated[U32, Short(Noun.MR, _rkey_of, also=(Noun.MW,))]
-WindowKey = Annotated[U32, Short(Noun.MW, _rkey_of, also=(Noun.MR,))]
+ShortSGE = Annotated[SGE, FLAT, RefShorthand(Noun.MR, _sge_of)]
+ListedSGE = Annotated[SGE, RefShorthand(Noun.MR, _sge_of, WildPointer)]
+ShortBuffer = Annotated[Buffer, RefShorthand(Noun.MR, _buffer_of)]
+FlatBuffer = Annotated[Buffer, FLAT, RefShorthand(Noun.MR, _buffer_of)]
+AhNumber = Annotated[int | None, POINTER, Bits(32), RefShorthand(Noun.AH, _number_of)]
+MrNumber = Annotated[int | None, POINTER, Bits(32), RefShorthand(Noun.MR, _number_of)]
+MwNumber = Annotated[int | None, POINTER, Bits(32), RefShorthand(Noun.MW, _number_of)]
+QpNumber = Annotated[U32, RefShorthand(Noun.QP, _number_of)]
+SrqNumber = Annotated[U32, RefShorthand(Noun.SRQ, _number_of)]
+RKey = Annotated[U32, RefShorthand(Noun.MR, _rkey_of, also=(Noun.MW,))]
+WindowKey = Annotated[U32, RefShorthand(Noun.MW, _rkey_of, also=(Noun.MR,))]
 NO_FLAGS = SendFlags(0)
 NO_RIGHTS = Access(0)
-REMOTE = Spread("remote", Noun.MR, _remote_of, ("remote_addr", "rkey"), (Noun.MW,))
-REMOTE_RANGE = Spread(
+REMOTE = FieldGroup("remote", Noun.MR, _remote_of, ("remote_addr", "rkey"), (Noun.MW,))
+REMOTE_RANGE = FieldGroup(
     "remote", Noun.MR, _range_of, ("remote_addr", "rkey", "flush_length"), (Noun.MW,)
 )
-BIND = Spread("bind", Noun.MR, _bind_of, ("bind_mr", "bind_addr", "bind_length"))
+BIND = FieldGroup("bind", Noun.MR, _bind_of, ("bind_mr", "bind_addr", "bind_length"))
 
 
 Pointer = Annotated[int | None, POINTER, Bits(64)]
@@ -155,7 +166,7 @@ def _hdr_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> di
     return {"hdr_addr": addr, "hdr_sz": length}
 
 
-HDR = Spread("hdr", Noun.MR, _hdr_of, ("hdr_addr", "hdr_sz"))
+HDR = FieldGroup("hdr", Noun.MR, _hdr_of, ("hdr_addr", "hdr_sz"))
 
 
 @dataclass(slots=True)
@@ -216,7 +227,7 @@ class SendWR:
         made: SendWR = _filled(cls, fields)
         return made
 
-    def in_ring(self) -> "SendWR":
+    def copy_for_queue(self) -> "SendWR":
         """What a driver writes into its ring: the caller's request is free again.
 
         Field by field, because a generic copy takes twice as long.
@@ -264,7 +275,7 @@ class RecvWR:
         made: RecvWR = _filled(cls, fields)
         return made
 
-    def in_ring(self) -> "RecvWR":
+    def copy_for_queue(self) -> "RecvWR":
         """What a driver writes into its ring, as in SendWR."""
         sg = [type(sge)(sge.addr, sge.length, sge.lkey) for sge in self.sg]
         return RecvWR(self.wr_id, sg, self.num_sge, self.next, self.rest)

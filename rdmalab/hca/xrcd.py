@@ -6,7 +6,7 @@ from rdmalab.hca import srq
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
-    from rdmalab.hca.dma import Borrower
+    from rdmalab.hca.dma import SrqUser
     from rdmalab.hca.qp import QueuePair
     from rdmalab.hca.srq import SharedReceiveQueue
     from rdmalab.wire.packet import Packet
@@ -40,6 +40,6 @@ def named_srq(hca: "Hca", qp: "QueuePair", srqn: int) -> "SharedReceiveQueue | N
     return named if domain_of(hca, named.xrcd) == domain_of(hca, qp.xrcd) else None
 
 
-def borrower(hca: "Hca", qp: "QueuePair", packet: "Packet") -> "Borrower":
+def borrower(hca: "Hca", qp: "QueuePair", packet: "Packet") -> "SrqUser":
     """Whose memory an XRC request may touch: that of the PD of the SRQ it names."""
     return srq.borrower(hca, qp, packet.xrceth.srqn if packet.xrceth is not None else 0)

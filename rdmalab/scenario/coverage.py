@@ -9,8 +9,8 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from rdmalab.guide.statements import NOT_APPLICABLE, STATEMENTS, page
+from rdmalab.scenario.field_types import FORMAT
 from rdmalab.scenario.runner import Runner
-from rdmalab.scenario.texts import FORMAT
 from rdmalab.version import VERSION
 
 

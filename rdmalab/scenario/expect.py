@@ -9,7 +9,7 @@ from rdmalab.command import Expression, NotUnderstood, Ref
 from rdmalab.grammar.expressions import COMPARISONS, names, render
 from rdmalab.grammar.nodes import Binary, Literal, Node, Unary, Word
 from rdmalab.grammar.text import in_quotes
-from rdmalab.lens import words
+from rdmalab.views import fmt
 
 Ask = Callable[[Node], Any]
 
@@ -78,12 +78,12 @@ def said(value: Any) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, enum.IntFlag):
-        return words.flags(int(value), type(value))
+        return fmt.flags(int(value), type(value))
     if isinstance(value, enum.Enum):
         return value.name
     if isinstance(value, bytes | bytearray):
         return in_quotes(bytes(value).decode("latin-1"))
     if isinstance(value, int):
-        return words.number(int(value))
+        return fmt.number(int(value))
     text = str(value)
     return text if text.replace(".", "_").isidentifier() else in_quotes(text)

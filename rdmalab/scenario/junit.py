@@ -4,7 +4,7 @@ import re
 from xml.etree import ElementTree as ET
 
 from rdmalab.scenario.report import RunModel, ScenarioModel
-from rdmalab.scenario.runner import Outcome
+from rdmalab.scenario.runner import StepOutcome
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -35,7 +35,7 @@ def _case(suite: ET.Element, scenario: ScenarioModel) -> None:
     case = ET.SubElement(suite, "testcase", attributes)
     if error is not None:
         ET.SubElement(case, "error", {"message": _clean(error.message)}).text = _clean(error.hint)
-    elif scenario.outcome is Outcome.FAILED and last is not None:
+    elif scenario.outcome is StepOutcome.FAILED and last is not None:
         said = [f"expected  {last.expected}", *(f"actual    {line}" for line in last.actual)]
         failure = ET.SubElement(case, "failure", {"message": _clean(last.what or "")})
         failure.text = _clean("\n".join([last.text, *said, "", *last.ladder]))

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from rdmalab.scenario.field_types import FORMAT
 from rdmalab.scenario.loader import Scenario, short_name
 from rdmalab.scenario.source import visible
-from rdmalab.scenario.texts import FORMAT
 from rdmalab.version import VERSION
 
 

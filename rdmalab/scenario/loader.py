@@ -24,15 +24,15 @@ from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.line import mistakes, parse
 from rdmalab.grammar.nodes import Node as Question
 from rdmalab.grammar.tokens import tokenize
-from rdmalab.lens.meaning import Nouns, nouns_by_prefix, refuse_senseless
-from rdmalab.scenario import tree
+from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.expect import Expectation
+from rdmalab.scenario.field_types import WRONG
 from rdmalab.scenario.model import ACTIONS, Document, Link, ProgramKeys, Step, StepKeys, later
-from rdmalab.scenario.source import FileError, Place, Source
+from rdmalab.scenario.source import FileError, Source, SourcePlace
 from rdmalab.scenario.teaches import Taught, taught
-from rdmalab.scenario.texts import WRONG
 from rdmalab.scenario.wire import Lines, parse_wire
 from rdmalab.session.session import questions_in
+from rdmalab.views.query_types import Nouns, nouns_by_prefix, refuse_senseless
 
 SUFFIX = ".rdmalab.yaml"
 FOLDER = "scenarios"
@@ -60,7 +60,7 @@ class Spot:
         start, stop = (max(0, column - self.lead) for column in wrong.place)
         if wrong.place == Span(0, 0):
             stop = len(getattr(self.node, "value", ""))
-        place = tree.place_in(self.source, self.node, start, max(stop, start + 1))
+        place = yaml_tree.place_in(self.source, self.node, start, max(stop, start + 1))
         return self.source.error(wrong.message, wrong.hint, place)
 
 
@@ -85,7 +85,7 @@ class PiecedText:
                 break
             start -= len(node.value) + 1
         width = wrong.place.stop - wrong.place.start
-        place = tree.place_in(self.source, node, max(0, start), max(0, start) + max(1, width))
+        place = yaml_tree.place_in(self.source, node, max(0, start), max(0, start) + max(1, width))
         return self.source.error(wrong.message, wrong.hint, place)
 
 
@@ -106,7 +106,7 @@ class PlannedStep:
     """A step, ready to be played. `line`: its command, empty for a note."""
 
     step: Step
-    place: Place
+    place: SourcePlace
     is_setup: bool
     line: str
     spot: Spot
@@ -181,13 +181,13 @@ def short_name(path: str) -> str:
 def read(path: str) -> str:
     """The text of a file, if it is not too large and is UTF-8."""
     try:
-        octets = disk.beginning(path, tree.MAX_OCTETS + 1)
+        octets = disk.beginning(path, yaml_tree.MAX_OCTETS + 1)
     except OSError as wrong:
         raise FileError(path, f"cannot be read: {wrong.strerror or wrong}") from None
     except ValueError:
         raise FileError(path, "cannot be read: no such path") from None
-    if len(octets) > tree.MAX_OCTETS:
-        raise FileError(path, "the file is too large", f"at most {tree.MAX_OCTETS} bytes")
+    if len(octets) > yaml_tree.MAX_OCTETS:
+        raise FileError(path, "the file is too large", f"at most {yaml_tree.MAX_OCTETS} bytes")
     try:
         return octets.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as wrong:
@@ -197,11 +197,11 @@ def read(path: str) -> str:
 
 def is_scenario(octets: bytes) -> bool:
     """Whether these bytes have the shape of a scenario; its commands may be wrong all the same."""
-    if len(octets) > tree.MAX_OCTETS:
+    if len(octets) > yaml_tree.MAX_OCTETS:
         return False
     try:
-        root = tree.compose(Source("", octets.decode("utf-8-sig")))
-        Document.model_validate(tree.plain(root))
+        root = yaml_tree.compose(Source("", octets.decode("utf-8-sig")))
+        Document.model_validate(yaml_tree.plain(root))
     except (FileError, ValueError):  # those of pydantic and of Unicode are ValueErrors
         return False
     return True
@@ -210,9 +210,9 @@ def is_scenario(octets: bytes) -> bool:
 def loads(text: str, path: str, vocabulary: Vocabulary) -> Scenario:
     """The scenario that a text is; `path` is what messages call it."""
     source = Source(path, text)
-    root = tree.compose(source)
+    root = yaml_tree.compose(source)
     try:
-        document = Document.model_validate(tree.plain(root))
+        document = Document.model_validate(yaml_tree.plain(root))
     except ValidationError as wrong:
         shapes = _worst_first(wrong.errors(include_url=False))
         raise _together([_misshapen(source, root, error) for error in shapes]) from None
@@ -264,20 +264,22 @@ def _misshapen(source: Source, root: Node, wrong: ErrorDetails) -> FileError:
         message = f"no key {quoted(key)} here"
         if later(key):
             message, hint = f"{quoted(key)} belongs to labs, which cannot be played yet", ""
-        return source.error(message, hint, tree.place_of(tree.key_of(root, path)))
+        return source.error(message, hint, yaml_tree.place_of(yaml_tree.key_of(root, path)))
     if kind == "missing":
         message = f"{path[-1]} is missing"
-        return source.error(message, f"write {path[-1]}: …", tree.place_of(tree.find(root, path)))
-    node = tree.key_of(root, path) if "[key]" in wrong["loc"] else tree.find(root, path)
+        return source.error(
+            message, f"write {path[-1]}: …", yaml_tree.place_of(yaml_tree.find(root, path))
+        )
+    node = yaml_tree.key_of(root, path) if "[key]" in wrong["loc"] else yaml_tree.find(root, path)
     context: Mapping[str, Any] = wrong.get("ctx", {})
     if kind == WRONG:
         if context["key"]:
-            node = tree.key_of(root, (*path, context["key"]))
-        return source.error(context["message"], context["hint"], tree.place_of(node))
+            node = yaml_tree.key_of(root, (*path, context["key"]))
+        return source.error(context["message"], context["hint"], yaml_tree.place_of(node))
     message, hint = _SHAPES.get(kind, (wrong["msg"].lower(), "look at the examples"))
     if kind in ("list_type", "too_short") and path:
         message = f"{path[-1]}: {message}"
-    return source.error(message, hint, tree.place_of(node))
+    return source.error(message, hint, yaml_tree.place_of(node))
 
 
 def _keys_at(path: tuple[int | str, ...]) -> list[str]:
@@ -341,22 +343,22 @@ class _Planner:
         """All steps, the setup first; their mistakes are in `wrong`."""
         found: list[PlannedStep] = []
         for index, step in self._wanted(enumerate(document.setup)):
-            node = tree.find(self.root, ("setup", index))
+            node = yaml_tree.find(self.root, ("setup", index))
             found.append(self._planned(step, node, is_setup=True))
         for name in self._wanted(document.programs):
             with self.kept():
                 found.append(self._start(name, document))
         for index, step in self._wanted(enumerate(document.steps)):
-            node = tree.find(self.root, ("steps", index))
+            node = yaml_tree.find(self.root, ("steps", index))
             found.append(self._planned(step, node, is_setup=False))
         return tuple(found)
 
     def _start(self, name: str, document: Document) -> PlannedStep:
         """The step that starts a program: the word of the prompt, all of it in one line."""
-        key = tree.key_of(self.root, ("programs", name))
+        key = yaml_tree.key_of(self.root, ("programs", name))
         if name[0] not in document.nodes:
             offer = f"nodes: {' '.join(document.nodes)}"
-            raise self.source.error(f"there is no node {name[0]}", offer, tree.place_of(key))
+            raise self.source.error(f"there is no node {name[0]}", offer, yaml_tree.place_of(key))
         program = document.programs[name]
         pace = "" if program.pace is None else f" pace={program.pace}ns"
         lead = f"program {name}{pace} lines={{"
@@ -370,17 +372,19 @@ class _Planner:
         self.read.append((text, started))
         line = render(started, self.vocabulary[started.name])
         spot = Spot(self.source, key, lead.index(name))
-        return PlannedStep(Step(do=line), tree.place_of(key), True, line, spot, 0, (), None, ())
+        return PlannedStep(
+            Step(do=line), yaml_tree.place_of(key), True, line, spot, 0, (), None, ()
+        )
 
     def _texts_of(self, name: str) -> list[Node]:
         """The scalars that hold the lines of a program."""
-        node = tree.find(self.root, ("programs", name))
+        node = yaml_tree.find(self.root, ("programs", name))
         if isinstance(node, MappingNode):
-            node = tree.find(node, ("lines",))
+            node = yaml_tree.find(node, ("lines",))
         return list(node.value) if isinstance(node, SequenceNode) else [node]
 
     def _planned(self, step: Step, node: Node, *, is_setup: bool) -> PlannedStep:
-        action = tree.find(node, (step.action,)) if isinstance(node, MappingNode) else node
+        action = yaml_tree.find(node, (step.action,)) if isinstance(node, MappingNode) else node
         line, spot = self._line(step, action)
         if line:
             with self.kept():
@@ -394,7 +398,7 @@ class _Planner:
                 with self.kept():
                     wire.append(self._at(spot_of_line, lambda text=text: parse_wire(text)))  # type: ignore[misc]
         code = getattr(errno, step.errno) if step.errno else 0
-        place = tree.place_of(node)
+        place = yaml_tree.place_of(node)
         return PlannedStep(step, place, is_setup, line, spot, code, expect, wire, wire_spots, goal)
 
     def _questions(self, step: Step, node: Node, key: str) -> tuple[Placed, ...]:
@@ -474,7 +478,7 @@ class _Planner:
 
 
 def _items(node: Node, key: str) -> list[Node]:
-    below = tree.find(node, (key,)) if isinstance(node, MappingNode) else node
+    below = yaml_tree.find(node, (key,)) if isinstance(node, MappingNode) else node
     if isinstance(below, SequenceNode):
         return list(below.value)
     assert isinstance(below, MappingNode | ScalarNode)

@@ -14,7 +14,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-from rdmalab.scenario.texts import (
+from rdmalab.scenario.field_types import (
     ErrnoName,
     LayerName,
     Mtu,
@@ -24,14 +24,14 @@ from rdmalab.scenario.texts import (
     ProgramName,
     Rate,
     Repeat,
-    Said,
+    Sentence,
     StatementId,
     Time,
     Version,
     Word,
     wrong,
 )
-from rdmalab.scenario.tree import MAX_ITEMS
+from rdmalab.scenario.yaml_tree import MAX_ITEMS
 from rdmalab.spec.limits import DeviceCaps
 from rdmalab.spec.profiles import PROFILES
 
@@ -96,7 +96,7 @@ _ONLY_WITH = {
     "within": ("run",), "errno": ("do", "fault"), "repeat": ("do", "fault", "run"),
     **dict.fromkeys(("cause", "station", "verdict", "cure", "goal"), ("why",)),
 }  # fmt: skip
-_Lines = Annotated[list[Said], Field(max_length=MAX_ASSERTIONS)]
+_Lines = Annotated[list[Sentence], Field(max_length=MAX_ASSERTIONS)]
 _Statements = Annotated[list[StatementId], Field(min_length=1)]
 _ASSERTIONS = ("errno", "expect", "wire", "cause")
 
@@ -104,17 +104,17 @@ _ASSERTIONS = ("errno", "expect", "wire", "cause")
 class Step(_Part):
     """One step: one action, and what must be true behind it. A text alone is a `do`."""
 
-    do: Said | None = None
+    do: Sentence | None = None
     """A line as at the prompt, with full names: `post_send A.qp0 opcode=SEND sg=A.mr0[0:64]`."""
     run: str | None = None
     """Let time pass: `until EXPRESSION`, `10us`, `step packet`; empty: until nothing happens.
 
     Or go to another moment: `back packet`, `rewind`, `goto @NAME`, `goto 9.2us`."""
-    fault: Said | None = None
+    fault: Sentence | None = None
     """Spoil packets: `drop A->B psn=1`, `clear`."""
     checkpoint: Word | None = None
     """Give this moment a name."""
-    note: Said | None = None
+    note: Sentence | None = None
     """Words for the reader; a walk through the scenario stops here."""
     why: str | None = None
     """Ask the doctor: of a thing, `A.qp0.wr[7]`, or of an errno; empty: what is wrong at all."""
@@ -130,7 +130,7 @@ class Step(_Part):
     """Questions that the doctor's fix, carried out on a branch, must make true."""
     id: Word | None = None
     """What reports call this step."""
-    name: Said | None = None
+    name: Sentence | None = None
     """A headline; a walk through the scenario stops here."""
     within: Time | None = None
     """The virtual time that `run` has to get there."""
@@ -280,9 +280,9 @@ class Document(_Part):
 
     rdmalab: Version
     """Version of the format; the first key."""
-    title: Said
+    title: Sentence
     """One line."""
-    about: Said | None = None
+    about: Sentence | None = None
     """What it shows."""
     tags: list[Word] = []
     """For searching."""

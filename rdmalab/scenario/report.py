@@ -4,15 +4,15 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rdmalab.lens import ladder, words
 from rdmalab.scenario.coverage import CoverageModel
+from rdmalab.scenario.field_types import FORMAT
 from rdmalab.scenario.lessons import LessonsModel
 from rdmalab.scenario.model import Document
-from rdmalab.scenario.runner import Outcome, Runner, StepResult, ladder_text
+from rdmalab.scenario.runner import Runner, StepOutcome, StepResult, ladder_text
 from rdmalab.scenario.source import FileError, visible
-from rdmalab.scenario.texts import FORMAT
 from rdmalab.session.history import MAIN
 from rdmalab.version import VERSION
+from rdmalab.views import fmt, ladder
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -40,7 +40,7 @@ class StepModel(_Model):
     """The command, or the note."""
     line: int
     """Where it begins in the file."""
-    outcome: Outcome
+    outcome: StepOutcome
     event: int
     """The last event behind it."""
     now_ns: int
@@ -72,7 +72,7 @@ class ScenarioModel(_Model):
 
     file: str
     title: str | None
-    outcome: Outcome
+    outcome: StepOutcome
     error: ErrorModel | None = None
     events: int = 0
     """How many lead to where it ended."""
@@ -99,9 +99,9 @@ class RunModel(_Model):
     def add(self, scenario: ScenarioModel) -> None:
         """One more, and the count of its kind."""
         self.scenarios.append(scenario)
-        self.passed += scenario.outcome is Outcome.PASSED
-        self.failed += scenario.outcome is Outcome.FAILED
-        self.errors += scenario.outcome is Outcome.ERROR
+        self.passed += scenario.outcome is StepOutcome.PASSED
+        self.failed += scenario.outcome is StepOutcome.FAILED
+        self.errors += scenario.outcome is StepOutcome.ERROR
 
     @property
     def summary(self) -> str:
@@ -132,7 +132,9 @@ def of_runner(runner: Runner) -> ScenarioModel:
 
 def of_error(error: FileError) -> ScenarioModel:
     """A file that was not understood."""
-    return ScenarioModel(file=error.path, title=None, outcome=Outcome.ERROR, error=_error(error))
+    return ScenarioModel(
+        file=error.path, title=None, outcome=StepOutcome.ERROR, error=_error(error)
+    )
 
 
 def _error(error: FileError) -> ErrorModel:
@@ -169,7 +171,7 @@ def narration(runner: Runner, result: StepResult) -> list[str]:
     lines = ["", f"== {visible(step.step.name)}"] if step.step.name else []
     if step.step.note:
         lines += ["", *(f"  {visible(line)}" for line in step.step.note.strip().splitlines()), ""]
-    lines += [f"{words.clock(result.now_ns):>14}  {visible(t)}" for t in step.line.splitlines()]
+    lines += [f"{fmt.clock(result.now_ns):>14}  {visible(t)}" for t in step.line.splitlines()]
     lines += [f"{'':16}warning: {said}" for said in result.warnings]
     before = runner.results[result.number - 2].branch if result.number > 1 else MAIN
     lines += [f"{'':16}on {result.branch}"] if result.branch != before else []

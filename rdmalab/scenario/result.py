@@ -9,7 +9,7 @@ from rdmalab.scenario.source import FileError
 from rdmalab.session.history import MAIN
 
 
-class Outcome(StrEnum):
+class StepOutcome(StrEnum):
     """What came of a step, or of a scenario."""
 
     PASSED = "passed"
@@ -29,7 +29,7 @@ class StepResult:
     step: PlannedStep
     number: int
     first_record: int = 0
-    outcome: Outcome = Outcome.PASSED
+    outcome: StepOutcome = StepOutcome.PASSED
     failure: Failure | None = None
     error: FileError | None = None
     branch: str = MAIN
@@ -40,7 +40,7 @@ class StepResult:
 
     @property
     def ok(self) -> bool:
-        return self.outcome is Outcome.PASSED
+        return self.outcome is StepOutcome.PASSED
 
     def text(self, path: str) -> str:
         """The report of a failure: where, expected and actual, the end of the ladder."""

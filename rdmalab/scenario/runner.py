@@ -8,23 +8,23 @@ from typing import Any
 from rdmalab.command import NotUnderstood, Noun, Refused, Region
 from rdmalab.doctor.report import Report
 from rdmalab.grammar.quantities import whole
-from rdmalab.lens import ladder, words
-from rdmalab.lens.askable import PARTS
-from rdmalab.lens.departures import departures
-from rdmalab.lens.memory import with_key
-from rdmalab.lens.sufferings import PACKETS
 from rdmalab.scenario.expect import Failure, unmet
+from rdmalab.scenario.expect_why import judge_report
 from rdmalab.scenario.loader import PlannedStep, Scenario
-from rdmalab.scenario.result import Outcome, StepResult, Stop
+from rdmalab.scenario.result import StepOutcome, StepResult, Stop
 from rdmalab.scenario.since import Since
 from rdmalab.scenario.source import FileError
-from rdmalab.scenario.verdict import judge_report
 from rdmalab.scenario.wire import Comparison, resolve, seen
 from rdmalab.session.lines import Reply, replies
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile
 from rdmalab.spec.records import kind_of
 from rdmalab.spec.rules import errno_name
+from rdmalab.views import fmt, ladder
+from rdmalab.views.device_warnings import departures
+from rdmalab.views.memory import with_key
+from rdmalab.views.query_fields import PARTS
+from rdmalab.views.transit_effects import PACKETS
 
 OpenSession = Callable[..., Session]
 """`open_session(profiles, seed=7)`: a fresh world, and somebody in it who answers questions."""
@@ -75,8 +75,8 @@ class Runner:
         return not self.results or self.results[-1].ok
 
     @property
-    def outcome(self) -> Outcome:
-        return self.results[-1].outcome if self.results else Outcome.PASSED
+    def outcome(self) -> StepOutcome:
+        return self.results[-1].outcome if self.results else StepOutcome.PASSED
 
     @property
     def coming(self) -> PlannedStep | None:
@@ -140,9 +140,9 @@ class Runner:
             if report is not None:
                 judge_report(self.session, step, report)
         except Stop as stop:
-            result.outcome, result.failure = Outcome.FAILED, stop.failure
+            result.outcome, result.failure = StepOutcome.FAILED, stop.failure
         except FileError as error:
-            result.outcome, result.error = Outcome.ERROR, error
+            result.outcome, result.error = StepOutcome.ERROR, error
         finally:
             self.session.max_events = limit
         self._keep(result, since)
@@ -191,7 +191,7 @@ class Runner:
             raise step.spot.error(wrong) from None
         since.notice()
         if travel is not None and not travel.met:
-            within = f" within {words.duration(step.step.within)}" if step.step.within else ""
+            within = f" within {fmt.duration(step.step.within)}" if step.step.within else ""
             raise Stop(Failure("run", f"{reply.text}{within}", [travel.over]))
 
     # ------------------------------------------------------------------ judging
@@ -261,7 +261,7 @@ class Through(Runner):
     @property
     def over(self) -> bool:
         """Nothing is left to do, or a line cannot be understood."""
-        return self.position == len(self.scenario.steps) or self.outcome is Outcome.ERROR
+        return self.position == len(self.scenario.steps) or self.outcome is StepOutcome.ERROR
 
 
 def _is_packet(record: Any) -> bool:
@@ -314,4 +314,4 @@ def _link_line(link: Any) -> list[str]:
     return [f"link {' '.join(words_)}"] if words_ else []
 
 
-__all__ = ["FileError", "Outcome", "Runner", "StepResult", "Through"]
+__all__ = ["FileError", "Runner", "StepOutcome", "StepResult", "Through"]

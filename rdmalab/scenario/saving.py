@@ -11,12 +11,12 @@ from rdmalab.grammar.format import render
 from rdmalab.grammar.quantities import spelled
 from rdmalab.grammar.text import in_quotes
 from rdmalab.scenario.model import MAX_STEPS
-from rdmalab.scenario.observing import Facts, expectations, facts, wire_lines
-from rdmalab.scenario.tree import MAX_OCTETS
+from rdmalab.scenario.observe import Facts, expectations, facts, wire_lines
+from rdmalab.scenario.yaml_tree import MAX_OCTETS
+from rdmalab.session.interruption import check
 from rdmalab.session.journal import Entry
+from rdmalab.session.run_control import SLICE
 from rdmalab.session.session import Session
-from rdmalab.session.stopping import check
-from rdmalab.session.travel import SLICE
 from rdmalab.spec.profiles import PROFILES, Profile
 from rdmalab.spec.rules import errno_name
 

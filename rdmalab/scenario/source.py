@@ -8,7 +8,7 @@ _BEFORE = 60  # of that, before the caret
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourcePlace:
     """Line and column, counted from 1, and how many characters are meant."""
 
     line: int
@@ -23,7 +23,12 @@ class FileError(Exception):
     """
 
     def __init__(
-        self, path: str, message: str, hint: str = "", place: Place | None = None, text: str = ""
+        self,
+        path: str,
+        message: str,
+        hint: str = "",
+        place: SourcePlace | None = None,
+        text: str = "",
     ) -> None:
         super().__init__(path, message, hint, place, text)
         self.path = path
@@ -48,7 +53,7 @@ class FileError(Exception):
         head = f"{visible(self.path)}:{self.place.line}:{self.place.column}: "
         return head + visible(self.message) + self._excerpt(self.place)
 
-    def _excerpt(self, place: Place) -> str:
+    def _excerpt(self, place: SourcePlace) -> str:
         lines = self.text.splitlines()
         if not 0 < place.line <= len(lines):
             return f"\n  {visible(self.hint)}" if self.hint else ""
@@ -69,8 +74,8 @@ class Source:
     path: str
     text: str
 
-    def error(self, message: str, hint: str = "", place: Place | None = None) -> FileError:
-        return FileError(self.path, message, hint, place or Place(1, 1), self.text)
+    def error(self, message: str, hint: str = "", place: SourcePlace | None = None) -> FileError:
+        return FileError(self.path, message, hint, place or SourcePlace(1, 1), self.text)
 
 
 def visible(text: str) -> str:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from yaml.nodes import MappingNode, Node, SequenceNode
 
 from rdmalab.guide.statements import MOST_PER_ITEM
-from rdmalab.scenario import tree
-from rdmalab.scenario.source import Place, Source
+from rdmalab.scenario import yaml_tree
+from rdmalab.scenario.source import Source, SourcePlace
 
 KEY = "teaches"
 
@@ -21,7 +21,7 @@ class Taught:
     """A statement, and where it is bound. `line`: of its step; 0 where the whole file shows it."""
 
     statement: str
-    place: Place
+    place: SourcePlace
     line: int
 
 
@@ -43,15 +43,15 @@ def taught(source: Source, root: Node) -> tuple[Taught, ...]:
 def _all(root: Node) -> Iterator[Taught]:
     yield from _of(root, 0)
     for key in ("setup", "steps"):
-        for step in _items(tree.find(root, (key,))):
-            yield from _of(step, tree.place_of(step).line)
+        for step in _items(yaml_tree.find(root, (key,))):
+            yield from _of(step, yaml_tree.place_of(step).line)
 
 
 def _of(node: Node, line: int) -> Iterator[Taught]:
     if isinstance(node, MappingNode):
-        below = tree.find(node, (KEY,))
+        below = yaml_tree.find(node, (KEY,))
         for item in _items(below) if below is not node else ():
-            yield Taught(item.value, tree.place_of(item), line)
+            yield Taught(item.value, yaml_tree.place_of(item), line)
 
 
 def _items(node: Node) -> list[Node]:

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from rdmalab.command import NotUnderstood, Region, Span, Thing
+from rdmalab.grammar.enum_words import readings
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.quantities import whole
-from rdmalab.grammar.words import readings
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.mw import MemoryWindow
-from rdmalab.lens import words
-from rdmalab.lens.ladder import FACTS, SHORT, Fate, PacketRow
-from rdmalab.lens.sufferings import Origin
 from rdmalab.spec.packet_names import PACKETS
 from rdmalab.spec.records import Record, packet_of
 from rdmalab.spec.refusals import SYNDROMES, Syndrome
+from rdmalab.views import fmt
+from rdmalab.views.ladder import FACTS, SHORT, Fate, PacketRow
+from rdmalab.views.transit_effects import Origin
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import LidFlow, Packet
 
@@ -323,7 +323,7 @@ def _text(packet: Seen, fields: tuple[Expected, ...]) -> str:
     parts += [name for name, origin in _ORIGINS.items() if origin is row.origin]
     parts += [has.partition(" ")[0] for has in row.troubles]
     parts += [name for name, fate in _FATES.items() if fate is row.fate]
-    return f"{' '.join(parts)}  [ev {row.event}, {words.clock(row.at_ns)}]"
+    return f"{' '.join(parts)}  [ev {row.event}, {fmt.clock(row.at_ns)}]"
 
 
 def _said(value: Any) -> str:
@@ -331,7 +331,7 @@ def _said(value: Any) -> str:
         return value.name
     if isinstance(value, str):
         return value
-    return words.number(int(value))
+    return fmt.number(int(value))
 
 
 def resolve(lines: Lines, locate: Locate, with_key: WithKey) -> dict[Expected, Any]:

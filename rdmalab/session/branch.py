@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from rdmalab.session.journal import Journal
 from rdmalab.spec.records import Kind
-from rdmalab.world.images import Images
-from rdmalab.world.portraits import Portrait
+from rdmalab.world.object_state import ObjectState
+from rdmalab.world.snapshots import SavedStates
 from rdmalab.world.trace import Numbered
 
 
@@ -31,8 +31,8 @@ class Snapshot:
     place: Place
     records: int
     entries: int
-    images: Images
-    names: Portrait
+    images: SavedStates
+    names: ObjectState
     named: Any = field(repr=False)
     rare: list[Numbered] = field(default_factory=list)
     left_out: frozenset[Kind] = frozenset()

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 
 from rdmalab.command import Ref
 from rdmalab.session.branch import Branch, Place, SafePoint, Snapshot
+from rdmalab.session.interruption import stoppable
 from rdmalab.session.journal import Entry
 from rdmalab.session.names import Names
-from rdmalab.session.recall import Recall
-from rdmalab.session.stopping import stoppable
-from rdmalab.session.thinning import both_ends, thin
+from rdmalab.session.replayed_records import ReplayedRecords
+from rdmalab.session.retention import both_ends, thin
 from rdmalab.spec.records import RARE, kind_of
-from rdmalab.world import images
-from rdmalab.world.portraits import portray, put_back
+from rdmalab.world import snapshots
+from rdmalab.world.object_state import portray, put_back
 from rdmalab.world.programs import every
 from rdmalab.world.trace import Numbered, Stretch
 from rdmalab.world.world import World
@@ -54,8 +54,8 @@ class History:
         self.entries = 0
         self.jumps = 0
         self.live = True
-        self.past = Recall(self)
-        self.base = self._snapshot(images.take(world, images.all_keys(world), {}), None)
+        self.past = ReplayedRecords(self)
+        self.base = self._snapshot(snapshots.take(world, snapshots.all_keys(world), {}), None)
         self.branch.snapshots.append(self.base)
         world.trace.older = self.past
 
@@ -128,12 +128,12 @@ class History:
     def _now(self) -> Snapshot:
         """This moment; what has not changed since the last one is shared with it."""
         base = self.base
-        return self._snapshot(images.take(self.world, self._changed(), base.images), base)
+        return self._snapshot(snapshots.take(self.world, self._changed(), base.images), base)
 
-    def _changed(self) -> set[images.Key]:
+    def _changed(self) -> set[snapshots.Key]:
         """What may have changed since the last snapshot: the log names it, or a command did."""
         base, records = self.base, self.world.trace.records
-        keys = images.named(self.world, records[base.records :], base.images)
+        keys = snapshots.named(self.world, records[base.records :], base.images)
         said = [entry.invocation for entry in self.branch.journal[base.entries : self.entries]]
         said += [line.invocation for p in every(self.world) for line in p.lines if line.invocation]
         spoken_to = {
@@ -147,7 +147,7 @@ class History:
                 keys.add((thing.node, thing.noun, thing.number))
         return keys
 
-    def _snapshot(self, taken: images.Images, before: Snapshot | None) -> Snapshot:
+    def _snapshot(self, taken: snapshots.SavedStates, before: Snapshot | None) -> Snapshot:
         """Names change only when there are more of them, living or buried."""
         names = self.names
         named = (len(names.thing_of), len(names.name_of), len(names.buried))
@@ -176,10 +176,10 @@ class History:
     def _run(self, events: int, until_ns: int | None) -> int:
         """In the world, and what became of names on the way."""
         done = self.world.run(events, until_ns)
-        self.bury_struck()
+        self.retire_names()
         return done
 
-    def bury_struck(self) -> None:
+    def retire_names(self) -> None:
         """What accidents have destroyed loses its name."""
         while self.world.struck:
             self.names.bury(self.world.struck.pop())
@@ -303,11 +303,11 @@ class History:
             branch = self.branches[branch.parent]
         return shared
 
-    def _restore(self, snapshot: Snapshot, changed: set[images.Key] | None = None) -> None:
+    def _restore(self, snapshot: Snapshot, changed: set[snapshots.Key] | None = None) -> None:
         """`changed`: what may differ from the last snapshot; None: what the log names."""
         world, base, trace = self.world, self.base, self.world.trace
         changed = self._changed() if changed is None else changed
-        images.restore(world, snapshot.images, base.images, changed)
+        snapshots.restore(world, snapshot.images, base.images, changed)
         put_back(snapshot.names)
         trace.go_to(snapshot.records)
         trace.event, trace.at_ns = snapshot.place
@@ -338,7 +338,7 @@ class History:
         branch.snapshots = [kept for kept in branch.snapshots if kept.place <= point.end]
         branch.stood = {ev: ns for ev, ns in branch.stood.items() if ev <= point.end.event}
         kept = [snapshot for snapshot in branch.snapshots if snapshot.place <= point.place]
-        self._restore(kept[-1], images.all_keys(self.world))
+        self._restore(kept[-1], snapshots.all_keys(self.world))
         world, trace = self.world, self.world.trace
         world.struck.clear()
         trace.tail, trace.first, trace.shut, trace.reach = [], self.base.records, False, 0

@@ -6,8 +6,8 @@ from typing import Any
 
 from rdmalab.command import Invocation, NotUnderstood, Refused
 from rdmalab.grammar.line import parse
+from rdmalab.session.run_control import RunControl
 from rdmalab.session.session import Session
-from rdmalab.session.travel import Travel
 
 # What fingers that know gdb type; only at a prompt, never in a file.
 ALIASES = {
@@ -41,7 +41,7 @@ class Reply:
     value: Any = None
     refusal: Refused | None = None
     error: NotUnderstood | None = None
-    travel: Travel | None = None
+    travel: RunControl | None = None
     left: str = ""
     bug: str = ""
 
@@ -92,7 +92,7 @@ def _perform(session: Session, invocation: Invocation) -> Reply:
         return reply
     reply.event, reply.value, reply.refusal = outcome.event, outcome.value, outcome.refusal
     reply.left = outcome.left
-    if isinstance(outcome.value, Travel):
+    if isinstance(outcome.value, RunControl):
         reply.travel = outcome.value
     return reply
 

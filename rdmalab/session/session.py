@@ -18,13 +18,13 @@ from rdmalab.command import (
     Refused,
     Thing,
 )
-from rdmalab.session.bind import Binder
 from rdmalab.session.branch import Place
 from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.history import History
 from rdmalab.session.journal import Entry, Journal
 from rdmalab.session.names import Names
-from rdmalab.session.travel import MAX_EVENTS, Goal, Travel
+from rdmalab.session.resolve import Binder
+from rdmalab.session.run_control import MAX_EVENTS, Goal, RunControl
 from rdmalab.spec.records import Kind, Record
 from rdmalab.world.programs import Carried
 from rdmalab.world.world import World
@@ -34,7 +34,7 @@ _NAMING = (Ref, New)
 
 
 @dataclass(slots=True)
-class Outcome:
+class CommandOutcome:
     """What came of one invocation.
 
     event: its number, None if it changed nothing. refusal: the errno it answered with. left: the
@@ -52,7 +52,7 @@ class Outcome:
 class Session:
     """A world, its names, its journal.
 
-    answer: who answers questions about the world (the lens, put in by the lab). refuse_senseless:
+    answer: who answers questions about the world (the views, put in by the lab). refuse_senseless:
     who refuses those that cannot mean anything. anew: opens the
     same lab once more, as it was before the first word.
     """
@@ -82,7 +82,7 @@ class Session:
         """What was asked on this branch, up to its end."""
         return self.history.branch.journal
 
-    def perform(self, invocation: Invocation) -> Outcome:
+    def perform(self, invocation: Invocation) -> CommandOutcome:
         """Carry out one command. NotUnderstood if it means nothing here: then nothing happened."""
         command = self.vocabulary.get(invocation.name)
         if command is None:
@@ -91,10 +91,10 @@ class Session:
             self._check_questions(command, invocation)
             if not command.changes_world:
                 arguments = self.binder.bind(command, invocation)
-                return Outcome(invocation, value=command.function(self, **arguments))
+                return CommandOutcome(invocation, value=command.function(self, **arguments))
             if command.may_look and command.only_looks(invocation.arguments):
                 arguments = self.binder.bind(command, invocation)
-                return Outcome(invocation, value=command.function(self.world, **arguments))
+                return CommandOutcome(invocation, value=command.function(self.world, **arguments))
             outcome = self._as_event(command, invocation)
         except NotUnderstood as error:
             if error.place == NOWHERE and error.argument:
@@ -116,12 +116,12 @@ class Session:
         """A line of the journal, once more."""
         self._as_event(self.vocabulary[entry.invocation.name], entry.invocation)
 
-    def _as_event(self, command: Command, invocation: Invocation) -> Outcome:
+    def _as_event(self, command: Command, invocation: Invocation) -> CommandOutcome:
         """One command that changes the world, whatever comes of it."""
         world, tail = self.world, self.world.trace.tail
         if world.struck:  # where somebody else has let time pass
-            self.history.bury_struck()
-        outcome = Outcome(invocation, world.event + 1)
+            self.history.retire_names()
+        outcome = CommandOutcome(invocation, world.event + 1)
         arguments: dict[str, Any] = {}
         try:
             arguments = self.binder.bind(command, invocation)
@@ -138,7 +138,7 @@ class Session:
             world.settle()
         return outcome
 
-    def _call(self, command: Command, arguments: dict[str, Any], outcome: Outcome) -> None:
+    def _call(self, command: Command, arguments: dict[str, Any], outcome: CommandOutcome) -> None:
         try:
             outcome.value = command.function(self.world, **arguments)
         except Refused as refusal:
@@ -147,7 +147,7 @@ class Session:
             self.world.cancel_event()
             raise
 
-    def _called(self, command: Command, outcome: Outcome, arguments: dict[str, Any]) -> None:
+    def _called(self, command: Command, outcome: CommandOutcome, arguments: dict[str, Any]) -> None:
         refusal, trace = outcome.refusal, self.world.trace
         node, number = _spoken_to(command, outcome.invocation, arguments)
         if refusal is not None:
@@ -160,8 +160,8 @@ class Session:
 
         Where C would block, the call has not returned, so the log does not have it either.
         """
-        command, outcome = self.vocabulary[invocation.name], Outcome(invocation)
-        self.history.bury_struck()
+        command, outcome = self.vocabulary[invocation.name], CommandOutcome(invocation)
+        self.history.retire_names()
         tail = self.world.trace.tail
         first, arguments = len(tail), dict[str, Any]()
         try:
@@ -202,9 +202,9 @@ class Session:
                 _, _, _, _, node, number, noun, _ = record
                 self.names.bury(Thing(Noun(noun), node, number))
 
-    def travel(self, goal: Goal) -> Travel:
+    def travel(self, goal: Goal) -> RunControl:
         """Set out towards a goal; nothing moves before `go`."""
-        return Travel(self, goal)
+        return RunControl(self, goal)
 
     def afresh(self) -> "Session":
         """The same lab in which nothing was said yet, to play the journal in."""

@@ -23,7 +23,7 @@ from pygments.token import (
     _TokenType,
 )
 
-from rdmalab.grammar.paint import Role, paint
+from rdmalab.grammar.highlight import Role, paint
 from rdmalab.session.lines import ALIASES
 from rdmalab.vocabulary import VOCABULARY
 

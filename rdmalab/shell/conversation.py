@@ -16,19 +16,19 @@ from rdmalab.doctor.report import Report
 from rdmalab.grammar.line import parse
 from rdmalab.grammar.tokens import scan
 from rdmalab.lab import Lab
-from rdmalab.session.back import Jump
 from rdmalab.session.branch import SafePoint
+from rdmalab.session.interruption import Stopped, stoppable
 from rdmalab.session.lines import ALIASES, Reply
+from rdmalab.session.reverse import Jump
+from rdmalab.session.run_control import STOPPED, RunControl, When
 from rdmalab.session.session import Session
-from rdmalab.session.stopping import Stopped, stoppable
-from rdmalab.session.travel import STOPPED, Travel, When
-from rdmalab.shell.fragments import Line, plain, shown
-from rdmalab.shell.say import Voice, closing, say
+from rdmalab.shell.face_requests import WISHES
+from rdmalab.shell.reply_text import OutputFormat, closing, say
 from rdmalab.shell.streams import Lost
-from rdmalab.shell.wishes import WISHES
-from rdmalab.workbench.bugs import called, report
-from rdmalab.workbench.diary import UNWRITTEN, Arrival, Unkept, place_of
-from rdmalab.workbench.look import Leave
+from rdmalab.shell.styled_text import Line, plain, shown
+from rdmalab.workbench.bug_reports import called, report
+from rdmalab.workbench.show import Leave
+from rdmalab.workbench.write_ahead_log import UNWRITTEN, LoggedArrival, NullLog, place_of
 
 if TYPE_CHECKING:
     from rdmalab.shell.lesson import Lesson
@@ -72,10 +72,12 @@ class Conversation:
     copy: puts a text on the clipboard of the face, if it has one.
     """
 
-    def __init__(self, lab: Lab, voice: Voice | None = None, diary: Unkept | None = None) -> None:
+    def __init__(
+        self, lab: Lab, voice: OutputFormat | None = None, diary: NullLog | None = None
+    ) -> None:
         self.lab = lab
-        self.voice = voice or Voice(lab.session)
-        self.diary = diary or Unkept()
+        self.voice = voice or OutputFormat(lab.session)
+        self.diary = diary or NullLog()
         self.running = self.searching = False
         self.end = End.FINE
         self.at_line = 0
@@ -277,7 +279,7 @@ class Conversation:
         if reply.invocation is not None:
             self._repeat = line if reply.invocation.name in REPEATED else ""
 
-    async def go(self, travel: Travel, pause: Pause) -> None:
+    async def go(self, travel: RunControl, pause: Pause) -> None:
         """In slices short enough that ^C and the screen are served in between."""
         known = self.diary.known()
         self.running, self.searching = True, isinstance(travel, Jump)
@@ -289,9 +291,9 @@ class Conversation:
                     travel.stop()
         finally:
             self.running = self.searching = False
-        self.diary.arrived(Arrival(place_of(self.lab.session), travel.over == STOPPED))
+        self.diary.arrived(LoggedArrival(place_of(self.lab.session), travel.over == STOPPED))
 
-    def _slice(self, travel: Travel, known: Arrival | None) -> bool:
+    def _slice(self, travel: RunControl, known: LoggedArrival | None) -> bool:
         """Whether it is over. A journey that was stopped before goes as far as it did then."""
         started = time.perf_counter()
         left = self.lab.session.max_events - travel.events
@@ -310,7 +312,7 @@ class Conversation:
         return over
 
 
-def _missed(travel: Travel) -> bool:
+def _missed(travel: RunControl) -> bool:
     """`until` came to an end, and what it waited for is not so."""
     return isinstance(travel.goal, When) and not travel.met
 

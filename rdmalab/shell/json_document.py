@@ -5,22 +5,22 @@ import enum
 from typing import Any
 
 from rdmalab.command import Thing
+from rdmalab.doctor.checklist_report import Walk
 from rdmalab.doctor.report import Report
-from rdmalab.doctor.walk import Walk
 from rdmalab.session.lines import Reply, Script
+from rdmalab.session.run_control import RunControl
 from rdmalab.session.session import Session
-from rdmalab.session.travel import Travel
-from rdmalab.shell.mistakes import place_of
+from rdmalab.shell.error_text import place_of
 from rdmalab.spec.rules import errno_name
-from rdmalab.workbench.look import Leave
-from rdmalab.workbench.request import View
+from rdmalab.workbench.show import Leave
+from rdmalab.workbench.view_requests import View
 
 SCHEMA_VERSION = 1
 _DEEPEST = 12
 
 
 @dataclasses.dataclass(slots=True)
-class Told:
+class LineReport:
     """A reply, and what one knows beside it.
 
     session: the one that replied. at_ns: virtual time afterwards. line_number: from 1. warnings:
@@ -37,12 +37,12 @@ class Told:
     is_refused: bool = False
 
 
-def document(told: list[Told]) -> dict[str, Any]:
+def document(told: list[LineReport]) -> dict[str, Any]:
     """The whole conversation."""
     return {"version": SCHEMA_VERSION, "replies": [_reply(item) for item in told]}
 
 
-def _reply(told: Told) -> dict[str, Any]:
+def _reply(told: LineReport) -> dict[str, Any]:
     reply, error = told.reply, _error(told.reply)
     refused = told.is_refused and error is None
     if refused:
@@ -99,7 +99,7 @@ def plain_value(session: Session, value: Any, depth: int = 0) -> Any:
 def _special(session: Session, value: Any) -> Any:
     if isinstance(value, Thing):
         return session.names.of(value)
-    if isinstance(value, Travel):
+    if isinstance(value, RunControl):
         return {"over": value.over, "met": value.met, "events": value.events}
     if isinstance(value, Script):
         return list(value.lines)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from rdmalab.command import (
+    ArgumentKind,
     BooleanKind,
     Command,
     DirectionKind,
     EnumKind,
     ExpressionKind,
     IntegerKind,
-    Kind,
     ListKind,
     MomentKind,
     NewKind,
@@ -28,20 +28,20 @@ from rdmalab.command import (
 )
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.topics import topics
+from rdmalab.grammar.enum_words import PREFIXES, legal_words
 from rdmalab.grammar.keys import Slot
 from rdmalab.grammar.partial import Expected, expect
-from rdmalab.grammar.words import PREFIXES, legal_words
-from rdmalab.lens import words
-from rdmalab.lens.memory import with_key
 from rdmalab.session.history import History
 from rdmalab.session.lines import ALIASES
 from rdmalab.session.session import Session
-from rdmalab.shell import bearings
-from rdmalab.shell.bearings import Bearings
-from rdmalab.shell.questions import question_choices
+from rdmalab.shell import completion_context
+from rdmalab.shell.completion_context import CompletionContext
+from rdmalab.shell.legal_arguments import can_be_meant, judge_key, legal_members, recommended
+from rdmalab.shell.query_completion import question_choices
 from rdmalab.shell.scenario_files import lesson_names, scenario_files
-from rdmalab.shell.verdicts import can_be_meant, judge_key, legal_members, recommended
 from rdmalab.spec.programs import WORDS
+from rdmalab.views import fmt
+from rdmalab.views.memory import with_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def choices(session: Session, line: str, cursor: int) -> tuple[list[Choice], Exp
     if expected.is_verb:
         begin = _line_words if expected.is_line else _verbs
         return begin(session, expected.partial), expected
-    here = Bearings(session, expected, line[:cursor])
+    here = CompletionContext(session, expected, line[:cursor])
     found = [c for slot in expected.values for c in _values(here, slot)]
     if not any(_comes_first(slot) for slot in expected.values):
         found += _keys(here)
@@ -76,7 +76,7 @@ def _begins(text: str, wanted: str, *, inside: bool) -> bool:
     return text.startswith(wanted) or (inside and f"/{wanted}" in text)
 
 
-def _is_topic(kind: Kind) -> bool:
+def _is_topic(kind: ArgumentKind) -> bool:
     return isinstance(kind, ExpressionKind) and kind.is_topic
 
 
@@ -124,7 +124,7 @@ _OF_PROGRAMS = "programs"
 
 
 # --------------------------------------------------------------------------- keys
-def _keys(here: Bearings) -> Iterator[Choice]:
+def _keys(here: CompletionContext) -> Iterator[Choice]:
     for key, slot in here.expected.keys.items():
         if _is_only_braces(slot) or _is_topic(slot.kind) or not here.is_near(slot):
             continue
@@ -170,7 +170,7 @@ def _about(parameter: Parameter) -> str:
 
 
 # --------------------------------------------------------------------------- values
-def _values(here: Bearings, slot: Slot) -> Iterator[Choice]:
+def _values(here: CompletionContext, slot: Slot) -> Iterator[Choice]:
     kind = slot.kind.item if isinstance(slot.kind, ListKind) else slot.kind
     if kind.short is not None:
         for noun in (kind.short.noun, *kind.short.also):
@@ -184,11 +184,11 @@ def _is_ranged(slot: Slot) -> bool:
     return slot.parameter.name in ("sg", "remote", "bind")
 
 
-def _nothing(_here: Bearings, _kind: Kind, _slot: Slot) -> Iterator[Choice]:
+def _nothing(_here: CompletionContext, _kind: ArgumentKind, _slot: Slot) -> Iterator[Choice]:
     yield from ()
 
 
-def _enum(here: Bearings, kind: EnumKind, slot: Slot) -> Iterator[Choice]:
+def _enum(here: CompletionContext, kind: EnumKind, slot: Slot) -> Iterator[Choice]:
     given = here.flags_before()
     prefix = _prefix(kind, here.expected.partial)
     legal = legal_members(here, slot, kind)
@@ -212,24 +212,24 @@ def _prefix(kind: EnumKind, partial: str) -> str:
     return own if own in PREFIXES else ""
 
 
-def _things(here: Bearings, kind: ThingKind, slot: Slot) -> Iterator[Choice]:
+def _things(here: CompletionContext, kind: ThingKind, slot: Slot) -> Iterator[Choice]:
     yield from _names(here, kind, slot)
 
 
-def _names(here: Bearings, kind: ThingKind, slot: Slot) -> Iterator[Choice]:
+def _names(here: CompletionContext, kind: ThingKind, slot: Slot) -> Iterator[Choice]:
     for thing in here.things(kind.noun, slot):
         if not can_be_meant(here, thing):
             continue
         name = here.session.names.of(thing)
         for text in _spellings(here, thing, name):
-            about = bearings.about(here.session.world, thing)
+            about = completion_context.about(here.session.world, thing)
             if kind.ranged and thing.noun is Noun.MR:
                 yield from _ranges(here, thing, text, about)
             else:
                 yield Choice(text, about)
 
 
-def _spellings(here: Bearings, thing: Thing, name: str) -> list[str]:
+def _spellings(here: CompletionContext, thing: Thing, name: str) -> list[str]:
     """`A.qp0`; also `qp0` where it is the default node's and its beginning is being typed."""
     node, _, own = name.partition(".")
     partial = here.expected.partial
@@ -238,7 +238,7 @@ def _spellings(here: Bearings, thing: Thing, name: str) -> list[str]:
     return [*short, name] if thing.noun is not Noun.NODE else [name]
 
 
-def _ranges(here: Bearings, thing: Thing, name: str, about: str) -> Iterator[Choice]:
+def _ranges(here: CompletionContext, thing: Thing, name: str, about: str) -> Iterator[Choice]:
     length = with_key(here.session.world, thing).length
     partial = here.expected.partial
     begun = re.fullmatch(re.escape(name) + r"\[(\d+)(:\d*)?", partial)
@@ -254,14 +254,14 @@ def _ranges(here: Bearings, thing: Thing, name: str, about: str) -> Iterator[Cho
         yield Choice(f"{name}[{begun[1]}:{length}]", about)
 
 
-def _new(here: Bearings, kind: NewKind, _slot: Slot) -> Iterator[Choice]:
+def _new(here: CompletionContext, kind: NewKind, _slot: Slot) -> Iterator[Choice]:
     names, own = here.session.names, here.session.default_node
     for node in sorted(here.session.world.nodes, key=lambda node: node != own):
         free = next(n for n in range(10**6) if names.is_free(f"{node}.{kind.noun}{n}"))
         yield Choice(f"{node}.{kind.noun}{free}", "a new name")
 
 
-def _integer(here: Bearings, _kind: IntegerKind, slot: Slot) -> Iterator[Choice]:
+def _integer(here: CompletionContext, _kind: IntegerKind, slot: Slot) -> Iterator[Choice]:
     if _command(here) == "delete":
         for number, point in here.session.breakpoints.by_number.items():
             yield Choice(str(number), str(point))
@@ -270,16 +270,16 @@ def _integer(here: Bearings, _kind: IntegerKind, slot: Slot) -> Iterator[Choice]
         yield Choice(str(value), "as connect sets it", 1)
 
 
-def _words(_here: Bearings, kind: WordKind, _slot: Slot) -> Iterator[Choice]:
+def _words(_here: CompletionContext, kind: WordKind, _slot: Slot) -> Iterator[Choice]:
     for word in kind.words:
         yield Choice(word)
 
 
-def _booleans(_here: Bearings, _kind: BooleanKind, _slot: Slot) -> Iterator[Choice]:
+def _booleans(_here: CompletionContext, _kind: BooleanKind, _slot: Slot) -> Iterator[Choice]:
     yield from (Choice("0", "no"), Choice("1", "yes"))
 
 
-def _directions(here: Bearings, _kind: DirectionKind, _slot: Slot) -> Iterator[Choice]:
+def _directions(here: CompletionContext, _kind: DirectionKind, _slot: Slot) -> Iterator[Choice]:
     nodes = list(here.session.world.nodes)
     for source in nodes:
         for target in nodes:
@@ -287,14 +287,14 @@ def _directions(here: Bearings, _kind: DirectionKind, _slot: Slot) -> Iterator[C
                 yield Choice(f"{source}->{target}", f"what {source} sends")
 
 
-def _moments(here: Bearings, _kind: MomentKind, _slot: Slot) -> Iterator[Choice]:
+def _moments(here: CompletionContext, _kind: MomentKind, _slot: Slot) -> Iterator[Choice]:
     for name, (branch, place) in here.session.checkpoints.items():
         elsewhere = "" if branch == here.session.history.branch.name else f" of {branch}"
-        yield Choice(f"@{name}", f"{words.event(place.event)}{elsewhere}")
+        yield Choice(f"@{name}", f"{fmt.event(place.event)}{elsewhere}")
     yield from (Choice("start", "where all begins"), Choice("end", "where you left off"))
 
 
-def _texts(here: Bearings, _kind: TextKind | ProseKind, _slot: Slot) -> Iterator[Choice]:
+def _texts(here: CompletionContext, _kind: TextKind | ProseKind, _slot: Slot) -> Iterator[Choice]:
     command = _command(here)
     if command == "load":
         yield from (Choice(path, title) for path, title in (*scenario_files(), *lesson_names()))
@@ -305,7 +305,7 @@ def _texts(here: Bearings, _kind: TextKind | ProseKind, _slot: Slot) -> Iterator
             yield Choice(known.name, known.summary)
 
 
-def _command(here: Bearings) -> str:
+def _command(here: CompletionContext) -> str:
     return here.expected.command.name if here.expected.command is not None else ""
 
 
@@ -313,12 +313,12 @@ def _branches(history: History) -> Iterator[Choice]:
     """Where one could go: every branch but this one."""
     for branch in history.branches.values():
         if branch is not history.branch:
-            begun = words.event(branch.forked.event)
+            begun = fmt.event(branch.forked.event)
             left = f", left {branch.parent} at {begun}" if branch.parent else ""
-            yield Choice(branch.name, f"up to {words.event(branch.end.event)}{left}")
+            yield Choice(branch.name, f"up to {fmt.event(branch.end.event)}{left}")
 
 
-def _questions(here: Bearings, kind: ExpressionKind, slot: Slot) -> Iterator[Choice]:
+def _questions(here: CompletionContext, kind: ExpressionKind, slot: Slot) -> Iterator[Choice]:
     if kind.is_topic:
         yield from _topics(here, slot)
         return
@@ -326,7 +326,7 @@ def _questions(here: Bearings, kind: ExpressionKind, slot: Slot) -> Iterator[Cho
         yield Choice(text, meta)
 
 
-def _topics(here: Bearings, slot: Slot) -> Iterator[Choice]:
+def _topics(here: CompletionContext, slot: Slot) -> Iterator[Choice]:
     """What one can ask why of now, once; of the node spoken to also without it, once begun."""
     session, own = here.session, f"{here.session.default_node}."
     said_before = here.before[: here.expected.place.start].rpartition(";")[2].split()
@@ -335,13 +335,13 @@ def _topics(here: Bearings, slot: Slot) -> Iterator[Choice]:
         return
     short = bool(here.expected.partial)
     for text, said, thing in topics(session, Log(session)):
-        about = said if thing is None else bearings.about(session.world, thing)
+        about = said if thing is None else completion_context.about(session.world, thing)
         yield Choice(text, about)
         if short and text.startswith(own):
             yield Choice(text.removeprefix(own), about, 1)
 
 
-_OF_KIND: dict[type[Kind], Callable[[Bearings, Any, Slot], Iterator[Choice]]] = {
+_OF_KIND: dict[type[ArgumentKind], Callable[[CompletionContext, Any, Slot], Iterator[Choice]]] = {
     EnumKind: _enum,
     ThingKind: _things,
     NewKind: _new,

@@ -3,12 +3,12 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from rdmalab.lens import words
 from rdmalab.session.branch import Place
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
-from rdmalab.shell.fragments import Line, paragraphs, plain
-from rdmalab.shell.say import Voice, say
+from rdmalab.shell.reply_text import OutputFormat, say
+from rdmalab.shell.styled_text import Line, paragraphs, plain
+from rdmalab.views import fmt
 
 if TYPE_CHECKING:
     from rdmalab.scenario.loader import PlannedStep
@@ -18,7 +18,7 @@ Drive = Callable[[Reply], Awaitable[None]]
 TITLE, NOTE, DIM, GOOD, WARN = "class:title", "class:note", "class:dim", "class:good", "class:warn"
 
 
-class Stand(NamedTuple):
+class BranchMoment(NamedTuple):
     """A moment of a branch; live: its end, where new things happen."""
 
     branch: str
@@ -32,7 +32,7 @@ class Lesson:
     `drive` brings the travel of a reply to its end, as the conversation does it.
     """
 
-    def __init__(self, runner: "Runner", voice: Voice) -> None:
+    def __init__(self, runner: "Runner", voice: OutputFormat) -> None:
         self.runner = runner
         self.voice = voice
         self.stood = self._stand
@@ -42,9 +42,9 @@ class Lesson:
         return self.runner.session
 
     @property
-    def _stand(self) -> Stand:
+    def _stand(self) -> BranchMoment:
         history = self.session.history
-        return Stand(history.branch.name, history.here, history.live)
+        return BranchMoment(history.branch.name, history.here, history.live)
 
     def _return(self) -> list[Line]:
         """To where the walk was, if somebody went elsewhere in time; what was done there is kept.
@@ -60,8 +60,8 @@ class Lesson:
             return []
         history.switch(history.branches[then.branch])
         history.seek(history.end if then.live else then.place)
-        event, clock = self.session.world.event, words.clock(self.session.world.now_ns)
-        where = f"{words.ev(event)}, {clock}"
+        event, clock = self.session.world.event, fmt.clock(self.session.world.now_ns)
+        where = f"{fmt.ev(event)}, {clock}"
         where += f", on {then.branch}" if now.branch != then.branch else ""
         return [plain(f"back to where the walk was: {where}", DIM)]
 
@@ -117,7 +117,10 @@ class Lesson:
         world, total = self.session.world, len(runner.scenario.steps)
         steps = f"{total} steps" if runner.over else f"stopped after {runner.position} of {total}"
         return [
-            plain(f"{steps}; it is {words.clock(world.now_ns)}, {words.event(world.event)}", GOOD)
+            plain(
+                f"{steps}; it is {fmt.clock(world.now_ns)}, {fmt.event(world.event)}",
+                GOOD,
+            )
         ]
 
     async def _replies(self, drive: Drive) -> AsyncIterator[Reply]:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from rdmalab.lab import Lab
 from rdmalab.shell.conversation import Conversation
-from rdmalab.shell.fragments import Line, harmless_line, indented, text_of
 from rdmalab.shell.interrupt import interrupts, leaving
-from rdmalab.shell.say import Voice
+from rdmalab.shell.reply_text import OutputFormat
 from rdmalab.shell.script import pause, play, play_json, said_lines, speaks_unicode
 from rdmalab.shell.streams import Lost
+from rdmalab.shell.styled_text import Line, harmless_line, indented, text_of
 from rdmalab.version import VERSION
-from rdmalab.workbench.diary import Diary, head_of
-from rdmalab.workbench.shelf import offer
+from rdmalab.workbench.recovered_sessions import offer
+from rdmalab.workbench.write_ahead_log import WriteAheadLog, head_of
 
 if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -69,13 +69,13 @@ async def _prompting(lab: Lab) -> int:
     from prompt_toolkit import print_formatted_text
     from prompt_toolkit.formatted_text import FormattedText
 
-    from rdmalab.shell.asking import ask_session, kept_history
-    from rdmalab.shell.looks import look
     from rdmalab.shell.prompt import converse
+    from rdmalab.shell.prompt_setup import ask_session, kept_history
+    from rdmalab.shell.styles import look
 
     style = look()
-    voice = Voice(lab.session, ascii=not speaks_unicode(sys.stdout))
-    diary = Diary(head_of(lab.session))
+    voice = OutputFormat(lab.session, ascii=not speaks_unicode(sys.stdout))
+    diary = WriteAheadLog(head_of(lab.session))
     talk = Conversation(lab, voice, diary)
     session = ask_session(lab, history=kept_history(diary.report))
 
@@ -99,8 +99,8 @@ async def _prompting(lab: Lab) -> int:
 def _plainly(lab: Lab) -> int:
     """No redrawing, no colours, one fact a line: for screen readers and dumb terminals."""
     _edit_lines()
-    voice = Voice(lab.session, plain=True, ascii=not speaks_unicode(sys.stdout))
-    diary = Diary(head_of(lab.session))
+    voice = OutputFormat(lab.session, plain=True, ascii=not speaks_unicode(sys.stdout))
+    diary = WriteAheadLog(head_of(lab.session))
     talk = Conversation(lab, voice, diary)
     for line in filter(None, (GREETING[0], offer())):
         _print(line)

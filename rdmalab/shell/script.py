@@ -14,11 +14,11 @@ from rdmalab import disk
 from rdmalab.lab import Lab
 from rdmalab.session.lines import Reply
 from rdmalab.shell.conversation import Conversation, End, commands_in, commands_of
-from rdmalab.shell.fragments import Line, harmless_line, text_of
 from rdmalab.shell.interrupt import interrupts
-from rdmalab.shell.json_document import Told, document
-from rdmalab.shell.say import Voice
+from rdmalab.shell.json_document import LineReport, document
+from rdmalab.shell.reply_text import OutputFormat
 from rdmalab.shell.streams import print_json
+from rdmalab.shell.styled_text import Line, harmless_line, text_of
 
 EXIT = {
     End.FINE: 0, End.LEFT: 0, End.FAILED: 1, End.NOT_UNDERSTOOD: 2, End.BUG: 3, End.STOPPED: 130,
@@ -28,7 +28,7 @@ _WIDTH = 100
 _UNFOLDED = 1_000  # columns, for programs, which fold no line
 
 
-class Said(NamedTuple):
+class ScriptLine(NamedTuple):
     """A line to carry out, and where it stands: `stdin:3`."""
 
     place: str
@@ -36,16 +36,18 @@ class Said(NamedTuple):
     text: str
 
 
-def said_lines(lines: Sequence[str], file: str | None) -> Iterator[Said]:
+def said_lines(lines: Sequence[str], file: str | None) -> Iterator[ScriptLine]:
     """All lines, those of -c first; without either, those of standard input."""
     for number, line in enumerate(lines, 1):
-        yield from (Said(f"-c {number}", number, text) for _, text in commands_of(line))
+        yield from (ScriptLine(f"-c {number}", number, text) for _, text in commands_of(line))
     if file is not None:
         text = disk.read(file).decode("utf-8-sig")
-        yield from (Said(f"{file}:{number}", number, line) for number, line in commands_of(text))
+        yield from (
+            ScriptLine(f"{file}:{number}", number, line) for number, line in commands_of(text)
+        )
     if not lines and file is None:
         for number, line in _streamed(sys.stdin):
-            yield Said(f"stdin:{number}", number, line)
+            yield ScriptLine(f"stdin:{number}", number, line)
 
 
 def _streamed(stream: TextIO) -> Iterator[tuple[int, str]]:
@@ -75,7 +77,7 @@ class Printer:
         from prompt_toolkit import print_formatted_text
         from prompt_toolkit.formatted_text import FormattedText
 
-        from rdmalab.shell.looks import look
+        from rdmalab.shell.styles import look
 
         print_formatted_text(FormattedText(harmless_line(line)), file=stream, style=look())
 
@@ -84,9 +86,9 @@ async def pause() -> None:
     await asyncio.sleep(0)
 
 
-def play(lab: Lab, said: Iterator[Said], *, plain: bool) -> int:
+def play(lab: Lab, said: Iterator[ScriptLine], *, plain: bool) -> int:
     """Carry the lines out and print what came of them; the exit code."""
-    voice = Voice(lab.session, _WIDTH, plain=plain, ascii=not speaks_unicode(sys.stdout))
+    voice = OutputFormat(lab.session, _WIDTH, plain=plain, ascii=not speaks_unicode(sys.stdout))
     talk = Conversation(lab, voice)
     printer = Printer(plain=plain)
     for place, _, text in said:
@@ -108,12 +110,12 @@ def play(lab: Lab, said: Iterator[Said], *, plain: bool) -> int:
     return EXIT[talk.end]
 
 
-def play_json(lab: Lab, said: Iterator[Said]) -> int:
+def play_json(lab: Lab, said: Iterator[ScriptLine]) -> int:
     """Carry the lines out and print one document about all of them; the exit code."""
-    talk = Conversation(lab, Voice(lab.session, _UNFOLDED))
-    told: list[Told] = []
+    talk = Conversation(lab, OutputFormat(lab.session, _UNFOLDED))
+    told: list[LineReport] = []
 
-    async def carry_out(line: Said) -> None:
+    async def carry_out(line: ScriptLine) -> None:
         replies = talk.replies(line.text, pause)
         told.extend([await told_of(talk, reply, line.number) async for reply in replies])
 
@@ -126,13 +128,15 @@ def play_json(lab: Lab, said: Iterator[Said]) -> int:
     return EXIT[talk.end]
 
 
-async def told_of(talk: Conversation, reply: Reply, number: int) -> Told:
+async def told_of(talk: Conversation, reply: Reply, number: int) -> LineReport:
     """A reply after what it asks of the face was done, such as to load a scenario."""
     session, warned = talk.lab.session, talk.lab.warnings(reply)
     said: list[str] = []
     bug = await talk.granted(reply, lambda line: said.append(text_of(line)), pause)
     now_ns = talk.lab.session.world.now_ns
-    return Told(bug or reply, session, now_ns, number, warned, said, talk.end is End.NOT_UNDERSTOOD)
+    return LineReport(
+        bug or reply, session, now_ns, number, warned, said, talk.end is End.NOT_UNDERSTOOD
+    )
 
 
 def speaks_unicode(stream: TextIO) -> bool:

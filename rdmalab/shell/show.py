@@ -9,31 +9,31 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from rdmalab.lens import words
-from rdmalab.lens.askable import FieldRow
-from rdmalab.lens.calls import CallRow
-from rdmalab.lens.changes import ChangeRow
-from rdmalab.lens.completions import CqRow, WcRow
-from rdmalab.lens.counters import NAMES as COUNTERS
-from rdmalab.lens.counters import CountersRow, DropRow
-from rdmalab.lens.events import ChannelRow
-from rdmalab.lens.ladder import MarkerRow, PacketRow
-from rdmalab.lens.memory import HexRow, MrRow, OwnedRow
-from rdmalab.lens.packets import DecodedRow
-from rdmalab.lens.planned import PlannedRow
-from rdmalab.lens.ports import DeviceRow, LinkRow, PortRow, TableRow, UseRow
-from rdmalab.lens.programs import LineRow, ProgramRow
-from rdmalab.lens.queues import QpRow, QueueRow
-from rdmalab.lens.sharing import SharedRecvRow, SrqRow
-from rdmalab.lens.states import DiagramRow
-from rdmalab.lens.story import EventRow, StoryRow
-from rdmalab.lens.tape import TapeRow
-from rdmalab.lens.windows import MwRow
-from rdmalab.lens.wqes import RecvRow, WqeRow
-from rdmalab.shell import show_objects, show_parts, show_tape, show_wire
-from rdmalab.shell.fragments import Fragment, Line, fold, in_ascii, plain, shown
+from rdmalab.shell import show_objects, show_parts, show_timeline, show_wire
+from rdmalab.shell.styled_text import Fragment, Line, fold, in_ascii, plain, shown
 from rdmalab.shell.tables import DIM, EVENT, NAME, NUMBER, WARN, header, table
-from rdmalab.workbench.request import AsyncRow, JournalRow, View
+from rdmalab.views import fmt
+from rdmalab.views.calls import CallRow
+from rdmalab.views.changes import ChangeRow
+from rdmalab.views.completions import CqRow, WcRow
+from rdmalab.views.counters import NAMES as COUNTERS
+from rdmalab.views.counters import CountersRow, DropRow
+from rdmalab.views.events import ChannelRow
+from rdmalab.views.ladder import MarkerRow, PacketRow
+from rdmalab.views.memory import HexRow, MrRow, OwnedRow
+from rdmalab.views.packets import DecodedRow
+from rdmalab.views.planned import PlannedRow
+from rdmalab.views.ports import DeviceRow, LinkRow, PortRow, TableRow, UseRow
+from rdmalab.views.programs import LineRow, ProgramRow
+from rdmalab.views.query_fields import FieldRow
+from rdmalab.views.queues import QpRow, QueueRow
+from rdmalab.views.srq import SharedRecvRow, SrqRow
+from rdmalab.views.states import DiagramRow
+from rdmalab.views.story import EventRow, StoryRow
+from rdmalab.views.timeline import TimelineRow
+from rdmalab.views.windows import MwRow
+from rdmalab.views.wqes import RecvRow, WqeRow
+from rdmalab.workbench.view_requests import AsyncRow, JournalRow, View
 
 _HANG = 7
 
@@ -47,7 +47,7 @@ def render(view: View, width: int, *, ascii: bool = False) -> list[Line]:  # noq
 
 
 def render_rows(rows: Sequence[Any], width: int, *, event: int = -1) -> list[Line]:
-    """Rows of any lens; those of one kind stand together in a table. `event` is marked."""
+    """Rows of any view; those of one kind stand together in a table. `event` is marked."""
     lines: list[Line] = []
     previous: type | None = None
     for key, group in groupby(rows, key=_section):
@@ -81,8 +81,8 @@ def _lines_of(rows: list[Any], width: int) -> list[Line]:
         return several(rows)
     if kind is DecodedRow:
         return [line for row in rows for line in show_wire.decoded(row, width)]
-    if kind is TapeRow:
-        return [line for row in rows for line in show_tape.lines(row, width)]
+    if kind is TimelineRow:
+        return [line for row in rows for line in show_timeline.lines(row, width)]
     if kind not in _SINGLE and dataclasses.is_dataclass(kind) and not hasattr(rows[0], "text"):
         return show_objects.plain_table(rows)
     one = _SINGLE.get(kind, _unknown)
@@ -107,7 +107,7 @@ def event_line(row: EventRow) -> Line:
 
 
 def _dated(number: str, at_ns: int | None, rest: Line) -> Line:
-    moment = words.clock(at_ns) if at_ns is not None else ""
+    moment = fmt.clock(at_ns) if at_ns is not None else ""
     return [(EVENT, number), (DIM, f" {moment:>10}  "), *rest]
 
 

@@ -4,14 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from rdmalab.lens import words
-from rdmalab.lens.completions import CqRow, WcRow
-from rdmalab.lens.memory import HexRow, MrRow, OwnedRow
-from rdmalab.lens.ports import DeviceRow, LinkRow, PortRow, TableRow, UseRow
-from rdmalab.lens.queues import QpRow, QueueRow, RegionRow
-from rdmalab.lens.states import DiagramRow, StateRow
-from rdmalab.lens.wqes import RecvRow, WqeRow
-from rdmalab.shell.fragments import Fragment, Line, plain
+from rdmalab.shell.styled_text import Fragment, Line, plain
 from rdmalab.shell.tables import (
     CURRENT,
     DIM,
@@ -32,6 +25,13 @@ from rdmalab.spec.states import ATTRIBUTES, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import WCOpcode, WROpcode
+from rdmalab.views import fmt
+from rdmalab.views.completions import CqRow, WcRow
+from rdmalab.views.memory import HexRow, MrRow, OwnedRow
+from rdmalab.views.ports import DeviceRow, LinkRow, PortRow, TableRow, UseRow
+from rdmalab.views.queues import QpRow, QueueRow, RegionRow
+from rdmalab.views.states import DiagramRow, StateRow
+from rdmalab.views.wqes import RecvRow, WqeRow
 
 _NEVER = 7  # rnr_retry
 _CHAIN = (QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS)
@@ -147,7 +147,7 @@ def _region(row: QpRow) -> list[Line]:
     """The builders of an extended queue pair, and what they have built."""
     if not row.region.extended:
         return []
-    ops = words.flags(row.region.send_ops_flags, SendOps)
+    ops = fmt.flags(row.region.send_ops_flags, SendOps)
     lines: list[Line] = [plain(f"send_ops_flags={ops}")]
     if row.region.open:
         style = WARN if row.region.error else ""
@@ -165,7 +165,7 @@ def _settings(row: QpRow) -> str:
         "max_rd_atomic": row.max_rd_atomic,
         "max_dest_rd_atomic": row.max_dest_rd_atomic,
         "qkey": hex(row.qkey),
-        "qp_access_flags": words.flags(row.qp_access_flags, Access),
+        "qp_access_flags": fmt.flags(row.qp_access_flags, Access),
     }
     said = [f"{k}={v}" for k, v in given.items() if row.qp_type in ATTRIBUTES[k].types]
     groups = [f"groups={row.groups}"] if row.groups else []
@@ -183,13 +183,13 @@ def _paths(row: QpRow) -> str:
 
 def _timers(row: QpRow) -> str:
     """The waits and the retries that this type has."""
-    wait = "waits for ever" if row.timeout_ns is None else words.duration(row.timeout_ns)
+    wait = "waits for ever" if row.timeout_ns is None else fmt.duration(row.timeout_ns)
     rnr = "never gives up" if row.rnr_retry == _NEVER else f"{row.rnr_retries_left} left"
     given = {
         "timeout": f"{row.timeout} ({wait})",
         "retry_cnt": f"{row.retry_cnt} ({row.retries_left} left)",
         "rnr_retry": f"{row.rnr_retry} ({rnr})",
-        "min_rnr_timer": f"{row.min_rnr_timer} ({words.duration(row.min_rnr_timer_ns)})",
+        "min_rnr_timer": f"{row.min_rnr_timer} ({fmt.duration(row.min_rnr_timer_ns)})",
     }
     return " ".join(f"{k}={v}" for k, v in given.items() if row.qp_type in ATTRIBUTES[k].types)
 
@@ -198,7 +198,7 @@ def _running(row: QpRow) -> list[Line]:
     lines = []
     for name, timer in (("RNR", row.rnr_timer), ("ack", row.ack_timer)):
         if timer.at_ns is not None and timer.left_ns is not None:
-            at, left = words.clock(timer.at_ns), words.duration(timer.left_ns)
+            at, left = fmt.clock(timer.at_ns), fmt.duration(timer.left_ns)
             lines.append(plain(f"⏲ {name} timer fires at {at}, in {left}"))
     return lines
 
@@ -250,8 +250,8 @@ def _wqe_cells(row: WqeRow) -> list[Fragment]:
     if row.last_psn != row.first_psn:
         psns += f"..{row.last_psn}"
     return [
-        (NAME, words.wr(row.wr_id)),
-        ("", words.member(row.opcode, WROpcode)),
+        (NAME, fmt.wr(row.wr_id)),
+        ("", fmt.member(row.opcode, WROpcode)),
         (NUMBER, f"{row.length} B"),
         ("" if row.wc_status in (None, WCStatus.SUCCESS) else WARN, row.word),
         ("", psns),
@@ -263,7 +263,7 @@ def recv_table(rows: Sequence[RecvRow]) -> list[Line]:
     """The receives of a queue."""
     cells: list[list[Fragment]] = [
         [
-            (NAME, words.wr(row.wr_id)),
+            (NAME, fmt.wr(row.wr_id)),
             ("", "RECV"),
             (NUMBER, f"{row.length} B"),
             ("", row.status.name.replace("_", " ")),
@@ -319,8 +319,8 @@ def _wc(row: WcRow) -> list[Fragment]:
     good = row.status == WCStatus.SUCCESS
     return [
         (NAME, f"  {row.wr_id}"),
-        ("", "-" if "opcode" in undefined else words.member(row.opcode, WCOpcode)),
-        (GOOD if good else WARN, ("" if good else "! ") + words.member(row.status, WCStatus)),
+        ("", "-" if "opcode" in undefined else fmt.member(row.opcode, WCOpcode)),
+        (GOOD if good else WARN, ("" if good else "! ") + fmt.member(row.status, WCStatus)),
         (NUMBER, "-" if "byte_len" in undefined else str(row.byte_len)),
         ("", row.qp),
         ("", _more(row)),
@@ -343,7 +343,7 @@ def mr_table(rows: Sequence[MrRow]) -> list[Line]:
             (NUMBER, f"{row.length} B"),
             ("", _addresses(row)),
             ("", f"lkey {row.lkey:#x} rkey {row.rkey:#x}"),
-            (DIM, words.flags(row.access, Access)),
+            (DIM, fmt.flags(row.access, Access)),
         ]
         for row in rows
     ]
@@ -374,7 +374,7 @@ def plain_table(rows: Sequence[Any]) -> list[Line]:
 
 def _field(row: Any, key: str) -> Fragment:
     value = getattr(row, key)
-    return "", f"{key} {hex(value) if key.endswith('key') else words.value(value)}"
+    return "", f"{key} {hex(value) if key.endswith('key') else fmt.value(value)}"
 
 
 def device(row: DeviceRow) -> list[Line]:
@@ -403,8 +403,8 @@ def uses(rows: Sequence[UseRow]) -> list[Line]:
 def link(row: LinkRow) -> list[Line]:
     """The cable and its faults."""
     up: Fragment = (GOOD, "UP") if row.up else (WARN, "! DOWN")
-    speed = words.rate(row.rate_bps)
-    rest = f"  {words.duration(row.latency_ns)} one way  {speed}  mtu {row.mtu}"
+    speed = fmt.rate(row.rate_bps)
+    rest = f"  {fmt.duration(row.latency_ns)} one way  {speed}  mtu {row.mtu}"
     lines: list[Line] = [[("", "link "), up, ("", rest)]]
     return lines + [plain(f"! fault {fault}", WARN) for fault in row.faults]
 

@@ -2,19 +2,19 @@
 
 from collections.abc import Sequence
 
-from rdmalab.lens import words
-from rdmalab.lens.addresses import AhRow
-from rdmalab.lens.events import ChannelRow
-from rdmalab.lens.flows import FlowRow
-from rdmalab.lens.programs import LineRow, ProgramRow
-from rdmalab.lens.queues import QueueRow
-from rdmalab.lens.sharing import SharedRecvRow, SrqRow
-from rdmalab.lens.windows import MwRow, WindowState
-from rdmalab.shell.fragments import Fragment, Line, shown
+from rdmalab.shell.styled_text import Fragment, Line, shown
 from rdmalab.shell.tables import CURRENT, DIM, NAME, NUMBER, WARN, bar, table
 from rdmalab.spec.access import Access
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.sharing import SrqType
+from rdmalab.spec.srq import SrqType
+from rdmalab.views import fmt
+from rdmalab.views.addresses import AhRow
+from rdmalab.views.events import ChannelRow
+from rdmalab.views.flows import FlowRow
+from rdmalab.views.programs import LineRow, ProgramRow
+from rdmalab.views.queues import QueueRow
+from rdmalab.views.srq import SharedRecvRow, SrqRow
+from rdmalab.views.windows import MwRow, WindowState
 
 
 # --------------------------------------------------------------------------- receive queues
@@ -50,7 +50,7 @@ def srq_table(rows: Sequence[SrqRow]) -> list[Line]:
 
 
 def _srq(row: SrqRow) -> Line:
-    where = f"in {row.xrcd}" if row.xrcd else f"{words.count(row.users, 'QP')} on it"
+    where = f"in {row.xrcd}" if row.xrcd else f"{fmt.count(row.users, 'QP')} on it"
     return [(NAME, f"{row.name}  "), *srq_line(row, ""), (DIM, f"  {row.srq_num:#x}, {where}")]
 
 
@@ -62,7 +62,7 @@ def taken_table(rows: Sequence[SharedRecvRow]) -> list[Line]:
 def _taken(row: SharedRecvRow) -> list[Fragment]:
     how: Fragment = (NAME, f"taken by {row.qp}") if row.qp else ("", "waits")
     return [
-        (NAME, words.wr(row.wr_id)),
+        (NAME, fmt.wr(row.wr_id)),
         ("", "RECV"),
         (NUMBER, f"{row.length} B"),
         how,
@@ -84,7 +84,7 @@ def _window(row: MwRow) -> list[Fragment]:
         (CURRENT if bound else DIM, row.state.name),
         ("", f"rkey {row.rkey:#x}"),
         ("", opened(row)),
-        (DIM, words.flags(row.access, Access) if bound else ""),
+        (DIM, fmt.flags(row.access, Access) if bound else ""),
         ("", f"for {row.qp}" if row.qp else ""),
     ]
 

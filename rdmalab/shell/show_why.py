@@ -2,24 +2,32 @@
 
 from collections.abc import Iterable
 
-from rdmalab.doctor.rows import Part, Row
-from rdmalab.lens import words
-from rdmalab.shell.fragments import Line, fold, shown, text_of
+from rdmalab.doctor.rows import Row, RowPart
+from rdmalab.shell.styled_text import Line, fold, shown, text_of
 from rdmalab.shell.tables import DIM, EVENT, GOOD, NAME, WARN
+from rdmalab.views import fmt
 
 _ERROR, _HINT, _TITLE = "class:error", "class:hint", "class:title"
 _GAP = 2
 _WIDEST = 100  # beyond that an event stands too far from what it belongs to
 
 _LEADS = {
-    Part.CAUSE: NAME, Part.SYMPTOM: NAME, Part.WAIT: NAME, Part.NEXT: NAME, Part.WARNING: WARN,
-    Part.FIX: _HINT, Part.ASK: _HINT,
+    RowPart.CAUSE: NAME, RowPart.SYMPTOM: NAME, RowPart.WAIT: NAME, RowPart.NEXT: NAME,
+    RowPart.WARNING: WARN, RowPart.FIX: _HINT, RowPart.ASK: _HINT,
 }  # fmt: skip
-_TEXTS = {Part.TITLE: _TITLE, Part.SECTION: NAME, Part.REST: DIM, Part.RULED_OUT: DIM,
-          Part.LOOKED: DIM}  # fmt: skip
+_TEXTS = {RowPart.TITLE: _TITLE, RowPart.SECTION: NAME, RowPart.REST: DIM, RowPart.RULED_OUT: DIM,
+          RowPart.LOOKED: DIM}  # fmt: skip
 _STANDINGS = {"COMPLETED": GOOD, "WELL": GOOD, "PENDING": WARN, "UNKNOWN": WARN}
 _VERDICTS = {"FAIL": _ERROR, "pass": GOOD, "warn": WARN, "wait": WARN}
-_HANGING = (Part.RULED_OUT, Part.STANDING, Part.LOOKED, Part.ASK, Part.NEXT, Part.FIX, Part.REST)
+_HANGING = (
+    RowPart.RULED_OUT,
+    RowPart.STANDING,
+    RowPart.LOOKED,
+    RowPart.ASK,
+    RowPart.NEXT,
+    RowPart.FIX,
+    RowPart.REST,
+)
 
 
 def lines_of(rows: Iterable[Row], width: int, *, plain: bool = False) -> list[Line]:
@@ -32,12 +40,12 @@ def row_lines(row: Row, width: int, *, plain: bool = False) -> list[Line]:
     line: Line = [("", row.margin), (_lead_style(row), row.lead)]
     line.append((_TEXTS.get(row.part, ""), shown(row.text)))
     line = [fragment for fragment in line if fragment[1]]
-    if row.part is Part.LINE and not plain:
+    if row.part is RowPart.LINE and not plain:
         return [line]
     width = width if plain else min(width, _WIDEST)
     if row.event is None:
         return fold(line, width, _hang(row))
-    tag = f"[{words.ev(row.event)}]"
+    tag = f"[{fmt.ev(row.event)}]"
     lines = fold(line, width, _hang(row))
     if len(text_of(lines[-1])) + _GAP + len(tag) > width:
         lines = fold(line, width - len(tag) - _GAP, _hang(row))
@@ -46,9 +54,9 @@ def row_lines(row: Row, width: int, *, plain: bool = False) -> list[Line]:
 
 
 def _lead_style(row: Row) -> str:
-    if row.part is Part.STANDING:
+    if row.part is RowPart.STANDING:
         return _STANDINGS.get(row.lead.strip(), _ERROR)
-    if row.part is Part.ITEM:
+    if row.part is RowPart.ITEM:
         return _VERDICTS.get(row.lead.strip(), DIM)
     return _LEADS.get(row.part, DIM)
 
@@ -57,6 +65,6 @@ def _hang(row: Row) -> int:
     """How deep the later lines begin, counted from the margin's last blank."""
     if row.part in _HANGING:
         return len(row.lead)
-    if row.part is Part.CAUSE:
+    if row.part is RowPart.CAUSE:
         return len(row.margin.lstrip())
-    return len(row.lead) + 1 if row.part is Part.ITEM else 2
+    return len(row.lead) + 1 if row.part is RowPart.ITEM else 2

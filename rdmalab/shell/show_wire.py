@@ -2,13 +2,13 @@
 
 from typing import NamedTuple
 
-from rdmalab.lens import words
-from rdmalab.lens.ladder import Fate, MarkerRow, PacketRow
-from rdmalab.lens.packets import DecodedRow
-from rdmalab.lens.planned import Plan, PlannedRow
-from rdmalab.lens.sufferings import Origin
-from rdmalab.shell.fragments import Fragment, Line, fold, shown
+from rdmalab.shell.styled_text import Fragment, Line, fold, shown
 from rdmalab.shell.tables import CURRENT, DIM, EVENT, WARN, cut
+from rdmalab.views import fmt
+from rdmalab.views.ladder import Fate, MarkerRow, PacketRow
+from rdmalab.views.packets import DecodedRow
+from rdmalab.views.planned import Plan, PlannedRow
+from rdmalab.views.transit_effects import Origin
 
 LadderRow = PacketRow | MarkerRow | PlannedRow
 
@@ -113,10 +113,10 @@ def _fate(row: PacketRow) -> Fragment:
     if row.fate is Fate.RECEIVED:
         return EVENT, f"{event}  {row.remark}".rstrip()
     if row.fate is Fate.IN_FLIGHT:
-        at = f" till {words.clock(row.arrives_ns)}" if row.arrives_ns else ""
+        at = f" till {fmt.clock(row.arrives_ns)}" if row.arrives_ns else ""
         return DIM, f"{event} flies{at}"
     mark = "≁" if "malformed" in row.reason else "!"
-    return WARN, shown(f"{event} {mark} {words.reason(row.reason)}")
+    return WARN, shown(f"{event} {mark} {fmt.reason(row.reason)}")
 
 
 # --------------------------------------------------------------------------- everything else
@@ -138,9 +138,7 @@ def _beside(
 # --------------------------------------------------------------------------- one packet
 def decoded(row: DecodedRow, width: int) -> list[Line]:
     """A packet taken apart, layer by layer, then its bytes."""
-    lines: list[Line] = [
-        [(EVENT, f"ev {row.event} "), ("", f"{words.clock(row.at_ns)}  {row.text}")]
-    ]
+    lines: list[Line] = [[(EVENT, f"ev {row.event} "), ("", f"{fmt.clock(row.at_ns)}  {row.text}")]]
     deepest = max((len(layer.name) for layer in row.layers), default=0)
     for layer in row.layers:
         text = layer.name.ljust(deepest) + layer.text[len(layer.name) :]

@@ -1,11 +1,11 @@
 """The line under the prompt: the argument at the cursor, or what is still needed."""
 
 from rdmalab.command import (
+    ArgumentKind,
     Command,
     EnumKind,
     ExpressionKind,
     IntegerKind,
-    Kind,
     ListKind,
     Noun,
     ThingKind,
@@ -13,12 +13,12 @@ from rdmalab.command import (
 from rdmalab.grammar.keys import Slot, flat_record, keys_of_command
 from rdmalab.grammar.partial import Expected, expect
 from rdmalab.guide.usage import usage, value_word
-from rdmalab.lens import words
 from rdmalab.session.lines import ALIASES
 from rdmalab.session.session import Session
-from rdmalab.shell.bearings import Bearings, about
-from rdmalab.shell.verdicts import asked_move, attribute_of, judge_key
+from rdmalab.shell.completion_context import CompletionContext, about
+from rdmalab.shell.legal_arguments import asked_move, attribute_of, judge_key
 from rdmalab.spec.states import ATTRIBUTES, MOVES, fields_of
+from rdmalab.views import fmt
 
 _UNSAID = (None, "", 0)  # defaults that go without saying
 
@@ -31,7 +31,7 @@ def signature(session: Session, line: str, cursor: int) -> str:
         return known.summary if known is not None else ""
     if expected.command is None:
         return ""
-    here = Bearings(session, expected, line[:cursor])
+    here = CompletionContext(session, expected, line[:cursor])
     if len(expected.values) == 1 and not expected.keys:
         return _of_value(here, expected.values[0])
     if (slot := expected.keys.get(expected.partial)) is not None:
@@ -40,7 +40,7 @@ def signature(session: Session, line: str, cursor: int) -> str:
 
 
 # --------------------------------------------------------------------------- one argument
-def _of_value(here: Bearings, slot: Slot) -> str:
+def _of_value(here: CompletionContext, slot: Slot) -> str:
     name = _written(here.expected, slot)
     word = value_word(slot.kind) or slot.path[-1].upper()
     parts = [f"{name}={word}" if not slot.parameter.positional else word]
@@ -58,9 +58,9 @@ def _written(expected: Expected, slot: Slot) -> str:
     return keys_of_command(expected.command.parameters).written(slot) or slot.path[-1]
 
 
-def _range(here: Bearings, slot: Slot) -> str:
+def _range(here: CompletionContext, slot: Slot) -> str:
     row = ATTRIBUTES.get(attribute_of(slot))
-    kind: Kind = slot.kind
+    kind: ArgumentKind = slot.kind
     if row is None or not isinstance(kind, IntegerKind) or slot.spread is not None:
         return ""
     caps = here.session.world.nodes[here.node or here.session.default_node].profile.caps
@@ -78,7 +78,7 @@ def _sentence(slot: Slot) -> str:
     return "one or more, with | between" if is_flags else ""
 
 
-def _named(here: Bearings, slot: Slot) -> str:
+def _named(here: CompletionContext, slot: Slot) -> str:
     """About the thing whose name is being typed: `B.mr0 4096 bytes, lkey 0x1a01, LOCAL_WRITE`."""
     kind = slot.kind.item if isinstance(slot.kind, ListKind) else slot.kind
     if not isinstance(kind, ThingKind) and kind.short is None:
@@ -86,12 +86,12 @@ def _named(here: Bearings, slot: Slot) -> str:
     name = here.expected.partial.partition("[")[0]
     session = here.session
     thing = session.names.find(name) or session.names.find(f"{session.default_node}.{name}")
-    if thing is None or not words.exists(session.world, thing) or thing.noun is Noun.NODE:
+    if thing is None or not fmt.exists(session.world, thing) or thing.noun is Noun.NODE:
         return ""
     return f"{session.names.of(thing)} {about(session.world, thing)}"
 
 
-def _mark(here: Bearings, slot: Slot) -> str:
+def _mark(here: CompletionContext, slot: Slot) -> str:
     verdict = judge_key(here, slot)
     if verdict is not None and verdict.word:
         return verdict.word
@@ -99,7 +99,7 @@ def _mark(here: Bearings, slot: Slot) -> str:
 
 
 # --------------------------------------------------------------------------- the whole command
-def _of_command(here: Bearings, command: Command) -> str:
+def _of_command(here: CompletionContext, command: Command) -> str:
     """What is still missing, else how the command is written."""
     if command.name == "modify_qp" and (text := _moving(here)):
         return text
@@ -113,7 +113,7 @@ def _of_command(here: Bearings, command: Command) -> str:
     return usage(command)
 
 
-def _moving(here: Bearings) -> str:
+def _moving(here: CompletionContext) -> str:
     """`RESET→INIT still needs: port_num= pkey_index=`."""
     move = asked_move(here)
     if move is None or here.given("attr", "qp_state") is None:

@@ -42,7 +42,7 @@ class Stream:
         return len(text)
 
     def _said(self, text: str) -> str:
-        from rdmalab.shell.fragments import harmless  # `--version` needs no grammar
+        from rdmalab.shell.styled_text import harmless  # `--version` needs no grammar
 
         said, encoding = harmless(text), self.encoding
         if said.isascii() or encoding.startswith(_UTF):
@@ -152,7 +152,7 @@ def _code(character: str) -> str:
 
 def _spelled(wrong: UnicodeError) -> tuple[str, int]:
     """What stands for the characters that an encoding lacks, as with `--ascii`."""
-    from rdmalab.shell.fragments import ASCII
+    from rdmalab.shell.styled_text import ASCII
 
     assert isinstance(wrong, UnicodeEncodeError)
     missing = wrong.object[wrong.start : wrong.end]

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from rdmalab.lens.queues import QueueRow
-from rdmalab.shell.fragments import Fragment, Line, shown
+from rdmalab.shell.styled_text import Fragment, Line, shown
+from rdmalab.views.queues import QueueRow
 
 NUMBER, DIM, WARN, TOUCHED = "class:number", "class:dim", "class:warn", "class:touched"
 CURRENT, NAME, GOOD, EVENT = "class:state.current", "class:name", "class:good", "class:event"

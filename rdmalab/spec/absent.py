@@ -13,7 +13,7 @@ from rdmalab.spec.completions import WcEx
 from rdmalab.spec.limits import AtomicCap, DeviceCap, LinkLayer, PhysState, PortState
 from rdmalab.spec.opcodes import Service
 from rdmalab.spec.refusals import Syndrome
-from rdmalab.spec.sharing import SrqType
+from rdmalab.spec.srq import SrqType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCOpcode, WROpcode
 

@@ -37,7 +37,7 @@ class Op(IntEnum):
     CNP = auto()
 
 
-class Place(IntEnum):
+class PacketPlace(IntEnum):
     """Where in its message a packet stands."""
 
     FIRST = auto()
@@ -53,7 +53,7 @@ class Opcode:
     code: int
     service: Service
     op: Op
-    place: Place
+    place: PacketPlace
     label: str
     headers: tuple[str, ...]
     immediate: bool
@@ -66,7 +66,7 @@ class Opcode:
 class _Row(NamedTuple):
     low: int
     op: Op
-    place: Place
+    place: PacketPlace
     headers: tuple[str, ...]
     services: tuple[Service, ...]
 
@@ -77,32 +77,32 @@ _RELIABLE = (Service.RC, Service.XRC)
 
 # fmt: off
 _ROWS = (
-    _Row(0x00, Op.SEND,               Place.FIRST,  (),                       _CONNECTED),
-    _Row(0x01, Op.SEND,               Place.MIDDLE, (),                       _CONNECTED),
-    _Row(0x02, Op.SEND,               Place.LAST,   (),                       _CONNECTED),
-    _Row(0x03, Op.SEND,               Place.LAST,   ("immdt",),               _CONNECTED),
-    _Row(0x04, Op.SEND,               Place.ONLY,   (),                       _EVERY),
-    _Row(0x05, Op.SEND,               Place.ONLY,   ("immdt",),               _EVERY),
-    _Row(0x06, Op.RDMA_WRITE,         Place.FIRST,  ("reth",),                _CONNECTED),
-    _Row(0x07, Op.RDMA_WRITE,         Place.MIDDLE, (),                       _CONNECTED),
-    _Row(0x08, Op.RDMA_WRITE,         Place.LAST,   (),                       _CONNECTED),
-    _Row(0x09, Op.RDMA_WRITE,         Place.LAST,   ("immdt",),               _CONNECTED),
-    _Row(0x0A, Op.RDMA_WRITE,         Place.ONLY,   ("reth",),                _CONNECTED),
-    _Row(0x0B, Op.RDMA_WRITE,         Place.ONLY,   ("reth", "immdt"),        _CONNECTED),
-    _Row(0x0C, Op.RDMA_READ_REQUEST,  Place.ONLY,   ("reth",),                _RELIABLE),
-    _Row(0x0D, Op.RDMA_READ_RESPONSE, Place.FIRST,  ("aeth",),                _RELIABLE),
-    _Row(0x0E, Op.RDMA_READ_RESPONSE, Place.MIDDLE, (),                       _RELIABLE),
-    _Row(0x0F, Op.RDMA_READ_RESPONSE, Place.LAST,   ("aeth",),                _RELIABLE),
-    _Row(0x10, Op.RDMA_READ_RESPONSE, Place.ONLY,   ("aeth",),                _RELIABLE),
-    _Row(0x11, Op.ACKNOWLEDGE,        Place.ONLY,   ("aeth",),                _RELIABLE),
-    _Row(0x12, Op.ATOMIC_ACKNOWLEDGE, Place.ONLY,   ("aeth", "atomicacketh"), _RELIABLE),
-    _Row(0x13, Op.COMPARE_SWAP,       Place.ONLY,   ("atomiceth",),           _RELIABLE),
-    _Row(0x14, Op.FETCH_ADD,          Place.ONLY,   ("atomiceth",),           _RELIABLE),
-    _Row(0x16, Op.SEND,               Place.LAST,   ("ieth",),                _RELIABLE),
-    _Row(0x17, Op.SEND,               Place.ONLY,   ("ieth",),                _RELIABLE),
-    _Row(0x1C, Op.FLUSH,              Place.ONLY,   ("feth", "reth"),         _RELIABLE),
-    _Row(0x1D, Op.ATOMIC_WRITE,       Place.ONLY,   ("reth",),                _RELIABLE),
-    _Row(0x01, Op.CNP,                Place.ONLY,   (),                       (Service.CNP,)),
+    _Row(0x00, Op.SEND,               PacketPlace.FIRST,  (),                       _CONNECTED),
+    _Row(0x01, Op.SEND,               PacketPlace.MIDDLE, (),                       _CONNECTED),
+    _Row(0x02, Op.SEND,               PacketPlace.LAST,   (),                       _CONNECTED),
+    _Row(0x03, Op.SEND,               PacketPlace.LAST,   ("immdt",),               _CONNECTED),
+    _Row(0x04, Op.SEND,               PacketPlace.ONLY,   (),                       _EVERY),
+    _Row(0x05, Op.SEND,               PacketPlace.ONLY,   ("immdt",),               _EVERY),
+    _Row(0x06, Op.RDMA_WRITE,         PacketPlace.FIRST,  ("reth",),                _CONNECTED),
+    _Row(0x07, Op.RDMA_WRITE,         PacketPlace.MIDDLE, (),                       _CONNECTED),
+    _Row(0x08, Op.RDMA_WRITE,         PacketPlace.LAST,   (),                       _CONNECTED),
+    _Row(0x09, Op.RDMA_WRITE,         PacketPlace.LAST,   ("immdt",),               _CONNECTED),
+    _Row(0x0A, Op.RDMA_WRITE,         PacketPlace.ONLY,   ("reth",),                _CONNECTED),
+    _Row(0x0B, Op.RDMA_WRITE,         PacketPlace.ONLY,   ("reth", "immdt"),        _CONNECTED),
+    _Row(0x0C, Op.RDMA_READ_REQUEST,  PacketPlace.ONLY,   ("reth",),                _RELIABLE),
+    _Row(0x0D, Op.RDMA_READ_RESPONSE, PacketPlace.FIRST,  ("aeth",),                _RELIABLE),
+    _Row(0x0E, Op.RDMA_READ_RESPONSE, PacketPlace.MIDDLE, (),                       _RELIABLE),
+    _Row(0x0F, Op.RDMA_READ_RESPONSE, PacketPlace.LAST,   ("aeth",),                _RELIABLE),
+    _Row(0x10, Op.RDMA_READ_RESPONSE, PacketPlace.ONLY,   ("aeth",),                _RELIABLE),
+    _Row(0x11, Op.ACKNOWLEDGE,        PacketPlace.ONLY,   ("aeth",),                _RELIABLE),
+    _Row(0x12, Op.ATOMIC_ACKNOWLEDGE, PacketPlace.ONLY,   ("aeth", "atomicacketh"), _RELIABLE),
+    _Row(0x13, Op.COMPARE_SWAP,       PacketPlace.ONLY,   ("atomiceth",),           _RELIABLE),
+    _Row(0x14, Op.FETCH_ADD,          PacketPlace.ONLY,   ("atomiceth",),           _RELIABLE),
+    _Row(0x16, Op.SEND,               PacketPlace.LAST,   ("ieth",),                _RELIABLE),
+    _Row(0x17, Op.SEND,               PacketPlace.ONLY,   ("ieth",),                _RELIABLE),
+    _Row(0x1C, Op.FLUSH,              PacketPlace.ONLY,   ("feth", "reth"),         _RELIABLE),
+    _Row(0x1D, Op.ATOMIC_WRITE,       PacketPlace.ONLY,   ("reth",),                _RELIABLE),
+    _Row(0x01, Op.CNP,                PacketPlace.ONLY,   (),                       (Service.CNP,)),
 )
 # fmt: on
 
@@ -153,8 +153,8 @@ def _opcode(row: _Row, service: Service) -> Opcode:
         immediate="immdt" in row.headers,
         invalidate="ieth" in row.headers,
         request=request,
-        starts=row.place in (Place.FIRST, Place.ONLY),
-        ends=row.place in (Place.LAST, Place.ONLY),
+        starts=row.place in (PacketPlace.FIRST, PacketPlace.ONLY),
+        ends=row.place in (PacketPlace.LAST, PacketPlace.ONLY),
     )
 
 
@@ -186,7 +186,7 @@ def _by_place(service: Service, op: Op) -> dict[_Part, int]:
 OPCODES: dict[int, Opcode] = {opcode.code: opcode for opcode in _opcodes()}
 
 # (service, op, place, with immediate, with invalidate) → full code: for whoever builds a packet.
-code_of: dict[tuple[Service | None, Op, Place, bool, bool], int] = {
+code_of: dict[tuple[Service | None, Op, PacketPlace, bool, bool], int] = {
     (opcode.service, opcode.op, opcode.place, opcode.immediate, opcode.invalidate): opcode.code
     for opcode in OPCODES.values()
 }

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rdmalab.spec.statuses import WCStatus
     from rdmalab.wire.frame import Frame
     from rdmalab.wire.packet import Packet
-    from rdmalab.world.passage import Injection
+    from rdmalab.world.transit import Injection
 
 Record = tuple[int, int, int, "Kind", str, int, Any, Any]
 
@@ -53,7 +53,7 @@ class Kind(IntEnum):
     NEXT_WR_SET = auto()
     WR_BUILT = auto()
     WR_FILLED = auto()
-    BATCH_SPOILED = auto()
+    BATCH_FAILED = auto()
     REGION_CLOSED = auto()
     SEND_POSTED = auto()
     RECV_POSTED = auto()
@@ -108,11 +108,11 @@ class Kind(IntEnum):
     WINDOW_INVALIDATED = auto()
     WINDOW_REFUSED = auto()
     MEMORY_FLUSHED = auto()
-    REGISTERED_ANEW = auto()
+    REREGISTERED = auto()
     LINK_SET = auto()
     FAULT_SET = auto()
     FAULT_CLEARED = auto()
-    FAULT_STRUCK = auto()
+    FAULT_TRIGGERED = auto()
     GID_SET = auto()
     PKEY_SET = auto()
     DEVICE_OPENED = auto()
@@ -141,7 +141,7 @@ T_co = TypeVar("T_co", covariant=True)
 class Part(Generic[T_co]):
     """Reads one of the two last fields of a record, `place`, as the type that it has there.
 
-    meaning: how the value is put into words, a key of `lens/words.py` SAYINGS. Which kinds have
+    meaning: how the value is put into words, a key of `views/fmt.py` SAYINGS. Which kinds have
     the part stands in KINDS; a part of another kind is read without an error and means nothing.
     """
 
@@ -237,7 +237,7 @@ KINDS: dict[Kind, KindRow] = {
     Kind.NEXT_WR_SET:       KindRow("qp", wr_id_of, send_flags_of, "gives the next work request wr_id={a} wr_flags={b}"),
     Kind.WR_BUILT:          KindRow("qp", send_wr_of, nothing, "built {a}, not posted yet"),
     Kind.WR_FILLED:         KindRow("qp", send_wr_of, setter_of, "filled {a} by {b}"),
-    Kind.BATCH_SPOILED:     KindRow("qp", batch_error_of, nothing, "spoiled its batch: {a}"),
+    Kind.BATCH_FAILED:     KindRow("qp", batch_error_of, nothing, "spoiled its batch: {a}"),
     Kind.REGION_CLOSED:     KindRow("qp", count_of, ending_of, "closed its critical region: {a} work requests {b}"),
     Kind.SEND_POSTED:       KindRow("qp", send_wqe_of, nothing, "posted {a}"),
     Kind.RECV_POSTED:       KindRow("qp", recv_wqe_of, nothing, "posted {a}"),
@@ -292,11 +292,11 @@ KINDS: dict[Kind, KindRow] = {
     Kind.WINDOW_INVALIDATED: KindRow("mw", void_rkey_of, reason_of, "is bound no more, rkey {a} is void: {b}"),
     Kind.WINDOW_REFUSED:    KindRow("qp", send_wqe_of, reason_of, "cannot do {a}: {b}"),
     Kind.MEMORY_FLUSHED:    KindRow("qp", address_of, length_of, "flushed {b} bytes at {a}"),
-    Kind.REGISTERED_ANEW:   KindRow("mr", rereg_of, nothing, "changed its {a}"),
+    Kind.REREGISTERED:   KindRow("mr", rereg_of, nothing, "changed its {a}"),
     Kind.LINK_SET:          KindRow("link", setting_of, setting_value_of, "the link's {a} became {b}"),
     Kind.FAULT_SET:         KindRow("fault", fault_of, nothing, "set fault {a}"),
     Kind.FAULT_CLEARED:     KindRow("fault", count_of, nothing, "cleared {a} faults"),
-    Kind.FAULT_STRUCK:      KindRow("fault", fault_of, why_not_of, "it happened: {a}{b}"),
+    Kind.FAULT_TRIGGERED:      KindRow("fault", fault_of, why_not_of, "it happened: {a}{b}"),
     Kind.GID_SET:           KindRow("node", table_index_of, gid_entry_of, "entry {a} of its GID table became {b}"),
     Kind.PKEY_SET:          KindRow("node", table_index_of, pkey_of, "entry {a} of its P_Key table became {b}"),
     Kind.DEVICE_OPENED:     KindRow("node", nothing, nothing, "opened its device"),
@@ -315,7 +315,7 @@ RARE = frozenset(
     (
         Kind.REFUSED, Kind.STATE_CHANGED, Kind.REQUEST_REFUSED, Kind.TIMER_FIRED, Kind.WENT_BACK,
         Kind.CQ_OVERRUN, Kind.ASYNC_RAISED, Kind.PACKET_LOST, Kind.PACKET_DROPPED,
-        Kind.PORT_CHANGED, Kind.LINK_LAYER_SET, Kind.MIGRATION_CHANGED, Kind.LINK_SET, Kind.FAULT_SET, Kind.FAULT_CLEARED, Kind.FAULT_STRUCK,
+        Kind.PORT_CHANGED, Kind.LINK_LAYER_SET, Kind.MIGRATION_CHANGED, Kind.LINK_SET, Kind.FAULT_SET, Kind.FAULT_CLEARED, Kind.FAULT_TRIGGERED,
         Kind.DEVICE_DIED, Kind.SRQ_FAILED, Kind.QUEUE_DISCARDED, Kind.CREATED, Kind.DESTROYED,
     )
 )  # fmt: skip

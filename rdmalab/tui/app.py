@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from textual.app import App
 
-from rdmalab.lens import tape
-from rdmalab.shell import show_tape
-from rdmalab.shell.asking import kept_history, no_history
-from rdmalab.shell.fragments import fold, plain, shown
+from rdmalab.shell import show_timeline
 from rdmalab.shell.interrupt import LEAVING
 from rdmalab.shell.prompt import colour_wanted
-from rdmalab.tui import layout, sheet
-from rdmalab.tui.bars import Bar, footer_line, header_line
+from rdmalab.shell.prompt_setup import kept_history, no_history
+from rdmalab.shell.styled_text import fold, plain, shown
+from rdmalab.tui import layout, stylesheet
+from rdmalab.tui.app_model import CARD, AppModel
 from rdmalab.tui.driver import driver_class
-from rdmalab.tui.filters import Colourless
-from rdmalab.tui.interrupting import interrupting
+from rdmalab.tui.interrupt import interrupting
 from rdmalab.tui.keys import BY_NAME, EVERYWHERE, Where, explained
-from rdmalab.tui.pane import Look, Pane
+from rdmalab.tui.no_colour import Colourless
+from rdmalab.tui.pane import Appearance, Pane
 from rdmalab.tui.panes.completions import CompletionsPane
 from rdmalab.tui.panes.memory import MemoryPane
 from rdmalab.tui.panes.node import NodePane
@@ -33,9 +32,10 @@ from rdmalab.tui.panes.past import PastPane
 from rdmalab.tui.panes.why import WhyPane
 from rdmalab.tui.panes.wire import WirePane
 from rdmalab.tui.repl import Repl
-from rdmalab.tui.scene import CARD, Scene
-from rdmalab.tui.stage import Stage
-from rdmalab.workbench.bugs import called, report
+from rdmalab.tui.status_bars import Bar, footer_line, header_line
+from rdmalab.tui.world_view import WorldView
+from rdmalab.views import timeline
+from rdmalab.workbench.bug_reports import called, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from rdmalab.doctor.report import Report
     from rdmalab.scenario.runner import Runner
-    from rdmalab.shell.fragments import Line
+    from rdmalab.shell.styled_text import Line
     from rdmalab.tui.console.pane import Console
 
 FRAME_S = 0.1  # panes are painted at most so often; by CPU time, so that a busy machine draws less
@@ -79,7 +79,7 @@ class Rdmalab(App[int]):
     BINDINGS: ClassVar[list[Any]] = []
 
     def __init__(
-        self, scene: Scene, *, ascii_only: bool = False, history: History | None = None
+        self, scene: AppModel, *, ascii_only: bool = False, history: History | None = None
     ) -> None:
         self._colour = colour_wanted()
         wish = os.environ.get("NO_COLOR")
@@ -88,9 +88,9 @@ class Rdmalab(App[int]):
             os.environ["NO_COLOR"] = wish
         self.theme = "ansi-dark"
         self.scene = scene
-        self.stage = Stage(scene)
-        styles = sheet.sheet(colour=self._colour)
-        self.look = Look(styles, colour=self._colour, ascii_only=ascii_only)
+        self.stage = WorldView(scene)
+        styles = stylesheet.sheet(colour=self._colour)
+        self.look = Appearance(styles, colour=self._colour, ascii_only=ascii_only)
         self.history = history or no_history()
         self.wish = layout.Wish()
         self.panes: dict[str, Pane] = {}
@@ -304,9 +304,9 @@ class Rdmalab(App[int]):
 
     def _tape(self, width: int) -> Line:
         session = self.scene.session
-        cells = show_tape.cells_for(width)
-        row = tape.tape_row(session.history, session.names, session.checkpoints, cells)
-        return show_tape.bar(row, width)
+        cells = show_timeline.cells_for(width)
+        row = timeline.tape_row(session.history, session.names, session.checkpoints, cells)
+        return show_timeline.bar(row, width)
 
     def _footer(self, width: int) -> Line:
         return footer_line(self.scene, width, self._focused_pane)
@@ -388,8 +388,8 @@ class Rdmalab(App[int]):
         here = session.world.event
         marks = [
             mark
-            for mark in tape.mark_rows(session.history, session.checkpoints)
-            if mark.mark is tape.Mark.CHECKPOINT and (mark.event - here) * direction > 0
+            for mark in timeline.mark_rows(session.history, session.checkpoints)
+            if mark.mark is timeline.Mark.CHECKPOINT and (mark.event - here) * direction > 0
         ]
         self.console_pane.say(_goto(marks, direction, session.history.branch.name))
 
@@ -478,7 +478,7 @@ class Rdmalab(App[int]):
         self._of_pane("ask_filter")
 
 
-def _goto(marks: list[tape.MarkRow], direction: int, branch: str) -> str:
+def _goto(marks: list[timeline.MarkRow], direction: int, branch: str) -> str:
     """The sentence that leads to the first or the last of these marks, and stays on the branch."""
     if not marks:
         return "goto start" if direction < 0 else "goto end"
@@ -486,7 +486,7 @@ def _goto(marks: list[tape.MarkRow], direction: int, branch: str) -> str:
     return f"goto @{nearest.name}" if nearest.branch == branch else f"goto {nearest.event}"
 
 
-def _put(widget: Widget, place: layout.Place | None) -> None:
+def _put(widget: Widget, place: layout.PanePlace | None) -> None:
     widget.display = place is not None
     if place is not None:
         widget.styles.offset = (place.x, place.y)
@@ -504,8 +504,8 @@ def build(
 
     profile: of all devices; None: what the scenario names, else strict.
     """
-    ascii_only = sheet.ascii_wanted()
-    scene = Scene(profile or "strict", seed, ascii_only=ascii_only)
+    ascii_only = stylesheet.ascii_wanted()
+    scene = AppModel(profile or "strict", seed, ascii_only=ascii_only)
     app = Rdmalab(scene, ascii_only=ascii_only, history=history)
     other = f" profile={profile}" if profile else ""
     app.script += [f'load "{path}"{other}'] if path is not None else []

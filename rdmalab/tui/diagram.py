@@ -13,8 +13,8 @@ from rdmalab.shell.tables import CURRENT, DIM, EVENT
 from rdmalab.spec.states import QPState
 
 if TYPE_CHECKING:
-    from rdmalab.lens.states import DiagramRow, StateRow
-    from rdmalab.shell.fragments import Fragment, Line
+    from rdmalab.shell.styled_text import Fragment, Line
+    from rdmalab.views.states import DiagramRow, StateRow
 
 _CHAIN = (QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS)
 _TOP = (*_CHAIN, QPState.SQD)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from rdmalab.shell.fragments import Line, text_of
+from rdmalab.shell.styled_text import Line, text_of
 
 FOCUSED, TITLE, TAB = "class:frame.focused", "class:frame.title", "class:frame.tab"
 

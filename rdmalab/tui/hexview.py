@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rdmalab.lens.memory import HexRow
 from rdmalab.shell.tables import DIM, bracketed
+from rdmalab.views.memory import HexRow
 
 if TYPE_CHECKING:
-    from rdmalab.shell.fragments import Line
+    from rdmalab.shell.styled_text import Line
 
 _OFFSET, _CELL = 4, 3
 
@@ -22,7 +22,7 @@ def per_row(width: int, *, text: bool = True) -> int:
 
 
 def hex_lines(row: HexRow, width: int, *, text: bool = True) -> list[Line]:
-    """One row of the lens in one line or several; without `text` bytes come first."""
+    """One row of a view in one line or several; without `text` bytes come first."""
     count = per_row(width, text=text)
     return [_line(part, count, width) for part in _parts(row, count)]
 

@@ -41,7 +41,7 @@ SMALL, MEDIUM, LARGE = Size(80, 24), Size(120, 40), Size(200, 60)
 TINY = Size(60, 16)
 
 
-class Place(NamedTuple):
+class PanePlace(NamedTuple):
     """A pane and its rectangle. tabs: the panes that share it."""
 
     pane: str
@@ -64,7 +64,7 @@ class Wish(NamedTuple):
     asks_why: bool = False
 
 
-def plan(columns: int, rows: int, wish: Wish | None = None) -> list[Place]:
+def plan(columns: int, rows: int, wish: Wish | None = None) -> list[PanePlace]:
     """The panes to show, from the top left to the prompt."""
     wish = wish or Wish()
     size = Size(columns, rows)
@@ -82,10 +82,10 @@ def fits(size: Size, wanted: Size) -> bool:
     return size.columns >= wanted.columns and size.rows >= wanted.rows
 
 
-def _bars(size: Size) -> list[Place]:
-    bars = [Place(HEADER, 0, 0, size.columns, 1)]
-    bars += [Place(TAPE, 0, 1, size.columns, 1)] if fits(size, MEDIUM) else []
-    return [*bars, Place(FOOTER, 0, size.rows - 1, size.columns, 1)]
+def _bars(size: Size) -> list[PanePlace]:
+    bars = [PanePlace(HEADER, 0, 0, size.columns, 1)]
+    bars += [PanePlace(TAPE, 0, 1, size.columns, 1)] if fits(size, MEDIUM) else []
+    return [*bars, PanePlace(FOOTER, 0, size.rows - 1, size.columns, 1)]
 
 
 def _between(size: Size) -> tuple[int, int]:
@@ -94,35 +94,35 @@ def _between(size: Size) -> tuple[int, int]:
     return count - 1, size.rows - count
 
 
-def _prompt_only(size: Size) -> list[Place]:
+def _prompt_only(size: Size) -> list[PanePlace]:
     if size.rows < 3:
-        return [Place(CONSOLE, 0, 0, max(1, size.columns), max(1, size.rows))]
+        return [PanePlace(CONSOLE, 0, 0, max(1, size.columns), max(1, size.rows))]
     return [
-        Place(HEADER, 0, 0, size.columns, 1),
-        Place(CONSOLE, 0, 1, size.columns, size.rows - 1),
+        PanePlace(HEADER, 0, 0, size.columns, 1),
+        PanePlace(CONSOLE, 0, 1, size.columns, size.rows - 1),
     ]
 
 
-def _one_pane(size: Size, wish: Wish) -> list[Place]:
+def _one_pane(size: Size, wish: Wish) -> list[PanePlace]:
     height = (size.rows - 2) // 2
     return [
         *_bars(size),
-        Place(wish.tab, 0, 1, size.columns, height, tuple(TABS)),
-        Place(CONSOLE, 0, 1 + height, size.columns, size.rows - 2 - height),
+        PanePlace(wish.tab, 0, 1, size.columns, height, tuple(TABS)),
+        PanePlace(CONSOLE, 0, 1 + height, size.columns, size.rows - 2 - height),
     ]
 
 
-def _zoomed(size: Size, wish: Wish) -> list[Place]:
+def _zoomed(size: Size, wish: Wish) -> list[PanePlace]:
     console = min(size.rows // 3, max(6, size.rows // 5))
     top, rows = _between(size)
     height = rows - console
     if wish.zoomed == CONSOLE:
-        return [*_bars(size), Place(CONSOLE, 0, top, size.columns, rows)]
+        return [*_bars(size), PanePlace(CONSOLE, 0, top, size.columns, rows)]
     tabs = _TABS if wish.zoomed in _TABS else ()
     return [
         *_bars(size),
-        Place(wish.zoomed, 0, top, size.columns, height, tabs),
-        Place(CONSOLE, 0, top + height, size.columns, console),
+        PanePlace(wish.zoomed, 0, top, size.columns, height, tabs),
+        PanePlace(CONSOLE, 0, top + height, size.columns, console),
     ]
 
 
@@ -138,7 +138,7 @@ def _share(total: int, parts: tuple[tuple[int, int], ...]) -> list[int]:
     return heights
 
 
-def _two_columns(size: Size, wish: Wish) -> list[Place]:
+def _two_columns(size: Size, wish: Wish) -> list[PanePlace]:
     """Two nodes side by side, the tabs below them, with a second pane beside if there is room."""
     is_tall = size.rows >= MEDIUM.rows
     wanted = ((15, 3), (11, 4), (11, 3)) if is_tall else ((8, 3), (6, 4), (8, 3))
@@ -148,21 +148,21 @@ def _two_columns(size: Size, wish: Wish) -> list[Place]:
     y = top + nodes
     return [
         *_bars(size),
-        Place(LEFT, 0, top, half, nodes),
-        Place(RIGHT, half, top, size.columns - half, nodes),
+        PanePlace(LEFT, 0, top, half, nodes),
+        PanePlace(RIGHT, half, top, size.columns - half, nodes),
         *_tabs(size, y, middle, wish),
-        Place(CONSOLE, 0, y + middle, size.columns, console),
+        PanePlace(CONSOLE, 0, y + middle, size.columns, console),
     ]
 
 
-def _tabs(size: Size, y: int, height: int, wish: Wish) -> list[Place]:
+def _tabs(size: Size, y: int, height: int, wish: Wish) -> list[PanePlace]:
     tab = wish.tab if wish.tab in _TABS else WIRE
     if size.columns < MEDIUM.columns:
-        return [Place(tab, 0, y, size.columns, height, _TABS)]
+        return [PanePlace(tab, 0, y, size.columns, height, _TABS)]
     width = max(80, size.columns * 64 // 100)
     return [
-        Place(tab, 0, y, width, height, _TABS),
-        Place(_beside(tab, wish), width, y, size.columns - width, height),
+        PanePlace(tab, 0, y, width, height, _TABS),
+        PanePlace(_beside(tab, wish), width, y, size.columns - width, height),
     ]
 
 
@@ -176,7 +176,7 @@ def _wanted(wish: Wish) -> list[str]:
     return [WHY] * wish.asks_why + [NOTES] * wish.has_notes
 
 
-def _three_columns(size: Size, wish: Wish) -> list[Place]:
+def _three_columns(size: Size, wish: Wish) -> list[PanePlace]:
     """Everything at once: the wire between the nodes, bytes and completions below, then talk."""
     first, rows = _between(size)
     top, middle, console = _share(rows, ((28, 4), (11, 2), (18, 3)))
@@ -187,12 +187,12 @@ def _three_columns(size: Size, wish: Wish) -> list[Place]:
     wide = size.columns - side
     return [
         *_bars(size),
-        Place(LEFT, 0, first, node, top),
-        Place(WIRE, node, first, size.columns - 2 * node, top),
-        Place(RIGHT, size.columns - node, first, node, top),
-        Place(MEMORY_LEFT, 0, y, memory, middle),
-        Place(MEMORY_RIGHT, memory, y, memory, middle),
-        Place(COMPLETIONS, 2 * memory, y, size.columns - 2 * memory, middle),
-        Place(CONSOLE, 0, bottom, wide, console),
-        Place(tab, wide, bottom, side, console, tabs),
+        PanePlace(LEFT, 0, first, node, top),
+        PanePlace(WIRE, node, first, size.columns - 2 * node, top),
+        PanePlace(RIGHT, size.columns - node, first, node, top),
+        PanePlace(MEMORY_LEFT, 0, y, memory, middle),
+        PanePlace(MEMORY_RIGHT, memory, y, memory, middle),
+        PanePlace(COMPLETIONS, 2 * memory, y, size.columns - 2 * memory, middle),
+        PanePlace(CONSOLE, 0, bottom, wide, console),
+        PanePlace(tab, wide, bottom, side, console, tabs),
     ]

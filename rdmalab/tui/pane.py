@@ -1,6 +1,6 @@
 """What all panes share: a frame, lines in it, a mark that moves, a filter, a way to be copied.
 
-A pane keeps no state of the world, only where somebody looks: each repaint asks the lens anew.
+A pane keeps no state of the world, only where somebody looks: each repaint reads the rows again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from rdmalab.shell.fragments import Line, in_ascii, text_of
+from rdmalab.shell.styled_text import Line, in_ascii, text_of
 from rdmalab.tui.console.paint import Paint
 from rdmalab.tui.frame import TITLE, border, cropped, edge, title_of_tabs, width_of
 from rdmalab.tui.layout import LEFT, RIGHT, TABS
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from prompt_toolkit.styles import BaseStyle
     from textual import events
 
-    from rdmalab.tui.layout import Place
-    from rdmalab.tui.stage import Stage
+    from rdmalab.tui.layout import PanePlace
+    from rdmalab.tui.world_view import WorldView
 
 MARKED = "class:marked"
 _NARROWEST = 20  # lines are made so wide at least, and cut
 _COMMON = {ord("⏲"): "◷"}  # fonts that have no stopwatch have this
 
 
-class Look:
+class Appearance:
     """How things are drawn on this terminal."""
 
     def __init__(self, styles: BaseStyle, *, colour: bool, ascii_only: bool) -> None:
@@ -53,11 +53,11 @@ class Pane(Widget, can_focus=True):
 
     DEFAULT_CSS = "Pane { position: absolute; }"
 
-    def __init__(self, name: str, stage: Stage, look: Look) -> None:
+    def __init__(self, name: str, stage: WorldView, look: Appearance) -> None:
         super().__init__(id=name)
         self.stage = stage
         self.look = look
-        self.place: Place | None = None
+        self.place: PanePlace | None = None
         self.tab_names: list[str] = []
         self.pattern = ""
         self.top: int | None = None  # None: follow the newest
@@ -172,7 +172,7 @@ class Pane(Widget, can_focus=True):
     # ---- drawing ------------------------------------------------------------------------------
 
     def redraw(self) -> None:
-        """Ask the lens again; what is the same is not painted again."""
+        """Read the rows again; what is the same is not painted again."""
         if self.place is None or not self.display:
             return
         width, height = self.place.width, self.place.height

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.strip import Strip
 from textual.widget import Widget
 
-from rdmalab.shell.asking import ask_session
+from rdmalab.shell.prompt_setup import ask_session
 from rdmalab.shell.signature import signature
 from rdmalab.tui.console.pane import Console
 from rdmalab.tui.frame import TITLE, border, edge
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from prompt_toolkit.input import Input
     from prompt_toolkit.output import Output
 
-    from rdmalab.shell.fragments import Line
     from rdmalab.shell.prompt import Evaluate
-    from rdmalab.tui.layout import Place
-    from rdmalab.tui.pane import Look
-    from rdmalab.tui.scene import Scene
+    from rdmalab.shell.styled_text import Line
+    from rdmalab.tui.app_model import AppModel
+    from rdmalab.tui.layout import PanePlace
+    from rdmalab.tui.pane import Appearance
 
 _LEAST = 4  # below so many rows the frame goes, the prompt stays
 
@@ -42,14 +42,14 @@ class Repl(Widget):
     """
 
     def __init__(
-        self, scene: Scene, look: Look, evaluate: Evaluate, *,
+        self, scene: AppModel, look: Appearance, evaluate: Evaluate, *,
         leave_keys: frozenset[str], history: History,
     ) -> None:  # fmt: skip
         super().__init__(id="repl")
         self.history = history
         self.look = look
         self.scene = scene
-        self.place: Place | None = None
+        self.place: PanePlace | None = None
         self._rows: list[Strip] = []
         self.console = Console(self._session, evaluate, leave_keys=leave_keys)
 
@@ -72,7 +72,7 @@ class Repl(Widget):
 
     # ---- the frame ------------------------------------------------------------------------------
 
-    def put(self, place: Place) -> None:
+    def put(self, place: PanePlace) -> None:
         self.place = place
         self.set_class(self.is_bare, "bare")
 

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from rdmalab.command import Noun, Thing, command
-from rdmalab.hca import groups, objects
+from rdmalab.hca import groups, lifecycle
 from rdmalab.hca.ah import AddressHandle
 from rdmalab.hca.attributes import TO_NODE, AhAttr, Gid
 from rdmalab.hca.pd import ProtectionDomain
@@ -24,7 +24,7 @@ def create_ah(world: World, ah: NewAh, *, pd: Pd, attr: Annotated[AhAttr, TO_NOD
     Example: create_ah A.ah0 pd=A.pd0 to=B
     See: ibv_create_ah(3)
     """
-    made = objects.create_ah(on(world, ah.node, pd), world.find(pd, ProtectionDomain).base, attr)
+    made = lifecycle.create_ah(on(world, ah.node, pd), world.find(pd, ProtectionDomain).base, attr)
     return Thing(Noun.AH, ah.node, made.number)
 
 
@@ -37,7 +37,7 @@ def destroy_ah(world: World, ah: Ah) -> None:
     Example: destroy_ah A.ah0
     See: ibv_create_ah(3)
     """
-    objects.destroy_ah(*world.at(ah, AddressHandle))
+    lifecycle.destroy_ah(*world.at(ah, AddressHandle))
 
 
 @command

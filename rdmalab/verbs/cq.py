@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import Noun, OneOf, Thing, command
-from rdmalab.hca import objects, polling
+from rdmalab.hca import lifecycle, polling
 from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.errors import refused
 from rdmalab.hca.polling import CurrentWc
-from rdmalab.hca.refuse import refused
 from rdmalab.hca.wr import U64, Cqe
 from rdmalab.spec.completions import READS, STANDARD_FIELDS, WcEx
 from rdmalab.verbs.nouns import Channel, Cq, NewCq
@@ -58,7 +58,7 @@ def create_cq(
     See: ibv_create_cq(3)
     """
     hca, told = world.nodes[cq.node], _channel(world, cq.node, channel)
-    made = objects.create_cq(hca, cqe, comp_vector, told, cq_context)
+    made = lifecycle.create_cq(hca, cqe, comp_vector, told, cq_context)
     return Thing(Noun.CQ, cq.node, made.number)
 
 
@@ -82,7 +82,7 @@ def create_cq_ex(  # noqa: PLR0913  (ibv_cq_init_attr_ex has these)
     See: ibv_create_cq_ex(3); explain start_poll
     """
     hca, told = world.nodes[cq.node], _channel(world, cq.node, channel)
-    made = objects.create_cq(hca, cqe, comp_vector, told, cq_context, int(wc_flags))
+    made = lifecycle.create_cq(hca, cqe, comp_vector, told, cq_context, int(wc_flags))
     return Thing(Noun.CQ, cq.node, made.number)
 
 
@@ -95,7 +95,7 @@ def resize_cq(world: World, cq: Cq, *, cqe: int) -> str:
     Example: resize_cq A.cq0 cqe=64
     See: ibv_resize_cq(3)
     """
-    return f"It holds {objects.resize_cq(*world.at(cq, CompletionQueue), cqe)} completions now."
+    return f"It holds {lifecycle.resize_cq(*world.at(cq, CompletionQueue), cqe)} completions now."
 
 
 @command
@@ -108,7 +108,7 @@ def destroy_cq(world: World, cq: Cq) -> None:
     Example: destroy_cq A.cq0
     See: ibv_create_cq(3); explain ack_cq_events
     """
-    objects.destroy_cq(*world.at(cq, CompletionQueue))
+    lifecycle.destroy_cq(*world.at(cq, CompletionQueue))
 
 
 @command

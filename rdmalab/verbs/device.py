@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from rdmalab.command import Noun, Thing, command
 from rdmalab.hca import context, port
 from rdmalab.hca.device import Hca
-from rdmalab.hca.refuse import check_useful, refused
+from rdmalab.hca.errors import check_useful, refused
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.limits import (
     ETHERNET_SPEEDS,
@@ -36,9 +36,9 @@ def open_device(world: World, device: Device) -> str:
     See: ibv_open_device(3)
     """
     hca = world.node(device)
-    if not hca.useless:
+    if not hca.unavailable_rule:
         return f"{hca.node}'s device is open already, and one context is all a node has"
-    if hca.useless == context.DEAD:
+    if hca.unavailable_rule == context.DEAD:
         check_useful(hca)
     context.reopen(hca, PortState.ACTIVE if world.cable.up else PortState.DOWN)
     return f"{hca.node}'s device is open"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import Noun, Thing, command
-from rdmalab.hca import channels, events, objects
+from rdmalab.hca import async_events, channels, lifecycle
 from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.wr import U32
@@ -39,7 +39,7 @@ def create_comp_channel(world: World, channel: NewChannel) -> Thing:
     Example: create_comp_channel A.ch0
     See: ibv_create_comp_channel(3); explain req_notify_cq
     """
-    made = objects.create_comp_channel(world.nodes[channel.node])
+    made = lifecycle.create_comp_channel(world.nodes[channel.node])
     return Thing(Noun.CHANNEL, channel.node, made.number)
 
 
@@ -52,7 +52,7 @@ def destroy_comp_channel(world: World, channel: Channel) -> None:
     Example: destroy_comp_channel A.ch0
     See: ibv_create_comp_channel(3)
     """
-    objects.destroy_comp_channel(*world.at(channel, CompChannel))
+    lifecycle.destroy_comp_channel(*world.at(channel, CompChannel))
 
 
 @command
@@ -106,7 +106,7 @@ def get_async_event(world: World, node: Node) -> AsyncReport:
     Example: get_async_event A
     See: ibv_get_async_event(3); explain ack_async_event
     """
-    event, number = events.take(world.nodes[node.node])
+    event, number = async_events.take(world.nodes[node.node])
     noun = EVENTS[event].noun
     if noun in tuple(Noun):
         return AsyncReport(event, Thing(Noun(noun), node.node, number))
@@ -125,4 +125,4 @@ def ack_async_event(world: World, what: Thing, *, event: AsyncEvent | None = Non
     """
     hca, _ = world.at(what, object)
     of = None if what.noun is Noun.NODE else (str(what.noun), what.number)
-    events.acknowledge(hca, event, of)
+    async_events.acknowledge(hca, event, of)

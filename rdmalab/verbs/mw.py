@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from rdmalab.command import Alias, Noun, Thing, command
-from rdmalab.hca import bind, objects
+from rdmalab.hca import bind, lifecycle
 from rdmalab.hca.mw import MemoryWindow
 from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.qp import QueuePair
@@ -23,7 +23,7 @@ def alloc_mw(world: World, mw: NewMw, *, pd: Pd, type: MWType) -> Thing:  # noqa
     Example: alloc_mw B.mw0 pd=B.pd0 type=TYPE_2
     See: ibv_alloc_mw(3)
     """
-    made = objects.alloc_mw(on(world, mw.node, pd), world.find(pd, ProtectionDomain).number, type)
+    made = lifecycle.alloc_mw(on(world, mw.node, pd), world.find(pd, ProtectionDomain).number, type)
     return Thing(Noun.MW, mw.node, made.number)
 
 
@@ -34,7 +34,7 @@ def dealloc_mw(world: World, mw: Mw) -> None:
     Example: dealloc_mw B.mw0
     See: ibv_alloc_mw(3)
     """
-    objects.dealloc_mw(*world.at(mw, MemoryWindow))
+    lifecycle.dealloc_mw(*world.at(mw, MemoryWindow))
 
 
 @command

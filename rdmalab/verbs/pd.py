@@ -1,7 +1,7 @@
 """Protection domains."""
 
 from rdmalab.command import Noun, Thing, command
-from rdmalab.hca import objects
+from rdmalab.hca import lifecycle
 from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.verbs.nouns import NewPd, Pd
 from rdmalab.world.world import World
@@ -16,7 +16,7 @@ def alloc_pd(world: World, pd: NewPd) -> Thing:
     Example: alloc_pd A.pd1
     See: ibv_alloc_pd(3)
     """
-    made = objects.alloc_pd(world.nodes[pd.node])
+    made = lifecycle.alloc_pd(world.nodes[pd.node])
     return Thing(Noun.PD, pd.node, made.number)
 
 
@@ -29,4 +29,4 @@ def dealloc_pd(world: World, pd: Pd) -> None:
     Example: dealloc_pd A.pd0
     See: ibv_alloc_pd(3)
     """
-    objects.dealloc_pd(*world.at(pd, ProtectionDomain))
+    lifecycle.dealloc_pd(*world.at(pd, ProtectionDomain))

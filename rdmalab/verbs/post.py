@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from rdmalab.command import Alias, OneOf, Refused, command
-from rdmalab.hca import pointers, posting
+from rdmalab.hca import invalid_pointers, posting
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import BIND, HDR, REMOTE_RANGE, RecvWR, SendWR
@@ -12,7 +12,7 @@ from rdmalab.spec.rules import RULES
 from rdmalab.verbs.nouns import Qp
 from rdmalab.world.world import World
 
-BadWr = Annotated[str, OneOf(("&bad_wr", pointers.NULL))]
+BadWr = Annotated[str, OneOf(("&bad_wr", invalid_pointers.NULL))]
 BadRecvWr = Annotated[BadWr, Alias("bad_recv_wr")]
 RecvList = Annotated[list[RecvWR] | None, Alias("recv_wr")]
 
@@ -76,11 +76,11 @@ def posted(
 
     The queue gets values, as a driver writes them into its ring: the caller's request is free.
     """
-    if wr is None or bad_wr == pointers.NULL:
-        pointers.notice_null(hca, queue, "wr" if wr is None else "bad_wr")
+    if wr is None or bad_wr == invalid_pointers.NULL:
+        invalid_pointers.notice_null(hca, queue, "wr" if wr is None else "bad_wr")
     try:
-        post(hca, queue, pointers.in_ring(wr or []))
+        post(hca, queue, invalid_pointers.copy_for_queue(wr or []))
     except Refused as refusal:
-        if bad_wr == pointers.NULL:
-            raise pointers.without_bad_wr(hca, refusal) from None
+        if bad_wr == invalid_pointers.NULL:
+            raise invalid_pointers.without_bad_wr(hca, refusal) from None
         raise

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from rdmalab.command import Bits, Noun, Thing, command
-from rdmalab.hca import modify, objects
+from rdmalab.hca import lifecycle, modify
 from rdmalab.hca.attributes import ADDRESS, ALTERNATE, FIELDS, Capacity, QpAttr
+from rdmalab.hca.errors import check_useful
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.refuse import check_useful
 from rdmalab.spec.states import Attr, QPType, fields_of
 from rdmalab.verbs.nouns import Cq, NewQp, Pd, Qp, Srq, Xrcd
 from rdmalab.verbs.same_node import number_of, on
@@ -58,7 +58,7 @@ def create_qp(world: World, qp: NewQp, *, pd: Pd | None = None, init_attr: QpIni
     parts = (pd, init.send_cq, init.recv_cq, init.srq, init.xrcd)
     hca = on(world, qp.node, *(thing for thing in parts if thing is not None))
     pd_, send_cq, recv_cq, srq, xrcd = (number_of(world, thing) for thing in parts)
-    made = objects.create_qp(
+    made = lifecycle.create_qp(
         hca, init.qp_type, pd_, send_cq, recv_cq, init.cap,
         sig_all=init.sq_sig_all, srq=srq, xrcd=xrcd, max_tso_header=init.max_tso_header,
     )  # fmt: skip
@@ -146,4 +146,4 @@ def destroy_qp(world: World, qp: Qp) -> None:
     Example: destroy_qp A.qp0
     See: ibv_create_qp(3)
     """
-    objects.destroy_qp(*world.at(qp, QueuePair))
+    lifecycle.destroy_qp(*world.at(qp, QueuePair))

@@ -2,7 +2,7 @@
 
 from rdmalab.command import Thing
 from rdmalab.hca.device import Hca
-from rdmalab.hca.refuse import refused
+from rdmalab.hca.errors import refused
 from rdmalab.world.world import World
 
 

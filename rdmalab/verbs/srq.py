@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from rdmalab.command import Noun, Thing, command
-from rdmalab.hca import sharing
+from rdmalab.hca import srq_lifecycle
 from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.srq import Parts, SharedReceiveQueue, SrqCapacity, SrqChange
-from rdmalab.spec.sharing import SrqAttrMask, SrqType
+from rdmalab.spec.srq import SrqAttrMask, SrqType
 from rdmalab.verbs.nouns import Cq, NewSrq, Pd, Srq, Xrcd
 from rdmalab.verbs.post import BadRecvWr, RecvList, no_queue, posted
 from rdmalab.verbs.same_node import number_of, on
@@ -29,7 +29,7 @@ def create_srq(
     Example: create_srq A.srq0 pd=A.pd0 max_wr=16 max_sge=2
     See: ibv_create_srq(3)
     """
-    made = sharing.create_srq(
+    made = srq_lifecycle.create_srq(
         on(world, srq.node, pd), Parts(world.find(pd, ProtectionDomain).number), attr
     )
     return Thing(Noun.SRQ, srq.node, made.number)
@@ -61,7 +61,7 @@ def create_srq_ex(world: World, srq: NewSrq, *, init_attr: SrqInitAttrEx) -> Thi
     hca = on(world, srq.node, *given.values())
     numbers = {name: number_of(world, thing) for name, thing in given.items()}
     parts = Parts(srq_type=init_attr.srq_type, **numbers)
-    made = sharing.create_srq(hca, parts, init_attr.attr)
+    made = srq_lifecycle.create_srq(hca, parts, init_attr.attr)
     return Thing(Noun.SRQ, srq.node, made.number)
 
 
@@ -79,7 +79,7 @@ def modify_srq(
     Example: modify_srq A.srq0 srq_limit=4
     See: ibv_modify_srq(3); explain SRQ_LIMIT_REACHED
     """
-    sharing.modify_srq(*world.at(srq, SharedReceiveQueue), attr, srq_attr_mask)
+    srq_lifecycle.modify_srq(*world.at(srq, SharedReceiveQueue), attr, srq_attr_mask)
 
 
 @command
@@ -91,7 +91,7 @@ def query_srq(world: World, srq: Srq) -> SrqCapacity:
     Example: query_srq A.srq0
     See: ibv_query_srq(3)
     """
-    return sharing.query_srq(*world.at(srq, SharedReceiveQueue))
+    return srq_lifecycle.query_srq(*world.at(srq, SharedReceiveQueue))
 
 
 @command
@@ -103,7 +103,7 @@ def get_srq_num(world: World, srq: Srq) -> int:
     Example: get_srq_num A.srq0
     See: ibv_get_srq_num(3)
     """
-    return sharing.srq_num(*world.at(srq, SharedReceiveQueue))
+    return srq_lifecycle.srq_num(*world.at(srq, SharedReceiveQueue))
 
 
 @command
@@ -115,7 +115,7 @@ def destroy_srq(world: World, srq: Srq) -> None:
     Example: destroy_srq A.srq0
     See: ibv_create_srq(3)
     """
-    sharing.destroy_srq(*world.at(srq, SharedReceiveQueue))
+    srq_lifecycle.destroy_srq(*world.at(srq, SharedReceiveQueue))
 
 
 @command
@@ -134,4 +134,4 @@ def post_srq_recv(
     if srq is None:
         raise no_queue("srq")
     hca, queue = world.at(srq, SharedReceiveQueue)
-    posted(hca, queue, sharing.post_srq_recv, wr, bad_wr)
+    posted(hca, queue, srq_lifecycle.post_srq_recv, wr, bad_wr)

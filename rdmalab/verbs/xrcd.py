@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from rdmalab.command import Noun, Thing, command
-from rdmalab.hca import sharing
+from rdmalab.hca import srq_lifecycle
 from rdmalab.hca.wr import QpNumber
 from rdmalab.hca.xrcd import XrcDomain
-from rdmalab.spec.sharing import OpenFlag
+from rdmalab.spec.srq import OpenFlag
 from rdmalab.spec.states import QPType
 from rdmalab.verbs.nouns import NewQp, NewXrcd, Xrcd
 from rdmalab.verbs.same_node import on
@@ -26,7 +26,7 @@ def open_xrcd(world: World, xrcd: NewXrcd, *, fd: int = -1, oflag: OpenFlag = _N
     Example: open_xrcd A.xrcd0 oflag=O_CREAT
     See: ibv_open_xrcd(3); explain xrc
     """
-    made = sharing.open_xrcd(world.nodes[xrcd.node], fd, int(oflag))
+    made = srq_lifecycle.open_xrcd(world.nodes[xrcd.node], fd, int(oflag))
     return Thing(Noun.XRCD, xrcd.node, made.number)
 
 
@@ -39,7 +39,7 @@ def close_xrcd(world: World, xrcd: Xrcd) -> None:
     Example: close_xrcd A.xrcd0
     See: ibv_open_xrcd(3)
     """
-    sharing.close_xrcd(*world.at(xrcd, XrcDomain))
+    srq_lifecycle.close_xrcd(*world.at(xrcd, XrcDomain))
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ def open_qp(world: World, qp: NewQp, *, attr: QpOpenAttr) -> Thing:
     See: ibv_open_qp(3)
     """
     hca = on(world, qp.node, attr.xrcd)
-    shared = sharing.open_qp(
+    shared = srq_lifecycle.open_qp(
         hca, world.find(attr.xrcd, XrcDomain).number, attr.qp_num, attr.qp_type
     )
     return Thing(Noun.QP, qp.node, shared.number)

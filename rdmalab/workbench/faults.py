@@ -9,12 +9,12 @@ from rdmalab.command import (
     Bits,
     Bytes,
     Direction,
-    Looks,
     Nanoseconds,
     NotUnderstood,
     OneOf,
     Probability,
     Range,
+    ReadOnlyWhen,
     Thing,
     command,
 )
@@ -26,7 +26,6 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.states import MTU
 from rdmalab.verbs.nouns import Qp, Srq
 from rdmalab.wire.packet import MULTICAST_LID
-from rdmalab.world.accidents import DEREG, KILL, VICTIMS, Accident
 from rdmalab.world.chance import MILLION, Chance
 from rdmalab.world.faults import (
     Corrupt,
@@ -39,6 +38,7 @@ from rdmalab.world.faults import (
     Rate,
     Reorder,
 )
+from rdmalab.world.timed_faults import DEREG, KILL, VICTIMS, TimedFault
 from rdmalab.world.world import World
 
 _MTUS = tuple(mtu.octets for mtu in MTU)
@@ -87,7 +87,7 @@ class Which:
 @command
 def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
     world: World,
-    what: Annotated[What, Looks("list")],
+    what: Annotated[What, ReadOnlyWhen("list")],
     direction: Direction | None = None,
     victim: Thing | None = None,
     number: Annotated[int, Range(1)] | None = None,
@@ -257,7 +257,7 @@ def _await(
                             argument="at")  # fmt: skip
     at_ns = None if has_match else max(chosen.at or 0, world.now_ns)
     text = f"{victim.node}.{victim.noun}#{victim.number}"
-    made = Accident(world.cable.next_fault, match, what, victim, text, at_ns, not has_match)
+    made = TimedFault(world.cable.next_fault, match, what, victim, text, at_ns, not has_match)
     return _set(world, made)
 
 

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 from rdmalab import disk
 from rdmalab.command import NotUnderstood, Range, command
 from rdmalab.export import pcapng
-from rdmalab.lens import words
 from rdmalab.session.session import Session
+from rdmalab.views import fmt
 
 Profile = Literal["strict", "rxe", "mlx5"]
 
@@ -68,7 +68,7 @@ class Exported:
     @property
     def text(self) -> str:
         """`x.pcapng: 12 frames, in place of the capture that was there`."""
-        frames = words.count(self.frames, "frame")
+        frames = fmt.count(self.frames, "frame")
         instead = ", in place of the capture that was there" if self.replaced else ""
         stayed = f"; {self.never_left} more never left a port that was not ACTIVE"
         return f"{self.file}: {frames}{instead}{stayed if self.never_left else ''}"
@@ -133,7 +133,7 @@ def share(session: Session) -> Shared:
     Example: share
     """
     from rdmalab.scenario.saving import Unsavable, saved
-    from rdmalab.scenario.sharing import shared
+    from rdmalab.scenario.share_text import shared
 
     try:
         return Shared(shared(saved(session, "shared")))
@@ -149,7 +149,7 @@ def open_(session: Session, text: str, *, profile: Profile | None = None) -> Ope
 
     Example: open rdmalab:1:rwczWyOzXhkE1QUA
     """
-    from rdmalab.scenario.sharing import Damaged, scenario_of
+    from rdmalab.scenario.share_text import Damaged, scenario_of
 
     del session
     try:
@@ -188,7 +188,7 @@ class Saved:
     def text(self) -> str:
         """`x.rdmalab.yaml: 12 steps, in place of the scenario that was there`."""
         instead = ", in place of the scenario that was there" if self.replaced else ""
-        return f"{self.file}: {words.count(self.steps, 'step')}{instead}"
+        return f"{self.file}: {fmt.count(self.steps, 'step')}{instead}"
 
 
 @command
@@ -228,7 +228,7 @@ def _write(file: str, octets: bytes, may_replace: disk.Recognise, kind: str) -> 
     """
     try:
         return disk.write(file, octets, may_replace)
-    except disk.Taken:
+    except disk.FileExistsAsOther:
         wrong, hint = f"{file} is there, and is no {kind}", "choose another name"
         raise NotUnderstood(wrong, hint=hint, argument="file") from None
     except (OSError, ValueError) as wrong:

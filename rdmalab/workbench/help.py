@@ -10,11 +10,11 @@ from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.guide import usage
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.explain import answer
-from rdmalab.lens.fields import fields
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import FREE, WORDS
-from rdmalab.workbench.seen import with_session
+from rdmalab.views.query import fields
+from rdmalab.workbench.session_examples import with_session
 
 _NEAR = "did you mean"
 

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
-from rdmalab.command import Bits, Direction, Looks, NotUnderstood, Range, command
+from rdmalab.command import Bits, Direction, NotUnderstood, Range, ReadOnlyWhen, command
 from rdmalab.hca.port import link_layer
-from rdmalab.lens import packets, sightings
 from rdmalab.session.lines import Script
 from rdmalab.spec.limits import LinkLayer
+from rdmalab.views import occurrences, packets
 from rdmalab.wire.links import decode, encode
 from rdmalab.wire.packet import Packet
 from rdmalab.wire.roce import Malformed
@@ -33,7 +33,7 @@ def inject(
     direction: Direction,
     octets: str | None = None,
     *,
-    packet: Annotated[str | None, Looks()] = None,
+    packet: Annotated[str | None, ReadOnlyWhen()] = None,
     changes: Changes | None = None,
 ) -> Script | str:
     """Put bytes on the cable as if a port had sent them.
@@ -90,8 +90,8 @@ def _newest(world: World) -> str:
     last, records = packets.last_event(world), world.trace.records
     if last is not None:
         return f"the last one is ev{last}"
-    if len(records) > sightings.REACH:
-        return f"none was sent in the last {sightings.REACH:,} records: show wire"
+    if len(records) > occurrences.REACH:
+        return f"none was sent in the last {occurrences.REACH:,} records: show wire"
     return "nothing was sent yet"
 
 

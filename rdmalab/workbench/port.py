@@ -109,7 +109,7 @@ def port(
     if state is None and link_layer is None:
         raise NotUnderstood("which state?", hint=f"port {device.node} ACTIVE", argument="device")
     hca = world.node(device)
-    if hca.useless:
+    if hca.unavailable_rule:
         raise NotUnderstood(f"{device.node} has no open device", hint=f"open_device {device.node}")
     if link_layer is not None:
         _choose_layer(world, device.node, LAYER_OF[link_layer])
@@ -143,6 +143,6 @@ def device_fatal(world: World, device: Device) -> None:
     Example: device_fatal A
     """
     hca = world.node(device)
-    if hca.useless:
+    if hca.unavailable_rule:
         raise NotUnderstood(f"{device.node} has no open device", hint=f"open_device {device.node}")
     context.die(hca)

@@ -6,8 +6,8 @@ from rdmalab.command import Lines, Nanoseconds, Noun, Range, Thing, command
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import PACE_NS
 from rdmalab.verbs.nouns import NewProgram, Program
-from rdmalab.workbench.request import Request, View
-from rdmalab.workbench.views import program_view
+from rdmalab.workbench.view_requests import Request, View
+from rdmalab.workbench.view_rows import program_view
 from rdmalab.world import programs as threads
 from rdmalab.world.programs import end, start
 from rdmalab.world.world import World

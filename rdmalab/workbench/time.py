@@ -3,8 +3,8 @@
 from typing import Annotated, Literal
 
 from rdmalab.command import SPOKEN, Expression, Nanoseconds, Range, command
+from rdmalab.session.run_control import UNITS, Idle, RunControl, Steps, When
 from rdmalab.session.session import Session
-from rdmalab.session.travel import UNITS, Idle, Steps, Travel, When
 
 Duration = Annotated[Nanoseconds, Range(0)]
 Granularity = Literal["event", "packet", "wr", "cqe", "state", "timer"]
@@ -13,7 +13,7 @@ Granularity = Literal["event", "packet", "wr", "cqe", "state", "timer"]
 @command
 def step(
     session: Session, count: Annotated[int, Range(1)] = 1, unit: Granularity = "event"
-) -> Travel:
+) -> RunControl:
     """Let the next thing happen, or the next `count` things.
 
     unit: event; packet (one is sent), wr (one completes), cqe (one is added), state (a QP changes),
@@ -25,7 +25,7 @@ def step(
 
 
 @command
-def run(session: Session, duration: Duration | None = None) -> Travel:
+def run(session: Session, duration: Duration | None = None) -> RunControl:
     """Let time pass: until nothing happens by itself any more, or for a while.
 
     ^C stops it. It stops too at the limit of a million events, or of a day of virtual time.
@@ -38,7 +38,7 @@ def run(session: Session, duration: Duration | None = None) -> Travel:
 @command
 def until(
     session: Session, goal: Expression, *, within: Annotated[Duration | None, SPOKEN] = None
-) -> Travel:
+) -> RunControl:
     """Let time pass until a question is answered with yes, or the time within which it must is up.
 
     `until idle` runs until nothing happens by itself any more. help expr lists what can be asked.

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from rdmalab.command import NOWHERE, TOPIC, Expression, NotUnderstood, OneOf, command
 from rdmalab.doctor.checklist import LISTS
-from rdmalab.doctor.consult import consult
+from rdmalab.doctor.checklist_report import Walk, walk
+from rdmalab.doctor.diagnose import consult
 from rdmalab.doctor.report import Report
-from rdmalab.doctor.walk import Walk, walk
 from rdmalab.session.lines import Script
 from rdmalab.session.session import Session
 

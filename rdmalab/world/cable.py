@@ -7,7 +7,7 @@ from rdmalab.wire.packet import Packet, wire_length
 
 if TYPE_CHECKING:
     from rdmalab.world.faults import Fault
-    from rdmalab.world.passage import Passage
+    from rdmalab.world.transit import Transit
 
 _BYTE_NS = 8 * 1_000_000_000  # at one bit per second
 
@@ -36,7 +36,7 @@ class Cable:
         """The same for any other frame."""
         return -(len(frame.octets) * -_BYTE_NS // self.rate_bps)
 
-    def carry(self, way: "Passage") -> None:
+    def carry(self, way: "Transit") -> None:
         """What becomes of a packet on its way: the faults write it there."""
         if not self.up:
             way.lost = "the link is down"

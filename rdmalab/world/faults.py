@@ -12,7 +12,7 @@ from rdmalab.wire.congestion import marked
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet, gid_text
 from rdmalab.world.chance import Chance
-from rdmalab.world.passage import Held, Passage
+from rdmalab.world.transit import HeldPacket, Transit
 
 _BYTE_NS = 8 * 1_000_000_000  # at one bit per second
 
@@ -44,7 +44,7 @@ class Match:
     seen: int = 0
     met: int = 0
 
-    def hits(self, way: Passage) -> bool:
+    def hits(self, way: Transit) -> bool:
         """Asked once for every packet, in the order in which they pass."""
         if not self._fits(way):
             return False
@@ -56,7 +56,7 @@ class Match:
         self.met += 1
         return True
 
-    def _fits(self, way: Passage) -> bool:
+    def _fits(self, way: Transit) -> bool:
         packet = way.packet
         if self.source not in ("", way.source) or self.target not in ("", way.target):
             return False
@@ -66,7 +66,7 @@ class Match:
             return False
         return self._has_size_and_address(way) and (self.qp is None or self._is_of(self.qp, way))
 
-    def _has_size_and_address(self, way: Passage) -> bool:
+    def _has_size_and_address(self, way: Transit) -> bool:
         if self.longer is not None and len(way.octets) <= self.longer:
             return False
         packet = way.packet  # a frame of no RDMA has no GIDs
@@ -81,7 +81,7 @@ class Match:
         aeth = None if packet.aeth is None else syndrome_of(packet.aeth.syndrome)
         return row is not None and PacketName(row.label, aeth).is_called(self.opcode)
 
-    def _is_of(self, qp: tuple[str, int], way: Passage) -> bool:
+    def _is_of(self, qp: tuple[str, int], way: Transit) -> bool:
         node, number = qp
         ends = ((way.source, way.sender), (way.target, way.packet.dest_qp))
         return any(number == qpn and node in ("", end) for end, qpn in ends)
@@ -115,10 +115,10 @@ class Fault(Protocol):
     number: int
     match: Match
 
-    def meets(self, way: Passage) -> None:
+    def meets(self, way: Transit) -> None:
         """Do it to a matching packet."""
 
-    def lets_by(self, way: Passage) -> None:
+    def lets_by(self, way: Transit) -> None:
         """A packet, matching or not, has got through all faults."""
 
 
@@ -130,7 +130,7 @@ class _OneByOne:
     number: int
     match: Match
 
-    def lets_by(self, way: Passage) -> None:
+    def lets_by(self, way: Transit) -> None:
         """It is nothing to this fault."""
 
 
@@ -138,7 +138,7 @@ class _OneByOne:
 class Drop(_OneByOne):
     """The packet never arrives."""
 
-    def meets(self, way: Passage) -> None:
+    def meets(self, way: Transit) -> None:
         way.lost = f"fault {self.number}: {self}"
 
     def __str__(self) -> str:
@@ -152,7 +152,7 @@ class Corrupt(_OneByOne):
     byte: int
     bit: int = 0
 
-    def meets(self, way: Passage) -> None:
+    def meets(self, way: Transit) -> None:
         harmed = bytearray(way.octets)
         harmed[self.byte % len(harmed)] ^= 1 << self.bit
         way.frame, way.harmed = bytes(harmed), True
@@ -167,7 +167,7 @@ class Duplicate(_OneByOne):
 
     after_ns: int = 0
 
-    def meets(self, way: Passage) -> None:
+    def meets(self, way: Transit) -> None:
         way.behind_ns.append(self.after_ns)
 
     def __str__(self) -> str:
@@ -180,7 +180,7 @@ class Delay(_OneByOne):
 
     by_ns: int
 
-    def meets(self, way: Passage) -> None:
+    def meets(self, way: Transit) -> None:
         way.late_ns += self.by_ns
 
     def __str__(self) -> str:
@@ -196,16 +196,16 @@ class Reorder(_OneByOne):
 
     behind: int = 1
     limit_ns: int = 100_000
-    held: list[Held] = field(default_factory=list)
+    held: list[HeldPacket] = field(default_factory=list)
 
-    def meets(self, way: Passage) -> None:
+    def meets(self, way: Transit) -> None:
         way.held_ns = max(way.held_ns, self.limit_ns)
         way.held_by.append(self.number)
 
-    def lets_by(self, way: Passage) -> None:
+    def lets_by(self, way: Transit) -> None:
         """What is held itself passes nobody."""
         if self.number in way.held_by:
-            held = Held(way.source, way.target, way.packet, way.sender, way.sent, self.behind)
+            held = HeldPacket(way.source, way.target, way.packet, way.sender, way.sent, self.behind)
             self.held.append(held)
         if way.held_by:
             return
@@ -230,7 +230,7 @@ class Rate(_OneByOne):
     rate_bps: int
     free_ns: dict[str, int] = field(default_factory=dict)
 
-    def meets(self, way: Passage) -> None:
+    def meets(self, way: Transit) -> None:
         lane = f"{way.source}->{way.target}"
         takes_ns = -(len(way.octets) * -_BYTE_NS // self.rate_bps)
         through_ns = max(way.left_ns + way.late_ns, self.free_ns.get(lane, 0)) + takes_ns
@@ -245,7 +245,7 @@ class Rate(_OneByOne):
 class Mark(_OneByOne):
     """A router that is nearly full tells so in the IP header: congestion experienced."""
 
-    def meets(self, way: Passage) -> None:
+    def meets(self, way: Transit) -> None:
         if (frame := marked(way.octets)) != way.octets:
             way.frame, way.marked = frame, True
 

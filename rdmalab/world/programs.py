@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rdmalab.command import Invocation, NotUnderstood, Noun, Refused, Thing
 from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.program import Line
-from rdmalab.hca import events
+from rdmalab.hca import async_events
 from rdmalab.spec.programs import BLOCKING, FREE, ProgramState
 from rdmalab.spec.records import Kind
 from rdmalab.spec.rules import errno_name
-from rdmalab.world.agenda import Door
+from rdmalab.world.event_queue import Door
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
@@ -320,7 +320,7 @@ _BLOCKED_NO_MORE: dict[str, Callable[["Hca", Thing], bool]] = {
     "cq-events-unacked": lambda hca, it: not hca.cqs.find(it.number).unacked,
     "async-none": lambda hca, _it: bool(hca.async_events),
     "async-unacked": lambda hca, it: (
-        not any(events.names(raised, it.noun, it.number) for raised in hca.async_unacked)
+        not any(async_events.names(raised, it.noun, it.number) for raised in hca.async_unacked)
     ),
 }
 """Whether what a blocking verb waits for has come, by the rule that made it block."""

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from rdmalab.command import Noun, Refused, Thing
 from rdmalab.hca import port
 from rdmalab.hca.device import Hca, Table
-from rdmalab.hca.outside import Timer
-from rdmalab.hca.refuse import refused
+from rdmalab.hca.environment import Timer
+from rdmalab.hca.errors import refused
 from rdmalab.spec.limits import LinkLayer, PortState
 from rdmalab.spec.profiles import STRICT, Profile
 from rdmalab.spec.records import Kind
@@ -19,13 +19,13 @@ from rdmalab.wire.links import decode, is_infiniband
 from rdmalab.wire.packet import Flow, LidFlow, Packet, ipv4_gid, is_multicast, mac_of
 from rdmalab.wire.roce import Malformed
 from rdmalab.world import programs
-from rdmalab.world.accidents import Accident, strike
-from rdmalab.world.agenda import NEVER, Agenda, Door, Entry
 from rdmalab.world.cable import Cable
+from rdmalab.world.event_queue import NEVER, Door, Entry, EventQueue
 from rdmalab.world.faults import Fault
-from rdmalab.world.passage import Held, Injection, Passage
 from rdmalab.world.programs import Programs
+from rdmalab.world.timed_faults import TimedFault, strike
 from rdmalab.world.trace import Forgotten, Trace
+from rdmalab.world.transit import HeldPacket, Injection, Transit
 
 _LINK_LOCAL = 0xFE80 << 112
 LATENCY_NS = 1_000
@@ -68,7 +68,7 @@ class World:
         self.trace = trace or Trace()
         self.seed = seed
         self.struck: list[Thing] = []  # destroyed by accidents, their names not yet buried
-        self.agenda = Agenda()
+        self.agenda = EventQueue()
         self.cable = Cable(LATENCY_NS, RATE_BPS, MTU_BYTES)
         self.programs = Programs()
         self.nodes: dict[str, Hca] = {}
@@ -97,7 +97,7 @@ class World:
     def give_up(self) -> None:
         """Nothing will happen here any more: its parts do not refer to it, or to each other."""
         self.nodes.clear()
-        self.agenda = Agenda()
+        self.agenda = EventQueue()
         self.programs = Programs()
         self.trace.tail, self.trace.older = [], Forgotten()
 
@@ -210,10 +210,10 @@ class World:
     def set_fault(self, fault: Fault) -> None:
         """It waits for packets; an accident for one of them, or for its time."""
         self.cable.faults.append(fault)
-        if isinstance(fault, Accident) and fault.at_ns is not None:
+        if isinstance(fault, TimedFault) and fault.at_ns is not None:
             self._plan(fault, fault.at_ns)
 
-    def _plan(self, accident: Accident, at_ns: int) -> None:
+    def _plan(self, accident: TimedFault, at_ns: int) -> None:
         node = accident.victim.node
         self.agenda.file(at_ns, _HOST, node, accident.number, self.trace.latest)
 
@@ -225,7 +225,7 @@ class World:
     def _strike(self, node: str, number: int) -> None:
         """An accident happens."""
         accident = next(fault for fault in self.cable.faults if fault.number == number)
-        assert isinstance(accident, Accident)
+        assert isinstance(accident, TimedFault)
         self.cable.faults.remove(accident)
         hca, noun = self.nodes[node], accident.victim.noun
         hca.now_ns = self.trace.at_ns
@@ -267,7 +267,7 @@ class World:
             trace.record(Kind.PACKET_LOST, node, qpn, packet, reason)
             return busy_ns
         if cable.faults or not cable.up:
-            self._convey(Passage(node, target, packet, qpn, trace.at_ns, busy_ns, sent))
+            self._convey(Transit(node, target, packet, qpn, trace.at_ns, busy_ns, sent))
             return busy_ns
         at_ns = trace.at_ns + busy_ns + cable.latency_ns
         self.agenda.file(at_ns, _ARRIVAL, target, packet, sent)
@@ -288,7 +288,7 @@ class World:
                 if packet.flow.dst in hca.groups:
                     self.agenda.file(now_ns + busy_ns, _ARRIVAL, target, packet, sent)
             else:
-                self._convey(Passage(node, target, packet, qpn, now_ns, busy_ns, sent))
+                self._convey(Transit(node, target, packet, qpn, now_ns, busy_ns, sent))
         return busy_ns
 
     def _transmit_frame(self, node: str, qpn: int, frame: Frame) -> int:
@@ -299,15 +299,15 @@ class World:
             return busy_ns
         others = [name for name in self.nodes if name != node]
         for target in [n for n in others if self.nodes[n].mac == frame.dst_mac] or others:
-            self._convey(Passage(node, target, frame, qpn, self.trace.at_ns, busy_ns, sent))
+            self._convey(Transit(node, target, frame, qpn, self.trace.at_ns, busy_ns, sent))
         return busy_ns
 
-    def _convey(self, way: Passage) -> None:
+    def _convey(self, way: Transit) -> None:
         """Through the faults, and what is left of it to the other end."""
         self.cable.carry(way)
         self._tell(way)
         for accident in self.cable.faults if way.accidents else ():
-            if accident.number in way.accidents and isinstance(accident, Accident):
+            if accident.number in way.accidents and isinstance(accident, TimedFault):
                 self._plan(accident, way.left_ns)
         if way.lost:
             return
@@ -320,7 +320,7 @@ class World:
         for held in way.released:
             self._release(held, at_ns)
 
-    def _tell(self, way: Passage) -> None:
+    def _tell(self, way: Transit) -> None:
         """What the faults did to a packet, into the log."""
         if way.lost:
             self._log(Kind.PACKET_LOST, way, way.lost)
@@ -334,10 +334,10 @@ class World:
         if way.held_ns:
             self._log(Kind.PACKET_HELD, way, way.held_ns)
 
-    def _log(self, kind: Kind, way: Passage, b: Any) -> None:
+    def _log(self, kind: Kind, way: Transit, b: Any) -> None:
         self.trace.record(kind, way.source, way.sender, way.packet, b)
 
-    def _release(self, held: Held, at_ns: int) -> None:
+    def _release(self, held: HeldPacket, at_ns: int) -> None:
         """Enough packets have passed it: it arrives behind the last of them."""
         if self.agenda.hasten(held.sent, held.target, at_ns):
             kind = Kind.PACKET_RELEASED
@@ -430,7 +430,7 @@ def _injected(hca: Hca, packet: Packet | Frame, octets: bytes, trouble: str) -> 
     return Frame(octets) if whole else (packet, "malformed: too-short")
 
 
-def _as_read(way: Passage) -> Arrival:
+def _as_read(way: Transit) -> Arrival:
     """Bytes that a fault has touched, as the other end reads them."""
     if isinstance(way.packet, Frame):
         whole = len(way.frame) >= Ethernet.LENGTH

@@ -20,12 +20,12 @@ from rdmalab.command import Invocation, Ref
 from rdmalab.lab import Lab
 from rdmalab.session import history
 from rdmalab.session.lines import replies
+from rdmalab.session.run_control import Idle
 from rdmalab.session.session import Session
-from rdmalab.session.travel import Idle
 from rdmalab.spec.profiles import STRICT
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.tui.app import Rdmalab, build
-from rdmalab.tui.scene import FIRST
+from rdmalab.tui.app_model import FIRST
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.world.world import World
 from tests.bench.loads import settle

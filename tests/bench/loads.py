@@ -17,7 +17,7 @@ from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.verbs.cq import poll_cq
 from rdmalab.verbs.post import post_recv, post_send
 from rdmalab.vocabulary import VOCABULARY
-from rdmalab.world.agenda import Door
+from rdmalab.world.event_queue import Door
 from rdmalab.world.trace import Silence, Trace
 from rdmalab.world.world import World
 

@@ -4,7 +4,7 @@ import gc
 import time
 from dataclasses import replace
 
-from rdmalab.hca import modify, objects
+from rdmalab.hca import lifecycle, modify
 from rdmalab.hca.attributes import QpAttr
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
@@ -40,12 +40,12 @@ class Crowd:
             _connect(self.b, other, self.a.address(), one.number)
 
     def _side(self, hca: Hca, count: int) -> tuple[list[QueuePair], MemoryRegion, CompletionQueue]:
-        pd = objects.alloc_pd(hca).number
+        pd = lifecycle.alloc_pd(hca).number
         mr = register(hca, pd, 4096, int(Access.LOCAL_WRITE), None)
-        cq = objects.create_cq(hca, 2 * MANY, 0)
+        cq = lifecycle.create_cq(hca, 2 * MANY, 0)
         cap = Capacity(MANY // count, MANY // count, 1, 1, 0)
         qps = [
-            objects.create_qp(hca, QPType.RC, pd, cq.number, cq.number, cap, sig_all=False)
+            lifecycle.create_qp(hca, QPType.RC, pd, cq.number, cq.number, cap, sig_all=False)
             for _ in range(count)
         ]
         return qps, mr, cq

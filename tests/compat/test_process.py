@@ -9,8 +9,8 @@ import pytest
 from rdmalab.command import New, Noun, Ref, Refused
 from rdmalab.compat import process
 from rdmalab.compat.process import Process
-from rdmalab.session.digest import digest
 from rdmalab.spec.access import Access
+from tests.digest import digest
 
 RIGHTS = int(Access.LOCAL_WRITE)
 MS = 1_000_000

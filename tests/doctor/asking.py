@@ -2,11 +2,11 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.checklist import BY_SLUG
-from rdmalab.doctor.complaints import subjects
-from rdmalab.doctor.consult import consult, diagnose
+from rdmalab.doctor.diagnose import consult, diagnose
 from rdmalab.doctor.finding import Finding, Verdict
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.report import Report
+from rdmalab.doctor.subjects import subjects
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from rdmalab.spec.profiles import STRICT, Profile

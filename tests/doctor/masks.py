@@ -13,14 +13,14 @@ from rdmalab.doctor.report import Report
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.format import render
 from rdmalab.lab import open_session
-from rdmalab.lens.askable import PARTS
 from rdmalab.scenario.expect import Expectation
+from rdmalab.scenario.expect_why import judge_report
 from rdmalab.scenario.loader import PlannedStep, Scenario
 from rdmalab.scenario.runner import Runner
-from rdmalab.scenario.verdict import judge_report
 from rdmalab.session.journal import Entry
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
+from rdmalab.views.query_fields import PARTS
 from rdmalab.vocabulary import VOCABULARY
 
 HEALTHY = ("rc_pair max_send_wr=16", "rc_pair mtu=1024")

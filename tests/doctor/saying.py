@@ -1,9 +1,9 @@
 """A report and a checklist made by hand: what is said of them does not hang on the checks."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.finding import Check, Cure, Finding, Section, fail, said, wait, warn
-from rdmalab.doctor.report import Cause, Remedy, Report
-from rdmalab.doctor.standing import Is, Standing
+from rdmalab.doctor.finding import Check, Finding, Fix, Section, fail, said, wait, warn
+from rdmalab.doctor.outcome import Status, SubjectOutcome
+from rdmalab.doctor.report import Cause, Report, TriedFix
 from rdmalab.doctor.subject import Sort, Subject
 
 SEND = Subject(Sort.SEND, Thing(Noun.QP, "A", 17), serial=0, wr_id=7)
@@ -32,13 +32,13 @@ def failed(**more: object) -> Report:
     flush = fail(said("A.qp0 went to ERR", 31))
     report = Report(
         NAME,
-        Standing(Is.FAILED, "it ended with WR_FLUSH_ERR; nobody has polled it", 32),
+        SubjectOutcome(Status.FAILED, "it ended with WR_FLUSH_ERR; nobody has polled it", 32),
         40,
         [cause(71, "rem-access", root, "A.qp0.wr[6]")],
         [cause(25, "qp-err-flush", flush, station=True)],
         warnings=[cause(50, "small-cq", warn(said("it holds 4", 3)))],
         ruled_out=["unsignaled", "wrong-cq"],
-        remedy=Remedy(Cure(["modify_qp A.qp0 state=RESET", "connect A.qp0 B.qp0"]), works=True),
+        remedy=TriedFix(Fix(["modify_qp A.qp0 state=RESET", "connect A.qp0 B.qp0"]), works=True),
         question=NAME,
     )
     for key, value in more.items():
@@ -48,7 +48,9 @@ def failed(**more: object) -> Report:
 
 def pending(**more: object) -> Report:
     """It waits."""
-    report = Report(NAME, Standing(Is.PENDING, "it has no completion", 14), 18, question=NAME)
+    report = Report(
+        NAME, SubjectOutcome(Status.PENDING, "it has no completion", 14), 18, question=NAME
+    )
     for key, value in more.items():
         setattr(report, key, value)
     return report

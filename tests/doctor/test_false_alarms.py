@@ -15,16 +15,15 @@ from pathlib import Path
 import pytest
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.consult import consult
+from rdmalab.doctor.diagnose import consult
 from rdmalab.doctor.log import Log
+from rdmalab.doctor.outcome import Status, standing
 from rdmalab.doctor.report import Report
-from rdmalab.doctor.standing import Is, standing
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.trial import look_ahead
+from rdmalab.doctor.what_if import look_ahead
 from rdmalab.grammar.nodes import Index
 from rdmalab.grammar.nodes import Path as Question
 from rdmalab.lab import open_session
-from rdmalab.lens.programs import stuck_rows
 from rdmalab.scenario.loader import SUFFIX, load
 from rdmalab.scenario.runner import Runner
 from rdmalab.session.session import Session
@@ -32,6 +31,7 @@ from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.opcodes import OPCODES, Service
 from rdmalab.spec.records import A, B, Kind, Record, kind_of, node_of
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.views.programs import stuck_rows
 from rdmalab.vocabulary import VOCABULARY
 
 FOLDER = Path(__file__).parents[2] / "scenarios"
@@ -45,7 +45,7 @@ FAILURES = ("real/", "ud/one-packet")
 _WRONG = frozenset(
     (
         Kind.REFUSED, Kind.REQUEST_REFUSED, Kind.CQ_OVERRUN, Kind.PORT_CHANGED, Kind.SRQ_FAILED,
-        Kind.DEVICE_DIED, Kind.QUEUE_DISCARDED, Kind.BATCH_SPOILED, Kind.PROGRAM_FAILED,
+        Kind.DEVICE_DIED, Kind.QUEUE_DISCARDED, Kind.BATCH_FAILED, Kind.PROGRAM_FAILED,
         Kind.PACKET_INJECTED, Kind.WINDOW_REFUSED,
     )
 )  # fmt: skip
@@ -135,7 +135,7 @@ def test_what_is_called_a_cause_does_not_come_right_by_itself(file: str) -> None
 
 def failed(session: Session, subject: Subject) -> bool:
     """It has come to an end, and no good one."""
-    return standing(session, subject, Log(session)).kind is not Is.PENDING
+    return standing(session, subject, Log(session)).kind is not Status.PENDING
 
 
 def every_completion(session: Session) -> list[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.consult import consult
+from rdmalab.doctor.diagnose import consult
 from tests.doctor.masks import asked, together
 from tests.doctor.test_root_causes import loaded
 

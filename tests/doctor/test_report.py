@@ -1,9 +1,9 @@
 """What the answer says, fact by fact."""
 
-from rdmalab.doctor.finding import Cure, fail, said, unknown, warn
-from rdmalab.doctor.report import Remedy, Report
-from rdmalab.doctor.rows import Part
-from rdmalab.doctor.standing import Is, Standing
+from rdmalab.doctor.finding import Fix, fail, said, unknown, warn
+from rdmalab.doctor.outcome import Status, SubjectOutcome
+from rdmalab.doctor.report import Report, TriedFix
+from rdmalab.doctor.rows import RowPart
 from tests.doctor.saying import NAME, WAITS, cause, failed, pending
 
 
@@ -26,13 +26,15 @@ def test_the_whole_answer_in_its_order() -> None:
 
 
 def test_the_chain_does_not_say_its_end_twice() -> None:
-    report = failed(standing=Standing(Is.FAILED, "it ended with WR_FLUSH_ERR", 31))
-    assert not [row for row in report.rows if row.part is Part.SYMPTOM]
+    report = failed(standing=SubjectOutcome(Status.FAILED, "it ended with WR_FLUSH_ERR", 31))
+    assert not [row for row in report.rows if row.part is RowPart.SYMPTOM]
 
 
 def test_a_sentence_about_something_else_stays_as_it_is() -> None:
-    report = failed(standing=Standing(Is.LOST, "A.cq0 was full when its completion came", 33))
-    (row,) = [row for row in report.rows if row.part is Part.SYMPTOM]
+    report = failed(
+        standing=SubjectOutcome(Status.LOST, "A.cq0 was full when its completion came", 33)
+    )
+    (row,) = [row for row in report.rows if row.part is RowPart.SYMPTOM]
     assert row.line == "    so A.cq0 was full when its completion came  [ev 33]"
 
 
@@ -48,11 +50,11 @@ def test_what_is_pending_says_what_it_waits_for() -> None:
 def test_where_a_cause_is_found_nothing_is_waited_for() -> None:
     found = cause(36, "rnr-infinite", fail(said("again and again", 17)))
     report = pending(next="at 1us A sends", waits=[WAITS], causes=[found])
-    assert not [row for row in report.rows if row.part in (Part.WAIT, Part.NEXT)]
+    assert not [row for row in report.rows if row.part in (RowPart.WAIT, RowPart.NEXT)]
 
 
 def test_where_nothing_is_wrong_it_says_at_what_it_looked_and_how_to_ask() -> None:
-    well = Standing(Is.WELL, "nothing has failed")
+    well = SubjectOutcome(Status.WELL, "nothing has failed")
     report = Report("", well, 20, looked="2 queue pairs", examples=["A.qp0.wr[7]", "A.qp0"])
     assert report.lines == [
         "WELL  nothing has failed",
@@ -62,12 +64,12 @@ def test_where_nothing_is_wrong_it_says_at_what_it_looked_and_how_to_ask() -> No
 
 
 def test_a_fix_that_is_not_enough_says_so_and_one_for_the_program_has_no_lines() -> None:
-    tried = Remedy(Cure(["run"]), works=False, failure="it has no completion")
+    tried = TriedFix(Fix(["run"]), works=False, failure="it has no completion")
     assert failed(remedy=tried).lines[-2:] == [
         "fix: tried on a branch of time, and not enough (it has no completion):",
         "  run",
     ]
-    theirs = Remedy(Cure(program="poll before you wait"))
+    theirs = TriedFix(Fix(program="poll before you wait"))
     assert failed(remedy=theirs).lines[-1] == (
         "fix: only the program can be changed: poll before you wait"
     )
@@ -84,18 +86,18 @@ def test_it_can_say_that_it_does_not_know() -> None:
         causes=[], stations=[], warnings=[], unknown=[cause(7, "lost", unknown("gone"))]
     )
     assert report.slug == "unknown"
-    assert [row.line for row in report.rows if row.part is Part.UNKNOWN] == [
+    assert [row.line for row in report.rows if row.part is RowPart.UNKNOWN] == [
         "not known: lost: gone",
         "not known: none of the checks has found out why",
     ]
-    assert not [row for row in pending().rows if row.part is Part.UNKNOWN]
+    assert not [row for row in pending().rows if row.part is RowPart.UNKNOWN]
 
 
 def test_the_word_for_it() -> None:
     assert failed().slug == "rem-access"
     assert pending(waits=[WAITS]).slug == "too-early"
     assert pending(warnings=[cause(1, "odd", warn(said("odd")))]).slug == "odd"
-    assert pending(standing=Standing(Is.COMPLETED, "it ended")).slug == "completed"
+    assert pending(standing=SubjectOutcome(Status.COMPLETED, "it ended")).slug == "completed"
 
 
 def test_a_finding_without_facts_says_its_rule() -> None:
@@ -106,6 +108,6 @@ def test_a_finding_without_facts_says_its_rule() -> None:
 def test_each_row_knows_its_check_and_its_event() -> None:
     rows = {row.line.strip(): row for row in failed().rows}
     fact = rows["B refused it  [ev 27]"]
-    assert (fact.part, fact.slug, fact.event) == (Part.EVIDENCE, "rem-access", 27)
+    assert (fact.part, fact.slug, fact.event) == (RowPart.EVIDENCE, "rem-access", 27)
     link = rows["2. qp-err-flush: the rule of qp-err-flush"]
     assert (link.number, link.slug, link.event) == (2, "qp-err-flush", None)

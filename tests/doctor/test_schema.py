@@ -5,9 +5,9 @@ import json
 import jsonschema
 import pytest
 
-from rdmalab.doctor.consult import consult
-from rdmalab.doctor.finding import Cure
-from rdmalab.doctor.report import Remedy, Report
+from rdmalab.doctor.diagnose import consult
+from rdmalab.doctor.finding import Fix
+from rdmalab.doctor.report import Report, TriedFix
 from rdmalab.doctor.schema import schema
 from rdmalab.lab import Lab
 from tests.doctor.saying import WAITS, failed, pending
@@ -24,7 +24,7 @@ def test_the_schema_is_one() -> None:
     [
         failed(),
         failed(remedy=None, question=""),
-        failed(remedy=Remedy(Cure(program="poll"))),
+        failed(remedy=TriedFix(Fix(program="poll"))),
         pending(waits=[WAITS], next="at 1us"),
         consult(Lab().session),
     ],

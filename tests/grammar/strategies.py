@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from rdmalab.command import (
+    ArgumentKind,
     BooleanKind,
     Command,
     Direction,
@@ -15,7 +16,6 @@ from rdmalab.command import (
     ExpressionKind,
     IntegerKind,
     Invocation,
-    Kind,
     ListKind,
     Moment,
     MomentKind,
@@ -109,7 +109,7 @@ expression_nodes: st.SearchStrategy[Node] = st.recursive(_operands, _bigger, max
 expressions = expression_nodes.map(lambda node: Expression(render(node), node))
 
 
-def values(kind: Kind) -> st.SearchStrategy[Any]:
+def values(kind: ArgumentKind) -> st.SearchStrategy[Any]:
     """Whatever may stand in an Invocation for a kind."""
     own = _own_values(kind)
     if kind.short is not None:
@@ -117,7 +117,7 @@ def values(kind: Kind) -> st.SearchStrategy[Any]:
     return own | st.none() if kind.nullable else own
 
 
-def _own_values(kind: Kind) -> st.SearchStrategy[Any]:
+def _own_values(kind: ArgumentKind) -> st.SearchStrategy[Any]:
     return _OF_KIND[type(kind)](kind)
 
 
@@ -130,7 +130,7 @@ def _enums(kind: EnumKind) -> st.SearchStrategy[int]:
     return members | st.integers(0 if kind.is_flags else -9, 9000) | st.sampled_from([256, 1024])
 
 
-def _texts(_kind: Kind) -> st.SearchStrategy[str]:
+def _texts(_kind: ArgumentKind) -> st.SearchStrategy[str]:
     return st.text() | _names | st.sampled_from(["NULL", "B", "x.y", "within", "12", "3us", "[]"])
 
 
@@ -156,7 +156,7 @@ def invocations_of(command: Command) -> st.SearchStrategy[tuple[Command, Invocat
     return arguments.map(lambda given: (command, Invocation(command.name, given)))
 
 
-_OF_KIND: dict[type[Kind], Callable[[Any], st.SearchStrategy[Any]]] = {
+_OF_KIND: dict[type[ArgumentKind], Callable[[Any], st.SearchStrategy[Any]]] = {
     IntegerKind: _integers,
     EnumKind: _enums,
     BooleanKind: lambda _: st.booleans(),

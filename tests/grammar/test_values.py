@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from rdmalab.command import (
+    ArgumentKind,
     BooleanKind,
     Direction,
     DirectionKind,
     EnumKind,
     IntegerKind,
-    Kind,
     Moment,
     MomentKind,
     New,
@@ -19,7 +19,7 @@ from rdmalab.command import (
     Noun,
     RecordKind,
     Ref,
-    Short,
+    RefShorthand,
     Span,
     TextKind,
     ThingKind,
@@ -38,7 +38,7 @@ QP = ThingKind(Noun.QP)
 MR = ThingKind(Noun.MR, ranged=True)
 NODE = ThingKind(Noun.NODE)
 TEXT = TextKind()
-SHORT = Short(Noun.QP, lambda *_: 0)
+SHORT = RefShorthand(Noun.QP, lambda *_: 0)
 QPN = IntegerKind(short=SHORT)
 WORDS = WordKind(("drop", "delay"))
 A_MOMENT = "write an event, 30, a time, 9.2us, a checkpoint, @name, start or end"
@@ -87,7 +87,7 @@ A_MOMENT = "write an event, 30, a time, 9.2us, a checkpoint, @name, start or end
         ("word", TextKind(short=SHORT), "word"),
     ],
 )
-def test_a_literal_says_a_value(text: str, kind: Kind, value: Any) -> None:
+def test_a_literal_says_a_value(text: str, kind: ArgumentKind, value: Any) -> None:
     said = literal(text, kind, "B")
     assert said == value
     assert type(said) is type(value)
@@ -143,7 +143,7 @@ def test_a_literal_says_a_value(text: str, kind: Kind, value: Any) -> None:
     ],
 )
 def test_what_is_wrong_has_a_place_and_one_suggestion(
-    text: str, kind: Kind, place: tuple[int, int], hint: str
+    text: str, kind: ArgumentKind, place: tuple[int, int], hint: str
 ) -> None:
     with pytest.raises(NotUnderstood) as wrong:
         literal(text, kind, "B", offset=100)
@@ -152,7 +152,7 @@ def test_what_is_wrong_has_a_place_and_one_suggestion(
 
 
 @pytest.mark.parametrize("kind", [QP, NewKind(Noun.PD), QPN])
-def test_without_a_default_node_a_name_needs_its_own(kind: Kind) -> None:
+def test_without_a_default_node_a_name_needs_its_own(kind: ArgumentKind) -> None:
     with pytest.raises(NotUnderstood) as wrong:
         literal("qp0", kind)
     assert wrong.value.hint == "write A.qp0 or B.qp0"

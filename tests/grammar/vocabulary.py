@@ -11,13 +11,13 @@ from rdmalab.command import (
     Bytes,
     Direction,
     Expression,
+    FieldGroup,
     Nanoseconds,
     New,
     Noun,
     Ref,
-    Short,
+    RefShorthand,
     Spelled,
-    Spread,
     Thing,
     Unit,
     command,
@@ -45,14 +45,14 @@ class SGE:
 class SendWR:
     opcode: WROpcode
     wr_id: int = 0
-    sg: Annotated[list[Annotated[SGE, Short(Noun.MR, _convert)]] | None, Alias("sg_list")] = field(
-        default_factory=list
-    )
+    sg: Annotated[
+        list[Annotated[SGE, RefShorthand(Noun.MR, _convert)]] | None, Alias("sg_list")
+    ] = field(default_factory=list)
     num_sge: int | None = None
     flags: Annotated[SendFlags, Alias("send_flags")] = NO_FLAGS
     imm_data: int = 0
     remote_addr: int = 0
-    rkey: Annotated[int, Short(Noun.MR, _convert)] = 0
+    rkey: Annotated[int, RefShorthand(Noun.MR, _convert)] = 0
     compare_add: int = 0
     swap: int = 0
     ah: Annotated[Thing, Noun.NODE] | None = None
@@ -61,7 +61,7 @@ class SendWR:
 @dataclass
 class RecvWR:
     wr_id: int = 0
-    sg: Annotated[list[SGE], Short(Noun.MR, _convert)] = field(default_factory=list)
+    sg: Annotated[list[SGE], RefShorthand(Noun.MR, _convert)] = field(default_factory=list)
 
 
 @dataclass
@@ -83,7 +83,7 @@ class QpAttr:
     path_mtu: Annotated[MTU | None, Spelled({str(m.octets): int(m) for m in MTU})] = None
     qp_access_flags: Access | None = None
     rq_psn: Annotated[int, Unit.PSN] | None = None
-    dest_qp_num: Annotated[int, Short(Noun.QP, _convert)] | None = None
+    dest_qp_num: Annotated[int, RefShorthand(Noun.QP, _convert)] | None = None
     port_num: int | None = None
     pkey_index: int | None = None
     timeout: int | None = None
@@ -91,13 +91,13 @@ class QpAttr:
     alt_ah_attr: AhAttr | None = None
 
 
-End = Annotated[str, Short(Noun.NODE, _convert)]
+End = Annotated[str, RefShorthand(Noun.NODE, _convert)]
 Mr = Annotated[Ref, Noun.MR]
 Qp = Annotated[Thing, Noun.QP]
 Cq = Annotated[Thing, Noun.CQ]
 Pd = Annotated[Thing, Noun.PD]
-REMOTE = Spread("remote", Noun.MR, _convert, ("remote_addr", "rkey"))
-ADDRESS = Spread("ah", Noun.NODE, _convert, ("ah_attr",))
+REMOTE = FieldGroup("remote", Noun.MR, _convert, ("remote_addr", "rkey"))
+ADDRESS = FieldGroup("ah", Noun.NODE, _convert, ("ah_attr",))
 
 
 @command

@@ -3,7 +3,7 @@
 import pytest
 
 from rdmalab.cli import main
-from rdmalab.spec.differences import DIFFERENCES
+from rdmalab.spec.document_differences import DIFFERENCES
 from tests.guide.saying import said
 from tests.shell.talk import Talk
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.grammar.words import PREFIXES
+from rdmalab.grammar.enum_words import PREFIXES
 from rdmalab.guide.entry import PREFIX, full_name, normal
 from rdmalab.spec.states import MTU, QPState
 from rdmalab.spec.statuses import WCStatus

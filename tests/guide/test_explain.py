@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rdmalab import spec
 from rdmalab.command import NotUnderstood
-from rdmalab.grammar.words import PREFIXES
+from rdmalab.grammar.enum_words import PREFIXES
 from rdmalab.guide.entry import PREFIX, Entry, full_name
 from rdmalab.guide.explain import entries, explain, lookup, words
 from rdmalab.guide.packets import HEADERS
@@ -20,14 +20,14 @@ from rdmalab.spec import (
     async_events,
     builders,
     completions,
-    differences,
+    document_differences,
     limits,
     opcodes,
     profiles,
     records,
     refusals,
     rules,
-    sharing,
+    srq,
     states,
     statuses,
     vendor_errors,
@@ -37,8 +37,9 @@ from tests.guide.saying import WORDS, said
 
 ENTRIES = list(entries(WORDS))
 BOOK = (
-    access, addresses, async_events, builders, completions, differences, limits, opcodes, profiles,
-    records, refusals, sharing, states, statuses, vendor_errors, works,
+    access, addresses, async_events, builders, completions, document_differences, limits,
+    opcodes, profiles,
+    records, refusals, srq, states, statuses, vendor_errors, works,
 )  # fmt: skip
 
 # Enums that are parts of other tables, and no words of their own.

@@ -5,7 +5,7 @@ import pytest
 from rdmalab.command import IntegerKind, Parameter
 from rdmalab.guide.concepts import CONCEPTS
 from rdmalab.guide.explain import lookup
-from rdmalab.guide.fields import FIELDS, WIRE, Place, field_article, fields_of
+from rdmalab.guide.fields import FIELDS, WIRE, FieldUse, field_article, fields_of
 from rdmalab.spec.states import ATTRIBUTES
 from rdmalab.vocabulary import VERBS, VOCABULARY
 from tests.guide.saying import WORDS, row, said
@@ -45,7 +45,7 @@ def test_what_the_signature_knows_is_taken_from_it() -> None:
 
 
 def test_a_default_is_told_only_where_all_have_it() -> None:
-    one, two = (Place(v, Parameter("n", IntegerKind(), d)) for v, d in (("a", 1), ("b", 2)))
+    one, two = (FieldUse(v, Parameter("n", IntegerKind(), d)) for v, d in (("a", 1), ("b", 2)))
     said = [section.heading for section in field_article("wr_id", [one, two]).sections]
     assert "default" not in said
     said = [section.heading for section in field_article("wr_id", [one, one]).sections]

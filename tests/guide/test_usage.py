@@ -13,11 +13,11 @@ from rdmalab.command import (
     Bytes,
     Direction,
     Expression,
+    FieldGroup,
     Nanoseconds,
     New,
     Noun,
-    Short,
-    Spread,
+    RefShorthand,
     Thing,
     command,
 )
@@ -44,7 +44,7 @@ class Options:
     length: Bytes = 4096
     rate: BitRate | None = None
     access: Access = Access.REMOTE_READ
-    pieces: Annotated[list[Annotated[Piece, Short(Noun.MR, _nothing)]], Alias("sg")] = field(
+    pieces: Annotated[list[Annotated[Piece, RefShorthand(Noun.MR, _nothing)]], Alias("sg")] = field(
         default_factory=list
     )
     timeout: int = 14
@@ -58,7 +58,7 @@ def invent(
     what: Literal["one", "two"],
     count: int = 1,
     *,
-    options: Annotated[Options, Spread("from_", Noun.QP, _nothing, ())],
+    options: Annotated[Options, FieldGroup("from_", Noun.QP, _nothing, ())],
     within: Annotated[Nanoseconds | None, SPOKEN] = None,
 ) -> None:
     """Invent something.

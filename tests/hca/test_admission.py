@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from rdmalab.hca import modify, objects
+from rdmalab.hca import lifecycle, modify
 from rdmalab.hca.attributes import QpAttr
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES
@@ -19,7 +19,7 @@ from rdmalab.wire.headers import AETH
 from rdmalab.wire.icrc import icrc
 from rdmalab.wire.packet import EXTENDED, LidFlow, Packet
 from rdmalab.world.faults import Match
-from rdmalab.world.passage import Passage
+from rdmalab.world.transit import Transit
 from tests.pairs import End, Pair, image
 
 PARTIAL, OTHER, NO_PKEY = 0x7FFF, 0x8001, 0x8000
@@ -201,13 +201,13 @@ class Rewrite:
     def __post_init__(self) -> None:
         self.match = Match(source="A", nth=1)
 
-    def meets(self, way: Passage) -> None:
+    def meets(self, way: Transit) -> None:
         harmed = bytes(self.change(bytearray(way.octets)))
         if self.healed:
             harmed = harmed[:-4] + icrc(harmed[14:-4]).to_bytes(4, "little")
         way.frame, way.harmed = harmed, True
 
-    def lets_by(self, way: Passage) -> None:
+    def lets_by(self, way: Transit) -> None:
         pass
 
 
@@ -249,7 +249,7 @@ def test_a_packet_for_a_destroyed_qp_is_dropped() -> None:
     pair = Pair()
     pair.a.issue(WROpcode.SEND)
     pair.run(until_ns=500)
-    objects.destroy_qp(pair.b.hca, pair.b.qp)
+    lifecycle.destroy_qp(pair.b.hca, pair.b.qp)
     pair.run(until_ns=5000)
     assert pair.b.hca.drops == {"wrong-qpn": 1}
     modify.modify(pair.a.hca, pair.a.qp, QpAttr(qp_state=QPState.RESET))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rdmalab.command import Refused
-from rdmalab.hca import ah, objects
+from rdmalab.hca import ah, lifecycle
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.wr import Cqe
 from rdmalab.lab import Lab
@@ -36,7 +36,7 @@ GOOD = AhAttr(is_global=1, dgid=ipv4_gid("10.0.0.2"), sgid_index=1, hop_limit=64
 def test_what_is_no_address(bad: dict[str, int], rule: str, errno: int) -> None:
     pair = Pair()
     with pytest.raises(Refused) as caught:
-        objects.create_ah(pair.a.hca, pair.a.pd.number, replace(GOOD, **bad))
+        lifecycle.create_ah(pair.a.hca, pair.a.pd.number, replace(GOOD, **bad))
     assert (caught.value.rule, caught.value.errno) == (rule, errno)
     assert pair.a.hca.ahs.items == {}
 
@@ -44,12 +44,12 @@ def test_what_is_no_address(bad: dict[str, int], rule: str, errno: int) -> None:
 def test_a_pd_is_needed_by_its_handles() -> None:
     pair = Pair()
     hca = pair.a.hca
-    pd = objects.alloc_pd(hca)
-    handle = objects.create_ah(hca, pd.number, GOOD)
+    pd = lifecycle.alloc_pd(hca)
+    handle = lifecycle.create_ah(hca, pd.number, GOOD)
     with pytest.raises(Refused, match="in-use"):
-        objects.dealloc_pd(hca, pd)
-    objects.destroy_ah(hca, handle)
-    objects.dealloc_pd(hca, pd)
+        lifecycle.dealloc_pd(hca, pd)
+    lifecycle.destroy_ah(hca, handle)
+    lifecycle.dealloc_pd(hca, pd)
 
 
 @pytest.mark.parametrize(("qpn", "sport"), [(0xE1, 64591)])
@@ -61,7 +61,7 @@ def test_a_lone_qp_sends_from_the_port_that_its_number_hashes_to(qpn: int, sport
 def test_all_of_the_address_is_on_the_wire() -> None:
     pair = Pair(qp_type=QPType.UD)
     av = replace(GOOD, hop_limit=3, traffic_class=0x20, flow_label=0x12345)
-    pair.a.ah = objects.create_ah(pair.a.hca, pair.a.pd.number, av).number
+    pair.a.ah = lifecycle.create_ah(pair.a.hca, pair.a.pd.number, av).number
     pair.a.issue(WROpcode.SEND)
     pair.run()
     flow = pair.packets("A")[0].flow
@@ -142,7 +142,7 @@ def test_what_is_no_address_of_an_infiniband_port(
 ) -> None:
     pair = lids()
     with pytest.raises(Refused) as caught:
-        objects.create_ah(pair.a.hca, pair.a.pd.number, replace(LID, **bad))
+        lifecycle.create_ah(pair.a.hca, pair.a.pd.number, replace(LID, **bad))
     assert (caught.value.rule, caught.value.errno) == (rule, errno)
 
 
@@ -186,14 +186,14 @@ def test_a_grh_for_another_port_is_dropped() -> None:
 
 def test_without_its_gid_a_routed_datagram_fails_and_one_by_lid_does_not() -> None:
     pair = lids(qp_type=QPType.UD)
-    made = [objects.create_ah(pair.a.hca, pair.a.pd.number, av) for av in (GLOBAL, LID)]
+    made = [lifecycle.create_ah(pair.a.hca, pair.a.pd.number, av) for av in (GLOBAL, LID)]
     pair.world.set_gid("A", 0, 0)
     assert [ah.has_source(pair.a.hca, handle.attr) for handle in made] == [False, True]
 
 
 def _datagrams(pair: Pair, av: AhAttr) -> list[Cqe]:
     """What B is told of one datagram of 8 bytes to this address."""
-    handle = objects.create_ah(pair.a.hca, pair.a.pd.number, av)
+    handle = lifecycle.create_ah(pair.a.hca, pair.a.pd.number, av)
     pair.b.poke(0, b"\xee" * 64)
     pair.b.recv(64)
     pair.a.issue(WROpcode.SEND, 8, ah=handle.number)
@@ -204,7 +204,7 @@ def _datagrams(pair: Pair, av: AhAttr) -> list[Cqe]:
 def test_a_dlid_on_roce_points_to_infiniband_ports() -> None:
     pair = Pair()
     with pytest.raises(Refused) as refused:
-        objects.create_ah(pair.a.hca, pair.a.pd.number, AhAttr(dlid=4))
+        lifecycle.create_ah(pair.a.hca, pair.a.pd.number, AhAttr(dlid=4))
     assert refused.value.rule == "ah-global"
     assert "port A link_layer=InfiniBand" in refused.value.legal
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.command import Noun, Short, Thing
+from rdmalab.command import Noun, RefShorthand, Thing
 from rdmalab.hca.attributes import (
     ADDRESS,
     FIELDS,
@@ -50,7 +50,7 @@ def test_a_node_is_a_short_form_of_its_address() -> None:
 
 
 def test_a_qp_is_a_short_form_of_its_number() -> None:
-    (short,) = (m for m in QPNumber.__metadata__ if isinstance(m, Short))  # type: ignore[attr-defined]
+    (short,) = (m for m in QPNumber.__metadata__ if isinstance(m, RefShorthand))  # type: ignore[attr-defined]
     assert short.convert(World(), Thing(Noun.QP, "B", 0x2A), None, None) == 0x2A
 
 

@@ -72,7 +72,7 @@ def test_a_batch_drops_what_post_send_would_have_kept() -> None:
 def test_the_first_complaint_stays() -> None:
     lab = batch(*SEND, SGE, "wr_set_ud_addr A.qx0 ah=1 remote_qpn=1 remote_qkey=1", *SEND)
     assert lab.look("A.qx0.region.error") == "setter-place"
-    assert len(seen(lab, Kind.BATCH_SPOILED)) == 1
+    assert len(seen(lab, Kind.BATCH_FAILED)) == 1
     assert refusal(lab, "wr_complete A.qx0").rule == "setter-place"
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from rdmalab.command import Refused
-from rdmalab.hca import channels, objects
+from rdmalab.hca import channels, lifecycle
 from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.wr import Cqe
 from rdmalab.spec.completions import Arm
@@ -19,7 +19,7 @@ OK, FLUSH, LENGTH = WCStatus.SUCCESS, WCStatus.WR_FLUSH_ERR, WCStatus.LOC_LEN_ER
 def told() -> tuple[Pair, CompChannel]:
     """A pair whose send CQ tells a channel."""
     pair = Pair()
-    channel = objects.create_comp_channel(pair.a.hca)
+    channel = lifecycle.create_comp_channel(pair.a.hca)
     pair.a.send_cq.channel = channel.number
     return pair, channel
 
@@ -84,7 +84,7 @@ def test_without_a_channel_the_event_goes_nowhere() -> None:
 
 def test_events_come_in_order_and_count_as_unacked() -> None:
     pair, channel = told()
-    other = objects.create_cq(pair.a.hca, 4, 0, channel.number, 7)
+    other = lifecycle.create_cq(pair.a.hca, 4, 0, channel.number, 7)
     for cq in (other, pair.a.send_cq, other):
         channels.raise_event(pair.a.hca, cq)
     taken = [channels.take(pair.a.hca, channel) for _ in range(3)]
@@ -94,30 +94,30 @@ def test_events_come_in_order_and_count_as_unacked() -> None:
     channels.acknowledge(pair.a.hca, other, 2)
     with pytest.raises(Refused, match="acknowledged: 0"):
         channels.acknowledge(pair.a.hca, other, 1)
-    objects.destroy_cq(pair.a.hca, other)
+    lifecycle.destroy_cq(pair.a.hca, other)
 
 
 def test_a_cq_with_unacked_events_stays() -> None:
     pair, channel = told()
-    cq = objects.create_cq(pair.a.hca, 4, 0, channel.number)
+    cq = lifecycle.create_cq(pair.a.hca, 4, 0, channel.number)
     channels.raise_event(pair.a.hca, cq)
     channels.raise_event(pair.a.hca, cq)
     channels.take(pair.a.hca, channel)
     with pytest.raises(Refused, match="unacked: 1") as refused:
-        objects.destroy_cq(pair.a.hca, cq)
+        lifecycle.destroy_cq(pair.a.hca, cq)
     assert (refused.value.rule, refused.value.errno) == ("cq-events-unacked", 11)
     assert len(channel.events) == 1
     channels.acknowledge(pair.a.hca, cq, 1)
-    objects.destroy_cq(pair.a.hca, cq)
+    lifecycle.destroy_cq(pair.a.hca, cq)
     assert not channel.events
 
 
 def test_a_channel_in_use_stays() -> None:
     pair, channel = told()
     with pytest.raises(Refused, match="1 CQ"):
-        objects.destroy_comp_channel(pair.a.hca, channel)
+        lifecycle.destroy_comp_channel(pair.a.hca, channel)
     pair.a.send_cq.channel = 0
-    objects.destroy_comp_channel(pair.a.hca, channel)
+    lifecycle.destroy_comp_channel(pair.a.hca, channel)
     assert not pair.a.hca.channels.items
 
 
@@ -129,7 +129,7 @@ def would_wake(pair: Pair, channel: CompChannel) -> str:
 
 def test_who_would_block_hears_what_would_wake_him() -> None:
     pair, channel = told()
-    lone = objects.create_comp_channel(pair.a.hca)
+    lone = lifecycle.create_comp_channel(pair.a.hca)
     assert "create_cq" in would_wake(pair, lone)
     assert would_wake(pair, channel).endswith("req_notify_cq")
     write(pair, 2)

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from rdmalab.command import Refused
-from rdmalab.hca import modify, objects
+from rdmalab.hca import lifecycle, modify
 from rdmalab.hca.attributes import AhAttr, Capacity, QpAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.limits import DeviceCaps
@@ -80,12 +80,12 @@ class Bench:
         self.qp_type = qp_type
         self.table: dict[str, dict[str, list[str]]] = REFERENCE["transitions"][qp_type.name]
         self.ranges = ranges(profile.caps)
-        self.pd = objects.alloc_pd(self.hca).number
-        self.cq = objects.create_cq(self.hca, 4, 0).number
+        self.pd = lifecycle.alloc_pd(self.hca).number
+        self.cq = lifecycle.create_cq(self.hca, 4, 0).number
 
     def qp(self, state: QPState) -> QueuePair:
         cap, cq = Capacity(), self.cq
-        made = objects.create_qp(self.hca, QPType.RC, self.pd, cq, cq, cap, sig_all=False)
+        made = lifecycle.create_qp(self.hca, QPType.RC, self.pd, cq, cq, cap, sig_all=False)
         made.qp_type, made.state, made.attr.port_num = self.qp_type, state, 1
         return made
 
@@ -116,7 +116,7 @@ class Bench:
             assert refusal.errno == EINVAL
             assert image(qp) == before
             assert len(self.world.trace.records) == recorded
-        objects.destroy_qp(self.hca, qp)
+        lifecycle.destroy_qp(self.hca, qp)
         return refusal
 
     def check_kept(self, qp: QueuePair, to: QPState, fields: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from errno import EFAULT, EINVAL, ENOMEM, EOPNOTSUPP
 import pytest
 
 from rdmalab.command import Refused
-from rdmalab.hca import mr, objects
+from rdmalab.hca import lifecycle, mr
 from rdmalab.hca.device import Hca
 from rdmalab.spec.access import Access, Rereg
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile
@@ -19,7 +19,7 @@ PAGE = 4096
 
 def node(profile: Profile = STRICT) -> Hca:
     hca = World({"A": profile}).nodes["A"]
-    objects.alloc_pd(hca)
+    lifecycle.alloc_pd(hca)
     return hca
 
 
@@ -181,15 +181,15 @@ def again(
 
 def test_domain_and_rights_change_and_the_keys_stay() -> None:
     hca = node()
-    other = objects.alloc_pd(hca)
+    other = lifecycle.alloc_pd(hca)
     region = mr.register(hca, 1, 8, LOCAL, None)
     keys = (region.lkey, region.rkey)
     again(hca, region, P | A, pd=other.number, access=int(Access.REMOTE_READ))
     assert (region.pd, region.access) == (other.number, int(Access.REMOTE_READ))
     assert (region.lkey, region.rkey) == keys
-    objects.dealloc_pd(hca, hca.pds.items[1])
+    lifecycle.dealloc_pd(hca, hca.pds.items[1])
     with pytest.raises(Refused, match="in-use"):
-        objects.dealloc_pd(hca, other)
+        lifecycle.dealloc_pd(hca, other)
 
 
 def test_another_translation_has_other_keys_and_the_old_are_void() -> None:
@@ -217,7 +217,7 @@ def test_no_key_and_no_address_of_one_node_fits_the_other() -> None:
     world = World()
     regions = []
     for hca in world.nodes.values():
-        pd = objects.alloc_pd(hca)
+        pd = lifecycle.alloc_pd(hca)
         regions.append(mr.register(hca, pd.number, 4096, LOCAL, None))
     a, b = regions
     assert not {a.lkey, a.rkey} & {b.lkey, b.rkey}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rdmalab.command import Refused
-from rdmalab.hca import objects, polling
+from rdmalab.hca import lifecycle, polling
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.polling import CurrentWc
 from rdmalab.spec.completions import READS, WcEx
@@ -63,7 +63,7 @@ def test_the_queue_is_locked_meanwhile() -> None:
     polling.start(hca, cq)
     assert rule(polling.poll, hca, cq, 1) == "poll-open"
     assert rule(polling.start, hca, cq) == "poll-open"
-    assert rule(objects.resize_cq, hca, cq, 64) == "poll-open"
+    assert rule(lifecycle.resize_cq, hca, cq, 64) == "poll-open"
     polling.end(hca, cq)
     assert [cqe.wr_id for cqe in polling.poll(hca, cq, 1)] == [8]
 

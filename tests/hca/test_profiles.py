@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rdmalab.command import Noun, Refused, Thing
-from rdmalab.hca import batch, channels, extended, mr, objects, port, sharing
+from rdmalab.hca import batch, channels, extended, lifecycle, mr, port, srq_lifecycle
 from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.qp import Capacity
 from rdmalab.hca.srq import Parts, SrqCapacity
@@ -272,12 +272,12 @@ def capacity(profile: Profile) -> Any:
 def cq_capacity(profile: Profile) -> Any:
     """As made with 5, resized to 5, and to 8."""
     end = Pair(profile=profile, cqe=5).a
-    return end.send_cq.capacity, *(objects.resize_cq(end.hca, end.send_cq, n) for n in (5, 8))
+    return end.send_cq.capacity, *(lifecycle.resize_cq(end.hca, end.send_cq, n) for n in (5, 8))
 
 
 def srq_capacity(profile: Profile) -> Any:
     end = Pair(profile=profile).a
-    made = (sharing.create_srq(end.hca, Parts(end.pd.number), SrqCapacity(n)) for n in (4, 8))
+    made = (srq_lifecycle.create_srq(end.hca, Parts(end.pd.number), SrqCapacity(n)) for n in (4, 8))
     return tuple(srq.capacity for srq in made)
 
 
@@ -379,7 +379,7 @@ def address_in_sqd(profile: Profile) -> Any:
     pair = Pair(profile=profile)
     end = pair.end("A")
     end.peer, cqn = pair.b, end.send_cq.number
-    end.qp = objects.create_qp(
+    end.qp = lifecycle.create_qp(
         end.hca, QPType.UC, end.pd.number, cqn, cqn, Capacity(), sig_all=False
     )
     for state, attributes in pair.moves(end, 0, 0).items():
@@ -402,7 +402,7 @@ def rate_of_a_handle(profile: Profile) -> Any:
     end = pair.end("A")
     odd = replace(pair.b.hca.address(), static_rate=173)
     try:
-        return objects.create_ah(end.hca, end.pd.number, odd).attr.static_rate
+        return lifecycle.create_ah(end.hca, end.pd.number, odd).attr.static_rate
     except Refused as refusal:
         return refusal.rule
 
@@ -593,7 +593,7 @@ def ah_gone(profile: Profile) -> Any:
     pair = Pair(qp_type=UD, profile=profile)
     pair.b.recv()
     pair.a.issue(SEND)
-    objects.destroy_ah(pair.a.hca, pair.a.hca.ahs.find(pair.a.ah or 0))
+    lifecycle.destroy_ah(pair.a.hca, pair.a.hca.ahs.find(pair.a.ah or 0))
     pair.run()
     return pair.a.sent(), pair.b.received()
 
@@ -767,7 +767,7 @@ def bound(profile: Profile, sg: list[SGE] | None = None, rights: int = REMOTE) -
     """B has bound the first 8 bytes of its MR; or the rule it was refused by."""
     pair = Pair(profile=profile, mr_access=int(ALL_RIGHTS | Access.MW_BIND))
     b = pair.b
-    window = objects.alloc_mw(b.hca, b.pd.number, 2)
+    window = lifecycle.alloc_mw(b.hca, b.pd.number, 2)
     found = attempt(
         b, WROpcode.BIND_MW, sg=sg or [], mw=window.number, bind_mr=b.mr.number,
         bind_addr=b.mr.addr, bind_length=8, bind_access=rights,
@@ -899,7 +899,7 @@ def listening(profile: Profile, end: str = "a", **more: Any) -> tuple[Pair, Comp
     """A pair; one CQ of one end tells a channel."""
     pair = Pair(profile=profile, **more)
     hca = getattr(pair, end).hca
-    channel = objects.create_comp_channel(hca)
+    channel = lifecycle.create_comp_channel(hca)
     cq = pair.a.send_cq if end == "a" else pair.b.recv_cq
     cq.channel = channel.number
     return pair, channel
@@ -939,7 +939,7 @@ def armed_too_late(profile: Profile) -> Any:
 
 def timestamps(profile: Profile) -> Any:
     try:
-        return objects.create_cq(Pair(profile=profile).a.hca, 4, 0, fields=TIMED).fields == TIMED
+        return lifecycle.create_cq(Pair(profile=profile).a.hca, 4, 0, fields=TIMED).fields == TIMED
     except Refused as refused:
         return refused.rule
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rdmalab.command import Noun, Short, Thing
+from rdmalab.command import Noun, RefShorthand, Thing
 from rdmalab.hca.wr import (
     REMOTE_RANGE,
     SGE,
@@ -40,7 +40,7 @@ def test_a_region_is_a_short_form_of_address_and_key() -> None:
     addr, rkey = region.addr + 16, region.rkey
     assert made == {"remote_addr": addr, "rkey": rkey, "flush_length": length}
     given: tuple[object, ...] = getattr(ShortSGE, "__metadata__")  # noqa: B009
-    (short,) = (each for each in given if isinstance(each, Short))
+    (short,) = (each for each in given if isinstance(each, RefShorthand))
     for start, stop, length in ((None, None, region.length), (100, None, 65436), (100, 164, 64)):
         expected = SGE(region.addr + (start or 0), length, region.lkey)
         assert short.convert(pair.world, thing, start, stop) == expected
@@ -50,7 +50,7 @@ def test_a_region_is_a_short_form_of_address_and_key() -> None:
 def test_the_ring_holds_a_copy_of_every_field(kind: Any) -> None:
     given: dict[str, Any] = {each.name: number for number, each in enumerate(fields(kind), 1)}
     wr = kind(**given | {"sg": [SGE(1, 2, 3), WildPointer(4)]})
-    ring = wr.in_ring()
+    ring = wr.copy_for_queue()
     assert ring == wr
     wr.sg[0].addr = wr.wr_id = 99
     wr.sg.pop()

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from rdmalab.scenario.result import Outcome
+from rdmalab.scenario.result import StepOutcome
 from tests.hostile.account import Account, printed, shrunk
 from tests.scenario.mangle import SCENARIOS, mangled, play
 
@@ -44,7 +44,7 @@ def examined(text: str, account: Account | None = None) -> str | None:
     except Exception as bug:  # noqa: BLE001
         return f"{type(bug).__name__}: {bug}"
     if account is not None:
-        account.checked({Outcome.ERROR: "refused"}.get(outcome, "played"))
-    if bool(said) == (outcome is Outcome.PASSED):
+        account.checked({StepOutcome.ERROR: "refused"}.get(outcome, "played"))
+    if bool(said) == (outcome is StepOutcome.PASSED):
         return f"{outcome}, and it says {said!r}"
     return printed(said)

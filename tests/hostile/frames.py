@@ -4,12 +4,12 @@ from random import Random
 
 from rdmalab.export.pcapng import capture, captured
 from rdmalab.lab import Lab
-from rdmalab.lens import ladder
-from rdmalab.session.digest import digest
 from rdmalab.shell.show_wire import ladder as drawn
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.spec.records import Kind
+from rdmalab.views import ladder
 from rdmalab.wire.icrc import icrc
+from tests.digest import digest
 from tests.hostile.account import Account, printed, shrunk
 from tests.labs import BUSY, played_again
 from tests.machine.sessions import PAIRS

@@ -7,14 +7,14 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from rdmalab.workbench.diary import Diary, Head
+from rdmalab.workbench.write_ahead_log import LogHeader, WriteAheadLog
 from tests.hostile.account import Account
 from tests.hostile.faces import FACES, answered, started
 from tests.shell.talk import Talk
 
 _MOST = 4  # lines answered before a kill
 _LATER_S = 0.03  # the kill comes so long after the last line at most
-_HEAD = Head({"A": "strict", "B": "strict"})
+_HEAD = LogHeader({"A": "strict", "B": "strict"})
 
 
 def attack(chance: Random, count: int, account: Account) -> None:
@@ -53,7 +53,7 @@ def _killed(face: str, state: Path, known: int, typed: int, later_s: float) -> i
 @contextmanager
 def _continued(state: Path) -> Iterator[Talk]:
     """A session that goes on with what was left there."""
-    with closing(_Closed(Diary(_HEAD, state / "sessions"))) as it:
+    with closing(_Closed(WriteAheadLog(_HEAD, state / "sessions"))) as it:
         talk = Talk(width=400, diary=it.diary)
         talk.ask("continue")
         yield talk
@@ -62,7 +62,7 @@ def _continued(state: Path) -> Iterator[Talk]:
 class _Closed:
     """A diary that has a `close`, as its process has."""
 
-    def __init__(self, diary: Diary) -> None:
+    def __init__(self, diary: WriteAheadLog) -> None:
         self.diary = diary
 
     def close(self) -> None:

@@ -10,15 +10,15 @@ from rdmalab.lab import Lab, open_session
 from rdmalab.scenario.loader import FileError, loads
 from rdmalab.scenario.runner import Runner
 from rdmalab.scenario.saving import saved
-from rdmalab.scenario.sharing import scenario_of, shared
-from rdmalab.session.digest import digest
+from rdmalab.scenario.share_text import scenario_of, shared
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.shell.conversation import Conversation
-from rdmalab.shell.fragments import Line, text_of
-from rdmalab.shell.json_document import Told, document
-from rdmalab.shell.say import Voice
+from rdmalab.shell.json_document import LineReport, document
+from rdmalab.shell.reply_text import OutputFormat
 from rdmalab.shell.script import told_of
+from rdmalab.shell.styled_text import Line, text_of
+from tests.digest import digest
 from tests.hostile.account import Account, in_an_empty_folder, printed, shrunk
 from tests.hostile.typed import ASKING, mutants
 
@@ -44,7 +44,7 @@ class Typist:
 
     def __init__(self, kind: Kind) -> None:
         self.kind, self.lab = kind, Lab(profile=kind.profile)
-        self.talk = Conversation(self.lab, Voice(self.lab.session, 80))
+        self.talk = Conversation(self.lab, OutputFormat(self.lab.session, 80))
         if kind.paired:
             self.lab.do("use rc_pair")
 
@@ -62,7 +62,7 @@ class Typist:
         return self.lab.said[first:], "\n".join(map(text_of, rows))
 
     def _document(self, line: str) -> tuple[list[Reply], str]:
-        async def carry_out() -> list[Told]:
+        async def carry_out() -> list[LineReport]:
             replies = self.talk.replies(line, _pause)
             return [await told_of(self.talk, reply, 1) async for reply in replies]
 

@@ -5,7 +5,7 @@ from random import Random
 
 from rdmalab.scenario.loader import FileError, loads
 from rdmalab.scenario.saving import saved
-from rdmalab.scenario.sharing import Damaged, scenario_of, shared
+from rdmalab.scenario.share_text import Damaged, scenario_of, shared
 from rdmalab.vocabulary import VOCABULARY
 from tests.hostile.account import Account, printed, shrunk
 from tests.machine.sessions import random_lab

@@ -7,13 +7,13 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import (
+    ArgumentKind,
     BooleanKind,
     Command,
     Direction,
     DirectionKind,
     EnumKind,
     IntegerKind,
-    Kind,
     Lines,
     LinesKind,
     ListKind,
@@ -55,7 +55,7 @@ class Saying:
     def __init__(self, session: Session, chance: Random) -> None:
         self.session = session
         self.chance = chance
-        self.kinds: dict[type[Kind], Callable[[Any], Any]] = {
+        self.kinds: dict[type[ArgumentKind], Callable[[Any], Any]] = {
             IntegerKind: self._integer,
             EnumKind: self._member,
             ProseKind: lambda _kind: "psn",
@@ -83,7 +83,7 @@ class Saying:
     def _says(self, parameter: Parameter) -> bool:
         return parameter.required or self.chance.randint(0, 2) == 0
 
-    def value(self, kind: Kind) -> Any:
+    def value(self, kind: ArgumentKind) -> Any:
         if kind.nullable and self.chance.randint(0, 9) == 0:
             return None
         if kind.short is not None and self.chance.randint(0, 9):

@@ -13,7 +13,7 @@ from rdmalab.hca.posting import check_opcode
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.lab import Lab
-from rdmalab.session.session import Outcome
+from rdmalab.session.session import CommandOutcome
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.vocabulary import GROUPS, VOCABULARY
@@ -60,7 +60,7 @@ class Playground(RuleBasedStateMachine):
         for qp_type in types:
             self._pair(qp_type, rnr_retry=1, retry_cnt=1)
 
-    def say(self, name: str, arguments: dict[str, Any]) -> Outcome | None:
+    def say(self, name: str, arguments: dict[str, Any]) -> CommandOutcome | None:
         """Carry it out; a command that is refused must leave the world as it was."""
         self.world.begin_event()  # adapters look at the clock when something happens
         self.world.cancel_event()

@@ -43,10 +43,10 @@ from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
-from rdmalab.world import portraits
+from rdmalab.world import object_state
 from rdmalab.world.cable import Cable
 from rdmalab.world.faults import Drop, Fault, Match
-from rdmalab.world.passage import Passage
+from rdmalab.world.transit import Transit
 
 __all__ = [
     "ACC", "AH", "ALL_ACC", "CHAIN", "CQ", "EVENTS", "FIELD", "GID", "KEEP", "MASK", "MR", "MW",
@@ -148,7 +148,7 @@ class Chain(Match):
         super().__init__(target=node)
         self.rules: list[Rule] = []
 
-    def hits(self, way: Passage) -> bool:
+    def hits(self, way: Transit) -> bool:
         if not super().hits(way):
             return False
         frame = way.octets
@@ -223,7 +223,7 @@ class Wire(Cable):
     def frame_occupies_ns(self, frame: Frame) -> int:
         return _TURN_NS
 
-    def carry(self, way: Passage) -> None:
+    def carry(self, way: Transit) -> None:
         if way.source == way.target:
             return
         if not self.up:
@@ -249,7 +249,7 @@ class Wire(Cable):
                 tap.frames.append((at_ns, frame))
 
 
-portraits._WAYS[Wire] = None  # rules of nft are no plain data, and nobody goes back in time here
+object_state._WAYS[Wire] = None  # rules of nft are no plain data, and nobody goes back in time here
 _interfaces = Interfaces()
 
 # --------------------------------------------------------------------------- nft

@@ -9,13 +9,13 @@ import pytest
 from rdmalab.export import pcapng
 from rdmalab.export.pcapng import Captured, captured
 from rdmalab.lab import open_session
-from rdmalab.lens import words
-from rdmalab.lens.sufferings import Origin
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
 from rdmalab.session.session import Session
 from rdmalab.spec.opcodes import Service
 from rdmalab.spec.records import A, B, Kind, Record, at_ns_of, event_of, kind_of, node_of, object_of
+from rdmalab.views import fmt
+from rdmalab.views.transit_effects import Origin
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
@@ -200,7 +200,7 @@ def test_each_comment_names_event_queue_pair_and_request(
     requests = 0
     for told, fields in both(played, seen):
         comment, record, session = fields[COMMENT], told.record, told.session
-        name = words.qp_name(session.names, node_of(record), object_of(record))
+        name = fmt.qp_name(session.names, node_of(record), object_of(record))
         if told.frame.origin is Origin.INJECTED:
             name = f"{node_of(record)} has not sent"
             assert " · injected on the cable · " in comment
@@ -208,7 +208,7 @@ def test_each_comment_names_event_queue_pair_and_request(
         assert comment.startswith(f"event {event_of(record)} · {name} "), comment
         if (wqe := _started_with(told)) is not None:
             requests += 1
-            assert f"{name} {words.send_wqe(wqe)}" in comment
+            assert f"{name} {fmt.send_wqe(wqe)}" in comment
             assert "(packet 1 of " in comment or "(packet " not in comment
             assert "sent again" not in comment
         assert ("harmed on the cable" in comment) is told.frame.harmed

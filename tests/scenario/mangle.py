@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rdmalab.lab import open_session
 from rdmalab.scenario.loader import SUFFIX, FileError, loads
-from rdmalab.scenario.runner import Outcome, Runner
+from rdmalab.scenario.runner import Runner, StepOutcome
 from rdmalab.vocabulary import VOCABULARY
 
 ROOT = Path(__file__).parents[2]
@@ -74,12 +74,12 @@ def samples(count: int, seed: int) -> Iterator[tuple[str, str]]:
         yield f"{seed}-{number}", mangled(chance.choice(texts), chance)
 
 
-def play(text: str, name: str) -> tuple[Outcome, str]:
+def play(text: str, name: str) -> tuple[StepOutcome, str]:
     """What comes of it, and what is said."""
     try:
         scenario = loads(text, name, VOCABULARY)
     except FileError as wrong:
-        return Outcome.ERROR, str(wrong)
+        return StepOutcome.ERROR, str(wrong)
     runner = Runner(scenario, open_session)
     runner.run()
     return runner.outcome, "" if runner.ok else runner.results[-1].text(name)

@@ -6,7 +6,7 @@ from rdmalab.command import NotUnderstood
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from rdmalab.scenario.expect import Expectation, said, unmet
-from rdmalab.spec.opcodes import Place
+from rdmalab.spec.opcodes import PacketPlace
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import SendFlags
 
@@ -56,7 +56,7 @@ def test_a_question_that_means_nothing() -> None:
         (None, "NULL"), (True, "1"), (7, "7"), (0xDEAD, "0xdead"), (QPState.RTS, "RTS"),
         (SendFlags.FENCE | SendFlags.SIGNALED, "FENCE|SIGNALED"), (b"a\0", '"a\\x00"'),
         ("SEND_ONLY", "SEND_ONLY"), ("B.qp0", "B.qp0"), ("two words", '"two words"'), ("", '""'),
-        (Place.FIRST, "FIRST"),
+        (PacketPlace.FIRST, "FIRST"),
     ],
 )  # fmt: skip
 def test_values_are_said_as_they_would_be_asked(value: object, text: str) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.scenario.result import Outcome
+from rdmalab.scenario.result import StepOutcome
 from tests.scenario.mangle import play, samples
 
 COUNT = 125
@@ -12,6 +12,6 @@ COUNT = 125
 def test_spoiled_files_are_told_politely(seed: int) -> None:
     for name, text in samples(COUNT, seed):
         outcome, said = play(text, name)
-        assert bool(said) == (outcome is not Outcome.PASSED)
+        assert bool(said) == (outcome is not StepOutcome.PASSED)
         assert "Traceback" not in said
         assert "internal" not in said

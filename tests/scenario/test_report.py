@@ -12,7 +12,7 @@ from rdmalab.scenario.report import (
     of_runner,
     schema_of_run,
 )
-from rdmalab.scenario.result import Outcome
+from rdmalab.scenario.result import StepOutcome
 from rdmalab.scenario.runner import Runner
 from rdmalab.scenario.source import FileError
 from tests.scenario.playing import PAIR, WRITE, runner, scenario
@@ -104,4 +104,4 @@ def test_the_document_of_a_walk_that_goes_back() -> None:
 
 
 def test_outcomes_are_words() -> None:
-    assert [str(outcome) for outcome in Outcome] == ["passed", "failed", "error"]
+    assert [str(outcome) for outcome in StepOutcome] == ["passed", "failed", "error"]

@@ -1,6 +1,6 @@
 """How a failure is told."""
 
-from rdmalab.scenario.result import Outcome
+from rdmalab.scenario.result import StepOutcome
 from tests.scenario.playing import PAIR, last, said
 
 SETUP = f"{PAIR}  - post_send A.qp0 opcode=SEND wr_id=7 sg=A.mr0[0:64]\n"
@@ -28,5 +28,5 @@ def test_expected_and_actual_stand_below_each_other_and_the_last_packets_follow(
 
 def test_a_step_that_passed_has_nothing_to_tell() -> None:
     result = last(SETUP)
-    assert result.outcome is Outcome.PASSED
+    assert result.outcome is StepOutcome.PASSED
     assert result.text("x.yaml") == ""

@@ -3,7 +3,7 @@
 import pytest
 
 from rdmalab.lab import open_session
-from rdmalab.scenario.result import Outcome
+from rdmalab.scenario.result import StepOutcome
 from rdmalab.scenario.runner import MAX_EVENTS, Runner
 from tests.scenario.playing import PAIR, SEND, WRITE, last, runner, said, scenario
 
@@ -21,7 +21,7 @@ def test_nothing_is_done_behind_a_failure() -> None:
     walk = runner(PAIR + "  - do: alloc_pd A.pd1\n    expect: [now == 1]\n  - alloc_pd A.pd2\n")
     walk.run()
     assert walk.position == 2
-    assert walk.outcome is Outcome.FAILED
+    assert walk.outcome is StepOutcome.FAILED
     assert walk.over
 
 
@@ -71,7 +71,7 @@ def test_repeat_with_errno_wants_it_every_time() -> None:
 )
 def test_an_unknown_name_is_told_at_its_place(steps: str, message: str) -> None:
     result = last(steps)
-    assert result.outcome is Outcome.ERROR
+    assert result.outcome is StepOutcome.ERROR
     assert result.text("x.yaml").startswith(f"ERROR {message}")
 
 

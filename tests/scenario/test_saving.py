@@ -16,9 +16,9 @@ from rdmalab.scenario import saving
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
 from rdmalab.scenario.saving import Unsavable, saved
-from rdmalab.session.digest import digest
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.vocabulary import VOCABULARY
+from tests.digest import digest
 from tests.machine.sessions import random_lab
 
 LINES = (

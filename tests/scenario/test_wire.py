@@ -8,10 +8,6 @@ import pytest
 from rdmalab.command import NotUnderstood
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.lab import open_session
-from rdmalab.lens import ladder
-from rdmalab.lens.ladder import Fate
-from rdmalab.lens.memory import with_key
-from rdmalab.lens.sufferings import Origin
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
 from rdmalab.scenario.wire import (
@@ -27,6 +23,10 @@ from rdmalab.scenario.wire import (
 from rdmalab.spec.opcodes import BY_LABEL
 from rdmalab.spec.records import Kind, kind_of
 from rdmalab.spec.refusals import Syndrome
+from rdmalab.views import ladder
+from rdmalab.views.ladder import Fate
+from rdmalab.views.memory import with_key
+from rdmalab.views.transit_effects import Origin
 from rdmalab.vocabulary import VOCABULARY
 from tests.labs import lab_of
 from tests.scenario.playing import PAIR, said

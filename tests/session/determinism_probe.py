@@ -2,16 +2,16 @@
 
 import sys
 
-from rdmalab.session.digest import digest
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
 from rdmalab.verbs import cq, mr, pd, post, qp
-from rdmalab.workbench import faults, memory, pairs, time
+from rdmalab.workbench import faults, memory, shortcuts, time
 from rdmalab.world.world import World
+from tests.digest import digest
 
 WORDS = (
     pd.alloc_pd, mr.reg_mr, cq.create_cq, cq.poll_cq, qp.create_qp, qp.modify_qp, qp.query_qp,
-    qp.destroy_qp, post.post_send, post.post_recv, pairs.use, time.run, time.step, memory.write,
+    qp.destroy_qp, post.post_send, post.post_recv, shortcuts.use, time.run, time.step, memory.write,
     memory.fill, faults.fault, faults.link,
 )  # fmt: skip
 

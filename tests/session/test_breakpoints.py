@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rdmalab.lab import Lab
 from rdmalab.session import history
 from rdmalab.session.breakpoints import UNKNOWN, told
-from rdmalab.session.travel import PRESENT
+from rdmalab.session.run_control import PRESENT
 from rdmalab.spec.records import Kind, kind_of
 from rdmalab.spec.states import QPState
 from tests.labs import RECV, SEND, everything, lab_of, trip, well

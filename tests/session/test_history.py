@@ -8,7 +8,7 @@ import pytest
 from rdmalab import Lab
 from rdmalab.session import history
 from rdmalab.session.branch import Place
-from rdmalab.session.recall import Recall
+from rdmalab.session.replayed_records import ReplayedRecords
 from rdmalab.spec.records import RARE, Kind
 from tests.labs import everything, fingerprint, still, well
 
@@ -104,14 +104,14 @@ def test_what_is_rare_is_found_without_reading_all(monkeypatch: pytest.MonkeyPat
         past.seek(past.place_after(event))
         count = len(trace.records)
         with monkeypatch.context() as within:
-            within.setattr(Recall, "of_record", _replays)
+            within.setattr(ReplayedRecords, "of_record", _replays)
             for kind in RARE:
                 found = [(number, record[:6]) for number, record in trace.records.of_kind(kind)]
                 wanted = [(n, r[:6]) for n, r in whole[:count] if r[3] is kind]
                 assert found == wanted[::-1]
 
 
-def _replays(_recall: Recall, number: int) -> Any:
+def _replays(_recall: ReplayedRecords, number: int) -> Any:
     pytest.fail(f"record {number} is replayed")
 
 

@@ -6,9 +6,9 @@ from rdmalab.lab import Lab, open_session
 from rdmalab.scenario.loader import load, loads
 from rdmalab.scenario.runner import Runner
 from rdmalab.scenario.saving import saved
-from rdmalab.scenario.sharing import scenario_of
-from rdmalab.session.digest import digest
+from rdmalab.scenario.share_text import scenario_of
 from rdmalab.vocabulary import VOCABULARY
+from tests.digest import digest
 from tests.labs import lab_of, well
 
 ALTERNATE = "alt_pkey_index=0 alt_port_num=1 alt_timeout=8 path_mig_state=REARM"

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from rdmalab.lab import Lab
 from rdmalab.shell.conversation import Conversation
-from rdmalab.shell.fragments import text_of
-from rdmalab.shell.say import Voice
+from rdmalab.shell.reply_text import OutputFormat
+from rdmalab.shell.styled_text import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rdmalab.shell.fragments import Line
-    from rdmalab.workbench.diary import Unkept
+    from rdmalab.shell.styled_text import Line
+    from rdmalab.workbench.write_ahead_log import NullLog
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 
@@ -31,10 +31,10 @@ class Talk:
         plain: bool = False,
         ascii: bool = False,  # noqa: A002
         profile: str = "strict",
-        diary: Unkept | None = None,
+        diary: NullLog | None = None,
     ) -> None:
         self.lab = Lab(profile=profile)
-        voice = Voice(self.lab.session, width, plain=plain, ascii=ascii)
+        voice = OutputFormat(self.lab.session, width, plain=plain, ascii=ascii)
         self.conversation = Conversation(self.lab, voice, diary)
         self.said: list[Line] = []
         self.ask(*lines)

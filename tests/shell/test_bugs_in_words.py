@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rdmalab.lab import Lab
-from rdmalab.shell import wishes
+from rdmalab.shell import face_requests
 from rdmalab.shell.conversation import End
-from rdmalab.shell.say import say
+from rdmalab.shell.reply_text import say
 from rdmalab.shell.script import pause
 from rdmalab.vocabulary import VOCABULARY
 from tests.diaries import close_all, opened
@@ -161,7 +161,7 @@ def test_a_bug_while_a_scenario_is_opened_leaves_the_session(
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setitem(wishes.WISHES, type(VOCABULARY["new"].function(None)), broken)
+        patched.setitem(face_requests.WISHES, type(VOCABULARY["new"].function(None)), broken)
         talk.ask("new")
     assert talk.conversation.end is End.BUG
     assert talk.lab.session is before

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.shell.conversation import Conversation, End, commands_in, commands_of
-from rdmalab.shell.fragments import Line, text_of
+from rdmalab.shell.styled_text import Line, text_of
 from tests.shell.talk import Talk
 
 

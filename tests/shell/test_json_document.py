@@ -4,7 +4,7 @@ import jsonschema
 import pytest
 
 from rdmalab.lab import Lab
-from rdmalab.shell.json_document import Told, document, plain_value, schema
+from rdmalab.shell.json_document import LineReport, document, plain_value, schema
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import QPState
 from tests.shell.test_show import WORDS
@@ -19,7 +19,7 @@ def test_every_view_is_json(words: str) -> None:
     lab = Lab()
     lab.do("use rc_pair ; post_send A.qp0 opcode=SEND sg=A.mr0[0:64] ; step 4")
     told = [
-        Told(reply, lab.session, lab.session.world.now_ns, 1, [])
+        LineReport(reply, lab.session, lab.session.world.now_ns, 1, [])
         for reply in lab.do(f"show {words}".strip())
     ]
     found = json.loads(json.dumps(document(told)))

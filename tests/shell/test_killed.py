@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from rdmalab.lab import Lab
-from rdmalab.session.digest import digest
+from tests.digest import digest
 from tests.terminal import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 NURSERY = """
 import builtins, os, signal, sys
 from rdmalab.lab import Lab
-from rdmalab.session.digest import digest
+from tests.digest import digest
 from rdmalab.shell import continuing, repl
 from rdmalab.scenario import runner
 

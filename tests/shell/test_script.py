@@ -7,9 +7,9 @@ import jsonschema
 import pytest
 
 from rdmalab.lab import Lab
-from rdmalab.shell import wishes
+from rdmalab.shell import face_requests
 from rdmalab.shell.json_document import schema
-from rdmalab.shell.script import Said, play, play_json, said_lines, speaks_unicode
+from rdmalab.shell.script import ScriptLine, play, play_json, said_lines, speaks_unicode
 from rdmalab.workbench.files import Next
 
 
@@ -17,16 +17,22 @@ def test_lines_know_their_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     file = tmp_path / "f"
     file.write_text("one\n\ntwo {\n} \n")
     assert list(said_lines(["a"], str(file))) == [
-        Said("-c 1", 1, "a"),
-        Said(f"{file}:1", 1, "one"),
-        Said(f"{file}:3", 3, "two {\n} "),
+        ScriptLine("-c 1", 1, "a"),
+        ScriptLine(f"{file}:1", 1, "one"),
+        ScriptLine(f"{file}:3", 3, "two {\n} "),
     ]
     monkeypatch.setattr("sys.stdin", io.StringIO("a\nb {\n}\n\nc"))
     assert [s.place for s in said_lines([], None)] == ["stdin:1", "stdin:2", "stdin:5"]
 
 
 def test_results_and_talk_go_apart(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = iter([Said("x:1", 1, "alloc_pd A.pd0"), Said("x:2", 2, "bad"), Said("x:3", 3, "step")])
+    lines = iter(
+        [
+            ScriptLine("x:1", 1, "alloc_pd A.pd0"),
+            ScriptLine("x:2", 2, "bad"),
+            ScriptLine("x:3", 3, "step"),
+        ]
+    )
     assert play(Lab(), lines, plain=False) == 2
     done = capsys.readouterr()
     assert done.out == "ok [ev 0]  A.pd0 is there.\n"
@@ -37,7 +43,7 @@ def test_results_and_talk_go_apart(capsys: pytest.CaptureFixture[str]) -> None:
 def told_json(capsys: pytest.CaptureFixture[str], *lines: str) -> tuple[int, Lab, list[Any]]:
     """The exit code, the lab afterwards, the replies."""
     lab = Lab()
-    code = play_json(lab, (Said(f"-c {n}", n, line) for n, line in enumerate(lines, 1)))
+    code = play_json(lab, (ScriptLine(f"-c {n}", n, line) for n, line in enumerate(lines, 1)))
     document = json.loads(capsys.readouterr().out)
     jsonschema.validate(document, schema())
     return code, lab, document["replies"]
@@ -95,7 +101,7 @@ def test_json_of_a_word_that_raises(
         raise RuntimeError("no")
 
     monkeypatch.setenv("RDMALAB_STATE", str(tmp_path))
-    monkeypatch.setitem(wishes.WISHES, Next, raises)
+    monkeypatch.setitem(face_requests.WISHES, Next, raises)
     code, lab, (*_, reply) = told_json(capsys, "use rc_pair", "next", "show")
     assert code == 3
     assert reply["error"]["kind"] == "bug"

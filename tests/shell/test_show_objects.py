@@ -1,8 +1,8 @@
 import pytest
 
-from rdmalab.shell.fragments import text_of
 from rdmalab.shell.show import render_rows
-from rdmalab.workbench.look import View
+from rdmalab.shell.styled_text import text_of
+from rdmalab.workbench.show import View
 from tests.shell.talk import Talk
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from rdmalab.doctor.finding import NA, Cure, fail, ok, said
-from rdmalab.doctor.report import Remedy
-from rdmalab.doctor.rows import Part, Row
-from rdmalab.doctor.walk import Walk
-from rdmalab.shell.fragments import text_of
+from rdmalab.doctor.checklist_report import Walk
+from rdmalab.doctor.finding import NA, Fix, fail, ok, said
+from rdmalab.doctor.report import TriedFix
+from rdmalab.doctor.rows import Row, RowPart
 from rdmalab.shell.show_why import lines_of, row_lines
+from rdmalab.shell.styled_text import text_of
 from tests.doctor.saying import NAME, WAITS, check, failed, pending
 
 
@@ -25,7 +25,7 @@ def test_events_stand_at_the_right_and_never_too_far() -> None:
 @pytest.mark.parametrize("width", [20, 38, 60, 80])
 def test_no_line_is_wider_than_the_terminal_but_a_line_of_the_fix(width: int) -> None:
     long = "connect A.qp0 B.qp0 " + "path_mtu=512 " * 12
-    rows = failed(remedy=Remedy(Cure([long]), works=True)).rows
+    rows = failed(remedy=TriedFix(Fix([long]), works=True)).rows
     wide = [line for line in texts(rows, width) if len(line) > width]
     assert wide == [f"  {long}"]
     assert max(map(len, texts(rows, 100, plain=True))) <= 100
@@ -36,12 +36,12 @@ def test_plain_sets_nothing_to_the_right() -> None:
 
 
 def test_later_lines_hang_below_the_words_they_go_on() -> None:
-    row = Row(Part.STANDING, f"{NAME}: it ended with an error and nobody", "FAILED  ", 32)
+    row = Row(RowPart.STANDING, f"{NAME}: it ended with an error and nobody", "FAILED  ", 32)
     assert [text_of(line) for line in row_lines(row, 44)] == [
         "FAILED  A.qp0.wr[7]: it ended with an error",
         "        and nobody                   [ev 32]",
     ]
-    rule = Row(Part.CAUSE, ": a rule that is too long for one line", "odd", number=1)
+    rule = Row(RowPart.CAUSE, ": a rule that is too long for one line", "odd", number=1)
     assert [text_of(line) for line in row_lines(rule, 30)] == [
         " 1. odd: a rule that is too",
         "    long for one line",
@@ -72,6 +72,6 @@ def test_what_is_waited_for() -> None:
 
 
 def test_nothing_in_it_moves_the_cursor() -> None:
-    row = Row(Part.EVIDENCE, "it says \x1b[2J", event=3)
+    row = Row(RowPart.EVIDENCE, "it says \x1b[2J", event=3)
     assert "\x1b" not in texts([row])[0]
     assert said("x").event is None

@@ -1,6 +1,6 @@
-from rdmalab.lens.queues import QueueRow
-from rdmalab.shell.fragments import text_of
+from rdmalab.shell.styled_text import text_of
 from rdmalab.shell.tables import bar, bracketed, cut, gauge, table
+from rdmalab.views.queues import QueueRow
 
 
 def test_columns_stand_under_each_other() -> None:

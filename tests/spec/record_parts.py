@@ -13,7 +13,7 @@ from rdmalab.spec.states import MigState, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
-from rdmalab.world.passage import Injection
+from rdmalab.world.transit import Injection
 
 # What the types of the parts are called where only a type checker imports them.
 _TYPES = {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Op, Place, Service, code_of
+from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Op, PacketPlace, Service, code_of
 
 DATA = Path(__file__).parents[1] / "data"
 SERVICES = (Service.RC, Service.UC, Service.UD, Service.XRC)
@@ -65,10 +65,10 @@ def test_the_code_says_its_service() -> None:
 
 def test_building_and_reading_are_inverse() -> None:
     assert len(code_of) == len(OPCODES)
-    assert code_of[Service.RC, Op.SEND, Place.ONLY, False, False] == 0x04
-    assert code_of[Service.UD, Op.SEND, Place.ONLY, True, False] == 0x65
-    assert code_of[Service.XRC, Op.SEND, Place.LAST, False, True] == 0xB6
-    assert (Service.UC, Op.SEND, Place.ONLY, False, True) not in code_of
+    assert code_of[Service.RC, Op.SEND, PacketPlace.ONLY, False, False] == 0x04
+    assert code_of[Service.UD, Op.SEND, PacketPlace.ONLY, True, False] == 0x65
+    assert code_of[Service.XRC, Op.SEND, PacketPlace.LAST, False, True] == 0xB6
+    assert (Service.UC, Op.SEND, PacketPlace.ONLY, False, True) not in code_of
     for (service, op, place, immediate, invalidate), code in code_of.items():
         row = OPCODES[code]
         assert (row.service, row.op, row.place) == (service, op, place)

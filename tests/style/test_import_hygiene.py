@@ -8,7 +8,7 @@ import pytest
 
 FOREIGN = ("textual", "prompt_toolkit", "asyncio", "pydantic", "yaml", "click", "random", "logging")
 ROOMS = ("spec.states", "wire.roce", "command", "grammar.line", "hca.device", "world.world",
-         "session.lines", "lens.fields", "guide.explain", "export.pcapng",
+         "session.lines", "views.query", "guide.explain", "export.pcapng",
          "vocabulary")  # fmt: skip
 PROBE = (
     "import sys, json, importlib; importlib.import_module({!r}); "

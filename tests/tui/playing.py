@@ -9,7 +9,8 @@ from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
 from rdmalab.session.session import Session
 from rdmalab.tui import layout
-from rdmalab.tui.pane import Look, Pane
+from rdmalab.tui.app_model import FIRST
+from rdmalab.tui.pane import Appearance, Pane
 from rdmalab.tui.panes.completions import CompletionsPane
 from rdmalab.tui.panes.memory import MemoryPane
 from rdmalab.tui.panes.node import NodePane
@@ -17,9 +18,8 @@ from rdmalab.tui.panes.notes import NotesPane
 from rdmalab.tui.panes.past import PastPane
 from rdmalab.tui.panes.why import WhyPane
 from rdmalab.tui.panes.wire import WirePane
-from rdmalab.tui.scene import FIRST
-from rdmalab.tui.sheet import sheet
-from rdmalab.tui.stage import Scene, Stage
+from rdmalab.tui.stylesheet import sheet
+from rdmalab.tui.world_view import SceneLike, WorldView
 from rdmalab.vocabulary import VOCABULARY
 
 ROOT = Path(__file__).parents[2]
@@ -66,9 +66,9 @@ def first(*lines: str) -> tuple[Lab, dict[str, Pane]]:
     return lab, panes_of(Free(lab))
 
 
-def panes_of(scene: Scene, columns: int = 200, rows: int = 40) -> dict[str, Pane]:
-    stage = Stage(scene)
-    look = Look(sheet(colour=True), colour=True, ascii_only=False)
+def panes_of(scene: SceneLike, columns: int = 200, rows: int = 40) -> dict[str, Pane]:
+    stage = WorldView(scene)
+    look = Appearance(sheet(colour=True), colour=True, ascii_only=False)
     panes = [
         NodePane(layout.LEFT, stage, look, 0),
         NodePane(layout.RIGHT, stage, look, 1),
@@ -81,5 +81,5 @@ def panes_of(scene: Scene, columns: int = 200, rows: int = 40) -> dict[str, Pane
         WhyPane(layout.WHY, stage, look),
     ]
     for pane in panes:
-        pane.place = layout.Place(str(pane.id), 0, 0, columns, rows)
+        pane.place = layout.PanePlace(str(pane.id), 0, 0, columns, rows)
     return {str(pane.id): pane for pane in panes}

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from rdmalab.doctor.report import Report
-from rdmalab.lens import differences
-from rdmalab.shell.fragments import text_of
+from rdmalab.shell.styled_text import text_of
 from rdmalab.tui import layout
 from rdmalab.tui.app import FRAME_S, build
 from rdmalab.tui.pane import MARKED
-from rdmalab.tui.stage import Stage
+from rdmalab.tui.world_view import WorldView
+from rdmalab.views import moment_diff
 from tests.tui.stand import Stand, stand
 
 SIZES = [
@@ -417,7 +417,7 @@ async def test_a_search_through_the_past_is_stopped_where_it_began(search: str, 
         session = it.app.scene.session
         session.max_events = 60_000
         await it.say(AGAIN, "run", "watch B.mr0[100:105]")
-        before, facts = session.history.here, differences.facts(session.world, session.names)
+        before, facts = session.history.here, moment_diff.facts(session.world, session.names)
         it.app.console_pane.say(search)
         await it.until(lambda: it.app.scene.talk.searching)
         await it.sees("searching")
@@ -433,7 +433,7 @@ async def test_a_search_through_the_past_is_stopped_where_it_began(search: str, 
         assert "stopped" in it.said
         assert session.history.live
         assert session.history.here == before
-        assert differences.facts(session.world, session.names) == facts
+        assert moment_diff.facts(session.world, session.names) == facts
 
 
 # ---- terminals -----------------------------------------------------------------------------------
@@ -590,14 +590,14 @@ async def test_an_answer_that_took_long_waits_until_nothing_moves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[str] = []
-    consult = Stage.consult
+    consult = WorldView.consult
 
-    def slowly(stage: Stage, question: str) -> Report | str:
+    def slowly(stage: WorldView, question: str) -> Report | str:
         asked.append(question)
         time.sleep(0.05)
         return consult(stage, question)
 
-    monkeypatch.setattr(Stage, "consult", slowly)
+    monkeypatch.setattr(WorldView, "consult", slowly)
     async with stand((120, 40)) as it:
         await it.say(AGAIN, "why")
         assert asked == []  # the prompt had the answer
@@ -615,7 +615,7 @@ async def test_a_pane_that_raises_is_told_once_and_ends_nothing(
     monkeypatch.setenv("RDMALAB_STATE", str(tmp_path))
     async with stand((120, 40)) as it:
         with monkeypatch.context() as patched:
-            patched.setattr(Stage, "meant", lambda *_given: 1 // 0)
+            patched.setattr(WorldView, "meant", lambda *_given: 1 // 0)
             await it.say("alloc_pd A.pd7")
             await it.say("alloc_pd A.pd8")
             assert it.said.count("a bug in rdmalab") == 1

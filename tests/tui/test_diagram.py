@@ -3,9 +3,9 @@
 import pytest
 
 from rdmalab.lab import Lab
-from rdmalab.lens.states import DiagramRow, diagram_row
-from rdmalab.shell.fragments import text_of
+from rdmalab.shell.styled_text import text_of
 from rdmalab.tui import diagram
+from rdmalab.views.states import DiagramRow, diagram_row
 
 WAYS = {
     "RESET": ("modify_qp A.qp0 state=RESET",),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.shell.fragments import text_of
+from rdmalab.shell.styled_text import text_of
 from rdmalab.tui.frame import border, cropped, edge, title_of_tabs, width_of
 
 

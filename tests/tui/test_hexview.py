@@ -2,9 +2,9 @@
 
 import pytest
 
-from rdmalab.lens.memory import HexRow
-from rdmalab.shell.fragments import text_of
+from rdmalab.shell.styled_text import text_of
 from rdmalab.tui.hexview import hex_lines, per_row
+from rdmalab.views.memory import HexRow
 
 ROW = HexRow(0x40, 0x1040, b"hello, world. 16", (0, 1), (8, 9, 10))
 

@@ -16,7 +16,7 @@ from rdmalab.tui.layout import (
     TABS,
     TAPE,
     WIRE,
-    Place,
+    PanePlace,
     Wish,
     plan,
 )
@@ -38,7 +38,7 @@ def test_the_panes_fill_the_terminal_and_do_not_overlap(size: tuple[int, int], w
     assert len(cells) == size[0] * size[1]
 
 
-def _cells(place: Place) -> list[tuple[int, int]]:
+def _cells(place: PanePlace) -> list[tuple[int, int]]:
     columns = range(place.x, place.x + place.width)
     rows = range(place.y, place.y + place.height)
     return [(x, y) for x in columns for y in rows]

@@ -1,6 +1,6 @@
 """What all panes share: scrolling, framing, marking."""
 
-from rdmalab.shell.fragments import text_of
+from rdmalab.shell.styled_text import text_of
 from rdmalab.tui.pane import marked
 from tests.tui.playing import first
 

@@ -7,8 +7,8 @@ import pytest
 from rdmalab.command import Invocation
 from rdmalab.grammar.line import parse
 from rdmalab.session.history import EVENTS_APART, HOT
-from rdmalab.shell.fragments import text_of
 from rdmalab.shell.show import text_lines
+from rdmalab.shell.styled_text import text_of
 from rdmalab.tui import layout
 from rdmalab.tui.pane import Pane
 from rdmalab.tui.panes.node import NodePane
@@ -59,7 +59,7 @@ def test_no_pane_is_too_small(name: str, size: tuple[int, int]) -> None:
     scene, panes = playing(name)
     scene.walk.run()
     for pane in panes.values():
-        pane.place = layout.Place(str(pane.id), 0, 0, size[0] + 2, size[1] + 2)
+        pane.place = layout.PanePlace(str(pane.id), 0, 0, size[0] + 2, size[1] + 2)
         for line in pane._framed(size[0] + 2, size[1] + 2):
             assert len(text_of(line)) == size[0] + 2
 

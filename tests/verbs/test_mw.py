@@ -5,7 +5,7 @@ from errno import EINVAL, ENOMEM
 import pytest
 
 from rdmalab.command import Refused
-from rdmalab.hca import objects
+from rdmalab.hca import lifecycle
 from tests.labs import lab_of, misread, refusal, well
 from tests.windows import lab_with
 
@@ -26,9 +26,9 @@ def test_what_is_refused(line: str, rule: str) -> None:
 def test_there_is_a_limit() -> None:
     hca = lab_of().session.world.nodes["A"]
     for _ in range(hca.profile.caps.max_mw):
-        objects.alloc_mw(hca, 1, 1)
+        lifecycle.alloc_mw(hca, 1, 1)
     with pytest.raises(Refused) as caught:
-        objects.alloc_mw(hca, 1, 1)
+        lifecycle.alloc_mw(hca, 1, 1)
     assert (caught.value.rule, caught.value.errno) == ("limit", ENOMEM)
 
 

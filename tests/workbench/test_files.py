@@ -12,10 +12,10 @@ from rdmalab.lab import Lab, open_session
 from rdmalab.scenario import saving
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
-from rdmalab.session.digest import digest
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.workbench.files import Exported, Load, Next, Profile
+from tests.digest import digest
 from tests.labs import RECV, SEND, lab_of, misread, well
 
 OLD = "rdmalab: 1\ntitle: old\nsteps: [alloc_pd A.pd0]\n"

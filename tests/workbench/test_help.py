@@ -7,9 +7,9 @@ import pytest
 from rdmalab.command import Command, NotUnderstood, command
 from rdmalab.guide.article import Article
 from rdmalab.lab import Lab
-from rdmalab.lens.fields import fields
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
+from rdmalab.views.query import fields
 from rdmalab.workbench import help as helping
 from rdmalab.workbench.help import TOPICS, check_examples
 from tests.guide.saying import WORDS

@@ -10,13 +10,13 @@ from rdmalab.export.pcapng import capture, captured
 from rdmalab.grammar.format import render
 from rdmalab.grammar.line import parse
 from rdmalab.lab import Lab
-from rdmalab.lens import ladder, story
-from rdmalab.lens.ladder import PacketRow
-from rdmalab.lens.packets import decoded_row, last_event
-from rdmalab.lens.sufferings import Origin
 from rdmalab.shell.show_wire import ladder as drawn
 from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.records import Kind
+from rdmalab.views import ladder, story
+from rdmalab.views.ladder import PacketRow
+from rdmalab.views.packets import decoded_row, last_event
+from rdmalab.views.transit_effects import Origin
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.wire.packet import EXTENDED, Flow, Packet, ipv4_gid, mac_of
 from rdmalab.wire.roce import encode
@@ -158,7 +158,7 @@ def test_a_long_log_is_not_read_to_its_start(monkeypatch: pytest.MonkeyPatch) ->
         "post_recv B.qp0 sg=B.mr0[0:64]", "post_send A.qp0 opcode=SEND sg=A.mr0[0:8]", "run"
     )
     assert misread(lab, "inject A->B packet=ev1").hint.startswith("the last one is ev")
-    monkeypatch.setattr("rdmalab.lens.sightings.REACH", 10)
+    monkeypatch.setattr("rdmalab.views.occurrences.REACH", 10)
     for _ in range(10):
         well(lab, "poll_cq B.cq0")
     hint = misread(lab, "inject A->B packet=ev1").hint

@@ -1,8 +1,8 @@
-"""The words that move time; what a journey does is tests/session/test_travel.py."""
+"""The words that move time; what a journey does is tests/session/test_run_control.py."""
 
 import pytest
 
-from rdmalab.session.travel import Idle, Steps, When
+from rdmalab.session.run_control import Idle, Steps, When
 from rdmalab.spec.records import Kind
 from tests.labs import RECV, SEND, lab_of, misread, setting_out, well
 

@@ -7,7 +7,7 @@ from rdmalab.wire.packet import Flow, Packet, ipv4_gid
 from rdmalab.wire.roce import Malformed, decode, encode
 from rdmalab.world.cable import Cable
 from rdmalab.world.faults import Corrupt, Drop, Fault, Match, Reorder
-from rdmalab.world.passage import Passage
+from rdmalab.world.transit import Transit
 
 FLOW = Flow(ipv4_gid("10.0.0.1"), ipv4_gid("10.0.0.2"), 0xC001)
 
@@ -29,15 +29,15 @@ def test_a_packet_keeps_the_port_busy_for_all_its_bytes() -> None:
     assert slow.occupies_ns(packet()) == 66 * 8 * 1_000_000
 
 
-def carried(over: Cable, one: Packet) -> Passage:
-    way = Passage("A", "B", one)
+def carried(over: Cable, one: Packet) -> Transit:
+    way = Transit("A", "B", one)
     over.carry(way)
     return way
 
 
 def test_without_a_fault_the_packet_itself_arrives() -> None:
     one = packet()
-    assert carried(cable(), one) == Passage("A", "B", one)
+    assert carried(cable(), one) == Transit("A", "B", one)
 
 
 def test_a_cable_that_is_down_loses_everything() -> None:

@@ -21,7 +21,7 @@ from rdmalab.world.faults import (
     Rate,
     Reorder,
 )
-from rdmalab.world.passage import Passage
+from rdmalab.world.transit import Transit
 
 FLOW = Flow(ipv4_gid("10.0.0.1"), ipv4_gid("10.0.0.2"), 0xC001)
 
@@ -30,8 +30,8 @@ def packet(label: str = "SEND_ONLY", psn: int = 5, payload: bytes = b"") -> Pack
     return Packet(FLOW, BY_LABEL[label][0], 0x11, psn, payload)
 
 
-def way(one: Packet | None = None, **given: Any) -> Passage:
-    return Passage("A", "B", one or packet(), **{"sender": 0x22, **given})
+def way(one: Packet | None = None, **given: Any) -> Transit:
+    return Transit("A", "B", one or packet(), **{"sender": 0x22, **given})
 
 
 def hits(match: Match, count: int) -> list[int]:
@@ -216,7 +216,7 @@ def test_a_rule_holds_only_what_it_has_met() -> None:
 
 def test_the_other_direction_overtakes_nobody() -> None:
     fault = Reorder(1, Match(source="A"), behind=1)
-    one, back = way(sent=10), Passage("B", "A", packet(), sent=20)
+    one, back = way(sent=10), Transit("B", "A", packet(), sent=20)
     fault.match.hits(one)
     fault.meets(one)
     fault.lets_by(one)
@@ -236,7 +236,7 @@ def test_what_is_alone_takes_as_long_as_on_a_cable_of_this_rate() -> None:
 def test_what_comes_too_soon_waits_for_what_is_before_it_in_its_direction() -> None:
     fault = Rate(1, Match(), 10**9)
     first, second = way(left_ns=0, busy_ns=5), way(left_ns=5, busy_ns=5)
-    back = Passage("B", "A", packet(), left_ns=5, busy_ns=5)
+    back = Transit("B", "A", packet(), left_ns=5, busy_ns=5)
     for each in (first, second, back):
         fault.meets(each)
     ends = [each.left_ns + each.busy_ns + each.late_ns for each in (first, second, back)]

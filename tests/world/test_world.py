@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdmalab.command import Noun, Refused, Thing
-from rdmalab.hca import objects
-from rdmalab.session.digest import digest
+from rdmalab.hca import lifecycle
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.profiles import MLX5, RXE, STRICT
@@ -22,6 +21,7 @@ from rdmalab.wire.frame import Frame
 from rdmalab.world.faults import Corrupt, Drop, Match
 from rdmalab.world.trace import Silence
 from rdmalab.world.world import LATENCY_NS, World
+from tests.digest import digest
 from tests.hca.test_loss import Plan, losses, plans
 from tests.hca.traffic import Side
 from tests.pairs import MANY, Pair, image
@@ -119,7 +119,7 @@ def test_every_event_is_numbered_and_time_goes_forward_only(plan: Plan, lost: se
 def test_a_trace_that_is_silent_changes_nothing() -> None:
     loud, silent = World(), World(trace=Silence())
     for world in (loud, silent):
-        objects.alloc_pd(world.nodes["A"])
+        lifecycle.alloc_pd(world.nodes["A"])
         world.set_link(up=False)
     assert image(loud) == image(silent)
     assert len(loud.trace.records) == 6
@@ -188,7 +188,7 @@ def test_things_are_found_until_they_are_destroyed() -> None:
     thing = Thing(Noun.QP, "A", pair.a.qp.number)
     assert world.find(thing, object) is pair.a.qp
     assert world.find(Thing(Noun.NODE, "B", 0), object) is world.node(thing._replace(node="B"))
-    objects.destroy_qp(pair.a.hca, pair.a.qp)
+    lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
     with pytest.raises(Refused) as caught:
         world.find(thing, object)
     assert (caught.value.rule, caught.value.errno) == ("use-after-destroy", EFAULT)

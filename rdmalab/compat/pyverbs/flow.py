@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.compat.absent import stand_ins
 from rdmalab.compat.pyverbs import libibverbs_enums as e
+from rdmalab.compat.unsupported import stand_ins
 
 if TYPE_CHECKING:
-    from rdmalab.compat.absent import Absent
     from rdmalab.compat.pyverbs.spec import Spec
+    from rdmalab.compat.unsupported import Absent
 
     def __getattr__(name: str) -> type[Absent]: ...
 

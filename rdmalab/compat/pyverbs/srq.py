@@ -22,7 +22,7 @@ from rdmalab.compat.pyverbs.struct import (
 )
 from rdmalab.compat.pyverbs.wr import SGE, RecvWR
 from rdmalab.compat.pyverbs.xrcd import XRCD
-from rdmalab.spec.sharing import SrqAttrMask, SrqType
+from rdmalab.spec.srq import SrqAttrMask, SrqType
 
 _TYPE, _PD, _XRCD, _CQ = 1, 2, 4, 8  # of ibv_srq_init_attr_mask
 

@@ -3,9 +3,9 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.delivery import answers, carried_out
 from rdmalab.doctor.facts.send import Send
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said, wait
-from rdmalab.lens import words
-from rdmalab.lens.ladder import Fate, PacketRow
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, ok, said, wait
+from rdmalab.views import fmt
+from rdmalab.views.ladder import Fate, PacketRow
 
 
 def examine(case: Case) -> Finding:
@@ -22,7 +22,7 @@ def examine(case: Case) -> Finding:
     peer = case.qp_name(case.peer) if case.peer is not None else "the peer"
     return wait(
         said(f"{peer} has carried it out: its data is there", done),
-        said(f"its {_said(late[-1])}", late[-1].event), *_then(case, late[-1]), cure=Cure(["run"]),
+        said(f"its {_said(late[-1])}", late[-1].event), *_then(case, late[-1]), cure=Fix(["run"]),
     )  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def _then(case: Case, row: PacketRow) -> list[Evidence]:
     qp = case.qp
     if row.fate is not Fate.LOST or qp is None or qp.path is None or qp.path.answer_ns is None:
         return []
-    text = f"the ack timer asks again at {words.clock(case.future.at_ns)} at the latest"
+    text = f"the ack timer asks again at {fmt.clock(case.future.at_ns)} at the latest"
     return [said(text)]
 
 

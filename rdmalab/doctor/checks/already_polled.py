@@ -1,12 +1,12 @@
 """already-polled: somebody else took the completion that its thread waits for."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.behind import looked_at
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.related_subjects import looked_at
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.trial import goes_on
+from rdmalab.doctor.what_if import goes_on
 from rdmalab.spec.programs import ProgramState
 from rdmalab.world.programs import Program
 
@@ -43,12 +43,12 @@ def _waiting(case: Case, thing: Thing, cq: int) -> Program | None:
     return program if looks and Thing(Noun.CQ, thing.node, cq) in looked_at(asked) else None
 
 
-def _cure(case: Case) -> Cure:
+def _cure(case: Case) -> Fix:
     """The same work once more, which its thread will see; for good only one of the two polls."""
     program = "let one thread poll the queue, and tell the others by wr_id"
     if case.send is not None and case.send.wqe is not None and case.qp is not None:
-        return Cure(cures.again(case, case.qp, case.send.wqe.wr))
-    return Cure(program=program)
+        return Fix(simple_fixes.again(case, case.qp, case.send.wqe.wr))
+    return Fix(program=program)
 
 
 CHECK = Check(

@@ -3,8 +3,8 @@
 from rdmalab.doctor.case import Case, find_qp
 from rdmalab.doctor.facts import past
 from rdmalab.doctor.facts.atomics import Atomic, atomics
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said, warn
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.spec.records import Kind
 
 
@@ -29,10 +29,12 @@ def examine(case: Case) -> Finding:
     )
 
 
-def _cure(case: Case, undone: Atomic) -> Cure | None:
+def _cure(case: Case, undone: Atomic) -> Fix | None:
     """The atomic that was undone, once more."""
     qp = find_qp(case.world, *undone.message.thing[1:])
-    return Cure([cures.post_send(case, qp, undone.message.wqe.wr)]) if qp is not None else None
+    return (
+        Fix([simple_fixes.post_send(case, qp, undone.message.wqe.wr)]) if qp is not None else None
+    )
 
 
 CHECK = Check(

@@ -1,13 +1,13 @@
 """bad-resp: an answer came that fits no request."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures, memory_cures
-from rdmalab.lens import words
-from rdmalab.lens.ladder import packet_rows
-from rdmalab.lens.sufferings import ORIGINS, Origin
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of, object_of
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
+from rdmalab.views.ladder import packet_rows
+from rdmalab.views.transit_effects import ORIGINS, Origin
 from rdmalab.wire.packet import Packet
 
 
@@ -21,13 +21,13 @@ def examine(case: Case) -> Finding:
     answer = _answer(case)
     evidence = _told(case, answer) if answer is not None else []
     wanted = f"it asked for {send.wqe.length} bytes, from psn={send.wqe.first_psn} on"
-    again = cures.again(case, qp, send.wqe.wr, revived=True)
+    again = simple_fixes.again(case, qp, send.wqe.wr, revived=True)
     clear = ["fault clear"] if case.world.cable.faults else []
     return fail(
         *evidence,
         said(wanted, send.posted),
         said("an answer that does not fit ends it with BAD_RESP_ERR", send.ending.event),
-        cure=Cure([*clear, *memory_cures.revived(case, qp), *again]),
+        cure=Fix([*clear, *memory_fixes.revived(case, qp), *again]),
         since=evidence[0].event if evidence else None,
     )
 
@@ -55,7 +55,7 @@ def _told(case: Case, answer: Packet) -> list[Evidence]:
         Origin.COPIED: "a fault copied",
         Origin.INJECTED: "nobody sent, somebody put on the cable",
     }[row.origin]
-    size = words.count(row.length, "byte")
+    size = fmt.count(row.length, "byte")
     return [said(f"{how} {row.label} psn={row.psn} with {size}", row.event)]
 
 

@@ -1,10 +1,16 @@
 """beyond-device: more was asked for than this device has."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes.otherwise import Said, arguments, beyond, otherwise, with_at_most
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes.rephrase_call import (
+    CallArguments,
+    arguments,
+    beyond,
+    otherwise,
+    with_at_most,
+)
 from rdmalab.hca.attributes import Capacity
-from rdmalab.hca.objects import QP_LIMITS
+from rdmalab.hca.lifecycle import QP_LIMITS
 
 # By rule: each argument, and the number of the device that it may not exceed.
 _LIMITS: dict[str, dict[str, str]] = {
@@ -41,15 +47,15 @@ def examine(case: Case) -> Finding:
     )
 
 
-def _cure(case: Case, given: Said, most: dict[str, int]) -> Cure:
+def _cure(case: Case, given: CallArguments, most: dict[str, int]) -> Fix:
     """The same with what the device has."""
     changed = with_at_most(given, most) if most else _smaller(case, given)
     if not changed or changed == given:
-        return Cure(program="ask the device first (query_device), and make do with what it has")
-    return Cure(otherwise(case, changed))
+        return Fix(program="ask the device first (query_device), and make do with what it has")
+    return Fix(otherwise(case, changed))
 
 
-def _smaller(case: Case, given: Said) -> Said:
+def _smaller(case: Case, given: CallArguments) -> CallArguments:
     """As many sends as fit into the memory of a send queue, where each number alone is allowed."""
     init = given.get("init_attr", {})
     cap = init.get("cap", {})

@@ -1,10 +1,10 @@
 """bring-up-attr: modify_qp was refused for what it was given, or was not."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.modified import Asked, asked_of, corrected, takes
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.lens import words
+from rdmalab.doctor.facts.modified import ModifyCall, asked_of, corrected, takes
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
 from rdmalab.spec.states import QPState
+from rdmalab.views import fmt
 
 RULES = ("transition", "attr-missing", "attr-surplus", "attr-range", "attr-support", "cur-state",
          "mask-mismatch", "draining", "ah-port", "alt-path")  # fmt: skip
@@ -23,15 +23,15 @@ def examine(case: Case) -> Finding:
     lines = corrected(case, qp, asked)
     return fail(
         said(f"{case.qp_name(qp)}, {_move(asked)}: {call.message}", call.event),
-        *_law(case, asked, call.refusal), cure=Cure(lines) if lines else None,
+        *_law(case, asked, call.refusal), cure=Fix(lines) if lines else None,
     )  # fmt: skip
 
 
-def _move(asked: Asked) -> str:
-    return f"{asked.now.name} to {words.member(asked.to, QPState)}"
+def _move(asked: ModifyCall) -> str:
+    return f"{asked.now.name} to {fmt.member(asked.to, QPState)}"
 
 
-def _law(case: Case, asked: Asked, rule: str) -> list[Evidence]:
+def _law(case: Case, asked: ModifyCall, rule: str) -> list[Evidence]:
     """What would have been right."""
     return [said(text) for text in takes(case, asked, rule)]
 

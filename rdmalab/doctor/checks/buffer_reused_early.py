@@ -7,7 +7,7 @@ from rdmalab.doctor.facts import messages, past
 from rdmalab.doctor.facts.messages import Message, Piece, meet
 from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.facts.taken import posted_again
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said, warn
 from rdmalab.hca.wr import SendWqe
 from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
@@ -72,15 +72,15 @@ def _told(case: Case, node: str, write: Write) -> Evidence:
     return said(f"the program wrote {where}, which it sends from", write.event)
 
 
-def _cure(case: Case, message: Message, source: list[Piece]) -> Cure:
+def _cure(case: Case, message: Message, source: list[Piece]) -> Fix:
     """The bytes as they were when it was posted, and the message once more."""
     node, now = message.thing.node, case.world.event + 1
     changed = {w.piece for w in _writes(case, node, source, message.posted, now)}
     lines = [past.written_back(case.session, message.posted, node, p) for p in sorted(changed)]
     qp = find_qp(case.world, *message.thing[1:])
     if qp is None or None in lines:
-        return Cure(program=_ADVICE)
-    return Cure([*(line for line in lines if line), *posted_again(case, qp, message)])
+        return Fix(program=_ADVICE)
+    return Fix([*(line for line in lines if line), *posted_again(case, qp, message)])
 
 
 def _asked(case: Case, send: Send) -> Finding:
@@ -94,7 +94,7 @@ def _asked(case: Case, send: Send) -> Finding:
     if not found:
         return ok("nobody wrote into its buffers before it was done")
     posted = said("it was posted, and had no completion yet", send.posted)
-    return warn(_told(case, case.node, found[0]), posted, cure=Cure(program=_ADVICE))
+    return warn(_told(case, case.node, found[0]), posted, cure=Fix(program=_ADVICE))
 
 
 CHECK = Check(

@@ -4,7 +4,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import past
 from rdmalab.doctor.facts.content import Content, Posted, without
 from rdmalab.doctor.facts.messages import Message, pieces, taking
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said, warn
 
 _ADVICE = "take byte_len bytes of the buffer, and no more"
 
@@ -28,7 +28,7 @@ def examine(case: Case) -> Finding:
              f"{newest.wqe.length}", own[0].event),
         said(f"{rest} is older", older[0].event),
         said(_told(case, message), message.posted),
-        cure=Cure(program=_ADVICE),
+        cure=Fix(program=_ADVICE),
     )  # fmt: skip
 
 

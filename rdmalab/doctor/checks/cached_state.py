@@ -2,8 +2,8 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import entered
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said, warn
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.subject import Sort
 from rdmalab.spec.states import QPState
 
@@ -22,11 +22,11 @@ def examine(case: Case) -> Finding:
     name = case.qp_name(qp)
     lines = [f"query_qp {name}"]
     if qp.state is QPState.ERR:
-        lines += cures.revive(case, qp)
+        lines += simple_fixes.revive(case, qp)
     return warn(
         said(f"{name} went to {qp.state.name} by itself", moved),
         said(f"its qp->state still says {qp.known_state.name}; only query_qp asks the device"),
-        cure=Cure(lines),
+        cure=Fix(lines),
     )  # fmt: skip
 
 

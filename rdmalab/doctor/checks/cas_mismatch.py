@@ -4,8 +4,8 @@ from rdmalab.doctor.case import Case, find_qp
 from rdmalab.doctor.facts.atomics import atomics
 from rdmalab.doctor.facts.content import Content
 from rdmalab.doctor.facts.messages import Message
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, warn
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said, warn
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
@@ -38,12 +38,12 @@ def _of_bytes(case: Case, content: Content) -> Finding:
     )  # fmt: skip
 
 
-def _cure(case: Case, message: Message, found: int) -> Cure:
+def _cure(case: Case, message: Message, found: int) -> Fix:
     """Compared with what lies there."""
     qp = find_qp(case.world, *message.thing[1:])
     if qp is None or message.wqe.wr.swap == found:
-        return Cure(program=_ADVICE)
-    return Cure([cures.post_send(case, qp, message.wqe.wr, compare_add=found)])
+        return Fix(program=_ADVICE)
+    return Fix([simple_fixes.post_send(case, qp, message.wqe.wr, compare_add=found)])
 
 
 def _of_send(case: Case) -> Finding:
@@ -61,7 +61,7 @@ def _of_send(case: Case) -> Finding:
         if answer.original == wr.compare_add:
             return ok("the old value that came back is the one to compare with", event_of(record))
         text = f"{answer.original} came back, not {wr.compare_add}: nothing was swapped"
-        return warn(said(text, event_of(record)), cure=Cure(program=_ADVICE))
+        return warn(said(text, event_of(record)), cure=Fix(program=_ADVICE))
     return NA
 
 

@@ -2,13 +2,13 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, find_qp
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures, making_anew, waking
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import recreate_cq, simple_fixes, waking
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import Cqe
-from rdmalab.lens import words
 from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -22,9 +22,9 @@ def examine(case: Case) -> Finding:
     name = case.name(Noun.CQ, case.node, number)
     cq = case.hca.cqs.items.get(number)
     evidence = [_full(case, number, event_of(found[0].record)), *_depth(case, cq)]
-    ids = " ".join(dict.fromkeys(words.wr(each.record[A].wr_id) for each in found[:4]))
+    ids = " ".join(dict.fromkeys(fmt.wr(each.record[A].wr_id) for each in found[:4]))
     more = " …" if len(found) > 4 else ""
-    many = words.count(len(found), "completion")
+    many = fmt.count(len(found), "completion")
     evidence.append(said(f"{many} lost on {name}: {ids}{more}", event_of(found[0].record)))
     if cq is not None and cq.dead:
         evidence.append(said(f"since then {name} is dead, and its queue pairs are in ERR"))
@@ -59,35 +59,35 @@ def _full(case: Case, number: int, event: int) -> Evidence:
 def _depth(case: Case, cq: CompletionQueue | None) -> list[Evidence]:
     if cq is None:
         return []
-    return [said(f"the queues that complete there have {making_anew.needed(case, cq)} slots")]
+    return [said(f"the queues that complete there have {recreate_cq.needed(case, cq)} slots")]
 
 
-def _cure(case: Case, cq: CompletionQueue, lost: Cqe) -> Cure:
+def _cure(case: Case, cq: CompletionQueue, lost: Cqe) -> Fix:
     """Make room, and let what was lost come again."""
     qp = find_qp(case.world, cq.node, lost.qp_num)
     name = case.name(Noun.CQ, cq.node, cq.number)
     if qp is None:
-        return Cure(program=f"make {name} for {making_anew.needed(case, cq)}, and poll in time")
+        return Fix(program=f"make {name} for {recreate_cq.needed(case, cq)}, and poll in time")
     polls = [f"poll_cq {name} num_entries={len(cq.cqes)}"] if cq.cqes else []
     lines = (
-        making_anew.anew(case, cq, cqe=max(making_anew.needed(case, cq), cq.capacity + 1))
+        recreate_cq.anew(case, cq, cqe=max(recreate_cq.needed(case, cq), cq.capacity + 1))
         if cq.dead
         else polls
     )
-    return Cure([*lines, *_once_more(case, qp, lost, revived=cq.dead)])
+    return Fix([*lines, *_once_more(case, qp, lost, revived=cq.dead)])
 
 
 def _once_more(case: Case, qp: QueuePair, lost: Cqe, *, revived: bool) -> list[str]:
     """The work whose completion was lost."""
     if not lost.is_send:
         wqe = case.receive.wqe if case.receive is not None else None
-        rooms = [cures.post_recv(case, qp, wqe.wr)] if wqe is not None else []
+        rooms = [simple_fixes.post_recv(case, qp, wqe.wr)] if wqe is not None else []
         again = waking.message_again(case, qp, lost, revived=revived)
         return [*rooms, *again[-1:]] if rooms else again
     thing = Thing(Noun.QP, qp.node, qp.number)
     sent = [r[A].wr for _, r in case.log.about(Kind.SEND_POSTED, thing)
             if r[A].serial == lost.serial]  # fmt: skip
-    return cures.again(case, qp, sent[-1], revived=revived) if sent else []
+    return simple_fixes.again(case, qp, sent[-1], revived=revived) if sent else []
 
 
 CHECK = Check(

@@ -1,10 +1,10 @@
 """dereg-early: memory was given back while work requests, or the peer, still meant to use it."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import keyring
-from rdmalab.doctor.facts.keyring import Denial, Gone
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said, warn
-from rdmalab.doctor.fixes import cures, memory_cures
+from rdmalab.doctor.facts import key_lookup
+from rdmalab.doctor.facts.key_lookup import Denial, Gone
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said, warn
+from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.dma import Denied
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import RecvWqe, SendWqe
@@ -23,7 +23,7 @@ def examine(case: Case) -> Finding:
         return _lent(case, work.wqe)
     if status not in (None, *_DENIED):
         return NA
-    gone = keyring.lost(case, case.hca, work.wqe.wr)
+    gone = key_lookup.lost(case, case.hca, work.wqe.wr)
     if not gone:
         return ok("the regions of its buffers are still there")
     return _failed(case, gone) if status is not None else _waits(case, gone)
@@ -68,17 +68,17 @@ def _said(case: Case, gone: Gone, rest: str) -> Evidence:
 def _lent(case: Case, wqe: SendWqe) -> Finding:
     """The memory of the peer."""
     send, qp, peer = case.send, case.qp, case.peer
-    gone = keyring.former(case, peer.node, wqe.wr.rkey) if peer is not None else None
+    gone = key_lookup.former(case, peer.node, wqe.wr.rkey) if peer is not None else None
     if gone is None or peer is None or qp is None or send is None:
         return ok("the peer has not taken back what it lent")
-    rights, length = keyring.asked_of_peer(wqe)
+    rights, length = key_lookup.asked_of_peer(wqe)
     denial = Denial(peer.node, Denied.KEY, wqe.wr.rkey, wqe.wr.remote_addr, length, rights)
-    mend = memory_cures.target(case, peer, wqe.wr, denial)
+    mend = memory_fixes.target(case, peer, wqe.wr, denial)
     cure = None
     if mend is not None:
         named = {"remote": mend.said, "remote_addr": None, "rkey": None}
-        again = cures.again(case, qp, wqe.wr, revived=True, **named)
-        cure = Cure([*mend.lines, *memory_cures.revived(case, qp), *again])
+        again = simple_fixes.again(case, qp, wqe.wr, revived=True, **named)
+        cure = Fix([*mend.lines, *memory_fixes.revived(case, qp), *again])
     return fail(
         _said(case, gone, ""),
         said(f"the request names its rkey, {wqe.wr.rkey:#x}", send.posted),
@@ -90,7 +90,7 @@ def _lent(case: Case, wqe: SendWqe) -> Finding:
 _ADVICE = "keep memory registered until all work that names it has completed"
 
 
-def _cure(case: Case) -> Cure:
+def _cure(case: Case) -> Fix:
     """Register the bytes once more, and post the work again."""
     send, receive, qp = case.send, case.receive, case.qp
     lines: list[str] = []
@@ -98,28 +98,28 @@ def _cure(case: Case) -> Cure:
         lines = _send_again(case, send.wqe, qp)
     elif receive is not None and receive.wqe is not None and qp is not None and not receive.shared:
         lines = _receive_again(case, receive.wqe, qp)
-    return Cure(lines) if lines else Cure(program=_ADVICE)
+    return Fix(lines) if lines else Fix(program=_ADVICE)
 
 
 def _send_again(case: Case, wqe: SendWqe, qp: QueuePair) -> list[str]:
     scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
-    mend = memory_cures.mended(
+    mend = memory_fixes.mended(
         case, qp, case.hca, wqe.wr, int(Access.LOCAL_WRITE) if scatters else 0
     )
     if mend is None:
         return []
-    again = cures.again(case, qp, wqe.wr, revived=True, sg=mend.said)
-    return [*mend.lines, *memory_cures.revived(case, qp), *again]
+    again = simple_fixes.again(case, qp, wqe.wr, revived=True, sg=mend.said)
+    return [*mend.lines, *memory_fixes.revived(case, qp), *again]
 
 
 def _receive_again(case: Case, wqe: RecvWqe, qp: QueuePair) -> list[str]:
     """And a message for it, so that it shows."""
-    mend = memory_cures.mended(case, qp, case.hca, wqe.wr, int(Access.LOCAL_WRITE))
+    mend = memory_fixes.mended(case, qp, case.hca, wqe.wr, int(Access.LOCAL_WRITE))
     if mend is None:
         return []
-    post = cures.post_recv(case, qp, wqe.wr, sg=mend.said)
-    sends = memory_cures.a_message(case, case.peer, mend.length) if case.peer is not None else []
-    return [*mend.lines, *cures.revive(case, qp), post, *sends]
+    post = simple_fixes.post_recv(case, qp, wqe.wr, sg=mend.said)
+    sends = memory_fixes.a_message(case, case.peer, mend.length) if case.peer is not None else []
+    return [*mend.lines, *simple_fixes.revive(case, qp), post, *sends]
 
 
 CHECK = Check(

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said, warn
 from rdmalab.hca.wr import Cqe
 from rdmalab.spec.completions import READS
 from rdmalab.spec.records import A, Kind, event_of
@@ -33,7 +33,7 @@ def examine(case: Case) -> Finding:
     status = WCStatus(first.cqe.status).name
     text = f"{first.field} was read of the completion wr_id={first.cqe.wr_id}, which has {status}"
     more = [said(f"and {each.field}", each.event) for each in found[1:3]]
-    return warn(said(text, first.event), *more, cure=Cure(program=_ADVICE))
+    return warn(said(text, first.event), *more, cure=Fix(program=_ADVICE))
 
 
 def _queue(case: Case) -> Thing | None:

@@ -4,10 +4,10 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, find_qp
 from rdmalab.doctor.facts.memory_waits import Early, early_waits, watched
 from rdmalab.doctor.facts.messages import Message
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures
-from rdmalab.lens import words
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.spec.programs import ProgramState
+from rdmalab.views import fmt
 from rdmalab.world.programs import every
 
 _PROGRAM = "fill the flag with a value that is never sent, and clear it again behind each wait"
@@ -30,7 +30,7 @@ def _of_bytes(case: Case, brought: list[Message]) -> Finding:
         early = early_waits(case, thing) if thing is not None else []
         before = [each for each in early if each.passed.event < message.posted]
         if before:
-            sent = said(f"{sender} went on and posted {words.wr(message.wqe.wr.wr_id)}, which "
+            sent = said(f"{sender} went on and posted {fmt.wr(message.wqe.wr.wr_id)}, which "
                         "brought these bytes", message.posted)  # fmt: skip
             return _found(case, before[-1], [sent], _once_more(case, before[-1], message))
     return ok("no program went on too early and sent them")
@@ -43,7 +43,7 @@ def _of_program(case: Case) -> Finding:
     for thing in sorted(others, key=lambda each: each != own):
         early = early_waits(case, thing)
         if early and (thing == own or thing.node != own.node):
-            return _found(case, early[0], [], Cure(program=_PROGRAM))
+            return _found(case, early[0], [], Fix(program=_PROGRAM))
     return ok("no wait for memory was over too early")
 
 
@@ -53,9 +53,9 @@ def _waits_for_memory(case: Case) -> bool:
     return waits and program is not None and watched(case, program.line.question) is not None
 
 
-def _found(case: Case, early: Early, behind: list[Evidence], cure: Cure) -> Finding:
+def _found(case: Case, early: Early, behind: list[Evidence], cure: Fix) -> Finding:
     line, node = early.passed.line, early.program.node
-    name = words.thing_at(case.world, case.names, node, early.passed.piece[0])
+    name = fmt.thing_at(case.world, case.names, node, early.passed.piece[0])
     came = said(f"{case.names.of(early.program)} came to `{line.text}` and did not wait: it was so "
                 "already", early.passed.event)  # fmt: skip
     if early.written is None:
@@ -66,12 +66,12 @@ def _found(case: Case, early: Early, behind: list[Evidence], cure: Cure) -> Find
     return fail(first, came, *behind, *late, cure=cure, since=early.passed.event)
 
 
-def _once_more(case: Case, early: Early, message: Message) -> Cure:
+def _once_more(case: Case, early: Early, message: Message) -> Fix:
     """What was to be waited for is there now: the same once more."""
     qp = find_qp(case.world, message.thing.node, message.thing.number)
     if early.came is None or qp is None:
-        return Cure(program=_PROGRAM)
-    return Cure(cures.again(case, qp, message.wqe.wr))
+        return Fix(program=_PROGRAM)
+    return Fix(simple_fixes.again(case, qp, message.wqe.wr))
 
 
 CHECK = Check(

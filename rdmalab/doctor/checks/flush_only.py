@@ -2,15 +2,15 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.complaints import first_failed
 from rdmalab.doctor.facts.receive import Receive
 from rdmalab.doctor.facts.send import Ending, Send
 from rdmalab.doctor.finding import NA, Check, Finding, Section, fail, ok, said
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.subjects import first_failed
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
 from rdmalab.spec.records import A, B, node_of, object_of
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -25,7 +25,7 @@ def examine(case: Case) -> Finding:
     if first is None or first.status is WCStatus.WR_FLUSH_ERR:
         return ok("no work request of it failed by itself")
     others = _flushed(case, qp) - 1
-    more = f", and {words.count(others, 'other')}" if others else ""
+    more = f", and {fmt.count(others, 'other')}" if others else ""
     return fail(
         said(f"{_name(case, found[0])} failed first, with {first.status.name}", first.event),
         said(f"this one was flushed behind it{more}", work.ending.event),

@@ -9,9 +9,9 @@ from rdmalab.doctor.facts.delivery import answers, last_try
 from rdmalab.doctor.finding import (
     NA,
     Check,
-    Cure,
     Evidence,
     Finding,
+    Fix,
     Section,
     fail,
     hinders,
@@ -19,13 +19,13 @@ from rdmalab.doctor.finding import (
     said,
     warn,
 )
-from rdmalab.doctor.fixes import cures, recovery
+from rdmalab.doctor.fixes import recovery, simple_fixes
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
-from rdmalab.lens.ladder import PacketRow
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.states import Attr
+from rdmalab.views.ladder import PacketRow
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.world import NO_HOP
 
@@ -57,7 +57,7 @@ def _connection(case: Case, qp: QueuePair, wr: SendWR, kept: list[PacketRow]) ->
     if not kept or (case.send is not None and case.send.ending and not case.send.gave_up):
         return warn(*near) if case.asked else ok("no router is between them")
     lines = recovery.reconnected(case, qp, wr, _farther(case, qp), _farther(case, case.peer))
-    return hinders(case, *near, _kept(kept[-1]), cure=Cure(lines), since=near[0].event)
+    return hinders(case, *near, _kept(kept[-1]), cure=Fix(lines), since=near[0].event)
 
 
 def _is_near(qp: QueuePair) -> bool:
@@ -69,7 +69,7 @@ def _farther(case: Case, qp: QueuePair | None) -> dict[str, str]:
     """The same address, with which one gets somewhere."""
     if qp is None or qp.attr.ah_attr is None:
         return {}
-    return {"ah_attr": cures.address_words(case, replace(qp.attr.ah_attr, hop_limit=_FAR))}
+    return {"ah_attr": simple_fixes.address_words(case, replace(qp.attr.ah_attr, hop_limit=_FAR))}
 
 
 # --------------------------------------------------------------------------- datagrams
@@ -83,7 +83,7 @@ def _handle(case: Case, qp: QueuePair, wr: SendWR, kept: list[PacketRow]) -> Fin
               if r[A] == Noun.AH.value]  # fmt: skip
     name = case.name(Noun.AH, case.node, made.number)
     near = said(f"{name} has hop_limit=0", events[-1] if events else None)
-    cure = Cure(_through_another(case, qp, wr, made.attr))
+    cure = Fix(_through_another(case, qp, wr, made.attr))
     if not kept:
         return warn(near, said("on this device it leaves, and the first router drops it"),
                     cure=cure)  # fmt: skip
@@ -92,10 +92,10 @@ def _handle(case: Case, qp: QueuePair, wr: SendWR, kept: list[PacketRow]) -> Fin
 
 def _through_another(case: Case, qp: QueuePair, wr: SendWR, av: AhAttr) -> list[str]:
     """A handle that is good for routers, and the datagram once more."""
-    name, pd = cures.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
+    name, pd = simple_fixes.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
     keys = f"is_global=1 dgid={gid_text(av.dgid)} sgid_index={av.sgid_index}"
     made = f"create_ah {name} pd={pd} {keys} hop_limit={_FAR} port_num={av.port_num}"
-    return [made, cures.post_send(case, qp, wr, ah=name)]
+    return [made, simple_fixes.post_send(case, qp, wr, ah=name)]
 
 
 CHECK = Check(

@@ -3,7 +3,7 @@
 from rdmalab.doctor.case import Case, find_qp
 from rdmalab.doctor.facts import taken
 from rdmalab.doctor.facts.messages import Message, taking
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said, warn
 from rdmalab.hca.wr import Cqe, SendWR, swap_octets
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
@@ -49,8 +49,8 @@ def _sent(case: Case) -> Finding:
     return warn(said(_told(value), send.posted), cure=_program(value))
 
 
-def _program(value: int) -> Cure:
-    return Cure(program=f"imm_data is in network byte order: htonl({value})")
+def _program(value: int) -> Fix:
+    return Fix(program=f"imm_data is in network byte order: htonl({value})")
 
 
 def _received(case: Case) -> tuple[int, Cqe] | None:
@@ -79,13 +79,13 @@ def _message(case: Case, cqe: Cqe) -> Message | None:
     return None
 
 
-def _cure(case: Case, message: Message | None) -> Cure | None:
+def _cure(case: Case, message: Message | None) -> Fix | None:
     """The message once more, converted."""
     qp = find_qp(case.world, *message.thing[1:]) if message is not None else None
     if message is None or qp is None:
         return None
     wr: SendWR = message.wqe.wr
-    return Cure(taken.posted_again(case, qp, message, imm_data=f"htonl({wr.imm_data})"))
+    return Fix(taken.posted_again(case, qp, message, imm_data=f"htonl({wr.imm_data})"))
 
 
 CHECK = Check(

@@ -3,11 +3,11 @@
 from typing import Any
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures, memory_cures
-from rdmalab.lens import words
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, SendFlags, WROpcode
+from rdmalab.views import fmt
 
 _RULE = "inline-opcode"
 
@@ -24,14 +24,14 @@ def examine(case: Case) -> Finding:
         return NA
     if send.ending.status in (WCStatus.SUCCESS, WCStatus.WR_FLUSH_ERR):
         return ok("the device does not mind INLINE")
-    name = words.member(wr.opcode, WROpcode)
-    flags = words.flags(int(wr.flags) & ~SendFlags.INLINE, SendFlags)
-    again = cures.again(case, qp, wr, revived=True, flags=flags)
+    name = fmt.member(wr.opcode, WROpcode)
+    flags = fmt.flags(int(wr.flags) & ~SendFlags.INLINE, SendFlags)
+    again = simple_fixes.again(case, qp, wr, revived=True, flags=flags)
     return fail(
         said(f"{name} was posted INLINE, and this device let it pass", send.posted),
         said("where its answer goes lies the copied data instead of keys: it ended with "
              f"{send.ending.status.name}", send.ending.event),
-        cure=Cure([*memory_cures.revived(case, qp), *again]), since=send.posted,
+        cure=Fix([*memory_fixes.revived(case, qp), *again]), since=send.posted,
     )  # fmt: skip
 
 
@@ -45,7 +45,7 @@ def _refused(case: Case) -> Finding:
         return NA
     lists = call.invocation.arguments.get("wr", []) if call.invocation is not None else []
     bad = [wr for wr in lists if isinstance(wr, dict) and _is_bad(wr)]
-    names = " ".join(words.member(wr.get("opcode", 0), WROpcode) for wr in bad)
+    names = " ".join(fmt.member(wr.get("opcode", 0), WROpcode) for wr in bad)
     text = f"{names} was posted with INLINE" if names else call.message
     return fail(said(text, call.event), cure=_cure(case, lists))
 
@@ -55,17 +55,17 @@ def _is_bad(wr: dict[str, Any]) -> bool:
     return bool(inline) and _cannot(wr.get("opcode", 0))
 
 
-def _cure(case: Case, lists: list[dict[str, Any]]) -> Cure:
+def _cure(case: Case, lists: list[dict[str, Any]]) -> Fix:
     """The bad one and those behind it, which were not posted, without INLINE."""
     call = case.call
     first = next((n for n, wr in enumerate(lists) if _is_bad(wr)), None)
     if call is None or call.invocation is None or first is None:
-        return Cure(program="leave INLINE out of what is written to the own buffer")
+        return Fix(program="leave INLINE out of what is written to the own buffer")
     posted = [
         {**wr, "flags": int(wr["flags"]) & ~int(SendFlags.INLINE)} if _is_bad(wr) else wr
         for wr in lists[first:]
     ]
-    return Cure([memory_cures.rephrased(case, call.invocation, wr=posted)])
+    return Fix([memory_fixes.rephrased(case, call.invocation, wr=posted)])
 
 
 CHECK = Check(

@@ -3,13 +3,13 @@
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import reposting
-from rdmalab.doctor.fixes.mending import mended
+from rdmalab.doctor.fixes.changed_calls import mended
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.rules import errno_name
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -25,7 +25,7 @@ def examine(case: Case) -> Finding:
         said(f"{case.qp_name(qp)} was made with max_inline_data={room}",
              event_of(made[-1]) if made else None),
         said(f"{call.verb} returned {errno_name(call.errno)} for {_asked(case, qp)}", call.event),
-        said(f"{used} of {words.count(qp.sq.capacity, 'slot')} of its send queue are in use: "
+        said(f"{used} of {fmt.count(qp.sq.capacity, 'slot')} of its send queue are in use: "
              "it was not full"),
         cure=_cure(case, qp), since=call.event,
     )  # fmt: skip
@@ -37,7 +37,7 @@ def _asked(case: Case, qp: QueuePair) -> str:
     if attempt is None or not attempt.left:
         return "too many INLINE bytes"
     many = _length(case, qp, attempt)
-    name = words.wr(attempts.id_of(attempt.left[0]))
+    name = fmt.wr(attempts.id_of(attempt.left[0]))
     return f"{many} INLINE bytes of {name}" if many else f"the INLINE bytes of {name}"
 
 
@@ -47,15 +47,15 @@ def _length(case: Case, qp: QueuePair, attempt: attempts.Attempt) -> int:
     return sum(sge.length for wr in found for sge in wr.sg)
 
 
-def _cure(case: Case, qp: QueuePair) -> Cure:
+def _cure(case: Case, qp: QueuePair) -> Fix:
     """Without INLINE, where the adapter may fetch the bytes by itself."""
     attempt = attempts.of_call(case)
     if attempt is not None and attempt.left and _registered(case, attempt):
         plain = mended(attempt.left[0], "inline-length") or attempt.left[0]
-        return Cure(reposting.repost(case, qp, attempt, [plain, *attempt.left[1:]]))
+        return Fix(reposting.repost(case, qp, attempt, [plain, *attempt.left[1:]]))
     many = _length(case, qp, attempt) if attempt is not None else 0
     enough = f"max_inline_data={many}" if many else "a larger max_inline_data"
-    return Cure(program=f"make the queue pair with {enough}, or register the memory and leave "
+    return Fix(program=f"make the queue pair with {enough}, or register the memory and leave "
                         "INLINE out")  # fmt: skip
 
 

@@ -6,13 +6,13 @@ from rdmalab.doctor.case import Case, peer_of
 from rdmalab.doctor.facts.content import Touch
 from rdmalab.doctor.facts.messages import Message, Piece, arrived, meet
 from rdmalab.doctor.facts.send import Send
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.grammar.format import render
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
 from rdmalab.spec.records import A, B, Kind, Record, event_of
 from rdmalab.spec.work import WROpcode
+from rdmalab.views import fmt
 
 
 class _Loan(NamedTuple):
@@ -39,14 +39,14 @@ def examine(case: Case) -> Finding:
     assert loan.read.wqe is not None
     _, who = case.log.asked(event_of(first))
     node, wr_id = loan.owner.node, loan.read.wqe.wr.wr_id
-    name = words.thing_at(case.world, case.names, node, first[A])
-    by = "with a message" if loan.by_message else f"at the latest when {words.wr(wr_id)} was posted"
+    name = fmt.thing_at(case.world, case.names, node, first[A])
+    by = "with a message" if loan.by_message else f"at the latest when {fmt.wr(wr_id)} was posted"
     return fail(
         said(f"{node} had offered them to {case.qp_name(loan.read.qp or loan.owner)}, {by}",
              loan.offered),
         said(f"{who or 'the program of ' + node} wrote {first[B]} bytes at {name}",
              event_of(first)),
-        said(f"the answer to READ {words.wr(wr_id)} took them from there afterwards", loan.left),
+        said(f"the answer to READ {fmt.wr(wr_id)} took them from there afterwards", loan.left),
         cure=_cure(case, loan), since=event_of(first),
     )  # fmt: skip
 
@@ -88,12 +88,12 @@ def _writes(case: Case, loan: _Loan) -> list[Record]:
 
 
 # --------------------------------------------------------------------------- the cure
-def _cure(case: Case, loan: _Loan) -> Cure:
+def _cure(case: Case, loan: _Loan) -> Fix:
     """Write them as they were when they were offered, and read once more."""
     before, read = _restored(case, loan), loan.read
     if not before or read.qp is None or read.wqe is None:
-        return Cure(program="keep the buffer until the peer says that it has read it")
-    return Cure([before, *cures.again(case, read.qp, read.wqe.wr)])
+        return Fix(program="keep the buffer until the peer says that it has read it")
+    return Fix([before, *simple_fixes.again(case, read.qp, read.wqe.wr)])
 
 
 def _restored(case: Case, loan: _Loan) -> str:

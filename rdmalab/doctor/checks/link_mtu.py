@@ -4,12 +4,12 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import obstacles
 from rdmalab.doctor.facts.obstacles import Obstacle
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
 from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.states import MTU, QPState
+from rdmalab.views import fmt
 from rdmalab.wire.packet import Packet, wire_length
 
 
@@ -29,7 +29,7 @@ def examine(case: Case) -> Finding:
     return obstacles.finding(
         case,
         said(how, told),
-        said(f"{words.count(len(found.lost), 'time')} a frame of {frame:,} bytes was lost on the "
+        said(f"{fmt.count(len(found.lost), 'time')} a frame of {frame:,} bytes was lost on the "
              f"way{came}", found.lost[0].event),
         said(f"the last one: {found.lost[-1].label} with {found.lost[-1].length:,} bytes, "
              f"{found.lost[-1].reason}", found.lost[-1].event),
@@ -51,16 +51,16 @@ def _longest_that_came(case: Case) -> int:
     return max((wire_length(packet) for packet in came if isinstance(packet, Packet)), default=0)
 
 
-def _cure(case: Case, qp: QueuePair, found: Obstacle) -> Cure:
+def _cure(case: Case, qp: QueuePair, found: Obstacle) -> Fix:
     """The largest path_mtu whose packets get through, on both ends."""
     room = obstacles.longest_payload(case, found)
     fitting = [mtu.octets for mtu in MTU if mtu.octets <= room]
     wqe = case.send.wqe if case.send is not None else None
     if not fitting or wqe is None or not qp.transport.connected:
-        return Cure(program=f"send no more than {room:,} bytes at once, or widen the link")
+        return Fix(program=f"send no more than {room:,} bytes at once, or widen the link")
     mtu = {"path_mtu": str(max(fitting))}
-    lines = cures.revive(case, qp, mtu, mtu)
-    return Cure([*lines, *cures.again(case, qp, wqe.wr, revived=True)])
+    lines = simple_fixes.revive(case, qp, mtu, mtu)
+    return Fix([*lines, *simple_fixes.again(case, qp, wqe.wr, revived=True)])
 
 
 CHECK = Check(

@@ -2,9 +2,9 @@
 
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case, find_qp
-from rdmalab.doctor.facts.keyring import WORD
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures, memory_cures
+from rdmalab.doctor.facts.key_lookup import WORD
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe
 from rdmalab.spec.access import Access
@@ -33,12 +33,12 @@ def _send(case: Case, wqe: SendWqe, qp: QueuePair) -> Finding:
     most, rule = case.profile.caps.max_msg_sz, "max_msg_sz of the port is {}"
     if wqe.op in WORD_OPS:
         most, rule = WORD, "an atomic moves exactly {}"
-    cut = memory_cures.first_bytes(case, wqe.wr, most)
-    lines = cures.again(case, qp, wqe.wr, revived=True, sg=cut)
+    cut = memory_fixes.first_bytes(case, wqe.wr, most)
+    lines = simple_fixes.again(case, qp, wqe.wr, revived=True, sg=cut)
     return fail(
         said(f"{wqe.length} bytes were posted; {rule.format(most)}", send.posted),
         said("the adapter refused it before anything left: LOC_LEN_ERR", case.ended),
-        cure=Cure([*memory_cures.revived(case, qp), *lines]),
+        cure=Fix([*memory_fixes.revived(case, qp), *lines]),
     )
 
 
@@ -68,13 +68,13 @@ def _name(case: Case, qp: QueuePair, wqe: RecvWqe) -> str:
 
 def _cure(
     case: Case, wqe: RecvWqe, qp: QueuePair, sender: QueuePair | None, message: SendWqe
-) -> Cure | None:
+) -> Fix | None:
     if sender is None:
         return None
     longer = RecvWR(wqe.wr.wr_id, _longer(case, wqe.sg, qp, message.length))
-    lines = cures.revive(case, qp)
-    send = cures.post_send(case, sender, message.wr)
-    return Cure([*lines, cures.post_recv(case, qp, longer), send])
+    lines = simple_fixes.revive(case, qp)
+    send = simple_fixes.post_send(case, sender, message.wr)
+    return Fix([*lines, simple_fixes.post_recv(case, qp, longer), send])
 
 
 def _longer(case: Case, sg: list[SGE], qp: QueuePair, length: int) -> list[SGE]:

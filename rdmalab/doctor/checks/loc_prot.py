@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 from rdmalab.doctor.case import Case, find_qp
-from rdmalab.doctor.facts import keyring
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures, memory_cures
+from rdmalab.doctor.facts import key_lookup
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca import srq
-from rdmalab.hca.dma import User
+from rdmalab.hca.dma import MemoryUser
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.spec.access import Access
@@ -20,7 +20,7 @@ class Memory(NamedTuple):
 
     wr: SendWR | RecvWR
     rights: int
-    user: User
+    user: MemoryUser
 
 
 def examine(case: Case) -> Finding:
@@ -31,13 +31,15 @@ def examine(case: Case) -> Finding:
     memory = _memory(case, qp)
     if memory is None or work.ending.status not in _statuses(case):
         return ok("the own adapter was denied no memory")
-    denials = keyring.denials(case.hca, memory.user, memory.wr, memory.rights)
+    denials = key_lookup.denials(case.hca, memory.user, memory.wr, memory.rights)
     if not denials and work.ending.status is not WCStatus.LOC_PROT_ERR:
         return ok("its buffers may be touched")
     ended = said(f"so it ended with {work.ending.status.name}", work.ending.event)
-    gone = keyring.lost(case, case.hca, memory.wr)
+    gone = key_lookup.lost(case, case.hca, memory.wr)
     since = work.ending.event if gone else work.posted
-    tests = [said(keyring.told(case, denial, memory.user), work.posted) for denial in denials[:2]]
+    tests = [
+        said(key_lookup.told(case, denial, memory.user), work.posted) for denial in denials[:2]
+    ]
     tests = tests or [said("a buffer of it could not be touched then; now it could", work.posted)]
     return fail(*tests, ended, cure=None if gone else _cure(case, qp, memory), since=since)
 
@@ -60,15 +62,15 @@ def _memory(case: Case, qp: QueuePair) -> Memory | None:
     return Memory(send.wqe.wr, int(Access.LOCAL_WRITE) if scatters else 0, qp)
 
 
-def _cure(case: Case, qp: QueuePair, memory: Memory) -> Cure | None:
-    mend = memory_cures.mended(case, memory.user, case.hca, memory.wr, memory.rights)
+def _cure(case: Case, qp: QueuePair, memory: Memory) -> Fix | None:
+    mend = memory_fixes.mended(case, memory.user, case.hca, memory.wr, memory.rights)
     if mend is None:
         return None
-    lines = [*mend.lines, *memory_cures.revived(case, qp)]
+    lines = [*mend.lines, *memory_fixes.revived(case, qp)]
     if isinstance(memory.wr, SendWR):
-        again = cures.again(case, qp, memory.wr, revived=True, sg=mend.said)
-        return Cure([*lines, *again])
-    return Cure([*lines, cures.post_recv(case, qp, memory.wr, sg=mend.said), *_message(case)])
+        again = simple_fixes.again(case, qp, memory.wr, revived=True, sg=mend.said)
+        return Fix([*lines, *again])
+    return Fix([*lines, simple_fixes.post_recv(case, qp, memory.wr, sg=mend.said), *_message(case)])
 
 
 def _message(case: Case) -> list[str]:
@@ -77,7 +79,7 @@ def _message(case: Case) -> list[str]:
     sender = find_qp(case.world, *message.thing[1:]) if message is not None else None
     if message is None or sender is None:
         return []
-    return [cures.post_send(case, sender, message.wqe.wr)]
+    return [simple_fixes.post_send(case, sender, message.wqe.wr)]
 
 
 CHECK = Check(

@@ -2,15 +2,15 @@
 
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures, memory_cures
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.ah import AddressHandle
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
-from rdmalab.lens import words
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -23,9 +23,9 @@ def examine(case: Case) -> Finding:
     wqe = send.wqe
     ended = said("so it ended with LOC_QP_OP_ERR", send.ending.event)
     if wqe.work is None:
-        opcode = words.member(wqe.wr.opcode, WROpcode)
+        opcode = fmt.member(wqe.wr.opcode, WROpcode)
         text = f"{case.qp_name(qp)} is {qp.qp_type.name}, and {opcode} is no operation of it here"
-        cure = Cure(program="post an opcode that this type has: explain post_send")
+        cure = Fix(program="post an opcode that this type has: explain post_send")
         return fail(said(text, send.posted), ended, cure=cure)
     if qp.transport.connected:
         return NA
@@ -69,29 +69,29 @@ def _made(case: Case, wqe: SendWqe) -> int | None:
     return made[-1] if made else None
 
 
-def _cure(case: Case, wqe: SendWqe, qp: QueuePair) -> Cure:
+def _cure(case: Case, wqe: SendWqe, qp: QueuePair) -> Fix:
     """A handle of its own domain with the same address, and the datagram once more."""
-    name = cures.free_name(case, Noun.AH, case.node)
+    name = simple_fixes.free_name(case, Noun.AH, case.node)
     line = _create(case, wqe, name, case.name(Noun.PD, case.node, qp.pd))
     if line is None:
-        return Cure(program="keep the address handle until the datagram has completed")
-    lines = cures.again(case, qp, wqe.wr, revived=True, ah=name)
-    return Cure([*memory_cures.revived(case, qp), line, *lines])
+        return Fix(program="keep the address handle until the datagram has completed")
+    lines = simple_fixes.again(case, qp, wqe.wr, revived=True, ah=name)
+    return Fix([*memory_fixes.revived(case, qp), line, *lines])
 
 
 def _create(case: Case, wqe: SendWqe, name: str, pd: str) -> str | None:
     """Another one to where it leads, or led."""
     handle = _living(case, wqe)
     if handle is not None:
-        address = cures.address_words(case, handle.attr)
+        address = simple_fixes.address_words(case, handle.attr)
         key = "to" if address in case.world.nodes else "attr"
         return f"create_ah {name} pd={pd} {key}={address}"
     event = _made(case, wqe)
     made = case.log.asked(event)[0] if event is not None else None
     if made is None or made.name != "create_ah":
         return None
-    return memory_cures.rephrased(
-        case, made, ah=memory_cures.new(Noun.AH, name), pd=memory_cures.ref(pd)
+    return memory_fixes.rephrased(
+        case, made, ah=memory_fixes.new(Noun.AH, name), pd=memory_fixes.ref(pd)
     )
 
 

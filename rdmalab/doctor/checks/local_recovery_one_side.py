@@ -3,7 +3,7 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import began_alone, ends, is_in_vain, told
 from rdmalab.doctor.facts.delivery import carried_out
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, hinders, ok, said
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, hinders, ok, said
 from rdmalab.doctor.fixes import recovery
 from rdmalab.spec.states import Attr
 
@@ -26,7 +26,7 @@ def examine(case: Case) -> Finding:
         case, said(f"{case.qp_name(reset)} was reset; {case.qp_name(other)} went on", at),
         said(f"{case.qp_name(both.sender)} sends psn={sent}", told(case, both.sender, Attr.SQ_PSN)),
         said(f"{case.qp_name(both.receiver)} expects psn={expected}"),
-        cure=Cure(recovery.reconnected(case, both.sender, send.wqe.wr)), since=at,
+        cure=Fix(recovery.reconnected(case, both.sender, send.wqe.wr)), since=at,
     )  # fmt: skip
 
 

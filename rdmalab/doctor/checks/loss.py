@@ -4,11 +4,11 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import obstacles
 from rdmalab.doctor.facts.bring_up import is_in_vain
 from rdmalab.doctor.facts.delivery import answers, by_fault, carried_out, faults_behind, last_try
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, hinders, ok, said
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, hinders, ok, said
 from rdmalab.doctor.fixes import recovery
-from rdmalab.lens import words
-from rdmalab.lens.ladder import PacketRow
 from rdmalab.spec.records import Kind, event_of, object_of
+from rdmalab.views import fmt
+from rdmalab.views.ladder import PacketRow
 
 
 def examine(case: Case) -> Finding:
@@ -27,7 +27,7 @@ def examine(case: Case) -> Finding:
     if not asked and not is_in_vain(case) and carried_out(case) is not None:
         return ok("the peer has done it; only the ACK is missing")
     lost = [row for row in (*send.transmissions, *answers(case)) if by_fault(row)]
-    more = words.count(len(lost) - 1, "packet")
+    more = fmt.count(len(lost) - 1, "packet")
     return hinders(
         case, said(_fate(lost[0]), lost[0].event),
         *([said(f"{more} more of it or its answers, the last one {_fate(lost[-1])}",
@@ -47,7 +47,7 @@ def _since(case: Case, lost: list[PacketRow]) -> int | None:
     return min(set_, default=None)
 
 
-def _cure(case: Case, lost: list[PacketRow]) -> Cure | None:
+def _cure(case: Case, lost: list[PacketRow]) -> Fix | None:
     """Without the faults that are still set; for what still waits that is all."""
     send, qp = case.send, case.qp
     if send is None or send.wqe is None or qp is None:
@@ -55,8 +55,8 @@ def _cure(case: Case, lost: list[PacketRow]) -> Cure | None:
     there = {fault.number for fault in case.world.cable.faults}
     lines = [f"fault clear {n}" for n in faults_behind(case, lost) if n in there]
     if send.ending is not None:
-        return Cure([*lines, *recovery.anew(case, qp, send.wqe.wr)])
-    return Cure(lines or ["run"])
+        return Fix([*lines, *recovery.anew(case, qp, send.wqe.wr)])
+    return Fix(lines or ["run"])
 
 
 CHECK = Check(

@@ -2,8 +2,8 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.facts.unheard import is_request, posted_as, sender_of
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.facts.unanswered_sends import is_request, posted_as, sender_of
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes.reconnecting import once_more
 from rdmalab.hca.groups import groups_of
 from rdmalab.hca.qp import QueuePair
@@ -29,7 +29,7 @@ def _of_call(case: Case) -> Finding:
     if call.refusal not in ("mcast-type", "mcast-gid"):
         return ok("queue pair and group are of the right kind")
     return fail(said(f"attach_mcast was refused: {call.message}", call.event),
-                cure=Cure(program="attach a UD queue pair to a multicast address"))  # fmt: skip
+                cure=Fix(program="attach a UD queue pair to a multicast address"))  # fmt: skip
 
 
 # --------------------------------------------------------------------------- of a send
@@ -81,11 +81,11 @@ def _elsewhere(case: Case, qp: QueuePair | None) -> list[Evidence]:
 
 def _cure(
     case: Case, qp: QueuePair, wqe: SendWqe, deaf: QueuePair | None, group: int
-) -> Cure | None:
+) -> Fix | None:
     if deaf is None:
         return None
     join = f"attach_mcast {case.qp_name(deaf)} gid={partners.gid_words(group)}"
-    return Cure([join, *once_more(case, qp, wqe.wr, deaf)])
+    return Fix([join, *once_more(case, qp, wqe.wr, deaf)])
 
 
 # --------------------------------------------------------------------------- of a receive
@@ -125,7 +125,7 @@ def _passed_by(case: Case, qp: QueuePair, since: int) -> Record | None:
     return None
 
 
-def _joined(case: Case, qp: QueuePair, record: Record, group: int) -> Cure | None:
+def _joined(case: Case, qp: QueuePair, record: Record, group: int) -> Fix | None:
     sender = sender_of(case.world, record)
     wqe = posted_as(case.log, sender, record[A], event_of(record)) if sender is not None else None
     if sender is None or wqe is None or not case.lives(sender):

@@ -2,8 +2,8 @@
 
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes.otherwise import arguments, otherwise
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes.rephrase_call import arguments, otherwise
 from rdmalab.hca.memory import PAGE
 from rdmalab.hca.mr import pages_bytes
 from rdmalab.spec.records import A, Kind, event_of
@@ -35,14 +35,14 @@ def examine(case: Case) -> Finding:
     return fail(*evidence, cure=_cure(case, limit - sum(held.values())), since=call.event)
 
 
-def _cure(case: Case, room: int) -> Cure:
+def _cure(case: Case, room: int) -> Fix:
     """What still may be locked; more is a matter of the system."""
     given = arguments(case, ("reg_mr", "reg_mr_iova"))
     length = room // PAGE * PAGE - (given.get("addr") or 0) % PAGE
     if not given or not 0 < length < given["length"]:
         raised = "raise the limit before it starts (ulimit -l, LimitMEMLOCK), or register less"
-        return Cure(program=raised)
-    return Cure(otherwise(case, {"length": length}))
+        return Fix(program=raised)
+    return Fix(otherwise(case, {"length": length}))
 
 
 CHECK = Check(

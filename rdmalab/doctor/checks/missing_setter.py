@@ -6,15 +6,15 @@ from rdmalab.command import Invocation, Noun, Ref
 from rdmalab.doctor.case import Case, peer_of
 from rdmalab.doctor.facts import batches
 from rdmalab.doctor.facts.batches import Batch, Building
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures, rebuilding
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import rebuilding, simple_fixes
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
 from rdmalab.spec.builders import BUILDERS, UD_SETTER, qp_setter
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
+from rdmalab.views import fmt
 
 RULE = "setter-missing"
 
@@ -53,7 +53,7 @@ def _of_send(case: Case, qp: QueuePair) -> Finding:
 def _missing(case: Case, qp: QueuePair, batch: Batch | None, answer: Evidence) -> Finding:
     without = _without(qp, batch) if batch is not None else []
     evidence = [
-        said(f"{BUILDERS[WROpcode(built.wr.opcode)]} made {words.wr(built.wr.wr_id)}, and no "
+        said(f"{BUILDERS[WROpcode(built.wr.opcode)]} made {fmt.wr(built.wr.wr_id)}, and no "
              f"{qp_setter(qp.qp_type)} followed", built.event)
         for built in without[:2]
     ]  # fmt: skip
@@ -70,20 +70,20 @@ def _needs(qp: QueuePair, built: Building) -> bool:
     return bool(setter) and all(each.verb != setter for each in built.setters)
 
 
-def _cure(case: Case, qp: QueuePair, batch: Batch) -> Cure:
+def _cure(case: Case, qp: QueuePair, batch: Batch) -> Fix:
     """The batch again, and where it goes said behind each builder."""
     setter = qp_setter(qp.qp_type)
     address = next(_to_datagrams(case, qp) if setter == UD_SETTER else _to_srqs(case, qp), None)
     if address is None:
-        return Cure(program=f"call {setter} behind each builder, and build the batch again")
+        return Fix(program=f"call {setter} behind each builder, and build the batch again")
 
     def told(built: Building) -> list[Invocation] | None:
         return [address, *rebuilding.setters(case, built)] if _needs(qp, built) else None
 
     lines = rebuilding.once_more(case, batch, told)
     if not lines:
-        return Cure(program=f"call {setter} behind each builder")
-    return Cure([*(cures.revive(case, qp) if qp.state is QPState.ERR else []), *lines])
+        return Fix(program=f"call {setter} behind each builder")
+    return Fix([*(simple_fixes.revive(case, qp) if qp.state is QPState.ERR else []), *lines])
 
 
 def _to_datagrams(case: Case, qp: QueuePair) -> Iterator[Invocation]:

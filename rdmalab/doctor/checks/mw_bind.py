@@ -4,19 +4,19 @@ from collections.abc import Callable
 
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures, memory_cures
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca import mw as windows
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.mw import MemoryWindow
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe, SendWR
-from rdmalab.lens import words
 from rdmalab.spec.access import FOR_WINDOW, Access, MWType, needs_local_write
 from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -33,7 +33,7 @@ def examine(case: Case) -> Finding:
     reason = str(refused[-1][B])
     cure = _cure(case, send.wqe, qp, reason)
     return fail(
-        said(f"{words.member(send.wqe.wr.opcode, WROpcode)} was posted without an error",
+        said(f"{fmt.member(send.wqe.wr.opcode, WROpcode)} was posted without an error",
              send.posted),
         said(f"carried out, it failed: {reason}", event_of(refused[-1])),
         *(said(fact) for fact in _facts(case, send.wqe.wr, qp)),
@@ -50,8 +50,8 @@ def _facts(case: Case, wr: SendWR, qp: QueuePair) -> list[str]:
     pds = [case.name(Noun.PD, case.node, n) for n in (mw.pd, mr.pd, qp.pd)]
     start = wr.bind_addr - mr.iova
     facts = [
-        f"{region} has {mr.length} bytes and {words.flags(mr.access, Access)}; the bind asks for "
-        f"[{start}:{start + wr.bind_length}] and {words.flags(int(wr.bind_access), Access)}"
+        f"{region} has {mr.length} bytes and {fmt.flags(mr.access, Access)}; the bind asks for "
+        f"[{start}:{start + wr.bind_length}] and {fmt.flags(int(wr.bind_access), Access)}"
     ]
     if len(set(pds)) > 1:
         facts.append(
@@ -71,20 +71,20 @@ Before = tuple[list[str], dict[str, str | None]]
 """Lines to be carried out before the queue pair lives again, and what the bind says otherwise."""
 
 
-def _cure(case: Case, wqe: SendWqe, qp: QueuePair, reason: str) -> Cure | None:
+def _cure(case: Case, wqe: SendWqe, qp: QueuePair, reason: str) -> Fix | None:
     wr, mw = wqe.wr, case.hca.mws.items.get(wqe.wr.mw or 0)
     mr = case.hca.mrs.items.get(wr.bind_mr or 0)
     mend = _MENDS.get(reason)
     if wr.opcode == WROpcode.LOCAL_INV or mw is None or mend is None:
-        return Cure(program="invalidate the rkey of the newest bind, on the queue pair that did it")
+        return Fix(program="invalidate the rkey of the newest bind, on the queue pair that did it")
     if mr is None and wr.bind_length:
-        return Cure(program="name a region that is registered")
+        return Fix(program="name a region that is registered")
     lines, changed = mend(case, wr, mw, mr)
-    revived = memory_cures.revived(case, qp)
+    revived = memory_fixes.revived(case, qp)
     if qp.state is not QPState.RTS and not revived:
         return None
     free = _free(case, qp, mw) if reason == windows.check_free.__doc__ else []
-    return Cure([*lines, *revived, *free, _bind(case, wr, mw, qp, changed)])
+    return Fix([*lines, *revived, *free, _bind(case, wr, mw, qp, changed)])
 
 
 def _free(case: Case, qp: QueuePair, mw: MemoryWindow) -> list[str]:
@@ -97,11 +97,11 @@ def _bind(
 ) -> str:
     """The bind once more; windows of type 1 have a verb of their own."""
     said_ = {"bind": _place(case, wr), "mw": _window(case, mw), **changed}
-    access = words.flags(int(wr.bind_access), Access)
+    access = fmt.flags(int(wr.bind_access), Access)
     if mw.type is MWType.TYPE_2:
         plain = dict.fromkeys(("bind_mr", "bind_addr", "bind_length", "mw_rkey"))
-        return cures.post_send(case, qp, wr, **{**plain, **said_})
-    flags = f" flags={words.flags(int(wr.flags), SendFlags)}" if wr.flags else ""
+        return simple_fixes.post_send(case, qp, wr, **{**plain, **said_})
+    flags = f" flags={fmt.flags(int(wr.flags), SendFlags)}" if wr.flags else ""
     access = said_.get("bind_access") or access
     return (
         f"bind_mw {case.qp_name(qp)} {said_['mw']} wr_id={wr.wr_id} bind={said_['bind']} "
@@ -118,7 +118,7 @@ def _place(case: Case, wr: SendWR, length: int | None = None) -> str | None:
     return f"{case.name(Noun.MR, case.node, mr.number)}[{start}:{stop}]"
 
 
-Mend = Callable[[Case, SendWR, MemoryWindow, MemoryRegion | None], Before]
+BindFix = Callable[[Case, SendWR, MemoryWindow, MemoryRegion | None], Before]
 
 
 def _as_it_was(_case: Case, _wr: SendWR, _mw: MemoryWindow, _mr: MemoryRegion | None) -> Before:
@@ -133,7 +133,7 @@ def _one_domain(case: Case, wr: SendWR, mw: MemoryWindow, mr: MemoryRegion | Non
     if mr is not None and mr.pd != qp.pd:
         lines, changed = _region(case, wr, mr, mr.access)
     if mw.pd != qp.pd:
-        name = cures.free_name(case, Noun.MW, case.node)
+        name = simple_fixes.free_name(case, Noun.MW, case.node)
         pd = case.name(Noun.PD, case.node, qp.pd)
         lines = [*lines, f"alloc_mw {name} pd={pd} type={mw.type.name}"]
         changed = {**changed, "mw": name}
@@ -142,7 +142,7 @@ def _one_domain(case: Case, wr: SendWR, mw: MemoryWindow, mr: MemoryRegion | Non
 
 def _fewer_rights(_case: Case, wr: SendWR, mw: MemoryWindow, _mr: MemoryRegion | None) -> Before:
     allowed = FOR_WINDOW & ~(Access.ZERO_BASED if mw.type is MWType.TYPE_1 else Access(0))
-    return [], {"bind_access": words.flags(int(wr.bind_access & allowed), Access)}
+    return [], {"bind_access": fmt.flags(int(wr.bind_access & allowed), Access)}
 
 
 def _more_of_region(case: Case, wr: SendWR, _mw: MemoryWindow, mr: MemoryRegion | None) -> Before:
@@ -158,14 +158,14 @@ def _region(case: Case, wr: SendWR, mr: MemoryRegion, access: int) -> Before:
     """The region registered anew, or the same bytes once more where the device cannot."""
     qp = case.qp
     assert qp is not None
-    lines = memory_cures.allowing(case, case.node, mr, qp.pd, access)
+    lines = memory_fixes.allowing(case, case.node, mr, qp.pd, access)
     if lines is not None:
         return lines, {}
-    name = cures.free_name(case, Noun.MR, case.node)
+    name = simple_fixes.free_name(case, Noun.MR, case.node)
     pd, start = case.name(Noun.PD, case.node, qp.pd), wr.bind_addr - mr.iova
     line = (
         f"reg_mr {name} pd={pd} addr={mr.addr:#x} length={mr.length} "
-        f"access={words.flags(access, Access)}"
+        f"access={fmt.flags(access, Access)}"
     )
     return [line], {"bind": f"{name}[{start}:{start + wr.bind_length}]"}
 
@@ -179,7 +179,7 @@ def _inside(case: Case, wr: SendWR, _mw: MemoryWindow, mr: MemoryRegion | None) 
     return [], {"bind": _place(case, wr, min(wr.bind_length, left))}
 
 
-_MENDS: dict[str | None, Mend] = {
+_MENDS: dict[str | None, BindFix] = {
     windows.check_free.__doc__: _as_it_was,
     windows.check_domain.__doc__: _one_domain,
     windows.check_rights.__doc__: _fewer_rights,

@@ -2,27 +2,27 @@
 
 from rdmalab.command import Noun, Ref, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import sleepers
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import making_anew, waking
+from rdmalab.doctor.facts import event_waiters
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import recreate_cq, waking
 from rdmalab.hca.cq import CompletionQueue
-from rdmalab.lens import words
 from rdmalab.spec.records import Kind, event_of
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
     """Of a program asleep in get_cq_event, whether any queue it names tells that channel."""
-    asleep = sleepers.sleeper(case)
+    asleep = event_waiters.sleeper(case)
     if asleep is None:
         return NA
     named = _named(case)
     if asleep.cqs and (not named or any(cq in asleep.cqs for cq in named)):
-        return ok(f"{sleepers.cq_name(case, asleep.cqs[0])} tells its channel")
-    if not sleepers.stays(case):
+        return ok(f"{event_waiters.cq_name(case, asleep.cqs[0])} tells its channel")
+    if not event_waiters.stays(case):
         return ok("it is woken if time goes on")
     cq = named[0] if named else None
     told = [_made(case, cq, asleep.channel)] if cq is not None else [_alone(case, asleep.channel)]
-    return fail(*told, sleepers.sleeps(case, asleep), cure=_cure(case, cq, asleep.channel))
+    return fail(*told, event_waiters.sleeps(case, asleep), cure=_cure(case, cq, asleep.channel))
 
 
 def _named(case: Case) -> list[CompletionQueue]:
@@ -32,13 +32,13 @@ def _named(case: Case) -> list[CompletionQueue]:
         arguments = line.invocation.arguments.values() if line.invocation is not None else ()
         for ref in arguments:
             thing = case.names.find(str(ref)) if isinstance(ref, Ref) else None
-            if thing is not None and thing.noun is Noun.CQ and words.exists(case.world, thing):
+            if thing is not None and thing.noun is Noun.CQ and fmt.exists(case.world, thing):
                 found.append(case.world.find(thing, CompletionQueue))
     return found
 
 
 def _made(case: Case, cq: CompletionQueue, channel: Thing) -> Evidence:
-    name = sleepers.cq_name(case, cq)
+    name = event_waiters.cq_name(case, cq)
     other = case.name(Noun.CHANNEL, cq.node, cq.channel) if cq.channel else ""
     what = f"with channel={other}" if other else "without a channel"
     made = case.log.about(Kind.CREATED, Thing(Noun.CQ, cq.node, cq.number))
@@ -52,14 +52,14 @@ def _alone(case: Case, channel: Thing) -> Evidence:
     return said(f"no completion queue was made with {case.names.of(channel)}", event)
 
 
-def _cure(case: Case, cq: CompletionQueue | None, channel: Thing) -> Cure:
+def _cure(case: Case, cq: CompletionQueue | None, channel: Thing) -> Fix:
     """Make the queue anew, arm it, and let what came come once more."""
     program = f"create_cq … channel={case.names.of(channel)}, or poll instead of sleeping"
     if cq is None:
-        return Cure(program=program)
+        return Fix(program=program)
     more = waking.one_more(case, cq)
-    arm = f"req_notify_cq {sleepers.cq_name(case, cq)}"
-    return Cure([*making_anew.anew(case, cq, channel=channel.number), arm, *more])
+    arm = f"req_notify_cq {event_waiters.cq_name(case, cq)}"
+    return Fix([*recreate_cq.anew(case, cq, channel=channel.number), arm, *more])
 
 
 CHECK = Check(

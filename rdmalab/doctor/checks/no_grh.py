@@ -4,11 +4,11 @@ from typing import Any
 
 from rdmalab.command import Ref
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.log import Call
-from rdmalab.lens import words
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import MTU, QPState
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -27,16 +27,16 @@ def examine(case: Case) -> Finding:
     )
 
 
-def _cure(case: Case, call: Call, given: dict[str, Any]) -> Cure | None:
+def _cure(case: Case, call: Call, given: dict[str, Any]) -> Fix | None:
     """The same call, with the address of the node that must have been meant."""
     node = _meant(case, call.thing[0], given)
     if not node or call.invocation is None:
         return None
     arguments = call.invocation.arguments
     if call.verb == "create_ah":
-        return Cure([f"create_ah {arguments['ah']} pd={arguments['pd']} to={node}"])
+        return Fix([f"create_ah {arguments['ah']} pd={arguments['pd']} to={node}"])
     words_ = [_word(name, value) for name, value in given.items() if name != "ah_attr"]
-    return Cure([" ".join(["modify_qp", str(arguments["qp"]), *words_, f"ah={node}"])])
+    return Fix([" ".join(["modify_qp", str(arguments["qp"]), *words_, f"ah={node}"])])
 
 
 def _meant(case: Case, own: str, given: dict[str, Any]) -> str:
@@ -57,11 +57,11 @@ def _meant(case: Case, own: str, given: dict[str, Any]) -> str:
 def _word(name: str, value: Any) -> str:
     """One attribute of a call as it is typed."""
     if name == "qp_state":
-        return f"state={words.member(value, QPState)}"
+        return f"state={fmt.member(value, QPState)}"
     if name == "path_mtu" and value in tuple(MTU):
         return f"path_mtu={MTU(value).octets}"
     if name == "qp_access_flags":
-        return f"{name}={words.flags(value, Access)}"
+        return f"{name}={fmt.flags(value, Access)}"
     return f"{name}={value}"
 
 

@@ -2,12 +2,12 @@
 
 from rdmalab.doctor.case import Case, peer_of
 from rdmalab.doctor.facts.waiting import Done, done_by_peer, is_quiet, waiters, watcher
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said, warn
 from rdmalab.doctor.fixes.reconnecting import some_message
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import WROpcode
+from rdmalab.views import fmt
 
 _SHOWN = 2
 
@@ -29,7 +29,7 @@ def examine(case: Case) -> Finding:
         return warn(said(f"{name} has sent nothing yet", receive.posted), cure=cure)
     facts = [
         said(f"{watching or case.qp_name(qp)} waits for a message", receive.posted),
-        *[said(f"{name} did {words.send_wqe(each.wqe)}, which takes no receive", each.event)
+        *[said(f"{name} did {fmt.send_wqe(each.wqe)}, which takes no receive", each.event)
           for each in done[-_SHOWN:]],
         said(f"{name} has posted no SEND"),
     ]  # fmt: skip
@@ -40,8 +40,8 @@ def _is_write(done: Done) -> bool:
     return done.wqe.wr.opcode == WROpcode.RDMA_WRITE
 
 
-def _cure(case: Case, peer: QueuePair, length: int) -> Cure | None:
-    return Cure([some_message(case, peer, length)]) if peer.state is QPState.RTS else None
+def _cure(case: Case, peer: QueuePair, length: int) -> Fix | None:
+    return Fix([some_message(case, peer, length)]) if peer.state is QPState.RTS else None
 
 
 CHECK = Check(

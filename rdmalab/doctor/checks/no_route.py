@@ -4,8 +4,8 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import obstacles
 from rdmalab.doctor.facts.obstacles import Obstacle
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, ok, said
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.states import QPState
@@ -75,20 +75,20 @@ def _is_reached(case: Case, node: str, found: Obstacle) -> bool:
     return gid not in (0, found.match.gid)
 
 
-def _cure(case: Case, qp: QueuePair, found: Obstacle) -> Cure:
+def _cure(case: Case, qp: QueuePair, found: Obstacle) -> Fix:
     """The same by the addresses that routers know."""
     send, there = case.send, found.lost[-1]
     wqe = send.wqe if send is not None else None
     other = there.target if there.source == case.node else there.source
     if wqe is None or not other or not all(_is_reached(case, n, found) for n in (case.node, other)):
-        return Cure(program="choose a GID (sgid_index and dgid) that the network between routes")
+        return Fix(program="choose a GID (sgid_index and dgid) that the network between routes")
     if qp.transport.connected:
-        lines = cures.revive(case, qp, {"ah_attr": other}, {"ah_attr": case.node})
-        return Cure([*lines, *cures.again(case, qp, wqe.wr, revived=True)])
-    name = cures.free_name(case, Noun.AH, case.node)
+        lines = simple_fixes.revive(case, qp, {"ah_attr": other}, {"ah_attr": case.node})
+        return Fix([*lines, *simple_fixes.again(case, qp, wqe.wr, revived=True)])
+    name = simple_fixes.free_name(case, Noun.AH, case.node)
     pd = case.name(Noun.PD, qp.node, qp.pd)
     made = f"create_ah {name} pd={pd} to={other}"
-    return Cure([made, *cures.again(case, qp, wqe.wr, ah=name)])
+    return Fix([made, *simple_fixes.again(case, qp, wqe.wr, ah=name)])
 
 
 CHECK = Check(

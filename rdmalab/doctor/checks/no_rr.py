@@ -2,13 +2,13 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
 from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -33,7 +33,7 @@ def _gave_up(case: Case, target: QueuePair) -> list[Evidence]:
     naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
     if send.ending.status is not WCStatus.RNR_RETRY_EXC_ERR or not naks:
         return []
-    many = words.count(len(naks), "RNR NAK")
+    many = fmt.count(len(naks), "RNR NAK")
     return [
         *_last_taken(case, target, naks[0].event),
         said(f"it came, and {case.qp_name(target)} had no receive", naks[0].event),
@@ -64,14 +64,14 @@ def _last_taken(case: Case, target: QueuePair, event: int) -> list[Evidence]:
     return [said(f"{name} used up its last receive", earlier[-1])] if earlier else []
 
 
-def _cure(case: Case, qp: QueuePair, target: QueuePair) -> Cure | None:
+def _cure(case: Case, qp: QueuePair, target: QueuePair) -> Fix | None:
     wqe = case.send.wqe if case.send is not None else None
     if wqe is None:
         return None
     if not qp.transport.acknowledged:
-        return Cure(once_more(case, qp, wqe.wr, target))
+        return Fix(once_more(case, qp, wqe.wr, target))
     lines = reconnect(case, qp, target)
-    return Cure(lines + once_more(case, qp, wqe.wr, target, revived=True))
+    return Fix(lines + once_more(case, qp, wqe.wr, target, revived=True))
 
 
 CHECK = Check(

@@ -9,20 +9,20 @@ from rdmalab.doctor.facts import attempts, batches
 from rdmalab.doctor.finding import (
     NA,
     Check,
-    Cure,
     Evidence,
     Finding,
+    Fix,
     Section,
     fail,
     ok,
     said,
     unknown,
 )
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.subject import Sort
 from rdmalab.hca.wr import RecvWR, SendWR
-from rdmalab.lens import words
 from rdmalab.spec.records import A, Kind, Record, event_of
+from rdmalab.views import fmt
 
 _KINDS = {
     (Sort.SEND, Noun.QP): Kind.SEND_POSTED,
@@ -49,34 +49,34 @@ def examine(case: Case) -> Finding:
 
 def _evidence(case: Case, posts: list[Record]) -> list[Evidence]:
     """What was posted instead."""
-    name, asked = case.names.of(case.subject.thing), words.wr(case.subject.wr_id)
+    name, asked = case.names.of(case.subject.thing), fmt.wr(case.subject.wr_id)
     if not posts:
         made = case.log.about(Kind.CREATED, case.subject.thing)
         event = event_of(made[-1].record) if made else None
         return [said(f"nothing was ever posted on {name}, which was made here", event)]
     last = event_of(posts[-1])
-    together = " ".join(words.wr(r[A].wr.wr_id) for r in posts if event_of(r) == last)
-    many = words.count(len(posts), "work request")
+    together = " ".join(fmt.wr(r[A].wr.wr_id) for r in posts if event_of(r) == last)
+    many = fmt.count(len(posts), "work request")
     return [
         said(f"the last call that posted on {name} had {together}", last),
         said(f"{many} in all, and {asked} is none of them"),
     ]
 
 
-def _cure(case: Case, posts: list[Record]) -> Cure:
+def _cure(case: Case, posts: list[Record]) -> Fix:
     """Post it: how it looks, those before it tell, if they follow a rule."""
-    asked = words.wr(case.subject.wr_id)
+    asked = fmt.wr(case.subject.wr_id)
     wrs = [record[A].wr for record in posts[-2:]]
     wr = continued(wrs[0], wrs[1], case.subject.wr_id) if len(wrs) == 2 else None
     node, number = case.subject.thing[1:]
     qp = find_qp(case.world, node, number)
     if wr is None or (qp is None and case.subject.thing.noun is Noun.QP):
-        return Cure(program=f"hand {asked} to a call that posts it")
+        return Fix(program=f"hand {asked} to a call that posts it")
     if isinstance(wr, SendWR) and qp is not None:
-        return Cure(cures.again(case, qp, wr))
+        return Fix(simple_fixes.again(case, qp, wr))
     if qp is not None and case.subject.thing.noun is Noun.QP:
-        return Cure([cures.post_recv(case, qp, wr)])
-    return Cure([cures.post_srq_recv(case, node, number, wr)])
+        return Fix([simple_fixes.post_recv(case, qp, wr)])
+    return Fix([simple_fixes.post_srq_recv(case, node, number, wr)])
 
 
 def continued(one: Any, other: Any, wr_id: int) -> Any:

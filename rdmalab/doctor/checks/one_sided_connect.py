@@ -2,8 +2,8 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.facts.unheard import Unheard
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said
+from rdmalab.doctor.facts.unanswered_sends import Unheard
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, ok, said
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import A, Kind, event_of
@@ -50,11 +50,11 @@ def _answers(case: Case, unheard: Unheard, peer: QueuePair, other: str) -> list[
     return [said(f"its acknowledgements go to {other}", sent[0])] if sent else []
 
 
-def _cure(case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePair) -> Cure | None:
+def _cure(case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePair) -> Fix | None:
     if unheard.send.wqe is None:
         return None
     lines = reconnect(case, qp, peer)
-    return Cure(lines + once_more(case, qp, unheard.send.wqe.wr, peer, revived=True))
+    return Fix(lines + once_more(case, qp, unheard.send.wqe.wr, peer, revived=True))
 
 
 CHECK = Check(

@@ -6,14 +6,14 @@ from rdmalab.command import Thing
 from rdmalab.doctor.case import Case, find_qp
 from rdmalab.doctor.facts import messages
 from rdmalab.doctor.facts.messages import meet
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said, warn
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
-from rdmalab.lens import words
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.work import Local, SendFlags, WROpcode
+from rdmalab.views import fmt
 
 _FENCE = int(SendFlags.FENCE)
 
@@ -77,15 +77,15 @@ def _overtaken(case: Case, sent: Sent, hca: Hca) -> tuple[SendWqe, int] | None:
 
 def _warn(case: Case, sent: Sent, before: tuple[SendWqe, int], qp: QueuePair) -> Finding:
     wqe, posted = before
-    read, name = words.member(wqe.wr.opcode, WROpcode), case.qp_name(qp)
-    fenced = words.flags(int(sent.wqe.wr.flags) | _FENCE, SendFlags)
-    last = cures.again(case, qp, sent.wqe.wr, flags=fenced)
+    read, name = fmt.member(wqe.wr.opcode, WROpcode), case.qp_name(qp)
+    fenced = fmt.flags(int(sent.wqe.wr.flags) | _FENCE, SendFlags)
+    last = simple_fixes.again(case, qp, sent.wqe.wr, flags=fenced)
     return warn(
         said(f"{name}.wr[{sent.wqe.wr.wr_id}] sends, without FENCE, from the buffer of {read} "
              f"wr_id={wqe.wr.wr_id}", sent.posted),
         said(f"{read} was posted before it", posted),
         said("it left before that had completed", sent.left),
-        cure=Cure([*last[:-1], cures.post_send(case, qp, wqe.wr), last[-1]]),
+        cure=Fix([*last[:-1], simple_fixes.post_send(case, qp, wqe.wr), last[-1]]),
     )  # fmt: skip
 
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 from rdmalab.doctor.case import Case, find_qp
 from rdmalab.doctor.facts import messages
 from rdmalab.doctor.facts.messages import Message, meet
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
-from rdmalab.doctor.fixes import cures
-from rdmalab.hca.pointers import listed
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said, warn
+from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe, SendWR
 from rdmalab.spec.work import Local
@@ -34,7 +34,7 @@ def examine(case: Case) -> Finding:
             for first in range(second):
                 if twice := meet(pieces[first : first + 1], pieces[second : second + 1]):
                     text = f"sge[{first}] and sge[{second}] both name {twice[0][1]} bytes"
-                    where = f"from {cures.sge_words(case, case.node, sg[second])} on"
+                    where = f"from {simple_fixes.sge_words(case, case.node, sg[second])} on"
                     return warn(said(f"{text}, {where}", each.posted), cure=_cure(case, each))
     return ok("no two elements of its list name the same bytes") if found else NA
 
@@ -68,20 +68,20 @@ def _of_bytes(case: Case) -> list[Scattered]:
     return found
 
 
-def _cure(case: Case, each: Scattered) -> Cure | None:
+def _cure(case: Case, each: Scattered) -> Fix | None:
     """The same list, each element up to where the next begins; and the message once more."""
     wr, qp = each.wqe.wr, each.qp
     if qp is None:
         return None
-    words_ = ",".join(cures.sge_words(case, case.node, sge) for sge in _apart(listed(wr)))
+    words_ = ",".join(simple_fixes.sge_words(case, case.node, sge) for sge in _apart(listed(wr)))
     if isinstance(wr, SendWR):
-        return Cure([cures.post_send(case, qp, wr, sg=words_)])
-    post = cures.post_recv(case, qp, RecvWR(wr.wr_id), sg=words_)
+        return Fix([simple_fixes.post_send(case, qp, wr, sg=words_)])
+    post = simple_fixes.post_recv(case, qp, RecvWR(wr.wr_id), sg=words_)
     message = each.message
     sender = find_qp(case.world, *message.thing[1:]) if message is not None else None
     if message is None or sender is None:
-        return Cure([post])
-    return Cure([post, cures.post_send(case, sender, message.wqe.wr)])
+        return Fix([post])
+    return Fix([post, simple_fixes.post_send(case, sender, message.wqe.wr)])
 
 
 def _apart(sg: list[SGE]) -> list[SGE]:

@@ -2,15 +2,15 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.complaints import first_failed
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.subjects import first_failed
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
 from rdmalab.spec.records import A, B, Kind, Record, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -31,7 +31,7 @@ def examine(case: Case) -> Finding:
         said(f"{who or 'a call'} moved {case.qp_name(qp)} from {move[A].name} to ERR",
              event_of(move)),
         said(f"no work of {case.qp_name(qp)} had failed before"),
-        said(f"{words.wr(case.subject.wr_id)} was given back, flushed: its buffer is yours again",
+        said(f"{fmt.wr(case.subject.wr_id)} was given back, flushed: its buffer is yours again",
              work.ending.event),
         cure=_cure(case, qp),
     )  # fmt: skip
@@ -61,15 +61,15 @@ def _is_flushed(case: Case, first: Subject) -> bool:
     )  # fmt: skip
 
 
-def _cure(case: Case, qp: QueuePair) -> Cure:
+def _cure(case: Case, qp: QueuePair) -> Fix:
     """If it was wanted there is nothing to cure; else both ends are made anew."""
     send, receive = case.send, case.receive
-    lines = cures.revive(case, qp)
+    lines = simple_fixes.revive(case, qp)
     if send is not None and send.wqe is not None:
-        return Cure([*lines, *cures.again(case, qp, send.wqe.wr, revived=True)])
+        return Fix([*lines, *simple_fixes.again(case, qp, send.wqe.wr, revived=True)])
     if receive is not None and receive.wqe is not None and not receive.shared:
-        return Cure([*lines, cures.post_recv(case, qp, receive.wqe.wr)])
-    return Cure(program="flushes at a teardown are no failure: give the buffers back, report none")
+        return Fix([*lines, simple_fixes.post_recv(case, qp, receive.wqe.wr)])
+    return Fix(program="flushes at a teardown are no failure: give the buffers back, report none")
 
 
 CHECK = Check(

@@ -3,9 +3,9 @@
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.facts.unheard import Unheard
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.facts.unanswered_sends import Unheard
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import join, receive_at
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import A, Kind, event_of
@@ -27,7 +27,7 @@ def examine(case: Case) -> Finding:
     unheard = case.unheard
     if unheard is None:
         waits = case.receive is not None and case.receive.on_queue and case.asked
-        return fail(*evidence, cure=Cure(program=_PROGRAM), since=gone) if waits else ok()
+        return fail(*evidence, cure=Fix(program=_PROGRAM), since=gone) if waits else ok()
     misses = unheard.because("wrong-qpn")
     if not misses:
         return ok("it was not lost on a peer that is no more")
@@ -38,21 +38,21 @@ def examine(case: Case) -> Finding:
 _PROGRAM = "say goodbye over another channel, or connect anew, before one end is destroyed"
 
 
-def _cure(case: Case, unheard: Unheard, qp: QueuePair, end: tuple[str, int]) -> Cure | None:
+def _cure(case: Case, unheard: Unheard, qp: QueuePair, end: tuple[str, int]) -> Fix | None:
     """Make the peer once more, as it was made, and connect."""
     thing = Thing(Noun.QP, *end)
     made = [r for _, r in case.log.of(Kind.CREATED, *end) if r[A] == Noun.QP.value]
     invocation = case.log.asked(event_of(made[-1]))[0] if made else None
     name = case.names.of(thing)
     if unheard.send.wqe is None or invocation is None or invocation.name != "create_qp":
-        return Cure(program=_PROGRAM)
+        return Fix(program=_PROGRAM)
     if not case.names.is_free(name):
-        return Cure(program=_PROGRAM)
+        return Fix(program=_PROGRAM)
     wr, pd = unheard.send.wqe.wr, case.names.find(str(invocation.arguments.get("pd")))
     lines = [invocation.line, *join(case, qp, name)]
-    if cures.needs_receive(wr) and pd is not None:
+    if simple_fixes.needs_receive(wr) and pd is not None:
         lines.append(receive_at(case, name, pd, unheard.send.wqe.length, wr.wr_id))
-    return Cure([*lines, cures.post_send(case, qp, wr)])
+    return Fix([*lines, simple_fixes.post_send(case, qp, wr)])
 
 
 CHECK = Check(

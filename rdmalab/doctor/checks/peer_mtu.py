@@ -2,12 +2,12 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import Ends, ends, told
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import recovery
-from rdmalab.lens import words
 from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.states import Attr
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
 
 _REFUSED = {WCStatus.REM_INV_REQ_ERR, WCStatus.BAD_RESP_ERR}
 
@@ -51,7 +51,7 @@ def _refused(case: Case, both: Ends) -> list[Evidence]:
     for kind in (Kind.REQUEST_REFUSED, Kind.PACKET_DROPPED):
         for _, r in reversed(case.log.of(kind, receiver.node, receiver.number)):
             if r[B] == "length" and r[A].flow.src == sender.path.flow.src if sender.path else False:
-                text = f"{case.qp_name(receiver)} refused {words.packet_words(r[A])}"
+                text = f"{case.qp_name(receiver)} refused {fmt.packet_words(r[A])}"
                 return [said(text, event_of(r))]
     return []
 
@@ -61,14 +61,14 @@ def _is_bad_response(case: Case) -> bool:
     return ending is not None and ending.status is WCStatus.BAD_RESP_ERR
 
 
-def _cure(case: Case, both: Ends) -> Cure | None:
+def _cure(case: Case, both: Ends) -> Fix | None:
     """Both as small as the smaller one."""
     sender, receiver = both
     mtu = min(end.path.mtu for end in both if end.path is not None)
     same = {"path_mtu": str(mtu)}
     if case.send is not None and case.send.wqe is not None:
-        return Cure(recovery.reconnected(case, sender, case.send.wqe.wr, same, same))
-    return Cure(recovery.received_anew(case, receiver, same))
+        return Fix(recovery.reconnected(case, sender, case.send.wqe.wr, same, same))
+    return Fix(recovery.received_anew(case, receiver, same))
 
 
 CHECK = Check(

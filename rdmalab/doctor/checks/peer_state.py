@@ -1,14 +1,14 @@
 """peer-state: the peer was not ready to take requests."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.complaints import failed_before_flush
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.facts.unheard import Unheard
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
+from rdmalab.doctor.facts.unanswered_sends import Unheard
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said, warn
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
+from rdmalab.doctor.subjects import failed_before_flush
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
 from rdmalab.spec.states import QPState
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -28,7 +28,7 @@ def examine(case: Case) -> Finding:
         return ok(f"{name} was in ERR, for a reason of its own", since)
     return unheard.finding(
         said(f"{name} was in {state.name}", since),
-        said(f"it dropped {words.count(len(misses), 'request')}, the first here", misses[0].event),
+        said(f"it dropped {fmt.count(len(misses), 'request')}, the first here", misses[0].event),
         cure=_cure(case, unheard, qp, peer), since=misses[0].event,
     )  # fmt: skip
 
@@ -43,12 +43,12 @@ def _of_receive(case: Case) -> Finding:
     return warn(said(f"{case.qp_name(peer)} is in {peer.state.name}: it sends nothing", since))
 
 
-def _cure(case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePair) -> Cure | None:
+def _cure(case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePair) -> Fix | None:
     """Both ends anew, the peer told what this end was told."""
     if unheard.send.wqe is None or qp.path is None:
         return None
     lines = reconnect(case, qp, peer)
-    return Cure(lines + once_more(case, qp, unheard.send.wqe.wr, peer, revived=True))
+    return Fix(lines + once_more(case, qp, unheard.send.wqe.wr, peer, revived=True))
 
 
 CHECK = Check(

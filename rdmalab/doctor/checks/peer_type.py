@@ -2,11 +2,11 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said
 from rdmalab.doctor.fixes.reconnecting import create_like, join, once_more
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
-from rdmalab.lens import words
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -23,15 +23,15 @@ def examine(case: Case) -> Finding:
         said(f"{case.qp_name(qp)} is {qp.qp_type.name}, {case.qp_name(peer)} is "
              f"{peer.qp_type.name}", since),
         said(f"{peer.node} dropped {label} of {qp.qp_type.name}: "
-             f"{words.count(len(misses), 'packet')}", misses[-1].event),
+             f"{fmt.count(len(misses), 'packet')}", misses[-1].event),
         cure=_cure(case, qp, peer, unheard.send.wqe.wr), since=since,
     )  # fmt: skip
 
 
-def _cure(case: Case, qp: QueuePair, peer: QueuePair, wr: SendWR) -> Cure | None:
+def _cure(case: Case, qp: QueuePair, peer: QueuePair, wr: SendWR) -> Fix | None:
     """In the place of the peer one of the right type."""
     if not qp.transport.connected or qp.transport.names_srq:
-        return Cure(program="make both queue pairs with the same qp_type")
+        return Fix(program="make both queue pairs with the same qp_type")
     name = case.qp_name(peer)
     lines = [
         f"destroy_qp {name}",
@@ -39,7 +39,7 @@ def _cure(case: Case, qp: QueuePair, peer: QueuePair, wr: SendWR) -> Cure | None
         *join(case, qp, name),
         *once_more(case, qp, wr, peer, revived=True),
     ]
-    return Cure(lines)
+    return Fix(lines)
 
 
 CHECK = Check(

@@ -2,13 +2,13 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.facts.unheard import Unheard
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.facts.unanswered_sends import Unheard
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.port import FULL_MEMBER, share_partition
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -28,13 +28,13 @@ def examine(case: Case) -> Finding:
              f"{qp.attr.pkey_index or 0} of its table", since),
         said(f"{case.qp_name(peer)} wants {theirs:#06x}, entry {peer.attr.pkey_index or 0} of "
              f"its own: {why}", partners.told(case, peer)),
-        said(f"{words.count(len(misses), 'packet')} dropped, counted in bad_pkey_cntr",
+        said(f"{fmt.count(len(misses), 'packet')} dropped, counted in bad_pkey_cntr",
              misses[-1].event),
         cure=_cure(case, unheard, qp, peer), since=since,
     )  # fmt: skip
 
 
-def _cure(case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePair) -> Cure | None:
+def _cure(case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePair) -> Fix | None:
     """The entries that name a partition of both; where there is none, one is put in."""
     wqe, assigned = unheard.send.wqe, []
     if wqe is None or qp.path is None:
@@ -47,8 +47,8 @@ def _cure(case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePair) -> Cure 
     if qp.transport.connected:
         lines = reconnect(case, qp, peer, ours, theirs)
     else:
-        lines = cures.revive(case, qp, ours) + cures.revive(case, peer, theirs)
-    return Cure([*assigned, *lines, *once_more(case, qp, wqe.wr, peer, revived=True)])
+        lines = simple_fixes.revive(case, qp, ours) + simple_fixes.revive(case, peer, theirs)
+    return Fix([*assigned, *lines, *once_more(case, qp, wqe.wr, peer, revived=True)])
 
 
 def _assigned(qp: QueuePair, peer: QueuePair, pair: tuple[int, int]) -> str:

@@ -3,13 +3,13 @@
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts, full_queues
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import reposting
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.rules import errno_name
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -25,7 +25,7 @@ def examine(case: Case) -> Finding:
     evidence = _lying(case, qp, cq, is_send=is_send)
     lines = [f"poll_cq {case.name(Noun.CQ, qp.node, cq.number)} num_entries={last}"]
     return fail(
-        *evidence, said(answer, call.event), cure=Cure(lines + reposting.once_more(case, qp))
+        *evidence, said(answer, call.event), cure=Fix(lines + reposting.once_more(case, qp))
     )
 
 
@@ -36,7 +36,7 @@ def _lying(case: Case, qp: QueuePair, cq: CompletionQueue, *, is_send: bool) -> 
     oldest = next(c for c in cq.cqes if c.qp_num == qp.number and c.is_send is is_send)
     entries = case.log.about(Kind.CQE_ADDED, Thing(Noun.CQ, qp.node, cq.number))
     added = [event_of(r) for _, r in entries if r[A] is oldest]
-    what = f"{words.count(many, 'completion')} of {case.qp_name(qp)} on {name}"
+    what = f"{fmt.count(many, 'completion')} of {case.qp_name(qp)} on {name}"
     polls = [c for c in case.log.calls("poll_cq", qp.node) if c.thing[1] == cq.number]
     if polls:
         looked = said(f"{polls[-1].program or 'a call'} polled {name} last", polls[-1].event)

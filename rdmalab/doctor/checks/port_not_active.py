@@ -3,11 +3,11 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import is_in_vain
 from rdmalab.doctor.facts.delivery import answers, by_port, last_try
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, hinders, ok, said
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, hinders, ok, said
 from rdmalab.doctor.fixes import recovery
-from rdmalab.lens.ladder import PacketRow
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.records import A, Kind, event_of, node_of
+from rdmalab.views.ladder import PacketRow
 
 
 def examine(case: Case) -> Finding:
@@ -26,7 +26,7 @@ def examine(case: Case) -> Finding:
     return hinders(
         case, *down, said(f"{taken[-1].label} psn={taken[-1].psn} {_fate(taken[-1])}",
                           taken[-1].event),
-        *_now(case), cure=Cure(lines or ["run"]), since=down[0].event if down else None,
+        *_now(case), cure=Fix(lines or ["run"]), since=down[0].event if down else None,
     )  # fmt: skip
 
 

@@ -3,11 +3,11 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.facts.attempts import Attempt
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import reposting
-from rdmalab.doctor.fixes.mending import mended
-from rdmalab.lens import words
+from rdmalab.doctor.fixes.changed_calls import mended
 from rdmalab.spec.rules import errno_name
+from rdmalab.views import fmt
 
 # What the bad one was refused for has an item of its own.
 _OWN_ITEM = (*attempts.OF_THE_QUEUE, "inline-opcode", "setter-missing")
@@ -24,20 +24,20 @@ def examine(case: Case) -> Finding:
     call = attempt.call
     evidence = [
         said(f"{call.verb} returned {errno_name(call.errno)}: {call.message}", call.event),
-        said(f"bad_wr was {words.wr(attempts.id_of(attempt.left[0]))}: {attempts.told(attempt)}",
+        said(f"bad_wr was {fmt.wr(attempts.id_of(attempt.left[0]))}: {attempts.told(attempt)}",
              call.event),
     ]  # fmt: skip
     return fail(*evidence, cure=_cure(case, attempt), since=call.event)
 
 
-def _cure(case: Case, attempt: Attempt) -> Cure:
+def _cure(case: Case, attempt: Attempt) -> Fix:
     """Mend the bad one, and post it and all behind it once more."""
     bad, *behind = attempt.left
     better = mended(bad, attempt.call.refusal)
     if better is None or case.qp is None:
-        mend = f"mend {words.wr(attempts.id_of(bad))}, look at what {attempt.call.verb} returns"
-        return Cure(program=f"{mend}, and post it and all behind it again")
-    return Cure(reposting.repost(case, case.qp, attempt, [better, *behind]))
+        mend = f"mend {fmt.wr(attempts.id_of(bad))}, look at what {attempt.call.verb} returns"
+        return Fix(program=f"{mend}, and post it and all behind it again")
+    return Fix(reposting.repost(case, case.qp, attempt, [better, *behind]))
 
 
 CHECK = Check(

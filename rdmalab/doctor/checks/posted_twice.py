@@ -6,11 +6,11 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, peer_of
 from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.facts.attempts import Attempt
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said, warn
 from rdmalab.doctor.log import Call
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
 from rdmalab.spec.rules import errno_name
+from rdmalab.views import fmt
 
 
 class _Again(NamedTuple):
@@ -29,7 +29,7 @@ def examine(case: Case) -> Finding:
     if found is None:
         return ok("nothing was posted a second time")
     qp, first, later = found
-    twice = " ".join(words.wr(attempts.id_of(wr)) for wr in first.wrs[: first.posted])
+    twice = " ".join(fmt.wr(attempts.id_of(wr)) for wr in first.wrs[: first.posted])
     if case.send is not None and not _is_one(case, found):
         return ok("this one was posted once")
     evidence = (
@@ -38,7 +38,7 @@ def examine(case: Case) -> Finding:
         said(f"{later.program or 'a call'} posted the list again from its head: {twice} for the "
              "second time", later.event),
     )  # fmt: skip
-    cure = Cure(program="go on from bad_wr: what stands before it has been posted")
+    cure = Fix(program="go on from bad_wr: what stands before it has been posted")
     return fail(*evidence, cure=cure) if case.cq is not None else warn(*evidence, cure=cure)
 
 

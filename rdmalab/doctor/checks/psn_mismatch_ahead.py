@@ -4,9 +4,9 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import psn_mismatch
 from rdmalab.doctor.facts.bring_up import ends
 from rdmalab.doctor.finding import Check, Evidence, Finding, Section, said
-from rdmalab.lens import words
 from rdmalab.spec.records import A, Kind, event_of, object_of
 from rdmalab.spec.refusals import Syndrome
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -22,8 +22,8 @@ def _seen(case: Case) -> list[Evidence]:
     for _, record in reversed(case.log.of(Kind.PACKET_SENT, both.receiver.node)):
         packet = record[A]
         own = object_of(record) == both.receiver.number
-        if own and words.syndrome(packet) is Syndrome.NAK_SEQUENCE:
-            text = f"{words.packet_words(packet)} came back: that packet was never sent"
+        if own and fmt.syndrome(packet) is Syndrome.NAK_SEQUENCE:
+            text = f"{fmt.packet_words(packet)} came back: that packet was never sent"
             return [said(text, event_of(record))]
     return []
 

@@ -5,8 +5,8 @@ from rdmalab.doctor.facts import psn_mismatch
 from rdmalab.doctor.facts.bring_up import ends, thing
 from rdmalab.doctor.finding import Check, Evidence, Finding, Section, said
 from rdmalab.hca.psn import diff
-from rdmalab.lens import words
 from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -24,7 +24,7 @@ def _seen(case: Case) -> list[Evidence]:
            if r[A].opcode_row.request and diff(r[A].psn, expected) < 0]  # fmt: skip
     if not old:
         return []
-    many = words.count(len(old), "packet")
+    many = fmt.count(len(old), "packet")
     text = f"{case.qp_name(both.receiver)} took {many} for duplicates and delivered nothing"
     return [said(text, event_of(old[-1]))]
 

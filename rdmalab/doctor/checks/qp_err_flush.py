@@ -1,9 +1,9 @@
 """qp-err-flush: the queue pair was in ERR; what matters is what took it there."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.downfall import fallen
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures, recovery
+from rdmalab.doctor.facts.qp_error_cause import qp_error_cause
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import recovery, simple_fixes
 from rdmalab.doctor.subject import Sort
 from rdmalab.spec.states import QPState
 
@@ -15,7 +15,7 @@ def examine(case: Case) -> Finding:
         return NA
     if not (_flushed(case) or _stuck(case)):
         return ok("it was not flushed")
-    fall = fallen(case)
+    fall = qp_error_cause(case)
     if fall is not None and fall.state is QPState.SQE:
         return ok("its queue pair was in SQE")
     evidence = []
@@ -25,7 +25,7 @@ def examine(case: Case) -> Finding:
 
 
 def _did(case: Case) -> str:
-    return "stopped" if case.hca.useless else "went to ERR"
+    return "stopped" if case.hca.unavailable_rule else "went to ERR"
 
 
 def _flushed(case: Case) -> bool:
@@ -42,7 +42,7 @@ def _stuck(case: Case) -> bool:
         return False
     ignored = case.receive is not None and not case.profile.flushes_recvs_posted_in_err
     own = not qp.shares_receives
-    return bool(case.hca.useless) or (ignored and own and qp.state is QPState.ERR)
+    return bool(case.hca.unavailable_rule) or (ignored and own and qp.state is QPState.ERR)
 
 
 def _end(case: Case) -> Evidence:
@@ -56,22 +56,22 @@ def _end(case: Case) -> Evidence:
 
 
 def _since(case: Case) -> int:
-    fall = fallen(case)
+    fall = qp_error_cause(case)
     return fall.event if fall is not None else -1
 
 
-def _cure(case: Case) -> Cure | None:
+def _cure(case: Case) -> Fix | None:
     """Both ends made anew, and the work posted again."""
     qp, send, receive = case.qp, case.send, case.receive
     if qp is None:
         return None
-    if case.hca.useless:
-        return Cure(program="close_device, open_device, and everything made anew")
+    if case.hca.unavailable_rule:
+        return Fix(program="close_device, open_device, and everything made anew")
     if send is not None and send.wqe is not None:
-        return Cure(recovery.anew(case, qp, send.wqe.wr))
+        return Fix(recovery.anew(case, qp, send.wqe.wr))
     if receive is not None and receive.wqe is not None and not receive.shared:
-        return Cure(recovery.receive_anew(case, qp, receive.wqe.wr))
-    return Cure(cures.revive(case, qp)) if send is None and receive is None else None
+        return Fix(recovery.receive_anew(case, qp, receive.wqe.wr))
+    return Fix(simple_fixes.revive(case, qp)) if send is None and receive is None else None
 
 
 CHECK = Check(

@@ -4,7 +4,7 @@ from rdmalab.command import Noun
 from rdmalab.doctor.case import Case, find_qp
 from rdmalab.doctor.facts import bring_up
 from rdmalab.doctor.facts.awaited import things_in
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import recovery
 from rdmalab.doctor.subject import Sort
 from rdmalab.hca.qp import QueuePair
@@ -29,7 +29,7 @@ def examine(case: Case) -> Finding:
         said(f"{name} went to {found.state.name}, and nobody has moved it on", moved),
         said(f"{name} needs {' and '.join(to.name for to in _BELOW[found.state + 1:])}"
              f"{' and ' if found.state < QPState.RTR else ''}RTS before it sends"),
-        cure=Cure(lines) if lines else None,
+        cure=Fix(lines) if lines else None,
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import told
 from rdmalab.doctor.facts.line import held, posted, said_of
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, hinders, ok, said
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, hinders, ok, said
 from rdmalab.doctor.fixes import recovery
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
@@ -22,7 +22,7 @@ def examine(case: Case) -> Finding:
     return hinders(
         case, said(f"{case.qp_name(qp)} was told max_rd_atomic=0", since),
         said(f"{said_of(case, hold)} can never begin", posted(case, hold.wqe)),
-        cure=Cure(_lines(case, qp, send.wqe.wr)), since=since,
+        cure=Fix(_lines(case, qp, send.wqe.wr)), since=since,
     )  # fmt: skip
 
 

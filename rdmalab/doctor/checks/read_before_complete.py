@@ -5,7 +5,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import messages
 from rdmalab.doctor.facts.content import Content
 from rdmalab.doctor.facts.messages import Piece, meet
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said, warn
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, ok, said, warn
 from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.work import Local
 
@@ -18,8 +18,8 @@ def examine(case: Case) -> Finding:
     evidence = _reads(case, content) or _receives(case, content)
     if not evidence:
         return ok("no message is on its way into these bytes")
-    program = Cure(program="read a buffer only after the completion of what fills it")
-    return warn(*evidence, cure=program if case.at_rest else Cure(["run"]))
+    program = Fix(program="read a buffer only after the completion of what fills it")
+    return warn(*evidence, cure=program if case.at_rest else Fix(["run"]))
 
 
 def _reads(case: Case, content: Content) -> list[Evidence]:

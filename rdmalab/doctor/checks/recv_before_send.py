@@ -3,9 +3,9 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.backlog import after_polling, answer, backlog
 from rdmalab.doctor.facts.send import Send
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.lens import words
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
 from rdmalab.spec.records import A, event_of
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -22,21 +22,21 @@ def examine(case: Case) -> Finding:
     lines = after_polling(case, found)
     return fail(
         _state(last, call.event),
-        said(f"the peer's message was polled ({words.wr(cqe.wr_id)} of the receives), "
+        said(f"the peer's message was polled ({fmt.wr(cqe.wr_id)} of the receives), "
              "which frees no slot", event_of(message)),
         said(f"{call.verb} followed at once", call.event),
-        cure=Cure(lines) if lines else None, since=last.posted,
+        cure=Fix(lines) if lines else None, since=last.posted,
     )  # fmt: skip
 
 
 def _state(send: Send, event: int) -> Evidence:
     """The newest request, and where its acknowledgement was then."""
-    name = words.wr(send.subject.wr_id)
+    name = fmt.wr(send.subject.wr_id)
     acks = [row for row in send.answers if row.event <= event]
     if not acks:
         return said(f"{name} was posted, and not yet acknowledged", send.posted)
     return said(f"{name} was posted, and its {acks[-1].label}, which left at "
-                f"{words.ev(acks[-1].event)}, had not come", send.posted)  # fmt: skip
+                f"{fmt.ev(acks[-1].event)}, had not come", send.posted)  # fmt: skip
 
 
 CHECK = Check(

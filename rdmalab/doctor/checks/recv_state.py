@@ -2,9 +2,9 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.facts.strays import waiting_qps
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, warn
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.facts.undelivered import waiting_qps
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said, warn
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
@@ -42,18 +42,18 @@ def _of_receive(case: Case) -> Finding:
     return warn(said(f"{case.qp_name(qp)} is in {qp.state.name}: it takes no message", since))
 
 
-def _cure(case: Case, qp: QueuePair, target: QueuePair, wr: SendWR) -> Cure | None:
+def _cure(case: Case, qp: QueuePair, target: QueuePair, wr: SendWR) -> Fix | None:
     """Bring it up, and say the message once more."""
     if target.state_row.receives:
-        return Cure(once_more(case, qp, wr, target))
+        return Fix(once_more(case, qp, wr, target))
     if target.state is QPState.INIT and not target.transport.connected:
-        up = cures.move(case, target, QPState.INIT, QPState.RTR, {})
-        return Cure([up, *once_more(case, qp, wr, target)])
+        up = simple_fixes.move(case, target, QPState.INIT, QPState.RTR, {})
+        return Fix([up, *once_more(case, qp, wr, target)])
     if target.transport.connected:
         lines = reconnect(case, qp, target)
     else:
-        lines = cures.revive(case, target)
-    return Cure(lines + once_more(case, qp, wr, target, revived=True))
+        lines = simple_fixes.revive(case, target)
+    return Fix(lines + once_more(case, qp, wr, target, revived=True))
 
 
 CHECK = Check(

@@ -4,12 +4,12 @@ from rdmalab.command import Invocation
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import batches
 from rdmalab.doctor.facts.batches import Batch, Building
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import rebuilding
 from rdmalab.doctor.log import Call
 from rdmalab.hca.extended import ABORTED, OVERWRITTEN
-from rdmalab.lens import words
 from rdmalab.spec.rules import errno_name
+from rdmalab.views import fmt
 
 _OWN_ITEM = ("setter-missing", "queue-full", "send-state")
 _OTHERWISE = {"wr_set_inline_data": "wr_set_sge", "wr_set_inline_data_list": "wr_set_sge_list"}
@@ -26,14 +26,14 @@ def examine(case: Case) -> Finding:
     if refusal is not None and refusal.refusal in _OWN_ITEM:
         return ok("wr_complete was refused for a reason of its own", refusal.event)
     built = batch.find(case.subject.wr_id) or batch.built[0]
-    name = f"{words.wr(built.wr.wr_id)} was built on {case.names.of(batch.thing)}"
+    name = f"{fmt.wr(built.wr.wr_id)} was built on {case.names.of(batch.thing)}"
     evidence = [said(name, built.event), *_ending(batch, refusal)]
     return fail(*evidence, cure=_cure(case, batch, refusal), since=batch.spoiled or batch.closed)
 
 
 def _ending(batch: Batch, refusal: Call | None) -> list[Evidence]:
     """What became of the batch."""
-    many = words.count(len(batch.built), "work request")
+    many = fmt.count(len(batch.built), "work request")
     if refusal is not None:
         answer = f"wr_complete returned {errno_name(refusal.errno)}: {refusal.message}"
         return [said(answer, batch.closed), said(f"none of its {many} was posted", batch.closed)]
@@ -42,14 +42,14 @@ def _ending(batch: Batch, refusal: Call | None) -> list[Evidence]:
     return [said(f"another thread wrote over the batch of {many}", batch.closed)]
 
 
-def _cure(case: Case, batch: Batch, refusal: Call | None) -> Cure:
+def _cure(case: Case, batch: Batch, refusal: Call | None) -> Fix:
     """All of it again, without the mistake."""
     if refusal is not None and refusal.refusal != "inline-length":
-        return Cure(program=f"correct it ({refusal.message}), and build the whole batch again")
+        return Fix(program=f"correct it ({refusal.message}), and build the whole batch again")
     lines = rebuilding.once_more(case, batch, lambda built: _by_reference(case, built))
     if lines is None or batch.ending == OVERWRITTEN:
-        return Cure(program="build the whole batch again, by one thread at a time")
-    return Cure(lines)
+        return Fix(program="build the whole batch again, by one thread at a time")
+    return Fix(lines)
 
 
 def _by_reference(case: Case, built: Building) -> list[Invocation] | None:

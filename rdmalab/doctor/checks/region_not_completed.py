@@ -2,8 +2,8 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import batches
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.lens import words
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -13,7 +13,7 @@ def examine(case: Case) -> Finding:
         return NA
     if batch.closed is not None:
         return ok("its critical region has an end", batch.closed)
-    name, many = case.names.of(batch.thing), words.count(len(batch.built), "work request")
+    name, many = case.names.of(batch.thing), fmt.count(len(batch.built), "work request")
     event = batch.built[-1].event
     evidence = [
         said(f"wr_start opened the critical region of {name}", batch.opened),
@@ -22,8 +22,8 @@ def examine(case: Case) -> Finding:
     if batch.spoiled is not None:
         evidence.append(said("wr_complete would refuse it: a mistake was made here", batch.spoiled))
         mend = "correct what was built wrong, start again, and end with wr_complete"
-        return fail(*evidence, cure=Cure(program=mend))
-    return fail(*evidence, cure=Cure([f"wr_complete {name}"]))
+        return fail(*evidence, cure=Fix(program=mend))
+    return fail(*evidence, cure=Fix([f"wr_complete {name}"]))
 
 
 CHECK = Check(

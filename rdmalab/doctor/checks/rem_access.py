@@ -1,9 +1,9 @@
 """rem-access: the peer's memory may not be touched so."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import keyring
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures, memory_cures
+from rdmalab.doctor.facts import key_lookup
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
 from rdmalab.spec.records import B, Kind, event_of
@@ -58,29 +58,33 @@ def _in_silence(case: Case, wqe: SendWqe, event: int) -> Finding:
 def _refusal(case: Case, wqe: SendWqe, peer: QueuePair, qp: QueuePair) -> Evidence:
     found = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
     events = [event_of(r) for _, r in found if r[B] == "rkey" and event_of(r) <= case.ended]
-    denial = keyring.denial_at(case.world.nodes[peer.node], peer, wqe)
+    denial = key_lookup.denial_at(case.world.nodes[peer.node], peer, wqe)
     test = f"rkey {wqe.wr.rkey:#x} was not good for it then; now it is"
     if denial is not None:
-        test = keyring.told(case, denial, peer)
+        test = key_lookup.told(case, denial, peer)
     return said(f"{case.qp_name(peer)} refused it: {test}", events[-1] if events else None)
 
 
-def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Cure | None:
+def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fix | None:
     """Bring both ends up again, and name memory of the peer that allows it."""
     denial = None
     if peer is not None:
-        denial = keyring.denial_at(case.world.nodes[peer.node], peer, wqe)
-    if peer is None or denial is None or keyring.former(case, peer.node, wqe.wr.rkey) is not None:
+        denial = key_lookup.denial_at(case.world.nodes[peer.node], peer, wqe)
+    if (
+        peer is None
+        or denial is None
+        or key_lookup.former(case, peer.node, wqe.wr.rkey) is not None
+    ):
         return None
-    mend = memory_cures.target(case, peer, wqe.wr, denial)
+    mend = memory_fixes.target(case, peer, wqe.wr, denial)
     if mend is None:
         return None
     changed = {"remote_addr": None, "rkey": None, "remote": mend.said}
     if mend.length < denial.length:
-        changed["sg"] = memory_cures.first_bytes(case, wqe.wr, mend.length)
+        changed["sg"] = memory_fixes.first_bytes(case, wqe.wr, mend.length)
     silent = not qp.transport.acknowledged  # then both ends are as they were
-    again = cures.again(case, qp, wqe.wr, revived=not silent, **changed)
-    return Cure([*mend.lines, *([] if silent else memory_cures.revived(case, qp)), *again])
+    again = simple_fixes.again(case, qp, wqe.wr, revived=not silent, **changed)
+    return Fix([*mend.lines, *([] if silent else memory_fixes.revived(case, qp)), *again])
 
 
 CHECK = Check(

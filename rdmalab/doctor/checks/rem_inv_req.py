@@ -3,15 +3,15 @@
 from collections.abc import Callable
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import keyring
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures, memory_cures
+from rdmalab.doctor.facts import key_lookup
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
-from rdmalab.lens import words
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import B, Kind, Record, event_of
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -31,10 +31,10 @@ def examine(case: Case) -> Finding:
         return fail(*evidence)
     name = refused[B]
     tell = _TOLD.get(name)
-    reason = tell(case, send.wqe, qp, peer) if tell is not None else words.reason(name)
+    reason = tell(case, send.wqe, qp, peer) if tell is not None else fmt.reason(name)
     lines = _CURES[name](case, send.wqe, qp, peer) if name in _CURES else []
     text = f"{case.qp_name(peer)} refused it: {reason}"
-    return fail(said(text, event_of(refused)), *evidence, cure=Cure(lines) if lines else None)
+    return fail(said(text, event_of(refused)), *evidence, cure=Fix(lines) if lines else None)
 
 
 def _in_silence(case: Case, wqe: SendWqe, event: int) -> Finding:
@@ -46,7 +46,7 @@ def _in_silence(case: Case, wqe: SendWqe, event: int) -> Finding:
     return fail(
         said(f"{case.qp_name(peer)} refused it: {reason}", event),
         said(f"{qp.qp_type.name} tells nobody", send.ending.event if send.ending else None),
-        cure=Cure(_CURES["not-enabled"](case, wqe, qp, peer)),
+        cure=Fix(_CURES["not-enabled"](case, wqe, qp, peer)),
     )
 
 
@@ -65,12 +65,12 @@ Tell = Callable[[Case, SendWqe, QueuePair, QueuePair], str]
 
 def _not_enabled(_case: Case, wqe: SendWqe, _qp: QueuePair, peer: QueuePair) -> str:
     has = int(peer.attr.qp_access_flags or 0)
-    lacks = keyring.asked_of_peer(wqe)[0] & ~has
-    return f"its qp_access_flags are {words.flags(has, Access)}, without {_rights(lacks)}"
+    lacks = key_lookup.asked_of_peer(wqe)[0] & ~has
+    return f"its qp_access_flags are {fmt.flags(has, Access)}, without {_rights(lacks)}"
 
 
 def _rights(lacks: int) -> str:
-    return words.flags(lacks, Access)
+    return fmt.flags(lacks, Access)
 
 
 def _no_depth(_case: Case, _wqe: SendWqe, _qp: QueuePair, _peer: QueuePair) -> str:
@@ -86,7 +86,7 @@ def _too_deep(case: Case, _wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> str:
 
 
 def _unaligned(_case: Case, wqe: SendWqe, _qp: QueuePair, _peer: QueuePair) -> str:
-    return f"remote_addr {wqe.wr.remote_addr:#x} is no multiple of {keyring.WORD}"
+    return f"remote_addr {wqe.wr.remote_addr:#x} is no multiple of {key_lookup.WORD}"
 
 
 _TOLD: dict[str, Tell] = {
@@ -102,8 +102,8 @@ Lines = Callable[[Case, SendWqe, QueuePair, QueuePair], list[str]]
 
 
 def _allow(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str]:
-    has = int(peer.attr.qp_access_flags or 0) | keyring.asked_of_peer(wqe)[0]
-    return _revived(case, wqe, qp, theirs={"qp_access_flags": words.flags(has, Access)})
+    has = int(peer.attr.qp_access_flags or 0) | key_lookup.asked_of_peer(wqe)[0]
+    return _revived(case, wqe, qp, theirs={"qp_access_flags": fmt.flags(has, Access)})
 
 
 def _serve(case: Case, wqe: SendWqe, qp: QueuePair, _peer: QueuePair) -> list[str]:
@@ -117,25 +117,25 @@ def _ask_less(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[
 
 
 def _align(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str]:
-    place = -(-wqe.wr.remote_addr // keyring.WORD) * keyring.WORD
+    place = -(-wqe.wr.remote_addr // key_lookup.WORD) * key_lookup.WORD
     mr = case.world.nodes[peer.node].rkeys.get(wqe.wr.rkey)
     if mr is None:
         return []
-    name = f"{keyring.name_of(case, peer.node, mr)}[{place - mr.iova}]"
+    name = f"{key_lookup.name_of(case, peer.node, mr)}[{place - mr.iova}]"
     named = {"remote": name, "remote_addr": None, "rkey": None}
-    again = cures.again(case, qp, wqe.wr, revived=True, **named)
-    return [*cures.revive(case, qp), *again]
+    again = simple_fixes.again(case, qp, wqe.wr, revived=True, **named)
+    return [*simple_fixes.revive(case, qp), *again]
 
 
 def _revived(
     case: Case,
     wqe: SendWqe,
     qp: QueuePair,
-    ours: cures.Attributes | None = None,
-    theirs: cures.Attributes | None = None,
+    ours: simple_fixes.Attributes | None = None,
+    theirs: simple_fixes.Attributes | None = None,
 ) -> list[str]:
-    again = cures.again(case, qp, wqe.wr, revived=True)
-    return [*memory_cures.revived(case, qp, ours, theirs), *again]
+    again = simple_fixes.again(case, qp, wqe.wr, revived=True)
+    return [*memory_fixes.revived(case, qp, ours, theirs), *again]
 
 
 _CURES: dict[str, Lines] = {

@@ -3,9 +3,9 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Section, fail, ok, said
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
 from rdmalab.spec.records import A, B, Kind, event_of, node_of
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -23,7 +23,7 @@ def _at_peer(case: Case, peer: QueuePair) -> list[Evidence]:
     """Its refusal, and the completion that it has for its own receive."""
     name = case.qp_name(peer)
     refusals = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
-    found = [said(f"{name} gave up: {words.reason(r[B])}", event_of(r))
+    found = [said(f"{name} gave up: {fmt.reason(r[B])}", event_of(r))
              for _, r in refusals if event_of(r) <= case.ended][-1:]  # fmt: skip
     for _, record in case.log.failed_receives:
         cqe = record[A]

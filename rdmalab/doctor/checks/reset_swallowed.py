@@ -2,10 +2,10 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import thing
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import recovery
-from rdmalab.lens import words
 from rdmalab.spec.records import A, B, Kind, event_of
+from rdmalab.views import fmt
 
 _NOUNS = {"sq": "send", "rq": "receive"}
 
@@ -30,17 +30,17 @@ def _thrown(case: Case, event: int) -> list[Evidence]:
     queue = "sq" if case.send is not None else "rq"
     found = case.log.about(Kind.QUEUE_DISCARDED, thing(case.qp))
     counts = [r[B] for _, r in found if event_of(r) == event and r[A] == queue]
-    return [said(f"{words.count(n, _NOUNS[queue])} went without a completion", event)
+    return [said(f"{fmt.count(n, _NOUNS[queue])} went without a completion", event)
             for n in counts]  # fmt: skip
 
 
-def _cure(case: Case) -> Cure | None:
+def _cure(case: Case) -> Fix | None:
     qp, send, receive = case.qp, case.send, case.receive
     assert qp is not None
     if send is not None and send.wqe is not None:
-        return Cure(recovery.anew(case, qp, send.wqe.wr))
+        return Fix(recovery.anew(case, qp, send.wqe.wr))
     if receive is not None and receive.wqe is not None:
-        return Cure(recovery.receive_anew(case, qp, receive.wqe.wr))
+        return Fix(recovery.receive_anew(case, qp, receive.wqe.wr))
     return None
 
 

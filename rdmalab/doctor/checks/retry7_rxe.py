@@ -3,10 +3,10 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import told
 from rdmalab.doctor.facts.delivery import last_try
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, hinders, ok, said
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, hinders, ok, said
 from rdmalab.doctor.fixes import recovery
-from rdmalab.lens import words
 from rdmalab.spec.states import Attr
+from rdmalab.views import fmt
 
 _FOR_EVER = 7
 _CURE = {"retry_cnt": "6"}
@@ -29,9 +29,9 @@ def examine(case: Case) -> Finding:
     return hinders(
         case, said(f"{case.qp_name(qp)} was told retry_cnt=7, which for this device "
                    "is without end", since),
-        said(f"it was sent {words.count(len(tries), 'time')}, the last one {last.fate_text}",
+        said(f"it was sent {fmt.count(len(tries), 'time')}, the last one {last.fate_text}",
              last.event),
-        cure=Cure(lines), since=since,
+        cure=Fix(lines), since=since,
     )  # fmt: skip
 
 

@@ -2,8 +2,8 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Section, fail, ok, said
-from rdmalab.lens.ladder import PacketRow
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.views.ladder import PacketRow
 
 SHOWN = 3  # transmissions that are told one by one, the last among them
 

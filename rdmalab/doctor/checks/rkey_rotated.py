@@ -2,9 +2,9 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import keyring
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures, memory_cures
+from rdmalab.doctor.facts import key_lookup
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.mw import MemoryWindow
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
@@ -19,7 +19,7 @@ def examine(case: Case) -> Finding:
     if send.ending.status is not WCStatus.REM_ACCESS_ERR:
         return NA
     key = send.wqe.wr.rkey
-    void = keyring.voided(case, peer.node, key)
+    void = key_lookup.voided(case, peer.node, key)
     mw = case.world.nodes[peer.node].mws.items.get(void.thing.number) if void else None
     if void is None or mw is None or mw.binding is None:
         return ok("its rkey is not the former one of a window that is bound")
@@ -32,20 +32,18 @@ def examine(case: Case) -> Finding:
     )  # fmt: skip
 
 
-def _cure(
-    case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair, mw: MemoryWindow
-) -> Cure | None:
+def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair, mw: MemoryWindow) -> Fix | None:
     """Name the window by its new key."""
     binding, wr = mw.binding, wqe.wr
     if binding is None:
         return None
-    length = keyring.asked_of_peer(wqe)[1]
+    length = key_lookup.asked_of_peer(wqe)[1]
     inside = binding.iova <= wr.remote_addr <= binding.iova + binding.count - length
     name = case.names.of(Thing(Noun.MW, peer.node, mw.number))
     start = wr.remote_addr - binding.iova if inside else 0
     named = {"remote": f"{name}[{start}]", "remote_addr": None, "rkey": None}
-    return Cure(
-        [*memory_cures.revived(case, qp), *cures.again(case, qp, wr, revived=True, **named)]
+    return Fix(
+        [*memory_fixes.revived(case, qp), *simple_fixes.again(case, qp, wr, revived=True, **named)]
     )
 
 

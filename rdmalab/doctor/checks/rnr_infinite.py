@@ -3,12 +3,12 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import told
 from rdmalab.doctor.facts.send import MOST_PACKETS
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, hinders, ok, said
-from rdmalab.doctor.fixes import cures
-from rdmalab.lens import words
-from rdmalab.lens.ladder import PacketRow
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, hinders, ok, said
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import Attr
+from rdmalab.views import fmt
+from rdmalab.views.ladder import PacketRow
 
 FOR_EVER = 7
 
@@ -29,9 +29,10 @@ def examine(case: Case) -> Finding:
     return hinders(
         case, said(f"{case.qp_name(qp)} was told rnr_retry=7: it tries for ever", since),
         said(f"{case.qp_name(peer)} had no receive for it", naks[0].event),
-        said(f"{words.count(len(naks), 'RNR NAK')} {_many(naks)}, the last one here",
+        said(f"{fmt.count(len(naks), 'RNR NAK')} {_many(naks)}, the last one here",
              naks[-1].event),
-        *_next(case), cure=Cure([cures.room(case, peer, send.wqe.length)]), since=naks[0].event,
+        *_next(case), cure=Fix([simple_fixes.room(case, peer, send.wqe.length)]),
+        since=naks[0].event,
     )  # fmt: skip
 
 
@@ -44,7 +45,7 @@ def _next(case: Case) -> list[Evidence]:
     """When it will be sent again."""
     assert case.qp is not None
     until_ns = case.qp.comp.rnr_until_ns
-    return [] if until_ns is None else [said(f"the next try is at {words.clock(until_ns)}")]
+    return [] if until_ns is None else [said(f"the next try is at {fmt.clock(until_ns)}")]
 
 
 CHECK = Check(

@@ -2,9 +2,9 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Finding, Section, fail, ok, said
-from rdmalab.lens import words
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -15,7 +15,7 @@ def examine(case: Case) -> Finding:
     if send.ending.status is not WCStatus.RNR_RETRY_EXC_ERR:
         return ok("it was not given up for want of a receive")
     naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
-    many = f"{words.count(len(naks), 'RNR NAK')} came"
+    many = f"{fmt.count(len(naks), 'RNR NAK')} came"
     evidence = [said(f"{many}, this was the last", row.event) for row in naks[-1:]]
     count = f"rnr_retry={qp.attr.rnr_retry} is used up: RNR_RETRY_EXC_ERR"
     return fail(*evidence, said(count, send.ending.event), since=send.ending.event)

@@ -2,12 +2,12 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import told
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, hinders, ok, said
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, hinders, ok, said
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import Attr, QPState
 from rdmalab.spec.timers import RNR_NS
+from rdmalab.views import fmt
 
 LONG_NS = 100_000_000
 """A single wait that a person notices."""
@@ -26,22 +26,22 @@ def examine(case: Case) -> Finding:
         return ok("it does not wait for the receiver")
     code, wait_ns = naks[-1].timer, RNR_NS[naks[-1].timer]
     if wait_ns < LONG_NS or not peer.source.wqes:
-        return ok(f"the receiver asked for {words.duration(wait_ns)} only")
+        return ok(f"the receiver asked for {fmt.duration(wait_ns)} only")
     rows = told(case, peer, Attr.MIN_RNR_TIMER)
     return hinders(
         case, said(f"{case.qp_name(peer)} was told min_rnr_timer={code}: "
-                   f"{words.duration(wait_ns)}{', not none' if code == 0 else ''}", rows),
+                   f"{fmt.duration(wait_ns)}{', not none' if code == 0 else ''}", rows),
         said(f"{case.qp_name(peer)} had no receive, and asked for that wait", naks[-1].event),
-        said(f"a receive is there; the next try is at {words.clock(until_ns)}"),
+        said(f"a receive is there; the next try is at {fmt.clock(until_ns)}"),
         cure=_cure(case, peer), since=rows,
     )  # fmt: skip
 
 
-def _cure(case: Case, peer: QueuePair) -> Cure | None:
+def _cure(case: Case, peer: QueuePair) -> Fix | None:
     """For the next time; the wait that runs goes on."""
     if peer.state is not QPState.RTS:
         return None
-    return Cure([f"modify_qp {case.qp_name(peer)} state=RTS min_rnr_timer={_USUAL}"])
+    return Fix([f"modify_qp {case.qp_name(peer)} state=RTS min_rnr_timer={_USUAL}"])
 
 
 CHECK = Check(

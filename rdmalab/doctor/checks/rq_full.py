@@ -3,16 +3,16 @@
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, peer_of
 from rdmalab.doctor.facts import attempts
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import SendWR
-from rdmalab.lens import words
 from rdmalab.spec.records import A, Kind, event_of, object_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.views import fmt
 
 Queue = QueuePair | SharedReceiveQueue
 _POSTED = {Noun.QP: Kind.RECV_POSTED, Noun.SRQ: Kind.SRQ_POSTED}
@@ -32,7 +32,7 @@ def examine(case: Case) -> Finding:
     posted = [event_of(r) for _, r in case.log.about(_POSTED[thing.noun], thing)
               if event_of(r) <= call.event]  # fmt: skip
     return fail(
-        said(f"{words.count(many, 'receive')} are all that {name} holds, and no message had taken "
+        said(f"{fmt.count(many, 'receive')} are all that {name} holds, and no message had taken "
              "one of them", posted[-many] if len(posted) >= many else None),
         said(f"{call.verb} returned {errno_name(call.errno)}, which is the answer: it does not set "
              "errno", call.event),
@@ -61,7 +61,7 @@ def _waiting(case: Case, queue: Queue, thing: Thing, event: int) -> int:
 
 
 # --------------------------------------------------------------------------- the cure
-def _cure(case: Case, queue: Queue) -> Cure:
+def _cure(case: Case, queue: Queue) -> Fix:
     """A message takes the oldest of them, and its polled completion gives the slot back."""
     attempt = attempts.of_call(case)
     users = case.world.nodes[queue.node].qps.items.values()
@@ -73,8 +73,8 @@ def _cure(case: Case, queue: Queue) -> Cure:
         if message and attempt is not None and qp.recv_cq:
             cq = case.name(Noun.CQ, qp.node, qp.recv_cq)
             again = attempts.said_again(case.session, attempt, attempt.left)
-            return Cure([message, "run", f"poll_cq {cq}", again])
-    return Cure(program="count the receives that are posted, or ask for a longer queue when it is "
+            return Fix([message, "run", f"poll_cq {cq}", again])
+    return Fix(program="count the receives that are posted, or ask for a longer queue when it is "
                         "made")  # fmt: skip
 
 
@@ -83,13 +83,15 @@ def _message(case: Case, qp: QueuePair) -> str:
     wr = SendWR(opcode=WROpcode.SEND, flags=SendFlags.SIGNALED)
     peer = peer_of(case.world, qp)
     if peer is not None and peer.state is QPState.RTS:
-        return cures.post_send(case, peer, wr, wr_id=None)
+        return simple_fixes.post_send(case, peer, wr, wr_id=None)
     for hca in case.world.nodes.values():
         for other in hca.qps.items.values():
             ah = _handle(case, other, qp)
             if ah and other.state is QPState.RTS and qp.qp_type is QPType.UD:
                 wr.ah, wr.remote_qpn, wr.remote_qkey = ah, qp.number, qp.attr.qkey or 0
-                return cures.post_send(case, other, wr, wr_id=None, remote_qpn=case.qp_name(qp))
+                return simple_fixes.post_send(
+                    case, other, wr, wr_id=None, remote_qpn=case.qp_name(qp)
+                )
     return ""
 
 

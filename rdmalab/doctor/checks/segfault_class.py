@@ -4,8 +4,8 @@ from typing import Any
 
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures, memory_cures
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.doctor.log import Call
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import A, Kind
@@ -46,7 +46,7 @@ def _evidence(call: Call) -> list[Evidence]:
     return [said(line or call.verb, call.event), said(call.message)]
 
 
-def _cure(case: Case, call: Call) -> Cure:
+def _cure(case: Case, call: Call) -> Fix:
     lines = []
     if call.refusal in ("crash-sg", "crash-inline"):
         lines = _with_memory(case, call)
@@ -54,7 +54,7 @@ def _cure(case: Case, call: Call) -> Cure:
         lines = _with_room(case, call)
     elif call.refusal in ("crash-ah", "crash-ah-pointer"):
         lines = _with_handle(case, call)
-    return Cure(lines) if lines else Cure(program=ADVICE[call.refusal])
+    return Fix(lines) if lines else Fix(program=ADVICE[call.refusal])
 
 
 def _requests(call: Call) -> list[dict[str, Any]]:
@@ -73,12 +73,12 @@ def _with_memory(case: Case, call: Call) -> list[str]:
     kind = Kind.SEND_POSTED if sends else Kind.RECV_POSTED
     posted = [r[A] for _, r in case.log.of(kind, qp.node, qp.number) if r[A].wr.sg]
     if posted:
-        wr["sg"] = [memory_cures.region_ref(text) for text in
-                    (cures.sge_words(case, qp.node, sge) for sge in posted[-1].wr.sg)
+        wr["sg"] = [memory_fixes.region_ref(text) for text in
+                    (simple_fixes.sge_words(case, qp.node, sge) for sge in posted[-1].wr.sg)
                     if not text.startswith("{")]  # fmt: skip
     else:
-        wr["sg"] = [memory_cures.region_ref(text) for text in _any(case, qp)]
-    return [memory_cures.rephrased(case, call.invocation, wr=[wr])] if wr["sg"] else []
+        wr["sg"] = [memory_fixes.region_ref(text) for text in _any(case, qp)]
+    return [memory_fixes.rephrased(case, call.invocation, wr=[wr])] if wr["sg"] else []
 
 
 def _any(case: Case, qp: QueuePair) -> list[str]:
@@ -94,10 +94,10 @@ def _with_room(case: Case, call: Call) -> list[str]:
     qp, invocation, peer = case.qp, call.invocation, case.peer
     if qp is None or invocation is None or "full" not in call.message:
         return []
-    again = memory_cures.rephrased(case, invocation, bad_wr=None)
+    again = memory_fixes.rephrased(case, invocation, bad_wr=None)
     if call.verb == "post_send":
         return [f"poll_cq {case.name(Noun.CQ, qp.node, qp.send_cq)} num_entries=16", again]
-    message = memory_cures.a_message(case, peer, 1) if peer is not None else []
+    message = memory_fixes.a_message(case, peer, 1) if peer is not None else []
     return [*message, "run", f"poll_cq {case.name(Noun.CQ, qp.node, qp.recv_cq)}", again]
 
 
@@ -108,8 +108,8 @@ def _with_handle(case: Case, call: Call) -> list[str]:
         return []
     for number, handle in case.world.nodes[qp.node].ahs.items.items():
         if handle.pd == qp.pd:
-            name = memory_cures.ref(case.name(Noun.AH, qp.node, number))
-            return [memory_cures.rephrased(case, call.invocation, wr=[{**requests[0], "ah": name}])]
+            name = memory_fixes.ref(case.name(Noun.AH, qp.node, number))
+            return [memory_fixes.rephrased(case, call.invocation, wr=[{**requests[0], "ah": name}])]
     return []
 
 

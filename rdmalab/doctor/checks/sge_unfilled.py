@@ -5,11 +5,11 @@ from rdmalab.doctor.facts import messages
 from rdmalab.doctor.facts.content import Content
 from rdmalab.doctor.facts.messages import Message
 from rdmalab.doctor.facts.taken import posted_again
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said, warn
 from rdmalab.hca.wr import SendWqe
-from rdmalab.lens import words
 from rdmalab.spec.opcodes import OPCODES, Op
 from rdmalab.spec.records import A, Kind, event_of, node_of, object_of
+from rdmalab.views import fmt
 
 _ADVICE = "set num_sge, and addr, length and lkey of as many elements, before you post"
 
@@ -38,7 +38,7 @@ def _is_unfilled(wqe: SendWqe) -> bool:
 
 
 def _told(wqe: SendWqe, name: str) -> str:
-    elements = words.count(len(wqe.wr.sg), "element")
+    elements = fmt.count(len(wqe.wr.sg), "element")
     what = "each of length 0" if wqe.wr.num_sge is None else f"and num_sge={wqe.wr.num_sge}"
     return f"{name}.wr[{wqe.wr.wr_id}] was posted with {elements}, {what}"
 
@@ -66,11 +66,11 @@ def _empty_writes(case: Case, content: Content) -> list[Message]:
     return [message for message in found if message is not None]
 
 
-def _cure(case: Case, message: Message) -> Cure:
+def _cure(case: Case, message: Message) -> Fix:
     qp = find_qp(case.world, *message.thing[1:])
     if qp is None or not any(sge.length for sge in message.wqe.wr.sg):
-        return Cure(program=_ADVICE)
-    return Cure(posted_again(case, qp, message))
+        return Fix(program=_ADVICE)
+    return Fix(posted_again(case, qp, message))
 
 
 def _asked(case: Case) -> Finding:
@@ -81,7 +81,7 @@ def _asked(case: Case) -> Finding:
     if send.wqe.work is None or not send.wqe.work.message or not _is_unfilled(send.wqe):
         return ok("what it moves is as long as its list")
     told = _told(send.wqe, case.names.of(case.subject.thing))
-    return warn(said(f"{told}: it moves no byte", send.posted), cure=Cure(program=_ADVICE))
+    return warn(said(f"{told}: it moves no byte", send.posted), cure=Fix(program=_ADVICE))
 
 
 CHECK = Check(

@@ -1,12 +1,12 @@
 """sge-zero: an element of length 0, which the documents and the drivers read differently."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, ok, said, warn
-from rdmalab.doctor.fixes import cures, memory_cures
-from rdmalab.hca.pointers import listed
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said, warn
+from rdmalab.doctor.fixes import memory_fixes, simple_fixes
+from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.wr import RecvWR, SendWqe, SendWR
-from rdmalab.lens import words
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -21,23 +21,25 @@ def examine(case: Case) -> Finding:
     empty = [n for n, sge in enumerate(listed(work.wqe.wr)) if not sge.length]
     if not empty:
         return ok("no element of its list has length 0")
-    means = words.count(case.profile.zero_sge_bytes, "byte")
+    means = fmt.count(case.profile.zero_sge_bytes, "byte")
     ended = [said(f"it ended with {work.ending.status.name}", work.ending.event)
              for _ in [0] if failed and work.ending is not None]  # fmt: skip
     text = f"sge[{empty[0]}] has length 0, which stands for {means} here"
     return warn(said(text, work.posted), *ended, cure=_cure(case, work.wqe.wr))
 
 
-def _cure(case: Case, wr: SendWR | RecvWR) -> Cure | None:
+def _cure(case: Case, wr: SendWR | RecvWR) -> Fix | None:
     """The same without the empty elements."""
     qp = case.qp
     if qp is None:
         return None
-    full = ",".join(cures.sge_words(case, case.node, s) for s in listed(wr) if s.length)
+    full = ",".join(simple_fixes.sge_words(case, case.node, s) for s in listed(wr) if s.length)
     if isinstance(wr, SendWR):
-        lines = cures.again(case, qp, wr, revived=bool(memory_cures.revived(case, qp)), sg=full)
-        return Cure([*memory_cures.revived(case, qp), *lines])
-    return Cure([*memory_cures.revived(case, qp), cures.post_recv(case, qp, wr, sg=full)])
+        lines = simple_fixes.again(
+            case, qp, wr, revived=bool(memory_fixes.revived(case, qp)), sg=full
+        )
+        return Fix([*memory_fixes.revived(case, qp), *lines])
+    return Fix([*memory_fixes.revived(case, qp), simple_fixes.post_recv(case, qp, wr, sg=full)])
 
 
 CHECK = Check(

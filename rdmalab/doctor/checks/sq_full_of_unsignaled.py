@@ -2,11 +2,11 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts, full_queues
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures, reposting
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import reposting, simple_fixes
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
 from rdmalab.spec.rules import errno_name
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -19,9 +19,9 @@ def examine(case: Case) -> Finding:
     held = full_queues.slots(qp)
     if len(held.wqes) < qp.sq.capacity or not held.wasted:
         return ok("a completion will give slots back, or has")
-    names = " ".join(dict.fromkeys(words.wr(wqe.wr.wr_id) for wqe in held.wqes[:4]))
+    names = " ".join(dict.fromkeys(fmt.wr(wqe.wr.wr_id) for wqe in held.wqes[:4]))
     more = " …" if len(held.wqes) > 4 else ""
-    many = words.count(len(held.wqes), "slot")
+    many = fmt.count(len(held.wqes), "slot")
     return fail(
         said(f"{many} of {case.qp_name(qp)}: {names}{more}, none of them signaled",
              full_queues.posted(case, qp, held.wqes[0])),
@@ -31,10 +31,10 @@ def examine(case: Case) -> Finding:
     )  # fmt: skip
 
 
-def _cure(case: Case, qp: QueuePair) -> Cure | None:
+def _cure(case: Case, qp: QueuePair) -> Fix | None:
     """Only a reset empties it now; and what is posted then asks for a completion."""
     again = reposting.once_more(case, qp, signaled=True, revived=True)
-    return Cure([*cures.revive(case, qp), *again]) if again else None
+    return Fix([*simple_fixes.revive(case, qp), *again]) if again else None
 
 
 CHECK = Check(

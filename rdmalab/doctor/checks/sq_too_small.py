@@ -3,10 +3,10 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.backlog import after_polling, answer, backlog, gets_on
 from rdmalab.doctor.facts.send import Send
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.lens import words
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.work import WROpcode
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -23,19 +23,19 @@ def examine(case: Case) -> Finding:
     if not gets_on(case, found.sends[0]):
         return ok("the oldest of what holds its slots does not get on")
     lines = after_polling(case, found)
-    many = words.count(len(found.sends), "slot")
+    many = fmt.count(len(found.sends), "slot")
     return fail(
         said(f"{many} of {case.qp_name(found.qp)}, all held by what was under way: "
              f"{_kinds(found.sends)}", found.sends[0].posted),
         said(f"{call.verb} returned {errno_name(call.errno)}; nothing waited to be polled",
              call.event),
-        cure=Cure(lines) if lines else None,
+        cure=Fix(lines) if lines else None,
     )  # fmt: skip
 
 
 def _kinds(sends: list[Send]) -> str:
     """`4 RDMA_READ, 1 SEND`."""
-    names = [words.member(s.wqe.wr.opcode, WROpcode) for s in sends if s.wqe is not None]
+    names = [fmt.member(s.wqe.wr.opcode, WROpcode) for s in sends if s.wqe is not None]
     return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
 
 

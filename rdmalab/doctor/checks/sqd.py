@@ -3,7 +3,7 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import entered
 from rdmalab.doctor.facts.line import held
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, hinders, ok, said
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, hinders, ok, said
 from rdmalab.doctor.fixes import recovery
 from rdmalab.hca import requester
 from rdmalab.hca.qp import QueuePair
@@ -31,7 +31,7 @@ def examine(case: Case) -> Finding:
     if not case.profile.resumes_after_sqd:
         evidence.append(said("this device looks at its queue only when something is posted"))
         lines.append(recovery.nudge(case, qp, send.wqe.wr))
-    return hinders(case, *evidence, cure=Cure(lines), since=drained)
+    return hinders(case, *evidence, cure=Fix(lines), since=drained)
 
 
 def _sleeps(case: Case, qp: QueuePair) -> bool:

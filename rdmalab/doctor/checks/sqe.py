@@ -1,9 +1,9 @@
 """sqe: a send failed on an unreliable queue pair, and nobody brought it back."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.downfall import fallen
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.facts.qp_error_cause import qp_error_cause
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.spec.states import QPState
 
 
@@ -14,7 +14,7 @@ def examine(case: Case) -> Finding:
         return NA
     if not send.flushed:
         return ok("it was not flushed")
-    fall = fallen(case)
+    fall = qp_error_cause(case)
     if fall is None or fall.state is not QPState.SQE:
         return ok("its queue pair was not in SQE")
     name = case.qp_name(qp)
@@ -24,7 +24,7 @@ def examine(case: Case) -> Finding:
         said(f"it was posted {'in SQE' if fall.event < (send.posted or 0) else 'before'}",
              send.posted),
         said("and flushed", send.ending.event),
-        cure=Cure([*back, *cures.again(case, qp, send.wqe.wr)]), since=fall.event,
+        cure=Fix([*back, *simple_fixes.again(case, qp, send.wqe.wr)]), since=fall.event,
     )  # fmt: skip
 
 

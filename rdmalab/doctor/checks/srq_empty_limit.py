@@ -5,8 +5,8 @@ from typing import NamedTuple
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.shared import Refused, refused
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import piece, reconnect
 from rdmalab.hca.wr import SGE
 from rdmalab.spec.async_events import AsyncEvent
@@ -74,7 +74,7 @@ def _last(case: Case, found: Refused, name: str) -> list[Evidence]:
     return [said(f"{taker} took the last receive of {name}", event_of(taken[-1]))]
 
 
-def _cure(case: Case, found: Refused, name: str, limit: Limit | None) -> Cure | None:
+def _cure(case: Case, found: Refused, name: str, limit: Limit | None) -> Fix | None:
     """Receives, the limit armed again, and the message once more."""
     send, qp = case.send, case.qp
     if send is None or send.wqe is None or qp is None:
@@ -85,7 +85,7 @@ def _cure(case: Case, found: Refused, name: str, limit: Limit | None) -> Cure | 
         lines.append(f"modify_srq {name} srq_limit={value}")
     if qp.transport.acknowledged:
         lines += reconnect(case, qp, found.target)
-    return Cure([*lines, cures.post_send(case, qp, send.wqe.wr)])
+    return Fix([*lines, simple_fixes.post_send(case, qp, send.wqe.wr)])
 
 
 def _refill(case: Case, found: Refused, name: str, length: int, many: int) -> str:
@@ -94,7 +94,7 @@ def _refill(case: Case, found: Refused, name: str, length: int, many: int) -> st
     long = piece(case, node, pd, many * length)
     pieces = [SGE(long[0].addr + n * length, length, long[0].lkey) for n in range(many)] if long \
         else piece(case, node, pd, length) * many  # fmt: skip
-    said_ = [f"wr={{wr_id={n} sg={cures.sge_words(case, node, sge)}}}"
+    said_ = [f"wr={{wr_id={n} sg={simple_fixes.sge_words(case, node, sge)}}}"
              for n, sge in enumerate(pieces, found.srq.posted + 1)]  # fmt: skip
     return " ".join(["post_srq_recv", name, *said_])
 

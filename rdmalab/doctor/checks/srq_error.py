@@ -3,13 +3,13 @@
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.shared import Refused, refused
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import create_like, join, room
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import RecvWqe
-from rdmalab.lens import words
 from rdmalab.spec.records import Kind, event_of
+from rdmalab.views import fmt
 
 _MOST = 4
 
@@ -24,8 +24,8 @@ def examine(case: Case) -> Finding:
     if not srq.dead:
         return ok("the shared receive queue works")
     broke = _broke(case, srq)
-    return fail(*broke, said(f"it keeps what it has: {words.count(len(srq.lost), 'receive')}"),
-                cure=Cure(program=_PROGRAM))  # fmt: skip
+    return fail(*broke, said(f"it keeps what it has: {fmt.count(len(srq.lost), 'receive')}"),
+                cure=Fix(program=_PROGRAM))  # fmt: skip
 
 
 _PROGRAM = "make a new SRQ and queue pairs on it when IBV_EVENT_SRQ_ERR comes; this one is lost"
@@ -47,7 +47,7 @@ def _of_send(case: Case) -> Finding:
         return NA
     if not found.srq.dead:
         return ok("the shared receive queue works")
-    kept = words.count(len(found.srq.lost), "receive")
+    kept = fmt.count(len(found.srq.lost), "receive")
     return fail(
         *_broke(case, found.srq),
         said(f"it keeps {kept}, and {case.qp_name(found.target)} finds none", found.events[0]),
@@ -63,22 +63,22 @@ def _broke(case: Case, srq: SharedReceiveQueue) -> list[Evidence]:
     ]
 
 
-def _cure(case: Case, found: Refused) -> Cure | None:
+def _cure(case: Case, found: Refused) -> Fix | None:
     """A new SRQ, a new queue pair on it, the receives that are stuck, and the message again."""
     send, qp, target = case.send, case.qp, found.target
     if send is None or qp is None or send.wqe is None or not target.srq:
-        return Cure(program=_PROGRAM)
-    queue, name = (cures.free_name(case, noun, target.node) for noun in (Noun.SRQ, Noun.QP))
+        return Fix(program=_PROGRAM)
+    queue, name = (simple_fixes.free_name(case, noun, target.node) for noun in (Noun.SRQ, Noun.QP))
     pd = case.name(Noun.PD, target.node, found.srq.pd)
     sizes = {"pd": pd, "max_wr": found.srq.capacity, "max_sge": found.srq.max_sge}
     stuck = list(found.srq.lost)[:_MOST]
-    return Cure([
-        cures.line("create_srq", queue, sizes),
+    return Fix([
+        simple_fixes.line("create_srq", queue, sizes),
         create_like(case, target, name, srq=queue),
         *join(case, qp, name),
         _restocked(case, queue, target.node, stuck) if stuck
         else room(case, target, send.wqe.wr, send.wqe.length),
-        cures.post_send(case, qp, send.wqe.wr),
+        simple_fixes.post_send(case, qp, send.wqe.wr),
     ])  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def _restocked(case: Case, name: str, node: str, stuck: list[RecvWqe]) -> str:
     """What the broken queue keeps, posted to the new one."""
     said_ = [
         f"wr={{wr_id={wqe.wr.wr_id} "
-        f"sg={','.join(cures.sge_words(case, node, sge) for sge in wqe.wr.sg)}}}"
+        f"sg={','.join(simple_fixes.sge_words(case, node, sge) for sge in wqe.wr.sg)}}}"
         for wqe in stuck
     ]
     return " ".join(["post_srq_recv", name, *said_])

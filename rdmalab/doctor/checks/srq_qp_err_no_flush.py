@@ -3,15 +3,15 @@
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, peer_of
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.facts.strays import users_of
+from rdmalab.doctor.facts.undelivered import users_of
 from rdmalab.doctor.facts.waiting import watcher
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said, warn
 from rdmalab.doctor.fixes.reconnecting import some_message
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.states import QPState
+from rdmalab.views import fmt
 
 _PROGRAM = "count no flushes of an SRQ: wait for QP_LAST_WQE_REACHED, its receives serve others"
 
@@ -30,7 +30,7 @@ def examine(case: Case) -> Finding:
     qp, name = dead[0], case.names.of(case.subject.thing)
     facts = [
         said(f"{case.qp_name(qp)} went to ERR", partners.entered(case, qp, QPState.ERR)),
-        said(f"{name} still has {words.count(len(receive.queue.wqes), 'receive')}: they are its "
+        said(f"{name} still has {fmt.count(len(receive.queue.wqes), 'receive')}: they are its "
              "own, and are not flushed"),
         _last(case, qp),
     ]  # fmt: skip
@@ -53,13 +53,13 @@ def _last(case: Case, qp: QueuePair) -> Evidence:
     return said("this device raises no QP_LAST_WQE_REACHED either")
 
 
-def _cure(case: Case, users: list[QueuePair], length: int) -> Cure:
+def _cure(case: Case, users: list[QueuePair], length: int) -> Fix:
     """The next message through another queue pair takes it."""
     for qp in users:
         peer = peer_of(case.world, qp)
         if qp.state is QPState.RTS and peer is not None and peer.state is QPState.RTS:
-            return Cure([some_message(case, peer, min(length, _BYTES))])
-    return Cure(program=_PROGRAM)
+            return Fix([some_message(case, peer, min(length, _BYTES))])
+    return Fix(program=_PROGRAM)
 
 
 _BYTES = 8

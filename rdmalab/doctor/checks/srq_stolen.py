@@ -4,9 +4,9 @@ from rdmalab.command import Noun
 from rdmalab.doctor.case import Case, peer_of
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.receive import Receive
-from rdmalab.doctor.facts.strays import users_of
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.facts.undelivered import users_of
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import B, Kind, event_of
 
@@ -46,12 +46,12 @@ def _refused(case: Case, qp: QueuePair, since: int) -> int | None:
     return found[0] if found and not any(event_of(r) > found[-1] for _, r in taken) else None
 
 
-def _cure(case: Case, receive: Receive, qp: QueuePair) -> Cure | None:
+def _cure(case: Case, receive: Receive, qp: QueuePair) -> Fix | None:
     """As many receives as messages can come at once."""
     wqe, peer = receive.wqe, peer_of(case.world, qp)
     if wqe is None or (peer is not None and peer.comp.serial == peer.sq.posted):
         return None
-    return Cure([cures.post_recv(case, qp, wqe.wr)])
+    return Fix([simple_fixes.post_recv(case, qp, wqe.wr)])
 
 
 CHECK = Check(

@@ -3,8 +3,8 @@
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.log import Call
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
@@ -34,7 +34,7 @@ def examine(case: Case) -> Finding:
         said(f"{case.name(Noun.SRQ, peer.node, srq.number)} got a receive", event),
         said(f"{case.qp_name(peer)} takes its receives from {_source(case, peer)}, which is empty"),
         _no_receive(case, peer),
-        cure=Cure([cures.room(case, peer, send.wqe.length)]),
+        cure=Fix([simple_fixes.room(case, peer, send.wqe.length)]),
     )
 
 
@@ -45,14 +45,14 @@ def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
     wrs = attempts.bound(case.session, attempt, attempt.left) if attempt is not None else []
     answer = f"{call.verb} returned {errno_name(call.errno)}: {call.message}"
     made = case.log.about(Kind.CREATED, Thing(Noun.QP, qp.node, qp.number))
-    lines = [cures.post_recv(case, qp, wr) for wr in wrs]
+    lines = [simple_fixes.post_recv(case, qp, wr) for wr in wrs]
     return fail(
         said(
             f"{case.qp_name(qp)} was made with srq={srq}",
             event_of(made[-1].record) if made else None,
         ),
         said(answer, call.event),
-        cure=Cure(lines) if lines else None,
+        cure=Fix(lines) if lines else None,
         since=call.event,
     )
 

@@ -2,16 +2,16 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, find_qp
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said, warn
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, ok, said, warn
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.log import Call
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.trial import attempt
+from rdmalab.doctor.what_if import attempt
 from rdmalab.hca.wr import Cqe
-from rdmalab.lens import words
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import A, B, Kind, Record, event_of
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
 from rdmalab.world.programs import Program
 
 _LOOK = "look at wc.status of every completion; the other fields mean something only after SUCCESS"
@@ -36,7 +36,7 @@ def examine(case: Case) -> Finding:
     cqe = bad[0][A]
     flushed = sum(record[A].status is WCStatus.WR_FLUSH_ERR for record in bad)
     return warn(
-        said(f"{name} polled {words.wr(cqe.wr_id)} with "
+        said(f"{name} polled {fmt.wr(cqe.wr_id)} with "
              f"{cqe.status.name}", event_of(bad[0])),
 _then(case, later),
         *_flushes(bad, flushed),
@@ -68,22 +68,22 @@ def _taken(case: Case) -> list[Record]:
 def _flushes(bad: list[Record], flushed: int) -> list[Evidence]:
     if not flushed:
         return []
-    return [said(f"{words.count(flushed, 'more completion')} said WR_FLUSH_ERR", event_of(bad[-1]))]
+    return [said(f"{fmt.count(flushed, 'more completion')} said WR_FLUSH_ERR", event_of(bad[-1]))]
 
 
-def _cure(case: Case, cqe: Cqe) -> Cure:
+def _cure(case: Case, cqe: Cqe) -> Fix:
     """Both ends made anew, and all that was lost posted again, each with room for it."""
     qp = find_qp(case.world, case.node, cqe.qp_num)
     if qp is None or not cqe.is_send or not qp.transport.connected:
-        return Cure(program=_LOOK)
+        return Fix(program=_LOOK)
     thing = Thing(Noun.QP, qp.node, qp.number)
     lost = [r[A] for _, r in case.log.about(Kind.WQE_COMPLETED, thing) if r[B]]
-    lines = cures.revive(case, qp)
+    lines = simple_fixes.revive(case, qp)
     for wqe in lost:
-        lines += cures.again(case, qp, wqe.wr, revived=True)
+        lines += simple_fixes.again(case, qp, wqe.wr, revived=True)
     works = attempt(case.session, lines, Subject(Sort.SEND, thing, lost[-1].serial,
                                                  lost[-1].wr.wr_id)).works  # fmt: skip
-    return Cure(lines) if works else Cure(program=_LOOK)
+    return Fix(lines) if works else Fix(program=_LOOK)
 
 
 CHECK = Check(

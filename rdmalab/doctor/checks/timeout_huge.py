@@ -2,13 +2,13 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import told
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, hinders, ok, said, warn
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, hinders, ok, said, warn
 from rdmalab.doctor.fixes import recovery
-from rdmalab.doctor.standing import Is
-from rdmalab.doctor.trial import PATIENCE_NS, look_ahead
-from rdmalab.lens import words
+from rdmalab.doctor.outcome import Status
+from rdmalab.doctor.what_if import PATIENCE_NS, look_ahead
 from rdmalab.spec.records import at_ns_of
 from rdmalab.spec.states import Attr
+from rdmalab.views import fmt
 
 _CURE = {"timeout": "14"}
 
@@ -23,22 +23,22 @@ def examine(case: Case) -> Finding:
         return ok("no ack timer runs")
     tries = (qp.attr.retry_cnt or 0) + 1
     if tries * wait_ns <= PATIENCE_NS:
-        return ok(f"it gives up after {words.duration(tries * wait_ns)} at the latest")
+        return ok(f"it gives up after {fmt.duration(tries * wait_ns)} at the latest")
     if case.future.settled:
         return ok("it is settled before anybody loses patience")
     since = told(case, qp, Attr.TIMEOUT)
     evidence = (
         said(f"{case.qp_name(qp)} was told timeout={qp.attr.timeout}: "
-             f"{words.duration(wait_ns)} before each new try", since),
-        said(f"{words.count(tries, 'try').replace('trys', 'tries')} take "
-             f"{words.duration(tries * wait_ns)}; {tries - 1 - qp.comp.retried} are left"),
-        said(f"it has waited {words.duration(_waited_ns(case))} so far", send.posted),
+             f"{fmt.duration(wait_ns)} before each new try", since),
+        said(f"{fmt.count(tries, 'try').replace('trys', 'tries')} take "
+             f"{fmt.duration(tries * wait_ns)}; {tries - 1 - qp.comp.retried} are left"),
+        said(f"it has waited {fmt.duration(_waited_ns(case))} so far", send.posted),
     )  # fmt: skip
     far = look_ahead(case.session, case.subject, tries * wait_ns)
-    if far.settled and far.standing.kind is not Is.COMPLETED:
+    if far.settled and far.standing.kind is not Status.COMPLETED:
         return warn(*evidence)  # another try would not help: it is slow to say so, no more
     lines = recovery.reconnected(case, qp, send.wqe.wr, _CURE, _CURE)
-    return hinders(case, *evidence, cure=Cure(lines), since=since)
+    return hinders(case, *evidence, cure=Fix(lines), since=since)
 
 
 def _waited_ns(case: Case) -> int:

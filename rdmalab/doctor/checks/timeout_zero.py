@@ -6,9 +6,9 @@ from rdmalab.doctor.facts.delivery import answers, last_try
 from rdmalab.doctor.finding import (
     NA,
     Check,
-    Cure,
     Evidence,
     Finding,
+    Fix,
     Section,
     hinders,
     ok,
@@ -16,8 +16,8 @@ from rdmalab.doctor.finding import (
     warn,
 )
 from rdmalab.doctor.fixes import recovery
-from rdmalab.lens.ladder import Fate
 from rdmalab.spec.states import Attr
+from rdmalab.views.ladder import Fate
 
 _GONE = (Fate.LOST, Fate.DROPPED)
 _CURE = {"timeout": "14"}
@@ -37,7 +37,7 @@ def examine(case: Case) -> Finding:
     lost = [said(f"{row.label} psn={row.psn} from {row.source} is {row.fate_text}", row.event)
             for row in gone[:2]]  # fmt: skip
     lines = recovery.reconnected(case, qp, send.wqe.wr, _CURE, _CURE)
-    return hinders(case, *_told(case, since), *lost, cure=Cure(lines), since=since)
+    return hinders(case, *_told(case, since), *lost, cure=Fix(lines), since=since)
 
 
 def _careless(case: Case) -> Finding:

@@ -1,11 +1,11 @@
 """too-early: nothing is wrong, it only takes its time."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.patience import worst
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said, wait
-from rdmalab.lens import words
-from rdmalab.lens.planned import PlannedRow, planned_rows
+from rdmalab.doctor.facts.worst_case_wait import worst
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, ok, said, wait
 from rdmalab.spec.records import event_of
+from rdmalab.views import fmt
+from rdmalab.views.planned import PlannedRow, planned_rows
 
 
 def examine(case: Case) -> Finding:
@@ -18,9 +18,9 @@ def examine(case: Case) -> Finding:
     if not case.comes:
         return ok("time alone does not bring it")
     return wait(
-        said(f"it completes at {words.clock(case.future.at_ns)} if time goes on, "
-             f"in {words.duration(case.future.at_ns - case.world.now_ns)}"),
-        *_next(case), *(said(text) for text in worst(case)), cure=Cure(["run"]),
+        said(f"it completes at {fmt.clock(case.future.at_ns)} if time goes on, "
+             f"in {fmt.duration(case.future.at_ns - case.world.now_ns)}"),
+        *_next(case), *(said(text) for text in worst(case)), cure=Fix(["run"]),
     )  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def _names(case: Case) -> list[str]:
 
 
 def _words(row: PlannedRow) -> str:
-    return f"next, at {words.clock(row.at_ns)}: {row.qp} {row.sentence}"
+    return f"next, at {fmt.clock(row.at_ns)}: {row.qp} {row.sentence}"
 
 
 def _cause(case: Case, row: PlannedRow) -> int | None:

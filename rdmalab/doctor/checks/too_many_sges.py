@@ -2,9 +2,9 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes.mending import mended
-from rdmalab.lens import words
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes.changed_calls import mended
+from rdmalab.views import fmt
 
 # Which number was too small, and who fixes it.
 _LIMITS = {
@@ -24,7 +24,7 @@ def examine(case: Case) -> Finding:
         return ok("its pieces were not too many")
     limit, maker = _LIMITS[call.refusal]
     attempt = attempts.of_call(case)
-    name = f" for {words.wr(attempts.id_of(attempt.left[0]))}" if attempt and attempt.left else ""
+    name = f" for {fmt.wr(attempts.id_of(attempt.left[0]))}" if attempt and attempt.left else ""
     whose = f"{maker} fixed {limit} for good" if maker else f"{limit} is a number of the device"
     return fail(
         said(f"{call.verb} was refused{name}: {call.message}", call.event),
@@ -33,14 +33,14 @@ def examine(case: Case) -> Finding:
     )
 
 
-def _cure(case: Case, attempt: attempts.Attempt | None, limit: str) -> Cure:
+def _cure(case: Case, attempt: attempts.Attempt | None, limit: str) -> Fix:
     """Pieces that touch are one; who has none of these must ask for more, or copy."""
     rule = case.call.refusal if case.call is not None else ""
     better = mended(attempt.left[0], rule) if attempt is not None and attempt.left else None
     if attempt is not None and better is not None and len(better["sg"]) <= _most(case, limit):
         wrs = [better, *attempt.left[1:]]
-        return Cure([attempts.said_again(case.session, attempt, wrs)])
-    return Cure(program=f"ask for a larger {limit} when the queue is made, or copy the pieces "
+        return Fix([attempts.said_again(case.session, attempt, wrs)])
+    return Fix(program=f"ask for a larger {limit} when the queue is made, or copy the pieces "
                         "together")  # fmt: skip
 
 

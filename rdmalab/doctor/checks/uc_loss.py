@@ -2,11 +2,11 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.facts.unheard import Miss, Unheard
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said
+from rdmalab.doctor.facts.unanswered_sends import Miss, Unheard
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, ok, said
 from rdmalab.doctor.fixes.reconnecting import once_more
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
+from rdmalab.views import fmt
 from rdmalab.world.faults import Corrupt, Drop
 
 _OF_CABLE = ("fault", "the link is down", "malformed")
@@ -27,7 +27,7 @@ def examine(case: Case) -> Finding:
         *[said(f"packet psn={miss.packet.psn} was lost: {miss.reason}", miss.event)
           for miss in lost[:2]],
         *_dropped(case, unheard, target),
-        cure=Cure([*_faults(case, lost), *once_more(case, qp, unheard.send.wqe.wr, target)]),
+        cure=Fix([*_faults(case, lost), *once_more(case, qp, unheard.send.wqe.wr, target)]),
         since=lost[0].event,
     )  # fmt: skip
 
@@ -37,7 +37,7 @@ def _dropped(case: Case, unheard: Unheard, target: QueuePair | None) -> list[Evi
     rest = [miss for miss in unheard.misses if miss.reason == "rest-of-message"]
     if not rest or target is None:
         return []
-    many = words.count(len(rest), "packet")
+    many = fmt.count(len(rest), "packet")
     return [said(f"{case.qp_name(target)} dropped the {many} behind the gap", rest[0].event)]
 
 

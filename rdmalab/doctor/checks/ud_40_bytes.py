@@ -1,9 +1,9 @@
 """ud-40-bytes: a receive of a datagram has no room for the 40 bytes before it."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.unheard import posted_as, sender_of
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.facts.unanswered_sends import posted_as, sender_of
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import piece
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR
@@ -43,13 +43,13 @@ def _refusal(case: Case, qp: QueuePair) -> Record | None:
     return None
 
 
-def _cure(case: Case, qp: QueuePair, wqe: RecvWqe, refused: Record) -> Cure:
+def _cure(case: Case, qp: QueuePair, wqe: RecvWqe, refused: Record) -> Fix:
     """The queue pair anew, the same receive with room for both, and the datagram once more."""
     needed = len(refused[A].payload) + GRH.LENGTH
     wider = _widened(case, qp, wqe, needed) or piece(case, qp.node, qp.pd, needed)
-    lines = cures.revive(case, qp)
-    lines.append(cures.post_recv(case, qp, RecvWR(wqe.wr.wr_id, wider)))
-    return Cure(lines + _again(case, refused))
+    lines = simple_fixes.revive(case, qp)
+    lines.append(simple_fixes.post_recv(case, qp, RecvWR(wqe.wr.wr_id, wider)))
+    return Fix(lines + _again(case, refused))
 
 
 def _widened(case: Case, qp: QueuePair, wqe: RecvWqe, needed: int) -> list[SGE]:
@@ -69,7 +69,7 @@ def _again(case: Case, refused: Record) -> list[str]:
     sender = sender_of(case.world, refused)
     qp = case.world.find(sender, QueuePair) if sender is not None and case.lives(sender) else None
     wqe = posted_as(case.log, sender, refused[A], event_of(refused)) if sender is not None else None
-    return [cures.post_send(case, qp, wqe.wr)] if qp is not None and wqe is not None else []
+    return [simple_fixes.post_send(case, qp, wqe.wr)] if qp is not None and wqe is not None else []
 
 
 CHECK = Check(

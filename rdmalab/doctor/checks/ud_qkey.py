@@ -2,8 +2,8 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.facts.unheard import Miss
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said
+from rdmalab.doctor.facts.unanswered_sends import Miss
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, ok, said
 from rdmalab.doctor.fixes.reconnecting import once_more
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import A, Kind, event_of
@@ -25,7 +25,7 @@ def examine(case: Case) -> Finding:
         said(f"it was sent with Q_Key {said_key:#x}", unheard.send.posted),
         said(f"{case.qp_name(target)} has Q_Key {wanted:#x}: dropped, and counted in "
              "qkey_viol_cntr", misses[-1].event),
-        cure=Cure(once_more(case, qp, unheard.send.wqe.wr, target, remote_qkey=hex(wanted))),
+        cure=Fix(once_more(case, qp, unheard.send.wqe.wr, target, remote_qkey=hex(wanted))),
     )  # fmt: skip
 
 

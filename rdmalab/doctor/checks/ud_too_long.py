@@ -2,8 +2,8 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import room
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, SendWqe
@@ -30,7 +30,7 @@ def examine(case: Case) -> Finding:
     )
 
 
-def _cure(case: Case, qp: QueuePair, wqe: SendWqe, mtu: int) -> Cure:
+def _cure(case: Case, qp: QueuePair, wqe: SendWqe, mtu: int) -> Fix:
     """Datagrams that fit, one behind the other, and a receive for each."""
     spans = [(start, min(start + mtu, wqe.length)) for start in range(0, wqe.length, mtu)]
     lines = _ready(case, qp)
@@ -39,16 +39,16 @@ def _cure(case: Case, qp: QueuePair, wqe: SendWqe, mtu: int) -> Cure:
         missing = len(spans) - len(target.source.wqes)
         lines += [room(case, target, wqe.wr, mtu)] * max(0, missing)
     for span in spans:
-        pieces = ",".join(cures.sge_words(case, qp.node, sge) for sge in _cut(wqe.sg, *span))
-        lines.append(cures.post_send(case, qp, wqe.wr, sg=pieces))
-    return Cure(lines)
+        pieces = ",".join(simple_fixes.sge_words(case, qp.node, sge) for sge in _cut(wqe.sg, *span))
+        lines.append(simple_fixes.post_send(case, qp, wqe.wr, sg=pieces))
+    return Fix(lines)
 
 
 def _ready(case: Case, qp: QueuePair) -> list[str]:
     """mlx5 stops the send queue for it."""
     if qp.state is QPState.SQE:
         return [f"modify_qp {case.qp_name(qp)} state=RTS"]
-    return cures.revive(case, qp) if qp.state is QPState.ERR else []
+    return simple_fixes.revive(case, qp) if qp.state is QPState.ERR else []
 
 
 def _cut(sg: list[SGE], start: int, stop: int) -> list[SGE]:

@@ -2,13 +2,13 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.trial import goes_on
-from rdmalab.hca import events
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.what_if import goes_on
+from rdmalab.hca import async_events
 from rdmalab.hca.cq import CompletionQueue
-from rdmalab.lens import words
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, event_of
+from rdmalab.views import fmt
 
 _OF_CQ, _ASYNC = "cq-events-unacked", "async-unacked"
 _NOUNS = {"destroy_cq": Noun.CQ, "destroy_qp": Noun.QP, "destroy_srq": Noun.SRQ}
@@ -20,12 +20,12 @@ def examine(case: Case) -> Finding:
     if wanted is None:
         return NA
     many = unacked(case, wanted)
-    if not many or not words.exists(case.world, wanted):
+    if not many or not fmt.exists(case.world, wanted):
         return ok("its events are acknowledged by now")
     if case.program is not None and not case.at_rest and goes_on(case.session, case.subject.thing):
         return ok("they will be acknowledged, if time goes on")
     evidence = [*_taken(case, wanted, many), *_waiting(case)]
-    return fail(*evidence, cure=Cure(_acks(case, wanted, many)))
+    return fail(*evidence, cure=Fix(_acks(case, wanted, many)))
 
 
 def _destroyed(case: Case) -> Thing | None:
@@ -43,7 +43,7 @@ def _destroyed(case: Case) -> Thing | None:
 def unacked(case: Case, thing: Thing) -> int:
     """Events of an object that were taken and not given back."""
     hca = case.world.nodes[thing.node]
-    raised = sum(events.names(each, thing.noun, thing.number) for each in hca.async_unacked)
+    raised = sum(async_events.names(each, thing.noun, thing.number) for each in hca.async_unacked)
     cq = hca.cqs.items.get(thing.number) if thing.noun is Noun.CQ else None
     return raised + (cq.unacked if cq is not None else 0)
 
@@ -53,7 +53,7 @@ def _taken(case: Case, thing: Thing, many: int) -> list[Evidence]:
     kinds = (Kind.CQ_EVENT_TAKEN, Kind.ASYNC_TAKEN)
     found = sorted(each for kind in kinds for each in case.log.about(kind, thing))
     event = event_of(found[-many].record) if len(found) >= many else None
-    what = f"{words.count(many, 'event')} of {case.names.of(thing)}"
+    what = f"{fmt.count(many, 'event')} of {case.names.of(thing)}"
     return [said(f"{what} taken and not acknowledged, the first of them here", event)]
 
 

@@ -1,8 +1,8 @@
 """unmapped: what was to be registered is not memory of the process, or not all of it."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes.otherwise import arguments, otherwise
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes.rephrase_call import arguments, otherwise
 from rdmalab.hca.memory import Buffer
 
 _VERBS = ("reg_mr", "reg_mr_iova", "rereg_mr")
@@ -23,13 +23,13 @@ def examine(case: Case) -> Finding:
     buffer = _around(case, addr)
     if buffer is None:
         evidence.append(said(f"nothing at all is mapped at {addr:#x}"))
-        return fail(*evidence, cure=Cure(program="register memory that the process has"))
+        return fail(*evidence, cure=Fix(program="register memory that the process has"))
     left = buffer.addr + buffer.length - addr
     evidence.append(
         said(f"the buffer there has {buffer.length:,} bytes from {buffer.addr:#x}: {left:,} from "
              f"{addr:#x} on")
     )  # fmt: skip
-    return fail(*evidence, cure=Cure(otherwise(case, {"length": left})))
+    return fail(*evidence, cure=Fix(otherwise(case, {"length": left})))
 
 
 def _around(case: Case, addr: int) -> Buffer | None:

@@ -1,11 +1,11 @@
 """unsignaled: it was carried out, and nobody asked for a completion."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures
-from rdmalab.lens import words
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -19,11 +19,11 @@ def examine(case: Case) -> Finding:
         return ok("an error would have a completion all the same")
     wr, qp = send.wqe.wr, send.qp
     flags = SendFlags(wr.flags) | SendFlags.SIGNALED
-    lines = cures.again(case, qp, wr, flags=words.flags(flags, SendFlags)) if qp else []
+    lines = simple_fixes.again(case, qp, wr, flags=fmt.flags(flags, SendFlags)) if qp else []
     return fail(
         said("posted without IBV_SEND_SIGNALED, and the queue pair has sq_sig_all=0", send.posted),
         said("carried out with success", send.ending.event),
-        cure=Cure(lines) if lines else None,
+        cure=Fix(lines) if lines else None,
     )
 
 

@@ -3,10 +3,10 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.receive import Receive
 from rdmalab.doctor.facts.send import Send
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, ok, said, warn
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, ok, said, warn
 from rdmalab.hca.wr import Cqe
-from rdmalab.lens import words
 from rdmalab.spec.records import A, Kind, Record, event_of
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -51,18 +51,18 @@ def _evidence(case: Case, work: Send | Receive, serials: list[int]) -> list[Evid
     kind = Kind.SRQ_POSTED if isinstance(work, Receive) and work.shared else kind
     posts: list[Record] = [r for _, r in case.log.about(kind, case.subject.thing)
                            if r[A].serial in serials]  # fmt: skip
-    asked = words.wr(case.subject.wr_id)
+    asked = fmt.wr(case.subject.wr_id)
     many = f"{len(serials)} requests that nobody has polled go by {asked}"
     first = event_of(posts[0]) if posts else None
     last = [said("the newest of them was posted here", event_of(posts[-1]))] if posts else []
     return [said(f"{many}: a completion does not tell which", first), *last]
 
 
-def _cure(case: Case) -> Cure:
+def _cure(case: Case) -> Fix:
     """Wait for all of them: then it does not matter which is which."""
     if case.at_rest:
-        return Cure(program="give each work request a wr_id of its own")
-    return Cure(["run"])
+        return Fix(program="give each work request a wr_id of its own")
+    return Fix(["run"])
 
 
 CHECK = Check(

@@ -2,12 +2,12 @@
 
 from rdmalab.doctor.case import Case, peer_of
 from rdmalab.doctor.facts.waiting import Done, done_by_peer, is_quiet, waiters, watcher
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, warn
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said, warn
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import RecvWR
-from rdmalab.lens import words
 from rdmalab.spec.work import WROpcode
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -27,7 +27,7 @@ def _waits_in_vain(case: Case, qp: QueuePair, writes: list[Done]) -> Finding:
     assert peer is not None
     name = case.qp_name(peer)
     facts = [
-        said(f"{name} did {words.send_wqe(last.wqe)}: the bytes are in {qp.node}'s memory",
+        said(f"{name} did {fmt.send_wqe(last.wqe)}: the bytes are in {qp.node}'s memory",
              last.event),
         said(f"it takes no receive of {case.qp_name(qp)}, and completes at {name} only"),
     ]  # fmt: skip
@@ -37,14 +37,14 @@ def _waits_in_vain(case: Case, qp: QueuePair, writes: list[Done]) -> Finding:
     return fail(*facts, said(f"{watching} waits for a completion"), cure=cure)
 
 
-def _cure(case: Case, qp: QueuePair, peer: QueuePair, last: Done) -> Cure:
+def _cure(case: Case, qp: QueuePair, peer: QueuePair, last: Done) -> Fix:
     """The last WRITE once more, with immediate data, and a receive for it."""
     wr = last.wqe.wr
-    again = cures.post_send(case, peer, wr, wr_id=peer.sq.posted + 1,
+    again = simple_fixes.post_send(case, peer, wr, wr_id=peer.sq.posted + 1,
                             opcode=WROpcode.RDMA_WRITE_WITH_IMM.name)  # fmt: skip
     if qp.source.wqes:
-        return Cure([again])
-    return Cure([cures.post_recv(case, qp, RecvWR(wr.wr_id)), again])
+        return Fix([again])
+    return Fix([simple_fixes.post_recv(case, qp, RecvWR(wr.wr_id)), again])
 
 
 CHECK = Check(

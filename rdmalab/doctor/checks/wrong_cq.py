@@ -2,8 +2,8 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.send import Place
-from rdmalab.doctor.finding import NA, Check, Cure, Finding, Section, fail, ok, said, unknown, warn
+from rdmalab.doctor.facts.send import CqePlace
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said, unknown, warn
 from rdmalab.doctor.log import Call
 from rdmalab.spec.records import Kind, kind_of
 from rdmalab.spec.statuses import WCStatus
@@ -33,7 +33,7 @@ def examine(case: Case) -> Finding:
         said(f"its completion is on {name}", place.event),
         said(f"{vain[-1].program or 'a call'} polled {polled}{many}, in vain", vain[-1].event),
         said(f"nobody has polled {name} since it came"),
-        cure=Cure([f"poll_cq {name}"]),
+        cure=Fix([f"poll_cq {name}"]),
     )
 
 
@@ -41,7 +41,7 @@ def _in_vain(case: Case, call: Call) -> bool:
     return all(kind_of(record) is not Kind.CQE_POLLED for record in case.log.within(call.event))
 
 
-def _is_meant(case: Case, place: Place, polled: int) -> bool:
+def _is_meant(case: Case, place: CqePlace, polled: int) -> bool:
     """Whoever polls that queue can only mean this work: it is the other one of its queue pair, or
     nothing else completes there."""
     qp = case.qp

@@ -4,9 +4,9 @@ from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.send import Send
-from rdmalab.doctor.facts.unheard import Unheard
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, hinders, ok, said
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.facts.unanswered_sends import Unheard
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, hinders, ok, said
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import A, B, Kind, event_of
@@ -139,16 +139,16 @@ def _lost_answers(case: Case, unheard: Unheard, qp: QueuePair) -> list[int]:
     ]  # fmt: skip
 
 
-def _cure(case: Case, send: Send, qp: QueuePair, peer: QueuePair | None) -> Cure | None:
+def _cure(case: Case, send: Send, qp: QueuePair, peer: QueuePair | None) -> Fix | None:
     if peer is None or send.wqe is None:
         return None
     wr = send.wqe.wr
     if qp.transport.connected:
         lines = reconnect(case, qp, peer)
-        return Cure(lines + once_more(case, qp, wr, peer, revived=True))
-    name, pd = cures.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
+        return Fix(lines + once_more(case, qp, wr, peer, revived=True))
+    name, pd = simple_fixes.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
     made = f"create_ah {name} pd={pd} to={peer.node}"
-    return Cure([made, *once_more(case, qp, wr, peer, ah=name)])
+    return Fix([made, *once_more(case, qp, wr, peer, ah=name)])
 
 
 CHECK = Check(

@@ -2,11 +2,11 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, hinders, ok, said
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, hinders, ok, said
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
-from rdmalab.lens import words
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -50,7 +50,7 @@ def _of_another(case: Case, reached: QueuePair, wanted: QueuePair) -> Finding:
              partners.told(case, reached)),
         said(f"{right}, which expects {case.qp_name(qp)}, has number {wanted.number:#x}",
              partners.told(case, wanted)),
-        cure=Cure(lines), since=told,
+        cure=Fix(lines), since=told,
     )  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def _told(case: Case, qp: QueuePair) -> int | None:
 
 
 def _dropped(number: int) -> str:
-    return f"{words.count(number, 'packet')} dropped"
+    return f"{fmt.count(number, 'packet')} dropped"
 
 
 def _said_so(case: Case, qp: QueuePair, number: int, told: int | None) -> Evidence:
@@ -72,19 +72,19 @@ def _said_so(case: Case, qp: QueuePair, number: int, told: int | None) -> Eviden
 
 def _cure(
     case: Case, qp: QueuePair, wqe: SendWqe, node: str
-) -> tuple[Cure | None, QueuePair | None]:
+) -> tuple[Fix | None, QueuePair | None]:
     """Tell the number of who is meant; None where that is anybody's guess."""
     if not qp.transport.connected:
         found = partners.listeners(case.world, node, wqe.wr.remote_qkey)
         if not found:
             return None, None
         name = case.qp_name(found[0])
-        return Cure(once_more(case, qp, wqe.wr, found[0], remote_qpn=name)), found[0]
+        return Fix(once_more(case, qp, wqe.wr, found[0], remote_qpn=name)), found[0]
     peer = partners.meant(case.world, qp, node)
     if peer is None:
         return None, None
     lines = reconnect(case, qp, peer)
-    return Cure(lines + once_more(case, qp, wqe.wr, peer, revived=True)), peer
+    return Fix(lines + once_more(case, qp, wqe.wr, peer, revived=True)), peer
 
 
 CHECK = Check(

@@ -3,17 +3,17 @@
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures, reposting
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import reposting, simple_fixes
 from rdmalab.doctor.fixes.way_up import way_up
 from rdmalab.doctor.log import Call
 from rdmalab.hca.posting import able
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
-from rdmalab.lens import words
 from rdmalab.spec.records import B, Kind, event_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.work import WROpcode
+from rdmalab.views import fmt
 
 RULE = "send-state"
 
@@ -39,16 +39,16 @@ def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
     lines = way_up(case, qp)
     if not lines and not qp.state_row.starts_sends:
         program = "bring it up to RTS, and post then"
-        return fail(*evidence, cure=Cure(program=program), since=call.event)
+        return fail(*evidence, cure=Fix(program=program), since=call.event)
     again = reposting.once_more(case, qp)
-    return fail(*evidence, cure=Cure([*lines, *again]) if again else None, since=call.event)
+    return fail(*evidence, cure=Fix([*lines, *again]) if again else None, since=call.event)
 
 
 def _told(case: Case, call: Call, qp: QueuePair) -> list[Evidence]:
     """Where it stood, and the answer."""
     name, thing = case.qp_name(qp), Thing(Noun.QP, qp.node, qp.number)
     moves = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing) if event_of(r) < call.event]
-    found = [said(f"{name} went to {words.member(r[B], type(qp.state))}", event_of(r))
+    found = [said(f"{name} went to {fmt.member(r[B], type(qp.state))}", event_of(r))
              for r in moves[-1:]]  # fmt: skip
     if not moves:
         found = [said(f"{name} was made, and is in RESET", event_of(r))
@@ -62,10 +62,10 @@ def _of_early(case: Case, qp: QueuePair, wr: SendWR) -> Finding:
     refused = [c for c in case.log.refused()
                if c.thing == (qp.node, qp.number) and c.refusal == RULE]  # fmt: skip
     told = _told(case, refused[-1], qp) if refused else []
-    kept = said(f"this device left {words.wr(wr.wr_id)} in the ring all the same: the next post "
+    kept = said(f"this device left {fmt.wr(wr.wr_id)} in the ring all the same: the next post "
                 "that is accepted starts it")  # fmt: skip
     lines = [*way_up(case, qp), *_ring(case, qp)]
-    cure = Cure(lines) if lines else Cure(program="post once more, as soon as it is in RTS")
+    cure = Fix(lines) if lines else Fix(program="post once more, as soon as it is in RTS")
     return fail(*told, kept, cure=cure)
 
 
@@ -73,7 +73,7 @@ def _ring(case: Case, qp: QueuePair) -> list[str]:
     """A post that does nothing but ring the doorbell: a WRITE of no bytes."""
     if WROpcode.RDMA_WRITE not in able(qp.qp_type, case.profile.lacks):
         return []
-    return [cures.post_send(case, qp, SendWR(WROpcode.RDMA_WRITE), wr_id=None)]
+    return [simple_fixes.post_send(case, qp, SendWR(WROpcode.RDMA_WRITE), wr_id=None)]
 
 
 CHECK = Check(

@@ -2,16 +2,16 @@
 
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Check, Cure, Evidence, Finding, Section, fail, ok, said
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import piece, reconnect
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import SendWqe
 from rdmalab.hca.xrcd import named_srq
-from rdmalab.lens import words
 from rdmalab.spec.records import B, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
 
 
 def examine(case: Case) -> Finding:
@@ -45,22 +45,22 @@ def _srqs(case: Case, peer: QueuePair) -> list[SharedReceiveQueue]:
 
 def _known(case: Case, peer: QueuePair) -> list[Evidence]:
     found = [f"{case.name(Noun.SRQ, srq.node, srq.number)} is {srq.number:#x} and has "
-             f"{words.count(len(srq.wqes), 'receive')}" for srq in _srqs(case, peer)]  # fmt: skip
+             f"{fmt.count(len(srq.wqes), 'receive')}" for srq in _srqs(case, peer)]  # fmt: skip
     return [said(", ".join(found))] if found else []
 
 
-def _cure(case: Case, qp: QueuePair, peer: QueuePair, wqe: SendWqe) -> Cure | None:
+def _cure(case: Case, qp: QueuePair, peer: QueuePair, wqe: SendWqe) -> Fix | None:
     """Both ends anew, and the message once more to an SRQ that is there."""
     srqs = _srqs(case, peer)
     if not srqs:
-        return Cure(program="make an XRC SRQ in the peer's domain, and tell its srq_num")
+        return Fix(program="make an XRC SRQ in the peer's domain, and tell its srq_num")
     name, receives = case.name(Noun.SRQ, peer.node, srqs[0].number), []
-    if not srqs[0].wqes and cures.needs_receive(wqe.wr):
-        sg = ",".join(cures.sge_words(case, peer.node, each)
+    if not srqs[0].wqes and simple_fixes.needs_receive(wqe.wr):
+        sg = ",".join(simple_fixes.sge_words(case, peer.node, each)
                       for each in piece(case, peer.node, srqs[0].pd, wqe.length))  # fmt: skip
-        receives = [cures.line("post_srq_recv", name, {"wr_id": wqe.wr.wr_id, "sg": sg})]
-    again = cures.post_send(case, qp, wqe.wr, remote_srqn=name)
-    return Cure([*reconnect(case, qp, peer), *receives, again])
+        receives = [simple_fixes.line("post_srq_recv", name, {"wr_id": wqe.wr.wr_id, "sg": sg})]
+    again = simple_fixes.post_send(case, qp, wqe.wr, remote_srqn=name)
+    return Fix([*reconnect(case, qp, peer), *receives, again])
 
 
 CHECK = Check(

@@ -10,9 +10,9 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.grammar.format import render
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
-from rdmalab.lens import words
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind, kind_of, node_of, object_of
+from rdmalab.views import fmt
 
 _POSTED = {
     "post_send": Kind.SEND_POSTED,
@@ -119,7 +119,7 @@ def told(attempt_: Attempt) -> str:
     """`1 of 3 work requests was posted; wr 22 was not`."""
     many, left = len(attempt_.wrs), attempt_.left
     was = "was" if attempt_.posted == 1 else "were"
-    names = " ".join(words.wr(id_of(wr)) for wr in left)
+    names = " ".join(fmt.wr(id_of(wr)) for wr in left)
     if many == 1:
         return f"{names} was not posted"
     return f"{attempt_.posted} of {many} {was} posted, not {names}"

@@ -13,7 +13,7 @@ from rdmalab.spec.records import A, B, Kind, event_of, kind_of
 from rdmalab.world.trace import Numbered
 
 _KINDS = (
-    Kind.REGION_OPENED, Kind.WR_BUILT, Kind.WR_FILLED, Kind.BATCH_SPOILED, Kind.REGION_CLOSED,
+    Kind.REGION_OPENED, Kind.WR_BUILT, Kind.WR_FILLED, Kind.BATCH_FAILED, Kind.REGION_CLOSED,
 )  # fmt: skip
 
 
@@ -88,7 +88,7 @@ def _take(found: list[Batch], numbered: Numbered, thing: Thing) -> None:
     elif kind is Kind.WR_FILLED and found[-1].built:
         found[-1].built[-1].wr = record[A]
         found[-1].built[-1].setters.append(Setting(str(record[B]), event))
-    elif kind is Kind.BATCH_SPOILED:
+    elif kind is Kind.BATCH_FAILED:
         found[-1].spoiled = event
     elif kind is Kind.REGION_CLOSED and record[B] != UNOPENED:
         found[-1].closed, found[-1].ending = event, str(record[B])

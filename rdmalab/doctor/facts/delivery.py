@@ -6,9 +6,9 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.hca.psn import diff
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens.ladder import Fate, PacketRow, packet_rows
 from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of, object_of
+from rdmalab.views.ladder import Fate, PacketRow, packet_rows
 from rdmalab.wire.packet import Packet
 from rdmalab.world.faults import Corrupt
 from rdmalab.world.world import NEVER_LEFT, NO_HOP

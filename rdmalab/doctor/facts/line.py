@@ -5,8 +5,8 @@ from typing import NamedTuple
 from rdmalab.doctor.case import Case
 from rdmalab.hca import requester
 from rdmalab.hca.wr import SendWqe
-from rdmalab.lens import words
 from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.views import fmt
 
 
 class Hold(NamedTuple):
@@ -19,7 +19,7 @@ class Hold(NamedTuple):
     @property
     def ahead(self) -> str:
         """`wr5 RDMA_READ 8 B, wr6 RDMA_READ 8 B`."""
-        return ", ".join(words.send_wqe(wqe) for wqe in self.under_way)
+        return ", ".join(fmt.send_wqe(wqe) for wqe in self.under_way)
 
 
 def held(case: Case) -> Hold | None:
@@ -38,7 +38,7 @@ def held(case: Case) -> Hold | None:
 
 def said_of(case: Case, hold: Hold) -> str:
     """Who it is that waits: the one asked about, or one before it."""
-    name = words.send_wqe(hold.wqe)
+    name = fmt.send_wqe(hold.wqe)
     return name if hold.wqe.serial == case.subject.serial else f"{name}, before it in line,"
 
 

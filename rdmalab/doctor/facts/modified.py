@@ -7,11 +7,10 @@ from typing import Any
 
 from rdmalab.doctor.case import Case, find_qp, partner_of
 from rdmalab.doctor.facts.bring_up import thing
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.log import Call
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens import words
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import B, Kind, event_of
 from rdmalab.spec.states import (
@@ -26,6 +25,7 @@ from rdmalab.spec.states import (
     fields_of,
     legal_next,
 )
+from rdmalab.views import fmt
 
 USUAL: dict[str, str] = {
     "pkey_index": "0", "port_num": "1", "qp_access_flags": "0", "path_mtu": "512", "rq_psn": "0",
@@ -40,7 +40,7 @@ _RTS = (QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS, QPState.SQD)
 
 
 @dataclass(slots=True)
-class Asked:
+class ModifyCall:
     """One call: the state the queue pair was in, the one it was to go to, the attributes said."""
 
     qp_type: QPType
@@ -49,7 +49,7 @@ class Asked:
     given: dict[str, Any]
 
 
-def asked_of(case: Case, call: Call) -> Asked | None:
+def asked_of(case: Case, call: Call) -> ModifyCall | None:
     """None where nobody knows any more what was said."""
     qp = find_qp(case.world, *call.thing)
     if call.invocation is None or qp is None:
@@ -61,10 +61,10 @@ def asked_of(case: Case, call: Call) -> Asked | None:
     if case.profile.believes_cur_state and given.get("cur_qp_state") in tuple(QPState):
         now = QPState(given["cur_qp_state"])
     to = given.pop("qp_state", None)
-    return Asked(qp.qp_type, now, int(now if to is None else to), given)
+    return ModifyCall(qp.qp_type, now, int(now if to is None else to), given)
 
 
-def takes(case: Case, asked: Asked, rule: str) -> list[str]:
+def takes(case: Case, asked: ModifyCall, rule: str) -> list[str]:
     """The law that the call met, in a sentence."""
     if asked.to not in tuple(QPState):
         return [f"there is no state {asked.to}"]
@@ -81,13 +81,13 @@ def takes(case: Case, asked: Asked, rule: str) -> list[str]:
     return [f"{name} takes {rows[name].takes(caps)}" for name in wrong]
 
 
-def _is_strange(case: Case, asked: Asked, name: str) -> bool:
+def _is_strange(case: Case, asked: ModifyCall, name: str) -> bool:
     value, row = asked.given[name], case.profile.attributes[name]
     return isinstance(value, int) and row.strange(value, case.profile.caps)
 
 
 # --------------------------------------------------------------------------- the right lines
-def corrected(case: Case, qp: QueuePair, asked: Asked) -> list[str]:
+def corrected(case: Case, qp: QueuePair, asked: ModifyCall) -> list[str]:
     """The same move, over the states between where there is no direct one; nothing if unknown."""
     if asked.to not in tuple(QPState):
         return []
@@ -113,7 +113,7 @@ def _legs(qp_type: QPType, now: QPState, to: QPState) -> list[tuple[QPState, QPS
     return []
 
 
-def _said(case: Case, qp: QueuePair, asked: Asked, move: Move) -> dict[str, str] | None:
+def _said(case: Case, qp: QueuePair, asked: ModifyCall, move: Move) -> dict[str, str] | None:
     """Every attribute that this leg takes: as it was said, within its range, or as is usual."""
     required, optional = move.required, move.optional
     said: dict[str, str] = {}
@@ -146,7 +146,7 @@ def _usual(case: Case, qp: QueuePair, name: str) -> str | None:
 _FROM_PEER = {"rq_psn": "sq_psn", "sq_psn": "rq_psn", "path_mtu": "path_mtu", "qkey": "qkey"}
 
 
-def _word(case: Case, qp: QueuePair, asked: Asked, name: str) -> str:
+def _word(case: Case, qp: QueuePair, asked: ModifyCall, name: str) -> str:
     """A value as `modify_qp` is told it, put within its range."""
     if name == "ah_attr":
         return _address(case, qp, asked)
@@ -161,17 +161,17 @@ def _word(case: Case, qp: QueuePair, asked: Asked, name: str) -> str:
     if name == "path_mtu":
         return str(MTU(value).octets)
     if name == "qp_access_flags":
-        return words.flags(value, Access)
+        return fmt.flags(value, Access)
     return MigState(value).name if name == "path_mig_state" else str(value)
 
 
-def _address(case: Case, qp: QueuePair, asked: Asked) -> str:
+def _address(case: Case, qp: QueuePair, asked: ModifyCall) -> str:
     """The address, by the port in use."""
     given = asked.given.get("ah_attr")
     if not isinstance(given, dict):
         return str(asked.given["ah"])
     port = asked.given.get("port_num", qp.attr.port_num) or 1
-    return cures.address_words(case, AhAttr(**{**given, "port_num": port}))
+    return simple_fixes.address_words(case, AhAttr(**{**given, "port_num": port}))
 
 
 def _line(case: Case, qp: QueuePair, to: QPState, said: dict[str, str]) -> str:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.send import Send
-from rdmalab.doctor.finding import Cure, Evidence, Finding, Verdict
-from rdmalab.lens.ladder import Fate, PacketRow
+from rdmalab.doctor.finding import Evidence, Finding, Fix, Verdict
 from rdmalab.spec.records import A
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.views.ladder import Fate, PacketRow
 from rdmalab.wire.packet import Packet, wire_length
 from rdmalab.world.faults import Drop, Match
 
@@ -67,7 +67,7 @@ def _arrived(send: Send, *, asked: bool) -> bool:
 
 
 def finding(
-    case: Case, *evidence: Evidence, cure: Cure | None = None, since: int | None = None
+    case: Case, *evidence: Evidence, cure: Fix | None = None, since: int | None = None
 ) -> Finding:
     """A cause; a suspicion only, while it is still tried and nobody asks."""
     tried = case.send is not None and case.send.ending is None

@@ -5,10 +5,10 @@ from rdmalab.doctor.case import Case, find_qp, peer_of
 from rdmalab.doctor.facts.send import Send
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens.addresses import node_at
 from rdmalab.spec.records import A, B, Kind, event_of, object_of
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.views.addresses import node_at
 from rdmalab.wire.packet import gid_text, is_multicast
 from rdmalab.world.world import World
 

@@ -3,10 +3,10 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, is_in_vain, psn_gap, told
 from rdmalab.doctor.facts.partners import mistaken
-from rdmalab.doctor.finding import NA, Cure, Evidence, Finding, hinders, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, hinders, ok, said
 from rdmalab.doctor.fixes import recovery
-from rdmalab.lens import words
 from rdmalab.spec.states import Attr
+from rdmalab.views import fmt
 
 _SAID_AS = {"rq_psn": "0", "sq_psn": "0"}
 
@@ -30,7 +30,7 @@ def examine(case: Case, sign: int, seen: list[Evidence]) -> Finding:
         return ok("the packet numbers fit by now")
     return hinders(
         case, *_told(case, both), *seen[:1],
-        cure=Cure(recovery.reconnected(case, both.sender, send.wqe.wr, _SAID_AS, _SAID_AS)),
+        cure=Fix(recovery.reconnected(case, both.sender, send.wqe.wr, _SAID_AS, _SAID_AS)),
         since=max((e.event for e in _told(case, both) if e.event is not None), default=None),
     )  # fmt: skip
 
@@ -46,4 +46,4 @@ def _told(case: Case, both: Ends) -> list[Evidence]:
 
 
 def _number(psn: int | None) -> str:
-    return words.number(psn or 0)
+    return fmt.number(psn or 0)

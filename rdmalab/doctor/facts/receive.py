@@ -3,7 +3,7 @@
 from functools import cached_property
 
 from rdmalab.command import Noun
-from rdmalab.doctor.facts.send import Ending, Place, completion
+from rdmalab.doctor.facts.send import CqePlace, Ending, completion
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Subject
 from rdmalab.hca.qp import QueuePair, RecvQueue
@@ -81,17 +81,17 @@ class Receive:
 
     # ------------------------------------------------------------------ its completion
     @cached_property
-    def added(self) -> Place | None:
+    def added(self) -> CqePlace | None:
         """Where its completion came to lie."""
         return completion(self.log, Kind.CQE_ADDED, self.subject, is_send=False)
 
     @cached_property
-    def polled(self) -> Place | None:
+    def polled(self) -> CqePlace | None:
         """Who took it."""
         return completion(self.log, Kind.CQE_POLLED, self.subject, is_send=False)
 
     @cached_property
-    def overrun(self) -> Place | None:
+    def overrun(self) -> CqePlace | None:
         """Its completion found its CQ full and is lost."""
         return completion(self.log, Kind.CQ_OVERRUN, self.subject, is_send=False)
 

@@ -8,12 +8,12 @@ from rdmalab.doctor.log import Log, Work
 from rdmalab.doctor.subject import Subject
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.wr import Cqe, SendWqe
-from rdmalab.lens.ladder import PacketRow, packet_rows
 from rdmalab.session.session import Session
 from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.records import A, B, Kind, Record, event_of, object_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.views.ladder import PacketRow, packet_rows
 from rdmalab.wire.packet import Packet
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Ending(NamedTuple):
     event: int
 
 
-class Place(NamedTuple):
+class CqePlace(NamedTuple):
     """Where a completion came to lie, or was taken: CQ number, event, the program that took it."""
 
     cq: int
@@ -117,21 +117,21 @@ class Send:
 
     # ------------------------------------------------------------------ its completion
     @cached_property
-    def added(self) -> Place | None:
+    def added(self) -> CqePlace | None:
         """Where its completion came to lie."""
         return self._place(Kind.CQE_ADDED)
 
     @cached_property
-    def polled(self) -> Place | None:
+    def polled(self) -> CqePlace | None:
         """Who took it."""
         return self._place(Kind.CQE_POLLED)
 
     @cached_property
-    def overrun(self) -> Place | None:
+    def overrun(self) -> CqePlace | None:
         """Its completion found its CQ full and is lost."""
         return self._place(Kind.CQ_OVERRUN)
 
-    def _place(self, kind: Kind) -> Place | None:
+    def _place(self, kind: Kind) -> CqePlace | None:
         return completion(self.log, kind, self.subject, is_send=True)
 
     # ------------------------------------------------------------------ on the wire
@@ -177,7 +177,7 @@ def _is_request(packet: object) -> bool:
     return row is None or row.request
 
 
-def completion(log: Log, kind: Kind, subject: Subject, *, is_send: bool) -> Place | None:
+def completion(log: Log, kind: Kind, subject: Subject, *, is_send: bool) -> CqePlace | None:
     """The newest record of this kind about the completion of a work request."""
     thing = subject.thing
     srq, qpn = (thing.number, 0) if thing.noun is Noun.SRQ else (0, thing.number)
@@ -185,4 +185,4 @@ def completion(log: Log, kind: Kind, subject: Subject, *, is_send: bool) -> Plac
     if record is None:
         return None
     program = log.asked(event_of(record))[1] if kind is Kind.CQE_POLLED else ""
-    return Place(object_of(record), event_of(record), record[A], program)
+    return CqePlace(object_of(record), event_of(record), record[A], program)

@@ -2,7 +2,7 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.messages import Message, arrived
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import RecvWqe, SendWR
@@ -39,8 +39,8 @@ def posted_again(
     case: Case, qp: QueuePair, message: Message, wr: SendWR | None = None, **changed: object
 ) -> list[str]:
     """The message, changed or not, and before it a receive as it had, if none waits there."""
-    send = cures.post_send(case, qp, wr or message.wqe.wr, **changed)
+    send = simple_fixes.post_send(case, qp, wr or message.wqe.wr, **changed)
     found = receive_of(case, message)
     if found is None or found[0].source.wqes:
         return [send]
-    return [cures.post_recv(case, found[0], found[1].wr), send]
+    return [simple_fixes.post_recv(case, found[0], found[1].wr), send]

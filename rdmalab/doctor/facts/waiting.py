@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.behind import looked_at, watched_by
 from rdmalab.doctor.case import Case, peer_of
 from rdmalab.doctor.facts.partners import entered, thing_of
-from rdmalab.doctor.facts.strays import waiting_qps
+from rdmalab.doctor.facts.undelivered import waiting_qps
+from rdmalab.doctor.related_subjects import looked_at, watched_by
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe

@@ -8,13 +8,13 @@ from typing import Any
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.fixes import cures
-from rdmalab.doctor.fixes.cures import Attributes
+from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.fixes.simple_fixes import Attributes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
-from rdmalab.lens import words
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import MOVES, QPState, fields_of
+from rdmalab.views import fmt
 from rdmalab.wire.headers import GRH
 
 _UP = (QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS)
@@ -44,8 +44,10 @@ def reconnect(
     lines = [_down(case, one) for one, _ in ends if one.state is not QPState.RESET]
     if all(said["pkey_index"] == "0" for _, said in ends):
         both = f"{case.qp_name(qp)} {case.qp_name(peer)}"
-        return [*lines, cures.line("connect", both, options(case, qp, peer))]
-    moves = [cures.move(case, q, now, to, said) for now, to in pairwise(_UP) for q, said in ends]
+        return [*lines, simple_fixes.line("connect", both, options(case, qp, peer))]
+    moves = [
+        simple_fixes.move(case, q, now, to, said) for now, to in pairwise(_UP) for q, said in ends
+    ]
     return lines + moves
 
 
@@ -65,9 +67,9 @@ def options(case: Case, *ends: QueuePair) -> Attributes:
     needed = fields_of(
         reduce(or_, (MOVES[model.qp_type, *pair].required for pair in pairwise(_UP)))
     )
-    said = {name: cures.attribute(case, model, name) for name in _OPTIONS if name in needed}
+    said = {name: simple_fixes.attribute(case, model, name) for name in _OPTIONS if name in needed}
     if "qp_access_flags" in said:
-        said["qp_access_flags"] = words.flags(
+        said["qp_access_flags"] = fmt.flags(
             reduce(or_, (int(qp.attr.qp_access_flags or 0) for qp in ends)), Access
         )
     return said
@@ -76,7 +78,7 @@ def options(case: Case, *ends: QueuePair) -> Attributes:
 def join(case: Case, qp: QueuePair, peer: str) -> list[str]:
     """Connect a queue pair to one that was just made, with all that it had agreed before."""
     lines = [] if qp.state is QPState.RESET else [_down(case, qp)]
-    return [*lines, cures.line("connect", f"{case.qp_name(qp)} {peer}", options(case, qp))]
+    return [*lines, simple_fixes.line("connect", f"{case.qp_name(qp)} {peer}", options(case, qp))]
 
 
 def create_like(case: Case, qp: QueuePair, name: str, **changed: Any) -> str:
@@ -87,7 +89,9 @@ def create_like(case: Case, qp: QueuePair, name: str, **changed: Any) -> str:
     said |= {key: case.name(noun, qp.node, n) for key, (noun, n) in parts.items() if n}
     sizes = {field.name: getattr(qp.cap, field.name) for field in dataclasses.fields(qp.cap)}
     said |= {key: size for key, size in sizes.items() if not (qp.srq and "recv" in key)}
-    return cures.line("create_qp", name, {**said, "sq_sig_all": int(qp.sq_sig_all), **changed})
+    return simple_fixes.line(
+        "create_qp", name, {**said, "sq_sig_all": int(qp.sq_sig_all), **changed}
+    )
 
 
 # --------------------------------------------------------------------------- messages
@@ -97,15 +101,17 @@ def once_more(case: Case, qp: QueuePair, wr: SendWR, peer: QueuePair | None, *,
 
     revived: the peer's own receives were lost by a reset before; the first of them is posted again.
     """
-    lines = [cures.post_send(case, qp, wr, **{**_named(case, wr, peer), **changed})]
-    if peer is None or not cures.needs_receive(wr):
+    lines = [simple_fixes.post_send(case, qp, wr, **{**_named(case, wr, peer), **changed})]
+    if peer is None or not simple_fixes.needs_receive(wr):
         return lines
     lost = revived and not peer.shares_receives
     if peer.source.wqes and not lost:
         return lines
     length = sum(sge.length for sge in wr.sg)
     fitting = [w.wr for w in peer.rq.wqes if w.length >= length + overhead(peer)]
-    receive = cures.post_recv(case, peer, fitting[0]) if fitting else room(case, peer, wr, length)
+    receive = (
+        simple_fixes.post_recv(case, peer, fitting[0]) if fitting else room(case, peer, wr, length)
+    )
     return [receive, *lines]
 
 
@@ -131,7 +137,7 @@ def overhead(qp: QueuePair) -> int:
 def room(case: Case, qp: QueuePair, wr: SendWR, length: int) -> str:
     """Post a receive for this message, with its number."""
     found = piece(case, qp.node, qp.pd, length + overhead(qp))
-    return cures.post_recv(case, qp, RecvWR(wr.wr_id, found))
+    return simple_fixes.post_recv(case, qp, RecvWR(wr.wr_id, found))
 
 
 def piece(case: Case, node: str, pd: int, length: int) -> list[SGE]:
@@ -145,8 +151,8 @@ def piece(case: Case, node: str, pd: int, length: int) -> list[SGE]:
 def receive_at(case: Case, name: str, pd: Thing, length: int, wr_id: int) -> str:
     """Post a receive on a queue pair that was just made in this domain."""
     found = piece(case, pd.node, pd.number, length)
-    sg = ",".join(cures.sge_words(case, pd.node, each) for each in found)
-    return cures.line("post_recv", name, {"wr_id": wr_id, "sg": sg})
+    sg = ",".join(simple_fixes.sge_words(case, pd.node, each) for each in found)
+    return simple_fixes.line("post_recv", name, {"wr_id": wr_id, "sg": sg})
 
 
 def some_message(case: Case, qp: QueuePair, length: int) -> str:
@@ -156,7 +162,7 @@ def some_message(case: Case, qp: QueuePair, length: int) -> str:
     said = {
         "wr_id": qp.sq.posted + 1,
         "opcode": "SEND",
-        "sg": cures.sge_words(case, qp.node, found[0]) if found and length else "",
+        "sg": simple_fixes.sge_words(case, qp.node, found[0]) if found and length else "",
         "flags": "SIGNALED",
     }
-    return cures.line("post_send", case.qp_name(qp), said)
+    return simple_fixes.line("post_send", case.qp_name(qp), said)

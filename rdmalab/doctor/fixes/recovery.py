@@ -4,8 +4,8 @@ from itertools import pairwise
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, find_qp, partner_of, peer_of
-from rdmalab.doctor.fixes import cures
-from rdmalab.doctor.fixes.cures import Attributes
+from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.fixes.simple_fixes import Attributes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.records import A, Kind
@@ -29,7 +29,7 @@ def is_well(case: Case, qp: QueuePair) -> bool:
 def anew(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
     """The same message once more; the connection made anew before, where it is dead."""
     if is_well(case, qp):
-        return cures.again(case, qp, wr)
+        return simple_fixes.again(case, qp, wr)
     return reconnected(case, qp, wr)
 
 
@@ -39,12 +39,12 @@ def reconnected(
 ) -> list[str]:  # fmt: skip
     """Both ends reset and brought up again, told otherwise in some things; then the message."""
     peer = partner_of(case.world, qp)
-    lines = cures.revive(case, qp, ours, theirs) + restock(case, qp)
+    lines = simple_fixes.revive(case, qp, ours, theirs) + restock(case, qp)
     if peer is not None:
         lines += restock(case, peer)
-    if peer is not None and cures.needs_receive(wr) and not _is_met(case, peer):
-        lines.append(cures.room(case, peer, sum(sge.length for sge in wr.sg)))
-    return [*lines, cures.post_send(case, qp, wr)]
+    if peer is not None and simple_fixes.needs_receive(wr) and not _is_met(case, peer):
+        lines.append(simple_fixes.room(case, peer, sum(sge.length for sge in wr.sg)))
+    return [*lines, simple_fixes.post_send(case, qp, wr)]
 
 
 def _is_met(case: Case, peer: QueuePair) -> bool:
@@ -55,7 +55,7 @@ def _is_met(case: Case, peer: QueuePair) -> bool:
 # --------------------------------------------------------------------------- receives
 def restock(case: Case, qp: QueuePair) -> list[str]:
     """Post the receives again that a reset takes, or that were flushed, in their order."""
-    return [cures.post_recv(case, qp, wr) for wr in lost_receives(case, qp)]
+    return [simple_fixes.post_recv(case, qp, wr) for wr in lost_receives(case, qp)]
 
 
 def lost_receives(case: Case, qp: QueuePair) -> list[RecvWR]:
@@ -71,13 +71,13 @@ def receive_anew(case: Case, qp: QueuePair, wr: RecvWR) -> list[str]:
     """The same receive once more, where it is needed on a new connection, and a message for it."""
     peer = partner_of(case.world, qp)
     well = qp.state_row.receives and (peer is None or is_well(case, peer))
-    lines = [] if well else cures.revive(case, qp)
-    return [*lines, cures.post_recv(case, qp, wr), *message_for(case, qp)]
+    lines = [] if well else simple_fixes.revive(case, qp)
+    return [*lines, simple_fixes.post_recv(case, qp, wr), *message_for(case, qp)]
 
 
 def received_anew(case: Case, qp: QueuePair, both: Attributes) -> list[str]:
     """Both ends brought up again, told otherwise; all receives back, and a message for them."""
-    lines = cures.revive(case, qp, both, both) + restock(case, qp)
+    lines = simple_fixes.revive(case, qp, both, both) + restock(case, qp)
     return [*lines, *message_for(case, qp)]
 
 
@@ -86,12 +86,12 @@ def message_for(case: Case, qp: QueuePair) -> list[str]:
     dropped = [r[A] for _, r in case.log.of(Kind.PACKET_DROPPED, qp.node, qp.number)]
     for packet in reversed(dropped):
         if isinstance(packet, Packet) and (found := _posted(case, qp, packet)) is not None:
-            return [cures.post_send(case, *found)]
+            return [simple_fixes.post_send(case, *found)]
     peer = partner_of(case.world, qp)
     if peer is None or not peer.transport.sends:
         return []
     piece = _few_bytes(case, peer)
-    return [cures.post_send(case, peer, SendWR(opcode=WROpcode.SEND, sg=piece), wr_id=None)]
+    return [simple_fixes.post_send(case, peer, SendWR(opcode=WROpcode.SEND, sg=piece), wr_id=None)]
 
 
 def _posted(case: Case, qp: QueuePair, packet: Packet) -> tuple[QueuePair, SendWR] | None:
@@ -125,11 +125,11 @@ def way_up(case: Case, qp: QueuePair) -> list[str]:
     if qp.transport.connected:
         return []
     below = _UP[_UP.index(qp.state) :]
-    return [cures.move(case, qp, now, to, {}) for now, to in pairwise(below)]
+    return [simple_fixes.move(case, qp, now, to, {}) for now, to in pairwise(below)]
 
 
 def nudge(case: Case, qp: QueuePair, wr: SendWR) -> str:
     """Post something that does nothing, for the doorbell's sake."""
     if qp.transport.connected:
         return f"post_send {case.qp_name(qp)} opcode=RDMA_WRITE"
-    return cures.post_send(case, qp, wr, wr_id=None, sg=None)
+    return simple_fixes.post_send(case, qp, wr, wr_id=None, sg=None)

@@ -6,8 +6,8 @@ from typing import Any
 from rdmalab.doctor.case import Case, peer_of
 from rdmalab.doctor.facts import attempts, batches
 from rdmalab.doctor.facts.attempts import Attempt
-from rdmalab.doctor.fixes import cures, rebuilding
-from rdmalab.doctor.fixes.mending import with_flags
+from rdmalab.doctor.fixes import rebuilding, simple_fixes
+from rdmalab.doctor.fixes.changed_calls import with_flags
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.work import SendFlags
@@ -50,5 +50,7 @@ def _rooms(case: Case, qp: QueuePair, wrs: Iterable[SendWR], *, revived: bool) -
     if peer is None:
         return []
     waiting = 0 if revived and not peer.shares_receives else len(peer.source.wqes)
-    wanting = [wr for wr in wrs if cures.needs_receive(wr)]
-    return [cures.room(case, peer, sum(sge.length for sge in wr.sg)) for wr in wanting[waiting:]]
+    wanting = [wr for wr in wrs if simple_fixes.needs_receive(wr)]
+    return [
+        simple_fixes.room(case, peer, sum(sge.length for sge in wr.sg)) for wr in wanting[waiting:]
+    ]

@@ -2,15 +2,15 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, find_qp, peer_of
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.posting import able
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import Cqe, SendWR
-from rdmalab.lens import words
 from rdmalab.spec.records import A, Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.views import fmt
 
 _GRH_BYTES = 40  # what a datagram's receive holds before the message
 
@@ -28,9 +28,11 @@ def one_more(case: Case, cq: CompletionQueue, *, solicited: bool = False) -> lis
         return message_again(case, qp, cqe, solicited=solicited)
     if WROpcode.RDMA_WRITE in able(qp.qp_type, case.profile.lacks):  # of no bytes: it does nothing
         wr = SendWR(WROpcode.RDMA_WRITE, flags=SendFlags.SIGNALED)
-        return [cures.post_send(case, qp, wr, wr_id=None)]
+        return [simple_fixes.post_send(case, qp, wr, wr_id=None)]
     sent = last_sent(case, qp)
-    return cures.again(case, qp, sent, flags=_flags(sent, SendFlags.SIGNALED)) if sent else []
+    return (
+        simple_fixes.again(case, qp, sent, flags=_flags(sent, SendFlags.SIGNALED)) if sent else []
+    )
 
 
 def message_again(
@@ -41,18 +43,18 @@ def message_again(
     revived: the receives of the queue pair were lost by a reset before.
     """
     if qp.state is QPState.ERR and not revived:
-        return [cures.room(case, qp, 0)]  # it is flushed at once
+        return [simple_fixes.room(case, qp, 0)]  # it is flushed at once
     sender = sender_of(case, qp, cqe)
     sent = last_sent(case, sender, qp) if sender is not None else None
     if sender is None or sent is None:
         return []
     changed = {"flags": _flags(sent, SendFlags.SOLICITED)} if solicited else {}
     if qp.transport.connected:
-        return cures.again(case, sender, sent, revived=revived, **changed)
+        return simple_fixes.again(case, sender, sent, revived=revived, **changed)
     length = sum(sge.length for sge in sent.sg) + _GRH_BYTES
-    rooms = [] if qp.source.wqes and not revived else [cures.room(case, qp, length)]
+    rooms = [] if qp.source.wqes and not revived else [simple_fixes.room(case, qp, length)]
     name = case.qp_name(qp)
-    return [*rooms, cures.post_send(case, sender, sent, remote_qpn=name, **changed)]
+    return [*rooms, simple_fixes.post_send(case, sender, sent, remote_qpn=name, **changed)]
 
 
 def sender_of(case: Case, qp: QueuePair, cqe: Cqe) -> QueuePair | None:
@@ -68,7 +70,7 @@ def last_sent(case: Case, sender: QueuePair, to: QueuePair | None = None) -> Sen
     """Its newest send; to: the newest that took a receive of this queue pair."""
     for _, record in reversed(case.log.about(Kind.SEND_POSTED, _thing(sender))):
         wr: SendWR = record[A].wr
-        if to is None or (cures.needs_receive(wr) and _goes_to(sender, wr, to)):
+        if to is None or (simple_fixes.needs_receive(wr) and _goes_to(sender, wr, to)):
             return wr
     return None
 
@@ -82,4 +84,4 @@ def _thing(qp: QueuePair) -> Thing:
 
 
 def _flags(wr: SendWR, more: SendFlags) -> str:
-    return words.flags(int(SendFlags(wr.flags) | more), SendFlags)
+    return fmt.flags(int(SendFlags(wr.flags) | more), SendFlags)

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from rdmalab.command import RecordKind
 from rdmalab.doctor.case import Case, peer_of
-from rdmalab.doctor.fixes import cures
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.grammar.format import value_text
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.states import MOVES, QPState, fields_of
@@ -88,4 +88,4 @@ def _alone(case: Case, qp: QueuePair) -> list[str]:
     if "qkey" in required and not changed:
         return []
     plain = {"pkey_index": "0", "port_num": "1", **changed}
-    return [cures.move(case, qp, now, to, plain) for now, to in steps]
+    return [simple_fixes.move(case, qp, now, to, plain) for now, to in steps]

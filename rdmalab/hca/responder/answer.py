@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 from rdmalab.hca import dma, flush, xrcd
-from rdmalab.hca.dma import Borrower
+from rdmalab.hca.dma import SrqUser
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import Acknowledgement, QueuePair, ReadAnswer, Served
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.opcodes import Op, Place, code_of, message_codes
+from rdmalab.spec.opcodes import Op, PacketPlace, code_of, message_codes
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import NO_CREDITS, VALUE_MASK, Refusal, Syndrome
 from rdmalab.spec.states import QPState
@@ -24,7 +24,7 @@ Leaving = tuple[Packet, Refusal | None]
 
 _PLAIN_ACK = int(Syndrome.ACK) | NO_CREDITS
 _READING = int(Access.REMOTE_READ)
-_PLAIN, _ATOMIC, _ONLY = Op.ACKNOWLEDGE, Op.ATOMIC_ACKNOWLEDGE, Place.ONLY
+_PLAIN, _ATOMIC, _ONLY = Op.ACKNOWLEDGE, Op.ATOMIC_ACKNOWLEDGE, PacketPlace.ONLY
 
 
 def keep(qp: QueuePair, served: Served) -> None:
@@ -138,7 +138,7 @@ def _next_response(hca: "Hca", qp: QueuePair, answer: ReadAnswer) -> Leaving | N
     assert path is not None
     ends = answer.length <= path.mtu
     count = answer.length if ends else path.mtu
-    user = qp if qp.pd else Borrower(qp.number, answer.pd)
+    user = qp if qp.pd else SrqUser(qp.number, answer.pd)
     place: int | dma.Denied = 0
     if count:
         place = dma.locate(hca.rkeys, answer.rkey, user, _READING, answer.va, count)

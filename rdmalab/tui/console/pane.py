@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from rdmalab.shell.fragments import harmless_line
+from rdmalab.shell.styled_text import harmless_line
 from rdmalab.tui.console.bridge import PaneOutput, SigwinchGuard
 from rdmalab.tui.console.keymap import key_presses
 from rdmalab.tui.console.live import LivePrompt

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rdmalab.lens.completions import CqRow, WcRow
 from rdmalab.shell.show import render_rows
 from rdmalab.shell.show_objects import wc_table
 from rdmalab.shell.tables import DIM
 from rdmalab.tui.pane import Pane
+from rdmalab.views.completions import CqRow, WcRow
 
 if TYPE_CHECKING:
-    from rdmalab.shell.fragments import Line
+    from rdmalab.shell.styled_text import Line
 
 _SPARE = 8  # with fewer rows the headings go
 

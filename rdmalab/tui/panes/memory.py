@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.mr import MemoryRegion
-from rdmalab.lens.memory import READS, WRITES, HexRow, MrRow, OwnedRow, touched
 from rdmalab.shell.tables import DIM, NAME, WARN
 from rdmalab.tui.frame import cropped, width_of
 from rdmalab.tui.hexview import hex_lines, per_row
 from rdmalab.tui.pane import Pane
+from rdmalab.views.memory import READS, WRITES, HexRow, MrRow, OwnedRow, touched
 
 if TYPE_CHECKING:
-    from rdmalab.shell.fragments import Line
-    from rdmalab.tui.pane import Look
-    from rdmalab.tui.stage import Stage
+    from rdmalab.shell.styled_text import Line
+    from rdmalab.tui.pane import Appearance
+    from rdmalab.tui.world_view import WorldView
 
 _ROW = 16
 
@@ -23,7 +23,9 @@ _ROW = 16
 class MemoryPane(Pane):
     """`positions`: which nodes it shows, side by side."""
 
-    def __init__(self, name: str, stage: Stage, look: Look, positions: tuple[int, ...]) -> None:
+    def __init__(
+        self, name: str, stage: WorldView, look: Appearance, positions: tuple[int, ...]
+    ) -> None:
         super().__init__(name, stage, look)
         self.positions = positions
         self.chosen: dict[str, Thing] = {}

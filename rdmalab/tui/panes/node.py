@@ -6,27 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.qp import QueuePair
-from rdmalab.lens.completions import CqRow, WcRow
-from rdmalab.lens.memory import HexRow, MrRow
-from rdmalab.lens.ports import PortRow
-from rdmalab.lens.queues import QpRow
-from rdmalab.lens.states import DiagramRow
-from rdmalab.lens.wqes import RecvRow, WqeRow
 from rdmalab.shell import show_objects
-from rdmalab.shell.fragments import fold
 from rdmalab.shell.show import render_rows
+from rdmalab.shell.styled_text import fold
 from rdmalab.shell.tables import CURRENT, DIM, GOOD, NAME, NUMBER, WARN, gauge
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.tui import diagram, parts
+from rdmalab.tui import diagram, node_sections
 from rdmalab.tui.hexview import hex_lines
+from rdmalab.tui.overflow import ALWAYS, HEAD, MORE, REST, USEFUL, fitted, numbered, with_room
 from rdmalab.tui.pane import Pane
-from rdmalab.tui.ranks import ALWAYS, HEAD, MORE, REST, USEFUL, fitted, numbered, with_room
+from rdmalab.views.completions import CqRow, WcRow
+from rdmalab.views.memory import HexRow, MrRow
+from rdmalab.views.ports import PortRow
+from rdmalab.views.queues import QpRow
+from rdmalab.views.states import DiagramRow
+from rdmalab.views.wqes import RecvRow, WqeRow
 
 if TYPE_CHECKING:
-    from rdmalab.shell.fragments import Line
-    from rdmalab.tui.pane import Look
-    from rdmalab.tui.ranks import Ranked
-    from rdmalab.tui.stage import Stage
+    from rdmalab.shell.styled_text import Line
+    from rdmalab.tui.overflow import RankedLine
+    from rdmalab.tui.pane import Appearance
+    from rdmalab.tui.world_view import WorldView
 
 _MANY_ROWS = 13  # from here on the state machine is drawn in boxes
 _WIDE = 50  # columns; from here on numbers are told that one can do without
@@ -40,7 +40,7 @@ _LEGEND = ("■ done", "▶ under way", "▪ waiting", "□ free")
 class NodePane(Pane):
     """`position`: 0 is the node on the left."""
 
-    def __init__(self, name: str, stage: Stage, look: Look, position: int) -> None:
+    def __init__(self, name: str, stage: WorldView, look: Appearance, position: int) -> None:
         super().__init__(name, stage, look)
         self.position = position
         self.chosen: dict[Noun, Thing] = {}
@@ -140,21 +140,21 @@ class NodePane(Pane):
             return [*_EMPTY, *render_rows(self.stage.look(f"show {self.node}").rows, width)]
         rows = self._rows_of(qp)
         there = self.stage.look(f"show {self.node}").rows
-        ranked = parts.troubles(self.stage, self.node, there, width)
+        ranked = node_sections.troubles(self.stage, self.node, there, width)
         ranked += self._machine(rows, width, height)
         ranked += self._others(width)
-        gap: list[Ranked] = [(REST + 40, [[]])] if height > _ROOMY else []
+        gap: list[RankedLine] = [(REST + 40, [[]])] if height > _ROOMY else []
         ranked += gap + self._queues(rows, width)
         ranked += self._cq(width)
         ranked += self._memory(width)
-        ranked += parts.windows(there, width)
-        ranked += parts.ways(there, rows, width)
-        ranked += parts.others(there, rows, width)
-        ranked += parts.programs(there, width)
+        ranked += node_sections.windows(there, width)
+        ranked += node_sections.ways(there, rows, width)
+        ranked += node_sections.others(there, rows, width)
+        ranked += node_sections.programs(there, width)
         ranked += gap + self._attributes(rows, width)
         return fitted(ranked, height)
 
-    def _machine(self, rows: list[Any], width: int, height: int) -> list[Ranked]:
+    def _machine(self, rows: list[Any], width: int, height: int) -> list[RankedLine]:
         event = self.stage.session.world.event
         for row in rows:
             if isinstance(row, DiagramRow):
@@ -163,30 +163,30 @@ class NodePane(Pane):
                 return [(ALWAYS, [diagram.one_line(row, event)])]
         return []
 
-    def _queues(self, rows: list[Any], width: int) -> list[Ranked]:
+    def _queues(self, rows: list[Any], width: int) -> list[RankedLine]:
         row = next((row for row in rows if isinstance(row, QpRow)), None)
         if row is None:
             return []
         work = render_rows([r for r in rows if isinstance(r, WqeRow)], width - 3)
         receives = render_rows([r for r in rows if isinstance(r, RecvRow)], width - 3)
-        ranked: list[Ranked] = [(ALWAYS, [line]) for line in show_objects.send_lines(row)]
-        ranked += numbered(USEFUL + 2, work) + parts.region(row, width)
-        shared = parts.shared(self.stage, row, width)
+        ranked: list[RankedLine] = [(ALWAYS, [line]) for line in show_objects.send_lines(row)]
+        ranked += numbered(USEFUL + 2, work) + node_sections.region(row, width)
+        shared = node_sections.shared(self.stage, row, width)
         if shared:
             return ranked + shared
         ranked += [(ALWAYS, [line]) for line in show_objects.receive_lines(row, "! EMPTY")]
         return ranked + numbered(USEFUL + 4, receives)
 
-    def _attributes(self, rows: list[Any], width: int) -> list[Ranked]:
+    def _attributes(self, rows: list[Any], width: int) -> list[RankedLine]:
         row = next((row for row in rows if isinstance(row, QpRow)), None)
         if row is None:
             return []
-        ranked: list[Ranked] = []
+        ranked: list[RankedLine] = []
         for number, line in enumerate(show_objects.settings(row)):
             ranked.append((MORE + number, fold(line, width, 2)))
         return ranked
 
-    def _cq(self, width: int) -> list[Ranked]:
+    def _cq(self, width: int) -> list[RankedLine]:
         cq = self.thing(Noun.CQ)
         if cq is None:
             return []
@@ -204,12 +204,12 @@ class NodePane(Pane):
         so_far: Line = [(DIM, f"  {row.total} so far")] if width > _WIDE else []
         line = with_room(line, [*waking, *so_far], width)
         cqes = [r for r in rows if isinstance(r, WcRow)]
-        ranked: list[Ranked] = [(ALWAYS, [line])]
+        ranked: list[RankedLine] = [(ALWAYS, [line])]
         for number, wc in enumerate(cqes):
             ranked.append((HEAD if number == 0 else USEFUL + 5 + number, [_cqe(wc, number, width)]))
         return ranked
 
-    def _memory(self, width: int) -> list[Ranked]:
+    def _memory(self, width: int) -> list[RankedLine]:
         mr = self.thing(Noun.MR)
         if mr is None:
             return []
@@ -217,14 +217,14 @@ class NodePane(Pane):
         octets = [row for row in rows if isinstance(row, HexRow)]
         head: MrRow = rows[0]
         own = head.name.partition(".")[2]
-        ranked: list[Ranked] = []
+        ranked: list[RankedLine] = []
         if octets:
             (first, *_) = hex_lines(octets[0], width - len(own) - 1, text=width > 50)
             ranked.append((HEAD + 1, [[(NAME, own), ("", " "), *first]]))
         (told,) = show_objects.mr_table([head])
         return [*ranked, (REST, fold(told, width, 2))]
 
-    def _others(self, width: int) -> list[Ranked]:
+    def _others(self, width: int) -> list[RankedLine]:
         """The other QPs of the node, so that none is forgotten."""
         things = self.stage.things(self.node, Noun.QP)
         if len(things) < 2:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rdmalab.shell.fragments import fold, paragraphs, shown
+from rdmalab.shell.styled_text import fold, paragraphs, shown
 from rdmalab.shell.tables import CURRENT, DIM, GOOD, NAME, WARN
 from rdmalab.tui.pane import Pane
 
 if TYPE_CHECKING:
     from rdmalab.scenario.runner import Runner
-    from rdmalab.shell.fragments import Line
+    from rdmalab.shell.styled_text import Line
 
 
 class NotesPane(Pane):

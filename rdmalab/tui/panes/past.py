@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rdmalab.shell.fragments import fold
 from rdmalab.shell.show import render, render_rows
+from rdmalab.shell.styled_text import fold
 from rdmalab.tui.pane import Pane
 
 if TYPE_CHECKING:
-    from rdmalab.shell.fragments import Line
-    from rdmalab.tui.pane import Look
-    from rdmalab.tui.stage import Stage
+    from rdmalab.shell.styled_text import Line
+    from rdmalab.tui.pane import Appearance
+    from rdmalab.tui.world_view import WorldView
 
 _LAST = 400  # how far back one can scroll
 _ROOMY = 56  # with fewer columns the times are left out
@@ -23,7 +23,7 @@ class PastPane(Pane):
 
     follows = True
 
-    def __init__(self, name: str, stage: Stage, look: Look, what: str) -> None:
+    def __init__(self, name: str, stage: WorldView, look: Appearance, what: str) -> None:
         super().__init__(name, stage, look)
         self.what = what
 

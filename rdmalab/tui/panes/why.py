@@ -7,27 +7,27 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.doctor.report import Report
-from rdmalab.doctor.rows import Part
-from rdmalab.lens import words
-from rdmalab.shell.fragments import fold, plain
+from rdmalab.doctor.rows import RowPart
 from rdmalab.shell.show_why import row_lines
+from rdmalab.shell.styled_text import fold, plain
 from rdmalab.shell.tables import DIM, NAME, WARN
 from rdmalab.spec.rules import ERRNO_NAMES
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.tui.pane import Pane, marked
+from rdmalab.views import fmt
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
     from rdmalab.doctor.rows import Row
     from rdmalab.session.session import Session
-    from rdmalab.shell.fragments import Line
-    from rdmalab.tui.pane import Look
-    from rdmalab.tui.stage import Stage
+    from rdmalab.shell.styled_text import Line
+    from rdmalab.tui.pane import Appearance
+    from rdmalab.tui.world_view import WorldView
 
 _QUICK_S = 0.03  # an answer that took longer waits until nothing has moved for a while
 _QUIET_S = 0.25
-_LAST = (Part.RULED_OUT, Part.UNKNOWN)
+_LAST = (RowPart.RULED_OUT, RowPart.UNKNOWN)
 _TOLD = re.compile(rf"\b({'|'.join([*WCStatus.__members__, *ERRNO_NAMES.values()])})\b")
 
 
@@ -46,7 +46,7 @@ class WhyPane(Pane):
     Whoever goes to an event that the answer names still sees the answer that he came from.
     """
 
-    def __init__(self, name: str, stage: Stage, look: Look) -> None:
+    def __init__(self, name: str, stage: WorldView, look: Appearance) -> None:
         super().__init__(name, stage, look)
         self.answer: Report | str = ""
         self.as_of: _Moment | None = None
@@ -65,7 +65,7 @@ class WhyPane(Pane):
         line: Line = [(NAME, question)] if question else []
         if self.as_of is not None and self.as_of != self._now():
             gap = "  " if line else ""
-            line.append((WARN, f"{gap}as of {words.ev(self.as_of.event, 'the start')}"))
+            line.append((WARN, f"{gap}as of {fmt.ev(self.as_of.event, 'the start')}"))
         return line
 
     @property

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rdmalab.lens.ladder import PacketRow
-from rdmalab.lens.packets import DecodedRow, decoded_row
-from rdmalab.lens.planned import PlannedRow
 from rdmalab.shell import show_wire
-from rdmalab.shell.fragments import text_of
+from rdmalab.shell.styled_text import text_of
 from rdmalab.shell.tables import DIM
 from rdmalab.tui.pane import Pane, marked
+from rdmalab.views.ladder import PacketRow
+from rdmalab.views.packets import DecodedRow, decoded_row
+from rdmalab.views.planned import PlannedRow
 
 if TYPE_CHECKING:
-    from rdmalab.shell.fragments import Line
-    from rdmalab.tui.pane import Look
-    from rdmalab.tui.stage import Stage
+    from rdmalab.shell.styled_text import Line
+    from rdmalab.tui.pane import Appearance
+    from rdmalab.tui.world_view import WorldView
 
 _LAST = 200  # rows of the past that can be scrolled
 _APART = 8  # rows that a packet taken apart has at least
@@ -27,7 +27,7 @@ class WirePane(Pane):
 
     follows = True
 
-    def __init__(self, name: str, stage: Stage, look: Look) -> None:
+    def __init__(self, name: str, stage: WorldView, look: Appearance) -> None:
         super().__init__(name, stage, look)
         self.marked: int | None = None
         self._marked_text = ""  # on another branch of time the record may be another packet

@@ -4,7 +4,7 @@ import pytest
 
 from rdmalab.doctor import log
 from rdmalab.doctor.finding import Verdict
-from rdmalab.doctor.standing import Is
+from rdmalab.doctor.outcome import Status
 from rdmalab.lab import Lab
 from rdmalab.session import history
 from rdmalab.spec.profiles import RXE, STRICT, Profile
@@ -113,7 +113,7 @@ def test_a_huge_timeout_is_no_trouble_while_nothing_is_lost() -> None:
 def test_a_huge_timeout_is_long_and_not_for_ever() -> None:
     lab = lab_of("fault drop A->B nth=1", RECV, SEND, "run 1s", pair="use rc_pair timeout=24")
     report = why(lab, _WR)
-    assert (report.slug, report.standing.kind) == ("timeout-huge", Is.PENDING)
+    assert (report.slug, report.standing.kind) == ("timeout-huge", Status.PENDING)
     assert report.standing.sentence == "it has no completion, and will have none for a long time"
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.checklist import BY_SLUG
-from rdmalab.doctor.complaints import subjects
-from rdmalab.doctor.consult import consult
+from rdmalab.doctor.diagnose import consult
 from rdmalab.doctor.finding import Finding, Verdict
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.report import Report
+from rdmalab.doctor.subjects import subjects
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab, open_session
 from rdmalab.scenario.loader import SUFFIX, load

@@ -3,9 +3,9 @@
 import pytest
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.complaints import subjects
 from rdmalab.doctor.facts.backlog import Backlog, after_polling, answer, backlog, gets_on
 from rdmalab.doctor.log import Log
+from rdmalab.doctor.subjects import subjects
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from tests.labs import RECV, SEND, lab_of, refusal, well

@@ -1,9 +1,9 @@
 """Waits for a value in memory: which were over at once, and on what."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.complaints import subjects
 from rdmalab.doctor.facts.memory_waits import Early, early_waits, watched
 from rdmalab.doctor.log import Log
+from rdmalab.doctor.subjects import subjects
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from tests.labs import lab_of

@@ -3,10 +3,10 @@
 import pytest
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.complaints import subjects
 from rdmalab.doctor.facts import obstacles
 from rdmalab.doctor.finding import Verdict
 from rdmalab.doctor.log import Log
+from rdmalab.doctor.subjects import subjects
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from tests.labs import lab_of, well

@@ -9,9 +9,9 @@ from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import newest_send
 from rdmalab.lab import Lab
-from rdmalab.lens.ladder import Fate
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.views.ladder import Fate
 from tests.labs import RECV, SEND, lab_of
 
 

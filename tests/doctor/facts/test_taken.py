@@ -5,7 +5,7 @@ from rdmalab.doctor.facts.taken import posted_again, receive_of
 from rdmalab.lab import Lab
 from tests.doctor.asking import pair
 from tests.doctor.facts.test_content import content
-from tests.doctor.facts.test_keyring import case_of
+from tests.doctor.facts.test_key_lookup import case_of
 from tests.labs import well
 
 SENT = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8]"

@@ -1,7 +1,7 @@
 """Lines that connect two ends, make one anew, say a message once more: they are carried out."""
 
 from rdmalab.command import Noun
-from rdmalab.doctor.fixes import cures, reconnecting
+from rdmalab.doctor.fixes import reconnecting, simple_fixes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lab import Lab
 from tests.doctor.asking import case_of
@@ -50,7 +50,7 @@ def test_an_unusual_partition_is_said_move_by_move() -> None:
 def test_a_queue_pair_is_made_like_another() -> None:
     lab = lab_of(SEND)
     case = case_of(lab, _WR)
-    name = cures.free_name(case, Noun.QP, "B")
+    name = simple_fixes.free_name(case, Noun.QP, "B")
     well(lab, reconnecting.create_like(case, qp(lab, "B.qp0"), name, qp_type="UC"))
     made = qp(lab, name)
     assert (name, made.qp_type.name, made.cap) == ("B.qp1", "UC", qp(lab, "B.qp0").cap)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.hca import groups, objects
+from rdmalab.hca import groups, lifecycle
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.statuses import WCStatus
@@ -115,7 +115,7 @@ def test_an_address_handle_of_another_pd_fails_the_send() -> None:
 # --------------------------------------------------------------------------- multicast
 def group_handle(pair: Pair) -> int:
     av = AhAttr(is_global=1, dgid=GROUP, sgid_index=1, hop_limit=1, port_num=1)
-    return objects.create_ah(pair.a.hca, pair.a.pd.number, av).number
+    return lifecycle.create_ah(pair.a.hca, pair.a.pd.number, av).number
 
 
 def test_every_member_gets_a_copy_the_sender_too() -> None:

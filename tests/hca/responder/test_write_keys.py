@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rdmalab.hca import mr, objects
+from rdmalab.hca import lifecycle, mr
 from rdmalab.spec.access import Access, Rereg
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile
@@ -37,7 +37,7 @@ def without_rights(b: End) -> None:
 
 
 def another_domain(b: End) -> None:
-    other = objects.alloc_pd(b.hca)
+    other = lifecycle.alloc_pd(b.hca)
     mr.reregister(b.hca, b.mr, int(Rereg.CHANGE_PD), other, (None, 0), None)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.shell.fragments import text_of
+from rdmalab.shell.styled_text import text_of
 from rdmalab.tui import layout
 from rdmalab.tui.panes.memory import MemoryPane
 from tests.tui.playing import first
@@ -43,6 +43,6 @@ def test_one_can_look_elsewhere_and_come_back() -> None:
 def test_what_the_last_event_touched_is_on_the_screen(columns: int, rows: int) -> None:
     _, panes = first('write B.mr0[100:105] "hello"')
     pane = panes["memory"]
-    pane.place = layout.Place("memory", 0, 0, columns, rows + 2)
+    pane.place = layout.PanePlace("memory", 0, 0, columns, rows + 2)
     shown = [text_of(line) for line in pane.lines(columns - 2, rows)][:rows]
     assert any("[68" in line for line in shown), shown

@@ -2,7 +2,7 @@
 
 from rdmalab.command import Noun
 from rdmalab.lab import Lab
-from rdmalab.shell.fragments import text_of
+from rdmalab.shell.styled_text import text_of
 from rdmalab.tui.panes.node import NodePane
 from tests.tui.playing import Free, first, panes_of
 

@@ -1,7 +1,7 @@
 """The notes of a scenario."""
 
-from rdmalab.scenario.runner import Outcome
-from rdmalab.shell.fragments import text_of
+from rdmalab.scenario.runner import StepOutcome
+from rdmalab.shell.styled_text import text_of
 from tests.tui.playing import first, panes_of, playing
 
 
@@ -32,5 +32,5 @@ def test_the_end_and_what_went_wrong() -> None:
     scene, panes = playing("rc/send")
     scene.walk.run()
     assert "The end." in panes["notes"].text()
-    scene.walk.results[-1].outcome = Outcome.FAILED
+    scene.walk.results[-1].outcome = StepOutcome.FAILED
     assert "The end." not in panes["notes"].text()

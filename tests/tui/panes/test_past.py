@@ -1,6 +1,6 @@
 """Story and log."""
 
-from rdmalab.shell.fragments import text_of
+from rdmalab.shell.styled_text import text_of
 from tests.tui.playing import first
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from rdmalab.doctor.report import Report
 from rdmalab.lab import Lab
-from rdmalab.shell.fragments import text_of
+from rdmalab.shell.styled_text import text_of
+from rdmalab.tui.app_model import FIRST
 from rdmalab.tui.panes.why import WhyPane
-from rdmalab.tui.scene import FIRST
 from tests.tui.playing import Free, panes_of
 
 if TYPE_CHECKING:

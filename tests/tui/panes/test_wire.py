@@ -1,6 +1,6 @@
 """The wire pane."""
 
-from rdmalab.shell.fragments import text_of
+from rdmalab.shell.styled_text import text_of
 from rdmalab.tui.panes.wire import WirePane
 from tests.tui.playing import first
 

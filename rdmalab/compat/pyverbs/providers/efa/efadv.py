@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.compat.absent import stand_ins
 from rdmalab.compat.pyverbs.providers.efa import efa_enums as efa
+from rdmalab.compat.unsupported import stand_ins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rdmalab.compat.absent import Absent
+    from rdmalab.compat.unsupported import Absent
 
     def __getattr__(name: str) -> type[Absent]: ...
 

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.compat.absent import stand_ins
 from rdmalab.compat.pyverbs.flow import Flow, FlowAction
+from rdmalab.compat.unsupported import stand_ins
 
 if TYPE_CHECKING:
-    from rdmalab.compat.absent import Absent
+    from rdmalab.compat.unsupported import Absent
 
     def __getattr__(name: str) -> type[Absent]: ...
 

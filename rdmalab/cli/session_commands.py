@@ -1,0 +1,143 @@
+"""Other people's formats and programs: captures, pyverbs."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from rdmalab import disk
+from rdmalab.cli.program import Exit, program, tell, with_own_profile, with_profile, write
+from rdmalab.cli.scenarios import certain, opened, played, verdict
+from rdmalab.shell.streams import print_octets, unguarded
+from rdmalab.spec.limits import LAYER_OF, LinkLayer
+from rdmalab.spec.profiles import PROFILES
+
+_STANDARD_OUTPUT = "-"
+
+
+@program.command()
+@click.argument("form", type=click.Choice(["pcapng"]), metavar="pcapng")
+@click.argument("path", metavar="SCENARIO")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    required=True,
+    help="The file to write; - is standard output.",
+)
+@with_own_profile
+def export(*, form: str, path: str, output: str, profile: str | None) -> int:
+    """Play a scenario, and write what was sent as another program reads it.
+
+    pcapng: every frame that left a port, for Wireshark and tshark. A capture that is there is
+    replaced, any other file is not. If the scenario fails, what was sent up to there is written.
+    """
+    from rdmalab.export import pcapng
+    from rdmalab.scenario.report import RunModel, of_runner
+    from rdmalab.workbench.files import Exported
+
+    del form
+    if output == _STANDARD_OUTPUT and sys.stdout.isatty():
+        raise click.UsageError("a terminal cannot show a capture: -o FILE, or -o - into a pipe")
+    scenario, wrong = opened(path)
+    if scenario is None:
+        tell(f"ERROR {certain(wrong)}")
+        return Exit.USAGE
+    runner = played(scenario, profile, verbose=False)
+    capture = pcapng.capture(runner.session.world, runner.session.names)
+    replaced = False
+    if output == _STANDARD_OUTPUT:
+        print_octets(capture.octets)
+    else:
+        replaced = write(output, capture.octets, pcapng.is_capture, "capture")
+    if not runner.ok:
+        tell(runner.results[-1].text(scenario.path))
+    named = "standard output" if output == _STANDARD_OUTPUT else output
+    tell(Exported(named, capture.frames, capture.never_left, replaced).text)
+    report = RunModel()
+    report.add(of_runner(runner))
+    return verdict(report)
+
+
+@program.command(
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+)
+@click.argument("script", type=click.Path(exists=True, dir_okay=False))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARG]...")
+@with_profile
+@click.option(
+    "--link-layer", type=click.Choice(list(LAYER_OF)), default=LinkLayer.ETHERNET.text,
+    show_default=True, help="Of the ports of both nodes: InfiniBand has LIDs; rxe has none.",
+)  # fmt: skip
+@click.option("--save", metavar="FILE", help="Keep what it did as a scenario that replays.")
+@click.option("--tui", is_flag=True, help="Open the app on what it did.")
+def python(
+    *, script: str, arguments: tuple[str, ...], profile: str, link_layer: str, save: str | None,
+    tui: bool,
+) -> int:  # fmt: skip
+    """Run a pyverbs program on a lab instead of RDMA hardware.
+
+    The devices are rdmalab0 (node A) and rdmalab1 (node B), one process may play both; time is
+    virtual, so that no sleep and no timeout lasts. Options of the lab come before SCRIPT.
+    """
+    from rdmalab.compat.script import run as play
+
+    layer = LAYER_OF[link_layer]
+    if layer not in PROFILES[profile].link_layers:
+        message = f"--link-layer: profile {profile} has no {link_layer} port"
+        raise click.UsageError(message)
+    try:
+        disk.read(script)
+    except OSError as wrong:
+        raise click.UsageError(f"{script} cannot be read: {wrong.strerror}") from None
+    with unguarded():
+        code = play(script, arguments, profile, layer)
+    if save is not None or tui:
+        _keep(save, Path(script).name, tui=tui)
+    return code
+
+
+def _keep(path: str | None, title: str, *, tui: bool) -> None:
+    """Write what the program did as a scenario, and perhaps walk through it."""
+    from rdmalab.compat.process import here
+    from rdmalab.scenario.loader import is_scenario
+    from rdmalab.scenario.saving import Unsavable, saved
+
+    try:
+        text = saved(here().session, title)
+    except Unsavable as why:
+        raise click.ClickException(f"{title} cannot be kept: {why}") from None
+    with tempfile.TemporaryDirectory() as folder:
+        kept = path or str(Path(folder) / "program.rdmalab.yaml")
+        write(kept, text.encode(), is_scenario, "scenario")
+        if tui:
+            from rdmalab.tui.app import main as app
+
+            app(path=kept)
+
+
+@program.command(name="open")
+@click.argument("text", metavar="TEXT")
+@with_own_profile
+def open_(*, text: str, profile: str | None) -> int:
+    """Open a session that somebody shared; TEXT is what `share` printed, - reads it.
+
+    At a terminal: the app, standing where it stood then. Else: its scenario, to be played,
+    walked through with `load`, or read.
+    """
+    from rdmalab.scenario.share_text import LONGEST, Damaged, scenario_of
+
+    word = sys.stdin.read(LONGEST + 1) if text == _STANDARD_OUTPUT else text
+    try:
+        scenario = scenario_of(word)
+    except Damaged as why:
+        raise click.UsageError(f"this cannot be opened: {why}") from None
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        if profile is not None:
+            raise click.UsageError("--profile is for the app: rdmalab run --profile plays a file")
+        print(scenario, end="")
+        return Exit.WELL
+    from rdmalab.tui.app import main as app
+
+    return app(profile=profile, shared="".join(word.split()))

@@ -1,0 +1,101 @@
+"""A checklist worked through: every item with its verdict and what speaks for it."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from rdmalab.doctor.checklist import LISTS
+from rdmalab.doctor.diagnose import diagnose, name_of
+from rdmalab.doctor.finding import Check, Finding, Verdict
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.question import asked
+from rdmalab.doctor.rows import Row, RowPart, evidence_rows
+from rdmalab.doctor.subjects import subjects
+from rdmalab.doctor.topics import examples
+from rdmalab.grammar.nodes import Node
+from rdmalab.session.session import Session
+
+VERDICTS = {
+    Verdict.FAIL: "FAIL",
+    Verdict.WARN: "warn",
+    Verdict.WAIT: "wait",
+    Verdict.UNKNOWN: "?",
+    Verdict.OK: "pass",
+    Verdict.NA: "-",
+}
+_NA = Verdict.NA
+
+
+@dataclass(slots=True)
+class Walk:
+    """One list, about one thing; name: which, empty if nothing is wrong anywhere."""
+
+    title: str
+    name: str
+    items: list[tuple[Check, Finding]]
+    examples: list[str] = field(default_factory=list)
+
+    @property
+    def rows(self) -> list[Row]:
+        """The items that concern it, section by section; of each section those that do not."""
+        about = f" of {self.name}" if self.name else ": nothing is wrong at first sight"
+        rows = [Row(RowPart.TITLE, f"checklist {self.title}{about}")]
+        if self.examples:
+            said = "   ".join(f"checklist {self.title} {example}" for example in self.examples[:1])
+            return [*rows, Row(RowPart.ASK, said, "name what you mean: ")]
+        for section, group in groupby(self.items, key=lambda item: item[0].section):
+            rows += [Row(RowPart.SECTION, section.value), *_of_section(list(group))]
+        return [*rows, Row(RowPart.REST, self._sum, "in all: ")]
+
+    @property
+    def _sum(self) -> str:
+        """`1 FAIL, 4 pass, 12 do not concern it`."""
+        counts = Counter(finding.verdict for _, finding in self.items)
+        said = [f"{counts[v]} {name}" for v, name in VERDICTS.items() if counts[v] and v != _NA]
+        return ", ".join([*said, f"{counts[_NA]} not applicable"])
+
+    @property
+    def lines(self) -> list[str]:
+        """All of it in words, one fact a line."""
+        return [row.line for row in self.rows]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    def as_json(self) -> dict[str, Any]:
+        """The items, as `why --json` has its causes."""
+        items = [
+            {
+                "slug": check.slug, "item": check.number, "section": check.section.value,
+                "question": check.question, "verdict": finding.verdict.name,
+                "evidence": [{"text": e.text, "event": e.event} for e in finding.evidence],
+            }
+            for check, finding in self.items
+        ]  # fmt: skip
+        return {"checklist": self.title, "about": self.name, "items": items}
+
+
+def _of_section(items: list[tuple[Check, Finding]]) -> list[Row]:
+    rows: list[Row] = []
+    for check, finding in items:
+        if finding.verdict is not _NA:
+            lead = f"{VERDICTS[finding.verdict]:<4}"
+            said = f" {check.slug}: {check.question}"
+            rows.append(Row(RowPart.ITEM, said, lead, number=check.number, slug=check.slug))
+            rows += evidence_rows(RowPart.GROUND, finding.evidence, check.slug)
+    rest = [check.slug for check, finding in items if finding.verdict is _NA]
+    return rows + ([Row(RowPart.REST, ", ".join(rest), "-    not applicable: ")] if rest else [])
+
+
+def walk(session: Session, title: str, question: Node | None) -> Walk:
+    """Every item asked of what is asked about; without a question, of what is wrong first."""
+    log = Log(session)
+    found = subjects(session, log, asked(session, log, question))
+    if not found:
+        nothing = [(check, Finding(_NA)) for check in LISTS[title]]
+        return Walk(title, "", nothing, examples(session, log))
+    seen = diagnose(session, found[0], log, asked=True)
+    said = {check.slug: finding for check, finding in seen.findings}
+    return Walk(title, name_of(session, found[0]), [(c, said[c.slug]) for c in LISTS[title]])

@@ -1,0 +1,97 @@
+"""Programs that sleep until a completion event comes: beside which queues, since when, and why."""
+
+from dataclasses import dataclass
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.finding import Evidence, said
+from rdmalab.doctor.what_if import goes_on
+from rdmalab.hca import channels
+from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.wr import Cqe
+from rdmalab.spec.completions import Arm
+from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.views.fmt import ARMS
+
+RULE = "cq-event-none"
+
+
+@dataclass(slots=True)
+class EventWaiter:
+    """One of them. channel: which it sleeps on; cqs: those that tell it; since: event."""
+
+    name: str
+    channel: Thing
+    cqs: list[CompletionQueue]
+    since: int | None
+
+
+def sleeper(case: Case) -> EventWaiter | None:
+    """The program that is asked about, if it sleeps in get_cq_event."""
+    program = case.program
+    if program is None or program.state is not ProgramState.WAITING or program.wants is None:
+        return None
+    rule, channel = program.wants
+    if rule != RULE:
+        return None
+    found = case.hca.channels.items.get(channel.number)
+    cqs = channels.members(case.hca, found) if found is not None else []
+    waits = case.log.about(Kind.PROGRAM_WAITED, case.subject.thing)
+    since = event_of(waits[-1].record) if waits else None
+    return EventWaiter(case.names.of(case.subject.thing), channel, cqs, since)
+
+
+def stays(case: Case) -> bool:
+    """Whether time alone does not wake the program: that is tried, ask it last."""
+    return case.at_rest or not goes_on(case.session, case.subject.thing)
+
+
+def sleeps(case: Case, asleep: EventWaiter) -> Evidence:
+    """`B.rx sleeps on B.ch0`."""
+    return said(f"{asleep.name} sleeps on {case.names.of(asleep.channel)}", asleep.since)
+
+
+def cq_name(case: Case, cq: CompletionQueue) -> str:
+    return case.name(Noun.CQ, cq.node, cq.number)
+
+
+# --------------------------------------------------------------------------- what lies on a queue
+def added(case: Case, cq: CompletionQueue, cqe: Cqe) -> int | None:
+    """The event in which a completion came onto a queue."""
+    key = _key(cqe)
+    for _, record in reversed(case.log.about(Kind.CQE_ADDED, Thing(Noun.CQ, cq.node, cq.number))):
+        if _key(record[A]) == key:
+            return int(event_of(record))
+    return None
+
+
+def _key(cqe: Cqe) -> tuple[int, int, bool, int]:
+    return cqe.qp_num, cqe.serial, cqe.is_send, cqe.srq
+
+
+def armed(case: Case, cq: CompletionQueue) -> int | None:
+    """The event in which it was armed last."""
+    found = case.log.about(Kind.CQ_ARMED, Thing(Noun.CQ, cq.node, cq.number))
+    return event_of(found[-1].record) if found else None
+
+
+def polled_since(case: Case, cq: CompletionQueue, event: int) -> bool:
+    """Whether anybody has looked at it since."""
+    calls = case.log.calls("poll_cq", cq.node)
+    return any(call.thing[1] == cq.number and call.event > event for call in calls)
+
+
+def armed_words(case: Case, cq: CompletionQueue) -> Evidence:
+    """What it was armed for last, and whether that is over."""
+    name, event = cq_name(case, cq), armed(case, cq)
+    if event is None:
+        begins = case.log.begins
+        return said(
+            f"{name} was not armed since event {begins}" if begins else f"{name} was never armed"
+        )
+    if cq.armed is not Arm.NONE:
+        return said(f"{name} was armed for {ARMS[cq.armed]}", event)
+    told = case.log.about(Kind.CQ_EVENT_RAISED, Thing(Noun.CQ, cq.node, cq.number))
+    spent = event_of(told[-1].record) if told else event
+    return said(f"{name} was armed at event {event}; the event it raised has spent that", spent)

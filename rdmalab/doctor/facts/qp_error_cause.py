@@ -1,0 +1,121 @@
+"""What took a queue pair to ERR, or to SQE: its work, its peer, somebody, a full queue."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.records import A, B, Kind, Record, event_of, kind_of, node_of, object_of
+from rdmalab.spec.refusals import REFUSALS
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
+
+_DEAD = (QPState.ERR, QPState.SQE)
+
+
+@dataclass(slots=True)
+class ErrorCause:
+    """In which event a queue pair came into which state, and why. cq: the queue that overran."""
+
+    state: QPState
+    event: int
+    sentence: str
+    cq: Thing | None = None
+
+
+def qp_error_cause(case: Case) -> ErrorCause | None:
+    """The fall that the subject's work was flushed by; of a queue pair itself, its last one."""
+    qp = case.qp
+    if qp is None:
+        return None
+    if case.hca.unavailable_rule and not case.over:
+        return _device(case)
+    work = case.send or case.receive
+    until = case.world.event if work is None or work.ending is None else work.ending.event
+    thing = Thing(Noun.QP, qp.node, qp.number)
+    moves = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing) if event_of(r) <= until]
+    if not moves or moves[-1][B] not in _DEAD:
+        return None
+    return _told(case, thing, moves[-1])
+
+
+def _device(case: Case) -> ErrorCause | None:
+    """A dead device moves no queue pair any more, it does not even flush."""
+    kinds = {Kind.DEVICE_DIED: "died", Kind.DEVICE_CLOSED: "was closed"}
+    found = [(event_of(r), word) for kind, word in kinds.items()
+             for _, r in case.log.of(kind, case.node)]  # fmt: skip
+    event, word = max(found, default=(0, ""))
+    return ErrorCause(QPState.ERR, event, f"the device of {case.node} {word}") if word else None
+
+
+def _told(case: Case, thing: Thing, move: Record) -> ErrorCause:
+    event, state = event_of(move), QPState(move[B])
+    records = case.log.within(event)
+    for explain in _EXPLAIN:
+        if (found := explain(case, thing, records)) is not None:
+            return ErrorCause(state, event, *found)
+    return ErrorCause(state, event, "the log does not say why")
+
+
+_Reason = tuple[str] | tuple[str, Thing]
+
+
+def _overran(case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
+    for record in records:
+        if kind_of(record) is Kind.CQ_OVERRUN and node_of(record) == thing.node:
+            cq = Thing(Noun.CQ, thing.node, object_of(record))
+            return f"{case.names.of(cq)} was full and died, with all queue pairs that use it", cq
+    return None
+
+
+def _own_work(_case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
+    """A send, or a receive, that failed otherwise than by the flush."""
+    for record in records:
+        if node_of(record) != thing.node or kind_of(record) not in (
+            Kind.WQE_COMPLETED,
+            Kind.CQE_ADDED,
+        ):
+            continue
+        sent = kind_of(record) is Kind.WQE_COMPLETED
+        status = record[B] if sent else record[A].status
+        number = object_of(record) if sent else record[A].qp_num
+        wr_id = record[A].wr.wr_id if sent else record[A].wr_id
+        if number == thing.number and status not in (WCStatus.SUCCESS, WCStatus.WR_FLUSH_ERR):
+            return (f"its {fmt.wr(wr_id)} ended with {WCStatus(status).name}",)
+    return None
+
+
+def _accident(_case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
+    fatal = any(
+        kind_of(r) is Kind.ASYNC_RAISED and r[A] is AsyncEvent.QP_FATAL
+        and (node_of(r), object_of(r)) == thing[1:]
+        for r in records
+    )  # fmt: skip
+    return ("the adapter gave it up and raised QP_FATAL",) if fatal else None
+
+
+def _by_hand(case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
+    """Somebody moved it there."""
+    del thing
+    invocation, program = case.log.asked(event_of(records[0]))
+    if invocation is None or invocation.name != "modify_qp":
+        return None
+    return (f"{program or 'a call of modify_qp'} moved it there, no work of it had failed",)
+
+
+def _refused(case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
+    """It told its peer a fatal NAK, and died of it."""
+    found = case.log.about(Kind.REQUEST_REFUSED, thing)
+    fatal = [r for _, r in found if event_of(r) <= event_of(records[0]) and REFUSALS[r[B]].fatal]
+    if not fatal:
+        return None
+    record = fatal[-1]
+    what = fmt.packet_words(record[A])
+    return (f"it refused {what} of its peer at event {event_of(record)}: {fmt.reason(record[B])}",)
+
+
+_EXPLAIN: tuple[Callable[[Case, Thing, list[Record]], _Reason | None], ...] = (
+    _own_work, _overran, _by_hand, _accident, _refused,
+)  # fmt: skip

@@ -1,0 +1,140 @@
+"""Requests that nobody took: which packets of a send were met with silence, where, and why."""
+
+from typing import NamedTuple
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.facts.send import Send
+from rdmalab.doctor.finding import Evidence, Finding, Fix, fail, warn
+from rdmalab.doctor.log import Log
+from rdmalab.hca.psn import MASK
+from rdmalab.hca.wr import SendWqe
+from rdmalab.session.session import Session
+from rdmalab.spec.opcodes import OPCODES
+from rdmalab.spec.records import A, B, Kind, Record, cause_of, event_of, kind_of, node_of, object_of
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.wire.packet import Packet
+from rdmalab.world.world import World
+
+_DEAF = (WCStatus.RETRY_EXC_ERR, WCStatus.SUCCESS)
+
+
+_CONSEQUENCE = ("rest-of-message",)
+
+
+class Miss(NamedTuple):
+    """A packet of which nothing came. node: where it ended; number: the queue pair it met there."""
+
+    event: int
+    reason: str
+    packet: Packet
+    node: str
+    number: int
+
+
+class Unheard:
+    """A send that is not known to have arrived.
+
+    final: it will not be tried again, or nothing happens any more; until then whatever is in its
+    way may still go out of it.
+    """
+
+    def __init__(self, send: Send, misses: list[Miss], *, final: bool) -> None:
+        self.send = send
+        self.misses = misses
+        self.final = final
+
+    def because(self, *reasons: str) -> list[Miss]:
+        """Its misses for these reasons, where the newest was one; else its trouble is another.
+
+        The packets that follow a refused one in its message are dropped for that one's reason.
+        """
+        own = [miss for miss in self.misses if miss.reason not in _CONSEQUENCE]
+        if not own or own[-1].reason not in reasons:
+            return []
+        return [miss for miss in self.misses if miss.reason in reasons]
+
+    def finding(
+        self, *evidence: Evidence, cure: Fix | None = None, since: int | None = None
+    ) -> Finding:
+        """The cause; a warning only, while it is still tried."""
+        if self.final:
+            return fail(*evidence, cure=cure, since=since)
+        return warn(*evidence, cure=cure)
+
+
+def unheard(session: Session, send: Send, *, asked: bool) -> Unheard | None:
+    """None where an answer came, or where there is nothing to complain of.
+
+    Who is never answered has a completion with SUCCESS whatever became of the message: that is
+    looked into where somebody asks.
+    """
+    qp, wqe, ending = send.qp, send.wqe, send.ending
+    if qp is None or wqe is None or send.since is None:
+        return None
+    acknowledged = qp.transport.acknowledged
+    if ending is not None and ending.status not in _DEAF:
+        return None
+    if acknowledged and ending is not None and ending.status is WCStatus.SUCCESS:
+        return None
+    if not acknowledged and (not asked or ending is None):
+        return None
+    final = ending is not None or session.world.agenda.next_ns() is None
+    return Unheard(send, _misses(session.world, send, wqe), final=final)
+
+
+def _misses(world: World, send: Send, wqe: SendWqe) -> list[Miss]:
+    """Oldest first."""
+    span, since = (wqe.last_psn - wqe.first_psn) & MASK, send.since or 0
+    found = [
+        (number, _miss(record))
+        for kind in (Kind.PACKET_DROPPED, Kind.PACKET_LOST)
+        for number, record in send.log.of(kind)
+        if event_of(record) >= since and is_request(record[A])
+        and ((record[A].psn - wqe.first_psn) & MASK) <= span
+        and sender_of(world, record) == send.subject.thing
+    ]  # fmt: skip
+    return [miss for _, miss in sorted(found, key=lambda each: each[0])]
+
+
+def _miss(record: Record) -> Miss:
+    packet, reason = record[A], str(record[B])
+    return Miss(event_of(record), reason, packet, node_of(record), object_of(record))
+
+
+def sender_of(world: World, record: Record) -> Thing | None:
+    """Whose packet it was that was dropped or lost, as far as that is known."""
+    if kind_of(record) is Kind.PACKET_LOST:
+        return Thing(Noun.QP, node_of(record), object_of(record))
+    if cause_of(record) >= world.trace.first:  # what scheduled an arrival put it on the cable
+        cause = world.trace.records[cause_of(record)]
+        return Thing(Noun.QP, node_of(cause), object_of(cause))
+    packet = record[A]
+    node = world.origin_of(packet.flow) if isinstance(packet, Packet) else ""
+    return _of_flow(world, node, packet) if node else None
+
+
+def _of_flow(world: World, node: str, packet: Packet) -> Thing | None:
+    """The queue pair that sends such packets now."""
+    if packet.deth is not None:
+        return Thing(Noun.QP, node, packet.deth.src_qp)
+    for qp in world.nodes[node].qps.items.values():
+        path = qp.path
+        if path is not None and path.flow == packet.flow and path.dest_qpn == packet.dest_qp:
+            return Thing(Noun.QP, node, qp.number)
+    return None
+
+
+def is_request(packet: object) -> bool:
+    """Whether a packet asks for something, and answers nothing."""
+    row = OPCODES.get(packet.opcode) if isinstance(packet, Packet) else None
+    return row is not None and row.request
+
+
+def posted_as(log: Log, sender: Thing, packet: Packet, event: int) -> SendWqe | None:
+    """The work request that a packet belongs to, where its post is kept."""
+    for _, record in reversed(log.about(Kind.SEND_POSTED, sender)):
+        wqe: SendWqe = record[A]
+        span = (wqe.last_psn - wqe.first_psn) & MASK
+        if event_of(record) <= event and ((packet.psn - wqe.first_psn) & MASK) <= span:
+            return wqe
+    return None

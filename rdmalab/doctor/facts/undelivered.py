@@ -1,0 +1,125 @@
+"""Messages that were for a queue pair, or may have been, and did not get there."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.partners import peer_node, thing_of
+from rdmalab.doctor.facts.unanswered_sends import is_request, posted_as, sender_of
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SendWqe
+from rdmalab.spec.records import A, Kind, Record, event_of, node_of, object_of
+from rdmalab.wire.packet import Packet
+
+MOST = 3
+"""Of them so many are looked at, the newest first."""
+
+
+def strays(case: Case, qp: QueuePair) -> list[Subject]:
+    """The sends that were dropped or lost on their way to a queue pair since it heard anything."""
+    taken = case.log.about(Kind.RECV_TAKEN, thing_of(qp))
+    in_use = qp.resp.recv is not None  # of its message the beginning has come
+    since = event_of(taken[-1].record) if taken and not in_use else -1
+    if not qp.transport.acknowledged:  # what came since does not make good what was lost before
+        since = min(since, _waits_since(case))
+    found: dict[Subject, None] = {}
+    for record in _missed(case, qp):
+        if event_of(record) < since or len(found) == MOST:
+            break
+        sender = sender_of(case.world, record)
+        if sender is None or not _may_be_for(case, qp, record, sender):
+            continue
+        wqe = posted_as(case.log, sender, record[A], event_of(record))
+        if wqe is not None:
+            found[_subject(sender, wqe)] = None
+    return list(found)
+
+
+def _waits_since(case: Case) -> int:
+    """The event in which the receive that is asked about was posted."""
+    posted = case.receive.posted if case.receive is not None else None
+    return posted if posted is not None else -1
+
+
+def _missed(case: Case, qp: QueuePair) -> Iterator[Record]:
+    """Requests that ended at the node, or never reached it; the newest first."""
+    dropped = case.log.of(Kind.PACKET_DROPPED, qp.node)
+    lost = [
+        each
+        for each in case.log.of(Kind.PACKET_LOST)
+        if isinstance(each.record[A], Packet)
+        and case.world.target_of(each.record[A].flow) in (qp.node, "")
+    ]
+    for _, record in sorted(dropped + lost, reverse=True, key=lambda each: each.number):
+        if is_request(record[A]):
+            yield record
+
+
+def _may_be_for(case: Case, qp: QueuePair, record: Record, sender: Thing) -> bool:
+    """It says so; or its peer sent it; or it is a datagram for nobody with the right Q_Key."""
+    packet: Packet = record[A]
+    if packet.dest_qp == qp.number and case.world.target_of(packet.flow) == qp.node:
+        return True
+    if qp.path is not None and qp.transport.connected:
+        return (sender.node, sender.number) == (peer_node(case.world, qp), qp.path.dest_qpn)
+    nobody = object_of(record) not in case.world.nodes[qp.node].qps.items
+    return nobody and packet.deth is not None and packet.deth.qkey == qp.attr.qkey
+
+
+def _subject(sender: Thing, wqe: SendWqe) -> Subject:
+    return Subject(Sort.SEND, sender, wqe.serial, wqe.wr.wr_id)
+
+
+def users_of(case: Case, srq: Thing) -> list[QueuePair]:
+    """The queue pairs that take their receives from a shared queue."""
+    qps = case.world.nodes[srq.node].qps.items.values()
+    return [qp for qp in qps if qp.srq == srq.number]
+
+
+# --------------------------------------------------------------------------- bytes
+def for_bytes(case: Case) -> list[Subject]:
+    """What was to bring bytes: writes of others into them, receives that name them."""
+    node, mr = case.node, case.world.find(case.subject.thing, MemoryRegion)
+    span = range(case.subject.start, case.subject.stop)
+    found: list[Subject] = []
+    for kind, names in ((Kind.SEND_POSTED, _writes), (Kind.RECV_POSTED, _receives)):
+        newest = (record for _, record in reversed(case.log.of(kind)))
+        here = (r for r in newest if (node_of(r) == node) is (kind is Kind.RECV_POSTED))
+        found += [_posted(kind, r) for r in islice((r for r in here if names(r, mr, span)), MOST)]
+    return found
+
+
+def _posted(kind: Kind, record: Record) -> Subject:
+    sort = Sort.SEND if kind is Kind.SEND_POSTED else Sort.RECV
+    thing = Thing(Noun.QP, node_of(record), object_of(record))
+    return Subject(sort, thing, record[A].serial, record[A].wr.wr_id)
+
+
+def _writes(record: Record, mr: MemoryRegion, span: range) -> bool:
+    """Whether a send is about some of these bytes, by the key of their region."""
+    wr = record[A].wr
+    return wr.rkey == mr.rkey != 0 and _meets(mr, span, wr.remote_addr, record[A].length)
+
+
+def _receives(record: Record, mr: MemoryRegion, span: range) -> bool:
+    """Whether a receive has a buffer there."""
+    return any(sge.lkey == mr.lkey and _meets(mr, span, sge.addr, sge.length)
+               for sge in record[A].sg)  # fmt: skip
+
+
+def _meets(mr: MemoryRegion, span: range, addr: int, length: int) -> bool:
+    first = addr - mr.iova
+    return first < span.stop and span.start < first + length
+
+
+def waiting_qps(case: Case) -> list[QueuePair]:
+    """Those that may still bring a receive its message, or the rest of it."""
+    receive = case.receive
+    if receive is None or receive.ending is not None:
+        return []
+    if receive.shared and receive.taking is None:
+        return users_of(case, case.subject.thing)
+    return [receive.qp] if receive.qp is not None else []

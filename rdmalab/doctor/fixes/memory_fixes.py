@@ -1,0 +1,275 @@
+"""Cures for memory that may not be touched: rights added, ends cut off, keys put right.
+
+A mend is lines to be carried out first and, in words, the list or the place to be named instead.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from rdmalab.command import Invocation, New, Noun, Ref
+from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.facts import key_lookup
+from rdmalab.doctor.facts.key_lookup import Denial
+from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.grammar.format import render
+from rdmalab.hca.device import Hca
+from rdmalab.hca.dma import Denied, KeyTarget, MemoryUser
+from rdmalab.hca.invalid_pointers import listed
+from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SGE, RecvWR, SendWR
+from rdmalab.spec.access import Access, Rereg, needs_local_write
+from rdmalab.spec.states import QPState
+from rdmalab.views import fmt
+
+
+class MemoryFix(NamedTuple):
+    """What to carry out first; what to say instead; how many bytes that has."""
+
+    lines: list[str]
+    said: str
+    length: int
+
+
+# --------------------------------------------------------------------------- names, queue pairs
+def new(noun: Noun, name: str) -> New:
+    """`A.ah1` as a name to be given."""
+    node, _, rest = name.partition(".")
+    return New(noun, node, rest)
+
+
+def ref(name: str) -> Ref:
+    """`A.pd0` as a name."""
+    node, _, rest = name.partition(".")
+    return Ref(node, rest)
+
+
+def region_ref(text: str) -> Ref:
+    """`A.mr0[0:8]` as a name."""
+    name, _, rest = text.rstrip("]").partition("[")
+    start, _, stop = rest.partition(":")
+    named = ref(name)
+    return Ref(named.node, named.name, int(start), int(stop))
+
+
+def rephrased(case: Case, invocation: Invocation, **changed: Any) -> str:
+    """The same command with other arguments; None: without."""
+    arguments = {**invocation.arguments, **changed}
+    arguments = {name: value for name, value in arguments.items() if value is not None}
+    return render(Invocation(invocation.name, arguments), case.session.vocabulary[invocation.name])
+
+
+def revived(case: Case, qp: QueuePair, ours: simple_fixes.Attributes | None = None,
+            theirs: simple_fixes.Attributes | None = None) -> list[str]:  # fmt: skip
+    """What makes a queue pair send again: nothing, a move out of SQE, or both ends anew."""
+    if qp.state is QPState.SQE:
+        return [f"modify_qp {case.qp_name(qp)} state=RTS cur_qp_state=SQE"]
+    peer = peer_of(case.world, qp)
+    well = all(q is None or q.state is QPState.RTS for q in (qp, peer))
+    return [] if well and not ours and not theirs else simple_fixes.revive(case, qp, ours, theirs)
+
+
+def a_message(case: Case, qp: QueuePair, length: int) -> list[str]:
+    """A SEND of so many bytes, so that a receive at the peer of `qp` is met."""
+    for mr in case.world.nodes[qp.node].mrs.items.values():
+        if mr.pd == qp.pd and mr.length >= length:
+            name = case.name(Noun.MR, qp.node, mr.number)
+            return [f"post_send {case.qp_name(qp)} opcode=SEND sg={name}[0:{length}]"]
+    return []
+
+
+# --------------------------------------------------------------------------- the own memory
+def mended(
+    case: Case, user: MemoryUser, hca: Hca, wr: SendWR | RecvWR, rights: int
+) -> MemoryFix | None:
+    """The whole list so that the adapter may touch all of it; elements of length 0 are left out."""
+    wrong = {denial.element: denial for denial in key_lookup.denials(hca, user, wr, rights)}
+    lines: list[str] = []
+    said: list[str] = []
+    length = 0
+    for index, sge in enumerate(listed(wr)):
+        if not sge.length:
+            continue
+        mend = _element(case, user, sge, wrong.get(index), hca)
+        if mend is None:
+            return None
+        lines += [line for line in mend.lines if line not in lines]
+        said.append(mend.said)
+        length += mend.length
+    return MemoryFix(lines, ",".join(said), length)
+
+
+def _element(
+    case: Case, user: MemoryUser, sge: SGE, denial: Denial | None, hca: Hca
+) -> MemoryFix | None:
+    if denial is None:
+        return MemoryFix([], simple_fixes.sge_words(case, hca.node, sge), sge.length)
+    return _BY_TEST[denial.why](case, user, sge, denial)
+
+
+def _unlock(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryFix | None:
+    """The region is the right one: let it allow that."""
+    mr = case.world.nodes[denial.node].lkeys[denial.key]
+    assert isinstance(mr, MemoryRegion)
+    lines = allowing(case, denial.node, mr, user.pd, denial.rights)
+    if lines is None:
+        return _register(case, user, sge, denial)
+    return MemoryFix(lines, simple_fixes.sge_words(case, denial.node, sge), sge.length)
+
+
+def _find(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryFix | None:
+    """The key is wrong: the address may tell which region was meant, or bytes of no region."""
+    hca = case.world.nodes[denial.node]
+    mr = key_lookup.other_use(hca, denial)
+    if mr is None or not _holds(mr, sge.addr, sge.length):
+        mr = _region(hca, user.pd, denial.rights, lambda mr: _holds(mr, sge.addr, sge.length))
+    if mr is not None and mr.pd == user.pd and mr.access & denial.rights == denial.rights:
+        return MemoryFix([], _piece(case, hca.node, mr, sge.addr - mr.iova, sge.length), sge.length)
+    return _register(case, user, sge, denial)
+
+
+def _register(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryFix | None:
+    """Register these very bytes; or take others, where they are no memory of the program."""
+    hca, pd = case.world.nodes[denial.node], case.name(Noun.PD, denial.node, user.pd)
+    if hca.memory.is_mapped(sge.addr, sge.length):
+        name = simple_fixes.free_name(case, Noun.MR, denial.node)
+        access = fmt.flags(denial.rights | Access.LOCAL_WRITE, Access)
+        line = f"reg_mr {name} pd={pd} addr={sge.addr:#x} length={sge.length} access={access}"
+        return MemoryFix([line], f"{name}[0:{sge.length}]", sge.length)
+    mr = _region(hca, user.pd, denial.rights, lambda mr: mr.length >= sge.length)
+    said = None if mr is None else _piece(case, hca.node, mr, 0, sge.length)
+    return None if said is None else MemoryFix([], said, sge.length)
+
+
+def _shorten(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryFix | None:
+    """Up to the end of the region; the rest by the key of the next, where one follows."""
+    hca = case.world.nodes[denial.node]
+    mr = hca.lkeys[denial.key]
+    assert isinstance(mr, MemoryRegion)
+    start, stop = sge.addr, mr.iova + mr.length
+    if not mr.iova <= start < stop:
+        return _find(case, user, sge, denial)
+    end = sge.addr + sge.length
+    said, reached = [_piece(case, hca.node, mr, start - mr.iova, stop - start)], stop
+    rest = _region(hca, user.pd, denial.rights, lambda mr: _holds(mr, stop, end - stop))
+    if rest is not None:
+        said.append(_piece(case, hca.node, rest, stop - rest.iova, end - stop))
+        reached = end
+    return MemoryFix([], ",".join(said), reached - start)
+
+
+_BY_TEST: dict[Denied, Callable[[Case, MemoryUser, SGE, Denial], MemoryFix | None]] = {
+    Denied.KEY: _find,
+    Denied.PD: _unlock,
+    Denied.QP: _find,
+    Denied.RIGHTS: _unlock,
+    Denied.RANGE: _shorten,
+}
+
+
+def allowing(case: Case, node: str, mr: MemoryRegion, pd: int, rights: int) -> list[str] | None:
+    """Register a region anew in a domain and with these rights too; None if the device cannot."""
+    needed = rights | (Access.LOCAL_WRITE if needs_local_write(rights) else 0)
+    flags, said = Rereg(0), []
+    if mr.pd != pd:
+        flags |= Rereg.CHANGE_PD
+        said.append(f"pd={case.name(Noun.PD, node, pd)}")
+    if mr.access & needed != needed:
+        flags |= Rereg.CHANGE_ACCESS
+        said.append(f"access={fmt.flags(mr.access | needed, Access)}")
+    if int(flags) & ~case.world.nodes[node].profile.rereg_changes:
+        return None
+    name = case.name(Noun.MR, node, mr.number)
+    return [f"rereg_mr {name} flags={fmt.flags(int(flags), Rereg)} {' '.join(said)}"]
+
+
+# --------------------------------------------------------------------------- the peer's memory
+def target(case: Case, peer: QueuePair, wr: SendWR, denial: Denial) -> MemoryFix | None:
+    """Which memory of the peer to name instead, and how many bytes of it there are."""
+    hca = case.world.nodes[peer.node]
+    opened = hca.rkeys.get(wr.rkey)
+    if isinstance(opened, MemoryRegion):
+        lines: list[str] | None = []
+        if denial.why in (Denied.PD, Denied.RIGHTS):
+            lines = allowing(case, peer.node, opened, peer.pd, denial.rights)
+        if lines is not None and opened.iova <= wr.remote_addr < opened.iova + opened.length:
+            return _at(case, hca, opened, wr.remote_addr, denial, lines)
+    elif opened is not None and denial.why is Denied.RANGE:
+        return _in_window(case, hca, opened, denial)
+    mr = key_lookup.other_use(hca, denial)
+    if mr is None or not _opens(mr, peer.pd, denial):
+        mr = _region(hca, peer.pd, denial.rights, lambda mr: _opens(mr, peer.pd, denial))
+    if mr is not None:
+        return _at(case, hca, mr, wr.remote_addr, denial, [])
+    return lent_anew(case, peer, denial)
+
+
+def _in_window(case: Case, hca: Hca, opened: KeyTarget, denial: Denial) -> MemoryFix:
+    """As much of it as the window has; from its beginning, if it begins outside."""
+    start = denial.addr - opened.iova
+    start = start if 0 <= start < opened.length else 0
+    name = key_lookup.name_of(case, hca.node, opened)
+    return MemoryFix([], f"{name}[{start}]", min(denial.length, opened.length - start))
+
+
+def _at(case: Case, hca: Hca, mr: MemoryRegion, addr: int, denial: Denial,
+        lines: list[str]) -> MemoryFix:  # fmt: skip
+    start = addr - mr.iova
+    name = case.name(Noun.MR, hca.node, mr.number)
+    return MemoryFix(lines, f"{name}[{start}]", min(denial.length, mr.length - start))
+
+
+def first_bytes(case: Case, wr: SendWR, length: int) -> str:
+    """The list of the send that is asked about, with no more than so many bytes."""
+    said: list[str] = []
+    for sge in listed(wr):
+        if length <= 0:
+            break
+        said.append(
+            simple_fixes.sge_words(
+                case, case.node, SGE(sge.addr, min(sge.length, length), sge.lkey)
+            )
+        )
+        length -= sge.length
+    return ",".join(said)
+
+
+def lent_anew(case: Case, peer: QueuePair, denial: Denial) -> MemoryFix | None:
+    """Register these bytes of the peer, or some others of it."""
+    hca, rights = case.world.nodes[peer.node], denial.rights
+    if needs_local_write(rights):
+        rights |= Access.LOCAL_WRITE
+    mr = _region(hca, peer.pd, rights, lambda mr: mr.length >= denial.length)
+    if hca.memory.is_mapped(denial.addr, denial.length):
+        name, pd = (
+            simple_fixes.free_name(case, Noun.MR, peer.node),
+            case.name(Noun.PD, peer.node, peer.pd),
+        )
+        line = (
+            f"reg_mr {name} pd={pd} addr={denial.addr:#x} length={denial.length} "
+            f"access={fmt.flags(rights, Access)}"
+        )
+        return MemoryFix([line], f"{name}[0]", denial.length)
+    return None if mr is None else _at(case, hca, mr, mr.iova, denial, [])
+
+
+# --------------------------------------------------------------------------- regions
+def _region(
+    hca: Hca, pd: int, rights: int, fits: Callable[[MemoryRegion], bool]
+) -> MemoryRegion | None:
+    regions = reversed(hca.mrs.items.values())
+    return next((mr for mr in regions
+                 if mr.pd == pd and mr.access & rights == rights and fits(mr)), None)  # fmt: skip
+
+
+def _holds(mr: MemoryRegion, addr: int, length: int) -> bool:
+    return mr.iova <= addr and addr + length <= mr.iova + mr.length
+
+
+def _opens(mr: MemoryRegion, pd: int, denial: Denial) -> bool:
+    allowed = mr.pd == pd and mr.access & denial.rights == denial.rights and mr.rkey != 0
+    return allowed and _holds(mr, denial.addr, denial.length)
+
+
+def _piece(case: Case, node: str, mr: MemoryRegion, start: int, length: int) -> str:
+    return f"{case.name(Noun.MR, node, mr.number)}[{start}:{start + length}]"

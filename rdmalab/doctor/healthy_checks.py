@@ -1,0 +1,47 @@
+"""Beside the chain: at what was looked where nothing is wrong, and what is going to happen."""
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import find_qp, peer_of
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.subject import Subject
+from rdmalab.session.session import Session
+from rdmalab.views import fmt
+from rdmalab.views.planned import planned_rows
+
+_COUNTED = {
+    Noun.QP: "queue pair", Noun.SRQ: "shared receive queue", Noun.CQ: "completion queue",
+    Noun.PROGRAM: "program",
+}  # fmt: skip
+
+
+def looked_at(session: Session, log: Log, node: str = "") -> str:
+    """`2 queue pairs, 1 send under way, 0 refused calls`; of one node, or of all."""
+    hcas = [hca for name, hca in session.world.nodes.items() if node in ("", name)]
+    counts = {noun: sum(len(hca.tables[noun].items) for hca in hcas) for noun in _COUNTED}
+    if not any(counts.values()):
+        return "nothing: no queue was made yet"
+    said = [fmt.count(count, _COUNTED[noun]) for noun, count in counts.items() if count]
+    qps = [qp for hca in hcas for qp in hca.qps.items.values()]
+    under_way = sum(serial >= qp.comp.serial for qp in qps for serial in qp.sq.wqes)
+    said.append(f"{fmt.count(under_way, 'send')} under way")
+    refused = sum(node in ("", call.thing[0]) for call in log.refused())
+    return ", ".join([*said, fmt.count(refused, "refused call")])
+
+
+def coming(session: Session, subject: Subject) -> str:
+    """The next thing that happens to it: `at 7.210us: A.qp0 …`."""
+    rows = planned_rows(session.world, session.names)
+    if not rows:
+        return "nothing more happens by itself"
+    ends = _ends(session, subject)
+    row = next((row for row in rows if row.qp in ends), rows[0])
+    return f"at {fmt.clock(row.at_ns)} {row.qp or row.node} {row.sentence}"
+
+
+def _ends(session: Session, subject: Subject) -> list[str]:
+    """The names of the queue pair that it is about, and of its peer."""
+    qp = find_qp(session.world, subject.thing.node, subject.thing.number)
+    if subject.thing.noun is not Noun.QP or qp is None:
+        return []
+    found = [qp, peer_of(session.world, qp)]
+    return [session.names.of(Thing(Noun.QP, q.node, q.number)) for q in found if q is not None]

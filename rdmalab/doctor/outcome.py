@@ -1,0 +1,207 @@
+"""What it is with a thing that was asked about: completed, pending, never, lost, refused …"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.facts.receive import Receive
+from rdmalab.doctor.facts.send import CqePlace, Send
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.qp import QueuePair
+from rdmalab.session.session import Session
+from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.records import A, B, Kind, event_of
+from rdmalab.spec.rules import errno_name
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
+from rdmalab.world.programs import Program
+
+
+class Status(Enum):
+    """The first word of the answer."""
+
+    COMPLETED = "completed"
+    FAILED = "completed with an error"
+    PENDING = "pending"
+    NEVER = "never"
+    LOST = "lost"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+    WELL = "well"
+
+
+@dataclass(slots=True)
+class SubjectOutcome:
+    """How a thing stands, in a sentence. event: which made it so.
+
+    done: it was carried out with success, whether or not a completion tells.
+    """
+
+    kind: Status
+    sentence: str
+    event: int | None = None
+    done: bool = False
+
+    @property
+    def good(self) -> bool:
+        """Nobody has anything to complain of."""
+        return self.kind in (Status.COMPLETED, Status.WELL)
+
+
+def standing(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
+    """As it is now, without a look ahead."""
+    return _OF[subject.sort](session, subject, log)
+
+
+# --------------------------------------------------------------------------- work requests
+def _send(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
+    send = Send(session, subject, log)
+    if subject.serial < 0:
+        return _unposted(log)
+    if send.ending is not None and send.ending.status is not WCStatus.SUCCESS:
+        return _ended(session, send.added, send.polled, send.ending.status, send.ending.event)
+    if send.overrun is not None:
+        return _overrun(session, send.overrun, subject.thing.node)
+    if send.added is not None:
+        return _ended(session, send.added, send.polled, WCStatus.SUCCESS, send.added.event)
+    if send.ending is not None:
+        return _unseen(send, send.ending.event)
+    return _waiting(session, subject, send)
+
+
+def _unposted(log: Log) -> SubjectOutcome:
+    """No post of it is known."""
+    if not log.begins:
+        return SubjectOutcome(Status.NEVER, "it was never posted")
+    return SubjectOutcome(Status.UNKNOWN, f"it was not posted {_lately(log)}")
+
+
+def _lately(log: Log) -> str:
+    """As far back as the log goes."""
+    return f"since {fmt.ev(log.begins)}, and what was before is not kept"
+
+
+def _unseen(send: Send, event: int) -> SubjectOutcome:
+    if send.wqe is not None and not send.wqe.signaled:
+        never = "it was carried out, and no completion will ever tell"
+        return SubjectOutcome(Status.NEVER, never, event, done=True)
+    return SubjectOutcome(Status.LOST, "it was carried out, and its completion is gone", event)
+
+
+def _receive(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
+    receive = Receive(session, subject, log)
+    if subject.serial < 0:
+        return _unposted(log)
+    if receive.overrun is not None:
+        return _overrun(session, receive.overrun, subject.thing.node)
+    if receive.ending is not None:
+        status, event = receive.ending
+        return _ended(session, receive.added, receive.polled, status, event)
+    return _waiting(session, subject, receive)
+
+
+def _ended(
+    session: Session, added: CqePlace | None, polled: CqePlace | None, status: WCStatus, event: int
+) -> SubjectOutcome:
+    kind = Status.COMPLETED if status is WCStatus.SUCCESS else Status.FAILED
+    where = f" with {status.name}"
+    if polled is not None:
+        by = polled.program or "a call"
+        where += f"; {by} took its completion at {fmt.ev(polled.event)}"
+    elif added is not None:
+        where += "; nobody has polled its completion yet"
+    return SubjectOutcome(kind, f"it ended{where}", event)
+
+
+def _overrun(session: Session, place: CqePlace, node: str) -> SubjectOutcome:
+    name = session.names.of(Thing(Noun.CQ, node, place.cq))
+    return SubjectOutcome(Status.LOST, f"{name} was full when its completion came", place.event)
+
+
+def _waiting(session: Session, subject: Subject, work: Send | Receive) -> SubjectOutcome:
+    """Of what has no completion."""
+    if not fmt.exists(session.world, subject.thing):
+        what = "queue" if subject.thing.noun is Noun.SRQ else "queue pair"
+        return SubjectOutcome(Status.LOST, f"its {what} was destroyed")
+    if work.discarded is not None:
+        return SubjectOutcome(
+            Status.LOST, "a RESET threw it away, without a completion", work.discarded
+        )
+    if isinstance(work, Receive) and work.taking is not None:
+        return SubjectOutcome(Status.PENDING, "a message is using it", event_of(work.taking))
+    return SubjectOutcome(Status.PENDING, "it has no completion", work.posted)
+
+
+# --------------------------------------------------------------------------- the others
+def _call(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
+    del session
+    calls = [call for call in log.refused() if call.event == subject.event]
+    if not calls:
+        return SubjectOutcome(Status.UNKNOWN, "this call is not known")
+    call = calls[-1]
+    return SubjectOutcome(
+        Status.REFUSED, f"{call.verb} returned {errno_name(call.errno)}: {call.message}", call.event
+    )
+
+
+def _program(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
+    del log
+    if not fmt.exists(session.world, subject.thing):
+        return SubjectOutcome(Status.UNKNOWN, "there is no such program any more")
+    program = session.world.find(subject.thing, Program)
+    line = f"in line {program.line.number}: {program.line.text}"
+    if program.state is ProgramState.DONE:
+        return SubjectOutcome(Status.WELL, "it is done")
+    if program.state is ProgramState.FAILED:
+        return SubjectOutcome(Status.REFUSED, f"it failed {line}: {program.why}")
+    what = "waits" if program.state is ProgramState.WAITING else "is"
+    return SubjectOutcome(Status.PENDING, f"it {what} {line}")
+
+
+def _cq(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
+    if not fmt.exists(session.world, subject.thing):
+        return SubjectOutcome(Status.LOST, "it was destroyed")
+    cq = session.world.find(subject.thing, CompletionQueue)
+    lost = log.about(Kind.CQ_OVERRUN, subject.thing)
+    if lost:
+        return SubjectOutcome(
+            Status.LOST, "it was full when completions came", event_of(lost[0].record)
+        )
+    if cq.cqes:
+        return SubjectOutcome(Status.COMPLETED, f"{fmt.count(len(cq.cqes), 'completion')} on it")
+    return SubjectOutcome(Status.PENDING, "no completion is on it")
+
+
+def _qp(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
+    del log
+    if not fmt.exists(session.world, subject.thing):
+        return SubjectOutcome(Status.LOST, "it was destroyed")
+    qp = session.world.find(subject.thing, QueuePair)
+    flushes = qp.state_row.flushes_sends
+    return SubjectOutcome(Status.LOST if flushes else Status.WELL, f"it is in {qp.state.name}")
+
+
+def _bytes(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
+    mr, node = session.world.find(subject.thing, MemoryRegion), subject.thing.node
+    start, stop = mr.addr + subject.start, mr.addr + subject.stop
+    for _, record in reversed(log.of(Kind.MEMORY_WRITTEN, node)):
+        address, length = record[A], record[B]
+        if address < stop and start < address + length:
+            return SubjectOutcome(Status.WELL, "the adapter has written there", event_of(record))
+    if log.begins:
+        return SubjectOutcome(Status.UNKNOWN, f"no message was written there {_lately(log)}")
+    return SubjectOutcome(Status.NEVER, "no message was ever written there")
+
+
+_OF = {
+    Sort.SEND: _send,
+    Sort.RECV: _receive,
+    Sort.CALL: _call,
+    Sort.PROGRAM: _program,
+    Sort.CQ: _cq,
+    Sort.QP: _qp,
+    Sort.BYTES: _bytes,
+}

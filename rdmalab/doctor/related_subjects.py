@@ -1,0 +1,199 @@
+"""What stands behind a symptom: from the flush to the failure, from here to the peer.
+
+Each step leads from one subject to others that have to be looked at as well; the checks decide
+which of them holds the cause.
+"""
+
+from collections.abc import Callable
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.facts import attempts, batches
+from rdmalab.doctor.facts.awaited import things_in
+from rdmalab.doctor.facts.possible_senders import newest, stopped, talkers, unsent
+from rdmalab.doctor.facts.qp_error_cause import ErrorCause, qp_error_cause
+from rdmalab.doctor.facts.undelivered import for_bytes, strays, waiting_qps
+from rdmalab.doctor.log import Call
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.subjects import failed_before_flush, first_failed, undone, unmet, work_of
+from rdmalab.hca.qp import QueuePair
+from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
+from rdmalab.world.programs import Program
+
+MOST_POLLS = 16  # of the newest, among which one looks for who took a completion
+
+
+def behind(case: Case) -> list[Subject]:
+    """Subjects to be looked at as well, the likeliest first."""
+    step = _OF.get(case.subject.sort)
+    return step(case) if step is not None else []
+
+
+def _thing(qp: QueuePair) -> Thing:
+    return Thing(Noun.QP, qp.node, qp.number)
+
+
+def _send(case: Case) -> list[Subject]:
+    send, qp = case.send, case.qp
+    if case.subject.serial < 0:
+        return _refused(case)
+    if send is None or qp is None:
+        return []
+    found = []
+    if send.flushed:
+        fall = qp_error_cause(case)
+        if fall is not None and fall.state is QPState.SQE and fall.event < (send.posted or 0):
+            return []  # an old story: what counts is that nobody led it out of SQE
+        found += _of_fall(fall) + failed_before_flush(case.log, _thing(qp))
+    if send.on_queue and (ahead := undone(qp)) and ahead[0].serial < case.subject.serial:
+        found += ahead  # it waits in line behind another, even if it has left already
+    good = send.ending is not None and send.ending.status is WCStatus.SUCCESS
+    return found if good else found + _of_peer(case, case.peer)
+
+
+def _receive(case: Case) -> list[Subject]:
+    """Flushed: what took its queue pair down. Waiting: what became of the peer's sends."""
+    receive, qp = case.receive, case.qp
+    if case.subject.serial < 0:
+        return _refused(case)
+    if receive is None or (qp is None and not receive.shared):
+        return []
+    if receive.ending is None:
+        return _missed(case)
+    if receive.flushed and qp is not None:
+        own = _of_fall(qp_error_cause(case)) + failed_before_flush(case.log, _thing(qp))
+        return own + _of_peer(case, case.peer)
+    return []
+
+
+def _missed(case: Case) -> list[Subject]:
+    """Of a receive that waits: messages that went astray, or find no receive elsewhere."""
+    receive, peer = case.receive, case.peer
+    starving = _starving(case) if receive is not None and receive.shared else []
+    missed = [subject for one in waiting_qps(case) for subject in strays(case, one)]
+    found = [subject for one in waiting_qps(case) for subject in _unsaid(case, one)]
+    return starving + missed + _of_peer(case, peer) + found
+
+
+def _unsaid(case: Case, qp: QueuePair) -> list[Subject]:
+    """What those who talk to a queue pair could not do, or were refused."""
+    found: list[Subject] = []
+    for one in talkers(case, qp):
+        found += undone(one) + first_failed(case.log, _thing(one))
+        found += newest(case, one) + [_of_call(call) for call in unsent(case, one)]
+    return found
+
+
+def _of_fall(fall: ErrorCause | None) -> list[Subject]:
+    """The completion queue that took a queue pair down with it."""
+    return [Subject(Sort.CQ, fall.cq)] if fall is not None and fall.cq is not None else []
+
+
+def _refused(case: Case) -> list[Subject]:
+    """The call that had it, where that was refused for more than this one work request."""
+    attempt = attempts.latest(case.log, case.subject)
+    batch = batches.latest(case.log, case.subject) if attempt is None else None
+    call = batch.refusal(case.log) if batch is not None else None
+    if attempt is not None:
+        of_queue = attempt.call.refusal in attempts.OF_THE_QUEUE
+        call = attempt.call if of_queue or attempt.is_bad(case.subject.wr_id) else None
+    if call is None:
+        return []
+    return [_of_call(call)]
+
+
+def _of_call(call: Call) -> Subject:
+    return Subject(Sort.CALL, Thing(Noun.NODE, *call.thing), event=call.event)
+
+
+def _starving(case: Case) -> list[Subject]:
+    """Sends to this node that find no receive, while this one waits."""
+    peers = [peer_of(case.world, qp) for qp in case.hca.qps.items.values() if not qp.source.wqes]
+    return [subject for peer in peers if peer is not None for subject in undone(peer)]
+
+
+def _call(case: Case) -> list[Subject]:
+    """No slot was free: what holds up the queue. Not up yet: what stopped it on the way."""
+    if case.call is None or case.qp is None:
+        return []
+    if case.call.refusal == "send-state":
+        return [_of_call(call) for call in stopped(case, case.qp)]
+    return undone(case.qp) if case.call.refusal == "queue-full" else []
+
+
+def _of_peer(case: Case, peer: QueuePair | None) -> list[Subject]:
+    """What failed first at the other end, or had no place to complete."""
+    if peer is None:
+        return []
+    halted = [_of_call(call) for call in stopped(case, peer)]
+    return first_failed(case.log, _thing(peer)) + halted + _overrun(case, peer)
+
+
+def _program(case: Case) -> list[Subject]:
+    """The call that a program failed of; what it waits for."""
+    program = case.program
+    if program is None:
+        return []
+    if program.state is ProgramState.FAILED:
+        calls = [c for c in case.log.refused() if c.program == case.names.of(case.subject.thing)]
+        node = case.subject.thing.node
+        return [Subject(Sort.CALL, Thing(Noun.NODE, *c.thing), event=c.event)
+                for c in calls[-1:] if c.thing[0] == node]  # fmt: skip
+    return _awaited(case)
+
+
+def _awaited(case: Case) -> list[Subject]:
+    """The completion queues that a program looks at, and the work that should complete there."""
+    found: list[Subject] = []
+    for thing in looked_at(case):
+        found.append(Subject(Sort.CQ, thing))
+        found += _snatched(case, thing)
+        for qp in case.world.nodes[thing.node].qps.items.values():
+            found += undone(qp) if qp.send_cq == thing.number else []
+            found += unmet(qp) if qp.recv_cq == thing.number else []
+    return found
+
+
+def _snatched(case: Case, cq: Thing) -> list[Subject]:
+    """Work of this program whose completion on that queue another one took last."""
+    name = case.names.of(case.subject.thing)
+    polls = case.log.about(Kind.CQE_POLLED, cq)
+    taken = [(r[A], case.log.asked(event_of(r))[1]) for _, r in polls[-MOST_POLLS:]]
+    cqes = [cqe for cqe, by in taken if by != name][-1:]
+    return [work_of(cq.node, cqe) for cqe in cqes]
+
+
+def _overrun(case: Case, qp: QueuePair) -> list[Subject]:
+    """The completion queues of a dead queue pair that have lost something."""
+    cqs = [Thing(Noun.CQ, qp.node, number) for number in dict.fromkeys((qp.send_cq, qp.recv_cq))]
+    return [Subject(Sort.CQ, cq) for cq in cqs if case.log.about(Kind.CQ_OVERRUN, cq)]
+
+
+def looked_at(case: Case) -> list[Thing]:
+    """The completion queues that the program's line waits for, by name or through a channel."""
+    return watched_by(case, case.program) if case.program is not None else []
+
+
+def watched_by(case: Case, program: Program) -> list[Thing]:
+    """The same, of any program."""
+    if program.wants is not None and program.wants[1].noun is Noun.CHANNEL:
+        channel = program.wants[1]
+        cqs = case.world.nodes[channel.node].cqs.items.values()
+        return [Thing(Noun.CQ, channel.node, c.number) for c in cqs if c.channel == channel.number]
+    invocation = program.line.invocation
+    named = [str(value) for value in invocation.arguments.values()] if invocation else []
+    things = [case.names.find(name) for name in named] + things_in(case, program.line.question)
+    return [t for t in things if t is not None and t.noun is Noun.CQ and fmt.exists(case.world, t)]
+
+
+_OF: dict[Sort, Callable[[Case], list[Subject]]] = {
+    Sort.SEND: _send,
+    Sort.RECV: _receive,
+    Sort.CALL: _call,
+    Sort.PROGRAM: _program,
+    Sort.BYTES: for_bytes,
+}

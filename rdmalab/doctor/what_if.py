@@ -1,0 +1,209 @@
+"""What would be if: time goes on, or a cure is carried out; tried on a branch that nobody sees."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.facts.send import Send
+from rdmalab.doctor.facts.unanswered_sends import unheard
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.newest import renewed
+from rdmalab.doctor.outcome import Status, SubjectOutcome, standing
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.grammar.nodes import Node
+from rdmalab.session.breakpoints import Breakpoints
+from rdmalab.session.lines import replies
+from rdmalab.session.session import Session
+from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of, object_of
+from rdmalab.views.fmt import exists
+from rdmalab.world.programs import Program
+
+MOST_EVENTS = 4_000
+"""How far a trial looks: it must not take longer than a person waits for an answer."""
+
+PATIENCE_NS = 10_000_000_000
+"""How long a person waits before calling it a hang: 10 s of virtual time."""
+
+_FIRST_LOOK = 32  # events, and then four times as many each time
+
+
+@dataclass(slots=True)
+class Future:
+    """What comes of a subject by itself. event, at_ns: when it is settled, or where we gave up.
+
+    settled: it has come to an end; idle: nothing more happens at all.
+    """
+
+    standing: SubjectOutcome
+    event: int
+    at_ns: int
+    settled: bool
+    idle: bool
+
+
+@dataclass(slots=True)
+class TrialOutcome:
+    """What came of a cure. failure: the line that did not work and why, or what is still so."""
+
+    works: bool
+    failure: str = ""
+
+
+@contextmanager
+def _untouched(session: Session) -> Iterator[None]:
+    """Afterwards nothing has happened; breakpoints do not stop what is only tried."""
+    breakpoints, session.breakpoints = session.breakpoints, Breakpoints()
+    checkpoints = dict(session.checkpoints)
+    default_node = session.default_node
+    try:
+        with session.history.trying():
+            yield
+    finally:
+        session.breakpoints, session.checkpoints = breakpoints, checkpoints
+        session.default_node = default_node
+
+
+def look_ahead(
+    session: Session, subject: Subject, patience_ns: int = PATIENCE_NS, log: Log | None = None
+) -> Future:
+    """Let time go on until the subject is settled, nothing more happens, or patience ends.
+
+    log: of what has happened so far, for whoever has it.
+    """
+    log = log or Log(session)
+    history, world = session.history, session.world
+    with _untouched(session):
+        limit_ns, left, look = world.now_ns + patience_ns, MOST_EVENTS, _FIRST_LOOK
+        while True:
+            wanted = min(look, left)
+            done = history.run(wanted, limit_ns)
+            left, look = left - done, 4 * look
+            found = standing(session, subject, Log(session, log))
+            settled = found.kind is not Status.PENDING
+            if settled or done < wanted or not left:
+                idle = world.agenda.next_ns() is None
+                return Future(found, world.event, world.now_ns, settled, idle)
+
+
+def goes_on(session: Session, thing: Thing) -> bool:
+    """Whether a program comes past the line in which it waits, if nobody does anything."""
+    line = session.world.find(thing, Program).line.number
+    with _untouched(session):
+        history, world, before = session.history, session.world, session.world.trace.latest
+        limit_ns, left, look = world.now_ns + PATIENCE_NS, MOST_EVENTS, _FIRST_LOOK
+        while left:
+            wanted = min(look, left)
+            done = history.run(wanted, limit_ns)
+            left, look = left - done, 4 * look
+            if comes_past(session, thing, line, before):
+                return True
+            if done < wanted:
+                return False
+    return False
+
+
+def comes_past(session: Session, thing: Thing, line: int, before: int) -> bool:
+    """Whether a program has carried out another line than this one, or its last, since a record."""
+    trace = session.world.trace
+    for record in trace.records[max(before + 1, trace.first) :]:
+        if (node_of(record), object_of(record)) == thing[1:] and (
+            kind_of(record) is Kind.PROGRAM_DONE
+            or (kind_of(record) is Kind.PROGRAM_RAN and record[A] != line)
+        ):
+            return True
+    return False
+
+
+def makes_true(session: Session, lines: Sequence[str], questions: Sequence[Node]) -> list[bool]:
+    """Carry out a cure, let time go on, and ask; lines that are refused make nothing true."""
+    with _untouched(session):
+        failure = _carry_out(session, lines)
+        if failure:
+            return [False] * len(questions)
+        session.history.run(MOST_EVENTS, session.world.now_ns + PATIENCE_NS)
+        return [bool(session.ask(question)) for question in questions]
+
+
+def attempt(
+    session: Session, lines: Sequence[str], subject: Subject, log: Log | None = None
+) -> TrialOutcome:
+    """Carry out a cure, let time go on, and see whether there is anything left to complain of."""
+    log = log or Log(session)
+    with _untouched(session):
+        start = _Start(session, subject)
+        if failure := _carry_out(session, lines):
+            return TrialOutcome(works=False, failure=failure)
+        session.history.run(MOST_EVENTS, session.world.now_ns + PATIENCE_NS)
+        return _came_of(session, subject, start, Log(session, log))
+
+
+class _Start:
+    """How it was before a cure: the event, the newest record, a program's line, what lies there."""
+
+    def __init__(self, session: Session, subject: Subject) -> None:
+        self.event = session.world.event
+        self.record = session.world.trace.latest
+        self.lying = _lying(session, subject)
+        program = _program(session, subject)
+        self.line = program.line.number if program is not None else 0
+
+
+def _came_of(session: Session, subject: Subject, start: _Start, log: Log) -> TrialOutcome:
+    if subject.sort is Sort.CALL:
+        return TrialOutcome(works=True)
+    if subject.sort is Sort.BYTES:
+        return _brought(log, subject.thing.node, start.event)
+    found = standing(session, renewed(session, subject, log), log)
+    works = found.good or found.done
+    if works and subject.sort is Sort.SEND and _is_lost(session, subject, log):
+        return TrialOutcome(works=False, failure="its sender is told SUCCESS, and it is lost again")
+    if subject.sort is Sort.PROGRAM and found.kind is Status.PENDING:
+        # whoever sleeps has nothing left behind, or has come past its line
+        works = bool(start.lying and not _lying(session, subject)) or comes_past(
+            session, subject.thing, start.line, start.record
+        )
+    return TrialOutcome(works, "" if works else found.sentence)
+
+
+def _is_lost(session: Session, subject: Subject, log: Log) -> bool:
+    """Whether packets of it were dropped, though nobody waits for an answer to them."""
+    send = Send(session, renewed(session, subject, log), log)
+    silent = send.qp is not None and not send.qp.transport.acknowledged
+    found = unheard(session, send, asked=True) if silent else None
+    return found is not None and bool(found.misses)
+
+
+def _brought(log: Log, node: str, before: int) -> TrialOutcome:
+    """Whether a message came after an event, to those bytes or to others, and none failed."""
+    failed = [r for _, r in (*log.failed_sends, *log.failed_receives) if event_of(r) > before]
+    came = [r for _, r in log.of(Kind.MEMORY_WRITTEN, node) if event_of(r) > before]
+    if failed:
+        return TrialOutcome(works=False, failure="a work request failed")
+    return TrialOutcome(bool(came), "" if came else "no message has come")
+
+
+def _program(session: Session, subject: Subject) -> Program | None:
+    living = subject.sort is Sort.PROGRAM and exists(session.world, subject.thing)
+    return session.world.find(subject.thing, Program) if living else None
+
+
+def _lying(session: Session, subject: Subject) -> int:
+    """How many completions lie on the queues beside which a program sleeps."""
+    program = _program(session, subject)
+    channel = program.wants[1] if program is not None and program.wants is not None else None
+    if channel is None or channel.noun is not Noun.CHANNEL:
+        return 0
+    cqs = session.world.nodes[channel.node].cqs.items.values()
+    return sum(len(cq.cqes) for cq in cqs if cq.channel == channel.number)
+
+
+def _carry_out(session: Session, lines: Sequence[str]) -> str:
+    """The line that was refused or not understood, and why; nothing where all went well."""
+    for line in lines:
+        for reply in replies(session, line, file=True):
+            if reply.travel is not None:
+                reply.travel.go(MOST_EVENTS)
+            if (error := reply.error or reply.refusal) is not None:
+                return f"{reply.text}: {error.message}"
+    return ""

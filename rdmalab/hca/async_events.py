@@ -1,0 +1,60 @@
+"""Asynchronous events: one queue a node; whoever takes one must ack it before its object can go."""
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from rdmalab.hca.errors import refused
+from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.spec.records import Kind
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+
+# An event, and the number of the object that it names.
+Raised = tuple[AsyncEvent, int]
+
+
+def take(hca: "Hca") -> Raised:
+    """`ibv_get_async_event`, never blocking."""
+    if not hca.async_events:
+        legal = "the device tells: show events lists what waits"
+        raise refused(hca.profile, "async-none", argument="node", legal=legal)
+    event, number = hca.async_events.popleft()
+    hca.async_unacked.append((event, number))
+    hca.trace.record(Kind.ASYNC_TAKEN, hca.node, number, event, EVENTS[event].noun)
+    return event, number
+
+
+def names(raised: Raised, noun: str, number: int) -> bool:
+    """Whether the event is about this object."""
+    return EVENTS[raised[0]].noun == noun and raised[1] == number
+
+
+def acknowledge(hca: "Hca", wanted: AsyncEvent | None, of: tuple[str, int] | None) -> None:
+    """`ibv_ack_async_event`: the oldest taken event of this kind, of this object, or of any."""
+    for index, raised in enumerate(hca.async_unacked):
+        fits = of is None or names(raised, *of)
+        if fits and wanted in (None, raised[0]):
+            event, number = hca.async_unacked.pop(index)
+            hca.trace.record(Kind.ASYNC_ACKED, hca.node, number, event, EVENTS[event].noun)
+            return
+    what = f"this {of[0]}" if of else hca.node
+    legal = "get_async_event takes one"
+    raise refused(hca.profile, "async-ack", what, argument="what", legal=legal)
+
+
+def check_acked(hca: "Hca", noun: str, number: int) -> None:
+    """Destroying an object waits for the events about it that were taken."""
+    count = sum(names(raised, noun, number) for raised in hca.async_unacked)
+    if count:
+        raise refused(
+            hca.profile, "async-unacked", count, argument=noun, legal="ack_async_event first"
+        )
+
+
+def discard(hca: "Hca", noun: str, number: int) -> None:
+    """The object goes, and with it the events about it that nobody took."""
+    kept = deque(raised for raised in hca.async_events if not names(raised, noun, number))
+    if lost := len(hca.async_events) - len(kept):
+        hca.async_events = kept
+        hca.trace.record(Kind.EVENTS_DISCARDED, hca.node, number, lost, noun)

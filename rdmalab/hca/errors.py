@@ -1,0 +1,36 @@
+"""How an adapter says no at once: a rule of the book, with the errno of its profile."""
+
+from typing import TYPE_CHECKING, Any
+
+from rdmalab.command import Refused
+from rdmalab.spec.profiles import Profile
+from rdmalab.spec.rules import RULES
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+
+
+def check_useful(hca: "Hca") -> None:
+    """Refuse what a closed or dead device cannot do."""
+    if hca.unavailable_rule:
+        first = f"close_device {hca.node}, then " if hca.unavailable_rule == "device-fatal" else ""
+        raise refused(hca.profile, hca.unavailable_rule, legal=f"{first}open_device {hca.node}")
+
+
+def refused(
+    profile: Profile, rule: str, *details: Any, argument: str = "", legal: str = ""
+) -> Refused:
+    """The exception to raise; `details` fill the rule's sentence."""
+    row = RULES[rule]
+    errno = profile.errnos.get(rule, row.errno)
+    return Refused(errno, rule, row.sentence.format(*details), argument, legal)
+
+
+def tell_never(refusal: Refused, count: int, capacity: int) -> None:
+    """More work requests in one call than the queue has slots: polling does not help."""
+    if refusal.rule == "queue-full" and count > capacity:
+        refusal.permanent = True
+        stay, rest = refusal.bad_wr, count - (refusal.bad_wr or 0)
+        what = f"{stay} stay posted, post the other {rest} when slots are free"
+        what = what if stay else "post fewer at once"
+        refusal.legal = f"{count} work requests never fit into {capacity} slots: {what}"

@@ -1,0 +1,100 @@
+"""Pointers to nowhere: what C does with them, told instead of done.
+
+The rules named crash-… stand for a segmentation fault of the program.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from rdmalab.hca.errors import refused
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SGE, RecvWR, SendWR, WildPointer
+from rdmalab.spec.document_differences import DIFFERENCES
+
+if TYPE_CHECKING:
+    from rdmalab.command import Refused
+    from rdmalab.hca.device import Hca
+
+NULL = "NULL"
+
+
+def listed(wr: SendWR | RecvWR) -> list[SGE]:
+    """The entries of `sg_list` that `num_sge` counts."""
+    return wr.sg if wr.num_sge is None else wr.sg[: max(0, wr.num_sge)]
+
+
+def copy_for_queue(wrs: list[Any]) -> list[Any]:
+    """Copies of the requests, up to the first with next=NULL: the driver reads no further."""
+    copies = []
+    for wr in wrs:
+        copies.append(wr.copy_for_queue())
+        if wr.next == 0:
+            break
+    return copies
+
+
+def check_list(hca: "Hca", wr: SendWR | RecvWR, most: int, rule: str) -> "Refused | None":
+    """num_sge is a number that the queue takes, and as many entries can be read."""
+    sg, counted = wr.sg, wr.num_sge
+    count = len(sg) if counted is None else counted
+    if count > most:
+        argument = "sg" if counted is None else "num_sge"
+        return refused(hca.profile, rule, count, most, argument=argument)
+    if count < 0:
+        return refused(hca.profile, "num-sge", count, argument="num_sge")
+    for sge in sg if counted is None else sg[:count]:
+        if type(sge) is WildPointer:
+            where = f"sg_list={sge.addr:#x} points to no list"
+            return refused(hca.profile, "crash-sg", where, argument="sg")
+    if count > len(sg):
+        where = beyond("num_sge", count, "sg_list", len(sg))
+        return refused(hca.profile, "crash-sg", where, argument="num_sge")
+    return None
+
+
+def beyond(counter: str, count: int, array: str, length: int) -> str:
+    """An array that is shorter than the number given with it."""
+    return f"{counter}={count} reads on beyond the end of {array}, which has {length}"
+
+
+def check_handle(hca: "Hca", ah: int | None, legal: str) -> "Refused | None":
+    """ah points to an address handle. The memory of a destroyed one can still be read."""
+    if not ah:
+        return refused(hca.profile, "crash-ah", argument="ah", legal=legal)
+    if ah >= hca.ahs.next_number or ah < 0:
+        return refused(hca.profile, "crash-ah-pointer", hex(ah), argument="ah", legal=legal)
+    return None
+
+
+def check_length(hca: "Hca", wr: SendWR, length: int) -> "Refused | None":
+    """The message is not longer than max_msg_sz; an SGE of length 0 may make it longer.
+
+    Of sends only: no document and no driver has a limit for the bytes of a receive.
+    """
+    profile, legal = hca.profile, ""
+    if length <= profile.caps.max_msg_sz or not profile.refuses_long_message:
+        return None
+    if profile.zero_sge_bytes and not all(sge.length for sge in listed(wr)):
+        legal = f"leave out the SGE of length 0: {DIFFERENCES['zero-length-sge'].sentence}"
+    return refused(profile, "message-length", profile.caps.max_msg_sz, argument="sg", legal=legal)
+
+
+def lost(hca: "Hca", wr: SendWR | RecvWR, index: int) -> "Refused":
+    """Behind this request, which is posted, the list goes on into nowhere."""
+    where = hex(wr.next or 0)
+    refusal = refused(hca.profile, "crash-next", where, argument="next", legal="next=NULL")
+    refusal.bad_wr = index + 1
+    return refusal
+
+
+def notice_null(hca: "Hca", queue: object, name: str) -> None:
+    """Some drivers look at their pointers first, and refuse; none does for an SRQ."""
+    if hca.profile.refuses_null_pointers and isinstance(queue, QueuePair):
+        raise refused(hca.profile, "null-pointer", name, argument=name)
+
+
+def without_bad_wr(hca: "Hca", refusal: "Refused") -> "Refused":
+    """The driver wants to say which request was bad, and there is no place to write it."""
+    legal = "give it a place: bad_wr=&bad_wr"
+    crash = refused(hca.profile, "crash-bad-wr", refusal.message, argument="bad_wr", legal=legal)
+    crash.bad_wr, crash.left = refusal.bad_wr, refusal.left
+    return crash

@@ -1,0 +1,154 @@
+"""Values of a scenario file: text that the grammar of the prompt reads, so that YAML types nothing.
+
+Each is an annotation for pydantic: how the text is read, and what an editor is told about it.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from rdmalab.command import NotUnderstood, Unit
+from rdmalab.grammar.hints import listed, quoted, suggest
+from rdmalab.grammar.quantities import spelled, whole
+from rdmalab.guide.statements import STATEMENTS
+from rdmalab.spec.limits import LinkLayer
+from rdmalab.spec.profiles import PROFILES
+from rdmalab.spec.rules import ERRNO_NAMES
+from rdmalab.spec.states import MTU
+
+FORMAT = 1
+MAX_REPEAT = 10_000
+WRONG = "wrong"
+"""The type of every error made here; its context has `message`, `hint` and perhaps a `key`."""
+
+_DAY_NS = 86_400 * 10**9
+_NODE = re.compile(r"[A-Z]", re.ASCII)
+_OWNED = re.compile(r"[A-Z]\.[A-Za-z_]\w*", re.ASCII)
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
+
+
+def wrong(message: str, hint: str = "", key: str = "") -> PydanticCustomError:
+    """What a validator raises; `key` is the key of the mapping that is meant."""
+    context = {"message": message, "hint": hint, "key": key}
+    return PydanticCustomError(WRONG, "{message}", context)
+
+
+def _text(value: Any, what: str, hint: str) -> str:
+    if not isinstance(value, str):
+        raise wrong(f"{what} is wanted here", hint)
+    return value
+
+
+def _number(unit: Unit, low: int, high: int, hint: str) -> BeforeValidator:
+    def read(value: Any) -> int:
+        text = _text(value, "a number", hint)
+        try:
+            number = whole(text, unit)
+        except NotUnderstood as complaint:
+            raise wrong(complaint.message, complaint.hint) from None
+        if not low <= number <= high:
+            raise wrong(f"{text} is out of range", f"from {spelled(low, unit)} to "
+                        f"{spelled(high, unit)}")  # fmt: skip
+        return number
+
+    return BeforeValidator(read)
+
+
+def _named(of: Callable[[], list[str]], what: str) -> BeforeValidator:
+    def read(value: Any) -> str:
+        names = of()
+        text = _text(value, what, listed(names))
+        if text not in names:
+            raise wrong(f"{quoted(text)} is not {what}", suggest(text, names))
+        return text
+
+    return BeforeValidator(read)
+
+
+def _matching(pattern: re.Pattern[str], what: str, hint: str) -> BeforeValidator:
+    def read(value: Any) -> str:
+        text = _text(value, what, hint)
+        if not pattern.fullmatch(text):
+            raise wrong(f"{quoted(text)} is not {what}", hint)
+        return text
+
+    return BeforeValidator(read)
+
+
+def _said(value: Any) -> str:
+    text = _text(value, "a text", "write it behind the key, or in lines of its own below a |")
+    if not text.strip():
+        raise wrong("a text is missing here", "write one, or leave the key out")
+    return text
+
+
+def _mtu(value: Any) -> int:
+    sizes = [str(mtu.octets) for mtu in MTU]
+    text = _text(value, "an MTU", listed(sizes))
+    if text not in sizes:
+        raise wrong(f"{quoted(text)} is not an MTU", listed(sizes))
+    return int(text)
+
+
+def _version(value: Any) -> int:
+    if value != str(FORMAT):
+        shown = quoted(value) if isinstance(value, str) else "this"
+        message = f"{shown} is no version of the format that this rdmalab reads"
+        raise wrong(message, f"write rdmalab: {FORMAT}")
+    return FORMAT
+
+
+def _statement(value: Any) -> str:
+    hint = f"{min(STATEMENTS)} to {max(STATEMENTS)}"
+    text = _text(value, "a statement", hint)
+    if text not in STATEMENTS:
+        raise wrong(f"{quoted(text)} is not a statement", hint)
+    return text
+
+
+def _schema(**parts: Any) -> WithJsonSchema:
+    return WithJsonSchema(parts)
+
+
+_WHOLE = {"type": ["integer", "string"]}
+_LAYERS = [layer.text for layer in LinkLayer if layer]
+_ERRNOS = sorted(set(ERRNO_NAMES.values()))
+
+Version = Annotated[int, BeforeValidator(_version), _schema(const=FORMAT)]
+Sentence = Annotated[str, BeforeValidator(_said), _schema(type="string", minLength=1)]
+Number = Annotated[int, _number(Unit.NUMBER, 0, 2**64 - 1, "write 12 or 0x1f"), _schema(**_WHOLE)]
+Repeat = Annotated[
+    int, _number(Unit.NUMBER, 1, MAX_REPEAT, "write 8"),
+    _schema(type="integer", minimum=1, maximum=MAX_REPEAT),
+]  # fmt: skip
+Time = Annotated[
+    int, _number(Unit.NS, 0, _DAY_NS, "write 10us or 2ms"),
+    _schema(type="string", pattern=r"^[0-9.]+ ?(ns|us|µs|ms|s)$", examples=["10us", "2ms"]),
+]  # fmt: skip
+Rate = Annotated[
+    int, _number(Unit.BITS_PER_S, 1, 10**15, "write 100Gbps"),
+    _schema(type=["string", "integer"], examples=["100Gbps"]),
+]  # fmt: skip
+Mtu = Annotated[int, BeforeValidator(_mtu), _schema(enum=[mtu.octets for mtu in MTU])]
+ProfileName = Annotated[str, _named(lambda: list(PROFILES), "a profile"),
+                        _schema(enum=list(PROFILES))]  # fmt: skip
+LayerName = Annotated[str, _named(lambda: _LAYERS, "a link layer"),
+                      _schema(enum=_LAYERS)]  # fmt: skip
+ErrnoName = Annotated[str, _named(lambda: _ERRNOS, "an errno"), _schema(enum=_ERRNOS)]
+NodeName = Annotated[str, _matching(_NODE, "a node", "nodes are called A, B, …"),
+                     _schema(type="string", pattern="^[A-Z]$")]  # fmt: skip
+ProgramName = Annotated[
+    str, _matching(_OWNED, "the name of a program", "write it with its node: A.tx"),
+    _schema(type="string", pattern=f"^{_OWNED.pattern}$"),
+]  # fmt: skip
+StatementId = Annotated[
+    str, BeforeValidator(_statement),
+    _schema(type="string", pattern="^S[0-9]{3}$", examples=["S042"]),
+]  # fmt: skip
+Word = Annotated[
+    str, _matching(_WORD, "a word", "letters, digits, - _ and ."),
+    _schema(type="string", pattern=f"^{_WORD.pattern}$"),
+]  # fmt: skip

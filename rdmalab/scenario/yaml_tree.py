@@ -1,0 +1,241 @@
+"""YAML as a tree of texts with places: no tags, anchors, aliases, duplicates or second documents.
+
+Scalars stay text: what they mean is decided by the grammar of the prompt, never by YAML.
+"""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from rdmalab.scenario.source import FileError, Source, SourcePlace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_OCTETS = 1 << 20
+MAX_ITEMS = 20_000  # of one list: a scenario has at most so many steps
+_MAX_DEPTH = 12
+_ITEM = "- "
+_BLOCK_SCALAR = re.compile(r"(?:^|[-:] )[|>][-+0-9]*\s*$")  # the lines below it are text
+
+# What PyYAML says → what it means for somebody who writes a lesson. The first that fits is taken.
+_SENTENCES = (
+    ("mapping values are not allowed here", "this line has a second “: ”",
+     "put the text in quotes"),
+    ("cannot start any token", "YAML cannot begin a value with this character",
+     "put it in quotes"),
+    ("expected <block end>", "the indentation does not fit the lines above",
+     "items of one list begin in one column"),
+    ("could not find expected ':'", "a key without “: ”", "write key: value"),
+    ("unknown escape character", "no such escape", "write \\n, \\t or \\x41"),
+    ("while scanning a quoted scalar", "this quote is never closed", "end it with the same quote"),
+    ("expected ',' or", "a bracket is not closed, or prose stands in brackets",
+     "write prose in lines of its own"),
+    ("expected the node content", "a value is missing here", "write key: value"),
+    ("did not find expected", "the structure breaks off here", "look at the line above"),
+)  # fmt: skip
+
+
+class _Loader(yaml.SafeLoader):
+    """`compose`, with a limit of depth and without what a lesson must not contain."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source.text)
+        self.source = source
+        self.depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        place = _place(event.start_mark)
+        if isinstance(event, yaml.AliasEvent):
+            raise self.source.error("aliases are not allowed", "write it out again", place)
+        if event.anchor is not None:
+            raise self.source.error("anchors are not allowed", "leave it out", place)
+        if getattr(event, "tag", None) is not None:
+            raise self.source.error("tags are not allowed", "leave it out", place)
+        if self.depth == _MAX_DEPTH:
+            raise self.source.error("nested too deep", f"at most {_MAX_DEPTH} levels", place)
+        if isinstance(index, int) and index >= MAX_ITEMS:
+            raise _too_long(self.source, place)
+        self.depth += 1
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+
+def compose(source: Source) -> Node:
+    """The file as a tree; FileError where it is no plain YAML."""
+    loader: _Loader | None = None
+    _refuse_long_lists(source)
+    try:
+        loader = _Loader(source)
+        node = loader.get_single_node()
+    except yaml.composer.ComposerError as wrong:
+        mark = wrong.problem_mark or wrong.context_mark
+        hint = "one scenario a file; leave out everything from ---"
+        raise source.error("a second document begins here", hint, _place(mark)) from None
+    except yaml.MarkedYAMLError as wrong:
+        raise _in_words(source, wrong) from None
+    except yaml.reader.ReaderError as wrong:
+        raise source.error(
+            "a character that YAML does not allow", "leave it out", _at(source.text, wrong.position)
+        ) from None
+    except (ValueError, OverflowError):  # \U escapes beyond Unicode, version numbers without end
+        place = _place(loader.get_mark()) if loader else None
+        raise source.error("no such escape", "write \\n, \\t or \\x41", place) from None
+    finally:
+        if loader is not None:
+            loader.dispose()
+    if node is None:
+        raise source.error("the file is empty", "it begins with rdmalab: 1")
+    _refuse_duplicates(source, node)
+    return node
+
+
+def _refuse_long_lists(source: Source) -> None:
+    """FileError at the first item too many of a list with one item a line.
+
+    YAML is composed at some 20,000 nodes a second; counting lines tells it at once.
+    """
+    counts: dict[int, int] = {}  # items so far, by the column of their list
+    text_below: int | None = None  # the column of the key of a block scalar
+    for number, line in enumerate(source.text.split("\n"), 1):
+        said = line.lstrip(" ")
+        column = len(line) - len(said)
+        if not said or (text_below is not None and column > text_below):
+            continue
+        text_below = column if _BLOCK_SCALAR.search(said) else None
+        is_item = said.startswith(_ITEM)
+        for ended in [c for c in counts if c > column or (c == column and not is_item)]:
+            del counts[ended]
+        if is_item:
+            counts[column] = counts.get(column, 0) + 1
+            if counts[column] > MAX_ITEMS:
+                raise _too_long(source, SourcePlace(number, column + 1))
+
+
+def _too_long(source: Source, place: SourcePlace | None) -> FileError:
+    return source.error(f"more than {MAX_ITEMS:,} items in one list", "make two files of it", place)
+
+
+def _in_words(source: Source, wrong: yaml.MarkedYAMLError) -> FileError:
+    said = f"{wrong.context or ''} {wrong.problem or ''}"
+    mark = wrong.problem_mark or wrong.context_mark
+    if wrong.context_mark is not None and ("quoted scalar" in said or "simple key" in said):
+        mark = wrong.context_mark
+    place = _place(mark)
+    if "\\t" in said:
+        return source.error("a tab stands here", "indent with spaces", place)
+    for sign, message, hint in _SENTENCES:
+        if sign in said:
+            return source.error(message, hint, place)
+    return source.error(f"no YAML: {wrong.problem}", "look at the line above", place)
+
+
+def _refuse_duplicates(source: Source, node: Node) -> None:
+    if isinstance(node, MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            if not isinstance(key, ScalarNode):
+                raise source.error("a key is a word", "write key: value", _place(key.start_mark))
+            if key.value in seen:
+                raise source.error(f'"{key.value}" is there twice', "leave one out", place_of(key))
+            seen.add(key.value)
+            _refuse_duplicates(source, value)
+    elif isinstance(node, SequenceNode):
+        for item in node.value:
+            _refuse_duplicates(source, item)
+
+
+def plain(node: Node) -> Any:
+    """Dicts, lists and texts."""
+    if isinstance(node, MappingNode):
+        return {key.value: plain(value) for key, value in node.value}
+    if isinstance(node, SequenceNode):
+        return [plain(item) for item in node.value]
+    return node.value
+
+
+def find(node: Node, path: "tuple[int | str, ...]") -> Node:
+    """The node at the end of a path, or the last one on it that exists; a key for a bad key."""
+    for step in path:
+        below = _below(node, step)
+        if below is None:
+            break
+        node = below
+    return node
+
+
+def _below(node: Node, step: int | str) -> Node | None:
+    if isinstance(node, MappingNode):
+        for _, value in _pairs(node, step):
+            return value
+    if isinstance(node, SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return node.value[step]  # type: ignore[no-any-return]
+    return None
+
+
+def key_of(node: Node, path: "tuple[int | str, ...]") -> Node:
+    """The key at the end of a path; the value where there is none."""
+    parent = find(node, path[:-1])
+    if isinstance(parent, MappingNode) and path:
+        for key, _ in _pairs(parent, path[-1]):
+            return key
+    return find(node, path)
+
+
+def _pairs(node: MappingNode, name: int | str) -> "Iterator[tuple[Node, Node]]":
+    return ((key, value) for key, value in node.value if key.value == name)
+
+
+# --------------------------------------------------------------------------- places
+def _place(mark: Any) -> SourcePlace | None:
+    return None if mark is None else SourcePlace(mark.line + 1, mark.column + 1)
+
+
+def _at(text: str, index: int) -> SourcePlace:
+    before = text[:index]
+    return SourcePlace(before.count("\n") + 1, index - (before.rfind("\n") + 1) + 1)
+
+
+def place_of(node: Node) -> SourcePlace:
+    """Where a node begins; a scalar on one line is meant as a whole."""
+    start, end = node.start_mark, node.end_mark
+    one_line = isinstance(node, ScalarNode) and start.line == end.line
+    length = end.column - start.column if one_line else 1
+    return SourcePlace(start.line + 1, start.column + 1, max(1, length))
+
+
+def place_in(source: Source, node: Node, start: int, stop: int) -> SourcePlace:
+    """Where characters [start, stop) of a scalar's value stand in the file."""
+    if not isinstance(node, ScalarNode) or not node.value:
+        return place_of(node)
+    columns = _indexes(source.text, node)
+    first = columns[min(start, len(columns) - 1)] + max(0, start - len(columns) + 1)
+    place = _at(source.text, first)
+    last = columns[min(max(stop - 1, start), len(columns) - 1)] + 1
+    same_line = "\n" not in source.text[first:last]
+    return SourcePlace(place.line, place.column, max(1, last - first) if same_line else 1)
+
+
+def _indexes(text: str, node: ScalarNode) -> list[int]:
+    """For each character of the value, where in the file it comes from.
+
+    Quotes, escapes, indentation and folded lines lie between; what is not found stays where it was.
+    """
+    at, end = node.start_mark.index, node.end_mark.index
+    if node.style in ("|", ">"):
+        at = text.find("\n", at, end) + 1
+    elif node.style is not None:
+        at += 1
+    found: list[int] = []
+    for character in node.value:
+        wanted = "\n" if character == " " and text[at : at + 1] in ("\n", "\r") else character
+        there = text.find(wanted, at, end)
+        if there < 0 or (wanted != "\n" and text[at:there].strip(" \t\r\n\\'")):
+            there = min(at, end)
+        found.append(there)
+        at = min(there + 1, end)
+    return found

@@ -1,0 +1,55 @@
+"""A question asked after every event there was: its answer, each time that it became another."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rdmalab.command import Expression
+from rdmalab.session.breakpoints import answer
+from rdmalab.session.reverse import Jump
+from rdmalab.session.run_control import SLICE
+
+if TYPE_CHECKING:
+    from rdmalab.session.session import Session
+
+
+class HistoryValue(NamedTuple):
+    """The answer from this event on."""
+
+    event: int
+    at_ns: int
+    value: Any
+
+
+class HistoryQuery(Jump):
+    """From the beginning to where we stand, and there it ends. readings: what was found so far."""
+
+    __slots__ = ("question", "readings")
+
+    def __init__(self, session: "Session", question: Expression) -> None:
+        super().__init__(session, session.history.here)
+        self.question = question
+        self.readings: list[HistoryValue] = []
+
+    def go(self, events: int = SLICE) -> bool:
+        history = self.session.history
+        if self.over:
+            return True
+        if not self.readings:
+            history.seek(history.start)
+            self._read()
+        for _ in range(events):
+            if self.session.world.event >= self.place.event or not history.run(1):
+                self._arrive(self.place)
+                return True
+            self._read()
+        return False
+
+    def stop(self) -> None:
+        """What was found so far is told; we are where we were."""
+        self.session.history.seek(self.place)
+        super().stop()
+
+    def _read(self) -> None:
+        value = answer(self.session, self.question)
+        if not self.readings or value != self.readings[-1].value:
+            here = self.session.history.here
+            self.readings.append(HistoryValue(*here, value))

@@ -1,0 +1,223 @@
+"""Going back in time, and to any moment: the mirror of travelling forward. Both ends are walls."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.command import Moment, NotUnderstood
+from rdmalab.session.branch import Place
+from rdmalab.session.run_control import SLICE, Idle, RunControl
+from rdmalab.spec.records import RARE, Kind, Record, event_of, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rdmalab.session.session import Session
+
+BEGINNING = "this is the beginning: nothing happened before"
+ENDING = "this is where you left off: nothing has happened since"
+_READ = 8  # records looked at for each event that a slice allows
+
+
+class Jump(RunControl):
+    """To one place, at once. from_event: where it set out. beyond: why it ends short of it."""
+
+    __slots__ = ("beyond", "from_event", "place")
+
+    def __init__(self, session: "Session", place: Place, beyond: str = "") -> None:
+        super().__init__(session, Idle())
+        self.place = place
+        self.beyond = beyond
+        self.from_event = session.world.event
+
+    def go(self, events: int = SLICE) -> bool:
+        del events
+        if not self.over:
+            self._arrive(self.place, self.beyond)
+        return True
+
+    def _arrive(self, place: Place, wall: str = "") -> None:
+        history = self.session.history
+        history.seek(place)
+        self.events = abs(history.here.event - self.from_event)
+        self._end(wall, met=not wall)
+
+
+class ReverseRun(Jump):
+    """Back to where `count` steps began: a step ends after an event with a record of `kind`."""
+
+    __slots__ = ("_found", "_past", "count", "kind")
+
+    def __init__(self, session: "Session", count: int, kind: Kind | None) -> None:
+        super().__init__(session, session.history.start)
+        self.count = count
+        self.kind = kind
+        self._found = self.from_event
+        self._past: Iterator[Record] = iter(())
+        if kind is not None:
+            self._past = _past(session, kind)
+
+    def go(self, events: int = SLICE) -> bool:
+        history = self.session.history
+        if self.over:
+            return True
+        if self.kind is None:
+            self._found -= self.count
+        elif not self._search(events):
+            return False
+        if self._found < history.start.event:
+            self._arrive(history.start, BEGINNING)
+        else:
+            self._arrive(history.place_after(self._found))
+        return True
+
+    def _search(self, events: int) -> bool:
+        """Whether the search is over; what is found is an earlier event."""
+        for _ in range(events * _READ):
+            record = next(self._past, None)
+            if record is None:
+                self._found = self.session.history.start.event - 1
+                return True
+            event, kind = event_of(record), kind_of(record)
+            if kind is self.kind and event < self._found:
+                self._found = event
+                self.count -= 1
+                if not self.count:
+                    return True
+        return False
+
+
+def _past(session: "Session", kind: Kind) -> "Iterator[Record]":
+    """The records in which one of this kind may be, the newest first."""
+    records = session.world.trace.records
+    if kind in RARE:
+        return (record for _, record in records.of_kind(kind))
+    return reversed(records)
+
+
+class Rewind(Jump):
+    """Back until a breakpoint has something to say; without one to the beginning, or to a time.
+
+    It looks through one stretch of time after the other, the latest first.
+    """
+
+    __slots__ = ("_first", "_hit", "_limit", "_searched_ns", "_stretch", "until_ns")
+
+    def __init__(self, session: "Session", until_ns: int | None = None) -> None:
+        super().__init__(session, session.history.here)
+        self.until_ns = until_ns
+        # where a breakpoint has just halted us it has had its say
+        self._limit = self.from_event + (not session.breakpoints.has_halted_at(session.history))
+        self._stretch = len(session.history.before(self.from_event)) - 1
+        self._searched_ns = self.place.at_ns
+        self._first: Place | None = None  # of the stretch that is being looked through
+        self._hit: int | None = None  # the latest event in it at which one would have halted
+
+    def go(self, events: int = SLICE) -> bool:
+        if self.over:
+            return True
+        if self._first is None and not self._enter():
+            self._give_way()
+        elif self._look(events) and self._hit is not None:
+            self._arrive(Place(self._hit, 0))
+            self.over = self.session.breakpoints.halt(self.session.history)
+        return bool(self.over)
+
+    def stop(self) -> None:
+        """Nothing was found so far: we are where we set out."""
+        self.session.history.seek(self.place)
+        super().stop()
+
+    def _give_way(self) -> None:
+        history = self.session.history
+        if self.until_ns is None or self.until_ns < history.start.at_ns:
+            self._arrive(history.start, BEGINNING)
+            self.met = not self.session.breakpoints
+            return
+        history.seek_time(self.until_ns)
+        self.events = abs(history.here.event - self.from_event)
+        self._end("", met=True)
+
+    def _enter(self) -> bool:
+        """Into the next earlier stretch; False if there is none, or none that is in time."""
+        session, history = self.session, self.session.history
+        in_time = self.until_ns is None or self._searched_ns > self.until_ns
+        if not session.breakpoints or self._stretch < 0 or not in_time:
+            return False
+        self._first = history.before(self.from_event)[self._stretch]
+        self._stretch -= 1
+        history.seek(self._first)
+        session.breakpoints.begin(session)
+        return True
+
+    def _look(self, events: int) -> bool:
+        """At so many events of the stretch; True when it is looked through."""
+        session = self.session
+        for _ in range(events):
+            start = session.world.trace.latest + 1
+            if session.world.event + 1 >= self._limit or not session.history.run(1):
+                return self._leave()
+            if session.breakpoints.hits(session, start) and self._in_time():
+                self._hit = session.world.event
+        return False
+
+    def _leave(self) -> bool:
+        assert self._first is not None
+        self._limit = min(self._limit, self._first.event + 1)
+        self._searched_ns = self._first.at_ns
+        self._first = None
+        return True
+
+    def _in_time(self) -> bool:
+        return self.until_ns is None or self.session.world.now_ns >= self.until_ns
+
+
+def jump_to(session: "Session", moment: Moment, argument: str = "moment") -> RunControl:
+    """The journey to a moment of this branch, or to a checkpoint of any; NotUnderstood if none."""
+    history = session.history
+    if moment.mark.startswith("@"):
+        return _to_checkpoint(session, moment.mark[1:], argument)
+    if moment.mark:
+        return Jump(session, history.start if moment.mark == "start" else history.end)
+    if moment.event is not None:
+        if moment.event > history.end.event:
+            return Jump(session, history.end, f"there is no event {moment.event} yet")
+        return Jump(session, history.place_after(moment.event))
+    assert moment.at_ns is not None
+    if moment.at_ns > history.end.at_ns:
+        return Jump(session, history.end, ENDING)
+    return Clock(session, moment.at_ns)
+
+
+def visit(session: "Session", moment: Moment, argument: str) -> None:
+    """Be at a moment; NotUnderstood if there is none such."""
+    journey = jump_to(session, moment, argument)
+    journey.finish()
+    if not journey.met:
+        raise NotUnderstood(journey.over, argument=argument)
+
+
+class Clock(Jump):
+    """To a time."""
+
+    __slots__ = ("at_ns",)
+
+    def __init__(self, session: "Session", at_ns: int) -> None:
+        super().__init__(session, session.history.here)
+        self.at_ns = at_ns
+
+    def go(self, events: int = SLICE) -> bool:
+        del events
+        if not self.over:
+            self.session.history.seek_time(self.at_ns)
+            self.events = abs(self.session.world.event - self.from_event)
+            self._end("", met=True)
+        return True
+
+
+def _to_checkpoint(session: "Session", name: str, argument: str) -> RunControl:
+    if name not in session.checkpoints:
+        known = " ".join(f"@{mark}" for mark in session.checkpoints)
+        hint = f"there is: {known}" if known else "checkpoint NAME makes one"
+        raise NotUnderstood(f"no checkpoint is called {name}", hint=hint, argument=argument)
+    branch, place = session.checkpoints[name]
+    session.history.switch(session.history.branches[branch])
+    return Jump(session, place)

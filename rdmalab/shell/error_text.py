@@ -1,0 +1,156 @@
+"""What is said of a line that went wrong: the line, a caret, what is legal, one thing to try."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from rdmalab.command import NOWHERE, Invocation, NotUnderstood, Noun, Ref, Refused, Span
+from rdmalab.session.lines import Reply
+from rdmalab.session.session import Session
+from rdmalab.shell.object_suggestions import whose
+from rdmalab.shell.styled_text import Line, plain, shown
+from rdmalab.shell.suggestions import remedy
+from rdmalab.spec.rules import errno_name
+
+ERROR, HINT, CARET, DIM = "class:error", "class:hint", "class:caret", "class:dim"
+_INDENT = "  "
+_THIS = re.compile(rf"\bthis ({'|'.join(Noun)})\b")  # the adapter knows no names
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """How wide a message may be; `plain`: one fact a line, nothing set to the right."""
+
+    width: int = 80
+    plain: bool = False
+
+
+def not_understood(error: NotUnderstood, page: Page) -> list[Line]:
+    """A line that meant nothing: nothing happened."""
+    lead = [(ERROR, "not understood (nothing happened): "), ("", shown(error.message))]
+    text, place = _line_at(error.line, error.place)
+    if place == NOWHERE:
+        pointed = [plain(_INDENT + text)] if text else []
+        hint = [plain(_INDENT + error.hint, HINT)] if error.hint else []
+        return [lead, *pointed, *hint]
+    return [lead, *_pointed(text, place, error.hint, page, HINT)]
+
+
+def refused(session: Session, reply: Reply, page: Page) -> list[Line]:
+    """A verb that answered with an errno: an event like any other."""
+    refusal, invocation = reply.refusal, reply.invocation
+    if refusal is None or invocation is None:
+        return []
+    lead = f"{invocation.name} returned {errno_name(refusal.errno)} ({refusal.errno})"
+    lines = [_headline(lead, _outcome(reply, refusal), page)]
+    place = place_of(invocation, refusal)
+    said, legal = _named(session, invocation, _message(refusal, invocation)), refusal.legal
+    if refusal.rule == "attr-missing":  # both say the same; the second says for what
+        said, legal = legal, ""
+    lines += _pointed(invocation.line, place, shown(said), page, "")
+    if legal:
+        lines.append(plain(_INDENT + _named(session, invocation, legal)))
+    if attempt := remedy(session, reply):
+        lines.append([(HINT, f"{_INDENT}try: "), ("", attempt)])
+    return lines
+
+
+def _named(session: Session, invocation: Invocation, text: str) -> str:
+    """The text with names: the adapter that said it knows none."""
+    who = whose(session, invocation)
+    text = text.replace("The QP ", f"{who} ").replace("A.qp.", f"{who}.")
+    found = _THIS.search(text)
+    if found is None:
+        return text
+    return _THIS.sub(_ref_of(invocation.arguments, found[1]) or who, text)
+
+
+def _ref_of(arguments: dict[str, Any], noun: str) -> str:
+    """The name given for a parameter of this noun, however deep."""
+    for key, value in arguments.items():
+        if isinstance(value, Ref) and key.endswith(noun):
+            return str(Ref(value.node, value.name))
+        if isinstance(value, dict) and (inner := _ref_of(value, noun)):
+            return inner
+    return ""
+
+
+def _message(refusal: Refused, invocation: Invocation) -> str:
+    work = invocation.arguments.get("wr")
+    several = isinstance(work, list) and len(work) > 1
+    return f"wr {refusal.bad_wr}: {refusal.message}" if several else refusal.message
+
+
+def _outcome(reply: Reply, refusal: Refused) -> str:
+    if reply.event is None:
+        return "nothing changed"
+    if refusal.bad_wr:
+        stay = "wr 0 stays" if refusal.bad_wr == 1 else f"wr 0..{refusal.bad_wr - 1} stay"
+        return f"ev {reply.event}, {stay} posted"
+    return f"ev {reply.event}, {refusal.left or 'nothing changed'}"
+
+
+def _headline(text: str, note: str, page: Page) -> Line:
+    gap = 2 if page.plain else max(2, page.width - len("error: ") - len(text) - len(note) - 2)
+    return [(ERROR, "error: "), ("", text), (DIM, f"{' ' * gap}[{note}]")]
+
+
+def place_of(invocation: Invocation, refusal: Refused) -> Span:
+    """Where in the command's own text the fault stands; else its first argument, or the verb."""
+    places = invocation.places
+    verb = places.get("", NOWHERE)
+    first = next(iter(invocation.arguments), "")
+    named = refusal.place if refusal.place != NOWHERE else None
+    found = named or _nearest(places, refusal) or places.get(first) or verb
+    return Span(found.start - verb.start, found.stop - verb.start)
+
+
+def _nearest(places: dict[str, Span], refusal: Refused) -> Span | None:
+    wanted = refusal.argument
+    several = f"wr[{refusal.bad_wr}]"
+    if several in places and wanted != "qp":
+        return places[several]
+    if wanted and wanted in places:
+        return places[wanted]
+    near = [key for key in places if key and (wanted.startswith(key) or key.startswith(wanted))]
+    return places[near[0]] if wanted and near else None
+
+
+# --------------------------------------------------------------------------- the caret
+def _line_at(line: str, place: Span) -> tuple[str, Span]:
+    """Of several lines the one that holds the place, and the place in it."""
+    start = line.rfind("\n", 0, place.start) + 1
+    stop = line.find("\n", place.start)
+    text = line[start:] if stop < 0 else line[start:stop]
+    if place == NOWHERE:
+        return text, place
+    return text, Span(place.start - start, min(place.stop - start, max(len(text), 1)))
+
+
+def _pointed(text: str, place: Span, note: str, page: Page, style: str) -> list[Line]:
+    """The line, and under it a caret with a note; a long line is shown around the caret."""
+    text, place = _window(text, place, page.width - len(_INDENT))
+    carets = "^" * max(1, place.stop - place.start)
+    under = f"{_INDENT}{' ' * place.start}"
+    lines: list[Line] = [plain(_INDENT + text), [("", under), (CARET, carets)]]
+    if not note:
+        return lines
+    if len(under) + len(carets) + 2 + len(note) <= page.width:
+        lines[-1].append((style, f"  {note}"))
+    else:
+        lines.append(plain(_INDENT + note, style))
+    return lines
+
+
+def _window(text: str, place: Span, width: int) -> tuple[str, Span]:
+    if len(text) <= width:
+        return text, place
+    long = place.stop - place.start
+    start = max(0, min(place.start - (width - min(long, width)) // 2, len(text) - width))
+    shown_text = text[start : start + width]
+    if start:
+        shown_text = "…" + shown_text[1:]
+    if start + width < len(text):
+        shown_text = shown_text[:-1] + "…"
+    stop = min(place.stop - start, width)
+    return shown_text, Span(max(0, place.start - start), max(stop, 1))

@@ -1,0 +1,125 @@
+"""Words that ask something of the face: open a scenario, go on with it, bring back, hand out."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from rdmalab.lab import open_session
+from rdmalab.session.lines import Reply
+from rdmalab.shell.lesson import DIM, Drive, Lesson
+from rdmalab.shell.styled_text import plain
+from rdmalab.workbench.files import Continue, Empty, Load, Next, Open, Shared
+from rdmalab.workbench.recovered_sessions import waiting
+from rdmalab.workbench.write_ahead_log import head_of
+
+if TYPE_CHECKING:
+    from rdmalab.scenario.loader import Scenario
+    from rdmalab.shell.conversation import Conversation, Emit, Pause
+
+FaceHandler = Callable[["Conversation", Any, "Emit", "Pause"], Awaitable[None]]
+
+
+def _driver(talk: "Conversation", pause: "Pause") -> Drive:
+    async def drive(reply: Reply) -> None:
+        if reply.travel is not None:
+            await talk.go(reply.travel, pause)
+
+    return drive
+
+
+# --------------------------------------------------------------------------- lessons
+async def _load(talk: "Conversation", wish: Load, emit: "Emit", pause: "Pause") -> None:
+    """The world begins anew, as the scenario has it; its setup is done."""
+    from rdmalab.scenario.loader import FileError, found, load
+
+    try:
+        scenario = load(talk.diary.path(found(wish.path)), talk.lab.session.vocabulary)
+    except FileError as error:
+        talk.complain(str(error), emit)
+        return
+    if wrong := talk.diary.loaded(scenario.path, scenario.source.text):
+        talk.complain(wrong, emit)
+        return
+    lesson = _opened(talk, scenario, wish.profile, emit)
+    talk.lesson = lesson
+    async for line in lesson.begin(_driver(talk, pause)):
+        talk.tell([line], emit)
+    talk.judge(ok=lesson.runner.ok)
+
+
+async def _next(talk: "Conversation", _wish: Next, emit: "Emit", pause: "Pause") -> None:
+    """On with the scenario that is open."""
+    lesson = talk.lesson
+    if lesson is None:
+        talk.complain("no scenario is loaded: load FILE", emit)
+        return
+    async for line in lesson.advance(_driver(talk, pause)):
+        talk.tell([line], emit)
+    talk.judge(ok=lesson.runner.ok)
+
+
+def _opened(
+    talk: "Conversation", scenario: "Scenario", profile: str | None, emit: "Emit"
+) -> Lesson:
+    """The world of a scenario; where it names no profile, that of the lab."""
+    from rdmalab.scenario.runner import Runner
+
+    default = next(iter(talk.lab.profiles.values())).name
+    runner = Runner(scenario, open_session, profile=profile, default=default)
+    if runner.replaced:
+        talk.tell([plain(runner.replaced, DIM)], emit)
+    runner.session.default_node = talk.lab.session.default_node
+    talk.begin_anew(runner.session)
+    return Lesson(runner, talk.voice)
+
+
+# --------------------------------------------------------------------------- handed on
+async def _open(talk: "Conversation", wish: Open, emit: "Emit", pause: "Pause") -> None:
+    """What somebody shared, played to where it ended; ^C stops it between two steps."""
+    from rdmalab.scenario.loader import FileError, loads
+
+    try:
+        scenario = loads(wish.scenario, "shared", talk.lab.session.vocabulary)
+    except FileError as error:
+        talk.complain(str(error), emit)
+        return
+    lesson = _opened(talk, scenario, wish.profile, emit)
+    said = await lesson.through(_driver(talk, pause), pause, lambda: talk.stopping)
+    talk.tell(said, emit)
+    talk.judge(ok=lesson.runner.ok)
+
+
+async def _continue(talk: "Conversation", wish: Continue, emit: "Emit", pause: "Pause") -> None:
+    from rdmalab.shell.session_recovery import continued
+
+    complaint = await continued(talk, wish, emit, pause)
+    talk.judge(ok=True)
+    if complaint:
+        talk.complain(complaint, emit)
+
+
+async def _new(talk: "Conversation", _wish: Empty, emit: "Emit", _pause: "Pause") -> None:
+    """An empty world; the diary of the session before it is left."""
+    talk.begin_anew(talk.lab.empty())
+    session = talk.lab.session
+    left = talk.diary.begin_empty(head_of(session))
+    devices = ", ".join(f"{node} ({p.name})" for node, p in talk.lab.profiles.items())
+    talk.tell(
+        [plain(f"Empty world: nodes {devices}; time 0. use rc_pair makes a connection.")], emit
+    )
+    if left is not None and left in (kept := waiting(left.parent)):
+        number = kept.index(left) + 1
+        word = "continue" if number == 1 else f"continue {number}"
+        talk.tell([plain(f"{word} brings back the session that was left.", DIM)], emit)
+    talk.judge(ok=True)
+
+
+async def _share(talk: "Conversation", word: Shared, emit: "Emit", _pause: "Pause") -> None:
+    """It is printed already; where the face has a clipboard, it is there, too."""
+    if talk.copy is not None:
+        talk.copy(word.text)
+        talk.tell([plain("copied, if this terminal lets a program do so", DIM)], emit)
+
+
+WISHES: dict[type, FaceHandler] = {
+    Load: _load, Next: _next, Open: _open, Continue: _continue, Shared: _share, Empty: _new,
+}  # fmt: skip

@@ -1,0 +1,322 @@
+"""Which keys and values a verb would take now: asked of the tables, never of a list of its own."""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rdmalab.command import EnumKind, Noun, Thing
+from rdmalab.grammar.keys import Slot
+from rdmalab.hca import extended, posting
+from rdmalab.hca.attributes import QpAttr
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SendWR
+from rdmalab.shell.completion_context import CompletionContext
+from rdmalab.spec.access import FOR_QP, Access
+from rdmalab.spec.builders import SendOps
+from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, Attr, QPState, QPType, legal_next
+from rdmalab.spec.transports import Transport
+from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WCOpcode, Work, WROpcode
+from rdmalab.workbench.shortcuts import ConnectOptions
+
+REQUIRED_FIRST, THEN_OPTIONAL, THEN_THE_REST = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentVerdict:
+    """A key may be given. word: `required RESET→INIT`; values: so few that they can be shown."""
+
+    rank: int = THEN_OPTIONAL
+    word: str = ""
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PendingMove:
+    """The move that a half-typed modify_qp means."""
+
+    qp: QueuePair
+    to: QPState
+
+    @property
+    def name(self) -> str:
+        return f"{self.qp.state.name}→{self.to.name}"
+
+
+def judge_key(here: CompletionContext, slot: Slot) -> ArgumentVerdict | None:
+    """How much a key is wanted; None where the verb would refuse or ignore it."""
+    command = here.expected.command
+    judge = _KEY_JUDGES.get(command.name) if command is not None else None
+    if judge is not None:
+        return judge(here, slot)
+    required = slot.parameter.required
+    return ArgumentVerdict(REQUIRED_FIRST if required else THEN_OPTIONAL)
+
+
+# --------------------------------------------------------------------------- modify_qp
+def asked_move(here: CompletionContext) -> PendingMove | None:
+    """From where to where; None while the QP is not known or the move is illegal."""
+    qp = here.object("qp")
+    if not isinstance(qp, QueuePair):
+        return None
+    state = here.given("attr", "qp_state")
+    to = qp.state if state is None else state
+    if (qp.qp_type, qp.state, to) not in MOVES:
+        return None
+    return PendingMove(qp, QPState(to))
+
+
+def attribute_of(slot: Slot) -> str:
+    """The attribute that a key of modify_qp gives, or is part of."""
+    if slot.path[0] != "attr" or len(slot.path) < 2:
+        return ""
+    return slot.spread.fills[0] if slot.spread is not None else slot.path[1]
+
+
+def judge_attribute(here: CompletionContext, slot: Slot) -> ArgumentVerdict | None:
+    name = attribute_of(slot)
+    if name not in ATTRIBUTES:
+        return ArgumentVerdict(THEN_THE_REST) if here.expected.partial else None
+    mask = ATTRIBUTES[name].mask
+    qp = here.object("qp")
+    if mask is Attr.STATE:
+        return _judge_state(qp)
+    move = asked_move(here)
+    given = _given_mask(here) & ~Attr.ALT_PATH  # one bit, four attributes
+    if move is None or mask & given or _has_no_alternate(here, mask):
+        return None if isinstance(qp, QueuePair) else ArgumentVerdict()
+    return _judge_for(move, mask, slot)
+
+
+def _has_no_alternate(here: CompletionContext, mask: Attr) -> bool:
+    """An alternate path exists on InfiniBand ports only."""
+    hca = here.session.world.nodes.get(here.node)
+    return mask is Attr.ALT_PATH and (hca is None or not hca.lids)
+
+
+def _judge_state(qp: Any) -> ArgumentVerdict:
+    if not isinstance(qp, QueuePair):
+        return ArgumentVerdict(REQUIRED_FIRST, "the state to go to")
+    nexts = legal_next(qp.qp_type, qp.state)
+    word = f"from {qp.state.name}"
+    return ArgumentVerdict(REQUIRED_FIRST, word, tuple(state.name for state in nexts))
+
+
+def _judge_for(move: PendingMove, mask: Attr, slot: Slot) -> ArgumentVerdict | None:
+    row = MOVES[move.qp.qp_type, move.qp.state, move.to]
+    if mask & row.required:
+        if attribute_of(slot) == "ah_attr" and slot.spread is None:  # `ah=B` says all of it
+            return ArgumentVerdict(THEN_THE_REST, f"required {move.name}")
+        return ArgumentVerdict(REQUIRED_FIRST, f"required {move.name}")
+    return ArgumentVerdict(THEN_OPTIONAL, f"optional {move.name}") if mask & row.optional else None
+
+
+def _given_mask(here: CompletionContext) -> Attr:
+    mask = Attr(0)
+    for part in here.expected.given.values():
+        name = attribute_of(part.slot) if part.slot else ""
+        if name in ATTRIBUTES and len(part.slot.path if part.slot else ()) == 2:
+            mask |= ATTRIBUTES[name].mask
+    return mask
+
+
+# --------------------------------------------------------------------------- post_send
+def judge_work(here: CompletionContext, slot: Slot) -> ArgumentVerdict | None:
+    """Only the fields that the opcode and the type read; none where the QP refuses all work."""
+    name = slot.path[-1]
+    qp = here.object("qp")
+    if isinstance(qp, QueuePair) and not _posts(here, qp):
+        return None
+    if slot.parameter.required:
+        return ArgumentVerdict(REQUIRED_FIRST)
+    if name in _PITFALLS and not here.expected.partial:
+        return None
+    if name in _OF_TYPE and isinstance(qp, QueuePair):
+        return ArgumentVerdict(REQUIRED_FIRST, _ADDRESS) if _OF_TYPE[name](qp.transport) else None
+    opcode = here.given("wr", "opcode")
+    row = WORK.get(WROpcode(opcode)) if opcode in _OPCODES else None
+    reads = _READS.get(name)
+    if row is None or reads is None:
+        return ArgumentVerdict()
+    return (
+        ArgumentVerdict(REQUIRED_FIRST if name == "remote" else THEN_OPTIONAL)
+        if reads(row)
+        else None
+    )
+
+
+def _posts(here: CompletionContext, qp: QueuePair) -> bool:
+    """Whether the state and the type let the verb post anything."""
+    command = here.expected.command
+    if command is None or command.name != "post_send":
+        return qp.state_row.posts_recv
+    hca = here.session.world.nodes[qp.node]
+    return posting.check_state(hca, qp, SendWR(WROpcode.SEND), 0) is None
+
+
+_OPCODES = frozenset(WROpcode)
+_PITFALLS = ("num_sge", "next", "rest", "bad_wr")  # for those who look for them
+_ADDRESS = "where it goes"
+
+# What only some types of queue pairs read in a work request.
+_OF_TYPE: dict[str, Callable[[Transport], bool]] = {
+    "ah": lambda transport: transport.addressed,
+    "remote_qpn": lambda transport: transport.addressed,
+    "remote_qkey": lambda transport: transport.addressed,
+    "remote_srqn": lambda transport: transport.names_srq,
+}
+_ATOMIC = ("COMPARE_SWAP", "FETCH_ADD")
+_READS: dict[str, Callable[[Work], bool]] = {
+    "imm_data": lambda row: row.immediate,
+    "invalidate_rkey": lambda row: row.invalidate,
+    "mw": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
+    "mw_rkey": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
+    "bind": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
+    "bind_mr": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
+    "bind_addr": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
+    "bind_length": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
+    "bind_access": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
+    "flush_length": lambda row: row.wc_opcode is WCOpcode.FLUSH,
+    "flush_type": lambda row: row.wc_opcode is WCOpcode.FLUSH,
+    "flush_level": lambda row: row.wc_opcode is WCOpcode.FLUSH,
+    "hdr": lambda row: row.wc_opcode is WCOpcode.TSO,
+    "hdr_addr": lambda row: row.wc_opcode is WCOpcode.TSO,
+    "hdr_sz": lambda row: row.wc_opcode is WCOpcode.TSO,
+    "mss": lambda row: row.wc_opcode is WCOpcode.TSO,
+    "remote": lambda row: bool(row.remote),
+    "remote_addr": lambda row: bool(row.remote),
+    "rkey": lambda row: bool(row.remote),
+    "compare_add": lambda row: row.message in _ATOMIC,
+    "swap": lambda row: row.message == _ATOMIC[0],
+}
+
+_KEY_JUDGES: dict[str, Callable[[CompletionContext, Slot], ArgumentVerdict | None]] = {
+    "modify_qp": judge_attribute,
+    "post_send": judge_work,
+    "post_recv": judge_work,
+}
+
+
+# --------------------------------------------------------------------------- enum values
+def legal_members(here: CompletionContext, slot: Slot, kind: EnumKind) -> dict[int, str] | None:
+    """The members that are legal now, each with a few words; None: all of them are."""
+    judge = _MEMBER_JUDGES.get((kind.enum, slot.parameter.name)) or _MEMBER_JUDGES.get(
+        (kind.enum, "")
+    )
+    return judge(here) if judge is not None else None
+
+
+def _next_states(here: CompletionContext) -> dict[int, str] | None:
+    qp = here.object("qp")
+    if not isinstance(qp, QueuePair):
+        return None
+    return {int(to): f"from {qp.state.name}" for to in legal_next(qp.qp_type, qp.state)}
+
+
+def _current_state(here: CompletionContext) -> dict[int, str] | None:
+    qp = here.object("qp")
+    return {int(qp.state): "where it is"} if isinstance(qp, QueuePair) else None
+
+
+def _opcodes(here: CompletionContext) -> dict[int, str] | None:
+    qp = here.object("qp")
+    if not isinstance(qp, QueuePair):
+        return None
+    hca = here.session.world.nodes[qp.node]
+    if posting.check_state(hca, qp, SendWR(WROpcode.SEND), 0) is not None:
+        return {}  # every request would be refused
+    able = [o for o in WROpcode if posting.check_opcode(hca, qp, SendWR(o), 0) is None]
+    return {int(o): _needs(WORK[o]) for o in able}
+
+
+def _needs(row: Work) -> str:
+    parts = ["takes a receive at the peer"] if row.consumes_receive else []
+    parts += [f"needs {row.remote.name} there"] if row.remote else []
+    return ", ".join(parts)
+
+
+def _send_flags(here: CompletionContext) -> dict[int, str] | None:
+    qp = here.object("qp")
+    if not isinstance(qp, QueuePair):
+        return None
+    opcode = here.given("wr", "opcode")
+    row = WORK.get(WROpcode(opcode)) if opcode in _OPCODES else None
+    return {
+        int(flag): ""
+        for flag, types in FLAG_TYPES.items()
+        if qp.qp_type in types and (flag is not SendFlags.INLINE or row is None or row.inline)
+    }
+
+
+def _next_flags(here: CompletionContext) -> dict[int, str] | None:
+    """wr_flags: INLINE is for the setter to say."""
+    legal = _send_flags(here)
+    return {f: word for f, word in (legal or {}).items() if f != SendFlags.INLINE} or None
+
+
+def _builders(here: CompletionContext) -> dict[int, str] | None:
+    """The builders that this device has for the type that was said."""
+    qp_type = here.given("init_attr", "qp_type")
+    if qp_type not in tuple(QPType):
+        return None
+    hca = here.session.world.nodes[here.node or here.session.default_node]
+    able = extended.supported(hca, QPType(qp_type))
+    return {int(flag): "" for flag in SendOps if flag & able}
+
+
+def can_be_meant(here: CompletionContext, thing: Thing) -> bool:
+    """The functions wr_* are for queue pairs that create_qp_ex made."""
+    command = here.expected.command
+    if command is None or not command.name.startswith("wr_") or here.given("qp"):
+        return True
+    return thing.noun is not Noun.QP or here.session.world.find(thing, QueuePair).ex is not None
+
+
+def _mtus(here: CompletionContext) -> dict[int, str] | None:
+    node = here.node or here.session.default_node
+    profile = here.session.world.nodes[node].profile
+    highest = profile.attributes["path_mtu"].highest(profile.caps)
+    return {int(mtu): "" for mtu in MTU if highest is None or mtu <= highest}
+
+
+def _qp_types(here: CompletionContext) -> dict[int, str] | None:
+    """The types that this device makes."""
+    node = here.node or here.session.default_node
+    return {int(t): "" for t in sorted(here.session.world.nodes[node].profile.qp_types)}
+
+
+_MEMBER_JUDGES: dict[tuple[type, str], Callable[[CompletionContext], dict[int, str] | None]] = {
+    (QPState, "qp_state"): _next_states,
+    (QPState, "cur_qp_state"): _current_state,
+    (WROpcode, ""): _opcodes,
+    (SendFlags, ""): _send_flags,
+    (SendFlags, "wr_flags"): _next_flags,
+    (SendOps, ""): _builders,
+    (QPType, ""): _qp_types,
+    (Access, "qp_access_flags"): lambda _here: {int(a): "" for a in Access if a & FOR_QP},
+    (MTU, ""): _mtus,
+}
+
+
+# --------------------------------------------------------------------------- values that work
+_DEFAULTS = {f.name: f.default for f in dataclasses.fields(ConnectOptions)}
+_PROVEN: dict[str, Any] = {
+    **_DEFAULTS,
+    "sq_psn": _DEFAULTS["psn"],
+    "rq_psn": _DEFAULTS["psn"],
+    "pkey_index": 0,
+    "port_num": 1,
+}
+
+
+def recommended(slot: Slot) -> int | None:
+    """The value that `connect` gives this attribute."""
+    if attribute_of(slot) not in {f.name for f in dataclasses.fields(QpAttr)}:
+        return None
+    return proven(slot.parameter.name)
+
+
+def proven(attribute: str) -> int | None:
+    """A value that is known to work for an attribute of modify_qp."""
+    value = _PROVEN.get(attribute)
+    return int(value) if isinstance(value, int) else None

@@ -1,0 +1,224 @@
+"""Remedies for objects that lean on others: what a line lacks, or what must be there first."""
+
+from collections.abc import Callable, Iterable
+from itertools import count
+
+from rdmalab.command import Invocation, New, Noun, Ref, Thing
+from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.qp import QueuePair
+from rdmalab.session.session import Session
+from rdmalab.spec.transports import TRANSPORTS
+from rdmalab.views.fmt import exists
+
+Suggestion = Callable[[Session, Invocation], str]
+
+
+# --------------------------------------------------------------------------- who is meant
+def whose(session: Session, invocation: Invocation) -> str:
+    """The name of the thing that the command speaks to."""
+    del session
+    for value in invocation.arguments.values():
+        if isinstance(value, Ref | New):
+            return str(Ref(value.node, value.name))
+    return "it"
+
+
+def qp_of(session: Session, invocation: Invocation) -> QueuePair | None:
+    """The queue pair that the command speaks to, while it lives."""
+    thing = session.names.find(whose(session, invocation))
+    if thing is None or thing.noun is not Noun.QP or not exists(session.world, thing):
+        return None
+    return session.world.find(thing, QueuePair)
+
+
+def _node(session: Session, invocation: Invocation) -> str:
+    return whose(session, invocation).partition(".")[0]
+
+
+def _other(session: Session, node: str) -> str:
+    return next((other for other in session.world.nodes if other != node), node)
+
+
+def _living(session: Session, noun: Noun, node: str) -> list[str]:
+    """The names of what a node has of a noun, oldest first."""
+    names, world = session.names, session.world
+    found = ((name, names.find(name)) for name in names.all(noun))
+    return [name for name, it in found if it and it.node == node and exists(world, it)]
+
+
+def _free(session: Session, stem: str) -> str:
+    """`A.ah0`, or the next number that is free."""
+    return next(name for n in count() if session.names.is_free(name := f"{stem}{n}"))
+
+
+def _with(line: str, said: Iterable[str]) -> str:
+    """The line, with words that take the place of those with the same key."""
+    said = list(said)
+    keys = {word.partition("=")[0] for word in said}
+    kept = [word for word in line.split() if word.partition("=")[0] not in keys]
+    return " ".join([*kept, *said])
+
+
+def _has(line: str, key: str) -> bool:
+    return any(word.startswith(f"{key}=") for word in line.split())
+
+
+# --------------------------------------------------------------------------- addresses
+def _with_address(session: Session, invocation: Invocation) -> str:
+    """A way to the other node must be there; then the datagram names it, its QP and its Q_Key."""
+    qp = qp_of(session, invocation)
+    if qp is None or "{" in invocation.line:
+        return ""
+    ways = _living(session, Noun.AH, qp.node)
+    there = _other(session, qp.node)
+    pd = session.names.of(Thing(Noun.PD, qp.node, qp.pd))
+    if not ways:
+        return f"create_ah {_free(session, f'{qp.node}.ah')} pd={pd} to={there}"
+    for name in _living(session, Noun.QP, there):
+        thing = session.names.find(name)
+        peer: QueuePair | None = session.world.find(thing, QueuePair) if thing else None
+        if peer is not None and peer.qp_type is qp.qp_type:
+            said = [f"ah={ways[0]}", f"remote_qpn={name}", f"remote_qkey={peer.attr.qkey or 0:#x}"]
+            return _with(invocation.line, said)
+    return ""
+
+
+def _whole_address(session: Session, invocation: Invocation) -> str:
+    """What an address on RoCE cannot do without; of to=B the other port is not RoCE."""
+    if invocation.name != "create_ah" or _has(invocation.line, "to"):
+        return ""
+    line = invocation.line
+    dgid = next((word[5:] for word in line.split() if word.startswith("dgid=")), "")
+    if not dgid:
+        keys = {"is_global", "port_num", "sgid_index"}
+        kept = [word for word in line.split() if word.partition("=")[0] not in keys]
+        return " ".join([*kept, f"to={_other(session, _node(session, invocation))}"])
+    index = int("." in dgid)  # the IPv4 address of a node stands second in its table
+    hops = [] if _has(line, "hop_limit") else ["hop_limit=64"]  # the default 0 leaves no port
+    return _with(line, ["is_global=1", f"sgid_index={index}", "port_num=1", *hops])
+
+
+# --------------------------------------------------------------------------- parts that lack
+def _with_parts(session: Session, invocation: Invocation) -> str:
+    """The parts that this type of queue pair, or of SRQ, takes, as far as they are there."""
+    line, node = invocation.line, _node(session, invocation)
+    attr = invocation.arguments.get("init_attr")
+    if isinstance(attr, dict) and attr.get("qp_type") in TRANSPORTS:
+        parts = TRANSPORTS[attr["qp_type"]].parts
+    else:
+        parts = ("xrcd", "cq")
+    said = []
+    for part in parts:
+        if _has(line, part):
+            continue
+        found = _living(session, _PARTS[part], node)
+        if not found:
+            return _MAKE.get(part, "").format(node)
+        said.append(f"{part}={found[0]}")
+    return _with(line, said)
+
+
+_PARTS = {"pd": Noun.PD, "send_cq": Noun.CQ, "recv_cq": Noun.CQ, "cq": Noun.CQ, "xrcd": Noun.XRCD}
+_MAKE = {
+    "pd": "alloc_pd {}.pd0",
+    "send_cq": "create_cq {}.cq0 cqe=16",
+    "recv_cq": "create_cq {}.cq0 cqe=16",
+    "cq": "create_cq {}.cq0 cqe=16",
+    "xrcd": "open_xrcd {}.xrcd0 oflag=O_CREAT",
+}
+
+
+def _with_create(_session: Session, invocation: Invocation) -> str:
+    return _with(invocation.line, ["oflag=O_CREAT"])
+
+
+def _to_domain(session: Session, invocation: Invocation) -> str:
+    """The receives of an XRC_RECV queue pair belong on an SRQ of its domain."""
+    qp = qp_of(session, invocation)
+    if qp is None or invocation.name != "post_recv" or not qp.transport.receives:
+        return ""
+    for srq in session.world.nodes[qp.node].srqs.items.values():
+        if srq.xrcd == qp.xrcd:
+            name = session.names.of(Thing(Noun.SRQ, qp.node, srq.number))
+            said = invocation.line.replace("post_recv", "post_srq_recv", 1)
+            return said.replace(whose(session, invocation), name, 1)
+    return ""
+
+
+# --------------------------------------------------------------------------- windows
+def _dealloc_window(session: Session, invocation: Invocation) -> str:
+    thing = session.names.find(whose(session, invocation))
+    if thing is None or thing.noun is not Noun.MR:
+        return ""
+    for mw in session.world.nodes[thing.node].mws.items.values():
+        if mw.binding is not None and mw.binding.mr == thing.number:
+            return f"dealloc_mw {session.names.of(Thing(Noun.MW, thing.node, mw.number))}"
+    return ""
+
+
+# --------------------------------------------------------------------------- wr_* and polls
+def _start(session: Session, invocation: Invocation) -> str:
+    return f"wr_start {whose(session, invocation)}"
+
+
+def _finish(session: Session, invocation: Invocation) -> str:
+    """The open region is posted; where that would be refused, forgotten."""
+    qp = qp_of(session, invocation)
+    if qp is None or qp.ex is None or qp.ex.region is None:
+        return ""
+    good = qp.state_row.posts_send and qp.ex.region.complaint is None
+    return f"wr_{'complete' if good else 'abort'} {whose(session, invocation)}"
+
+
+def _extended_twin(session: Session, invocation: Invocation) -> str:
+    """A queue pair of the same type and parts, made for wr_* functions."""
+    qp = qp_of(session, invocation)
+    if qp is None or not qp.transport.sends:
+        return ""
+    name = _free(session, f"{qp.node}.qx")
+    of = {part: Thing(_PARTS[part], qp.node, getattr(qp, part)) for part in qp.transport.parts}
+    words = [f"{part}={session.names.of(thing)}" for part, thing in of.items()]
+    return f"create_qp_ex {name} qp_type={qp.qp_type.name} {' '.join(words)} send_ops_flags=SEND"
+
+
+def _start_poll(session: Session, invocation: Invocation) -> str:
+    thing = session.names.find(whose(session, invocation))
+    if (
+        thing is None
+        or thing.noun is not Noun.CQ
+        or not session.world.find(thing, CompletionQueue).cqes
+    ):
+        return ""
+    return f"start_poll {whose(session, invocation)}"
+
+
+# --------------------------------------------------------------------------- devices
+def _close(session: Session, invocation: Invocation) -> str:
+    return f"close_device {_node(session, invocation)}"
+
+
+def _open(session: Session, invocation: Invocation) -> str:
+    return f"open_device {_node(session, invocation)}"
+
+
+WAYS_OUT: dict[str, Suggestion] = {
+    "crash-ah": _with_address,
+    "crash-ah-pointer": _with_address,
+    "ah-port": _whole_address,
+    "ah-global": _whole_address,
+    "ah-sgid-empty": _whole_address,
+    "ah-dgid": _whole_address,
+    "qp-parts": _with_parts,
+    "srq-parts": _with_parts,
+    "xrcd-private": _with_create,
+    "xrcd-none": _with_create,
+    "no-receive-queue": _to_domain,
+    "mr-window-bound": _dealloc_window,
+    "region-needed": _start,
+    "crash-deadlock": _finish,
+    "lock-held": _finish,
+    "no-qp-ex": _extended_twin,
+    "poll-not-open": _start_poll,
+    "device-fatal": _close,
+    "device-closed": _open,
+}

@@ -1,0 +1,119 @@
+"""The prompt of a lab, ready to ask: its colours, its menu, its line of help. For both faces."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from prompt_toolkit.application import get_app
+from prompt_toolkit.history import FileHistory, InMemoryHistory
+from prompt_toolkit.lexers import PygmentsLexer
+
+from rdmalab import disk
+from rdmalab.lab import Lab
+from rdmalab.shell.colour import RdmalabLexer
+from rdmalab.shell.completion import LabCompleter
+from rdmalab.shell.prompt import make_prompt
+from rdmalab.shell.reply_text import next_thing
+from rdmalab.shell.signature import signature
+from rdmalab.shell.styles import look
+from rdmalab.views import fmt
+from rdmalab.workbench.user_paths import state_path
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.formatted_text import StyleAndTextTuples
+    from prompt_toolkit.history import History
+
+
+Report = Callable[[str], None]
+T = TypeVar("T")
+
+
+def ask_session(lab: Lab, *, history: "History | None" = None, **more: Any) -> "PromptSession[str]":
+    """`more`: what `make_prompt` also takes: key_bindings, embedded, input, output."""
+
+    def message() -> "StyleAndTextTuples":
+        return [("class:prompt", f"{lab.session.default_node}> ")]
+
+    session = make_prompt(
+        lexer=PygmentsLexer(RdmalabLexer),
+        completer=LabCompleter(lambda: lab.session),
+        history=history,
+        message=message,
+        toolbar=lambda: [("class:bottom-toolbar", f" {toolbar(lab)}")],
+        **more,
+    )
+    session.style = look()
+    return session
+
+
+def no_history() -> "History":
+    """This session remembers, the next does not."""
+    return InMemoryHistory()
+
+
+def kept_history(report: Report) -> "History":
+    """What was typed in earlier sessions too, where it can be written down.
+
+    report: is told, once, why it cannot.
+    """
+    try:
+        path = state_path() / "history"
+        disk.opened(path).close() if path.exists() else path.touch()
+    except OSError as wrong:
+        report(_not_kept(wrong))
+        return no_history()
+    return _Kept(path, report)
+
+
+class _Kept(FileHistory):
+    """A history file that may vanish, or have no room, while the session goes on."""
+
+    def __init__(self, path: Path, report: Report) -> None:
+        super().__init__(path)
+        self._path = path
+        self._report = report
+        self._given_up = False
+
+    def load_history_strings(self) -> Iterable[str]:
+        return self._tried(lambda: list(super(_Kept, self).load_history_strings())) or []
+
+    def store_string(self, string: str) -> None:
+        self._tried(lambda: self._store(string))
+
+    def _store(self, string: str) -> None:
+        disk.regular(self._path.stat())  # a history that was removed is not begun again
+        super().store_string(string)
+
+    def _tried(self, use: Callable[[], T]) -> T | None:
+        """The first use that fails is the last that is tried."""
+        if self._given_up:
+            return None
+        try:
+            return use()
+        except OSError as wrong:
+            self._given_up = True
+            self._report(_not_kept(wrong))
+            return None
+
+
+def _not_kept(wrong: OSError) -> str:
+    return f"the history of lines is not kept: {wrong.strerror or wrong}"
+
+
+def toolbar(lab: Lab) -> str:
+    """What the argument at the cursor is; on an empty line where time stands."""
+    document = get_app().current_buffer.document
+    said = signature(lab.session, document.text, document.cursor_position)
+    return said or status(lab)
+
+
+def status(lab: Lab) -> str:
+    """`t=10.230us  ev 31  link UP  Next: …`."""
+    world = lab.session.world
+    link = "UP" if world.cable.up else "DOWN"
+    place = fmt.ev(world.event, "start")
+    soon = next_thing(lab.session)
+    parts = [f"t={fmt.clock(world.now_ns)}", place, f"link {link}"]
+    parts.append(f"Next: {soon}" if soon else "nothing planned")
+    return "  ".join(parts)

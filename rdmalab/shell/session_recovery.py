@@ -1,0 +1,195 @@
+"""A session that a process left behind, brought back: what was typed is carried out once more.
+
+Words that move time go exactly as far as they went then, so that a run that ^C ended comes back as
+it was. What it makes is written into a diary of its own; the old one goes only when all is there.
+"""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.command import NotUnderstood
+from rdmalab.grammar.line import parse
+from rdmalab.lab import open_session
+from rdmalab.session.lines import ALIASES
+from rdmalab.session.session import Session
+from rdmalab.shell.conversation import End
+from rdmalab.shell.styled_text import Line, plain
+from rdmalab.spec.profiles import PROFILES
+from rdmalab.views import fmt
+from rdmalab.workbench.files import Continue
+from rdmalab.workbench.recovered_sessions import LockedRecording, Recording, taken, waiting
+from rdmalab.workbench.recovered_sessions import LoggedLine as Typed
+from rdmalab.workbench.write_ahead_log import (
+    UNWRITTEN,
+    LoggedArrival,
+    LoggedMoment,
+    NullLog,
+    WriteAheadLog,
+    fingerprint,
+    place_of,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from rdmalab.shell.conversation import Conversation, Emit, Pause
+
+# They change nothing in the lab, and some write files.
+NOT_AGAIN = (
+    "show", "changes", "diff", "trace", "branches", "help", "explain",
+    "save", "export", "share", "quit", *UNWRITTEN,
+)  # fmt: skip
+_WALKING = ("load", "next", "open")
+DIM, GOOD, WARN = "class:dim", "class:good", "class:warn"
+
+
+class Reread(NullLog):
+    """The diary while a line of an old one is carried out: it knows how it went then."""
+
+    def __init__(self, typed: Typed, diary: NullLog, *, may_go_on: bool) -> None:
+        self.diary = diary
+        self.arrivals = list(typed.arrivals)
+        self.loads = list(typed.loads)
+        self.may_go_on = may_go_on  # journeys of which nobody knows where they ended
+        self.halted = False
+
+    def known(self) -> LoggedArrival | None:
+        if self.arrivals:
+            return self.arrivals.pop(0)
+        self.halted = not self.may_go_on
+        return LoggedArrival(LoggedMoment(-1, 0), True) if self.halted else None
+
+    def arrived(self, arrival: LoggedArrival) -> None:
+        self.diary.arrived(arrival)
+
+    def path(self, typed: str) -> str:
+        return self.loads[0][0] if self.loads else typed
+
+    def loaded(self, path: str, text: str) -> str:
+        if self.loads and self.loads.pop(0)[1] != fingerprint(text):
+            return f"{path} is another scenario than it was"
+        return self.diary.loaded(path, text)
+
+
+async def continued(talk: "Conversation", wish: Continue, emit: "Emit", pause: "Pause") -> str:
+    """Bring a session back; what is wrong if it cannot be."""
+    diary = talk.diary
+    if not isinstance(diary, WriteAheadLog):
+        return "nothing is kept here: continue is a word for a person at a prompt"
+    paths = waiting(diary.folder)
+    if wish.number > len(paths):
+        count = f"{len(paths)} of them" if paths else "none"
+        return f"no session waits to be continued as number {wish.number}: there is {count}"
+    volume = taken(paths[wish.number - 1])
+    if volume is None or volume.book is None:
+        return "another lab continues that session already"
+    try:
+        await _Continuation(talk, diary, volume.book, emit).run(volume, pause)
+    finally:
+        volume.close()
+    return ""
+
+
+class _Continuation:
+    """One book, line after line."""
+
+    def __init__(
+        self, talk: "Conversation", diary: WriteAheadLog, book: Recording, emit: "Emit"
+    ) -> None:
+        self.talk = talk
+        self.diary = diary
+        self.book = book
+        self.emit = emit
+
+    async def run(self, volume: LockedRecording, pause: "Pause") -> None:
+        """The whole lines first; the one that was never ended is done before people's eyes."""
+        self._begin()
+        lines = self.book.lines
+        whole = lines[:-1] if lines[-1].end is None else lines
+        done = 0
+        while done < len(whole) and not (wrong := await self._again(whole[done], pause)):
+            done += 1
+        self.diary.whole()
+        if done < len(whole):
+            self._say(f"{wrong}  The other {len(lines) - done} of {len(lines)} lines stay kept.")
+            return
+        volume.path.unlink(missing_ok=True)
+        self._report(len(whole))
+        if len(whole) < len(lines):
+            await self._last(lines[-1], pause)
+
+    def _begin(self) -> None:
+        head = self.book.head
+        profiles = {node: PROFILES[name] for node, name in head.nodes.items()}
+        node = next(iter(head.nodes))
+        self.talk.lab.profiles, self.talk.lab.seed = profiles, head.seed
+        self.talk.begin_anew(open_session(profiles, seed=head.seed, default_node=node))
+        for line in head.begin:
+            self.talk.lab.do(line)
+        self.diary.begin_anew(head)
+
+    async def _again(self, typed: Typed, pause: "Pause") -> str:
+        """Carry out a line that came to its end then; what is wrong if it ends elsewhere."""
+        self.diary.typed(typed.text)
+        complaints: list[str] = []
+        await self._carry_out(typed, pause, lambda line: complaints.append(_said(line)))
+        place = place_of(self.talk.lab.session)
+        self.diary.ended(place, typed.commands or 0)
+        if self.talk.stopping:
+            return "Stopped."
+        if place == typed.end:
+            return ""
+        is_misread = self.talk.end is End.NOT_UNDERSTOOD
+        because = f": {complaints[-1]}" if is_misread and complaints else ""
+        return f"{typed.text} does not end where it did{because}."
+
+    async def _last(self, typed: Typed, pause: "Pause") -> None:
+        """The line in which the process ended, unless it did so twice.
+
+        It is answered when it is written down, for no third process would carry it out.
+        """
+        if typed.again:
+            self._say(f"Left out, for the lab ended in it twice: {typed.text}")
+            return
+        self.emit(plain(f"> {typed.text}", DIM))
+        self.diary.typed(typed.text, again=True)
+        said: list[Line] = []
+        halted, commands = await self._carry_out(typed, pause, said.append)
+        self.diary.ended(place_of(self.talk.lab.session), commands)
+        for line in said:
+            self.emit(line)
+        if halted:
+            self._say("It was not at its end when the lab ended: type it again to go on.")
+
+    async def _carry_out(self, typed: Typed, pause: "Pause", emit: "Emit") -> tuple[bool, int]:
+        """Whether it was halted where nobody knows how it went on, and how many commands it did."""
+        text, may_go_on = told_again(self.talk.lab.session, typed)
+        if not text:
+            return False, 0
+        reread = self.talk.diary = Reread(typed, self.diary, may_go_on=may_go_on)
+        try:
+            commands = await self.talk.carry_out(text, emit, pause)
+        finally:
+            self.talk.diary = self.diary
+        return reread.halted, commands
+
+    def _report(self, lines: int) -> None:
+        world = self.talk.lab.session.world
+        count = fmt.count(lines, "line")
+        where = f"{fmt.clock(world.now_ns)}, {fmt.event(world.event)}"
+        self._say(f"Continued: {count}; it is {where}.", GOOD)
+
+    def _say(self, text: str, style: str = WARN) -> None:
+        for row in self.talk.voice.set([plain(text, style)]):
+            self.emit(row)
+
+
+def told_again(session: Session, typed: Typed) -> tuple[str, bool]:
+    """The commands of a line that must be done again, and whether it walks through a lesson."""
+    try:
+        said = parse(typed.text, session.vocabulary, session.default_node, aliases=ALIASES)
+    except NotUnderstood:
+        return "", False
+    again = [each for each in said[: typed.commands] if each.name not in NOT_AGAIN]
+    return "\n".join(each.line for each in again), any(each.name in _WALKING for each in again)
+
+
+def _said(line: Line) -> str:
+    return "".join(part[1] for part in line).strip()

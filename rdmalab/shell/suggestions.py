@@ -1,0 +1,253 @@
+"""One thing to try after a verb was refused, made from the tables; empty where nothing is sure."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from rdmalab.command import Invocation, Noun, Thing
+from rdmalab.grammar.keys import keys_of_command
+from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.qp import QueuePair
+from rdmalab.session.lines import Reply
+from rdmalab.session.session import Session
+from rdmalab.shell.legal_arguments import proven
+from rdmalab.shell.object_suggestions import WAYS_OUT, qp_of, whose
+from rdmalab.spec.states import MOVES, Move, QPState, fields_of, legal_next
+from rdmalab.views.fmt import exists
+
+_MASK = re.compile(r"\battr_mask=\S+")
+_CHANGE_NOTHING = {"qp_state", "cur_qp_state"}  # in a move that stays in its state
+_UP = {QPState.RESET: QPState.INIT, QPState.INIT: QPState.RTR, QPState.RTR: QPState.RTS}
+
+
+def remedy(session: Session, reply: Reply) -> str:
+    """A line that is legal now and goes in the direction that was meant."""
+    refusal, invocation = reply.refusal, reply.invocation
+    if refusal is None or invocation is None or refusal.permanent:
+        return ""
+    find = _REMEDIES.get(refusal.rule)
+    return find(session, invocation) if find is not None else ""
+
+
+def _next_move(session: Session, invocation: Invocation) -> str:
+    """The move up from where the QP is, with what it requires."""
+    qp = qp_of(session, invocation)
+    if qp is None:
+        return ""
+    nexts = legal_next(qp.qp_type, qp.state)
+    to = _UP.get(qp.state, QPState.RESET)
+    if to not in nexts:
+        return ""
+    words = [f"modify_qp {whose(session, invocation)} state={to.name}"]
+    return " ".join(
+        words + _given(session, qp, fields_of(MOVES[qp.qp_type, qp.state, to].required))
+    )
+
+
+def _given(session: Session, qp: QueuePair, names: tuple[str, ...]) -> list[str]:
+    peer = next((node for node in session.world.nodes if node != qp.node), qp.node)
+    peers = [name for name in session.names.all(Noun.QP) if name.startswith(f"{peer}.")]
+    said = []
+    for name in names:
+        if name == "ah_attr":
+            said.append(f"ah={peer}")
+        elif name == "dest_qp_num":
+            said.append(f"dest_qp_num={peers[0] if peers else '…'}")
+        else:
+            said.append(f"{name}={_value(name)}")
+    return said
+
+
+def _value(name: str) -> str:
+    if name == "path_mtu":
+        return "512"
+    if name == "qp_access_flags":
+        return "REMOTE_WRITE"
+    value = proven(name)
+    return "…" if value is None else str(value)
+
+
+def _asked_move(
+    session: Session, invocation: Invocation
+) -> tuple[QueuePair, dict[str, Any], Move] | None:
+    """The QP, what was given for it, and the legal move that it means; None if there is none."""
+    qp = qp_of(session, invocation)
+    attr = invocation.arguments.get("attr")
+    if qp is None or not isinstance(attr, dict):
+        return None
+    move = MOVES.get((qp.qp_type, qp.state, attr.get("qp_state", qp.state)))
+    return None if move is None else (qp, attr, move)
+
+
+def _with_the_missing(session: Session, invocation: Invocation) -> str:
+    """The line as it was, and what it lacks; an attr_mask with all bits that are required."""
+    asked = _asked_move(session, invocation)
+    if asked is None:
+        return ""
+    qp, attr, move = asked
+    said = {*attr, *(["ah_attr"] if "ah" in attr else [])}
+    lacking = tuple(name for name in fields_of(move.required) if name not in said)
+    line, mask = invocation.line, invocation.arguments.get("attr_mask")
+    if mask is not None:
+        whole = "|".join(bit.name or "" for bit in mask | move.required)
+        line = _MASK.sub(f"attr_mask={whole}", line)
+    return " ".join([line, *_given(session, qp, lacking)])
+
+
+def _without_surplus(session: Session, invocation: Invocation) -> str:
+    """The line without what the move does not take; empty if the rest would change nothing."""
+    asked = _asked_move(session, invocation)
+    if asked is None:
+        return ""
+    qp, attr, move = asked
+    taken = {"qp_state", *fields_of(move.required | move.optional)}
+    kept = {"ah_attr" if name == "ah" else name for name in attr} & taken
+    if attr.get("qp_state", qp.state) == qp.state and kept <= _CHANGE_NOTHING:
+        return ""
+    command = session.vocabulary[invocation.name]
+    paths = {key: slot.path for key, slot in keys_of_command(command.parameters).by_key.items()}
+    words = []
+    for word in invocation.line.split():
+        path = paths.get(word.partition("=")[0], ()) if "=" in word else ()
+        name = "ah_attr" if path[1:2] == ("ah",) else path[1] if len(path) > 1 else "qp_state"
+        if name in taken:
+            words.append(word)
+    return " ".join(words)
+
+
+def _bring_up(session: Session, invocation: Invocation) -> str:
+    qp = qp_of(session, invocation)
+    if qp is None or qp.state not in _UP:
+        return ""
+    name = whose(session, invocation)
+    peers = [n for n in session.names.all(Noun.QP) if not n.startswith(f"{qp.node}.")]
+    return f"to_rts {name} {peers[0]}" if peers else _next_move(session, invocation)
+
+
+def _make_room(session: Session, invocation: Invocation) -> str:
+    """Slots come back when a completion is polled; where none is there, time must pass."""
+    if invocation.name == "post_srq_recv":
+        return _poll_shared(session, invocation)
+    qp = qp_of(session, invocation)
+    if qp is None:
+        return ""
+    number = qp.recv_cq if invocation.name == "post_recv" else qp.send_cq
+    cq = session.world.nodes[qp.node].cqs.items[number]
+    name = session.names.of(Thing(Noun.CQ, qp.node, number))
+    if any(cqe.qp_num == qp.number for cqe in cq.cqes):
+        return f"poll_cq {name} num_entries={len(cq.cqes)}"
+    return (
+        "run"
+        if session.world.agenda.next_ns() is not None
+        else f"show sq {whose(session, invocation)}"
+    )
+
+
+def _poll_shared(session: Session, invocation: Invocation) -> str:
+    """A completion of a receive of this SRQ, on whatever CQ it lies."""
+    name = whose(session, invocation)
+    thing = session.names.find(name)
+    if thing is None:
+        return ""
+    for cq in session.world.nodes[thing.node].cqs.items.values():
+        if any(cqe.srq == thing.number for cqe in cq.cqes):
+            cq_name = session.names.of(Thing(Noun.CQ, thing.node, cq.number))
+            return f"poll_cq {cq_name} num_entries={len(cq.cqes)}"
+    return f"show {name}"
+
+
+def _to_srq(session: Session, invocation: Invocation) -> str:
+    """The same receives, posted where this queue pair takes them from."""
+    qp = qp_of(session, invocation)
+    if qp is None:
+        return ""
+    name = session.names.of(Thing(Noun.SRQ, qp.node, qp.srq))
+    return invocation.line.replace("post_recv", "post_srq_recv", 1).replace(
+        whose(session, invocation), name, 1
+    )
+
+
+# Who uses what: the users of each kind, the verb that ends them, and their fields by what they use.
+_USERS: tuple[tuple[Noun, str, dict[Noun, tuple[str, ...]]], ...] = (
+    (
+        Noun.QP,
+        "destroy_qp",
+        {
+            Noun.PD: ("pd",),
+            Noun.CQ: ("send_cq", "recv_cq"),
+            Noun.SRQ: ("srq",),
+            Noun.XRCD: ("xrcd",),
+        },
+    ),
+    (Noun.SRQ, "destroy_srq", {Noun.PD: ("pd",), Noun.CQ: ("cq",), Noun.XRCD: ("xrcd",)}),
+    (Noun.CQ, "destroy_cq", {Noun.CHANNEL: ("channel",)}),
+    (Noun.FLOW, "destroy_flow", {Noun.QP: ("qp",)}),
+    (Noun.MW, "dealloc_mw", {Noun.PD: ("pd",)}),
+    (Noun.MR, "dereg_mr", {Noun.PD: ("pd",)}),
+    (Noun.AH, "destroy_ah", {Noun.PD: ("pd",)}),
+    (Noun.PD, "dealloc_pd", {Noun.PD: ("base",), Noun.TD: ("td",)}),
+)
+
+
+def _destroy_users(session: Session, invocation: Invocation) -> str:
+    """The first of those who still use it."""
+    thing = session.names.find(whose(session, invocation))
+    if thing is None:
+        return ""
+    tables = session.world.nodes[thing.node].tables
+    for user, verb, fields in _USERS:
+        for item in tables[user].items.values():
+            if (user, item.number) == (thing.noun, thing.number):
+                continue  # a protection domain is its own base
+            if any(getattr(item, name) == thing.number for name in fields.get(thing.noun, ())):
+                return f"{verb} {session.names.of(Thing(user, thing.node, item.number))}"
+    return ""
+
+
+def _wake(session: Session, invocation: Invocation) -> str:
+    """What lies there already is polled; else the queue is armed; else time must pass."""
+    thing = session.names.find(whose(session, invocation))
+    if thing is None or not exists(session.world, thing):
+        return ""
+    cqs = [cq for cq in session.world.nodes[thing.node].cqs.items.values()
+           if cq.channel == thing.number]  # fmt: skip
+    for cq in cqs:
+        name = session.names.of(Thing(Noun.CQ, thing.node, cq.number))
+        if cq.cqes:
+            return f"poll_cq {name} num_entries={len(cq.cqes)}"
+        if not cq.armed:
+            return f"req_notify_cq {name}"
+    return "run" if cqs and session.world.agenda.next_ns() is not None else ""
+
+
+def _acknowledge(session: Session, invocation: Invocation) -> str:
+    thing = session.names.find(whose(session, invocation))
+    if thing is None or thing.noun is not Noun.CQ:
+        return ""
+    cq = session.world.find(thing, CompletionQueue)
+    return f"ack_cq_events {whose(session, invocation)} nevents={cq.unacked}"
+
+
+def _acknowledge_async(session: Session, invocation: Invocation) -> str:
+    return f"ack_async_event {whose(session, invocation)}"
+
+
+def _end_poll(session: Session, invocation: Invocation) -> str:
+    return f"end_poll {whose(session, invocation)}"
+
+
+_REMEDIES: dict[str, Callable[[Session, Invocation], str]] = {
+    "transition": _next_move,
+    "attr-missing": _with_the_missing,
+    "attr-surplus": _without_surplus,
+    "send-state": _bring_up,
+    "recv-shared": _to_srq,
+    "recv-state": _next_move,
+    "queue-full": _make_room,
+    "in-use": _destroy_users,
+    "cq-event-none": _wake,
+    "cq-events-unacked": _acknowledge,
+    "async-unacked": _acknowledge_async,
+    "poll-open": _end_poll,
+    **WAYS_OUT,
+}

@@ -1,0 +1,121 @@
+"""What the application is about: a lab, the conversation about it, and how it all begins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rdmalab.lab import Lab
+from rdmalab.shell.conversation import Conversation
+from rdmalab.shell.reply_text import OutputFormat
+from rdmalab.workbench.recovered_sessions import offer
+from rdmalab.workbench.write_ahead_log import WriteAheadLog, head_of
+
+if TYPE_CHECKING:
+    from rdmalab.doctor.report import Report
+    from rdmalab.scenario.runner import Runner
+    from rdmalab.session.session import Session
+    from rdmalab.shell.conversation import Emit, Pause
+    from rdmalab.shell.styled_text import Line
+
+# What has happened when the first screen is seen: two connected QPs, one SEND from end to end.
+FIRST = (
+    "use rc_pair",
+    'write A.mr0[0:5] "hello"',
+    "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]",
+    "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED",
+    "run",
+)
+_VERB = "class:pygments.keyword"
+CARD: tuple[Line, ...] = (
+    [("bold", "A has sent 64 bytes to B; both can poll a completion now."), ("", "  Try:")],
+    [
+        ("", "  "),
+        (_VERB, "poll_cq A.cq0"),
+        ("", "   takes A's completion: the send slot comes back"),
+    ],
+    [("", "  "), (_VERB, "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED")],
+    [
+        ("", "  "),
+        (_VERB, "step"),
+        ("", "  or F8, then Enter again and again: B has no receive left"),
+    ],
+    [
+        *(("", "  "), (_VERB, "help"), ("", "   "), (_VERB, "explain RTS"), ("", "   ")),
+        *((_VERB, "load FILE"), ("", "  a scenario    F6: panes   ^D: quit")),
+    ],
+)
+
+
+class AppModel:
+    """A lab and the conversation about it; a scenario that is loaded brings its own world.
+
+    busy: something is being carried out, and the world stands where it does only just now.
+    """
+
+    def __init__(self, profile: str = "strict", seed: int = 0, *, ascii_only: bool = False) -> None:
+        self.lab = Lab(profile=profile, seed=seed)
+        self.talk = Conversation(self.lab, OutputFormat(self.lab.session, ascii=ascii_only))
+        self.offer = ""
+        self.busy = False
+
+    def keep(self) -> WriteAheadLog:
+        """From now on what is typed is on disk before it runs; what was cut off is spoken of."""
+        begin = FIRST if self.session.journal else ()
+        self.talk.diary = diary = WriteAheadLog(head_of(self.session, begin))
+        self.offer = offer()
+        return diary
+
+    @property
+    def session(self) -> Session:
+        return self.lab.session
+
+    @property
+    def walk(self) -> Runner | None:
+        lesson = self.talk.lesson
+        return lesson.runner if lesson is not None else None
+
+    @property
+    def diagnosis(self) -> Report | None:
+        """The last answer of the doctor that somebody asked for."""
+        return self.talk.diagnosis
+
+    @property
+    def is_walking(self) -> bool:
+        """A scenario was loaded and is not at its end."""
+        return self.walk is not None and not self.walk.over
+
+    @property
+    def way_on(self) -> str:
+        """The sentence that goes on from here; in the past one step, the mirror of `back`."""
+        return "next" if self.is_walking and self.session.history.live else "step"
+
+    @property
+    def repeated(self) -> str:
+        """What Enter alone says: the last word of time; in a scenario else `next`."""
+        again = self.talk.repeated or "next"
+        return "" if again == "next" and not self.is_walking else again
+
+    def begin(self) -> None:
+        for line in FIRST:
+            self.lab.do(line)
+
+    def resize(self, width: int) -> None:
+        self.talk.voice.width = max(20, width)
+
+    async def evaluate(self, text: str, emit: Emit, pause: Pause) -> bool:
+        """Carry out what was typed; nothing typed repeats the last word of time, or walks on."""
+        if not text.strip():
+            text = self.repeated
+        self.busy = True
+        try:
+            return await self.talk.evaluate(text, emit, pause)
+        finally:
+            self.busy = False
+
+    def stop(self) -> None:
+        self.talk.stop()
+
+    def interrupt(self) -> None:
+        """^C, in the thread that reads the terminal: what is computed just now ends."""
+        if self.busy:
+            self.talk.interrupt()

@@ -1,0 +1,173 @@
+"""What the panes look at: the world of the moment, through sentences that a person could type."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rdmalab.command import NotUnderstood, Noun, Refused, Thing
+from rdmalab.doctor.diagnose import consult
+from rdmalab.grammar.expressions import parse_expression
+from rdmalab.grammar.line import parse
+from rdmalab.hca.qp import QueuePair
+from rdmalab.session.interruption import stoppable
+from rdmalab.views.fmt import exists
+from rdmalab.workbench.show import View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rdmalab.command import Invocation
+    from rdmalab.doctor.report import Report
+    from rdmalab.scenario.runner import Runner
+    from rdmalab.session.session import Session
+
+
+REACH = 2_000  # records: one or two stretches of the past
+
+
+class SceneLike(Protocol):
+    """Whoever holds the world: a loaded scenario brings another one."""
+
+    @property
+    def session(self) -> Session:
+        """The session of now."""
+
+    @property
+    def walk(self) -> Runner | None:
+        """The scenario that was loaded, if one was."""
+
+    @property
+    def diagnosis(self) -> Report | None:
+        """The last answer of the doctor that somebody asked for."""
+
+    @property
+    def busy(self) -> bool:
+        """Something is being carried out: nobody may try anything in this world."""
+
+
+class WorldView:
+    """The one thing that panes are handed: the way to the world.
+
+    What it keeps of the world it keeps for one frame, in which nothing can happen.
+    """
+
+    def __init__(self, scene: SceneLike) -> None:
+        self._scene = scene
+        self._understood: dict[str, Invocation] = {}
+        self._seen: dict[str, View] | None = None
+
+    @property
+    def session(self) -> Session:
+        return self._scene.session
+
+    @property
+    def walk(self) -> Runner | None:
+        return self._scene.walk
+
+    @property
+    def diagnosis(self) -> Report | None:
+        return self._scene.diagnosis
+
+    @property
+    def busy(self) -> bool:
+        return self._scene.busy
+
+    def consult(self, question: str) -> Report | str:
+        """The doctor's answer now; or why there is none, if what was asked about is gone."""
+        try:
+            node = parse_expression(question).node if question else None
+            return consult(self.session, node)
+        except NotUnderstood as error:
+            return error.message
+
+    @contextmanager
+    def frame(self) -> Iterator[None]:
+        """While the panes are drawn: what several of them ask is looked up once."""
+        outer, self._seen = self._seen, {} if self._seen is None else self._seen
+        try:
+            with stoppable():  # ^C is for what the user has asked for
+                yield
+        finally:
+            self._seen = outer
+
+    def look(self, sentence: str) -> View:
+        """What a sentence of `show` shows now; a sentence that means nothing here shows why."""
+        if self._seen is None:
+            return self._look(sentence)
+        if sentence not in self._seen:
+            self._seen[sentence] = self._look(sentence)
+        return self._seen[sentence]
+
+    def _look(self, sentence: str) -> View:
+        """Not so far back that the past would have to be replayed again and again."""
+        trace = self.session.world.trace
+        trace.reach = REACH
+        try:
+            view = self.session.perform(self._invocation(sentence)).value
+        except NotUnderstood as error:
+            return View(sentence, [], str(error))
+        except Refused as refusal:
+            return View(sentence, [], refusal.message)
+        finally:
+            trace.reach = 0
+        assert isinstance(view, View), sentence
+        return view
+
+    def _invocation(self, sentence: str) -> Invocation:
+        """Panes say the same few sentences; each is parsed once."""
+        if sentence not in self._understood:
+            if len(self._understood) >= _SENTENCES:
+                self._understood.clear()
+            vocabulary = self.session.vocabulary
+            (self._understood[sentence],) = parse(sentence, vocabulary, None, file=True)
+        return self._understood[sentence]
+
+    def node(self, position: int) -> str:
+        """The name of the left (0) or right (1) node; empty if there is none."""
+        nodes = list(self.session.world.nodes)
+        return nodes[position] if position < len(nodes) else ""
+
+    def things(self, node: str, noun: Noun) -> list[Thing]:
+        """What a node has of a noun, oldest first."""
+        session = self.session
+        found = [session.names.find(name) for name in session.names.all(noun)]
+        return [t for t in found if t and t.node == node and exists(session.world, t)]
+
+    def name(self, thing: Thing) -> str:
+        return self.session.names.of(thing)
+
+    def meant(self, node: str, noun: Noun) -> Thing | None:
+        """The thing that the conversation is about: the last one named, or the peer of that QP."""
+        things = self.things(node, noun)
+        if len(things) < 2:
+            return things[0] if things else None
+        for named in self._named():
+            if named.noun is noun and named.node == node:
+                return named
+            if noun is Noun.QP and named.noun is noun and (peer := self._peer(named)) in things:
+                return peer
+        return things[0]
+
+    def _named(self) -> list[Thing]:
+        """Things named in the newest requests, the newest first."""
+        session = self.session
+        found = []
+        for entry in reversed(session.journal[-_LOOK_BACK:]):
+            for value in entry.invocation.arguments.values():
+                name = f"{getattr(value, 'node', '')}.{getattr(value, 'name', '')}"
+                thing = session.names.find(name)
+                if thing is not None and exists(session.world, thing):
+                    found.append(thing)
+        return found
+
+    def _peer(self, qp: Thing) -> Thing | None:
+        path: Any = self.session.world.find(qp, QueuePair).path
+        if path is None:
+            return None
+        node = self.session.world.target_of(path.flow)
+        return Thing(Noun.QP, node, path.dest_qpn)
+
+
+_LOOK_BACK = 200
+_SENTENCES = 500

@@ -1,0 +1,42 @@
+"""Address handles: where datagrams go."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from rdmalab.command import Noun, Thing
+from rdmalab.hca.ah import AddressHandle, is_group
+from rdmalab.hca.attributes import AhAttr
+from rdmalab.views.names import Names
+from rdmalab.wire.packet import gid_text
+from rdmalab.world.world import World
+
+
+@dataclass(slots=True)
+class AhRow:
+    """An address handle."""
+
+    name: Annotated[str, "its name"]
+    node: Annotated[str, "whose it is"]
+    to: Annotated[str, "the node it leads to, `group` for many"]
+    dgid: Annotated[str, "the address packets go to"]
+    dlid: Annotated[int, "the LID packets go to, of an InfiniBand port; 0 on RoCE"]
+    sgid_index: Annotated[int, "which of the own addresses they come from"]
+    hop_limit: Annotated[int, "routers they may pass"]
+    pd: Annotated[str, "its protection domain"]
+
+
+def ah_row(world: World, names: Names, thing: Thing) -> AhRow:
+    """One address handle."""
+    ah = world.find(thing, AddressHandle)
+    attr, dgid = ah.attr, gid_text(ah.attr.dgid)
+    to = "group" if is_group(attr) else node_at(world, thing.node, attr) or "unknown"
+    pd = names.of(Thing(Noun.PD, thing.node, ah.pd))
+    route = dgid, attr.dlid, attr.sgid_index, attr.hop_limit
+    return AhRow(names.of(thing), thing.node, to, *route, pd)
+
+
+def node_at(world: World, node: str, attr: AhAttr) -> str:
+    """The node that an address leads to: by LID from an InfiniBand port, by GID on RoCE."""
+    if world.nodes[node].lids:
+        return world.node_of_lid.get(attr.dlid, "")
+    return world.node_of_gid.get(attr.dgid, "")

@@ -1,0 +1,54 @@
+"""Totals over the whole trace, carried on from where the last question ended.
+
+A breakpoint asks after every event; to read the trace from its beginning each time would take ever
+longer. What is kept here is only what could be computed again. Who goes back in time finds the
+totals of some moment before, and they are carried on from there.
+"""
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+from rdmalab.spec.records import Record
+from rdmalab.world.trace import Trace
+
+FoldStep = Callable[[Any, Record], Any]
+_APART = 4_096  # records between two totals that are kept for those who go back
+
+
+class RunningTotal(NamedTuple):
+    """A value over the first `read` records."""
+
+    read: int
+    value: Any
+
+
+class Aggregates:
+    """One running value a question."""
+
+    __slots__ = ("cuts", "kept")
+
+    def __init__(self) -> None:
+        self.kept: dict[Any, list[RunningTotal]] = {}
+        self.cuts = 0
+
+    def value(self, key: Any, trace: Trace, first: Callable[[], Any], step: FoldStep) -> Any:
+        """What `first` makes, carried on by `step` over all records; it may change its argument."""
+        self._forget(trace)
+        totals = self.kept.setdefault(key, [])
+        read, value = totals.pop() if totals else (0, first())
+        records = trace.records
+        for number in range(read, len(records)):
+            if number % _APART == 0 and number:
+                totals.append(RunningTotal(number, deepcopy(value)))
+            value = step(value, records[number])
+        totals.append(RunningTotal(len(records), value))
+        return value
+
+    def _forget(self, trace: Trace) -> None:
+        """Totals over records that stand there no more."""
+        cuts, self.cuts = trace.cuts[self.cuts :], len(trace.cuts)
+        if cuts:
+            left = min(cuts)
+            for key, totals in self.kept.items():
+                self.kept[key] = [total for total in totals if total.read <= left]

@@ -1,0 +1,62 @@
+"""Calls: which verb was called, on which node, and with which errno it came back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from rdmalab.grammar.answers import is_same
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    at_ns_of,
+    errno_of,
+    event_of,
+    kind_of,
+    node_of,
+    verb_of,
+)
+from rdmalab.views import fmt
+from rdmalab.world.world import World
+
+
+@dataclass(slots=True)
+class CallRow:
+    """One call of a verb."""
+
+    event: Annotated[int, "the event it was"]
+    at_ns: Annotated[int, "when"]
+    node: Annotated[str, "whose device was called"]
+    verb: Annotated[str, "as in libibverbs, without ibv_"]
+    errno: Annotated[fmt.Errno | int, "what it came back with; 0 is success"]
+
+    @property
+    def text(self) -> str:
+        return f"{self.node or '-'}  {self.verb} {fmt.errno_word(self.errno)}"
+
+
+def call_row(record: Record) -> CallRow:
+    """One CALLED record."""
+    code = int(errno_of(record) or 0)
+    errno = fmt.Errno(code) if code in fmt.ERRNOS else code
+    event, at_ns = event_of(record), at_ns_of(record)
+    return CallRow(event, at_ns, node_of(record), str(verb_of(record)), errno)
+
+
+def call_rows(world: World, last: int | None = None) -> list[CallRow]:
+    """The newest calls, oldest first."""
+    rows: list[CallRow] = []
+    for record in reversed(world.trace.records):
+        if len(rows) == last:
+            break
+        if kind_of(record) is Kind.CALLED:
+            rows.append(call_row(record))
+    rows.reverse()
+    return rows
+
+
+def matches(record: Record, wanted: Mapping[str, Any]) -> bool:
+    """Whether a record is a call with all these fields."""
+    if kind_of(record) is not Kind.CALLED:
+        return False
+    row = call_row(record)
+    return all(is_same(getattr(row, name), value) for name, value in wanted.items())

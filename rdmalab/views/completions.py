@@ -1,0 +1,164 @@
+"""Completion queues and what lies on them."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from rdmalab.command import Noun, Thing
+from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.device import Hca
+from rdmalab.hca.wr import Cqe
+from rdmalab.spec.completions import Arm, WcEx
+from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.states import QPType
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import WORK, WCFlags, WCOpcode
+from rdmalab.views import fmt
+from rdmalab.views.names import Names
+from rdmalab.world.world import World
+
+
+@dataclass(slots=True)
+class WcRow:
+    """A completion, on the CQ or handed out; `undefined` names the fields that mean nothing."""
+
+    wr_id: Annotated[int, "of the work request, as posted"]
+    status: Annotated[WCStatus, "how it ended"]
+    opcode: Annotated[WCOpcode | int, "what was done; undefined on an error"]
+    byte_len: Annotated[int, "bytes moved; undefined on an error, and for a SEND or WRITE done"]
+    imm_data: Annotated[int, "as it lies in memory; defined only with WITH_IMM on a receive"]
+    invalidated_rkey: Annotated[int, "the key made void here; defined only with WITH_INV"]
+    wc_flags: Annotated[WCFlags, "undefined on an error"]
+    qp_num: Annotated[int, "the QP of the work request"]
+    src_qp: Annotated[int, "the sender's QP, for datagrams only"]
+    slid: Annotated[int, "the LID a datagram came from; InfiniBand only"]
+    sl: Annotated[int, "its service level; InfiniBand only"]
+    dlid_path_bits: Annotated[int, "which LID of this port it came to; InfiniBand only"]
+    vendor_err: Annotated[int, "the device's own code of an error"]
+    at_ns: Annotated[int, "when it came onto the queue"]
+    qp: Annotated[str, "the name of the QP"]
+    is_send: Annotated[bool, "whether a send queue's work request is done"]
+    undefined: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """`wr7 SEND SUCCESS`, `wr2 RECV SUCCESS 64 B`, `wr8 WR_FLUSH_ERR`."""
+        parts = [fmt.wr(self.wr_id)]
+        if "opcode" not in self.undefined:
+            parts.append(fmt.member(self.opcode, WCOpcode))
+        parts.append(self.status.name)
+        if "byte_len" not in self.undefined:
+            parts.append(f"{self.byte_len} B")
+        if "imm_data" not in self.undefined:
+            parts.append(f"imm={self.imm_data:#x}")
+        if "invalidated_rkey" not in self.undefined:
+            parts.append(f"inv={self.invalidated_rkey:#x}")
+        return " ".join(parts)
+
+
+@dataclass(slots=True)
+class CqRow:
+    """A completion queue."""
+
+    name: Annotated[str, "its name"]
+    node: Annotated[str, "whose it is"]
+    capacity: Annotated[int, "completions it can hold: cqe as granted"]
+    count: Annotated[int, "completions that wait to be polled"]
+    free: Annotated[int, "completions that still fit"]
+    total: Annotated[int, "completions that ever came onto it"]
+    dead: Annotated[bool, "it overran and takes no more"]
+    armed: Annotated[Arm, "what its next event waits for; the event disarms it"]
+    channel: Annotated[str, "the completion channel it tells, empty if none"]
+    context: Annotated[int, "cq_context, which comes back with each event"]
+    events: Annotated[int, "events on its channel that nobody took yet"]
+    unacked: Annotated[int, "events taken and not acknowledged: destroy_cq waits for them"]
+    wc_flags: Annotated[WcEx | None, "what an extended CQ lets be read; nothing: a plain one"]
+    reading: Annotated[int, "completions seen since start_poll; end_poll takes them off"]
+    next: Annotated[WcRow | None, "the completion that poll_cq hands out next"]
+    last: Annotated[WcRow | None, "the newest completion, polled or not"]
+
+
+# Whose byte_len the specification promises to a sender.
+_MEASURED = frozenset(row.wc_opcode for row in WORK.values() if row.outstanding)
+_OF_DATAGRAM = ("src_qp", "slid", "sl", "dlid_path_bits")
+_DOUBTFUL = ("opcode", "byte_len", "imm_data", "invalidated_rkey", "wc_flags", *_OF_DATAGRAM)
+
+
+def cq_row(world: World, names: Names, thing: Thing) -> CqRow:
+    """One CQ; all its completions are `wc_rows`."""
+    cq = world.find(thing, CompletionQueue)
+    hca = world.nodes[thing.node]
+    return CqRow(
+        name=names.of(thing),
+        node=thing.node,
+        capacity=cq.capacity,
+        count=len(cq.cqes),
+        free=cq.capacity - len(cq.cqes),
+        total=cq.total,
+        dead=cq.dead,
+        armed=cq.armed,
+        channel=names.of(Thing(Noun.CHANNEL, thing.node, cq.channel)) if cq.channel else "",
+        context=cq.context,
+        events=_told(hca, cq),
+        unacked=cq.unacked,
+        wc_flags=None if cq.fields is None else WcEx(cq.fields),
+        reading=cq.reading,
+        next=wc_row(hca, names, cq.cqes[0]) if cq.cqes else None,
+        last=wc_row(hca, names, cq.last) if cq.last is not None else None,
+    )
+
+
+def _told(hca: Hca, cq: "CompletionQueue") -> int:
+    if not cq.channel:
+        return 0
+    return hca.channels.find(cq.channel).events.count(cq.number)
+
+
+def wc_rows(world: World, names: Names, thing: Thing) -> list[WcRow]:
+    """What lies on a CQ, the next to be polled first."""
+    cq = world.find(thing, CompletionQueue)
+    return [wc_row(world.nodes[thing.node], names, cqe) for cqe in cq.cqes]
+
+
+def wc_row(hca: Hca, names: Names, cqe: Cqe) -> WcRow:
+    """One completion of this node."""
+    return WcRow(
+        wr_id=cqe.wr_id,
+        status=cqe.status,
+        opcode=cqe.opcode,
+        byte_len=cqe.byte_len,
+        imm_data=cqe.imm_data,
+        invalidated_rkey=cqe.imm_data,  # a union, in C
+        wc_flags=WCFlags(cqe.wc_flags),
+        qp_num=cqe.qp_num,
+        src_qp=cqe.src_qp,
+        slid=cqe.slid,
+        sl=cqe.sl,
+        dlid_path_bits=cqe.dlid_path_bits,
+        vendor_err=cqe.vendor_err,
+        at_ns=cqe.at_ns,
+        qp=names.of(Thing(Noun.QP, hca.node, cqe.qp_num)),
+        is_send=cqe.is_send,
+        undefined=_undefined(hca, cqe),
+    )
+
+
+def _undefined(hca: Hca, cqe: Cqe) -> tuple[str, ...]:
+    if cqe.status != WCStatus.SUCCESS:
+        return _DOUBTFUL
+    qp = hca.qps.items.get(cqe.qp_num)
+    datagram = qp is not None and qp.qp_type is QPType.UD
+    measured = not cqe.is_send or cqe.opcode in _MEASURED or hca.profile.send_byte_len
+    defined = {
+        "opcode": True,
+        "byte_len": measured,
+        "imm_data": bool(cqe.wc_flags & WCFlags.WITH_IMM) and not cqe.is_send,
+        "invalidated_rkey": bool(cqe.wc_flags & WCFlags.WITH_INV),
+        "wc_flags": True,
+        **dict.fromkeys(_OF_DATAGRAM, datagram and not cqe.is_send),
+    }
+    return tuple(name for name in _DOUBTFUL if not defined[name])
+
+
+def overran(thing: Thing, so_far: int, record: Record) -> int:
+    """Completions lost because the CQ was full, carried on by one record."""
+    return so_far + fmt.is_about(record, Kind.CQ_OVERRUN, thing)

@@ -1,0 +1,259 @@
+"""Counters of a node, derived from the trace; named as in Soft-RoCE's hw_counters."""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from rdmalab.hca.psn import MASK, diff
+from rdmalab.spec.opcodes import OPCODES, Op
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    cqe_of,
+    event_of,
+    kind_of,
+    new_state_of,
+    node_of,
+    object_of,
+    old_state_of,
+    packet_of,
+    port_state_of,
+    reason_of,
+    send_wqe_of,
+    status_of,
+)
+from rdmalab.spec.refusals import Syndrome
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import WCOpcode
+from rdmalab.views import fmt
+from rdmalab.wire.congestion import is_marked
+from rdmalab.wire.frame import Frame
+from rdmalab.wire.packet import Packet
+from rdmalab.world.world import World
+
+
+@dataclass(slots=True)
+class CountersRow:
+    """What one node did so far."""
+
+    node: Annotated[str, "whose they are"]
+    sent_pkts: Annotated[int, "packets sent"] = 0
+    rcvd_pkts: Annotated[int, "packets received and not dropped at the door"] = 0
+    lost_pkts: Annotated[int, "packets sent that the cable lost (not in hw_counters)"] = 0
+    dropped_pkts: Annotated[int, "packets that met silence here (not in hw_counters)"] = 0
+    retransmitted_pkts: Annotated[int, "requests sent again (not in hw_counters)"] = 0
+    duplicate_request: Annotated[int, "requests that had been executed before"] = 0
+    out_of_seq_request: Annotated[int, "gaps answered with a NAK"] = 0
+    rcvd_rnr_err: Annotated[int, "RNR NAKs received"] = 0
+    send_rnr_err: Annotated[int, "RNR NAKs sent for want of a receive"] = 0
+    rcvd_seq_err: Annotated[int, "sequence NAKs received"] = 0
+    completer_retry_err: Annotated[int, "times the requester went back, RNR waits not counted"] = 0
+    retry_exceeded_err: Annotated[int, "work requests that ended with RETRY_EXC_ERR"] = 0
+    retry_rnr_exceeded_err: Annotated[int, "work requests that ended with RNR_RETRY_EXC_ERR"] = 0
+    rdma_sends: Annotated[int, "SENDs completed"] = 0
+    rdma_recvs: Annotated[int, "receives completed"] = 0
+    rx_icrc_encapsulated: Annotated[int, "RoCE packets dropped for a wrong ICRC (mlx5)"] = 0
+    local_ack_timeout_err: Annotated[int, "times the ack timer ran out (mlx5)"] = 0
+    implied_nak_seq_err: Annotated[int, "gaps in answers found by a later answer (mlx5)"] = 0
+    packet_seq_err: Annotated[int, "NAKs for a sequence error received (mlx5)"] = 0
+    np_ecn_marked_roce_packets: Annotated[
+        int, "packets that came with a mark of congestion (as on mlx5; no CNP answers them)"
+    ] = 0
+    link_downed: Annotated[int, "times the port left ACTIVE"] = 0
+    cq_overruns: Annotated[int, "completions lost on a full CQ (not in hw_counters)"] = 0
+
+
+@dataclass(slots=True)
+class DropRow:
+    """Packets that one reason dropped."""
+
+    reason: str
+    sentence: str
+    count: int
+
+
+NAMES = tuple(f.name for f in dataclasses.fields(CountersRow))[1:]
+
+
+def drop_rows(world: World, node: str) -> list[DropRow]:
+    """What a node dropped, by reason, the first reason met first."""
+    drops = world.nodes[node].drops
+    return [DropRow(name, fmt.reason(name), count) for name, count in drops.items()]
+
+
+def counters_row(world: World, node: str) -> CountersRow:
+    """The counters of one node."""
+    tally = Tally(world, node)
+    for record in world.trace.records:
+        tally.with_record(record)
+    return tally.row
+
+
+class Tally:
+    """The counters of one node while the trace is being read."""
+
+    __slots__ = ("row", "seen")
+
+    def __init__(self, world: World, node: str) -> None:
+        self.row = CountersRow(node)
+        self.seen = _Sequences(world, node)
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> "Tally":
+        """Of the same world."""
+        twin = Tally(self.seen.world, self.row.node)
+        twin.row, seen = dataclasses.replace(self.row), twin.seen
+        seen.sent, seen.expected = dict(self.seen.sent), dict(self.seen.expected)
+        seen.judged = self.seen.judged
+        return twin
+
+    def with_record(self, record: Record) -> "Tally":
+        """Carried on by one record."""
+        row = self.row
+        if node_of(record) == row.node:
+            again = self.seen.repeated(record)
+            for name in (*_counted(record), *((again,) if again else ())):
+                setattr(row, name, getattr(row, name) + 1)
+        return self
+
+
+# --------------------------------------------------------------------------- one record
+def _counted(record: Record) -> tuple[str, ...]:
+    count = _COUNTS.get(kind_of(record))
+    return count(record) if count else ()
+
+
+def _received(record: Record) -> tuple[str, ...]:
+    packet: Packet | Frame = packet_of(record)
+    said = fmt.syndrome(packet)
+    name = {Syndrome.RNR_NAK: "rcvd_rnr_err", Syndrome.NAK_SEQUENCE: "rcvd_seq_err"}.get(
+        said or Syndrome.ACK
+    )
+    also = ["packet_seq_err"] if name == "rcvd_seq_err" else []
+    marked = not isinstance(packet, Frame) and is_marked(packet.flow.traffic_class)
+    more = [name, *also] if name else []
+    return ("rcvd_pkts", *more, *(("np_ecn_marked_roce_packets",) if marked else ()))
+
+
+_Names = tuple[str, ...]
+_WRONG_ICRC = "malformed: icrc"
+_REFUSED: dict[str, _Names] = {
+    "no-receive": ("send_rnr_err",),
+    "sequence-gap": ("out_of_seq_request",),
+}
+_ENDED: dict[WCStatus, _Names] = {
+    WCStatus.RETRY_EXC_ERR: ("retry_exceeded_err",),
+    WCStatus.RNR_RETRY_EXC_ERR: ("retry_rnr_exceeded_err",),
+}
+
+
+def _completed(record: Record) -> tuple[str, ...]:
+    if status_of(record) == WCStatus.SUCCESS:
+        return ("rdma_sends",) if send_wqe_of(record).op is Op.SEND else ()
+    return _ENDED.get(status_of(record), ())
+
+
+def _dropped(record: Record) -> tuple[str, ...]:
+    return (
+        "dropped_pkts",
+        *(("rx_icrc_encapsulated",) if reason_of(record) == _WRONG_ICRC else ()),
+    )
+
+
+def _went_back(record: Record) -> tuple[str, ...]:
+    if "RNR" in reason_of(record):
+        return ()
+    implied = ("implied_nak_seq_err",) if reason_of(record) == "implied NAK" else ()
+    return ("completer_retry_err", *implied)
+
+
+def _added(record: Record) -> tuple[str, ...]:
+    cqe = cqe_of(record)
+    good = cqe.status == WCStatus.SUCCESS and cqe.opcode == WCOpcode.RECV
+    return ("rdma_recvs",) if good else ()
+
+
+_COUNTS: dict[Kind, Callable[[Record], tuple[str, ...]]] = {
+    Kind.PACKET_SENT: lambda _r: ("sent_pkts",),
+    Kind.PACKET_LOST: lambda _r: ("lost_pkts",),
+    Kind.PACKET_DROPPED: _dropped,
+    Kind.TIMER_FIRED: lambda r: ("local_ack_timeout_err",) if reason_of(r) == "ack" else (),
+    Kind.PACKET_RECEIVED: _received,
+    Kind.REQUEST_REFUSED: lambda r: _REFUSED.get(reason_of(r), ()),
+    Kind.WENT_BACK: _went_back,
+    Kind.WQE_COMPLETED: _completed,
+    Kind.CQE_ADDED: _added,
+    Kind.CQ_OVERRUN: lambda _r: ("cq_overruns",),
+    Kind.PORT_CHANGED: lambda r: () if port_state_of(r).name == "ACTIVE" else ("link_downed",),
+}
+
+
+# --------------------------------------------------------------------------- sent or met before?
+class _Sequences:
+    """PSNs gone by, per QP of a node: what lies behind them was sent, or executed, before."""
+
+    def __init__(self, world: World, node: str) -> None:
+        self.world = world
+        self.node = node
+        self.sent: dict[int, int] = {}
+        self.expected: dict[int, int] = {}
+        self.judged: tuple[int, int, int | None] = (-1, 0, None)  # event, QP, expected before
+
+    def repeated(self, record: Record) -> str | None:
+        """The counter of what this record repeats."""
+        step = _STEPS.get(kind_of(record))
+        return step(self, record) if step else None
+
+    def on_state(self, record: Record) -> None:
+        """New PSNs come with RTR (to expect) and with the RTS after it (to send)."""
+        if new_state_of(record) is QPState.RTR:
+            self.expected.pop(object_of(record), None)
+        elif new_state_of(record) is QPState.RTS and old_state_of(record) is QPState.RTR:
+            self.sent.pop(object_of(record), None)
+
+    def on_sent(self, record: Record) -> str | None:
+        behind = self._is_behind(self.sent, object_of(record), packet_of(record))
+        return "retransmitted_pkts" if behind else None
+
+    def on_received(self, record: Record) -> str | None:
+        qpn = object_of(record)
+        self.judged = (event_of(record), qpn, self.expected.get(qpn))
+        behind = self._is_behind(self.expected, qpn, packet_of(record))
+        return "duplicate_request" if behind else None
+
+    def on_refused(self, record: Record) -> None:
+        """It was not executed after all: what is expected stays as it was."""
+        event, qpn, before = self.judged
+        if (event_of(record), object_of(record)) == (event, qpn):
+            self.expected.pop(qpn, None)
+            if before is not None:
+                self.expected[qpn] = before
+
+    def _is_behind(self, line: dict[int, int], qpn: int, packet: Packet | Frame) -> bool:
+        if isinstance(packet, Frame):
+            return False
+        row = OPCODES.get(packet.opcode)
+        if row is None or not row.request:
+            return False
+        if qpn in line and diff(packet.psn, line[qpn]) < 0:
+            return True
+        line[qpn] = (packet.psn + self._packets(qpn, packet, row.op)) & MASK
+        return False
+
+    def _packets(self, qpn: int, packet: Packet, op: Op) -> int:
+        """PSNs that a request takes: a READ as many as its answer has packets."""
+        qp = self.world.nodes[self.node].qps.items.get(qpn)
+        mtu = qp.path.mtu if qp is not None and qp.path is not None else 0
+        if op is not Op.RDMA_READ_REQUEST or packet.reth is None or not mtu:
+            return 1
+        return max(1, -(-packet.reth.dma_length // mtu))
+
+
+_STEPS: dict[Kind, Callable[[_Sequences, Record], str | None]] = {
+    Kind.STATE_CHANGED: _Sequences.on_state,
+    Kind.PACKET_SENT: _Sequences.on_sent,
+    Kind.PACKET_RECEIVED: _Sequences.on_received,
+    Kind.REQUEST_REFUSED: _Sequences.on_refused,
+    Kind.PACKET_DROPPED: _Sequences.on_refused,
+}

@@ -1,0 +1,158 @@
+"""Work requests that the documents and the devices read differently, told where they are posted."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from rdmalab.command import Noun, Thing
+from rdmalab.hca import offloads
+from rdmalab.hca.device import Hca
+from rdmalab.hca.invalid_pointers import listed
+from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SGE, SendWqe
+from rdmalab.session.session import Session
+from rdmalab.spec.document_differences import DIFFERENCES
+from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of, recv_wqe_of, send_wqe_of
+from rdmalab.spec.states import QPType
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WROpcode
+
+LATER = "A real HCA accepts this now and fails later with IBV_WC_{}."
+
+
+class WarningContext(NamedTuple):
+    """One record of the event just done, on the device it happened on."""
+
+    session: Session
+    hca: Hca
+    record: Record
+
+    def name(self, noun: Noun, number: int) -> str:
+        return self.session.names.of(Thing(noun, self.hca.node, number))
+
+    @property
+    def qp(self) -> QueuePair:
+        found: QueuePair = self.hca.qps.items[object_of(self.record)]
+        return found
+
+
+WarningChecks = dict[Kind, Callable[[WarningContext], Iterator[str]]]
+
+
+def departures(session: Session, event: int) -> list[str]:
+    """Of the work requests posted by this event: where devices and the documents differ."""
+    return looked_at(session, event, _DEPARTURES)
+
+
+def looked_at(session: Session, event: int, looks: WarningChecks) -> list[str]:
+    """What `looks` say of the records of this event, each sentence once."""
+    world = session.world
+    found: list[str] = []
+    for number in world.trace.records.span(event):
+        record = world.trace.records[number]
+        look = looks.get(kind_of(record))
+        if look is not None and node_of(record) in world.nodes:
+            found += look(WarningContext(session, world.nodes[node_of(record)], record))
+    return list(dict.fromkeys(found))
+
+
+def send_departs(moment: WarningContext) -> Iterator[str]:
+    wqe = send_wqe_of(moment.record)
+    if wqe.inline is None:
+        yield from _zero_length(moment.hca, listed(wqe.wr))
+    yield from _long_datagram(moment, wqe)
+    yield from _long_message(moment, wqe)
+    yield from _without_packet(moment, wqe)
+    yield from _invalidates_nothing(moment, wqe)
+    yield from _fenced(moment, wqe)
+
+
+def _invalidates_nothing(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
+    """A SEND_WITH_INV whose key is a region's, or that arrives where no window is bound."""
+    qp = moment.qp
+    if wqe.work is None or wqe.wr.opcode != WROpcode.SEND_WITH_INV or qp.state_row.flushes_sends:
+        return
+    found, key = None, wqe.wr.invalidate_rkey
+    if qp.transport.names_srq and moment.hca.profile.checks_window_qp:
+        found = DIFFERENCES["xrc-send-with-inv"]
+    elif qp.path is not None:
+        world = moment.session.world
+        peer = world.nodes.get(world.target_of(qp.path.flow))
+        if peer is not None and isinstance(peer.rkeys.get(key), MemoryRegion):
+            found = DIFFERENCES["send-inv-region"]
+    if found is not None:
+        yield f"invalidate_rkey {key:#x} is not invalidated: {found.sentence}."
+
+
+def _fenced(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
+    """FENCE after requests that it does not wait for."""
+    qp = moment.qp
+    if not wqe.wr.flags & SendFlags.FENCE or qp.qp_type not in FLAG_TYPES[SendFlags.FENCE]:
+        return
+    others = [
+        f"wr{each.wr.wr_id}"
+        for serial, each in qp.sq.wqes.items()
+        if serial >= qp.comp.serial and each is not wqe
+        if each.op is not None and each.work is not None and not each.work.outstanding
+    ]
+    if others:
+        row = DIFFERENCES["fence-prior-work"]
+        yield f"FENCE does not wait for {', '.join(others)}: {row.sentence}."
+
+
+def recv_departs(moment: WarningContext) -> Iterator[str]:
+    wqe = recv_wqe_of(moment.record)
+    yield from _zero_length(moment.hca, listed(wqe.wr))
+
+
+def _zero_length(hca: Hca, sg: list[SGE]) -> Iterator[str]:
+    """Length 0 is 2^31 bytes to the documents; the profile decides what this device takes."""
+    if all(sge.length for sge in sg):
+        return
+    row, octets = DIFFERENCES["zero-length-sge"], hca.profile.zero_sge_bytes
+    said = f"an SGE of length 0 means {octets} bytes here: {row.sentence}."
+    yield f"{said} A message without bytes has num_sge=0."
+
+
+def _long_datagram(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
+    """C10-93.1.1, and devices that report it."""
+    qp, length = moment.qp, offloads.longest(wqe)
+    if not qp.transport.addressed or wqe.op is None or qp.state_row.flushes_sends:
+        return
+    if qp.path is None or length <= (mtu := qp.path.mtu):
+        return
+    status = moment.hca.profile.long_datagram_status
+    row = DIFFERENCES["long-datagram"]
+    yield f"{length} bytes do not fit the MTU of {mtu}: nothing is sent, IBV_WC_{status.name}."
+    yield f"{row.sentence}."
+
+
+def _long_message(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
+    """A message longer than max_msg_sz that the driver did not refuse."""
+    qp, profile = moment.qp, moment.hca.profile
+    most, status = profile.caps.max_msg_sz, profile.long_message_status
+    if wqe.length <= most or not qp.transport.connected or wqe.op is None:
+        return
+    if status is not WCStatus.SUCCESS and not qp.state_row.flushes_sends:
+        row = DIFFERENCES["long-message"]
+        ending = f"nothing is sent, IBV_WC_{status.name}"
+        yield f"{wqe.length} bytes exceed max_msg_sz, {most}: {ending}."
+        yield f"{row.sentence}."
+
+
+def _without_packet(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
+    """An opcode that the documents list for a type which has no packet for it."""
+    known = WORK.get(wqe.wr.opcode)
+    qp = moment.qp
+    if wqe.work is None and known is not None and qp.qp_type in known.types:
+        later = LATER.format(WCStatus.LOC_QP_OP_ERR.name)
+        yield f"no packet of {qp.qp_type.name} carries {wqe.wr.opcode.name}. {later}"
+        if (wqe.wr.opcode, qp.qp_type) == (WROpcode.SEND_WITH_INV, QPType.UC):
+            yield f"{DIFFERENCES['uc-send-with-inv'].sentence}."
+
+
+_DEPARTURES: WarningChecks = {
+    Kind.SEND_POSTED: send_departs,
+    Kind.RECV_POSTED: recv_departs,
+    Kind.SRQ_POSTED: recv_departs,
+}

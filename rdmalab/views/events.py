@@ -1,0 +1,70 @@
+"""Events: what completion channels hold, what the device reported and nobody acknowledged."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from rdmalab.command import Noun, Thing
+from rdmalab.hca import channels
+from rdmalab.hca.channels import CompChannel
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.views.names import Names
+from rdmalab.world.world import World
+
+
+@dataclass(slots=True)
+class ChannelRow:
+    """A completion channel."""
+
+    name: Annotated[str, "its name"]
+    node: Annotated[str, "whose it is"]
+    cqs: Annotated[str, "the completion queues that tell it"]
+    events: Annotated[int, "completion events that wait to be taken"]
+    unacked: Annotated[int, "events of its queues that were taken and not acknowledged"]
+    next: Annotated[str, "the queue whose event is taken next; empty: get_cq_event would block"]
+
+    @property
+    def text(self) -> str:
+        """`A.ch0: 1 event waits, 2 unacked; A.cq0 A.cq1`."""
+        waits = f"{self.events} event{' waits' if self.events == 1 else 's wait'}"
+        of = f"; of {self.cqs}" if self.cqs else "; no CQ was made with it"
+        return f"{self.name}: {waits}, {self.unacked} unacked{of}"
+
+
+@dataclass(slots=True)
+class EventsRow:
+    """The asynchronous events of a node."""
+
+    waiting: Annotated[int, "events that nobody took yet"]
+    unacked: Annotated[int, "events that were taken and not acknowledged"]
+    next: Annotated[AsyncEvent | None, "the event that get_async_event takes next"]
+    newest: Annotated[AsyncEvent | None, "of those that wait, the last that was raised"]
+
+
+def channel_row(world: World, names: Names, thing: Thing) -> ChannelRow:
+    """One completion channel."""
+    channel = world.find(thing, CompChannel)
+    cqs = channels.members(world.nodes[thing.node], channel)
+
+    def name(number: int) -> str:
+        return names.of(Thing(Noun.CQ, thing.node, number))
+
+    return ChannelRow(
+        name=names.of(thing),
+        node=thing.node,
+        cqs=" ".join(name(cq.number) for cq in cqs),
+        events=len(channel.events),
+        unacked=sum(cq.unacked for cq in cqs),
+        next=name(channel.events[0]) if channel.events else "",
+    )
+
+
+def events_row(world: World, node: str) -> EventsRow:
+    """The asynchronous events of one node."""
+    hca = world.nodes[node]
+    waiting = hca.async_events
+    return EventsRow(
+        waiting=len(waiting),
+        unacked=len(hca.async_unacked),
+        next=waiting[0][0] if waiting else None,
+        newest=waiting[-1][0] if waiting else None,
+    )

@@ -1,0 +1,321 @@
+"""What a session shows of a word now: where a status, a state, a flag, an errno is met in it.
+
+Only what is there, and of the past the hot tail of the trace with the rare kinds before it: a long
+session answers as fast as a short one. The newest comes first.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Annotated, Any
+
+from rdmalab.command import Noun, Thing
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import Cqe
+from rdmalab.spec.access import Access
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.limits import NO_LIMIT, PortState
+from rdmalab.spec.records import (
+    RARE,
+    Kind,
+    Record,
+    async_event_of,
+    at_ns_of,
+    attr_mask_of,
+    cqe_of,
+    errno_of,
+    event_of,
+    kind_of,
+    new_state_of,
+    node_of,
+    object_of,
+    old_state_of,
+    packet_of,
+    port_state_of,
+    reason_of,
+    rule_of,
+    send_wqe_of,
+    verb_of,
+)
+from rdmalab.spec.refusals import REFUSALS, Syndrome
+from rdmalab.spec.states import ATTRIBUTES, QPState, QPType, fields_of
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.views import fmt
+from rdmalab.views.names import Names
+from rdmalab.world.world import World
+
+REACH = 20_000  # records of the tail that are looked through
+
+
+@dataclass(slots=True)
+class OccurrenceRow:
+    """One place where a word is met."""
+
+    text: Annotated[str, "what is seen, with names and the event"]
+    thing: Annotated[Thing | None, "the queue pair, region … it is about"] = None
+    answers: Annotated[bool, "that queue pair is the one that receives and answers"] = False
+    wr_id: Annotated[int | None, "of the work request it is about"] = None
+
+
+@dataclass(slots=True)
+class OccurrenceSearch:
+    """Where to look, and how many names a sighting has. cut: there is more past than was seen."""
+
+    world: World
+    names: Names
+    most: int = 4
+    cut: bool = False
+
+    def recent(self, *kinds: Kind) -> Iterator[Record]:
+        """Records of these kinds, newest first; rare ones from the beginning on."""
+        trace = self.world.trace
+        if len(kinds) == 1 and kinds[0] in RARE:
+            yield from (each.record for each in trace.records.of_kind(kinds[0]))
+            return
+        for record in islice(reversed(trace.tail), REACH):
+            if kind_of(record) in kinds:
+                yield record
+        self.cut = trace.first > 0 or len(trace.tail) > REACH
+
+    def queue_pairs(self) -> Iterator[tuple[Thing, QueuePair]]:
+        """All that live, in the order of the nodes."""
+        for node, hca in self.world.nodes.items():
+            for number, qp in hca.qps.items.items():
+                yield Thing(Noun.QP, node, number), qp
+
+    def told(self, record: Record, *, answers: bool = False) -> OccurrenceRow:
+        """A record in words."""
+        who = fmt.subject(self.names, record)
+        said = fmt.sentence(self.world, self.names, record)
+        when = fmt.ev(event_of(record))
+        return OccurrenceRow(f"{who} {said} ({when})", fmt.thing_of(record), answers)
+
+    def all_of(
+        self, records: Iterator[Record], *, answers: bool = False
+    ) -> Iterator[OccurrenceRow]:
+        return (self.told(record, answers=answers) for record in records)
+
+    def listed(self, found: list[Thing], said: str) -> Iterator[OccurrenceRow]:
+        """`A.qp0, B.qp0 are …` in one row."""
+        if found:
+            names = ", ".join(self.names.of(thing) for thing in found[: self.most])
+            more = f" and {len(found) - self.most} more" if len(found) > self.most else ""
+            yield OccurrenceRow(f"{names}{more} {said}", found[0])
+
+
+# --------------------------------------------------------------------------- queue pairs
+def of_state(look: OccurrenceSearch, state: QPState) -> Iterator[OccurrenceRow]:
+    """Who is in it, and who came into it last."""
+    there = [thing for thing, qp in look.queue_pairs() if qp.state is state]
+    yield from look.listed(there, f"in {state.name}")
+    moves = look.recent(Kind.STATE_CHANGED)
+    yield from look.all_of(r for r in moves if new_state_of(r) == state)
+
+
+def of_move(look: OccurrenceSearch, pair: tuple[QPState, QPState]) -> Iterator[OccurrenceRow]:
+    """Who made this move."""
+    moves = look.recent(Kind.STATE_CHANGED)
+    yield from look.all_of(r for r in moves if (old_state_of(r), new_state_of(r)) == pair)
+
+
+def of_type(look: OccurrenceSearch, qp_type: QPType) -> Iterator[OccurrenceRow]:
+    """Queue pairs of this type."""
+    there = [thing for thing, qp in look.queue_pairs() if qp.qp_type is qp_type]
+    yield from look.listed(there, f"of type {qp_type.name}")
+
+
+def of_attribute(look: OccurrenceSearch, name: str) -> Iterator[OccurrenceRow]:
+    """Its value on every queue pair whose type has it; equal ones share a row."""
+    holders: dict[str, list[Thing]] = {}
+    for thing, qp in look.queue_pairs():
+        if qp.qp_type in ATTRIBUTES[name].types:
+            holders.setdefault(_value(qp, name), []).append(thing)
+    for said, things in holders.items():
+        yield from look.listed(things, f"{name}={said}")
+    changes = (r for r in look.recent(Kind.ATTRIBUTES_SET) if name in fields_of(attr_mask_of(r)))
+    yield from look.all_of(islice(changes, 1))
+
+
+def _value(qp: QueuePair, name: str) -> str:
+    value: Any = qp.state if name == "qp_state" else getattr(qp.attr, name, None)
+    if name == "cap":
+        value = qp.cap
+    if name == "qp_access_flags":
+        return fmt.flags(value, Access)
+    if name == "path_mtu" and value:
+        return str(128 << value)
+    is_record = value is not None and not isinstance(value, int)
+    return "see query_qp" if is_record or value is None else fmt.value(value)
+
+
+# --------------------------------------------------------------------------- work
+def of_status(look: OccurrenceSearch, status: WCStatus) -> Iterator[OccurrenceRow]:
+    """Completions with it: those made lately, and older ones that nobody polled yet."""
+    for record in look.recent(Kind.CQE_ADDED, Kind.CQ_OVERRUN):
+        if cqe_of(record).status == status:
+            yield _ended(look, record)
+    tail = look.world.trace.tail
+    since_ns = at_ns_of(tail[0]) if tail and look.world.trace.first else -1
+    for node, hca in look.world.nodes.items():
+        for cq in hca.cqs.items.values():
+            for cqe in cq.cqes:
+                if cqe.status == status and cqe.at_ns < since_ns:
+                    yield OccurrenceRow(
+                        f"{_whose(look, node, cqe)} still lies on {_cq(look, node, cq.number)}"
+                    )
+
+
+def _ended(look: OccurrenceSearch, record: Record) -> OccurrenceRow:
+    cqe, node = cqe_of(record), node_of(record)
+    lost = ", and the CQE was lost" if kind_of(record) is Kind.CQ_OVERRUN else ""
+    text = f"{_whose(look, node, cqe)} ended so on {_cq(look, node, object_of(record))}{lost}"
+    thing = Thing(Noun.QP, node, cqe.qp_num)
+    text = f"{text} ({fmt.ev(event_of(record))})"
+    return OccurrenceRow(text, thing, not cqe.is_send, cqe.wr_id)
+
+
+def _whose(look: OccurrenceSearch, node: str, cqe: Cqe) -> str:
+    side = "" if cqe.is_send else " receive"
+    return f"{fmt.qp_name(look.names, node, cqe.qp_num)}{side} {fmt.wr(cqe.wr_id)}"
+
+
+def _cq(look: OccurrenceSearch, node: str, number: int) -> str:
+    return look.names.of(Thing(Noun.CQ, node, number))
+
+
+def of_opcode(look: OccurrenceSearch, opcode: WROpcode) -> Iterator[OccurrenceRow]:
+    """Sends with it."""
+    posts = look.recent(Kind.SEND_POSTED)
+    yield from look.all_of(r for r in posts if send_wqe_of(r).wr.opcode == opcode)
+
+
+def of_flag(look: OccurrenceSearch, flag: SendFlags) -> Iterator[OccurrenceRow]:
+    """Sends that carry it."""
+    posts = look.recent(Kind.SEND_POSTED)
+    yield from look.all_of(r for r in posts if send_wqe_of(r).wr.flags & flag)
+
+
+def of_right(look: OccurrenceSearch, right: Access) -> Iterator[OccurrenceRow]:
+    """Regions and queue pairs that have it, and regions that do not."""
+    regions = [
+        (Thing(Noun.MR, node, number), mr.access)
+        for node, hca in look.world.nodes.items()
+        for number, mr in hca.mrs.items.items()
+    ]
+    yield from look.listed([t for t, access in regions if access & right], f"with {right.name}")
+    yield from look.listed(
+        [t for t, access in regions if not access & right], f"without {right.name}"
+    )
+    pairs = [t for t, qp in look.queue_pairs() if (qp.attr.qp_access_flags or 0) & right]
+    yield from look.listed(pairs, f"with {right.name} in qp_access_flags")
+
+
+def standing(look: OccurrenceSearch, thing: Thing) -> str:
+    """How a queue pair stands: `B.qp0 is in RTS and has 0 receives`; empty if it is gone."""
+    if thing.node not in look.world.nodes or not fmt.exists(look.world, thing):
+        return ""
+    qp = look.world.find(thing, QueuePair)
+    receives = fmt.count(len(qp.source.wqes), "receive")
+    return f"{look.names.of(thing)} is in {qp.state.name} and has {receives}"
+
+
+# --------------------------------------------------------------------------- the wire
+def of_packet(look: OccurrenceSearch, label: str) -> Iterator[OccurrenceRow]:
+    """Packets with this opcode."""
+    sent = look.recent(Kind.PACKET_SENT)
+    yield from look.all_of(r for r in sent if fmt.label(packet_of(r)) == label)
+
+
+def of_syndrome(look: OccurrenceSearch, syndrome: Syndrome) -> Iterator[OccurrenceRow]:
+    """Answers that say so."""
+    sent = look.recent(Kind.PACKET_SENT)
+    yield from look.all_of(
+        (r for r in sent if fmt.syndrome(packet_of(r)) is syndrome), answers=True
+    )
+
+
+def of_refusal(look: OccurrenceSearch, name: str) -> Iterator[OccurrenceRow]:
+    """Requests refused for this reason."""
+    refused = look.recent(Kind.REQUEST_REFUSED)
+    yield from look.all_of((r for r in refused if reason_of(r) == name), answers=True)
+
+
+def of_drop(look: OccurrenceSearch, name: str) -> Iterator[OccurrenceRow]:
+    """Packets dropped for this reason: how many on each node, then the newest."""
+    for node, hca in look.world.nodes.items():
+        if count := hca.drops.get(name, 0):
+            yield OccurrenceRow(f"{node} dropped {fmt.count(count, 'packet')} so")
+    dropped = look.recent(Kind.PACKET_DROPPED)
+    yield from look.all_of((r for r in dropped if reason_of(r) == name), answers=True)
+
+
+# --------------------------------------------------------------------------- calls, events, devices
+def of_errno(look: OccurrenceSearch, errno: int) -> Iterator[OccurrenceRow]:
+    """Calls that answered with it."""
+    calls = look.recent(Kind.CALLED)
+    yield from look.all_of(r for r in calls if errno_of(r) == errno)
+
+
+def of_rule(look: OccurrenceSearch, rule: str) -> Iterator[OccurrenceRow]:
+    """Calls that were refused by it."""
+    refused = look.recent(Kind.REFUSED)
+    yield from look.all_of(r for r in refused if rule_of(r) == rule)
+
+
+def of_verb(look: OccurrenceSearch, verb: str) -> Iterator[OccurrenceRow]:
+    """Calls of it."""
+    calls = look.recent(Kind.CALLED)
+    yield from look.all_of(r for r in calls if verb_of(r) == verb)
+
+
+_OF_THE_RESPONDER = {AsyncEvent.COMM_EST, *(row.event for row in REFUSALS.values())}
+
+
+def of_event(look: OccurrenceSearch, event: AsyncEvent) -> Iterator[OccurrenceRow]:
+    """Where it was raised; those that nobody fetched yet first."""
+    for node, hca in look.world.nodes.items():
+        if count := sum(raised is event for raised, _ in hca.async_events):
+            yield OccurrenceRow(f"{node} has {count} that nobody fetched: get_async_event {node}")
+    raised = (r for r in look.recent(Kind.ASYNC_RAISED) if async_event_of(r) == event)
+    yield from look.all_of(raised, answers=event in _OF_THE_RESPONDER)
+
+
+def of_port(look: OccurrenceSearch, state: PortState) -> Iterator[OccurrenceRow]:
+    """Ports in this state, and which came into it."""
+    there = [node for node, hca in look.world.nodes.items() if hca.port_state is state]
+    if there:
+        yield OccurrenceRow(f"the port of {' and '.join(there)} is {state.name}")
+    changes = look.recent(Kind.PORT_CHANGED)
+    yield from look.all_of(r for r in changes if port_state_of(r) == state)
+
+
+def of_profile(look: OccurrenceSearch, name: str) -> Iterator[OccurrenceRow]:
+    """Nodes with this device."""
+    there = [node for node, hca in look.world.nodes.items() if hca.profile.name == name]
+    if there:
+        yield OccurrenceRow(f"{' and '.join(there)} {'is' if len(there) == 1 else 'are'} {name}")
+
+
+def of_cell(look: OccurrenceSearch, _name: str) -> Iterator[OccurrenceRow]:
+    """Which column of the table counts for each node."""
+    for profile in dict.fromkeys(hca.profile.name for hca in look.world.nodes.values()):
+        yield from of_profile(look, profile)
+
+
+def of_limit(look: OccurrenceSearch, name: str) -> Iterator[OccurrenceRow]:
+    """Its value on each node; equal ones share a row."""
+    holders: dict[int, list[str]] = {}
+    for node, hca in look.world.nodes.items():
+        holders.setdefault(getattr(hca.profile.caps, name), []).append(node)
+    for value, nodes in holders.items():
+        said = "no limit" if value == NO_LIMIT else f"{value:,}"
+        yield OccurrenceRow(f"{' and '.join(nodes)}: {said}")
+
+
+def of_record(look: OccurrenceSearch, kind: Kind) -> Iterator[OccurrenceRow]:
+    """The newest records of a kind."""
+    yield from look.all_of(look.recent(kind))
+
+
+Finder = Callable[[OccurrenceSearch, Any], Iterator[OccurrenceRow]]

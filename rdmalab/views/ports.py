@@ -1,0 +1,129 @@
+"""Devices, ports and the cable between them."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from rdmalab.command import Noun
+from rdmalab.hca import port
+from rdmalab.spec.limits import PHYS_STATES, LinkLayer, PhysState, PortState
+from rdmalab.views import fmt
+from rdmalab.views.names import Names
+from rdmalab.wire.packet import gid_text
+from rdmalab.world.world import World
+
+
+@dataclass(slots=True)
+class PortRow:
+    """The port of a node."""
+
+    node: Annotated[str, "whose it is"]
+    state: Annotated[PortState, "only ACTIVE moves data"]
+    phys_state: Annotated[PhysState, "what its cable is doing"]
+    link_layer: Annotated[LinkLayer, "Ethernet (RoCE) or InfiniBand"]
+    lid: Annotated[int, "the first of its LIDs; 0 on Ethernet"]
+    lmc: Annotated[int, "it has 2**lmc LIDs, one for each path"]
+    gid: Annotated[str, "its RoCEv2 or InfiniBand address"]
+    gids: Annotated[int, "addresses in its GID table"]
+    pkey: Annotated[int, "the first entry of its P_Key table"]
+    active_mtu: Annotated[int, "the largest path_mtu it carries, in bytes"]
+    profile: Annotated[str, "which device this is: strict, rxe or mlx5"]
+    ready: Annotated[int, "QPs that stand in line to send"]
+    drops: Annotated[int, "packets that arrived and were dropped"]
+    bad_pkey_cntr: Annotated[int, "packets dropped for their P_Key, up to 65535"]
+    qkey_viol_cntr: Annotated[int, "datagrams dropped for their Q_Key, up to 65535"]
+    async_events: Annotated[int, "asynchronous events that nobody fetched yet"]
+
+
+@dataclass(slots=True)
+class TableRow:
+    """One entry of a port's GID or P_Key table."""
+
+    name: str
+    index: int
+    value: str
+
+
+@dataclass(slots=True)
+class DeviceRow:
+    """The device of a node: whether it works, and how much of it is in use."""
+
+    node: Annotated[str, "whose it is"]
+    state: Annotated[str, "open, closed or dead"]
+    profile: Annotated[str, "which device this is: strict, rxe or mlx5"]
+    objects: Annotated[int, "objects that exist on it"]
+
+
+@dataclass(slots=True)
+class UseRow:
+    """How many objects of a kind a device has room for, and has."""
+
+    name: str
+    used: int
+    limit: int
+
+
+@dataclass(slots=True)
+class LinkRow:
+    """The cable."""
+
+    up: bool
+    latency_ns: int
+    rate_bps: int
+    mtu: int
+    faults: list[str]
+
+
+def port_row(world: World, node: str) -> PortRow:
+    """The port of one node."""
+    hca = world.nodes[node]
+    return PortRow(
+        node=node,
+        state=hca.port_state,
+        phys_state=PHYS_STATES[hca.port_state],
+        link_layer=port.link_layer(hca),
+        lid=hca.lids[0] if hca.lids else 0,
+        lmc=port.lmc(hca),
+        gid=gid_text(hca.gids[0] if hca.lids else hca.address().dgid),
+        gids=sum(map(bool, hca.gids)),
+        pkey=hca.pkeys[0],
+        active_mtu=int(hca.profile.caps.active_mtu),
+        profile=hca.profile.name,
+        ready=len(hca.ready),
+        drops=sum(hca.drops.values()),
+        bad_pkey_cntr=port.bad_pkey_cntr(hca),
+        qkey_viol_cntr=port.qkey_viol_cntr(hca),
+        async_events=len(hca.async_events),
+    )
+
+
+def table_rows(world: World, node: str) -> list[TableRow]:
+    """The entries of a port's tables that are not empty."""
+    hca = world.nodes[node]
+    gids = [TableRow(f"{node} GID", n, gid_text(gid)) for n, gid in enumerate(hca.gids) if gid]
+    pkeys = [TableRow(f"{node} P_Key", n, f"{key:#06x}") for n, key in enumerate(hca.pkeys) if key]
+    return gids + pkeys
+
+
+def device_row(world: World, node: str) -> DeviceRow:
+    """The device of one node."""
+    hca = world.nodes[node]
+    state = hca.unavailable_rule.removeprefix("device-").replace("fatal", "dead") or "open"
+    count = sum(len(t.items) for noun, t in hca.tables.items() if noun != Noun.PROGRAM)
+    return DeviceRow(node, state, hca.profile.name, count)
+
+
+def use_rows(world: World, node: str) -> list[UseRow]:
+    """Each kind of object the device limits."""
+    hca = world.nodes[node]
+    return [
+        UseRow(f"{node} {table.noun}", len(table.items), int(limit))
+        for table in hca.tables.values()
+        if (limit := getattr(hca.profile.caps, f"max_{table.noun}", None)) is not None
+    ]
+
+
+def link_row(world: World, names: Names) -> LinkRow:
+    """The cable as it is set."""
+    cable = world.cable
+    faults = [f"{each.number}: {fmt.fault_words(names, each)}" for each in cable.faults]
+    return LinkRow(cable.up, cable.latency_ns, cable.rate_bps, cable.mtu, faults)

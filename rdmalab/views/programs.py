@@ -1,0 +1,96 @@
+"""Programs: how each stands, and its lines with the one that comes."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from rdmalab.command import Noun, Thing
+from rdmalab.hca import channels
+from rdmalab.hca.channels import CompChannel
+from rdmalab.spec.programs import ProgramState
+from rdmalab.views import fmt
+from rdmalab.views.names import Names
+from rdmalab.world.programs import Program, every
+from rdmalab.world.world import World
+
+_INDENT = "  "
+_STUCK = (ProgramState.WAITING, ProgramState.FAILED)
+
+
+@dataclass(slots=True)
+class ProgramRow:
+    """A program."""
+
+    name: Annotated[str, "its name"]
+    node: Annotated[str, "the host it runs on"]
+    state: Annotated[ProgramState, "RUNNING, SLEEPING, WAITING, DONE or FAILED"]
+    line: Annotated[int, "the line that comes, from 1; of one that ended the last it did"]
+    lines: Annotated[int, "how many lines it has"]
+    doing: Annotated[str, "that line"]
+    since_ns: Annotated[int, "when it came into its state"]
+    why: Annotated[str, "what it failed of, or what would wake it"]
+
+    @property
+    def text(self) -> str:
+        """`A.rx WAITING in line 2 since 1.300us: get_cq_event A.ch0`."""
+        since = fmt.clock(self.since_ns)
+        if self.state is ProgramState.DONE:
+            return f"{self.name} DONE at {since}"
+        when = "at" if self.state is ProgramState.FAILED else "since"
+        why = f": {self.why}" if self.why else ""
+        where = "in" if self.state in _STUCK else "before"
+        head = f"{self.name} {self.state.name} {where} line {self.line} {when} {since}"
+        return f"{head}: {self.doing}{why}"
+
+
+@dataclass(slots=True)
+class LineRow:
+    """A line of a program. comes: it is the next one, or the one where the program stands."""
+
+    number: int
+    text: str
+    comes: bool
+
+
+def program_row(world: World, names: Names, thing: Thing) -> ProgramRow:
+    """One program."""
+    program = world.find(thing, Program)
+    line = program.line
+    return ProgramRow(
+        name=names.of(thing),
+        node=thing.node,
+        state=program.state,
+        line=line.number,
+        lines=len(program.lines),
+        doing=line.text,
+        since_ns=program.since_ns,
+        why=program.why or _what_wakes(world, program),
+    )
+
+
+def _what_wakes(world: World, program: Program) -> str:
+    """Of one that sleeps on a completion channel: whether it sleeps in vain."""
+    if program.state is not ProgramState.WAITING or program.wants is None:
+        return ""
+    _, subject = program.wants
+    if subject.noun is not Noun.CHANNEL or not fmt.exists(world, subject):
+        return ""
+    return channels.what_wakes(*world.at(subject, CompChannel))
+
+
+def line_rows(world: World, thing: Thing) -> list[LineRow]:
+    """Its lines, those in a loop or an if indented."""
+    program = world.find(thing, Program)
+    rows: list[LineRow] = []
+    depth = 0
+    for index, line in enumerate(program.lines):
+        depth -= line.word in ("else", "end")
+        comes = index == program.at and program.state is not ProgramState.DONE
+        rows.append(LineRow(line.number, _INDENT * depth + line.text, comes))
+        depth += line.word in ("loop", "if", "else")
+    return rows
+
+
+def stuck_rows(world: World, names: Names) -> list[ProgramRow]:
+    """The programs that will do nothing more by themselves, and are not done."""
+    things = [Thing(Noun.PROGRAM, p.node, p.number) for p in every(world) if p.state in _STUCK]
+    return [program_row(world, names, thing) for thing in things]

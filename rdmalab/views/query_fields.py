@@ -1,0 +1,307 @@
+"""What can be asked: the rows that hang on a name, their fields, their sentences.
+
+The fields are those of the row classes, so that what `help` lists is what can be asked. With
+`fields`, the only view that reads its siblings.
+"""
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, NamedTuple
+
+from rdmalab.command import Noun, Thing
+from rdmalab.grammar.answers import Unknown
+from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.grammar.nodes import Index
+from rdmalab.spec.records import Record
+from rdmalab.views import (
+    addresses,
+    calls,
+    completions,
+    counters,
+    events,
+    flows,
+    ladder,
+    memory,
+    ports,
+    programs,
+    queues,
+    srq,
+    windows,
+    wqes,
+)
+from rdmalab.views.aggregates import Aggregates
+from rdmalab.views.names import Names
+from rdmalab.world.world import World
+
+_SAMPLE_NODE = "A"
+
+PathStep = str | Index
+
+
+class FieldRow(NamedTuple):
+    """One thing that can be asked: how it is written, what it is, what it says."""
+
+    path: str
+    type: str
+    sentence: str
+
+
+class QueryRow(NamedTuple):
+    """A row class, and the function that makes its row from the subject of the question."""
+
+    row: type
+    look: Callable[..., Any]
+
+
+# --------------------------------------------------------------------------- what there is
+FACTS: dict[str, tuple[type, Callable[[World], Any], str]] = {
+    "now": (int, lambda world: world.now_ns, "the virtual time in ns: now >= 10us"),
+    "idle": (
+        bool,
+        lambda world: world.agenda.next_ns() is None,
+        "whether nothing will ever happen by itself",
+    ),
+    "event": (int, lambda world: world.event, "the number of the last event"),
+}
+
+# (world, names) → row
+WORLD: dict[tuple[str, str], QueryRow] = {
+    ("wire", "last"): QueryRow(ladder.PacketRow, ladder.last_packet),
+    ("log", "last"): QueryRow(calls.CallRow, lambda w, _n: next(iter(calls.call_rows(w, 1)), None)),
+}
+
+
+def _counters(world: World, node: str, folds: Aggregates) -> counters.CountersRow:
+    def first() -> counters.Tally:
+        return counters.Tally(world, node)
+
+    tally: counters.Tally = folds.value(
+        ("counters", node), world.trace, first, counters.Tally.with_record
+    )
+    return tally.row
+
+
+# (world, node, folds) → row
+PARTS: dict[str, QueryRow] = {
+    "port": QueryRow(ports.PortRow, lambda world, node, _folds: ports.port_row(world, node)),
+    "device": QueryRow(ports.DeviceRow, lambda world, node, _folds: ports.device_row(world, node)),
+    "events": QueryRow(
+        events.EventsRow, lambda world, node, _folds: events.events_row(world, node)
+    ),
+    "counters": QueryRow(counters.CountersRow, _counters),
+}
+
+# (world, names, thing) → row
+OBJECTS: dict[Noun, QueryRow] = {
+    Noun.QP: QueryRow(queues.QpRow, queues.qp_row),
+    Noun.CQ: QueryRow(completions.CqRow, completions.cq_row),
+    Noun.MR: QueryRow(memory.MrRow, memory.mr_row),
+    Noun.PD: QueryRow(memory.PdRow, memory.pd_row),
+    Noun.TD: QueryRow(memory.TdRow, memory.td_row),
+    Noun.AH: QueryRow(addresses.AhRow, addresses.ah_row),
+    Noun.SRQ: QueryRow(srq.SrqRow, srq.srq_row),
+    Noun.XRCD: QueryRow(srq.XrcdRow, srq.xrcd_row),
+    Noun.CHANNEL: QueryRow(events.ChannelRow, events.channel_row),
+    Noun.FLOW: QueryRow(flows.FlowRow, flows.flow_row),
+    Noun.MW: QueryRow(windows.MwRow, windows.mw_row),
+    Noun.PROGRAM: QueryRow(programs.ProgramRow, programs.program_row),
+}
+
+
+def _nth_wc(world: World, names: Names, thing: Thing, position: int) -> completions.WcRow | None:
+    rows = completions.wc_rows(world, names, thing)
+    return rows[position] if position < len(rows) else None
+
+
+class Listing(NamedTuple):
+    """Rows of an object that are asked by a number. missing: what to say where there is none."""
+
+    row: type
+    look: Callable[[World, Names, Thing, int], Any]
+    missing: str
+
+
+LISTS: dict[tuple[Noun, str], Listing] = {
+    (Noun.QP, "wr"): Listing(
+        wqes.WqeRow,
+        lambda w, _n, t, i: wqes.wqe_by_id(w, t, i),
+        "no send with wr_id {} was ever posted",
+    ),
+    (Noun.QP, "recv_wr"): Listing(
+        wqes.RecvRow,
+        lambda w, _n, t, i: wqes.recv_by_id(w, t, i),
+        "no receive with wr_id {} was ever posted",
+    ),
+    (Noun.SRQ, "recv_wr"): Listing(
+        srq.SharedRecvRow, srq.recv_by_id, "no receive with wr_id {} was ever posted"
+    ),
+    (Noun.CQ, "cqes"): Listing(completions.WcRow, _nth_wc, ""),
+}
+
+
+class Fold(NamedTuple):
+    """A fact about an object that only its whole past knows."""
+
+    type: type
+    first: Any
+    step: Callable[[Thing, Any, Record], Any]
+    result: Callable[[Any], Any]
+    sentence: str
+
+
+def _most(queue: str) -> Fold:
+    def step(thing: Thing, so_far: queues.Peak, record: Record) -> queues.Peak:
+        return queues.peak(thing, queue, so_far, record)
+
+    return Fold(int, (0, 0), step, lambda peak: peak[1], "the most slots ever taken")
+
+
+FOLDS: dict[tuple[Noun, str], Fold] = {
+    (Noun.QP, "sq.max_used"): _most("sq"),
+    (Noun.QP, "rq.max_used"): _most("rq"),
+    (Noun.CQ, "overruns"): Fold(
+        int, 0, completions.overran, lambda count: count, "completions lost because it was full"
+    ),
+}
+
+WIRE_KEYS = (*ladder.FACTS, *ladder.SHORT)
+LOG_KEYS = tuple(f.name for f in dataclasses.fields(calls.CallRow))
+WC_KEYS = tuple(f.name for f in dataclasses.fields(completions.WcRow))
+
+CALLS = (
+    FieldRow("wire.count(opcode=SEND_ONLY, from=A)", "int", "packets sent, with these fields"),
+    FieldRow("wire.any(syndrome=RNR_NAK)", "bool", "whether such a packet was sent"),
+    FieldRow("log.count(verb=post_send, node=A)", "int", "calls of verbs, with these fields"),
+    FieldRow("log.any(errno=ENOMEM)", "bool", "whether there was such a call"),
+    FieldRow("A.cq0.total(status=SUCCESS)", "int", "completions that ever came, with these fields"),
+)
+
+
+# --------------------------------------------------------------------------- walking a row
+def walk(
+    row: Any, cls: type, rest: list[PathStep], name: str, also: list[str] | None = None
+) -> Any:
+    """The field at the end of `rest`; of a row that is not there, nothing."""
+    if not rest:
+        hint = f"write {name}.{next(iter(_hints(cls)))}"
+        raise Unknown(f"{name} has several fields, which one?", hint)
+    step, *more = rest
+    hints = _hints(cls)
+    if not isinstance(step, str) or step not in hints:
+        legal = [*hints, *(also or [])]
+        raise Unknown(f"{name} has no {quoted(str(step))}", suggest(str(step), legal))
+    value = None if row is None else getattr(row, step)
+    inner = row_class(hints[step])
+    if inner is not None:
+        below = [a.partition(".")[2] for a in also or [] if a.startswith(f"{step}.")]
+        return walk(value, inner, more, f"{name}.{step}", below)
+    if more:
+        raise Unknown(f"{name}.{step} has no fields", f"write {name}.{step}")
+    return value
+
+
+def hint_at(cls: type, rest: list[PathStep], name: str, also: list[str] | None = None) -> Any:
+    """The annotation of the field at the end of `rest`; Unknown where there is no such field."""
+    walk(None, cls, rest, name, also)
+    hint: Any = None
+    for step in rest:
+        hint = _hints(cls)[str(step)]
+        cls = row_class(hint) or cls
+    return hint
+
+
+_CACHE: dict[type, dict[str, Any]] = {}
+
+
+def _hints(cls: type) -> dict[str, Any]:
+    """The fields of a row class that have a sentence: those that can be asked."""
+    if cls not in _CACHE:
+        hints = typing.get_type_hints(cls, include_extras=True)
+        _CACHE[cls] = {
+            name: hint for name, hint in hints.items() if typing.get_origin(hint) is Annotated
+        }
+    return _CACHE[cls]
+
+
+def fields_of_row(row: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every field of a row that can be asked, with its path and value."""
+    for name, hint in _hints(type(row)).items():
+        value = getattr(row, name)
+        inner = row_class(hint)
+        if inner is not None and types.NoneType not in _parts(hint):
+            yield from fields_of_row(value, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", value
+
+
+def row_class(annotation: Any) -> type | None:
+    """The row class inside an annotation, or None for a plain value."""
+    for part in _parts(annotation):
+        if dataclasses.is_dataclass(part) and isinstance(part, type):
+            return part
+    return None
+
+
+def _parts(annotation: Any) -> tuple[Any, ...]:
+    if typing.get_origin(annotation) is Annotated:
+        annotation = annotation.__origin__
+    union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
+    return typing.get_args(annotation) if union else (annotation,)
+
+
+# --------------------------------------------------------------------------- the list of it all
+def fields() -> list[FieldRow]:
+    """Everything that can be asked, with sample names."""
+    rows = [FieldRow(name, of.__name__, says) for name, (of, _, says) in FACTS.items()]
+    for noun, sight in OBJECTS.items():
+        sample = f"{_SAMPLE_NODE}.{noun}0"
+        rows += _listed_fields(sample, sight.row)
+        rows += [
+            FieldRow(f"{sample}.{field}", fold.type.__name__, fold.sentence)
+            for (of, field), fold in FOLDS.items()
+            if of is noun
+        ]
+        for (of, word), listing in LISTS.items():
+            rows += _listed_fields(f"{sample}.{word}[7]", listing.row) if of is noun else []
+    rows.append(FieldRow("A.mr0[0:5]", "bytes", 'these bytes: == "hello"'))
+    rows.append(FieldRow("A.mr0[7]", "int", "this byte"))
+    for part, sight in PARTS.items():
+        rows += _listed_fields(f"{_SAMPLE_NODE}.{part}", sight.row)
+    for (root, word), sight in WORLD.items():
+        rows += _listed_fields(f"{root}.{word}", sight.row)
+    return [*rows, *CALLS]
+
+
+def _listed_fields(path: str, cls: type) -> list[FieldRow]:
+    rows: list[FieldRow] = []
+    for name, annotation in _hints(cls).items():
+        inner = row_class(annotation)
+        if inner is not None:
+            rows += _listed_fields(f"{path}.{name}", inner)
+        else:
+            sentence = annotation.__metadata__[0]
+            rows.append(FieldRow(f"{path}.{name}", type_word(annotation), sentence))
+    return rows
+
+
+def type_word(annotation: Any) -> str:
+    """`QPState`, `int or nothing`."""
+    parts = [p for p in _parts(annotation) if p is not types.NoneType]
+    first = getattr(parts[0], "__name__", str(parts[0]))
+    optional = types.NoneType in _parts(annotation)
+    return f"{first} or nothing" if optional else str(first)
+
+
+def continuations(names: Names, path: str) -> list[str]:
+    """Paths that may go on from what was typed: `A.qp0.s` → A.qp0.state, A.qp0.sq.used, …"""
+    node, _, rest = path.partition(".")
+    name, _, _ = rest.partition(".")
+    thing = names.find(f"{node}.{name}")
+    wanted = [row.path for row in fields()]
+    if thing is not None:
+        sample = f"{_SAMPLE_NODE}.{thing.noun}0"
+        own = f"{node}.{name}"
+        wanted = [own + p.removeprefix(sample) for p in wanted if p.startswith(sample)]
+    return [p for p in wanted if p.startswith(path)]

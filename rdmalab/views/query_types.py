@@ -1,0 +1,167 @@
+"""Questions that cannot mean anything, found before they are asked: by the types of the fields.
+
+A breakpoint on a misspelled word would be set and never halt. The fields are those of the row
+classes; what a word may be compared with is decided where questions are answered.
+"""
+
+import enum
+import types
+import typing
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
+
+from rdmalab.command import NotUnderstood, Noun
+from rdmalab.grammar.answers import Unknown, comparable
+from rdmalab.grammar.expressions import COMPARISONS
+from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.grammar.nodes import Bare, Binary, Call, Index, Literal, Node, Path, Unary, Word
+from rdmalab.views import calls, completions, ladder
+from rdmalab.views.ladder import SHORT
+from rdmalab.views.query_fields import (
+    FACTS,
+    FOLDS,
+    LISTS,
+    LOG_KEYS,
+    OBJECTS,
+    PARTS,
+    WC_KEYS,
+    WIRE_KEYS,
+    WORLD,
+    PathStep,
+    hint_at,
+)
+
+Nouns = Callable[[str], Collection[Noun]]
+"""What a name such as `A.qp0` may stand for; empty where that is not known."""
+
+_ROWS: Mapping[str, tuple[type, tuple[str, ...]]] = {
+    "wire": (ladder.PacketRow, WIRE_KEYS),
+    "log": (calls.CallRow, LOG_KEYS),
+}
+
+
+def refuse_senseless(node: Node, nouns: Nouns) -> None:
+    """NotUnderstood at a field that nothing has, or a word that its field never is."""
+    match node:
+        case Path():
+            _types(node, nouns)
+        case Call():
+            _check_call(node, nouns)
+        case Unary():
+            refuse_senseless(node.operand, nouns)
+        case Binary() if node.operator in COMPARISONS:
+            _check_comparison(node, nouns)
+        case Binary():
+            refuse_senseless(node.left, nouns)
+            refuse_senseless(node.right, nouns)
+
+
+def nouns_by_prefix(name: str) -> Collection[Noun]:
+    """`A.qp0` is a queue pair by the numbering of the short forms; other names may be anything."""
+    bare = name.partition(".")[2].rstrip("0123456789")
+    return [noun for noun in OBJECTS if noun == bare]
+
+
+def _check_comparison(node: Binary, nouns: Nouns) -> None:
+    for side in (node.left, node.right):
+        refuse_senseless(side, nouns)
+    for fact, value in ((node.left, node.right), (node.right, node.left)):
+        if isinstance(fact, Path) and isinstance(value, Word | Literal):
+            _check_value(_types(fact, nouns), value)
+
+
+def _check_value(hints: list[Any], value: Word | Literal) -> None:
+    """The complaint of the first type, where no type accepts the value."""
+    wanted = Bare(value.text) if isinstance(value, Word) else value.value
+    wrong: list[NotUnderstood] = []
+    for sample in [sample for hint in hints for sample in _samples(hint)]:
+        try:
+            comparable(sample, wanted, value.place)
+        except NotUnderstood as complaint:
+            wrong.append(complaint)
+        else:
+            return
+    if wrong:
+        raise wrong[0]
+
+
+def _samples(hint: Any) -> Iterator[Any]:
+    """One value of each type that a field may have; None stands for what is not known."""
+    if typing.get_origin(hint) is typing.Annotated:
+        hint = hint.__origin__
+    is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    for part in typing.get_args(hint) if is_union else (hint,):
+        if isinstance(part, type) and issubclass(part, enum.Enum):
+            yield next(iter(part))
+        elif part in (bool, int, bytes) or (isinstance(part, type) and issubclass(part, str)):
+            yield part()
+        elif part is not types.NoneType:
+            yield None
+
+
+def _check_call(node: Call, nouns: Nouns) -> None:
+    match node.path.steps:
+        case ("wire" | "log" as root, "count" | "any"):
+            row, keys = _ROWS[root]
+        case (str(), str(), "total"):
+            row, keys = completions.WcRow, WC_KEYS
+        case _:  # why(A.qp0.wr[7]): judged when it is answered
+            return
+    for key, value in node.keywords.items():
+        if key not in keys:
+            hint = suggest(key, keys)
+            raise NotUnderstood(f"{node.path} has no {quoted(key)}", value.place, hint)
+        if isinstance(value, Word | Literal):
+            _check_value([typing.get_type_hints(row)[SHORT.get(key, key)]], value)
+        else:
+            refuse_senseless(value, nouns)
+
+
+# --------------------------------------------------------------------------- types of paths
+def _types(path: Path, nouns: Nouns) -> list[Any]:
+    """The types that the fact at a path may have."""
+    try:
+        return list(_hints(path, nouns))
+    except Unknown as unknown:
+        raise NotUnderstood(unknown.message, path.place, unknown.hint) from None
+
+
+def _hints(path: Path, nouns: Nouns) -> Iterator[Any]:
+    first, *rest = path.steps
+    if first in FACTS and not rest:
+        yield FACTS[str(first)][0]
+    elif rest and (sight := WORLD.get((str(first), str(rest[0])))) is not None:
+        yield hint_at(sight.row, rest[1:], f"{first}.{rest[0]}")
+    elif rest and isinstance(rest[0], str) and len(str(first)) == 1:
+        yield from _of_node(f"{first}.{rest[0]}", rest, nouns)
+    else:
+        yield None  # judged when it is answered
+
+
+def _of_node(name: str, rest: list[PathStep], nouns: Nouns) -> Iterator[Any]:
+    if (part := PARTS.get(str(rest[0]))) is not None:
+        yield hint_at(part.row, rest[1:], name)
+        return
+    wrong: list[Unknown] = []
+    found = False
+    for noun in nouns(name) or OBJECTS:
+        try:
+            yield _of_thing(noun, rest[1:], name)
+            found = True
+        except Unknown as unknown:
+            wrong.append(unknown)
+    if not found:
+        raise wrong[0]
+
+
+def _of_thing(noun: Noun, rest: list[PathStep], name: str) -> Any:
+    if noun is Noun.MR and rest and isinstance(rest[0], Index):
+        return int if rest[0].stop is None else bytes
+    if rest and (listing := LISTS.get((noun, str(rest[0])))) is not None:
+        if len(rest) < 2 or not isinstance(rest[1], Index):
+            raise Unknown(f"which {rest[0]} of {name}?", f"write {name}.{rest[0]}[0]")
+        return hint_at(listing.row, rest[2:], f"{name}.{rest[0]}{rest[1]}")
+    if (fold := FOLDS.get((noun, ".".join(map(str, rest))))) is not None:
+        return fold.type
+    also = [field for of, field in (*LISTS, *FOLDS) if of is noun]
+    return hint_at(OBJECTS[noun].row, rest, name, also)

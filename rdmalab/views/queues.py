@@ -1,0 +1,319 @@
+"""Queue pairs: two work queues in numbers, what was told them, where their engines stand."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from rdmalab.command import Noun, Thing
+from rdmalab.hca.extended import Extended
+from rdmalab.hca.groups import groups_of
+from rdmalab.hca.qp import Path, QueuePair
+from rdmalab.spec.access import Access
+from rdmalab.spec.builders import SendOps
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    kind_of,
+    new_state_of,
+    node_of,
+    object_of,
+    queue_of,
+    slots_of,
+)
+from rdmalab.spec.states import MTU, MigState, QPState, QPType
+from rdmalab.spec.timers import RNR_NS, answer_ns
+from rdmalab.spec.work import SendFlags
+from rdmalab.views import fmt
+from rdmalab.views.names import Names
+from rdmalab.wire.packet import LidFlow, gid_text
+from rdmalab.world.world import World
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+
+
+# --------------------------------------------------------------------------- work queues
+@dataclass(slots=True)
+class QueueRow:
+    """A work queue: used = waiting + on_wire + acked, and used + free = capacity."""
+
+    capacity: Annotated[int, "slots in all: max_send_wr or max_recv_wr as granted"]
+    used: Annotated[int, "slots taken: posted and not given back yet"]
+    free: Annotated[int, "slots that a post may still take"]
+    posted: Annotated[int, "work requests posted so far, since the QP was made"]
+    waiting: Annotated[int, "posted, nothing done for them yet"]
+    on_wire: Annotated[int, "begun and not completed; receives: in use by a message"]
+    acked: Annotated[int, "completed, yet the slot waits until a completion is polled"]
+
+
+@dataclass(slots=True)
+class TimerRow:
+    """One of the two waits of a QP."""
+
+    armed: Annotated[bool, "whether it runs"]
+    at_ns: Annotated[int | None, "when it fires"]
+    left_ns: Annotated[int | None, "how long until then"]
+
+
+@dataclass(slots=True)
+class CapRow:
+    """The sizes that create_qp handed back; Soft-RoCE repeats the numbers asked."""
+
+    max_send_wr: Annotated[int, "send work requests; sq.capacity is the truth"]
+    max_recv_wr: Annotated[int, "receive work requests; rq.capacity is the truth"]
+    max_send_sge: Annotated[int, "pieces of memory in a send"]
+    max_recv_sge: Annotated[int, "pieces of memory in a receive"]
+    max_inline_data: Annotated[int, "bytes that a send may carry inside itself"]
+
+
+@dataclass(slots=True)
+class RegionRow:
+    """The extended face of a queue pair: what wr_* functions have built and not posted yet."""
+
+    extended: Annotated[bool, "whether wr_* functions work on it: made by create_qp_ex for them"]
+    send_ops_flags: Annotated[SendOps, "the builders that create_qp_ex was asked for"]
+    locked: Annotated[bool, "whether posting takes a lock; not in a thread domain"]
+    open: Annotated[bool, "between wr_start and wr_complete"]
+    thread: Annotated[int | None, "who opened it"]
+    built: Annotated[int, "work requests built since wr_start"]
+    error: Annotated[str, "the rule that wr_complete will answer with, empty if none yet"]
+    wr_id: Annotated[int, "what the next builder takes"]
+    wr_flags: Annotated[SendFlags, "what the next builder takes"]
+
+
+@dataclass(slots=True)
+class QpRow:
+    """A queue pair: what it is, what it was told, where its three engines stand."""
+
+    name: Annotated[str, "its name"]
+    node: Annotated[str, "whose it is"]
+    qp_num: Annotated[int, "its number on the wire"]
+    qp_type: Annotated[QPType, "the service"]
+    state: Annotated[QPState, "where in the state machine it is"]
+    pd: Annotated[str, "its protection domain"]
+    send_cq: Annotated[str, "where sends complete"]
+    recv_cq: Annotated[str, "where receives complete"]
+    srq: Annotated[str, "the SRQ it takes receives from, empty for its own queue"]
+    xrcd: Annotated[str, "the XRC domain whose SRQs it may feed"]
+    deaf: Annotated[bool, "it hears messages and has no receive for the next one"]
+    sq_sig_all: Annotated[bool, "whether every send gives a completion"]
+    cap: Annotated[CapRow, "the sizes that create_qp handed back"]
+    peer: Annotated[str, "the QP it talks to, empty before RTR"]
+    dest_node: Annotated[str, "the node it talks to, empty before RTR"]
+    dest_qp_num: Annotated[int, "the QP number it talks to"]
+    sq: Annotated[QueueRow, "the send queue"]
+    rq: Annotated[QueueRow, "the receive queue"]
+    sq_psn: Annotated[int, "the PSN that the next work request will begin with"]
+    next_psn: Annotated[int, "the PSN that leaves next: behind sq_psn while something waits"]
+    unacked_psn: Annotated[int, "the oldest PSN without an answer"]
+    rq_psn: Annotated[int, "the PSN expected from the peer"]
+    msn: Annotated[int, "messages of the peer completed, as ACKs tell it"]
+    retries_left: Annotated[int, "of retry_cnt; progress fills it up"]
+    rnr_retries_left: Annotated[int, "of rnr_retry; with rnr_retry 7 it never shrinks"]
+    rnr_timer: Annotated[TimerRow, "the wait that an RNR NAK asked for"]
+    ack_timer: Annotated[TimerRow, "the wait for an answer"]
+    path_mtu: Annotated[int, "bytes of a full packet"]
+    timeout: Annotated[int, "the code of the wait for an answer; 0 waits for ever"]
+    timeout_ns: Annotated[int | None, "that wait on this device; nothing for ever"]
+    retry_cnt: Annotated[int, "as set"]
+    rnr_retry: Annotated[int, "as set; 7 never gives up"]
+    min_rnr_timer: Annotated[int, "the code of the wait asked of a peer that finds no receive"]
+    min_rnr_timer_ns: Annotated[int, "that wait"]
+    max_rd_atomic: Annotated[int, "how many READs and atomics may be under way from here"]
+    max_dest_rd_atomic: Annotated[int, "how many of the peer are served at once"]
+    qp_access_flags: Annotated[Access, "what the peer may do through this QP"]
+    qkey: Annotated[int, "the Q_Key that an incoming datagram must know"]
+    groups: Annotated[str, "the multicast groups it hears"]
+    slid: Annotated[int | None, "the LID its packets come from, on InfiniBand"]
+    dlid: Annotated[int | None, "the LID they go to, on InfiniBand"]
+    alt_slid: Annotated[int | None, "the same of its alternate path"]
+    alt_dlid: Annotated[int | None, "the same of its alternate path"]
+    path_mig_state: Annotated[MigState, "whether the alternate path is ready: ARMED"]
+    reads_outstanding: Annotated[int, "READs and atomics under way from here"]
+    region: Annotated[RegionRow, "where wr_* functions build"]
+    sq_draining: Annotated[bool, "in SQD, with sends begun and not yet completed"]
+
+
+def _lids(path: Path | None) -> tuple[int | None, int | None]:
+    if path is None or not isinstance(path.flow, LidFlow):
+        return None, None
+    return path.flow.src, path.flow.dst
+
+
+def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
+    """One QP; its work requests are rows of `wqes`."""
+    hca: Hca = world.nodes[thing.node]
+    qp = world.find(thing, QueuePair)
+    return QpRow(
+        name=names.of(thing),
+        node=thing.node,
+        qp_num=qp.number,
+        qp_type=qp.qp_type,
+        state=qp.state,
+        deaf=_is_deaf(qp),
+        sq_sig_all=qp.sq_sig_all,
+        cap=CapRow(**dataclasses.asdict(qp.told_cap)),
+        qkey=qp.attr.qkey or 0,
+        groups=" ".join(map(gid_text, groups_of(hca, qp))),
+        region=region_row(qp),
+        **_parts(names, thing.node, qp),
+        **_paths(world, names, qp),
+        **_progress(world, qp),
+        **_settings(hca, qp),
+    )
+
+
+def _parts(names: Names, node: str, qp: QueuePair) -> dict[str, Any]:
+    """The names of the objects that the QP was created with."""
+    return {
+        "pd": fmt.part_name(names, Noun.PD, node, qp.pd),
+        "send_cq": fmt.part_name(names, Noun.CQ, node, qp.send_cq),
+        "recv_cq": fmt.part_name(names, Noun.CQ, node, qp.recv_cq),
+        "srq": fmt.part_name(names, Noun.SRQ, node, qp.srq),
+        "xrcd": fmt.part_name(names, Noun.XRCD, node, qp.xrcd),
+    }
+
+
+def _paths(world: World, names: Names, qp: QueuePair) -> dict[str, Any]:
+    """The peer and the LIDs of both paths."""
+    path = qp.path if qp.transport.connected else None
+    dest_node = world.target_of(path.flow) if path else ""
+    slid, dlid = _lids(path)
+    alt_slid, alt_dlid = _lids(qp.alternate)
+    return {
+        "peer": _peer(world, names, qp, dest_node),
+        "dest_node": dest_node,
+        "dest_qp_num": path.dest_qpn if path else 0,
+        "slid": slid,
+        "dlid": dlid,
+        "alt_slid": alt_slid,
+        "alt_dlid": alt_dlid,
+        "path_mig_state": MigState(qp.attr.path_mig_state or 0),
+    }
+
+
+def _progress(world: World, qp: QueuePair) -> dict[str, Any]:
+    """How far requester, responder and completer are."""
+    attr, comp, resp = qp.attr, qp.comp, qp.resp
+    return {
+        "sq": sq_row(qp),
+        "rq": rq_row(qp),
+        "sq_psn": qp.sq.next_psn,
+        "next_psn": qp.req.psn,
+        "unacked_psn": comp.psn,
+        "rq_psn": resp.psn,
+        "msn": resp.msn,
+        "retries_left": (attr.retry_cnt or 0) - comp.retried,
+        "rnr_retries_left": (attr.rnr_retry or 0) - comp.rnr_retried,
+        "rnr_timer": _timer(world, comp.rnr_until_ns),
+        "ack_timer": _timer(world, _ack_due(qp)),
+        "reads_outstanding": qp.req.reads - comp.reads,
+        "sq_draining": qp.is_draining,
+    }
+
+
+def _settings(hca: "Hca", qp: QueuePair) -> dict[str, Any]:
+    """Attributes as modify_qp set them, and the times that their codes stand for."""
+    attr, device = qp.attr, hca.profile
+    mtu, timeout, code = int(attr.path_mtu or 0), attr.timeout or 0, attr.min_rnr_timer or 0
+    return {
+        "path_mtu": MTU(mtu).octets if mtu in tuple(MTU) else mtu,
+        "timeout": timeout,
+        "timeout_ns": answer_ns(timeout, device.timer_tick_ns, device.ack_timeout_factor),
+        "retry_cnt": attr.retry_cnt or 0,
+        "rnr_retry": attr.rnr_retry or 0,
+        "min_rnr_timer": code,
+        "min_rnr_timer_ns": RNR_NS[code & 0x1F],
+        "max_rd_atomic": attr.max_rd_atomic or 0,
+        "max_dest_rd_atomic": attr.max_dest_rd_atomic or 0,
+        "qp_access_flags": Access(attr.qp_access_flags or 0),
+    }
+
+
+def _is_deaf(qp: QueuePair) -> bool:
+    """A message would find no receive; which SRQ an XRC message will name nobody knows."""
+    hears = qp.state_row.receives and qp.transport.receives and not qp.transport.names_srq
+    return hears and not qp.source.wqes and qp.resp.recv is None
+
+
+def region_row(qp: QueuePair) -> RegionRow:
+    """What is built and not posted yet; of a plain queue pair nothing ever is."""
+    ex = qp.ex or Extended(0)
+    region = ex.region
+    complaint = region.complaint if region else None
+    return RegionRow(
+        extended=qp.ex is not None,
+        send_ops_flags=SendOps(ex.ops),
+        locked=qp.locked,
+        open=region is not None,
+        thread=region.thread if region else None,
+        built=len(region.built) if region else 0,
+        error=complaint.rule if complaint else "",
+        wr_id=ex.wr_id,
+        wr_flags=SendFlags(ex.wr_flags),
+    )
+
+
+def _peer(world: World, names: Names, qp: QueuePair, dest_node: str) -> str:
+    if qp.path is None or not qp.transport.connected:
+        return ""
+    thing = Thing(Noun.QP, dest_node, qp.path.dest_qpn)
+    if fmt.exists(world, thing):
+        return names.of(thing)
+    return f"{dest_node or '?'}:{qp.path.dest_qpn:#x}"
+
+
+def _timer(world: World, at_ns: int | None) -> TimerRow:
+    return TimerRow(at_ns is not None, at_ns, None if at_ns is None else at_ns - world.now_ns)
+
+
+def _ack_due(qp: QueuePair) -> int | None:
+    return qp.timer.at_ns if qp.comp.rnr_until_ns is None else None
+
+
+def sq_row(qp: QueuePair) -> QueueRow:
+    """The send queue in numbers."""
+    sq, done = qp.sq, qp.comp.serial
+    begun = max(done, qp.req.started)  # a flush completes what was never begun
+    used = sq.posted - sq.freed + len(sq.early)
+    return QueueRow(
+        capacity=sq.capacity,
+        used=used,
+        free=sq.capacity - used,
+        posted=sq.posted,
+        waiting=sq.posted - begun + len(sq.early),
+        on_wire=begun - done,
+        acked=done - sq.freed,
+    )
+
+
+def rq_row(qp: QueuePair) -> QueueRow:
+    """The receive queue in numbers."""
+    rq = qp.rq
+    used, waiting, in_use = rq.posted - rq.freed, len(rq.wqes), int(qp.resp.recv is not None)
+    in_use = min(in_use, used - waiting)  # Soft-RoCE has given this slot back already
+    return QueueRow(
+        capacity=rq.capacity,
+        used=used,
+        free=rq.capacity - used,
+        posted=rq.posted,
+        waiting=waiting,
+        on_wire=in_use,
+        acked=used - waiting - in_use,
+    )
+
+
+Peak = tuple[int, int]
+
+
+def peak(thing: Thing, queue: str, so_far: Peak, record: Record) -> Peak:
+    """(used now, most ever used) of a work queue, carried on by one record."""
+    if object_of(record) != thing.number or node_of(record) != thing.node:
+        return so_far
+    used, most = so_far
+    if kind_of(record) is (Kind.SEND_POSTED if queue == "sq" else Kind.RECV_POSTED):
+        return used + 1, max(most, used + 1)
+    if kind_of(record) is Kind.SLOTS_FREED and queue_of(record) == queue:
+        return used - slots_of(record), most
+    emptied = kind_of(record) is Kind.STATE_CHANGED and new_state_of(record) is QPState.RESET
+    return (0, most) if emptied else so_far

@@ -1,0 +1,114 @@
+"""The story: a sentence for every record, and one for every event."""
+
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+from rdmalab.spec.records import KINDS, Kind, errno_of, event_of, reason_of
+from rdmalab.views import fmt
+from rdmalab.views.names import Names
+from rdmalab.world.world import World
+
+
+@dataclass(slots=True)
+class StoryRow:
+    """One record in words. number: of the record; position: which of its event's, from 1."""
+
+    number: int
+    event: int
+    position: int
+    at_ns: int
+    cause: int
+    kind: Kind
+    node: str
+    subject: str
+    sentence: str
+
+    @property
+    def text(self) -> str:
+        """`A.qp0  sent SEND_ONLY psn=0 64 B to B`."""
+        return f"{self.subject}  {self.sentence}" if self.subject else self.sentence
+
+
+@dataclass(slots=True)
+class EventRow:
+    """One event in one sentence; `rows` are all its records."""
+
+    event: int
+    at_ns: int | None
+    text: str
+    rows: list[StoryRow] = field(default_factory=list)
+
+
+# What goes without saying in the sentence of an event: other records of it tell the same, or more.
+QUIET = (
+    Kind.ATTRIBUTES_SET, Kind.WQE_STARTED, Kind.WQE_COMPLETED, Kind.RECV_TAKEN, Kind.REFUSED,
+    Kind.MEMORY_READ, Kind.TIMER_FIRED,
+)  # fmt: skip
+
+
+def record_row(world: World, names: Names, number: int, position: int = 1) -> StoryRow:
+    """Record `number` in words."""
+    record = world.trace.records[number]
+    event, at_ns, cause, kind, node, *_ = record
+    subject = fmt.subject(names, record)
+    sentence = fmt.sentence(world, names, record)
+    return StoryRow(number, event, position, at_ns, cause, kind, node, subject, sentence)
+
+
+def record_rows(world: World, names: Names, event: int) -> list[StoryRow]:
+    """The records of one event: N.1, N.2, …"""
+    span = world.trace.records.span(event)
+    return [record_row(world, names, number, n) for n, number in enumerate(span, 1)]
+
+
+def last_rows(world: World, names: Names, last: int) -> list[StoryRow]:
+    """The newest records, oldest first."""
+    records = world.trace.records
+    first = max(0, len(records) - last)
+    rows: list[StoryRow] = []
+    for number in range(first, len(records)):
+        start = records.span(event_of(records[number])).start
+        rows.append(record_row(world, names, number, number - start + 1))
+    return rows
+
+
+def event_row(world: World, names: Names, event: int) -> EventRow:
+    """One event in one sentence; what the same thing did in a row is told in one breath."""
+    rows = record_rows(world, names, event)
+    telling = [_shortened(world, rows, row) for row in rows if not _is_quiet(world, row)] or rows
+    at_ns = rows[0].at_ns if rows else None
+    return EventRow(event, at_ns, _told(telling) or "nothing changed", rows)
+
+
+def _is_quiet(world: World, row: StoryRow) -> bool:
+    """A call that succeeded is quiet too: what it did is told."""
+    if row.kind is Kind.CALLED:
+        return not errno_of(world.trace.records[row.number])
+    return row.kind in QUIET
+
+
+def _shortened(world: World, rows: list[StoryRow], row: StoryRow) -> StoryRow:
+    """What became of a packet just received: `refused it: …`."""
+    met = rows[0].kind is Kind.PACKET_RECEIVED
+    if not met or row.kind not in (Kind.PACKET_DROPPED, Kind.REQUEST_REFUSED):
+        return row
+    reason = fmt.reason(reason_of(world.trace.records[row.number]))
+    return replace(row, sentence=KINDS[row.kind].sentence.format(a="it", b=reason))
+
+
+def event_rows(world: World, names: Names, first: int, last: int) -> list[EventRow]:
+    """Events first..last, the quiet ones included."""
+    return [event_row(world, names, event) for event in range(first, last + 1)]
+
+
+def _told(rows: list[StoryRow]) -> str:
+    breaths = []
+    for subject, group in groupby(rows, key=lambda row: row.subject):
+        sentences = [_several(list(same)) for _, same in groupby(group, key=lambda row: row.kind)]
+        breaths.append(f"{subject} {', '.join(sentences)}" if subject else ", ".join(sentences))
+    return "; ".join(breaths)
+
+
+def _several(rows: list[StoryRow]) -> str:
+    more = f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
+    return rows[0].sentence + more

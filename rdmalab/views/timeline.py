@@ -1,0 +1,163 @@
+"""The tape: one branch of time from its beginning to its end, and where on it we stand.
+
+It costs as much as it has cells and marks, however long the branch is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum, auto
+from itertools import pairwise
+from typing import Annotated
+
+from rdmalab.session.branch import Branch, Place
+from rdmalab.session.history import History
+from rdmalab.views import fmt, planned
+from rdmalab.views.names import Names
+
+Checkpoints = Mapping[str, tuple[str, Place]]
+
+
+class Mark(IntEnum):
+    """Why a moment is worth a mark."""
+
+    CHECKPOINT = auto()
+    FORK = auto()  # another branch leaves here, or this one left its parent
+
+
+@dataclass(slots=True)
+class MarkRow:
+    """A moment of this branch that has a name."""
+
+    event: Annotated[int, "after which event"]
+    at_ns: Annotated[int, "when"]
+    mark: Annotated[Mark, "CHECKPOINT or FORK"]
+    name: Annotated[str, "of the checkpoint, or of the other branch"]
+    branch: Annotated[str, "the branch that the checkpoint was made on"]
+
+    @property
+    def text(self) -> str:
+        """`@before-nak at ev 24, 9.210us`, `branch-1 leaves at ev 24`."""
+        if self.mark is Mark.FORK:
+            return f"{self.name} and this branch part at ev {self.event}"
+        return f"@{self.name} at ev {self.event}, {fmt.clock(self.at_ns)}"
+
+
+@dataclass(slots=True)
+class TimelineRow:
+    """A branch in `cells` of the same number of events; the first is the moment before event 0.
+
+    asked: how many commands were given in each cell.
+    """
+
+    branch: str
+    branches: int
+    event: int
+    end: int
+    now_ns: int
+    end_ns: int
+    live: bool
+    asked: list[int]
+    marks: list[MarkRow]
+    soon: str
+
+    @property
+    def here(self) -> int:
+        """The cell in which we stand."""
+        return self.cell(self.event)
+
+    def cell(self, event: int) -> int:
+        """The cell of an event."""
+        return cell_of(event, self.end, len(self.asked))
+
+    @property
+    def text(self) -> str:
+        """`ev 24 of 31, PAST, at 9.210us of 10.230us on main; …`."""
+        stands = fmt.ev(self.event, "start")
+        if self.live:
+            stands += f", LIVE, at {fmt.clock(self.now_ns)}"
+        else:
+            stands += f" of {self.end}, PAST, at {fmt.clock(self.now_ns)}"
+            stands += f" of {fmt.clock(self.end_ns)}"
+        several = f", one of {self.branches} branches" if self.branches > 1 else ""
+        return f"{stands}; on {self.branch}{several}; next: {self.soon}"
+
+
+def cell_of(event: int, end: int, cells: int) -> int:
+    """The beginning is in the first cell, the end in the last."""
+    return (event + 1) * (cells - 1) // (end + 1) if end >= 0 else 0
+
+
+def _first_event(cell: int, end: int, cells: int) -> int:
+    """The smallest event of a cell."""
+    return -(-cell * (end + 1) // max(1, cells - 1)) - 1
+
+
+def tape_row(
+    history: History, names: Names, checkpoints: Checkpoints, cells: int = 60
+) -> TimelineRow:
+    """The branch we are on."""
+    here, end = history.here, history.end
+    cells = max(1, min(cells, end.event + 2))
+    return TimelineRow(
+        branch=history.branch.name, branches=len(history.branches),
+        event=here.event, end=end.event, now_ns=here.at_ns, end_ns=end.at_ns,
+        live=history.live, asked=_asked(history, end.event, cells),
+        marks=mark_rows(history, checkpoints), soon=_soon(history, names),
+    )  # fmt: skip
+
+
+def _asked(history: History, end: int, cells: int) -> list[int]:
+    """How many commands were given in each cell."""
+    journal = history.branch.journal
+    bounds = [journal.before(_first_event(cell, end, cells)) for cell in range(cells)]
+    bounds.append(journal.before(end + 1))
+    return [later - first for first, later in pairwise(bounds)]
+
+
+def mark_rows(history: History, checkpoints: Checkpoints) -> list[MarkRow]:
+    """Checkpoints of this branch and of the past that it shares with others, and where it forks."""
+    limits = dict(_line(history))
+    rows = [
+        MarkRow(place.event, place.at_ns, Mark.CHECKPOINT, name, branch)
+        for name, (branch, place) in checkpoints.items()
+        if branch in limits and place <= limits[branch]
+    ]
+    rows += [fork for branch in history.branches.values() if (fork := _fork(history, branch))]
+    return sorted(rows, key=lambda row: (row.event, row.at_ns, row.mark))
+
+
+def _line(history: History) -> list[tuple[str, Place]]:
+    """The branches on the way to the first, each with the last moment that is ours as well."""
+    branch, limit = history.branch, history.end
+    found = [(branch.name, limit)]
+    while branch.parent:
+        limit = min(limit, branch.forked)
+        branch = history.branches[branch.parent]
+        found.append((branch.name, limit))
+    return found
+
+
+def _fork(history: History, branch: Branch) -> MarkRow | None:
+    """Where a branch leaves this one, or this one left its parent."""
+    ours = history.branch
+    if branch is ours and branch.parent:
+        other = branch.parent
+    elif branch.parent == ours.name:
+        other = branch.name
+    else:
+        return None
+    return MarkRow(branch.forked.event, branch.forked.at_ns, Mark.FORK, other, ours.name)
+
+
+def _soon(history: History, names: Names) -> str:
+    """What comes next: in the past, a command that was given then; else what is planned."""
+    world, journal = history.world, history.branch.journal
+    if not history.live and history.entries < len(journal):
+        entry = journal[history.entries]
+        if entry.event == world.event + 1:
+            return f"{fmt.clock(entry.at_ns)} {entry.invocation.name} again"
+    rows = planned.planned_rows(world, names)
+    if not rows:
+        return "nothing is planned"
+    row = rows[0]
+    return f"{fmt.clock(row.at_ns)} {row.qp or row.node} {row.sentence}"

@@ -1,0 +1,94 @@
+"""Memory windows: who else may touch a part of a region, and by which key."""
+
+from dataclasses import dataclass
+from enum import IntEnum, auto
+from typing import Annotated
+
+from rdmalab.command import Noun, Thing
+from rdmalab.hca.mw import Binding, MemoryWindow
+from rdmalab.spec.access import Access, MWType
+from rdmalab.views.names import Names
+from rdmalab.world.world import World
+
+
+class WindowState(IntEnum):
+    """Whether a window opens anything."""
+
+    FREE = auto()
+    BOUND = auto()
+
+
+@dataclass(slots=True)
+class MwRow:
+    """A memory window."""
+
+    name: Annotated[str, "its name"]
+    node: Annotated[str, "whose it is"]
+    type: Annotated[MWType, "who chooses its rkey, and who may use it"]
+    state: Annotated[WindowState, "BOUND or FREE"]
+    rkey: Annotated[int, "the key in effect; of a free window the one last known"]
+    mr: Annotated[str | None, "the region it is bound onto"]
+    start: Annotated[int | None, "its first byte in that region"]
+    length: Annotated[int, "bytes it opens"]
+    access: Annotated[Access, "what the peer may do"]
+    qp: Annotated[str | None, "the only queue pair that may use it, of a type 2 window"]
+    pd: Annotated[str, "its protection domain"]
+
+
+def mw_row(world: World, names: Names, thing: Thing) -> MwRow:
+    """One memory window."""
+    mw = world.find(thing, MemoryWindow)
+    binding = mw.binding
+    bound = binding is not None
+    return MwRow(
+        name=names.of(thing),
+        node=thing.node,
+        type=mw.type,
+        state=WindowState.BOUND if bound else WindowState.FREE,
+        rkey=mw.rkey if binding is None else binding.key,
+        mr=_named(names, thing.node, Noun.MR, binding.mr if binding else None),
+        start=None if binding is None else _start(world, thing.node, binding),
+        length=binding.count if binding else 0,
+        access=Access(binding.access if binding else 0),
+        qp=_named(names, thing.node, Noun.QP, binding.qp if binding else None),
+        pd=names.of(Thing(Noun.PD, thing.node, mw.pd)),
+    )
+
+
+def _named(names: Names, node: str, noun: Noun, number: int | None) -> str | None:
+    return None if number is None else names.of(Thing(noun, node, number))
+
+
+def _start(world: World, node: str, binding: Binding) -> int:
+    return binding.start - world.nodes[node].mrs.items[binding.mr].addr
+
+
+@dataclass(slots=True)
+class OpenRow:
+    """Bytes [start, stop) of a region that a window opens to peers."""
+
+    start: int
+    stop: int
+    mw: str
+    access: Access
+    rkey: int
+
+    @property
+    def text(self) -> str:
+        """`[0:64] open to whoever has rkey 0x8000151 of B.mw0: REMOTE_WRITE`."""
+        rights = "|".join(flag.name or "" for flag in Access if flag & self.access) or "nothing"
+        return f"[{self.start}:{self.stop}] open by rkey {self.rkey:#x} of {self.mw}: {rights}"
+
+
+def open_rows(world: World, names: Names, thing: Thing) -> list[OpenRow]:
+    """The windows on a region, oldest first."""
+    hca = world.nodes[thing.node]
+    rows = [
+        mw_row(world, names, Thing(Noun.MW, thing.node, mw.number))
+        for mw in hca.mws.items.values()
+        if mw.binding is not None and mw.binding.mr == thing.number
+    ]
+    return [
+        OpenRow(row.start or 0, (row.start or 0) + row.length, row.name, row.access, row.rkey)
+        for row in rows
+    ]

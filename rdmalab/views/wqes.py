@@ -1,0 +1,195 @@
+"""Work requests on their queues: how far each has come, and what it waits for."""
+
+from dataclasses import dataclass
+from enum import IntEnum, auto
+from typing import Annotated
+
+from rdmalab.command import Thing
+from rdmalab.hca import requester
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SendWqe, SendWR
+from rdmalab.spec.records import Kind, recv_wqe_of, send_wqe_of
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import SendFlags, WROpcode, is_local
+from rdmalab.views import fmt
+from rdmalab.world.world import World
+
+
+class Progress(IntEnum):
+    """How far a WQE has come."""
+
+    EARLY = auto()  # Soft-RoCE: refused before RTS, yet left in the ring
+    POSTED = auto()
+    WAITING = auto()  # its turn, but something holds it: see `reason`
+    ON_WIRE = auto()
+    RNR_WAIT = auto()
+    ACKED = auto()  # done; the slot comes back when a completion at or after it is polled
+    FAILED = auto()
+    GONE = auto()  # its slot came back, or the queue was emptied
+
+
+@dataclass(slots=True)
+class WqeRow:
+    """A send work request on its queue."""
+
+    serial: Annotated[int, "which of the queue's work requests, counted from 0"]
+    wr_id: Annotated[int, "as posted"]
+    opcode: Annotated[WROpcode | int, "as posted"]
+    length: Annotated[int, "bytes of the message"]
+    flags: Annotated[SendFlags, "send_flags as posted"]
+    signaled: Annotated[bool, "whether success gives a completion: SIGNALED or sq_sig_all"]
+    status: Annotated[Progress, "how far it has come"]
+    reason: Annotated[str, "what it waits for: state, fence, rd-atomic, window, rnr"]
+    wc_status: Annotated[WCStatus | None, "how it ended, while its completion is not polled"]
+    first_psn: Annotated[int | None, "the first PSN it uses"]
+    last_psn: Annotated[int | None, "the last PSN it uses"]
+    answered: Annotated[bool, "whether the peer answers it; else it is done when it has left"]
+
+    @property
+    def word(self) -> str:
+        """The status as people say it: `RNR WAIT`, `WAITING fence`, `ACKED unsignaled`."""
+        done = self.status is Progress.ACKED and not self.answered
+        parts = [_unanswered(self.opcode) if done else self.status.name.replace("_", " ")]
+        if self.status is Progress.WAITING:
+            parts.append(self.reason)
+        elif self.status is Progress.FAILED and self.wc_status is not None:
+            parts.append(self.wc_status.name)
+        elif self.status is Progress.ACKED and not self.signaled:
+            parts.append("unsignaled")
+        return " ".join(parts)
+
+    @property
+    def text(self) -> str:
+        """`wr7 SEND 64 B RNR WAIT psn 3..5 signaled`."""
+        opcode = fmt.member(self.opcode, WROpcode)
+        psns = "" if self.first_psn is None else f" psn {self.first_psn}"
+        if self.last_psn != self.first_psn:
+            psns += f"..{self.last_psn}"
+        return f"{fmt.wr(self.wr_id)} {opcode} {self.length} B {self.word}{psns}"
+
+
+def _unanswered(opcode: int) -> str:
+    """What is done without an answer has left the adapter, or never does."""
+    return "DONE" if is_local(opcode) else "SENT"
+
+
+@dataclass(slots=True)
+class RecvRow:
+    """A receive work request that waits, or is in use by a message."""
+
+    serial: Annotated[int, "which of the queue's work requests, counted from 0"]
+    wr_id: Annotated[int, "as posted"]
+    length: Annotated[int, "bytes of its buffers"]
+    received: Annotated[int, "bytes of the message that came so far"]
+    status: Annotated[Progress, "POSTED; ON_WIRE while a message is using it; GONE"]
+
+    @property
+    def text(self) -> str:
+        """`wr2 4096 B POSTED`."""
+        status = self.status.name.replace("_", " ")
+        return f"{fmt.wr(self.wr_id)} {self.length} B {status}"
+
+
+def wqe_rows(world: World, thing: Thing) -> list[WqeRow]:
+    """What holds a slot of the send queue, oldest first."""
+    qp = world.find(thing, QueuePair)
+    ended = _ended(world, qp)
+    rows = [_wqe_row(qp, wqe, ended.get(wqe.serial)) for wqe in qp.sq.wqes.values()]
+    return rows + [_early_row(qp, index, wr) for index, wr in enumerate(qp.sq.early)]
+
+
+def _ended(world: World, qp: QueuePair) -> dict[int, WCStatus]:
+    """How the sends ended whose completions wait to be polled."""
+    cq = world.nodes[qp.node].cqs.items.get(qp.send_cq)
+    cqes = cq.cqes if cq is not None else ()
+    return {c.serial: c.status for c in cqes if c.is_send and c.qp_num == qp.number}
+
+
+def _wqe_row(qp: QueuePair, wqe: SendWqe, ended: WCStatus | None) -> WqeRow:
+    status, reason = _progress(qp, wqe.serial, ended)
+    if status is Progress.FAILED and ended is None:
+        ended = WCStatus(qp.req.failed or 0)
+    has_psn = qp.transport.service is not None and not is_local(wqe.wr.opcode)
+    return WqeRow(
+        serial=wqe.serial,
+        wr_id=wqe.wr.wr_id,
+        opcode=wqe.wr.opcode,
+        length=wqe.length,
+        flags=SendFlags(wqe.flags),
+        signaled=wqe.signaled,
+        status=status,
+        reason=reason,
+        wc_status=ended,
+        first_psn=wqe.first_psn if has_psn else None,
+        last_psn=wqe.last_psn if has_psn else None,
+        answered=qp.transport.acknowledged and not is_local(wqe.wr.opcode),
+    )
+
+
+def _early_row(qp: QueuePair, index: int, wr: SendWR) -> WqeRow:
+    length = sum(sge.length for sge in wr.sg)
+    flags = SendFlags(wr.flags)
+    signaled = qp.sq_sig_all or SendFlags.SIGNALED in flags
+    return WqeRow(
+        serial=qp.sq.posted + index,
+        wr_id=wr.wr_id,
+        opcode=wr.opcode,
+        length=length,
+        flags=flags,
+        signaled=signaled,
+        status=Progress.EARLY,
+        reason="state",
+        wc_status=None,
+        first_psn=None,
+        last_psn=None,
+        answered=qp.transport.acknowledged,
+    )
+
+
+def _progress(qp: QueuePair, serial: int, ended: WCStatus | None) -> tuple[Progress, str]:
+    waits_rnr = qp.comp.rnr_until_ns is not None
+    if serial < qp.comp.serial:
+        good = ended in (None, WCStatus.SUCCESS)
+        return (Progress.ACKED if good else Progress.FAILED), ""
+    if serial == qp.req.serial and qp.req.failed is not None:
+        return Progress.FAILED, ""
+    if serial < qp.req.started:
+        return (Progress.RNR_WAIT, "rnr") if waits_rnr else (Progress.ON_WIRE, "")
+    reason = requester.reason_to_wait(qp) if serial == qp.req.serial or waits_rnr else ""
+    return (Progress.WAITING if reason else Progress.POSTED), reason
+
+
+def recv_rows(world: World, thing: Thing) -> list[RecvRow]:
+    """The receives that wait, behind the one a message is using."""
+    qp = world.find(thing, QueuePair)
+    rows = [RecvRow(w.serial, w.wr.wr_id, w.length, 0, Progress.POSTED) for w in qp.rq.wqes]
+    if (used := qp.resp.recv) is not None:
+        received = qp.resp.received
+        rows.insert(0, RecvRow(used.serial, used.wr.wr_id, used.length, received, Progress.ON_WIRE))
+    return rows
+
+
+def wqe_by_id(world: World, thing: Thing, wr_id: int) -> WqeRow | None:
+    """The newest send with this wr_id, on the queue or gone; None if there never was one."""
+    found = [row for row in wqe_rows(world, thing) if row.wr_id == wr_id]
+    if found:
+        return found[-1]
+    for record in reversed(world.trace.records):
+        if fmt.is_about(record, Kind.SEND_POSTED, thing) and send_wqe_of(record).wr.wr_id == wr_id:
+            qp = world.find(thing, QueuePair)
+            row = _wqe_row(qp, send_wqe_of(record), None)
+            row.status, row.reason, row.wc_status = Progress.GONE, "", None
+            return row
+    return None
+
+
+def recv_by_id(world: World, thing: Thing, wr_id: int) -> RecvRow | None:
+    """The newest receive with this wr_id; None if there never was one."""
+    found = [row for row in recv_rows(world, thing) if row.wr_id == wr_id]
+    if found:
+        return found[-1]
+    for record in reversed(world.trace.records):
+        if fmt.is_about(record, Kind.RECV_POSTED, thing) and recv_wqe_of(record).wr.wr_id == wr_id:
+            wqe = recv_wqe_of(record)
+            return RecvRow(wqe.serial, wr_id, wqe.length, 0, Progress.GONE)
+    return None

@@ -1,0 +1,75 @@
+"""Breakpoints and watches, forward and backward; and a question asked all along the past."""
+
+from rdmalab.command import Expression, NotUnderstood, command
+from rdmalab.session.breakpoints import Breakpoint
+from rdmalab.session.history_query import HistoryQuery
+from rdmalab.session.session import Session
+
+
+@command
+def break_(session: Session, question: Expression) -> str:
+    """Halt whenever a question is answered with yes, after an event in which it was not.
+
+    Of the last packet, completion or call it is asked anew with each one:
+    `break wire.last.opcode == ACKNOWLEDGE` halts at every ACK. `help expr` lists what can be asked.
+
+    Example: break A.qp0.state == ERR
+    """
+    answer = session.ask(question.node)  # what means nothing is told now
+    if not isinstance(answer, bool):
+        hint = f"watch {question.text} halts when it changes; or compare it, {question.text} == …"
+        raise NotUnderstood("this is no yes or no", question.place, hint, argument="question")
+    return _set(session, question, watches=False)
+
+
+@command
+def watch(session: Session, question: Expression) -> str:
+    """Halt whenever a value changes: bytes of memory, a field, anything that can be asked.
+
+    `rewind` then goes back to the event that changed it last.
+
+    Example: watch B.mr0[100:105]
+    """
+    session.ask(question.node)
+    return _set(session, question, watches=True)
+
+
+def _set(session: Session, question: Expression, *, watches: bool) -> str:
+    made = session.breakpoints.add(question, watches=watches)
+    return f"{made.number}: {made}"
+
+
+@command
+def breaks(session: Session) -> list[Breakpoint]:
+    """List the breakpoints and watches.
+
+    Example: breaks
+    """
+    return list(session.breakpoints.by_number.values())
+
+
+@command
+def delete(session: Session, which: int | None = None) -> str:
+    """Delete a breakpoint or a watch by its number, or all of them.
+
+    Example: delete
+    """
+    points = session.breakpoints.by_number
+    if which is None:
+        count = len(points)
+        points.clear()
+        return f"{count} deleted"
+    if which not in points:
+        there = f"there is: {' '.join(map(str, points))}" if points else "none is set"
+        raise NotUnderstood(f"no breakpoint has number {which}", hint=there, argument="which")
+    return f"deleted {points.pop(which)}"
+
+
+@command
+def trace(session: Session, question: Expression) -> HistoryQuery:
+    """Ask a question after every event from the beginning to now: its answer, whenever it changed.
+
+    Example: trace A.qp0.sq_psn
+    """
+    session.ask(question.node)
+    return HistoryQuery(session, question)

@@ -1,0 +1,180 @@
+"""The past: going back, and what became of it; a command given there opens a branch of time."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from rdmalab.command import Moment, Nanoseconds, NotUnderstood, Range, command
+from rdmalab.session.branch import Branch, Place
+from rdmalab.session.history import History
+from rdmalab.session.reverse import ReverseRun, Rewind, jump_to, visit
+from rdmalab.session.run_control import UNITS, RunControl
+from rdmalab.session.session import Session
+from rdmalab.views import fmt, moment_diff
+from rdmalab.workbench.time import Granularity
+from rdmalab.workbench.view_requests import View
+
+PositiveDuration = Annotated[Nanoseconds, Range(1)]
+
+
+@dataclass(slots=True)
+class BranchRow:
+    """One branch. events, commands: from the beginning; here: whether it is the one we are on."""
+
+    name: str
+    parent: str
+    from_event: int
+    events: int
+    commands: int
+    here: bool
+
+    @property
+    def text(self) -> str:
+        """`* branch-1  from main at ev 24: 31 events, 12 commands`."""
+        left = f"from {self.parent} at {fmt.ev(self.from_event)}: " if self.parent else ""
+        mark = "*" if self.here else " "
+        held = f"{fmt.count(self.events, 'event')}, {fmt.count(self.commands, 'command')}"
+        return f"{mark} {self.name}  {left}{held}"
+
+
+@dataclass(slots=True)
+class CheckpointRow:
+    """A moment with a name."""
+
+    name: str
+    branch: str
+    event: int
+    at_ns: int
+
+    @property
+    def text(self) -> str:
+        """`@before-nak  ev 24 at 9.210us on main`."""
+        return f"@{self.name}  {fmt.ev(self.event)} at {fmt.clock(self.at_ns)} on {self.branch}"
+
+
+@command
+def back(
+    session: Session, count: Annotated[int, Range(1)] = 1, unit: Granularity = "event"
+) -> RunControl:
+    """Undo the last thing that happened, or the last `count` things: the mirror of step.
+
+    unit: event; packet, wr, cqe, state, timer: to the last moment at which such a step ended.
+    Nothing is lost: step and run do the same again, up to where you left off. A command given in
+    the past opens a branch.
+
+    Example: back cqe
+    """
+    return ReverseRun(session, count, UNITS[unit])
+
+
+@command
+def rewind(session: Session, duration: PositiveDuration | None = None) -> RunControl:
+    """Let time run backward: until a breakpoint or a watch halts it, else to the beginning.
+
+    With a duration only so far back. ^C stops it, and you are where you were. After
+    `watch B.mr0[100:105]` it finds who wrote these bytes.
+
+    Example: rewind
+    """
+    return Rewind(session, None if duration is None else session.world.now_ns - duration)
+
+
+@command
+def goto(session: Session, moment: Moment) -> RunControl:
+    """Go to any moment: after an event, at a time, to a checkpoint, to the start, or to the end.
+
+    The end is where you left off. A checkpoint of another branch leads onto that branch. goto start
+    is the empty world of the beginning, and what happened is kept; new makes another empty world.
+
+    Example: goto 9.2us
+    Example: goto start
+    """
+    return jump_to(session, moment)
+
+
+@command
+def checkpoint(session: Session, name: str) -> str:
+    """Give this moment a name, to go back to: goto @NAME. A name that is taken moves here.
+
+    Example: checkpoint before-nak
+    """
+    place = (session.history.branch.name, session.history.here)
+    before = session.checkpoints.get(name, place)
+    session.checkpoints[name] = place
+    event, now = fmt.event(session.world.event), fmt.clock(session.world.now_ns)
+    return f"@{name} is {event} at {now}{_no_longer(before, place)}"
+
+
+def _no_longer(before: tuple[str, Place], now: tuple[str, Place]) -> str:
+    """`, no longer event 12 of main`: where a name that moved has been."""
+    if before == now:
+        return ""
+    branch, place = before
+    elsewhere = "" if branch == now[0] else f" of {branch}"
+    return f", no longer {fmt.event(place.event)}{elsewhere} at {fmt.clock(place.at_ns)}"
+
+
+@command
+def branches(session: Session) -> View:
+    """List the branches of time and the checkpoints; * is where you are.
+
+    Example: branches
+    """
+    history = session.history
+    rows = [_branch_row(history, branch) for branch in history.branches.values()]
+    marks = [CheckpointRow(n, branch, *place) for n, (branch, place) in session.checkpoints.items()]
+    return View("branches", [*rows, *marks], "switch NAME goes to the end of one")
+
+
+def _branch_row(history: History, branch: Branch) -> BranchRow:
+    here = branch is history.branch
+    end = history.end if here else branch.end
+    entries = len(branch.journal)
+    return BranchRow(branch.name, branch.parent, branch.forked.event, end.event + 1, entries, here)
+
+
+@command
+def switch(session: Session, branch: str) -> str:
+    """Go to the end of a branch of time; what happened on this one is kept.
+
+    Example: switch main
+    """
+    history = session.history
+    if branch not in history.branches:
+        there = f"there is: {' '.join(history.branches)}"
+        raise NotUnderstood(f"no branch is called {branch}", hint=there, argument="branch")
+    if branch == history.branch.name:
+        history.seek(history.end)
+    else:
+        history.switch(history.branches[branch])
+    world = session.world
+    return f"on {branch}, at {fmt.event(world.event)}, {fmt.clock(world.now_ns)}"
+
+
+@command
+def diff(session: Session, one: Moment, other: Moment | None = None) -> View:
+    """Show what differs between two moments, field by field and byte by byte; other: now.
+
+    Example: diff ev12 ev13
+    """
+    world, names = session.world, session.names
+    first, before = _visited(session, one, "one")
+    last, after = _visited(session, other, "other")
+    rows = moment_diff.difference_rows(world, names, before, after)
+    title = f"from {first} to {last}"
+    return View(title, rows, "" if rows else "nothing differs")
+
+
+def _visited(
+    session: Session, moment: Moment | None, argument: str
+) -> tuple[str, moment_diff.Facts]:
+    """What to call a moment, and all that can be said of it; None: of now."""
+    if moment is None:
+        return _all_of_it(session)
+    with session.history.visiting():
+        visit(session, moment, argument)
+        return _all_of_it(session)
+
+
+def _all_of_it(session: Session) -> tuple[str, moment_diff.Facts]:
+    called = fmt.event(session.world.event)
+    return called, moment_diff.facts(session.world, session.names)

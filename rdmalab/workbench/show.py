@@ -1,0 +1,88 @@
+"""Looking: each word shows what a pane shows, as rows of the views; nothing changes by looking."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from rdmalab.command import Direction, Moment, Noun, OneOf, Region, Thing, command
+from rdmalab.session.reverse import visit
+from rdmalab.session.session import Session
+from rdmalab.views import fmt
+from rdmalab.views.changes import change_rows
+from rdmalab.workbench.view_requests import Request, View, Which
+from rdmalab.workbench.view_rows import OF_NOUN, VIEWS, overview
+
+
+@dataclass(slots=True)
+class Leave:
+    """What `quit` returns: whoever leads the conversation ends it."""
+
+
+What = Annotated[str, OneOf(VIEWS)]
+
+
+@command
+def show(
+    session: Session,
+    what: What | None = None,
+    where: Region | None = None,
+    number: int | None = None,
+    direction: Direction | None = None,
+    *,
+    which: Which | None = None,
+) -> View:
+    """Show an object, a queue, the wire, the log …; alone: everything in brief.
+
+    A name shows that object; qp, cq, mr and so on all of a kind; sq, rq one queue. wire: the
+    packets and what is planned, `last` of them, filtered by opcode, from, to, psn. packet N: the
+    packet of event N byte by byte. log: every record; story: one sentence an event. time: where
+    on this branch of time we are. expr: what `until` and `expect` can ask.
+
+    Example: show wire last=5
+    """
+    chosen = which or Which()
+    if direction is not None:
+        chosen.source, chosen.target = direction
+    request = Request(session, where, number, chosen)
+    if what is not None:
+        return VIEWS[what](request)
+    return overview(request) if where is None else OF_NOUN[where.thing.noun](request)
+
+
+@command
+def changes(session: Session, event: Moment | None = None) -> View:
+    """Show what an event changed, field by field; without a number the last event.
+
+    Of a time or a checkpoint it is the last event until then.
+
+    Example: changes
+    """
+    with session.history.visiting():  # what is now said of an event is what it was then
+        if event is not None:
+            visit(session, event, "event")
+        world = session.world
+        rows = change_rows(world, session.names) if world.event >= 0 else []
+        title = f"changes of {fmt.event(world.event)}"
+    return View(title, rows, "" if rows else "it changed nothing")
+
+
+@command
+def node(session: Session, name: Annotated[Thing, Noun.NODE]) -> str:
+    """Choose whose objects are meant by names without a node.
+
+    Example: node B
+    """
+    session.default_node = name.node
+    return f"qp0 now means {name.node}.qp0"
+
+
+@command
+def quit_(session: Session) -> Leave:
+    """Leave. What was done can be kept first with `save`.
+
+    Example: quit
+    """
+    del session
+    return Leave()
+
+
+__all__ = ["Leave", "View", "changes", "node", "quit_", "show"]

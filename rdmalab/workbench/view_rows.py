@@ -1,0 +1,348 @@
+"""The views: for each thing one can look at, the rows of the views that show it."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rdmalab.command import NotUnderstood, Noun, Thing
+from rdmalab.grammar.format import render
+from rdmalab.hca.device import Hca
+from rdmalab.session.session import Session
+from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.views import (
+    completions,
+    counters,
+    fmt,
+    ladder,
+    memory,
+    packets,
+    planned,
+    ports,
+    programs,
+    query_fields,
+    queues,
+    srq,
+    states,
+    story,
+    timeline,
+    windows,
+    wqes,
+)
+from rdmalab.workbench.view_requests import BEGIN, AsyncRow, JournalRow, Request, View
+
+_PANE_LINES = 20  # what is shown of something endless when nobody says how much
+_HEX_BYTES = 128
+
+
+def _or(rows: Sequence[Any], hint: str) -> str:
+    """What to say where there are no rows."""
+    return "" if rows else hint
+
+
+# --------------------------------------------------------------------------- everything in brief
+def overview(request: Request) -> View:
+    session = request.session
+    world, names = session.world, session.names
+    qps = [queues.qp_row(world, names, thing) for thing in request.things(Noun.QP)]
+    cqs = [completions.cq_row(world, names, thing) for thing in request.things(Noun.CQ)]
+    mrs = [memory.mr_row(world, names, thing) for thing in request.things(Noun.MR)]
+    title = f"event {world.event} at {fmt.clock(world.now_ns)}"
+    hint = "" if qps or cqs or mrs else f"There is nothing yet: {BEGIN}"
+    soon = planned.planned_rows(world, names)[:3]
+    others = [row for noun in _PLAIN if noun is not Noun.PD for row in _rows_of(request, noun)]
+    return View(title, [*qps, *cqs, *mrs, *others, ports.link_row(world, names), *soon], hint)
+
+
+def _node(request: Request) -> View:
+    view = overview(request)
+    name = request.thing.node if request.thing else ""
+    port = ports.port_row(request.session.world, name)
+    return View(f"node {name}", [port, *view.rows], view.hint)
+
+
+# --------------------------------------------------------------------------- one kind of thing
+def _qp(request: Request) -> View:
+    session = request.session
+    if request.thing is None or request.thing.noun is not Noun.QP:
+        found = request.things(Noun.QP)
+        rows = [queues.qp_row(session.world, session.names, thing) for thing in found]
+        return View("queue pairs", rows, _or(rows, f"no queue pair: {BEGIN}"))
+    thing = request.thing
+    row = queues.qp_row(session.world, session.names, thing)
+    diagram = states.diagram_row(session.world, thing)
+    work = wqes.wqe_rows(session.world, thing)
+    return View(row.name, [diagram, row, *work, *wqes.recv_rows(session.world, thing)])
+
+
+def _sq(request: Request) -> View:
+    thing = request.one(Noun.QP)
+    row = queues.qp_row(request.session.world, request.session.names, thing)
+    title = f"{row.name} send queue {row.sq.used}/{row.sq.capacity}"
+    rows = wqes.wqe_rows(request.session.world, thing)
+    return View(
+        title, [row.sq, *rows], _or(rows, f"post_send {row.name} opcode=SEND sg=… fills it")
+    )
+
+
+def _rq(request: Request) -> View:
+    thing = request.one(Noun.QP)
+    row = queues.qp_row(request.session.world, request.session.names, thing)
+    title = f"{row.name} receive queue {row.rq.used}/{row.rq.capacity}"
+    rows = wqes.recv_rows(request.session.world, thing)
+    hint = f"empty, so a SEND gets an RNR NAK: post_recv {row.name} sg=…"
+    return View(title, [row.rq, *rows], _or(rows, hint))
+
+
+def _cq(request: Request) -> View:
+    world, names = request.session.world, request.session.names
+    rows: list[Any] = []
+    for thing in request.things(Noun.CQ):
+        rows += [completions.cq_row(world, names, thing), *completions.wc_rows(world, names, thing)]
+    return View("completion queues", rows, _or(rows, f"no completion queue: {BEGIN}"))
+
+
+def _mr(request: Request) -> View:
+    world, names = request.session.world, request.session.names
+    if request.thing is None or request.thing.noun is not Noun.MR:
+        rows = [memory.mr_row(world, names, thing) for thing in request.things(Noun.MR)]
+        return View("memory regions", rows, _or(rows, f"no memory region: {BEGIN}"))
+    thing = request.thing
+    row = memory.mr_row(world, names, thing)
+    start, stop = _window(request, row.length)
+    octets = memory.hex_rows(world, thing, start, stop)
+    owners = memory.owned_rows(world, names, thing)
+    windows_on = windows.open_rows(world, names, thing)
+    return View(f"{row.name}[{start}:{stop}]", [row, *octets, *owners, *windows_on])
+
+
+def _window(request: Request, length: int) -> tuple[int, int]:
+    where = request.where
+    start = where.start or 0 if where else 0
+    stop = where.stop if where and where.stop is not None else min(start + _HEX_BYTES, length)
+    if not start <= stop <= length:
+        message = f"[{start}:{stop}] lies outside the buffer"
+        raise NotUnderstood(message, hint=f"it has bytes 0:{length}", argument="where")
+    return start, stop
+
+
+# Objects that are shown as their row is, in the order of the overview: plural, and how one is made.
+_PLAIN: dict[Noun, tuple[str, str]] = {
+    Noun.PD: ("protection domains", BEGIN),
+    Noun.CHANNEL: ("completion channels", "create_comp_channel A.ch0"),
+    Noun.TD: ("thread domains", "alloc_td A.td0"),
+    Noun.FLOW: ("flow rules", "create_flow B.flow0 qp=B.qp0 dst_mac=B"),
+    Noun.AH: ("address handles", "create_ah A.ah0 pd=A.pd0 to=B"),
+    Noun.SRQ: ("shared receive queues", "create_srq A.srq0 pd=A.pd0 max_wr=16"),
+    Noun.XRCD: ("XRC domains", "open_xrcd A.xrcd0 oflag=O_CREAT"),
+    Noun.MW: ("memory windows", "alloc_mw A.mw0 pd=A.pd0 type=TYPE_2"),
+    Noun.PROGRAM: ("programs", "program A.tx lines={…}; help program"),
+}
+
+
+def _rows_of(request: Request, noun: Noun) -> list[Any]:
+    world, names = request.session.world, request.session.names
+    look = query_fields.OBJECTS[noun].look
+    return [look(world, names, thing) for thing in request.things(noun)]
+
+
+def _plain(noun: Noun) -> Callable[[Request], View]:
+    plural, how = _PLAIN[noun]
+
+    def view(request: Request) -> View:
+        rows = _rows_of(request, noun)
+        return View(plural, rows, _or(rows, f"no {plural}: {how}"))
+
+    return view
+
+
+def _srq(request: Request) -> View:
+    """Of one SRQ also its receives, and who took which."""
+    thing = request.thing
+    if thing is None or thing.noun is not Noun.SRQ:
+        return _plain(Noun.SRQ)(request)
+    world, names = request.session.world, request.session.names
+    row = srq.srq_row(world, names, thing)
+    rows = srq.recv_rows(world, names, thing, request.which.last or _PANE_LINES)
+    hint = f"nothing was posted yet: post_srq_recv {row.name} sg=…"
+    return View(row.name, [row, *rows], _or(rows, hint))
+
+
+def program_view(request: Request) -> View:
+    """Of one program also its lines."""
+    thing = request.thing
+    if thing is None or thing.noun is not Noun.PROGRAM:
+        return _plain(Noun.PROGRAM)(request)
+    world, names = request.session.world, request.session.names
+    row = programs.program_row(world, names, thing)
+    return View(row.name, [row, *programs.line_rows(world, thing)])
+
+
+# --------------------------------------------------------------------------- the wire
+def _wire(request: Request) -> View:
+    which = request.which
+    wanted = {
+        name: value
+        for name, value in (
+            ("opcode", which.opcode),
+            ("source", which.source),
+            ("target", which.target),
+            ("psn", which.psn),
+        )
+        if value not in ("", None)
+    }
+    world, names = request.session.world, request.session.names
+    last = which.last or _PANE_LINES
+    rows: list[Any] = [*ladder.rows(world, names, last=last, wanted=wanted or None)]
+    if not wanted:
+        rows += planned.planned_rows(world, names)
+    reach = world.trace.reach
+    hint = "no packet yet: post_send, then step packet"
+    if 0 < reach < len(world.trace.records):
+        hint = f"no packet in the last {reach:,} records: show wire looks further back"
+    return View("wire", rows, _or(rows, hint), world.event)
+
+
+def _packet(request: Request) -> View:
+    world = request.session.world
+    number = request.number
+    if number is None:
+        newest = ladder.last_packet(world, request.session.names)
+        row = packets.decoded_row(world, newest.number) if newest else None
+    else:
+        row = packets.of_event(world, number)
+    if row is None:
+        what = "no packet yet" if number is None else f"event {number} is about no packet"
+        raise NotUnderstood(what, hint="show wire lists them")
+    return View(f"packet of event {row.event}", [row])
+
+
+def _counters(request: Request) -> View:
+    world = request.session.world
+    nodes = [request.thing.node] if request.thing else list(world.nodes)
+    rows: list[Any] = [counters.counters_row(world, name) for name in nodes]
+    return View("counters", rows + [row for n in nodes for row in counters.drop_rows(world, n)])
+
+
+def _link(request: Request) -> View:
+    world = request.session.world
+    rows = [ports.port_row(world, name) for name in world.nodes]
+    return View("link", [ports.link_row(world, request.session.names), *rows])
+
+
+def _nodes(request: Request) -> list[str]:
+    return [request.thing.node] if request.thing else list(request.session.world.nodes)
+
+
+def _port(request: Request) -> View:
+    world, nodes = request.session.world, _nodes(request)
+    rows: list[Any] = [ports.port_row(world, name) for name in nodes]
+    return View("ports", rows + [row for name in nodes for row in ports.table_rows(world, name)])
+
+
+def _device(request: Request) -> View:
+    world, nodes = request.session.world, _nodes(request)
+    rows: list[Any] = []
+    for name in nodes:
+        rows += [ports.device_row(world, name), *ports.use_rows(world, name)]
+    return View("devices", rows, f"all its limits: query_device {nodes[0]}")
+
+
+def _agenda(request: Request) -> View:
+    rows = planned.planned_rows(request.session.world, request.session.names)
+    return View("planned", rows, _or(rows, "nothing will happen by itself"))
+
+
+# --------------------------------------------------------------------------- past and words
+def _log(request: Request) -> View:
+    world, names = request.session.world, request.session.names
+    if request.number is not None:
+        found = story.record_rows(world, names, request.number)
+        title = f"records of event {request.number}"
+        return View(title, found, _or(found, "there is no such event"))
+    rows = story.last_rows(world, names, request.which.last or _PANE_LINES)
+    return View("log", rows, _or(rows, "nothing has happened yet"))
+
+
+def _story(request: Request) -> View:
+    world, names = request.session.world, request.session.names
+    first = max(0, world.event + 1 - (request.which.last or _PANE_LINES))
+    rows = story.event_rows(world, names, first, world.event)
+    return View("story", rows, _or(rows, "nothing has happened yet"))
+
+
+def _time(request: Request) -> View:
+    session = request.session
+    row = timeline.tape_row(session.history, session.names, session.checkpoints)
+    return View("time", [row, *row.marks], "checkpoint NAME marks a moment; goto leads to any")
+
+
+def _expr(request: Request) -> View:
+    del request
+    return View("what can be asked", list(query_fields.fields()))
+
+
+def _events(request: Request) -> View:
+    session = request.session
+    nodes = [request.thing.node] if request.thing else list(session.world.nodes)
+    rows = [
+        AsyncRow(
+            name, event, _subject(session, name, event, number), EVENTS[event].text, taken=taken
+        )
+        for name in nodes
+        for taken, found in _reported(session.world.nodes[name])
+        for event, number in found
+    ]
+    return View("asynchronous events", rows, _or(rows, "none is waiting"))
+
+
+def _reported(hca: Hca) -> list[tuple[bool, Sequence[tuple[AsyncEvent, int]]]]:
+    """What was taken and waits for its ack, then what nobody took yet."""
+    return [(True, hca.async_unacked), (False, list(hca.async_events))]
+
+
+def _subject(session: Session, name: str, event: AsyncEvent, number: int) -> str:
+    noun = EVENTS[event].noun
+    return session.names.of(Thing(Noun(noun), name, number)) if noun in tuple(Noun) else name
+
+
+def _journal(request: Request) -> View:
+    session = request.session
+    entries = session.journal[-(request.which.last or len(session.journal) or 1) :]
+    rows = [
+        JournalRow(e.event, e.at_ns, render(e.invocation, session.vocabulary[e.invocation.name]))
+        for e in entries
+    ]
+    return View("journal", rows, _or(rows, "nothing was asked for yet"))
+
+
+VIEWS: dict[str, Callable[[Request], View]] = {
+    "qp": _qp,
+    "cq": _cq,
+    "sq": _sq,
+    "rq": _rq,
+    "mr": _mr,
+    **{noun.value: _plain(noun) for noun in _PLAIN},
+    "srq": _srq,
+    "program": program_view,
+    "wire": _wire,
+    "packet": _packet,
+    "counters": _counters,
+    "link": _link,
+    "port": _port,
+    "device": _device,
+    "agenda": _agenda,
+    "log": _log,
+    "story": _story,
+    "time": _time,
+    "expr": _expr,
+    "events": _events,
+    "journal": _journal,
+}
+OF_NOUN: dict[Noun, Callable[[Request], View]] = {
+    Noun.NODE: _node,
+    Noun.QP: _qp,
+    Noun.CQ: _cq,
+    Noun.MR: _mr,
+    **{noun: _plain(noun) for noun in _PLAIN},
+    Noun.SRQ: _srq,
+    Noun.PROGRAM: program_view,
+}

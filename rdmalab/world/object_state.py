@@ -1,0 +1,164 @@
+"""Portraits: what the fields of an object held at one moment, put back into the very same object.
+
+No object is ever copied or made anew: a portrait keeps the object and what its fields held, so
+whoever refers to it goes on referring to it. Lists, dicts and deques are copied, what never changes
+after making is shared. It covers all parts that are the object's own, and ends at things that have
+a portrait of their own.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from enum import Enum
+from operator import attrgetter
+from typing import Any
+
+from rdmalab.hca.ah import AddressHandle
+from rdmalab.hca.attributes import AhAttr, Capacity
+from rdmalab.hca.channels import CompChannel
+from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.device import Hca, Table
+from rdmalab.hca.environment import Timer
+from rdmalab.hca.memory import Memory
+from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.mw import MemoryWindow
+from rdmalab.hca.pd import ProtectionDomain
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.srq import SharedReceiveQueue
+from rdmalab.hca.steering import Flow, FlowAttr, FlowSpec
+from rdmalab.hca.thread_domains import ThreadDomain
+from rdmalab.hca.wr import SGE, Buffer, Cqe, RecvWqe, RecvWR, SendWqe, SendWR, WildPointer
+from rdmalab.hca.xrcd import XrcDomain
+from rdmalab.wire import packet
+from rdmalab.wire.frame import Frame
+from rdmalab.world.event_queue import EventQueue
+from rdmalab.world.programs import Program, Programs
+from rdmalab.world.world import World
+
+# An object and what its fields held, and so for each of its parts, by identity.
+ObjectState = dict[int, tuple[Any, list[Any]]]
+
+# They have a portrait of their own, or none: whoever meets one elsewhere only refers to it.
+_THINGS = (
+    Hca, Table, World, QueuePair, CompletionQueue, MemoryRegion, MemoryWindow, ProtectionDomain,
+    SharedReceiveQueue, XrcDomain, CompChannel, ThreadDomain, Flow, AddressHandle, Program,
+)  # fmt: skip
+# Never changed after making, like all that is frozen.
+_SHARED = (
+    packet.Packet, packet.Flow, Frame, SendWqe, RecvWqe, Cqe, SGE, WildPointer, Buffer, SendWR,
+    RecvWR, AhAttr, Capacity, FlowAttr, FlowSpec,
+)  # fmt: skip
+# What stands in portraits of its own, or in none: the hour is set at every door, and which timer is
+# filed where follows from those that are armed.
+_APART = {
+    World: {"nodes", "trace"},
+    EventQueue: {"timers"},
+    Timer: {"filed", "filed_ns"},
+    Hca: {"trace", "outside", "now_ns"},
+    Memory: {"pages"},
+    Programs: {"carry_out", "holds"},
+}
+
+_LEAVES = (int, str, bytes, tuple, Enum, type(None))
+
+_CONTENTS: dict[type, Callable[[Any], Any]] = {}
+_NAMES: dict[type, tuple[str, ...]] = {}
+
+
+# --------------------------------------------------------------------------- one object
+def portray(thing: Any, portrait: ObjectState | None = None) -> ObjectState:
+    """The portrait of an object and of all parts that are its own."""
+    portrait = {} if portrait is None else portrait
+    portrait[id(thing)] = (thing, held := [])  # before its parts, which may refer to it
+    for value in _fields_of(type(thing))(thing):
+        held.append(_kept(value, portrait))  # noqa: PERF401  (`portrait` must have it before its parts)
+    return portrait
+
+
+def put_back(portrait: ObjectState) -> None:
+    """Each object of the portrait holds again what it held."""
+    for thing, held in portrait.values():
+        for name, value in zip(_NAMES[type(thing)], held, strict=True):
+            copy = _COPIES.get(type(value))
+            setattr(thing, name, value if copy is None else copy(value))
+
+
+def held_by(portrait: ObjectState, thing: Any) -> dict[str, Any]:
+    """What the fields of one of its objects held, by their names."""
+    _, held = portrait[id(thing)]
+    return dict(zip(_NAMES[type(thing)], held, strict=True))
+
+
+def _fields_of(cls: type) -> Callable[[Any], Any]:
+    """Gets the values of all fields of an object of this class."""
+    if cls not in _CONTENTS:
+        slots = [name for base in cls.__mro__ for name in vars(base).get("__slots__", ())]
+        names = tuple(name for name in slots if name not in _APART.get(cls, ()))
+        _NAMES[cls] = names
+        get = attrgetter(*names)
+        _CONTENTS[cls] = get if len(names) > 1 else lambda thing: (get(thing),)
+    return _CONTENTS[cls]
+
+
+# --------------------------------------------------------------------------- one value
+def _unknown(value: Any, portrait: ObjectState) -> Any:
+    """A value of a type that is met for the first time."""
+    cls = type(value)
+    frozen = is_dataclass(cls) and cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    if frozen or issubclass(cls, (*_SHARED, *_THINGS, *_LEAVES)):
+        _WAYS[cls] = None
+        return value
+    if "__slots__" not in vars(cls):
+        raise TypeError(f"no portrait of {cls.__name__}: state is plain data in slotted classes")
+    _WAYS[cls] = _part
+    return _part(value, portrait)
+
+
+def _part(value: Any, portrait: Any) -> Any:
+    if id(value) not in portrait:
+        portray(value, portrait)
+    return value
+
+
+def _sequence(values: Any, portrait: ObjectState) -> Any:
+    return type(values)([_kept(value, portrait) for value in values])
+
+
+def _fixed(values: tuple[Any, ...], portrait: ObjectState) -> tuple[Any, ...]:
+    """A tuple stays; what it holds may change."""
+    for value in values:
+        _kept(value, portrait)
+    return values
+
+
+def _mapping(values: dict[Any, Any], portrait: ObjectState) -> dict[Any, Any]:
+    return {key: _kept(value, portrait) for key, value in values.items()}
+
+
+def _kept(value: Any, portrait: ObjectState) -> Any:
+    way = _WAYS.get(type(value), _UNKNOWN)
+    return value if way is None else way(value, portrait)
+
+
+_Way = Callable[[Any, Any], Any]
+_UNKNOWN: _Way = _unknown
+_WAYS: dict[type, _Way | None] = {
+    list: _sequence, deque: _sequence, tuple: _fixed, dict: _mapping,
+    set: lambda values, _portrait: set(values),
+    bytearray: lambda octets, _portrait: bytearray(octets),
+}  # fmt: skip
+
+
+def _again(value: Any) -> Any:
+    copy = _COPIES.get(type(value))
+    return value if copy is None else copy(value)
+
+
+# What was copied into the portrait is copied out of it: it may be put back more than once.
+_COPIES: dict[type, Callable[[Any], Any]] = {
+    list: lambda values: [_again(value) for value in values],
+    deque: lambda values: deque([_again(value) for value in values]),
+    dict: lambda values: {key: _again(value) for key, value in values.items()},
+    set: set,
+    bytearray: bytearray,
+}

@@ -1,0 +1,214 @@
+"""Images of the world: a portrait of each thing, and a copy of each page of memory.
+
+A new one is taken only of what the log has named since the last: the deed writes the log, so
+whatever has changed is named in it. All others are shared with the images before.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+
+from rdmalab.command import Noun
+from rdmalab.hca.device import Hca, Table
+from rdmalab.hca.memory import PAGE
+from rdmalab.spec.records import Kind, Record, node_of
+from rdmalab.spec.states import QPState
+from rdmalab.world.object_state import ObjectState, held_by, portray, put_back
+from rdmalab.world.world import World
+
+# (node, what, number): a thing by its noun, a page of memory, a table, the adapter itself; or
+# the world, which is what lies between the nodes.
+Key = tuple[str, str, int]
+SavedState = ObjectState | bytes  # of a page its bytes
+SavedStates = dict[Key, SavedState]
+
+_WORLD: Key = ("", "world", 0)
+_PAGE, _TABLE, _ADAPTER = "page", "table", "adapter"
+_PAGE_SHIFT = PAGE.bit_length() - 1
+
+
+def all_keys(world: World) -> set[Key]:
+    """Everything there is."""
+    keys = {_WORLD}
+    for node, hca in world.nodes.items():
+        keys.add((node, _ADAPTER, 0))
+        keys.update((node, _PAGE, number) for number in hca.memory.pages)
+        for index, (noun, table) in enumerate(hca.tables.items()):
+            keys.add((node, _TABLE, index))
+            keys.update((node, noun, number) for number in table.items)
+    return keys
+
+
+def named(world: World, records: list[Record], before: SavedStates) -> set[Key]:
+    """Everything that may differ from `before`, if these records are all that was written since.
+
+    What a CQ tells its channel is a record of the CQ, so channels count as named; so does whatever
+    a node has when its port, its addresses or its device change.
+    """
+    numbers = {(record[4], record[5]) for record in records}
+    keys = {_WORLD}
+    telling = _telling(world)
+    for record in [record for record in records if record[3] in telling]:
+        keys.update(_BY_CONTENT[record[3]](world, record))
+    for node, hca in world.nodes.items():
+        mine = {number for name, number in numbers if name == node}
+        keys.add((node, _ADAPTER, 0))
+        keys.update((node, Noun.CHANNEL, number) for number in hca.channels.items)
+        keys.update((node, Noun.QP, number) for number in _left_the_line(hca, before, node))
+        for index, (noun, table) in enumerate(hca.tables.items()):
+            keys.update((node, noun, number) for number in mine if number in table.items)
+            key = (node, _TABLE, index)
+            if _has_changed(table, before.get(key)):
+                keys.add(key)
+    return keys
+
+
+def _left_the_line(hca: Hca, before: SavedStates, node: str) -> Iterable[int]:
+    """Who stood in line for the port: whoever had nothing to send has left it without a record."""
+    image = before.get((node, _ADAPTER, 0))
+    if image is None or isinstance(image, bytes):
+        return ()
+    waiting = held_by(image, hca)["ready"]
+    return [qp.number for qp in waiting if qp.number in hca.qps.items]
+
+
+# Records of a work request that may be a bind.
+_BINDING = (Kind.SEND_POSTED, Kind.WQE_STARTED, Kind.WQE_COMPLETED)
+
+
+def _telling(world: World) -> set[Kind]:
+    """The kinds of record that also name others; without windows posting does not, and so on."""
+    kinds = set(_BY_CONTENT)
+    for noun, named in ((Noun.MW, _BINDING), (Noun.SRQ, (Kind.RECV_TAKEN,))):
+        if not any(hca.tables[noun].items for hca in world.nodes.values()):
+            kinds.difference_update(named)
+    return kinds
+
+
+def _has_changed(table: Table[Any], image: SavedState | None) -> bool:
+    """Numbers are never used twice: who came is seen in the next one, who went in the count."""
+    if image is None or isinstance(image, bytes):
+        return True
+    kept = held_by(image, table)
+    return kept["next_number"] != table.next_number or len(kept["items"]) != len(table.items)
+
+
+def _pages_of(_world: World, record: Record) -> Iterable[Key]:
+    _, _, _, _, node, _, addr, length = record
+    first, last = addr >> _PAGE_SHIFT, (addr + length - 1) >> _PAGE_SHIFT
+    if first >= last:  # who writes nothing touches a page all the same
+        return ((node, _PAGE, first),)
+    return [(node, _PAGE, number) for number in range(first, last + 1)]
+
+
+def _srq_of(_world: World, record: Record) -> Iterable[Key]:
+    wqe: Any = record[6]
+    return ((record[4], Noun.SRQ, wqe.srq),) if wqe.srq else ()
+
+
+def _destroyed(_world: World, record: Record) -> Iterable[Key]:
+    _, _, _, _, node, number, noun, _ = record
+    return [(node, noun, number)]
+
+
+def _mw_of(_world: World, record: Record) -> Iterable[Key]:
+    """A window has its next key as soon as a bind is posted, and the old one if the bind fails."""
+    mw: int | None = record[6].wr.mw
+    return () if mw is None else ((record[4], Noun.MW, mw),)
+
+
+def _mws_of(world: World, record: Record) -> Iterable[Key]:
+    """Binds that vanish with their queue give the windows their old keys."""
+    node = record[4]
+    return [(node, Noun.MW, number) for number in world.nodes[node].mws.items]
+
+
+def _purged_by(world: World, record: Record) -> Iterable[Key]:
+    """Into RESET some devices take the completions off the CQs, and slots of an SRQ are free."""
+    if record[7] is not QPState.RESET:
+        return ()
+    node = record[4]
+    tables = world.nodes[node].tables
+    return [(node, noun, number) for noun in (Noun.CQ, Noun.SRQ) for number in tables[noun].items]
+
+
+def _things_of(world: World, record: Record) -> Iterable[Key]:
+    """All things of the node; of all nodes, if it is the cable that has changed."""
+    nodes = [node_of(record)] if node_of(record) else world.nodes
+    return [key for key in all_keys(world) if key[0] in nodes and key[1] != _PAGE]
+
+
+_BY_CONTENT: dict[Kind, Callable[[World, Record], Iterable[Key]]] = {
+    kind: find
+    for find, kinds in (
+        (_pages_of, (Kind.MEMORY_WRITTEN, Kind.HOST_WROTE)),
+        (_destroyed, (Kind.DESTROYED,)),
+        (_srq_of, (Kind.RECV_TAKEN,)),
+        (_mw_of, _BINDING),
+        (_mws_of, (Kind.QUEUE_DISCARDED,)),
+        (_purged_by, (Kind.STATE_CHANGED,)),
+        (_things_of, (
+            Kind.PKEY_SET, Kind.GID_SET, Kind.LINK_SET, Kind.LINK_LAYER_SET, Kind.PORT_CHANGED,
+            Kind.DEVICE_OPENED, Kind.DEVICE_CLOSED, Kind.DEVICE_DIED,
+        )),
+    )
+    for kind in kinds
+}  # fmt: skip
+
+
+def take(world: World, keys: Iterable[Key], before: SavedStates) -> SavedStates:
+    """`before`, with new images of these; all others are shared with it."""
+    images = dict(before)
+    for key in keys:
+        image = _take_one(world, key)
+        if image is not None:
+            images[key] = image
+        else:  # destroyed: what it holds now is of no interest, what it held will be
+            images.pop(key, None)
+    return images
+
+
+def _take_one(world: World, key: Key) -> SavedState | None:
+    node, what, number = key
+    if key == _WORLD:
+        return portray(world)
+    hca = world.nodes[node]
+    if what == _PAGE:
+        page = hca.memory.pages.get(number)
+        return None if page is None else bytes(page)
+    subject = _subject(hca, what, number)
+    return None if subject is None else portray(subject)
+
+
+def _subject(hca: Hca, what: str, number: int) -> Any:
+    if what == _ADAPTER:
+        return hca
+    if what == _TABLE:
+        return list(hca.tables.values())[number]
+    return hca.tables[what].items.get(number)
+
+
+def restore(
+    world: World, target: SavedStates, present: SavedStates, touched: Iterable[Key]
+) -> None:
+    """The world is again as it was when `target` was taken.
+
+    present: the images it has evolved from since, touched: what may differ from them.
+    """
+    stale = set(touched)
+    stale.update(key for key, image in target.items() if present.get(key) is not image)
+    stale.update(key for key in present if key not in target)
+    for key in stale:
+        image = target.get(key)
+        node, what, number = key
+        if what == _PAGE:
+            _restore_page(world.nodes[node], number, cast("bytes | None", image))
+        elif isinstance(image, dict):
+            put_back(image)
+    world.agenda.refile(qp.timer for hca in world.nodes.values() for qp in hca.qps.items.values())
+
+
+def _restore_page(hca: Hca, number: int, octets: bytes | None) -> None:
+    if octets is None:
+        hca.memory.pages.pop(number, None)
+    else:
+        hca.memory.pages[number] = bytearray(octets)

@@ -1,0 +1,73 @@
+"""One packet on its way along the cable, and what the faults make of it."""
+
+from dataclasses import dataclass, field
+
+from rdmalab.wire.frame import Frame, octets_of
+from rdmalab.wire.links import decode, link_layer_of
+from rdmalab.wire.packet import Packet
+from rdmalab.wire.roce import Malformed
+
+
+@dataclass(slots=True)
+class Injection:
+    """Bytes that somebody has put on the cable, and the node that they go to."""
+
+    target: str
+    octets: bytes
+
+
+@dataclass(slots=True)
+class HeldPacket:
+    """A packet that waits. behind: how many must still pass it; the rest as in its passage."""
+
+    source: str
+    target: str
+    packet: Packet | Frame
+    sender: int
+    sent: int
+    behind: int
+
+
+@dataclass(slots=True)
+class Transit:
+    """From one node to one other; of a multicast there is one for each that it goes to.
+
+    sender: number of the QP that sent it. left_ns: when its first bit left; busy_ns: how long
+    it keeps the port busy. sent: the record that sent it. What faults write here:
+    lost: why it never arrives. frame: its bytes once a fault has touched them; harmed, marked: how.
+    late_ns: how much later than else it arrives; held_ns: how much more, unless it is released;
+    held_by: numbers of the faults that hold it.
+    behind_ns: how long after it each of its copies arrives. released: packets that were held
+    until this one had passed them. accidents: numbers of those that it sets off.
+    """
+
+    source: str
+    target: str
+    packet: Packet | Frame
+    sender: int = 0
+    left_ns: int = 0
+    busy_ns: int = 0
+    sent: int = -1
+    lost: str = ""
+    frame: bytes = b""
+    harmed: bool = False
+    marked: bool = False
+    late_ns: int = 0
+    held_ns: int = 0
+    held_by: list[int] = field(default_factory=list)
+    behind_ns: list[int] = field(default_factory=list)
+    released: list[HeldPacket] = field(default_factory=list)
+    accidents: list[int] = field(default_factory=list)
+
+    @property
+    def octets(self) -> bytes:
+        """The bytes as they are now."""
+        return self.frame or octets_of(self.packet)
+
+    def read(self) -> Packet | Malformed:
+        """What a port makes of the bytes of a packet."""
+        assert isinstance(self.packet, Packet)
+        try:
+            return decode(self.octets, link_layer_of(self.packet))
+        except Malformed as malformed:
+            return malformed

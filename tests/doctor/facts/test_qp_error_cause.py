@@ -1,0 +1,55 @@
+"""The fall by which work was flushed, and not another one."""
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.facts.qp_error_cause import ErrorCause, qp_error_cause
+from rdmalab.spec.states import QPState
+from tests.doctor.asking import case_of
+from tests.labs import SEND, lab_of
+
+_WR = "A.qp0.wr[1]"
+_ERR = "modify_qp A.qp0 state=ERR"
+_WRITE = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:4] remote=B.mr0 flags=SIGNALED"
+
+
+def fall_of(*lines: str, what: str = _WR, pair: str = "use rc_pair") -> ErrorCause:
+    found = qp_error_cause(case_of(lab_of(*lines, pair=pair), what))
+    assert found is not None
+    return found
+
+
+def test_of_two_falls_it_is_the_one_before_the_flush() -> None:
+    lab = lab_of(_ERR, SEND, "run")
+    first = lab.session.world.event
+    for line in ("reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0", _ERR):
+        lab.do(line)
+    found = qp_error_cause(case_of(lab, _WR))
+    assert found is not None
+    assert found.event < first
+
+
+def test_who_lives_has_not_fallen() -> None:
+    assert qp_error_cause(case_of(lab_of(SEND), _WR)) is None
+    assert qp_error_cause(case_of(lab_of(_ERR, "reset A.qp0"), "A.qp0")) is None
+
+
+def test_what_failed_first_counts_though_its_flush_filled_the_queue() -> None:
+    bad = "post_send A.qp0 wr_id=9 opcode=RDMA_WRITE sg=A.mr0[0:4] rkey=1"
+    found = fall_of(bad, _WRITE, SEND, "run", pair="use rc_pair cqe=1")
+    assert "its wr9 ended with REM_ACCESS_ERR" in found.sentence
+    assert found.cq is None
+
+
+def test_the_queue_that_overran_is_known() -> None:
+    found = fall_of(_WRITE, _WRITE, _WRITE, "run", SEND, pair="use rc_pair cqe=1")
+    assert found.cq == Thing(Noun.CQ, "A", 1)
+    assert found.state is QPState.ERR
+
+
+def test_an_unreliable_queue_pair_falls_less_deep() -> None:
+    bad = "post_send A.qp0 wr_id=9 opcode=SEND sg={addr=0x5 length=9 lkey=0xdead}"
+    found = fall_of(bad, "run", SEND, "run", pair="use uc_pair")
+    assert (found.state, found.sentence) == (QPState.SQE, "its wr9 ended with LOC_PROT_ERR")
+
+
+def test_a_closed_device_is_told_apart_from_a_dead_one() -> None:
+    assert fall_of(SEND, "device_fatal A").sentence == "the device of A died"

@@ -1,0 +1,77 @@
+"""From what waits to the messages that went astray on their way to it."""
+
+from rdmalab.doctor.facts.undelivered import for_bytes, strays, users_of, waiting_qps
+from rdmalab.doctor.subject import Subject
+from rdmalab.lab import Lab
+from tests.doctor.asking import case_of
+from tests.labs import RECV, SEND, lab_of
+
+_RECV = "B.qp0.recv_wr[2]"
+_DATAGRAM = (
+    "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] ah=A.ah0 remote_qpn={} "
+    "remote_qkey={} flags=SIGNALED"
+)
+
+
+def named(lab: Lab, found: list[Subject]) -> list[tuple[str, int]]:
+    return [(lab.session.names.of(each.thing), each.wr_id) for each in found]
+
+
+def astray(lab: Lab, asked: str = _RECV) -> list[tuple[str, int]]:
+    case = case_of(lab, asked)
+    return named(lab, [s for qp in waiting_qps(case) for s in strays(case, qp)])
+
+
+def test_what_the_cable_lost_and_what_came_too_early_is_astray() -> None:
+    for spoiled in ("fault drop A->B", "link latency=1us"):
+        lab = lab_of(spoiled, SEND, "run", RECV, pair="use uc_pair")
+        assert astray(lab) == [("A.qp0", 1)]
+
+
+def test_a_message_that_came_closes_the_past() -> None:
+    lab = lab_of(SEND, "run", "post_recv B.qp0 wr_id=9 sg=B.mr0[0:64]",
+                 SEND.replace("=1 ", "=4 "), "run", RECV, pair="use uc_pair")  # fmt: skip
+    assert astray(lab) == []
+
+
+def test_each_message_is_named_once_and_the_newest_first() -> None:
+    long = SEND.replace("[0:64]", "[0:2000]")
+    lab = lab_of(long, long.replace("=1 ", "=5 "), "run", RECV, pair="use uc_pair")
+    assert astray(lab) == [("A.qp0", 5), ("A.qp0", 1)]
+
+
+def test_a_datagram_for_nobody_may_have_been_for_who_has_its_key() -> None:
+    for key, found in (("0x11111111", [("A.qp0", 1)]), ("0x2", [])):
+        lab = lab_of("post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]", _DATAGRAM.format("0x99", key),
+                     "run", pair="use ud_pair")  # fmt: skip
+        assert astray(lab) == found
+
+
+def test_the_messages_of_other_pairs_are_not_astray_here() -> None:
+    lab = lab_of("use uc_pair", SEND.replace("qp0", "qp1").replace("mr0", "mr1"), "run", RECV,
+                 pair="use uc_pair")  # fmt: skip
+    assert astray(lab) == []
+
+
+def test_a_shared_receive_waits_for_all_that_use_its_queue() -> None:
+    lab = lab_of("post_srq_recv B.srq0 wr_id=2 sg=B.mr0[0:64]", pair="use srq_pair")
+    case = case_of(lab, "B.srq0.recv_wr[2]")
+    assert waiting_qps(case) == users_of(case, case.subject.thing)
+    assert len(waiting_qps(case)) == 2
+
+
+def test_what_is_done_waits_for_nobody() -> None:
+    assert waiting_qps(case_of(lab_of(RECV, SEND, "run"), _RECV)) == []
+
+
+def test_bytes_lead_to_the_writes_and_receives_that_name_them() -> None:
+    write = "post_send A.qp0 wr_id={} opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[{}]"
+    lab = lab_of(RECV, *(write.format(n, n * 100) for n in (1, 2)), "run")
+    found = {text: named(lab, for_bytes(case_of(lab, text))) for text in
+             ("B.mr0[100:108]", "B.mr0[60:205]", "B.mr0[300:400]", "A.mr0[0:8]")}  # fmt: skip
+    assert found == {
+        "B.mr0[100:108]": [("A.qp0", 1)],
+        "B.mr0[60:205]": [("A.qp0", 2), ("A.qp0", 1), ("B.qp0", 2)],
+        "B.mr0[300:400]": [],
+        "A.mr0[0:8]": [],
+    }

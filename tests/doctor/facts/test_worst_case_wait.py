@@ -1,0 +1,46 @@
+"""How long it takes at the worst."""
+
+import pytest
+
+from rdmalab.doctor.facts.worst_case_wait import worst
+from rdmalab.lab import Lab
+from rdmalab.spec.profiles import RXE
+from tests.doctor.asking import case_of
+from tests.labs import RECV, SEND, lab_of, well
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("timeout=14 retry_cnt=7", "RETRY_EXC_ERR after 8 * 67.11ms = 536.9ms"),
+        ("timeout=1 retry_cnt=0", "RETRY_EXC_ERR after 1 * 8.192us = 8.192us"),
+        ("timeout=0", "for ever (timeout=0)"),
+    ],
+)
+def test_every_try_waits_once(options: str, said: str) -> None:
+    (found,) = worst(case_of(lab_of(SEND, pair=f"use rc_pair {options}"), "A.qp0.wr[1]"))
+    assert said in found
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("rnr_retry=7 min_rnr_timer=0", "again every 655.4ms, for ever"),
+        ("rnr_retry=3 min_rnr_timer=1", "RNR_RETRY_EXC_ERR after 3 * 10us = 30us"),
+    ],
+)
+def test_a_peer_without_a_receive_is_counted_apart(options: str, said: str) -> None:
+    lab = lab_of(SEND, "run 3us", pair=f"use rc_pair {options}")
+    assert said in worst(case_of(lab, "A.qp0.wr[1]"))[1]
+
+
+def test_soft_roce_does_not_count_to_seven() -> None:
+    lab = Lab({"A": RXE, "B": RXE})
+    for line in ("use rc_pair", SEND):
+        well(lab, line)
+    assert "for ever (retry_cnt=7" in worst(case_of(lab, "A.qp0.wr[1]"))[0]
+
+
+def test_nobody_waits_for_what_nobody_answers() -> None:
+    assert worst(case_of(lab_of(SEND, pair="use uc_pair"), "A.qp0.wr[1]")) == []
+    assert worst(case_of(lab_of(RECV), "B.qp0.recv_wr[2]")) == []

@@ -1,0 +1,109 @@
+"""Cures for memory that may not be touched, and names that are free."""
+
+from rdmalab.command import Invocation, Noun
+from rdmalab.doctor.fixes import memory_fixes, simple_fixes
+from rdmalab.hca.wr import SGE, RecvWR, SendWR
+from rdmalab.lab import Lab
+from rdmalab.spec.access import Access
+from rdmalab.spec.profiles import RXE
+from rdmalab.spec.work import WROpcode
+from tests.doctor.asking import pair
+from tests.doctor.facts.test_key_lookup import case_of
+from tests.labs import well
+
+WRITES = int(Access.LOCAL_WRITE)
+
+
+def mended(lab: Lab, *sg: SGE) -> memory_fixes.MemoryFix:
+    case = case_of(lab)
+    assert case.qp is not None
+    found = memory_fixes.mended(case, case.qp, case.hca, RecvWR(sg=list(sg)), WRITES)
+    assert found is not None
+    return found
+
+
+def test_a_name_that_nothing_has_and_one_that_is_free_again() -> None:
+    lab = pair("reg_mr A.mr1 pd=A.pd0 length=64 access=0")
+    assert simple_fixes.free_name(case_of(lab), Noun.MR, "A") == "A.mr2"
+    well(lab, "dereg_mr A.mr1")
+    assert simple_fixes.free_name(case_of(lab), Noun.MR, "A") == "A.mr1"
+
+
+def test_only_what_is_wrong_is_changed() -> None:
+    lab = pair("reg_mr A.mr1 pd=A.pd0 length=64 access=0")
+    good, mute = list(lab.session.world.nodes["A"].mrs.items.values())
+    mend = mended(lab, SGE(good.addr, 8, good.lkey), SGE(mute.addr, 8, mute.lkey))
+    assert mend.said == "A.mr0[0:8],A.mr1[0:8]"
+    assert mend.lines == ["rereg_mr A.mr1 flags=CHANGE_ACCESS access=LOCAL_WRITE"]
+    assert mend.length == 16
+
+
+def test_elements_of_length_0_are_left_out_and_ends_cut_off() -> None:
+    mr = next(iter((lab := pair()).session.world.nodes["A"].mrs.items.values()))
+    mend = mended(lab, SGE(mr.addr, 0, mr.lkey), SGE(mr.addr + 4090, 10, mr.lkey))
+    assert mend == memory_fixes.MemoryFix([], "A.mr0[4090:4096]", 6)
+
+
+def test_bytes_that_lie_wholly_outside_of_the_region_are_looked_for_elsewhere() -> None:
+    lab = pair("reg_mr A.mr1 pd=A.pd0 length=64 access=LOCAL_WRITE")
+    first, other = list(lab.session.world.nodes["A"].mrs.items.values())
+    assert mended(lab, SGE(other.addr + 8, 4, first.lkey)).said == "A.mr1[8:12]"
+
+
+def test_bytes_of_no_region_are_registered_and_such_of_no_memory_replaced() -> None:
+    lab = pair("reg_mr A.mr1 pd=A.pd0 length=64 access=LOCAL_WRITE", "dereg_mr A.mr1")
+    buffer = lab.session.world.nodes["A"].memory.buffers[-1]
+    mend = mended(lab, SGE(buffer.addr + 4, 8, 0xBAD))
+    line = f"reg_mr A.mr1 pd=A.pd0 addr={buffer.addr + 4:#x} length=8 access=LOCAL_WRITE"
+    assert mend == memory_fixes.MemoryFix([line], "A.mr1[0:8]", 8)
+    assert mended(lab, SGE(1, 8, 0xBAD)).said == "A.mr0[0:8]"
+
+
+def test_a_device_that_cannot_change_a_region_is_not_asked_to() -> None:
+    lab = pair(profile=RXE)
+    case = case_of(lab)
+    mr = next(iter(case.hca.mrs.items.values()))
+    assert memory_fixes.allowing(case, "A", mr, mr.pd, int(Access.MW_BIND)) is None
+    lab = pair()
+    case = case_of(lab)
+    mr = next(iter(case.hca.mrs.items.values()))
+    lines = memory_fixes.allowing(case, "A", mr, mr.pd, int(Access.MW_BIND))
+    assert lines is not None
+    assert lines[0].endswith("|MW_BIND")
+
+
+def test_what_lives_is_not_revived() -> None:
+    lab = pair()
+    case = case_of(lab)
+    assert case.qp is not None
+    assert memory_fixes.revived(case, case.qp) == []
+    assert memory_fixes.revived(case, case.qp, {"max_rd_atomic": "2"})
+    well(lab, "modify_qp B.qp0 state=ERR")
+    assert memory_fixes.revived(case_of(lab), case.qp)[0] == "modify_qp A.qp0 state=RESET"
+
+
+def test_the_first_bytes_of_a_list() -> None:
+    mr = next(iter((lab := pair()).session.world.nodes["A"].mrs.items.values()))
+    sg = [SGE(mr.addr, 6, mr.lkey), SGE(mr.addr + 32, 6, mr.lkey)]
+    wr = SendWR(WROpcode.SEND, sg=sg)
+    assert memory_fixes.first_bytes(case_of(lab), wr, 8) == "A.mr0[0:6],A.mr0[32:34]"
+    assert memory_fixes.first_bytes(case_of(lab), wr, 6) == "A.mr0[0:6]"
+
+
+def test_names_and_commands_in_other_words() -> None:
+    lab = pair()
+    asked = Invocation("destroy_qp", {"qp": memory_fixes.ref("A.qp0")})
+    assert (
+        memory_fixes.rephrased(case_of(lab), asked, qp=memory_fixes.ref("B.qp0"))
+        == "destroy_qp B.qp0"
+    )
+    assert str(memory_fixes.region_ref("A.mr0[4:8]")) == "A.mr0[4:8]"
+    assert str(memory_fixes.new(Noun.AH, "B.ah7")) == "B.ah7"
+
+
+def test_a_message_is_sent_from_the_own_domain() -> None:
+    lab = pair("alloc_pd A.pd1", "reg_mr A.mr1 pd=A.pd1 length=8192 access=0")
+    case = case_of(lab)
+    assert case.qp is not None
+    assert memory_fixes.a_message(case, case.qp, 4) == ["post_send A.qp0 opcode=SEND sg=A.mr0[0:4]"]
+    assert memory_fixes.a_message(case, case.qp, 8000) == []

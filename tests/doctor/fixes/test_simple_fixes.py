@@ -1,0 +1,100 @@
+"""Cures are lines that mean what was posted and set before."""
+
+import pytest
+
+from rdmalab.command import Noun
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.newest import newest_send
+from rdmalab.lab import Lab
+from rdmalab.spec.states import QPState
+from tests.labs import RECV, SEND, lab_of, well
+
+
+def case_of(lab: Lab, wr_id: int = 1) -> Case:
+    thing, log = lab.session.names.find("A.qp0"), Log(lab.session)
+    assert thing is not None
+    return Case(lab.session, newest_send(lab.session, log, thing, wr_id), log, asked=True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        SEND,
+        "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE_WITH_IMM sg=A.mr0[0:8],A.mr0[64:80] "
+        "flags=SIGNALED imm_data=0x1234 remote=B.mr0[100]",
+        "post_send A.qp0 wr_id=1 opcode=ATOMIC_CMP_AND_SWP sg=A.mr0[8:16] remote=B.mr0[0] "
+        "compare_add=5 swap=7",
+        "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg={addr=0x5 length=9 lkey=0xdead} "
+        "remote_addr=0x1064 rkey=0xbeef",
+        "post_send A.qp0 wr_id=1 opcode=SEND_WITH_INV sg=A.mr0[0:8] invalidate_rkey=0x77",
+    ],
+)
+def test_the_same_request_is_said_once_more(line: str) -> None:
+    lab = lab_of(line)
+    case = case_of(lab)
+    assert case.send is not None
+    assert case.send.wqe is not None
+    assert case.qp is not None
+    said = simple_fixes.post_send(case, case.qp, case.send.wqe.wr)
+    well(lab, said)
+    first, second = case.qp.sq.wqes[0], case.qp.sq.wqes[1]
+    assert first.wr == second.wr
+
+
+def test_what_is_changed_is_said_otherwise_or_not_at_all() -> None:
+    case = case_of(lab_of(SEND))
+    assert case.send is not None
+    assert case.send.wqe is not None
+    assert case.qp is not None
+    said = simple_fixes.post_send(case, case.qp, case.send.wqe.wr, sg="A.mr0[0:8]", flags=None)
+    assert said == "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8]"
+
+
+@pytest.mark.parametrize(
+    "pair", ["use rc_pair mtu=1024 timeout=10 rnr_retry=3", "use uc_pair", "use rc_pair psn=77"]
+)
+def test_both_ends_are_brought_up_again(pair: str) -> None:
+    lab = lab_of(SEND, "run 2ms", pair=pair)
+    case = case_of(lab)
+    assert case.qp is not None
+    mtu = lab.look("A.qp0.path_mtu")
+    for line in simple_fixes.revive(case, case.qp):
+        well(lab, line)
+    assert {lab.look(f"{node}.qp0.state") for node in "AB"} == {QPState.RTS}
+    assert lab.look("A.qp0.path_mtu") == lab.look("B.qp0.path_mtu") == mtu
+    assert lab.look("A.qp0.dest_qp_num") == lab.look("B.qp0.qp_num")
+    assert lab.look("A.qp0.sq_psn") == lab.look("B.qp0.rq_psn")
+
+
+def test_an_attribute_that_is_to_be_said_otherwise_is() -> None:
+    lab = lab_of()
+    case = case_of(lab)
+    assert case.qp is not None
+    for line in simple_fixes.revive(case, case.qp, {"rnr_retry": "2"}, {"min_rnr_timer": "5"}):
+        well(lab, line)
+    assert (lab.look("A.qp0.rnr_retry"), lab.look("B.qp0.rnr_retry")) == (2, 7)
+    assert lab.look("B.qp0.min_rnr_timer") == 5
+
+
+def test_a_receive_is_offered_only_where_none_waits() -> None:
+    for lines, many in (((SEND,), 2), ((RECV, SEND), 1)):
+        case = case_of(lab_of(*lines))
+        assert case.send is not None
+        assert case.send.wqe is not None
+        assert case.qp is not None
+        said = simple_fixes.again(case, case.qp, case.send.wqe.wr)
+        assert len(said) == many
+        assert said[-1].startswith("post_send A.qp0")
+        said = simple_fixes.again(case, case.qp, case.send.wqe.wr, revived=True)
+        own = " wr_id=2" if many == 1 else ""  # the one that the reset takes away
+        assert said[0] == f"post_recv B.qp0{own} sg=B.mr0[0:64]"
+
+
+def test_room_on_a_shared_queue_is_made_there() -> None:
+    lab = lab_of("post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64]", pair="use srq_pair")
+    case = case_of(lab)
+    assert case.peer is not None
+    assert simple_fixes.room(case, case.peer, 64) == "post_srq_recv B.srq0 sg=B.mr0[0:64]"
+    assert case.name(Noun.QP, "A", 99) == "A.qp#99"

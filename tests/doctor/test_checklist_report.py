@@ -1,0 +1,62 @@
+"""A checklist worked through."""
+
+import pytest
+
+from rdmalab.doctor.checklist import LISTS
+from rdmalab.doctor.checklist_report import VERDICTS, Walk, walk
+from rdmalab.doctor.finding import NA, Section, fail, ok, said
+from rdmalab.grammar.expressions import parse_expression
+from rdmalab.lab import Lab
+from tests.doctor.saying import NAME, check
+
+
+def test_its_lines() -> None:
+    posted = Section.POSTED
+    walked = Walk(
+        "no-completion",
+        NAME,
+        [
+            (check(1, "never-posted", section=posted), ok("it was", 14)),
+            (check(2, "refused", section=posted), NA),
+            (check(3, "pending", section=posted), NA),
+            (check(71, "rem-access"), fail(said("B refused it", 27))),
+        ],
+    )
+    assert walked.lines == [
+        "checklist no-completion of A.qp0.wr[7]",
+        posted.value,
+        "   1 pass never-posted: Is it never-posted?",
+        "          it was  [ev 14]",
+        "     -    not applicable: refused, pending",
+        Section.ERROR.value,
+        "  71 FAIL rem-access: Is it rem-access?",
+        "          B refused it  [ev 27]",
+        "     in all: 1 FAIL, 1 pass, 2 not applicable",
+    ]
+    assert walked.text.splitlines() == walked.lines
+
+
+@pytest.mark.parametrize("title", LISTS)
+def test_every_item_of_a_list_gets_a_verdict(title: str) -> None:
+    lab = Lab()
+    lab.do("use rc_pair")
+    lab.do("post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED")
+    walked = walk(lab.session, title, parse_expression(NAME).node)
+    assert [item["slug"] for item in walked.as_json()["items"]] == [c.slug for c in LISTS[title]]
+    assert walked.name == NAME
+    assert all(any(c.slug in line for line in walked.lines) for c in LISTS[title])
+
+
+def test_where_nothing_is_wrong_it_says_how_to_name_one_thing() -> None:
+    lab = Lab()
+    lab.do("use rc_pair")
+    walked = walk(lab.session, "slow", None)
+    assert walked.lines == [
+        "checklist slow: nothing is wrong at first sight",
+        "name what you mean: checklist slow A.qp0",
+    ]
+    assert walk(Lab().session, "slow", None).lines[0] == walked.lines[0]
+
+
+def test_every_verdict_has_a_word_of_its_own() -> None:
+    assert len(set(VERDICTS.values())) == len(VERDICTS)

@@ -1,0 +1,160 @@
+"""Making and destroying objects: limits, who still uses what, and refusals that change nothing."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from errno import EBUSY, EINVAL, ENOMEM, EOPNOTSUPP
+from typing import Any
+
+import pytest
+
+from rdmalab.command import Refused
+from rdmalab.hca import lifecycle, mr
+from rdmalab.hca.device import Hca
+from rdmalab.hca.qp import Capacity
+from rdmalab.spec.limits import DeviceCaps
+from rdmalab.spec.profiles import RXE, STRICT
+from rdmalab.spec.records import A, Kind, kind_of, object_of
+from rdmalab.spec.states import QPState, QPType
+from rdmalab.world.world import World
+from tests.pairs import Pair, image
+
+TINY = replace(
+    STRICT,
+    caps=DeviceCaps(max_pd=1, max_cq=1, max_qp=1, max_mr=1, max_cqe=10, num_comp_vectors=2),
+)
+
+
+def node() -> Hca:
+    """One of each, and no room for more."""
+    hca = World({"A": TINY}).nodes["A"]
+    lifecycle.alloc_pd(hca)
+    lifecycle.create_cq(hca, 10, 1)
+    mr.register(hca, 1, 64, 1, None)
+    lifecycle.create_qp(hca, QPType.RC, 1, 1, 1, Capacity(), sig_all=False)
+    return hca
+
+
+def refusal(hca: Hca, call: Callable[[], Any]) -> tuple[str, int, str]:
+    before = image(hca)
+    with pytest.raises(Refused) as caught:
+        call()
+    assert image(hca) == before
+    return caught.value.rule, caught.value.errno, caught.value.argument
+
+
+def test_there_is_a_limit_to_everything() -> None:
+    hca = node()
+    for call in (
+        lambda: lifecycle.alloc_pd(hca),
+        lambda: lifecycle.create_cq(hca, 1, 0),
+        lambda: mr.register(hca, 1, 64, 1, None),
+        lambda: lifecycle.create_qp(hca, QPType.RC, 1, 1, 1, Capacity(), sig_all=False),
+    ):
+        assert refusal(hca, call) == ("limit", ENOMEM, "")
+
+
+@pytest.mark.parametrize(
+    ("cqe", "vector", "rule"),
+    [
+        (0, 0, "cqe-range"),
+        (11, 0, "cqe-range"),
+        (-1, 0, "cqe-range"),
+        (1, 2, "comp-vector"),
+        (1, -1, "comp-vector"),
+    ],
+)
+def test_what_create_cq_refuses(cqe: int, vector: int, rule: str) -> None:
+    hca = World({"A": TINY}).nodes["A"]
+    got = refusal(hca, lambda: lifecycle.create_cq(hca, cqe, vector))
+    assert got[:2] == (rule, EINVAL)
+
+
+@pytest.mark.parametrize(
+    ("qp_type", "rule", "errno"),
+    [
+        (1, "qp-type-unknown", EINVAL),
+        (QPType.XRC_SEND, "qp-type-support", EOPNOTSUPP),
+        (QPType.XRC_RECV, "qp-parts", EINVAL),  # no domain, and without XRC there can be none
+    ],
+)
+def test_a_type_that_is_not_there(qp_type: Any, rule: str, errno: int) -> None:
+    hca = World({"A": RXE}).nodes["A"]
+    got = refusal(
+        hca, lambda: lifecycle.create_qp(hca, qp_type, 1, 1, 1, Capacity(), sig_all=False)
+    )
+    assert got == (rule, errno, "xrcd" if rule == "qp-parts" else "qp_type")
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("max_send_wr", 1024),
+        ("max_recv_wr", 1024),
+        ("max_send_sge", 8),
+        ("max_recv_sge", 8),
+        ("max_inline_data", 256),
+    ],
+)
+def test_the_ends_of_each_capacity(name: str, most: int) -> None:
+    hca = World().nodes["A"]
+    for value in (-1, most + 1):
+        cap = replace(Capacity(), **{name: value})
+        got = refusal(hca, lambda cap=cap: _create(hca, cap))  # type: ignore[misc]
+        assert got == ("qp-cap", EINVAL, name)
+    for value in (0, most):
+        assert getattr(_create(hca, replace(Capacity(), **{name: value})).cap, name) == value
+
+
+def _create(hca: Hca, cap: Capacity) -> Any:
+    return lifecycle.create_qp(hca, QPType.RC, 1, 1, 1, cap, sig_all=False)
+
+
+def test_what_is_in_use_stays() -> None:
+    pair = Pair()
+    end = pair.a
+    hca = end.hca
+    busy = ("in-use", EBUSY, "")
+    assert refusal(hca, lambda: lifecycle.dealloc_pd(hca, end.pd)) == busy
+    assert refusal(hca, lambda: lifecycle.destroy_cq(hca, end.send_cq)) == busy
+    assert refusal(hca, lambda: lifecycle.destroy_cq(hca, end.recv_cq)) == busy
+    lifecycle.destroy_qp(hca, end.qp)
+    lifecycle.destroy_cq(hca, end.send_cq)
+    lifecycle.destroy_cq(hca, end.recv_cq)
+    assert refusal(hca, lambda: lifecycle.dealloc_pd(hca, end.pd)) == busy  # the MR is still there
+    mr.deregister(hca, end.mr)
+    lifecycle.dealloc_pd(hca, end.pd)
+    assert not any(table.items for table in hca.tables.values())
+
+
+def test_a_refusal_says_who_uses_it() -> None:
+    pair = Pair()
+    mr.register(pair.a.hca, pair.a.pd.number, 8, 1, None)
+    with pytest.raises(Refused, match="2 MRs and 1 QP"):
+        lifecycle.dealloc_pd(pair.a.hca, pair.a.pd)
+
+
+def test_numbers_are_never_used_twice_and_deeds_are_recorded() -> None:
+    world = World()
+    hca = world.nodes["A"]
+    first = lifecycle.alloc_pd(hca)
+    lifecycle.dealloc_pd(hca, first)
+    second = lifecycle.alloc_pd(hca)
+    assert second.number == first.number + 1
+    assert hca.pds.find(second.number) is second
+    told = [(kind_of(r), object_of(r), r[A]) for r in world.trace.records]
+    assert told == [
+        (Kind.CREATED, 1, "pd"),
+        (Kind.DESTROYED, 1, "pd"),
+        (Kind.CREATED, 2, "pd"),
+    ]
+
+
+def test_a_new_qp_is_in_reset_with_empty_queues() -> None:
+    hca = World().nodes["A"]
+    qp = _create(hca, Capacity())
+    assert qp.state is qp.known_state is qp.attr.qp_state is QPState.RESET
+    assert qp.number == 0x11
+    assert not qp.sq.wqes
+    assert not qp.rq.wqes
+    lifecycle.destroy_qp(hca, qp)
+    assert hca.qps.items == {}

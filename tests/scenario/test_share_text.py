@@ -1,0 +1,129 @@
+"""A shared text comes back as it was, or is told to be damaged: never anything else."""
+
+import base64
+import hashlib
+import time
+import zlib
+from random import Random
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from rdmalab.lab import open_session
+from rdmalab.scenario.loader import loads
+from rdmalab.scenario.runner import Runner
+from rdmalab.scenario.saving import saved
+from rdmalab.scenario.share_text import LONGEST, WORDS, Damaged, scenario_of, shared
+from rdmalab.scenario.yaml_tree import MAX_OCTETS
+from rdmalab.vocabulary import VOCABULARY
+from tests.digest import digest
+from tests.labs import RECV, SEND, lab_of
+from tests.machine.sessions import random_lab
+
+WORD = shared(saved(lab_of(RECV, SEND, "run", "poll_cq A.cq0").session, "shared"))
+
+
+def test_a_short_session_is_a_short_word() -> None:
+    assert WORD.startswith("rdmalab:1:")
+    assert len(WORD) < 100
+
+
+def test_the_words_of_format_1_never_change() -> None:
+    """What was shared once is read for ever; other words are another format."""
+    told = hashlib.sha256(WORDS).hexdigest()
+    assert told == "5bef160c6b18361c4f296a9dc29de7cccdbe36a9b682a96eccabdc8f98716c1c"
+    old = "rdmalab:1:VsS4HiOzXhmtLkari9HqYrS6GK0uBrq6AJf_JmSX_xj1DBcA"
+    assert scenario_of(old).endswith("  - poll_cq A.cq0\n")
+
+
+@given(st.text(max_size=300))
+def test_any_text_comes_back(text: str) -> None:
+    text = text.encode(errors="replace").decode()
+    assert scenario_of(shared(text)) == text
+
+
+def test_white_space_on_the_way_does_not_matter() -> None:
+    pasted = "\n   ".join(WORD[at : at + 20] for at in range(0, len(WORD), 20))
+    assert scenario_of(f"  {pasted}\n") == scenario_of(WORD)
+
+
+@settings(max_examples=100)
+@given(st.randoms(use_true_random=True), st.sampled_from(("strict", "rxe", "mlx5")))
+def test_what_was_shared_is_the_same_world(chance: Random, profile: str) -> None:
+    lab = random_lab(chance, profile)
+    text = scenario_of(shared(saved(lab.session, "shared")))
+    runner = Runner(loads(text, "shared", VOCABULARY), open_session)
+    runner.run()
+    assert runner.ok, runner.results[-1].text("shared")
+    assert digest(runner.session.world.trace) == digest(lab.session.world.trace)
+
+
+# --------------------------------------------------------------------------- damage
+_LETTER = st.sampled_from("ABCxyz019-_=:+/ \n\x00é")
+
+
+@settings(max_examples=600)
+@given(st.integers(0, len(WORD)), st.integers(0, 3), st.text(_LETTER, max_size=3))
+@example(len(WORD) - 1, 1, "")
+@example(8, 0, "0")
+@example(62, 1, "0")
+def test_no_damage_goes_unnoticed(at: int, gone: int, instead: str) -> None:
+    damaged = WORD[:at] + instead + WORD[at + gone :]
+    try:
+        found = scenario_of(damaged)
+    except Damaged:
+        assert "".join(damaged.split()) != WORD
+    else:  # not every bit of a compressed text matters
+        assert found == scenario_of(WORD)
+
+
+@settings(max_examples=300)
+@given(st.text(max_size=60) | st.binary(max_size=60).map(
+    lambda octets: "rdmalab:1:" + base64.urlsafe_b64encode(octets).decode().rstrip("=")
+))  # fmt: skip
+def test_any_other_text_is_told(text: str) -> None:
+    with pytest.raises(Damaged):
+        scenario_of(text)
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("", "a shared session begins with rdmalab:1:"),
+        ("hello", "a shared session begins with rdmalab:1:"),
+        ("rdmalab:2:AAAA", "it was shared by another rdmalab: format 2, not 1"),
+        (WORD[:-5], "it is damaged, or not all of it is here"),
+        ("rdmalab:1:", "it is damaged, or not all of it is here"),
+        ("rdmalab:1:A", "it is damaged, or not all of it is here"),
+        ("rdmalab:1:é", "it is damaged, or not all of it is here"),
+        ("rdmalab:" + "9" * 5000 + ":AAAA", "it is damaged, or not all of it is here"),
+    ],
+    ids=str,
+)
+def test_what_is_said(word: str, said: str) -> None:
+    with pytest.raises(Damaged) as error:
+        scenario_of(word)
+    assert str(error.value) == said
+
+
+def _bomb(octets: bytes) -> str:
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -15, 9, zlib.Z_DEFAULT_STRATEGY, WORDS)
+    stream = deflate.compress(octets) + deflate.flush()
+    head = zlib.crc32(octets).to_bytes(4, "big")
+    return "rdmalab:1:" + base64.urlsafe_b64encode(head + stream).decode().rstrip("=")
+
+
+def test_a_bomb_does_not_go_off() -> None:
+    word = _bomb(bytes(200 * MAX_OCTETS))
+    started = time.process_time()
+    with pytest.raises(Damaged, match="too large: a scenario has at most 1,048,576 bytes"):
+        scenario_of(word)
+    assert time.process_time() - started < 1
+    assert scenario_of(_bomb(b"a" * MAX_OCTETS)) == "a" * MAX_OCTETS
+
+
+def test_what_is_no_text_or_goes_on_behind_its_end() -> None:
+    for word in (_bomb(b"\xff\xfe"), WORD + "AAAA", WORD + "=" * LONGEST):
+        with pytest.raises(Damaged):
+            scenario_of(word)

@@ -1,0 +1,232 @@
+"""Going forward: how far, why it ended, and that the way there does not matter."""
+
+import pytest
+
+from rdmalab.lab import Lab
+from rdmalab.session.run_control import DAY_NS, Idle, RunControl
+from rdmalab.spec.records import Kind, event_of, kind_of
+from tests.labs import (
+    BUSY,
+    RECV,
+    SEND,
+    everything,
+    fingerprint,
+    kinds,
+    lab_of,
+    misread,
+    setting_out,
+    trip,
+    well,
+)
+
+
+def busy() -> Lab:
+    return lab_of(*BUSY)
+
+
+def test_run_is_step_times_n() -> None:
+    run, stepped = busy(), busy()
+    events = trip(run, "run").events
+    assert events > 25
+    for _ in range(events):
+        trip(stepped, "step")
+    assert everything(stepped) == everything(run)
+    assert trip(stepped, "step").over == "nothing more will happen by itself"
+    assert everything(stepped) == everything(run)
+
+
+@pytest.mark.parametrize("slices", [1, 3, 7])
+def test_slices_do_not_matter(slices: int) -> None:
+    whole, cut = busy(), busy()
+    trip(whole, "run")
+    travel = setting_out(cut, "run")
+    while not travel.go(slices):
+        pass
+    assert everything(cut) == everything(whole)
+    assert travel.over == "nothing more will happen by itself"
+    assert travel.met
+
+
+def test_a_journey_that_was_stopped_leaves_a_whole_world() -> None:
+    whole, cut = busy(), busy()
+    trip(whole, "run")
+    travel = setting_out(cut, "run")
+    travel.go(5)
+    travel.stop()
+    assert (travel.over, travel.met, travel.events) == ("stopped", False, 5)
+    place = fingerprint(cut)
+    assert travel.go()
+    assert fingerprint(cut) == place
+    trip(cut, "run")
+    assert everything(cut) == everything(whole)
+
+
+@pytest.mark.parametrize("line", ["until A.cq0.count == 2", "step 7 packet", "run 5us"])
+def test_any_halt_on_the_way_changes_nothing(line: str) -> None:
+    whole, halting = busy(), busy()
+    trip(whole, "run")
+    trip(halting, line)
+    trip(halting, "run")
+    assert fingerprint(halting) == fingerprint(whole)
+
+
+@pytest.mark.parametrize(
+    ("unit", "kind"),
+    [
+        ("packet", Kind.PACKET_SENT),
+        ("wr", Kind.WQE_COMPLETED),
+        ("cqe", Kind.CQE_ADDED),
+        ("timer", Kind.TIMER_FIRED),
+    ],
+)
+def test_a_step_of_a_unit_ends_at_its_record(unit: str, kind: Kind) -> None:
+    lab = busy()
+    halts = 0
+    while True:
+        first = len(lab.session.world.trace.records)
+        travel = trip(lab, f"step {unit}")
+        during = lab.session.world.trace.records[first:]
+        events = [event_of(r) for r in during if kind_of(r) is kind]
+        if not travel.met:
+            assert events == []
+            break
+        assert set(events) == {lab.session.world.event}
+        halts += 1
+    assert halts > 0
+    assert lab.look("idle")
+
+
+def test_a_step_of_state_ends_when_a_queue_pair_moves() -> None:
+    lab = lab_of("reset B.qp0", SEND, pair="use rc_pair retry_cnt=0")
+    assert trip(lab, "step state").met
+    assert lab.look("A.qp0.state == ERR")
+    assert Kind.STATE_CHANGED in kinds(lab, len(kinds(lab)) - 12)
+
+
+def test_several_steps_at_once() -> None:
+    one, three = busy(), busy()
+    for _ in range(3):
+        trip(one, "step cqe")
+    assert trip(three, "step 3 cqe").met
+    assert fingerprint(one) == fingerprint(three)
+
+
+@pytest.mark.parametrize("line", ["step 0", "step -2", "run -5us", "until idle within -1ns"])
+def test_time_goes_forward_only(line: str) -> None:
+    lab = busy()
+    before = everything(lab)
+    assert "out of range" in misread(lab, line).message
+    assert everything(lab) == before
+
+
+# --------------------------------------------------------------------------- until
+def test_until_it_is_so() -> None:
+    lab = lab_of(RECV, SEND)
+    travel = trip(lab, "until A.cq0.count == 1 within 2ms")
+    assert (travel.over, travel.met) == ("there", True)
+    assert kinds(lab)[-1] is not Kind.CALLED
+    assert lab.look("A.cq0.count") == 1
+
+
+def test_until_halts_at_the_first_event_that_makes_it_so() -> None:
+    lab = lab_of(RECV, SEND)
+    trip(lab, "until wire.count(opcode=SEND_ONLY) == 1")
+    assert lab.session.world.now_ns == 100
+    assert lab.look("wire.count(opcode=ACKNOWLEDGE)") == 0
+
+
+def test_until_it_was_so_already() -> None:
+    lab = lab_of(RECV, SEND, "run")
+    before = everything(lab)
+    travel = trip(lab, "until A.cq0.count == 1 within 2ms")
+    assert (travel.over, travel.met, travel.events) == ("already so", True, 0)
+    assert everything(lab) == before
+
+
+def test_until_the_time_is_up() -> None:
+    lab = lab_of(SEND, "run 1us")
+    travel = trip(lab, "until B.cq0.count == 1 within 50us")
+    assert (travel.over, travel.met) == ("time is up", False)
+    assert lab.session.world.now_ns == 51_000
+
+
+def test_until_nothing_more_will_happen() -> None:
+    lab = lab_of(RECV, SEND)
+    travel = trip(lab, "until A.cq0.count == 2 within 1s")
+    assert (travel.over, travel.met) == ("nothing more will happen by itself", False)
+    assert lab.session.world.now_ns < 10_000
+
+
+def test_until_idle() -> None:
+    lab = busy()
+    assert trip(lab, "until idle").met
+    assert lab.session.world.agenda.next_ns() is None
+
+
+# --------------------------------------------------------------------------- the clock
+@pytest.mark.parametrize("duration_ns", [0, 1, 99, 100, 101, 1_500, 100_000])
+def test_a_run_for_a_while_advances_the_clock_exactly(duration_ns: int) -> None:
+    lab = busy()
+    first = len(kinds(lab))
+    assert trip(lab, f"run {duration_ns}ns").over == "time is up"
+    assert lab.session.world.now_ns == duration_ns
+    records = lab.session.world.trace.records[first:]
+    assert all(record[1] <= duration_ns for record in records)
+    next_ns = lab.session.world.agenda.next_ns()
+    assert next_ns is None or next_ns > duration_ns
+
+
+def test_an_idle_world_grows_older_too() -> None:
+    lab = lab_of("run 3us", "run 4us")
+    assert lab.session.world.now_ns == 7_000
+
+
+def test_idle_means_the_last_event_and_not_a_stale_timer() -> None:
+    lab = lab_of(RECV, SEND, "run")
+    last = lab.session.world.trace.records[-1]
+    assert lab.session.world.now_ns == last[1] < 10_000
+
+
+# --------------------------------------------------------------------------- never for ever
+def test_what_repeats_for_ever_is_given_up() -> None:
+    lab = lab_of(SEND)  # no receive, and rnr_retry=7 means for ever
+    lab.session.max_events = 5_000
+    travel = trip(lab, "run")
+    assert travel.over.startswith("stopped at the limit of 5,000 events; the same packets may")
+    assert not travel.met
+    assert travel.events == 6_000  # whole slices of 2000
+    assert trip(lab, "step").met
+
+
+def test_what_lies_more_than_a_day_away_is_given_up_and_the_next_run_goes_there() -> None:
+    lab = lab_of(RECV, "link latency=90000s", SEND, pair="use rc_pair timeout=31 retry_cnt=0")
+    travel = trip(lab, "run")
+    assert travel.over == "stopped: the next event is more than a day of virtual time away"
+    assert not travel.met
+    last = lab.session.world.trace.records[-1]
+    assert lab.session.world.now_ns == last[1] < DAY_NS
+    assert not lab.look("idle")
+    assert trip(lab, "run").events == 2  # it arrives, and is answered
+    assert lab.session.world.now_ns > DAY_NS
+
+
+def test_the_longest_retries_end_within_a_day() -> None:
+    """timeout=31 is 2.4 hours a try, and retry_cnt=7 makes eight tries."""
+    lab = lab_of("link down", SEND, pair="use rc_pair timeout=31")
+    assert trip(lab, "run").over == "nothing more will happen by itself"
+    assert lab.session.world.now_ns == 8 * (4_096 << 31) + 100
+
+
+def test_a_goal_is_where_a_journey_ends_and_nothing_moves_before() -> None:
+    lab = busy()
+    before = everything(lab)
+    travel = RunControl(lab.session, Idle())
+    assert everything(lab) == before
+    travel.finish()
+    assert travel.met
+
+
+def test_a_question_that_loses_its_object_is_not_understood() -> None:
+    lab = lab_of()
+    well(lab, "destroy_qp A.qp0")
+    assert "destroyed" in misread(lab, "until A.qp0.state == ERR").message

@@ -1,0 +1,104 @@
+import errno
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.formatted_text import fragment_list_to_text, to_formatted_text
+from prompt_toolkit.history import FileHistory, History
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from rdmalab.lab import Lab
+from rdmalab.shell.prompt_setup import ask_session, kept_history, status
+
+
+async def test_the_prompt_is_named_after_the_default_node() -> None:
+    lab = Lab(default_node="B")
+    with create_pipe_input() as keys:
+        session = ask_session(lab, input=keys, output=DummyOutput())
+        assert fragment_list_to_text(to_formatted_text(session.message)) == "B> "
+        keys.send_text("step\r")
+        assert await session.prompt_async() == "step"
+
+
+def test_an_empty_line_says_where_time_stands() -> None:
+    lab = Lab()
+    assert status(lab) == "t=0.000us  start  link UP  nothing planned"
+    lab.do("use rc_pair ; post_send A.qp0 opcode=SEND")
+    assert "Next: A.qp0 sends a packet of wr0" in status(lab)
+
+
+# --------------------------------------------------------------------------- the history
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RDMALAB_STATE", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def typed(history: History) -> list[str]:
+    return list(history.load_history_strings())
+
+
+def test_the_history_is_kept(state: Path) -> None:
+    told: list[str] = []
+    kept_history(told.append).append_string("use rc_pair")
+    assert typed(kept_history(told.append)) == ["use rc_pair"]
+    assert (state / "history").is_file()
+    assert told == []
+
+
+@pytest.mark.parametrize("kind", ["directory", "fifo", "device", "below a file"])
+def test_a_history_that_is_no_file_is_told_once(state: Path, kind: str) -> None:
+    if kind == "below a file":
+        state.touch()
+    else:
+        state.mkdir()
+    if kind == "directory":
+        (state / "history").mkdir()
+    elif kind == "fifo":
+        os.mkfifo(state / "history")
+    elif kind == "device":
+        (state / "history").symlink_to("/dev/zero")
+    told: list[str] = []
+    history = kept_history(told.append)
+    history.append_string("use rc_pair")
+    history.append_string("run")
+    assert list(history.get_strings()) == ["use rc_pair", "run"]
+    (said,) = told
+    assert said.startswith("the history of lines is not kept: ")
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced", "full"])
+def test_a_history_that_fails_later_is_told_once(
+    state: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    told: list[str] = []
+    history = kept_history(told.append)
+    history.append_string("use rc_pair")
+    if how == "full":
+
+        def full(_history: FileHistory, _text: str) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        monkeypatch.setattr(FileHistory, "store_string", full)
+    else:
+        shutil.rmtree(state)
+    if how == "replaced":
+        (state / "history").mkdir(parents=True)
+    for line in ("run", "step"):
+        history.append_string(line)
+    (said,) = told
+    reason = {"removed": errno.ENOENT, "replaced": errno.EISDIR, "full": errno.ENOSPC}[how]
+    assert said == f"the history of lines is not kept: {os.strerror(reason)}"
+    assert list(history.get_strings()) == ["use rc_pair", "run", "step"]
+    assert how == "full" or not (state / "history").is_file()
+
+
+def test_a_history_that_cannot_be_read(state: Path) -> None:
+    told: list[str] = []
+    history = kept_history(told.append)
+    (state / "history").unlink()
+    (state / "history").mkdir()
+    assert typed(history) == []
+    assert len(told) == 1

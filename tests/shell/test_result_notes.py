@@ -1,0 +1,51 @@
+import pytest
+
+from rdmalab.shell.result_notes import notes
+from tests.shell.talk import Talk
+
+
+@pytest.mark.parametrize(
+    ("line", "facts", "wakes"),
+    [
+        ("alloc_pd A.pd1", ["A.pd1 is there."], False),
+        ("create_cq A.cq1 cqe=7", ["A.cq1 holds 7 completions."], False),
+        ("post_send A.qp0 opcode=SEND", ["A.qp0 SQ 1/8."], True),
+        ("post_recv B.qp0", ["B.qp0 RQ 1/8."], False),
+        ("modify_qp A.qp0 state=RESET", ["A.qp0 RTS → RESET."], False),
+        ("dereg_mr A.mr0", ["A.mr0 is gone."], False),
+        ('write A.mr0[4:9] "hello"', ["5 bytes at A.mr0[4]."], False),
+        ("link latency=5us", ["link latency 5us."], False),
+        ("create_comp_channel A.ch0", ["A.ch0 waits for CQs to be made with it."], False),
+        ("req_notify_cq A.cq0", ["A.cq0 waits for any completion."], False),
+        ("program A.tx lines={stop}", ["A.tx runs its 1 line while time does."], True),
+        ("show", [], False),
+    ],
+)
+def test_what_a_verb_did(line: str, facts: list[str], wakes: bool) -> None:
+    talk = Talk("use rc_pair")
+    found = notes(talk.lab.session, talk.lab.do(line)[-1])
+    assert (found.facts, found.wakes) == (facts, wakes)
+
+
+def test_what_builders_did() -> None:
+    talk = Talk("use rc_pair", width=120)
+    ex = "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=SEND"
+    talk.ask(ex)
+    said = [talk.ask(line)[0] for line in ("wr_start A.qx0", "wr_send A.qx0 wr_id=4",
+            "wr_set_sge A.qx0 sg=A.mr0[0:8]", "wr_abort A.qx0")]  # fmt: skip
+    ends = ("for thread 1.", "wr4 SEND 0 B, not posted yet.", "wr4 SEND 8 B, not posted yet.",
+            "A.qx0: 1 built, forgotten.")  # fmt: skip
+    assert all(row.endswith(end) for row, end in zip(said, ends, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("line", "fact"),
+    [
+        ("attach_mcast B.qp0 gid=224.0.0.9", "B.qp0 joined the multicast group ::ffff:224.0.0.9."),
+        ("port B DOWN", "B: its port went DOWN."),
+        ("device_fatal B", "B: its device died."),
+    ],
+)
+def test_what_made_nothing_and_moved_nothing_is_said_too(line: str, fact: str) -> None:
+    (said,) = Talk("use ud_pair", width=200).ask(line)
+    assert fact in said

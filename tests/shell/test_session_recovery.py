@@ -1,0 +1,456 @@
+"""What a process left behind comes back: every line, every journey, as far as it went."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rdmalab.shell.conversation import End
+from rdmalab.shell.session_recovery import NOT_AGAIN, Reread, told_again
+from rdmalab.shell.styled_text import text_of
+from rdmalab.vocabulary import VOCABULARY
+from rdmalab.workbench.recovered_sessions import LoggedLine, read, waiting
+from rdmalab.workbench.write_ahead_log import LoggedArrival, LoggedMoment, NullLog, fingerprint
+from tests.diaries import close_all, opened
+from tests.digest import digest
+from tests.labs import BUSY, RECV, SEND
+from tests.shell.talk import Talk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENDLESS = (
+    "use rc_pair rnr_retry=7 min_rnr_timer=1",
+    "post_send A.qp0 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED",
+)
+LESSON = """\
+rdmalab: 1
+title: A lesson
+setup:
+  - use rc_pair
+steps:
+  - note: one
+  - post_send A.qp0 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED
+  - run: step packet
+  - note: two
+  - post_recv B.qp0 sg=B.mr0[0:64]
+  - run: until idle
+"""
+
+
+def kept(folder: Path, *lines: str) -> Talk:
+    """A session whose lines are written down."""
+    return Talk(*lines, width=400, diary=opened(folder))
+
+
+def fresh(folder: Path, *lines: str) -> Talk:
+    """The processes before have ended; a new one, which continues."""
+    close_all()
+    return kept(folder, *lines)
+
+
+def world_of(talk: Talk) -> tuple[str, int, int]:
+    world = talk.lab.session.world
+    return digest(world.trace), world.event, world.now_ns
+
+
+def stop_after(talk: Talk, line: str, slices: int) -> None:
+    """^C, so many slices after the line was typed."""
+
+    async def pause() -> None:
+        nonlocal slices
+        slices -= 1
+        if slices == 0:
+            talk.conversation.stop()
+
+    asyncio.run(talk.conversation.evaluate(line, talk.said.append, pause))
+
+
+# --------------------------------------------------------------------------- all of it
+def test_a_session_comes_back(tmp_path: Path) -> None:
+    before = kept(tmp_path, "use rc_pair", *BUSY, "step 3; run 4us", "node B", "run", "poll_cq cq0")
+    again = fresh(tmp_path)
+    said = again.ask("continue")
+    assert world_of(again) == world_of(before)
+    assert again.lab.session.default_node == "B"
+    assert said == [f"Continued: 11 lines; it is {_clock(before)}."]
+    assert again.conversation.end is End.FINE
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def _clock(talk: Talk) -> str:
+    world = talk.lab.session.world
+    return f"{world.now_ns / 1000:.3f}us, event {world.event}"
+
+
+def test_it_goes_on_being_kept(tmp_path: Path) -> None:
+    """A session may be cut off and continued any number of times."""
+    whole = Talk("use rc_pair", RECV, SEND, "run", "poll_cq A.cq0")
+    kept(tmp_path, "use rc_pair")
+    for line in (RECV, SEND, "run", "poll_cq A.cq0"):
+        talk = fresh(tmp_path, "continue", line)
+    assert world_of(fresh(tmp_path, "continue")) == world_of(whole)
+    del talk
+
+
+def test_what_was_typed_before_continue_is_a_session_of_its_own(tmp_path: Path) -> None:
+    kept(tmp_path, "use rc_pair")
+    talk = fresh(tmp_path, "use ud_pair", "continue")
+    assert talk.lab.look("A.qp0.qp_type == RC")
+    close_all()
+    assert len(waiting(tmp_path)) == 2
+    other = fresh(tmp_path, "continue 2")
+    assert "A.ah0" in other.lab.session.names.all()
+
+
+def test_enter_repeats_the_last_step_as_before(tmp_path: Path) -> None:
+    before = kept(tmp_path, "use rc_pair", RECV, SEND, "step packet")
+    talk = fresh(tmp_path, "continue")
+    assert world_of(talk) == world_of(before)
+    talk.ask("")
+    assert world_of(talk) == world_of(Talk("use rc_pair", RECV, SEND, "step packet", "step packet"))
+
+
+@pytest.mark.parametrize("slices", [1, 2, 7])
+def test_a_run_that_was_stopped_comes_back_as_far_as_it_went(tmp_path: Path, slices: int) -> None:
+    before = kept(tmp_path, *ENDLESS)
+    stop_after(before, "run; post_recv B.qp0 sg=B.mr0[0:64]", slices)
+    assert before.conversation.end is End.STOPPED
+    before.ask("write A.mr0 hello")
+    talk = fresh(tmp_path, "continue")
+    assert world_of(talk) == world_of(before)
+    assert talk.lab.session.names.all() == before.lab.session.names.all()
+
+
+def test_a_line_whose_second_command_failed_comes_back_as_far_as_it_went(tmp_path: Path) -> None:
+    lines = (
+        "use rc_pair; modify_qp A.qp0 state=INIT; alloc_pd A.pd7",
+        "alloc_pd A.pd8; show A.nothing; alloc_pd A.pd9",
+        "alloc_pd A.pd9; alloc_pd A.pd9; alloc_pd A.pd10",
+        "frobnicate; alloc_pd A.pd11",
+        "alloc_pd A.pd12; quit; alloc_pd A.pd13",
+    )
+    before = kept(tmp_path, *lines)
+    talk = fresh(tmp_path, "continue")
+    assert world_of(talk) == world_of(before)
+    assert "A.pd8" in talk.lab.session.names.all()
+    assert "A.pd13" not in talk.lab.session.names.all()
+
+
+def test_lines_of_braces_remarks_and_aliases(tmp_path: Path) -> None:
+    before = kept(
+        tmp_path,
+        "use rc_pair rnr_retry=1 # a pair",
+        "post_send A.qp0 wr={opcode=SEND # one\n wr_id=3} ; s 2 # two",
+        "c",
+    )
+    assert world_of(fresh(tmp_path, "continue")) == world_of(before)
+
+
+def test_no_file_is_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "kept"
+    before = kept(folder, "use rc_pair; save x.yaml; step", "export pcapng x.pcapng")
+    for name in ("x.yaml", "x.pcapng"):
+        (tmp_path / name).unlink()
+    talk = fresh(folder, "continue")
+    assert world_of(talk) == world_of(before)
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_each_word_that_is_left_out_changes_nothing() -> None:
+    known = [VOCABULARY[name] for name in NOT_AGAIN if name in VOCABULARY]
+    assert len(known) >= len(NOT_AGAIN) - 1
+    assert not any(command.changes_world for command in known)
+
+
+LINES = st.sampled_from(
+    (*BUSY, "step", "step 7", "run 2us", "run", "until A.cq0.count > 0", "poll_cq A.cq0",
+     "modify_qp A.qp0 state=INIT", "show", "show nothing", "node B", "use rc_pair rnr_retry=1",
+     "step; bad", "write A.mr0[0:4] abcd; write A.mr7 x; write A.mr0 y", "checkpoint x",
+     "back", "back 3", "back packet", "rewind", "rewind 1us", "goto ev16", "goto @x", "goto 1us",
+     "goto end", "switch main", "switch branch-1", "watch B.mr0[0:8]", "break A.cq0.count > 0",
+     "diff ev3 ev9; step", "delete 1")
+)  # fmt: skip
+
+
+@settings(max_examples=40, derandomize=True)
+@given(lines=st.lists(LINES, max_size=12))
+def test_any_session_comes_back(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
+    folder = tmp_path_factory.mktemp("kept")
+    before = kept(folder, "use rc_pair rnr_retry=1 retry_cnt=1", *lines)
+    assert world_of(fresh(folder, "continue")) == world_of(before)
+    close_all()
+
+
+def test_branches_of_time_come_back(tmp_path: Path) -> None:
+    lines = ("use rc_pair", RECV, SEND, "checkpoint x", "run", "back 2", "write A.mr0 other", "run",
+             "goto @x", "poll_cq A.cq0", "switch branch-1", "rewind 1us")  # fmt: skip
+    before = kept(tmp_path, *lines)
+    talk = fresh(tmp_path, "continue")
+    assert list(talk.lab.session.history.branches) == ["main", "branch-1", "branch-2"]
+    for line in ("", "goto end", "switch branch-2", "switch main"):
+        for each in (before, talk):
+            each.ask(line)
+        assert world_of(talk) == world_of(before), line
+
+
+def test_a_rewind_that_was_stopped_ends_where_it_began(tmp_path: Path) -> None:
+    before = kept(tmp_path, *ENDLESS, "step 4000", "watch A.mr0[0:8]")
+    stop_after(before, "rewind", 1)
+    assert before.conversation.end is End.STOPPED
+    (told,) = [text_of(line) for line in before.said[-1:]]
+    assert told.endswith("; stopped.")  # run would not go on with it, it goes forward
+    talk = fresh(tmp_path, "continue")
+    assert world_of(talk) == world_of(before)
+    assert talk.lab.session.world.event > 4000
+
+
+# --------------------------------------------------------------------------- the last line
+def torn(folder: Path, records: int) -> None:
+    """The process ended so many records earlier."""
+    close_all()
+    (path,) = folder.iterdir()
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[: len(lines) - records]) + lines[-records][:5])
+
+
+def test_a_line_that_was_not_ended_is_carried_out(tmp_path: Path) -> None:
+    before = kept(tmp_path, "use rc_pair", SEND)
+    torn(tmp_path, 1)
+    talk = fresh(tmp_path)
+    said = talk.ask("continue")
+    assert world_of(talk) == world_of(before)
+    assert said[1] == f"> {SEND}"
+    assert said[2].startswith("ok [ev 14]")
+    assert world_of(fresh(tmp_path, "continue")) == world_of(before)
+
+
+def test_a_run_of_which_nobody_knows_the_end_waits(tmp_path: Path) -> None:
+    """It may have been the reason; what was answered before it is there."""
+    before = kept(tmp_path, *ENDLESS, "step 2")
+    there = world_of(before)
+    stop_after(before, "write A.mr0 x; run; write A.mr0 y", 2)
+    torn(tmp_path, 2)  # neither where it ended nor that it did
+    talk = fresh(tmp_path)
+    said = talk.ask("continue")
+    assert said[-1] == "It was not at its end when the lab ended: type it again to go on."
+    expected = Talk(*ENDLESS, "step 2", "write A.mr0 x")
+    assert world_of(talk) == world_of(expected) != there
+    assert world_of(fresh(tmp_path, "continue")) == world_of(expected)
+
+
+def test_a_run_that_was_over_is_over_though_its_line_was_not(tmp_path: Path) -> None:
+    before = kept(tmp_path, *ENDLESS)
+    stop_after(before, "run", 2)
+    torn(tmp_path, 1)
+    assert world_of(fresh(tmp_path, "continue")) == world_of(before)
+
+
+def test_a_line_that_ended_the_lab_twice_is_left_out(tmp_path: Path) -> None:
+    kept(tmp_path, "use rc_pair", SEND)
+    torn(tmp_path, 1)
+    fresh(tmp_path, "continue")
+    torn(tmp_path, 1)
+    talk = fresh(tmp_path)
+    assert talk.ask("continue")[-1] == f"Left out, for the lab ended in it twice: {SEND}"
+    assert world_of(talk) == world_of(Talk("use rc_pair"))
+
+
+# --------------------------------------------------------------------------- lessons
+@pytest.fixture
+def lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "lesson.rdmalab.yaml"
+    path.write_text(LESSON)
+    return path
+
+
+@pytest.mark.usefixtures("lesson")
+@pytest.mark.parametrize("nexts", [0, 1, 2])
+def test_a_walk_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nexts: int) -> None:
+    folder = tmp_path / "kept"
+    before = kept(folder, "alloc_pd A.pd3", "load lesson.rdmalab.yaml", *["next"] * nexts, "step")
+    monkeypatch.chdir(folder)  # the next process may be started anywhere
+    talk = fresh(folder)
+    said = talk.ask("continue")
+    assert said[-1].startswith(f"Continued: {3 + nexts} lines")
+    assert world_of(talk) == world_of(before)
+    walks = [t.conversation.lesson for t in (talk, before)]
+    assert walks[0] is not None
+    assert walks[1] is not None
+    assert walks[0].runner.position == walks[1].runner.position
+    talk.ask("next")
+    before.ask("next")
+    assert world_of(talk) == world_of(before)
+
+
+def test_a_next_that_was_not_ended_is_walked(lesson: Path, tmp_path: Path) -> None:
+    del lesson
+    folder = tmp_path / "kept"
+    before = kept(folder, "load lesson.rdmalab.yaml", "next")
+    torn(folder, 2)
+    assert world_of(fresh(folder, "continue")) == world_of(before)
+
+
+def test_another_scenario_is_told_and_ends_it(lesson: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    kept(folder, "alloc_pd A.pd3", "load lesson.rdmalab.yaml", "next")
+    lesson.write_text(LESSON + "  - note: three\n")
+    talk = fresh(folder)
+    said = " ".join(talk.ask("continue"))
+    assert "load lesson.rdmalab.yaml does not end where it did: " in said
+    assert f"{lesson} is another scenario than it was." in said
+    assert said.endswith("The other 2 of 3 lines stay kept.")
+    lesson.write_text(LESSON)
+    close_all()
+    assert len(waiting(folder)) == 2
+    assert fresh(folder).ask("continue 2")[-1].startswith("Continued: 3 lines")
+
+
+def test_a_scenario_that_is_gone(lesson: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    kept(folder, "load lesson.rdmalab.yaml", "next")
+    lesson.unlink()
+    assert "cannot be read: No such file" in " ".join(fresh(folder).ask("continue"))
+
+
+# --------------------------------------------------------------------------- it cannot be
+def test_nothing_waits(tmp_path: Path) -> None:
+    talk = kept(tmp_path)
+    assert talk.ask("continue") == ["no session waits to be continued as number 1: there is none"]
+    assert talk.conversation.end is End.NOT_UNDERSTOOD
+    kept(tmp_path / "x", "step")
+    close_all()
+    assert kept(tmp_path / "x").ask("continue 2")[0].endswith("number 2: there is 1 of them")
+
+
+def test_scripts_have_nothing_to_continue() -> None:
+    assert Talk().ask("continue") == [
+        "nothing is kept here: continue is a word for a person at a prompt"
+    ]
+
+
+def test_another_end_is_told(tmp_path: Path) -> None:
+    """As after a change of the lab itself."""
+    kept(tmp_path, "use rc_pair", SEND, "run 5us", "step")
+    close_all()
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(path.read_bytes().replace(b'"ended":[14,', b'"ended":[15,'))
+    talk = fresh(tmp_path)
+    assert " ".join(talk.ask("continue")) == (
+        f"{SEND} does not end where it did.  The other 3 of 4 lines stay kept."
+    )
+    assert path.exists()
+    assert talk.ask("show A.qp0")[0].startswith("A.qp0")
+
+
+def test_ctrl_c_ends_a_long_way_back(tmp_path: Path) -> None:
+    kept(tmp_path, *ENDLESS, "step 30000", "step 30000")
+    talk = fresh(tmp_path)
+    stop_after(talk, "continue", 2)
+    assert "Stopped.  The other 2 of 4 lines stay kept." in "".join(
+        part[1] for line in talk.said for part in line
+    )
+    assert 0 < talk.lab.session.world.event < 30000
+    there = world_of(talk)
+    assert world_of(fresh(tmp_path, "continue")) == there
+
+
+def test_a_file_that_vanished_is_no_traceback(tmp_path: Path) -> None:
+    talk = kept(tmp_path / "x", "step")
+    for path in (tmp_path / "x").iterdir():
+        path.unlink()
+    told, done = talk.ask("alloc_pd A.pd0")[:2]
+    assert told == "nothing is kept of this session: No such file or directory"
+    assert done.startswith("ok")
+    assert talk.ask("alloc_pd A.pd1")[0].startswith("ok")
+
+
+def test_where_nothing_can_be_kept_it_is_said_once(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    talk = kept(tmp_path / "file")
+    said = talk.ask("use rc_pair", "step", "step")
+    assert said[0] == "nothing is kept of this session: File exists"
+    assert sum("nothing is kept" in line for line in said) == 1
+    assert any("A.qp0 is in RTS" in line for line in said)
+
+
+# --------------------------------------------------------------------------- its parts
+def test_what_is_told_again() -> None:
+    session = Talk().lab.session
+
+    def told(text: str, commands: int | None = None) -> tuple[str, bool]:
+        return told_again(session, LoggedLine(text, commands=commands))
+
+    assert told("step; show; run # x") == ("step\nrun", False)
+    assert told("step; show; run", 2) == ("step", False)
+    assert told("load x") == ("load x", True)
+    assert told("frobnicate") == ("", False)
+
+
+def test_a_line_read_again_knows_its_arrivals_and_then_halts() -> None:
+    there = LoggedArrival(LoggedMoment(1, 2), False)
+    line = LoggedLine("load x; run", False, [there], [("/x", fingerprint("text"))])
+    reread = Reread(line, NullLog(), may_go_on=False)
+    assert reread.path("x") == "/x"
+    assert reread.loaded("/x", "text") == ""
+    assert reread.path("y") == "y"
+    assert reread.known() == there
+    assert not reread.halted
+    assert reread.known() == LoggedArrival(LoggedMoment(-1, 0), True)
+    assert reread.halted
+    assert Reread(LoggedLine("next"), NullLog(), may_go_on=True).known() is None
+
+
+def test_the_file_says_what_was_typed_and_not_what_was_told_again(tmp_path: Path) -> None:
+    kept(tmp_path, "use rc_pair; show", "frobnicate")
+    fresh(tmp_path, "continue")
+    close_all()
+    (path,) = tmp_path.iterdir()
+    book = read(path.read_bytes())
+    assert book is not None
+    assert [line.text for line in book.lines] == ["use rc_pair; show", "frobnicate"]
+
+
+def test_a_session_that_stands_at_the_start_says_so(tmp_path: Path) -> None:
+    kept(tmp_path, "use rc_pair", "goto start")
+    assert fresh(tmp_path).ask("continue") == ["Continued: 2 lines; it is 0.000us, the start."]
+
+
+# --------------------------------------------------------------------------- on one line
+def named(talk: Talk, name: str) -> bool:
+    return talk.lab.session.names.find(name) is not None
+
+
+def test_what_follows_load_on_a_line_is_done_in_its_world(lesson: Path, tmp_path: Path) -> None:
+    talk = kept(tmp_path, f'alloc_pd A.old; load "{lesson}"; alloc_pd A.zz; next')
+    assert named(talk, "A.zz")
+    assert named(talk, "A.qp0")
+    assert not named(talk, "A.old")
+    again = fresh(tmp_path, "continue")
+    assert world_of(again) == world_of(talk)
+    assert named(again, "A.zz")
+
+
+def test_what_follows_open_on_a_line_is_done_in_its_world() -> None:
+    word = Talk("alloc_pd A.shared").ask("share")[0]
+    talk = Talk(f"alloc_pd A.old; open {word}; alloc_pd A.zz")
+    assert named(talk, "A.shared")
+    assert named(talk, "A.zz")
+    assert not named(talk, "A.old")
+
+
+def test_what_follows_continue_on_a_line_is_kept_with_what_came_back(tmp_path: Path) -> None:
+    kept(tmp_path, "use rc_pair", "alloc_pd A.p1")
+    second = fresh(tmp_path, "alloc_pd A.p0; continue; alloc_pd A.p2; alloc_pd A.p3")
+    assert named(second, "A.p1")
+    assert named(second, "A.p3")
+    assert not named(second, "A.p0")
+    third = fresh(tmp_path, "continue")
+    assert world_of(third) == world_of(second)
+    assert [named(third, f"A.p{number}") for number in range(4)] == [False, True, True, True]

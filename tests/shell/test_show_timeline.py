@@ -1,0 +1,79 @@
+"""The tape as it is drawn."""
+
+import pytest
+
+from rdmalab.lab import Lab
+from rdmalab.shell.show import text_lines
+from rdmalab.shell.show_timeline import HERE, bar, cells_for, drawn
+from rdmalab.shell.styled_text import in_ascii, text_of
+from rdmalab.views.timeline import TimelineRow, tape_row
+
+RUN = (
+    "use rc_pair",
+    "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]",
+    "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED",
+    "run",
+)
+
+
+def tape(*lines: str, cells: int = 60) -> TimelineRow:
+    lab = Lab()
+    for line in lines:
+        assert not lab.do(line)[-1].failed, line
+    return tape_row(lab.session.history, lab.session.names, lab.session.checkpoints, cells)
+
+
+def test_an_empty_world() -> None:
+    assert text_of(drawn(tape(), 60)) == "▲ now"
+
+
+def test_commands_events_and_now() -> None:
+    row = tape(*RUN)
+    assert text_of(drawn(row, 60)) == "├─●─●─●─●─●─●─●─●─●─●─●─●─●─●─●─●─┼─┼─┼─▲ now"
+    assert text_of(drawn(row, 22)) == "├●●●●●●●●●●●●●●●●───▲ now"
+
+
+def test_checkpoints_have_their_names_up_to_the_next_mark() -> None:
+    marks = ("goto 4", "checkpoint first-of-all", "goto 9", "checkpoint b", "goto 12")
+    row = tape(*RUN, *marks)
+    assert text_of(drawn(row, 60)) == "├─●─●─●─●─◆first-of…◆b●─●─▲─●─●─●─┼─┼─┼─┼"
+
+
+def test_what_lies_ahead_is_dim() -> None:
+    line = drawn(tape(*RUN, "goto 12"), 60)
+    at = next(n for n, (_, text) in enumerate(line) if text == HERE)
+    assert {style for style, _ in line[at + 2 :]} == {"class:dim"}
+    assert "class:dim" not in {style for style, _ in line[:at]}
+
+
+def test_where_branches_part() -> None:
+    row = tape(*RUN, "goto 6", "alloc_pd A.pd7", "alloc_pd A.pd8")
+    assert text_of(drawn(row, 20)) == "├─●─●─●─●─●─●─┬─●─▲ now"
+
+
+@pytest.mark.parametrize("width", [1, 10, 40, 80, 120, 200])
+def test_the_bar_fits_and_says_what_comes(width: int) -> None:
+    row = tape(*RUN, "goto 16", cells=cells_for(width))
+    said = text_of(bar(row, width))
+    assert len(said) <= max(width, 4)
+    assert HERE in said
+    assert ("next: " in said) == (width >= 80)
+
+
+def test_letters_only_tells_the_marks_apart() -> None:
+    row = tape(*RUN, "goto 6", "checkpoint x", "goto 12")
+    line = text_of(in_ascii(drawn(row, 60)))
+    assert line == "+-#-#-#-#-#-#-*x#-#-#-#-#-^-#-#-#-+-+-+-+"
+    assert line.isascii()
+
+
+def test_show_time_says_it_in_words_and_draws_it() -> None:
+    lab = Lab()
+    for line in (*RUN, "goto 12", "checkpoint x"):
+        lab.do(line)
+    (view,) = [reply.value for reply in lab.do("show time")]
+    said = list(text_lines(view, 100))
+    assert said[0].startswith("ev 12 of 19, PAST, at 0.000us of ")
+    assert HERE in said[1]
+    assert "@x at ev 12, 0.000us" in said
+    assert not any(HERE in line for line in text_lines(view, 50))

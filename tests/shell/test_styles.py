@@ -1,0 +1,9 @@
+import pytest
+
+from rdmalab.shell.styles import SAID, look
+
+
+@pytest.mark.parametrize("name", [name for name, style in SAID.items() if style])
+def test_each_class_looks_like_something(name: str) -> None:
+    style = look()
+    assert style.get_attrs_for_style_str(f"class:{name}") != style.get_attrs_for_style_str("")

@@ -1,0 +1,69 @@
+"""What panes are handed."""
+
+from rdmalab.command import Noun
+from rdmalab.lab import Lab
+from rdmalab.tui.world_view import REACH, WorldView
+from tests.tui.playing import Free
+
+
+def stage() -> tuple[Lab, WorldView]:
+    lab = Lab()
+    lab.do("use rc_pair")
+    return lab, WorldView(Free(lab))
+
+
+def test_a_sentence_that_means_nothing_shows_why() -> None:
+    _, it = stage()
+    view = it.look("show A.qp9")
+    assert view.rows == []
+    assert "A.qp9" in view.hint
+
+
+def test_looking_leaves_no_trace() -> None:
+    lab, it = stage()
+    before = (len(lab.session.journal), len(lab.session.world.trace.records), len(lab.said))
+    it.look("show A.qp0")
+    assert before == (len(lab.session.journal), len(lab.session.world.trace.records), len(lab.said))
+
+
+def test_nodes_by_side() -> None:
+    _, it = stage()
+    assert [it.node(0), it.node(1), it.node(2)] == ["A", "B", ""]
+
+
+def test_the_peer_of_what_was_named_is_meant_too() -> None:
+    lab, it = stage()
+    for node in "AB":
+        made = f"create_qp {node}.qp1 pd={node}.pd0 qp_type=RC send_cq={node}.cq0"
+        lab.do(f"{made} recv_cq={node}.cq0 max_send_wr=4 max_recv_wr=4")
+    lab.do("connect A.qp1 B.qp1")
+    lab.do("post_recv A.qp0 sg=A.mr0[0:64]")
+    assert [it.name(t) for n in "AB" if (t := it.meant(n, Noun.QP))] == ["A.qp0", "B.qp0"]
+    lab.do("post_recv B.qp1 sg=B.mr0[0:64]")
+    assert [it.name(t) for n in "AB" if (t := it.meant(n, Noun.QP))] == ["A.qp1", "B.qp1"]
+
+
+def test_within_a_frame_a_sentence_is_looked_up_once_and_never_afterwards() -> None:
+    lab, it = stage()
+    with it.frame():
+        assert it.look("show A.qp0") is it.look("show A.qp0")
+    before = it.look("show cq").rows
+    lab.do("create_cq A.cq1 cqe=4")
+    assert it.look("show cq").rows != before
+
+
+def test_what_a_pane_asks_reaches_back_so_far_and_no_further() -> None:
+    lab, it = stage()
+    lab.do("post_recv B.qp0 sg=B.mr0[0:64]")
+    lab.do("post_send A.qp0 opcode=SEND sg=A.mr0[0:64]; run")
+    assert it.look("show wire").rows
+    for _ in range(REACH // 2):
+        lab.do("write A.mr0[0:1] 1")
+    view = it.look("show wire last=20")
+    assert (view.rows, view.hint) == (
+        [],
+        f"no packet in the last {REACH:,} records: show wire looks further back",
+    )
+    (reply,) = lab.do("show wire last=20")
+    assert len(reply.value.rows) == 2
+    assert lab.session.world.trace.reach == 0

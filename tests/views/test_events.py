@@ -1,0 +1,52 @@
+"""Channels and asynchronous events as they are asked for."""
+
+from rdmalab.hca import async_events, channels, lifecycle
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.completions import Arm
+from rdmalab.views.events import channel_row
+from tests.pairs import Pair
+from tests.views.looking import ask, names_of
+
+
+def woken() -> Pair:
+    pair = Pair()
+    channel = lifecycle.create_comp_channel(pair.a.hca)
+    pair.a.send_cq.channel = channel.number
+    pair.a.send_cq.context = 7
+    for _ in range(3):
+        channels.raise_event(pair.a.hca, pair.a.send_cq)
+    channels.take(pair.a.hca, channel)
+    channels.arm(pair.a.hca, pair.a.send_cq, solicited_only=True)
+    return pair
+
+
+def test_a_channel_tells_what_waits_and_who_tells_it() -> None:
+    pair = woken()
+    assert ask(pair, "A.channel0.cqs") == "A.cq0"
+    assert ask(pair, "A.channel0.events") == 2
+    assert ask(pair, "A.channel0.unacked") == 1
+    assert ask(pair, "A.channel0.next") == "A.cq0"
+    thing = names_of(pair).find("A.channel0")
+    assert thing is not None
+    row = channel_row(pair.world, names_of(pair), thing)
+    assert row.text == "A.channel0: 2 events wait, 1 unacked; of A.cq0"
+
+
+def test_a_cq_tells_what_it_waits_for() -> None:
+    pair = woken()
+    assert ask(pair, "A.cq0.armed") is Arm.SOLICITED
+    assert ask(pair, "A.cq0.armed == SOLICITED") is True
+    assert [ask(pair, f"A.cq0.{field}") for field in ("context", "events", "unacked")] == [7, 2, 1]
+    assert ask(pair, "A.cq0.channel") == "A.channel0"
+    assert [ask(pair, f"A.cq1.{field}") for field in ("channel", "events")] == ["", 0]
+
+
+def test_a_node_tells_its_asynchronous_events() -> None:
+    pair = Pair()
+    assert ask(pair, "A.events.next") is None
+    for event in (AsyncEvent.QP_FATAL, AsyncEvent.COMM_EST, AsyncEvent.SQ_DRAINED):
+        pair.a.hca.raise_event(event, pair.a.qp.number)
+    async_events.take(pair.a.hca)
+    assert [ask(pair, f"A.events.{field}") for field in ("waiting", "unacked")] == [2, 1]
+    assert ask(pair, "A.events.next == COMM_EST") is True
+    assert ask(pair, "A.events.newest == SQ_DRAINED") is True

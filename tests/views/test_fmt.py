@@ -1,0 +1,160 @@
+"""Words: every value that a record can hold can be said."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rdmalab.command import Noun, Thing, Unit
+from rdmalab.grammar.quantities import whole
+from rdmalab.spec.access import Access
+from rdmalab.spec.records import KINDS, Kind, event_of, kind_of
+from rdmalab.spec.refusals import Syndrome
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.views import fmt
+from rdmalab.wire.headers import AETH
+from tests.pairs import Pair
+from tests.raw import BROADCAST, MAC_A, MAC_B, raw_pair, tcp_frame
+from tests.views.looking import MR, PEER_QP, names_of
+
+
+@pytest.mark.parametrize(
+    ("wait_ns", "said"),
+    [(0, "0ns"), (999, "999ns"), (4_096, "4.096us"), (640_000, "640us"), (67_108_864, "67.11ms"),
+     (1_280_000, "1.28ms"), (4_294_967_296, "4.295s"), (86_400 * 10**9, "86400s")],
+)  # fmt: skip
+def test_a_duration_has_the_unit_that_reads_best(wait_ns: int, said: str) -> None:
+    assert fmt.duration(wait_ns) == said
+
+
+def test_a_moment_keeps_every_nanosecond() -> None:
+    assert fmt.clock(650_230) == "650.230us"
+    assert fmt.clock(7) == "0.007us"
+    assert fmt.clock(999_999_999) == "999999.999us"
+    assert fmt.clock(10**9) == "1.000000000s"
+    assert fmt.clock(128_443_002_315) == "128.443002315s"
+
+
+@given(st.integers(0, 10**14))
+def test_a_moment_can_be_typed_as_it_is_told(at_ns: int) -> None:
+    assert whole(fmt.clock(at_ns), Unit.NS) == at_ns
+
+
+@pytest.mark.parametrize(
+    ("bits_per_s", "said"),
+    [(1, "1bps"), (9_600, "9.6Kbps"), (25 * 10**9, "25Gbps"), (10**15, "1000000Gbps")],
+)
+def test_a_rate_is_told_as_link_reads_it(bits_per_s: int, said: str) -> None:
+    assert fmt.rate(bits_per_s) == said
+    assert whole(said, Unit.BITS_PER_S) == bits_per_s
+
+
+def test_what_has_no_name_stays_a_number() -> None:
+    assert fmt.member(WCStatus.SUCCESS, WCStatus) == "SUCCESS"
+    assert fmt.member(77, WROpcode) == "77"
+    assert fmt.member(0x6B6B6B6B, WROpcode) == "0x6b6b6b6b"
+    assert fmt.flags(SendFlags.FENCE | SendFlags.SIGNALED | 0x80, SendFlags) == (
+        "FENCE|SIGNALED|0x80"
+    )
+    assert fmt.flags(0, Access) == "0"
+    assert fmt.errno_word(0) == "ok"
+    assert fmt.errno_word(12) == "ENOMEM"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [(True, "yes"), (False, "no"), (7, "7"), (None, "nothing"), (b"hi", "68 69"),
+     ("B.qp0", "B.qp0"), (WCStatus.SUCCESS, "SUCCESS"),
+     (SendFlags.FENCE | SendFlags.SIGNALED, "FENCE|SIGNALED")],
+)  # fmt: skip
+def test_an_answer_is_read_by_a_person(answer: object, said: str) -> None:
+    assert fmt.value(answer) == said
+
+
+def test_each_meaning_of_a_and_b_can_be_said() -> None:
+    assert {part.meaning for row in KINDS.values() for part in (row.a, row.b)} <= set(fmt.SAYINGS)
+
+
+def test_an_address_is_said_as_a_place_in_its_mr() -> None:
+    pair = Pair()
+    names, addr = names_of(pair), pair.a.mr.addr
+    assert fmt.thing_at(pair.world, names, "A", addr + 64) == "A.mr0[64]"
+    assert fmt.thing_at(pair.world, names, "A", addr - 1) == hex(addr - 1)
+
+
+def test_a_thing_exists_until_it_is_destroyed() -> None:
+    pair = Pair()
+    assert fmt.exists(pair.world, MR)
+    assert fmt.exists(pair.world, Thing(Noun.NODE, "A", 0))
+    assert not fmt.exists(pair.world, PEER_QP._replace(number=99))
+    assert not fmt.exists(pair.world, PEER_QP._replace(node="C"))
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [(0x1F, Syndrome.ACK), (0x2C, Syndrome.RNR_NAK), (0x60, Syndrome.NAK_SEQUENCE), (0x7F, None),
+     (0x40, None)],
+)  # fmt: skip
+def test_a_syndrome_is_a_class_or_a_code(code: int, said: Syndrome | None) -> None:
+    packet = Pair().a.incoming("ACKNOWLEDGE", 3, aeth=AETH(code, 1))
+    assert fmt.syndrome(packet) is said
+    assert fmt.timer_code(packet) == (12 if code == 0x2C else None)
+
+
+def test_a_packet_is_said_by_what_it_answers_or_carries() -> None:
+    incoming = Pair().a.incoming
+    assert fmt.packet_words(incoming("SEND_ONLY", 3, bytes(64))) == "SEND_ONLY psn=3 64 B"
+    nak = incoming("ACKNOWLEDGE", 3, aeth=AETH(0x2C, 1))
+    assert fmt.packet_words(nak) == "RNR_NAK psn=3 timer=12 (640us)"
+    reserved = incoming("ACKNOWLEDGE", 3, aeth=AETH(0x7F, 1))
+    assert fmt.packet_words(reserved) == "ACKNOWLEDGE psn=3"
+
+
+def test_the_records_of_an_event_are_found_without_reading_the_trace() -> None:
+    pair = Pair()
+    records = pair.world.trace.records
+    for event in range(-1, pair.world.event + 2):
+        found = [n for n, record in enumerate(records) if event_of(record) == event]
+        assert list(records.span(event)) == found
+
+
+def test_a_qp_that_nobody_has_is_said_by_number() -> None:
+    assert fmt.qp_name(names_of(Pair()), "", 0x12) == "0x12"
+
+
+def test_a_frame_nobody_claims_is_dropped_by_the_node() -> None:
+    pair = raw_pair()
+    pair.a.poke(0, tcp_frame())
+    pair.a.issue(WROpcode.SEND, 54)
+    pair.run()
+    (number,) = (
+        n for n, r in enumerate(pair.world.trace.records) if kind_of(r) is Kind.PACKET_DROPPED
+    )
+    record, names = pair.world.trace.records[number], names_of(pair)
+    assert fmt.subject(names, record) == "B"
+    assert fmt.sentence(pair.world, names, record) == (
+        "dropped TCP 10.0.0.1:1234 > 10.0.0.2:80 S seq=0 len=0: no flow rule here wants this frame"
+    )
+
+
+def test_who_a_frame_meets() -> None:
+    pair = raw_pair()
+    for dst, target in ((MAC_B, "B"), (BROADCAST, "B"), (MAC_A, "B")):
+        pair.a.poke(0, tcp_frame(dst=dst))
+        pair.a.issue(WROpcode.SEND, 54)
+        pair.run()
+        sent = [r for r in pair.world.trace.records if kind_of(r) is Kind.PACKET_SENT][-1]
+        assert fmt.target_of(pair.world, sent) == target
+
+
+def test_a_moment_is_an_event_or_the_start() -> None:
+    assert (fmt.event(0), fmt.event(-1)) == ("event 0", "the start")
+    assert (fmt.ev(0), fmt.ev(-1), fmt.ev(-1, "start")) == (
+        "ev 0",
+        "the start",
+        "start",
+    )
+
+
+def test_one_is_no_plural() -> None:
+    assert (fmt.count(1, "line"), fmt.count(2, "line")) == ("1 line", "2 lines")

@@ -1,0 +1,146 @@
+"""Answers: what is asked about a world, and what is said when there is no answer."""
+
+from typing import Any
+
+import pytest
+
+from rdmalab.command import NotUnderstood
+from rdmalab.grammar.nodes import Path
+from rdmalab.hca import lifecycle
+from rdmalab.spec.records import Kind
+from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.views.query import QueryContext
+from tests.labs import RECV, SEND, lab_of, well
+from tests.pairs import Pair
+from tests.views.looking import ask, names_of
+
+
+@pytest.fixture(scope="module")
+def pair() -> Pair:
+    """A SEND of "hello" was received and polled; another waits for a receive."""
+    pair = Pair(min_rnr_timer=12)
+    pair.a.poke(0, b"hello")
+    pair.b.recv(64, wr_id=2)
+    pair.a.issue(WROpcode.SEND, 5, wr_id=6)
+    pair.run()
+    pair.a.issue(WROpcode.SEND, 5, wr_id=7)
+    pair.run(pair.world.now_ns + 10_000)
+    pair.world.begin_event()
+    pair.world.trace.record(Kind.CALLED, "A", 0, "post_send", 12)
+    return pair
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "A.qp0.state == RTS", "A.qp0.state != IBV_QPS_ERR", "A.qp0.sq.used == 2",
+        "A.qp0.sq.max_used == 2", "A.qp0.rnr_timer.armed", "A.cq0.count == 1", "A.cq0.total == 1",
+        "A.cq0.next.status == IBV_WC_SUCCESS", "A.cq0.last.wr_id == 6", "A.cq0.cqes[0].wr_id == 6",
+        "A.cq0.cqes[5].wr_id == NULL", "A.qp0.wr[7].status == RNR_WAIT",
+        "A.qp0.wr[6].status == ACKED", "A.qp0.wr[7].flags == SIGNALED",
+        "B.qp0.recv_wr[2].status == GONE", 'B.mr0[0:5] == "hello"', "B.mr0[0] == 0x68",
+        "A.mr0.lkey != A.mr0.rkey", "A.mr0.length == 64KiB", "A.port.state == ACTIVE",
+        "now >= 10us", "not idle", "event > 3", "wire.count(opcode=SEND_ONLY, from=A) == 2",
+        "wire.count(syndrome=RNR_NAK, to=A, timer=12) == 1", "wire.count(psn=1, len=5) == 1",
+        "wire.any(ack_req=1)", "not wire.any(opcode=RDMA_WRITE_ONLY)",
+        "wire.last.syndrome == RNR_NAK", "wire.last.fate == RECEIVED",
+        "log.any(verb=post_send, node=A, errno=ENOMEM)", "log.any(verb=ibv_post_send)",
+        "not log.any(errno=EINVAL)", "log.count() == 1", "log.last.errno == ENOMEM",
+        "B.cq1.total(status=IBV_WC_SUCCESS) == 1", "B.cq1.total(byte_len=6) == 0",
+        "A.counters.rcvd_rnr_err == 1", "A.cq0.overruns == 0",
+        'A.qp0.peer == "B.qp0"', "A.cq1.next.status == NULL",
+    ],
+)  # fmt: skip
+def test_what_is_so(pair: Pair, question: str) -> None:
+    assert ask(pair, question)
+
+
+@pytest.mark.parametrize(
+    ("question", "message", "hint"),
+    [
+        ("A.qp9.state", 'nothing is called "A.qp9"', "did you mean A.qp0?"),
+        ("A.qp0.stat", 'A.qp0 has no "stat"', "did you mean state?"),
+        ("A.qp0.sq.usd", 'A.qp0.sq has no "usd"', "did you mean used?"),
+        ("A.qp0.sq.max_usd", 'A.qp0.sq has no "max_usd"', "did you mean max_used?"),
+        ("A.qp0.sq", "A.qp0.sq has several fields, which one?", "write A.qp0.sq.capacity"),
+        ("A.qp0", "A.qp0 has several fields, which one?", "write A.qp0.name"),
+        ("A", "A is a node, not a value", "write A.port.state"),
+        ("A.qp0.state.x", "A.qp0.state has no fields", "write A.qp0.state"),
+        ("A.qp0[3]", 'A.qp0 has no "[3]"', None),
+        ("A.qp0.wr.status", "which wr of A.qp0?", "write A.qp0.wr[0]"),
+        ("A.qp0.wr[9].status", "A.qp0.wr[9]: no send with wr_id 9 was ever posted", "show A.qp0"),
+        ("A.port.stat", 'A.port has no "stat"', "did you mean state?"),
+        ("A.mr0[0:70000]", "A.mr0 has 65536 bytes", "write A.mr0[0:64]"),
+        ("A.mr0[0:5].x", 'bytes have no "x"', "write A.mr0[0:5]"),
+        ("wire.lst.psn", "wire.lst.psn is no fact", None),
+        ("wire", "wire is no fact", None),
+        ("C.qp0.state", 'nothing is called "C"', None),
+        ("wire.count(opcod=SEND_ONLY)", 'wire has no "opcod"', "did you mean opcode?"),
+        ("wire.count(opcode=SEND_ONYL)", 'no opcode is called "SEND_ONYL"', None),
+        ("wire.count(from=C)", 'no from is called "C"', "legal here: A, B"),
+        ("wire.count(A)", "wire.count() takes key=value only", "write wire.count(key=value)"),
+        ("wire.counts(psn=1)", "wire.counts cannot be called", "did you mean wire.count?"),
+        ("log.any(node=C)", 'no node is called "C"', "legal here: A, B"),
+        ("log.any(errn=1)", 'log has no "errn"', "did you mean errno?"),
+        ("A.qp0.total()", "A.qp0 is not a CQ", None),
+        ("A.cq0.total(state=1)", 'A.cq0.total has no "state"', "did you mean status?"),
+    ],
+)  # fmt: skip
+def test_what_nobody_knows(pair: Pair, question: str, message: str, hint: str | None) -> None:
+    with pytest.raises(NotUnderstood) as caught:
+        ask(pair, question)
+    assert caught.value.message == message
+    assert hint is None or caught.value.hint == hint
+
+
+def test_too_many_bytes_are_not_read() -> None:
+    with pytest.raises(NotUnderstood, match="too many bytes"):
+        ask(Pair(mr_bytes=2**31), "A.mr0[0:2147483648]")
+
+
+def test_what_was_destroyed_says_so() -> None:
+    pair = Pair()
+    names = names_of(pair)
+    pair.world.begin_event()
+    lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
+    with pytest.raises(NotUnderstood, match=r"A\.qp0 was destroyed"):
+        ask(pair, "A.qp0.state", QueryContext(pair.world, names))
+
+
+def test_further_calls_are_handed_in() -> None:
+    asked: list[Any] = []
+
+    def why(positional: list[Any], keywords: dict[str, Any]) -> str:
+        asked.append((positional, keywords))
+        return "too-early"
+
+    pair = Pair()
+    asker = QueryContext(pair.world, names_of(pair), {"why": why})
+    assert ask(pair, 'why(A.qp0) == "too-early"', asker)
+    assert isinstance(asked[0][0][0], Path)
+
+
+def test_asking_after_each_event_is_asking_at_the_end() -> None:
+    """What an asker kept of the past is never an answer to another one."""
+    pair = Pair()
+    asker = QueryContext(pair.world, names_of(pair))
+    questions = (
+        "wire.count(from=A)", "A.qp0.sq.max_used", "A.cq0.total(status=SUCCESS)",
+        "A.counters.sent_pkts", "log.count()",
+    )  # fmt: skip
+    for flags in (SendFlags.SIGNALED, SendFlags(0)):
+        pair.a.issue(WROpcode.RDMA_WRITE, 600, flags=flags)
+        while pair.world.step():
+            for question in questions:
+                assert ask(pair, question, asker) == ask(pair, question)
+    pair.world.trace.go_to(len(pair.world.trace.records) - 10)
+    for question in questions:
+        assert ask(pair, question, asker) == ask(pair, question)
+
+
+def test_the_total_of_a_name_is_that_of_the_thing_it_means_now() -> None:
+    lab = lab_of(RECV, SEND, "run")
+    assert lab.look("B.cq0.total(wr_id=2)") == 1
+    for line in ("destroy_qp B.qp0", "destroy_cq B.cq0", "create_cq B.cq0 cqe=4"):
+        well(lab, line)
+    assert lab.look("B.cq0.total") == lab.look("B.cq0.total(wr_id=2)") == 0

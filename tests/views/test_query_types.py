@@ -1,0 +1,124 @@
+"""Questions that cannot mean anything are refused before they are asked, in every face."""
+
+import pytest
+
+from rdmalab.command import NotUnderstood
+from rdmalab.grammar.expressions import parse_expression
+from rdmalab.lab import Lab
+from rdmalab.scenario.loader import FileError, loads
+from rdmalab.views.query_fields import fields
+from rdmalab.views.query_types import nouns_by_prefix, refuse_senseless
+from rdmalab.vocabulary import VOCABULARY
+from tests.labs import misread
+
+SENSELESS = [
+    ("wire.last.opcode == FOO", 'no opcode is called "FOO"'),
+    ("wire.last.opcode == NACK", 'no opcode is called "NACK"'),
+    ("wire.count(opcode=FOO) == 1", 'no opcode is called "FOO"'),
+    ("wire.any(syndrome=NACK)", 'no Syndrome is called "NACK"'),
+    ("wire.count(opcod=ACK) == 1", 'wire.count has no "opcod"'),
+    ("log.any(errno=ENOMEN)", 'no Errno is called "ENOMEN"'),
+    ("A.cq0.total(status=SUCESS) == 1", 'no WCStatus is called "SUCESS"'),
+    ("A.qp0.state == RST", 'no QPState is called "RST"'),
+    ("now > 0 and not A.qp0.state == RST", 'no QPState is called "RST"'),
+    ("A.qp0.stat == RTS", 'A.qp0 has no "stat"'),
+    ("A.cq0.next.status == SUCESS", 'no WCStatus is called "SUCESS"'),
+    ("A.cq0.next.status.name == SUCCESS", "A.cq0.next.status has no fields"),
+    ("A.cq0.count == many", 'a number is never compared with the word "many"'),
+    ("A.mr0[0:4] == 7", "a range of bytes is never compared with a number"),
+    ("A.mr0[0] == FOO", 'a number is never compared with the word "FOO"'),
+    ("A.qp0.wr[7].status == FOO", 'no Progress is called "FOO"'),
+    ("A.port.state == ACTIV", 'no PortState is called "ACTIV"'),
+    ("A.qp0.path_mtu == 1000000 and idle == perhaps", "a yes or no is never compared"),
+]
+
+
+def refusal(question: str) -> NotUnderstood:
+    with pytest.raises(NotUnderstood) as refused:
+        refuse_senseless(parse_expression(question).node, nouns_by_prefix)
+    return refused.value
+
+
+@pytest.mark.parametrize(("question", "message"), SENSELESS)
+def test_what_is_senseless_is_told_without_a_world(question: str, message: str) -> None:
+    refused = refusal(question)
+    assert refused.message.startswith(message)
+    assert refused.hint
+
+
+@pytest.mark.parametrize("word", ["break ", "watch ", "until ", "trace "])
+@pytest.mark.parametrize(("question", "message"), SENSELESS)
+def test_it_is_refused_at_the_prompt_and_nothing_is_set(
+    word: str, question: str, message: str
+) -> None:
+    lab = Lab()
+    lab.do("use rc_pair")
+    event = lab.session.world.event
+    assert misread(lab, f"{word}{question}").message.startswith(message)
+    assert not lab.session.breakpoints
+    assert lab.session.world.event == event
+
+
+@pytest.mark.parametrize("line", ["wait", "if", "poll A.cq0 until"])
+def test_it_is_refused_in_a_program(line: str) -> None:
+    lab = Lab()
+    lab.do("use rc_pair")
+    end = "; end" if line == "if" else ""
+    wrong = misread(lab, f"program A.x lines={{{line} A.qp0.state == RST{end}}}")
+    assert wrong.message == 'no QPState is called "RST"'
+    assert wrong.hint == "did you mean RESET?"
+
+
+def test_it_is_refused_in_python() -> None:
+    lab = Lab()
+    lab.do("use rc_pair")
+    with pytest.raises(NotUnderstood, match="no WCStatus is called"):
+        lab.look("A.cq0.next.status == SUCESS")  # no completion is there yet
+
+
+@pytest.mark.parametrize(
+    "step",
+    ["- do: step\n  expect:\n  - A.qp0.state == RST", "- run: until A.qp0.state == RST",
+     "- do: break A.qp0.state == RST",
+     "- why: A.qp0\n  cause: sqd\n  goal:\n  - A.qp0.state == RST"],
+)  # fmt: skip
+def test_a_file_with_it_cannot_be_played(step: str) -> None:
+    with pytest.raises(FileError) as wrong:
+        loads(f"rdmalab: 1\ntitle: t\nsteps:\n- use rc_pair\n{step}\n", "f", VOCABULARY)
+    assert wrong.value.message == 'no QPState is called "RST"'
+    assert wrong.value.hint == "did you mean RESET?"
+    assert wrong.value.place is not None
+    assert wrong.value.text.splitlines()[wrong.value.place.line - 1].endswith("RST")
+
+
+def test_a_program_of_a_file_with_it_cannot_be_played() -> None:
+    text = (
+        "rdmalab: 1\ntitle: t\nprograms:\n  A.x: [step, 'wait A.qp0.state == RST']\nsteps: [run]\n"
+    )
+    with pytest.raises(FileError):
+        loads(text, "f", VOCABULARY)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["wire.last.opcode == ACK", "A.mine.state == RTS", "A.mine.count == 1", "A.qp0.srq == NULL",
+     "A.cq0.next.status == IBV_WC_SUCCESS", "A.mr0[0:5] == \"hello\"", "A.mr0[7] == 0x41",
+     "A.qp0.state == 3", "log.last.errno == ENOMEM", "log.last.errno == 0", "idle", "now >= 10us",
+     'why(A.qp0.wr[7]) == "rem-access"', "why(A.qp0.wr[7]) == rem", "wire.last.opcode == \"ACK\"",
+     "A.qp0.sq.max_used == 1", "wire.count(from=A, len=64) == 2"],
+)  # fmt: skip
+def test_what_may_mean_something_is_asked(question: str) -> None:
+    refuse_senseless(parse_expression(question).node, nouns_by_prefix)
+
+
+@pytest.mark.parametrize("path", sorted({row.path for row in fields() if "(" not in row.path}))
+def test_every_field_that_can_be_asked_has_a_type(path: str) -> None:
+    refuse_senseless(parse_expression(path).node, nouns_by_prefix)
+
+
+def test_a_name_is_what_the_commands_of_the_file_make_of_it() -> None:
+    text = (
+        "rdmalab: 1\ntitle: t\nsteps:\n- alloc_pd A.qp0\n- do: step\n  expect: [A.qp0.used == 0]\n"
+    )
+    with pytest.raises(FileError, match='has no "used"'):
+        loads(text, "f", VOCABULARY)

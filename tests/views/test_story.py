@@ -1,0 +1,108 @@
+"""The story: every kind of record can be said, and an event is one sentence."""
+
+import pytest
+
+from rdmalab.hca.wr import Cqe, RecvWqe, RecvWR, SendWqe, SendWR
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.completions import Arm
+from rdmalab.spec.limits import LinkLayer, PortState
+from rdmalab.spec.records import KINDS, Kind
+from rdmalab.spec.states import Attr, MigState, QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import SendFlags, WCOpcode, WROpcode
+from rdmalab.views import story
+from rdmalab.world.faults import Drop, Match
+from rdmalab.world.transit import Injection
+from tests.pairs import Pair
+from tests.views.looking import names_of
+
+_SEND = SendWqe(0, SendWR(WROpcode.SEND, 7), None, None, 2, [], 64, None, True, 0, 0)
+_RECV = RecvWqe(0, RecvWR(2), [], 4096)
+_CQE = Cqe(7, WCStatus.SUCCESS, WCOpcode.SEND, 0, 17, 0, True)
+
+# One value of each meaning that a and b have.
+VALUES = {"index": 1, "entry": 0, "pkey": 0x8001, "frame": bytes(60),
+    "": None, "verb": "post_send", "errno": 12, "noun": "qp", "state": QPState.RTS, "rule": "limit",
+    "attr_mask": int(Attr.STATE | Attr.TIMEOUT), "send_wqe": _SEND, "recv_wqe": _RECV,
+    "status": WCStatus.SUCCESS, "queue": "sq", "count": 3, "reason": "no-receive", "address": 64,
+    "length": 8, "cqe": _CQE, "psn": 5, "at_ns": 650_230, "event": AsyncEvent.CQ_ERR,
+    "link_layer": LinkLayer.INFINIBAND, "mig_state": MigState.ARMED,
+    "port_state": PortState.DOWN, "setting": "latency_ns", "value": 2_000,
+    "gid": 0xFFFF_E000_0009,
+    "srq_field": "srq_limit", "number": 7,
+    "arm": Arm.ANY, "channel": 1, "context": 7,
+    "send_wr": _SEND.wr, "wr_id": 7, "send_flags": 2, "complaint": "too long", "ending": "dropped",
+    "rkey": 0x8000151, "rereg": 3, "line": "poll_cq A.cq0", "wait_ns": 3_000,
+    "injection": Injection("B", b"\xff\x02"), "why_not": "there is no mr any more",
+    "fault": Drop(1, Match(source="A", target="B")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_every_kind_of_record_can_be_said(kind: Kind) -> None:
+    pair = Pair()
+    values = {**VALUES, "packet": pair.b.incoming("SEND_ONLY", 3, bytes(64))}
+    pair.world.begin_event()
+    row = KINDS[kind]
+    pair.world.trace.record(kind, "A", 1, values[row.a.meaning], values[row.b.meaning])
+    (told,) = story.record_rows(pair.world, names_of(pair), pair.world.event)
+    assert told.text
+    assert "{" not in told.text
+    assert "None" not in told.text
+    assert told.sentence in story.event_row(pair.world, names_of(pair), pair.world.event).text
+
+
+def sentences(pair: Pair, first: int) -> list[str]:
+    rows = story.event_rows(pair.world, names_of(pair), first, pair.world.event)
+    return [row.text for row in rows]
+
+
+def test_the_story_of_a_send_without_a_receive() -> None:
+    pair = Pair(rnr_retry=0, min_rnr_timer=12)
+    first = pair.world.event + 1
+    pair.a.issue(WROpcode.SEND, 64, wr_id=7)
+    pair.run()
+    assert sentences(pair, first) == [
+        "A.qp0 posted wr7 SEND 64 B",
+        "A.qp0 sent SEND_ONLY psn=0 64 B to B",
+        "B.qp0 received SEND_ONLY psn=0 64 B from A, refused it: no receive WQE is posted",
+        "B.qp0 sent RNR_NAK psn=0 timer=12 (640us) to A",
+        "A.qp0 received RNR_NAK psn=0 timer=12 (640us) from B; A.cq0 added wr7 RNR_RETRY_EXC_ERR; "
+        "A.qp0 went RTS → ERR",
+    ]
+
+
+def test_memory_and_completions_are_told_with_their_names() -> None:
+    pair = Pair()
+    pair.b.recv(64, wr_id=2, at=128)
+    pair.a.issue(WROpcode.SEND, 64, flags=SendFlags.SIGNALED)
+    pair.run()
+    told = " ".join(sentences(pair, 0))
+    assert "wrote 64 bytes at B.mr0[128]; B.cq1 added wr2 RECV SUCCESS" in told
+
+
+def test_a_refused_call_is_told_and_a_good_one_is_what_it_did() -> None:
+    pair = Pair()
+    pair.a.issue(WROpcode.SEND, 8, wr_id=7)
+    pair.world.trace.record(Kind.CALLED, "A", 0, "post_send", 0)
+    assert sentences(pair, pair.world.event) == ["A.qp0 posted wr7 SEND 8 B"]
+    pair.world.begin_event()
+    pair.world.trace.record(Kind.CALLED, "A", 0, "post_send", 12)
+    assert sentences(pair, pair.world.event) == ["A called post_send: ENOMEM"]
+
+
+def test_an_event_without_records_is_told_too() -> None:
+    pair = Pair()
+    pair.world.begin_event()
+    row = story.event_row(pair.world, names_of(pair), pair.world.event)
+    assert (row.text, row.rows, row.at_ns) == ("nothing changed", [], None)
+
+
+def test_records_are_counted_within_their_event() -> None:
+    pair = Pair()
+    rows = story.last_rows(pair.world, names_of(pair), 10**6)
+    assert len(rows) == len(pair.world.trace.records)
+    for row in rows:
+        again = story.record_rows(pair.world, names_of(pair), row.event)
+        assert again[row.position - 1] == row
+    assert story.last_rows(pair.world, names_of(pair), 3) == rows[-3:]
