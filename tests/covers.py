@@ -2,13 +2,14 @@
 
 import pytest
 
-from rdmalab.guide.statements import MOST_PER_ITEM, STATEMENTS
+from rdmalab.guide.statements import MOST_PER_ITEM
+from rdmalab.guide.statements import statements as known
 
 
 def covers(*statements: str) -> pytest.MarkDecorator:
     """Bind a test to statements; a typing mistake fails before anything runs."""
     for statement in statements:
-        if statement not in STATEMENTS:
+        if statement not in known():
             message = f"{statement} is not a statement"
             raise ValueError(message)
     if not 0 < len(set(statements)) == len(statements) <= MOST_PER_ITEM:

@@ -1,10 +1,13 @@
-"""Play all scenarios, note which one shows a word best: `python -m tests.shown` writes the table.
+"""Play all scenarios, note which one shows a word best.
+
+`python -m tests.shown` writes `rdmalab/guide/data/shown.toml`.
 
 A scenario shows a status, a flag, a packet, an errno … when that happened in it; a field or a right
 when one of its lines says it. The best one names the word in its title or its text, else in what it
 expects, and is short.
 """
 
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -30,19 +33,9 @@ from rdmalab.vocabulary import VOCABULARY
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "scenarios"
-TARGET = ROOT / "rdmalab" / "guide" / "shown.py"
-_HEAD = '''"""Which scenario shows a word best; `load` opens it. Made by `python -m tests.shown`."""
-
-# fmt: off
-_BY_SCENARIO: dict[str, str] = {
-'''
-_TAIL = """}
-# fmt: on
-
-SHOWN: dict[str, str] = {
-    name: scenario for scenario, names in _BY_SCENARIO.items() for name in names.split(";")
-}
-"""
+TARGET = ROOT / "rdmalab" / "guide" / "data" / "shown.toml"
+_HEAD = "# Which scenario shows a word best; `load` opens it. Made by `python -m tests.shown`.\n"
+_WIDEST = 100
 # Read in the lines of a scenario, because no record has it.
 SAID = {"field of a verb", "right", "SRQ attribute", "SRQ type", "type of memory window"}
 SAID |= {"flag of rereg_mr", "flush_type of FLUSH", "flush_level of FLUSH", "oflag", "flow type"}
@@ -199,25 +192,15 @@ def table(showings: list[Showing]) -> dict[str, list[str]]:
 
 
 def source(rows: dict[str, list[str]]) -> str:
-    """The table as a module."""
-    lines = [_HEAD]
-    for scenario, names in rows.items():
-        lines.append(f'    "{scenario}":\n')
-        lines += [f'        "{text}"\n' for text in _wrapped(names)]
-        lines[-1] = lines[-1].rstrip("\n") + ",\n"
-    return "".join([*lines, _TAIL])
+    """The table as TOML."""
+    return "\n".join([_HEAD, *(_row(scenario, names) for scenario, names in rows.items()), ""])
 
 
-def _wrapped(names: list[str]) -> Iterator[str]:
-    """`a;b;c;` in pieces that fit a line; the last has no `;` behind it."""
-    piece = ""
-    for number, name in enumerate(names):
-        text = name + ";" * (number + 1 < len(names))
-        if len(piece) + len(text) > 86 and piece:
-            yield piece
-            piece = ""
-        piece += text
-    yield piece
+def _row(scenario: str, names: list[str]) -> str:
+    one = f'"{scenario}" = {json.dumps(names)}'
+    if len(one) <= _WIDEST:
+        return one
+    return "\n".join([f'"{scenario}" = [', *(f'  "{name}",' for name in names), "]"])
 
 
 def paths() -> list[Path]:

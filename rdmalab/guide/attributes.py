@@ -6,9 +6,8 @@ from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import PREFIX, About, Entry, Sort, full_name
-from rdmalab.guide.notes import ATTRIBUTES as NOTES
-from rdmalab.guide.notes import MIG_STATES
 from rdmalab.guide.phrases import by_profile, duration, type_names
+from rdmalab.guide.sentences import note, sentence
 from rdmalab.spec.access import FOR_QP
 from rdmalab.spec.profiles import PROFILES, STRICT
 from rdmalab.spec.refusals import Syndrome
@@ -63,7 +62,7 @@ def attribute_article(name: str) -> Article:
         ("required", list(_takers(row.mask, "required"))),
         ("optional", list(_takers(row.mask, "optional"))),
         ("codes", _codes(name)),
-        ("note", NOTES.get(name, "")),
+        ("note", sentence("attribute", name)),
     ]
     return article(name, "QP attribute", rows, ["explain modify_qp", "ibv_modify_qp(3)"])
 
@@ -164,6 +163,6 @@ def mtu_article(mtu: MTU) -> Article:
 
 def mig_article(mig: MigState) -> Article:
     """One state of path migration."""
-    rows: list[Row] = [("", MIG_STATES[mig])]
+    rows: list[Row] = [("", note(mig))]
     kind = f"migration state = {int(mig)}"
     return article(full_name(mig), kind, rows, ["explain path_mig_state"])

@@ -6,6 +6,7 @@ from functools import partial
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import Entry, full_name
 from rdmalab.guide.phrases import by_profile, type_names
+from rdmalab.guide.sentences import note
 from rdmalab.spec.builders import (
     BUILDERS,
     DATA_SETTERS,
@@ -18,16 +19,6 @@ from rdmalab.spec.builders import (
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.spec.states import QPType
 from rdmalab.spec.work import WORK, WROpcode
-
-INIT_ATTRIBUTES: dict[InitMask, str] = {
-    InitMask.PD: "pd is filled in; nothing is made without it",
-    InitMask.XRCD: "xrcd is filled in, for the receiving side of XRC",
-    InitMask.CREATE_FLAGS: "create_flags is filled in; no flag is emulated, so it is 0",
-    InitMask.MAX_TSO_HEADER: "max_tso_header is filled in, for wr_send_tso",
-    InitMask.IND_TABLE: "rwq_ind_tbl is filled in: receives are spread over several queues",
-    InitMask.RX_HASH: "rx_hash_conf is filled in: by which header fields they are spread",
-    InitMask.SEND_OPS_FLAGS: "send_ops_flags is filled in: the queue pair gets its wr_* functions",
-}
 
 
 def entries() -> Iterator[Entry]:
@@ -88,6 +79,6 @@ def _inline(opcode: WROpcode) -> str:
 
 def mask_article(bit: InitMask) -> Article:
     """One bit of the `comp_mask` of create_qp_ex."""
-    rows: list[Row] = [("", INIT_ATTRIBUTES[bit])]
+    rows: list[Row] = [("", note(bit))]
     see = ["help create_qp_ex", "ibv_create_qp_ex(3)"]
     return article(full_name(bit), f"creation mask {int(bit)}", rows, see)

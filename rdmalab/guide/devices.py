@@ -8,19 +8,16 @@ from typing import Any
 
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import PREFIX, About, Entry, Sort, full_name
-from rdmalab.guide.notes import ATOMIC_CAPS, CELLS, LIMITS, PORT_STATES, SRQ_ATTRIBUTES, SRQ_TYPES
-from rdmalab.guide.notes import PROFILES as NOTES
 from rdmalab.guide.phrases import by_profile
+from rdmalab.guide.sentences import note, read, sentence
 from rdmalab.spec.limits import NO_LIMIT, PHYS_STATES, AtomicCap, DeviceCap, DeviceCaps, PortState
-from rdmalab.spec.profiles import PROFILES, STRICT, Profile
+from rdmalab.spec.profiles import CELLS, PROFILES, STRICT
 from rdmalab.spec.records import KINDS, Kind
 from rdmalab.spec.refusals import REFUSALS
 from rdmalab.spec.rules import errno_name
+from rdmalab.spec.srq import SrqAttrMask, SrqType
 from rdmalab.spec.states import ATTRIBUTES
 
-# Of a profile: tables of their own.
-_PARTS = ("name", "caps", "errnos", "batch_errnos", "refusals", "attributes")
-CELL_NAMES = tuple(f.name for f in dataclasses.fields(Profile) if f.name not in _PARTS)
 _SHOWN = 24  # cells that an article names
 _IN_HEX = ("device_cap_flags", "page_size_cap", "vendor_id")
 LIMIT_NAMES = tuple(f.name for f in dataclasses.fields(DeviceCaps))
@@ -31,7 +28,7 @@ def entries() -> Iterator[Entry]:
     for name in PROFILES:
         write, about = partial(profile_article, name), About(Sort.PROFILE, name)
         yield Entry(f"profile {name}", "device profile", (name,), write, about)
-    for name in CELL_NAMES:
+    for name in CELLS:
         about = About(Sort.CELL, name)
         yield Entry(f"cell {name}", "profile cell", (name,), partial(cell_article, name), about)
     for name in LIMIT_NAMES:
@@ -56,23 +53,23 @@ def entries() -> Iterator[Entry]:
 
 
 def _sharing_entries() -> Iterator[Entry]:
-    for kind, notes in (("SRQ type", SRQ_TYPES), ("SRQ attribute", SRQ_ATTRIBUTES)):
-        for member, note in notes.items():
+    for kind, members in (("SRQ type", SrqType), ("SRQ attribute", SrqAttrMask)):
+        for member in members:
             what = f"{kind} = {int(member)}"
-            write = partial(sharing_article, full_name(member), what, note)
+            write = partial(sharing_article, member, what)
             yield Entry(full_name(member), what, (str(member.name),), write)
 
 
 def profile_article(name: str) -> Article:
     """One device profile: the cells in which it differs from strict."""
     profile = PROFILES[name]
-    odd = [c for c in CELL_NAMES if getattr(profile, c) != getattr(STRICT, c)]
+    odd = [c for c in CELLS if getattr(profile, c) != getattr(STRICT, c)]
     errnos = [f"{rule} {errno_name(number)}" for rule, number in profile.errnos.items()]
     batch = [f"{rule} {errno_name(number)}" for rule, number in profile.batch_errnos.items()]
     refused = [n for n, row in profile.refusals.items() if row != REFUSALS.get(n)]
     ranges = [n for n, row in profile.attributes.items() if row != ATTRIBUTES[n]]
     rows: list[Row] = [
-        ("", NOTES[name]),
+        ("", profile.about),
         ("cells", " ".join(odd[:_SHOWN])),
         ("", f"{len(odd)} in all: rdmalab capabilities --profile {name}" if odd[_SHOWN:] else ""),
         ("ranges", " ".join(ranges)),
@@ -112,10 +109,10 @@ def _words(item: Any) -> str:
 def limit_article(name: str) -> Article:
     """One limit of the device, in every profile; DeviceCaps names it as the verb does."""
     users = [a for a, row in ATTRIBUTES.items() if row.limit == name]
-    rows: list[Row] = [("", LIMITS.get(name, ""))]
+    rows: list[Row] = [("", sentence("limit", name))]
     rows += [(p.name, _limit(name, getattr(p.caps, name))) for p in PROFILES.values()]
     rows.append(("limits", " ".join(users)))
-    see = [] if name in LIMITS else ["ibv_query_device(3)"]
+    see = [] if name in read("sentences")["limit"] else ["ibv_query_device(3)"]
     return article(name, "device limit", rows, ["explain limit", *see])
 
 
@@ -130,7 +127,7 @@ def _limit(name: str, value: int) -> str:
 def port_article(state: PortState) -> Article:
     """One state of a port."""
     rows: list[Row] = [
-        ("", PORT_STATES[state]),
+        ("", note(state)),
         ("says", state.text),
         ("cable", PHYS_STATES[state].text),
     ]
@@ -141,7 +138,7 @@ def port_article(state: PortState) -> Article:
 def atomic_article(cap: AtomicCap) -> Article:
     """One answer to: atomic against whom."""
     rows: list[Row] = [
-        ("", ATOMIC_CAPS[cap]),
+        ("", note(cap)),
         ("devices", by_profile(lambda p: full_name(AtomicCap(p.caps.atomic_cap)))),
     ]
     return article(full_name(cap), f"atomic capability = {int(cap)}", rows, ["explain atomic_cap"])
@@ -158,9 +155,9 @@ def cap_article(cap: DeviceCap) -> Article:
     return article(full_name(cap), "device capability", rows, see)
 
 
-def sharing_article(name: str, kind: str, note: str) -> Article:
+def sharing_article(member: SrqType | SrqAttrMask, kind: str) -> Article:
     """A type or an attribute of an SRQ."""
-    return article(name, kind, [("", note)], ["explain srq"])
+    return article(full_name(member), kind, [("", note(member))], ["explain srq"])
 
 
 def record_article(kind: Kind) -> Article:

@@ -24,9 +24,8 @@ from rdmalab.guide import (
     work,
 )
 from rdmalab.guide.article import Article, Section, article
-from rdmalab.guide.concepts import CONCEPTS
 from rdmalab.guide.entry import Entry, normal
-from rdmalab.guide.shown import SHOWN
+from rdmalab.guide.sentences import concepts, shown
 from rdmalab.guide.usual import complete
 
 _NEAR = "did you mean"
@@ -72,8 +71,8 @@ def written(entry: Entry) -> Article:
     """The whole article of one entry."""
     said = complete(entry, entry.write())
     said.sections += differing.differing(entry)
-    if entry.name in SHOWN:
-        said.sections.append(Section("shown by", [f"load {SHOWN[entry.name]}"]))
+    if scenario := shown().get(entry.name):
+        said.sections.append(Section("shown by", [f"load {scenario}"]))
     return said
 
 
@@ -183,11 +182,11 @@ def _reasons_of_the_book() -> tuple[Entry, ...]:
 
 
 def _concepts() -> Iterator[Entry]:
-    for name, concept in CONCEPTS.items():
+    for name, concept in concepts().items():
         yield Entry(f"concept {name}", "word", (name, *concept.words), partial(_concept, name))
 
 
 def _concept(name: str) -> Article:
-    concept = CONCEPTS[name]
+    concept = concepts()[name]
     rows = [("", concept.lines), ("also called", ", ".join(concept.words))]
     return article(name, "word", rows, concept.see)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rdmalab.guide import mlx5
 from rdmalab.guide.entry import full_name
-from rdmalab.guide.notes import ERRNOS
+from rdmalab.guide.sentences import errnos
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
 from rdmalab.spec.rules import RULES, errno_name
 from rdmalab.spec.states import QPState
@@ -72,7 +72,6 @@ _TEXTS: dict[str, WCStatus] = {
     **_OTHER_WORDS,
 }
 _EVENT_TEXTS = {row.text.casefold(): event for event, row in EVENTS.items()}
-_ERRNO_TEXTS = {text.casefold(): number for number, (text, _) in ERRNOS.items()}
 
 
 def _number(digits: str) -> int:
@@ -193,12 +192,12 @@ def _verb(text: str, verbs: Iterable[str]) -> str:
 def _errno(text: str) -> int | None:
     """By name, number or the text of `strerror`; only what a rule of the lab raises."""
     if match := _ERRNO_NAME.search(text):
-        return next((number for number in ERRNOS if errno_name(number) == match[0]), None)
-    for words, number in _ERRNO_TEXTS.items():
-        if words in text.casefold():
+        return next((number for number in errnos() if errno_name(number) == match[0]), None)
+    for number, row in errnos().items():
+        if row.says.casefold() in text.casefold():
             return number
     numbers = (_number(m[1]) for pattern in _ERRNO if (m := pattern.search(text)))
-    return next((number for number in numbers if number in ERRNOS), None)
+    return next((number for number in numbers if number in errnos()), None)
 
 
 def _move(text: str) -> str:

@@ -9,9 +9,9 @@ import textwrap
 from collections.abc import Iterator
 
 from rdmalab.guide import svg
-from rdmalab.guide.notes import QP_TYPES
 from rdmalab.guide.phrases import attribute_names
 from rdmalab.guide.plan import BOX_HEIGHT, BOX_WIDTH, LINE, MARGIN, WIDTH, Pair, Plan
+from rdmalab.guide.sentences import note
 from rdmalab.guide.svg import Point, Words
 from rdmalab.spec.states import AUTOMATIC, MOVES, STATES, Mishap, Move, QPState, QPType
 
@@ -29,7 +29,7 @@ def state_machine(qp_type: QPType) -> str:
     parts = [
         svg.tips(_SORTS),
         svg.text(Words(MARGIN, 42, title, "title")),
-        svg.text(Words(MARGIN, 66, QP_TYPES[qp_type], "small")),
+        svg.text(Words(MARGIN, 66, note(qp_type), "small")),
         *machine.automatic(),
         *machine.moves(),
         *machine.states(),

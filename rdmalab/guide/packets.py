@@ -5,7 +5,7 @@ from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import About, Entry, Sort
-from rdmalab.guide.notes import OPS, SYNDROMES
+from rdmalab.guide.sentences import note
 from rdmalab.guide.work import packets_of
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Op, Opcode
 from rdmalab.spec.refusals import REFUSALS, REQUESTER_STATUS, VALUE_MASK, Syndrome
@@ -52,7 +52,7 @@ def opcode_article(label: str) -> Article:
     first = rows_of[0]
     makers = [opcode.name for opcode, work in WORK.items() if label in packets_of(work)]
     rows: list[Row] = [
-        ("", OPS[first.op]),
+        ("", note(first.op)),
         ("codes", ", ".join(f"{o.service.name} {o.code:#04x}" for o in rows_of)),
         ("headers", [f"{o.service.name}: {_headers(o)}" for o in rows_of]),
         ("place", _place(first)),
@@ -106,7 +106,7 @@ def syndrome_article(syndrome: Syndrome) -> Article:
     ends = REQUESTER_STATUS.get(syndrome)
     later = _GOES_ON.get(syndrome)
     rows: list[Row] = [
-        ("", SYNDROMES[syndrome]),
+        ("", note(syndrome)),
         ("values", f"{syndrome:#04x} to {last}" if codes else ""),
         ("refusals", " ".join(asked)),
         ("sender", f"its request ends with {ends.name}" if ends else ""),

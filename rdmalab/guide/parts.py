@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import Entry
-from rdmalab.guide.notes import OPS
 from rdmalab.guide.phrases import type_names
+from rdmalab.guide.sentences import note
 from rdmalab.spec import absent
 from rdmalab.spec.async_events import EVENTS, EventKind
 from rdmalab.spec.completions import Arm
@@ -21,84 +21,6 @@ from rdmalab.spec.srq import OpenFlag
 from rdmalab.spec.states import AUTOMATIC, Mishap
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import WORK, Local
-
-# By class: members of two enums with one number are equal.
-NOTES: dict[type[Enum], dict[Any, str]] = {
-    Op: {**OPS},
-    Service: {
-        Service.RC: "Reliable connection: every request is answered",
-        Service.UC: "Unreliable connection: requests only, no answers",
-        Service.RD: "Reliable datagram: in the book of opcodes and nowhere else",
-        Service.UD: "Unreliable datagram: a DETH names the sender, nobody answers",
-        Service.CNP: "Congestion notices of RoCE v2, which belong to no message",
-        Service.XRC: "As RC; each request has an XRCETH that names its shared receive queue",
-    },
-    PacketPlace: {
-        PacketPlace.FIRST: "Begins a message of several packets; exactly path_mtu bytes",
-        PacketPlace.MIDDLE: "Inside a message; exactly path_mtu bytes",
-        PacketPlace.LAST: "Ends a message of several packets; what is left, and any immediate",
-        PacketPlace.ONLY: "A whole message in one packet",
-    },
-    Local: {
-        Local.NONE: "The request touches no local memory",
-        Local.GATHER: "The HCA reads the pieces of sg_list; any valid lkey will do. Their bytes in "
-        "list order are the message; the order of the reads is not defined",
-        Local.SCATTER: "The HCA writes to the pieces of sg_list; their keys need LOCAL_WRITE. The "
-        "bytes that arrive lie in list order; the order of the writes is not defined",
-    },
-    EventKind: {
-        EventKind.ERROR: "Tells of one object that broke; destroying it waits for the ack",
-        EventKind.EVENT: "Tells of one object; destroying it waits for the ack",
-        EventKind.UNAFFILIATED: "Tells of a port or of the device, of no object",
-    },
-    Rounding: {
-        Rounding.EXACT: "A queue has as many slots as were asked for",
-        Rounding.POWER_LESS_ONE: "A queue has the next power of two, less one",
-        Rounding.POWER: "A queue has the next power of two",
-    },
-    SlotsFreed: {
-        SlotsFreed.POLLED: "A slot comes back when a CQE of it, or of a later one, is polled",
-        SlotsFreed.EXECUTED: "A slot comes back when the device has done the work, polled or not",
-    },
-    Arm: {
-        Arm.NONE: "The CQ wakes nobody: it was never armed, or its one event is spent",
-        Arm.SOLICITED: "The CQ wakes its channel at the next solicited completion, or at an error",
-        Arm.ANY: "The CQ wakes its channel at the next completion, whichever it is",
-    },
-    PhysState: {
-        PhysState.SLEEP: "The port saves power",
-        PhysState.POLLING: "The port looks for another at the far end",
-        PhysState.DISABLED: "No signal: the cable is out, or the port is switched off",
-        PhysState.TRAINING: "The two ends agree on width and speed",
-        PhysState.LINK_UP: "The cable works, whatever the port is told to do with it",
-        PhysState.LINK_ERROR_RECOVERY: "The cable was in trouble and is set up again",
-    },
-    LinkLayer: {
-        LinkLayer.UNSPECIFIED: "Old drivers say so, and mean InfiniBand",
-        LinkLayer.INFINIBAND: "LIDs and a subnet manager",
-        LinkLayer.ETHERNET: "RoCE: GIDs made of IP addresses, frames with MACs",
-    },
-    OpenFlag: {
-        OpenFlag.O_CREAT: "Make the domain if nobody has it yet",
-        OpenFlag.O_EXCL: "Together with O_CREAT: fail if somebody has it already",
-    },
-    FlowType: {
-        FlowType.NORMAL: "A rule with a spec: frames that match it go to its queue pair",
-        FlowType.ALL_DEFAULT: "Takes what no NORMAL rule kept",
-        FlowType.MC_DEFAULT: "Takes the multicast frames that no NORMAL rule kept",
-        FlowType.SNIFFER: "Gets a copy of every frame, whoever else takes it",
-    },
-    FlowFlags: {
-        FlowFlags.DONT_TRAP: "The rule takes a frame and lets the rules behind it have it too",
-    },
-    ProgramState: {
-        ProgramState.RUNNING: "It does its next line after one pace",
-        ProgramState.SLEEPING: "It does nothing until its time has come",
-        ProgramState.WAITING: "It waits for something that may never happen",
-        ProgramState.DONE: "Its last line is done",
-        ProgramState.FAILED: "A line was refused, and no try stood before it",
-    },
-}
 
 
 class PartTable(NamedTuple):
@@ -151,7 +73,7 @@ def part_article(member: Enum) -> Article:
     kind = KINDS[type(member)]
     number = f" = {member.value}" if isinstance(member.value, int) else ""
     rows: list[Row] = [
-        ("", NOTES.get(type(member), {}).get(member, "") or str(member.value)),
+        ("", note(member) or str(member.value)),
         ("met in", kind.where),
         *_ROWS.get(type(member), _nothing)(member),
         ("here", absent.REASONS.get(type(member), {}).get(member, "")),

@@ -1,9 +1,9 @@
 """Turns of phrase that many articles share: times, errnos, rights, what profiles do differently."""
 
 import enum
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from rdmalab.guide.causes import Cause
+from rdmalab.guide.sentences import Cause
 from rdmalab.spec.access import Access
 from rdmalab.spec.profiles import PROFILES, STRICT, Profile
 from rdmalab.spec.rules import RULES, errno_name
@@ -63,7 +63,7 @@ def attribute_names(mask: Attr) -> str:
     return " ".join(plain + ["alt_*"] * bool(mask & Attr.ALT_PATH))
 
 
-def ranked(causes: tuple[Cause, ...]) -> list[str]:
+def ranked(causes: Sequence[Cause]) -> list[str]:
     """`1. sentence: command`, likeliest first; one alone has no number."""
     if len(causes) == 1:
         return [f"{causes[0].sentence}: {causes[0].test}"]

@@ -5,8 +5,9 @@ from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import About, Entry, Sort, full_name
-from rdmalab.guide.notes import ERRNOS
 from rdmalab.guide.phrases import errno_of, sentence_of
+from rdmalab.guide.sentences import Errno
+from rdmalab.guide.sentences import errnos as described
 from rdmalab.guide.statuses import made_by
 from rdmalab.spec import absent
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
@@ -21,7 +22,7 @@ def entries() -> Iterator[Entry]:
     words: tuple[str, ...]
     for number in errnos():
         name = errno_name(number)
-        words = (str(number), f"errno {number}", ERRNOS[number][0])
+        words = (str(number), f"errno {number}", _errno(number).says)
         about = About(Sort.ERRNO, number)
         yield Entry(name, "errno", words, partial(errno_article, number), about)
     for event in AsyncEvent:
@@ -46,6 +47,10 @@ def errnos() -> list[int]:
     return list(dict.fromkeys(plain + theirs))
 
 
+def _errno(number: int) -> Errno:
+    return described().get(number, Errno(errno_name(number), ""))
+
+
 def errno_article(number: int) -> Article:
     """One errno and the rules that raise it."""
     rules = [name for name, row in RULES.items() if row.errno == number]
@@ -56,8 +61,8 @@ def errno_article(number: int) -> Article:
         if (names := [name for name, errno in errnos_.items() if errno == number])
     ]
     rows: list[Row] = [
-        ("", ERRNOS[number][1]),
-        ("says", ERRNOS[number][0]),
+        ("", _errno(number).means),
+        ("says", _errno(number).says),
         ("rules", " ".join(rules)),
         ("also", elsewhere),
     ]

@@ -5,8 +5,8 @@ from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import About, Entry, Sort, full_name
-from rdmalab.guide.notes import QP_TYPES
 from rdmalab.guide.phrases import attribute_names, errno_of, type_names
+from rdmalab.guide.sentences import note
 from rdmalab.spec.states import (
     AUTOMATIC,
     MOVES,
@@ -174,7 +174,7 @@ def type_article(qp_type: QPType) -> Article:
     opcodes = [opcode.name for opcode, row in WORK.items() if qp_type in row.types]
     up = ((QPState.RESET, QPState.INIT), (QPState.INIT, QPState.RTR), (QPState.RTR, QPState.RTS))
     rows: list[Row] = [
-        ("", QP_TYPES[qp_type]),
+        ("", note(qp_type)),
         ("opcodes", " ".join(opcodes) or "none: it only receives"),
         ("the way up", [f"{a.name} → {b.name} {_words(MOVES[qp_type, a, b])}" for a, b in up]),
         ("send error", f"takes it to {after_send_error(qp_type).name}"),

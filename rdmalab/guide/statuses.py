@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.causes import CAUSES, EVIDENCE
 from rdmalab.guide.entry import About, Entry, Sort, full_name
 from rdmalab.guide.phrases import ranked, type_names
+from rdmalab.guide.sentences import causes, wire
 from rdmalab.spec import absent
 from rdmalab.spec.profiles import PROFILES, STRICT, Profile
 from rdmalab.spec.refusals import REFUSALS, REQUESTER_STATUS, Refusal, Syndrome
@@ -60,7 +60,7 @@ def status_article(status: WCStatus) -> Article:
         ("peer", row.peer),
         ("QP after", _states_after(status)),
         ("profiles", list(_differences(status))),
-        ("look at", ranked(CAUSES[status])),
+        ("look at", ranked(causes("WCStatus", status.name))),
     ]
     see = ["ibv_poll_cq(3)"]
     return article(full_name(status), f"completion status {int(status)}", rows, see)
@@ -79,7 +79,7 @@ def _wire(status: WCStatus) -> str:
     naks = [r.syndrome for r in REFUSALS.values() if r.status is status and r.syndrome]
     left = " or ".join(dict.fromkeys(f"{nak.name} {nak:#04x}" for nak in naks))
     came = _answers(status)
-    parts = [EVIDENCE.get(status, ""), f"{came} comes" if came else ""]
+    parts = [wire("WCStatus", status.name), f"{came} comes" if came else ""]
     parts += [f"receive: {left} leaves"] if left and left != came else []
     return "; ".join(part for part in parts if part)
 

@@ -13,7 +13,8 @@ from functools import partial
 from rdmalab.command import ArgumentKind, Command, EnumKind, ListKind, Parameter, RecordKind
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import PREFIX, Entry, full_name
-from rdmalab.guide.fields import FIELDS, one_type
+from rdmalab.guide.fields import one_type
+from rdmalab.guide.sentences import sentence as sentence_of
 from rdmalab.spec.access import Access, MWType, Rereg
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.builders import InitMask, SendOps
@@ -184,7 +185,8 @@ def _field_lines(struct: Struct) -> list[str]:
 
 def _sentence(name: str) -> str:
     attribute = ATTRIBUTES.get(name)
-    return FIELDS.get(name) or (attribute.sentence if attribute is not None else "")
+    said = sentence_of("field", name) or (attribute.sentence if attribute is not None else "")
+    return str(said).rstrip(".")
 
 
 def _field_line(parameter: Parameter, struct: Struct, sentence: str = "") -> str:

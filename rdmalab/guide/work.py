@@ -5,9 +5,8 @@ from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import About, Entry, Sort, full_name
-from rdmalab.guide.notes import SEND_FLAGS, WC_FLAGS, WC_OPCODES
-from rdmalab.guide.notes import WORK as NOTES
 from rdmalab.guide.phrases import by_profile, named, right_words, type_names
+from rdmalab.guide.sentences import note, wire
 from rdmalab.spec.access import RIGHTS, Access
 from rdmalab.spec.completions import READS, WcEx
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Op
@@ -49,7 +48,7 @@ def opcode_article(opcode: WROpcode) -> Article:
     """One opcode of `post_send`."""
     row = WORK[opcode]
     rows: list[Row] = [
-        ("", NOTES[opcode]),
+        ("", note(opcode)),
         ("types", type_names(row.types)),
         ("wire", _packets(row) if row.message else "nothing is sent"),
         ("at the peer", "takes a receive" if row.consumes_receive else "takes no receive"),
@@ -103,7 +102,7 @@ def flag_article(flag: SendFlags) -> Article:
         SendFlags.SOLICITED: [o.name for o, row in WORK.items() if row.solicits],
     }
     rows: list[Row] = [
-        ("", SEND_FLAGS[flag]),
+        ("", note(flag)),
         ("types", type_names(FLAG_TYPES[flag])),
         ("opcodes", " ".join(with_it.get(flag, []))),
     ]
@@ -130,7 +129,7 @@ def wc_opcode_article(code: WCOpcode) -> Article:
     side = "receive" if code >= _RECEIVE_SIDE else "send"
     makers = [opcode.name for opcode, row in WORK.items() if row.wc_opcode is code]
     rows: list[Row] = [
-        ("", WC_OPCODES[code]),
+        ("", note(code)),
         ("side", f"{side} completions; 128 and more is the receive side"),
         ("wire", " ".join(_packets_behind(code)) or "nothing is sent"),
         ("made by", " ".join(makers)),
@@ -153,17 +152,11 @@ def _packets_behind(code: WCOpcode) -> list[str]:
 
 # The message that a receive of this opcode was taken for.
 _TAKEN_FOR = {WCOpcode.RECV: Op.SEND.name, WCOpcode.RECV_RDMA_WITH_IMM: Op.RDMA_WRITE.name}
-_FLAG_WIRE = {
-    WCFlags.GRH: "the IP header of the datagram",
-    WCFlags.WITH_IMM: "an ImmDt in the last packet",
-    WCFlags.IP_CSUM_OK: "right checksums of IPv4, TCP or UDP",
-    WCFlags.WITH_INV: "an IETH in the last packet",
-}
 
 
 def wc_flag_article(flag: WCFlags) -> Article:
     """One flag of a completion."""
-    rows: list[Row] = [("", WC_FLAGS[flag]), ("wire", _FLAG_WIRE[flag])]
+    rows: list[Row] = [("", note(flag)), ("wire", wire("WCFlags", str(flag.name)))]
     see = ["explain wc", "ibv_poll_cq(3)"]
     return article(full_name(flag), f"completion flag {int(flag)}", rows, see)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rdmalab.guide.statements import NOT_APPLICABLE, STATEMENTS, page
+from rdmalab.guide.statements import not_applicable, page, statements
 from rdmalab.scenario.field_types import FORMAT
 from rdmalab.scenario.runner import Runner
 from rdmalab.version import VERSION
@@ -81,15 +81,16 @@ class CoverageModel(_Model):
 
 def table(bindings: Iterable[Bound], tests: str) -> CoverageModel:
     """All statements in their order, each with its items."""
+    excused = not_applicable()
     rows = {
         number: StatementModel(
             id=number,
             page=page(number),
             sentence=sentence,
-            not_applicable=NOT_APPLICABLE.get(number),
+            not_applicable=excused.get(number),
             passed=None,
         )
-        for number, sentence in STATEMENTS.items()
+        for number, sentence in statements().items()
     }
     for binding in bindings:
         row = rows[binding.statement]

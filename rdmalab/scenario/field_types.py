@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 from rdmalab.command import NotUnderstood, Unit
 from rdmalab.grammar.hints import listed, quoted, suggest
 from rdmalab.grammar.quantities import spelled, whole
-from rdmalab.guide.statements import STATEMENTS
+from rdmalab.guide.statements import statements
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.spec.rules import ERRNO_NAMES
@@ -102,9 +102,10 @@ def _version(value: Any) -> int:
 
 
 def _statement(value: Any) -> str:
-    hint = f"{min(STATEMENTS)} to {max(STATEMENTS)}"
+    known = statements()
+    hint = f"{min(known)} to {max(known)}"
     text = _text(value, "a statement", hint)
-    if text not in STATEMENTS:
+    if text not in known:
         raise wrong(f"{quoted(text)} is not a statement", hint)
     return text
 

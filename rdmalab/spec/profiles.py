@@ -6,11 +6,11 @@ others measured.
 No engine ever asks for a profile's name. Source: the profile table of the reference.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from errno import EINVAL, ENOMEM, ENOSPC
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rdmalab.spec.access import Rereg
 from rdmalab.spec.addresses import EVERY_FIELD
@@ -49,6 +49,7 @@ class SlotsFreed(Enum):
     EXECUTED = "when the device is done with it"
 
 
+_T = TypeVar("_T")
 _U8, _U16, _U32 = 0xFF, 0xFFFF, 0xFFFF_FFFF
 
 
@@ -75,15 +76,23 @@ LAB_CAPS = DeviceCaps()
 _TIMED = STANDARD_FIELDS | WcEx.COMPLETION_TIMESTAMP | WcEx.COMPLETION_TIMESTAMP_WALLCLOCK
 
 
+def cell(default: _T, sentence: str) -> _T:
+    """A cell of the table with the value of `strict`. sentence: what it means, for `explain`."""
+    made: _T = field(default=default, metadata={"sentence": sentence})
+    return made
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """One column of the table.
+    """One column of the table. A cell is declared with `cell(value of strict, what it means)`.
 
-    `errnos` overrides the errno of a rule of `rules.py`, `batch_errnos` that of `wr_complete` once
-    more, `attributes` the ranges of `states.py`.
+    `about` says in a sentence what the profile stands for. `errnos` overrides the errno of a rule
+    of `rules.py`, `batch_errnos` that of `wr_complete` once more, `attributes` the ranges of
+    `states.py`.
     """
 
     name: str
+    about: str
     caps: DeviceCaps = LAB_CAPS
     errnos: "Mapping[str, int]" = field(default_factory=lambda: MappingProxyType({}))
     batch_errnos: "Mapping[str, int]" = field(default_factory=lambda: MappingProxyType({}))
@@ -91,106 +100,117 @@ class Profile:
     attributes: "Mapping[str, Attribute]" = field(
         default_factory=lambda: MappingProxyType(ATTRIBUTES)
     )
+    # fmt: off
     # objects
-    qp_types: frozenset[QPType] = frozenset(QPType)
-    lkey_is_rkey: bool = False
-    lacks_builders: frozenset[str] = frozenset()
-    rkey_needs_remote_right: bool = False
-    honours_zero_based: bool = True
-    rereg_changes: int = sum(Rereg)
-    windows_take_local_write: bool = False
+    qp_types: frozenset[QPType] = cell(frozenset(QPType), "The QP types that the device supports.")
+    lkey_is_rkey: bool = cell(False, "The lkey and the rkey of an MR are the same number.")
+    lacks_builders: frozenset[str] = cell(frozenset(), "Builders of ibv_wr_* that a QP type could have and that are missing.")
+    rkey_needs_remote_right: bool = cell(False, "An MR without REMOTE_* access has the rkey 0, which allows nothing.")
+    honours_zero_based: bool = cell(True, "An MR registered with ZERO_BASED is addressed from 0. Otherwise by its own addresses.")
+    rereg_changes: int = cell(sum(Rereg), "What rereg_mr can change: 1 the translation, 2 the PD, 4 the access.")
+    windows_take_local_write: bool = cell(False, "LOCAL_WRITE in the access flags of a window is ignored. Otherwise the bind fails.")
     # posting
-    refuses_null_pointers: bool = False
-    batch_unchecked: frozenset[str] = frozenset()
-    setter_makes_inline: bool = True
-    list_setters_add: bool = True
-    early_posts_stay: bool = False
-    refuses_unknown_opcode: bool = True
-    refuses_foreign_opcode: bool = True
-    refuses_unknown_flags: bool = True
-    lacks: frozenset[tuple[QPType, WROpcode]] = frozenset()
-    refuses_bind_data: bool = True
-    refuses_foreign_flags: bool = True
-    refuses_inline_read: bool = True
-    refuses_odd_atomics: bool = False
-    odd_atomic_status: WCStatus = WCStatus.LOC_LEN_ERR
-    flushes_recvs_posted_in_err: bool = True
-    zero_sge_bytes: int = 2**31
-    length_bits: int = 64
-    refuses_long_message: bool = True
-    long_message_status: WCStatus = WCStatus.LOC_LEN_ERR
+    refuses_null_pointers: bool = cell(False, "bad_wr=NULL or wr=NULL is refused before any other check.")
+    batch_unchecked: frozenset[str] = cell(frozenset(), "Rules that wr_complete does not check. The device finds the mistake, or it stays unnoticed.")
+    setter_makes_inline: bool = cell(True, "An inline setter is sufficient. Otherwise wr_flags must contain INLINE as well.")
+    list_setters_add: bool = cell(True, "A list of elements is as long as all of them. Otherwise it is n times the first, and an inline list is empty.")
+    early_posts_stay: bool = cell(False, "A send refused before RTS stays in the ring and is executed with the next post.")
+    refuses_unknown_opcode: bool = cell(True, "An opcode that is unknown, or that this device does not support, is refused at post time.")
+    refuses_foreign_opcode: bool = cell(True, "An opcode of another QP type is refused at post time.")
+    refuses_unknown_flags: bool = cell(True, "Unknown send flags are refused at post time.")
+    lacks: frozenset[tuple[QPType, WROpcode]] = cell(frozenset(), "Opcodes of a QP type that this device does not support.")
+    refuses_bind_data: bool = cell(True, "BIND_MW with SGEs or immediate data is refused at post time.")
+    refuses_foreign_flags: bool = cell(True, "FENCE and IP_CSUM are refused on QP types that do not support them.")
+    refuses_inline_read: bool = cell(True, "INLINE with a READ or atomic is refused at post time.")
+    refuses_odd_atomics: bool = cell(False, "post_send refuses an atomic of fewer than 8 local bytes, or whose remote_addr is not a multiple of 8. Otherwise the device and the responder find the mistake.")
+    odd_atomic_status: WCStatus = cell(WCStatus.LOC_LEN_ERR, "Status of an atomic whose local list is not 8 bytes long: no packet leaves. SUCCESS: the atomic is sent nevertheless.")
+    flushes_recvs_posted_in_err: bool = cell(True, "A receive posted in ERR is flushed. Otherwise it never completes.")
+    zero_sge_bytes: int = cell(2**31, "The number of bytes that an SGE of length 0 means.")
+    length_bits: int = cell(64, "How many bits of the sum of its SGE lengths a request keeps.")
+    refuses_long_message: bool = cell(True, "A send longer than max_msg_sz is refused at post time. A receive may be longer on every device.")
+    long_message_status: WCStatus = cell(WCStatus.LOC_LEN_ERR, "Status of a send longer than max_msg_sz whose post was not refused: no packet leaves. SUCCESS: it is sent nevertheless.")
     # queues
-    rounding: Rounding = Rounding.EXACT
-    cq_srq_rounding: Rounding = Rounding.EXACT
-    create_qp_returns_asked: bool = False
-    slots_freed: SlotsFreed = SlotsFreed.POLLED
-    inline_bytes_per_sge: int = 0
-    reset_purges_cqes: bool = False
-    overrun_kills_cq: bool = True
+    rounding: Rounding = cell(Rounding.EXACT, "How many slots a send or receive queue gets for the requested number.")
+    cq_srq_rounding: Rounding = cell(Rounding.EXACT, "How many completions a CQ, or receives an SRQ, holds for the requested number.")
+    create_qp_returns_asked: bool = cell(False, "create_qp reports the requested sizes, query_qp the real sizes.")
+    slots_freed: SlotsFreed = cell(SlotsFreed.POLLED, "When a slot of a queue is freed.")
+    inline_bytes_per_sge: int = cell(0, "How many bytes of inline data each SGE of a queue adds.")
+    reset_purges_cqes: bool = cell(False, "RESET removes the QP's CQEs from its CQs.")
+    overrun_kills_cq: bool = cell(True, "A CQE on a full CQ puts the CQ into error and its QPs into ERR.")
     # shared receive queues
-    least_srq_sge: int = 0
-    refuses_unknown_srq_mask: bool = True
-    limit_counts_at_once: bool = True
-    reads_failed_srq: bool = True
-    checks_srq_pd: bool = True
+    least_srq_sge: int = cell(0, "The least max_sge that an SRQ gets, for every requested number.")
+    refuses_unknown_srq_mask: bool = cell(True, "modify_srq with unknown mask bits is refused.")
+    limit_counts_at_once: bool = cell(True, "Arming a limit that is already undercut raises the event at once.")
+    reads_failed_srq: bool = cell(True, "query_srq succeeds for an SRQ in its error state.")
+    checks_srq_pd: bool = cell(True, "The buffers of an SRQ must be in the protection domain of the SRQ. Otherwise in that of the QP that takes the receive.")
     # attributes
-    checks_table_without_state: bool = True
-    believes_cur_state: bool = False
-    modify_judges_address: frozenset[str] = EVERY_FIELD
-    create_ah_judges: frozenset[str] = EVERY_FIELD
-    attr_mask_bits: int = 32
-    resolves_addresses: bool = False
-    address_sets_port: bool = False
-    rounds_read_depths: bool = False
+    checks_table_without_state: bool = cell(True, "modify_qp without a state is checked against the transition table too.")
+    believes_cur_state: bool = cell(False, "cur_qp_state is used without a check.")
+    modify_judges_address: frozenset[str] = cell(EVERY_FIELD, "Fields of ah_attr whose range modify_qp checks.")
+    create_ah_judges: frozenset[str] = cell(EVERY_FIELD, "Fields of an address whose range create_ah checks.")
+    attr_mask_bits: int = cell(32, "How many bits of attr_mask the driver supports. A higher bit is EOPNOTSUPP.")
+    resolves_addresses: bool = cell(False, "modify_qp and create_ah resolve the MAC of an address: ETIMEDOUT if no host has it.")
+    address_sets_port: bool = cell(False, "An ah_attr that is given outside the transition to RTR sets port_num too.")
+    rounds_read_depths: bool = cell(False, "READ depths are rounded up to a power of two, kept in 8 bits.")
     # requester
-    retry_cnt_7_is_infinite: bool = False
-    ack_timeout_factor: int = 1
-    timer_tick_ns: int = 0
-    send_error_gives_sqe: bool = True
-    unknown_lkey_status: WCStatus = WCStatus.LOC_PROT_ERR
-    bad_invalidate_status: WCStatus = WCStatus.MW_BIND_ERR
-    ah_read_at_post: bool = False
-    long_datagram_status: WCStatus = WCStatus.SUCCESS
-    guards_privileged_qkey: bool = True
-    takes_implied_naks: bool = True
-    sends_hop_limit_0: bool = False
-    sends_mig_req: bool = True
-    resumes_after_sqd: bool = True
-    drained_event_unasked: bool = False
-    rnr_wait_drains: bool = False
-    stalls_above_port_mtu: bool = False
+    retry_cnt_7_is_infinite: bool = cell(False, "retry_cnt 7 retries without limit.")
+    ack_timeout_factor: int = cell(1, "The device waits this many times the timeout. At timeout 14, retry_cnt 7 one mlx5 adapter took 3.56 s and 15 packets; the lab takes 2.147 s and 8.")
+    timer_tick_ns: int = cell(0, "Timers are rounded up to ticks of this many ns. 0 keeps them exact.")
+    send_error_gives_sqe: bool = cell(True, "A failed send moves a UC or UD QP to SQE, not to ERR.")
+    unknown_lkey_status: WCStatus = cell(WCStatus.LOC_PROT_ERR, "Status of a send with an unknown lkey.")
+    bad_invalidate_status: WCStatus = cell(WCStatus.MW_BIND_ERR, "Status of a LOCAL_INV whose key is not the key of a bound window.")
+    ah_read_at_post: bool = cell(False, "An address handle is read when the WR is posted, not when it is executed.")
+    long_datagram_status: WCStatus = cell(WCStatus.SUCCESS, "Status of a datagram longer than the port MTU.")
+    guards_privileged_qkey: bool = cell(True, "A remote_qkey with bit 31 set sends the QP's own Q_Key instead.")
+    takes_implied_naks: bool = cell(True, "A response after a gap in READ data makes the requester ask for the rest at once. Otherwise the ack timer finds the gap.")
+    sends_hop_limit_0: bool = cell(False, "A packet whose address has hop_limit 0 leaves, with TTL 0, and arrives. Otherwise it never leaves.")
+    sends_mig_req: bool = cell(True, "MigReq (migrated) of the BTH is 1 in packets of a QP whose path_mig_state is MIGRATED. Otherwise it is always 0.")
+    resumes_after_sqd: bool = cell(True, "Leaving SQD starts the waiting sends. Otherwise the next post does.")
+    drained_event_unasked: bool = cell(False, "SQ_DRAINED is raised without en_sqd_async_notify.")
+    rnr_wait_drains: bool = cell(False, "In SQD a send that waits after an RNR NAK counts as not started: the queue drains without it.")
+    stalls_above_port_mtu: bool = cell(False, "A packet longer than the port MTU is retried without limit: the send queue stalls. Otherwise it is sent.")
     # responder
-    checks_packet_size: bool = True
-    alignment_before_key: bool = False
-    short_receive_breaks_ud: bool = True
-    nak_after_rnr: bool = False
-    joins_acks: bool = True
-    unheard_ack_psn: int | None = None
-    enforces_read_depth: bool = True
-    raises_responder_events: bool = True
-    raises_last_wqe_reached: bool = True
-    checks_window_bounds: bool = True
-    checks_window_qp: bool = True
-    checks_write_key_per_packet: bool = True
-    checks_write_range_first: bool = True
-    clears_unused_grh: bool = False
+    checks_packet_size: bool = cell(True, "Packets whose size does not match the path MTU are refused.")
+    alignment_before_key: bool = cell(False, "The address of an atomic is checked before its R_Key. Otherwise after its R_Key.")
+    short_receive_breaks_ud: bool = cell(True, "A datagram longer than its receive completes the receive with IBV_WC_LOC_LEN_ERR and moves the QP to ERR. Otherwise the datagram is dropped and the receive waits for the next.")
+    nak_after_rnr: bool = cell(False, "Packets after an RNR NAK get a NAK of their own.")
+    joins_acks: bool = cell(True, "An ACK that has not left yet also acknowledges later requests. Otherwise each request that asks for an ACK gets its own.")
+    unheard_ack_psn: int | None = cell(None, "The PSN of an ACK for a duplicate before any new request was received. None: the PSN before rq_psn.")
+    enforces_read_depth: bool = cell(True, "READs and atomics beyond max_dest_rd_atomic are refused.")
+    raises_responder_events: bool = cell(True, "Refusals raise QP_ACCESS_ERR and QP_REQ_ERR.")
+    raises_last_wqe_reached: bool = cell(True, "A QP on an SRQ that enters ERR raises QP_LAST_WQE_REACHED.")
+    checks_window_bounds: bool = cell(True, "Access outside a window, inside its region, is refused.")
+    checks_window_qp: bool = cell(True, "LOCAL_INV and SEND_WITH_INV invalidate only windows that were bound through the same QP. Otherwise those of any QP.")
+    checks_write_key_per_packet: bool = cell(True, "Every packet of an RDMA WRITE checks the R_Key. Otherwise only the first does, and the rest is written even if the region was deregistered.")
+    checks_write_range_first: bool = cell(True, "The first packet of an RDMA WRITE checks the whole range. Otherwise each packet checks its own bytes, and packets inside the region are written.")
+    clears_unused_grh: bool = cell(False, "The 20 bytes before an IPv4 header in a datagram's receive are set to zero.")
     # ports
-    raises_speed_event: bool = True
-    link_layers: frozenset[LinkLayer] = frozenset({LinkLayer.INFINIBAND, LinkLayer.ETHERNET})
+    raises_speed_event: bool = cell(True, "A link at another speed raises DEVICE_SPEED_CHANGE.")
+    link_layers: frozenset[LinkLayer] = cell(frozenset({LinkLayer.INFINIBAND, LinkLayer.ETHERNET}), "The link layers that the ports of the device can have.")
     # completions
-    grh_flag_on_rc: bool = False
-    with_inv_flag: WCFlags = WCFlags.WITH_INV
-    send_byte_len: bool = False
-    imm_flag_on_sender: bool = False
-    junk_on_error: int = 0x6B6B6B6B
-    vendor_errors: VendorErrors = STATUS_CODES
-    send_error_wakes_solicited: bool = True
-    recv_error_wakes_solicited: bool = True
-    arm_sees_unpolled: bool = False
-    extended_fields: WcEx = _TIMED
+    grh_flag_on_rc: bool = cell(False, "RC receives have IBV_WC_GRH.")
+    with_inv_flag: WCFlags = cell(WCFlags.WITH_INV, "The flag on the receive of a SEND_WITH_INV.")
+    send_byte_len: bool = cell(False, "byte_len of a send or write completion is the length.")
+    imm_flag_on_sender: bool = cell(False, "The sender's own completion has IBV_WC_WITH_IMM.")
+    junk_on_error: int = cell(0x6B6B6B6B, "The value of the undefined fields of an error completion.")
+    vendor_errors: VendorErrors = cell(STATUS_CODES, "The vendor_err of a failed request.")
+    send_error_wakes_solicited: bool = cell(True, "A failed send notifies a CQ armed for solicited completions only.")
+    recv_error_wakes_solicited: bool = cell(True, "A failed receive notifies a CQ armed for solicited completions only, also if the message was not solicited. A flushed receive always does.")
+    arm_sees_unpolled: bool = cell(False, "Arming a CQ that holds completions raises the event at once.")
+    extended_fields: WcEx = cell(_TIMED, "Which fields wc_flags of create_cq_ex may request.")
+    # fmt: on
 
 
-STRICT = Profile(name="strict")
+STRICT = Profile(name="strict", about="What the documents and the specification say. The default.")
+
+PARTS = ("name", "about", "caps", "errnos", "batch_errnos", "refusals", "attributes")
+"""Fields of a profile that are no cells."""
+CELLS: dict[str, str] = {
+    each.name: each.metadata.get("sentence", "")
+    for each in fields(Profile)
+    if each.name not in PARTS
+}
+"""Each cell and what it means."""
 
 # What librxe never asks of a batch; the device, or nobody, finds it later.
 _RXE_BATCH_UNCHECKED = frozenset(
@@ -210,6 +230,7 @@ _PERSISTENCE = frozenset({(QPType.RC, WROpcode.FLUSH), (QPType.RC, WROpcode.ATOM
 
 RXE = Profile(
     name="rxe",
+    about="Soft-RoCE of kernel 6.1, its bugs included, as recorded.",
     caps=RXE_CAPS,
     errnos=MappingProxyType({"mr-window-bound": EINVAL, "mr-on-demand": EINVAL}),
     batch_errnos=MappingProxyType(
@@ -308,6 +329,7 @@ _MLX5_REFUSALS: "Mapping[str, Refusal]" = {
 
 MLX5 = Profile(
     name="mlx5",
+    about="The errno and slot rules of the ConnectX driver, and what was measured on the device.",
     caps=MLX5_CAPS,
     errnos=MappingProxyType(
         {

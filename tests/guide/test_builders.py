@@ -2,7 +2,6 @@
 
 import pytest
 
-from rdmalab.guide.builders import INIT_ATTRIBUTES
 from rdmalab.spec.builders import BUILDERS, InitMask, SendOps, moves_data
 from rdmalab.spec.work import WORK, WROpcode
 from tests.guide.saying import row, said
@@ -25,7 +24,7 @@ def test_which_devices_lack_it() -> None:
 
 
 def test_every_bit_of_the_mask_has_its_sentence() -> None:
-    assert set(INIT_ATTRIBUTES) == set(InitMask)
+    assert all(row(f"IBV_QP_INIT_ATTR_{bit.name}", "") for bit in InitMask)
     assert "wr_* functions" in said("IBV_QP_INIT_ATTR_SEND_OPS_FLAGS")
     assert len(BUILDERS) == len(SendOps)
 

@@ -6,7 +6,7 @@ import pytest
 
 from rdmalab.guide.entry import full_name
 from rdmalab.guide.explain import entries, explain
-from rdmalab.guide.shown import SHOWN
+from rdmalab.guide.sentences import shown
 from rdmalab.scenario.loader import SUFFIX, load
 from rdmalab.spec import absent
 from rdmalab.spec.statuses import STATUS, Side, WCStatus
@@ -15,6 +15,7 @@ from tests.guide.saying import WORDS, row
 from tests.shown import FOLDER, SAID, Showing, best, kind, played, shows
 
 BY_NAME = {entry.name: entry for entry in entries(VOCABULARY)}
+SHOWN = shown()
 SCENARIOS = sorted(set(SHOWN.values()))
 
 

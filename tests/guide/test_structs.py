@@ -71,9 +71,9 @@ def test_the_page_of_a_struct_has_every_field_of_it() -> None:
     assert "opcode (enum ibv_wr_opcode)" in said_of_it
     assert "rest" not in found
     assert "sq_draining (query_qp tells it)" in row("ibv_qp_attr", "fields")
-    assert "lkey: the key of the MR" in row("ibv_sge", "fields")
-    assert "max_sge: how many pieces" in row("ibv_srq_init_attr", "fields")
-    assert "num_sge: how many pieces" in row("ibv_recv_wr", "fields")
+    assert "lkey: The key of the MR" in row("ibv_sge", "fields")
+    assert "max_sge: How many elements" in row("ibv_srq_init_attr", "fields")
+    assert "num_sge: How many elements" in row("ibv_recv_wr", "fields")
     assert row("ibv_send_wr", "taken by") == "post_send"
     assert row("ibv_recv_wr", "taken by") == "post_recv post_srq_recv"
 

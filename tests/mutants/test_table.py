@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.guide.statements import NOT_APPLICABLE, STATEMENTS
+from rdmalab.guide.statements import not_applicable, statements
 from tests.mutants.running import bound
 from tests.mutants.table import Edit, Mutant, NotApplicable, load, mutated
 
@@ -18,8 +18,8 @@ def test_a_mutant_applies_to_todays_source_and_compiles(name: str) -> None:
 
 
 def test_every_behavioural_statement_has_a_mutant() -> None:
-    assert {mutant.statement for mutant in MUTANTS.values()} == set(STATEMENTS) - set(
-        NOT_APPLICABLE
+    assert {mutant.statement for mutant in MUTANTS.values()} == set(statements()) - set(
+        not_applicable()
     )
 
 

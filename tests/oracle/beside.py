@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
-from rdmalab.guide.notes import CELLS
-from rdmalab.spec.profiles import RXE, STRICT, Profile
+from rdmalab.spec.profiles import CELLS, RXE, STRICT, Profile
 from rdmalab.spec.rules import RULES
 from rdmalab.spec.statuses import WCStatus
 from tests.oracle.entries import Entry
@@ -23,7 +22,7 @@ def _differ(one: Any, other: Any) -> list[str]:
     return [f.name for f in fields(one) if getattr(one, f.name) != getattr(other, f.name)]
 
 
-CELL_NAMES = [name for name in _differ(RXE, STRICT) if name not in ("name", "caps")] + [
+CELL_NAMES = [name for name in _differ(RXE, STRICT) if name not in ("name", "about", "caps")] + [
     _CAPS + name for name in _differ(RXE.caps, STRICT.caps)
 ]
 

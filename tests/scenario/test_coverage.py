@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.guide.statements import MOST_PER_ITEM, NOT_APPLICABLE, STATEMENTS
+from rdmalab.guide.statements import MOST_PER_ITEM, not_applicable, statements
 from rdmalab.lab import open_session
 from rdmalab.scenario.coverage import Bound, lines, of_runner, table
 from rdmalab.scenario.loader import SUFFIX, load
@@ -58,13 +58,13 @@ def test_it_is_said_in_lines() -> None:
     said = list(lines(found))
     assert said[:5] == [
         "ibv_post_send",
-        f"  S001  passed  {STATEMENTS['S001']}",
+        f"  S001  passed  {statements()['S001']}",
         "                a.yaml:3",
-        f"  S002  FAILED  {STATEMENTS['S002']}",
+        f"  S002  FAILED  {statements()['S002']}",
         "                b  FAILED",
     ]
-    assert f"  S003  unbound {STATEMENTS['S003']}" in said
-    assert f"                {NOT_APPLICABLE['S090']}" in said
+    assert f"  S003  unbound {statements()['S003']}" in said
+    assert f"                {not_applicable()['S090']}" in said
     assert found.summary.startswith("2 of 260 statements are bound, 1 of them fail; ")
 
 
@@ -97,7 +97,7 @@ def _ids(said: str) -> list[str]:
 
 
 def test_what_tests_bind_is_found() -> None:
-    assert {"S092", "S003", "S078"} <= covered_by_tests() <= set(STATEMENTS)
+    assert {"S092", "S003", "S078"} <= covered_by_tests() <= set(statements())
 
 
 def test_no_scenario_teaches_more_than_it_can_show(played: list[Runner]) -> None:
@@ -106,4 +106,4 @@ def test_no_scenario_teaches_more_than_it_can_show(played: list[Runner]) -> None
 
 def test_what_is_not_applicable_is_not_shown_either(played: list[Runner]) -> None:
     shown = {bound.statement for one in played for bound in of_runner(one)}
-    assert not shown & set(NOT_APPLICABLE)
+    assert not shown & set(not_applicable())

@@ -1,0 +1,102 @@
+"""The sentences of the guide: data files in TOML, each read when it is first needed.
+
+The types below are the schema of the files. `tests/guide/test_sentences.py` checks each file
+against its type and against the tables of `spec/`, and names every word that has no sentence. Here
+such a word has an empty sentence, so that no article fails. `pkgutil` reads the files:
+`importlib.resources` imports `random` and `pathlib`, which pure rooms do not load.
+"""
+
+import errno
+import pkgutil
+import tomllib
+from collections.abc import Sequence
+from enum import Enum
+from functools import cache
+from typing import Any, NamedTuple
+
+NOTHING = "nothing: the peer is not told"
+
+
+class Concept(NamedTuple):
+    """A term that no table holds. words: other spellings; see: where to read on."""
+
+    lines: Sequence[str]
+    words: Sequence[str] = ()
+    see: Sequence[str] = ()
+
+
+class Cause(NamedTuple):
+    """A possible cause, and the command that tests it."""
+
+    sentence: str
+    test: str
+
+
+class Errno(NamedTuple):
+    """The text of `strerror`, and what the errno means here."""
+
+    says: str
+    means: str
+
+
+class Usual(NamedTuple):
+    """What is the same for all words of a kind. look: commands."""
+
+    who: str = ""
+    wire: str = NOTHING
+    look: Sequence[str] = ()
+
+
+@cache
+def read(name: str) -> dict[str, Any]:
+    """The tables of the file `data/NAME.toml`."""
+    octets = pkgutil.get_data("rdmalab.guide", f"data/{name}.toml")
+    assert octets is not None  # the loader of the package can read files
+    return tomllib.loads(octets.decode())
+
+
+def sentence(table: str, word: str) -> Any:
+    """What a word means, a text or a list of texts; empty if the file has no such row."""
+    return read("sentences").get(table, {}).get(word, "")
+
+
+def note(member: Enum) -> Any:
+    """What a member of an enum means, a text or a list of texts."""
+    return sentence(type(member).__name__, str(member.name))
+
+
+def wire(table: str, word: str) -> str:
+    """What packets show of a word; empty if nothing."""
+    return str(read("wire").get(table, {}).get(word, ""))
+
+
+def causes(table: str, word: str) -> list[Cause]:
+    """Why a status, event, NAK, refusal or drop happens, likeliest first."""
+    rows = read("causes").get(table, {}).get(word, [])
+    if isinstance(rows, str):  # the row that has the same causes: WCStatus.REM_OP_ERR
+        return causes(*rows.split("."))
+    return [Cause(*row) for row in rows]
+
+
+@cache
+def concepts() -> dict[str, Concept]:
+    """The terms that no table holds, by name."""
+    return {name: Concept(**row) for name, row in read("concepts").items()}
+
+
+@cache
+def errnos() -> dict[int, Errno]:
+    """The errnos that the file describes, by number."""
+    return {getattr(errno, name): Errno(**row) for name, row in read("sentences")["errno"].items()}
+
+
+def usual(kind: str) -> Usual | None:
+    """What is the same for all words of a kind; None if the file has no such kind."""
+    row = read("kinds").get(kind)
+    return None if row is None else Usual(**row)
+
+
+@cache
+def shown() -> dict[str, str]:
+    """Name of an entry → the scenario that shows it best; `python -m tests.shown` writes them."""
+    return {name: scenario for scenario, names in read("shown").items() for name in names}
