@@ -2,8 +2,6 @@
 
 import json
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import click
 
@@ -136,65 +134,17 @@ def _width() -> int:
     return shutil.get_terminal_size((80, 24)).columns
 
 
-def _schema_of_repl() -> dict[str, Any]:
-    from rdmalab.shell.json_document import schema
-
-    return dict(schema())
-
-
-def _schema_of_run() -> dict[str, Any]:
-    from rdmalab.scenario.report import schema_of_run
-
-    return schema_of_run()
-
-
-def _schema_of_scenario() -> dict[str, Any]:
-    from rdmalab.scenario.report import schema_of_scenario
-
-    return schema_of_scenario()
-
-
-def _schema_of_lessons() -> dict[str, Any]:
-    from rdmalab.scenario.report import schema_of_lessons
-
-    return schema_of_lessons()
-
-
-def _schema_of_coverage() -> dict[str, Any]:
-    from rdmalab.scenario.report import schema_of_coverage
-
-    return schema_of_coverage()
-
-
-def _schema_of_explain() -> dict[str, Any]:
-    from rdmalab.guide.document import schema
-
-    return schema()
-
-
-def _schema_of_why() -> dict[str, Any]:
-    from rdmalab.doctor.schema import schema
-
-    return schema()
-
-
-_SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
-    "scenario": _schema_of_scenario,
-    "run": _schema_of_run,
-    "repl": _schema_of_repl,
-    "lessons": _schema_of_lessons,
-    "coverage": _schema_of_coverage,
-    "explain": _schema_of_explain,
-    "why": _schema_of_why,
-}
+_DOCUMENTS = ("scenario", "run", "repl", "lessons", "coverage", "explain", "why")
 
 
 @program.command()
 @click.option(
-    "--of", "what", type=click.Choice(list(_SCHEMAS)), default="scenario", show_default=True,
+    "--of", "what", type=click.Choice(_DOCUMENTS), default="scenario", show_default=True,
     help="A scenario file, or the document that --json prints.",
 )  # fmt: skip
 def schema(*, what: str) -> int:
     """Print a JSON Schema."""
-    print_json(json.dumps(_SCHEMAS[what](), indent=2, ensure_ascii=False))
+    from rdmalab.cli.schemas import schema_of
+
+    print_json(json.dumps(schema_of(what), indent=2, ensure_ascii=False))
     return Exit.WELL

@@ -4,9 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rdmalab.scenario.coverage import CoverageModel
 from rdmalab.scenario.field_types import FORMAT
-from rdmalab.scenario.lessons import LessonsModel
 from rdmalab.scenario.model import Document
 from rdmalab.scenario.runner import Runner, StepOutcome, StepResult, ladder_text
 from rdmalab.scenario.source import FileError, visible
@@ -205,21 +203,7 @@ def _present(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def schema_of_run() -> dict[str, Any]:
-    """The JSON Schema of what `run --json` prints."""
-    return _printed(RunModel, "run")
-
-
-def schema_of_lessons() -> dict[str, Any]:
-    """The JSON Schema of what `lessons --json` prints."""
-    return _printed(LessonsModel, "lessons")
-
-
-def schema_of_coverage() -> dict[str, Any]:
-    """The JSON Schema of what `lessons --coverage --json` prints."""
-    return _printed(CoverageModel, "coverage")
-
-
-def _printed(model: type[BaseModel], name: str) -> dict[str, Any]:
+def schema_of_document(model: type[BaseModel], name: str) -> dict[str, Any]:
+    """The JSON Schema of a document that a command prints with --json."""
     schema = model.model_json_schema(mode="serialization")
     return {"$schema": DIALECT, "$id": f"rdmalab:{name}-{FORMAT}", **schema}

@@ -1,4 +1,7 @@
-"""What `rdmalab repl --json` prints: one document about the lines, and the schema of it."""
+"""What `rdmalab repl --json` prints: one document about the lines.
+
+`cli/schemas.py` has its schema.
+"""
 
 import dataclasses
 import enum
@@ -122,55 +125,3 @@ def _composed(session: Session, value: Any, depth: int) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [plain_value(session, item, depth) for item in value]
     return str(value)
-
-
-# --------------------------------------------------------------------------- the schema
-def _object(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
-    rest = {"required": list(properties), "additionalProperties": False, **more}
-    return {"type": "object", "properties": properties, **rest}
-
-
-def _or_null(kind: str, **more: Any) -> dict[str, Any]:
-    return {"type": [kind, "null"], **more}
-
-
-def schema() -> dict[str, Any]:
-    """The JSON Schema of the document."""
-    error = _object(
-        {
-            "kind": {"enum": ["refused", "not understood", "bug"]},
-            "message": {"type": "string"},
-            "column": {"type": "integer", "minimum": 1},
-            "hint": {"type": "string"},
-            "rule": _or_null("string"),
-        },
-        description="what went wrong; with `not understood` and `bug` nothing happened",
-    )
-    reply = _object(
-        {
-            "line": {"type": "string", "description": "the command as it was written"},
-            "line_number": {"type": "integer", "minimum": 1},
-            "depth": {"type": "integer", "minimum": 0, "description": "1: stands for a short form"},
-            "event": _or_null("integer", description="its number; null if nothing changed"),
-            "at_ns": {"type": "integer", "minimum": 0, "description": "virtual time after it"},
-            "value": {"description": "what the command gave back"},
-            "said": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "of load, next, open, continue and new: what they told",
-            },
-            "errno": _or_null("string", description="EINVAL, …; null if the verb succeeded"),
-            "error": {"anyOf": [error, {"type": "null"}]},
-            "warnings": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "what the verb did and a reader may not expect",
-            },
-        }
-    )
-    properties = {
-        "version": {"const": SCHEMA_VERSION},
-        "replies": {"type": "array", "items": reply},
-    }
-    draft = "https://json-schema.org/draft/2020-12/schema"
-    return {"$schema": draft, "title": "rdmalab repl --json", **_object(properties)}

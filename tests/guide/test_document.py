@@ -3,14 +3,15 @@
 import jsonschema
 import pytest
 
-from rdmalab.guide.document import document, schema
+from rdmalab.cli.schemas import schema_of
+from rdmalab.guide.document import document
 from rdmalab.guide.explain import answer
 from tests.guide.saying import WORDS
 
 
 @pytest.mark.parametrize("text", ["RNR_RETRY_EXC_ERR", "psn", "status=12 vendor_err=129", "22"])
 def test_it_is_what_its_schema_says(text: str) -> None:
-    jsonschema.validate(document(answer(text, WORDS)), schema())
+    jsonschema.validate(document(answer(text, WORDS)), schema_of("explain"))
 
 
 def test_it_holds_the_article() -> None:

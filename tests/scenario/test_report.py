@@ -4,13 +4,13 @@ import json
 
 import jsonschema
 
+from rdmalab.cli.schemas import schema_of
 from rdmalab.lab import open_session
 from rdmalab.scenario.report import (
     RunModel,
     narration,
     of_error,
     of_runner,
-    schema_of_run,
 )
 from rdmalab.scenario.result import StepOutcome
 from rdmalab.scenario.runner import Runner
@@ -36,7 +36,7 @@ def test_the_document_counts_and_is_valid() -> None:
     assert (made.passed, made.failed, made.errors) == (1, 1, 2)
     assert made.summary == "1 of 4 scenarios passed, 1 failed, 2 cannot be played"
     document = json.loads(made.model_dump_json())
-    jsonschema.validate(document, schema_of_run())
+    jsonschema.validate(document, schema_of("run"))
     assert [s["outcome"] for s in document["scenarios"]] == ["passed", "failed", "error", "error"]
 
 
@@ -100,7 +100,7 @@ def test_the_document_of_a_walk_that_goes_back() -> None:
     assert made.steps[3].now_ns == 100 < made.steps[2].now_ns
     assert made.events == made.steps[-1].event + 1
     assert (made.steps[-1].what, made.steps[-1].actual) == ("expect line 1", ["event = 18"])
-    jsonschema.validate(json.loads(RunModel(scenarios=[made]).model_dump_json()), schema_of_run())
+    jsonschema.validate(json.loads(RunModel(scenarios=[made]).model_dump_json()), schema_of("run"))
 
 
 def test_outcomes_are_words() -> None:

@@ -3,15 +3,16 @@ import json
 import jsonschema
 import pytest
 
+from rdmalab.cli.schemas import schema_of
 from rdmalab.lab import Lab
-from rdmalab.shell.json_document import LineReport, document, plain_value, schema
+from rdmalab.shell.json_document import LineReport, document, plain_value
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import QPState
 from tests.shell.test_show import WORDS
 
 
 def test_the_schema_is_one() -> None:
-    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.Draft202012Validator.check_schema(schema_of("repl"))
 
 
 @pytest.mark.parametrize("words", WORDS)
@@ -23,7 +24,7 @@ def test_every_view_is_json(words: str) -> None:
         for reply in lab.do(f"show {words}".strip())
     ]
     found = json.loads(json.dumps(document(told)))
-    jsonschema.validate(found, schema())
+    jsonschema.validate(found, schema_of("repl"))
 
 
 def test_values() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 
-from rdmalab.shell.json_document import schema
+from rdmalab.cli.schemas import schema_of
 from tests.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def test_the_json_document_fits_its_schema() -> None:
     done = run(f"{lines!r}, json=True")
     assert done.returncode == 1
     document = json.loads(done.stdout)
-    jsonschema.validate(document, schema())
+    jsonschema.validate(document, schema_of("repl"))
     replies = document["replies"]
     assert [r["event"] for r in replies if r["depth"] == 1] == list(range(14))
     assert replies[-1]["errno"] == "EINVAL"

@@ -6,9 +6,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from rdmalab.cli.schemas import schema_of
 from rdmalab.lab import Lab
 from rdmalab.shell import face_requests
-from rdmalab.shell.json_document import schema
 from rdmalab.shell.script import ScriptLine, play, play_json, said_lines, speaks_unicode
 from rdmalab.workbench.files import Next
 
@@ -45,7 +45,7 @@ def told_json(capsys: pytest.CaptureFixture[str], *lines: str) -> tuple[int, Lab
     lab = Lab()
     code = play_json(lab, (ScriptLine(f"-c {n}", n, line) for n, line in enumerate(lines, 1)))
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, schema())
+    jsonschema.validate(document, schema_of("repl"))
     return code, lab, document["replies"]
 
 

@@ -1,0 +1,182 @@
+"""The JSON Schemas that `rdmalab schema` prints, all made from pydantic models.
+
+Pure rooms build the documents of `why`, `explain` and `repl` and do not load pydantic. The models
+of these documents are here. Only the command `schema` imports this module.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+
+from rdmalab.doctor.finding import Verdict
+from rdmalab.doctor.outcome import Status
+from rdmalab.scenario.coverage import CoverageModel
+from rdmalab.scenario.lessons import LessonsModel
+from rdmalab.scenario.report import RunModel, schema_of_document, schema_of_scenario
+
+Slug = Annotated[str, Field(pattern="^[a-z0-9-]+$")]
+Event = Annotated[int, Field(ge=-1)]
+_VERDICTS = WithJsonSchema({"enum": [verdict.name for verdict in Verdict]})
+_STATUSES = WithJsonSchema({"enum": [status.name.lower() for status in Status]})
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+# --------------------------------------------------------------------------- why
+class Evidence(_Model):
+    """A fact that a check found."""
+
+    text: str
+    event: Event | None
+    """The event of the fact; null if the fact holds now."""
+
+
+class Finding(_Model):
+    """What a check found."""
+
+    slug: Slug
+    """Why(…) is compared with it."""
+    item: Annotated[int, Field(ge=0)]
+    """Its number in the checklist."""
+    about: str
+    """The subject of the check: A.qp0.wr[7]."""
+    rule: str
+    """The rule that the check applies."""
+    source: str
+    """The source of the rule."""
+    verdict: Annotated[str, _VERDICTS]
+    evidence: list[Evidence]
+
+
+class Cure(_Model):
+    """A fix."""
+
+    lines: list[str]
+    """Commands that fix it."""
+    program: str
+    """What only the author of the program can change; empty if the commands suffice."""
+    works: bool | None
+    """Whether it worked on a copy of the session; null: not tested."""
+    failure: str
+    """Why it is not sufficient."""
+
+
+class WhyModel(_Model):
+    """One answer of `why`."""
+
+    model_config = ConfigDict(title="rdmalab why --json")
+
+    rdmalab: Literal[1]
+    """Version of this document."""
+    question: str
+    """The question; empty: all subjects."""
+    about: str
+    """The subject examined first; empty: no failure."""
+    event: Event
+    """The last event before the answer."""
+    cause: Slug
+    """The slug of the root cause, or of the status."""
+    is_: Annotated[str, _STATUSES, Field(alias="is")]
+    sentence: str
+    """The status in a sentence."""
+    since: Event | None
+    """The event that caused the status."""
+    causes: list[Finding]
+    """The root causes, the first one first."""
+    stations: list[Finding]
+    """Findings between the root causes and the symptom."""
+    warnings: list[Finding]
+    """Suspicious, without a failure so far."""
+    waits: list[Finding]
+    """No failure: what has to happen first."""
+    next: str
+    """The next event of pending work; empty if there is none."""
+    ruled_out: list[Slug]
+    """Checks that did not match."""
+    unknown: list[Slug]
+    """Checks that could not be completed."""
+    cure: Cure | None
+
+
+# --------------------------------------------------------------------------- explain
+class Section(_Model):
+    """An empty heading: text. read: what was read out of a line of a log. look at: commands that
+    test the causes, likeliest first. shown by: a scenario."""
+
+    heading: str
+    lines: list[str]
+
+
+class ExplainModel(_Model):
+    """The article on a word."""
+
+    model_config = ConfigDict(title="rdmalab explain --json")
+
+    version: Literal[1]
+    name: str
+    """The word that means this and nothing else."""
+    kind: str
+    """The kind of the word, with its number."""
+    title: str
+    sections: list[Section]
+    see_also: list[str]
+
+
+# --------------------------------------------------------------------------- repl
+class Fault(_Model):
+    """What went wrong; with `not understood` and `bug` nothing was executed."""
+
+    kind: Literal["refused", "not understood", "bug"]
+    message: str
+    column: Annotated[int, Field(ge=1)]
+    hint: str
+    rule: str | None
+
+
+class ReplyModel(_Model):
+    """The reply to a line."""
+
+    line: str
+    """The command as it was written."""
+    line_number: Annotated[int, Field(ge=1)]
+    depth: Annotated[int, Field(ge=0)]
+    """1: a short form stands for the command."""
+    event: int | None
+    """The number of the event; null if nothing changed."""
+    at_ns: Annotated[int, Field(ge=0)]
+    """The virtual time after the command."""
+    value: Any
+    """What the command returned."""
+    said: list[str]
+    """The output of load, next, open, continue and new."""
+    errno: str | None
+    """EINVAL, …; null if the verb succeeded."""
+    error: Fault | None
+    warnings: list[str]
+    """Effects of the verb that a reader may not expect."""
+
+
+class ReplModel(_Model):
+    """The whole conversation."""
+
+    model_config = ConfigDict(title="rdmalab repl --json")
+
+    version: Literal[1]
+    replies: list[ReplyModel]
+
+
+_PRINTED: dict[str, type[BaseModel]] = {
+    "run": RunModel,
+    "repl": ReplModel,
+    "lessons": LessonsModel,
+    "coverage": CoverageModel,
+    "explain": ExplainModel,
+    "why": WhyModel,
+}
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """The JSON Schema of a scenario file, or of what a command prints with --json."""
+    return schema_of_scenario() if name == "scenario" else schema_of_document(_PRINTED[name], name)
