@@ -20,7 +20,7 @@ from rdmalab.session.lines import Reply, replies
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile
 from rdmalab.views.query import QueryContext
-from rdmalab.views.query_types import nouns_by_prefix, refuse_senseless
+from rdmalab.views.query_types import check_types, nouns_by_prefix
 from rdmalab.views.warnings import warnings
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.world.world import World
@@ -28,7 +28,7 @@ from rdmalab.world.world import World
 _NODES = ("A", "B")
 
 
-def calm_collector() -> None:
+def tune_garbage_collection() -> None:
     """Look for garbage less often: a trace is many small tuples that live long and form no cycles.
 
     Measured: with the default thresholds the collector takes a third of a long run. What is loaded
@@ -53,7 +53,7 @@ class Lab:
         chosen = nodes or dict.fromkeys(_NODES, profile)
         self.profiles = {n: PROFILES[p] if isinstance(p, str) else p for n, p in chosen.items()}
         self.seed = seed
-        calm_collector()
+        tune_garbage_collection()
         self.session = open_session(self.profiles, seed=seed, default_node=default_node)
         self.said: list[Reply] = []
 
@@ -121,6 +121,6 @@ def open_session(
         world, session.names, {"why": lambda what, keys: cause(session, what, keys)}
     )
     session.answer = lambda node: evaluate(node, asker)
-    session.refuse_senseless = lambda node: refuse_senseless(node, nouns)
+    session.refuse_senseless = lambda node: check_types(node, nouns)
     session.anew = lambda: open_session(profiles, seed=seed, default_node=default_node)
     return session

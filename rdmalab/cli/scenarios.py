@@ -50,7 +50,7 @@ def run(
     report = RunModel()
     for scenario, wrong in loaded(paths):
         if scenario is None:
-            report.add(of_error(certain(wrong)))
+            report.add(of_error(required_error(wrong)))
             say(f"ERROR {wrong}", unless=as_json)
         else:
             runner = played(scenario, profile, verbose=verbose and not as_json)
@@ -101,7 +101,7 @@ def why(*, path: str, thing: str | None, as_json: bool, profile: str | None) -> 
 
     scenario, wrong = opened(path)
     if scenario is None:
-        tell(f"ERROR {certain(wrong)}")
+        tell(f"ERROR {required_error(wrong)}")
         return Exit.USAGE
     runner = Through(scenario, open_session, profile=profile)
     if runner.replaced:
@@ -182,7 +182,7 @@ def _list(paths: tuple[str, ...], *, as_json: bool) -> int:
     for scenario, error in loaded(paths):
         if scenario is None:
             wrong += 1
-            tell(f"ERROR {certain(error)}")
+            tell(f"ERROR {required_error(error)}")
         else:
             found.lessons.append(lesson(scenario))
     if as_json:
@@ -205,7 +205,7 @@ def _coverage(
     for scenario, error in loaded(paths):
         if scenario is None:
             wrong += 1
-            tell(f"ERROR {certain(error)}")
+            tell(f"ERROR {required_error(error)}")
         else:
             bindings += of_runner(played(scenario, profile, verbose=False))
     if tests is not None:
@@ -256,7 +256,7 @@ def _files(paths: tuple[str, ...], suffix: str) -> Iterator[str]:
         yield from (str(file) for file in found)
 
 
-def certain(error: "FileError | None") -> "FileError":
+def required_error(error: "FileError | None") -> "FileError":
     assert error is not None
     return error
 

@@ -8,7 +8,7 @@ import click
 
 from rdmalab import disk
 from rdmalab.cli.program import Exit, program, tell, with_own_profile, with_profile, write
-from rdmalab.cli.scenarios import certain, opened, played, verdict
+from rdmalab.cli.scenarios import opened, played, required_error, verdict
 from rdmalab.shell.streams import print_octets, unguarded
 from rdmalab.spec.limits import LAYER_OF, LinkLayer
 from rdmalab.spec.profiles import PROFILES
@@ -42,7 +42,7 @@ def export(*, form: str, path: str, output: str, profile: str | None) -> int:
         raise click.UsageError("a terminal cannot show a capture: -o FILE, or -o - into a pipe")
     scenario, wrong = opened(path)
     if scenario is None:
-        tell(f"ERROR {certain(wrong)}")
+        tell(f"ERROR {required_error(wrong)}")
         return Exit.USAGE
     runner = played(scenario, profile, verbose=False)
     capture = pcapng.capture(runner.session.world, runner.session.names)

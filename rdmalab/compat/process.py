@@ -12,7 +12,7 @@ from rdmalab.lab import Lab
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import Profile
 from rdmalab.spec.records import Kind, event_of, kind_of
-from rdmalab.views.device_warnings import departures
+from rdmalab.views.device_warnings import device_warnings
 
 DEVICE = "rdmalab"
 EPOCH_S = 1_600_000_000  # what the wall clock shows when the lab begins
@@ -89,7 +89,7 @@ class Process:
         if outcome.refusal is not None:
             raise outcome.refusal
         if word in _POSTS and outcome.event is not None:
-            for said in departures(self.session, outcome.event):
+            for said in device_warnings(self.session, outcome.event):
                 warnings.warn(said, DeviceWarning, stacklevel=_CALLERS)
         return outcome.value
 

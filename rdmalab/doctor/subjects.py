@@ -20,7 +20,7 @@ from rdmalab.spec.rules import ERRNO_NAMES, RULES
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
-from rdmalab.world.programs import every
+from rdmalab.world.programs import programs_of
 
 MOST = 16
 """Complaints that are looked into at once."""
@@ -146,7 +146,7 @@ def _channel(session: Session, log: Log, thing: Thing, path: Path) -> list[Subje
     """Who waits on it, and the queues that should tell it."""
     waiting = [
         Subject(Sort.PROGRAM, Thing(Noun.PROGRAM, p.node, p.number))
-        for p in every(session.world)
+        for p in programs_of(session.world)
         if p.wants is not None and p.wants[1] == thing
     ]
     cqs = session.world.nodes[thing.node].cqs.items.values()
@@ -295,7 +295,7 @@ def _first_name(invocation: Invocation) -> str:
 def _stuck(session: Session, _log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Programs that failed, and those that wait while nothing happens any more."""
     idle = session.world.agenda.next_ns() is None
-    for program in every(session.world):
+    for program in programs_of(session.world):
         thing = Thing(Noun.PROGRAM, program.node, program.number)
         waits = program.state is ProgramState.WAITING and idle
         if wanted(thing) and (waits or program.state is ProgramState.FAILED):

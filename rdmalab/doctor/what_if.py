@@ -57,7 +57,7 @@ def _untouched(session: Session) -> Iterator[None]:
     checkpoints = dict(session.checkpoints)
     default_node = session.default_node
     try:
-        with session.history.trying():
+        with session.history.undone_afterwards():
             yield
     finally:
         session.breakpoints, session.checkpoints = breakpoints, checkpoints

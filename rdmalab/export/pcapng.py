@@ -20,7 +20,7 @@ from rdmalab.views import fmt, ladder
 from rdmalab.views.ladder import Fate, PacketRow
 from rdmalab.views.names import Names
 from rdmalab.views.requests import RequestRow, request_rows
-from rdmalab.views.transit_effects import ORIGINS, PACKETS, Origin, octets, original, sufferings
+from rdmalab.views.transit_effects import ORIGINS, PACKETS, Origin, effects_of, octets, original
 from rdmalab.wire.frame import Frame, octets_of
 from rdmalab.wire.packet import Packet
 from rdmalab.world.world import NEVER_LEFT, World
@@ -92,7 +92,7 @@ def captured(records: Sequence[Record]) -> Iterator[Captured]:
 
 def _captured(records: Sequence[Record], number: int) -> Captured | None:
     """One frame; None if it never left its port."""
-    record, suffered = records[number], sufferings(records, number)
+    record, suffered = records[number], effects_of(records, number)
     lost = [each for each in suffered if kind_of(each) is Kind.PACKET_LOST]
     if any(reason_of(each) in NEVER_LEFT for each in lost):
         return None

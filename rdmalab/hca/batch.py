@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Refused
 from rdmalab.hca import extended, invalid_pointers, posting
-from rdmalab.hca.errors import tell_never
+from rdmalab.hca.errors import say_queue_too_small
 from rdmalab.hca.extended import Built, Region
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, SendWR
@@ -45,7 +45,7 @@ def build(hca: "Hca", qp: QueuePair, opcode: WROpcode, **operands: Any) -> None:
     hca.trace.record(Kind.WR_BUILT, hca.node, qp.number, wr)
     flag = builders.flag_of(opcode)
     if not ex.ops & flag:
-        extended.spoil(hca, qp, region, "crash-builder", verb, flag.name)
+        extended.fail_batch(hca, qp, region, "crash-builder", verb, flag.name)
 
 
 def build_inline(hca: "Hca", qp: QueuePair, opcode: WROpcode, sge: SGE, **operands: Any) -> None:
@@ -55,7 +55,7 @@ def build_inline(hca: "Hca", qp: QueuePair, opcode: WROpcode, sge: SGE, **operan
     if hca.memory.is_mapped(sge.addr, sge.length):
         region.built[-1].inline = hca.memory.read(sge.addr, sge.length)
     else:
-        extended.spoil(hca, qp, region, "crash-inline", hex(sge.addr))
+        extended.fail_batch(hca, qp, region, "crash-inline", hex(sge.addr))
 
 
 def fill(hca: "Hca", qp: QueuePair, verb: str, sg: list[SGE]) -> None:
@@ -75,7 +75,7 @@ def fill_list(
         fill(hca, qp, verb, sg[:num_sge])
     else:
         where = invalid_pointers.beyond("num_sge", num_sge, "sg_list", len(sg))
-        extended.spoil(hca, qp, extended.open_region(hca, qp, verb), "crash-sg", where)
+        extended.fail_batch(hca, qp, extended.open_region(hca, qp, verb), "crash-sg", where)
 
 
 def _as_listed(hca: "Hca", sg: list[SGE]) -> list[SGE]:
@@ -101,13 +101,13 @@ def fill_inline(
         return
     if num_buf is not None and not 0 <= num_buf <= len(sg):
         where = invalid_pointers.beyond("num_buf", num_buf, "buf_list", len(sg))
-        extended.spoil(hca, qp, extended.open_region(hca, qp, verb), "crash-sg", where)
+        extended.fail_batch(hca, qp, extended.open_region(hca, qp, verb), "crash-sg", where)
         return
     sg = sg[:num_buf]
     for sge in sg:
         if sge.length and not hca.memory.is_mapped(sge.addr, sge.length):
             region = extended.open_region(hca, qp, verb)
-            extended.spoil(hca, qp, region, "crash-inline", hex(sge.addr))
+            extended.fail_batch(hca, qp, region, "crash-inline", hex(sge.addr))
             return
     _copy(hca, qp, built, verb, sg)
 
@@ -124,7 +124,7 @@ def _copy(hca: "Hca", qp: QueuePair, built: Built, verb: str, sg: list[SGE]) -> 
         built.inline = b"".join(hca.memory.read(sge.addr, sge.length) for sge in sg)
     elif sum(sge.length for sge in sg) > qp.cap.max_inline_data:  # no check of the flag finds it
         region = extended.open_region(hca, qp, verb)
-        extended.spoil(hca, qp, region, "inline-length", qp.cap.max_inline_data)
+        extended.fail_batch(hca, qp, region, "inline-length", qp.cap.max_inline_data)
     _change(hca, qp, built, verb, sg=sg, flags=SendFlags(flags))
 
 
@@ -132,11 +132,11 @@ def address(hca: "Hca", qp: QueuePair, verb: str, **operands: Any) -> None:
     """A QP setter: where this one work request goes."""
     region = extended.open_region(hca, qp, verb)
     if builders.qp_setter(qp.qp_type) != verb:
-        extended.spoil(hca, qp, region, "crash-setter", verb, qp.qp_type.name)
+        extended.fail_batch(hca, qp, region, "crash-setter", verb, qp.qp_type.name)
     elif not region.built:
-        extended.spoil(hca, qp, region, "setter-place", verb)
+        extended.fail_batch(hca, qp, region, "setter-place", verb)
     elif (crash := _crash(hca, operands)) is not None:
-        extended.spoil(hca, qp, region, *crash)
+        extended.fail_batch(hca, qp, region, *crash)
     else:
         built = region.built[-1]
         built.addressed = True
@@ -160,12 +160,12 @@ def _to_fill(hca: "Hca", qp: QueuePair, verb: str) -> Built | None:
     careful = "setter-place" not in hca.profile.batch_unchecked
     if not region.built or (region.built[-1].filled and careful):
         if careful:
-            extended.spoil(hca, qp, region, "setter-place", verb)
+            extended.fail_batch(hca, qp, region, "setter-place", verb)
         return None
     built = region.built[-1]
     if not builders.moves_data(built.wr.opcode):
         builder = builders.BUILDERS[built.wr.opcode]
-        extended.spoil(hca, qp, region, "setter-data", builder, verb)
+        extended.fail_batch(hca, qp, region, "setter-data", builder, verb)
         return None
     built.filled = True
     return built
@@ -219,7 +219,7 @@ def _judge(hca: "Hca", qp: QueuePair, region: Region) -> Refused | None:
                 refusal.errno = errnos.get(refusal.rule, refusal.errno)
                 refusal.message = f"{_ordinal(region, index)}{refusal.message}"
                 refusal.argument = "qp"
-                tell_never(refusal, len(region.built), qp.sq.capacity)
+                say_queue_too_small(refusal, len(region.built), qp.sq.capacity)
                 return refusal
     finally:
         qp.sq.promised = 0

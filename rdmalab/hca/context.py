@@ -65,7 +65,7 @@ def reopen(hca: "Hca", port_state: PortState) -> None:
     hca.set_port(port_state)
 
 
-def die(hca: "Hca") -> None:
+def fail_device(hca: "Hca") -> None:
     """A local catastrophic error."""
     hca.trace.record(Kind.DEVICE_DIED, hca.node, 0)
     hca.raise_event(AsyncEvent.DEVICE_FATAL, 0)

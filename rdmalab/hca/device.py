@@ -267,7 +267,7 @@ class Hca:
         row = OPCODES[packet.opcode]
         if row.request:
             if not qp.resp.heard:
-                responder.hear(self, qp)
+                responder.mark_established(self, qp)
             responder.RECEIVE[row.service](self, qp, packet, row)
         else:
             completer.receive(self, qp, packet)

@@ -26,7 +26,7 @@ def refused(
     return Refused(errno, rule, row.sentence.format(*details), argument, legal)
 
 
-def tell_never(refusal: Refused, count: int, capacity: int) -> None:
+def say_queue_too_small(refusal: Refused, count: int, capacity: int) -> None:
     """More work requests in one call than the queue has slots: polling does not help."""
     if refusal.rule == "queue-full" and count > capacity:
         refusal.permanent = True

@@ -117,7 +117,7 @@ def close(hca: "Hca", qp: "QueuePair", ending: str) -> None:
     hca.trace.record(Kind.REGION_CLOSED, hca.node, qp.number, count, ending)
 
 
-def spoil(hca: "Hca", qp: "QueuePair", region: Region, rule: str, *details: Any) -> None:
+def fail_batch(hca: "Hca", qp: "QueuePair", region: Region, rule: str, *details: Any) -> None:
     """Remember the first mistake: the function that made it returns nothing."""
     if region.complaint is None:
         region.complaint = Complaint(rule, details, max(0, len(region.built) - 1))

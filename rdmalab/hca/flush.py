@@ -69,7 +69,7 @@ def complete_send(hca: "Hca", qp: QueuePair, wqe: SendWqe, status: WCStatus) -> 
     """A send WQE ends in error: always with a CQE, signaled or not."""
     qp.comp.serial = wqe.serial + 1
     if wqe.wr.opcode == _BIND:
-        mw.take_back(hca, wqe.wr)
+        mw.cancel_bind(hca, wqe.wr)
     hca.trace.record(Kind.WQE_COMPLETED, hca.node, qp.number, wqe, status)
     if hca.profile.slots_freed is SlotsFreed.EXECUTED:
         hca.free(qp.number, qp.sq, wqe.serial)
@@ -127,7 +127,7 @@ def discard(hca: "Hca", qp: QueuePair) -> None:
             hca.trace.record(Kind.QUEUE_DISCARDED, hca.node, qp.number, queue, count)
     for serial, wqe in qp.sq.wqes.items():
         if serial >= qp.comp.serial and wqe.wr.opcode == _BIND:  # not completed yet
-            mw.take_back(hca, wqe.wr)
+            mw.cancel_bind(hca, wqe.wr)
     if hca.profile.reset_purges_cqes:
         for number in dict.fromkeys(cq for cq in (qp.send_cq, qp.recv_cq) if cq):
             hca.free_shared(hca.cqs.find(number).forget(qp.number))

@@ -133,7 +133,7 @@ def check_ranges(asked: ModifyCall) -> Refused | None:
     profile = asked.hca.profile
     for name, value in asked.given.items():
         row = profile.attributes[name]
-        if isinstance(value, int) and name not in _PSNS and row.strange(value, profile.caps):
+        if isinstance(value, int) and name not in _PSNS and row.is_undefined(value, profile.caps):
             legal = f"{name} takes {row.takes(profile.caps)}"
             return asked.no("attr-range", f"{name}={int(value)}", argument=name, legal=legal)
     return None

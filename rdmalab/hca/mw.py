@@ -77,7 +77,7 @@ def tell(hca: "Hca", wr: "SendWR") -> "SendWR":
     return replace(wr, mw_rkey=key)
 
 
-def take_back(hca: "Hca", wr: "SendWR") -> None:
+def cancel_bind(hca: "Hca", wr: "SendWR") -> None:
     """The newest bind posted is not executed: the program knows what it knew before."""
     mw = hca.mws.items.get(wr.mw or 0)
     if mw is not None and mw.rkey == wr.mw_rkey and mw.executed is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
 from rdmalab.hca import extended, flush, invalid_pointers, mw, offloads
-from rdmalab.hca.errors import check_useful, refused, tell_never
+from rdmalab.hca.errors import check_useful, refused, say_queue_too_small
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe, SendWR
@@ -49,7 +49,7 @@ def _has_code(qp_type: QPType, row: Work) -> bool:
 
 
 @cache
-def able(qp_type: QPType, lacks: frozenset[tuple[QPType, WROpcode]]) -> dict[int, Work]:
+def supported_work(qp_type: QPType, lacks: frozenset[tuple[QPType, WROpcode]]) -> dict[int, Work]:
     """What queue pairs of a type can do on a device that `lacks` some of it.
 
     That is every opcode of the type that has a packet to say it, or needs none.
@@ -73,7 +73,7 @@ def check_state(hca: "Hca", qp: QueuePair, _wr: SendWR, _length: int) -> Refused
 
 
 def check_opcode(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
-    known = wr.opcode in able(qp.qp_type, hca.profile.lacks)
+    known = wr.opcode in supported_work(qp.qp_type, hca.profile.lacks)
     return None if known else _unable(hca, qp, wr)
 
 
@@ -294,7 +294,7 @@ def post_send(
             if wr.next:
                 raise invalid_pointers.lost(hca, wr, index)
     except Refused as refusal:
-        tell_never(refusal, len(wrs), qp.sq.capacity)
+        say_queue_too_small(refusal, len(wrs), qp.sq.capacity)
         if refusal.rule == "send-state" and hca.profile.early_posts_stay:
             refusal.left = "it stays in the ring"
             keep_early(hca, qp, wrs)
@@ -330,7 +330,7 @@ def queue_send(
     """Onto the queue. inline: bytes that were copied before; INLINE copies them now."""
     sq, flags = qp.sq, int(wr.flags)
     sg, length = moved
-    row = able(qp.qp_type, hca.profile.lacks).get(wr.opcode)
+    row = supported_work(qp.qp_type, hca.profile.lacks).get(wr.opcode)
     header = None
     if wr.opcode == _TSO:
         header = offloads.header_of(hca, qp, wr)
@@ -382,7 +382,7 @@ def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
         sg, length = effective(hca, wr.sg if wr.num_sge is None else invalid_pointers.listed(wr))
         if (refusal := _judge_recv(hca, qp, wr)) is not None:
             refusal.bad_wr = index
-            tell_never(refusal, len(wrs), qp.rq.capacity)
+            say_queue_too_small(refusal, len(wrs), qp.rq.capacity)
             raise refusal
         wqe = RecvWqe(qp.rq.posted, wr, sg, length)
         qp.rq.push(wqe)

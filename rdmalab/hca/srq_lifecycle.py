@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from rdmalab.hca import invalid_pointers, lifecycle
-from rdmalab.hca.errors import refused, tell_never
+from rdmalab.hca.errors import refused, say_queue_too_small
 from rdmalab.hca.posting import effective
 from rdmalab.hca.srq import Parts, SharedReceiveQueue, SrqCapacity, SrqChange, watch_limit
 from rdmalab.hca.wr import RecvWqe, RecvWR
@@ -162,7 +162,7 @@ def post_srq_recv(hca: "Hca", srq: SharedReceiveQueue, wrs: list[RecvWR]) -> Non
         sg, length = effective(hca, invalid_pointers.listed(wr))
         if (refusal := _judge_recv(hca, srq, wr)) is not None:
             refusal.bad_wr = index
-            tell_never(refusal, len(wrs), srq.capacity)
+            say_queue_too_small(refusal, len(wrs), srq.capacity)
             raise refusal
         wqe = RecvWqe(srq.posted, wr, sg, length, srq.number)
         srq.push(wqe)

@@ -32,7 +32,7 @@ from rdmalab.scenario.source import FileError, Source, SourcePlace
 from rdmalab.scenario.teaches import Taught, taught
 from rdmalab.scenario.wire import Lines, parse_wire
 from rdmalab.session.session import questions_in
-from rdmalab.views.query_types import Nouns, nouns_by_prefix, refuse_senseless
+from rdmalab.views.query_types import Nouns, check_types, nouns_by_prefix
 
 SUFFIX = ".rdmalab.yaml"
 FOLDER = "scenarios"
@@ -335,7 +335,7 @@ class _Planner:
 
     def _sensible(self, spot: Spot | PiecedText, question: Question, nouns: Nouns) -> None:
         try:
-            refuse_senseless(question, nouns)
+            check_types(question, nouns)
         except NotUnderstood as wrong:
             self.wrong.append(spot.error(wrong))
 

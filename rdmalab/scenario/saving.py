@@ -52,7 +52,7 @@ def saved(session: Session, title: str, expect: Expect = Expect.NONE) -> str:
         nodes = [f"  {name}: {_device(profile)}" for name, profile in begun.items()]
         steps = retelling.steps()
     finally:
-        retelling.again.give_up()
+        retelling.again.dispose()
     if len(steps) > MAX_STEPS:
         raise Unsavable(f"{len(steps):,} steps; a scenario has at most {MAX_STEPS:,}")
     head = ["rdmalab: 1", f"title: {text_of(title)}", f"seed: {session.seed}", "nodes:", *nodes]
@@ -108,7 +108,7 @@ class _Retelling:
 
     def __init__(self, session: Session, expect: Expect) -> None:
         self.session = session
-        self.again = session.afresh()
+        self.again = session.restarted()
         self.observes = expect is Expect.ALL
         self.facts: Facts = {}
 

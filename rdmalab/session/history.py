@@ -14,11 +14,11 @@ from rdmalab.session.interruption import stoppable
 from rdmalab.session.journal import Entry
 from rdmalab.session.names import Names
 from rdmalab.session.replayed_records import ReplayedRecords
-from rdmalab.session.retention import both_ends, thin
+from rdmalab.session.retention import both_ends, thin_out
 from rdmalab.spec.records import RARE, kind_of
 from rdmalab.world import snapshots
-from rdmalab.world.object_state import portray, put_back
-from rdmalab.world.programs import every
+from rdmalab.world.object_state import capture_object, restore_object
+from rdmalab.world.programs import programs_of
 from rdmalab.world.trace import Numbered, Stretch
 from rdmalab.world.world import World
 
@@ -121,7 +121,7 @@ class History:
         rare = [Numbered(number, record) for number, record in numbered if kind_of(record) in RARE]
         taken.rare, taken.left_out = both_ends(rare)
         self.base = taken
-        branch.snapshots = thin([*branch.snapshots, taken], RECENT, OLD)
+        branch.snapshots = thin_out([*branch.snapshots, taken], RECENT, OLD)
         if len(branch.snapshots) > HOT:
             self.world.trace.forget(branch.snapshots[-HOT].records)
 
@@ -135,7 +135,9 @@ class History:
         base, records = self.base, self.world.trace.records
         keys = snapshots.named(self.world, records[base.records :], base.images)
         said = [entry.invocation for entry in self.branch.journal[base.entries : self.entries]]
-        said += [line.invocation for p in every(self.world) for line in p.lines if line.invocation]
+        said += [
+            line.invocation for p in programs_of(self.world) for line in p.lines if line.invocation
+        ]
         spoken_to = {
             (value.node, value.name)
             for invocation in said
@@ -152,7 +154,7 @@ class History:
         names = self.names
         named = (len(names.thing_of), len(names.name_of), len(names.buried))
         same = before is not None and before.named == named
-        called = before.names if before and same else portray(names)
+        called = before.names if before and same else capture_object(names)
         records = self.world.trace.latest + 1
         return Snapshot(self.here, records, self.entries, taken, called, named)
 
@@ -182,7 +184,7 @@ class History:
     def retire_names(self) -> None:
         """What accidents have destroyed loses its name."""
         while self.world.struck:
-            self.names.bury(self.world.struck.pop())
+            self.names.retire(self.world.struck.pop())
 
     def _again(self, events: int, until_ns: int | None) -> int:
         world, end = self.world, self.branch.end
@@ -234,7 +236,7 @@ class History:
         kept = [snapshot.place for snapshot in self.branch.snapshots]
         return [place for place in kept if place.event <= event]
 
-    def stands(self) -> None:
+    def remember_time(self) -> None:
         """A journey sets out from here; going back after this event ends here."""
         self.branch.stood[self.world.event] = self.world.now_ns
 
@@ -308,7 +310,7 @@ class History:
         world, base, trace = self.world, self.base, self.world.trace
         changed = self._changed() if changed is None else changed
         snapshots.restore(world, snapshot.images, base.images, changed)
-        put_back(snapshot.names)
+        restore_object(snapshot.names)
         trace.go_to(snapshot.records)
         trace.event, trace.at_ns = snapshot.place
         self.base, self.entries = snapshot, snapshot.entries
@@ -352,27 +354,27 @@ class History:
     def replayed(self, start: Snapshot, event: int) -> tuple[Stretch, Snapshot]:
         """What happened after a snapshot, up to this event; and the moment after it."""
         trace = self.world.trace
-        with self.visiting():
+        with self.read_only_visit():
             self._restore(start)
             trace.tail, trace.first = [], start.records
             self._replay_to(Place(event, 0))
             return Stretch(start.records, trace.tail), self._now()
 
     @contextmanager
-    def trying(self) -> Iterator[None]:
+    def undone_afterwards(self) -> Iterator[None]:
         """Do and let happen what you like, from here: afterwards nothing of it has happened.
 
         Totals over the log that were asked for on the way hold no further than to here.
         """
         trace = self.world.trace
-        with self.visiting():
+        with self.read_only_visit():
             self._part(TRIAL, self.here, trace.latest + 1)
             yield
         self.past.forget(TRIAL)
         trace.cuts.append(trace.latest + 1)
 
     @contextmanager
-    def visiting(self) -> Iterator[None]:
+    def read_only_visit(self) -> Iterator[None]:
         """Go where you like and only look: afterwards all is as it was, the trace included."""
         trace, base = self.world.trace, self.base
         now = self._now()
@@ -387,7 +389,7 @@ class History:
             del trace.cuts[cuts:]
             self.base, self.branch, self.live, self.jumps = base, branch, live, jumps
 
-    def give_up(self) -> None:
+    def dispose(self) -> None:
         """Nothing of it will be asked for any more; see `Session.give_up`."""
         self.branches.clear()
         self.branch, self.replay = Branch(MAIN), _ended

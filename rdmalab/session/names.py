@@ -23,7 +23,7 @@ class Names:
         self.name_of[thing] = name
         self.buried.discard(name)
 
-    def bury(self, thing: Thing) -> None:
+    def retire(self, thing: Thing) -> None:
         """The thing is destroyed; its name goes on meaning it."""
         if thing in self.name_of:
             self.buried.add(self.name_of[thing])

@@ -14,7 +14,7 @@ ENDS = 8
 _NONE: frozenset[Kind] = frozenset()
 
 
-def thin(kept: list[Snapshot], recent: int, old: int) -> list[Snapshot]:
+def thin_out(kept: list[Snapshot], recent: int, old: int) -> list[Snapshot]:
     """The snapshots without one of the older ones, if there are more than recent + old.
 
     The one goes whose neighbours are the closest, so the older ones stand about evenly far apart.

@@ -187,7 +187,7 @@ def jump_to(session: "Session", moment: Moment, argument: str = "moment") -> Run
     return Clock(session, moment.at_ns)
 
 
-def visit(session: "Session", moment: Moment, argument: str) -> None:
+def go_to_moment(session: "Session", moment: Moment, argument: str) -> None:
     """Be at a moment; NotUnderstood if there is none such."""
     journey = jump_to(session, moment, argument)
     journey.finish()

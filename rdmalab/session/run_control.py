@@ -91,7 +91,7 @@ class RunControl:
         self.from_ns = session.world.now_ns
         self.events = 0
         self.replays = not session.history.live
-        session.history.stands()
+        session.history.remember_time()
         self.over = ""
         self.met = False
         session.breakpoints.begin(session)

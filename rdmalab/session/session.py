@@ -200,25 +200,25 @@ class Session:
         for record in records:
             if record[3] is _DESTROYED:
                 _, _, _, _, node, number, noun, _ = record
-                self.names.bury(Thing(Noun(noun), node, number))
+                self.names.retire(Thing(Noun(noun), node, number))
 
     def travel(self, goal: Goal) -> RunControl:
         """Set out towards a goal; nothing moves before `go`."""
         return RunControl(self, goal)
 
-    def afresh(self) -> "Session":
+    def restarted(self) -> "Session":
         """The same lab in which nothing was said yet, to play the journal in."""
         if self.anew is None:
             raise NotUnderstood("nobody is here who could open this lab once more")
         return self.anew()
 
-    def give_up(self) -> None:
+    def dispose(self) -> None:
         """This session is over: take its parts, which refer to each other, apart.
 
         Without that its memory would be free only when the collector looks for it.
         """
-        self.history.give_up()
-        self.world.give_up()
+        self.history.dispose()
+        self.world.dispose()
         self.answer = self.anew = None
 
     def ask(self, node: Any) -> Any:

@@ -205,7 +205,7 @@ class Conversation:
             return self._bug(bug, reply.text, safe)
         return None
 
-    def begin_anew(self, session: Session) -> None:
+    def start_over(self, session: Session) -> None:
         """Another world, and nothing said in it yet."""
         self.lab.session = self.voice.session = session
         self.lesson = self.diagnosis = None
@@ -233,7 +233,7 @@ class Conversation:
         for row in self.voice.set(lines):
             emit(row)
 
-    def complain(self, text: str, emit: Emit) -> None:
+    def report_error(self, text: str, emit: Emit) -> None:
         """The line was not understood after all."""
         self.end = End.NOT_UNDERSTOOD
         for line in text.splitlines():

@@ -7,9 +7,9 @@ from typing import Any
 from rdmalab.command import NOWHERE, Invocation, NotUnderstood, Noun, Ref, Refused, Span
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
-from rdmalab.shell.object_suggestions import whose
+from rdmalab.shell.object_suggestions import object_name
 from rdmalab.shell.styled_text import Line, plain, shown
-from rdmalab.shell.suggestions import remedy
+from rdmalab.shell.suggestions import suggestion
 from rdmalab.spec.rules import errno_name
 
 ERROR, HINT, CARET, DIM = "class:error", "class:hint", "class:caret", "class:dim"
@@ -50,14 +50,14 @@ def refused(session: Session, reply: Reply, page: Page) -> list[Line]:
     lines += _pointed(invocation.line, place, shown(said), page, "")
     if legal:
         lines.append(plain(_INDENT + _named(session, invocation, legal)))
-    if attempt := remedy(session, reply):
+    if attempt := suggestion(session, reply):
         lines.append([(HINT, f"{_INDENT}try: "), ("", attempt)])
     return lines
 
 
 def _named(session: Session, invocation: Invocation, text: str) -> str:
     """The text with names: the adapter that said it knows none."""
-    who = whose(session, invocation)
+    who = object_name(session, invocation)
     text = text.replace("The QP ", f"{who} ").replace("A.qp.", f"{who}.")
     found = _THIS.search(text)
     if found is None:

@@ -34,10 +34,10 @@ async def _load(talk: "Conversation", wish: Load, emit: "Emit", pause: "Pause") 
     try:
         scenario = load(talk.diary.path(found(wish.path)), talk.lab.session.vocabulary)
     except FileError as error:
-        talk.complain(str(error), emit)
+        talk.report_error(str(error), emit)
         return
     if wrong := talk.diary.loaded(scenario.path, scenario.source.text):
-        talk.complain(wrong, emit)
+        talk.report_error(wrong, emit)
         return
     lesson = _opened(talk, scenario, wish.profile, emit)
     talk.lesson = lesson
@@ -50,7 +50,7 @@ async def _next(talk: "Conversation", _wish: Next, emit: "Emit", pause: "Pause")
     """On with the scenario that is open."""
     lesson = talk.lesson
     if lesson is None:
-        talk.complain("no scenario is loaded: load FILE", emit)
+        talk.report_error("no scenario is loaded: load FILE", emit)
         return
     async for line in lesson.advance(_driver(talk, pause)):
         talk.tell([line], emit)
@@ -68,7 +68,7 @@ def _opened(
     if runner.replaced:
         talk.tell([plain(runner.replaced, DIM)], emit)
     runner.session.default_node = talk.lab.session.default_node
-    talk.begin_anew(runner.session)
+    talk.start_over(runner.session)
     return Lesson(runner, talk.voice)
 
 
@@ -80,7 +80,7 @@ async def _open(talk: "Conversation", wish: Open, emit: "Emit", pause: "Pause") 
     try:
         scenario = loads(wish.scenario, "shared", talk.lab.session.vocabulary)
     except FileError as error:
-        talk.complain(str(error), emit)
+        talk.report_error(str(error), emit)
         return
     lesson = _opened(talk, scenario, wish.profile, emit)
     said = await lesson.through(_driver(talk, pause), pause, lambda: talk.stopping)
@@ -94,12 +94,12 @@ async def _continue(talk: "Conversation", wish: Continue, emit: "Emit", pause: "
     complaint = await continued(talk, wish, emit, pause)
     talk.judge(ok=True)
     if complaint:
-        talk.complain(complaint, emit)
+        talk.report_error(complaint, emit)
 
 
 async def _new(talk: "Conversation", _wish: Empty, emit: "Emit", _pause: "Pause") -> None:
     """An empty world; the diary of the session before it is left."""
-    talk.begin_anew(talk.lab.empty())
+    talk.start_over(talk.lab.empty())
     session = talk.lab.session
     left = talk.diary.begin_empty(head_of(session))
     devices = ", ".join(f"{node} ({p.name})" for node, p in talk.lab.profiles.items())

@@ -313,10 +313,10 @@ def recommended(slot: Slot) -> int | None:
     """The value that `connect` gives this attribute."""
     if attribute_of(slot) not in {f.name for f in dataclasses.fields(QpAttr)}:
         return None
-    return proven(slot.parameter.name)
+    return usual_value(slot.parameter.name)
 
 
-def proven(attribute: str) -> int | None:
+def usual_value(attribute: str) -> int | None:
     """A value that is known to work for an attribute of modify_qp."""
     value = _PROVEN.get(attribute)
     return int(value) if isinstance(value, int) else None

@@ -14,7 +14,7 @@ Suggestion = Callable[[Session, Invocation], str]
 
 
 # --------------------------------------------------------------------------- who is meant
-def whose(session: Session, invocation: Invocation) -> str:
+def object_name(session: Session, invocation: Invocation) -> str:
     """The name of the thing that the command speaks to."""
     del session
     for value in invocation.arguments.values():
@@ -25,14 +25,14 @@ def whose(session: Session, invocation: Invocation) -> str:
 
 def qp_of(session: Session, invocation: Invocation) -> QueuePair | None:
     """The queue pair that the command speaks to, while it lives."""
-    thing = session.names.find(whose(session, invocation))
+    thing = session.names.find(object_name(session, invocation))
     if thing is None or thing.noun is not Noun.QP or not exists(session.world, thing):
         return None
     return session.world.find(thing, QueuePair)
 
 
 def _node(session: Session, invocation: Invocation) -> str:
-    return whose(session, invocation).partition(".")[0]
+    return object_name(session, invocation).partition(".")[0]
 
 
 def _other(session: Session, node: str) -> str:
@@ -141,13 +141,13 @@ def _to_domain(session: Session, invocation: Invocation) -> str:
         if srq.xrcd == qp.xrcd:
             name = session.names.of(Thing(Noun.SRQ, qp.node, srq.number))
             said = invocation.line.replace("post_recv", "post_srq_recv", 1)
-            return said.replace(whose(session, invocation), name, 1)
+            return said.replace(object_name(session, invocation), name, 1)
     return ""
 
 
 # --------------------------------------------------------------------------- windows
 def _dealloc_window(session: Session, invocation: Invocation) -> str:
-    thing = session.names.find(whose(session, invocation))
+    thing = session.names.find(object_name(session, invocation))
     if thing is None or thing.noun is not Noun.MR:
         return ""
     for mw in session.world.nodes[thing.node].mws.items.values():
@@ -158,7 +158,7 @@ def _dealloc_window(session: Session, invocation: Invocation) -> str:
 
 # --------------------------------------------------------------------------- wr_* and polls
 def _start(session: Session, invocation: Invocation) -> str:
-    return f"wr_start {whose(session, invocation)}"
+    return f"wr_start {object_name(session, invocation)}"
 
 
 def _finish(session: Session, invocation: Invocation) -> str:
@@ -167,7 +167,7 @@ def _finish(session: Session, invocation: Invocation) -> str:
     if qp is None or qp.ex is None or qp.ex.region is None:
         return ""
     good = qp.state_row.posts_send and qp.ex.region.complaint is None
-    return f"wr_{'complete' if good else 'abort'} {whose(session, invocation)}"
+    return f"wr_{'complete' if good else 'abort'} {object_name(session, invocation)}"
 
 
 def _extended_twin(session: Session, invocation: Invocation) -> str:
@@ -182,14 +182,14 @@ def _extended_twin(session: Session, invocation: Invocation) -> str:
 
 
 def _start_poll(session: Session, invocation: Invocation) -> str:
-    thing = session.names.find(whose(session, invocation))
+    thing = session.names.find(object_name(session, invocation))
     if (
         thing is None
         or thing.noun is not Noun.CQ
         or not session.world.find(thing, CompletionQueue).cqes
     ):
         return ""
-    return f"start_poll {whose(session, invocation)}"
+    return f"start_poll {object_name(session, invocation)}"
 
 
 # --------------------------------------------------------------------------- devices

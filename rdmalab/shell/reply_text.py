@@ -24,7 +24,7 @@ from rdmalab.shell.error_notice import ErrorNotice
 from rdmalab.shell.error_text import ERROR, HINT, Page, not_understood, refused
 from rdmalab.shell.plain_rows import facts
 from rdmalab.shell.result_notes import notes
-from rdmalab.shell.show import event_line, hang, render, render_rows
+from rdmalab.shell.show import event_line, hanging_indent, render, render_rows
 from rdmalab.shell.styled_text import Line, fold, in_ascii, plain, shown
 from rdmalab.shell.tables import DIM, EVENT, GOOD, NUMBER, WARN, header, table
 from rdmalab.spec.async_events import EVENTS
@@ -62,7 +62,7 @@ class OutputFormat:
     def set(self, lines: Sequence[Line]) -> list[Line]:
         """The lines in the width and the letters of whoever listens."""
         width = self.page.width
-        found = [row for line in lines for row in fold(line, width, hang(line))]
+        found = [row for line in lines for row in fold(line, width, hanging_indent(line))]
         return [in_ascii(row) for row in found] if self.ascii else found
 
 

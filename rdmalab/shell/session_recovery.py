@@ -120,10 +120,10 @@ class _Continuation:
         profiles = {node: PROFILES[name] for node, name in head.nodes.items()}
         node = next(iter(head.nodes))
         self.talk.lab.profiles, self.talk.lab.seed = profiles, head.seed
-        self.talk.begin_anew(open_session(profiles, seed=head.seed, default_node=node))
+        self.talk.start_over(open_session(profiles, seed=head.seed, default_node=node))
         for line in head.begin:
             self.talk.lab.do(line)
-        self.diary.begin_anew(head)
+        self.diary.start_over(head)
 
     async def _again(self, typed: Typed, pause: "Pause") -> str:
         """Carry out a line that came to its end then; what is wrong if it ends elsewhere."""

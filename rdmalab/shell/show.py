@@ -59,10 +59,10 @@ def render_rows(rows: Sequence[Any], width: int, *, event: int = -1) -> list[Lin
         else:
             lines += _lines_of(found, width)
         previous = type(found[-1])
-    return [row for line in lines for row in fold(line, width, hang(line))]
+    return [row for line in lines for row in fold(line, width, hanging_indent(line))]
 
 
-def hang(line: Line) -> int:
+def hanging_indent(line: Line) -> int:
     """How deep the later rows of a long line begin: behind its number and its time."""
     dated = [text for style, text in line[:2] if style in (EVENT, DIM)]
     return len("".join(dated)) if line and line[0][0] == EVENT else _HANG

@@ -284,12 +284,12 @@ def cq_line(row: CqRow) -> list[Line]:
             (NUMBER, f"{row.count}/{row.capacity}"),
             (DIM, f"  {row.total} so far"),
             (WARN, "  ! OVERRUN: it takes no more" if row.dead else ""),
-            *waking(row),
+            *arm_line(row),
         ]
     ]
 
 
-def waking(row: CqRow) -> Line:
+def arm_line(row: CqRow) -> Line:
     """`  ARMED any   channel: ch0`: whom its next completion wakes; nothing where nobody asked."""
     if row.armed is not Arm.NONE:
         found = [(CURRENT, f"  ARMED {row.armed.name.lower()}")]

@@ -10,8 +10,8 @@ from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
-from rdmalab.shell.legal_arguments import proven
-from rdmalab.shell.object_suggestions import WAYS_OUT, qp_of, whose
+from rdmalab.shell.legal_arguments import usual_value
+from rdmalab.shell.object_suggestions import WAYS_OUT, object_name, qp_of
 from rdmalab.spec.states import MOVES, Move, QPState, fields_of, legal_next
 from rdmalab.views.fmt import exists
 
@@ -20,7 +20,7 @@ _CHANGE_NOTHING = {"qp_state", "cur_qp_state"}  # in a move that stays in its st
 _UP = {QPState.RESET: QPState.INIT, QPState.INIT: QPState.RTR, QPState.RTR: QPState.RTS}
 
 
-def remedy(session: Session, reply: Reply) -> str:
+def suggestion(session: Session, reply: Reply) -> str:
     """A line that is legal now and goes in the direction that was meant."""
     refusal, invocation = reply.refusal, reply.invocation
     if refusal is None or invocation is None or refusal.permanent:
@@ -38,7 +38,7 @@ def _next_move(session: Session, invocation: Invocation) -> str:
     to = _UP.get(qp.state, QPState.RESET)
     if to not in nexts:
         return ""
-    words = [f"modify_qp {whose(session, invocation)} state={to.name}"]
+    words = [f"modify_qp {object_name(session, invocation)} state={to.name}"]
     return " ".join(
         words + _given(session, qp, fields_of(MOVES[qp.qp_type, qp.state, to].required))
     )
@@ -63,7 +63,7 @@ def _value(name: str) -> str:
         return "512"
     if name == "qp_access_flags":
         return "REMOTE_WRITE"
-    value = proven(name)
+    value = usual_value(name)
     return "…" if value is None else str(value)
 
 
@@ -119,7 +119,7 @@ def _bring_up(session: Session, invocation: Invocation) -> str:
     qp = qp_of(session, invocation)
     if qp is None or qp.state not in _UP:
         return ""
-    name = whose(session, invocation)
+    name = object_name(session, invocation)
     peers = [n for n in session.names.all(Noun.QP) if not n.startswith(f"{qp.node}.")]
     return f"to_rts {name} {peers[0]}" if peers else _next_move(session, invocation)
 
@@ -139,13 +139,13 @@ def _make_room(session: Session, invocation: Invocation) -> str:
     return (
         "run"
         if session.world.agenda.next_ns() is not None
-        else f"show sq {whose(session, invocation)}"
+        else f"show sq {object_name(session, invocation)}"
     )
 
 
 def _poll_shared(session: Session, invocation: Invocation) -> str:
     """A completion of a receive of this SRQ, on whatever CQ it lies."""
-    name = whose(session, invocation)
+    name = object_name(session, invocation)
     thing = session.names.find(name)
     if thing is None:
         return ""
@@ -163,7 +163,7 @@ def _to_srq(session: Session, invocation: Invocation) -> str:
         return ""
     name = session.names.of(Thing(Noun.SRQ, qp.node, qp.srq))
     return invocation.line.replace("post_recv", "post_srq_recv", 1).replace(
-        whose(session, invocation), name, 1
+        object_name(session, invocation), name, 1
     )
 
 
@@ -191,7 +191,7 @@ _USERS: tuple[tuple[Noun, str, dict[Noun, tuple[str, ...]]], ...] = (
 
 def _destroy_users(session: Session, invocation: Invocation) -> str:
     """The first of those who still use it."""
-    thing = session.names.find(whose(session, invocation))
+    thing = session.names.find(object_name(session, invocation))
     if thing is None:
         return ""
     tables = session.world.nodes[thing.node].tables
@@ -206,7 +206,7 @@ def _destroy_users(session: Session, invocation: Invocation) -> str:
 
 def _wake(session: Session, invocation: Invocation) -> str:
     """What lies there already is polled; else the queue is armed; else time must pass."""
-    thing = session.names.find(whose(session, invocation))
+    thing = session.names.find(object_name(session, invocation))
     if thing is None or not exists(session.world, thing):
         return ""
     cqs = [cq for cq in session.world.nodes[thing.node].cqs.items.values()
@@ -221,19 +221,19 @@ def _wake(session: Session, invocation: Invocation) -> str:
 
 
 def _acknowledge(session: Session, invocation: Invocation) -> str:
-    thing = session.names.find(whose(session, invocation))
+    thing = session.names.find(object_name(session, invocation))
     if thing is None or thing.noun is not Noun.CQ:
         return ""
     cq = session.world.find(thing, CompletionQueue)
-    return f"ack_cq_events {whose(session, invocation)} nevents={cq.unacked}"
+    return f"ack_cq_events {object_name(session, invocation)} nevents={cq.unacked}"
 
 
 def _acknowledge_async(session: Session, invocation: Invocation) -> str:
-    return f"ack_async_event {whose(session, invocation)}"
+    return f"ack_async_event {object_name(session, invocation)}"
 
 
 def _end_poll(session: Session, invocation: Invocation) -> str:
-    return f"end_poll {whose(session, invocation)}"
+    return f"end_poll {object_name(session, invocation)}"
 
 
 _REMEDIES: dict[str, Callable[[Session, Invocation], str]] = {

@@ -325,7 +325,7 @@ class Attribute(NamedTuple):
             return " ".join(str(mtu.octets) for mtu in MTU if mtu <= (highest or 0))
         return f"{int(self.low)}..{highest}"
 
-    def strange(self, value: int, caps: DeviceCaps) -> bool:
+    def is_undefined(self, value: int, caps: DeviceCaps) -> bool:
         """Whether the value lies outside; of access flags, whether it has a bit that is none."""
         highest = self.highest(caps)
         if highest is None:

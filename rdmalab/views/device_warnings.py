@@ -39,7 +39,7 @@ class WarningContext(NamedTuple):
 WarningChecks = dict[Kind, Callable[[WarningContext], Iterator[str]]]
 
 
-def departures(session: Session, event: int) -> list[str]:
+def device_warnings(session: Session, event: int) -> list[str]:
     """Of the work requests posted by this event: where devices and the documents differ."""
     return looked_at(session, event, _DEPARTURES)
 

@@ -9,7 +9,7 @@ from rdmalab.hca.channels import CompChannel
 from rdmalab.spec.programs import ProgramState
 from rdmalab.views import fmt
 from rdmalab.views.names import Names
-from rdmalab.world.programs import Program, every
+from rdmalab.world.programs import Program, programs_of
 from rdmalab.world.world import World
 
 _INDENT = "  "
@@ -92,5 +92,7 @@ def line_rows(world: World, thing: Thing) -> list[LineRow]:
 
 def stuck_rows(world: World, names: Names) -> list[ProgramRow]:
     """The programs that will do nothing more by themselves, and are not done."""
-    things = [Thing(Noun.PROGRAM, p.node, p.number) for p in every(world) if p.state in _STUCK]
+    things = [
+        Thing(Noun.PROGRAM, p.node, p.number) for p in programs_of(world) if p.state in _STUCK
+    ]
     return [program_row(world, names, thing) for thing in things]

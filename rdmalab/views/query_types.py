@@ -40,7 +40,7 @@ _ROWS: Mapping[str, tuple[type, tuple[str, ...]]] = {
 }
 
 
-def refuse_senseless(node: Node, nouns: Nouns) -> None:
+def check_types(node: Node, nouns: Nouns) -> None:
     """NotUnderstood at a field that nothing has, or a word that its field never is."""
     match node:
         case Path():
@@ -48,12 +48,12 @@ def refuse_senseless(node: Node, nouns: Nouns) -> None:
         case Call():
             _check_call(node, nouns)
         case Unary():
-            refuse_senseless(node.operand, nouns)
+            check_types(node.operand, nouns)
         case Binary() if node.operator in COMPARISONS:
             _check_comparison(node, nouns)
         case Binary():
-            refuse_senseless(node.left, nouns)
-            refuse_senseless(node.right, nouns)
+            check_types(node.left, nouns)
+            check_types(node.right, nouns)
 
 
 def nouns_by_prefix(name: str) -> Collection[Noun]:
@@ -64,7 +64,7 @@ def nouns_by_prefix(name: str) -> Collection[Noun]:
 
 def _check_comparison(node: Binary, nouns: Nouns) -> None:
     for side in (node.left, node.right):
-        refuse_senseless(side, nouns)
+        check_types(side, nouns)
     for fact, value in ((node.left, node.right), (node.right, node.left)):
         if isinstance(fact, Path) and isinstance(value, Word | Literal):
             _check_value(_types(fact, nouns), value)
@@ -114,7 +114,7 @@ def _check_call(node: Call, nouns: Nouns) -> None:
         if isinstance(value, Word | Literal):
             _check_value([typing.get_type_hints(row)[SHORT.get(key, key)]], value)
         else:
-            refuse_senseless(value, nouns)
+            check_types(value, nouns)
 
 
 # --------------------------------------------------------------------------- types of paths

@@ -34,7 +34,7 @@ _SUFFERED = (
 _NOT_ITS_OWN = (Kind.PACKET_COPIED, Kind.PACKET_RELEASED)
 
 
-def sufferings(records: Sequence[Record], number: int) -> list[Record]:
+def effects_of(records: Sequence[Record], number: int) -> list[Record]:
     """What happened on the cable to the packet of record `number`; to a copy, what it shares."""
     first = number
     while kind_of(records[first]) is Kind.PACKET_COPIED:
@@ -66,7 +66,7 @@ def octets(records: Sequence[Record], number: int) -> bytes:
     """The bytes that it became on the cable; empty if they are those that were sent."""
     if kind_of(records[number]) is Kind.PACKET_INJECTED:
         return bytes(injection_of(records[number]).octets)
-    touched = [r for r in sufferings(records, number) if kind_of(r) in _TOUCHED]
+    touched = [r for r in effects_of(records, number) if kind_of(r) in _TOUCHED]
     return bytes(frame_of(touched[-1])) if touched else b""
 
 
@@ -80,5 +80,5 @@ _TROUBLES: dict[Kind, Callable[[Record], str]] = {
 
 def troubles(records: Sequence[Record], number: int) -> list[str]:
     """`harmed`, `marked`, `delayed by 3us`, `held back`; why it was lost its fate says."""
-    found = sufferings(records, number)
+    found = effects_of(records, number)
     return [_TROUBLES[kind_of(r)](r) for r in found if kind_of(r) in _TROUBLES]

@@ -145,4 +145,4 @@ def device_fatal(world: World, device: Device) -> None:
     hca = world.node(device)
     if hca.unavailable_rule:
         raise NotUnderstood(f"{device.node} has no open device", hint=f"open_device {device.node}")
-    context.die(hca)
+    context.fail_device(hca)

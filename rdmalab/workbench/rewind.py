@@ -6,7 +6,7 @@ from typing import Annotated
 from rdmalab.command import Moment, Nanoseconds, NotUnderstood, Range, command
 from rdmalab.session.branch import Branch, Place
 from rdmalab.session.history import History
-from rdmalab.session.reverse import ReverseRun, Rewind, jump_to, visit
+from rdmalab.session.reverse import ReverseRun, Rewind, go_to_moment, jump_to
 from rdmalab.session.run_control import UNITS, RunControl
 from rdmalab.session.session import Session
 from rdmalab.views import fmt, moment_diff
@@ -170,8 +170,8 @@ def _visited(
     """What to call a moment, and all that can be said of it; None: of now."""
     if moment is None:
         return _all_of_it(session)
-    with session.history.visiting():
-        visit(session, moment, argument)
+    with session.history.read_only_visit():
+        go_to_moment(session, moment, argument)
         return _all_of_it(session)
 
 

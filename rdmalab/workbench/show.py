@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import Direction, Moment, Noun, OneOf, Region, Thing, command
-from rdmalab.session.reverse import visit
+from rdmalab.session.reverse import go_to_moment
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
 from rdmalab.views.changes import change_rows
@@ -56,9 +56,9 @@ def changes(session: Session, event: Moment | None = None) -> View:
 
     Example: changes
     """
-    with session.history.visiting():  # what is now said of an event is what it was then
+    with session.history.read_only_visit():  # what is now said of an event is what it was then
         if event is not None:
-            visit(session, event, "event")
+            go_to_moment(session, event, "event")
         world = session.world
         rows = change_rows(world, session.names) if world.event >= 0 else []
         title = f"changes of {fmt.event(world.event)}"

@@ -140,7 +140,7 @@ class WriteAheadLog(NullLog):
                 self._stream.close()
         self._stream = self.file = None
 
-    def begin_anew(self, head: LogHeader) -> None:
+    def start_over(self, head: LogHeader) -> None:
         """A file for a session that is brought back: a draft, until it is `whole`."""
         self.leave()
         self.head, self._is_draft = head, True

@@ -46,4 +46,4 @@ class Cable:
             if fault.watches or not way.lost:
                 fault.meets(way)
         for fault in self.faults if not way.lost else ():
-            fault.lets_by(way)
+            fault.passed_through(way)

@@ -10,7 +10,7 @@ _ALL = (1 << _BITS) - 1
 _GAMMA, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 
-def mixed(number: int) -> int:
+def mix64(number: int) -> int:
     """Another number of 64 bits; neighbours are far apart."""
     number = (number ^ number >> 30) * _FIRST & _ALL
     number = (number ^ number >> 27) * _SECOND & _ALL
@@ -33,8 +33,8 @@ class Chance:
     def happens(self) -> bool:
         """The next draw."""
         self.drawn += 1
-        start = mixed(mixed(self.seed & _ALL) + self.stream * _GAMMA & _ALL)
-        return mixed(start + self.drawn * _GAMMA & _ALL) * MILLION >> _BITS < self.ppm
+        start = mix64(mix64(self.seed & _ALL) + self.stream * _GAMMA & _ALL)
+        return mix64(start + self.drawn * _GAMMA & _ALL) * MILLION >> _BITS < self.ppm
 
     def __str__(self) -> str:
         whole, rest = divmod(self.ppm, MILLION // 100)

@@ -47,7 +47,7 @@ class EventQueue:
         self.sequence += 1
         heappush(self.heap, (at_ns, self.sequence, door, node, argument, cause))
 
-    def hasten(self, cause: int, node: str, at_ns: int) -> bool:
+    def bring_forward(self, cause: int, node: str, at_ns: int) -> bool:
         """What record `cause` has sent to a node arrives earlier; False if it was there already."""
         for place, entry in enumerate(self.heap):
             if entry[2:4] == (Door.ARRIVAL, node) and entry[5] == cause and entry[0] > at_ns:

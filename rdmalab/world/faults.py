@@ -118,7 +118,7 @@ class Fault(Protocol):
     def meets(self, way: Transit) -> None:
         """Do it to a matching packet."""
 
-    def lets_by(self, way: Transit) -> None:
+    def passed_through(self, way: Transit) -> None:
         """A packet, matching or not, has got through all faults."""
 
 
@@ -130,7 +130,7 @@ class _OneByOne:
     number: int
     match: Match
 
-    def lets_by(self, way: Transit) -> None:
+    def passed_through(self, way: Transit) -> None:
         """It is nothing to this fault."""
 
 
@@ -202,7 +202,7 @@ class Reorder(_OneByOne):
         way.held_ns = max(way.held_ns, self.limit_ns)
         way.held_by.append(self.number)
 
-    def lets_by(self, way: Transit) -> None:
+    def passed_through(self, way: Transit) -> None:
         """What is held itself passes nobody."""
         if self.number in way.held_by:
             held = HeldPacket(way.source, way.target, way.packet, way.sender, way.sent, self.behind)

@@ -66,7 +66,7 @@ _NAMES: dict[type, tuple[str, ...]] = {}
 
 
 # --------------------------------------------------------------------------- one object
-def portray(thing: Any, portrait: ObjectState | None = None) -> ObjectState:
+def capture_object(thing: Any, portrait: ObjectState | None = None) -> ObjectState:
     """The portrait of an object and of all parts that are its own."""
     portrait = {} if portrait is None else portrait
     portrait[id(thing)] = (thing, held := [])  # before its parts, which may refer to it
@@ -75,7 +75,7 @@ def portray(thing: Any, portrait: ObjectState | None = None) -> ObjectState:
     return portrait
 
 
-def put_back(portrait: ObjectState) -> None:
+def restore_object(portrait: ObjectState) -> None:
     """Each object of the portrait holds again what it held."""
     for thing, held in portrait.values():
         for name, value in zip(_NAMES[type(thing)], held, strict=True):
@@ -116,7 +116,7 @@ def _unknown(value: Any, portrait: ObjectState) -> Any:
 
 def _part(value: Any, portrait: Any) -> Any:
     if id(value) not in portrait:
-        portray(value, portrait)
+        capture_object(value, portrait)
     return value
 
 

@@ -132,14 +132,16 @@ def end(world: "World", program: Program) -> None:
     world.trace.record(Kind.DESTROYED, program.node, program.number, Noun.PROGRAM.value)
 
 
-def every(world: "World") -> list[Program]:
+def programs_of(world: "World") -> list[Program]:
     """All there are, node by node."""
     return [p for hca in world.nodes.values() for p in hca.tables[Noun.PROGRAM].items.values()]
 
 
 def running(world: "World") -> list[Program]:
     """Those that will do something by themselves."""
-    return [p for p in every(world) if p.state in (ProgramState.RUNNING, ProgramState.SLEEPING)]
+    return [
+        p for p in programs_of(world) if p.state in (ProgramState.RUNNING, ProgramState.SLEEPING)
+    ]
 
 
 # --------------------------------------------------------------------------- one line

@@ -12,7 +12,7 @@ from rdmalab.hca.device import Hca, Table
 from rdmalab.hca.memory import PAGE
 from rdmalab.spec.records import Kind, Record, node_of
 from rdmalab.spec.states import QPState
-from rdmalab.world.object_state import ObjectState, held_by, portray, put_back
+from rdmalab.world.object_state import ObjectState, capture_object, held_by, restore_object
 from rdmalab.world.world import World
 
 # (node, what, number): a thing by its noun, a page of memory, a table, the adapter itself; or
@@ -170,13 +170,13 @@ def take(world: World, keys: Iterable[Key], before: SavedStates) -> SavedStates:
 def _take_one(world: World, key: Key) -> SavedState | None:
     node, what, number = key
     if key == _WORLD:
-        return portray(world)
+        return capture_object(world)
     hca = world.nodes[node]
     if what == _PAGE:
         page = hca.memory.pages.get(number)
         return None if page is None else bytes(page)
     subject = _subject(hca, what, number)
-    return None if subject is None else portray(subject)
+    return None if subject is None else capture_object(subject)
 
 
 def _subject(hca: Hca, what: str, number: int) -> Any:
@@ -203,7 +203,7 @@ def restore(
         if what == _PAGE:
             _restore_page(world.nodes[node], number, cast("bytes | None", image))
         elif isinstance(image, dict):
-            put_back(image)
+            restore_object(image)
     world.agenda.refile(qp.timer for hca in world.nodes.values() for qp in hca.qps.items.values())
 
 

@@ -46,7 +46,7 @@ class TimedFault:
             self.due = True
             way.accidents.append(self.number)
 
-    def lets_by(self, way: Transit) -> None:
+    def passed_through(self, way: Transit) -> None:
         """It is nothing to this."""
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class TimedFault:
         return f"{self.what} {self.victim_text} {when}"
 
 
-def strike(hca: "Hca", accident: TimedFault) -> None:
+def trigger(hca: "Hca", accident: TimedFault) -> None:
     """It happens now; if it cannot, the log says why."""
     thing = hca.tables[accident.victim.noun].items.get(accident.victim.number)
     why_not = f"there is no {accident.victim.noun} any more"

@@ -23,7 +23,7 @@ from rdmalab.world.cable import Cable
 from rdmalab.world.event_queue import NEVER, Door, Entry, EventQueue
 from rdmalab.world.faults import Fault
 from rdmalab.world.programs import Programs
-from rdmalab.world.timed_faults import TimedFault, strike
+from rdmalab.world.timed_faults import TimedFault, trigger
 from rdmalab.world.trace import Forgotten, Trace
 from rdmalab.world.transit import HeldPacket, Injection, Transit
 
@@ -94,7 +94,7 @@ class World:
             setattr(twin, name, deepcopy(getattr(self, name), memo))
         return twin
 
-    def give_up(self) -> None:
+    def dispose(self) -> None:
         """Nothing will happen here any more: its parts do not refer to it, or to each other."""
         self.nodes.clear()
         self.agenda = EventQueue()
@@ -230,7 +230,7 @@ class World:
         hca, noun = self.nodes[node], accident.victim.noun
         hca.now_ns = self.trace.at_ns
         before = accident.victim.number in hca.tables[noun].items
-        strike(hca, accident)
+        trigger(hca, accident)
         if before and accident.victim.number not in hca.tables[noun].items:
             self.struck.append(accident.victim)
 
@@ -339,7 +339,7 @@ class World:
 
     def _release(self, held: HeldPacket, at_ns: int) -> None:
         """Enough packets have passed it: it arrives behind the last of them."""
-        if self.agenda.hasten(held.sent, held.target, at_ns):
+        if self.agenda.bring_forward(held.sent, held.target, at_ns):
             kind = Kind.PACKET_RELEASED
             self.trace.record(kind, held.source, held.sender, held.packet, at_ns)
 

@@ -10,7 +10,7 @@ import simpy
 from rdmalab.command import Invocation, Ref, Thing
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
-from rdmalab.lab import calm_collector
+from rdmalab.lab import tune_garbage_collection
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
 from rdmalab.spec.work import SendFlags, WROpcode
@@ -157,4 +157,4 @@ def commands(rounds: int = 12) -> float:
 
 def settle() -> None:
     """The collector as the lab sets it: see `rdmalab.lab.calm_collector`."""
-    calm_collector()
+    tune_garbage_collection()

@@ -207,7 +207,7 @@ class Rewrite:
             harmed = harmed[:-4] + icrc(harmed[14:-4]).to_bytes(4, "little")
         way.frame, way.harmed = harmed, True
 
-    def lets_by(self, way: Transit) -> None:
+    def passed_through(self, way: Transit) -> None:
         pass
 
 

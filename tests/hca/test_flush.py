@@ -292,7 +292,7 @@ def test_the_responder_of_an_overrun_goes_to_err_once() -> None:
 # --------------------------------------------------------------------------- timers
 def _die(pair: Pair) -> None:
     pair.world.begin_event()
-    context.die(pair.a.hca)
+    context.fail_device(pair.a.hca)
 
 
 def _destroy(pair: Pair) -> None:

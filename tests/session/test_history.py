@@ -153,7 +153,7 @@ def test_jumps_are_counted_and_looking_is_none() -> None:
     history_ = lab.session.history
     lab.do("run 1us")
     assert history_.jumps == 0
-    with history_.visiting():
+    with history_.read_only_visit():
         history_.seek(Place(3, 0))
     assert history_.jumps == 0
     lab.do("goto 3")
@@ -172,7 +172,7 @@ def test_what_was_only_tried_has_not_happened() -> None:
         past.seek(place)
         before, live, total = moment(lab), past.live, lab.look(question)
         branches, jumps = dict(past.branches), past.jumps
-        with past.trying():
+        with past.undone_afterwards():
             lab.do("alloc_pd A.pd7")
             lab.do("reg_mr A.mr7 pd=A.pd7 length=64 access=LOCAL_WRITE")
             lab.do("post_send A.qp0 opcode=SEND sg=A.mr7 flags=SIGNALED")
@@ -203,7 +203,7 @@ def test_who_left_the_line_for_the_port_without_a_packet_may_get_in_line_again()
     for line in ("use rc_pair", write, "reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0", "run"):
         well(lab, line)
     before = moment(lab)
-    with lab.session.history.trying():
+    with lab.session.history.undone_afterwards():
         well(lab, write)
     assert moment(lab) == before
     well(lab, write)

@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Any
 
 from rdmalab.session.branch import Place, Snapshot
-from rdmalab.session.retention import ENDS, both_ends, thin
+from rdmalab.session.retention import ENDS, both_ends, thin_out
 from rdmalab.spec.records import Kind
 from rdmalab.world.trace import Numbered
 
@@ -40,7 +40,7 @@ def test_things_and_reasons_are_sorts_of_their_own() -> None:
 def test_a_long_past_has_so_many_snapshots_evenly_apart() -> None:
     kept: list[Snapshot] = []
     for event in range(0, 100_000, 10):
-        kept = thin([*kept, _snapshot(event)], recent=8, old=16)
+        kept = thin_out([*kept, _snapshot(event)], recent=8, old=16)
     assert len(kept) == 24
     events = [snapshot.place.event for snapshot in kept]
     assert events[0] == 0
@@ -53,7 +53,7 @@ def test_what_a_snapshot_had_goes_over_to_the_next() -> None:
     kept: list[Snapshot] = []
     for event in range(200):
         rare = [_numbered(event, Kind.REFUSED, thing=event)]
-        kept = thin([*kept, _snapshot(event, rare)], recent=4, old=4)
+        kept = thin_out([*kept, _snapshot(event, rare)], recent=4, old=4)
     assert [each.number for snapshot in kept for each in snapshot.rare] == list(range(200))
     assert not any(snapshot.left_out for snapshot in kept)
 
@@ -61,6 +61,6 @@ def test_what_a_snapshot_had_goes_over_to_the_next() -> None:
 def test_the_bound_of_what_repeats_holds_when_snapshots_go() -> None:
     kept: list[Snapshot] = []
     for event in range(400):
-        kept = thin([*kept, _snapshot(event, [_numbered(event, b="RNR")])], recent=4, old=4)
+        kept = thin_out([*kept, _snapshot(event, [_numbered(event, b="RNR")])], recent=4, old=4)
     assert max(len(snapshot.rare) for snapshot in kept) == 2 * ENDS
     assert {kind for snapshot in kept for kind in snapshot.left_out} == {Kind.WENT_BACK}

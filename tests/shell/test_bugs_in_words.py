@@ -157,7 +157,7 @@ def test_a_bug_while_a_scenario_is_opened_leaves_the_session(
     before, lesson = talk.lab.session, talk.conversation.lesson
 
     async def broken(conversation: Any, *_given: Any) -> None:
-        conversation.begin_anew(Lab().session)
+        conversation.start_over(Lab().session)
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:

@@ -1,7 +1,7 @@
 import pytest
 
 from rdmalab.shell.legal import choices
-from rdmalab.shell.legal_arguments import proven
+from rdmalab.shell.legal_arguments import usual_value
 from rdmalab.spec.states import ATTRIBUTES, MOVES, QPState, QPType, fields_of
 from tests.shell.talk import Talk
 
@@ -36,5 +36,5 @@ def test_an_alternate_path_is_offered_on_an_infiniband_port() -> None:
 
 def test_proven_values_lie_in_their_ranges() -> None:
     for name, row in ATTRIBUTES.items():
-        value = proven(name)
+        value = usual_value(name)
         assert value is None or row.low <= value

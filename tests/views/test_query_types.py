@@ -7,7 +7,7 @@ from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from rdmalab.scenario.loader import FileError, loads
 from rdmalab.views.query_fields import fields
-from rdmalab.views.query_types import nouns_by_prefix, refuse_senseless
+from rdmalab.views.query_types import check_types, nouns_by_prefix
 from rdmalab.vocabulary import VOCABULARY
 from tests.labs import misread
 
@@ -35,7 +35,7 @@ SENSELESS = [
 
 def refusal(question: str) -> NotUnderstood:
     with pytest.raises(NotUnderstood) as refused:
-        refuse_senseless(parse_expression(question).node, nouns_by_prefix)
+        check_types(parse_expression(question).node, nouns_by_prefix)
     return refused.value
 
 
@@ -108,12 +108,12 @@ def test_a_program_of_a_file_with_it_cannot_be_played() -> None:
      "A.qp0.sq.max_used == 1", "wire.count(from=A, len=64) == 2"],
 )  # fmt: skip
 def test_what_may_mean_something_is_asked(question: str) -> None:
-    refuse_senseless(parse_expression(question).node, nouns_by_prefix)
+    check_types(parse_expression(question).node, nouns_by_prefix)
 
 
 @pytest.mark.parametrize("path", sorted({row.path for row in fields() if "(" not in row.path}))
 def test_every_field_that_can_be_asked_has_a_type(path: str) -> None:
-    refuse_senseless(parse_expression(path).node, nouns_by_prefix)
+    check_types(parse_expression(path).node, nouns_by_prefix)
 
 
 def test_a_name_is_what_the_commands_of_the_file_make_of_it() -> None:

@@ -9,7 +9,7 @@ from rdmalab.spec.records import A, Kind, Record, kind_of
 from rdmalab.views import ladder
 from rdmalab.views.ladder import Fate, PacketRow
 from rdmalab.views.packets import decoded_row
-from rdmalab.views.transit_effects import Origin, octets, original, sufferings, troubles
+from rdmalab.views.transit_effects import Origin, effects_of, octets, original, troubles
 from rdmalab.wire.frame import octets_of
 from tests.labs import RECV, SEND, lab_of, well
 
@@ -51,7 +51,7 @@ def test_a_packet_that_overtakes_is_not_the_one_that_was_released() -> None:
     records = records_of(lab)
     assert kind_of(records[second + 1]) is Kind.PACKET_RELEASED
     assert troubles(records, first) == ["held back"]
-    assert sufferings(records, second) == []
+    assert effects_of(records, second) == []
 
 
 def test_a_copy_shares_the_harm_and_not_the_delay() -> None:

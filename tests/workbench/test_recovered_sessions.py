@@ -165,7 +165,7 @@ def test_drafts_and_strange_files_do_not_wait(tmp_path: Path) -> None:
     (tmp_path / "y.jsonl").touch()
     (tmp_path / "z.jsonl").write_bytes(octets())
     diary = opened(tmp_path)
-    diary.begin_anew(HEAD)
+    diary.start_over(HEAD)
     diary.typed("step")
     diary.close()
     assert waiting(tmp_path) == []

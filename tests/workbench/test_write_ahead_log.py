@@ -158,7 +158,7 @@ def test_a_session_brought_back_is_a_draft_until_it_is_whole(
     diary = opened(tmp_path, HEAD)
     diary.typed("alloc_pd A.pd0")
     first = diary.file
-    diary.begin_anew(LogHeader({"A": "strict", "B": "strict"}))
+    diary.start_over(LogHeader({"A": "strict", "B": "strict"}))
     assert first is not None
     assert first.read_bytes().endswith(b'{"left":true}\n')
     diary.typed("step")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.world.chance import MILLION, Chance, mixed
+from rdmalab.world.chance import MILLION, Chance, mix64
 
 
 def draws(ppm: int, seed: int, stream: int, count: int) -> list[bool]:
@@ -49,8 +49,8 @@ def test_what_is_likelier_happens_whenever_the_other_does() -> None:
 
 
 def test_mixing_loses_nothing() -> None:
-    assert len({mixed(number) for number in range(10_000)}) == 10_000
-    assert all(0 <= mixed(number) < 1 << 64 for number in (1, 1 << 63, (1 << 64) - 1))
+    assert len({mix64(number) for number in range(10_000)}) == 10_000
+    assert all(0 <= mix64(number) < 1 << 64 for number in (1, 1 << 63, (1 << 64) - 1))
 
 
 def test_it_says_itself_in_percent() -> None:

@@ -216,8 +216,8 @@ def test_an_arrival_may_come_earlier_but_not_later_and_only_where_it_was_going()
     agenda.file(300, Door.ARRIVAL, "B", "passing", 8)
     agenda.file(500, Door.PORT, "B", None, 7)
     agenda.file(500, Door.ARRIVAL, "C", "other", 7)
-    assert agenda.hasten(7, "B", 300)
-    assert not agenda.hasten(7, "B", 400)
-    assert not agenda.hasten(6, "B", 0)
+    assert agenda.bring_forward(7, "B", 300)
+    assert not agenda.bring_forward(7, "B", 400)
+    assert not agenda.bring_forward(6, "B", 0)
     order = [entry[4] for entry in iter(agenda.pop, None)]
     assert order == ["passing", "held", None, "other"]

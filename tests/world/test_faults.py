@@ -193,7 +193,7 @@ def passing(faults: list[Reorder], numbers: list[int]) -> Iterator[list[int]]:
             if fault.match.hits(one):
                 fault.meets(one)
         for fault in faults:
-            fault.lets_by(one)
+            fault.passed_through(one)
         yield [held.sent for held in one.released]
 
 
@@ -219,9 +219,9 @@ def test_the_other_direction_overtakes_nobody() -> None:
     one, back = way(sent=10), Transit("B", "A", packet(), sent=20)
     fault.match.hits(one)
     fault.meets(one)
-    fault.lets_by(one)
+    fault.passed_through(one)
     assert one.held_ns == fault.limit_ns
-    fault.lets_by(back)
+    fault.passed_through(back)
     assert back.released == []
 
 
@@ -262,7 +262,7 @@ def test_any_faults_in_any_order_meet_any_packet(faults: list[Any], payload: byt
     for fault in faults:
         fault.meets(one)
     for fault in faults:
-        fault.lets_by(one)
+        fault.passed_through(one)
     assert one.lost
     assert one.harmed
     assert one.marked

@@ -42,11 +42,11 @@ def spoil(thing: Outer) -> None:
 def test_all_that_an_object_holds_is_put_back_and_more_than_once() -> None:
     thing, as_it_was = outer(), deepcopy(outer())
     inner, first = thing.inner, thing.some[0]
-    portrait = object_state.portray(thing)
+    portrait = object_state.capture_object(thing)
     for _ in range(2):
         spoil(thing)
         assert thing != as_it_was
-        object_state.put_back(portrait)
+        object_state.restore_object(portrait)
         assert thing == as_it_was
     assert thing.inner is inner
     assert thing.some[0] is first
@@ -61,4 +61,4 @@ def test_what_could_not_be_put_back_is_told_at_once() -> None:
         held: Loose
 
     with pytest.raises(TypeError, match="no portrait of Loose"):
-        object_state.portray(Holder(Loose()))
+        object_state.capture_object(Holder(Loose()))

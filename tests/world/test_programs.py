@@ -12,7 +12,7 @@ from rdmalab.session import history, replayed_records
 from rdmalab.session.branch import Place
 from rdmalab.spec.programs import PACE_NS, ProgramState
 from rdmalab.spec.records import A, Field, Kind, kind_of
-from rdmalab.world.programs import Program, every, running
+from rdmalab.world.programs import Program, programs_of, running
 from tests.labs import (
     RECV,
     SEND,
@@ -324,7 +324,7 @@ def test_a_stopped_program_does_nothing_more_and_its_name_is_free() -> None:
     assert [p.node for p in running(lab.session.world)] == ["A"]
     well(lab, "stop A.tx")
     well(lab, "stop B.rx")
-    assert (every(lab.session.world), lab.session.world.programs.waiting) == ([], [])
+    assert (programs_of(lab.session.world), lab.session.world.programs.waiting) == ([], [])
     assert trip(lab, "run").events == 0
     well(lab, "program A.tx lines={stop}")
     assert at(lab, "A.tx").number == 2
@@ -352,7 +352,7 @@ def test_a_copy_goes_its_own_way() -> None:
     well(lab, "step 3")
     twin = deepcopy(lab.session.world)
     well(lab, "step 5")
-    (copied,) = every(twin)
+    (copied,) = programs_of(twin)
     assert copied.since_ns == 0
     assert twin.programs.carry_out == lab.session.carry_out
     assert twin.now_ns == 200
@@ -447,7 +447,7 @@ def test_any_text_is_a_program_or_a_mistake_and_never_a_traceback(one: str, two:
     lab.do("run 3us")
     lab.do(SEND)
     lab.do("run")
-    for program in every(lab.session.world):
+    for program in programs_of(lab.session.world):
         waits = program in lab.session.world.programs.waiting
         assert waits is (program.state is ProgramState.WAITING)
         assert (program in running(lab.session.world)) is _is_planned(lab, program)

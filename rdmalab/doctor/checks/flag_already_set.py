@@ -8,7 +8,7 @@ from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, f
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.spec.programs import ProgramState
 from rdmalab.views import fmt
-from rdmalab.world.programs import every
+from rdmalab.world.programs import programs_of
 
 _PROGRAM = "fill the flag with a value that is never sent, and clear it again behind each wait"
 
@@ -39,7 +39,7 @@ def _of_bytes(case: Case, brought: list[Message]) -> Finding:
 def _of_program(case: Case) -> Finding:
     """It, or the one it talks to, is a round ahead."""
     own = case.subject.thing
-    others = [Thing(Noun.PROGRAM, p.node, p.number) for p in every(case.world)]
+    others = [Thing(Noun.PROGRAM, p.node, p.number) for p in programs_of(case.world)]
     for thing in sorted(others, key=lambda each: each != own):
         early = early_waits(case, thing)
         if early and (thing == own or thing.node != own.node):

@@ -7,7 +7,7 @@ from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, f
 from rdmalab.doctor.fixes import reposting, simple_fixes
 from rdmalab.doctor.fixes.way_up import way_up
 from rdmalab.doctor.log import Call
-from rdmalab.hca.posting import able
+from rdmalab.hca.posting import supported_work
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.records import B, Kind, event_of
@@ -71,7 +71,7 @@ def _of_early(case: Case, qp: QueuePair, wr: SendWR) -> Finding:
 
 def _ring(case: Case, qp: QueuePair) -> list[str]:
     """A post that does nothing but ring the doorbell: a WRITE of no bytes."""
-    if WROpcode.RDMA_WRITE not in able(qp.qp_type, case.profile.lacks):
+    if WROpcode.RDMA_WRITE not in supported_work(qp.qp_type, case.profile.lacks):
         return []
     return [simple_fixes.post_send(case, qp, SendWR(WROpcode.RDMA_WRITE), wr_id=None)]
 

@@ -83,7 +83,7 @@ def takes(case: Case, asked: ModifyCall, rule: str) -> list[str]:
 
 def _is_strange(case: Case, asked: ModifyCall, name: str) -> bool:
     value, row = asked.given[name], case.profile.attributes[name]
-    return isinstance(value, int) and row.strange(value, case.profile.caps)
+    return isinstance(value, int) and row.is_undefined(value, case.profile.caps)
 
 
 # --------------------------------------------------------------------------- the right lines
@@ -155,7 +155,7 @@ def _word(case: Case, qp: QueuePair, asked: ModifyCall, name: str) -> str:
         return str(value)
     row, caps = case.profile.attributes[name], case.profile.caps
     highest = row.highest(caps)
-    if row.strange(value, caps) and highest is not None:
+    if row.is_undefined(value, caps) and highest is not None:
         flags = row.mask is Attr.ACCESS_FLAGS
         value = value & highest if flags else min(max(value, row.low), highest)
     if name == "path_mtu":

@@ -11,7 +11,7 @@ MOST_BYTES = 1024  # that a cure writes back
 def octets_then(session: Session, event: int, node: str, piece: Piece) -> bytes:
     """The bytes as they were after an event; everything stays as it is."""
     history = session.history
-    with history.visiting():
+    with history.read_only_visit():
         history.seek(history.place_after(event))
         return session.world.nodes[node].memory.read(*piece)
 

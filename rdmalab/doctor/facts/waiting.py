@@ -15,7 +15,7 @@ from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, WROpcode
-from rdmalab.world.programs import every
+from rdmalab.world.programs import programs_of
 
 
 class Done(NamedTuple):
@@ -51,7 +51,7 @@ def waiters(case: Case) -> list[QueuePair]:
 def watcher(case: Case, qp: QueuePair) -> str:
     """Who is known to wait for a completion of its receives; empty if nobody is."""
     thing = Thing(Noun.CQ, qp.node, qp.recv_cq)
-    for program in every(case.world):
+    for program in programs_of(case.world):
         over = program.state in (ProgramState.DONE, ProgramState.FAILED)
         if not over and thing in watched_by(case, program):
             return case.name(Noun.PROGRAM, program.node, program.number)

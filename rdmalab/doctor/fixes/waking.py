@@ -4,7 +4,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, find_qp, peer_of
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.cq import CompletionQueue
-from rdmalab.hca.posting import able
+from rdmalab.hca.posting import supported_work
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import Cqe, SendWR
 from rdmalab.spec.records import A, Kind
@@ -26,7 +26,7 @@ def one_more(case: Case, cq: CompletionQueue, *, solicited: bool = False) -> lis
         return []
     if not cqe.is_send:
         return message_again(case, qp, cqe, solicited=solicited)
-    if WROpcode.RDMA_WRITE in able(qp.qp_type, case.profile.lacks):  # of no bytes: it does nothing
+    if WROpcode.RDMA_WRITE in supported_work(qp.qp_type, case.profile.lacks):  # no bytes
         wr = SendWR(WROpcode.RDMA_WRITE, flags=SendFlags.SIGNALED)
         return [simple_fixes.post_send(case, qp, wr, wr_id=None)]
     sent = last_sent(case, qp)

@@ -67,7 +67,7 @@ def _receive_out_of_order(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
         answer.refuse(hca, qp, packet, checks.out_of_order(hca, qp))
 
 
-def hear(hca: "Hca", qp: QueuePair) -> None:
+def mark_established(hca: "Hca", qp: QueuePair) -> None:
     """The first packet of the peer; where there is no connection, none is established by it."""
     qp.resp.heard = True
     connects = qp.state is QPState.RTR and qp.transport.connected

@@ -193,7 +193,7 @@ class NodePane(Pane):
         rows = self._rows_of(cq)
         row: CqRow = rows[0]
         own = row.name.partition(".")[2]
-        waking = show_objects.waking(row)
+        waking = show_objects.arm_line(row)
         bar = (_SHORT_BAR,) if waking and width <= _WIDE else ()
         line: Line = [
             ("", f"CQ {gauge(row.count, row.capacity, *bar)} "),
