@@ -9,11 +9,13 @@ This room knows the kinds of argument and no command.
 import dataclasses
 import enum
 import inspect
+import sys
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, NamedTuple
+from functools import partial
+from typing import Annotated, Any, Literal, NamedTuple, overload
 
 
 class Noun(enum.StrEnum):
@@ -509,6 +511,52 @@ def _parameter(name: str, annotation: Any, default: Any, *, positional: bool = F
 
 
 # --------------------------------------------------------------------------- commands
+class TimeMove(enum.Enum):
+    """Which way a command moves virtual time."""
+
+    FORWARD = enum.auto()
+    ANY = enum.auto()
+
+
+class Recovery(enum.Enum):
+    """What `continue` does with a command of the session that was cut off."""
+
+    REPEAT = enum.auto()
+    SKIP = enum.auto()  # it changes nothing in the lab, or it writes a file
+    REPEAT_WALK = enum.auto()  # repeat it; the recording has no end for each step it runs
+    NEW_RECORDING = enum.auto()  # it ends the recording and stands in none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What a command may do, and where it may be written.
+
+    A command that declares nothing is for the prompt only: scenarios and programs refuse it.
+    in_scenarios: also in a scenario file, a shared session and a program. in_programs False: there
+    not, although it changes the world. touches_files: it reads or writes a file that its arguments
+    name; such a command cannot stand in a scenario. is_repeated: an empty line does it again.
+    short: other spellings at the prompt, each with the words that follow the command's name.
+    """
+
+    is_verb: bool = False  # libibverbs has it, or it stands for one of its functions
+    in_scenarios: bool = False
+    in_programs: bool = True
+    touches_files: bool = False
+    moves_time: TimeMove | None = None
+    is_repeated: bool = False
+    recovery: Recovery = Recovery.REPEAT
+    short: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.touches_files and self.in_scenarios:
+            raise TypeError("a command that touches files cannot stand in a scenario")
+
+
+PROMPT_ONLY = Facts()
+SCRIPTABLE = Facts(in_scenarios=True)
+VERB = Facts(in_scenarios=True, is_verb=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """A word of the lab, made from one function by `@command`."""
@@ -518,6 +566,14 @@ class Command:
     parameters: tuple[Parameter, ...]
     changes_world: bool
     may_look: bool = False
+    facts: Facts = PROMPT_ONLY
+
+    @property
+    def in_programs(self) -> bool:
+        """Whether a line of a program may call it: no program starts a program."""
+        if not (self.changes_world and self.facts.in_scenarios and self.facts.in_programs):
+            return False
+        return not any(isinstance(p.kind, LinesKind) for p in self.parameters)
 
     def only_looks(self, arguments: dict[str, Any]) -> bool:
         """Whether these arguments ask for something that is no event."""
@@ -546,9 +602,37 @@ class Command:
         """The module it lives in, as help groups it: `qp`, `time`, …"""
         return self.function.__module__.rpartition(".")[2]
 
+    @property
+    def room_summary(self) -> str:
+        """The first line about the module it lives in; empty where docstrings are stripped."""
+        about = inspect.getdoc(sys.modules[self.function.__module__]) or ""
+        return about.partition("\n")[0]
 
-def command(function: Callable[..., Any]) -> Command:
-    """Make a typed function a command of the lab, named like it (less a final `_`)."""
+
+@overload
+def command(of: Callable[..., Any]) -> Command: ...
+@overload
+def command(of: Facts) -> Callable[[Callable[..., Any]], Command]: ...
+def command(
+    of: Callable[..., Any] | Facts,
+) -> Command | Callable[[Callable[..., Any]], Command]:
+    """Make a typed function a command of the lab, named like it (less a final `_`).
+
+    With facts, `@command(Facts(…))`: a decorator that gives them to it; without: prompt only.
+    """
+    return partial(_command, of) if isinstance(of, Facts) else _command(PROMPT_ONLY, of)
+
+
+def aliases(vocabulary: Mapping[str, Command]) -> dict[str, str]:
+    """The short spellings of all commands, each with what it stands for: `n` is `step packet`."""
+    return {
+        short: f"{each.name} {words}".strip()
+        for each in vocabulary.values()
+        for short, words in each.facts.short
+    }
+
+
+def _command(facts: Facts, function: Callable[..., Any]) -> Command:
     hints = typing.get_type_hints(function, include_extras=True)
     first, *rest = inspect.signature(function).parameters.values()
     parameters = tuple(
@@ -562,7 +646,7 @@ def command(function: Callable[..., Any]) -> Command:
     )
     name, changes = function.__name__.rstrip("_"), first.name == "world"
     may_look = any(p.looks is not None for p in parameters)
-    return Command(name, function, parameters, changes, may_look)
+    return Command(name, function, parameters, changes, may_look, facts)
 
 
 @dataclass(slots=True)

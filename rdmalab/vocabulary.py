@@ -155,9 +155,4 @@ VOCABULARY: dict[str, Command] = {
 }
 
 # What libibverbs has, or stands for it.
-VERBS: tuple[str, ...] = tuple(
-    command.name
-    for title, group in GROUPS.items()
-    if title.startswith("verbs")
-    for command in group
-)
+VERBS = tuple(each.name for each in VOCABULARY.values() if each.facts.is_verb)

@@ -9,6 +9,7 @@ import pytest
 from rdmalab.command import (
     PROSE,
     REQUIRED,
+    SCRIPTABLE,
     SPOKEN,
     Alias,
     Bits,
@@ -19,9 +20,11 @@ from rdmalab.command import (
     EnumKind,
     Expression,
     ExpressionKind,
+    Facts,
     FieldGroup,
     IntegerKind,
     Invocation,
+    Lines,
     ListKind,
     Moment,
     MomentKind,
@@ -42,6 +45,7 @@ from rdmalab.command import (
     ThingKind,
     Unit,
     WordKind,
+    aliases,
     command,
     kind_of,
 )
@@ -174,3 +178,38 @@ def test_where_it_stood_is_no_part_of_what_was_asked() -> None:
     assert Invocation("step", {}, "step", {"": here}) == Invocation(
         "step", {}, "  step", {"": there}
     )
+
+
+def test_a_command_that_declares_nothing_is_for_the_prompt_only() -> None:
+    @command
+    def dump(world: int, file: str) -> None: ...
+
+    assert (dump.facts.in_scenarios, dump.in_programs) == (False, False)
+
+
+def test_programs_take_what_changes_the_world_and_starts_no_program() -> None:
+    @command(SCRIPTABLE)
+    def change(world: int) -> None: ...
+
+    @command(SCRIPTABLE)
+    def look(session: int) -> None: ...
+
+    @command(SCRIPTABLE)
+    def start(world: int, *, lines: Lines) -> None: ...
+
+    @command(Facts(in_scenarios=True, in_programs=False))
+    def end(world: int) -> None: ...
+
+    assert [each.in_programs for each in (change, look, start, end)] == [True, False, False, False]
+
+
+def test_what_touches_files_cannot_stand_in_a_scenario() -> None:
+    with pytest.raises(TypeError, match="cannot stand in a scenario"):
+        Facts(touches_files=True, in_scenarios=True)
+
+
+def test_short_spellings_stand_at_their_command() -> None:
+    @command(Facts(short=(("s", ""), ("n", "packet"))))
+    def step(session: int) -> None: ...
+
+    assert aliases({"step": step}) == {"s": "step", "n": "step packet"}

@@ -6,7 +6,7 @@ Every line knows where it goes on, so that whoever carries it out needs a counte
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from rdmalab.command import Command, Invocation, LinesKind, New, NotUnderstood, Ref, Span, Unit
+from rdmalab.command import Command, Invocation, New, NotUnderstood, Ref, Span, Unit
 from rdmalab.grammar.expressions import parse_expression, paths
 from rdmalab.grammar.hints import quoted, suggest, verb_of
 from rdmalab.grammar.nodes import Binary, Call, Node, Unary
@@ -103,8 +103,7 @@ def _verb(reading: Reading, tokens: list[Token]) -> Invocation:
 
 def _check_verb(reading: Reading, invocation: Invocation, place: Span) -> None:
     command = reading.vocabulary[invocation.name]
-    takes_lines = any(isinstance(p.kind, LinesKind) for p in command.parameters)
-    if not command.changes_world or takes_lines:
+    if not command.in_programs:
         message = f"{invocation.name} is a word of the prompt, not of a program"
         raise NotUnderstood(message, place, "help lines lists what a program can say")
     for value in invocation.arguments.values():

@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from rdmalab import disk
-from rdmalab.command import Command, Invocation, New, NotUnderstood, Noun, Span
+from rdmalab.command import Command, Invocation, New, NotUnderstood, Noun, Span, TimeMove
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.format import render
 from rdmalab.grammar.hints import quoted, suggest
@@ -40,11 +40,6 @@ PACKAGED = "lessons"  # where the wheel has that folder: pyproject.toml puts it 
 MOST_MISTAKES = 100  # that are told of one file
 T = TypeVar("T")
 Vocabulary = Mapping[str, Command]
-
-# Words that touch files: a lesson from somewhere else must not.
-_FILE_ROOM = "files"
-_FORWARD = ("until", "step", "run")
-_TIME_VERBS = (*_FORWARD, "back", "rewind", "goto")
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,7 +419,7 @@ class _Planner:
 
     def _verb_of_run(self, said: str, *, bounded: bool) -> str:
         words = said.split()
-        if words and words[0] in _TIME_VERBS:
+        if words and self._moves_time(words[0]):
             return ""
         if not words:
             return "until idle" if bounded else "run"
@@ -437,21 +432,26 @@ class _Planner:
         invocations = self._understood(line, spot)
         self.read += ((spot, invocation) for invocation in invocations)
         for invocation in invocations:
-            if self.vocabulary[invocation.name].room == _FILE_ROOM:
+            if not self.vocabulary[invocation.name].facts.in_scenarios:
                 place = invocation.places.get("", Span(0, 1))
                 wrong = f"{invocation.name} is a word of the prompt, not of a scenario"
                 raise spot.error(NotUnderstood(wrong, place, "leave it out"))
         verbs = [invocation.name for invocation in invocations]
         if not verbs:
             raise self._complaint(spot, "this line asks for nothing", "write a command")
-        if step.action == "run" and (len(verbs) > 1 or verbs[0] not in _TIME_VERBS):
+        if step.action == "run" and (len(verbs) > 1 or not self._moves_time(verbs[0])):
             raise self._complaint(spot, "run is one journey", "write another step")
-        if step.within is not None and verbs[0] not in _FORWARD:
+        moves = self.vocabulary[verbs[0]].facts.moves_time
+        if step.within is not None and moves is not TimeMove.FORWARD:
             message = f"within bounds the way forward, and {verbs[0]} is none"
             raise self._complaint(spot, message, "leave it out")
         if step.errno and len(verbs) > 1:
             message = "errno goes with one command, here are several"
             raise self._complaint(spot, message, "write another step")
+
+    def _moves_time(self, name: str) -> bool:
+        command = self.vocabulary.get(name)
+        return command is not None and command.facts.moves_time is not None
 
     def _understood(self, line: str, spot: Spot) -> list[Invocation]:
         """The commands of a line; FileError at the last that is wrong, the others are kept."""

@@ -9,12 +9,6 @@ from rdmalab.grammar.line import parse
 from rdmalab.session.run_control import RunControl
 from rdmalab.session.session import Session
 
-# What fingers that know gdb type; only at a prompt, never in a file.
-ALIASES = {
-    "s": "step", "n": "step packet", "rs": "back", "c": "run", "rc": "rewind", "b": "break",
-    "q": "quit", "h": "help",
-}  # fmt: skip
-
 
 @dataclass(slots=True)
 class Script:
@@ -60,7 +54,7 @@ def replies(
     """
     try:
         node = None if file else session.default_node
-        aliases = {} if file else ALIASES
+        aliases = {} if file else session.aliases
         invocations = parse(line, session.vocabulary, node, file=file, aliases=aliases)
     except NotUnderstood as error:
         error.line = error.line or line

@@ -17,6 +17,7 @@ from rdmalab.command import (
     Ref,
     Refused,
     Thing,
+    aliases,
 )
 from rdmalab.session.branch import Place
 from rdmalab.session.breakpoints import Breakpoints
@@ -65,6 +66,7 @@ class Session:
     anew: Callable[[], "Session"] | None = None
     max_events: int = MAX_EVENTS
     default_node: str = ""
+    aliases: Mapping[str, str] = field(init=False)  # short spellings, for a prompt only
     names: Names = field(init=False)
     binder: Binder = field(init=False)
     history: History = field(init=False)
@@ -72,6 +74,7 @@ class Session:
     breakpoints: Breakpoints = field(default_factory=Breakpoints)
 
     def __post_init__(self) -> None:
+        self.aliases = aliases(self.vocabulary)
         self.names = Names(self.world.nodes)
         self.binder = Binder(self.world, self.names)
         self.world.programs.carry_out, self.world.programs.holds = self.carry_out, self.holds

@@ -23,8 +23,8 @@ from pygments.token import (
     _TokenType,
 )
 
+from rdmalab.command import aliases
 from rdmalab.grammar.highlight import Role, paint
-from rdmalab.session.lines import ALIASES
 from rdmalab.vocabulary import VOCABULARY
 
 TOKENS: dict[Role, _TokenType] = {
@@ -42,6 +42,7 @@ TOKENS: dict[Role, _TokenType] = {
     Role.ERROR: Error,
 }
 
+_ALIASES = aliases(VOCABULARY)
 _PROMPT = re.compile(r"(?P<node>[A-Za-z_]\w*)> ?|\.\.\. ", re.ASCII)
 _TRANSCRIPT = re.compile(r"^[A-Za-z_]\w*> ", re.ASCII | re.MULTILINE)
 _Piece = tuple[int, _TokenType, str]
@@ -86,5 +87,5 @@ class RdmalabLexer(Lexer):
 
 
 def _line(text: str, node: str) -> Iterator[_Piece]:
-    for place, role in paint(text, VOCABULARY, node, ALIASES):
+    for place, role in paint(text, VOCABULARY, node, _ALIASES):
         yield place.start, TOKENS[role], text[place.start : place.stop]

@@ -11,14 +11,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
-from rdmalab.command import NotUnderstood
+from rdmalab.command import NotUnderstood, Recovery
 from rdmalab.doctor.report import Report
 from rdmalab.grammar.line import parse
 from rdmalab.grammar.tokens import scan
 from rdmalab.lab import Lab
 from rdmalab.session.branch import SafePoint
 from rdmalab.session.interruption import Stopped, stoppable
-from rdmalab.session.lines import ALIASES, Reply
+from rdmalab.session.lines import Reply
 from rdmalab.session.reverse import Jump
 from rdmalab.session.run_control import STOPPED, RunControl, When
 from rdmalab.session.session import Session
@@ -28,7 +28,7 @@ from rdmalab.shell.streams import Lost
 from rdmalab.shell.styled_text import Line, plain, shown
 from rdmalab.workbench.bug_reports import called, report
 from rdmalab.workbench.show import Leave
-from rdmalab.workbench.write_ahead_log import UNWRITTEN, LoggedArrival, NullLog, place_of
+from rdmalab.workbench.write_ahead_log import LoggedArrival, NullLog, place_of
 
 if TYPE_CHECKING:
     from rdmalab.shell.lesson import Lesson
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 Emit = Callable[[Line], None]
 Pause = Callable[[], Awaitable[None]]
 
-REPEATED = ("step", "run", "until", "back", "rewind", "next")
 _SLICE_S = 0.005  # how long time may run before anybody else is heard
 _TYPED = 20  # lines that a bug report has
 _FIRST, _LEAST, _MOST = 200, 1, 20_000  # events
@@ -92,6 +91,8 @@ class Conversation:
         self._repeat = ""
         self._events = _FIRST
         self._typed: deque[str] = deque(maxlen=_TYPED)
+        known = lab.session.vocabulary.values()
+        self._apart = [c.name for c in known if c.facts.recovery is Recovery.NEW_RECORDING]
 
     @property
     def repeated(self) -> str:
@@ -136,19 +137,23 @@ class Conversation:
         What follows such a word belongs to another diary than what precedes it.
         """
         session = self.lab.session
-        if not any(word in line for word in UNWRITTEN):
+        if not any(word in line for word in self._apart):
             return [line]
         try:
-            said = parse(line, session.vocabulary, session.default_node, aliases=ALIASES)
+            said = parse(line, session.vocabulary, session.default_node, aliases=session.aliases)
         except NotUnderstood:
             return [line]
-        is_whole = not any(each.name in UNWRITTEN for each in said)
+        is_whole = not any(each.name in self._apart for each in said)
         return [line] if is_whole else [each.line for each in said]
 
     async def _line(self, line: str, emit: Emit, pause: Pause) -> None:
-        """On disk first, then done; where it ended is written behind it."""
+        """On disk first, then done; where it ended is written behind it.
+
+        A command that ends the recording stands neither in it nor in the next one.
+        """
         self._typed.append(line)
-        self.diary.typed(line)
+        if (line.split() or [""])[0] not in self._apart:
+            self.diary.typed(line)
         if trouble := self.diary.trouble():
             self.tell([[("class:warn", trouble)]], emit)
         commands = await self.carry_out(line, emit, pause)
@@ -277,7 +282,8 @@ class Conversation:
         elif isinstance(reply.value, Leave):
             self.end = End.LEFT
         if reply.invocation is not None:
-            self._repeat = line if reply.invocation.name in REPEATED else ""
+            command = self.lab.session.vocabulary[reply.invocation.name]
+            self._repeat = line if command.facts.is_repeated else ""
 
     async def go(self, travel: RunControl, pause: Pause) -> None:
         """In slices short enough that ^C and the screen are served in between."""

@@ -32,7 +32,6 @@ from rdmalab.grammar.enum_words import PREFIXES, legal_words
 from rdmalab.grammar.keys import Slot
 from rdmalab.grammar.partial import Expected, expect
 from rdmalab.session.history import History
-from rdmalab.session.lines import ALIASES
 from rdmalab.session.session import Session
 from rdmalab.shell import completion_context
 from rdmalab.shell.completion_context import CompletionContext
@@ -55,7 +54,7 @@ class Choice:
 
 def choices(session: Session, line: str, cursor: int) -> tuple[list[Choice], Expected]:
     """What may replace the piece of text at the cursor, best first."""
-    expected = expect(line, cursor, session.vocabulary, session.default_node, ALIASES)
+    expected = expect(line, cursor, session.vocabulary, session.default_node, session.aliases)
     if any(_is_topic(slot.kind) for slot in expected.values):
         _take_whole_word(expected, line[:cursor])
     if expected.is_verb:
@@ -100,7 +99,7 @@ def _verbs(session: Session, partial: str) -> list[Choice]:
     found = [Choice(prefix + c.name, c.summary) for c in session.vocabulary.values()]
     starts = [c for c in found if c.text.lower().startswith(partial.lower())]
     inside = [c for c in found if wanted and f"_{wanted}" in c.text and c not in starts]
-    aliases = [Choice(a, f"= {full}") for a, full in ALIASES.items() if partial == a]
+    aliases = [Choice(a, f"= {full}") for a, full in session.aliases.items() if partial == a]
     return aliases + starts + inside
 
 
@@ -117,10 +116,7 @@ def _line_words(session: Session, partial: str) -> list[Choice]:
 
 
 def _is_for_programs(command: Command | None) -> bool:
-    return command is not None and command.changes_world and command.room != _OF_PROGRAMS
-
-
-_OF_PROGRAMS = "programs"
+    return command is not None and command.in_programs
 
 
 # --------------------------------------------------------------------------- keys

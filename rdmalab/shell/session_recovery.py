@@ -6,10 +6,9 @@ it was. What it makes is written into a diary of its own; the old one goes only 
 
 from typing import TYPE_CHECKING
 
-from rdmalab.command import NotUnderstood
+from rdmalab.command import NotUnderstood, Recovery
 from rdmalab.grammar.line import parse
 from rdmalab.lab import open_session
-from rdmalab.session.lines import ALIASES
 from rdmalab.session.session import Session
 from rdmalab.shell.conversation import End
 from rdmalab.shell.styled_text import Line, plain
@@ -19,7 +18,6 @@ from rdmalab.workbench.files import Continue
 from rdmalab.workbench.recovered_sessions import LockedRecording, Recording, taken, waiting
 from rdmalab.workbench.recovered_sessions import LoggedLine as Typed
 from rdmalab.workbench.write_ahead_log import (
-    UNWRITTEN,
     LoggedArrival,
     LoggedMoment,
     NullLog,
@@ -31,12 +29,7 @@ from rdmalab.workbench.write_ahead_log import (
 if TYPE_CHECKING:
     from rdmalab.shell.conversation import Conversation, Emit, Pause
 
-# They change nothing in the lab, and some write files.
-NOT_AGAIN = (
-    "show", "changes", "diff", "trace", "branches", "help", "explain",
-    "save", "export", "share", "quit", *UNWRITTEN,
-)  # fmt: skip
-_WALKING = ("load", "next", "open")
+NOT_AGAIN = (Recovery.SKIP, Recovery.NEW_RECORDING)
 DIM, GOOD, WARN = "class:dim", "class:good", "class:warn"
 
 
@@ -184,11 +177,13 @@ class _Continuation:
 def told_again(session: Session, typed: Typed) -> tuple[str, bool]:
     """The commands of a line that must be done again, and whether it walks through a lesson."""
     try:
-        said = parse(typed.text, session.vocabulary, session.default_node, aliases=ALIASES)
+        said = parse(typed.text, session.vocabulary, session.default_node, aliases=session.aliases)
     except NotUnderstood:
         return "", False
-    again = [each for each in said[: typed.commands] if each.name not in NOT_AGAIN]
-    return "\n".join(each.line for each in again), any(each.name in _WALKING for each in again)
+    recovery = {each.name: session.vocabulary[each.name].facts.recovery for each in said}
+    again = [each for each in said[: typed.commands] if recovery[each.name] not in NOT_AGAIN]
+    walks = any(recovery[each.name] is Recovery.REPEAT_WALK for each in again)
+    return "\n".join(each.line for each in again), walks
 
 
 def _said(line: Line) -> str:

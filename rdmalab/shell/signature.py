@@ -13,7 +13,6 @@ from rdmalab.command import (
 from rdmalab.grammar.keys import Slot, flat_record, keys_of_command
 from rdmalab.grammar.partial import Expected, expect
 from rdmalab.guide.usage import usage, value_word
-from rdmalab.session.lines import ALIASES
 from rdmalab.session.session import Session
 from rdmalab.shell.completion_context import CompletionContext, about
 from rdmalab.shell.legal_arguments import asked_move, attribute_of, judge_key
@@ -25,7 +24,7 @@ _UNSAID = (None, "", 0)  # defaults that go without saying
 
 def signature(session: Session, line: str, cursor: int) -> str:
     """What to say about the place of the cursor; empty where there is nothing to say."""
-    expected = expect(line, cursor, session.vocabulary, session.default_node, ALIASES)
+    expected = expect(line, cursor, session.vocabulary, session.default_node, session.aliases)
     if expected.is_verb:
         known = session.vocabulary.get(expected.partial.removeprefix("ibv_"))
         return known.summary if known is not None else ""

@@ -21,14 +21,15 @@ class WordRow(NamedTuple):
 
     usage: str
     sentence: str
+    is_free: bool = False  # takes no time; any other word, and any verb, takes one pace
 
 
 # fmt: off
 WORDS: dict[str, WordRow] = {
-    "loop":  WordRow("loop [N]",         "does the lines up to its end N times, without N for ever"),
+    "loop":  WordRow("loop [N]",         "does the lines up to its end N times, without N for ever", is_free=True),
     "if":    WordRow("if QUESTION",      "does the lines up to else or end only if the answer is yes"),
-    "else":  WordRow("else",             "begins what is done if the answer was no"),
-    "end":   WordRow("end",              "ends the lines of a loop or an if"),
+    "else":  WordRow("else",             "begins what is done if the answer was no", is_free=True),
+    "end":   WordRow("end",              "ends the lines of a loop or an if", is_free=True),
     "wait":  WordRow("wait QUESTION",    "blocks until the answer is yes"),
     "poll":  WordRow("poll CQ [until QUESTION]", "polls again and again until something came, or until the answer is yes"),
     "sleep": WordRow("sleep TIME",       "does nothing for a while"),
@@ -36,7 +37,7 @@ WORDS: dict[str, WordRow] = {
     "try":   WordRow("try [ERRNO] VERB", "goes on whatever the verb answers, EAGAIN instead of blocking; with an errno, only if it is that"),
 }
 # fmt: on
-FREE = ("loop", "else", "end")  # they take no time; any other word, and any verb, takes one pace
+FREE = tuple(word for word, row in WORDS.items() if row.is_free)
 
 NOT_FOR_PROGRAMS = "ask for what is there now: A.cq0.total == 4"
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from rdmalab.command import Noun, Thing, command
+from rdmalab.command import VERB, Noun, Thing, command
 from rdmalab.hca import groups, lifecycle
 from rdmalab.hca.ah import AddressHandle
 from rdmalab.hca.attributes import TO_NODE, AhAttr, Gid
@@ -13,7 +13,7 @@ from rdmalab.verbs.same_node import on
 from rdmalab.world.world import World
 
 
-@command
+@command(VERB)
 def create_ah(world: World, ah: NewAh, *, pd: Pd, attr: Annotated[AhAttr, TO_NODE]) -> Thing:
     """Create an address handle: where datagrams of this protection domain may go.
 
@@ -28,7 +28,7 @@ def create_ah(world: World, ah: NewAh, *, pd: Pd, attr: Annotated[AhAttr, TO_NOD
     return Thing(Noun.AH, ah.node, made.number)
 
 
-@command
+@command(VERB)
 def destroy_ah(world: World, ah: Ah) -> None:
     """Destroy an address handle; it never answers EBUSY.
 
@@ -40,7 +40,7 @@ def destroy_ah(world: World, ah: Ah) -> None:
     lifecycle.destroy_ah(*world.at(ah, AddressHandle))
 
 
-@command
+@command(VERB)
 def attach_mcast(world: World, qp: Qp, *, gid: Gid, lid: int = 0) -> None:
     """Attach a UD queue pair to a multicast group; attached twice is attached once.
 
@@ -56,7 +56,7 @@ def attach_mcast(world: World, qp: Qp, *, gid: Gid, lid: int = 0) -> None:
     groups.attach(*world.at(qp, QueuePair), gid)
 
 
-@command
+@command(VERB)
 def detach_mcast(world: World, qp: Qp, *, gid: Gid, lid: int = 0) -> None:
     """Leave a multicast group.
 

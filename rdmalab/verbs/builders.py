@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
-from rdmalab.command import Alias, InC, command
+from rdmalab.command import VERB, Alias, InC, command
 from rdmalab.hca import batch
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
@@ -124,7 +124,7 @@ def _fields(record: Any, **called: str) -> dict[str, Any]:
     return {called.get(name, name): getattr(record, name) for name in names}
 
 
-@command
+@command(VERB)
 def wr_send(world: World, qp: Qp, *, qpx: Qpx = None) -> None:
     """Build a SEND; a DATA setter says which bytes, without one it has none.
 
@@ -134,7 +134,7 @@ def wr_send(world: World, qp: Qp, *, qpx: Qpx = None) -> None:
     _build(world, qp, _O.SEND, qpx)
 
 
-@command
+@command(VERB)
 def wr_send_imm(world: World, qp: Qp, *, imm_data: U32, qpx: Qpx = None) -> None:
     """Build a SEND with 32 bits that the peer finds in its completion: RECV, flag WITH_IMM.
 
@@ -144,7 +144,7 @@ def wr_send_imm(world: World, qp: Qp, *, imm_data: U32, qpx: Qpx = None) -> None
     _build(world, qp, _O.SEND_WITH_IMM, qpx, imm_data=imm_data)
 
 
-@command
+@command(VERB)
 def wr_rdma_write(
     world: World, qp: Qp, *, target: Annotated[Target, REMOTE], qpx: Qpx = None
 ) -> None:
@@ -156,7 +156,7 @@ def wr_rdma_write(
     _build(world, qp, _O.RDMA_WRITE, qpx, **_fields(target))
 
 
-@command
+@command(VERB)
 def wr_rdma_write_imm(
     world: World,
     qp: Qp,
@@ -173,7 +173,7 @@ def wr_rdma_write_imm(
     _build(world, qp, _O.RDMA_WRITE_WITH_IMM, qpx, **_fields(target), imm_data=imm_data)
 
 
-@command
+@command(VERB)
 def wr_rdma_read(
     world: World, qp: Qp, *, target: Annotated[Target, REMOTE], qpx: Qpx = None
 ) -> None:
@@ -185,7 +185,7 @@ def wr_rdma_read(
     _build(world, qp, _O.RDMA_READ, qpx, **_fields(target))
 
 
-@command
+@command(VERB)
 def wr_atomic_cmp_swp(
     world: World, qp: Qp, *, operands: Annotated[Swap, REMOTE], qpx: Qpx = None
 ) -> None:
@@ -200,7 +200,7 @@ def wr_atomic_cmp_swp(
     _build(world, qp, _O.ATOMIC_CMP_AND_SWP, qpx, **values)
 
 
-@command
+@command(VERB)
 def wr_atomic_fetch_add(
     world: World, qp: Qp, *, operands: Annotated[Addition, REMOTE], qpx: Qpx = None
 ) -> None:
@@ -215,7 +215,7 @@ def wr_atomic_fetch_add(
     _build(world, qp, _O.ATOMIC_FETCH_AND_ADD, qpx, **values)
 
 
-@command
+@command(VERB)
 def wr_send_inv(world: World, qp: Qp, *, invalidate_rkey: WindowKey, qpx: Qpx = None) -> None:
     """Build a SEND that also makes a key of the peer void: a bound window of type 2.
 
@@ -227,7 +227,7 @@ def wr_send_inv(world: World, qp: Qp, *, invalidate_rkey: WindowKey, qpx: Qpx = 
     _build(world, qp, _O.SEND_WITH_INV, qpx, invalidate_rkey=invalidate_rkey)
 
 
-@command
+@command(VERB)
 def wr_local_inv(world: World, qp: Qp, *, invalidate_rkey: WindowKey, qpx: Qpx = None) -> None:
     """Build a LOCAL_INV: a window of type 2, bound on this queue pair, opens nothing any more.
 
@@ -239,7 +239,7 @@ def wr_local_inv(world: World, qp: Qp, *, invalidate_rkey: WindowKey, qpx: Qpx =
     _build(world, qp, _O.LOCAL_INV, qpx, invalidate_rkey=invalidate_rkey)
 
 
-@command
+@command(VERB)
 def wr_bind_mw(world: World, qp: Qp, *, info: Annotated[BindInfo, BIND], qpx: Qpx = None) -> None:
     """Build a bind of a window of type 2: mw=A.mw0 bind=A.mr0[0:64] bind_access=REMOTE_READ.
 
@@ -251,7 +251,7 @@ def wr_bind_mw(world: World, qp: Qp, *, info: Annotated[BindInfo, BIND], qpx: Qp
     _build(world, qp, _O.BIND_MW, qpx, **_fields(info))
 
 
-@command
+@command(VERB)
 def wr_send_tso(world: World, qp: Qp, *, header: Annotated[Header, HDR], qpx: Qpx = None) -> None:
     """Build a SEND that the device cuts into pieces of mss bytes, with hdr before each.
 
@@ -264,7 +264,7 @@ def wr_send_tso(world: World, qp: Qp, *, header: Annotated[Header, HDR], qpx: Qp
     _build(world, qp, _O.TSO, qpx, **_fields(header))
 
 
-@command
+@command(VERB)
 def wr_flush(
     world: World, qp: Qp, *, target: Annotated[Flushed, REMOTE_RANGE], qpx: Qpx = None
 ) -> None:
@@ -278,7 +278,7 @@ def wr_flush(
     _build(world, qp, _O.FLUSH, qpx, **_fields(target))
 
 
-@command
+@command(VERB)
 def wr_atomic_write(
     world: World, qp: Qp, *, target: Annotated[Eight, REMOTE], qpx: Qpx = None
 ) -> None:

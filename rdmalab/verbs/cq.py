@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from rdmalab.command import Noun, OneOf, Thing, command
+from rdmalab.command import VERB, Noun, OneOf, Thing, command
 from rdmalab.hca import lifecycle, polling
 from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.cq import CompletionQueue
@@ -38,7 +38,7 @@ def _channel(world: World, node: str, channel: Channel | None) -> int:
     return int(world.find(channel, CompChannel).number)
 
 
-@command
+@command(VERB)
 def create_cq(
     world: World,
     cq: NewCq,
@@ -62,7 +62,7 @@ def create_cq(
     return Thing(Noun.CQ, cq.node, made.number)
 
 
-@command
+@command(VERB)
 def create_cq_ex(  # noqa: PLR0913  (ibv_cq_init_attr_ex has these)
     world: World,
     cq: NewCq,
@@ -86,7 +86,7 @@ def create_cq_ex(  # noqa: PLR0913  (ibv_cq_init_attr_ex has these)
     return Thing(Noun.CQ, cq.node, made.number)
 
 
-@command
+@command(VERB)
 def resize_cq(world: World, cq: Cq, *, cqe: int) -> str:
     """Give a completion queue another size, at least `cqe` entries.
 
@@ -98,7 +98,7 @@ def resize_cq(world: World, cq: Cq, *, cqe: int) -> str:
     return f"It holds {lifecycle.resize_cq(*world.at(cq, CompletionQueue), cqe)} completions now."
 
 
-@command
+@command(VERB)
 def destroy_cq(world: World, cq: Cq) -> None:
     """Destroy a completion queue.
 
@@ -111,7 +111,7 @@ def destroy_cq(world: World, cq: Cq) -> None:
     lifecycle.destroy_cq(*world.at(cq, CompletionQueue))
 
 
-@command
+@command(VERB)
 def poll_cq(world: World, cq: Cq, *, num_entries: int = 1) -> list[Cqe]:
     """Take up to `num_entries` completions off a completion queue, oldest first.
 
@@ -129,7 +129,7 @@ def poll_cq(world: World, cq: Cq, *, num_entries: int = 1) -> list[Cqe]:
 
 
 # --------------------------------------------------------------------------- extended polling
-@command
+@command(VERB)
 def start_poll(world: World, cq: Cq) -> CurrentWc:
     """Begin to read an extended completion queue: its oldest completion becomes the current one.
 
@@ -142,7 +142,7 @@ def start_poll(world: World, cq: Cq) -> CurrentWc:
     return polling.current(queue, polling.start(hca, queue))
 
 
-@command
+@command(VERB)
 def next_poll(world: World, cq: Cq) -> CurrentWc:
     """Go on to the next completion of the poll that start_poll began.
 
@@ -155,7 +155,7 @@ def next_poll(world: World, cq: Cq) -> CurrentWc:
     return polling.current(queue, polling.advance(hca, queue))
 
 
-@command
+@command(VERB)
 def end_poll(world: World, cq: Cq) -> str:
     """End a poll: the completions that were seen leave the queue, and their slots come back.
 
@@ -165,7 +165,7 @@ def end_poll(world: World, cq: Cq) -> str:
     return f"{polling.end(*world.at(cq, CompletionQueue))} taken off."
 
 
-@command
+@command(VERB)
 def wc_read(world: World, cq: Cq, field: Annotated[str, OneOf(READS)]) -> FieldRead:
     """Read one field of the current completion of an extended poll: `ibv_wc_read_byte_len`, …
 

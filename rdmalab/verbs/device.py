@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Annotated, Any
 
-from rdmalab.command import Noun, Thing, command
+from rdmalab.command import VERB, Noun, Thing, command
 from rdmalab.hca import context, port
 from rdmalab.hca.device import Hca
 from rdmalab.hca.errors import check_useful, refused
@@ -25,7 +25,7 @@ Device = Annotated[Thing, Noun.NODE]
 Attributes = dict[str, Any]
 
 
-@command
+@command(VERB)
 def open_device(world: World, device: Device) -> str:
     """Open the device of a node.
 
@@ -44,7 +44,7 @@ def open_device(world: World, device: Device) -> str:
     return f"{hca.node}'s device is open"
 
 
-@command
+@command(VERB)
 def close_device(world: World, device: Device) -> str:
     """Close the device of a node: everything left over is freed, and nothing answers EBUSY.
 
@@ -57,7 +57,7 @@ def close_device(world: World, device: Device) -> str:
     return f"{device.node}'s device is closed"
 
 
-@command
+@command(VERB)
 def query_device(world: World, device: Device) -> Attributes:
     """Read what the device can do: its limits and capability flags.
 
@@ -96,7 +96,7 @@ _EXTENDED: Attributes = {
 }
 
 
-@command
+@command(VERB)
 def query_device_ex(world: World, device: Device, *, comp_mask: int = 0) -> Attributes:
     """Read what query_device tells, and the newer capabilities.
 
@@ -119,7 +119,7 @@ def query_device_ex(world: World, device: Device, *, comp_mask: int = 0) -> Attr
     }
 
 
-@command
+@command(VERB)
 def query_port(world: World, device: Device, *, port_num: int = port.PORT) -> Attributes:
     """Read the state of a port, its limits and its counters.
 
@@ -157,7 +157,7 @@ def _speed(rate_bps: int) -> tuple[int, int]:
     return next((w, s) for most, w, s in ETHERNET_SPEEDS if most is None or rate_bps <= most)
 
 
-@command
+@command(VERB)
 def query_gid(world: World, device: Device, *, port_num: int = port.PORT, index: int) -> Attributes:
     """Read an entry of the GID table; an empty one reads as zeros.
 
@@ -170,7 +170,7 @@ def query_gid(world: World, device: Device, *, port_num: int = port.PORT, index:
     return {"gid": gid_text(_gid(hca, index))}
 
 
-@command
+@command(VERB)
 def query_gid_ex(
     world: World, device: Device, *, port_num: int = port.PORT, index: int
 ) -> Attributes:
@@ -196,7 +196,7 @@ def _gid(hca: Hca, index: int) -> int:
     return port.gid_at(hca, index)
 
 
-@command
+@command(VERB)
 def query_pkey(
     world: World, device: Device, *, port_num: int = port.PORT, index: int
 ) -> Attributes:

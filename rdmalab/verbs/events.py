@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from rdmalab.command import Noun, Thing, command
+from rdmalab.command import VERB, Noun, Thing, command
 from rdmalab.hca import async_events, channels, lifecycle
 from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.cq import CompletionQueue
@@ -32,7 +32,7 @@ class AsyncReport:
     port_num: int | None = None
 
 
-@command
+@command(VERB)
 def create_comp_channel(world: World, channel: NewChannel) -> Thing:
     """Create a completion channel: what a program sleeps on until a completion queue calls.
 
@@ -43,7 +43,7 @@ def create_comp_channel(world: World, channel: NewChannel) -> Thing:
     return Thing(Noun.CHANNEL, channel.node, made.number)
 
 
-@command
+@command(VERB)
 def destroy_comp_channel(world: World, channel: Channel) -> None:
     """Destroy a completion channel.
 
@@ -55,7 +55,7 @@ def destroy_comp_channel(world: World, channel: Channel) -> None:
     lifecycle.destroy_comp_channel(*world.at(channel, CompChannel))
 
 
-@command
+@command(VERB)
 def req_notify_cq(world: World, cq: Cq, *, solicited_only: bool = False) -> None:
     """Arm a completion queue: its next completion puts one event on its channel.
 
@@ -70,7 +70,7 @@ def req_notify_cq(world: World, cq: Cq, *, solicited_only: bool = False) -> None
     channels.arm(hca, queue, solicited_only=solicited_only)
 
 
-@command
+@command(VERB)
 def get_cq_event(world: World, channel: Channel) -> CqEvent:
     """Take the oldest completion event of a channel; it has to be acknowledged.
 
@@ -83,7 +83,7 @@ def get_cq_event(world: World, channel: Channel) -> CqEvent:
     return CqEvent(Thing(Noun.CQ, channel.node, cq.number), cq.context)
 
 
-@command
+@command(VERB)
 def ack_cq_events(world: World, cq: Cq, *, nevents: U32 = 1) -> None:
     """Acknowledge completion events that get_cq_event took; several at once are cheaper.
 
@@ -96,7 +96,7 @@ def ack_cq_events(world: World, cq: Cq, *, nevents: U32 = 1) -> None:
     channels.acknowledge(hca, queue, nevents)
 
 
-@command
+@command(VERB)
 def get_async_event(world: World, node: Node) -> AsyncReport:
     """Take the oldest asynchronous event of a node; it has to be acknowledged.
 
@@ -113,7 +113,7 @@ def get_async_event(world: World, node: Node) -> AsyncReport:
     return AsyncReport(event, port_num=number if noun == "port" else None)
 
 
-@command
+@command(VERB)
 def ack_async_event(world: World, what: Thing, *, event: AsyncEvent | None = None) -> None:
     """Acknowledge an asynchronous event that get_async_event took, the oldest that fits.
 

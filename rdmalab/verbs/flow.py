@@ -1,6 +1,6 @@
 """Flow rules: which arriving frames a RAW_PACKET queue pair gets."""
 
-from rdmalab.command import Noun, Thing, command
+from rdmalab.command import VERB, Noun, Thing, command
 from rdmalab.hca import flows, steering
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.steering import FlowAttr, FlowSpec
@@ -9,7 +9,7 @@ from rdmalab.verbs.same_node import on
 from rdmalab.world.world import World
 
 
-@command
+@command(VERB)
 def create_flow(
     world: World,
     flow: NewFlow,
@@ -35,7 +35,7 @@ def create_flow(
     return Thing(Noun.FLOW, flow.node, made.number)
 
 
-@command
+@command(VERB)
 def destroy_flow(world: World, flow: Flow) -> None:
     """Remove a flow rule; its frames go where other rules lead them, or are dropped.
 

@@ -1,6 +1,6 @@
 """Memory regions."""
 
-from rdmalab.command import Bytes, Noun, Thing, command
+from rdmalab.command import VERB, Bytes, Noun, Thing, command
 from rdmalab.hca import mr as memory_regions
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.pd import ProtectionDomain
@@ -11,7 +11,7 @@ from rdmalab.verbs.same_node import on
 from rdmalab.world.world import World
 
 
-@command
+@command(VERB)
 def reg_mr(
     world: World, mr: NewMr, *, pd: Pd, length: Bytes, access: Access, addr: int | None = None
 ) -> Thing:
@@ -32,7 +32,7 @@ def reg_mr(
     return Thing(Noun.MR, mr.node, made.number)
 
 
-@command
+@command(VERB)
 def reg_mr_iova(  # noqa: PLR0913  (ibv_reg_mr_iova has these)
     world: World,
     mr: NewMr,
@@ -56,7 +56,7 @@ def reg_mr_iova(  # noqa: PLR0913  (ibv_reg_mr_iova has these)
     return Thing(Noun.MR, mr.node, made.number)
 
 
-@command
+@command(VERB)
 def rereg_mr(  # noqa: PLR0913  (ibv_rereg_mr has these)
     world: World,
     mr: Mr,
@@ -86,7 +86,7 @@ def rereg_mr(  # noqa: PLR0913  (ibv_rereg_mr has these)
     memory_regions.reregister(hca, region, int(flags), domain, (addr, length), rights)
 
 
-@command
+@command(VERB)
 def dereg_mr(world: World, mr: Mr) -> None:
     """Give a memory region back.
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from rdmalab.command import Alias, Noun, Thing, command
+from rdmalab.command import VERB, Alias, Noun, Thing, command
 from rdmalab.hca import bind, lifecycle
 from rdmalab.hca.mw import MemoryWindow
 from rdmalab.hca.pd import ProtectionDomain
@@ -14,7 +14,7 @@ from rdmalab.verbs.same_node import on
 from rdmalab.world.world import World
 
 
-@command
+@command(VERB)
 def alloc_mw(world: World, mw: NewMw, *, pd: Pd, type: MWType) -> Thing:  # noqa: A002
     """Allocate a memory window; it opens nothing before it is bound.
 
@@ -27,7 +27,7 @@ def alloc_mw(world: World, mw: NewMw, *, pd: Pd, type: MWType) -> Thing:  # noqa
     return Thing(Noun.MW, mw.node, made.number)
 
 
-@command
+@command(VERB)
 def dealloc_mw(world: World, mw: Mw) -> None:
     """Give a memory window back; if it is bound, its rkey is void from now on.
 
@@ -37,7 +37,7 @@ def dealloc_mw(world: World, mw: Mw) -> None:
     lifecycle.dealloc_mw(*world.at(mw, MemoryWindow))
 
 
-@command
+@command(VERB)
 def bind_mw(
     world: World, qp: Qp, mw: Mw, *, asked: Annotated[MwBind, BIND, Alias("mw_bind")]
 ) -> None:

@@ -1,13 +1,13 @@
 """Protection domains."""
 
-from rdmalab.command import Noun, Thing, command
+from rdmalab.command import VERB, Noun, Thing, command
 from rdmalab.hca import lifecycle
 from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.verbs.nouns import NewPd, Pd
 from rdmalab.world.world import World
 
 
-@command
+@command(VERB)
 def alloc_pd(world: World, pd: NewPd) -> Thing:
     """Allocate a protection domain.
 
@@ -20,7 +20,7 @@ def alloc_pd(world: World, pd: NewPd) -> Thing:
     return Thing(Noun.PD, pd.node, made.number)
 
 
-@command
+@command(VERB)
 def dealloc_pd(world: World, pd: Pd) -> None:
     """Free a protection domain.
 

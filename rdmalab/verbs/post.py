@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from rdmalab.command import Alias, OneOf, Refused, command
+from rdmalab.command import VERB, Alias, OneOf, Refused, command
 from rdmalab.hca import invalid_pointers, posting
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
@@ -17,7 +17,7 @@ BadRecvWr = Annotated[BadWr, Alias("bad_recv_wr")]
 RecvList = Annotated[list[RecvWR] | None, Alias("recv_wr")]
 
 
-@command
+@command(VERB)
 def post_send(
     world: World,
     qp: Qp | None,
@@ -46,7 +46,7 @@ def post_send(
     posted(hca, queue, posting.post_send, wr, bad_wr)
 
 
-@command
+@command(VERB)
 def post_recv(world: World, qp: Qp | None, *, wr: RecvList, bad_wr: BadRecvWr = "&bad_wr") -> None:
     """Queue receive work requests: buffers for messages to come.
 

@@ -4,7 +4,7 @@ import copy
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
-from rdmalab.command import Bits, Noun, Thing, command
+from rdmalab.command import VERB, Bits, Noun, Thing, command
 from rdmalab.hca import lifecycle, modify
 from rdmalab.hca.attributes import ADDRESS, ALTERNATE, FIELDS, Capacity, QpAttr
 from rdmalab.hca.errors import check_useful
@@ -40,7 +40,7 @@ class QpAnswer(QpAttr):
     init_attr: QpInitAttr | None = None
 
 
-@command
+@command(VERB)
 def create_qp(world: World, qp: NewQp, *, pd: Pd | None = None, init_attr: QpInitAttr) -> Thing:
     """Create a queue pair; it starts in RESET.
 
@@ -65,7 +65,7 @@ def create_qp(world: World, qp: NewQp, *, pd: Pd | None = None, init_attr: QpIni
     return Thing(Noun.QP, qp.node, made.number)
 
 
-@command
+@command(VERB)
 def modify_qp(
     world: World,
     qp: Qp,
@@ -85,7 +85,7 @@ def modify_qp(
     modify.modify(*world.at(qp, QueuePair), attr, attr_mask)
 
 
-@command
+@command(VERB)
 def query_qp(world: World, qp: Qp, *, attr_mask: Attr | None = None) -> QpAnswer:
     """Read the attributes of a queue pair, its state first, and what it was made of.
 
@@ -136,7 +136,7 @@ def _made_of(qp: Qp, pair: QueuePair) -> QpInitAttr:
     )
 
 
-@command
+@command(VERB)
 def destroy_qp(world: World, qp: Qp) -> None:
     """Destroy a queue pair; what waits in its queues vanishes without a completion.
 

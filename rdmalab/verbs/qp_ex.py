@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rdmalab.command import Thing, command
+from rdmalab.command import VERB, Thing, command
 from rdmalab.hca import extended
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.builders import InitMask, SendOps
@@ -39,7 +39,7 @@ class QpInitAttrEx(QpInitAttr):
             self.max_tso_header = 0
 
 
-@command
+@command(VERB)
 def create_qp_ex(world: World, qp: NewQp, *, init_attr: QpInitAttrEx) -> Thing:
     """Create a queue pair for the ibv_wr_* functions, as create_qp does for post_send.
 
@@ -63,7 +63,7 @@ def create_qp_ex(world: World, qp: NewQp, *, init_attr: QpInitAttrEx) -> Thing:
     return made
 
 
-@command
+@command(VERB)
 def qp_to_qp_ex(world: World, qp: Qp) -> None:
     """Get the extended face of a queue pair: what wr_start and the builders are called with.
 

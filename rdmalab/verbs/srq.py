@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rdmalab.command import Noun, Thing, command
+from rdmalab.command import VERB, Noun, Thing, command
 from rdmalab.hca import srq_lifecycle
 from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.srq import Parts, SharedReceiveQueue, SrqCapacity, SrqChange
@@ -13,7 +13,7 @@ from rdmalab.verbs.same_node import number_of, on
 from rdmalab.world.world import World
 
 
-@command
+@command(VERB)
 def create_srq(
     world: World,
     srq: NewSrq,
@@ -46,7 +46,7 @@ class SrqInitAttrEx:
     cq: Cq | None = None
 
 
-@command
+@command(VERB)
 def create_srq_ex(world: World, srq: NewSrq, *, init_attr: SrqInitAttrEx) -> Thing:
     """Create a shared receive queue of either type.
 
@@ -65,7 +65,7 @@ def create_srq_ex(world: World, srq: NewSrq, *, init_attr: SrqInitAttrEx) -> Thi
     return Thing(Noun.SRQ, srq.node, made.number)
 
 
-@command
+@command(VERB)
 def modify_srq(
     world: World, srq: Srq, *, attr: SrqChange, srq_attr_mask: SrqAttrMask | None = None
 ) -> None:
@@ -82,7 +82,7 @@ def modify_srq(
     srq_lifecycle.modify_srq(*world.at(srq, SharedReceiveQueue), attr, srq_attr_mask)
 
 
-@command
+@command(VERB)
 def query_srq(world: World, srq: Srq) -> SrqCapacity:
     """Read max_wr, max_sge and the armed limit of a shared receive queue; 0 is disarmed.
 
@@ -94,7 +94,7 @@ def query_srq(world: World, srq: Srq) -> SrqCapacity:
     return srq_lifecycle.query_srq(*world.at(srq, SharedReceiveQueue))
 
 
-@command
+@command(VERB)
 def get_srq_num(world: World, srq: Srq) -> int:
     """Read the number by which the messages of XRC name a shared receive queue.
 
@@ -106,7 +106,7 @@ def get_srq_num(world: World, srq: Srq) -> int:
     return srq_lifecycle.srq_num(*world.at(srq, SharedReceiveQueue))
 
 
-@command
+@command(VERB)
 def destroy_srq(world: World, srq: Srq) -> None:
     """Destroy a shared receive queue; what waits in it vanishes.
 
@@ -118,7 +118,7 @@ def destroy_srq(world: World, srq: Srq) -> None:
     srq_lifecycle.destroy_srq(*world.at(srq, SharedReceiveQueue))
 
 
-@command
+@command(VERB)
 def post_srq_recv(
     world: World, srq: Srq | None, *, wr: RecvList, bad_wr: BadRecvWr = "&bad_wr"
 ) -> None:

@@ -1,6 +1,6 @@
 """Thread domains and parent domains: queue pairs without a lock."""
 
-from rdmalab.command import Noun, Thing, command
+from rdmalab.command import VERB, Noun, Thing, command
 from rdmalab.hca import thread_domains
 from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.thread_domains import ThreadDomain
@@ -9,7 +9,7 @@ from rdmalab.verbs.same_node import on
 from rdmalab.world.world import World
 
 
-@command
+@command(VERB)
 def alloc_td(world: World, td: NewTd) -> Thing:
     """Allocate a thread domain: a promise that one thread alone uses what is made in it.
 
@@ -22,7 +22,7 @@ def alloc_td(world: World, td: NewTd) -> Thing:
     return Thing(Noun.TD, td.node, made.number)
 
 
-@command
+@command(VERB)
 def dealloc_td(world: World, td: Td) -> None:
     """Free a thread domain.
 
@@ -34,7 +34,7 @@ def dealloc_td(world: World, td: Td) -> None:
     thread_domains.dealloc_td(*world.at(td, ThreadDomain))
 
 
-@command
+@command(VERB)
 def alloc_parent_domain(world: World, parent: NewPd, *, pd: Pd, td: Td | None = None) -> Thing:
     """Allocate a parent domain: it protects as `pd` does, and queue pairs in it obey `td`.
 

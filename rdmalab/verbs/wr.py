@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from rdmalab.command import POINTER, Alias, command
+from rdmalab.command import POINTER, VERB, Alias, command
 from rdmalab.hca import batch, extended
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import (
@@ -26,7 +26,7 @@ Buffers = Annotated[list[ShortBuffer], POINTER, Alias("buf_list")]
 
 
 # --------------------------------------------------------------------------- the region
-@command
+@command(VERB)
 def wr_start(world: World, qp: Qp, *, thread: int = 1) -> None:
     """Open the critical region of a send queue: builders and setters go between this and the end.
 
@@ -40,7 +40,7 @@ def wr_start(world: World, qp: Qp, *, thread: int = 1) -> None:
     extended.start(*world.at(qp, QueuePair), thread)
 
 
-@command
+@command(VERB)
 def wr_set(world: World, qp: Qp, *, qpx: Qpx = None) -> None:
     """Set the two fields that the next builder reads: qpx->wr_id and qpx->wr_flags.
 
@@ -54,7 +54,7 @@ def wr_set(world: World, qp: Qp, *, qpx: Qpx = None) -> None:
     set_next(world, qp, qpx)
 
 
-@command
+@command(VERB)
 def wr_complete(world: World, qp: Qp) -> None:
     """Post everything that was built, ring the doorbell, and leave the region.
 
@@ -67,7 +67,7 @@ def wr_complete(world: World, qp: Qp) -> None:
     batch.complete(*world.at(qp, QueuePair))
 
 
-@command
+@command(VERB)
 def wr_abort(world: World, qp: Qp) -> None:
     """Leave the region and forget everything that was built in it.
 
@@ -78,7 +78,7 @@ def wr_abort(world: World, qp: Qp) -> None:
 
 
 # --------------------------------------------------------------------------- setters
-@command
+@command(VERB)
 def wr_set_sge(world: World, qp: Qp, *, sg: ShortSGE) -> None:
     """Say which bytes the work request just built moves: one piece of an MR, by reference.
 
@@ -91,7 +91,7 @@ def wr_set_sge(world: World, qp: Qp, *, sg: ShortSGE) -> None:
     batch.fill(*world.at(qp, QueuePair), "wr_set_sge", [sg])
 
 
-@command
+@command(VERB)
 def wr_set_sge_list(world: World, qp: Qp, *, sg: SGEs, num_sge: int | None = None) -> None:
     """Say which bytes the work request just built moves: pieces, one after the other.
 
@@ -103,7 +103,7 @@ def wr_set_sge_list(world: World, qp: Qp, *, sg: SGEs, num_sge: int | None = Non
     batch.fill_list(*world.at(qp, QueuePair), "wr_set_sge_list", sg or [], num_sge)
 
 
-@command
+@command(VERB)
 def wr_set_inline_data(world: World, qp: Qp, *, buf: FlatBuffer) -> None:
     """Copy bytes into the work request just built, here and now: the buffer is free at once.
 
@@ -116,7 +116,7 @@ def wr_set_inline_data(world: World, qp: Qp, *, buf: FlatBuffer) -> None:
     batch.fill_inline(*world.at(qp, QueuePair), "wr_set_inline_data", _pieces([buf]))
 
 
-@command
+@command(VERB)
 def wr_set_inline_data_list(
     world: World, qp: Qp, *, buf: Buffers, num_buf: int | None = None
 ) -> None:
@@ -136,7 +136,7 @@ def _pieces(buffers: list[Buffer]) -> list[SGE]:
     return [SGE(buffer.addr, buffer.length) for buffer in buffers]
 
 
-@command
+@command(VERB)
 def wr_set_ud_addr(
     world: World, qp: Qp, *, ah: AhNumber, remote_qpn: QpNumber, remote_qkey: U32
 ) -> None:
@@ -150,7 +150,7 @@ def wr_set_ud_addr(
     batch.address(hca, pair, "wr_set_ud_addr", **where)
 
 
-@command
+@command(VERB)
 def wr_set_xrc_srqn(world: World, qp: Qp, *, remote_srqn: SrqNumber) -> None:
     """Say which shared receive queue of the peer the message just built is for: XRC_SEND only.
 

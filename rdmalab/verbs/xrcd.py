@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rdmalab.command import Noun, Thing, command
+from rdmalab.command import VERB, Noun, Thing, command
 from rdmalab.hca import srq_lifecycle
 from rdmalab.hca.wr import QpNumber
 from rdmalab.hca.xrcd import XrcDomain
@@ -15,7 +15,7 @@ from rdmalab.world.world import World
 _NO_FLAGS = OpenFlag(0)
 
 
-@command
+@command(VERB)
 def open_xrcd(world: World, xrcd: NewXrcd, *, fd: int = -1, oflag: OpenFlag = _NO_FLAGS) -> Thing:
     """Open an XRC domain: SRQs and XRC_RECV queue pairs of one domain belong together.
 
@@ -30,7 +30,7 @@ def open_xrcd(world: World, xrcd: NewXrcd, *, fd: int = -1, oflag: OpenFlag = _N
     return Thing(Noun.XRCD, xrcd.node, made.number)
 
 
-@command
+@command(VERB)
 def close_xrcd(world: World, xrcd: Xrcd) -> None:
     """Close an XRC domain.
 
@@ -51,7 +51,7 @@ class QpOpenAttr:
     qp_type: QPType = QPType.XRC_RECV
 
 
-@command
+@command(VERB)
 def open_qp(world: World, qp: NewQp, *, attr: QpOpenAttr) -> Thing:
     """Share an XRC_RECV queue pair of the domain: one more name for the same queue pair.
 

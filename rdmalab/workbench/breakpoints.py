@@ -1,12 +1,12 @@
 """Breakpoints and watches, forward and backward; and a question asked all along the past."""
 
-from rdmalab.command import Expression, NotUnderstood, command
+from rdmalab.command import SCRIPTABLE, Expression, Facts, NotUnderstood, Recovery, command
 from rdmalab.session.breakpoints import Breakpoint
 from rdmalab.session.history_query import HistoryQuery
 from rdmalab.session.session import Session
 
 
-@command
+@command(Facts(in_scenarios=True, short=(("b", ""),)))
 def break_(session: Session, question: Expression) -> str:
     """Halt whenever a question is answered with yes, after an event in which it was not.
 
@@ -22,7 +22,7 @@ def break_(session: Session, question: Expression) -> str:
     return _set(session, question, watches=False)
 
 
-@command
+@command(SCRIPTABLE)
 def watch(session: Session, question: Expression) -> str:
     """Halt whenever a value changes: bytes of memory, a field, anything that can be asked.
 
@@ -39,7 +39,7 @@ def _set(session: Session, question: Expression, *, watches: bool) -> str:
     return f"{made.number}: {made}"
 
 
-@command
+@command(SCRIPTABLE)
 def breaks(session: Session) -> list[Breakpoint]:
     """List the breakpoints and watches.
 
@@ -48,7 +48,7 @@ def breaks(session: Session) -> list[Breakpoint]:
     return list(session.breakpoints.by_number.values())
 
 
-@command
+@command(SCRIPTABLE)
 def delete(session: Session, which: int | None = None) -> str:
     """Delete a breakpoint or a watch by its number, or all of them.
 
@@ -65,7 +65,7 @@ def delete(session: Session, which: int | None = None) -> str:
     return f"deleted {points.pop(which)}"
 
 
-@command
+@command(Facts(in_scenarios=True, recovery=Recovery.SKIP))
 def trace(session: Session, question: Expression) -> HistoryQuery:
     """Ask a question after every event from the beginning to now: its answer, whenever it changed.
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
 from rdmalab.command import (
+    SCRIPTABLE,
     BitRate,
     Bits,
     Bytes,
@@ -84,7 +85,7 @@ class Which:
     srq: Srq | None = None
 
 
-@command
+@command(SCRIPTABLE)
 def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
     world: World,
     what: Annotated[What, ReadOnlyWhen("list")],
@@ -287,7 +288,7 @@ def _break(world: World, srq: Srq | None) -> str:
     return "the SRQ is in its error state"
 
 
-@command
+@command(SCRIPTABLE)
 def faults(session: Session, what: Literal["clear", "list"] = "list") -> list[Fault]:
     """List the faults that are set.
 
@@ -309,7 +310,7 @@ class LinkSettings:
     mtu: Bytes | None = None
 
 
-@command
+@command(SCRIPTABLE)
 def link(
     world: World,
     state: Literal["up", "down"] | None = None,

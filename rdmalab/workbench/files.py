@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from rdmalab import disk
-from rdmalab.command import NotUnderstood, Range, command
+from rdmalab.command import Facts, NotUnderstood, OneOf, Range, Recovery, command
 from rdmalab.export import pcapng
 from rdmalab.session.session import Session
+from rdmalab.spec.profiles import PROFILES
 from rdmalab.views import fmt
 
-Profile = Literal["strict", "rxe", "mlx5"]
+Profile = Annotated[str, OneOf(PROFILES)]
 
 
 @dataclass(slots=True)
@@ -74,7 +75,7 @@ class Exported:
         return f"{self.file}: {frames}{instead}{stayed if self.never_left else ''}"
 
 
-@command
+@command(Facts(touches_files=True, recovery=Recovery.REPEAT_WALK))
 def load(session: Session, file: str, *, profile: Profile | None = None) -> Load:
     """Open a scenario and walk through it with its notes; `next` goes on.
 
@@ -88,7 +89,7 @@ def load(session: Session, file: str, *, profile: Profile | None = None) -> Load
     return Load(file, profile)
 
 
-@command
+@command(Facts(is_repeated=True, recovery=Recovery.REPEAT_WALK))
 def next_(session: Session) -> Next:
     """Go on to the next note of the scenario that was loaded.
 
@@ -98,7 +99,7 @@ def next_(session: Session) -> Next:
     return Next()
 
 
-@command
+@command(Facts(touches_files=True, recovery=Recovery.NEW_RECORDING))
 def continue_(session: Session, number: Annotated[int, Range(1)] = 1) -> Continue:
     """Bring back the session that was cut off, by a crash or a closed terminal.
 
@@ -111,7 +112,7 @@ def continue_(session: Session, number: Annotated[int, Range(1)] = 1) -> Continu
     return Continue(number)
 
 
-@command
+@command(Facts(recovery=Recovery.NEW_RECORDING))
 def new(session: Session) -> Empty:
     """Begin an empty world: two nodes, a cable, nothing created, time at zero.
 
@@ -124,7 +125,7 @@ def new(session: Session) -> Empty:
     return Empty()
 
 
-@command
+@command(Facts(recovery=Recovery.SKIP))
 def share(session: Session) -> Shared:
     """Print what was done so far as one word, to be pasted into a mail or a chat.
 
@@ -141,7 +142,7 @@ def share(session: Session) -> Shared:
         raise NotUnderstood(f"this session cannot be shared: {why}") from None
 
 
-@command
+@command(Facts(recovery=Recovery.REPEAT_WALK))
 def open_(session: Session, text: str, *, profile: Profile | None = None) -> Open:
     """Open what somebody shared: the world begins anew, and stands where it stood then.
 
@@ -159,7 +160,7 @@ def open_(session: Session, text: str, *, profile: Profile | None = None) -> Ope
         raise NotUnderstood(f"this cannot be opened: {why}", hint=hint, argument="text") from None
 
 
-@command
+@command(Facts(touches_files=True, recovery=Recovery.SKIP))
 def export(session: Session, what: Literal["pcapng"], file: str) -> Exported:
     """Write what was sent so far into a file that another program reads.
 
@@ -191,7 +192,7 @@ class Saved:
         return f"{self.file}: {fmt.count(self.steps, 'step')}{instead}"
 
 
-@command
+@command(Facts(touches_files=True, recovery=Recovery.SKIP))
 def save(session: Session, file: str, *, expect: Literal["none", "all"] = "none") -> Saved:
     """Write what was done so far as a scenario: `load` walks through it, `rdmalab run` tests it.
 

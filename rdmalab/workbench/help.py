@@ -1,10 +1,9 @@
 """Help: the words there are, what one of them takes, and what anything means."""
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated
 
-from rdmalab.command import PROSE, Command, NotUnderstood, command
+from rdmalab.command import PROSE, Command, Facts, NotUnderstood, Recovery, command
 from rdmalab.doctor.article import SUSPICIONS
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.guide import usage
@@ -118,7 +117,7 @@ _FRESH = ("use",)  # their examples begin in an empty world
 _PAIR = "use rc_pair"
 
 
-@command
+@command(Facts(in_scenarios=True, recovery=Recovery.SKIP, short=(("h", ""),)))
 def help_(session: Session, topic: str = "", more: str = "") -> Article:
     """List the words there are, or tell how one of them is used.
 
@@ -140,7 +139,7 @@ def help_(session: Session, topic: str = "", more: str = "") -> Article:
     return _or_explained(session, name)
 
 
-@command
+@command(Facts(in_scenarios=True, recovery=Recovery.SKIP))
 def explain(session: Session, text: Annotated[str, PROSE]) -> Article:
     """Tell what a word means: a status, an attribute, a state, an errno, a packet, a cause …
 
@@ -187,9 +186,10 @@ def _contents(session: Session) -> Article:
 
 def _group(session: Session, room: str) -> Article:
     commands = _rooms(session)[room]
-    module = sys.modules[commands[0].function.__module__]
-    about = (module.__doc__ or "").partition("\n")[0]
-    rows: list[Row] = [("", about), *((each.name, each.summary) for each in commands)]
+    rows: list[Row] = [
+        ("", commands[0].room_summary),
+        *((each.name, each.summary) for each in commands),
+    ]
     return article(room, "group of words", rows, ["help VERB"])
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
-from rdmalab.command import Bits, Direction, NotUnderstood, Range, ReadOnlyWhen, command
+from rdmalab.command import SCRIPTABLE, Bits, Direction, NotUnderstood, Range, ReadOnlyWhen, command
 from rdmalab.hca.port import link_layer
 from rdmalab.session.lines import Script
 from rdmalab.spec.limits import LinkLayer
@@ -27,7 +27,7 @@ class Changes:
     bit: Annotated[int, Range(0, 7)] | None = None
 
 
-@command
+@command(SCRIPTABLE)
 def inject(
     world: World,
     direction: Direction,

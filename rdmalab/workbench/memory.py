@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from rdmalab.command import Bits, NotUnderstood, Noun, Region, command
+from rdmalab.command import SCRIPTABLE, Bits, NotUnderstood, Noun, Region, command
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind
@@ -42,7 +42,7 @@ def _few(world: World, region: Region) -> tuple[MemoryRegion, int, int]:
     return mr, start, stop
 
 
-@command
+@command(SCRIPTABLE)
 def write(world: World, where: Bytes_, text: str) -> None:
     """Write text into a buffer, as the application would; it must fit the range.
 
@@ -59,7 +59,7 @@ def write(world: World, where: Bytes_, text: str) -> None:
     _put(world, where, mr.addr + start, octets)
 
 
-@command
+@command(SCRIPTABLE)
 def fill(world: World, where: Bytes_, byte: Annotated[int, Bits(8)] = 0) -> None:
     """Fill a buffer with one byte.
 
@@ -75,7 +75,7 @@ def _put(world: World, where: Region, addr: int, octets: bytes) -> None:
     world.trace.record(Kind.HOST_WROTE, hca.node, where.thing.number, addr, len(octets))
 
 
-@command
+@command(SCRIPTABLE)
 def read(session: Session, where: Bytes_) -> bytes:
     """Read bytes of a buffer as text.
 
@@ -85,7 +85,7 @@ def read(session: Session, where: Bytes_) -> bytes:
     return bytes(session.world.node(where.thing).memory.read(mr.addr + start, stop - start))
 
 
-@command
+@command(SCRIPTABLE)
 def hexdump(session: Session, where: Bytes_) -> Window:
     """Show bytes of a buffer, and which of them the last event touched.
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from rdmalab.command import Bits, NotUnderstood, Noun, OneOf, Thing, command
+from rdmalab.command import SCRIPTABLE, Bits, NotUnderstood, Noun, OneOf, Thing, command
 from rdmalab.hca import context
 from rdmalab.hca import port as ports
 from rdmalab.hca.attributes import Gid
@@ -15,7 +15,7 @@ LAYERS = OneOf(LAYER_OF)
 _STATES = OneOf(state.name for state in PortState if state)
 
 
-@command
+@command(SCRIPTABLE)
 def gid(
     world: World,
     what: Literal["add", "del"],
@@ -61,7 +61,7 @@ def _delete(world: World, node: str, address: int | None, index: int | None) -> 
     return f"{gid_text(gone)} is gone; entry {index} is empty"
 
 
-@command
+@command(SCRIPTABLE)
 def pkey(
     world: World,
     what: Literal["set"],
@@ -87,7 +87,7 @@ def pkey(
     return f"{kind} member of partition {value & ports.PARTITION:#x}" if value else "empty"
 
 
-@command
+@command(SCRIPTABLE)
 def port(
     world: World,
     device: Device,
@@ -132,7 +132,7 @@ def _choose_layer(world: World, node: str, layer: LinkLayer) -> None:
         world.set_link_layer(node, layer)
 
 
-@command
+@command(SCRIPTABLE)
 def device_fatal(world: World, device: Device) -> None:
     """Let a node's device die: DEVICE_FATAL.
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from rdmalab.command import Lines, Nanoseconds, Noun, Range, Thing, command
+from rdmalab.command import SCRIPTABLE, Facts, Lines, Nanoseconds, Noun, Range, Thing, command
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import PACE_NS
 from rdmalab.verbs.nouns import NewProgram, Program
@@ -13,7 +13,7 @@ from rdmalab.world.programs import end, start
 from rdmalab.world.world import World
 
 
-@command
+@command(SCRIPTABLE)
 def program(
     world: World,
     program: NewProgram,
@@ -37,7 +37,7 @@ def program(
     return Thing(Noun.PROGRAM, program.node, made.number)
 
 
-@command
+@command(Facts(in_scenarios=True, in_programs=False))
 def stop(world: World, program: Program) -> None:
     """Stop a program where it stands, or forget one that has ended; its name is free again.
 
@@ -48,7 +48,7 @@ def stop(world: World, program: Program) -> None:
     end(world, world.find(program, threads.Program))
 
 
-@command
+@command(SCRIPTABLE)
 def programs(session: Session) -> View:
     """List the programs: where each stands, since when, what it waits for or failed of.
 

@@ -3,7 +3,17 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from rdmalab.command import Moment, Nanoseconds, NotUnderstood, Range, command
+from rdmalab.command import (
+    SCRIPTABLE,
+    Facts,
+    Moment,
+    Nanoseconds,
+    NotUnderstood,
+    Range,
+    Recovery,
+    TimeMove,
+    command,
+)
 from rdmalab.session.branch import Branch, Place
 from rdmalab.session.history import History
 from rdmalab.session.reverse import ReverseRun, Rewind, go_to_moment, jump_to
@@ -51,7 +61,7 @@ class CheckpointRow:
         return f"@{self.name}  {fmt.ev(self.event)} at {fmt.clock(self.at_ns)} on {self.branch}"
 
 
-@command
+@command(Facts(in_scenarios=True, moves_time=TimeMove.ANY, is_repeated=True, short=(("rs", ""),)))
 def back(
     session: Session, count: Annotated[int, Range(1)] = 1, unit: Granularity = "event"
 ) -> RunControl:
@@ -66,7 +76,7 @@ def back(
     return ReverseRun(session, count, UNITS[unit])
 
 
-@command
+@command(Facts(in_scenarios=True, moves_time=TimeMove.ANY, is_repeated=True, short=(("rc", ""),)))
 def rewind(session: Session, duration: PositiveDuration | None = None) -> RunControl:
     """Let time run backward: until a breakpoint or a watch halts it, else to the beginning.
 
@@ -78,7 +88,7 @@ def rewind(session: Session, duration: PositiveDuration | None = None) -> RunCon
     return Rewind(session, None if duration is None else session.world.now_ns - duration)
 
 
-@command
+@command(Facts(in_scenarios=True, moves_time=TimeMove.ANY))
 def goto(session: Session, moment: Moment) -> RunControl:
     """Go to any moment: after an event, at a time, to a checkpoint, to the start, or to the end.
 
@@ -91,7 +101,7 @@ def goto(session: Session, moment: Moment) -> RunControl:
     return jump_to(session, moment)
 
 
-@command
+@command(SCRIPTABLE)
 def checkpoint(session: Session, name: str) -> str:
     """Give this moment a name, to go back to: goto @NAME. A name that is taken moves here.
 
@@ -113,7 +123,7 @@ def _no_longer(before: tuple[str, Place], now: tuple[str, Place]) -> str:
     return f", no longer {fmt.event(place.event)}{elsewhere} at {fmt.clock(place.at_ns)}"
 
 
-@command
+@command(Facts(in_scenarios=True, recovery=Recovery.SKIP))
 def branches(session: Session) -> View:
     """List the branches of time and the checkpoints; * is where you are.
 
@@ -132,7 +142,7 @@ def _branch_row(history: History, branch: Branch) -> BranchRow:
     return BranchRow(branch.name, branch.parent, branch.forked.event, end.event + 1, entries, here)
 
 
-@command
+@command(SCRIPTABLE)
 def switch(session: Session, branch: str) -> str:
     """Go to the end of a branch of time; what happened on this one is kept.
 
@@ -150,7 +160,7 @@ def switch(session: Session, branch: str) -> str:
     return f"on {branch}, at {fmt.event(world.event)}, {fmt.clock(world.now_ns)}"
 
 
-@command
+@command(Facts(in_scenarios=True, recovery=Recovery.SKIP))
 def diff(session: Session, one: Moment, other: Moment | None = None) -> View:
     """Show what differs between two moments, field by field and byte by byte; other: now.
 

@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass
 from itertools import count, pairwise
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
-from rdmalab.command import Alias, NotUnderstood, command
+from rdmalab.command import SCRIPTABLE, Alias, NotUnderstood, OneOf, command
 from rdmalab.hca.attributes import MTU_IN_BYTES
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.lines import Script
@@ -74,10 +74,10 @@ _PAIRS = {
 }
 
 
-@command
+@command(SCRIPTABLE)
 def use(
     session: Session,
-    what: Literal["rc_pair", "uc_pair", "ud_pair", "raw_pair", "srq_pair", "xrc_pair"],
+    what: Annotated[str, OneOf(_PAIRS)],
     *,
     options: PairOptions | None = None,
 ) -> Script:
@@ -188,7 +188,7 @@ def _ways(nodes: list[str], qp_type: QPType) -> list[str]:
     return []
 
 
-@command
+@command(SCRIPTABLE)
 def connect(session: Session, a: Qp, b: Qp, *, options: ConnectOptions | None = None) -> Script:
     """Bring two QPs in RESET up to RTS, each with the other as its peer.
 
@@ -200,7 +200,7 @@ def connect(session: Session, a: Qp, b: Qp, *, options: ConnectOptions | None = 
     return Script(_bring_up(_end(session, a), _end(session, b), chosen))
 
 
-@command
+@command(SCRIPTABLE)
 def to_rts(session: Session, qp: Qp, peer: Qp, *, options: ConnectOptions | None = None) -> Script:
     """Bring one QP up to RTS from wherever it stands below, with `peer` at the other end.
 
@@ -217,7 +217,7 @@ def to_rts(session: Session, qp: Qp, peer: Qp, *, options: ConnectOptions | None
     return Script(moves[_WAY_UP.index(state) :])
 
 
-@command
+@command(SCRIPTABLE)
 def reset(session: Session, qp: Qp) -> Script:
     """Put a QP back to RESET: its queues are emptied without completions.
 

@@ -3,7 +3,18 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from rdmalab.command import Direction, Moment, Noun, OneOf, Region, Thing, command
+from rdmalab.command import (
+    SCRIPTABLE,
+    Direction,
+    Facts,
+    Moment,
+    Noun,
+    OneOf,
+    Recovery,
+    Region,
+    Thing,
+    command,
+)
 from rdmalab.session.reverse import go_to_moment
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
@@ -20,7 +31,7 @@ class Leave:
 What = Annotated[str, OneOf(VIEWS)]
 
 
-@command
+@command(Facts(in_scenarios=True, recovery=Recovery.SKIP))
 def show(
     session: Session,
     what: What | None = None,
@@ -48,7 +59,7 @@ def show(
     return overview(request) if where is None else OF_NOUN[where.thing.noun](request)
 
 
-@command
+@command(Facts(in_scenarios=True, recovery=Recovery.SKIP))
 def changes(session: Session, event: Moment | None = None) -> View:
     """Show what an event changed, field by field; without a number the last event.
 
@@ -65,7 +76,7 @@ def changes(session: Session, event: Moment | None = None) -> View:
     return View(title, rows, "" if rows else "it changed nothing")
 
 
-@command
+@command(SCRIPTABLE)
 def node(session: Session, name: Annotated[Thing, Noun.NODE]) -> str:
     """Choose whose objects are meant by names without a node.
 
@@ -75,7 +86,7 @@ def node(session: Session, name: Annotated[Thing, Noun.NODE]) -> str:
     return f"qp0 now means {name.node}.qp0"
 
 
-@command
+@command(Facts(in_scenarios=True, recovery=Recovery.SKIP, short=(("q", ""),)))
 def quit_(session: Session) -> Leave:
     """Leave. What was done can be kept first with `save`.
 

@@ -1,16 +1,23 @@
 """Time: it stands still until it is told to go."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from rdmalab.command import SPOKEN, Expression, Nanoseconds, Range, command
+from rdmalab.command import SPOKEN, Expression, Facts, Nanoseconds, OneOf, Range, TimeMove, command
 from rdmalab.session.run_control import UNITS, Idle, RunControl, Steps, When
 from rdmalab.session.session import Session
 
 Duration = Annotated[Nanoseconds, Range(0)]
-Granularity = Literal["event", "packet", "wr", "cqe", "state", "timer"]
+Granularity = Annotated[str, OneOf(UNITS)]
 
 
-@command
+@command(
+    Facts(
+        in_scenarios=True,
+        moves_time=TimeMove.FORWARD,
+        is_repeated=True,
+        short=(("s", ""), ("n", "packet")),
+    )
+)
 def step(
     session: Session, count: Annotated[int, Range(1)] = 1, unit: Granularity = "event"
 ) -> RunControl:
@@ -24,7 +31,9 @@ def step(
     return session.travel(Steps(count, UNITS[unit]))
 
 
-@command
+@command(
+    Facts(in_scenarios=True, moves_time=TimeMove.FORWARD, is_repeated=True, short=(("c", ""),))
+)
 def run(session: Session, duration: Duration | None = None) -> RunControl:
     """Let time pass: until nothing happens by itself any more, or for a while.
 
@@ -35,7 +44,7 @@ def run(session: Session, duration: Duration | None = None) -> RunControl:
     return session.travel(Idle(None if duration is None else session.world.now_ns + duration))
 
 
-@command
+@command(Facts(in_scenarios=True, moves_time=TimeMove.FORWARD, is_repeated=True))
 def until(
     session: Session, goal: Expression, *, within: Annotated[Duration | None, SPOKEN] = None
 ) -> RunControl:

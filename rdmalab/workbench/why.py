@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from rdmalab.command import NOWHERE, TOPIC, Expression, NotUnderstood, OneOf, command
+from rdmalab.command import NOWHERE, SCRIPTABLE, TOPIC, Expression, NotUnderstood, OneOf, command
 from rdmalab.doctor.checklist import LISTS
 from rdmalab.doctor.checklist_report import Walk, walk
 from rdmalab.doctor.diagnose import consult
@@ -13,7 +13,7 @@ from rdmalab.session.session import Session
 Topic = Annotated[Expression, TOPIC]
 
 
-@command
+@command(SCRIPTABLE)
 def why(session: Session, what: Topic | None = None) -> Report:
     """Say why there is no completion, or not the one that was wanted; alone: what is wrong at all.
 
@@ -28,7 +28,7 @@ def why(session: Session, what: Topic | None = None) -> Report:
     return consult(session, None if what is None else what.node)
 
 
-@command
+@command(SCRIPTABLE)
 def apply(session: Session, what: Topic | None = None) -> Script:
     """Carry out the fix that `why` offers for the same question.
 
@@ -47,7 +47,7 @@ def apply(session: Session, what: Topic | None = None) -> Script:
     return Script(remedy.cure.lines)
 
 
-@command
+@command(SCRIPTABLE)
 def checklist(
     session: Session, which: Annotated[str, OneOf(LISTS)], what: Topic | None = None
 ) -> Walk:

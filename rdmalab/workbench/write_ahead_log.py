@@ -23,8 +23,6 @@ FORMAT = 1
 SUFFIX = ".jsonl"
 MOMENT = "%Y%m%d-%H%M%S"
 """How the name of a diary tells when it began, in UTC."""
-UNWRITTEN = ("continue", "new")
-"""Words that end the diary and begin another one; neither of the two has the word itself."""
 
 
 class LogHeader(NamedTuple):
@@ -99,9 +97,8 @@ class WriteAheadLog(NullLog):
 
     # ------------------------------------------------------------------ what happens
     def typed(self, line: str, *, again: bool = False) -> None:
-        self._in_line = (line.split() or [""])[0] not in UNWRITTEN
-        if self._in_line:
-            self._write({"typed": line} | ({"again": True} if again else {}), sync=True)
+        self._in_line = True
+        self._write({"typed": line} | ({"again": True} if again else {}), sync=True)
 
     def arrived(self, arrival: LoggedArrival) -> None:
         """Synced only where the place cannot be found by carrying the line out again."""

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from rdmalab.command import (
     PROSE,
+    SCRIPTABLE,
     SPOKEN,
     Alias,
     BitRate,
@@ -100,12 +101,12 @@ REMOTE = FieldGroup("remote", Noun.MR, _convert, ("remote_addr", "rkey"))
 ADDRESS = FieldGroup("ah", Noun.NODE, _convert, ("ah_attr",))
 
 
-@command
+@command(SCRIPTABLE)
 def alloc_pd(world: Any, pd: Annotated[New, Noun.PD]) -> None:
     """Make a PD."""
 
 
-@command
+@command(SCRIPTABLE)
 def reg_mr(
     world: Any,
     mr: Annotated[New, Noun.MR],
@@ -117,7 +118,7 @@ def reg_mr(
     """Register memory."""
 
 
-@command
+@command(SCRIPTABLE)
 def create_qp(
     world: Any,
     qp: Annotated[New, Noun.QP],
@@ -132,7 +133,7 @@ def create_qp(
     """Make a QP."""
 
 
-@command
+@command(SCRIPTABLE)
 def modify_qp(
     world: Any,
     qp: Qp,
@@ -143,7 +144,7 @@ def modify_qp(
     """Change attributes."""
 
 
-@command
+@command(SCRIPTABLE)
 def post_send(
     world: Any,
     qp: Qp,
@@ -154,27 +155,27 @@ def post_send(
     """Post sends."""
 
 
-@command
+@command(SCRIPTABLE)
 def post_recv(world: Any, qp: Qp, wr: list[RecvWR]) -> None:
     """Post receives."""
 
 
-@command
+@command(SCRIPTABLE)
 def poll_cq(world: Any, cq: Cq, *, num_entries: int = 1) -> None:
     """Poll."""
 
 
-@command
+@command(SCRIPTABLE)
 def write(world: Any, where: Mr, text: str) -> None:
     """Write memory."""
 
 
-@command
+@command(SCRIPTABLE)
 def step(session: Any, count: int = 1, kind: Literal["event", "packet", "cqe"] = "event") -> None:
     """Go on."""
 
 
-@command
+@command(SCRIPTABLE)
 def run(
     session: Any,
     duration: Nanoseconds | None = None,
@@ -186,7 +187,7 @@ def run(
     """Let time pass."""
 
 
-@command
+@command(SCRIPTABLE)
 def until(
     session: Any,
     condition: Expression,
@@ -197,12 +198,12 @@ def until(
     """Run until something holds."""
 
 
-@command
+@command(SCRIPTABLE)
 def break_(session: Any, condition: Expression) -> None:
     """Stop where something holds."""
 
 
-@command
+@command(SCRIPTABLE)
 def goto(
     session: Any,
     event: int | None = None,
@@ -212,7 +213,7 @@ def goto(
     """Go to a place in time."""
 
 
-@command
+@command(SCRIPTABLE)
 def mark(
     session: Any,
     name: str = "",
@@ -224,7 +225,7 @@ def mark(
     """Give this place a name."""
 
 
-@command
+@command(SCRIPTABLE)
 def fault(
     world: Any,
     what: Literal["drop", "corrupt", "delay", "list", "clear"],
@@ -238,29 +239,29 @@ def fault(
     """Disturb the cable."""
 
 
-@command
+@command(SCRIPTABLE)
 def link(
     world: Any, state: Literal["up", "down"], *, rate: BitRate | None = None, end: End = ""
 ) -> None:
     """The cable."""
 
 
-@command
+@command(SCRIPTABLE)
 def use(world: Any, what: str, *, nodes: list[Annotated[Thing, Noun.NODE]] | None = None) -> None:
     """A short form."""
 
 
-@command
+@command(SCRIPTABLE)
 def explain(session: Any, word: str, more: str = "") -> None:
     """Say what a word means."""
 
 
-@command
+@command(SCRIPTABLE)
 def tell(session: Any, text: Annotated[str, PROSE]) -> None:
     """Take a line as it stands."""
 
 
-@command
+@command(SCRIPTABLE)
 def show(
     session: Any,
     what: str = "",
@@ -271,7 +272,7 @@ def show(
     """Look."""
 
 
-@command
+@command(SCRIPTABLE)
 def connect(
     world: Any, one: Qp, other: Qp, *, mtu: Annotated[MTU, Spelled({"1024": 3})] = MTU.B1024
 ) -> None:

@@ -1,14 +1,18 @@
 """Every mistake in a file is told with line, column and one suggestion."""
 
+import dataclasses
 import time
 from pathlib import Path
 
 import pytest
 
+from rdmalab.cli import main
 from rdmalab.lab import open_session
 from rdmalab.scenario.loader import MOST_MISTAKES, FileError, found, load, loads, short_name
 from rdmalab.scenario.runner import Runner
 from rdmalab.vocabulary import VOCABULARY
+from rdmalab.workbench import time as workbench_time
+from rdmalab.world.world import World
 
 TOP = "rdmalab: 1\ntitle: t\n"
 H = f"{TOP}steps:\n"
@@ -277,3 +281,42 @@ def test_a_folder_of_lessons_is_found_anywhere(
     monkeypatch.chdir(tmp_path)
     assert (Path(found("err")) / "rnr-retry-exceeded.rdmalab.yaml").is_file()
     assert found("no-such-folder") == "no-such-folder"
+
+
+DUMP = (
+    """
+@command{facts}
+def dump({first}, file: str) -> None:
+    """
+    + '"""Write a file."""'
+    + """
+    Path(file).write_text("x")
+"""
+)
+
+
+@pytest.mark.parametrize("first", ["world: World", "session: Session"])
+def test_a_command_that_does_not_declare_itself_is_refused_wherever_it_is_defined(
+    first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = {**vars(workbench_time), "World": World, "Path": Path}  # its module is `time`
+    exec(DUMP.format(facts="", first=first), place)
+    vocabulary = {**VOCABULARY, "dump": place["dump"]}
+    assert vocabulary["dump"].room == "time"
+    for line in ("dump x.txt", "program A.p lines={dump x.txt}"):
+        with pytest.raises(FileError, match="dump is a word of the prompt, not of a "):
+            loads(f"{H}  - {line}\n", "x.yaml", vocabulary)
+    with pytest.raises(FileError, match="dump is a word of the prompt, not of a "):
+        loads(f"{H}  - dump x.txt\nprograms: {{A.p: [dump x.txt]}}\n", "x.yaml", vocabulary)
+    file, written = tmp_path / "x.rdmalab.yaml", tmp_path / "written"
+    file.write_text(f'{H}  - dump "{written}"\n')
+    monkeypatch.setitem(VOCABULARY, "dump", place["dump"])
+    assert main(["run", str(file)]) == 2
+    assert not written.exists()
+
+
+def test_moving_a_function_moves_no_border() -> None:
+    there = VOCABULARY["save"]
+    moved = dataclasses.replace(there, function=VOCABULARY["run"].function)
+    with pytest.raises(FileError, match="save is a word of the prompt, not of a scenario"):
+        loads(f"{H}  - save x.yaml\n", "x.yaml", {**VOCABULARY, "save": moved})

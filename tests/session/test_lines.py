@@ -2,9 +2,11 @@
 
 import pytest
 
+from rdmalab.command import aliases
 from rdmalab.lab import Lab
-from rdmalab.session.lines import ALIASES, Script, replies
+from rdmalab.session.lines import Script, replies
 from rdmalab.spec.records import B, Kind
+from rdmalab.vocabulary import VOCABULARY
 from tests.labs import (
     BUSY,
     RECV,
@@ -215,12 +217,12 @@ def test_commands_behind_a_failed_short_form_are_not_carried_out() -> None:
     assert lab.session.names.find("A.pd7") is None
 
 
-@pytest.mark.parametrize("short", ALIASES)
+@pytest.mark.parametrize("short", aliases(VOCABULARY))
 def test_short_words_are_for_fingers_and_not_for_files(short: str) -> None:
     lab = lab_of(RECV, SEND)
     what = " idle" if short == "b" else ""  # the only one that needs to be told more
     (reply,) = replies(lab.session, short + what)
-    (spelled,) = replies(lab.session, ALIASES[short] + what)
+    (spelled,) = replies(lab.session, lab.session.aliases[short] + what)
     assert reply.invocation is not None
     assert reply.invocation == spelled.invocation
     (reply,) = replies(lab.session, short + what, file=True)

@@ -77,13 +77,6 @@ def test_a_typed_line_and_a_stopped_run_are_synced(
     assert synced == [2, 4]
 
 
-def test_continue_itself_is_not_written(tmp_path: Path) -> None:
-    diary = opened(tmp_path, HEAD)
-    diary.typed("continue 2")
-    diary.ended(THERE, 1)
-    assert diary.file is None
-
-
 def test_two_diaries_of_one_moment_are_two_files(tmp_path: Path) -> None:
     diaries = [opened(tmp_path, HEAD) for _ in range(3)]
     for number, diary in enumerate(diaries):
