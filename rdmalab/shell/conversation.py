@@ -8,7 +8,6 @@ talk.stop()                                            # from a signal or a key:
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.command import NotUnderstood, Recovery
@@ -23,6 +22,7 @@ from rdmalab.session.reverse import Jump
 from rdmalab.session.run_control import STOPPED, RunControl, When
 from rdmalab.session.session import Session
 from rdmalab.shell.face_requests import WISHES
+from rdmalab.shell.line_end import LineEnd
 from rdmalab.shell.reply_text import OutputFormat, closing, say
 from rdmalab.shell.streams import Lost
 from rdmalab.shell.styled_text import Line, plain, shown
@@ -39,17 +39,6 @@ Pause = Callable[[], Awaitable[None]]
 _SLICE_S = 0.005  # how long time may run before anybody else is heard
 _TYPED = 20  # lines that a bug report has
 _FIRST, _LEAST, _MOST = 200, 1, 20_000  # events
-
-
-class End(Enum):
-    """How the last text ended."""
-
-    FINE = auto()
-    FAILED = auto()  # a verb answered with an errno, or a lesson was not as it says
-    NOT_UNDERSTOOD = auto()
-    STOPPED = auto()  # ^C
-    BUG = auto()  # an exception that no word expected
-    LEFT = auto()  # quit
 
 
 class Safe(NamedTuple):
@@ -78,7 +67,7 @@ class Conversation:
         self.voice = voice or OutputFormat(lab.session)
         self.diary = diary or NullLog()
         self.running = self.searching = False
-        self.end = End.FINE
+        self.end = LineEnd.FINE
         self.at_line = 0
         self.lesson: Lesson | None = None
         self.diagnosis: Report | None = None
@@ -103,11 +92,11 @@ class Conversation:
         return self._repeat
 
     def stop(self) -> None:
-        """End what runs, between two events, or what is computed."""
+        """LineEnd what runs, between two events, or what is computed."""
         self.stopping = True
 
     def interrupt(self) -> None:
-        """End what is computed; a run goes on. From any thread."""
+        """LineEnd what is computed; a run goes on. From any thread."""
         self._interrupted = True
 
     def _is_over(self) -> bool:
@@ -120,16 +109,16 @@ class Conversation:
         An empty text repeats the last step or run.
         """
         lines = commands_of(text.strip() or self._repeat)
-        self.end, self.stopping = End.FINE, False
+        self.end, self.stopping = LineEnd.FINE, False
         self._interrupted = self._answered = False
         parts = [(number, part) for number, line in lines for part in self._parts(line)]
         for self.at_line, line in parts:
             await self._line(line, emit, pause)
-            if self.end is not End.FINE:
+            if self.end is not LineEnd.FINE:
                 break
-        if self.end not in (End.FINE, End.LEFT) and len(lines) > 1:
+        if self.end not in (LineEnd.FINE, LineEnd.LEFT) and len(lines) > 1:
             emit([("class:error", f"stopped at line {self.at_line} of {lines[-1][0]}.")])
-        return self.end is not End.LEFT
+        return self.end is not LineEnd.LEFT
 
     def _parts(self, line: str) -> list[str]:
         """The line; around a word that ends the diary, command by command.
@@ -161,12 +150,12 @@ class Conversation:
 
     async def carry_out(self, line: str, emit: Emit, pause: Pause) -> int:
         """Do one line and say what came of it; how many of its commands were done, or failed."""
-        self.end, self._halted, self._commands = End.FINE, False, 0
+        self.end, self._halted, self._commands = LineEnd.FINE, False, 0
         try:
             with stoppable(self._is_over):
                 await self._carry_out(line, emit, pause)
         except Stopped:
-            self.end = End.STOPPED
+            self.end = LineEnd.STOPPED
             self.tell([plain("stopped; nothing was changed or written by it", "class:warn")], emit)
         return self._commands
 
@@ -222,7 +211,7 @@ class Conversation:
 
     def _bug(self, bug: Exception, line: str, safe: Safe) -> Reply:
         """The world as it was before the command that raised; a reply that says what happened."""
-        self.end = End.BUG
+        self.end = LineEnd.BUG
         self.lab.session = self.voice.session = safe.session
         self.lesson, self.diagnosis = safe.lesson, safe.diagnosis
         try:
@@ -240,13 +229,13 @@ class Conversation:
 
     def report_error(self, text: str, emit: Emit) -> None:
         """The line was not understood after all."""
-        self.end = End.NOT_UNDERSTOOD
+        self.end = LineEnd.NOT_UNDERSTOOD
         for line in text.splitlines():
             emit([("class:error", shown(line))])
 
     def judge(self, *, ok: bool) -> None:
         """How a wish ended, whatever was done for it."""
-        self.end, self._halted = End.FINE if ok else End.FAILED, False
+        self.end, self._halted = LineEnd.FINE if ok else LineEnd.FAILED, False
 
     # ------------------------------------------------------------------ lines
 
@@ -265,22 +254,22 @@ class Conversation:
                 return
             self._judge(reply, line)
             yield reply
-            if self.end is not End.FINE:
+            if self.end is not LineEnd.FINE:
                 return
 
     def _judge(self, reply: Reply, line: str) -> None:
         if reply.bug:
-            self.end = End.BUG
+            self.end = LineEnd.BUG
         elif reply.error is not None:
-            self.end = End.NOT_UNDERSTOOD
+            self.end = LineEnd.NOT_UNDERSTOOD
         elif reply.refusal is not None:
-            self.end = End.FAILED
+            self.end = LineEnd.FAILED
         elif self.stopping or self._halted:
-            self.end = End.STOPPED
+            self.end = LineEnd.STOPPED
         elif reply.travel is not None and _missed(reply.travel):
-            self.end = End.FAILED
+            self.end = LineEnd.FAILED
         elif isinstance(reply.value, Leave):
-            self.end = End.LEFT
+            self.end = LineEnd.LEFT
         if reply.invocation is not None:
             command = self.lab.session.vocabulary[reply.invocation.name]
             self._repeat = line if command.facts.is_repeated else ""

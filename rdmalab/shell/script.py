@@ -13,17 +13,19 @@ from typing import NamedTuple, TextIO
 from rdmalab import disk
 from rdmalab.lab import Lab
 from rdmalab.session.lines import Reply
-from rdmalab.shell.conversation import Conversation, End, commands_in, commands_of
+from rdmalab.shell.conversation import Conversation, commands_in, commands_of
 from rdmalab.shell.interrupt import interrupts
 from rdmalab.shell.json_document import LineReport, document
+from rdmalab.shell.line_end import LineEnd
 from rdmalab.shell.reply_text import OutputFormat
 from rdmalab.shell.streams import print_json
 from rdmalab.shell.styled_text import Line, harmless_line, text_of
 
 EXIT = {
-    End.FINE: 0, End.LEFT: 0, End.FAILED: 1, End.NOT_UNDERSTOOD: 2, End.BUG: 3, End.STOPPED: 130,
+    LineEnd.FINE: 0, LineEnd.LEFT: 0, LineEnd.FAILED: 1, LineEnd.NOT_UNDERSTOOD: 2, LineEnd.BUG: 3,
+    LineEnd.STOPPED: 130,
 }  # fmt: skip
-_WRONG = (End.FAILED, End.NOT_UNDERSTOOD, End.BUG)
+_WRONG = (LineEnd.FAILED, LineEnd.NOT_UNDERSTOOD, LineEnd.BUG)
 _WIDTH = 100
 _UNFOLDED = 1_000  # columns, for programs, which fold no line
 
@@ -105,7 +107,7 @@ def play(lab: Lab, said: Iterator[ScriptLine], *, plain: bool) -> int:
 
         with interrupts(talk.stop):
             asyncio.run(talk.evaluate(text, emit, pause))
-        if talk.end is not End.FINE:
+        if talk.end is not LineEnd.FINE:
             break
     return EXIT[talk.end]
 
@@ -122,7 +124,7 @@ def play_json(lab: Lab, said: Iterator[ScriptLine]) -> int:
     for line in said:
         with interrupts(talk.stop):
             asyncio.run(carry_out(line))
-        if talk.end is not End.FINE:
+        if talk.end is not LineEnd.FINE:
             break
     print_json(json.dumps(document(told), indent=2, ensure_ascii=False))
     return EXIT[talk.end]
@@ -135,7 +137,7 @@ async def told_of(talk: Conversation, reply: Reply, number: int) -> LineReport:
     bug = await talk.granted(reply, lambda line: said.append(text_of(line)), pause)
     now_ns = talk.lab.session.world.now_ns
     return LineReport(
-        bug or reply, session, now_ns, number, warned, said, talk.end is End.NOT_UNDERSTOOD
+        bug or reply, session, now_ns, number, warned, said, talk.end is LineEnd.NOT_UNDERSTOOD
     )
 
 

@@ -10,7 +10,7 @@ from rdmalab.command import NotUnderstood, Recovery
 from rdmalab.grammar.line import parse
 from rdmalab.lab import open_session
 from rdmalab.session.session import Session
-from rdmalab.shell.conversation import End
+from rdmalab.shell.line_end import LineEnd
 from rdmalab.shell.styled_text import Line, plain
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.views import fmt
@@ -129,7 +129,7 @@ class _Continuation:
             return "Stopped."
         if place == typed.end:
             return ""
-        is_misread = self.talk.end is End.NOT_UNDERSTOOD
+        is_misread = self.talk.end is LineEnd.NOT_UNDERSTOOD
         because = f": {complaints[-1]}" if is_misread and complaints else ""
         return f"{typed.text} does not end where it did{because}."
 

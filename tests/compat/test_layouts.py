@@ -7,7 +7,7 @@ from operator import attrgetter
 
 import pytest
 
-from rdmalab.compat.unsupported import Absent
+from rdmalab.compat.pyverbs.unsupported import Absent
 from tests.compat import newer
 from tests.compat.real import OURS
 

@@ -13,7 +13,7 @@ import pytest
 
 from rdmalab.lab import Lab
 from rdmalab.shell import face_requests
-from rdmalab.shell.conversation import End
+from rdmalab.shell.line_end import LineEnd
 from rdmalab.shell.reply_text import say
 from rdmalab.shell.script import pause
 from rdmalab.vocabulary import VOCABULARY
@@ -79,13 +79,13 @@ def test_no_word_ends_a_session(name: str, monkeypatch: pytest.MonkeyPatch, stat
     monkeypatch.setitem(VOCABULARY, name, dataclasses.replace(word, function=broken))
     example = next(line for line in word.documentation.splitlines() if "Example: " in line)
     said = talk.ask(example.partition("Example: ")[2])
-    if talk.conversation.end is End.BUG:
+    if talk.conversation.end is LineEnd.BUG:
         assert len(said) == 1
         assert said[0].startswith("a bug in rdmalab ")
         assert "ZeroDivisionError: of nothing; the world is as it was before" in said[0]
         assert Path(said[0].rpartition("report: ")[2]).parent == state / "bugs"
     else:  # its example needs more than a pair
-        assert talk.conversation.end is End.NOT_UNDERSTOOD
+        assert talk.conversation.end is LineEnd.NOT_UNDERSTOOD
     assert everything(talk.lab) == before
     monkeypatch.undo()
     assert talk.ask("run")[-1].startswith("2.215us after")
@@ -100,7 +100,7 @@ def test_a_word_that_had_changed_the_world_is_undone(
     with monkeypatch.context() as patched:
         break_word("dereg_mr", patched)
         talk.ask(line)
-    assert talk.conversation.end is End.BUG
+    assert talk.conversation.end is LineEnd.BUG
     assert everything(talk.lab) == everything(twin)
 
 
@@ -109,7 +109,7 @@ def test_a_short_form_ends_at_the_verb_that_raised(monkeypatch: pytest.MonkeyPat
     with monkeypatch.context() as patched:
         break_word("create_cq", patched)
         talk.ask("use rc_pair")
-    assert talk.conversation.end is End.BUG
+    assert talk.conversation.end is LineEnd.BUG
     assert talk.lab.session.names.all() == ["A", "B", "A.pd0", "A.mr0"]
     assert talk.ask("create_cq A.cq0 cqe=16")[0].startswith("ok [ev 2]")
 
@@ -128,7 +128,7 @@ def test_a_run_that_raises_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(Hca, "receive", broken)
         talk.ask("run")
-    assert talk.conversation.end is End.BUG
+    assert talk.conversation.end is LineEnd.BUG
     assert not talk.conversation.running
     assert everything(talk.lab) == before
     assert talk.ask("run")[-1].startswith("2.215us after")
@@ -163,7 +163,7 @@ def test_a_bug_while_a_scenario_is_opened_leaves_the_session(
     with monkeypatch.context() as patched:
         patched.setitem(face_requests.WISHES, type(VOCABULARY["new"].function(None)), broken)
         talk.ask("new")
-    assert talk.conversation.end is End.BUG
+    assert talk.conversation.end is LineEnd.BUG
     assert talk.lab.session is before
     assert talk.conversation.lesson is lesson
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.shell.conversation import Conversation, End, commands_in, commands_of
+from rdmalab.shell.conversation import Conversation, commands_in, commands_of
+from rdmalab.shell.line_end import LineEnd
 from rdmalab.shell.styled_text import Line, text_of
 from tests.shell.talk import Talk
 
@@ -52,7 +53,7 @@ def test_it_stops_between_two_events_and_goes_on() -> None:
             conversation.stop()
 
     assert asyncio.run(conversation.evaluate("run", said.append, pause))
-    assert conversation.end is End.STOPPED
+    assert conversation.end is LineEnd.STOPPED
     assert not conversation.running
     assert "stopped" in " ".join(map(text_of, said))
     world = talk.lab.session.world
@@ -81,7 +82,7 @@ def test_a_paste_stops_at_its_first_mistake() -> None:
 
 def test_quit_leaves() -> None:
     talk = Talk("quit")
-    assert talk.conversation.end is End.LEFT
+    assert talk.conversation.end is LineEnd.LEFT
 
 
 def test_a_capture_is_written_and_what_cannot_be_is_said(
@@ -98,7 +99,7 @@ def test_a_capture_is_written_and_what_cannot_be_is_said(
         "                ^^^^^^^^^^^^^^^^^^",
         "  name a file in a directory that is there and may be written",
     ]
-    assert talk.conversation.end is End.NOT_UNDERSTOOD
+    assert talk.conversation.end is LineEnd.NOT_UNDERSTOOD
 
 
 RNR = ("use rc_pair rnr_retry=7", "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64]")
@@ -114,7 +115,7 @@ def test_what_takes_long_ends_when_it_is_interrupted(
     here, count = talk.lab.session.history.here, len(talk.lab.session.world.trace.records)
     threading.Timer(0.05, talk.conversation.interrupt).start()
     assert talk.ask(line) == ["stopped; nothing was changed or written by it"]
-    assert talk.conversation.end is End.STOPPED
+    assert talk.conversation.end is LineEnd.STOPPED
     assert not list(tmp_path.iterdir())
     assert talk.lab.session.history.here == here
     assert talk.lab.session.history.live

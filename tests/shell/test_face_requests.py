@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rdmalab.scenario.share_text import shared
-from rdmalab.shell.conversation import End
 from rdmalab.shell.face_requests import WISHES
+from rdmalab.shell.line_end import LineEnd
 from rdmalab.workbench.files import Open, Shared
 from tests.diaries import close_all, opened
 from tests.digest import digest
@@ -42,7 +42,7 @@ def test_what_one_shares_another_opens() -> None:
     assert len(word) > 40  # never folded
     other = Talk("node B", "alloc_pd A.pd3")
     assert other.ask(f"open {word}") == ["20 steps; it is 5.215us, event 20"]
-    assert other.conversation.end is End.FINE
+    assert other.conversation.end is LineEnd.FINE
     assert world_of(other) == world_of(one)
     assert other.lab.session.default_node == "B"
     assert other.ask("show A.qp0")[0] == "A.qp0"
@@ -66,7 +66,7 @@ def test_a_damaged_text_changes_nothing() -> None:
         "not understood (nothing happened): this cannot be opened: it is damaged, or not all of it "
     )
     assert talk.lab.session is before
-    assert talk.conversation.end is End.NOT_UNDERSTOOD
+    assert talk.conversation.end is LineEnd.NOT_UNDERSTOOD
 
 
 def test_what_is_shared_and_no_scenario_is_told_with_its_place() -> None:
@@ -82,7 +82,7 @@ def test_an_opening_that_fails_says_where() -> None:
     talk = Talk()
     said = talk.ask(f"open {word}")
     assert "shared:5" in said[0]
-    assert talk.conversation.end is End.FAILED
+    assert talk.conversation.end is LineEnd.FAILED
 
 
 def test_a_long_one_can_be_stopped_and_comes_back_as_far_as_it_went(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_new_makes_an_empty_world_of_the_same_devices() -> None:
     assert (world.event, world.now_ns) == (-1, 0)
     assert {hca.profile.name for hca in world.nodes.values()} == {"rxe"}
     assert talk.lab.session.names.all() == ["A", "B"]
-    assert talk.conversation.end is End.FINE
+    assert talk.conversation.end is LineEnd.FINE
 
 
 def test_new_is_undone_by_continue(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdmalab.shell.conversation import End
+from rdmalab.shell.line_end import LineEnd
 from rdmalab.shell.session_recovery import NOT_AGAIN, Reread, told_again
 from rdmalab.shell.styled_text import text_of
 from rdmalab.vocabulary import VOCABULARY
@@ -78,7 +78,7 @@ def test_a_session_comes_back(tmp_path: Path) -> None:
     assert world_of(again) == world_of(before)
     assert again.lab.session.default_node == "B"
     assert said == [f"Continued: 11 lines; it is {_clock(before)}."]
-    assert again.conversation.end is End.FINE
+    assert again.conversation.end is LineEnd.FINE
     assert len(list(tmp_path.iterdir())) == 1
 
 
@@ -119,7 +119,7 @@ def test_enter_repeats_the_last_step_as_before(tmp_path: Path) -> None:
 def test_a_run_that_was_stopped_comes_back_as_far_as_it_went(tmp_path: Path, slices: int) -> None:
     before = kept(tmp_path, *ENDLESS)
     stop_after(before, "run; post_recv B.qp0 sg=B.mr0[0:64]", slices)
-    assert before.conversation.end is End.STOPPED
+    assert before.conversation.end is LineEnd.STOPPED
     before.ask("write A.mr0 hello")
     talk = fresh(tmp_path, "continue")
     assert world_of(talk) == world_of(before)
@@ -202,7 +202,7 @@ def test_branches_of_time_come_back(tmp_path: Path) -> None:
 def test_a_rewind_that_was_stopped_ends_where_it_began(tmp_path: Path) -> None:
     before = kept(tmp_path, *ENDLESS, "step 4000", "watch A.mr0[0:8]")
     stop_after(before, "rewind", 1)
-    assert before.conversation.end is End.STOPPED
+    assert before.conversation.end is LineEnd.STOPPED
     (told,) = [text_of(line) for line in before.said[-1:]]
     assert told.endswith("; stopped.")  # run would not go on with it, it goes forward
     talk = fresh(tmp_path, "continue")
@@ -323,7 +323,7 @@ def test_a_scenario_that_is_gone(lesson: Path, tmp_path: Path) -> None:
 def test_nothing_waits(tmp_path: Path) -> None:
     talk = kept(tmp_path)
     assert talk.ask("continue") == ["no session waits to be continued as number 1: there is none"]
-    assert talk.conversation.end is End.NOT_UNDERSTOOD
+    assert talk.conversation.end is LineEnd.NOT_UNDERSTOOD
     kept(tmp_path / "x", "step")
     close_all()
     assert kept(tmp_path / "x").ask("continue 2")[0].endswith("number 2: there is 1 of them")

@@ -12,15 +12,17 @@ ELSEWHERE = {
     "tui/console/bridge.py": "tui/console/test_console.py",
     "tui/console/live.py": "tui/console/test_console.py",
     "tui/console/pane.py": "tui/console/test_console.py",
+    "shell/line_end.py": "shell/test_conversation.py",
+    "compat/pyverbs/c_types.py": "compat/pyverbs/test_struct.py",
     "session/branch.py": "session/test_history.py",
     "doctor/subject.py": "doctor/test_subjects.py",
     "wire/headers.py": "wire/test_header.py",
     "compat/pyverbs/addr.py": "compat/pyverbs/test_struct.py",
     "compat/pyverbs/base.py": "compat/pyverbs/test_surface.py",
     "compat/pyverbs/cm_enums.py": "compat/pyverbs/test_enums.py",
-    "compat/pyverbs/cmid.py": "compat/test_unsupported.py",
+    "compat/pyverbs/cmid.py": "compat/pyverbs/test_unsupported.py",
     "compat/pyverbs/cq.py": "compat/pyverbs/test_struct.py",
-    "compat/pyverbs/dmabuf.py": "compat/test_unsupported.py",
+    "compat/pyverbs/dmabuf.py": "compat/pyverbs/test_unsupported.py",
     "compat/pyverbs/libibverbs.py": "compat/test_layouts.py",
     "compat/pyverbs/libibverbs_enums.py": "compat/pyverbs/test_enums.py",
     "compat/pyverbs/librdmacm.py": "compat/test_layouts.py",
@@ -29,7 +31,7 @@ ELSEWHERE = {
     "compat/pyverbs/pd.py": "compat/pyverbs/test_struct.py",
     "compat/pyverbs/qp.py": "compat/pyverbs/test_struct.py",
     "compat/pyverbs/srq.py": "compat/pyverbs/test_struct.py",
-    "compat/pyverbs/wq.py": "compat/test_unsupported.py",
+    "compat/pyverbs/wq.py": "compat/pyverbs/test_unsupported.py",
     "compat/pyverbs/wr.py": "compat/pyverbs/test_struct.py",
     "compat/pyverbs/xrcd.py": "compat/pyverbs/test_struct.py",
 }
@@ -37,8 +39,8 @@ ELSEWHERE = {
 FOLDERS = {
     "cli": "test_cli.py",
     "doctor/checks": "doctor/test_root_causes.py",
-    "compat/pyverbs/providers/efa": "compat/test_unsupported.py",
-    "compat/pyverbs/providers/mlx5": "compat/test_unsupported.py",
+    "compat/pyverbs/providers/efa": "compat/pyverbs/test_unsupported.py",
+    "compat/pyverbs/providers/mlx5": "compat/pyverbs/test_unsupported.py",
 }
 
 

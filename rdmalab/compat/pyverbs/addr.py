@@ -5,8 +5,9 @@ from typing import Any
 from rdmalab.command import Noun
 from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.base import LabObject, PyverbsObject, octets_at
+from rdmalab.compat.pyverbs.c_types import U8, U16, U32
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
-from rdmalab.compat.pyverbs.struct import U8, U16, U32, Number, Struct, expect, table
+from rdmalab.compat.pyverbs.struct import Number, Struct, expect, table
 from rdmalab.compat.pyverbs.utils import gid_str_to_array
 from rdmalab.spec.work import WCFlags
 

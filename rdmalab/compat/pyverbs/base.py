@@ -9,6 +9,7 @@ from rdmalab.command import NotUnderstood, Noun, Ref, Refused
 from rdmalab.compat import own_memory
 from rdmalab.compat.own_memory import UnmappedError
 from rdmalab.compat.process import Process, here
+from rdmalab.compat.pyverbs.c_types import UINT32, converted
 from rdmalab.compat.pyverbs.pyverbs_error import (
     SKIN,
     PyverbsError,
@@ -34,8 +35,6 @@ def PyverbsRDMAErrno(msg: str, /) -> PyverbsRDMAError:  # noqa: N802  (its name)
 
 def inc_rkey(rkey: int, /) -> int:
     """`ibv_inc_rkey`: the next variant of a key."""
-    from rdmalab.compat.pyverbs.struct import UINT32, converted
-
     key = converted(rkey, UINT32)
     return key & ~0xFF | key + 1 & 0xFF
 

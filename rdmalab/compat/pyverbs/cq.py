@@ -6,21 +6,10 @@ from typing import Any
 from rdmalab.command import Noun, Ref, Refused
 from rdmalab.compat.process import IDLE_POLLS, here
 from rdmalab.compat.pyverbs.base import LabObject, call, failed
+from rdmalab.compat.pyverbs.c_types import INT, U32, U64, converted, enum
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
-from rdmalab.compat.pyverbs.struct import (
-    INT,
-    U32,
-    U64,
-    Number,
-    Part,
-    Struct,
-    converted,
-    enum,
-    expect,
-    not_so,
-    table,
-)
+from rdmalab.compat.pyverbs.struct import Number, Part, Struct, expect, not_so, table
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.statuses import WCStatus
 

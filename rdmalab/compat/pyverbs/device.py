@@ -9,27 +9,13 @@ from rdmalab.command import Ref, Refused, Thing
 from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.addr import GID, text_of
 from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, PyverbsObject, call
+from rdmalab.compat.pyverbs.c_types import INT, SIZE, U8, U16, U32, U64, UINT32, converted, enum
 from rdmalab.compat.pyverbs.pyverbs_error import (
     PyverbsError,
     PyverbsRDMAError,
     PyverbsUserError,
 )
-from rdmalab.compat.pyverbs.struct import (
-    INT,
-    SIZE,
-    U8,
-    U16,
-    U32,
-    U64,
-    UINT32,
-    Number,
-    Part,
-    Struct,
-    converted,
-    enum,
-    expect,
-    table,
-)
+from rdmalab.compat.pyverbs.struct import Number, Part, Struct, expect, table
 from rdmalab.compat.pyverbs.utils import be64toh
 from rdmalab.hca.port import link_layer
 from rdmalab.spec.limits import LinkLayer

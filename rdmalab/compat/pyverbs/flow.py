@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING
 
 from rdmalab.compat.pyverbs import libibverbs_enums as e
-from rdmalab.compat.unsupported import stand_ins
+from rdmalab.compat.pyverbs.unsupported import stand_ins
 
 if TYPE_CHECKING:
     from rdmalab.compat.pyverbs.spec import Spec
-    from rdmalab.compat.unsupported import Absent
+    from rdmalab.compat.pyverbs.unsupported import Absent
 
     def __getattr__(name: str) -> type[Absent]: ...
 

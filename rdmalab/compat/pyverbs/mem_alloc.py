@@ -6,8 +6,8 @@ from operator import index
 from rdmalab.compat.buffers import PAGE
 from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.base import octets_at, put_octets
+from rdmalab.compat.pyverbs.c_types import INT, SIZE, U64, converted
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError
-from rdmalab.compat.pyverbs.struct import INT, SIZE, U64, converted
 
 PROT_NONE_, PROT_READ_, PROT_WRITE_, PROT_EXEC_ = 0, 1, 2, 4
 MAP_SHARED_, MAP_PRIVATE_, MAP_FIXED_, MAP_ANONYMOUS_ = 0x1, 0x2, 0x10, 0x20

@@ -8,21 +8,10 @@ from rdmalab.command import Noun, Ref
 from rdmalab.compat.buffers import PAGE
 from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, call, octets_at, put_octets
+from rdmalab.compat.pyverbs.c_types import SIZE, U8, U32, U64, UINT32, UINT64, converted
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
-from rdmalab.compat.pyverbs.struct import (
-    SIZE,
-    U8,
-    U32,
-    U64,
-    UINT32,
-    UINT64,
-    Number,
-    Struct,
-    converted,
-    expect,
-    table,
-)
+from rdmalab.compat.pyverbs.struct import Number, Struct, expect, table
 from rdmalab.compat.pyverbs.utils import rereg_error_to_str
 from rdmalab.spec.access import Access, MWType, Rereg
 

@@ -16,28 +16,13 @@ from rdmalab.compat.pyverbs.base import (
     failed,
     octets_at,
 )
+from rdmalab.compat.pyverbs.c_types import INT, SIZE, U8, U16, U32, U64, UINT32, converted, enum
 from rdmalab.compat.pyverbs.cq import CQ, CQEX
 from rdmalab.compat.pyverbs.mr import MR, MW, MWBind, MWBindInfo, lend
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
 from rdmalab.compat.pyverbs.srq import SRQ, post
-from rdmalab.compat.pyverbs.struct import (
-    INT,
-    SIZE,
-    U8,
-    U16,
-    U32,
-    U64,
-    UINT32,
-    WIDE,
-    Number,
-    Part,
-    Struct,
-    converted,
-    enum,
-    expect,
-    table,
-)
+from rdmalab.compat.pyverbs.struct import WIDE, Number, Part, Struct, expect, table
 from rdmalab.compat.pyverbs.utils import (
     access_flags_to_str,
     mig_state_to_str,

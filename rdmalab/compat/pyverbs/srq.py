@@ -6,20 +6,10 @@ from typing import Any
 from rdmalab.command import Noun, Refused
 from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, call, failed
+from rdmalab.compat.pyverbs.c_types import INT, U32, UINT32, UINT64, converted, enum
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError
-from rdmalab.compat.pyverbs.struct import (
-    INT,
-    U32,
-    UINT32,
-    UINT64,
-    Number,
-    Part,
-    Struct,
-    converted,
-    enum,
-    expect,
-)
+from rdmalab.compat.pyverbs.struct import Number, Part, Struct, expect
 from rdmalab.compat.pyverbs.wr import SGE, RecvWR
 from rdmalab.compat.pyverbs.xrcd import XRCD
 from rdmalab.spec.srq import SrqAttrMask, SrqType

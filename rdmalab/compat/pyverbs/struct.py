@@ -1,56 +1,13 @@
 """C structs as a binding shows them: integers of C's widths, and a table as text."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from rdmalab.compat.pyverbs.base import PyverbsObject
+from rdmalab.compat.pyverbs.c_types import Width, converted
 from rdmalab.compat.pyverbs.pyverbs_error import SKIN
 
 WIDE = "{:22}: {:<20}\n"  # a line of most tables
-_LONG = 1 << 64
-
-
-class Width(NamedTuple):
-    """A C integer: its name, the least and the greatest value."""
-
-    name: str
-    least: int
-    most: int
-
-
-def _unsigned(name: str, bits: int) -> Width:
-    return Width(name, 0, (1 << bits) - 1)
-
-
-U8 = _unsigned("unsigned char", 8)
-U16 = _unsigned("unsigned short", 16)
-U32 = _unsigned("unsigned int", 32)
-U64 = _unsigned("unsigned long", 64)
-UINT32 = _unsigned("uint32_t", 32)
-UINT64 = _unsigned("uint64_t", 64)
-SIZE = _unsigned("size_t", 64)
-INT = Width("int", -(1 << 31), (1 << 31) - 1)
-
-
-def enum(name: str) -> Width:
-    """An enum, which C keeps in an unsigned int."""
-    return _unsigned(f"enum {name}", 32)
-
-
-def converted(value: Any, width: Width) -> int:
-    """A Python value as C takes it. TypeError, OverflowError as the binding raises them."""
-    kind = type(value)
-    if not hasattr(kind, "__int__") and not hasattr(kind, "__index__"):
-        raise TypeError("an integer is required")
-    number = int(value)
-    if number < 0 <= width.least:
-        raise OverflowError(f"can't convert negative value to {width.name}")
-    if not (-_LONG // 2 <= number < _LONG // 2 if width.least else number < _LONG):
-        long = "long" if width.least else "unsigned long"
-        raise OverflowError(f"Python int too large to convert to C {long}")
-    if not width.least <= number <= width.most:
-        raise OverflowError(f"value too large to convert to {width.name}")
-    return number
 
 
 class Number:

@@ -6,20 +6,9 @@ from typing import Any, Self
 from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.addr import AH
 from rdmalab.compat.pyverbs.base import PyverbsCM, inc_rkey, octets_at
+from rdmalab.compat.pyverbs.c_types import INT, U32, U64, UINT32, converted, enum
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
-from rdmalab.compat.pyverbs.struct import (
-    INT,
-    U32,
-    U64,
-    UINT32,
-    Number,
-    Struct,
-    converted,
-    enum,
-    expect,
-    not_so,
-    table,
-)
+from rdmalab.compat.pyverbs.struct import Number, Struct, expect, not_so, table
 from rdmalab.spec.work import SendFlags, WROpcode
 
 _SIGNALED, _SEND = int(SendFlags.SIGNALED), int(WROpcode.SEND)

@@ -2,7 +2,8 @@
 
 from rdmalab.command import Noun
 from rdmalab.compat.pyverbs.base import LabObject
-from rdmalab.compat.pyverbs.struct import INT, UINT32, Number, Struct
+from rdmalab.compat.pyverbs.c_types import INT, UINT32
+from rdmalab.compat.pyverbs.struct import Number, Struct
 
 
 class XRCDInitAttr(Struct):

@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 from rdmalab.compat.pyverbs.providers.efa import efa_enums as efa
-from rdmalab.compat.unsupported import stand_ins
+from rdmalab.compat.pyverbs.unsupported import stand_ins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rdmalab.compat.unsupported import Absent
+    from rdmalab.compat.pyverbs.unsupported import Absent
 
     def __getattr__(name: str) -> type[Absent]: ...
 

@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING
 
 from rdmalab.compat.pyverbs.providers.mlx5 import mlx5_enums as dve
-from rdmalab.compat.unsupported import stand_ins
+from rdmalab.compat.pyverbs.unsupported import stand_ins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rdmalab.compat.pyverbs.device import FdArr
-    from rdmalab.compat.unsupported import Absent
+    from rdmalab.compat.pyverbs.unsupported import Absent
 
     def __getattr__(name: str) -> type[Absent]: ...
 

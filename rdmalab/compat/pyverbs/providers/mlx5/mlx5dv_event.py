@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.compat.unsupported import stand_ins
+from rdmalab.compat.pyverbs.unsupported import stand_ins
 
 if TYPE_CHECKING:
-    from rdmalab.compat.unsupported import Absent
+    from rdmalab.compat.pyverbs.unsupported import Absent
 
     def __getattr__(name: str) -> type[Absent]: ...
 

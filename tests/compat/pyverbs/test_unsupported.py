@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
-from rdmalab.compat.unsupported import Absent, stand_ins
+from rdmalab.compat.pyverbs.unsupported import Absent, stand_ins
 from tests.compat import newer
 from tests.compat.outcome import own
 from tests.compat.real import OURS, needs_pyverbs, ours, real
