@@ -99,7 +99,7 @@ def test_a_long_one_can_be_stopped_and_comes_back_as_far_as_it_went(tmp_path: Pa
 
 # --------------------------------------------------------------------------- an empty world
 def test_new_makes_an_empty_world_of_the_same_devices() -> None:
-    talk = Talk("use rc_pair", SEND, "run", profile="rxe")
+    talk = Talk("use rc_pair", RECV, SEND, "run", profile="rxe")
     said = talk.ask("new")
     assert said == ["Empty world: nodes A (rxe), B (rxe); time 0. use rc_pair makes a connection."]
     world = talk.lab.session.world
@@ -110,7 +110,7 @@ def test_new_makes_an_empty_world_of_the_same_devices() -> None:
 
 
 def test_new_is_undone_by_continue(tmp_path: Path) -> None:
-    talk = Talk("use rc_pair", SEND, "run", diary=opened(tmp_path), width=200)
+    talk = Talk("use rc_pair", RECV, SEND, "run", diary=opened(tmp_path), width=200)
     before = world_of(talk)
     said = talk.ask("new; alloc_pd A.pd9")
     assert said[1] == "continue brings back the session that was left."
