@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from types import MethodType
 from typing import Any, NamedTuple
 
@@ -341,25 +342,61 @@ def syndrome_name(syndrome: int) -> str:
 
 
 # --------------------------------------------------------------------------- comparing worlds
-def image(thing: Any, seen: frozenset[int] = frozenset()) -> Any:
+_PLAIN = (int, str, bytes, type(None), Enum, Profile)
+_LEFT_OUT = (Trace, MethodType)
+_SEQUENCES = (list, tuple, deque)
+
+
+def image(thing: Any) -> Any:
     """Everything a world holds as plain data, but for the trace: to be compared with `==`."""
-    if isinstance(thing, Trace | MethodType | Profile | Enum | int | str | bytes | None):
-        return None if isinstance(thing, Trace | MethodType) else thing
-    if id(thing) in seen:
+    return _image(thing, set())
+
+
+def _image(thing: Any, within: set[int]) -> Any:
+    """within: the ids of the things that this one is part of; one of them is "itself"."""
+    kind = type(thing)
+    if _is_plain(kind):
+        return thing
+    if issubclass(kind, _LEFT_OUT):
+        return None
+    if (key := id(thing)) in within:
         return "itself"
-    seen |= {id(thing)}
-    if isinstance(thing, EventQueue):  # entries that timers have left behind are no state
-        thing = {"sequence": thing.sequence, "plans": thing.plans()}
-    if isinstance(thing, dict):
-        return {key: image(value, seen) for key, value in thing.items()}
-    if isinstance(thing, list | tuple | deque):
-        return [image(value, seen) for value in thing]
-    if isinstance(thing, bytearray):
+    within.add(key)
+    found = _parts(thing, kind, within)
+    within.discard(key)
+    return found
+
+
+def _parts(thing: Any, kind: type, within: set[int]) -> Any:
+    if issubclass(kind, _SEQUENCES):
+        return [each if _is_plain(type(each)) else _image(each, within) for each in thing]
+    if issubclass(kind, bytearray):
         return bytes(thing)
-    names = ["at_ns"] if isinstance(thing, Timer) else _names(thing)  # the plans have the rest
-    return type(thing).__name__, {name: image(getattr(thing, name), seen) for name in names}
+    if issubclass(kind, dict):
+        return _values(thing, within)
+    if issubclass(kind, EventQueue):  # entries that timers have left behind are no state
+        return _values({"sequence": thing.sequence, "plans": thing.plans()}, within)
+    names = ["at_ns"] if issubclass(kind, Timer) else _names(thing, kind)  # the plans have the rest
+    return kind.__name__, _values({name: getattr(thing, name) for name in names}, within)
 
 
-def _names(thing: Any) -> Iterable[str]:
-    slots = [name for kind in type(thing).__mro__ for name in getattr(kind, "__slots__", ())]
-    return [*slots, *getattr(thing, "__dict__", {})]
+def _values(things: dict[Any, Any], within: set[int]) -> dict[Any, Any]:
+    return {
+        key: value if _is_plain(type(value)) else _image(value, within)
+        for key, value in things.items()
+    }
+
+
+@cache
+def _is_plain(kind: type) -> bool:
+    return issubclass(kind, _PLAIN)
+
+
+def _names(thing: Any, kind: type) -> Iterable[str]:
+    own = getattr(thing, "__dict__", None)
+    return (*_slots(kind), *own) if own else _slots(kind)
+
+
+@cache
+def _slots(kind: type) -> tuple[str, ...]:
+    return tuple(name for each in kind.__mro__ for name in getattr(each, "__slots__", ()))
