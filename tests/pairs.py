@@ -354,7 +354,7 @@ def image(thing: Any) -> Any:
 
 def _image(thing: Any, within: set[int]) -> Any:
     """within: the ids of the things that this one is part of; one of them is "itself"."""
-    kind = type(thing)
+    kind: Any = type(thing)
     if _is_plain(kind):
         return thing
     if issubclass(kind, _LEFT_OUT):
@@ -367,9 +367,9 @@ def _image(thing: Any, within: set[int]) -> Any:
     return found
 
 
-def _parts(thing: Any, kind: type, within: set[int]) -> Any:
+def _parts(thing: Any, kind: Any, within: set[int]) -> Any:
     if issubclass(kind, _SEQUENCES):
-        return [each if _is_plain(type(each)) else _image(each, within) for each in thing]
+        return [each if _is_plain(each.__class__) else _image(each, within) for each in thing]
     if issubclass(kind, bytearray):
         return bytes(thing)
     if issubclass(kind, dict):
@@ -382,21 +382,21 @@ def _parts(thing: Any, kind: type, within: set[int]) -> Any:
 
 def _values(things: dict[Any, Any], within: set[int]) -> dict[Any, Any]:
     return {
-        key: value if _is_plain(type(value)) else _image(value, within)
+        key: value if _is_plain(value.__class__) else _image(value, within)
         for key, value in things.items()
     }
 
 
 @cache
-def _is_plain(kind: type) -> bool:
+def _is_plain(kind: Any) -> bool:
     return issubclass(kind, _PLAIN)
 
 
-def _names(thing: Any, kind: type) -> Iterable[str]:
+def _names(thing: Any, kind: Any) -> Iterable[str]:
     own = getattr(thing, "__dict__", None)
     return (*_slots(kind), *own) if own else _slots(kind)
 
 
 @cache
-def _slots(kind: type) -> tuple[str, ...]:
+def _slots(kind: Any) -> tuple[str, ...]:
     return tuple(name for each in kind.__mro__ for name in getattr(each, "__slots__", ()))

@@ -430,8 +430,8 @@ def test_version_loads_nearly_nothing() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["run", str(ROOT / "scenarios")],
-        ["check", str(ROOT / "scenarios")],
+        ["run", str(ROOT / "scenarios/err")],
+        ["check", str(ROOT / "scenarios/err")],
         ["explain", "RTS"],
         ["why", str(ROOT / "scenarios/rc/send.rdmalab.yaml")],
         ["schema", "--of", "run"],

@@ -5,10 +5,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
 from rdmalab.scenario.loader import SUFFIX, Scenario, load
 from rdmalab.vocabulary import VOCABULARY
+from tests.each import each
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "scenarios/real"
@@ -36,7 +35,7 @@ def test_all_of_them_are_there_and_no_other() -> None:
     assert len(CASES) == 35
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@each("case", CASES)
 def test_it_says_who_saw_what_and_why(case: Case) -> None:
     document = played(case).document
     about = " ".join((document.about or "").split())
@@ -47,7 +46,7 @@ def test_it_says_who_saw_what_and_why(case: Case) -> None:
     assert "real" in document.tags
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@each("case", CASES)
 def test_it_shows_the_symptom_and_then_the_cure(case: Case) -> None:
     """The step with an id is the symptom; something is expected of it, and of a later step."""
     steps = played(case).steps

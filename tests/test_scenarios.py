@@ -22,6 +22,7 @@ from rdmalab.scenario.runner import Runner
 from rdmalab.scenario.wire import Skip, parse_wire
 from rdmalab.spec.work import WROpcode
 from rdmalab.vocabulary import VOCABULARY
+from tests.each import each
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "scenarios"
@@ -42,14 +43,6 @@ def passes(scenario: Scenario) -> bool:
 
 
 # --------------------------------------------------------------------------- what is there
-@pytest.mark.parametrize("file", FILES)
-def test_it_passes(file: str) -> None:
-    runner = Runner(loaded(file), open_session)
-    runner.run()
-    assert runner.ok, runner.results[-1].text(file)
-    assert runner.position == len(runner.scenario.steps)
-
-
 def test_there_is_a_scenario_for_every_emulated_opcode_and_for_each_topic() -> None:
     texts = "\n".join((FOLDER / file).read_text("utf-8") for file in FILES)
     emulated = ("SEND", "SEND_WITH_IMM", "RDMA_WRITE", "RDMA_WRITE_WITH_IMM", "RDMA_READ",
@@ -68,7 +61,7 @@ def test_there_is_a_scenario_for_every_emulated_opcode_and_for_each_topic() -> N
     }
 
 
-@pytest.mark.parametrize("file", FILES)
+@each("file", FILES)
 def test_it_teaches(file: str) -> None:
     """It says what it shows, has something to read on the way, and names the schema."""
     scenario = loaded(file)
@@ -137,11 +130,16 @@ def _without(step: PlannedStep, index: int) -> PlannedStep:
     return dataclasses.replace(step, wire=wire, wire_spots=tuple(spots))
 
 
-def survivors(scenario: Scenario) -> Iterator[str]:
-    """The mutants that pass. What a step does is played once: only the judging of it changes."""
-    runner = Runner(scenario, open_session)
+def survivors(runner: Runner) -> Iterator[str]:
+    """Play to the end or the first failure; the mutants that pass.
+
+    What a step does is played once: only the judging of it changes.
+    """
+    scenario = runner.scenario
     for index, step in enumerate(scenario.steps):
         runner.next_step()
+        if not runner.ok:
+            return
         for text, mutant in _step_mutants(step):
             if mutant.errno != step.errno:
                 passed = passes(_up_to(scenario, index, mutant))
@@ -166,8 +164,12 @@ def _up_to(scenario: Scenario, index: int, mutant: PlannedStep) -> Scenario:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_every_assertion_is_needed(file: str) -> None:
-    assert not list(survivors(loaded(file)))
+def test_it_passes_and_every_assertion_is_needed(file: str) -> None:
+    runner = Runner(loaded(file), open_session)
+    not_needed = list(survivors(runner))
+    assert runner.ok, runner.results[-1].text(file)
+    assert runner.position == len(runner.scenario.steps)
+    assert not_needed == []
 
 
 def test_the_mutation_test_changes_what_it_should() -> None:
@@ -187,4 +189,4 @@ def test_the_mutation_test_changes_what_it_should() -> None:
 def test_the_mutation_test_sees_an_assertion_that_is_not_needed() -> None:
     steps = "  - use rc_pair\n  - do: show\n    expect: [now < 5, A.cq0.capacity == 16]\n"
     scenario = loads(f"rdmalab: 1\ntitle: t\nsteps:\n{steps}", "x.yaml", VOCABULARY)
-    assert list(survivors(scenario)) == ["line 5: now < 6"]
+    assert list(survivors(Runner(scenario, open_session))) == ["line 5: now < 6"]

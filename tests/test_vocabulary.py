@@ -2,11 +2,10 @@
 
 import re
 
-import pytest
-
 from rdmalab.command import Command
 from rdmalab.guide.usage import docstring
 from rdmalab.vocabulary import GROUPS, VOCABULARY
+from tests.each import each
 
 EVERY = [each for group in GROUPS.values() for each in group]
 
@@ -25,7 +24,7 @@ def test_help_shows_verbs_first_and_leaving_last() -> None:
     assert all(names.index(early) < names.index(late) for early, late in pairs)
 
 
-@pytest.mark.parametrize("each", EVERY, ids=lambda each: each.name)
+@each("each", EVERY)
 def test_each_word_says_what_it_does(each: Command) -> None:
     page = docstring(each)
     assert re.fullmatch(r"[A-Z].*[.…]", each.summary)
@@ -33,14 +32,14 @@ def test_each_word_says_what_it_does(each: Command) -> None:
     assert all(len(line) <= 100 for line in each.documentation.splitlines())
 
 
-@pytest.mark.parametrize("each", EVERY, ids=lambda each: each.name)
+@each("each", EVERY)
 def test_each_verb_says_where_to_read_on(each: Command) -> None:
     is_verb = each.function.__module__.startswith("rdmalab.verbs.")
     assert is_verb == ("\nSee: ibv_" in each.documentation)
     assert not is_verb or each.changes_world
 
 
-@pytest.mark.parametrize("each", EVERY, ids=lambda each: each.name)
+@each("each", EVERY)
 def test_the_example_uses_the_word_it_explains(each: Command) -> None:
     assert all(example.split()[0] == each.name for example in docstring(each).examples)
 

@@ -1,11 +1,10 @@
 """Suspicions explained."""
 
-import pytest
-
 from rdmalab.doctor.article import SUSPICIONS
 from rdmalab.doctor.checklist import BY_SLUG
 from rdmalab.guide.article import Article
 from rdmalab.lab import Lab
+from tests.each import each
 
 
 def explained(slug: str) -> Article:
@@ -14,7 +13,7 @@ def explained(slug: str) -> Article:
     return value
 
 
-@pytest.mark.parametrize("slug", BY_SLUG)
+@each("slug", BY_SLUG)
 def test_every_suspicion_can_be_explained(slug: str) -> None:
     found = explained(f"cause {slug}")
     assert found.title == slug
@@ -22,7 +21,7 @@ def test_every_suspicion_can_be_explained(slug: str) -> None:
     assert all(len(line) <= 80 for line in found.lines(80))
 
 
-@pytest.mark.parametrize("slug", BY_SLUG)
+@each("slug", BY_SLUG)
 def test_its_name_alone_leads_there(slug: str) -> None:
     found = explained(slug)
     assert BY_SLUG[slug].rule in found.text or f"explain cause {slug}" in found.text

@@ -12,6 +12,7 @@ from rdmalab.scenario.result import Stop
 from rdmalab.scenario.runner import Runner
 from rdmalab.vocabulary import VOCABULARY
 from tests.doctor.masks import asked, disguised, judge
+from tests.each import each
 
 FOLDER = Path(__file__).parents[2] / "scenarios" / "why"
 FILES = sorted(path.name for path in FOLDER.glob(f"*{SUFFIX}"))
@@ -33,7 +34,7 @@ def test_the_cause_is_found_under_other_names_and_beside_healthy_pairs(file: str
         pytest.fail("\n".join([wrong.failure.what, *wrong.failure.lines]))
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.slug)
+@each("check", CHECKS)
 def test_every_suspicion_has_a_scenario(check: object) -> None:
     slug = check.slug  # type: ignore[attr-defined]
     steps = [step.step for file in FILES for step in asked(loaded(file))]

@@ -5,17 +5,18 @@ import pytest
 from rdmalab.guide.phrases import duration
 from rdmalab.spec.states import ATTRIBUTES, MTU, Attr
 from rdmalab.spec.timers import RNR_NS
+from tests.each import each
 from tests.guide.saying import row, said
 
 
-@pytest.mark.parametrize("name", ATTRIBUTES)
+@each("name", ATTRIBUTES)
 def test_every_attribute_says_its_sentence_mask_and_range(name: str) -> None:
     assert ATTRIBUTES[name].sentence in said(name)
     assert f"IBV_QP_{ATTRIBUTES[name].mask.name}," in row(name, "mask")
     assert row(name, "range")
 
 
-@pytest.mark.parametrize("mask", Attr)
+@each("mask", Attr)
 def test_a_mask_bit_leads_to_its_attribute(mask: Attr) -> None:
     assert f"IBV_QP_{mask.name}," in row(f"IBV_QP_{mask.name}", "mask")
 
@@ -50,7 +51,7 @@ def test_all_codes_stand_in_the_article() -> None:
         assert f"{code}:{duration(wait_ns)}" in row("min_rnr_timer", "codes")
 
 
-@pytest.mark.parametrize("code", range(32))
+@each("code", range(32))
 def test_one_code(code: int) -> None:
     assert duration(RNR_NS[code]) in said(f"min_rnr_timer {code}")
     assert said(f"rnr timer {code}") == said(f"min_rnr_timer {code}")

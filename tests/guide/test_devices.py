@@ -6,6 +6,7 @@ from rdmalab.guide.devices import LIMIT_NAMES
 from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
 from rdmalab.spec.profiles import CELLS, PROFILES, STRICT
 from rdmalab.spec.records import KINDS, Kind
+from tests.each import each
 from tests.guide.saying import row, said
 
 
@@ -17,7 +18,7 @@ def test_a_profile_names_the_cells_in_which_it_differs(name: str) -> None:
     assert (more in said(name)) is (len(odd) > 24)
 
 
-@pytest.mark.parametrize("name", CELLS)
+@each("name", CELLS)
 def test_a_cell_says_what_each_device_does(name: str) -> None:
     assert all(row(f"cell {name}", profile) for profile in PROFILES)
 
@@ -30,7 +31,7 @@ def test_values_of_cells_in_words() -> None:
     assert row("ack_timeout_factor", "mlx5") == "4"
 
 
-@pytest.mark.parametrize("name", LIMIT_NAMES)
+@each("name", LIMIT_NAMES)
 def test_a_limit_has_a_value_on_each_device(name: str) -> None:
     assert all(row(f"limit {name}", profile) for profile in PROFILES)
 
@@ -53,13 +54,13 @@ def test_port_states(state: PortState) -> None:
     assert row(f"IBV_PORT_{state.name}", "says") == state.text
 
 
-@pytest.mark.parametrize("cap", [*AtomicCap, *DeviceCap])
+@each("cap", [*AtomicCap, *DeviceCap])
 def test_capabilities(cap: AtomicCap | DeviceCap) -> None:
     prefix = "IBV_ATOMIC_" if isinstance(cap, AtomicCap) else "IBV_DEVICE_"
     assert said(f"{prefix}{cap.name}").startswith(f"{prefix}{cap.name}")
 
 
-@pytest.mark.parametrize("kind", Kind)
+@each("kind", Kind)
 def test_a_record_says_its_sentence_and_what_a_and_b_are(kind: Kind) -> None:
     wanted = KINDS[kind]
     assert row(f"record {kind.name}", "a") == wanted.a.meaning

@@ -33,6 +33,7 @@ from rdmalab.spec import (
     vendor_errors,
 )
 from rdmalab.spec import work as works
+from tests.each import each
 from tests.guide.saying import WORDS, said
 
 ENTRIES = list(entries(WORDS))
@@ -58,12 +59,12 @@ def public_enums() -> list[type[enum.Enum]]:
     ]
 
 
-@pytest.mark.parametrize("cls", public_enums())
+@each("cls", public_enums())
 def test_every_enum_of_the_book_has_its_prefix_or_is_a_part(cls: type[enum.Enum]) -> None:
     assert (cls in PREFIX) != (cls.__name__ in PARTS)
 
 
-@pytest.mark.parametrize("member", [member for cls in PREFIX for member in cls], ids=full_name)
+@each("member", [member for cls in PREFIX for member in cls])
 def test_every_member_is_explained_by_its_full_name_and_its_own(
     member: enum.IntEnum | enum.IntFlag,
 ) -> None:
@@ -80,7 +81,7 @@ TABLES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", TABLES)
+@each("name", TABLES)
 def test_every_row_of_every_table_is_explained(name: str) -> None:
     assert lookup(name, WORDS)
     assert lookup(name.upper(), WORDS)
@@ -94,7 +95,7 @@ def test_no_part_of_the_book_is_forgotten() -> None:
     }
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+@each("entry", ENTRIES)
 def test_an_article_fits_a_screen(entry: Entry) -> None:
     article = explain(entry.name, WORDS)
     lines = article.lines(80)
@@ -112,7 +113,7 @@ def test_names_are_never_ambiguous() -> None:
         assert len(entry.name.split()) <= 4
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+@each("entry", ENTRIES)
 def test_where_to_read_on_exists(entry: Entry) -> None:
     for see in entry.write().see_also:
         verb, _, rest = see.partition(" ")
@@ -124,9 +125,7 @@ def test_where_to_read_on_exists(entry: Entry) -> None:
             assert see.endswith(")") or verb in ("why", "help"), see
 
 
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
+@each("text, title", [
         ("ERR", "ERR"), ("err", "ERR"), ("IBV_QPS_ERR", "ERR"), ("13", "IBV_WC_RNR_RETRY_EXC_ERR"),
         ("SEND", "IBV_WR_SEND"), ("IBV_WC_SEND", "IBV_WC_SEND"), ("flush", "flush"),
         ("FLUSH", "IBV_WR_FLUSH"), ("reset", "reset"), ("RESET", "RESET"), ("read", "read"),
@@ -134,8 +133,7 @@ def test_where_to_read_on_exists(entry: Entry) -> None:
         ("post_send SEND", "IBV_WR_SEND"), ("modify_qp timeout", "timeout"), ("rkey", "rkey"),
         ("transport retry counter exceeded", "IBV_WC_RETRY_EXC_ERR"),
         ("Invalid argument", "EINVAL"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_the_likeliest_meaning_comes_first(text: str, title: str) -> None:
     assert explain(text, WORDS).title == title
 

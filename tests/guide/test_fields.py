@@ -1,13 +1,12 @@
 """Fields: every key that a verb takes is explained, with what its signature knows."""
 
-import pytest
-
 from rdmalab.command import IntegerKind, Parameter
 from rdmalab.guide.explain import lookup
 from rdmalab.guide.fields import FieldUse, field_article, fields_of
 from rdmalab.guide.sentences import concepts, read
 from rdmalab.spec.states import ATTRIBUTES
 from rdmalab.vocabulary import VERBS, VOCABULARY
+from tests.each import each
 from tests.guide.saying import WORDS, row, said
 
 FIELDS = read("sentences")["field"]
@@ -16,7 +15,7 @@ PLACES = fields_of({verb: VOCABULARY[verb] for verb in VERBS})
 TRADE = {word for name, concept in concepts().items() for word in (name, *concept.words)}
 
 
-@pytest.mark.parametrize("name", PLACES)
+@each("name", PLACES)
 def test_every_field_of_every_verb_is_explained(name: str) -> None:
     assert name in FIELDS or name in ATTRIBUTES or name in TRADE | {"event"}
     assert any(
@@ -24,7 +23,7 @@ def test_every_field_of_every_verb_is_explained(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@each("name", FIELDS)
 def test_a_field_names_who_takes_it(name: str) -> None:
     places = fields_of(WORDS)[name]
     assert row(f"field {name}", "taken by").startswith(places[0].command)

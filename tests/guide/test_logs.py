@@ -15,6 +15,7 @@ from rdmalab.guide.explain import explain
 from rdmalab.guide.logs import read
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
 from rdmalab.spec.statuses import STATUS, WCStatus
+from tests.each import each
 from tests.guide.saying import WORDS
 
 LINES = [
@@ -55,7 +56,7 @@ LINES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("line", "title"), LINES)
+@each("line, title", LINES)
 def test_a_line_of_a_log_leads_to_the_article(line: str, title: str) -> None:
     said = explain(line, WORDS)
     assert said.title == title
@@ -63,7 +64,7 @@ def test_a_line_of_a_log_leads_to_the_article(line: str, title: str) -> None:
     assert max(map(len, said.lines(80))) <= 80
 
 
-@pytest.mark.parametrize("status", [status for status in WCStatus if status])
+@each("status", [status for status in WCStatus if status])
 def test_every_status_is_read_by_number_and_by_text(status: WCStatus) -> None:
     for line in (f"poll: status={int(status)}, giving up", f"oh: {STATUS[status].text.upper()}!"):
         found = read(line, WORDS)
@@ -71,7 +72,7 @@ def test_every_status_is_read_by_number_and_by_text(status: WCStatus) -> None:
         assert found.word == full_name(status)
 
 
-@pytest.mark.parametrize("event", AsyncEvent)
+@each("event", AsyncEvent)
 def test_every_event_is_read_by_its_text(event: AsyncEvent) -> None:
     found = read(f"libibverbs: async: {EVENTS[event].text} on port 1", WORDS)
     assert found is not None

@@ -5,10 +5,11 @@ import pytest
 from rdmalab.guide.packets import HEADERS
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES
 from rdmalab.spec.refusals import REFUSALS, Syndrome
+from tests.each import each
 from tests.guide.saying import row, said
 
 
-@pytest.mark.parametrize("label", BY_LABEL)
+@each("label", BY_LABEL)
 def test_a_wire_opcode_names_its_codes_and_headers(label: str) -> None:
     name = f"wire {label}"
     for code in BY_LABEL[label]:
@@ -17,7 +18,7 @@ def test_a_wire_opcode_names_its_codes_and_headers(label: str) -> None:
         assert f"{HEADERS[header].__name__} {HEADERS[header].LENGTH}" in row(name, "headers")
 
 
-@pytest.mark.parametrize("code", OPCODES)
+@each("code", OPCODES)
 def test_every_code_leads_to_its_label(code: int) -> None:
     assert OPCODES[code].label in said(f"opcode {code:#04x}")
 
@@ -30,7 +31,7 @@ def test_headers_with_sizes() -> None:
     assert row("SEND_FIRST", "place").startswith("begins")
 
 
-@pytest.mark.parametrize("cls", HEADERS.values())
+@each("cls", HEADERS.values())
 def test_a_header_lists_its_fields(cls: type) -> None:
     for field in HEADERS[cls.__name__.lower()].FIELDS:
         assert row(f"header {cls.__name__}", field.name)

@@ -2,18 +2,17 @@
 
 import enum
 
-import pytest
-
 from rdmalab.guide.parts import KINDS, part_article
 from rdmalab.guide.sentences import note
 from rdmalab.spec.opcodes import OPCODES, Service
 from rdmalab.spec.states import Mishap
+from tests.each import each
 from tests.guide.saying import row, said
 
 MEMBERS = [member for cls in KINDS for member in cls]
 
 
-@pytest.mark.parametrize("member", MEMBERS, ids=lambda m: f"{type(m).__name__}.{m.name}")
+@each("member", MEMBERS)
 def test_every_member_says_something_of_its_own(member: enum.Enum) -> None:
     own = part_article(member).sections[0].lines[0]
     others = [part_article(other).sections[0].lines[0] for other in type(member)]

@@ -17,6 +17,7 @@ from rdmalab.spec.access import Access
 from rdmalab.spec.profiles import Profile
 from rdmalab.spec.states import Attr, QPType
 from rdmalab.spec.timers import RNR_NS
+from tests.each import each
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ def test_durations_have_three_decimals_at_most(time_ns: int, text: str) -> None:
     assert duration(time_ns) == text
 
 
-@pytest.mark.parametrize("time_ns", RNR_NS)
+@each("time_ns", RNR_NS)
 def test_the_grammar_reads_every_rnr_wait_back(time_ns: int) -> None:
     assert whole(duration(time_ns), Unit.NS) == time_ns
 

@@ -8,10 +8,11 @@ from rdmalab.guide.reasons import errnos
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
 from rdmalab.spec.refusals import DROPS, REFUSALS
 from rdmalab.spec.rules import RULES, errno_name
+from tests.each import each
 from tests.guide.saying import row, said
 
 
-@pytest.mark.parametrize("name", RULES)
+@each("name", RULES)
 def test_a_rule_says_its_sentence_and_errno(name: str) -> None:
     text = said(f"rule {name}")
     assert all(part.strip() in text for part in RULES[name].sentence.split("{}"))
@@ -46,7 +47,7 @@ def test_an_errno_that_another_profile_gives() -> None:
     assert "mlx5: send-state" in row("ENOMEM", "also")
 
 
-@pytest.mark.parametrize("name", REFUSALS)
+@each("name", REFUSALS)
 def test_a_refusal_says_what_comes_of_it_on_both_sides(name: str) -> None:
     refusal = REFUSALS[name]
     assert refusal.sentence in said(f"refusal {name}")
@@ -71,12 +72,12 @@ def test_a_failed_remote_invalidate_is_acknowledged() -> None:
     assert silent.endswith("sender: gets no reply; its ack timer is running")
 
 
-@pytest.mark.parametrize("name", DROPS)
+@each("name", DROPS)
 def test_a_drop_says_its_sentence(name: str) -> None:
     assert DROPS[name].sentence in said(f"drop {name}")
 
 
-@pytest.mark.parametrize("event", AsyncEvent)
+@each("event", AsyncEvent)
 def test_an_event_says_when_and_about_what(event: AsyncEvent) -> None:
     text = said(f"IBV_EVENT_{event.name}")
     assert EVENTS[event].text in text

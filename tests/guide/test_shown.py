@@ -11,6 +11,7 @@ from rdmalab.scenario.loader import SUFFIX, load
 from rdmalab.spec import absent
 from rdmalab.spec.statuses import STATUS, Side, WCStatus
 from rdmalab.vocabulary import VOCABULARY
+from tests.each import each
 from tests.guide.saying import WORDS, row
 from tests.shown import FOLDER, SAID, Showing, best, kind, played, shows
 
@@ -19,7 +20,7 @@ SHOWN = shown()
 SCENARIOS = sorted(set(SHOWN.values()))
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@each("scenario", SCENARIOS)
 def test_every_scenario_that_is_named_is_there(scenario: str) -> None:
     assert (FOLDER / f"{scenario}{SUFFIX}").is_file()
 

@@ -4,17 +4,18 @@ import pytest
 
 from rdmalab.spec.refusals import REFUSALS
 from rdmalab.spec.statuses import STATUS, WCStatus
+from tests.each import each
 from tests.guide.saying import row, said
 
 
-@pytest.mark.parametrize("status", WCStatus)
+@each("status", WCStatus)
 def test_a_status_says_what_its_row_says(status: WCStatus) -> None:
     text = said(f"IBV_WC_{status.name}")
     assert all(part in text for part in (*STATUS[status][0:1], STATUS[status].cause))
     assert STATUS[status].peer in text
 
 
-@pytest.mark.parametrize("status", WCStatus)
+@each("status", WCStatus)
 def test_name_number_and_text_lead_to_the_same(status: WCStatus) -> None:
     full = said(f"IBV_WC_{status.name}")
     assert said(STATUS[status].text).startswith(full[:30])

@@ -13,6 +13,7 @@ from rdmalab.guide.structs import ENUMS, structs_of
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.states import MTU
 from rdmalab.vocabulary import VOCABULARY
+from tests.each import each
 from tests.guide.saying import WORDS, row, said
 
 # Each name of a struct, an enum, a field, a member or a function in the documents.
@@ -57,7 +58,7 @@ NAMES = """
 """.split()  # noqa: SIM905  (as a list it would be as long as this file)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_every_name_of_the_documents_is_explained(name: str) -> None:
     assert lookup(name, WORDS), name
     assert explain(name, WORDS).sections
@@ -94,7 +95,7 @@ def test_the_structs_are_those_of_the_records() -> None:
     assert found["ibv_qp_attr"].fields == kind.fields
 
 
-@pytest.mark.parametrize("of", ENUMS, ids=lambda of: of.__name__)
+@each("of", ENUMS)
 def test_the_page_of_an_enum_has_every_member(of: type[enum.IntEnum]) -> None:
     lines = ", ".join(_lines(ENUMS[of], "members")).split(", ")
     assert len(lines) == len(list(of))

@@ -24,6 +24,7 @@ from rdmalab.command import (
 from rdmalab.guide.usage import brief, docstring, page, usage
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import QPState
+from tests.each import each
 from tests.guide.saying import WORDS, row
 
 
@@ -120,7 +121,7 @@ def test_a_record_that_may_be_left_out_is_one_row() -> None:
     assert "max_send_wr" in rows("create_qp")
 
 
-@pytest.mark.parametrize("name", WORDS)
+@each("name", WORDS)
 def test_a_key_of_an_example_has_its_row(name: str) -> None:
     """Whoever reads the page finds what the example types, under that name or as another of it."""
     said = docstring(WORDS[name])
@@ -145,7 +146,7 @@ def test_verbs_that_a_table_rules_show_it() -> None:
     assert "RDMA_READ" in brief(WORDS["post_send"]).text
 
 
-@pytest.mark.parametrize("name", WORDS)
+@each("name", WORDS)
 def test_every_page_fits_the_screen_in_width(name: str) -> None:
     lines = page(WORDS[name]).lines(80)
     assert max(map(len, lines)) <= 80

@@ -21,6 +21,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import REFUSALS, Syndrome
 from rdmalab.spec.states import ATTRIBUTES, STATES, QPState
 from rdmalab.spec.statuses import STATUS, Side, WCStatus
+from tests.each import each
 from tests.guide.saying import WORDS, row, said
 
 # Enums that only order the lab's own tables: nobody outside meets their members.
@@ -61,7 +62,7 @@ def test_bookkeeping_is_there_and_is_all_that_is_left_out() -> None:
     assert len(names) > 30
 
 
-@pytest.mark.parametrize("member", MEMBERS, ids=lambda m: f"{type(m).__name__}.{m.name}")
+@each("member", MEMBERS)
 def test_every_member_of_every_enum_says_who_the_wire_and_what_to_look_at(
     member: enum.Enum,
 ) -> None:
@@ -79,7 +80,7 @@ LACKING: dict[type[enum.Enum], set[str]] = {
 }
 
 
-@pytest.mark.parametrize("status", [s for s, r in STATUS.items() if r.side is not Side.NEITHER])
+@each("status", [s for s, r in STATUS.items() if r.side is not Side.NEITHER])
 def test_a_status_says_who_detects_it_the_wire_and_what_to_look_at(status: WCStatus) -> None:
     name = f"IBV_WC_{status.name}"
     assert "HCA" in row(name, "who")
@@ -88,12 +89,12 @@ def test_a_status_says_who_detects_it_the_wire_and_what_to_look_at(status: WCSta
         assert ": " in row(name, "look at")
 
 
-@pytest.mark.parametrize("kind", read("kinds"))
+@each("kind", read("kinds"))
 def test_every_usual_kind_exists(kind: str) -> None:
     assert any(kind_of(entry) == kind for entry in ENTRIES)
 
 
-@pytest.mark.parametrize("name", ATTRIBUTES)
+@each("name", ATTRIBUTES)
 def test_an_attribute_says_what_it_does_to_the_wire(name: str) -> None:
     assert row(name, "wire") == read("wire")["attribute"].get(name, NOTHING)
 

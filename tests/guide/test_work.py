@@ -6,6 +6,7 @@ from rdmalab.guide.work import packets_of
 from rdmalab.spec.access import RIGHTS, Access
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.work import WORK, SendFlags, WCFlags, WCOpcode, WROpcode
+from tests.each import each
 from tests.guide.saying import row, said
 
 
@@ -56,7 +57,7 @@ def test_a_right_that_leans_on_another() -> None:
     assert "RDMA_WRITE" in row("REMOTE_WRITE", "used by")
 
 
-@pytest.mark.parametrize("code", WCOpcode)
+@each("code", WCOpcode)
 def test_completion_opcodes_tell_their_side(code: WCOpcode) -> None:
     side = "receive" if code >= 128 else "send"
     assert row(f"IBV_WC_{code.name}", "side").startswith(side)

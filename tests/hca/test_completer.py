@@ -15,6 +15,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS, ack_timeout_ns
 from rdmalab.spec.work import SendFlags, WCOpcode, WROpcode
 from rdmalab.wire.headers import AETH, AtomicAckETH
+from tests.each import each
 from tests.pairs import Pair, Seen
 
 SEND, WRITE, READ = WROpcode.SEND, WROpcode.RDMA_WRITE, WROpcode.RDMA_READ
@@ -372,7 +373,7 @@ def test_progress_gives_all_retries_back() -> None:
 
 
 # --------------------------------------------------------------------------- RNR
-@pytest.mark.parametrize("code", range(32))
+@each("code", range(32))
 def test_the_rnr_wait_is_exactly_what_the_responder_asks(code: int) -> None:
     pair = Pair(min_rnr_timer=code)
     pair.a.issue(SEND)

@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from rdmalab.guide.statements import not_applicable, statements
+from tests.each import each
 from tests.mutants.running import bound
 from tests.mutants.table import Edit, Mutant, NotApplicable, load, mutated
 
 MUTANTS = load()
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@each("name", MUTANTS)
 def test_a_mutant_applies_to_todays_source_and_compiles(name: str) -> None:
     for file, source in mutated(MUTANTS[name]).items():
         compile(source, file, "exec")

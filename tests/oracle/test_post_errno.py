@@ -5,9 +5,8 @@ Every entry is played at the prompt and its whole record compared; what is not c
 
 from typing import Any, NamedTuple
 
-import pytest
-
 from rdmalab.spec.profiles import RXE
+from tests.each import each
 from tests.oracle.bench import RECORD
 from tests.oracle.entries import ENTRIES, SECTIONS, Entry, object_rows
 
@@ -35,7 +34,7 @@ DIFFERENT: dict[Entry, Different] = {
 }
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+@each("entry", ENTRIES)
 def test_rxe_answers_as_recorded(entry: Entry) -> None:
     wanted = entry.recorded()
     if entry in DIFFERENT:

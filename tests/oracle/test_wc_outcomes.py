@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.each import each
 from tests.oracle.outcomes import (
     CAPTURED,
     EXPLAINED,
@@ -23,7 +24,7 @@ def test_all_experiments_are_played() -> None:
     assert {name for name, outcome in found.items() if outcome.rows is not None} == set(CAPTURED)
 
 
-@pytest.mark.parametrize("name", [name for name in RECORDED if name not in EXPLAINED])
+@each("name", [name for name in RECORDED if name not in EXPLAINED])
 def test_as_recorded(name: str) -> None:
     assert complaints(name, played("rxe")[name]) == []
 

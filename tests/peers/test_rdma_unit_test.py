@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.each import each
 from tests.peers.rdma_unit_test import DIFFERS, PROFILES, Entry, entries, names, play
 
 JUDGED = [entry for entry in entries() if not entry.dropped]
@@ -27,7 +28,7 @@ def test_most_of_their_tests_are_judged_and_equal() -> None:
     assert len(different) * 100 <= 3 * len(JUDGED), different
 
 
-@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
+@each("entry", entries())
 def test_an_entry_is_whole(entry: Entry) -> None:
     """It says what is demanded; a play asserts something, a difference has reason and source."""
     assert entry.raw["behaviour"]

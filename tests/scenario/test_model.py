@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from rdmalab.scenario.loader import SUFFIX
 from rdmalab.scenario.model import ACTIONS, MAX_STEPS, Document, Step
 from rdmalab.scenario.report import schema_of_scenario
+from tests.each import each
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "rdmalab" / "scenario" / "scenario-1.json"
@@ -32,7 +33,7 @@ def test_the_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(schema_of_scenario())
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@each("path", FILES)
 def test_every_scenario_is_valid_for_an_editor(path: Path) -> None:
     """An editor types scalars as YAML does; the schema must be content with that."""
     assert valid(yaml.safe_load(path.read_text("utf-8")))

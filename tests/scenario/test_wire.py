@@ -28,6 +28,7 @@ from rdmalab.views.ladder import Fate
 from rdmalab.views.memory import with_key
 from rdmalab.views.transit_effects import Origin
 from rdmalab.vocabulary import VOCABULARY
+from tests.each import each
 from tests.labs import lab_of
 from tests.scenario.playing import PAIR, said
 
@@ -59,7 +60,7 @@ def test_skip() -> None:
     assert parse_wire(" skip ") == Skip()
 
 
-@pytest.mark.parametrize("label", BY_LABEL)
+@each("label", BY_LABEL)
 def test_every_opcode_may_be_expected(label: str) -> None:
     assert parsed(f"A->B {label}").opcode == label
 

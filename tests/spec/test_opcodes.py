@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Op, PacketPlace, Service, code_of
+from tests.each import each
 
 DATA = Path(__file__).parents[1] / "data"
 SERVICES = (Service.RC, Service.UC, Service.UD, Service.XRC)
@@ -25,7 +24,7 @@ CELLS = [
 ]
 
 
-@pytest.mark.parametrize(("label", "service", "cell", "headers", "kind"), CELLS)
+@each("label, service, cell, headers, kind", CELLS)
 def test_every_cell_of_the_reference(
     label: str, service: Service, cell: str, headers: str, kind: str
 ) -> None:

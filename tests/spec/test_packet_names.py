@@ -7,9 +7,10 @@ import pytest
 from rdmalab.spec.opcodes import BY_LABEL
 from rdmalab.spec.packet_names import FRAME, PACKETS, PacketName
 from rdmalab.spec.refusals import SYNDROMES, Syndrome, syndrome_of
+from tests.each import each
 
 
-@pytest.mark.parametrize("label", [*BY_LABEL, FRAME])
+@each("label", [*BY_LABEL, FRAME])
 def test_a_label_names_its_packets_whatever_their_syndrome(label: str) -> None:
     for syndrome in (None, *Syndrome):
         packet = PacketName(label, syndrome)

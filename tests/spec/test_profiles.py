@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.spec.profiles import MLX5, PROFILES, RXE, STRICT, Profile, Rounding
+from tests.each import each
 
 PACKAGE = Path(__file__).parents[2] / "rdmalab"
 ENGINES = "\n".join(
@@ -14,7 +15,7 @@ ENGINES = "\n".join(
 CELLS = [cell.name for cell in fields(Profile) if cell.name not in ("name", "about")]
 
 
-@pytest.mark.parametrize("cell", CELLS)
+@each("cell", CELLS)
 def test_somebody_asks_this_cell(cell: str) -> None:
     assert f".{cell}" in ENGINES
 
@@ -24,7 +25,7 @@ def test_no_engine_asks_for_a_name() -> None:
     assert '== "rxe"' not in ENGINES
 
 
-@pytest.mark.parametrize("cell", [c for c in CELLS if c not in ("refusals", "errnos")])
+@each("cell", [c for c in CELLS if c not in ("refusals", "errnos")])
 def test_every_cell_differs_somewhere_or_is_the_same_for_a_reason(cell: str) -> None:
     same = len({repr(getattr(profile, cell)) for profile in PROFILES.values()}) == 1
     # the same on all three: measured so on 6.1; only a later kernel differs

@@ -2,10 +2,9 @@
 
 from string import Formatter
 
-import pytest
-
 from rdmalab.spec.records import KINDS, Field, Kind, Record
 from rdmalab.spec.states import QPState
+from tests.each import each
 from tests.spec.record_parts import parts, wrong
 
 
@@ -13,7 +12,7 @@ def test_every_kind_has_a_row_and_every_row_a_kind() -> None:
     assert set(KINDS) == set(Kind)
 
 
-@pytest.mark.parametrize("kind", Kind)
+@each("kind", Kind)
 def test_a_sentence_uses_only_what_the_record_holds(kind: Kind) -> None:
     row = KINDS[kind]
     used = {name for _, name, _, _ in Formatter().parse(row.sentence) if name}

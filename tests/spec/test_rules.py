@@ -4,10 +4,9 @@ import errno
 from pathlib import Path
 from string import Formatter
 
-import pytest
-
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.spec.rules import OF_EACH_REQUEST, RULES, errno_name
+from tests.each import each
 
 PACKAGE = Path(__file__).parents[2] / "rdmalab"
 ROOMS = ("hca", "world", "verbs")
@@ -15,18 +14,18 @@ ENGINES = "\n".join(f.read_text("utf-8") for room in ROOMS for f in (PACKAGE / r
 LATER: set[str] = set()
 
 
-@pytest.mark.parametrize("name", RULES)
+@each("name", RULES)
 def test_somebody_refuses_by_it(name: str) -> None:
     assert (f'"{name}"' in ENGINES) is (name not in LATER)
 
 
-@pytest.mark.parametrize("name", RULES)
+@each("name", RULES)
 def test_its_sentence_takes_what_an_engine_has_to_say(name: str) -> None:
     room = sum(part is not None for _, part, _, _ in Formatter().parse(RULES[name].sentence))
     assert room <= 2
 
 
-@pytest.mark.parametrize("name", RULES)
+@each("name", RULES)
 def test_a_rule_has_an_errno_and_says_where_it_comes_from(name: str) -> None:
     row = RULES[name]
     assert row.errno in errno.errorcode

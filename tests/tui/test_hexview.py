@@ -1,15 +1,14 @@
 """Bytes in rows of any width."""
 
-import pytest
-
 from rdmalab.shell.styled_text import text_of
 from rdmalab.tui.hexview import hex_lines, per_row
 from rdmalab.views.memory import HexRow
+from tests.each import each
 
 ROW = HexRow(0x40, 0x1040, b"hello, world. 16", (0, 1), (8, 9, 10))
 
 
-@pytest.mark.parametrize("width", range(25, 120))
+@each("width", range(25, 120))
 def test_all_bytes_are_there_and_fit(width: int) -> None:
     lines = [text_of(line) for line in hex_lines(ROW, width)]
     assert max(map(len, lines)) <= width

@@ -69,7 +69,8 @@ def test_the_example_of_the_man_page() -> None:
 
 def test_the_journal_plays_it_again() -> None:
     lab = extended_lab(
-        "post_recv B.qp0 wr_id=9 sg=B.mr0[0:64]", "wr_start A.qx0 thread=3", "wr_send A.qx0 wr_id=1 wr_flags=SIGNALED|INLINE",
+        "post_recv B.qp0 wr_id=9 sg=B.mr0[0:64]", "wr_start A.qx0 thread=3",
+        "wr_send A.qx0 wr_id=1 wr_flags=SIGNALED|INLINE",
         "wr_set_inline_data_list A.qx0 buf=A.mr0[0:4],{addr=0x10000004 length=4}",
         "wr_complete A.qx0", "run", "wr_start A.qx0", "wr_send A.qx0",
     )  # fmt: skip

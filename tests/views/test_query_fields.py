@@ -17,6 +17,7 @@ from rdmalab.spec.work import WROpcode
 from rdmalab.views import query_fields
 from rdmalab.views.query_fields import FieldRow, continuations, fields
 from rdmalab.world.programs import start
+from tests.each import each
 from tests.pairs import Pair
 from tests.views.looking import ask, names_of
 
@@ -47,7 +48,7 @@ def busy() -> Pair:
     return pair
 
 
-@pytest.mark.parametrize("row", _PATHS, ids=lambda row: row.path)
+@each("row", _PATHS)
 def test_everything_listed_can_be_asked(busy: Pair, row: FieldRow) -> None:
     value = ask(busy, row.path)
     if value is None:

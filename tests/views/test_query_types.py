@@ -9,6 +9,7 @@ from rdmalab.scenario.loader import FileError, loads
 from rdmalab.views.query_fields import fields
 from rdmalab.views.query_types import check_types, nouns_by_prefix
 from rdmalab.vocabulary import VOCABULARY
+from tests.each import each
 from tests.labs import misread
 
 SENSELESS = [
@@ -39,7 +40,7 @@ def refusal(question: str) -> NotUnderstood:
     return refused.value
 
 
-@pytest.mark.parametrize(("question", "message"), SENSELESS)
+@each("question, message", SENSELESS)
 def test_what_is_senseless_is_told_without_a_world(question: str, message: str) -> None:
     refused = refusal(question)
     assert refused.message.startswith(message)
@@ -99,7 +100,7 @@ def test_a_program_of_a_file_with_it_cannot_be_played() -> None:
         loads(text, "f", VOCABULARY)
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     ["wire.last.opcode == ACK", "A.mine.state == RTS", "A.mine.count == 1", "A.qp0.srq == NULL",
      "A.cq0.next.status == IBV_WC_SUCCESS", "A.mr0[0:5] == \"hello\"", "A.mr0[7] == 0x41",
@@ -111,7 +112,7 @@ def test_what_may_mean_something_is_asked(question: str) -> None:
     check_types(parse_expression(question).node, nouns_by_prefix)
 
 
-@pytest.mark.parametrize("path", sorted({row.path for row in fields() if "(" not in row.path}))
+@each("path", sorted({row.path for row in fields() if "(" not in row.path}))
 def test_every_field_that_can_be_asked_has_a_type(path: str) -> None:
     check_types(parse_expression(path).node, nouns_by_prefix)
 

@@ -1,7 +1,5 @@
 """The story: every kind of record can be said, and an event is one sentence."""
 
-import pytest
-
 from rdmalab.hca.wr import Cqe, RecvWqe, RecvWR, SendWqe, SendWR
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm
@@ -13,6 +11,7 @@ from rdmalab.spec.work import SendFlags, WCOpcode, WROpcode
 from rdmalab.views import story
 from rdmalab.world.faults import Drop, Match
 from rdmalab.world.transit import Injection
+from tests.each import each
 from tests.pairs import Pair
 from tests.views.looking import names_of
 
@@ -38,7 +37,7 @@ VALUES = {"index": 1, "entry": 0, "pkey": 0x8001, "frame": bytes(60),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", Kind)
+@each("kind", Kind)
 def test_every_kind_of_record_can_be_said(kind: Kind) -> None:
     pair = Pair()
     values = {**VALUES, "packet": pair.b.incoming("SEND_ONLY", 3, bytes(64))}

@@ -3,14 +3,15 @@ import pytest
 from rdmalab.lab import Lab
 from rdmalab.views.warnings import warnings
 from tests.covers import covers
+from tests.each import each
 from tests.labs import well
 from tests.shell.talk import Talk
 
 _SHARED = "create_srq B.srq0 pd=B.pd0 max_wr=8"
 
 
-@pytest.mark.parametrize(
-    ("setup", "line", "warning"),
+@each(
+    "setup, line, warning",
     [
         ("", "post_recv B.qp0 sg=B.mr0[0:5000]", "sg reaches beyond B.mr0 (4096 bytes)."),
         ("", "post_recv B.qp0 sg={addr=0x10 length=8 lkey=0xdead}", "has lkey 0xdead"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rdmalab.wire import headers
 from rdmalab.wire.header import B3, B4, B8, Header, header
 from rdmalab.wire.headers import AETH, BTH, FETH, GRH, RETH
+from tests.each import each
 
 from .strategies import any_header
 
@@ -38,13 +39,13 @@ LENGTHS = {
 KINDS: list[type[Header]] = [getattr(headers, name) for name in LENGTHS]
 
 
-@pytest.mark.parametrize(("name", "length"), LENGTHS.items())
+@each("name, length", LENGTHS.items())
 def test_lengths_are_those_of_the_documents(name: str, length: int) -> None:
     kind: type[Header] = getattr(headers, name)
     assert length == kind.LENGTH
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_the_layout_is_gapless(kind: type[Header]) -> None:
     offset = 0
     for field in kind.layout():
@@ -95,7 +96,7 @@ def test_unpack_undoes_pack_anywhere_in_the_bytes(value: Header, a: bytes, b: by
     assert type(value).unpack(a + value.pack() + b, len(a)) == value
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_a_value_too_wide_or_negative_is_named(kind: type[Header]) -> None:
     for field in kind.layout():
         for value in (1 << field.bits, -1):
@@ -104,7 +105,7 @@ def test_a_value_too_wide_or_negative_is_named(kind: type[Header]) -> None:
                 made.pack()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_too_few_bytes_are_refused(kind: type[Header]) -> None:
     with pytest.raises(ValueError, match=f"{kind.__name__} needs {kind.LENGTH} bytes"):
         kind.unpack(bytes(kind.LENGTH), 1)

@@ -12,6 +12,7 @@ from rdmalab.wire.headers import BTH, GRH, LRH, RETH
 from rdmalab.wire.infiniband import decode, describe, encode, grh_octets, icrc, layers, vcrc
 from rdmalab.wire.packet import LidFlow, Packet, wire_length
 from rdmalab.wire.roce import Malformed, Reason
+from tests.each import each
 
 from .strategies import bits, lid_flows, packets
 
@@ -154,7 +155,7 @@ def test_each_wrong_byte_has_its_reason(octets: bytes, at: int, value: int, reas
     assert refusal(mended(bytes(changed))) == reason
 
 
-@pytest.mark.parametrize("length", range(len(PLAIN)))
+@each("length", range(len(PLAIN)))
 def test_a_packet_cut_short_is_none(length: int) -> None:
     assert refusal(PLAIN[:length]) in ("too-short", "length")
 

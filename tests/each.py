@@ -1,0 +1,64 @@
+"""One test item for many cases: all are tried, and each that fails is told by its name."""
+
+import enum
+import inspect
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any
+
+import pytest
+
+_MOST_TOLD = 20
+Test = Callable[..., None]
+
+
+def each(arguments: str, cases: Iterable[Any]) -> Callable[[Test], Test]:
+    """Run the test once for each case, in one item.
+
+    arguments: the names of the arguments that a case gives, separated by commas. With several names
+    a case is a tuple of as many values. Other arguments are fixtures; all cases share them.
+    """
+    names = [name.strip() for name in arguments.split(",")]
+    tried = list(cases)
+
+    def decorate(test: Test) -> Test:
+        @wraps(test)
+        def of_all(**fixtures: Any) -> None:
+            failed = list[str]()
+            for case in tried:
+                values = case if len(names) > 1 else (case,)
+                try:
+                    test(**dict(zip(names, values, strict=True)), **fixtures)
+                except (Exception, pytest.fail.Exception) as wrong:  # noqa: BLE001
+                    failed.append(f"{_named(case)}: {_told(wrong)}")
+            assert tried, f"{test.__name__} has no case"
+            if failed:
+                head = f"{len(failed)} of {len(tried)} cases failed"
+                pytest.fail("\n".join([head, *failed[:_MOST_TOLD]]), pytrace=False)
+
+        signature = inspect.signature(test)
+        left = [value for name, value in signature.parameters.items() if name not in names]
+        of_all.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
+        return of_all
+
+    return decorate
+
+
+def _named(case: Any) -> str:
+    if isinstance(case, enum.Enum):
+        return f"{type(case).__name__}.{case.name}"
+    for attribute in ("name", "__name__", "slug"):
+        if isinstance(name := getattr(case, attribute, None), str):
+            return name
+    return "-".join(map(_named, case)) if isinstance(case, tuple) else str(case)
+
+
+def _told(wrong: BaseException) -> str:
+    """The failure and the line of the test it comes from."""
+    trace, place = wrong.__traceback__, ""
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if "/tests/" in file and file != __file__:
+            place = f" ({file.rpartition('/')[2]}:{trace.tb_lineno})"
+        trace = trace.tb_next
+    return f"{type(wrong).__name__}: {wrong}{place}"
