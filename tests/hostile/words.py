@@ -13,7 +13,7 @@ from tests.scenario.mangle import SCENARIOS, mangled
 
 _SESSIONS = 6
 _LETTERS = "ABCXYZabcxyz0189-_=:+/ \n\x00é"
-_HEAD = len("rdmalab:1:")
+_HEAD = len("rdmalab:2:")
 
 
 def attack(chance: Random, count: int, account: Account) -> None:

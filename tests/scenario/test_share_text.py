@@ -2,8 +2,10 @@
 
 import base64
 import hashlib
+import pkgutil
 import time
 import zlib
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -14,27 +16,31 @@ from rdmalab.lab import open_session
 from rdmalab.scenario.loader import loads
 from rdmalab.scenario.runner import Runner
 from rdmalab.scenario.saving import saved
-from rdmalab.scenario.share_text import LONGEST, WORDS, Damaged, scenario_of, shared
+from rdmalab.scenario.share_text import LONGEST, Damaged, scenario_of, shared
 from rdmalab.scenario.yaml_tree import MAX_OCTETS
 from rdmalab.vocabulary import VOCABULARY
 from tests.digest import digest
 from tests.labs import RECV, SEND, lab_of
 from tests.machine.sessions import random_lab
 
+DICTIONARY_1 = pkgutil.get_data("rdmalab.scenario", "share_format_1.txt") or b""
 WORD = shared(saved(lab_of(RECV, SEND, "run", "poll_cq A.cq0").session, "shared"))
 
 
-def test_a_short_session_is_a_short_word() -> None:
-    assert WORD.startswith("rdmalab:1:")
-    assert len(WORD) < 100
+def test_a_short_session_fits_into_a_mail() -> None:
+    assert WORD.startswith("rdmalab:2:")
+    assert len(WORD) < 1_500
 
 
-def test_the_words_of_format_1_never_change() -> None:
-    """What was shared once is read for ever; other words are another format."""
-    told = hashlib.sha256(WORDS).hexdigest()
+def test_a_word_of_format_1_is_still_read() -> None:
+    """Made by the version before zlib alone was used; its dictionary must never change."""
+    told = hashlib.sha256(DICTIONARY_1).hexdigest()
     assert told == "5bef160c6b18361c4f296a9dc29de7cccdbe36a9b682a96eccabdc8f98716c1c"
     old = "rdmalab:1:VsS4HiOzXhmtLkari9HqYrS6GK0uBrq6AJf_JmSX_xj1DBcA"
     assert scenario_of(old).endswith("  - poll_cq A.cq0\n")
+    for broken in (old[:-4] + "AAAA", old.replace("VsS4", "VsS5"), old[:-3]):
+        with pytest.raises(Damaged, match="damaged"):
+            scenario_of(broken)
 
 
 @given(st.text(max_size=300))
@@ -80,7 +86,7 @@ def test_no_damage_goes_unnoticed(at: int, gone: int, instead: str) -> None:
 
 @settings(max_examples=300)
 @given(st.text(max_size=60) | st.binary(max_size=60).map(
-    lambda octets: "rdmalab:1:" + base64.urlsafe_b64encode(octets).decode().rstrip("=")
+    lambda octets: "rdmalab:2:" + base64.urlsafe_b64encode(octets).decode().rstrip("=")
 ))  # fmt: skip
 def test_any_other_text_is_told(text: str) -> None:
     with pytest.raises(Damaged):
@@ -90,13 +96,13 @@ def test_any_other_text_is_told(text: str) -> None:
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("", "a shared session begins with rdmalab:1:"),
-        ("hello", "a shared session begins with rdmalab:1:"),
-        ("rdmalab:2:AAAA", "it was shared by another rdmalab: format 2, not 1"),
+        ("", "a shared session begins with rdmalab:2:"),
+        ("hello", "a shared session begins with rdmalab:2:"),
+        ("rdmalab:3:AAAA", "format 3 of another rdmalab; this one reads 1 and 2"),
         (WORD[:-5], "it is damaged, or not all of it is here"),
-        ("rdmalab:1:", "it is damaged, or not all of it is here"),
+        ("rdmalab:2:", "it is damaged, or not all of it is here"),
         ("rdmalab:1:A", "it is damaged, or not all of it is here"),
-        ("rdmalab:1:é", "it is damaged, or not all of it is here"),
+        ("rdmalab:2:é", "it is damaged, or not all of it is here"),
         ("rdmalab:" + "9" * 5000 + ":AAAA", "it is damaged, or not all of it is here"),
     ],
     ids=str,
@@ -108,19 +114,24 @@ def test_what_is_said(word: str, said: str) -> None:
 
 
 def _bomb(octets: bytes) -> str:
-    deflate = zlib.compressobj(9, zlib.DEFLATED, -15, 9, zlib.Z_DEFAULT_STRATEGY, WORDS)
+    return "rdmalab:2:" + base64.urlsafe_b64encode(zlib.compress(octets, 9)).decode().rstrip("=")
+
+
+def _bomb_1(octets: bytes) -> str:
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -15, 9, zlib.Z_DEFAULT_STRATEGY, DICTIONARY_1)
     stream = deflate.compress(octets) + deflate.flush()
     head = zlib.crc32(octets).to_bytes(4, "big")
     return "rdmalab:1:" + base64.urlsafe_b64encode(head + stream).decode().rstrip("=")
 
 
-def test_a_bomb_does_not_go_off() -> None:
-    word = _bomb(bytes(200 * MAX_OCTETS))
+@pytest.mark.parametrize("bomb", [_bomb, _bomb_1])
+def test_a_bomb_does_not_go_off(bomb: Callable[[bytes], str]) -> None:
+    word = bomb(bytes(200 * MAX_OCTETS))
     started = time.process_time()
     with pytest.raises(Damaged, match="too large: a scenario has at most 1,048,576 bytes"):
         scenario_of(word)
     assert time.process_time() - started < 1
-    assert scenario_of(_bomb(b"a" * MAX_OCTETS)) == "a" * MAX_OCTETS
+    assert scenario_of(bomb(b"a" * MAX_OCTETS)) == "a" * MAX_OCTETS
 
 
 def test_what_is_no_text_or_goes_on_behind_its_end() -> None:

@@ -479,7 +479,7 @@ async def test_f2_begins_the_sentence_that_saves() -> None:
 async def test_what_is_shared_is_on_the_clipboard() -> None:
     async with stand() as it:
         await it.say("share")
-        assert it.app.clipboard.startswith("rdmalab:1:")
+        assert it.app.clipboard.startswith("rdmalab:2:")
 
 
 async def test_the_app_opens_what_somebody_shared() -> None:
