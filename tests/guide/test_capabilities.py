@@ -14,7 +14,7 @@ from tests.guide.test_explain import public_enums
 
 # Parts of tables, which are no capability of a device.
 PARTS = {
-    "Op", "Place", "Side", "Local", "EventKind", "Rounding", "SlotsFreed", "Field", "Kind",
+    "Op", "PacketPlace", "Side", "Local", "EventKind", "Rounding", "SlotsFreed", "Field", "Kind",
     "Mishap", "Arm",
 }  # fmt: skip
 

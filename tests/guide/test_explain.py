@@ -45,7 +45,7 @@ BOOK = (
 
 # Enums that are parts of other tables, and no words of their own.
 PARTS = {
-    "Service", "Op", "Place", "Side", "Local", "EventKind", "Mishap", "Rounding", "SlotsFreed",
+    "Service", "Op", "PacketPlace", "Side", "Local", "EventKind", "Mishap", "Rounding", "SlotsFreed",
     "Field", "Syndrome", "Kind", "PhysState", "LinkLayer", "OpenFlag", "Arm",
 }  # fmt: skip
 
