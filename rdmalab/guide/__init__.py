@@ -1,6 +1,5 @@
-"""WHAT `explain` SAYS: articles, generated from the tables wherever a table knows.
+"""WHAT `explain` SAYS: articles, generated from the tables wherever a table knows the fact.
 
-Hand-written are the data modules only: `concepts` (words that no table holds), `causes` (what
-usually is behind a status, and the command that tests it) and `notes` (a sentence on a member of an
-enum or table). Everything else asks `spec`, `wire` and the signatures of the commands.
+The sentences that no table has are in `data/*.toml`, and `sentences` reads them. Everything else
+asks `spec`, `wire` and the signatures of the commands.
 """

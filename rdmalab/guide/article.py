@@ -19,7 +19,7 @@ class Section:
 
 @dataclass(slots=True)
 class Article:
-    """What the lab has to say about one word. kind: what sort of thing the title is."""
+    """What the lab says about one word. kind: what sort of thing the title is."""
 
     title: str
     kind: str
@@ -39,7 +39,7 @@ class Article:
 
     @property
     def text(self) -> str:
-        """All words in one row: for whoever searches."""
+        """All words of the article in one line, for a search."""
         parts = [self.title, self.kind, *self.see_also]
         parts += [word for s in self.sections for word in (s.heading, *s.lines)]
         return " ".join(parts)
@@ -49,7 +49,7 @@ Row = tuple[str, str | Iterable[str]]
 
 
 def article(title: str, kind: str, rows: Iterable[Row], see_also: Iterable[str] = ()) -> Article:
-    """An article of these rows; a row that says nothing is left out."""
+    """An article of these rows; a row without text is left out."""
     sections = []
     for heading, said in rows:
         lines = [line for line in ([said] if isinstance(said, str) else said) if line]

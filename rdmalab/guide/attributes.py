@@ -1,4 +1,4 @@
-"""Queue pair attributes: range, default, mask, the moves that take them; timer codes."""
+"""Queue pair attributes: range, default, mask, the transitions that take them, timer codes."""
 
 import enum
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from functools import partial
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import PREFIX, About, Entry, Sort, full_name
 from rdmalab.guide.phrases import by_profile, duration, type_names
-from rdmalab.guide.sentences import note, sentence
+from rdmalab.guide.sentences import sentence
 from rdmalab.spec.access import FOR_QP
 from rdmalab.spec.profiles import PROFILES, STRICT
 from rdmalab.spec.refusals import Syndrome
@@ -35,8 +35,6 @@ def entries() -> Iterator[Entry]:
     for mtu in MTU:
         words = (f"{mtu.octets}", mtu.name, f"IB_MTU_{mtu.octets}")
         yield Entry(full_name(mtu), "path MTU", words, partial(mtu_article, mtu))
-    for mig in MigState:
-        yield Entry(full_name(mig), "migration state", (mig.name,), partial(mig_article, mig))
     for code in _ACK_CODES:
         yield Entry(f"timeout {code}", "timer code", (), partial(timeout_article, code))
     for code in range(len(RNR_NS)):
@@ -85,7 +83,7 @@ def range_words(name: str) -> str:
         members = [m.name for m in _ENUMS[name] if row.low <= m <= (row.high or 0)]
         return " ".join(members)
     if row.high is None and not row.limit:
-        return "a record, judged field by field"
+        return "a struct; each field has its own range"
     limit = f", the device's {row.limit}" if row.limit else ""
     return by_profile(lambda p: f"{row.low}..{row.highest(p.caps)}") + limit
 
@@ -131,12 +129,14 @@ def timeout_article(code: int) -> Article:
     """One code of `timeout`."""
     time_ns = ack_timeout_ns(code)
     if time_ns is None:
-        rows: list[Row] = [("", "no timer: a lost last request or a lost last ACK hangs for ever")]
+        rows: list[Row] = [
+            ("", "no timer: if the last request or its ACK is lost, the wait has no end")
+        ]
     else:
         longest = (_RETRIES + 1) * time_ns
         rows = [
-            ("wait", f"{duration(time_ns)} for an answer, 4.096 us * 2^{code}"),
-            ("gives up", f"after (retry_cnt + 1) waits; {duration(longest)} with {_RETRIES}"),
+            ("wait", f"{duration(time_ns)} for a response, 4.096 us * 2^{code}"),
+            ("times out", f"after (retry_cnt + 1) waits: {duration(longest)} with {_RETRIES}"),
         ]
     return article(f"timeout={code}", "timer code", rows, ["explain timeout", "explain retry_cnt"])
 
@@ -146,7 +146,7 @@ def rnr_article(code: int) -> Article:
     rows: list[Row] = [
         ("wait", f"{duration(RNR_NS[code])} at least, before the request is sent again"),
         ("on the wire", f"AETH syndrome {_syndrome(code)}: RNR NAK with timer={code}"),
-        ("set by", "the receiver's min_rnr_timer, obeyed by the sender"),
+        ("set by", "the receiver's min_rnr_timer; the sender waits that long"),
     ]
     see = ["explain min_rnr_timer", "explain rnr_retry", "explain RNR_NAK"]
     return article(f"min_rnr_timer={code}", "RNR timer code", rows, see)
@@ -155,14 +155,10 @@ def rnr_article(code: int) -> Article:
 def mtu_article(mtu: MTU) -> Article:
     """One path MTU."""
     rows: list[Row] = [
-        ("", f"{mtu.octets} bytes of payload in a full packet; the attribute says {int(mtu)}"),
+        (
+            "",
+            f"{mtu.octets} bytes of payload in a full packet; attribute value {int(mtu)}",
+        ),
         ("longer", f"a message of n bytes takes max(1, ceil(n / {mtu.octets})) packets"),
     ]
     return article(full_name(mtu), f"path MTU = {int(mtu)}", rows, ["explain path_mtu"])
-
-
-def mig_article(mig: MigState) -> Article:
-    """One state of path migration."""
-    rows: list[Row] = [("", note(mig))]
-    kind = f"migration state = {int(mig)}"
-    return article(full_name(mig), kind, rows, ["explain path_mig_state"])

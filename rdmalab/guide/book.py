@@ -10,7 +10,7 @@ from rdmalab.guide.usual import kind_of
 
 # Kinds of entries by chapter; what has no chapter stands in the last one.
 CHAPTERS: dict[str, tuple[str, ...]] = {
-    "Words of the trade": ("word",),
+    "Terms": ("word",),
     "Commands": ("command",),
     "Fields of verbs": (
         "field of a verb", "struct of libibverbs", "enum of libibverbs", "field of an answer",
@@ -53,7 +53,7 @@ def chapters(vocabulary: Mapping[str, Command]) -> dict[str, list[Entry]]:
 def lines(vocabulary: Mapping[str, Command], width: int = WIDEST) -> Iterator[str]:
     """Title, contents, and all articles."""
     book = chapters(vocabulary)
-    yield "The guide of rdmalab: all that explain can say"
+    yield "The guide of rdmalab: all articles of explain"
     yield ""
     for number, (chapter, members) in enumerate(book.items(), 1):
         yield from _contents(number, chapter, members, width)

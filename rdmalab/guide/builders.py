@@ -1,4 +1,4 @@
-"""The extended post API: what each flag of create_qp_ex gives, and what its builder needs."""
+"""The extended post API: the builder of each flag of create_qp_ex, and what it needs."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -6,12 +6,10 @@ from functools import partial
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import Entry, full_name
 from rdmalab.guide.phrases import by_profile, type_names
-from rdmalab.guide.sentences import note
 from rdmalab.spec.builders import (
     BUILDERS,
     DATA_SETTERS,
     INLINE_SETTERS,
-    InitMask,
     SendOps,
     moves_data,
     qp_setter,
@@ -22,14 +20,11 @@ from rdmalab.spec.work import WORK, WROpcode
 
 
 def entries() -> Iterator[Entry]:
-    """Flags of `send_ops_flags`, bits of `comp_mask`."""
+    """Flags of `send_ops_flags`."""
     for opcode in BUILDERS:
         flag = SendOps[opcode.name]
         words = (f"builder {opcode.name}", f"EX_WITH_{opcode.name}")
         yield Entry(full_name(flag), "builder flag", words, partial(flag_article, opcode))
-    for bit in InitMask:
-        words = (str(bit.name), f"comp_mask {bit.name}")
-        yield Entry(full_name(bit), "creation mask", words, partial(mask_article, bit))
 
 
 def flag_article(opcode: WROpcode) -> Article:
@@ -50,14 +45,14 @@ def flag_article(opcode: WROpcode) -> Article:
         ("data", " or ".join(_data_setters(opcode)) or "takes no setter for data"),
         ("inline", _inline(opcode)),
         ("address", "; ".join(said for said in addressed if not said.endswith(" "))),
-        ("without it", "the function is a NULL pointer in C; wr_complete answers EINVAL here"),
+        ("without it", "in C the function is a NULL pointer; here wr_complete returns EINVAL"),
     ]
     see = [f"explain {opcode.name}", "help create_qp_ex", "ibv_wr_post(3)"]
     return article(full_name(flag), f"builder flag {int(flag)}", rows, see)
 
 
 def _data_setters(opcode: WROpcode) -> list[str]:
-    """The setters that say where the bytes of the request are; those of inline data for some."""
+    """The setters of the bytes of the request; those of inline data for some opcodes."""
     if not moves_data(opcode):
         return []
     row = WORK[opcode]
@@ -65,7 +60,7 @@ def _data_setters(opcode: WROpcode) -> list[str]:
 
 
 def _inline(opcode: WROpcode) -> str:
-    """What wr_complete answers to an inline setter that the opcode cannot have."""
+    """What wr_complete returns for an inline setter that the opcode cannot have."""
     if not moves_data(opcode) or WORK[opcode].inline:
         return ""
     return by_profile(
@@ -75,10 +70,3 @@ def _inline(opcode: WROpcode) -> str:
             else "not refused"
         )
     )
-
-
-def mask_article(bit: InitMask) -> Article:
-    """One bit of the `comp_mask` of create_qp_ex."""
-    rows: list[Row] = [("", note(bit))]
-    see = ["help create_qp_ex", "ibv_create_qp_ex(3)"]
-    return article(full_name(bit), f"creation mask {int(bit)}", rows, see)

@@ -7,7 +7,7 @@ from enum import Enum
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from rdmalab.guide.deeds import named, spoken
+from rdmalab.guide.implemented import member_names, named_members
 from rdmalab.hca import admission, extended, posting, requester
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.wr import SendWR
@@ -53,7 +53,7 @@ _NEEDS = {QPType.XRC_SEND: "open_xrcd", QPType.XRC_RECV: "open_xrcd"}
 
 @dataclass(slots=True)
 class CapabilityRow:
-    """One thing a device may do. text: the reason why not, or what there is to say of it."""
+    """One thing a device may do. text: the reason why not, or a remark."""
 
     area: str
     name: str
@@ -62,7 +62,7 @@ class CapabilityRow:
 
 
 class Device(NamedTuple):
-    """An adapter to try things on, and the words there are."""
+    """A device profile, and the commands of the lab."""
 
     profile: Profile
     words: Collection[str]
@@ -85,7 +85,7 @@ def rows(profile: Profile, words: Collection[str]) -> list[CapabilityRow]:
 
 
 def lines(found: list[CapabilityRow], width: int = 80) -> Iterator[str]:
-    """The rows on a page: what there is as a list, what there is not with its reason."""
+    """The rows on a page: emulated ones as a list, the others with the reason."""
     for area in dict.fromkeys(row.area for row in found):
         here = [row for row in found if row.area == area]
         yield area
@@ -116,7 +116,7 @@ def _only_strict(device: Device) -> str:
 
 
 def _named(_device: Device, member: Any) -> bool:
-    return (type(member), member.name) in named()
+    return (type(member), member.name) in named_members()
 
 
 def _qp_type(device: Device, qp_type: QPType) -> bool:
@@ -133,7 +133,8 @@ def _service(device: Device, service: Service) -> bool:
 
 
 def _work(device: Device, opcode: WROpcode) -> bool:
-    return any(_posted(device, qp_type, opcode) for qp_type in WORK[opcode].types)
+    row = WORK.get(opcode)
+    return row is not None and any(_posted(device, t, opcode) for t in row.types)
 
 
 def _posted(device: Device, qp_type: QPType, opcode: WROpcode) -> bool:
@@ -149,7 +150,7 @@ def _posted(device: Device, qp_type: QPType, opcode: WROpcode) -> bool:
     sends = message is not None and Op[message] in builders
     if opcode is WROpcode.TSO:  # more than the SEND it looks like on the wire
         sends = False
-    return sends or (WROpcode, opcode.name) in named()
+    return sends or (WROpcode, opcode.name) in named_members()
 
 
 def _completes(device: Device, opcode: WCOpcode) -> bool:
@@ -189,7 +190,7 @@ def _flag(device: Device, flag: WCFlags) -> bool:
 def _send_flag(device: Device, flag: SendFlags) -> bool:
     if flag is SendFlags.IP_CSUM:
         return bool(device.profile.caps.device_cap_flags & _CHECKSUMS)
-    return flag.name in spoken()
+    return flag.name in member_names()
 
 
 def _right(device: Device, right: Access) -> bool:
@@ -351,7 +352,7 @@ def _limits(profile: Profile) -> Iterator[CapabilityRow]:
 
 
 def _differences(profile: Profile) -> Iterator[CapabilityRow]:
-    area = f"what {profile.name} does otherwise than {STRICT.name}"
+    area = f"differences of {profile.name} from {STRICT.name}"
     for name in ("batch_errnos", *CELLS):
         ours, theirs = getattr(profile, name), getattr(STRICT, name)
         if name != "qp_types" and ours != theirs:  # these have an area of their own

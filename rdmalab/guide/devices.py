@@ -15,7 +15,6 @@ from rdmalab.spec.profiles import CELLS, PROFILES, STRICT
 from rdmalab.spec.records import KINDS, Kind
 from rdmalab.spec.refusals import REFUSALS
 from rdmalab.spec.rules import errno_name
-from rdmalab.spec.srq import SrqAttrMask, SrqType
 from rdmalab.spec.states import ATTRIBUTES
 
 _SHOWN = 24  # cells that an article names
@@ -45,19 +44,10 @@ def entries() -> Iterator[Entry]:
     for cap in DeviceCap:
         words = (str(cap.name),)
         yield Entry(full_name(cap), "device capability", words, partial(cap_article, cap))
-    yield from _sharing_entries()
     for kind in Kind:
         words = (kind.name,)
         about = About(Sort.RECORD, kind)
         yield Entry(f"record {kind.name}", "record", words, partial(record_article, kind), about)
-
-
-def _sharing_entries() -> Iterator[Entry]:
-    for kind, members in (("SRQ type", SrqType), ("SRQ attribute", SrqAttrMask)):
-        for member in members:
-            what = f"{kind} = {int(member)}"
-            write = partial(sharing_article, member, what)
-            yield Entry(full_name(member), what, (str(member.name),), write)
 
 
 def profile_article(name: str) -> Article:
@@ -76,7 +66,7 @@ def profile_article(name: str) -> Article:
         ("errnos", ", ".join(errnos)),
         ("wr_complete", ", ".join(batch)),
         ("refusals", " ".join(refused)),
-        ("limits", "its own: explain max_qp_wr, …" if profile.caps != STRICT.caps else ""),
+        ("limits", "differ: explain max_qp_wr, …" if profile.caps != STRICT.caps else ""),
     ]
     see = [f"explain {odd[0]}"] if odd else ["explain rxe", "explain mlx5"]
     return article(name, "device profile", rows, see)
@@ -136,7 +126,7 @@ def port_article(state: PortState) -> Article:
 
 
 def atomic_article(cap: AtomicCap) -> Article:
-    """One answer to: atomic against whom."""
+    """One value of atomic_cap."""
     rows: list[Row] = [
         ("", note(cap)),
         ("devices", by_profile(lambda p: full_name(AtomicCap(p.caps.atomic_cap)))),
@@ -153,11 +143,6 @@ def cap_article(cap: DeviceCap) -> Article:
     ]
     see = ["explain device_cap_flags", "ibv_query_device(3)"]
     return article(full_name(cap), "device capability", rows, see)
-
-
-def sharing_article(member: SrqType | SrqAttrMask, kind: str) -> Article:
-    """A type or an attribute of an SRQ."""
-    return article(full_name(member), kind, [("", note(member))], ["explain srq"])
 
 
 def record_article(kind: Kind) -> Article:

@@ -1,4 +1,4 @@
-"""Where devices do otherwise than a document: a page for each, a line on the pages concerned."""
+"""Where devices differ from a document: an article for each, a line in the articles concerned."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""An entry: a word that can be explained, how else it is spelled, and who writes its article."""
+"""An entry: a word that can be explained, its other spellings, the function of its article."""
 
 import enum
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from rdmalab.spec.work import Placement, Selectivity, SendFlags, WCFlags, WCOpco
 
 
 class Sort(enum.Enum):
-    """What a word belongs to, as far as a session can show something of it."""
+    """The kind of table that a word is in, for sessions that show it."""
 
     STATUS = enum.auto()
     STATE = enum.auto()

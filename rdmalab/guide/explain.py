@@ -48,9 +48,9 @@ def explain(
 
 
 def answer(text: str, vocabulary: Mapping[str, Command], more: Iterable[Entry] = NO_MORE) -> Answer:
-    """The same, with what it is about: for whoever can look into a session.
+    """The article on a word or phrase and its entry; NotUnderstood where there is none.
 
-    more: entries of rooms that this one does not know, such as the causes of the doctor.
+    more: entries of higher rooms, such as the causes of the doctor.
     """
     found, read = lookup(text, vocabulary, more), None
     if not found and (read := logs.read(text, vocabulary)) is not None:
@@ -79,7 +79,7 @@ def written(entry: Entry) -> Article:
 def lookup(
     text: str, vocabulary: Mapping[str, Command], more: Iterable[Entry] = NO_MORE
 ) -> list[Entry]:
-    """All that a word can mean, likeliest first; one spelled exactly so goes before the others."""
+    """All that a word can mean, likeliest first. An entry with exactly this spelling goes first."""
     index = _index(vocabulary, more)
     for reading in _readings(text, vocabulary):
         if reading in index:
@@ -122,7 +122,7 @@ def _one(kind: str) -> str:
 
 
 def _readings(text: str, vocabulary: Mapping[str, Command]) -> Iterator[str]:
-    """As said; without the prefix of libibverbs; `post_send SEND` is about SEND."""
+    """As written, without the prefix of libibverbs, without a verb: `post_send SEND` is SEND."""
     plain = normal(text)
     yield plain
     yield plain.removeprefix("struct_").removeprefix("enum_")  # the keywords of C
@@ -156,7 +156,7 @@ def _index(vocabulary: Mapping[str, Command], more: Iterable[Entry]) -> dict[str
 
 @cache
 def _words_of_the_book() -> tuple[Entry, ...]:
-    """What somebody who says the word most likely means."""
+    """The likeliest meanings of a word."""
     return (
         *states.entries(),
         *statuses.entries(),
@@ -169,7 +169,7 @@ def _words_of_the_book() -> tuple[Entry, ...]:
 
 @cache
 def _reasons_of_the_book() -> tuple[Entry, ...]:
-    """What else the tables have a name for."""
+    """The other names in the tables."""
     return (
         *packets.entries(),
         *reasons.entries(),

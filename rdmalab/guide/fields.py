@@ -60,13 +60,13 @@ def _collect(places: dict[str, list[FieldUse]], command: str, parameter: Paramet
 
 
 def field_article(name: str, places: list[FieldUse]) -> Article:
-    """One field, wherever it is taken."""
+    """One field, with all commands that take it."""
     commands = [place.command for place in places]
     more = f" and {len(commands) - _MOST_NAMED} more" if len(commands) > _MOST_NAMED else ""
     rows: list[Row] = [
         ("", sentence("field", name)),
-        ("who", "the program, as it fills in the struct"),
-        ("wire", wire("field", name) or "nothing of it"),
+        ("who", "the program, in the struct"),
+        ("wire", wire("field", name) or "nothing"),
         ("taken by", " ".join(commands[:_MOST_NAMED]) + more),
         ("type", _type(places)),
         ("default", _default(places)),
@@ -93,7 +93,7 @@ def one_type(parameter: Parameter) -> str:
 
 
 def _default(places: list[FieldUse]) -> str:
-    """One that all who take it have."""
+    """The default, if all commands have the same."""
     given = [place.parameter for place in places]
     if any(parameter.required or parameter.default in (None, "", []) for parameter in given):
         return ""

@@ -1,4 +1,4 @@
-"""Lines of other people's logs: the word they are about, and what else can be read out of them."""
+"""Lines of logs: the word that a line is about, and what else the line contains."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +14,7 @@ from rdmalab.spec.statuses import STATUS, WCStatus
 
 
 class Found(NamedTuple):
-    """The word to explain, and sentences: what the line says in the words of the lab."""
+    """The word to explain, and sentences on the line in the terms of the lab."""
 
     word: str
     said: tuple[str, ...]
@@ -59,7 +59,7 @@ _MOVE = _pattern(rf"\b({_STATES})\s*(?:->|=>|→|\bto\b)\s*({_STATES})\b")
 _INTO = _pattern(rf"\b(?:to|into|state\W{{1,3}}(?:IBV_QPS_)?)\s*({_STATES})\b")
 _MARKS_OF_JUNK = _pattern(r"\b(?:opcode|len|byte_len)\W{0,2}\d")
 
-# Log lines that say the same as a status, in other words than `ibv_wc_status_str`.
+# Log lines that name a status in other words than `ibv_wc_status_str`.
 _OTHER_WORDS: dict[str, WCStatus] = {
     "transport retry count exceeded": WCStatus.RETRY_EXC_ERR,
     "receive-no-ready retry count exceeded": WCStatus.RNR_RETRY_EXC_ERR,
@@ -82,7 +82,7 @@ def _number(digits: str) -> int:
 
 
 def read(text: str, verbs: Iterable[str]) -> Found | None:
-    """What a line, or several, is about; None if it says nothing of RDMA. verbs: by their names."""
+    """What a line, or several, is about; None if it is not about RDMA. verbs: their names."""
     for reader in _READERS:
         if (found := reader(text)) is not None:
             return found
@@ -130,11 +130,11 @@ def _status(status: WCStatus, how: str, text: str) -> Found:
 def _details(text: str) -> Iterator[str]:
     """What stands beside a status in such a line."""
     if match := _WR_ID.search(text):
-        yield f"wr_id {match[1]}: what the program gave this work request"
+        yield f"wr_id {match[1]}: the number that the program gave this work request"
     if match := _VENDOR.search(text):
         yield mlx5.vendor_words(_number(match[1]))
     if _MARKS_OF_JUNK.search(text):
-        yield "the opcode and the length in it are junk: on an error they mean nothing"
+        yield "its opcode and length are undefined: the status is an error"
 
 
 def _named(text: str) -> Found | None:
@@ -169,16 +169,14 @@ def _refused(text: str, verbs: Iterable[str]) -> Found | None:
     said = [] if number is None else [f"errno {number} is {errno_name(number)}"]
     if verb == "modify_qp" and (move := _move(text)):
         way = f"to {move}" if " " not in move else move.replace(" ", " → ")
-        return Found(f"modify_qp {move}", (f"modify_qp failed on the way {way}", *said))
+        return Found(f"modify_qp {move}", (f"modify_qp failed in the transition {way}", *said))
     if verb and number is not None:
         rules = [n for n, r in RULES.items() if r.errno == number and f"ibv_{verb}(" in r.source]
-        named = f"rules by which {verb} answers so: {' '.join(rules)}"
+        named = f"rules by which {verb} returns it: {' '.join(rules)}"
         return Found(errno_name(number), (f"{verb} was refused", *said, *([named] * bool(rules))))
     if number is not None:
         return Found(errno_name(number), tuple(said))
-    return (
-        Found(verb, (f"{verb} failed; the line does not say with which errno",)) if verb else None
-    )
+    return Found(verb, (f"{verb} failed; the line does not contain the errno",)) if verb else None
 
 
 def _verb(text: str, verbs: Iterable[str]) -> str:
@@ -213,4 +211,4 @@ def _nameless(text: str) -> Found | None:
         return Found("concept vendor_err", (mlx5.vendor_words(_number(match[1])),))
     if "completion with error" not in text.casefold():
         return None
-    return Found("concept wc", ("an error completion; which status, the next line may say",))
+    return Found("concept wc", ("an error completion; the next line may contain the status",))

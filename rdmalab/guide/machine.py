@@ -1,7 +1,7 @@
 """The state machine of a QP type as a drawing, made of nothing but the tables of `spec/states.py`.
 
 The states stand in a column, in the order of the way up, and ERR beside them. Moves to RESET run
-along the left, those to ERR along the right; what a QP does by itself is dashed. A group of the SVG
+along the left, those to ERR along the right; automatic moves are dashed. A group of the SVG
 names what it is: `data-state="RTS"`, `data-move="INIT RTR"`, `data-automatic="RTS ERR"`.
 """
 
@@ -61,7 +61,7 @@ class _Machine:
 
     # ------------------------------------------------------------------ moves
     def moves(self) -> Iterator[str]:
-        """What nobody can do lies below what somebody can."""
+        """Moves from states that are never entered are drawn below the others."""
         for pair in sorted(self.asked, key=lambda pair: pair[0] in self.ever):
             css = _css(pair) if pair[0] in self.ever else "quiet"
             drawn = svg.line(self.plan.points(pair), css)
@@ -72,7 +72,7 @@ class _Machine:
         for pair, mishaps in sorted(self.by_itself.items(), key=lambda row: row[0][0] in self.ever):
             points = self.plan.points(pair, by_itself=True)
             said = "; ".join(mishap.value for mishap in mishaps)
-            sentence = f"{pair[0].name} → {pair[1].name} by itself: {said}"
+            sentence = f"{pair[0].name} → {pair[1].name} automatically: {said}"
             drawn = svg.dashed(points, "auto" if pair[0] in self.ever else "quiet")
             yield _group("automatic", pair, sentence, drawn, *self._badges(points, mishaps))
 
@@ -89,7 +89,7 @@ class _Machine:
         for state, box in self.plan.boxes.items():
             row = STATES[state]
             posts = " ".join(["recv"] * row.posts_recv + ["send"] * row.posts_send) or "nothing"
-            heard = "processed" if row.receives else "dropped"
+            packets = "processed" if row.receives else "dropped"
             frame: dict[str, object] = {
                 "class": f"box {_COLOURS.get(state, '')}".strip(), "x": f"{box.x:g}",
                 "y": f"{box.y:g}", "width": BOX_WIDTH, "height": BOX_HEIGHT, "rx": 10,
@@ -101,7 +101,7 @@ class _Machine:
                 svg.element("rect", frame),
                 svg.text(Words(box.middle, box.y + 36, state.name, "name", "middle")),
                 svg.text(Words(box.middle, box.y + 59, f"may post: {posts}", "small", "middle")),
-                svg.text(Words(box.middle, box.y + 76, f"packets: {heard}", "small", "middle")),
+                svg.text(Words(box.middle, box.y + 76, f"packets: {packets}", "small", "middle")),
             )
 
     # ------------------------------------------------------------------ the legend
@@ -111,7 +111,7 @@ class _Machine:
         for css, said in (
             ("step", "modify_qp, on the way up"),
             ("quiet", "modify_qp, any other move; blue to RESET, red to ERR"),
-            ("auto", "the QP by itself, when"),
+            ("auto", "automatic, when"),
         ):
             draw = svg.dashed if css == "auto" else svg.line
             yield draw([(MARGIN, y - 4), (MARGIN + 46, y - 4)], css)
@@ -133,7 +133,7 @@ class _Machine:
             yield svg.text(Words(x + 84, y, said))
             y += _ROW
         if never := [state.name for state in self.plan.boxes if state not in self.ever]:
-            said = f"{' '.join(never)}: no {self.qp_type.name} queue pair ever gets there"
+            said = f"{' '.join(never)}: no {self.qp_type.name} queue pair ever enters it"
             yield svg.text(Words(x, y, said, "small"))
 
 

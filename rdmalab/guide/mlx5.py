@@ -1,4 +1,4 @@
-"""What a ConnectX writes into an error completion, for those who have only its dump.
+"""What a ConnectX writes into an error completion, read from a dump.
 
 Layout and syndromes: rdma-core, providers/mlx5. The vendor codes are in spec/vendor_errors.py.
 """
@@ -89,14 +89,14 @@ def vendor_words(code: int) -> str:
     """What is known of a vendor code."""
     said = f"vendor code {code:#x} = {code}"
     if not code:
-        return f"{said}: the device gives no code, or none is known beside this status"
-    known = [f"profile strict gives it beside {status.name}" for status in _of_strict(code)]
+        return f"{said}: the device has no code, or none is known for this status"
+    known = [f"profile strict returns it with {status.name}" for status in _of_strict(code)]
     if (seen := SEEN_WITH.get(code)) is not None:
-        known.insert(0, f"on ConnectX, reports have it beside {seen.name}")
+        known.insert(0, f"on ConnectX, reports show it with {seen.name}")
     if code == PAGE_FAULT:
-        known.insert(0, "a page fault on ON_DEMAND memory, says the mlx5 driver")
+        known.insert(0, "a page fault on ON_DEMAND memory, by the mlx5 driver")
     if not known:
-        return f"{said}: the device's own, no public list explains it"
+        return f"{said}: a code of the device; there is no public list"
     return f"{said}: {', '.join(known)}; there is no public list"
 
 

@@ -21,7 +21,7 @@ HEADERS: dict[str, type[Header]] = {
 }
 _ICRC_BYTES = 4
 
-# What a requester makes of the syndromes that do not end its work request.
+# The last status of a requester after syndromes that do not end its work request.
 _GOES_ON = {
     Syndrome.ACK: WCStatus.SUCCESS,
     Syndrome.RNR_NAK: WCStatus.RNR_RETRY_EXC_ERR,
@@ -30,7 +30,7 @@ _GOES_ON = {
 
 
 def entries() -> Iterator[Entry]:
-    """By label and code; headers; syndromes by name and value."""
+    """Wire opcodes by label and code, headers, syndromes by name and value."""
     for label, codes in BY_LABEL.items():
         words = (label, *(f"{code:#04x}" for code in codes), *(f"opcode {c:#04x}" for c in codes))
         about = About(Sort.PACKET, label)
@@ -59,8 +59,8 @@ def opcode_article(label: str) -> Article:
         ("from", f"post_send {' '.join(makers)}" if makers else ""),
     ]
     see = [f"explain {HEADERS[name].__name__}" for name in ("bth", *first.headers)]
-    kind = "request on the wire" if first.request else "answer on the wire"
-    return article(label, "notice on the wire" if first.op is Op.CNP else kind, rows, see)
+    kind = "request on the wire" if first.request else "response on the wire"
+    return article(label, "notification on the wire" if first.op is Op.CNP else kind, rows, see)
 
 
 def _headers(opcode: Opcode) -> str:
@@ -92,7 +92,7 @@ def _carries(code: int, cls: type[Header]) -> bool:
 
 
 def _place_of(field: Field) -> str:
-    """`24 bits at byte 9`; within a byte the bit is told too, 7 the first on the wire."""
+    """`24 bits at byte 9`; within a byte also the bit, where 7 is the first on the wire."""
     byte, bit = divmod(field.offset, 8)
     width = "1 bit" if field.bits == 1 else f"{field.bits} bits"
     return f"{width} at byte {byte}" + (f", bit {7 - bit}" if bit or field.bits < 8 else "")
@@ -110,7 +110,7 @@ def syndrome_article(syndrome: Syndrome) -> Article:
         ("values", f"{syndrome:#04x} to {last}" if codes else ""),
         ("refusals", " ".join(asked)),
         ("sender", f"its request ends with {ends.name}" if ends else ""),
-        ("sender", f"goes on; in the end {later.name}" if later else ""),
+        ("sender", f"continues; finally {later.name}" if later else ""),
     ]
     see = ["explain AETH", "explain retry"]
     return article(syndrome.name, f"AETH syndrome {syndrome:#04x}", rows, see)

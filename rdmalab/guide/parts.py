@@ -1,4 +1,4 @@
-"""Parts of other tables that are words all the same: services, places, mishaps, arming …"""
+"""Members of enums without a table of their own: services, places, mishaps, arming …"""
 
 from collections.abc import Iterator
 from enum import Enum
@@ -24,7 +24,7 @@ from rdmalab.spec.work import WORK, Local
 
 
 class PartTable(NamedTuple):
-    """An enum of the book: how its members are called, and where they are met."""
+    """An enum of the tables: the kind of its members, and where they are used."""
 
     name: str
     where: str
@@ -33,9 +33,9 @@ class PartTable(NamedTuple):
 
 KINDS: dict[type[Enum], PartTable] = {
     Service: PartTable("service", "the top three bits of an opcode", "explain BTH"),
-    Op: PartTable("operation", "what a packet is about", "help show"),
-    PacketPlace: PartTable("place", "where a packet stands in its message", "explain message"),
-    Local: PartTable("buffers", "what a work request does to its sg_list", "explain sge"),
+    Op: PartTable("operation", "the operation of a packet", "help show"),
+    PacketPlace: PartTable("place", "the position of a packet in its message", "explain message"),
+    Local: PartTable("buffers", "what a work request does with its sg_list", "explain sge"),
     EventKind: PartTable("event kind", "the sort of an asynchronous event", "explain async event"),
     Mishap: PartTable("mishap", "what moves a queue pair without modify_qp", "explain ERR"),
     Rounding: PartTable(
@@ -48,7 +48,7 @@ KINDS: dict[type[Enum], PartTable] = {
     OpenFlag: PartTable("oflag", "the flags of open_xrcd", "help open_xrcd"),
     FlowType: PartTable("flow type", "type= of create_flow", "help create_flow"),
     FlowFlags: PartTable("flow flag", "flags= of create_flow", "help create_flow"),
-    ProgramState: PartTable("program state", "how a program stands", "help program"),
+    ProgramState: PartTable("program state", "the state of a program", "help program"),
 }
 _PREFIX: dict[type[Enum], str] = {
     LinkLayer: "IBV_LINK_LAYER_",
@@ -59,7 +59,7 @@ _PREFIX: dict[type[Enum], str] = {
 
 
 def entries() -> Iterator[Entry]:
-    """One article a member; its name alone may mean other things too."""
+    """One article a member; its name alone may have other meanings."""
     for cls, kind in KINDS.items():
         for member in cls:
             in_c = [f"{_PREFIX[cls]}{member.name}"] if cls in _PREFIX else []

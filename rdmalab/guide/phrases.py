@@ -1,4 +1,4 @@
-"""Turns of phrase that many articles share: times, errnos, rights, what profiles do differently."""
+"""Texts that many articles share: times, errnos, access flags, differences of profiles."""
 
 import enum
 from collections.abc import Callable, Iterable, Sequence
@@ -13,15 +13,15 @@ _SCALES = ((3_600_000_000_000, "h"), (1_000_000_000, "s"), (1_000_000, "ms"), (1
 
 
 def duration(time_ns: int) -> str:
-    """`67.109ms`: three decimals at most, spelled as the grammar reads it."""
+    """`67.109 ms`: three decimals at most."""
     for scale, unit in _SCALES:
         if time_ns >= scale:
-            return f"{time_ns / scale:.3f}".rstrip("0").rstrip(".") + unit
-    return f"{time_ns}ns"
+            return f"{time_ns / scale:.3f}".rstrip("0").rstrip(".") + f" {unit}"
+    return f"{time_ns} ns"
 
 
 def by_profile(value_of: Callable[[Profile], str]) -> str:
-    """What holds in `strict`, and in parentheses where another profile differs."""
+    """The value in `strict`, and in parentheses those of profiles that differ."""
     plain = value_of(STRICT)
     others = [(p.name, value_of(p)) for p in PROFILES.values()]
     odd = [f"{name}: {value}" for name, value in others if value != plain]
@@ -29,7 +29,7 @@ def by_profile(value_of: Callable[[Profile], str]) -> str:
 
 
 def errno_of(rule: str) -> str:
-    """The errno of a rule, with the profiles that answer otherwise."""
+    """The errno of a rule, with the profiles that return another."""
     return by_profile(lambda p: errno_name(p.errnos.get(rule, RULES[rule].errno)))
 
 

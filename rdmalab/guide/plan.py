@@ -104,7 +104,7 @@ class Plan:
             yield end, self.boxes[state].y + BOX_HEIGHT * index / (len(ends) + 1)
 
     def _on_the_right(self, state: QPState) -> Iterator[_End]:
-        """Lines to below begin below, so that as few as can be cross."""
+        """Lines to below begin below, so that as few as possible cross."""
         for by_itself, pairs in ((False, self.asked), (True, self.by_itself)):
             for pair in pairs:
                 now, to = pair

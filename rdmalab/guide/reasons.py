@@ -18,7 +18,7 @@ from rdmalab.spec.statuses import WCStatus
 
 
 def entries() -> Iterator[Entry]:
-    """Everything that says no."""
+    """Errnos, events, refusals, drops, rules."""
     words: tuple[str, ...]
     for number in errnos():
         name = errno_name(number)
@@ -74,7 +74,7 @@ def rule_article(name: str) -> Article:
     """One reason to refuse a call at once."""
     rows: list[Row] = [
         ("", sentence_of(name)),
-        ("answers", errno_of(name)),
+        ("returns", errno_of(name)),
         ("accepted", _accepted(name)),
         ("wr_complete", _in_a_batch(name)),
         ("when", _when(name)),
@@ -94,7 +94,7 @@ def _accepted(rule: str) -> str:
 
 
 def _when(rule: str) -> str:
-    """What a call that is refused by a rule leaves behind."""
+    """The state after a call that a rule refuses."""
     if rule not in OF_EACH_REQUEST:
         return "at once; the call has changed nothing"
     return (
@@ -104,7 +104,7 @@ def _when(rule: str) -> str:
 
 
 def _in_a_batch(rule: str) -> str:
-    """Where wr_complete answers otherwise than post_send."""
+    """The profiles on which wr_complete returns another errno than post_send."""
     odd = [
         f"{profile.name}: {errno_name(profile.batch_errnos[rule])}"
         for profile in PROFILES.values()
@@ -114,7 +114,7 @@ def _in_a_batch(rule: str) -> str:
 
 
 def refusal_article(name: str) -> Article:
-    """One reason of a responder, and what comes of it on both sides."""
+    """One refusal of a responder, with its effects on both sides."""
     row = REFUSALS[name]
     rows: list[Row] = [
         ("", row.sentence),
@@ -131,25 +131,25 @@ def refusal_article(name: str) -> Article:
 
 
 def _both_sides(theirs: Refusal, row: Refusal) -> str:
-    """What a profile does instead; the sender's part where it differs from `row`."""
+    """The effects on a profile; those on the sender only if they differ from `row`."""
     said, sender = f"{_answer(theirs)}; {_here(theirs)}", _sender(theirs)
     return said if sender == _sender(row) else f"{said}; sender: {sender}"
 
 
 def _answer(row: Refusal) -> str:
     if row.syndrome is None:
-        return "silence"
-    once = ", once a gap" if row.once else ""
+        return "no reply"
+    once = ", once per gap" if row.once else ""
     return f"{row.syndrome.name} {row.syndrome:#04x}{once}"
 
 
 def _here(row: Refusal) -> str:
     """What happens to the responder."""
-    said = ["its QP goes to ERR" if row.fatal else "its QP lives on"]
+    said = ["its QP goes to ERR" if row.fatal else "its QP stays in its state"]
     if row.status is not None:
         said.append(f"a receive it had taken completes with {row.status.name}")
     if row.event is not None:
-        said.append(f"{'else ' if row.status else ''}{row.event.name} is raised")
+        said.append(f"{'otherwise ' if row.status else ''}{row.event.name} is raised")
     return "; ".join(said)
 
 
@@ -159,20 +159,23 @@ def _sender(row: Refusal) -> str:
         return f"its request ends with {status.name}"
     if row.syndrome is Syndrome.RNR_NAK:
         last = WCStatus.RNR_RETRY_EXC_ERR.name
-        return f"waits and sends again, rnr_retry times, then {last}"
+        return f"waits and sends again, up to rnr_retry times, then {last}"
     if row.syndrome is Syndrome.NAK_SEQUENCE:
-        return f"sends again at once, retry_cnt times, then {WCStatus.RETRY_EXC_ERR.name}"
+        return f"sends again at once, up to retry_cnt times, then {WCStatus.RETRY_EXC_ERR.name}"
     if row.syndrome is Syndrome.ACK:
         return f"gets the ACK: its request completes with {WCStatus.SUCCESS.name}"
     return "gets no reply; its ack timer is running"
 
 
 def drop_article(name: str) -> Article:
-    """One reason why a packet came to nobody."""
+    """One reason why a packet is dropped."""
     rows: list[Row] = [
         ("", DROPS[name].sentence),
-        ("wire", "silence and a counter"),
-        ("sender", f"RC: its timer runs, in the end {WCStatus.RETRY_EXC_ERR.name}; else nothing"),
+        ("wire", "no reply; a counter of drops"),
+        (
+            "sender",
+            f"RC: ack timer, finally {WCStatus.RETRY_EXC_ERR.name}; other types: nothing",
+        ),
     ]
     return article(name, "reason to drop a packet", rows, ["why", "explain retry"])
 
@@ -189,7 +192,7 @@ def event_article(event: AsyncEvent) -> Article:
     rows: list[Row] = [
         ("says", row.text),
         ("when", row.when),
-        ("sort", row.kind.value),
+        ("kind", row.kind.value),
         ("refusals", " ".join(raisers)),
         ("here", _never(event)),
     ]

@@ -14,7 +14,7 @@ from enum import Enum
 from functools import cache
 from typing import Any, NamedTuple
 
-NOTHING = "nothing: the peer is not told"
+NOTHING = "nothing: the peer is not informed"
 
 
 class Concept(NamedTuple):

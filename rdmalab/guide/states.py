@@ -49,7 +49,7 @@ def entries() -> Iterator[Entry]:
 
 
 def state_article(state: QPState) -> Article:
-    """What a QP does in this state and where it can go."""
+    """What a QP does in this state, and the next states."""
     row = STATES[state]
     recv = "accepted" if row.posts_recv else errno_of("recv-state")
     send = "accepted" if row.posts_send else errno_of("send-state")
@@ -58,9 +58,9 @@ def state_article(state: QPState) -> Article:
         ("", row.note),
         ("post_recv", recv),
         ("post_send", send),
-        ("sends", "the next one is begun" if row.starts_sends else "none is begun"),
+        ("sends", "the next one is started" if row.starts_sends else "none is started"),
         ("flushes", f"{' and '.join(flushed)} complete with WR_FLUSH_ERR" if flushed else ""),
-        ("by itself", _automatic_into(state)),
+        ("automatic", _automatic_into(state)),
         ("leads to", list(_next_lines(state))),
     ]
     see = [f"explain modify_qp {state.name}", "explain modify_qp", _MAN]
@@ -108,7 +108,7 @@ def _words(move: Move) -> str:
 
 
 def into_article(to: QPState) -> Article:
-    """How to get into a state: what asks the same of the same types stands together."""
+    """The transitions into a state. Those with the same attributes and types share a heading."""
     origins: dict[tuple[str, Move], list[str]] = {}
     for now in QPState:
         for move, types in groups(now, to).items():
@@ -124,7 +124,7 @@ def into_article(to: QPState) -> Article:
 
 
 def move_article(now: QPState, to: QPState) -> Article:
-    """One move: what each type must and may set, or that it does not exist."""
+    """One transition: what each type must and may set, or that it is not legal."""
     found = groups(now, to)
     rows: list[Row] = [(type_names(types), _words(move)) for move, types in found.items()]
     if not rows:
@@ -146,7 +146,7 @@ def overview() -> list[str]:
 
 
 def moves_article(qp_type: QPType) -> Article:
-    """The whole state machine of a type; moves that take nothing but the state stand together."""
+    """The whole state machine of a type; moves that take the state alone share a row."""
     moves = {(now, to): move for (kind, now, to), move in MOVES.items() if kind is qp_type}
     rows: list[Row] = [
         (f"{now.name} → {to.name}", _words(move))
@@ -158,7 +158,7 @@ def moves_article(qp_type: QPType) -> Article:
         rows.append((f"… → {to.name}", f"{_ALONE}, from {' '.join(origins)}" if origins else ""))
     own = [row for row in AUTOMATIC if qp_type in row.types]
     rows.append(
-        ("by itself", [f"{_origins(row)} → {row.to.name}: {row.mishap.value}" for row in own])
+        ("automatic", [f"{_origins(row)} → {row.to.name}: {row.mishap.value}" for row in own])
     )
     see = [f"explain {qp_type.name}", "explain modify_qp", _MAN]
     return article(f"modify_qp of {qp_type.name}", "all moves", rows, see)
@@ -177,7 +177,7 @@ def type_article(qp_type: QPType) -> Article:
         ("", note(qp_type)),
         ("opcodes", " ".join(opcodes) or "none: it only receives"),
         ("the way up", [f"{a.name} → {b.name} {_words(MOVES[qp_type, a, b])}" for a, b in up]),
-        ("send error", f"takes it to {after_send_error(qp_type).name}"),
+        ("send error", f"moves it to {after_send_error(qp_type).name}"),
     ]
     see = [f"explain modify_qp {qp_type.name}", "ibv_create_qp(3)"]
     return article(qp_type.name, f"QP type, {full_name(qp_type)} = {int(qp_type)}", rows, see)

@@ -1,4 +1,4 @@
-"""Work completion statuses: who raises each, what the peer sees, what is usually behind it."""
+"""Work completion statuses: who reports each, what the peer sees, the usual causes."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -26,7 +26,7 @@ _ANSWERED = {
     WCStatus.RNR_RETRY_EXC_ERR,
     WCStatus.BAD_RESP_ERR,
 }
-# These tell of a QP's state, they do not change it.
+# These do not change the state of a QP.
 _HARMLESS = (WCStatus.SUCCESS, WCStatus.WR_FLUSH_ERR)
 
 
@@ -67,7 +67,7 @@ def status_article(status: WCStatus) -> Article:
 
 
 def _who(status: WCStatus) -> str:
-    """Which HCA detects it, and by which NAK of the peer; of what never comes, why."""
+    """Which HCA detects it, and by which NAK of the peer; the reason if it never occurs."""
     never = absent.REASONS[WCStatus].get(status, "")
     said = _SIDES.get(STATUS[status].side, "no HCA") + (f"; here never: {never}" if never else "")
     answers = _answers(status)
@@ -114,7 +114,7 @@ def _own(status: WCStatus) -> str:
 def _states_after(status: WCStatus) -> list[str]:
     side = STATUS[status].side
     if status in _HARMLESS or not side:
-        return ["as it was"] if side else []
+        return ["unchanged"] if side else []
     types = ATTRIBUTES["retry_cnt"].types if status in _ANSWERED else frozenset(QPType)
     return [
         f"{'send' if one is Side.SEND else 'receive'}: {_outcomes(mishap, types)}"
@@ -132,7 +132,7 @@ def _outcomes(mishap: Mishap, types: frozenset[QPType]) -> str:
 
 
 def _differences(status: WCStatus) -> Iterator[str]:
-    """Where a device profile gives another status in its place, or it in another's."""
+    """Where a device profile reports another status, or this one instead of another."""
     for profile in PROFILES.values():
         for name, row in profile.refusals.items():
             ours, theirs = REFUSALS[name], row

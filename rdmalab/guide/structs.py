@@ -1,4 +1,4 @@
-"""Structs and enums of libibverbs by their names in C: fields and members, and who takes them.
+"""Structs and enums of libibverbs by their names in C: fields, members, commands that take them.
 
 The fields are those of the records that commands take: a record whose docstring begins with a name
 of libibverbs is that struct. The members of an enum are those of the tables.
@@ -47,16 +47,16 @@ ENUMS: dict[AnyEnum, str] = {
 INSIDE = {"ibv_mw_bind_info": "bind_info"}
 # Other names, in a manual page and in old headers.
 ALSO = {"ibv_data_buf": ("ibv_inl_data",), "ibv_mtu": ("MTU",), "ibv_mw_bind_info": ("bind_info",)}
-# What only query_qp tells.
+# What only query_qp returns.
 ANSWERS = {
-    "sq_draining": "1: the queue pair is in SQD, and sends that were begun are not yet completed",
+    "sq_draining": "1: the queue pair is in SQD, and started sends are not yet completed",
 }
 # Fields of the lab's record that libibverbs' struct lacks: the arguments of another function.
 ARGUMENTS = {"ibv_send_wr": ({"flush_length", "flush_type", "flush_level"}, "wr_flush")}
 # Fields that are something else in this struct than in others: C type and sentence.
 _OWN: dict[tuple[str, str], tuple[str, str]] = {
-    ("ibv_data_buf", "addr"): ("where the bytes begin that are copied", "pointer"),
-    ("ibv_data_buf", "length"): ("how many bytes are copied; 0 is 0 bytes", "size_t"),
+    ("ibv_data_buf", "addr"): ("Where the copied bytes begin", "pointer"),
+    ("ibv_data_buf", "length"): ("How many bytes are copied. 0 is 0 bytes", "size_t"),
     ("ibv_send_wr", "hdr_addr"): ("", "pointer"),
 }
 _OF_THE_LAB = ("rest",)
@@ -179,8 +179,8 @@ def _field_lines(struct: Struct) -> list[str]:
         return [_field_line(each, struct, _sentence(each.name)) for each in found]
     told = [_field_line(each, struct) for each in found]
     if struct.name == "ibv_qp_attr":
-        told += [f"{name} (query_qp tells it)" for name in ANSWERS]
-    return ["; ".join(told), "explain tells of each field"]
+        told += [f"{name} (query_qp returns it)" for name in ANSWERS]
+    return ["; ".join(told), "explain FIELD describes a field"]
 
 
 def _sentence(name: str) -> str:
@@ -231,6 +231,6 @@ def enum_article(of: AnyEnum, vocabulary: Mapping[str, Command]) -> Article:
 
 
 def answer_article(name: str) -> Article:
-    """A field that a query tells and that no verb takes."""
-    rows: list[Row] = [("", ANSWERS[name]), ("told by", "query_qp")]
+    """A field that a query returns and that no verb takes."""
+    rows: list[Row] = [("", ANSWERS[name]), ("returned by", "query_qp")]
     return article(name, ANSWERED, rows, ["help query_qp"])

@@ -1,4 +1,4 @@
-"""How a drawing is written down: elements, text, lines with round corners, one sheet of style."""
+"""The parts of an SVG file: elements, text, lines with round corners, one sheet of style."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -88,7 +88,7 @@ def text(words: Words) -> str:
 
 
 def tooltip(words: str) -> str:
-    """What is shown when the mouse rests on it."""
+    """The tooltip of an element."""
     return element("title", {}, escape(words))
 
 
@@ -98,7 +98,7 @@ def line(points: Sequence[Point], css: str) -> str:
 
 
 def dashed(points: Sequence[Point], css: str) -> str:
-    """The same, dashed; dashes count from its end, so that those of lines that join coincide."""
+    """A dashed line. Dashes count from its end, so that those of joined lines coincide."""
     offset = -_length(points) % (_DASH + _SPACE)
     dashes = {"stroke-dasharray": f"{_DASH} {_SPACE}", "stroke-dashoffset": f"{offset:.1f}"}
     return element("path", {**_line(points, css), **dashes})
@@ -162,7 +162,7 @@ def tips(sorts: Iterable[str]) -> str:
 
 
 def document(width: float, height: float, title: str, *inside: str) -> str:
-    """A whole drawing that stands by itself: it has its own paper, and needs no other file."""
+    """A whole SVG file with its own background. It needs no other file."""
     frame: dict[str, object] = {
         "xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {width:g} {height:g}",
         "width": f"{width:g}", "height": f"{height:g}", "role": "img",

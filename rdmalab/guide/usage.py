@@ -53,7 +53,7 @@ class Docstring:
 
 
 def docstring(command: Command) -> Docstring:
-    """What a command says of itself."""
+    """The parts of the docstring of a command."""
     said = Docstring(command.summary, examples=command.examples)
     for block in command.documentation.split("\n\n")[1:]:
         prose = []
@@ -149,9 +149,9 @@ def _positional(parameter: Parameter) -> str:
 
 
 def _written(keys: Keys) -> Iterator[Slot]:
-    """The slots that are said with a key; a record stands for its fields.
+    """The slots that are written with a key. A record is replaced by its fields.
 
-    A record that may be left out, such as ah_attr, is one slot: its fields are told in one row.
+    A record that may be left out, such as ah_attr, is one slot: one row has its fields.
     """
     whole: list[tuple[str, ...]] = []
     for slot in keys.slots:

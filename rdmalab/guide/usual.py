@@ -150,7 +150,7 @@ def _right_wire(right: Access) -> str:
 
 def _nak(refusal: str, when: str) -> str:
     syndrome = REFUSALS[refusal].syndrome
-    return f"{syndrome.name if syndrome is not None else 'silence'} {when}"
+    return f"{syndrome.name if syndrome is not None else 'no reply'} {when}"
 
 
 def _syndrome_wire(syndrome: Syndrome) -> str:

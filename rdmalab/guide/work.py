@@ -23,7 +23,7 @@ _SHORT = {
 
 def entries() -> Iterator[Entry]:
     """Opcodes of requests, flags, rights, opcodes and flags of completions."""
-    for opcode in WROpcode:
+    for opcode in WORK:
         words = (opcode.name, *_SHORT.get(opcode, ()))
         about = About(Sort.OPCODE, opcode)
         yield Entry(full_name(opcode), "send opcode", words, partial(opcode_article, opcode), about)
@@ -131,7 +131,7 @@ def wc_opcode_article(code: WCOpcode) -> Article:
     rows: list[Row] = [
         ("", note(code)),
         ("side", f"{side} completions; 128 and more is the receive side"),
-        ("wire", " ".join(_packets_behind(code)) or "nothing is sent"),
+        ("wire", " ".join(_last_packets(code)) or "nothing is sent"),
         ("made by", " ".join(makers)),
         ("valid", "on SUCCESS only"),
     ]
@@ -139,7 +139,7 @@ def wc_opcode_article(code: WCOpcode) -> Article:
     return article(full_name(code), f"completion opcode {int(code)}", rows, see)
 
 
-def _packets_behind(code: WCOpcode) -> list[str]:
+def _last_packets(code: WCOpcode) -> list[str]:
     """The last packets of what was sent, or of what came, before such a completion."""
     taken = _TAKEN_FOR.get(code)
     if taken is None:
@@ -150,7 +150,7 @@ def _packets_behind(code: WCOpcode) -> list[str]:
     return [label for label in labels if OPCODES[BY_LABEL[label][0]].ends]
 
 
-# The message that a receive of this opcode was taken for.
+# The message that took a receive of this opcode.
 _TAKEN_FOR = {WCOpcode.RECV: Op.SEND.name, WCOpcode.RECV_RDMA_WITH_IMM: Op.RDMA_WRITE.name}
 
 
@@ -166,9 +166,12 @@ def wc_ex_article(flag: WcEx) -> Article:
     reads = [name for name, row in READS.items() if row.flag is flag]
     silent = [name for name in reads if not READS[name].source]
     rows: list[Row] = [
-        ("", "Given to create_cq_ex, it makes a field readable; without it the read crashes in C"),
-        ("reads", " ".join(f"ibv_wc_read_{name}" for name in reads) or "nothing of this lab"),
-        ("here", "always 0: RoCE has nothing to say" if silent else ""),
+        (
+            "",
+            "With this flag of create_cq_ex a field is readable; without it the read crashes in C",
+        ),
+        ("reads", " ".join(f"ibv_wc_read_{name}" for name in reads) or "no field of this lab"),
+        ("here", "always 0: RoCE does not report it" if silent else ""),
         ("devices", by_profile(lambda p: "yes" if p.extended_fields & flag else "EOPNOTSUPP")),
     ]
     see = ["explain wc_read", "ibv_create_cq_ex(3)"]

@@ -1,8 +1,9 @@
 """Faults: what the experimenter does to the cable."""
 
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from rdmalab.command import (
     SCRIPTABLE,
@@ -45,20 +46,6 @@ from rdmalab.world.world import World
 _MTUS = tuple(mtu.octets for mtu in MTU)
 
 WireOpcode = Annotated[str, OneOf([name for name in PACKETS if name != FRAME])]
-What = Literal[
-    "drop",
-    "corrupt",
-    "duplicate",
-    "delay",
-    "reorder",
-    "rate",
-    "mark",
-    "dereg",
-    "kill",
-    "srq_error",
-    "list",
-    "clear",
-]
 
 
 @dataclass(slots=True)
@@ -85,10 +72,97 @@ class Which:
     srq: Srq | None = None
 
 
+@dataclass(slots=True)
+class _Amounts:
+    """How many packets, how long, how fast."""
+
+    which: Which
+    by_ns: int | None
+    rate_bps: int | None
+
+
+class FaultRow(NamedTuple):
+    """A word of `fault`. help: its sentence in the help text. takes: keys that may be given.
+
+    make: a fault of the cable. needs: a key that must be given, the question, an example.
+    """
+
+    help: str
+    takes: tuple[str, ...]
+    make: Callable[[int, Match, _Amounts], Fault] | None = None
+    needs: tuple[str, str, str] = ("", "", "")
+
+
+_AWAITED = ("direction", "opcode", "psn", "qp", "qpn", "nth", "p", "longer", "gid", "dlid")
+_SELECT = (*_AWAITED, "every", "count")
+
+
+def _reorder(number: int, match: Match, amounts: _Amounts) -> Reorder:
+    made, which = Reorder(number, match), amounts.which
+    made.behind = which.behind or made.behind
+    made.limit_ns = which.limit or made.limit_ns
+    return made
+
+
+FAULTS: dict[str, FaultRow] = {
+    "drop": FaultRow("The packets never arrive.", _SELECT, lambda n, match, _a: Drop(n, match)),
+    "corrupt": FaultRow(
+        "Bit `bit` of byte `byte` of the frame flips.", (*_SELECT, "byte", "bit"),
+        lambda n, match, a: Corrupt(n, match, a.which.byte or 0, a.which.bit or 0),
+    ),
+    "duplicate": FaultRow(
+        "A copy arrives `after` this time, or directly after the packet.", (*_SELECT, "after"),
+        lambda n, match, a: Duplicate(n, match, a.which.after or 0),
+    ),
+    "delay": FaultRow(
+        "`delay A->B 3us`: the packets arrive 3 us later.", (*_SELECT, "by"),
+        lambda n, match, a: Delay(n, match, a.by_ns or 0),
+        ("by", "how long?", "fault delay A->B 3us"),
+    ),
+    "reorder": FaultRow(
+        "The packets wait until `behind` later ones have passed, by default 1, or for `limit`.",
+        (*_SELECT, "behind", "limit"), _reorder,
+    ),
+    "rate": FaultRow(
+        "`rate A->B 1Gbps`: the packets pass one after the other at this rate.", (*_SELECT, "rate"),
+        lambda n, match, a: Rate(n, match, a.rate_bps or 1),
+        ("rate", "how fast?", "fault rate A->B 1Gbps"),
+    ),
+    "mark": FaultRow(
+        "The IP header says congestion experienced.", _SELECT, lambda n, match, _a: Mark(n, match)
+    ),
+    DEREG: FaultRow(
+        "`dereg A.mr0`: the application deregisters the region, see at.",
+        ("victim", "at", *_AWAITED), None,
+        ("victim", "which memory region?", "fault dereg A.mr0 at=9.2us"),
+    ),
+    KILL: FaultRow(
+        "`kill A.qp0`: the adapter moves the queue pair to ERR, see at.",
+        ("victim", "at", *_AWAITED), None,
+        ("victim", "which queue pair?", "fault kill A.qp0 A->B nth=2"),
+    ),
+    "srq_error": FaultRow(
+        "`srq=B.srq0`: the SRQ fails inside the adapter and provides no receives any more.",
+        ("srq",), None, ("srq", "which SRQ breaks?", "fault srq_error srq=B.srq0"),
+    ),
+    "list": FaultRow("Show the faults that are set.", ()),
+    "clear": FaultRow("Remove all faults; `clear 2` removes the second.", ("number",)),
+}  # fmt: skip
+
+
+def _with_help(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Put the sentences of FAULTS into the help text."""
+    rows = " ".join(f"{name}: {row.help}" for name, row in FAULTS.items())
+    text = textwrap.fill(rows, 96, subsequent_indent="    ")
+    function.__doc__ = (function.__doc__ or "").replace("{faults}", text)
+    return function
+
+
 @command(SCRIPTABLE)
+@_with_help
 def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
     world: World,
-    what: Annotated[What, ReadOnlyWhen("list")],
+    what: Annotated[str, OneOf(FAULTS), ReadOnlyWhen("list")],
     direction: Direction | None = None,
     victim: Thing | None = None,
     number: Annotated[int, Range(1)] | None = None,
@@ -97,22 +171,17 @@ def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
     *,
     which: Which | None = None,
 ) -> str | list[Fault]:
-    """Spoil packets on the cable, or things of a host.
+    """Spoil packets on the cable, or objects of a host.
 
-    drop: they never arrive. corrupt: bit `bit` of byte `byte` of the frame flips. duplicate: a copy
-    arrives `after` them, or right behind. delay A->B 3us: they arrive so much later. reorder: they
-    wait until `behind` later ones have passed, 1 unless said, or for the time `limit`. rate A->B
-    1Gbps: they pass one by one and no faster. mark: their IP header says congestion experienced.
-    Which packets: all that is given must fit; qp= has sent them, or is to receive them. nth=2: only
-    the second that fits, counted from now. every=3: each third, with nth from there on. p=2%: as
-    chance has it, which the seed of the session decides. count: so many, then no more. longer=1514:
-    only frames of more bytes, as a switch of MTU 1500 loses them. gid=fe80::200:a00:2: only what
-    comes from this address or goes to it, as if no route led there. dlid=4: only what goes to this
-    LID of an InfiniBand port, as if one of its paths was cut.
-    dereg A.mr0, kill A.qp0: the application deregisters it, the adapter takes it to ERR; at=9.2us,
-    or as soon as a packet that fits has left, or now. It happens once; lost packets count too.
-    list: the faults that are set. clear: no faults any more; clear 2: not the second.
-    srq_error srq=: the SRQ fails inside the adapter, for good: nothing is taken from it any more.
+    {faults}
+
+    Which packets: all given keys must match. qp: sent by it, or to it. nth=2: only the second match
+    from now on. every=3: each third, starting with nth. p=2%: random, by the seed of the session.
+    count: this many, then no more. longer=1514: only frames of more bytes, as a switch of MTU 1500
+    drops them. gid=fe80::200:a00:2: only from or to this address, as without a route. dlid=4: only
+    to this LID of an InfiniBand port, as if one of its paths was cut.
+    at=9.2us: dereg and kill happen at this time, or when a matching packet has left, or now. They
+    happen once. Lost packets count too.
 
     Example: fault drop B->A opcode=ACKNOWLEDGE nth=1
     """
@@ -135,44 +204,14 @@ def _carry_out(world: World, what: str, given: dict[str, Any], chosen: Which) ->
 
 
 # --------------------------------------------------------------------------- what goes with what
-_SELECT = (
-    "direction", "opcode", "psn", "qp", "qpn", "nth", "every", "p", "count", "longer", "gid",
-    "dlid",
-)  # fmt: skip
-_AWAITED = (
-    "victim", "at", "direction", "opcode", "psn", "qp", "qpn", "nth", "p", "longer", "gid",
-    "dlid",
-)  # fmt: skip
-_TAKES: dict[str, tuple[str, ...]] = {
-    "drop": _SELECT,
-    "corrupt": (*_SELECT, "byte", "bit"),
-    "duplicate": (*_SELECT, "after"),
-    "delay": (*_SELECT, "by"),
-    "reorder": (*_SELECT, "behind", "limit"),
-    "rate": (*_SELECT, "rate"),
-    "mark": _SELECT,
-    "dereg": _AWAITED,
-    "kill": _AWAITED,
-    "srq_error": ("srq",),
-    "clear": ("number",),
-}
-_NEEDS = {
-    "delay": ("by", "how long?", "fault delay A->B 3us"),
-    "rate": ("rate", "how fast?", "fault rate A->B 1Gbps"),
-    DEREG: ("victim", "which memory region?", "fault dereg A.mr0 at=9.2us"),
-    KILL: ("victim", "which queue pair?", "fault kill A.qp0 A->B nth=2"),
-    "srq_error": ("srq", "which SRQ breaks?", "fault srq_error srq=B.srq0"),
-}
-
-
 def _check(what: str, given: dict[str, Any], chosen: Which) -> None:
     """NotUnderstood at what this fault does not take, or does not do without."""
     given = given | {f.name: getattr(chosen, f.name) for f in fields(chosen)}
     for name, value in given.items():
-        if value not in (None, "") and name not in _TAKES[what]:
-            legal = " ".join(_TAKES[what])
+        if value not in (None, "") and name not in FAULTS[what].takes:
+            legal = " ".join(FAULTS[what].takes)
             raise NotUnderstood(f"{what} takes no {name}", hint=f"it takes: {legal}", argument=name)
-    lacks, question, example = _NEEDS.get(what, ("", "", ""))
+    lacks, question, example = FAULTS[what].needs
     if lacks and given[lacks] is None:
         raise NotUnderstood(question, hint=example, argument="what")
     if chosen.qp is not None and chosen.qpn is not None:
@@ -208,37 +247,12 @@ def _whose(qp: Thing | None, qpn: int | None) -> tuple[tuple[str, int] | None, s
     return (None, "") if qpn is None else (("", qpn), f"{qpn:#x}")
 
 
-@dataclass(slots=True)
-class _Amounts:
-    """What was said of how much, how long, how fast."""
-
-    which: Which
-    by_ns: int | None
-    rate_bps: int | None
-
-
-_MAKE: dict[str, Callable[[int, Match, _Amounts], Fault]] = {
-    "drop": lambda number, match, _a: Drop(number, match),
-    "corrupt": lambda number, match, a: Corrupt(number, match, a.which.byte or 0, a.which.bit or 0),
-    "duplicate": lambda number, match, a: Duplicate(number, match, a.which.after or 0),
-    "delay": lambda number, match, a: Delay(number, match, a.by_ns or 0),
-    "reorder": lambda number, match, a: _reorder(number, match, a.which),
-    "rate": lambda number, match, a: Rate(number, match, a.rate_bps or 1),
-    "mark": lambda number, match, _a: Mark(number, match),
-}
-
-
 def _spoil(world: World, what: str, direction: Direction | None, amounts: _Amounts) -> str:
     """Set a fault of the cable."""
     match = _match(world, direction, amounts.which)
-    return _set(world, _MAKE[what](world.cable.next_fault, match, amounts))
-
-
-def _reorder(number: int, match: Match, chosen: Which) -> Reorder:
-    made = Reorder(number, match)
-    made.behind = chosen.behind or made.behind
-    made.limit_ns = chosen.limit or made.limit_ns
-    return made
+    make = FAULTS[what].make
+    assert make is not None  # a fault of the cable
+    return _set(world, make(world.cable.next_fault, match, amounts))
 
 
 def _await(

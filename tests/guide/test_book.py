@@ -26,7 +26,7 @@ def test_every_article_is_printed() -> None:
 def test_the_contents_name_chapters_and_articles_in_their_order() -> None:
     book = list(chapters(VOCABULARY))
     assert [c for c in book if c != OTHERS] == list(CHAPTERS)
-    begins = TEXT.index("1  Words of the trade")
+    begins = TEXT.index("1  Terms")
     contents = "\n".join(TEXT[:begins])
     places = [contents.index(f"{n:>3}  {chapter}") for n, chapter in enumerate(book, 1)]
     assert places == sorted(places)

@@ -58,7 +58,7 @@ def test_checksums_that_a_device_looks_at() -> None:
 
 
 def test_tables_are_told_in_words() -> None:
-    other = {r.name: r.text for r in rows(RXE, VERBS) if r.area.startswith("what rxe")}
+    other = {r.name: r.text for r in rows(RXE, VERBS) if r.area.startswith("differences of rxe")}
     assert other["lacks_builders"] == "RC:FLUSH, UC:LOCAL_INV, UD:TSO, not none"
     assert other["batch_errnos"].startswith("queue-full ENOSPC, ")
     assert not any(mark in text for text in other.values() for mark in "{}<>")
@@ -81,7 +81,7 @@ def test_the_device_decides() -> None:
     assert [each["INFINIBAND"].emulated for each in layers] == [True, False]
     families = found("address families"), found("address families", "rxe")
     assert [each["InfiniBand (LRH)"].emulated for each in families] == [True, False]
-    other = {r.name: r for r in rows(RXE, VOCABULARY) if r.area.startswith("what rxe")}
+    other = {r.name: r for r in rows(RXE, VOCABULARY) if r.area.startswith("differences of rxe")}
     assert other["lkey_is_rkey"].text == "yes, not no"
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rdmalab import spec
 from rdmalab.command import NotUnderstood
 from rdmalab.grammar.enum_words import PREFIXES
+from rdmalab.guide.article import article
 from rdmalab.guide.entry import PREFIX, Entry, full_name
 from rdmalab.guide.explain import entries, explain, lookup, words
 from rdmalab.guide.packets import HEADERS
@@ -45,8 +46,8 @@ BOOK = (
 
 # Enums that are parts of other tables, and no words of their own.
 PARTS = {
-    "Service", "Op", "PacketPlace", "Side", "Local", "EventKind", "Mishap", "Rounding", "SlotsFreed",
-    "Field", "Syndrome", "Kind", "PhysState", "LinkLayer", "OpenFlag", "Arm",
+    "Service", "Op", "PacketPlace", "Side", "Local", "EventKind", "Mishap", "Rounding",
+    "SlotsFreed", "Field", "Syndrome", "Kind", "PhysState", "LinkLayer", "OpenFlag", "Arm",
 }  # fmt: skip
 
 
@@ -202,3 +203,16 @@ def test_the_misspelling_of_a_manual_page_leads_to_the_function(text: str) -> No
     with pytest.raises(NotUnderstood) as wrong:
         explain(text, WORDS)
     assert wrong.value.hint == "did you mean wr_set_sge?"
+
+
+def more(name: str) -> Entry:
+    """An entry of a higher room, such as a cause of the doctor."""
+    return Entry(f"cause {name}", "cause", (name,), lambda: article(name, "cause", [("", "Gone.")]))
+
+
+def test_an_entry_of_a_higher_room_is_found_by_its_name() -> None:
+    found = explain("rnr-infinite", WORDS, [more("rnr-infinite")])
+    assert (found.kind, found.sections[0].lines) == ("cause", ["Gone."])
+    assert lookup("RNR_INFINITE", WORDS, [more("rnr-infinite")])
+    assert not lookup("rnr-infinite", WORDS)
+    assert [entry.kind for entry in lookup("psn", WORDS, [more("psn")])] == ["word", "cause"]

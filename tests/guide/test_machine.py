@@ -103,7 +103,7 @@ def test_what_happens_by_itself_is_dashed_and_lettered(qp_type: QPType) -> None:
         assert path is not None
         assert path.get("stroke-dasharray")
         why = [row.mishap.value for row in rows if now in row.origins and to is row.to]
-        assert title == f"{now.name} → {to.name} by itself: {'; '.join(why)}"
+        assert title == f"{now.name} → {to.name} automatically: {'; '.join(why)}"
         assert len(words(group, "letter").split()) == len(why)
     asked = [g.find(f"{SVG}path") for g in groups(root, "move").values()]
     assert not any(path is not None and path.get("stroke-dasharray") for path in asked)
@@ -120,7 +120,7 @@ def test_every_state_is_a_box_and_those_that_are_never_entered_say_so(qp_type: Q
     never = {name for name, group in states.items() if group.get("class") == "never"}
     unreliable = {QPType.UC, QPType.UD, QPType.RAW_PACKET}
     assert never == (set() if qp_type in unreliable else {"SQE"})
-    assert any("ever gets there" in str(t.text) for t in root.iter(f"{SVG}text")) is bool(never)
+    assert any("ever enters it" in str(t.text) for t in root.iter(f"{SVG}text")) is bool(never)
 
 
 @TYPES

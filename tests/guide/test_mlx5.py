@@ -60,6 +60,6 @@ def test_what_is_no_error_completion_is_not_read() -> None:
 
 
 def test_only_what_has_a_source_is_said_of_vendor_codes() -> None:
-    assert "beside RETRY_EXC_ERR" in vendor_words(0x81)
-    assert "says the mlx5 driver" in vendor_words(mlx5.PAGE_FAULT)
-    assert "no public list explains it" in vendor_words(1)
+    assert "with RETRY_EXC_ERR" in vendor_words(0x81)
+    assert "by the mlx5 driver" in vendor_words(mlx5.PAGE_FAULT)
+    assert "there is no public list" in vendor_words(1)

@@ -22,8 +22,8 @@ from tests.each import each
 
 @pytest.mark.parametrize(
     ("time_ns", "text"),
-    [(40, "40ns"), (655_360_000, "655.36ms"), (67_108_864, "67.109ms"), (2_000, "2us"),
-     (8_796_093_022_208, "2.443h")],
+    [(40, "40 ns"), (655_360_000, "655.36 ms"), (67_108_864, "67.109 ms"), (2_000, "2 us"),
+     (8_796_093_022_208, "2.443 h")],
 )  # fmt: skip
 def test_durations_have_three_decimals_at_most(time_ns: int, text: str) -> None:
     assert duration(time_ns) == text

@@ -16,7 +16,7 @@ from tests.guide.saying import row, said
 def test_a_rule_says_its_sentence_and_errno(name: str) -> None:
     text = said(f"rule {name}")
     assert all(part.strip() in text for part in RULES[name].sentence.split("{}"))
-    assert errno_name(RULES[name].errno) in row(f"rule {name}", "answers")
+    assert errno_name(RULES[name].errno) in row(f"rule {name}", "returns")
     assert RULES[name].source in text
 
 
@@ -52,12 +52,12 @@ def test_a_refusal_says_what_comes_of_it_on_both_sides(name: str) -> None:
     refusal = REFUSALS[name]
     assert refusal.sentence in said(f"refusal {name}")
     answer = row(f"refusal {name}", "wire")
-    assert answer == "silence" if refusal.syndrome is None else refusal.syndrome.name in answer
+    assert answer == "no reply" if refusal.syndrome is None else refusal.syndrome.name in answer
     assert ("ERR" in row(f"refusal {name}", "here").split(";")[0]) == refusal.fatal
 
 
 def test_what_the_sender_gets() -> None:
-    assert row("sequence-gap", "wire") == "NAK_SEQUENCE 0x60, once a gap"
+    assert row("sequence-gap", "wire") == "NAK_SEQUENCE 0x60, once per gap"
     assert row("no-receive", "sender").endswith("then RNR_RETRY_EXC_ERR")
     assert row("refusal rkey", "sender") == "its request ends with REM_ACCESS_ERR"
     assert row("refusal dying", "sender") == "gets no reply; its ack timer is running"
@@ -68,7 +68,7 @@ def test_what_the_sender_gets() -> None:
 def test_a_failed_remote_invalidate_is_acknowledged() -> None:
     assert row("invalidate", "sender") == "gets the ACK: its request completes with SUCCESS"
     silent = row("invalidate", "mlx5")
-    assert silent.startswith("silence")
+    assert silent.startswith("no reply")
     assert silent.endswith("sender: gets no reply; its ack timer is running")
 
 

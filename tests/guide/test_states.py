@@ -19,7 +19,7 @@ def test_a_state_says_what_posting_is_answered_with() -> None:
     assert row("RTR", "post_send") == "EINVAL (mlx5: ENOMEM)"
     assert row("RTR", "post_recv") == "accepted"
     assert "WR_FLUSH_ERR" in row("ERR", "flushes")
-    assert "CQ of the QP overruns" in row("ERR", "by itself")
+    assert "CQ of the QP overruns" in row("ERR", "automatic")
 
 
 def test_the_next_states_come_with_the_attributes_of_rc() -> None:
@@ -50,7 +50,7 @@ def test_the_moves_of_a_type_are_all_there(qp_type: QPType) -> None:
                 assert own == ""
                 assert now.name in bare
     send_error = f"RTS SQD → {after_send_error(qp_type).name}: {Mishap.SEND_ERROR.value}"
-    assert send_error in row(name, "by itself")
+    assert send_error in row(name, "automatic")
 
 
 def test_a_move_says_what_is_required() -> None:
@@ -72,7 +72,7 @@ def test_a_type_says_its_opcodes_and_the_way_up() -> None:
     assert "SEND_WITH_IMM" in row("UD", "opcodes")
     assert "it only receives" in row("XRC_RECV", "opcodes")
     assert "RTR → RTS needs sq_psn" in row("UC", "the way up")
-    assert row("UC", "send error") == "takes it to SQE"
+    assert row("UC", "send error") == "moves it to SQE"
 
 
 def test_sqe_is_told_of_a_type_that_has_it() -> None:

@@ -44,7 +44,7 @@ def test_a_failed_remote_invalidate_is_named() -> None:
 
 
 def test_the_state_after() -> None:
-    assert row("SUCCESS", "QP after") == "as it was"
+    assert row("SUCCESS", "QP after") == "unchanged"
     assert row("RNR_RETRY_EXC_ERR", "QP after") == "send: ERR (RC XRC_SEND)"
     assert "SQE (UC UD RAW_PACKET); rxe: always ERR" in row("LOC_PROT_ERR", "QP after")
     assert row("TM_ERR", "QP after") == ""

@@ -71,7 +71,7 @@ def test_the_page_of_a_struct_has_every_field_of_it() -> None:
     assert names < found
     assert "opcode (enum ibv_wr_opcode)" in said_of_it
     assert "rest" not in found
-    assert "sq_draining (query_qp tells it)" in row("ibv_qp_attr", "fields")
+    assert "sq_draining (query_qp returns it)" in row("ibv_qp_attr", "fields")
     assert "lkey: The key of the MR" in row("ibv_sge", "fields")
     assert "max_sge: How many elements" in row("ibv_srq_init_attr", "fields")
     assert "num_sge: How many elements" in row("ibv_recv_wr", "fields")
@@ -110,7 +110,7 @@ def test_an_enum_says_which_verb_takes_it() -> None:
 
 
 def test_what_only_a_query_tells() -> None:
-    assert row("sq_draining", "told by") == "query_qp"
+    assert row("sq_draining", "returned by") == "query_qp"
     assert structs.ANSWERS["sq_draining"] in said("sq_draining")
 
 

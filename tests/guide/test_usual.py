@@ -126,7 +126,7 @@ def test_the_wire_of_a_right_is_the_nak_of_its_refusals(monkeypatch: pytest.Monk
     assert row("IBV_ACCESS_LOCAL_WRITE", "wire").startswith("NAK_REMOTE_OPERATION if")
     assert row("MW_BIND", "wire") == NOTHING
     monkeypatch.setitem(REFUSALS, "rkey", REFUSALS["rkey"]._replace(syndrome=None))
-    assert row("REMOTE_WRITE", "wire").startswith("silence if the key lacks it")
+    assert row("REMOTE_WRITE", "wire").startswith("no reply if the key lacks it")
 
 
 def test_whom_an_event_is_about_is_its_row(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What the code of the engines names: the evidence that they do it."""
+"""What the code of the engines names: the evidence that they implement it."""
 
 import importlib
 import pkgutil
@@ -14,7 +14,7 @@ from rdmalab import spec as book
 
 
 @cache
-def named() -> frozenset[tuple[type[Enum], str]]:
+def named_members() -> frozenset[tuple[type[Enum], str]]:
     """The enum members that the code of some engine names, in a function or a table."""
     found: set[tuple[type[Enum], str]] = set()
     known = _tables_of_the_book()
@@ -25,14 +25,14 @@ def named() -> frozenset[tuple[type[Enum], str]]:
         for value in content:
             found |= {(type(member), member.name) for member in _inside(value)}
         enums = [cls for cls in content if isinstance(cls, type) and issubclass(cls, Enum)]
-        spoken = {name for value in content for code in _codes(value) for name in _names(code)}
-        found |= {(cls, member.name) for cls in enums for member in cls if member.name in spoken}
+        used = {name for value in content for code in _codes(value) for name in _names(code)}
+        found |= {(cls, member.name) for cls in enums for member in cls if member.name in used}
     return frozenset(found)
 
 
 @cache
-def spoken() -> frozenset[str]:
-    """All names in the code of the engines, also those that are said while a module is loaded."""
+def member_names() -> frozenset[str]:
+    """All names in the code of the engines, also in code that runs when a module is loaded."""
     found: set[str] = set()
     for info in pkgutil.walk_packages(engines.__path__, f"{engines.__name__}."):
         loader = importlib.import_module(info.name).__loader__
@@ -42,7 +42,7 @@ def spoken() -> frozenset[str]:
 
 
 def _tables_of_the_book() -> set[int]:
-    """The tables that engines look things up in: a row there is no deed."""
+    """The tables of `spec/`: a row there does not show that an engine implements it."""
     modules = [importlib.import_module(i.name) for i in pkgutil.walk_packages(
         book.__path__, f"{book.__name__}.")]  # fmt: skip
     return {id(v) for m in modules for v in vars(m).values() if isinstance(v, dict | tuple)}
