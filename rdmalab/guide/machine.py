@@ -29,7 +29,7 @@ def state_machine(qp_type: QPType) -> str:
     parts = [
         svg.tips(_SORTS),
         svg.text(Words(MARGIN, 42, title, "title")),
-        svg.text(Words(MARGIN, 66, note(qp_type), "small")),
+        svg.text(Words(MARGIN, 66, str(note(qp_type)), "small")),
         *machine.automatic(),
         *machine.moves(),
         *machine.states(),

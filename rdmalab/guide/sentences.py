@@ -55,12 +55,13 @@ def read(name: str) -> dict[str, Any]:
     return tomllib.loads(octets.decode())
 
 
-def sentence(table: str, word: str) -> Any:
+def sentence(table: str, word: str) -> str | list[str]:
     """What a word means, a text or a list of texts; empty if the file has no such row."""
-    return read("sentences").get(table, {}).get(word, "")
+    found: str | list[str] = read("sentences").get(table, {}).get(word, "")
+    return found
 
 
-def note(member: Enum) -> Any:
+def note(member: Enum) -> str | list[str]:
     """What a member of an enum means, a text or a list of texts."""
     return sentence(type(member).__name__, str(member.name))
 

@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from rdmalab.command import (
     SCRIPTABLE,
@@ -43,6 +43,7 @@ from rdmalab.world.faults import (
 from rdmalab.world.timed_faults import DEREG, KILL, VICTIMS, TimedFault
 from rdmalab.world.world import World
 
+_Function = TypeVar("_Function", bound=Callable[..., object])
 _MTUS = tuple(mtu.octets for mtu in MTU)
 
 WireOpcode = Annotated[str, OneOf([name for name in PACKETS if name != FRAME])]
@@ -150,7 +151,7 @@ FAULTS: dict[str, FaultRow] = {
 }  # fmt: skip
 
 
-def _with_help(function: Callable[..., Any]) -> Callable[..., Any]:
+def _with_help(function: _Function) -> _Function:
     """Put the sentences of FAULTS into the help text."""
     rows = " ".join(f"{name}: {row.help}" for name, row in FAULTS.items())
     text = textwrap.fill(rows, 96, subsequent_indent="    ")

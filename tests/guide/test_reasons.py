@@ -62,7 +62,7 @@ def test_what_the_sender_gets() -> None:
     assert row("refusal rkey", "sender") == "its request ends with REM_ACCESS_ERR"
     assert row("refusal dying", "sender") == "gets no reply; its ack timer is running"
     assert "LOC_QP_OP_ERR" in row("receive-short", "rxe")
-    assert row("opcode-order", "here").endswith("else QP_REQ_ERR is raised")
+    assert row("opcode-order", "here").endswith("otherwise QP_REQ_ERR is raised")
 
 
 def test_a_failed_remote_invalidate_is_acknowledged() -> None:
