@@ -45,7 +45,7 @@ def test_a_status_says_which_completion_ended_so_and_how_the_peer_stands(lab: La
 def test_the_commands_name_who_posted_and_who_answers(lab: Lab) -> None:
     assert section(asked(lab, "explain IBV_WC_RNR_RETRY_EXC_ERR"), "look at")[:3] == [
         "1. the peer posted no receive, or too few: show rq A.qp1",
-        "2. rnr_retry is too small for the peer's pace: query_qp B.qp1",
+        "2. rnr_retry is too small: the peer posts its receives later: query_qp B.qp1",
         "3. the peer's min_rnr_timer is too short: query_qp A.qp1",
     ]
 
