@@ -26,7 +26,7 @@ from rdmalab.spec.limits import (
     PhysState,
     PortState,
 )
-from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Op, Service
+from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Service
 from rdmalab.spec.profiles import CELLS, STRICT, Profile
 from rdmalab.spec.refusals import REQUESTER_STATUS, Syndrome
 from rdmalab.spec.rules import RULES, errno_name
@@ -147,7 +147,7 @@ def _posted(device: Device, qp_type: QPType, opcode: WROpcode) -> bool:
         return False
     message = WORK[opcode].message
     builders = requester.BUILD[TRANSPORTS[qp_type].service]
-    sends = message is not None and Op[message] in builders
+    sends = message is not None and message in builders
     if opcode is WROpcode.TSO:  # more than the SEND it looks like on the wire
         sends = False
     return sends or (WROpcode, opcode.name) in named_members()

@@ -13,9 +13,17 @@ from rdmalab.guide.phrases import attribute_names
 from rdmalab.guide.plan import BOX_HEIGHT, BOX_WIDTH, LINE, MARGIN, WIDTH, Pair, Plan
 from rdmalab.guide.sentences import note
 from rdmalab.guide.svg import Point, Words
-from rdmalab.spec.states import AUTOMATIC, MOVES, STATES, Mishap, Move, QPState, QPType
+from rdmalab.spec.states import (
+    AUTOMATIC,
+    BRING_UP_MOVES,
+    MOVES,
+    STATES,
+    Mishap,
+    Move,
+    QPState,
+    QPType,
+)
 
-_UP = tuple((QPState(n), QPState(n + 1)) for n in range(QPState.RTS))  # drawn strongest
 _COLOURS = {QPState.RESET: "reset", QPState.ERR: "err"}  # of a state, and of the moves to it
 _SORTS = ("quiet", "step", "reset", "err", "auto")
 _ROW = LINE * 1.5
@@ -143,7 +151,7 @@ def _group(what: str, pair: Pair, sentence: str, *inside: str) -> str:
 
 
 def _css(pair: Pair) -> str:
-    return "step" if pair in _UP else _COLOURS.get(pair[1], "quiet")
+    return "step" if pair in BRING_UP_MOVES else _COLOURS.get(pair[1], "quiet")
 
 
 def _sentence(pair: Pair, move: Move) -> str:

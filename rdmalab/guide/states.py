@@ -9,6 +9,7 @@ from rdmalab.guide.phrases import attribute_names, errno_of, type_names
 from rdmalab.guide.sentences import note
 from rdmalab.spec.states import (
     AUTOMATIC,
+    BRING_UP_MOVES,
     MOVES,
     STATES,
     Attr,
@@ -172,11 +173,13 @@ def _origins(row: Automatic) -> str:
 def type_article(qp_type: QPType) -> Article:
     """What a type of queue pair can do."""
     opcodes = [opcode.name for opcode, row in WORK.items() if qp_type in row.types]
-    up = ((QPState.RESET, QPState.INIT), (QPState.INIT, QPState.RTR), (QPState.RTR, QPState.RTS))
     rows: list[Row] = [
         ("", note(qp_type)),
         ("opcodes", " ".join(opcodes) or "none: it only receives"),
-        ("the way up", [f"{a.name} → {b.name} {_words(MOVES[qp_type, a, b])}" for a, b in up]),
+        (
+            "the way up",
+            [f"{a.name} → {b.name} {_words(MOVES[qp_type, a, b])}" for a, b in BRING_UP_MOVES],
+        ),
         ("send error", f"moves it to {after_send_error(qp_type).name}"),
     ]
     see = [f"explain modify_qp {qp_type.name}", "ibv_create_qp(3)"]

@@ -67,13 +67,12 @@ def packets_of(row: Work) -> list[str]:
     """The labels of the packets that a request with this row can become."""
     if row.message is None:
         return []
-    wire = Op[row.message]
     found = []
     for label, codes in BY_LABEL.items():
         opcode = OPCODES[codes[0]]
         plain = not opcode.immediate and not opcode.invalidate
         fits = opcode.immediate == row.immediate and opcode.invalidate == row.invalidate
-        if opcode.op is wire and (fits if opcode.ends else plain):
+        if opcode.op is row.message and (fits if opcode.ends else plain):
             found.append(label)
     return found
 
@@ -151,7 +150,7 @@ def _last_packets(code: WCOpcode) -> list[str]:
 
 
 # The message that took a receive of this opcode.
-_TAKEN_FOR = {WCOpcode.RECV: Op.SEND.name, WCOpcode.RECV_RDMA_WITH_IMM: Op.RDMA_WRITE.name}
+_TAKEN_FOR = {WCOpcode.RECV: Op.SEND, WCOpcode.RECV_RDMA_WITH_IMM: Op.RDMA_WRITE}
 
 
 def wc_flag_article(flag: WCFlags) -> Article:

@@ -3,6 +3,7 @@
 Each function names a row of DROPS in `spec/refusals.py`, or nothing (transport.md 10).
 """
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from rdmalab.hca import completer, migration
@@ -10,9 +11,9 @@ from rdmalab.hca.port import FULL_MEMBER, share_partition
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.responder import execute
 from rdmalab.spec.limits import PortState
-from rdmalab.spec.opcodes import OPCODES, Op
+from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.states import QPState, QPType
-from rdmalab.spec.work import WROpcode
+from rdmalab.spec.work import WORK
 from rdmalab.wire.packet import Flow, LidFlow, Packet, is_multicast
 
 if TYPE_CHECKING:
@@ -20,16 +21,18 @@ if TYPE_CHECKING:
 
 _ACTIVE = PortState.ACTIVE
 _ANSWERS_FROM = QPState.RTS
-# The requests that only some devices know, and what they are there.
-_NEWER = {
-    code: (QPType.RC, WROpcode[row.op.name])
+# The requests that one send opcode alone asks for: a device that lacks it drops them.
+_MESSAGES = Counter(work.message for work in WORK.values())
+_ASKED_BY = {
+    code: (QPType.RC, opcode)
+    for opcode, work in WORK.items()
     for code, row in OPCODES.items()
-    if row.op in (Op.FLUSH, Op.ATOMIC_WRITE)
+    if row.op is work.message and _MESSAGES[row.op] == 1
 }
 _EVERYWHERE = frozenset(
     code
     for code, row in OPCODES.items()
-    if (row.op in execute.EXECUTE or row.op in completer.ANSWERS) and code not in _NEWER
+    if (row.op in execute.EXECUTE or row.op in completer.ANSWERS) and code not in _ASKED_BY
 )
 
 
@@ -41,7 +44,7 @@ def at_port(hca: "Hca", packet: Packet) -> str | None:
         return reason
     if packet.opcode in _EVERYWHERE:
         return None
-    known = packet.opcode in _NEWER and _NEWER[packet.opcode] not in hca.profile.lacks
+    known = packet.opcode in _ASKED_BY and _ASKED_BY[packet.opcode] not in hca.profile.lacks
     return None if known else "unknown-opcode"
 
 

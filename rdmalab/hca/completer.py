@@ -8,21 +8,19 @@ from rdmalab.hca.psn import MASK, diff
 from rdmalab.hca.qp import Completing, QueuePair
 from rdmalab.hca.wr import Cqe, SendWqe
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.opcodes import ANSWER, OPCODES, Op
+from rdmalab.spec.opcodes import ANSWER, ATOMIC_BYTES, OPCODES, Op
 from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import CLASS_MASK, REQUESTER_STATUS, VALUE_MASK, Syndrome
 from rdmalab.spec.states import QPState, after_send_error
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.timers import RNR_NS, on_ticks_ns
+from rdmalab.spec.timers import INFINITE_RETRIES, RNR_NS, on_ticks_ns
 from rdmalab.spec.work import Local, WCFlags
 from rdmalab.wire.packet import Packet
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
 
-_INFINITE = 7
-_ATOMIC_BYTES = 8
 _ACK, _RNR = "ack", "rnr"
 _ACKNOWLEDGED, _WITH_IMM = Syndrome.ACK, WCFlags.WITH_IMM
 _SQD, _ERR = QPState.SQD, QPState.ERR
@@ -97,7 +95,7 @@ def _on_atomic(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
     if wqe is None:
         return
     assert packet.atomicacketh is not None
-    octets = packet.atomicacketh.original.to_bytes(_ATOMIC_BYTES, "little")  # host order
+    octets = packet.atomicacketh.original.to_bytes(ATOMIC_BYTES, "little")  # host order
     if _scatter(hca, qp, wqe, 0, octets):
         _progress(qp, (packet.psn + 1) & MASK)
         _complete(hca, qp, wqe)
@@ -269,7 +267,7 @@ def _retry(hca: "Hca", qp: QueuePair, reason: str) -> None:
     IBA 17.2.8: at its end an armed QP changes to its alternate path, and counts from 0 again.
     """
     comp = qp.comp
-    endless = qp.attr.retry_cnt == _INFINITE and hca.profile.retry_cnt_7_is_infinite
+    endless = qp.attr.retry_cnt == INFINITE_RETRIES and hca.profile.retry_cnt_7_is_infinite
     if not endless:
         if comp.retried >= (qp.attr.retry_cnt or 0):
             if not migration.is_armed(qp):
@@ -288,7 +286,7 @@ def _wait_for_receiver(hca: "Hca", qp: QueuePair, code: int) -> None:
     comp = qp.comp
     if comp.rnr_until_ns is not None:
         return
-    if qp.attr.rnr_retry != _INFINITE:
+    if qp.attr.rnr_retry != INFINITE_RETRIES:
         if comp.rnr_retried >= (qp.attr.rnr_retry or 0):
             fail(hca, qp, WCStatus.RNR_RETRY_EXC_ERR)
             return

@@ -122,7 +122,7 @@ def discard(hca: "Hca", qp: QueuePair) -> None:
     waiting = len(qp.rq.wqes) + (qp.resp.recv is not None)
     if qp.resp.recv is not None and hca.profile.slots_freed is SlotsFreed.POLLED:
         hca.free_shared([qp.resp.recv])
-    for queue, count in (("sq", qp.sq.posted - qp.sq.freed), ("rq", waiting)):
+    for queue, count in (("sq", qp.sq.used), ("rq", waiting)):
         if count:
             hca.trace.record(Kind.QUEUE_DISCARDED, hca.node, qp.number, queue, count)
     for serial, wqe in qp.sq.wqes.items():

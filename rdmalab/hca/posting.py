@@ -14,9 +14,9 @@ from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe, SendWR
 from rdmalab.spec.access import MWType
-from rdmalab.spec.opcodes import WORD_OPS, Op, PacketPlace, code_of
+from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS, Op, PacketPlace, code_of
 from rdmalab.spec.records import Kind
-from rdmalab.spec.states import QPType
+from rdmalab.spec.states import BRING_UP, QPType
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, Work, WROpcode
 from rdmalab.wire.segments import pieces
@@ -31,21 +31,21 @@ _KNOWN_FLAGS = sum(SendFlags)
 _CHOOSY = int(SendFlags.FENCE | SendFlags.IP_CSUM)  # all others go with every type
 # Flags that nobody need look at.
 _ALWAYS_GOOD = frozenset({SendFlags(0), SendFlags.SIGNALED})
-_ATOMIC_BYTES = 8
 _SEND_POSTED, _RECV_POSTED = Kind.SEND_POSTED, Kind.RECV_POSTED
 
 _BIND_MW, _TSO = WROpcode.BIND_MW, WROpcode.TSO
 
 # The wire operation of each opcode that sends something, by number.
-_OPS: dict[int, Op] = {int(opcode): Op[row.message] for opcode, row in WORK.items() if row.message}
+_OPS: dict[int, Op] = {int(opcode): row.message for opcode, row in WORK.items() if row.message}
 
 
 def _has_code(qp_type: QPType, row: Work) -> bool:
-    """Raw packets need none; a UC message, for one, has no packet that invalidates."""
+    """Whether packets of this service carry it; raw packets and local work need no code."""
     service = TRANSPORTS[qp_type].service
-    op = Op[row.message or ""]
-    part = (service, op, PacketPlace.ONLY, row.immediate, row.invalidate)
-    return service is None or part in code_of
+    if row.message is None or service is None:
+        return True
+    part = (service, row.message, PacketPlace.ONLY, row.immediate, row.invalidate)
+    return part in code_of
 
 
 @cache
@@ -57,9 +57,7 @@ def supported_work(qp_type: QPType, lacks: frozenset[tuple[QPType, WROpcode]]) -
     return {
         int(opcode): row
         for opcode, row in WORK.items()
-        if qp_type in row.types
-        and (row.message is None or _has_code(qp_type, row))
-        and (qp_type, opcode) not in lacks
+        if qp_type in row.types and _has_code(qp_type, row) and (qp_type, opcode) not in lacks
     }
 
 
@@ -68,7 +66,7 @@ def check_state(hca: "Hca", qp: QueuePair, _wr: SendWR, _length: int) -> Refused
         return refused(hca.profile, "no-send-queue", qp.qp_type.name, argument="qp")
     if qp.state_row.posts_send:
         return None
-    legal = "bring the QP up: RESET → INIT → RTR → RTS"
+    legal = f"bring the QP up: {' → '.join(state.name for state in BRING_UP)}"
     return refused(hca.profile, "send-state", qp.state.name, argument="qp", legal=legal)
 
 
@@ -102,7 +100,7 @@ def _unable(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
 def check_size(hca: "Hca", qp: QueuePair, wr: SendWR, length: int) -> Refused | None:
     """A slot is free, and neither the list nor the message is too long."""
     profile, sq = hca.profile, qp.sq
-    if sq.posted + sq.promised - sq.freed >= sq.capacity:
+    if sq.used + sq.promised >= sq.capacity:
         legal = f"slots come back {profile.slots_freed.value}"
         return refused(profile, "queue-full", "send", sq.capacity, argument="qp", legal=legal)
     if len(wr.sg) > profile.caps.max_sge_rd and wr.opcode == WROpcode.RDMA_READ:
@@ -158,9 +156,9 @@ def check_atomic(hca: "Hca", _qp: QueuePair, wr: SendWR, length: int) -> Refused
     """
     if not hca.profile.refuses_odd_atomics:
         return None
-    if length < _ATOMIC_BYTES:
+    if length < ATOMIC_BYTES:
         return refused(hca.profile, "atomic-length", length, argument="sg", legal="sg of 8 bytes")
-    if wr.remote_addr % _ATOMIC_BYTES:
+    if wr.remote_addr % ATOMIC_BYTES:
         return refused(hca.profile, "atomic-address", argument="remote_addr")
     return None
 
@@ -400,7 +398,7 @@ def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR) -> Refused | None:
     if not qp.state_row.posts_recv:
         legal = "bring the QP to INIT first"
         return refused(profile, "recv-state", qp.state.name, argument="qp", legal=legal)
-    if rq.posted - rq.freed >= rq.capacity:
+    if rq.used >= rq.capacity:
         legal = f"slots come back {profile.slots_freed.value}"
         return refused(profile, "queue-full", "receive", rq.capacity, argument="qp", legal=legal)
     return invalid_pointers.check_list(hca, wr, qp.cap.max_recv_sge, "recv-sges")

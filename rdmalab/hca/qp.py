@@ -46,6 +46,16 @@ class SendQueue:
         self.next_psn = 0
         self.promised = 0
 
+    @property
+    def used(self) -> int:
+        """Slots that hold a WQE."""
+        return self.posted - self.freed
+
+    @property
+    def occupied(self) -> int:
+        """Slots in use, with those of work requests that were refused before RTS and stay."""
+        return self.used + len(self.early)
+
     def push(self, wqe: "SendWqe") -> None:
         self.wqes[wqe.serial] = wqe
         self.posted += 1
@@ -70,6 +80,11 @@ class RecvQueue:
         self.wqes: deque[RecvWqe] = deque()
         self.posted = serial
         self.freed = serial
+
+    @property
+    def used(self) -> int:
+        """Slots of receives that wait, are in use, or are completed and not given back."""
+        return self.posted - self.freed
 
     def push(self, wqe: "RecvWqe") -> None:
         self.wqes.append(wqe)

@@ -7,7 +7,15 @@ from rdmalab.hca import ah, dma, mw, offloads
 from rdmalab.hca.psn import MASK, WINDOW
 from rdmalab.hca.qp import QueuePair, Requesting
 from rdmalab.hca.wr import SendWqe, swap_octets
-from rdmalab.spec.opcodes import Op, PacketPlace, Service, code_of, message_codes
+from rdmalab.spec.opcodes import (
+    ATOMIC_BYTES,
+    FETCHING_OPS,
+    Op,
+    PacketPlace,
+    Service,
+    code_of,
+    message_codes,
+)
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
@@ -35,7 +43,6 @@ _PRIVILEGED = 1 << 31  # of a Q_Key
 _SELECTIVITY, _PLACEMENT = 0x3, 0xF  # as wide as the fields of a FETH: the rest is cut off
 _READ, _WRITE = Op.RDMA_READ_REQUEST, Op.RDMA_WRITE
 _STARTED = Kind.WQE_STARTED
-_WORD = 8  # bytes of an atomic
 
 # A long message asks for an ACK now and then, or its window would never move (as Soft-RoCE does).
 ACK_EVERY = 64
@@ -189,7 +196,7 @@ def _build_read(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
 def _odd_length(hca: "Hca", wqe: SendWqe) -> WCStatus | None:
     """The status of an atomic whose local list is not 8 bytes long; None: the atomic is sent."""
     odd = hca.profile.odd_atomic_status
-    return None if wqe.length == _WORD or odd is WCStatus.SUCCESS else odd
+    return None if wqe.length == ATOMIC_BYTES or odd is WCStatus.SUCCESS else odd
 
 
 def _build_atomic(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
@@ -299,8 +306,7 @@ _CONNECTED: dict[Op | None, Builder] = {
     Op.SEND: _build_message,
     Op.RDMA_WRITE: _build_message,
     Op.RDMA_READ_REQUEST: _build_read,
-    Op.COMPARE_SWAP: _build_atomic,
-    Op.FETCH_ADD: _build_atomic,
+    **dict.fromkeys(FETCHING_OPS, _build_atomic),
     Op.FLUSH: _build_flush,
     Op.ATOMIC_WRITE: _build_atomic_write,
 }

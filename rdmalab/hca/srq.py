@@ -67,6 +67,11 @@ class SharedReceiveQueue:
         self.posted = 0
         self.freed = 0
 
+    @property
+    def used(self) -> int:
+        """Slots of receives that wait, are in use, or are completed and not given back."""
+        return self.posted - self.freed
+
     def push(self, wqe: RecvWqe) -> None:
         """To the tail; a broken SRQ takes it and never gives it."""
         (self.lost if self.dead else self.wqes).append(wqe)

@@ -123,7 +123,7 @@ def _judge_resize(hca: "Hca", srq: SharedReceiveQueue, max_wr: int) -> "Refused 
         return refused(profile, "srq-resize", argument="max_wr")
     if not 1 <= max_wr <= most:
         return _out_of_range(hca, "max_wr", max_wr, 1, most)
-    used, armed = srq.posted - srq.freed, srq.limit
+    used, armed = srq.used, srq.limit
     for least, what in ((armed, f"the limit, {armed}"), (used, f"the {used} slots in use")):
         if max_wr < least:
             return refused(profile, "srq-small", max_wr, what, argument="max_wr")
@@ -173,7 +173,7 @@ def post_srq_recv(hca: "Hca", srq: SharedReceiveQueue, wrs: list[RecvWR]) -> Non
 
 def _judge_recv(hca: "Hca", srq: SharedReceiveQueue, wr: RecvWR) -> "Refused | None":
     profile = hca.profile
-    if srq.posted - srq.freed >= srq.capacity:
+    if srq.used >= srq.capacity:
         legal = f"slots come back {profile.slots_freed.value}"
         return refused(
             profile, "queue-full", "shared receive", srq.capacity, argument="srq", legal=legal

@@ -16,7 +16,7 @@ from rdmalab.spec.access import FOR_QP, Access
 from rdmalab.spec.builders import SendOps
 from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, Attr, QPState, QPType, legal_next
 from rdmalab.spec.transports import Transport
-from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WCOpcode, Work, WROpcode
+from rdmalab.spec.work import FLAG_TYPES, READ_BY_SOME, WORK, SendFlags, Work, WROpcode
 from rdmalab.workbench.shortcuts import ConnectOptions
 
 REQUIRED_FIRST, THEN_OPTIONAL, THEN_THE_REST = range(3)
@@ -135,14 +135,11 @@ def judge_work(here: CompletionContext, slot: Slot) -> ArgumentVerdict | None:
         return ArgumentVerdict(REQUIRED_FIRST, _ADDRESS) if _OF_TYPE[name](qp.transport) else None
     opcode = here.given("wr", "opcode")
     row = WORK.get(WROpcode(opcode)) if opcode in _OPCODES else None
-    reads = _READS.get(name)
-    if row is None or reads is None:
+    fields = set(slot.spread.fills if slot.spread is not None else (name,)) & READ_BY_SOME
+    if row is None or not fields:
         return ArgumentVerdict()
-    return (
-        ArgumentVerdict(REQUIRED_FIRST if name == "remote" else THEN_OPTIONAL)
-        if reads(row)
-        else None
-    )
+    rank = REQUIRED_FIRST if name == "remote" else THEN_OPTIONAL
+    return ArgumentVerdict(rank) if fields & row.reads else None
 
 
 def _posts(here: CompletionContext, qp: QueuePair) -> bool:
@@ -164,30 +161,6 @@ _OF_TYPE: dict[str, Callable[[Transport], bool]] = {
     "remote_qpn": lambda transport: transport.addressed,
     "remote_qkey": lambda transport: transport.addressed,
     "remote_srqn": lambda transport: transport.names_srq,
-}
-_ATOMIC = ("COMPARE_SWAP", "FETCH_ADD")
-_READS: dict[str, Callable[[Work], bool]] = {
-    "imm_data": lambda row: row.immediate,
-    "invalidate_rkey": lambda row: row.invalidate,
-    "mw": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
-    "mw_rkey": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
-    "bind": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
-    "bind_mr": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
-    "bind_addr": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
-    "bind_length": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
-    "bind_access": lambda row: row.wc_opcode is WCOpcode.BIND_MW,
-    "flush_length": lambda row: row.wc_opcode is WCOpcode.FLUSH,
-    "flush_type": lambda row: row.wc_opcode is WCOpcode.FLUSH,
-    "flush_level": lambda row: row.wc_opcode is WCOpcode.FLUSH,
-    "hdr": lambda row: row.wc_opcode is WCOpcode.TSO,
-    "hdr_addr": lambda row: row.wc_opcode is WCOpcode.TSO,
-    "hdr_sz": lambda row: row.wc_opcode is WCOpcode.TSO,
-    "mss": lambda row: row.wc_opcode is WCOpcode.TSO,
-    "remote": lambda row: bool(row.remote),
-    "remote_addr": lambda row: bool(row.remote),
-    "rkey": lambda row: bool(row.remote),
-    "compare_add": lambda row: row.message in _ATOMIC,
-    "swap": lambda row: row.message == _ATOMIC[0],
 }
 
 _KEY_JUDGES: dict[str, Callable[[CompletionContext, Slot], ArgumentVerdict | None]] = {

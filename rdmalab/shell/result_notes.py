@@ -141,17 +141,15 @@ def _queue(session: Session, record: Record, found: Notes, which: str) -> None:
     thing = Thing(Noun.QP, node_of(record), object_of(record))
     if fmt.exists(session.world, thing):
         queue = getattr(session.world.find(thing, QueuePair), which)
-        used = queue.posted - queue.freed
         name = session.names.of(thing)
-        found.facts.append(f"{name} {which.upper()} {used}/{queue.capacity}.")
+        found.facts.append(f"{name} {which.upper()} {queue.used}/{queue.capacity}.")
 
 
 def _shared(session: Session, record: Record, found: Notes) -> None:
     thing = Thing(Noun.SRQ, node_of(record), object_of(record))
     if fmt.exists(session.world, thing):
         srq = session.world.find(thing, SharedReceiveQueue)
-        used = srq.posted - srq.freed
-        found.facts.append(f"{session.names.of(thing)} {used}/{srq.capacity}.")
+        found.facts.append(f"{session.names.of(thing)} {srq.used}/{srq.capacity}.")
 
 
 def _srq_set(session: Session, record: Record, found: Notes) -> None:

@@ -21,8 +21,9 @@ from rdmalab.shell.tables import (
 from rdmalab.spec.access import Access
 from rdmalab.spec.builders import SendOps
 from rdmalab.spec.completions import Arm
-from rdmalab.spec.states import ATTRIBUTES, QPState
+from rdmalab.spec.states import ATTRIBUTES, BRING_UP, QPState
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.timers import INFINITE_RETRIES
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import WCOpcode, WROpcode
 from rdmalab.views import fmt
@@ -32,9 +33,6 @@ from rdmalab.views.ports import DeviceRow, LinkRow, PortRow, TableRow, UseRow
 from rdmalab.views.queues import QpRow, QueueRow, RegionRow
 from rdmalab.views.states import DiagramRow, StateRow
 from rdmalab.views.wqes import RecvRow, WqeRow
-
-_NEVER = 7  # rnr_retry
-_CHAIN = (QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS)
 
 
 # --------------------------------------------------------------------------- queue pairs
@@ -68,7 +66,7 @@ def state_line(row: DiagramRow) -> Line:
     """`RESET─INIT─RTR─[RTS]  SQD ·sqe· ERR`."""
     line: Line = []
     for box in row.states:
-        gap = "─" if box.state in _CHAIN else " " if box.state is not QPState.SQD else "  "
+        gap = "─" if box.state in BRING_UP else " " if box.state is not QPState.SQD else "  "
         line += [("", gap if line else ""), _box(box)]
     if row.taken is not None:
         line += [(DIM, f"   {row.taken.text} in ev {row.taken.event}")]
@@ -184,7 +182,7 @@ def _paths(row: QpRow) -> str:
 def _timers(row: QpRow) -> str:
     """The waits and the retries that this type has."""
     wait = "waits for ever" if row.timeout_ns is None else fmt.duration(row.timeout_ns)
-    rnr = "never gives up" if row.rnr_retry == _NEVER else f"{row.rnr_retries_left} left"
+    rnr = "never gives up" if row.rnr_retry == INFINITE_RETRIES else f"{row.rnr_retries_left} left"
     given = {
         "timeout": f"{row.timeout} ({wait})",
         "retry_cnt": f"{row.retry_cnt} ({row.retries_left} left)",

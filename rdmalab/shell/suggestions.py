@@ -12,12 +12,12 @@ from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.shell.legal_arguments import usual_value
 from rdmalab.shell.object_suggestions import WAYS_OUT, object_name, qp_of
-from rdmalab.spec.states import MOVES, Move, QPState, fields_of, legal_next
+from rdmalab.spec.states import BRING_UP_MOVES, MOVES, Move, QPState, fields_of, legal_next
 from rdmalab.views.fmt import exists
 
 _MASK = re.compile(r"\battr_mask=\S+")
 _CHANGE_NOTHING = {"qp_state", "cur_qp_state"}  # in a move that stays in its state
-_UP = {QPState.RESET: QPState.INIT, QPState.INIT: QPState.RTR, QPState.RTR: QPState.RTS}
+_UP = dict(BRING_UP_MOVES)
 
 
 def suggestion(session: Session, reply: Reply) -> str:

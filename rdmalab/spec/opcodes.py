@@ -104,23 +104,44 @@ _ROWS = (
     _Row(0x1D, Op.ATOMIC_WRITE,       PacketPlace.ONLY,   ("reth",),                _RELIABLE),
     _Row(0x01, Op.CNP,                PacketPlace.ONLY,   (),                       (Service.CNP,)),
 )
+
+
+
+class Request(NamedTuple):
+    """What a requester asks for, beyond the packets that carry it.
+
+    answer: what answers it; a newer ACK replaces an ACK only.
+    word: it works on exactly ATOMIC_BYTES at an address that is a multiple of them (IBA 9.4.5, A19),
+    and is executed once: a duplicate gets the result that was kept.
+    """
+
+    answer: Op
+    word: bool
+
+
+_ACK, _READ_RESPONSE, _ATOMIC_ACK = Op.ACKNOWLEDGE, Op.RDMA_READ_RESPONSE, Op.ATOMIC_ACKNOWLEDGE
+
+# What is not in this table is no request: answers, and the congestion notice.
+# IBTA A19: FLUSH and ATOMIC WRITE borrow the response of a READ of no bytes.
+REQUESTS: dict[Op, Request] = {
+    Op.SEND:              Request(_ACK,           word=False),
+    Op.RDMA_WRITE:        Request(_ACK,           word=False),
+    Op.RDMA_READ_REQUEST: Request(_READ_RESPONSE, word=False),
+    Op.COMPARE_SWAP:      Request(_ATOMIC_ACK,    word=True),
+    Op.FETCH_ADD:         Request(_ATOMIC_ACK,    word=True),
+    Op.FLUSH:             Request(_READ_RESPONSE, word=False),
+    Op.ATOMIC_WRITE:      Request(_READ_RESPONSE, word=True),
+}
 # fmt: on
 
-# Not asked for by a requester: answers, and the congestion notice.
-_NO_REQUEST = (Op.RDMA_READ_RESPONSE, Op.ACKNOWLEDGE, Op.ATOMIC_ACKNOWLEDGE, Op.CNP)
+ATOMIC_BYTES = 8
 
-# What a request is answered with, where an ACK is not enough: a newer ACK does not replace it.
-# IBTA A19: FLUSH and ATOMIC WRITE borrow the response of a READ of no bytes.
-ANSWER: dict[Op, Op] = {
-    Op.RDMA_READ_REQUEST: Op.RDMA_READ_RESPONSE,
-    Op.COMPARE_SWAP: Op.ATOMIC_ACKNOWLEDGE,
-    Op.FETCH_ADD: Op.ATOMIC_ACKNOWLEDGE,
-    Op.FLUSH: Op.RDMA_READ_RESPONSE,
-    Op.ATOMIC_WRITE: Op.RDMA_READ_RESPONSE,
-}
+# What a request is answered with, where an ACK is not enough.
+ANSWER: dict[Op, Op] = {op: row.answer for op, row in REQUESTS.items() if row.answer is not _ACK}
 
-# Operations on exactly 8 bytes at an address that is a multiple of 8 (IBA 9.4.5, A19).
-WORD_OPS = (Op.COMPARE_SWAP, Op.FETCH_ADD, Op.ATOMIC_WRITE)
+# The atomics, and of them those that fetch the old value.
+WORD_OPS = tuple(op for op, row in REQUESTS.items() if row.word)
+FETCHING_OPS = tuple(op for op, row in REQUESTS.items() if row.answer is _ATOMIC_ACK)
 
 # What a service puts right after the BTH, before the headers of RC: in requests only.
 # IBTA A14: an XRC request names its SRQ; answers go to the QP that asked.
@@ -142,7 +163,7 @@ def _label(row: _Row) -> str:
 
 
 def _opcode(row: _Row, service: Service) -> Opcode:
-    request = row.op not in _NO_REQUEST
+    request = row.op in REQUESTS
     return Opcode(
         code=service | row.low,
         service=service,

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, IntEnum, IntFlag
 from functools import reduce
+from itertools import pairwise
 from operator import or_
 from typing import NamedTuple
 
@@ -159,7 +160,12 @@ _CONNECTED = _RELIABLE | _UC
 _ADDRESSED = _CONNECTED | _UD  # all that have a P_Key and a PSN
 
 _Pair = tuple[QPState, QPState]
-_BRING_UP = ((_S.RESET, _S.INIT),)
+
+# From a new QP to one that sends, and the three moves between.
+BRING_UP = (_S.RESET, _S.INIT, _S.RTR, _S.RTS)
+BRING_UP_MOVES: tuple[_Pair, ...] = tuple(pairwise(BRING_UP))
+
+_TO_INIT = ((_S.RESET, _S.INIT),)
 _STAY_INIT = ((_S.INIT, _S.INIT),)
 _TO_RTR = ((_S.INIT, _S.RTR),)
 _TO_RTS = ((_S.RTR, _S.RTS),)
@@ -173,7 +179,7 @@ _FAIL = tuple((now, _S.ERR) for now in QPState if now is not _S.RESET)
 
 _INTO_RTS = _TO_RTS + _STAY_RTS + _RESUME
 _PAIRS: tuple[_Pair, ...] = (  # of every type
-    *_RESET, *_FAIL, *_BRING_UP, *_STAY_INIT, *_TO_RTR, *_INTO_RTS, *_DRAIN, *_STAY_SQD, *_RECOVER,
+    *_RESET, *_FAIL, *_TO_INIT, *_STAY_INIT, *_TO_RTR, *_INTO_RTS, *_DRAIN, *_STAY_SQD, *_RECOVER,
 )  # fmt: skip
 
 _PLACE = _A.PKEY_INDEX | _A.PORT
@@ -184,9 +190,9 @@ _MIGRATION = _A.ALT_PATH | _A.PATH_MIG_STATE
 # Who must, who may set what on which moves; rows for the same move add up.
 # fmt: off
 _REQUIRED = (
-    (_CONNECTED, _BRING_UP,            _PLACE | _A.ACCESS_FLAGS),
-    (_UD,        _BRING_UP,            _PLACE | _A.QKEY),
-    (_RAW,       _BRING_UP,            _A.PORT),
+    (_CONNECTED, _TO_INIT,             _PLACE | _A.ACCESS_FLAGS),
+    (_UD,        _TO_INIT,             _PLACE | _A.QKEY),
+    (_RAW,       _TO_INIT,             _A.PORT),
 
     (_CONNECTED, _TO_RTR,              _ROUTE),
     (_ANSWERING, _TO_RTR,              _A.MAX_DEST_RD_ATOMIC | _A.MIN_RNR_TIMER),

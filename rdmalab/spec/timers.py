@@ -1,5 +1,7 @@
 """Timer codes: what the small numbers in `timeout` and `min_rnr_timer` mean in nanoseconds."""
 
+INFINITE_RETRIES = 7  # in rnr_retry; in retry_cnt on some devices
+
 _RNR_UNIT_NS = 10_000
 _ACK_UNIT_NS = 4_096
 

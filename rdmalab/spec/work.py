@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum, IntFlag
 
 from rdmalab.spec.access import Access
+from rdmalab.spec.opcodes import Op
 from rdmalab.spec.row import Row
 from rdmalab.spec.states import QPType
 
@@ -102,11 +103,11 @@ class Work(Row):
     consumes_receive: it takes a receive at the peer. local: what it does to the own buffers.
     remote: the right it needs on the peer's key and QP. wc_opcode: how it completes.
     inline, solicits: INLINE is allowed, SOLICITED has an effect.
-    outstanding: it counts against max_rd_atomic.
+    outstanding: it counts against max_rd_atomic. operands: fields of the WR that only it reads.
     """
 
     types: frozenset[QPType]
-    message: str | None
+    message: Op | None
     immediate: bool
     invalidate: bool
     consumes_receive: bool
@@ -116,6 +117,14 @@ class Work(Row):
     inline: bool
     solicits: bool
     outstanding: bool
+    operands: tuple[str, ...] = ()
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The fields of the WR that it reads, of those that not every opcode reads."""
+        found = {*self.operands, *(("remote_addr", "rkey") if self.remote else ())}
+        found |= {"imm_data"} if self.immediate else set()
+        return frozenset(found | ({"invalidate_rkey"} if self.invalidate else set()))
 
 
 _T, _O, _W, _A = QPType, WROpcode, WCOpcode, Access
@@ -128,8 +137,8 @@ _RC = frozenset({_T.RC})
 _OFFLOADED = frozenset({_T.UD, _T.RAW_PACKET})
 _VENDOR: frozenset[QPType] = frozenset()
 
-_SEND, _WRITE, _READ = "SEND", "RDMA_WRITE", "RDMA_READ_REQUEST"
-_SWAP, _ADD, _FLUSH, _PUT8 = "COMPARE_SWAP", "FETCH_ADD", "FLUSH", "ATOMIC_WRITE"
+_SEND, _WRITE, _READ = Op.SEND, Op.RDMA_WRITE, Op.RDMA_READ_REQUEST
+_SWAP, _ADD, _FLUSH, _PUT8 = Op.COMPARE_SWAP, Op.FETCH_ADD, Op.FLUSH, Op.ATOMIC_WRITE
 _IN, _OUT, _NO = Local.SCATTER, Local.GATHER, Local.NONE
 
 _NOTHING = _A(0)
@@ -142,7 +151,7 @@ _no = False
 # fmt: off
 WORK: dict[WROpcode, Work] = {
     #                            types        message  immediate invalidate takes a receive
-    #                            local remote     completes as     inline   solicits   counts
+    #                            local remote     completes as     inline   solicits   counts   operands
     _O.RDMA_WRITE:            Work(_CONNECTED,  _WRITE,  _no,      _no,       _no,
                                  _OUT, _TO_WRITE, _W.RDMA_WRITE,   _INLINE, _no,       _no),
     _O.RDMA_WRITE_WITH_IMM:   Work(_CONNECTED,  _WRITE,  _IMM,     _no,       _TAKES,
@@ -154,24 +163,32 @@ WORK: dict[WROpcode, Work] = {
     _O.RDMA_READ:             Work(_RELIABLE,   _READ,   _no,      _no,       _no,
                                  _IN,  _TO_READ,  _W.RDMA_READ,    _no,     _no,       _COUNTS),
     _O.ATOMIC_CMP_AND_SWP:    Work(_RELIABLE,   _SWAP,   _no,      _no,       _no,
-                                 _IN,  _TO_SWAP,  _W.COMP_SWAP,    _no,     _no,       _COUNTS),
+                                 _IN,  _TO_SWAP,  _W.COMP_SWAP,    _no,     _no,       _COUNTS,
+                                 ("compare_add", "swap")),
     _O.ATOMIC_FETCH_AND_ADD:  Work(_RELIABLE,   _ADD,    _no,      _no,       _no,
-                                 _IN,  _TO_SWAP,  _W.FETCH_ADD,    _no,     _no,       _COUNTS),
+                                 _IN,  _TO_SWAP,  _W.FETCH_ADD,    _no,     _no,       _COUNTS,
+                                 ("compare_add",)),
     _O.LOCAL_INV:             Work(_CONNECTED,  None,    _no,      _INV,      _no,
                                  _NO,  _NOTHING,  _W.LOCAL_INV,    _no,     _no,       _no),
     _O.BIND_MW:               Work(_CONNECTED,  None,    _no,      _no,       _no,
-                                 _NO,  _NOTHING,  _W.BIND_MW,      _no,     _no,       _no),
+                                 _NO,  _NOTHING,  _W.BIND_MW,      _no,     _no,       _no,
+                                 ("mw", "mw_rkey", "bind_mr", "bind_addr", "bind_length", "bind_access")),
     _O.SEND_WITH_INV:         Work(_CONNECTED,  _SEND,   _no,      _INV,      _TAKES,
                                  _OUT, _NOTHING,  _W.SEND,         _INLINE, _SOLICITS, _no),
     _O.TSO:                   Work(_OFFLOADED,  _SEND,   _no,      _no,       _TAKES,
-                                 _OUT, _NOTHING,  _W.TSO,          _no,     _no,       _no),
+                                 _OUT, _NOTHING,  _W.TSO,          _no,     _no,       _no,
+                                 ("hdr_addr", "hdr_sz", "mss")),
     _O.DRIVER1:               Work(_VENDOR,     None,    _no,      _no,       _no,
                                  _NO,  _NOTHING,  _W.DRIVER1,      _no,     _no,       _no),
     _O.FLUSH:                 Work(_RC,         _FLUSH,  _no,      _no,       _no,
-                                 _NO,  _TO_FLUSH, _W.FLUSH,        _no,     _no,       _no),
+                                 _NO,  _TO_FLUSH, _W.FLUSH,        _no,     _no,       _no,
+                                 ("flush_length", "flush_type", "flush_level")),
     _O.ATOMIC_WRITE:          Work(_RC,         _PUT8,   _no,      _no,       _no,
                                  _OUT, _TO_WRITE, _W.ATOMIC_WRITE, _no,     _no,       _COUNTS),
 }
+
+# The fields of a WR that not every opcode reads.
+READ_BY_SOME = frozenset(name for row in WORK.values() for name in row.reads)
 
 # What starts only when all work requests before it are complete.
 ORDERED = frozenset({WROpcode.LOCAL_INV})

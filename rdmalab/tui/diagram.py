@@ -6,18 +6,16 @@ dotted, and the arrow that was just taken is heavy.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rdmalab.shell.tables import CURRENT, DIM, EVENT
-from rdmalab.spec.states import QPState
+from rdmalab.spec.states import BRING_UP, BRING_UP_MOVES, QPState
 
 if TYPE_CHECKING:
     from rdmalab.shell.styled_text import Fragment, Line
     from rdmalab.views.states import DiagramRow, StateRow
 
-_CHAIN = (QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS)
-_TOP = (*_CHAIN, QPState.SQD)
+_TOP = (*BRING_UP, QPState.SQD)
 _BELOW = (QPState.ERR, QPState.SQE)
 BOXES_WIDTH, BOXES_HEIGHT = 36, 6
 
@@ -26,7 +24,7 @@ def one_line(row: DiagramRow, event: int) -> Line:
     """`RESET─INIT─RTR▶[RTS]  SQD ·sqe· ERR`: `▶` where the last event went."""
     line: Line = []
     for box in row.states:
-        if box.state in _CHAIN[1:]:
+        if box.state in BRING_UP[1:]:
             line.append(_link(row, box, event))
         elif line:
             line.append(("", "  " if box.state is QPState.SQD else " "))
@@ -44,11 +42,11 @@ def _is_new(row: DiagramRow, event: int) -> bool:
 def _jumped(row: DiagramRow) -> bool:
     """The move does not lie on the line of states."""
     assert row.taken is not None
-    return (row.taken.before, row.taken.after) not in pairwise(_CHAIN)
+    return (row.taken.before, row.taken.after) not in BRING_UP_MOVES
 
 
 def _link(row: DiagramRow, box: StateRow, event: int) -> Fragment:
-    before = _CHAIN[_CHAIN.index(box.state) - 1]
+    before = BRING_UP[BRING_UP.index(box.state) - 1]
     taken = row.taken
     if taken is not None and (taken.before, taken.after) == (before, box.state):
         return (EVENT if _is_new(row, event) else "", "▶")
@@ -108,7 +106,7 @@ def _lower(
     style = EVENT if is_new else DIM
     reach = (EVENT if to_err and is_new else "", "   any ━▶ " if to_err else "   any ─▶ ")
     said = ("last move", taken.text, f"ev {taken.event}") if taken else ("", "", "")
-    between = sum(len(state.name) + 2 for state in _CHAIN) + 4 * (3 if width >= 46 else 2) - 15
+    between = sum(len(state.name) + 2 for state in BRING_UP) + 4 * (3 if width >= 46 else 2) - 15
     sqe = states[QPState.SQE]
     never = f"never: {row.qp_type.name}" if not sqe.possible and width >= 54 else ""
     lines: list[Line] = []

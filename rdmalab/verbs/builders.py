@@ -25,12 +25,12 @@ from rdmalab.hca.wr import (
     WindowKey,
 )
 from rdmalab.spec.access import Access
+from rdmalab.spec.opcodes import ATOMIC_BYTES
 from rdmalab.spec.work import Placement, Selectivity, SendFlags, WROpcode
 from rdmalab.verbs.nouns import Qp
 from rdmalab.world.world import World
 
 _O = WROpcode
-_WORD = 8
 
 
 @dataclass(slots=True)
@@ -290,6 +290,6 @@ def wr_atomic_write(
     See: ibv_wr_atomic_write(3)
     """
     values = _fields(target)
-    sge = SGE(values.pop("atomic_wr").addr, _WORD)  # a pointer in C
+    sge = SGE(values.pop("atomic_wr").addr, ATOMIC_BYTES)  # a pointer in C
     hca, pair = set_next(world, qp, qpx)
     batch.build_inline(hca, pair, _O.ATOMIC_WRITE, sge, **values)

@@ -434,9 +434,9 @@ _COUNTED: dict[Kind, Callable[[Record], tuple[str, int]]] = {
     Kind.CQ_EVENTS_ACKED: lambda r: ("unacked", -count_of(r)),
 }
 _NOW: dict[str, Callable[[Any], int]] = {
-    "sq.used": lambda qp: qp.sq.posted - qp.sq.freed + len(qp.sq.early),
-    "rq.used": lambda qp: qp.rq.posted - qp.rq.freed,
-    "used": lambda srq: srq.posted - srq.freed,
+    "sq.used": lambda qp: qp.sq.occupied,
+    "rq.used": lambda qp: qp.rq.used,
+    "used": lambda srq: srq.used,
     "count": lambda cq: len(cq.cqes),
     "unacked": lambda cq: cq.unacked,
 }

@@ -275,7 +275,7 @@ def sq_row(qp: QueuePair) -> QueueRow:
     """The send queue in numbers."""
     sq, done = qp.sq, qp.comp.serial
     begun = max(done, qp.req.started)  # a flush completes what was never begun
-    used = sq.posted - sq.freed + len(sq.early)
+    used = sq.occupied
     return QueueRow(
         capacity=sq.capacity,
         used=used,
@@ -290,7 +290,7 @@ def sq_row(qp: QueuePair) -> QueueRow:
 def rq_row(qp: QueuePair) -> QueueRow:
     """The receive queue in numbers."""
     rq = qp.rq
-    used, waiting, in_use = rq.posted - rq.freed, len(rq.wqes), int(qp.resp.recv is not None)
+    used, waiting, in_use = rq.used, len(rq.wqes), int(qp.resp.recv is not None)
     in_use = min(in_use, used - waiting)  # Soft-RoCE has given this slot back already
     return QueueRow(
         capacity=rq.capacity,

@@ -82,7 +82,7 @@ class XrcdRow:
 def srq_row(world: World, names: Names, thing: Thing) -> SrqRow:
     """One shared receive queue; its receives are `recv_rows`."""
     srq = world.find(thing, SharedReceiveQueue)
-    used = srq.posted - srq.freed
+    used = srq.used
     return SrqRow(
         name=names.of(thing),
         node=thing.node,

@@ -16,7 +16,7 @@ from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
 from rdmalab.spec.builders import INLINE_SETTERS
 from rdmalab.spec.completions import Arm
-from rdmalab.spec.opcodes import WORD_OPS
+from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
 from rdmalab.spec.records import (
     Kind,
     address_of,
@@ -50,7 +50,6 @@ from rdmalab.views.device_warnings import (
 from rdmalab.wire.headers import GRH
 
 _LOOK_BACK = 2_000  # records
-_ATOMIC_BYTES = 8
 
 
 def warnings(session: Session, reply: Reply) -> list[str]:
@@ -167,9 +166,9 @@ def _odd_atomic(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
     if wqe.op not in WORD_OPS or moment.qp.state_row.flushes_sends:
         return
     odd = moment.hca.profile.odd_atomic_status
-    if wqe.length != _ATOMIC_BYTES and odd is not WCStatus.SUCCESS:
+    if wqe.length != ATOMIC_BYTES and odd is not WCStatus.SUCCESS:
         yield f"an atomic moves 8 bytes, sg has {wqe.length}. {LATER.format(odd.name)}"
-    elif wqe.wr.remote_addr % _ATOMIC_BYTES:
+    elif wqe.wr.remote_addr % ATOMIC_BYTES:
         later = LATER.format(WCStatus.REM_INV_REQ_ERR.name)
         yield f"remote_addr {wqe.wr.remote_addr:#x} is no multiple of 8. {later}"
 
@@ -226,7 +225,7 @@ def _buffers(moment: WarningContext, sg: list[SGE], *pds: int, scatters: bool) -
 def _fills_up(moment: WarningContext, qp: QueuePair) -> Iterator[str]:
     """Nobody will ever give slots back if nothing in the queue asks for a completion."""
     sq = qp.sq
-    used = sq.posted - sq.freed
+    used = sq.used
     silent = used > 1 and not any(wqe.signaled for wqe in sq.wqes.values())
     name = moment.name(Noun.QP, qp.number)
     if silent and used == sq.capacity:
@@ -383,7 +382,7 @@ def _is_counter(moment: WarningContext, addr: int, length: int) -> bool:
         kind_of(record) is Kind.PACKET_RECEIVED
         and node_of(record) == moment.hca.node
         and (atomic := packet_of(record).atomiceth) is not None
-        and addr < atomic.va + _ATOMIC_BYTES
+        and addr < atomic.va + ATOMIC_BYTES
         and atomic.va < addr + length
         for record in latest
     )

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from itertools import count, pairwise
+from itertools import count
 from typing import Annotated, NamedTuple
 
 from rdmalab.command import SCRIPTABLE, Alias, NotUnderstood, OneOf, command
@@ -11,7 +11,15 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.session.lines import Script
 from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
-from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, Attr, QPState, QPType
+from rdmalab.spec.states import (
+    ATTRIBUTES,
+    BRING_UP,
+    BRING_UP_MOVES,
+    MOVES,
+    MTU,
+    Attr,
+    QPType,
+)
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.verbs.nouns import Qp
 from rdmalab.workbench.port import LAYERS
@@ -207,14 +215,14 @@ def to_rts(session: Session, qp: Qp, peer: Qp, *, options: ConnectOptions | None
     Example: to_rts A.qp0 B.qp0
     """
     state = session.world.find(qp, QueuePair).state
-    if state not in _WAY_UP:
+    if state not in BRING_UP[:-1]:
         raise NotUnderstood(
             f"{session.names.of(qp)} is in {state.name}; to_rts starts below RTS",
             argument="qp",
             hint=f"modify_qp {session.names.of(qp)} state=RESET",
         )
     moves = _moves(_end(session, qp), session.names.of(peer), options or ConnectOptions())
-    return Script(moves[_WAY_UP.index(state) :])
+    return Script(moves[BRING_UP.index(state) :])
 
 
 @command(SCRIPTABLE)
@@ -224,9 +232,6 @@ def reset(session: Session, qp: Qp) -> Script:
     Example: reset A.qp0
     """
     return Script([f"modify_qp {session.names.of(qp)} state=RESET"])
-
-
-_WAY_UP = (QPState.RESET, QPState.INIT, QPState.RTR)
 
 
 # A queue pair by name, and its type: those of an XRC pair differ.
@@ -258,13 +263,12 @@ def _flags(bits: int) -> str:
 def _moves(end: End, peer: str, chosen: ConnectOptions) -> list[str]:
     """The way up, with what each move requires of this type of queue pair."""
     qp, qp_type = end
-    ways = pairwise((*_WAY_UP, QPState.RTS))
     said = _said(peer, chosen)
     return [
         " ".join(
             [f"modify_qp {qp} state={to.name}", *_required(MOVES[qp_type, now, to].required, said)]
         )
-        for now, to in ways
+        for now, to in BRING_UP_MOVES
     ]
 
 

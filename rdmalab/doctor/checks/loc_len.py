@@ -2,13 +2,12 @@
 
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case, find_qp
-from rdmalab.doctor.facts.key_lookup import WORD
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe
 from rdmalab.spec.access import Access
-from rdmalab.spec.opcodes import WORD_OPS
+from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
 from rdmalab.spec.statuses import WCStatus
 
 
@@ -32,7 +31,7 @@ def _send(case: Case, wqe: SendWqe, qp: QueuePair) -> Finding:
     assert send is not None
     most, rule = case.profile.caps.max_msg_sz, "max_msg_sz of the port is {}"
     if wqe.op in WORD_OPS:
-        most, rule = WORD, "an atomic moves exactly {}"
+        most, rule = ATOMIC_BYTES, "an atomic moves exactly {}"
     cut = memory_fixes.first_bytes(case, wqe.wr, most)
     lines = simple_fixes.again(case, qp, wqe.wr, revived=True, sg=cut)
     return fail(

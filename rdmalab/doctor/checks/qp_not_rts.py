@@ -9,9 +9,7 @@ from rdmalab.doctor.fixes import recovery
 from rdmalab.doctor.subject import Sort
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.states import QPState
-
-_BELOW = (QPState.RESET, QPState.INIT, QPState.RTR)
+from rdmalab.spec.states import BRING_UP, QPState
 
 
 def examine(case: Case) -> Finding:
@@ -19,7 +17,7 @@ def examine(case: Case) -> Finding:
     found = _awaited(case) if case.program is not None else _asked(case)
     if found is None:
         return NA
-    if found.state not in _BELOW:
+    if found.state not in BRING_UP[:-1]:
         return ok(f"{case.qp_name(found)} is in {found.state.name}")
     if not case.asked and not (case.program is not None and case.at_rest):
         return ok("it may still be brought up")
@@ -27,7 +25,7 @@ def examine(case: Case) -> Finding:
     moved = bring_up.entered(case, found, found.state)
     return fail(
         said(f"{name} went to {found.state.name}, and nobody has moved it on", moved),
-        said(f"{name} needs {' and '.join(to.name for to in _BELOW[found.state + 1:])}"
+        said(f"{name} needs {' and '.join(to.name for to in BRING_UP[:-1][found.state + 1:])}"
              f"{' and ' if found.state < QPState.RTR else ''}RTS before it sends"),
         cure=Fix(lines) if lines else None,
     )  # fmt: skip
@@ -46,7 +44,7 @@ def _awaited(case: Case) -> QueuePair | None:
         return None
     named = [t for t in things_in(case, program.line.question) if t.noun is Noun.QP]
     found = [qp for t in named if (qp := find_qp(case.world, t.node, t.number)) is not None]
-    below = [qp for qp in found if qp.state in _BELOW]
+    below = [qp for qp in found if qp.state in BRING_UP[:-1]]
     return next(iter(below or found), None)
 
 

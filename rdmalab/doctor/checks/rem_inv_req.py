@@ -9,6 +9,7 @@ from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
 from rdmalab.spec.access import Access
+from rdmalab.spec.opcodes import ATOMIC_BYTES
 from rdmalab.spec.records import B, Kind, Record, event_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
@@ -86,7 +87,7 @@ def _too_deep(case: Case, _wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> str:
 
 
 def _unaligned(_case: Case, wqe: SendWqe, _qp: QueuePair, _peer: QueuePair) -> str:
-    return f"remote_addr {wqe.wr.remote_addr:#x} is no multiple of {key_lookup.WORD}"
+    return f"remote_addr {wqe.wr.remote_addr:#x} is no multiple of {ATOMIC_BYTES}"
 
 
 _TOLD: dict[str, Tell] = {
@@ -117,7 +118,7 @@ def _ask_less(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[
 
 
 def _align(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str]:
-    place = -(-wqe.wr.remote_addr // key_lookup.WORD) * key_lookup.WORD
+    place = -(-wqe.wr.remote_addr // ATOMIC_BYTES) * ATOMIC_BYTES
     mr = case.world.nodes[peer.node].rkeys.get(wqe.wr.rkey)
     if mr is None:
         return []

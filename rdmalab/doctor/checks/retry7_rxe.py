@@ -6,9 +6,9 @@ from rdmalab.doctor.facts.delivery import last_try
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, hinders, ok, said
 from rdmalab.doctor.fixes import recovery
 from rdmalab.spec.states import Attr
+from rdmalab.spec.timers import INFINITE_RETRIES
 from rdmalab.views import fmt
 
-_FOR_EVER = 7
 _CURE = {"retry_cnt": "6"}
 
 
@@ -19,9 +19,9 @@ def examine(case: Case) -> Finding:
         return NA
     if not case.profile.retry_cnt_7_is_infinite:
         return NA
-    endless = qp.attr.retry_cnt == _FOR_EVER and qp.comp.rnr_until_ns is None
+    endless = qp.attr.retry_cnt == INFINITE_RETRIES and qp.comp.rnr_until_ns is None
     tries = [row for row in send.transmissions if row.psn == send.wqe.first_psn]
-    if not endless or len(tries) <= _FOR_EVER or case.future.settled:
+    if not endless or len(tries) <= INFINITE_RETRIES or case.future.settled:
         return ok("it is not sent again without end")
     since = told(case, qp, Attr.RETRY_CNT)
     last = last_try(case)[-1]

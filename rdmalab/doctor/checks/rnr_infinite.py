@@ -7,10 +7,9 @@ from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, h
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import Attr
+from rdmalab.spec.timers import INFINITE_RETRIES
 from rdmalab.views import fmt
 from rdmalab.views.ladder import PacketRow
-
-FOR_EVER = 7
 
 
 def examine(case: Case) -> Finding:
@@ -21,7 +20,7 @@ def examine(case: Case) -> Finding:
     if not qp.transport.acknowledged:
         return NA
     naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
-    if not naks or qp.attr.rnr_retry != FOR_EVER:
+    if not naks or qp.attr.rnr_retry != INFINITE_RETRIES:
         return ok("no RNR NAK is answered without end")
     if peer is None or peer.source.wqes:
         return ok("a receive waits for it now")

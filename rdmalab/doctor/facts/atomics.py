@@ -5,12 +5,10 @@ from typing import NamedTuple
 from rdmalab.doctor.facts.content import Content, Touch
 from rdmalab.doctor.facts.messages import Message
 from rdmalab.hca.psn import MASK
-from rdmalab.spec.opcodes import Op
+from rdmalab.spec.opcodes import ATOMIC_BYTES, FETCHING_OPS
 from rdmalab.spec.records import A, Kind, event_of, kind_of
 
-WORD = 8
 MOST = 64  # that are looked into
-_ATOMICS = (Op.COMPARE_SWAP, Op.FETCH_ADD)
 
 
 class Atomic(NamedTuple):
@@ -26,8 +24,8 @@ def atomics(content: Content) -> list[Atomic]:
     """The newest on a word among the bytes that are asked about, oldest first."""
     found = []
     for touch in content.touches(Kind.MEMORY_READ)[-MOST:]:
-        message = content.message(touch) if touch.piece[1] == WORD else None
-        if message is not None and message.wqe.op in _ATOMICS:
+        message = content.message(touch) if touch.piece[1] == ATOMIC_BYTES else None
+        if message is not None and message.wqe.op in FETCHING_OPS:
             wrote = any(kind_of(r) is Kind.MEMORY_WRITTEN for r in content.log.within(touch.event))
             found.append(Atomic(touch, message, _original(content, touch, message), wrote))
     return found

@@ -11,6 +11,7 @@ from rdmalab.hca.keys import WINDOWS, key_of, region_number, window_number
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.wr import RecvWR, SendWqe, SendWR
 from rdmalab.spec.access import Access, Rereg
+from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
 from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.work import PLACEMENT_RIGHTS, WORK, WROpcode
 from rdmalab.views import fmt
@@ -182,8 +183,4 @@ def asked_of_peer(wqe: SendWqe) -> tuple[int, int]:
     if wr.opcode == WROpcode.FLUSH:
         needed = [right for bit, right in PLACEMENT_RIGHTS.items() if wr.flush_type & bit]
         return sum(map(int, needed)), wr.flush_length
-    is_word = work.outstanding and wr.opcode != WROpcode.RDMA_READ
-    return int(work.remote), WORD if is_word else wqe.length
-
-
-WORD = 8  # bytes of an atomic
+    return int(work.remote), ATOMIC_BYTES if work.message in WORD_OPS else wqe.length

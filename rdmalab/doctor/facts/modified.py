@@ -15,6 +15,7 @@ from rdmalab.spec.access import Access
 from rdmalab.spec.records import B, Kind, event_of
 from rdmalab.spec.states import (
     ATTRIBUTES,
+    BRING_UP,
     MOVES,
     MTU,
     Attr,
@@ -36,7 +37,7 @@ USUAL: dict[str, str] = {
 
 _OF_MOVE = ("attr-missing", "attr-surplus")
 _NEVER = ("cur_qp_state", "alt_ah_attr", "alt_pkey_index", "alt_port_num", "alt_timeout", "cap")
-_RTS = (QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS, QPState.SQD)
+_RTS = (*BRING_UP, QPState.SQD)
 
 
 @dataclass(slots=True)

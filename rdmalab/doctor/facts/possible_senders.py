@@ -8,7 +8,7 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
 from rdmalab.spec.records import A, Kind, event_of, node_of, object_of
-from rdmalab.spec.states import QPState
+from rdmalab.spec.states import BRING_UP
 
 
 def talkers(case: Case, qp: QueuePair) -> list[QueuePair]:
@@ -50,7 +50,7 @@ def stopped(case: Case, qp: QueuePair) -> list[Call]:
     """The first move up that was refused since a queue pair stands where it does."""
     moves = case.log.about(Kind.STATE_CHANGED, thing_of(qp))
     since = event_of(moves[-1].record) if moves else -1
-    if qp.state not in (QPState.RESET, QPState.INIT, QPState.RTR):
+    if qp.state not in BRING_UP[:-1]:
         return []
     return [
         call

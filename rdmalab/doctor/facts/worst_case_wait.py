@@ -2,10 +2,8 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.hca.qp import QueuePair
-from rdmalab.spec.timers import RNR_NS, on_ticks_ns
+from rdmalab.spec.timers import INFINITE_RETRIES, RNR_NS, on_ticks_ns
 from rdmalab.views import fmt
-
-_FOR_EVER = 7
 
 
 def worst(case: Case) -> list[str]:
@@ -24,7 +22,7 @@ def _without_answers(case: Case, qp: QueuePair) -> str:
     if wait_ns is None:
         return "at the worst, if an answer is lost: for ever (timeout=0)"
     retries = qp.attr.retry_cnt or 0
-    if retries == _FOR_EVER and case.profile.retry_cnt_7_is_infinite:
+    if retries == INFINITE_RETRIES and case.profile.retry_cnt_7_is_infinite:
         return "at the worst, if no answer comes: for ever (retry_cnt=7 on this device)"
     tries = retries + 1 - qp.comp.retried
     return (
@@ -35,7 +33,7 @@ def _without_answers(case: Case, qp: QueuePair) -> str:
 
 def _without_receives(case: Case, qp: QueuePair, peer: QueuePair) -> str:
     wait_ns = on_ticks_ns(RNR_NS[(peer.attr.min_rnr_timer or 0) % 32], case.profile.timer_tick_ns)
-    if qp.attr.rnr_retry == _FOR_EVER:
+    if qp.attr.rnr_retry == INFINITE_RETRIES:
         return f"without a receive at the peer: again every {fmt.duration(wait_ns)}, for ever"
     left = (qp.attr.rnr_retry or 0) - qp.comp.rnr_retried + 1
     return (

@@ -2,7 +2,6 @@
 
 import dataclasses
 from functools import reduce
-from itertools import pairwise
 from operator import or_
 from typing import Any
 
@@ -13,11 +12,10 @@ from rdmalab.doctor.fixes.simple_fixes import Attributes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.access import Access
-from rdmalab.spec.states import MOVES, QPState, fields_of
+from rdmalab.spec.states import BRING_UP_MOVES, MOVES, QPState, fields_of
 from rdmalab.views import fmt
 from rdmalab.wire.headers import GRH
 
-_UP = (QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS)
 _OPTIONS = (
     "path_mtu", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "max_rd_atomic",
     "max_dest_rd_atomic", "qp_access_flags",
@@ -46,7 +44,7 @@ def reconnect(
         both = f"{case.qp_name(qp)} {case.qp_name(peer)}"
         return [*lines, simple_fixes.line("connect", both, options(case, qp, peer))]
     moves = [
-        simple_fixes.move(case, q, now, to, said) for now, to in pairwise(_UP) for q, said in ends
+        simple_fixes.move(case, q, now, to, said) for now, to in BRING_UP_MOVES for q, said in ends
     ]
     return lines + moves
 
@@ -65,7 +63,7 @@ def options(case: Case, *ends: QueuePair) -> Attributes:
     if model is None:
         return {}
     needed = fields_of(
-        reduce(or_, (MOVES[model.qp_type, *pair].required for pair in pairwise(_UP)))
+        reduce(or_, (MOVES[model.qp_type, *pair].required for pair in BRING_UP_MOVES))
     )
     said = {name: simple_fixes.attribute(case, model, name) for name in _OPTIONS if name in needed}
     if "qp_access_flags" in said:

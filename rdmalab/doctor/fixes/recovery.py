@@ -9,11 +9,10 @@ from rdmalab.doctor.fixes.simple_fixes import Attributes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.records import A, Kind
-from rdmalab.spec.states import QPState
+from rdmalab.spec.states import BRING_UP, QPState
 from rdmalab.spec.work import WROpcode
 from rdmalab.wire.packet import Packet
 
-_UP = (QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS)
 _FEW = 8  # bytes of a message that is sent only so that one arrives
 
 
@@ -124,7 +123,7 @@ def way_up(case: Case, qp: QueuePair) -> list[str]:
         return [f"to_rts {case.qp_name(qp)} {case.qp_name(peer)}"]
     if qp.transport.connected:
         return []
-    below = _UP[_UP.index(qp.state) :]
+    below = BRING_UP[BRING_UP.index(qp.state) :]
     return [simple_fixes.move(case, qp, now, to, {}) for now, to in pairwise(below)]
 
 

@@ -5,7 +5,7 @@ No line names a thing that has no name; where that is not possible the line says
 
 import dataclasses
 from functools import reduce
-from itertools import count, pairwise
+from itertools import count
 from operator import or_
 from typing import Any
 
@@ -15,15 +15,13 @@ from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.access import Access
-from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, QPState, QPType, fields_of
+from rdmalab.spec.states import ATTRIBUTES, BRING_UP_MOVES, MOVES, MTU, QPState, QPType, fields_of
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import WORK, SendFlags, WROpcode
+from rdmalab.spec.work import READ_BY_SOME, WORK, SendFlags, WROpcode
 from rdmalab.views import fmt
 from rdmalab.wire.packet import gid_text
 
 Attributes = dict[str, Any]
-
-_UP = (QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS)
 
 
 # --------------------------------------------------------------------------- work requests
@@ -66,19 +64,6 @@ def post_send(case: Case, qp: QueuePair, wr: SendWR, **changed: Any) -> str:
 _HEXADECIMAL = ("remote_addr", "rkey", "remote_qkey", "imm_data", "invalidate_rkey")
 _BY_NAME = {"ah": Noun.AH, "mw": Noun.MW, "bind_mr": Noun.MR}
 _SAID_APART = ("wr_id", "opcode", "sg", "flags", "num_sge", "rest", "next")
-_ONLY_OF = {
-    **dict.fromkeys(("flush_length", "flush_type", "flush_level"), (WROpcode.FLUSH,)),
-    **dict.fromkeys(("hdr_addr", "hdr_sz", "mss"), (WROpcode.TSO,)),
-    **dict.fromkeys(
-        ("compare_add", "swap"), (WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD)
-    ),
-    **dict.fromkeys(
-        ("mw", "mw_rkey", "bind_mr", "bind_addr", "bind_length", "bind_access"),
-        (WROpcode.BIND_MW,),
-    ),
-    "invalidate_rkey": (WROpcode.LOCAL_INV, WROpcode.SEND_WITH_INV),
-    "imm_data": (WROpcode.SEND_WITH_IMM, WROpcode.RDMA_WRITE_WITH_IMM),
-}
 _OF_DATAGRAMS = ("ah", "remote_qpn", "remote_qkey")
 
 
@@ -88,7 +73,8 @@ def _is_idle(qp: QueuePair, wr: SendWR, name: str) -> bool:
         return qp.transport.connected
     if name == "remote_srqn":
         return not qp.transport.names_srq and qp.qp_type is not QPType.XRC_SEND
-    return name in _ONLY_OF and wr.opcode not in _ONLY_OF[name]
+    row = WORK.get(wr.opcode)
+    return row is not None and name in READ_BY_SOME - row.reads
 
 
 def _said_fields(case: Case, qp: QueuePair, wr: SendWR) -> dict[str, Any]:
@@ -151,7 +137,7 @@ def revive(case: Case, qp: QueuePair, ours: Attributes | None = None,
     if peer is not None and (options := _in_common(case, ends)) is not None:
         both = " ".join(case.qp_name(q) for q, _ in ends)
         return [*lines, line("connect", both, options)]
-    return lines + [move(case, q, now, to, said) for now, to in pairwise(_UP) for q, said in ends]
+    return lines + [move(case, q, now, to, said) for now, to in BRING_UP_MOVES for q, said in ends]
 
 
 _OPTIONS = (
@@ -165,7 +151,7 @@ def _in_common(case: Case, ends: list[tuple[QueuePair, Attributes]]) -> Attribut
     """What `connect` is to be told, where it can say it: both ends alike, and nothing unusual."""
     options: Attributes = {}
     for qp, changed in ends:
-        needed = fields_of(reduce(or_, (MOVES[qp.qp_type, *p].required for p in pairwise(_UP))))
+        needed = fields_of(reduce(or_, (MOVES[qp.qp_type, *p].required for p in BRING_UP_MOVES)))
         said = {name: attribute(case, qp, name) for name in needed if name in _ALL_SAID} | changed
         peer = next(q for q, _ in ends if q is not qp)
         usual = {"ah_attr": peer.node, "dest_qp_num": case.qp_name(peer), "rq_psn": "0",
@@ -236,7 +222,7 @@ def address_words(case: Case, av: AhAttr) -> str:
 
 def needs_receive(wr: SendWR) -> bool:
     """Whether a message of it takes a receive at the peer."""
-    row = WORK.get(WROpcode(wr.opcode)) if wr.opcode in tuple(WROpcode) else None
+    row = WORK.get(wr.opcode)
     return row is not None and row.consumes_receive
 
 

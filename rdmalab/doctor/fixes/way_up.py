@@ -7,10 +7,9 @@ from rdmalab.doctor.case import Case, peer_of
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.grammar.format import value_text
 from rdmalab.hca.qp import QueuePair
-from rdmalab.spec.states import MOVES, QPState, fields_of
+from rdmalab.spec.states import BRING_UP, MOVES, QPState, fields_of
 from rdmalab.spec.transports import TRANSPORTS
 
-_UP = (QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS)
 _MIRRORED = ("retry_cnt", "rnr_retry", "timeout", "min_rnr_timer")
 _SWAPPED = {"max_rd_atomic": "max_dest_rd_atomic", "max_dest_rd_atomic": "max_rd_atomic"}
 
@@ -18,7 +17,7 @@ _SWAPPED = {"max_rd_atomic": "max_dest_rd_atomic", "max_dest_rd_atomic": "max_rd
 def way_up(case: Case, qp: QueuePair) -> list[str]:
     """The lines that bring it to RTS, and its peer too where that is not up; nothing where nobody
     knows whom it is to talk to."""
-    if qp.state not in _UP[:-1]:
+    if qp.state not in BRING_UP[:-1]:
         return []
     if not qp.transport.connected:
         return _alone(case, qp)
@@ -83,7 +82,7 @@ def _alone(case: Case, qp: QueuePair) -> list[str]:
     keys = [q.attr.qkey for hca in case.world.nodes.values() for q in hca.qps.items.values()
             if q.qp_type is qp.qp_type and q.attr.qkey]  # fmt: skip
     changed = {"qkey": hex(qp.attr.qkey or keys[0])} if qp.attr.qkey or keys else {}
-    steps = [*pairwise(_UP[_UP.index(qp.state) :])]
+    steps = [*pairwise(BRING_UP[BRING_UP.index(qp.state) :])]
     required = {name for step in steps for name in fields_of(MOVES[qp.qp_type, *step].required)}
     if "qkey" in required and not changed:
         return []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rdmalab.hca import dma, xrcd
 from rdmalab.hca.psn import diff
 from rdmalab.hca.qp import QueuePair, ReadAnswer
-from rdmalab.spec.opcodes import OPCODES, WORD_OPS, Op, Opcode, Service
+from rdmalab.spec.opcodes import ATOMIC_BYTES, OPCODES, WORD_OPS, Op, Opcode, Service
 from rdmalab.spec.work import PLACEMENT_RIGHTS, WORK, Selectivity
 from rdmalab.wire.packet import Packet
 
@@ -20,11 +20,10 @@ Check = Callable[["Hca", QueuePair, Packet, Opcode], str | None]
 
 # The right that an operation needs on the QP and on the key.
 _RIGHTS: dict[Op, int] = {
-    Op[row.message]: int(row.remote) for row in WORK.values() if row.message and row.remote
+    row.message: int(row.remote) for row in WORK.values() if row.message and row.remote
 }
-_ATOMIC_BYTES = 8
 # What occupies a responder resource.
-_KEPT = tuple(Op[row.message] for row in WORK.values() if row.message and row.outstanding)
+_KEPT = tuple(row.message for row in WORK.values() if row.message and row.outstanding)
 _MAX_LENGTH = 2**31
 
 
@@ -116,9 +115,9 @@ def check_rkey(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | 
     if packet.feth is not None:
         return check_flush(hca, qp, packet)
     if packet.atomiceth is not None:
-        if hca.profile.alignment_before_key and packet.atomiceth.va % _ATOMIC_BYTES:
+        if hca.profile.alignment_before_key and packet.atomiceth.va % ATOMIC_BYTES:
             return "unaligned"
-        va, rkey, length = packet.atomiceth.va, packet.atomiceth.rkey, _ATOMIC_BYTES
+        va, rkey, length = packet.atomiceth.va, packet.atomiceth.rkey, ATOMIC_BYTES
     elif packet.reth is not None:
         va, rkey, length = packet.reth.va, packet.reth.rkey, packet.reth.dma_length
         if row.op is Op.RDMA_WRITE and not hca.profile.checks_write_range_first:
@@ -161,13 +160,13 @@ def check_total(_hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str 
 def check_alignment(_hca: "Hca", _qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
     where = packet.atomiceth or packet.reth
     assert where is not None
-    return "unaligned" if where.va % _ATOMIC_BYTES else None
+    return "unaligned" if where.va % ATOMIC_BYTES else None
 
 
 def check_word(_hca: "Hca", _qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
     """An ATOMIC WRITE brings the 8 bytes that its RETH promises."""
     assert packet.reth is not None
-    return None if packet.reth.dma_length == len(packet.payload) == _ATOMIC_BYTES else "length"
+    return None if packet.reth.dma_length == len(packet.payload) == ATOMIC_BYTES else "length"
 
 
 # Of a request whose turn it is; its PSN is asked before all others.
@@ -194,7 +193,7 @@ _CONCERNS: dict[Check, Callable[[Opcode], bool]] = {
     check_named_receive: lambda row: takes_receive(row) and row.service is Service.XRC,
     check_rkey: lambda row: "reth" in row.headers or "atomiceth" in row.headers,
     check_total: lambda row: row.op is Op.RDMA_WRITE,
-    check_word: lambda row: row.op is Op.ATOMIC_WRITE,
+    check_word: lambda row: row.op in WORD_OPS and "reth" in row.headers,
     check_alignment: lambda row: row.op in WORD_OPS,
 }
 

@@ -7,13 +7,11 @@ from rdmalab.hca.psn import MASK, diff
 from rdmalab.hca.qp import QueuePair, Served
 from rdmalab.hca.responder import answer
 from rdmalab.spec.access import Access
-from rdmalab.spec.opcodes import OPCODES, Op
+from rdmalab.spec.opcodes import FETCHING_OPS, OPCODES, WORD_OPS, Op
 from rdmalab.wire.packet import Packet
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
-
-_KEPT = (Op.COMPARE_SWAP, Op.FETCH_ADD, Op.ATOMIC_WRITE)
 
 
 def answer_again(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
@@ -26,14 +24,14 @@ def answer_again(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
         _read_again(hca, qp, packet)
     elif op is Op.FLUSH:
         answer.respond(hca, qp, packet.psn)
-    elif op in _KEPT:
+    elif op in WORD_OPS:
         served = _kept(qp, packet)
         if served is None or served.op is not op:
             hca.drop(qp, packet, "duplicate-gone")
-        elif op is Op.ATOMIC_WRITE:
-            answer.respond(hca, qp, packet.psn)
-        else:
+        elif op in FETCHING_OPS:
             answer.replay(hca, qp, served)
+        else:
+            answer.respond(hca, qp, packet.psn)
     else:
         answer.acknowledge(hca, qp, _newest_psn(hca, qp))
 

@@ -12,19 +12,19 @@ from rdmalab.hca.qp import QueuePair, Served
 from rdmalab.hca.responder import answer, checks
 from rdmalab.hca.wr import Cqe, swap_octets
 from rdmalab.spec.access import Access
-from rdmalab.spec.opcodes import Op, Opcode
+from rdmalab.spec.opcodes import ATOMIC_BYTES, Op, Opcode
 from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCFlags, WCOpcode
 from rdmalab.wire.frame import Frame
+from rdmalab.wire.headers import AtomicETH
 from rdmalab.wire.packet import LidFlow, Packet
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
 
 _WRITING = int(Access.REMOTE_WRITE)
-_ATOMIC_BYTES = 8
 _TAKEN, _EXECUTED = Kind.RECV_TAKEN, SlotsFreed.EXECUTED
 _SUCCESS, _RECV = WCStatus.SUCCESS, WCOpcode.RECV
 _GRH, _WITH_IMM = int(WCFlags.GRH), int(WCFlags.WITH_IMM)
@@ -96,24 +96,33 @@ def read(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     return None
 
 
-def compare_swap(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
-    assert packet.atomiceth is not None
-    atomic = packet.atomiceth
-    place = _place(hca, atomic.rkey, atomic.va)
-    original = _word(hca, qp, place)
-    if original == atomic.compare:
-        _put_word(hca, qp, place, atomic.swap_add)
-    _serve_atomic(hca, qp, packet, row, original)
-    return None
+def _swapped(original: int, atomic: AtomicETH) -> int | None:
+    return atomic.swap_add if original == atomic.compare else None
 
 
-def fetch_add(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
-    assert packet.atomiceth is not None
-    atomic = packet.atomiceth
-    place = _place(hca, atomic.rkey, atomic.va)
-    original = _word(hca, qp, place)
-    _put_word(hca, qp, place, (original + atomic.swap_add) & _WORD)
-    _serve_atomic(hca, qp, packet, row, original)
+def _sum(original: int, atomic: AtomicETH) -> int:
+    return (original + atomic.swap_add) & _WORD
+
+
+# The word that each atomic stores, by what it found; None: nothing is written.
+ATOMICS: dict[Op, Callable[[int, AtomicETH], int | None]] = {
+    Op.COMPARE_SWAP: _swapped,
+    Op.FETCH_ADD: _sum,
+}
+
+
+def atomic(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+    """Memory holds words in host order, the wire carries them big endian."""
+    asked = packet.atomiceth
+    assert asked is not None
+    place = _place(hca, asked.rkey, asked.va)
+    original = int.from_bytes(hca.read(qp, place, ATOMIC_BYTES), "little")
+    if (word := ATOMICS[row.op](original, asked)) is not None:
+        hca.write(qp, place, word.to_bytes(ATOMIC_BYTES, "little"))
+    qp.resp.msn = (qp.resp.msn + 1) & MASK
+    served = Served(packet.psn, 1, row.op, asked.va, ATOMIC_BYTES, original)
+    answer.keep(qp, served)
+    answer.replay(hca, qp, served)
     return None
 
 
@@ -132,7 +141,7 @@ def atomic_write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str 
     assert packet.reth is not None
     hca.write(qp, _place(hca, packet.reth.rkey, packet.reth.va), packet.payload)
     qp.resp.msn = (qp.resp.msn + 1) & MASK
-    answer.keep(qp, Served(packet.psn, 1, row.op, packet.reth.va, _ATOMIC_BYTES))
+    answer.keep(qp, Served(packet.psn, 1, row.op, packet.reth.va, ATOMIC_BYTES))
     answer.respond(hca, qp, packet.psn)
     return None
 
@@ -141,8 +150,7 @@ EXECUTE: dict[Op, Callable[["Hca", QueuePair, Packet, Opcode], str | None]] = {
     Op.SEND: send,
     Op.RDMA_WRITE: write,
     Op.RDMA_READ_REQUEST: read,
-    Op.COMPARE_SWAP: compare_swap,
-    Op.FETCH_ADD: fetch_add,
+    **dict.fromkeys(ATOMICS, atomic),
     Op.FLUSH: flush,
     Op.ATOMIC_WRITE: atomic_write,
 }
@@ -221,20 +229,3 @@ def _place(hca: "Hca", rkey: int, va: int) -> int:
     """Where the byte lies that the checks have let through; no key is checked for 0 bytes."""
     opened = hca.rkeys.get(rkey)
     return va if opened is None else opened.addr + va - opened.iova
-
-
-def _word(hca: "Hca", qp: QueuePair, va: int) -> int:
-    """Memory holds words in host order, the wire carries them big endian."""
-    return int.from_bytes(hca.read(qp, va, _ATOMIC_BYTES), "little")
-
-
-def _put_word(hca: "Hca", qp: QueuePair, va: int, word: int) -> None:
-    hca.write(qp, va, word.to_bytes(_ATOMIC_BYTES, "little"))
-
-
-def _serve_atomic(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode, original: int) -> None:
-    assert packet.atomiceth is not None
-    qp.resp.msn = (qp.resp.msn + 1) & MASK
-    served = Served(packet.psn, 1, row.op, packet.atomiceth.va, _ATOMIC_BYTES, original)
-    answer.keep(qp, served)
-    answer.replay(hca, qp, served)
