@@ -86,7 +86,7 @@ def _drawing(words: tuple[str, ...]) -> str:
     named = {qp_type.name.casefold(): qp_type for qp_type in QPType}
     wanted = wanted.strip().removeprefix("ibv_qpt_") or QPType.RC.name.casefold()
     if wanted not in named:
-        raise click.UsageError(f'"{wanted}" is no QP type: {types}')
+        raise click.UsageError(f'"{wanted}" is not a QP type: {types}')
     return state_machine(named[wanted])
 
 

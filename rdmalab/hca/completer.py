@@ -43,7 +43,7 @@ def receive(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
     comp = qp.comp
     outstanding = diff(packet.psn, comp.psn) >= 0 and diff(packet.psn, qp.req.sent) < 0
     if not outstanding:
-        hca.drop(qp, packet, "ghost")
+        hca.drop(qp, packet, "unexpected-ack")
         return
     oldest = comp.psn
     ANSWERS[OPCODES[packet.opcode].op](hca, qp, packet)

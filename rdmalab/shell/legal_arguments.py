@@ -96,7 +96,7 @@ def _has_no_alternate(here: CompletionContext, mask: Attr) -> bool:
 
 def _judge_state(qp: Any) -> ArgumentVerdict:
     if not isinstance(qp, QueuePair):
-        return ArgumentVerdict(REQUIRED_FIRST, "the state to go to")
+        return ArgumentVerdict(REQUIRED_FIRST, "the state to enter")
     nexts = legal_next(qp.qp_type, qp.state)
     word = f"from {qp.state.name}"
     return ArgumentVerdict(REQUIRED_FIRST, word, tuple(state.name for state in nexts))

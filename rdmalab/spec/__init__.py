@@ -1,1 +1,1 @@
-"""THE BOOK: what the standard says, once, as data."""
+"""Rules and tables of the standard and of the emulated devices, as data, each fact once."""

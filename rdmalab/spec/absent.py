@@ -1,6 +1,7 @@
-"""What no device of the lab does, and why: read where an engine gives no sign that it does it.
+"""Enum members that no device of the lab implements, each with the reason.
 
-A member that an engine comes to do must leave: a reason without need fails a test.
+Some members are needed by name although no engine uses them. A test fails when an engine starts to
+use a member that is listed here.
 """
 
 from enum import Enum
@@ -18,10 +19,10 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCOpcode, WROpcode
 
 _SM = "InfiniBand only, by a subnet manager: there is none, the ports keep their LIDs"
-_RD = "reliable datagram, which no device ever offered"
+_RD = "reliable datagram, which no device has ever implemented"
 _TM = "tag matching is not emulated"
 _RSS = "receive side scaling is not emulated"
-_VENDOR = "a vendor's own, without a meaning of its own"
+_VENDOR = "reserved for a vendor, without a defined meaning"
 
 _S, _E, _W = WCStatus, AsyncEvent, WCOpcode
 
@@ -39,11 +40,11 @@ REASONS: dict[type[Enum], dict[Any, str]] = {
             (_S.LOC_EEC_OP_ERR, _S.LOC_RDD_VIOL_ERR, _S.REM_INV_RD_REQ_ERR, _S.INV_EECN_ERR), _RD
         ),
         _S.INV_EEC_STATE_ERR: _RD,
-        _S.LOC_ACCESS_ERR: "in strict and rxe the R_Key is checked before a receive is taken",
-        _S.REM_ABORT_ERR: "an operation is never cancelled from outside",
-        _S.FATAL_ERR: "a dead device completes nothing; DEVICE_FATAL is the sign",
-        _S.RESP_TIMEOUT_ERR: "a time-out ends in RETRY_EXC_ERR",
-        _S.GENERAL_ERR: "every error of the lab has a status of its own",
+        _S.LOC_ACCESS_ERR: "strict and rxe check the R_Key before they take a receive",
+        _S.REM_ABORT_ERR: "no verb cancels an operation",
+        _S.FATAL_ERR: "a device in fatal error writes no completions, it raises DEVICE_FATAL",
+        _S.RESP_TIMEOUT_ERR: "a timeout ends in RETRY_EXC_ERR",
+        _S.GENERAL_ERR: "each error of the lab has its own status",
         _S.TM_ERR: _TM,
         _S.TM_RNDV_INCOMPLETE: _TM,
     },
@@ -55,24 +56,24 @@ REASONS: dict[type[Enum], dict[Any, str]] = {
         _E.WQ_FATAL: "work queue objects (ibv_create_wq) are not emulated",
     },
     Access: {
-        Access.RELAXED_ORDERING: "optional, so it is dropped: there is no bus to reorder",
+        Access.RELAXED_ORDERING: "optional: the flag is ignored, there is no bus that reorders accesses",
     },
-    PortState: {PortState.NOP: "no state: it means `as it was` when a port is told to change"},
+    PortState: {PortState.NOP: "no state: in a change of a port it means `leave unchanged`"},
     PhysState: dict.fromkeys(
         (PhysState.SLEEP, PhysState.POLLING, PhysState.TRAINING), "a link is up or down at once"
     ),
     AtomicCap: {
         AtomicCap.NONE: "atomics are emulated",
-        AtomicCap.GLOB: "there is one adapter a node, and nobody else to be atomic against",
+        AtomicCap.GLOB: "each node has one adapter, atomicity across adapters cannot be shown",
     },
     DeviceCap: {
-        DeviceCap.RESIZE_MAX_WR: "a queue keeps the size it was made with",
+        DeviceCap.RESIZE_MAX_WR: "a queue keeps the size it was created with",
         DeviceCap.RAW_MULTI: "raw datagrams of InfiniBand, long obsolete",
-        DeviceCap.CURR_QP_STATE_MOD: "no driver sets it, whether it can or not",
+        DeviceCap.CURR_QP_STATE_MOD: "no driver sets this flag, whether the device supports it or not",
         DeviceCap.SHUTDOWN_PORT: "a link goes down by `link down`, not by a verb",
         DeviceCap.INIT_TYPE: _SM,
         DeviceCap.N_NOTIFY_CQ: "no verb arms a queue for the n-th completion",
-        DeviceCap.MEM_WINDOW_TYPE_2A: "windows of type 2 are of the kind 2B, bound to a queue pair",
+        DeviceCap.MEM_WINDOW_TYPE_2A: "type 2 windows are of kind 2B: bound to one queue pair",
         DeviceCap.RC_IP_CSUM: "a connection carries no IP packets of the program's own",
     },
     SrqType: {SrqType.TM: _TM},
@@ -85,7 +86,7 @@ REASONS: dict[type[Enum], dict[Any, str]] = {
         WcEx.FLOW_TAG: "no flow rule tags its packets",
         WcEx.TM_INFO: _TM,
     },
-    LinkLayer: {LinkLayer.UNSPECIFIED: "every port of the lab knows it"},
+    LinkLayer: {LinkLayer.UNSPECIFIED: "every port of the lab supports it"},
 }
 
 VERBS: dict[str, str] = {
@@ -96,10 +97,10 @@ VERBS: dict[str, str] = {
     "advise_mr": "pages are never paged",
     "create_counters": "`show counters` counts everything",
     "modify_qp_rate_limit": "the link's rate is the only one: link rate=25Gbps",
-    "query_rt_values_ex": "the device has no clock but the lab's: expr `now`",
+    "query_rt_values_ex": "the device has no clock of its own, use the virtual time: expr `now`",
     "import_device": "a node is one process",
     "fork_init": "a node never forks",
-    "query_ece": "the ends of a connection have no vendor's options to agree on",
+    "query_ece": "the two ends of a connection negotiate no vendor options",
 }
 
 FAMILIES: dict[str, str] = {

@@ -1,4 +1,4 @@
-"""Access rights: what a memory key or a queue pair allows, and which right leans on which."""
+"""Access rights of memory keys and queue pairs, and which right requires which other."""
 
 from enum import IntEnum, IntFlag
 from functools import reduce
@@ -23,7 +23,7 @@ class Access(IntFlag):
 
 
 class MWType(IntEnum):
-    """IBV_MW_TYPE_*: who chooses the R_Key of a memory window, and who may use it."""
+    """IBV_MW_TYPE_*: type 1: the library chooses the R_Key, type 2: the program does."""
 
     TYPE_1 = 1
     TYPE_2 = 2
@@ -38,7 +38,9 @@ class Rereg(IntFlag):
 
 
 class Right(NamedTuple):
-    """The right it cannot be without, whether `qp_access_flags` know it, and what it allows."""
+    """needs: the right that must be given with it. on_qp: `qp_access_flags` has it. sentence: what
+    it allows.
+    """
 
     needs: Access
     on_qp: bool
@@ -51,16 +53,16 @@ _NONE = Access(0)
 # fmt: off
 RIGHTS: dict[Access, Right] = {
     #                          needs            on_qp  sentence
-    _A.LOCAL_WRITE:      Right(_NONE,           True,  "the own HCA may write (no effect on a QP)"),
+    _A.LOCAL_WRITE:      Right(_NONE,           True,  "the local HCA may write (no effect on a QP)"),
     _A.REMOTE_WRITE:     Right(_A.LOCAL_WRITE,  True,  "the peer may write here"),
     _A.REMOTE_READ:      Right(_NONE,           True,  "the peer may read here"),
-    _A.REMOTE_ATOMIC:    Right(_A.LOCAL_WRITE,  True,  "the peer may swap and add here"),
-    _A.MW_BIND:          Right(_NONE,           False, "memory windows may be bound onto it"),
+    _A.REMOTE_ATOMIC:    Right(_A.LOCAL_WRITE,  True,  "the peer may do atomics here"),
+    _A.MW_BIND:          Right(_NONE,           False, "memory windows may be bound to it"),
     _A.ZERO_BASED:       Right(_NONE,           False, "remote addresses count from 0"),
-    _A.ON_DEMAND:        Right(_NONE,           False, "pages come when touched, unpinned"),
+    _A.ON_DEMAND:        Right(_NONE,           False, "pages are mapped at the first access, not pinned"),
     _A.HUGETLB:          Right(_NONE,           False, "the memory is made of huge pages"),
-    _A.FLUSH_GLOBAL:     Right(_NONE,           True,  "the peer may flush to where all see it"),
-    _A.FLUSH_PERSISTENT: Right(_NONE,           True,  "the peer may flush to what stays"),
+    _A.FLUSH_GLOBAL:     Right(_NONE,           True,  "the peer may flush for global visibility"),
+    _A.FLUSH_PERSISTENT: Right(_NONE,           True,  "the peer may flush to persistent memory"),
     _A.RELAXED_ORDERING: Right(_NONE,           False, "the bus may reorder accesses"),
 }
 # fmt: on
@@ -70,7 +72,7 @@ KNOWN = reduce(or_, RIGHTS)
 FOR_WINDOW = _A.REMOTE_WRITE | _A.REMOTE_READ | _A.REMOTE_ATOMIC | _A.ZERO_BASED
 FOR_QP = reduce(or_, (right for right, row in RIGHTS.items() if row.on_qp))
 
-_LEAN_ON_LOCAL_WRITE = reduce(or_, (a for a, row in RIGHTS.items() if row.needs & _A.LOCAL_WRITE))
+_REQUIRE_LOCAL_WRITE = reduce(or_, (a for a, row in RIGHTS.items() if row.needs & _A.LOCAL_WRITE))
 
 
 def unknown(flags: int) -> Access:
@@ -79,5 +81,5 @@ def unknown(flags: int) -> Access:
 
 
 def needs_local_write(flags: int) -> bool:
-    """Whether LOCAL_WRITE must stand beside these rights (for a window: on its region)."""
-    return bool(flags & _LEAN_ON_LOCAL_WRITE)
+    """Whether these rights require LOCAL_WRITE; for a window, on the region it is bound to."""
+    return bool(flags & _REQUIRE_LOCAL_WRITE)

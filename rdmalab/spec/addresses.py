@@ -1,6 +1,6 @@
-"""The fields of an address: which values mean something, and which calls of a device refuse others.
+"""Legal values of address fields (`ah_attr`), and which calls of a device refuse other values.
 
-What a device does not judge it cuts to the width that packets have for it, or ignores.
+A device that does not check a field cuts the value to the width of the packet field, or ignores it.
 """
 
 from typing import NamedTuple
@@ -12,6 +12,7 @@ class AddressField(NamedTuple):
     ranges: tuple[tuple[int, int], ...]
 
     def has(self, value: int) -> bool:
+        """True if the value is legal."""
         return any(low <= value <= high for low, high in self.ranges)
 
     @property
@@ -21,7 +22,7 @@ class AddressField(NamedTuple):
 
     @property
     def takes(self) -> str:
-        """`0 2..23`"""
+        """The legal ranges as text: `0 2..23`."""
         return " ".join(str(a) if a == b else f"{a}..{b}" for a, b in self.ranges)
 
 

@@ -1,4 +1,4 @@
-"""Asynchronous events: what the device reports sideways, about which object, and when."""
+"""Asynchronous events: their numbers, the object each names, and when the device raises them."""
 
 from enum import Enum, IntEnum
 from typing import NamedTuple
@@ -31,7 +31,9 @@ class AsyncEvent(IntEnum):
 
 
 class EventKind(Enum):
-    """Whether an event belongs to one object (whose destruction waits for its ack) or to none."""
+    """AFFILIATED events name one object, whose destruction waits for the ack. Other events name
+    none.
+    """
 
     ERROR = "affiliated error"
     EVENT = "affiliated event"
@@ -39,7 +41,7 @@ class EventKind(Enum):
 
 
 class EventRow(NamedTuple):
-    """What `ibv_event_type_str` says, the kind of object it names, when it fires, its kind."""
+    """The text of `ibv_event_type_str`, the kind of object it names, when it is raised, its kind."""
 
     text: str
     noun: str
@@ -53,23 +55,23 @@ _ERROR, _EVENT, _LOOSE = EventKind
 # fmt: off
 EVENTS: dict[AsyncEvent, EventRow] = {
     _E.CQ_ERR:              EventRow("CQ error", "cq",
-        "a CQE found the CQ full and was lost", _ERROR),
+        "the CQ was full when a CQE arrived: the CQE is lost", _ERROR),
     _E.QP_FATAL:            EventRow("local work queue catastrophic error", "qp",
-        "an error that no CQE can carry, such as a dead CQ; the QP is in ERR", _ERROR),
+        "an error that no CQE can report, such as an overrun CQ; the QP is in ERR", _ERROR),
     _E.QP_REQ_ERR:          EventRow("invalid request local work queue error", "qp",
-        "the peer sent an invalid request and no receive was there to carry the error", _ERROR),
+        "the peer sent an invalid request and no receive was posted to report the error", _ERROR),
     _E.QP_ACCESS_ERR:       EventRow("local access violation work queue error", "qp",
-        "the peer's request broke an rkey or an access right; the QP is in ERR", _ERROR),
+        "the peer's request failed the check of rkey or access rights; the QP is in ERR", _ERROR),
     _E.COMM_EST:            EventRow("communication established", "qp",
         "the first packet arrived while the QP was still in RTR", _EVENT),
     _E.SQ_DRAINED:          EventRow("send queue drained", "qp",
-        "in SQD, asked for by en_sqd_async_notify: everything started is finished", _EVENT),
+        "in SQD with en_sqd_async_notify=1: all started sends are finished", _EVENT),
     _E.PATH_MIG:            EventRow("path migrated", "qp",
-        "the QP went over to its alternate path", _EVENT),
+        "the QP switched to its alternate path", _EVENT),
     _E.PATH_MIG_ERR:        EventRow("path migration request error", "qp",
-        "the alternate path could not be taken", _ERROR),
+        "the switch to the alternate path failed", _ERROR),
     _E.DEVICE_FATAL:        EventRow("local catastrophic error", "device",
-        "the device is dead and all its objects with it", _LOOSE),
+        "the device failed; none of its objects works any more", _LOOSE),
     _E.PORT_ACTIVE:         EventRow("port active", "port",
         "the port became ACTIVE", _LOOSE),
     _E.PORT_ERR:            EventRow("port error", "port",
@@ -81,17 +83,17 @@ EVENTS: dict[AsyncEvent, EventRow] = {
     _E.SM_CHANGE:           EventRow("SM change", "port",
         "InfiniBand only: another subnet manager took over", _LOOSE),
     _E.SRQ_ERR:             EventRow("SRQ catastrophic error", "srq",
-        "the SRQ broke; no receive is taken from it any more", _ERROR),
+        "the SRQ is in its error state; no receive is taken from it any more", _ERROR),
     _E.SRQ_LIMIT_REACHED:   EventRow("SRQ limit reached", "srq",
-        "fewer receives are left than the armed limit; fires once an arming", _EVENT),
+        "fewer receives are left than the armed limit; raised once per arming", _EVENT),
     _E.QP_LAST_WQE_REACHED: EventRow("last WQE reached", "qp",
         "a QP on an SRQ is in ERR and takes no more receives from it", _EVENT),
     _E.CLIENT_REREGISTER:   EventRow("client reregistration", "port",
         "InfiniBand only: the subnet manager asks for registrations again", _LOOSE),
     _E.GID_CHANGE:          EventRow("GID table change", "port",
-        "an address was added to the port or taken away", _LOOSE),
+        "an address was added to the port or removed", _LOOSE),
     _E.WQ_FATAL:            EventRow("WQ fatal", "wq",
-        "a work queue object broke", _ERROR),
+        "a work queue object failed", _ERROR),
     _E.DEVICE_SPEED_CHANGE: EventRow("Device link speed change", "port",
         "the link runs at another speed", _LOOSE),
 }

@@ -1,7 +1,7 @@
-"""The extended post API: which builders a queue pair may ask for, and what each one needs.
+"""The extended post API: which builders a queue pair type has, and which setters each one needs.
 
-A builder makes one work request; setters behind it say where the bytes are and where they go. All
-of it follows from the opcode's row in `work.py` but for the names.
+A builder makes one work request; the setters after it give the buffers and the destination. All but
+the names follows from the opcode's row in `work.py`.
 """
 
 from enum import IntFlag
@@ -12,7 +12,7 @@ from rdmalab.spec.work import WORK, Local, WROpcode
 
 
 class SendOps(IntFlag):
-    """IBV_QP_EX_WITH_*, the `send_ops_flags` of create_qp_ex: each is a builder to be had."""
+    """IBV_QP_EX_WITH_*, the `send_ops_flags` of create_qp_ex: each bit requests one builder."""
 
     RDMA_WRITE = 1
     RDMA_WRITE_WITH_IMM = 2
@@ -72,7 +72,7 @@ def flag_of(opcode: WROpcode) -> SendOps:
 
 
 def offered(qp_type: QPType) -> SendOps:
-    """The builders that make sense for a type: those whose opcode it has."""
+    """The builders that a QP type can have: those whose opcode it has."""
     flags = SendOps(0)
     for opcode in BUILDERS:
         if qp_type in WORK[opcode].types:
@@ -81,12 +81,12 @@ def offered(qp_type: QPType) -> SendOps:
 
 
 def moves_data(opcode: WROpcode) -> bool:
-    """Whether a DATA setter goes with it; wr_atomic_write takes its 8 bytes itself."""
+    """True if the builder needs a DATA setter; wr_atomic_write takes its 8 bytes as an argument."""
     return WORK[opcode].local is not Local.NONE and opcode is not WROpcode.ATOMIC_WRITE
 
 
 def qp_setter(qp_type: QPType, opcode: WROpcode | None = None) -> str:
-    """The setter that a type demands behind each builder that sends something; mostly none."""
+    """The setter that a QP type requires after each builder that sends a message; "" for most."""
     if opcode is not None and WORK[opcode].message is None:
         return ""
     if qp_type is QPType.XRC_SEND:

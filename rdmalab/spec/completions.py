@@ -1,11 +1,11 @@
-"""Completion queues: how one is armed, and what an extended one lets its program read."""
+"""Completion queues: how a CQ is armed, and which fields an extended CQ can provide."""
 
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
 
 class Arm(IntEnum):
-    """What the next completion event of a CQ waits for; `ibv_req_notify_cq` sets it, one shot."""
+    """Which completion raises the next completion event; `ibv_req_notify_cq` sets it for one event."""
 
     NONE = 0
     SOLICITED = 1
@@ -35,10 +35,11 @@ STANDARD_FIELDS = (
 
 
 class ReadRow(NamedTuple):
-    """One `ibv_wc_read_*`.
+    """One `ibv_wc_read_*` function.
 
-    flag: what must have been asked for; None: nothing. source: the field of the CQE that it reads,
-    empty where no device of the lab has anything to say (0). on_error: it means something on an error status too.
+    flag: the bit that create_cq_ex must have been given, None for no bit. source: the field of the
+    CQE that it reads, empty where no device of the lab fills the field (it reads 0). on_error: the
+    field is also valid when the status is an error.
     """
 
     flag: WcEx | None

@@ -1,6 +1,6 @@
-"""Where devices do otherwise than a document says: both sentences, the reason, what shows it.
+"""Where devices deviate from a document: both statements, the reason, and a scenario that shows it.
 
-Refusals, warnings at a post and `explain` read the same rows. The engine never does: what a device
+Refusals, warnings at a post and `explain` read the same rows. The engine does not: what a device
 does is a cell of `profiles.py` or a row of `states.py`.
 """
 
@@ -14,10 +14,9 @@ from rdmalab.spec.transports import TRANSPORTS
 
 
 class Difference(NamedTuple):
-    """document: what a document says, with its name. devices: what they do instead.
-
-    lesson: the scenario that shows both, as `load` takes it. about: the words whose pages tell it,
-    in brief.
+    """document: what a document states, with its name. devices: what devices do instead. lesson:
+    the scenario that shows both, an argument of `load`. about: the topics whose pages show it, in
+    short form.
     """
 
     about: tuple[str, ...]
@@ -41,14 +40,14 @@ DIFFERENCES: dict[str, Difference] = {
     "zero-length-sge": Difference(
         ("length", "sge-zero", "zero_sge_bytes", "message-length"),
         "devices take length 0 as 0 bytes",
-        "the page of ibv_post_send says that length 0 means 2^31 bytes",
+        "ibv_post_send(3) states that length 0 means 2^31 bytes",
         "mlx5 and Soft-RoCE take such an SGE as 0 bytes",
         "libmlx5 leaves it out of the work queue entry, Soft-RoCE adds its 0 bytes",
         "libmlx5 set_data_seg, kernel rxe", "sge/nothing-or-everything"),
     "long-message": Difference(
         ("message-length", "max_msg_sz", "refuses_long_message", "long_message_status"),
         "ConnectX reports a message longer than max_msg_sz in a completion",
-        "the page of ibv_post_send gives messages of RC and UC up to 2^31 bytes",
+        "ibv_post_send(3) allows messages of RC and UC up to 2^31 bytes",
         "a port of ConnectX takes 2^30 bytes: a longer send is posted and completes with "
         "IBV_WC_LOC_LEN_ERR; Soft-RoCE sends any length; none has a limit for receives",
         "libmlx5 and librxe do not compare a length with max_msg_sz",
@@ -56,21 +55,23 @@ DIFFERENCES: dict[str, Difference] = {
     "long-datagram": Difference(
         ("IBV_QPT_UD", "ud-too-long", "long_datagram_status"),
         "ConnectX reports a datagram that exceeds the MTU",
-        "IBTA C10-93.1.1 says that nothing is sent and that this is no error",
-        "ConnectX completes it with IBV_WC_LOC_LEN_ERR; Soft-RoCE reports SUCCESS and sends nothing",
+        "IBTA C10-93.1.1: nothing is sent, and this is no error",
+        "ConnectX completes it with IBV_WC_LOC_LEN_ERR; Soft-RoCE reports SUCCESS and sends "
+        "nothing",
         "ConnectX compares the length with the MTU when it reads the work queue entry",
         "IBTA C10-93.1.1; google/rdma-unit-test", "ud/one-packet"),
     "uc-send-with-inv": Difference(
         _INVALIDATES,
         "no packet of UC carries it: LOC_QP_OP_ERR",
-        "the page of ibv_wr_start lists SEND_WITH_INV for UC",
+        "ibv_wr_start(3) lists SEND_WITH_INV for UC",
         "the post is accepted and completes with IBV_WC_LOC_QP_OP_ERR",
-        "no packet of UC carries an R_Key to invalidate: IBTA has SEND_WITH_INVALIDATE for RC and XRC only",
+        "no packet of UC carries an R_Key to invalidate: IBTA has SEND_WITH_INVALIDATE for RC and "
+        "XRC only",
         "IBTA table of BTH opcodes; Soft-RoCE, measured", "wr/uc-send-with-invalidate"),
     "xrc-send-with-inv": Difference(
         _INVALIDATES,
-        "over XRC it meets no window",
-        "the page of ibv_wr_start lists SEND_WITH_INV for XRC_SEND",
+        "over XRC there is no window to invalidate",
+        "ibv_wr_start(3) lists SEND_WITH_INV for XRC_SEND",
         "the receive completes with IBV_WC_REM_INV_REQ_ERR, and the window stays bound",
         "a window of type 2 belongs to the queue pair that bound it, and an XRC_RECV queue pair "
         "has no send queue to bind one with",
@@ -78,7 +79,7 @@ DIFFERENCES: dict[str, Difference] = {
     "send-inv-region": Difference(
         _INVALIDATES,
         "a region is not invalidated",
-        "the page of ibv_wr_start says that wr_send_inv invalidates a memory region of the peer",
+        "ibv_wr_start(3) states that wr_send_inv invalidates a memory region of the peer",
         "a region registered by a program is not invalidated: the receive completes with "
         "IBV_WC_REM_INV_REQ_ERR",
         "only windows of type 2, and regions of the kernel's fast registration, can be invalidated",
@@ -87,15 +88,15 @@ DIFFERENCES: dict[str, Difference] = {
         ("IBV_WR_SEND_WITH_IMM", "wr_send_imm", "IBV_QP_EX_WITH_SEND_WITH_IMM",
          "IBV_WC_RECV_RDMA_WITH_IMM", "IBV_WC_RECV"),
         "the peer of a SEND with immediate gets IBV_WC_RECV",
-        "the page of ibv_wr_start says that the peer of wr_send_imm gets IBV_WC_RECV_RDMA_WITH_IMM",
+        "ibv_wr_start(3) states that the peer of wr_send_imm gets IBV_WC_RECV_RDMA_WITH_IMM",
         "the receive completes with IBV_WC_RECV and the flag IBV_WC_WITH_IMM; "
         "IBV_WC_RECV_RDMA_WITH_IMM is of RDMA WRITE with immediate only",
-        "the opcode of the completion says whether the receive's buffers were filled",
+        "the opcode of the completion shows whether the receive's buffers were filled",
         "libmlx5 cq.c; Soft-RoCE, measured", "wr/datagrams"),
     "fence-prior-work": Difference(
         ("IBV_SEND_FENCE",),
         "FENCE waits for READs and atomics only, not for all prior work",
-        "the page of ibv_wr_start says that a request with FENCE does not start until prior work "
+        "ibv_wr_start(3) states that a request with FENCE does not start until prior work "
         "has completed",
         "it waits for earlier READs and atomics only, not for SENDs and WRITEs",
         "the peer executes SENDs and WRITEs in order; only the data of a READ or an atomic comes "
@@ -104,23 +105,23 @@ DIFFERENCES: dict[str, Difference] = {
     "modify-qp-return": Difference(
         ("modify_qp",),
         "returns the errno, not -1",
-        "the bring-up guide says that modify_qp returns -1 and sets errno",
-        "ibv_modify_qp returns the errno itself, as ibv_modify_qp(3) says",
-        "libibverbs hands on the value that the driver returned",
+        "the bring-up guide states that modify_qp returns -1 and sets errno",
+        "ibv_modify_qp returns the errno itself, see ibv_modify_qp(3)",
+        "libibverbs returns the value of the driver",
         "ibv_modify_qp(3), rdma-core", "bringup/guide-by-the-letter"),
     "receive-before-rtr": Difference(
         ("RTR",),
         "RTR needs no posted receive",
-        "the bring-up guide says that a receive must be posted before the move to RTR",
-        "devices move to RTR without one; a message that comes before the first receive gets an "
+        "the bring-up guide states that a receive must be posted before the transition to RTR",
+        "devices enter RTR without one; a message that arrives before the first receive gets an "
         "RNR NAK",
-        "no attribute of the move depends on the receive queue",
+        "no attribute of the transition depends on the receive queue",
         "ibv_modify_qp(3), IBA 10.3.1", "bringup/no-receive-before-rtr"),
     "sq-psn-of-ud": Difference(
         ("sq_psn",),
         "UD needs it too in RTR → RTS",
-        "the bring-up guide lists sq_psn in the move to RTS for connected types only",
-        "devices refuse the move of UD without sq_psn, too",
+        "the bring-up guide lists sq_psn in the transition to RTS for connected types only",
+        "devices also refuse the transition of UD without sq_psn",
         "each packet of a datagram has a PSN",
         "ibv_modify_qp(3)", "bringup/guide-by-the-letter-rts"),
 }
@@ -164,9 +165,9 @@ GUIDE_LESSON = "bringup/guide-by-the-letter"
 
 
 def demanded(qp_type: QPType, now: QPState, to: QPState) -> Attr:
-    """What the guide lets a queue pair of this type set in this move and some type cannot have.
+    """What the guide allows a QP of this type to set in this transition and some type refuses.
 
-    0 for a move that the guide does not describe.
+    0 for a transition that the guide does not describe.
     """
     asked = _OF_ALL.get((now, to), Attr(0))
     others = _OF_CONNECTED if TRANSPORTS[qp_type].connected else _OF_UNCONNECTED
@@ -174,7 +175,7 @@ def demanded(qp_type: QPType, now: QPState, to: QPState) -> Attr:
 
 
 def guide_note(qp_types: Sequence[QPType], attributes: Attr) -> str:
-    """Why devices refuse attributes on types for which the guide lists them; "" without any."""
+    """Why devices refuse attributes on types for which the guide lists them; "" if there are none."""
     if not attributes or not qp_types:
         return ""
     fields = ", ".join(fields_of(attributes))
@@ -192,7 +193,7 @@ def guide_note(qp_types: Sequence[QPType], attributes: Attr) -> str:
 
 
 def refused_on(attributes: Attr) -> list[QPType]:
-    """The types that the guide lists an attribute for, and that have it in no move of the guide."""
+    """The types that the guide lists an attribute for but that have it in no transition."""
     return [
         kind
         for kind in QPType

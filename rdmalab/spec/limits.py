@@ -1,4 +1,4 @@
-"""Device limits: what `query_device` and `query_port` answer on the lab's HCA, on rxe, on mlx5."""
+"""Device limits: the answers of `query_device` and `query_port` for each device model."""
 
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
@@ -18,13 +18,15 @@ class PortState(IntEnum):
 
     @property
     def text(self) -> str:
-        """What `ibv_port_state_str` says."""
+        """The text of `ibv_port_state_str`."""
         words = self.name.lower().replace("_", " ")
         return words if self else "no state change (NOP)"
 
 
 class PhysState(IntEnum):
-    """IB_PORT_PHYS_STATE_*: what the cable is doing, whatever the port is told."""
+    """IB_PORT_PHYS_STATE_*: the physical state of the link, independent of the port's logical
+    state.
+    """
 
     SLEEP = 1
     POLLING = 2
@@ -35,7 +37,7 @@ class PhysState(IntEnum):
 
     @property
     def text(self) -> str:
-        """As `ibv_devinfo -v` says it."""
+        """The text of `ibv_devinfo -v`."""
         return self.name.lower().replace("_", " ")
 
 
@@ -48,7 +50,7 @@ class LinkLayer(IntEnum):
 
     @property
     def text(self) -> str:
-        """As `ibv_devinfo` says it."""
+        """The text of `ibv_devinfo`."""
         return "InfiniBand" if self is LinkLayer.INFINIBAND else self.name.capitalize()
 
 
@@ -70,7 +72,7 @@ COUNTER_MAX = 0xFFFF
 
 
 class AtomicCap(IntEnum):
-    """IBV_ATOMIC_*: against whom an atomic is atomic."""
+    """IBV_ATOMIC_*: with respect to which other accesses an atomic operation is atomic."""
 
     NONE = 0
     HCA = 1
@@ -130,7 +132,7 @@ NO_LIMIT = 2**64 - 1  # as RLIM_INFINITY
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class DeviceCaps:
-    """The limits of one device and its port; the defaults are the lab's own, small on purpose.
+    """The limits of one device and its port; the defaults are those of strict, small on purpose.
 
     A node of a scenario overrides them by these names: `dataclasses.replace(caps, max_qp=4)`.
     """
@@ -226,14 +228,14 @@ ETHERNET_SPEEDS: tuple[tuple[int | None, int, int], ...] = (
 
 # Limits that no verb refuses by, and why.
 QUERY_ONLY: dict[str, str] = {
-    "vendor_id": "it names the maker; strict has a locally administered OUI, which no maker owns",
-    "device_cap_flags": "flags, not a limit; each feature is refused by rules of its own",
-    "page_size_cap": "memory of the lab has pages, and no verb asks for their size",
-    "max_res_rd_atom": "a sum over all queue pairs that devices reserve for without refusing",
-    "atomic_cap": "it says against whom atomics are atomic; there is one adapter a node",
-    "max_pkeys": "the sum over all ports; an index is judged by pkey_tbl_len",
-    "local_ca_ack_delay": "it says how patient a timeout has to be",
-    "max_mtu": "what the port could do; path_mtu is judged by active_mtu",
+    "vendor_id": "it names the vendor; strict has a locally administered OUI, which belongs to no vendor",
+    "device_cap_flags": "flags, not a limit; each feature has its own refusal rules",
+    "page_size_cap": "memory of the lab has one page size, no verb takes a page size",
+    "max_res_rd_atom": "a sum over all queue pairs, devices refuse nothing by it",
+    "atomic_cap": "it states the scope of atomicity; there is one adapter per node",
+    "max_pkeys": "the sum over all ports; an index is checked against pkey_tbl_len",
+    "local_ca_ack_delay": "a hint for choosing timeout, not a limit",
+    "max_mtu": "the maximum of the port; path_mtu is checked against active_mtu",
 }
 
 # rxe_param.h of the kernel; measured at the edge where the reference says so.

@@ -1,7 +1,7 @@
-"""The opcodes of the Base Transport Header: which exist, for which service, with which headers.
+"""The opcodes of the Base Transport Header, their services and extended headers.
 
-A row says what cannot be computed: five bits, what they mean, the extended headers of RC and the
-services that have the row. Labels, flags and the other services' headers are derived.
+A row holds what cannot be computed: the five low bits, the operation, the extended headers of RC,
+and the services that have it. Labels, flags and the headers of other services are derived.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ class Service(IntEnum):
 
 
 class Op(IntEnum):
-    """What a packet is about."""
+    """The operation that a packet belongs to."""
 
     SEND = auto()
     RDMA_WRITE = auto()
@@ -38,7 +38,7 @@ class Op(IntEnum):
 
 
 class PacketPlace(IntEnum):
-    """Where in its message a packet stands."""
+    """The position of a packet in its message."""
 
     FIRST = auto()
     MIDDLE = auto()
@@ -48,7 +48,7 @@ class PacketPlace(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Opcode:
-    """One opcode as an engine asks for it; `headers` are the extended ones, in wire order."""
+    """One opcode; `headers` are its extended headers, in wire order."""
 
     code: int
     service: Service

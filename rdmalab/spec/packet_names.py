@@ -1,7 +1,7 @@
-"""What a name of a packet, or of a syndrome, matches: on the screen, in filters and in questions.
+"""Names of packets and AETH syndromes on the screen, in filters and in expressions.
 
-The screen shows an ACKNOWLEDGE by its syndrome: ACK, RNR_NAK, NAK_SEQUENCE, … These are names of
-packets beside the labels of the opcodes.
+The screen shows an ACKNOWLEDGE by its syndrome: ACK, RNR_NAK, NAK_SEQUENCE, … These names are used
+beside the labels of the opcodes.
 """
 
 from collections.abc import Collection
@@ -32,7 +32,7 @@ PACKETS: dict[str, _Row] = {
 
 
 class PacketName(str):
-    """The label of a packet's opcode; it is also called by the names that its syndrome gives it."""
+    """The label of a packet's opcode, with the further names that its syndrome gives."""
 
     noun = "opcode"
     syndrome: Syndrome | None
@@ -44,7 +44,7 @@ class PacketName(str):
 
     @property
     def shown(self) -> str:
-        """As the screen has it: the syndrome of an ACKNOWLEDGE, else the label."""
+        """The name on the screen: the syndrome of an ACKNOWLEDGE, else the label."""
         answers = self == _ACKNOWLEDGE and self.syndrome is not None
         return self.syndrome.name if answers and self.syndrome is not None else str(self)
 
@@ -54,6 +54,6 @@ class PacketName(str):
         return PACKETS
 
     def is_called(self, name: str) -> bool:
-        """Whether this is one of the packets that a legal name matches."""
+        """True if `name`, a legal name, matches this packet."""
         row = PACKETS[name]
         return self == row.label and self.syndrome in row.syndromes

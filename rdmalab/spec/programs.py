@@ -1,4 +1,4 @@
-"""Programs: the words they have besides verbs, and the states in which they can be."""
+"""Programs: their words besides verbs, and their states."""
 
 from enum import IntEnum, auto
 from typing import NamedTuple
@@ -7,7 +7,7 @@ PACE_NS = 100  # what a line takes if nobody says otherwise
 
 
 class ProgramState(IntEnum):
-    """How a program stands."""
+    """The state of a program."""
 
     RUNNING = auto()
     SLEEPING = auto()
@@ -17,7 +17,7 @@ class ProgramState(IntEnum):
 
 
 class WordRow(NamedTuple):
-    """How a word is written, and what it does."""
+    """The syntax of a word and its effect."""
 
     usage: str
     sentence: str
@@ -26,20 +26,20 @@ class WordRow(NamedTuple):
 
 # fmt: off
 WORDS: dict[str, WordRow] = {
-    "loop":  WordRow("loop [N]",         "does the lines up to its end N times, without N for ever", is_free=True),
-    "if":    WordRow("if QUESTION",      "does the lines up to else or end only if the answer is yes"),
-    "else":  WordRow("else",             "begins what is done if the answer was no", is_free=True),
+    "loop":  WordRow("loop [N]",         "repeats the lines up to its end N times; without N, endlessly", is_free=True),
+    "if":    WordRow("if QUESTION",      "runs the lines up to else or end if the condition is true"),
+    "else":  WordRow("else",             "begins the lines that run if the condition was false", is_free=True),
     "end":   WordRow("end",              "ends the lines of a loop or an if", is_free=True),
-    "wait":  WordRow("wait QUESTION",    "blocks until the answer is yes"),
-    "poll":  WordRow("poll CQ [until QUESTION]", "polls again and again until something came, or until the answer is yes"),
-    "sleep": WordRow("sleep TIME",       "does nothing for a while"),
+    "wait":  WordRow("wait QUESTION",    "blocks until the condition is true"),
+    "poll":  WordRow("poll CQ [until QUESTION]", "polls repeatedly until a completion is read, or until the condition is true"),
+    "sleep": WordRow("sleep TIME",       "waits for the given time"),
     "stop":  WordRow("stop",             "ends the program"),
-    "try":   WordRow("try [ERRNO] VERB", "goes on whatever the verb answers, EAGAIN instead of blocking; with an errno, only if it is that"),
+    "try":   WordRow("try [ERRNO] VERB", "continues after any errno of the verb, EAGAIN instead of blocking; with an errno: only after this one"),
 }
 # fmt: on
 FREE = tuple(word for word, row in WORDS.items() if row.is_free)
 
-NOT_FOR_PROGRAMS = "ask for what is there now: A.cq0.total == 4"
+NOT_FOR_PROGRAMS = "use the current value: A.cq0.total == 4"
 
 # What a verb says where C would block: a program does block there, until it is so no more.
 BLOCKING = ("cq-event-none", "cq-events-unacked", "async-none", "async-unacked")

@@ -1,9 +1,9 @@
-"""The kinds of record in the trace: what happened, in the past tense, and what `a` and `b` mean.
+"""The kinds of record in the trace, and what fields `a` and `b` hold in each.
 
-A record is the plain tuple `(event, at_ns, cause, kind, node, object, a, b)`. `object` is the number
-of the thing that the kind's noun names (a QP number, a CQ handle, an MR handle; of CALLED and
-REFUSED that of the first thing the verb was given); `cause` the number of the record that scheduled
-the event, -1 for a command.
+A record is the tuple `(event, at_ns, cause, kind, node, object, a, b)`. `object` is the number of
+the object that the kind's noun names: a QP number, a CQ handle, an MR handle. For CALLED and
+REFUSED it is the number of the verb's first object. `cause` is the number of the record that
+scheduled the event, -1 for a command.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ Record = tuple[int, int, int, "Kind", str, int, Any, Any]
 
 
 class Field(IntEnum):
-    """Where each part of a record stands."""
+    """The index of each field of a record."""
 
     EVENT = 0
     AT_NS = 1
@@ -39,7 +39,7 @@ class Field(IntEnum):
 
 
 class Kind(IntEnum):
-    """What happened. Its hash is that of the number: the one of Enum is written in Python."""
+    """What happened. Hashed as an int, because Enum.__hash__ is a slow Python function."""
 
     __hash__ = int.__hash__
 
@@ -139,10 +139,10 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Part(Generic[T_co]):
-    """Reads one of the two last fields of a record, `place`, as the type that it has there.
+    """Reads field `place` (a or b) of a record with its type.
 
-    meaning: how the value is put into words, a key of `views/fmt.py` SAYINGS. Which kinds have
-    the part stands in KINDS; a part of another kind is read without an error and means nothing.
+    meaning: how the value is formatted, a key of SAYINGS in `views/fmt.py`. KINDS lists the parts
+    of each kind; a part of another kind is read without an error and has no meaning.
     """
 
     __slots__ = ("meaning", "place")
@@ -217,7 +217,7 @@ line_of: Part[str] = Part(B, "line")
 
 
 class KindRow(NamedTuple):
-    """noun: what `object` numbers. a, b: the parts. sentence: filled with their words."""
+    """noun: the kind of object that `object` numbers. a, b: the parts. sentence: template for both."""
 
     noun: str
     a: Part[object]
@@ -234,10 +234,10 @@ KINDS: dict[Kind, KindRow] = {
     Kind.STATE_CHANGED:     KindRow("qp", old_state_of, new_state_of, "went {a} → {b}"),
     Kind.ATTRIBUTES_SET:    KindRow("qp", attr_mask_of, nothing, "took {a}"),
     Kind.REGION_OPENED:     KindRow("qp", thread_of, nothing, "opened its critical region for thread {a}"),
-    Kind.NEXT_WR_SET:       KindRow("qp", wr_id_of, send_flags_of, "gives the next work request wr_id={a} wr_flags={b}"),
+    Kind.NEXT_WR_SET:       KindRow("qp", wr_id_of, send_flags_of, "set wr_id={a} wr_flags={b} for the next work request"),
     Kind.WR_BUILT:          KindRow("qp", send_wr_of, nothing, "built {a}, not posted yet"),
     Kind.WR_FILLED:         KindRow("qp", send_wr_of, setter_of, "filled {a} by {b}"),
-    Kind.BATCH_FAILED:     KindRow("qp", batch_error_of, nothing, "spoiled its batch: {a}"),
+    Kind.BATCH_FAILED:     KindRow("qp", batch_error_of, nothing, "made its batch invalid: {a}"),
     Kind.REGION_CLOSED:     KindRow("qp", count_of, ending_of, "closed its critical region: {a} work requests {b}"),
     Kind.SEND_POSTED:       KindRow("qp", send_wqe_of, nothing, "posted {a}"),
     Kind.RECV_POSTED:       KindRow("qp", recv_wqe_of, nothing, "posted {a}"),
@@ -249,11 +249,11 @@ KINDS: dict[Kind, KindRow] = {
     Kind.PACKET_RECEIVED:   KindRow("qp", packet_of, nothing, "received {a}"),
     Kind.PACKET_DROPPED:    KindRow("qp", packet_of, reason_of, "dropped {a}: {b}"),
     Kind.PACKET_LOST:       KindRow("qp", packet_of, reason_of, "the cable lost {a}: {b}"),
-    Kind.PACKET_HARMED:     KindRow("qp", packet_of, frame_of, "the cable harmed {a}"),
+    Kind.PACKET_HARMED:     KindRow("qp", packet_of, frame_of, "the cable corrupted {a}"),
     Kind.PACKET_MARKED:     KindRow("qp", packet_of, frame_of, "the cable marked {a}: congestion experienced"),
     Kind.PACKET_DELAYED:    KindRow("qp", packet_of, wait_ns_of, "the cable delayed {a} by {b}"),
     Kind.PACKET_HELD:       KindRow("qp", packet_of, wait_ns_of, "the cable holds {a} back, for {b} at most"),
-    Kind.PACKET_RELEASED:   KindRow("qp", packet_of, arrives_ns_of, "the cable let go of {a}: overtaken, it arrives at {b}"),
+    Kind.PACKET_RELEASED:   KindRow("qp", packet_of, arrives_ns_of, "the cable released {a} after a later packet, it arrives at {b}"),
     Kind.PACKET_COPIED:     KindRow("qp", packet_of, wait_ns_of, "the cable copied {a}, the copy arrives {b} later"),
     Kind.PACKET_INJECTED:   KindRow("node", packet_of, injection_of, "has not sent {a}: {b}"),
     Kind.REQUEST_REFUSED:   KindRow("qp", packet_of, reason_of, "refused {a}: {b}"),
@@ -261,16 +261,16 @@ KINDS: dict[Kind, KindRow] = {
     Kind.MEMORY_WRITTEN:    KindRow("qp", address_of, length_of, "wrote {b} bytes at {a}"),
     Kind.HOST_WROTE:        KindRow("mr", address_of, length_of, "the application wrote {b} bytes at {a}"),
     Kind.CQE_ADDED:         KindRow("cq", cqe_of, nothing, "added {a}"),
-    Kind.CQE_POLLED:        KindRow("cq", cqe_of, nothing, "handed out {a}"),
+    Kind.CQE_POLLED:        KindRow("cq", cqe_of, nothing, "returned {a}"),
     Kind.CQ_OVERRUN:        KindRow("cq", cqe_of, nothing, "overran and lost {a}"),
     Kind.CQ_RESIZED:        KindRow("cq", old_size_of, new_size_of, "was resized from {a} to {b} completions"),
     Kind.CQ_ARMED:          KindRow("cq", arm_of, nothing, "was armed for {a}"),
     Kind.CQ_EVENT_RAISED:   KindRow("cq", channel_of, nothing, "raised a completion event for {a}"),
-    Kind.CQ_EVENT_TAKEN:    KindRow("cq", channel_of, cq_context_of, "gave its event to who waited on {a}, cq_context {b}"),
+    Kind.CQ_EVENT_TAKEN:    KindRow("cq", channel_of, cq_context_of, "had its event read from {a}, cq_context {b}"),
     Kind.CQ_EVENTS_ACKED:   KindRow("cq", count_of, nothing, "had {a} events acknowledged"),
     Kind.POLL_STARTED:      KindRow("cq", cqe_of, nothing, "began an extended poll with {a}"),
     Kind.POLL_ADVANCED:     KindRow("cq", cqe_of, nothing, "went on to {a}"),
-    Kind.WENT_BACK:         KindRow("qp", psn_of, reason_of, "goes back to psn={a}: {b}"),
+    Kind.WENT_BACK:         KindRow("qp", psn_of, reason_of, "retransmits from psn={a}: {b}"),
     Kind.TIMER_ARMED:       KindRow("qp", expires_ns_of, reason_of, "armed its {b} timer for {a}"),
     Kind.TIMER_FIRED:       KindRow("qp", nothing, reason_of, "its {b} timer fired"),
     Kind.ASYNC_RAISED:      KindRow("any", async_event_of, event_noun_of, "raised {a}"),
@@ -285,27 +285,27 @@ KINDS: dict[Kind, KindRow] = {
     Kind.GROUP_LEFT:        KindRow("qp", gid_of, nothing, "left the multicast group {a}"),
     Kind.SRQ_POSTED:        KindRow("srq", recv_wqe_of, nothing, "got {a}"),
     Kind.SRQ_FREED:         KindRow("srq", count_of, nothing, "{a} slots came free"),
-    Kind.SRQ_SET:           KindRow("srq", srq_field_of, srq_value_of, "took {a}={b}"),
-    Kind.SRQ_FAILED:        KindRow("srq", nothing, nothing, "broke: no receive is taken from it any more"),
+    Kind.SRQ_SET:           KindRow("srq", srq_field_of, srq_value_of, "set {a}={b}"),
+    Kind.SRQ_FAILED:        KindRow("srq", nothing, nothing, "entered its error state: no receive is taken from it any more"),
     Kind.QP_SHARED:         KindRow("qp", count_of, nothing, "is open {a} times now"),
     Kind.WINDOW_BOUND:      KindRow("mw", address_of, bound_rkey_of, "was bound from {a} on, rkey {b}"),
-    Kind.WINDOW_INVALIDATED: KindRow("mw", void_rkey_of, reason_of, "is bound no more, rkey {a} is void: {b}"),
+    Kind.WINDOW_INVALIDATED: KindRow("mw", void_rkey_of, reason_of, "is unbound, rkey {a} is invalid: {b}"),
     Kind.WINDOW_REFUSED:    KindRow("qp", send_wqe_of, reason_of, "cannot do {a}: {b}"),
     Kind.MEMORY_FLUSHED:    KindRow("qp", address_of, length_of, "flushed {b} bytes at {a}"),
     Kind.REREGISTERED:   KindRow("mr", rereg_of, nothing, "changed its {a}"),
     Kind.LINK_SET:          KindRow("link", setting_of, setting_value_of, "the link's {a} became {b}"),
     Kind.FAULT_SET:         KindRow("fault", fault_of, nothing, "set fault {a}"),
     Kind.FAULT_CLEARED:     KindRow("fault", count_of, nothing, "cleared {a} faults"),
-    Kind.FAULT_TRIGGERED:      KindRow("fault", fault_of, why_not_of, "it happened: {a}{b}"),
+    Kind.FAULT_TRIGGERED:      KindRow("fault", fault_of, why_not_of, "timed fault applied: {a}{b}"),
     Kind.GID_SET:           KindRow("node", table_index_of, gid_entry_of, "entry {a} of its GID table became {b}"),
     Kind.PKEY_SET:          KindRow("node", table_index_of, pkey_of, "entry {a} of its P_Key table became {b}"),
     Kind.DEVICE_OPENED:     KindRow("node", nothing, nothing, "opened its device"),
     Kind.DEVICE_CLOSED:     KindRow("node", nothing, nothing, "closed its device"),
-    Kind.DEVICE_DIED:       KindRow("node", nothing, nothing, "its device died"),
+    Kind.DEVICE_DIED:       KindRow("node", nothing, nothing, "its device failed"),
     Kind.PROGRAM_RAN:       KindRow("program", line_number_of, line_of, "line {a}: {b}"),
     Kind.PROGRAM_WAITED:    KindRow("program", line_number_of, nothing, "waits"),
-    Kind.PROGRAM_WOKEN:     KindRow("program", line_number_of, nothing, "is woken"),
-    Kind.PROGRAM_DONE:      KindRow("program", nothing, nothing, "is done"),
+    Kind.PROGRAM_WOKEN:     KindRow("program", line_number_of, nothing, "is resumed"),
+    Kind.PROGRAM_DONE:      KindRow("program", nothing, nothing, "is finished"),
     Kind.PROGRAM_FAILED:    KindRow("program", line_number_of, complaint_of, "failed in line {a}: {b}"),
 }
 # fmt: on

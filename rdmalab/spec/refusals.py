@@ -1,8 +1,8 @@
-"""What a responder refuses, and what comes of it on both sides.
+"""Why a responder refuses a request, and the effect of each refusal on both sides.
 
-One row a reason: the AETH syndrome it answers with (None: silence), whether it answers only once a
-gap, whether its QP dies of it, the status of the receive WQE in use, and the asynchronous event when
-no receive WQE can carry the error. The order of the checks is `hca/responder/checks.py`.
+One row per reason: the AETH syndrome of its answer (None: no answer), whether it answers only once
+per gap, whether its QP enters ERR, the status of the receive WQE in use, and the asynchronous event
+if no receive WQE can report the error. The order of the checks is `hca/responder/checks.py`.
 Sources: transport.md 10 (Soft-RoCE, MindShare table 17-7, IBA 9.7).
 """
 
@@ -27,6 +27,7 @@ class Syndrome(IntEnum):
 
     @property
     def noun(self) -> str:
+        """The kind of name in messages."""
         return type(self).__name__
 
     @staticmethod
@@ -35,7 +36,7 @@ class Syndrome(IntEnum):
         return SYNDROMES
 
     def is_called(self, name: str) -> bool:
-        """Whether this is one of the syndromes that a legal name matches."""
+        """True if `name`, a legal name, matches this syndrome."""
         return self in SYNDROMES[name]
 
 
@@ -52,7 +53,7 @@ NO_CREDITS = 0x1F  # an ACK that says nothing about end-to-end credits
 
 
 def syndrome_of(code: int) -> Syndrome | None:
-    """What the syndrome of an AETH says; a reserved code says nothing."""
+    """The syndrome of an AETH code; None for a reserved code."""
     if code & CLASS_MASK in (Syndrome.ACK, Syndrome.RNR_NAK):
         code &= CLASS_MASK
     return Syndrome(code) if code in tuple(Syndrome) else None
@@ -69,8 +70,8 @@ REQUESTER_STATUS: dict[int, WCStatus] = {
 class Refusal(NamedTuple):
     """Why a request was not executed.
 
-    breaks: a QP that answers nothing goes to ERR too. takes_receive: a request that would have used
-    a receive WQE takes it before it is refused, so that the WQE completes with `status`.
+    breaks: a QP that sends no answers enters ERR too. takes_receive: a request that would use a
+    receive WQE takes it before the refusal: the WQE completes with `status`.
     """
 
     name: str
@@ -89,22 +90,22 @@ _REQ_ERR = WCStatus.REM_INV_REQ_ERR
 
 # fmt: off
 _ROWS = (
-    Refusal("dying",           "the QP has already refused a request for good",          None, fatal=False),
+    Refusal("dying",           "the QP is in error: an earlier request was NAKed, later packets are discarded",          None, fatal=False),
     Refusal("sequence-gap",    "packets before this one are missing",                    Syndrome.NAK_SEQUENCE, once=True, fatal=False),
     Refusal("rnr-wait",        "the QP waits for the packet it answered with RNR NAK",   None, fatal=False),
     Refusal("opcode-order",    "the opcode does not continue the message in progress",   _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
-    Refusal("wrong-srq",       "the SRQ it names is none of this QP's XRC domain",       _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
+    Refusal("wrong-srq",       "the SRQ that it names is not in this QP's XRC domain",       _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
     Refusal("not-enabled",     "qp_access_flags does not allow this operation",          _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
     Refusal("no-depth",        "max_dest_rd_atomic is 0: no READ or atomic is served",   _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
     Refusal("too-deep",        "more READs and atomics than max_dest_rd_atomic",         _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
     Refusal("no-receive",      "no receive WQE is posted",                               Syndrome.RNR_NAK, fatal=False),
     Refusal("length",          "the payload does not fit the path MTU or the message",   _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
     Refusal("rkey",            "the R_Key, its PD, rights or range do not allow it",     Syndrome.NAK_REMOTE_ACCESS, event=AsyncEvent.QP_ACCESS_ERR),
-    Refusal("unaligned",       "the atomic's address is no multiple of 8",               _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
+    Refusal("unaligned",       "the atomic's address is not a multiple of 8",               _INVALID, status=_REQ_ERR, event=AsyncEvent.QP_REQ_ERR),
     Refusal("receive-short",   "the message is longer than the receive WQE's buffers",   _INVALID, status=WCStatus.LOC_LEN_ERR, breaks=True),
     Refusal("receive-denied",  "a buffer of the receive WQE may not be written",         Syndrome.NAK_REMOTE_OPERATION, status=WCStatus.LOC_PROT_ERR, breaks=True),
-    Refusal("invalidate",      "the message was to invalidate a key that is no bound type 2 window of this QP", Syndrome.ACK, status=_REQ_ERR),
-    Refusal("cq-overrun",      "the completion found its CQ full",                       Syndrome.NAK_REMOTE_OPERATION, breaks=True),
+    Refusal("invalidate",      "the key to invalidate is not a bound type 2 window of this QP", Syndrome.ACK, status=_REQ_ERR),
+    Refusal("cq-overrun",      "the CQ of its completion is full",                       Syndrome.NAK_REMOTE_OPERATION, breaks=True),
 )
 # fmt: on
 
@@ -112,34 +113,34 @@ REFUSALS: dict[str, Refusal] = {row.name: row for row in _ROWS}
 
 
 class Drop(NamedTuple):
-    """Why an arriving packet never reached a responder or completer: silence and a counter."""
+    """Why an arriving packet was dropped before a responder or completer: no answer, one counter."""
 
     name: str
     sentence: str
 
 
 _DROPS = (
-    Drop("malformed", "the bytes are no RoCEv2 packet or the ICRC is wrong"),
+    Drop("malformed", "the bytes are not a RoCEv2 packet, or the ICRC is wrong"),
     Drop("wrong-address", "the destination address is not one of this node's"),
     Drop(
         "wrong-link-layer",
         "the port is InfiniBand and the packet is Ethernet, or the other way round",
     ),
-    Drop("unknown-opcode", "no such opcode"),
+    Drop("unknown-opcode", "the opcode does not exist"),
     Drop("wrong-qpn", "no QP has this number"),
     Drop("wrong-type", "the opcode is of another QP type"),
-    Drop("not-ready", "the QP's state takes no such packet"),
+    Drop("not-ready", "the QP's state accepts no such packet"),
     Drop("wrong-source", "the sender is not the peer of this QP"),
     Drop("pkey", "the P_Keys do not match"),
-    Drop("qkey", "the datagram's Q_Key is not this QP's"),
+    Drop("qkey", "the Q_Key of the datagram differs from the QP's"),
     Drop("no-group", "no QP here is attached to this multicast address"),
-    Drop("no-flow", "no flow rule here wants this frame"),
-    Drop("dying", "the QP has already refused a request for good"),
+    Drop("no-flow", "no flow rule here matches this frame"),
+    Drop("dying", "the QP is in error: an earlier request was NAKed, later packets are discarded"),
     Drop("duplicate-gone", "the result of this duplicate is no longer kept"),
     Drop("sequence-gap", "a gap already answered with a NAK"),
     Drop("rnr-wait", "sent before the RNR NAK arrived"),
     Drop("rest-of-message", "its message was lost, or dropped, before"),
-    Drop("ghost", "answers nothing that is outstanding"),
+    Drop("unexpected-ack", "the acknowledgement matches no outstanding request"),
     Drop("port-down", "the port is not ACTIVE"),
 )
 

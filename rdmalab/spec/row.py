@@ -1,10 +1,10 @@
-"""What the rows of a table have in common that engines keep hold of."""
+"""The base class of table rows that engine objects refer to."""
 
 from typing import Any, Self
 
 
 class Row:
-    """It never changes, so a copy of what holds it shares it."""
+    """Immutable: a copy of an object that refers to a row shares the row."""
 
     __slots__ = ()
 

@@ -1,7 +1,7 @@
-"""The queue pair state machine: the states, the moves between them, and their attributes.
+"""The queue pair state machine: states, transitions, and the attributes of each transition.
 
-Everything `modify_qp` judges by stands here. The moves are those of `qp_state_table` in the
-kernel's `core/verbs.c`, for all six types; every other room asks and adds nothing of its own.
+All that `modify_qp` checks is defined here. The transitions are those of `qp_state_table` in the
+kernel's `core/verbs.c`, for all six types; every other room reads them and adds none.
 """
 
 from collections.abc import Iterable
@@ -68,7 +68,7 @@ class Attr(IntFlag):
 
 
 class MTU(IntEnum):
-    """IBV_MTU_*: people say bytes, the attribute says the code."""
+    """IBV_MTU_*: the attribute holds the code, text shows the bytes."""
 
     B256 = 1
     B512 = 2
@@ -97,9 +97,9 @@ class MigState(IntEnum):
 class StateRow(Row):
     """What a QP does in a state.
 
-    posts_recv, posts_send: posting is accepted. flushes_sends, flushes_recvs: what is queued
-    completes with WR_FLUSH_ERR. receives: packets are processed, not dropped.
-    starts_sends: the next send work request is begun.
+    posts_recv, posts_send: posting is accepted. flushes_sends, flushes_recvs: queued work requests
+    complete with WR_FLUSH_ERR. receives: packets are processed, not dropped. starts_sends: the next
+    send work request is started.
     """
 
     posts_recv: bool
@@ -119,19 +119,19 @@ _no = False
 STATES: dict[QPState, StateRow] = {
     #                  posts: recv   send   flushes: sends   recvs     receives starts
     _S.RESET: StateRow(       _no,   _no,            _no,      _no,      _no,    _no,
-        "queues are empty; what they held was thrown away without completions"),
+        "queues are empty; earlier work requests were discarded without completions"),
     _S.INIT:  StateRow(       _RECV, _no,            _no,      _no,      _no,    _no,
-        "receives may be posted but wait; packets are dropped"),
+        "receives may be posted but are not used; packets are dropped"),
     _S.RTR:   StateRow(       _RECV, _no,            _no,      _no,      _HEARS, _no,
-        "receives and answers; cannot send on its own account"),
+        "receives and answers requests; cannot send requests"),
     _S.RTS:   StateRow(       _RECV, _SEND,          _no,      _no,      _HEARS, _STARTS,
         "fully operational"),
     _S.SQD:   StateRow(       _RECV, _SEND,          _no,      _no,      _HEARS, _no,
-        "finishes the sends it has begun and lets the rest wait; goes on receiving"),
+        "finishes started sends and starts no others; continues to receive"),
     _S.SQE:   StateRow(       _RECV, _SEND,          _FLUSH_S, _no,      _HEARS, _no,
-        "a send failed on an unreliable QP: sends are flushed, receiving goes on"),
+        "a send failed on an unreliable QP: sends are flushed, receiving continues"),
     _S.ERR:   StateRow(       _RECV, _SEND,          _FLUSH_S, _FLUSH_R, _no,    _no,
-        "dead until reset: everything posted is flushed, packets are dropped"),
+        "unusable until RESET: all posted work is flushed, packets are dropped"),
 }
 # fmt: on
 
@@ -139,7 +139,7 @@ STATES: dict[QPState, StateRow] = {
 
 
 class Move(NamedTuple):
-    """What a move must and may set besides STATE."""
+    """What a transition must and may set besides STATE."""
 
     required: Attr
     optional: Attr
@@ -242,17 +242,17 @@ MOVES: dict[tuple[QPType, QPState, QPState], Move] = {
 
 
 def legal_next(qp_type: QPType, now: QPState) -> tuple[QPState, ...]:
-    """The states that `modify_qp` can lead to from here."""
+    """The states that `modify_qp` can set from here."""
     return tuple(to for to in QPState if (qp_type, now, to) in MOVES)
 
 
 def missing(qp_type: QPType, now: QPState, to: QPState, given: Attr) -> Attr:
-    """What a legal move still requires."""
+    """The attributes that a legal transition still requires."""
     return Attr(int(MOVES[qp_type, now, to].required) & ~int(given))
 
 
 def surplus(qp_type: QPType, now: QPState, to: QPState, given: Attr) -> Attr:
-    """What a legal move does not take, bits without a name included."""
+    """The attributes that a legal transition does not allow, including bits without a name."""
     move = MOVES[qp_type, now, to]
     return Attr(int(given) & ~int(move.required | move.optional | Attr.STATE))
 
@@ -261,15 +261,15 @@ def surplus(qp_type: QPType, now: QPState, to: QPState, given: Attr) -> Attr:
 
 
 class Mishap(Enum):
-    """What makes a QP change its state by itself."""
+    """An error that makes the device change the state of a QP."""
 
     SEND_ERROR = "a send work request completes in error"
     RECEIVE_ERROR = "a receive completes in error, or a request is answered with a fatal NAK"
-    CQ_OVERRUN = "a CQ of the QP overruns, or the device dies"
+    CQ_OVERRUN = "a CQ of the QP overruns, or the device fails"
 
 
 class Automatic(NamedTuple):
-    """A move that the device makes by itself."""
+    """A transition that the device makes, not `modify_qp`."""
 
     mishap: Mishap
     types: frozenset[QPType]
@@ -279,13 +279,13 @@ class Automatic(NamedTuple):
 
 _UNRELIABLE = _ALL - _RELIABLE
 _SENDING = (_S.RTS, _S.SQD)
-_HEARING = tuple(state for state, row in STATES.items() if row.receives)
+_RECEIVING = tuple(state for state, row in STATES.items() if row.receives)
 
 # fmt: off
 AUTOMATIC = (
     Automatic(Mishap.SEND_ERROR,    _RELIABLE,   _SENDING,       _S.ERR),
     Automatic(Mishap.SEND_ERROR,    _UNRELIABLE, _SENDING,       _S.SQE),
-    Automatic(Mishap.RECEIVE_ERROR, _ALL,        _HEARING,       _S.ERR),
+    Automatic(Mishap.RECEIVE_ERROR, _ALL,        _RECEIVING,       _S.ERR),
     Automatic(Mishap.CQ_OVERRUN,    _ALL,        tuple(QPState), _S.ERR),
 )
 # fmt: on
@@ -296,7 +296,7 @@ _AFTER_SEND_ERROR = {
 
 
 def after_send_error(qp_type: QPType) -> QPState:
-    """Where a QP goes when a send work request of its completes in error."""
+    """The state that a QP enters when one of its send work requests completes in error."""
     return _AFTER_SEND_ERROR[qp_type]
 
 
@@ -306,8 +306,8 @@ def after_send_error(qp_type: QPType) -> QPState:
 class Attribute(NamedTuple):
     """One field of `ibv_qp_attr`.
 
-    The value lies in low..high; where high is None, `limit` names the DeviceCaps attribute that
-    is the highest value, or is empty for a record, which is judged field by field.
+    Legal values are low..high. If high is None, `limit` names the field of DeviceCaps that is the
+    highest value; an empty `limit` means a record, which is checked field by field.
     """
 
     mask: Attr
@@ -325,14 +325,14 @@ class Attribute(NamedTuple):
         return int(getattr(caps, self.limit)) if self.limit else None
 
     def takes(self, caps: DeviceCaps) -> str:
-        """The legal values as people write them: MTUs in bytes, everything else as a range."""
+        """The legal values as they are typed: MTUs in bytes, everything else as a range."""
         highest = self.highest(caps)
         if self.mask is Attr.PATH_MTU:
             return " ".join(str(mtu.octets) for mtu in MTU if mtu <= (highest or 0))
         return f"{int(self.low)}..{highest}"
 
     def is_undefined(self, value: int, caps: DeviceCaps) -> bool:
-        """Whether the value lies outside; of access flags, whether it has a bit that is none."""
+        """True if the value is outside the range; for access flags, if it has an undefined bit."""
         highest = self.highest(caps)
         if highest is None:
             return False
@@ -359,15 +359,15 @@ _BITS_32 = 0xFFFF_FFFF
 ATTRIBUTES: dict[str, Attribute] = {
     #                          mask                    low     high      default
     "qp_state":            _row(_A.STATE,               _S.RESET, _S.ERR, _S.RESET,
-        "the state to go to"),
+        "the state to enter"),
     "cur_qp_state":        _row(_A.CUR_STATE,           _S.RTR, _S.SQE,   _S.RESET,
-        "the state the QP is believed to be in"),
+        "the state in which the caller expects the QP"),
     "path_mtu":            _row(_A.PATH_MTU,            MTU.B256, "max_path_mtu", MTU.B256,
         "the payload of a full packet, 256 to 4096 bytes; the same at both ends"),
     "path_mig_state":      _row(_A.PATH_MIG_STATE,      0,      MigState.ARMED, MigState.MIGRATED,
         "whether an alternate path is loaded (REARM), ready (ARMED), or none is (MIGRATED)"),
     "qkey":                _row(_A.QKEY,                0,      _BITS_32, 0,
-        "the word an incoming datagram must know; with bit 31 set it is privileged"),
+        "the Q_Key that an incoming datagram must carry; with bit 31 set it is privileged"),
     "rq_psn":              _row(_A.RQ_PSN,              0,      _BITS_24, 0,
         "the first packet number expected: the peer's sq_psn"),
     "sq_psn":              _row(_A.SQ_PSN,              0,      _BITS_24, 0,
@@ -381,7 +381,7 @@ ATTRIBUTES: dict[str, Attribute] = {
     "ah_attr":             _row(_A.AV,                  0,      None,     0,
         "the path to the peer: GID, port and the rest of an address"),
     "alt_ah_attr":         _row(_A.ALT_PATH,            0,      None,     0,
-        "the path to take when the first one fails; InfiniBand only"),
+        "the path to use when the first one fails; InfiniBand only"),
     "pkey_index":          _row(_A.PKEY_INDEX,          0,      "max_pkey_index", 0,
         "which entry of the port's P_Key table the packets carry"),
     "alt_pkey_index":      _row(_A.ALT_PATH,            0,      "max_pkey_index", 0,
@@ -389,19 +389,19 @@ ATTRIBUTES: dict[str, Attribute] = {
     "en_sqd_async_notify": _row(_A.EN_SQD_ASYNC_NOTIFY, 0,      1,        0,
         "whether SQ_DRAINED is raised when SQD has drained"),
     "max_rd_atomic":       _row(_A.MAX_QP_RD_ATOMIC,    0,      "max_qp_init_rd_atom", 0,
-        "how many READs and atomics may be under way from here; with 0 none ever starts"),
+        "how many READs and atomics this QP may have outstanding; with 0 none starts"),
     "max_dest_rd_atomic":  _row(_A.MAX_DEST_RD_ATOMIC,  0,      "max_qp_rd_atom", 0,
-        "how many READs and atomics of the peer are served at once; with 0 all are refused"),
+        "how many READs and atomics of the peer this QP serves at once; with 0 all are refused"),
     "min_rnr_timer":       _row(_A.MIN_RNR_TIMER,       0,      31,       0,
-        "the code of the wait asked of a peer that finds no receive; 0 is the longest"),
+        "the code of the wait in an RNR NAK; 0 is the longest, 655.36 ms"),
     "port_num":            _row(_A.PORT,                1,      "phys_port_cnt", 0,
         "the port of the device, counted from 1"),
     "timeout":             _row(_A.TIMEOUT,             0,      31,       0,
-        "the code of the wait for an answer, 4.096 us * 2^n; 0 waits for ever"),
+        "the code of the ack timeout, 4.096 us * 2^n; 0 disables the timer"),
     "retry_cnt":           _row(_A.RETRY_CNT,           0,      7,        0,
-        "how often to send again when no answer, or a sequence error, comes"),
+        "how often to retransmit after a timeout or a sequence error NAK"),
     "rnr_retry":           _row(_A.RNR_RETRY,           0,      7,        0,
-        "how often to send again when the peer has no receive; 7 never gives up"),
+        "how often to retransmit after an RNR NAK; 7 retries without limit"),
     "alt_port_num":        _row(_A.ALT_PATH,            1,      "phys_port_cnt", 0,
         "the port of the alternate path"),
     "alt_timeout":         _row(_A.ALT_PATH,            0,      31,       0,
@@ -413,5 +413,5 @@ ATTRIBUTES: dict[str, Attribute] = {
 
 
 def fields_of(mask: int) -> tuple[str, ...]:
-    """The struct fields that mask bits stand for; ALT_PATH stands for four."""
+    """The struct fields of mask bits; ALT_PATH is four fields."""
     return tuple(name for name, row in ATTRIBUTES.items() if row.mask & mask)

@@ -1,4 +1,4 @@
-"""Timer codes: what the small numbers in `timeout` and `min_rnr_timer` mean in nanoseconds."""
+"""The times in nanoseconds of the codes in `timeout` and `min_rnr_timer`."""
 
 INFINITE_RETRIES = 7  # in rnr_retry; in retry_cnt on some devices
 
@@ -17,12 +17,15 @@ RNR_NS: tuple[int, ...] = tuple(_RNR_UNIT_NS * units for units in (
 
 
 def ack_timeout_ns(code: int) -> int | None:
-    """How long a requester waits for an answer, 4.096 us * 2^code; None for code 0: for ever."""
+    """The ack timeout of a code in ns, 4.096 us * 2^code; None for code 0: the timer is disabled."""
     return _ACK_UNIT_NS << code if code else None
 
 
 def answer_ns(code: int, tick_ns: int, factor: int) -> int | None:
-    """The same on a device that waits `factor` times as long, with its kernel's timers."""
+    """The ack timeout of a device in ns: the code's time on its kernel timers, `factor` times.
+
+    tick_ns: the kernel's timer tick, 0 for exact timers. None for code 0: the timer is disabled.
+    """
     wait_ns = ack_timeout_ns(code)
     return None if wait_ns is None else on_ticks_ns(wait_ns, tick_ns) * factor
 
@@ -33,7 +36,9 @@ _WHEEL_STEP = 8
 
 
 def on_ticks_ns(wait_ns: int, tick_ns: int) -> int:
-    """`wait_ns` as a kernel with this tick keeps it: rounded up; with tick 0 it is kept exactly."""
+    """`wait_ns` rounded up to what a kernel timer with this tick can keep; unchanged if tick_ns is
+    0.
+    """
     if tick_ns == 0:
         return wait_ns
     ticks = -(-wait_ns // tick_ns)

@@ -1,4 +1,4 @@
-"""Vendor error codes of completions: what each device model writes, and what ConnectX was seen with.
+"""Vendor error codes of completions: what each device model writes, and which codes were observed on ConnectX.
 
 The maker of ConnectX publishes no list. Sources: unionxic/rdma-fault-characterization measured
 0x52 (unknown lkey), 0x53 (SGE beyond the MR), 0x33 (MR without LOCAL_WRITE), 0x81, 0x87, 0x88, 0x8a
@@ -38,7 +38,7 @@ LKEY, RANGE, LOCAL_WRITE = 0x52, 0x53, 0x33
 
 @dataclass(frozen=True, slots=True)
 class VendorErrors:
-    """vendor_err of failed requests on one device model. words: what `explain` says of it."""
+    """vendor_err of failed requests on one device model. words: its description in `explain`."""
 
     words: str
     codes: "Mapping[WCStatus, int]"
@@ -56,7 +56,7 @@ class VendorErrors:
 NO_CODES = VendorErrors("0", {})
 STATUS_CODES = VendorErrors("0x80 plus the status", {status: 0x80 | status for status in WCStatus})
 CONNECTX_CODES = VendorErrors(
-    "the codes that ConnectX was seen with; 0 beside a status without a known code",
+    "the codes observed on ConnectX; 0 for a status without a known code",
     {status: codes[0] for status, codes in CONNECTX.items()},
     tells_check=True,
 )

@@ -1,4 +1,4 @@
-"""Work requests: what each opcode sends, needs at the peer, and gives back as a completion."""
+"""Work requests: what each opcode sends, requires at the peer, and completes with."""
 
 from dataclasses import dataclass
 from enum import Enum, IntEnum, IntFlag
@@ -39,21 +39,21 @@ class SendFlags(IntFlag):
 
 
 class Placement(IntFlag):
-    """IBV_FLUSH_*, how far the data of a FLUSH must have come."""
+    """IBV_FLUSH_*: the placement that a FLUSH guarantees."""
 
     GLOBAL = 1
     PERSISTENT = 2
 
 
 class Selectivity(IntEnum):
-    """IBV_FLUSH_*, what a FLUSH is about."""
+    """IBV_FLUSH_*: the memory range that a FLUSH covers."""
 
     RANGE = 0
     MR = 1
 
 
 class WCOpcode(IntEnum):
-    """IBV_WC_*, the opcode of a work completion; from 128 on it is the receive side's."""
+    """IBV_WC_*, the opcode of a work completion; values from 128 are receive completions."""
 
     SEND = 0
     RDMA_WRITE = 1
@@ -87,7 +87,7 @@ class WCFlags(IntFlag):
 
 
 class Local(Enum):
-    """What happens to the buffers of the work request."""
+    """What a work request does with its local buffers."""
 
     NONE = "untouched"
     GATHER = "read"
@@ -96,14 +96,14 @@ class Local(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Work(Row):
-    """What an opcode of `post_send` means.
+    """The properties of an opcode of `post_send`.
 
     types: the QP types that have it. message: the wire operation, None if nothing is sent.
-    immediate, invalidate: it reads the WR's `imm_data`, `invalidate_rkey`.
-    consumes_receive: it takes a receive at the peer. local: what it does to the own buffers.
-    remote: the right it needs on the peer's key and QP. wc_opcode: how it completes.
-    inline, solicits: INLINE is allowed, SOLICITED has an effect.
-    outstanding: it counts against max_rd_atomic. operands: fields of the WR that only it reads.
+    immediate, invalidate: it uses the WR's `imm_data`, `invalidate_rkey`. consumes_receive: it uses
+    a receive at the peer. local: what it does with its buffers. remote: the right it needs on the
+    peer's key and QP. wc_opcode: the opcode of its completion. inline, solicits: INLINE is allowed,
+    SOLICITED has an effect. outstanding: it counts against max_rd_atomic. operands: fields of the
+    WR that only it reads.
     """
 
     types: frozenset[QPType]
@@ -211,6 +211,6 @@ FLAG_TYPES: dict[SendFlags, frozenset[QPType]] = {
 
 
 def is_local(opcode: int) -> bool:
-    """Whether a work request puts nothing on the wire, as a bind does."""
+    """True if the work request sends no packet, such as a bind."""
     row = WORK.get(WROpcode(opcode)) if opcode in tuple(WROpcode) else None
     return row is not None and row.message is None

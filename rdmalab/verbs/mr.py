@@ -91,7 +91,7 @@ def dereg_mr(world: World, mr: Mr) -> None:
     """Give a memory region back.
 
     Work requests that still use it are not asked; they fail when they are executed. EBUSY (rxe:
-    EINVAL) while a memory window is bound onto it.
+    EINVAL) while a memory window is bound to it.
 
     Example: dereg_mr A.mr0
     See: ibv_dereg_mr(3)

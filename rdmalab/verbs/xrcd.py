@@ -19,7 +19,7 @@ _NO_FLAGS = OpenFlag(0)
 def open_xrcd(world: World, xrcd: NewXrcd, *, fd: int = -1, oflag: OpenFlag = _NO_FLAGS) -> Thing:
     """Open an XRC domain: SRQs and XRC_RECV queue pairs of one domain belong together.
 
-    fd=-1 is a new domain for this process alone and needs O_CREAT; another number stands for a
+    fd=-1 makes a domain private to this process and needs O_CREAT; another number stands for a
     file, and whoever opens the same file has the same domain. EINVAL: O_EXCL where there is one.
     EAGAIN: none yet and no O_CREAT. EOPNOTSUPP: a device without XRC.
 

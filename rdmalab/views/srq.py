@@ -30,7 +30,9 @@ class SrqRow:
     max_sge: Annotated[int, "SGEs that a receive may have"]
     limit: Annotated[int, "fewer receives than this raise SRQ_LIMIT_REACHED; 0 is disarmed"]
     armed: Annotated[bool, "whether the limit will raise its event"]
-    error: Annotated[bool, "whether it broke: no receive is taken from it any more"]
+    error: Annotated[
+        bool, "whether it entered its error state: no receive is taken from it any more"
+    ]
     users: Annotated[int, "queue pairs tied to it"]
     pd: Annotated[str, "its protection domain"]
     cq: Annotated[str, "where an XRC SRQ completes; otherwise each QP on its own CQ"]

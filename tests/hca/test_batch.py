@@ -203,7 +203,7 @@ def test_a_datagram_without_an_address() -> None:
     lab = datagram_lab("wr_start A.qx0", *SEND)
     refused = refusal(lab, "wr_complete A.qx0")
     assert (refused.rule, refused.errno) == ("setter-missing", 22)
-    assert "wr_send needs wr_set_ud_addr" in refused.message
+    assert "wr_send must be followed by wr_set_ud_addr" in refused.message
 
 
 def test_soft_roce_sends_it_to_nobody() -> None:

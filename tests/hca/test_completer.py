@@ -85,14 +85,14 @@ def test_a_lost_last_ack_costs_a_timeout_and_a_duplicate() -> None:
 
 
 @pytest.mark.parametrize("psn", [0xFFFFFF, 6, 0x7FFFFF, 0x800000])
-def test_a_ghost_is_ignored(psn: int) -> None:
+def test_an_unexpected_ack_is_ignored(psn: int) -> None:
     """Answers to what is not outstanding: acknowledged before, or never sent."""
     pair = Pair()
     cut_off(pair, SEND, READ, length=600)
     for syndrome in (0x1F, Syndrome.NAK_SEQUENCE, Syndrome.NAK_REMOTE_ACCESS, 0x21):
         pair.a.takes("ACKNOWLEDGE", psn, aeth=AETH(syndrome, 0))
     pair.a.takes("RDMA_READ_RESPONSE_ONLY", psn, b"x" * 8, aeth=ACK)
-    assert pair.a.hca.drops == {"ghost": 5}
+    assert pair.a.hca.drops == {"unexpected-ack": 5}
     assert went_back(pair) == []
     assert pair.a.qp.comp.psn == 0
 

@@ -29,7 +29,7 @@ def test_another_thread_waits() -> None:
     lab = extended_lab("wr_start A.qx0", "wr_send A.qx0")
     refused = refusal(lab, "wr_start A.qx0 thread=2")
     assert (refused.rule, refused.errno) == ("lock-held", 16)
-    assert "thread 2 would wait here: thread 1 holds" in refused.message
+    assert "thread 2 must wait: thread 1 holds" in refused.message
     well(lab, "wr_complete A.qx0")
     well(lab, "wr_start A.qx0 thread=2")
     assert lab.look("A.qx0.region.thread") == 2

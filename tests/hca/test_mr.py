@@ -228,7 +228,9 @@ def test_the_locked_memory_is_counted_in_pages_region_by_region() -> None:
     hca = node(replace(STRICT, caps=replace(STRICT.caps, memlock_limit=4 * PAGE)))
     first = mr.register(hca, 1, 2 * PAGE, LOCAL, None)
     across = mr.register(hca, 1, 2, LOCAL, first.addr + PAGE - 1)  # the same two pages once more
-    with pytest.raises(Refused, match="20480 bytes would be locked, and RLIMIT_MEMLOCK is 16384"):
+    with pytest.raises(
+        Refused, match="20480 bytes would be locked, more than RLIMIT_MEMLOCK=16384"
+    ):
         mr.register(hca, 1, 1, LOCAL, first.addr)
     mr.deregister(hca, across)
     mr.register(hca, 1, 2 * PAGE, LOCAL, first.addr)

@@ -372,7 +372,7 @@ def test_dereg_mr_waits_for_the_window_and_dealloc_mw_does_not() -> None:
 
 def test_a_domain_with_a_window_is_in_use() -> None:
     lab = lab_of("alloc_pd B.pd1", "alloc_mw B.mw0 pd=B.pd1 type=TYPE_1")
-    assert refusal(lab, "dealloc_pd B.pd1").message == "it is still used by 1 MW"
+    assert refusal(lab, "dealloc_pd B.pd1").message == "still in use by 1 MW"
 
 
 # --------------------------------------------------------------------------- as Soft-RoCE answered

@@ -43,7 +43,7 @@ def test_what_builders_did() -> None:
     [
         ("attach_mcast B.qp0 gid=224.0.0.9", "B.qp0 joined the multicast group ::ffff:224.0.0.9."),
         ("port B DOWN", "B: its port went DOWN."),
-        ("device_fatal B", "B: its device died."),
+        ("device_fatal B", "B: its device failed."),
     ],
 )
 def test_what_made_nothing_and_moved_nothing_is_said_too(line: str, fact: str) -> None:

@@ -26,7 +26,6 @@ PENDING = (
     "rdmalab/cli",
     "rdmalab/scenario",
     "rdmalab/export",
-    "rdmalab/spec",
     "rdmalab/wire",
     "rdmalab/hca",
     "rdmalab/world",

@@ -97,7 +97,7 @@ def test_modify_qp_knows_each_bit_of_the_mask_by_name_and_by_number(name: str) -
     lab = lab_of()
     for mask in (name, f"IBV_QP_{name}", hex(1 << bit)):
         refused = refusal(lab, f"modify_qp A.qp0 attr_mask={mask}")
-        assert refused.message == f"attr_mask names {fields}, which no field was given for"
+        assert refused.message == f"attr_mask has {fields}, but no such field was given"
 
 
 @covers("S230")

@@ -133,7 +133,8 @@ def test_a_frame_nobody_claims_is_dropped_by_the_node() -> None:
     record, names = pair.world.trace.records[number], names_of(pair)
     assert fmt.subject(names, record) == "B"
     assert fmt.sentence(pair.world, names, record) == (
-        "dropped TCP 10.0.0.1:1234 > 10.0.0.2:80 S seq=0 len=0: no flow rule here wants this frame"
+        "dropped TCP 10.0.0.1:1234 > 10.0.0.2:80 S seq=0 len=0: no flow rule here matches this "
+        "frame"
     )
 
 

@@ -171,7 +171,7 @@ def test_a_sender_behind_is_acknowledged_for_what_it_never_sent_and_gives_up() -
     pair.a.issue(SEND)
     pair.run()
     assert pair.said("B") == ["ACK psn=15 msn=0"] * 3
-    assert pair.a.hca.drops == {"ghost": 3}
+    assert pair.a.hca.drops == {"unexpected-ack": 3}
     assert pair.a.sent() == [(1, WCStatus.RETRY_EXC_ERR)]
     assert pair.b.received() == []
     assert pair.b.qp.state is QPState.RTS
