@@ -49,7 +49,7 @@ DIFFERENCES: dict[str, Difference] = {
         "ConnectX reports a message longer than max_msg_sz in a completion",
         "ibv_post_send(3) allows messages of RC and UC up to 2^31 bytes",
         "a port of ConnectX takes 2^30 bytes: a longer send is posted and completes with "
-        "IBV_WC_LOC_LEN_ERR; Soft-RoCE sends any length; none has a limit for receives",
+        "IBV_WC_LOC_LEN_ERR; Soft-RoCE sends any length, no device limits receives",
         "libmlx5 and librxe do not compare a length with max_msg_sz",
         "libmlx5, librxe; pytorch/gloo#474, measured", "onesided/longer-than-the-port"),
     "long-datagram": Difference(

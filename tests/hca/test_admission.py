@@ -120,7 +120,8 @@ def test_the_order_of_asking_is_the_order_of_the_rows() -> None:
 
 def test_every_reason_of_a_port_has_its_row() -> None:
     engines = {
-        "dying", "duplicate-gone", "sequence-gap", "rnr-wait", "unexpected-ack", "rest-of-message", "no-flow"
+        "dying", "duplicate-gone", "sequence-gap", "rnr-wait", "unexpected-ack", "rest-of-message",
+        "no-flow",
     }  # fmt: skip
     assert {reason for reason, _, _ in ROWS} == set(DROPS) - engines - {"malformed", "qkey"}
 
