@@ -384,12 +384,16 @@ class ListKind(ArgumentKind):
 
 @dataclass(frozen=True, slots=True)
 class RecordKind(ArgumentKind):
-    """A struct: flattened into `key=value`, or written `{key=value …}`."""
+    """A struct: flattened into `key=value`, or written `{key=value …}`.
+
+    c_name: the struct of libibverbs that it is, from `C_NAME` of the record; empty for the lab's.
+    """
 
     record: type
     fields: tuple["Parameter", ...]
     spreads: tuple[FieldGroup, ...] = ()
     flat: bool = False
+    c_name: str = ""
 
 
 class _Required(enum.Enum):
@@ -492,7 +496,8 @@ def _record_kind(cls: type, metadata: tuple[Any, ...]) -> RecordKind:
         if f.init
     )
     spreads = tuple(m for m in metadata if isinstance(m, FieldGroup))
-    return RecordKind(cls, parameters, spreads, FLAT in metadata)
+    c_name = vars(cls).get("C_NAME", "")
+    return RecordKind(cls, parameters, spreads, FLAT in metadata, c_name)
 
 
 def _field_default(of: "dataclasses.Field[Any]") -> Any:
@@ -552,6 +557,7 @@ class Facts:
             raise TypeError("a command that touches files cannot stand in a scenario")
 
 
+_NO_TEXT = "no help text: Python runs with -OO" if sys.flags.optimize > 1 else ""
 PROMPT_ONLY = Facts()
 SCRIPTABLE = Facts(in_scenarios=True)
 VERB = Facts(in_scenarios=True, is_verb=True)
@@ -585,7 +591,7 @@ class Command:
 
     @property
     def documentation(self) -> str:
-        return inspect.getdoc(self.function) or ""
+        return inspect.getdoc(self.function) or _NO_TEXT
 
     @property
     def summary(self) -> str:
@@ -604,8 +610,8 @@ class Command:
 
     @property
     def room_summary(self) -> str:
-        """The first line about the module it lives in; empty where docstrings are stripped."""
-        about = inspect.getdoc(sys.modules[self.function.__module__]) or ""
+        """The first line about the module it lives in."""
+        about = inspect.getdoc(sys.modules[self.function.__module__]) or _NO_TEXT
         return about.partition("\n")[0]
 
 

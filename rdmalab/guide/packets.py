@@ -79,8 +79,7 @@ def _place(opcode: Opcode) -> str:
 
 def header_article(cls: type[Header]) -> Article:
     """One header, field by field."""
-    own = cls.__doc__ or ""
-    rows: list[Row] = [("", own if not own.startswith(cls.__name__) else "")]
+    rows: list[Row] = [("", cls.ABOUT)]
     rows += [(field.name, _place_of(field)) for field in cls.FIELDS]
     users = [label for label, codes in BY_LABEL.items() if _carries(codes[0], cls)]
     rows.append(("in", " ".join(users)))

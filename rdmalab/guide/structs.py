@@ -1,11 +1,10 @@
 """Structs and enums of libibverbs by their names in C: fields, members, commands that take them.
 
-The fields are those of the records that commands take: a record whose docstring begins with a name
-of libibverbs is that struct. The members of an enum are those of the tables.
+The fields are those of the records that commands take; a record with a C_NAME is that struct. The
+members of an enum are those of the tables.
 """
 
 import enum
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -61,7 +60,6 @@ _OWN: dict[tuple[str, str], tuple[str, str]] = {
 }
 _OF_THE_LAB = ("rest",)
 _MOST_LINES = 7  # an article fits a screen
-_NAMED = re.compile(r"`(ibv_\w+)`")
 
 
 @dataclass(slots=True)
@@ -101,9 +99,8 @@ def _collect(found: dict[str, Struct], verb: str, parameter: Parameter) -> None:
     kind = _item(parameter.kind)
     if not isinstance(kind, RecordKind):
         return
-    named = _NAMED.match(kind.record.__doc__ or "")
-    if named is not None:
-        _add(found, Struct(named[1], kind.fields, [verb], list(parameter.aliases)))
+    if kind.c_name:
+        _add(found, Struct(kind.c_name, kind.fields, [verb], list(parameter.aliases)))
     for name, step in INSIDE.items():
         inside = tuple(each for each in kind.fields if _step(each) == step)
         if inside:

@@ -20,6 +20,8 @@ class AhAttr:
     RoCE needs is_global=1, dgid and sgid_index; InfiniBand needs dlid, and these for a GRH.
     """
 
+    C_NAME = "ibv_ah_attr"
+
     is_global: U8 = 0
     dgid: Gid = 0
     sgid_index: U8 = 0
@@ -40,6 +42,8 @@ _WQE_HEADER, _SGE, _INLINE_HEADER, _WQE_BLOCK = 32, 16, 4, 64
 @dataclass(slots=True)
 class Capacity:
     """`ibv_qp_cap`, in WRs, SGEs and bytes."""
+
+    C_NAME = "ibv_qp_cap"
 
     max_send_wr: int = 16
     max_recv_wr: int = 16
@@ -87,6 +91,8 @@ QPNumber = Annotated[int, RefShorthand(Noun.QP, _qpn_of)]
 @dataclass(slots=True)
 class QpAttr:
     """`ibv_qp_attr`: a field left out stays out of the mask."""
+
+    C_NAME = "ibv_qp_attr"
 
     qp_state: Annotated[QPState | None, Alias("state")] = None
     cur_qp_state: QPState | None = None

@@ -8,6 +8,7 @@ bind may use it, and it must be made void before it is bound again.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from rdmalab.hca.keys import inc_rkey, varied, window_number
@@ -104,31 +105,44 @@ class Bind:
     rights: int
 
 
+class BindRefusal(StrEnum):
+    """Why a bind fails, as the trace records it."""
+
+    NOT_INVALIDATED = "a type 2 window must be invalidated before it is bound again"
+    OTHER_DOMAIN = "window, region and queue pair are not in one protection domain"
+    RIGHTS = "a window has REMOTE_* rights, and ZERO_BASED if it is of type 2"
+    NO_REGION = "the region does not exist, or a type 2 window was given no bytes of it"
+    REGION_FORBIDS = (
+        "the region lacks MW_BIND, or LOCAL_WRITE for a window to be written, or is zero based"
+    )
+    OUTSIDE_REGION = "the bytes do not lie in the region"
+
+
 def check_free(bind: Bind) -> bool:
-    """a type 2 window must be invalidated before it is bound again"""
+    """True if the window is not bound, or may be bound again as it is."""
     return bind.mw.type is not MWType.TYPE_2 or bind.mw.binding is None
 
 
 def check_domain(bind: Bind) -> bool:
-    """window, region and queue pair are not in one protection domain"""
+    """True if window, region and queue pair are in one protection domain."""
     return bind.mw.pd == bind.qp.pd and (bind.mr is None or bind.mr.pd == bind.qp.pd)
 
 
 def check_rights(bind: Bind) -> bool:
-    """a window has REMOTE_* rights, and ZERO_BASED if it is of type 2"""
+    """True if all rights asked for are rights of a window."""
     zero_based = bind.wr.bind_access & _ZERO_BASED and bind.mw.type is MWType.TYPE_1
     return not bind.wr.bind_access & ~bind.rights and not zero_based
 
 
 def check_region(bind: Bind) -> bool:
-    """the region does not exist, or a type 2 window was given no bytes of it"""
+    """True if the region exists, or a type 1 window is unbound."""
     if bind.wr.bind_length == 0:
         return bind.mw.type is MWType.TYPE_1
     return bind.mr is not None
 
 
 def check_region_allows(bind: Bind) -> bool:
-    """the region lacks MW_BIND, or LOCAL_WRITE for a window to be written, or is zero based"""
+    """True if the access flags of the region allow this window."""
     if bind.mr is None:
         return True
     access = bind.mr.access
@@ -137,19 +151,19 @@ def check_region_allows(bind: Bind) -> bool:
 
 
 def check_range(bind: Bind) -> bool:
-    """the bytes do not lie in the region"""
+    """True if the bytes lie in the region."""
     wr, mr = bind.wr, bind.mr
     return mr is None or 0 <= wr.bind_addr - mr.iova <= mr.length - wr.bind_length
 
 
-CHECKS: tuple[Callable[[Bind], bool], ...] = (
-    check_free,
-    check_domain,
-    check_rights,
-    check_region,
-    check_region_allows,
-    check_range,
-)
+CHECKS: dict[BindRefusal, Callable[[Bind], bool]] = {
+    BindRefusal.NOT_INVALIDATED: check_free,
+    BindRefusal.OTHER_DOMAIN: check_domain,
+    BindRefusal.RIGHTS: check_rights,
+    BindRefusal.NO_REGION: check_region,
+    BindRefusal.REGION_FORBIDS: check_region_allows,
+    BindRefusal.OUTSIDE_REGION: check_range,
+}
 
 
 # --------------------------------------------------------------------------- work requests
@@ -162,9 +176,9 @@ def bind(hca: "Hca", qp: "QueuePair", wqe: "SendWqe") -> WCStatus:
     mr = hca.mrs.items.get(wr.bind_mr or 0) if wr.bind_length else None
     rights = FOR_WINDOW | (_LOCAL_WRITE if hca.profile.windows_take_local_write else 0)
     asked = Bind(qp, wr, mw, mr, int(rights))
-    for check in CHECKS:
-        if not check(asked):
-            return _refuse(hca, qp, wqe, check.__doc__ or "", WCStatus.MW_BIND_ERR)
+    for reason, holds in CHECKS.items():
+        if not holds(asked):
+            return _refuse(hca, qp, wqe, reason, WCStatus.MW_BIND_ERR)
     if mw.binding is not None:
         unbind(hca, mw, "bound anew" if mr else "unbound")
     mw.executed = wr.mw_rkey or 0, _iova(wr), wr.bind_length

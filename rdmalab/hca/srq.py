@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 class SrqCapacity:
     """`ibv_srq_attr` at creation: srq_limit is ignored there."""
 
+    C_NAME = "ibv_srq_attr"
+
     max_wr: int
     max_sge: int = 4
     srq_limit: int = 0
@@ -28,6 +30,8 @@ class SrqCapacity:
 @dataclass(slots=True)
 class SrqChange:
     """`ibv_srq_attr` for `modify_srq`: a field left out stays out of the mask."""
+
+    C_NAME = "ibv_srq_attr"
 
     max_wr: int | None = None
     srq_limit: int | None = None

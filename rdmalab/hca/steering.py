@@ -49,6 +49,8 @@ class FlowSpec:
 class FlowAttr:
     """`ibv_flow_attr`; a lower priority number is asked earlier."""
 
+    C_NAME = "ibv_flow_attr"
+
     type: FlowType = FlowType.NORMAL
     priority: U16 = 0
     port: Annotated[int, Bits(8)] = 1

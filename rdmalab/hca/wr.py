@@ -60,6 +60,8 @@ LKey = Annotated[U32, RefShorthand(Noun.MR, _lkey_of)]
 class SGE:
     """`ibv_sge`: a piece of local memory. addr: virtual address; length: bytes; lkey: of its MR."""
 
+    C_NAME = "ibv_sge"
+
     addr: Address = 0
     length: U32 = 0
     lkey: LKey = 0
@@ -73,6 +75,8 @@ class WildPointer(SGE):
 @dataclass(slots=True)
 class Buffer:
     """`ibv_data_buf`: a piece of local memory for which no key is asked."""
+
+    C_NAME = "ibv_data_buf"
 
     addr: Address = 0
     length: U64 = 0
@@ -181,6 +185,8 @@ class SendWR:
     the other fields hold.
     """
 
+    C_NAME = "ibv_send_wr"
+
     WIDTHS: ClassVar[dict[str, int]] = {
         "wr_id": 64, "flags": 32, "num_sge": 31, "imm_data": 32, "remote_addr": 64, "rkey": 32,
         "compare_add": 64, "swap": 64, "ah": 32, "remote_qpn": 32, "remote_qkey": 32,
@@ -247,6 +253,8 @@ class SendWR:
 class MwBind:
     """`ibv_mw_bind`: the same, for windows of type 1."""
 
+    C_NAME = "ibv_mw_bind"
+
     wr_id: U64 = 0
     flags: Annotated[SendFlags, Alias("send_flags")] = NO_FLAGS
     bind_mr: Annotated[MrNumber, InC("bind_info.mr")] = None
@@ -260,6 +268,8 @@ class MwBind:
 @dataclass(slots=True)
 class RecvWR:
     """`ibv_recv_wr`; num_sge, next, rest as in SendWR."""
+
+    C_NAME = "ibv_recv_wr"
 
     WIDTHS: ClassVar[dict[str, int]] = {"wr_id": 64, "num_sge": 31, "next": 64}
 

@@ -52,8 +52,11 @@ _CAPS = {
 }
 
 
+_NODE = "A node: its device profile, and limits that differ from it, named as in query_device."
+
+
 class _Node(_Part):
-    """A node: its device profile, and limits that differ from it, named as in query_device."""
+    """The keys of a node that are no limits."""
 
     profile: ProfileName | None = None
     """Device model; `--profile` replaces it; without both it is `strict`."""
@@ -77,7 +80,7 @@ class _Node(_Part):
 if TYPE_CHECKING:
     Node = _Node
 else:
-    Node = create_model("Node", __base__=_Node, __doc__=_Node.__doc__, **_CAPS)
+    Node = create_model("Node", __base__=_Node, __doc__=_NODE, **_CAPS)
 
 
 class Link(_Part):

@@ -28,9 +28,10 @@ from rdmalab.command import (
 )
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.topics import topics
-from rdmalab.grammar.enum_words import PREFIXES, legal_words
+from rdmalab.grammar.enum_words import legal_words
 from rdmalab.grammar.keys import Slot
 from rdmalab.grammar.partial import Expected, expect
+from rdmalab.guide.entry import PREFIX
 from rdmalab.session.history import History
 from rdmalab.session.session import Session
 from rdmalab.shell import completion_context
@@ -203,9 +204,7 @@ def _prefix(kind: EnumKind, partial: str) -> str:
     begun = partial.upper()[:4]
     if len(begun) < 2 or not "IBV_".startswith(begun):
         return ""
-    match = re.match(r"IBV_[A-Z_]*?_(?=\*|:)", kind.enum.__doc__ or "")
-    own = match[0] if match else ""
-    return own if own in PREFIXES else ""
+    return PREFIX.get(kind.enum, "")
 
 
 def _things(here: CompletionContext, kind: ThingKind, slot: Slot) -> Iterator[Choice]:

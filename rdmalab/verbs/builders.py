@@ -37,6 +37,8 @@ _O = WROpcode
 class NextWR:
     """`ibv_qp_ex`, wr_id and wr_flags of it: left out, they are what they were."""
 
+    C_NAME = "ibv_qp_ex"
+
     wr_id: U64 | None = None
     wr_flags: SendFlags | None = None
 

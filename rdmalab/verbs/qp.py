@@ -19,6 +19,8 @@ from rdmalab.world.world import World
 class QpInitAttr:
     """`ibv_qp_init_attr`."""
 
+    C_NAME = "ibv_qp_init_attr"
+
     qp_type: QPType
     send_cq: Cq | None = None
     recv_cq: Cq | None = None

@@ -15,6 +15,8 @@ from rdmalab.world.world import World
 class QpInitAttrEx(QpInitAttr):
     """`ibv_qp_init_attr_ex`. comp_mask: without it, of the fields that are given."""
 
+    C_NAME = "ibv_qp_init_attr_ex"
+
     pd: Pd | None = None
     send_ops_flags: SendOps | None = None
     comp_mask: InitMask | None = None

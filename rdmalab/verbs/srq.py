@@ -39,6 +39,8 @@ def create_srq(
 class SrqInitAttrEx:
     """`ibv_srq_init_attr_ex`."""
 
+    C_NAME = "ibv_srq_init_attr_ex"
+
     pd: Pd
     attr: SrqCapacity
     srq_type: SrqType = SrqType.BASIC

@@ -46,6 +46,8 @@ def close_xrcd(world: World, xrcd: Xrcd) -> None:
 class QpOpenAttr:
     """`ibv_qp_open_attr`."""
 
+    C_NAME = "ibv_qp_open_attr"
+
     xrcd: Xrcd
     qp_num: QpNumber
     qp_type: QPType = QPType.XRC_RECV

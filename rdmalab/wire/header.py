@@ -50,6 +50,7 @@ class Header:
     """What every class under `@header` can do."""
 
     __slots__ = ()
+    ABOUT: ClassVar[str] = ""  # what it is for, where the names of its fields do not say it
     LENGTH: ClassVar[int]  # bytes
     FIELDS: ClassVar[tuple[Field, ...]]
     SHIFTS: ClassVar[tuple[tuple[int, int], ...]]  # (shift, mask) of each, in the header as one int

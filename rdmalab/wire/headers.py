@@ -61,7 +61,7 @@ class IPv6(Header):
 
 @header
 class LRH(Header):
-    """Local Route Header: where a packet goes inside an InfiniBand subnet (IBA 7.7)."""
+    ABOUT = "Local Route Header: where a packet goes inside an InfiniBand subnet (IBA 7.7)."
 
     vl: B4
     lver: B4
@@ -76,7 +76,7 @@ class LRH(Header):
 
 @header
 class GRH(Header):
-    """Global Route Header: on InfiniBand if asked for; also the 40 bytes before a datagram."""
+    ABOUT = "Global Route Header: on InfiniBand if asked for; also the 40 bytes before a datagram."
 
     ip_version: B4
     traffic_class: B8
@@ -112,7 +112,7 @@ class TCP(Header):
 
 @header
 class ARP(Header):
-    """Which MAC has an IPv4 address (RFC 826)."""
+    ABOUT = "Which MAC has an IPv4 address (RFC 826)."
 
     hardware: B16
     protocol: B16
@@ -127,7 +127,7 @@ class ARP(Header):
 
 @header
 class BTH(Header):
-    """Base Transport Header."""
+    ABOUT = "Base Transport Header."
 
     opcode: B8
     solicited: B1
@@ -146,7 +146,7 @@ class BTH(Header):
 
 @header
 class RDETH(Header):
-    """Reliable Datagram: unused, RD was never built."""
+    ABOUT = "Reliable Datagram: unused, RD was never built."
 
     reserved: B8
     ee_context: B24
@@ -154,7 +154,7 @@ class RDETH(Header):
 
 @header
 class DETH(Header):
-    """Datagram."""
+    ABOUT = "Datagram."
 
     qkey: B32
     reserved: B8
@@ -163,7 +163,7 @@ class DETH(Header):
 
 @header
 class XRCETH(Header):
-    """Extended Reliable Connection."""
+    ABOUT = "Extended Reliable Connection."
 
     reserved: B8
     srqn: B24
@@ -171,7 +171,7 @@ class XRCETH(Header):
 
 @header
 class FETH(Header):
-    """Flush."""
+    ABOUT = "Flush."
 
     reserved: B26
     selectivity: B2
@@ -180,7 +180,7 @@ class FETH(Header):
 
 @header
 class RETH(Header):
-    """RDMA."""
+    ABOUT = "RDMA."
 
     va: B64
     rkey: B32
@@ -197,7 +197,7 @@ class AtomicETH(Header):
 
 @header
 class AETH(Header):
-    """Acknowledge."""
+    ABOUT = "Acknowledge."
 
     syndrome: B8
     msn: B24
@@ -215,6 +215,6 @@ class ImmDt(Header):
 
 @header
 class IETH(Header):
-    """Invalidate."""
+    ABOUT = "Invalidate."
 
     rkey: B32

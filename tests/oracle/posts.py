@@ -99,7 +99,8 @@ def _fill(post: Callable[[int], object]) -> tuple[int, object]:
 def _fill_srq(bench: Bench, asked: int) -> Answer:
     bench.node("A")
     bench.value(f"create_srq A.srq0 pd=A.pd0 max_wr={asked} max_sge=2")
-    assert bench.qp("A", more="srq=A.srq0") == 0
+    made = bench.qp("A", more="srq=A.srq0")
+    assert made == 0
     post = "post_srq_recv A.srq0 wr_id={} sg=A.mr0" + RECV
     accepted, then = _fill(lambda count: bench.rc(post.format(count)))
     held = bench.value("query_srq A.srq0").max_wr

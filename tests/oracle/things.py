@@ -12,7 +12,8 @@ def srq(profile: Profile, _entry: str) -> tuple[Answer, Bench]:
     bench = Bench(profile)
     bench.node("A")
     bench.value("create_srq A.srq0 pd=A.pd0 max_wr=4 max_sge=2")
-    assert bench.qp("A", more="srq=A.srq0") == 0
+    made = bench.qp("A", more="srq=A.srq0")
+    assert made == 0
     bench.raise_to("A", "INIT")
     many = pieces(bench.value("query_srq A.srq0").max_sge + 1)
     return {

@@ -6,9 +6,8 @@ from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
-from rdmalab.hca import mw as windows
 from rdmalab.hca.mr import MemoryRegion
-from rdmalab.hca.mw import MemoryWindow
+from rdmalab.hca.mw import BindRefusal, MemoryWindow
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe, SendWR
 from rdmalab.spec.access import FOR_WINDOW, Access, MWType, needs_local_write
@@ -83,7 +82,7 @@ def _cure(case: Case, wqe: SendWqe, qp: QueuePair, reason: str) -> Fix | None:
     revived = memory_fixes.revived(case, qp)
     if qp.state is not QPState.RTS and not revived:
         return None
-    free = _free(case, qp, mw) if reason == windows.check_free.__doc__ else []
+    free = _free(case, qp, mw) if reason == BindRefusal.NOT_INVALIDATED else []
     return Fix([*lines, *revived, *free, _bind(case, wr, mw, qp, changed)])
 
 
@@ -179,12 +178,12 @@ def _inside(case: Case, wr: SendWR, _mw: MemoryWindow, mr: MemoryRegion | None) 
     return [], {"bind": _place(case, wr, min(wr.bind_length, left))}
 
 
-_MENDS: dict[str | None, BindFix] = {
-    windows.check_free.__doc__: _as_it_was,
-    windows.check_domain.__doc__: _one_domain,
-    windows.check_rights.__doc__: _fewer_rights,
-    windows.check_region_allows.__doc__: _more_of_region,
-    windows.check_range.__doc__: _inside,
+_MENDS: dict[str, BindFix] = {
+    BindRefusal.NOT_INVALIDATED: _as_it_was,
+    BindRefusal.OTHER_DOMAIN: _one_domain,
+    BindRefusal.RIGHTS: _fewer_rights,
+    BindRefusal.REGION_FORBIDS: _more_of_region,
+    BindRefusal.OUTSIDE_REGION: _inside,
 }
 
 

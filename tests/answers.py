@@ -1,0 +1,54 @@
+"""Print, one a line, what the lab answers: to lessons, and to the records of the oracle.
+
+`python -OO -m tests.answers` must print the same as `python -m tests.answers`.
+"""
+
+import sys
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+from rdmalab.lab import open_session
+from rdmalab.scenario.loader import load
+from rdmalab.scenario.runner import Runner
+from rdmalab.shell.reply_text import OutputFormat, say
+from rdmalab.shell.styled_text import text_of
+from rdmalab.spec.profiles import RXE
+from rdmalab.vocabulary import VOCABULARY
+from tests.digest import digest
+from tests.oracle.entries import ENTRIES
+from tests.oracle.outcomes import RECORDED, complaints, played
+
+LESSONS = Path(__file__).parents[1] / "scenarios"
+FOLDERS = ("mw", "why")
+
+
+def main() -> None:
+    """All of them; a lesson has the hash of its trace and of all that was said."""
+    for folder in FOLDERS:
+        for path in sorted((LESSONS / folder).glob("*.rdmalab.yaml")):
+            _tell(folder, path.name, *_lesson(path))
+    for name in RECORDED:
+        _tell("outcome", name, *complaints(name, played("rxe")[name]))
+    for entry in ENTRIES:
+        _tell("errno", entry.name, str(entry.asked(RXE)[0]))
+
+
+def _tell(*words: str) -> None:
+    sys.stdout.write(" ".join(words) + "\n")
+
+
+def _lesson(path: Path) -> Iterator[str]:
+    runner = Runner(load(str(path), VOCABULARY), open_session)
+    voice, said = OutputFormat(runner.session), sha256()
+    while not runner.over:
+        for reply in runner.replies():
+            for line in say(voice, reply) if reply.travel is None else ():
+                said.update(text_of(line).encode())
+    yield "passed" if runner.ok else "FAILED"
+    yield digest(runner.session.world.trace)
+    yield said.hexdigest()
+
+
+if __name__ == "__main__":
+    main()
