@@ -573,6 +573,7 @@ class Command:
     changes_world: bool
     may_look: bool = False
     facts: Facts = PROMPT_ONLY
+    asking: tuple[Parameter, ...] = ()  # those that may hold questions about facts
 
     @property
     def in_programs(self) -> bool:
@@ -652,7 +653,8 @@ def _command(facts: Facts, function: Callable[..., Any]) -> Command:
     )
     name, changes = function.__name__.rstrip("_"), first.name == "world"
     may_look = any(p.looks is not None for p in parameters)
-    return Command(name, function, parameters, changes, may_look, facts)
+    asking = tuple(p for p in parameters if isinstance(p.kind, (ExpressionKind, LinesKind)))
+    return Command(name, function, parameters, changes, may_look, facts, asking)
 
 
 @dataclass(slots=True)

@@ -25,6 +25,7 @@ CALL_NS = 1_000
 _NEWS = (Kind.CQE_ADDED, Kind.ASYNC_RAISED)
 # What a program that polls can see: also bytes that the adapter has written.
 _SEEN = (*_NEWS, Kind.MEMORY_WRITTEN)
+_ALL = 1 << 62  # events: as many as are due
 # Words after which a completion may be polled too early again: posts, and polls that found one.
 _FIRST_AGAIN = frozenset((
     "post_send", "post_recv", "post_srq_recv", "wr_complete", "bind_mw",
@@ -137,6 +138,8 @@ class Process:
 
     def fetch(self) -> None:
         """What the adapters have written is seen by the program."""
+        if self.world.trace.latest < self._fetched:
+            return
         records = self.world.trace.records
         for _, _, _, kind, node, _, addr, length in records[self._fetched :]:
             if kind is Kind.MEMORY_WRITTEN:
@@ -199,8 +202,7 @@ class Process:
             self._idle = 0
             self.publish()
             until_ns = self.world.now_ns + duration_ns
-            while self.world.step(until_ns):
-                pass
+            self.world.run(_ALL, until_ns)
             self.world.advance(until_ns)
             self.fetch()
 

@@ -111,7 +111,7 @@ class Session:
 
     def _check_questions(self, command: Command, invocation: Invocation) -> None:
         """NotUnderstood where a question can never be answered with yes or no."""
-        if self.refuse_senseless is not None:
+        if command.asking and self.refuse_senseless is not None:
             for question in questions_in(command, invocation):
                 self.refuse_senseless(question)
 
@@ -233,7 +233,7 @@ class Session:
 
 def questions_in(command: Command, invocation: Invocation) -> Iterator[Any]:
     """Every question about facts in a command, those in the lines of a program included."""
-    for parameter in command.parameters:
+    for parameter in command.asking:
         value = invocation.arguments.get(parameter.name)
         if isinstance(value, Expression):
             if not (isinstance(parameter.kind, ExpressionKind) and parameter.kind.is_topic):

@@ -48,8 +48,9 @@ def looked_at(session: Session, event: int, looks: WarningChecks) -> list[str]:
     """What `looks` say of the records of this event, each sentence once."""
     world = session.world
     found: list[str] = []
-    for number in world.trace.records.span(event):
-        record = world.trace.records[number]
+    records = world.trace.records
+    span = records.span(event)
+    for record in records[span.start : span.stop]:
         look = looks.get(kind_of(record))
         if look is not None and node_of(record) in world.nodes:
             found += look(WarningContext(session, world.nodes[node_of(record)], record))

@@ -35,6 +35,8 @@ def enum(name: str) -> Width:
 def converted(value: Any, width: Width) -> int:
     """A Python value as C takes it. TypeError, OverflowError as the binding raises them."""
     kind = type(value)
+    if kind is int and width.least <= value <= width.most:
+        return int(value)
     if not hasattr(kind, "__int__") and not hasattr(kind, "__index__"):
         raise TypeError("an integer is required")
     number = int(value)

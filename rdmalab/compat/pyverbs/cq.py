@@ -1,6 +1,7 @@
 """Completion queues and channels."""
 
 from errno import EOPNOTSUPP
+from operator import attrgetter
 from typing import Any
 
 from rdmalab.command import Noun, Ref, Refused
@@ -328,8 +329,14 @@ _COPIED = (
 )  # fmt: skip
 
 
+_copied_from = attrgetter(*_COPIED)
+
+
 def _wc(cqe: Any) -> WC:
-    return WC(**{name: int(getattr(cqe, name)) for name in _COPIED})
+    """A completion of the lab. Its numbers came from a device: each fits the field it is for."""
+    wc = WC.__new__(WC)
+    wc.c = dict(zip(_COPIED, map(int, _copied_from(cqe)), strict=True))
+    return wc
 
 
 # --------------------------------------------------------------------------- as text
