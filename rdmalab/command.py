@@ -85,6 +85,12 @@ class Ref:
         return f"{name}[{self.start}]" if self.stop is None else f"{name}[{self.start}:{self.stop}]"
 
 
+class Fresh(list[Any]):
+    """A list made for one call: nothing else refers to it, or to what it lists."""
+
+    __slots__ = ()
+
+
 @dataclass(slots=True)
 class New:
     """A name that the command will give to what it makes."""

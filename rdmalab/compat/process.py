@@ -11,7 +11,7 @@ from rdmalab.compat.buffers import Buffers, Mirror
 from rdmalab.lab import Lab
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import Profile
-from rdmalab.spec.records import Kind, event_of, kind_of
+from rdmalab.spec.records import Kind, kind_of
 from rdmalab.views.device_warnings import device_warnings
 
 DEVICE = "rdmalab"
@@ -80,7 +80,7 @@ class Process:
         The adapters work on while the program gets around to it.
         """
         with self._turn:
-            self.sleep(CALL_NS)
+            self._let_pass(CALL_NS)
             if word in _FIRST_AGAIN:
                 self._empty = 0
             outcome = self.session.perform(Invocation(word, arguments))
@@ -138,16 +138,14 @@ class Process:
 
     def fetch(self) -> None:
         """What the adapters have written is seen by the program."""
-        if self.world.trace.latest < self._fetched:
-            return
-        records = self.world.trace.records
-        for _, _, _, kind, node, _, addr, length in records[self._fetched :]:
+        written = self.world.trace.since(self._fetched)
+        for _, _, _, kind, node, _, addr, length in written:
             if kind is Kind.MEMORY_WRITTEN:
                 mirror = self.buffers.at_node(node, addr)
                 if mirror is not None:
                     octets = self.world.nodes[node].memory.read(addr, length)
                     mirror.receive(addr - mirror.addr, octets)
-        self._fetched = len(records)
+        self._fetched += len(written)
 
     # ------------------------------------------------------------------ time
     def glance(self) -> None:
@@ -187,24 +185,26 @@ class Process:
 
     def _until_news(self, until_ns: int, news: tuple[Kind, ...]) -> None:
         world = self.world
+        before = world.trace.latest + 1
         while world.step(until_ns):
-            event, records = world.event, world.trace.records
-            for record in reversed(records):
-                if event_of(record) != event:
-                    break
-                if kind_of(record) in news:
-                    return
+            if any(kind_of(record) in news for record in world.trace.since(before)):
+                return
+            before = world.trace.latest + 1
         world.advance(until_ns)
 
     def sleep(self, duration_ns: int) -> None:
         """Time passes, and with it whatever is due."""
         with self._turn:
-            self._idle = 0
-            self.publish()
-            until_ns = self.world.now_ns + duration_ns
-            self.world.run(_ALL, until_ns)
-            self.world.advance(until_ns)
+            self._let_pass(duration_ns)
             self.fetch()
+
+    def _let_pass(self, duration_ns: int) -> None:
+        """The same; the program does not see yet what the adapters have written meanwhile."""
+        self._idle = 0
+        self.publish()
+        until_ns = self.world.now_ns + duration_ns
+        self.world.run(_ALL, until_ns)
+        self.world.advance(until_ns)
 
     def is_idle(self) -> bool:
         """Nothing more will happen by itself, and no other thread is there to make it happen."""

@@ -5,6 +5,7 @@ The rules named crash-… stand for a segmentation fault of the program.
 
 from typing import TYPE_CHECKING, Any
 
+from rdmalab.command import Fresh
 from rdmalab.hca.errors import refused
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWR, SendWR, WildPointer
@@ -23,12 +24,14 @@ def listed(wr: SendWR | RecvWR) -> list[SGE]:
 
 
 def copy_for_queue(wrs: list[Any]) -> list[Any]:
-    """Copies of the requests, up to the first with next=NULL: the driver reads no further."""
-    copies = []
-    for wr in wrs:
-        copies.append(wr.copy_for_queue())
+    """Copies of the requests, up to the first with next=NULL: the driver reads no further.
+
+    Requests that were made for this call are the queue's already.
+    """
+    copies = wrs if type(wrs) is Fresh else [wr.copy_for_queue() for wr in wrs]
+    for index, wr in enumerate(copies):
         if wr.next == 0:
-            break
+            return copies[: index + 1]
     return copies
 
 

@@ -15,6 +15,7 @@ from rdmalab.command import (
     DirectionKind,
     EnumKind,
     FieldGroup,
+    Fresh,
     IntegerKind,
     Invocation,
     ListKind,
@@ -173,8 +174,8 @@ class Binder:
                 raise NotUnderstood(f"there is no node {node}", hint=offer)
         return direction
 
-    def list_argument(self, kind: ListKind, values: list[Any]) -> list[Any]:
-        return [self.value(kind.item, value) for value in values]
+    def list_argument(self, kind: ListKind, values: list[Any]) -> Fresh:
+        return Fresh([self.value(kind.item, value) for value in values])
 
     def boolean_argument(self, _kind: BooleanKind, value: Any) -> bool:
         return bool(value)
@@ -191,7 +192,8 @@ class Binder:
         kinds = _kinds_of(kind)
         for name, value in given.items():
             if (field := kinds.get(name)) is not None:
-                fields[name] = self.value(field, value)
+                as_it_is = value and type(value) is int and type(field) is IntegerKind
+                fields[name] = value if as_it_is else self.value(field, value)
         make = getattr(kind.record, "from_given", None)  # it asks what was not given
         return kind.record(**fields) if make is None else make(fields)
 

@@ -110,6 +110,11 @@ class Trace:
             raise NotUnderstood("a program cannot look into the log", hint=NOT_FOR_PROGRAMS)
         return Records(self)
 
+    def since(self, number: int) -> list[Record]:
+        """The records from this number on: those that were written since there were so many."""
+        start = number - self.first
+        return self.tail[start:] if start >= 0 else self.records[number:]
+
     def go_to(self, count: int) -> None:
         """Another moment, before which there were so many records; the newest may be recalled."""
         latest = self.latest

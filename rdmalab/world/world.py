@@ -347,7 +347,9 @@ class World:
         return gid in self.node_of_gid
 
     def file_port(self, node: str, at_ns: int) -> None:
-        self.agenda.file(at_ns, _PORT, node, None, self.trace.latest)
+        trace = self.trace
+        cause = trace.first + len(trace.tail) - 1  # `latest` costs a call
+        self.agenda.file(at_ns, _PORT, node, None, cause)
 
     def arm(self, timer: Timer, at_ns: int) -> None:
         self.agenda.arm(timer, at_ns, self.trace.latest)
