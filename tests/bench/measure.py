@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
 from multiprocessing import get_context
 
-from tests.bench import loads, many, packing, reading
+from tests.bench import loads, many, packing, reading, skin
 
 # CPU seconds by load.
 Seconds = dict[str, float]
@@ -22,6 +22,7 @@ GROUPS: tuple[dict[str, Callable[[], float]], ...] = (
         "packet64k": loads.packet_of_64k,
         "write_packet64k": loads.write_packet_of_64k,
     },
+    {"simpy_beside_skin": loads.simpy_timeout, "pyverbs_pingpong": skin.pingpong},
     {"pack": packing.pack, "scapy": packing.scapy_pack},
     {"wr_of_1": many.one_qp, "wr_of_10000": many.ten_thousand_qps},
     {

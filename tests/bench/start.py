@@ -25,7 +25,7 @@ def information() -> dict[str, object]:
     return {
         "import_ms": _import_ms(),
         "first_frame_ms": round(statistics.median(frames)),
-        "pyverbs_pingpong_wr_per_s": round(skin.pingpong_wr_per_s()),
+        "pyverbs_pingpong_wr_per_s": round(1 / skin.pingpong()),
         "key_to_paint_ms": {"median": round(statistics.median(keys), 1), "p95": round(p95, 1)},
     }
 

@@ -2,7 +2,9 @@
 
 import pytest
 
-from rdmalab.command import Invocation, Ref
+from rdmalab.command import Fresh, Invocation, Ref
+from rdmalab.hca.invalid_pointers import copy_for_queue
+from rdmalab.hca.wr import RecvWR
 from rdmalab.lab import Lab
 from tests.labs import lab_of, refusal, well
 
@@ -165,3 +167,13 @@ def test_a_pointer_that_is_0_in_a_call_from_a_program_is_null() -> None:
     lab = lab_of()
     arguments = {"qp": Ref("A", "qp0"), "wr": [{"opcode": 2, "next": 0, "ah": 0, "mw": 0}]}
     assert lab.session.perform(Invocation("post_send", arguments)).refusal is None
+
+
+def test_only_requests_that_others_may_still_hold_are_copied() -> None:
+    wrs = [RecvWR(1), RecvWR(2, next=0), RecvWR(3)]
+    copies = copy_for_queue(wrs)
+    assert copies == wrs[:2]
+    assert not any(copy is wr for copy, wr in zip(copies, wrs, strict=False))
+    taken_over = copy_for_queue(Fresh(wrs))
+    assert [wr.wr_id for wr in taken_over] == [1, 2]
+    assert all(copy is wr for copy, wr in zip(taken_over, wrs, strict=False))

@@ -1,5 +1,7 @@
 """The trace: the one door through which anything is logged."""
 
+import pytest
+
 from rdmalab.spec.records import A, Kind
 from rdmalab.world.trace import Silence, Trace
 
@@ -49,3 +51,15 @@ def test_rare_records_are_found_as_far_back_as_the_reach() -> None:
     assert [number for number, _ in trace.records.of_kind(Kind.CREATED)] == [6, 0]
     trace.reach = 6
     assert [number for number, _ in trace.records.of_kind(Kind.CREATED)] == [6]
+
+
+def test_what_was_written_since_a_number_is_read_from_the_tail_or_recalled() -> None:
+    trace = Trace()
+    for number in range(5):
+        trace.record(Kind.CALLED, "A", 0, str(number))
+    assert [record[A] for record in trace.since(3)] == ["3", "4"]
+    assert trace.since(5) == []
+    trace.forget(4)
+    assert [record[A] for record in trace.since(4)] == ["4"]
+    with pytest.raises(LookupError):
+        trace.since(3)
