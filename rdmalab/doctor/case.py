@@ -23,6 +23,7 @@ from rdmalab.spec.profiles import Profile
 from rdmalab.spec.records import event_of, object_of
 from rdmalab.views import fmt
 from rdmalab.world.programs import Program
+from rdmalab.world.relations import exists, find_qp, peer_of
 from rdmalab.world.world import World
 
 
@@ -88,7 +89,7 @@ class Case:
 
     def lives(self, thing: Thing) -> bool:
         """It exists, and has not been destroyed."""
-        return fmt.exists(self.world, thing)
+        return exists(self.world, thing)
 
     def name(self, noun: Noun, node: str, number: int) -> str:
         """`A.qp0`, or what can be said of a thing that nobody named."""
@@ -138,19 +139,19 @@ class Case:
     @cached_property
     def program(self) -> Program | None:
         """The program that is asked about."""
-        living = self._is(Sort.PROGRAM) and fmt.exists(self.world, self.subject.thing)
+        living = self._is(Sort.PROGRAM) and exists(self.world, self.subject.thing)
         return self.world.find(self.subject.thing, Program) if living else None
 
     @cached_property
     def cq(self) -> CompletionQueue | None:
         """The CQ that is asked about."""
-        living = self._is(Sort.CQ) and fmt.exists(self.world, self.subject.thing)
+        living = self._is(Sort.CQ) and exists(self.world, self.subject.thing)
         return self.world.find(self.subject.thing, CompletionQueue) if living else None
 
     @cached_property
     def content(self) -> Content | None:
         """The bytes that are asked about."""
-        living = self._is(Sort.BYTES) and fmt.exists(self.world, self.subject.thing)
+        living = self._is(Sort.BYTES) and exists(self.world, self.subject.thing)
         return Content(self.session, self.subject, self.log) if living else None
 
     @cached_property
@@ -185,24 +186,3 @@ class Case:
 
     def _is(self, *sorts: Sort) -> bool:
         return self.subject.sort in sorts
-
-
-def find_qp(world: World, node: str, number: int) -> QueuePair | None:
-    """The queue pair of this number, if it lives."""
-    hca = world.nodes.get(node)
-    return hca.qps.items.get(number) if hca is not None else None
-
-
-def peer_of(world: World, qp: QueuePair) -> QueuePair | None:
-    """Where the packets of a connected queue pair go; None if nobody is there."""
-    if qp.path is None or not qp.transport.connected:
-        return None
-    return find_qp(world, world.target_of(qp.path.flow), qp.path.dest_qpn)
-
-
-def partner_of(world: World, qp: QueuePair) -> QueuePair | None:
-    """The same; of one that has forgotten its peer, whoever believes to be connected with it."""
-    if qp.path is not None or not qp.transport.connected:
-        return peer_of(world, qp)
-    others = [other for hca in world.nodes.values() for other in hca.qps.items.values()]
-    return next((other for other in others if peer_of(world, other) is qp), None)

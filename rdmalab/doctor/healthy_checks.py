@@ -1,12 +1,12 @@
 """Beside the chain: at what was looked where nothing is wrong, and what is going to happen."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import find_qp, peer_of
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Subject
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
 from rdmalab.views.planned import planned_rows
+from rdmalab.world.relations import find_qp, peer_of
 
 _COUNTED = {
     Noun.QP: "queue pair", Noun.SRQ: "shared receive queue", Noun.CQ: "completion queue",

@@ -9,7 +9,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.session.session import Session
 from rdmalab.spec.records import A, Kind
-from rdmalab.views import fmt
+from rdmalab.world.relations import exists
 
 
 def newest_send(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject:
@@ -17,7 +17,7 @@ def newest_send(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject
     for _, record in reversed(log.about(Kind.SEND_POSTED, thing)):
         if record[A].wr.wr_id == wr_id:
             return Subject(Sort.SEND, thing, record[A].serial, wr_id)
-    if fmt.exists(session.world, thing):
+    if exists(session.world, thing):
         sq = session.world.find(thing, QueuePair).sq
         early = [n for n, wr in enumerate(sq.early, sq.posted) if wr.wr_id == wr_id]
         kept = [serial for serial, wqe in sq.wqes.items() if wqe.wr.wr_id == wr_id]
@@ -32,7 +32,7 @@ def newest_receive(session: Session, log: Log, thing: Thing, wr_id: int) -> Subj
     for _, record in reversed(log.about(kind, thing)):
         if record[A].wr.wr_id == wr_id:
             return Subject(Sort.RECV, thing, record[A].serial, wr_id)
-    if fmt.exists(session.world, thing):
+    if exists(session.world, thing):
         world = session.world
         waiting = (world.find(thing, SharedReceiveQueue).wqes if thing.noun is Noun.SRQ
                    else world.find(thing, QueuePair).rq.wqes)  # fmt: skip

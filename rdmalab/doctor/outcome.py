@@ -18,6 +18,7 @@ from rdmalab.spec.rules import errno_name
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.world.programs import Program
+from rdmalab.world.relations import exists
 
 
 class Status(Enum):
@@ -123,7 +124,7 @@ def _overrun(session: Session, place: CqePlace, node: str) -> SubjectOutcome:
 
 def _waiting(session: Session, subject: Subject, work: Send | Receive) -> SubjectOutcome:
     """Of what has no completion."""
-    if not fmt.exists(session.world, subject.thing):
+    if not exists(session.world, subject.thing):
         what = "queue" if subject.thing.noun is Noun.SRQ else "queue pair"
         return SubjectOutcome(Status.LOST, f"its {what} was destroyed")
     if work.discarded is not None:
@@ -149,7 +150,7 @@ def _call(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
 
 def _program(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
     del log
-    if not fmt.exists(session.world, subject.thing):
+    if not exists(session.world, subject.thing):
         return SubjectOutcome(Status.UNKNOWN, "there is no such program any more")
     program = session.world.find(subject.thing, Program)
     line = f"in line {program.line.number}: {program.line.text}"
@@ -162,7 +163,7 @@ def _program(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
 
 
 def _cq(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
-    if not fmt.exists(session.world, subject.thing):
+    if not exists(session.world, subject.thing):
         return SubjectOutcome(Status.LOST, "it was destroyed")
     cq = session.world.find(subject.thing, CompletionQueue)
     lost = log.about(Kind.CQ_OVERRUN, subject.thing)
@@ -177,7 +178,7 @@ def _cq(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
 
 def _qp(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
     del log
-    if not fmt.exists(session.world, subject.thing):
+    if not exists(session.world, subject.thing):
         return SubjectOutcome(Status.LOST, "it was destroyed")
     qp = session.world.find(subject.thing, QueuePair)
     flushes = qp.state_row.flushes_sends

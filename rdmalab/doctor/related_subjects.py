@@ -7,7 +7,7 @@ which of them holds the cause.
 from collections.abc import Callable
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts, batches
 from rdmalab.doctor.facts.awaited import things_in
 from rdmalab.doctor.facts.possible_senders import newest, stopped, talkers, unsent
@@ -21,8 +21,8 @@ from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.views import fmt
 from rdmalab.world.programs import Program
+from rdmalab.world.relations import exists, peer_of
 
 MOST_POLLS = 16  # of the newest, among which one looks for who took a completion
 
@@ -187,7 +187,7 @@ def watched_by(case: Case, program: Program) -> list[Thing]:
     invocation = program.line.invocation
     named = [str(value) for value in invocation.arguments.values()] if invocation else []
     things = [case.names.find(name) for name in named] + things_in(case, program.line.question)
-    return [t for t in things if t is not None and t.noun is Noun.CQ and fmt.exists(case.world, t)]
+    return [t for t in things if t is not None and t.noun is Noun.CQ and exists(case.world, t)]
 
 
 _OF: dict[Sort, Callable[[Case], list[Subject]]] = {

@@ -19,8 +19,8 @@ from rdmalab.spec.records import A, B, Kind, event_of, node_of, object_of
 from rdmalab.spec.rules import ERRNO_NAMES, RULES
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.views import fmt
 from rdmalab.world.programs import programs_of
+from rdmalab.world.relations import exists
 
 MOST = 16
 """Complaints that are looked into at once."""
@@ -96,7 +96,7 @@ def _queue_pair(session: Session, log: Log, thing: Thing, path: Path) -> list[Su
         raise NotUnderstood(f"one cannot ask why of {path}", path.place, f"try: {WHAT}")
     found = list(_all(session, log, lambda it: it == thing))
     own = Subject(Sort.QP, thing)
-    is_up = fmt.exists(session.world, thing) and session.world.find(thing, QueuePair).state in _UP
+    is_up = exists(session.world, thing) and session.world.find(thing, QueuePair).state in _UP
     newest = _newest_work(log, thing)
     return found or ([*newest, own] if is_up else [own, *newest])
 

@@ -1,6 +1,5 @@
 """What one can ask why of, as things stand: offered while one types, and where one is stuck."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
@@ -34,7 +33,8 @@ def topics(session: Session, log: Log) -> list[Topic]:
     """All there is: the queues with their newest work, other objects, errnos, nodes."""
     found: list[Topic] = []
     for noun in (Noun.QP, Noun.SRQ, Noun.CQ, Noun.PROGRAM, Noun.MR, Noun.CHANNEL):
-        for name, thing in _living(session, noun):
+        for thing in session.names.living(session.world, noun):
+            name = session.names.of(thing)
             found += [Topic(name, thing=thing), *work_of(log, name, thing)]
     found += [Topic(name, "returned so far") for name in returned(log)]
     return found + [Topic(node, "all that is wrong on it") for node in session.world.nodes]
@@ -45,13 +45,6 @@ def examples(session: Session, log: Log, node: str = "") -> list[str]:
     found = [topic.text for topic in topics(session, log) if topic.text.startswith(node)]
     likely = [text for text in found if "[" in text] + [text for text in found if "." in text]
     return list(dict.fromkeys(likely))[:_EXAMPLES]
-
-
-def _living(session: Session, noun: Noun) -> Iterator[tuple[str, Thing]]:
-    for name in session.names.all(noun):
-        thing = session.names.find(name)
-        if thing is not None and fmt.exists(session.world, thing):
-            yield name, thing
 
 
 def work_of(log: Log, name: str, thing: Thing) -> list[Topic]:

@@ -16,8 +16,8 @@ from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
 from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of, object_of
-from rdmalab.views.fmt import exists
 from rdmalab.world.programs import Program
+from rdmalab.world.relations import exists
 
 MOST_EVENTS = 4_000
 """How far a trial looks: it must not take longer than a person waits for an answer."""

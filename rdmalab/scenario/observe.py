@@ -8,8 +8,9 @@ from rdmalab.scenario.model import MAX_ASSERTIONS
 from rdmalab.scenario.wire import SKIP, line_of, seen
 from rdmalab.session.session import Session
 from rdmalab.spec.records import kind_of
-from rdmalab.views import completions, fmt, ladder, queues, srq
+from rdmalab.views import completions, ladder, queues, srq
 from rdmalab.views.transit_effects import PACKETS
+from rdmalab.world.relations import exists
 
 Facts = dict[str, str]
 """A question about the world → its answer: `A.qp0.state` → `RTS`."""
@@ -21,7 +22,7 @@ def facts(session: Session) -> Facts:
     for noun, look in _LOOKS.items():
         for name in session.names.all(noun):
             thing = session.names.thing_of[name]
-            if not fmt.exists(session.world, thing):
+            if not exists(session.world, thing):
                 continue
             found |= {f"{name}.{field}": said for field, said in look(session, thing)}
     return found

@@ -1,8 +1,11 @@
 """Names: `A.qp0` ↔ a thing. A name outlives its thing, so that use after destroy can be told."""
 
 from collections.abc import Iterable
+from itertools import count
 
 from rdmalab.command import Noun, Thing
+from rdmalab.world.relations import exists
+from rdmalab.world.world import World
 
 
 class Names:
@@ -37,6 +40,15 @@ class Names:
 
     def is_free(self, name: str) -> bool:
         return name not in self.thing_of or name in self.buried
+
+    def first_free(self, stem: str) -> str:
+        """The stem with the lowest number that is free: `A.ah` gives `A.ah0`."""
+        return next(name for n in count() if self.is_free(name := f"{stem}{n}"))
+
+    def living(self, world: World, noun: Noun | None = None, node: str = "") -> list[Thing]:
+        """All things of a noun that exist, of one node or of all, oldest first."""
+        found = (self.thing_of[name] for name in self.all(noun))
+        return [it for it in found if node in ("", it.node) and exists(world, it)]
 
     def all(self, noun: Noun | None = None) -> list[str]:
         """Names of all living things of a noun, oldest first."""

@@ -151,12 +151,9 @@ class Binder:
             offer = f"nodes: {' '.join(self.world.nodes)}"
             raise NotUnderstood(f"there is no node {new.node}", new.place, offer)
         if not self.names.is_free(name):
-            other = next(f"{new.node}.{kind.noun}{n}" for n in range(10**6) if self._free(new, n))
+            other = self.names.first_free(f"{new.node}.{kind.noun}")
             raise NotUnderstood(f"{name} exists already", new.place, f"free: {other}")
         return new
-
-    def _free(self, new: New, number: int) -> bool:
-        return self.names.is_free(f"{new.node}.{new.noun}{number}")
 
     def enum_argument(self, kind: EnumKind, value: int) -> int:
         """A number without a member stays a number: the device will judge it."""

@@ -9,8 +9,8 @@ from rdmalab.grammar.keys import Slot, keys_of_command
 from rdmalab.grammar.partial import Expected
 from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
-from rdmalab.views.fmt import exists
 from rdmalab.wire.packet import gid_text
+from rdmalab.world.relations import exists
 from rdmalab.world.world import World
 
 # Arguments that name something of the other side.
@@ -50,9 +50,7 @@ class CompletionContext:
 
     def things(self, noun: Noun | None, slot: Slot) -> list[Thing]:
         """What is alive and can be meant, the likeliest first."""
-        names, world = self.session.names, self.session.world
-        living = [thing for name in names.all(noun) if (thing := names.find(name)) is not None]
-        living = [thing for thing in living if exists(world, thing)]
+        living = self.session.names.living(self.session.world, noun)
         is_peer = slot.parameter.name in _PEERS and noun is not Noun.AH
         node = self.node
         if noun is None or not node:

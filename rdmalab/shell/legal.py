@@ -252,8 +252,7 @@ def _ranges(here: CompletionContext, thing: Thing, name: str, about: str) -> Ite
 def _new(here: CompletionContext, kind: NewKind, _slot: Slot) -> Iterator[Choice]:
     names, own = here.session.names, here.session.default_node
     for node in sorted(here.session.world.nodes, key=lambda node: node != own):
-        free = next(n for n in range(10**6) if names.is_free(f"{node}.{kind.noun}{n}"))
-        yield Choice(f"{node}.{kind.noun}{free}", "a new name")
+        yield Choice(names.first_free(f"{node}.{kind.noun}"), "a new name")
 
 
 def _integer(here: CompletionContext, _kind: IntegerKind, slot: Slot) -> Iterator[Choice]:

@@ -1,14 +1,13 @@
 """Remedies for objects that lean on others: what a line lacks, or what must be there first."""
 
 from collections.abc import Callable, Iterable
-from itertools import count
 
 from rdmalab.command import Invocation, New, Noun, Ref, Thing
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import Session
 from rdmalab.spec.transports import TRANSPORTS
-from rdmalab.views.fmt import exists
+from rdmalab.world.relations import exists
 
 Suggestion = Callable[[Session, Invocation], str]
 
@@ -41,14 +40,7 @@ def _other(session: Session, node: str) -> str:
 
 def _living(session: Session, noun: Noun, node: str) -> list[str]:
     """The names of what a node has of a noun, oldest first."""
-    names, world = session.names, session.world
-    found = ((name, names.find(name)) for name in names.all(noun))
-    return [name for name, it in found if it and it.node == node and exists(world, it)]
-
-
-def _free(session: Session, stem: str) -> str:
-    """`A.ah0`, or the next number that is free."""
-    return next(name for n in count() if session.names.is_free(name := f"{stem}{n}"))
+    return [session.names.of(it) for it in session.names.living(session.world, noun, node)]
 
 
 def _with(line: str, said: Iterable[str]) -> str:
@@ -73,7 +65,7 @@ def _with_address(session: Session, invocation: Invocation) -> str:
     there = _other(session, qp.node)
     pd = session.names.of(Thing(Noun.PD, qp.node, qp.pd))
     if not ways:
-        return f"create_ah {_free(session, f'{qp.node}.ah')} pd={pd} to={there}"
+        return f"create_ah {session.names.first_free(f'{qp.node}.ah')} pd={pd} to={there}"
     for name in _living(session, Noun.QP, there):
         thing = session.names.find(name)
         peer: QueuePair | None = session.world.find(thing, QueuePair) if thing else None
@@ -175,7 +167,7 @@ def _extended_twin(session: Session, invocation: Invocation) -> str:
     qp = qp_of(session, invocation)
     if qp is None or not qp.transport.sends:
         return ""
-    name = _free(session, f"{qp.node}.qx")
+    name = session.names.first_free(f"{qp.node}.qx")
     of = {part: Thing(_PARTS[part], qp.node, getattr(qp, part)) for part in qp.transport.parts}
     words = [f"{part}={session.names.of(thing)}" for part, thing in of.items()]
     return f"create_qp_ex {name} qp_type={qp.qp_type.name} {' '.join(words)} send_ops_flags=SEND"

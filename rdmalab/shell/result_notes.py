@@ -37,6 +37,7 @@ from rdmalab.spec.records import (
 )
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt
+from rdmalab.world.relations import exists
 
 
 @dataclass(slots=True)
@@ -70,7 +71,7 @@ def _name(session: Session, record: Record, noun: Noun) -> str:
 def _created(session: Session, record: Record, found: Notes) -> None:
     noun = Noun(noun_of(record))
     thing = Thing(noun, node_of(record), object_of(record))
-    if fmt.exists(session.world, thing):
+    if exists(session.world, thing):
         found.wakes = found.wakes or noun is Noun.PROGRAM
         about = _ABOUT.get(noun, _plain)(session.world.find(thing, object))
         found.facts.append(f"{session.names.of(thing)} {about}.")
@@ -139,7 +140,7 @@ def _freed(session: Session, record: Record, found: Notes) -> None:
 
 def _queue(session: Session, record: Record, found: Notes, which: str) -> None:
     thing = Thing(Noun.QP, node_of(record), object_of(record))
-    if fmt.exists(session.world, thing):
+    if exists(session.world, thing):
         queue = getattr(session.world.find(thing, QueuePair), which)
         name = session.names.of(thing)
         found.facts.append(f"{name} {which.upper()} {queue.used}/{queue.capacity}.")
@@ -147,7 +148,7 @@ def _queue(session: Session, record: Record, found: Notes, which: str) -> None:
 
 def _shared(session: Session, record: Record, found: Notes) -> None:
     thing = Thing(Noun.SRQ, node_of(record), object_of(record))
-    if fmt.exists(session.world, thing):
+    if exists(session.world, thing):
         srq = session.world.find(thing, SharedReceiveQueue)
         found.facts.append(f"{session.names.of(thing)} {srq.used}/{srq.capacity}.")
 

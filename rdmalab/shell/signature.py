@@ -17,7 +17,7 @@ from rdmalab.session.session import Session
 from rdmalab.shell.completion_context import CompletionContext, about
 from rdmalab.shell.legal_arguments import asked_move, attribute_of, judge_key
 from rdmalab.spec.states import ATTRIBUTES, MOVES, fields_of
-from rdmalab.views import fmt
+from rdmalab.world.relations import exists
 
 _UNSAID = (None, "", 0)  # defaults that go without saying
 
@@ -85,7 +85,7 @@ def _named(here: CompletionContext, slot: Slot) -> str:
     name = here.expected.partial.partition("[")[0]
     session = here.session
     thing = session.names.find(name) or session.names.find(f"{session.default_node}.{name}")
-    if thing is None or not fmt.exists(session.world, thing) or thing.noun is Noun.NODE:
+    if thing is None or not exists(session.world, thing) or thing.noun is Noun.NODE:
         return ""
     return f"{session.names.of(thing)} {about(session.world, thing)}"
 

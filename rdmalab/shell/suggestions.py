@@ -13,7 +13,7 @@ from rdmalab.session.session import Session
 from rdmalab.shell.legal_arguments import usual_value
 from rdmalab.shell.object_suggestions import WAYS_OUT, object_name, qp_of
 from rdmalab.spec.states import BRING_UP_MOVES, MOVES, Move, QPState, fields_of, legal_next
-from rdmalab.views.fmt import exists
+from rdmalab.world.relations import exists
 
 _MASK = re.compile(r"\battr_mask=\S+")
 _CHANGE_NOTHING = {"qp_state", "cur_qp_state"}  # in a move that stays in its state

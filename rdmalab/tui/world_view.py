@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rdmalab.command import NotUnderstood, Noun, Refused, Thing
 from rdmalab.doctor.diagnose import consult
@@ -11,8 +11,8 @@ from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.line import parse
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.interruption import stoppable
-from rdmalab.views.fmt import exists
 from rdmalab.workbench.show import View
+from rdmalab.world.relations import exists, peer_thing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,9 +130,7 @@ class WorldView:
 
     def things(self, node: str, noun: Noun) -> list[Thing]:
         """What a node has of a noun, oldest first."""
-        session = self.session
-        found = [session.names.find(name) for name in session.names.all(noun)]
-        return [t for t in found if t and t.node == node and exists(session.world, t)]
+        return self.session.names.living(self.session.world, noun, node)
 
     def name(self, thing: Thing) -> str:
         return self.session.names.of(thing)
@@ -162,11 +160,8 @@ class WorldView:
         return found
 
     def _peer(self, qp: Thing) -> Thing | None:
-        path: Any = self.session.world.find(qp, QueuePair).path
-        if path is None:
-            return None
-        node = self.session.world.target_of(path.flow)
-        return Thing(Noun.QP, node, path.dest_qpn)
+        world = self.session.world
+        return peer_thing(world, world.find(qp, QueuePair))
 
 
 _LOOK_BACK = 200

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.ah import AddressHandle, is_group
-from rdmalab.hca.attributes import AhAttr
 from rdmalab.views.names import Names
 from rdmalab.wire.packet import gid_text
+from rdmalab.world.relations import node_at
 from rdmalab.world.world import World
 
 
@@ -33,10 +33,3 @@ def ah_row(world: World, names: Names, thing: Thing) -> AhRow:
     pd = names.of(Thing(Noun.PD, thing.node, ah.pd))
     route = dgid, attr.dlid, attr.sgid_index, attr.hop_limit
     return AhRow(names.of(thing), thing.node, to, *route, pd)
-
-
-def node_at(world: World, node: str, attr: AhAttr) -> str:
-    """The node that an address leads to: by LID from an InfiniBand port, by GID on RoCE."""
-    if world.nodes[node].lids:
-        return world.node_of_lid.get(attr.dlid, "")
-    return world.node_of_gid.get(attr.dgid, "")

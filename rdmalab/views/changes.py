@@ -61,6 +61,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.views.names import Names
 from rdmalab.wire.packet import gid_text
+from rdmalab.world.relations import exists
 from rdmalab.world.trace import Records
 from rdmalab.world.world import World
 
@@ -110,7 +111,7 @@ def _attributes(moment: fmt.RecordContext, latest: bool) -> list[ChangeRow]:
     """The trace keeps which fields were set; values are those of now, known for the last event."""
     record = moment.record
     name, thing = fmt.subject(moment.names, record), fmt.thing_of(record)
-    known = latest and thing is not None and fmt.exists(moment.world, thing)
+    known = latest and thing is not None and exists(moment.world, thing)
     attr = moment.world.find(thing, QueuePair).attr if known and thing is not None else None
     return [
         ChangeRow(name, field, "", _value(getattr(attr, field)) if attr is not None else "set")
@@ -459,7 +460,7 @@ def _counted_rows(world: World, names: Names, records: Records, span: range) -> 
     rows = []
     for key, step in steps.items():
         thing, field = key
-        if fmt.exists(world, thing):
+        if exists(world, thing):
             after = _NOW[field](world.find(thing, object)) - later[key]
             old, new = str(after - step), str(after)
         else:

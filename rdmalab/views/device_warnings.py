@@ -16,6 +16,7 @@ from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of, recv
 from rdmalab.spec.states import QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WROpcode
+from rdmalab.world.relations import peer_node
 
 LATER = "A real HCA accepts this now and fails later with IBV_WC_{}."
 
@@ -76,9 +77,9 @@ def _invalidates_nothing(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
     found, key = None, wqe.wr.invalidate_rkey
     if qp.transport.names_srq and moment.hca.profile.checks_window_qp:
         found = DIFFERENCES["xrc-send-with-inv"]
-    elif qp.path is not None:
+    else:
         world = moment.session.world
-        peer = world.nodes.get(world.target_of(qp.path.flow))
+        peer = world.nodes.get(peer_node(world, qp))
         if peer is not None and isinstance(peer.rkeys.get(key), MemoryRegion):
             found = DIFFERENCES["send-inv-region"]
     if found is not None:

@@ -134,14 +134,6 @@ def thing_at(world: World, names: Names, node: str, addr: int) -> str:
     return hex(addr)
 
 
-def exists(world: World, thing: Thing) -> bool:
-    """Whether the thing has not been destroyed."""
-    hca = world.nodes.get(thing.node)
-    if hca is None or thing.noun is Noun.NODE:
-        return hca is not None
-    return thing.number in hca.tables[thing.noun].items
-
-
 def part_name(names: Names, noun: Noun, node: str, number: int) -> str:
     """What an object is made of, by number; 0 is none."""
     return names.of(Thing(noun, node, number)) if number else ""

@@ -9,6 +9,7 @@ from rdmalab.views import fmt
 from rdmalab.views.changes import ChangeRow
 from rdmalab.views.names import Names
 from rdmalab.views.query_fields import OBJECTS, fields_of_row
+from rdmalab.world.relations import exists
 from rdmalab.world.world import World
 
 _SHOWN = 8  # bytes of a difference that are spelled out
@@ -28,7 +29,7 @@ def facts(world: World, names: Names) -> Facts:
     for name in names.all():
         thing = names.find(name)
         sight = OBJECTS.get(thing.noun) if thing is not None else None
-        if thing is not None and sight is not None and fmt.exists(world, thing):
+        if thing is not None and sight is not None and exists(world, thing):
             row = sight.look(world, names, thing)
             fields.update((f"{name}.{path}", _text(value)) for path, value in fields_of_row(row))
     pages = {

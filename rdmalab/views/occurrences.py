@@ -43,6 +43,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.views import fmt
 from rdmalab.views.names import Names
+from rdmalab.world.relations import exists
 from rdmalab.world.world import World
 
 REACH = 20_000  # records of the tail that are looked through
@@ -213,7 +214,7 @@ def of_right(look: OccurrenceSearch, right: Access) -> Iterator[OccurrenceRow]:
 
 def standing(look: OccurrenceSearch, thing: Thing) -> str:
     """How a queue pair stands: `B.qp0 is in RTS and has 0 receives`; empty if it is gone."""
-    if thing.node not in look.world.nodes or not fmt.exists(look.world, thing):
+    if thing.node not in look.world.nodes or not exists(look.world, thing):
         return ""
     qp = look.world.find(thing, QueuePair)
     receives = fmt.count(len(qp.source.wqes), "receive")

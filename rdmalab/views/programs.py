@@ -10,6 +10,7 @@ from rdmalab.spec.programs import ProgramState
 from rdmalab.views import fmt
 from rdmalab.views.names import Names
 from rdmalab.world.programs import Program, programs_of
+from rdmalab.world.relations import exists
 from rdmalab.world.world import World
 
 _INDENT = "  "
@@ -72,7 +73,7 @@ def _what_wakes(world: World, program: Program) -> str:
     if program.state is not ProgramState.WAITING or program.wants is None:
         return ""
     _, subject = program.wants
-    if subject.noun is not Noun.CHANNEL or not fmt.exists(world, subject):
+    if subject.noun is not Noun.CHANNEL or not exists(world, subject):
         return ""
     return channels.what_wakes(*world.at(subject, CompChannel))
 

@@ -9,7 +9,7 @@ from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Index, Path
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.spec.records import Kind, Record, cqe_of, kind_of, node_of, object_of
-from rdmalab.views import calls, completions, fmt, ladder, memory
+from rdmalab.views import calls, completions, ladder, memory
 from rdmalab.views.aggregates import Aggregates
 from rdmalab.views.names import Names
 from rdmalab.views.query_fields import (
@@ -31,6 +31,7 @@ from rdmalab.views.query_fields import (
     fields,
     walk,
 )
+from rdmalab.world.relations import exists
 from rdmalab.world.world import World
 
 MOST_BYTES = 65_536
@@ -91,13 +92,13 @@ class QueryContext:
         thing = self.names.find(name)
         if thing is None:
             raise Unknown(f"nothing is called {quoted(name)}", suggest(name, self.names.all()))
-        if not fmt.exists(self.world, thing):
+        if not exists(self.world, thing):
             raise Unknown(f"{name} was destroyed", suggest(name, self._alive(name)))
         return thing
 
     def _alive(self, but: str) -> list[str]:
         found = ((name, self.names.find(name)) for name in self.names.all() if name != but)
-        return [name for name, thing in found if thing and fmt.exists(self.world, thing)]
+        return [name for name, thing in found if thing and exists(self.world, thing)]
 
     def _of_thing(self, thing: Thing, rest: list[PathStep], name: str) -> Any:
         if thing.noun is Noun.MR and rest and isinstance(rest[0], Index):

@@ -26,6 +26,7 @@ from rdmalab.spec.work import SendFlags
 from rdmalab.views import fmt
 from rdmalab.views.names import Names
 from rdmalab.wire.packet import LidFlow, gid_text
+from rdmalab.world.relations import exists, peer_node, peer_thing
 from rdmalab.world.world import World
 
 if TYPE_CHECKING:
@@ -177,11 +178,11 @@ def _parts(names: Names, node: str, qp: QueuePair) -> dict[str, Any]:
 def _paths(world: World, names: Names, qp: QueuePair) -> dict[str, Any]:
     """The peer and the LIDs of both paths."""
     path = qp.path if qp.transport.connected else None
-    dest_node = world.target_of(path.flow) if path else ""
+    dest_node = peer_node(world, qp) if path else ""
     slid, dlid = _lids(path)
     alt_slid, alt_dlid = _lids(qp.alternate)
     return {
-        "peer": _peer(world, names, qp, dest_node),
+        "peer": _peer(world, names, qp),
         "dest_node": dest_node,
         "dest_qp_num": path.dest_qpn if path else 0,
         "slid": slid,
@@ -254,13 +255,11 @@ def region_row(qp: QueuePair) -> RegionRow:
     )
 
 
-def _peer(world: World, names: Names, qp: QueuePair, dest_node: str) -> str:
-    if qp.path is None or not qp.transport.connected:
+def _peer(world: World, names: Names, qp: QueuePair) -> str:
+    thing = peer_thing(world, qp)
+    if thing is None:
         return ""
-    thing = Thing(Noun.QP, dest_node, qp.path.dest_qpn)
-    if fmt.exists(world, thing):
-        return names.of(thing)
-    return f"{dest_node or '?'}:{qp.path.dest_qpn:#x}"
+    return names.of(thing) if exists(world, thing) else f"{thing.node or '?'}:{thing.number:#x}"
 
 
 def _timer(world: World, at_ns: int | None) -> TimerRow:

@@ -12,6 +12,7 @@ from rdmalab.session.session import Session
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import occurrences
 from rdmalab.views.occurrences import Finder, OccurrenceRow, OccurrenceSearch
+from rdmalab.world.relations import find_qp, peer_thing
 
 _SHOWN = 3
 _POSTER, _PEER = "A", "B"  # as the guide calls the two sides
@@ -126,14 +127,8 @@ def _cast(session: Session, rows: list[OccurrenceRow]) -> _Sides:
         return _Sides(session.names, {}, None)
     own, other = (_PEER, _POSTER) if row.answers else (_POSTER, _PEER)
     sides = {own: row.thing}
-    if (peer := _peer(session, row.thing)) is not None:
+    qp = find_qp(session.world, row.thing.node, row.thing.number)
+    peer = peer_thing(session.world, qp) if qp is not None else None
+    if peer is not None and peer.node:
         sides[other] = peer
     return _Sides(session.names, sides, row)
-
-
-def _peer(session: Session, thing: Thing) -> Thing | None:
-    qp = session.world.nodes[thing.node].qps.items.get(thing.number)
-    if qp is None or qp.path is None:
-        return None
-    node = session.world.target_of(qp.path.flow)
-    return Thing(Noun.QP, node, qp.path.dest_qpn) if node else None

@@ -7,7 +7,6 @@ from rdmalab.command import Alias, NotUnderstood, Noun, OneOf, Range, Region, Th
 from rdmalab.session.session import Session
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.packet_names import PACKETS
-from rdmalab.views import fmt
 
 BEGIN = "begin with: use rc_pair"
 
@@ -88,5 +87,4 @@ class Request:
 
 def living(session: Session, noun: Noun) -> list[Thing]:
     """All things of a noun that exist, oldest first."""
-    found = [session.names.find(name) for name in session.names.all(noun)]
-    return [thing for thing in found if thing is not None and fmt.exists(session.world, thing)]
+    return session.names.living(session.world, noun)

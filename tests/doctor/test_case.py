@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from rdmalab.doctor.case import peer_of
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lab import Lab
+from rdmalab.world.relations import peer_of
 from tests.doctor.asking import case_of
 from tests.labs import RECV, SEND, lab_of
 

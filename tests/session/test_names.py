@@ -52,3 +52,11 @@ def test_a_refused_destruction_buries_nothing() -> None:
     lab = lab_of()
     refusal(lab, "dealloc_pd A.pd0")
     assert not lab.session.names.is_free("A.pd0")
+
+
+def test_living_things_and_free_names() -> None:
+    lab = lab_of("create_cq A.cq1 cqe=1", "destroy_cq A.cq1")
+    names, world = lab.session.names, lab.session.world
+    assert [names.of(it) for it in names.living(world, Noun.CQ)] == ["A.cq0", "B.cq0"]
+    assert [names.of(it) for it in names.living(world, Noun.CQ, "B")] == ["B.cq0"]
+    assert names.first_free("A.cq") == "A.cq1"

@@ -13,6 +13,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.views import fmt
 from rdmalab.wire.headers import AETH
+from rdmalab.world.relations import exists
 from tests.pairs import Pair
 from tests.raw import BROADCAST, MAC_A, MAC_B, raw_pair, tcp_frame
 from tests.views.looking import MR, PEER_QP, names_of
@@ -84,10 +85,10 @@ def test_an_address_is_said_as_a_place_in_its_mr() -> None:
 
 def test_a_thing_exists_until_it_is_destroyed() -> None:
     pair = Pair()
-    assert fmt.exists(pair.world, MR)
-    assert fmt.exists(pair.world, Thing(Noun.NODE, "A", 0))
-    assert not fmt.exists(pair.world, PEER_QP._replace(number=99))
-    assert not fmt.exists(pair.world, PEER_QP._replace(node="C"))
+    assert exists(pair.world, MR)
+    assert exists(pair.world, Thing(Noun.NODE, "A", 0))
+    assert not exists(pair.world, PEER_QP._replace(number=99))
+    assert not exists(pair.world, PEER_QP._replace(node="C"))
 
 
 @pytest.mark.parametrize(

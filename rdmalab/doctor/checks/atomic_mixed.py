@@ -1,11 +1,12 @@
 """atomic-mixed: the processor writes a word on which the adapter does atomics."""
 
-from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import past
 from rdmalab.doctor.facts.atomics import Atomic, atomics
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.spec.records import Kind
+from rdmalab.world.relations import find_qp
 
 
 def examine(case: Case) -> Finding:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import messages, past
 from rdmalab.doctor.facts.messages import Message, Piece, meet
 from rdmalab.doctor.facts.send import Send
@@ -12,6 +12,7 @@ from rdmalab.hca.wr import SendWqe
 from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Local
+from rdmalab.world.relations import find_qp
 
 _ADVICE = "wait for the completion before you write into the buffer again, or post it INLINE"
 

@@ -1,6 +1,6 @@
 """cas-mismatch: a compare-and-swap ended with success, and nothing was swapped."""
 
-from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.atomics import atomics
 from rdmalab.doctor.facts.content import Content
 from rdmalab.doctor.facts.messages import Message
@@ -9,6 +9,7 @@ from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.world.relations import find_qp
 
 _ADVICE = "compare the old value that came back with what you expected: only then was it swapped"
 

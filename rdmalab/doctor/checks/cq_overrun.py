@@ -1,7 +1,7 @@
 """cq-overrun: the completion came, and there was no room for it."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import recreate_cq, simple_fixes, waking
 from rdmalab.hca.cq import CompletionQueue
@@ -9,6 +9,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import Cqe
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.views import fmt
+from rdmalab.world.relations import find_qp
 
 
 def examine(case: Case) -> Finding:

@@ -1,7 +1,7 @@
 """flag-already-set: the memory already held the value that was waited for."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.memory_waits import Early, early_waits, watched
 from rdmalab.doctor.facts.messages import Message
 from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
@@ -9,6 +9,7 @@ from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.spec.programs import ProgramState
 from rdmalab.views import fmt
 from rdmalab.world.programs import programs_of
+from rdmalab.world.relations import find_qp
 
 _PROGRAM = "fill the flag with a value that is never sent, and clear it again behind each wait"
 

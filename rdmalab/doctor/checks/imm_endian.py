@@ -1,6 +1,6 @@
 """imm-endian: immediate data that look like a number nobody converted."""
 
-from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import taken
 from rdmalab.doctor.facts.messages import Message, taking
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said, warn
@@ -8,6 +8,7 @@ from rdmalab.hca.wr import Cqe, SendWR, swap_octets
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCFlags
+from rdmalab.world.relations import find_qp
 
 SMALL = 1 << 16  # who swaps a number below that gets a large one
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.content import Touch
 from rdmalab.doctor.facts.messages import Message, Piece, arrived, meet
 from rdmalab.doctor.facts.send import Send
@@ -13,6 +13,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import A, B, Kind, Record, event_of
 from rdmalab.spec.work import WROpcode
 from rdmalab.views import fmt
+from rdmalab.world.relations import peer_of
 
 
 class _Loan(NamedTuple):

@@ -1,7 +1,7 @@
 """loc-len: a message is longer than what is there for it."""
 
 from rdmalab.command import Noun
-from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.qp import QueuePair
@@ -9,6 +9,7 @@ from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.world.relations import find_qp
 
 
 def examine(case: Case) -> Finding:

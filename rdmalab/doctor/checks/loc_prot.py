@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import key_lookup
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
@@ -13,6 +13,7 @@ from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.spec.access import Access
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Local
+from rdmalab.world.relations import find_qp
 
 
 class Memory(NamedTuple):

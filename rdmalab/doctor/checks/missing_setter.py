@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rdmalab.command import Invocation, Noun, Ref
-from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import batches
 from rdmalab.doctor.facts.batches import Batch, Building
 from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
@@ -15,6 +15,7 @@ from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
 from rdmalab.views import fmt
+from rdmalab.world.relations import node_at, peer_of
 
 RULE = "setter-missing"
 
@@ -89,15 +90,14 @@ def _cure(case: Case, qp: QueuePair, batch: Batch) -> Fix:
 def _to_datagrams(case: Case, qp: QueuePair) -> Iterator[Invocation]:
     """Ways to queue pairs that would take a datagram, those that have a receive for it first."""
     ways = [
-        (not other.source.wqes, other.number, ah)
+        (not other.source.wqes, other.number, ah, node)
         for ah in case.hca.ahs.items.values()
-        if ah.pd == qp.pd and (node := case.world.node_of_gid.get(ah.attr.dgid)) is not None
+        if ah.pd == qp.pd and (node := node_at(case.world, qp.node, ah.attr))
         for other in case.world.nodes[node].qps.items.values()
         if other.qp_type is qp.qp_type and other.state_row.receives
         and other.attr.qkey == qp.attr.qkey
     ]  # fmt: skip
-    for _, number, ah in sorted(ways, key=lambda way: way[:2]):
-        node = case.world.node_of_gid[ah.attr.dgid]
+    for _, number, ah, node in sorted(ways, key=lambda way: way[:2]):
         arguments = {
             "ah": _ref(case, Noun.AH, qp.node, ah.number),
             "remote_qpn": _ref(case, Noun.QP, node, number),

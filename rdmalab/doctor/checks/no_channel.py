@@ -7,7 +7,7 @@ from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, f
 from rdmalab.doctor.fixes import recreate_cq, waking
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.spec.records import Kind, event_of
-from rdmalab.views import fmt
+from rdmalab.world.relations import exists
 
 
 def examine(case: Case) -> Finding:
@@ -32,7 +32,7 @@ def _named(case: Case) -> list[CompletionQueue]:
         arguments = line.invocation.arguments.values() if line.invocation is not None else ()
         for ref in arguments:
             thing = case.names.find(str(ref)) if isinstance(ref, Ref) else None
-            if thing is not None and thing.noun is Noun.CQ and fmt.exists(case.world, thing):
+            if thing is not None and thing.noun is Noun.CQ and exists(case.world, thing):
                 found.append(case.world.find(thing, CompletionQueue))
     return found
 

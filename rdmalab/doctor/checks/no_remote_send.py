@@ -1,6 +1,6 @@
 """no-remote-send: a receive waits for a message, and the peer has sent none."""
 
-from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.waiting import Done, done_by_peer, is_quiet, waiters, watcher
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said, warn
 from rdmalab.doctor.fixes.reconnecting import some_message
@@ -8,6 +8,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import WROpcode
 from rdmalab.views import fmt
+from rdmalab.world.relations import peer_of
 
 _SHOWN = 2
 

@@ -10,6 +10,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.wire.packet import gid_text
+from rdmalab.world.relations import node_of_address
 
 _LINK_LOCAL = 0xFE80 << 112
 _PREFIX = 0xFFC0 << 112
@@ -24,7 +25,7 @@ def examine(case: Case) -> Finding:
     if found is None or found.match.gid is None:
         return ok("no address of it is one that nobody routes")
     chosen = _chosen(case, qp)
-    node = case.world.node_of_gid.get(found.match.gid, "")
+    node = node_of_address(case.world, found.match.gid)
     came = f"; {node} has not even counted it" if node and node != case.node else ""
     return obstacles.finding(
         case,

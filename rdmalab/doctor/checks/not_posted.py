@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from rdmalab.command import Noun
-from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts, batches
 from rdmalab.doctor.finding import (
     NA,
@@ -23,6 +23,7 @@ from rdmalab.doctor.subject import Sort
 from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.spec.records import A, Kind, Record, event_of
 from rdmalab.views import fmt
+from rdmalab.world.relations import find_qp
 
 _KINDS = {
     (Sort.SEND, Noun.QP): Kind.SEND_POSTED,

@@ -8,6 +8,7 @@ from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.wire.packet import Packet
+from rdmalab.world.relations import peer_node
 
 
 def examine(case: Case) -> Finding:
@@ -23,7 +24,7 @@ def examine(case: Case) -> Finding:
         unheard.misses and not unheard.because("wrong-source")
     ):
         return ok("its requests did not arrive")
-    node = partners.peer_node(case.world, peer)
+    node = peer_node(case.world, peer)
     if not node:
         return ok(f"{case.qp_name(peer)} was told an address that nobody has")
     other = case.qp_name_at(node, peer.path.dest_qpn)

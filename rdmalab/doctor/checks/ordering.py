@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from rdmalab.command import Thing
-from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import messages
 from rdmalab.doctor.facts.messages import meet
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said, warn
@@ -14,6 +14,7 @@ from rdmalab.hca.wr import SendWqe
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.work import Local, SendFlags, WROpcode
 from rdmalab.views import fmt
+from rdmalab.world.relations import find_qp
 
 _FENCE = int(SendFlags.FENCE)
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import messages
 from rdmalab.doctor.facts.messages import Message, meet
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said, warn
@@ -11,6 +11,7 @@ from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe, SendWR
 from rdmalab.spec.work import Local
+from rdmalab.world.relations import find_qp
 
 
 class Scattered(NamedTuple):

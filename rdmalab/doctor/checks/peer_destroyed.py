@@ -9,6 +9,7 @@ from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import join, receive_at
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.world.relations import peer_node
 
 
 def examine(case: Case) -> Finding:
@@ -16,7 +17,7 @@ def examine(case: Case) -> Finding:
     qp = case.qp
     if qp is None or not qp.transport.connected or qp.path is None:
         return NA
-    node, number = partners.peer_node(case.world, qp), qp.path.dest_qpn
+    node, number = peer_node(case.world, qp), qp.path.dest_qpn
     gone, told = partners.destroyed(case, node, number), partners.told(case, qp)
     if gone is None or (told is not None and gone < told):
         return ok("the peer was not destroyed")

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.facts.attempts import Attempt
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said, warn
@@ -11,6 +11,7 @@ from rdmalab.doctor.log import Call
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.rules import errno_name
 from rdmalab.views import fmt
+from rdmalab.world.relations import peer_of
 
 
 class _Again(NamedTuple):

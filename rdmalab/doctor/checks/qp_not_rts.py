@@ -1,7 +1,7 @@
 """qp-not-rts: the queue pair never got as far as sending."""
 
 from rdmalab.command import Noun
-from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import bring_up
 from rdmalab.doctor.facts.awaited import things_in
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
@@ -10,6 +10,7 @@ from rdmalab.doctor.subject import Sort
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.states import BRING_UP, QPState
+from rdmalab.world.relations import find_qp
 
 
 def examine(case: Case) -> Finding:

@@ -1,7 +1,7 @@
 """rq-full: as many receives are posted as the queue holds."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import simple_fixes
@@ -13,6 +13,7 @@ from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.views import fmt
+from rdmalab.world.relations import node_at, peer_of
 
 Queue = QueuePair | SharedReceiveQueue
 _POSTED = {Noun.QP: Kind.RECV_POSTED, Noun.SRQ: Kind.SRQ_POSTED}
@@ -103,7 +104,7 @@ def _handle(case: Case, sender: QueuePair, receiver: QueuePair) -> int:
     leads = (
         ah.number
         for ah in handles
-        if ah.pd == sender.pd and case.world.node_of_gid.get(ah.attr.dgid) == receiver.node
+        if ah.pd == sender.pd and node_at(case.world, sender.node, ah.attr) == receiver.node
     )
     return next(leads, 0)
 

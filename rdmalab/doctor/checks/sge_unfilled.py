@@ -1,6 +1,6 @@
 """sge-unfilled: a message came, and it was empty: num_sge or a length was never set."""
 
-from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import messages
 from rdmalab.doctor.facts.content import Content
 from rdmalab.doctor.facts.messages import Message
@@ -10,6 +10,7 @@ from rdmalab.hca.wr import SendWqe
 from rdmalab.spec.opcodes import OPCODES, Op
 from rdmalab.spec.records import A, Kind, event_of, node_of, object_of
 from rdmalab.views import fmt
+from rdmalab.world.relations import find_qp
 
 _ADVICE = "set num_sge, and addr, length and lkey of as many elements, before you post"
 

@@ -1,7 +1,7 @@
 """srq-qp-err-no-flush: a queue pair died, and the receives of its SRQ are not flushed."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.undelivered import users_of
 from rdmalab.doctor.facts.waiting import watcher
@@ -12,6 +12,7 @@ from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt
+from rdmalab.world.relations import peer_of
 
 _PROGRAM = "count no flushes of an SRQ: wait for QP_LAST_WQE_REACHED, its receives serve others"
 

@@ -1,7 +1,7 @@
 """srq-stolen: a shared receive went to another queue pair than the one it was posted for."""
 
 from rdmalab.command import Noun
-from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.receive import Receive
 from rdmalab.doctor.facts.undelivered import users_of
@@ -9,6 +9,7 @@ from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, s
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import B, Kind, event_of
+from rdmalab.world.relations import peer_of
 
 
 def examine(case: Case) -> Finding:

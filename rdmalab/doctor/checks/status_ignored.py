@@ -1,7 +1,7 @@
 """status-ignored: a program polled a completion with an error, and went on as if it were good."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.log import Call
@@ -13,6 +13,7 @@ from rdmalab.spec.records import A, B, Kind, Record, event_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.world.programs import Program
+from rdmalab.world.relations import find_qp
 
 _LOOK = "look at wc.status of every completion; the other fields mean something only after SUCCESS"
 

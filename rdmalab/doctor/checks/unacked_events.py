@@ -9,6 +9,7 @@ from rdmalab.hca.cq import CompletionQueue
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, event_of
 from rdmalab.views import fmt
+from rdmalab.world.relations import exists
 
 _OF_CQ, _ASYNC = "cq-events-unacked", "async-unacked"
 _NOUNS = {"destroy_cq": Noun.CQ, "destroy_qp": Noun.QP, "destroy_srq": Noun.SRQ}
@@ -20,7 +21,7 @@ def examine(case: Case) -> Finding:
     if wanted is None:
         return NA
     many = unacked(case, wanted)
-    if not many or not fmt.exists(case.world, wanted):
+    if not many or not exists(case.world, wanted):
         return ok("its events are acknowledged by now")
     if case.program is not None and not case.at_rest and goes_on(case.session, case.subject.thing):
         return ok("they will be acknowledged, if time goes on")

@@ -1,6 +1,6 @@
 """write-no-signal: somebody waits for the completion of a plain RDMA WRITE of the peer."""
 
-from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.waiting import Done, done_by_peer, is_quiet, waiters, watcher
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
@@ -8,6 +8,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import RecvWR
 from rdmalab.spec.work import WROpcode
 from rdmalab.views import fmt
+from rdmalab.world.relations import peer_of
 
 
 def examine(case: Case) -> Finding:

@@ -11,6 +11,7 @@ from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.wire.packet import Packet
+from rdmalab.world.relations import peer_node
 from rdmalab.world.world import NO_ADDRESS
 
 _LOST = (NO_ADDRESS, "wrong-address")
@@ -38,7 +39,7 @@ def _of_another(case: Case, wanted: QueuePair) -> Finding:
     send, qp = case.send, case.qp
     if send is None or qp is None:
         return NA
-    since, node = partners.told(case, qp), partners.peer_node(case.world, qp)
+    since, node = partners.told(case, qp), peer_node(case.world, qp)
     gid = qp.path.flow.dst if qp.path is not None else 0
     return hinders(
         case,
@@ -99,7 +100,7 @@ def _disowned(case: Case, unheard: Unheard, qp: QueuePair) -> Finding:
     misses, peer = unheard.because("wrong-source"), partners.target(case)
     if peer is None or peer.path is None:
         return ok("its peer is gone")
-    if partners.peer_node(case.world, peer) not in (qp.node, ""):
+    if peer_node(case.world, peer) not in (qp.node, ""):
         return ok(f"{case.qp_name(peer)} is connected to another node")
     source, wanted = misses[-1].packet.flow.src, peer.path.flow.dst
     since = _since(case, qp, unheard)

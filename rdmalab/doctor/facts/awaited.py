@@ -4,7 +4,7 @@ from rdmalab.command import Thing
 from rdmalab.doctor.case import Case
 from rdmalab.grammar.expressions import paths
 from rdmalab.grammar.nodes import Node
-from rdmalab.views import fmt
+from rdmalab.world.relations import exists
 
 
 def things_in(case: Case, question: Node | None) -> list[Thing]:
@@ -12,4 +12,4 @@ def things_in(case: Case, question: Node | None) -> list[Thing]:
     if question is None:
         return []
     named = [case.names.find(".".join(map(str, path.steps[:2]))) for path in paths(question)]
-    return list(dict.fromkeys(t for t in named if t is not None and fmt.exists(case.world, t)))
+    return list(dict.fromkeys(t for t in named if t is not None and exists(case.world, t)))

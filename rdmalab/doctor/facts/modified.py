@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from rdmalab.doctor.case import Case, find_qp, partner_of
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import thing
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.log import Call
@@ -27,6 +27,7 @@ from rdmalab.spec.states import (
     legal_next,
 )
 from rdmalab.views import fmt
+from rdmalab.world.relations import find_qp, partner_of
 
 USUAL: dict[str, str] = {
     "pkey_index": "0", "port_num": "1", "qp_access_flags": "0", "path_mtu": "512", "rq_psn": "0",

@@ -1,15 +1,15 @@
 """Who talks to whom: where packets go, who expects them, and since when."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, find_qp, peer_of
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.send import Send
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import A, B, Kind, event_of, object_of
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.views.addresses import node_at
 from rdmalab.wire.packet import gid_text, is_multicast
+from rdmalab.world.relations import find_qp, node_at, peer_node, peer_of, peer_thing
 from rdmalab.world.world import World
 
 
@@ -33,8 +33,8 @@ def goes_to(case: Case, send: Send) -> tuple[str, int]:
     if qp is None or wqe is None:
         return "", 0
     if qp.transport.connected:
-        path = qp.path
-        return (case.world.target_of(path.flow), path.dest_qpn) if path is not None else ("", 0)
+        thing = peer_thing(case.world, qp)
+        return (thing.node, thing.number) if thing is not None else ("", 0)
     av = address_of(case, send)
     return (node_at(case.world, qp.node, av) if av is not None else ""), wqe.wr.remote_qpn
 
@@ -56,9 +56,6 @@ def gid_words(gid: int) -> str:
 
 
 # --------------------------------------------------------------------------- who expects them
-def peer_node(world: World, qp: QueuePair) -> str:
-    """The node that a connected queue pair takes for its peer's; empty if nobody's."""
-    return world.target_of(qp.path.flow) if qp.path is not None else ""
 
 
 def is_for(world: World, qp: QueuePair, other: QueuePair) -> bool:

@@ -1,6 +1,6 @@
 """Who may have something to say to a queue pair: its peer, or whoever sends datagrams to it."""
 
-from rdmalab.doctor.case import Case, find_qp, peer_of
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.facts.partners import thing_of
 from rdmalab.doctor.log import Call
@@ -9,6 +9,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
 from rdmalab.spec.records import A, Kind, event_of, node_of, object_of
 from rdmalab.spec.states import BRING_UP
+from rdmalab.world.relations import find_qp, node_at, peer_of
 
 
 def talkers(case: Case, qp: QueuePair) -> list[QueuePair]:
@@ -26,7 +27,7 @@ def talkers(case: Case, qp: QueuePair) -> list[QueuePair]:
 
 def _is_for(case: Case, node: str, wqe: SendWqe, qp: QueuePair) -> bool:
     made = wqe.av or case.world.nodes[node].ahs.items.get(wqe.wr.ah or 0)
-    to = case.world.node_of_gid.get(made.attr.dgid) if made is not None else None
+    to = node_at(case.world, case.node, made.attr) if made is not None else None
     return wqe.wr.remote_qpn == qp.number and to == qp.node
 
 

@@ -5,7 +5,7 @@ from itertools import islice
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.partners import peer_node, thing_of
+from rdmalab.doctor.facts.partners import thing_of
 from rdmalab.doctor.facts.unanswered_sends import is_request, posted_as, sender_of
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.mr import MemoryRegion
@@ -13,6 +13,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe
 from rdmalab.spec.records import A, Kind, Record, event_of, node_of, object_of
 from rdmalab.wire.packet import Packet
+from rdmalab.world.relations import peer_node
 
 MOST = 3
 """Of them so many are looked at, the newest first."""

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.partners import entered, thing_of
 from rdmalab.doctor.facts.undelivered import waiting_qps
 from rdmalab.doctor.related_subjects import looked_at, watched_by
@@ -16,6 +16,7 @@ from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, WROpcode
 from rdmalab.world.programs import programs_of
+from rdmalab.world.relations import peer_of
 
 
 class Done(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rdmalab.command import Invocation, New, Noun, Ref
-from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import key_lookup
 from rdmalab.doctor.facts.key_lookup import Denial
 from rdmalab.doctor.fixes import simple_fixes
@@ -21,6 +21,7 @@ from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.access import Access, Rereg, needs_local_write
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt
+from rdmalab.world.relations import peer_of
 
 
 class MemoryFix(NamedTuple):

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, find_qp, partner_of, peer_of
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.simple_fixes import Attributes
 from rdmalab.hca.qp import QueuePair
@@ -12,6 +12,7 @@ from rdmalab.spec.records import A, Kind
 from rdmalab.spec.states import BRING_UP, QPState
 from rdmalab.spec.work import WROpcode
 from rdmalab.wire.packet import Packet
+from rdmalab.world.relations import find_qp, partner_of, peer_of
 
 _FEW = 8  # bytes of a message that is sent only so that one arrives
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts, batches
 from rdmalab.doctor.facts.attempts import Attempt
 from rdmalab.doctor.fixes import rebuilding, simple_fixes
@@ -11,6 +11,7 @@ from rdmalab.doctor.fixes.changed_calls import with_flags
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.work import SendFlags
+from rdmalab.world.relations import peer_of
 
 
 def once_more(

@@ -5,12 +5,11 @@ No line names a thing that has no name; where that is not possible the line says
 
 import dataclasses
 from functools import reduce
-from itertools import count
 from operator import or_
 from typing import Any
 
 from rdmalab.command import Noun
-from rdmalab.doctor.case import Case, partner_of, peer_of
+from rdmalab.doctor.case import Case
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
@@ -20,6 +19,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import READ_BY_SOME, WORK, SendFlags, WROpcode
 from rdmalab.views import fmt
 from rdmalab.wire.packet import gid_text
+from rdmalab.world.relations import partner_of, peer_of
 
 Attributes = dict[str, Any]
 
@@ -110,8 +110,7 @@ def _remote_words(case: Case, qp: QueuePair, wr: SendWR) -> dict[str, Any]:
 
 def free_name(case: Case, noun: Noun, node: str) -> str:
     """A name that nothing has: `A.ah1`."""
-    names = (f"{node}.{noun}{number}" for number in count())
-    return next(name for name in names if case.names.is_free(name))
+    return case.names.first_free(f"{node}.{noun}")
 
 
 def line(verb: str, name: str, said: dict[str, Any]) -> str:

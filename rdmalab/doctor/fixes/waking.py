@@ -1,7 +1,7 @@
 """How to bring one more completion onto a queue: the lines that wake whoever sleeps beside it."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, find_qp, peer_of
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.posting import supported_work
@@ -11,6 +11,7 @@ from rdmalab.spec.records import A, Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.views import fmt
+from rdmalab.world.relations import find_qp, peer_of
 
 _GRH_BYTES = 40  # what a datagram's receive holds before the message
 

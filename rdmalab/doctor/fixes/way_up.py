@@ -3,12 +3,13 @@
 from itertools import pairwise
 
 from rdmalab.command import RecordKind
-from rdmalab.doctor.case import Case, peer_of
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.grammar.format import value_text
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.states import BRING_UP, MOVES, QPState, fields_of
 from rdmalab.spec.transports import TRANSPORTS
+from rdmalab.world.relations import peer_of
 
 _MIRRORED = ("retry_cnt", "rnr_retry", "timeout", "min_rnr_timer")
 _SWAPPED = {"max_rd_atomic": "max_dest_rd_atomic", "max_dest_rd_atomic": "max_rd_atomic"}

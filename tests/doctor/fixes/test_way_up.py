@@ -3,10 +3,11 @@
 import pytest
 
 from rdmalab.command import Noun
-from rdmalab.doctor.case import Case, find_qp
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.fixes.way_up import partner, way_up
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lab import Lab
+from rdmalab.world.relations import find_qp
 from tests.doctor.asking import case_of
 from tests.labs import RECV, SEND, lab_of, well
 

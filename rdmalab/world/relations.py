@@ -1,0 +1,61 @@
+"""Which object belongs to which: peers, nodes of addresses, objects that exist."""
+
+from rdmalab.command import Noun, Thing
+from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.qp import QueuePair
+from rdmalab.world.world import World
+
+
+def exists(world: World, thing: Thing) -> bool:
+    """Whether the thing has not been destroyed."""
+    hca = world.nodes.get(thing.node)
+    if hca is None or thing.noun is Noun.NODE:
+        return hca is not None
+    return thing.number in hca.tables[thing.noun].items
+
+
+def find_qp(world: World, node: str, number: int) -> QueuePair | None:
+    """The queue pair of this number; None if it does not exist."""
+    hca = world.nodes.get(node)
+    return hca.qps.items.get(number) if hca is not None else None
+
+
+def peer_node(world: World, qp: QueuePair) -> str:
+    """The node that the path of a queue pair leads to; empty without a path, or if none has it."""
+    return world.target_of(qp.path.flow) if qp.path is not None else ""
+
+
+def peer_thing(world: World, qp: QueuePair) -> Thing | None:
+    """The node and number that a connected queue pair sends to, whether such a queue pair exists.
+
+    None without a path, and for datagrams. The node is empty if no node has the address.
+    """
+    if qp.path is None or not qp.transport.connected:
+        return None
+    return Thing(Noun.QP, peer_node(world, qp), qp.path.dest_qpn)
+
+
+def peer_of(world: World, qp: QueuePair) -> QueuePair | None:
+    """The queue pair that a connected one sends to; None if there is none."""
+    thing = peer_thing(world, qp)
+    return find_qp(world, thing.node, thing.number) if thing is not None else None
+
+
+def partner_of(world: World, qp: QueuePair) -> QueuePair | None:
+    """The peer; for a connected queue pair without a path, the one whose path names it."""
+    if qp.path is not None or not qp.transport.connected:
+        return peer_of(world, qp)
+    others = [other for hca in world.nodes.values() for other in hca.qps.items.values()]
+    return next((other for other in others if peer_of(world, other) is qp), None)
+
+
+def node_at(world: World, node: str, attr: AhAttr) -> str:
+    """The node that an address leads to: by LID from an InfiniBand port, by GID on RoCE."""
+    if world.nodes[node].lids:
+        return world.node_of_lid.get(attr.dlid, "")
+    return node_of_address(world, attr.dgid)
+
+
+def node_of_address(world: World, gid: int) -> str:
+    """The node that this address on RoCE belongs to, or did; empty if it is no node's."""
+    return world.node_of_gid.get(gid, "")

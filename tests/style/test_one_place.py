@@ -1,0 +1,90 @@
+"""Facts that one module holds: no other writes them down again."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rdmalab.spec.opcodes import FETCHING_OPS, OPCODES, WORD_OPS
+
+PACKAGE = Path(__file__).parents[2] / "rdmalab"
+SPEC = PACKAGE / "spec"
+RELATIONS = PACKAGE / "world" / "relations.py"
+WORLD = PACKAGE / "world" / "world.py"
+
+# What must not be written, and where it may be.
+ONCE = {
+    "a set of atomics: spec.opcodes has WORD_OPS and FETCHING_OPS": (
+        r"(COMPARE_SWAP|ATOMIC_CMP_AND_SWP)\W+(\w+\.)?(FETCH_ADD|ATOMIC_FETCH_AND_ADD)\b",
+        (SPEC, PACKAGE / "compat", PACKAGE / "scenario" / "share_text.py"),
+    ),
+    "the states of the way up: spec.states has BRING_UP": (
+        r"\bRESET,\s+(\w+\.)?INIT,\s+(\w+\.)?RTR\b",
+        (SPEC,),
+    ),
+    "bytes of an atomic: spec.opcodes has ATOMIC_BYTES": (
+        r"(?m)^_?(ATOMIC_BYTES|WORD) = 8\b",
+        (SPEC,),
+    ),
+    "endless retries: spec.timers has INFINITE_RETRIES": (
+        r"(rnr_retry|retry_cnt) [=!]= 7\b|(?m:^_?(INFINITE|FOR_EVER|NEVER)\w* = 7\b)",
+        (SPEC,),
+    ),
+    "the slots in use: queues have `used`": (
+        r"\.posted( \+ [\w.]+)? - [\w.]+\.freed\b",
+        (PACKAGE / "hca" / "qp.py", PACKAGE / "hca" / "srq.py"),
+    ),
+    "the node of an address: world.relations has node_at": (
+        r"\bnode_of_(gid|lid)\b",
+        (RELATIONS, WORLD),
+    ),
+    "the peer of a queue pair: world.relations has peer_thing": (
+        r"\btarget_of\([\w.]*path\.flow\)",
+        (RELATIONS,),
+    ),
+    "the first free name: session.names has first_free": (
+        r"next\([^\n]*is_free\(",
+        (PACKAGE / "session" / "names.py",),
+    ),
+}
+
+
+def copies(pattern: str, allowed: tuple[Path, ...]) -> Iterator[str]:
+    """`hca/mr.py:12` for each place where it is written and should be asked for."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if not any(path.is_relative_to(place) for place in allowed):
+            text = path.read_text("utf-8")
+            for found in re.finditer(pattern, text):
+                yield f"{path.relative_to(PACKAGE)}:{text.count(chr(10), 0, found.start()) + 1}"
+
+
+@pytest.mark.parametrize("fact", ONCE)
+def test_a_fact_stands_in_one_place(fact: str) -> None:
+    pattern, allowed = ONCE[fact]
+    assert list(copies(pattern, allowed)) == []
+
+
+@pytest.mark.parametrize("fact", ONCE)
+def test_the_pattern_finds_the_place_itself(fact: str) -> None:
+    """A pattern that finds nothing anywhere would guard nothing."""
+    pattern, allowed = ONCE[fact]
+    samples = "\n".join(path.read_text("utf-8") for place in allowed for path in _files(place))
+    assert re.search(pattern, samples) or re.search(pattern, _COPIES)
+
+
+_COPIES = """
+_ATOMICS = (Op.COMPARE_SWAP, Op.FETCH_ADD)
+_UP = (QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS)
+_NEVER = 7
+"""
+
+
+def _files(place: Path) -> list[Path]:
+    return sorted(place.rglob("*.py")) if place.is_dir() else [place]
+
+
+def test_a_packet_with_the_header_of_atomics_is_one() -> None:
+    """So that its address is checked, and a duplicate of it is not executed again."""
+    carried = {row.op for row in OPCODES.values() if "atomiceth" in row.headers}
+    assert carried == set(FETCHING_OPS) <= set(WORD_OPS)
