@@ -76,6 +76,12 @@ class Terminal:
         self._read(0)
         return list(self._screen.display)
 
+    def rest(self, seconds: float = 0.5) -> None:
+        """Wait so long, and read what the program writes; nothing is drawn meanwhile."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self._read(left)
+
     def wait_for(self, text: str, timeout: float = PATIENCE_S) -> list[str]:
         return self.wait_until(lambda lines: any(text in line for line in lines), timeout, text)
 

@@ -30,13 +30,6 @@ def modes(terminal: Terminal) -> list[object]:
     return [attributes[:4], attributes[6][termios.VMIN]]
 
 
-def calm(terminal: Terminal, seconds: float = 0.5) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        terminal.screen()
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize("face", FACES)
 @pytest.mark.parametrize("gap_s", [0, 0.04])
 def test_what_is_typed_before_the_first_screen_is_kept(
@@ -51,7 +44,7 @@ def test_what_is_typed_before_the_first_screen_is_kept(
         it.wait_until(lambda rows: any("A> alloc_pd A.pd8" in row for row in rows))
         it.send(b"\r")
         it.wait_for("A.pd8 is there")
-        calm(it)
+        it.rest()
         it.send(b"\x04")
         assert it.wait_exit() == 0
 
@@ -60,10 +53,10 @@ def test_what_is_typed_before_the_first_screen_is_kept(
 def test_a_byte_that_is_not_utf8_ends_nothing(face: str, tmp_path: Path) -> None:
     with started(tmp_path, face) as it:
         it.wait_for("A>")
-        calm(it)
+        it.rest()
         it.send(b"caf\xe9 \xff\r")
         it.wait_for("not understood")
-        calm(it)
+        it.rest()
         it.send(b"alloc_pd A.pd7\r")
         it.wait_for("A.pd7 is there")
         it.send(b"quit\r")
@@ -98,7 +91,7 @@ def test_a_signal_during_a_run_leaves_too(face: str, tmp_path: Path) -> None:
         it.send(b"" if face == "app" else b"use rc_pair\r")
         it.wait_until(lambda rows: face == "app" or any("B.qp0 is in RTS" in row for row in rows))
         it.send(b"post_send A.qp0 opcode=SEND sg=A.mr0[0:64]; run\r")
-        calm(it, 1)
+        it.rest(1)
         it.child.send_signal(signal.SIGTERM)
         assert it.wait_exit() == 128 + signal.SIGTERM
         assert modes(it) == before
@@ -116,12 +109,12 @@ def test_a_closed_terminal_ends_the_app(tmp_path: Path) -> None:
 def test_an_interrupt_from_outside_is_the_key(face: str, tmp_path: Path) -> None:
     with started(tmp_path, face) as it:
         it.wait_for("A>")
-        calm(it)
+        it.rest()
         it.send(b"alloc")
-        calm(it)
+        it.rest()
         it.child.send_signal(signal.SIGINT)
         it.wait_for("^C")
-        calm(it)
+        it.rest()
         it.send(b"alloc_pd A.pd7\r")
         it.wait_for("A.pd7 is there")
         it.send(b"quit\r")

@@ -32,10 +32,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 
 def calm(terminal: Terminal, seconds: float = 0.5) -> None:
     """History is read by a task of its own after each prompt; a person is never that fast."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        terminal.screen()
-        time.sleep(0.01)
+    terminal.rest(seconds)
 
 
 def test_a_session_from_start_to_end(terminal: Terminal) -> None:
