@@ -9,6 +9,7 @@ import click
 from rdmalab import disk
 from rdmalab.cli.program import Exit, program, tell, with_own_profile, with_profile, write
 from rdmalab.cli.scenarios import opened, played, required_error, verdict
+from rdmalab.export import FORMATS, format_called
 from rdmalab.shell.streams import print_octets, unguarded
 from rdmalab.spec.limits import LAYER_OF, LinkLayer
 from rdmalab.spec.profiles import PROFILES
@@ -17,7 +18,7 @@ _STANDARD_OUTPUT = "-"
 
 
 @program.command()
-@click.argument("form", type=click.Choice(["pcapng"]), metavar="pcapng")
+@click.argument("form", type=click.Choice(FORMATS), metavar="|".join(FORMATS))
 @click.argument("path", metavar="SCENARIO")
 @click.option(
     "-o",
@@ -33,11 +34,9 @@ def export(*, form: str, path: str, output: str, profile: str | None) -> int:
     pcapng: every frame that left a port, for Wireshark and tshark. A capture that is there is
     replaced, any other file is not. If the scenario fails, what was sent up to there is written.
     """
-    from rdmalab.export import pcapng
     from rdmalab.scenario.report import RunModel, of_runner
     from rdmalab.workbench.files import Exported
 
-    del form
     if output == _STANDARD_OUTPUT and sys.stdout.isatty():
         raise click.UsageError("a terminal cannot show a capture: -o FILE, or -o - into a pipe")
     scenario, wrong = opened(path)
@@ -45,12 +44,13 @@ def export(*, form: str, path: str, output: str, profile: str | None) -> int:
         tell(f"ERROR {required_error(wrong)}")
         return Exit.USAGE
     runner = played(scenario, profile, verbose=False)
-    capture = pcapng.capture(runner.session.world, runner.session.names)
+    kind = format_called(form)
+    capture = kind.capture(runner.session.world, runner.session.names)
     replaced = False
     if output == _STANDARD_OUTPUT:
         print_octets(capture.octets)
     else:
-        replaced = write(output, capture.octets, pcapng.is_capture, "capture")
+        replaced = write(output, capture.octets, kind.is_capture, "capture")
     if not runner.ok:
         tell(runner.results[-1].text(scenario.path))
     named = "standard output" if output == _STANDARD_OUTPUT else output

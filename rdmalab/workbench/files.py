@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from rdmalab import disk
 from rdmalab.command import Facts, NotUnderstood, OneOf, Range, Recovery, command
-from rdmalab.export import pcapng
+from rdmalab.export import FORMATS, format_called
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.views import fmt
@@ -161,7 +161,7 @@ def open_(session: Session, text: str, *, profile: Profile | None = None) -> Ope
 
 
 @command(Facts(touches_files=True, recovery=Recovery.SKIP))
-def export(session: Session, what: Literal["pcapng"], file: str) -> Exported:
+def export(session: Session, what: Annotated[str, OneOf(FORMATS)], file: str) -> Exported:
     """Write what was sent so far into a file that another program reads.
 
     pcapng: for Wireshark and tshark, every frame that left a port, on the interface of its node, in
@@ -171,9 +171,9 @@ def export(session: Session, what: Literal["pcapng"], file: str) -> Exported:
 
     Example: export pcapng run.pcapng
     """
-    del what
-    capture = pcapng.capture(session.world, session.names)
-    replaced = _write(file, capture.octets, pcapng.is_capture, "capture")
+    form = format_called(what)
+    capture = form.capture(session.world, session.names)
+    replaced = _write(file, capture.octets, form.is_capture, "capture")
     return Exported(file, capture.frames, capture.never_left, replaced)
 
 

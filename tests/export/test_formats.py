@@ -1,0 +1,35 @@
+"""A format is a module of the room and a word of FORMATS; prompt and command line take it."""
+
+import sys
+from types import ModuleType
+
+import click
+import pytest
+
+from rdmalab import export
+from rdmalab.cli.session_commands import export as export_command
+from rdmalab.command import WordKind
+from rdmalab.vocabulary import VOCABULARY
+
+
+@pytest.mark.parametrize("name", export.FORMATS)
+def test_every_format_has_its_module(name: str) -> None:
+    form = export.format_called(name)
+    assert callable(form.capture)
+    assert not form.is_capture(b"no such file")
+
+
+def test_prompt_and_command_line_take_the_formats_there_are() -> None:
+    kind = VOCABULARY["export"].parameters[0].kind
+    assert isinstance(kind, WordKind)
+    assert kind.words == export.FORMATS
+    choice = next(p.type for p in export_command.params if p.name == "form")
+    assert isinstance(choice, click.Choice)
+    assert tuple(choice.choices) == export.FORMATS
+
+
+def test_a_format_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("rdmalab.export.csv")
+    module.capture, module.is_capture = id, bool  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    assert tuple(export.format_called("csv")) == (id, bool)
