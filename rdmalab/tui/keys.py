@@ -9,6 +9,8 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import NamedTuple
 
+from rdmalab.tui import layout
+
 
 class Where(Enum):
     """Where a key means something."""
@@ -30,6 +32,8 @@ class Key(NamedTuple):
 
 _ANYWHERE = Where.ANYWHERE
 NEXT = "next"
+_TAB_NUMBERS = range(1, len(layout.TABS) + 1)
+_TAB_KEYS = f"1-{len(layout.STANDING_TABS)}"  # the nodes have tabs in small terminals only
 
 KEYS: tuple[Key, ...] = (
     Key(("f1",), "F1", "Help", says="help", where=_ANYWHERE),
@@ -58,7 +62,7 @@ KEYS: tuple[Key, ...] = (
     Key(("right_square_bracket",), "", "", does="checkpoint(1)"),
     Key(("b",), "b", "Break", does="break_here"),
     Key(("space",), "Space", "Run/stop", does="run_or_stop"),
-    *(Key((str(n),), "1-7" if n == 1 else "", "", does=f"tab({n})") for n in range(1, 10)),
+    *(Key((str(n),), _TAB_KEYS if n == 1 else "", "", does=f"tab({n})") for n in _TAB_NUMBERS),
     Key(("z",), "z", "Zoom", does="zoom"),
     Key(("slash",), "/", "Filter", does="filter"),
     Key(("y",), "y", "Copy", does="copy"),
@@ -76,7 +80,23 @@ EVERYWHERE = frozenset(name for name, key in BY_NAME.items() if key.where is _AN
 
 # In this order they give way when the footer is narrow, the last first.
 _FOOTER_PANE = (
-    *("Esc", "F6", "F7", "F8", "F9", "?", "j k", "Enter", "z", "b", "[ ]", "o", "/", "y", "1-7"),
+    *(
+        "Esc",
+        "F6",
+        "F7",
+        "F8",
+        "F9",
+        "?",
+        "j k",
+        "Enter",
+        "z",
+        "b",
+        "[ ]",
+        "o",
+        "/",
+        "y",
+        _TAB_KEYS,
+    ),
     "F1",
 )
 
@@ -107,7 +127,7 @@ def explained() -> list[tuple[str, str]]:
         ("j k  PgUp PgDn  g G", "move the mark, or the bytes that are shown"),
         ("Enter", "take the marked packet apart; again: back to the list"),
         ("o O", "the next, the previous object of this pane; a node: o QP, c CQ, m MR"),
-        ("1 … 7", "bring a tab to the front"),
+        (_TAB_KEYS.replace("-", " … "), "bring a tab to the front"),
         ("/", "show only lines with a word; empty: all"),
         ("z", "zoom the pane; again: back"),
         ("y", "copy the pane as text"),

@@ -28,6 +28,7 @@ TABS = {
     LEFT: "Left",
     RIGHT: "Right",
 }
+STANDING_TABS = tuple(name for name in TABS if name not in (LEFT, RIGHT))
 
 
 class Size(NamedTuple):
@@ -118,15 +119,12 @@ def _zoomed(size: Size, wish: Wish) -> list[PanePlace]:
     height = rows - console
     if wish.zoomed == CONSOLE:
         return [*_bars(size), PanePlace(CONSOLE, 0, top, size.columns, rows)]
-    tabs = _TABS if wish.zoomed in _TABS else ()
+    tabs = STANDING_TABS if wish.zoomed in STANDING_TABS else ()
     return [
         *_bars(size),
         PanePlace(wish.zoomed, 0, top, size.columns, height, tabs),
         PanePlace(CONSOLE, 0, top + height, size.columns, console),
     ]
-
-
-_TABS = tuple(name for name in TABS if name not in (LEFT, RIGHT))
 
 
 def _share(total: int, parts: tuple[tuple[int, int], ...]) -> list[int]:
@@ -156,12 +154,12 @@ def _two_columns(size: Size, wish: Wish) -> list[PanePlace]:
 
 
 def _tabs(size: Size, y: int, height: int, wish: Wish) -> list[PanePlace]:
-    tab = wish.tab if wish.tab in _TABS else WIRE
+    tab = wish.tab if wish.tab in STANDING_TABS else WIRE
     if size.columns < MEDIUM.columns:
-        return [PanePlace(tab, 0, y, size.columns, height, _TABS)]
+        return [PanePlace(tab, 0, y, size.columns, height, STANDING_TABS)]
     width = max(80, size.columns * 64 // 100)
     return [
-        PanePlace(tab, 0, y, width, height, _TABS),
+        PanePlace(tab, 0, y, width, height, STANDING_TABS),
         PanePlace(_beside(tab, wish), width, y, size.columns - width, height),
     ]
 
