@@ -321,23 +321,25 @@ class DeviceAttr(Struct):
         return table(rows, _LEFT)
 
 
-_LABELS = {
-    "fw_version": "FW version", "node_guid": "Node guid", "sys_image_guid": "Sys image GUID",
-    "max_mr_size": "Max MR size", "page_size_cap": "Page size cap", "vendor_id": "Vendor ID",
-    "vendor_part_id": "Vendor part ID", "hw_ver": "HW version", "max_qp": "Max QP",
-    "max_qp_wr": "Max QP WR", "device_cap_flags": "Device cap flags", "max_sge": "Max SGE",
-    "max_sge_rd": "Max SGE RD", "max_cq": "MAX CQ", "max_cqe": "Max CQE", "max_mr": "Max MR",
-    "max_pd": "Max PD", "max_qp_rd_atom": "Max QP RD atom", "max_ee_rd_atom": "Max EE RD atom",
-    "max_res_rd_atom": "Max res RD atom", "max_qp_init_rd_atom": "Max QP init RD atom",
-    "max_ee_init_rd_atom": "Max EE init RD atom", "atomic_caps": "Atomic caps",
-    "max_ee": "Max EE", "max_rdd": "Max RDD", "max_mw": "Max MW",
-    "max_raw_ipv6_qps": "Max raw IPv6 QPs", "max_raw_ethy_qp": "Max raw ethy QP",
-    "max_mcast_grp": "Max mcast group", "max_mcast_qp_attach": "Max mcast QP attach",
-    "max_ah": "Max AH", "max_fmr": "Max FMR", "max_map_per_fmr": "Max map per FMR",
-    "max_srq": "Max SRQ", "max_srq_wr": "Max SRQ WR", "max_srq_sge": "Max SRQ SGE",
-    "max_pkeys": "Max PKeys", "local_ca_ack_delay": "local CA ack delay",
+_ACRONYMS = {word.lower(): word for word in (
+    "FW", "GUID", "MR", "ID", "QP", "WR", "SGE", "RD", "CQ", "CQE", "PD", "EE", "RDD", "MW", "IPv6",
+    "QPs", "AH", "FMR", "SRQ", "PKeys")}  # fmt: skip
+_SPELLED = {
+    "node_guid": "Node guid", "hw_ver": "HW version", "max_cq": "MAX CQ",
+    "max_mcast_grp": "Max mcast group", "local_ca_ack_delay": "local CA ack delay",
     "phys_port_cnt": "Phys port count",
 }  # fmt: skip
+
+
+def _label(name: str) -> str:
+    """`max_mr_size` as the binding prints it, `Max MR size`."""
+    first, *rest = [_ACRONYMS.get(word, word) for word in name.split("_")]
+    return _SPELLED.get(name) or " ".join([first[0].upper() + first[1:], *rest])
+
+
+_LABELS = {"fw_version": "FW version"} | {
+    name: _label(name) for name, field in vars(DeviceAttr).items() if isinstance(field, Number)
+}
 
 
 class QueryDeviceExInput(Struct):
