@@ -547,6 +547,7 @@ class Facts:
     not, although it changes the world. touches_files: it reads or writes a file that its arguments
     name; such a command cannot stand in a scenario. is_repeated: an empty line does it again.
     short: other spellings at the prompt, each with the words that follow the command's name.
+    help_rows: sentences of a table, written into the docstring in place of `{rows}`.
     """
 
     is_verb: bool = False  # libibverbs has it, or it stands for one of its functions
@@ -557,6 +558,7 @@ class Facts:
     is_repeated: bool = False
     recovery: Recovery = Recovery.REPEAT
     short: tuple[tuple[str, str], ...] = ()
+    help_rows: str = ""
 
     def __post_init__(self) -> None:
         if self.touches_files and self.in_scenarios:
@@ -598,7 +600,9 @@ class Command:
 
     @property
     def documentation(self) -> str:
-        return inspect.getdoc(self.function) or _NO_TEXT
+        """The docstring, with the sentences of its table."""
+        text = inspect.getdoc(self.function) or _NO_TEXT
+        return text.replace("{rows}", self.facts.help_rows)
 
     @property
     def summary(self) -> str:

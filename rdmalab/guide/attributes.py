@@ -74,6 +74,7 @@ def _elsewhere(name: str) -> Iterator[str]:
 
 
 def range_words(name: str) -> str:
+    """The values that a field of `ibv_qp_attr` can have."""
     row = ATTRIBUTES[name]
     if name == "qp_access_flags":
         return " ".join(flag.name or "" for flag in FOR_QP)

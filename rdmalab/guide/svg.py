@@ -81,6 +81,7 @@ class Words(NamedTuple):
 
 
 def text(words: Words) -> str:
+    """A line of text at its place."""
     attributes = {"x": f"{words.x:g}", "y": f"{words.y:g}", "class": words.css}
     if words.anchor != "start":
         attributes["text-anchor"] = words.anchor

@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple
 
 from rdmalab.command import (
     SCRIPTABLE,
@@ -11,6 +11,7 @@ from rdmalab.command import (
     Bits,
     Bytes,
     Direction,
+    Facts,
     Nanoseconds,
     NotUnderstood,
     OneOf,
@@ -43,7 +44,6 @@ from rdmalab.world.faults import (
 from rdmalab.world.timed_faults import DEREG, KILL, VICTIMS, TimedFault
 from rdmalab.world.world import World
 
-_Function = TypeVar("_Function", bound=Callable[..., object])
 _MTUS = tuple(mtu.octets for mtu in MTU)
 
 WireOpcode = Annotated[str, OneOf([name for name in PACKETS if name != FRAME])]
@@ -151,16 +151,10 @@ FAULTS: dict[str, FaultRow] = {
 }  # fmt: skip
 
 
-def _with_help(function: _Function) -> _Function:
-    """Put the sentences of FAULTS into the help text."""
-    rows = " ".join(f"{name}: {row.help}" for name, row in FAULTS.items())
-    text = textwrap.fill(rows, 96, subsequent_indent="    ")
-    function.__doc__ = (function.__doc__ or "").replace("{faults}", text)
-    return function
+_ROWS = textwrap.fill(" ".join(f"{name}: {row.help}" for name, row in FAULTS.items()), 100)
 
 
-@command(SCRIPTABLE)
-@_with_help
+@command(Facts(in_scenarios=True, help_rows=_ROWS))
 def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
     world: World,
     what: Annotated[str, OneOf(FAULTS), ReadOnlyWhen("list")],
@@ -174,7 +168,7 @@ def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
 ) -> str | list[Fault]:
     """Spoil packets on the cable, or objects of a host.
 
-    {faults}
+    {rows}
 
     Which packets: all given keys must match. qp: sent by it, or to it. nth=2: only the second match
     from now on. every=3: each third, starting with nth. p=2%: random, by the seed of the session.

@@ -139,6 +139,7 @@ class Drop(_OneByOne):
     """The packet never arrives."""
 
     def meets(self, way: Transit) -> None:
+        """Lose the packet."""
         way.lost = f"fault {self.number}: {self}"
 
     def __str__(self) -> str:
@@ -153,6 +154,7 @@ class Corrupt(_OneByOne):
     bit: int = 0
 
     def meets(self, way: Transit) -> None:
+        """Flip one bit of the frame."""
         harmed = bytearray(way.octets)
         harmed[self.byte % len(harmed)] ^= 1 << self.bit
         way.frame, way.harmed = bytes(harmed), True
