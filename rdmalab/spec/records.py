@@ -132,7 +132,6 @@ cause_of: Callable[[Record], int] = itemgetter(Field.CAUSE)
 kind_of: Callable[[Record], Kind] = itemgetter(Field.KIND)
 node_of: Callable[[Record], str] = itemgetter(Field.NODE)
 object_of: Callable[[Record], int] = itemgetter(Field.OBJECT)
-subject_of: Callable[[Record], tuple[str, int]] = itemgetter(Field.NODE, Field.OBJECT)
 
 A: Final = 6  # Field.A, as a literal that mypy can follow into the tuple
 B: Final = 7

@@ -10,7 +10,7 @@ from typing import Any, cast
 from rdmalab.command import Noun
 from rdmalab.hca.device import Hca, Table
 from rdmalab.hca.memory import PAGE
-from rdmalab.spec.records import Kind, Record, node_of, subject_of
+from rdmalab.spec.records import Kind, Record, node_of
 from rdmalab.spec.states import QPState
 from rdmalab.world.object_state import ObjectState, capture_object, held_by, restore_object
 from rdmalab.world.world import World
@@ -44,7 +44,7 @@ def named(world: World, records: list[Record], before: SavedStates) -> set[Key]:
     What a CQ tells its channel is a record of the CQ, so channels count as named; so does whatever
     a node has when its port, its addresses or its device change.
     """
-    numbers = set(map(subject_of, records))
+    numbers = {(record[4], record[5]) for record in records}
     keys = {_WORLD}
     telling = _telling(world)
     for record in [record for record in records if record[3] in telling]:
