@@ -107,7 +107,7 @@ def test_a_page_has_a_row_a_key() -> None:
     assert told["rate"] == "RATE"
     assert told["access"].endswith("HUGETLB…; default REMOTE_READ")
     assert told["pieces"] == "list of {addr} or MR; also sg"
-    assert told["timeout"].startswith("0..31; default 14; the code of the wait for an answer")
+    assert told["timeout"].startswith("0..31; default 14; the code of the ack timeout")
     assert told["on"] == "0|1; default 0"
     assert told["count"] == "N; default 1"
     assert told["from_"] == "QP: short for the fields that describe it"
