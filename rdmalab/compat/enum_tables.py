@@ -12,14 +12,14 @@ from typing import Any
 
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.builders import InitMask, SendOps
+from rdmalab.spec.builders import InitMask
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.flows import FlowType
 from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
 from rdmalab.spec.srq import SrqAttrMask, SrqType
 from rdmalab.spec.states import Attr, MigState
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import Placement, Selectivity, SendFlags, WCOpcode, WROpcode
+from rdmalab.spec.work import Placement, Selectivity, SendFlags, SendOps, WCOpcode, WROpcode
 
 Enum = type[IntEnum]
 Rows = Mapping[str, tuple[str, str]]  # name of the enum → prefix of its members, row

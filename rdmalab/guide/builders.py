@@ -6,17 +6,10 @@ from functools import partial
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import Entry, full_name
 from rdmalab.guide.phrases import by_profile, type_names
-from rdmalab.spec.builders import (
-    BUILDERS,
-    DATA_SETTERS,
-    INLINE_SETTERS,
-    SendOps,
-    moves_data,
-    qp_setter,
-)
+from rdmalab.spec.builders import DATA_SETTERS, INLINE_SETTERS, moves_data, qp_setter
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.spec.states import QPType
-from rdmalab.spec.work import WORK, WROpcode
+from rdmalab.spec.work import BUILDERS, WORK, SendOps, WROpcode
 
 
 def entries() -> Iterator[Entry]:

@@ -14,7 +14,7 @@ from rdmalab.hca.wr import SendWR
 from rdmalab.spec import absent
 from rdmalab.spec.access import Access, MWType, Rereg
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.builders import BUILDERS, InitMask, SendOps
+from rdmalab.spec.builders import InitMask
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.limits import (
     NO_LIMIT,
@@ -35,10 +35,12 @@ from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, MigState, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import (
+    BUILDERS,
     WORK,
     Placement,
     Selectivity,
     SendFlags,
+    SendOps,
     WCFlags,
     WCOpcode,
     WROpcode,

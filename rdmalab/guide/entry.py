@@ -8,13 +8,21 @@ from typing import Any, NamedTuple
 from rdmalab.guide.article import Article
 from rdmalab.spec.access import Access, MWType, Rereg
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.builders import InitMask, SendOps
+from rdmalab.spec.builders import InitMask
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
 from rdmalab.spec.srq import SrqAttrMask, SrqType
 from rdmalab.spec.states import MTU, Attr, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import Placement, Selectivity, SendFlags, WCFlags, WCOpcode, WROpcode
+from rdmalab.spec.work import (
+    Placement,
+    Selectivity,
+    SendFlags,
+    SendOps,
+    WCFlags,
+    WCOpcode,
+    WROpcode,
+)
 
 
 class Sort(enum.Enum):

@@ -16,13 +16,21 @@ from rdmalab.guide.fields import one_type
 from rdmalab.guide.sentences import sentence as sentence_of
 from rdmalab.spec.access import Access, MWType, Rereg
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.builders import InitMask, SendOps
+from rdmalab.spec.builders import InitMask
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
 from rdmalab.spec.srq import SrqAttrMask, SrqType
 from rdmalab.spec.states import ATTRIBUTES, MTU, Attr, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import Placement, Selectivity, SendFlags, WCFlags, WCOpcode, WROpcode
+from rdmalab.spec.work import (
+    Placement,
+    Selectivity,
+    SendFlags,
+    SendOps,
+    WCFlags,
+    WCOpcode,
+    WROpcode,
+)
 
 AnyEnum = type[enum.IntEnum] | type[enum.IntFlag]
 

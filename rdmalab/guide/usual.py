@@ -16,13 +16,12 @@ from rdmalab.guide.sentences import NOTHING, Cause, Usual, causes, usual
 from rdmalab.guide.sentences import wire as wire_of
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
-from rdmalab.spec.builders import BUILDERS
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES
 from rdmalab.spec.refusals import REFUSALS, Syndrome
 from rdmalab.spec.rules import RULES, errno_name
 from rdmalab.spec.states import AUTOMATIC, STATES, QPState, QPType
 from rdmalab.spec.transports import TRANSPORTS
-from rdmalab.spec.work import WORK, WROpcode
+from rdmalab.spec.work import BUILDERS, WORK, WROpcode
 
 _LEADING = ("", "says", "when", "means", "wait")  # headings that say what it is
 

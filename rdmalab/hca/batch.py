@@ -15,7 +15,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, SendWR
 from rdmalab.spec import builders
 from rdmalab.spec.records import Kind
-from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.spec.work import BUILDERS, SendFlags, WROpcode
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
@@ -37,7 +37,7 @@ def set_next(hca: "Hca", qp: QueuePair, wr_id: int | None, wr_flags: int | None)
 def build(hca: "Hca", qp: QueuePair, opcode: WROpcode, **operands: Any) -> None:
     """One work request, not posted yet. Whether its bytes are inline is for its setter to say, or,
     on some devices, for wr_flags."""
-    verb = builders.BUILDERS[opcode]
+    verb = BUILDERS[opcode]
     region, ex = extended.open_region(hca, qp, verb), extended.of(hca, qp)
     kept = ~_INLINE if hca.profile.setter_makes_inline else ~0
     wr = SendWR(opcode, ex.wr_id, flags=SendFlags(ex.wr_flags & kept), **operands)
@@ -51,7 +51,7 @@ def build(hca: "Hca", qp: QueuePair, opcode: WROpcode, **operands: Any) -> None:
 def build_inline(hca: "Hca", qp: QueuePair, opcode: WROpcode, sge: SGE, **operands: Any) -> None:
     """The same for a builder that copies its bytes here and now, and takes no DATA setter."""
     build(hca, qp, opcode, sg=[sge], **operands)
-    region = extended.open_region(hca, qp, builders.BUILDERS[opcode])
+    region = extended.open_region(hca, qp, BUILDERS[opcode])
     if hca.memory.is_mapped(sge.addr, sge.length):
         region.built[-1].inline = hca.memory.read(sge.addr, sge.length)
     else:
@@ -164,7 +164,7 @@ def _to_fill(hca: "Hca", qp: QueuePair, verb: str) -> Built | None:
         return None
     built = region.built[-1]
     if not builders.moves_data(built.wr.opcode):
-        builder = builders.BUILDERS[built.wr.opcode]
+        builder = BUILDERS[built.wr.opcode]
         extended.fail_batch(hca, qp, region, "setter-data", builder, verb)
         return None
     built.filled = True
@@ -236,6 +236,6 @@ def _judge_one(hca: "Hca", qp: QueuePair, built: Built) -> Refused | None:
     unchecked, wr = hca.profile.batch_unchecked, built.wr
     setter = builders.qp_setter(qp.qp_type, wr.opcode)
     if setter and not built.addressed and "setter-missing" not in unchecked:
-        details = builders.BUILDERS[wr.opcode], setter
+        details = BUILDERS[wr.opcode], setter
         return extended.refusal_of(hca, extended.Complaint("setter-missing", details, 0))
     return posting.judge_send(hca, qp, wr, posting.as_sent(hca, wr)[1], unchecked)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Refused
 from rdmalab.hca.errors import refused
-from rdmalab.spec.builders import InitMask, SendOps, offered
+from rdmalab.spec.builders import InitMask, offered
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPType
 from rdmalab.spec.transports import TRANSPORTS
+from rdmalab.spec.work import SendOps
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca

@@ -13,10 +13,9 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.shell.completion_context import CompletionContext
 from rdmalab.spec.access import FOR_QP, Access
-from rdmalab.spec.builders import SendOps
 from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, Attr, QPState, QPType, legal_next
 from rdmalab.spec.transports import Transport
-from rdmalab.spec.work import FLAG_TYPES, READ_BY_SOME, WORK, SendFlags, Work, WROpcode
+from rdmalab.spec.work import FLAG_TYPES, READ_BY_SOME, WORK, SendFlags, SendOps, Work, WROpcode
 from rdmalab.workbench.shortcuts import ConnectOptions
 
 REQUIRED_FIRST, THEN_OPTIONAL, THEN_THE_REST = range(3)

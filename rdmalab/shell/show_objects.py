@@ -19,13 +19,12 @@ from rdmalab.shell.tables import (
     table,
 )
 from rdmalab.spec.access import Access
-from rdmalab.spec.builders import SendOps
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.states import ATTRIBUTES, BRING_UP, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import INFINITE_RETRIES
 from rdmalab.spec.transports import TRANSPORTS
-from rdmalab.spec.work import WCOpcode, WROpcode
+from rdmalab.spec.work import SendOps, WCOpcode, WROpcode
 from rdmalab.views import fmt
 from rdmalab.views.completions import CqRow, WcRow
 from rdmalab.views.memory import HexRow, MrRow, OwnedRow

@@ -8,25 +8,7 @@ from enum import IntFlag
 
 from rdmalab.spec.states import QPType
 from rdmalab.spec.transports import TRANSPORTS
-from rdmalab.spec.work import WORK, Local, WROpcode
-
-
-class SendOps(IntFlag):
-    """IBV_QP_EX_WITH_*, the `send_ops_flags` of create_qp_ex: each bit requests one builder."""
-
-    RDMA_WRITE = 1
-    RDMA_WRITE_WITH_IMM = 2
-    SEND = 4
-    SEND_WITH_IMM = 8
-    RDMA_READ = 16
-    ATOMIC_CMP_AND_SWP = 32
-    ATOMIC_FETCH_AND_ADD = 64
-    LOCAL_INV = 128
-    BIND_MW = 256
-    SEND_WITH_INV = 512
-    TSO = 1024
-    FLUSH = 2048
-    ATOMIC_WRITE = 4096
+from rdmalab.spec.work import BUILDERS, WORK, Local, SendOps, WROpcode
 
 
 class InitMask(IntFlag):
@@ -40,25 +22,6 @@ class InitMask(IntFlag):
     RX_HASH = 32
     SEND_OPS_FLAGS = 64
 
-
-_O = WROpcode
-
-# The function behind each opcode.
-BUILDERS: dict[WROpcode, str] = {
-    _O.RDMA_WRITE: "wr_rdma_write",
-    _O.RDMA_WRITE_WITH_IMM: "wr_rdma_write_imm",
-    _O.SEND: "wr_send",
-    _O.SEND_WITH_IMM: "wr_send_imm",
-    _O.RDMA_READ: "wr_rdma_read",
-    _O.ATOMIC_CMP_AND_SWP: "wr_atomic_cmp_swp",
-    _O.ATOMIC_FETCH_AND_ADD: "wr_atomic_fetch_add",
-    _O.LOCAL_INV: "wr_local_inv",
-    _O.BIND_MW: "wr_bind_mw",
-    _O.SEND_WITH_INV: "wr_send_inv",
-    _O.TSO: "wr_send_tso",
-    _O.FLUSH: "wr_flush",
-    _O.ATOMIC_WRITE: "wr_atomic_write",
-}
 
 DATA_SETTERS = ("wr_set_sge", "wr_set_sge_list", "wr_set_inline_data", "wr_set_inline_data_list")
 INLINE_SETTERS = frozenset({"wr_set_inline_data", "wr_set_inline_data_list"})

@@ -28,6 +28,24 @@ class WROpcode(IntEnum):
     ATOMIC_WRITE = 15
 
 
+class SendOps(IntFlag):
+    """IBV_QP_EX_WITH_*, the `send_ops_flags` of create_qp_ex: each bit requests one builder."""
+
+    RDMA_WRITE = 1
+    RDMA_WRITE_WITH_IMM = 2
+    SEND = 4
+    SEND_WITH_IMM = 8
+    RDMA_READ = 16
+    ATOMIC_CMP_AND_SWP = 32
+    ATOMIC_FETCH_AND_ADD = 64
+    LOCAL_INV = 128
+    BIND_MW = 256
+    SEND_WITH_INV = 512
+    TSO = 1024
+    FLUSH = 2048
+    ATOMIC_WRITE = 4096
+
+
 class SendFlags(IntFlag):
     """IBV_SEND_*."""
 
@@ -185,6 +203,23 @@ WORK: dict[WROpcode, Work] = {
                                  ("flush_length", "flush_type", "flush_level")),
     _O.ATOMIC_WRITE:          Work(_RC,         _PUT8,   _no,      _no,       _no,
                                  _OUT, _TO_WRITE, _W.ATOMIC_WRITE, _no,     _no,       _COUNTS),
+}
+
+# The function behind each opcode.
+BUILDERS: dict[WROpcode, str] = {
+    _O.RDMA_WRITE: "wr_rdma_write",
+    _O.RDMA_WRITE_WITH_IMM: "wr_rdma_write_imm",
+    _O.SEND: "wr_send",
+    _O.SEND_WITH_IMM: "wr_send_imm",
+    _O.RDMA_READ: "wr_rdma_read",
+    _O.ATOMIC_CMP_AND_SWP: "wr_atomic_cmp_swp",
+    _O.ATOMIC_FETCH_AND_ADD: "wr_atomic_fetch_add",
+    _O.LOCAL_INV: "wr_local_inv",
+    _O.BIND_MW: "wr_bind_mw",
+    _O.SEND_WITH_INV: "wr_send_inv",
+    _O.TSO: "wr_send_tso",
+    _O.FLUSH: "wr_flush",
+    _O.ATOMIC_WRITE: "wr_atomic_write",
 }
 
 # The fields of a WR that not every opcode reads.

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from rdmalab.command import VERB, Thing, command
 from rdmalab.hca import extended
 from rdmalab.hca.qp import QueuePair
-from rdmalab.spec.builders import InitMask, SendOps
+from rdmalab.spec.builders import InitMask
+from rdmalab.spec.work import SendOps
 from rdmalab.verbs.nouns import NewQp, Pd, Qp
 from rdmalab.verbs.qp import QpInitAttr, create_qp
 from rdmalab.world.world import World

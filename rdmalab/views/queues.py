@@ -9,7 +9,6 @@ from rdmalab.hca.extended import Extended
 from rdmalab.hca.groups import groups_of
 from rdmalab.hca.qp import Path, QueuePair
 from rdmalab.spec.access import Access
-from rdmalab.spec.builders import SendOps
 from rdmalab.spec.records import (
     Kind,
     Record,
@@ -22,7 +21,7 @@ from rdmalab.spec.records import (
 )
 from rdmalab.spec.states import MTU, MigState, QPState, QPType
 from rdmalab.spec.timers import RNR_NS, answer_ns
-from rdmalab.spec.work import SendFlags
+from rdmalab.spec.work import SendFlags, SendOps
 from rdmalab.views import fmt
 from rdmalab.views.names import Names
 from rdmalab.wire.packet import LidFlow, gid_text

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rdmalab.spec.builders import BUILDERS, InitMask, SendOps, moves_data
-from rdmalab.spec.work import WORK, WROpcode
+from rdmalab.spec.builders import InitMask, moves_data
+from rdmalab.spec.work import BUILDERS, WORK, SendOps, WROpcode
 from tests.guide.saying import row, said
 
 

@@ -18,7 +18,6 @@ from rdmalab.hca.wr import SGE, SendWR
 from rdmalab.lab import Lab
 from rdmalab.spec.access import Access, Rereg
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.builders import SendOps
 from rdmalab.spec.completions import Arm, WcEx
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile, Rounding, SlotsFreed
@@ -27,7 +26,7 @@ from rdmalab.spec.states import ATTRIBUTES, MTU, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import ack_timeout_ns
 from rdmalab.spec.vendor_errors import CONNECTX_CODES, NO_CODES
-from rdmalab.spec.work import SendFlags, WCFlags, WROpcode
+from rdmalab.spec.work import SendFlags, SendOps, WCFlags, WROpcode
 from rdmalab.verbs.post import post_send
 from rdmalab.wire.headers import RETH
 from rdmalab.world.faults import Drop, Match

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from rdmalab.spec.builders import SendOps
 from rdmalab.spec.profiles import Profile
+from rdmalab.spec.work import SendOps
 from tests.oracle.bad_input import pieces
 from tests.oracle.bench import Answer, Bench
 

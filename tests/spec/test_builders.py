@@ -2,17 +2,9 @@
 
 import pytest
 
-from rdmalab.spec.builders import (
-    BUILDERS,
-    InitMask,
-    SendOps,
-    flag_of,
-    moves_data,
-    offered,
-    qp_setter,
-)
+from rdmalab.spec.builders import InitMask, flag_of, moves_data, offered, qp_setter
 from rdmalab.spec.states import QPType
-from rdmalab.spec.work import WROpcode
+from rdmalab.spec.work import BUILDERS, SendOps, WROpcode
 
 _T, _O = QPType, WROpcode
 WRITES = SendOps.RDMA_WRITE | SendOps.RDMA_WRITE_WITH_IMM

@@ -1,8 +1,9 @@
 """create_qp_ex and qp_to_qp_ex: what a program says, and the mask that follows from it."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.spec.builders import InitMask, SendOps
+from rdmalab.spec.builders import InitMask
 from rdmalab.spec.states import QPType
+from rdmalab.spec.work import SendOps
 from rdmalab.verbs.qp_ex import QpInitAttrEx
 from tests.extended import extended_lab
 from tests.labs import refusal, well

@@ -3,8 +3,9 @@
 import pytest
 
 from rdmalab.hca.wr import SendWR
-from rdmalab.spec.builders import BUILDERS, DATA_SETTERS, UD_SETTER, XRC_SETTER
+from rdmalab.spec.builders import DATA_SETTERS, UD_SETTER, XRC_SETTER
 from rdmalab.spec.records import Kind
+from rdmalab.spec.work import BUILDERS
 from rdmalab.vocabulary import VOCABULARY
 from tests.extended import extended_lab
 from tests.labs import everything, misread, played_again, seen, trip, well

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from rdmalab.lab import Lab
-from rdmalab.spec.builders import BUILDERS, SendOps
 from rdmalab.spec.states import QPType
+from rdmalab.spec.work import BUILDERS, SendOps
 from tests.labs import refusal, well
 from tests.services import MOVES
 from tests.work_requests.book import RIGHTS, Case, carry_out, forgotten, lab_of, section, table, to

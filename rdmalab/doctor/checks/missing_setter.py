@@ -9,11 +9,11 @@ from rdmalab.doctor.facts.batches import Batch, Building
 from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import rebuilding, simple_fixes
 from rdmalab.hca.qp import QueuePair
-from rdmalab.spec.builders import BUILDERS, UD_SETTER, qp_setter
+from rdmalab.spec.builders import UD_SETTER, qp_setter
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import WROpcode
+from rdmalab.spec.work import BUILDERS, WROpcode
 from rdmalab.views import fmt
 from rdmalab.world.relations import node_at, peer_of
 

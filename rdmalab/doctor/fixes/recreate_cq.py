@@ -7,7 +7,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import Capacity, QueuePair
-from rdmalab.spec.builders import SendOps
+from rdmalab.spec.work import SendOps
 from rdmalab.views import fmt
 
 
