@@ -1,6 +1,6 @@
 """A line → Invocations: `verb object key=value …`; `;` or a new line between two commands."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
@@ -10,7 +10,7 @@ from rdmalab.grammar.hints import ELSEWHERE, quoted, suggest, verb_of
 from rdmalab.grammar.program import Reading, read_program, text_of
 from rdmalab.grammar.sentence import Sentence, find_verb
 from rdmalab.grammar.syntax import commands
-from rdmalab.grammar.tokens import Lexeme, Token, tokenize
+from rdmalab.grammar.tokens import Lexeme, Token, scan, tokenize
 
 NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 
@@ -108,3 +108,31 @@ def _no_verb(verb: Token, vocabulary: Mapping[str, Command]) -> NotUnderstood:
         return NotUnderstood(f"no verb {quoted(verb.text)}", verb.place, elsewhere)
     near = hint if hint.startswith("did you mean") else "help lists the verbs"
     return NotUnderstood(f"no verb {quoted(verb.text)}", verb.place, near)
+
+
+def commands_of(text: str) -> list[tuple[int, str]]:
+    """The commands of a pasted text or a file, with the number of the line where each begins."""
+    return list(commands_in(enumerate(text.splitlines(), 1)))
+
+
+def commands_in(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Each command of numbered lines, as soon as its last line is there.
+
+    An open brace is the only thing that a command may carry over to the next line. No quote or
+    comment reaches past the end of a line, so each line is scanned once.
+    """
+    waiting: list[str] = []
+    first = depth = 0
+    for number, line in lines:
+        first = first if waiting else number
+        waiting.append(line)
+        depth += sum(token.is_("{") - token.is_("}") for token in scan(line))
+        if depth <= 0:
+            yield from _numbered(first, waiting)
+            waiting, depth = [], 0
+    yield from _numbered(first, waiting)
+
+
+def _numbered(first: int, waiting: list[str]) -> Iterator[tuple[int, str]]:
+    if any(line.strip() for line in waiting):
+        yield first, "\n".join(waiting)

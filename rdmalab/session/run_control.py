@@ -98,6 +98,11 @@ class RunControl:
         if isinstance(goal, When) and goal.reached(session, 0):
             self._end("already so", met=True)
 
+    @property
+    def missed(self) -> bool:
+        """`until` came to an end, and its question is not answered with yes."""
+        return isinstance(self.goal, When) and not self.met
+
     def go(self, events: int = SLICE) -> bool:
         """Carry out up to `events` events; True when the journey is over."""
         if not self.over:

@@ -7,19 +7,18 @@ talk.stop()                                            # from a signal or a key:
 
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.command import NotUnderstood, Recovery
 from rdmalab.doctor.report import Report
-from rdmalab.grammar.line import parse
-from rdmalab.grammar.tokens import scan
+from rdmalab.grammar.line import commands_of, parse
 from rdmalab.lab import Lab
 from rdmalab.session.branch import SafePoint
 from rdmalab.session.interruption import Stopped, stoppable
 from rdmalab.session.lines import Reply
 from rdmalab.session.reverse import Jump
-from rdmalab.session.run_control import STOPPED, RunControl, When
+from rdmalab.session.run_control import STOPPED, RunControl
 from rdmalab.session.session import Session
 from rdmalab.shell.face_requests import WISHES
 from rdmalab.shell.line_end import LineEnd
@@ -85,10 +84,7 @@ class Conversation:
 
     @property
     def repeated(self) -> str:
-        """What an empty line stands for: the last word of time, empty if something else was said.
-
-        `goto` is not repeated: we are there.
-        """
+        """What an empty line stands for: the last command, if its facts say it is repeated."""
         return self._repeat
 
     def stop(self) -> None:
@@ -204,7 +200,6 @@ class Conversation:
         self.lab.session = self.voice.session = session
         self.lesson = self.diagnosis = None
 
-    # ------------------------------------------------------------------ bugs
     def _safe(self) -> Safe:
         session = self.lab.session
         return Safe(session, session.history.safe_point(), self.lesson, self.diagnosis)
@@ -221,7 +216,6 @@ class Conversation:
             world = "the world could not be put back: save what you need and type new"
         return Reply(line, bug=f"{called(bug)}; {world}; {report(bug, list(self._typed))}")
 
-    # ------------------------------------------------------------------ for wishes
     def tell(self, lines: Sequence[Line], emit: Emit) -> None:
         """In the width and the letters of whoever listens."""
         for row in self.voice.set(lines):
@@ -236,8 +230,6 @@ class Conversation:
     def judge(self, *, ok: bool) -> None:
         """How a wish ended, whatever was done for it."""
         self.end, self._halted = LineEnd.FINE if ok else LineEnd.FAILED, False
-
-    # ------------------------------------------------------------------ lines
 
     async def replies(self, line: str, pause: Pause) -> AsyncIterator[Reply]:
         """The replies to one line, each with its travel at an end."""
@@ -266,7 +258,7 @@ class Conversation:
             self.end = LineEnd.FAILED
         elif self.stopping or self._halted:
             self.end = LineEnd.STOPPED
-        elif reply.travel is not None and _missed(reply.travel):
+        elif reply.travel is not None and reply.travel.missed:
             self.end = LineEnd.FAILED
         elif isinstance(reply.value, Leave):
             self.end = LineEnd.LEFT
@@ -305,36 +297,3 @@ class Conversation:
         elif took < _SLICE_S / 2:
             self._events = min(_MOST, self._events * 2)
         return over
-
-
-def _missed(travel: RunControl) -> bool:
-    """`until` came to an end, and what it waited for is not so."""
-    return isinstance(travel.goal, When) and not travel.met
-
-
-def commands_of(text: str) -> list[tuple[int, str]]:
-    """The commands of a pasted text or a file, with the number of the line where each begins."""
-    return list(commands_in(enumerate(text.splitlines(), 1)))
-
-
-def commands_in(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Each command of numbered lines, as soon as its last line is there.
-
-    An open brace is the only thing that a command may carry over to the next line. No quote or
-    comment reaches past the end of a line, so each line is scanned once.
-    """
-    waiting: list[str] = []
-    first = depth = 0
-    for number, line in lines:
-        first = first if waiting else number
-        waiting.append(line)
-        depth += sum(token.is_("{") - token.is_("}") for token in scan(line))
-        if depth <= 0:
-            yield from _said(first, waiting)
-            waiting, depth = [], 0
-    yield from _said(first, waiting)
-
-
-def _said(first: int, waiting: list[str]) -> Iterator[tuple[int, str]]:
-    if any(line.strip() for line in waiting):
-        yield first, "\n".join(waiting)

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TextIO
 
 from rdmalab import disk
+from rdmalab.grammar.line import commands_in, commands_of
 from rdmalab.lab import Lab
 from rdmalab.session.lines import Reply
-from rdmalab.shell.conversation import Conversation, commands_in, commands_of
+from rdmalab.shell.conversation import Conversation
 from rdmalab.shell.interrupt import interrupts
 from rdmalab.shell.json_document import LineReport, document
 from rdmalab.shell.line_end import LineEnd

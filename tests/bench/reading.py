@@ -3,8 +3,7 @@
 import time
 from collections.abc import Callable
 
-from rdmalab.grammar.line import parse
-from rdmalab.shell.conversation import commands_of
+from rdmalab.grammar.line import commands_of, parse
 from rdmalab.vocabulary import VOCABULARY
 
 FEW, MANY = 50, 50_000

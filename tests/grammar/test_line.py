@@ -1,12 +1,14 @@
 """Lines → Invocations: the examples of the manual, golden mistakes, and any text at all."""
 
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 
 from rdmalab.command import Direction, Invocation, New, NotUnderstood, Noun, Ref, Span
-from rdmalab.grammar.line import parse
+from rdmalab.grammar.line import commands_in, commands_of, parse
 from rdmalab.vocabulary import VOCABULARY as LAB
 from tests.grammar.strategies import texts
 from tests.grammar.vocabulary import ALIASES, VOCABULARY
@@ -371,3 +373,30 @@ def test_a_call_of_a_function_that_the_lab_lacks() -> None:
 
 def test_parentheses_after_a_space_are_no_call() -> None:
     assert parse("until (now > 3us)", LAB, "A")[0].name == "until"
+
+
+def test_lines_of_a_text() -> None:
+    assert commands_of("a\n\nb wr={x=1\n y=2}\nc") == [(1, "a"), (3, "b wr={x=1\n y=2}"), (5, "c")]
+    assert commands_of("a {") == [(1, "a {")]
+    assert commands_of("") == []
+    assert commands_of("\n\na {\n\n  b\n") == [(3, "a {\n\n  b")]
+    assert commands_of("a }\nb {x\n}\nc") == [(1, "a }"), (2, "b {x\n}"), (4, "c")]
+
+
+def test_a_command_is_there_as_soon_as_its_last_brace_is_closed() -> None:
+    read: list[str] = []
+
+    def lines() -> Iterator[tuple[int, str]]:
+        for number, line in enumerate(["a {", "}", "b"], 1):
+            read.append(line)
+            yield number, line
+
+    assert next(commands_in(lines())) == (1, "a {\n}")
+    assert read == ["a {", "}"]
+
+
+@pytest.mark.parametrize("line", ["{}\n", "a b c\n", "{\n"])
+def test_each_line_in_open_braces_is_scanned_once(line: str) -> None:
+    start = time.process_time()
+    assert len(commands_of("program A.x lines={\n" + line * 10_000)) == 1
+    assert time.process_time() - start < 2  # it took more than 200 s
