@@ -28,11 +28,12 @@ def copy_for_queue(wrs: list[Any]) -> list[Any]:
 
     Requests that were made for this call are the queue's already.
     """
-    copies = wrs if type(wrs) is Fresh else [wr.copy_for_queue() for wr in wrs]
-    for index, wr in enumerate(copies):
+    fresh, queued = type(wrs) is Fresh, []
+    for wr in wrs:
+        queued.append(wr if fresh else wr.copy_for_queue())
         if wr.next == 0:
-            return copies[: index + 1]
-    return copies
+            break
+    return queued
 
 
 def check_list(hca: "Hca", wr: SendWR | RecvWR, most: int, rule: str) -> "Refused | None":
