@@ -25,7 +25,7 @@ _RUN = 64  # equal bytes that end a changed run
 
 
 class Block:
-    """Memory of this process, with room on both sides; freed when nobody holds it any more."""
+    """Memory of this process, with room on both sides; freed when no object refers to it."""
 
     __slots__ = ("_room", "_view", "addr", "length")
 
@@ -46,9 +46,9 @@ class Mirror:
     regions: the MRs it was registered as. shadow: the bytes on which both sides agreed last; None
     if there are too many of them. written: ranges that pyverbs' own functions have written.
     unknown: it may have held something before it was mirrored. block: what must not be freed
-    while somebody looks at it; None: memory of the program, which it may unmap. The node then keeps
-    the bytes, as an adapter keeps the pages that reg_mr has pinned (ib_umem_get of Linux).
-    unmapped: an access has found that; told: and the program was warned.
+    while an object refers to it; None: memory of the program, which it may unmap. The node then
+    keeps the bytes, as an adapter keeps the pages that reg_mr has pinned (ib_umem_get of Linux).
+    unmapped: an access has found that; warned: the program was warned of that.
     """
 
     node: str
@@ -61,7 +61,7 @@ class Mirror:
     unknown: bool = False
     block: Block | None = None
     unmapped: bool = False
-    told: bool = False
+    warned: bool = False
     _room: bytearray = field(default_factory=bytearray)
 
     def __post_init__(self) -> None:
@@ -183,7 +183,7 @@ class Buffers:
         return None
 
     def _holding(self, real: int, length: int) -> Block | None:
-        """The block with all these bytes, or with its guard behind them."""
+        """The block with all these bytes, or with its guard after them."""
         block = self.block_at(real)
         inside = block is not None and real + length <= block.addr + block.length + _GUARD
         return block if inside else None
@@ -210,7 +210,7 @@ class Buffers:
         return made
 
     def forget(self, region: Ref) -> None:
-        """An MR is gone; memory that no MR names any more is nobody's."""
+        """An MR is gone; memory without an MR is released."""
         for mirror in [mirror for mirror in self.mirrors if region in mirror.regions]:
             mirror.regions.remove(region)
             if not mirror.regions:

@@ -129,8 +129,8 @@ class Process:
     def _unmapped(self) -> Iterator[str]:
         """A sentence for each MR whose memory was found unmapped since the last call."""
         for mirror in self.buffers.mirrors:
-            if mirror.unmapped and not mirror.told:
-                mirror.told = True
+            if mirror.unmapped and not mirror.warned:
+                mirror.warned = True
                 yield (
                     f"{mirror.regions[0]}: the program has unmapped memory of this MR. The device "
                     "keeps the pages that reg_mr pinned; the program cannot read or write them."
@@ -149,7 +149,7 @@ class Process:
 
     # ------------------------------------------------------------------ time
     def glance(self) -> None:
-        """Somebody has looked and found nothing: what comes next happens, if it comes soon."""
+        """A poll has found nothing: run the next event if it is due soon."""
         with self._turn:
             self._look(_NEWS)
 
@@ -207,7 +207,7 @@ class Process:
         self.world.advance(until_ns)
 
     def is_idle(self) -> bool:
-        """Nothing more will happen by itself, and no other thread is there to make it happen."""
+        """No event is pending, and no other thread exists that could cause one."""
         if self.world.agenda.next_ns() is not None:
             return False
         if threading.active_count() > 1:

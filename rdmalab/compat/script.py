@@ -42,7 +42,7 @@ def run(
 
 
 def _exit_code(code: object) -> int:
-    """What `sys.exit(code)` tells the shell."""
+    """The exit status of `sys.exit(code)`."""
     if code is None or isinstance(code, int):
         return code or 0
     sys.stderr.write(f"{code}\n")

@@ -38,7 +38,7 @@ _real_select = select.select
 def _select(
     rlist: Sequence[Any], wlist: Sequence[Any], xlist: Sequence[Any], timeout: float | None = None
 ) -> Any:
-    """Nobody else runs: what is not ready now will not be, and the wait is one of the lab."""
+    """No other thread runs: the wait is one of virtual time."""
     ready = _real_select(rlist, wlist, xlist, 0)
     if any(ready) or timeout is None:
         return ready if any(ready) else _real_select(rlist, wlist, xlist, None)
@@ -59,7 +59,7 @@ _CLOCKS: dict[str, Callable[..., Any]] = {
 
 @contextmanager
 def virtual() -> Iterator[None]:
-    """Inside, whoever asks Python for the time gets the lab's."""
+    """Inside, Python's clocks return the virtual time."""
     real = {name: getattr(time, name) for name in _CLOCKS}
     _set(_CLOCKS, _select)
     try:

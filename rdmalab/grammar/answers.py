@@ -15,7 +15,7 @@ from rdmalab.grammar.values import BOOLEANS, NULLS
 
 
 class Unknown(LookupError):  # noqa: N818  (it says what it is)
-    """Nobody knows this path; `hint` is one suggestion."""
+    """The path does not exist; `hint` is one suggestion."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)

@@ -212,7 +212,7 @@ def _unfolded(argument: Argument) -> Iterable[Argument]:
 def _missing(
     outer: Path, parameters: tuple[Parameter, ...], values: dict[str, Any]
 ) -> Iterable[Path]:
-    """What is required and absent. A required record of which nothing is said is an empty one."""
+    """What is required and absent. A required record without any field is an empty one."""
     for parameter in parameters:
         path = (*outer, parameter.name)
         record = flat_record(parameter.kind, lists=not outer)

@@ -34,7 +34,7 @@ from rdmalab.spec.programs import WORDS
 
 
 class Role(Enum):
-    """What a character is, for whoever chooses colours."""
+    """The kind of a character, from which faces choose its colour."""
 
     SPACE = auto()
     VERB = auto()
@@ -203,7 +203,7 @@ def _is_reference(atom: Atom, kind: ArgumentKind, default_node: str | None) -> b
 
 
 def _question(atom: Atom) -> Iterator[Stroke]:
-    """An expression: names before a comparison, words behind it and in filters."""
+    """An expression: names before a comparison, words after it and in filters."""
     last = ""
     tokens = scan_expression(atom.text, atom.place.start)
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):

@@ -1,4 +1,4 @@
-"""Half a line: what has been said, and what may come at the cursor. Works on any broken text."""
+"""An incomplete line: its arguments so far, and what may follow. Works on any broken text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,8 +27,8 @@ class Expected:
     """What may stand at the cursor: a verb, a value for one of `values`, one of `keys`.
 
     is_line: the verb begins a line of a program, which has words of its own besides.
-    given: what the command has been told elsewhere, by dotted key (a Part holds its value, or what
-    is wrong with it). partial: the piece of text at the cursor that a completion replaces. record:
+    given: arguments elsewhere in the line, by dotted key (a Part holds its value, or what is wrong
+    with it). partial: the piece of text at the cursor that a completion replaces. record:
     the kind of record in whose braces the cursor stands. struct: the name of a struct inside
     a struct of C in whose braces it stands; its fields belong to the record around it.
     """
@@ -52,7 +52,7 @@ def expect(
     default_node: str | None = None,
     aliases: Mapping[str, str] = NO_ALIASES,
 ) -> Expected:
-    """What the line has said so far, and what may come at the cursor."""
+    """The arguments of the line so far, and what may come at the cursor."""
     cursor = max(0, min(cursor, len(line)))
     before = folded(line[:cursor], scan(line[:cursor]))
     if before and before[-1].lexeme is Lexeme.COMMENT and before[-1].place.stop == cursor:
@@ -90,7 +90,7 @@ def _given(
     verb: Token,
     how: tuple[Mapping[str, Command], str | None, Mapping[str, str]],
 ) -> dict[str, ArgumentPart]:
-    """What the whole command says, before and behind the cursor but not at it."""
+    """The arguments of the command, before and after the cursor but not at it."""
     vocabulary, default_node, aliases = how
     said = commands(folded(line, scan(line))) + commands(scan(line))  # closed behind the cursor?
     tokens = next(tokens for tokens in said if tokens[:1] == [verb])

@@ -1,6 +1,6 @@
-"""The lines of a program: verbs, and the words of `spec/programs.py`, read and matched.
+"""The lines of a program: verbs, and the words of `spec/programs.py`, parsed and matched.
 
-Every line knows where it goes on, so that whoever carries it out needs a counter and no parser.
+Every line holds the index of the next one: execution needs a counter and no parser.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +25,7 @@ _ERRNOS = {name: number for number, name in ERRNO_NAMES.items()}
 class Line:
     """One line. word: of `spec/programs.py`, empty for a verb. number: counted from 1.
 
-    amount: turns of a loop (0: for ever), ns of a sleep, the errno that a try wants (0: any).
+    amount: turns of a loop (0: no limit), ns of a sleep, the errno that a try wants (0: any).
     jump: the index at which it goes on: of an `if` when the answer is no, of an `else` always, of
     the `end` of a loop while turns are left; -1: nowhere else.
     """
@@ -211,7 +211,7 @@ _READERS: dict[str, Callable[[Reading, Line, Token, list[Token]], None]] = {
 def _match(lines: list[Line], places: list[Span]) -> None:
     """Each `else` and `end` finds its `if` or `loop`, and each loop has something that takes time.
 
-    Else it would go round for ever at one and the same nanosecond.
+    Otherwise it would loop without end at the same nanosecond.
     """
     opened: list[int] = []
     for at, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""One command's arguments in their places: the one reading behind parsing, completion and colour.
+"""One command's arguments in their places: one reading for parsing, completion and colour.
 
 Words go to the first free positional parameter that accepts them, `key=value` anywhere, spoken
 keywords without `=`, and a question takes the rest of the line. Nothing here raises: what is wrong

@@ -1,7 +1,7 @@
-"""Tokens → arguments, still without meaning: which words are keys, which belong together.
+"""Tokens → arguments without meaning: which words are keys, which belong together.
 
-Any tokens give arguments: what makes no sense stays a strange Atom, and whoever gives it a
-meaning refuses it. So completion and colour see the same tree as the parser.
+Any tokens give arguments: an unknown part stays an Atom, which is refused where it gets a meaning.
+Completion and colour use the same tree as the parser.
 """
 
 from dataclasses import dataclass, field

@@ -11,7 +11,7 @@ _BACK = {said: f"\\{letter}" for letter, said in _SIMPLE.items() if said != "\0"
 
 
 def unquoted(text: str, place: Span) -> str:
-    """What a quoted string says; NotUnderstood at an escape nobody knows."""
+    """The value of a quoted string; NotUnderstood at an unknown escape."""
     if len(text) < 2 or not text.endswith('"'):
         raise NotUnderstood("this quote is never closed", place, 'end it with "')
 

@@ -288,7 +288,7 @@ def _expression(atom: Atom, _kind: ExpressionKind, default_node: str | None) -> 
 
 
 def _lines(atom: Atom, kind: LinesKind, _node: str | None) -> Lines:
-    """Only where they stand: whoever knows the vocabulary reads them."""
+    """Only their positions: the room that has the vocabulary reads them."""
     first = atom.tokens[0]
     if first.lexeme is not Lexeme.LINES or len(atom.tokens) > 1:
         raise NotUnderstood(f"{quoted(atom.text)} are no lines", atom.place, example(kind))

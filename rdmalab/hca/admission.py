@@ -1,6 +1,6 @@
-"""What a port asks of an arriving packet before any engine sees it; each failure is silence.
+"""Checks of a port on an arriving packet, before any engine gets it; a failure drops the packet.
 
-Each function names a row of DROPS in `spec/refusals.py`, or nothing (transport.md 10).
+Each function returns the name of a row of DROPS in `spec/refusals.py`, or None (transport.md 10).
 """
 
 from collections import Counter
@@ -37,7 +37,7 @@ _EVERYWHERE = frozenset(
 
 
 def at_port(hca: "Hca", packet: Packet) -> str | None:
-    """The port is up, the packet is for this node, and an engine here can do its opcode."""
+    """The reason to drop a packet at the port; None if port, address and opcode are right."""
     if hca.port_state is not _ACTIVE:
         return "port-down"
     if (hca.lids or packet.flow.dst not in hca.gids) and (reason := _misled(hca, packet.flow)):
@@ -59,7 +59,9 @@ def _misled(hca: "Hca", flow: Flow) -> str | None:
 
 
 def at_qp(qp: QueuePair | None, packet: Packet) -> str | None:
-    """The QP exists, speaks this service, listens, and the packet is its peer's."""
+    """The reason to drop a packet at the QP; None if it exists, is ready and the packet is its
+    peer's.
+    """
     row = OPCODES[packet.opcode]
     if qp is None:
         return "wrong-qpn"

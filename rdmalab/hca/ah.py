@@ -19,7 +19,7 @@ _SL, _FLOW_LABEL = ADDRESS["sl"].last, ADDRESS["flow_label"].last  # as wide as 
 
 @dataclass(slots=True)
 class AddressHandle:
-    """`ibv_ah`: where datagrams go, made once and named by each work request."""
+    """`ibv_ah`: the destination of datagrams, created once and given with each work request."""
 
     number: int
     pd: int
@@ -27,9 +27,9 @@ class AddressHandle:
 
 
 def judge(hca: "Hca", av: AhAttr, port: int, judged: frozenset[str]) -> "Refused | None":
-    """Why this is no address: R10 and R16 of the state machine, and `ibv_create_ah`.
+    """Why this is not a legal address; None if it is. R10, R16 and `ibv_create_ah`.
 
-    judged: the fields whose range this device looks at in this call.
+    judged: the fields whose range this device checks in this call.
     """
     profile = hca.profile
     if av.port_num != port:
@@ -83,7 +83,7 @@ def _judge_dgid(hca: "Hca", av: AhAttr) -> "Refused | None":
         legal = "IPv4-mapped with sgid_index 1, IPv6 with sgid_index 0"
         return refused(profile, "ah-dgid", gid_text(av.dgid), argument="ah_attr", legal=legal)
     if profile.resolves_addresses and not (is_multicast(av.dgid) or hca.outside.has(av.dgid)):
-        legal = "the address of a node that is there"
+        legal = "the address of an existing node"
         return refused(profile, "ah-neighbour", gid_text(av.dgid), argument="ah_attr", legal=legal)
     return None
 

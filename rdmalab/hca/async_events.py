@@ -1,4 +1,6 @@
-"""Asynchronous events: one queue a node; whoever takes one must ack it before its object can go."""
+"""Asynchronous events: one queue per node; an event must be acknowledged before its object is
+destroyed.
+"""
 
 from collections import deque
 from typing import TYPE_CHECKING
@@ -17,7 +19,7 @@ Raised = tuple[AsyncEvent, int]
 def take(hca: "Hca") -> Raised:
     """`ibv_get_async_event`, never blocking."""
     if not hca.async_events:
-        legal = "the device tells: show events lists what waits"
+        legal = "the device raises them: show events lists those not yet read"
         raise refused(hca.profile, "async-none", argument="node", legal=legal)
     event, number = hca.async_events.popleft()
     hca.async_unacked.append((event, number))
@@ -39,12 +41,12 @@ def acknowledge(hca: "Hca", wanted: AsyncEvent | None, of: tuple[str, int] | Non
             hca.trace.record(Kind.ASYNC_ACKED, hca.node, number, event, EVENTS[event].noun)
             return
     what = f"this {of[0]}" if of else hca.node
-    legal = "get_async_event takes one"
+    legal = "get_async_event reads one"
     raise refused(hca.profile, "async-ack", what, argument="what", legal=legal)
 
 
 def check_acked(hca: "Hca", noun: str, number: int) -> None:
-    """Destroying an object waits for the events about it that were taken."""
+    """Refuse to destroy an object while events about it are read and not acknowledged."""
     count = sum(names(raised, noun, number) for raised in hca.async_unacked)
     if count:
         raise refused(
@@ -53,7 +55,7 @@ def check_acked(hca: "Hca", noun: str, number: int) -> None:
 
 
 def discard(hca: "Hca", noun: str, number: int) -> None:
-    """The object goes, and with it the events about it that nobody took."""
+    """Remove the unread events about an object that is destroyed."""
     kept = deque(raised for raised in hca.async_events if not names(raised, noun, number))
     if lost := len(hca.async_events) - len(kept):
         hca.async_events = kept

@@ -53,14 +53,14 @@ class Capacity:
 
     @property
     def wqe_bytes(self) -> int:
-        """What one send takes in the ring: its header, then its SGEs or its inline bytes."""
+        """The bytes of one send WQE: its header, then its SGEs or its inline bytes."""
         inline = _INLINE_HEADER + self.max_inline_data if self.max_inline_data else 0
         body = max(self.max_send_sge * _SGE, inline)
         return -(-(_WQE_HEADER + body) // _WQE_BLOCK) * _WQE_BLOCK
 
     @property
     def sq_bytes(self) -> int:
-        """What the whole send queue takes."""
+        """The bytes of the whole send queue."""
         return self.max_send_wr * self.wqe_bytes
 
 
@@ -121,7 +121,7 @@ class QpAttr:
     cap: Capacity | None = None
 
     def given(self) -> dict[str, Any]:
-        """The fields that were said, by name."""
+        """The fields that have a value, by name."""
         return {name: value for name in FIELDS if (value := getattr(self, name)) is not None}
 
 
@@ -141,7 +141,7 @@ _WITHOUT_DEFAULT = ("ah_attr", "alt_ah_attr", "cap", "cur_qp_state")  # asked of
 
 
 def initial() -> QpAttr:
-    """What `query_qp` shows of a new QP."""
+    """The attributes that `query_qp` returns for a new QP."""
     defaults: dict[str, Any] = {
         name: ATTRIBUTES[name].default for name in FIELDS if name not in _WITHOUT_DEFAULT
     }

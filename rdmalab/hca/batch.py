@@ -1,7 +1,7 @@
 """`ibv_wr_*`: builders and setters make work requests, `wr_complete` posts all of them or none.
 
-The functions in the region return nothing, so a mistake is told by `wr_complete` only, and drops
-the whole batch; `post_send` keeps what stands before its bad one.
+The functions between return nothing: only `wr_complete` returns their error, and discards the whole
+batch. `post_send` instead keeps the requests before the bad one.
 """
 
 from dataclasses import replace
@@ -35,8 +35,10 @@ def set_next(hca: "Hca", qp: QueuePair, wr_id: int | None, wr_flags: int | None)
 
 # --------------------------------------------------------------------------- in the region
 def build(hca: "Hca", qp: QueuePair, opcode: WROpcode, **operands: Any) -> None:
-    """One work request, not posted yet. Whether its bytes are inline is for its setter to say, or,
-    on some devices, for wr_flags."""
+    """Build one work request, not posted yet.
+
+    Its setter decides whether the bytes are inline; on some devices wr_flags does.
+    """
     verb = BUILDERS[opcode]
     region, ex = extended.open_region(hca, qp, verb), extended.of(hca, qp)
     kept = ~_INLINE if hca.profile.setter_makes_inline else ~0
@@ -49,7 +51,7 @@ def build(hca: "Hca", qp: QueuePair, opcode: WROpcode, **operands: Any) -> None:
 
 
 def build_inline(hca: "Hca", qp: QueuePair, opcode: WROpcode, sge: SGE, **operands: Any) -> None:
-    """The same for a builder that copies its bytes here and now, and takes no DATA setter."""
+    """Build one work request whose builder copies its bytes at once and needs no DATA setter."""
     build(hca, qp, opcode, sg=[sge], **operands)
     region = extended.open_region(hca, qp, BUILDERS[opcode])
     if hca.memory.is_mapped(sge.addr, sge.length):
@@ -59,7 +61,7 @@ def build_inline(hca: "Hca", qp: QueuePair, opcode: WROpcode, sge: SGE, **operan
 
 
 def fill(hca: "Hca", qp: QueuePair, verb: str, sg: list[SGE]) -> None:
-    """A DATA setter that takes references: the bytes are read when the WR is carried out."""
+    """A DATA setter that takes references: the bytes are read when the WR is executed."""
     built = _to_fill(hca, qp, verb)
     if built is not None:
         built.inline = None
@@ -70,7 +72,7 @@ def fill(hca: "Hca", qp: QueuePair, verb: str, sg: list[SGE]) -> None:
 def fill_list(
     hca: "Hca", qp: QueuePair, verb: str, sg: list[SGE], num_sge: int | None = None
 ) -> None:
-    """The same with an array and its length, if it is not that of what was written."""
+    """A DATA setter that takes an array; num_sge: its length as given, None for the real one."""
     if num_sge is None or 0 <= num_sge <= len(sg):
         fill(hca, qp, verb, sg[:num_sge])
     else:
@@ -79,8 +81,11 @@ def fill_list(
 
 
 def _as_listed(hca: "Hca", sg: list[SGE]) -> list[SGE]:
-    """The list as the device finds it. librxe counts n times the first length: it ends too early,
-    or goes on where there is nothing."""
+    """The list as the device reads it.
+
+    librxe counts n times the first length: the list ends too early, or continues in unmapped
+    memory.
+    """
     if hca.profile.list_setters_add or not sg:
         return sg
     found, left = [], len(sg) * sg[0].length
@@ -95,7 +100,7 @@ def _as_listed(hca: "Hca", sg: list[SGE]) -> list[SGE]:
 def fill_inline(
     hca: "Hca", qp: QueuePair, verb: str, sg: list[SGE], num_buf: int | None = None
 ) -> None:
-    """A DATA setter that copies here and now: num_buf of the buffers, or all."""
+    """A DATA setter that copies at once num_buf of the buffers, or all."""
     built = _to_fill(hca, qp, verb)
     if built is None:
         return
@@ -113,8 +118,11 @@ def fill_inline(
 
 
 def _copy(hca: "Hca", qp: QueuePair, built: Built, verb: str, sg: list[SGE]) -> None:
-    """Inline. librxe forgets the length of a list; and without INLINE in wr_flags the device takes
-    the bytes for a list, whose keys open nothing."""
+    """Copy inline data into the built request.
+
+    librxe does not set the length of a list. Without INLINE in wr_flags the device takes the bytes
+    for a list, whose keys are invalid.
+    """
     if verb in builders.INLINE_LISTS and not hca.profile.list_setters_add:
         sg = []
     flags = int(built.wr.flags)
@@ -129,7 +137,7 @@ def _copy(hca: "Hca", qp: QueuePair, built: Built, verb: str, sg: list[SGE]) -> 
 
 
 def address(hca: "Hca", qp: QueuePair, verb: str, **operands: Any) -> None:
-    """A QP setter: where this one work request goes."""
+    """A QP setter: the destination of one work request."""
     region = extended.open_region(hca, qp, verb)
     if builders.qp_setter(qp.qp_type) != verb:
         extended.fail_batch(hca, qp, region, "crash-setter", verb, qp.qp_type.name)
@@ -172,14 +180,14 @@ def _to_fill(hca: "Hca", qp: QueuePair, verb: str) -> Built | None:
 
 
 def _change(hca: "Hca", qp: QueuePair, built: Built, verb: str, **fields: Any) -> None:
-    """What was recorded never changes: the work request is made anew."""
+    """Replace a built work request; what is in the trace is immutable."""
     built.wr = replace(built.wr, **fields)
     hca.trace.record(Kind.WR_FILLED, hca.node, qp.number, built.wr, verb)
 
 
 # --------------------------------------------------------------------------- leaving it
 def abort(hca: "Hca", qp: QueuePair) -> None:
-    """`ibv_wr_abort`: as if nothing had been built."""
+    """`ibv_wr_abort`: discard all that was built."""
     is_open = extended.of(hca, qp).region is not None
     extended.close(hca, qp, extended.ABORTED if is_open else extended.UNOPENED)
 
@@ -193,7 +201,7 @@ def complete(hca: "Hca", qp: QueuePair) -> None:
     refusal = _judge(hca, qp, region)
     extended.close(hca, qp, extended.DROPPED if refusal else extended.POSTED)
     if refusal is not None:
-        refusal.left = "the batch is dropped"
+        refusal.left = "the batch is discarded"
         if refusal.rule == "send-state":
             posting.keep_early(hca, qp, [built.wr for built in region.built])
         raise refusal

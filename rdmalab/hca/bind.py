@@ -1,4 +1,4 @@
-"""`ibv_bind_mw`: what the library asks by itself, then a BIND_MW on the send queue."""
+"""`ibv_bind_mw`: the checks of the library, then a BIND_MW on the send queue."""
 
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ _LINES = {
 
 
 def bind_mw(hca: "Hca", qp: "QueuePair", mw: "MemoryWindow", asked: MwBind) -> None:
-    """Post the bind; the window's new R_Key is known at once, and opens memory when it is done."""
+    """Post the bind; the new R_Key is returned at once and is valid after the bind is executed."""
     if (refusal := _judge(hca, mw, asked)) is not None:
         raise refusal
     wr = SendWR(

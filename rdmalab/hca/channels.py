@@ -1,4 +1,4 @@
-"""Completion events: an armed CQ tells its channel once; the program takes that and acks it."""
+"""Completion events: an armed CQ queues one event on its channel; the program reads and acks it."""
 
 from collections import deque
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CompChannel:
-    """`ibv_comp_channel`: the numbers of the CQs that have something to say, oldest first."""
+    """`ibv_comp_channel`: the numbers of the CQs with unread events, oldest first."""
 
     __slots__ = ("events", "node", "number")
 
@@ -27,7 +27,7 @@ class CompChannel:
 
 
 def wakes(profile: "Profile", armed: Arm, cqe: "Cqe") -> bool:
-    """Whether this completion is one that the arm waits for."""
+    """True if this completion raises the event of a CQ armed this way."""
     if armed is not Arm.SOLICITED:
         return armed is Arm.ANY
     if cqe.status == WCStatus.SUCCESS:
@@ -39,7 +39,7 @@ def wakes(profile: "Profile", armed: Arm, cqe: "Cqe") -> bool:
 
 
 def arm(hca: "Hca", cq: "CompletionQueue", *, solicited_only: bool) -> None:
-    """One event, for the next completion; who waits for any does not fall back to solicited."""
+    """Arm the CQ for one event of the next completion; any is not reduced to solicited."""
     cq.armed = max(cq.armed, Arm.SOLICITED if solicited_only else Arm.ANY)
     hca.trace.record(Kind.CQ_ARMED, hca.node, cq.number, cq.armed)
     if hca.profile.arm_sees_unpolled:
@@ -49,13 +49,13 @@ def arm(hca: "Hca", cq: "CompletionQueue", *, solicited_only: bool) -> None:
 
 
 def notify(hca: "Hca", cq: "CompletionQueue", cqe: "Cqe") -> None:
-    """A completion came onto an armed CQ."""
+    """Raise the event of an armed CQ if this completion is one that it was armed for."""
     if wakes(hca.profile, cq.armed, cqe):
         raise_event(hca, cq)
 
 
 def raise_event(hca: "Hca", cq: "CompletionQueue") -> None:
-    """The arm is spent; without a channel the event goes nowhere."""
+    """Disarm the CQ and queue one event on its completion channel, if it has one."""
     cq.armed = Arm.NONE
     hca.trace.record(Kind.CQ_EVENT_RAISED, hca.node, cq.number, cq.channel)
     if cq.channel:
@@ -63,12 +63,12 @@ def raise_event(hca: "Hca", cq: "CompletionQueue") -> None:
 
 
 def members(hca: "Hca", channel: CompChannel) -> list["CompletionQueue"]:
-    """The CQs that tell this channel."""
+    """The CQs that use this channel."""
     return [cq for cq in hca.cqs.items.values() if cq.channel == channel.number]
 
 
 def take(hca: "Hca", channel: CompChannel) -> "CompletionQueue":
-    """`ibv_get_cq_event`, never blocking; the event counts as unacked from now on."""
+    """`ibv_get_cq_event`, never blocking; the event then counts as unacknowledged."""
     if not channel.events:
         raise refused(
             hca.profile, "cq-event-none", argument="channel", legal=what_wakes(hca, channel)
@@ -80,18 +80,18 @@ def take(hca: "Hca", channel: CompChannel) -> "CompletionQueue":
 
 
 def what_wakes(hca: "Hca", channel: CompChannel) -> str:
-    """What the program waits for, and whether it waits in vain."""
+    """What would end the wait of a program on this channel, and whether that can happen."""
     cqs = members(hca, channel)
     if not cqs:
         return "no completion queue was made with it: create_cq … channel=…"
     waiting = sum(len(cq.cqes) for cq in cqs)
-    lost = f"; {waiting} unread on it raised no event and will not: poll" if waiting else ""
+    lost = f"; {waiting} completions already in it raise no event: poll" if waiting else ""
     armed = max(cq.armed for cq in cqs)
     if armed is Arm.NONE:
         return f"no completion queue of it is armed: req_notify_cq{lost}"
     if armed is Arm.SOLICITED:
-        return f"a receive with the solicited bit, or an error, would wake it{lost}"
-    return f"the next completion would wake it{lost}"
+        return f"the next receive with the solicited bit, or the next error, ends the wait{lost}"
+    return f"the next completion ends the wait{lost}"
 
 
 def acknowledge(hca: "Hca", cq: "CompletionQueue", count: int) -> None:
@@ -103,14 +103,14 @@ def acknowledge(hca: "Hca", cq: "CompletionQueue", count: int) -> None:
 
 
 def check_acked(hca: "Hca", cq: "CompletionQueue") -> None:
-    """Destroying a CQ waits for the events that were taken."""
+    """Refuse to destroy a CQ while events are read and not acknowledged."""
     if cq.unacked:
         legal = f"ack_cq_events nevents={cq.unacked}"
         raise refused(hca.profile, "cq-events-unacked", cq.unacked, argument="cq", legal=legal)
 
 
 def discard(hca: "Hca", cq: "CompletionQueue") -> None:
-    """The CQ goes, and with it what it told and nobody took."""
+    """Remove the unread events of a CQ that is destroyed."""
     if not cq.channel:
         return
     channel = hca.channels.find(cq.channel)

@@ -1,4 +1,4 @@
-"""The completer: turns answers into completions. Writes only in `qp.comp`."""
+"""The completer: turns answers into completions. Writes only `qp.comp`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ _COMPLETED, _SUCCESS, _EXECUTED = Kind.WQE_COMPLETED, WCStatus.SUCCESS, SlotsFre
 
 
 def begin(qp: QueuePair) -> None:
-    """A new first PSN: nothing is owed by the past."""
+    """Start with a new first PSN and no outstanding requests."""
     qp.comp = Completing(qp.sq.posted, qp.sq.next_psn)
 
 
@@ -39,7 +39,7 @@ def reset_retry_counters(qp: QueuePair) -> None:
 
 # --------------------------------------------------------------------------- answers
 def receive(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
-    """An answer has arrived: an ACK, a NAK, READ data or an atomic's result."""
+    """Process an answer: an ACK, a NAK, READ data or an atomic's result."""
     comp = qp.comp
     outstanding = diff(packet.psn, comp.psn) >= 0 and diff(packet.psn, qp.req.sent) < 0
     if not outstanding:
@@ -188,7 +188,7 @@ def _cqe(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Cqe:
 
 
 def fail(hca: "Hca", qp: QueuePair, status: WCStatus) -> None:
-    """The oldest WQE ends in error and takes its queue with it, or the whole QP."""
+    """Complete the oldest WQE in error; its queue, or the whole QP, fails with it."""
     wqe = qp.sq.wqes[qp.comp.serial]
     flush.complete_send(hca, qp, wqe, status)
     if qp.state is _ERR:  # an overrun CQ has killed it already
@@ -213,7 +213,7 @@ def settle(hca: "Hca", qp: QueuePair) -> None:
 
 
 def _complete_unanswered(hca: "Hca", qp: QueuePair) -> None:
-    """What owes no answer is done when its turn comes: it has left, or never had to."""
+    """Complete WQEs that need no answer, in order, once they are sent or executed."""
     comp, wqes, acknowledged = qp.comp, qp.sq.wqes, qp.transport.acknowledged
     while comp.serial < qp.req.serial:
         wqe = wqes[comp.serial]
@@ -282,7 +282,7 @@ def _retry(hca: "Hca", qp: QueuePair, reason: str) -> None:
 
 
 def _wait_for_receiver(hca: "Hca", qp: QueuePair, code: int) -> None:
-    """RNR NAK: wait the responder's timer, then send again; rnr_retry 7 never gives up."""
+    """RNR NAK: wait for its timer, then retransmit; rnr_retry 7 retries without limit."""
     comp = qp.comp
     if comp.rnr_until_ns is not None:
         return

@@ -1,7 +1,7 @@
-"""A node's open device: closed with everything in it, opened again, or dead.
+"""A node's open device: closed with all its objects, opened again, or failed.
 
-A dead device is silent: nothing moves, no CQE comes any more, DEVICE_FATAL is the only sign. What
-lies on its CQs can still be polled, objects can be destroyed, everything else answers EIO.
+A failed device does nothing: no packet, no CQE, only the event DEVICE_FATAL. CQEs already in its
+CQs can be polled and objects can be destroyed; every other call returns EIO.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ TEARDOWN = (
 
 
 def close(hca: "Hca") -> None:
-    """`ibv_close_device`: the kernel frees all that is left over, and nothing is EBUSY."""
+    """`ibv_close_device`: the kernel frees all remaining objects; EBUSY never occurs."""
     if hca.unavailable_rule == CLOSED:
         raise refused(hca.profile, CLOSED, legal=f"open_device {hca.node}")
     for noun in TEARDOWN:

@@ -14,11 +14,12 @@ _ADDED, _POLLED = Kind.CQE_ADDED, Kind.CQE_POLLED
 
 
 class CompletionQueue:
-    """`ibv_cq`: first in, first out, over all queues attached to it.
+    """`ibv_cq`: first in, first out, over all queues that complete on it.
 
-    channel: who is told (0: nobody); context: the program's own word for the queue. unacked: events
-    taken and not acknowledged. fields: what an extended CQ lets be read, None for a plain one.
-    reading: CQEs seen by the extended poll under way, 0 when none is; the last of them is current.
+    channel: number of its completion channel, 0 for none. context: cq_context of the program.
+    unacked: events read and not acknowledged. fields: the fields that an extended CQ provides, None
+    for a plain CQ. reading: CQEs read by the open extended poll, 0 for none; the last of them is
+    current.
     """
 
     __slots__ = (
@@ -43,7 +44,7 @@ class CompletionQueue:
         self.reading = 0
 
     def push(self, trace: "Recorder", cqe: "Cqe") -> bool:
-        """The only way onto a CQ. False if it was full: the CQE is lost."""
+        """Add a CQE, as the only function. False if the CQ was full: the CQE is lost."""
         if self.dead or len(self.cqes) >= self.capacity:
             trace.record(Kind.CQ_OVERRUN, self.node, self.number, cqe)
             return False
@@ -54,7 +55,7 @@ class CompletionQueue:
         return True
 
     def forget(self, qpn: int) -> "list[Cqe]":
-        """Remove the CQEs of a QP that is reset or destroyed (mlx5 does); which they were."""
+        """Remove the CQEs of a QP that is reset or destroyed (mlx5 does); returns them."""
         gone = [cqe for cqe in self.cqes if cqe.qp_num == qpn]
         seen = [cqe for index, cqe in enumerate(self.cqes) if index < self.reading]
         self.reading = sum(cqe.qp_num != qpn for cqe in seen)
@@ -62,12 +63,12 @@ class CompletionQueue:
         return gone
 
     def pop(self, trace: "Recorder") -> "Cqe":
-        """The only way off it."""
+        """Remove the oldest CQE, as the only function."""
         cqe = self.cqes.popleft()
         trace.record(_POLLED, self.node, self.number, cqe)
         return cqe
 
     def resize(self, trace: "Recorder", capacity: int) -> None:
-        """Room for more, or for fewer; whoever calls has counted what lies there."""
+        """Set the capacity; the caller has checked that the CQEs in it fit."""
         trace.record(Kind.CQ_RESIZED, self.node, self.number, self.capacity, capacity)
         self.capacity = capacity

@@ -1,7 +1,7 @@
-"""The adapter: three doors, and the one place where its engines meet.
+"""The adapter: the interface of host, wire and clock, and the only link between its engines.
 
-The host posts work and calls `wake`; the wire calls `receive`; the clock calls `turn` (the port may
-send a packet) and `timer`. What the engines must tell each other goes through here.
+The host posts work and calls `wake`. The wire calls `receive`. The clock calls `turn` (the port may
+send a packet) and `timer`. Calls from one engine to another go through this class.
 """
 
 from collections import Counter, deque
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Numbered(Protocol):
-    """Whatever stands in a table."""
+    """An object in a table."""
 
     number: int
 
@@ -70,13 +70,16 @@ class Table(Generic[T]):
         self.items: dict[int, T] = {}
 
     def add(self, item: T) -> None:
+        """Add the object under its number."""
         self.items[item.number] = item
         self.next_number = item.number + 1
 
     def remove(self, item: T) -> None:
+        """Remove the object."""
         del self.items[item.number]
 
     def find(self, number: int) -> T:
+        """The object of this number; None if it is destroyed."""
         return self.items[number]
 
 
@@ -121,7 +124,7 @@ class Hca:
         self._lay_tables()
 
     def _lay_tables(self) -> None:
-        """Empty tables, one a kind of object."""
+        """Create the empty tables, one per kind of object."""
         self.pds: Table[ProtectionDomain] = Table("pd", 1)
         self.mrs: Table[MemoryRegion] = Table("mr", 1)
         self.cqs: Table[CompletionQueue] = Table("cq", 1)
@@ -157,7 +160,7 @@ class Hca:
 
     # ------------------------------------------------------------------ the host's door
     def wake(self, qp: "QueuePair") -> None:
-        """This QP may have something to send: it waits in line for the port."""
+        """Queue this QP for the port: it may have something to send."""
         if self.unavailable_rule:
             return
         if not qp.queued:
@@ -171,14 +174,14 @@ class Hca:
             self.outside.file_port(self.node, at_ns)
 
     def leave_line(self, qp: "QueuePair") -> None:
-        """A QP that is destroyed no longer waits for the port; images of the past rely on it."""
+        """Remove a destroyed QP from the queue for the port; snapshots rely on it."""
         if qp.queued:
             qp.queued = False
             self.ready.remove(qp)
 
     # ------------------------------------------------------------------ the clock's doors
     def turn(self, now_ns: int) -> None:
-        """The port is free: one packet of the first QP in line that has one."""
+        """Send one packet of the first QP in line that has one; called when the port is free."""
         self.now_ns, ready = now_ns, self.ready
         while ready:  # `turn_filed` is still set: who wakes up meanwhile only gets in line
             if self._send_one(ready.popleft()):
@@ -204,7 +207,7 @@ class Hca:
         return self._request(qp, wqe)
 
     def _turn_of_requests(self, qp: "QueuePair") -> bool:
-        """A steady stream of READs must not keep back what the QP itself has to send."""
+        """True if a request is next: continuous READ answers must not block the QP's own sends."""
         return qp.answered and requester.next_wqe(qp) is not None
 
     def _answer(self, qp: "QueuePair") -> bool:
@@ -247,7 +250,7 @@ class Hca:
 
     # ------------------------------------------------------------------ the wire's door
     def receive(self, packet: Packet, now_ns: int) -> None:
-        """A packet has arrived: for a responder, for a completer, or for nobody."""
+        """Process an arriving packet: drop it, or give it to the responder or completer."""
         self.now_ns = now_ns
         if self.flows.items:
             responder.sniff(self, packet)
@@ -266,19 +269,19 @@ class Hca:
             migration.follow(self, qp, packet)
         row = OPCODES[packet.opcode]
         if row.request:
-            if not qp.resp.heard:
+            if not qp.resp.received_any:
                 responder.mark_established(self, qp)
             responder.RECEIVE[row.service](self, qp, packet, row)
         else:
             completer.receive(self, qp, packet)
 
     def receive_frame(self, frame: "Frame", now_ns: int) -> None:
-        """The same for any other Ethernet frame."""
+        """Deliver a non-RoCE frame."""
         self.now_ns = now_ns
         responder.receive_frame(self, frame)
 
     def group_macs(self) -> list[int]:
-        """Where multicast packets for this node go."""
+        """The MACs of multicast packets for this node."""
         return [mac_of(gid) for gid in self.groups]
 
     def _receive_for_group(self, packet: Packet) -> None:
@@ -298,28 +301,33 @@ class Hca:
     def drop(
         self, qp: "QueuePair | None", packet: "Packet | Frame", reason: str, why: str = ""
     ) -> None:
-        """Silence, and a counter; `why` says it better than the counter's name."""
+        """Drop a packet without an answer and count it; `why` is a more exact reason than the
+        counter.
+        """
         self.drops[reason] = self.drops.get(reason, 0) + 1
         number = packet.dest_qp if qp is None else qp.number
         self.trace.record(Kind.PACKET_DROPPED, self.node, number, packet, why or reason)
 
     # ------------------------------------------------------------------ where engines meet
     def go_back(self, qp: "QueuePair", reason: str) -> None:
+        """Retransmit from the oldest unacknowledged PSN."""
         requester.go_back(self, qp, reason)
 
     def cancel_retransmit(self, qp: "QueuePair") -> None:
+        """Cancel the pending retransmission of requests that were answered."""
         requester.cancel_retransmit(qp)
 
     def rewind_unacked(self, qp: "QueuePair") -> None:
+        """Reset the send cursor to the oldest unacknowledged request."""
         requester.rewind_unacked(qp)
 
     def read(self, user: "MemoryUser", addr: int, length: int) -> bytes:
-        """The only way in which the adapter reads memory; whoever calls has asked the keys."""
+        """Read memory, as the only function of the adapter; the caller has checked the keys."""
         self.trace.record(_READ, self.node, user.number, addr, length)
         return self.memory.read(addr, length)
 
     def write(self, user: "MemoryUser", addr: int, octets: bytes) -> None:
-        """The only way in which it writes memory, under the same condition."""
+        """Write memory, as the only function of the adapter; the caller has checked the keys."""
         self.memory.write(addr, octets)
         self.trace.record(_WRITTEN, self.node, user.number, addr, len(octets))
 
@@ -346,7 +354,7 @@ class Hca:
                 flush.fail(self, qp)
 
     def poll(self, cq: "CompletionQueue", entries: int) -> "list[Cqe]":
-        """Hand out the oldest CQEs; their slots, and all before them, come back."""
+        """Return the oldest CQEs; their slots, and all before them, are freed."""
         cqes = [cq.pop(self.trace) for _ in range(min(entries, len(cq.cqes)))]
         if self.profile.slots_freed is SlotsFreed.POLLED:
             newest = {(cqe.qp_num, cqe.is_send): cqe.serial for cqe in cqes if not cqe.srq}
@@ -358,12 +366,12 @@ class Hca:
         return cqes
 
     def free(self, qpn: int, queue: "SendQueue | RecvQueue", serial: int) -> None:
-        """The slots of one of a QP's own queues, up to this WQE, come back."""
+        """Free the slots of one of a QP's own queues up to this WQE."""
         if count := queue.free_through(serial):
             self.trace.record(_FREED, self.node, qpn, queue.noun, count)
 
     def free_shared(self, done: "Iterable[Cqe | RecvWqe]") -> None:
-        """Slots of shared receive queues come back one by one, whoever used them."""
+        """Free slots of shared receive queues one by one, for any QP."""
         for number, count in Counter(each.srq for each in done if each.srq).items():
             srq.free_slots(self, number, count)
 
@@ -375,12 +383,14 @@ class Hca:
             self.free(qp.number, qp.rq, wqe.serial)
 
     def raise_event(self, event: AsyncEvent, number: int) -> None:
-        """An asynchronous event, for whoever asks."""
+        """Queue an asynchronous event."""
         self.async_events.append((event, number))
         self.trace.record(Kind.ASYNC_RAISED, self.node, number, event, EVENTS[event].noun)
 
     def set_port(self, state: PortState) -> None:
-        """Only ACTIVE moves packets; whoever gets there or leaves tells it."""
+        """Set the port state; entering or leaving ACTIVE raises an event. Only ACTIVE moves
+        packets.
+        """
         before = self.port_state
         if state is before or self.unavailable_rule:
             return

@@ -1,4 +1,4 @@
-"""Direct memory access: what a key allows, and where the bytes of a message lie in memory."""
+"""Direct memory access: what a key permits, and where the bytes of a message are in memory."""
 
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -21,37 +21,51 @@ LOCAL_WRITE = int(Access.LOCAL_WRITE)
 
 
 class KeyTarget(Protocol):
-    """What a key opens: a memory region, or what a memory window is bound to.
+    """The target of a key: a memory region, or the range of a bound memory window.
 
-    Work requests count from `iova`; the byte it names lies at `addr`. qp: the only QP that may use
-    the key, None for all of the protection domain.
+    Work requests count from `iova`, which is the byte at `addr`. qp: the only QP that may use the
+    key, None for all of the protection domain.
     """
 
     @property
-    def pd(self) -> int: ...
+    def pd(self) -> int:
+        """Its protection domain, by number."""
+
     @property
-    def access(self) -> int: ...
+    def access(self) -> int:
+        """Its access rights."""
+
     @property
-    def iova(self) -> int: ...
+    def iova(self) -> int:
+        """The address of its first byte in work requests."""
+
     @property
-    def addr(self) -> int: ...
+    def addr(self) -> int:
+        """The virtual address of its first byte."""
+
     @property
-    def length(self) -> int: ...
+    def length(self) -> int:
+        """Its length in bytes."""
+
     @property
-    def qp(self) -> int | None: ...
+    def qp(self) -> int | None:
+        """The number of the only QP that may use the key; None for all."""
 
 
 class MemoryUser(Protocol):
-    """Who touches memory: a queue pair, by its number and protection domain."""
+    """A queue pair that accesses memory, by its number and protection domain."""
 
     @property
-    def number(self) -> int: ...
+    def number(self) -> int:
+        """The QP number."""
+
     @property
-    def pd(self) -> int: ...
+    def pd(self) -> int:
+        """The protection domain, by number."""
 
 
 class SrqUser(NamedTuple):
-    """A queue pair that touches memory of an SRQ's PD. srq: that SRQ; 0: it was destroyed."""
+    """A queue pair that accesses memory of an SRQ's PD. srq: that SRQ; 0: it was destroyed."""
 
     number: int
     pd: int
@@ -59,7 +73,7 @@ class SrqUser(NamedTuple):
 
 
 class Denied(Enum):
-    """The first test that an access failed; on the wire all of them look alike."""
+    """The first check that an access failed; on the wire all of them have the same NAK."""
 
     KEY = "no MR, and no bound window, has this key"
     PD = "the MR or window is in another protection domain"
@@ -148,9 +162,9 @@ def _denied(hca: "Hca", denied: Denied) -> WCStatus:
 def scatter(
     hca: "Hca", user: "MemoryUser", sg: "list[SGE]", offset: int, octets: bytes
 ) -> Denied | None:
-    """Put bytes of a message where the list says, all of them or none.
+    """Write bytes of a message to the list, all of them or none.
 
-    Whoever calls has asked that the list is long enough for them, as for `gather`.
+    The caller has checked that the list is long enough, as for `gather`.
     """
     length = len(octets)
     if length == 0:

@@ -1,4 +1,4 @@
-"""What an adapter asks of the world around it: a trace to write in, a cable, an alarm clock."""
+"""The interface of an adapter to the world around it: a trace, a cable, timers."""
 
 from typing import Any, Protocol
 
@@ -8,17 +8,17 @@ from rdmalab.wire.packet import Packet
 
 
 class Recorder(Protocol):
-    """The one door through which anything is logged."""
+    """The only way to write the trace."""
 
     def record(self, kind: Kind, node: str, object_: int, a: Any = None, b: Any = None) -> None:
         """Append a record to the current event."""
 
 
 class Timer:
-    """The one timer of a queue pair, which the clock outside winds.
+    """The one timer of a queue pair, which the world runs.
 
-    at_ns: when it fires; None: it is not armed. sequence, cause: of the arming. filed_ns, filed:
-    where the clock will look at it next, and under which sequence.
+    at_ns: when it fires; None: not armed. sequence, cause: of the arming. filed_ns, filed: the time
+    and sequence of its entry in the event queue.
     """
 
     __slots__ = ("at_ns", "cause", "filed", "filed_ns", "node", "qpn", "sequence")
@@ -40,13 +40,13 @@ class Environment(Protocol):
         """Put a packet or a frame on the cable now; the nanoseconds it keeps the port busy."""
 
     def has(self, gid: int) -> bool:
-        """Whether somebody on the network has this address."""
+        """True if a port on the network has this address."""
 
     def file_port(self, node: str, at_ns: int) -> None:
         """Call `port.turn` of this node at `at_ns`."""
 
     def arm(self, timer: Timer, at_ns: int) -> None:
-        """Call `timer` for its QP at `at_ns`, instead of any earlier wish."""
+        """Call `timer` for its QP at `at_ns`; replaces an earlier arming."""
 
     def disarm(self, timer: Timer) -> None:
-        """Forget the wish, if there is one."""
+        """Stop the timer if it is armed."""

@@ -1,4 +1,4 @@
-"""How an adapter says no at once: a rule of the book, with the errno of its profile."""
+"""Immediate refusals of a verb: a rule of `spec/rules.py`, with the errno of the profile."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def check_useful(hca: "Hca") -> None:
-    """Refuse what a closed or dead device cannot do."""
+    """Refuse calls that a closed or failed device does not support."""
     if hca.unavailable_rule:
         first = f"close_device {hca.node}, then " if hca.unavailable_rule == "device-fatal" else ""
         raise refused(hca.profile, hca.unavailable_rule, legal=f"{first}open_device {hca.node}")

@@ -1,6 +1,6 @@
-"""`ibv_qp_ex`: the critical region of a send queue, its lock, and what is built in it so far.
+"""`ibv_qp_ex`: the critical region of a send queue, its lock, and the requests built in it.
 
-Nothing here is posted: `batch.py` builds, and hands what is complete to `posting.py`.
+Nothing here is posted: `batch.py` builds, and passes complete requests to `posting.py`.
 """
 
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ class Built:
 
 @dataclass(slots=True)
 class Complaint:
-    """What went wrong in a function that returns nothing. index: of the WR; `wr_complete` tells."""
+    """The error of a function that returns nothing; `wr_complete` returns it. index: of the WR."""
 
     rule: str
     details: tuple[Any, ...]
@@ -50,7 +50,7 @@ class Complaint:
 
 @dataclass(slots=True)
 class Region:
-    """Between `wr_start` and `wr_complete`. complaint: the first; it stays."""
+    """The state between `wr_start` and `wr_complete`. complaint: the first error."""
 
     thread: int
     built: list[Built] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Region:
 
 @dataclass(slots=True)
 class Extended:
-    """ops: the builders asked for. wr_id, wr_flags: what the next builder takes, until set anew."""
+    """ops: the requested builders. wr_id, wr_flags: values for the next builder, until changed."""
 
     ops: int
     wr_id: int = 0
@@ -68,7 +68,7 @@ class Extended:
 
 
 def of(hca: "Hca", qp: "QueuePair") -> Extended:
-    """`ibv_qp_to_qp_ex`; Refused where it gives NULL."""
+    """`ibv_qp_to_qp_ex`; Refused where it returns NULL."""
     if qp.ex is None:
         legal = "create_qp_ex … send_ops_flags=SEND|RDMA_WRITE"
         raise refused(hca.profile, "no-qp-ex", argument="qp", legal=legal)
@@ -93,13 +93,13 @@ def start(hca: "Hca", qp: "QueuePair", thread: int) -> None:
 
 
 def enter(hca: "Hca", qp: "QueuePair") -> None:
-    """`ibv_post_send` takes the same lock."""
+    """Take the lock of the send queue, as `ibv_post_send` does."""
     if qp.ex is not None and qp.ex.region is not None:
         _collide(hca, qp, qp.ex.region, qp.ex.region.thread)
 
 
 def _collide(hca: "Hca", qp: "QueuePair", region: Region, thread: int) -> None:
-    """Somebody is inside. Without a lock the newcomer writes over what is built."""
+    """Another thread is in the region. Without a lock the new thread overwrites what is built."""
     if not qp.locked:
         close(hca, qp, OVERWRITTEN)
         return
@@ -111,7 +111,7 @@ def _collide(hca: "Hca", qp: "QueuePair", region: Region, thread: int) -> None:
 
 
 def close(hca: "Hca", qp: "QueuePair", ending: str) -> None:
-    """Leave the region; what was built in it is not needed any more."""
+    """Leave the region and discard its list."""
     ex = of(hca, qp)
     count = len(ex.region.built) if ex.region is not None else 0
     ex.region = None
@@ -119,14 +119,14 @@ def close(hca: "Hca", qp: "QueuePair", ending: str) -> None:
 
 
 def fail_batch(hca: "Hca", qp: "QueuePair", region: Region, rule: str, *details: Any) -> None:
-    """Remember the first mistake: the function that made it returns nothing."""
+    """Keep the first error: the function that made it returns nothing."""
     if region.complaint is None:
         region.complaint = Complaint(rule, details, max(0, len(region.built) - 1))
-        hca.trace.record(Kind.BATCH_FAILED, hca.node, qp.number, told(hca, region.complaint))
+        hca.trace.record(Kind.BATCH_FAILED, hca.node, qp.number, error_text(hca, region.complaint))
 
 
-def told(hca: "Hca", complaint: Complaint) -> str:
-    """What `wr_complete` will say."""
+def error_text(hca: "Hca", complaint: Complaint) -> str:
+    """The error that `wr_complete` will return, as text."""
     return refused(hca.profile, complaint.rule, *complaint.details).message
 
 
@@ -137,7 +137,9 @@ def refusal_of(hca: "Hca", complaint: Complaint) -> Refused:
 
 # --------------------------------------------------------------------------- at creation
 def judge(hca: "Hca", qp_type: QPType, mask: int, ops: int, *, has_pd: bool) -> Refused | None:
-    """What create_qp_ex asks beyond create_qp: every builder that is wanted exists, or nothing."""
+    """Why create_qp_ex refuses beyond create_qp: a requested builder does not exist. None:
+    accepted.
+    """
     profile = hca.profile
     needs_pd = qp_type not in tuple(QPType) or "pd" in TRANSPORTS[qp_type].parts
     if needs_pd and not (has_pd and mask & InitMask.PD):

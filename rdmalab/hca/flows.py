@@ -1,4 +1,4 @@
-"""`ibv_create_flow`, `ibv_destroy_flow`: who may set a rule, and which rules make sense."""
+"""`ibv_create_flow`, `ibv_destroy_flow`: required rights, and which rules are legal."""
 
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ _STEERS = int(DeviceCap.MANAGED_FLOW_STEERING)
 
 
 def create(hca: "Hca", qp: "QueuePair", attr: FlowAttr, spec: FlowSpec) -> Flow:
-    """Refused, or a rule that counts from now on."""
+    """Create a rule that applies from now on, or raise Refused."""
     refusal = _judge_device(hca) or _judge(hca, qp, attr, spec)
     if refusal is not None:
         raise refusal
@@ -57,5 +57,5 @@ def _judge(hca: "Hca", qp: "QueuePair", attr: FlowAttr, spec: FlowSpec) -> "Refu
 
 
 def destroy(hca: "Hca", flow: Flow) -> None:
-    """Its frames go where other rules lead them, or nowhere."""
+    """Destroy the rule; its frames go where other rules send them, or are dropped."""
     destroyed(hca, hca.flows, flow)

@@ -1,4 +1,4 @@
-"""The end of a queue pair: into ERR with everything flushed, or into RESET with everything gone."""
+"""The end of a queue pair: ERR flushes all work requests, RESET discards them."""
 
 from typing import TYPE_CHECKING
 
@@ -45,21 +45,21 @@ def stop_timers(hca: "Hca", qp: QueuePair) -> None:
 
 
 def stop_sending(hca: "Hca", qp: QueuePair) -> None:
-    """Enter SQE: the send queue is flushed, receiving goes on."""
+    """Enter SQE: the send queue is flushed, receiving continues."""
     stop_timers(hca, qp)
     qp.enter(hca.trace, QPState.SQE)
     flush_sends(hca, qp)
 
 
 def flush_sends(hca: "Hca", qp: QueuePair) -> None:
-    """Complete whatever waits in a send queue that this state flushes, oldest first (10.3.1.7)."""
+    """Flush the send queue in states that do so, oldest first (10.3.1.7)."""
     if qp.state_row.flushes_sends:
         while (wqe := qp.sq.wqes.get(qp.comp.serial)) is not None:
             complete_send(hca, qp, wqe, WCStatus.WR_FLUSH_ERR)
 
 
 def flush_recvs(hca: "Hca", qp: QueuePair) -> None:
-    """The same for the receive queue; what waits in an SRQ waits for others."""
+    """Flush the receive queue; WQEs of an SRQ stay for other QPs."""
     if qp.state_row.flushes_recvs:
         while qp.rq.wqes:
             complete_recv(hca, qp, qp.rq.wqes.popleft(), WCStatus.WR_FLUSH_ERR)
@@ -89,7 +89,7 @@ def complete_recv(hca: "Hca", qp: QueuePair, wqe: RecvWqe, status: WCStatus) -> 
 def error_cqe(
     hca: "Hca", qp: QueuePair, wqe: SendWqe | RecvWqe, status: WCStatus, *, is_send: bool
 ) -> Cqe:
-    """Only wr_id, status, qp_num and vendor_err mean anything; the rest is what lay there."""
+    """An error CQE: only wr_id, status, qp_num and vendor_err are defined."""
     junk = hca.profile.junk_on_error
     failed = _failed_check(hca, qp, wqe) if status is WCStatus.LOC_PROT_ERR else None
     code = hca.profile.vendor_errors.code(status, failed)
@@ -117,7 +117,7 @@ def _failed_check(hca: "Hca", qp: QueuePair, wqe: SendWqe | RecvWqe) -> int | No
 
 
 def discard(hca: "Hca", qp: QueuePair) -> None:
-    """Into RESET: the queues are emptied without a word."""
+    """Enter RESET: empty the queues without completions."""
     stop_timers(hca, qp)
     waiting = len(qp.rq.wqes) + (qp.resp.recv is not None)
     if qp.resp.recv is not None and hca.profile.slots_freed is SlotsFreed.POLLED:

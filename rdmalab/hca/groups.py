@@ -1,4 +1,4 @@
-"""Multicast groups: which QPs of this adapter hear an address."""
+"""Multicast groups: which QPs of this adapter are attached to an address."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ _JOINS = frozenset({QPType.UD})  # ibv_attach_mcast(3); RAW_PACKET hears groups 
 
 
 def attach(hca: "Hca", qp: QueuePair, gid: int) -> None:
-    """`ibv_attach_mcast`: twice is once."""
+    """`ibv_attach_mcast`; a second call for the same address changes nothing."""
     profile, caps = hca.profile, hca.profile.caps
     if hca.lids:
         raise refused(profile, "mcast-lid", argument="gid", legal=f"port {hca.node} {ETHERNET}")
@@ -52,5 +52,5 @@ def detach(hca: "Hca", qp: QueuePair, gid: int) -> None:
 
 
 def groups_of(hca: "Hca", qp: QueuePair) -> list[int]:
-    """The addresses it hears."""
+    """The addresses that the QP is attached to."""
     return [gid for gid, members in hca.groups.items() if qp.number in members]

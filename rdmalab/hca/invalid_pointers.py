@@ -1,4 +1,4 @@
-"""Pointers to nowhere: what C does with them, told instead of done.
+"""Invalid pointers: what C does with them is reported, not executed.
 
 The rules named crash-… stand for a segmentation fault of the program.
 """
@@ -83,7 +83,7 @@ def check_length(hca: "Hca", wr: SendWR, length: int) -> "Refused | None":
 
 
 def lost(hca: "Hca", wr: SendWR | RecvWR, index: int) -> "Refused":
-    """Behind this request, which is posted, the list goes on into nowhere."""
+    """The refusal of a list that continues at an invalid pointer after this posted request."""
     where = hex(wr.next or 0)
     refusal = refused(hca.profile, "crash-next", where, argument="next", legal="next=NULL")
     refusal.bad_wr = index + 1
@@ -91,14 +91,14 @@ def lost(hca: "Hca", wr: SendWR | RecvWR, index: int) -> "Refused":
 
 
 def notice_null(hca: "Hca", queue: object, name: str) -> None:
-    """Some drivers look at their pointers first, and refuse; none does for an SRQ."""
+    """Refuse a NULL queue on drivers that check their pointers; none does for an SRQ."""
     if hca.profile.refuses_null_pointers and isinstance(queue, QueuePair):
         raise refused(hca.profile, "null-pointer", name, argument=name)
 
 
 def without_bad_wr(hca: "Hca", refusal: "Refused") -> "Refused":
-    """The driver wants to say which request was bad, and there is no place to write it."""
-    legal = "give it a place: bad_wr=&bad_wr"
+    """The refusal where the driver must return the bad request and bad_wr is NULL."""
+    legal = "give a pointer: bad_wr=&bad_wr"
     crash = refused(hca.profile, "crash-bad-wr", refusal.message, argument="bad_wr", legal=legal)
     crash.bad_wr, crash.left = refusal.bad_wr, refusal.left
     return crash

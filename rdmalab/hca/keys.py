@@ -1,4 +1,4 @@
-"""Memory keys: 32 bits, an index of 24 and a variant of 8 that tells old keys from new ones."""
+"""Memory keys: 32 bits, a 24-bit index and an 8-bit variant that distinguishes old and new keys."""
 
 WINDOWS = 0x80000  # windows have the indices from here on, regions those below
 _VARIANT = 0xFF
@@ -19,12 +19,12 @@ def inc_rkey(rkey: int) -> int:
 
 
 def varied(key: int, wish: int) -> int:
-    """The same index with the variant of a wished key."""
+    """The key of the same index with the variant of `wish`."""
     return key & ~_VARIANT | wish & _VARIANT
 
 
 def window_key(number: int, host: int) -> int:
-    """The first R_Key of a window; it opens nothing before a bind."""
+    """The first R_Key of a window; it is invalid before a bind."""
     return key_of(WINDOWS + number, host)
 
 

@@ -1,4 +1,4 @@
-"""Making and destroying objects: limits, what belongs together, who still uses what."""
+"""Creating and destroying objects: limits, required parts, objects still in use."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -36,20 +36,20 @@ def check_limit(hca: "Hca", table: Table[Any]) -> None:
 
 
 def created(hca: "Hca", table: Table[Any], item: Any) -> None:
-    """Into its table, and into the log."""
+    """Add an object to its table and record it."""
     table.add(item)
     hca.trace.record(Kind.CREATED, hca.node, item.number, table.noun)
 
 
 def destroyed(hca: "Hca", table: Table[Any], item: Any) -> None:
-    """Out of its table, and into the log; events about it that nobody took go with it."""
+    """Remove an object and its unread events, and record it."""
     async_events.discard(hca, table.noun, item.number)
     table.remove(item)
     hca.trace.record(Kind.DESTROYED, hca.node, item.number, table.noun)
 
 
 def check_unused(hca: "Hca", users: list[str]) -> None:
-    """EBUSY while others need it; nothing changes."""
+    """Raise EBUSY while other objects use it; nothing changes."""
     if users:
         raise refused(hca.profile, "in-use", " and ".join(users), legal="destroy these first")
 
@@ -61,6 +61,7 @@ def count(noun: str, number: int) -> list[str]:
 
 # --------------------------------------------------------------------------- PDs
 def alloc_pd(hca: "Hca") -> ProtectionDomain:
+    """`ibv_alloc_pd`."""
     check_limit(hca, hca.pds)
     pd = ProtectionDomain(hca.pds.next_number)
     created(hca, hca.pds, pd)
@@ -68,6 +69,7 @@ def alloc_pd(hca: "Hca") -> ProtectionDomain:
 
 
 def dealloc_pd(hca: "Hca", pd: ProtectionDomain) -> None:
+    """`ibv_dealloc_pd`; EBUSY while an object is in the domain."""
     srqs = sum(srq.pd == pd.number for srq in hca.srqs.items.values())
     mrs = sum(mr.pd == pd.number for mr in hca.mrs.items.values())
     qps = sum(pd.number in (qp.pd, qp.domain) for qp in hca.qps.items.values())
@@ -84,12 +86,14 @@ def dealloc_pd(hca: "Hca", pd: ProtectionDomain) -> None:
 
 # --------------------------------------------------------------------------- channels, CQs
 def create_comp_channel(hca: "Hca") -> CompChannel:
+    """`ibv_create_comp_channel`."""
     channel = CompChannel(hca.node, hca.channels.next_number)
     created(hca, hca.channels, channel)
     return channel
 
 
 def destroy_comp_channel(hca: "Hca", channel: CompChannel) -> None:
+    """`ibv_destroy_comp_channel`; EBUSY while a CQ uses it."""
     check_unused(hca, count("CQ", len(channels.members(hca, channel))))
     destroyed(hca, hca.channels, channel)
 
@@ -102,7 +106,11 @@ def create_cq(
     context: int = 0,
     fields: int | None = None,
 ) -> CompletionQueue:
-    """channel: 0 for none. fields: what an extended CQ lets be read, None for a plain one."""
+    """`ibv_create_cq`, `ibv_create_cq_ex`.
+
+    channel: its number, 0 for none. fields: the fields that an extended CQ provides, None for a
+    plain CQ.
+    """
     caps = hca.profile.caps
     check_limit(hca, hca.cqs)
     _check_cqe(hca, cqe)
@@ -128,7 +136,7 @@ def _check_cqe(hca: "Hca", cqe: int) -> None:
 
 
 def resize_cq(hca: "Hca", cq: CompletionQueue, cqe: int) -> int:
-    """The completions it holds from now on; what waits to be polled must fit."""
+    """`ibv_resize_cq`: the granted capacity; the completions in the CQ must fit."""
     _check_cqe(hca, cqe)
     polling.check_closed(hca, cq)
     if cqe < len(cq.cqes):
@@ -139,6 +147,7 @@ def resize_cq(hca: "Hca", cq: CompletionQueue, cqe: int) -> int:
 
 
 def destroy_cq(hca: "Hca", cq: CompletionQueue) -> None:
+    """`ibv_destroy_cq`; EBUSY while a QP or SRQ uses it."""
     users = sum(cq.number in (qp.send_cq, qp.recv_cq) for qp in hca.qps.items.values())
     srqs = sum(cq.number == srq.cq for srq in hca.srqs.items.values())
     check_unused(hca, count("QP", users) + count("SRQ", srqs))
@@ -150,6 +159,7 @@ def destroy_cq(hca: "Hca", cq: CompletionQueue) -> None:
 
 # --------------------------------------------------------------------------- AHs
 def create_ah(hca: "Hca", pd: int, attr: AhAttr) -> AddressHandle:
+    """`ibv_create_ah`."""
     check_limit(hca, hca.ahs)
     if (refusal := judge(hca, attr, 1, hca.profile.create_ah_judges)) is not None:
         raise refusal
@@ -159,13 +169,13 @@ def create_ah(hca: "Hca", pd: int, attr: AhAttr) -> AddressHandle:
 
 
 def destroy_ah(hca: "Hca", ah: AddressHandle) -> None:
-    """Never EBUSY: work requests that name it are not asked; they will fail."""
+    """`ibv_destroy_ah`, never EBUSY: work requests that use it will fail."""
     destroyed(hca, hca.ahs, ah)
 
 
 # --------------------------------------------------------------------------- MWs
 def alloc_mw(hca: "Hca", pd: int, mw_type: int) -> MemoryWindow:
-    """A window that opens nothing yet."""
+    """`ibv_alloc_mw`: an unbound window."""
     if mw_type not in tuple(MWType):
         legal = "type=" + "|".join(t.name for t in MWType)
         raise refused(hca.profile, "mw-type", mw_type, argument="type", legal=legal)
@@ -177,7 +187,7 @@ def alloc_mw(hca: "Hca", pd: int, mw_type: int) -> MemoryWindow:
 
 
 def dealloc_mw(hca: "Hca", mw: MemoryWindow) -> None:
-    """Never EBUSY: a bound window is unbound, a bind under way will fail."""
+    """`ibv_dealloc_mw`, never EBUSY: a bound window is unbound, an outstanding bind will fail."""
     if mw.binding is not None:
         unbind(hca, mw, "deallocated")
     destroyed(hca, hca.mws, mw)
@@ -283,7 +293,7 @@ def _judge_sizes(hca: "Hca", cap: Capacity) -> Refused | None:
     if cap.sq_bytes <= room:
         return None
     fits = room // cap.wqe_bytes
-    legal = f"max_send_wr up to {fits} of this kind; fewer SGEs or inline bytes make room"
+    legal = f"max_send_wr up to {fits} of this kind; or fewer SGEs or inline bytes"
     told = (cap.sq_bytes, room)
     return refused(hca.profile, "qp-memory", *told, argument="max_send_wr", legal=legal)
 
@@ -318,7 +328,7 @@ def _judge_rights(hca: "Hca", qp_type: QPType, max_tso_header: int) -> Refused |
 
 
 def _granted(hca: "Hca", cap: Capacity) -> Capacity:
-    """What the device really gives: never less than asked (Soft-RoCE rounds up, S073)."""
+    """The granted sizes: never less than requested (Soft-RoCE rounds up, S073)."""
     granted, per_sge = hca.profile.rounding.granted, hca.profile.inline_bytes_per_sge
     sges, inline = cap.max_send_sge, cap.max_inline_data
     if per_sge:
@@ -329,7 +339,7 @@ def _granted(hca: "Hca", cap: Capacity) -> Capacity:
 
 
 def destroy_qp(hca: "Hca", qp: QueuePair) -> None:
-    """Whatever waits in its queues vanishes without a completion."""
+    """`ibv_destroy_qp`: its work requests are discarded without completions."""
     if qp.opened > 1:  # another process has it still
         qp.share(hca.trace, -1)
         return

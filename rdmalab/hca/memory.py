@@ -15,7 +15,7 @@ class Buffer(NamedTuple):
 
 
 class Memory:
-    """Bytes by virtual address; what was never written reads as zero."""
+    """Bytes by virtual address; bytes never written read as zero."""
 
     __slots__ = ("buffers", "first", "pages")
 
@@ -25,7 +25,7 @@ class Memory:
         self.buffers: list[Buffer] = []
 
     def map(self, length: int) -> Buffer:
-        """A fresh buffer at the next free page-aligned address behind all others."""
+        """A new buffer at the next free page-aligned address after all others."""
         last = self.buffers[-1] if self.buffers else Buffer(self.first - _GUARD, 0)
         addr = (last.addr + last.length + _GUARD + PAGE - 1) & ~(PAGE - 1)
         buffer = Buffer(addr, length)
@@ -33,9 +33,11 @@ class Memory:
         return buffer
 
     def is_mapped(self, addr: int, length: int) -> bool:
+        """True if the whole range lies in one mapped buffer."""
         return any(b.addr <= addr and addr + length <= b.addr + b.length for b in self.buffers)
 
     def read(self, addr: int, length: int) -> bytes:
+        """The bytes of the range."""
         offset = addr & (PAGE - 1)
         if offset + length <= PAGE:
             page = self.pages.get(addr >> _SHIFT)
@@ -52,6 +54,7 @@ class Memory:
         return bytes(octets)
 
     def write(self, addr: int, octets: bytes) -> None:
+        """Write the bytes at the address."""
         offset, length = addr & (PAGE - 1), len(octets)
         if offset + length <= PAGE:
             page = self.pages.get(addr >> _SHIFT) or self._fresh(addr)

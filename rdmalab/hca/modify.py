@@ -1,4 +1,4 @@
-"""`ibv_modify_qp`: ask the table first, then act, all or nothing."""
+"""`ibv_modify_qp`: check against the table first, then change all or nothing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _U8 = 0xFF
 
 @dataclass(slots=True)
 class ModifyCall:
-    """One call: what was given, the move it means."""
+    """One call: the given attributes and the transition that they mean."""
 
     hca: "Hca"
     qp: QueuePair
@@ -37,6 +37,7 @@ class ModifyCall:
     to: QPState
 
     def no(self, rule: str, *details: Any, argument: str = "", legal: str = "") -> Refused:
+        """The refusal by this rule, with the errno of the profile."""
         return refused(self.hca.profile, rule, *details, argument=argument, legal=legal)
 
     @property
@@ -46,10 +47,12 @@ class ModifyCall:
 
     @property
     def move(self) -> str:
+        """The transition as text: `INIT → RTR`."""
         return f"{self.now.name} → {self.to.name}"
 
 
 def check_states(asked: ModifyCall) -> Refused | None:
+    """Refuse state values that do not exist."""
     for name in ("qp_state", "cur_qp_state"):
         if name in asked.given and asked.given[name] not in STATES:
             legal = "states: " + " ".join(state.name for state in QPState)
@@ -75,7 +78,7 @@ def _bits(mask: int) -> str:
 
 
 def check_claim(asked: ModifyCall) -> Refused | None:
-    """IBA 11.2.5.2: cur_qp_state must be true; Soft-RoCE and mlx5 believe it (R4, R5)."""
+    """IBA 11.2.5.2: cur_qp_state must be the state; Soft-RoCE and mlx5 do not check it (R4, R5)."""
     claim = asked.given.get("cur_qp_state")
     if claim is None:
         return None
@@ -88,6 +91,7 @@ def check_claim(asked: ModifyCall) -> Refused | None:
 
 
 def check_transition(asked: ModifyCall) -> Refused | None:
+    """Refuse a transition that the table does not have."""
     nexts = states.legal_next(asked.qp.qp_type, asked.now)
     if asked.to in nexts or not asked.is_tabled:
         return None
@@ -97,6 +101,7 @@ def check_transition(asked: ModifyCall) -> Refused | None:
 
 
 def check_missing(asked: ModifyCall) -> Refused | None:
+    """Refuse a transition without its required attributes."""
     missing = states.missing(asked.qp.qp_type, asked.now, asked.to, asked.mask)
     if not missing or not asked.is_tabled:
         return None
@@ -108,6 +113,7 @@ def check_missing(asked: ModifyCall) -> Refused | None:
 
 
 def check_surplus(asked: ModifyCall) -> Refused | None:
+    """Refuse attributes that the transition does not allow."""
     surplus = states.surplus(asked.qp.qp_type, asked.now, asked.to, asked.mask)
     if not surplus or not asked.is_tabled:
         return None
@@ -118,7 +124,7 @@ def check_surplus(asked: ModifyCall) -> Refused | None:
 
 
 def _guide_note(asked: ModifyCall, surplus: Attr) -> str:
-    """A widely read guide asks for more than this type has."""
+    """Why the bring-up guide lists attributes that this type does not have; "" if none."""
     qp_type = asked.qp.qp_type
     return guide_note([qp_type], demanded(qp_type, asked.now, asked.to) & surplus)
 
@@ -130,6 +136,7 @@ def _takes(asked: ModifyCall) -> str:
 
 
 def check_ranges(asked: ModifyCall) -> Refused | None:
+    """Refuse values outside their range."""
     profile = asked.hca.profile
     for name, value in asked.given.items():
         row = profile.attributes[name]
@@ -170,7 +177,7 @@ def check_alternate(asked: ModifyCall) -> Refused | None:
         return None
     names = [name for name in states.fields_of(Attr.ALT_PATH) if name in asked.given]
     if not asked.hca.lids:
-        return asked.no("alt-path", argument=names[0], legal="leave the alternate path out")
+        return asked.no("alt-path", argument=names[0], legal="omit the alternate path")
     port, ports = asked.given.get("alt_port_num", 0), asked.hca.profile.caps.phys_port_cnt
     if not 1 <= port <= ports:  # kernel uverbs: rdma_is_port_valid; a field left out is 0
         legal = f"an alternate path needs alt_port_num=1..{ports}; left out, it is 0"
@@ -199,7 +206,8 @@ def check_migration(asked: ModifyCall) -> Refused | None:
     if now in froms and asked.to in tos:
         return None
     legal = (
-        "from MIGRATED to REARM in RTS; from ARMED to MIGRATED in RTS or SQD; the device sets ARMED"
+        "from MIGRATED to REARM in RTS, from ARMED to MIGRATED in RTS or SQD; "
+        "only the device sets ARMED"
     )
     return asked.no(
         "mig-state", now.name, MigState(wanted).name, argument="path_mig_state", legal=legal

@@ -26,9 +26,9 @@ _REMOTE = int(
 
 
 class MemoryRegion:
-    """`ibv_mr`: `length` bytes from `addr`, known to the HCA by `lkey` and to peers by `rkey`.
+    """`ibv_mr`: `length` bytes from `addr`; local requests use its `lkey`, peers its `rkey`.
 
-    Work requests call its first byte `iova`: `addr`, or what `ibv_reg_mr_iova` chose, or 0.
+    In work requests its first byte is `iova`: `addr`, the value given to `ibv_reg_mr_iova`, or 0.
     """
 
     __slots__ = (
@@ -67,7 +67,7 @@ def register(
 
 
 def deregister(hca: "Hca", mr: MemoryRegion) -> None:
-    """`ibv_dereg_mr`: work requests that use it are not asked; they will fail."""
+    """`ibv_dereg_mr`, never refused for work requests that use it; they will fail."""
     _check_unbound(hca, mr)
     _withdraw(hca, mr)
     lifecycle.destroyed(hca, hca.mrs, mr)
@@ -154,6 +154,7 @@ def _judge_lock(hca: "Hca", length: int, addr: int | None) -> "Refused | None":
 
 
 def pages_bytes(addr: int, length: int) -> int:
+    """The bytes of all pages that a range touches."""
     return (addr + length + PAGE - 1) // PAGE * PAGE - addr // PAGE * PAGE
 
 

@@ -1,9 +1,9 @@
-"""Memory windows: a second, narrower key to a region, bound and made void by work requests.
+"""Memory windows: a second, narrower key to a region, bound and invalidated by work requests.
 
-A bind is judged when it is executed, by a line of named checks; whoever fails one completes with
+A bind is checked when it is executed, by a list of named checks; a failed check completes it with
 MW_BIND_ERR. Type 1: the library chooses the R_Key, all of the protection domain may use it, and a
-new bind replaces the old. Type 2: the program chooses the last octet, only the queue pair of the
-bind may use it, and it must be made void before it is bound again.
+new bind replaces the old one. Type 2: the program chooses the last octet, only the queue pair of
+the bind may use it, and it must be invalidated before it is bound again.
 """
 
 from collections.abc import Callable
@@ -27,10 +27,10 @@ _ZERO_BASED, _MW_BIND, _LOCAL_WRITE = Access.ZERO_BASED, Access.MW_BIND, Access.
 
 @dataclass(slots=True)
 class Binding:
-    """What the key of a bound window opens, as `dma.Opened` has it.
+    """The target of the key of a bound window, a `dma.KeyTarget`.
 
-    mr: the region by number. start, count: the bytes that were asked for; a device that does not
-    check them opens all of the region.
+    mr: the region by number. start, count: the requested bytes; a device that does not check them
+    allows all of the region.
     """
 
     key: int
@@ -47,9 +47,9 @@ class Binding:
 
 @dataclass(slots=True)
 class MemoryWindow:
-    """`ibv_mw`. rkey, iova, length: what the program knows, from the newest bind it has posted.
+    """`ibv_mw`. rkey, iova, length: the program's values, from the newest posted bind.
 
-    executed: the same three of the newest bind that was executed; None before the first.
+    executed: the three values of the newest executed bind; None before the first.
     """
 
     number: int
@@ -63,10 +63,10 @@ class MemoryWindow:
 
 
 def tell(hca: "Hca", wr: "SendWR") -> "SendWR":
-    """A bind is posted: its R_Key is chosen, and the program knows it from now on.
+    """Give a posted bind its R_Key and return the request with it.
 
-    Of a key that the program wishes only the low octet is taken (rxe_mw.c, rxe_do_bind_mw; libmlx5
-    likewise): the index is the window's.
+    Only the low octet of the requested key is used (rxe_mw.c, rxe_do_bind_mw; libmlx5 likewise):
+    the index is the window's.
     """
     mw = hca.mws.items.get(wr.mw or 0)
     if mw is None:  # deallocated since: the bind will fail
@@ -79,7 +79,7 @@ def tell(hca: "Hca", wr: "SendWR") -> "SendWR":
 
 
 def cancel_bind(hca: "Hca", wr: "SendWR") -> None:
-    """The newest bind posted is not executed: the program knows what it knew before."""
+    """Restore the values of the program before the newest posted bind, which is not executed."""
     mw = hca.mws.items.get(wr.mw or 0)
     if mw is not None and mw.rkey == wr.mw_rkey and mw.executed is not None:
         mw.rkey, mw.iova, mw.length = mw.executed
@@ -168,7 +168,7 @@ CHECKS: dict[BindRefusal, Callable[[Bind], bool]] = {
 
 # --------------------------------------------------------------------------- work requests
 def bind(hca: "Hca", qp: "QueuePair", wqe: "SendWqe") -> WCStatus:
-    """BIND_MW: the window opens these bytes, or, of length 0, nothing any more."""
+    """Execute BIND_MW: the window gets these bytes; length 0 unbinds it."""
     wr = wqe.wr
     mw = hca.mws.items.get(wr.mw or 0)
     if mw is None:
@@ -180,7 +180,7 @@ def bind(hca: "Hca", qp: "QueuePair", wqe: "SendWqe") -> WCStatus:
         if not holds(asked):
             return _refuse(hca, qp, wqe, reason, WCStatus.MW_BIND_ERR)
     if mw.binding is not None:
-        unbind(hca, mw, "bound anew" if mr else "unbound")
+        unbind(hca, mw, "bound again" if mr else "unbound")
     mw.executed = wr.mw_rkey or 0, _iova(wr), wr.bind_length
     if mr is not None:
         _open(hca, asked, mr)
@@ -204,7 +204,7 @@ def _open(hca: "Hca", asked: Bind, mr: "MemoryRegion") -> None:
 
 
 def invalidate_own(hca: "Hca", qp: "QueuePair", wqe: "SendWqe") -> WCStatus:
-    """LOCAL_INV: a key of the own node is void from now on."""
+    """Execute LOCAL_INV: invalidate a key of this node."""
     if invalidate(hca, qp, wqe.wr.invalidate_rkey, "LOCAL_INV"):
         return WCStatus.SUCCESS
     whose = " of this queue pair" if hca.profile.checks_window_qp else ""
@@ -213,7 +213,7 @@ def invalidate_own(hca: "Hca", qp: "QueuePair", wqe: "SendWqe") -> WCStatus:
 
 
 def invalidate(hca: "Hca", qp: "QueuePair", rkey: int, by: str) -> bool:
-    """Make a key void, as its queue pair or that one's peer may; whether it could be.
+    """Invalidate a key for its queue pair or that QP's peer; True if it was possible.
 
     Soft-RoCE compares no queue pair (rxe_mw.c, rxe_invalidate_mw).
     """
@@ -229,7 +229,7 @@ def invalidate(hca: "Hca", qp: "QueuePair", rkey: int, by: str) -> bool:
 
 
 def unbind(hca: "Hca", mw: MemoryWindow, by: str) -> None:
-    """The one way in which a window opens nothing any more."""
+    """Unbind a window, as the only function."""
     binding = mw.binding
     assert binding is not None
     mw.binding = None

@@ -1,4 +1,4 @@
-"""What a program leaves to the device: checksums of IP packets, and cutting TCP streams (TSO)."""
+"""Offloads: checksums of IP packets, and segmentation of TCP streams (TSO)."""
 
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,7 @@ def look(qp: "QueuePair", octets: bytes) -> Inside:
 
 # --------------------------------------------------------------------------- posting
 def check_checksums(hca: "Hca", qp: "QueuePair", flags: int) -> "Refused | None":
+    """Refuse IP_CSUM where the device does not compute checksums."""
     if not flags & _IP_CSUM or not hca.profile.refuses_unknown_flags:
         return None
     if qp.qp_type not in FLAG_TYPES[SendFlags.IP_CSUM] or _sums(hca, qp):

@@ -1,8 +1,8 @@
-"""Protection domains: the fence that memory and queue pairs must share."""
+"""Protection domains: memory and queue pairs must be in the same one."""
 
 
 class ProtectionDomain:
-    """`ibv_pd`. A parent domain protects as its `base` does and remembers a thread domain, `td`."""
+    """`ibv_pd`. A parent domain uses the protection of `base` and has a thread domain, `td`."""
 
     __slots__ = ("base", "number", "td")
 

@@ -1,4 +1,4 @@
-"""Extended polling: completions one by one, field by field; all are given back at the end."""
+"""Extended polling: completions one by one, field by field; all are freed at the end."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ def check_closed(hca: "Hca", cq: "CompletionQueue") -> None:
 
 
 def poll(hca: "Hca", cq: "CompletionQueue", entries: int) -> "list[Cqe]":
-    """The plain poll, which an extended one locks out."""
+    """The plain poll; refused during an extended poll."""
     check_closed(hca, cq)
     return hca.poll(cq, entries)
 
@@ -51,7 +51,7 @@ def advance(hca: "Hca", cq: "CompletionQueue") -> "Cqe":
     """Look at the one after it."""
     check_open(hca, cq)
     if cq.reading >= len(cq.cqes):
-        raise _empty(hca, "end_poll gives back what was seen")
+        raise _empty(hca, "end_poll removes the completions that were read")
     return _see(hca, cq, Kind.POLL_ADVANCED)
 
 
@@ -67,12 +67,13 @@ def _see(hca: "Hca", cq: "CompletionQueue", kind: Kind) -> "Cqe":
 
 
 def check_open(hca: "Hca", cq: "CompletionQueue") -> None:
+    """Refuse where no extended poll is open."""
     if not cq.reading:
         raise refused(hca.profile, "poll-not-open", argument="cq", legal="start_poll")
 
 
 def end(hca: "Hca", cq: "CompletionQueue") -> int:
-    """All that was seen leaves the queue, and its slots come back; how many that were."""
+    """End the poll: remove all completions that were read; returns how many."""
     check_open(hca, cq)
     seen, cq.reading = cq.reading, 0
     hca.poll(cq, seen)
@@ -100,7 +101,7 @@ def current(cq: "CompletionQueue", cqe: "Cqe") -> CurrentWc:
 
 
 def is_undefined(cq: "CompletionQueue", name: str) -> bool:
-    """Whether the current completion gives the field no meaning."""
+    """True if the current completion does not define the field."""
     cqe = cq.cqes[cq.reading - 1]
     return cqe.status != WCStatus.SUCCESS and not READS[name].on_error
 

@@ -40,9 +40,9 @@ def lmc(hca: "Hca") -> int:
 
 
 def set_link_layer(hca: "Hca", layer: LinkLayer) -> None:
-    """The port has the addresses of this link layer from now on, and no others.
+    """Give the port the addresses of this link layer, and no others.
 
-    RoCE: a link-local GID and an IPv4 one. InfiniBand: LIDs, and a GID made of the port's GUID.
+    RoCE: a link-local GID and an IPv4 one. InfiniBand: LIDs, and a GID from the port's GUID.
     """
     if layer is LinkLayer.INFINIBAND:
         first = hca.host << LMC
@@ -71,10 +71,9 @@ def free_gid_index(hca: "Hca") -> int | None:
 
 
 def set_gid(hca: "Hca", index: int, gid: int) -> None:
-    """An address comes or goes (0). QPs keep the one they were connected with.
+    """Set or remove (gid 0) an address. QPs keep the address they were connected with.
 
-    Packets for an address that is gone are dropped; a queue pair that goes on sending from it is
-    not told, as nobody answers it any more.
+    Packets for a removed address are dropped; a QP that still sends from it gets no answers.
     """
     hca.gids.extend([0] * (index + 1 - len(hca.gids)))
     hca.gids[index] = gid
@@ -83,7 +82,7 @@ def set_gid(hca: "Hca", index: int, gid: int) -> None:
 
 
 def set_pkey(hca: "Hca", index: int, pkey: int) -> None:
-    """The P_Key at `index`: whoever uses the entry is in the new partition from now on."""
+    """Set the P_Key at `index`; QPs that use the entry are in the new partition at once."""
     hca.pkeys[index] = pkey
     hca.trace.record(Kind.PKEY_SET, hca.node, PORT, index, pkey)
     for qp in hca.qps.items.values():

@@ -1,6 +1,6 @@
-"""`ibv_post_send`, `ibv_post_recv`: ask, queue, ring the doorbell.
+"""`ibv_post_send`, `ibv_post_recv`: check, queue, ring the doorbell.
 
-The requests before the bad one stay posted; the bad one and all behind it are not.
+The requests before the bad one stay posted; the bad one and all after it are not.
 """
 
 from collections.abc import Callable, Mapping
@@ -62,6 +62,7 @@ def supported_work(qp_type: QPType, lacks: frozenset[tuple[QPType, WROpcode]]) -
 
 
 def check_state(hca: "Hca", qp: QueuePair, _wr: SendWR, _length: int) -> Refused | None:
+    """Refuse a send in a state that does not accept posting."""
     if not qp.transport.sends:
         return refused(hca.profile, "no-send-queue", qp.qp_type.name, argument="qp")
     if qp.state_row.posts_send:
@@ -71,12 +72,13 @@ def check_state(hca: "Hca", qp: QueuePair, _wr: SendWR, _length: int) -> Refused
 
 
 def check_opcode(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
+    """Refuse an opcode that does not exist, or that the QP type or the device lacks."""
     known = wr.opcode in supported_work(qp.qp_type, hca.profile.lacks)
     return None if known else _unable(hca, qp, wr)
 
 
 def _unable(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
-    """Why not; some devices find out later."""
+    """Why the device cannot execute the opcode; None if it can, or finds out later."""
     row = WORK.get(wr.opcode)
     if row is not None and qp.qp_type in row.types:
         lacks = (qp.qp_type, WROpcode(wr.opcode)) in hca.profile.lacks
@@ -112,6 +114,7 @@ def check_size(hca: "Hca", qp: QueuePair, wr: SendWR, length: int) -> Refused | 
 
 
 def check_flags(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
+    """Refuse send flags that do not exist or that do not fit."""
     if wr.flags in _ALWAYS_GOOD:
         return None
     flags = int(wr.flags)
@@ -164,7 +167,7 @@ def check_atomic(hca: "Hca", _qp: QueuePair, wr: SendWR, length: int) -> Refused
 
 
 def check_address(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
-    """A datagram says where it goes; what is no datagram has other things in its union."""
+    """A datagram needs a destination; other types have other fields in that union."""
     if qp.transport.connected or not qp.transport.addressed:  # the first spares a call
         return None
     legal = "create_ah, then ah=A.ah0 remote_qpn=… remote_qkey=…"
@@ -302,7 +305,7 @@ def post_send(
 
 
 def _get_ready(hca: "Hca", qp: QueuePair) -> None:
-    """What is rarely needed before posting."""
+    """Rare preparations before posting."""
     check_useful(hca)
     extended.enter(hca, qp)
     queue_early(hca, qp)
@@ -315,7 +318,7 @@ def keep_early(hca: "Hca", qp: QueuePair, wrs: list[SendWR]) -> None:
 
 
 def queue_early(hca: "Hca", qp: QueuePair) -> None:
-    """What stayed in the ring runs now, if it can."""
+    """Queue the requests kept in the ring, if the state allows it."""
     if qp.sq.early and qp.state_row.posts_send:
         early, qp.sq.early = qp.sq.early, ()
         for wr in early:
@@ -405,7 +408,7 @@ def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR) -> Refused | None:
 
 
 def _without_queue(hca: "Hca", qp: QueuePair) -> Refused:
-    """Its receives, if it takes any, are not posted to the queue pair."""
+    """The refusal of receives for a QP without a receive queue."""
     if not qp.srq:
         return refused(hca.profile, "no-receive-queue", qp.qp_type.name, argument="qp")
     return refused(hca.profile, "recv-shared", argument="qp", legal="post_srq_recv fills it")

@@ -1,7 +1,7 @@
-"""Queue pairs: their queues, their attributes, and one notebook for each engine.
+"""Queue pairs: their queues, their attributes, and one state record per engine.
 
-What is short and mostly empty is a tuple: the empty one is always at hand, and ten thousand queue
-pairs need no memory to say that they have nothing.
+Short lists that are mostly empty are tuples: all share the one empty tuple, which saves memory with
+ten thousand queue pairs.
 """
 
 from collections import deque
@@ -57,11 +57,12 @@ class SendQueue:
         return self.used + len(self.early)
 
     def push(self, wqe: "SendWqe") -> None:
+        """Add a WQE."""
         self.wqes[wqe.serial] = wqe
         self.posted += 1
 
     def free_through(self, serial: int) -> int:
-        """Give back the slots up to and including this WQE; how many that were."""
+        """Free the slots up to and including this WQE; returns how many."""
         before = self.freed
         while self.freed <= serial:
             del self.wqes[self.freed]
@@ -70,7 +71,7 @@ class SendQueue:
 
 
 class RecvQueue:
-    """WQEs that wait for a message, oldest first; `taken` and `freed` count from the beginning."""
+    """WQEs that wait for a message, oldest first; `taken` and `freed` count since creation."""
 
     noun = "rq"
     __slots__ = ("capacity", "freed", "posted", "wqes")
@@ -87,11 +88,12 @@ class RecvQueue:
         return self.posted - self.freed
 
     def push(self, wqe: "RecvWqe") -> None:
+        """Add a WQE."""
         self.wqes.append(wqe)
         self.posted += 1
 
     def free_through(self, serial: int) -> int:
-        """Give back the slots up to and including this WQE; how many that were."""
+        """Free the slots up to and including this WQE; returns how many."""
         count = serial + 1 - self.freed
         if count <= 0:
             return 0
@@ -100,12 +102,12 @@ class RecvQueue:
 
 
 class Requesting:
-    """The requester's notebook.
+    """The state of the requester.
 
-    serial, psn: the WQE and the packet that go out next. sent: the first PSN never sent yet.
-    started: WQEs begun so far. reads: READs and atomics begun so far. unasked: packets since the
-    last one that asked for an ACK. failed: status of the WQE at `serial` if it cannot be sent.
-    done: behind the newest WQE that was carried out without a packet.
+    serial, psn: the next WQE and packet to send. sent: the first PSN never sent. started: WQEs
+    started so far. reads: READs and atomics started so far. unasked: packets since the last one
+    that requested an ACK. failed: status of the WQE at `serial` if it cannot be sent. done: serial
+    after the newest WQE executed without a packet.
     """
 
     __slots__ = ("done", "failed", "psn", "reads", "sent", "serial", "started", "unasked")
@@ -193,18 +195,18 @@ class Acknowledgement:
 
 
 class Responding:
-    """The responder's notebook.
+    """The state of the responder.
 
-    psn: the PSN expected next. msn: messages completed. op: the operation of the message in
-    progress. recv: the receive WQE in use. received: bytes of the message so far.
-    va, rkey, remaining: where a WRITE goes on, as the peer addresses it, and how much is left.
-    place: where the next byte lies in memory, as the newest check of the key found it.
-    nak_sent: this gap is answered; rnr_sent: so was this empty queue. dying: a fatal NAK waits to
-    be sent. heard: a packet came. solicited: the refused packet had the SE bit.
+    psn: the expected PSN. msn: messages completed. op: the operation of the message in progress.
+    recv: the receive WQE in use. received: bytes of the message so far. va, rkey, remaining: where
+    a WRITE continues, as the peer addresses it, and the bytes left. place: where the next byte is
+    in memory, by the newest check of the key. nak_sent: this gap was answered; rnr_sent: so was
+    this empty queue. dying: a fatal NAK is to be sent. received_any: a packet was received.
+    solicited: the refused packet had the SE bit.
     """
 
     __slots__ = (
-        "answers", "dying", "heard", "msn", "nak_sent", "op", "place", "psn", "received",
+        "answers", "dying", "msn", "nak_sent", "op", "place", "psn", "received", "received_any",
         "recv", "remaining", "rkey", "rnr_sent", "served", "solicited", "va",
     )  # fmt: skip
 
@@ -221,7 +223,7 @@ class Responding:
         self.nak_sent = False
         self.rnr_sent = False
         self.dying = False
-        self.heard = False
+        self.received_any = False
         self.solicited = False
         self.served: tuple[Served, ...] = ()
         self.answers: tuple[Acknowledgement | ReadAnswer, ...] = ()
@@ -231,8 +233,8 @@ class Responding:
 class Path:
     """Where a QP sends: flow, QP number, payload bytes of a full packet, P_Key.
 
-    Without a peer, flow and QP number are those of nobody. answer_ns: how long it waits for an
-    answer; None: for ever. migrated: the MigReq bit of its packets.
+    Without a peer, flow and QP number are empty. answer_ns: the ack timeout; None: disabled.
+    migrated: the MigReq bit of its packets.
     """
 
     flow: "Flow"
@@ -244,14 +246,14 @@ class Path:
 
 
 class QueuePair:
-    """`ibv_qp`. queued: it stands in line for the port. answered: the last packet it sent was the
-    end of an answer. known_state: what libibverbs caches.
+    """`ibv_qp`. queued: it is in line for the port. answered: its last packet ended an answer.
 
-    pd, send_cq, recv_cq, srq, xrcd: by number, 0 is none. source: where it takes receives from, its
-    own rq or an SRQ. opened: how many processes have it. told_cap: what create_qp handed back,
-    `cap` is the truth. domain: the protection domain it was made in; pd: the one that counts,
-    behind a parent domain. locked: posting takes a lock. ex: `ibv_qp_ex`, if create_qp_ex was asked
-    for it. alternate: the path that automatic path migration changes to; InfiniBand only.
+    known_state: the state that libibverbs caches. pd, send_cq, recv_cq, srq, xrcd: by number, 0 is
+    none. source: where it takes receives from, its own rq or an SRQ. opened: how many processes
+    have it open. told_cap: the sizes that create_qp returned, `cap`: the real ones. domain: the
+    protection domain it was created in; pd: the effective one, `base` of a parent domain. locked:
+    posting takes a lock. ex: `ibv_qp_ex` if created by create_qp_ex. alternate: the path that
+    automatic path migration changes to; InfiniBand only.
     """
 
     __slots__ = (
@@ -291,9 +293,9 @@ class QueuePair:
         self.clear()
 
     def clear(self) -> None:
-        """Everything as after creation, but for state and identity.
+        """Reset everything but state and identity.
 
-        Serials go on, so that a CQE of the past that is polled later frees no slot of today.
+        Serials continue: a CQE from before, polled later, frees no slot of new work.
         """
         self.attr = attributes.initial()
         self.path: Path | None = None
@@ -316,7 +318,7 @@ class QueuePair:
         self.srq, self.source = srq.number, srq
 
     def share(self, trace: "Recorder", change: int) -> None:
-        """One process more, or less, has this QP."""
+        """Count one process more or less that has this QP open."""
         self.opened += change
         trace.record(Kind.QP_SHARED, self.node, self.number, self.opened)
 
@@ -331,6 +333,6 @@ class QueuePair:
         return self.state is QPState.SQD and self.has_begun_sends
 
     def enter(self, trace: "Recorder", state: QPState) -> None:
-        """The only way from one state to another."""
+        """Change the state, as the only function."""
         before, self.state, self.state_row = self.state, state, STATES[state]
         trace.record(Kind.STATE_CHANGED, self.node, self.number, before, state)

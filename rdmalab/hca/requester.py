@@ -1,4 +1,4 @@
-"""The requester: takes send WQEs in order and makes packets of them. Writes only in `qp.req`."""
+"""The requester: takes send WQEs in order and sends their packets. Writes only `qp.req`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -85,7 +85,9 @@ def next_wqe(qp: QueuePair) -> SendWqe | None:
 
 
 def is_stuck(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> bool:
-    """The port takes no packet as long as the next one of a SEND or WRITE, and nobody is told."""
+    """True if the port accepts no packet as long as the next one of a SEND or WRITE; no error is
+    raised.
+    """
     path, limit = qp.path, hca.profile.caps.active_mtu
     if path is None or path.mtu <= limit or wqe.op not in (Op.SEND, _WRITE):
         return False
@@ -276,7 +278,7 @@ def _build_datagram(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatu
 
 
 def _build_frame(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Frame | WCStatus:
-    """An Ethernet header at least, and the MTU behind it at most."""
+    """A frame: at least an Ethernet header, at most the MTU after it."""
     most = Ethernet.LENGTH + hca.profile.caps.active_mtu
     if not Ethernet.LENGTH <= offloads.longest(wqe) <= most:
         return WCStatus.LOC_LEN_ERR
@@ -313,7 +315,7 @@ _CONNECTED: dict[Op | None, Builder] = {
 
 
 def _to_srq(build: Builder) -> Builder:
-    """IBTA A14: an XRC request says which SRQ it is for, right behind the BTH."""
+    """IBTA A14: an XRC request names its SRQ in a header directly after the BTH."""
 
     def named(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | Frame | WCStatus:
         made = build(hca, qp, wqe)
@@ -335,7 +337,7 @@ BUILD: dict[Service | None, dict[Op | None, Builder]] = {
 
 # --------------------------------------------------------------------------- going back
 def go_back(hca: "Hca", qp: QueuePair, reason: str) -> None:
-    """Go back N: everything from the oldest PSN without an answer is sent again."""
+    """Go back N: retransmit everything from the oldest PSN without an answer."""
     req, comp = qp.req, qp.comp
     req.psn, req.serial = comp.psn, comp.serial
     req.unasked = 0
@@ -345,12 +347,12 @@ def go_back(hca: "Hca", qp: QueuePair, reason: str) -> None:
 
 
 def cancel_retransmit(qp: QueuePair) -> None:
-    """What was on its way to be sent again has been answered after all: its slot may be free."""
+    """Cancel pending retransmission up to comp.psn: these requests were answered after all."""
     qp.req.psn, qp.req.serial = qp.comp.psn, qp.comp.serial
 
 
 def rewind_unacked(qp: QueuePair) -> None:
-    """What was begun and has no answer is only queued again, as if nothing of it had been sent."""
+    """Reset the send cursor to comp.psn: started requests are queued as if unsent."""
     req, comp = qp.req, qp.comp
     req.psn = req.sent = comp.psn
     req.serial = req.started = comp.serial

@@ -1,4 +1,4 @@
-"""Shared receive queues: filled by the host, emptied by whichever QP needs a receive first."""
+"""Shared receive queues: filled by the host, emptied by any QP that needs a receive."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -47,10 +47,10 @@ class Parts(NamedTuple):
 
 
 class SharedReceiveQueue:
-    """`ibv_srq`: WQEs that wait, oldest first, for any QP that is tied to it or names it.
+    """`ibv_srq`: posted WQEs, oldest first, for each QP that is tied to it or names it.
 
-    freed: slots given back so far, in any order. limit: armed while it is not 0. lost: what was
-    there when the SRQ broke, never to be taken.
+    freed: slots freed so far, in any order. limit: armed while it is not 0. lost: WQEs in it when
+    it entered its error state, which are never used.
     """
 
     __slots__ = (
@@ -77,7 +77,7 @@ class SharedReceiveQueue:
         return self.posted - self.freed
 
     def push(self, wqe: RecvWqe) -> None:
-        """To the tail; a broken SRQ takes it and never gives it."""
+        """Add a WQE at the tail; in the error state it is never used."""
         (self.lost if self.dead else self.wqes).append(wqe)
         self.posted += 1
 
@@ -110,14 +110,14 @@ def free_slots(hca: "Hca", number: int, count: int = 1) -> None:
 
 
 def watch_limit(hca: "Hca", srq: SharedReceiveQueue) -> None:
-    """Fewer receives wait than the armed limit: one event, and it is disarmed."""
+    """Fewer receives than the armed limit: raise one event and disarm."""
     if len(srq.wqes) < srq.limit:
         srq.limit = 0
         hca.raise_event(AsyncEvent.SRQ_LIMIT_REACHED, srq.number)
 
 
 def fail(hca: "Hca", srq: SharedReceiveQueue) -> None:
-    """The SRQ breaks: what waits in it is lost, and a QP that needs a receive finds none."""
+    """Enter the error state: its receives are lost, and a QP that needs one finds none."""
     if srq.dead:
         return
     srq.dead, srq.limit = True, 0

@@ -1,4 +1,4 @@
-"""Shared receive queues and XRC domains as the host asks for them: made, changed, destroyed."""
+"""Verbs of shared receive queues and XRC domains: create, modify, destroy."""
 
 from typing import TYPE_CHECKING
 
@@ -73,7 +73,7 @@ def _out_of_range(hca: "Hca", name: str, value: int, low: int, high: int) -> "Re
 
 
 def destroy_srq(hca: "Hca", srq: SharedReceiveQueue) -> None:
-    """What waits in it vanishes. EBUSY while a QP is tied to it, or uses one of its receives."""
+    """`ibv_destroy_srq`: discard its receives. EBUSY while a QP is tied to it or uses one."""
     users = sum(
         qp.srq == srq.number or (qp.resp.recv is not None and qp.resp.recv.srq == srq.number)
         for qp in hca.qps.items.values()
@@ -142,7 +142,7 @@ def _apply(hca: "Hca", srq: SharedReceiveQueue, room: int, limit: int | None) ->
 
 
 def query_srq(hca: "Hca", srq: SharedReceiveQueue) -> SrqCapacity:
-    """`ibv_query_srq`. Nobody can ask how many receives wait (S200)."""
+    """`ibv_query_srq`. No verb returns the number of receives in it (S200)."""
     if srq.dead and not hca.profile.reads_failed_srq:
         raise refused(hca.profile, "srq-error")
     return SrqCapacity(srq.capacity, srq.max_sge, srq.limit)
@@ -183,7 +183,7 @@ def _judge_recv(hca: "Hca", srq: SharedReceiveQueue, wr: RecvWR) -> "Refused | N
 
 # --------------------------------------------------------------------------- XRC domains
 def open_xrcd(hca: "Hca", fd: int, oflag: int) -> XrcDomain:
-    """`ibv_open_xrcd`: a new domain, or the one that hangs on this file already."""
+    """`ibv_open_xrcd`: a new domain, or the existing one of this file."""
     found = next((x for x in hca.xrcds.items.values() if x.fd == fd != PRIVATE), None)
     if (refusal := _judge(hca, fd, oflag, found)) is not None:
         raise refusal

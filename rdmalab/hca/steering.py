@@ -27,7 +27,7 @@ Mac = Annotated[
 
 @dataclass(slots=True)
 class FlowSpec:
-    """What a frame must say: of its Ethernet, IP and TCP or UDP header, each field as a whole."""
+    """The fields that a frame must have: of its Ethernet, IP and TCP or UDP header."""
 
     dst_mac: Mac | None = None
     src_mac: Mac | None = None
@@ -39,7 +39,7 @@ class FlowSpec:
     dst_port: U16 | None = None
 
     def given(self) -> dict[str, int]:
-        """The fields that were said, by name."""
+        """The fields that have a value, by name."""
         return {
             name: value for name in self.__slots__ if (value := getattr(self, name)) is not None
         }
@@ -47,7 +47,7 @@ class FlowSpec:
 
 @dataclass(slots=True)
 class FlowAttr:
-    """`ibv_flow_attr`; a lower priority number is asked earlier."""
+    """`ibv_flow_attr`; a lower number is a higher priority."""
 
     C_NAME = "ibv_flow_attr"
 
@@ -92,13 +92,13 @@ def steer(hca: "Hca", frame: "Frame") -> list[int]:
 
 
 def sniffers(hca: "Hca") -> list[int]:
-    """The queue pairs that get a copy of whatever arrives."""
+    """The queue pairs that get a copy of every frame."""
     rules = hca.flows.items.values()
     return _once([flow.qp for flow in rules if flow.attr.type == FlowType.SNIFFER])
 
 
 def _is_twin(one: Flow, other: Flow) -> bool:
-    """Two rules that say the same share their frames."""
+    """True for two rules with the same fields; they share their frames."""
     return (one.attr.priority, one.spec) == (other.attr.priority, other.spec)
 
 

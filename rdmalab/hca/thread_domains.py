@@ -1,6 +1,6 @@
-"""Thread domains: a promise that one thread alone uses what is made in them, so nothing is locked.
+"""Thread domains: the program uses objects in one from a single thread, so no locks are taken.
 
-A queue pair learns of one through a parent domain, which stands for a protection domain.
+A queue pair is put into one by a parent domain, which stands for a protection domain.
 """
 
 from dataclasses import dataclass
@@ -21,12 +21,14 @@ class ThreadDomain:
 
 
 def alloc_td(hca: "Hca") -> ThreadDomain:
+    """`ibv_alloc_td`."""
     td = ThreadDomain(hca.tds.next_number)
     lifecycle.created(hca, hca.tds, td)
     return td
 
 
 def dealloc_td(hca: "Hca", td: ThreadDomain) -> None:
+    """`ibv_dealloc_td`; EBUSY while a parent domain has it."""
     in_use = any(pd.td == td.number for pd in hca.pds.items.values())
     lifecycle.check_unused(hca, ["a parent domain"] if in_use else [])
     lifecycle.destroyed(hca, hca.tds, td)

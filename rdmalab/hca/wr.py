@@ -181,7 +181,7 @@ class SendWR:
     invalidate_rkey: of LOCAL_INV and SEND_WITH_INV. mw, mw_rkey (left out: the next one), bind_*:
     of BIND_MW. flush_*: of FLUSH. hdr_addr, hdr_sz (`tso.hdr`, `tso.hdr_sz`): the headers before
     each piece of a TSO, whose bytes mss counts. num_sge: None, the length of `sg`. next: None,
-    the next request of the list; 0, the list ends here; else a pointer to no request. rest: what
+    the next request of the list, 0, the list ends here, else an invalid pointer. rest: what
     the other fields hold.
     """
 
@@ -229,7 +229,7 @@ class SendWR:
 
     @classmethod
     def from_given(cls, fields: dict[str, Any]) -> "SendWR":
-        """Of the fields that somebody wrote."""
+        """A request with the fields that were given."""
         made: SendWR = _filled(cls, fields)
         return made
 
@@ -251,7 +251,7 @@ class SendWR:
 
 @dataclass(slots=True)
 class MwBind:
-    """`ibv_mw_bind`: the same, for windows of type 1."""
+    """`ibv_mw_bind`: the fields of a bind of a type 1 window."""
 
     C_NAME = "ibv_mw_bind"
 
@@ -281,7 +281,7 @@ class RecvWR:
 
     @classmethod
     def from_given(cls, fields: dict[str, Any]) -> "RecvWR":
-        """Of the fields that somebody wrote."""
+        """A request with the fields that were given."""
         made: RecvWR = _filled(cls, fields)
         return made
 
@@ -336,7 +336,7 @@ class Cqe:
     as in RecvWqe).
 
     On an error status only wr_id, status, qp_num and vendor_err mean anything. solicited: the
-    message had the SE bit set. at_ns: when it came onto the queue; the device stamps it there.
+    message had the SE bit set. at_ns: when it was added to the CQ; the device stamps it there.
     route: slid, sl and dlid_path_bits of a datagram that came over InfiniBand.
     """
 

@@ -1,4 +1,4 @@
-"""XRC domains: what ties shared receive queues to the QPs that may feed them (IBA annex A14)."""
+"""XRC domains: they connect shared receive queues and the QPs that use them (IBA annex A14)."""
 
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ class XrcDomain:
 
 
 def domain_of(hca: "Hca", number: int) -> int:
-    """The domain behind an opening; 0 where there is none."""
+    """The domain of an opening; 0 if there is none."""
     xrcd = hca.xrcds.items.get(number)
     return 0 if xrcd is None else xrcd.domain
 

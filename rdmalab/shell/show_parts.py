@@ -40,7 +40,7 @@ def srq_line(row: SrqRow, name: str, *, cells: int = 16) -> Line:
 
 def _trouble(row: SrqRow) -> str:
     if row.error:
-        return "  ! BROKEN: no receive is taken any more"
+        return "  ! ERROR STATE: no receive is taken any more"
     return "" if row.count else "  ! EMPTY"
 
 

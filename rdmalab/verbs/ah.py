@@ -1,4 +1,4 @@
-"""Address handles and multicast groups: where datagrams go, and who else hears them."""
+"""Address handles and multicast groups: destinations of datagrams, and attached QPs."""
 
 from typing import Annotated
 

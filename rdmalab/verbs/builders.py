@@ -92,7 +92,7 @@ class BindInfo:
 
 @dataclass(slots=True)
 class Header:
-    """Where the headers of a TSO lie, and how many bytes of the stream go behind each copy."""
+    """The address of the headers of a TSO, and the bytes of the stream after each copy."""
 
     hdr_addr: Annotated[Address, Alias("hdr")]
     hdr_sz: U16
@@ -286,7 +286,7 @@ def wr_atomic_write(
 ) -> None:
     """Build an ATOMIC WRITE: the 8 bytes at atomic_wr are copied here and now, and no key is asked.
 
-    Nobody ever reads half of them at the peer. It takes no setter.
+    At the peer all 8 bytes change in one step. It takes no setter.
 
     Example: wr_atomic_write A.qx0 remote=B.mr0[0] atomic_wr=A.mr0[0:8]
     See: ibv_wr_atomic_write(3)

@@ -1,4 +1,4 @@
-"""Completion queues: made, resized, polled, destroyed; `events` has what wakes their program."""
+"""Completion queues: made, resized, polled, destroyed; `events` has their completion events."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -50,7 +50,7 @@ def create_cq(
 ) -> Thing:
     """Create a completion queue for at least `cqe` entries.
 
-    channel: whom it tells when it was armed with req_notify_cq; without one its events go nowhere.
+    channel: gets one event after req_notify_cq armed the CQ; without one there are no events.
     cq_context: a number of your own that comes back with each event.
     EINVAL: cqe outside 1..max_cqe, comp_vector the device does not have. ENOMEM beyond max_cq.
 
@@ -102,8 +102,8 @@ def resize_cq(world: World, cq: Cq, *, cqe: int) -> str:
 def destroy_cq(world: World, cq: Cq) -> None:
     """Destroy a completion queue.
 
-    EBUSY while a queue pair completes on it. Where C would wait for events that were taken and not
-    acknowledged, EAGAIN says how many they are.
+    EBUSY while a queue pair completes on it. Where C would wait for events that were read
+    and not acknowledged, EAGAIN with their number.
 
     Example: destroy_cq A.cq0
     See: ibv_create_cq(3); explain ack_cq_events
@@ -116,7 +116,7 @@ def poll_cq(world: World, cq: Cq, *, num_entries: int = 1) -> list[Cqe]:
     """Take up to `num_entries` completions off a completion queue, oldest first.
 
     A polled send completion gives back its slot and those of all earlier WRs of its queue: without
-    polling, the send queue fills for good. On an error status only wr_id, status, qp_num and
+    polling, the send queue stays full. On an error status only wr_id, status, qp_num and
     vendor_err mean anything.
 
     Example: poll_cq A.cq0 num_entries=4

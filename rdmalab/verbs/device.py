@@ -48,7 +48,7 @@ def open_device(world: World, device: Device) -> str:
 def close_device(world: World, device: Device) -> str:
     """Close the device of a node: everything left over is freed, and nothing answers EBUSY.
 
-    A peer is not told: what it sends is dropped. open_device begins again with nothing.
+    No packet informs a peer: what it sends is dropped. open_device starts without objects.
 
     Example: close_device A
     See: ibv_close_device(3)
@@ -61,7 +61,7 @@ def close_device(world: World, device: Device) -> str:
 def query_device(world: World, device: Device) -> Attributes:
     """Read what the device can do: its limits and capability flags.
 
-    max_inline_data is not among them: no verb tells it; create_qp shows what is granted.
+    max_inline_data is not among them: no verb returns it, create_qp shows what is granted.
 
     Example: query_device A
     See: ibv_query_device(3)
@@ -98,7 +98,7 @@ _EXTENDED: Attributes = {
 
 @command(VERB)
 def query_device_ex(world: World, device: Device, *, comp_mask: int = 0) -> Attributes:
-    """Read what query_device tells, and the newer capabilities.
+    """Read what query_device returns, and the newer capabilities.
 
     A 0 there means that the device has no such thing. EINVAL: a comp_mask other than 0.
 

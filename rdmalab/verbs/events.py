@@ -59,9 +59,9 @@ def destroy_comp_channel(world: World, channel: Channel) -> None:
 def req_notify_cq(world: World, cq: Cq, *, solicited_only: bool = False) -> None:
     """Arm a completion queue: its next completion puts one event on its channel.
 
-    One shot: arm it again for the next event. Completions that lie there already raise nothing:
+    One shot: arm it again for the next event. Completions already in the CQ raise none:
     the safe order is get_cq_event, ack_cq_events, req_notify_cq, then poll_cq until it is empty.
-    solicited_only=1 waits for a receive whose sender said SOLICITED, or for an error.
+    solicited_only=1 waits for a receive sent with SOLICITED, or for an error.
 
     Example: req_notify_cq A.cq0 solicited_only=1
     See: ibv_req_notify_cq(3)
@@ -100,7 +100,7 @@ def ack_cq_events(world: World, cq: Cq, *, nevents: U32 = 1) -> None:
 def get_async_event(world: World, node: Node) -> AsyncReport:
     """Take the oldest asynchronous event of a node; it has to be acknowledged.
 
-    One queue a node; what nobody takes stays there: `show events` lists it. Where C would block,
+    One queue per node; unread events stay in it: `show events` lists them. Where C would block,
     EAGAIN.
 
     Example: get_async_event A

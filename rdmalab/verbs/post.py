@@ -28,11 +28,11 @@ def post_send(
     """Queue work requests on the send queue and ring the doorbell.
 
     sg=A.mr0[0:64] names local bytes, remote=B.mr0[100] the peer's address and rkey, which may be
-    said apart; a window stands for its own: remote=B.mw0[0:8]. flags=SIGNALED asks for a
+    given apart; a window stands for its own: remote=B.mw0[0:8]. flags=SIGNALED asks for a
     completion. A list of WRs is written wr={…} wr={…}. BIND_MW takes mw=A.mw0 bind=A.mr0[0:64]
     bind_access=…, and mw_rkey, or else the window's next key; LOCAL_INV and SEND_WITH_INV take
     invalidate_rkey=B.mw0. TSO cuts sg into pieces of mss bytes, with hdr=A.mr0[0:54] before each.
-    EINVAL before RTS; ENOMEM when no slot is free; the requests before the bad one stay posted.
+    EINVAL before RTS, ENOMEM when no slot is free. The requests before the bad one stay posted.
     What C lets one do wrong can be typed too: sg=0xdead, num_sge=3, next=0xdead, ah=0xdead,
     bad_wr=NULL, wr=NULL, post_send NULL, and rest=junk for a struct without memset. A pointer that
     is 0 is NULL.
@@ -72,7 +72,7 @@ def no_queue(argument: str) -> Refused:
 def posted(
     hca: Hca, queue: Any, post: Callable[..., None], wr: list[Any] | None, bad_wr: str
 ) -> None:
-    """A list joins a queue; what C does without one, or without a place for bad_wr, is told.
+    """A list joins a queue; what C does without one, or without a place for bad_wr, is reported.
 
     The queue gets values, as a driver writes them into its ring: the caller's request is free.
     """

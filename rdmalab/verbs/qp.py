@@ -47,7 +47,7 @@ def create_qp(world: World, qp: NewQp, *, pd: Pd | None = None, init_attr: QpIni
     """Create a queue pair; it starts in RESET.
 
     sq_sig_all=1: every send WR completes visibly, SIGNALED or not. srq: take receives from a shared
-    receive queue, for good; max_recv_wr is ignored then. XRC_SEND needs no recv_cq, XRC_RECV
+    receive queue, permanently; max_recv_wr is ignored then. XRC_SEND needs no recv_cq, XRC_RECV
     nothing but xrcd. max_tso_header=54: it may post TSO with headers of so many bytes (UD and
     RAW_PACKET). EINVAL: a cap beyond the device's limits, an unknown type, a part missing. EPERM:
     RAW_PACKET without CAP_NET_RAW. EOPNOTSUPP: a type the device has not, RAW_PACKET on an

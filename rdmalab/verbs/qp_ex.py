@@ -23,7 +23,7 @@ class QpInitAttrEx(QpInitAttr):
     comp_mask: InitMask | None = None
 
     def mask(self) -> int:
-        """What the device is told."""
+        """The comp_mask that the device gets."""
         if self.comp_mask is not None:
             return int(self.comp_mask)
         given = {

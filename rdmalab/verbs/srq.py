@@ -75,7 +75,7 @@ def modify_srq(
 
     srq_limit=7: SRQ_LIMIT_REACHED is raised once, when fewer than 7 receives are left; 0 disarms.
     The mask is made of the fields that are given, unless srq_attr_mask says otherwise. EINVAL: a
-    limit beyond the capacity; max_wr below the limit or below what is in use; a device that cannot
+    limit beyond the capacity, max_wr below the limit or below what is in use, a device that cannot
     resize; an SRQ in its error state.
 
     Example: modify_srq A.srq0 srq_limit=4
@@ -88,7 +88,7 @@ def modify_srq(
 def query_srq(world: World, srq: Srq) -> SrqCapacity:
     """Read max_wr, max_sge and the armed limit of a shared receive queue; 0 is disarmed.
 
-    How many receives wait nobody can ask a real device: count them, or `show srq` here.
+    A real device has no query for the number of receives in it: count them, or `show srq` here.
 
     Example: query_srq A.srq0
     See: ibv_query_srq(3)

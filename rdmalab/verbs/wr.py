@@ -32,7 +32,7 @@ def wr_start(world: World, qp: Qp, *, thread: int = 1) -> None:
 
     It takes the lock of the queue: post_send in the region would deadlock, another thread waits.
     A queue pair made in a thread domain has no lock, and threads write over each other's work.
-    The end is wr_complete, which posts everything, or wr_abort, which forgets it.
+    The end is wr_complete, which posts everything, or wr_abort, which discards it.
 
     Example: wr_start A.qx0
     See: ibv_wr_start(3)
@@ -44,9 +44,9 @@ def wr_start(world: World, qp: Qp, *, thread: int = 1) -> None:
 def wr_set(world: World, qp: Qp, *, qpx: Qpx = None) -> None:
     """Set the two fields that the next builder reads: qpx->wr_id and qpx->wr_flags.
 
-    They stay for all builders behind it until they are set again; to set them after a builder
+    They hold for all later builders until they are set again; to set them after a builder
     changes nothing for that one. Each builder takes wr_id= and wr_flags= too, and sets them first.
-    INLINE has no effect here: the setter decides (rxe: it must be said too, or the request fails).
+    INLINE has no effect here: the setter decides (rxe: set INLINE too, or the request fails).
 
     Example: wr_set A.qx0 wr_id=1 wr_flags=SIGNALED
     See: ibv_wr_post(3)
@@ -58,7 +58,7 @@ def wr_set(world: World, qp: Qp, *, qpx: Qpx = None) -> None:
 def wr_complete(world: World, qp: Qp) -> None:
     """Post everything that was built, ring the doorbell, and leave the region.
 
-    The functions before it return nothing: their errors are told here. Then nothing of the batch is
+    The functions before it return nothing: it returns their errors. Then nothing of the batch is
     posted, where post_send would have kept the requests before the bad one. Nothing is sent before.
 
     Example: wr_complete A.qx0
@@ -69,7 +69,7 @@ def wr_complete(world: World, qp: Qp) -> None:
 
 @command(VERB)
 def wr_abort(world: World, qp: Qp) -> None:
-    """Leave the region and forget everything that was built in it.
+    """Leave the region and discard everything that was built in it.
 
     Example: wr_abort A.qx0
     See: ibv_wr_abort(3)

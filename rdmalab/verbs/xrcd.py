@@ -20,7 +20,7 @@ def open_xrcd(world: World, xrcd: NewXrcd, *, fd: int = -1, oflag: OpenFlag = _N
     """Open an XRC domain: SRQs and XRC_RECV queue pairs of one domain belong together.
 
     fd=-1 makes a domain private to this process and needs O_CREAT; another number stands for a
-    file, and whoever opens the same file has the same domain. EINVAL: O_EXCL where there is one.
+    file, and every opening of the same file has the same domain. EINVAL: O_EXCL where there is one.
     EAGAIN: none yet and no O_CREAT. EOPNOTSUPP: a device without XRC.
 
     Example: open_xrcd A.xrcd0 oflag=O_CREAT

@@ -1,1 +1,1 @@
-"""WAYS OF LOOKING: pure functions from the world and its trace to rows of plain values."""
+"""Views: pure functions from the world and its trace to rows of plain values."""

@@ -1,8 +1,8 @@
-"""Totals over the whole trace, carried on from where the last question ended.
+"""Running totals over the whole trace, continued from the last record already read.
 
-A breakpoint asks after every event; to read the trace from its beginning each time would take ever
-longer. What is kept here is only what could be computed again. Who goes back in time finds the
-totals of some moment before, and they are carried on from there.
+A breakpoint evaluates its condition after every event: reading the whole trace each time would be
+quadratic. Everything kept here can be computed again. After a jump back in time, the totals of an
+earlier moment are continued.
 """
 
 from collections.abc import Callable
@@ -46,7 +46,7 @@ class Aggregates:
         return value
 
     def _forget(self, trace: Trace) -> None:
-        """Totals over records that stand there no more."""
+        """Discard totals over records that are no longer in the trace."""
         cuts, self.cuts = trace.cuts[self.cuts :], len(trace.cuts)
         if cuts:
             left = min(cuts)

@@ -31,6 +31,7 @@ class CallRow:
 
     @property
     def text(self) -> str:
+        """The call in one line: node, verb, errno."""
         return f"{self.node or '-'}  {self.verb} {fmt.errno_word(self.errno)}"
 
 

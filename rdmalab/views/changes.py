@@ -1,4 +1,4 @@
-"""What an event changed: thing, field, the value before and after, in words."""
+"""What an event changed: object, field, the value before and after, as text."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -70,7 +70,7 @@ _SHOWN = 16  # bytes of a write that are spelled out
 
 @dataclass(slots=True)
 class ChangeRow:
-    """One change; `old` is empty where nobody kept it."""
+    """One change; `old` is empty if the old value was not recorded."""
 
     name: str
     field: str
@@ -108,7 +108,9 @@ def _state(moment: fmt.RecordContext, _latest: bool) -> list[ChangeRow]:
 
 
 def _attributes(moment: fmt.RecordContext, latest: bool) -> list[ChangeRow]:
-    """The trace keeps which fields were set; values are those of now, known for the last event."""
+    """The trace keeps only the names of the fields; the values are current, known for the last
+    event.
+    """
     record = moment.record
     name, thing = fmt.subject(moment.names, record), fmt.thing_of(record)
     known = latest and thing is not None and exists(moment.world, thing)
@@ -302,7 +304,7 @@ def _fault(moment: fmt.RecordContext, _latest: bool) -> list[ChangeRow]:
         value = f"{count_of(record)} cleared"
     else:
         is_over = kind_of(record) is Kind.FAULT_TRIGGERED
-        value = f"{fault_of(record)} is over" if is_over else f"set {fault_of(record)}"
+        value = f"{fault_of(record)} is cleared" if is_over else f"set {fault_of(record)}"
     return [ChangeRow("", "link.faults", "", value)]
 
 
@@ -356,7 +358,7 @@ def _ran(moment: fmt.RecordContext, _latest: bool) -> list[ChangeRow]:
 
 
 def _stands(moment: fmt.RecordContext, _latest: bool) -> list[ChangeRow]:
-    """Who waits may be woken, or fail of what it waits for; anything else comes to who runs."""
+    """Rows of a program that stopped waiting: it is resumed, failed, or runs on."""
     old, new = _PROGRAM_STATES[kind_of(moment.record)]
     return [ChangeRow(fmt.subject(moment.names, moment.record), "state", old, new)]
 
@@ -478,6 +480,6 @@ NOT_CHANGES = (
     Kind.REQUEST_REFUSED, Kind.MEMORY_READ, Kind.CQ_OVERRUN, Kind.WINDOW_REFUSED,
     Kind.MEMORY_FLUSHED,
 )  # fmt: skip
-"""Kinds that tell what happened and change no field."""
+"""Kinds of record that change no field."""
 
 CHANGES = (*_SAY, *_COUNTED)

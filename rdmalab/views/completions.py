@@ -1,4 +1,4 @@
-"""Completion queues and what lies on them."""
+"""Completion queues and the completions in them."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -19,14 +19,14 @@ from rdmalab.world.world import World
 
 @dataclass(slots=True)
 class WcRow:
-    """A completion, on the CQ or handed out; `undefined` names the fields that mean nothing."""
+    """A completion, in the CQ or already polled; `undefined` names its fields without a meaning."""
 
     wr_id: Annotated[int, "of the work request, as posted"]
     status: Annotated[WCStatus, "how it ended"]
     opcode: Annotated[WCOpcode | int, "what was done; undefined on an error"]
     byte_len: Annotated[int, "bytes moved; undefined on an error, and for a SEND or WRITE done"]
     imm_data: Annotated[int, "as it lies in memory; defined only with WITH_IMM on a receive"]
-    invalidated_rkey: Annotated[int, "the key made void here; defined only with WITH_INV"]
+    invalidated_rkey: Annotated[int, "the key invalidated here; defined only with WITH_INV"]
     wc_flags: Annotated[WCFlags, "undefined on an error"]
     qp_num: Annotated[int, "the QP of the work request"]
     src_qp: Annotated[int, "the sender's QP, for datagrams only"]
@@ -34,7 +34,7 @@ class WcRow:
     sl: Annotated[int, "its service level; InfiniBand only"]
     dlid_path_bits: Annotated[int, "which LID of this port it came to; InfiniBand only"]
     vendor_err: Annotated[int, "the device's own code of an error"]
-    at_ns: Annotated[int, "when it came onto the queue"]
+    at_ns: Annotated[int, "when it was added to the CQ"]
     qp: Annotated[str, "the name of the QP"]
     is_send: Annotated[bool, "whether a send queue's work request is done"]
     undefined: tuple[str, ...]
@@ -62,18 +62,18 @@ class CqRow:
     name: Annotated[str, "its name"]
     node: Annotated[str, "whose it is"]
     capacity: Annotated[int, "completions it can hold: cqe as granted"]
-    count: Annotated[int, "completions that wait to be polled"]
+    count: Annotated[int, "completions in the CQ, not yet polled"]
     free: Annotated[int, "completions that still fit"]
-    total: Annotated[int, "completions that ever came onto it"]
-    dead: Annotated[bool, "it overran and takes no more"]
+    total: Annotated[int, "completions ever added to it"]
+    dead: Annotated[bool, "it overran and accepts no completions any more"]
     armed: Annotated[Arm, "what its next event waits for; the event disarms it"]
-    channel: Annotated[str, "the completion channel it tells, empty if none"]
+    channel: Annotated[str, "its completion channel, empty if none"]
     context: Annotated[int, "cq_context, which comes back with each event"]
-    events: Annotated[int, "events on its channel that nobody took yet"]
-    unacked: Annotated[int, "events taken and not acknowledged: destroy_cq waits for them"]
-    wc_flags: Annotated[WcEx | None, "what an extended CQ lets be read; nothing: a plain one"]
-    reading: Annotated[int, "completions seen since start_poll; end_poll takes them off"]
-    next: Annotated[WcRow | None, "the completion that poll_cq hands out next"]
+    events: Annotated[int, "events on its channel that are not yet read"]
+    unacked: Annotated[int, "events read and not acknowledged: destroy_cq waits for them"]
+    wc_flags: Annotated[WcEx | None, "the fields that an extended CQ provides; nothing: a plain CQ"]
+    reading: Annotated[int, "completions read since start_poll; end_poll removes them"]
+    next: Annotated[WcRow | None, "the completion that poll_cq returns next"]
     last: Annotated[WcRow | None, "the newest completion, polled or not"]
 
 
@@ -114,7 +114,7 @@ def _told(hca: Hca, cq: "CompletionQueue") -> int:
 
 
 def wc_rows(world: World, names: Names, thing: Thing) -> list[WcRow]:
-    """What lies on a CQ, the next to be polled first."""
+    """The completions in a CQ, the next to be polled first."""
     cq = world.find(thing, CompletionQueue)
     return [wc_row(world.nodes[thing.node], names, cqe) for cqe in cq.cqes]
 

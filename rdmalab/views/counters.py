@@ -40,26 +40,28 @@ class CountersRow:
 
     node: Annotated[str, "whose they are"]
     sent_pkts: Annotated[int, "packets sent"] = 0
-    rcvd_pkts: Annotated[int, "packets received and not dropped at the door"] = 0
+    rcvd_pkts: Annotated[int, "packets received and not dropped by the port"] = 0
     lost_pkts: Annotated[int, "packets sent that the cable lost (not in hw_counters)"] = 0
-    dropped_pkts: Annotated[int, "packets that met silence here (not in hw_counters)"] = 0
-    retransmitted_pkts: Annotated[int, "requests sent again (not in hw_counters)"] = 0
-    duplicate_request: Annotated[int, "requests that had been executed before"] = 0
+    dropped_pkts: Annotated[int, "packets dropped here without an answer (not in hw_counters)"] = 0
+    retransmitted_pkts: Annotated[int, "requests retransmitted (not in hw_counters)"] = 0
+    duplicate_request: Annotated[int, "duplicates: requests that were already executed"] = 0
     out_of_seq_request: Annotated[int, "gaps answered with a NAK"] = 0
     rcvd_rnr_err: Annotated[int, "RNR NAKs received"] = 0
-    send_rnr_err: Annotated[int, "RNR NAKs sent for want of a receive"] = 0
+    send_rnr_err: Annotated[int, "RNR NAKs sent because no receive was posted"] = 0
     rcvd_seq_err: Annotated[int, "sequence NAKs received"] = 0
-    completer_retry_err: Annotated[int, "times the requester went back, RNR waits not counted"] = 0
+    completer_retry_err: Annotated[
+        int, "retransmissions by the requester, without those after RNR waits"
+    ] = 0
     retry_exceeded_err: Annotated[int, "work requests that ended with RETRY_EXC_ERR"] = 0
     retry_rnr_exceeded_err: Annotated[int, "work requests that ended with RNR_RETRY_EXC_ERR"] = 0
     rdma_sends: Annotated[int, "SENDs completed"] = 0
     rdma_recvs: Annotated[int, "receives completed"] = 0
     rx_icrc_encapsulated: Annotated[int, "RoCE packets dropped for a wrong ICRC (mlx5)"] = 0
-    local_ack_timeout_err: Annotated[int, "times the ack timer ran out (mlx5)"] = 0
+    local_ack_timeout_err: Annotated[int, "ack timeouts (mlx5)"] = 0
     implied_nak_seq_err: Annotated[int, "gaps in answers found by a later answer (mlx5)"] = 0
     packet_seq_err: Annotated[int, "NAKs for a sequence error received (mlx5)"] = 0
     np_ecn_marked_roce_packets: Annotated[
-        int, "packets that came with a mark of congestion (as on mlx5; no CNP answers them)"
+        int, "packets received with a congestion mark (as on mlx5; no CNP is sent)"
     ] = 0
     link_downed: Annotated[int, "times the port left ACTIVE"] = 0
     cq_overruns: Annotated[int, "completions lost on a full CQ (not in hw_counters)"] = 0
@@ -191,7 +193,7 @@ _COUNTS: dict[Kind, Callable[[Record], tuple[str, ...]]] = {
 
 # --------------------------------------------------------------------------- sent or met before?
 class _Sequences:
-    """PSNs gone by, per QP of a node: what lies behind them was sent, or executed, before."""
+    """The next PSNs per QP of a node: lower ones were already sent or executed."""
 
     def __init__(self, world: World, node: str) -> None:
         self.world = world

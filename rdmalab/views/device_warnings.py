@@ -1,4 +1,4 @@
-"""Work requests that the documents and the devices read differently, told where they are posted."""
+"""Warnings at a post: work requests for which documents and devices differ."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -22,17 +22,19 @@ LATER = "A real HCA accepts this now and fails later with IBV_WC_{}."
 
 
 class WarningContext(NamedTuple):
-    """One record of the event just done, on the device it happened on."""
+    """One record of the last event, with the device on which it happened."""
 
     session: Session
     hca: Hca
     record: Record
 
     def name(self, noun: Noun, number: int) -> str:
+        """The name of an object of this node."""
         return self.session.names.of(Thing(noun, self.hca.node, number))
 
     @property
     def qp(self) -> QueuePair:
+        """The queue pair of the record."""
         found: QueuePair = self.hca.qps.items[object_of(self.record)]
         return found
 
@@ -59,6 +61,7 @@ def looked_at(session: Session, event: int, looks: WarningChecks) -> list[str]:
 
 
 def send_departs(moment: WarningContext) -> Iterator[str]:
+    """Where documents and devices differ for a send that was posted."""
     wqe = send_wqe_of(moment.record)
     if wqe.inline is None:
         yield from _zero_length(moment.hca, listed(wqe.wr))
@@ -103,6 +106,7 @@ def _fenced(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
 
 
 def recv_departs(moment: WarningContext) -> Iterator[str]:
+    """Where documents and devices differ for a receive that was posted."""
     wqe = recv_wqe_of(moment.record)
     yield from _zero_length(moment.hca, listed(wqe.wr))
 

@@ -1,4 +1,4 @@
-"""Events: what completion channels hold, what the device reported and nobody acknowledged."""
+"""Events: the contents of completion channels, and asynchronous events not yet acknowledged."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -17,10 +17,10 @@ class ChannelRow:
 
     name: Annotated[str, "its name"]
     node: Annotated[str, "whose it is"]
-    cqs: Annotated[str, "the completion queues that tell it"]
-    events: Annotated[int, "completion events that wait to be taken"]
-    unacked: Annotated[int, "events of its queues that were taken and not acknowledged"]
-    next: Annotated[str, "the queue whose event is taken next; empty: get_cq_event would block"]
+    cqs: Annotated[str, "the completion queues that use it"]
+    events: Annotated[int, "completion events that are not yet read"]
+    unacked: Annotated[int, "events of its queues that were read and not acknowledged"]
+    next: Annotated[str, "the queue whose event is read next; empty: get_cq_event would block"]
 
     @property
     def text(self) -> str:
@@ -34,10 +34,10 @@ class ChannelRow:
 class EventsRow:
     """The asynchronous events of a node."""
 
-    waiting: Annotated[int, "events that nobody took yet"]
-    unacked: Annotated[int, "events that were taken and not acknowledged"]
-    next: Annotated[AsyncEvent | None, "the event that get_async_event takes next"]
-    newest: Annotated[AsyncEvent | None, "of those that wait, the last that was raised"]
+    waiting: Annotated[int, "events that are not yet read"]
+    unacked: Annotated[int, "events that were read and not acknowledged"]
+    next: Annotated[AsyncEvent | None, "the event that get_async_event returns next"]
+    newest: Annotated[AsyncEvent | None, "the newest event that is not yet read"]
 
 
 def channel_row(world: World, names: Names, thing: Thing) -> ChannelRow:
@@ -46,6 +46,7 @@ def channel_row(world: World, names: Names, thing: Thing) -> ChannelRow:
     cqs = channels.members(world.nodes[thing.node], channel)
 
     def name(number: int) -> str:
+        """The name of a CQ."""
         return names.of(Thing(Noun.CQ, thing.node, number))
 
     return ChannelRow(

@@ -18,8 +18,8 @@ class FlowRow:
     node: Annotated[str, "whose it is"]
     qp: Annotated[str, "the queue pair that gets the frames"]
     type: Annotated[FlowType, "NORMAL, ALL_DEFAULT, MC_DEFAULT or SNIFFER"]
-    priority: Annotated[int, "when it is asked, 0 first"]
-    fits: Annotated[str, "what a frame must say: `dst_mac=02:00:0a:00:00:02 dst_port=80`"]
+    priority: Annotated[int, "priority of the rule, 0 is the highest"]
+    fits: Annotated[str, "what a frame must contain: `dst_mac=02:00:0a:00:00:02 dst_port=80`"]
 
 
 def flow_row(world: World, names: Names, thing: Thing) -> FlowRow:

@@ -1,4 +1,4 @@
-"""What all views share: values and records in words, and where an event's records lie."""
+"""Formatting that all views share: values and records as text, the record range of an event."""
 
 import enum
 import re
@@ -60,12 +60,12 @@ def clock(at_ns: int) -> str:
 
 
 def event(number: int) -> str:
-    """After which event a moment is: event 24; the start, before any."""
+    """The event after which a moment is: `event 24`; `the start` before any event."""
     return f"event {number}" if number >= 0 else "the start"
 
 
 def ev(number: int, start: str = "the start") -> str:
-    """The same in brief: ev 24. `start`: how it is called there, in a table or a bar just start."""
+    """Short form of `event`: `ev 24`. start: the text for the moment before any event."""
     return f"ev {number}" if number >= 0 else start
 
 
@@ -75,11 +75,14 @@ def count(number: int, noun: str) -> str:
 
 
 def duration(wait_ns: int) -> str:
-    """A span of time with four digits: 640us, 1.28ms, 67.11ms; `clock` has all of them."""
+    """A span of time with four digits and a space before the unit: 640 us, 67.11 ms.
+
+    `clock` gives all digits of a moment.
+    """
     for unit, size in _UNITS:
         if wait_ns >= size:
-            return f"{wait_ns / size:.{4 if wait_ns < 1_000 * size else 15}g}{unit}"
-    return f"{wait_ns}ns"
+            return f"{wait_ns / size:.{4 if wait_ns < 1_000 * size else 15}g} {unit}"
+    return f"{wait_ns} ns"
 
 
 def rate(bits_per_s: int) -> str:
@@ -93,7 +96,7 @@ def number(value: int) -> str:
 
 
 def member(value: int, of: type[enum.IntEnum]) -> str:
-    """The name of an enum's value, or the number nobody gave a name."""
+    """The name of an enum value, or the number if it has no name."""
     try:
         return of(value).name
     except ValueError:
@@ -135,7 +138,7 @@ def thing_at(world: World, names: Names, node: str, addr: int) -> str:
 
 
 def part_name(names: Names, noun: Noun, node: str, number: int) -> str:
-    """What an object is made of, by number; 0 is none."""
+    """The name of a part of an object, by number; "" for 0 (none)."""
     return names.of(Thing(noun, node, number)) if number else ""
 
 
@@ -145,14 +148,14 @@ def qp_name(names: Names, node: str, qpn: int) -> str:
 
 
 def ends_of(world: World, packet: Packet | Frame) -> tuple[str, str]:
-    """The nodes a packet goes from and to; empty where nobody has the address."""
+    """The nodes a packet goes from and to; empty if no node has the address."""
     if isinstance(packet, Frame):
         return _ends_of_frame(world, packet)
     return world.origin_of(packet.flow), world.target_of(packet.flow)
 
 
 def _ends_of_frame(world: World, frame: Frame) -> tuple[str, str]:
-    """By its MACs, which anybody may have written."""
+    """The nodes that have the MACs of a frame, which a program can set to any value."""
     of = {hca.mac: name for name, hca in world.nodes.items()}
     return of.get(frame.src_mac, ""), of.get(frame.dst_mac, "")
 
@@ -172,7 +175,9 @@ def lids_of(packet: Packet | Frame) -> tuple[int | None, int | None]:
 
 
 def target_of(world: World, record: Record) -> str:
-    """The node that a sent packet goes to; a frame for nobody, or for all, meets the only other."""
+    """The node that a sent packet goes to; for a frame to all or to an unknown MAC, the only other
+    node.
+    """
     packet, sender = packet_of(record), node_of(record)
     if kind_of(record) is Kind.PACKET_INJECTED:
         return str(injection_of(record).target)
@@ -185,6 +190,7 @@ def target_of(world: World, record: Record) -> str:
 
 # --------------------------------------------------------------------------- work
 def wr(wr_id: int) -> str:
+    """`wr7`: a work request by its wr_id."""
     return f"wr{number(wr_id)}"
 
 
@@ -194,7 +200,7 @@ def send_wqe(wqe: SendWqe) -> str:
 
 
 def send_wr(wr_: SendWR) -> str:
-    """`wr7 SEND 64 B`, of a work request that nobody posted yet."""
+    """`wr7 SEND 64 B`, of a work request that is not posted yet."""
     length = sum(sge.length for sge in wr_.sg)
     return f"{wr(wr_.wr_id)} {member(wr_.opcode, WROpcode)} {length} B"
 
@@ -205,7 +211,7 @@ def recv_wqe(wqe: RecvWqe) -> str:
 
 
 def cqe(entry: Cqe) -> str:
-    """`wr7 SEND SUCCESS`; on an error the opcode means nothing and is not said."""
+    """`wr7 SEND SUCCESS`; after an error without the opcode, which is undefined then."""
     status = member(entry.status, WCStatus)
     if entry.status != WCStatus.SUCCESS:
         return f"{wr(entry.wr_id)} {status}"
@@ -222,7 +228,7 @@ def label(packet: Packet | Frame) -> PacketName:
 
 
 def syndrome(packet: Packet | Frame) -> Syndrome | None:
-    """What an AETH says; a reserved code says nothing."""
+    """The syndrome of an AETH; None without an AETH, or for a reserved code."""
     return None if packet.aeth is None else syndrome_of(packet.aeth.syndrome)
 
 
@@ -234,7 +240,7 @@ def timer_code(packet: Packet | Frame) -> int | None:
 
 
 def packet_words(packet: Packet | Frame) -> str:
-    """`SEND_ONLY psn=0 64 B`, `RNR_NAK psn=3 timer=12 (640us)`, `ARP 10.0.0.1 is here`."""
+    """`SEND_ONLY psn=0 64 B`, `RNR_NAK psn=3 timer=12 (640 us)`, `ARP 10.0.0.1 is here`."""
     if isinstance(packet, Frame):
         return packet.summary
     row, said, timer = OPCODES.get(packet.opcode), syndrome(packet), timer_code(packet)
@@ -260,7 +266,7 @@ _TIMERS = {"rnr": "RNR", "ack": "ack"}
 
 # --------------------------------------------------------------------------- records
 class RecordContext(NamedTuple):
-    """A record, and what it takes to say it."""
+    """A record, with what is needed to format it."""
 
     world: World
     names: Names
@@ -293,7 +299,7 @@ def is_about(record: Record, kind: Kind, thing: Thing) -> bool:
 
 
 def subject(names: Names, record: Record) -> str:
-    """Who did it: the thing, or its node; nobody where the cable or the experimenter did."""
+    """The object that acted, or its node; "" for the cable and for commands of the user."""
     thing = thing_of(record)
     unclaimed = isinstance(KINDS[kind_of(record)].a(record), Frame) and not object_of(record)
     if thing is None or thing.noun is Noun.NODE or kind_of(record) in _BY_THE_NODE or unclaimed:
@@ -305,14 +311,14 @@ _BY_THE_NODE = (Kind.CREATED, Kind.DESTROYED, Kind.HOST_WROTE)
 
 
 def sentence(world: World, names: Names, record: Record) -> str:
-    """What the record says, without who did it."""
+    """The record as text, without its subject."""
     row = KINDS[kind_of(record)]
     moment = RecordContext(world, names, record)
     return row.sentence.format(a=said(moment, row.a), b=said(moment, row.b))
 
 
 def said(moment: RecordContext, part: Part[object]) -> str:
-    """One part of the record in words."""
+    """One part of the record as text."""
     return SAYINGS[part.meaning](moment, part(moment.record))
 
 
@@ -333,14 +339,14 @@ def _packet(moment: RecordContext, packet: Packet | Frame) -> str:
     other = target if sent else source
     if not other and (group := group_of(packet)):
         other = f"group {group}"
-    return f"{packet_words(packet)} {'to' if sent else 'from'} {other or 'nobody known'}"
+    return f"{packet_words(packet)} {'to' if sent else 'from'} {other or 'an unknown node'}"
 
 
 _NUMBERED = re.compile(rf"([A-Z])\.({Noun.MR}|{Noun.QP})#(\d+)")
 
 
 def fault_words(names: Names, fault: Any) -> str:
-    """What a fault says of itself; below the session nothing has a name."""
+    """The text of a fault, with the names of its objects."""
     return _NUMBERED.sub(lambda m: names.of(Thing(Noun(m[2]), m[1], int(m[3]))), str(fault))
 
 
@@ -352,7 +358,7 @@ def _setting(moment: RecordContext, value: int | str) -> str:
 
 
 def _of_srq(moment: RecordContext, wqe: RecvWqe) -> str:
-    """Whose it was, where a queue pair takes it."""
+    """The SRQ of a receive, if a queue pair takes it from one."""
     if not wqe.srq or kind_of(moment.record) is Kind.SRQ_POSTED:
         return ""
     return f" of {part_name(moment.names, Noun.SRQ, node_of(moment.record), wqe.srq)},"
@@ -360,7 +366,7 @@ def _of_srq(moment: RecordContext, wqe: RecvWqe) -> str:
 
 def _channel(moment: RecordContext, number: int) -> str:
     if not number:
-        return "nobody: it has no channel"
+        return "no channel: it has none"
     return moment.names.of(Thing(Noun.CHANNEL, node_of(moment.record), number))
 
 
@@ -374,15 +380,15 @@ def _plain(_moment: RecordContext, value: Any) -> str:
 
 ENDINGS = {
     extended.POSTED: "posted",
-    extended.ABORTED: "forgotten",
+    extended.ABORTED: "discarded",
     extended.DROPPED: "dropped",
-    extended.OVERWRITTEN: "written over by another thread",
-    extended.UNOPENED: "posted, it was not open",
+    extended.OVERWRITTEN: "overwritten by another thread",
+    extended.UNOPENED: "posted, although it was not open",
 }
-"""How a critical region ends, said of what was built in it."""
+"""What happened to the work requests built in a critical region."""
 
 
-# How each meaning that a or b can have is said; `spec/records.py` says which has which.
+# The formatter of each meaning that a or b can have; `spec/records.py` says which has which.
 SAYINGS: dict[str, Callable[[RecordContext, Any], str]] = {
     "": lambda _m, _v: "",
     "verb": _plain,

@@ -1,4 +1,4 @@
-"""The ladder: packets with their fate, the timers between them, and what is planned."""
+"""The ladder diagram: packets and what became of them, timers, and planned events."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class PacketRow:
     event: Annotated[int, "the event it left in"]
     at_ns: Annotated[int, "when it left"]
     source: Annotated[str, "the node it left; also written from="]
-    target: Annotated[str, "the node it goes to, empty if nobody has the address; also to="]
+    target: Annotated[str, "the node it goes to, empty if no node has the address; also to="]
     qp: Annotated[str, "the QP that sent it"]
     dest_qp: Annotated[str, "the QP it is for"]
     opcode: Annotated[
@@ -60,9 +60,11 @@ class PacketRow:
     psn: Annotated[int | None, "its packet sequence number"]
     length: Annotated[int, "bytes of payload, of a FRAME all bytes; also written len="]
     ack_req: Annotated[bool, "whether it asks for an ACK"]
-    solicited: Annotated[bool, "whether it wakes a peer that waits for solicited events"]
+    solicited: Annotated[
+        bool, "the SE bit: it raises an event on a CQ armed for solicited completions"
+    ]
     syndrome: Annotated[
-        Syndrome | None, "what its AETH says: ACK, RNR_NAK, NAK_SEQUENCE, NAK for any of them"
+        Syndrome | None, "the syndrome of its AETH: ACK, RNR_NAK, NAK_SEQUENCE, NAK for any of them"
     ]
     timer: Annotated[int | None, "the code of the wait that an RNR NAK asks for"]
     msn: Annotated[int | None, "the message sequence number of its AETH"]
@@ -79,9 +81,9 @@ class PacketRow:
     mig_req: Annotated[bool, "MigReq of its BTH: the sender's path_mig_state is MIGRATED"]
     ethertype: Annotated[int | None, "of a FRAME: what it carries, 0x800 for IPv4"]
     summary: Annotated[str, "of a FRAME: what it is, in a few words"]
-    origin: Annotated[Origin, "how it came onto the cable: SENT, COPIED by a fault, INJECTED"]
+    origin: Annotated[Origin, "its origin: SENT, COPIED by a fault, INJECTED"]
     fate: Annotated[Fate, "what became of it"]
-    reason: Annotated[str, "why it was lost, dropped or refused: the name of a rule"]
+    reason: Annotated[str, "why it was lost, dropped or refused: the name of the reason"]
     arrives_ns: Annotated[int | None, "when it arrived, or will"]
     troubles: Annotated[list[str], "what the cable did to it: harmed, marked, delayed, held back"]
 
@@ -92,7 +94,7 @@ class PacketRow:
 
     @property
     def fate_text(self) -> str:
-        """`delayed by 3us, arrives 9.210us`, `lost: the link is down`."""
+        """`delayed by 3 us, arrives 9.210us`, `lost: the link is down`."""
         return ", ".join([*self.troubles, self._end_text])
 
     @property
@@ -105,7 +107,7 @@ class PacketRow:
 
     @property
     def remark(self) -> str:
-        """`Q_Key 0x11111111`: what its headers say of where it may go, empty for most."""
+        """`Q_Key 0x11111111`: header fields that decide where it may go, empty for most packets."""
         said = {"SRQ": self.srqn, "Q_Key": self.qkey, "invalidates": self.inv_rkey}
         parts = [f"to {self.group.removeprefix('::ffff:')}"] if self.group else []
         return "  ".join(parts + [f"{k} {v:#x}" for k, v in said.items() if v is not None])
@@ -127,7 +129,7 @@ class PacketRow:
 
 @dataclass(slots=True)
 class MarkerRow:
-    """Something between the packets: a timer armed or fired, a requester that went back."""
+    """A row between the packets: a timer armed or fired, a retransmission."""
 
     number: int
     event: int
@@ -140,6 +142,7 @@ class MarkerRow:
 
     @property
     def text(self) -> str:
+        """The row in one line: time, queue pair, sentence."""
         return f"{fmt.clock(self.at_ns)} {self.qp} {self.sentence}"
 
 
@@ -157,7 +160,7 @@ def _dest_qp(world: World, names: Names, record: Record) -> str:
 
 
 def _memory(field: str) -> Fact:
-    """A field of the RETH or the AtomicETH."""
+    """A field of the RETH or the AtomicETH; None without one."""
 
     def fact(_world: World, _names: Names, record: Record) -> int | None:
         packet: Packet | Frame = packet_of(record)

@@ -1,4 +1,4 @@
-"""Memory: regions and domains, bytes with the marks of an event, and whose they are now."""
+"""Memory: regions and domains, bytes with the marks of an event, and which bytes the HCA uses."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -27,9 +27,9 @@ class MrRow:
     name: Annotated[str, "its name"]
     node: Annotated[str, "whose it is"]
     addr: Annotated[int, "virtual address of its first byte"]
-    iova: Annotated[int, "how work requests call that byte"]
+    iova: Annotated[int, "the address of that byte in work requests (iova)"]
     length: Annotated[int, "bytes"]
-    lkey: Annotated[int, "the key for own work requests"]
+    lkey: Annotated[int, "the key for local work requests"]
     rkey: Annotated[int, "the key for the peer"]
     access: Annotated[Access, "what it allows"]
     pd: Annotated[str, "its protection domain"]
@@ -37,20 +37,20 @@ class MrRow:
 
 @dataclass(slots=True)
 class PdRow:
-    """A protection domain and what lives in it."""
+    """A protection domain and the number of objects in it."""
 
     name: Annotated[str, "its name"]
     node: Annotated[str, "whose it is"]
     mrs: Annotated[int, "memory regions in it"]
     mws: Annotated[int, "memory windows in it"]
     qps: Annotated[int, "queue pairs in it"]
-    base: Annotated[str, "of a parent domain: the protection domain it stands for"]
+    base: Annotated[str, "of a parent domain: its protection domain"]
     td: Annotated[str, "of a parent domain: its thread domain"]
 
 
 @dataclass(slots=True)
 class TdRow:
-    """A thread domain and what is made in it."""
+    """A thread domain and the number of objects in it."""
 
     name: Annotated[str, "its name"]
     node: Annotated[str, "whose it is"]
@@ -70,6 +70,7 @@ class HexRow:
 
     @property
     def ascii(self) -> str:
+        """The bytes as ASCII, dots for others, brackets as in the hex columns."""
         return "".join(chr(o) if 0x20 <= o < 0x7F else "." for o in self.octets)
 
     @property
@@ -100,6 +101,7 @@ class OwnedRow:
 
     @property
     def text(self) -> str:
+        """The range, until when the HCA uses it, and what the application must not do."""
         what = "do not modify" if self.queue == "sq" else "do not read"
         until = f"{self.qp} {fmt.wr(self.wr_id)} completes"
         return f"[{self.start}:{self.stop}] HCA until {until}: {what}"

@@ -1,4 +1,4 @@
-"""What differs between two moments: every field of every thing, and the bytes."""
+"""The differences between two moments: every field of every object, and the bytes."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -13,18 +13,18 @@ from rdmalab.world.relations import exists
 from rdmalab.world.world import World
 
 _SHOWN = 8  # bytes of a difference that are spelled out
-_NOT_YET, _GONE = "(not there)", "(gone)"
+_NOT_YET, _GONE = "(does not exist)", "(gone)"
 
 
 class Facts(NamedTuple):
-    """All that can be said of a moment. fields: by their paths; pages: by node and number."""
+    """All values of a moment. fields: by path; pages: by node and number."""
 
     fields: dict[str, str]
     pages: dict[tuple[str, int], bytes]
 
 
 def facts(world: World, names: Names) -> Facts:
-    """Everything about everything."""
+    """All values of all objects."""
     fields = {"now": fmt.clock(world.now_ns)}
     for name in names.all():
         thing = names.find(name)
@@ -51,7 +51,7 @@ def _text(value: Any) -> str:
 
 
 def difference_rows(world: World, names: Names, before: Facts, after: Facts) -> list[ChangeRow]:
-    """Field by field; what exists in only one of the moments is told as such."""
+    """The differences, field by field; an object of only one moment gets one row."""
     rows = []
     for path in {**before.fields, **after.fields}:
         old, new = before.fields.get(path), after.fields.get(path)

@@ -1,7 +1,7 @@
-"""What a session shows of a word now: where a status, a state, a flag, an errno is met in it.
+"""Where a status, state, flag, errno or other word occurs in the session now.
 
-Only what is there, and of the past the hot tail of the trace with the rare kinds before it: a long
-session answers as fast as a short one. The newest comes first.
+Only objects that exist, and of the past the newest part of the trace with the rare kinds before it:
+the time does not grow with the session. The newest comes first.
 """
 
 from collections.abc import Callable, Iterator
@@ -51,7 +51,7 @@ REACH = 20_000  # records of the tail that are looked through
 
 @dataclass(slots=True)
 class OccurrenceRow:
-    """One place where a word is met."""
+    """One place where a word occurs."""
 
     text: Annotated[str, "what is seen, with names and the event"]
     thing: Annotated[Thing | None, "the queue pair, region … it is about"] = None
@@ -61,7 +61,7 @@ class OccurrenceRow:
 
 @dataclass(slots=True)
 class OccurrenceSearch:
-    """Where to look, and how many names a sighting has. cut: there is more past than was seen."""
+    """Where to look, and how many names a row has. cut: there is more past than was seen."""
 
     world: World
     names: Names
@@ -86,7 +86,7 @@ class OccurrenceSearch:
                 yield Thing(Noun.QP, node, number), qp
 
     def told(self, record: Record, *, answers: bool = False) -> OccurrenceRow:
-        """A record in words."""
+        """A record as a row."""
         who = fmt.subject(self.names, record)
         said = fmt.sentence(self.world, self.names, record)
         when = fmt.ev(event_of(record))
@@ -107,7 +107,7 @@ class OccurrenceSearch:
 
 # --------------------------------------------------------------------------- queue pairs
 def of_state(look: OccurrenceSearch, state: QPState) -> Iterator[OccurrenceRow]:
-    """Who is in it, and who came into it last."""
+    """Queue pairs in it, and the newest transitions into it."""
     there = [thing for thing, qp in look.queue_pairs() if qp.state is state]
     yield from look.listed(there, f"in {state.name}")
     moves = look.recent(Kind.STATE_CHANGED)
@@ -115,7 +115,7 @@ def of_state(look: OccurrenceSearch, state: QPState) -> Iterator[OccurrenceRow]:
 
 
 def of_move(look: OccurrenceSearch, pair: tuple[QPState, QPState]) -> Iterator[OccurrenceRow]:
-    """Who made this move."""
+    """Queue pairs that made this transition."""
     moves = look.recent(Kind.STATE_CHANGED)
     yield from look.all_of(r for r in moves if (old_state_of(r), new_state_of(r)) == pair)
 
@@ -152,7 +152,7 @@ def _value(qp: QueuePair, name: str) -> str:
 
 # --------------------------------------------------------------------------- work
 def of_status(look: OccurrenceSearch, status: WCStatus) -> Iterator[OccurrenceRow]:
-    """Completions with it: those made lately, and older ones that nobody polled yet."""
+    """Completions with it: recent ones, and older ones that are not yet polled."""
     for record in look.recent(Kind.CQE_ADDED, Kind.CQ_OVERRUN):
         if cqe_of(record).status == status:
             yield _ended(look, record)
@@ -163,14 +163,16 @@ def of_status(look: OccurrenceSearch, status: WCStatus) -> Iterator[OccurrenceRo
             for cqe in cq.cqes:
                 if cqe.status == status and cqe.at_ns < since_ns:
                     yield OccurrenceRow(
-                        f"{_whose(look, node, cqe)} still lies on {_cq(look, node, cq.number)}"
+                        f"{_whose(look, node, cqe)} is still in {_cq(look, node, cq.number)}"
                     )
 
 
 def _ended(look: OccurrenceSearch, record: Record) -> OccurrenceRow:
     cqe, node = cqe_of(record), node_of(record)
     lost = ", and the CQE was lost" if kind_of(record) is Kind.CQ_OVERRUN else ""
-    text = f"{_whose(look, node, cqe)} ended so on {_cq(look, node, object_of(record))}{lost}"
+    text = (
+        f"{_whose(look, node, cqe)} completed with it on {_cq(look, node, object_of(record))}{lost}"
+    )
     thing = Thing(Noun.QP, node, cqe.qp_num)
     text = f"{text} ({fmt.ev(event_of(record))})"
     return OccurrenceRow(text, thing, not cqe.is_send, cqe.wr_id)
@@ -213,7 +215,9 @@ def of_right(look: OccurrenceSearch, right: Access) -> Iterator[OccurrenceRow]:
 
 
 def standing(look: OccurrenceSearch, thing: Thing) -> str:
-    """How a queue pair stands: `B.qp0 is in RTS and has 0 receives`; empty if it is gone."""
+    """State and receives of a queue pair: `B.qp0 is in RTS and has 0 receives`; empty if it is
+    gone.
+    """
     if thing.node not in look.world.nodes or not exists(look.world, thing):
         return ""
     qp = look.world.find(thing, QueuePair)
@@ -229,7 +233,7 @@ def of_packet(look: OccurrenceSearch, label: str) -> Iterator[OccurrenceRow]:
 
 
 def of_syndrome(look: OccurrenceSearch, syndrome: Syndrome) -> Iterator[OccurrenceRow]:
-    """Answers that say so."""
+    """Answers with this syndrome."""
     sent = look.recent(Kind.PACKET_SENT)
     yield from look.all_of(
         (r for r in sent if fmt.syndrome(packet_of(r)) is syndrome), answers=True
@@ -253,19 +257,19 @@ def of_drop(look: OccurrenceSearch, name: str) -> Iterator[OccurrenceRow]:
 
 # --------------------------------------------------------------------------- calls, events, devices
 def of_errno(look: OccurrenceSearch, errno: int) -> Iterator[OccurrenceRow]:
-    """Calls that answered with it."""
+    """Calls that returned it."""
     calls = look.recent(Kind.CALLED)
     yield from look.all_of(r for r in calls if errno_of(r) == errno)
 
 
 def of_rule(look: OccurrenceSearch, rule: str) -> Iterator[OccurrenceRow]:
-    """Calls that were refused by it."""
+    """Calls that were refused by this rule."""
     refused = look.recent(Kind.REFUSED)
     yield from look.all_of(r for r in refused if rule_of(r) == rule)
 
 
 def of_verb(look: OccurrenceSearch, verb: str) -> Iterator[OccurrenceRow]:
-    """Calls of it."""
+    """Calls of this verb."""
     calls = look.recent(Kind.CALLED)
     yield from look.all_of(r for r in calls if verb_of(r) == verb)
 
@@ -274,10 +278,10 @@ _OF_THE_RESPONDER = {AsyncEvent.COMM_EST, *(row.event for row in REFUSALS.values
 
 
 def of_event(look: OccurrenceSearch, event: AsyncEvent) -> Iterator[OccurrenceRow]:
-    """Where it was raised; those that nobody fetched yet first."""
+    """Where it was raised; those not yet read first."""
     for node, hca in look.world.nodes.items():
         if count := sum(raised is event for raised, _ in hca.async_events):
-            yield OccurrenceRow(f"{node} has {count} that nobody fetched: get_async_event {node}")
+            yield OccurrenceRow(f"{node} has {count} not yet read: get_async_event {node}")
     raised = (r for r in look.recent(Kind.ASYNC_RAISED) if async_event_of(r) == event)
     yield from look.all_of(raised, answers=event in _OF_THE_RESPONDER)
 
@@ -299,7 +303,7 @@ def of_profile(look: OccurrenceSearch, name: str) -> Iterator[OccurrenceRow]:
 
 
 def of_cell(look: OccurrenceSearch, _name: str) -> Iterator[OccurrenceRow]:
-    """Which column of the table counts for each node."""
+    """The profile of each node, which is the column of the table that applies."""
     for profile in dict.fromkeys(hca.profile.name for hca in look.world.nodes.values()):
         yield from of_profile(look, profile)
 

@@ -1,4 +1,4 @@
-"""One packet taken apart: layers, fields, bits and bytes."""
+"""One packet decoded: layers, fields, bits and bytes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,13 +42,13 @@ class LayerRow:
 
     @property
     def text(self) -> str:
-        """`AETH syndrome=RNR_NAK timer=12 (640us) msn=2`."""
+        """`AETH syndrome=RNR_NAK timer=12 (640 us) msn=2`."""
         return " ".join([self.name, *(f"{field.name}={field.text}" for field in self.fields)])
 
 
 @dataclass(slots=True)
 class DecodedRow:
-    """A packet: what it is, its layers in wire order, and the frame's bytes."""
+    """A packet: its summary, its layers in wire order, and the frame's bytes."""
 
     number: int
     event: int

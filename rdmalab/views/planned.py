@@ -1,4 +1,4 @@
-"""The future as the agenda holds it: packets that will arrive, ports that will send, timers."""
+"""The scheduled events: packets that will arrive, ports that will send, timers."""
 
 from dataclasses import dataclass
 from enum import IntEnum, auto
@@ -15,7 +15,7 @@ from rdmalab.world.world import Arrival, World
 
 
 class Plan(IntEnum):
-    """What is going to happen."""
+    """The kind of a scheduled event."""
 
     ARRIVAL = auto()
     SEND = auto()
@@ -28,7 +28,7 @@ class Plan(IntEnum):
 
 @dataclass(slots=True)
 class PlannedRow:
-    """Something in the future; it happens unless something comes between."""
+    """A scheduled event; an earlier event can cancel it."""
 
     at_ns: int
     node: str
@@ -39,11 +39,12 @@ class PlannedRow:
 
     @property
     def text(self) -> str:
+        """The row in one line: time, object, sentence."""
         return f"{fmt.clock(self.at_ns)} {self.qp or self.node} {self.sentence} (planned)"
 
 
 def planned_rows(world: World, names: Names) -> list[PlannedRow]:
-    """What the agenda holds, soonest first: arrivals, the ports' next packets, timers."""
+    """All scheduled events, earliest first."""
     found = []
     for at_ns, _, door, node, argument, cause in world.agenda.plans():
         if door == Door.ARRIVAL:
@@ -75,14 +76,14 @@ def _arrival(names: Names, at_ns: int, node: str, argument: Arrival, cause: int)
 def _accident(world: World, names: Names, number: int, due: tuple[int, str]) -> PlannedRow:
     fault = next(fault for fault in world.cable.faults if fault.number == number)
     said = fmt.fault_words(names, fault)
-    return PlannedRow(*due, "", Plan.ACCIDENT, f"suffers fault {number}: {said}")
+    return PlannedRow(*due, "", Plan.ACCIDENT, f"fault {number} is applied: {said}")
 
 
 def _turn(world: World, names: Names, at_ns: int, node: str) -> PlannedRow:
     hca = world.nodes[node]
     qp = next((qp for qp in hca.ready if qp.number in hca.qps.items), None)
     if qp is None:
-        return PlannedRow(at_ns, node, "", Plan.SEND, "finds nothing to send")
+        return PlannedRow(at_ns, node, "", Plan.SEND, "has nothing to send")
     name = fmt.qp_name(names, node, qp.number)
     return PlannedRow(at_ns, node, name, *_turn_of(qp))
 
@@ -94,14 +95,14 @@ def _turn_of(qp: QueuePair) -> tuple[Plan, str]:
         return Plan.SEND, "sends an answer"
     what = fmt.send_wqe(wqe)
     if is_local(wqe.wr.opcode):
-        return Plan.LOCAL, f"carries out {what}"
+        return Plan.LOCAL, f"executes {what}"
     unit = "frame" if qp.transport.service is None else "packet"
     return Plan.SEND, f"sends a {unit} of {what}"
 
 
 def _line(names: Names, at_ns: int, program: Program) -> PlannedRow:
     name = names.of(Thing(Noun.PROGRAM, program.node, program.number))
-    sentence = f"comes to line {program.line.number}: {program.line.text}"
+    sentence = f"runs line {program.line.number}: {program.line.text}"
     return PlannedRow(at_ns, program.node, name, Plan.LINE, sentence)
 
 
@@ -109,8 +110,8 @@ def _timer(world: World, names: Names, node: str, qpn: int, at_ns: int) -> Plann
     qp = world.nodes[node].qps.items.get(qpn)
     name = fmt.qp_name(names, node, qpn)
     if qp is not None and qp.comp.rnr_until_ns is not None:
-        sentence = f"has waited for the receiver, sends psn={qp.comp.psn} again"
+        sentence = f"RNR timer expires, retransmits from psn={qp.comp.psn}"
         return PlannedRow(at_ns, node, name, Plan.RNR_TIMER, sentence)
     psn = f"psn={qp.comp.psn}" if qp is not None else "anything"
-    sentence = f"has no answer to {psn}: its ack timer fires"
+    sentence = f"ack timer expires, no answer to {psn}"
     return PlannedRow(at_ns, node, name, Plan.ACK_TIMER, sentence)

@@ -18,7 +18,7 @@ class PortRow:
 
     node: Annotated[str, "whose it is"]
     state: Annotated[PortState, "only ACTIVE moves data"]
-    phys_state: Annotated[PhysState, "what its cable is doing"]
+    phys_state: Annotated[PhysState, "the physical state of the link"]
     link_layer: Annotated[LinkLayer, "Ethernet (RoCE) or InfiniBand"]
     lid: Annotated[int, "the first of its LIDs; 0 on Ethernet"]
     lmc: Annotated[int, "it has 2**lmc LIDs, one for each path"]
@@ -27,11 +27,11 @@ class PortRow:
     pkey: Annotated[int, "the first entry of its P_Key table"]
     active_mtu: Annotated[int, "the largest path_mtu it carries, in bytes"]
     profile: Annotated[str, "which device this is: strict, rxe or mlx5"]
-    ready: Annotated[int, "QPs that stand in line to send"]
+    ready: Annotated[int, "QPs that wait for the port to send"]
     drops: Annotated[int, "packets that arrived and were dropped"]
     bad_pkey_cntr: Annotated[int, "packets dropped for their P_Key, up to 65535"]
     qkey_viol_cntr: Annotated[int, "datagrams dropped for their Q_Key, up to 65535"]
-    async_events: Annotated[int, "asynchronous events that nobody fetched yet"]
+    async_events: Annotated[int, "asynchronous events that are not yet read"]
 
 
 @dataclass(slots=True)

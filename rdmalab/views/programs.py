@@ -1,4 +1,4 @@
-"""Programs: how each stands, and its lines with the one that comes."""
+"""Programs: the state of each, and its lines with the next one marked."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -24,11 +24,11 @@ class ProgramRow:
     name: Annotated[str, "its name"]
     node: Annotated[str, "the host it runs on"]
     state: Annotated[ProgramState, "RUNNING, SLEEPING, WAITING, DONE or FAILED"]
-    line: Annotated[int, "the line that comes, from 1; of one that ended the last it did"]
+    line: Annotated[int, "the next line, from 1; of a finished program its last line"]
     lines: Annotated[int, "how many lines it has"]
     doing: Annotated[str, "that line"]
     since_ns: Annotated[int, "when it came into its state"]
-    why: Annotated[str, "what it failed of, or what would wake it"]
+    why: Annotated[str, "why it failed, or what would end its wait"]
 
     @property
     def text(self) -> str:
@@ -45,7 +45,7 @@ class ProgramRow:
 
 @dataclass(slots=True)
 class LineRow:
-    """A line of a program. comes: it is the next one, or the one where the program stands."""
+    """A line of a program. comes: it is the next line, or the line that blocks."""
 
     number: int
     text: str
@@ -69,7 +69,7 @@ def program_row(world: World, names: Names, thing: Thing) -> ProgramRow:
 
 
 def _what_wakes(world: World, program: Program) -> str:
-    """Of one that sleeps on a completion channel: whether it sleeps in vain."""
+    """What ends the wait of a program on a completion channel, and whether that can happen."""
     if program.state is not ProgramState.WAITING or program.wants is None:
         return ""
     _, subject = program.wants
@@ -92,7 +92,7 @@ def line_rows(world: World, thing: Thing) -> list[LineRow]:
 
 
 def stuck_rows(world: World, names: Names) -> list[ProgramRow]:
-    """The programs that will do nothing more by themselves, and are not done."""
+    """Programs that are not done and that no planned event lets continue."""
     things = [
         Thing(Noun.PROGRAM, p.node, p.number) for p in programs_of(world) if p.state in _STUCK
     ]

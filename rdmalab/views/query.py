@@ -75,7 +75,7 @@ class QueryContext:
         names = [second for first, second in WORLD if first == root]
         if not rest or (sight := WORLD.get((root, str(rest[0])))) is None:
             wanted = str(rest[0]) if rest else root
-            raise Unknown(f"{path} is no fact", suggest(wanted, [f"{root}.{n}" for n in names]))
+            raise Unknown(f"{path} is not a value", suggest(wanted, [f"{root}.{n}" for n in names]))
         row = sight.look(self.world, self.names)
         return walk(row, sight.row, rest[1:], f"{root}.{names[0]}")
 

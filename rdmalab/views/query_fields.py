@@ -1,7 +1,7 @@
-"""What can be asked: the rows that hang on a name, their fields, their sentences.
+"""Paths of values: the rows of each name, their fields, their descriptions.
 
-The fields are those of the row classes, so that what `help` lists is what can be asked. With
-`fields`, the only view that reads its siblings.
+The fields are those of the row classes: what `help` lists is what a path can name. Besides
+`fields`, this is the only view that reads its siblings.
 """
 
 import dataclasses
@@ -41,7 +41,7 @@ PathStep = str | Index
 
 
 class FieldRow(NamedTuple):
-    """One thing that can be asked: how it is written, what it is, what it says."""
+    """One value that a path can name: syntax, type, description."""
 
     path: str
     type: str
@@ -49,7 +49,7 @@ class FieldRow(NamedTuple):
 
 
 class QueryRow(NamedTuple):
-    """A row class, and the function that makes its row from the subject of the question."""
+    """A row class, and the function that makes its row for an object."""
 
     row: type
     look: Callable[..., Any]
@@ -61,7 +61,7 @@ FACTS: dict[str, tuple[type, Callable[[World], Any], str]] = {
     "idle": (
         bool,
         lambda world: world.agenda.next_ns() is None,
-        "whether nothing will ever happen by itself",
+        "whether no packet, timer or program is pending",
     ),
     "event": (int, lambda world: world.event, "the number of the last event"),
 }
@@ -116,7 +116,9 @@ def _nth_wc(world: World, names: Names, thing: Thing, position: int) -> completi
 
 
 class Listing(NamedTuple):
-    """Rows of an object that are asked by a number. missing: what to say where there is none."""
+    """Rows of an object that are selected by a number. missing: the message for a number without a
+    row.
+    """
 
     row: type
     look: Callable[[World, Names, Thing, int], Any]
@@ -142,7 +144,7 @@ LISTS: dict[tuple[Noun, str], Listing] = {
 
 
 class Fold(NamedTuple):
-    """A fact about an object that only its whole past knows."""
+    """A value of an object that needs the whole trace."""
 
     type: type
     first: Any
@@ -155,14 +157,14 @@ def _most(queue: str) -> Fold:
     def step(thing: Thing, so_far: queues.Peak, record: Record) -> queues.Peak:
         return queues.peak(thing, queue, so_far, record)
 
-    return Fold(int, (0, 0), step, lambda peak: peak[1], "the most slots ever taken")
+    return Fold(int, (0, 0), step, lambda peak: peak[1], "the largest number of slots ever in use")
 
 
 FOLDS: dict[tuple[Noun, str], Fold] = {
     (Noun.QP, "sq.max_used"): _most("sq"),
     (Noun.QP, "rq.max_used"): _most("rq"),
     (Noun.CQ, "overruns"): Fold(
-        int, 0, completions.overran, lambda count: count, "completions lost because it was full"
+        int, 0, completions.overran, lambda count: count, "completions lost because the CQ was full"
     ),
 }
 
@@ -175,7 +177,7 @@ CALLS = (
     FieldRow("wire.any(syndrome=RNR_NAK)", "bool", "whether such a packet was sent"),
     FieldRow("log.count(verb=post_send, node=A)", "int", "calls of verbs, with these fields"),
     FieldRow("log.any(errno=ENOMEM)", "bool", "whether there was such a call"),
-    FieldRow("A.cq0.total(status=SUCCESS)", "int", "completions that ever came, with these fields"),
+    FieldRow("A.cq0.total(status=SUCCESS)", "int", "completions ever added, with these fields"),
 )
 
 
@@ -253,7 +255,7 @@ def _parts(annotation: Any) -> tuple[Any, ...]:
 
 # --------------------------------------------------------------------------- the list of it all
 def fields() -> list[FieldRow]:
-    """Everything that can be asked, with sample names."""
+    """Every value that a path can name, with sample names."""
     rows = [FieldRow(name, of.__name__, says) for name, (of, _, says) in FACTS.items()]
     for noun, sight in OBJECTS.items():
         sample = f"{_SAMPLE_NODE}.{noun}0"
@@ -295,7 +297,7 @@ def type_word(annotation: Any) -> str:
 
 
 def continuations(names: Names, path: str) -> list[str]:
-    """Paths that may go on from what was typed: `A.qp0.s` → A.qp0.state, A.qp0.sq.used, …"""
+    """Paths that can follow what was typed: `A.qp0.s` → A.qp0.state, A.qp0.sq.used, …"""
     node, _, rest = path.partition(".")
     name, _, _ = rest.partition(".")
     thing = names.find(f"{node}.{name}")

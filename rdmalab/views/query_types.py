@@ -1,7 +1,7 @@
-"""Questions that cannot mean anything, found before they are asked: by the types of the fields.
+"""Checks an expression by the types of its fields, before it is evaluated.
 
-A breakpoint on a misspelled word would be set and never halt. The fields are those of the row
-classes; what a word may be compared with is decided where questions are answered.
+A breakpoint on a misspelled word would never stop. The fields are those of the row classes; what a
+word may be compared with is decided where expressions are evaluated.
 """
 
 import enum

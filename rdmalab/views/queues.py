@@ -1,4 +1,4 @@
-"""Queue pairs: two work queues in numbers, what was told them, where their engines stand."""
+"""Queue pairs: both work queues in numbers, attributes, and the progress of the engines."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class QueueRow:
     posted: Annotated[int, "work requests posted so far, since the QP was made"]
     waiting: Annotated[int, "posted, nothing done for them yet"]
     on_wire: Annotated[int, "begun and not completed; receives: in use by a message"]
-    acked: Annotated[int, "completed, yet the slot waits until a completion is polled"]
+    acked: Annotated[int, "completed; the slot is freed when a completion is polled"]
 
 
 @dataclass(slots=True)
@@ -59,22 +59,22 @@ class TimerRow:
 class CapRow:
     """The sizes that create_qp handed back; Soft-RoCE repeats the numbers asked."""
 
-    max_send_wr: Annotated[int, "send work requests; sq.capacity is the truth"]
-    max_recv_wr: Annotated[int, "receive work requests; rq.capacity is the truth"]
-    max_send_sge: Annotated[int, "pieces of memory in a send"]
-    max_recv_sge: Annotated[int, "pieces of memory in a receive"]
-    max_inline_data: Annotated[int, "bytes that a send may carry inside itself"]
+    max_send_wr: Annotated[int, "send work requests; sq.capacity is the real size"]
+    max_recv_wr: Annotated[int, "receive work requests; rq.capacity is the real size"]
+    max_send_sge: Annotated[int, "SGEs of a send"]
+    max_recv_sge: Annotated[int, "SGEs of a receive"]
+    max_inline_data: Annotated[int, "bytes of inline data that a send may have"]
 
 
 @dataclass(slots=True)
 class RegionRow:
-    """The extended face of a queue pair: what wr_* functions have built and not posted yet."""
+    """The extended API of a queue pair: what wr_* functions have built and not posted yet."""
 
     extended: Annotated[bool, "whether wr_* functions work on it: made by create_qp_ex for them"]
     send_ops_flags: Annotated[SendOps, "the builders that create_qp_ex was asked for"]
     locked: Annotated[bool, "whether posting takes a lock; not in a thread domain"]
     open: Annotated[bool, "between wr_start and wr_complete"]
-    thread: Annotated[int | None, "who opened it"]
+    thread: Annotated[int | None, "the thread that called wr_start"]
     built: Annotated[int, "work requests built since wr_start"]
     error: Annotated[str, "the rule that wr_complete will answer with, empty if none yet"]
     wr_id: Annotated[int, "what the next builder takes"]
@@ -83,53 +83,53 @@ class RegionRow:
 
 @dataclass(slots=True)
 class QpRow:
-    """A queue pair: what it is, what it was told, where its three engines stand."""
+    """A queue pair: its parts, its attributes, the progress of its three engines."""
 
     name: Annotated[str, "its name"]
     node: Annotated[str, "whose it is"]
     qp_num: Annotated[int, "its number on the wire"]
     qp_type: Annotated[QPType, "the service"]
-    state: Annotated[QPState, "where in the state machine it is"]
+    state: Annotated[QPState, "its state"]
     pd: Annotated[str, "its protection domain"]
     send_cq: Annotated[str, "where sends complete"]
     recv_cq: Annotated[str, "where receives complete"]
     srq: Annotated[str, "the SRQ it takes receives from, empty for its own queue"]
     xrcd: Annotated[str, "the XRC domain whose SRQs it may feed"]
-    deaf: Annotated[bool, "it hears messages and has no receive for the next one"]
+    deaf: Annotated[bool, "in RTR or RTS with no receive posted: the next SEND gets an RNR NAK"]
     sq_sig_all: Annotated[bool, "whether every send gives a completion"]
     cap: Annotated[CapRow, "the sizes that create_qp handed back"]
-    peer: Annotated[str, "the QP it talks to, empty before RTR"]
-    dest_node: Annotated[str, "the node it talks to, empty before RTR"]
-    dest_qp_num: Annotated[int, "the QP number it talks to"]
+    peer: Annotated[str, "the peer QP, empty before RTR"]
+    dest_node: Annotated[str, "the node of the peer QP, empty before RTR"]
+    dest_qp_num: Annotated[int, "the number of the peer QP"]
     sq: Annotated[QueueRow, "the send queue"]
     rq: Annotated[QueueRow, "the receive queue"]
     sq_psn: Annotated[int, "the PSN that the next work request will begin with"]
-    next_psn: Annotated[int, "the PSN that leaves next: behind sq_psn while something waits"]
+    next_psn: Annotated[int, "the PSN that is sent next: below sq_psn while sends wait"]
     unacked_psn: Annotated[int, "the oldest PSN without an answer"]
     rq_psn: Annotated[int, "the PSN expected from the peer"]
-    msn: Annotated[int, "messages of the peer completed, as ACKs tell it"]
-    retries_left: Annotated[int, "of retry_cnt; progress fills it up"]
-    rnr_retries_left: Annotated[int, "of rnr_retry; with rnr_retry 7 it never shrinks"]
+    msn: Annotated[int, "messages of the peer completed: the MSN of its ACKs"]
+    retries_left: Annotated[int, "retries left of retry_cnt; progress restores all"]
+    rnr_retries_left: Annotated[int, "RNR retries left of rnr_retry; unlimited with 7"]
     rnr_timer: Annotated[TimerRow, "the wait that an RNR NAK asked for"]
     ack_timer: Annotated[TimerRow, "the wait for an answer"]
     path_mtu: Annotated[int, "bytes of a full packet"]
-    timeout: Annotated[int, "the code of the wait for an answer; 0 waits for ever"]
-    timeout_ns: Annotated[int | None, "that wait on this device; nothing for ever"]
+    timeout: Annotated[int, "the code of the ack timeout; 0 disables the timer"]
+    timeout_ns: Annotated[int | None, "the ack timeout on this device; nothing if disabled"]
     retry_cnt: Annotated[int, "as set"]
-    rnr_retry: Annotated[int, "as set; 7 never gives up"]
-    min_rnr_timer: Annotated[int, "the code of the wait asked of a peer that finds no receive"]
+    rnr_retry: Annotated[int, "as set; 7 retries without limit"]
+    min_rnr_timer: Annotated[int, "the code of the wait in its RNR NAKs"]
     min_rnr_timer_ns: Annotated[int, "that wait"]
-    max_rd_atomic: Annotated[int, "how many READs and atomics may be under way from here"]
+    max_rd_atomic: Annotated[int, "how many READs and atomics it may have outstanding"]
     max_dest_rd_atomic: Annotated[int, "how many of the peer are served at once"]
     qp_access_flags: Annotated[Access, "what the peer may do through this QP"]
-    qkey: Annotated[int, "the Q_Key that an incoming datagram must know"]
-    groups: Annotated[str, "the multicast groups it hears"]
+    qkey: Annotated[int, "the Q_Key that an incoming datagram must carry"]
+    groups: Annotated[str, "the multicast groups it is attached to"]
     slid: Annotated[int | None, "the LID its packets come from, on InfiniBand"]
     dlid: Annotated[int | None, "the LID they go to, on InfiniBand"]
     alt_slid: Annotated[int | None, "the same of its alternate path"]
     alt_dlid: Annotated[int | None, "the same of its alternate path"]
     path_mig_state: Annotated[MigState, "whether the alternate path is ready: ARMED"]
-    reads_outstanding: Annotated[int, "READs and atomics under way from here"]
+    reads_outstanding: Annotated[int, "outstanding READs and atomics"]
     region: Annotated[RegionRow, "where wr_* functions build"]
     sq_draining: Annotated[bool, "in SQD, with sends begun and not yet completed"]
 
@@ -231,13 +231,13 @@ def _settings(hca: "Hca", qp: QueuePair) -> dict[str, Any]:
 
 
 def _is_deaf(qp: QueuePair) -> bool:
-    """A message would find no receive; which SRQ an XRC message will name nobody knows."""
+    """True if a message would find no receive; for XRC the SRQ is only known from the message."""
     hears = qp.state_row.receives and qp.transport.receives and not qp.transport.names_srq
     return hears and not qp.source.wqes and qp.resp.recv is None
 
 
 def region_row(qp: QueuePair) -> RegionRow:
-    """What is built and not posted yet; of a plain queue pair nothing ever is."""
+    """The work requests built and not posted yet; for a plain queue pair always none."""
     ex = qp.ex or Extended(0)
     region = ex.region
     complaint = region.complaint if region else None

@@ -1,4 +1,4 @@
-"""Which work request a packet belongs to: the one it carries out, or the one it answers."""
+"""The work request of a packet: the one that it carries, or the one that it answers."""
 
 from collections.abc import Container
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ class _Walk:
         kind, who = kind_of(record), (node_of(record), object_of(record))
         if kind is Kind.WQE_STARTED:
             self.started.setdefault(who, []).append(send_wqe_of(record))
-        elif _begins_anew(record):
+        elif _clears_queue(record):
             self.started.pop(who, None)
         elif kind is Kind.PACKET_SENT:
             packet = packet_of(record)
@@ -93,7 +93,7 @@ class _Walk:
         return None
 
     def _of_frame(self, number: int, who: _QueuePair) -> RequestRow | None:
-        """A frame has no PSN, and none is sent twice: it is the next of what was started last."""
+        """A frame has no PSN and is sent once: its request is the next of those started last."""
         if (started := self.started.get(who)) is None:
             return None
         wqe = started[-1]
@@ -135,8 +135,8 @@ def _steps(wqe: "SendWqe") -> int:
     return (wqe.last_psn - wqe.first_psn) & MASK
 
 
-def _begins_anew(record: Record) -> bool:
-    """The queue pair of a record forgets what it has begun."""
+def _clears_queue(record: Record) -> bool:
+    """True if the record clears what its queue pair has started."""
     kind = kind_of(record)
     if kind is Kind.STATE_CHANGED:
         return bool(new_state_of(record) == QPState.RESET)

@@ -1,4 +1,4 @@
-"""Shared receive queues and XRC domains: what waits, and which queue pair took which receive."""
+"""Shared receive queues and XRC domains: receives in the queue, and which QP took which."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -48,7 +48,7 @@ class SrqRow:
         parts += [f"{taken} taken, not given back"] if taken else []
         parts += [f"limit {self.limit} armed"] if self.armed else []
         parts += [f"{self.users} QPs on it"] if self.users else []
-        parts += ["! BROKEN: no receive is taken any more"] if self.error else []
+        parts += ["! ERROR STATE: no receive is taken any more"] if self.error else []
         return f"{self.name}  {', '.join(parts)}"
 
 
@@ -59,7 +59,7 @@ class SharedRecvRow:
     serial: Annotated[int, "which of the queue's receives, counted from 0"]
     wr_id: Annotated[int, "as posted"]
     length: Annotated[int, "bytes of its buffers"]
-    qp: Annotated[str, "the queue pair that took it; empty while it waits"]
+    qp: Annotated[str, "the queue pair that took it; empty while it is in the queue"]
     event: Annotated[int | None, "the event in which it was taken"]
 
     @property
@@ -76,7 +76,7 @@ class XrcdRow:
     name: Annotated[str, "its name"]
     node: Annotated[str, "whose it is"]
     domain: Annotated[int, "openings of one file have the same"]
-    fd: Annotated[int, "the file it hangs on; -1 for none"]
+    fd: Annotated[int, "the file descriptor of the domain; -1 for none"]
     srqs: Annotated[int, "SRQs made through it"]
     qps: Annotated[int, "XRC_RECV queue pairs made through it"]
 

@@ -1,4 +1,4 @@
-"""The QP state diagram: every state, where the QP is, where it can go and what that takes."""
+"""The QP state diagram: all states, the current one, legal next states and their attributes."""
 
 from dataclasses import dataclass
 
@@ -56,6 +56,7 @@ class MoveRow:
 
     @property
     def text(self) -> str:
+        """The transition: `INIT → RTR in ev 12`."""
         return f"{self.before.name} → {self.after.name}"
 
 

@@ -1,4 +1,4 @@
-"""The story: a sentence for every record, and one for every event."""
+"""A sentence for every record, and one for every event."""
 
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -11,7 +11,7 @@ from rdmalab.world.world import World
 
 @dataclass(slots=True)
 class StoryRow:
-    """One record in words. number: of the record; position: which of its event's, from 1."""
+    """One record as text. number: of the record; position: in its event, from 1."""
 
     number: int
     event: int
@@ -73,7 +73,7 @@ def last_rows(world: World, names: Names, last: int) -> list[StoryRow]:
 
 
 def event_row(world: World, names: Names, event: int) -> EventRow:
-    """One event in one sentence; what the same thing did in a row is told in one breath."""
+    """One event in one sentence; consecutive records of one object are joined."""
     rows = record_rows(world, names, event)
     telling = [_shortened(world, rows, row) for row in rows if not _is_quiet(world, row)] or rows
     at_ns = rows[0].at_ns if rows else None
@@ -81,7 +81,7 @@ def event_row(world: World, names: Names, event: int) -> EventRow:
 
 
 def _is_quiet(world: World, row: StoryRow) -> bool:
-    """A call that succeeded is quiet too: what it did is told."""
+    """True for records that need no sentence; a successful call is shown by its effects."""
     if row.kind is Kind.CALLED:
         return not errno_of(world.trace.records[row.number])
     return row.kind in QUIET

@@ -1,6 +1,6 @@
-"""The tape: one branch of time from its beginning to its end, and where on it we stand.
+"""The timeline: one branch of time from start to end, and the current position on it.
 
-It costs as much as it has cells and marks, however long the branch is.
+Its cost depends on the number of cells and marks, not on the length of the branch.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ Checkpoints = Mapping[str, tuple[str, Place]]
 
 
 class Mark(IntEnum):
-    """Why a moment is worth a mark."""
+    """The kind of a marked moment."""
 
     CHECKPOINT = auto()
     FORK = auto()  # another branch leaves here, or this one left its parent

@@ -1,4 +1,4 @@
-"""What the cable did to a packet: the records that stand behind the one that put it there."""
+"""What the cable did to a packet: the records that follow the one that sent it."""
 
 from collections.abc import Callable, Sequence
 from enum import IntEnum, auto
@@ -8,7 +8,7 @@ from rdmalab.views import fmt
 
 
 class Origin(IntEnum):
-    """How a packet came onto the cable."""
+    """How a packet came to be on the cable."""
 
     SENT = auto()
     COPIED = auto()  # by a fault: the sender knows nothing of it
@@ -63,7 +63,7 @@ def original(records: Sequence[Record], number: int) -> int:
 
 
 def octets(records: Sequence[Record], number: int) -> bytes:
-    """The bytes that it became on the cable; empty if they are those that were sent."""
+    """The bytes of the packet on the cable if a fault changed them; else empty."""
     if kind_of(records[number]) is Kind.PACKET_INJECTED:
         return bytes(injection_of(records[number]).octets)
     touched = [r for r in effects_of(records, number) if kind_of(r) in _TOUCHED]
@@ -79,6 +79,6 @@ _TROUBLES: dict[Kind, Callable[[Record], str]] = {
 
 
 def troubles(records: Sequence[Record], number: int) -> list[str]:
-    """`harmed`, `marked`, `delayed by 3us`, `held back`; why it was lost its fate says."""
+    """`harmed`, `marked`, `delayed by 3 us`, `held back`; the fate shows why it was lost."""
     found = effects_of(records, number)
     return [_TROUBLES[kind_of(r)](r) for r in found if kind_of(r) in _TROUBLES]

@@ -1,4 +1,4 @@
-"""What ran and will surprise: computed from the world after a verb."""
+"""Warnings after a verb that succeeded: what will fail or surprise later."""
 
 from collections.abc import Iterator
 from itertools import islice, pairwise
@@ -137,7 +137,7 @@ def _send_posted(moment: WarningContext) -> Iterator[str]:
 
 
 def _bound(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
-    """A window opens a region only where the region was registered for it."""
+    """A bind to a region that was not registered with MW_BIND."""
     mr = moment.hca.mrs.items.get(wqe.wr.bind_mr or 0)
     if mr is None or wqe.wr.opcode != WROpcode.BIND_MW or mr.access & Access.MW_BIND:
         return
@@ -153,7 +153,7 @@ def _unaddressed(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
     if wqe.op is None or moment.qp.state_row.flushes_sends:
         return
     if transport.addressed and not wqe.wr.remote_qpn:
-        yield "remote_qpn is 0, and no QP has that number: the peer drops it in silence."
+        yield "remote_qpn is 0, and no QP has that number: the peer drops it without an answer."
     elif transport.addressed and wqe.wr.remote_qpn > MASK:
         yield _CARRIED.format("remote_qpn", wqe.wr.remote_qpn, wqe.wr.remote_qpn & MASK)
     if transport.names_srq and not wqe.wr.remote_srqn:
@@ -223,20 +223,26 @@ def _buffers(moment: WarningContext, sg: list[SGE], *pds: int, scatters: bool) -
 
 
 def _fills_up(moment: WarningContext, qp: QueuePair) -> Iterator[str]:
-    """Nobody will ever give slots back if nothing in the queue asks for a completion."""
+    """A send queue of unsignaled work: no completion will free its slots."""
     sq = qp.sq
     used = sq.used
     silent = used > 1 and not any(wqe.signaled for wqe in sq.wqes.values())
     name = moment.name(Noun.QP, qp.number)
     if silent and used == sq.capacity:
-        yield f"all {used} slots of {name} hold unsignaled work: nothing can ever give one back."
+        yield (
+            f"all {used} slots of {name} hold unsignaled work: no completion will free them, "
+            "post_send will return ENOMEM."
+        )
     elif silent and used == sq.capacity - 1:
         yield f"{used} of {sq.capacity} slots of {name} hold unsignaled work: signal the next one."
 
 
 # --------------------------------------------------------------------------- the extended post API
 def _spoiled(moment: WarningContext) -> Iterator[str]:
-    yield f"{batch_error_of(moment.record)}. wr_complete will tell, and drop the whole batch."
+    yield (
+        f"{batch_error_of(moment.record)}. wr_complete will return the error and discard "
+        "the whole batch."
+    )
 
 
 def _next_set(moment: WarningContext) -> Iterator[str]:
@@ -269,7 +275,7 @@ def _closed(moment: WarningContext) -> Iterator[str]:
 def _attributes(moment: WarningContext) -> Iterator[str]:
     mask, attr = attr_mask_of(moment.record), moment.qp.attr
     if mask & Attr.TIMEOUT and attr.timeout == 0:
-        yield "timeout=0 waits for ever: a lost packet is never noticed."
+        yield "timeout=0 disables the ack timer: a lost packet is not retransmitted."
     if mask & Attr.MAX_DEST_RD_ATOMIC and not attr.max_dest_rd_atomic:
         yield "max_dest_rd_atomic=0: every READ and atomic of the peer is refused."
     if mask & Attr.RETRY_CNT and attr.retry_cnt == 0:
@@ -281,7 +287,7 @@ def _paths(moment: WarningContext, mask: int) -> Iterator[str]:
     """A LID on RoCE, and REARM without an alternate path."""
     attr, lids = moment.qp.attr, moment.hca.lids
     if mask & Attr.AV and attr.ah_attr is not None and attr.ah_attr.dlid and not lids:
-        yield "dlid means nothing on RoCE: dgid says where packets go."
+        yield "dlid has no effect on RoCE: set dgid."
     rearmed = mask & Attr.PATH_MIG_STATE and attr.path_mig_state == MigState.REARM
     is_loaded = attr.alt_ah_attr is not None and attr.alt_ah_attr.dlid
     if lids and rearmed and not is_loaded:
@@ -348,16 +354,16 @@ def _host_wrote(moment: WarningContext) -> Iterator[str]:
 
 
 def _armed(moment: WarningContext) -> Iterator[str]:
-    """Who arms, finds something there already and goes to sleep, sleeps through it."""
+    """Arming a CQ that already holds completions: they raise no event."""
     cq = moment.hca.cqs.items[object_of(moment.record)]
     name = moment.name(Noun.CQ, cq.number)
     if not cq.channel:
-        yield f"{name} has no channel: its event goes nowhere."
+        yield f"{name} has no channel: get_cq_event cannot return its event."
     waiting = len(cq.cqes) - cq.reading
     if waiting and cq.armed is not Arm.NONE:
         yield (
-            f"{waiting} completion{'s lie' if waiting > 1 else ' lies'} on {name} already and "
-            "will raise no event: poll until it is empty before you wait."
+            f"{waiting} completion{'s are' if waiting > 1 else ' is'} already in {name} and "
+            f"will raise no event: poll {name} until it is empty before you wait."
         )
 
 

@@ -1,4 +1,4 @@
-"""Memory windows: who else may touch a part of a region, and by which key."""
+"""Memory windows: which bytes of a region peers can access, and by which key."""
 
 from dataclasses import dataclass
 from enum import IntEnum, auto
@@ -12,7 +12,7 @@ from rdmalab.world.world import World
 
 
 class WindowState(IntEnum):
-    """Whether a window opens anything."""
+    """Whether a window is bound."""
 
     FREE = auto()
     BOUND = auto()
@@ -24,10 +24,10 @@ class MwRow:
 
     name: Annotated[str, "its name"]
     node: Annotated[str, "whose it is"]
-    type: Annotated[MWType, "who chooses its rkey, and who may use it"]
+    type: Annotated[MWType, "its type: 1 (the library chooses the rkey) or 2 (the program does)"]
     state: Annotated[WindowState, "BOUND or FREE"]
-    rkey: Annotated[int, "the key in effect; of a free window the one last known"]
-    mr: Annotated[str | None, "the region it is bound onto"]
+    rkey: Annotated[int, "the current key; of an unbound window the last one"]
+    mr: Annotated[str | None, "the region it is bound to"]
     start: Annotated[int | None, "its first byte in that region"]
     length: Annotated[int, "bytes it opens"]
     access: Annotated[Access, "what the peer may do"]
@@ -75,7 +75,7 @@ class OpenRow:
 
     @property
     def text(self) -> str:
-        """`[0:64] open to whoever has rkey 0x8000151 of B.mw0: REMOTE_WRITE`."""
+        """`[0:64] open by rkey 0x8000151 of B.mw0: REMOTE_WRITE`."""
         rights = "|".join(flag.name or "" for flag in Access if flag & self.access) or "nothing"
         return f"[{self.start}:{self.stop}] open by rkey {self.rkey:#x} of {self.mw}: {rights}"
 

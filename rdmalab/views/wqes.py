@@ -1,4 +1,4 @@
-"""Work requests on their queues: how far each has come, and what it waits for."""
+"""Work requests on their queues: the progress of each, and what it waits for."""
 
 from dataclasses import dataclass
 from enum import IntEnum, auto
@@ -16,7 +16,7 @@ from rdmalab.world.world import World
 
 
 class Progress(IntEnum):
-    """How far a WQE has come."""
+    """The progress of a WQE."""
 
     EARLY = auto()  # Soft-RoCE: refused before RTS, yet left in the ring
     POSTED = auto()
@@ -38,12 +38,12 @@ class WqeRow:
     length: Annotated[int, "bytes of the message"]
     flags: Annotated[SendFlags, "send_flags as posted"]
     signaled: Annotated[bool, "whether success gives a completion: SIGNALED or sq_sig_all"]
-    status: Annotated[Progress, "how far it has come"]
+    status: Annotated[Progress, "its progress"]
     reason: Annotated[str, "what it waits for: state, fence, rd-atomic, window, rnr"]
     wc_status: Annotated[WCStatus | None, "how it ended, while its completion is not polled"]
     first_psn: Annotated[int | None, "the first PSN it uses"]
     last_psn: Annotated[int | None, "the last PSN it uses"]
-    answered: Annotated[bool, "whether the peer answers it; else it is done when it has left"]
+    answered: Annotated[bool, "whether the peer acknowledges it; else it is done when sent"]
 
     @property
     def word(self) -> str:
@@ -81,7 +81,7 @@ class RecvRow:
     wr_id: Annotated[int, "as posted"]
     length: Annotated[int, "bytes of its buffers"]
     received: Annotated[int, "bytes of the message that came so far"]
-    status: Annotated[Progress, "POSTED; ON_WIRE while a message is using it; GONE"]
+    status: Annotated[Progress, "POSTED, ON_WIRE while a message is using it, GONE"]
 
     @property
     def text(self) -> str:
@@ -160,7 +160,7 @@ def _progress(qp: QueuePair, serial: int, ended: WCStatus | None) -> tuple[Progr
 
 
 def recv_rows(world: World, thing: Thing) -> list[RecvRow]:
-    """The receives that wait, behind the one a message is using."""
+    """The receive that a message is using, then the receives in the queue."""
     qp = world.find(thing, QueuePair)
     rows = [RecvRow(w.serial, w.wr.wr_id, w.length, 0, Progress.POSTED) for w in qp.rq.wqes]
     if (used := qp.resp.recv) is not None:

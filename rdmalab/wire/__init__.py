@@ -1,1 +1,1 @@
-"""BYTES: a packet as meaning (`packet`), as declared bits (`headers`), `roce` between the two."""
+"""Wire formats: packet values (`packet`), header declarations (`headers`), encoding (`roce`)."""

@@ -1,4 +1,4 @@
-"""The congestion mark of IP, as a router on the way sets it (RFC 3168)."""
+"""The congestion mark in IP headers, which routers set (RFC 3168)."""
 
 from rdmalab.wire.checksum import ones_complement_sum
 from rdmalab.wire.headers import Ethernet, IPv4
@@ -13,12 +13,12 @@ _ONES = 0xFFFF
 
 
 def is_marked(traffic_class: int) -> bool:
-    """Whether a router has told of congestion."""
+    """True if a router has marked congestion."""
     return traffic_class & CONGESTION_EXPERIENCED == CONGESTION_EXPERIENCED
 
 
 def marked(frame: bytes) -> bytes:
-    """The frame with the mark; the same bytes where there is no IP to be marked."""
+    """The frame with the mark; unchanged if it has no IP header."""
     ethertype = int.from_bytes(frame[12:14], "big")
     if ethertype == IPV4 and len(frame) >= Ethernet.LENGTH + IPv4.LENGTH:
         return _marked_ipv4(bytearray(frame))
@@ -30,7 +30,7 @@ def marked(frame: bytes) -> bytes:
 
 
 def _marked_ipv4(octets: bytearray) -> bytes:
-    """The checksum is updated, not made anew (RFC 1624): one that was wrong stays wrong."""
+    """The checksum is updated, not computed again (RFC 1624): a wrong one stays wrong."""
     word = slice(_IPV4_TOS - 1, _IPV4_TOS + 1)
     before = int.from_bytes(octets[word], "big")
     octets[_IPV4_TOS] |= CONGESTION_EXPERIENCED

@@ -1,4 +1,4 @@
-"""An Ethernet frame as a RAW_PACKET queue pair sends it: bytes that anybody may have written."""
+"""An Ethernet frame of a RAW_PACKET queue pair: bytes that a program can set freely."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,9 +22,9 @@ _KEPT = 1024
 
 @dataclass(slots=True)
 class Frame:
-    """Never changed after it is made; without FCS, at least 14 bytes.
+    """Immutable; without FCS, at least 14 bytes.
 
-    What only an RDMA packet has, a frame has not: whoever asks gets None, as for an absent header.
+    Attributes that only an RDMA packet has are None, as for an absent header.
     """
 
     octets: bytes
@@ -44,7 +44,7 @@ class Frame:
 
     @property
     def payload(self) -> bytes:
-        """All of it: to the cable a frame is opaque."""
+        """All of its bytes: the cable does not interpret them."""
         return self.octets
 
     @property
@@ -71,7 +71,7 @@ class Frame:
 
     @property
     def is_roce(self) -> bool:
-        """Whether a port takes it for an RDMA packet: UDP to port 4791."""
+        """True if a port takes it for an RDMA packet: UDP to port 4791."""
         transport = self.inside.transport
         return isinstance(transport, UDP) and transport.dport == ROCE_PORT
 
@@ -118,7 +118,7 @@ def _transport_words(inside: Inside, transport: TCP | UDP) -> str:
 
 
 def octets_of(packet: Packet | Frame) -> bytes:
-    """What travels, from the header of the link layer on."""
+    """The bytes on the wire, from the link layer header on."""
     return packet.octets if isinstance(packet, Frame) else encode(packet)
 
 

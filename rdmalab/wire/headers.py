@@ -1,4 +1,4 @@
-"""The headers of RoCEv2 frames and InfiniBand packets: what stands where, and how wide."""
+"""The headers of RoCEv2 frames and InfiniBand packets: fields, order and widths."""
 
 from rdmalab.wire.header import (
     B1,
@@ -146,7 +146,7 @@ class BTH(Header):
 
 @header
 class RDETH(Header):
-    ABOUT = "Reliable Datagram: unused, RD was never built."
+    ABOUT = "Reliable Datagram: unused, because no device implements RD."
 
     reserved: B8
     ee_context: B24

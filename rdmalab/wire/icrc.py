@@ -1,4 +1,4 @@
-"""The invariant CRC of RoCEv2: what routers and switches may change counts as ones."""
+"""The invariant CRC of RoCEv2: fields that routers and switches change are replaced by ones."""
 
 from zlib import crc32
 

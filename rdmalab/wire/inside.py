@@ -1,4 +1,4 @@
-"""What a network packet carries: IP, and TCP or UDP in it, found in bytes that may be anything."""
+"""The contents of a network packet: IP, and TCP or UDP in it, parsed from arbitrary bytes."""
 
 from dataclasses import dataclass
 
@@ -13,10 +13,10 @@ _MORE_FRAGMENTS = 0b001
 
 @dataclass(slots=True)
 class Inside:
-    """Headers and their places in the octets; what is missing, cut off or strange is None.
+    """Headers and their offsets; None for what is missing, truncated or unknown.
 
-    transport_at: behind the IP header. payload_at: behind the last header that was understood.
-    end: of the IP packet; what follows it is padding.
+    transport_at: after the IP header. payload_at: after the last header that was parsed. end: of
+    the IP packet; the rest is padding.
     """
 
     ip: IPv4 | IPv6 | None
@@ -43,7 +43,7 @@ def inside_datagram(octets: bytes, *, is_template: bool = False) -> Inside:
 def look_inside(octets: bytes, ethertype: int, at: int, *, is_template: bool = False) -> Inside:
     """The packet of this ethertype that begins at `at`.
 
-    is_template: only headers are there, and their lengths are still to be filled in.
+    is_template: the octets are headers only, whose lengths are not filled in yet.
     """
     nothing = Inside(None, at, None, at, at, len(octets), 0)
     if ethertype == IPV4 and len(octets) >= at + IPv4.LENGTH:

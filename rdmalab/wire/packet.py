@@ -1,4 +1,4 @@
-"""A packet as engines think of it: where it goes, what it says, what it carries. No bytes here."""
+"""A packet as the engines use it: addresses, headers, payload; no bytes."""
 
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address
@@ -35,9 +35,9 @@ IPV6, IPV4, LOCAL, GLOBAL = range(4)
 
 @dataclass(slots=True, unsafe_hash=True)
 class Flow:
-    """From where to where, and how: what all packets of a QP or an address handle share.
+    """Source, destination and header form that all packets of a QP or an address handle share.
 
-    form: which headers stand before the BTH. Never changed after it is made, as a packet.
+    form: the headers before the BTH. Immutable, like a packet.
     """
 
     src: int  # GIDs; an IPv4 address is ::ffff:a.b.c.d; on InfiniBand LIDs
@@ -66,7 +66,7 @@ class Flow:
 
 @dataclass(slots=True, unsafe_hash=True)
 class LidFlow(Flow):
-    """The same on InfiniBand: src and dst are LIDs, sl is the service level.
+    """A Flow on InfiniBand: src and dst are LIDs, sl is the service level.
 
     sgid, dgid: of the GRH, with hop_limit, traffic_class and flow_label; both 0: there is no GRH.
     """
@@ -90,7 +90,7 @@ class LidFlow(Flow):
 
 @dataclass(slots=True)
 class Packet:
-    """Never changed after it is made; not frozen, because that costs four times."""
+    """Immutable by convention; a frozen dataclass takes four times as long to create."""
 
     flow: Flow
     opcode: int

@@ -51,7 +51,7 @@ _Key = tuple[Flow, int, int, int, int, bool, bool, bool, bool, int]
 
 
 class Malformed(Exception):  # noqa: N818  (what it is, as Refused is)
-    """These bytes are no RDMA packet: a receiver counts and drops them."""
+    """The bytes are not an RDMA packet; a receiver counts and drops them."""
 
     def __init__(self, reason: Reason) -> None:
         super().__init__(reason)
@@ -158,7 +158,7 @@ def extended(packet: Packet, name: str) -> Header:
 
 
 class _Start(NamedTuple):
-    """What the packets of a flow begin with, the CRC after it, and what must follow."""
+    """The first bytes of all packets of a flow, the CRC after them, and the form of the rest."""
 
     octets: bytes
     crc: int
@@ -241,7 +241,7 @@ def _ipv6(flow: Flow, udp_length: int) -> IPv6:
 
 
 class _Arrival(NamedTuple):
-    """What a frame's repeated bytes say; payload, pad and end are places in the frame."""
+    """The values of a frame's repeated bytes; payload, pad and end are offsets in the frame."""
 
     flow: Flow
     opcode: int

@@ -1,4 +1,4 @@
-"""TCP segmentation: one header in front of every piece of a stream, its fields carried on."""
+"""TCP segmentation: one header before each segment of a stream, with its fields advanced."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -18,7 +18,7 @@ class Template(NamedTuple):
 
 
 def template(octets: bytes, *, is_frame: bool) -> Template | None:
-    """A header that streams can be cut behind: all up to and including TCP, and no more."""
+    """The headers of a stream; None unless they are all up to and including TCP, and no more."""
     look = inside_frame if is_frame else inside_datagram
     inside = look(octets, is_template=True)
     is_one = isinstance(inside.transport, TCP) and inside.payload_at == len(octets)
@@ -26,7 +26,7 @@ def template(octets: bytes, *, is_frame: bool) -> Template | None:
 
 
 def pieces(length: int, mss: int) -> int:
-    """How many segments a stream of so many bytes is; one without data is one."""
+    """The number of segments of a stream of `length` bytes; 1 for a stream without data."""
     return max(1, -(-length // mss))
 
 

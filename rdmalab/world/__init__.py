@@ -1,1 +1,1 @@
-"""TIME AND CABLE: the agenda, the cable with its faults, the trace, and the nodes between them."""
+"""Time and network: the event queue, the cable with its faults, the trace, and the nodes."""

@@ -1,4 +1,4 @@
-"""The cable: latency, rate, and whatever the faults decide."""
+"""The cable: latency, rate and faults."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ _BYTE_NS = 8 * 1_000_000_000  # at one bit per second
 class Cable:
     """One full-duplex link between all nodes.
 
-    latency_ns one way; rate_bps both ways; mtu: active_mtu of the ports, in bytes.
+    latency_ns: one way. rate_bps: both ways. mtu: active_mtu of the ports, in bytes.
     """
 
     __slots__ = ("faults", "latency_ns", "mtu", "next_fault", "rate_bps", "up")
@@ -29,15 +29,15 @@ class Cable:
         self.next_fault = 1
 
     def occupies_ns(self, packet: Packet) -> int:
-        """How long the packet keeps the sending port busy."""
+        """How long the packet keeps the sending port busy, in ns."""
         return -(wire_length(packet) * -_BYTE_NS // self.rate_bps)
 
     def frame_occupies_ns(self, frame: Frame) -> int:
-        """The same for any other frame."""
+        """How long a frame keeps the sending port busy, in ns."""
         return -(len(frame.octets) * -_BYTE_NS // self.rate_bps)
 
     def carry(self, way: "Transit") -> None:
-        """What becomes of a packet on its way: the faults write it there."""
+        """Apply the faults to a packet; they write their effects into `way`."""
         if not self.up:
             way.lost = "the link is down"
             return

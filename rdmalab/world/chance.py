@@ -1,4 +1,4 @@
-"""Chance: draw i of a stream is a function of the session's seed, and of nothing else."""
+"""Random draws: draw i of a stream depends only on the seed of the session."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ _GAMMA, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB1331
 
 
 def mix64(number: int) -> int:
-    """Another number of 64 bits; neighbours are far apart."""
+    """A 64-bit hash of a number."""
     number = (number ^ number >> 30) * _FIRST & _ALL
     number = (number ^ number >> 27) * _SECOND & _ALL
     return number ^ number >> 31
@@ -19,10 +19,10 @@ def mix64(number: int) -> int:
 
 @dataclass(slots=True)
 class Chance:
-    """Something that happens now and then, in `ppm` of a million cases.
+    """A random condition that is true in `ppm` of a million draws.
 
-    Its stream is its own: whoever else draws, and however often, shifts nothing here. drawn: how
-    many draws it has made, all the state there is.
+    Each condition has its own stream, which other draws do not shift. drawn: the number of draws so
+    far, its whole state.
     """
 
     ppm: int

@@ -44,6 +44,7 @@ class EventQueue:
         self.sequence = 0
 
     def file(self, at_ns: int, door: Door, node: str, argument: Any, cause: int) -> None:
+        """Schedule an entry."""
         self.sequence += 1
         heappush(self.heap, (at_ns, self.sequence, door, node, argument, cause))
 
@@ -65,7 +66,7 @@ class EventQueue:
             heapify(self.heap)
 
     def arm(self, timer: Timer, at_ns: int, cause: int) -> None:
-        """The timer fires at `at_ns`, whatever was wished before."""
+        """Let the timer fire at `at_ns`; replaces an earlier arming."""
         self.sequence += 1
         if timer.at_ns is None:
             self.armed += 1
@@ -80,6 +81,7 @@ class EventQueue:
         heappush(self.timers, (at_ns, sequence, _TIMER, timer.node, timer, timer.cause))
 
     def disarm(self, timer: Timer) -> None:
+        """Stop the timer."""
         if timer.at_ns is not None:
             timer.at_ns = None
             self.armed -= 1
@@ -121,7 +123,7 @@ class EventQueue:
                 self._file(timer)
 
     def plans(self) -> list[Entry]:
-        """All that will happen if nothing comes between, in order; of timers, the QP's number."""
+        """All scheduled entries, in order; of timers, the QP's number."""
         timers: set[Timer] = {entry[4] for entry in self.timers}
         wishes = [
             (timer.at_ns, timer.sequence, _TIMER, timer.node, timer.qpn, timer.cause)
@@ -131,6 +133,6 @@ class EventQueue:
         return sorted([*self.heap, *wishes])
 
     def next_ns(self) -> int | None:
-        """When the next entry is due; None when nothing will ever happen by itself."""
+        """When the next entry is due; None when nothing is scheduled."""
         first = (self.heap[0] if self.heap else None, self._first_timer())
         return min((entry[0] for entry in first if entry is not None), default=None)

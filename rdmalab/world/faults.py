@@ -1,4 +1,4 @@
-"""Faults: what may happen to a packet on its way, by script. One class a fault."""
+"""Faults of the cable, one class per fault."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
@@ -45,7 +45,7 @@ class Match:
     met: int = 0
 
     def hits(self, way: Transit) -> bool:
-        """Asked once for every packet, in the order in which they pass."""
+        """True if the fault applies to this packet; called once per packet, in order of sending."""
         if not self._fits(way):
             return False
         self.seen += 1
@@ -106,9 +106,9 @@ class Match:
 
 
 class Fault(Protocol):
-    """What the cable asks of each fault, in the order in which they were set.
+    """The interface of a fault, called in the order in which faults were set.
 
-    watches: it does nothing to the packet, and looks also at those that are lost.
+    watches: the fault changes no packet and also gets the lost ones.
     """
 
     watches: ClassVar[bool]
@@ -116,22 +116,22 @@ class Fault(Protocol):
     match: Match
 
     def meets(self, way: Transit) -> None:
-        """Do it to a matching packet."""
+        """Apply the fault to a matching packet."""
 
     def passed_through(self, way: Transit) -> None:
-        """A packet, matching or not, has got through all faults."""
+        """A packet, matching or not, has passed all faults."""
 
 
 @dataclass(slots=True)
 class _OneByOne:
-    """Meets each matching packet by itself."""
+    """A fault that applies to each matching packet alone."""
 
     watches: ClassVar[bool] = False
     number: int
     match: Match
 
     def passed_through(self, way: Transit) -> None:
-        """It is nothing to this fault."""
+        """Nothing to do."""
 
 
 @dataclass(slots=True)
@@ -148,7 +148,7 @@ class Drop(_OneByOne):
 
 @dataclass(slots=True)
 class Corrupt(_OneByOne):
-    """One bit of the packet flips; it travels on, and whether anybody notices is up to the ICRC."""
+    """One bit of the packet flips; it is delivered, and the receiver checks the ICRC."""
 
     byte: int
     bit: int = 0
@@ -165,11 +165,12 @@ class Corrupt(_OneByOne):
 
 @dataclass(slots=True)
 class Duplicate(_OneByOne):
-    """A copy arrives as well, `after_ns` behind the packet."""
+    """A copy arrives too, `after_ns` after the packet."""
 
     after_ns: int = 0
 
     def meets(self, way: Transit) -> None:
+        """Add a copy."""
         way.behind_ns.append(self.after_ns)
 
     def __str__(self) -> str:
@@ -183,6 +184,7 @@ class Delay(_OneByOne):
     by_ns: int
 
     def meets(self, way: Transit) -> None:
+        """Add the delay."""
         way.late_ns += self.by_ns
 
     def __str__(self) -> str:
@@ -191,9 +193,9 @@ class Delay(_OneByOne):
 
 @dataclass(slots=True)
 class Reorder(_OneByOne):
-    """The packet is held until `behind` later ones of its direction have passed it.
+    """The packet is held until a number of later packets in its direction have passed it.
 
-    limit_ns: or until so much time has passed; else the last packet of all would never arrive.
+    limit_ns: or until this time has passed; otherwise the last packet would never arrive.
     """
 
     behind: int = 1
@@ -201,11 +203,12 @@ class Reorder(_OneByOne):
     held: list[HeldPacket] = field(default_factory=list)
 
     def meets(self, way: Transit) -> None:
+        """Hold the packet."""
         way.held_ns = max(way.held_ns, self.limit_ns)
         way.held_by.append(self.number)
 
     def passed_through(self, way: Transit) -> None:
-        """What is held itself passes nobody."""
+        """Count a packet for those held before it; a held packet does not count."""
         if self.number in way.held_by:
             held = HeldPacket(way.source, way.target, way.packet, way.sender, way.sent, self.behind)
             self.held.append(held)
@@ -224,15 +227,16 @@ class Reorder(_OneByOne):
 
 @dataclass(slots=True)
 class Rate(_OneByOne):
-    """A narrow place: the matching packets of a direction pass one behind the other at this rate.
+    """A rate limit: the matching packets of a direction pass one after the other at this rate.
 
-    free_ns: when the last one is through, by direction.
+    free_ns: when the last one has passed, by direction.
     """
 
     rate_bps: int
     free_ns: dict[str, int] = field(default_factory=dict)
 
     def meets(self, way: Transit) -> None:
+        """Delay the packet until the packets before it have passed."""
         lane = f"{way.source}->{way.target}"
         takes_ns = -(len(way.octets) * -_BYTE_NS // self.rate_bps)
         through_ns = max(way.left_ns + way.late_ns, self.free_ns.get(lane, 0)) + takes_ns
@@ -245,9 +249,10 @@ class Rate(_OneByOne):
 
 @dataclass(slots=True)
 class Mark(_OneByOne):
-    """A router that is nearly full tells so in the IP header: congestion experienced."""
+    """A router near congestion sets the congestion mark in the IP header."""
 
     def meets(self, way: Transit) -> None:
+        """Set the mark."""
         if (frame := marked(way.octets)) != way.octets:
             way.frame, way.marked = frame, True
 

@@ -1,9 +1,8 @@
-"""Portraits: what the fields of an object held at one moment, put back into the very same object.
+"""The field values of objects at one moment, which can be restored into the same objects.
 
-No object is ever copied or made anew: a portrait keeps the object and what its fields held, so
-whoever refers to it goes on referring to it. Lists, dicts and deques are copied, what never changes
-after making is shared. It covers all parts that are the object's own, and ends at things that have
-a portrait of their own.
+No object is copied or created: a state keeps the object and its field values, so that all
+references stay valid. Lists, dicts and deques are copied, immutable values are shared. A state
+covers all parts that belong to the object alone, and stops at objects with a state of their own.
 """
 
 from collections import deque
@@ -67,7 +66,7 @@ _NAMES: dict[type, tuple[str, ...]] = {}
 
 # --------------------------------------------------------------------------- one object
 def capture_object(thing: Any, portrait: ObjectState | None = None) -> ObjectState:
-    """The portrait of an object and of all parts that are its own."""
+    """The state of an object and of all parts that belong to it."""
     portrait = {} if portrait is None else portrait
     portrait[id(thing)] = (thing, held := [])  # before its parts, which may refer to it
     for value in _fields_of(type(thing))(thing):
@@ -76,7 +75,7 @@ def capture_object(thing: Any, portrait: ObjectState | None = None) -> ObjectSta
 
 
 def restore_object(portrait: ObjectState) -> None:
-    """Each object of the portrait holds again what it held."""
+    """Restore the fields of each object in the state."""
     for thing, held in portrait.values():
         for name, value in zip(_NAMES[type(thing)], held, strict=True):
             copy = _COPIES.get(type(value))
@@ -84,7 +83,7 @@ def restore_object(portrait: ObjectState) -> None:
 
 
 def held_by(portrait: ObjectState, thing: Any) -> dict[str, Any]:
-    """What the fields of one of its objects held, by their names."""
+    """The values of the fields of one of its objects, by name."""
     _, held = portrait[id(thing)]
     return dict(zip(_NAMES[type(thing)], held, strict=True))
 
@@ -109,7 +108,7 @@ def _unknown(value: Any, portrait: ObjectState) -> Any:
         _WAYS[cls] = None
         return value
     if "__slots__" not in vars(cls):
-        raise TypeError(f"no portrait of {cls.__name__}: state is plain data in slotted classes")
+        raise TypeError(f"no state of {cls.__name__}: state is plain data in slotted classes")
     _WAYS[cls] = _part
     return _part(value, portrait)
 

@@ -1,7 +1,7 @@
-"""Programs: threads of a host that carry out one line after another, each line an event.
+"""Programs: threads of a host that execute one line after another, each line an event.
 
-All of it is plain data: a counter, the turns that open loops have left, what is waited for. A line
-that blocks files nothing; after each event those who wait are asked whether they can go on.
+All state is plain data: a counter, the remaining repetitions of open loops, what the program waits
+for. A blocked line schedules nothing; after each event the waiting programs are checked.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Carried(NamedTuple):
-    """What came of one verb. subject: the thing that it was about."""
+    """The result of one verb. subject: the object that it was called for."""
 
     value: Any = None
     refusal: Refused | None = None
@@ -36,10 +36,10 @@ class Carried(NamedTuple):
 
 
 class Program:
-    """One thread. at: index of the line that comes; loops: turns left of each open loop.
+    """One thread. at: index of the next line; loops: remaining repetitions of each open loop.
 
-    since_ns: when it came into its state. why: what it failed of. wants: of a verb that blocks, by
-    which rule and on what; None while it waits for the answer to a question.
+    since_ns: when it entered its state. why: the error it failed with. wants: for a blocked verb,
+    the rule and the object; None while it waits for a condition.
     """
 
     __slots__ = (
@@ -94,10 +94,11 @@ _SKIP = {"loop": _begin_loop, "else": _skip_else, "end": _turn_or_leave}
 
 
 class Programs:
-    """Those who wait, in the order in which they began to.
+    """The waiting programs, in the order in which they began to wait.
 
-    carry_out, holds: put in by whoever knows the vocabulary and the names. They carry out one verb
-    within the event under way and answer one question; NotUnderstood where it means nothing here.
+    carry_out, holds: callbacks from the room that has the vocabulary and the names. They execute
+    one verb within the current event and evaluate one condition; NotUnderstood where it has no
+    meaning.
     """
 
     __slots__ = ("carry_out", "holds", "waiting")
@@ -138,7 +139,7 @@ def programs_of(world: "World") -> list[Program]:
 
 
 def running(world: "World") -> list[Program]:
-    """Those that will do something by themselves."""
+    """Programs that have a scheduled line."""
     return [
         p for p in programs_of(world) if p.state in (ProgramState.RUNNING, ProgramState.SLEEPING)
     ]
@@ -286,7 +287,7 @@ def _block(world: "World", program: Program, carried: Carried | None) -> None:
 
 # --------------------------------------------------------------------------- being woken
 def settle(world: "World") -> None:
-    """An event is over: whoever waited for what it brought goes on."""
+    """After an event: resume programs whose condition has become true."""
     for program in list(world.programs.waiting):
         try:
             if not _can_go_on(world, program):
@@ -311,7 +312,7 @@ def _can_go_on(world: "World", program: Program) -> bool:
 
 
 def _wake(world: "World", program: Program) -> None:
-    """A verb that blocked is called once more; a question that was answered is left behind."""
+    """Call a blocked verb again; pass a condition that has become true."""
     _record(world, program, Kind.PROGRAM_WOKEN, program.line.number)
     program.at -= program.wants is not None
     _go_on(world, program)

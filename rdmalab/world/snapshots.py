@@ -1,7 +1,7 @@
-"""Images of the world: a portrait of each thing, and a copy of each page of memory.
+"""Snapshots of the world: a state of each object, and a copy of each page of memory.
 
-A new one is taken only of what the log has named since the last: the deed writes the log, so
-whatever has changed is named in it. All others are shared with the images before.
+A new state is taken only of objects that the trace has named since the last snapshot: each change
+is recorded, so the trace names all changed objects. All others are shared with earlier snapshots.
 """
 
 from collections.abc import Callable, Iterable
@@ -39,10 +39,10 @@ def all_keys(world: World) -> set[Key]:
 
 
 def named(world: World, records: list[Record], before: SavedStates) -> set[Key]:
-    """Everything that may differ from `before`, if these records are all that was written since.
+    """Objects that may differ from `before`, if these records are all that were written since.
 
-    What a CQ tells its channel is a record of the CQ, so channels count as named; so does whatever
-    a node has when its port, its addresses or its device change.
+    An event of a CQ is a record of the CQ, so its channel counts as named; so do all objects of a
+    node when its port, its addresses or its device change.
     """
     numbers = {(record[4], record[5]) for record in records}
     keys = {_WORLD}
@@ -63,7 +63,7 @@ def named(world: World, records: list[Record], before: SavedStates) -> set[Key]:
 
 
 def _left_the_line(hca: Hca, before: SavedStates, node: str) -> Iterable[int]:
-    """Who stood in line for the port: whoever had nothing to send has left it without a record."""
+    """QPs that were in line for the port: those with nothing to send leave it without a record."""
     image = before.get((node, _ADAPTER, 0))
     if image is None or isinstance(image, bytes):
         return ()
@@ -76,7 +76,7 @@ _BINDING = (Kind.SEND_POSTED, Kind.WQE_STARTED, Kind.WQE_COMPLETED)
 
 
 def _telling(world: World) -> set[Kind]:
-    """The kinds of record that also name others; without windows posting does not, and so on."""
+    """The kinds of record that name other objects too; without windows posting names none."""
     kinds = set(_BY_CONTENT)
     for noun, named in ((Noun.MW, _BINDING), (Noun.SRQ, (Kind.RECV_TAKEN,))):
         if not any(hca.tables[noun].items for hca in world.nodes.values()):
@@ -190,9 +190,9 @@ def _subject(hca: Hca, what: str, number: int) -> Any:
 def restore(
     world: World, target: SavedStates, present: SavedStates, touched: Iterable[Key]
 ) -> None:
-    """The world is again as it was when `target` was taken.
+    """Restore the world as it was when `target` was taken.
 
-    present: the images it has evolved from since, touched: what may differ from them.
+    present: the states it has evolved from since, touched: what may differ from them.
     """
     stale = set(touched)
     stale.update(key for key, image in target.items() if present.get(key) is not image)

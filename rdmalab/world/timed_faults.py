@@ -1,4 +1,4 @@
-"""Accidents: what happens to a thing of a host by itself, at a time or when a packet passes."""
+"""Timed faults: what happens to an object of a host, at a time or when a packet passes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,11 +25,11 @@ VICTIMS = {DEREG: Noun.MR, KILL: Noun.QP}
 
 @dataclass(slots=True)
 class TimedFault:
-    """Waits among the faults of the cable, and is gone once it has happened.
+    """One of the faults of the cable; removed once applied.
 
-    victim: what it happens to, victim_text its name in words. at_ns: when, or None: as soon as a
-    packet has left that matches; then it does not matter whether that packet arrives. due: it
-    stands in the agenda, and no further packet sets it off.
+    victim: the object it applies to, victim_text: its name. at_ns: when, or None: as soon as a
+    matching packet has been sent, whether it arrives or not. due: it is scheduled, no further
+    packet triggers it.
     """
 
     watches: ClassVar[bool] = True
@@ -42,12 +42,13 @@ class TimedFault:
     due: bool = False
 
     def meets(self, way: Transit) -> None:
+        """Schedule the fault."""
         if not self.due:
             self.due = True
             way.accidents.append(self.number)
 
     def passed_through(self, way: Transit) -> None:
-        """It is nothing to this."""
+        """Nothing to do."""
 
     def __str__(self) -> str:
         when = self.match if self.at_ns is None else f"at={spelled(self.at_ns, Unit.NS)}"
@@ -55,7 +56,7 @@ class TimedFault:
 
 
 def trigger(hca: "Hca", accident: TimedFault) -> None:
-    """It happens now; if it cannot, the log says why."""
+    """Apply the fault now; if that is not possible, the record has the reason."""
     thing = hca.tables[accident.victim.noun].items.get(accident.victim.number)
     why_not = f"there is no {accident.victim.noun} any more"
     if hca.unavailable_rule:

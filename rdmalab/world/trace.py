@@ -1,7 +1,7 @@
-"""The trace: everything that happened, in order; written through one door, read by all.
+"""The trace: all records in order, with one function to write it.
 
-Only its hot tail is kept. What is older can be had again exactly, by replaying it: whoever can do
-that is asked for the stretch that holds a record, so the trace reads as if it were all there.
+Only its newest part is kept. Older records are computed again by replay: a provider is asked for
+the stretch that holds a record, and the trace can be read as a whole.
 """
 
 from bisect import bisect_left
@@ -51,7 +51,7 @@ class Older(Protocol):
 
 
 class Forgotten:
-    """Nothing older than the tail can be had."""
+    """The provider where nothing older than the tail is available."""
 
     def of_record(self, number: int) -> Stretch:
         raise LookupError(f"record {number} is older than the tail, and nothing replays it")
@@ -69,14 +69,13 @@ class Forgotten:
 
 
 class Trace:
-    """The records, and the moment at which the next one will be written.
+    """The records, and the moment of the next one.
 
-    event: number of the event under way; at_ns: virtual time; cause: number of the record that
-    scheduled the event, -1 for a command. tail: the newest records, from number `first` on.
-    cuts: how many records were left, each time that the past was gone back to; whoever keeps totals
-    learns here how far they still hold. older: has the records before the tail. shut: the reader
-    may not read it now. reach: how many records back `newest` goes; 0 means all; a reader that
-    looks many times a second sets it.
+    event: number of the current event. at_ns: virtual time. cause: number of the record that
+    scheduled the event, -1 for a command. tail: the newest records, from number `first` on. cuts:
+    the number of records left at each jump back in time, from which running totals see how far they
+    are valid. older: provides the records before the tail. shut: the trace may not be read now.
+    reach: how many records back `newest` goes, 0 for all.
     """
 
     __slots__ = (
@@ -95,7 +94,7 @@ class Trace:
         self.older: Older = Forgotten()
 
     def record(self, kind: Kind, node: str, object_: int, a: Any = None, b: Any = None) -> None:
-        """The one door."""
+        """Append a record, as the only function."""
         self.tail.append((self.event, self.at_ns, self.cause, kind, node, object_, a, b))
 
     @property
@@ -126,7 +125,7 @@ class Trace:
             self.cuts.append(count)
 
     def forget(self, before: int) -> None:
-        """Keep no record older than number `before`; it can be recalled."""
+        """Drop records older than number `before` from memory; replay provides them again."""
         if before > self.first:
             del self.tail[: before - self.first]
             self.first = before
@@ -211,9 +210,9 @@ class Records(Sequence[Record]):
 
 
 class Silence(Trace):
-    """A trace that keeps the time and writes nothing: what logging costs is measured against it."""
+    """A trace that records nothing; the cost of recording is measured against it."""
 
     __slots__ = ()
 
     def record(self, kind: Kind, node: str, object_: int, a: Any = None, b: Any = None) -> None:
-        """Forget it."""
+        """Discard the record."""

@@ -1,4 +1,4 @@
-"""One packet on its way along the cable, and what the faults make of it."""
+"""One packet on the cable, and the effects of faults on it."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ from rdmalab.wire.roce import Malformed
 
 @dataclass(slots=True)
 class Injection:
-    """Bytes that somebody has put on the cable, and the node that they go to."""
+    """Bytes put on the cable by `inject`, and the node that they go to."""
 
     target: str
     octets: bytes
@@ -18,7 +18,7 @@ class Injection:
 
 @dataclass(slots=True)
 class HeldPacket:
-    """A packet that waits. behind: how many must still pass it; the rest as in its passage."""
+    """A held packet. behind: how many packets must still pass it; the rest as in Transit."""
 
     source: str
     target: str
@@ -65,7 +65,7 @@ class Transit:
         return self.frame or octets_of(self.packet)
 
     def read(self) -> Packet | Malformed:
-        """What a port makes of the bytes of a packet."""
+        """The packet that a port decodes from the bytes."""
         assert isinstance(self.packet, Packet)
         try:
             return decode(self.octets, link_layer_of(self.packet))

@@ -1,4 +1,4 @@
-"""The world: nodes, a cable between them, and the run loop that opens their doors in time."""
+"""The world: nodes, a cable between them, and the event loop."""
 
 from copy import deepcopy
 from dataclasses import replace
@@ -48,10 +48,10 @@ T = TypeVar("T")
 
 
 class World:
-    """Everything there is, as plain data; `now_ns` moves only in `run`.
+    """All state, as plain data; `now_ns` changes only in `run`.
 
     nodes: name → profile, in the order of their addresses 10.0.0.1, 10.0.0.2, …
-    seed: of everything that is left to chance.
+    seed: random seed.
     """
 
     __slots__ = (
@@ -95,7 +95,7 @@ class World:
         return twin
 
     def dispose(self) -> None:
-        """Nothing will happen here any more: its parts do not refer to it, or to each other."""
+        """Remove the references between all parts; the world cannot be used afterwards."""
         self.nodes.clear()
         self.agenda = EventQueue()
         self.programs = Programs()
@@ -103,6 +103,7 @@ class World:
 
     @property
     def now_ns(self) -> int:
+        """The virtual time in ns."""
         return self.trace.at_ns
 
     @property
@@ -111,6 +112,7 @@ class World:
         return self.trace.event
 
     def node(self, thing: Thing) -> Hca:
+        """The adapter of a node; Refused if there is no such node."""
         return self.nodes[thing.node]
 
     def find(self, thing: Thing, of: type[T]) -> T:
@@ -181,7 +183,7 @@ class World:
         return events
 
     def _rarer(self, door: int, node: str, argument: Any) -> None:
-        """What is not asked for first, because it comes less often."""
+        """Dispatch program, raw-frame, malformed-packet and host entries."""
         if door is _PROGRAM:
             programs.turn(self, argument)
         elif isinstance(argument, Frame):
@@ -201,14 +203,14 @@ class World:
         self.trace.at_ns = max(self.trace.at_ns, to_ns)
 
     def _drop(self, node: str, packet: Packet | Frame, reason: str) -> None:
-        """Bytes have arrived in which nobody can read a packet."""
+        """Drop bytes that are not a packet, and count them."""
         self.trace.record(Kind.PACKET_DROPPED, node, packet.dest_qp, packet, reason)
         drops = self.nodes[node].drops
         drops["malformed"] = drops.get("malformed", 0) + 1
 
     # ------------------------------------------------------------------ what else may happen
     def set_fault(self, fault: Fault) -> None:
-        """It waits for packets; an accident for one of them, or for its time."""
+        """Add a fault: it waits for packets, a timed fault for one of them or for its time."""
         self.cable.faults.append(fault)
         if isinstance(fault, TimedFault) and fault.at_ns is not None:
             self._plan(fault, fault.at_ns)
@@ -218,12 +220,12 @@ class World:
         self.agenda.file(at_ns, _HOST, node, accident.number, self.trace.latest)
 
     def clear_fault(self, fault: Fault) -> None:
-        """It does nothing any more, and will not."""
+        """Remove a fault and its schedule."""
         self.cable.faults.remove(fault)
         self.agenda.cancel(_HOST, fault.number)
 
     def _strike(self, node: str, number: int) -> None:
-        """An accident happens."""
+        """Apply a timed fault."""
         accident = next(fault for fault in self.cable.faults if fault.number == number)
         assert isinstance(accident, TimedFault)
         self.cable.faults.remove(accident)
@@ -235,7 +237,7 @@ class World:
             self.struck.append(accident.victim)
 
     def inject(self, source: str, target: str, octets: bytes) -> None:
-        """Bytes on the cable that no port has sent. Faults leave them alone."""
+        """Put bytes on the cable that no port has sent; no fault applies to them."""
         trace, cable = self.trace, self.cable
         packet, trouble = _read(octets, port.link_layer(self.nodes[target]))
         trace.record(Kind.PACKET_INJECTED, source, 0, packet, Injection(target, octets))
@@ -274,7 +276,7 @@ class World:
         return busy_ns
 
     def _spread(self, node: str, qpn: int, packet: Packet) -> int:
-        """Multicast: to every other node, and back to this one if it listens itself."""
+        """Multicast: to every other node, and to this one if it is attached itself."""
         sent, busy_ns = self.trace.latest, self.cable.occupies_ns(packet)
         now_ns = self.trace.at_ns
         source = self.nodes[node]
@@ -292,7 +294,7 @@ class World:
         return busy_ns
 
     def _transmit_frame(self, node: str, qpn: int, frame: Frame) -> int:
-        """To the node that has the address; to all others if it is a group's, or nobody's."""
+        """To the node that has the MAC; to all others for a group or an unknown MAC."""
         sent, busy_ns = self.trace.latest, self.cable.frame_occupies_ns(frame)
         if self.nodes[node].port_state is not _ACTIVE:
             self.trace.record(Kind.PACKET_LOST, node, qpn, frame, _DOWN)
@@ -321,7 +323,7 @@ class World:
             self._release(held, at_ns)
 
     def _tell(self, way: Transit) -> None:
-        """What the faults did to a packet, into the log."""
+        """Record what the faults did to a packet."""
         if way.lost:
             self._log(Kind.PACKET_LOST, way, way.lost)
             return
@@ -338,7 +340,7 @@ class World:
         self.trace.record(kind, way.source, way.sender, way.packet, b)
 
     def _release(self, held: HeldPacket, at_ns: int) -> None:
-        """Enough packets have passed it: it arrives behind the last of them."""
+        """Enough packets have passed a held packet: it arrives after the last of them."""
         if self.agenda.bring_forward(held.sent, held.target, at_ns):
             kind = Kind.PACKET_RELEASED
             self.trace.record(kind, held.source, held.sender, held.packet, at_ns)
@@ -359,7 +361,7 @@ class World:
 
     # ------------------------------------------------------------------ the cable's settings
     def set_link(self, *, up: bool) -> None:
-        """Pull the plug, or put it back: the ports of all nodes follow."""
+        """Set the link down or up; the ports of all nodes follow."""
         self.cable.up = up
         self.trace.record(Kind.LINK_SET, "", 0, "state", "up" if up else "down")
         for hca in self.nodes.values():
@@ -380,7 +382,7 @@ class World:
 
     # ------------------------------------------------------------------ addresses
     def set_gid(self, node: str, index: int, gid: int) -> None:
-        """An address comes or goes (0). Frames for one that is gone still find the node."""
+        """Set or remove (0) an address. Frames for a removed one still reach the node."""
         port.set_gid(self.nodes[node], index, gid)
         if gid:
             self.node_of_gid[gid] = node
@@ -408,7 +410,7 @@ class World:
         return self.node_of_lid if isinstance(flow, LidFlow) else self.node_of_gid
 
     def owner_of(self, gid: int) -> str:
-        """The node that has the address now; empty if nobody has."""
+        """The node that has the address now; empty if none has it."""
         return next((name for name, hca in self.nodes.items() if gid in hca.gids), "")
 
 

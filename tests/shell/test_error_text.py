@@ -25,7 +25,7 @@ def test_a_typing_mistake_is_no_event() -> None:
 def test_a_refusal_that_leaves_something_behind_does_not_say_that_nothing_changed() -> None:
     made = "qp_type=RC pd=A.pd0 send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=SEND"
     talk = Talk("use rc_pair", f"create_qp_ex A.qx0 {made}", "wr_start A.qx0", "wr_send A.qx0")
-    assert talk.ask("wr_complete A.qx0")[0].endswith("the batch is dropped]")
+    assert talk.ask("wr_complete A.qx0")[0].endswith("the batch is discarded]")
     assert talk.lab.look("A.qx0.region.open") is False
 
 

@@ -18,6 +18,7 @@ _ROOT = Path(__file__).parents[2]
 
 # Rooms that are not rewritten yet. The doctor is redesigned, with its sentences, in the next part.
 PENDING = (
+    "rdmalab/spec/profiles.py",
     "rdmalab/doctor",
     "rdmalab/shell",
     "rdmalab/workbench",
@@ -26,13 +27,6 @@ PENDING = (
     "rdmalab/cli",
     "rdmalab/scenario",
     "rdmalab/export",
-    "rdmalab/wire",
-    "rdmalab/hca",
-    "rdmalab/world",
-    "rdmalab/verbs",
-    "rdmalab/grammar",
-    "rdmalab/views",
-    "rdmalab/compat",
     "rdmalab/command.py",
     "rdmalab/lab.py",
     "rdmalab/vocabulary.py",
@@ -107,6 +101,9 @@ BANNED = (
 
 # (file, part of the text, why it may stay)
 EXCEPTIONS: tuple[tuple[str, str, str], ...] = (
+    ("rdmalab/world/faults.py", "behind=", "the key of the reorder fault that is typed"),
+    ("rdmalab/world/transit.py", "behind:", "the field that holds the key of the reorder fault"),
+    ("rdmalab/verbs/qp.py", "; explain modify_qp; explain", "a list of references"),
     ("rdmalab/guide/data/concepts.toml", "A.qp0.deaf", "the name of the field that it explains"),
 )
 

@@ -85,7 +85,7 @@ def test_the_link_takes_the_ports_with_it() -> None:
     ]  # fmt: skip
     pair.world.begin_event()
     pair.world.tune_link("latency_ns", 2_000)
-    assert changed(pair) == ["link.latency_ns = 2us"]
+    assert changed(pair) == ["link.latency_ns = 2 us"]
 
 
 def test_a_thing_comes_into_being() -> None:

@@ -21,8 +21,9 @@ from tests.views.looking import MR, PEER_QP, names_of
 
 @pytest.mark.parametrize(
     ("wait_ns", "said"),
-    [(0, "0ns"), (999, "999ns"), (4_096, "4.096us"), (640_000, "640us"), (67_108_864, "67.11ms"),
-     (1_280_000, "1.28ms"), (4_294_967_296, "4.295s"), (86_400 * 10**9, "86400s")],
+    [(0, "0 ns"), (999, "999 ns"), (4_096, "4.096 us"), (640_000, "640 us"),
+     (67_108_864, "67.11 ms"), (1_280_000, "1.28 ms"), (4_294_967_296, "4.295 s"),
+     (86_400 * 10**9, "86400 s")],
 )  # fmt: skip
 def test_a_duration_has_the_unit_that_reads_best(wait_ns: int, said: str) -> None:
     assert fmt.duration(wait_ns) == said
@@ -106,7 +107,7 @@ def test_a_packet_is_said_by_what_it_answers_or_carries() -> None:
     incoming = Pair().a.incoming
     assert fmt.packet_words(incoming("SEND_ONLY", 3, bytes(64))) == "SEND_ONLY psn=3 64 B"
     nak = incoming("ACKNOWLEDGE", 3, aeth=AETH(0x2C, 1))
-    assert fmt.packet_words(nak) == "RNR_NAK psn=3 timer=12 (640us)"
+    assert fmt.packet_words(nak) == "RNR_NAK psn=3 timer=12 (640 us)"
     reserved = incoming("ACKNOWLEDGE", 3, aeth=AETH(0x7F, 1))
     assert fmt.packet_words(reserved) == "ACKNOWLEDGE psn=3"
 

@@ -29,8 +29,8 @@ def test_what_is_new_and_what_is_gone() -> None:
     well(lab, "alloc_pd A.pd1")
     after = taken(lab)
     new, gone = told(lab, before, after), told(lab, after, before)
-    assert "A.pd1.name (not there) → A.pd1" in new
-    assert "A.pd1.base (not there) → -" in new
+    assert "A.pd1.name (does not exist) → A.pd1" in new
+    assert "A.pd1.base (does not exist) → -" in new
     assert "A.pd1.base - → (gone)" in gone
     assert len(new) == len(gone)
 

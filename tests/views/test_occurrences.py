@@ -38,7 +38,7 @@ def rnr() -> Lab:
 
 def test_a_status_is_met_on_its_completion(rnr: Lab) -> None:
     (row,) = occurrences.of_status(look(rnr), WCStatus.RNR_RETRY_EXC_ERR)
-    assert row.text == "A.qp0 wr7 ended so on A.cq0 (ev 23)"
+    assert row.text == "A.qp0 wr7 completed with it on A.cq0 (ev 23)"
     assert row.wr_id == 7
     assert not row.answers
     assert row.thing == rnr.session.names.find("A.qp0")
@@ -52,7 +52,7 @@ def test_a_receive_is_the_one_that_answers() -> None:
     lab.do("post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED")
     lab.run()
     (row,) = occurrences.of_status(look(lab), WCStatus.LOC_LEN_ERR)
-    assert row.text.startswith("B.qp0 receive wr2 ended so on B.cq0")
+    assert row.text.startswith("B.qp0 receive wr2 completed with it on B.cq0")
     assert row.answers
 
 
@@ -129,7 +129,7 @@ def test_events_ports_and_devices(rnr: Lab) -> None:
     rnr.do("link down")
     found = look(rnr)
     rows = texts(occurrences.of_event(found, AsyncEvent.PORT_ERR))
-    assert rows[0] == "A has 1 that nobody fetched: get_async_event A"
+    assert rows[0] == "A has 1 not yet read: get_async_event A"
     assert len(rows) == 4
     assert texts(occurrences.of_port(found, PortState.DOWN))[0] == "the port of A and B is DOWN"
     assert texts(occurrences.of_profile(found, "strict")) == ["A and B are strict"]
@@ -178,4 +178,4 @@ def test_a_completion_older_than_the_tail_is_met_on_its_queue(rnr: Lab) -> None:
     rnr.do("link rate=10Gbps")
     trace.forget(trace.latest)
     rows = texts(occurrences.of_status(look(rnr), WCStatus.RNR_RETRY_EXC_ERR))
-    assert rows == ["A.qp0 wr7 still lies on A.cq0"]
+    assert rows == ["A.qp0 wr7 is still in A.cq0"]

@@ -44,11 +44,11 @@ def test_values_are_said_in_words() -> None:
     )
     row = packets.of_event(pair.world, event)
     assert row is not None
-    assert row.text == "B->A RNR_NAK psn=0 timer=12 (640us)"
+    assert row.text == "B->A RNR_NAK psn=0 timer=12 (640 us)"
     texts = {layer.name: layer.text for layer in row.layers}
     assert "src=10.0.0.2 dst=10.0.0.1" in texts["IPv4"]
     assert "opcode=0x11 (RC ACKNOWLEDGE)" in texts["BTH"]
-    assert texts["AETH"] == "AETH syndrome=0x2c (RNR_NAK, timer=12: 640us) msn=0"
+    assert texts["AETH"] == "AETH syndrome=0x2c (RNR_NAK, timer=12: 640 us) msn=0"
     assert "02:00:0a:00:00:01" in texts["Ethernet"]
 
 

@@ -40,7 +40,7 @@ def test_an_rnr_wait_plans_the_next_try() -> None:
         assert pair.world.step()
     (plan,) = plans_of(pair)
     assert (plan.plan, plan.at_ns) == (Plan.RNR_TIMER, pair.a.qp.comp.rnr_until_ns)
-    assert plan.text.endswith("A.qp0 has waited for the receiver, sends psn=0 again (planned)")
+    assert plan.text.endswith("A.qp0 RNR timer expires, retransmits from psn=0 (planned)")
 
 
 def test_the_soonest_plan_is_when_the_agenda_moves_next() -> None:
@@ -58,5 +58,5 @@ def test_of_two_lines_due_at_once_that_one_is_told_first_which_comes_first() -> 
     lab = lab_of("program B.first lines={poll_cq B.cq0}", "program A.second lines={stop}")
     rows = planned.planned_rows(lab.session.world, lab.session.names)
     assert [row.qp for row in rows] == ["B.first", "A.second"]
-    assert rows[0].sentence == "comes to line 1: poll_cq B.cq0"
+    assert rows[0].sentence == "runs line 1: poll_cq B.cq0"
     assert rows[0].plan is Plan.LINE

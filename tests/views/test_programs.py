@@ -64,7 +64,7 @@ def test_who_sleeps_on_a_channel_is_told_what_would_wake_it_now() -> None:
 
     assert why() == "no completion queue of it is armed: req_notify_cq"
     well(lab, "req_notify_cq B.cq0")
-    assert why() == "the next completion would wake it"
+    assert why() == "the next completion ends the wait"
     well(lab, "destroy_qp B.qp0")
     well(lab, "destroy_cq B.cq0")
     assert why() == "no completion queue was made with it: create_cq … channel=…"

@@ -65,8 +65,8 @@ def test_the_story_of_a_send_without_a_receive() -> None:
         "A.qp0 posted wr7 SEND 64 B",
         "A.qp0 sent SEND_ONLY psn=0 64 B to B",
         "B.qp0 received SEND_ONLY psn=0 64 B from A, refused it: no receive WQE is posted",
-        "B.qp0 sent RNR_NAK psn=0 timer=12 (640us) to A",
-        "A.qp0 received RNR_NAK psn=0 timer=12 (640us) from B; A.cq0 added wr7 RNR_RETRY_EXC_ERR; "
+        "B.qp0 sent RNR_NAK psn=0 timer=12 (640 us) to A",
+        "A.qp0 received RNR_NAK psn=0 timer=12 (640 us) from B; A.cq0 added wr7 RNR_RETRY_EXC_ERR; "
         "A.qp0 went RTS → ERR",
     ]
 

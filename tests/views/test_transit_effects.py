@@ -42,7 +42,7 @@ def test_each_trouble_is_told_of_its_packet() -> None:
         "fault corrupt A->B nth=4 byte=70", *WRITES, "run 2us",
     )  # fmt: skip
     told = [row.troubles for row in rows(lab) if row.source == "A"][:4]
-    assert told == [["marked"], ["delayed by 3us"], ["held back"], ["harmed"]]
+    assert told == [["marked"], ["delayed by 3 us"], ["held back"], ["harmed"]]
 
 
 def test_a_packet_that_overtakes_is_not_the_one_that_was_released() -> None:
@@ -63,7 +63,7 @@ def test_a_copy_shares_the_harm_and_not_the_delay() -> None:
     copies = numbers(lab, Kind.PACKET_COPIED)
     assert [original(records, copy) for copy in copies] == [sent, sent]
     assert original(records, sent) == sent
-    assert troubles(records, sent) == ["harmed", "marked", "delayed by 1us"]
+    assert troubles(records, sent) == ["harmed", "marked", "delayed by 1 us"]
     assert [troubles(records, copy) for copy in copies] == [["harmed", "marked"]] * 2
     packet = records[sent][A]
     assert octets(records, copies[1]) == octets(records, sent) != octets_of(packet)
@@ -87,7 +87,7 @@ def test_the_ladder_draws_what_was_done_in_words_of_ascii() -> None:
     lab = lab_of("fault duplicate A->B nth=1", "fault delay A->B 3us nth=2", *WRITES[:2], "run")
     lines = ["".join(text for _, text in line) for line in drawn([*rows(lab)], 100)]
     assert "─ copied RDMA_WRITE_ONLY psn=0" in lines[1]
-    assert lines[2].rstrip().endswith("delayed by 3us")
+    assert lines[2].rstrip().endswith("delayed by 3 us")
     assert "copied" not in lines[0] + lines[2]
 
 

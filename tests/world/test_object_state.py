@@ -60,5 +60,5 @@ def test_what_could_not_be_put_back_is_told_at_once() -> None:
     class Holder:
         held: Loose
 
-    with pytest.raises(TypeError, match="no portrait of Loose"):
+    with pytest.raises(TypeError, match="no state of Loose"):
         object_state.capture_object(Holder(Loose()))

@@ -109,10 +109,10 @@ def put_octets(addr: int, octets: bytes) -> None:
 
 
 class LabObject(PyverbsCM):
-    """An object of the lab: it goes with the last reference to it, and its children before it.
+    """An object of the lab: destroyed with the last reference to it, after its children.
 
-    DESTROY, FAILS: the word that destroys it, and what is said if that is refused. RANK: who is
-    closed first where an owner closes all it has made.
+    DESTROY, FAILS: the verb that destroys it, and the message if that is refused. RANK: the order
+    in which an owner closes its objects.
     """
 
     __slots__ = ("_owners", "_process", "_ref", "children")

@@ -19,7 +19,7 @@ _IDLE = (
     f"Failed to poll CQ: {IDLE_POLLS:,} polls in a row found nothing, and nothing is pending: no "
     "packet, timer or other thread can bring a completion"
 )
-_FOR_EVER = "nothing more will happen by itself: this call would never come back"
+_FOR_EVER = "no packet, timer or program is pending: this call would never return"
 
 
 class CompChannel(LabObject):
@@ -34,7 +34,7 @@ class CompChannel(LabObject):
         self._join(context)
 
     def get_cq_event(self, expected_cq: "CQ", /) -> None:
-        """Wait for the next event. PyverbsError where C would wait for ever."""
+        """Wait for the next event. PyverbsError where C would block without end."""
         expect("expected_cq", expected_cq, CQ)
         process, text = here(), "Failed to get CQ event"
         while not self.found.events:

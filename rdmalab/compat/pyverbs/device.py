@@ -207,7 +207,7 @@ class Context(LabObject):
         return seconds, ns
 
     def get_async_event(self) -> "AsyncEvent":
-        """Wait for one. PyverbsError where C would wait for ever."""
+        """Wait for one. PyverbsError where C would block without end."""
         process, text = here(), "Failed to get async event"
         while not self._hca.async_events:
             if process.is_idle():
@@ -600,7 +600,7 @@ class FdArr(PyverbsObject):
         self._fds = [converted(arr[at], INT) for at in range(converted(count, INT))]
 
     def close(self) -> None:
-        """Forget the array; the descriptors stay open."""
+        """Discard the array; the descriptors stay open."""
         self._fds = []
 
     @property

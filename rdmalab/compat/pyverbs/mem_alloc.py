@@ -79,7 +79,7 @@ def free(ptr: int, /) -> None:
 
 
 def write(addr: int, data: str | bytes, length: int, offset: int = 0) -> None:
-    """No more than there is of `data`; C goes on with what lies behind it."""
+    """At most the length of `data`; C continues with the bytes after it."""
     start = converted(addr, SIZE) + converted(offset, INT)
     if isinstance(data, str):
         data = data.encode()

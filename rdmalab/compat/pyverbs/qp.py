@@ -597,7 +597,7 @@ class QPEx(QP):
         return 0
 
     def _say(self, word: str, **operands: Any) -> None:
-        """Builders and setters return nothing: a mistake is told by wr_complete."""
+        """Builders and setters return nothing: wr_complete returns their error."""
         try:
             here().call(word, qp=self.ref, **operands)
         except Refused as refusal:

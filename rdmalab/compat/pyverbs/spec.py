@@ -11,7 +11,7 @@ _MAC_BYTES = 6
 
 
 class _Kind(NamedTuple):
-    """How a field is read, what it holds when nothing was said, and the mask of all its bits."""
+    """How a field is read, its default, and the mask of all its bits."""
 
     read: Callable[[Any], Any]
     nothing: Any
@@ -129,7 +129,7 @@ class Ipv6Spec(Spec):
 
 
 class TcpUdpSpec(Spec):
-    """TCP or UDP: which, is said first."""
+    """TCP or UDP, chosen by the first argument."""
 
     FIELDS: ClassVar = {"dst_port": _U16, "src_port": _U16}
     SIZE = 16

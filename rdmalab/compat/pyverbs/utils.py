@@ -61,7 +61,7 @@ def mtu_to_str(mtu: int) -> int:
 
 
 def access_flags_to_str(flags: int) -> str:
-    """The rights in words, each with a blank behind it; pyverbs has words for the first seven."""
+    """The rights as text, each followed by a blank; pyverbs has words for the first seven."""
     return "".join(f"{word} " for bit, word in enumerate(_ACCESS) if flags & 1 << bit)
 
 
@@ -71,5 +71,5 @@ def mig_state_to_str(mig: int) -> str:
 
 
 def rereg_error_to_str(error: int) -> str:
-    """The name of what went wrong when a region was registered anew."""
+    """The name of an error of rereg_mr."""
     return _REREG_ERRORS.get(error, f"Unknown error ({error})")

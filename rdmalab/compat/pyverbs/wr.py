@@ -69,7 +69,7 @@ class _Request(Struct, PyverbsCM):
         self.following = val
 
     def chain(self) -> list[Self]:
-        """It and all behind it."""
+        """The request and all after it in the list."""
         found, each = [], self
         while each is not None and each not in found:
             found.append(each)

@@ -1,6 +1,6 @@
-"""The responder: judges requests by a line of named checks, executes them, answers.
+"""The responder: checks requests by a list of named checks, executes them, answers them.
 
-Writes only in `qp.resp`.
+Writes only `qp.resp`.
 """
 
 from collections.abc import Callable
@@ -69,7 +69,7 @@ def _receive_out_of_order(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
 
 def mark_established(hca: "Hca", qp: QueuePair) -> None:
     """The first packet of the peer; where there is no connection, none is established by it."""
-    qp.resp.heard = True
+    qp.resp.received_any = True
     connects = qp.state is QPState.RTR and qp.transport.connected
     if connects and hca.profile.raises_responder_events:
         hca.raise_event(AsyncEvent.COMM_EST, qp.number)

@@ -1,4 +1,4 @@
-"""What a responder says: ACKs, NAKs, READ data, atomic results; in the order of the requests."""
+"""The answers of a responder: ACKs, NAKs, READ data, atomic results, in the order of requests."""
 
 from typing import TYPE_CHECKING
 
@@ -63,7 +63,7 @@ def respond(hca: "Hca", qp: QueuePair, psn: int) -> None:
 
 
 def refuse(hca: "Hca", qp: QueuePair, packet: Packet, name: str) -> None:
-    """Say no as the row says: silently, once a gap, or for good."""
+    """Refuse a request as its row of REFUSALS states: without answer, once per gap, or fatally."""
     refusal, resp = hca.profile.refusals[name], qp.resp
     resp.solicited = packet.solicited
     if refusal.syndrome is None and refusal.fatal:
@@ -86,7 +86,7 @@ def refuse(hca: "Hca", qp: QueuePair, packet: Packet, name: str) -> None:
 
 
 def _die_silently(hca: "Hca", qp: QueuePair, packet: Packet, refusal: Refusal) -> None:
-    """Nothing is sent: the requester will wait, try again, and give up."""
+    """Send no answer: the requester retransmits until its retries are exhausted."""
     hca.trace.record(Kind.REQUEST_REFUSED, hca.node, qp.number, packet, refusal.name)
     flush.fail(hca, qp, refusal.status or WCStatus.WR_FLUSH_ERR)
 
@@ -125,7 +125,7 @@ def _acknowledgement(qp: QueuePair, answer: Acknowledgement) -> Packet:
 
 
 def after_sending(hca: "Hca", qp: QueuePair, refusal: Refusal) -> None:
-    """A fatal NAK has left: the event, if no receive WQE tells it, then ERR."""
+    """After a fatal NAK: raise the event unless a receive WQE reports the error, then enter ERR."""
     carried = qp.resp.recv is not None and refusal.status is not None
     if refusal.event is not None and not carried and hca.profile.raises_responder_events:
         hca.raise_event(AsyncEvent(refusal.event), qp.number)

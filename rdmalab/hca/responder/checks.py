@@ -1,6 +1,6 @@
-"""What a responder asks of a request, in the order the specification gives (transport.md 10).
+"""The checks of a responder on a request, in the order of the specification (transport.md 10).
 
-Each check names a row of `spec/refusals.py`, or nothing. None of them changes anything.
+Each check returns the name of a row of `spec/refusals.py`, or None. No check changes any state.
 """
 
 from collections.abc import Callable
@@ -56,6 +56,7 @@ def rights_for(packet: Packet, op: Op) -> int:
 
 
 def check_enabled(_hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+    """The operation is allowed by qp_access_flags."""
     need = rights_for(packet, row.op)
     return None if need & ~int(qp.attr.qp_access_flags or 0) == 0 else "not-enabled"
 
@@ -82,13 +83,14 @@ def check_receive(_hca: "Hca", qp: QueuePair, _packet: Packet, _row: Opcode) -> 
 
 
 def check_named_receive(hca: "Hca", qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
-    """The same, of the SRQ that the request names."""
+    """A receive of the SRQ that the request names is posted."""
     assert packet.xrceth is not None
     waits = hca.srqs.find(packet.xrceth.srqn).wqes or qp.resp.recv is not None
     return None if waits else "no-receive"
 
 
 def takes_receive(row: Opcode) -> bool:
+    """True if the packet takes a receive WQE."""
     if row.op is Op.SEND:
         return row.starts
     return row.op is Op.RDMA_WRITE and row.immediate
@@ -150,7 +152,7 @@ def flushed(hca: "Hca", qp: QueuePair, packet: Packet) -> "dma.Piece | dma.Denie
 
 
 def check_total(_hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
-    """The packets of a WRITE add up to what its RETH promised."""
+    """The packets of a WRITE add up to the length in its RETH."""
     octets = len(packet.payload)
     remaining = packet.reth.dma_length if packet.reth is not None else qp.resp.remaining
     fits = octets == remaining if row.ends else octets < remaining
@@ -158,13 +160,14 @@ def check_total(_hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str 
 
 
 def check_alignment(_hca: "Hca", _qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
+    """The address of an atomic is a multiple of 8."""
     where = packet.atomiceth or packet.reth
     assert where is not None
     return "unaligned" if where.va % ATOMIC_BYTES else None
 
 
 def check_word(_hca: "Hca", _qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
-    """An ATOMIC WRITE brings the 8 bytes that its RETH promises."""
+    """An ATOMIC WRITE carries 8 bytes, as its RETH states."""
     assert packet.reth is not None
     return None if packet.reth.dma_length == len(packet.payload) == ATOMIC_BYTES else "length"
 

@@ -1,4 +1,4 @@
-"""Datagrams (transport.md 13): one packet, one receive, 40 bytes that tell where from."""
+"""Datagrams (transport.md 13): one packet, one receive, 40 bytes for the header."""
 
 from typing import TYPE_CHECKING
 
@@ -18,14 +18,14 @@ _CHECKED = int(WCFlags.IP_CSUM_OK)
 
 
 def receive(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> None:
-    """Into the oldest receive; without one it is dropped, and nobody hears of it."""
+    """Place a datagram into the oldest receive; without one it is dropped without an error."""
     name = checks.check_receive(hca, qp, packet, row) or _place(hca, qp, packet)
     if name is not None:
         unreliable.refuse(hca, qp, packet, name)
 
 
 def _place(hca: "Hca", qp: QueuePair, packet: Packet) -> str | None:
-    """The header into the first 40 bytes, the data behind them; both must fit."""
+    """Place the header into the first 40 bytes, the data after them; both must fit."""
     resp, length = qp.resp, len(packet.payload)
     is_short = GRH.LENGTH + length > (resp.recv or qp.source.wqes[0]).length
     if is_short and not hca.profile.short_receive_breaks_ud:

@@ -1,4 +1,4 @@
-"""Requests that were executed before (transport.md 11): answered again, never done twice."""
+"""Requests that were executed before (transport.md 11): answered again, not executed again."""
 
 from typing import TYPE_CHECKING
 

@@ -1,6 +1,6 @@
-"""What a request does, once all checks have passed.
+"""Execution of a request, after all checks have passed.
 
-A receive buffer may still refuse it, and the key of an RDMA WRITE in mid-message.
+A receive buffer can still refuse it, and so can the key of an RDMA WRITE in mid-message.
 """
 
 from collections.abc import Callable
@@ -127,7 +127,7 @@ def atomic(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None
 
 
 def flush(hca: "Hca", qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
-    """Memory of this host is seen by all at once: a FLUSH is only told, and answered."""
+    """Memory of this host is visible at once: a FLUSH is recorded and answered."""
     piece = checks.flushed(hca, qp, packet)
     if isinstance(piece, tuple):
         hca.trace.record(Kind.MEMORY_FLUSHED, hca.node, qp.number, *piece)
@@ -137,7 +137,7 @@ def flush(hca: "Hca", qp: QueuePair, packet: Packet, _row: Opcode) -> str | None
 
 
 def atomic_write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
-    """8 bytes that nobody ever sees half written."""
+    """Write 8 bytes in one step."""
     assert packet.reth is not None
     hca.write(qp, _place(hca, packet.reth.rkey, packet.reth.va), packet.payload)
     qp.resp.msn = (qp.resp.msn + 1) & MASK
@@ -158,9 +158,9 @@ EXECUTE: dict[Op, Callable[["Hca", QueuePair, Packet, Opcode], str | None]] = {
 
 # --------------------------------------------------------------------------- receive WQEs
 def take_receive(hca: "Hca", qp: QueuePair, packet: Packet | Frame) -> None:
-    """The oldest receive WQE, or the one that a message given up has left behind.
+    """Take the oldest receive WQE, or the one that an aborted message did not complete.
 
-    One of a shared queue is this QP's from now on, and never put back.
+    A WQE of a shared queue then belongs to this QP and is never put back.
     """
     qp.resp.received = 0
     if qp.resp.recv is not None:

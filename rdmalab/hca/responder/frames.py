@@ -19,7 +19,7 @@ _CHECKED = int(WCFlags.IP_CSUM_OK)
 
 
 def receive(hca: "Hca", frame: Frame) -> None:
-    """For who asked for such frames, or for the RDMA engines, or for nobody."""
+    """Deliver a frame by flow rules, to the RDMA engines, or drop it."""
     if hca.port_state is not PortState.ACTIVE:
         hca.drop(None, frame, "port-down")
         return
@@ -37,7 +37,7 @@ def receive(hca: "Hca", frame: Frame) -> None:
 
 
 def _receive_as_packet(hca: "Hca", frame: Frame) -> None:
-    """Somebody has written an RDMA packet by hand: no port can tell."""
+    """Decode an RDMA packet that a program wrote as a frame; a port cannot distinguish it."""
     try:
         packet = decode(frame.octets)
     except Malformed as malformed:
@@ -47,7 +47,7 @@ def _receive_as_packet(hca: "Hca", frame: Frame) -> None:
 
 
 def sniff(hca: "Hca", packet: "Packet") -> None:
-    """A copy of an RDMA packet for who wants to see everything."""
+    """Give a copy of an RDMA packet to the queue pairs with a SNIFFER rule."""
     for number in steering.sniffers(hca):
         qp = hca.qps.items[number]
         if qp.state_row.receives:

@@ -1,4 +1,4 @@
-"""Messages that nobody answers (UC, transport.md 12): what does not fit is dropped in silence."""
+"""Messages without acknowledgement (UC, transport.md 12): bad ones are dropped unanswered."""
 
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def receive(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> None:
-    """A FIRST or ONLY begins anew, whatever was lost; the rest must follow without gap."""
+    """A FIRST or ONLY starts a message, whatever was lost; the rest must follow without gap."""
     resp = qp.resp
     if row.starts:
         resp.op, resp.psn = None, packet.psn
@@ -37,7 +37,7 @@ def receive(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> None:
 
 
 def refuse(hca: "Hca", qp: QueuePair, packet: Packet | Frame, name: str) -> None:
-    """The message is dropped; its receive WQE waits for the next, unless it is what broke."""
+    """Drop the message; its receive WQE is used by the next, unless the WQE is the reason."""
     refusal = hca.profile.refusals[name]
     qp.resp.op = None
     qp.resp.solicited = packet.solicited
