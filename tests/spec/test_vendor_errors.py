@@ -34,15 +34,15 @@ def test_explain_names_the_status_that_mlx5_gives_a_code_with(status: WCStatus) 
         assert found.word == full_name(status)
         said = " ".join(found.said)
         if code:
-            assert f"on ConnectX, reports have it beside {status.name}" in said
+            assert f"on ConnectX, reports show it with {status.name}" in said
         else:
-            assert "none is known beside this status" in said
+            assert "none is known for this status" in said
 
 
 @pytest.mark.parametrize("status", GIVEN)
 def test_explain_names_the_status_that_strict_gives_a_code_with(status: WCStatus) -> None:
     code = STRICT.vendor_errors.code(status)
-    assert f"profile strict gives it beside {status.name}" in mlx5.vendor_words(code)
+    assert f"profile strict returns it with {status.name}" in mlx5.vendor_words(code)
 
 
 def test_the_codes_that_were_measured() -> None:
@@ -78,4 +78,4 @@ def test_a_failed_request_of_mlx5_has_the_code_of_its_check(line: str, code: int
     status = WCStatus[lab.look("A.cq0.last.status").name]
     found = logs.read(f"status={int(status)} vendor_err={code}", [])
     assert found is not None
-    assert f"beside {status.name}" in " ".join(found.said)
+    assert f"with {status.name}" in " ".join(found.said)
