@@ -14,7 +14,7 @@ from tests.shell.talk import Talk
         ("modify_qp A.qp0 state=RESET", ["A.qp0 RTS → RESET."], False),
         ("dereg_mr A.mr0", ["A.mr0 is gone."], False),
         ('write A.mr0[4:9] "hello"', ["5 bytes at A.mr0[4]."], False),
-        ("link latency=5us", ["link latency 5us."], False),
+        ("link latency=5us", ["link latency 5 us."], False),
         ("create_comp_channel A.ch0", ["A.ch0 waits for CQs to be made with it."], False),
         ("req_notify_cq A.cq0", ["A.cq0 waits for any completion."], False),
         ("program A.tx lines={stop}", ["A.tx runs its 1 line while time does."], True),
@@ -34,7 +34,7 @@ def test_what_builders_did() -> None:
     said = [talk.ask(line)[0] for line in ("wr_start A.qx0", "wr_send A.qx0 wr_id=4",
             "wr_set_sge A.qx0 sg=A.mr0[0:8]", "wr_abort A.qx0")]  # fmt: skip
     ends = ("for thread 1.", "wr4 SEND 0 B, not posted yet.", "wr4 SEND 8 B, not posted yet.",
-            "A.qx0: 1 built, forgotten.")  # fmt: skip
+            "A.qx0: 1 built, discarded.")  # fmt: skip
     assert all(row.endswith(end) for row, end in zip(said, ends, strict=True))
 
 

@@ -52,5 +52,5 @@ def test_a_bind_is_planned_and_is_no_arrow() -> None:
     talk = Talk("use rc_pair", reg, "alloc_mw B.mw0 pd=B.pd0 type=TYPE_1")
     talk.ask("bind_mw B.qp0 B.mw0 bind=B.mr1[8:64] bind_access=REMOTE_WRITE")
     (row,) = talk.ask("show wire")[1:]
-    assert "B · carries out wr0 BIND_MW" in row
+    assert "B · executes wr0 BIND_MW" in row
     assert "▷" not in row
