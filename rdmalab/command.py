@@ -1,9 +1,9 @@
-"""What a command is: a typed function whose signature is the grammar.
+"""Commands: typed functions whose signature is the grammar.
 
-Annotation = parsing, completion and validation; docstring = help; the first parameter (`world`: the
-command changes the world and is journaled; `session`: it looks, moves time or edits the past) is
-not grammar. Parameters before `*` are positional words, those behind it are written `key=value`.
-This room knows the kinds of argument and no command.
+Annotations give parsing, completion and validation, the docstring gives the help. The first
+parameter is not grammar: `world` (the command changes the world and is journaled) or `session` (it
+looks, moves time or edits the past). Parameters before `*` are positional words, those after it
+are written `key=value`. This module defines the kinds of argument and no command.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, NamedTuple, overload
 
 
 class Noun(enum.StrEnum):
-    """What a name can stand for."""
+    """The types of objects that have names."""
 
     NODE = "node"
     PD = "pd"
@@ -37,7 +37,7 @@ class Noun(enum.StrEnum):
 
 
 class Thing(NamedTuple):
-    """One object of one node, by number: plain data, so it survives any snapshot."""
+    """One object of one node, by number; plain data, valid across snapshots."""
 
     noun: Noun
     node: str
@@ -45,7 +45,7 @@ class Thing(NamedTuple):
 
 
 class Region(NamedTuple):
-    """Bytes [start, stop) of a thing; None: from its beginning, to its end."""
+    """Bytes [start, stop) of an object; None: its beginning or its end."""
 
     thing: Thing
     start: int | None
@@ -93,7 +93,7 @@ class Fresh(list[Any]):
 
 @dataclass(slots=True)
 class New:
-    """A name that the command will give to what it makes."""
+    """The name for the object that the command creates."""
 
     noun: Noun
     node: str
@@ -130,7 +130,7 @@ class Direction(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """Where to in time: after an event, at a time, or at a mark: `@name`, `start`, `end`."""
+    """A moment: after an event, at a time (ns), or a mark: `@name`, `start`, `end`."""
 
     event: int | None = None
     at_ns: int | None = None
@@ -139,10 +139,10 @@ class Moment(NamedTuple):
 
 # --------------------------------------------------------------------------- when it goes wrong
 class Refused(Exception):  # noqa: N818  (the field says "the verb was refused")
-    """A verb answered with an errno, at once, and changed nothing but what `left` says.
+    """Raised by a verb that returns an errno; it changed nothing except what `left` names.
 
-    `rule` names the row of `spec/rules.py` it stands on, `message` says it for this case,
-    `argument` is the key at fault, for the caret, `legal` what would be legal instead.
+    rule: row of `spec/rules.py`. message: the reason in this case. argument: the key at fault,
+    for the caret. legal: the legal values.
     """
 
     def __init__(
@@ -161,9 +161,9 @@ class Refused(Exception):  # noqa: N818  (the field says "the verb was refused")
 
 
 class NotUnderstood(Exception):  # noqa: N818
-    """The line says nothing the lab understands: nothing happened. `hint` is one suggestion.
+    """Raised for a line that is not understood; nothing was executed. hint: one suggestion.
 
-    A command that knows no places names the `argument` at fault, for the caret.
+    argument: the key at fault, if the place of the caret is not given.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class NotUnderstood(Exception):  # noqa: N818
 
 # --------------------------------------------------------------------------- kinds of argument
 class Unit(enum.Enum):
-    """What an integer counts; decides which suffixes it may carry."""
+    """The unit of an integer, which decides its suffixes."""
 
     NUMBER = enum.auto()
     BYTES = enum.auto()  # 4KiB
@@ -209,7 +209,7 @@ class Bits(NamedTuple):
 
 
 class Range(NamedTuple):
-    """The least and the greatest number that mean something: metadata."""
+    """Metadata: the smallest and the greatest valid number."""
 
     low: int
     high: int | None = None
@@ -220,10 +220,10 @@ class Spelled(dict[str, int]):
 
 
 class RefShorthand(NamedTuple):
-    """A value may be written as a reference: `sg=A.mr0[0:64]`, `dest_qp_num=B.qp0`.
+    """A value that may be written as a reference: `sg=A.mr0[0:64]`, `dest_qp_num=B.qp0`.
 
     `convert(world, thing, start, stop)` gives the value; it runs when the command is bound.
-    `number`: a plain number may stand there too, as a pointer may in C.
+    number: a plain number is accepted too, as a pointer in C.
     """
 
     noun: Noun
@@ -261,15 +261,15 @@ class InC(NamedTuple):
 
 
 class OneOf(tuple[str, ...]):
-    """The words that a text may be, from a table: metadata of an annotation."""
+    """Metadata: the valid words of a text, from a table."""
 
     __slots__ = ()
 
 
 class ReadOnlyWhen(NamedTuple):
-    """With this word, or any, for the parameter the command only looks, or stands for others.
+    """Metadata: with this value of the parameter (or any) the command is no event.
 
-    Then it is no event and not journaled. Metadata.
+    It only reads, or is a short form, and is not journaled.
     """
 
     word: str | None = None
@@ -280,21 +280,21 @@ POINTER = "pointer"
 
 TOPIC = "topic"
 EXAMPLE = "Example:"  # begins a line of a command's docstring
-"""Metadata of an expression: it names a thing one asks about, and asks no fact."""
+"""Metadata of an expression: it names the subject of `why`, not a value."""
 
 FLAT = "flat"
-"""Metadata of a record with a short form: its fields may be written on their own as well."""
+"""Metadata of a record: its fields may also be written without braces."""
 
 SPOKEN = "spoken"
-"""Metadata: this keyword may also be said as two words, `within 2ms`."""
+"""Metadata: this keyword may also be written as two words, `within 2ms`."""
 
 PROSE = "prose"
-"""Metadata: this text takes the rest of the line as it stands, `status=12` and all."""
+"""Metadata: this text takes the rest of the line unparsed, also `status=12`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentKind:
-    """Common part of all kinds: may it be NULL, is 0 NULL too, may it be a reference."""
+    """Base of all kinds: whether NULL, 0 as NULL, or a reference is allowed."""
 
     nullable: bool = field(default=False, kw_only=True)
     pointer: bool = field(default=False, kw_only=True)
@@ -329,7 +329,7 @@ class TextKind(ArgumentKind):
 
 @dataclass(frozen=True, slots=True)
 class ProseKind(ArgumentKind):
-    """The rest of the line, whatever it says; or a quoted string."""
+    """The rest of the line, or a quoted string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +341,7 @@ class WordKind(ArgumentKind):
 
 @dataclass(frozen=True, slots=True)
 class ThingKind(ArgumentKind):
-    """An existing object (`noun` None: any), perhaps with a byte range behind it."""
+    """An existing object (noun None: any), optionally followed by a byte range."""
 
     noun: Noun | None
     ranged: bool = False
@@ -356,14 +356,14 @@ class NewKind(ArgumentKind):
 
 @dataclass(frozen=True, slots=True)
 class ExpressionKind(ArgumentKind):
-    """The rest of the line, up to a spoken keyword, as a question; is_topic: a thing to ask of."""
+    """An expression up to a keyword such as `within`. is_topic: it names a subject of `why`."""
 
     is_topic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class LinesKind(ArgumentKind):
-    """`{line; line}`: commands and the words that programs have besides."""
+    """`{line; line}`: commands and the words of programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,7 +434,7 @@ class Parameter:
 
 
 def kind_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> ArgumentKind:
-    """The kind of argument an annotation stands for; TypeError where it stands for none."""
+    """The kind of argument for an annotation; raises TypeError if there is none."""
     if typing.get_origin(annotation) is Annotated:
         inner, *more = typing.get_args(annotation)
         return kind_of(inner, (*metadata, *more))
@@ -523,14 +523,14 @@ def _parameter(name: str, annotation: Any, default: Any, *, positional: bool = F
 
 # --------------------------------------------------------------------------- commands
 class TimeMove(enum.Enum):
-    """Which way a command moves virtual time."""
+    """The direction in which a command moves virtual time."""
 
     FORWARD = enum.auto()
     ANY = enum.auto()
 
 
 class Recovery(enum.Enum):
-    """What `continue` does with a command of the session that was cut off."""
+    """What `continue` does with a command of the interrupted session."""
 
     REPEAT = enum.auto()
     SKIP = enum.auto()  # it changes nothing in the lab, or it writes a file
@@ -573,7 +573,7 @@ VERB = Facts(in_scenarios=True, is_verb=True)
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A word of the lab, made from one function by `@command`."""
+    """A command, made from one function by `@command`."""
 
     name: str
     function: Callable[..., Any]
@@ -591,7 +591,7 @@ class Command:
         return not any(isinstance(p.kind, LinesKind) for p in self.parameters)
 
     def only_looks(self, arguments: dict[str, Any]) -> bool:
-        """Whether these arguments ask for something that is no event."""
+        """Whether the command with these arguments is no event."""
         return any(
             p.looks.word in (None, arguments[p.name])
             for p in self.parameters
@@ -610,13 +610,13 @@ class Command:
 
     @property
     def examples(self) -> list[str]:
-        """The lines that its docstring gives as examples."""
+        """The example lines of its docstring."""
         lines = map(str.strip, self.documentation.splitlines())
         return [line.removeprefix(EXAMPLE).strip() for line in lines if line.startswith(EXAMPLE)]
 
     @property
     def room(self) -> str:
-        """The module it lives in, as help groups it: `qp`, `time`, …"""
+        """The name of its module, which is its group in help: `qp`, `time`, …"""
         return self.function.__module__.rpartition(".")[2]
 
     @property
@@ -635,13 +635,13 @@ def command(
 ) -> Command | Callable[[Callable[..., Any]], Command]:
     """Make a typed function a command of the lab, named like it (less a final `_`).
 
-    With facts, `@command(Facts(…))`: a decorator that gives them to it; without: prompt only.
+    `@command(Facts(…))` sets its facts; plain `@command` makes it a prompt-only command.
     """
     return partial(_command, of) if isinstance(of, Facts) else _command(PROMPT_ONLY, of)
 
 
 def aliases(vocabulary: Mapping[str, Command]) -> dict[str, str]:
-    """The short spellings of all commands, each with what it stands for: `n` is `step packet`."""
+    """The short spellings of all commands with their full form: `n` is `step packet`."""
     return {
         short: f"{each.name} {words}".strip()
         for each in vocabulary.values()
@@ -669,10 +669,10 @@ def _command(facts: Facts, function: Callable[..., Any]) -> Command:
 
 @dataclass(slots=True)
 class Invocation:
-    """A command with plain arguments: what the journal keeps and what every face produces.
+    """A parsed command with plain arguments, as stored in the journal.
 
     `arguments` holds ints, strings, lists, dicts, Refs, News, Expressions and Lines, by parameter;
-    `places` tells where each key stood in `line`, for carets, and is not part of what was asked.
+    places: columns of each key in `line`, for carets; not part of its equality.
     """
 
     name: str

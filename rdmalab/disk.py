@@ -1,7 +1,7 @@
-"""A person's files: read up to a limit, written whole or not at all, regular files only.
+"""Files of the user: read up to a limit, written atomically, regular files only.
 
-A FIFO, a device and a socket are refused before they are opened: opening or reading one may never
-return. All that is refused is an OSError, whose `strerror` says why.
+A FIFO, a device and a socket are refused before they are opened: opening or reading one may
+block. Each refusal is an OSError with the reason in `strerror`.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 MOST = 16 << 20
-"""Bytes that a file of lines, a log or a program may have."""
+"""The largest size of a file of lines, a log or a program, in bytes."""
 
 _KINDS = {
     stat.S_IFIFO: "a FIFO",
@@ -30,12 +30,12 @@ Recognise = Callable[[bytes], bool]
 
 
 class FileExistsAsOther(OSError):  # noqa: N818  (it says what the name is)
-    """The file that is there is not of the kind that may be replaced."""
+    """The existing file is not of the kind that may be replaced."""
 
 
 # --------------------------------------------------------------------------- reading
 def read(path: str | Path, most: int = MOST) -> bytes:
-    """All bytes of a regular file; OSError also where there are more than `most`."""
+    """All bytes of a regular file; raises OSError also if there are more than `most`."""
     octets = beginning(path, most + 1)
     if len(octets) > most:
         raise OSError(errno.EFBIG, f"larger than {most:,} bytes")
@@ -43,7 +43,7 @@ def read(path: str | Path, most: int = MOST) -> bytes:
 
 
 def beginning(path: str | Path, octets: int) -> bytes:
-    """The first bytes of a regular file, fewer where it has fewer."""
+    """The first bytes of a regular file, fewer if it is shorter."""
     with opened(path) as stream:
         return stream.read(octets)
 
@@ -63,7 +63,7 @@ def opened(path: str | Path, *, updates: bool = False) -> BinaryIO:
 
 
 def regular(found: os.stat_result) -> None:
-    """OSError if this is a directory, a FIFO, a device, a socket or a link."""
+    """Raise OSError if this is a directory, a FIFO, a device, a socket or a link."""
     kind = stat.S_IFMT(found.st_mode)
     if kind == stat.S_IFREG:
         return
@@ -76,11 +76,11 @@ def regular(found: os.stat_result) -> None:
 
 # --------------------------------------------------------------------------- writing
 def write(path: str | Path, octets: bytes, may_replace: Recognise) -> bool:
-    """Whether another file was replaced. A link is followed, what it names is replaced.
+    """Write a file atomically; returns whether one was replaced. Links are followed.
 
-    may_replace: asked with the bytes of a file that is there and is not empty; Taken if it says no.
-    The old file stays until the new one is complete, and its mode and, where allowed, its owner are
-    those of the new one.
+    may_replace: called with the bytes of an existing, non-empty file; raises Taken if it returns
+    False. The old file stays until the new one is complete, and its mode and, where allowed, its
+    owner are those of the new one.
     """
     if not os.fspath(path):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
@@ -102,7 +102,7 @@ def write(path: str | Path, octets: bytes, may_replace: Recognise) -> bool:
 
 
 def _replace(target: str, octets: bytes, there: os.stat_result) -> None:
-    """Through a file in the same directory, of a name that cannot be guessed."""
+    """Replace it by a temporary file in the same directory with a random name."""
     beside = str(Path(target).with_name(f".rdmalab-{os.urandom(8).hex()}.new"))
     _create(beside, octets, _OWNER_ONLY)
     try:
@@ -122,7 +122,7 @@ def _like(path: str, there: os.stat_result) -> None:
 
 
 def _create(path: str, octets: bytes, mode: int) -> None:
-    """A file that was not there, complete or not at all; no link is followed."""
+    """Write a new file, complete or not at all; links are not followed."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOT_FOLLOWED | _BINARY
     descriptor = os.open(path, flags, mode)
     try:

@@ -1,4 +1,4 @@
-"""Lab: a session with the vocabulary and a place to keep lines, composed once for every face.
+"""The lab: a session with the vocabulary and the views, for every face.
 
 from rdmalab import Lab
 lab = Lab()
@@ -31,7 +31,7 @@ _NODES = ("A", "B")
 
 @cache
 def tune_garbage_collection() -> None:
-    """Look for garbage less often; only the first call in a process changes anything.
+    """Run the garbage collector less often; only the first call in a process changes anything.
 
     A trace is many small tuples that live long and form no cycles. Measured: with the default
     thresholds the collector takes a third of a long run. What is loaded at the first call is never
@@ -43,10 +43,10 @@ def tune_garbage_collection() -> None:
 
 
 class Lab:
-    """Two nodes, a cable, and every word there is.
+    """A lab with nodes, a cable, and all commands.
 
-    nodes: name → device profile, by name or as a Profile. seed: of everything that is left to
-    chance. default_node: what `qp0` means at a prompt, `A.qp0`.
+    nodes: name → device profile, by name or as a Profile. seed: random seed.
+    default_node: node of names without one, so that `qp0` means `A.qp0`.
     """
 
     def __init__(
@@ -61,19 +61,19 @@ class Lab:
         self.said: list[Reply] = []
 
     def empty(self) -> Session:
-        """A session in which nothing was typed yet, with the devices and the seed of this lab."""
+        """A new session with the devices and the seed of this lab."""
         node = self.session.default_node
         node = node if node in self.profiles else next(iter(self.profiles))
         return open_session(self.profiles, seed=self.seed, default_node=node)
 
     def replies(self, line: str, *, file: bool = False) -> Iterator[Reply]:
-        """Carry out a line; whoever asks brings each reply's travel to its end before the next."""
+        """Run a line; the caller must finish each reply's travel before the next reply."""
         for reply in replies(self.session, line, file=file, now=lambda: self.session):
             self.said.append(reply)
             yield reply
 
     def do(self, line: str) -> list[Reply]:
-        """Carry out a line, time included."""
+        """Run a line, and finish its runs."""
         done = []
         for reply in self.replies(line):
             if reply.travel is not None:
@@ -88,20 +88,20 @@ class Lab:
         return self.do(f"program {name}{chosen} lines={{\n{said}\n}}")[-1]
 
     def run(self, until: str | None = None) -> Reply:
-        """Let time pass until nothing happens by itself, or until a question is answered yes."""
+        """Run until idle, or until a condition is true."""
         return self.do("run" if until is None else f"until {until}")[-1]
 
     def warnings(self, reply: Reply) -> list[str]:
-        """What a verb has done that may surprise, such as where devices and documents differ.
+        """Warnings about a reply, such as where devices and documents differ.
 
-        reply: the newest one; of older ones only what the world still shows. [] if nothing does.
+        reply: the newest one; for older ones only what the current state shows. [] if none.
         """
         return warnings(self.session, reply)
 
     def look(self, question: str) -> Any:
-        """The answer to a question about the world: `A.cq0.count`, `wire.count(opcode=SEND_ONLY)`.
+        """The value of an expression: `A.cq0.count`, `wire.count(opcode=SEND_ONLY)`.
 
-        NotUnderstood if it means nothing here.
+        Raises NotUnderstood if it has no value here.
         """
         asked = parse_expression(question, self.session.default_node)
         if self.session.refuse_senseless is not None:
@@ -112,7 +112,7 @@ class Lab:
 def open_session(
     profiles: Mapping[str, Profile], *, seed: int = 0, default_node: str = ""
 ) -> Session:
-    """A fresh world, and somebody in it who answers questions."""
+    """A new session that can evaluate expressions."""
     world = World(dict(profiles), seed=seed)
     session = Session(world, VOCABULARY, seed, default_node=default_node)
 

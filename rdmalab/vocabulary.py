@@ -1,4 +1,4 @@
-"""All the words there are, gathered by name and in the order in which help shows them."""
+"""All commands by name, in the order in which help shows them."""
 
 from rdmalab.command import Command
 from rdmalab.verbs import (

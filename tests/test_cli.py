@@ -246,7 +246,7 @@ def test_a_failure_and_an_error_are_results(
         "  4 |   - do: alloc_pd C.pd0",
         "                       ^^^^^  nodes: A B",
     ]
-    assert said.err == "0 of 3 scenarios passed, 1 failed, 2 cannot be played\n"
+    assert said.err == "0 of 3 scenarios passed, 1 failed, 2 cannot run\n"
 
 
 def test_verbose_tells_the_story(capsys: pytest.CaptureFixture[str]) -> None:
@@ -261,7 +261,7 @@ def test_check_tells_the_errors_only(folder: Path, capsys: pytest.CaptureFixture
     assert cli.main(["check", str(folder)]) == 2
     said = capsys.readouterr()
     assert said.out.count(".rdmalab.yaml:") == 1
-    assert said.err == "4 of 5 files can be played\n"
+    assert said.err == "4 of 5 files can run\n"
 
 
 def test_check_tells_every_mistake_of_a_file(
@@ -305,7 +305,7 @@ def test_a_capture_goes_where_it_is_wanted(folder: Path) -> None:
     file.write_bytes(pcapng.MAGIC)
     written = program("export", "pcapng", SENDING, "-o", str(file))
     assert (written.returncode, written.stdout) == (0, "")
-    assert written.stderr == f"{file}: 4 frames, in place of the capture that was there\n"
+    assert written.stderr == f"{file}: 4 frames, replaced the previous capture\n"
     command = [sys.executable, "-m", "rdmalab", "export", "pcapng", SENDING, "-o", "-"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     printed = subprocess.run(command, capture_output=True, check=True, env=environment)

@@ -1,8 +1,8 @@
-"""The command line. Everything else is imported when a command needs it, and nothing imports this.
+"""The command line. Other modules are imported when a command needs them; none imports this.
 
-Exit codes: 0 all well; 1 an expectation failed; 2 bad usage, file or line, or output that cannot
-be written; 3 a bug in rdmalab; 5 nothing selected; 130 ^C. Results go to standard output, talk to
-standard error.
+Exit codes: 0 success, 1 an expectation failed, 2 bad usage, file or line, or output that cannot
+be written, 3 a bug in rdmalab, 5 nothing selected, 130 ^C. Results go to standard output, messages
+to standard error.
 """
 
 import os
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code. Also the one place that catches a bug."""
+    """Run the command line; returns the exit code. Reports unexpected exceptions as bugs."""
     with guarded():
         try:
             code = _run(arguments)
@@ -66,6 +66,9 @@ def _report_bug(bug: Exception) -> Exit:
     from rdmalab.workbench.bug_reports import called, report
 
     print(called(bug), file=sys.stderr)
-    print(f"Please tell {ISSUES}, with what you did; {report(bug, sys.argv)}", file=sys.stderr)
+    print(
+        f"Please report it to {ISSUES}, with your commands; {report(bug, sys.argv)}",
+        file=sys.stderr,
+    )
     print("RDMALAB_DEBUG=1 shows where it happened.", file=sys.stderr)
     return Exit.BUG

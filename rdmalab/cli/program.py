@@ -1,4 +1,4 @@
-"""The program and what its commands share: exit codes, options, talk."""
+"""The command `rdmalab`, with the exit codes, options and messages of its subcommands."""
 
 import os
 import sys
@@ -20,16 +20,16 @@ _ORDER = (
     "python", "schema",
 )  # fmt: skip
 _EXIT_CODES = """
-Exit codes: 0 all well; 1 an expectation failed, or why found something wrong; 2 bad usage, file or
-line, or output that cannot be written; 3 a bug in rdmalab; 5 nothing selected; 130 ^C; 143 SIGTERM.
-Results go to standard output, talk to standard error. RDMALAB_STATE names the directory of kept
-sessions and bug reports; RDMALAB_ASCII=1 draws with letters only, 0 with lines also where TERM is
-linux or dumb; NO_COLOR takes colours away.
+Exit codes: 0 success, 1 an expectation failed or why found an error, 2 bad usage, file or line, or
+output that cannot be written, 3 a bug in rdmalab, 5 nothing selected, 130 ^C, 143 SIGTERM.
+Results go to standard output, messages to standard error. RDMALAB_STATE: directory of sessions and
+bug reports. RDMALAB_ASCII=1: ASCII only, 0: line drawing also if TERM is linux or dumb. NO_COLOR:
+no colours.
 """
 
 
 class Exit(IntEnum):
-    """What the shell is told."""
+    """The exit codes."""
 
     WELL = 0
     FAILED = 1
@@ -40,10 +40,10 @@ class Exit(IntEnum):
 
 
 class _Program(click.Group):
-    """Commands in the order in which one meets them."""
+    """A click group that lists its commands in the order of definition."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Quiet when nobody reads any more; click itself would say 1, which means a failure."""
+        """Exit without an error on a closed pipe; click would return 1, which means a failure."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -56,7 +56,7 @@ class _Program(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """A name that is no command and looks like a file is one."""
+        """Open a name that is no command but looks like a file."""
         if args[0] not in self.commands and _is_file_name(args[0]):
             return FILE, self.commands[FILE], args
         return super().resolve_command(ctx, args)
@@ -72,7 +72,7 @@ with_profile = click.option(
 )  # fmt: skip
 with_own_profile = click.option(
     "--profile", type=click.Choice(list(PROFILES)),
-    help="Device model to emulate, also where the file names another; default: the file's, "
+    help="Device model to emulate, replaces that of the file; default: the file's, "
     f"else {STRICT.name}.",
 )  # fmt: skip
 with_json = click.option("--json", "as_json", is_flag=True, help="One JSON document; see schema.")
@@ -85,10 +85,10 @@ with_paths = click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR.
 @click.option("--seed", type=int, help="Random seed; default: 0.")
 @click.pass_context
 def program(context: click.Context, profile: str | None, seed: int | None) -> int | None:
-    """Type RDMA verbs, see two emulated nodes do them; time moves when you say so.
+    """Run RDMA verbs on two emulated nodes, in virtual time.
 
     Without a command: the app. With FILE, a scenario or a saved session: the app, which opens it.
-    With a pipe on standard input: its lines, one after the other.
+    With a pipe on standard input: runs its lines.
     """
     if context.invoked_subcommand == FILE:
         context.obj = (profile, seed)
@@ -115,7 +115,7 @@ def _refuse_in_front(context: click.Context, profile: str | None, seed: int | No
 
 
 def at_terminal() -> bool:
-    """Whether a person types and reads."""
+    """Whether standard input and output are terminals."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
@@ -133,7 +133,7 @@ def walk(obj: tuple[str | None, int | None], *, path: str, profile: str | None) 
     in_front, seed = obj
     if not at_terminal() or is_dumb():
         message = (
-            f"rdmalab {path} opens the app, which needs a terminal: rdmalab run {path} plays it"
+            f"rdmalab {path} opens the app, which needs a terminal; without one: rdmalab run {path}"
         )
         raise click.UsageError(message)
     if not Path(path).is_file():
@@ -144,12 +144,12 @@ def walk(obj: tuple[str | None, int | None], *, path: str, profile: str | None) 
 
 
 @program.command()
-@click.option("-c", "lines", multiple=True, metavar="LINE", help="Carry out a line; repeatable.")
-@click.option("-f", "--file", type=click.Path(dir_okay=False), help="Carry out a file's lines.")
+@click.option("-c", "lines", multiple=True, metavar="LINE", help="Run a line; repeatable.")
+@click.option("-f", "--file", type=click.Path(dir_okay=False), help="Run the lines of a file.")
 @click.option("--plain", is_flag=True, help="No colours, no redrawing: one fact a line.")
 @with_json
 @with_profile
-@click.option("--seed", type=int, default=0, help="Of everything that is left to chance.")
+@click.option("--seed", type=int, default=0, help="Random seed.")
 def repl(
     *, lines: tuple[str, ...], file: str | None, plain: bool, as_json: bool, profile: str, seed: int
 ) -> int:
@@ -168,7 +168,7 @@ def _repl(**options: Any) -> int:
 
 
 def tell(text: str) -> None:
-    """Talk: behind the results, on standard error."""
+    """Print a message on standard error, after the results."""
     sys.stdout.flush()
     print(text, file=sys.stderr)
 
@@ -179,11 +179,11 @@ def say(text: str, *, unless: bool) -> None:
 
 
 def write(path: str, octets: bytes, may_replace: disk.Recognise, kind: str) -> bool:
-    """Write a file; whether another of its kind was replaced. A file of another kind stays."""
+    """Write a file; returns whether one was replaced. A file of another kind is not replaced."""
     try:
         return disk.write(path, octets, may_replace)
     except disk.FileExistsAsOther:
-        message = f"{path} is there, and is no {kind}; choose another name"
+        message = f"{path} exists and is not a {kind}; choose another name"
         raise click.ClickException(message) from None
     except (OSError, ValueError) as wrong:  # ValueError: a NUL in it
         why = getattr(wrong, "strerror", None) or "no such path"

@@ -1,4 +1,4 @@
-"""What is known: words explained, what is emulated, schemas."""
+"""Commands explain, help, capabilities and schema."""
 
 import json
 import sys
@@ -15,17 +15,15 @@ from rdmalab.spec.profiles import PROFILES
 @click.argument("words", nargs=-1, metavar="WORD...|-")
 @click.option("--all", "everything", is_flag=True, help="The whole guide, to be printed.")
 @click.option("--svg", is_flag=True, help="Draw it: explain modify_qp [RC|UC|UD|…] --svg")
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False), help="Write it into a file instead."
-)
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write to a file instead.")
 @with_json
 def explain(
     *, words: tuple[str, ...], everything: bool, svg: bool, output: str | None, as_json: bool
 ) -> int:
-    """Say what a status, state, attribute, opcode or errno means.
+    """Explain a status, state, attribute, opcode or errno.
 
-    A line of a log will do too: what it says is read out of it. With - it is read from standard
-    input. modify_qp can be drawn: the state machine of a QP type, RC unless another is named.
+    A line of a log works too: its terms are recognised. With - it is read from standard input.
+    modify_qp can be drawn: the state machine of a QP type, RC unless another is named.
     """
     if everything == bool(words) or (everything and (svg or as_json)) or (svg and as_json):
         raise click.UsageError("one of these: explain WORD... [--json], --all, modify_qp --svg")
@@ -67,7 +65,7 @@ def _answer(words: tuple[str, ...], *, as_json: bool) -> str:
 
 
 def _log() -> str:
-    """Standard input, in which a program may have written anything, up to a limit."""
+    """The text on standard input, up to a limit."""
     stream = getattr(sys.stdin, "buffer", None)
     octets = stream.read(disk.MOST + 1) if stream else sys.stdin.read(disk.MOST + 1).encode()
     if len(octets) > disk.MOST:
@@ -93,7 +91,7 @@ def _drawing(words: tuple[str, ...]) -> str:
 @program.command("help")
 @click.argument("words", nargs=-1, metavar="[WORD...]")
 def help_of_the_prompt(words: tuple[str, ...]) -> int:
-    """Say how a word of the prompt is used, such as post_send; all words without one.
+    """Show how a command of the prompt is used, such as post_send; without one: all commands.
 
     The commands of the shell: rdmalab --help.
     """

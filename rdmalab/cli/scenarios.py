@@ -1,4 +1,4 @@
-"""Scenarios from the command line: played, checked, listed."""
+"""Commands run, why, check and lessons: run, diagnose, check and list scenarios."""
 
 import json
 from collections.abc import Iterator
@@ -34,16 +34,16 @@ _HEAD = 200  # bytes in which the first element of a JUnit report stands
 
 @program.command()
 @with_paths
-@click.option("-v", "--verbose", is_flag=True, help="Tell what happens, step by step.")
+@click.option("-v", "--verbose", is_flag=True, help="Print each step.")
 @with_json
 @click.option("--junit", type=click.Path(dir_okay=False), help="Also write a JUnit report.")
 @with_own_profile
 def run(
     *, paths: tuple[str, ...], verbose: bool, as_json: bool, junit: str | None, profile: str | None
 ) -> int:
-    """Play scenarios; exit code 0 means that all went as they say.
+    """Run scenarios; exit code 0 means that all expectations passed.
 
-    A directory stands for all *.rdmalab.yaml below it.
+    A directory means all *.rdmalab.yaml below it.
     """
     from rdmalab.scenario.report import RunModel, of_error, of_runner
 
@@ -88,10 +88,10 @@ def played(scenario: "Scenario", profile: str | None, *, verbose: bool) -> "Runn
 @with_json
 @with_own_profile
 def why(*, path: str, thing: str | None, as_json: bool, profile: str | None) -> int:
-    """Play a scenario to its end, whatever it expects, and ask why.
+    """Run a scenario to its end, past failed expectations, and run why.
 
-    THING as at the prompt: A.qp0.wr[7], B.cq0, an errno; without it: what is wrong at all. Exit
-    code 1 means that something is wrong, 0 that it is not, or that it only takes its time.
+    THING as at the prompt: A.qp0.wr[7], B.cq0, an errno; without it: all errors. Exit code 1
+    means an error, 0 no error, or work still in progress.
     """
     from rdmalab.command import NotUnderstood
     from rdmalab.doctor.diagnose import consult
@@ -132,7 +132,7 @@ def _answer(report: "Report") -> str:
 @program.command()
 @with_paths
 def check(*, paths: tuple[str, ...]) -> int:
-    """Read scenarios without playing them, and tell all mistakes of each."""
+    """Check scenarios without running them, and print all errors of each."""
     from rdmalab.scenario.loader import MOST_MISTAKES
 
     count = wrong = 0
@@ -142,8 +142,8 @@ def check(*, paths: tuple[str, ...]) -> int:
             wrong += 1
             print("\n".join(map(str, error.all)))
             if len(error.all) == MOST_MISTAKES:
-                tell(f"{error.path}: only the first {MOST_MISTAKES} mistakes are told")
-    tell(f"{count - wrong} of {count} files can be played")
+                tell(f"{error.path}: only the first {MOST_MISTAKES} errors are shown")
+    tell(f"{count - wrong} of {count} files can run")
     if not count:
         return Exit.NOTHING
     return Exit.USAGE if wrong else Exit.WELL
@@ -151,19 +151,19 @@ def check(*, paths: tuple[str, ...]) -> int:
 
 @program.command()
 @click.argument("paths", nargs=-1, metavar="[FILE|DIR]...")
-@click.option("--coverage", is_flag=True, help="Play them, and say which statement each shows.")
-@click.option("--tests", metavar="DIR", help="With --coverage: ask the bound tests in DIR too.")
+@click.option("--coverage", is_flag=True, help="Run them, and list the statement that each shows.")
+@click.option("--tests", metavar="DIR", help="With --coverage: run the bound tests in DIR too.")
 @with_json
 @with_own_profile
 def lessons(
     *, paths: tuple[str, ...], coverage: bool, tests: str | None, as_json: bool, profile: str | None
 ) -> int:
-    """List scenarios; with --coverage, the statements of the documents and what shows them.
+    """List scenarios; with --coverage, the statements of the documents and their items.
 
     Without a path: those in ./scenarios, or of the installed package, and for --coverage the tests
-    in ./tests. Where a path is given no tests are run unless --tests names them, because a test,
-    unlike a scenario, can do anything. Everything is played and tested now, no record of another
-    run is believed. Exit code 1 means that something bound to a statement failed.
+    in ./tests. With a path, tests run only if --tests names them, because a test,
+    unlike a scenario, can run any code. Everything runs now; no record of another run is
+    used. Exit code 1 means that an item of a statement failed.
     """
     from rdmalab.scenario.loader import lessons_folder
 
@@ -201,7 +201,7 @@ def _coverage(
     from rdmalab.scenario.coverage import lines, of_runner, table
 
     bindings: list[Bound] = []
-    asked, wrong = bound_tests.Answer([], "not asked"), 0
+    asked, wrong = bound_tests.Answer([], "not run"), 0
     for scenario, error in loaded(paths):
         if scenario is None:
             wrong += 1
@@ -231,7 +231,7 @@ def _asked(tests: str) -> "Answer":
 
 
 def loaded(paths: tuple[str, ...]) -> "Iterator[tuple[Scenario | None, FileError | None]]":
-    """Each file: a scenario, or what is wrong with it."""
+    """For each file its scenario or its error."""
     from rdmalab.scenario.loader import SUFFIX, found
 
     return map(opened, _files(tuple(map(found, paths)), SUFFIX))

@@ -1,4 +1,4 @@
-"""Other people's formats and programs: captures, pyverbs."""
+"""Commands export, pyverbs and open."""
 
 import sys
 import tempfile
@@ -29,10 +29,10 @@ _STANDARD_OUTPUT = "-"
 )
 @with_own_profile
 def export(*, form: str, path: str, output: str, profile: str | None) -> int:
-    """Play a scenario, and write what was sent as another program reads it.
+    """Run a scenario, and write the sent frames in the format of another program.
 
-    pcapng: every frame that left a port, for Wireshark and tshark. A capture that is there is
-    replaced, any other file is not. If the scenario fails, what was sent up to there is written.
+    pcapng: every frame that left a port, for Wireshark and tshark. An existing capture is
+    replaced, any other file is not. If the scenario fails, the frames up to there are written.
     """
     from rdmalab.scenario.report import RunModel, of_runner
     from rdmalab.workbench.files import Exported
@@ -68,18 +68,18 @@ def export(*, form: str, path: str, output: str, profile: str | None) -> int:
 @with_profile
 @click.option(
     "--link-layer", type=click.Choice(list(LAYER_OF)), default=LinkLayer.ETHERNET.text,
-    show_default=True, help="Of the ports of both nodes: InfiniBand has LIDs; rxe has none.",
+    show_default=True, help="Link layer of the ports of both nodes; profile rxe has no InfiniBand.",
 )  # fmt: skip
-@click.option("--save", metavar="FILE", help="Keep what it did as a scenario that replays.")
-@click.option("--tui", is_flag=True, help="Open the app on what it did.")
+@click.option("--save", metavar="FILE", help="Write its verbs as a scenario.")
+@click.option("--tui", is_flag=True, help="Open the app on its session.")
 def python(
     *, script: str, arguments: tuple[str, ...], profile: str, link_layer: str, save: str | None,
     tui: bool,
 ) -> int:  # fmt: skip
     """Run a pyverbs program on a lab instead of RDMA hardware.
 
-    The devices are rdmalab0 (node A) and rdmalab1 (node B), one process may play both; time is
-    virtual, so that no sleep and no timeout lasts. Options of the lab come before SCRIPT.
+    The devices are rdmalab0 (node A) and rdmalab1 (node B), one process may use both. Time is
+    virtual: sleeps and timeouts return at once. Options of the lab come before SCRIPT.
     """
     from rdmalab.compat.script import run as play
 
@@ -99,7 +99,7 @@ def python(
 
 
 def _keep(path: str | None, title: str, *, tui: bool) -> None:
-    """Write what the program did as a scenario, and perhaps walk through it."""
+    """Write the verbs of the program as a scenario, and open it in the app if requested."""
     from rdmalab.compat.process import here
     from rdmalab.scenario.loader import is_scenario
     from rdmalab.scenario.saving import Unsavable, saved
@@ -121,10 +121,10 @@ def _keep(path: str | None, title: str, *, tui: bool) -> None:
 @click.argument("text", metavar="TEXT")
 @with_own_profile
 def open_(*, text: str, profile: str | None) -> int:
-    """Open a session that somebody shared; TEXT is what `share` printed, - reads it.
+    """Open a shared session. TEXT is the output of `share`; - reads it from standard input.
 
-    At a terminal: the app, standing where it stood then. Else: its scenario, to be played,
-    walked through with `load`, or read.
+    At a terminal: the app, at the shared moment. Else: prints its scenario, to be run, loaded or
+    read.
     """
     from rdmalab.scenario.share_text import LONGEST, Damaged, scenario_of
 

@@ -1,4 +1,4 @@
-"""OTHER PEOPLE'S FORMATS: what happened, as the bytes of a file that another program reads.
+"""Exports: the events of a session in the file formats of other programs.
 
 A format is a module of this room with `capture` and `is_capture`, and a word of FORMATS. Its
 module is loaded when it is used.

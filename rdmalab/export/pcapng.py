@@ -2,9 +2,9 @@
 
 InfiniBand ports have link type 247, packets with their LRH, ICRC and VCRC.
 
-The tap sits behind the sender's port: a frame that a fault spoils on the cable stands here as it
-went on, one that the cable loses stands here all the same, and one that never left its port does
-not. What became of each is said in its comment.
+The capture point is the cable end of the sender's port. A frame corrupted by a fault is captured
+with the changed bytes, a frame lost on the cable is captured too, a frame that never left its
+port is not. Its comment names the fate of each frame.
 """
 
 import struct
@@ -50,7 +50,7 @@ _Option = tuple[int, bytes]
 
 
 def is_capture(octets: bytes) -> bool:
-    """Whether these bytes are a pcapng file, whichever program wrote it."""
+    """Whether these bytes are a pcapng file, of any program."""
     return octets.startswith(MAGIC)
 
 
@@ -58,8 +58,7 @@ def is_capture(octets: bytes) -> bool:
 class Captured:
     """One frame on the cable: the packet that was sent, and its bytes as they went on.
 
-    number: of the record that put it there. harmed, marked: a fault changed the bytes, a router
-    told of congestion in them.
+    number: of its record. harmed: a fault changed the bytes. marked: ECN CE was set by a router.
     """
 
     number: int
@@ -74,7 +73,7 @@ class Captured:
 
 @dataclass(slots=True)
 class Capture:
-    """The bytes of a capture, how many frames it has, and how many never left their port."""
+    """The bytes of a capture, the number of its frames, and of those that never left their port."""
 
     octets: bytes
     frames: int
@@ -83,7 +82,7 @@ class Capture:
 
 # --------------------------------------------------------------------------- what a tap sees
 def captured(records: Sequence[Record]) -> Iterator[Captured]:
-    """What a tap behind the ports sees."""
+    """The state of the capture."""
     for number, record in enumerate(records):
         check()
         if kind_of(record) in PACKETS and (frame := _captured(records, number)) is not None:
@@ -106,7 +105,7 @@ def _captured(records: Sequence[Record], number: int) -> Captured | None:
 
 # --------------------------------------------------------------------------- the capture
 def capture(world: World, names: Names) -> Capture:
-    """Everything that was sent since the world began. Stopped may be raised: it takes long."""
+    """The capture of all frames since time 0. Raises Stopped on ^C."""
     records = world.trace.records
     frames = list(captured(records))
     sent = sum(kind_of(record) in PACKETS for record in records)
@@ -133,7 +132,7 @@ def _comment(frame: Captured, row: PacketRow, request: RequestRow | None) -> str
     if frame.origin is not Origin.SENT:
         parts.append(f"{frame.origin.name.lower()} on the cable")
     if frame.harmed:
-        parts.append(f"harmed on the cable: {_flips(octets_of(frame.packet), frame.octets)}")
+        parts.append(f"corrupted on the cable: {_flips(octets_of(frame.packet), frame.octets)}")
         row = replace(row, troubles=[each for each in row.troubles if each != "harmed"])
     lost = row.fate is Fate.LOST
     return " · ".join([*parts, f"lost on the cable: {row.reason}" if lost else row.fate_text])
@@ -157,7 +156,7 @@ def _flips(good: bytes, harmed: bytes) -> str:
         for bit in range(8)
         if (was ^ became) >> bit & 1
     ]
-    return f"{', '.join(flips)} flipped" if flips else "twice, and as it was again"
+    return f"{', '.join(flips)} flipped" if flips else "bits flipped twice, bytes unchanged"
 
 
 # --------------------------------------------------------------------------- blocks
@@ -165,7 +164,7 @@ def _section(never_left: int) -> bytes:
     options = [(_SECTION_APPLICATION, _text(f"rdmalab {VERSION}"))]
     if never_left:
         frames = "1 frame is" if never_left == 1 else f"{never_left} frames are"
-        said = f"{frames} not in here: the port was not ACTIVE, so nothing left it"
+        said = f"{frames} not captured: the port was not ACTIVE"
         options.append((_COMMENT, _text(said)))
     body = struct.pack("<IHHq", _BYTE_ORDER, *_VERSION, _UNKNOWN_LENGTH)
     return _block(_SECTION, body, options)
@@ -205,10 +204,10 @@ def _option(code: int, value: bytes) -> bytes:
 
 
 def _text(said: str) -> bytes:
-    """As UTF-8, no longer than an option can be; a letter is there or is not."""
+    """The text as UTF-8, cut at a character to the largest size of an option."""
     return said.encode()[:_LONGEST_TEXT].decode(errors="ignore").encode()
 
 
 def _padded(octets: bytes) -> bytes:
-    """Everything begins at a multiple of four bytes."""
+    """The bytes padded to a multiple of four."""
     return octets + bytes(-len(octets) & 3)

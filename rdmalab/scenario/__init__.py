@@ -1,4 +1,4 @@
-"""LESSONS: scenario files, read with every error at its place, and played step by step.
+"""Scenario files: read with every error at its place, and run step by step.
 
-Only here are pydantic and yaml. It is handed the vocabulary and whoever opens a session.
+Only this room imports pydantic and yaml. Vocabulary and session factory are arguments.
 """

@@ -1,6 +1,6 @@
-"""Tests that are bound to statements: asked by pytest, now.
+"""Run the tests that are bound to statements with pytest, and collect the outcomes.
 
-No record of an earlier run is read, for it would tell of another state of the code. Only the files
+No record of an earlier run is read, because it is about another state of the code. Only the files
 that bind something are collected, and of them only the marked tests; what pytest itself writes of
 each test, outcome and properties, is the answer. A test that was skipped shows nothing.
 """
@@ -22,7 +22,7 @@ _BAD = ("failure", "error", "skipped")
 
 
 class Answer(NamedTuple):
-    """What tests bind, in words which were asked, and whether some could not even be collected."""
+    """The bindings of tests, a description of the run, and whether collection failed."""
 
     bound: list[Bound]
     said: str
@@ -30,7 +30,7 @@ class Answer(NamedTuple):
 
 
 def ask(folder: Path) -> Answer:
-    """What the tests below a folder bind, and whether it holds."""
+    """Run the tests below a folder; returns their bindings with outcomes."""
     files = [str(file) for file in sorted(folder.rglob("test_*.py")) if _binds(file)]
     if not files:
         return Answer([], f"none below {folder}")
@@ -44,7 +44,7 @@ def ask(folder: Path) -> Answer:
         found = list(read(report)) if report.exists() else []
     said = f"{len({bound.item for bound in found})} asked below {folder}"
     if run.returncode not in _ANSWERED:
-        return Answer(found, f"{said}, others cannot be collected", broken=True)
+        return Answer(found, f"{said}, other tests cannot be collected", broken=True)
     return Answer(found, said)
 
 

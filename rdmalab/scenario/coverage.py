@@ -1,6 +1,6 @@
-"""Which statement of the documents is shown by what, and whether that holds now.
+"""Coverage: which scenario or test shows each statement of the documents, and its outcome.
 
-A pure table: who played the scenarios and asked the tests hands in what they bind.
+A pure table; the bindings of scenarios and tests are arguments.
 """
 
 from collections.abc import Iterable, Iterator
@@ -42,9 +42,9 @@ class StatementModel(_Model):
     """The page that says it."""
     sentence: str
     not_applicable: str | None
-    """Why nothing can show it, where that is so."""
+    """Why it is not applicable; empty if it is."""
     passed: bool | None
-    """Whether all that shows it passed; null where nothing does."""
+    """Whether all its items passed; null if it has none."""
     items: list[ItemModel] = Field(default_factory=list)
 
 
@@ -57,12 +57,12 @@ class CoverageModel(_Model):
     """Version of this document."""
     engine: str = VERSION
     tests: str
-    """Where tests were asked, or why none were."""
+    """Where tests were run, or why none were."""
     statements: list[StatementModel]
 
     @property
     def bound(self) -> list[StatementModel]:
-        """Those that something shows."""
+        """Statements with at least one item."""
         return [row for row in self.statements if row.items]
 
     @property
@@ -100,7 +100,7 @@ def table(bindings: Iterable[Bound], tests: str) -> CoverageModel:
 
 
 def of_runner(runner: Runner) -> Iterator[Bound]:
-    """What a scenario that was played binds; one that failed anywhere shows nothing."""
+    """The bindings of a scenario that ran; a failed scenario shows no statement."""
     scenario = runner.scenario
     passed = runner.ok and runner.position == len(scenario.steps)
     for taught in scenario.teaches:
@@ -109,7 +109,7 @@ def of_runner(runner: Runner) -> Iterator[Bound]:
 
 
 def lines(coverage: CoverageModel) -> Iterator[str]:
-    """The table in words: statement, whether it holds, what shows it; each page by itself."""
+    """The table in words: statement, outcome, items, grouped by page."""
     said = ""
     for row in coverage.statements:
         if row.page != said:

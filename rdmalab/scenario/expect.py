@@ -1,4 +1,4 @@
-"""Expectations: a question that must be answered with yes, and what is said when it is not."""
+"""Expectations: conditions that must be true, and the report of one that is not."""
 
 import enum
 from collections.abc import Callable, Iterator
@@ -23,15 +23,15 @@ class Expectation:
 
     @property
     def refs(self) -> list[Ref]:
-        """The names in it: each must be known when it is asked."""
+        """The names in it; each must exist when the condition is evaluated."""
         return names(self.expression.node)
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something was to be so and is not: two aligned lines, and further ones of the actual.
+    """A failed expectation: lines with the expected and the actual values.
 
-    because: what the doctor says of it, where somebody asked.
+    because: the reply of `why`, if the step has one.
     """
 
     what: str
@@ -49,7 +49,7 @@ class Failure:
 
 
 def unmet(expectation: Expectation, ask: Ask, what: str) -> Failure | None:
-    """None if the answer is yes; NotUnderstood if the question means nothing."""
+    """None if the condition is true; raises NotUnderstood if it has no value."""
     node = expectation.expression.node
     if ask(node):
         return None
@@ -74,7 +74,7 @@ def _facts(node: Node, ask: Ask) -> Iterator[str]:
 
 
 def said(value: Any) -> str:
-    """A value as it would be written in a question."""
+    """A value as it is written in an expression."""
     if value is None:
         return "NULL"
     if isinstance(value, enum.IntFlag):

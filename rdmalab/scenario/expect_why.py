@@ -1,4 +1,4 @@
-"""What a step `why` must find: the cause, what stands behind it, and a fix that keeps its word."""
+"""Check the expectations of a step `why`: the cause, its chain, and the fix."""
 
 from rdmalab.command import NotUnderstood
 from rdmalab.doctor.finding import Fix
@@ -11,7 +11,7 @@ from rdmalab.session.session import Session
 
 
 def judge_report(session: Session, planned: PlannedStep, report: Report) -> None:
-    """Stop at the first thing that the doctor was to say and did not."""
+    """Raise Stop at the first expectation about the reply that is not met."""
     step = planned.step
     if step.cause is None:
         return
@@ -36,18 +36,18 @@ def _slugs(causes: list[Cause]) -> list[str]:
 
 
 def _judge_evidence(cause: Cause) -> None:
-    """It names the events in which it happened."""
+    """Check that the cause names its events."""
     if all(each.event is None for each in cause.finding.evidence):
         said = [each.text for each in cause.finding.evidence] or ["nothing"]
         raise Stop(Failure("evidence", f"{cause.check.slug} names an event", said))
 
 
 def _judge_cure(session: Session, planned: PlannedStep, cure: Fix) -> None:
-    """What is offered against the causes; of a warning, what is offered against it."""
+    """The fix offered for the causes, or for a warning."""
     if planned.step.cure == "program":
         if not cure.program:
             offered = cure.lines or ["no fix"]
-            raise Stop(Failure("cure", "only the program can be changed", offered))
+            raise Stop(Failure("cure", "the fix is a change of the program", offered))
         return
     if not planned.goal:
         return
@@ -55,11 +55,11 @@ def _judge_cure(session: Session, planned: PlannedStep, cure: Fix) -> None:
         raise Stop(Failure("cure", "commands that reach the goal", [cure.program or "no fix"]))
     for placed, so in zip(planned.goal, _reached(session, planned, cure), strict=True):
         if not so:
-            raise Stop(Failure("goal", placed.text, ["not so after the fix:", *cure.lines]))
+            raise Stop(Failure("goal", placed.text, ["false after the fix:", *cure.lines]))
 
 
 def _reached(session: Session, planned: PlannedStep, cure: Fix) -> list[bool]:
-    """Which lines of the goal the fix makes true."""
+    """The lines of the goal that the fix makes true."""
     questions = [placed.expectation.expression.node for placed in planned.goal]
     try:
         return makes_true(session, cure.lines, questions)

@@ -1,6 +1,6 @@
-"""Values of a scenario file: text that the grammar of the prompt reads, so that YAML types nothing.
+"""Types of values in a scenario file; the grammar of the prompt parses them, not YAML.
 
-Each is an annotation for pydantic: how the text is read, and what an editor is told about it.
+Each is an annotation for pydantic: the parser of the text, and its JSON schema.
 """
 
 import re
@@ -31,14 +31,14 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
 
 
 def wrong(message: str, hint: str = "", key: str = "") -> PydanticCustomError:
-    """What a validator raises; `key` is the key of the mapping that is meant."""
+    """The error of a validator. key: the key of the mapping at fault; empty for the value."""
     context = {"message": message, "hint": hint, "key": key}
     return PydanticCustomError(WRONG, "{message}", context)
 
 
 def _text(value: Any, what: str, hint: str) -> str:
     if not isinstance(value, str):
-        raise wrong(f"{what} is wanted here", hint)
+        raise wrong(f"{what} is required here", hint)
     return value
 
 
@@ -79,7 +79,7 @@ def _matching(pattern: re.Pattern[str], what: str, hint: str) -> BeforeValidator
 
 
 def _said(value: Any) -> str:
-    text = _text(value, "a text", "write it behind the key, or in lines of its own below a |")
+    text = _text(value, "a text", "write it after the key, or in separate lines below a |")
     if not text.strip():
         raise wrong("a text is missing here", "write one, or leave the key out")
     return text
@@ -96,7 +96,7 @@ def _mtu(value: Any) -> int:
 def _version(value: Any) -> int:
     if value != str(FORMAT):
         shown = quoted(value) if isinstance(value, str) else "this"
-        message = f"{shown} is no version of the format that this rdmalab reads"
+        message = f"{shown} is not a version of the format that this rdmalab reads"
         raise wrong(message, f"write rdmalab: {FORMAT}")
     return FORMAT
 

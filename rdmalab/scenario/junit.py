@@ -1,4 +1,4 @@
-"""What `run` found, as the XML that continuous integration reads."""
+"""The report of `run` as JUnit XML."""
 
 import re
 from xml.etree import ElementTree as ET
@@ -10,7 +10,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def document(report: RunModel) -> bytes:
-    """One test suite, one test case a file."""
+    """One test suite with one test case for each file."""
     counts = {"tests": len(report.scenarios), "failures": report.failed, "errors": report.errors}
     numbers = {name: str(count) for name, count in counts.items()}
     root = ET.Element("testsuites", numbers)
@@ -42,5 +42,5 @@ def _case(suite: ET.Element, scenario: ScenarioModel) -> None:
 
 
 def _clean(text: str) -> str:
-    """Without the characters that XML cannot hold."""
+    """The text without characters that XML does not allow."""
     return _NOT_XML.sub("�", text)

@@ -1,4 +1,4 @@
-"""The list of lessons: each file with its title, its tags and what it teaches."""
+"""The list of scenarios: file, title, tags and statements of each."""
 
 from collections.abc import Iterator
 
@@ -15,14 +15,14 @@ class _Model(BaseModel):
 
 
 class LessonModel(_Model):
-    """A scenario file, before anybody plays it."""
+    """A scenario file in the list."""
 
     file: str
     title: str
     about: str
     tags: list[str]
     steps: int
-    """How many, the setup included."""
+    """Number of steps, the setup included."""
     teaches: list[str]
     """Statements of the documents."""
 
@@ -39,7 +39,7 @@ class LessonsModel(_Model):
 
 
 def lesson(scenario: Scenario) -> LessonModel:
-    """A file that was understood."""
+    """The row of a loaded scenario."""
     document = scenario.document
     return LessonModel(
         file=scenario.path,
@@ -52,7 +52,7 @@ def lesson(scenario: Scenario) -> LessonModel:
 
 
 def lines(lessons: LessonsModel) -> Iterator[str]:
-    """One lesson in two lines: its name, as `load` takes it, and title; tags and statements."""
+    """A scenario in two lines: its name for `load` and title, then tags and statements."""
     for row in lessons.lessons:
         yield f"{visible(short_name(row.file))}: {visible(row.title)}"
         yield f"    {' '.join([*row.tags, *row.teaches])}".rstrip()

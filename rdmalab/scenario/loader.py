@@ -1,7 +1,7 @@
-"""From a file to a scenario that can be played: every mistake in it is found here, at its place.
+"""Load a scenario file; every error in it is found here, with its place.
 
-Commands, questions and wire lines are read by the grammar of the prompt, with the vocabulary that
-is handed in. Only whether a name exists is left to the run.
+Commands, expressions and wire lines are parsed by the grammar of the prompt, with the vocabulary
+given. Only whether a name exists is checked when the scenario runs.
 """
 
 import errno
@@ -44,14 +44,17 @@ Vocabulary = Mapping[str, Command]
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A scalar of the file; `lead`: how many characters the line has that the file does not."""
+    """A scalar of the file.
+
+    Lead: number of characters at the start of the line that the file lacks.
+    """
 
     source: Source
     node: Node
     lead: int = 0
 
     def error(self, wrong: NotUnderstood) -> FileError:
-        """The same complaint, with its place in the file."""
+        """The same error, with its place in the file."""
         start, stop = (max(0, column - self.lead) for column in wrong.place)
         if wrong.place == Span(0, 0):
             stop = len(getattr(self.node, "value", ""))
@@ -61,7 +64,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class PiecedText:
-    """A text made of several scalars of the file, a line each; `lead` as in Spot."""
+    """A text of several scalars of the file, one a line. lead: as in Spot."""
 
     source: Source
     nodes: list[Node]
@@ -72,7 +75,7 @@ class PiecedText:
         return "\n".join(str(node.value) for node in self.nodes)
 
     def error(self, wrong: NotUnderstood) -> FileError:
-        """The same complaint, with its place in the scalar where it begins."""
+        """The same error, with its place in the scalar where it begins."""
         start = wrong.place.start - self.lead
         node = self.nodes[0]
         for node in self.nodes:
@@ -86,7 +89,7 @@ class PiecedText:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A line of `expect`, and where it stands."""
+    """A line of `expect`, and its place."""
 
     expectation: Expectation
     spot: Spot
@@ -98,7 +101,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """A step, ready to be played. `line`: its command, empty for a note."""
+    """A step, ready to run. line: its command, empty for a note."""
 
     step: Step
     place: SourcePlace
@@ -113,13 +116,13 @@ class PlannedStep:
 
     @property
     def is_stop(self) -> bool:
-        """Whether a walk through the scenario halts before it, for somebody to read."""
+        """Whether stepping through the scenario stops before it, for reading."""
         return self.step.note is not None or self.step.name is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A file that was understood."""
+    """A loaded scenario."""
 
     source: Source
     document: Document
@@ -136,14 +139,14 @@ class Scenario:
 
 
 def load(path: str, vocabulary: Vocabulary) -> Scenario:
-    """The scenario in a file; FileError says what is wrong with it, and where."""
+    """The scenario in a file; raises FileError with the errors and their places."""
     return loads(read(path), path, vocabulary)
 
 
 def lessons_folder() -> Path:
-    """Where the lessons are: ./scenarios, else those of the installed package.
+    """The folder of the scenarios: ./scenarios, else that of the installed package.
 
-    In a checkout that is installed in place the package has no copy: its top level has them.
+    An editable install has no copy in the package; then the top level of the checkout.
     """
     package = Path(__file__).parents[1]
     places = (Path(FOLDER), package / PACKAGED, package.parent / FOLDER)
@@ -151,7 +154,7 @@ def lessons_folder() -> Path:
 
 
 def found(path: str) -> str:
-    """The file or folder that a person means: `err/rnr-retry-exceeded` and `err` are lessons."""
+    """The path for a short name: `err/rnr-retry-exceeded` or `err`."""
     named = Path(path)
     try:
         if named.suffix or named.is_absolute() or named.exists():
@@ -165,7 +168,7 @@ def found(path: str) -> str:
 
 
 def short_name(path: str) -> str:
-    """As `load` takes it: `err/rnr-retry-exceeded` for a lesson, the path of any other file."""
+    """The short name for `load`: `err/rnr-retry-exceeded`; the path of other files."""
     try:
         below = Path(path).relative_to(lessons_folder())
     except ValueError:
@@ -191,7 +194,7 @@ def read(path: str) -> str:
 
 
 def is_scenario(octets: bytes) -> bool:
-    """Whether these bytes have the shape of a scenario; its commands may be wrong all the same."""
+    """Whether these bytes are a scenario; its commands are not checked."""
     if len(octets) > yaml_tree.MAX_OCTETS:
         return False
     try:
@@ -203,7 +206,7 @@ def is_scenario(octets: bytes) -> bool:
 
 
 def loads(text: str, path: str, vocabulary: Vocabulary) -> Scenario:
-    """The scenario that a text is; `path` is what messages call it."""
+    """The scenario in a text. path: the name of the file in messages."""
     source = Source(path, text)
     root = yaml_tree.compose(source)
     try:
@@ -223,7 +226,7 @@ def loads(text: str, path: str, vocabulary: Vocabulary) -> Scenario:
 
 
 def _together(wrong: list[FileError]) -> FileError:
-    """The first mistake, which has the others with it; none twice."""
+    """The first error with all others of the file, without duplicates."""
     first, *others = {(str(error)): error for error in wrong}.values()
     first.others = tuple(others)
     return first
@@ -231,18 +234,18 @@ def _together(wrong: list[FileError]) -> FileError:
 
 # --------------------------------------------------------------------------- shape
 _SHAPES = {
-    "list_type": ("a list is wanted here", "begin each item with -"),
-    "dict_type": ("a mapping is wanted here", "write key: value"),
-    "model_type": ("a mapping is wanted here", "write key: value"),
-    "model_attributes_type": ("a mapping is wanted here", "write key: value"),
-    "string_type": ("a text is wanted here", "write it behind the key"),
-    "too_short": ("there is nothing in it", "add one"),
-    "too_long": ("there are too many", "make two of it"),
+    "list_type": ("a list is required here", "begin each item with -"),
+    "dict_type": ("a mapping is required here", "write key: value"),
+    "model_type": ("a mapping is required here", "write key: value"),
+    "model_attributes_type": ("a mapping is required here", "write key: value"),
+    "string_type": ("a text is required here", "write it after the key"),
+    "too_short": ("this list is empty", "add one"),
+    "too_long": ("this list has too many items", "split it into two"),
 }
 
 
 def _worst_first(wrong: list[ErrorDetails]) -> list[ErrorDetails]:
-    """Misspelled keys, then the rest: without what is only missing because of such a key."""
+    """Misspelled keys first, then other errors that do not follow from those."""
     unknown = [error for error in wrong if error["type"] == "extra_forbidden"]
     holders = [error["loc"][:-1] for error in unknown]
     rest = [error for error in wrong if error not in unknown and error["loc"] not in holders
@@ -258,7 +261,7 @@ def _misshapen(source: Source, root: Node, wrong: ErrorDetails) -> FileError:
         hint = suggest(key, _keys_at(path))
         message = f"no key {quoted(key)} here"
         if later(key):
-            message, hint = f"{quoted(key)} belongs to labs, which cannot be played yet", ""
+            message, hint = f"{quoted(key)} belongs to labs, which are not supported yet", ""
         return source.error(message, hint, yaml_tree.place_of(yaml_tree.key_of(root, path)))
     if kind == "missing":
         message = f"{path[-1]} is missing"
@@ -278,7 +281,7 @@ def _misshapen(source: Source, root: Node, wrong: ErrorDetails) -> FileError:
 
 
 def _keys_at(path: tuple[int | str, ...]) -> list[str]:
-    """The keys that are known where an unknown one stands."""
+    """The valid keys at the place of an unknown one."""
     if len(path) == 1:
         return list(Document.model_fields)
     if path[0] == "nodes":
@@ -299,18 +302,18 @@ class _Planner:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Keep the mistake that is found in here, and go on after it."""
+        """A context that stores an error and continues after it."""
         try:
             yield
         except FileError as wrong:
             self.wrong.append(wrong)
 
     def _wanted(self, things: Iterable[T]) -> Iterator[T]:
-        """The things, as long as there are few mistakes: to place one reads the file again."""
+        """The items, while there are few errors: to place an error reads the file again."""
         return takewhile(lambda _: len(self.wrong) < MOST_MISTAKES, things)
 
     def check_questions(self, steps: tuple[PlannedStep, ...]) -> None:
-        """Keep each question that cannot mean anything in this file as a mistake."""
+        """Store an error for each expression that cannot have a value."""
         nouns = self._nouns()
         for spot, invocation in self._wanted(self.read):
             for question in questions_in(self.vocabulary[invocation.name], invocation):
@@ -320,7 +323,7 @@ class _Planner:
                 self._sensible(placed.spot, placed.expectation.expression.node, nouns)
 
     def _nouns(self) -> Nouns:
-        """What a name stands for: by the commands of this file that make it, or by its prefix."""
+        """The noun of a name, by the command that creates it or by its prefix."""
         made: dict[str, set[Noun]] = {}
         values = (v for _, invocation in self.read for v in invocation.arguments.values())
         for new in values:
@@ -349,7 +352,7 @@ class _Planner:
         return tuple(found)
 
     def _start(self, name: str, document: Document) -> PlannedStep:
-        """The step that starts a program: the word of the prompt, all of it in one line."""
+        """The step that starts a program, as one command line."""
         key = yaml_tree.key_of(self.root, ("programs", name))
         if name[0] not in document.nodes:
             offer = f"nodes: {' '.join(document.nodes)}"
@@ -426,7 +429,7 @@ class _Planner:
         return "run "
 
     def _check(self, step: Step, line: str, spot: Spot) -> None:
-        """It is understood, it touches no file, and its modifiers make sense with it."""
+        """Check a step: it parses, it touches no file, and its keys fit its action."""
         if "\n" in line.strip() and step.action != "do":
             raise self._complaint(spot, f"{step.action} is one line", "leave the others out")
         invocations = self._understood(line, spot)
@@ -434,19 +437,19 @@ class _Planner:
         for invocation in invocations:
             if not self.vocabulary[invocation.name].facts.in_scenarios:
                 place = invocation.places.get("", Span(0, 1))
-                wrong = f"{invocation.name} is a word of the prompt, not of a scenario"
+                wrong = f"{invocation.name} works at the prompt only, not in a scenario"
                 raise spot.error(NotUnderstood(wrong, place, "leave it out"))
         verbs = [invocation.name for invocation in invocations]
         if not verbs:
-            raise self._complaint(spot, "this line asks for nothing", "write a command")
+            raise self._complaint(spot, "this line has no command", "write a command")
         if step.action == "run" and (len(verbs) > 1 or not self._moves_time(verbs[0])):
-            raise self._complaint(spot, "run is one journey", "write another step")
+            raise self._complaint(spot, "run takes one command", "write another step")
         moves = self.vocabulary[verbs[0]].facts.moves_time
         if step.within is not None and moves is not TimeMove.FORWARD:
-            message = f"within bounds the way forward, and {verbs[0]} is none"
+            message = f"within limits a run forward, and {verbs[0]} is not one"
             raise self._complaint(spot, message, "leave it out")
         if step.errno and len(verbs) > 1:
-            message = "errno goes with one command, here are several"
+            message = "errno needs exactly one command in the step"
             raise self._complaint(spot, message, "write another step")
 
     def _moves_time(self, name: str) -> bool:
@@ -454,7 +457,7 @@ class _Planner:
         return command is not None and command.facts.moves_time is not None
 
     def _understood(self, line: str, spot: Spot) -> list[Invocation]:
-        """The commands of a line; FileError at the last that is wrong, the others are kept."""
+        """The commands of a line; raises FileError for the last wrong one and stores the others."""
         try:
             return parse(line, self.vocabulary, None, file=True)
         except NotUnderstood:

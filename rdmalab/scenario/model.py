@@ -1,4 +1,4 @@
-"""The scenario model: what stands in a file, checked for shape; commands in it are still text."""
+"""The pydantic model of a scenario file; commands in it are still text."""
 
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -41,7 +41,7 @@ _LATER = ("ask", "kind", "level", "time", "needs", "params", "lock", "tasks", "s
 
 
 class _Part(BaseModel):
-    """A mapping of the file: no other keys, never changed."""
+    """Base of all mappings: no extra keys, immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
@@ -52,17 +52,17 @@ _CAPS = {
 }
 
 
-_NODE = "A node: its device profile, and limits that differ from it, named as in query_device."
+_NODE = "A node: device profile, and limits that differ from it, named as in query_device."
 
 
 class _Node(_Part):
     """The keys of a node that are no limits."""
 
     profile: ProfileName | None = None
-    """Device model; `--profile` replaces it; without both it is `strict`."""
+    """Device model; `--profile` replaces it. Default: `strict`."""
 
     link_layer: LayerName | None = None
-    """Of its port: Ethernet, which is RoCE, or InfiniBand; Ethernet without it."""
+    """Link layer of its port: Ethernet (RoCE) or InfiniBand. Default: Ethernet."""
 
     @model_validator(mode="after")
     def _has_such_ports(self) -> Self:
@@ -87,11 +87,11 @@ class Link(_Part):
     """The cable."""
 
     latency: Time | None = None
-    """One way; 1us without it."""
+    """One way; default: 1us."""
     rate: Rate | None = None
-    """Both ways; 100Gbps without it."""
+    """Both ways; default: 100Gbps."""
     mtu: Mtu | None = None
-    """active_mtu of the ports, in bytes; 4096 without it."""
+    """active_mtu of the ports, in bytes; default: 4096."""
 
 
 ACTIONS = ("do", "run", "fault", "checkpoint", "note", "why")
@@ -105,48 +105,48 @@ _ASSERTIONS = ("errno", "expect", "wire", "cause")
 
 
 class Step(_Part):
-    """One step: one action, and what must be true behind it. A text alone is a `do`."""
+    """One step: one action, and what must be true after it. A text alone is a `do`."""
 
     do: Sentence | None = None
     """A line as at the prompt, with full names: `post_send A.qp0 opcode=SEND sg=A.mr0[0:64]`."""
     run: str | None = None
-    """Let time pass: `until EXPRESSION`, `10us`, `step packet`; empty: until nothing happens.
+    """Run: `until EXPRESSION`, `10us`, `step packet`; empty: until idle.
 
     Or go to another moment: `back packet`, `rewind`, `goto @NAME`, `goto 9.2us`."""
     fault: Sentence | None = None
-    """Spoil packets: `drop A->B psn=1`, `clear`."""
+    """Apply a fault: `drop A->B psn=1`, `clear`."""
     checkpoint: Word | None = None
     """Give this moment a name."""
     note: Sentence | None = None
-    """Words for the reader; a walk through the scenario stops here."""
+    """A note for the reader; stepping through the scenario stops here."""
     why: str | None = None
-    """Ask the doctor: of a thing, `A.qp0.wr[7]`, or of an errno; empty: what is wrong at all."""
+    """Run why: about a subject, `A.qp0.wr[7]`, or an errno; empty: about all errors."""
     cause: Word | None = None
     """What `why` must find first, by its name in the checklist: `rnr-infinite`, `too-early`."""
     station: Word | None = None
-    """What must stand in the chain between the cause and the symptom."""
+    """A finding that must be in the chain between the cause and the symptom."""
     verdict: Literal["cause", "warning"] | None = None
-    """`warning`: the cause is only suspicious, nothing has failed of it."""
+    """`warning`: the cause is suspicious, without a failure so far."""
     cure: Literal["program"] | None = None
-    """`program`: no command makes it good, only the program can be changed."""
+    """`program`: the fix is a change of the program, not a command."""
     goal: _Lines | None = None
-    """Questions that the doctor's fix, carried out on a branch, must make true."""
+    """Conditions that must be true after the fix, on a copy of the session."""
     id: Word | None = None
-    """What reports call this step."""
+    """The name of this step in reports."""
     name: Sentence | None = None
-    """A headline; a walk through the scenario stops here."""
+    """A headline; stepping through the scenario stops here."""
     within: Time | None = None
-    """The virtual time that `run` has to get there."""
+    """The limit of virtual time for `run`."""
     errno: ErrnoName | None = None
-    """The verb must fail like this; without it a failing verb fails the scenario."""
+    """The errno that the verb must return; without it a failing verb fails the scenario."""
     repeat: Repeat | None = None
-    """Do it so many times."""
+    """Repeat the action this many times."""
     expect: _Lines | None = None
-    """Questions that must be answered with yes: `A.cq0.count == 1`."""
+    """Conditions that must be true: `A.cq0.count == 1`."""
     wire: _Lines | None = None
     """All packets sent in this step, in order: `A->B SEND_ONLY psn=0`; `skip` is any number.
 
-    Behind a jump in time: those sent since the arrival there."""
+    After a jump in time: packets sent since the arrival there."""
     teaches: _Statements | None = None
     """Statements of the documents that this step shows; see `rdmalab lessons --coverage`."""
 
@@ -195,27 +195,27 @@ class Step(_Part):
 
 
 def _agree(given: dict[str, Any], action: str) -> None:
-    """The other keys of a step fit its action and each other."""
+    """Check that the other keys of a step fit its action and each other."""
     for key, with_ in _ONLY_WITH.items():
         if key in given and action not in with_:
             raise wrong(f"{key} goes with {' or '.join(with_)} only", "leave it out", key)
     if "why" in given:
         _agree_on_why(given)
     if "teaches" in given and not any(key in given for key in _ASSERTIONS):
-        message = "a step that asserts nothing teaches nothing"
+        message = "a step with teaches needs an assertion"
         raise wrong(message, f"add one of {', '.join(_ASSERTIONS)}", "teaches")
 
 
 def _agree_on_why(given: dict[str, Any]) -> None:
-    """What else a step may say of the answer, only where it says what is found."""
+    """Check that keys about the cause are given only with a cause."""
     for key in ("station", "verdict", "cure", "goal"):
         if key in given and "cause" not in given:
             raise wrong(f"{key} needs a cause", "add cause: NAME, as the checklist has it", key)
     if "cure" in given and "goal" in given:
-        message = "a cure that only the program's author can carry out reaches no goal"
+        message = "cure: program and goal exclude each other: a change of the program is not run"
         raise wrong(message, "leave out cure or goal", "goal")
     if given.get("verdict") == "warning" and "station" in given:
-        message = "a warning has no chain, and so no station"
+        message = "station does not fit a warning, which has no chain"
         raise wrong(message, "leave out station", "station")
 
 
@@ -235,9 +235,9 @@ class Program(_Part):
     """A program: its lines, as a list or as one text; or a mapping that also has its pace."""
 
     lines: Annotated[_Lines, Field(min_length=1)]
-    """Verbs, and the words that `help lines` tells."""
+    """Verbs, and the words of `help lines`."""
     pace: Time | None = None
-    """What a line takes; 100ns without it."""
+    """The time that a line takes; default: 100ns."""
 
     @model_validator(mode="before")
     @classmethod
@@ -268,7 +268,7 @@ ProgramKeys = tuple(Program.model_fields)
 
 def _nodes(value: Any) -> Any:
     if isinstance(value, dict) and len(value) < 2:
-        raise wrong("a world has two nodes at least", "write {A: {}, B: {}}")
+        raise wrong("a scenario needs at least two nodes", "write {A: {}, B: {}}")
     return value
 
 
@@ -277,7 +277,7 @@ def _two_nodes() -> dict[str, _Node]:
 
 
 class Document(_Part):
-    """A scenario of rdmalab: two RDMA nodes, what is asked of them, and what must come of it."""
+    """A scenario of rdmalab: RDMA nodes, commands, and the expected results."""
 
     model_config = ConfigDict(title="rdmalab scenario")
 
@@ -290,9 +290,9 @@ class Document(_Part):
     tags: list[Word] = []
     """For searching."""
     teaches: _Statements | None = None
-    """Statements of the documents that it shows as a whole; at most five, its steps included."""
+    """Statements of the documents that the whole scenario shows; at most five with its steps."""
     seed: Number = 0
-    """Of everything that is left to chance."""
+    """Random seed."""
     nodes: Annotated[dict[NodeName, Node], BeforeValidator(_nodes)] = Field(
         default_factory=_two_nodes
     )
@@ -300,11 +300,11 @@ class Document(_Part):
     link: Link = Link()
     """The cable between them."""
     setup: Steps = []
-    """Steps before the lesson begins."""
+    """Steps before the first stop."""
     programs: dict[ProgramName, Program] = {}
-    """Small applications that run while time does; they start behind the setup, in this order."""
+    """Small applications that run in virtual time; they start after the setup, in this order."""
     steps: Annotated[Steps, Field(min_length=1)]
-    """The lesson."""
+    """The steps."""
 
     @staticmethod
     def node_keys() -> list[str]:
@@ -322,5 +322,5 @@ class Document(_Part):
 
 
 def later(key: str) -> bool:
-    """Whether a key belongs to labs, which are not played yet."""
+    """Whether a key belongs to labs, which are not supported yet."""
     return key in _LATER

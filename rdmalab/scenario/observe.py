@@ -1,4 +1,4 @@
-"""What can be seen of a world, as lines of a scenario: questions for `expect`, and for `wire`."""
+"""Observe a world: lines for `expect` and `wire` of a saved scenario."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,11 +13,11 @@ from rdmalab.views.transit_effects import PACKETS
 from rdmalab.world.relations import exists
 
 Facts = dict[str, str]
-"""A question about the world → its answer: `A.qp0.state` → `RTS`."""
+"""Expression → value: `A.qp0.state` → `RTS`."""
 
 
 def facts(session: Session) -> Facts:
-    """States, queues in numbers and completions of all that exists."""
+    """The states, queue sizes and completions of all objects."""
     found: Facts = {}
     for noun, look in _LOOKS.items():
         for name in session.names.all(noun):
@@ -60,13 +60,13 @@ _LOOKS: dict[Noun, Callable[[Session, Thing], Iterator[tuple[str, str]]]] = {
 
 
 def expectations(before: Facts, now: Facts) -> list[str]:
-    """Of what is so now, all that was not so before; as many as one step may have."""
+    """Conditions for all values that changed, as many as one step may have."""
     new = [f"{what} == {said}" for what, said in now.items() if before.get(what) != said]
     return new[:MAX_ASSERTIONS]
 
 
 def wire_lines(session: Session, first_record: int) -> list[str]:
-    """Every packet sent since, with all its fields."""
+    """The wire lines of all packets sent since, with all fields."""
     world, records = session.world, session.world.trace.records
     sent = [n for n in range(first_record, len(records)) if _is_packet(records[n])]
     packets = seen(ladder.packet_rows(world, session.names, sent), records)

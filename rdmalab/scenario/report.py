@@ -1,4 +1,4 @@
-"""What `run` says: for people, and as one JSON document whose schema is made of these models."""
+"""The report of `run`: as text, and as a JSON document with a schema from these models."""
 
 from typing import Any
 
@@ -20,14 +20,14 @@ class _Model(BaseModel):
 
 
 class PlaceModel(_Model):
-    """Where something stands in a file, counted from 1."""
+    """A place in a file, counted from 1."""
 
     line: int
     column: int
 
 
 class StepModel(_Model):
-    """What came of one step."""
+    """The result of one step."""
 
     number: int
     """Counted from 1, the setup included."""
@@ -37,12 +37,12 @@ class StepModel(_Model):
     text: str
     """The command, or the note."""
     line: int
-    """Where it begins in the file."""
+    """Its first line in the file."""
     outcome: StepOutcome
     event: int
-    """The last event behind it."""
+    """The last event after it."""
     now_ns: int
-    """The virtual time behind it; less than before where it went back."""
+    """The virtual time after it; less than before if it went back."""
     branch: str
     """The branch of time on which it ended; main is the first."""
     what: str | None = None
@@ -50,15 +50,15 @@ class StepModel(_Model):
     expected: str | None = None
     actual: list[str] = Field(default_factory=list)
     because: list[str] = Field(default_factory=list)
-    """What the doctor says, where the step asked why."""
+    """The reply of `why`, for a step with why."""
     ladder: list[str] = Field(default_factory=list)
     """The last rows of the wire before a failure."""
     warnings: list[str] = Field(default_factory=list)
-    """Where devices and the documents differ about what was posted."""
+    """Deviations between devices and documents that concern the step."""
 
 
 class ErrorModel(_Model):
-    """A file that cannot be played."""
+    """A file with errors, which cannot run."""
 
     message: str
     hint: str
@@ -66,18 +66,18 @@ class ErrorModel(_Model):
 
 
 class ScenarioModel(_Model):
-    """What came of one file."""
+    """The result of one file."""
 
     file: str
     title: str | None
     outcome: StepOutcome
     error: ErrorModel | None = None
     events: int = 0
-    """How many lead to where it ended."""
+    """Number of events at its end."""
     now_ns: int = 0
     """The virtual time where it ended."""
     planned: int = 0
-    """How many steps the file has; those behind a failure are not done."""
+    """Number of steps of the file; those after a failure do not run."""
     steps: list[StepModel] = Field(default_factory=list)
 
 
@@ -95,7 +95,7 @@ class RunModel(_Model):
     scenarios: list[ScenarioModel] = Field(default_factory=list)
 
     def add(self, scenario: ScenarioModel) -> None:
-        """One more, and the count of its kind."""
+        """Add a file and count it by its outcome."""
         self.scenarios.append(scenario)
         self.passed += scenario.outcome is StepOutcome.PASSED
         self.failed += scenario.outcome is StepOutcome.FAILED
@@ -107,13 +107,13 @@ class RunModel(_Model):
         count = len(self.scenarios)
         parts = [f"{self.passed} of {count} scenario{'s' * (count != 1)} passed"]
         parts += [f"{self.failed} failed"] if self.failed else []
-        parts += [f"{self.errors} cannot be played"] if self.errors else []
+        parts += [f"{self.errors} cannot run"] if self.errors else []
         return ", ".join(parts)
 
 
 # --------------------------------------------------------------------------- from results
 def of_runner(runner: Runner) -> ScenarioModel:
-    """A scenario that was played, to its end or up to a failure."""
+    """The result of a scenario that ran, to its end or to a failure."""
     world, results = runner.session.world, runner.results
     error = results[-1].error if results else None
     return ScenarioModel(
@@ -129,7 +129,7 @@ def of_runner(runner: Runner) -> ScenarioModel:
 
 
 def of_error(error: FileError) -> ScenarioModel:
-    """A file that was not understood."""
+    """The result of a file with errors."""
     return ScenarioModel(
         file=error.path, title=None, outcome=StepOutcome.ERROR, error=_error(error)
     )
@@ -163,7 +163,7 @@ def _step(result: StepResult) -> StepModel:
 
 # --------------------------------------------------------------------------- in words
 def narration(runner: Runner, result: StepResult) -> list[str]:
-    """One step for `run -v`: what was done, what passed on the wire, what was found true."""
+    """One step for `run -v`: its commands, its packets, its expectations."""
     step = result.step
     world, names = runner.session.world, runner.session.names
     lines = ["", f"== {visible(step.step.name)}"] if step.step.name else []
@@ -190,7 +190,7 @@ def schema_of_scenario() -> dict[str, Any]:
 
 
 def _present(schema: dict[str, Any]) -> dict[str, Any]:
-    """Without the nulls of what may be left out; only `run:` may be said and empty."""
+    """The schema without null for optional keys; only `run:` may be empty."""
     for name, field in schema.get("properties", {}).items():
         kinds = [kind for kind in field.get("anyOf", []) if kind != {"type": "null"}]
         if len(kinds) == 1 and name != "run":

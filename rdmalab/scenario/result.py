@@ -1,4 +1,4 @@
-"""What came of a step, and how a failure is told: where, expected, actual, the last packets."""
+"""The result of a step, and the report of a failure: place, expected, actual, last packets."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,7 +10,7 @@ from rdmalab.session.history import MAIN
 
 
 class StepOutcome(StrEnum):
-    """What came of a step, or of a scenario."""
+    """The outcome of a step or of a scenario."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -19,11 +19,11 @@ class StepOutcome(StrEnum):
 
 @dataclass(slots=True)
 class StepResult:
-    """What came of one step.
+    """The result of one step.
 
-    first_record: where what it did begins in the trace; behind a jump in time only what it did
-    there counts. error: what the file got wrong. branch: of time, on which it ended. tail: the last
-    rows of the ladder before a failure. warnings: where devices and the documents differ about it.
+    first_record: its first record in the trace; after a jump in time the first one there. error: an
+    error in the file. branch: the branch of time on which it ended. tail: the last rows of the
+    ladder before a failure. warnings: deviations between devices and documents.
     """
 
     step: PlannedStep
@@ -43,7 +43,7 @@ class StepResult:
         return self.outcome is StepOutcome.PASSED
 
     def text(self, path: str) -> str:
-        """The report of a failure: where, expected and actual, the end of the ladder."""
+        """The report of a failure: place, expected and actual, the end of the ladder."""
         if self.error is not None:
             return f"ERROR {self.error}"
         if self.failure is None:
@@ -57,7 +57,7 @@ class StepResult:
 
 
 class Stop(Exception):  # noqa: N818
-    """The step has failed."""
+    """Raised when a step fails."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure)

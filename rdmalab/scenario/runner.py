@@ -1,4 +1,4 @@
-"""Playing a scenario, step by step: one walk for the command line, the prompt and the app."""
+"""Run a scenario step by step, for the command line, the prompt and the app."""
 
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ from rdmalab.views.query_fields import PARTS
 from rdmalab.views.transit_effects import PACKETS
 
 OpenSession = Callable[..., Session]
-"""`open_session(profiles, seed=7)`: a fresh world, and somebody in it who answers questions."""
+"""`open_session(profiles, seed=7)`: a new session."""
 
 MAX_EVENTS = 20_000  # of one journey: a lesson that repeats for ever fails soon
 _TAIL = 6
@@ -35,10 +35,10 @@ _DEFAULT_PROFILE = "strict"
 
 
 class Runner:
-    """One scenario on a world of its own.
+    """One run of a scenario, in its own world.
 
-    profile: of all nodes, also of those for which the file names another one; None: as the file
-    says, else `default`. `results` has one entry for each step done.
+    profile: of all nodes, replaces those in the file; None: those of the file, else
+    `default`. `results` has one entry for each step done.
     """
 
     def __init__(
@@ -62,12 +62,12 @@ class Runner:
     # ------------------------------------------------------------------ where we are
     @property
     def position(self) -> int:
-        """How many steps are done."""
+        """The number of finished steps."""
         return len(self.results)
 
     @property
     def over(self) -> bool:
-        """Nothing is left to do, or the last step failed."""
+        """Whether all steps are done, or one failed."""
         return self.position == len(self.scenario.steps) or not self.ok
 
     @property
@@ -80,12 +80,12 @@ class Runner:
 
     @property
     def coming(self) -> PlannedStep | None:
-        """The step that `next_step` will do."""
+        """The step that `next_step` runs."""
         return None if self.over else self.scenario.steps[self.position]
 
     @property
     def note(self) -> str:
-        """What the reader should have before the eyes now: the last note or headline passed."""
+        """The last note or headline that was reached."""
         for result in reversed(self.results):
             if result.step.is_stop:
                 return result.step.step.note or result.step.step.name or ""
@@ -93,7 +93,7 @@ class Runner:
 
     # ------------------------------------------------------------------ going on
     def next_step(self) -> StepResult | None:
-        """Do one step; None when it is over."""
+        """Run one step; None if the scenario is over."""
         if self.over:
             return None
         for _ in self.replies():
@@ -101,7 +101,7 @@ class Runner:
         return self.results[-1]
 
     def next_stop(self) -> list[StepResult]:
-        """Go on to where somebody should read: past the next note, then up to the one after it."""
+        """Run past the next note, up to the one after it."""
         first = self.position
         while (step := self.coming) is not None:
             if step.is_stop and self.position > first:
@@ -110,13 +110,13 @@ class Runner:
         return self.results[first:]
 
     def run(self) -> list[StepResult]:
-        """All of it."""
+        """Run all steps."""
         while self.next_step() is not None:
             pass
         return self.results
 
     def replies(self) -> Iterator[Reply]:
-        """Do one step and show every reply; whoever asks may drive its travel, or let it be done.
+        """Run one step and yield every reply; the caller may run its travel, else this does.
 
         The result is in `results` when the iteration ends.
         """
@@ -148,7 +148,7 @@ class Runner:
         self._keep(result, since)
 
     def _keep(self, result: StepResult, since: Since) -> None:
-        """Where the step has led, and what it is remembered by."""
+        """Store the result of the step."""
         world = self.session.world
         result.first_record = since.first_record
         result.branch = self.session.history.branch.name
@@ -159,7 +159,7 @@ class Runner:
         self.results.append(result)
 
     def _act(self, step: PlannedStep, since: Since) -> Iterator[Reply]:
-        """The action, as often as it says; Stop at the first thing that goes wrong."""
+        """Run the action, `repeat` times; raises Stop at the first failure."""
         for _ in range(step.step.repeat or 1) if step.line else ():
             refusal: Refused | None = None
             for reply in replies(self.session, step.line, file=True):
@@ -176,7 +176,7 @@ class Runner:
                 raise Stop(Failure("errno", errno_name(step.errno), [actual]))
 
     def _bound(self, step: PlannedStep, reply: Reply) -> None:
-        """`within`: the journey ends at this time."""
+        """The end of `within` in ns."""
         if reply.travel is not None and step.step.within is not None:
             until_ns = self.session.world.now_ns + step.step.within
             goal = reply.travel.goal
@@ -208,7 +208,7 @@ class Runner:
                 raise Stop(failure)
 
     def _known(self, placed: Any) -> None:
-        """Every name in the question stands for something."""
+        """Check that every name in the expression exists."""
         for ref in placed.expectation.refs:
             try:
                 self.session.binder.thing(ref, None)
@@ -232,7 +232,7 @@ class Runner:
             raise Stop(failure)
 
     def _values(self, step: PlannedStep) -> dict[Any, Any]:
-        """What the fields of the wire lines say, names looked up in this world."""
+        """The values of the fields of wire lines, with names resolved."""
         values: dict[Any, Any] = {}
         for line, spot in zip(step.wire or (), step.wire_spots, strict=True):
             try:
@@ -256,11 +256,11 @@ class Runner:
 
 
 class Through(Runner):
-    """To the end of a scenario, past steps that fail: for whoever wants to know why they did."""
+    """Run a scenario to its end, past failing steps, for `why`."""
 
     @property
     def over(self) -> bool:
-        """Nothing is left to do, or a line cannot be understood."""
+        """Whether all steps are done, or a line is invalid."""
         return self.position == len(self.scenario.steps) or self.outcome is StepOutcome.ERROR
 
 
@@ -269,7 +269,7 @@ def _is_packet(record: Any) -> bool:
 
 
 def ladder_text(row: Any) -> str:
-    """A row of the ladder as a line; of a packet also what became of it, if it was not received."""
+    """A row of the ladder as a line, with the fate of a packet that was not received."""
     fate = getattr(row, "fate", None)
     told = fate is not None and (fate is not ladder.Fate.RECEIVED or row.troubles)
     return f"{row.text}  ({row.fate_text})" if told else str(row.text)
@@ -285,14 +285,14 @@ def _errno_text(refusal: Refused) -> str:
 
 
 def _replaced(scenario: Scenario, profile: str | None) -> str:
-    """A sentence that says which profiles of the file are not used; empty if all are."""
+    """A sentence about the profiles of the file that are replaced; empty if none."""
     nodes = scenario.document.nodes.items()
     named = [
         f"{name}: {node.profile}" for name, node in nodes if node.profile not in (None, profile)
     ]
     if profile is None or not named:
         return ""
-    return f"profile {profile} replaces what {scenario.path} names ({', '.join(named)})"
+    return f"profile {profile} replaces the profiles in {scenario.path} ({', '.join(named)})"
 
 
 def _profile(node: Any, name: str) -> Profile:
@@ -301,13 +301,13 @@ def _profile(node: Any, name: str) -> Profile:
 
 
 def _port_lines(nodes: dict[str, Any]) -> list[str]:
-    """The link layers of the ports, said in the same way."""
+    """The commands for the link layers of the ports."""
     layers = {name: node.link_layer for name, node in nodes.items() if node.link_layer}
     return [f"port {name} link_layer={layer}" for name, layer in layers.items()]
 
 
 def _link_line(link: Any) -> list[str]:
-    """The settings of the cable as the command that makes them: so they stand in the journal."""
+    """The settings of the cable as a command, so that they are in the journal."""
     units = {"latency": "ns", "rate": "bps", "mtu": ""}
     given = {name: getattr(link, name) for name in units}
     words_ = [f"{name}={v}{units[name]}" for name, v in given.items() if v is not None]

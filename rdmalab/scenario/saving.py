@@ -1,4 +1,4 @@
-"""A session as a scenario file: its journal, line by line, with the time between."""
+"""Write a session as a scenario file: its journal, with the runs between the commands."""
 
 import dataclasses
 import re
@@ -25,26 +25,26 @@ LONGEST = 10_000  # events of one step: a runner gives up a journey that goes on
 # What YAML reads as nothing but text, at any place of a line.
 _PLAIN = re.compile(r"[A-Za-z][^#]*[^:#\s]|[A-Za-z]")
 _MISREAD = re.compile(r": | #")
-_HAPPENED = "what happened on the wire and in the adapters"
-_NOTE = "What {} did, word by word; a walk halts where time passed."
+_HAPPENED = "packets and device events"
+_NOTE = "The commands of {}, in order. Each note precedes a run."
 
 
 class Unsavable(Exception):  # noqa: N818  (it says what the session is)
-    """No scenario can say this: it is too long, or its devices are nobody's."""
+    """Raised if no scenario can represent the session: too long, or unknown devices."""
 
 
 class Expect(Enum):
-    """What a scenario says of what was observed. ALL: at each halt, what was new to be seen."""
+    """The expectations to write. ALL: after each run, all changes."""
 
     NONE = auto()
     ALL = auto()
 
 
 def saved(session: Session, title: str, expect: Expect = Expect.NONE) -> str:
-    """The text of a scenario that does what this session did, event by event.
+    """The text of a scenario that repeats this session, event by event.
 
-    Its head has the devices as they were before the first word: `link mtu=256` is a step.
-    Stopped may be raised: it takes as long as the session itself.
+    Its head has the devices before the first command: `link mtu=256` is a step. Raises Stopped
+    on ^C; it takes as long as the session itself.
     """
     retelling = _Retelling(session, expect)
     try:
@@ -67,7 +67,7 @@ def _device(profile: Profile) -> str:
     """`{profile: strict, max_qp_wr: 16}`: the name, and the limits that differ from it."""
     named = PROFILES.get(profile.name)
     if named is None or dataclasses.replace(named, caps=profile.caps) != profile:
-        raise Unsavable(f"its device {profile.name} is none that a scenario can name")
+        raise Unsavable(f"a scenario cannot name its device {profile.name}")
     own = [
         f", {cap.name}: {int(value)}"
         for cap in dataclasses.fields(profile.caps)
@@ -78,7 +78,7 @@ def _device(profile: Profile) -> str:
 
 @dataclass(slots=True)
 class _Step:
-    """One step: its action and name, and what must be true behind it."""
+    """One step: its action and name, and what must be true after it."""
 
     action: str
     said: str
@@ -89,7 +89,7 @@ class _Step:
 
     @property
     def text(self) -> str:
-        """Its lines in YAML; a `do` that says nothing else is a text alone."""
+        """Its lines in YAML; a `do` without other keys is a plain text."""
         more = [f"name: {self.name}"] if self.name else []
         more += [f"errno: {self.errno}"] if self.errno else []
         more += _listed("expect", self.expect) if self.expect else []
@@ -104,7 +104,7 @@ def _listed(key: str, lines: list[str]) -> list[str]:
 
 
 class _Retelling:
-    """The journal played once more, for the times between and for what can be seen in them."""
+    """A replay of the journal, to find the runs between commands and their effects."""
 
     def __init__(self, session: Session, expect: Expect) -> None:
         self.session = session
@@ -113,7 +113,7 @@ class _Retelling:
         self.facts: Facts = {}
 
     def steps(self) -> list[_Step]:
-        """Each word, and the time before it; what the last words did is seen behind them."""
+        """Each command, after the run before it, with the expectations."""
         found = [step for entry in self.session.journal for step in self._steps(entry)]
         found += self._between(*self.session.history.end)  # of the branch, though we stand before
         if self.observes and found:
@@ -130,7 +130,7 @@ class _Retelling:
         yield step
 
     def _between(self, event: int, at_ns: int) -> Iterator[_Step]:
-        """So many events, and then a time in which nothing happens."""
+        """This many events, then a time without events."""
         world = self.again.world
         while events := min(LONGEST, event - world.event):
             first = len(world.trace.records)
@@ -158,7 +158,7 @@ class _Retelling:
 
 
 def text_of(line: str) -> str:
-    """A scalar of YAML that says this line."""
+    """A YAML scalar of this line."""
     if not line.isprintable():
         return in_quotes(line)  # its escapes are YAML's too
     if _PLAIN.fullmatch(line) and not _MISREAD.search(line):

@@ -21,7 +21,7 @@ _SHAPE = re.compile(r"rdmalab:([1-9][0-9]{0,8}):([A-Za-z0-9_-]*)", re.ASCII)
 
 
 class Damaged(Exception):  # noqa: N818  (it says what the text is)
-    """A text that is no shared session, or not all of one."""
+    """Raised for a text that is not a complete shared session."""
 
 
 def shared(scenario: str) -> str:
@@ -47,7 +47,7 @@ def scenario_of(word: str) -> str:
     return text
 
 
-_DAMAGED = "it is damaged, or not all of it is here"
+_DAMAGED = "the text is damaged or incomplete"
 
 
 def _misshapen(word: str) -> str:
@@ -76,7 +76,7 @@ def _inflated(inflate: "zlib._Decompress", octets: bytes) -> bytes:
     """At most as many bytes as a scenario may have, so that no stream can fill the memory."""
     text = inflate.decompress(octets, MAX_OCTETS + 1)
     if len(text) > MAX_OCTETS:
-        raise Damaged(f"it is too large: a scenario has at most {MAX_OCTETS:,} bytes")
+        raise Damaged(f"the session is too large: a scenario has at most {MAX_OCTETS:,} bytes")
     if not inflate.eof or inflate.unused_data:
         raise Damaged(_DAMAGED)
     return text

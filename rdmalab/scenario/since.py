@@ -1,14 +1,14 @@
-"""From which record on a step is judged: its first, or where it arrived when it jumped in time."""
+"""The first record of a step for its expectations: after a jump in time, the first one there."""
 
 from rdmalab.session.branch import Place
 from rdmalab.session.session import Session
 
 
 class Since:
-    """first_record: what the step has sent, and what its reader is shown, begins here.
+    """first_record: packets and rows of the step begin here.
 
-    A moment that was jumped to has a past of its own, and nothing of that was done by the step:
-    only what happens after the arrival was. Time that passes once more in the past does count.
+    After a jump in time only events after the arrival belong to the step. A run in the past
+    counts.
     """
 
     __slots__ = ("_jumps", "_session", "_stood", "first_record")
@@ -25,7 +25,7 @@ class Since:
         return history.branch.name, history.here
 
     def notice(self) -> None:
-        """A command is done. One that looked at other moments and came back changes nothing."""
+        """Update after a command; one that only looked at other moments changes nothing."""
         jumps, stand = self._session.history.jumps, self._stand
         if jumps != self._jumps and stand != self._stood:
             self.first_record = len(self._session.world.trace.records)

@@ -1,4 +1,4 @@
-"""A scenario file as text: where something stands, and what is said when it is wrong there."""
+"""A scenario file as text: places in it, and errors with a place."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ _BEFORE = 60  # of that, before the caret
 
 @dataclass(frozen=True, slots=True)
 class SourcePlace:
-    """Line and column, counted from 1, and how many characters are meant."""
+    """Line and column, counted from 1, and the number of characters."""
 
     line: int
     column: int
@@ -17,9 +17,9 @@ class SourcePlace:
 
 
 class FileError(Exception):
-    """A file that cannot be played: where it is wrong, what is wrong, and one suggestion.
+    """An error in a file: place, message, and one suggestion.
 
-    Its text is `file:line:column: message`, the line, and a caret below what is meant.
+    Its text is `file:line:column: message`, the line, and a caret below the fault.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class FileError(Exception):
 
     @property
     def all(self) -> list["FileError"]:
-        """This mistake and the others of the file, in the order of the file."""
+        """This error and the others of the file, in the order of the file."""
         return sorted((self, *self.others), key=FileError._at)
 
     def _at(self) -> tuple[int, int]:
@@ -69,7 +69,7 @@ class FileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file's text under the path by which people know it."""
+    """The text of a file and its path for messages."""
 
     path: str
     text: str
@@ -79,11 +79,11 @@ class Source:
 
 
 def visible(text: str) -> str:
-    """The text, with nothing in it that a terminal would obey."""
+    """The text with control characters replaced."""
     return "".join(c if c.isprintable() else " " if c == "\t" else "�" for c in text)
 
 
 def _width(text: str) -> int:
-    """Terminal cells."""
+    """The width in terminal cells."""
     wide = sum(unicodedata.east_asian_width(c) in ("W", "F") for c in text)
     return len(text) + wide - sum(bool(unicodedata.combining(c)) for c in text)

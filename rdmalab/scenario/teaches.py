@@ -1,7 +1,7 @@
-"""What a scenario teaches: statements bound to it as a whole, or to the step that shows them.
+"""The statements bound to a scenario as a whole, or to one of its steps.
 
-An unknown id is told by the model. What only the whole file knows is told here: the same statement
-twice, and more of them than one lesson can show.
+The model reports an unknown id. This module reports what concerns the whole file: the same
+statement twice, and too many statements.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ KEY = "teaches"
 
 @dataclass(frozen=True, slots=True)
 class Taught:
-    """A statement, and where it is bound. `line`: of its step; 0 where the whole file shows it."""
+    """A statement and its binding. line: of its step; 0 for the whole file."""
 
     statement: str
     place: SourcePlace
@@ -26,7 +26,7 @@ class Taught:
 
 
 def taught(source: Source, root: Node) -> tuple[Taught, ...]:
-    """All statements of a file in their order; FileError at the first that is one too many."""
+    """All statements of a file in order; raises FileError at a duplicate or above the limit."""
     found: dict[str, Taught] = {}
     for binding in _all(root):
         if binding.statement in found:
@@ -35,7 +35,7 @@ def taught(source: Source, root: Node) -> tuple[Taught, ...]:
             raise source.error(message, "leave one out", binding.place)
         if len(found) == MOST_PER_ITEM:
             message = f"a scenario teaches {MOST_PER_ITEM} statements at most"
-            raise source.error(message, "make two scenarios of it", binding.place)
+            raise source.error(message, "split it into two scenarios", binding.place)
         found[binding.statement] = binding
     return tuple(found.values())
 

@@ -1,4 +1,4 @@
-"""What is expected on the wire: one line a packet, compared with the rows of the ladder."""
+"""Expected packets: one line each, compared with the rows of the ladder."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import LidFlow, Packet
 
 Locate = Callable[[str], Region]
-"""Finds `B.mr0[100]`; NotUnderstood if nothing is called so."""
+"""Resolves `B.mr0[100]`; raises NotUnderstood for an unknown name."""
 
 WithKey = Callable[[Thing], MemoryRegion | MemoryWindow]
 """Finds a region or a window by its number."""
@@ -94,8 +94,8 @@ class Expected:
 class WireLine:
     """A packet that must be on the cable.
 
-    fate: what must become of it; unsaid, it must not be lost. origin: unsaid, it was sent.
-    troubles: what the cable must have done to it, unsaid anything.
+    fate: default: not lost. origin: default: sent by a port. troubles: faults applied to it;
+    default: any.
     """
 
     text: str
@@ -129,7 +129,7 @@ def parse_wire(text: str) -> WireLine | Skip:
     if ends is None:
         raise NotUnderstood(f"{quoted(first)} is not a direction", place, "write A->B, or skip")
     if len(pieces) == 1:
-        raise NotUnderstood("which packet?", place, f"write {first} SEND_ONLY")
+        raise NotUnderstood("the opcode is missing", place, f"write {first} SEND_ONLY")
     opcode = _opcode(*pieces[1])
     plain = [piece for piece, _ in pieces[2:] if piece in _PLAIN]
     fields = _fields([(piece, where) for piece, where in pieces[2:] if piece not in _PLAIN])
@@ -181,7 +181,7 @@ def _value(fact: str, text: str, place: Span) -> Value:
     if fact in ("rkey", "va") and _NAME.fullmatch(text):
         return text
     if fact in ("rkey", "va") and _BARE_NAME.fullmatch(text):
-        raise NotUnderstood(f"whose {quoted(text)}?", place, f"write A.{text} or B.{text}")
+        raise NotUnderstood(f"{quoted(text)} has no node", place, f"write A.{text} or B.{text}")
     number = whole(text, place=place)
     if fact in _FLAGS and number not in (0, 1):
         raise NotUnderstood(f"{quoted(text)} is neither 0 nor 1", place, "write 0 or 1")
@@ -197,7 +197,7 @@ _SPELLED = {"length": "len"}
 
 
 def line_of(packet: "Seen") -> str:
-    """The line that fits this packet and tells all its fields; `skip` where none could fit."""
+    """The line that matches this packet with all its fields; `skip` if none can match."""
     row = packet.row
     if not row.target:
         return SKIP
@@ -212,12 +212,12 @@ def line_of(packet: "Seen") -> str:
 
 
 def _has_paths(packet: Packet | Frame) -> bool:
-    """Whether its port can have an alternate path; elsewhere MigReq never changes."""
+    """Whether its port can have an alternate path; only then MigReq changes."""
     return isinstance(packet, Packet) and isinstance(packet.flow, LidFlow)
 
 
 def _spelled(name: str, value: Any) -> str:
-    """A value as `parse_wire` reads it, empty where there is none to tell."""
+    """A value as `parse_wire` reads it, empty if it has none."""
     if value is None or (not value and name not in _ALWAYS):
         return ""
     if isinstance(value, Syndrome):
@@ -236,7 +236,7 @@ class Seen:
     packet: Packet | Frame
 
     def fact(self, name: str) -> Any:
-        """What it says about `psn`, `length`, `original`, …"""
+        """The value of the field `psn`, `length`, `original`, …"""
         return _MORE[name](self.packet) if name in _MORE else getattr(self.row, name)
 
 
@@ -247,7 +247,7 @@ def seen(rows: list[PacketRow], records: Sequence[Record]) -> list[Seen]:
 
 
 class Comparison:
-    """The lines of a step against what was sent in it. `bad`: line and packet that differ first."""
+    """The lines of a step and its packets. bad: the first line and packet that differ."""
 
     def __init__(self, lines: Lines, sent: list[Seen], values: Mapping[Expected, Any]) -> None:
         self.lines = lines
@@ -256,7 +256,7 @@ class Comparison:
         self.bad = self._walk()
 
     def _walk(self) -> tuple[int, int] | None:
-        """None if all fits; else the furthest place at which nothing fitted any more."""
+        """None if all match; else the furthest line and packet that differ."""
         at_line = at_packet = 0
         retry: tuple[int, int] | None = None
         furthest = (0, 0)
@@ -285,13 +285,13 @@ class Comparison:
         return all(_is_value(packet.fact(f.fact), self.values[f]) for f in line.fields)
 
     def expected_text(self) -> str:
-        """The line that was not met."""
+        """The line that did not match."""
         assert self.bad is not None
         line = self.bad[0]
         return self.lines[line].text if line < len(self.lines) else "no more packets"
 
     def actual_text(self) -> str:
-        """The packet in its place, with the fields that the line names."""
+        """The actual packet, with the fields that the line names."""
         assert self.bad is not None
         line, packet = self.bad
         if packet >= len(self.sent):
@@ -335,7 +335,7 @@ def _said(value: Any) -> str:
 
 
 def resolve(lines: Lines, locate: Locate, with_key: WithKey) -> dict[Expected, Any]:
-    """The value of every field, names looked up; NotUnderstood at the first unknown one."""
+    """The value of every field, with names resolved; raises NotUnderstood for an unknown one."""
     values: dict[Expected, Any] = {}
     for line in lines:
         for field in line.fields if isinstance(line, WireLine) else ():

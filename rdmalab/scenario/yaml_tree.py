@@ -1,6 +1,6 @@
 """YAML as a tree of texts with places: no tags, anchors, aliases, duplicates or second documents.
 
-Scalars stay text: what they mean is decided by the grammar of the prompt, never by YAML.
+Scalars stay text; the grammar of the prompt parses them, not YAML.
 """
 
 import re
@@ -31,15 +31,15 @@ _SENTENCES = (
     ("could not find expected ':'", "a key without “: ”", "write key: value"),
     ("unknown escape character", "no such escape", "write \\n, \\t or \\x41"),
     ("while scanning a quoted scalar", "this quote is never closed", "end it with the same quote"),
-    ("expected ',' or", "a bracket is not closed, or prose stands in brackets",
-     "write prose in lines of its own"),
+    ("expected ',' or", "a bracket is not closed, or a text is in brackets",
+     "write the text in separate lines"),
     ("expected the node content", "a value is missing here", "write key: value"),
-    ("did not find expected", "the structure breaks off here", "look at the line above"),
+    ("did not find expected", "the structure is incomplete here", "look at the line above"),
 )  # fmt: skip
 
 
 class _Loader(yaml.SafeLoader):
-    """`compose`, with a limit of depth and without what a lesson must not contain."""
+    """`compose` with a limit of depth, without aliases, anchors and tags."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source.text)
@@ -66,7 +66,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def compose(source: Source) -> Node:
-    """The file as a tree; FileError where it is no plain YAML."""
+    """The file as a tree; raises FileError if it is not plain YAML."""
     loader: _Loader | None = None
     _refuse_long_lists(source)
     try:
@@ -95,9 +95,9 @@ def compose(source: Source) -> Node:
 
 
 def _refuse_long_lists(source: Source) -> None:
-    """FileError at the first item too many of a list with one item a line.
+    """Raise FileError for a list (one item a line) above the limit of items.
 
-    YAML is composed at some 20,000 nodes a second; counting lines tells it at once.
+    YAML is composed at some 20,000 nodes a second; counting lines is fast.
     """
     counts: dict[int, int] = {}  # items so far, by the column of their list
     text_below: int | None = None  # the column of the key of a block scalar
@@ -117,7 +117,9 @@ def _refuse_long_lists(source: Source) -> None:
 
 
 def _too_long(source: Source, place: SourcePlace | None) -> FileError:
-    return source.error(f"more than {MAX_ITEMS:,} items in one list", "make two files of it", place)
+    return source.error(
+        f"more than {MAX_ITEMS:,} items in one list", "split it into two files", place
+    )
 
 
 def _in_words(source: Source, wrong: yaml.MarkedYAMLError) -> FileError:
@@ -127,11 +129,11 @@ def _in_words(source: Source, wrong: yaml.MarkedYAMLError) -> FileError:
         mark = wrong.context_mark
     place = _place(mark)
     if "\\t" in said:
-        return source.error("a tab stands here", "indent with spaces", place)
+        return source.error("a tab is not allowed here", "indent with spaces", place)
     for sign, message, hint in _SENTENCES:
         if sign in said:
             return source.error(message, hint, place)
-    return source.error(f"no YAML: {wrong.problem}", "look at the line above", place)
+    return source.error(f"not valid YAML: {wrong.problem}", "look at the line above", place)
 
 
 def _refuse_duplicates(source: Source, node: Node) -> None:
@@ -141,7 +143,7 @@ def _refuse_duplicates(source: Source, node: Node) -> None:
             if not isinstance(key, ScalarNode):
                 raise source.error("a key is a word", "write key: value", _place(key.start_mark))
             if key.value in seen:
-                raise source.error(f'"{key.value}" is there twice', "leave one out", place_of(key))
+                raise source.error(f'"{key.value}" is given twice', "leave one out", place_of(key))
             seen.add(key.value)
             _refuse_duplicates(source, value)
     elif isinstance(node, SequenceNode):
@@ -201,7 +203,7 @@ def _at(text: str, index: int) -> SourcePlace:
 
 
 def place_of(node: Node) -> SourcePlace:
-    """Where a node begins; a scalar on one line is meant as a whole."""
+    """The place of a node; the whole scalar if it is on one line."""
     start, end = node.start_mark, node.end_mark
     one_line = isinstance(node, ScalarNode) and start.line == end.line
     length = end.column - start.column if one_line else 1
@@ -209,7 +211,7 @@ def place_of(node: Node) -> SourcePlace:
 
 
 def place_in(source: Source, node: Node, start: int, stop: int) -> SourcePlace:
-    """Where characters [start, stop) of a scalar's value stand in the file."""
+    """The place of characters [start, stop) of a scalar's value in the file."""
     if not isinstance(node, ScalarNode) or not node.value:
         return place_of(node)
     columns = _indexes(source.text, node)
@@ -221,9 +223,9 @@ def place_in(source: Source, node: Node, start: int, stop: int) -> SourcePlace:
 
 
 def _indexes(text: str, node: ScalarNode) -> list[int]:
-    """For each character of the value, where in the file it comes from.
+    """The position in the file of each character of the value.
 
-    Quotes, escapes, indentation and folded lines lie between; what is not found stays where it was.
+    Quotes, escapes, indentation and folded lines are skipped.
     """
     at, end = node.start_mark.index, node.end_mark.index
     if node.style in ("|", ">"):

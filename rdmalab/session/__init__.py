@@ -1,4 +1,4 @@
-"""PAST AND NAMES: who is called what, what was asked for, and how time goes on.
+"""Sessions: object names, the journal of commands, and virtual time with its past and branches.
 
-It writes no file itself; it is handed the vocabulary, and who answers questions about the world.
+It writes no file. The vocabulary and the evaluation of expressions are arguments.
 """

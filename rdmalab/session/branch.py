@@ -1,4 +1,4 @@
-"""A branch of time: what was asked along it, and moments of it that are kept whole."""
+"""A branch of time: its journal and its snapshots."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from rdmalab.world.trace import Numbered
 
 
 class Place(NamedTuple):
-    """A moment: after this event, at this time; 0 means as soon as the event was over."""
+    """A moment: after this event, at this time (ns); 0 means directly after the event."""
 
     event: int
     at_ns: int
@@ -22,9 +22,9 @@ BEGINNING = Place(-1, 0)
 
 @dataclass(slots=True)
 class Snapshot:
-    """A moment kept whole. records, entries: how many of the trace and of the journal led to it.
+    """A snapshot. records, entries: how many of the trace and of the journal precede it.
 
-    rare: the rare records since the snapshot before. left_out: kinds of which it has not all,
+    rare: the rare records since the previous snapshot. left_out: kinds that are incomplete in it,
     because they were not rare then.
     """
 
@@ -39,9 +39,9 @@ class Snapshot:
 
 
 class SafePoint(NamedTuple):
-    """Where a history stood before a command, to return to when the command ends by an exception.
+    """A safe point: the state of a history before a command, restored if the command raises.
 
-    end: the end of the branch then; said: entries of its journal; branches: the names of all.
+    end: the end of the branch then. said: number of journal entries. branches: their names.
     """
 
     branch: "Branch"
@@ -54,11 +54,11 @@ class SafePoint(NamedTuple):
 
 @dataclass(slots=True)
 class Branch:
-    """One line of time from its beginning; what it shares with its parent it shares by reference.
+    """One line of time from its beginning; the part before the fork is shared by reference.
 
-    parent: the branch it left, empty for the first. forked: the last moment they have in common,
-    and shared: how many records that are. end: where it was left; meaningless while it is lived in.
-    stood: when a journey set out, by the event that was the last one then; going back ends there.
+    parent: the branch it forked from, empty for the first. forked: the last common moment.
+    shared: number of common records. end: its last moment; unused while the branch is current.
+    stood: start times of runs, by the last event before each; `back` ends there.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Breakpoints: questions that are asked after every event, forward and backward.
+"""Breakpoints: conditions that are evaluated after every event, forward and backward.
 
-`break` halts where an answer becomes yes, `watch` where a value changes. What a `break` asks of the
-last packet, completion or call is asked anew whenever there is another one.
+`break` halts when a condition becomes true, `watch` when a value changes. A condition on the last
+packet, completion or call is evaluated again for each new one.
 """
 
 from dataclasses import dataclass, field
@@ -27,7 +27,10 @@ _RENEWED = {
 
 @dataclass(slots=True)
 class Breakpoint:
-    """One question. watches: any change halts, not only a yes. before: the answer so far."""
+    """One expression.
+
+    Watches: halt at any change, not only when it becomes true. before: last value.
+    """
 
     number: int
     question: Expression
@@ -40,9 +43,9 @@ class Breakpoint:
 
 @dataclass(slots=True)
 class Breakpoints:
-    """All that are set, by number.
+    """All breakpoints, by number.
 
-    said: what the last halt was for. halted: on which branch and where in its time that was.
+    said: the reason of the last halt. halted: its branch and moment.
     """
 
     by_number: dict[int, Breakpoint] = field(default_factory=dict)
@@ -61,12 +64,12 @@ class Breakpoints:
         return made
 
     def begin(self, session: "Session") -> None:
-        """A journey sets out: what is so now is nothing new."""
+        """Start of a run: store the current values."""
         for each in self.by_number.values():
             each.before = _asked(session, each)
 
     def hits(self, session: "Session", first_record: int) -> bool:
-        """Whether the event just over is one to halt at; `first_record` is its first."""
+        """Whether to halt after this event; first_record: number of its first record."""
         found = []
         for each in self.by_number.values():
             before, each.before = each.before, _asked(session, each)
@@ -77,23 +80,23 @@ class Breakpoints:
         return bool(found)
 
     def halt(self, history: "History") -> str:
-        """We stand where one has said so."""
+        """Halt here: store branch and moment."""
         self.halted = (history.branch.name, history.here)
         return self.said
 
     def has_halted_at(self, history: "History") -> bool:
-        """Whether what they have to say of this moment has been said."""
+        """Whether the halt at this moment was reported already."""
         return self.halted == (history.branch.name, history.here)
 
 
 def _asked(session: "Session", each: Breakpoint) -> Any:
-    """What is watched; of a breakpoint whether the answer is yes."""
+    """The value of a watch; whether the condition of a breakpoint is true."""
     value = answer(session, each.question)
     return value if each.watches else value is not UNKNOWN and bool(value)
 
 
 def _is_asked_anew(session: "Session", each: Breakpoint, first_record: int) -> bool:
-    """Whether a breakpoint asks of the last one of something, and there is another one now."""
+    """Whether a condition is about the last packet, completion or call, and there is a new one."""
     if each.watches or not each.before:
         return False
     records = session.world.trace.records[first_record:]
@@ -114,7 +117,7 @@ def _is_another(session: "Session", path: Path, record: Record) -> bool:
 
 
 def answer(session: "Session", question: Expression) -> Any:
-    """The value of a question now; UNKNOWN where it means nothing, as before a thing is made."""
+    """The value of an expression now; UNKNOWN if it has none, as before its object exists."""
     try:
         return session.ask(question.node)
     except (NotUnderstood, Refused):
@@ -122,7 +125,7 @@ def answer(session: "Session", question: Expression) -> Any:
 
 
 def _news(each: Breakpoint, before: Any) -> list[str]:
-    """What there is to say of another answer; nothing where a yes became a no."""
+    """The sentence about a changed value; empty if a condition became false."""
     if each.watches:
         was, now = told(before), told(each.before)
         return [f"watch {each.number}: {each.question.text} was {was}, is {now}"]
@@ -130,9 +133,9 @@ def _news(each: Breakpoint, before: Any) -> list[str]:
 
 
 def told(value: Any) -> str:
-    """An answer in words."""
+    """A value as text."""
     if value is UNKNOWN:
-        return "not there"
+        return "not defined"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, bytes | bytearray):

@@ -1,8 +1,8 @@
-"""History: any moment of any branch can be had again, by replaying the journal from a snapshot.
+"""History: restore any moment of any branch by replaying the journal from a snapshot.
 
-The journal and the seed are the whole truth. A snapshot about every thousand events only makes the
-way shorter: it keeps what has changed since the one before and shares the rest with it. What is
-older than the hot tail of the trace is replayed when somebody reads it.
+The journal and the seed determine everything. Snapshots, about every thousand events, only shorten
+the replay: each keeps what changed since the previous one and shares the rest. Records older than
+the hot tail of the trace are replayed when they are read.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,11 +33,11 @@ Replay = Callable[[Entry], None]
 
 
 class History:
-    """Where in time a world is, and all the time there ever was.
+    """The moment of a world, and all branches of its past.
 
-    replay: carries out a line of the journal once more. live: the world is at the end of its
-    branch, where new things happen. entries: lines of the journal that are behind us. jumps: how
-    often somebody went to another moment, instead of letting time pass.
+    replay: runs a line of the journal again. live: the world is at the end of its branch.
+    entries: number of journal lines before this moment. jumps: how often the moment changed other
+    than by running.
     """
 
     __slots__ = (
@@ -66,7 +66,7 @@ class History:
 
     @property
     def end(self) -> Place:
-        """Where the branch ends: here, while it is lived in."""
+        """The end of the branch: here, if it is live."""
         return self.here if self.live else self.branch.end
 
     @property
@@ -75,7 +75,10 @@ class History:
 
     # ------------------------------------------------------------------ what happens is kept
     def keep(self, entry: Entry) -> str:
-        """A line of the journal, just carried out. In the past it opens a branch: what it left."""
+        """Add a line to the journal.
+
+        In the past this opens a branch; returns the branch left, else None.
+        """
         left = "" if self.live else self._fork(entry)
         self.branch.journal.append(entry)
         self.entries += 1
@@ -91,7 +94,7 @@ class History:
         return left
 
     def _part(self, name: str, place: Place, shared: int) -> None:
-        """From here on another branch is lived in; they have so many records in common."""
+        """Make another branch the current one; shared: number of common records."""
         parent = self.branch
         self.branch = Branch(
             name, parent.name, place, shared,
@@ -103,16 +106,16 @@ class History:
 
     @property
     def apart(self) -> int:
-        """Events between two snapshots."""
+        """Number of events between two snapshots."""
         return EVENTS_APART
 
     @property
     def due(self) -> int:
-        """The event after which the next snapshot is taken, if this is the present."""
+        """The event after which the next snapshot is taken, if the world is live."""
         return self.base.place.event + EVENTS_APART
 
     def take(self) -> None:
-        """Keep this moment whole."""
+        """Take a snapshot."""
         branch, records = self.branch, self.world.trace.records
         taken = self._now()
         first = branch.snapshots[-1].records
@@ -126,12 +129,12 @@ class History:
             self.world.trace.forget(branch.snapshots[-HOT].records)
 
     def _now(self) -> Snapshot:
-        """This moment; what has not changed since the last one is shared with it."""
+        """A snapshot of this moment; unchanged parts are shared with the last one."""
         base = self.base
         return self._snapshot(snapshots.take(self.world, self._changed(), base.images), base)
 
     def _changed(self) -> set[snapshots.Key]:
-        """What may have changed since the last snapshot: the log names it, or a command did."""
+        """The objects that may have changed since the last snapshot, from log and commands."""
         base, records = self.base, self.world.trace.records
         keys = snapshots.named(self.world, records[base.records :], base.images)
         said = [entry.invocation for entry in self.branch.journal[base.entries : self.entries]]
@@ -150,7 +153,7 @@ class History:
         return keys
 
     def _snapshot(self, taken: snapshots.SavedStates, before: Snapshot | None) -> Snapshot:
-        """Names change only when there are more of them, living or buried."""
+        """Names change only when their number changes."""
         names = self.names
         named = (len(names.thing_of), len(names.name_of), len(names.buried))
         same = before is not None and before.named == named
@@ -160,9 +163,9 @@ class History:
 
     # ------------------------------------------------------------------ going forward
     def run(self, events: int, until_ns: int | None = None) -> int:
-        """Up to `events` events due up to `until_ns`; in the past those that happened then.
+        """Run up to `events` events due up to `until_ns`; in the past the recorded ones.
 
-        Fewer where nothing more happens in time, or where the past ends and the present begins.
+        Fewer if no more are due, or at the end of the past.
         """
         done = 0
         while done < events and self.live:
@@ -176,13 +179,13 @@ class History:
         return done if self.live else done + self._again(events - done, until_ns)
 
     def _run(self, events: int, until_ns: int | None) -> int:
-        """In the world, and what became of names on the way."""
+        """Run events in the world, and update the names."""
         done = self.world.run(events, until_ns)
         self.retire_names()
         return done
 
     def retire_names(self) -> None:
-        """What accidents have destroyed loses its name."""
+        """Free the names of objects that faults have destroyed."""
         while self.world.struck:
             self.names.retire(self.world.struck.pop())
 
@@ -199,12 +202,12 @@ class History:
         return world.event - first
 
     def _rebase(self) -> None:
-        """Count what changes from here on; the tail of the trace stays short in the past, too."""
+        """Track changes from here on; the tail of the trace stays short in the past, too."""
         before, self.base = self.base, self._now()
         self.world.trace.forget(before.records)
 
     def _next(self, stop: int, until_ns: int | None = None) -> bool:
-        """The next line of the journal, or all events before it; False if none is due in time."""
+        """Replay the next line of the journal, or the events before it; False if none is due."""
         world, journal = self.world, self.branch.journal
         entry = journal[self.entries] if self.entries < len(journal) else None
         if entry is None or entry.event > world.event + 1:
@@ -218,7 +221,7 @@ class History:
         return True
 
     def advance(self, to_ns: int) -> None:
-        """Let time pass in which nothing happens; in the past not beyond what comes next."""
+        """Advance the clock without an event; in the past not beyond the next one."""
         if not self.live:
             to_ns = min(to_ns, self._limit_ns())
         self.world.advance(to_ns)
@@ -232,16 +235,16 @@ class History:
 
     # ------------------------------------------------------------------ going anywhere
     def before(self, event: int) -> list[Place]:
-        """Moments from which the time up to an event can be looked through, the first first."""
+        """Moments from which the time up to an event can be replayed, oldest first."""
         kept = [snapshot.place for snapshot in self.branch.snapshots]
         return [place for place in kept if place.event <= event]
 
     def remember_time(self) -> None:
-        """A journey sets out from here; going back after this event ends here."""
+        """A run starts here; `back` after its first event ends here."""
         self.branch.stood[self.world.event] = self.world.now_ns
 
     def place_after(self, event: int) -> Place:
-        """Where one stood after an event, before the next: a command tells when that was."""
+        """The time of the world after an event and before the next one."""
         index = self.branch.journal.before(event + 1)
         if index < len(self.branch.journal):
             entry = self.branch.journal[index]
@@ -252,9 +255,9 @@ class History:
         return Place(event, self.branch.stood.get(event, 0))
 
     def seek(self, place: Place) -> None:
-        """The world as it was at this place of the branch; its end is the present.
+        """Restore the world at this moment of the branch.
 
-        Stopped may be raised where the way is long: then nothing has moved.
+        Raises Stopped on ^C; then the moment is unchanged.
         """
         place = min(place, self.end)
         nearest = self.past.before(place, lambda snapshot: snapshot.place)
@@ -265,13 +268,16 @@ class History:
         self.live = self.here == self.branch.end
 
     def _leave(self) -> None:
-        """For another moment of this branch."""
+        """Prepare for another moment of this branch."""
         self.jumps += 1
         if self.live:
             self.branch.end, self.live = self.here, False
 
     def seek_time(self, at_ns: int) -> None:
-        """The world as it stood at this time: after all that was due by then; Stopped as above."""
+        """Restore the world at this time (ns), after all events due by then.
+
+        Raises Stopped on ^C.
+        """
         end = self.end
         at_ns = min(at_ns, end.at_ns)
         nearest = self.past.before(at_ns, lambda snapshot: snapshot.place.at_ns)
@@ -283,7 +289,7 @@ class History:
         self.live = self.here == end
 
     def switch(self, branch: Branch) -> None:
-        """To the end of another branch."""
+        """Go to the end of another branch."""
         if branch is self.branch:
             return
         self.jumps += 1
@@ -298,7 +304,7 @@ class History:
         self.live = True
 
     def _shared(self, branch: Branch) -> int:
-        """Records that all branches on the way to the first have in common."""
+        """The records that this branch shares with its ancestors."""
         shared = self.world.trace.latest + 1
         while branch.parent:
             shared = min(shared, branch.shared)
@@ -306,7 +312,10 @@ class History:
         return shared
 
     def _restore(self, snapshot: Snapshot, changed: set[snapshots.Key] | None = None) -> None:
-        """`changed`: what may differ from the last snapshot; None: what the log names."""
+        """changed.
+
+        Objects that may differ from the last snapshot; None: those that the log names.
+        """
         world, base, trace = self.world, self.base, self.world.trace
         changed = self._changed() if changed is None else changed
         snapshots.restore(world, snapshot.images, base.images, changed)
@@ -318,20 +327,20 @@ class History:
     def _replay_to(self, place: Place) -> None:
         while self.world.event < place.event:
             if not self._next(place.event):
-                lost = f"event {self.world.event + 1} does not happen again"
+                lost = f"event {self.world.event + 1} is missing in the replay"
                 raise RuntimeError(f"history does not replay: {lost}")
         self.world.advance(place.at_ns)
 
     # ------------------------------------------------------------------ after an exception
     def safe_point(self) -> SafePoint:
-        """This moment, to be handed to `undo_to` if what follows raises an exception."""
+        """A safe point of this moment, for `undo_to` if the next command raises."""
         journal, names = self.branch.journal, frozenset(self.branches)
         return SafePoint(self.branch, self.here, self.end, self.live, len(journal), names)
 
     def undo_to(self, point: SafePoint) -> None:
-        """Return to a safe point; nothing that was done or recorded since then is trusted.
+        """Return to a safe point, and discard all state and records since then.
 
-        All that exists is put back from the snapshot before it, and the journal is replayed.
+        The world is restored from the snapshot before it, and the journal is replayed.
         """
         branch = self.branch = point.branch
         self.branches = {name: it for name, it in self.branches.items() if name in point.branches}
@@ -352,7 +361,7 @@ class History:
 
     # ------------------------------------------------------------------ only to look
     def replayed(self, start: Snapshot, event: int) -> tuple[Stretch, Snapshot]:
-        """What happened after a snapshot, up to this event; and the moment after it."""
+        """The records after a snapshot up to this event, and the moment after it."""
         trace = self.world.trace
         with self.read_only_visit():
             self._restore(start)
@@ -362,9 +371,9 @@ class History:
 
     @contextmanager
     def undone_afterwards(self) -> Iterator[None]:
-        """Do and let happen what you like, from here: afterwards nothing of it has happened.
+        """A context for a trial: all commands and events in it are undone at its end.
 
-        Totals over the log that were asked for on the way hold no further than to here.
+        Totals over the log are cut back to this moment.
         """
         trace = self.world.trace
         with self.read_only_visit():
@@ -375,7 +384,10 @@ class History:
 
     @contextmanager
     def read_only_visit(self) -> Iterator[None]:
-        """Go where you like and only look: afterwards all is as it was, the trace included."""
+        """A context for visits to other moments.
+
+        At its end the world and the trace are restored.
+        """
         trace, base = self.world.trace, self.base
         now = self._now()
         kept = (trace.tail, trace.first, trace.cause, len(trace.cuts))
@@ -390,11 +402,11 @@ class History:
             self.base, self.branch, self.live, self.jumps = base, branch, live, jumps
 
     def dispose(self) -> None:
-        """Nothing of it will be asked for any more; see `Session.give_up`."""
+        """Release all parts; see `Session.give_up`."""
         self.branches.clear()
         self.branch, self.replay = Branch(MAIN), _ended
         del self.past, self.base
 
 
 def _ended(_entry: Entry) -> None:
-    raise RuntimeError("this session has been given up")
+    raise RuntimeError("this session was released")

@@ -1,4 +1,4 @@
-"""A question asked after every event there was: its answer, each time that it became another."""
+"""Evaluate an expression after every past event, and collect each new value."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class HistoryValue(NamedTuple):
-    """The answer from this event on."""
+    """The value from this event on."""
 
     event: int
     at_ns: int
@@ -20,7 +20,7 @@ class HistoryValue(NamedTuple):
 
 
 class HistoryQuery(Jump):
-    """From the beginning to where we stand, and there it ends. readings: what was found so far."""
+    """A survey from the beginning to the current moment. readings: the values found so far."""
 
     __slots__ = ("question", "readings")
 
@@ -44,7 +44,7 @@ class HistoryQuery(Jump):
         return False
 
     def stop(self) -> None:
-        """What was found so far is told; we are where we were."""
+        """Stop the survey; the readings so far remain, the moment is unchanged."""
         self.session.history.seek(self.place)
         super().stop()
 

@@ -1,4 +1,4 @@
-"""^C during a long computation: the computation calls `check` between two short steps."""
+"""Cancel a long computation on ^C: it calls `check` between two short steps."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,9 +6,9 @@ from contextvars import ContextVar
 
 
 class Stopped(BaseException):
-    """The user has stopped what was being computed; the world is where it was before.
+    """Raised when the user cancels a computation; the world is unchanged.
 
-    Not an error: what handles errors must let it pass, as it does KeyboardInterrupt.
+    Not an error: error handlers must not catch it, like KeyboardInterrupt.
     """
 
 
@@ -16,12 +16,12 @@ def _never() -> bool:
     return False
 
 
-_WANTED: ContextVar[Callable[[], bool]] = ContextVar("stop wanted", default=_never)
+_WANTED: ContextVar[Callable[[], bool]] = ContextVar("stop requested", default=_never)
 
 
 @contextmanager
 def stoppable(wanted: Callable[[], bool] = _never) -> Iterator[None]:
-    """Inside, `check` raises Stopped as soon as `wanted` answers True; without it never."""
+    """Within this context `check` raises Stopped once `wanted` returns True."""
     before = _WANTED.set(wanted)
     try:
         yield
@@ -30,6 +30,6 @@ def stoppable(wanted: Callable[[], bool] = _never) -> Iterator[None]:
 
 
 def check() -> None:
-    """Raise Stopped if the user has pressed ^C. Called every few milliseconds of work."""
+    """Raise Stopped if the user has pressed ^C. Called every few milliseconds."""
     if _WANTED.get()():
         raise Stopped

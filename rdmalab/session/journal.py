@@ -1,4 +1,4 @@
-"""The journal: what was asked for, in order. Of a long one all but the newest part lies packed."""
+"""The journal: all commands in order. All but the newest part is compressed."""
 
 import copyreg
 import pickle
@@ -15,7 +15,7 @@ LOOSE = 2  # chunks that are left as they are, at the end
 
 
 class Entry(NamedTuple):
-    """One line: what was asked, as which event, at which time."""
+    """One command, its event and its time (ns)."""
 
     event: int
     at_ns: int
@@ -38,7 +38,7 @@ def _unpacked(octets: bytes) -> list[Entry]:
 
 
 class Journal(Sequence[Entry]):
-    """Entries by number, oldest first. One takes about a kilobyte, packed a few dozen bytes."""
+    """Entries by number, oldest first. One takes about a kilobyte, compressed a few dozen bytes."""
 
     __slots__ = ("_events", "_packed", "_tail", "_unpacked")
 
@@ -56,11 +56,11 @@ class Journal(Sequence[Entry]):
             del self._tail[:CHUNK]
 
     def before(self, event: int) -> int:
-        """How many entries were asked before this event."""
+        """The number of entries before this event."""
         return bisect_left(self._events, event)
 
     def beginning(self, count: int) -> "Journal":
-        """Another one that goes on from the first `count` entries of this one."""
+        """A copy with the first `count` entries."""
         twin = Journal()
         twin._events = self._events[:count]
         chunks = min(count // CHUNK, len(self._packed))

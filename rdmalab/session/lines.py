@@ -1,4 +1,4 @@
-"""A line of words, carried out: one reply for each command in it and for each it stands for."""
+"""Run the commands of a line, and those of short forms: one reply each."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from rdmalab.session.session import Session
 
 @dataclass(slots=True)
 class Script:
-    """What a short form returns: the lines it stands for."""
+    """The result of a short form: its lines."""
 
     lines: list[str]
 
 
 @dataclass(slots=True)
 class Reply:
-    """What came of one command.
+    """The reply to one command.
 
     text: the command as written. depth: 1 for lines that a short form stands for. event: None if
-    nothing changed. first_record: where its records begin in the trace. travel: a journey that
-    whoever asked must bring to its end before asking for the next reply. left: the branch of time
-    that this command has left. bug: a sentence about an exception that ended the command.
+    nothing changed. first_record: where its records begin in the trace. travel: a run
+    that the caller must finish before the next reply. left: the branch of time that this command
+    has left. bug: a sentence about an exception that ended the command.
     """
 
     text: str
@@ -47,7 +47,7 @@ class Reply:
 def replies(
     session: Session, line: str, *, file: bool = False, now: Callable[[], Session] | None = None
 ) -> Iterator[Reply]:
-    """Carry out the commands of a line; the first that fails is the last.
+    """Run the commands of a line, up to the first that fails.
 
     file: only full names, as scenario files and saved sessions have them. now: returns the current
     session before each command, because `load` replaces it; None: `session` for all of them.
@@ -92,7 +92,7 @@ def _perform(session: Session, invocation: Invocation) -> Reply:
 
 
 def _stand_for(session: Session, script: Script) -> Iterator[Reply]:
-    """The lines of a short form, up to the first that fails."""
+    """Run the lines of a short form, up to the first that fails."""
     for line in script.lines:
         for reply in replies(session, line, file=True):
             reply.depth += 1

@@ -1,4 +1,4 @@
-"""Names: `A.qp0` ↔ a thing. A name outlives its thing, so that use after destroy can be told."""
+"""Names: `A.qp0` ↔ object. A name outlives its object, so that use after destroy is detected."""
 
 from collections.abc import Iterable
 from itertools import count
@@ -9,7 +9,7 @@ from rdmalab.world.world import World
 
 
 class Names:
-    """Both directions, in the order of creation."""
+    """Names and objects in both directions, in the order of creation."""
 
     __slots__ = ("buried", "name_of", "thing_of")
 
@@ -21,13 +21,13 @@ class Names:
             self.give(node, Thing(Noun.NODE, node, 0))
 
     def give(self, name: str, thing: Thing) -> None:
-        """A new thing gets a name; one whose thing is destroyed may be used again."""
+        """Name a new object; the name of a destroyed object may be used again."""
         self.thing_of[name] = thing
         self.name_of[thing] = name
         self.buried.discard(name)
 
     def retire(self, thing: Thing) -> None:
-        """The thing is destroyed; its name goes on meaning it."""
+        """Mark an object as destroyed; its name still refers to it."""
         if thing in self.name_of:
             self.buried.add(self.name_of[thing])
 
@@ -35,7 +35,7 @@ class Names:
         return self.thing_of.get(name)
 
     def of(self, thing: Thing) -> str:
-        """The name, or what can be said of a thing without one."""
+        """The name of an object; a description if it has none."""
         return self.name_of.get(thing) or f"{thing.node}.{thing.noun}#{thing.number}"
 
     def is_free(self, name: str) -> bool:
@@ -51,7 +51,7 @@ class Names:
         return [it for it in found if node in ("", it.node) and exists(world, it)]
 
     def all(self, noun: Noun | None = None) -> list[str]:
-        """Names of all living things of a noun, oldest first."""
+        """Names of all existing objects of a noun, oldest first."""
         return [
             name
             for name, thing in self.thing_of.items()

@@ -1,8 +1,8 @@
-"""Recall: the records that are no longer in memory, replayed when somebody reads them.
+"""Records that are no longer in memory: replayed when they are read.
 
-A part of the trace is read at a time: what happened within EVENTS_APART events. Where the kept
-snapshots stand further apart, the way is marked by more of them while it is replayed. Marks and
-parts are kept for the next question, as many as the constants say.
+The trace is replayed in parts of EVENTS_APART events. If the snapshots are further apart, the
+replay takes more of them, called marks. The latest marks and parts are cached, as many as the
+constants below.
 """
 
 from bisect import bisect_left, bisect_right
@@ -26,7 +26,7 @@ _Gap = tuple[str, Place]  # branch, the snapshot before it
 
 
 class _Opening(NamedTuple):
-    """The first events of a run: what is told of it in the end."""
+    """The first events of a run, which its summary shows."""
 
     branch: Branch
     events: range
@@ -34,9 +34,9 @@ class _Opening(NamedTuple):
 
 
 class ReplayedRecords:
-    """What can be read of the past of a history.
+    """The past records of a history.
 
-    stretches: parts of the trace that were replayed last. marks: snapshots between two kept ones.
+    stretches: parts of the trace that were replayed last. marks: snapshots between kept ones.
     """
 
     __slots__ = ("_history", "_last", "_opening", "marks", "stretches")
@@ -50,7 +50,7 @@ class ReplayedRecords:
 
     # ------------------------------------------------------------------ what the trace asks
     def of_record(self, number: int) -> Stretch:
-        """The part in which a record stands."""
+        """The part that contains a record."""
         if self._last is not None and self._last[0] is self._history.branch:
             first, records = self._last[1]
             if first <= number < first + len(records):  # who reads on is answered at once
@@ -69,7 +69,7 @@ class ReplayedRecords:
         return opening.stretch if first <= number < first + len(records) else None
 
     def of_event(self, event: int) -> Stretch:
-        """The part in which the records of an event stand."""
+        """The part that contains the records of an event."""
         opening = self._opening_here()
         if opening is not None and event in opening.events:
             return opening.stretch
@@ -78,7 +78,7 @@ class ReplayedRecords:
     def rare(self, before: int) -> Iterator[Numbered]:
         """Rare records older than this number, the newest first, without any replay.
 
-        Of those that say the same again and again only some: see `session.thinning`.
+        Of repeated ones only some, see `session.retention`.
         """
         kept = self._history.branch.snapshots
         index = bisect_left(kept, before, key=lambda s: s.records)
@@ -120,9 +120,9 @@ class ReplayedRecords:
 
     # ------------------------------------------------------------------ moments to replay from
     def before(self, wanted: Any, at: Callable[[Snapshot], Any]) -> Snapshot:
-        """The last moment that was kept or marked of which `at` is not more than `wanted`.
+        """The last snapshot or mark of which `at` is at most `wanted`.
 
-        Stopped may be raised: to mark a long way takes time.
+        Raises Stopped on ^C.
         """
         kept = self._history.branch.snapshots
         index = max(bisect_right(kept, wanted, key=at), 1)
@@ -156,7 +156,7 @@ class ReplayedRecords:
         return mark
 
     def _part(self, start: Snapshot) -> Stretch:
-        """What happened after this moment, up to the next one."""
+        """The records after this moment, up to the next one."""
         history, kept = self._history, self._history.branch.snapshots
         after = bisect_right(kept, start.place, key=lambda s: s.place)
         end = kept[after].place.event if after < len(kept) else history.here.event
@@ -174,7 +174,7 @@ class ReplayedRecords:
             self.stretches.popitem(last=False)
 
     def forget(self, branch: str = "") -> None:
-        """Nothing of a branch of this name holds any more; without a name, nothing at all."""
+        """Drop the cache of a branch; of all branches without a name."""
         self._last = None
         for part in [part for part in self.stretches if branch in ("", part[0])]:
             del self.stretches[part]

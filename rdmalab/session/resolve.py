@@ -1,4 +1,4 @@
-"""From what was written to what a command takes: names become things, dicts become records.
+"""Bind arguments: names become objects, dicts become records.
 
 It runs before the event begins, so that an unknown name is *not understood* and nothing happened.
 """
@@ -62,7 +62,7 @@ class Binder:
         self.names = names
 
     def bind(self, command: Command, invocation: Invocation) -> dict[str, Any]:
-        """Keyword arguments for the function of `command`; NotUnderstood names the place."""
+        """Keyword arguments for the function of `command`; raises NotUnderstood with the place."""
         given = invocation.arguments
         bound = {}
         for p in command.parameters:
@@ -75,7 +75,7 @@ class Binder:
         return bound
 
     def value(self, kind: ArgumentKind, value: Any) -> Any:
-        """One argument, as its kind takes it."""
+        """One argument, converted by its kind."""
         if value is None:
             return None
         if not value and kind.pointer and type(value) is int:
@@ -87,7 +87,7 @@ class Binder:
         return value if bind is None else bind(self, kind, value)
 
     def thing(self, ref: Ref, noun: Noun | None, also: tuple[Noun, ...] = ()) -> Thing:
-        """The thing that a name stands for, alive or not; its noun is `noun` or one of `also`."""
+        """The object of a name, existing or destroyed; its noun is `noun` or one of `also`."""
         name = f"{ref.node}.{ref.name}" if ref.name else ref.node
         thing = self.names.find(name)
         if thing is None:
@@ -108,18 +108,18 @@ class Binder:
         if close:
             return f"did you mean {close[0]}?"
         what = _NOUNS[noun] if noun else "anything"
-        return f"there is: {' '.join(living)}" if living else f"there is not yet {what}"
+        return f"there is: {' '.join(living)}" if living else f"there is no {what} yet"
 
     def _short(self, kind: ArgumentKind, ref: Ref) -> Any:
         short = kind.short
         if short is None:
-            raise NotUnderstood(f"{ref} is a name, and a value is wanted here", ref.place)
+            raise NotUnderstood(f"{ref} is a name; a value is required here", ref.place)
         if ref.part:
             return self._field(kind, short, ref)
         return self._convert(short, ref)
 
     def _field(self, kind: ArgumentKind, short: RefShorthand, ref: Ref) -> int:
-        """`mr->lkey`, `mr->addr + 8`: a field of a region or window, as the program has it."""
+        """`mr->lkey`, `mr->addr + 8`: a field of a region or window, as a C program reads it."""
         thing = self.thing(ref, short.noun, (Noun.MR, Noun.MW))
         found: int | None = getattr(self.world.find(thing, object), ref.part, None)
         if found is None:
@@ -156,7 +156,7 @@ class Binder:
         return new
 
     def enum_argument(self, kind: EnumKind, value: int) -> int:
-        """A number without a member stays a number: the device will judge it."""
+        """A number without a member stays a number; the device checks it."""
         if type(value) is kind.enum:  # to ask the enum takes as long as to bind the whole request
             return value
         try:
@@ -199,7 +199,7 @@ _KINDS: dict[type, dict[str, ArgumentKind]] = {}
 
 
 def _kinds_of(kind: RecordKind) -> dict[str, ArgumentKind]:
-    """The kinds of a record's fields by name: of the thirty that some have, few are given."""
+    """The kinds of a record's fields by name (cached; some have thirty fields)."""
     if kind.record not in _KINDS:
         _KINDS[kind.record] = {field.name: field.kind for field in kind.fields}
     return _KINDS[kind.record]

@@ -1,4 +1,4 @@
-"""What a branch keeps in memory of a long past: fewer snapshots, and both ends of what repeats."""
+"""Thin out a long past: fewer snapshots, and only the ends of repeated records."""
 
 from dataclasses import replace
 from enum import Enum
@@ -9,7 +9,7 @@ from rdmalab.spec.records import Kind, kind_of
 from rdmalab.world.trace import Numbered
 
 ENDS = 8
-"""So many of the first and of the last records of one sort are kept between two snapshots."""
+"""How many of the first and of the last records of one sort are kept between two snapshots."""
 
 _NONE: frozenset[Kind] = frozenset()
 
@@ -17,7 +17,7 @@ _NONE: frozenset[Kind] = frozenset()
 def thin_out(kept: list[Snapshot], recent: int, old: int) -> list[Snapshot]:
     """The snapshots without one of the older ones, if there are more than recent + old.
 
-    The one goes whose neighbours are the closest, so the older ones stand about evenly far apart.
+    The one with the closest neighbours is removed, so the older ones stay evenly spaced.
     The first and the `recent` newest ones stay.
     """
     if len(kept) <= recent + old:
@@ -34,7 +34,7 @@ def thin_out(kept: list[Snapshot], recent: int, old: int) -> list[Snapshot]:
 
 
 def both_ends(found: list[Numbered]) -> tuple[list[Numbered], frozenset[Kind]]:
-    """Of records that say the same of the same thing the first and the last ones, in their order.
+    """The first and the last of equal records about one object, in their order.
 
     Also the kinds of which some were left out.
     """
@@ -53,7 +53,7 @@ def both_ends(found: list[Numbered]) -> tuple[list[Numbered], frozenset[Kind]]:
 
 
 def _sort(each: Numbered) -> tuple[Any, ...]:
-    """Kind, thing, and the words in `a` and `b`: a reason, a state, a verb; numbers differ."""
+    """The key of equal records: kind, object, and the words (not numbers) in `a` and `b`."""
     _, _, _, kind, node, number, a, b = each.record
     return kind, node, number, _word(a), _word(b)
 

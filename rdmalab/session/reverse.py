@@ -1,4 +1,4 @@
-"""Going back in time, and to any moment: the mirror of travelling forward. Both ends are walls."""
+"""Go back in time, and to any moment, between the beginning and the newest event."""
 
 from typing import TYPE_CHECKING
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from rdmalab.session.session import Session
 
-BEGINNING = "this is the beginning: nothing happened before"
-ENDING = "this is where you left off: nothing has happened since"
+BEGINNING = "this is the beginning: there is no earlier event"
+ENDING = "this is the newest event"
 _READ = 8  # records looked at for each event that a slice allows
 
 
 class Jump(RunControl):
-    """To one place, at once. from_event: where it set out. beyond: why it ends short of it."""
+    """A jump to one moment. from_event: where it started. beyond: why it ends before its goal."""
 
     __slots__ = ("beyond", "from_event", "place")
 
@@ -42,7 +42,7 @@ class Jump(RunControl):
 
 
 class ReverseRun(Jump):
-    """Back to where `count` steps began: a step ends after an event with a record of `kind`."""
+    """Back by `count` steps; a step ends after an event with a record of `kind`."""
 
     __slots__ = ("_found", "_past", "count", "kind")
 
@@ -70,7 +70,7 @@ class ReverseRun(Jump):
         return True
 
     def _search(self, events: int) -> bool:
-        """Whether the search is over; what is found is an earlier event."""
+        """Whether the search is over."""
         for _ in range(events * _READ):
             record = next(self._past, None)
             if record is None:
@@ -86,7 +86,7 @@ class ReverseRun(Jump):
 
 
 def _past(session: "Session", kind: Kind) -> "Iterator[Record]":
-    """The records in which one of this kind may be, the newest first."""
+    """The records that may have this kind, newest first."""
     records = session.world.trace.records
     if kind in RARE:
         return (record for _, record in records.of_kind(kind))
@@ -94,9 +94,9 @@ def _past(session: "Session", kind: Kind) -> "Iterator[Record]":
 
 
 class Rewind(Jump):
-    """Back until a breakpoint has something to say; without one to the beginning, or to a time.
+    """Back to a breakpoint; without one to the beginning, or to a time.
 
-    It looks through one stretch of time after the other, the latest first.
+    It replays one stretch of time after the other, the latest first.
     """
 
     __slots__ = ("_first", "_hit", "_limit", "_searched_ns", "_stretch", "until_ns")
@@ -122,7 +122,7 @@ class Rewind(Jump):
         return bool(self.over)
 
     def stop(self) -> None:
-        """Nothing was found so far: we are where we set out."""
+        """Nothing found so far: return to the start."""
         self.session.history.seek(self.place)
         super().stop()
 
@@ -137,7 +137,7 @@ class Rewind(Jump):
         self._end("", met=True)
 
     def _enter(self) -> bool:
-        """Into the next earlier stretch; False if there is none, or none that is in time."""
+        """Enter the next earlier stretch; False if there is none within the limit."""
         session, history = self.session, self.session.history
         in_time = self.until_ns is None or self._searched_ns > self.until_ns
         if not session.breakpoints or self._stretch < 0 or not in_time:
@@ -149,7 +149,7 @@ class Rewind(Jump):
         return True
 
     def _look(self, events: int) -> bool:
-        """At so many events of the stretch; True when it is looked through."""
+        """Check this many events of the stretch; True at its end."""
         session = self.session
         for _ in range(events):
             start = session.world.trace.latest + 1
@@ -171,7 +171,7 @@ class Rewind(Jump):
 
 
 def jump_to(session: "Session", moment: Moment, argument: str = "moment") -> RunControl:
-    """The journey to a moment of this branch, or to a checkpoint of any; NotUnderstood if none."""
+    """The jump to a moment of this branch, or to any checkpoint; raises NotUnderstood if none."""
     history = session.history
     if moment.mark.startswith("@"):
         return _to_checkpoint(session, moment.mark[1:], argument)
@@ -188,7 +188,7 @@ def jump_to(session: "Session", moment: Moment, argument: str = "moment") -> Run
 
 
 def go_to_moment(session: "Session", moment: Moment, argument: str) -> None:
-    """Be at a moment; NotUnderstood if there is none such."""
+    """Go to a moment; raises NotUnderstood if it does not exist."""
     journey = jump_to(session, moment, argument)
     journey.finish()
     if not journey.met:
@@ -196,7 +196,7 @@ def go_to_moment(session: "Session", moment: Moment, argument: str) -> None:
 
 
 class Clock(Jump):
-    """To a time."""
+    """Go to a time (ns)."""
 
     __slots__ = ("at_ns",)
 

@@ -1,4 +1,4 @@
-"""Going forward in time: until when, in slices, interruptible, and never for ever."""
+"""Run forward in time: goals, slices, limits, ^C."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 DAY_NS = 86_400_000_000_000
 MAX_EVENTS = 1_000_000
-PRESENT = "here you left off: what comes now has not happened yet"
+PRESENT = "this was the newest event: later ones are new"
 STOPPED = "stopped"
 SLICE = 2_000  # events; a slice takes a few hundredths of a second
 OPENING = 20  # events that are told one by one when a run is over
@@ -29,18 +29,18 @@ UNITS: dict[str, Kind | None] = {
 
 
 class Goal(Protocol):
-    """Where a journey ends. `bulk`: only the end of all events, or of time, ends it."""
+    """The goal of a run. bulk: it ends only at the last event or at a time."""
 
     bulk: bool
     until_ns: int | None
 
     def reached(self, session: "Session", first_record: int) -> bool:
-        """Asked after each event; `first_record` is the first of that event."""
+        """Whether the goal is reached, after each event; first_record: its first record."""
 
 
 @dataclass(slots=True)
 class Idle:
-    """Until nothing happens by itself any more, or until a time."""
+    """Run until idle, or until a time (ns)."""
 
     until_ns: int | None = None
     bulk: bool = True
@@ -68,7 +68,7 @@ class Steps:
 
 @dataclass(slots=True)
 class When:
-    """Until a question is answered with yes."""
+    """Run until a condition is true."""
 
     text: str
     node: Any
@@ -81,7 +81,7 @@ class When:
 
 
 class RunControl:
-    """One journey; `over` tells why it ended, and is empty while it goes on."""
+    """One run. over: why it ended, empty while it continues."""
 
     __slots__ = ("events", "from_ns", "goal", "met", "over", "replays", "session")
 
@@ -96,7 +96,7 @@ class RunControl:
         self.met = False
         session.breakpoints.begin(session)
         if isinstance(goal, When) and goal.reached(session, 0):
-            self._end("already so", met=True)
+            self._end("already true", met=True)
 
     @property
     def missed(self) -> bool:
@@ -104,7 +104,7 @@ class RunControl:
         return isinstance(self.goal, When) and not self.met
 
     def go(self, events: int = SLICE) -> bool:
-        """Carry out up to `events` events; True when the journey is over."""
+        """Run up to `events` events; True when the run is over."""
         if not self.over:
             in_bulk = self.goal.bulk and not self.session.breakpoints
             told = self.events >= OPENING
@@ -116,17 +116,17 @@ class RunControl:
         return bool(self.over)
 
     def _keep_opening(self) -> None:
-        """The events that will be told stay in memory, however long this takes."""
+        """Keep the events for the summary in memory."""
         history = self.session.history
         first = history.here.event - self.events + 1
         history.past.keep_opening(first, first + min(self.events, OPENING) - 1)
 
     def stop(self) -> None:
-        """Between two events, so the world is whole."""
+        """Stop between two events."""
         self._end(STOPPED)
 
     def finish(self) -> None:
-        """All of it at once."""
+        """Run to the end in one call."""
         while not self.go():
             pass
 
@@ -152,7 +152,7 @@ class RunControl:
                 return
 
     def _is_reached(self, first: int) -> bool:
-        """Whether a breakpoint halts here, or this is where we wanted to be."""
+        """Whether a breakpoint halts here, or the goal is reached."""
         session = self.session
         met = self.goal.reached(session, first)
         if session.breakpoints and session.breakpoints.hits(session, first):
@@ -162,16 +162,16 @@ class RunControl:
         return bool(self.over)
 
     def _rest(self) -> None:
-        """Nothing is left to do, or nothing in time."""
+        """The run is over: no event is left, or none before the time."""
         until_ns, world = self.goal.until_ns, self.session.world
         if until_ns is not None and (self.goal.bulk or world.agenda.next_ns() is not None):
             self.session.history.advance(until_ns)
             self._end("time is up", met=self.goal.bulk)
         elif world.agenda.next_ns() is None:
-            self._end("nothing more will happen by itself", met=self.goal.bulk)
+            self._end("idle: no packet, timer or program is pending", met=self.goal.bulk)
 
     def _at_the_present(self) -> bool:
-        """Whether what was recorded has just come to its end, and new things would begin."""
+        """Whether the replay has just reached the newest event."""
         if self.replays and self.session.history.live:
             self._end(PRESENT, met=self.goal.bulk)
         return bool(self.over)
@@ -191,12 +191,12 @@ class RunControl:
             self._end("stopped: the next event is more than a day of virtual time away")
 
     def _what_goes_on(self) -> str:
-        """The line of a program that runs, if there is one; else where to see what repeats."""
+        """The current line of a running program, if any; else a hint how to see what repeats."""
         session = self.session
         for program in running(session.world):
             name = session.names.of(Thing(Noun.PROGRAM, program.node, program.number))
             return f"{name} is running, in line {program.line.number}: {program.line.text}"
-        return "the same packets may repeat without end: show wire last=10"
+        return "packets may repeat without limit (endless retry): show wire last=10"
 
     def _end(self, reason: str, *, met: bool = False) -> None:
         self.over = reason or "there"

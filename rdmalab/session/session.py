@@ -1,4 +1,4 @@
-"""The session: what was asked for, in order; a journal and a seed are the whole truth."""
+"""The session: a world, its names, and the journal. Journal and seed determine everything."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -36,10 +36,10 @@ _NAMING = (Ref, New)
 
 @dataclass(slots=True)
 class CommandOutcome:
-    """What came of one invocation.
+    """The result of one command.
 
-    event: its number, None if it changed nothing. refusal: the errno it answered with. left: the
-    branch of time that it has left, because it was asked for in the past.
+    event: its number, None if the command changed nothing. refusal: the errno returned. left: the
+    branch of time that it has left, because the command was given in the past.
     """
 
     invocation: Invocation
@@ -53,9 +53,8 @@ class CommandOutcome:
 class Session:
     """A world, its names, its journal.
 
-    answer: who answers questions about the world (the views, put in by the lab). refuse_senseless:
-    who refuses those that cannot mean anything. anew: opens the
-    same lab once more, as it was before the first word.
+    answer: evaluates expressions (the views). refuse_senseless: raises for expressions that cannot
+    have a value. anew: opens the same lab without any commands.
     """
 
     world: World
@@ -82,11 +81,14 @@ class Session:
 
     @property
     def journal(self) -> Journal:
-        """What was asked on this branch, up to its end."""
+        """The journal of this branch, up to its end."""
         return self.history.branch.journal
 
     def perform(self, invocation: Invocation) -> CommandOutcome:
-        """Carry out one command. NotUnderstood if it means nothing here: then nothing happened."""
+        """Run one command.
+
+        Raises NotUnderstood if it is invalid here; then nothing was executed.
+        """
         command = self.vocabulary.get(invocation.name)
         if command is None:
             raise NotUnderstood(f'no verb "{invocation.name}"', hint="help lists them all")
@@ -110,17 +112,17 @@ class Session:
         return outcome
 
     def _check_questions(self, command: Command, invocation: Invocation) -> None:
-        """NotUnderstood where a question can never be answered with yes or no."""
+        """Raises NotUnderstood if an expression cannot be a condition."""
         if command.asking and self.refuse_senseless is not None:
             for question in questions_in(command, invocation):
                 self.refuse_senseless(question)
 
     def _replay(self, entry: Entry) -> None:
-        """A line of the journal, once more."""
+        """Run a line of the journal again."""
         self._as_event(self.vocabulary[entry.invocation.name], entry.invocation)
 
     def _as_event(self, command: Command, invocation: Invocation) -> CommandOutcome:
-        """One command that changes the world, whatever comes of it."""
+        """Run one command that changes the world."""
         world, tail = self.world, self.world.trace.tail
         if world.struck:  # where somebody else has let time pass
             self.history.retire_names()
@@ -159,9 +161,9 @@ class Session:
 
     # ------------------------------------------------------------------ for programs
     def carry_out(self, invocation: Invocation) -> Carried:
-        """A line of a program: within the event under way, and not journaled.
+        """Run a line of a program, within the current event and without a journal entry.
 
-        Where C would block, the call has not returned, so the log does not have it either.
+        If C would block, the call has not returned and is not in the log.
         """
         command, outcome = self.vocabulary[invocation.name], CommandOutcome(invocation)
         self.history.retire_names()
@@ -181,9 +183,9 @@ class Session:
         return carried
 
     def holds(self, question: Any) -> bool:
-        """Whether a program is answered with yes; it sees what is there, never the log.
+        """Evaluate a program's condition, on the current state without the log.
 
-        No thread could read that, and while its past is replayed the log is not all there.
+        A thread cannot read the log, and in a replay the log is incomplete.
         """
         self.world.trace.shut = True
         try:
@@ -199,40 +201,40 @@ class Session:
                     self.names.give(str(value), made)
 
     def _bury(self, records: list[Record]) -> None:
-        """What these records have destroyed loses its name."""
+        """Free the names of objects that these records destroyed."""
         for record in records:
             if record[3] is _DESTROYED:
                 _, _, _, _, node, number, noun, _ = record
                 self.names.retire(Thing(Noun(noun), node, number))
 
     def travel(self, goal: Goal) -> RunControl:
-        """Set out towards a goal; nothing moves before `go`."""
+        """Start a run towards a goal; time moves only in its `go`."""
         return RunControl(self, goal)
 
     def restarted(self) -> "Session":
-        """The same lab in which nothing was said yet, to play the journal in."""
+        """The same lab without any commands, to replay the journal in."""
         if self.anew is None:
-            raise NotUnderstood("nobody is here who could open this lab once more")
+            raise NotUnderstood("this session cannot open a second lab")
         return self.anew()
 
     def dispose(self) -> None:
-        """This session is over: take its parts, which refer to each other, apart.
+        """Release the parts of an ended session, which refer to each other.
 
-        Without that its memory would be free only when the collector looks for it.
+        Without it, memory is only freed when the garbage collector runs.
         """
         self.history.dispose()
         self.world.dispose()
         self.answer = self.anew = None
 
     def ask(self, node: Any) -> Any:
-        """The answer to a parsed question about the world."""
+        """The value of a parsed expression."""
         if self.answer is None:
-            raise NotUnderstood("nobody is here to answer questions about the world")
+            raise NotUnderstood("this session cannot evaluate expressions")
         return self.answer(node)
 
 
 def questions_in(command: Command, invocation: Invocation) -> Iterator[Any]:
-    """Every question about facts in a command, those in the lines of a program included."""
+    """The expressions in a command, also those in the lines of a program."""
     for parameter in command.asking:
         value = invocation.arguments.get(parameter.name)
         if isinstance(value, Expression):

@@ -1,1 +1,1 @@
-"""Words on a terminal: how a line is typed, completed and coloured, and how an answer is said."""
+"""Text input and output: prompt, completion, colours, and replies as styled lines."""

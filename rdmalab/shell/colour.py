@@ -1,7 +1,7 @@
-"""A line in colour: a Pygments lexer over the grammar's own reading, for prompt and docs.
+"""A Pygments lexer that colours lines with the grammar's parse, for the prompt and the docs.
 
 It is registered as the Pygments lexer `rdmalab`; text with `A> ` prompts is read as a transcript,
-in which all other lines are what the lab answered.
+in which all other lines are output of the lab.
 """
 
 import re
@@ -49,7 +49,7 @@ _Piece = tuple[int, _TokenType, str]
 
 
 class RdmalabLexer(Lexer):
-    """Lines of the lab, or a transcript of a session."""
+    """Lexer for commands, or for the transcript of a session."""
 
     name = "rdmalab"
     aliases: ClassVar[list[str]] = ["rdmalab"]
@@ -58,7 +58,7 @@ class RdmalabLexer(Lexer):
     url = ""
 
     def __init__(self, **options: Any) -> None:
-        """`node`: what a name without a node belongs to. `ensurenl` and `stripnl` are off."""
+        """node: the node of names without one. `ensurenl` and `stripnl` are off."""
         self.node: str = options.pop("node", "A")
         super().__init__(**({"ensurenl": False, "stripnl": False} | options))
 

@@ -1,4 +1,4 @@
-"""The menu under the prompt: what may be typed now, each with a few words about it."""
+"""The completion menu of the prompt: candidates, each with a short description."""
 
 from collections.abc import Callable, Iterable
 
@@ -12,8 +12,8 @@ _WIDEST_META = 50
 
 
 class LabCompleter(Completer):
-    """Asks the grammar what is expected and the world what is legal. `session` is asked anew each
-    time, for a scenario may bring another."""
+    """A prompt_toolkit completer. session: called for each completion, because `load` replaces
+    the session."""
 
     def __init__(self, session: Callable[[], Session]) -> None:
         self._session = session

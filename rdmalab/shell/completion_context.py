@@ -1,4 +1,4 @@
-"""Where a half-typed command stands: whom it speaks to, and what it has said so far."""
+"""The command under the cursor: its object, and the keys that are typed already."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,27 +29,30 @@ class CompletionContext:
     before: str
 
     def given(self, *path: str) -> Any:
-        """What was said for a key elsewhere in the command, by its path; None if nothing."""
+        """The value typed for a key (given by its path) elsewhere in the command.
+
+        None if there is none.
+        """
         part = self.expected.given.get(".".join(path))
         return None if part is None or part.wrong is not None else part.value
 
     @property
     def node(self) -> str:
-        """The node that the command speaks to; empty while it has not said."""
+        """The node of the command's object; empty while none is typed."""
         for part in self.expected.given.values():
             if part.argument.key is None and isinstance(part.value, Ref | New):
                 return part.value.node
         return ""
 
     def object(self, key: str) -> Any:
-        """The living object that a key names."""
+        """The existing object that a key names; None if there is none."""
         ref = self.given(key)
         thing = self.session.names.find(f"{ref.node}.{ref.name}") if isinstance(ref, Ref) else None
         world = self.session.world
         return world.find(thing, object) if thing is not None and exists(world, thing) else None
 
     def things(self, noun: Noun | None, slot: Slot) -> list[Thing]:
-        """What is alive and can be meant, the likeliest first."""
+        """The names of existing objects that fit here, the most likely first."""
         living = self.session.names.living(self.session.world, noun)
         is_peer = slot.parameter.name in _PEERS and noun is not Noun.AH
         node = self.node
@@ -59,7 +62,7 @@ class CompletionContext:
         return [thing for thing in living if (thing.node != node) is is_peer]
 
     def is_near(self, slot: Slot) -> bool:
-        """Whether a key is worth showing: fields of a record that may be left out can wait."""
+        """Whether the menu shows a key; optional fields of a record appear only once typed."""
         if (
             self.expected.partial
             or self.expected.record is not None
@@ -71,7 +74,7 @@ class CompletionContext:
         return not any(keys.at(path).kind.nullable for path in outer)
 
     def flags_before(self) -> set[str]:
-        """The flags that `A|B|` has already."""
+        """The flags already typed in `A|B|`."""
         start = self.expected.place.start
         text = self.before[:start].replace(" ", "")
         said = text.rpartition("=")[2] if text.endswith("|") else ""
@@ -79,7 +82,7 @@ class CompletionContext:
 
 
 def about(world: World, thing: Thing) -> str:
-    """A few words on a thing, for a menu."""
+    """A short description of an object, for a menu."""
     say = _ABOUT.get(thing.noun)
     return "" if say is None else say(world.find(thing, object))
 
@@ -89,7 +92,7 @@ _ABOUT: dict[Noun, Callable[[Any], str]] = {
     Noun.MR: lambda mr: f"{mr.length} bytes, lkey {mr.lkey:#x}, {rights(mr.access)}",
     Noun.MW: lambda mw: f"{mw.type.name}, {'free' if mw.binding is None else 'bound'}",
     Noun.CQ: lambda cq: f"{len(cq.cqes)}/{cq.capacity} completions",
-    Noun.SRQ: lambda srq: f"{srq.srq_type.name} {srq.number:#x}, {len(srq.wqes)} receives wait",
+    Noun.SRQ: lambda srq: f"{srq.srq_type.name} {srq.number:#x}, {len(srq.wqes)} receives posted",
     Noun.XRCD: lambda xrcd: f"domain {xrcd.domain}",
     Noun.AH: lambda ah: f"to {gid_text(ah.attr.dgid).removeprefix('::ffff:')}",
     Noun.CHANNEL: lambda channel: f"{len(channel.events)} events",

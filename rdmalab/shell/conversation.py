@@ -1,4 +1,4 @@
-"""One conversation with a lab, whatever the face: lines in, styled lines out, ^C between slices.
+"""Evaluate lines in a lab and emit styled lines, for every face; ^C is checked between slices.
 
 talk = Conversation(lab)
 goes_on = await talk.evaluate("run", emit, pause)      # emit(line), await pause()
@@ -41,7 +41,7 @@ _FIRST, _LEAST, _MOST = 200, 1, 20_000  # events
 
 
 class Safe(NamedTuple):
-    """What is put back when a command ends by an exception."""
+    """What is restored when a command ends with an exception."""
 
     session: Session
     point: SafePoint
@@ -50,12 +50,13 @@ class Safe(NamedTuple):
 
 
 class Conversation:
-    """Carries lines out in a lab and says what came of them.
+    """Evaluates lines in a lab and emits the replies as styled lines.
 
-    running: time is moving; searching: through the past, and the world stands where it is looked at
-    just now. end: how the last text ended. at_line: which of its lines that was.
-    diary: what is told of each line before it runs, and where it ended. stopping: ^C was typed.
-    diagnosis: the last answer of the doctor in this world.
+    running: a run is in progress. searching: a search through the past is in progress; the world is
+    at the moment under inspection. end: how the last text ended. at_line: the line at which it
+    ended.
+    diary: the write-ahead log of the lines. stopping: ^C was typed.
+    diagnosis: the last answer of `why` in this world.
     copy: puts a text on the clipboard of the face, if it has one.
     """
 
@@ -88,19 +89,19 @@ class Conversation:
         return self._repeat
 
     def stop(self) -> None:
-        """LineEnd what runs, between two events, or what is computed."""
+        """LineStop the run or the computation, between two events."""
         self.stopping = True
 
     def interrupt(self) -> None:
-        """LineEnd what is computed; a run goes on. From any thread."""
+        """LineStop the computation; a run continues. May be called from any thread."""
         self._interrupted = True
 
     def _is_over(self) -> bool:
-        """Whether what is computed is no longer wanted."""
+        """Whether the computation was cancelled."""
         return (self.stopping or self._interrupted) and not self._answered
 
     async def evaluate(self, text: str, emit: Emit, pause: Pause) -> bool:
-        """Carry out the lines of a text up to the first that fails; False: leave.
+        """Evaluate the lines of a text up to the first that fails; returns False after `quit`.
 
         An empty text repeats the last step or run.
         """
@@ -117,9 +118,9 @@ class Conversation:
         return self.end is not LineEnd.LEFT
 
     def _parts(self, line: str) -> list[str]:
-        """The line; around a word that ends the diary, command by command.
+        """Evaluate a line; where a command of it ends the log, each command alone.
 
-        What follows such a word belongs to another diary than what precedes it.
+        The commands before and after it belong to different logs.
         """
         session = self.lab.session
         if not any(word in line for word in self._apart):
@@ -132,7 +133,7 @@ class Conversation:
         return [line] if is_whole else [each.line for each in said]
 
     async def _line(self, line: str, emit: Emit, pause: Pause) -> None:
-        """On disk first, then done; where it ended is written behind it.
+        """Write the line to the log, evaluate it, then write where it ended.
 
         A command that ends the recording stands neither in it nor in the next one.
         """
@@ -145,14 +146,17 @@ class Conversation:
         self.diary.ended(place_of(self.lab.session), commands)
 
     async def carry_out(self, line: str, emit: Emit, pause: Pause) -> int:
-        """Do one line and say what came of it; how many of its commands were done, or failed."""
+        """Evaluate one line and emit its replies.
+
+        Returns how many of its commands ran or failed.
+        """
         self.end, self._halted, self._commands = LineEnd.FINE, False, 0
         try:
             with stoppable(self._is_over):
                 await self._carry_out(line, emit, pause)
         except Stopped:
             self.end = LineEnd.STOPPED
-            self.tell([plain("stopped; nothing was changed or written by it", "class:warn")], emit)
+            self.tell([plain("stopped: the command changed and wrote nothing", "class:warn")], emit)
         return self._commands
 
     async def _carry_out(self, line: str, emit: Emit, pause: Pause) -> None:
@@ -175,7 +179,7 @@ class Conversation:
             emit(said)
 
     async def _answer(self, reply: Reply, emit: Emit, pause: Pause) -> None:
-        """Say what came of a command, and do what it asks of the face."""
+        """Emit the reply to a command, and carry out its request to the face."""
         if isinstance(reply.value, Report):
             self.diagnosis = reply.value
         for said in say(self.voice, reply):
@@ -187,7 +191,10 @@ class Conversation:
             await grant(self, reply.value, emit, pause)
 
     async def granted(self, reply: Reply, emit: Emit, pause: Pause) -> Reply | None:
-        """Do what a command asks of the face; the reply that tells of a bug, if that raised."""
+        """Carry out a command's request to the face.
+
+        Returns the bug reply if an exception was raised.
+        """
         safe = self._safe()
         try:
             await self._grant(reply, emit, pause)
@@ -196,7 +203,7 @@ class Conversation:
         return None
 
     def start_over(self, session: Session) -> None:
-        """Another world, and nothing said in it yet."""
+        """Start with another world and no output."""
         self.lab.session = self.voice.session = session
         self.lesson = self.diagnosis = None
 
@@ -205,34 +212,37 @@ class Conversation:
         return Safe(session, session.history.safe_point(), self.lesson, self.diagnosis)
 
     def _bug(self, bug: Exception, line: str, safe: Safe) -> Reply:
-        """The world as it was before the command that raised; a reply that says what happened."""
+        """Restore the world from before the command that raised.
+
+        Returns the reply about the exception.
+        """
         self.end = LineEnd.BUG
         self.lab.session = self.voice.session = safe.session
         self.lesson, self.diagnosis = safe.lesson, safe.diagnosis
         try:
             safe.session.history.undo_to(safe.point)
-            world = "the world is as it was before this command"
+            world = "the state before this command is restored"
         except Exception:  # noqa: BLE001  (the same bug may be on the way back)
-            world = "the world could not be put back: save what you need and type new"
+            world = "the state before it could not be restored: save what you need, then type new"
         return Reply(line, bug=f"{called(bug)}; {world}; {report(bug, list(self._typed))}")
 
     def tell(self, lines: Sequence[Line], emit: Emit) -> None:
-        """In the width and the letters of whoever listens."""
+        """Emit lines in the width and the character set of this face."""
         for row in self.voice.set(lines):
             emit(row)
 
     def report_error(self, text: str, emit: Emit) -> None:
-        """The line was not understood after all."""
+        """Emit an error for a line that parsed but cannot be carried out."""
         self.end = LineEnd.NOT_UNDERSTOOD
         for line in text.splitlines():
             emit([("class:error", shown(line))])
 
     def judge(self, *, ok: bool) -> None:
-        """How a wish ended, whatever was done for it."""
+        """How a request to the face ended."""
         self.end, self._halted = LineEnd.FINE if ok else LineEnd.FAILED, False
 
     async def replies(self, line: str, pause: Pause) -> AsyncIterator[Reply]:
-        """The replies to one line, each with its travel at an end."""
+        """The replies to one line, each after its travel has ended."""
         coming = self.lab.replies(line)
         while True:
             safe = self._safe()
@@ -267,7 +277,7 @@ class Conversation:
             self._repeat = line if command.facts.is_repeated else ""
 
     async def go(self, travel: RunControl, pause: Pause) -> None:
-        """In slices short enough that ^C and the screen are served in between."""
+        """Run in slices, short enough that ^C and the screen are served in between."""
         known = self.diary.known()
         self.running, self.searching = True, isinstance(travel, Jump)
         try:
@@ -281,7 +291,10 @@ class Conversation:
         self.diary.arrived(LoggedArrival(place_of(self.lab.session), travel.over == STOPPED))
 
     def _slice(self, travel: RunControl, known: LoggedArrival | None) -> bool:
-        """Whether it is over. A journey that was stopped before goes as far as it did then."""
+        """Whether the travel is over.
+
+        A recovered run goes exactly as far as in the lost session.
+        """
         started = time.perf_counter()
         left = self.lab.session.max_events - travel.events
         if known is not None and known.stopped:

@@ -1,4 +1,4 @@
-"""Whether something new is wrong: who asks why then gets an answer, and is told so once."""
+"""Decides when to suggest `why`: once for each new error."""
 
 from dataclasses import dataclass, field
 
@@ -12,13 +12,13 @@ _NEWEST = 2_000  # records: asked after every reply, and it is only a hint
 
 @dataclass(slots=True)
 class ErrorNotice:
-    """What somebody was told of, in one world."""
+    """The errors of one world for which `why` was suggested already."""
 
     session: Session | None = None
     told: list[Subject] = field(default_factory=list)
 
     def is_new(self, session: Session) -> bool:
-        """Whether there is something to complain of that was not spoken of yet; now it was."""
+        """Whether there is a new error; marks it as reported."""
         if session is not self.session:
             self.session, self.told = session, []
         log = Log(session, newest=_NEWEST)

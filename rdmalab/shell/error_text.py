@@ -1,4 +1,4 @@
-"""What is said of a line that went wrong: the line, a caret, what is legal, one thing to try."""
+"""Error messages: the line, a caret under the fault, the legal values, one suggestion."""
 
 import re
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Page:
 
 
 def not_understood(error: NotUnderstood, page: Page) -> list[Line]:
-    """A line that meant nothing: nothing happened."""
+    """The message for a line that was not understood; nothing was executed."""
     lead = [(ERROR, "not understood (nothing happened): "), ("", shown(error.message))]
     text, place = _line_at(error.line, error.place)
     if place == NOWHERE:
@@ -37,7 +37,7 @@ def not_understood(error: NotUnderstood, page: Page) -> list[Line]:
 
 
 def refused(session: Session, reply: Reply, page: Page) -> list[Line]:
-    """A verb that answered with an errno: an event like any other."""
+    """The message for a verb that returned an errno; it is an event."""
     refusal, invocation = reply.refusal, reply.invocation
     if refusal is None or invocation is None:
         return []
@@ -56,7 +56,7 @@ def refused(session: Session, reply: Reply, page: Page) -> list[Line]:
 
 
 def _named(session: Session, invocation: Invocation, text: str) -> str:
-    """The text with names: the adapter that said it knows none."""
+    """The text with object names in place of numbers; the device has no names."""
     who = object_name(session, invocation)
     text = text.replace("The QP ", f"{who} ").replace("A.qp.", f"{who}.")
     found = _THIS.search(text)
@@ -66,7 +66,7 @@ def _named(session: Session, invocation: Invocation, text: str) -> str:
 
 
 def _ref_of(arguments: dict[str, Any], noun: str) -> str:
-    """The name given for a parameter of this noun, however deep."""
+    """The name given for a parameter of this noun, at any depth."""
     for key, value in arguments.items():
         if isinstance(value, Ref) and key.endswith(noun):
             return str(Ref(value.node, value.name))
@@ -85,7 +85,7 @@ def _outcome(reply: Reply, refusal: Refused) -> str:
     if reply.event is None:
         return "nothing changed"
     if refusal.bad_wr:
-        stay = "wr 0 stays" if refusal.bad_wr == 1 else f"wr 0..{refusal.bad_wr - 1} stay"
+        stay = "wr 0 remains" if refusal.bad_wr == 1 else f"wr 0..{refusal.bad_wr - 1} remain"
         return f"ev {reply.event}, {stay} posted"
     return f"ev {reply.event}, {refusal.left or 'nothing changed'}"
 
@@ -96,7 +96,7 @@ def _headline(text: str, note: str, page: Page) -> Line:
 
 
 def place_of(invocation: Invocation, refusal: Refused) -> Span:
-    """Where in the command's own text the fault stands; else its first argument, or the verb."""
+    """The columns of the fault in the command; else those of its first argument, or of the verb."""
     places = invocation.places
     verb = places.get("", NOWHERE)
     first = next(iter(invocation.arguments), "")
@@ -118,7 +118,7 @@ def _nearest(places: dict[str, Span], refusal: Refused) -> Span | None:
 
 # --------------------------------------------------------------------------- the caret
 def _line_at(line: str, place: Span) -> tuple[str, Span]:
-    """Of several lines the one that holds the place, and the place in it."""
+    """The line of a text that contains the place, and the place within that line."""
     start = line.rfind("\n", 0, place.start) + 1
     stop = line.find("\n", place.start)
     text = line[start:] if stop < 0 else line[start:stop]
@@ -128,7 +128,7 @@ def _line_at(line: str, place: Span) -> tuple[str, Span]:
 
 
 def _pointed(text: str, place: Span, note: str, page: Page, style: str) -> list[Line]:
-    """The line, and under it a caret with a note; a long line is shown around the caret."""
+    """The line with a caret and a note under it; a long line is cut around the caret."""
     text, place = _window(text, place, page.width - len(_INDENT))
     carets = "^" * max(1, place.stop - place.start)
     under = f"{_INDENT}{' ' * place.start}"

@@ -1,4 +1,4 @@
-"""Words that ask something of the face: open a scenario, go on with it, bring back, hand out."""
+"""Carries out requests to the face: load, next, open, continue, new, share, copy."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ def _driver(talk: "Conversation", pause: "Pause") -> Drive:
 
 # --------------------------------------------------------------------------- lessons
 async def _load(talk: "Conversation", wish: Load, emit: "Emit", pause: "Pause") -> None:
-    """The world begins anew, as the scenario has it; its setup is done."""
+    """Replace the world by that of the scenario, and run its setup."""
     from rdmalab.scenario.loader import FileError, found, load
 
     try:
@@ -47,7 +47,7 @@ async def _load(talk: "Conversation", wish: Load, emit: "Emit", pause: "Pause") 
 
 
 async def _next(talk: "Conversation", _wish: Next, emit: "Emit", pause: "Pause") -> None:
-    """On with the scenario that is open."""
+    """Go on to the next stop of the loaded scenario."""
     lesson = talk.lesson
     if lesson is None:
         talk.report_error("no scenario is loaded: load FILE", emit)
@@ -60,7 +60,7 @@ async def _next(talk: "Conversation", _wish: Next, emit: "Emit", pause: "Pause")
 def _opened(
     talk: "Conversation", scenario: "Scenario", profile: str | None, emit: "Emit"
 ) -> Lesson:
-    """The world of a scenario; where it names no profile, that of the lab."""
+    """A new world for a scenario; nodes without a profile get that of the lab."""
     from rdmalab.scenario.runner import Runner
 
     default = next(iter(talk.lab.profiles.values())).name
@@ -74,7 +74,7 @@ def _opened(
 
 # --------------------------------------------------------------------------- handed on
 async def _open(talk: "Conversation", wish: Open, emit: "Emit", pause: "Pause") -> None:
-    """What somebody shared, played to where it ended; ^C stops it between two steps."""
+    """Replace the world by a shared session, played to its end; ^C stops it between two steps."""
     from rdmalab.scenario.loader import FileError, loads
 
     try:
@@ -98,7 +98,7 @@ async def _continue(talk: "Conversation", wish: Continue, emit: "Emit", pause: "
 
 
 async def _new(talk: "Conversation", _wish: Empty, emit: "Emit", _pause: "Pause") -> None:
-    """An empty world; the diary of the session before it is left."""
+    """Replace the world by an empty one, and close the log of the previous session."""
     talk.start_over(talk.lab.empty())
     session = talk.lab.session
     left = talk.diary.begin_empty(head_of(session))
@@ -109,15 +109,17 @@ async def _new(talk: "Conversation", _wish: Empty, emit: "Emit", _pause: "Pause"
     if left is not None and left in (kept := waiting(left.parent)):
         number = kept.index(left) + 1
         word = "continue" if number == 1 else f"continue {number}"
-        talk.tell([plain(f"{word} brings back the session that was left.", DIM)], emit)
+        talk.tell([plain(f"{word} restores the previous session.", DIM)], emit)
     talk.judge(ok=True)
 
 
 async def _share(talk: "Conversation", word: Shared, emit: "Emit", _pause: "Pause") -> None:
-    """It is printed already; where the face has a clipboard, it is there, too."""
+    """Copy a text that was printed to the clipboard, if the face has one."""
     if talk.copy is not None:
         talk.copy(word.text)
-        talk.tell([plain("copied, if this terminal lets a program do so", DIM)], emit)
+        talk.tell(
+            [plain("copied to the clipboard, if the terminal permits it (OSC 52)", DIM)], emit
+        )
 
 
 WISHES: dict[type, FaceHandler] = {

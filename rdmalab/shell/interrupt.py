@@ -1,4 +1,4 @@
-"""Signals: ^C ends what runs between two events; SIGTERM and SIGHUP end the program."""
+"""Signals: ^C stops a run between two events; SIGTERM and SIGHUP end the program."""
 
 import signal
 import sys
@@ -9,12 +9,12 @@ from types import FrameType
 LEAVING = tuple(
     number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None
 )
-"""Signals after which a face leaves: with the terminal restored, and the session kept."""
+"""Signals after which a face exits, with the terminal restored and the session kept."""
 
 
 @contextmanager
 def leaving() -> Iterator[None]:
-    """Inside, these signals raise SystemExit, so that whatever holds the terminal gives it back."""
+    """Within this context these signals raise SystemExit, so that the terminal is restored."""
 
     def left(number: int, _frame: FrameType | None) -> None:
         sys.exit(128 + number)
@@ -29,7 +29,7 @@ def leaving() -> Iterator[None]:
 
 @contextmanager
 def interrupts(stop: Callable[[], None]) -> Iterator[None]:
-    """Inside, SIGINT calls `stop` and nothing else."""
+    """Within this context SIGINT calls `stop` and does nothing else."""
 
     def heard(_signal: int, _frame: FrameType | None) -> None:
         stop()

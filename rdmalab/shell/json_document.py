@@ -1,4 +1,4 @@
-"""What `rdmalab repl --json` prints: one document about the lines.
+"""The JSON document of `rdmalab repl --json`: the lines and their replies.
 
 `cli/schemas.py` has its schema.
 """
@@ -24,11 +24,11 @@ _DEEPEST = 12
 
 @dataclasses.dataclass(slots=True)
 class LineReport:
-    """A reply, and what one knows beside it.
+    """A reply with its context, as the document shows it.
 
     session: the one that replied. at_ns: virtual time afterwards. line_number: from 1. warnings:
-    what may surprise in it. said: what was told while a scenario or a kept session was opened or
-    went on; if that is_refused, why.
+    deviations between devices and documents. lines: printed while a scenario or a kept session
+    was opened or continued; the reason, if it is_refused.
     """
 
     reply: Reply
@@ -36,36 +36,36 @@ class LineReport:
     at_ns: int
     line_number: int
     warnings: list[str]
-    said: list[str] = dataclasses.field(default_factory=list)
+    lines: list[str] = dataclasses.field(default_factory=list)
     is_refused: bool = False
 
 
-def document(told: list[LineReport]) -> dict[str, Any]:
-    """The whole conversation."""
-    return {"version": SCHEMA_VERSION, "replies": [_reply(item) for item in told]}
+def document(reports: list[LineReport]) -> dict[str, Any]:
+    """The whole document."""
+    return {"version": SCHEMA_VERSION, "replies": [_reply(item) for item in reports]}
 
 
-def _reply(told: LineReport) -> dict[str, Any]:
-    reply, error = told.reply, _error(told.reply)
-    refused = told.is_refused and error is None
+def _reply(report: LineReport) -> dict[str, Any]:
+    reply, error = report.reply, _error(report.reply)
+    refused = report.is_refused and error is None
     if refused:
-        error = _fault("not understood", "\n".join(told.said), 1, "", None)
+        error = _fault("not understood", "\n".join(report.lines), 1, "", None)
     return {
         "line": reply.text,
-        "line_number": told.line_number,
+        "line_number": report.line_number,
         "depth": reply.depth,
         "event": reply.event,
-        "at_ns": told.at_ns,
-        "value": plain_value(told.session, reply.value),
-        "said": [] if refused else told.said,
+        "at_ns": report.at_ns,
+        "value": plain_value(report.session, reply.value),
+        "said": [] if refused else report.lines,
         "errno": None if reply.refusal is None else errno_name(reply.refusal.errno),
         "error": error,
-        "warnings": told.warnings,
+        "warnings": report.warnings,
     }
 
 
 def _error(reply: Reply) -> dict[str, Any] | None:
-    """column: where in `line` the fault stands, from 1; rule: what the refusal stands on."""
+    """column: place of the fault in `line`, from 1. rule: name of the violated rule."""
     if reply.bug:
         return _fault("bug", reply.bug, 1, "", None)
     if reply.error is not None:
@@ -84,7 +84,7 @@ def _fault(kind: str, message: str, column: int, hint: str, rule: str | None) ->
 
 # --------------------------------------------------------------------------- values
 def plain_value(session: Session, value: Any, depth: int = 0) -> Any:
-    """Any value as JSON has it: enums by name, bytes in hexadecimal, rows as objects."""
+    """A value as JSON: enums by name, bytes in hexadecimal, rows as objects."""
     if value is None or isinstance(value, bool | float) or depth > _DEEPEST:
         return value if depth <= _DEEPEST else None
     if isinstance(value, enum.Enum):

@@ -1,4 +1,4 @@
-"""What may be typed here and now: only what the tables and the world of this moment allow."""
+"""Completion candidates: only what the tables and the current world allow."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -46,7 +46,7 @@ from rdmalab.views.memory import with_key
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Something that may be typed, and a few words about it. rank: smaller comes first."""
+    """A candidate and its description. rank: smaller comes first."""
 
     text: str
     meta: str = ""
@@ -54,7 +54,7 @@ class Choice:
 
 
 def choices(session: Session, line: str, cursor: int) -> tuple[list[Choice], Expected]:
-    """What may replace the piece of text at the cursor, best first."""
+    """The candidates for the word at the cursor, best first."""
     expected = expect(line, cursor, session.vocabulary, session.default_node, session.aliases)
     if any(_is_topic(slot.kind) for slot in expected.values):
         _take_whole_word(expected, line[:cursor])
@@ -72,7 +72,10 @@ def choices(session: Session, line: str, cursor: int) -> tuple[list[Choice], Exp
 
 
 def _begins(text: str, wanted: str, *, inside: bool) -> bool:
-    """Whether a text begins so; inside: or a part of its path, as `rnr` in `err/rnr-naks`."""
+    """Whether a text starts with the typed piece.
+
+    Inside: or a part of its path, `rnr` in `err/rnr-naks`.
+    """
     return text.startswith(wanted) or (inside and f"/{wanted}" in text)
 
 
@@ -81,14 +84,14 @@ def _is_topic(kind: ArgumentKind) -> bool:
 
 
 def _take_whole_word(expected: Expected, before: str) -> None:
-    """`A.qp0.wr[7`: a thing that one asks about is completed as a whole."""
+    """Complete `A.qp0.wr[7` as a whole."""
     word = before[len(before.rstrip()) :] or before.split(" ")[-1]
     expected.partial = word.strip()
     expected.place = Span(len(before) - len(expected.partial), len(before))
 
 
 def _comes_first(slot: Slot) -> bool:
-    """Without it no key makes sense; a question may be followed by one at any time."""
+    """Whether a positional argument is still missing; a question may be followed by keys."""
     required = slot.parameter.required and slot.parameter.positional
     return required and not isinstance(slot.kind, ExpressionKind)
 
@@ -105,7 +108,7 @@ def _verbs(session: Session, partial: str) -> list[Choice]:
 
 
 def _line_words(session: Session, partial: str) -> list[Choice]:
-    """What a line of a program begins with: the words of programs, and whatever changes things."""
+    """The first words of a program's line: the words of programs and the verbs."""
     begun = [Choice(word, row.sentence) for word, row in WORDS.items() if word.startswith(partial)]
     known = session.vocabulary
     changing = [
@@ -139,18 +142,18 @@ def _keys(here: CompletionContext) -> Iterator[Choice]:
 
 
 def _is_only_braces(slot: Slot) -> bool:
-    """A record whose fields are offered in its place."""
+    """Whether the fields of a record are offered in its place."""
     return isinstance(slot.kind, RecordKind) and slot.kind.short is None
 
 
 def _is_list_of_records(slot: Slot) -> bool:
-    """Written in braces; what can be said with a name, such as sg, is not."""
+    """Whether it is written in braces; `sg` for example takes a name instead."""
     kind = slot.kind
     return isinstance(kind, ListKind) and isinstance(kind.item, RecordKind) and not kind.item.short
 
 
 def _short(key: str, slot: Slot, partial: str) -> str:
-    """`state` for `qp_state`, as everybody says, unless another name is being typed."""
+    """The short alias, such as `state` for `qp_state`, unless another name is being typed."""
     others = (*slot.parameter.aliases, *slot.parameter.dotted)
     if partial and not key.startswith(partial):
         return next((name for name in others if name.startswith(partial)), key)
@@ -174,7 +177,7 @@ def _values(here: CompletionContext, slot: Slot) -> Iterator[Choice]:
             yield from _names(here, ThingKind(noun, ranged=_is_ranged(slot)), slot)
     yield from _OF_KIND.get(type(kind), _nothing)(here, kind, slot)
     if kind.nullable and isinstance(kind, RecordKind):
-        yield Choice("NULL", "none at all", 4)
+        yield Choice("NULL", "none", 4)
 
 
 def _is_ranged(slot: Slot) -> bool:
@@ -200,7 +203,7 @@ def _number(word: str, kind: EnumKind) -> int:
 
 
 def _prefix(kind: EnumKind, partial: str) -> str:
-    """The prefix of libibverbs, where one is being typed."""
+    """The prefix of libibverbs, if one is being typed."""
     begun = partial.upper()[:4]
     if len(begun) < 2 or not "IBV_".startswith(begun):
         return ""
@@ -225,7 +228,7 @@ def _names(here: CompletionContext, kind: ThingKind, slot: Slot) -> Iterator[Cho
 
 
 def _spellings(here: CompletionContext, thing: Thing, name: str) -> list[str]:
-    """`A.qp0`; also `qp0` where it is the default node's and its beginning is being typed."""
+    """`A.qp0`; also `qp0` for the default node, if its beginning is typed."""
     node, _, own = name.partition(".")
     partial = here.expected.partial
     is_begun = bool(partial) and "." not in partial.partition("[")[0]
@@ -244,7 +247,7 @@ def _ranges(here: CompletionContext, thing: Thing, name: str, about: str) -> Ite
         return
     if not begun[2]:
         yield Choice(f"{name}[{begun[1]}:{length}]", about)
-        yield Choice(f"{name}[{begun[1]}]", "from there on")
+        yield Choice(f"{name}[{begun[1]}]", "from this index on")
     else:
         yield Choice(f"{name}[{begun[1]}:{length}]", about)
 
@@ -285,7 +288,7 @@ def _moments(here: CompletionContext, _kind: MomentKind, _slot: Slot) -> Iterato
     for name, (branch, place) in here.session.checkpoints.items():
         elsewhere = "" if branch == here.session.history.branch.name else f" of {branch}"
         yield Choice(f"@{name}", f"{fmt.event(place.event)}{elsewhere}")
-    yield from (Choice("start", "where all begins"), Choice("end", "where you left off"))
+    yield from (Choice("start", "the empty world"), Choice("end", "the newest event"))
 
 
 def _texts(here: CompletionContext, _kind: TextKind | ProseKind, _slot: Slot) -> Iterator[Choice]:
@@ -304,7 +307,7 @@ def _command(here: CompletionContext) -> str:
 
 
 def _branches(history: History) -> Iterator[Choice]:
-    """Where one could go: every branch but this one."""
+    """The branches other than the current one."""
     for branch in history.branches.values():
         if branch is not history.branch:
             begun = fmt.event(branch.forked.event)
@@ -321,7 +324,7 @@ def _questions(here: CompletionContext, kind: ExpressionKind, slot: Slot) -> Ite
 
 
 def _topics(here: CompletionContext, slot: Slot) -> Iterator[Choice]:
-    """What one can ask why of now, once; of the node spoken to also without it, once begun."""
+    """The subjects that `why` accepts now; those of the default node also without its name."""
     session, own = here.session, f"{here.session.default_node}."
     said_before = here.before[: here.expected.place.start].rpartition(";")[2].split()
     command = here.expected.command

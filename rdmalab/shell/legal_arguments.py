@@ -1,4 +1,4 @@
-"""Which keys and values a verb would take now: asked of the tables, never of a list of its own."""
+"""The keys and values that a verb accepts now, from the tables of `spec/`."""
 
 import dataclasses
 from collections.abc import Callable
@@ -23,7 +23,7 @@ REQUIRED_FIRST, THEN_OPTIONAL, THEN_THE_REST = range(3)
 
 @dataclass(frozen=True, slots=True)
 class ArgumentVerdict:
-    """A key may be given. word: `required RESET→INIT`; values: so few that they can be shown."""
+    """A key that may be given. word: `required RESET→INIT`. values: listed if there are few."""
 
     rank: int = THEN_OPTIONAL
     word: str = ""
@@ -32,7 +32,7 @@ class ArgumentVerdict:
 
 @dataclass(frozen=True, slots=True)
 class PendingMove:
-    """The move that a half-typed modify_qp means."""
+    """The transition that an incomplete modify_qp asks for."""
 
     qp: QueuePair
     to: QPState
@@ -43,7 +43,7 @@ class PendingMove:
 
 
 def judge_key(here: CompletionContext, slot: Slot) -> ArgumentVerdict | None:
-    """How much a key is wanted; None where the verb would refuse or ignore it."""
+    """Whether a key is required or optional; None if the verb refuses or ignores it."""
     command = here.expected.command
     judge = _KEY_JUDGES.get(command.name) if command is not None else None
     if judge is not None:
@@ -54,7 +54,7 @@ def judge_key(here: CompletionContext, slot: Slot) -> ArgumentVerdict | None:
 
 # --------------------------------------------------------------------------- modify_qp
 def asked_move(here: CompletionContext) -> PendingMove | None:
-    """From where to where; None while the QP is not known or the move is illegal."""
+    """The transition; None while the QP is unknown or the transition is illegal."""
     qp = here.object("qp")
     if not isinstance(qp, QueuePair):
         return None
@@ -66,7 +66,7 @@ def asked_move(here: CompletionContext) -> PendingMove | None:
 
 
 def attribute_of(slot: Slot) -> str:
-    """The attribute that a key of modify_qp gives, or is part of."""
+    """The attribute of modify_qp that a key sets or is part of."""
     if slot.path[0] != "attr" or len(slot.path) < 2:
         return ""
     return slot.spread.fills[0] if slot.spread is not None else slot.path[1]
@@ -121,7 +121,7 @@ def _given_mask(here: CompletionContext) -> Attr:
 
 # --------------------------------------------------------------------------- post_send
 def judge_work(here: CompletionContext, slot: Slot) -> ArgumentVerdict | None:
-    """Only the fields that the opcode and the type read; none where the QP refuses all work."""
+    """The fields that opcode and QP type read; none if the QP accepts no work."""
     name = slot.path[-1]
     qp = here.object("qp")
     if isinstance(qp, QueuePair) and not _posts(here, qp):
@@ -142,7 +142,7 @@ def judge_work(here: CompletionContext, slot: Slot) -> ArgumentVerdict | None:
 
 
 def _posts(here: CompletionContext, qp: QueuePair) -> bool:
-    """Whether the state and the type let the verb post anything."""
+    """Whether the verb can post in this state and type."""
     command = here.expected.command
     if command is None or command.name != "post_send":
         return qp.state_row.posts_recv
@@ -152,7 +152,7 @@ def _posts(here: CompletionContext, qp: QueuePair) -> bool:
 
 _OPCODES = frozenset(WROpcode)
 _PITFALLS = ("num_sge", "next", "rest", "bad_wr")  # for those who look for them
-_ADDRESS = "where it goes"
+_ADDRESS = "destination"
 
 # What only some types of queue pairs read in a work request.
 _OF_TYPE: dict[str, Callable[[Transport], bool]] = {
@@ -171,7 +171,7 @@ _KEY_JUDGES: dict[str, Callable[[CompletionContext, Slot], ArgumentVerdict | Non
 
 # --------------------------------------------------------------------------- enum values
 def legal_members(here: CompletionContext, slot: Slot, kind: EnumKind) -> dict[int, str] | None:
-    """The members that are legal now, each with a few words; None: all of them are."""
+    """The legal members with a description; None if all of them are legal."""
     judge = _MEMBER_JUDGES.get((kind.enum, slot.parameter.name)) or _MEMBER_JUDGES.get(
         (kind.enum, "")
     )
@@ -187,7 +187,7 @@ def _next_states(here: CompletionContext) -> dict[int, str] | None:
 
 def _current_state(here: CompletionContext) -> dict[int, str] | None:
     qp = here.object("qp")
-    return {int(qp.state): "where it is"} if isinstance(qp, QueuePair) else None
+    return {int(qp.state): "current state"} if isinstance(qp, QueuePair) else None
 
 
 def _opcodes(here: CompletionContext) -> dict[int, str] | None:
@@ -202,8 +202,8 @@ def _opcodes(here: CompletionContext) -> dict[int, str] | None:
 
 
 def _needs(row: Work) -> str:
-    parts = ["takes a receive at the peer"] if row.consumes_receive else []
-    parts += [f"needs {row.remote.name} there"] if row.remote else []
+    parts = ["consumes a receive at the peer"] if row.consumes_receive else []
+    parts += [f"needs {row.remote.name} at the peer"] if row.remote else []
     return ", ".join(parts)
 
 
@@ -221,13 +221,13 @@ def _send_flags(here: CompletionContext) -> dict[int, str] | None:
 
 
 def _next_flags(here: CompletionContext) -> dict[int, str] | None:
-    """wr_flags: INLINE is for the setter to say."""
+    """The flags of wr_flags; INLINE is set by wr_set_inline_data."""
     legal = _send_flags(here)
     return {f: word for f, word in (legal or {}).items() if f != SendFlags.INLINE} or None
 
 
 def _builders(here: CompletionContext) -> dict[int, str] | None:
-    """The builders that this device has for the type that was said."""
+    """The builders (send_ops_flags) that the device has for the given type."""
     qp_type = here.given("init_attr", "qp_type")
     if qp_type not in tuple(QPType):
         return None
@@ -237,7 +237,7 @@ def _builders(here: CompletionContext) -> dict[int, str] | None:
 
 
 def can_be_meant(here: CompletionContext, thing: Thing) -> bool:
-    """The functions wr_* are for queue pairs that create_qp_ex made."""
+    """Only queue pairs made by create_qp_ex have the functions wr_*."""
     command = here.expected.command
     if command is None or not command.name.startswith("wr_") or here.given("qp"):
         return True
@@ -252,7 +252,7 @@ def _mtus(here: CompletionContext) -> dict[int, str] | None:
 
 
 def _qp_types(here: CompletionContext) -> dict[int, str] | None:
-    """The types that this device makes."""
+    """The QP types that this device supports."""
     node = here.node or here.session.default_node
     return {int(t): "" for t in sorted(here.session.world.nodes[node].profile.qp_types)}
 
@@ -282,13 +282,13 @@ _PROVEN: dict[str, Any] = {
 
 
 def recommended(slot: Slot) -> int | None:
-    """The value that `connect` gives this attribute."""
+    """The value that `connect` sets for this attribute."""
     if attribute_of(slot) not in {f.name for f in dataclasses.fields(QpAttr)}:
         return None
     return usual_value(slot.parameter.name)
 
 
 def usual_value(attribute: str) -> int | None:
-    """A value that is known to work for an attribute of modify_qp."""
+    """A value that works for an attribute of modify_qp; None if none is known."""
     value = _PROVEN.get(attribute)
     return int(value) if isinstance(value, int) else None

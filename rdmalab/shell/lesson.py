@@ -1,4 +1,4 @@
-"""A scenario walked through in a conversation: its notes are read, its lines typed for one."""
+"""Step through a scenario at a prompt: print its notes, run its lines, stop at each note."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +19,7 @@ TITLE, NOTE, DIM, GOOD, WARN = "class:title", "class:note", "class:dim", "class:
 
 
 class BranchMoment(NamedTuple):
-    """A moment of a branch; live: its end, where new things happen."""
+    """A moment of a branch. live: it is the end of the branch."""
 
     branch: str
     place: Place
@@ -27,9 +27,9 @@ class BranchMoment(NamedTuple):
 
 
 class Lesson:
-    """One walk; stood: where in time its last step ended.
+    """One run through a scenario. stood: the moment at which its last step ended.
 
-    `drive` brings the travel of a reply to its end, as the conversation does it.
+    drive: runs the travel of a reply to its end.
     """
 
     def __init__(self, runner: "Runner", voice: OutputFormat) -> None:
@@ -47,9 +47,9 @@ class Lesson:
         return BranchMoment(history.branch.name, history.here, history.live)
 
     def _return(self) -> list[Line]:
-        """To where the walk was, if somebody went elsewhere in time; what was done there is kept.
+        """Go back to the moment of the last step, if the user moved in time; branches are kept.
 
-        What was only added where the walk stood belongs to it.
+        Commands added at the end of its branch stay part of it.
         """
         now, then, history = self._stand, self.stood, self.session.history
         if (
@@ -63,10 +63,10 @@ class Lesson:
         event, clock = self.session.world.event, fmt.clock(self.session.world.now_ns)
         where = f"{fmt.ev(event)}, {clock}"
         where += f", on {then.branch}" if now.branch != then.branch else ""
-        return [plain(f"back to where the walk was: {where}", DIM)]
+        return [plain(f"back to the last step of the scenario: {where}", DIM)]
 
     async def begin(self, drive: Drive) -> AsyncIterator[Line]:
-        """Title and setup: everything before the first stop."""
+        """Print the title and run the setup."""
         scenario = self.runner.scenario
         yield plain(scenario.title, TITLE)
         for text in paragraphs(scenario.document.about or ""):
@@ -87,7 +87,7 @@ class Lesson:
                 yield line
 
     async def advance(self, drive: Drive) -> AsyncIterator[Line]:
-        """On to the next stop: its note, its lines and what they did."""
+        """Run to the next stop: print its note, its lines and the replies."""
         for line in self._return():
             yield line
         first = self.runner.position
@@ -106,7 +106,7 @@ class Lesson:
     async def through(
         self, drive: Drive, pause: Callable[[], Awaitable[None]], stopping: Callable[[], bool]
     ) -> list[Line]:
-        """To its end in silence, unless somebody stops it between two steps; how it ended."""
+        """Run to the end without output, unless stopped between two steps; returns a summary."""
         runner = self.runner
         while runner.coming is not None and not stopping():
             async for _reply in self._replies(drive):
@@ -130,7 +130,7 @@ class Lesson:
         self.stood = self._stand
 
     def _judged(self) -> list[Line]:
-        """What the step was expected to show, once it is done."""
+        """The expectations of a step, after it ran."""
         result = self.runner.results[-1]
         if not result.ok:
             text = result.text(self.runner.scenario.path)
@@ -141,16 +141,17 @@ class Lesson:
         runner = self.runner
         done, total = runner.position, len(runner.scenario.steps)
         if not runner.over:
-            return plain(f"{done}/{total}  next: goes on; or type anything else", DIM)
+            return plain(f"{done}/{total}  next: continues; any other command works too", DIM)
         if not runner.ok:
-            return plain(f"{done}/{total}  the walk ends here", WARN)
+            return plain(f"{done}/{total}  the scenario stops here: an expectation failed", WARN)
         return plain(
-            f"{done}/{total}  that was all; the world stays as it is: show, or type anything", DIM
+            f"{done}/{total}  end of the scenario; the session stays open",
+            DIM,
         )
 
 
 def _told(step: "PlannedStep") -> list[Line]:
-    """The note, or the headline, and the line that is typed."""
+    """The note or the headline of a step, and its line."""
     text = step.step.note or step.step.name or ""
     lines = [plain(line, NOTE) for line in paragraphs(text)]
     return lines + ([[(DIM, "> "), ("", step.line)]] if step.line else [])

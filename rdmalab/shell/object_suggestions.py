@@ -1,4 +1,4 @@
-"""Remedies for objects that lean on others: what a line lacks, or what must be there first."""
+"""Suggestions after a refusal about an object: the argument or the object that is missing."""
 
 from collections.abc import Callable, Iterable
 
@@ -14,7 +14,7 @@ Suggestion = Callable[[Session, Invocation], str]
 
 # --------------------------------------------------------------------------- who is meant
 def object_name(session: Session, invocation: Invocation) -> str:
-    """The name of the thing that the command speaks to."""
+    """The name of the command's object."""
     del session
     for value in invocation.arguments.values():
         if isinstance(value, Ref | New):
@@ -23,7 +23,7 @@ def object_name(session: Session, invocation: Invocation) -> str:
 
 
 def qp_of(session: Session, invocation: Invocation) -> QueuePair | None:
-    """The queue pair that the command speaks to, while it lives."""
+    """The queue pair of the command; None if it does not exist."""
     thing = session.names.find(object_name(session, invocation))
     if thing is None or thing.noun is not Noun.QP or not exists(session.world, thing):
         return None
@@ -39,12 +39,12 @@ def _other(session: Session, node: str) -> str:
 
 
 def _living(session: Session, noun: Noun, node: str) -> list[str]:
-    """The names of what a node has of a noun, oldest first."""
+    """The names of a node's objects of one noun, oldest first."""
     return [session.names.of(it) for it in session.names.living(session.world, noun, node)]
 
 
 def _with(line: str, said: Iterable[str]) -> str:
-    """The line, with words that take the place of those with the same key."""
+    """The line with these words; each replaces the word with the same key."""
     said = list(said)
     keys = {word.partition("=")[0] for word in said}
     kept = [word for word in line.split() if word.partition("=")[0] not in keys]
@@ -57,7 +57,7 @@ def _has(line: str, key: str) -> bool:
 
 # --------------------------------------------------------------------------- addresses
 def _with_address(session: Session, invocation: Invocation) -> str:
-    """A way to the other node must be there; then the datagram names it, its QP and its Q_Key."""
+    """Create an address handle; if there is one, add ah, remote_qpn and remote_qkey."""
     qp = qp_of(session, invocation)
     if qp is None or "{" in invocation.line:
         return ""
@@ -76,7 +76,7 @@ def _with_address(session: Session, invocation: Invocation) -> str:
 
 
 def _whole_address(session: Session, invocation: Invocation) -> str:
-    """What an address on RoCE cannot do without; of to=B the other port is not RoCE."""
+    """Add is_global and a GID, which RoCE requires."""
     if invocation.name != "create_ah" or _has(invocation.line, "to"):
         return ""
     line = invocation.line
@@ -92,7 +92,7 @@ def _whole_address(session: Session, invocation: Invocation) -> str:
 
 # --------------------------------------------------------------------------- parts that lack
 def _with_parts(session: Session, invocation: Invocation) -> str:
-    """The parts that this type of queue pair, or of SRQ, takes, as far as they are there."""
+    """The parts (PD, CQs, SRQ, XRCD) that this type takes, where they exist."""
     line, node = invocation.line, _node(session, invocation)
     attr = invocation.arguments.get("init_attr")
     if isinstance(attr, dict) and attr.get("qp_type") in TRANSPORTS:
@@ -125,7 +125,7 @@ def _with_create(_session: Session, invocation: Invocation) -> str:
 
 
 def _to_domain(session: Session, invocation: Invocation) -> str:
-    """The receives of an XRC_RECV queue pair belong on an SRQ of its domain."""
+    """Post the receive on an SRQ of the XRC domain instead."""
     qp = qp_of(session, invocation)
     if qp is None or invocation.name != "post_recv" or not qp.transport.receives:
         return ""
@@ -154,7 +154,7 @@ def _start(session: Session, invocation: Invocation) -> str:
 
 
 def _finish(session: Session, invocation: Invocation) -> str:
-    """The open region is posted; where that would be refused, forgotten."""
+    """Close the critical region with wr_complete; with wr_abort if wr_complete would fail."""
     qp = qp_of(session, invocation)
     if qp is None or qp.ex is None or qp.ex.region is None:
         return ""
@@ -163,7 +163,7 @@ def _finish(session: Session, invocation: Invocation) -> str:
 
 
 def _extended_twin(session: Session, invocation: Invocation) -> str:
-    """A queue pair of the same type and parts, made for wr_* functions."""
+    """Create a queue pair of the same type and parts with create_qp_ex."""
     qp = qp_of(session, invocation)
     if qp is None or not qp.transport.sends:
         return ""

@@ -1,4 +1,4 @@
-"""Rows in sentences, for those who listen instead of looking: nothing drawn, one fact each."""
+"""Rows as sentences, one fact each and no drawings, for screen readers."""
 
 import dataclasses
 import enum
@@ -27,7 +27,7 @@ _HEX = 16
 
 
 def facts(row: Any) -> list[str]:
-    """What a row of any view says."""
+    """The sentences for a row of any view."""
     say = _SAY.get(type(row))
     if say is not None:
         return say(row)
@@ -72,13 +72,13 @@ def _qp(row: QpRow) -> list[str]:
 
 def _receives(row: QpRow) -> str:
     source = row.srq or (row.xrcd and f"the SRQs of {row.xrcd}")
-    return f"takes receives from {source}" if source else f"receive queue: {_queue(row.rq)}"
+    return f"uses the receives of {source}" if source else f"receive queue: {_queue(row.rq)}"
 
 
 def _queue(row: QueueRow) -> str:
-    parts = [("done", row.acked), ("under way", row.on_wire), ("waiting", row.waiting)]
+    parts = [("done", row.acked), ("in progress", row.on_wire), ("waiting", row.waiting)]
     said = "".join(f", {count} {what}" for what, count in parts if count)
-    return f"{row.used} of {row.capacity} slots taken{said}"
+    return f"{row.used} of {row.capacity} slots used{said}"
 
 
 def _window(row: MwRow) -> list[str]:
@@ -90,12 +90,12 @@ def _window(row: MwRow) -> list[str]:
 
 
 def _cq(row: CqRow) -> list[str]:
-    dead = ", it overran" if row.dead else ""
+    dead = ", overrun" if row.dead else ""
     found = [
         f"{row.name} holds {row.count} of {row.capacity} completions, {row.total} so far{dead}"
     ]
     if row.channel or row.armed is not Arm.NONE:
-        told = f"tells {row.channel}" if row.channel else "has no channel"
+        told = f"notifies {row.channel}" if row.channel else "has no channel"
         found.append(f"{row.name} is armed for {fmt.ARMS[row.armed]} and {told}")
     if row.events or row.unacked:
         found.append(f"{row.name} has {event_count(row)}")

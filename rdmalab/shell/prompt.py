@@ -1,6 +1,6 @@
-"""The prompt that both faces share: how a line is typed, and the loop that hands it on.
+"""The prompt of both faces: line editing, and the loop that evaluates each line.
 
-It knows no command and no Lab: what colours, completes and evaluates a line is handed in.
+It imports no command and no Lab: lexer, completer and evaluation are arguments.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def palette() -> Style:
 
 
 def unfinished(text: str) -> bool:
-    """A brace or a quote is still open; what stands in quotes or after # does not count."""
+    """Whether a brace or a quote is open; braces in quotes or after # do not count."""
     rest = _CLOSED.sub(" ", text)
     opened = sum(map(rest.count, "({")) - sum(map(rest.count, ")}"))
     return opened > 0 or _OPEN_QUOTE.search(rest) is not None
@@ -108,7 +108,7 @@ def make_prompt(  # noqa: PLR0913 (all by name; a prompt has these parts)
     input: Input | None = None,  # noqa: A002 (prompt_toolkit's word)
     output: Output | None = None,
 ) -> PromptSession[str]:
-    """`embedded`: inside a pane, which echoes accepted lines itself and owns the mouse."""
+    """embedded: the prompt is inside a pane, which prints accepted lines and handles the mouse."""
     keys = [_line_keys(), *([key_bindings] if key_bindings else [])]
     return PromptSession(
         message=message,
@@ -154,7 +154,7 @@ def _continuation(width: int, _line: int, wrapped: int) -> StyleAndTextTuples:
 
 
 def echoed(session: PromptSession[str], text: str) -> StyleAndTextTuples:
-    """An accepted line as it stood in the prompt, for a face that keeps its own transcript."""
+    """An accepted line as the prompt showed it, for a face that keeps its own transcript."""
     prompt = to_formatted_text(session.message, style="class:prompt")
     lines = text.split("\n")
     coloured = session.lexer.lex_document(Document(text)) if session.lexer else None
@@ -176,7 +176,7 @@ async def converse(
     echo: Echo | None = None,
     **prompt_kw: Any,
 ) -> None:
-    """Read lines and hand them on until `evaluate` says False or ^D comes on an empty line."""
+    """Read lines and evaluate them until `evaluate` returns False, or ^D on an empty line."""
     while True:
         try:
             text = await session.prompt_async(**prompt_kw)
@@ -192,9 +192,9 @@ async def converse(
 
 
 def _drop(text: str, emit: Emit, echo: Echo | None) -> None:
-    """^C never leaves. It says what it did, because a line that vanishes is a mystery."""
+    """^C clears the line and prints that; it does not exit."""
     if not text:
-        emit([("class:hint", "^C clears the line; ^D on an empty line leaves")])
+        emit([("class:hint", "^C clears the line; ^D on an empty line exits")])
         return
     if echo is not None:
         echo(text)

@@ -1,4 +1,4 @@
-"""The prompt of a lab, ready to ask: its colours, its menu, its line of help. For both faces."""
+"""Make the prompt of a lab, with colours, completion menu and toolbar, for both faces."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 def ask_session(lab: Lab, *, history: "History | None" = None, **more: Any) -> "PromptSession[str]":
-    """`more`: what `make_prompt` also takes: key_bindings, embedded, input, output."""
+    """more: further arguments of `make_prompt`: key_bindings, embedded, input, output."""
 
     def message() -> "StyleAndTextTuples":
         return [("class:prompt", f"{lab.session.default_node}> ")]
@@ -48,14 +48,14 @@ def ask_session(lab: Lab, *, history: "History | None" = None, **more: Any) -> "
 
 
 def no_history() -> "History":
-    """This session remembers, the next does not."""
+    """A history in memory, for this session only."""
     return InMemoryHistory()
 
 
 def kept_history(report: Report) -> "History":
-    """What was typed in earlier sessions too, where it can be written down.
+    """The history file of all sessions; in memory if it cannot be written.
 
-    report: is told, once, why it cannot.
+    report: called once with the reason if it cannot.
     """
     try:
         path = state_path() / "history"
@@ -67,7 +67,7 @@ def kept_history(report: Report) -> "History":
 
 
 class _Kept(FileHistory):
-    """A history file that may vanish, or have no room, while the session goes on."""
+    """A history file that may be removed, or be on a full disk, during the session."""
 
     def __init__(self, path: Path, report: Report) -> None:
         super().__init__(path)
@@ -86,7 +86,7 @@ class _Kept(FileHistory):
         super().store_string(string)
 
     def _tried(self, use: Callable[[], T]) -> T | None:
-        """The first use that fails is the last that is tried."""
+        """Use the file; after the first failure it is not used again."""
         if self._given_up:
             return None
         try:
@@ -102,7 +102,7 @@ def _not_kept(wrong: OSError) -> str:
 
 
 def toolbar(lab: Lab) -> str:
-    """What the argument at the cursor is; on an empty line where time stands."""
+    """Help for the argument at the cursor; on an empty line the virtual time."""
     document = get_app().current_buffer.document
     said = signature(lab.session, document.text, document.cursor_position)
     return said or status(lab)
@@ -115,5 +115,5 @@ def status(lab: Lab) -> str:
     place = fmt.ev(world.event, "start")
     soon = next_thing(lab.session)
     parts = [f"t={fmt.clock(world.now_ns)}", place, f"link {link}"]
-    parts.append(f"Next: {soon}" if soon else "nothing planned")
+    parts.append(f"Next: {soon}" if soon else "idle")
     return "  ".join(parts)

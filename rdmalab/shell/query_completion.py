@@ -1,4 +1,4 @@
-"""What a question may go on with: facts of the world, names, the fields that rows have, members."""
+"""Completion of expressions: facts, names, fields of rows, enum members."""
 
 import enum
 import re
@@ -13,7 +13,7 @@ _COMPARED = re.compile(r"([A-Za-z_][\w.\[\]]*)\s*[=!]=\s*\Z")
 
 
 def question_choices(session: Session, before: str, partial: str) -> list[tuple[str, str]]:
-    """What may stand at the cursor, each with its sentence."""
+    """The candidates at the cursor, each with its description."""
     compared = _COMPARED.search(before.removesuffix(partial))
     if compared is not None and (members := _members(session, compared[1])):
         return [(member, "") for member in members]
@@ -27,13 +27,13 @@ def question_choices(session: Session, before: str, partial: str) -> list[tuple[
 
 
 def sentence(session: Session, path: str) -> str:
-    """What a path says; empty if it says nothing."""
+    """The value of a path as text; empty if it has none."""
     wanted = sample(session, path)
     return next((row.sentence for row in fields() if row.path == wanted), "")
 
 
 def sample(session: Session, path: str) -> str:
-    """The path as the list of fields has it: about A's first object of the kind."""
+    """The path as the list of fields has it, about A's first object of the kind."""
     for start in (path, f"{session.default_node}.{path}"):
         node, _, rest = start.partition(".")
         name, dot, field = rest.partition(".")

@@ -1,4 +1,4 @@
-"""`rdmalab repl`: the prompt in a plain terminal, and the same words from a pipe or a file."""
+"""`rdmalab repl`: the prompt in a plain terminal, or commands from a pipe or a file."""
 
 import asyncio
 import os
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples
 
 GREETING = (
-    f"rdmalab {VERSION}: two nodes, A and B, one cable; time moves when you say so.",
-    "use rc_pair makes a connected pair. Tab completes, help lists the words, ^D leaves.",
+    f"rdmalab {VERSION}: nodes A and B, one cable. Time moves only by step, run, until.",
+    "use rc_pair makes a connected pair. Tab completes, help lists words, ^D exits.",
 )
 _NARROWEST = 40  # columns
 INDENT = "   "  # as wide as the prompt: answers stand under what was typed
@@ -37,9 +37,9 @@ def main(
     profile: str = "strict",
     seed: int = 0,
 ) -> int:
-    """Talk with a fresh lab; the exit code.
+    """Run commands in a new lab; returns the exit code.
 
-    At a terminal, without lines and file: a prompt. Else the lines, up to the first that fails.
+    At a terminal without lines and file: a prompt. Else run the lines, up to the first that fails.
     """
     lab = Lab(profile=profile, seed=seed)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
@@ -65,7 +65,7 @@ def _reason(wrong: OSError | UnicodeDecodeError) -> str:
 
 # --------------------------------------------------------------------------- the prompt
 async def _prompting(lab: Lab) -> int:
-    """prompt_toolkit's prompt, and answers under it."""
+    """The prompt of prompt_toolkit, with replies under it."""
     from prompt_toolkit import print_formatted_text
     from prompt_toolkit.formatted_text import FormattedText
 
@@ -97,7 +97,7 @@ async def _prompting(lab: Lab) -> int:
 
 # --------------------------------------------------------------------------- for those who listen
 def _plainly(lab: Lab) -> int:
-    """No redrawing, no colours, one fact a line: for screen readers and dumb terminals."""
+    """A prompt without redrawing and colours, for screen readers and dumb terminals."""
     _edit_lines()
     voice = OutputFormat(lab.session, plain=True, ascii=not speaks_unicode(sys.stdout))
     diary = WriteAheadLog(head_of(lab.session))
@@ -110,12 +110,12 @@ def _plainly(lab: Lab) -> int:
 
 
 def _ask_on(talk: Conversation) -> None:
-    """Ask and answer until somebody leaves."""
+    """Read and evaluate lines until `quit` or ^D."""
     while True:
         try:
             text = input(f"{talk.lab.session.default_node}> ")
         except KeyboardInterrupt:
-            _print("^C clears the line; ^D on an empty line leaves.")
+            _print("^C clears the line; ^D on an empty line exits.")
             continue
         except EOFError:
             _print("")

@@ -1,4 +1,4 @@
-"""A reply in words: what a verb did, what it gave, how far time went, and what comes next."""
+"""A reply as lines: what a verb did and returned, how far time moved, what comes next."""
 
 import dataclasses
 import enum
@@ -47,7 +47,10 @@ _PLAIN_WIDTH = 100
 
 @dataclass(slots=True)
 class OutputFormat:
-    """To whom it is said. plain: no drawings, no alignment, one fact a line of ≤100 characters."""
+    """How replies are printed.
+
+    Plain: no drawings or alignment, one fact a line of ≤100 characters.
+    """
 
     session: Session
     width: int = 80
@@ -60,24 +63,29 @@ class OutputFormat:
         return Page(min(self.width, _PLAIN_WIDTH) if self.plain else self.width, self.plain)
 
     def set(self, lines: Sequence[Line]) -> list[Line]:
-        """The lines in the width and the letters of whoever listens."""
+        """The lines in the width and the character set of the reader."""
         width = self.page.width
         found = [row for line in lines for row in fold(line, width, hanging_indent(line))]
         return [in_ascii(row) for row in found] if self.ascii else found
 
 
 def say(voice: OutputFormat, reply: Reply) -> list[Line]:
-    """All there is to say about one reply; `closing` ends a short form."""
+    """The lines about one reply. closing: it is the last one of a short form."""
     return [*_said_of(voice, reply), *_branch(voice, reply)]
 
 
 def _branch(voice: OutputFormat, reply: Reply) -> list[Line]:
-    """It was said in the past, so another line of time begins."""
+    """The line about a new branch, after a command in the past."""
     if not reply.left:
         return []
     name = voice.session.history.branch.name
     return voice.set(
-        [plain(f"{name} begins here; what had happened is kept: switch {reply.left}", DIM)]
+        [
+            plain(
+                f"new branch {name}; the later events stay on {reply.left}: switch {reply.left}",
+                DIM,
+            )
+        ]
     )
 
 
@@ -103,7 +111,7 @@ def _said_of(voice: OutputFormat, reply: Reply) -> list[Line]:
 
 
 def _wrong(voice: OutputFormat, reply: Reply) -> list[Line]:
-    """What is said of a command that was not carried out, or was refused."""
+    """The lines about a command that was not understood or was refused."""
     if reply.bug:
         return [plain(shown(reply.bug), ERROR)]
     if reply.error is not None:
@@ -112,13 +120,13 @@ def _wrong(voice: OutputFormat, reply: Reply) -> list[Line]:
 
 
 def _diagnosed(voice: OutputFormat, found: Report | Walk) -> list[Line]:
-    """In its own width: a fix is not cut, for it is there to be copied."""
+    """The rows of `why`; a fix is not cut, because it is for copying."""
     lines = show_why.lines_of(found.rows, voice.page.width, plain=voice.plain)
     return [in_ascii(line) for line in lines] if voice.ascii else lines
 
 
 def closing(voice: OutputFormat, replies: Sequence[Reply]) -> list[Line]:
-    """What the lines of a short form came to, together."""
+    """The summary of the lines of a short form."""
     events = [reply.event for reply in replies if reply.event is not None]
     if not events or replies[-1].failed:
         return []
@@ -129,7 +137,7 @@ def closing(voice: OutputFormat, replies: Sequence[Reply]) -> list[Line]:
 
 
 def _states(voice: OutputFormat, replies: Sequence[Reply]) -> list[str]:
-    """In which state each QP ended up."""
+    """The state of each QP after them."""
     found: dict[str, str] = {}
     for reply in replies:
         for row in notes(voice.session, reply).states:
@@ -145,16 +153,16 @@ def _done(voice: OutputFormat, reply: Reply) -> list[Line]:
     facts = [fmt.fault_words(voice.session.names, said) for said in _result(reply.value)]
     facts = noted.facts + facts
     line += [("", f"  {shown(' '.join(facts))}")] if facts else []
-    if noted.wakes and (soon := next_thing(voice.session)):
+    if noted.has_work and (soon := next_thing(voice.session)):
         line += [(DIM, f"  Next: {soon}")]
     return [line]
 
 
 def _result(value: Any) -> list[str]:
-    """What a verb returned, where that is but a sentence."""
+    """What a verb returned, if that is one sentence."""
     if isinstance(value, str):
         return [value]
-    return ["Nothing was there."] if value == [] else []
+    return ["Nothing found."] if value == [] else []
 
 
 def next_thing(session: Session) -> str:
@@ -168,7 +176,7 @@ def next_thing(session: Session) -> str:
 
 # --------------------------------------------------------------------------- time
 def _travelled(voice: OutputFormat, travel: RunControl) -> list[Line]:
-    """Each event in a sentence, the first of many; then where time stands and why."""
+    """A sentence for each event, the first of many; then the time and why the run ended."""
     session = voice.session
     if isinstance(travel, Jump):
         return _jumped(voice, travel)
@@ -185,7 +193,7 @@ def _travelled(voice: OutputFormat, travel: RunControl) -> list[Line]:
 
 
 def _jumped(voice: OutputFormat, travel: Jump) -> list[Line]:
-    """What was asked on the way; the event after which we are; where time stands and why."""
+    """The answers along the past, the current event, the time, and why the survey ended."""
     session, event = voice.session, voice.session.world.event
     lines = _readings(voice, travel) if isinstance(travel, HistoryQuery) else []
     if travel.events and event >= 0:
@@ -202,13 +210,13 @@ def _readings(voice: OutputFormat, survey: HistoryQuery) -> list[Line]:
         ]
         for event, at_ns, value in survey.readings
     ]
-    title = plain(f"{survey.question.text}, whenever it changed", "class:title")
+    title = plain(f"{survey.question.text} after each change", "class:title")
     more = [plain(f"stopped at event {survey.readings[-1].event}", WARN)]
     return [title, *table([header("event", "time", "value"), *rows])] + ([] if survey.met else more)
 
 
 def _stuck(session: Session) -> list[Line]:
-    """Programs that only somebody else can help."""
+    """Blocked programs that only another program can unblock."""
     rows = programs.stuck_rows(session.world, session.names)
     return [line for row in rows for line in show_parts.program_table([row])]
 
@@ -223,7 +231,7 @@ def _stand(session: Session, travel: RunControl) -> Line:
     if soon and travel.over != "stopped":
         line.append((DIM, f"  Next: {soon}"))
     elif soon and not isinstance(travel, Jump):  # who looked back is where he was
-        line.append((DIM, "  run goes on"))
+        line.append((DIM, "  run continues"))
     return line
 
 
@@ -242,13 +250,13 @@ def _way(session: Session, travel: RunControl) -> str:
 def _reason(travel: RunControl) -> str:
     text = getattr(travel.goal, "text", "")
     if text and not travel.met and travel.over != "stopped":
-        return f"{travel.over}, and {text} is not so"
+        return f"{travel.over}; condition not reached: {text} is false"
     return travel.over
 
 
 # --------------------------------------------------------------------------- values
 def _value(voice: OutputFormat, value: Any) -> list[Line]:
-    """What a command gave back."""
+    """The lines of a command's result."""
     if value is None or isinstance(value, Thing):
         return []
     how = _VALUES.get(type(value))
@@ -278,7 +286,7 @@ def _polled(voice: OutputFormat, cqe: Cqe) -> str:
 
 
 def _attributes(voice: OutputFormat, answer: QpAnswer) -> list[Line]:
-    """query_qp: two columns; sq_draining beside the states. init_attr.cap is cap once more."""
+    """query_qp in two columns, with sq_draining; init_attr.cap equals cap and is not repeated."""
     said: dict[str, Any] = {}
     given = answer.given()
     last_state = "cur_qp_state" if "cur_qp_state" in given else "qp_state"
@@ -295,7 +303,7 @@ def _attributes(voice: OutputFormat, answer: QpAnswer) -> list[Line]:
 
 
 def _answers(voice: OutputFormat, found: dict[str, Any]) -> list[Line]:
-    """What a device or port answered: two columns, flags one a line."""
+    """The attributes of a device or port in two columns, flags one a line."""
     rows = [
         [("", name), (NUMBER, text)]
         for name, value in found.items()
@@ -314,7 +322,7 @@ def _texts(voice: OutputFormat, value: Any) -> list[str]:
 
 
 def _said(voice: OutputFormat, value: Any) -> str:
-    """One value of an answer; what has a name is called by it."""
+    """One value of a result; objects by name."""
     for kind, say in _SAID:
         if isinstance(value, kind):
             return say(voice, value)
@@ -358,7 +366,7 @@ def _window(voice: OutputFormat, window: Window) -> list[Line]:
 
 
 def _octets(_voice: OutputFormat, octets: bytes) -> list[Line]:
-    """As text; what is no letter is written \\x00."""
+    """The bytes as text; bytes that are not ASCII letters as \\x00."""
     text = octets.rstrip(b"\0").decode("latin-1")
     zeros = len(octets) - len(text)
     more = f" and {zeros} zero bytes" if zeros else ""
@@ -367,14 +375,14 @@ def _octets(_voice: OutputFormat, octets: bytes) -> list[Line]:
 
 
 def _article(voice: OutputFormat, page: Article) -> list[Line]:
-    """A page of help or explain; its first line is the title."""
+    """An article of help or explain; its first line is the title."""
     title, *rest = page.lines(min(voice.page.width, 100))
     return [plain(title, "class:title"), *map(plain, rest)]
 
 
 def _cq_event(voice: OutputFormat, value: CqEvent) -> list[Line]:
     name = voice.session.names.of(value.cq)
-    return [plain(f"{name} woke you, cq_context {fmt.number(value.cq_context)}")]
+    return [plain(f"{name} has an event, cq_context {fmt.number(value.cq_context)}")]
 
 
 def _async_event(voice: OutputFormat, value: AsyncReport) -> list[Line]:

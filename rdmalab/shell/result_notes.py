@@ -1,4 +1,4 @@
-"""What a verb did, in half a line: `A.qp0 SQ 3/8.`, `A.qp0 RESET → INIT.`, `A.cq0 16 entries.`"""
+"""Short notes on what a verb did: `A.qp0 SQ 3/8.`, `A.qp0 RESET → INIT.`, `A.cq0 16 entries.`"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -42,15 +42,15 @@ from rdmalab.world.relations import exists
 
 @dataclass(slots=True)
 class Notes:
-    """facts: sentences; states: (QP, state it went to); wakes: something is under way now."""
+    """facts: sentences; states: (QP, state it went to); has_work: the device has work now."""
 
     facts: list[str] = field(default_factory=list)
     states: list[tuple[str, str]] = field(default_factory=list)
-    wakes: bool = False
+    has_work: bool = False
 
 
 def notes(session: Session, reply: Reply) -> Notes:
-    """What the event of this reply did."""
+    """Notes on the event of this reply."""
     found = Notes()
     if reply.event is None:
         return found
@@ -72,24 +72,24 @@ def _created(session: Session, record: Record, found: Notes) -> None:
     noun = Noun(noun_of(record))
     thing = Thing(noun, node_of(record), object_of(record))
     if exists(session.world, thing):
-        found.wakes = found.wakes or noun is Noun.PROGRAM
+        found.has_work = found.has_work or noun is Noun.PROGRAM
         about = _ABOUT.get(noun, _plain)(session.world.find(thing, object))
         found.facts.append(f"{session.names.of(thing)} {about}.")
 
 
 def _plain(_item: object) -> str:
-    return "is there"
+    return "created"
 
 
 _ABOUT: dict[str, Callable[..., str]] = {
     Noun.MR: lambda mr: (
         f"is {mr.length} bytes at {mr.addr:#x}, lkey {mr.lkey:#x} rkey {mr.rkey:#x}"
     ),
-    Noun.MW: lambda mw: f"is a window of {mw.type.name}, bound to nothing, rkey {mw.rkey:#x}",
+    Noun.MW: lambda mw: f"is an unbound {mw.type.name} memory window, rkey {mw.rkey:#x}",
     Noun.CQ: lambda cq: f"holds {cq.capacity} completions",
     Noun.SRQ: lambda srq: f"holds {srq.capacity} receives, its number is {srq.number:#x}",
     Noun.XRCD: lambda xrcd: f"is XRC domain {xrcd.domain}",
-    Noun.CHANNEL: lambda _channel: "waits for CQs to be made with it",
+    Noun.CHANNEL: lambda _channel: "has no CQ yet",
     Noun.PROGRAM: lambda program: (
         f"runs its {fmt.count(len(program.lines), 'line')} while time does"
     ),
@@ -98,7 +98,7 @@ _ABOUT: dict[str, Callable[..., str]] = {
 
 
 def _destroyed(session: Session, record: Record, found: Notes) -> None:
-    found.facts.append(f"{_name(session, record, Noun(noun_of(record)))} is gone.")
+    found.facts.append(f"{_name(session, record, Noun(noun_of(record)))} is destroyed.")
 
 
 def _state(session: Session, record: Record, found: Notes) -> None:
@@ -106,17 +106,19 @@ def _state(session: Session, record: Record, found: Notes) -> None:
     before, after = (fmt.member(part(record), QPState) for part in (old_state_of, new_state_of))
     found.facts.append(f"{name} {before} → {after}.")
     found.states.append((name, after))
-    found.wakes = new_state_of(record) in (QPState.RTS, QPState.ERR)
+    found.has_work = new_state_of(record) in (QPState.RTS, QPState.ERR)
 
 
 def _sends(session: Session, record: Record, found: Notes) -> None:
     _queue(session, record, found, "sq")
-    found.wakes = True
+    found.has_work = True
 
 
 def _opened(session: Session, record: Record, found: Notes) -> None:
     thread = thread_of(record)
-    found.facts.append(f"{_name(session, record, Noun.QP)} builds for thread {thread}.")
+    found.facts.append(
+        f"{_name(session, record, Noun.QP)} builds work requests for thread {thread}."
+    )
 
 
 def _built(session: Session, record: Record, found: Notes) -> None:
@@ -159,7 +161,7 @@ def _srq_set(session: Session, record: Record, found: Notes) -> None:
 
 
 def _raised(session: Session, record: Record, found: Notes) -> None:
-    """A verb that raises an event at once: arming a limit that is undercut already."""
+    """Note that modify_srq raised SRQ_LIMIT_REACHED at once."""
     if async_event_of(record) is AsyncEvent.SRQ_LIMIT_REACHED:
         found.facts.append(f"{_name(session, record, Noun.SRQ)} raised SRQ_LIMIT_REACHED.")
 
@@ -177,7 +179,9 @@ def _link(session: Session, record: Record, found: Notes) -> None:
 
 
 def _armed(session: Session, record: Record, found: Notes) -> None:
-    found.facts.append(f"{_name(session, record, Noun.CQ)} waits for {fmt.ARMS[arm_of(record)]}.")
+    found.facts.append(
+        f"{_name(session, record, Noun.CQ)} is armed for {fmt.ARMS[arm_of(record)]}."
+    )
 
 
 def _woke(session: Session, record: Record, found: Notes) -> None:
@@ -196,7 +200,7 @@ def _discarded(_session: Session, record: Record, found: Notes) -> None:
 
 
 def _told(session: Session, record: Record, found: Notes) -> None:
-    """What the log says of it, as it is."""
+    """The sentence of the log."""
     said = fmt.sentence(session.world, session.names, record)
     name = fmt.subject(session.names, record)
     found.facts.append(f"{name}{':' if said.startswith('its ') else ''} {said}.")

@@ -1,4 +1,4 @@
-"""The scenario files that can be loaded from here, for a menu."""
+"""Find scenario files, for the completion of `load`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +22,7 @@ def scenario_files(root: Path | None = None) -> Iterator[tuple[str, str]]:
 
 
 def lesson_names() -> Iterator[tuple[str, str]]:
-    """(short name, title) of the lessons, wherever they are installed, as `load` takes them."""
+    """(short name, title) of the installed scenarios, as `load` takes them."""
     from rdmalab.scenario.loader import lessons_folder  # reads YAML, which a prompt may not need
 
     folder = lessons_folder()

@@ -1,6 +1,6 @@
-"""Lines from a pipe, a file or the command line: results out, the first mistake ends it.
+"""Run lines from a pipe, a file or the command line, up to the first error.
 
-Results go to standard output, what went wrong to standard error, with the place of the line.
+Results go to standard output, errors with the place of the line to standard error.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _UNFOLDED = 1_000  # columns, for programs, which fold no line
 
 
 class ScriptLine(NamedTuple):
-    """A line to carry out, and where it stands: `stdin:3`."""
+    """A line to run, and its place: `stdin:3`."""
 
     place: str
     number: int
@@ -40,7 +40,7 @@ class ScriptLine(NamedTuple):
 
 
 def said_lines(lines: Sequence[str], file: str | None) -> Iterator[ScriptLine]:
-    """All lines, those of -c first; without either, those of standard input."""
+    """All lines, those of -c first; those of standard input if neither is given."""
     for number, line in enumerate(lines, 1):
         yield from (ScriptLine(f"-c {number}", number, text) for _, text in commands_of(line))
     if file is not None:
@@ -54,13 +54,13 @@ def said_lines(lines: Sequence[str], file: str | None) -> Iterator[ScriptLine]:
 
 
 def _streamed(stream: TextIO) -> Iterator[tuple[int, str]]:
-    """Commands as they come, so that a pipe that stays open is answered line by line."""
+    """Commands as they arrive, so that an open pipe is answered line by line."""
     lines = enumerate(_lines(stream), 1)
     return commands_in((number, part) for number, line in lines for part in line.splitlines())
 
 
 def _lines(stream: TextIO) -> Iterator[str]:
-    """Each line; OSError at one that does not end."""
+    """Each line; OSError at one larger than the limit."""
     while line := stream.readline(disk.MOST + 1):
         if len(line) > disk.MOST:
             raise OSError(errno.EFBIG, f"a line is larger than {disk.MOST:,} characters")
@@ -68,7 +68,7 @@ def _lines(stream: TextIO) -> Iterator[str]:
 
 
 class Printer:
-    """Writes lines, in colour only where a terminal reads them."""
+    """Writes lines, in colour only to a terminal."""
 
     def __init__(self, *, plain: bool) -> None:
         self.plain = plain
@@ -90,7 +90,7 @@ async def pause() -> None:
 
 
 def play(lab: Lab, said: Iterator[ScriptLine], *, plain: bool) -> int:
-    """Carry the lines out and print what came of them; the exit code."""
+    """Run the lines and print the replies; returns the exit code."""
     voice = OutputFormat(lab.session, _WIDTH, plain=plain, ascii=not speaks_unicode(sys.stdout))
     talk = Conversation(lab, voice)
     printer = Printer(plain=plain)
@@ -114,7 +114,7 @@ def play(lab: Lab, said: Iterator[ScriptLine], *, plain: bool) -> int:
 
 
 def play_json(lab: Lab, said: Iterator[ScriptLine]) -> int:
-    """Carry the lines out and print one document about all of them; the exit code."""
+    """Run the lines and print one JSON document about all of them; returns the exit code."""
     talk = Conversation(lab, OutputFormat(lab.session, _UNFOLDED))
     told: list[LineReport] = []
 
@@ -132,7 +132,7 @@ def play_json(lab: Lab, said: Iterator[ScriptLine]) -> int:
 
 
 async def told_of(talk: Conversation, reply: Reply, number: int) -> LineReport:
-    """A reply after what it asks of the face was done, such as to load a scenario."""
+    """A reply after its request to the face, such as load, was carried out."""
     session, warned = talk.lab.session, talk.lab.warnings(reply)
     said: list[str] = []
     bug = await talk.granted(reply, lambda line: said.append(text_of(line)), pause)
@@ -143,7 +143,7 @@ async def told_of(talk: Conversation, reply: Reply, number: int) -> LineReport:
 
 
 def speaks_unicode(stream: TextIO) -> bool:
-    """Whether the drawings can be written there."""
+    """Whether the stream can encode the drawings."""
     try:
         "┄▶■→…".encode(stream.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

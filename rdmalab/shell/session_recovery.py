@@ -1,7 +1,7 @@
-"""A session that a process left behind, brought back: what was typed is carried out once more.
+"""Restore a session of an earlier process by running its lines again (`continue`).
 
-Words that move time go exactly as far as they went then, so that a run that ^C ended comes back as
-it was. What it makes is written into a diary of its own; the old one goes only when all is there.
+Commands that move time stop at the logged event, so a run that ^C ended is restored exactly.
+The restored session has its own log; the old log is removed only when that one is complete.
 """
 
 from typing import TYPE_CHECKING
@@ -34,7 +34,7 @@ DIM, GOOD, WARN = "class:dim", "class:good", "class:warn"
 
 
 class Reread(NullLog):
-    """The diary while a line of an old one is carried out: it knows how it went then."""
+    """The log while a logged line runs again: it supplies where the line stopped before."""
 
     def __init__(self, typed: Typed, diary: NullLog, *, may_go_on: bool) -> None:
         self.diary = diary
@@ -57,22 +57,22 @@ class Reread(NullLog):
 
     def loaded(self, path: str, text: str) -> str:
         if self.loads and self.loads.pop(0)[1] != fingerprint(text):
-            return f"{path} is another scenario than it was"
+            return f"{path} has changed since the session was recorded"
         return self.diary.loaded(path, text)
 
 
 async def continued(talk: "Conversation", wish: Continue, emit: "Emit", pause: "Pause") -> str:
-    """Bring a session back; what is wrong if it cannot be."""
+    """Restore a session; returns the reason if that failed, else an empty text."""
     diary = talk.diary
     if not isinstance(diary, WriteAheadLog):
-        return "nothing is kept here: continue is a word for a person at a prompt"
+        return "scripts keep no session: continue works at a prompt only"
     paths = waiting(diary.folder)
     if wish.number > len(paths):
         count = f"{len(paths)} of them" if paths else "none"
-        return f"no session waits to be continued as number {wish.number}: there is {count}"
+        return f"no session has number {wish.number} to continue: there is {count}"
     volume = taken(paths[wish.number - 1])
     if volume is None or volume.book is None:
-        return "another lab continues that session already"
+        return "another process has continued that session already"
     try:
         await _Continuation(talk, diary, volume.book, emit).run(volume, pause)
     finally:
@@ -81,7 +81,7 @@ async def continued(talk: "Conversation", wish: Continue, emit: "Emit", pause: "
 
 
 class _Continuation:
-    """One book, line after line."""
+    """Replay of one log, line by line."""
 
     def __init__(
         self, talk: "Conversation", diary: WriteAheadLog, book: Recording, emit: "Emit"
@@ -92,7 +92,7 @@ class _Continuation:
         self.emit = emit
 
     async def run(self, volume: LockedRecording, pause: "Pause") -> None:
-        """The whole lines first; the one that was never ended is done before people's eyes."""
+        """Run the completed lines first; the unfinished one runs with output."""
         self._begin()
         lines = self.book.lines
         whole = lines[:-1] if lines[-1].end is None else lines
@@ -101,7 +101,7 @@ class _Continuation:
             done += 1
         self.diary.whole()
         if done < len(whole):
-            self._say(f"{wrong}  The other {len(lines) - done} of {len(lines)} lines stay kept.")
+            self._say(f"{wrong}  The other {len(lines) - done} of {len(lines)} lines are kept.")
             return
         volume.path.unlink(missing_ok=True)
         self._report(len(whole))
@@ -119,7 +119,7 @@ class _Continuation:
         self.diary.start_over(head)
 
     async def _again(self, typed: Typed, pause: "Pause") -> str:
-        """Carry out a line that came to its end then; what is wrong if it ends elsewhere."""
+        """Run a completed line again; returns the reason if it ends elsewhere."""
         self.diary.typed(typed.text)
         complaints: list[str] = []
         await self._carry_out(typed, pause, lambda line: complaints.append(_said(line)))
@@ -131,15 +131,15 @@ class _Continuation:
             return ""
         is_misread = self.talk.end is LineEnd.NOT_UNDERSTOOD
         because = f": {complaints[-1]}" if is_misread and complaints else ""
-        return f"{typed.text} does not end where it did{because}."
+        return f"{typed.text} does not end at the same event as before{because}."
 
     async def _last(self, typed: Typed, pause: "Pause") -> None:
-        """The line in which the process ended, unless it did so twice.
+        """Run the line in which the process ended, unless it did so twice.
 
-        It is answered when it is written down, for no third process would carry it out.
+        Its log entry is written first, so that no third process runs it.
         """
         if typed.again:
-            self._say(f"Left out, for the lab ended in it twice: {typed.text}")
+            self._say(f"skipped, because the lab ended in it twice: {typed.text}")
             return
         self.emit(plain(f"> {typed.text}", DIM))
         self.diary.typed(typed.text, again=True)
@@ -149,10 +149,10 @@ class _Continuation:
         for line in said:
             self.emit(line)
         if halted:
-            self._say("It was not at its end when the lab ended: type it again to go on.")
+            self._say("It had not finished when the lab ended: type it again to continue.")
 
     async def _carry_out(self, typed: Typed, pause: "Pause", emit: "Emit") -> tuple[bool, int]:
-        """Whether it was halted where nobody knows how it went on, and how many commands it did."""
+        """Whether it was stopped at an unlogged place, and how many of its commands ran."""
         text, may_go_on = told_again(self.talk.lab.session, typed)
         if not text:
             return False, 0
@@ -175,7 +175,7 @@ class _Continuation:
 
 
 def told_again(session: Session, typed: Typed) -> tuple[str, bool]:
-    """The commands of a line that must be done again, and whether it walks through a lesson."""
+    """The commands of a line that must run again, and whether it steps through a scenario."""
     try:
         said = parse(typed.text, session.vocabulary, session.default_node, aliases=session.aliases)
     except NotUnderstood:

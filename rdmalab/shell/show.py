@@ -1,7 +1,7 @@
-"""Rows of the lens as lines: one rendering for `show` on a terminal and for the panes of the app.
+"""Render rows of the views as lines, for `show` on a terminal and for the panes of the app.
 
 render(view, 80)            lines of (style, text), no wider than 80
-render_rows(rows, 40)       the same for rows that a pane has fetched by itself
+render_rows(rows, 40)       the same for rows that a pane has fetched
 """
 
 import dataclasses
@@ -39,7 +39,7 @@ _HANG = 7
 
 
 def render(view: View, width: int, *, ascii: bool = False) -> list[Line]:  # noqa: A002
-    """The lines of a view, without its title: a pane has that in its border."""
+    """The lines of a view, without its title."""
     lines = render_rows(view.rows, width, event=view.event)
     if view.hint:
         lines += fold(plain(view.hint, DIM), width)
@@ -47,7 +47,7 @@ def render(view: View, width: int, *, ascii: bool = False) -> list[Line]:  # noq
 
 
 def render_rows(rows: Sequence[Any], width: int, *, event: int = -1) -> list[Line]:
-    """Rows of any view; those of one kind stand together in a table. `event` is marked."""
+    """Lines for the rows of any view; rows of one type form a table. event: number to mark."""
     lines: list[Line] = []
     previous: type | None = None
     for key, group in groupby(rows, key=_section):
@@ -63,7 +63,7 @@ def render_rows(rows: Sequence[Any], width: int, *, event: int = -1) -> list[Lin
 
 
 def hanging_indent(line: Line) -> int:
-    """How deep the later rows of a long line begin: behind its number and its time."""
+    """The indentation of the later rows of a long line, after its number and its time."""
     dated = [text for style, text in line[:2] if style in (EVENT, DIM)]
     return len("".join(dated)) if line and line[0][0] == EVENT else _HANG
 
@@ -90,7 +90,7 @@ def _lines_of(rows: list[Any], width: int) -> list[Line]:
 
 
 def _unknown(row: Any) -> list[Line]:
-    """A row that only knows its own text."""
+    """The line of a row that only has a text."""
     return [plain(line) for line in str(getattr(row, "text", row)).splitlines()]
 
 
@@ -135,7 +135,7 @@ def _journal(row: JournalRow) -> list[Line]:
 
 # --------------------------------------------------------------------------- numbers
 def _counters(rows: Sequence[CountersRow]) -> list[Line]:
-    """One line a counter, one column a node."""
+    """Counters: one line a counter, one column a node."""
     cells = [header("", *(row.node for row in rows))]
     cells += [[("", name), *(_count(getattr(row, name)) for row in rows)] for name in COUNTERS]
     return table(cells, "<" + ">" * len(rows))
@@ -154,7 +154,7 @@ def _fields(rows: Sequence[FieldRow]) -> list[Line]:
 
 
 def _async(row: AsyncRow) -> list[Line]:
-    unacked = "  taken, not acknowledged" if row.taken else ""
+    unacked = "  read, not acknowledged" if row.taken else ""
     said = f"  {row.subject}: {row.text}"
     return [[(NAME, row.node), (WARN, f"  {row.event.name}"), ("", said), (DIM, unacked)]]
 
@@ -196,6 +196,6 @@ _SINGLE: dict[type, Callable[[Any], list[Line]]] = {
 
 
 def text_lines(view: View, width: int = 100) -> Iterator[str]:
-    """A view as plain text, for tests, `y` (copy) and whoever wants no styles."""
+    """A view as plain text, for tests and for `y` (copy)."""
     for line in render(view, width):
         yield "".join(text for _, text in line).rstrip()

@@ -1,4 +1,4 @@
-"""Objects in words: queue pairs with their state line, queues, completions, memory, ports."""
+"""Lines for objects: queue pairs with their state line, queues, completions, memory, ports."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ from rdmalab.views.wqes import RecvRow, WqeRow
 
 # --------------------------------------------------------------------------- queue pairs
 def qp_table(rows: Sequence[QpRow]) -> list[Line]:
-    """One line a queue pair."""
+    """Queue pairs, one line each."""
     return table([_qp_cells(row) for row in rows])
 
 
@@ -78,13 +78,13 @@ def _box(box: StateRow) -> Fragment:
 
 
 def diagram(row: DiagramRow) -> list[Line]:
-    """The state line, and where one can go from here."""
+    """The state line and the legal next states."""
     nexts = [("", ", ".join(f"{state.to.name}" for state in row.nexts))]
     return [state_line(row), [(DIM, "legal next: "), *nexts]]
 
 
 def qp_block(row: QpRow) -> list[Line]:
-    """Everything about one queue pair: what its type does not have is not said."""
+    """All lines about one queue pair; attributes that its type lacks are left out."""
     transport = TRANSPORTS[row.qp_type]
     peer = f" → {row.peer} ({row.dest_qp_num:#x})" if row.peer else no_peer(row)
     parts = ("pd", "send_cq", "recv_cq", "srq", "xrcd")
@@ -98,18 +98,18 @@ def qp_block(row: QpRow) -> list[Line]:
 
 
 def settings(row: QpRow) -> list[Line]:
-    """What was told to a queue pair, its PSNs and its timers."""
+    """The attributes, PSNs and timers of a queue pair."""
     said = [_psns(row), _timers(row), _settings(row), _paths(row)]
     return [plain(text) for text in said if text] + _region(row) + _running(row)
 
 
 def _psns(row: QpRow) -> str:
-    """Frames have none; where nothing is answered nothing is expected."""
+    """The PSNs; none for RAW_PACKET, no expected PSN for types without responses."""
     transport = TRANSPORTS[row.qp_type]
     if transport.service is None:
         return ""
     unacked = "none" if row.unacked_psn == row.sq_psn else row.unacked_psn
-    sends = f"next WR {row.sq_psn}, next to leave {row.next_psn}"
+    sends = f"next WR {row.sq_psn}, next sent {row.next_psn}"
     parts = [sends] if transport.sends else []
     parts += [f"oldest unacked {unacked}"] if transport.sends and transport.acknowledged else []
     if transport.acknowledged:
@@ -118,30 +118,30 @@ def _psns(row: QpRow) -> str:
 
 
 def no_peer(row: QpRow) -> str:
-    """Why no peer is named."""
+    """The reason why no peer is named."""
     transport = TRANSPORTS[row.qp_type]
     if transport.connected:
         return ", no peer yet"
     return f", no peer: each {'frame' if transport.service is None else 'datagram'} says {_WHERE}"
 
 
-_WHERE = "where it goes"
+_WHERE = "its destination"
 
 
 def is_connected(row: QpRow) -> bool:
-    """Whether its type has one peer."""
+    """Whether its type is connected to one peer."""
     return TRANSPORTS[row.qp_type].connected
 
 
 def region_words(row: RegionRow) -> str:
     """`2 built, not posted; thread 1 holds the lock`."""
     lock = f"thread {row.thread} " + ("holds the lock" if row.locked else "holds no lock")
-    error = f"; wr_complete will answer {row.error}" if row.error else ""
+    error = f"; wr_complete will return {row.error}" if row.error else ""
     return f"{row.built} built, not posted; {lock}{error}"
 
 
 def _region(row: QpRow) -> list[Line]:
-    """The builders of an extended queue pair, and what they have built."""
+    """The critical region of an extended queue pair, and its work requests."""
     if not row.region.extended:
         return []
     ops = fmt.flags(row.region.send_ops_flags, SendOps)
@@ -152,11 +152,11 @@ def _region(row: QpRow) -> list[Line]:
     return lines
 
 
-_DEAF = {True: "! EMPTY: a SEND gets an RNR NAK", False: "! EMPTY: what comes is dropped"}
+_DEAF = {True: "! EMPTY: a SEND gets an RNR NAK", False: "! EMPTY: arriving messages are dropped"}
 
 
 def _settings(row: QpRow) -> str:
-    """What `modify_qp` and `create_qp` were told, as far as this type takes it."""
+    """The arguments of `modify_qp` and `create_qp` that this type uses."""
     given = {
         "path_mtu": row.path_mtu,
         "max_rd_atomic": row.max_rd_atomic,
@@ -171,7 +171,7 @@ def _settings(row: QpRow) -> str:
 
 
 def _paths(row: QpRow) -> str:
-    """Of a connected queue pair of an InfiniBand port: `path LID 2 → 4, alternate LID 3 → 5`."""
+    """`path LID 2 → 4, alternate LID 3 → 5`, of a connected queue pair of an InfiniBand port."""
     if row.dlid is None:
         return ""
     other = f", alternate LID {row.alt_slid} → {row.alt_dlid}" if row.alt_dlid is not None else ""
@@ -179,9 +179,9 @@ def _paths(row: QpRow) -> str:
 
 
 def _timers(row: QpRow) -> str:
-    """The waits and the retries that this type has."""
-    wait = "waits for ever" if row.timeout_ns is None else fmt.duration(row.timeout_ns)
-    rnr = "never gives up" if row.rnr_retry == INFINITE_RETRIES else f"{row.rnr_retries_left} left"
+    """The timeouts and retry counts that this type has."""
+    wait = "no timeout" if row.timeout_ns is None else fmt.duration(row.timeout_ns)
+    rnr = "unlimited" if row.rnr_retry == INFINITE_RETRIES else f"{row.rnr_retries_left} left"
     given = {
         "timeout": f"{row.timeout} ({wait})",
         "retry_cnt": f"{row.retry_cnt} ({row.retries_left} left)",
@@ -201,19 +201,19 @@ def _running(row: QpRow) -> list[Line]:
 
 
 def receives(row: QpRow, many: str = "the SRQs of ") -> str:
-    """Where receives come from, if not from a queue of its own."""
+    """The SRQs that receives come from; empty if from its own queue."""
     return f"RQ → {row.srq}" if row.srq else f"RQ → {many}{row.xrcd}" if row.xrcd else ""
 
 
 def send_lines(row: QpRow) -> list[Line]:
-    """The send queue of a type that sends."""
+    """The send queue; empty for a type that only receives."""
     if not TRANSPORTS[row.qp_type].sends:
         return []
     return [queue_line("SQ", row.sq, "! FULL" if row.sq.capacity and not row.sq.free else "")]
 
 
 def receive_lines(row: QpRow, deaf: str) -> list[Line]:
-    """The receive queue, or what stands in its place; of a type that only sends there is none."""
+    """The receive queue or the SRQ; empty for a type that only sends."""
     note = deaf if row.deaf else ""
     shared = receives(row)
     if shared:
@@ -222,8 +222,8 @@ def receive_lines(row: QpRow, deaf: str) -> list[Line]:
 
 
 def queue_line(name: str, row: QueueRow, note: str = "") -> Line:
-    """`SQ ■▶□□□□□□ 2/8  1 done, 1 under way`."""
-    parts = [("done", row.acked), ("under way", row.on_wire), ("waiting", row.waiting)]
+    """`SQ ■▶□□□□□□ 2/8  1 done, 1 in progress`."""
+    parts = [("done", row.acked), ("in progress", row.on_wire), ("waiting", row.waiting)]
     said = ", ".join(f"{count} {what}" for what, count in parts if count)
     return [
         ("", f"{name} {bar(row)} "),
@@ -264,7 +264,7 @@ def recv_table(rows: Sequence[RecvRow]) -> list[Line]:
             ("", "RECV"),
             (NUMBER, f"{row.length} B"),
             ("", row.status.name.replace("_", " ")),
-            (DIM, f"{row.received} B came" if row.received else ""),
+            (DIM, f"{row.received} B received" if row.received else ""),
         ]
         for row in rows
     ]
@@ -280,14 +280,14 @@ def cq_line(row: CqRow) -> list[Line]:
             ("", f"  CQ {gauge(row.count, row.capacity)} "),
             (NUMBER, f"{row.count}/{row.capacity}"),
             (DIM, f"  {row.total} so far"),
-            (WARN, "  ! OVERRUN: it takes no more" if row.dead else ""),
+            (WARN, "  ! OVERRUN: no more CQEs are added" if row.dead else ""),
             *arm_line(row),
         ]
     ]
 
 
 def arm_line(row: CqRow) -> Line:
-    """`  ARMED any   channel: ch0`: whom its next completion wakes; nothing where nobody asked."""
+    """`  ARMED any   channel: ch0`: its channel, if it is or was armed."""
     if row.armed is not Arm.NONE:
         found = [(CURRENT, f"  ARMED {row.armed.name.lower()}")]
     else:
@@ -348,13 +348,13 @@ def mr_table(rows: Sequence[MrRow]) -> list[Line]:
 
 
 def _addresses(row: MrRow) -> str:
-    """`at 0x10000000`, and how work requests call it where they call it otherwise."""
-    called = "" if row.iova == row.addr else f" called {row.iova:#x}"
+    """`at 0x10000000`, and its iova if that differs."""
+    called = "" if row.iova == row.addr else f" iova {row.iova:#x}"
     return f"at {row.addr:#x}{called}"
 
 
 def hexdump(row: HexRow) -> list[Line]:
-    """16 bytes, what the event touched in `[ ]`."""
+    """16 bytes, bytes that the event touched in `[ ]`."""
     cells, bar_, text = row.text.partition(" |")
     return [[*bracketed(cells), (DIM, bar_ + text)]]
 
@@ -364,7 +364,7 @@ def owner(row: OwnedRow) -> list[Line]:
 
 
 def plain_table(rows: Sequence[Any]) -> list[Line]:
-    """Objects that need no drawing: the name, then `field value` for each field."""
+    """Objects without a drawing: the name, then `field value` for each field."""
     keys = [f.name for f in dataclasses.fields(rows[0]) if f.name not in ("name", "node")]
     return table([[(NAME, row.name), *(_field(row, key) for key in keys)] for row in rows])
 
@@ -398,7 +398,7 @@ def uses(rows: Sequence[UseRow]) -> list[Line]:
 
 
 def link(row: LinkRow) -> list[Line]:
-    """The cable and its faults."""
+    """The link and its faults."""
     up: Fragment = (GOOD, "UP") if row.up else (WARN, "! DOWN")
     speed = fmt.rate(row.rate_bps)
     rest = f"  {fmt.duration(row.latency_ns)} one way  {speed}  mtu {row.mtu}"
@@ -426,11 +426,11 @@ def _port(row: PortRow) -> list[Fragment]:
 
 
 def _lids(row: PortRow) -> list[Fragment]:
-    """Of an InfiniBand port."""
+    """The LIDs of an InfiniBand port."""
     return [("", f"{row.link_layer.text} lid {row.lid} lmc {row.lmc}")] if row.lid else []
 
 
 def _violations(row: PortRow) -> list[Fragment]:
-    """Counters that stand at 0 are not worth a column."""
+    """The counters that are not 0."""
     counts = (("P_Key", row.bad_pkey_cntr), ("Q_Key", row.qkey_viol_cntr))
     return [(WARN, f"{count} bad {key}") for key, count in counts if count]

@@ -1,4 +1,4 @@
-"""What queue pairs share or hang on, in words: SRQs, memory windows, channels, address handles."""
+"""Lines for SRQs, memory windows, channels, programs, address handles."""
 
 from collections.abc import Sequence
 
@@ -19,15 +19,15 @@ from rdmalab.views.windows import MwRow, WindowState
 
 # --------------------------------------------------------------------------- receive queues
 def as_queue(row: SrqRow) -> QueueRow:
-    """An SRQ as the work queue that it is: what was taken has not been given back."""
+    """An SRQ as a work queue; a receive in use is taken until its completion."""
     return QueueRow(row.capacity, row.used, row.free, row.total, row.count, 0, row.used - row.count)
 
 
 def srq_line(row: SrqRow, name: str, *, cells: int = 16) -> Line:
-    """`SRQ ■▪▪□□□□□ 3/8  srq0  1 taken, 2 waiting  limit 2 armed`."""
+    """`SRQ ■▪▪□□□□□ 3/8  srq0  1 taken, 2 posted  limit 2 armed`."""
     kind = "" if row.srq_type is SrqType.BASIC else f"{row.srq_type.name} "
     said: Line = [("", f"  {row.used - row.count} taken")] if row.used > row.count else []
-    said += [("", f"{',' if said else ' '} {row.count} waiting")] if row.count else []
+    said += [("", f"{',' if said else ' '} {row.count} posted")] if row.count else []
     return [
         ("", f"{kind}SRQ {bar(as_queue(row), cells)} "),
         (NUMBER, f"{row.used}/{row.capacity}"),
@@ -72,7 +72,7 @@ def _taken(row: SharedRecvRow) -> list[Fragment]:
 
 # --------------------------------------------------------------------------- windows
 def mw_table(rows: Sequence[MwRow]) -> list[Line]:
-    """Memory windows: what each opens, to whom, by which key."""
+    """Memory windows: range, rights and rkey of each."""
     return table([_window(row) for row in rows])
 
 
@@ -90,14 +90,14 @@ def _window(row: MwRow) -> list[Fragment]:
 
 
 def opened(row: MwRow) -> str:
-    """`B.mr0[0:64]`; nothing of a window that is free."""
+    """`B.mr0[0:64]`; empty for an unbound window."""
     start = row.start or 0
     return f"{row.mr}[{start}:{start + row.length}]" if row.mr else ""
 
 
 # --------------------------------------------------------------------------- channels, ways
 def channel_table(rows: Sequence[ChannelRow]) -> list[Line]:
-    """Completion channels: what waits to be taken, what was not acknowledged."""
+    """Completion channels: pending events, unacknowledged events, CQs."""
     return table([_channel(row) for row in rows])
 
 
@@ -107,13 +107,13 @@ def _channel(row: ChannelRow) -> list[Fragment]:
         (NAME, row.name),
         (WARN if row.events else DIM, waits),
         (WARN if row.unacked else DIM, f"{row.unacked} unacked"),
-        ("", f"of {row.cqs}" if row.cqs else "no CQ was made with it"),
+        ("", f"of {row.cqs}" if row.cqs else "no CQ uses it"),
     ]
 
 
 # --------------------------------------------------------------------------- programs
 def program_table(rows: Sequence[ProgramRow]) -> list[Line]:
-    """Programs, one line each: where it stands, since when, and of what it failed."""
+    """Programs, one line each: current line, since when, error."""
     return [_program(row) for row in rows]
 
 
@@ -132,7 +132,7 @@ _STANDS = {
 
 
 def program_lines(rows: Sequence[LineRow]) -> list[Line]:
-    """`> 3    get_cq_event A.ch0`: the lines, and the one that comes."""
+    """`> 3    get_cq_event A.ch0`: the lines of a program, with the next one marked."""
     return [
         [
             (CURRENT if row.comes else DIM, f"{'>' if row.comes else ' '} {row.number:>3}  "),
@@ -143,7 +143,7 @@ def program_lines(rows: Sequence[LineRow]) -> list[Line]:
 
 
 def way(row: AhRow | FlowRow) -> str:
-    """Where an address handle leads, or which frames a flow rule wants, in a few words."""
+    """The destination of an address handle, or the match of a flow rule."""
     own = row.name.partition(".")[2]
     if isinstance(row, FlowRow):
         return f"{own} {row.fits or row.type.name} → {row.qp.partition('.')[2]}"

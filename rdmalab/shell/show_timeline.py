@@ -1,11 +1,11 @@
-"""The tape drawn: what was asked, checkpoints, where branches part, where we are, what is next."""
+"""Draw the timeline: commands, checkpoints, branch points, the current time, what is next."""
 
 from rdmalab.shell.styled_text import Line, plain, shown
 from rdmalab.shell.tables import CURRENT, DIM, NAME, cut
 from rdmalab.views.timeline import Mark, TimelineRow
 
 ASKED, MARKED, FORK, HERE, EVENT, LINE = "●", "◆", "┬", "▲", "┼", "─"
-LEGEND = f"{ASKED} asked  {MARKED} checkpoint  {FORK} branches part  {HERE} here"
+LEGEND = f"{ASKED} command  {MARKED} checkpoint  {FORK} branch point  {HERE} now"
 CELLS = 60  # as `show time` draws it
 _WIDEST = 4  # columns of one event
 
@@ -13,12 +13,12 @@ Cells = list[tuple[str, str]]
 
 
 def cells_for(width: int) -> int:
-    """How many cells a line of this width has for the tape; the rest tells what comes next."""
+    """How many cells a line of this width has for the timeline; the rest shows what is next."""
     return max(1, width * 3 // 5 - 2)
 
 
 def lines(row: TimelineRow, width: int) -> list[Line]:
-    """In words; drawn, where there is room."""
+    """The timeline as text, and as a drawing if there is room."""
     said = plain(row.text)
     if width < CELLS + 2:
         return [said]
@@ -26,7 +26,7 @@ def lines(row: TimelineRow, width: int) -> list[Line]:
 
 
 def bar(row: TimelineRow, width: int) -> Line:
-    """The tape, and what comes next: one line."""
+    """The timeline and what is next, in one line."""
     strip = drawn(row, cells_for(width))
     used = sum(len(text) for _, text in strip) + 1
     room = width - used - len("  ┄▷ next: ") - 3  # an ellipsis in letters is longer
@@ -36,7 +36,7 @@ def bar(row: TimelineRow, width: int) -> Line:
 
 
 def drawn(row: TimelineRow, columns: int) -> Line:
-    """`├●──●──◆before──┼──▲ now`: what lies ahead of us is dim."""
+    """`├●──●──◆before──┼──▲ now`: what comes after now is dim."""
     step = max(1, min(_WIDEST, columns // len(row.asked)))
     strip = _events(row, step)
     taken = {row.here * step: HERE}
@@ -60,7 +60,7 @@ def _events(row: TimelineRow, step: int) -> Cells:
 
 
 def _name(row: TimelineRow, strip: Cells, step: int, taken: dict[int, str]) -> None:
-    """Checkpoints have their names behind them, as far as no other mark stands there."""
+    """Write the names of checkpoints after them, if no other mark is there."""
     for mark in row.marks:
         at = row.cell(mark.event) * step
         if mark.mark is Mark.CHECKPOINT and taken[at] == MARKED:
@@ -70,7 +70,7 @@ def _name(row: TimelineRow, strip: Cells, step: int, taken: dict[int, str]) -> N
 
 
 def _joined(strip: Cells) -> Line:
-    """Neighbours of one style are one fragment."""
+    """Join neighbours of one style into one fragment."""
     line: Line = []
     for style, letter in strip:
         if line and line[-1][0] == style:

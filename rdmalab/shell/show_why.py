@@ -1,4 +1,4 @@
-"""What the doctor says, as lines: strong words first, events at the right, deeper what goes on."""
+"""Render the rows of `why`: verdict first, events at the right, continuation lines indented."""
 
 from collections.abc import Iterable
 
@@ -36,7 +36,7 @@ def lines_of(rows: Iterable[Row], width: int, *, plain: bool = False) -> list[Li
 
 
 def row_lines(row: Row, width: int, *, plain: bool = False) -> list[Line]:
-    """One row in as many lines as it takes; a line of a fix in one, for it is to be copied."""
+    """The lines of one row; a line of a fix is not folded, because it is for copying."""
     line: Line = [("", row.margin), (_lead_style(row), row.lead)]
     line.append((_TEXTS.get(row.part, ""), shown(row.text)))
     line = [fragment for fragment in line if fragment[1]]
@@ -62,7 +62,7 @@ def _lead_style(row: Row) -> str:
 
 
 def _hang(row: Row) -> int:
-    """How deep the later lines begin, counted from the margin's last blank."""
+    """The indentation of the later lines, from the last blank of the margin."""
     if row.part in _HANGING:
         return len(row.lead)
     if row.part is RowPart.CAUSE:

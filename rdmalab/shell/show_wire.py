@@ -1,4 +1,4 @@
-"""The wire drawn: packets as arrows between two nodes, timers beside them, the future dashed."""
+"""Draw the wire: packets as arrows between two nodes, timers beside them, planned ones dashed."""
 
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ class Lanes(NamedTuple):
 
 
 def lanes(rows: list[LadderRow], width: int) -> Lanes:
-    """Who stands on which side: in the order of their names."""
+    """The node on each side, in the order of their names."""
     seen: set[str] = set()
     for row in rows:
         seen |= {row.source, row.target} if isinstance(row, PacketRow) else {row.node}
@@ -56,7 +56,7 @@ def _rung(row: LadderRow, drawn: Lanes, width: int, now: int) -> Line:
 
 
 def _body(row: LadderRow, drawn: Lanes) -> Line:
-    """Everything behind the time; the last fragment is the remark."""
+    """The fragments after the time; the last one is the remark."""
     if isinstance(row, PacketRow):
         return _packet(row, drawn)
     if isinstance(row, MarkerRow):
@@ -113,8 +113,8 @@ def _fate(row: PacketRow) -> Fragment:
     if row.fate is Fate.RECEIVED:
         return EVENT, f"{event}  {row.remark}".rstrip()
     if row.fate is Fate.IN_FLIGHT:
-        at = f" till {fmt.clock(row.arrives_ns)}" if row.arrives_ns else ""
-        return DIM, f"{event} flies{at}"
+        at = f"arrives at {fmt.clock(row.arrives_ns)}" if row.arrives_ns else "in flight"
+        return DIM, f"{event} {at}"
     mark = "≁" if "malformed" in row.reason else "!"
     return WARN, shown(f"{event} {mark} {fmt.reason(row.reason)}")
 
@@ -137,7 +137,7 @@ def _beside(
 
 # --------------------------------------------------------------------------- one packet
 def decoded(row: DecodedRow, width: int) -> list[Line]:
-    """A packet taken apart, layer by layer, then its bytes."""
+    """A decoded packet, layer by layer, then its bytes."""
     lines: list[Line] = [[(EVENT, f"ev {row.event} "), ("", f"{fmt.clock(row.at_ns)}  {row.text}")]]
     deepest = max((len(layer.name) for layer in row.layers), default=0)
     for layer in row.layers:

@@ -23,7 +23,7 @@ _UNSAID = (None, "", 0)  # defaults that go without saying
 
 
 def signature(session: Session, line: str, cursor: int) -> str:
-    """What to say about the place of the cursor; empty where there is nothing to say."""
+    """Help for the place of the cursor; empty if there is none."""
     expected = expect(line, cursor, session.vocabulary, session.default_node, session.aliases)
     if expected.is_verb:
         known = session.vocabulary.get(expected.partial.removeprefix("ibv_"))
@@ -72,13 +72,13 @@ def _sentence(slot: Slot) -> str:
         return row.sentence
     kind = slot.kind.item if isinstance(slot.kind, ListKind) else slot.kind
     if isinstance(kind, ExpressionKind) and kind.is_topic:
-        return "a queue, its work by wr_id, a program, bytes, an errno; nothing: what is wrong"
+        return "a queue, a work request by wr_id, a program, bytes, an errno; empty: all errors"
     is_flags = isinstance(kind, EnumKind) and kind.is_flags
     return "one or more, with | between" if is_flags else ""
 
 
 def _named(here: CompletionContext, slot: Slot) -> str:
-    """About the thing whose name is being typed: `B.mr0 4096 bytes, lkey 0x1a01, LOCAL_WRITE`."""
+    """About the object whose name is being typed: `B.mr0 4096 bytes, lkey 0x1a01, LOCAL_WRITE`."""
     kind = slot.kind.item if isinstance(slot.kind, ListKind) else slot.kind
     if not isinstance(kind, ThingKind) and kind.short is None:
         return ""
@@ -99,7 +99,7 @@ def _mark(here: CompletionContext, slot: Slot) -> str:
 
 # --------------------------------------------------------------------------- the whole command
 def _of_command(here: CompletionContext, command: Command) -> str:
-    """What is still missing, else how the command is written."""
+    """The keys still required; if none, the syntax of the command."""
     if command.name == "modify_qp" and (text := _moving(here)):
         return text
     lacks = [
@@ -121,5 +121,5 @@ def _moving(here: CompletionContext) -> str:
     required = fields_of(MOVES[move.qp.qp_type, move.qp.state, move.to].required)
     lacks = ["ah" if name == "ah_attr" else name for name in required if name not in given]
     if not lacks:
-        return f"{move.name} has all it needs"
+        return f"{move.name} has all required attributes"
     return f"{move.name} still needs: {' '.join(f'{name}=' for name in lacks)}"

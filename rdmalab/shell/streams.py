@@ -1,6 +1,6 @@
-"""Standard output and standard error as every command of the command line writes them.
+"""Standard output and standard error of every command, with unsafe characters replaced.
 
-Each text that is printed passes here: a character that a terminal would obey (escape sequences, C1
+In each printed text, a character that a terminal would interpret (escape sequences, C1
 controls, bidirectional marks) is written as its number, and a character that the encoding of the
 stream lacks is transliterated. What is written to `buffer`, by prompt_toolkit for example,
 is bytes and stays as it is.
@@ -23,11 +23,11 @@ _UTF = "utf"
 
 
 class Lost(OSError):  # noqa: N818  (it says what became of the output)
-    """Standard output cannot be written, and its text says why; a closed pipe is none of these."""
+    """Raised if standard output cannot be written, with the reason; not for a closed pipe."""
 
 
 class Stream:
-    """A text stream around another. must: whether it matters that a text was written."""
+    """A text stream around another. must: raise an error if a text cannot be written."""
 
     def __init__(self, inner: TextIO | None, *, must: bool) -> None:
         self.inner = inner or io.TextIOWrapper(io.BytesIO(), "utf-8")
@@ -35,7 +35,7 @@ class Stream:
         self.must = must
 
     def write(self, text: str) -> int:
-        """Write what can be written and seen; as many characters as were given."""
+        """Write a text with unsafe characters replaced; returns the number of characters given."""
         said = self._said(text) if _SPECIAL.search(text) else text
         with self._judged(writes=True):
             self.inner.write(said)
@@ -50,7 +50,7 @@ class Stream:
         return said.encode(encoding, _SPELLED).decode(encoding)
 
     def write_octets(self, octets: bytes) -> None:
-        """Write bytes as they are, after what was printed before."""
+        """Write bytes unchanged, after the text printed before."""
         with self._judged(writes=True):
             self.inner.flush()
             self.inner.buffer.write(octets)
@@ -62,7 +62,7 @@ class Stream:
 
     @property
     def encoding(self) -> str:
-        """Its encoding; ASCII where Python knows none."""
+        """The encoding; ASCII if Python has none."""
         try:
             return codecs.lookup(self.inner.encoding or "ascii").name
         except LookupError:
@@ -86,7 +86,7 @@ class Stream:
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
-    """Within it, what is printed passes through a `Stream`; an input that is closed is empty."""
+    """Within this context, prints pass through a `Stream`; a closed standard input is empty."""
     before = sys.stdin, sys.stdout, sys.stderr
     if sys.stdin is None:
         sys.stdin = io.StringIO()
@@ -100,7 +100,7 @@ def guarded() -> Iterator[None]:
 
 @contextlib.contextmanager
 def unguarded() -> Iterator[None]:
-    """Within it, the streams are those of the process again: for a program that is not ours."""
+    """Within this context, the streams of the process are restored, for another program."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (getattr(stream, "inner", stream) for stream in before)
     try:
@@ -110,14 +110,14 @@ def unguarded() -> Iterator[None]:
 
 
 def forget_output() -> None:
-    """Standard output takes nothing any more: Python must not try to flush it when it exits."""
+    """Detach a closed standard output, so that Python does not flush it at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 # --------------------------------------------------------------------------- documents
 def print_json(text: str) -> None:
-    """A JSON document; what could hide in it is escaped, and all beyond ASCII unless it is UTF-8.
+    """Write a JSON document; invisible characters are escaped, non-ASCII ones too unless UTF-8.
 
     RFC 8259: JSON between programs is UTF-8.
     """
@@ -130,12 +130,12 @@ def print_json(text: str) -> None:
 
 
 def print_octets(octets: bytes) -> None:
-    """A document that is no text."""
+    """Write a document of bytes."""
     cast("Stream", sys.stdout).write_octets(octets)
 
 
 def print_svg(text: str) -> None:
-    """An SVG document, which names no encoding and so is UTF-8, or ASCII with references."""
+    """Write an SVG document, in UTF-8 or in ASCII with character references."""
     said = text if _is_utf8() else text.encode("ascii", "xmlcharrefreplace").decode()
     print(said, end="")  # noqa: T201
 
@@ -151,7 +151,7 @@ def _code(character: str) -> str:
 
 
 def _spelled(wrong: UnicodeError) -> tuple[str, int]:
-    """What stands for the characters that an encoding lacks, as with `--ascii`."""
+    """Replacements of characters that an encoding lacks, as with `--ascii`."""
     from rdmalab.shell.styled_text import ASCII
 
     assert isinstance(wrong, UnicodeEncodeError)

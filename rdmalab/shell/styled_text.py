@@ -1,4 +1,4 @@
-"""Lines of styled text: what every face of the lab is made of, be it a terminal or a pane."""
+"""Lines of styled text, the output format of all faces."""
 
 import re
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ _DRAWN = {
     "▫": ":",
 }
 ASCII = _WORDS | _DRAWN
-"""What is written for a character where only ASCII can be written."""
+"""The ASCII replacement of a character."""
 _ASCII = str.maketrans(ASCII)
 _NOT_PLAIN = re.compile(r"[^\n\t -~]")
 
@@ -47,19 +47,19 @@ def plain(text: str, style: str = "") -> Line:
 
 
 def shown(text: str) -> str:
-    """The text with nothing in it that could move the cursor or hide."""
+    """The text with control and invisible characters replaced."""
     if text.isprintable():
         return text
     return "".join(map(escaped, text))
 
 
 def harmless(text: str) -> str:
-    """Lines and tabs as they are, else as `shown`."""
+    """As `shown`, but line breaks and tabs stay."""
     return _NOT_PLAIN.sub(lambda found: escaped(found[0]), text)
 
 
 def harmless_line(line: Iterable[Fragment]) -> Line:
-    """A line with nothing in it that a terminal would obey."""
+    """A line with control characters replaced."""
     return [(part[0], harmless(part[1])) for part in line]
 
 
@@ -75,7 +75,7 @@ def indented(line: Line, by: str) -> Line:
 
 
 def paragraphs(text: str) -> list[str]:
-    """The lines of a text; the lines of a paragraph, which a file breaks at its own width, as one.
+    """The lines of a text; the lines of one paragraph are joined.
 
     A line that is empty, indented or an item of a list stays a line.
     """
@@ -92,7 +92,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def fold(line: Line, width: int, hang: int = 4) -> list[Line]:
-    """The line in rows of `width`, cut at spaces, the later rows `hang` deeper."""
+    """The line in rows of `width` columns, cut at spaces, later rows indented by `hang`."""
     text, width = text_of(line), max(width, 1)
     if len(text) <= width:
         return [line]
@@ -112,7 +112,7 @@ def fold(line: Line, width: int, hang: int = 4) -> list[Line]:
 
 
 def _edge(text: str, start: int, room: int, margin: int) -> int:
-    """Where a row that begins at `start` ends: behind the last word that fits."""
+    """The column where a row that begins at `start` ends: after the last word that fits."""
     if len(text) - start <= room:
         return len(text)
     space = text.rfind(" ", max(start, margin) + 1, start + room + 1)

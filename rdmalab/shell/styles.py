@@ -1,4 +1,4 @@
-"""The colours of what is said. Sixteen of them, and each only repeats what a word or sign says."""
+"""Styles of the output: 16 colours; each colour only repeats what a word or sign states."""
 
 from collections.abc import Mapping
 
@@ -24,5 +24,5 @@ SAID = {
 
 
 def look(more: Mapping[str, str] | None = None) -> BaseStyle:
-    """Prompt, menu and answers; `more` is what a face adds, and lies on top."""
+    """Styles of prompt, menu and replies. more: styles of a face, which override them."""
     return merge_styles([palette(), Style.from_dict(SAID), Style.from_dict(dict(more or {}))])

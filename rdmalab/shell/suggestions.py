@@ -1,4 +1,4 @@
-"""One thing to try after a verb was refused, made from the tables; empty where nothing is sure."""
+"""One suggestion after a verb was refused, from the tables; empty if none is certain."""
 
 import re
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _UP = dict(BRING_UP_MOVES)
 
 
 def suggestion(session: Session, reply: Reply) -> str:
-    """A line that is legal now and goes in the direction that was meant."""
+    """A line that is legal now and has the intended effect; empty if none is known."""
     refusal, invocation = reply.refusal, reply.invocation
     if refusal is None or invocation is None or refusal.permanent:
         return ""
@@ -30,7 +30,7 @@ def suggestion(session: Session, reply: Reply) -> str:
 
 
 def _next_move(session: Session, invocation: Invocation) -> str:
-    """The move up from where the QP is, with what it requires."""
+    """The next transition towards RTS, with its required attributes."""
     qp = qp_of(session, invocation)
     if qp is None:
         return ""
@@ -70,7 +70,7 @@ def _value(name: str) -> str:
 def _asked_move(
     session: Session, invocation: Invocation
 ) -> tuple[QueuePair, dict[str, Any], Move] | None:
-    """The QP, what was given for it, and the legal move that it means; None if there is none."""
+    """The QP, the given attributes and the legal transition; None if there is none."""
     qp = qp_of(session, invocation)
     attr = invocation.arguments.get("attr")
     if qp is None or not isinstance(attr, dict):
@@ -80,7 +80,7 @@ def _asked_move(
 
 
 def _with_the_missing(session: Session, invocation: Invocation) -> str:
-    """The line as it was, and what it lacks; an attr_mask with all bits that are required."""
+    """The line with the missing keys, and an attr_mask with all required bits."""
     asked = _asked_move(session, invocation)
     if asked is None:
         return ""
@@ -95,7 +95,7 @@ def _with_the_missing(session: Session, invocation: Invocation) -> str:
 
 
 def _without_surplus(session: Session, invocation: Invocation) -> str:
-    """The line without what the move does not take; empty if the rest would change nothing."""
+    """The line without attributes that the transition does not take; empty if none is left."""
     asked = _asked_move(session, invocation)
     if asked is None:
         return ""
@@ -125,7 +125,7 @@ def _bring_up(session: Session, invocation: Invocation) -> str:
 
 
 def _make_room(session: Session, invocation: Invocation) -> str:
-    """Slots come back when a completion is polled; where none is there, time must pass."""
+    """Poll, which frees slots; run if there is no completion."""
     if invocation.name == "post_srq_recv":
         return _poll_shared(session, invocation)
     qp = qp_of(session, invocation)
@@ -144,7 +144,7 @@ def _make_room(session: Session, invocation: Invocation) -> str:
 
 
 def _poll_shared(session: Session, invocation: Invocation) -> str:
-    """A completion of a receive of this SRQ, on whatever CQ it lies."""
+    """Poll a CQ that has a completion of a receive of this SRQ."""
     name = object_name(session, invocation)
     thing = session.names.find(name)
     if thing is None:
@@ -157,7 +157,7 @@ def _poll_shared(session: Session, invocation: Invocation) -> str:
 
 
 def _to_srq(session: Session, invocation: Invocation) -> str:
-    """The same receives, posted where this queue pair takes them from."""
+    """The same receives, posted on the SRQ of this queue pair."""
     qp = qp_of(session, invocation)
     if qp is None:
         return ""
@@ -190,7 +190,7 @@ _USERS: tuple[tuple[Noun, str, dict[Noun, tuple[str, ...]]], ...] = (
 
 
 def _destroy_users(session: Session, invocation: Invocation) -> str:
-    """The first of those who still use it."""
+    """Destroy the first object that still uses it."""
     thing = session.names.find(object_name(session, invocation))
     if thing is None:
         return ""
@@ -205,7 +205,7 @@ def _destroy_users(session: Session, invocation: Invocation) -> str:
 
 
 def _wake(session: Session, invocation: Invocation) -> str:
-    """What lies there already is polled; else the queue is armed; else time must pass."""
+    """Poll if the CQ has a completion, arm if it is not armed, else run."""
     thing = session.names.find(object_name(session, invocation))
     if thing is None or not exists(session.world, thing):
         return ""

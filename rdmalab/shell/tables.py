@@ -1,4 +1,4 @@
-"""Small drawings that rows are made of: columns that stand under each other, bars, brackets."""
+"""Small drawings for rows: aligned columns, bars, brackets."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _LEFT, _RIGHT = "<", ">"
 
 
 def table(rows: Sequence[Sequence[Fragment]], aligned: str = "") -> list[Line]:
-    """Cells in columns as wide as their widest; `aligned` has `>` for columns of numbers."""
+    """Cells in columns as wide as the widest cell. aligned: `>` for each column of numbers."""
     if not rows:
         return []
     columns = zip_longest(*rows, fillvalue=("", ""))
@@ -44,7 +44,7 @@ def header(*names: str) -> list[Fragment]:
 
 
 def bar(queue: QueueRow, most: int = _BAR) -> str:
-    """Slots: ■ done but not given back, ▶ under way, ▪ waiting, □ free; long queues are scaled."""
+    """Slots: ■ done, not freed, ▶ in progress, ▪ waiting, □ free. Long queues are scaled."""
     cells = min(queue.capacity, most)
     parts = (("■", queue.acked), ("▶", queue.on_wire), ("▪", queue.waiting))
     drawn = ""
@@ -54,18 +54,18 @@ def bar(queue: QueueRow, most: int = _BAR) -> str:
 
 
 def gauge(count: int, capacity: int, most: int = _BAR) -> str:
-    """■ taken, □ free; `most` cells wide."""
+    """■ used, □ free, at most `most` cells wide."""
     cells = min(capacity, most)
     return ("■" * _scaled(count, capacity, cells)).ljust(cells, "□")
 
 
 def _scaled(count: int, capacity: int, cells: int) -> int:
-    """What is there is always seen."""
+    """At least one cell if the value is not 0."""
     return -(-count * cells // capacity) if capacity else 0
 
 
 def bracketed(text: str) -> Line:
-    """A text in which `[…]` says what was touched."""
+    """Style a text in which `[…]` marks touched bytes."""
     line: Line = []
     at = 0
     for match in _TOUCHED.finditer(text):
@@ -75,5 +75,5 @@ def bracketed(text: str) -> Line:
 
 
 def cut(text: str, width: int) -> str:
-    """The text, or its beginning and an ellipsis."""
+    """The text, cut to `width` with an ellipsis."""
     return text if len(text) <= width else text[: max(0, width - 1)] + "…"

@@ -1,1 +1,1 @@
-"""The glass: one Textual application, its panes, its keys, and the console."""
+"""The full-screen app (Textual): panes, keys, and the console."""

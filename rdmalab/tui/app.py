@@ -1,4 +1,4 @@
-"""The application: panes above, the prompt below, one event loop, one world."""
+"""The Textual application: panes above, the prompt below, one event loop, one world."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _HOPS = 12  # turns of the loop that a key needs from the terminal to whoever he
 
 
 class Seen(NamedTuple):
-    """What was there to read when the panes were painted last."""
+    """The state at the last painting of the panes."""
 
     walk: Runner | None
     step: int
@@ -68,7 +68,7 @@ class Seen(NamedTuple):
 
 
 class Rdmalab(App[int]):
-    """It lays out, passes keys on and paints; what there is to say is said by the scene."""
+    """Layout, keys and painting; the scene evaluates the commands."""
 
     ENABLE_COMMAND_PALETTE = False
     AUTO_FOCUS = None
@@ -161,13 +161,13 @@ class Rdmalab(App[int]):
         self.call_after_refresh(self._hear)
 
     def _hear(self) -> None:
-        """Now the prompt has the focus: read what was typed since the program was started."""
+        """The prompt has the focus: read the keys typed since the start of the program."""
         ready = getattr(self._driver, "ready", None)
         if ready is not None:
             ready.set()
 
     def _obey_signals(self) -> None:
-        """SIGTERM and SIGHUP leave with the terminal restored; SIGINT is the key ^C."""
+        """SIGTERM and SIGHUP exit with the terminal restored; SIGINT is the key ^C."""
         if self.is_headless or os.name != "posix":
             return
         loop = asyncio.get_running_loop()
@@ -176,7 +176,7 @@ class Rdmalab(App[int]):
         loop.add_signal_handler(signal.SIGINT, self._press_interrupt)
 
     def _leave(self, code: int) -> None:
-        """Leave; where the terminal is gone, its threads may never end, so the wait is limited."""
+        """Exit; the wait is limited, because threads of a closed terminal may not end."""
         last = threading.Timer(_LEAVE_S, os._exit, (code,))
         last.daemon = True
         last.start()
@@ -190,7 +190,7 @@ class Rdmalab(App[int]):
             self.console_pane.press("ctrl+c")
 
     def _return(self, _app: App[Any]) -> None:
-        """After ^Z and fg the terminal has forgotten everything."""
+        """Set up the terminal again after ^Z and fg."""
         for widget in self.screen.walk_children():
             widget.refresh()
 
@@ -200,7 +200,7 @@ class Rdmalab(App[int]):
         self.arrange(event.size.width, event.size.height)
 
     def arrange(self, columns: int = 0, rows: int = 0) -> None:
-        """Put every pane where the plan for this size has it."""
+        """Place every pane according to the plan for this size."""
         if not self.panes:
             return
         columns, rows = columns or self.size.width, rows or self.size.height
@@ -229,7 +229,7 @@ class Rdmalab(App[int]):
         return f"{number} {name}"
 
     def shown_panes(self) -> list[Pane]:
-        """Those on the screen, from the top left."""
+        """The visible panes, from the top left."""
         found = [pane for pane in self.panes.values() if pane.place is not None]
         return sorted(
             found, key=lambda pane: (pane.place.y, pane.place.x) if pane.place else (0, 0)
@@ -238,10 +238,10 @@ class Rdmalab(App[int]):
     # ---- painting -------------------------------------------------------------------------------
 
     def repaint(self, *, search: bool = False) -> None:
-        """Ask the lenses anew; only what differs goes to the terminal.
+        """Read the views again; only differences are written to the terminal.
 
-        During a search through the past the bars tell how far it is; the panes would show moments
-        that nobody asked for, and what lies before each of them had to be replayed for that.
+        During a search through the past only the bars are updated; the panes would show
+        intermediate moments, each of which needs a replay.
         """
         if self._has_news():
             return
@@ -258,7 +258,7 @@ class Rdmalab(App[int]):
         self._painted_by = time.monotonic() + _LONGEST_S
 
     def _draw(self, draw: Callable[[], None]) -> None:
-        """Draw a part; one that raises stays as it was, and each bug is told once."""
+        """Draw a part; a part that raises is not redrawn, and each bug is reported once."""
         try:
             draw()
         except Exception as bug:  # noqa: BLE001  (no pane may end a session)
@@ -268,7 +268,7 @@ class Rdmalab(App[int]):
                 self._emit(plain(shown(f"{said}; {report(bug)}"), "class:error"))
 
     def _has_news(self) -> bool:
-        """Whether there is something to read that wants a place: then all was arranged anew."""
+        """Whether new content needs a pane; then the layout was recomputed."""
         before, self._seen = self._seen, self._seen_now()
         walk, step, answer = self._seen
         is_walked = (walk, step) != before[:2]
@@ -288,11 +288,11 @@ class Rdmalab(App[int]):
 
     @property
     def _is_roomy(self) -> bool:
-        """Whether an answer has a place besides the wire; below, the prompt has told it."""
+        """Whether there is room for a reply beside the wire; if not, only the prompt shows it."""
         return layout.fits(layout.Size(*self.size), layout.MEDIUM)
 
     def _show(self, name: str, *, asks_why: bool) -> None:
-        """Beside the tab in front, or in front."""
+        """Show it beside the front tab, or as the front tab."""
         self.wish = self.wish._replace(asks_why=asks_why)
         self.arrange()
         if name and self.panes[name].place is None:
@@ -326,7 +326,7 @@ class Rdmalab(App[int]):
             self.repaint()
 
     async def _pause(self) -> None:
-        """Between two slices of a run: paint, now and then, and hear the keys."""
+        """Between two slices of a run: paint at intervals, and handle keys."""
         now = time.monotonic()
         if time.process_time() >= self._paint_at or now >= self._painted_by:
             self.repaint(search=self.scene.talk.searching)
@@ -365,7 +365,7 @@ class Rdmalab(App[int]):
         return self.focused if isinstance(self.focused, Pane) else None
 
     def _says(self, pane: Pane, key: str) -> bool:
-        """Whether it is a key of this pane alone; then its sentence is said."""
+        """Whether it is a key of this pane; then its command is run."""
         if key not in {shown.lower() for shown, _ in pane.own_keys()}:
             return False
         self.console_pane.say(pane.says(key))
@@ -376,14 +376,14 @@ class Rdmalab(App[int]):
         self.exit(0)
 
     def action_help_quit(self) -> None:
-        """^C in a pane: it stops a run, and never leaves."""
+        """^C in a pane: it stops a run, and does not exit."""
         self.scene.stop()
 
     def action_go_on(self) -> None:
         self.console_pane.say(self.scene.way_on)
 
     def action_checkpoint(self, direction: int) -> None:
-        """To the nearest one; beyond the last of them are the two ends of the branch."""
+        """Go to the nearest mark; after the last one, to the end of the branch."""
         session = self.scene.session
         here = session.world.event
         marks = [
@@ -397,7 +397,7 @@ class Rdmalab(App[int]):
         if isinstance(self.focused, Pane) and (sentence := self.focused.breakpoint()):
             self.console_pane.say(sentence)
         else:
-            self._emit(plain("nothing here that could be halted at; help break", "class:dim"))
+            self._emit(plain("no event here for a breakpoint; help break", "class:dim"))
 
     def action_run_or_stop(self) -> None:
         if self.console_pane.busy:
@@ -406,7 +406,7 @@ class Rdmalab(App[int]):
             self.console_pane.say("run")
 
     def action_type_in(self, text: str) -> None:
-        """A sentence is begun, for a person to end; what was being typed is not lost for it."""
+        """Type the start of a command; text already typed is kept."""
         self.console_pane.type_in(text)
         self.console_pane.focus()
 
@@ -446,7 +446,7 @@ class Rdmalab(App[int]):
             self.copy_to_clipboard(text)
             count = text.count("\n") + 1
             says = "  ".join(self.focused.sentences())
-            self._emit(plain(f"copied {count} lines; the same in words: {says}", "class:dim"))
+            self._emit(plain(f"copied {count} lines; the command for them: {says}", "class:dim"))
 
     def action_explain_keys(self) -> None:
         width, hang = self.scene.talk.voice.width, 22
@@ -479,7 +479,7 @@ class Rdmalab(App[int]):
 
 
 def _goto(marks: list[timeline.MarkRow], direction: int, branch: str) -> str:
-    """The sentence that leads to the first or the last of these marks, and stays on the branch."""
+    """The command that goes to the first or the last of these marks on this branch."""
     if not marks:
         return "goto start" if direction < 0 else "goto end"
     nearest = marks[0] if direction > 0 else marks[-1]
@@ -500,9 +500,9 @@ def build(
     history: History | None = None,
     shared: str | None = None,
 ) -> Rdmalab:
-    """The application with its world: a finished SEND, a scenario, or what somebody shared.
+    """The application with its world: a finished SEND, a scenario, or a shared session.
 
-    profile: of all devices; None: what the scenario names, else strict.
+    profile: of all devices; None: that of the scenario, else strict.
     """
     ascii_only = stylesheet.ascii_wanted()
     scene = AppModel(profile or "strict", seed, ascii_only=ascii_only)
@@ -518,7 +518,7 @@ def build(
 def main(
     profile: str | None = None, seed: int = 0, path: str | None = None, shared: str | None = None
 ) -> int:
-    """Run the application until somebody leaves; the code to exit with."""
+    """Run the application; returns the exit code."""
     app = build(profile, seed, path, shared=shared)
     diary = app.scene.keep()
     app.history = kept_history(diary.report)

@@ -1,4 +1,4 @@
-"""What the application is about: a lab, the conversation about it, and how it all begins."""
+"""The model of the application: a lab, its conversation, and the first commands."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ CARD: tuple[Line, ...] = (
     [
         ("", "  "),
         (_VERB, "poll_cq A.cq0"),
-        ("", "   takes A's completion: the send slot comes back"),
+        ("", "   removes A's completion and frees the send slot"),
     ],
     [("", "  "), (_VERB, "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED")],
     [
         ("", "  "),
         (_VERB, "step"),
-        ("", "  or F8, then Enter again and again: B has no receive left"),
+        ("", "  or F8, then Enter repeatedly: B has no receive left"),
     ],
     [
         *(("", "  "), (_VERB, "help"), ("", "   "), (_VERB, "explain RTS"), ("", "   ")),
@@ -47,9 +47,9 @@ CARD: tuple[Line, ...] = (
 
 
 class AppModel:
-    """A lab and the conversation about it; a scenario that is loaded brings its own world.
+    """A lab and its conversation; a loaded scenario has its own world.
 
-    busy: something is being carried out, and the world stands where it does only just now.
+    busy: a command is running, and the world is at an intermediate moment.
     """
 
     def __init__(self, profile: str = "strict", seed: int = 0, *, ascii_only: bool = False) -> None:
@@ -59,7 +59,7 @@ class AppModel:
         self.busy = False
 
     def keep(self) -> WriteAheadLog:
-        """From now on what is typed is on disk before it runs; what was cut off is spoken of."""
+        """Start the write-ahead log; returns the message about interrupted sessions."""
         begin = FIRST if self.session.journal else ()
         self.talk.diary = diary = WriteAheadLog(head_of(self.session, begin))
         self.offer = offer()
@@ -76,22 +76,22 @@ class AppModel:
 
     @property
     def diagnosis(self) -> Report | None:
-        """The last answer of the doctor that somebody asked for."""
+        """The last reply of `why`; None if there is none."""
         return self.talk.diagnosis
 
     @property
     def is_walking(self) -> bool:
-        """A scenario was loaded and is not at its end."""
+        """Whether a loaded scenario is not at its end."""
         return self.walk is not None and not self.walk.over
 
     @property
     def way_on(self) -> str:
-        """The sentence that goes on from here; in the past one step, the mirror of `back`."""
+        """The command of F8: next, or one step."""
         return "next" if self.is_walking and self.session.history.live else "step"
 
     @property
     def repeated(self) -> str:
-        """What Enter alone says: the last word of time; in a scenario else `next`."""
+        """The command of an empty line: the last command of time, in a scenario `next`."""
         again = self.talk.repeated or "next"
         return "" if again == "next" and not self.is_walking else again
 
@@ -103,7 +103,7 @@ class AppModel:
         self.talk.voice.width = max(20, width)
 
     async def evaluate(self, text: str, emit: Emit, pause: Pause) -> bool:
-        """Carry out what was typed; nothing typed repeats the last word of time, or walks on."""
+        """Evaluate a line; an empty line repeats the last command of time, or runs `next`."""
         if not text.strip():
             text = self.repeated
         self.busy = True
@@ -116,6 +116,6 @@ class AppModel:
         self.talk.stop()
 
     def interrupt(self) -> None:
-        """^C, in the thread that reads the terminal: what is computed just now ends."""
+        """^C, in the thread that reads the terminal: cancel the computation."""
         if self.busy:
             self.talk.interrupt()

@@ -1,7 +1,7 @@
-"""The state machine drawn: where the QP is, where it came from, where it can never be.
+"""Draw the QP state machine: current state, last transition, unreachable states.
 
 The current state has a double border (or brackets), what a QP of this type can never enter is
-dotted, and the arrow that was just taken is heavy.
+dotted, and the arrow of the last transition is heavy.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _is_new(row: DiagramRow, event: int) -> bool:
 
 
 def _jumped(row: DiagramRow) -> bool:
-    """The move does not lie on the line of states."""
+    """Raised if a transition is not on the line of states."""
     assert row.taken is not None
     return (row.taken.before, row.taken.after) not in BRING_UP_MOVES
 
@@ -55,7 +55,7 @@ def _link(row: DiagramRow, box: StateRow, event: int) -> Fragment:
 
 # --------------------------------------------------------------------------- boxes
 def boxes(row: DiagramRow, width: int, event: int) -> list[Line]:
-    """Six lines of boxes, as wide as there is room."""
+    """Six lines of boxes, in the given width."""
     states = {box.state: box for box in row.states}
     gap = 3 if width >= 46 else 2
     indent = " " if width > 40 else ""
@@ -100,7 +100,7 @@ def _arrow(row: DiagramRow, state: QPState, gap: int, event: int) -> Fragment:
 def _lower(
     row: DiagramRow, states: dict[QPState, StateRow], width: int, event: int, indent: str
 ) -> list[Line]:
-    """ERR, which is reached from anywhere; SQE, which few can enter; between them the last move."""
+    """The line of ERR and SQE, with the last transition between them."""
     is_new, taken = _is_new(row, event), row.taken
     to_err = taken is not None and taken.after is QPState.ERR
     style = EVENT if is_new else DIM

@@ -1,4 +1,4 @@
-"""What Textual's terminal driver does otherwise here: no key is lost, no byte ends the program."""
+"""A terminal driver for Textual that loses no early key and accepts invalid UTF-8."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def driver_class() -> type[Driver] | None:
         return lambda: getincrementaldecoder(encoding)(errors="replace")
 
     class PatientDriver(linux_driver.LinuxDriver):
-        """Reads no key before `ready` is set: until then the terminal keeps what is typed."""
+        """Reads no key before `ready` is set; until then the terminal buffers the keys."""
 
         def __init__(self, *given: Any, **named: Any) -> None:
             super().__init__(*given, **named)

@@ -1,4 +1,4 @@
-"""A pane's frame, in characters: a double border says focus, so that no colour is needed for it."""
+"""The frame of a pane in characters; a double border shows the focus without colour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes in rows as wide as there is room: sixteen with their text, or eight."""
+"""Rows of bytes: sixteen with their text, or eight if the width is small."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""^C while the event loop is kept busy: noticed in the thread that reads the terminal."""
+"""Detect ^C in the thread that reads the terminal, while the event loop is busy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def interrupting(driver: type[Driver], interrupt: Callable[[], None]) -> type[Dr
     """
 
     class Interrupting(driver):  # type: ignore[valid-type, misc]
-        """The same driver; ^C goes two ways."""
+        """The driver class extended by the call of `interrupt`."""
 
         def process_message(self, message: Message) -> None:
             if isinstance(message, events.Key) and message.key == "ctrl+c":

@@ -1,7 +1,7 @@
-"""The keys, in one table: a key says a sentence of the shell, or moves about in the panes.
+"""The table of keys: a key runs a command of the shell, or moves in the panes.
 
-The footer and the help of the panes are computed from it; so are the keys that the prompt leaves
-alone. Never bound: what tmux (^b), screen (^a), flow control (^s ^q), a desktop (F10 F11) takes.
+The footer and the help of the panes are computed from it, and the keys that the prompt does not
+use. Never bound: what tmux (^b), screen (^a), flow control (^s ^q), a desktop (F10 F11) takes.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from rdmalab.tui import layout
 
 
 class Where(Enum):
-    """Where a key means something."""
+    """Where a key is active."""
 
     ANYWHERE = auto()
     PANES = auto()
 
 
 class Key(NamedTuple):
-    """names: as Textual calls them; shown: as the footer does; says: a sentence, else `does`."""
+    """names: those of Textual. shown: in the footer. says: a command, else does: an action."""
 
     names: tuple[str, ...]
     shown: str
@@ -105,7 +105,7 @@ Pairs = list[tuple[str, str]]
 
 
 def footer(in_pane: bool, columns: int, going_on: str = "Step", own: Pairs | None = None) -> Pairs:
-    """(key, what it does) pairs that fit; own: those that only the pane in front has."""
+    """(key, label) pairs that fit the columns. own: keys of the focused pane."""
     by_shown = {key.shown: key for key in KEYS if key.shown}
     if in_pane:
         pairs = [(name, by_shown[name].label or "Tab") for name in _FOOTER_PANE]
@@ -124,18 +124,18 @@ def explained() -> list[tuple[str, str]]:
     """Each key of the panes with what it does, for `?`."""
     return [
         ("F6 / Tab", "next pane; Shift goes back"),
-        ("j k  PgUp PgDn  g G", "move the mark, or the bytes that are shown"),
-        ("Enter", "take the marked packet apart; again: back to the list"),
+        ("j k  PgUp PgDn  g G", "move the mark, or the range of bytes"),
+        ("Enter", "decode the marked packet; again: back to the list"),
         ("o O", "the next, the previous object of this pane; a node: o QP, c CQ, m MR"),
         (_TAB_KEYS.replace("-", " … "), "bring a tab to the front"),
         ("/", "show only lines with a word; empty: all"),
         ("z", "zoom the pane; again: back"),
         ("y", "copy the pane as text"),
         (". l  or F8", "step, or the next note of a scenario"),
-        (", h  or F7", "back: the last thing is undone; typing there opens a branch"),
-        ("[ ]", "the checkpoint before, after; beyond the last: the start, the end"),
+        (", h  or F7", "back one step; a command in the past opens a branch"),
+        ("[ ]", "previous, next checkpoint; then the start, the end"),
         ("Space or F9", "run, or stop"),
-        ("Why: Enter a e c", "go to the marked event; apply the fix; explain; the checklist"),
+        ("Why: Enter a e c", "go to the marked event, apply the fix, explain, checklist"),
         ("b", "halt at packets like the marked one; a node: when its state changes"),
         ("Esc  i  :", "back to the prompt"),
     ]

@@ -1,8 +1,8 @@
-"""Where the panes stand, for any size of terminal: numbers in, rectangles out, no screen needed.
+"""Layout of the panes for any terminal size: sizes in, rectangles out.
 
 A terminal below 80x24 shows one pane and the prompt, below 60x16 the prompt and one line of status.
-From there on width decides how many panes stand side by side and height how much each may tell; the
-prompt is always at the bottom and never gives way.
+Above that, the width decides how many panes are side by side, and the height how many lines each
+has; the prompt is always at the bottom.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class PanePlace(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """What the person chose: the tab in front, the pane that is zoomed.
+    """The choices of the user: the front tab, the zoomed pane.
 
-    has_notes: a scenario was loaded; asks_why: and later, or without one, somebody asked why.
+    has_notes: a scenario was loaded. asks_why: why was run after that.
     """
 
     tab: str = WIRE
@@ -165,17 +165,17 @@ def _tabs(size: Size, y: int, height: int, wish: Wish) -> list[PanePlace]:
 
 
 def _beside(tab: str, wish: Wish) -> str:
-    """What stands beside the tab in front: an answer, the notes if there are any, the story."""
+    """The pane beside the front tab: why, the notes, or the story."""
     return next(name for name in (*_wanted(wish), STORY, COMPLETIONS) if name != tab)
 
 
 def _wanted(wish: Wish) -> list[str]:
-    """Panes that have something to say now, the newest first."""
+    """Panes with new content, the newest first."""
     return [WHY] * wish.asks_why + [NOTES] * wish.has_notes
 
 
 def _three_columns(size: Size, wish: Wish) -> list[PanePlace]:
-    """Everything at once: the wire between the nodes, bytes and completions below, then talk."""
+    """The full layout: the wire between the nodes, bytes and completions below, then the prompt."""
     first, rows = _between(size)
     top, middle, console = _share(rows, ((28, 4), (11, 2), (18, 3)))
     node, memory, side = (size.columns * percent // 100 for percent in (29, 38, 33))

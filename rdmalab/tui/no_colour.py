@@ -1,4 +1,4 @@
-"""What leaves for a terminal without colour: bold, underline and reverse, and nothing else."""
+"""Output filter for a terminal without colour: only bold, underline and reverse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node has besides its QPs, CQs and regions: SRQs, windows, channels, ways, and troubles."""
+"""Sections of a node pane: SRQs, windows, channels, address handles, programs, events."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SHORT_BAR, _BAR = 8, 16
 
 # ---- what is wrong -----------------------------------------------------------------------------
 def troubles(stage: WorldView, node: str, there: list[Any], width: int) -> list[RankedLine]:
-    """A device that is not open, a port that moves nothing, events that nobody took."""
+    """Lines for a device that is not open, a port that is not ACTIVE, pending events."""
     line: Line = []
     for row in stage.look("show device").rows:
         if isinstance(row, DeviceRow) and row.node == node and row.state != "open":
@@ -50,13 +50,13 @@ def _of_port(stage: WorldView, row: PortRow) -> Line:
     if row.async_events:
         waits = [r for r in stage.look("show events").rows if r.node == row.node and not r.taken]
         many = f" and {len(waits) - 1} more" if len(waits) > 1 else ""
-        line.append((WARN, f"! {waits[0].event.name}{many} untaken"))
+        line.append((WARN, f"! {waits[0].event.name}{many} pending"))
     return line
 
 
 # ---- the queue pair that is shown ----------------------------------------------------------------
 def region(row: QpRow, width: int) -> list[RankedLine]:
-    """What wr_* functions have built and not posted yet."""
+    """The work requests of an open critical region."""
     if not row.region.open:
         return []
     style = WARN if row.region.error else ""
@@ -66,7 +66,7 @@ def region(row: QpRow, width: int) -> list[RankedLine]:
 
 
 def shared(stage: WorldView, row: QpRow, width: int) -> list[RankedLine]:
-    """The shared queues that a queue pair takes its receives from, and who took which."""
+    """The SRQs of a queue pair, with the QP that uses each receive."""
     ranked: list[RankedLine] = []
     for rows in (stage.look(f"show {name}").rows for name in _sources(stage, row)):
         ranked.append((ALWAYS, [_gauge(rows[0], width)]))
@@ -91,7 +91,7 @@ def _gauge(row: SrqRow, width: int) -> Line:
 
 # ---- the node ----------------------------------------------------------------------------------
 def windows(there: list[Any], width: int) -> list[RankedLine]:
-    """Memory windows: those that open something come first."""
+    """Memory windows, bound ones first."""
     ranked: list[RankedLine] = []
     for row in there:
         if not isinstance(row, MwRow):
@@ -107,7 +107,7 @@ def windows(there: list[Any], width: int) -> list[RankedLine]:
 
 
 def ways(there: list[Any], shown: list[Any], width: int) -> list[RankedLine]:
-    """Address handles and flow rules: worth more where the shown queue pair needs them."""
+    """Address handles and flow rules; more important if the shown queue pair uses them."""
     qp = next((row for row in shown if isinstance(row, QpRow)), None)
     has_peer = qp is not None and show_objects.is_connected(qp)
     ranked: list[RankedLine] = []
@@ -120,7 +120,7 @@ def ways(there: list[Any], shown: list[Any], width: int) -> list[RankedLine]:
 
 
 def others(there: list[Any], shown: list[Any], width: int) -> list[RankedLine]:
-    """SRQs that the shown queue pair does not use; channels with something in them."""
+    """Other SRQs, and channels with events."""
     qp = next((row for row in shown if isinstance(row, QpRow)), None)
     ranked: list[RankedLine] = []
     for row in there:
@@ -134,7 +134,7 @@ def others(there: list[Any], shown: list[Any], width: int) -> list[RankedLine]:
 
 
 def programs(there: list[Any], width: int) -> list[RankedLine]:
-    """The threads of the host; those that will not go on by themselves are worth more."""
+    """Programs; blocked ones are more important."""
     ranked: list[RankedLine] = []
     for row in there:
         if isinstance(row, ProgramRow):

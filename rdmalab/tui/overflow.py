@@ -1,4 +1,4 @@
-"""Lines that give way: what a pane keeps when it has fewer rows or columns than it has to say."""
+"""Choose the lines of a pane when it has too few rows or columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 ALWAYS, HEAD, USEFUL, MORE, REST = range(0, 500, 100)
 
 RankedLine = tuple[int, "list[Line]"]
-"""How important, and lines that are shown together or not at all."""
+"""An importance, and lines that are shown together or not at all."""
 
 
 def fitted(ranked: list[RankedLine], height: int) -> list[Line]:
@@ -26,7 +26,7 @@ def fitted(ranked: list[RankedLine], height: int) -> list[Line]:
 
 
 def with_room(line: Line, more: Line, width: int) -> Line:
-    """As many of the further words as fit behind a line."""
+    """A line with as many further words as fit."""
     for fragment in more:
         if sum(len(text) for _, text in [*line, fragment]) > width:
             break
@@ -35,5 +35,5 @@ def with_room(line: Line, more: Line, width: int) -> Line:
 
 
 def numbered(rank: int, lines: list[Line]) -> list[RankedLine]:
-    """Lines of a list, a little deeper; the later, the sooner they go."""
+    """Lines of a list, indented; later ones are dropped first."""
     return [(rank + 3 * n, [[("", "   "), *line]]) for n, line in enumerate(lines)]

@@ -1,6 +1,6 @@
-"""What all panes share: a frame, lines in it, a mark that moves, a filter, a way to be copied.
+"""Base of all panes: a frame with lines, a mark, a filter, copying.
 
-A pane keeps no state of the world, only where somebody looks: each repaint reads the rows again.
+A pane keeps no state of the world, only its scroll position: each repaint reads the rows again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Appearance:
 
 
 class Pane(Widget, can_focus=True):
-    """A frame with lines. Subclasses say `title` and `lines`, and move about as they like."""
+    """A frame with lines. Subclasses define `title` and `lines`."""
 
     DEFAULT_CSS = "Pane { position: absolute; }"
 
@@ -69,46 +69,46 @@ class Pane(Widget, can_focus=True):
     # ---- what a pane is about -----------------------------------------------------------------
 
     def title(self) -> Line:
-        """What stands in the upper border behind the tabs."""
+        """The text of the upper border after the tabs."""
         return []
 
     def lines(self, width: int, height: int) -> list[Line]:
-        """What it shows; more than `height` can be scrolled."""
+        """The lines; more than `height` can be scrolled."""
         raise NotImplementedError
 
     def sentences(self) -> list[str]:
-        """What a person would type to read the same."""
+        """The command that prints the same."""
         return []
 
     def hint(self) -> str:
-        """A word in the lower border while the pane has the focus."""
+        """A hint in the lower border while the pane has the focus."""
         return ""
 
     def foot(self) -> Line:
-        """What stands in the lower border; else how much is not seen."""
+        """The text of the lower border; the number of hidden lines if empty."""
         return []
 
     def inspect(self) -> None:
-        """Enter: look closer at what is marked."""
+        """Enter: show details of the marked row."""
 
     def other(self, noun: str, direction: int) -> None:
         """Show the next or previous object; `noun` empty: of what the pane is about."""
 
     def breakpoint(self) -> str:
-        """The sentence that halts at what is marked; empty where nothing can be."""
+        """The command for a breakpoint at the marked row; empty if there is none."""
         return ""
 
     def own_keys(self) -> list[tuple[str, str]]:
-        """(key, what it does) of keys that mean something else in this pane than in others."""
+        """(key, label) of the keys of this pane."""
         return []
 
     def says(self, key: str) -> str:
-        """The sentence of one of its own keys; empty: it has nothing to say."""
+        """The command of a key of this pane; empty if none."""
         del key
         return ""
 
     def escape(self) -> bool:
-        """Go back one level; False where there is none."""
+        """Go back one level; False if there is none."""
         return False
 
     # ---- moving about -------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class Pane(Widget, can_focus=True):
         self.redraw()
 
     def heard(self, event: events.Key) -> bool:
-        """A key while the filter is typed; True when it was taken."""
+        """Handle a key while the filter is typed; True if it was used."""
         if not self._asking:
             return False
         if event.key in ("enter", "escape"):
@@ -172,7 +172,7 @@ class Pane(Widget, can_focus=True):
     # ---- drawing ------------------------------------------------------------------------------
 
     def redraw(self) -> None:
-        """Read the rows again; what is the same is not painted again."""
+        """Read the rows again; equal rows are not painted again."""
         if self.place is None or not self.display:
             return
         width, height = self.place.width, self.place.height
@@ -189,7 +189,7 @@ class Pane(Widget, can_focus=True):
                 self.refresh(Region(0, y, width, 1))
 
     def _painted(self, lines: list[Line], width: int) -> list[Strip]:
-        """As strips; those that say what they said in the last frame are taken from there."""
+        """The lines as strips; equal ones are reused from the last frame."""
         known = list(zip(self._drawn, self._rows, strict=False))
         rows = []
         for y, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""The prompt in its frame: always at the bottom, with what the cursor is at in the lower border."""
+"""The framed prompt at the bottom, with help for the argument at the cursor."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Repl(Widget):
         return line
 
     def _foot(self) -> Line:
-        """What the argument at the cursor is."""
+        """Help for the argument at the cursor."""
         if self.console.busy:
             return []
         buffer = self.console.live.session.default_buffer

@@ -1,4 +1,4 @@
-"""The first and the last line of the screen: where time stands, and which keys there are."""
+"""The first and the last line of the screen: virtual time, and keys."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ class Bar(Widget):
 
 
 def header_line(stage: WorldView, scene: AppModel, width: int) -> Line:
-    """`rdmalab  t=9.210us  ev 24/31 PAST  branch-1 of 2  …`; the least important gives way."""
+    """`rdmalab  t=9.210us  ev 24/31 PAST  branch-1 of 2  …`.
+
+    The least important part is dropped.
+    """
     session = stage.session
     world = session.world
     link = next(row for row in stage.look("show link").rows if isinstance(row, LinkRow))
@@ -85,7 +88,7 @@ def _doing(scene: AppModel) -> str:
 
 
 def _moment(history: History) -> Line:
-    """`ev 31 LIVE`, `ev 24/31 PAST`: the past is a word, and looks like no other on the line."""
+    """`ev 31 LIVE`, `ev 24/31 PAST`: PAST has its own style."""
     stands = fmt.ev(history.here.event, "start")
     if history.live:
         return [(BAR, f"{stands} LIVE")]

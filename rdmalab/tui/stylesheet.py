@@ -45,7 +45,7 @@ def sheet(*, colour: bool) -> BaseStyle:
 
 
 def ascii_wanted(environ: Mapping[str, str] = os.environ) -> bool:
-    """The terminal cannot draw, or somebody asks for letters only."""
+    """Whether only ASCII is used."""
     if wish := environ.get("RDMALAB_ASCII", ""):
         return wish != "0"
     return environ.get("TERM", "") in ("linux", "dumb")

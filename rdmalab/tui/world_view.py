@@ -1,4 +1,4 @@
-"""What the panes look at: the world of the moment, through sentences that a person could type."""
+"""The data of the panes: results of `show` commands on the current world."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ REACH = 2_000  # records: one or two stretches of the past
 
 
 class SceneLike(Protocol):
-    """Whoever holds the world: a loaded scenario brings another one."""
+    """The owner of the current world, which `load` replaces."""
 
     @property
     def session(self) -> Session:
-        """The session of now."""
+        """The current session."""
 
     @property
     def walk(self) -> Runner | None:
@@ -39,17 +39,17 @@ class SceneLike(Protocol):
 
     @property
     def diagnosis(self) -> Report | None:
-        """The last answer of the doctor that somebody asked for."""
+        """The last reply of `why`; None if there is none."""
 
     @property
     def busy(self) -> bool:
-        """Something is being carried out: nobody may try anything in this world."""
+        """Whether a command is running; then no trial in this world is allowed."""
 
 
 class WorldView:
-    """The one thing that panes are handed: the way to the world.
+    """The access of the panes to the world.
 
-    What it keeps of the world it keeps for one frame, in which nothing can happen.
+    Results are cached for one frame, in which the world does not change.
     """
 
     def __init__(self, scene: SceneLike) -> None:
@@ -74,7 +74,7 @@ class WorldView:
         return self._scene.busy
 
     def consult(self, question: str) -> Report | str:
-        """The doctor's answer now; or why there is none, if what was asked about is gone."""
+        """The reply of `why` now; the error if its subject does not exist any more."""
         try:
             node = parse_expression(question).node if question else None
             return consult(self.session, node)
@@ -83,7 +83,7 @@ class WorldView:
 
     @contextmanager
     def frame(self) -> Iterator[None]:
-        """While the panes are drawn: what several of them ask is looked up once."""
+        """A context for one frame: equal requests are evaluated once."""
         outer, self._seen = self._seen, {} if self._seen is None else self._seen
         try:
             with stoppable():  # ^C is for what the user has asked for
@@ -92,7 +92,7 @@ class WorldView:
             self._seen = outer
 
     def look(self, sentence: str) -> View:
-        """What a sentence of `show` shows now; a sentence that means nothing here shows why."""
+        """The view of a `show` command now; an error as its text."""
         if self._seen is None:
             return self._look(sentence)
         if sentence not in self._seen:
@@ -100,7 +100,7 @@ class WorldView:
         return self._seen[sentence]
 
     def _look(self, sentence: str) -> View:
-        """Not so far back that the past would have to be replayed again and again."""
+        """Limited to recent records, to avoid replays of the past."""
         trace = self.session.world.trace
         trace.reach = REACH
         try:
@@ -115,7 +115,7 @@ class WorldView:
         return view
 
     def _invocation(self, sentence: str) -> Invocation:
-        """Panes say the same few sentences; each is parsed once."""
+        """Parse a command of a pane once (cached)."""
         if sentence not in self._understood:
             if len(self._understood) >= _SENTENCES:
                 self._understood.clear()
@@ -129,14 +129,14 @@ class WorldView:
         return nodes[position] if position < len(nodes) else ""
 
     def things(self, node: str, noun: Noun) -> list[Thing]:
-        """What a node has of a noun, oldest first."""
+        """The objects of a node of one noun, oldest first."""
         return self.session.names.living(self.session.world, noun, node)
 
     def name(self, thing: Thing) -> str:
         return self.session.names.of(thing)
 
     def meant(self, node: str, noun: Noun) -> Thing | None:
-        """The thing that the conversation is about: the last one named, or the peer of that QP."""
+        """The current object: the last one named in a command, or the peer of that QP."""
         things = self.things(node, noun)
         if len(things) < 2:
             return things[0] if things else None
@@ -148,7 +148,7 @@ class WorldView:
         return things[0]
 
     def _named(self) -> list[Thing]:
-        """Things named in the newest requests, the newest first."""
+        """Objects named in the latest commands, newest first."""
         session = self.session
         found = []
         for entry in reversed(session.journal[-_LOOK_BACK:]):

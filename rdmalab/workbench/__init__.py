@@ -1,1 +1,1 @@
-"""WHAT THE EXPERIMENTER MAY DO and no program can: move time, spoil packets, look, ask, keep."""
+"""Commands of the experimenter: time, faults, views, why, files. Programs have none of them."""

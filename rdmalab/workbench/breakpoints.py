@@ -1,4 +1,4 @@
-"""Breakpoints and watches, forward and backward; and a question asked all along the past."""
+"""Commands break, watch, breaks, delete and trace."""
 
 from rdmalab.command import SCRIPTABLE, Expression, Facts, NotUnderstood, Recovery, command
 from rdmalab.session.breakpoints import Breakpoint
@@ -8,23 +8,25 @@ from rdmalab.session.session import Session
 
 @command(Facts(in_scenarios=True, short=(("b", ""),)))
 def break_(session: Session, question: Expression) -> str:
-    """Halt whenever a question is answered with yes, after an event in which it was not.
+    """Halt after each event that makes a condition true.
 
-    Of the last packet, completion or call it is asked anew with each one:
+    A condition on the last packet, completion or call is checked for each one:
     `break wire.last.opcode == ACKNOWLEDGE` halts at every ACK. `help expr` lists what can be asked.
 
     Example: break A.qp0.state == ERR
     """
     answer = session.ask(question.node)  # what means nothing is told now
     if not isinstance(answer, bool):
-        hint = f"watch {question.text} halts when it changes; or compare it, {question.text} == …"
-        raise NotUnderstood("this is no yes or no", question.place, hint, argument="question")
+        hint = f"watch {question.text} halts when it changes; or compare: {question.text} == …"
+        raise NotUnderstood(
+            "this expression is not a condition", question.place, hint, argument="question"
+        )
     return _set(session, question, watches=False)
 
 
 @command(SCRIPTABLE)
 def watch(session: Session, question: Expression) -> str:
-    """Halt whenever a value changes: bytes of memory, a field, anything that can be asked.
+    """Halt after each event that changes a value: bytes of memory, a field, any expression.
 
     `rewind` then goes back to the event that changed it last.
 
@@ -60,14 +62,14 @@ def delete(session: Session, which: int | None = None) -> str:
         points.clear()
         return f"{count} deleted"
     if which not in points:
-        there = f"there is: {' '.join(map(str, points))}" if points else "none is set"
+        there = f"there is: {' '.join(map(str, points))}" if points else "no breakpoint is set"
         raise NotUnderstood(f"no breakpoint has number {which}", hint=there, argument="which")
     return f"deleted {points.pop(which)}"
 
 
 @command(Facts(in_scenarios=True, recovery=Recovery.SKIP))
 def trace(session: Session, question: Expression) -> HistoryQuery:
-    """Ask a question after every event from the beginning to now: its answer, whenever it changed.
+    """Evaluate an expression after every past event, and show its value after each change.
 
     Example: trace A.qp0.sq_psn
     """

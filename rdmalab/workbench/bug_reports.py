@@ -1,4 +1,4 @@
-"""Exceptions that no word expected: one sentence about each, and a report file to be sent."""
+"""Unexpected exceptions: one sentence for the user, and a report file."""
 
 import os
 import platform
@@ -12,7 +12,7 @@ from rdmalab.workbench.user_paths import state_path
 
 FOLDER = "bugs"
 KEPT = 20
-"""So many reports stay, the newest."""
+"""How many reports are kept."""
 
 
 def called(bug: BaseException) -> str:
@@ -22,7 +22,7 @@ def called(bug: BaseException) -> str:
 
 
 def report(bug: BaseException, typed: Sequence[str] = ()) -> str:
-    """Write a report; where it is, or why there is none.
+    """Write a report file; returns its path, or why it could not be written.
 
     typed: the last lines that a person typed, oldest first.
     """

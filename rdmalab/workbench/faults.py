@@ -1,4 +1,4 @@
-"""Faults: what the experimenter does to the cable."""
+"""Commands fault, faults and link: packet loss, delay, corruption, host failures."""
 
 import textwrap
 from collections.abc import Callable
@@ -51,7 +51,7 @@ WireOpcode = Annotated[str, OneOf([name for name in PACKETS if name != FRAME])]
 
 @dataclass(slots=True)
 class Which:
-    """Which packets a fault meets: all that is given must fit; nth counts the fitting ones."""
+    """The packets that a fault applies to: all given fields must match; nth counts the matches."""
 
     opcode: WireOpcode = ""
     psn: Annotated[int, Bits(24)] | None = None
@@ -200,7 +200,7 @@ def _carry_out(world: World, what: str, given: dict[str, Any], chosen: Which) ->
 
 # --------------------------------------------------------------------------- what goes with what
 def _check(what: str, given: dict[str, Any], chosen: Which) -> None:
-    """NotUnderstood at what this fault does not take, or does not do without."""
+    """Raises NotUnderstood for a key that this fault does not take, or that is missing."""
     given = given | {f.name: getattr(chosen, f.name) for f in fields(chosen)}
     for name, value in given.items():
         if value not in (None, "") and name not in FAULTS[what].takes:
@@ -215,7 +215,7 @@ def _check(what: str, given: dict[str, Any], chosen: Which) -> None:
 
 
 def _check_layer(world: World, what: str, chosen: Which) -> None:
-    """What only packets of one link layer have."""
+    """Raises NotUnderstood for a key that packets of this link layer do not have."""
     layers = {bool(hca.lids) for hca in world.nodes.values()}
     if chosen.dlid is not None and True not in layers:
         hint = "for InfiniBand: port A link_layer=InfiniBand"
@@ -253,17 +253,19 @@ def _spoil(world: World, what: str, direction: Direction | None, amounts: _Amoun
 def _await(
     world: World, what: str, victim: Thing, direction: Direction | None, chosen: Which
 ) -> str:
-    """Something that will happen to a thing of a host."""
+    """Plan a fault of a host object."""
     world.find(victim, object)
     wanted = VICTIMS[what]
     if victim.noun is not wanted:
         hint = f"{what} takes a {wanted}"
-        raise NotUnderstood(f"a {victim.noun} cannot suffer that", hint=hint, argument="victim")
+        raise NotUnderstood(
+            f"this fault does not apply to a {victim.noun}", hint=hint, argument="victim"
+        )
     match = _match(world, direction, chosen)
     has_match = match != Match()
     if chosen.at is not None and (has_match or chosen.at < world.now_ns):
-        wrong = "at a time, or at a packet?" if has_match else "that time is over"
-        raise NotUnderstood(wrong, hint="leave one out" if has_match else "wait for a later one",
+        wrong = "at a time, or at a packet?" if has_match else "this time is in the past"
+        raise NotUnderstood(wrong, hint="leave one out" if has_match else "choose a later time",
                             argument="at")  # fmt: skip
     at_ns = None if has_match else max(chosen.at or 0, world.now_ns)
     text = f"{victim.node}.{victim.noun}#{victim.number}"
@@ -326,7 +328,7 @@ def link(
     *,
     settings: LinkSettings | None = None,
 ) -> None:
-    """Pull the plug or put it back; set latency (one way), rate and MTU.
+    """Set the link up or down, its latency (one way), rate and MTU.
 
     Example: link latency=5us rate=25Gbps
     """

@@ -1,6 +1,6 @@
-"""Files: lessons are loaded and walked through by the face that shows them; what was done is kept.
+"""Commands of files and sessions: load, next, continue, new, share, open, export, save.
 
-Their words are words of the prompt: a scenario touches no file.
+They are commands of the prompt: a scenario touches no file.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Profile = Annotated[str, OneOf(PROFILES)]
 
 @dataclass(slots=True)
 class Load:
-    """Please open this scenario and walk through it; profile: instead of those that it names."""
+    """Request: load this scenario. profile: replaces the profiles of the file; None keeps them."""
 
     path: str
     profile: str | None = None
@@ -27,24 +27,24 @@ class Load:
 
 @dataclass(slots=True)
 class Next:
-    """Please go on to the next stop of the scenario."""
+    """Request: run to the next stop of the scenario."""
 
 
 @dataclass(slots=True)
 class Continue:
-    """Please bring back a session that a process left behind."""
+    """Request: restore the session of an earlier process."""
 
     number: int
 
 
 @dataclass(slots=True)
 class Empty:
-    """Please begin an empty world."""
+    """Request: start an empty world."""
 
 
 @dataclass(slots=True)
 class Open:
-    """Please open this scenario, and play it to its end; profile: as in Load."""
+    """Request: play this scenario to its end. profile: as in Load."""
 
     scenario: str
     profile: str | None = None
@@ -52,14 +52,14 @@ class Open:
 
 @dataclass(slots=True)
 class Shared:
-    """A session as one word."""
+    """A session as one text."""
 
     text: str
 
 
 @dataclass(slots=True)
 class Exported:
-    """A capture that was written. replaced: another one was there."""
+    """A capture file. replaced: it existed before."""
 
     file: str
     frames: int
@@ -68,20 +68,20 @@ class Exported:
 
     @property
     def text(self) -> str:
-        """`x.pcapng: 12 frames, in place of the capture that was there`."""
+        """`x.pcapng: 12 frames, replaced the previous capture`."""
         frames = fmt.count(self.frames, "frame")
-        instead = ", in place of the capture that was there" if self.replaced else ""
-        stayed = f"; {self.never_left} more never left a port that was not ACTIVE"
+        instead = ", replaced the previous capture" if self.replaced else ""
+        stayed = f"; {self.never_left} more were not sent, because the port was not ACTIVE"
         return f"{self.file}: {frames}{instead}{stayed if self.never_left else ''}"
 
 
 @command(Facts(touches_files=True, recovery=Recovery.REPEAT_WALK))
 def load(session: Session, file: str, *, profile: Profile | None = None) -> Load:
-    """Open a scenario and walk through it with its notes; `next` goes on.
+    """Open a scenario and step through it with its notes; `next` continues.
 
-    The world begins anew. The setup is done at once, and the walk halts at each note. One of the
-    folder scenarios may be called by its short name: load err/rnr-retry-exceeded. profile: the
-    device model of all nodes, instead of those that the file names.
+    The session starts with a new world. The setup runs at once; then each note is a stop. A file
+    of the folder scenarios has a short name: load err/rnr-retry-exceeded. profile: the device
+    model of all nodes, instead of those in the file.
 
     Example: load "scenarios/rc/send.rdmalab.yaml"
     """
@@ -101,10 +101,10 @@ def next_(session: Session) -> Next:
 
 @command(Facts(touches_files=True, recovery=Recovery.NEW_RECORDING))
 def continue_(session: Session, number: Annotated[int, Range(1)] = 1) -> Continue:
-    """Bring back the session that was cut off, by a crash or a closed terminal.
+    """Restore a session that ended by a crash or a closed terminal.
 
-    The world begins anew, and what was typed then is done again up to the last answer that was
-    given. Of several sessions 1 is the newest that was cut off; those that were left are behind.
+    Its lines run again in a new world, up to the last reply that was printed. Of several sessions
+    1 is the newest interrupted one; sessions closed with quit or new come after those.
 
     Example: continue
     """
@@ -114,10 +114,10 @@ def continue_(session: Session, number: Annotated[int, Range(1)] = 1) -> Continu
 
 @command(Facts(recovery=Recovery.NEW_RECORDING))
 def new(session: Session) -> Empty:
-    """Begin an empty world: two nodes, a cable, nothing created, time at zero.
+    """Start an empty world: two nodes, a cable, no objects, time 0.
 
-    The session before it is left, as quit leaves it: continue brings it back. goto start goes to
-    the beginning of this session and keeps what happened.
+    The previous session is closed as by quit; continue restores it. goto start instead goes to
+    the beginning of this session and keeps its events.
 
     Example: new
     """
@@ -127,9 +127,9 @@ def new(session: Session) -> Empty:
 
 @command(Facts(recovery=Recovery.SKIP))
 def share(session: Session) -> Shared:
-    """Print what was done so far as one word, to be pasted into a mail or a chat.
+    """Print this session as one text, to be pasted into a mail or a chat.
 
-    `rdmalab open TEXT`, and `open TEXT` at a prompt, bring it back anywhere, without a network.
+    `rdmalab open TEXT`, and `open TEXT` at a prompt, replay it anywhere, without a network.
 
     Example: share
     """
@@ -144,9 +144,9 @@ def share(session: Session) -> Shared:
 
 @command(Facts(recovery=Recovery.REPEAT_WALK))
 def open_(session: Session, text: str, *, profile: Profile | None = None) -> Open:
-    """Open what somebody shared: the world begins anew, and stands where it stood then.
+    """Open a shared session: replay it in a new world, to the same moment.
 
-    To walk through it, write it into a file: rdmalab open TEXT > FILE.rdmalab.yaml
+    To step through it, write it to a file: rdmalab open TEXT > FILE.rdmalab.yaml
 
     Example: open rdmalab:1:rwczWyOzXhkE1QUA
     """
@@ -156,17 +156,17 @@ def open_(session: Session, text: str, *, profile: Profile | None = None) -> Ope
     try:
         return Open(scenario_of(text), profile)
     except Damaged as why:
-        hint = "copy all of it"
+        hint = "copy the whole text"
         raise NotUnderstood(f"this cannot be opened: {why}", hint=hint, argument="text") from None
 
 
 @command(Facts(touches_files=True, recovery=Recovery.SKIP))
 def export(session: Session, what: Annotated[str, OneOf(FORMATS)], file: str) -> Exported:
-    """Write what was sent so far into a file that another program reads.
+    """Write the frames sent so far to a file for another program.
 
     pcapng: for Wireshark and tshark, every frame that left a port, on the interface of its node, in
-    virtual time; a comment names its event, its work request and what became of it. A capture that
-    is there already is replaced, any other file is not. Packets of InfiniBand ports have link type
+    virtual time; a comment names its event, its work request and its fate. An existing capture
+    is replaced, any other file is not. Packets of InfiniBand ports have link type
     247; a tshark that does not know this number reads them as USER0 with the dissector infiniband.
 
     Example: export pcapng run.pcapng
@@ -179,7 +179,7 @@ def export(session: Session, what: Annotated[str, OneOf(FORMATS)], file: str) ->
 
 @dataclass(slots=True)
 class Saved:
-    """A scenario that was written. replaced: another one was there."""
+    """A scenario file. replaced: it existed before."""
 
     file: str
     steps: int
@@ -187,20 +187,19 @@ class Saved:
 
     @property
     def text(self) -> str:
-        """`x.rdmalab.yaml: 12 steps, in place of the scenario that was there`."""
-        instead = ", in place of the scenario that was there" if self.replaced else ""
+        """`x.rdmalab.yaml: 12 steps, replaced the previous scenario`."""
+        instead = ", replaced the previous scenario" if self.replaced else ""
         return f"{self.file}: {fmt.count(self.steps, 'step')}{instead}"
 
 
 @command(Facts(touches_files=True, recovery=Recovery.SKIP))
 def save(session: Session, file: str, *, expect: Literal["none", "all"] = "none") -> Saved:
-    """Write what was done so far as a scenario: `load` walks through it, `rdmalab run` tests it.
+    """Write this session as a scenario: `load` steps through it, `rdmalab run` tests it.
 
-    Each verb as it was typed, short forms as the verbs they stand for, refusals with their errno,
-    and between them the time that passed. A name without a dot gets .rdmalab.yaml; a scenario that
-    is there already is replaced, any other file is not. expect=all: also what was to be seen
-    wherever time passed, as expectations: each packet with its fields, and what was new of states,
-    queues and completions.
+    It has each verb as typed, the verbs of short forms, refusals with their errno, and the runs
+    between them. A name without a dot gets .rdmalab.yaml; an existing scenario is replaced, any
+    other file is not. expect=all: also writes expectations for each run: its packets with their
+    fields, and the changed states, queues and completions.
 
     Example: save rnr.rdmalab.yaml
     """
@@ -219,18 +218,18 @@ def save(session: Session, file: str, *, expect: Literal["none", "all"] = "none"
 
 
 SUFFIX = ".rdmalab.yaml"
-_WAY_OUT = "name a file in a directory that is there and may be written"
+_WAY_OUT = "name a file in an existing directory with write permission"
 
 
 def _write(file: str, octets: bytes, may_replace: disk.Recognise, kind: str) -> bool:
-    """Whether it replaced another file of its kind; NotUnderstood where it was not written.
+    """Write the file; returns whether it replaced one. Raises NotUnderstood if that failed.
 
-    Relative to the directory in which the lab was started.
+    The path is relative to the directory in which the lab was started.
     """
     try:
         return disk.write(file, octets, may_replace)
     except disk.FileExistsAsOther:
-        wrong, hint = f"{file} is there, and is no {kind}", "choose another name"
+        wrong, hint = f"{file} exists and is not a {kind}", "choose another name"
         raise NotUnderstood(wrong, hint=hint, argument="file") from None
     except (OSError, ValueError) as wrong:
         raise NotUnderstood(_complaint(file, wrong), hint=_WAY_OUT, argument="file") from None

@@ -1,4 +1,4 @@
-"""Help: the words there are, what one of them takes, and what anything means."""
+"""Commands help and explain."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated
@@ -119,10 +119,10 @@ _PAIR = "use rc_pair"
 
 @command(Facts(in_scenarios=True, recovery=Recovery.SKIP, short=(("h", ""),)))
 def help_(session: Session, topic: str = "", more: str = "") -> Article:
-    """List the words there are, or tell how one of them is used.
+    """List the commands, or show how one of them is used.
 
-    A verb: what it takes, key by key. A group, such as `help time`: its words. expr: what `until`
-    and `expect` can ask.
+    A verb: its keys. A group, such as `help time`: its commands. expr: the expressions of `until`
+    and `expect`.
 
     Example: help post_send
     """
@@ -141,11 +141,11 @@ def help_(session: Session, topic: str = "", more: str = "") -> Article:
 
 @command(Facts(in_scenarios=True, recovery=Recovery.SKIP))
 def explain(session: Session, text: Annotated[str, PROSE]) -> Article:
-    """Tell what a word means: a status, an attribute, a state, an errno, a packet, a cause …
+    """Explain a term: a status, an attribute, a state, an errno, a packet, a cause …
 
     With the prefixes of libibverbs or without, in either case; numbers too: 13, 0x62, 22.
-    `modify_qp RTR` is about the moves into RTR, `timeout 14` about that code. A line of a log does
-    as well: what it says is read out of it.
+    `modify_qp RTR` is about the moves into RTR, `timeout 14` about that code. A line of a log works
+    too: its terms are recognised.
 
     Example: explain IBV_WC_RNR_RETRY_EXC_ERR
     See: help
@@ -155,7 +155,7 @@ def explain(session: Session, text: Annotated[str, PROSE]) -> Article:
 
 
 def _or_explained(session: Session, name: str) -> Article:
-    """What help does not know may still be explained."""
+    """The hint for a word without help: explain may have it."""
     try:
         return answer(name, session.vocabulary, SUSPICIONS).article
     except NotUnderstood as unknown:
@@ -167,7 +167,7 @@ def _or_explained(session: Session, name: str) -> Article:
 
 # --------------------------------------------------------------------------- pages
 def _rooms(session: Session) -> dict[str, list[Command]]:
-    """The commands by the room they live in, in the order of the vocabulary."""
+    """The commands by group, in the order of the vocabulary."""
     rooms: dict[str, list[Command]] = {}
     for each in session.vocabulary.values():
         rooms.setdefault(each.room, []).append(each)
@@ -181,7 +181,7 @@ def _contents(session: Session) -> Article:
     ]
     rows.append(("more", "help VERB or GROUP · " + " · ".join(f"help {t}" for t in TOPICS)))
     rows.append(("words", "explain WORD: a status, attribute, state, errno, packet, flag, psn, …"))
-    return article("help", "every word by group", rows)
+    return article("help", "all commands by group", rows)
 
 
 def _group(session: Session, room: str) -> Article:
@@ -190,7 +190,7 @@ def _group(session: Session, room: str) -> Article:
         ("", commands[0].room_summary),
         *((each.name, each.summary) for each in commands),
     ]
-    return article(room, "group of words", rows, ["help VERB"])
+    return article(room, "group of commands", rows, ["help VERB"])
 
 
 def _expr(session: Session) -> Article:
@@ -199,25 +199,28 @@ def _expr(session: Session) -> Article:
         ("", "Compare with == != < <= > >=, join with and, or, not; enum names as words."),
         *((row.path, f"{row.type}: {row.sentence}") for row in fields()),
     ]
-    return article("expr", "what until, break and expect can ask", rows, ["help until"])
+    return article("expr", "the expressions of until, break and expect", rows, ["help until"])
 
 
 def _examples(session: Session) -> Article:
     rows: list[Row] = [
         (each.name, usage.docstring(each).examples) for each in session.vocabulary.values()
     ]
-    return article("examples", "one line of each word", rows)
+    return article("examples", "one line for each command", rows)
 
 
 def _lines(session: Session) -> Article:
     del session
     rows: list[Row] = [
-        ("", "Verbs, and whatever else changes the world; names without a node are the program's."),
+        (
+            "",
+            "Verbs and other commands that change the world; default node: that of the program.",
+        ),
         *((row.usage, row.sentence) for row in WORDS.values()),
-        ("", f"{', '.join(FREE[:-1])} and {FREE[-1]} take no time, all else one pace."),
-        ("", "A QUESTION is about what is there now; no thread can look into the log."),
+        ("", f"{', '.join(FREE[:-1])} and {FREE[-1]} take no time, all others one pace."),
+        ("", "A QUESTION is about the current state; a program cannot read the log."),
     ]
-    return article("lines", "what a program can say", rows, ["help program", "help expr"])
+    return article("lines", "the lines of a program", rows, ["help program", "help expr"])
 
 
 TOPICS: Mapping[str, Callable[[Session], Article]] = {
@@ -229,7 +232,7 @@ TOPICS: Mapping[str, Callable[[Session], Article]] = {
 
 # --------------------------------------------------------------------------- the examples, run
 def check_examples(open_session: Callable[[], Session], commands: Iterable[Command]) -> list[str]:
-    """What is wrong with the examples of these commands: each is run in a world of its own."""
+    """Run the examples of these commands, each in its own world; returns the errors."""
     return [wrong for each in commands for wrong in _wrong(open_session, each)]
 
 
@@ -245,7 +248,7 @@ def _wrong(open_session: Callable[[], Session], each: Command) -> Iterator[str]:
 
 
 def failures(session: Session, line: str) -> Iterator[str]:
-    """What goes wrong when a line is carried out to its end."""
+    """Run a line to its end; returns the error, else an empty text."""
     for reply in replies(session, line):
         if reply.travel is not None:
             reply.travel.finish()

@@ -1,4 +1,4 @@
-"""Injection: bytes on the cable that no port has sent."""
+"""Command inject: put bytes on the cable that no port has sent."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ _LONGEST = 65_536  # bytes
 
 @dataclass(slots=True)
 class Changes:
-    """What is different from the packet that was; the ICRC is right again but for byte and bit."""
+    """Changes to a copied packet; the ICRC is recomputed, except after byte and bit."""
 
     psn: Annotated[int, Bits(24)] | None = None
     dest_qp: Annotated[int, Bits(24)] | None = None
@@ -39,10 +39,10 @@ def inject(
     """Put bytes on the cable as if a port had sent them.
 
     octets: a whole Ethernet frame without FCS, or an InfiniBand packet from LRH to VCRC, in
-    hexadecimal. They may be anything; what the port at the other end cannot read it counts and
-    drops. Faults leave them alone.
-    packet=ev12: the packet of event 12 once more, with another psn, dest_qp or pkey and a right
-    ICRC, or with bit `bit` of byte `byte` flipped and a wrong one. It prints the bytes it injects.
+    hexadecimal. Any bytes are allowed; the receiving port counts and drops malformed ones. Faults
+    do not apply to them.
+    packet=ev12: a copy of the packet of event 12, with another psn, dest_qp or pkey and a correct
+    ICRC, or with bit `bit` of byte `byte` flipped and a wrong one. The command prints the bytes.
 
     Example: inject A->B packet=ev15 psn=7
     """
@@ -67,7 +67,7 @@ def _bytes(text: str) -> bytes:
         frame = bytes.fromhex(text)
     except ValueError:
         hint = 'write two digits a byte, "ff02 0a"'
-        raise NotUnderstood("these are no bytes in hexadecimal", hint=hint,
+        raise NotUnderstood("these are not bytes in hexadecimal", hint=hint,
                             argument="octets") from None  # fmt: skip
     if not 0 < len(frame) <= _LONGEST:
         count = len(frame)
@@ -77,7 +77,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _frame_of(world: World, text: str) -> bytes:
-    """The bytes of the packet that an event sent, received or lost."""
+    """The bytes of the packet that an event sent, received or dropped."""
     number = text.removeprefix("ev")
     row = packets.of_event(world, int(number)) if number.isdecimal() else None
     if row is None:
@@ -86,7 +86,7 @@ def _frame_of(world: World, text: str) -> bytes:
 
 
 def _newest(world: World) -> str:
-    """Which event has a packet. A long log is not read to its start for that."""
+    """The hint that names the newest event with a packet, if it is in recent records."""
     last, records = packets.last_event(world), world.trace.records
     if last is not None:
         return f"the last one is ev{last}"
@@ -117,5 +117,5 @@ def _read(frame: bytes, layer: LinkLayer, wanted: str) -> Packet:
     try:
         return decode(frame, layer)
     except Malformed as malformed:
-        message = f"these bytes are no RDMA packet: {malformed}"
+        message = f"these bytes are not an RDMA packet: {malformed}"
         raise NotUnderstood(message, hint="flip a bit: byte=", argument=wanted) from None

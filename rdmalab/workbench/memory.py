@@ -1,4 +1,4 @@
-"""Memory as the application sees it: it writes and reads its own buffers at any time."""
+"""Commands write, fill, read and hexdump: the application accesses its own buffers."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -24,7 +24,7 @@ class Window:
 
 
 def bounds(world: World, region: Region) -> tuple[MemoryRegion, int, int]:
-    """The MR, and the range within it: `[n]` means from n on."""
+    """The MR and its range (start, stop); `[n]` means from n to the end."""
     mr = world.find(region.thing, MemoryRegion)
     start = region.start or 0
     stop = mr.length if region.stop is None else region.stop
@@ -35,7 +35,7 @@ def bounds(world: World, region: Region) -> tuple[MemoryRegion, int, int]:
 
 
 def _few(world: World, region: Region) -> tuple[MemoryRegion, int, int]:
-    """Bounds of no more bytes than a machine likes to hold at once; an MR may have 2^31."""
+    """The MR and its range; NotUnderstood if the range has more than 16 MiB."""
     mr, start, stop = bounds(world, region)
     if stop - start > _MOST:
         raise NotUnderstood("too many bytes at once", hint=f"at most {_MOST}", argument="where")
@@ -44,7 +44,7 @@ def _few(world: World, region: Region) -> tuple[MemoryRegion, int, int]:
 
 @command(SCRIPTABLE)
 def write(world: World, where: Bytes_, text: str) -> None:
-    """Write text into a buffer, as the application would; it must fit the range.
+    """Write text into a buffer, as the application would; its length must equal the range.
 
     \\n, \\t, \\0 and \\x41 are understood inside the quotes.
 

@@ -1,4 +1,4 @@
-"""What an administrator does to a port or a device: addresses, partitions, states, a crash."""
+"""Commands gid, pkey, port and device_fatal."""
 
 from typing import Annotated, Literal
 
@@ -24,10 +24,10 @@ def gid(
     *,
     index: int | None = None,
 ) -> str:
-    """Give a node an address, or take one away: GID_CHANGE.
+    """Add a GID (address) to a node, or delete one: GID_CHANGE.
 
     add: into the first empty entry of the GID table, or into `index`. del: the address, or the
-    entry at `index`; queue pairs connected with it go on sending from it, and no answer finds them.
+    entry at `index`; queue pairs connected with it still send from it, but get no responses.
 
     Example: gid add A 10.0.0.7
     """
@@ -38,9 +38,9 @@ def gid(
     if what == "del":
         return _delete(world, device.node, address, index)
     if not address:
-        raise NotUnderstood("which address?", hint=f"gid add {device.node} 10.0.0.7")
+        raise NotUnderstood("the address is missing", hint=f"gid add {device.node} 10.0.0.7")
     if owner := world.owner_of(address):
-        raise NotUnderstood(f"{owner} has this address", argument="address")
+        raise NotUnderstood(f"{owner} already has this address", argument="address")
     entry = ports.free_gid_index(hca) if index is None else index
     if entry is None or ports.gid_at(hca, entry):
         full = "the GID table is full" if entry is None else f"entry {entry} is taken"
@@ -58,7 +58,7 @@ def _delete(world: World, node: str, address: int | None, index: int | None) -> 
         raise NotUnderstood(f"{node} has no such address", hint=f"it has: {held}")
     gone = gids[index]
     world.set_gid(node, index, 0)
-    return f"{gid_text(gone)} is gone; entry {index} is empty"
+    return f"{gid_text(gone)} was deleted; entry {index} is empty"
 
 
 @command(SCRIPTABLE)
@@ -71,9 +71,9 @@ def pkey(
 ) -> str:
     """Set an entry of a node's P_Key table: PKEY_CHANGE.
 
-    The low 15 bits are the partition, bit 15 makes a full member; limited members talk to full ones
-    only. 0 empties the entry. Queue pairs that use the entry follow at once; who is in another
-    partition is not heard, and counted in bad_pkey_cntr.
+    The low 15 bits are the partition, bit 15 makes a full member; limited members communicate with
+    full ones only. 0 empties the entry. Queue pairs that use the entry use the new value at once;
+    packets of another partition are dropped, and counted in bad_pkey_cntr.
 
     Example: pkey set A 0 0x8001
     """
@@ -97,9 +97,9 @@ def port(
 ) -> None:
     """Put a node's port into another state, or give it another link layer.
 
-    Only ACTIVE moves packets. DOWN, INIT, ARMED, ACTIVE are the way up that a subnet manager leads
-    an InfiniBand port; `link down` and `link up` do the same to all ports. PORT_ERR when ACTIVE is
-    left, PORT_ACTIVE when it is reached.
+    Only an ACTIVE port sends and receives. A subnet manager moves an InfiniBand port through DOWN,
+    INIT, ARMED, ACTIVE; `link down` and `link up` set all ports. Leaving ACTIVE raises PORT_ERR,
+    entering it PORT_ACTIVE.
     link_layer=InfiniBand: the port has two LIDs (LMC 1) and no IPv4 address, packets have an LRH
     and a VCRC; link_layer=Ethernet is RoCE again. Choose it for both nodes, before there are queue
     pairs and address handles. Soft-RoCE (profile rxe) has no InfiniBand port.
@@ -107,7 +107,9 @@ def port(
     Example: port A ARMED
     """
     if state is None and link_layer is None:
-        raise NotUnderstood("which state?", hint=f"port {device.node} ACTIVE", argument="device")
+        raise NotUnderstood(
+            "the state is missing", hint=f"port {device.node} ACTIVE", argument="device"
+        )
     hca = world.node(device)
     if hca.unavailable_rule:
         raise NotUnderstood(f"{device.node} has no open device", hint=f"open_device {device.node}")
@@ -134,11 +136,11 @@ def _choose_layer(world: World, node: str, layer: LinkLayer) -> None:
 
 @command(SCRIPTABLE)
 def device_fatal(world: World, device: Device) -> None:
-    """Let a node's device die: DEVICE_FATAL.
+    """Make the device of a node fail: DEVICE_FATAL.
 
-    Nothing moves any more: no packet, no timer, no CQE, not even a flush; the event is the only
-    sign. What lies on the CQs can be polled, objects can be destroyed, all other verbs answer EIO.
-    close_device and open_device bring back an empty one.
+    The device stops: no packet, timer, CQE or flush; only the event reports it. CQEs already in
+    the CQs can be polled, objects can be destroyed, all other verbs return EIO. close_device and
+    open_device start an empty one.
 
     Example: device_fatal A
     """

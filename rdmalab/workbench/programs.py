@@ -1,4 +1,4 @@
-"""Programs: small applications that run in virtual time, one thread of a host each."""
+"""Commands program, stop and programs: small applications in virtual time, one thread each."""
 
 from typing import Annotated
 
@@ -21,15 +21,14 @@ def program(
     lines: Lines,
     pace: Annotated[Nanoseconds, Range(1)] = PACE_NS,
 ) -> Thing:
-    """Start a program: a thread of a host that carries out its lines while time runs.
+    """Start a program: a thread of a host that runs its lines in virtual time.
 
-    A line is a verb, or one of the words that `help lines` tells; between two of them `;` or a new
-    line. Each is an event of its own and takes `pace` ns; of two that are due at the same time the
-    one that was planned first comes first, and `sleep` moves them. Two programs of one node are two
-    threads of that host.
-    get_cq_event, get_async_event and destroy verbs block where C would. Any other refusal ends the
-    program, as a careful one would end itself: `try` goes on all the same.
-    `show A.rx` has the lines and where it stands; `until A.rx.state == DONE` waits for it.
+    A line is a verb, or one of the words of `help lines`; lines are separated by `;` or a new line.
+    Each is one event and takes `pace` ns. Events due at the same time run in the order in which
+    they were planned; `sleep` changes it. Two programs of one node are two threads of that host.
+    get_cq_event, get_async_event and destroy verbs block as in C. Any other refusal ends the
+    program; `try` continues after it.
+    `show A.rx` prints the lines and the current one; `until A.rx.state == DONE` waits for it.
 
     Example: program A.rx lines={loop 2; poll_cq A.cq0; sleep 1us; end}
     """
@@ -39,9 +38,9 @@ def program(
 
 @command(Facts(in_scenarios=True, in_programs=False))
 def stop(world: World, program: Program) -> None:
-    """Stop a program where it stands, or forget one that has ended; its name is free again.
+    """Stop a program, or remove one that has ended; its name is free again.
 
-    What it has posted goes on: the adapter does not know who asked.
+    Its posted work requests are still executed.
 
     Example: stop A.tx
     """
@@ -50,7 +49,7 @@ def stop(world: World, program: Program) -> None:
 
 @command(SCRIPTABLE)
 def programs(session: Session) -> View:
-    """List the programs: where each stands, since when, what it waits for or failed of.
+    """List the programs: current line, since when, blocking call or error.
 
     Example: programs
     """

@@ -1,4 +1,4 @@
-"""The shelf: the diaries of processes that are gone, to be read, offered, and in the end pruned."""
+"""Session logs of ended processes: find, read, offer for `continue`, and prune them."""
 
 import calendar
 import contextlib
@@ -25,9 +25,9 @@ from rdmalab.workbench.write_ahead_log import (
 )
 
 KEPT = 20
-"""So many diaries stay, the newest; and any that was cut off and that nobody was told of yet."""
+"""How many logs are kept; interrupted sessions that were not offered yet are kept too."""
 SAID = 3
-"""So often the same cut off session is spoken of; it can be continued all the same."""
+"""How often one interrupted session is offered; it can be continued after that too."""
 
 
 _MOMENT = len("20261122-180000")
@@ -38,8 +38,8 @@ _CLOCKS_S = 3600  # by so much two clocks may differ
 class LoggedLine:
     """A line that was typed.
 
-    loads: path and fingerprint of each scenario. end, commands: None if it was never ended.
-    again: the process that brought it back ended in it, too.
+    loads: path and fingerprint of each scenario. end, commands: None if it did not finish.
+    again: the process that restored it ended in it, too.
     """
 
     text: str
@@ -52,7 +52,7 @@ class LoggedLine:
 
 @dataclass(slots=True)
 class Recording:
-    """One diary. left: it ended as somebody wished; offered: so often it was spoken of."""
+    """One session log. left: closed by quit or new. offered: how often it was offered."""
 
     head: LogHeader
     lines: list[LoggedLine] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Recording:
 
 @dataclass(slots=True)
 class LockedRecording:
-    """A book in its file, locked while this is open."""
+    """A log file, locked while this object is open."""
 
     path: Path
     stream: BinaryIO
@@ -79,7 +79,7 @@ class LockedRecording:
         return _used_s(self.path)
 
     def note(self, text: bytes) -> None:
-        """Add a record behind the last whole one; its age stays."""
+        """Append a record after the last complete one; the file keeps its date."""
         if self.book is not None:
             self.stream.truncate(self.book.octets)
             self.stream.seek(0, 2)
@@ -92,7 +92,7 @@ class LockedRecording:
 
 # --------------------------------------------------------------------------- reading
 def read(octets: bytes) -> Recording | None:
-    """What a diary says, as far as it is whole; None if it is none that this rdmalab can read."""
+    """The complete records of a log; None if this version cannot read the file."""
     book: Recording | None = None
     at = 0
     for line in octets.splitlines(keepends=True):
@@ -112,7 +112,7 @@ def read(octets: bytes) -> Recording | None:
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
-    """A line that is torn off is none."""
+    """An incomplete last line is ignored."""
     if not line.endswith(b"\n"):
         return None
     try:
@@ -126,7 +126,7 @@ def _begun(record: dict[str, Any]) -> Recording:
     nodes = record["nodes"]
     is_known = all(isinstance(n, str) and PROFILES.get(p) for n, p in nodes.items())
     if record["rdmalab"] != FORMAT or len(nodes) < 2 or not is_known:
-        raise ValueError("a diary of another rdmalab")
+        raise ValueError("a session log of another version")
     begin = tuple(map(_text, record["begin"]))
     return Recording(
         LogHeader(dict(nodes), int(record["seed"]), begin), draft=record.get("draft", False)
@@ -134,7 +134,7 @@ def _begun(record: dict[str, Any]) -> Recording:
 
 
 def _told(book: Recording, record: dict[str, Any]) -> None:
-    """One more record. Those of a later version are passed over."""
+    """Add one record; those of a later version are ignored."""
     if "typed" in record:
         book.lines.append(LoggedLine(_text(record["typed"]), again=record.get("again", False)))
         book.left = False
@@ -158,13 +158,13 @@ def _place(value: Any) -> LoggedMoment:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError("a text is wanted here")
+        raise TypeError("a text is required here")
     return value
 
 
 # --------------------------------------------------------------------------- finding
 def volumes(folder: Path | None = None) -> Iterator[LockedRecording]:
-    """The diaries that no process holds, newest first; each is let go before the next is taken."""
+    """The logs that no process has locked, newest first; one is locked at a time."""
     try:
         found = sorted((folder or sessions_path()).glob(f"*{SUFFIX}"), key=_used_s, reverse=True)
     except OSError:
@@ -176,10 +176,10 @@ def volumes(folder: Path | None = None) -> Iterator[LockedRecording]:
 
 
 def _used_s(path: Path) -> float:
-    """When a diary was written last: by its file, where that date is possible.
+    """The time of the last write, from the file's date if plausible.
 
-    A date before the diary began, or in the future, was set by a copy or by another clock; then
-    the moment in the name counts.
+    A date before the start of the log, or in the future, comes from a copy or another clock; then
+    the time in the file name is used.
     """
     try:
         used = path.stat().st_mtime
@@ -190,7 +190,7 @@ def _used_s(path: Path) -> float:
 
 
 def _begun_s(path: Path) -> float | None:
-    """The moment that a diary has in its name; None if it has none."""
+    """The time in the name of a log; None if it has none."""
     try:
         return calendar.timegm(time.strptime(path.name[:_MOMENT], MOMENT))
     except (ValueError, OverflowError):
@@ -198,7 +198,7 @@ def _begun_s(path: Path) -> float | None:
 
 
 def waiting(folder: Path | None = None) -> list[Path]:
-    """What `continue` brings back: those that were cut off, then those that were left."""
+    """The sessions that `continue` offers: interrupted ones, then closed ones."""
     found = [
         (not volume.book.is_cut_off, volume.path)
         for volume in volumes(folder)
@@ -208,7 +208,7 @@ def waiting(folder: Path | None = None) -> list[Path]:
 
 
 def taken(path: Path) -> LockedRecording | None:
-    """This diary, locked until it is closed; None if somebody else has it by now."""
+    """This log, locked until it is closed; None if another process has it."""
     try:
         stream = disk.opened(path, updates=True)
     except OSError:
@@ -221,7 +221,7 @@ def taken(path: Path) -> LockedRecording | None:
 
 # --------------------------------------------------------------------------- at the start
 def offer(folder: Path | None = None) -> str:
-    """What to say about sessions that were cut off, empty if there is nothing; old ones go."""
+    """The message about interrupted sessions, empty if there is none; old logs are removed."""
     said, cut_off = "", 0
     chosen = _to_offer(folder)
     for number, volume in enumerate(volumes(folder)):
@@ -245,7 +245,7 @@ def offer(folder: Path | None = None) -> str:
 
 
 def _to_offer(folder: Path | None) -> Path | None:
-    """The session to speak of: the newest never spoken of, else the newest of the others."""
+    """The session to offer: the newest never offered, else the newest."""
     found = [
         (bool(volume.book.offered), number, volume.path)
         for number, volume in enumerate(volumes(folder))
@@ -264,4 +264,4 @@ def _sentence(volume: LockedRecording, book: Recording, number: int) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(volume.at_s))
     count = fmt.count(len(book.lines), "line")
     word = "continue" if number == 1 else f"continue {number}"
-    return f"A session of {count} was cut off: {word} brings it back. ({when})"
+    return f"A session of {count} was interrupted: {word} restores it. ({when})"

@@ -1,4 +1,4 @@
-"""The past: going back, and what became of it; a command given there opens a branch of time."""
+"""Commands of the past and of branches: back, rewind, goto, checkpoint, branches, switch, diff."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -65,11 +65,11 @@ class CheckpointRow:
 def back(
     session: Session, count: Annotated[int, Range(1)] = 1, unit: Granularity = "event"
 ) -> RunControl:
-    """Undo the last thing that happened, or the last `count` things: the mirror of step.
+    """Go back one step, or `count` steps: the reverse of step.
 
     unit: event; packet, wr, cqe, state, timer: to the last moment at which such a step ended.
-    Nothing is lost: step and run do the same again, up to where you left off. A command given in
-    the past opens a branch.
+    Nothing is lost: step and run repeat the same events, up to the newest one. A command in the
+    past opens a branch.
 
     Example: back cqe
     """
@@ -78,10 +78,10 @@ def back(
 
 @command(Facts(in_scenarios=True, moves_time=TimeMove.ANY, is_repeated=True, short=(("rc", ""),)))
 def rewind(session: Session, duration: PositiveDuration | None = None) -> RunControl:
-    """Let time run backward: until a breakpoint or a watch halts it, else to the beginning.
+    """Run backward to a breakpoint or a watch, else to the beginning.
 
-    With a duration only so far back. ^C stops it, and you are where you were. After
-    `watch B.mr0[100:105]` it finds who wrote these bytes.
+    With a duration at most that far. ^C stops it and returns to where it started. After
+    `watch B.mr0[100:105]` it halts at the event that wrote these bytes.
 
     Example: rewind
     """
@@ -92,8 +92,8 @@ def rewind(session: Session, duration: PositiveDuration | None = None) -> RunCon
 def goto(session: Session, moment: Moment) -> RunControl:
     """Go to any moment: after an event, at a time, to a checkpoint, to the start, or to the end.
 
-    The end is where you left off. A checkpoint of another branch leads onto that branch. goto start
-    is the empty world of the beginning, and what happened is kept; new makes another empty world.
+    The end is the newest event. A checkpoint of another branch switches to that branch. goto start
+    goes to the empty world and keeps all events; new makes another empty world.
 
     Example: goto 9.2us
     Example: goto start
@@ -103,7 +103,7 @@ def goto(session: Session, moment: Moment) -> RunControl:
 
 @command(SCRIPTABLE)
 def checkpoint(session: Session, name: str) -> str:
-    """Give this moment a name, to go back to: goto @NAME. A name that is taken moves here.
+    """Name this moment, for goto @NAME. An existing name moves here.
 
     Example: checkpoint before-nak
     """
@@ -115,7 +115,7 @@ def checkpoint(session: Session, name: str) -> str:
 
 
 def _no_longer(before: tuple[str, Place], now: tuple[str, Place]) -> str:
-    """`, no longer event 12 of main`: where a name that moved has been."""
+    """`, no longer event 12 of main`: the previous moment of a moved name."""
     if before == now:
         return ""
     branch, place = before
@@ -125,7 +125,7 @@ def _no_longer(before: tuple[str, Place], now: tuple[str, Place]) -> str:
 
 @command(Facts(in_scenarios=True, recovery=Recovery.SKIP))
 def branches(session: Session) -> View:
-    """List the branches of time and the checkpoints; * is where you are.
+    """List the branches of time and the checkpoints; * marks the current branch.
 
     Example: branches
     """
@@ -144,7 +144,7 @@ def _branch_row(history: History, branch: Branch) -> BranchRow:
 
 @command(SCRIPTABLE)
 def switch(session: Session, branch: str) -> str:
-    """Go to the end of a branch of time; what happened on this one is kept.
+    """Go to the end of a branch of time; this branch is kept.
 
     Example: switch main
     """
@@ -177,7 +177,7 @@ def diff(session: Session, one: Moment, other: Moment | None = None) -> View:
 def _visited(
     session: Session, moment: Moment | None, argument: str
 ) -> tuple[str, moment_diff.Facts]:
-    """What to call a moment, and all that can be said of it; None: of now."""
+    """The name and the full state of a moment; None means now."""
     if moment is None:
         return _all_of_it(session)
     with session.history.read_only_visit():

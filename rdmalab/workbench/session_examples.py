@@ -1,4 +1,4 @@
-"""What this session shows of a word that is explained, and the commands with the names of today."""
+"""Add to an article of explain the values in this session, and commands with its object names."""
 
 import re
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ FINDERS: dict[Sort, Finder] = {
 
 
 def with_session(session: Session, said: Article, about: About | None) -> Article:
-    """The article with a section `now`, and commands that name what is there."""
+    """The article with a section `now`, and commands that name existing objects."""
     if about is None or not session.names.all():
         return said
     look = OccurrenceSearch(session.world, session.names, most=_SHOWN + 1)
@@ -67,7 +67,7 @@ def with_session(session: Session, said: Article, about: About | None) -> Articl
 
 
 def _standing(look: OccurrenceSearch, cast: "_Sides", about: About) -> Iterator[str]:
-    """Of a completion that went wrong, how the other side stands."""
+    """The state of the peer, for a failed completion."""
     peer = cast.sides.get(_PEER)
     if about.sort is Sort.STATUS and about.key is not WCStatus.SUCCESS and peer is not None:
         said = occurrences.standing(look, peer)
@@ -85,7 +85,7 @@ def _lines(look: OccurrenceSearch, rows: list[OccurrenceRow]) -> Iterator[str]:
 
 
 class _Sides:
-    """Who plays the two sides: where both are known, the commands name them."""
+    """The queue pairs of both sides; if both are known, the commands name them."""
 
     def __init__(self, names: Names, sides: dict[str, Thing], row: OccurrenceRow | None) -> None:
         self.names = names
@@ -94,7 +94,7 @@ class _Sides:
         self.is_receive = row is not None and row.answers
 
     def why(self, session: Session) -> list[str]:
-        """The question to the doctor about the very work request, where there is a doctor."""
+        """The `why` command about this work request."""
         thing = self.sides.get(_PEER if self.is_receive else _POSTER)
         if self.wr_id is None or thing is None or "why" not in session.vocabulary:
             return []
@@ -121,7 +121,7 @@ class _Sides:
 
 
 def _cast(session: Session, rows: list[OccurrenceRow]) -> _Sides:
-    """The queue pair of the first sighting, and its peer: one posted, the other answers."""
+    """The queue pair of the first match, and its peer."""
     row = next((r for r in rows if r.thing and r.thing.noun is Noun.QP), None)
     if row is None or row.thing is None:
         return _Sides(session.names, {}, None)

@@ -1,4 +1,4 @@
-"""Short forms: they say the verbs they stand for, and the session runs those one by one."""
+"""Short forms: use, connect, to_rts, reset. Each returns verbs, which the session runs."""
 
 import re
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _ACCESS = "|".join(flag.name or "" for flag in _ALL_RIGHTS)
 
 @dataclass(slots=True)
 class ConnectOptions:
-    """What a connected pair agrees on; the values are those of the bring-up document."""
+    """The attributes of a connected pair; the defaults are those of the bring-up document."""
 
     path_mtu: Annotated[MTU, MTU_IN_BYTES, Alias("mtu")] = MTU.B512
     timeout: int = 14
@@ -38,7 +38,7 @@ class ConnectOptions:
 
 @dataclass(slots=True)
 class PairOptions(ConnectOptions):
-    """What `use rc_pair` makes."""
+    """The sizes of the objects that `use rc_pair` makes."""
 
     length: int = 4096
     cqe: int = 16
@@ -52,7 +52,10 @@ class PairOptions(ConnectOptions):
 
 
 class Shape(NamedTuple):
-    """What `use` can make: the types on both sides; shared: how many of the second share an SRQ."""
+    """A pair that `use` can make.
+
+    The QP type of each side. shared: QPs of the second that share an SRQ.
+    """
 
     left: QPType
     right: QPType
@@ -83,11 +86,11 @@ def use(
 ) -> Script:
     """Make a protection domain, memory, a CQ and a QP on both nodes, and bring the QPs to RTS.
 
-    The objects are called pd0, mr0, cq0, qp0; where one is there already, all get the next number.
-    ud_pair: also ah0, the way to the other node. raw_pair: also flow0, which gives qp0 what is sent
-    to its node's MAC. srq_pair: qp0 and qp1 on both nodes; those of the second node take their
-    receives from srq0. xrc_pair: XRC_SEND to XRC_RECV; the second node has xrcd0, and srq0 in it.
-    With channel=1 cq0 tells a completion channel, ch0; with link_layer=InfiniBand both ports become
+    The objects are called pd0, mr0, cq0, qp0; if one exists already, all get the next number.
+    ud_pair: also ah0, the address of the other node. raw_pair: also flow0, which gives qp0 the
+    frames to its node's MAC. srq_pair: qp0 and qp1 on both nodes; those of the second node use the
+    receives of srq0. xrc_pair: XRC_SEND to XRC_RECV; the second node has xrcd0, and srq0 in it.
+    With channel=1 cq0 has a completion channel, ch0; with link_layer=InfiniBand both ports become
     InfiniBand ports first. Prints the verbs it runs.
 
     Example: use rc_pair rnr_retry=1 max_send_wr=8
@@ -115,7 +118,7 @@ _MADE = ("ch", "pd", "mr", "cq", "qp", "xrcd", "srq", "ah", "flow")
 
 
 def _free_number(session: Session, nodes: list[str], many: int) -> int:
-    """The first number that nothing of this kind has on either node."""
+    """The first number that is free for these objects on both nodes."""
     return next(
         first
         for first in count()
@@ -129,12 +132,12 @@ def _free_number(session: Session, nodes: list[str], many: int) -> int:
 
 
 def _numbered(lines: list[str], number: int) -> list[str]:
-    """Lines that are written about `A.pd0` and the like, about those of another number."""
+    """The lines with another number in place of the 0 of `A.pd0`."""
     return [re.sub(rf"(\.(?:{'|'.join(_MADE)}))0\b", rf"\g<1>{number}", line) for line in lines]
 
 
 def _parts(node: str, chosen: PairOptions) -> list[str]:
-    """What a queue pair hangs on."""
+    """The verbs for the parts of a queue pair."""
     told = f" channel={node}.ch0" if chosen.channel else ""
     return [
         *([f"create_comp_channel {node}.ch0"] if chosen.channel else []),
@@ -147,7 +150,7 @@ def _parts(node: str, chosen: PairOptions) -> list[str]:
 def _queue_pair(
     node: str, qp_type: QPType, chosen: PairOptions, numbers: tuple[int, int], on_srq: bool
 ) -> str:
-    """With the parts that its type takes, which have the first number, and its sizes."""
+    """The create_qp verb, with the parts and sizes that its type takes."""
     first, own = numbers
     transport = TRANSPORTS[qp_type]
     parts = [*transport.parts, *(["srq"] if on_srq and not transport.names_srq else [])]
@@ -165,7 +168,7 @@ _KIND = {"pd": "pd", "send_cq": "cq", "recv_cq": "cq", "srq": "srq", "xrcd": "xr
 
 
 def _shared(node: str, qp_type: QPType, shared: int, chosen: PairOptions) -> list[str]:
-    """The shared receive queue of the side that has one, and what it lives in."""
+    """The verbs for the SRQ of a side, and for its XRC domain."""
     max_wr = chosen.max_recv_wr
     if shared:
         return [f"create_srq {node}.srq0 pd={node}.pd0 max_wr={max_wr}"]
@@ -179,7 +182,7 @@ def _shared(node: str, qp_type: QPType, shared: int, chosen: PairOptions) -> lis
 
 
 def _ways(nodes: list[str], qp_type: QPType) -> list[str]:
-    """How messages find the other node, where no connection says it."""
+    """The verbs for the address handle or the flow rule."""
     if TRANSPORTS[qp_type].addressed:
         ways = zip(nodes, reversed(nodes), strict=True)
         return [f"create_ah {node}.ah0 pd={node}.pd0 to={other}" for node, other in ways]
@@ -192,7 +195,7 @@ def _ways(nodes: list[str], qp_type: QPType) -> list[str]:
 def connect(session: Session, a: Qp, b: Qp, *, options: ConnectOptions | None = None) -> Script:
     """Bring two QPs in RESET up to RTS, each with the other as its peer.
 
-    Prints the verbs it runs; see them for what a real program has to exchange and to set.
+    Prints the verbs it runs; they show what a real program must exchange and set.
 
     Example: connect A.qp0 B.qp0 mtu=1024 rnr_retry=1
     """
@@ -202,7 +205,7 @@ def connect(session: Session, a: Qp, b: Qp, *, options: ConnectOptions | None = 
 
 @command(SCRIPTABLE)
 def to_rts(session: Session, qp: Qp, peer: Qp, *, options: ConnectOptions | None = None) -> Script:
-    """Bring one QP up to RTS from wherever it stands below, with `peer` at the other end.
+    """Bring one QP from its state up to RTS, with `peer` as its peer.
 
     Example: to_rts A.qp0 B.qp0
     """
@@ -219,7 +222,7 @@ def to_rts(session: Session, qp: Qp, peer: Qp, *, options: ConnectOptions | None
 
 @command(SCRIPTABLE)
 def reset(session: Session, qp: Qp) -> Script:
-    """Put a QP back to RESET: its queues are emptied without completions.
+    """Reset a QP: its queues are emptied without completions.
 
     Example: reset A.qp0
     """
@@ -235,25 +238,25 @@ def _end(session: Session, qp: Qp) -> End:
 
 
 def _bring_up(a: End, b: End, chosen: ConnectOptions) -> list[str]:
-    """Both sides in step, as two programs would do it."""
+    """The verbs of both sides alternately, as two programs would run them."""
     pairs = zip(_moves(a, b[0], chosen), _moves(b, a[0], chosen), strict=True)
     return [line for both in pairs for line in both]
 
 
 def _mtu(code: int) -> int:
-    """As `modify_qp` is told it: bytes, or the number that is no MTU."""
+    """The path_mtu argument: bytes, or the number if it is not an MTU."""
     return MTU(code).octets if code in tuple(MTU) else code
 
 
 def _flags(bits: int) -> str:
-    """As `modify_qp` is told them: names, or the number where a bit has none."""
+    """The qp_access_flags argument: names, or the number if a bit has none."""
     named = [flag.name or "" for flag in Access if flag & bits]
     known = sum(int(flag) for flag in Access if flag & bits)
     return "|".join(named) if named and known == bits else str(bits)
 
 
 def _moves(end: End, peer: str, chosen: ConnectOptions) -> list[str]:
-    """The way up, with what each move requires of this type of queue pair."""
+    """The modify_qp verbs up to RTS, with the attributes required for this type."""
     qp, qp_type = end
     said = _said(peer, chosen)
     return [
@@ -265,7 +268,7 @@ def _moves(end: End, peer: str, chosen: ConnectOptions) -> list[str]:
 
 
 def _said(peer: str, chosen: ConnectOptions) -> dict[str, str]:
-    """Each attribute as `modify_qp` is told it, in the order in which people say them."""
+    """The attributes as `modify_qp` arguments, in the usual order."""
     attributes = {
         "pkey_index": "0",
         "port_num": "1",

@@ -1,4 +1,4 @@
-"""Looking: each word shows what a pane shows, as rows of the views; nothing changes by looking."""
+"""Commands show, changes, node and quit; show prints the same rows as the panes."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -25,7 +25,7 @@ from rdmalab.workbench.view_rows import OF_NOUN, VIEWS, overview
 
 @dataclass(slots=True)
 class Leave:
-    """What `quit` returns: whoever leads the conversation ends it."""
+    """The request of `quit`: the face ends the session."""
 
 
 What = Annotated[str, OneOf(VIEWS)]
@@ -41,12 +41,12 @@ def show(
     *,
     which: Which | None = None,
 ) -> View:
-    """Show an object, a queue, the wire, the log …; alone: everything in brief.
+    """Show an object, a queue, the wire, the log …; without argument: a summary.
 
-    A name shows that object; qp, cq, mr and so on all of a kind; sq, rq one queue. wire: the
+    A name shows that object; qp, cq, mr and so on: all of a kind. sq, rq: one queue. wire: the
     packets and what is planned, `last` of them, filtered by opcode, from, to, psn. packet N: the
-    packet of event N byte by byte. log: every record; story: one sentence an event. time: where
-    on this branch of time we are. expr: what `until` and `expect` can ask.
+    packet of event N byte by byte. log: every record; story: one sentence an event. time: the
+    place on this branch of time. expr: the expressions of `until` and `expect`.
 
     Example: show wire last=5
     """
@@ -63,7 +63,7 @@ def show(
 def changes(session: Session, event: Moment | None = None) -> View:
     """Show what an event changed, field by field; without a number the last event.
 
-    Of a time or a checkpoint it is the last event until then.
+    A time or a checkpoint means the last event until then.
 
     Example: changes
     """
@@ -73,12 +73,12 @@ def changes(session: Session, event: Moment | None = None) -> View:
         world = session.world
         rows = change_rows(world, session.names) if world.event >= 0 else []
         title = f"changes of {fmt.event(world.event)}"
-    return View(title, rows, "" if rows else "it changed nothing")
+    return View(title, rows, "" if rows else "this event changed nothing")
 
 
 @command(SCRIPTABLE)
 def node(session: Session, name: Annotated[Thing, Noun.NODE]) -> str:
-    """Choose whose objects are meant by names without a node.
+    """Choose the node of names without a node.
 
     Example: node B
     """
@@ -88,7 +88,7 @@ def node(session: Session, name: Annotated[Thing, Noun.NODE]) -> str:
 
 @command(Facts(in_scenarios=True, recovery=Recovery.SKIP, short=(("q", ""),)))
 def quit_(session: Session) -> Leave:
-    """Leave. What was done can be kept first with `save`.
+    """Exit. `save` writes the session to a file first.
 
     Example: quit
     """

@@ -1,4 +1,4 @@
-"""Time: it stands still until it is told to go."""
+"""Commands step, run and until: virtual time moves only by them."""
 
 from typing import Annotated
 
@@ -21,7 +21,7 @@ Granularity = Annotated[str, OneOf(UNITS)]
 def step(
     session: Session, count: Annotated[int, Range(1)] = 1, unit: Granularity = "event"
 ) -> RunControl:
-    """Let the next thing happen, or the next `count` things.
+    """Run one step, or `count` steps.
 
     unit: event; packet (one is sent), wr (one completes), cqe (one is added), state (a QP changes),
     timer (one fires).
@@ -35,9 +35,9 @@ def step(
     Facts(in_scenarios=True, moves_time=TimeMove.FORWARD, is_repeated=True, short=(("c", ""),))
 )
 def run(session: Session, duration: Duration | None = None) -> RunControl:
-    """Let time pass: until nothing happens by itself any more, or for a while.
+    """Run until no packet, timer or program is pending, or for a duration.
 
-    ^C stops it. It stops too at the limit of a million events, or of a day of virtual time.
+    ^C stops the run. Its limits are a million events and a day of virtual time.
 
     Example: run 100us
     """
@@ -48,9 +48,9 @@ def run(session: Session, duration: Duration | None = None) -> RunControl:
 def until(
     session: Session, goal: Expression, *, within: Annotated[Duration | None, SPOKEN] = None
 ) -> RunControl:
-    """Let time pass until a question is answered with yes, or the time within which it must is up.
+    """Run until a condition is true, or until the time limit `within`.
 
-    `until idle` runs until nothing happens by itself any more. help expr lists what can be asked.
+    `until idle` runs until no packet, timer or program is pending. help expr lists the expressions.
 
     Example: until A.cq0.count == 1 within 2ms
     """

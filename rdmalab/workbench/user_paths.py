@@ -1,4 +1,4 @@
-"""Where a person's own things are kept: the history of what was typed, and the sessions."""
+"""The state directory of the user: the history of lines, and the session logs."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ STATE = "RDMALAB_STATE"
 
 
 def state_path() -> Path:
-    """The directory for what outlives a session; it exists afterwards if it can."""
+    """The state directory; created if that is possible."""
     chosen = os.environ.get(STATE)
     path = Path(chosen) if chosen else _usual_path()
     path.mkdir(parents=True, exist_ok=True)
@@ -23,7 +23,7 @@ def _usual_path() -> Path:
 
 
 def is_locked_now(stream: BinaryIO) -> bool:
-    """Lock an open file until it is closed, however its process ends; False: another one has it."""
+    """Lock an open file until it is closed; returns False if another process has locked it."""
     try:
         import fcntl
     except ImportError:  # Windows locks bytes, here one behind everything that is ever written

@@ -1,4 +1,4 @@
-"""What somebody wants to see, and what there is: requests in, views out."""
+"""Requests for views, and views: a title with rows."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -13,9 +13,9 @@ BEGIN = "begin with: use rc_pair"
 
 @dataclass(slots=True)
 class View:
-    """What there is to see: a title, rows of the views, what to do where something is missing.
+    """A title, rows of the views, and a hint if there are none.
 
-    event: the one whose rows are marked as what happened just now.
+    event: number of the event whose rows are marked.
     """
 
     title: str
@@ -26,7 +26,7 @@ class View:
 
 @dataclass(slots=True)
 class AsyncRow:
-    """An asynchronous event that nobody took yet, or that was taken and not acknowledged."""
+    """An asynchronous event that is pending, or was read and not acknowledged."""
 
     node: str
     event: AsyncEvent
@@ -37,7 +37,7 @@ class AsyncRow:
 
 @dataclass(slots=True)
 class JournalRow:
-    """A line of the journal: all that a replay needs."""
+    """A line of the journal."""
 
     event: int
     at_ns: int
@@ -46,7 +46,7 @@ class JournalRow:
 
 @dataclass(slots=True)
 class Which:
-    """How much of it, and which packets."""
+    """How many rows, and which packets."""
 
     last: Annotated[int, Range(1, 1000)] | None = None
     opcode: Annotated[str, OneOf(PACKETS)] = ""
@@ -57,7 +57,7 @@ class Which:
 
 @dataclass(slots=True)
 class Request:
-    """What somebody wants to see."""
+    """A request for a view."""
 
     session: Session
     where: Region | None = None
@@ -69,7 +69,7 @@ class Request:
         return self.where.thing if self.where else None
 
     def things(self, noun: Noun) -> list[Thing]:
-        """The thing that was named, all of its node, or all there are."""
+        """The named object, all of its node, or all objects of the noun."""
         named = self.thing
         if named is not None and named.noun is noun:
             return [named]
@@ -77,7 +77,7 @@ class Request:
         return found if named is None else [t for t in found if t.node == named.node]
 
     def one(self, noun: Noun) -> Thing:
-        """The thing that was named, else the only one; NotUnderstood where that is not clear."""
+        """The named object, else the only one; raises NotUnderstood if there are several."""
         found = self.things(noun)
         if len(found) == 1:
             return found[0]
@@ -86,5 +86,5 @@ class Request:
 
 
 def living(session: Session, noun: Noun) -> list[Thing]:
-    """All things of a noun that exist, oldest first."""
+    """All existing objects of a noun, oldest first."""
     return session.names.living(session.world, noun)

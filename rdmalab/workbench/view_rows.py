@@ -1,4 +1,4 @@
-"""The views: for each thing one can look at, the rows of the views that show it."""
+"""The views of `show`: for each topic its rows."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -34,7 +34,7 @@ _HEX_BYTES = 128
 
 
 def _or(rows: Sequence[Any], hint: str) -> str:
-    """What to say where there are no rows."""
+    """The hint if there are no rows."""
     return "" if rows else hint
 
 
@@ -46,7 +46,7 @@ def overview(request: Request) -> View:
     cqs = [completions.cq_row(world, names, thing) for thing in request.things(Noun.CQ)]
     mrs = [memory.mr_row(world, names, thing) for thing in request.things(Noun.MR)]
     title = f"event {world.event} at {fmt.clock(world.now_ns)}"
-    hint = "" if qps or cqs or mrs else f"There is nothing yet: {BEGIN}"
+    hint = "" if qps or cqs or mrs else f"no objects yet: {BEGIN}"
     soon = planned.planned_rows(world, names)[:3]
     others = [row for noun in _PLAIN if noun is not Noun.PD for row in _rows_of(request, noun)]
     return View(title, [*qps, *cqs, *mrs, *others, ports.link_row(world, names), *soon], hint)
@@ -155,7 +155,7 @@ def _plain(noun: Noun) -> Callable[[Request], View]:
 
 
 def _srq(request: Request) -> View:
-    """Of one SRQ also its receives, and who took which."""
+    """SRQs; for one SRQ also its receives, and the QP that uses each."""
     thing = request.thing
     if thing is None or thing.noun is not Noun.SRQ:
         return _plain(Noun.SRQ)(request)
@@ -167,7 +167,7 @@ def _srq(request: Request) -> View:
 
 
 def program_view(request: Request) -> View:
-    """Of one program also its lines."""
+    """Programs; for one program also its lines."""
     thing = request.thing
     if thing is None or thing.noun is not Noun.PROGRAM:
         return _plain(Noun.PROGRAM)(request)
@@ -210,7 +210,7 @@ def _packet(request: Request) -> View:
     else:
         row = packets.of_event(world, number)
     if row is None:
-        what = "no packet yet" if number is None else f"event {number} is about no packet"
+        what = "no packet yet" if number is None else f"event {number} has no packet"
         raise NotUnderstood(what, hint="show wire lists them")
     return View(f"packet of event {row.event}", [row])
 
@@ -248,7 +248,7 @@ def _device(request: Request) -> View:
 
 def _agenda(request: Request) -> View:
     rows = planned.planned_rows(request.session.world, request.session.names)
-    return View("planned", rows, _or(rows, "nothing will happen by itself"))
+    return View("planned", rows, _or(rows, "idle: no packet, timer or program is pending"))
 
 
 # --------------------------------------------------------------------------- past and words
@@ -259,14 +259,14 @@ def _log(request: Request) -> View:
         title = f"records of event {request.number}"
         return View(title, found, _or(found, "there is no such event"))
     rows = story.last_rows(world, names, request.which.last or _PANE_LINES)
-    return View("log", rows, _or(rows, "nothing has happened yet"))
+    return View("log", rows, _or(rows, "no events yet"))
 
 
 def _story(request: Request) -> View:
     world, names = request.session.world, request.session.names
     first = max(0, world.event + 1 - (request.which.last or _PANE_LINES))
     rows = story.event_rows(world, names, first, world.event)
-    return View("story", rows, _or(rows, "nothing has happened yet"))
+    return View("story", rows, _or(rows, "no events yet"))
 
 
 def _time(request: Request) -> View:
@@ -291,11 +291,11 @@ def _events(request: Request) -> View:
         for taken, found in _reported(session.world.nodes[name])
         for event, number in found
     ]
-    return View("asynchronous events", rows, _or(rows, "none is waiting"))
+    return View("asynchronous events", rows, _or(rows, "no event is pending"))
 
 
 def _reported(hca: Hca) -> list[tuple[bool, Sequence[tuple[AsyncEvent, int]]]]:
-    """What was taken and waits for its ack, then what nobody took yet."""
+    """Events read and not acknowledged, then pending ones."""
     return [(True, hca.async_unacked), (False, list(hca.async_events))]
 
 
@@ -311,7 +311,7 @@ def _journal(request: Request) -> View:
         JournalRow(e.event, e.at_ns, render(e.invocation, session.vocabulary[e.invocation.name]))
         for e in entries
     ]
-    return View("journal", rows, _or(rows, "nothing was asked for yet"))
+    return View("journal", rows, _or(rows, "the journal is empty"))
 
 
 VIEWS: dict[str, Callable[[Request], View]] = {

@@ -1,4 +1,4 @@
-"""Why: the question that the lab is there for, its checklists, and the cure that was tried."""
+"""Commands why, apply and checklist."""
 
 from typing import Annotated
 
@@ -15,13 +15,13 @@ Topic = Annotated[Expression, TOPIC]
 
 @command(SCRIPTABLE)
 def why(session: Session, what: Topic | None = None) -> Report:
-    """Say why there is no completion, or not the one that was wanted; alone: what is wrong at all.
+    """Explain a missing or unexpected completion; without argument: all errors.
 
-    Of a work request by its wr_id, A.qp0.wr[7] or B.qp0.recv_wr[3], a queue pair, a queue, a
-    program, bytes (B.mr0[0:64]), or of an errno: the last call that was refused so. First how it
-    stands: completed, pending, never, lost, refused; then the causes, the first one first, each
-    with its events; what was ruled out; and a fix that was tried on a branch of time. apply carries
-    it out.
+    Subjects: a work request by its wr_id, A.qp0.wr[7] or B.qp0.recv_wr[3], a queue pair, a queue,
+    a program, bytes (B.mr0[0:64]), or an errno: the last call that returned it. The reply starts
+    with the outcome: completed, pending, never, lost, refused. The causes follow with their events,
+    the first cause first, what was ruled out, and a fix tested on a copy of the session. apply runs
+    the fix.
 
     Example: why A.qp0.wr[7]
     """
@@ -30,20 +30,20 @@ def why(session: Session, what: Topic | None = None) -> Report:
 
 @command(SCRIPTABLE)
 def apply(session: Session, what: Topic | None = None) -> Script:
-    """Carry out the fix that `why` offers for the same question.
+    """Run the fix that `why` offers for the same subject.
 
     Example: apply A.qp0.wr[7]
     """
     report = consult(session, None if what is None else what.node)
     remedy, place = report.remedy, NOWHERE if what is None else what.place
     if remedy is None and report.standing.good:
-        hint = "name what you mean: apply A.qp0.wr[7]" if what is None else "why says how it is"
-        raise NotUnderstood("there is nothing to apply: nothing is wrong", place, hint)
+        hint = "name the subject: apply A.qp0.wr[7]" if what is None else "type why for the outcome"
+        raise NotUnderstood("nothing to apply: there is no error", place, hint)
     if remedy is None:
-        raise NotUnderstood("there is nothing to apply: why offers no fix", place, "read why again")
+        raise NotUnderstood("nothing to apply: why offers no fix", place, "type why again")
     if remedy.cure.program:
-        message = f"only the program can be changed: {remedy.cure.program}"
-        raise NotUnderstood(message, place, "change it, and play it again")
+        message = f"the fix is a change of the program: {remedy.cure.program}"
+        raise NotUnderstood(message, place, "change it, and run the session again")
     return Script(remedy.cure.lines)
 
 
@@ -51,9 +51,9 @@ def apply(session: Session, what: Topic | None = None) -> Script:
 def checklist(
     session: Session, which: Annotated[str, OneOf(LISTS)], what: Topic | None = None
 ) -> Walk:
-    """Work through a checklist: every item with pass, fail, wait, unknown or not applicable.
+    """Print a checklist: each item with pass, fail, wait, unknown or not applicable.
 
-    no-completion, no-receive, bring-up, slow; of one thing, or of what is wrong at all.
+    Lists: no-completion, no-receive, bring-up, slow; about one subject, or about all errors.
 
     Example: checklist no-completion A.qp0.wr[7]
     """

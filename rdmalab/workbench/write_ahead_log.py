@@ -1,8 +1,8 @@
-"""The diary: what is typed in a session, on disk before it runs, so that no crash can take it.
+"""The write-ahead log: each line typed in a session is on disk before it runs.
 
-One file and one lock a process; each line of it is a JSON object: first the head, then of each line
-typed that it was `typed`, where each of its journeys `arrived`, which scenario it `loaded`, and
-where time stood when it had `ended`. `shelf` finds and reads the files of processes that are gone.
+One file and one lock a process. Each line of the file is a JSON object: first the head, then for
+each line typed `typed`, `arrived` at the end of each run, `loaded` for a scenario, and `ended` with
+the time at its end. `recovered_sessions` finds and reads the files of ended processes.
 """
 
 import contextlib
@@ -22,11 +22,14 @@ from rdmalab.workbench.user_paths import is_locked_now, state_path
 FORMAT = 1
 SUFFIX = ".jsonl"
 MOMENT = "%Y%m%d-%H%M%S"
-"""How the name of a diary tells when it began, in UTC."""
+"""The format of the start time in a log's name, in UTC."""
 
 
 class LogHeader(NamedTuple):
-    """How the lab began. nodes: name → profile; begin: what the face did before anybody typed."""
+    """The lab at the start.
+
+    Nodes: name → profile. begin: the command of the face before the first line.
+    """
 
     nodes: dict[str, str]
     seed: int = 0
@@ -34,56 +37,56 @@ class LogHeader(NamedTuple):
 
 
 class LoggedMoment(NamedTuple):
-    """Where time stands: the number of the last event, and the clock."""
+    """A point in time: the number of the last event, and the clock."""
 
     event: int
     now_ns: int
 
 
 class LoggedArrival(NamedTuple):
-    """Where a journey ended; stopped: by ^C, so that only the place tells how far it went."""
+    """The end of a run. stopped: by ^C, so only this place records how far the run went."""
 
     place: LoggedMoment
     stopped: bool
 
 
 class NullLog:
-    """A diary of which nothing stays: for pipes, scripts and tests."""
+    """A log that writes nothing, for pipes, scripts and tests."""
 
     def typed(self, line: str, *, again: bool = False) -> None:
-        """A line is about to be carried out; `again`: it was when the last process ended."""
+        """A line will run. again: it was running when the last process ended."""
 
     def arrived(self, arrival: LoggedArrival) -> None:
-        """A journey of this line is over, and nobody was told yet."""
+        """A run of this line has ended; its output is not printed yet."""
 
     def ended(self, place: LoggedMoment, commands: int) -> None:
-        """The line is carried out, so many commands of it."""
+        """The line has ended, after this many commands."""
 
     def loaded(self, path: str, text: str) -> str:
-        """A scenario was read; what is wrong with it, empty if nothing."""
+        """A scenario was read; returns why it cannot be used, empty if it can."""
         del path, text
         return ""
 
     def path(self, typed: str) -> str:
-        """Where the scenario is that was typed like this."""
+        """The path of the scenario that was typed like this."""
         return typed
 
     def known(self) -> LoggedArrival | None:
-        """Where the next journey ended, if this line was carried out before."""
+        """Where the next run ended, if this line ran before; else None."""
         return None
 
     def begin_empty(self, head: LogHeader) -> Path | None:
-        """Leave this diary and begin one for an empty world; the file that was left, if any."""
+        """Close this log and start one for an empty world; returns the closed file, if any."""
         del head
         return None
 
     def trouble(self) -> str:
-        """What is not kept any more, and why; told once."""
+        """What is not kept any more, and why; returned once."""
         return ""
 
 
 class WriteAheadLog(NullLog):
-    """Writes one file, which is made when the first line is typed."""
+    """Writes one log file, created at the first line."""
 
     def __init__(self, head: LogHeader, folder: Path | None = None) -> None:
         self.head = head
@@ -101,7 +104,7 @@ class WriteAheadLog(NullLog):
         self._write({"typed": line} | ({"again": True} if again else {}), sync=True)
 
     def arrived(self, arrival: LoggedArrival) -> None:
-        """Synced only where the place cannot be found by carrying the line out again."""
+        """Synced only if the place cannot be found by running the line again."""
         stopped = {"stopped": True} if arrival.stopped else {}
         self._write({"arrived": list(arrival.place)} | stopped, sync=arrival.stopped)
 
@@ -118,27 +121,27 @@ class WriteAheadLog(NullLog):
         return said
 
     def report(self, trouble: str) -> None:
-        """Have it told that something else is not kept, unless nothing is kept at all."""
+        """Report that something else is not kept, unless nothing is kept at all."""
         if not self._given_up:
             self._trouble = trouble
 
     # ------------------------------------------------------------------ beginning and end
     def leave(self) -> None:
-        """The session ended as somebody wished."""
+        """The session was closed by the user."""
         if self._stream is not None:
             self._in_line = True
             self._write({"left": True})
             self.close()
 
     def close(self) -> None:
-        """Let the file go as it is."""
+        """Close the file unchanged."""
         if self._stream is not None:
             with contextlib.suppress(OSError):
                 self._stream.close()
         self._stream = self.file = None
 
     def start_over(self, head: LogHeader) -> None:
-        """A file for a session that is brought back: a draft, until it is `whole`."""
+        """The log of a restored session: a draft until it is complete."""
         self.leave()
         self.head, self._is_draft = head, True
 
@@ -149,7 +152,7 @@ class WriteAheadLog(NullLog):
         return left
 
     def whole(self) -> None:
-        """All that was brought back is written; from now on each line is safe before it runs."""
+        """The restored lines are written; from now on each line is synced before it runs."""
         self._is_draft, self._in_line = False, True
         if self._stream is not None:
             self._write({"whole": True}, sync=True)
@@ -157,7 +160,7 @@ class WriteAheadLog(NullLog):
 
     # ------------------------------------------------------------------ the file
     def _write(self, record: dict[str, Any], *, sync: bool = False) -> None:
-        """One line of JSON; the first that fails is the last that was tried."""
+        """Write one line of JSON; after the first failure nothing is written."""
         if self._given_up or not self._in_line:
             return
         try:
@@ -174,11 +177,11 @@ class WriteAheadLog(NullLog):
             self.close()
 
     def _find(self) -> None:
-        """OSError where the file was removed: its lines would be found by no other process."""
+        """Raise OSError if the file was removed, because no other process could find its lines."""
         if self.file is None or self._stream is None:
             return
         if not os.path.samestat(os.fstat(self._stream.fileno()), self.file.stat()):
-            raise OSError(errno.ENOENT, "another file has the name of the diary")
+            raise OSError(errno.ENOENT, "another file has the name of the session log")
 
     def _made(self) -> BinaryIO:
         folder = self.folder or sessions_path()
@@ -198,12 +201,12 @@ class WriteAheadLog(NullLog):
 
 
 def sessions_path() -> Path:
-    """The directory of all diaries."""
+    """The directory of all session logs."""
     return state_path() / "sessions"
 
 
 def head_of(session: Session, begin: tuple[str, ...] = ()) -> LogHeader:
-    """How this session began."""
+    """The head of this session's log."""
     nodes = {name: hca.profile.name for name, hca in session.world.nodes.items()}
     return LogHeader(nodes, session.seed, begin)
 

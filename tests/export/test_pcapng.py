@@ -169,7 +169,7 @@ def test_a_harmed_frame_stands_in_the_place_of_the_good_one() -> None:
     assert again.octets == octets_of(again.packet)
     assert capture(lab)[3].frame == first.octets
     assert comments(lab)[0].endswith(
-        "SEND 64 B · harmed on the cable: bit 3 of byte 60 flipped · dropped: malformed: icrc"
+        "SEND 64 B · corrupted on the cable: bit 3 of byte 60 flipped · dropped: malformed: icrc"
     )
 
 
@@ -182,7 +182,8 @@ def test_two_faults_harm_twice() -> None:
 def test_two_faults_may_undo_each_other() -> None:
     lab = lab_of(RECV, *["fault corrupt A->B nth=1 byte=60"] * 2, SEND, "run")
     assert (
-        "wr1 SEND 64 B · harmed on the cable: twice, and as it was again · arr" in comments(lab)[0]
+        "wr1 SEND 64 B · corrupted on the cable: bits flipped twice, bytes unchanged · arr"
+        in comments(lab)[0]
     )
 
 
@@ -205,9 +206,7 @@ def test_what_never_left_is_not_there_but_counted(pair: str) -> None:
     assert before == made.frames >= 1
     assert made.never_left == 1
     section = capture(lab)[0]
-    assert section.comment == (
-        "1 frame is not in here: the port was not ACTIVE, so nothing left it"
-    )
+    assert section.comment == ("1 frame is not captured: the port was not ACTIVE")
 
 
 def test_an_answer_to_no_request_is_told_alone() -> None:

@@ -156,7 +156,10 @@ class Side:
 
 
 def check_idle(pair: Pair) -> None:
-    """Nothing is under way, nothing will happen by itself, and looking again adds no record."""
+    """Nothing is under way, idle.
+
+    No packet, timer or program is pending, and looking again adds no record.
+    """
     world = pair.world
     assert world.agenda.next_ns() is None
     records = len(world.trace.records)

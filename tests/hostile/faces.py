@@ -29,4 +29,4 @@ def started(face: str, state: Path, most: int = 0) -> Terminal:
 def answered(terminal: Terminal, name: str) -> None:
     """Make a PD of this name, and wait for the answer."""
     terminal.send(f"alloc_pd {name}\r".encode())
-    terminal.wait_for(f"{name} is there.")
+    terminal.wait_for(f"{name} created.")

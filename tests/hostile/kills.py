@@ -47,7 +47,7 @@ def _killed(face: str, state: Path, known: int, typed: int, later_s: float) -> i
         terminal.child.kill()
         terminal.wait_exit()
         rows = terminal.screen()
-        return sum(any(f"A.k{line} is there." in row for row in rows) for line in more)
+        return sum(any(f"A.k{line} created." in row for row in rows) for line in more)
 
 
 @contextmanager

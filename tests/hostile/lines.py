@@ -165,7 +165,7 @@ def _replay(session: Session, account: Account) -> None:
         raise Broken(f"saved, it cannot be read: {wrong}") from None
     runner.run()
     if not runner.ok:
-        raise Broken(f"saved, it cannot be played: {runner.results[-1].text('hostile')}")
+        raise Broken(f"saved, it cannot run: {runner.results[-1].text('hostile')}")
     one, other = session.world, runner.session.world
     if (digest(one.trace), one.now_ns) != (digest(other.trace), other.now_ns):
         raise Broken("played again it is another world")

@@ -108,7 +108,7 @@ def test_a_world_that_does_not_come_back_is_found(planted: Any) -> None:
     [
         (saved(lab_of("alloc_pd A.pd5").session, "hostile"), "played again it is another world"),
         ("rdmalab: 1\ntitle: t\nsteps:\n  - alloc_pd A\n", "saved, it cannot be read"),
-        ("rdmalab: 1\ntitle: t\nsteps:\n  - dealloc_pd A.pd0\n", "saved, it cannot be played"),
+        ("rdmalab: 1\ntitle: t\nsteps:\n  - dealloc_pd A.pd0\n", "saved, it cannot run"),
     ],
 )
 def test_a_file_of_another_world_is_found(

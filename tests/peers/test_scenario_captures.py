@@ -211,7 +211,7 @@ def test_each_comment_names_event_queue_pair_and_request(
             assert f"{name} {fmt.send_wqe(wqe)}" in comment
             assert "(packet 1 of " in comment or "(packet " not in comment
             assert "sent again" not in comment
-        assert ("harmed on the cable" in comment) is told.frame.harmed
+        assert ("corrupted on the cable" in comment) is told.frame.harmed
         assert ("lost on the cable" in comment) is _is_lost(told), comment
     assert requests > 250
 

@@ -105,7 +105,7 @@ def test_a_goal_is_tried_on_a_branch() -> None:
     assert judged(report, "    cause: rem-access\n    goal: [A.qp0.state == RTS]\n") == [
         "goal:",
         "expected  A.qp0.state == RTS",
-        "actual    not so after the fix:",
+        "actual    false after the fix:",
         "actual    modify_qp A.qp0 state=ERR",
     ]
 

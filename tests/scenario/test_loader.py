@@ -67,7 +67,7 @@ def test_the_message_shows_the_line_and_a_caret_inside_the_command() -> None:
 def test_too_many_steps(steps: str) -> None:
     error = wrong(H + steps)
     assert error.message == "more than 20,000 items in one list"
-    assert error.hint == "make two files of it"
+    assert error.hint == "split it into two files"
     assert error.place is not None
     assert error.place.line == (4 if "[" in steps else 3 + steps.count("\n"))
 
@@ -81,7 +81,7 @@ def test_too_many_steps_are_told_before_all_of_them_are_read() -> None:
 @pytest.mark.parametrize("line", ["load other", "export pcapng x.pcapng"])
 def test_a_word_that_opens_files_is_refused(line: str) -> None:
     word = line.partition(" ")[0]
-    with pytest.raises(FileError, match=f"4:5: {word} is a word of the prompt, not of a scenario"):
+    with pytest.raises(FileError, match=f"4:5: {word} works at the prompt only, not in a scenario"):
         loads(f"{H}  - {line}\n", "x.yaml", VOCABULARY)
 
 
@@ -262,7 +262,7 @@ def test_all_mistakes_of_a_shape_are_told_and_none_that_only_follows() -> None:
     text = "rdmalab: 2\ntitel: t\nsteps:\n  - do: run\n    xpect: [now == 1]\n  - note: ''\n"
     said = [str(error).split("\n")[0].partition(": ")[2] for error in wrong(text).all]
     assert said == [
-        '"2" is no version of the format that this rdmalab reads',
+        '"2" is not a version of the format that this rdmalab reads',
         'no key "titel" here',
         'no key "xpect" here',
         "a text is missing here",
@@ -318,5 +318,5 @@ def test_a_command_that_does_not_declare_itself_is_refused_wherever_it_is_define
 def test_moving_a_function_moves_no_border() -> None:
     there = VOCABULARY["save"]
     moved = dataclasses.replace(there, function=VOCABULARY["run"].function)
-    with pytest.raises(FileError, match="save is a word of the prompt, not of a scenario"):
+    with pytest.raises(FileError, match="save works at the prompt only, not in a scenario"):
         loads(f"{H}  - save x.yaml\n", "x.yaml", {**VOCABULARY, "save": moved})

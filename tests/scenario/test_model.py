@@ -80,11 +80,11 @@ def test_limits_of_a_node_are_those_of_query_device() -> None:
         ({"why": "", "goal": ["x"]}, "goal", "goal needs a cause"),
         ({"why": "", "station": "x"}, "station", "station needs a cause"),
         ({"why": "", "verdict": "warning"}, "verdict", "verdict needs a cause"),
-        ({"why": "", "cause": "x", "cure": "program", "goal": ["x"]}, "goal", "reaches no goal"),
+        ({"why": "", "cause": "x", "cure": "program", "goal": ["x"]}, "goal", "exclude each other"),
         (
             {"why": "", "cause": "x", "verdict": "warning", "station": "y"},
             "station",
-            "a warning has no chain",
+            "which has no chain",
         ),
     ],
 )

@@ -34,7 +34,7 @@ def report() -> RunModel:
 def test_the_document_counts_and_is_valid() -> None:
     made = report()
     assert (made.passed, made.failed, made.errors) == (1, 1, 2)
-    assert made.summary == "1 of 4 scenarios passed, 1 failed, 2 cannot be played"
+    assert made.summary == "1 of 4 scenarios passed, 1 failed, 2 cannot run"
     document = json.loads(made.model_dump_json())
     jsonschema.validate(document, schema_of("run"))
     assert [s["outcome"] for s in document["scenarios"]] == ["passed", "failed", "error", "error"]

@@ -85,7 +85,9 @@ def test_an_unknown_name_on_the_wire() -> None:
 
 # --------------------------------------------------------------------------- time
 def test_a_journey_must_arrive() -> None:
-    assert "nothing more will happen by itself" in said(f"{PAIR}  - run: until now == 7\n")
+    assert "idle: no packet, timer or program is pending" in said(
+        f"{PAIR}  - run: until now == 7\n"
+    )
     late = said(f"{PAIR}{SEND}  - run: until A.cq0.count == 1\n    within: 5us\n")
     assert late.splitlines()[1:3] == [
         "  expected  until A.cq0.count == 1 within 5us",
@@ -301,11 +303,11 @@ def test_the_tail_of_a_failure_ends_where_we_are() -> None:
 @pytest.mark.parametrize(
     ("step", "actual"),
     [
-        ("run: back 999", "this is the beginning: nothing happened before"),
-        ("run: back 9 cqe", "this is the beginning: nothing happened before"),
+        ("run: back 999", "this is the beginning: there is no earlier event"),
+        ("run: back 9 cqe", "this is the beginning: there is no earlier event"),
         ("do: goto 999", "there is no event 999 yet"),
-        ("do: break A.cq0.count == 7; rewind", "this is the beginning: nothing happened before"),
-        ("do: goto start; until now == 5us", "here you left off"),
+        ("do: break A.cq0.count == 7; rewind", "this is the beginning: there is no earlier event"),
+        ("do: goto start; until now == 5us", "this was the newest event"),
     ],
 )
 def test_a_wall_is_no_arrival(step: str, actual: str) -> None:

@@ -148,7 +148,7 @@ def test_a_walk_halts_where_something_happened_by_itself(tmp_path: Path) -> None
     path = tmp_path / "saved.rdmalab.yaml"
     path.write_text(saved(lab.session, "walk"))
     steps = load(str(path), VOCABULARY).document.steps
-    assert steps[0].note == "What walk did, word by word; a walk halts where time passed."
+    assert steps[0].note == "The commands of walk, in order. Each note precedes a run."
     (halt,) = [step for step in steps if step.name]
     assert halt.run == "step 2"
 

@@ -46,9 +46,9 @@ def test_a_statement_is_bound_once() -> None:
 @pytest.mark.parametrize("without", ["expect", "nothing"])
 def test_what_asserts_nothing_teaches_nothing(without: str) -> None:
     if without == "expect":
-        assert "asserts nothing" in wrong("  - do: use rc_pair\n    teaches: [S001]\n")
+        assert "needs an assertion" in wrong("  - do: use rc_pair\n    teaches: [S001]\n")
     else:
-        assert "asserts nothing" in wrong("  - note: so it is\n    teaches: [S001]\n")
+        assert "needs an assertion" in wrong("  - note: so it is\n    teaches: [S001]\n")
 
 
 def test_an_unknown_statement_is_told_at_its_place() -> None:

@@ -94,7 +94,7 @@ def test_in_any_session_forward_is_the_mirror_of_backward(seed: int, data: st.Da
 # --------------------------------------------------------------------------- what halts us
 def test_what_is_so_already_is_no_news() -> None:
     lab = lab_of(RECV, SEND, "break A.qp0.state == RTS")
-    assert trip(lab, "run").over == "nothing more will happen by itself"
+    assert trip(lab, "run").over == "idle: no packet, timer or program is pending"
     assert halts(lab, "rewind") == [(12, "breakpoint 1: A.qp0.state == RTS")]
 
 
@@ -193,4 +193,4 @@ def test_until_in_the_past_halts_at_a_breakpoint_first() -> None:
     travel = trip(lab, "until A.cq0.count == 1")
     assert (travel.over, travel.met) == ("breakpoint 1: wire.last.opcode == ACKNOWLEDGE", False)
     assert trip(lab, "until A.cq0.count == 1").over == "there"
-    assert trip(lab, "run").over in (PRESENT, "nothing more will happen by itself")
+    assert trip(lab, "run").over in (PRESENT, "idle: no packet, timer or program is pending")

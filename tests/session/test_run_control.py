@@ -31,7 +31,7 @@ def test_run_is_step_times_n() -> None:
     for _ in range(events):
         trip(stepped, "step")
     assert everything(stepped) == everything(run)
-    assert trip(stepped, "step").over == "nothing more will happen by itself"
+    assert trip(stepped, "step").over == "idle: no packet, timer or program is pending"
     assert everything(stepped) == everything(run)
 
 
@@ -43,7 +43,7 @@ def test_slices_do_not_matter(slices: int) -> None:
     while not travel.go(slices):
         pass
     assert everything(cut) == everything(whole)
-    assert travel.over == "nothing more will happen by itself"
+    assert travel.over == "idle: no packet, timer or program is pending"
     assert travel.met
 
 
@@ -139,7 +139,7 @@ def test_until_it_was_so_already() -> None:
     lab = lab_of(RECV, SEND, "run")
     before = everything(lab)
     travel = trip(lab, "until A.cq0.count == 1 within 2ms")
-    assert (travel.over, travel.met, travel.events) == ("already so", True, 0)
+    assert (travel.over, travel.met, travel.events) == ("already true", True, 0)
     assert everything(lab) == before
 
 
@@ -153,7 +153,7 @@ def test_until_the_time_is_up() -> None:
 def test_until_nothing_more_will_happen() -> None:
     lab = lab_of(RECV, SEND)
     travel = trip(lab, "until A.cq0.count == 2 within 1s")
-    assert (travel.over, travel.met) == ("nothing more will happen by itself", False)
+    assert (travel.over, travel.met) == ("idle: no packet, timer or program is pending", False)
     assert lab.session.world.now_ns < 10_000
 
 
@@ -213,7 +213,7 @@ def test_what_lies_more_than_a_day_away_is_given_up_and_the_next_run_goes_there(
 def test_the_longest_retries_end_within_a_day() -> None:
     """timeout=31 is 2.4 hours a try, and retry_cnt=7 makes eight tries."""
     lab = lab_of("link down", SEND, pair="use rc_pair timeout=31")
-    assert trip(lab, "run").over == "nothing more will happen by itself"
+    assert trip(lab, "run").over == "idle: no packet, timer or program is pending"
     assert lab.session.world.now_ns == 8 * (4_096 << 31) + 100
 
 

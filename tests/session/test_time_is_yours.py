@@ -1,4 +1,4 @@
-"""Universal truths of going back and forth, with losses, accidents and programs under way."""
+"""Universal truths of going back and forth, with losses, accidents and programs in progress."""
 
 from collections.abc import Iterator
 from random import Random

@@ -82,7 +82,7 @@ def test_no_word_ends_a_session(name: str, monkeypatch: pytest.MonkeyPatch, stat
     if talk.conversation.end is LineEnd.BUG:
         assert len(said) == 1
         assert said[0].startswith("a bug in rdmalab ")
-        assert "ZeroDivisionError: of nothing; the world is as it was before" in said[0]
+        assert "ZeroDivisionError: of nothing; the state before this command is restored" in said[0]
         assert Path(said[0].rpartition("report: ")[2]).parent == state / "bugs"
     else:  # its example needs more than a pair
         assert talk.conversation.end is LineEnd.NOT_UNDERSTOOD
@@ -239,7 +239,7 @@ def test_an_interactive_face_goes_on(face: tuple[str, ...], state: Path) -> None
             it.send(line)
         it.wait_until(lambda rows: sum("a bug in rdmalab" in row for row in rows) >= 2)
         it.send(b"dealloc_pd A.pd8\r")
-        it.wait_for("A.pd8 is gone")
+        it.wait_for("A.pd8 is destroyed")
         it.send(b"quit\r")
         assert it.wait_exit() == 0
         assert b"Traceback" not in it.raw

@@ -71,7 +71,7 @@ def test_a_capture_is_written_and_what_cannot_be_is_said(
         "       file or directory",
         "  export pcapng no/such/run.pcapng",
         "                ^^^^^^^^^^^^^^^^^^",
-        "  name a file in a directory that is there and may be written",
+        "  name a file in an existing directory with write permission",
     ]
     assert talk.conversation.end is LineEnd.NOT_UNDERSTOOD
 
@@ -88,7 +88,7 @@ def test_what_takes_long_ends_when_it_is_interrupted(
     talk = Talk(*RNR, "step 80000", "step 10")
     here, count = talk.lab.session.history.here, len(talk.lab.session.world.trace.records)
     threading.Timer(0.05, talk.conversation.interrupt).start()
-    assert talk.ask(line) == ["stopped; nothing was changed or written by it"]
+    assert talk.ask(line) == ["stopped: the command changed and wrote nothing"]
     assert talk.conversation.end is LineEnd.STOPPED
     assert not list(tmp_path.iterdir())
     assert talk.lab.session.history.here == here
@@ -109,4 +109,4 @@ def test_what_a_stopped_run_did_is_told_all_the_same() -> None:
     texts = [text_of(line) for line in said]
     assert texts[0].startswith("ev 40015")
     assert "stopped" in texts[-1] or "stopped" in texts[-2]
-    assert not any("nothing was changed" in text for text in texts)
+    assert not any("changed and wrote nothing" in text for text in texts)

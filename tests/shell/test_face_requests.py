@@ -54,7 +54,7 @@ def test_where_there_is_a_clipboard_it_is_there_too() -> None:
     talk.conversation.copy = copied.append
     said = talk.ask("share")
     assert copied == [said[0]]
-    assert said[1:] == ["copied, if this terminal lets a program do so"]
+    assert said[1:] == ["copied to the clipboard, if the terminal permits it (OSC 52)"]
 
 
 def test_a_damaged_text_changes_nothing() -> None:
@@ -74,7 +74,7 @@ def test_what_is_shared_and_no_scenario_is_told_with_its_place() -> None:
     said = talk.ask(f"open {shared('rdmalab: 1')}")
     assert said[0].startswith("shared:1:1: ")
     word = shared("rdmalab: 1\ntitle: x\nsteps:\n  - save x.yaml\n")
-    assert "save is a word of the prompt, not of a scenario" in talk.ask(f"open {word}")[0]
+    assert "save works at the prompt only, not in a scenario" in talk.ask(f"open {word}")[0]
 
 
 def test_an_opening_that_fails_says_where() -> None:
@@ -113,7 +113,7 @@ def test_new_is_undone_by_continue(tmp_path: Path) -> None:
     talk = Talk("use rc_pair", RECV, SEND, "run", diary=opened(tmp_path), width=200)
     before = world_of(talk)
     said = talk.ask("new; alloc_pd A.pd9")
-    assert said[1] == "continue brings back the session that was left."
+    assert said[1] == "continue restores the previous session."
     assert talk.lab.session.names.find("A.pd9") is not None
     assert talk.lab.session.names.find("A.qp0") is None
     talk.ask("continue")

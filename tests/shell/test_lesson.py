@@ -16,7 +16,7 @@ def test_a_lesson_is_walked_through() -> None:
     talk.ask("show")
     for _ in range(6):
         said = talk.ask("next")
-    assert "that was all" in said[-1]
+    assert "end of the scenario" in said[-1]
 
 
 def test_a_file_that_is_no_scenario() -> None:
@@ -55,7 +55,7 @@ def test_a_walk_goes_on_where_it_was_and_nothing_is_lost(elsewhere: list[str]) -
         talk.ask(line)
     branches = set(talk.lab.session.history.branches)
     told, *rest = talk.ask("next")
-    assert told.startswith(f"back to where the walk was: ev {where.event}, ")
+    assert told.startswith(f"back to the last step of the scenario: ev {where.event}, ")
     assert told.endswith("on main") == (len(branches) > 1)
     assert rest == said[2]
     assert talk.ask("next") == said[3]
@@ -87,17 +87,17 @@ def test_a_lesson_about_time_is_told_alike_wherever_one_strolls(lesson: Path, st
 
 def test_who_comes_back_by_himself_is_told_nothing() -> None:
     talk = Talk(LESSON, "next", "next", "back 2", "alloc_pd A.pd7", "switch main")
-    assert not any("where the walk was" in row for row in talk.ask("next"))
+    assert not any("back to the last step" in row for row in talk.ask("next"))
     talk.ask("goto start", "goto end")
-    assert not any("where the walk was" in row for row in talk.ask("next"))
+    assert not any("back to the last step" in row for row in talk.ask("next"))
 
 
 def test_what_is_typed_where_the_walk_stands_belongs_to_it() -> None:
     talk = Talk(LESSON, "next", "alloc_pd A.pd7")
-    assert not any("where the walk was" in row for row in talk.ask("next"))
+    assert not any("back to the last step" in row for row in talk.ask("next"))
     assert talk.lab.session.names.find("A.pd7")
     talk.ask("back 1")
-    assert any("where the walk was" in row for row in talk.ask("next"))
+    assert any("back to the last step" in row for row in talk.ask("next"))
     assert talk.lab.session.names.find("A.pd7")
 
 
@@ -109,7 +109,7 @@ def test_a_walk_that_itself_went_back_goes_on_there(tmp_path: Path) -> None:
     )
     talk = Talk(f'load "{file}"', "next")
     talk.ask("goto end")
-    assert talk.ask("next")[0].startswith("back to where the walk was: ev 3, ")
+    assert talk.ask("next")[0].startswith("back to the last step of the scenario: ev 3, ")
     assert talk.lab.session.world.event == 2
 
 
@@ -118,5 +118,5 @@ def test_at_the_end_of_a_walk_nobody_is_moved() -> None:
     while not talk.conversation.lesson or not talk.conversation.lesson.runner.over:
         talk.ask("next")
     talk.ask("goto 3")
-    assert talk.ask("next")[0].endswith("show, or type anything")
+    assert talk.ask("next")[0].endswith("the session stays open")
     assert talk.lab.session.world.event == 3

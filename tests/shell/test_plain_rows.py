@@ -14,7 +14,7 @@ def test_a_pair_in_sentences() -> None:
     found = said(talk, "show A.qp0")
     assert "state RTS" in found
     assert "A.qp0 is RC 0x11 in RTS, its peer is B.qp0" in found
-    assert "A.qp0 send queue: 1 of 8 slots taken, 1 under way" in found
+    assert "A.qp0 send queue: 1 of 8 slots used, 1 in progress" in found
     assert said(talk, "show link")[0].startswith("the link is up, latency 1us, rate 100Gbps")
     assert said(talk, "show A.mr0[0:8]")[0].startswith("A.mr0: node A, addr 0x10000000")
     assert said(talk, "show counters")[0] == "A sent_pkts 1"
@@ -34,7 +34,7 @@ def test_a_queue_that_a_type_has_not_is_not_spoken_of() -> None:
     assert "send queue" in sender
     assert "receive" not in sender
     assert "send queue" not in receiver
-    assert "takes receives from the SRQs of B.xrcd0" in receiver
+    assert "uses the receives of the SRQs of B.xrcd0" in receiver
 
 
 def test_a_window_in_a_sentence() -> None:

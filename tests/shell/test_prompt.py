@@ -66,7 +66,7 @@ async def test_ctrl_d_on_an_empty_line_leaves_and_elsewhere_does_not() -> None:
 async def test_ctrl_c_drops_the_line_and_says_so() -> None:
     async with talk() as it:
         assert await it.run("dropped", CTRL_C, "kept\r", CTRL_C, "leave\r") == ["kept", "leave"]
-        assert it.said == ["^C", "^C clears the line; ^D on an empty line leaves"]
+        assert it.said == ["^C", "^C clears the line; ^D on an empty line exits"]
 
 
 async def test_a_paste_of_two_lines_keeps_both_and_waits_for_enter() -> None:

@@ -147,12 +147,12 @@ def test_a_state_directory_that_vanishes_is_told_once_and_the_lines_go_on(tmp_pa
     with terminal(state) as screen:
         screen.wait_for("A> ")
         screen.send(b"alloc_pd A.p1\r")
-        screen.wait_for("A.p1 is there")
+        screen.wait_for("A.p1 created")
         shutil.rmtree(state)
         screen.send(b"alloc_pd A.p2\r")
-        screen.wait_for("A.p2 is there")
+        screen.wait_for("A.p2 created")
         screen.send(b"alloc_pd A.p3\r")
-        told = "\n".join(screen.wait_for("A.p3 is there"))
+        told = "\n".join(screen.wait_for("A.p3 created"))
         screen.send(b"quit\r")
         assert screen.wait_exit() == 0
     assert told.count("nothing is kept of this session: No such file or directory") == 1
@@ -169,7 +169,7 @@ def test_a_disk_without_room_is_told_once_and_the_lines_go_on(tmp_path: Path, pl
         screen.wait_for("A> ")
         for name in ("p1", "p2"):
             screen.send(f"alloc_pd A.{name}\r".encode())
-            told = "\n".join(screen.wait_for(f"A.{name} is there"))
+            told = "\n".join(screen.wait_for(f"A.{name} created"))
         screen.send(b"quit\r")
         assert screen.wait_exit() == 0
     assert told.count("nothing is kept of this session: File too large") == 1
@@ -200,7 +200,7 @@ def interrupted(screen: Terminal) -> None:
     screen.wait_for("stopped")
     assert time.monotonic() - asked < PATIENCE_S
     screen.send(b"show sq A.qp0\r")
-    screen.wait_for("1 under way")
+    screen.wait_for("1 in progress")
     screen.send(b"post_recv B.qp0 sg=B.mr0[0:64]\r")
     screen.wait_for("RQ 1/8")
     screen.send(b"run\r")

@@ -70,11 +70,11 @@ def test_steps_repeat_on_an_empty_line() -> None:
 def test_events_are_told_by_name() -> None:
     talk = Talk("use rc_pair channel=1", "req_notify_cq B.cq0", "post_recv B.qp0", width=200)
     talk.ask("post_send A.qp0 opcode=SEND", "run", "link down")
-    assert talk.ask("get_cq_event B.ch0")[1:] == ["B.cq0 woke you, cq_context 0"]
+    assert talk.ask("get_cq_event B.ch0")[1:] == ["B.cq0 has an event, cq_context 0"]
     assert talk.ask("get_async_event B")[1:] == ["PORT_ERR of port 1: the port left ACTIVE"]
     waiting = talk.ask("show events")
     assert "A  PORT_ERR  A: port error" in waiting
-    assert "B  PORT_ERR  B: port error  taken, not acknowledged" in waiting
+    assert "B  PORT_ERR  B: port error  read, not acknowledged" in waiting
 
 
 def test_the_current_completion_is_told_with_what_may_be_read() -> None:
@@ -94,7 +94,7 @@ def test_the_current_completion_is_told_with_what_may_be_read() -> None:
 
 def test_a_reader_who_hears_is_told_of_arms_and_events() -> None:
     talk = Talk("use rc_pair channel=1", "req_notify_cq B.cq0", "post_recv B.qp0", plain=True)
-    assert "B.cq0 is armed for any completion and tells B.ch0" in talk.ask("show B.cq0")
+    assert "B.cq0 is armed for any completion and notifies B.ch0" in talk.ask("show B.cq0")
     talk.ask("post_send A.qp0 opcode=SEND", "run")
     assert "B.cq0 has 1 event" in talk.ask("show B.cq0")
 

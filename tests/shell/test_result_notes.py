@@ -7,12 +7,12 @@ from tests.shell.talk import Talk
 @pytest.mark.parametrize(
     ("line", "facts", "wakes"),
     [
-        ("alloc_pd A.pd1", ["A.pd1 is there."], False),
+        ("alloc_pd A.pd1", ["A.pd1 created."], False),
         ("create_cq A.cq1 cqe=7", ["A.cq1 holds 7 completions."], False),
         ("post_send A.qp0 opcode=SEND", ["A.qp0 SQ 1/8."], True),
         ("post_recv B.qp0", ["B.qp0 RQ 1/8."], False),
         ("modify_qp A.qp0 state=RESET", ["A.qp0 RTS → RESET."], False),
-        ("dereg_mr A.mr0", ["A.mr0 is gone."], False),
+        ("dereg_mr A.mr0", ["A.mr0 is destroyed."], False),
         ('write A.mr0[4:9] "hello"', ["5 bytes at A.mr0[4]."], False),
         ("link latency=5us", ["link latency 5 us."], False),
         ("create_comp_channel A.ch0", ["A.ch0 waits for CQs to be made with it."], False),
@@ -24,7 +24,7 @@ from tests.shell.talk import Talk
 def test_what_a_verb_did(line: str, facts: list[str], wakes: bool) -> None:
     talk = Talk("use rc_pair")
     found = notes(talk.lab.session, talk.lab.do(line)[-1])
-    assert (found.facts, found.wakes) == (facts, wakes)
+    assert (found.facts, found.has_work) == (facts, wakes)
 
 
 def test_what_builders_did() -> None:

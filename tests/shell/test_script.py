@@ -35,7 +35,7 @@ def test_results_and_talk_go_apart(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert play(Lab(), lines, plain=False) == 2
     done = capsys.readouterr()
-    assert done.out == "ok [ev 0]  A.pd0 is there.\n"
+    assert done.out == "ok [ev 0]  A.pd0 created.\n"
     assert done.err.startswith("x:2: not understood (nothing happened): no verb")
 
 
@@ -80,8 +80,8 @@ def test_json_of_a_word_that_leaves_the_world(capsys: pytest.CaptureFixture[str]
     [
         ("load none", "cannot be read"),
         ("next", "no scenario is loaded"),
-        ("continue", "nothing is kept here"),
-        ("open rdmalab:1:x", "it is damaged"),
+        ("continue", "scripts keep no session"),
+        ("open rdmalab:1:x", "the text is damaged"),
     ],
 )
 def test_json_of_a_word_that_is_not_granted(

@@ -238,7 +238,7 @@ def test_a_run_of_which_nobody_knows_the_end_waits(tmp_path: Path) -> None:
     torn(tmp_path, 2)  # neither where it ended nor that it did
     talk = fresh(tmp_path)
     said = talk.ask("continue")
-    assert said[-1] == "It was not at its end when the lab ended: type it again to go on."
+    assert said[-1] == "It had not finished when the lab ended: type it again to continue."
     expected = Talk(*ENDLESS, "step 2", "write A.mr0 x")
     assert world_of(talk) == world_of(expected) != there
     assert world_of(fresh(tmp_path, "continue")) == world_of(expected)
@@ -257,7 +257,7 @@ def test_a_line_that_ended_the_lab_twice_is_left_out(tmp_path: Path) -> None:
     fresh(tmp_path, "continue")
     torn(tmp_path, 1)
     talk = fresh(tmp_path)
-    assert talk.ask("continue")[-1] == f"Left out, for the lab ended in it twice: {SEND}"
+    assert talk.ask("continue")[-1] == f"skipped, because the lab ended in it twice: {SEND}"
     assert world_of(talk) == world_of(Talk("use rc_pair"))
 
 
@@ -303,9 +303,9 @@ def test_another_scenario_is_told_and_ends_it(lesson: Path, tmp_path: Path) -> N
     lesson.write_text(LESSON + "  - note: three\n")
     talk = fresh(folder)
     said = " ".join(talk.ask("continue"))
-    assert "load lesson.rdmalab.yaml does not end where it did: " in said
-    assert f"{lesson} is another scenario than it was." in said
-    assert said.endswith("The other 2 of 3 lines stay kept.")
+    assert "load lesson.rdmalab.yaml does not end at the same event as before: " in said
+    assert f"{lesson} has changed since the session was recorded." in said
+    assert said.endswith("The other 2 of 3 lines are kept.")
     lesson.write_text(LESSON)
     close_all()
     assert len(waiting(folder)) == 2
@@ -326,13 +326,15 @@ def test_nothing_waits(tmp_path: Path) -> None:
     assert talk.conversation.end is LineEnd.NOT_UNDERSTOOD
     kept(tmp_path / "x", "step")
     close_all()
-    assert kept(tmp_path / "x").ask("continue 2")[0].endswith("number 2: there is 1 of them")
+    assert (
+        kept(tmp_path / "x")
+        .ask("continue 2")[0]
+        .endswith("number 2 to continue: there is 1 of them")
+    )
 
 
 def test_scripts_have_nothing_to_continue() -> None:
-    assert Talk().ask("continue") == [
-        "nothing is kept here: continue is a word for a person at a prompt"
-    ]
+    assert Talk().ask("continue") == ["scripts keep no session: continue works at a prompt only"]
 
 
 def test_another_end_is_told(tmp_path: Path) -> None:
@@ -343,7 +345,7 @@ def test_another_end_is_told(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'"ended":[14,', b'"ended":[15,'))
     talk = fresh(tmp_path)
     assert " ".join(talk.ask("continue")) == (
-        f"{SEND} does not end where it did.  The other 3 of 4 lines stay kept."
+        f"{SEND} does not end at the same event as before.  The other 3 of 4 lines are kept."
     )
     assert path.exists()
     assert talk.ask("show A.qp0")[0].startswith("A.qp0")
@@ -353,7 +355,7 @@ def test_ctrl_c_ends_a_long_way_back(tmp_path: Path) -> None:
     kept(tmp_path, *ENDLESS, "step 30000", "step 30000")
     talk = fresh(tmp_path)
     stop_after(talk, "continue", 2)
-    assert "Stopped.  The other 2 of 4 lines stay kept." in "".join(
+    assert "Stopped.  The other 2 of 4 lines are kept." in "".join(
         part[1] for line in talk.said for part in line
     )
     assert 0 < talk.lab.session.world.event < 30000

@@ -71,14 +71,14 @@ def test_an_open_region_is_seen_on_its_queue_pair() -> None:
     assert "send_ops_flags=SEND" in said
     assert "wr_start … 1 built, not posted; thread 1 holds the lock" in said
     talk.ask("wr_rdma_write A.qx0 remote=B.mr0")
-    assert any("wr_complete will answer crash-builder" in r for r in talk.ask("show qp A.qx0"))
+    assert any("wr_complete will return crash-builder" in r for r in talk.ask("show qp A.qx0"))
 
 
 @pytest.mark.parametrize(
     ("pair", "qp", "there", "not_there"),
     [
-        ("ud_pair", "A.qp0", ["each datagram says where it goes"], ["timeout", "expects"]),
-        ("raw_pair", "A.qp0", ["each frame says where it goes"], ["psn", "qkey", "timeout"]),
+        ("ud_pair", "A.qp0", ["each datagram says its destination"], ["timeout", "expects"]),
+        ("raw_pair", "A.qp0", ["each frame says its destination"], ["psn", "qkey", "timeout"]),
         ("uc_pair", "A.qp0", ["→ B.qp0", "psn: next WR 0"], ["timeout", "unacked"]),
         ("xrc_pair", "A.qp0", ["SQ □□□□□□□□ 0/8", "retry_cnt=7"], ["RQ", "min_rnr_timer"]),
         ("xrc_pair", "B.qp0", ["RQ → the SRQs of B.xrcd0", "min_rnr_timer=12"],

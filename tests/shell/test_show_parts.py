@@ -11,7 +11,7 @@ def test_an_srq_tells_what_waits_and_who_took_what() -> None:
     talk.ask(*(f"post_srq_recv B.srq0 wr_id={n} sg=B.mr0[0:64]" for n in (1, 2, 3)))
     talk.ask(SEND.format("A.qp1"), "run", "modify_srq B.srq0 srq_limit=1")
     first, taken, *waiting = said(talk, "show B.srq0")
-    assert first.startswith("B.srq0  SRQ ■▪▪□□□□□ 3/8  1 taken, 2 waiting  limit 1 armed")
+    assert first.startswith("B.srq0  SRQ ■▪▪□□□□□ 3/8  1 taken, 2 posted  limit 1 armed")
     assert taken.split()[:8] == ["wr1", "RECV", "64", "B", "taken", "by", "B.qp1", "ev"]
     assert [row.split()[-1] for row in waiting] == ["waits", "waits"]
 

@@ -290,7 +290,7 @@ async def test_reading_back_and_following_again() -> None:
 async def test_question_mark_tells_the_keys() -> None:
     async with stand((100, 60)) as it:
         await it.pilot.press("f6", "question_mark")
-        await it.sees("take the marked packet apart", "zoom the pane")
+        await it.sees("decode the marked packet", "zoom the pane")
 
 
 async def test_a_long_meaning_of_a_key_stays_in_its_column() -> None:
@@ -348,7 +348,7 @@ async def test_f8_mirrors_f7_and_next_goes_on_with_the_walk() -> None:
         assert "Next note" in it.grid[-1]
         await it.press("f7")
         await it.say("next")
-        assert "back to where the walk was" in it.said
+        assert "back to the last step" in it.said
         assert it.app.scene.session.world.event > stood
 
 

@@ -40,7 +40,7 @@ def test_what_is_typed_before_the_first_screen_is_kept(
             it.send(bytes([key]))
             time.sleep(gap_s)
             it.screen()
-        it.wait_for("A.pd7 is there")
+        it.wait_for("A.pd7 created")
         it.wait_until(lambda rows: any("A> alloc_pd A.pd8" in row for row in rows))
         it.send(b"\r")
         it.wait_for("A.pd8 is there")
@@ -58,7 +58,7 @@ def test_a_byte_that_is_not_utf8_ends_nothing(face: str, tmp_path: Path) -> None
         it.wait_for("not understood")
         it.rest()
         it.send(b"alloc_pd A.pd7\r")
-        it.wait_for("A.pd7 is there")
+        it.wait_for("A.pd7 created")
         it.send(b"quit\r")
         assert it.wait_exit() == 0
         assert b"Traceback" not in it.raw
@@ -71,7 +71,7 @@ def test_a_signal_leaves_a_terminal_as_it_was(face: str, number: int, tmp_path: 
         before = modes(it)
         it.wait_for("A>")
         it.send(b"alloc_pd A.pd7\r")
-        it.wait_for("A.pd7 is there")
+        it.wait_for("A.pd7 created")
         it.child.send_signal(number)
         assert it.wait_exit() == 128 + number
         assert modes(it) == before
@@ -116,7 +116,7 @@ def test_an_interrupt_from_outside_is_the_key(face: str, tmp_path: Path) -> None
         it.wait_for("^C")
         it.rest()
         it.send(b"alloc_pd A.pd7\r")
-        it.wait_for("A.pd7 is there")
+        it.wait_for("A.pd7 created")
         it.send(b"quit\r")
         assert it.wait_exit() == 0
 
@@ -142,7 +142,7 @@ steps:
 
 def test_a_file_opens_in_the_app(tmp_path: Path) -> None:
     with started(tmp_path, "app", SEND) as it:
-        it.wait_for("next: goes on")
+        it.wait_for("next: continues")
         it.send(b"quit\r")
         assert it.wait_exit() == 0
 
@@ -152,7 +152,7 @@ def test_a_file_with_a_profile_opens_with_it_and_comes_back_so(tmp_path: Path) -
     path.write_text(PINNED, encoding="utf-8")
     with started(tmp_path, "app", "--profile", "mlx5", str(path)) as it:
         it.wait_until(lambda rows: "mlx5" in rows[0])
-        it.wait_for("replaces what")
+        it.wait_for("replaces the profiles")
         it.child.kill()
         it.wait_exit()
     with started(tmp_path, "app") as it:
@@ -166,7 +166,7 @@ def test_the_app_has_a_profile_also_for_files_that_name_none(tmp_path: Path) -> 
         it.wait_until(lambda rows: "rxe" in rows[0])
         it.wait_for("A>")
         it.send(f"load {SEND}\r".encode())
-        it.wait_for("next: goes on")
+        it.wait_for("next: continues")
         assert "rxe" in it.screen()[0]
 
 

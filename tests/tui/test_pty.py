@@ -63,12 +63,12 @@ def test_a_state_directory_that_vanishes_is_told_once_and_the_app_goes_on(tmp_pa
     with started(state) as terminal:
         terminal.wait_for("A>")
         terminal.send(b"alloc_pd A.p1\r")
-        terminal.wait_for("A.p1 is there")
+        terminal.wait_for("A.p1 created")
         shutil.rmtree(state)
         terminal.send(b"alloc_pd A.p2\r")
-        terminal.wait_for("A.p2 is there")
+        terminal.wait_for("A.p2 created")
         terminal.send(b"alloc_pd A.p3\r")
-        terminal.wait_for("A.p3 is there")
+        terminal.wait_for("A.p3 created")
         terminal.send(b"quit\r")
         assert terminal.wait_exit() == 0
         assert b"nothing is kept" in terminal.raw
@@ -133,7 +133,7 @@ def test_what_takes_long_is_stopped_although_the_loop_is_busy(terminal: Terminal
     time.sleep(0.3)
     started_at = time.monotonic()
     terminal.send(b"\x03")
-    terminal.wait_for("stopped; nothing was changed")
+    terminal.wait_for("stopped: the command changed")
     assert time.monotonic() - started_at < 1
     assert not any("rdmalab:2:" in row for row in terminal.screen())
     terminal.send(b"poll_cq A.cq0\r")

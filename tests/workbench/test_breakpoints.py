@@ -58,7 +58,7 @@ def test_of_what_was_destroyed_nothing_can_be_asked() -> None:
 
 def test_deleting_what_is_not_there() -> None:
     lab = lab_of()
-    assert misread(lab, "delete 3").hint == "none is set"
+    assert misread(lab, "delete 3").hint == "no breakpoint is set"
     well(lab, "break idle")
     error = misread(lab, "delete 3")
     assert (error.message, error.hint) == ("no breakpoint has number 3", "there is: 1")

@@ -63,21 +63,23 @@ def test_a_capture_is_replaced_and_that_is_said(folder: Path) -> None:
     assert well(lab, "export pcapng run.pcapng").value.text == "run.pcapng: 0 frames"
     well(lab, "step packet")
     reply = well(lab, "export pcapng run.pcapng")
-    assert reply.value.text == "run.pcapng: 1 frame, in place of the capture that was there"
+    assert reply.value.text == "run.pcapng: 1 frame, replaced the previous capture"
     assert (folder / "run.pcapng").read_bytes() == capture(lab)
 
 
 def test_what_never_left_is_counted(folder: Path) -> None:
     lab = lab_of("port A DOWN", SEND, "run 5us")
     reply = well(lab, f'export pcapng "{folder / "with a blank.pcapng"}"')
-    assert reply.value.text.endswith(": 0 frames; 1 more never left a port that was not ACTIVE")
+    assert reply.value.text.endswith(
+        ": 0 frames; 1 more were not sent, because the port was not ACTIVE"
+    )
 
 
 def test_no_other_file_is_written_over(folder: Path) -> None:
     (folder / "notes.txt").write_text("mine")
     error = misread(Lab(), "export pcapng notes.txt")
     assert (error.message, error.hint) == (
-        "notes.txt is there, and is no capture",
+        "notes.txt exists and is not a capture",
         "choose another name",
     )
     assert error.line[error.place.start : error.place.stop] == "notes.txt"
@@ -173,7 +175,7 @@ def test_a_scenario_is_replaced_whole_and_that_is_said(folder: Path) -> None:
     (folder / "kept.yaml").write_text(f"# a lesson\n\n{OLD}")
     (folder / "link.yaml").symlink_to("kept.yaml")
     reply = well(Lab(), "save link.yaml")
-    assert reply.value.text == "link.yaml: 1 step, in place of the scenario that was there"
+    assert reply.value.text == "link.yaml: 1 step, replaced the previous scenario"
     assert (folder / "kept.yaml").read_text().startswith("rdmalab: 1\ntitle: link.yaml\n")
     assert {path.name for path in folder.iterdir()} == {"kept.yaml", "link.yaml"}
     assert (folder / "link.yaml").is_symlink()
@@ -191,7 +193,7 @@ def test_a_scenario_is_replaced_whole_and_that_is_said(folder: Path) -> None:
 def test_save_writes_over_no_other_file(folder: Path, there: str) -> None:
     (folder / "notes.txt").write_text(there)
     error = misread(Lab(), "save notes.txt")
-    assert error.message == "notes.txt is there, and is no scenario"
+    assert error.message == "notes.txt exists and is not a scenario"
     assert error.line[error.place.start : error.place.stop] == "notes.txt"
     assert (folder / "notes.txt").read_text() == there
 

@@ -136,8 +136,8 @@ def test_what_is_kept_is_the_bytes() -> None:
     ("line", "under", "message"),
     [
         ("inject A->B", "A->B", "inject what?"),
-        ('inject A->B "xy"', '"xy"', "these are no bytes in hexadecimal"),
-        ('inject A->B "0"', '"0"', "these are no bytes in hexadecimal"),
+        ('inject A->B "xy"', '"xy"', "these are not bytes in hexadecimal"),
+        ('inject A->B "0"', '"0"', "these are not bytes in hexadecimal"),
         ('inject A->B ""', '""', "no frame has 0 bytes"),
         ("inject A->B packet=ev999", "ev999", "ev999 has no packet"),
         ("inject A->B packet=it", "it", "it has no packet"),

@@ -83,4 +83,4 @@ def test_a_packet_is_found_by_its_event(busy: Lab) -> None:
     found = view(busy, "show packet")
     event = found.rows[0].event
     assert view(busy, f"show packet {event}").title == f"packet of event {event}"
-    assert misread(busy, "show packet 0").message == "event 0 is about no packet"
+    assert misread(busy, "show packet 0").message == "event 0 has no packet"

@@ -72,10 +72,10 @@ def test_apply_does_what_why_said(lab: Lab) -> None:
 
 
 def test_nothing_to_apply(lab: Lab) -> None:
-    assert not_understood(lab, "apply") == "there is nothing to apply: nothing is wrong"
-    assert not_understood(lab, "apply A.qp0") == "there is nothing to apply: nothing is wrong"
+    assert not_understood(lab, "apply") == "nothing to apply: there is no error"
+    assert not_understood(lab, "apply A.qp0") == "nothing to apply: there is no error"
     told = not_understood(lab, "apply A.qp0.wr[99]")
-    assert told.startswith("only the program can be changed: ")
+    assert told.startswith("the fix is a change of the program: ")
 
 
 @pytest.mark.parametrize("title", LISTS)

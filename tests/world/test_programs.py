@@ -224,7 +224,7 @@ def test_what_is_counted_over_the_log_no_program_can_know(fact: str) -> None:
 def test_nothing_happens_while_all_wait_and_idle_is_idle() -> None:
     lab = lab_with("B.rx get_cq_event B.ch0; stop", "A.rx wait A.cq0.count > 0; stop")
     journey = trip(lab, "run")
-    assert (journey.events, journey.over) == (2, "nothing more will happen by itself")
+    assert (journey.events, journey.over) == (2, "idle: no packet, timer or program is pending")
     assert lab.look("idle")
     assert [stood(lab, name)[0] for name in ("A.rx", "B.rx")] == ["WAITING"] * 2
     assert lab.look("log.count(verb=get_cq_event)") == 0  # the call has not returned

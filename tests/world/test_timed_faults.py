@@ -104,7 +104,7 @@ def test_what_is_cleared_does_not_happen_and_is_no_event() -> None:
         ("fault kill A.mr0", "A.mr0", "a mr cannot suffer that"),
         ("fault kill", "kill", "which queue pair?"),
         ("fault dereg at=1us", "dereg", "which memory region?"),
-        ("fault kill A.qp0 at=1us", "1us", "that time is over"),
+        ("fault kill A.qp0 at=1us", "1us", "this time is in the past"),
         ("fault kill A.qp0 at=9us nth=2", "9us", "at a time, or at a packet?"),
         ("fault kill A.qp0 count=2", "2", "kill takes no count"),
         ("fault drop A.qp0", "A.qp0", "drop takes no victim"),

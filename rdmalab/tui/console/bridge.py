@@ -1,4 +1,4 @@
-"""The three things a prompt_toolkit prompt wants from a terminal, given by a pane instead.
+"""Input, output and size of a prompt_toolkit prompt, provided by a pane.
 
 Keys arrive as events, the size is the pane's, nothing is ever written: the pane paints the
 prompt's own Screen. No file descriptor, no escape sequence, no timer for a lone Escape.
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class SigwinchGuard:
     """Keeps Textual's SIGWINCH handler alive while prompt_toolkit comes and goes.
 
-    prompt_toolkit takes the signal when a prompt starts and leaves SIG_DFL behind when it ends,
-    after which Textual would never hear of a resize again.
+    prompt_toolkit takes the signal when a prompt starts and sets SIG_DFL when it ends, after
+    which Textual would not be notified of a resize.
     """
 
     def __init__(self, wanted: Callable[[], bool] = lambda: True) -> None:
@@ -61,7 +61,7 @@ class SigwinchGuard:
 
 
 class EventInput(Input):
-    """Key presses handed over by whoever hears them; they wait while no prompt is listening."""
+    """A queue of key presses; they are kept while no prompt is active."""
 
     def __init__(self, guard: SigwinchGuard) -> None:
         self._guard = guard

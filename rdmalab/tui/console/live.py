@@ -29,7 +29,7 @@ _MENU_ROWS_MAX = 8
 
 
 class LivePrompt:
-    """One PromptSession for the life of a pane. `rendered` is called after each of its renders."""
+    """One PromptSession for each pane. `rendered` is called after each of its renders."""
 
     def __init__(
         self,

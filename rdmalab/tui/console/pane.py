@@ -48,7 +48,7 @@ class Console(ScrollView, can_focus=True):
     """
 
     class Closed(Message):
-        """The conversation is over: ^D, or `evaluate` said so."""
+        """The session ended: ^D, or `evaluate` returned False."""
 
     class Interrupted(Message):
         """^C while a line is being evaluated."""
@@ -110,7 +110,7 @@ class Console(ScrollView, can_focus=True):
         self.live.redraw()
 
     def say(self, line: str) -> None:
-        """Evaluate a line as if it had been typed, for a key that says a sentence."""
+        """Evaluate a line as if it had been typed, for a key that runs a command."""
         self.live.say(line)
 
     def type_in(self, text: str) -> None:
@@ -142,7 +142,7 @@ class Console(ScrollView, can_focus=True):
             self.app.cursor_position = self.scrollable_content_region.offset + Offset(cursor.x, y)
 
     def _settle(self) -> None:
-        """The view is as long as its rows, and stays at the end unless somebody reads back."""
+        """The view is as long as its rows, and stays at the end unless scrolled back."""
         self.live.output.rows_above = len(self._transcript.rows)
         self.virtual_size = Size(
             self.scrollable_content_region.width, len(self._transcript.rows) + len(self._live_rows)

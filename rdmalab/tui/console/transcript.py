@@ -1,4 +1,4 @@
-"""What has been said so far: lines as they were written, cut into rows of the width there is."""
+"""The transcript: printed lines, cut into rows of the given width."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ class Transcript:
         self._width = 80
 
     def append(self, line: Strip) -> int:
-        """How many rows went at the other end, so that whoever reads back can stay in place."""
+        """Add lines.
+
+        Returns how many of the oldest rows were dropped, to keep the scroll position.
+        """
         self._lines.append(line)
         self.rows += self._cut(line)
         if len(self._lines) <= self._limit:
@@ -48,7 +51,7 @@ class Transcript:
 
 
 def _edges(text: str, width: int) -> Iterator[int]:
-    """Where the rows end: behind a word, where one ends in the second half of the row.
+    """The ends of the rows: after a word, if one ends in the second half of the row.
 
     A wide character is never cut in two, so a row may be a cell short.
     """

@@ -1,1 +1,4 @@
-"""One file a pane: which sentence it stands for, how its rows are drawn. Siblings are strangers."""
+"""One module for each pane.
+
+Its `show` command, and how its rows are drawn. None imports another.
+"""

@@ -1,4 +1,4 @@
-"""All completion queues: how full, and what lies on them."""
+"""All completion queues: fill level and completions."""
 
 from __future__ import annotations
 

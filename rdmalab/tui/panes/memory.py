@@ -1,4 +1,4 @@
-"""Memory: bytes of one region a node, in brackets what the last event touched; who owns them."""
+"""Memory: bytes of one region a node, touched bytes in brackets, and the owner of each range."""
 
 from __future__ import annotations
 

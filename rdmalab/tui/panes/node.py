@@ -52,7 +52,7 @@ class NodePane(Pane):
         return self.stage.node(self.position)
 
     def thing(self, noun: Noun) -> Thing | None:
-        """The one that was chosen with a key, else the one that the conversation is about."""
+        """The object chosen with a key, else the current one."""
         things = self.stage.things(self.node, noun)
         chosen = self.chosen.get(noun)
         if chosen in things:
@@ -122,7 +122,7 @@ class NodePane(Pane):
         return line
 
     def foot(self) -> Line:
-        """What the bars mean; with the focus, which keys there are."""
+        """The legend of the bars; with the focus, the keys."""
         if self.has_focus:
             return [(DIM, "j k: other QP  c: CQ  m: memory")]
         narrow = self.place is not None and self.place.width < 46
@@ -225,7 +225,7 @@ class NodePane(Pane):
         return [*ranked, (REST, fold(told, width, 2))]
 
     def _others(self, width: int) -> list[RankedLine]:
-        """The other QPs of the node, so that none is forgotten."""
+        """The other QPs of the node, in a line."""
         things = self.stage.things(self.node, Noun.QP)
         if len(things) < 2:
             return []

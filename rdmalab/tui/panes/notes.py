@@ -1,4 +1,4 @@
-"""Notes: the scenario that was loaded, what to read now, what comes next, and what went wrong."""
+"""Notes: the loaded scenario, its current note, its next step, and its failure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class NotesPane(Pane):
-    """What a walk through a scenario has to say."""
+    """The pane of a loaded scenario."""
 
     def title(self) -> Line:
         walk = self.stage.walk
@@ -35,7 +35,7 @@ _NOTHING: list[Line] = [
     [
         ("", "type "),
         (NAME, "load FILE"),
-        ("", " to walk through one; F8 goes on to its next note."),
+        ("", " steps through one; F8 continues to its next note."),
     ],
 ]
 

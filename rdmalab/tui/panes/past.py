@@ -28,7 +28,7 @@ class PastPane(Pane):
         self.what = what
 
     def sentences(self) -> list[str]:
-        """Only as much as is seen, unless somebody looks back."""
+        """Only the visible rows, unless scrolled back."""
         reads_back = self.has_focus or self.top is not None or self.pattern
         last = _LAST if reads_back else max(10, self.body_height)
         return [f"show {self.what} last={last}"]

@@ -1,4 +1,4 @@
-"""Why: the answer to what was asked last, as the world is now; its rows lead to their events."""
+"""Why: the reply to the last question, for the current world; its rows link to their events."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _Moment(NamedTuple):
 class WhyPane(Pane):
     """`answer`: a report, or why there is none, as it was `as_of`; `at`: the marked row.
 
-    Whoever goes to an event that the answer names still sees the answer that he came from.
+    After a jump to an event that the answer names, the answer stays.
     """
 
     def __init__(self, name: str, stage: WorldView, look: Appearance) -> None:
@@ -83,7 +83,7 @@ class WhyPane(Pane):
         )
 
     def look_into(self) -> None:
-        """Ask anew, if the world has moved, or if something else was asked."""
+        """Evaluate again, if the world or the question has changed."""
         given, now = self.stage.diagnosis, self._now()
         if self.stage.busy:
             return
@@ -98,7 +98,7 @@ class WhyPane(Pane):
             self._ask_when_quiet(now)
 
     def _is_visit(self, now: _Moment) -> bool:
-        """Somebody went from here to look at an event, and stands there."""
+        """Whether the user jumped from here to an event and is still there."""
         asked = self.as_of
         return asked is not None and now[:2] == asked[:2] and now.event == self._visited
 
@@ -123,12 +123,12 @@ class WhyPane(Pane):
     # ---- keys -----------------------------------------------------------------------------------
 
     def own_keys(self) -> list[tuple[str, str]]:
-        """Only what has something to say."""
+        """Only keys that apply."""
         pairs = [("Enter", "Go there"), ("a", "Apply"), ("e", "Explain"), ("c", "Checklist")]
         return [(key, label) for key, label in pairs if self._sentence(key.lower())]
 
     def says(self, key: str) -> str:
-        """Of Enter also: the answer stays while somebody is there."""
+        """The command of a key; after Enter the answer stays while the user is at the event."""
         row = self._row
         self._visited = row.event if key == "enter" and row is not None else None
         return self._sentence(key)
@@ -170,7 +170,7 @@ class WhyPane(Pane):
         self.redraw()
 
     def on_blur(self) -> None:
-        """Whoever leaves wants to see how it stands; a terminal in the background is not left."""
+        """Follow the world again when another pane gets the focus."""
         if self.app.app_focus:
             self.at, self.top = 0, None
 

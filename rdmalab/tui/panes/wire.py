@@ -1,4 +1,4 @@
-"""The wire: packets as arrows, timers, the future dashed; Enter takes the marked packet apart."""
+"""The wire: packets as arrows, timers, the future dashed; Enter decodes the marked packet."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class WirePane(Pane):
         return was
 
     def on_blur(self) -> None:
-        """Whoever leaves wants the newest again; a terminal in the background is not left."""
+        """Follow the newest packet again when another pane gets the focus."""
         if self.app.app_focus:
             self.marked = None
 
@@ -100,7 +100,7 @@ class WirePane(Pane):
         view = self.stage.look(self.sentences()[0])
         rows = [row for row in view.rows if self._is_wanted(row)]
         if not rows:
-            hint = "nothing fits the filter" if self.pattern else view.hint
+            hint = "no row matches the filter" if self.pattern else view.hint
             return [[(DIM, hint)]]
         chosen = self._chosen(rows)
         if chosen is not None and self._is_roomy(height):
@@ -155,7 +155,7 @@ class WirePane(Pane):
         return show_wire.decoded(row, width) if row is not None else []
 
     def text(self) -> str:
-        """All rows there are, as text."""
+        """All rows, as text."""
         rows = self.stage.look(f"show wire last={_LAST}").rows
         rows = [row for row in rows if self._is_wanted(row)]
         event = self.stage.session.world.event

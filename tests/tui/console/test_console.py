@@ -100,7 +100,7 @@ async def test_ctrl_c_clears_the_line_and_never_leaves() -> None:
         it.press("ctrl+c")
         await it.sees("A> xyz", "^C")
         it.press("ctrl+c")
-        await it.sees("^D on an empty line leaves")
+        await it.sees("^D on an empty line exits")
         assert not it.app.closed
         it.press("ctrl+d")
         await it.until(lambda: it.app.closed)

@@ -29,7 +29,7 @@ def test_it_hears_every_resize_before_during_and_after_a_line(terminal: Terminal
     terminal.resize(110, 24)
     terminal.wait_for("110 columns")
     terminal.send(b"\x03")  # a prompt that ends by ^C gives the signal back too
-    terminal.wait_for("^D on an empty line leaves")
+    terminal.wait_for("^D on an empty line exits")
     terminal.resize(90, 24)
     terminal.wait_for("90 columns")
     terminal.send(b"forever\r")

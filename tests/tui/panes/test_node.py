@@ -11,7 +11,7 @@ def test_the_bars_tell_done_under_way_waiting_and_free() -> None:
     send = "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]"
     _, panes = first(f"{send} wr_id=2", "step", f"{send} wr_id=3")
     text = panes["left"].text()
-    assert "SQ ■▶▪□□□□□ 3/8  1 done, 1 under way, 1 waiting" in text
+    assert "SQ ■▶▪□□□□□ 3/8  1 done, 1 in progress, 1 waiting" in text
     assert "wr3  SEND" in text
 
 

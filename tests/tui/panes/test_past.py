@@ -21,4 +21,4 @@ def test_a_narrow_pane_leaves_the_times_out() -> None:
 def test_at_the_beginning_it_says_so() -> None:
     _, panes = first("goto start")
     for width in (38, 100):
-        assert "nothing has happened yet" in text_of(panes["story"].lines(width, 10)[0])
+        assert "no events yet" in text_of(panes["story"].lines(width, 10)[0])

@@ -48,7 +48,7 @@ def test_the_filter_keeps_what_fits() -> None:
     pane.pattern = "ack psn"
     assert len(pane.text().splitlines()) == 1
     pane.pattern = "nothing like it"
-    assert drawn(pane, 78, 5) == ["nothing fits the filter"]
+    assert drawn(pane, 78, 5) == ["no row matches the filter"]
 
 
 def test_a_mark_does_not_jump_to_another_packet_of_another_branch() -> None:
