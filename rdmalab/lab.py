@@ -125,5 +125,5 @@ def open_session(
     )
     session.answer = lambda node: evaluate(node, asker)
     session.refuse_senseless = lambda node: check_types(node, nouns)
-    session.anew = lambda: open_session(profiles, seed=seed, default_node=default_node)
+    session.open_copy = lambda: open_session(profiles, seed=seed, default_node=default_node)
     return session

@@ -799,7 +799,7 @@ def test_a_profile_that_is_given_wins_and_that_is_said(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("p.rdmalab.yaml").write_text(PINNED, encoding="utf-8")
-    said = "profile mlx5 replaces what p.rdmalab.yaml names (A: rxe, B: rxe)"
+    said = "profile mlx5 replaces the profiles in p.rdmalab.yaml (A: rxe, B: rxe)"
     cli.main([*command, "p.rdmalab.yaml", "--profile", "mlx5"])
     assert said in capsys.readouterr().err
     cli.main([*command, "p.rdmalab.yaml"])

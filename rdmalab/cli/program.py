@@ -174,6 +174,7 @@ def tell(text: str) -> None:
 
 
 def say(text: str, *, unless: bool) -> None:
+    """Print a result on standard output, unless `unless` is true."""
     if not unless:
         print(text)
 

@@ -66,6 +66,7 @@ def run(
 
 
 def played(scenario: "Scenario", profile: str | None, *, verbose: bool) -> "Runner":
+    """Run a scenario; profile None: that of the file. verbose: print each step."""
     from rdmalab.lab import open_session
     from rdmalab.scenario.report import narration
     from rdmalab.scenario.runner import Runner
@@ -238,6 +239,7 @@ def loaded(paths: tuple[str, ...]) -> "Iterator[tuple[Scenario | None, FileError
 
 
 def opened(path: str) -> "tuple[Scenario | None, FileError | None]":
+    """Load a scenario; returns it or its error, the other is None."""
     from rdmalab.scenario.loader import FileError, found, load
     from rdmalab.vocabulary import VOCABULARY
 
@@ -257,11 +259,13 @@ def _files(paths: tuple[str, ...], suffix: str) -> Iterator[str]:
 
 
 def required_error(error: "FileError | None") -> "FileError":
+    """The error of a file that could not be loaded; None is an AssertionError."""
     assert error is not None
     return error
 
 
 def verdict(report: "RunModel") -> Exit:
+    """The exit code for a report."""
     if not report.scenarios:
         return Exit.NOTHING
     if report.errors:

@@ -41,14 +41,14 @@ class Snapshot:
 class SafePoint(NamedTuple):
     """A safe point: the state of a history before a command, restored if the command raises.
 
-    end: the end of the branch then. said: number of journal entries. branches: their names.
+    end: the end of the branch then. entries: number of journal entries. branches: their names.
     """
 
     branch: "Branch"
     place: Place
     end: Place
     live: bool
-    said: int
+    entries: int
     branches: frozenset[str]
 
 

@@ -45,12 +45,12 @@ class Breakpoint:
 class Breakpoints:
     """All breakpoints, by number.
 
-    said: the reason of the last halt. halted: its branch and moment.
+    reason: the reason of the last halt. halted: its branch and moment.
     """
 
     by_number: dict[int, Breakpoint] = field(default_factory=dict)
     next_number: int = 1
-    said: str = ""
+    reason: str = ""
     halted: tuple[str, Place] | None = None
 
     def __bool__(self) -> bool:
@@ -76,13 +76,13 @@ class Breakpoints:
             if each.before != before or _is_asked_anew(session, each, first_record):
                 found += _news(each, before)
         if found:
-            self.said = "; ".join(found)
+            self.reason = "; ".join(found)
         return bool(found)
 
     def halt(self, history: "History") -> str:
         """Halt here: store branch and moment."""
         self.halted = (history.branch.name, history.here)
-        return self.said
+        return self.reason
 
     def has_halted_at(self, history: "History") -> bool:
         """Whether the halt at this moment was reported already."""

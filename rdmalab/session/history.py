@@ -345,7 +345,7 @@ class History:
         branch = self.branch = point.branch
         self.branches = {name: it for name, it in self.branches.items() if name in point.branches}
         branch.end, self.live = point.end, False
-        branch.journal = branch.journal.beginning(point.said)
+        branch.journal = branch.journal.beginning(point.entries)
         branch.snapshots = [kept for kept in branch.snapshots if kept.place <= point.end]
         branch.stood = {ev: ns for ev, ns in branch.stood.items() if ev <= point.end.event}
         kept = [snapshot for snapshot in branch.snapshots if snapshot.place <= point.place]

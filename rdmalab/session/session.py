@@ -54,7 +54,7 @@ class Session:
     """A world, its names, its journal.
 
     answer: evaluates expressions (the views). refuse_senseless: raises for expressions that cannot
-    have a value. anew: opens the same lab without any commands.
+    have a value. open_copy: opens the same lab without any commands.
     """
 
     world: World
@@ -62,7 +62,7 @@ class Session:
     seed: int = 0
     answer: Callable[[Any], Any] | None = None
     refuse_senseless: Callable[[Any], None] | None = None
-    anew: Callable[[], "Session"] | None = None
+    open_copy: Callable[[], "Session"] | None = None
     max_events: int = MAX_EVENTS
     default_node: str = ""
     aliases: Mapping[str, str] = field(init=False)  # short spellings, for a prompt only
@@ -213,9 +213,9 @@ class Session:
 
     def restarted(self) -> "Session":
         """The same lab without any commands, to replay the journal in."""
-        if self.anew is None:
+        if self.open_copy is None:
             raise NotUnderstood("this session cannot open a second lab")
-        return self.anew()
+        return self.open_copy()
 
     def dispose(self) -> None:
         """Release the parts of an ended session, which refer to each other.
@@ -224,7 +224,7 @@ class Session:
         """
         self.history.dispose()
         self.world.dispose()
-        self.answer = self.anew = None
+        self.answer = self.open_copy = None
 
     def ask(self, node: Any) -> Any:
         """The value of a parsed expression."""

@@ -136,14 +136,14 @@ def test_numbers_and_states_are_told_as_they_are() -> None:
         "RTR, is RTS",
         "INIT, is RTR",
         "RESET, is INIT",
-        "not there, is RESET",
+        "not defined, is RESET",
     ]
     assert said == moves
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(UNKNOWN, "not there"), (True, "yes"), (False, "no"), (0, "0"), (1, "1"), (None, "nothing"),
+    [(UNKNOWN, "not defined"), (True, "yes"), (False, "no"), (0, "0"), (1, "1"), (None, "nothing"),
      (QPState.INIT, "INIT"), (QPState.RESET, "RESET"), (b"\x01\xff", "[01 ff]"), ("x", "x")],
 )  # fmt: skip
 def test_an_answer_in_words(value: object, text: str) -> None:
@@ -174,8 +174,8 @@ def test_what_comes_and_goes_is_not_there_before_and_after() -> None:
     lab = lab_of("alloc_pd A.brief", "watch A.brief.mrs", "dealloc_pd A.brief", "alloc_pd A.other")
     said = halts(lab, "rewind")
     assert said == [
-        (15, "watch 1: A.brief.mrs was 0, is not there"),
-        (14, "watch 1: A.brief.mrs was not there, is 0"),
+        (15, "watch 1: A.brief.mrs was 0, is not defined"),
+        (14, "watch 1: A.brief.mrs was not defined, is 0"),
     ]
     assert [event for event, _ in halts(lab, "run")] == [14, 15]
 

@@ -322,7 +322,7 @@ def test_a_scenario_that_is_gone(lesson: Path, tmp_path: Path) -> None:
 # --------------------------------------------------------------------------- it cannot be
 def test_nothing_waits(tmp_path: Path) -> None:
     talk = kept(tmp_path)
-    assert talk.ask("continue") == ["no session waits to be continued as number 1: there is none"]
+    assert talk.ask("continue") == ["no session has number 1 to continue: there is none"]
     assert talk.conversation.end is LineEnd.NOT_UNDERSTOOD
     kept(tmp_path / "x", "step")
     close_all()

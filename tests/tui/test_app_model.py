@@ -60,7 +60,7 @@ async def test_what_the_face_did_first_comes_back_too(
         await scene.evaluate("poll_cq A.cq0", said.append, pause)
     assert scene.offer == ""
     with closing(again.keep()):
-        assert "A session of 1 line was cut off" in again.offer
+        assert "A session of 1 line was interrupted" in again.offer
         await again.evaluate("continue", said.append, pause)
         assert again.session.seed == 4
         traces = [each.session.world.trace for each in (scene, again)]

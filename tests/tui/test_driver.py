@@ -80,7 +80,7 @@ def test_a_signal_leaves_a_terminal_as_it_was(face: str, number: int, tmp_path: 
         if face == "app":
             assert all(it.raw.rindex(code) > 1_000 for code in FULL_SCREEN)
     with started(tmp_path, face) as again:
-        again.wait_for("was cut off: continue")
+        again.wait_for("was interrupted: continue")
 
 
 @pytest.mark.parametrize("face", ["app", "prompt"])
@@ -156,7 +156,7 @@ def test_a_file_with_a_profile_opens_with_it_and_comes_back_so(tmp_path: Path) -
         it.child.kill()
         it.wait_exit()
     with started(tmp_path, "app") as it:
-        it.wait_for("was cut off: continue")
+        it.wait_for("was interrupted: continue")
         it.send(b"continue\r")
         it.wait_until(lambda rows: "mlx5" in rows[0])
 

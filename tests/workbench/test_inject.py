@@ -173,7 +173,7 @@ def test_more_bytes_than_any_frame_has() -> None:
 def test_what_is_no_packet_has_no_psn_to_change() -> None:
     lab = lab_of('inject A->B "00112233445566778899aabbccddeeff"')
     event = event_of(lab, Kind.PACKET_INJECTED, "A")
-    assert "no RDMA packet" in misread(lab, f"inject A->B packet=ev{event} psn=1").message
+    assert "not an RDMA packet" in misread(lab, f"inject A->B packet=ev{event} psn=1").message
     well(lab, f"inject A->B packet=ev{event} byte=1; run")
     assert lab.look("B.port.drops") == 2
 

@@ -190,7 +190,9 @@ def test_what_was_left_is_not_spoken_of(tmp_path: Path) -> None:
 def test_what_was_cut_off_is_spoken_of_three_times(tmp_path: Path) -> None:
     path = written(tmp_path, "step", "step")
     said = [offer(tmp_path) for _ in range(SAID + 1)]
-    assert said[0].startswith("A session of 2 lines was cut off: continue restores it. (2001-09-0")
+    assert said[0].startswith(
+        "A session of 2 lines was interrupted: continue restores it. (2001-09-0"
+    )
     assert said[1:] == [said[0]] * (SAID - 1) + [""]
     assert waiting(tmp_path) == [path]
     book = read(path.read_bytes())
@@ -202,7 +204,7 @@ def test_several_are_counted(tmp_path: Path) -> None:
     for age in (3, 2, 1):
         written(tmp_path, *["step"] * age, age_s=age)
     said = offer(tmp_path)
-    assert said.startswith("A session of 1 line was cut off")
+    assert said.startswith("A session of 1 line was interrupted")
     assert said.endswith(") There are 3: continue 1 to 3.")
 
 
