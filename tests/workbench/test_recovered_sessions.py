@@ -258,7 +258,9 @@ def test_each_of_many_is_spoken_of_before_it_goes(tmp_path: Path) -> None:
         assert set(paths[number - 1 :]) <= before
         said = offer(tmp_path)
         found = waiting(tmp_path).index(paths[number - 1]) + 1
-        assert f"cut off: {'continue' if found == 1 else f'continue {found}'} brings" in said, word
+        assert (
+            f"interrupted: {'continue' if found == 1 else f'continue {found}'} restores" in said
+        ), word
     offer(tmp_path)
     assert len(waiting(tmp_path)) == KEPT
 
