@@ -306,11 +306,11 @@ def test_a_command_that_does_not_declare_itself_is_refused_wherever_it_is_define
     for line in ("dump x.txt", "program A.p lines={dump x.txt}"):
         with pytest.raises(
             FileError,
-            match="dump (works at the prompt only|is a word of the prompt), not (in|of) a ",
+            match=r"dump (works at the prompt only|is a word of the prompt), not (in|of) a ",
         ):
             loads(f"{H}  - {line}\n", "x.yaml", vocabulary)
     with pytest.raises(
-        FileError, match="dump (works at the prompt only|is a word of the prompt), not (in|of) a "
+        FileError, match=r"dump (works at the prompt only|is a word of the prompt), not (in|of) a "
     ):
         loads(f"{H}  - dump x.txt\nprograms: {{A.p: [dump x.txt]}}\n", "x.yaml", vocabulary)
     file, written = tmp_path / "x.rdmalab.yaml", tmp_path / "written"
