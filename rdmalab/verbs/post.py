@@ -28,7 +28,7 @@ def post_send(
     """Queue work requests on the send queue and ring the doorbell.
 
     sg=A.mr0[0:64] names local bytes, remote=B.mr0[100] the peer's address and rkey, which may be
-    given apart; a window stands for its own: remote=B.mw0[0:8]. flags=SIGNALED asks for a
+    separate; a window stands for its own: remote=B.mw0[0:8]. flags=SIGNALED asks for a
     completion. A list of WRs is written wr={…} wr={…}. BIND_MW takes mw=A.mw0 bind=A.mr0[0:64]
     bind_access=…, and mw_rkey, or else the window's next key; LOCAL_INV and SEND_WITH_INV take
     invalidate_rkey=B.mw0. TSO cuts sg into pieces of mss bytes, with hdr=A.mr0[0:54] before each.

@@ -15,7 +15,7 @@ def test_a_pair_in_sentences() -> None:
     assert "state RTS" in found
     assert "A.qp0 is RC 0x11 in RTS, its peer is B.qp0" in found
     assert "A.qp0 send queue: 1 of 8 slots used, 1 in progress" in found
-    assert said(talk, "show link")[0].startswith("the link is up, latency 1us, rate 100Gbps")
+    assert said(talk, "show link")[0].startswith("the link is up, latency 1 us, rate 100Gbps")
     assert said(talk, "show A.mr0[0:8]")[0].startswith("A.mr0: node A, addr 0x10000000")
     assert said(talk, "show counters")[0] == "A sent_pkts 1"
 

@@ -38,7 +38,7 @@ def test_every_sort_of_word_has_its_finder() -> None:
 
 def test_a_status_says_which_completion_ended_so_and_how_the_peer_stands(lab: Lab) -> None:
     now = section(asked(lab, "explain IBV_WC_RNR_RETRY_EXC_ERR"), "now")
-    assert now[0].startswith("B.qp1 wr7 ended so on B.cq1 (ev ")
+    assert now[0].startswith("B.qp1 wr7 completed with it on B.cq1 (ev ")
     assert now[1] == "A.qp1 is in RTS and has 0 receives"
 
 
@@ -113,7 +113,7 @@ def test_a_word_of_the_trade_has_no_now(lab: Lab) -> None:
 def test_a_pasted_line_is_read_and_looked_for(lab: Lab) -> None:
     said = asked(lab, "explain got completion with status=13 vendor err 135")
     assert said.sections[0].heading == "read"
-    assert section(said, "now")[0].startswith("B.qp1 wr7 ended so")
+    assert section(said, "now")[0].startswith("B.qp1 wr7 completed with it")
 
 
 def test_the_doctor_is_asked_about_the_very_work_request(lab: Lab) -> None:
