@@ -227,8 +227,8 @@ class RefShorthand(NamedTuple):
     """
 
     noun: Noun
-    convert: Callable[[Any, Thing, int | None, int | None], Any]
-    number: Callable[[int], Any] | None = None
+    convert: Callable[[object, Thing, int | None, int | None], object]
+    number: Callable[[int], object] | None = None
     also: tuple[Noun, ...] = ()  # other things that can stand there
 
 
@@ -433,7 +433,7 @@ class Parameter:
         return self.default is REQUIRED
 
 
-def kind_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> ArgumentKind:
+def kind_of(annotation: object, metadata: tuple[object, ...] = ()) -> ArgumentKind:
     """The kind of argument for an annotation; raises TypeError if there is none."""
     if typing.get_origin(annotation) is Annotated:
         inner, *more = typing.get_args(annotation)
@@ -451,7 +451,7 @@ def kind_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> ArgumentKind:
     return dataclasses.replace(kind, short=short)
 
 
-def _container_kind(annotation: Any, metadata: tuple[Any, ...]) -> ArgumentKind | None:
+def _container_kind(annotation: object, metadata: tuple[object, ...]) -> ArgumentKind | None:
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is list:  # NULL is a list without entries
         is_pointer = POINTER in metadata
@@ -462,7 +462,7 @@ def _container_kind(annotation: Any, metadata: tuple[Any, ...]) -> ArgumentKind 
     return None
 
 
-def _class_kind(cls: Any, metadata: tuple[Any, ...]) -> ArgumentKind:
+def _class_kind(cls: object, metadata: tuple[object, ...]) -> ArgumentKind:
     noun = next((m for m in metadata if isinstance(m, Noun)), None)
     if cls is int:
         unit = next((m for m in metadata if isinstance(m, Unit)), Unit.NUMBER)
@@ -473,7 +473,7 @@ def _class_kind(cls: Any, metadata: tuple[Any, ...]) -> ArgumentKind:
         return WordKind(tuple(words))
     if cls is New and noun is not None:
         return NewKind(noun)
-    simple: dict[Any, ArgumentKind] = {
+    simple: dict[object, ArgumentKind] = {
         bool: BooleanKind(),
         str: ProseKind() if PROSE in metadata else TextKind(),
         Thing: ThingKind(noun),
@@ -494,7 +494,7 @@ def _class_kind(cls: Any, metadata: tuple[Any, ...]) -> ArgumentKind:
     raise TypeError(f"no kind of argument for {cls!r}")
 
 
-def _record_kind(cls: type, metadata: tuple[Any, ...]) -> RecordKind:
+def _record_kind(cls: type, metadata: tuple[object, ...]) -> RecordKind:
     hints = typing.get_type_hints(cls, include_extras=True)
     parameters = tuple(
         _parameter(f.name, hints[f.name], _field_default(f))
@@ -506,13 +506,15 @@ def _record_kind(cls: type, metadata: tuple[Any, ...]) -> RecordKind:
     return RecordKind(cls, parameters, spreads, FLAT in metadata, c_name)
 
 
-def _field_default(of: "dataclasses.Field[Any]") -> Any:
+def _field_default(of: "dataclasses.Field[Any]") -> object:
     if of.default is not dataclasses.MISSING:
         return of.default
     return REQUIRED if of.default_factory is dataclasses.MISSING else None
 
 
-def _parameter(name: str, annotation: Any, default: Any, *, positional: bool = False) -> Parameter:
+def _parameter(
+    name: str, annotation: object, default: object, *, positional: bool = False
+) -> Parameter:
     metadata = typing.get_args(annotation)[1:] if typing.get_origin(annotation) is Annotated else ()
     aliases = tuple(m.name for m in metadata if isinstance(m, Alias))
     looks = next((m for m in metadata if isinstance(m, ReadOnlyWhen)), None)
@@ -590,7 +592,7 @@ class Command:
             return False
         return not any(isinstance(p.kind, LinesKind) for p in self.parameters)
 
-    def only_looks(self, arguments: dict[str, Any]) -> bool:
+    def only_looks(self, arguments: dict[str, object]) -> bool:
         """Whether the command with these arguments is no event."""
         return any(
             p.looks.word in (None, arguments[p.name])
@@ -627,12 +629,12 @@ class Command:
 
 
 @overload
-def command(of: Callable[..., Any]) -> Command: ...
+def command(of: Callable[..., object]) -> Command: ...
 @overload
-def command(of: Facts) -> Callable[[Callable[..., Any]], Command]: ...
+def command(of: Facts) -> Callable[[Callable[..., object]], Command]: ...
 def command(
-    of: Callable[..., Any] | Facts,
-) -> Command | Callable[[Callable[..., Any]], Command]:
+    of: Callable[..., object] | Facts,
+) -> Command | Callable[[Callable[..., object]], Command]:
     """Make a typed function a command of the lab, named like it (less a final `_`).
 
     `@command(Facts(…))` sets its facts; plain `@command` makes it a prompt-only command.
@@ -649,7 +651,7 @@ def aliases(vocabulary: Mapping[str, Command]) -> dict[str, str]:
     }
 
 
-def _command(facts: Facts, function: Callable[..., Any]) -> Command:
+def _command(facts: Facts, function: Callable[..., object]) -> Command:
     hints = typing.get_type_hints(function, include_extras=True)
     first, *rest = inspect.signature(function).parameters.values()
     parameters = tuple(

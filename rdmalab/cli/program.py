@@ -42,7 +42,7 @@ class Exit(IntEnum):
 class _Program(click.Group):
     """A click group that lists its commands in the order of definition."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Exit without an error on a closed pipe; click would return 1, which means a failure."""
         try:
             return super().invoke(ctx)

@@ -74,7 +74,7 @@ class Process:
         self.session.perform(Invocation("port", given))
 
     # ------------------------------------------------------------------ calls
-    def call(self, word: str, **arguments: Any) -> Any:
+    def call(self, word: str, **arguments: object) -> Any:
         """One word of the lab; Refused as it is refused there.
 
         The adapters work on while the program gets around to it.
@@ -94,7 +94,7 @@ class Process:
                 warnings.warn(said, DeviceWarning, stacklevel=_CALLERS)
         return outcome.value
 
-    def make(self, word: str, noun: Noun, node: str, **arguments: Any) -> Ref:
+    def make(self, word: str, noun: Noun, node: str, **arguments: object) -> Ref:
         """A word that makes an object; the name it got."""
         with self._turn:
             number = self._numbers.get((node, noun), 0)

@@ -26,7 +26,7 @@ from rdmalab.session.journal import Entry, Journal
 from rdmalab.session.names import Names
 from rdmalab.session.resolve import Binder
 from rdmalab.session.run_control import MAX_EVENTS, Goal, RunControl
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import Kind, Record, kind_of, node_of, noun_of, object_of
 from rdmalab.world.programs import Carried
 from rdmalab.world.world import World
 
@@ -203,9 +203,9 @@ class Session:
     def _bury(self, records: list[Record]) -> None:
         """Free the names of objects that these records destroyed."""
         for record in records:
-            if record[3] is _DESTROYED:
-                _, _, _, _, node, number, noun, _ = record
-                self.names.retire(Thing(Noun(noun), node, number))
+            if kind_of(record) is _DESTROYED:
+                noun = Noun(noun_of(record))
+                self.names.retire(Thing(noun, node_of(record), object_of(record)))
 
     def travel(self, goal: Goal) -> RunControl:
         """Start a run towards a goal; time moves only in its `go`."""

@@ -54,7 +54,7 @@ class _Address:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, struct: Struct | None, owner: type | None = None) -> Any:
+    def __get__(self, struct: Struct | None, owner: type | None = None) -> object:
         return self if struct is None else text_of(struct.c.get(self.name, 0))
 
     def __set__(self, struct: Struct, val: str) -> None:
@@ -134,7 +134,7 @@ class GlobalRoute(Struct):
 class _Routed(Number):
     """A field of the GRH: without one it cannot be read, and is None."""
 
-    def __get__(self, struct: Struct | None, owner: type | None = None) -> Any:
+    def __get__(self, struct: Struct | None, owner: type | None = None) -> object:
         if struct is not None and not struct.c.get("is_global"):
             return None
         return super().__get__(struct, owner)
@@ -143,7 +143,7 @@ class _Routed(Number):
 class _RoutedAddress(_Address):
     """Its destination."""
 
-    def __get__(self, struct: Struct | None, owner: type | None = None) -> Any:
+    def __get__(self, struct: Struct | None, owner: type | None = None) -> object:
         if struct is not None and not struct.c.get("is_global"):
             return None
         return super().__get__(struct, owner)
@@ -183,7 +183,7 @@ class AHAttr(Struct):
         if is_global and gr is not None:
             self.c.update((name, gr.c.get(name, 0)) for name in _ROUTE)
 
-    def rows(self, *, with_port: bool = False) -> list[tuple[str, Any]]:
+    def rows(self, *, with_port: bool = False) -> list[tuple[str, object]]:
         """What is shown of it before the route."""
         port = [("port num", self.port_num)]
         return [
@@ -196,7 +196,7 @@ class AHAttr(Struct):
             ("is global", self.is_global),
         ]
 
-    def route_rows(self) -> list[tuple[str, Any]]:
+    def route_rows(self) -> list[tuple[str, object]]:
         """The route, if there is one."""
         if not self.is_global:
             return []

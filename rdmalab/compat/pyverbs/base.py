@@ -82,7 +82,7 @@ def failed(text: str, refusal: Refused) -> PyverbsError:
     return PyverbsRDMAError(text, refusal.errno)
 
 
-def call(text: str, word: str, **arguments: Any) -> Any:
+def call(text: str, word: str, **arguments: object) -> Any:
     """A word of the lab. PyverbsRDMAError with this text and the errno if it is refused."""
     try:
         return here().call(word, **arguments)
@@ -125,7 +125,7 @@ class LabObject(PyverbsCM):
     _owners: tuple["LabObject", ...]
     children: "WeakSet[LabObject]"
 
-    def _made(self, text: str, word: str, noun: Noun, node: str, **arguments: Any) -> Ref:
+    def _made(self, text: str, word: str, noun: Noun, node: str, **arguments: object) -> Ref:
         """Let the lab make it."""
         try:
             ref = here().make(word, noun, node, **arguments)

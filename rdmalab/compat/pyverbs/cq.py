@@ -70,7 +70,7 @@ class CQ(_Queue):
     DESTROY, FAILS = "destroy_cq", "Failed to close CQ"
 
     def __init__(
-        self, context: LabObject, cqe: int, cq_context: Any = None,
+        self, context: LabObject, cqe: int, cq_context: object = None,
         channel: CompChannel | None = None, comp_vector: int = 0,
     ) -> None:  # fmt: skip
         del cq_context
@@ -142,7 +142,7 @@ class CqInitAttrEx(Struct):
 
     def __init__(
         self, cqe: int = 100, channel: CompChannel | None = None, comp_vector: int = 0,
-        wc_flags: int = 0, comp_mask: int = 0, flags: int = 0, parent_domain: Any = None,
+        wc_flags: int = 0, comp_mask: int = 0, flags: int = 0, parent_domain: object = None,
     ) -> None:  # fmt: skip
         self._set(
             cqe=cqe, comp_vector=comp_vector, wc_flags=wc_flags, comp_mask=comp_mask, flags=flags
@@ -152,11 +152,11 @@ class CqInitAttrEx(Struct):
         self.comp_channel, self.parent_domain = channel, parent_domain
 
     @property
-    def cq_context(self) -> Any:
+    def cq_context(self) -> object:
         raise not_so(self, "cq_context", "readable")
 
     @cq_context.setter
-    def cq_context(self, val: Any) -> None:
+    def cq_context(self, val: object) -> None:
         self._cq_context = val
 
     def __str__(self) -> str:

@@ -128,7 +128,7 @@ class Context(LabObject):
         return here().world.nodes[self.node]
 
     def _ask(self, text: str, word: str, **arguments: int) -> dict[str, Any]:
-        found: dict[str, Any] = call(text, word, device=self.ref, **arguments)
+        found: dict[str, object] = call(text, word, device=self.ref, **arguments)
         return found
 
     def query_device(self) -> "DeviceAttr":
@@ -448,7 +448,7 @@ class DeviceAttrEx(Struct):
     max_dm_size = Number(U64, fixed=True)
     phys_port_cnt_ex = Number(U32, fixed=True)
 
-    def take(self, found: Mapping[str, Any], hca: Any) -> None:
+    def take(self, found: Mapping[str, object], hca: object) -> None:
         """The lab's answer."""
         self.fill({name: value for name, value in found.items() if isinstance(value, int)})
         self._max_tso, self._plain = found.get("max_tso", 0), DeviceAttr()
@@ -513,7 +513,9 @@ class DM(PyverbsCM):
 
     __slots__ = ()
 
-    def __init__(self, context: Context, dm_attr: AllocDmAttr | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, context: Context, dm_attr: AllocDmAttr | None = None, **kwargs: object
+    ) -> None:
         del context, dm_attr, kwargs
         raise PyverbsUserError("Device doesn't support dm allocation")
 
@@ -668,7 +670,7 @@ _SPEEDS = {
 }  # fmt: skip
 
 
-def _numbered(texts: Mapping[int, Any], number: int, otherwise: str) -> str:
+def _numbered(texts: Mapping[int, object], number: int, otherwise: str) -> str:
     return f"{texts[number]} ({number})" if number in texts else otherwise
 
 

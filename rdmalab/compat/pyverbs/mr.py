@@ -109,7 +109,7 @@ class MR(LabObject):
     def rereg(
         self, flags: int, pd: PD | None = None, addr: int = 0, length: int = 0, access: int = 0
     ) -> None:
-        given: dict[str, Any] = {"flags": flags}
+        given: dict[str, object] = {"flags": flags}
         if flags & Rereg.CHANGE_PD and pd is not None:
             given["pd"] = pd.ref
         if flags & Rereg.CHANGE_ACCESS:
@@ -131,7 +131,7 @@ class MR(LabObject):
             self._owners = (pd,)
             pd.children.add(self)
 
-    def _rereg(self, given: dict[str, Any]) -> None:
+    def _rereg(self, given: dict[str, object]) -> None:
         try:
             call("", "rereg_mr", mr=self.ref, **given)
         except PyverbsRDMAError as refused:
@@ -267,7 +267,7 @@ class DMMR(MR):
 
     __slots__ = ()
 
-    def __init__(self, pd: PD, length: int, access: int, dm: Any, offset: int) -> None:
+    def __init__(self, pd: PD, length: int, access: int, dm: object, offset: int) -> None:
         del pd, dm, offset
         text = f"Failed to register a device MR. length: {length}, access flags: {access}"
         raise PyverbsRDMAError(text, EOPNOTSUPP)
@@ -279,8 +279,8 @@ class DmaBufMR(MR):
     __slots__ = ()
 
     def __init__(
-        self, pd: PD, length: int, access: int, dmabuf: Any = None, offset: int = 0, gpu: int = 0,
-        gtt: int = 0,
+        self, pd: PD, length: int, access: int, dmabuf: object = None, offset: int = 0,
+        gpu: int = 0, gtt: int = 0,
     ) -> None:  # fmt: skip
         del pd, dmabuf, offset, gpu, gtt
         text = f"Failed to register a dma-buf MR. length: {length}, access flags: {access}"
@@ -291,7 +291,7 @@ class DmaBufMR(MR):
         return 0
 
     @property
-    def dmabuf(self) -> Any:
+    def dmabuf(self) -> object:
         return None
 
 
@@ -382,8 +382,8 @@ class MREx(MR):
 
     def __init__(
         self, pd: PD, length: int = 0, access: int = 0, address: int | None = None,
-        iova: int | None = None, fd: int | None = None, fd_offset: int = 0, dmah: Any = None,
-        implicit: bool = False, buf: Buf | None = None, **kwargs: Any,
+        iova: int | None = None, fd: int | None = None, fd_offset: int = 0, dmah: object = None,
+        implicit: bool = False, buf: Buf | None = None, **kwargs: object,
     ) -> None:  # fmt: skip
         del fd_offset, kwargs
         expect("pd", pd, PD, null=False)

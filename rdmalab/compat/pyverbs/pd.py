@@ -16,7 +16,7 @@ class PD(LabObject):
     __slots__ = ()
     DESTROY, FAILS, RANK = "dealloc_pd", "Failed to dealloc PD", 8
 
-    def __init__(self, creator: Any, **kwargs: Any) -> None:
+    def __init__(self, creator: object, **kwargs: object) -> None:
         from rdmalab.compat.pyverbs.device import Context
 
         if kwargs.get("handle") is not None:
@@ -55,9 +55,9 @@ class ParentDomainContext(PyverbsObject):
     def __init__(
         self,
         pd: PD,
-        alloc_func: Callable[..., Any],
-        free_func: Callable[..., Any],
-        user_data: Any = None,
+        alloc_func: Callable[..., object],
+        free_func: Callable[..., object],
+        user_data: object = None,
     ) -> None:
         self._functions, self.user_data = (pd, alloc_func, free_func), user_data
 
