@@ -19,7 +19,7 @@ def test_files_it_names_exist() -> None:
 
 def walk() -> list[str]:
     """The indented lines of the five-minute walk that are typed at the prompt."""
-    chapter = README.split("## Five minutes")[1].split("The same words without the screen")[0]
+    chapter = README.split("## Five minutes")[1].split("The same commands without the screen")[0]
     return [line.strip() for line in chapter.splitlines() if line.startswith("    ")]
 
 
