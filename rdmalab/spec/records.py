@@ -6,7 +6,7 @@ REFUSED it is the number of the verb's first object. `cause` is the number of th
 scheduled the event, -1 for a command.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
 from enum import IntEnum, auto
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
@@ -132,6 +132,17 @@ cause_of: Callable[[Record], int] = itemgetter(Field.CAUSE)
 kind_of: Callable[[Record], Kind] = itemgetter(Field.KIND)
 node_of: Callable[[Record], str] = itemgetter(Field.NODE)
 object_of: Callable[[Record], int] = itemgetter(Field.OBJECT)
+
+
+def objects_named(records: Iterable[Record]) -> set[tuple[str, int]]:
+    """(node, object) of each record; subscripts, because a call per record costs three times."""
+    return {(record[4], record[5]) for record in records}
+
+
+def of_kinds(records: Iterable[Record], kinds: Container[Kind]) -> list[Record]:
+    """The records of these kinds, in order."""
+    return [record for record in records if record[3] in kinds]
+
 
 A: Final = 6  # Field.A, as a literal that mypy can follow into the tuple
 B: Final = 7

@@ -10,7 +10,17 @@ from typing import Any, cast
 from rdmalab.command import Noun
 from rdmalab.hca.device import Hca, Table
 from rdmalab.hca.memory import PAGE
-from rdmalab.spec.records import Kind, Record, node_of
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    kind_of,
+    new_state_of,
+    node_of,
+    objects_named,
+    of_kinds,
+    recv_wqe_of,
+    send_wqe_of,
+)
 from rdmalab.spec.states import QPState
 from rdmalab.world.object_state import ObjectState, capture_object, held_by, restore_object
 from rdmalab.world.world import World
@@ -44,11 +54,11 @@ def named(world: World, records: list[Record], before: SavedStates) -> set[Key]:
     An event of a CQ is a record of the CQ, so its channel counts as named; so do all objects of a
     node when its port, its addresses or its device change.
     """
-    numbers = {(record[4], record[5]) for record in records}
+    numbers = objects_named(records)
     keys = {_WORLD}
     telling = _telling(world)
-    for record in [record for record in records if record[3] in telling]:
-        keys.update(_BY_CONTENT[record[3]](world, record))
+    for record in of_kinds(records, telling):
+        keys.update(_BY_CONTENT[kind_of(record)](world, record))
     for node, hca in world.nodes.items():
         mine = {number for name, number in numbers if name == node}
         keys.add((node, _ADAPTER, 0))
@@ -101,8 +111,8 @@ def _pages_of(_world: World, record: Record) -> Iterable[Key]:
 
 
 def _srq_of(_world: World, record: Record) -> Iterable[Key]:
-    wqe: Any = record[6]
-    return ((record[4], Noun.SRQ, wqe.srq),) if wqe.srq else ()
+    srq = recv_wqe_of(record).srq
+    return ((node_of(record), Noun.SRQ, srq),) if srq else ()
 
 
 def _destroyed(_world: World, record: Record) -> Iterable[Key]:
@@ -112,21 +122,21 @@ def _destroyed(_world: World, record: Record) -> Iterable[Key]:
 
 def _mw_of(_world: World, record: Record) -> Iterable[Key]:
     """A window has its next key as soon as a bind is posted, and the old one if the bind fails."""
-    mw: int | None = record[6].wr.mw
-    return () if mw is None else ((record[4], Noun.MW, mw),)
+    mw = send_wqe_of(record).wr.mw
+    return () if mw is None else ((node_of(record), Noun.MW, mw),)
 
 
 def _mws_of(world: World, record: Record) -> Iterable[Key]:
     """Binds that vanish with their queue give the windows their old keys."""
-    node = record[4]
+    node = node_of(record)
     return [(node, Noun.MW, number) for number in world.nodes[node].mws.items]
 
 
 def _purged_by(world: World, record: Record) -> Iterable[Key]:
     """Into RESET some devices take the completions off the CQs, and slots of an SRQ are free."""
-    if record[7] is not QPState.RESET:
+    if new_state_of(record) is not QPState.RESET:
         return ()
-    node = record[4]
+    node = node_of(record)
     tables = world.nodes[node].tables
     return [(node, noun, number) for noun in (Noun.CQ, Noun.SRQ) for number in tables[noun].items]
 
