@@ -19,7 +19,8 @@ from rdmalab.hca.environment import Timer
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.qp import Capacity, QueuePair
-from rdmalab.hca.wr import SGE, Cqe, RecvWR, SendWR
+from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import LinkLayer

@@ -27,7 +27,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.trace import Numbered, Trace
 
 if TYPE_CHECKING:
-    from rdmalab.hca.wr import Cqe, RecvWqe
+    from rdmalab.hca.wqe import Cqe, RecvWqe
     from rdmalab.world.programs import Program
 
 

@@ -12,7 +12,7 @@ from rdmalab.grammar.nodes import Index, Node, Path
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
-from rdmalab.hca.wr import Cqe, SendWqe
+from rdmalab.hca.wqe import Cqe, SendWqe
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import BLOCKING, ProgramState
 from rdmalab.spec.records import A, B, Kind, event_of, node_of, object_of

@@ -11,7 +11,7 @@ from rdmalab.spec.statuses import WCStatus
 if TYPE_CHECKING:
     from rdmalab.hca.cq import CompletionQueue
     from rdmalab.hca.device import Hca
-    from rdmalab.hca.wr import Cqe
+    from rdmalab.hca.wqe import Cqe
     from rdmalab.spec.profiles import Profile
 
 

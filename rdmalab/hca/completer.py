@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rdmalab.hca import dma, flush, migration
 from rdmalab.hca.psn import MASK, diff
 from rdmalab.hca.qp import Completing, QueuePair
-from rdmalab.hca.wr import Cqe, SendWqe
+from rdmalab.hca.wqe import Cqe, SendWqe
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.opcodes import ANSWER, ATOMIC_BYTES, OPCODES, Op
 from rdmalab.spec.profiles import SlotsFreed

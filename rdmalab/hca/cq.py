@@ -8,7 +8,7 @@ from rdmalab.spec.records import Kind
 
 if TYPE_CHECKING:
     from rdmalab.hca.environment import Recorder
-    from rdmalab.hca.wr import Cqe
+    from rdmalab.hca.wqe import Cqe
 
 _ADDED, _POLLED = Kind.CQE_ADDED, Kind.CQE_POLLED
 

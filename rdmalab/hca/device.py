@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rdmalab.hca.srq import SharedReceiveQueue
     from rdmalab.hca.steering import Flow
     from rdmalab.hca.thread_domains import ThreadDomain
-    from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe
+    from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
     from rdmalab.hca.xrcd import XrcDomain
     from rdmalab.wire.frame import Frame
 

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
     from rdmalab.hca.device import Hca
     from rdmalab.hca.qp import QueuePair
-    from rdmalab.hca.wr import SGE, SendWqe
+    from rdmalab.hca.wqe import SendWqe
+    from rdmalab.hca.wr import SGE
 
 # Bytes in a row: address and length.
 Piece = tuple[int, int]

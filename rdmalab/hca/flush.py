@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from rdmalab.hca import dma, mw, srq
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe
+from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import Kind

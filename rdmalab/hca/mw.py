@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
     from rdmalab.hca.mr import MemoryRegion
     from rdmalab.hca.qp import QueuePair
-    from rdmalab.hca.wr import SendWqe, SendWR
+    from rdmalab.hca.wqe import SendWqe
+    from rdmalab.hca.wr import SendWR
 
 _ZERO_BASED, _MW_BIND, _LOCAL_WRITE = Access.ZERO_BASED, Access.MW_BIND, Access.LOCAL_WRITE
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from rdmalab.command import Refused
     from rdmalab.hca.device import Hca
     from rdmalab.hca.qp import QueuePair
-    from rdmalab.hca.wr import SendWqe, SendWR
+    from rdmalab.hca.wqe import SendWqe
+    from rdmalab.hca.wr import SendWR
     from rdmalab.spec.statuses import WCStatus
 
 _TSO = WROpcode.TSO

@@ -12,7 +12,8 @@ from rdmalab.hca import extended, flush, invalid_pointers, mw, offloads
 from rdmalab.hca.errors import check_useful, refused, say_queue_too_small
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe, SendWR
+from rdmalab.hca.wqe import RecvWqe, SendWqe
+from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.access import MWType
 from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS, Op, PacketPlace, code_of
 from rdmalab.spec.records import Kind

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from rdmalab.hca.environment import Recorder
     from rdmalab.hca.extended import Extended
     from rdmalab.hca.srq import SharedReceiveQueue
-    from rdmalab.hca.wr import RecvWqe, SendWqe, SendWR
+    from rdmalab.hca.wqe import RecvWqe, SendWqe
+    from rdmalab.hca.wr import SendWR
     from rdmalab.spec.refusals import Refusal
     from rdmalab.wire.packet import Flow
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from rdmalab.hca import ah, dma, mw, offloads
 from rdmalab.hca.psn import MASK, WINDOW
 from rdmalab.hca.qp import QueuePair, Requesting
-from rdmalab.hca.wr import SendWqe, swap_octets
+from rdmalab.hca.wqe import SendWqe
+from rdmalab.hca.wr import swap_octets
 from rdmalab.spec.opcodes import (
     ATOMIC_BYTES,
     FETCHING_OPS,

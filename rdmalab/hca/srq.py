@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.hca.dma import SrqUser
-from rdmalab.hca.wr import RecvWqe
+from rdmalab.hca.wqe import RecvWqe
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind
 from rdmalab.spec.srq import SrqType

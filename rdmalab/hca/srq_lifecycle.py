@@ -6,7 +6,8 @@ from rdmalab.hca import invalid_pointers, lifecycle
 from rdmalab.hca.errors import refused, say_queue_too_small
 from rdmalab.hca.posting import effective
 from rdmalab.hca.srq import Parts, SharedReceiveQueue, SrqCapacity, SrqChange, watch_limit
-from rdmalab.hca.wr import RecvWqe, RecvWR
+from rdmalab.hca.wqe import RecvWqe
+from rdmalab.hca.wr import RecvWR
 from rdmalab.hca.xrcd import XrcDomain, domain_of
 from rdmalab.spec.limits import DeviceCap
 from rdmalab.spec.records import Kind

@@ -12,7 +12,7 @@ from rdmalab.doctor.report import Report
 from rdmalab.guide.article import Article
 from rdmalab.hca.attributes import AhAttr, Capacity
 from rdmalab.hca.polling import CurrentWc
-from rdmalab.hca.wr import Cqe
+from rdmalab.hca.wqe import Cqe
 from rdmalab.session.breakpoints import told
 from rdmalab.session.history_query import HistoryQuery
 from rdmalab.session.lines import Reply, Script

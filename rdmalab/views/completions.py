@@ -6,7 +6,7 @@ from typing import Annotated
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
-from rdmalab.hca.wr import Cqe
+from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.completions import Arm, WcEx
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import QPType

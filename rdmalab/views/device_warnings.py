@@ -9,7 +9,8 @@ from rdmalab.hca.device import Hca
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SGE, SendWqe
+from rdmalab.hca.wqe import SendWqe
+from rdmalab.hca.wr import SGE
 from rdmalab.session.session import Session
 from rdmalab.spec.document_differences import DIFFERENCES
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of, recv_wqe_of, send_wqe_of

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from rdmalab.command import Noun, Thing, Unit
 from rdmalab.grammar.quantities import spelled
 from rdmalab.hca import extended
-from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe, SendWR
+from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
+from rdmalab.hca.wr import SendWR
 from rdmalab.spec.access import Rereg
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm

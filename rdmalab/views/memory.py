@@ -9,7 +9,8 @@ from rdmalab.hca.mw import MemoryWindow
 from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.thread_domains import ThreadDomain
-from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
+from rdmalab.hca.wqe import RecvWqe, SendWqe
+from rdmalab.hca.wr import SGE
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, address_of, kind_of, length_of, node_of
 from rdmalab.spec.work import Local

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import Cqe
+from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import NO_LIMIT, PortState

@@ -10,7 +10,8 @@ from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
-from rdmalab.hca.wr import SGE, SendWqe
+from rdmalab.hca.wqe import SendWqe
+from rdmalab.hca.wr import SGE
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.spec.access import Access

@@ -26,7 +26,8 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.steering import Flow, FlowAttr, FlowSpec
 from rdmalab.hca.thread_domains import ThreadDomain
-from rdmalab.hca.wr import SGE, Buffer, Cqe, RecvWqe, RecvWR, SendWqe, SendWR, WildPointer
+from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
+from rdmalab.hca.wr import SGE, Buffer, RecvWR, SendWR, WildPointer
 from rdmalab.hca.xrcd import XrcDomain
 from rdmalab.wire import packet
 from rdmalab.wire.frame import Frame

@@ -1,16 +1,19 @@
 """Binding: what names stand for, and what is said when they stand for nothing."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rdmalab.grammar.format import render
 from rdmalab.hca.attributes import AhAttr
-from rdmalab.hca.wr import SendWqe, SendWR
+from rdmalab.hca.wr import SendWR
 from rdmalab.lab import Lab
 from rdmalab.spec.records import Kind
 from rdmalab.vocabulary import VOCABULARY
 from tests.labs import everything, kinds, lab_of, misread, seen, well
+
+if TYPE_CHECKING:
+    from rdmalab.hca.wqe import SendWqe
 
 
 @pytest.fixture(scope="module")

@@ -204,7 +204,7 @@ def interrupted(screen: Terminal) -> None:
     screen.send(b"post_recv B.qp0 sg=B.mr0[0:64]\r")
     screen.wait_for("RQ 1/8")
     screen.send(b"run\r")
-    screen.wait_for("nothing more will happen by")
+    screen.wait_for("idle: no packet")
     screen.send(b"quit\r")
     assert screen.wait_exit() == 0
 

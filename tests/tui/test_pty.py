@@ -51,7 +51,7 @@ def test_a_session_from_start_to_end(terminal: Terminal) -> None:
     terminal.send(b"\x07")
     terminal.wait_until(lambda rows: not any("reverse" in row for row in rows))
     terminal.send(b"\x1b[200~post_recv B.qp0 wr_id=5 sg=B.mr0[0:64]\rstep\x1b[201~\r")
-    terminal.wait_for("nothing more will happen")
+    terminal.wait_for("idle: no packet")
     terminal.send(b"quit\r")
     assert terminal.wait_exit() == 0
     assert b"Traceback" not in terminal.raw

@@ -8,7 +8,7 @@ from rdmalab.doctor.facts.messages import Message, Piece, meet
 from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.facts.taken import posted_again
 from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said, warn
-from rdmalab.hca.wr import SendWqe
+from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Local

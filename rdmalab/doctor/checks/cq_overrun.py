@@ -6,7 +6,7 @@ from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, f
 from rdmalab.doctor.fixes import recreate_cq, simple_fixes, waking
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import Cqe
+from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.views import fmt
 from rdmalab.world.relations import find_qp

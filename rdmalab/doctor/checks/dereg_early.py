@@ -7,7 +7,7 @@ from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, f
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.dma import Denied
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import RecvWqe, SendWqe
+from rdmalab.hca.wqe import RecvWqe, SendWqe
 from rdmalab.spec.access import Access
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Local

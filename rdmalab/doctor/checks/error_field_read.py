@@ -5,7 +5,7 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said, warn
-from rdmalab.hca.wr import Cqe
+from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.completions import READS
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.statuses import WCStatus

@@ -4,7 +4,8 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import taken
 from rdmalab.doctor.facts.messages import Message, taking
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said, warn
-from rdmalab.hca.wr import Cqe, SendWR, swap_octets
+from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import SendWR, swap_octets
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCFlags

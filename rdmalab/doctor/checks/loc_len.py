@@ -5,7 +5,8 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe
+from rdmalab.hca.wqe import RecvWqe, SendWqe
+from rdmalab.hca.wr import SGE, RecvWR
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
 from rdmalab.spec.statuses import WCStatus

@@ -6,7 +6,7 @@ from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, f
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.ah import AddressHandle
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SendWqe
+from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode

@@ -7,7 +7,7 @@ from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, f
 from rdmalab.doctor.fixes.reconnecting import once_more
 from rdmalab.hca.groups import groups_of
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SendWqe
+from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.records import A, Kind, Record, event_of
 from rdmalab.spec.states import QPType
 from rdmalab.wire.packet import Packet, is_multicast

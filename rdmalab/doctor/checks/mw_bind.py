@@ -9,7 +9,8 @@ from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.mw import BindRefusal, MemoryWindow
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SendWqe, SendWR
+from rdmalab.hca.wqe import SendWqe
+from rdmalab.hca.wr import SendWR
 from rdmalab.spec.access import FOR_WINDOW, Access, MWType, needs_local_write
 from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.states import QPState

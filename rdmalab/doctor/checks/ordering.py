@@ -10,7 +10,7 @@ from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said, w
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SendWqe
+from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.work import Local, SendFlags, WROpcode
 from rdmalab.views import fmt

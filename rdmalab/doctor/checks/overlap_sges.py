@@ -9,7 +9,8 @@ from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said, w
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe, SendWR
+from rdmalab.hca.wqe import RecvWqe, SendWqe
+from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.work import Local
 from rdmalab.world.relations import find_qp
 

@@ -5,7 +5,7 @@ from rdmalab.doctor.facts import key_lookup
 from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SendWqe
+from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.records import B, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
 

@@ -7,7 +7,7 @@ from rdmalab.doctor.facts import key_lookup
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SendWqe
+from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import ATOMIC_BYTES
 from rdmalab.spec.records import B, Kind, Record, event_of

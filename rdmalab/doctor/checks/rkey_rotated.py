@@ -7,7 +7,7 @@ from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, s
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.mw import MemoryWindow
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SendWqe
+from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.statuses import WCStatus
 
 

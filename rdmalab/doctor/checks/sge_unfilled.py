@@ -6,7 +6,7 @@ from rdmalab.doctor.facts.content import Content
 from rdmalab.doctor.facts.messages import Message
 from rdmalab.doctor.facts.taken import posted_again
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said, warn
-from rdmalab.hca.wr import SendWqe
+from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.opcodes import OPCODES, Op
 from rdmalab.spec.records import A, Kind, event_of, node_of, object_of
 from rdmalab.views import fmt

@@ -4,7 +4,8 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said, warn
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.invalid_pointers import listed
-from rdmalab.hca.wr import RecvWR, SendWqe, SendWR
+from rdmalab.hca.wqe import SendWqe
+from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 

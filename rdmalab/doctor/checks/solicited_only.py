@@ -7,7 +7,7 @@ from rdmalab.doctor.facts import event_waiters
 from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import waking
 from rdmalab.hca.cq import CompletionQueue
-from rdmalab.hca.wr import Cqe
+from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.records import A, Kind, kind_of, node_of
 from rdmalab.spec.statuses import WCStatus

@@ -7,7 +7,7 @@ from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, f
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import create_like, join, room
 from rdmalab.hca.srq import SharedReceiveQueue
-from rdmalab.hca.wr import RecvWqe
+from rdmalab.hca.wqe import RecvWqe
 from rdmalab.spec.records import Kind, event_of
 from rdmalab.views import fmt
 

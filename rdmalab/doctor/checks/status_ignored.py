@@ -7,7 +7,7 @@ from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.log import Call
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.what_if import attempt
-from rdmalab.hca.wr import Cqe
+from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import A, B, Kind, Record, event_of
 from rdmalab.spec.statuses import WCStatus

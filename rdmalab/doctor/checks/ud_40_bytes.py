@@ -6,7 +6,8 @@ from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, s
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import piece
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SGE, RecvWqe, RecvWR
+from rdmalab.hca.wqe import RecvWqe
+from rdmalab.hca.wr import SGE, RecvWR
 from rdmalab.spec.records import A, B, Kind, Record, event_of, kind_of, object_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.headers import GRH

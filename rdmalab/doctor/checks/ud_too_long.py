@@ -6,7 +6,8 @@ from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, s
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import room
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SGE, SendWqe
+from rdmalab.hca.wqe import SendWqe
+from rdmalab.hca.wr import SGE
 from rdmalab.spec.states import QPState, QPType
 
 

@@ -4,7 +4,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.receive import Receive
 from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, ok, said, warn
-from rdmalab.hca.wr import Cqe
+from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.records import A, Kind, Record, event_of
 from rdmalab.views import fmt
 

@@ -5,7 +5,7 @@ from rdmalab.doctor.facts import partners
 from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, hinders, ok, said
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SendWqe
+from rdmalab.hca.wqe import SendWqe
 from rdmalab.views import fmt
 
 

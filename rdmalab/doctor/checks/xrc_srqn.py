@@ -7,7 +7,7 @@ from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import piece, reconnect
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
-from rdmalab.hca.wr import SendWqe
+from rdmalab.hca.wqe import SendWqe
 from rdmalab.hca.xrcd import named_srq
 from rdmalab.spec.records import B, Kind, event_of
 from rdmalab.spec.statuses import WCStatus

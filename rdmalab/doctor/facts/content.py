@@ -9,7 +9,7 @@ from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Subject
 from rdmalab.hca.device import Hca
 from rdmalab.hca.mr import MemoryRegion
-from rdmalab.hca.wr import RecvWqe
+from rdmalab.hca.wqe import RecvWqe
 from rdmalab.session.session import Session
 from rdmalab.spec.records import A, B, Kind, Record, event_of, kind_of, node_of, object_of
 

@@ -8,7 +8,7 @@ from rdmalab.doctor.finding import Evidence, said
 from rdmalab.doctor.what_if import goes_on
 from rdmalab.hca import channels
 from rdmalab.hca.cq import CompletionQueue
-from rdmalab.hca.wr import Cqe
+from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import A, Kind, event_of

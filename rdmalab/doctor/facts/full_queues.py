@@ -6,7 +6,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SendWqe
+from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import A, Kind, event_of
 

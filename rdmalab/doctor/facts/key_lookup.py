@@ -9,7 +9,8 @@ from rdmalab.hca.dma import Denied, KeyTarget, MemoryUser, SrqUser, locate
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.keys import WINDOWS, key_of, region_number, window_number
 from rdmalab.hca.mr import MemoryRegion
-from rdmalab.hca.wr import RecvWR, SendWqe, SendWR
+from rdmalab.hca.wqe import SendWqe
+from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.spec.access import Access, Rereg
 from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
 from rdmalab.spec.records import A, B, Kind, event_of

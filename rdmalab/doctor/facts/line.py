@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from rdmalab.doctor.case import Case
 from rdmalab.hca import requester
-from rdmalab.hca.wr import SendWqe
+from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.views import fmt
 

@@ -7,7 +7,8 @@ from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.device import Hca
 from rdmalab.hca.psn import MASK
-from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
+from rdmalab.hca.wqe import RecvWqe, SendWqe
+from rdmalab.hca.wr import SGE
 from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.records import A, Kind, Record, event_of, kind_of, node_of, object_of
 from rdmalab.wire.packet import Packet

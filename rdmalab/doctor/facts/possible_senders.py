@@ -6,7 +6,7 @@ from rdmalab.doctor.facts.partners import thing_of
 from rdmalab.doctor.log import Call
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SendWqe
+from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.records import A, Kind, event_of, node_of, object_of
 from rdmalab.spec.states import BRING_UP
 from rdmalab.world.relations import find_qp, node_at, peer_of

@@ -8,7 +8,7 @@ from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Subject
 from rdmalab.hca.qp import QueuePair, RecvQueue
 from rdmalab.hca.srq import SharedReceiveQueue
-from rdmalab.hca.wr import RecvWqe
+from rdmalab.hca.wqe import RecvWqe
 from rdmalab.session.session import Session
 from rdmalab.spec.records import A, B, Kind, Record, event_of, object_of
 from rdmalab.spec.states import QPState

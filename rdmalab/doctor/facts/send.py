@@ -7,7 +7,7 @@ from rdmalab.command import Noun
 from rdmalab.doctor.log import Log, Work
 from rdmalab.doctor.subject import Subject
 from rdmalab.hca.psn import MASK
-from rdmalab.hca.wr import Cqe, SendWqe
+from rdmalab.hca.wqe import Cqe, SendWqe
 from rdmalab.session.session import Session
 from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.records import A, B, Kind, Record, event_of, object_of

@@ -5,7 +5,8 @@ from rdmalab.doctor.facts.messages import Message, arrived
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import RecvWqe, SendWR
+from rdmalab.hca.wqe import RecvWqe
+from rdmalab.hca.wr import SendWR
 from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of, object_of
 from rdmalab.wire.packet import Packet
 

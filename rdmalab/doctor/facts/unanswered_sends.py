@@ -7,7 +7,7 @@ from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.finding import Evidence, Finding, Fix, fail, warn
 from rdmalab.doctor.log import Log
 from rdmalab.hca.psn import MASK
-from rdmalab.hca.wr import SendWqe
+from rdmalab.hca.wqe import SendWqe
 from rdmalab.session.session import Session
 from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.records import A, B, Kind, Record, cause_of, event_of, kind_of, node_of, object_of

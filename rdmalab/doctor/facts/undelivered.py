@@ -10,7 +10,7 @@ from rdmalab.doctor.facts.unanswered_sends import is_request, posted_as, sender_
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SendWqe
+from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.records import A, Kind, Record, event_of, node_of, object_of
 from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import peer_node

@@ -9,7 +9,7 @@ from rdmalab.doctor.facts.undelivered import waiting_qps
 from rdmalab.doctor.related_subjects import looked_at, watched_by
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SendWqe
+from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.states import QPState

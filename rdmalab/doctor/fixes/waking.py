@@ -6,7 +6,8 @@ from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.posting import supported_work
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import Cqe, SendWR
+from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import SendWR
 from rdmalab.spec.records import A, Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import SendFlags, WROpcode

@@ -10,7 +10,8 @@ from rdmalab.hca import dma, mw, srq, xrcd
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair, Served
 from rdmalab.hca.responder import answer, checks
-from rdmalab.hca.wr import Cqe, swap_octets
+from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import swap_octets
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import ATOMIC_BYTES, Op, Opcode
 from rdmalab.spec.profiles import SlotsFreed

@@ -2,7 +2,8 @@
 
 import pytest
 
-from rdmalab.hca.wr import SGE, Cqe
+from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import SGE
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.hca.wr import Cqe
+from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.flows import FlowType
 from rdmalab.spec.limits import DeviceCap
 from rdmalab.spec.records import Kind
