@@ -30,7 +30,7 @@ SRQ = (
 
 def test_a_qp_on_an_srq_shows_the_queue_it_takes_from() -> None:
     rows = drawn(*SRQ)
-    assert "SRQ ■▪□□□□□□ 2/8  srq0  1 taken, 1 waiting" in rows
+    assert "SRQ ■▪□□□□□□ 2/8  srq0  1 taken, 1 posted" in rows
     assert any(row.split()[:6] == ["wr1", "RECV", "64", "B", "taken", "by"] for row in rows)
     assert not any(row.startswith("RQ") for row in rows)
 
@@ -65,12 +65,12 @@ def test_a_bound_window_says_what_it_opens() -> None:
 
 
 def test_a_port_that_moves_nothing_and_events_that_wait_stand_on_top() -> None:
-    assert drawn("use rc_pair", "port B DOWN", height=4)[0] == "! port DOWN  ! PORT_ERR untaken"
+    assert drawn("use rc_pair", "port B DOWN", height=4)[0] == "! port DOWN  ! PORT_ERR pending"
     assert not drawn("use rc_pair", "port B DOWN", side="left")[0].startswith("!")
     taken = drawn("use rc_pair", "port B DOWN", "get_async_event B")
     assert taken[0] == "! port DOWN"
     two = ("port B DOWN", "port B ACTIVE")
-    assert drawn("use rc_pair", *two)[0] == "! PORT_ERR and 1 more untaken"
+    assert drawn("use rc_pair", *two)[0] == "! PORT_ERR and 1 more pending"
     assert drawn("use rc_pair", "device_fatal B")[0].startswith("! device dead")
 
 
