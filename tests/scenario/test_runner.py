@@ -90,7 +90,7 @@ def test_a_journey_must_arrive() -> None:
     )
     late = said(f"{PAIR}{SEND}  - run: until A.cq0.count == 1\n    within: 5us\n")
     assert late.splitlines()[1:3] == [
-        "  expected  until A.cq0.count == 1 within 5us",
+        "  expected  until A.cq0.count == 1 within 5 us",
         "  actual    time is up",
     ]
 
@@ -133,7 +133,7 @@ def test_a_profile_that_is_given_replaces_those_of_the_file() -> None:
     a, b = (walk.session.world.nodes[name].profile for name in "AB")
     assert (a.name, a.caps.max_qp) == ("mlx5", 3)
     assert (b.name, b.caps.max_cqe) == ("mlx5", 9)
-    assert walk.replaced.startswith("profile mlx5 replaces what ")
+    assert walk.replaced.startswith("profile mlx5 replaces the profiles in ")
     assert walk.replaced.endswith(" names (A: rxe)")
     same = Runner(scenario("  - run: 1us\n", text), open_session, profile="rxe")
     assert same.replaced == ""
@@ -332,7 +332,7 @@ def test_time_has_a_limit_in_the_past_too() -> None:
     assert said(f"{past}5us\n    wire:\n{FIRST}{SECOND}") == ""
     assert "\n  actual    time is up" in said(f"{past}1us\n")
     never = past.replace("count == 1", "count == 2")
-    assert "\n  actual    here you left off" in said(f"{never}1ms\n")
+    assert "\n  actual    this was the newest event: later ones are new" in said(f"{never}1ms\n")
 
 
 def test_an_errno_in_the_past() -> None:

@@ -187,7 +187,7 @@ def test_the_limits_of_a_lesson_are_saved_with_it(tmp_path: Path) -> None:
 
 def test_a_device_that_no_scenario_can_name_is_refused() -> None:
     own = dataclasses.replace(PROFILES["strict"], timer_tick_ns=1)
-    with pytest.raises(Unsavable, match="device strict is none that a scenario can name"):
+    with pytest.raises(Unsavable, match="a scenario cannot name its device strict"):
         saved(Lab(nodes={"A": own, "B": own}).session, "own")
 
 

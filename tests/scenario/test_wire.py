@@ -81,14 +81,14 @@ def test_nak_is_every_nak_code_as_a_packet_and_as_a_syndrome() -> None:
     ("text", "start", "message"),
     [
         ("skip 3", 0, '"skip" is not a direction'),
-        ("A->B", 0, "which packet?"),
+        ("A->B", 0, "the opcode is missing"),
         ("A->B SEND psn=0", 5, "no opcode is called"),
         ("A->B SEND_ONLY psn", 15, "a value is missing here"),
         ("A->B SEND_ONLY psn=", 15, "a value is missing here"),
         ("A->B SEND_ONLY colour=1", 15, 'no field "colour"'),
         ("A->B SEND_ONLY source=A", 15, 'no field "source"'),
         ("A->B SEND_ONLY dest_qp=qp0", 23, "is not a full name"),
-        ("A->B SEND_ONLY va=mr0[3]", 18, "whose"),
+        ("A->B SEND_ONLY va=mr0[3]", 18, "has no node"),
     ],
 )
 def test_mistakes(text: str, start: int, message: str) -> None:

@@ -19,7 +19,7 @@ def test_the_header_says_where_time_and_link_stand() -> None:
     scene = AppModel()
     scene.begin()
     said = header(scene, 120)
-    for text in ("t=2.215us", "ev 20", "paused", "link UP", "seed=0", "idle", "strict"):
+    for text in ("t=2.215us", "ev 20", "paused", "link UP", "seed=0", "nothing planned", "strict"):
         assert text in said
     for line in ("fault drop A->B nth=1", "fault drop B->A nth=1", "link down"):
         scene.lab.do(line)
