@@ -63,7 +63,7 @@ def test_a_damaged_text_changes_nothing() -> None:
     before = talk.lab.session
     said = talk.ask(f"open {word[:-3]}x")
     assert " ".join(" ".join(said).split()).startswith(
-        "not understood (nothing happened): this cannot be opened: it is damaged, or not all of it "
+        "not understood (nothing happened): this cannot be opened: the text is damaged or "
     )
     assert talk.lab.session is before
     assert talk.conversation.end is LineEnd.NOT_UNDERSTOOD
