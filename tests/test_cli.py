@@ -530,7 +530,7 @@ def test_tests_are_run_only_where_somebody_said_so(
     (shelf / "tests" / "test_it.py").write_text(test, "utf-8")
     (shelf / "pytest.ini").write_text("[pytest]\nmarkers = covers: x\n", "utf-8")
     for arguments, asked in (
-        (["scenarios"], "not asked"),
+        (["scenarios"], "not run"),
         ([], "1 asked below tests"),
         (["scenarios", "--tests", "tests"], "1 asked below tests"),
     ):

@@ -43,7 +43,7 @@ def test_what_is_typed_before_the_first_screen_is_kept(
         it.wait_for("A.pd7 created")
         it.wait_until(lambda rows: any("A> alloc_pd A.pd8" in row for row in rows))
         it.send(b"\r")
-        it.wait_for("A.pd8 is there")
+        it.wait_for("A.pd8 created")
         it.rest()
         it.send(b"\x04")
         assert it.wait_exit() == 0

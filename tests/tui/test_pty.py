@@ -181,7 +181,7 @@ def test_what_was_typed_outlives_its_process(tmp_path: Path) -> None:
         first.child.kill()
         first.wait_exit()
     with started(tmp_path) as second:
-        second.wait_for("A session of 1 line was interrupted: continue brings it back.")
+        second.wait_for("A session of 1 line was interrupted: continue restores it.")
         second.send(b"continue\r")
         second.wait_for("Continued: 1 line;")
         second.send(b"alloc_pd A.pd7\r")
