@@ -71,7 +71,7 @@ def test_a_fix_that_is_not_enough_says_so_and_one_for_the_program_has_no_lines()
     ]
     theirs = TriedFix(Fix(program="poll before you wait"))
     assert failed(remedy=theirs).lines[-1] == (
-        "fix: the fix is a change of the program: poll before you wait"
+        "fix: only the program can be changed: poll before you wait"
     )
     assert failed(remedy=None).lines[-1].startswith("ruled out")
 

@@ -25,19 +25,19 @@ def test_what_is_on_its_way_says_what_comes_next_and_how_long_it_takes_at_the_wo
     assert verdict(lab, _WR, "too-early") is Verdict.WAIT
     said = evidence(lab, _WR, "too-early")
     assert "next, at 0.100us: A.qp0 sends a packet of wr1 SEND 64 B" in said
-    assert "RETRY_EXC_ERR after 4 * 67.11ms = 268.4ms" in said
+    assert "RETRY_EXC_ERR after 4 * 67.11 ms = 268.4 ms" in said
 
 
 def test_after_a_timeout_one_try_less_is_left() -> None:
     lab = lab_of("fault drop A->B nth=1", RECV, SEND, "until A.qp0.retries_left == 2 within 1s",
                  pair="use rc_pair retry_cnt=3")  # fmt: skip
-    assert "RETRY_EXC_ERR after 3 * 67.11ms" in evidence(lab, _WR, "too-early")
+    assert "RETRY_EXC_ERR after 3 * 67.11 ms" in evidence(lab, _WR, "too-early")
 
 
 def test_a_receiver_that_is_not_ready_is_counted_too() -> None:
     lab = lab_of(SEND, "run 3us", RECV, pair="use rc_pair rnr_retry=2 min_rnr_timer=12")
     said = evidence(lab, _WR, "too-early")
-    assert "RNR_RETRY_EXC_ERR after 2 * 640us = 1.28ms" in said
+    assert "RNR_RETRY_EXC_ERR after 2 * 640 us = 1.28 ms" in said
 
 
 def test_what_will_fail_is_not_early() -> None:

@@ -12,8 +12,8 @@ from tests.labs import RECV, SEND, lab_of, well
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("timeout=14 retry_cnt=7", "RETRY_EXC_ERR after 8 * 67.11ms = 536.9ms"),
-        ("timeout=1 retry_cnt=0", "RETRY_EXC_ERR after 1 * 8.192us = 8.192us"),
+        ("timeout=14 retry_cnt=7", "RETRY_EXC_ERR after 8 * 67.11 ms = 536.9 ms"),
+        ("timeout=1 retry_cnt=0", "RETRY_EXC_ERR after 1 * 8.192 us = 8.192 us"),
         ("timeout=0", "for ever (timeout=0)"),
     ],
 )
@@ -25,8 +25,8 @@ def test_every_try_waits_once(options: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("rnr_retry=7 min_rnr_timer=0", "again every 655.4ms, for ever"),
-        ("rnr_retry=3 min_rnr_timer=1", "RNR_RETRY_EXC_ERR after 3 * 10us = 30us"),
+        ("rnr_retry=7 min_rnr_timer=0", "again every 655.4 ms, for ever"),
+        ("rnr_retry=3 min_rnr_timer=1", "RNR_RETRY_EXC_ERR after 3 * 10 us = 30 us"),
     ],
 )
 def test_a_peer_without_a_receive_is_counted_apart(options: str, said: str) -> None:
