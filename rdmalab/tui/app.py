@@ -104,17 +104,20 @@ class Rdmalab(App[int]):
         self._columns = 0
 
     def get_driver_class(self) -> type[Driver]:
+        """The terminal driver, extended: ^C cancels a computation from the input thread."""
         return interrupting(driver_class() or super().get_driver_class(), self._interrupt)
 
     def _interrupt(self) -> None:
         self.scene.interrupt()  # there is none yet when the driver is chosen
 
     def get_line_filters(self) -> Sequence[LineFilter]:
+        """The filters of output lines; without colour only bold, underline and reverse remain."""
         return super().get_line_filters() if self._colour else [Colourless()]
 
     # ---- what there is --------------------------------------------------------------------------
 
     def compose(self) -> Iterable[Widget]:
+        """Make the bars, the panes and the prompt."""
         self.panes = {pane.id or "": pane for pane in self._made_panes()}
         yield Bar(layout.HEADER, self.look, self._header)
         yield Bar(layout.TAPE, self.look, self._tape)
@@ -148,6 +151,7 @@ class Rdmalab(App[int]):
         return self.repl.console
 
     def on_mount(self) -> None:
+        """Arrange the panes, focus the prompt, run the script, handle signals."""
         self.app_resume_signal.subscribe(self, self._return)
         self.arrange()
         self.console_pane.focus()
@@ -197,6 +201,7 @@ class Rdmalab(App[int]):
     # ---- where it stands ------------------------------------------------------------------------
 
     def on_resize(self, event: events.Resize) -> None:
+        """Place the panes for the new size (columns, rows)."""
         self.arrange(event.size.width, event.size.height)
 
     def arrange(self, columns: int = 0, rows: int = 0) -> None:
@@ -312,6 +317,7 @@ class Rdmalab(App[int]):
         return footer_line(self.scene, width, self._focused_pane)
 
     def on_descendant_focus(self) -> None:
+        """Repaint, because frames and the footer show the focus."""
         self.repaint()
 
     # ---- the conversation -----------------------------------------------------------------------
@@ -337,14 +343,17 @@ class Rdmalab(App[int]):
         self._heard_at = time.monotonic()
 
     def on_console_interrupted(self) -> None:
+        """Stop the run after ^C at the prompt."""
         self.scene.stop()
 
     def on_console_closed(self) -> None:
+        """Exit with status 0 when the session has ended (^D or a command)."""
         self.exit(0)
 
     # ---- keys -----------------------------------------------------------------------------------
 
     async def on_key(self, event: events.Key) -> None:
+        """Send a key to the focused pane first, then run its command or action, if it has one."""
         pane = self._focused_pane
         if pane is not None and (pane.heard(event) or self._says(pane, event.key)):
             event.stop()
@@ -372,6 +381,7 @@ class Rdmalab(App[int]):
         return True
 
     async def action_quit(self) -> None:
+        """Stop the run and exit with status 0."""
         self.scene.stop()
         self.exit(0)
 
@@ -380,6 +390,7 @@ class Rdmalab(App[int]):
         self.scene.stop()
 
     def action_go_on(self) -> None:
+        """Run `next` in a scenario, else `step`."""
         self.console_pane.say(self.scene.way_on)
 
     def action_checkpoint(self, direction: int) -> None:
@@ -394,12 +405,14 @@ class Rdmalab(App[int]):
         self.console_pane.say(_goto(marks, direction, session.history.branch.name))
 
     def action_break_here(self) -> None:
+        """Set a breakpoint at the marked row; without one, print a hint."""
         if isinstance(self.focused, Pane) and (sentence := self.focused.breakpoint()):
             self.console_pane.say(sentence)
         else:
             self._emit(plain("no event here for a breakpoint; help break", "class:dim"))
 
     def action_run_or_stop(self) -> None:
+        """Stop the current run; without one, run."""
         if self.console_pane.busy:
             self.scene.stop()
         else:
@@ -411,11 +424,13 @@ class Rdmalab(App[int]):
         self.console_pane.focus()
 
     def action_turn(self, direction: int) -> None:
+        """Focus the next (1) or previous (-1) of the prompt and the visible panes."""
         ring: list[Widget] = [self.console_pane, *self.shown_panes()]
         at = ring.index(self.focused) if self.focused in ring else 0
         ring[(at + direction) % len(ring)].focus()
 
     def action_prompt(self) -> None:
+        """Go back one level in the focused pane; at its top level focus the prompt."""
         pane = self.focused
         if isinstance(pane, Pane) and pane.escape():
             pane.redraw()
@@ -423,6 +438,7 @@ class Rdmalab(App[int]):
             self.console_pane.focus()
 
     def action_tab(self, number: int) -> None:
+        """Show and focus a tab by its number, counted from 1."""
         name = list(layout.TABS)[number - 1]
         if name == layout.MEMORY and self.panes[layout.MEMORY_LEFT].place is not None:
             name = layout.MEMORY_LEFT
@@ -433,6 +449,7 @@ class Rdmalab(App[int]):
         self.panes[name].focus()
 
     def action_zoom(self) -> None:
+        """Show the focused pane alone, or all panes again."""
         pane = self.focused
         name = pane.id or "" if isinstance(pane, Pane) else ""
         self.wish = self.wish._replace(zoomed="" if self.wish.zoomed else name)
@@ -441,6 +458,7 @@ class Rdmalab(App[int]):
             pane.focus()
 
     def action_copy(self) -> None:
+        """Copy the text of the focused pane to the clipboard."""
         if isinstance(self.focused, Pane):
             text = self.focused.text()
             self.copy_to_clipboard(text)
@@ -449,6 +467,7 @@ class Rdmalab(App[int]):
             self._emit(plain(f"copied {count} lines; the command for them: {says}", "class:dim"))
 
     def action_explain_keys(self) -> None:
+        """Print all keys and their meanings above the prompt."""
         width, hang = self.scene.talk.voice.width, 22
         for key, meaning in explained():
             line: Line = [("bold", f"  {key:<{hang - 2}}"), ("", meaning)]
@@ -460,21 +479,27 @@ class Rdmalab(App[int]):
             getattr(self.focused, what)(*given)
 
     def action_move(self, rows: int) -> None:
+        """Move the mark of the focused pane by `rows` rows, or scroll it."""
         self._of_pane("move", rows)
 
     def action_page(self, direction: int) -> None:
+        """Scroll the focused pane by a page: down (1) or up (-1)."""
         self._of_pane("page", direction)
 
     def action_end(self, direction: int) -> None:
+        """Scroll the focused pane to its last (1) or first (-1) line."""
         self._of_pane("end", direction)
 
     def action_inspect(self) -> None:
+        """Show or close the details of the marked row in the focused pane."""
         self._of_pane("inspect")
 
     def action_other(self, noun: str, direction: int) -> None:
+        """Show the next (1) or previous (-1) object of a noun in the focused pane."""
         self._of_pane("other", noun, direction)
 
     def action_filter(self) -> None:
+        """Start to type a filter in the focused pane."""
         self._of_pane("ask_filter")
 
 

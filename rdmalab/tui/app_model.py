@@ -96,10 +96,12 @@ class AppModel:
         return "" if again == "next" and not self.is_walking else again
 
     def begin(self) -> None:
+        """Run the first commands: an RC pair and one SEND."""
         for line in FIRST:
             self.lab.do(line)
 
     def resize(self, width: int) -> None:
+        """Set the width of printed lines in columns, at least 20."""
         self.talk.voice.width = max(20, width)
 
     async def evaluate(self, text: str, emit: Emit, pause: Pause) -> bool:
@@ -113,6 +115,7 @@ class AppModel:
             self.busy = False
 
     def stop(self) -> None:
+        """Stop the current run between two events."""
         self.talk.stop()
 
     def interrupt(self) -> None:

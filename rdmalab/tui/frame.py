@@ -27,6 +27,7 @@ ASCII, ASCII_DOUBLE = Border(*"++++-|"), Border(*"####=#")
 
 
 def border(*, focused: bool, ascii_only: bool) -> Border:
+    """The characters of a frame; a focused one is double, in ASCII `#` and `=`."""
     if ascii_only:
         return ASCII_DOUBLE if focused else ASCII
     return DOUBLE if focused else PLAIN

@@ -20,6 +20,7 @@ class Colourless(LineFilter):
         self._known: dict[Style, Style] = {}
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The segments with bold, underline and reverse only."""
         del background
         return [Segment(text, self._bare(style), control) for text, style, control in segments]
 

@@ -114,6 +114,7 @@ class Pane(Widget, can_focus=True):
     # ---- moving about -------------------------------------------------------------------------
 
     def move(self, rows: int) -> None:
+        """Scroll by `rows` lines; positive is down."""
         height = self.body_height
         last = max(0, len(self._body) - height)
         top = self._top(height) if self.top is None else self.top
@@ -122,9 +123,11 @@ class Pane(Widget, can_focus=True):
         self.redraw()
 
     def page(self, direction: int) -> None:
+        """Scroll by one page: down (1) or up (-1)."""
         self.move(direction * max(1, self.body_height - 1))
 
     def end(self, direction: int) -> None:
+        """Scroll to the last (1) or the first (-1) line."""
         self.move(direction * 10**9)
 
     follows = False  # whether the newest stands at the end
@@ -141,6 +144,7 @@ class Pane(Widget, can_focus=True):
     # ---- the filter ---------------------------------------------------------------------------
 
     def ask_filter(self) -> None:
+        """Start to type a filter in the border."""
         self._asking = True
         self.redraw()
 
@@ -164,6 +168,7 @@ class Pane(Widget, can_focus=True):
         return True
 
     def filtered(self, lines: list[Line]) -> list[Line]:
+        """The lines that contain the filter, in any case; all if the filter is empty."""
         wanted = self.pattern.lower()
         if not wanted:
             return lines
@@ -238,6 +243,7 @@ class Pane(Widget, can_focus=True):
         return [("class:dim", "  ".join(parts))] if parts else self.foot()
 
     def render_line(self, y: int) -> Strip:
+        """Row `y` as painted last; blank below the last row."""
         return self._rows[y] if y < len(self._rows) else Strip.blank(self.size.width)
 
     def text(self) -> str:
@@ -247,17 +253,21 @@ class Pane(Widget, can_focus=True):
         return "\n".join(text_of(line).rstrip() for line in body)
 
     def on_focus(self) -> None:
+        """Redraw with the border of the focused pane."""
         self.redraw()
 
     def on_blur(self) -> None:
+        """End the input of the filter and redraw."""
         self._asking = False
         self.redraw()
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Scroll down by 3 rows."""
         self.move(3)
         event.stop()
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Scroll up by 3 rows."""
         self.move(-3)
         event.stop()
 

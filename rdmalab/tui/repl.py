@@ -54,9 +54,11 @@ class Repl(Widget):
         self.console = Console(self._session, evaluate, leave_keys=leave_keys)
 
     def compose(self) -> Iterable[Widget]:
+        """Make the console."""
         yield self.console
 
     def on_mount(self) -> None:
+        """Redraw the frame after each render of the prompt, and when scroll or focus changes."""
         # It is painted when a line was evaluated, and whenever the line or the cursor moves.
         self.console.live.session.app.after_render += lambda _: self.redraw()
         self.watch(self.console, "scroll_y", lambda _: self.redraw(), init=False)
@@ -73,6 +75,7 @@ class Repl(Widget):
     # ---- the frame ------------------------------------------------------------------------------
 
     def put(self, place: PanePlace) -> None:
+        """Set position and size; a place too small for a frame shows the console alone."""
         self.place = place
         self.set_class(self.is_bare, "bare")
 
@@ -86,6 +89,7 @@ class Repl(Widget):
         return width if self.is_bare else width - 2
 
     def redraw(self) -> None:
+        """Draw the frame again; an equal frame is not painted again."""
         if self.place is None or self.is_bare:
             return
         width, height = self.place.width, self.place.height
@@ -128,4 +132,5 @@ class Repl(Widget):
         return [("", said)] if said else []
 
     def render_line(self, y: int) -> Strip:
+        """Row `y` of the frame; empty without a frame."""
         return self._rows[y] if y < len(self._rows) and not self.is_bare else Strip([])

@@ -37,12 +37,14 @@ class Bar(Widget):
         self._shown = Strip([])
 
     def redraw(self, width: int) -> None:
+        """Draw the line for `width` columns; an equal line is not painted again."""
         strip = self.look.strip(self.look.spelled(self._draw(width))).crop_extend(0, width, None)
         if strip != self._shown:
             self._shown = strip
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
+        """The line if `y` is 0, else empty."""
         return self._shown if y == 0 else Strip([])
 
 
@@ -123,6 +125,7 @@ def _next(at_ns: int | None) -> str:
 
 
 def footer_line(scene: AppModel, width: int, pane: Pane | None) -> Line:
+    """Keys and their labels, those of the focused pane included. pane: None at the prompt."""
     own = pane.own_keys() if pane is not None else []
     going_on = "Next note" if scene.way_on == "next" else "Step"
     line: Line = []

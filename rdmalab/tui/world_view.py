@@ -133,6 +133,7 @@ class WorldView:
         return self.session.names.living(self.session.world, noun, node)
 
     def name(self, thing: Thing) -> str:
+        """The name of an object, as commands take it."""
         return self.session.names.of(thing)
 
     def meant(self, node: str, noun: Noun) -> Thing | None:

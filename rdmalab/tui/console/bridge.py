@@ -52,6 +52,7 @@ class SigwinchGuard:
             self.restore()
 
     def restore(self) -> None:
+        """Install Textual's handler again if prompt_toolkit replaced it."""
         # An application that is leaving has given the signal up on purpose: `wanted` says so.
         if self._present and self._ours is not self._handler() and self._wanted():
             signal.signal(signal.SIGWINCH, self._ours)
@@ -69,17 +70,20 @@ class EventInput(Input):
         self._listener: Callable[[], None] | None = None
 
     def feed(self, presses: Iterable[KeyPress]) -> None:
+        """Queue key presses and notify the active prompt, if any."""
         self._waiting.extend(presses)
         if self._listener is not None:
             self._listener()
 
     def read_keys(self) -> list[KeyPress]:
+        """Remove and return all queued key presses."""
         presses = list(self._waiting)
         self._waiting.clear()
         return presses
 
     @contextmanager
     def attach(self, input_ready_callback: Callable[[], None]) -> Iterator[None]:
+        """Notify this prompt of key presses inside the context, also of those already queued."""
         previous, self._listener = self._listener, input_ready_callback
         if self._waiting:
             asyncio.get_running_loop().call_soon(input_ready_callback)
@@ -90,6 +94,7 @@ class EventInput(Input):
 
     @contextmanager
     def detach(self) -> Iterator[None]:
+        """Notify no prompt inside the context; key presses are queued."""
         previous, self._listener = self._listener, None
         try:
             yield
@@ -97,16 +102,20 @@ class EventInput(Input):
             self._listener = previous
 
     def raw_mode(self) -> AbstractContextManager[None]:
+        """A context that keeps Textual's SIGWINCH handler; no terminal is changed."""
         # prompt_toolkit enters this first and leaves it last, which is what the guard needs.
         return self._guard.around()
 
     def cooked_mode(self) -> AbstractContextManager[None]:
+        """A context that changes nothing."""
         return nullcontext()
 
     def fileno(self) -> int:
+        """Raise NotImplementedError: keys are not read from a file."""
         raise NotImplementedError("the keys of a pane come from no file")
 
     def typeahead_hash(self) -> str:
+        """A key that is unique to this input."""
         return f"pane-{id(self)}"
 
     @property
@@ -124,19 +133,24 @@ class PaneOutput(DummyOutput):
         self._erase = erase
 
     def get_size(self) -> Size:
+        """Rows and columns of the pane."""
         return self.size
 
     def get_rows_below_cursor_position(self) -> int:
+        """Rows left below the transcript; NotImplementedError with fewer than 3."""
         if self.size.rows < 3:
             # An unknown height hides the toolbar, which would leave no row for the prompt.
             raise NotImplementedError
         return max(1, self.size.rows - self.rows_above)
 
     def get_default_color_depth(self) -> ColorDepth:
+        """Always 24 bits; the pane reduces colours where needed."""
         return ColorDepth.DEPTH_24_BIT
 
     def bell(self) -> None:
+        """Ring the bell of the pane."""
         self._bell()
 
     def erase_screen(self) -> None:
+        """Clear the transcript (^L)."""
         self._erase()  # Ctrl-L

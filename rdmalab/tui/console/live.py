@@ -59,6 +59,8 @@ class LivePrompt:
         app.after_render += lambda _: rendered()
 
     async def converse(self, evaluate: Evaluate, emit: Emit) -> None:
+        """Read lines and evaluate them until the prompt is closed; output goes to `emit`."""
+
         async def busily(text: str) -> bool:
             self.busy = True
             try:
@@ -80,9 +82,11 @@ class LivePrompt:
     # ---- what goes in -------------------------------------------------------------------------
 
     def feed(self, presses: list[KeyPress]) -> None:
+        """Send key presses to the prompt."""
         self._keys.feed(presses)
 
     def paste(self, text: str) -> None:
+        """Insert a pasted text; each line end becomes a newline."""
         self.feed([KeyPress(Keys.BracketedPaste, text.replace("\r\n", "\n").replace("\r", "\n"))])
 
     def say(self, line: str) -> None:
@@ -110,10 +114,12 @@ class LivePrompt:
         return answer is not NotImplemented
 
     def resize(self, columns: int, rows: int) -> None:
+        """Set the size of the prompt and redraw it."""
         self.output.size = Size(rows=max(1, rows), columns=max(1, columns))
         self.redraw()
 
     def redraw(self) -> None:
+        """Request a new render."""
         self.session.app.invalidate()
 
     @property
@@ -136,6 +142,7 @@ class LivePrompt:
         ]
 
     def cursor(self) -> Point | None:
+        """The position of the cursor in the rendered rows; None before the first render."""
         app = self.session.app
         screen = app.renderer.last_rendered_screen
         return screen.cursor_positions.get(app.layout.current_window) if screen else None

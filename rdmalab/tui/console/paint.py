@@ -29,6 +29,7 @@ _HARMLESS = {
 
 
 def harmless(text: str) -> str:
+    """The text with tabs expanded and control characters as visible text."""
     return text.expandtabs(8).translate(_HARMLESS)
 
 
@@ -42,12 +43,15 @@ def colour_name(name: str | None) -> str | None:
 
 
 class Paint:
+    """Converts prompt_toolkit styles, lines and rows to those of Rich and Textual."""
+
     def __init__(self, styles: BaseStyle, *, colour: bool) -> None:
         self.colour = colour
         self._styles = styles
         self._known: dict[str, Style] = {}
 
     def style(self, words: str) -> Style:
+        """The Rich style of prompt_toolkit style words; results are cached."""
         if words not in self._known:
             self._known[words] = self._translate(words)
         return self._known[words]
@@ -93,4 +97,5 @@ def _styled(
 
 
 def plain(rows: Iterable[Strip]) -> str:
+    """The text of the rows, without spaces at the line ends."""
     return "\n".join(row.text.rstrip() for row in rows)

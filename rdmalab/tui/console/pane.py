@@ -84,6 +84,7 @@ class Console(ScrollView, can_focus=True):
         return self.live.busy
 
     def on_mount(self) -> None:
+        """Start to read and evaluate lines in a worker."""
         self.run_worker(self._converse(), name="console")
 
     async def _converse(self) -> None:
@@ -104,6 +105,7 @@ class Console(ScrollView, can_focus=True):
         self.live.redraw()
 
     def clear(self) -> None:
+        """Remove all printed lines and redraw the prompt."""
         self._transcript.clear()
         self._settle()
         self.refresh()
@@ -152,10 +154,12 @@ class Console(ScrollView, can_focus=True):
             self.scroll_end(animate=False, force=True, immediate=True, x_axis=False)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Scroll; new output is followed only while the last row is visible."""
         super().watch_scroll_y(old_value, new_value)
         self._following = self.is_vertical_scroll_end
 
     def render_line(self, y: int) -> Strip:
+        """Row `y` of the visible part, with the selection marked."""
         width = self.scrollable_content_region.width
         y += self.scroll_offset.y
         row = self._row(y).crop_extend(0, width, None)
@@ -181,11 +185,13 @@ class Console(ScrollView, can_focus=True):
         return Strip.join([row.crop(0, start), chosen, row.crop(end, row.cell_length)])
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected text and a newline as its separator."""
         return selection.extract(plain([*self._transcript.rows, *self._live_rows])), "\n"
 
     # ---- what is heard ------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
+        """Scroll a page, interrupt the run (^C), or send the key to the prompt."""
         if event.key in self.leave_keys or (event.key == "ctrl+c" and self._has_selection()):
             return
         if event.key in _PAGES:
@@ -201,6 +207,7 @@ class Console(ScrollView, can_focus=True):
         event.prevent_default()
 
     def on_paste(self, event: events.Paste) -> None:
+        """Scroll to the prompt and insert the text."""
         event.stop()
         event.prevent_default()
         self._return_to_prompt()
@@ -219,6 +226,7 @@ class Console(ScrollView, can_focus=True):
         self._settle()
 
     def on_resize(self, _event: events.Resize) -> None:
+        """Wrap the printed lines at the new width and resize the prompt."""
         region = self.scrollable_content_region
         self._transcript.wrap(max(1, region.width))
         self._settle()
@@ -226,22 +234,28 @@ class Console(ScrollView, can_focus=True):
         self.live.resize(region.width, region.height)
 
     def on_focus(self) -> None:
+        """Redraw the prompt with its cursor."""
         self.live.redraw()  # the cursor is part of the picture
 
     def on_blur(self) -> None:
+        """Redraw the prompt without its cursor."""
         self.live.redraw()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Send a press on the prompt's rows to the prompt."""
         self._mouse(event, MouseEventType.MOUSE_DOWN)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
+        """Send a release to the prompt, unless text is selected."""
         if not self._has_selection():
             self._mouse(event, MouseEventType.MOUSE_UP)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Scroll the completion menu up if the pointer is on it, else the transcript."""
         self._wheel(event, MouseEventType.SCROLL_UP)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Scroll the completion menu down if the pointer is on it, else the transcript."""
         self._wheel(event, MouseEventType.SCROLL_DOWN)
 
     def _wheel(self, event: events.MouseEvent, kind: MouseEventType) -> None:

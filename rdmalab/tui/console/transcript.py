@@ -36,11 +36,13 @@ class Transcript:
         return gone
 
     def wrap(self, width: int) -> None:
+        """Cut all lines again into rows of `width` cells."""
         if width != self._width:
             self._width = width
             self.rows = [row for line in self._lines for row in self._cut(line)]
 
     def clear(self) -> None:
+        """Remove all lines."""
         self._lines.clear()
         self.rows = []
 

@@ -20,9 +20,11 @@ class CompletionsPane(Pane):
     """All CQs of both nodes, one below the other."""
 
     def sentences(self) -> list[str]:
+        """The command that prints all CQs."""
         return ["show cq"]
 
     def lines(self, width: int, height: int) -> list[Line]:
+        """Each CQ with a table of its completions; a hint if there is no CQ."""
         view = self.stage.look("show cq")
         if not view.rows:
             return [[(DIM, view.hint)]]

@@ -34,6 +34,7 @@ class MemoryPane(Pane):
     # ---- which bytes ----------------------------------------------------------------------------
 
     def region_of(self, node: str) -> Thing | None:
+        """The chosen MR of a node, else a default one; None if the node has none."""
         things = self.stage.things(node, Noun.MR)
         chosen = self.chosen.get(node)
         return chosen if chosen in things else self.stage.meant(node, Noun.MR)
@@ -43,6 +44,7 @@ class MemoryPane(Pane):
         return [region for node in nodes if node and (region := self.region_of(node)) is not None]
 
     def other(self, noun: str, direction: int) -> None:
+        """Show the next (1) or previous (-1) MR of each node."""
         del noun
         for position in self.positions:
             node = self.stage.node(position)
@@ -52,6 +54,7 @@ class MemoryPane(Pane):
         self.redraw()
 
     def move(self, rows: int) -> None:
+        """Move the first byte shown by `rows` rows of bytes."""
         longest = max((self._length(region) for region in self._regions()), default=0)
         last = max(0, (longest - 1) // _ROW)
         now = (self.start or 0) // _ROW
@@ -59,6 +62,7 @@ class MemoryPane(Pane):
         self.redraw()
 
     def escape(self) -> bool:
+        """Follow the last event again; False if the pane follows it already."""
         was, self.start = self.start, None
         return was is not None
 
@@ -85,6 +89,7 @@ class MemoryPane(Pane):
         return (width - 3 * (columns - 1)) // columns
 
     def sentences(self) -> list[str]:
+        """A `show` command for the visible bytes of each MR."""
         rows = max(1, self.body_height)
         found = []
         for region in self._regions():
@@ -95,6 +100,7 @@ class MemoryPane(Pane):
     # ---- drawing --------------------------------------------------------------------------------
 
     def title(self) -> Line:
+        """Name and attributes of the MR; empty if the pane shows two nodes."""
         line: Line = []
         if len(self.positions) == 1:
             for region in self._regions():
@@ -103,9 +109,11 @@ class MemoryPane(Pane):
         return line
 
     def hint(self) -> str:
+        """The keys of this pane."""
         return "j k: bytes  o: other region  Esc: follow"
 
     def lines(self, width: int, height: int) -> list[Line]:
+        """The bytes of each MR, side by side; a hint if there is no MR."""
         regions = self._regions()
         if not regions:
             return [[(DIM, "no memory region yet: reg_mr A.mr0 pd=A.pd0 length=4096 access=0")]]

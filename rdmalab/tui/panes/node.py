@@ -74,6 +74,7 @@ class NodePane(Pane):
         return found[0] if found else None
 
     def other(self, noun: str, direction: int) -> None:
+        """Show the next (1) or previous (-1) object of a noun; an empty noun means QP."""
         of = Noun(noun or Noun.QP)
         things = self.stage.things(self.node, of)
         if things:
@@ -83,16 +84,19 @@ class NodePane(Pane):
         self.redraw()
 
     def breakpoint(self) -> str:
+        """A `watch` command for the state of the QP; empty if there is no QP."""
         qp = self.thing(Noun.QP)
         return f"watch {self.stage.name(qp)}.state" if qp is not None else ""
 
     def move(self, rows: int) -> None:
+        """Show the next or previous QP if `rows` is 1 or -1; else scroll."""
         if abs(rows) == 1:
             self.other("", rows)
         else:
             super().move(rows)
 
     def sentences(self) -> list[str]:
+        """A `show` command for each object in the pane; for the node if it has no QP."""
         wanted = (Noun.QP, Noun.CQ, Noun.MR)
         if self.thing(Noun.QP) is None:
             return [f"show {self.node}"]
@@ -102,6 +106,7 @@ class NodePane(Pane):
     # ---- what is drawn --------------------------------------------------------------------------
 
     def title(self) -> Line:
+        """Node, address, QP with type, number and peer, and its position among the QPs."""
         line: Line = [(CURRENT, self.node)]
         if self.place and self.place.width > 52 and self.node:
             rows = self.stage.look("show link").rows
@@ -133,6 +138,7 @@ class NodePane(Pane):
         return self.stage.look(f"show {self.stage.name(thing)}").rows
 
     def lines(self, width: int, height: int) -> list[Line]:
+        """State, queues, CQ, memory and attributes; the least important are dropped to fit."""
         if not self.node:
             return [[(DIM, "there is no second node")]]
         qp = self.thing(Noun.QP)

@@ -17,10 +17,12 @@ class NotesPane(Pane):
     """The pane of a loaded scenario."""
 
     def title(self) -> Line:
+        """The name and position of the loaded scenario; empty if none is loaded."""
         walk = self.stage.walk
         return [(NAME, _place(walk))] if walk is not None else []
 
     def lines(self, width: int, height: int) -> list[Line]:
+        """The current note and step of the scenario; a hint if none is loaded."""
         walk = self.stage.walk
         lines: list[Line] = []
         for line in _NOTHING if walk is None else _walked(walk):

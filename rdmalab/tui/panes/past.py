@@ -34,6 +34,7 @@ class PastPane(Pane):
         return [f"show {self.what} last={last}"]
 
     def lines(self, width: int, height: int) -> list[Line]:
+        """The story or the log; in a narrow pane each row is shortened and wrapped."""
         del height
         view = self.stage.look(self.sentences()[0])
         if width >= _ROOMY or not view.rows:

@@ -60,6 +60,7 @@ class WhyPane(Pane):
     # ---- the answer -----------------------------------------------------------------------------
 
     def title(self) -> Line:
+        """The question, and the event of the reply if it is not the current one."""
         self.look_into()
         question = self._question
         line: Line = [(NAME, question)] if question else []
@@ -74,6 +75,7 @@ class WhyPane(Pane):
         return asked.question if asked is not None else ""
 
     def sentences(self) -> list[str]:
+        """The `why` command that prints the same reply."""
         return [f"why {self._question}".strip()]
 
     def _now(self) -> _Moment:
@@ -159,6 +161,7 @@ class WhyPane(Pane):
         return rows[min(self.at, len(rows) - 1)] if rows else None
 
     def move(self, rows: int) -> None:
+        """Move the mark by `rows` rows and keep it visible; scroll if no row has a mark."""
         count = len(self._spans)
         if not count:
             super().move(rows)
@@ -177,6 +180,7 @@ class WhyPane(Pane):
     # ---- drawing --------------------------------------------------------------------------------
 
     def lines(self, width: int, height: int) -> list[Line]:
+        """The rows of the report, the marked one in reverse; a text if there is no report."""
         del height
         self.look_into()
         if not isinstance(self.answer, Report):

@@ -34,23 +34,28 @@ class WirePane(Pane):
         self.opened = False
 
     def title(self) -> Line:
+        """A label while one packet fills the pane, else empty."""
         if self.opened and not self._is_roomy(self.body_height):
             return [(DIM, "one packet")]
         return []
 
     def sentences(self) -> list[str]:
+        """The `show wire` command with the number of rows."""
         last = _LAST if self.pattern or self.marked is not None else max(20, self.body_height)
         return [f"show wire last={last}"]
 
     def hint(self) -> str:
+        """What Enter does now."""
         return "Enter: back" if self.opened else "Enter: take it apart"
 
     def inspect(self) -> None:
+        """Show the headers of the marked packet, or all packets again."""
         self.opened = not self.opened
         self.top = 0 if self.opened else None
         self.redraw()
 
     def escape(self) -> bool:
+        """Close the decoded packet; False if none was open."""
         was, self.opened, self.top = self.opened, False, None
         return was
 
@@ -60,12 +65,14 @@ class WirePane(Pane):
             self.marked = None
 
     def breakpoint(self) -> str:
+        """A `break` command for the opcode of the marked packet; empty without a packet."""
         chosen = self._chosen(self.stage.look(self.sentences()[0]).rows)
         return f"break wire.last.opcode == {chosen.opcode}" if chosen is not None else ""
 
     # ---- the mark -------------------------------------------------------------------------------
 
     def move(self, rows: int) -> None:
+        """Move the mark by `rows` packets; at the last one it follows the newest."""
         if self.opened and not self._is_roomy(self.body_height):
             super().move(rows)
             return
@@ -97,6 +104,7 @@ class WirePane(Pane):
     # ---- drawing --------------------------------------------------------------------------------
 
     def lines(self, width: int, height: int) -> list[Line]:
+        """Packets as arrows, and the headers of the marked one if there is room or it is opened."""
         view = self.stage.look(self.sentences()[0])
         rows = [row for row in view.rows if self._is_wanted(row)]
         if not rows:
