@@ -63,6 +63,7 @@ class RdmalabLexer(Lexer):
         super().__init__(**({"ensurenl": False, "stripnl": False} | options))
 
     def get_tokens_unprocessed(self, text: str) -> Iterator[_Piece]:
+        """Pieces (offset, token type, text) of a command or a transcript."""
         if _TRANSCRIPT.search(text):
             yield from self._transcript(text)
         else:
@@ -83,6 +84,7 @@ class RdmalabLexer(Lexer):
 
     @staticmethod
     def analyse_text(text: str) -> float:
+        """Confidence from 0 to 1 that the text is a transcript of a session."""
         return 0.8 if _TRANSCRIPT.search(text) else 0.0
 
 

@@ -19,6 +19,7 @@ class LabCompleter(Completer):
         self._session = session
 
     def get_completions(self, document: Document, _event: CompleteEvent) -> Iterable[Completion]:
+        """Candidates for the word at the cursor, each with its description."""
         text, cursor = document.text, document.cursor_position
         found, expected = choices(self._session(), text, cursor)
         start = expected.place.start - cursor

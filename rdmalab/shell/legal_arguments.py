@@ -73,6 +73,7 @@ def attribute_of(slot: Slot) -> str:
 
 
 def judge_attribute(here: CompletionContext, slot: Slot) -> ArgumentVerdict | None:
+    """Whether modify_qp needs or takes the attribute; None if it is refused or already given."""
     name = attribute_of(slot)
     if name not in ATTRIBUTES:
         return ArgumentVerdict(THEN_THE_REST) if here.expected.partial else None

@@ -82,10 +82,12 @@ _OPEN_QUOTE = re.compile(r"""" | (?<!\w)'""", re.VERBOSE)
 
 
 def colour_wanted() -> bool:
+    """Whether the output has colours: NO_COLOR is not set, or empty."""
     return not os.environ.get("NO_COLOR")  # https://no-color.org
 
 
 def palette() -> Style:
+    """The styles of the prompt; without colours if NO_COLOR is set."""
     return Style.from_dict(PALETTE if colour_wanted() else PALETTE | _COLOURLESS)
 
 

@@ -86,6 +86,7 @@ class Printer:
 
 
 async def pause() -> None:
+    """Let other tasks of the event loop run between two slices."""
     await asyncio.sleep(0)
 
 

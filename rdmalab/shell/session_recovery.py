@@ -44,18 +44,22 @@ class Reread(NullLog):
         self.halted = False
 
     def known(self) -> LoggedArrival | None:
+        """The next logged end of a run; without one a stop, or None if the run may go on."""
         if self.arrivals:
             return self.arrivals.pop(0)
         self.halted = not self.may_go_on
         return LoggedArrival(LoggedMoment(-1, 0), True) if self.halted else None
 
     def arrived(self, arrival: LoggedArrival) -> None:
+        """Write the end of a run to the new log."""
         self.diary.arrived(arrival)
 
     def path(self, typed: str) -> str:
+        """The logged path of the next scenario; `typed` if none is logged."""
         return self.loads[0][0] if self.loads else typed
 
     def loaded(self, path: str, text: str) -> str:
+        """Log the scenario; returns an error text if it differs from the logged one."""
         if self.loads and self.loads.pop(0)[1] != fingerprint(text):
             return f"{path} has changed since the session was recorded"
         return self.diary.loaded(path, text)

@@ -234,6 +234,7 @@ def queue_line(name: str, row: QueueRow, note: str = "") -> Line:
 
 
 def queue(row: QueueRow) -> list[Line]:
+    """One line with the counts of a work queue."""
     return [queue_line("  ", row)]
 
 
@@ -360,6 +361,7 @@ def hexdump(row: HexRow) -> list[Line]:
 
 
 def owner(row: OwnedRow) -> list[Line]:
+    """One warning line: bytes of an MR that an outstanding work request uses."""
     return [plain(f"! {row.text}", WARN)]
 
 

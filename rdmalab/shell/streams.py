@@ -57,6 +57,7 @@ class Stream:
             self.inner.buffer.flush()
 
     def flush(self) -> None:
+        """Write what is buffered; raises Lost on failure if `must`, else ignores it."""
         with self._judged():
             self.inner.flush()
 

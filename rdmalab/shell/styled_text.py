@@ -38,6 +38,7 @@ _NOT_PLAIN = re.compile(r"[^\n\t -~]")
 
 
 def text_of(line: Iterable[Fragment]) -> str:
+    """The text of a line without its styles."""
     return "".join(text for _, text in line)
 
 
@@ -71,6 +72,7 @@ def in_ascii(line: Line) -> Line:
 
 
 def indented(line: Line, by: str) -> Line:
+    """The line with `by` before it; unchanged if either is empty."""
     return [("", by), *line] if by and line else line
 
 

@@ -40,6 +40,7 @@ def _row(row: Sequence[Fragment], widths: list[int], aligned: str) -> Line:
 
 
 def header(*names: str) -> list[Fragment]:
+    """The column names as dimmed cells."""
     return [(DIM, name) for name in names]
 
 
