@@ -57,6 +57,7 @@ class Breakpoints:
         return bool(self.by_number)
 
     def add(self, question: Expression, *, watches: bool) -> Breakpoint:
+        """Make a breakpoint with the next number. watches: halt at each change of the value."""
         made = Breakpoint(self.next_number, question, watches)
         self.by_number[made.number] = made
         self.next_number += 1

@@ -30,6 +30,7 @@ class HistoryQuery(Jump):
         self.readings: list[HistoryValue] = []
 
     def go(self, events: int = SLICE) -> bool:
+        """Evaluate after up to `events` more past events; True when the survey is over."""
         history = self.session.history
         if self.over:
             return True

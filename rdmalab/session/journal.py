@@ -49,6 +49,7 @@ class Journal(Sequence[Entry]):
         self._unpacked: tuple[int, list[Entry]] = (-1, [])  # the chunk that was read last
 
     def append(self, entry: Entry) -> None:
+        """Add the newest entry; compress the oldest loose chunk when there are too many."""
         self._events.append(entry.event)
         self._tail.append(entry)
         if len(self._tail) > (LOOSE + 1) * CHUNK:

@@ -32,6 +32,7 @@ class Names:
             self.buried.add(self.name_of[thing])
 
     def find(self, name: str) -> Thing | None:
+        """The object of a name, existing or destroyed; None if the name was never given."""
         return self.thing_of.get(name)
 
     def of(self, thing: Thing) -> str:
@@ -39,6 +40,7 @@ class Names:
         return self.name_of.get(thing) or f"{thing.node}.{thing.noun}#{thing.number}"
 
     def is_free(self, name: str) -> bool:
+        """Whether a new object may take the name: it is unused, or its object is destroyed."""
         return name not in self.thing_of or name in self.buried
 
     def first_free(self, stem: str) -> str:

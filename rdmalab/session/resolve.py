@@ -142,10 +142,12 @@ class Binder:
 
     # ------------------------------------------------------------------ one function a kind
     def thing_argument(self, kind: ThingKind, ref: Ref) -> Thing | Region:
+        """The object of a name, or a Region of its bytes; raises NotUnderstood if unknown."""
         thing = self.thing(ref, kind.noun)
         return Region(thing, ref.start, ref.stop) if kind.ranged else thing
 
     def new_argument(self, kind: NewKind, new: New) -> New:
+        """The name of an object to create; raises NotUnderstood if it is in use."""
         name = str(new)
         if new.node not in self.world.nodes:
             offer = f"nodes: {' '.join(self.world.nodes)}"
@@ -165,6 +167,7 @@ class Binder:
             return value
 
     def direction_argument(self, _kind: DirectionKind, direction: Direction) -> Direction:
+        """Both nodes of a direction, unchanged; raises NotUnderstood if one is missing."""
         for node in direction:
             if node not in self.world.nodes:
                 offer = f"nodes: {' '.join(self.world.nodes)}"
@@ -172,12 +175,15 @@ class Binder:
         return direction
 
     def list_argument(self, kind: ListKind, values: list[Any]) -> Fresh:
+        """Each item of a list, converted by the kind of its items."""
         return Fresh([self.value(kind.item, value) for value in values])
 
     def boolean_argument(self, _kind: BooleanKind, value: Any) -> bool:
+        """True or False; a number is True unless it is 0."""
         return bool(value)
 
     def record_argument(self, kind: RecordKind, given: dict[str, Any] | int) -> Any:
+        """The record made of the given fields; an integer is its short form."""
         if isinstance(given, int):
             assert kind.short is not None
             assert kind.short.number is not None

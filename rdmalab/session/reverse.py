@@ -29,6 +29,7 @@ class Jump(RunControl):
         self.from_event = session.world.event
 
     def go(self, events: int = SLICE) -> bool:
+        """Go to the moment in one call; returns True. `events` is ignored."""
         del events
         if not self.over:
             self._arrive(self.place, self.beyond)
@@ -56,6 +57,7 @@ class ReverseRun(Jump):
             self._past = _past(session, kind)
 
     def go(self, events: int = SLICE) -> bool:
+        """Search one slice of the past for the steps; True when the moment is reached."""
         history = self.session.history
         if self.over:
             return True
@@ -112,6 +114,7 @@ class Rewind(Jump):
         self._hit: int | None = None  # the latest event in it at which one would have halted
 
     def go(self, events: int = SLICE) -> bool:
+        """Check up to `events` past events for a breakpoint; True when the run is over."""
         if self.over:
             return True
         if self._first is None and not self._enter():
@@ -205,6 +208,7 @@ class Clock(Jump):
         self.at_ns = at_ns
 
     def go(self, events: int = SLICE) -> bool:
+        """Go to `at_ns` in one call; returns True. `events` is ignored."""
         del events
         if not self.over:
             self.session.history.seek_time(self.at_ns)

@@ -46,6 +46,7 @@ class Idle:
     bulk: bool = True
 
     def reached(self, session: "Session", first_record: int) -> bool:
+        """Always False: the run ends when no event is left, or at `until_ns`."""
         del session, first_record
         return False
 
@@ -60,6 +61,7 @@ class Steps:
     bulk: bool = False
 
     def reached(self, session: "Session", first_record: int) -> bool:
+        """Count the event if it holds a record of `kind` (None: any); True after the last step."""
         records = session.world.trace.records[first_record:]
         if self.kind is None or any(kind_of(record) is self.kind for record in records):
             self.count -= 1
@@ -76,6 +78,7 @@ class When:
     bulk: bool = False
 
     def reached(self, session: "Session", first_record: int) -> bool:
+        """Evaluate the condition; True if it holds."""
         del first_record
         return bool(session.ask(self.node))
 
