@@ -56,6 +56,7 @@ class Header:
     SHIFTS: ClassVar[tuple[tuple[int, int], ...]]  # (shift, mask) of each, in the header as one int
 
     def pack(self) -> bytes:
+        """The header as bytes, big-endian; raises ValueError if a value exceeds its bits."""
         folded = 0
         for name, bits, _ in self.FIELDS:
             value: int = getattr(self, name)
@@ -66,6 +67,7 @@ class Header:
 
     @classmethod
     def unpack(cls, data: bytes, offset: int = 0) -> Self:
+        """Read a header at `offset` (bytes); raises ValueError if the data are too short."""
         octets = data[offset : offset + cls.LENGTH]
         if len(octets) < cls.LENGTH:
             raise ValueError(f"{cls.__name__} needs {cls.LENGTH} bytes, not {len(octets)}")
@@ -74,10 +76,12 @@ class Header:
 
     @classmethod
     def layout(cls) -> tuple[Field, ...]:
+        """All fields in the order of the wire."""
         return cls.FIELDS
 
     @classmethod
     def field(cls, name: str) -> Field:
+        """The field of this name; raises StopIteration if there is none."""
         return next(field for field in cls.FIELDS if field.name == name)
 
     @classmethod

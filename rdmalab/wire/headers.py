@@ -26,6 +26,8 @@ from rdmalab.wire.header import (
 
 @header
 class Ethernet(Header):
+    """Ethernet II header: MAC addresses and EtherType."""
+
     dst: B48
     src: B48
     ethertype: B16
@@ -33,6 +35,8 @@ class Ethernet(Header):
 
 @header
 class IPv4(Header):
+    """IPv4 header without options (RFC 791)."""
+
     version: B4
     ihl: B4
     tos: B8
@@ -49,6 +53,8 @@ class IPv4(Header):
 
 @header
 class IPv6(Header):
+    """IPv6 header (RFC 8200)."""
+
     version: B4
     traffic_class: B8
     flow_label: B20
@@ -61,6 +67,8 @@ class IPv6(Header):
 
 @header
 class LRH(Header):
+    """Local Route Header (IBA 7.7)."""
+
     ABOUT = "Local Route Header: where a packet goes inside an InfiniBand subnet (IBA 7.7)."
 
     vl: B4
@@ -76,6 +84,8 @@ class LRH(Header):
 
 @header
 class GRH(Header):
+    """Global Route Header."""
+
     ABOUT = "Global Route Header: on InfiniBand if asked for; also the 40 bytes before a datagram."
 
     ip_version: B4
@@ -90,6 +100,8 @@ class GRH(Header):
 
 @header
 class UDP(Header):
+    """UDP header (RFC 768)."""
+
     sport: B16
     dport: B16
     length: B16
@@ -98,6 +110,8 @@ class UDP(Header):
 
 @header
 class TCP(Header):
+    """TCP header without options (RFC 9293)."""
+
     sport: B16
     dport: B16
     seq: B32
@@ -112,6 +126,8 @@ class TCP(Header):
 
 @header
 class ARP(Header):
+    """ARP packet for IPv4 over Ethernet (RFC 826)."""
+
     ABOUT = "Which MAC has an IPv4 address (RFC 826)."
 
     hardware: B16
@@ -127,6 +143,8 @@ class ARP(Header):
 
 @header
 class BTH(Header):
+    """Base Transport Header."""
+
     ABOUT = "Base Transport Header."
 
     opcode: B8
@@ -146,6 +164,8 @@ class BTH(Header):
 
 @header
 class RDETH(Header):
+    """Reliable Datagram Extended Transport Header."""
+
     ABOUT = "Reliable Datagram: unused, because no device implements RD."
 
     reserved: B8
@@ -154,6 +174,8 @@ class RDETH(Header):
 
 @header
 class DETH(Header):
+    """Datagram Extended Transport Header."""
+
     ABOUT = "Datagram."
 
     qkey: B32
@@ -163,6 +185,8 @@ class DETH(Header):
 
 @header
 class XRCETH(Header):
+    """XRC Extended Transport Header: the number of the target SRQ."""
+
     ABOUT = "Extended Reliable Connection."
 
     reserved: B8
@@ -171,6 +195,8 @@ class XRCETH(Header):
 
 @header
 class FETH(Header):
+    """Flush Extended Transport Header: selectivity and placement of a FLUSH."""
+
     ABOUT = "Flush."
 
     reserved: B26
@@ -180,6 +206,8 @@ class FETH(Header):
 
 @header
 class RETH(Header):
+    """RDMA Extended Transport Header: address, rkey and length of the remote memory."""
+
     ABOUT = "RDMA."
 
     va: B64
@@ -189,6 +217,8 @@ class RETH(Header):
 
 @header
 class AtomicETH(Header):
+    """Atomic Extended Transport Header: remote address, rkey and operands."""
+
     va: B64
     rkey: B32
     swap_add: B64
@@ -197,6 +227,8 @@ class AtomicETH(Header):
 
 @header
 class AETH(Header):
+    """ACK Extended Transport Header: syndrome and message sequence number."""
+
     ABOUT = "Acknowledge."
 
     syndrome: B8
@@ -205,16 +237,22 @@ class AETH(Header):
 
 @header
 class AtomicAckETH(Header):
+    """Atomic ACK Extended Transport Header: the value before the atomic."""
+
     original: B64
 
 
 @header
 class ImmDt(Header):
+    """Immediate Extended Transport Header: 4 bytes of immediate data."""
+
     imm_data: B32
 
 
 @header
 class IETH(Header):
+    """Invalidate Extended Transport Header: the rkey to invalidate."""
+
     ABOUT = "Invalidate."
 
     rkey: B32

@@ -158,6 +158,7 @@ def mapped_gid(address: int) -> int:
 
 
 def ipv4_gid(address: str) -> int:
+    """The GID ::ffff:a.b.c.d of a dotted IPv4 address; raises ValueError if malformed."""
     return mapped_gid(int(IPv4Address(address)))
 
 
@@ -178,6 +179,7 @@ def is_multicast(gid: int) -> bool:
 
 
 def gid_text(gid: int) -> str:
+    """A GID as text: ::ffff:a.b.c.d if it holds an IPv4 address, else IPv6."""
     if gid >> 32 == MAPPED:
         return f"::ffff:{IPv4Address(gid & 0xFFFFFFFF)}"
     return str(IPv6Address(gid))
