@@ -29,9 +29,11 @@ class Ask(Protocol):
     A bare word among the arguments is a `Bare`: compare it with `is_same`.
     """
 
-    def field(self, path: Path) -> Any: ...
+    def field(self, path: Path) -> Any:
+        """The value of a path; raises Unknown if it does not exist."""
 
-    def call(self, path: Path, positional: list[Any], keywords: dict[str, Any]) -> Any: ...
+    def call(self, path: Path, positional: list[Any], keywords: dict[str, Any]) -> Any:
+        """The result of a call with evaluated arguments; raises Unknown if it does not exist."""
 
 
 class Named(Protocol):
@@ -40,9 +42,11 @@ class Named(Protocol):
     @property
     def noun(self) -> str: ...
 
-    def legal(self) -> Collection[str]: ...
+    def legal(self) -> Collection[str]:
+        """All names that a word can be compared with."""
 
-    def is_called(self, name: str) -> bool: ...
+    def is_called(self, name: str) -> bool:
+        """Whether this value has the name."""
 
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {

@@ -69,6 +69,7 @@ class Reader:
         return self.tokens[at] if at < len(self.tokens) else None
 
     def take(self) -> Token:
+        """Return the current token and move to the next one."""
         self.at += 1
         return self.tokens[self.at - 1]
 

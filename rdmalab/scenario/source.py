@@ -75,6 +75,7 @@ class Source:
     text: str
 
     def error(self, message: str, hint: str = "", place: SourcePlace | None = None) -> FileError:
+        """A FileError at a place; None is line 1, column 1. hint: one suggestion."""
         return FileError(self.path, message, hint, place or SourcePlace(1, 1), self.text)
 
 

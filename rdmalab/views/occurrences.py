@@ -95,6 +95,7 @@ class OccurrenceSearch:
     def all_of(
         self, records: Iterator[Record], *, answers: bool = False
     ) -> Iterator[OccurrenceRow]:
+        """A row for each record."""
         return (self.told(record, answers=answers) for record in records)
 
     def listed(self, found: list[Thing], said: str) -> Iterator[OccurrenceRow]:
