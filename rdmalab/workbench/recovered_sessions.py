@@ -87,6 +87,7 @@ class LockedRecording:
             self.stream.flush()
 
     def close(self) -> None:
+        """Close the file, which releases its lock."""
         self.stream.close()
 
 

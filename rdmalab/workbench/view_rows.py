@@ -40,6 +40,7 @@ def _or(rows: Sequence[Any], hint: str) -> str:
 
 # --------------------------------------------------------------------------- everything in brief
 def overview(request: Request) -> View:
+    """The view of `show` without a topic: objects, the link, and three planned events."""
     session = request.session
     world, names = session.world, session.names
     qps = [queues.qp_row(world, names, thing) for thing in request.things(Noun.QP)]

@@ -100,6 +100,7 @@ class WriteAheadLog(NullLog):
 
     # ------------------------------------------------------------------ what happens
     def typed(self, line: str, *, again: bool = False) -> None:
+        """Write the line and sync it to disk before it runs. again: it runs a second time."""
         self._in_line = True
         self._write({"typed": line} | ({"again": True} if again else {}), sync=True)
 
@@ -109,14 +110,17 @@ class WriteAheadLog(NullLog):
         self._write({"arrived": list(arrival.place)} | stopped, sync=arrival.stopped)
 
     def ended(self, place: LoggedMoment, commands: int) -> None:
+        """Write the moment at the end of the line, and how many commands ran."""
         self._write({"ended": list(place), "commands": commands})
         self._in_line = False
 
     def loaded(self, path: str, text: str) -> str:
+        """Write the absolute path and the SHA-256 of a scenario; returns an empty text."""
         self._write({"loaded": str(Path(path).resolve()), "sha256": fingerprint(text)})
         return ""
 
     def trouble(self) -> str:
+        """Return the pending error message and clear it; empty if there is none."""
         said, self._trouble = self._trouble, ""
         return said
 
@@ -146,6 +150,7 @@ class WriteAheadLog(NullLog):
         self.head, self._is_draft = head, True
 
     def begin_empty(self, head: LogHeader) -> Path | None:
+        """Close the log; the next line starts a new one. Returns the closed file, if any."""
         left = self.file
         self.leave()
         self.head, self._in_line = head, False
@@ -212,10 +217,12 @@ def head_of(session: Session, begin: tuple[str, ...] = ()) -> LogHeader:
 
 
 def place_of(session: Session) -> LoggedMoment:
+    """The current event and time of a session."""
     return LoggedMoment(session.world.event, session.world.now_ns)
 
 
 def fingerprint(text: str) -> str:
+    """The SHA-256 of a text in UTF-8, in hexadecimal."""
     return sha256(text.encode()).hexdigest()
 
 

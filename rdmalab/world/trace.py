@@ -54,16 +54,20 @@ class Forgotten:
     """The provider where nothing older than the tail is available."""
 
     def of_record(self, number: int) -> Stretch:
+        """Raise LookupError: the record is not kept."""
         raise LookupError(f"record {number} is older than the tail, and nothing replays it")
 
     def of_event(self, event: int) -> Stretch:
+        """Raise LookupError: the records of the event are not kept."""
         raise LookupError(f"event {event} is older than the tail, and nothing replays it")
 
     def rare(self, before: int) -> Iterator[Numbered]:
+        """No records."""
         del before
         return iter(())
 
     def rare_of(self, kind: Kind, before: int) -> Iterator[Numbered]:
+        """No records."""
         del kind, before
         return iter(())
 

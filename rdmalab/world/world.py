@@ -137,6 +137,7 @@ class World:
         return hca, found
 
     def gone(self, thing: Thing) -> Refused:
+        """The error for a call on a destroyed object, by the profile of its node."""
         what = f"this {thing.noun}"
         return refused(self.nodes[thing.node].profile, "use-after-destroy", what)
 
@@ -346,17 +347,21 @@ class World:
             self.trace.record(kind, held.source, held.sender, held.packet, at_ns)
 
     def has(self, gid: int) -> bool:
+        """Whether a port on the network has this address."""
         return gid in self.node_of_gid
 
     def file_port(self, node: str, at_ns: int) -> None:
+        """Schedule the next turn of the node's port at `at_ns`."""
         trace = self.trace
         cause = trace.first + len(trace.tail) - 1  # `latest` costs a call
         self.agenda.file(at_ns, _PORT, node, None, cause)
 
     def arm(self, timer: Timer, at_ns: int) -> None:
+        """Let a timer fire at `at_ns`; replaces an earlier arming."""
         self.agenda.arm(timer, at_ns, self.trace.latest)
 
     def disarm(self, timer: Timer) -> None:
+        """Stop the timer if it is armed."""
         self.agenda.disarm(timer)
 
     # ------------------------------------------------------------------ the cable's settings
