@@ -17,10 +17,7 @@ import yaml
 _ROOT = Path(__file__).parents[2]
 
 # Rooms that are not rewritten yet. The doctor is redesigned, with its sentences, in the next part.
-PENDING = (
-    "rdmalab/doctor",
-    "scenarios",
-)
+PENDING = ("rdmalab/doctor",)
 
 
 class Banned(NamedTuple):
