@@ -107,8 +107,9 @@ class Binder:
         close = get_close_matches(name, living, 1, 0.6)
         if close:
             return f"did you mean {close[0]}?"
-        what = _NOUNS[noun] if noun else "anything"
-        return f"there is: {' '.join(living)}" if living else f"there is no {what} yet"
+        if living:
+            return f"there is: {' '.join(living)}"
+        return f"there is not yet {_NOUNS[noun]}" if noun else "nothing exists yet"
 
     def _short(self, kind: ArgumentKind, ref: Ref) -> Any:
         short = kind.short

@@ -132,7 +132,7 @@ def test_the_app_opens_on_what_a_program_did() -> None:
     command = [sys.executable, "-m", "rdmalab", "python", "--tui", program]
     with Terminal(command, columns=120, rows=40) as terminal:
         terminal.wait_for("A>", timeout=30)
-        terminal.wait_for("What cq_events.py did", timeout=10)
+        terminal.wait_for("The commands of", timeout=10)
         terminal.send(b"next\r")
         terminal.wait_for("next (F8): step", timeout=20)
 
