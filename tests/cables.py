@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from rdmalab.world.cable import Cable
+from rdmalab.world.cable import LATENCY_NS, MTU_BYTES, RATE_BPS, Cable
 from rdmalab.world.faults import Drop, Match
 from rdmalab.world.transit import Transit
-from rdmalab.world.world import LATENCY_NS, MTU_BYTES, RATE_BPS
 
 Delays = list[int]  # ns, one a copy that arrives; none if the packet is lost
 

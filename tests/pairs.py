@@ -34,6 +34,7 @@ from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.wire.packet import Packet
 from rdmalab.world.event_queue import Door, EventQueue
 from rdmalab.world.faults import Drop, Match
+from rdmalab.world.network import Network
 from rdmalab.world.trace import Trace
 from rdmalab.world.world import World
 
@@ -199,7 +200,7 @@ class Pair:
         self.world.begin_event()
         if self.link_layer is LinkLayer.INFINIBAND:
             for node in self.world.nodes:
-                self.world.set_link_layer(node, self.link_layer)
+                self.world.network.set_link_layer(node, self.link_layer)
         self.a, self.b = self.end("A"), self.end("B")
         self.connect(self.a, self.b)
 
@@ -276,7 +277,7 @@ class Pair:
 
     def lose(self, source: str, *nth: int) -> None:
         """The cable will lose the nth packets, counted from 1 and from now, that `source` sends."""
-        cable = self.world.cable
+        cable = self.world.network.cable
         for n in nth:
             cable.faults.append(Drop(cable.next_fault, Match(source=source, nth=n)))
             cable.next_fault += 1
@@ -345,6 +346,7 @@ def syndrome_name(syndrome: int) -> str:
 # --------------------------------------------------------------------------- comparing worlds
 _PLAIN = (int, str, bytes, type(None), Enum, Profile)
 _LEFT_OUT = (Trace, MethodType)
+_ELSEWHERE = {Hca: ("network", "agenda"), Network: ("nodes", "agenda")}  # parts of the world
 _SEQUENCES = (list, tuple, deque)
 
 
@@ -378,6 +380,7 @@ def _parts(thing: Any, kind: Any, within: set[int]) -> Any:
     if issubclass(kind, EventQueue):  # entries that timers have left behind are no state
         return _values({"sequence": thing.sequence, "plans": thing.plans()}, within)
     names = ["at_ns"] if issubclass(kind, Timer) else _names(thing, kind)  # the plans have the rest
+    names = [name for name in names if name not in _ELSEWHERE.get(kind, ())]
     return kind.__name__, _values({name: getattr(thing, name) for name in names}, within)
 
 

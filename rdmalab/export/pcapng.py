@@ -23,7 +23,8 @@ from rdmalab.views.requests import RequestRow, request_rows
 from rdmalab.views.transit_effects import ORIGINS, PACKETS, Origin, effects_of, octets, original
 from rdmalab.wire.frame import Frame, octets_of
 from rdmalab.wire.packet import Packet
-from rdmalab.world.world import NEVER_LEFT, World
+from rdmalab.world.network import NEVER_LEFT
+from rdmalab.world.world import World
 
 MAGIC = b"\x0a\x0d\x0d\x0a"  # the same in either byte order
 
@@ -177,7 +178,7 @@ def _interface(world: World, node: str) -> bytes:
     options = [
         (_INTERFACE_NAME, _text(node)),
         eui if hca.lids else mac,
-        (_INTERFACE_SPEED, struct.pack("<Q", min(world.cable.rate_bps, _LARGEST))),
+        (_INTERFACE_SPEED, struct.pack("<Q", min(world.network.cable.rate_bps, _LARGEST))),
         (_INTERFACE_RESOLUTION, _NANOSECONDS),
     ]
     link_type = _LINK_TYPES[port.link_layer(hca)]

@@ -82,7 +82,7 @@ def _judge_dgid(hca: "Hca", av: AhAttr) -> "Refused | None":
     if av.dgid == 0 or (av.dgid >> 32 == _IPV4) != (gids[av.sgid_index] >> 32 == _IPV4):
         legal = "IPv4-mapped with sgid_index 1, IPv6 with sgid_index 0"
         return refused(profile, "ah-dgid", gid_text(av.dgid), argument="ah_attr", legal=legal)
-    if profile.resolves_addresses and not (is_multicast(av.dgid) or hca.outside.has(av.dgid)):
+    if profile.resolves_addresses and not (is_multicast(av.dgid) or hca.network.has(av.dgid)):
         legal = "the address of an existing node"
         return refused(profile, "ah-neighbour", gid_text(av.dgid), argument="ah_attr", legal=legal)
     return None

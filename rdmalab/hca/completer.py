@@ -244,9 +244,9 @@ def watch(hca: "Hca", qp: QueuePair) -> None:
         return  # the timer is needed for that
     comp.watching = comp.psn != qp.req.sent
     if comp.watching and path is not None and path.answer_ns is not None:
-        hca.outside.arm(qp.timer, hca.now_ns + path.answer_ns)
+        hca.agenda.arm(qp.timer, hca.now_ns + path.answer_ns)
     else:
-        hca.outside.disarm(qp.timer)
+        hca.agenda.disarm(qp.timer)
 
 
 def on_timer(hca: "Hca", qp: QueuePair) -> None:
@@ -295,5 +295,5 @@ def _wait_for_receiver(hca: "Hca", qp: QueuePair, code: int) -> None:
     comp.rnr_until_ns = hca.now_ns + wait_ns
     comp.watching = False
     hca.trace.record(Kind.TIMER_ARMED, hca.node, qp.number, comp.rnr_until_ns, _RNR)
-    hca.outside.arm(qp.timer, comp.rnr_until_ns)
+    hca.agenda.arm(qp.timer, comp.rnr_until_ns)
     settle_drain(hca, qp)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rdmalab.hca.channels import CompChannel
     from rdmalab.hca.cq import CompletionQueue
     from rdmalab.hca.dma import KeyTarget, MemoryUser
-    from rdmalab.hca.environment import Environment, Recorder
+    from rdmalab.hca.environment import Agenda, Network, Recorder
     from rdmalab.hca.mr import MemoryRegion
     from rdmalab.hca.mw import MemoryWindow
     from rdmalab.hca.pd import ProtectionDomain
@@ -87,10 +87,10 @@ class Hca:
     """One node's adapter and its host's memory."""
 
     __slots__ = (
-        "ahs", "async_events", "async_unacked", "busy_until_ns", "channels", "cqs", "drops",
-        "flows", "gids", "groups", "host", "lids", "lkeys", "mac", "memory", "mrs", "mws", "node",
-        "now_ns", "outside", "pds", "pkeys", "port_state", "profile", "qps", "ready", "rkeys",
-        "srqs", "tables", "tds", "trace", "turn_filed", "unavailable_rule", "xrcds",
+        "agenda", "ahs", "async_events", "async_unacked", "busy_until_ns", "channels", "cqs",
+        "drops", "flows", "gids", "groups", "host", "lids", "lkeys", "mac", "memory", "mrs", "mws",
+        "network", "node", "now_ns", "pds", "pkeys", "port_state", "profile", "qps", "ready",
+        "rkeys", "srqs", "tables", "tds", "trace", "turn_filed", "unavailable_rule", "xrcds",
     )  # fmt: skip
 
     def __init__(
@@ -99,7 +99,8 @@ class Hca:
         gids: list[int],
         profile: Profile,
         trace: "Recorder",
-        outside: "Environment",
+        network: "Network",
+        agenda: "Agenda",
     ) -> None:
         self.node = node
         self.gids = gids
@@ -107,7 +108,8 @@ class Hca:
         self.host = gids[-1] & 0xFF
         self.profile = profile
         self.trace = trace
-        self.outside = outside
+        self.network = network
+        self.agenda = agenda
         self.now_ns = 0
         self.memory = Memory(FIRST_ADDRESS * self.host)
         self.pkeys = [FULL_PKEY] + [0] * profile.caps.max_pkey_index  # 0: an empty entry
@@ -171,7 +173,7 @@ class Hca:
         if not self.turn_filed:
             self.turn_filed = True
             at_ns = max(self.now_ns + REACTION_NS, self.busy_until_ns)
-            self.outside.file_port(self.node, at_ns)
+            self.agenda.file_port(self.node, at_ns)
 
     def leave_line(self, qp: "QueuePair") -> None:
         """Remove a destroyed QP from the queue for the port; snapshots rely on it."""
@@ -187,7 +189,7 @@ class Hca:
             if self._send_one(ready.popleft()):
                 break
         if ready:
-            self.outside.file_port(self.node, self.busy_until_ns)
+            self.agenda.file_port(self.node, self.busy_until_ns)
         else:
             self.turn_filed = False
 
@@ -239,7 +241,7 @@ class Hca:
 
     def _transmit(self, qp: "QueuePair", packet: "Packet | Frame") -> None:
         self.trace.record(_SENT, self.node, qp.number, packet)
-        self.busy_until_ns = self.now_ns + self.outside.transmit(self.node, qp.number, packet)
+        self.busy_until_ns = self.now_ns + self.network.transmit(self.node, qp.number, packet)
 
     def timer(self, qpn: int, now_ns: int) -> None:
         """A QP's timer has run out."""

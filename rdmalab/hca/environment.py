@@ -1,4 +1,4 @@
-"""The interface of an adapter to the world around it: a trace, a cable, timers."""
+"""The interfaces of an adapter to the world around it: a trace, a network, an agenda."""
 
 from typing import Any, Protocol
 
@@ -33,8 +33,8 @@ class Timer:
         self.filed = 0
 
 
-class Environment(Protocol):
-    """The world as one adapter sees it."""
+class Network(Protocol):
+    """The network as one adapter sees it."""
 
     def transmit(self, node: str, qpn: int, packet: Packet | Frame) -> int:
         """Put a packet or a frame on the cable now; the nanoseconds it keeps the port busy."""
@@ -42,8 +42,12 @@ class Environment(Protocol):
     def has(self, gid: int) -> bool:
         """True if a port on the network has this address."""
 
+
+class Agenda(Protocol):
+    """The clock as one adapter sees it."""
+
     def file_port(self, node: str, at_ns: int) -> None:
-        """Call `port.turn` of this node at `at_ns`."""
+        """Call `turn` of this node at `at_ns`."""
 
     def arm(self, timer: Timer, at_ns: int) -> None:
         """Call `timer` for its QP at `at_ns`; replaces an earlier arming."""

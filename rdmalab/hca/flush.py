@@ -39,7 +39,7 @@ def fail(hca: "Hca", qp: QueuePair, recv_status: WCStatus = WCStatus.WR_FLUSH_ER
 
 def stop_timers(hca: "Hca", qp: QueuePair) -> None:
     """Disarm the ack timer and the RNR timer: nothing is sent or awaited from now on."""
-    hca.outside.disarm(qp.timer)
+    hca.agenda.disarm(qp.timer)
     qp.comp.rnr_until_ns = None
     qp.comp.watching = False
 

@@ -111,7 +111,7 @@ def toolbar(lab: Lab) -> str:
 def status(lab: Lab) -> str:
     """`t=10.230us  ev 31  link UP  Next: …`."""
     world = lab.session.world
-    link = "UP" if world.cable.up else "DOWN"
+    link = "UP" if world.network.cable.up else "DOWN"
     place = fmt.ev(world.event, "start")
     soon = next_thing(lab.session)
     parts = [f"t={fmt.clock(world.now_ns)}", place, f"link {link}"]

@@ -40,7 +40,7 @@ def open_device(world: World, device: Device) -> str:
         return f"{hca.node}'s device is open already, and one context is all a node has"
     if hca.unavailable_rule == context.DEAD:
         check_useful(hca)
-    context.reopen(hca, PortState.ACTIVE if world.cable.up else PortState.DOWN)
+    context.reopen(hca, PortState.ACTIVE if world.network.cable.up else PortState.DOWN)
     return f"{hca.node}'s device is open"
 
 
@@ -132,7 +132,7 @@ def query_port(world: World, device: Device, *, port_num: int = port.PORT) -> At
     """
     hca = _at_port(world, device, port_num)
     caps = hca.profile.caps
-    width, speed = _speed(world.cable.rate_bps)
+    width, speed = _speed(world.network.cable.rate_bps)
     return {
         "state": hca.port_state,
         "max_mtu": MTU(caps.max_mtu.bit_length() - 8),

@@ -152,7 +152,7 @@ def ends_of(world: World, packet: Packet | Frame) -> tuple[str, str]:
     """The nodes a packet goes from and to; empty if no node has the address."""
     if isinstance(packet, Frame):
         return _ends_of_frame(world, packet)
-    return world.origin_of(packet.flow), world.target_of(packet.flow)
+    return world.network.origin_of(packet.flow), world.network.target_of(packet.flow)
 
 
 def _ends_of_frame(world: World, frame: Frame) -> tuple[str, str]:

@@ -10,8 +10,9 @@ from rdmalab.spec.work import is_local
 from rdmalab.views import fmt
 from rdmalab.views.names import Names
 from rdmalab.world.event_queue import Door
+from rdmalab.world.network import Arrival
 from rdmalab.world.programs import Program
-from rdmalab.world.world import Arrival, World
+from rdmalab.world.world import World
 
 
 class Plan(IntEnum):
@@ -74,7 +75,7 @@ def _arrival(names: Names, at_ns: int, node: str, argument: Arrival, cause: int)
 
 
 def _accident(world: World, names: Names, number: int, due: tuple[int, str]) -> PlannedRow:
-    fault = next(fault for fault in world.cable.faults if fault.number == number)
+    fault = next(fault for fault in world.network.cable.faults if fault.number == number)
     said = fmt.fault_words(names, fault)
     return PlannedRow(*due, "", Plan.ACCIDENT, f"fault {number} is applied: {said}")
 

@@ -124,6 +124,6 @@ def use_rows(world: World, node: str) -> list[UseRow]:
 
 def link_row(world: World, names: Names) -> LinkRow:
     """The cable as it is set."""
-    cable = world.cable
+    cable = world.network.cable
     faults = [f"{each.number}: {fmt.fault_words(names, each)}" for each in cable.faults]
     return LinkRow(cable.up, cable.latency_ns, cable.rate_bps, cable.mtu, faults)

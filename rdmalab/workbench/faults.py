@@ -186,7 +186,7 @@ def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
 
 def _carry_out(world: World, what: str, given: dict[str, Any], chosen: Which) -> str | list[Fault]:
     if what == "list":
-        return world.cable.faults
+        return world.network.cable.faults
     _check(what, given, chosen)
     _check_layer(world, what, chosen)
     if what == "clear":
@@ -228,7 +228,8 @@ def _check_layer(world: World, what: str, chosen: Which) -> None:
 def _match(world: World, direction: Direction | None, chosen: Which) -> Match:
     source, target = direction or ("", "")
     qp, text = _whose(chosen.qp, chosen.qpn)
-    chance = None if chosen.p is None else Chance(chosen.p, world.seed, world.cable.next_fault)
+    number = world.network.cable.next_fault
+    chance = None if chosen.p is None else Chance(chosen.p, world.seed, number)
     return Match(
         source, target, chosen.opcode, chosen.psn, chosen.nth,
         qp, text, chosen.every, chance, chosen.count, chosen.longer, chosen.gid,
@@ -247,7 +248,7 @@ def _spoil(world: World, what: str, direction: Direction | None, amounts: _Amoun
     match = _match(world, direction, amounts.which)
     make = FAULTS[what].make
     assert make is not None  # a fault of the cable
-    return _set(world, make(world.cable.next_fault, match, amounts))
+    return _set(world, make(world.network.cable.next_fault, match, amounts))
 
 
 def _await(
@@ -269,19 +270,20 @@ def _await(
                             argument="at")  # fmt: skip
     at_ns = None if has_match else max(chosen.at or 0, world.now_ns)
     text = f"{victim.node}.{victim.noun}#{victim.number}"
-    made = TimedFault(world.cable.next_fault, match, what, victim, text, at_ns, not has_match)
+    number = world.network.cable.next_fault
+    made = TimedFault(number, match, what, victim, text, at_ns, not has_match)
     return _set(world, made)
 
 
 def _set(world: World, made: Fault) -> str:
-    world.cable.next_fault += 1
+    world.network.cable.next_fault += 1
     world.trace.record(Kind.FAULT_SET, "", made.number, str(made))
-    world.set_fault(made)
+    world.network.set_fault(made)
     return f"fault {made.number}: {made}"
 
 
 def _clear(world: World, number: int | None) -> str:
-    there = world.cable.faults
+    there = world.network.cable.faults
     gone = [each for each in there if number in (None, each.number)]
     if number is not None and not gone:
         numbers = " ".join(str(each.number) for each in there)
@@ -289,7 +291,7 @@ def _clear(world: World, number: int | None) -> str:
         raise NotUnderstood(f"no fault has the number {number}", hint=hint, argument="number")
     world.trace.record(Kind.FAULT_CLEARED, "", number or 0, len(gone))
     for each in gone:
-        world.clear_fault(each)
+        world.network.clear_fault(each)
     return f"{len(there)} left" if there else "no faults"
 
 
@@ -309,7 +311,7 @@ def faults(session: Session, what: Literal["clear", "list"] = "list") -> list[Fa
     """
     if what == "clear":
         raise NotUnderstood("faults only lists them", hint="fault clear", argument="what")
-    return session.world.cable.faults
+    return session.world.network.cable.faults
 
 
 @dataclass(slots=True)
@@ -343,6 +345,6 @@ def link(
         ("mtu", chosen.mtu),
     ):
         if value is not None:
-            world.tune_link(name, value)
+            world.network.tune_link(name, value)
     if state is not None:
-        world.set_link(up=state == "up")
+        world.network.set_link(up=state == "up")

@@ -58,7 +58,7 @@ def inject(
         hint = "add its bytes, or packet=ev12"
         raise NotUnderstood("inject what?", hint=hint, argument="direction")
     frame = _bytes(octets)
-    world.inject(*direction, frame)
+    world.network.inject(*direction, frame)
     return f"{len(frame)} bytes"
 
 

@@ -39,13 +39,13 @@ def gid(
         return _delete(world, device.node, address, index)
     if not address:
         raise NotUnderstood("the address is missing", hint=f"gid add {device.node} 10.0.0.7")
-    if owner := world.owner_of(address):
+    if owner := world.network.owner_of(address):
         raise NotUnderstood(f"{owner} already has this address", argument="address")
     entry = ports.free_gid_index(hca) if index is None else index
     if entry is None or ports.gid_at(hca, entry):
         full = "the GID table is full" if entry is None else f"entry {entry} is taken"
         raise NotUnderstood(full, hint=f"gid del {device.node} index=…", argument="index")
-    world.set_gid(device.node, entry, address)
+    world.network.set_gid(device.node, entry, address)
     return f"{gid_text(address)} is GID {entry} of {device.node}"
 
 
@@ -57,7 +57,7 @@ def _delete(world: World, node: str, address: int | None, index: int | None) -> 
         held = " ".join(f"{n}={gid_text(found)}" for n, found in enumerate(gids) if found)
         raise NotUnderstood(f"{node} has no such address", hint=f"it has: {held}")
     gone = gids[index]
-    world.set_gid(node, index, 0)
+    world.network.set_gid(node, index, 0)
     return f"{gid_text(gone)} was deleted; entry {index} is empty"
 
 
@@ -131,7 +131,7 @@ def _choose_layer(world: World, node: str, layer: LinkLayer) -> None:
         raise NotUnderstood(f"the port of {node} is in use by {in_use}",
             hint=f"destroy first what show {node} lists", argument="link_layer")  # fmt: skip
     if layer is not ports.link_layer(hca):
-        world.set_link_layer(node, layer)
+        world.network.set_link_layer(node, layer)
 
 
 @command(SCRIPTABLE)

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from rdmalab.world.faults import Fault
     from rdmalab.world.transit import Transit
 
+LATENCY_NS = 1_000
+RATE_BPS = 100_000_000_000
+MTU_BYTES = 4096
 _BYTE_NS = 8 * 1_000_000_000  # at one bit per second
 
 

@@ -6,6 +6,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from rdmalab.hca.environment import Timer
+from rdmalab.world.trace import Trace
 
 
 class Door(IntEnum):
@@ -22,7 +23,7 @@ class Door(IntEnum):
 # ever reaches the argument.
 Entry = tuple[int, int, int, str, Any, int]
 
-_TIMER = Door.TIMER
+_PORT, _TIMER = Door.PORT, Door.TIMER
 NEVER = 1 << 62  # ns; later than anything
 
 
@@ -32,12 +33,14 @@ class EventQueue:
     A timer that is armed again or disarmed leaves its entry where it is; the entry moves, or goes,
     when it comes to the top. So thousands of QPs may arm theirs with every packet, and do not slow
     down the heap of the packets on their way. Of two things due at one time that one comes first
-    which was filed first, or armed first for the last time.
+    which was filed first, or armed first for the last time. The cause of what an adapter files is
+    the newest record of the trace.
     """
 
-    __slots__ = ("armed", "heap", "sequence", "timers")
+    __slots__ = ("armed", "heap", "sequence", "timers", "trace")
 
-    def __init__(self) -> None:
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
         self.heap: list[Entry] = []
         self.timers: list[Entry] = []
         self.armed = 0
@@ -47,6 +50,13 @@ class EventQueue:
         """Schedule an entry."""
         self.sequence += 1
         heappush(self.heap, (at_ns, self.sequence, door, node, argument, cause))
+
+    def file_port(self, node: str, at_ns: int) -> None:
+        """Schedule the next turn of the node's port at `at_ns`."""
+        self.sequence += 1
+        trace = self.trace
+        cause = trace.first + len(trace.tail) - 1  # `latest` costs a call
+        heappush(self.heap, (at_ns, self.sequence, _PORT, node, None, cause))
 
     def bring_forward(self, cause: int, node: str, at_ns: int) -> bool:
         """What record `cause` has sent to a node arrives earlier; False if it was there already."""
@@ -65,12 +75,14 @@ class EventQueue:
             self.heap[:] = left
             heapify(self.heap)
 
-    def arm(self, timer: Timer, at_ns: int, cause: int) -> None:
+    def arm(self, timer: Timer, at_ns: int) -> None:
         """Let the timer fire at `at_ns`; replaces an earlier arming."""
         self.sequence += 1
+        trace = self.trace
         if timer.at_ns is None:
             self.armed += 1
-        timer.at_ns, timer.sequence, timer.cause = at_ns, self.sequence, cause
+        timer.at_ns, timer.sequence = at_ns, self.sequence
+        timer.cause = trace.first + len(trace.tail) - 1
         if timer.filed_ns is None or timer.filed_ns > at_ns:
             self._file(timer)
 

@@ -32,6 +32,7 @@ from rdmalab.hca.xrcd import XrcDomain
 from rdmalab.wire import packet
 from rdmalab.wire.frame import Frame
 from rdmalab.world.event_queue import EventQueue
+from rdmalab.world.network import Network
 from rdmalab.world.programs import Program, Programs
 from rdmalab.world.world import World
 
@@ -52,9 +53,10 @@ _SHARED = (
 # filed where follows from those that are armed.
 _APART = {
     World: {"nodes", "trace"},
-    EventQueue: {"timers"},
+    EventQueue: {"timers", "trace"},
+    Network: {"agenda", "nodes", "trace"},
     Timer: {"filed", "filed_ns"},
-    Hca: {"trace", "outside", "now_ns"},
+    Hca: {"trace", "network", "agenda", "now_ns"},
     Memory: {"pages"},
     Programs: {"carry_out", "holds"},
 }

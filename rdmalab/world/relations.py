@@ -22,7 +22,7 @@ def find_qp(world: World, node: str, number: int) -> QueuePair | None:
 
 def peer_node(world: World, qp: QueuePair) -> str:
     """The node that the path of a queue pair leads to; empty without a path, or if none has it."""
-    return world.target_of(qp.path.flow) if qp.path is not None else ""
+    return world.network.target_of(qp.path.flow) if qp.path is not None else ""
 
 
 def peer_thing(world: World, qp: QueuePair) -> Thing | None:
@@ -52,10 +52,10 @@ def partner_of(world: World, qp: QueuePair) -> QueuePair | None:
 def node_at(world: World, node: str, attr: AhAttr) -> str:
     """The node that an address leads to: by LID from an InfiniBand port, by GID on RoCE."""
     if world.nodes[node].lids:
-        return world.node_of_lid.get(attr.dlid, "")
+        return world.network.node_of_lid.get(attr.dlid, "")
     return node_of_address(world, attr.dgid)
 
 
 def node_of_address(world: World, gid: int) -> str:
     """The node that this address on RoCE belongs to, or did; empty if it is no node's."""
-    return world.node_of_gid.get(gid, "")
+    return world.network.node_of_gid.get(gid, "")

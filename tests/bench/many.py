@@ -31,7 +31,7 @@ class Crowd:
         self.world = World({"A": profile, "B": profile})
         self.world.begin_event()
         # so slow that no ACK waits for the next: one QP and many send the same packets
-        self.world.tune_link("rate_bps", 10**9)
+        self.world.network.tune_link("rate_bps", 10**9)
         self.a, self.b = self.world.nodes["A"], self.world.nodes["B"]
         self.senders, self.send_mr, self.send_cq = self._side(self.a, count)
         self.receivers, self.recv_mr, self.recv_cq = self._side(self.b, count)

@@ -190,8 +190,8 @@ def test_two_faults_may_undo_each_other() -> None:
 def test_where_nobody_has_the_address_the_frame_is_lost_on_the_cable() -> None:
     lab = lab_of(RECV, "gid add B 10.0.0.9")
     world = lab.session.world
-    for gid in [gid for gid, node in world.node_of_gid.items() if node == "B"]:
-        del world.node_of_gid[gid]
+    for gid in [gid for gid, node in world.network.node_of_gid.items() if node == "B"]:
+        del world.network.node_of_gid[gid]
     well(lab, SEND)
     well(lab, "step packet")
     assert comments(lab)[0].endswith("lost on the cable: no port has this address")

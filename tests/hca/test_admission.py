@@ -237,7 +237,7 @@ def test_a_frame_that_is_no_packet_is_counted_and_sent_again(
     case: str, change: Callable[[bytearray], bytearray], healed: bool
 ) -> None:
     pair = Pair()
-    pair.world.cable.faults.append(Rewrite(1, change, healed))
+    pair.world.network.cable.faults.append(Rewrite(1, change, healed))
     pair.b.recv()
     pair.a.issue(WROpcode.SEND)
     pair.run()

@@ -187,7 +187,7 @@ def test_a_grh_for_another_port_is_dropped() -> None:
 def test_without_its_gid_a_routed_datagram_fails_and_one_by_lid_does_not() -> None:
     pair = lids(qp_type=QPType.UD)
     made = [lifecycle.create_ah(pair.a.hca, pair.a.pd.number, av) for av in (GLOBAL, LID)]
-    pair.world.set_gid("A", 0, 0)
+    pair.world.network.set_gid("A", 0, 0)
     assert [ah.has_source(pair.a.hca, handle.attr) for handle in made] == [False, True]
 
 

@@ -317,7 +317,7 @@ def test_retry_cnt_plus_one_timeouts_and_then_the_error(retry_cnt: int) -> None:
     timeout_ns = ack_timeout_ns(10)
     assert timeout_ns
     pair = Pair(retry_cnt=retry_cnt, timeout=10)
-    pair.world.set_link(up=False)
+    pair.world.network.set_link(up=False)
     pair.a.hca.async_events.clear()
     pair.a.post(pair.a.wr(SEND, wr_id=1), pair.a.wr(SEND, wr_id=2))
     pair.run()
@@ -334,7 +334,7 @@ def test_retry_cnt_plus_one_timeouts_and_then_the_error(retry_cnt: int) -> None:
 @pytest.mark.parametrize("code", [1, 14, 31])
 def test_the_timeout_is_what_its_code_says(code: int) -> None:
     pair = Pair(retry_cnt=0, timeout=code)
-    pair.world.set_link(up=False)
+    pair.world.network.set_link(up=False)
     pair.a.issue(SEND)
     pair.run()
     (sent,) = pair.records(Kind.PACKET_SENT)

@@ -81,14 +81,14 @@ def test_a_qp_that_waits_or_fails_holds_nobody_up() -> None:
 def test_packets_leave_as_fast_as_the_cable_takes_them() -> None:
     """And no faster: the next one goes when the last bit of this one is out."""
     pair = Pair()
-    pair.world.cable.rate_bps = 1_000_000_000
+    pair.world.network.cable.rate_bps = 1_000_000_000
     pair.a.issue(WRITE, 900)
     pair.run()
     records = pair.records(Kind.PACKET_SENT, node="A")
     for record, following in pairwise(records):
         assert following.at_ns - record.at_ns == 8 * (14 + record.a.size)
     arrivals = pair.records(Kind.PACKET_RECEIVED, node="B")
-    assert arrivals[0].at_ns == records[1].at_ns + pair.world.cable.latency_ns
+    assert arrivals[0].at_ns == records[1].at_ns + pair.world.network.cable.latency_ns
 
 
 @pytest.mark.parametrize("opcode", [SEND, WRITE, READ])
@@ -133,13 +133,13 @@ def test_a_port_that_is_down_sends_and_hears_nothing() -> None:
     pair = Pair(timeout=5, retry_cnt=1)
     pair.a.issue(WRITE)
     pair.run(until_ns=500)
-    pair.world.set_link(up=False)
-    pair.world.set_link(up=False)
+    pair.world.network.set_link(up=False)
+    pair.world.network.set_link(up=False)
     pair.run()
     assert pair.b.hca.drops == {"port-down": 1}
     assert pair.reasons(Kind.PACKET_LOST) == ["the port is not ACTIVE"]
     assert pair.a.sent() == [(1, WCStatus.RETRY_EXC_ERR)]
-    pair.world.set_link(up=True)
+    pair.world.network.set_link(up=True)
     assert pair.b.events() == [AsyncEvent.PORT_ERR, AsyncEvent.PORT_ACTIVE]
     assert pair.b.hca.port_state is PortState.ACTIVE
 

@@ -17,11 +17,16 @@ from rdmalab.wire.packet import Packet, ipv4_gid
 from rdmalab.world.world import World
 
 
-def test_a_world_is_an_outside_and_a_trace_a_recorder() -> None:
+def test_a_world_has_what_an_adapter_needs() -> None:
     world = World()
-    seen: environment.Environment = world
+    network: environment.Network = world.network
+    agenda: environment.Agenda = world.agenda
     recorder: environment.Recorder = world.trace
-    for thing, protocol in ((seen, environment.Environment), (recorder, environment.Recorder)):
+    for thing, protocol in (
+        (network, environment.Network),
+        (agenda, environment.Agenda),
+        (recorder, environment.Recorder),
+    ):
         asked = [name for name in vars(protocol) if not name.startswith("_")]
         assert asked
         assert all(callable(getattr(thing, name)) for name in asked)
@@ -57,7 +62,7 @@ class Bench:
 def test_an_adapter_works_without_a_world_clock_or_cable() -> None:
     """Three doors, and `now_ns` is an argument."""
     bench = Bench()
-    hca = Hca("X", [ipv4_gid("10.0.0.1")] * 2, STRICT, bench, bench)
+    hca = Hca("X", [ipv4_gid("10.0.0.1")] * 2, STRICT, bench, bench, bench)
     pd, cq = lifecycle.alloc_pd(hca), lifecycle.create_cq(hca, 4, 0)
     qp = lifecycle.create_qp(
         hca, QPType.RC, pd.number, cq.number, cq.number, Capacity(), sig_all=True

@@ -82,5 +82,5 @@ def test_duplicates_and_reordering_deliver_nothing_twice(
     plan: Plan, fates: list[list[int]]
 ) -> None:
     pair = plan.pair()
-    pair.world.cable = Wild(iter(fates))
+    pair.world.network.cable = Wild(iter(fates))
     plan.carry_out(pair)

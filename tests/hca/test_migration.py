@@ -67,9 +67,9 @@ def states(pair: Pair) -> tuple[MigState, MigState]:
 def cut(pair: Pair, *lids: int) -> None:
     """No packet to these LIDs arrives any more."""
     for lid in lids:
-        number = pair.world.cable.next_fault
-        pair.world.cable.next_fault += 1
-        pair.world.set_fault(Drop(number, Match(dlid=lid)))
+        number = pair.world.network.cable.next_fault
+        pair.world.network.cable.next_fault += 1
+        pair.world.network.set_fault(Drop(number, Match(dlid=lid)))
 
 
 def sent_by(pair: Pair, node: str) -> list[Packet]:
@@ -182,7 +182,7 @@ def test_after_a_migration_another_path_can_be_loaded() -> None:
     pair = armed()
     cut(pair, *FIRST)
     talk(pair, 2)
-    pair.world.cable.faults.clear()
+    pair.world.network.cable.faults.clear()
     for end in (pair.a, pair.b):
         load(end, alt_ah_attr=end.peer.hca.address())
     assert talk(pair, 3) == [(3, OK)]
@@ -269,7 +269,7 @@ def test_a_roce_port_keeps_what_it_is_told_and_migrates_never() -> None:
     pair = Pair(timeout=5, retry_cnt=0)
     pair.a.modify(path_mig_state=ARMED)
     assert states(pair)[0] is ARMED
-    pair.world.set_link(up=False)
+    pair.world.network.set_link(up=False)
     assert talk(pair, 1) == [(1, WCStatus.RETRY_EXC_ERR)]
 
 
@@ -402,7 +402,7 @@ def test_whatever_the_first_path_loses_each_request_completes_once_and_in_order(
     pair = armed(rnr_retry=7)
     for number, lid in enumerate(FIRST, 1):
         chance = Chance(percent * 10_000, seed, number)
-        pair.world.set_fault(Drop(number, Match(dlid=lid, chance=chance)))
+        pair.world.network.set_fault(Drop(number, Match(dlid=lid, chance=chance)))
     for nth in range(len(lengths)):
         pair.b.recv(1000, wr_id=nth, at=1000 * nth)
     for nth, (length, opcode) in enumerate(zip(lengths, opcodes, strict=False)):

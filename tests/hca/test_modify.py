@@ -196,7 +196,7 @@ def test_rights_that_a_qp_does_not_know(bit: int) -> None:
 
 def test_the_path_mtu_may_not_exceed_the_active_mtu() -> None:
     end = in_state(INIT)
-    end.world.tune_link("mtu", 1024)
+    end.world.network.tune_link("mtu", 1024)
     required = given_for(RC[INIT, RTR].required)
     big = required | {"path_mtu": MTU.B2048}
     assert refusal_of(end, qp_state=RTR, **big) == "attr-range"

@@ -56,6 +56,6 @@ def test_another_speed_is_told_once_by_those_who_tell_it() -> None:
     told = AsyncEvent.DEVICE_SPEED_CHANGE
     for profile, count in ((None, 1), (RXE, 0)):
         world = (Pair() if profile is None else Pair(profile=profile)).world
-        world.tune_link("rate_bps", 10**9)
-        world.tune_link("rate_bps", 10**9)
+        world.network.tune_link("rate_bps", 10**9)
+        world.network.tune_link("rate_bps", 10**9)
         assert [e for e, _ in world.nodes["A"].async_events].count(told) == count

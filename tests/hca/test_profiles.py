@@ -451,7 +451,7 @@ def out_of_range(profile: Profile) -> Any:
 # --------------------------------------------------------------------------- requester
 def retry_7(profile: Profile) -> Any:
     pair = Pair(profile=profile, timeout=5, retry_cnt=7)
-    pair.world.set_link(up=False)
+    pair.world.network.set_link(up=False)
     pair.a.issue(SEND)
     pair.world.run(200)
     return len(pair.packets("A")) > 8
@@ -459,7 +459,7 @@ def retry_7(profile: Profile) -> Any:
 
 def timeout(profile: Profile) -> Any:
     pair = Pair(profile=profile, timeout=10, retry_cnt=0)
-    pair.world.set_link(up=False)
+    pair.world.network.set_link(up=False)
     pair.a.issue(SEND)
     pair.run()
     return pair.world.now_ns - 100
@@ -515,7 +515,9 @@ def drained_while_it_waits(profile: Profile) -> Any:
 def hole_in_a_read(profile: Profile) -> Any:
     """A READ whose second response is lost once: what makes it ask again."""
     pair = Pair(profile=profile)
-    pair.world.cable.faults.append(Drop(1, Match(opcode="RDMA_READ_RESPONSE_MIDDLE", nth=1)))
+    pair.world.network.cable.faults.append(
+        Drop(1, Match(opcode="RDMA_READ_RESPONSE_MIDDLE", nth=1))
+    )
     pair.a.issue(READ, sg=[pair.a.sge(0, 1024)])
     pair.run()
     back = [r[7] for r in pair.world.trace.records if r[3] is Kind.WENT_BACK]
@@ -557,7 +559,7 @@ def acknowledgements(profile: Profile) -> Any:
 def above_the_port(profile: Profile) -> Any:
     """Packets of 1024 bytes through a port that takes 256."""
     pair = Pair(profile=profile, mtu=MTU.B1024)
-    pair.world.tune_link("mtu", 256)
+    pair.world.network.tune_link("mtu", 256)
     pair.b.recv(1024)
     pair.a.issue(SEND, sg=[pair.a.sge(0, 300)])
     pair.run()
@@ -839,7 +841,7 @@ def errno_before_rts(profile: Profile) -> Any:
 
 def other_speed(profile: Profile) -> Any:
     pair = Pair(profile=profile)
-    pair.world.tune_link("rate_bps", 10**9)
+    pair.world.network.tune_link("rate_bps", 10**9)
     return len(pair.a.hca.async_events)
 
 
@@ -1096,7 +1098,7 @@ def test_a_timeout_of_0_stays_for_ever_on_every_device() -> None:
     assert ack_timeout_ns(0) is None
     for profile in (RXE, MLX5):
         pair = Pair(profile=profile, timeout=0)
-        pair.world.set_link(up=False)
+        pair.world.network.set_link(up=False)
         pair.a.issue(SEND)
         pair.run()
         assert pair.a.sent() == []

@@ -100,7 +100,7 @@ class Saying:
         elif kind.unit in (Unit.BYTES, Unit.NS, Unit.BITS_PER_S):
             chosen = self.chance.choice(LENGTHS) * (1 if kind.unit is Unit.BYTES else 1000)
         elif kind.unit is Unit.GID:
-            gids = [*self.session.world.node_of_gid, 0, 0xFFFF_E000_0009]
+            gids = [*self.session.world.network.node_of_gid, 0, 0xFFFF_E000_0009]
             chosen = self.chance.choice(gids)
         else:
             chosen = self.chance.choice(NUMBERS)

@@ -999,7 +999,7 @@ def isolated(fn: Callable[[], Any], timeout: int = 30) -> Any:
     One that waits for what never comes would have been killed when its time was over.
     """
     process = begin(here().profile)
-    process.world.cable = Wire(process.world.cable, _interfaces)
+    process.world.network.cable = Wire(process.world.network.cable, _interfaces)
     try:
         found = {"ok": fn()}
     except Crash:

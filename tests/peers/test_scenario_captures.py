@@ -19,7 +19,7 @@ from rdmalab.views.transit_effects import Origin
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
-from rdmalab.world.world import NEVER_LEFT
+from rdmalab.world.network import NEVER_LEFT
 from tests.labs import RECV, SEND, lab_of
 from tests.peers.tshark import (
     BASE,

@@ -113,7 +113,7 @@ def test_a_lesson_that_repeats_for_ever_fails() -> None:
 
 def test_the_links_settings_are_a_command_of_the_journal() -> None:
     walk = runner("  - run: 1us\n", "link: {latency: 5us, rate: 25Gbps, mtu: 2048}\n")
-    cable = walk.session.world.cable
+    cable = walk.session.world.network.cable
     assert (cable.latency_ns, cable.rate_bps, cable.mtu) == (5_000, 25 * 10**9, 2048)
     assert walk.session.journal[0].invocation.name == "link"
 

@@ -79,7 +79,7 @@ def test_before_the_link_layer_was_chosen_there_is_ethernet() -> None:
     lab = migrated()
     well(lab, "goto start")
     assert lab.look("A.port.link_layer").name == "ETHERNET"
-    assert lab.session.world.owner_of(0xFFFF_0A00_0002) == "B"
+    assert lab.session.world.network.owner_of(0xFFFF_0A00_0002) == "B"
     well(lab, "goto end")
     assert lab.look("A.port.lid == 2")
 

@@ -164,7 +164,7 @@ def test_a_record_of_nothing_has_its_own_defaults() -> None:
     assert AhAttr().dgid == 0
     lab = lab_of()
     well(lab, "fault drop")
-    assert str(lab.session.world.cable.faults[0]) == "drop every packet"
+    assert str(lab.session.world.network.cable.faults[0]) == "drop every packet"
 
 
 def test_a_number_where_a_list_is_wanted_is_a_pointer() -> None:

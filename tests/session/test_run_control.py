@@ -192,7 +192,9 @@ def test_what_repeats_for_ever_is_given_up() -> None:
     lab = lab_of(SEND)  # no receive, and rnr_retry=7 means for ever
     lab.session.max_events = 5_000
     travel = trip(lab, "run")
-    assert travel.over.startswith("stopped at the limit of 5,000 events; packets may repeat without limit")
+    assert travel.over.startswith(
+        "stopped at the limit of 5,000 events; packets may repeat without limit"
+    )
     assert not travel.met
     assert travel.events == 6_000  # whole slices of 2000
     assert trip(lab, "step").met

@@ -79,12 +79,12 @@ def test_a_wait_is_armed_and_fires() -> None:
 def test_the_link_takes_the_ports_with_it() -> None:
     pair = Pair()
     pair.world.begin_event()
-    pair.world.set_link(up=False)
+    pair.world.network.set_link(up=False)
     assert changed(pair)[:3] == [
         "link.state = down", "A.port.state = DOWN", "A.async_events = PORT_ERR of A",
     ]  # fmt: skip
     pair.world.begin_event()
-    pair.world.tune_link("latency_ns", 2_000)
+    pair.world.network.tune_link("latency_ns", 2_000)
     assert changed(pair) == ["link.latency_ns = 2 us"]
 
 

@@ -72,8 +72,8 @@ def test_a_read_takes_as_many_psns_as_its_answer_has_packets() -> None:
 def test_a_pulled_plug_is_counted() -> None:
     pair = Pair()
     pair.world.begin_event()
-    pair.world.set_link(up=False)
-    pair.world.set_link(up=True)
+    pair.world.network.set_link(up=False)
+    pair.world.network.set_link(up=True)
     assert counters.counters_row(pair.world, "A").link_downed == 1
 
 
@@ -87,7 +87,7 @@ def test_counters_of_mlx5_equal_what_the_wire_shows(
 ) -> None:
     pair = Pair(timeout=8)
     for nth in harmed:
-        cable = pair.world.cable
+        cable = pair.world.network.cable
         cable.faults.append(Corrupt(cable.next_fault, Match(source="A", nth=nth), byte=60))
         cable.next_fault += 1
     for source, nth in lost:
@@ -110,7 +110,7 @@ def test_counters_of_mlx5_equal_what_the_wire_shows(
 
 def test_a_harmed_packet_counts_as_an_icrc_error() -> None:
     pair = Pair(timeout=8)
-    pair.world.cable.faults.append(Corrupt(0, Match(source="A", nth=1), byte=60))
+    pair.world.network.cable.faults.append(Corrupt(0, Match(source="A", nth=1), byte=60))
     pair.a.issue(WROpcode.RDMA_WRITE, 100)
     pair.run()
     row = counters.counters_row(pair.world, "B")

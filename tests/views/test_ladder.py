@@ -50,7 +50,7 @@ def test_a_packet_is_in_flight_until_it_arrives_when_it_said() -> None:
 def test_lost_dropped_and_refused_packets_say_why() -> None:
     pair = Pair(timeout=1, min_rnr_timer=1)
     pair.lose("A", 1)
-    pair.world.cable.faults.append(Corrupt(9, Match(source="A", nth=2), 50))
+    pair.world.network.cable.faults.append(Corrupt(9, Match(source="A", nth=2), 50))
     pair.a.issue(WROpcode.SEND, 8)
     pair.run(100_000)
     fates = [(row.fate, row.reason) for row in packets_of(pair) if row.source == "A"][:3]

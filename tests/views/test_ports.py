@@ -12,7 +12,7 @@ def test_a_port_tells_its_state_address_and_device() -> None:
     row = ports.port_row(pair.world, "B")
     assert (row.state, row.gid, row.profile) == (PortState.ACTIVE, "::ffff:10.0.0.2", "strict")
     pair.world.begin_event()
-    pair.world.set_link(up=False)
+    pair.world.network.set_link(up=False)
     row = ports.port_row(pair.world, "B")
     assert (row.state, row.async_events) == (PortState.DOWN, 1)
 

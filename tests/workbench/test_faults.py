@@ -179,7 +179,7 @@ def test_a_held_packet_arrives_right_behind_the_last_that_had_to_pass() -> None:
 def test_what_nobody_overtakes_arrives_when_its_time_is_up() -> None:
     lab = lab_of("fault reorder A->B limit=7us", RECV, SEND, "run")
     ((sent_ns, packet),) = packets(lab, Kind.PACKET_SENT, "A")
-    due_ns = sent_ns + lab.session.world.cable.occupies_ns(packet) + 1_000 + 7_000
+    due_ns = sent_ns + lab.session.world.network.cable.occupies_ns(packet) + 1_000 + 7_000
     assert arrivals(lab, "B") == [(due_ns, 0)]
     assert status(lab) == "SUCCESS"
     assert seen(lab, Kind.PACKET_RELEASED) == []
@@ -269,7 +269,7 @@ def test_what_does_not_go_together_is_named(line: str, under: str, message: str)
     assert error.message == message
     assert line[error.place.start : error.place.stop] == under
     assert error.hint
-    assert lab.session.world.cable.faults == []
+    assert lab.session.world.network.cable.faults == []
 
 
 EVERY_FAULT = [
@@ -322,7 +322,7 @@ def test_a_fault_that_cannot_be(line: str, under: str) -> None:
     error = misread(lab, line)
     assert line[error.place.start : error.place.stop] == under
     assert error.hint
-    assert lab.session.world.cable.faults == []
+    assert lab.session.world.network.cable.faults == []
 
 
 # --------------------------------------------------------------------------- the plug
@@ -402,7 +402,7 @@ def test_a_fault_of_one_lid_leaves_the_others_alone() -> None:
     well(lab, "run 5us")
     assert lab.look("wire.last.fate == LOST")
     assert lab.look("wire.last.dlid == 4")
-    assert str(lab.session.world.cable.faults[1]) == "drop dlid=4 count=1"
+    assert str(lab.session.world.network.cable.faults[1]) == "drop dlid=4 count=1"
 
 
 def test_packets_of_roce_have_no_lids() -> None:

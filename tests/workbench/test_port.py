@@ -12,7 +12,7 @@ from tests.labs import lab_of, misread, refusal, well
 
 def test_an_address_comes_and_goes() -> None:
     lab = lab_of("gid add A 10.0.0.7")
-    assert lab.session.world.node_of_gid[lab.session.world.nodes["A"].gids[2]] == "A"
+    assert lab.session.world.network.node_of_gid[lab.session.world.nodes["A"].gids[2]] == "A"
     well(lab, "create_ah B.ah0 pd=B.pd0 is_global=1 dgid=10.0.0.7 sgid_index=1 port_num=1")
     assert lab.look("B.ah0.to") == "A"
     well(lab, "gid del A 10.0.0.7")
@@ -58,8 +58,8 @@ def test_an_infiniband_port_has_two_lids_and_a_gid() -> None:
     assert refusal(lab, "query_gid_ex B index=1").rule == "gid-empty"
     assert "AUTO_PATH_MIG" in well(lab, "query_device B").value["device_cap_flags"].name
     assert lab.look("B.port.lid == 4")
-    assert sorted(lab.session.world.node_of_gid.values()) == ["A", "B"]
-    assert sorted(lab.session.world.node_of_lid.values()) == ["A", "A", "B", "B"]
+    assert sorted(lab.session.world.network.node_of_gid.values()) == ["A", "B"]
+    assert sorted(lab.session.world.network.node_of_lid.values()) == ["A", "A", "B", "B"]
 
 
 def test_a_gid_is_no_lid() -> None:
@@ -68,16 +68,16 @@ def test_a_gid_is_no_lid() -> None:
         "create_ah A.ah0 pd=A.pd0 dlid=9", pair="port A link_layer=InfiniBand",
     )  # fmt: skip
     assert lab.look("A.ah0.to") == "unknown"
-    assert lab.session.world.target_of(LidFlow(2, 9)) == ""
-    assert lab.session.world.target_of(LidFlow(2, 4)) == "B"
+    assert lab.session.world.network.target_of(LidFlow(2, 9)) == ""
+    assert lab.session.world.network.target_of(LidFlow(2, 4)) == "B"
 
 
 def test_it_can_be_ethernet_again() -> None:
     lab = Lab()
-    before = dict(lab.session.world.node_of_gid)
+    before = dict(lab.session.world.network.node_of_gid)
     well(lab, "port A link_layer=InfiniBand")
     well(lab, "port A link_layer=Ethernet")
-    assert lab.session.world.node_of_gid == before
+    assert lab.session.world.network.node_of_gid == before
     assert well(lab, "query_port A").value["lmc"] == 0
     assert "AUTO_PATH_MIG" not in str(well(lab, "query_device A").value["device_cap_flags"])
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rdmalab.hca.environment import Timer
 from rdmalab.world.event_queue import NEVER, Door, Entry, EventQueue
+from rdmalab.world.trace import Trace
 from tests.pairs import image
 
 OWNERS = [("A", 1), ("A", 2), ("B", 1)]
@@ -17,11 +18,12 @@ class Clocks:
     """An agenda, and the timers of some queue pairs."""
 
     def __init__(self) -> None:
-        self.agenda = EventQueue()
+        self.agenda = EventQueue(Trace())
         self.timers = {owner: Timer(*owner) for owner in OWNERS}
 
     def arm(self, node: str, qpn: int, at_ns: int, cause: int) -> None:
-        self.agenda.arm(self.timers[node, qpn], at_ns, cause)
+        self.agenda.trace.first = cause + 1  # the newest record
+        self.agenda.arm(self.timers[node, qpn], at_ns)
 
     def disarm(self, node: str, qpn: int) -> None:
         self.agenda.disarm(self.timers[node, qpn])
@@ -47,14 +49,14 @@ def popped(agenda: EventQueue) -> list[tuple[int, Any]]:
 
 
 def test_ties_come_in_the_order_of_filing() -> None:
-    agenda = EventQueue()
+    agenda = EventQueue(Trace())
     for at_ns, name in ((5, "x"), (3, "y"), (5, "a"), (3, "b"), (5, "m")):
         agenda.file(at_ns, Door.ARRIVAL, "A", name, -1)
     assert popped(agenda) == [(3, "y"), (3, "b"), (5, "x"), (5, "a"), (5, "m")]
 
 
 def test_arguments_are_never_compared() -> None:
-    agenda = EventQueue()
+    agenda = EventQueue(Trace())
     for argument in (object(), object(), None):
         agenda.file(1, Door.ARRIVAL, "A", argument, -1)
     assert len(popped(agenda)) == 3
@@ -189,29 +191,29 @@ def test_the_cause_is_always_that_of_the_newest_arming(wishes: list[int]) -> Non
 
 def test_timers_of_the_past_leave_nothing_behind() -> None:
     """Queue pairs come and go for ever."""
-    agenda = EventQueue()
+    agenda = EventQueue(Trace())
     for qpn in range(50):
         timer = Timer("A", qpn)
-        agenda.arm(timer, 10 + qpn, -1)
-        agenda.arm(timer, 5 + qpn, -1)
+        agenda.arm(timer, 10 + qpn)
+        agenda.arm(timer, 5 + qpn)
         agenda.disarm(timer)
-    agenda.arm(Timer("B", 1), 100, -1)
+    agenda.arm(Timer("B", 1), 100)
     assert popped(agenda) == [(100, 1)]
     assert agenda.timers == []
 
 
 def test_an_earlier_wish_leaves_no_more_than_one_entry_behind() -> None:
     """A superseded entry goes when its time comes, even if the timer is armed again by then."""
-    agenda, timer = EventQueue(), Timer("A", 1)
+    agenda, timer = EventQueue(Trace()), Timer("A", 1)
     for now_ns in range(0, 500, 10):
-        agenda.arm(timer, now_ns + 30, -1)
-        agenda.arm(timer, now_ns + 10, -1)
+        agenda.arm(timer, now_ns + 30)
+        agenda.arm(timer, now_ns + 10)
         assert agenda.pop(now_ns + 10)
     assert len(agenda.timers) < 5
 
 
 def test_an_arrival_may_come_earlier_but_not_later_and_only_where_it_was_going() -> None:
-    agenda = EventQueue()
+    agenda = EventQueue(Trace())
     agenda.file(500, Door.ARRIVAL, "B", "held", 7)
     agenda.file(300, Door.ARRIVAL, "B", "passing", 8)
     agenda.file(500, Door.PORT, "B", None, 7)

@@ -116,7 +116,7 @@ def test_mistakes(line: str, under: str, message: str) -> None:
     error = misread(lab, line)
     assert error.message == message
     assert line[error.place.start : error.place.stop] == under
-    assert lab.session.world.cable.faults == []
+    assert lab.session.world.network.cable.faults == []
 
 
 def test_it_is_planned_and_told_by_name() -> None:

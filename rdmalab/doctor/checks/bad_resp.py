@@ -22,7 +22,7 @@ def examine(case: Case) -> Finding:
     evidence = _told(case, answer) if answer is not None else []
     wanted = f"it asked for {send.wqe.length} bytes, from psn={send.wqe.first_psn} on"
     again = simple_fixes.again(case, qp, send.wqe.wr, revived=True)
-    clear = ["fault clear"] if case.world.cable.faults else []
+    clear = ["fault clear"] if case.world.network.cable.faults else []
     return fail(
         *evidence,
         said(wanted, send.posted),

@@ -27,7 +27,7 @@ from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.states import Attr
 from rdmalab.views.ladder import PacketRow
 from rdmalab.wire.packet import gid_text
-from rdmalab.world.world import NO_HOP
+from rdmalab.world.network import NO_HOP
 
 _FAR = 64
 

@@ -52,7 +52,7 @@ def _cure(case: Case, lost: list[PacketRow]) -> Fix | None:
     send, qp = case.send, case.qp
     if send is None or send.wqe is None or qp is None:
         return None
-    there = {fault.number for fault in case.world.cable.faults}
+    there = {fault.number for fault in case.world.network.cable.faults}
     lines = [f"fault clear {n}" for n in faults_behind(case, lost) if n in there]
     if send.ending is not None:
         return Fix([*lines, *recovery.anew(case, qp, send.wqe.wr)])

@@ -62,7 +62,7 @@ def _not_active(case: Case) -> list[str]:
 
 
 def _up(case: Case) -> list[str]:
-    if not case.world.cable.up:
+    if not case.world.network.cable.up:
         return ["link up"]
     return [f"port {node} ACTIVE" for node in _not_active(case)]
 

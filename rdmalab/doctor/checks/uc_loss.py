@@ -46,7 +46,7 @@ def _faults(case: Case, lost: list[Miss]) -> list[str]:
     named = {miss.reason.split(":")[0] for miss in lost}
     return [
         f"fault clear {fault.number}"
-        for fault in case.world.cable.faults
+        for fault in case.world.network.cable.faults
         if isinstance(fault, Drop | Corrupt) and _name(fault) in named and not _is_over(fault)
     ]
 

@@ -11,8 +11,8 @@ from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.wire.packet import Packet
+from rdmalab.world.network import NO_ADDRESS
 from rdmalab.world.relations import peer_node
-from rdmalab.world.world import NO_ADDRESS
 
 _LOST = (NO_ADDRESS, "wrong-address")
 
@@ -63,7 +63,7 @@ def _moved(case: Case, node: str, since: int | None) -> int | None:
 def _no_owner(case: Case, unheard: Unheard, qp: QueuePair) -> Finding:
     misses, since = unheard.because(*_LOST), _since(case, qp, unheard)
     gid = misses[-1].packet.flow.dst
-    node = case.world.target_of(misses[-1].packet.flow)
+    node = case.world.network.target_of(misses[-1].packet.flow)
     moved = _moved(case, node, since) if node else None
     evidence = [said(f"{case.qp_name(qp)} sends to {partners.gid_words(gid)}", since)]
     if moved is not None:

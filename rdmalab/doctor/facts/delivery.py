@@ -11,7 +11,7 @@ from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of, object_of
 from rdmalab.views.ladder import Fate, PacketRow, packet_rows
 from rdmalab.wire.packet import Packet
 from rdmalab.world.faults import Corrupt
-from rdmalab.world.world import NEVER_LEFT, NO_HOP
+from rdmalab.world.network import NEVER_LEFT, NO_HOP
 
 _DONE = (Kind.MEMORY_WRITTEN, Kind.RECV_TAKEN, Kind.MEMORY_FLUSHED)
 _PORTS = (*(reason for reason in NEVER_LEFT if reason != NO_HOP), "the link is down")
@@ -38,7 +38,7 @@ def faults_behind(case: Case, rows: Iterable[PacketRow]) -> list[int]:
         if digits.isdecimal():
             found.append(int(digits))
         else:
-            found += [f.number for f in case.world.cable.faults if isinstance(f, Corrupt)]
+            found += [f.number for f in case.world.network.cable.faults if isinstance(f, Corrupt)]
     return list(dict.fromkeys(found))
 
 

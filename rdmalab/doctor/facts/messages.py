@@ -71,7 +71,7 @@ def _message(world: World, log: Log, received: Record) -> Message | None:
 def _leaving(world: World, log: Log, received: Record) -> Record | None:
     """The record of the same packet leaving."""
     packet = received[A]
-    origin = world.origin_of(packet.flow)
+    origin = world.network.origin_of(packet.flow)
     for _, record in reversed(log.of(Kind.PACKET_SENT, origin) if origin else []):
         if event_of(record) < event_of(received) and record[A] == packet:
             return record

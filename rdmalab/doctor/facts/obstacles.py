@@ -47,7 +47,7 @@ def _obstacle(case: Case, wanted: Callable[[Match], bool]) -> Obstacle | None:
     lost = sorted(_lost(send), key=lambda row: row.number)
     if not lost:
         return None
-    for fault in case.world.cable.faults:
+    for fault in case.world.network.cable.faults:
         match = fault.match
         if isinstance(fault, Drop) and wanted(match) and _is_lasting(match):
             taken = [row for row in lost if row.reason == f"fault {fault.number}: {fault}"]

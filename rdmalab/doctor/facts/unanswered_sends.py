@@ -109,7 +109,7 @@ def sender_of(world: World, record: Record) -> Thing | None:
         cause = world.trace.records[cause_of(record)]
         return Thing(Noun.QP, node_of(cause), object_of(cause))
     packet = record[A]
-    node = world.origin_of(packet.flow) if isinstance(packet, Packet) else ""
+    node = world.network.origin_of(packet.flow) if isinstance(packet, Packet) else ""
     return _of_flow(world, node, packet) if node else None
 
 

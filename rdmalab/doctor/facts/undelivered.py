@@ -52,7 +52,7 @@ def _missed(case: Case, qp: QueuePair) -> Iterator[Record]:
         each
         for each in case.log.of(Kind.PACKET_LOST)
         if isinstance(each.record[A], Packet)
-        and case.world.target_of(each.record[A].flow) in (qp.node, "")
+        and case.world.network.target_of(each.record[A].flow) in (qp.node, "")
     ]
     for _, record in sorted(dropped + lost, reverse=True, key=lambda each: each.number):
         if is_request(record[A]):
@@ -62,7 +62,7 @@ def _missed(case: Case, qp: QueuePair) -> Iterator[Record]:
 def _may_be_for(case: Case, qp: QueuePair, record: Record, sender: Thing) -> bool:
     """It says so; or its peer sent it; or it is a datagram for nobody with the right Q_Key."""
     packet: Packet = record[A]
-    if packet.dest_qp == qp.number and case.world.target_of(packet.flow) == qp.node:
+    if packet.dest_qp == qp.number and case.world.network.target_of(packet.flow) == qp.node:
         return True
     if qp.path is not None and qp.transport.connected:
         return (sender.node, sender.number) == (peer_node(case.world, qp), qp.path.dest_qpn)

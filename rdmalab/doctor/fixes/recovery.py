@@ -96,7 +96,7 @@ def message_for(case: Case, qp: QueuePair) -> list[str]:
 
 def _posted(case: Case, qp: QueuePair, packet: Packet) -> tuple[QueuePair, SendWR] | None:
     """The send that a packet belongs to, and whose it was."""
-    node = case.world.origin_of(packet.flow)
+    node = case.world.network.origin_of(packet.flow)
     peer = partner_of(case.world, qp)
     number = packet.deth.src_qp if packet.deth is not None else (peer.number if peer else 0)
     sender = find_qp(case.world, node, number)

@@ -191,7 +191,7 @@ def test_a_sender_ahead_is_told_once_and_gives_up() -> None:
 @pytest.mark.parametrize("opcode", [SEND, WRITE, READ, ADD])
 def test_every_packet_arriving_twice_changes_nothing(opcode: WROpcode) -> None:
     pair = Pair(rd_atomic=1, dest_rd_atomic=1)
-    pair.world.cable = Wild(repeat([0, 0]))
+    pair.world.network.cable = Wild(repeat([0, 0]))
     for wr_id in range(3):
         pair.b.recv(600, wr_id=wr_id, at=8192)
         pair.a.issue(opcode, 8 if opcode is ADD else 600, wr_id=wr_id, compare_add=1)

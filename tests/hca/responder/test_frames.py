@@ -79,7 +79,7 @@ def test_a_port_that_is_down() -> None:
     pair = raw_pair()
     rule(pair.b)
     pair.b.recv(128)
-    pair.world.set_link(up=False)
+    pair.world.network.set_link(up=False)
     assert take(pair, FRAME) == []
     assert drops(pair) == {"port-down": 1}
 
