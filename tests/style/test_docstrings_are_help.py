@@ -10,7 +10,7 @@ import pytest
 from tests.answers import FOLDERS, LESSONS
 
 ROOT = Path(__file__).parents[2]
-HELP = {"command.py"}  # makes the help texts
+HELP = {"declaration.py"}  # makes the help texts
 
 
 def answers(*switches: str) -> list[str]:

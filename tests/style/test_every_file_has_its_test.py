@@ -9,6 +9,8 @@ ELSEWHERE = {
     "__main__.py": "test_cli.py",
     "__init__.py": "style/test_import_hygiene.py",
     "version.py": "test_cli.py",
+    "command/errors.py": "command/test_arguments.py",
+    "command/metadata.py": "command/test_kinds.py",
     "hca/wqe.py": "hca/test_wr.py",
     "export/__init__.py": "export/test_pcapng.py",
     "tui/console/bridge.py": "tui/console/test_console.py",
