@@ -11,8 +11,8 @@ from functools import cache
 from types import MethodType
 from typing import Any, NamedTuple
 
-from rdmalab.hca import lifecycle, modify, mr, posting
-from rdmalab.hca.attributes import QpAttr
+from rdmalab.hca import lifecycle, modify, mr, polling, posting
+from rdmalab.hca.attributes import QpAttr, ah_attr_of
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
 from rdmalab.hca.environment import Timer
@@ -103,7 +103,7 @@ class End:
 
     def poll(self, cq: CompletionQueue) -> list[Cqe]:
         self.world.begin_event()
-        return self.hca.poll(cq, len(cq.cqes))
+        return polling.poll(self.hca, cq, len(cq.cqes))
 
     def events(self) -> list[AsyncEvent]:
         """Fetch the asynchronous events."""
@@ -140,7 +140,9 @@ class End:
     def destination(self) -> dict[str, int]:
         """The address handle, number and Q_Key that lead to the peer."""
         if self.ah is None:
-            self.ah = lifecycle.create_ah(self.hca, self.pd.number, self.peer.hca.address()).number
+            self.ah = lifecycle.create_ah(
+                self.hca, self.pd.number, ah_attr_of(self.peer.hca)
+            ).number
         return {"ah": self.ah, "remote_qpn": self.peer.qp.number, "remote_qkey": QKEY}
 
     # ------------------------------------------------------------------ memory
@@ -242,7 +244,7 @@ class Pair:
                 "rq_psn": rq_psn,
                 "max_dest_rd_atomic": self.dest_rd_atomic,
                 "min_rnr_timer": self.min_rnr_timer,
-                "ah_attr": end.peer.hca.address(),
+                "ah_attr": ah_attr_of(end.peer.hca),
             },
             QPState.RTS: {
                 "timeout": self.timeout,

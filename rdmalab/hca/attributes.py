@@ -1,12 +1,20 @@
 """The attributes of a queue pair, as `modify_qp` takes them and as the QP keeps them."""
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rdmalab.command import Alias, Bits, FieldGroup, Noun, RefShorthand, Spelled, Thing, Unit
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import ATTRIBUTES, MTU, Attr, MigState, QPState
+from rdmalab.wire.packet import MAPPED
+
+if TYPE_CHECKING:
+    from rdmalab.hca.device import Hca
+    from rdmalab.hca.environment import Objects
+
+Fields = dict[str, Any]
 
 MTU_IN_BYTES = Spelled({str(mtu.octets): int(mtu) for mtu in MTU})
 Gid = Annotated[int, Unit.GID, Bits(128)]
@@ -64,26 +72,40 @@ class Capacity:
         return self.max_send_wr * self.wqe_bytes
 
 
-def _address_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) -> dict[str, Any]:
-    return {"ah_attr": world.find(thing, object).address()}
+def ah_attr_of(hca: "Hca") -> AhAttr:
+    """How a peer reaches this node: by its base LID, or over RoCEv2 and IPv4.
+
+    The fields of a GRH are filled in; a packet has one if the program adds is_global=1.
+    """
+    if hca.lids:
+        return AhAttr(dlid=hca.lids[0], dgid=hca.gids[0], hop_limit=64, port_num=1)
+    gid = next((gid for gid in hca.gids if gid >> 32 == MAPPED), 0)
+    return AhAttr(is_global=1, dgid=gid, sgid_index=1, hop_limit=64, port_num=1)
 
 
-def _qpn_of(_world: Any, thing: Thing, _start: int | None, _stop: int | None) -> int:
+def alt_ah_attr_of(hca: "Hca") -> AhAttr:
+    """How a peer reaches an InfiniBand port on the other path: from LID to LID."""
+    return AhAttr(dlid=hca.lids[-1] if hca.lids else 0, src_path_bits=1, port_num=1)
+
+
+def _ah_attr(world: "Objects", node: Thing, _start: int | None, _stop: int | None) -> Fields:
+    return {"ah_attr": ah_attr_of(world.nodes[node.node])}
+
+
+def _qpn_of(_world: "Objects", thing: Thing, _start: int | None, _stop: int | None) -> int:
     return thing.number
 
 
-def _fields_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) -> dict[str, Any]:
-    return dataclasses.asdict(world.find(thing, object).address())
+def _fields_of(world: "Objects", node: Thing, _start: int | None, _stop: int | None) -> Fields:
+    return dataclasses.asdict(ah_attr_of(world.nodes[node.node]))
 
 
-def _other_path_to(
-    world: Any, thing: Thing, _start: int | None, _stop: int | None
-) -> dict[str, Any]:
-    return {"alt_ah_attr": world.find(thing, object).other_address()}
+def _alt_ah_attr(world: "Objects", node: Thing, _start: int | None, _stop: int | None) -> Fields:
+    return {"alt_ah_attr": alt_ah_attr_of(world.nodes[node.node])}
 
 
-ADDRESS = FieldGroup("ah", Noun.NODE, _address_of, ("ah_attr",))
-ALTERNATE = FieldGroup("alt_ah", Noun.NODE, _other_path_to, ("alt_ah_attr",))
+ADDRESS = FieldGroup("ah", Noun.NODE, _ah_attr, ("ah_attr",))
+ALTERNATE = FieldGroup("alt_ah", Noun.NODE, _alt_ah_attr, ("alt_ah_attr",))
 TO_NODE = FieldGroup("to", Noun.NODE, _fields_of, tuple(f.name for f in dataclasses.fields(AhAttr)))
 QPNumber = Annotated[int, RefShorthand(Noun.QP, _qpn_of)]
 
@@ -120,7 +142,7 @@ class QpAttr:
     rate_limit: int | None = None
     cap: Capacity | None = None
 
-    def given(self) -> dict[str, Any]:
+    def given(self) -> Fields:
         """The fields that have a value, by name."""
         return {name: value for name in FIELDS if (value := getattr(self, name)) is not None}
 
@@ -128,7 +150,7 @@ class QpAttr:
 FIELDS = tuple(f.name for f in dataclasses.fields(QpAttr))
 
 
-def mask_of(names: Any) -> Attr:
+def mask_of(names: Iterable[str]) -> Attr:
     """The `attr_mask` that these fields need."""
     mask = Attr(0)
     for name in names:
@@ -142,7 +164,7 @@ _WITHOUT_DEFAULT = ("ah_attr", "alt_ah_attr", "cap", "cur_qp_state")  # asked of
 
 def initial() -> QpAttr:
     """The attributes that `query_qp` returns for a new QP."""
-    defaults: dict[str, Any] = {
+    defaults: Fields = {
         name: ATTRIBUTES[name].default for name in FIELDS if name not in _WITHOUT_DEFAULT
     }
     none, no_other = AhAttr(port_num=0), AhAttr(port_num=0)

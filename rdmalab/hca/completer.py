@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import dma, flush, migration
+from rdmalab.hca import dma, flush, migration, slots
 from rdmalab.hca.psn import MASK, diff
 from rdmalab.hca.qp import Completing, QueuePair
 from rdmalab.hca.wqe import Cqe, SendWqe
@@ -172,7 +172,7 @@ def _complete(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> None:
         comp.reads += 1
     hca.trace.record(_COMPLETED, hca.node, qp.number, wqe, _SUCCESS)
     if hca.profile.slots_freed is _EXECUTED:
-        hca.free(qp.number, qp.sq, wqe.serial)
+        slots.free(hca, qp.number, qp.sq, wqe.serial)
     if wqe.signaled:
         hca.complete(qp, qp.send_cq, _cqe(hca, qp, wqe))
 

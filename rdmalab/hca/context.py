@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Noun
-from rdmalab.hca import flush, lifecycle, mr
+from rdmalab.hca import flush, lifecycle, mr, port
 from rdmalab.hca.errors import refused
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import PortState
@@ -62,14 +62,14 @@ def reopen(hca: "Hca", port_state: PortState) -> None:
     """`ibv_open_device` after a close; a device that died has been reset meanwhile."""
     hca.unavailable_rule = ""
     hca.trace.record(Kind.DEVICE_OPENED, hca.node, 0)
-    hca.set_port(port_state)
+    port.set_state(hca, port_state)
 
 
 def fail_device(hca: "Hca") -> None:
     """A local catastrophic error."""
     hca.trace.record(Kind.DEVICE_DIED, hca.node, 0)
     hca.raise_event(AsyncEvent.DEVICE_FATAL, 0)
-    hca.set_port(PortState.DOWN)
+    port.set_state(hca, PortState.DOWN)
     hca.unavailable_rule = DEAD
     hca.ready.clear()
     for qp in hca.qps.items.values():

@@ -4,47 +4,37 @@ The host posts work and calls `wake`. The wire calls `receive`. The clock calls 
 send a packet) and `timer`. Calls from one engine to another go through this class.
 """
 
-from collections import Counter, deque
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from collections import deque
+from typing import TYPE_CHECKING, Any
 
-from rdmalab.hca import admission, channels, completer, flush, migration, requester, responder, srq
-from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca import admission, channels, completer, flush, migration, requester, responder
 from rdmalab.hca.memory import Memory
+from rdmalab.hca.tables import Table
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.opcodes import OPCODES
-from rdmalab.spec.profiles import Profile, SlotsFreed
+from rdmalab.spec.profiles import Profile
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
-from rdmalab.wire.packet import MAPPED, Packet, mac_of
+from rdmalab.wire.packet import Packet, mac_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rdmalab.hca.ah import AddressHandle
     from rdmalab.hca.channels import CompChannel
     from rdmalab.hca.cq import CompletionQueue
-    from rdmalab.hca.dma import KeyTarget, MemoryUser
+    from rdmalab.hca.dma import KeyTarget
     from rdmalab.hca.environment import Agenda, Network, Recorder
     from rdmalab.hca.mr import MemoryRegion
     from rdmalab.hca.mw import MemoryWindow
     from rdmalab.hca.pd import ProtectionDomain
-    from rdmalab.hca.qp import QueuePair, RecvQueue, SendQueue
+    from rdmalab.hca.qp import QueuePair
     from rdmalab.hca.srq import SharedReceiveQueue
     from rdmalab.hca.steering import Flow
     from rdmalab.hca.thread_domains import ThreadDomain
-    from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
+    from rdmalab.hca.wqe import Cqe, SendWqe
     from rdmalab.hca.xrcd import XrcDomain
     from rdmalab.wire.frame import Frame
 
-
-class Numbered(Protocol):
-    """An object in a table."""
-
-    number: int
-
-
-T = TypeVar("T", bound=Numbered)
 
 # From a doorbell or an arriving packet to the packet it causes.
 REACTION_NS = 100
@@ -55,32 +45,6 @@ FIRST_SRQN = 0x31  # no number that a QP of a small world has
 FULL_PKEY = 0xFFFF
 GROUP_QPN = 0xFFFFFF  # whoever is attached to the packet's multicast address
 _SENT, _RECEIVED = Kind.PACKET_SENT, Kind.PACKET_RECEIVED
-_READ, _WRITTEN = Kind.MEMORY_READ, Kind.MEMORY_WRITTEN
-_FREED = Kind.SLOTS_FREED
-
-
-class Table(Generic[T]):
-    """All objects of one kind, by number; numbers are never used twice."""
-
-    __slots__ = ("items", "next_number", "noun")
-
-    def __init__(self, noun: str, first_number: int) -> None:
-        self.noun = noun
-        self.next_number = first_number
-        self.items: dict[int, T] = {}
-
-    def add(self, item: T) -> None:
-        """Add the object under its number."""
-        self.items[item.number] = item
-        self.next_number = item.number + 1
-
-    def remove(self, item: T) -> None:
-        """Remove the object."""
-        del self.items[item.number]
-
-    def find(self, number: int) -> T:
-        """The object of this number; None if it is destroyed."""
-        return self.items[number]
 
 
 class Hca:
@@ -145,20 +109,6 @@ class Hca:
         self.tables: dict[str, Table[Any]] = {table.noun: table for table in every}
         self.lkeys: dict[int, MemoryRegion] = {}
         self.rkeys: dict[int, KeyTarget] = {}
-
-    def address(self) -> AhAttr:
-        """How a peer reaches this node: by its base LID, or over RoCEv2 and IPv4.
-
-        The fields of a GRH are filled in; a packet has one if the program adds is_global=1.
-        """
-        if self.lids:
-            return AhAttr(dlid=self.lids[0], dgid=self.gids[0], hop_limit=64, port_num=1)
-        gid = next((gid for gid in self.gids if gid >> 32 == MAPPED), 0)
-        return AhAttr(is_global=1, dgid=gid, sgid_index=1, hop_limit=64, port_num=1)
-
-    def other_address(self) -> AhAttr:
-        """How a peer reaches an InfiniBand port on the other path: from LID to LID."""
-        return AhAttr(dlid=self.lids[-1] if self.lids else 0, src_path_bits=1, port_num=1)
 
     # ------------------------------------------------------------------ the host's door
     def wake(self, qp: "QueuePair") -> None:
@@ -282,10 +232,6 @@ class Hca:
         self.now_ns = now_ns
         responder.receive_frame(self, frame)
 
-    def group_macs(self) -> list[int]:
-        """The MACs of multicast packets for this node."""
-        return [mac_of(gid) for gid in self.groups]
-
     def _receive_for_group(self, packet: Packet) -> None:
         """Multicast: a copy for every attached QP."""
         members = self.groups.get(packet.flow.dst, [])
@@ -303,9 +249,7 @@ class Hca:
     def drop(
         self, qp: "QueuePair | None", packet: "Packet | Frame", reason: str, why: str = ""
     ) -> None:
-        """Drop a packet without an answer and count it; `why` is a more exact reason than the
-        counter.
-        """
+        """Drop and count a packet without an answer; `why`: a more exact reason than `reason`."""
         self.drops[reason] = self.drops.get(reason, 0) + 1
         number = packet.dest_qp if qp is None else qp.number
         self.trace.record(Kind.PACKET_DROPPED, self.node, number, packet, why or reason)
@@ -322,16 +266,6 @@ class Hca:
     def rewind_unacked(self, qp: "QueuePair") -> None:
         """Reset the send cursor to the oldest unacknowledged request."""
         requester.rewind_unacked(qp)
-
-    def read(self, user: "MemoryUser", addr: int, length: int) -> bytes:
-        """Read memory, as the only function of the adapter; the caller has checked the keys."""
-        self.trace.record(_READ, self.node, user.number, addr, length)
-        return self.memory.read(addr, length)
-
-    def write(self, user: "MemoryUser", addr: int, octets: bytes) -> None:
-        """Write memory, as the only function of the adapter; the caller has checked the keys."""
-        self.memory.write(addr, octets)
-        self.trace.record(_WRITTEN, self.node, user.number, addr, len(octets))
 
     def complete(self, qp: "QueuePair", cqn: int, cqe: "Cqe") -> bool:
         """A CQE for this QP; False if its CQ had no room for it."""
@@ -355,49 +289,7 @@ class Hca:
                 self.raise_event(AsyncEvent.QP_FATAL, qp.number)
                 flush.fail(self, qp)
 
-    def poll(self, cq: "CompletionQueue", entries: int) -> "list[Cqe]":
-        """Return the oldest CQEs; their slots, and all before them, are freed."""
-        cqes = [cq.pop(self.trace) for _ in range(min(entries, len(cq.cqes)))]
-        if self.profile.slots_freed is SlotsFreed.POLLED:
-            newest = {(cqe.qp_num, cqe.is_send): cqe.serial for cqe in cqes if not cqe.srq}
-            for (qpn, is_send), serial in newest.items():
-                if (qp := self.qps.items.get(qpn)) is not None:
-                    self.free(qpn, qp.sq if is_send else qp.rq, serial)
-            if len(newest) < len(cqes):
-                self.free_shared(cqes)
-        return cqes
-
-    def free(self, qpn: int, queue: "SendQueue | RecvQueue", serial: int) -> None:
-        """Free the slots of one of a QP's own queues up to this WQE."""
-        if count := queue.free_through(serial):
-            self.trace.record(_FREED, self.node, qpn, queue.noun, count)
-
-    def free_shared(self, done: "Iterable[Cqe | RecvWqe]") -> None:
-        """Free slots of shared receive queues one by one, for any QP."""
-        for number, count in Counter(each.srq for each in done if each.srq).items():
-            srq.free_slots(self, number, count)
-
-    def free_recv(self, qp: "QueuePair", wqe: "RecvWqe") -> None:
-        """The device is done with this receive."""
-        if wqe.srq:
-            srq.free_slots(self, wqe.srq)
-        else:
-            self.free(qp.number, qp.rq, wqe.serial)
-
     def raise_event(self, event: AsyncEvent, number: int) -> None:
         """Queue an asynchronous event."""
         self.async_events.append((event, number))
         self.trace.record(Kind.ASYNC_RAISED, self.node, number, event, EVENTS[event].noun)
-
-    def set_port(self, state: PortState) -> None:
-        """Set the port state; entering or leaving ACTIVE raises an event. Only ACTIVE moves
-        packets.
-        """
-        before = self.port_state
-        if state is before or self.unavailable_rule:
-            return
-        self.port_state = state
-        self.trace.record(Kind.PORT_CHANGED, self.node, 1, state)
-        if PortState.ACTIVE in (before, state):
-            left = before is PortState.ACTIVE
-            self.raise_event(AsyncEvent.PORT_ERR if left else AsyncEvent.PORT_ACTIVE, 1)

@@ -4,6 +4,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rdmalab.spec.access import Access
+from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ Piece = tuple[int, int]
 
 LOCAL_READ = 0  # reading the own memory needs no right
 LOCAL_WRITE = int(Access.LOCAL_WRITE)
+_READ, _WRITTEN = Kind.MEMORY_READ, Kind.MEMORY_WRITTEN
 
 
 class KeyTarget(Protocol):
@@ -137,6 +139,18 @@ def reach(
     return found
 
 
+def read(hca: "Hca", user: "MemoryUser", addr: int, length: int) -> bytes:
+    """Read memory, as the only function of the adapter; the caller has checked the keys."""
+    hca.trace.record(_READ, hca.node, user.number, addr, length)
+    return hca.memory.read(addr, length)
+
+
+def write(hca: "Hca", user: "MemoryUser", addr: int, octets: bytes) -> None:
+    """Write memory, as the only function of the adapter; the caller has checked the keys."""
+    hca.memory.write(addr, octets)
+    hca.trace.record(_WRITTEN, hca.node, user.number, addr, len(octets))
+
+
 def gather(
     hca: "Hca", qp: "QueuePair", wqe: "SendWqe", offset: int, length: int
 ) -> bytes | WCStatus:
@@ -148,11 +162,11 @@ def gather(
     sge = wqe.sg[0]
     if offset + length <= sge.length:  # most messages lie in one piece
         place = locate(hca.lkeys, sge.lkey, qp, LOCAL_READ, sge.addr + offset, length)
-        return _denied(hca, place) if isinstance(place, Denied) else hca.read(qp, place, length)
+        return _denied(hca, place) if isinstance(place, Denied) else read(hca, qp, place, length)
     pieces = reach(hca.lkeys, qp, LOCAL_READ, wqe.sg, offset, length)
     if isinstance(pieces, Denied):
         return _denied(hca, pieces)
-    return b"".join(hca.read(qp, addr, count) for addr, count in pieces)
+    return b"".join(read(hca, qp, addr, count) for addr, count in pieces)
 
 
 def _denied(hca: "Hca", denied: Denied) -> WCStatus:
@@ -175,13 +189,13 @@ def scatter(
         place = locate(hca.lkeys, sge.lkey, user, LOCAL_WRITE, sge.addr + offset, length)
         if isinstance(place, Denied):
             return place
-        hca.write(user, place, octets)
+        write(hca, user, place, octets)
         return None
     pieces = reach(hca.lkeys, user, LOCAL_WRITE, sg, offset, length)
     if isinstance(pieces, Denied):
         return pieces
     start = 0
     for addr, count in pieces:
-        hca.write(user, addr, octets[start : start + count])
+        write(hca, user, addr, octets[start : start + count])
         start += count
     return None

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import dma, mw, srq
+from rdmalab.hca import dma, mw, slots, srq
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
 from rdmalab.spec.async_events import AsyncEvent
@@ -72,14 +72,14 @@ def complete_send(hca: "Hca", qp: QueuePair, wqe: SendWqe, status: WCStatus) -> 
         mw.cancel_bind(hca, wqe.wr)
     hca.trace.record(Kind.WQE_COMPLETED, hca.node, qp.number, wqe, status)
     if hca.profile.slots_freed is SlotsFreed.EXECUTED:
-        hca.free(qp.number, qp.sq, wqe.serial)
+        slots.free(hca, qp.number, qp.sq, wqe.serial)
     hca.complete(qp, qp.send_cq, error_cqe(hca, qp, wqe, status, is_send=True))
 
 
 def complete_recv(hca: "Hca", qp: QueuePair, wqe: RecvWqe, status: WCStatus) -> None:
     """A receive WQE ends in error."""
     if hca.profile.slots_freed is SlotsFreed.EXECUTED:
-        hca.free_recv(qp, wqe)
+        slots.free_recv(hca, qp, wqe)
     cqe = error_cqe(hca, qp, wqe, status, is_send=False)
     cqe.srq = wqe.srq
     cqe.solicited = qp.resp.solicited and status != WCStatus.WR_FLUSH_ERR
@@ -121,7 +121,7 @@ def discard(hca: "Hca", qp: QueuePair) -> None:
     stop_timers(hca, qp)
     waiting = len(qp.rq.wqes) + (qp.resp.recv is not None)
     if qp.resp.recv is not None and hca.profile.slots_freed is SlotsFreed.POLLED:
-        hca.free_shared([qp.resp.recv])
+        slots.free_shared(hca, [qp.resp.recv])
     for queue, count in (("sq", qp.sq.used), ("rq", waiting)):
         if count:
             hca.trace.record(Kind.QUEUE_DISCARDED, hca.node, qp.number, queue, count)
@@ -130,5 +130,5 @@ def discard(hca: "Hca", qp: QueuePair) -> None:
             mw.cancel_bind(hca, wqe.wr)
     if hca.profile.reset_purges_cqes:
         for number in dict.fromkeys(cq for cq in (qp.send_cq, qp.recv_cq) if cq):
-            hca.free_shared(hca.cqs.find(number).forget(qp.number))
+            slots.free_shared(hca, hca.cqs.find(number).forget(qp.number))
     qp.clear()

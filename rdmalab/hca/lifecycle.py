@@ -9,7 +9,7 @@ from rdmalab.hca.ah import AddressHandle, judge
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.cq import CompletionQueue
-from rdmalab.hca.device import GROUP_QPN, Table
+from rdmalab.hca.device import GROUP_QPN
 from rdmalab.hca.errors import check_useful, refused
 from rdmalab.hca.keys import window_key
 from rdmalab.hca.mw import MemoryWindow, unbind
@@ -17,6 +17,7 @@ from rdmalab.hca.offloads import TSO_TYPES
 from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.port import ETHERNET
 from rdmalab.hca.qp import Capacity, QueuePair
+from rdmalab.hca.tables import Table
 from rdmalab.spec.access import MWType
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.records import Kind

@@ -4,8 +4,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
+from rdmalab.hca import slots
 from rdmalab.hca.errors import refused
 from rdmalab.spec.completions import READS, WcEx
+from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
 
@@ -33,7 +35,20 @@ def check_closed(hca: "Hca", cq: "CompletionQueue") -> None:
 def poll(hca: "Hca", cq: "CompletionQueue", entries: int) -> "list[Cqe]":
     """The plain poll; refused during an extended poll."""
     check_closed(hca, cq)
-    return hca.poll(cq, entries)
+    return _take(hca, cq, entries)
+
+
+def _take(hca: "Hca", cq: "CompletionQueue", entries: int) -> "list[Cqe]":
+    """Return the oldest CQEs; their slots, and all before them, are freed."""
+    cqes = [cq.pop(hca.trace) for _ in range(min(entries, len(cq.cqes)))]
+    if hca.profile.slots_freed is SlotsFreed.POLLED:
+        newest = {(cqe.qp_num, cqe.is_send): cqe.serial for cqe in cqes if not cqe.srq}
+        for (qpn, is_send), serial in newest.items():
+            if (qp := hca.qps.items.get(qpn)) is not None:
+                slots.free(hca, qpn, qp.sq if is_send else qp.rq, serial)
+        if len(newest) < len(cqes):
+            slots.free_shared(hca, cqes)
+    return cqes
 
 
 def start(hca: "Hca", cq: "CompletionQueue") -> "Cqe":
@@ -76,7 +91,7 @@ def end(hca: "Hca", cq: "CompletionQueue") -> int:
     """End the poll: remove all completions that were read; returns how many."""
     check_open(hca, cq)
     seen, cq.reading = cq.reading, 0
-    hca.poll(cq, seen)
+    _take(hca, cq, seen)
     return seen
 
 

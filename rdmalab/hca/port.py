@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.limits import COUNTER_MAX, LinkLayer
+from rdmalab.spec.limits import COUNTER_MAX, LinkLayer, PortState
 from rdmalab.spec.records import Kind
 from rdmalab.wire.packet import mapped_gid
 
@@ -101,6 +101,21 @@ def bad_pkey_cntr(hca: "Hca") -> int:
 def qkey_viol_cntr(hca: "Hca") -> int:
     """Datagrams dropped for their Q_Key."""
     return min(hca.drops.get("qkey", 0), COUNTER_MAX)
+
+
+def set_state(hca: "Hca", state: PortState) -> None:
+    """Set the port state; entering or leaving ACTIVE raises an event.
+
+    Only ACTIVE moves packets.
+    """
+    before = hca.port_state
+    if state is before or hca.unavailable_rule:
+        return
+    hca.port_state = state
+    hca.trace.record(Kind.PORT_CHANGED, hca.node, PORT, state)
+    if PortState.ACTIVE in (before, state):
+        left = before is PortState.ACTIVE
+        hca.raise_event(AsyncEvent.PORT_ERR if left else AsyncEvent.PORT_ACTIVE, PORT)
 
 
 def speed_changed(hca: "Hca") -> None:

@@ -101,14 +101,6 @@ def receiver(hca: "Hca", qp: "QueuePair", wqe: RecvWqe) -> "MemoryUser":
     return borrower(hca, qp, wqe.srq) if shared else qp
 
 
-def free_slots(hca: "Hca", number: int, count: int = 1) -> None:
-    """Slots come back in any order: they are counted. Nothing to do if the SRQ is gone."""
-    srq = hca.srqs.items.get(number)
-    if srq is not None:
-        srq.freed += count
-        hca.trace.record(Kind.SRQ_FREED, hca.node, number, count)
-
-
 def watch_limit(hca: "Hca", srq: SharedReceiveQueue) -> None:
     """Fewer receives than the armed limit: raise one event and disarm."""
     if len(srq.wqes) < srq.limit:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from rdmalab.command import Noun
 from rdmalab.hca import port
+from rdmalab.hca.attributes import ah_attr_of
 from rdmalab.spec.limits import PHYS_STATES, LinkLayer, PhysState, PortState
 from rdmalab.views import fmt
 from rdmalab.views.names import Names
@@ -83,7 +84,7 @@ def port_row(world: World, node: str) -> PortRow:
         link_layer=port.link_layer(hca),
         lid=hca.lids[0] if hca.lids else 0,
         lmc=port.lmc(hca),
-        gid=gid_text(hca.gids[0] if hca.lids else hca.address().dgid),
+        gid=gid_text(hca.gids[0] if hca.lids else ah_attr_of(hca).dgid),
         gids=sum(map(bool, hca.gids)),
         pkey=hca.pkeys[0],
         active_mtu=int(hca.profile.caps.active_mtu),

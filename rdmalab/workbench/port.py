@@ -116,7 +116,7 @@ def port(
     if link_layer is not None:
         _choose_layer(world, device.node, LAYER_OF[link_layer])
     if state is not None:
-        hca.set_port(PortState[state])
+        ports.set_state(hca, PortState[state])
 
 
 def _choose_layer(world: World, node: str, layer: LinkLayer) -> None:

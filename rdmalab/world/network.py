@@ -180,7 +180,7 @@ class Network:
         self.cable.up = up
         self.trace.record(Kind.LINK_SET, "", 0, "state", "up" if up else "down")
         for hca in self.nodes.values():
-            hca.set_port(PortState.ACTIVE if up else PortState.DOWN)
+            port.set_state(hca, PortState.ACTIVE if up else PortState.DOWN)
 
     def tune_link(self, setting: str, value: int) -> None:
         """Set `latency_ns`, `rate_bps` or `mtu`; an MTU is the active_mtu of every port."""

@@ -16,7 +16,7 @@ from rdmalab.hca.ah import AddressHandle
 from rdmalab.hca.attributes import AhAttr, Capacity
 from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.cq import CompletionQueue
-from rdmalab.hca.device import Hca, Table
+from rdmalab.hca.device import Hca
 from rdmalab.hca.environment import Timer
 from rdmalab.hca.memory import Memory
 from rdmalab.hca.mr import MemoryRegion
@@ -25,6 +25,7 @@ from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.steering import Flow, FlowAttr, FlowSpec
+from rdmalab.hca.tables import Table
 from rdmalab.hca.thread_domains import ThreadDomain
 from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
 from rdmalab.hca.wr import SGE, Buffer, RecvWR, SendWR, WildPointer

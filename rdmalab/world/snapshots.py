@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from rdmalab.command import Noun
-from rdmalab.hca.device import Hca, Table
+from rdmalab.hca.device import Hca
 from rdmalab.hca.memory import PAGE
+from rdmalab.hca.tables import Table
 from rdmalab.spec.records import (
     Kind,
     Record,

@@ -5,8 +5,9 @@ from heapq import heappop
 from typing import Any, TypeVar
 
 from rdmalab.command import Noun, Refused, Thing
-from rdmalab.hca.device import Hca, Table
+from rdmalab.hca.device import Hca
 from rdmalab.hca.errors import refused
+from rdmalab.hca.tables import Table
 from rdmalab.spec.profiles import STRICT, Profile
 from rdmalab.spec.records import Kind
 from rdmalab.wire.frame import Frame

@@ -4,8 +4,8 @@ import gc
 import time
 from dataclasses import replace
 
-from rdmalab.hca import lifecycle, modify
-from rdmalab.hca.attributes import QpAttr
+from rdmalab.hca import lifecycle, modify, polling
+from rdmalab.hca.attributes import QpAttr, ah_attr_of
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
 from rdmalab.hca.mr import MemoryRegion, register
@@ -36,8 +36,8 @@ class Crowd:
         self.senders, self.send_mr, self.send_cq = self._side(self.a, count)
         self.receivers, self.recv_mr, self.recv_cq = self._side(self.b, count)
         for one, other in zip(self.senders, self.receivers, strict=True):
-            _connect(self.a, one, self.b.address(), other.number)
-            _connect(self.b, other, self.a.address(), one.number)
+            _connect(self.a, one, ah_attr_of(self.b), other.number)
+            _connect(self.b, other, ah_attr_of(self.a), one.number)
 
     def _side(self, hca: Hca, count: int) -> tuple[list[QueuePair], MemoryRegion, CompletionQueue]:
         pd = lifecycle.alloc_pd(hca).number
@@ -64,7 +64,7 @@ class Crowd:
         world.run(FOREVER)
         for hca, cq in ((self.a, self.send_cq), (self.b, self.recv_cq)):
             world.begin_event()
-            assert len(hca.poll(cq, wrs)) == wrs
+            assert len(polling.poll(hca, cq, wrs)) == wrs
 
 
 def _connect(hca: Hca, qp: QueuePair, ah: object, dest: int) -> None:

@@ -9,6 +9,7 @@ import pytest
 from rdmalab.command import New, Noun, Ref, Refused
 from rdmalab.compat import process
 from rdmalab.compat.process import Process
+from rdmalab.hca import dma
 from rdmalab.spec.access import Access
 from tests.digest import digest
 
@@ -63,7 +64,7 @@ def test_what_an_adapter_wrote_is_in_the_memory_of_the_program() -> None:
     played = Process()
     ref, real = with_region(played)
     hca, region = played.world.nodes["A"], played.find(ref)
-    hca.write(region, region.addr + 8, b"from far")
+    dma.write(hca, region, region.addr + 8, b"from far")
     played.fetch()
     assert ctypes.string_at(real + 8, 8) == b"from far"
     played.publish()

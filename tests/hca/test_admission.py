@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from rdmalab.hca import lifecycle, modify
+from rdmalab.hca import lifecycle, modify, port
 from rdmalab.hca.attributes import QpAttr
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES
@@ -59,7 +59,7 @@ def into_error(b: End, packet: Packet) -> Packet:
 
 
 def port_down(b: End, packet: Packet) -> Packet:
-    b.hca.set_port(PortState.DOWN)
+    port.set_state(b.hca, PortState.DOWN)
     return packet
 
 

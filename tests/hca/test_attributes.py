@@ -10,6 +10,7 @@ from rdmalab.hca.attributes import (
     Capacity,
     QpAttr,
     QPNumber,
+    ah_attr_of,
     initial,
     mask_of,
 )
@@ -45,7 +46,7 @@ def test_a_new_qp_shows_the_defaults() -> None:
 def test_a_node_is_a_short_form_of_its_address() -> None:
     world = World()
     made = ADDRESS.convert(world, Thing(Noun.NODE, "B", 0), None, None)
-    assert made == {"ah_attr": world.nodes["B"].address()}
+    assert made == {"ah_attr": ah_attr_of(world.nodes["B"])}
     assert made["ah_attr"].dgid == 0xFFFF0A000002
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rdmalab.hca import environment, lifecycle, modify, posting
-from rdmalab.hca.attributes import QpAttr
+from rdmalab.hca.attributes import QpAttr, ah_attr_of
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import Capacity
 from rdmalab.hca.wr import SendWR
@@ -74,7 +74,7 @@ def test_an_adapter_works_without_a_world_clock_or_cable() -> None:
         qp,
         QpAttr(
             qp_state=QPState.RTR, path_mtu=MTU.B256, dest_qp_num=qp.number, rq_psn=0,
-            max_dest_rd_atomic=1, min_rnr_timer=1, ah_attr=hca.address(),
+            max_dest_rd_atomic=1, min_rnr_timer=1, ah_attr=ah_attr_of(hca),
         ),
     )  # fmt: skip
     modify.modify(

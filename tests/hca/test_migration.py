@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdmalab.command import Refused
-from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.attributes import AhAttr, ah_attr_of, alt_ah_attr_of
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import MLX5, STRICT
@@ -34,7 +34,7 @@ def infiniband(**options: Any) -> Pair:
 def load(end: End, **changes: Any) -> None:
     """Load the other path and set REARM."""
     given: dict[str, Any] = {
-        "alt_ah_attr": end.peer.hca.other_address(), "alt_pkey_index": 0, "alt_port_num": 1,
+        "alt_ah_attr": alt_ah_attr_of(end.peer.hca), "alt_pkey_index": 0, "alt_port_num": 1,
         "alt_timeout": 6, "path_mig_state": REARM,
     }  # fmt: skip
     end.modify(**{**given, **changes})
@@ -184,7 +184,7 @@ def test_after_a_migration_another_path_can_be_loaded() -> None:
     talk(pair, 2)
     pair.world.network.cable.faults.clear()
     for end in (pair.a, pair.b):
-        load(end, alt_ah_attr=end.peer.hca.address())
+        load(end, alt_ah_attr=ah_attr_of(end.peer.hca))
     assert talk(pair, 3) == [(3, OK)]
     assert states(pair) == (ARMED, ARMED)
     cut(pair, *SECOND)
@@ -318,8 +318,8 @@ def test_a_new_path_and_an_alternate_one_at_once() -> None:
     pair.a.modify(qp_state=QPState.SQD)
     hca = pair.b.hca
     load(
-        pair.a, path_mig_state=None, qp_state=QPState.SQD, ah_attr=hca.other_address(),
-        alt_ah_attr=hca.address(), port_num=1, timeout=7,
+        pair.a, path_mig_state=None, qp_state=QPState.SQD, ah_attr=alt_ah_attr_of(hca),
+        alt_ah_attr=ah_attr_of(hca), port_num=1, timeout=7,
     )  # fmt: skip
     path, alternate = pair.a.qp.path, pair.a.qp.alternate
     assert path is not None

@@ -35,7 +35,7 @@ def test_counters_stay_where_they_are_full() -> None:
 def test_only_active_is_left_or_reached_with_an_event() -> None:
     hca = Pair().world.nodes["A"]
     for state in (PortState.ARMED, PortState.INIT, PortState.ACTIVE_DEFER, PortState.ACTIVE):
-        hca.set_port(state)
+        port.set_state(hca, state)
     assert [e for e, _ in hca.async_events] == [AsyncEvent.PORT_ERR, AsyncEvent.PORT_ACTIVE]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from rdmalab.command import Noun, Refused, Thing
 from rdmalab.hca import batch, channels, extended, lifecycle, mr, port, srq_lifecycle
+from rdmalab.hca.attributes import ah_attr_of
 from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.qp import Capacity
 from rdmalab.hca.srq import Parts, SrqCapacity
@@ -369,7 +370,7 @@ def nobodys_address(profile: Profile) -> Any:
     end.peer = pair.b
     moves = pair.moves(end, 0, 0)
     end.modify(qp_state=QPState.INIT, **moves[QPState.INIT])
-    away = replace(pair.b.hca.address(), dgid=pair.b.hca.gids[1] + 97)
+    away = replace(ah_attr_of(pair.b.hca), dgid=pair.b.hca.gids[1] + 97)
     return answer_of(end, qp_state=QPState.RTR, **moves[QPState.RTR] | {"ah_attr": away})
 
 
@@ -385,21 +386,21 @@ def address_in_sqd(profile: Profile) -> Any:
         takes = {name for name, row in ATTRIBUTES.items() if QPType.UC in row.types}
         end.modify(qp_state=state, **{n: v for n, v in attributes.items() if n in takes})
     end.modify(qp_state=QPState.SQD)
-    return answer_of(end, ah_attr=pair.b.hca.address())
+    return answer_of(end, ah_attr=ah_attr_of(pair.b.hca))
 
 
 def rate_of_a_route(profile: Profile) -> Any:
     """static_rate 173 is no rate of enum ibv_rate."""
     pair = Pair(profile=profile)
     pair.a.modify(qp_state=QPState.SQD)
-    odd = replace(pair.b.hca.address(), static_rate=173)
+    odd = replace(ah_attr_of(pair.b.hca), static_rate=173)
     return answer_of(pair.a, ah_attr=odd)
 
 
 def rate_of_a_handle(profile: Profile) -> Any:
     pair = Pair(profile=profile)
     end = pair.end("A")
-    odd = replace(pair.b.hca.address(), static_rate=173)
+    odd = replace(ah_attr_of(pair.b.hca), static_rate=173)
     try:
         return lifecycle.create_ah(end.hca, end.pd.number, odd).attr.static_rate
     except Refused as refusal:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rdmalab.grammar.format import render
-from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.attributes import AhAttr, ah_attr_of
 from rdmalab.hca.wr import SendWR
 from rdmalab.lab import Lab
 from rdmalab.spec.records import Kind
@@ -140,7 +140,7 @@ def test_an_address_and_a_queue_pair_number() -> None:
     )
     attr = well(lab, "query_qp A.qp0").value
     assert attr.dest_qp_num == 18
-    assert attr.ah_attr == lab.session.world.nodes["B"].address()
+    assert attr.ah_attr == ah_attr_of(lab.session.world.nodes["B"])
     assert attr.ah_attr.dgid == lab.session.world.nodes["B"].gids[1]
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from rdmalab.grammar.program import Line
 from rdmalab.hca import flows, lifecycle, srq_lifecycle, thread_domains
+from rdmalab.hca.attributes import ah_attr_of
 from rdmalab.hca.qp import Capacity
 from rdmalab.hca.srq import Parts, SrqCapacity
 from rdmalab.hca.steering import FlowAttr, FlowSpec
@@ -34,7 +35,7 @@ def busy() -> Pair:
         pair.a.issue(WROpcode.RDMA_WRITE, 8, wr_id=7)
     raw = lifecycle.create_qp(pair.a.hca, QPType.RAW_PACKET, 1, 1, 1, Capacity(), sig_all=True)
     flows.create(pair.a.hca, raw, FlowAttr(), FlowSpec(dst_port=80))
-    lifecycle.create_ah(pair.a.hca, 1, pair.b.hca.address())
+    lifecycle.create_ah(pair.a.hca, 1, ah_attr_of(pair.b.hca))
     start(pair.world, "A", [Line("stop", 1, "stop")], 1)
     xrcd = srq_lifecycle.open_xrcd(pair.a.hca, -1, OpenFlag.O_CREAT)
     parts = Parts(pair.a.pd.number, SrqType.XRC, xrcd.number, pair.a.recv_cq.number)

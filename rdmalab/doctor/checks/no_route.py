@@ -6,6 +6,7 @@ from rdmalab.doctor.facts import obstacles
 from rdmalab.doctor.facts.obstacles import Obstacle
 from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, ok, said
 from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.hca.attributes import ah_attr_of
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.states import QPState
@@ -67,12 +68,12 @@ def _other(case: Case, found: Obstacle, node: str) -> list[Evidence]:
     """Another address of the same port."""
     if not node or not _is_reached(case, node, found):
         return []
-    return [said(f"{node} has {_plain(case.world.nodes[node].address().dgid)} as well")]
+    return [said(f"{node} has {_plain(ah_attr_of(case.world.nodes[node]).dgid)} as well")]
 
 
 def _is_reached(case: Case, node: str, found: Obstacle) -> bool:
     """Whether its other address, the one that routers know, is not the dead one."""
-    gid = case.world.nodes[node].address().dgid
+    gid = ah_attr_of(case.world.nodes[node]).dgid
     return gid not in (0, found.match.gid)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
-from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.attributes import AhAttr, ah_attr_of
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.access import Access
@@ -209,7 +209,7 @@ def _value(case: Case, name: str, value: Any) -> str:
 def address_words(case: Case, av: AhAttr) -> str:
     """The node whose address it is, else `{is_global=1 dgid=… sgid_index=1 port_num=1}`."""
     for node, hca in case.world.nodes.items():
-        if hca.address() == av:
+        if ah_attr_of(hca) == av:
             return node
     parts = []
     for field in dataclasses.fields(av):

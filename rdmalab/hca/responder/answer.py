@@ -148,7 +148,7 @@ def _next_response(hca: "Hca", qp: QueuePair, answer: ReadAnswer) -> Leaving | N
         asked = _acknowledgement(qp, Acknowledgement(answer.psn, _PLAIN_ACK, answer.msn))
         refuse(hca, qp, asked, "rkey")
         return next_answer(hca, qp)
-    payload = hca.read(qp, place, count) if count else b""
+    payload = dma.read(hca, qp, place, count) if count else b""
     code = message_codes[qp.service][Op.RDMA_READ_RESPONSE][answer.first, ends, False, False]
     aeth = AETH(_PLAIN_ACK, answer.msn) if answer.first or ends else None
     packet = Packet(

@@ -6,7 +6,7 @@ A receive buffer can still refuse it, and so can the key of an RDMA WRITE in mid
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import dma, mw, srq, xrcd
+from rdmalab.hca import dma, mw, slots, srq, xrcd
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair, Served
 from rdmalab.hca.responder import answer, checks
@@ -65,7 +65,7 @@ def write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
         return "rkey"
     length = len(packet.payload)
     if length:
-        hca.write(qp, resp.place, packet.payload)
+        dma.write(hca, qp, resp.place, packet.payload)
     resp.va += length
     resp.place += length
     resp.remaining -= length
@@ -117,9 +117,9 @@ def atomic(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None
     asked = packet.atomiceth
     assert asked is not None
     place = _place(hca, asked.rkey, asked.va)
-    original = int.from_bytes(hca.read(qp, place, ATOMIC_BYTES), "little")
+    original = int.from_bytes(dma.read(hca, qp, place, ATOMIC_BYTES), "little")
     if (word := ATOMICS[row.op](original, asked)) is not None:
-        hca.write(qp, place, word.to_bytes(ATOMIC_BYTES, "little"))
+        dma.write(hca, qp, place, word.to_bytes(ATOMIC_BYTES, "little"))
     qp.resp.msn = (qp.resp.msn + 1) & MASK
     served = Served(packet.psn, 1, row.op, asked.va, ATOMIC_BYTES, original)
     answer.keep(qp, served)
@@ -140,7 +140,7 @@ def flush(hca: "Hca", qp: QueuePair, packet: Packet, _row: Opcode) -> str | None
 def atomic_write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """Write 8 bytes in one step."""
     assert packet.reth is not None
-    hca.write(qp, _place(hca, packet.reth.rkey, packet.reth.va), packet.payload)
+    dma.write(hca, qp, _place(hca, packet.reth.rkey, packet.reth.va), packet.payload)
     qp.resp.msn = (qp.resp.msn + 1) & MASK
     answer.keep(qp, Served(packet.psn, 1, row.op, packet.reth.va, ATOMIC_BYTES))
     answer.respond(hca, qp, packet.psn)
@@ -170,7 +170,7 @@ def take_receive(hca: "Hca", qp: QueuePair, packet: Packet | Frame) -> None:
     wqe = qp.resp.recv = source.wqes.popleft()
     hca.trace.record(_TAKEN, hca.node, qp.number, wqe)
     if hca.profile.slots_freed is _EXECUTED:
-        hca.free_recv(qp, wqe)
+        slots.free_recv(hca, qp, wqe)
     if wqe.srq:
         srq.watch_limit(hca, hca.srqs.find(wqe.srq))
 

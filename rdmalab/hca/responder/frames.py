@@ -8,6 +8,7 @@ from rdmalab.spec.limits import PortState
 from rdmalab.spec.records import Kind
 from rdmalab.spec.work import WCFlags, WCOpcode
 from rdmalab.wire.frame import Frame
+from rdmalab.wire.packet import mac_of
 from rdmalab.wire.roce import Malformed, decode, encode
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def receive(hca: "Hca", frame: Frame) -> None:
     if hca.lids:
         hca.drop(None, frame, "wrong-link-layer")
         return
-    if frame.is_roce and frame.dst_mac in (hca.mac, *hca.group_macs()):
+    if frame.is_roce and frame.dst_mac in (hca.mac, *map(mac_of, hca.groups)):
         _receive_as_packet(hca, frame)
         return
     targets = list(dict.fromkeys([*steering.sniffers(hca), *steering.steer(hca, frame)]))
