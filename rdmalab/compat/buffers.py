@@ -173,6 +173,7 @@ class Buffers:
         return block.addr
 
     def free(self, addr: int) -> None:
+        """Release the block that starts at this address; nothing if there is none."""
         self.blocks.pop(addr, None)
 
     def block_at(self, addr: int) -> Block | None:

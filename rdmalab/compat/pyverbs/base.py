@@ -171,6 +171,10 @@ class LabObject(PyverbsCM):
             child.close()
 
     def close(self) -> None:
+        """Destroy its children, then the object itself; nothing if it is closed already.
+
+        PyverbsRDMAError with the errno of the verb DESTROY.
+        """
         ref: Ref | None = getattr(self, "_ref", None)
         if ref is None:
             return

@@ -8,6 +8,7 @@ from rdmalab.compat.pyverbs.c_types import Width, converted
 from rdmalab.compat.pyverbs.pyverbs_error import SKIN
 
 WIDE = "{:22}: {:<20}\n"  # a line of most tables
+PORT_LINE = "{:<24}: {:<20}\n"
 
 
 class Number:
@@ -84,6 +85,14 @@ class Struct(PyverbsObject):
 
 def table(rows: Iterable[tuple[str, Any]], line: str = WIDE) -> str:
     return "".join(line.format(label, value) for label, value in rows)
+
+
+def members(enum_name: str, less: str = "") -> dict[int, str]:
+    """The members of an enum of libibverbs by their number, without `less`."""
+    from rdmalab.compat.pyverbs import libibverbs_enums as enums
+
+    members = getattr(enums, enum_name).__members__
+    return {int(value): name for name, value in members.items() if name != less}
 
 
 def expect(what: str, value: Any, kind: type, *, null: bool = True) -> None:

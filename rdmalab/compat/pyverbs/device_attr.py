@@ -1,0 +1,273 @@
+"""What query_device and query_device_ex return."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rdmalab.compat.pyverbs.c_types import INT, U8, U16, U32, U64, converted, enum
+from rdmalab.compat.pyverbs.struct import Number, Part, Struct, members, table
+from rdmalab.compat.pyverbs.utils import be64toh
+
+__name__ = "rdmalab.compat.pyverbs.device"  # the module of pyverbs that has its names
+
+_LEFT = "{:<22}: {:<20}\n"
+
+
+class DeviceAttr(Struct):
+    """`ibv_device_attr`."""
+
+    __slots__ = ("_fw_version",)
+    node_guid = Number(U64, fixed=True)
+    sys_image_guid = Number(U64, fixed=True)
+    max_mr_size = Number(U64, fixed=True)
+    page_size_cap = Number(U64, fixed=True)
+    vendor_id = Number(U32, fixed=True)
+    vendor_part_id = Number(U32, fixed=True)
+    hw_ver = Number(U32, fixed=True)
+    max_qp = Number(INT, fixed=True)
+    max_qp_wr = Number(INT, fixed=True)
+    device_cap_flags = Number(U32, fixed=True)
+    max_sge = Number(INT, fixed=True)
+    max_sge_rd = Number(INT, fixed=True)
+    max_cq = Number(INT, fixed=True)
+    max_cqe = Number(INT, fixed=True)
+    max_mr = Number(INT, fixed=True)
+    max_pd = Number(INT, fixed=True)
+    max_qp_rd_atom = Number(INT, fixed=True)
+    max_ee_rd_atom = Number(INT, fixed=True)
+    max_res_rd_atom = Number(INT, fixed=True)
+    max_qp_init_rd_atom = Number(INT, fixed=True)
+    max_ee_init_rd_atom = Number(INT, fixed=True)
+    atomic_caps = Number(enum("ibv_atomic_cap"), fixed=True)
+    max_ee = Number(INT, fixed=True)
+    max_rdd = Number(INT, fixed=True)
+    max_mw = Number(INT, fixed=True)
+    max_raw_ipv6_qps = Number(INT, fixed=True)
+    max_raw_ethy_qp = Number(INT, fixed=True)
+    max_mcast_grp = Number(INT, fixed=True)
+    max_mcast_qp_attach = Number(INT, fixed=True)
+    max_ah = Number(INT, fixed=True)
+    max_fmr = Number(INT, fixed=True)
+    max_map_per_fmr = Number(INT, fixed=True)
+    max_srq = Number(INT, fixed=True)
+    max_srq_wr = Number(INT, fixed=True)
+    max_srq_sge = Number(INT, fixed=True)
+    max_pkeys = Number(U16, fixed=True)
+    local_ca_ack_delay = Number(U8, fixed=True)
+    phys_port_cnt = Number(U8, fixed=True)
+
+    @property
+    def fw_version(self) -> str:
+        return getattr(self, "_fw_version", "")
+
+    def take(self, found: Mapping[str, Any], hca: Any) -> None:
+        """The lab's answer, which says some things by other names."""
+        self.fill({name: value for name, value in found.items() if isinstance(value, int)})
+        guid = be64toh(hca.mac)
+        self.fill({
+            "node_guid": guid,
+            "sys_image_guid": guid,
+            "atomic_caps": found["atomic_cap"],
+            "max_sge": min(found["max_send_sge"], found["max_recv_sge"]),
+        })  # fmt: skip
+        self._fw_version = str(found["fw_ver"])
+
+    def __str__(self) -> str:
+        texts = {
+            "fw_version": self.fw_version,
+            "node_guid": guid_format(self.node_guid),
+            "sys_image_guid": guid_format(self.sys_image_guid),
+            "max_mr_size": hex(self.max_mr_size),
+            "page_size_cap": hex(self.page_size_cap),
+            "vendor_id": hex(self.vendor_id),
+            "device_cap_flags": translate_device_caps(self.device_cap_flags),
+        }
+        rows = [(label, texts.get(name, getattr(self, name))) for name, label in _LABELS.items()]
+        return table(rows, _LEFT)
+
+
+_ACRONYMS = {word.lower(): word for word in (
+    "FW", "GUID", "MR", "ID", "QP", "WR", "SGE", "RD", "CQ", "CQE", "PD", "EE", "RDD", "MW", "IPv6",
+    "QPs", "AH", "FMR", "SRQ", "PKeys")}  # fmt: skip
+_SPELLED = {
+    "node_guid": "Node guid", "hw_ver": "HW version", "max_cq": "MAX CQ",
+    "max_mcast_grp": "Max mcast group", "local_ca_ack_delay": "local CA ack delay",
+    "phys_port_cnt": "Phys port count",
+}  # fmt: skip
+
+
+def _label(name: str) -> str:
+    """`max_mr_size` as the binding prints it, `Max MR size`."""
+    first, *rest = [_ACRONYMS.get(word, word) for word in name.split("_")]
+    return _SPELLED.get(name) or " ".join([first[0].upper() + first[1:], *rest])
+
+
+_LABELS = {"fw_version": "FW version"} | {
+    name: _label(name) for name, field in vars(DeviceAttr).items() if isinstance(field, Number)
+}
+
+
+class QueryDeviceExInput(Struct):
+    """`ibv_query_device_ex_input`, of which pyverbs 44 cannot make any: it mistakes a name."""
+
+    __slots__ = ()
+
+    def __init__(self, comp_mask: int) -> None:
+        del comp_mask
+        kind = f"{type(self).__module__}.{type(self).__name__}"
+        raise AttributeError(f"'{kind}' object has no attribute 'ex_input'")
+
+
+class _Absent(Struct):
+    """Capabilities of something that the lab's devices do not have: all 0."""
+
+    __slots__ = ()
+
+
+class ODPCaps(_Absent):
+    """Of on-demand paging."""
+
+    __slots__ = ()
+    general_caps = Number(U64, fixed=True)
+    rc_odp_caps = Number(U32, fixed=True)
+    uc_odp_caps = Number(U32, fixed=True)
+    ud_odp_caps = Number(U32, fixed=True)
+    xrc_odp_caps = Part(object)
+
+    def __str__(self) -> str:
+        bits = members("ibv_odp_transport_cap_bits")
+        rows = {"RC": self.rc_odp_caps, "UD": self.ud_odp_caps, "UC": self.uc_odp_caps,
+                "XRC": self.xrc_odp_caps}  # fmt: skip
+        general = str_from_flags(self.general_caps, members("ibv_odp_general_caps"))
+        return f"ODP General caps: {general}\n" + "".join(
+            f"{name} ODP caps: {str_from_flags(caps, bits)}\n" for name, caps in rows.items()
+        )
+
+
+class PCIAtomicCaps(_Absent):
+    """Of atomics on the bus."""
+
+    __slots__ = ()
+    fetch_add = Number(U16, fixed=True)
+    swap = Number(U16, fixed=True)
+    compare_swap = Number(U16, fixed=True)
+
+
+class TSOCaps(_Absent):
+    """Of TCP segmentation."""
+
+    __slots__ = ()
+    max_tso = Number(U32, fixed=True)
+    supported_qpts = Number(U32, fixed=True)
+
+
+class RSSCaps(_Absent):
+    """Of receive side scaling."""
+
+    __slots__ = ()
+    supported_qpts = Number(U32, fixed=True)
+    max_rwq_indirection_tables = Number(U32, fixed=True)
+    rx_hash_fields_mask = Number(U64, fixed=True)
+    rx_hash_function = Number(U8, fixed=True)
+    max_rwq_indirection_table_size = Number(U32, fixed=True)
+
+
+class PacketPacingCaps(_Absent):
+    """Of rate limits."""
+
+    __slots__ = ()
+    qp_rate_limit_min = Number(U32, fixed=True)
+    qp_rate_limit_max = Number(U32, fixed=True)
+    supported_qpts = Number(U32, fixed=True)
+
+
+class TMCaps(_Absent):
+    """Of tag matching."""
+
+    __slots__ = ()
+    max_rndv_hdr_size = Number(U32, fixed=True)
+    max_num_tags = Number(U32, fixed=True)
+    flags = Number(U32, fixed=True)
+    max_ops = Number(U32, fixed=True)
+    max_sge = Number(U32, fixed=True)
+
+
+class CQModerationCaps(_Absent):
+    """Of CQ moderation."""
+
+    __slots__ = ()
+    max_cq_count = Number(U16, fixed=True)
+    max_cq_period = Number(U16, fixed=True)
+
+
+class DeviceAttrEx(Struct):
+    """`ibv_device_attr_ex`."""
+
+    __slots__ = ("_max_tso", "_plain")
+    comp_mask = Number(U32)
+    completion_timestamp_mask = Number(U64, fixed=True)
+    hca_core_clock = Number(U64, fixed=True)
+    device_cap_flags_ex = Number(U64, fixed=True)
+    max_wq_type_rq = Number(U32, fixed=True)
+    raw_packet_caps = Number(U32, fixed=True)
+    max_dm_size = Number(U64, fixed=True)
+    phys_port_cnt_ex = Number(U32, fixed=True)
+
+    def take(self, found: Mapping[str, object], hca: object) -> None:
+        """The lab's answer."""
+        self.fill({name: value for name, value in found.items() if isinstance(value, int)})
+        self._max_tso, self._plain = found.get("max_tso", 0), DeviceAttr()
+        self._plain.take(found, hca)
+
+    @property
+    def orig_attr(self) -> DeviceAttr:
+        return getattr(self, "_plain", None) or DeviceAttr()
+
+    @property
+    def odp_caps(self) -> ODPCaps:
+        caps = ODPCaps()
+        caps.xrc_odp_caps = 0
+        return caps
+
+    @property
+    def tso_caps(self) -> TSOCaps:
+        caps = TSOCaps()
+        most = getattr(self, "_max_tso", 0)
+        segmenting = 1 << _RAW | 1 << _UD if most else 0
+        caps.fill({"max_tso": most, "supported_qpts": segmenting})
+        return caps
+
+    @property
+    def pci_atomic_caps(self) -> PCIAtomicCaps:
+        return PCIAtomicCaps()
+
+    @property
+    def rss_caps(self) -> RSSCaps:
+        return RSSCaps()
+
+    @property
+    def packet_pacing_caps(self) -> PacketPacingCaps:
+        return PacketPacingCaps()
+
+    @property
+    def tm_caps(self) -> TMCaps:
+        return TMCaps()
+
+    @property
+    def cq_mod_caps(self) -> CQModerationCaps:
+        return CQModerationCaps()
+
+
+_UD, _RAW = 4, 8  # of ibv_qp_type
+
+
+def guid_format(num: int, /) -> str:
+    digits = f"{be64toh(converted(num, U64)):016x}"
+    return ":".join(digits[at : at + 4] for at in range(0, 16, 4))
+
+
+def str_from_flags(flags: int, dictionary: Mapping[int, str]) -> str:
+    return "\n  " + "".join(f"{text}\n  " for bit, text in dictionary.items() if flags & bit)
+
+
+def translate_device_caps(flags: int, /) -> str:
+    return str_from_flags(flags, members("ibv_device_cap_flags"))

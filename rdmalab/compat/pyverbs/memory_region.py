@@ -1,0 +1,186 @@
+"""Memory regions of reg_mr."""
+
+from errno import EOPNOTSUPP
+from typing import Any
+
+from rdmalab.command import Noun, Ref
+from rdmalab.compat.buffers import PAGE
+from rdmalab.compat.process import here
+from rdmalab.compat.pyverbs.base import LabObject, call, octets_at, put_octets
+from rdmalab.compat.pyverbs.pd import PD
+from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
+from rdmalab.compat.pyverbs.struct import table
+from rdmalab.compat.pyverbs.utils import rereg_error_to_str
+from rdmalab.spec.access import Access, Rereg
+
+__name__ = "rdmalab.compat.pyverbs.mr"  # the module of pyverbs that has its names
+
+# Mapped in no node: so that reg_mr refuses what is not mapped here, after its other checks.
+_NOWHERE = (1 << 64) - (1 << 33)
+_NO_BUFFER = "The MR buffer isn't allocated or length {} is invalid"
+_ERR_CMD, _ERR_INPUT = -4, -1  # of ibv_rereg_mr_err_code
+
+
+class MR(LabObject):
+    """`ibv_mr`, with a buffer of its own unless it is given an address."""
+
+    __slots__ = ("_buf", "_own", "_pd")
+    DESTROY, FAILS, RANK = "dereg_mr", "Failed to dereg MR", 4
+
+    def __init__(
+        self, creator: Any, length: int = 0, access: int = 0, address: int | None = None,
+        implicit: bool = False, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        if kwargs.get("handle") is not None:
+            raise PyverbsRDMAError("Failed to import MR", EOPNOTSUPP)
+        text = f"Failed to register a MR. length: {length}, access flags: {access}"
+        if implicit or access & Access.HUGETLB:
+            raise PyverbsRDMAError(text, EOPNOTSUPP)
+        buffers = here().buffers
+        self._own = not address
+        if address:
+            lend(creator, address, length)
+        self._buf = address or (buffers.allocate(length) if length > 0 else 0)
+        self._begin(text, creator, length, access)
+
+    def _begin(self, text: str, pd: PD, length: int, access: int, iova: int | None = None) -> None:
+        """Register what `_buf` points to."""
+        try:
+            self._register(text, pd, length, access, iova)
+        except PyverbsRDMAError:
+            self._release()
+            raise
+        self._join(pd)
+        self._pd = pd
+
+    def _register(
+        self, text: str, pd: PD, length: int, access: int, iova: int | None = None
+    ) -> None:
+        """The buffer is known to the node from now on, if it was not before.
+
+        iova: how work requests call its first byte; None: by the buffer's address.
+        """
+        process, word = here(), "reg_mr"
+        known = process.buffers.covering(pd.node, self._buf, length)
+        where = {} if known is None else {"addr": known.addr + self._buf - known.real}
+        writable = bool(access & (Access.LOCAL_WRITE | Access.MW_BIND))
+        if not self._own and not process.buffers.is_mapped(self._buf, length, writable=writable):
+            where = {"addr": _NOWHERE + self._buf % PAGE}
+        if iova not in (None, self._buf):
+            word, where["hca_va"] = "reg_mr_iova", process.buffers.to_lab(iova)
+        ref = self._made(
+            text, word, Noun.MR, pd.node, pd=pd.ref, length=length, access=access, **where
+        )
+        if known is None:
+            known = process.buffers.mirror(
+                pd.node, self._buf, self.found.addr, length, unknown=not self._own
+            )
+        known.regions.append(ref)
+
+    def _release(self) -> None:
+        if self._own:
+            here().buffers.free(self._buf)
+        self._buf = 0
+
+    def _destroy(self, ref: Ref) -> None:
+        here().publish()
+        super()._destroy(ref)
+        here().buffers.forget(ref)
+        self._release()
+
+    def unimport(self) -> None:
+        self.close()
+
+    def write(self, data: str | bytes, length: int, offset: int = 0) -> None:
+        if not self._buf or length < 0:
+            raise PyverbsUserError(_NO_BUFFER.format(length))
+        octets = data.encode() if isinstance(data, str) else bytes(data)
+        put_octets(self._buf + offset, octets[:length])
+        here().buffers.note(self._buf + offset, length)
+
+    def read(self, length: int, offset: int) -> bytes:
+        if offset < 0:
+            raise PyverbsUserError(f"Invalid offset {offset}")
+        if not self._buf or length < 0:
+            raise PyverbsUserError(_NO_BUFFER.format(length))
+        return octets_at(self._buf + offset, length)
+
+    def rereg(
+        self, flags: int, pd: PD | None = None, addr: int = 0, length: int = 0, access: int = 0
+    ) -> None:
+        given: dict[str, object] = {"flags": flags}
+        if flags & Rereg.CHANGE_PD and pd is not None:
+            given["pd"] = pd.ref
+        if flags & Rereg.CHANGE_ACCESS:
+            given["access"] = access
+        scratch: MR | None = None
+        if flags & Rereg.CHANGE_TRANSLATION:
+            # a host of the lab maps memory by registering it
+            if here().buffers.covering(self.node, addr, length) is None:
+                scratch = MR(pd or self._pd, length, 0, address=addr)
+            given |= {"addr": here().buffers.to_lab(addr), "length": length}
+        self._rereg(given)
+        if flags & Rereg.CHANGE_TRANSLATION:
+            self._move(addr, length)
+        if scratch is not None:
+            scratch.close()
+        if flags & Rereg.CHANGE_PD and pd is not None:
+            self._pd = pd
+            self._owners[0].children.discard(self)
+            self._owners = (pd,)
+            pd.children.add(self)
+
+    def _rereg(self, given: dict[str, object]) -> None:
+        try:
+            call("", "rereg_mr", mr=self.ref, **given)
+        except PyverbsRDMAError as refused:
+            code = _ERR_CMD if refused.error_code == EOPNOTSUPP else _ERR_INPUT
+            text = f"Failed to rereg MR: {rereg_error_to_str(code)}"
+            raise PyverbsRDMAError(text, refused.error_code) from None
+
+    def _move(self, addr: int, length: int) -> None:
+        buffers, ref = here().buffers, self.ref
+        buffers.forget(ref)
+        self._release()
+        self._buf, self._own = addr, False
+        mirror = buffers.covering(ref.node, addr, length)
+        if mirror is not None:
+            mirror.regions.append(ref)
+
+    @property
+    def buf(self) -> int:
+        return self._buf
+
+    @property
+    def lkey(self) -> int:
+        return int(self.found.lkey)
+
+    @property
+    def rkey(self) -> int:
+        return int(self.found.rkey)
+
+    @property
+    def length(self) -> int:
+        return int(self.found.length)
+
+    @property
+    def handle(self) -> int:
+        return int(self.found.number)
+
+    def __str__(self) -> str:
+        names = ("lkey", "rkey", "length", "buf", "handle")
+        return "MR:\n" + table((name, getattr(self, name)) for name in names)
+
+
+def lend(pd: PD, addr: int, length: int) -> None:
+    """Memory of mem_alloc is known to a node as a whole, before a part of it is.
+
+    Then parts that overlap are the same bytes there too, and INLINE can copy from what was never
+    registered, as the CPU does. A host of the lab maps memory by registering it: without rights.
+    """
+    buffers = here().buffers
+    block = buffers.block_at(addr)
+    if block is None or (addr, length) == (block.addr, block.length):
+        return
+    if buffers.covering(pd.node, addr, length) is None:
+        here().lent.append(MR(pd, block.length, 0, block.addr))

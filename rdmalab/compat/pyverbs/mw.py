@@ -1,0 +1,92 @@
+"""Memory windows."""
+
+from rdmalab.command import Noun
+from rdmalab.compat.process import here
+from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM
+from rdmalab.compat.pyverbs.c_types import U32, U64, UINT64
+from rdmalab.compat.pyverbs.memory_region import MR
+from rdmalab.compat.pyverbs.pd import PD
+from rdmalab.compat.pyverbs.struct import Number, Struct, expect, table
+from rdmalab.spec.access import MWType
+
+__name__ = "rdmalab.compat.pyverbs.mr"  # the module of pyverbs that has its names
+
+
+class MWBindInfo(Struct, PyverbsCM):
+    """`ibv_mw_bind_info`."""
+
+    __slots__ = ("_mr",)
+    addr = Number(U64, fixed=True)
+    length = Number(U64, fixed=True)
+    mw_access_flags = Number(U32, fixed=True)
+
+    def __init__(self, mr: MR, addr: int, length: int, mw_access_flags: int) -> None:
+        expect("mr", mr, MR, null=False)
+        self._set(addr=addr, length=length, mw_access_flags=mw_access_flags)
+        self._mr = mr
+
+    def told(self) -> dict[str, int]:
+        """As the lab's words take it."""
+        return {
+            "bind_mr": self._mr.found.number,
+            "bind_addr": here().buffers.to_lab(self.addr),
+            "bind_length": self.length,
+            "bind_access": self.mw_access_flags,
+        }
+
+    def __str__(self) -> str:
+        flags = ("MW access flags", self.mw_access_flags)
+        return "MWBindInfo:\n" + table((("Addr", self.addr), ("Length", self.length), flags))
+
+
+class MWBind(Struct, PyverbsCM):
+    """`ibv_mw_bind`."""
+
+    __slots__ = ("_info",)
+    _wr_id = Number(UINT64)
+    _send_flags = Number(U32)
+
+    def __init__(self, info: MWBindInfo, send_flags: int, wr_id: int = 0) -> None:
+        expect("info", info, MWBindInfo, null=False)
+        self._set(_wr_id=wr_id, _send_flags=send_flags)
+        self._info = info
+
+    def told(self) -> dict[str, int]:
+        """As the lab's words take it."""
+        return {**self._info.told(), "wr_id": self._wr_id, "flags": self._send_flags}
+
+    def __str__(self) -> str:
+        return "MWBind:\n" + table((("WR id", self._wr_id), ("Send flags", self._send_flags)))
+
+
+class MW(LabObject):
+    """`ibv_mw`."""
+
+    __slots__ = ()
+    DESTROY, FAILS, RANK = "dealloc_mw", "Failed to dealloc MW", 3
+
+    def __init__(self, pd: PD, mw_type: int) -> None:
+        expect("pd", pd, PD, null=False)
+        self._made("Failed to allocate MW", "alloc_mw", Noun.MW, pd.node, pd=pd.ref, type=mw_type)
+        self._join(pd)
+
+    @property
+    def handle(self) -> int:
+        return int(self.found.number)
+
+    @property
+    def rkey(self) -> int:
+        return int(self.found.rkey)
+
+    @property
+    def type(self) -> int:
+        return int(self.found.type)
+
+    def __str__(self) -> str:
+        rows = (("Rkey", self.rkey), ("Handle", self.handle), ("MW Type", mwtype2str(self.type)))
+        return "MW:\n" + table(rows)
+
+
+def mwtype2str(mw_type: int, /) -> str:
+    names = {int(each): f"IBV_MW_{each.name}" for each in MWType}
+    return names.get(mw_type, f"Unknown MW type ({mw_type})")

@@ -1,0 +1,170 @@
+"""Queue pairs."""
+
+from errno import EOPNOTSUPP
+from typing import Any
+
+from rdmalab.command import Noun
+from rdmalab.compat.pyverbs.base import (
+    LabObject,
+    call,
+)
+from rdmalab.compat.pyverbs.c_types import INT, converted
+from rdmalab.compat.pyverbs.mr import MW, MWBind, lend
+from rdmalab.compat.pyverbs.pd import PD
+from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError
+from rdmalab.compat.pyverbs.qp_attr import ECE, QPAttr, QPRateLimitAttr, address
+from rdmalab.compat.pyverbs.qp_cap import CAPS
+from rdmalab.compat.pyverbs.qp_init_attr import QPInitAttr, QPInitAttrEx
+from rdmalab.compat.pyverbs.srq import post
+from rdmalab.compat.pyverbs.struct import WIDE, expect, table
+from rdmalab.compat.pyverbs.utils import (
+    qp_state_to_str,
+    qp_type_to_str,
+)
+from rdmalab.compat.pyverbs.wr import RecvWR, SendWR
+from rdmalab.spec.states import ATTRIBUTES, MOVES, Attr, QPState, QPType
+
+__name__ = "rdmalab.compat.pyverbs.qp"  # the module of pyverbs that has its names
+
+# What is moved at creation, if attributes come with it: as far as nobody else is needed.
+_BEGINS = {QPType.UD: "to_rts", QPType.RAW_PACKET: "to_rts"}
+
+
+class QP(LabObject):
+    """`ibv_qp`, of a PD or, with QPInitAttrEx, of a context."""
+
+    __slots__ = ("_pd",)
+    DESTROY, FAILS, RANK = "destroy_qp", "Failed to destroy QP", 1
+
+    def __init__(self, creator: Any, init_attr: Any, qp_attr: QPAttr | None = None) -> None:
+        expect("qp_attr", qp_attr, QPAttr)
+        if isinstance(creator, PD):
+            self._create_qp(creator, init_attr)
+            pd, xrcd = creator, None
+        else:
+            self._create_qp_ex(creator, init_attr)
+            pd, xrcd = init_attr.pd, init_attr.xrcd
+        queues = init_attr.send_cq, init_attr.recv_cq, init_attr.srq
+        self._join(creator, pd, *queues, xrcd)
+        self._pd = pd
+        cap = self.found.told_cap
+        init_attr.fill({name: getattr(cap, name) for name in CAPS})
+        if qp_attr is not None:
+            getattr(self, _BEGINS.get(QPType(self.qp_type), "to_init"))(qp_attr)
+
+    def _create_qp(self, pd: PD, attr: QPInitAttr) -> None:
+        self._made(
+            "Failed to create QP", "create_qp", Noun.QP, pd.node, pd=pd.ref, init_attr=attr.told()
+        )
+
+    def _create_qp_ex(self, ctx: LabObject, attr: QPInitAttrEx) -> None:
+        text = "Failed to create QP"
+        if attr.create_flags or attr.ind_table is not None:
+            raise PyverbsRDMAError(text, EOPNOTSUPP)
+        self._made(text, "create_qp_ex", Noun.QP, ctx.node, init_attr=attr.told())
+
+    # ------------------------------------------------------------------ states
+    def _get_comp_mask(self, dst: str) -> int:
+        """What a move up needs."""
+        to = QPState[dst]
+        move = MOVES[QPType(self.qp_type), QPState(to - 1), to]
+        return int(move.required | Attr.STATE)
+
+    def _move(self, to: QPState, said: str, qp_attr: QPAttr) -> None:
+        mask = self._get_comp_mask(to.name)
+        qp_attr.qp_state = to
+        self._modify(f"Failed to modify QP state to {said}", qp_attr, mask)
+
+    def to_init(self, qp_attr: QPAttr, /) -> None:
+        self._move(QPState.INIT, "init", qp_attr)
+
+    def to_rtr(self, qp_attr: QPAttr, /) -> None:
+        if self.qp_state != QPState.INIT:
+            self.to_init(qp_attr)
+        self._move(QPState.RTR, "RTR", qp_attr)
+
+    def to_rts(self, qp_attr: QPAttr, /) -> None:
+        if self.qp_state != QPState.RTR:
+            self.to_rtr(qp_attr)
+        self._move(QPState.RTS, "RTS", qp_attr)
+
+    def modify(self, qp_attr: QPAttr, comp_mask: int) -> None:
+        expect("qp_attr", qp_attr, QPAttr, null=False)
+        self._modify("Failed to modify QP", qp_attr, converted(comp_mask, INT))
+
+    def _modify(self, text: str, qp_attr: QPAttr, mask: int) -> None:
+        call(text, "modify_qp", qp=self.ref, attr=qp_attr.told(mask), attr_mask=mask)
+
+    def query(self, attr_mask: int, /) -> tuple[QPAttr, QPInitAttr]:
+        """The device answers all there is, whatever the mask says."""
+        del attr_mask
+        answer = call("Failed to query QP", "query_qp", qp=self.ref)
+        attr, init = QPAttr(), QPInitAttr()
+        names = [name for name in ATTRIBUTES if getattr(answer, name, None) is not None]
+        attr.fill({
+            name: getattr(answer, name)
+            for name in names
+            if name not in attr.paths and name != "cap"
+        })  # fmt: skip
+        attr.c.update((name, int(getattr(answer.cap, name))) for name in CAPS)
+        attr.c["sq_draining"] = answer.sq_draining
+        for name in attr.paths:
+            attr.paths[name] = address(getattr(answer, name))
+        made = answer.init_attr
+        init.fill({"qp_type": made.qp_type, "sq_sig_all": made.sq_sig_all})
+        init.fill({name: getattr(made.cap, name) for name in CAPS})
+        return attr, init
+
+    # ------------------------------------------------------------------ work
+    def post_recv(self, wr: RecvWR, bad_wr: RecvWR | None = None) -> None:
+        expect("wr", wr, RecvWR, null=False)
+        post("Failed to post recv", "post_recv", "qp", self, wr, bad_wr)
+
+    def post_send(self, wr: SendWR, bad_wr: SendWR | None = None) -> None:
+        expect("wr", wr, SendWR, null=False)
+        for sge in (sge for each in wr.chain() for sge in each.sg):
+            lend(self._pd, sge["addr"], sge["length"])
+        post("Failed to post send", "post_send", "qp", self, wr, bad_wr)
+
+    def bind_mw(self, mw: MW, mw_bind: MWBind) -> None:
+        text = "Failed to Bind MW"
+        call(text, "bind_mw", qp=self.ref, mw=mw.ref, asked=mw_bind.told())
+
+    # ------------------------------------------------------------------ and what else there is
+    def set_ece(self, ece: ECE, /) -> None:
+        if ece.vendor_id:
+            raise PyverbsRDMAError("Failed to set ECE", EOPNOTSUPP)
+
+    def query_ece(self) -> ECE:
+        raise PyverbsRDMAError("Failed to query ECE", EOPNOTSUPP)
+
+    def modify_rate_limit(self, attr: QPRateLimitAttr) -> None:
+        expect("attr", attr, QPRateLimitAttr, null=False)
+        raise PyverbsRDMAError("Failed to modify QP rate limit", EOPNOTSUPP)
+
+    def query_data_in_order(self, op: int, flags: int = 0) -> int:
+        """No device of the lab promises it."""
+        del op, flags
+        return 0
+
+    @property
+    def qp_type(self) -> int:
+        return int(self.found.qp_type)
+
+    @property
+    def qp_state(self) -> int:
+        return int(self.found.known_state)
+
+    @property
+    def qp_num(self) -> int:
+        return int(self.found.number)
+
+    def __str__(self) -> str:
+        return table(
+            (
+                ("QP type", qp_type_to_str(self.qp_type)),
+                ("  number", self.qp_num),
+                ("  state", qp_state_to_str(self.qp_state)),
+            ),
+            WIDE,
+        )

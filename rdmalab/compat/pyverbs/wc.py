@@ -1,0 +1,141 @@
+"""Work completions."""
+
+from operator import attrgetter
+from typing import Any
+
+from rdmalab.compat.pyverbs.c_types import INT, U32, U64, enum
+from rdmalab.compat.pyverbs.struct import Number, Struct, table
+from rdmalab.spec.completions import WcEx
+from rdmalab.spec.statuses import WCStatus
+
+__name__ = "rdmalab.compat.pyverbs.cq"  # the module of pyverbs that has its names
+
+
+class WcTmInfo(Struct):
+    """`ibv_wc_tm_info`."""
+
+    __slots__ = ()
+    tag = Number(U64)
+    priv = Number(U32)
+
+
+class WC(Struct):
+    """`ibv_wc`."""
+
+    __slots__ = ()
+    wr_id = Number(U64)
+    status = Number(enum("ibv_wc_status"))
+    opcode = Number(enum("ibv_wc_opcode"))
+    vendor_err = Number(U32)
+    byte_len = Number(U32)
+    qp_num = Number(U32)
+    src_qp = Number(U32)
+    imm_data = Number(U32)
+    wc_flags = Number(INT)
+    pkey_index = Number(U32, kept=16)
+    slid = Number(U32, kept=16)
+    sl = Number(U32, kept=8)
+    dlid_path_bits = Number(U32, kept=8)
+
+    def __init__(
+        self, wr_id: int = 0, status: int = 0, opcode: int = 0, vendor_err: int = 0,
+        byte_len: int = 0, qp_num: int = 0, src_qp: int = 0, imm_data: int = 0, wc_flags: int = 0,
+        pkey_index: int = 0, slid: int = 0, sl: int = 0, dlid_path_bits: int = 0,
+    ) -> None:  # fmt: skip
+        self._set(
+            wr_id=wr_id, status=status, opcode=opcode, vendor_err=vendor_err, byte_len=byte_len,
+            qp_num=qp_num, src_qp=src_qp, imm_data=imm_data, wc_flags=wc_flags,
+            pkey_index=pkey_index, slid=slid, sl=sl, dlid_path_bits=dlid_path_bits,
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        return table(
+            (
+                ("WR ID", self.wr_id),
+                ("status", cqe_status_to_str(self.status)),
+                ("opcode", cqe_opcode_to_str(self.opcode)),
+                ("vendor error", self.vendor_err),
+                ("byte length", self.byte_len),
+                ("QP num", self.qp_num),
+                ("source QP", self.src_qp),
+                ("WC flags", cqe_flags_to_str(self.wc_flags)),
+                ("pkey index", self.pkey_index),
+                ("slid", self.slid),
+                ("sl", self.sl),
+                ("imm_data", self.imm_data),
+                ("dlid path bits", self.dlid_path_bits),
+            )
+        )
+
+
+_COPIED = (
+    "wr_id", "status", "opcode", "vendor_err", "byte_len", "qp_num", "src_qp", "imm_data",
+    "wc_flags", "slid", "sl", "dlid_path_bits",
+)  # fmt: skip
+_copied_from = attrgetter(*_COPIED)
+
+
+def wc_of(cqe: Any) -> WC:
+    """A completion of the lab. Its numbers came from a device: each fits the field it is for."""
+    wc = WC.__new__(WC)
+    wc.c = dict(zip(_COPIED, map(int, _copied_from(cqe)), strict=True))
+    return wc
+
+
+# --------------------------------------------------------------------------- as text
+_STATUS = {
+    WCStatus.SUCCESS: "success",
+    WCStatus.LOC_LEN_ERR: "local length error",
+    WCStatus.LOC_QP_OP_ERR: "local QP op error",
+    WCStatus.LOC_EEC_OP_ERR: "local EEC op error",
+    WCStatus.LOC_PROT_ERR: "local protection error",
+    WCStatus.WR_FLUSH_ERR: "WR flush error",
+    WCStatus.MW_BIND_ERR: "memory window bind error",
+    WCStatus.BAD_RESP_ERR: "bad response error",
+    WCStatus.LOC_ACCESS_ERR: "local access error",
+    WCStatus.REM_INV_REQ_ERR: "remote invalidate request error",
+    WCStatus.REM_ACCESS_ERR: "remote access error",
+    WCStatus.REM_OP_ERR: "remote op error",
+    WCStatus.RETRY_EXC_ERR: "retry exceeded error",
+    WCStatus.RNR_RETRY_EXC_ERR: "RNR retry exceeded",
+    WCStatus.LOC_RDD_VIOL_ERR: "local RDD violation error",
+    WCStatus.REM_INV_RD_REQ_ERR: "remote invalidate RD request error",
+    WCStatus.REM_ABORT_ERR: "remote abort error",
+    WCStatus.INV_EECN_ERR: "invalidate EECN error",
+    WCStatus.INV_EEC_STATE_ERR: "invalidate EEC state error",
+    WCStatus.FATAL_ERR: "WC fatal error",
+    WCStatus.RESP_TIMEOUT_ERR: "response timeout error",
+    WCStatus.GENERAL_ERR: "general error",
+}
+_OPCODES = {
+    0x00: "Send", 0x01: "RDMA write", 0x02: "RDMA read", 0x03: "Compare and swap",
+    0x04: "Fetch and add", 0x05: "Bind Memory window", 0x06: "Local invalidate", 0x07: "TSO",
+    0x80: "Receive", 0x81: "Receive RDMA with immediate", 0x82: "Tag matching - add",
+    0x83: "Tag matching - delete", 0x84: "Tag matching - sync", 0x85: "Tag matching - receive",
+    0x86: "Tag matching - no tag", 0x87: "Driver WR",
+}  # fmt: skip
+_FLAGS = {
+    1: "GRH", 2: "With immediate", 4: "IP csum OK", 8: "With invalidate", 16: "TM sync request",
+    32: "TM match", 64: "TM data valid",
+}  # fmt: skip
+
+
+def cqe_status_to_str(status: int, /) -> str:
+    return {int(each): text for each, text in _STATUS.items()}.get(status, "Unknown CQE status")
+
+
+def cqe_opcode_to_str(opcode: int, /) -> str:
+    return _OPCODES.get(opcode, f"Unknown CQE opcode {opcode}")
+
+
+def flags_to_str(flags: int, dictionary: dict[int, str]) -> str:
+    return "".join(f"{text} " for flag, text in dictionary.items() if flags & flag)
+
+
+def cqe_flags_to_str(flags: int, /) -> str:
+    return flags_to_str(flags, _FLAGS)
+
+
+def create_wc_flags_to_str(flags: int, /) -> str:
+    shown = [each for each in WcEx if each is not WcEx.TM_INFO]
+    return flags_to_str(flags, {int(each): f"IBV_WC_EX_WITH_{each.name}" for each in shown})
