@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parents[2] / "rdmalab"
 SPEC = PACKAGE / "spec"
 RELATIONS = PACKAGE / "world" / "relations.py"
 WORLD = PACKAGE / "world" / "world.py"
+NETWORK = PACKAGE / "world" / "network.py"
 
 # What must not be written, and where it may be.
 ONCE = {
@@ -37,7 +38,7 @@ ONCE = {
     ),
     "the node of an address: world.relations has node_at": (
         r"\bnode_of_(gid|lid)\b",
-        (RELATIONS, WORLD),
+        (RELATIONS, WORLD, NETWORK),
     ),
     "the peer of a queue pair: world.relations has peer_thing": (
         r"\btarget_of\([\w.]*path\.flow\)",
