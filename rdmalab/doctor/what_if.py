@@ -15,6 +15,7 @@ from rdmalab.grammar.nodes import Node
 from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
+from rdmalab.session.visits import undone_afterwards
 from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of, object_of
 from rdmalab.world.programs import Program
 from rdmalab.world.relations import exists
@@ -57,7 +58,7 @@ def _untouched(session: Session) -> Iterator[None]:
     checkpoints = dict(session.checkpoints)
     default_node = session.default_node
     try:
-        with session.history.undone_afterwards():
+        with undone_afterwards(session.history):
             yield
     finally:
         session.breakpoints, session.checkpoints = breakpoints, checkpoints

@@ -1,7 +1,7 @@
 """A branch of time: its journal and its snapshots."""
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rdmalab.session.journal import Journal
 from rdmalab.spec.records import Kind
@@ -33,7 +33,7 @@ class Snapshot:
     entries: int
     images: SavedStates
     names: ObjectState
-    named: Any = field(repr=False)
+    named: tuple[int, int, int] = field(repr=False)
     rare: list[Numbered] = field(default_factory=list)
     left_out: frozenset[Kind] = frozenset()
 
@@ -69,3 +69,8 @@ class Branch:
     journal: Journal = field(default_factory=Journal)
     snapshots: list[Snapshot] = field(default_factory=list)
     stood: dict[int, int] = field(default_factory=dict)
+
+    def before(self, event: int) -> list[Place]:
+        """Moments from which the time up to an event can be replayed, oldest first."""
+        kept = [snapshot.place for snapshot in self.snapshots]
+        return [place for place in kept if place.event <= event]

@@ -5,29 +5,18 @@ the replay: each keeps what changed since the previous one and shares the rest. 
 the hot tail of the trace are replayed when they are read.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
-from rdmalab.command import Ref
-from rdmalab.session.branch import Branch, Place, SafePoint, Snapshot
+from rdmalab.session.branch import Branch, Place, SafePoint
 from rdmalab.session.interruption import stoppable
 from rdmalab.session.journal import Entry
+from rdmalab.session.moments import Moments
 from rdmalab.session.names import Names
 from rdmalab.session.replayed_records import ReplayedRecords
-from rdmalab.session.retention import both_ends, thin_out
-from rdmalab.spec.records import RARE, kind_of
 from rdmalab.world import snapshots
-from rdmalab.world.object_state import capture_object, restore_object
-from rdmalab.world.programs import programs_of
-from rdmalab.world.trace import Numbered, Stretch
 from rdmalab.world.world import World
 
-EVENTS_APART = 1_024  # between two snapshots
-RECENT = 64  # snapshots that are all kept
-OLD = 128  # of the older ones so many, evenly far apart
-HOT = 32  # snapshots whose records are kept
 MAIN = "main"
-TRIAL = "a trial"  # what nobody can type
 
 Replay = Callable[[Entry], None]
 
@@ -41,7 +30,7 @@ class History:
     """
 
     __slots__ = (
-        "base", "branch", "branches", "entries", "jumps", "live", "names", "past", "replay",
+        "branch", "branches", "entries", "jumps", "live", "moments", "names", "past", "replay",
         "world",
     )  # fmt: skip
 
@@ -55,8 +44,8 @@ class History:
         self.jumps = 0
         self.live = True
         self.past = ReplayedRecords(self)
-        self.base = self._snapshot(snapshots.take(world, snapshots.all_keys(world), {}), None)
-        self.branch.snapshots.append(self.base)
+        self.moments = Moments(self)
+        self.branch.snapshots.append(self.moments.base)
         world.trace.older = self.past
 
     # ------------------------------------------------------------------ where we are
@@ -89,11 +78,11 @@ class History:
         number = next(n for n in range(1, 10**6) if f"branch-{n}" not in self.branches)
         with stoppable():  # the entry was carried out already
             shared = self.world.trace.records.span(entry.event).start
-        self._part(f"branch-{number}", Place(entry.event - 1, entry.at_ns), shared)
+        self.part(f"branch-{number}", Place(entry.event - 1, entry.at_ns), shared)
         self.branches[self.branch.name] = self.branch
         return left
 
-    def _part(self, name: str, place: Place, shared: int) -> None:
+    def part(self, name: str, place: Place, shared: int) -> None:
         """Make another branch the current one; shared: number of common records."""
         parent = self.branch
         self.branch = Branch(
@@ -104,63 +93,6 @@ class History:
         )  # fmt: skip
         self.live = True
 
-    @property
-    def apart(self) -> int:
-        """Number of events between two snapshots."""
-        return EVENTS_APART
-
-    @property
-    def due(self) -> int:
-        """The event after which the next snapshot is taken, if the world is live."""
-        return self.base.place.event + EVENTS_APART
-
-    def take(self) -> None:
-        """Take a snapshot."""
-        branch, records = self.branch, self.world.trace.records
-        taken = self._now()
-        first = branch.snapshots[-1].records
-        with stoppable():
-            numbered = enumerate(records[first:], first)
-        rare = [Numbered(number, record) for number, record in numbered if kind_of(record) in RARE]
-        taken.rare, taken.left_out = both_ends(rare)
-        self.base = taken
-        branch.snapshots = thin_out([*branch.snapshots, taken], RECENT, OLD)
-        if len(branch.snapshots) > HOT:
-            self.world.trace.forget(branch.snapshots[-HOT].records)
-
-    def _now(self) -> Snapshot:
-        """A snapshot of this moment; unchanged parts are shared with the last one."""
-        base = self.base
-        return self._snapshot(snapshots.take(self.world, self._changed(), base.images), base)
-
-    def _changed(self) -> set[snapshots.Key]:
-        """The objects that may have changed since the last snapshot, from log and commands."""
-        base, records = self.base, self.world.trace.records
-        keys = snapshots.named(self.world, records[base.records :], base.images)
-        said = [entry.invocation for entry in self.branch.journal[base.entries : self.entries]]
-        said += [
-            line.invocation for p in programs_of(self.world) for line in p.lines if line.invocation
-        ]
-        spoken_to = {
-            (value.node, value.name)
-            for invocation in said
-            for value in invocation.arguments.values()
-            if type(value) is Ref
-        }
-        for node, name in spoken_to:
-            if (thing := self.names.find(f"{node}.{name}")) is not None:
-                keys.add((thing.node, thing.noun, thing.number))
-        return keys
-
-    def _snapshot(self, taken: snapshots.SavedStates, before: Snapshot | None) -> Snapshot:
-        """Names change only when their number changes."""
-        names = self.names
-        named = (len(names.thing_of), len(names.name_of), len(names.buried))
-        same = before is not None and before.named == named
-        called = before.names if before and same else capture_object(names)
-        records = self.world.trace.latest + 1
-        return Snapshot(self.here, records, self.entries, taken, called, named)
-
     # ------------------------------------------------------------------ going forward
     def run(self, events: int, until_ns: int | None = None) -> int:
         """Run up to `events` events due up to `until_ns`; in the past the recorded ones.
@@ -169,11 +101,11 @@ class History:
         """
         done = 0
         while done < events and self.live:
-            wanted = min(events - done, self.due - self.world.event)
+            wanted = min(events - done, self.moments.due - self.world.event)
             went = self._run(max(wanted, 1), until_ns)
             done += went
-            if self.world.event >= self.due:
-                self.take()
+            if self.world.event >= self.moments.due:
+                self.moments.take()
             if went < wanted:
                 return done
         return done if self.live else done + self._again(events - done, until_ns)
@@ -181,30 +113,20 @@ class History:
     def _run(self, events: int, until_ns: int | None) -> int:
         """Run events in the world, and update the names."""
         done = self.world.run(events, until_ns)
-        self.retire_names()
+        self.names.retire_struck(self.world)
         return done
-
-    def retire_names(self) -> None:
-        """Free the names of objects that faults have destroyed."""
-        while self.world.struck:
-            self.names.retire(self.world.struck.pop())
 
     def _again(self, events: int, until_ns: int | None) -> int:
         world, end = self.world, self.branch.end
         first, stop = world.event, min(world.event + events, end.event)
         while world.event < stop and self._next(stop, until_ns):
             pass
-        if world.event >= self.due:
-            self._rebase()
+        if world.event >= self.moments.due:
+            self.moments.rebase()
         if world.event == end.event and (until_ns is None or until_ns >= end.at_ns):
             world.advance(end.at_ns)
             self.live = True
         return world.event - first
-
-    def _rebase(self) -> None:
-        """Track changes from here on; the tail of the trace stays short in the past, too."""
-        before, self.base = self.base, self._now()
-        self.world.trace.forget(before.records)
 
     def _next(self, stop: int, until_ns: int | None = None) -> bool:
         """Replay the next line of the journal, or the events before it; False if none is due."""
@@ -234,15 +156,6 @@ class History:
         return self.branch.end.at_ns
 
     # ------------------------------------------------------------------ going anywhere
-    def before(self, event: int) -> list[Place]:
-        """Moments from which the time up to an event can be replayed, oldest first."""
-        kept = [snapshot.place for snapshot in self.branch.snapshots]
-        return [place for place in kept if place.event <= event]
-
-    def remember_time(self) -> None:
-        """A run starts here; `back` after its first event ends here."""
-        self.branch.stood[self.world.event] = self.world.now_ns
-
     def place_after(self, event: int) -> Place:
         """The time of the world after an event and before the next one."""
         index = self.branch.journal.before(event + 1)
@@ -263,8 +176,8 @@ class History:
         nearest = self.past.before(place, lambda snapshot: snapshot.place)
         self._leave()
         if not nearest.place <= self.here <= place:
-            self._restore(nearest)
-        self._replay_to(place)
+            self.moments.restore(nearest)
+        self.replay_to(place)
         self.live = self.here == self.branch.end
 
     def _leave(self) -> None:
@@ -282,7 +195,7 @@ class History:
         at_ns = min(at_ns, end.at_ns)
         nearest = self.past.before(at_ns, lambda snapshot: snapshot.place.at_ns)
         self._leave()
-        self._restore(nearest)
+        self.moments.restore(nearest)
         while self.world.event < end.event and self._next(end.event, at_ns):
             pass
         self.world.advance(at_ns)
@@ -296,11 +209,11 @@ class History:
         if self.live:
             self.branch.end = self.here
         self.world.trace.cuts.append(min(self._shared(self.branch), self._shared(branch)))
-        self._restore(branch.snapshots[-1])
+        self.moments.restore(branch.snapshots[-1])
         self.world.trace.tail = []  # it was that of the other branch
-        self.world.trace.first = self.base.records
+        self.world.trace.first = self.moments.base.records
         self.branch = branch
-        self._replay_to(branch.end)
+        self.replay_to(branch.end)
         self.live = True
 
     def _shared(self, branch: Branch) -> int:
@@ -311,20 +224,8 @@ class History:
             branch = self.branches[branch.parent]
         return shared
 
-    def _restore(self, snapshot: Snapshot, changed: set[snapshots.Key] | None = None) -> None:
-        """changed.
-
-        Objects that may differ from the last snapshot; None: those that the log names.
-        """
-        world, base, trace = self.world, self.base, self.world.trace
-        changed = self._changed() if changed is None else changed
-        snapshots.restore(world, snapshot.images, base.images, changed)
-        restore_object(snapshot.names)
-        trace.go_to(snapshot.records)
-        trace.event, trace.at_ns = snapshot.place
-        self.base, self.entries = snapshot, snapshot.entries
-
-    def _replay_to(self, place: Place) -> None:
+    def replay_to(self, place: Place) -> None:
+        """Replay the journal from here to a later moment of the branch."""
         while self.world.event < place.event:
             if not self._next(place.event):
                 lost = f"event {self.world.event + 1} is missing in the replay"
@@ -349,63 +250,21 @@ class History:
         branch.snapshots = [kept for kept in branch.snapshots if kept.place <= point.end]
         branch.stood = {ev: ns for ev, ns in branch.stood.items() if ev <= point.end.event}
         kept = [snapshot for snapshot in branch.snapshots if snapshot.place <= point.place]
-        self._restore(kept[-1], snapshots.all_keys(self.world))
+        self.moments.restore(kept[-1], snapshots.all_keys(self.world))
         world, trace = self.world, self.world.trace
         world.struck.clear()
-        trace.tail, trace.first, trace.shut, trace.reach = [], self.base.records, False, 0
-        trace.cuts.append(self.base.records)
+        trace.tail, trace.first, trace.shut, trace.reach = [], self.moments.base.records, False, 0
+        trace.cuts.append(self.moments.base.records)
         self.past.forget()
         self.jumps += 1
-        self._replay_to(point.place)
+        self.replay_to(point.place)
         self.live = point.live
-
-    # ------------------------------------------------------------------ only to look
-    def replayed(self, start: Snapshot, event: int) -> tuple[Stretch, Snapshot]:
-        """The records after a snapshot up to this event, and the moment after it."""
-        trace = self.world.trace
-        with self.read_only_visit():
-            self._restore(start)
-            trace.tail, trace.first = [], start.records
-            self._replay_to(Place(event, 0))
-            return Stretch(start.records, trace.tail), self._now()
-
-    @contextmanager
-    def undone_afterwards(self) -> Iterator[None]:
-        """A context for a trial: all commands and events in it are undone at its end.
-
-        Totals over the log are cut back to this moment.
-        """
-        trace = self.world.trace
-        with self.read_only_visit():
-            self._part(TRIAL, self.here, trace.latest + 1)
-            yield
-        self.past.forget(TRIAL)
-        trace.cuts.append(trace.latest + 1)
-
-    @contextmanager
-    def read_only_visit(self) -> Iterator[None]:
-        """A context for visits to other moments.
-
-        At its end the world and the trace are restored.
-        """
-        trace, base = self.world.trace, self.base
-        now = self._now()
-        kept = (trace.tail, trace.first, trace.cause, len(trace.cuts))
-        branch, live, jumps = self.branch, self.live, self.jumps
-        trace.tail = list(trace.tail)
-        try:
-            yield
-        finally:
-            self._restore(now)
-            trace.tail, trace.first, trace.cause, cuts = kept
-            del trace.cuts[cuts:]
-            self.base, self.branch, self.live, self.jumps = base, branch, live, jumps
 
     def dispose(self) -> None:
         """Release all parts; see `Session.give_up`."""
         self.branches.clear()
         self.branch, self.replay = Branch(MAIN), _ended
-        del self.past, self.base
+        del self.past, self.moments
 
 
 def _ended(_entry: Entry) -> None:

@@ -31,6 +31,16 @@ class Names:
         if thing in self.name_of:
             self.buried.add(self.name_of[thing])
 
+    def retire_struck(self, world: World) -> None:
+        """Mark the objects that faults have destroyed."""
+        while world.struck:
+            self.retire(world.struck.pop())
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """The numbers of names; while they stay equal, no name has changed."""
+        return len(self.thing_of), len(self.name_of), len(self.buried)
+
     def find(self, name: str) -> Thing | None:
         """The object of a name, existing or destroyed; None if the name was never given."""
         return self.thing_of.get(name)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rdmalab.session.branch import Branch, Place, Snapshot
 from rdmalab.session.interruption import check, stoppable
+from rdmalab.session.visits import replayed
 from rdmalab.spec.records import Kind, kind_of
 from rdmalab.world.trace import Numbered, Stretch
 
@@ -126,7 +127,7 @@ class ReplayedRecords:
         """
         kept = self._history.branch.snapshots
         index = max(bisect_right(kept, wanted, key=at), 1)
-        found, far = kept[index - 1], self._history.apart
+        found, far = kept[index - 1], self._history.moments.apart
         end = kept[index].place.event if index < len(kept) else self._history.end.event
         if end - found.place.event <= far:
             return found
@@ -150,8 +151,8 @@ class ReplayedRecords:
 
     def _mark(self, start: Snapshot) -> Snapshot:
         """The moment EVENTS_APART events after this one."""
-        stop = start.place.event + self._history.apart
-        stretch, mark = self._history.replayed(start, stop)
+        stop = start.place.event + self._history.moments.apart
+        stretch, mark = replayed(self._history, start, stop)
         self._keep((self._history.branch.name, start.records, stop), stretch)
         return mark
 
@@ -160,11 +161,11 @@ class ReplayedRecords:
         history, kept = self._history, self._history.branch.snapshots
         after = bisect_right(kept, start.place, key=lambda s: s.place)
         end = kept[after].place.event if after < len(kept) else history.here.event
-        stop = min(start.place.event + history.apart, end)
+        stop = min(start.place.event + history.moments.apart, end)
         key = (history.branch.name, start.records, stop)
         if key not in self.stretches:
             check()
-            self._keep(key, history.replayed(start, stop)[0])
+            self._keep(key, replayed(history, start, stop)[0])
         self.stretches.move_to_end(key)
         return self.stretches[key]
 

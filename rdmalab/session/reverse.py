@@ -108,7 +108,7 @@ class Rewind(Jump):
         self.until_ns = until_ns
         # where a breakpoint has just halted us it has had its say
         self._limit = self.from_event + (not session.breakpoints.has_halted_at(session.history))
-        self._stretch = len(session.history.before(self.from_event)) - 1
+        self._stretch = len(session.history.branch.before(self.from_event)) - 1
         self._searched_ns = self.place.at_ns
         self._first: Place | None = None  # of the stretch that is being looked through
         self._hit: int | None = None  # the latest event in it at which one would have halted
@@ -145,7 +145,7 @@ class Rewind(Jump):
         in_time = self.until_ns is None or self._searched_ns > self.until_ns
         if not session.breakpoints or self._stretch < 0 or not in_time:
             return False
-        self._first = history.before(self.from_event)[self._stretch]
+        self._first = history.branch.before(self.from_event)[self._stretch]
         self._stretch -= 1
         history.seek(self._first)
         session.breakpoints.begin(session)

@@ -94,7 +94,7 @@ class RunControl:
         self.from_ns = session.world.now_ns
         self.events = 0
         self.replays = not session.history.live
-        session.history.remember_time()
+        session.history.branch.stood[session.world.event] = session.world.now_ns
         self.over = ""
         self.met = False
         session.breakpoints.begin(session)

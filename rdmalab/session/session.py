@@ -107,8 +107,8 @@ class Session:
             raise
         history, trace = self.history, self.world.trace
         outcome.left = history.keep(Entry(trace.event, trace.at_ns, invocation))
-        if trace.event >= history.due:
-            history.take()
+        if trace.event >= history.moments.due:
+            history.moments.take()
         return outcome
 
     def _check_questions(self, command: Command, invocation: Invocation) -> None:
@@ -125,7 +125,7 @@ class Session:
         """Run one command that changes the world."""
         world, tail = self.world, self.world.trace.tail
         if world.struck:  # where somebody else has let time pass
-            self.history.retire_names()
+            self.names.retire_struck(self.world)
         outcome = CommandOutcome(invocation, world.event + 1)
         arguments: dict[str, Any] = {}
         try:
@@ -166,7 +166,7 @@ class Session:
         If C would block, the call has not returned and is not in the log.
         """
         command, outcome = self.vocabulary[invocation.name], CommandOutcome(invocation)
-        self.history.retire_names()
+        self.names.retire_struck(self.world)
         tail = self.world.trace.tail
         first, arguments = len(tail), dict[str, Any]()
         try:

@@ -19,6 +19,7 @@ from rdmalab.session.history import History
 from rdmalab.session.reverse import ReverseRun, Rewind, go_to_moment, jump_to
 from rdmalab.session.run_control import UNITS, RunControl
 from rdmalab.session.session import Session
+from rdmalab.session.visits import read_only_visit
 from rdmalab.views import fmt, moment_diff
 from rdmalab.workbench.time import Granularity
 from rdmalab.workbench.view_requests import View
@@ -180,7 +181,7 @@ def _visited(
     """The name and the full state of a moment; None means now."""
     if moment is None:
         return _all_of_it(session)
-    with session.history.read_only_visit():
+    with read_only_visit(session.history):
         go_to_moment(session, moment, argument)
         return _all_of_it(session)
 

@@ -17,6 +17,7 @@ from rdmalab.command import (
 )
 from rdmalab.session.reverse import go_to_moment
 from rdmalab.session.session import Session
+from rdmalab.session.visits import read_only_visit
 from rdmalab.views import fmt
 from rdmalab.views.changes import change_rows
 from rdmalab.workbench.view_requests import Request, View, Which
@@ -67,7 +68,7 @@ def changes(session: Session, event: Moment | None = None) -> View:
 
     Example: changes
     """
-    with session.history.read_only_visit():  # what is now said of an event is what it was then
+    with read_only_visit(session.history):  # what is now said of an event is what it was then
         if event is not None:
             go_to_moment(session, event, "event")
         world = session.world

@@ -18,7 +18,7 @@ from multiprocessing import get_context
 
 from rdmalab.command import Invocation, Ref
 from rdmalab.lab import Lab
-from rdmalab.session import history
+from rdmalab.session import moments
 from rdmalab.session.lines import replies
 from rdmalab.session.run_control import Idle
 from rdmalab.session.session import Session
@@ -122,7 +122,7 @@ def jumps(pairs: int) -> dict[str, float]:
 
 def cost(kept: bool) -> float:
     """CPU seconds of an event, with snapshots or without."""
-    history.EVENTS_APART = history.EVENTS_APART if kept else _NEVER
+    moments.EVENTS_APART = moments.EVENTS_APART if kept else _NEVER
     long = Long(2)
     long.until(2_000)
     return long.until(2_000 + 4 * WINDOW)

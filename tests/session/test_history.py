@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rdmalab import Lab
-from rdmalab.session import history
+from rdmalab.session import moments
 from rdmalab.session.branch import Place
 from rdmalab.session.replayed_records import ReplayedRecords
 from rdmalab.spec.records import RARE, Kind
@@ -32,7 +32,7 @@ LINES = (
 def _close_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots as close as in a session a hundred times as long, and a short hot tail."""
     for name, value in (("EVENTS_APART", 5), ("RECENT", 4), ("OLD", 2), ("HOT", 2)):
-        monkeypatch.setattr(history, name, value)
+        monkeypatch.setattr(moments, name, value)
 
 
 def visited(lab: Lab, lines: tuple[str, ...] = LINES) -> dict[Place, Any]:
@@ -79,7 +79,7 @@ def test_the_present_is_where_it_was() -> None:
 def test_what_is_older_than_the_tail_reads_the_same() -> None:
     long, short = Lab(), Lab()
     visited(long)
-    history.HOT = 10**6
+    moments.HOT = 10**6
     visited(short)
     assert long.session.world.trace.first > 0 == short.session.world.trace.first
     ours, theirs = long.session.world.trace.records, short.session.world.trace.records
@@ -147,47 +147,6 @@ def test_a_command_in_the_past_opens_a_branch_and_loses_nothing() -> None:
     assert everything(lab) == new
 
 
-def test_jumps_are_counted_and_looking_is_none() -> None:
-    lab = Lab()
-    visited(lab)
-    history_ = lab.session.history
-    lab.do("run 1us")
-    assert history_.jumps == 0
-    with history_.read_only_visit():
-        history_.seek(Place(3, 0))
-    assert history_.jumps == 0
-    lab.do("goto 3")
-    lab.do("goto 1us")
-    lab.do("alloc_pd A.pd7")
-    assert history_.jumps == 2
-    lab.do("switch main")
-    assert history_.jumps == 3
-
-
-def test_what_was_only_tried_has_not_happened() -> None:
-    lab = Lab()
-    been = visited(lab)
-    past, question = lab.session.history, "wire.count()"
-    for place in [*list(been)[::4], past.here]:
-        past.seek(place)
-        before, live, total = moment(lab), past.live, lab.look(question)
-        branches, jumps = dict(past.branches), past.jumps
-        with past.undone_afterwards():
-            lab.do("alloc_pd A.pd7")
-            lab.do("reg_mr A.mr7 pd=A.pd7 length=64 access=LOCAL_WRITE")
-            lab.do("post_send A.qp0 opcode=SEND sg=A.mr7 flags=SIGNALED")
-            lab.do("run")
-            lab.do("destroy_qp A.qp0")
-            assert lab.session.names.find("A.mr7") is not None
-            lab.look(question)
-        assert moment(lab) == before
-        assert (past.live, past.branches, past.jumps) == (live, branches, jumps)
-        assert lab.look(question) == total
-        assert lab.session.names.find("A.mr7") is None
-    past.seek(past.end)
-    assert everything(lab)
-
-
 def test_a_refusal_is_kept_with_its_rule() -> None:
     lab = Lab()
     lab.do("use rc_pair")
@@ -195,29 +154,3 @@ def test_a_refusal_is_kept_with_its_rule() -> None:
     (found,) = lab.session.world.trace.records.of_kind(Kind.REFUSED)
     assert found.record[3:7] == (Kind.REFUSED, "B", 17, "transition")
     assert "RTS" in found.record[7]
-
-
-def test_who_left_the_line_for_the_port_without_a_packet_may_get_in_line_again() -> None:
-    lab = Lab()
-    write = "post_send A.qp0 wr_id=7 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0 flags=SIGNALED"
-    for line in ("use rc_pair", write, "reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0", "run"):
-        well(lab, line)
-    before = moment(lab)
-    with lab.session.history.undone_afterwards():
-        well(lab, write)
-    assert moment(lab) == before
-    well(lab, write)
-    well(lab, "run")
-    assert lab.look("A.cq0.count") == 1
-
-
-def test_a_queue_pair_that_waited_for_the_port_is_gone_when_it_is_destroyed() -> None:
-    """What nothing names any more is in no image: it must not stay in the line for the port."""
-    lab = Lab()
-    lab.do("use rc_pair")
-    lab.do("post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0]")
-    assert [qp.number for qp in lab.session.world.nodes["A"].ready] == [17]
-    lab.do("destroy_qp A.qp0")
-    assert not lab.session.world.nodes["A"].ready
-    lab.run()
-    assert lab.look("wire.count()") == 0

@@ -9,7 +9,7 @@ import pytest
 from rdmalab.lab import open_session
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
-from rdmalab.session import history
+from rdmalab.session import moments
 from rdmalab.session.session import Session
 from rdmalab.vocabulary import VOCABULARY
 from tests.labs import still
@@ -28,7 +28,7 @@ def moment(session: Session) -> Any:
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem.removesuffix(".rdmalab"))
 def test_a_lesson_is_gone_back_to(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("EVENTS_APART", 2), ("RECENT", 10**6), ("HOT", 10**6)):
-        monkeypatch.setattr(history, name, value)
+        monkeypatch.setattr(moments, name, value)
     runner = Runner(load(str(path), VOCABULARY), open_session)
     session = runner.session
     been: dict[Any, Any] = {}

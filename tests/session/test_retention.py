@@ -14,7 +14,7 @@ def _numbered(number: int, kind: Kind = Kind.WENT_BACK, thing: int = 17, b: Any 
 
 
 def _snapshot(event: int, rare: list[Numbered] | None = None) -> Snapshot:
-    return Snapshot(Place(event, 0), event, 0, {}, {}, None, rare or [])
+    return Snapshot(Place(event, 0), event, 0, {}, {}, (0, 0, 0), rare or [])
 
 
 def test_what_is_rare_is_kept_as_it_is() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from rdmalab.command import Invocation
 from rdmalab.grammar.line import parse
-from rdmalab.session.history import EVENTS_APART, HOT
+from rdmalab.session.moments import EVENTS_APART, HOT
 from rdmalab.shell.show import text_lines
 from rdmalab.shell.styled_text import text_of
 from rdmalab.tui import layout

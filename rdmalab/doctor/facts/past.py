@@ -4,6 +4,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.facts.messages import Piece
 from rdmalab.grammar.text import in_quotes
 from rdmalab.session.session import Session
+from rdmalab.session.visits import read_only_visit
 
 MOST_BYTES = 1024  # that a cure writes back
 
@@ -11,7 +12,7 @@ MOST_BYTES = 1024  # that a cure writes back
 def octets_then(session: Session, event: int, node: str, piece: Piece) -> bytes:
     """The bytes as they were after an event; everything stays as it is."""
     history = session.history
-    with history.read_only_visit():
+    with read_only_visit(history):
         history.seek(history.place_after(event))
         return session.world.nodes[node].memory.read(*piece)
 
