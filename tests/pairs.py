@@ -11,7 +11,7 @@ from functools import cache
 from types import MethodType
 from typing import Any, NamedTuple
 
-from rdmalab.hca import lifecycle, modify, mr, polling, posting
+from rdmalab.hca import lifecycle, modify, mr, polling, posting, qp_lifecycle
 from rdmalab.hca.attributes import QpAttr, ah_attr_of
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
@@ -213,7 +213,7 @@ class Pair:
         region = mr.register(hca, pd.number, self.mr_bytes, self.mr_access, None)
         send_cq, recv_cq = (lifecycle.create_cq(hca, self.cqe, 0) for _ in range(2))
         cqns = send_cq.number, recv_cq.number
-        qp = lifecycle.create_qp(
+        qp = qp_lifecycle.create_qp(
             hca, self.qp_type, pd.number, cqns[0], cqns[1], self.cap, sig_all=self.sig_all
         )
         return End(self.world, hca, pd, region, send_cq, recv_cq, qp)

@@ -28,7 +28,7 @@ from rdmalab.world.trace import Numbered, Trace
 
 if TYPE_CHECKING:
     from rdmalab.hca.wqe import Cqe, RecvWqe
-    from rdmalab.world.programs import Program
+    from rdmalab.world.program_state import Program
 
 
 ENOUGH = 16_384

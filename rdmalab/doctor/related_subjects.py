@@ -21,7 +21,7 @@ from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.world.programs import Program
+from rdmalab.world.program_state import Program
 from rdmalab.world.relations import exists, peer_of
 
 MOST_POLLS = 16  # of the newest, among which one looks for who took a completion

@@ -17,7 +17,7 @@ from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
 from rdmalab.session.visits import undone_afterwards
 from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of, object_of
-from rdmalab.world.programs import Program
+from rdmalab.world.program_state import Program
 from rdmalab.world.relations import exists
 
 MOST_EVENTS = 4_000

@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Any, NamedTuple
 
 from rdmalab.guide.implemented import member_names, named_members
-from rdmalab.hca import admission, extended, posting, requester
+from rdmalab.hca import admission, extended, request_packets, send_checks
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec import absent
@@ -127,7 +127,7 @@ def _qp_type(device: Device, qp_type: QPType) -> bool:
         or _NEEDS.get(qp_type, "create_qp") not in device.words
     ):
         return False
-    return any(requester.BUILD.get(TRANSPORTS[qp_type].service, {}))
+    return any(request_packets.BUILD.get(TRANSPORTS[qp_type].service, {}))
 
 
 def _service(device: Device, service: Service) -> bool:
@@ -145,10 +145,10 @@ def _posted(device: Device, qp_type: QPType, opcode: WROpcode) -> bool:
         return False
     hca = World({_NODE: device.profile}).nodes[_NODE]
     qp = QueuePair(_NODE, 0x11, qp_type, Capacity())
-    if posting.check_opcode(hca, qp, SendWR(opcode=opcode), 0) is not None:
+    if send_checks.check_opcode(hca, qp, SendWR(opcode=opcode), 0) is not None:
         return False
     message = WORK[opcode].message
-    builders = requester.BUILD[TRANSPORTS[qp_type].service]
+    builders = request_packets.BUILD[TRANSPORTS[qp_type].service]
     sends = message is not None and message in builders
     if opcode is WROpcode.TSO:  # more than the SEND it looks like on the wire
         sends = False

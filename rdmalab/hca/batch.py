@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Refused
-from rdmalab.hca import extended, invalid_pointers, posting
+from rdmalab.hca import extended, invalid_pointers, posting, send_checks
 from rdmalab.hca.errors import say_queue_too_small
 from rdmalab.hca.extended import Built, Region
 from rdmalab.hca.qp import QueuePair
@@ -246,4 +246,4 @@ def _judge_one(hca: "Hca", qp: QueuePair, built: Built) -> Refused | None:
     if setter and not built.addressed and "setter-missing" not in unchecked:
         details = BUILDERS[wr.opcode], setter
         return extended.refusal_of(hca, extended.Complaint("setter-missing", details, 0))
-    return posting.judge_send(hca, qp, wr, posting.as_sent(hca, wr)[1], unchecked)
+    return send_checks.judge_send(hca, qp, wr, posting.as_sent(hca, wr)[1], unchecked)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
-from rdmalab.hca import posting
+from rdmalab.hca import posting, send_checks
 from rdmalab.hca.errors import refused
 from rdmalab.hca.wr import MwBind, SendWR
 from rdmalab.spec.access import MWType
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 # All that is asked of a posted bind, but for the type of its window.
 _LINES = {
     int(WROpcode.BIND_MW): tuple(
-        check for check in posting.LINES[WROpcode.BIND_MW] if check is not posting.check_window_type
+        check
+        for check in send_checks.LINES[WROpcode.BIND_MW]
+        if check is not send_checks.check_window_type
     )
 }
 

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rdmalab.hca import dma, flush, migration, slots
+from rdmalab.hca.engine_state import Completing
 from rdmalab.hca.psn import MASK, diff
-from rdmalab.hca.qp import Completing, QueuePair
+from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import Cqe, SendWqe
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.opcodes import ANSWER, ATOMIC_BYTES, OPCODES, Op

@@ -27,7 +27,7 @@ from rdmalab.session.names import Names
 from rdmalab.session.resolve import Binder
 from rdmalab.session.run_control import MAX_EVENTS, Goal, RunControl
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, noun_of, object_of
-from rdmalab.world.programs import Carried
+from rdmalab.world.program_state import Carried
 from rdmalab.world.world import World
 
 _CALLED, _REFUSED, _DESTROYED = Kind.CALLED, Kind.REFUSED, Kind.DESTROYED

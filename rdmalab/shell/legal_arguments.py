@@ -7,7 +7,7 @@ from typing import Any
 
 from rdmalab.command import EnumKind, Noun, Thing
 from rdmalab.grammar.keys import Slot
-from rdmalab.hca import extended, posting
+from rdmalab.hca import extended, send_checks
 from rdmalab.hca.attributes import QpAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
@@ -148,7 +148,7 @@ def _posts(here: CompletionContext, qp: QueuePair) -> bool:
     if command is None or command.name != "post_send":
         return qp.state_row.posts_recv
     hca = here.session.world.nodes[qp.node]
-    return posting.check_state(hca, qp, SendWR(WROpcode.SEND), 0) is None
+    return send_checks.check_state(hca, qp, SendWR(WROpcode.SEND), 0) is None
 
 
 _OPCODES = frozenset(WROpcode)
@@ -196,9 +196,9 @@ def _opcodes(here: CompletionContext) -> dict[int, str] | None:
     if not isinstance(qp, QueuePair):
         return None
     hca = here.session.world.nodes[qp.node]
-    if posting.check_state(hca, qp, SendWR(WROpcode.SEND), 0) is not None:
+    if send_checks.check_state(hca, qp, SendWR(WROpcode.SEND), 0) is not None:
         return {}  # every request would be refused
-    able = [o for o in WROpcode if posting.check_opcode(hca, qp, SendWR(o), 0) is None]
+    able = [o for o in WROpcode if send_checks.check_opcode(hca, qp, SendWR(o), 0) is None]
     return {int(o): _needs(WORK[o]) for o in able}
 
 

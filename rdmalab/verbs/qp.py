@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from rdmalab.command import VERB, Bits, Noun, Thing, command
-from rdmalab.hca import lifecycle, modify
+from rdmalab.hca import modify, qp_lifecycle
 from rdmalab.hca.attributes import ADDRESS, ALTERNATE, FIELDS, Capacity, QpAttr
 from rdmalab.hca.errors import check_useful
 from rdmalab.hca.qp import QueuePair
@@ -60,7 +60,7 @@ def create_qp(world: World, qp: NewQp, *, pd: Pd | None = None, init_attr: QpIni
     parts = (pd, init.send_cq, init.recv_cq, init.srq, init.xrcd)
     hca = on(world, qp.node, *(thing for thing in parts if thing is not None))
     pd_, send_cq, recv_cq, srq, xrcd = (number_of(world, thing) for thing in parts)
-    made = lifecycle.create_qp(
+    made = qp_lifecycle.create_qp(
         hca, init.qp_type, pd_, send_cq, recv_cq, init.cap,
         sig_all=init.sq_sig_all, srq=srq, xrcd=xrcd, max_tso_header=init.max_tso_header,
     )  # fmt: skip
@@ -148,4 +148,4 @@ def destroy_qp(world: World, qp: Qp) -> None:
     Example: destroy_qp A.qp0
     See: ibv_create_qp(3)
     """
-    lifecycle.destroy_qp(*world.at(qp, QueuePair))
+    qp_lifecycle.destroy_qp(*world.at(qp, QueuePair))

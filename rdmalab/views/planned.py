@@ -11,7 +11,7 @@ from rdmalab.views import fmt
 from rdmalab.views.names import Names
 from rdmalab.world.event_queue import Door
 from rdmalab.world.network import Arrival
-from rdmalab.world.programs import Program
+from rdmalab.world.program_state import Program
 from rdmalab.world.world import World
 
 

@@ -9,7 +9,8 @@ from rdmalab.hca.channels import CompChannel
 from rdmalab.spec.programs import ProgramState
 from rdmalab.views import fmt
 from rdmalab.views.names import Names
-from rdmalab.world.programs import Program, programs_of
+from rdmalab.world.program_state import Program
+from rdmalab.world.programs import programs_of
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World
 

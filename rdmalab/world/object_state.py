@@ -34,7 +34,7 @@ from rdmalab.wire import packet
 from rdmalab.wire.frame import Frame
 from rdmalab.world.event_queue import EventQueue
 from rdmalab.world.network import Network
-from rdmalab.world.programs import Program, Programs
+from rdmalab.world.program_state import Program, Programs
 from rdmalab.world.world import World
 
 # An object and what its fields held, and so for each of its parts, by identity.

@@ -6,107 +6,21 @@ for. A blocked line schedules nothing; after each event the waiting programs are
 
 from collections.abc import Callable
 from heapq import heapify
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from rdmalab.command import Invocation, NotUnderstood, Noun, Refused, Thing
+from rdmalab.command import NotUnderstood, Noun, Refused, Thing
 from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.program import Line
 from rdmalab.hca import async_events
-from rdmalab.spec.programs import BLOCKING, FREE, ProgramState
+from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind
 from rdmalab.spec.rules import errno_name
 from rdmalab.world.event_queue import Door
+from rdmalab.world.program_state import Carried, Program
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
     from rdmalab.world.world import World
-
-
-class Carried(NamedTuple):
-    """The result of one verb. subject: the object that it was called for."""
-
-    value: Any = None
-    refusal: Refused | None = None
-    subject: Thing | None = None
-
-    @property
-    def blocks(self) -> bool:
-        """Whether C would have blocked."""
-        return self.refusal is not None and self.refusal.rule in BLOCKING
-
-
-class Program:
-    """One thread. at: index of the next line; loops: remaining repetitions of each open loop.
-
-    since_ns: when it entered its state. why: the error it failed with. wants: for a blocked verb,
-    the rule and the object; None while it waits for a condition.
-    """
-
-    __slots__ = (
-        "at", "lines", "loops", "node", "number", "pace_ns", "since_ns", "state", "wants", "why",
-    )  # fmt: skip
-
-    def __init__(self, node: str, number: int, lines: list[Line], pace_ns: int) -> None:
-        self.node = node
-        self.number = number
-        self.lines = lines
-        self.pace_ns = pace_ns
-        self.at = 0
-        self.loops: list[int] = []
-        self.state = ProgramState.RUNNING
-        self.since_ns = 0
-        self.why = ""
-        self.wants: tuple[str, Thing] | None = None
-
-    @property
-    def line(self) -> Line:
-        """The line that comes; of a program that is done the last."""
-        return self.lines[min(self.at, len(self.lines) - 1)]
-
-    def skip_free(self) -> None:
-        """Walk over what takes no time, to the line that comes."""
-        while self.at < len(self.lines) and self.lines[self.at].word in FREE:
-            _SKIP[self.lines[self.at].word](self)
-
-
-def _begin_loop(program: Program) -> None:
-    program.loops.append(program.lines[program.at].amount)
-    program.at += 1
-
-
-def _skip_else(program: Program) -> None:
-    """The part before it was done."""
-    program.at = program.lines[program.at].jump
-
-
-def _turn_or_leave(program: Program) -> None:
-    """The end of an if leads on; that of a loop back, while turns are left."""
-    jump = program.lines[program.at].jump
-    left = 1 if jump < 0 else program.loops.pop()
-    if left == 1:
-        program.at += 1
-        return
-    program.loops.append(left and left - 1)
-    program.at = jump
-
-
-_SKIP = {"loop": _begin_loop, "else": _skip_else, "end": _turn_or_leave}
-
-
-class Programs:
-    """The waiting programs, in the order in which they began to wait.
-
-    carry_out, holds: callbacks from the room that has the vocabulary and the names. They execute
-    one verb within the current event and evaluate one condition; NotUnderstood where it has no
-    meaning.
-    """
-
-    __slots__ = ("carry_out", "holds", "waiting")
-
-    def __init__(self) -> None:
-        self.carry_out: Callable[[Invocation], Carried] | None = None
-        self.holds: Callable[[Node], bool] | None = None
-        self.waiting: list[Program] = []
 
 
 # --------------------------------------------------------------------------- begin and end
@@ -235,8 +149,8 @@ def _answer(refusal: Refused) -> str:
 
 
 # --------------------------------------------------------------------------- what becomes of it
-def _record(world: "World", program: Program, kind: Kind, a: Any = None, b: Any = None) -> None:
-    world.trace.record(kind, program.node, program.number, a, b)
+def _record(world: "World", program: Program, kind: Kind, *details: object) -> None:
+    world.trace.record(kind, program.node, program.number, *details)
 
 
 def _become(world: "World", program: Program, state: ProgramState) -> None:

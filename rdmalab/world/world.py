@@ -15,7 +15,7 @@ from rdmalab.wire.packet import Packet, ipv4_gid, mac_of
 from rdmalab.world import programs
 from rdmalab.world.event_queue import NEVER, Door, Entry, EventQueue
 from rdmalab.world.network import Network
-from rdmalab.world.programs import Programs
+from rdmalab.world.program_state import Programs
 from rdmalab.world.timed_faults import TimedFault, trigger
 from rdmalab.world.trace import Forgotten, Trace
 

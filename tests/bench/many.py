@@ -4,7 +4,7 @@ import gc
 import time
 from dataclasses import replace
 
-from rdmalab.hca import lifecycle, modify, polling
+from rdmalab.hca import lifecycle, modify, polling, qp_lifecycle
 from rdmalab.hca.attributes import QpAttr, ah_attr_of
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
@@ -45,7 +45,7 @@ class Crowd:
         cq = lifecycle.create_cq(hca, 2 * MANY, 0)
         cap = Capacity(MANY // count, MANY // count, 1, 1, 0)
         qps = [
-            lifecycle.create_qp(hca, QPType.RC, pd, cq.number, cq.number, cap, sig_all=False)
+            qp_lifecycle.create_qp(hca, QPType.RC, pd, cq.number, cq.number, cap, sig_all=False)
             for _ in range(count)
         ]
         return qps, mr, cq

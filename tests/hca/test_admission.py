@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from rdmalab.hca import lifecycle, modify, port
+from rdmalab.hca import modify, port, qp_lifecycle
 from rdmalab.hca.attributes import QpAttr
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES
@@ -250,7 +250,7 @@ def test_a_packet_for_a_destroyed_qp_is_dropped() -> None:
     pair = Pair()
     pair.a.issue(WROpcode.SEND)
     pair.run(until_ns=500)
-    lifecycle.destroy_qp(pair.b.hca, pair.b.qp)
+    qp_lifecycle.destroy_qp(pair.b.hca, pair.b.qp)
     pair.run(until_ns=5000)
     assert pair.b.hca.drops == {"wrong-qpn": 1}
     modify.modify(pair.a.hca, pair.a.qp, QpAttr(qp_state=QPState.RESET))

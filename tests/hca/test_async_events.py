@@ -3,7 +3,7 @@
 import pytest
 
 from rdmalab.command import Refused
-from rdmalab.hca import async_events, lifecycle
+from rdmalab.hca import async_events, qp_lifecycle
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import A, B, Kind, kind_of
 from tests.pairs import Pair
@@ -34,12 +34,12 @@ def test_the_object_waits_for_the_ack() -> None:
     async_events.take(hca)
     async_events.take(hca)
     with pytest.raises(Refused, match="unacked: 2"):
-        lifecycle.destroy_qp(hca, qp)
+        qp_lifecycle.destroy_qp(hca, qp)
     async_events.acknowledge(hca, E.COMM_EST, None)
     with pytest.raises(Refused, match="unacked: 1"):
-        lifecycle.destroy_qp(hca, qp)
+        qp_lifecycle.destroy_qp(hca, qp)
     async_events.acknowledge(hca, None, ("qp", qp.number))
-    lifecycle.destroy_qp(hca, qp)
+    qp_lifecycle.destroy_qp(hca, qp)
     assert qp.number not in hca.qps.items
 
 
@@ -59,7 +59,7 @@ def test_an_ack_needs_an_event_that_fits() -> None:
 
 def test_what_nobody_took_goes_with_its_object_and_leaves_the_rest() -> None:
     pair = raised(E.QP_FATAL, E.PORT_ERR, E.COMM_EST)
-    lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
+    qp_lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
     assert [event for event, _ in pair.a.hca.async_events] == [E.PORT_ERR]
     gone = [r for r in pair.world.trace.records if kind_of(r) is Kind.EVENTS_DISCARDED]
     assert [(r[A], r[B]) for r in gone] == [(2, "qp")]

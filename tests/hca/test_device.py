@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from rdmalab.hca import lifecycle
+from rdmalab.hca import qp_lifecycle
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.records import Kind
@@ -123,7 +123,7 @@ def test_a_destroyed_qp_leaves_the_line() -> None:
     b.recv()
     pair.a.issue(WRITE, 900)
     a.issue(SEND)
-    lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
+    qp_lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
     pair.run()
     assert a.sent() == [(1, OK)]
     assert len(pair.said("A")) == 1

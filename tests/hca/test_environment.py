@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rdmalab.hca import environment, lifecycle, modify, posting
+from rdmalab.hca import environment, lifecycle, modify, posting, qp_lifecycle
 from rdmalab.hca.attributes import QpAttr, ah_attr_of
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import Capacity
@@ -64,7 +64,7 @@ def test_an_adapter_works_without_a_world_clock_or_cable() -> None:
     bench = Bench()
     hca = Hca("X", [ipv4_gid("10.0.0.1")] * 2, STRICT, bench, bench, bench)
     pd, cq = lifecycle.alloc_pd(hca), lifecycle.create_cq(hca, 4, 0)
-    qp = lifecycle.create_qp(
+    qp = qp_lifecycle.create_qp(
         hca, QPType.RC, pd.number, cq.number, cq.number, Capacity(), sig_all=True
     )
     up = QpAttr(qp_state=QPState.INIT, pkey_index=0, port_num=1, qp_access_flags=Access.REMOTE_READ)

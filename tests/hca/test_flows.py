@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rdmalab.command import Refused
-from rdmalab.hca import flows, lifecycle
+from rdmalab.hca import flows, qp_lifecycle
 from rdmalab.hca.steering import FlowAttr, FlowSpec
 from rdmalab.spec.flows import FlowFlags, FlowType
 from rdmalab.spec.limits import DeviceCap, LinkLayer
@@ -81,11 +81,11 @@ def test_a_queue_pair_with_rules_cannot_be_destroyed() -> None:
     pair = raw_pair()
     made = rule(pair.b)
     with pytest.raises(Refused) as refused:
-        lifecycle.destroy_qp(pair.b.hca, pair.b.qp)
+        qp_lifecycle.destroy_qp(pair.b.hca, pair.b.qp)
     assert refused.value.errno == EBUSY
     assert "1 flow rule" in refused.value.message
     flows.destroy(pair.b.hca, made)
-    lifecycle.destroy_qp(pair.b.hca, pair.b.qp)
+    qp_lifecycle.destroy_qp(pair.b.hca, pair.b.qp)
 
 
 def test_without_cap_net_raw_there_is_no_raw_queue_pair() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdmalab.hca import context, lifecycle
+from rdmalab.hca import context, qp_lifecycle
 from rdmalab.lab import Lab
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile
@@ -154,7 +154,7 @@ def test_reset_discards_in_silence_and_leaves_completions() -> None:
 
 def test_destroying_a_qp_with_work_outstanding_gives_no_completions() -> None:
     pair = busy()
-    lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
+    qp_lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
     pair.run()
     assert pair.a.sent() == [(1, OK)]
     assert pair.a.received() == []
@@ -297,7 +297,7 @@ def _die(pair: Pair) -> None:
 
 def _destroy(pair: Pair) -> None:
     pair.world.begin_event()
-    lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
+    qp_lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
 
 
 def _refused(pair: Pair) -> None:

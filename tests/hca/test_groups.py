@@ -5,7 +5,7 @@ from errno import EBUSY, EINVAL, ENOMEM, EOPNOTSUPP
 import pytest
 
 from rdmalab.command import Refused
-from rdmalab.hca import groups, lifecycle
+from rdmalab.hca import groups, qp_lifecycle
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.states import QPType
 from rdmalab.wire.packet import ipv4_gid
@@ -62,10 +62,10 @@ def test_a_member_is_not_destroyed() -> None:
     pair = ud()
     groups.attach(pair.a.hca, pair.a.qp, GROUP)
     with pytest.raises(Refused) as caught:
-        lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
+        qp_lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
     assert caught.value.errno == EBUSY
     groups.detach(pair.a.hca, pair.a.qp, GROUP)
-    lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
+    qp_lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
 
 
 @pytest.mark.parametrize("gid", [GROUP, IPV6_GROUP])

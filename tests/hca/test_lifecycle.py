@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rdmalab.command import Refused
-from rdmalab.hca import lifecycle, mr
+from rdmalab.hca import lifecycle, mr, qp_lifecycle
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import Capacity
 from rdmalab.spec.limits import DeviceCaps
@@ -30,7 +30,7 @@ def node() -> Hca:
     lifecycle.alloc_pd(hca)
     lifecycle.create_cq(hca, 10, 1)
     mr.register(hca, 1, 64, 1, None)
-    lifecycle.create_qp(hca, QPType.RC, 1, 1, 1, Capacity(), sig_all=False)
+    qp_lifecycle.create_qp(hca, QPType.RC, 1, 1, 1, Capacity(), sig_all=False)
     return hca
 
 
@@ -48,7 +48,7 @@ def test_there_is_a_limit_to_everything() -> None:
         lambda: lifecycle.alloc_pd(hca),
         lambda: lifecycle.create_cq(hca, 1, 0),
         lambda: mr.register(hca, 1, 64, 1, None),
-        lambda: lifecycle.create_qp(hca, QPType.RC, 1, 1, 1, Capacity(), sig_all=False),
+        lambda: qp_lifecycle.create_qp(hca, QPType.RC, 1, 1, 1, Capacity(), sig_all=False),
     ):
         assert refusal(hca, call) == ("limit", ENOMEM, "")
 
@@ -80,7 +80,7 @@ def test_what_create_cq_refuses(cqe: int, vector: int, rule: str) -> None:
 def test_a_type_that_is_not_there(qp_type: Any, rule: str, errno: int) -> None:
     hca = World({"A": RXE}).nodes["A"]
     got = refusal(
-        hca, lambda: lifecycle.create_qp(hca, qp_type, 1, 1, 1, Capacity(), sig_all=False)
+        hca, lambda: qp_lifecycle.create_qp(hca, qp_type, 1, 1, 1, Capacity(), sig_all=False)
     )
     assert got == (rule, errno, "xrcd" if rule == "qp-parts" else "qp_type")
 
@@ -106,7 +106,7 @@ def test_the_ends_of_each_capacity(name: str, most: int) -> None:
 
 
 def _create(hca: Hca, cap: Capacity) -> Any:
-    return lifecycle.create_qp(hca, QPType.RC, 1, 1, 1, cap, sig_all=False)
+    return qp_lifecycle.create_qp(hca, QPType.RC, 1, 1, 1, cap, sig_all=False)
 
 
 def test_what_is_in_use_stays() -> None:
@@ -117,7 +117,7 @@ def test_what_is_in_use_stays() -> None:
     assert refusal(hca, lambda: lifecycle.dealloc_pd(hca, end.pd)) == busy
     assert refusal(hca, lambda: lifecycle.destroy_cq(hca, end.send_cq)) == busy
     assert refusal(hca, lambda: lifecycle.destroy_cq(hca, end.recv_cq)) == busy
-    lifecycle.destroy_qp(hca, end.qp)
+    qp_lifecycle.destroy_qp(hca, end.qp)
     lifecycle.destroy_cq(hca, end.send_cq)
     lifecycle.destroy_cq(hca, end.recv_cq)
     assert refusal(hca, lambda: lifecycle.dealloc_pd(hca, end.pd)) == busy  # the MR is still there
@@ -156,5 +156,5 @@ def test_a_new_qp_is_in_reset_with_empty_queues() -> None:
     assert qp.number == 0x11
     assert not qp.sq.wqes
     assert not qp.rq.wqes
-    lifecycle.destroy_qp(hca, qp)
+    qp_lifecycle.destroy_qp(hca, qp)
     assert hca.qps.items == {}

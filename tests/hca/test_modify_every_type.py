@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from rdmalab.command import Refused
-from rdmalab.hca import lifecycle, modify
+from rdmalab.hca import lifecycle, modify, qp_lifecycle
 from rdmalab.hca.attributes import AhAttr, Capacity, QpAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.limits import DeviceCaps
@@ -85,7 +85,7 @@ class Bench:
 
     def qp(self, state: QPState) -> QueuePair:
         cap, cq = Capacity(), self.cq
-        made = lifecycle.create_qp(self.hca, QPType.RC, self.pd, cq, cq, cap, sig_all=False)
+        made = qp_lifecycle.create_qp(self.hca, QPType.RC, self.pd, cq, cq, cap, sig_all=False)
         made.qp_type, made.state, made.attr.port_num = self.qp_type, state, 1
         return made
 
@@ -116,7 +116,7 @@ class Bench:
             assert refusal.errno == EINVAL
             assert image(qp) == before
             assert len(self.world.trace.records) == recorded
-        lifecycle.destroy_qp(self.hca, qp)
+        qp_lifecycle.destroy_qp(self.hca, qp)
         return refusal
 
     def check_kept(self, qp: QueuePair, to: QPState, fields: dict[str, Any]) -> None:

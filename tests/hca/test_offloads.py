@@ -9,7 +9,7 @@ from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.l2 import Ether
 
 from rdmalab.command import Refused
-from rdmalab.hca import lifecycle
+from rdmalab.hca import qp_lifecycle
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.limits import DeviceCap
@@ -277,7 +277,7 @@ def test_what_create_qp_grants(
     pair = Pair(profile=profile)
 
     def make() -> QueuePair:
-        return lifecycle.create_qp(
+        return qp_lifecycle.create_qp(
             pair.a.hca, qp_type, 1, 1, 1, Capacity(), sig_all=True, max_tso_header=asked
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rdmalab.command import Noun, Refused, Thing
-from rdmalab.hca import batch, channels, extended, lifecycle, mr, port, srq_lifecycle
+from rdmalab.hca import batch, channels, extended, lifecycle, mr, port, qp_lifecycle, srq_lifecycle
 from rdmalab.hca.attributes import ah_attr_of
 from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.qp import Capacity
@@ -379,7 +379,7 @@ def address_in_sqd(profile: Profile) -> Any:
     pair = Pair(profile=profile)
     end = pair.end("A")
     end.peer, cqn = pair.b, end.send_cq.number
-    end.qp = lifecycle.create_qp(
+    end.qp = qp_lifecycle.create_qp(
         end.hca, QPType.UC, end.pd.number, cqn, cqn, Capacity(), sig_all=False
     )
     for state, attributes in pair.moves(end, 0, 0).items():

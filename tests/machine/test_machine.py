@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from rdmalab.command import Invocation, New, NotUnderstood, Noun, Ref
-from rdmalab.hca.posting import check_opcode
 from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.send_checks import check_opcode
 from rdmalab.hca.wr import SendWR
 from rdmalab.lab import Lab
 from rdmalab.session.session import CommandOutcome

@@ -1,6 +1,6 @@
 """Changes: what an event changed, with values before and after."""
 
-from rdmalab.hca import async_events, channels, lifecycle
+from rdmalab.hca import async_events, channels, lifecycle, qp_lifecycle
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
@@ -132,7 +132,7 @@ def test_what_is_destroyed_leaves_steps_without_values() -> None:
     pair.a.issue(WROpcode.RDMA_WRITE, 8)
     event = pair.world.event
     pair.world.begin_event()
-    lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
+    qp_lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
     told = [row.text for row in changes.change_rows(pair.world, names)]
     assert told == ["A.qp0.exists yes → no", "A.qp0.sq.used = -1"]
     told = [row.text for row in changes.change_rows(pair.world, names, event)]

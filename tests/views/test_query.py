@@ -6,7 +6,7 @@ import pytest
 
 from rdmalab.command import NotUnderstood
 from rdmalab.grammar.nodes import Path
-from rdmalab.hca import lifecycle
+from rdmalab.hca import qp_lifecycle
 from rdmalab.spec.records import Kind
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.views.query import QueryContext
@@ -102,7 +102,7 @@ def test_what_was_destroyed_says_so() -> None:
     pair = Pair()
     names = names_of(pair)
     pair.world.begin_event()
-    lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
+    qp_lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
     with pytest.raises(NotUnderstood, match=r"A\.qp0 was destroyed"):
         ask(pair, "A.qp0.state", QueryContext(pair.world, names))
 

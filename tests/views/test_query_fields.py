@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from rdmalab.grammar.program import Line
-from rdmalab.hca import flows, lifecycle, srq_lifecycle, thread_domains
+from rdmalab.hca import flows, lifecycle, qp_lifecycle, srq_lifecycle, thread_domains
 from rdmalab.hca.attributes import ah_attr_of
 from rdmalab.hca.qp import Capacity
 from rdmalab.hca.srq import Parts, SrqCapacity
@@ -33,7 +33,7 @@ def busy() -> Pair:
     for _ in range(8):
         pair.a.recv(64, wr_id=7)
         pair.a.issue(WROpcode.RDMA_WRITE, 8, wr_id=7)
-    raw = lifecycle.create_qp(pair.a.hca, QPType.RAW_PACKET, 1, 1, 1, Capacity(), sig_all=True)
+    raw = qp_lifecycle.create_qp(pair.a.hca, QPType.RAW_PACKET, 1, 1, 1, Capacity(), sig_all=True)
     flows.create(pair.a.hca, raw, FlowAttr(), FlowSpec(dst_port=80))
     lifecycle.create_ah(pair.a.hca, 1, ah_attr_of(pair.b.hca))
     start(pair.world, "A", [Line("stop", 1, "stop")], 1)

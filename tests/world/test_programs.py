@@ -12,7 +12,8 @@ from rdmalab.session import moments, replayed_records
 from rdmalab.session.branch import Place
 from rdmalab.spec.programs import PACE_NS, ProgramState
 from rdmalab.spec.records import A, Field, Kind, kind_of
-from rdmalab.world.programs import Program, programs_of, running
+from rdmalab.world.program_state import Program
+from rdmalab.world.programs import programs_of, running
 from tests.labs import (
     RECV,
     SEND,

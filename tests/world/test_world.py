@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdmalab.command import Noun, Refused, Thing
-from rdmalab.hca import lifecycle
+from rdmalab.hca import lifecycle, qp_lifecycle
 from rdmalab.spec.profiles import MLX5, RXE, STRICT
 from rdmalab.spec.records import Kind
 from rdmalab.spec.work import WROpcode
@@ -183,7 +183,7 @@ def test_things_are_found_until_they_are_destroyed() -> None:
     thing = Thing(Noun.QP, "A", pair.a.qp.number)
     assert world.find(thing, object) is pair.a.qp
     assert world.find(Thing(Noun.NODE, "B", 0), object) is world.node(thing._replace(node="B"))
-    lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
+    qp_lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
     with pytest.raises(Refused) as caught:
         world.find(thing, object)
     assert (caught.value.rule, caught.value.errno) == ("use-after-destroy", EFAULT)

@@ -8,7 +8,7 @@ from rdmalab.doctor.related_subjects import looked_at
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.what_if import goes_on
 from rdmalab.spec.programs import ProgramState
-from rdmalab.world.programs import Program
+from rdmalab.world.program_state import Program
 
 
 def examine(case: Case) -> Finding:

@@ -10,7 +10,7 @@ from rdmalab.doctor.fixes.rephrase_call import (
     with_at_most,
 )
 from rdmalab.hca.attributes import Capacity
-from rdmalab.hca.lifecycle import QP_LIMITS
+from rdmalab.hca.qp_lifecycle import QP_LIMITS
 
 # By rule: each argument, and the number of the device that it may not exceed.
 _LIMITS: dict[str, dict[str, str]] = {

@@ -12,7 +12,7 @@ from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import A, B, Kind, Record, event_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
-from rdmalab.world.programs import Program
+from rdmalab.world.program_state import Program
 from rdmalab.world.relations import find_qp
 
 _LOOK = "look at wc.status of every completion; the other fields mean something only after SUCCESS"

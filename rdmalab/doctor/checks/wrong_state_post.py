@@ -7,8 +7,8 @@ from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, f
 from rdmalab.doctor.fixes import reposting, simple_fixes
 from rdmalab.doctor.fixes.way_up import way_up
 from rdmalab.doctor.log import Call
-from rdmalab.hca.posting import supported_work
 from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.send_checks import supported_work
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.records import B, Kind, event_of
 from rdmalab.spec.rules import errno_name

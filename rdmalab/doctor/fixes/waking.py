@@ -4,8 +4,8 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.cq import CompletionQueue
-from rdmalab.hca.posting import supported_work
 from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.send_checks import supported_work
 from rdmalab.hca.wqe import Cqe
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.records import A, Kind

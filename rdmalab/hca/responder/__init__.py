@@ -6,8 +6,9 @@ Writes only `qp.resp`.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from rdmalab.hca.engine_state import Responding
 from rdmalab.hca.psn import MASK
-from rdmalab.hca.qp import QueuePair, Responding
+from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.responder import (
     answer,
     checks,

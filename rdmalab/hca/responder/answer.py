@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 from rdmalab.hca import dma, flush, xrcd
 from rdmalab.hca.dma import SrqUser
+from rdmalab.hca.engine_state import Acknowledgement, ReadAnswer, Served
 from rdmalab.hca.psn import MASK
-from rdmalab.hca.qp import Acknowledgement, QueuePair, ReadAnswer, Served
+from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.opcodes import Op, PacketPlace, code_of, message_codes

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rdmalab.hca import dma, xrcd
+from rdmalab.hca.engine_state import ReadAnswer
 from rdmalab.hca.psn import diff
-from rdmalab.hca.qp import QueuePair, ReadAnswer
+from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.opcodes import ATOMIC_BYTES, OPCODES, WORD_OPS, Op, Opcode, Service
 from rdmalab.spec.work import PLACEMENT_RIGHTS, WORK, Selectivity
 from rdmalab.wire.packet import Packet

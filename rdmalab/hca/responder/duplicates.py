@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING
 
 from rdmalab.hca import dma, xrcd
+from rdmalab.hca.engine_state import Served
 from rdmalab.hca.psn import MASK, diff
-from rdmalab.hca.qp import QueuePair, Served
+from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.responder import answer
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import FETCHING_OPS, OPCODES, WORD_OPS, Op

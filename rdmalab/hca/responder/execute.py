@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rdmalab.hca import dma, mw, slots, srq, xrcd
+from rdmalab.hca.engine_state import Served
 from rdmalab.hca.psn import MASK
-from rdmalab.hca.qp import QueuePair, Served
+from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.responder import answer, checks
 from rdmalab.hca.wqe import Cqe
 from rdmalab.hca.wr import swap_octets

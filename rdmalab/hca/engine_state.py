@@ -1,0 +1,142 @@
+"""The state of each engine of a queue pair: requester, completer, responder."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rdmalab.spec.opcodes import Op
+from rdmalab.spec.refusals import CLASS_MASK, Syndrome
+
+if TYPE_CHECKING:
+    from rdmalab.hca.wqe import RecvWqe
+    from rdmalab.spec.refusals import Refusal
+
+
+_ACK = int(Syndrome.ACK)
+
+
+class Requesting:
+    """The state of the requester.
+
+    serial, psn: the next WQE and packet to send. sent: the first PSN never sent. started: WQEs
+    started so far. reads: READs and atomics started so far. unasked: packets since the last one
+    that requested an ACK. failed: status of the WQE at `serial` if it cannot be sent. done: serial
+    after the newest WQE executed without a packet.
+    """
+
+    __slots__ = ("done", "failed", "psn", "reads", "sent", "serial", "started", "unasked")
+
+    def __init__(self, serial: int, psn: int = 0) -> None:
+        self.serial = serial
+        self.psn = psn
+        self.sent = psn
+        self.started = serial
+        self.done = serial
+        self.reads = 0
+        self.unasked = 0
+        self.failed: int | None = None
+
+
+class Completing:
+    """The completer's notebook.
+
+    serial, psn: the oldest WQE not completed, the oldest PSN not answered. reads: READs and atomics
+    completed so far. retried, rnr_retried: in vain, since the last progress. rnr_until_ns: end of
+    the RNR wait. implied_psn: where the last implied NAK was taken, one a gap. watching: the ack
+    timer runs (with timeout 0 it never ends).
+    """
+
+    __slots__ = (
+        "implied_psn", "psn", "reads", "retried", "rnr_retried", "rnr_until_ns", "serial",
+        "watching",
+    )  # fmt: skip
+
+    def __init__(self, serial: int, psn: int = 0) -> None:
+        self.serial = serial
+        self.psn = psn
+        self.reads = 0
+        self.retried = 0
+        self.rnr_retried = 0
+        self.rnr_until_ns: int | None = None
+        self.implied_psn: int | None = None
+        self.watching = False
+
+
+@dataclass(slots=True)
+class Served:
+    """A READ or atomic that was executed, kept for duplicates. original: an atomic's answer."""
+
+    psn: int
+    packets: int
+    op: Op
+    va: int
+    length: int
+    original: int = 0
+
+
+@dataclass(slots=True)
+class ReadAnswer:
+    """A READ whose responses are still to be sent, from `psn` on; `length` bytes are left.
+
+    first: none has been sent yet. again: the request was a duplicate. pd: whose memory it is, if
+    the QP has no PD.
+    """
+
+    psn: int
+    va: int
+    rkey: int
+    length: int
+    msn: int
+    again: bool
+    pd: int = 0
+    first: bool = True
+
+
+@dataclass(slots=True)
+class Acknowledgement:
+    """One ACK or NAK to be sent; `original` is an atomic's answer, `dying` a fatal refusal."""
+
+    psn: int
+    syndrome: int
+    msn: int
+    original: int | None = None
+    dying: "Refusal | None" = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Nothing but an ACK: a newer one says it too."""
+        return self.original is None and self.syndrome & CLASS_MASK == _ACK
+
+
+class Responding:
+    """The state of the responder.
+
+    psn: the expected PSN. msn: messages completed. op: the operation of the message in progress.
+    recv: the receive WQE in use. received: bytes of the message so far. va, rkey, remaining: where
+    a WRITE continues, as the peer addresses it, and the bytes left. place: where the next byte is
+    in memory, by the newest check of the key. nak_sent: this gap was answered; rnr_sent: so was
+    this empty queue. dying: a fatal NAK is to be sent. received_any: a packet was received.
+    solicited: the refused packet had the SE bit.
+    """
+
+    __slots__ = (
+        "answers", "dying", "msn", "nak_sent", "op", "place", "psn", "received", "received_any",
+        "recv", "remaining", "rkey", "rnr_sent", "served", "solicited", "va",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.psn = 0
+        self.msn = 0
+        self.op: Op | None = None
+        self.recv: RecvWqe | None = None
+        self.received = 0
+        self.va = 0
+        self.place = 0
+        self.rkey = 0
+        self.remaining = 0
+        self.nak_sent = False
+        self.rnr_sent = False
+        self.dying = False
+        self.received_any = False
+        self.solicited = False
+        self.served: tuple[Served, ...] = ()
+        self.answers: tuple[Acknowledgement | ReadAnswer, ...] = ()
