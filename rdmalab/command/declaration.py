@@ -1,4 +1,4 @@
-"""`@command` makes a typed function a command; its facts; an invocation of it."""
+"""`@command` makes a typed function a command with facts; an invocation is a parsed line."""
 
 import enum
 import inspect

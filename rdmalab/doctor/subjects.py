@@ -1,9 +1,9 @@
 """From a question to what it is about; without one, what a careful friend would see at once."""
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from rdmalab.command import Invocation, New, NotUnderstood, Noun, Ref, Thing
+from rdmalab.doctor.failed_work import first_failed
 from rdmalab.doctor.log import Call, Log
 from rdmalab.doctor.newest import newest_receive, newest_send
 from rdmalab.doctor.subject import Sort, Subject
@@ -12,13 +12,11 @@ from rdmalab.grammar.nodes import Index, Node, Path
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
-from rdmalab.hca.wqe import Cqe, SendWqe
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import BLOCKING, ProgramState
 from rdmalab.spec.records import A, B, Kind, event_of, node_of, object_of
 from rdmalab.spec.rules import ERRNO_NAMES, RULES
 from rdmalab.spec.states import QPState
-from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.programs import programs_of
 from rdmalab.world.relations import exists
 
@@ -202,66 +200,6 @@ def _failed(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Of each queue pair what failed first."""
     for thing, _ in _qps(session, wanted):
         yield from first_failed(log, thing)
-
-
-class _Failed(NamedTuple):
-    """How work ended, and in which record."""
-
-    status: WCStatus
-    number: int
-
-
-def _failures(log: Log, thing: Thing) -> list[tuple[_Failed, Subject]]:
-    """All work of a queue pair that failed in its present life."""
-    born = _born(log, thing)
-    return [
-        (_Failed(WCStatus(r[B]), number), _sent(thing, r[A]))
-        for number, r in log.failed_sends
-        if (node_of(r), object_of(r)) == thing[1:] and event_of(r) > born
-    ] + [
-        (_Failed(WCStatus(r[A].status), number), _received(thing, r[A]))
-        for number, r in log.failed_receives
-        if (node_of(r), r[A].qp_num) == thing[1:] and event_of(r) > born
-    ]
-
-
-def first_failed(log: Log, thing: Thing) -> list[Subject]:
-    """The first work of a queue pair that failed in its present life, a flush only if all were."""
-    found = [
-        (failed.status is WCStatus.WR_FLUSH_ERR, failed.number, subject)
-        for failed, subject in _failures(log, thing)
-    ]
-    return [min(found, key=lambda each: each[:2])[2]] if found else []
-
-
-def failed_before_flush(log: Log, thing: Thing) -> list[Subject]:
-    """The same, where that was no flush itself: what a flush came from."""
-    failures = _failures(log, thing)
-    real = [(f.number, s) for f, s in failures if f.status is not WCStatus.WR_FLUSH_ERR]
-    return [min(real, key=lambda each: each[0])[1]] if real else []
-
-
-def _sent(thing: Thing, wqe: SendWqe) -> Subject:
-    return Subject(Sort.SEND, thing, wqe.serial, wqe.wr.wr_id)
-
-
-def work_of(node: str, cqe: Cqe) -> Subject:
-    """The work request that a completion is of."""
-    thing = Thing(Noun.QP, node, cqe.qp_num)
-    if cqe.is_send:
-        return Subject(Sort.SEND, thing, cqe.serial, cqe.wr_id)
-    return _received(thing, cqe)
-
-
-def _received(thing: Thing, cqe: Cqe) -> Subject:
-    queue = Thing(Noun.SRQ, thing.node, cqe.srq) if cqe.srq else thing
-    return Subject(Sort.RECV, queue, cqe.serial, cqe.wr_id)
-
-
-def _born(log: Log, thing: Thing) -> int:
-    """The event since which a queue pair lives: its last RESET."""
-    resets = [r for _, r in log.about(Kind.STATE_CHANGED, thing) if r[B] is QPState.RESET]
-    return event_of(resets[-1]) if resets else -1
 
 
 def _refusals(_session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from rdmalab.cli import main
-from rdmalab.guide.capabilities import AREAS, CapabilityRow, lines, rows
+from rdmalab.guide.capabilities import CapabilityRow, lines, rows
+from rdmalab.guide.evidence import AREAS
 from rdmalab.spec.absent import REASONS
 from rdmalab.spec.absent import VERBS as ABSENT_VERBS
 from rdmalab.spec.profiles import PROFILES, RXE, STRICT

@@ -90,7 +90,7 @@ EXCEPTIONS: tuple[tuple[str, str, str], ...] = (
     ("rdmalab/verbs/qp.py", "; explain modify_qp; explain", "a list of references"),
     ("rdmalab/guide/data/concepts.toml", "A.qp0.deaf", "the name of the field that it explains"),
     ("rdmalab/shell/json_document.py", "said", "a key of the published JSON document"),
-    ("rdmalab/workbench/faults.py", "behind", "the key `behind=` of fault reorder"),
+    ("rdmalab/workbench/fault_table.py", "behind", "the key `behind=` of fault reorder"),
 )
 
 

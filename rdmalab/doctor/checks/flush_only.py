@@ -4,9 +4,9 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.receive import Receive
 from rdmalab.doctor.facts.send import Ending, Send
+from rdmalab.doctor.failed_work import first_failed
 from rdmalab.doctor.finding import NA, Check, Finding, Section, fail, ok, said
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.subjects import first_failed
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import A, B, node_of, object_of
 from rdmalab.spec.statuses import WCStatus

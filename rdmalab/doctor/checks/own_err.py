@@ -2,10 +2,10 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.failed_work import first_failed
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.subjects import first_failed
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import A, B, Kind, Record, event_of
 from rdmalab.spec.states import QPState

@@ -3,9 +3,9 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.unanswered_sends import Unheard
+from rdmalab.doctor.failed_work import failed_before_flush
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, ok, said, warn
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
-from rdmalab.doctor.subjects import failed_before_flush
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt

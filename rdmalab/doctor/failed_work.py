@@ -1,0 +1,71 @@
+"""Work requests of a queue pair that failed, and the first of them."""
+
+from typing import NamedTuple
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.hca.wqe import Cqe, SendWqe
+from rdmalab.spec.records import A, B, Kind, event_of, node_of, object_of
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
+
+
+class _Failed(NamedTuple):
+    """How work ended, and in which record."""
+
+    status: WCStatus
+    number: int
+
+
+def _failures(log: Log, thing: Thing) -> list[tuple[_Failed, Subject]]:
+    """All work of a queue pair that failed in its present life."""
+    born = _born(log, thing)
+    return [
+        (_Failed(WCStatus(r[B]), number), _sent(thing, r[A]))
+        for number, r in log.failed_sends
+        if (node_of(r), object_of(r)) == thing[1:] and event_of(r) > born
+    ] + [
+        (_Failed(WCStatus(r[A].status), number), _received(thing, r[A]))
+        for number, r in log.failed_receives
+        if (node_of(r), r[A].qp_num) == thing[1:] and event_of(r) > born
+    ]
+
+
+def first_failed(log: Log, thing: Thing) -> list[Subject]:
+    """The first work of a queue pair that failed in its present life, a flush only if all were."""
+    found = [
+        (failed.status is WCStatus.WR_FLUSH_ERR, failed.number, subject)
+        for failed, subject in _failures(log, thing)
+    ]
+    return [min(found, key=lambda each: each[:2])[2]] if found else []
+
+
+def failed_before_flush(log: Log, thing: Thing) -> list[Subject]:
+    """The same, where that was no flush itself: what a flush came from."""
+    failures = _failures(log, thing)
+    real = [(f.number, s) for f, s in failures if f.status is not WCStatus.WR_FLUSH_ERR]
+    return [min(real, key=lambda each: each[0])[1]] if real else []
+
+
+def _sent(thing: Thing, wqe: SendWqe) -> Subject:
+    return Subject(Sort.SEND, thing, wqe.serial, wqe.wr.wr_id)
+
+
+def work_of(node: str, cqe: Cqe) -> Subject:
+    """The work request that a completion is of."""
+    thing = Thing(Noun.QP, node, cqe.qp_num)
+    if cqe.is_send:
+        return Subject(Sort.SEND, thing, cqe.serial, cqe.wr_id)
+    return _received(thing, cqe)
+
+
+def _received(thing: Thing, cqe: Cqe) -> Subject:
+    queue = Thing(Noun.SRQ, thing.node, cqe.srq) if cqe.srq else thing
+    return Subject(Sort.RECV, queue, cqe.serial, cqe.wr_id)
+
+
+def _born(log: Log, thing: Thing) -> int:
+    """The event since which a queue pair lives: its last RESET."""
+    resets = [r for _, r in log.about(Kind.STATE_CHANGED, thing) if r[B] is QPState.RESET]
+    return event_of(resets[-1]) if resets else -1
