@@ -4,7 +4,6 @@ import os
 import sys
 from enum import IntEnum
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -97,10 +96,10 @@ def program(context: click.Context, profile: str | None, seed: int | None) -> in
         _refuse_in_front(context, profile, seed)
         return None
     if not at_terminal():
-        return _repl(profile=profile or STRICT.name, seed=seed or 0)
+        return _repl(profile, seed)
     if is_dumb():
         tell("TERM=dumb: the plain prompt, because this terminal has no full screen.")
-        return _repl(profile=profile or STRICT.name, seed=seed or 0)
+        return _repl(profile, seed)
     from rdmalab.tui.app import main as app
 
     return app(profile=profile or STRICT.name, seed=seed or 0)
@@ -154,17 +153,15 @@ def repl(
     *, lines: tuple[str, ...], file: str | None, plain: bool, as_json: bool, profile: str, seed: int
 ) -> int:
     """Verbs at a prompt."""
-    return _repl(
-        lines=list(lines), file=file, plain=plain, json=as_json, profile=profile, seed=seed
-    )
-
-
-def _repl(**options: Any) -> int:
     from rdmalab.shell.repl import main as prompt
 
-    chosen = {"lines": [], "file": None, "plain": False, "json": False, "profile": STRICT.name,
-              "seed": 0, **options}  # fmt: skip
-    return prompt(**chosen)
+    return prompt(lines, file, plain=plain, json=as_json, profile=profile, seed=seed)
+
+
+def _repl(profile: str | None, seed: int | None) -> int:
+    from rdmalab.shell.repl import main as prompt
+
+    return prompt([], None, profile=profile or STRICT.name, seed=seed or 0)
 
 
 def tell(text: str) -> None:

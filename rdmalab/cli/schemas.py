@@ -4,7 +4,7 @@ Pure rooms build the documents of `why`, `explain` and `repl` and do not load py
 of these documents are here. Only the command `schema` imports this module.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
@@ -147,7 +147,7 @@ class ReplyModel(_Model):
     """The number of the event; null if nothing changed."""
     at_ns: Annotated[int, Field(ge=0)]
     """The virtual time after the command."""
-    value: Any
+    value: object
     """What the command returned."""
     said: list[str]
     """The output of load, next, open, continue and new."""
@@ -177,6 +177,6 @@ _PRINTED: dict[str, type[BaseModel]] = {
 }
 
 
-def schema_of(name: str) -> dict[str, Any]:
+def schema_of(name: str) -> dict[str, object]:
     """The JSON Schema of a scenario file, or of what a command prints with --json."""
     return schema_of_scenario() if name == "scenario" else schema_of_document(_PRINTED[name], name)

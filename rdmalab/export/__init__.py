@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from rdmalab.views.names import Names
+    from rdmalab.session.names import Names
     from rdmalab.world.world import World
 
 FORMATS = ("pcapng",)

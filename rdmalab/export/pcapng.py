@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 
 from rdmalab.hca import port
 from rdmalab.session.interruption import check
+from rdmalab.session.names import Names
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.records import Kind, Record, at_ns_of, kind_of, node_of, packet_of, reason_of
 from rdmalab.version import VERSION
 from rdmalab.views import fmt, ladder
 from rdmalab.views.ladder import Fate, PacketRow
-from rdmalab.views.names import Names
 from rdmalab.views.requests import RequestRow, request_rows
 from rdmalab.views.transit_effects import ORIGINS, PACKETS, Origin, effects_of, octets, original
 from rdmalab.wire.frame import Frame, octets_of

@@ -3,7 +3,6 @@
 import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from rdmalab.command import Expression, NotUnderstood, Ref
 from rdmalab.grammar.expressions import COMPARISONS, names, render
@@ -11,7 +10,7 @@ from rdmalab.grammar.nodes import Binary, Literal, Node, Unary, Word
 from rdmalab.grammar.text import in_quotes
 from rdmalab.views import fmt
 
-Ask = Callable[[Node], Any]
+Ask = Callable[[Node], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ def _facts(node: Node, ask: Ask) -> Iterator[str]:
                 yield f"{render(node)}: {unknown.message}"
 
 
-def said(value: Any) -> str:
+def said(value: object) -> str:
     """A value as it is written in an expression."""
     if value is None:
         return "NULL"

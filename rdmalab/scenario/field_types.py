@@ -5,7 +5,7 @@ Each is an annotation for pydantic: the parser of the text, and its JSON schema.
 
 import re
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
@@ -36,14 +36,14 @@ def wrong(message: str, hint: str = "", key: str = "") -> PydanticCustomError:
     return PydanticCustomError(WRONG, "{message}", context)
 
 
-def _text(value: Any, what: str, hint: str) -> str:
+def _text(value: object, what: str, hint: str) -> str:
     if not isinstance(value, str):
         raise wrong(f"{what} is required here", hint)
     return value
 
 
 def _number(unit: Unit, low: int, high: int, hint: str) -> BeforeValidator:
-    def read(value: Any) -> int:
+    def read(value: object) -> int:
         text = _text(value, "a number", hint)
         try:
             number = whole(text, unit)
@@ -58,7 +58,7 @@ def _number(unit: Unit, low: int, high: int, hint: str) -> BeforeValidator:
 
 
 def _named(of: Callable[[], list[str]], what: str) -> BeforeValidator:
-    def read(value: Any) -> str:
+    def read(value: object) -> str:
         names = of()
         text = _text(value, what, listed(names))
         if text not in names:
@@ -69,7 +69,7 @@ def _named(of: Callable[[], list[str]], what: str) -> BeforeValidator:
 
 
 def _matching(pattern: re.Pattern[str], what: str, hint: str) -> BeforeValidator:
-    def read(value: Any) -> str:
+    def read(value: object) -> str:
         text = _text(value, what, hint)
         if not pattern.fullmatch(text):
             raise wrong(f"{quoted(text)} is not {what}", hint)
@@ -78,14 +78,14 @@ def _matching(pattern: re.Pattern[str], what: str, hint: str) -> BeforeValidator
     return BeforeValidator(read)
 
 
-def _said(value: Any) -> str:
+def _said(value: object) -> str:
     text = _text(value, "a text", "write it after the key, or in separate lines below a |")
     if not text.strip():
         raise wrong("a text is missing here", "write one, or leave the key out")
     return text
 
 
-def _mtu(value: Any) -> int:
+def _mtu(value: object) -> int:
     sizes = [str(mtu.octets) for mtu in MTU]
     text = _text(value, "an MTU", listed(sizes))
     if text not in sizes:
@@ -93,7 +93,7 @@ def _mtu(value: Any) -> int:
     return int(text)
 
 
-def _version(value: Any) -> int:
+def _version(value: object) -> int:
     if value != str(FORMAT):
         shown = quoted(value) if isinstance(value, str) else "this"
         message = f"{shown} is not a version of the format that this rdmalab reads"
@@ -101,7 +101,7 @@ def _version(value: Any) -> int:
     return FORMAT
 
 
-def _statement(value: Any) -> str:
+def _statement(value: object) -> str:
     known = statements()
     hint = f"{min(known)} to {max(known)}"
     text = _text(value, "a statement", hint)
@@ -110,7 +110,7 @@ def _statement(value: Any) -> str:
     return text
 
 
-def _schema(**parts: Any) -> WithJsonSchema:
+def _schema(**parts: object) -> WithJsonSchema:
     return WithJsonSchema(parts)
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -269,7 +269,7 @@ def _misshapen(source: Source, root: Node, wrong: ErrorDetails) -> FileError:
             message, f"write {path[-1]}: …", yaml_tree.place_of(yaml_tree.find(root, path))
         )
     node = yaml_tree.key_of(root, path) if "[key]" in wrong["loc"] else yaml_tree.find(root, path)
-    context: Mapping[str, Any] = wrong.get("ctx", {})
+    context: Mapping[str, str] = wrong.get("ctx", {})
     if kind == WRONG:
         if context["key"]:
             node = yaml_tree.key_of(root, (*path, context["key"]))

@@ -1,7 +1,7 @@
 """The pydantic model of a scenario file; commands in it are still text."""
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -55,7 +55,7 @@ _CAPS = {
 _NODE = "A node: device profile, and limits that differ from it, named as in query_device."
 
 
-class _Node(_Part):
+class NodeOptions(_Part):
     """The keys of a node that are no limits."""
 
     profile: ProfileName | None = None
@@ -78,9 +78,9 @@ class _Node(_Part):
 
 
 if TYPE_CHECKING:
-    Node = _Node
+    Node = NodeOptions
 else:
-    Node = create_model("Node", __base__=_Node, __doc__=_NODE, **_CAPS)
+    Node = create_model("Node", __base__=NodeOptions, __doc__=_NODE, **_CAPS)
 
 
 class Link(_Part):
@@ -152,7 +152,7 @@ class Step(_Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _one_action(cls, given: Any) -> Any:
+    def _one_action(cls, given: object) -> object:
         if isinstance(given, str):
             return {"do": given}
         if not isinstance(given, dict):
@@ -183,7 +183,7 @@ class Step(_Part):
     @classmethod
     def __get_pydantic_json_schema__(
         cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         schema = handler.resolve_ref_schema(handler(core_schema))
         mapping = dict(schema)
         mapping["oneOf"] = [{"required": [name]} for name in ACTIONS]
@@ -194,7 +194,7 @@ class Step(_Part):
         }
 
 
-def _agree(given: dict[str, Any], action: str) -> None:
+def _agree(given: dict[str, object], action: str) -> None:
     """Check that the other keys of a step fit its action and each other."""
     for key, with_ in _ONLY_WITH.items():
         if key in given and action not in with_:
@@ -206,7 +206,7 @@ def _agree(given: dict[str, Any], action: str) -> None:
         raise wrong(message, f"add one of {', '.join(_ASSERTIONS)}", "teaches")
 
 
-def _agree_on_why(given: dict[str, Any]) -> None:
+def _agree_on_why(given: dict[str, object]) -> None:
     """Check that keys about the cause are given only with a cause."""
     for key in ("station", "verdict", "cure", "goal"):
         if key in given and "cause" not in given:
@@ -222,7 +222,7 @@ def _agree_on_why(given: dict[str, Any]) -> None:
 StepKeys = tuple(Step.model_fields)
 
 
-def _steps(value: Any) -> Any:
+def _steps(value: object) -> object:
     if not isinstance(value, list):
         raise wrong("a list of steps is wanted here", "begin each with -")
     return value
@@ -241,7 +241,7 @@ class Program(_Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _lines_alone(cls, given: Any) -> Any:
+    def _lines_alone(cls, given: object) -> object:
         if isinstance(given, dict):
             lines = given.get("lines")
             return {**given, "lines": [lines]} if isinstance(lines, str) else given
@@ -252,7 +252,7 @@ class Program(_Part):
     @classmethod
     def __get_pydantic_json_schema__(
         cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         schema = handler.resolve_ref_schema(handler(core_schema))
         mapping = dict(schema)
         text, several = {"type": "string", "minLength": 1}, mapping["properties"]["lines"]
@@ -266,13 +266,13 @@ class Program(_Part):
 ProgramKeys = tuple(Program.model_fields)
 
 
-def _nodes(value: Any) -> Any:
+def _nodes(value: object) -> object:
     if isinstance(value, dict) and len(value) < 2:
         raise wrong("a scenario needs at least two nodes", "write {A: {}, B: {}}")
     return value
 
 
-def _two_nodes() -> dict[str, _Node]:
+def _two_nodes() -> dict[str, NodeOptions]:
     return {"A": Node(), "B": Node()}
 
 
@@ -313,7 +313,7 @@ class Document(_Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _version_first(cls, given: Any) -> Any:
+    def _version_first(cls, given: object) -> object:
         if not isinstance(given, dict):
             raise wrong("a scenario is a mapping", "it begins with rdmalab: 1")
         if next(iter(given), None) != "rdmalab":

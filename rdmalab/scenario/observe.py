@@ -1,7 +1,6 @@
 """Observe a world: lines for `expect` and `wire` of a saved scenario."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from rdmalab.command import Noun, Thing
 from rdmalab.scenario.model import MAX_ASSERTIONS
@@ -68,11 +67,7 @@ def expectations(before: Facts, now: Facts) -> list[str]:
 def wire_lines(session: Session, first_record: int) -> list[str]:
     """The wire lines of all packets sent since, with all fields."""
     world, records = session.world, session.world.trace.records
-    sent = [n for n in range(first_record, len(records)) if _is_packet(records[n])]
+    sent = [n for n in range(first_record, len(records)) if kind_of(records[n]) in PACKETS]
     packets = seen(ladder.packet_rows(world, session.names, sent), records)
     lines = [line_of(packet) for packet in packets]
     return lines if len(lines) <= MAX_ASSERTIONS else [*lines[: MAX_ASSERTIONS - 1], SKIP]
-
-
-def _is_packet(record: Any) -> bool:
-    return kind_of(record) in PACKETS

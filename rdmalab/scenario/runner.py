@@ -1,20 +1,20 @@
 """Run a scenario step by step, for the command line, the prompt and the app."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
 
 from rdmalab.command import NotUnderstood, Noun, Refused, Region
 from rdmalab.doctor.report import Report
 from rdmalab.grammar.quantities import whole
 from rdmalab.scenario.expect import Failure, unmet
 from rdmalab.scenario.expect_why import judge_report
-from rdmalab.scenario.loader import PlannedStep, Scenario
+from rdmalab.scenario.loader import Placed, PlannedStep, Scenario
+from rdmalab.scenario.model import Link, NodeOptions
 from rdmalab.scenario.result import StepOutcome, StepResult, Stop
 from rdmalab.scenario.since import Since
 from rdmalab.scenario.source import FileError
-from rdmalab.scenario.wire import Comparison, resolve, seen
+from rdmalab.scenario.wire import Comparison, Expected, resolve, seen
 from rdmalab.session.lines import Reply, replies
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile
@@ -207,7 +207,7 @@ class Runner:
             if failure is not None:
                 raise Stop(failure)
 
-    def _known(self, placed: Any) -> None:
+    def _known(self, placed: Placed) -> None:
         """Check that every name in the expression exists."""
         for ref in placed.expectation.refs:
             try:
@@ -222,7 +222,7 @@ class Runner:
             return
         world, names = self.session.world, self.session.names
         records = world.trace.records
-        sent = [n for n in range(first_record, len(records)) if _is_packet(records[n])]
+        sent = [n for n in range(first_record, len(records)) if kind_of(records[n]) in PACKETS]
         packets = seen(ladder.packet_rows(world, names, sent), records)
         comparison = Comparison(step.wire, packets, self._values(step))
         if comparison.bad is not None:
@@ -231,9 +231,9 @@ class Runner:
             failure = Failure(what, comparison.expected_text(), [comparison.actual_text()])
             raise Stop(failure)
 
-    def _values(self, step: PlannedStep) -> dict[Any, Any]:
+    def _values(self, step: PlannedStep) -> dict[Expected, object]:
         """The values of the fields of wire lines, with names resolved."""
-        values: dict[Any, Any] = {}
+        values: dict[Expected, object] = {}
         for line, spot in zip(step.wire or (), step.wire_spots, strict=True):
             try:
                 values.update(resolve([line], self._locate, partial(with_key, self.session.world)))
@@ -264,15 +264,11 @@ class Through(Runner):
         return self.position == len(self.scenario.steps) or self.outcome is StepOutcome.ERROR
 
 
-def _is_packet(record: Any) -> bool:
-    return kind_of(record) in PACKETS
-
-
-def ladder_text(row: Any) -> str:
+def ladder_text(row: ladder.PacketRow | ladder.MarkerRow) -> str:
     """A row of the ladder as a line, with the fate of a packet that was not received."""
-    fate = getattr(row, "fate", None)
-    told = fate is not None and (fate is not ladder.Fate.RECEIVED or row.troubles)
-    return f"{row.text}  ({row.fate_text})" if told else str(row.text)
+    if isinstance(row, ladder.PacketRow) and (row.fate is not ladder.Fate.RECEIVED or row.troubles):
+        return f"{row.text}  ({row.fate_text})"
+    return row.text
 
 
 def _stop(reply: Reply) -> Stop:
@@ -295,18 +291,18 @@ def _replaced(scenario: Scenario, profile: str | None) -> str:
     return f"profile {profile} replaces the profiles in {scenario.path} ({', '.join(named)})"
 
 
-def _profile(node: Any, name: str) -> Profile:
+def _profile(node: NodeOptions, name: str) -> Profile:
     profile = PROFILES[name]
     return dataclasses.replace(profile, caps=dataclasses.replace(profile.caps, **node.caps()))
 
 
-def _port_lines(nodes: dict[str, Any]) -> list[str]:
+def _port_lines(nodes: Mapping[str, NodeOptions]) -> list[str]:
     """The commands for the link layers of the ports."""
     layers = {name: node.link_layer for name, node in nodes.items() if node.link_layer}
     return [f"port {name} link_layer={layer}" for name, layer in layers.items()]
 
 
-def _link_line(link: Any) -> list[str]:
+def _link_line(link: Link) -> list[str]:
     """The settings of the cable as a command, so that they are in the journal."""
     units = {"latency": "ns", "rate": "bps", "mtu": ""}
     given = {name: getattr(link, name) for name in units}

@@ -61,7 +61,7 @@ def _inside(field: str) -> Callable[[Packet | Frame], int | None]:
 
 
 # What the ladder does not show of a packet.
-_MORE: dict[str, Callable[[Packet | Frame], Any]] = {
+_MORE: dict[str, Callable[[Packet | Frame], object]] = {
     "compare": _atomic("compare"),
     "swap_add": _atomic("swap_add"),
     "original": _atomic("original"),
@@ -235,21 +235,20 @@ class Seen:
     row: PacketRow
     packet: Packet | Frame
 
-    def fact(self, name: str) -> Any:
+    def fact(self, name: str) -> object:
         """The value of the field `psn`, `length`, `original`, …"""
         return _MORE[name](self.packet) if name in _MORE else getattr(self.row, name)
 
 
 def seen(rows: list[PacketRow], records: Sequence[Record]) -> list[Seen]:
     """The rows with their packets."""
-    packets: list[Any] = [packet_of(records[row.number]) for row in rows]
-    return [Seen(row, packet) for row, packet in zip(rows, packets, strict=True)]
+    return [Seen(row, packet_of(records[row.number])) for row in rows]
 
 
 class Comparison:
     """The lines of a step and its packets. bad: the first line and packet that differ."""
 
-    def __init__(self, lines: Lines, sent: list[Seen], values: Mapping[Expected, Any]) -> None:
+    def __init__(self, lines: Lines, sent: list[Seen], values: Mapping[Expected, object]) -> None:
         self.lines = lines
         self.sent = sent
         self.values = values
@@ -301,7 +300,7 @@ class Comparison:
         return _text(self.sent[packet], fields)
 
 
-def _is_value(fact: Any, wanted: Any) -> bool:
+def _is_value(fact: object, wanted: object) -> bool:
     return fact in wanted if isinstance(wanted, frozenset) else bool(fact == wanted)
 
 
@@ -326,24 +325,20 @@ def _text(packet: Seen, fields: tuple[Expected, ...]) -> str:
     return f"{' '.join(parts)}  [ev {row.event}, {fmt.clock(row.at_ns)}]"
 
 
-def _said(value: Any) -> str:
-    if isinstance(value, Syndrome):
-        return value.name
-    if isinstance(value, str):
-        return value
-    return fmt.number(int(value))
+def _said(value: object) -> str:
+    return fmt.number(value) if type(value) is int else fmt.value(value)
 
 
-def resolve(lines: Lines, locate: Locate, with_key: WithKey) -> dict[Expected, Any]:
+def resolve(lines: Lines, locate: Locate, with_key: WithKey) -> dict[Expected, object]:
     """The value of every field, with names resolved; raises NotUnderstood for an unknown one."""
-    values: dict[Expected, Any] = {}
+    values: dict[Expected, object] = {}
     for line in lines:
         for field in line.fields if isinstance(line, WireLine) else ():
             values[field] = _resolved(field, locate, with_key)
     return values
 
 
-def _resolved(field: Expected, locate: Locate, with_key: WithKey) -> Any:
+def _resolved(field: Expected, locate: Locate, with_key: WithKey) -> object:
     if not isinstance(field.value, str):
         return field.value
     try:

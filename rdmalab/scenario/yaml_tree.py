@@ -46,8 +46,8 @@ class _Loader(yaml.SafeLoader):
         self.source = source
         self.depth = 0
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+    def compose_node(self, parent: Node | None, index: int) -> Node | None:
+        event: yaml.NodeEvent = self.peek_event()  # type: ignore[no-untyped-call]
         place = _place(event.start_mark)
         if isinstance(event, yaml.AliasEvent):
             raise self.source.error("aliases are not allowed", "write it out again", place)
@@ -151,7 +151,7 @@ def _refuse_duplicates(source: Source, node: Node) -> None:
             _refuse_duplicates(source, item)
 
 
-def plain(node: Node) -> Any:
+def plain(node: Node) -> object:
     """Dicts, lists and texts."""
     if isinstance(node, MappingNode):
         return {key.value: plain(value) for key, value in node.value}

@@ -6,7 +6,7 @@ in which all other lines are output of the lab.
 
 import re
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pygments.lexer import Lexer
 from pygments.token import (
@@ -57,9 +57,9 @@ class RdmalabLexer(Lexer):
     mimetypes: ClassVar[list[str]] = ["text/x-rdmalab"]
     url = ""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         """node: the node of names without one. `ensurenl` and `stripnl` are off."""
-        self.node: str = options.pop("node", "A")
+        self.node = str(options.pop("node", "A"))
         super().__init__(**({"ensurenl": False, "stripnl": False} | options))
 
     def get_tokens_unprocessed(self, text: str) -> Iterator[_Piece]:

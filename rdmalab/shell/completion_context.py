@@ -44,7 +44,7 @@ class CompletionContext:
                 return part.value.node
         return ""
 
-    def object(self, key: str) -> Any:
+    def object(self, key: str) -> object:
         """The existing object that a key names; None if there is none."""
         ref = self.given(key)
         thing = self.session.names.find(f"{ref.node}.{ref.name}") if isinstance(ref, Ref) else None

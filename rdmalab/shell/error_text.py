@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from rdmalab.command import NOWHERE, Invocation, NotUnderstood, Noun, Ref, Refused, Span
 from rdmalab.session.lines import Reply
@@ -65,7 +64,7 @@ def _named(session: Session, invocation: Invocation, text: str) -> str:
     return _THIS.sub(_ref_of(invocation.arguments, found[1]) or who, text)
 
 
-def _ref_of(arguments: dict[str, Any], noun: str) -> str:
+def _ref_of(arguments: dict[str, object], noun: str) -> str:
     """The name given for a parameter of this noun, at any depth."""
     for key, value in arguments.items():
         if isinstance(value, Ref) and key.endswith(noun):

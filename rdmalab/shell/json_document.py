@@ -5,7 +5,6 @@
 
 import dataclasses
 import enum
-from typing import Any
 
 from rdmalab.command import Thing
 from rdmalab.doctor.checklist_report import Walk
@@ -40,12 +39,12 @@ class LineReport:
     is_refused: bool = False
 
 
-def document(reports: list[LineReport]) -> dict[str, Any]:
+def document(reports: list[LineReport]) -> dict[str, object]:
     """The whole document."""
     return {"version": SCHEMA_VERSION, "replies": [_reply(item) for item in reports]}
 
 
-def _reply(report: LineReport) -> dict[str, Any]:
+def _reply(report: LineReport) -> dict[str, object]:
     reply, error = report.reply, _error(report.reply)
     refused = report.is_refused and error is None
     if refused:
@@ -64,7 +63,7 @@ def _reply(report: LineReport) -> dict[str, Any]:
     }
 
 
-def _error(reply: Reply) -> dict[str, Any] | None:
+def _error(reply: Reply) -> dict[str, object] | None:
     """column: place of the fault in `line`, from 1. rule: name of the violated rule."""
     if reply.bug:
         return _fault("bug", reply.bug, 1, "", None)
@@ -78,12 +77,12 @@ def _error(reply: Reply) -> dict[str, Any] | None:
     return _fault("refused", refusal.message, column, refusal.legal, refusal.rule)
 
 
-def _fault(kind: str, message: str, column: int, hint: str, rule: str | None) -> dict[str, Any]:
+def _fault(kind: str, message: str, column: int, hint: str, rule: str | None) -> dict[str, object]:
     return {"kind": kind, "message": message, "column": column, "hint": hint, "rule": rule}
 
 
 # --------------------------------------------------------------------------- values
-def plain_value(session: Session, value: Any, depth: int = 0) -> Any:
+def plain_value(session: Session, value: object, depth: int = 0) -> object:
     """A value as JSON: enums by name, bytes in hexadecimal, rows as objects."""
     if value is None or isinstance(value, bool | float) or depth > _DEEPEST:
         return value if depth <= _DEEPEST else None
@@ -99,7 +98,7 @@ def plain_value(session: Session, value: Any, depth: int = 0) -> Any:
     return special if special is not None else _composed(session, value, depth + 1)
 
 
-def _special(session: Session, value: Any) -> Any:
+def _special(session: Session, value: object) -> object:
     if isinstance(value, Thing):
         return session.names.of(value)
     if isinstance(value, RunControl):
@@ -114,7 +113,7 @@ def _special(session: Session, value: Any) -> Any:
     return None
 
 
-def _composed(session: Session, value: Any, depth: int) -> Any:
+def _composed(session: Session, value: object, depth: int) -> object:
     if isinstance(value, dict):
         return {str(key): plain_value(session, item, depth) for key, item in value.items()}
     if dataclasses.is_dataclass(value):

@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from rdmalab.command import EnumKind, Noun, Thing
 from rdmalab.grammar.keys import Slot
@@ -94,7 +93,7 @@ def _has_no_alternate(here: CompletionContext, mask: Attr) -> bool:
     return mask is Attr.ALT_PATH and (hca is None or not hca.lids)
 
 
-def _judge_state(qp: Any) -> ArgumentVerdict:
+def _judge_state(qp: object) -> ArgumentVerdict:
     if not isinstance(qp, QueuePair):
         return ArgumentVerdict(REQUIRED_FIRST, "the state to enter")
     nexts = legal_next(qp.qp_type, qp.state)
@@ -273,7 +272,7 @@ _MEMBER_JUDGES: dict[tuple[type, str], Callable[[CompletionContext], dict[int, s
 
 # --------------------------------------------------------------------------- values that work
 _DEFAULTS = {f.name: f.default for f in dataclasses.fields(ConnectOptions)}
-_PROVEN: dict[str, Any] = {
+_PROVEN: dict[str, object] = {
     **_DEFAULTS,
     "sq_psn": _DEFAULTS["psn"],
     "rq_psn": _DEFAULTS["psn"],

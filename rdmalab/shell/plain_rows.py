@@ -26,7 +26,7 @@ from rdmalab.workbench.view_requests import JournalRow
 _HEX = 16
 
 
-def facts(row: Any) -> list[str]:
+def facts(row: object) -> list[str]:
     """The sentences for a row of any view."""
     say = _SAY.get(type(row))
     if say is not None:
@@ -36,7 +36,7 @@ def facts(row: Any) -> list[str]:
     return [_listed(row)]
 
 
-def _listed(row: Any) -> str:
+def _listed(row: object) -> str:
     """`A.mr0: addr 0x10000000, length 4096, …`."""
     if not dataclasses.is_dataclass(row):
         return " ".join(map(str, row)) if isinstance(row, tuple) else str(row)
@@ -46,7 +46,7 @@ def _listed(row: Any) -> str:
     return f"{name}: {said}" if name else said
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if isinstance(value, enum.IntFlag):
         return fmt.flags(value, type(value))
     if isinstance(value, enum.Enum):

@@ -158,7 +158,7 @@ def _done(voice: OutputFormat, reply: Reply) -> list[Line]:
     return [line]
 
 
-def _result(value: Any) -> list[str]:
+def _result(value: object) -> list[str]:
     """What a verb returned, if that is one sentence."""
     if isinstance(value, str):
         return [value]
@@ -255,7 +255,7 @@ def _reason(travel: RunControl) -> str:
 
 
 # --------------------------------------------------------------------------- values
-def _value(voice: OutputFormat, value: Any) -> list[Line]:
+def _value(voice: OutputFormat, value: object) -> list[Line]:
     """The lines of a command's result."""
     if value is None or isinstance(value, Thing):
         return []
@@ -267,11 +267,11 @@ def _value(voice: OutputFormat, value: Any) -> list[Line]:
     return [plain(line) for line in str(getattr(value, "text", value)).splitlines()]
 
 
-def _list(voice: OutputFormat, values: list[Any]) -> list[Line]:
+def _list(voice: OutputFormat, values: list[object]) -> list[Line]:
     if not values:
         return [plain("none", DIM)]
     if isinstance(values[0], Cqe):
-        return [plain(f"{_polled(voice, cqe)}") for cqe in values]
+        return [plain(_polled(voice, cqe)) for cqe in values if isinstance(cqe, Cqe)]
     numbered = [getattr(value, "number", index) for index, value in enumerate(values, 1)]
     said = [fmt.fault_words(voice.session.names, value) for value in values]
     width = len(str(max(numbered)))
@@ -287,7 +287,7 @@ def _polled(voice: OutputFormat, cqe: Cqe) -> str:
 
 def _attributes(voice: OutputFormat, answer: QpAnswer) -> list[Line]:
     """query_qp in two columns, with sq_draining; init_attr.cap equals cap and is not repeated."""
-    said: dict[str, Any] = {}
+    said: dict[str, object] = {}
     given = answer.given()
     last_state = "cur_qp_state" if "cur_qp_state" in given else "qp_state"
     for name, value in given.items():
@@ -302,7 +302,7 @@ def _attributes(voice: OutputFormat, answer: QpAnswer) -> list[Line]:
     return table([header("attribute", "value"), *rows])
 
 
-def _answers(voice: OutputFormat, found: dict[str, Any]) -> list[Line]:
+def _answers(voice: OutputFormat, found: dict[str, object]) -> list[Line]:
     """The attributes of a device or port in two columns, flags one a line."""
     rows = [
         [("", name), (NUMBER, text)]
@@ -314,14 +314,14 @@ def _answers(voice: OutputFormat, found: dict[str, Any]) -> list[Line]:
     return table([header("attribute", "value"), *rows])
 
 
-def _texts(voice: OutputFormat, value: Any) -> list[str]:
+def _texts(voice: OutputFormat, value: object) -> list[str]:
     if isinstance(value, enum.IntFlag):
         return [flag.name or "" for flag in type(value) if flag & value] or ["0"]
     said = getattr(value, "text", "")
     return [f"{_said(voice, value)} ({said})" if said else _said(voice, value)]
 
 
-def _said(voice: OutputFormat, value: Any) -> str:
+def _said(voice: OutputFormat, value: object) -> str:
     """One value of a result; objects by name."""
     for kind, say in _SAID:
         if isinstance(value, kind):

@@ -71,7 +71,7 @@ def hanging_indent(line: Line) -> int:
 _LADDER = "ladder"
 
 
-def _section(row: Any) -> Any:
+def _section(row: object) -> object:
     return _LADDER if isinstance(row, PacketRow | MarkerRow | PlannedRow) else type(row)
 
 
@@ -89,7 +89,7 @@ def _lines_of(rows: list[Any], width: int) -> list[Line]:
     return [line for row in rows for line in one(row)]
 
 
-def _unknown(row: Any) -> list[Line]:
+def _unknown(row: object) -> list[Line]:
     """The line of a row that only has a text."""
     return [plain(line) for line in str(getattr(row, "text", row)).splitlines()]
 

@@ -371,7 +371,7 @@ def plain_table(rows: Sequence[Any]) -> list[Line]:
     return table([[(NAME, row.name), *(_field(row, key) for key in keys)] for row in rows])
 
 
-def _field(row: Any, key: str) -> Fragment:
+def _field(row: object, key: str) -> Fragment:
     value = getattr(row, key)
     return "", f"{key} {hex(value) if key.endswith('key') else fmt.value(value)}"
 

@@ -14,7 +14,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterator
-from typing import Any, TextIO, cast
+from typing import TextIO, cast
 
 _SPELLED = "rdmalab.spelled"
 _SPECIAL = re.compile(r"[^\n\t -~]")
@@ -81,7 +81,7 @@ class Stream:
             if self.must:
                 raise Lost(getattr(wrong, "strerror", None) or str(wrong)) from None
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self.inner, name)
 
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from rdmalab.command import Invocation, Noun, Thing
 from rdmalab.grammar.keys import keys_of_command
@@ -69,7 +68,7 @@ def _value(name: str) -> str:
 
 def _asked_move(
     session: Session, invocation: Invocation
-) -> tuple[QueuePair, dict[str, Any], Move] | None:
+) -> tuple[QueuePair, dict[str, object], Move] | None:
     """The QP, the given attributes and the legal transition; None if there is none."""
     qp = qp_of(session, invocation)
     attr = invocation.arguments.get("attr")

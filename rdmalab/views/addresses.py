@@ -5,7 +5,7 @@ from typing import Annotated
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.ah import AddressHandle, is_group
-from rdmalab.views.names import Names
+from rdmalab.session.names import Names
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.relations import node_at
 from rdmalab.world.world import World

@@ -5,14 +5,14 @@ quadratic. Everything kept here can be computed again. After a jump back in time
 earlier moment are continued.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from copy import deepcopy
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from rdmalab.spec.records import Record
 from rdmalab.world.trace import Trace
 
-FoldStep = Callable[[Any, Record], Any]
+T = TypeVar("T")
 _APART = 4_096  # records between two totals that are kept for those who go back
 
 
@@ -29,14 +29,17 @@ class Aggregates:
     __slots__ = ("cuts", "kept")
 
     def __init__(self) -> None:
-        self.kept: dict[Any, list[RunningTotal]] = {}
+        self.kept: dict[Hashable, list[RunningTotal]] = {}
         self.cuts = 0
 
-    def value(self, key: Any, trace: Trace, first: Callable[[], Any], step: FoldStep) -> Any:
+    def value(
+        self, key: Hashable, trace: Trace, first: Callable[[], T], step: Callable[[T, Record], T]
+    ) -> T:
         """What `first` makes, carried on by `step` over all records; it may change its argument."""
         self._forget(trace)
         totals = self.kept.setdefault(key, [])
-        read, value = totals.pop() if totals else (0, first())
+        read = totals[-1].read if totals else 0
+        value: T = totals.pop().value if totals else first()
         records = trace.records
         for number in range(read, len(records)):
             if number % _APART == 0 and number:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from rdmalab.grammar.answers import is_same
 from rdmalab.spec.records import (
@@ -55,7 +55,7 @@ def call_rows(world: World, last: int | None = None) -> list[CallRow]:
     return rows
 
 
-def matches(record: Record, wanted: Mapping[str, Any]) -> bool:
+def matches(record: Record, wanted: Mapping[str, object]) -> bool:
     """Whether a record is a call with all these fields."""
     if kind_of(record) is not Kind.CALLED:
         return False

@@ -9,6 +9,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.hca import extended
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
+from rdmalab.session.names import Names
 from rdmalab.spec.access import Rereg
 from rdmalab.spec.records import (
     Kind,
@@ -59,7 +60,6 @@ from rdmalab.spec.records import (
 from rdmalab.spec.states import MTU, QPState, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
-from rdmalab.views.names import Names
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.relations import exists
 from rdmalab.world.trace import Records
@@ -122,7 +122,7 @@ def _attributes(moment: fmt.RecordContext, latest: bool) -> list[ChangeRow]:
     ]
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     """As a person would write it: an address, bytes of an MTU, names of flags, a number."""
     if isinstance(value, AhAttr):
         return gid_text(value.dgid)

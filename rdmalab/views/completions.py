@@ -7,13 +7,13 @@ from rdmalab.command import Noun, Thing
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
 from rdmalab.hca.wqe import Cqe
+from rdmalab.session.names import Names
 from rdmalab.spec.completions import Arm, WcEx
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, WCFlags, WCOpcode
 from rdmalab.views import fmt
-from rdmalab.views.names import Names
 from rdmalab.world.world import World
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from rdmalab.hca.psn import MASK, diff
 from rdmalab.spec.opcodes import OPCODES, Op
@@ -102,7 +102,7 @@ class Tally:
         self.row = CountersRow(node)
         self.seen = _Sequences(world, node)
 
-    def __deepcopy__(self, _memo: dict[int, Any]) -> "Tally":
+    def __deepcopy__(self, _memo: dict[int, object]) -> "Tally":
         """Of the same world."""
         twin = Tally(self.seen.world, self.row.node)
         twin.row, seen = dataclasses.replace(self.row), twin.seen

@@ -6,8 +6,8 @@ from typing import Annotated
 from rdmalab.command import Noun, Thing
 from rdmalab.hca import channels
 from rdmalab.hca.channels import CompChannel
+from rdmalab.session.names import Names
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.views.names import Names
 from rdmalab.world.world import World
 
 

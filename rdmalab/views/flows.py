@@ -5,8 +5,8 @@ from typing import Annotated
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.steering import Flow, spelled_field
+from rdmalab.session.names import Names
 from rdmalab.spec.flows import FlowType
-from rdmalab.views.names import Names
 from rdmalab.world.world import World
 
 

@@ -10,6 +10,7 @@ from rdmalab.grammar.quantities import spelled
 from rdmalab.hca import extended
 from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
 from rdmalab.hca.wr import SendWR
+from rdmalab.session.names import Names
 from rdmalab.spec.access import Rereg
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm
@@ -36,7 +37,6 @@ from rdmalab.spec.states import MigState, QPState, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS
 from rdmalab.spec.work import SendFlags, WCOpcode, WROpcode
-from rdmalab.views.names import Names
 from rdmalab.wire.frame import LABEL, Frame
 from rdmalab.wire.packet import LidFlow, Packet, gid_text, is_multicast
 from rdmalab.world.world import World
@@ -116,7 +116,7 @@ def flags(value: int, of: type[enum.IntFlag]) -> str:
     return "|".join([f.name or "" for f in named] + ([hex(rest)] if rest else [])) or "0"
 
 
-def value(answer: Any) -> str:
+def value(answer: object) -> str:
     """The answer to a question as a person reads it: `RTS`, `yes`, `68 65 6c`, `nothing`."""
     if isinstance(answer, bool):
         return "yes" if answer else "no"
@@ -346,7 +346,7 @@ def _packet(moment: RecordContext, packet: Packet | Frame) -> str:
 _NUMBERED = re.compile(rf"([A-Z])\.({Noun.MR}|{Noun.QP})#(\d+)")
 
 
-def fault_words(names: Names, fault: Any) -> str:
+def fault_words(names: Names, fault: object) -> str:
     """The text of a fault, with the names of its objects."""
     return _NUMBERED.sub(lambda m: names.of(Thing(Noun(m[2]), m[1], int(m[3]))), str(fault))
 
@@ -375,7 +375,7 @@ ARMS = {Arm.NONE: "nothing", Arm.SOLICITED: "solicited completions", Arm.ANY: "a
 _QUEUES = {"sq": "send queue", "rq": "receive queue"}
 
 
-def _plain(_moment: RecordContext, value: Any) -> str:
+def _plain(_moment: RecordContext, value: object) -> str:
     return str(value)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from rdmalab.grammar.answers import is_same
 from rdmalab.session.interruption import check
+from rdmalab.session.names import Names
 from rdmalab.spec.packet_names import PacketName
 from rdmalab.spec.records import (
     Kind,
@@ -22,7 +23,6 @@ from rdmalab.spec.records import (
 )
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.views import fmt
-from rdmalab.views.names import Names
 from rdmalab.views.transit_effects import ORIGINS, PACKETS, Origin, troubles
 from rdmalab.world.event_queue import Door
 from rdmalab.world.trace import Records
@@ -222,7 +222,7 @@ FACTS: dict[str, Fact] = {
 SHORT = {"from": "source", "to": "target", "len": "length"}
 
 
-def matches(world: World, names: Names, record: Record, wanted: Mapping[str, Any]) -> bool:
+def matches(world: World, names: Names, record: Record, wanted: Mapping[str, object]) -> bool:
     """Whether a record put a packet with all these facts on the cable."""
     if kind_of(record) not in PACKETS:
         return False
@@ -326,7 +326,7 @@ def rows(
     *,
     last: int | None = 30,
     since: int = 0,
-    wanted: Mapping[str, Any] | None = None,
+    wanted: Mapping[str, object] | None = None,
 ) -> list[PacketRow | MarkerRow]:
     """The past: the newest `last` rows from record `since` on; with `wanted`, packets only."""
     numbers = _window(world, names, last, since, wanted)
@@ -343,7 +343,7 @@ def last_packet(world: World, names: Names) -> PacketRow | None:
 
 
 def _window(
-    world: World, names: Names, last: int | None, since: int, wanted: Mapping[str, Any] | None
+    world: World, names: Names, last: int | None, since: int, wanted: Mapping[str, object] | None
 ) -> list[int]:
     """The numbers of the records to show, found from the end of the trace."""
     found: list[int] = []

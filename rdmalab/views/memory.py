@@ -11,11 +11,11 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.thread_domains import ThreadDomain
 from rdmalab.hca.wqe import RecvWqe, SendWqe
 from rdmalab.hca.wr import SGE
+from rdmalab.session.names import Names
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, address_of, kind_of, length_of, node_of
 from rdmalab.spec.work import Local
 from rdmalab.views import fmt
-from rdmalab.views.names import Names
 from rdmalab.world.world import World
 
 WIDTH = 16

@@ -2,12 +2,12 @@
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rdmalab.hca.memory import PAGE
+from rdmalab.session.names import Names
 from rdmalab.views import fmt
 from rdmalab.views.changes import ChangeRow
-from rdmalab.views.names import Names
 from rdmalab.views.query_fields import OBJECTS, fields_of_row
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World
@@ -40,7 +40,7 @@ def facts(world: World, names: Names) -> Facts:
     return Facts(fields, pages)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, list | tuple):
         return " ".join(map(_text, value)) or "none"
     if dataclasses.is_dataclass(value):

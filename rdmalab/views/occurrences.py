@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import Cqe
+from rdmalab.session.names import Names
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import NO_LIMIT, PortState
@@ -42,7 +43,6 @@ from rdmalab.spec.states import ATTRIBUTES, QPState, QPType, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.views import fmt
-from rdmalab.views.names import Names
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World
 
@@ -140,15 +140,12 @@ def of_attribute(look: OccurrenceSearch, name: str) -> Iterator[OccurrenceRow]:
 
 
 def _value(qp: QueuePair, name: str) -> str:
-    value: Any = qp.state if name == "qp_state" else getattr(qp.attr, name, None)
-    if name == "cap":
-        value = qp.cap
+    value: object = qp.state if name == "qp_state" else getattr(qp.attr, name, None)
+    if not isinstance(value, int):
+        return "see query_qp"
     if name == "qp_access_flags":
         return fmt.flags(value, Access)
-    if name == "path_mtu" and value:
-        return str(128 << value)
-    is_record = value is not None and not isinstance(value, int)
-    return "see query_qp" if is_record or value is None else fmt.value(value)
+    return str(128 << value) if name == "path_mtu" and value else fmt.value(value)
 
 
 # --------------------------------------------------------------------------- work

@@ -6,9 +6,9 @@ from enum import IntEnum, auto
 from rdmalab.command import Noun, Thing
 from rdmalab.hca import requester
 from rdmalab.hca.qp import QueuePair
+from rdmalab.session.names import Names
 from rdmalab.spec.work import is_local
 from rdmalab.views import fmt
-from rdmalab.views.names import Names
 from rdmalab.world.event_queue import Door
 from rdmalab.world.network import Arrival
 from rdmalab.world.program_state import Program

@@ -6,9 +6,9 @@ from typing import Annotated
 from rdmalab.command import Noun
 from rdmalab.hca import port
 from rdmalab.hca.attributes import ah_attr_of
+from rdmalab.session.names import Names
 from rdmalab.spec.limits import PHYS_STATES, LinkLayer, PhysState, PortState
 from rdmalab.views import fmt
-from rdmalab.views.names import Names
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.world import World
 

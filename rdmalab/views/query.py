@@ -1,17 +1,16 @@
 """Answers: paths such as `A.qp0.sq.used`, and calls such as `wire.count(…)`, by walking rows."""
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
 
 from rdmalab.command import Noun, Thing
 from rdmalab.grammar.answers import Unknown, is_same
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Index, Path
 from rdmalab.hca.mr import MemoryRegion
+from rdmalab.session.names import Names
 from rdmalab.spec.records import Kind, Record, cqe_of, kind_of, node_of, object_of
 from rdmalab.views import calls, completions, ladder, memory
 from rdmalab.views.aggregates import Aggregates
-from rdmalab.views.names import Names
 from rdmalab.views.query_fields import (
     CALLS,
     FACTS,
@@ -46,7 +45,7 @@ class QueryContext:
         self,
         world: World,
         names: Names,
-        more: Mapping[str, Callable[[list[Any], dict[str, Any]], Any]] | None = None,
+        more: Mapping[str, Callable[[list[object], dict[str, object]], object]] | None = None,
     ) -> None:
         self.world = world
         self.names = names
@@ -54,7 +53,7 @@ class QueryContext:
         self.folds = Aggregates()
 
     # ------------------------------------------------------------------ fields
-    def field(self, path: Path) -> Any:
+    def field(self, path: Path) -> object:
         """The value at a path; Unknown where there is no such thing."""
         first, *rest = path.steps
         if first in FACTS and not rest:
@@ -71,7 +70,7 @@ class QueryContext:
     def _known(self) -> list[str]:
         return [*self.names.all(), *self.world.nodes, *FACTS, *self._roots()]
 
-    def _of_world(self, root: str, rest: list[PathStep], path: Path) -> Any:
+    def _of_world(self, root: str, rest: list[PathStep], path: Path) -> object:
         names = [second for first, second in WORLD if first == root]
         if not rest or (sight := WORLD.get((root, str(rest[0])))) is None:
             wanted = str(rest[0]) if rest else root
@@ -79,7 +78,7 @@ class QueryContext:
         row = sight.look(self.world, self.names)
         return walk(row, sight.row, rest[1:], f"{root}.{names[0]}")
 
-    def _of_node(self, node: str, rest: list[PathStep], path: Path) -> Any:
+    def _of_node(self, node: str, rest: list[PathStep], path: Path) -> object:
         if not rest or isinstance(rest[0], Index):
             raise Unknown(f"{path} is a node, not a value", f"write {node}.port.state")
         if (sight := PARTS.get(rest[0])) is not None:
@@ -100,7 +99,7 @@ class QueryContext:
         found = ((name, self.names.find(name)) for name in self.names.all() if name != but)
         return [name for name, thing in found if thing and exists(self.world, thing)]
 
-    def _of_thing(self, thing: Thing, rest: list[PathStep], name: str) -> Any:
+    def _of_thing(self, thing: Thing, rest: list[PathStep], name: str) -> object:
         if thing.noun is Noun.MR and rest and isinstance(rest[0], Index):
             return self._octets(thing, rest, name)
         if rest and (listing := LISTS.get((thing.noun, str(rest[0])))) is not None:
@@ -126,7 +125,7 @@ class QueryContext:
         octets = memory.octets(self.world, thing, index.start, stop)
         return octets[0] if index.stop is None else octets
 
-    def _listed(self, thing: Thing, rest: list[PathStep], name: str, listing: Listing) -> Any:
+    def _listed(self, thing: Thing, rest: list[PathStep], name: str, listing: Listing) -> object:
         word = str(rest[0])
         if len(rest) < 2 or not isinstance(rest[1], Index):
             raise Unknown(f"which {word} of {name}?", f"write {name}.{word}[0]")
@@ -136,15 +135,15 @@ class QueryContext:
             raise Unknown(f"{where}: {listing.missing.format(rest[1].start)}", f"show {name}")
         return walk(row, listing.row, rest[2:], where)
 
-    def _folded(self, thing: Thing, dotted: str, fold: Fold) -> Any:
-        def step(so_far: Any, record: Record) -> Any:
+    def _folded(self, thing: Thing, dotted: str, fold: Fold) -> object:
+        def step(so_far: object, record: Record) -> object:
             return fold.step(thing, so_far, record)
 
         trace = self.world.trace
         return fold.result(self.folds.value((thing, dotted), trace, lambda: fold.first, step))
 
     # ------------------------------------------------------------------ calls
-    def call(self, path: Path, positional: list[Any], keywords: dict[str, Any]) -> Any:
+    def call(self, path: Path, positional: list[object], keywords: dict[str, object]) -> object:
         """The answer of a call; Unknown where there is no such call."""
         name = str(path)
         if name in self.more:
@@ -165,7 +164,7 @@ class QueryContext:
         legal = [row.path.partition("(")[0] for row in CALLS] + list(self.more)
         raise Unknown(f"{name} cannot be called", suggest(name, legal))
 
-    def _sent(self, wanted: dict[str, Any]) -> int:
+    def _sent(self, wanted: dict[str, object]) -> int:
         _check_keys("wire", wanted, WIRE_KEYS)
         for key in ("from", "to", "source", "target"):
             _check_word(wanted, key, self.world.nodes)
@@ -175,14 +174,14 @@ class QueryContext:
 
         return self._count("wire", wanted, step)
 
-    def _called(self, wanted: dict[str, Any]) -> int:
+    def _called(self, wanted: dict[str, object]) -> int:
         _check_keys("log", wanted, LOG_KEYS)
         if isinstance(verb := wanted.get("verb"), str):
             wanted = {**wanted, "verb": type(verb)(verb.removeprefix("ibv_"))}
         _check_word(wanted, "node", self.world.nodes)
         return self._count("log", wanted, lambda n, record: n + calls.matches(record, wanted))
 
-    def _completed(self, thing: Thing, wanted: dict[str, Any]) -> int:
+    def _completed(self, thing: Thing, wanted: dict[str, object]) -> int:
         name = self.names.of(thing)
         if thing.noun is not Noun.CQ:
             raise Unknown(f"{name} is not a CQ", suggest(name, self.names.all(Noun.CQ)))
@@ -198,11 +197,10 @@ class QueryContext:
         return self._count(thing, wanted, step)
 
     def _count(
-        self, what: str | Thing, wanted: dict[str, Any], step: Callable[[int, Record], int]
+        self, what: str | Thing, wanted: dict[str, object], step: Callable[[int, Record], int]
     ) -> int:
         key = (what, *((k, type(v).__name__, v) for k, v in wanted.items()))
-        count: int = self.folds.value(key, self.world.trace, int, step)
-        return count
+        return self.folds.value(key, self.world.trace, int, step)
 
 
 def _is_cqe_of(record: Record, thing: Thing) -> bool:
@@ -211,13 +209,13 @@ def _is_cqe_of(record: Record, thing: Thing) -> bool:
     )
 
 
-def _check_keys(name: str, wanted: dict[str, Any], legal: tuple[str, ...]) -> None:
+def _check_keys(name: str, wanted: dict[str, object], legal: tuple[str, ...]) -> None:
     for key in wanted:
         if key not in legal:
             raise Unknown(f"{name} has no {quoted(key)}", suggest(key, legal))
 
 
-def _check_word(wanted: dict[str, Any], key: str, legal: Collection[str]) -> None:
+def _check_word(wanted: dict[str, object], key: str, legal: Collection[str]) -> None:
     """A word that could never match is a mistake, not a no."""
     value = wanted.get(key)
     if isinstance(value, str) and value not in legal:

@@ -14,6 +14,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.grammar.answers import Unknown
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Index
+from rdmalab.session.names import Names
 from rdmalab.spec.records import Record
 from rdmalab.views import (
     addresses,
@@ -32,7 +33,6 @@ from rdmalab.views import (
     wqes,
 )
 from rdmalab.views.aggregates import Aggregates
-from rdmalab.views.names import Names
 from rdmalab.world.world import World
 
 _SAMPLE_NODE = "A"
@@ -52,11 +52,11 @@ class QueryRow(NamedTuple):
     """A row class, and the function that makes its row for an object."""
 
     row: type
-    look: Callable[..., Any]
+    look: Callable[..., object]
 
 
 # --------------------------------------------------------------------------- what there is
-FACTS: dict[str, tuple[type, Callable[[World], Any], str]] = {
+FACTS: dict[str, tuple[type, Callable[[World], object], str]] = {
     "now": (int, lambda world: world.now_ns, "the virtual time in ns: now >= 10us"),
     "idle": (
         bool,
@@ -77,10 +77,8 @@ def _counters(world: World, node: str, folds: Aggregates) -> counters.CountersRo
     def first() -> counters.Tally:
         return counters.Tally(world, node)
 
-    tally: counters.Tally = folds.value(
-        ("counters", node), world.trace, first, counters.Tally.with_record
-    )
-    return tally.row
+    key = ("counters", node)
+    return folds.value(key, world.trace, first, counters.Tally.with_record).row
 
 
 # (world, node, folds) → row
@@ -121,7 +119,7 @@ class Listing(NamedTuple):
     """
 
     row: type
-    look: Callable[[World, Names, Thing, int], Any]
+    look: Callable[[World, Names, Thing, int], object]
     missing: str
 
 
@@ -149,7 +147,7 @@ class Fold(NamedTuple):
     type: type
     first: Any
     step: Callable[[Thing, Any, Record], Any]
-    result: Callable[[Any], Any]
+    result: Callable[[Any], object]
     sentence: str
 
 
@@ -183,8 +181,8 @@ CALLS = (
 
 # --------------------------------------------------------------------------- walking a row
 def walk(
-    row: Any, cls: type, rest: list[PathStep], name: str, also: list[str] | None = None
-) -> Any:
+    row: object, cls: type, rest: list[PathStep], name: str, also: list[str] | None = None
+) -> object:
     """The field at the end of `rest`; of a row that is not there, nothing."""
     if not rest:
         hint = f"write {name}.{next(iter(_hints(cls)))}"
@@ -204,20 +202,20 @@ def walk(
     return value
 
 
-def hint_at(cls: type, rest: list[PathStep], name: str, also: list[str] | None = None) -> Any:
+def hint_at(cls: type, rest: list[PathStep], name: str, also: list[str] | None = None) -> object:
     """The annotation of the field at the end of `rest`; Unknown where there is no such field."""
     walk(None, cls, rest, name, also)
-    hint: Any = None
+    hint: object = None
     for step in rest:
         hint = _hints(cls)[str(step)]
         cls = row_class(hint) or cls
     return hint
 
 
-_CACHE: dict[type, dict[str, Any]] = {}
+_CACHE: dict[type, dict[str, object]] = {}
 
 
-def _hints(cls: type) -> dict[str, Any]:
+def _hints(cls: type) -> dict[str, object]:
     """The fields of a row class that have a sentence: those that can be asked."""
     if cls not in _CACHE:
         hints = typing.get_type_hints(cls, include_extras=True)
@@ -227,28 +225,29 @@ def _hints(cls: type) -> dict[str, Any]:
     return _CACHE[cls]
 
 
-def fields_of_row(row: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def fields_of_row(row: object, path: str = "") -> Iterator[tuple[str, object]]:
     """Every field of a row that can be asked, with its path and value."""
     for name, hint in _hints(type(row)).items():
         value = getattr(row, name)
         inner = row_class(hint)
-        if inner is not None and types.NoneType not in _parts(hint):
+        if inner is not None and types.NoneType not in parts_of_hint(hint):
             yield from fields_of_row(value, f"{path}{name}.")
         else:
             yield f"{path}{name}", value
 
 
-def row_class(annotation: Any) -> type | None:
+def row_class(annotation: object) -> type | None:
     """The row class inside an annotation, or None for a plain value."""
-    for part in _parts(annotation):
+    for part in parts_of_hint(annotation):
         if dataclasses.is_dataclass(part) and isinstance(part, type):
             return part
     return None
 
 
-def _parts(annotation: Any) -> tuple[Any, ...]:
+def parts_of_hint(annotation: object) -> tuple[object, ...]:
+    """The types in an annotation: the members of a union, else the one type."""
     if typing.get_origin(annotation) is Annotated:
-        annotation = annotation.__origin__
+        annotation = typing.get_args(annotation)[0]
     union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
     return typing.get_args(annotation) if union else (annotation,)
 
@@ -283,16 +282,16 @@ def _listed_fields(path: str, cls: type) -> list[FieldRow]:
         if inner is not None:
             rows += _listed_fields(f"{path}.{name}", inner)
         else:
-            sentence = annotation.__metadata__[0]
+            sentence = typing.get_args(annotation)[1]
             rows.append(FieldRow(f"{path}.{name}", type_word(annotation), sentence))
     return rows
 
 
-def type_word(annotation: Any) -> str:
+def type_word(annotation: object) -> str:
     """`QPState`, `int or nothing`."""
-    parts = [p for p in _parts(annotation) if p is not types.NoneType]
+    parts = [p for p in parts_of_hint(annotation) if p is not types.NoneType]
     first = getattr(parts[0], "__name__", str(parts[0]))
-    optional = types.NoneType in _parts(annotation)
+    optional = types.NoneType in parts_of_hint(annotation)
     return f"{first} or nothing" if optional else str(first)
 
 

@@ -8,7 +8,6 @@ import enum
 import types
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any
 
 from rdmalab.command import NotUnderstood, Noun
 from rdmalab.grammar.answers import Unknown, comparable
@@ -29,6 +28,7 @@ from rdmalab.views.query_fields import (
     WORLD,
     PathStep,
     hint_at,
+    parts_of_hint,
 )
 
 Nouns = Callable[[str], Collection[Noun]]
@@ -70,7 +70,7 @@ def _check_comparison(node: Binary, nouns: Nouns) -> None:
             _check_value(_types(fact, nouns), value)
 
 
-def _check_value(hints: list[Any], value: Word | Literal) -> None:
+def _check_value(hints: list[object], value: Word | Literal) -> None:
     """The complaint of the first type, where no type accepts the value."""
     wanted = Bare(value.text) if isinstance(value, Word) else value.value
     wrong: list[NotUnderstood] = []
@@ -85,15 +85,12 @@ def _check_value(hints: list[Any], value: Word | Literal) -> None:
         raise wrong[0]
 
 
-def _samples(hint: Any) -> Iterator[Any]:
+def _samples(hint: object) -> Iterator[object]:
     """One value of each type that a field may have; None stands for what is not known."""
-    if typing.get_origin(hint) is typing.Annotated:
-        hint = hint.__origin__
-    is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
-    for part in typing.get_args(hint) if is_union else (hint,):
+    for part in parts_of_hint(hint):
         if isinstance(part, type) and issubclass(part, enum.Enum):
             yield next(iter(part))
-        elif part in (bool, int, bytes) or (isinstance(part, type) and issubclass(part, str)):
+        elif isinstance(part, type) and issubclass(part, bool | int | bytes | str):
             yield part()
         elif part is not types.NoneType:
             yield None
@@ -118,7 +115,7 @@ def _check_call(node: Call, nouns: Nouns) -> None:
 
 
 # --------------------------------------------------------------------------- types of paths
-def _types(path: Path, nouns: Nouns) -> list[Any]:
+def _types(path: Path, nouns: Nouns) -> list[object]:
     """The types that the fact at a path may have."""
     try:
         return list(_hints(path, nouns))
@@ -126,7 +123,7 @@ def _types(path: Path, nouns: Nouns) -> list[Any]:
         raise NotUnderstood(unknown.message, path.place, unknown.hint) from None
 
 
-def _hints(path: Path, nouns: Nouns) -> Iterator[Any]:
+def _hints(path: Path, nouns: Nouns) -> Iterator[object]:
     first, *rest = path.steps
     if first in FACTS and not rest:
         yield FACTS[str(first)][0]
@@ -138,7 +135,7 @@ def _hints(path: Path, nouns: Nouns) -> Iterator[Any]:
         yield None  # judged when it is answered
 
 
-def _of_node(name: str, rest: list[PathStep], nouns: Nouns) -> Iterator[Any]:
+def _of_node(name: str, rest: list[PathStep], nouns: Nouns) -> Iterator[object]:
     if (part := PARTS.get(str(rest[0]))) is not None:
         yield hint_at(part.row, rest[1:], name)
         return
@@ -154,7 +151,7 @@ def _of_node(name: str, rest: list[PathStep], nouns: Nouns) -> Iterator[Any]:
         raise wrong[0]
 
 
-def _of_thing(noun: Noun, rest: list[PathStep], name: str) -> Any:
+def _of_thing(noun: Noun, rest: list[PathStep], name: str) -> object:
     if noun is Noun.MR and rest and isinstance(rest[0], Index):
         return int if rest[0].stop is None else bytes
     if rest and (listing := LISTS.get((noun, str(rest[0])))) is not None:

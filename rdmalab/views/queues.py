@@ -8,6 +8,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.hca.extended import Extended
 from rdmalab.hca.groups import groups_of
 from rdmalab.hca.qp import Path, QueuePair
+from rdmalab.session.names import Names
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import (
     Kind,
@@ -23,13 +24,15 @@ from rdmalab.spec.states import MTU, MigState, QPState, QPType
 from rdmalab.spec.timers import RNR_NS, answer_ns
 from rdmalab.spec.work import SendFlags, SendOps
 from rdmalab.views import fmt
-from rdmalab.views.names import Names
 from rdmalab.wire.packet import LidFlow, gid_text
 from rdmalab.world.relations import exists, peer_node, peer_thing
 from rdmalab.world.world import World
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
+
+
+_Fields = dict[str, Any]  # of a QpRow, by name
 
 
 # --------------------------------------------------------------------------- work queues
@@ -163,7 +166,7 @@ def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
     )
 
 
-def _parts(names: Names, node: str, qp: QueuePair) -> dict[str, Any]:
+def _parts(names: Names, node: str, qp: QueuePair) -> _Fields:
     """The names of the objects that the QP was created with."""
     return {
         "pd": fmt.part_name(names, Noun.PD, node, qp.pd),
@@ -174,7 +177,7 @@ def _parts(names: Names, node: str, qp: QueuePair) -> dict[str, Any]:
     }
 
 
-def _paths(world: World, names: Names, qp: QueuePair) -> dict[str, Any]:
+def _paths(world: World, names: Names, qp: QueuePair) -> _Fields:
     """The peer and the LIDs of both paths."""
     path = qp.path if qp.transport.connected else None
     dest_node = peer_node(world, qp) if path else ""
@@ -192,7 +195,7 @@ def _paths(world: World, names: Names, qp: QueuePair) -> dict[str, Any]:
     }
 
 
-def _progress(world: World, qp: QueuePair) -> dict[str, Any]:
+def _progress(world: World, qp: QueuePair) -> _Fields:
     """How far requester, responder and completer are."""
     attr, comp, resp = qp.attr, qp.comp, qp.resp
     return {
@@ -212,7 +215,7 @@ def _progress(world: World, qp: QueuePair) -> dict[str, Any]:
     }
 
 
-def _settings(hca: "Hca", qp: QueuePair) -> dict[str, Any]:
+def _settings(hca: "Hca", qp: QueuePair) -> _Fields:
     """Attributes as modify_qp set them, and the times that their codes stand for."""
     attr, device = qp.attr, hca.profile
     mtu, timeout, code = int(attr.path_mtu or 0), attr.timeout or 0, attr.min_rnr_timer or 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rdmalab.command import Noun
 from rdmalab.hca.psn import MASK
 from rdmalab.session.interruption import check
+from rdmalab.session.names import Names
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import (
     Kind,
@@ -21,7 +22,6 @@ from rdmalab.spec.records import (
 )
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt
-from rdmalab.views.names import Names
 from rdmalab.wire.frame import Frame
 from rdmalab.world.world import World
 

@@ -7,10 +7,10 @@ from rdmalab.command import Noun, Thing
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wqe import RecvWqe
 from rdmalab.hca.xrcd import XrcDomain
+from rdmalab.session.names import Names
 from rdmalab.spec.records import Kind, Record, event_of, kind_of, node_of, object_of, recv_wqe_of
 from rdmalab.spec.srq import SrqType
 from rdmalab.views import fmt
-from rdmalab.views.names import Names
 from rdmalab.world.world import World
 
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
+from rdmalab.session.names import Names
 from rdmalab.spec.records import KINDS, Kind, errno_of, event_of, reason_of
 from rdmalab.views import fmt
-from rdmalab.views.names import Names
 from rdmalab.world.world import World
 
 

@@ -11,8 +11,8 @@ from typing import Annotated
 
 from rdmalab.session.branch import Branch, Place
 from rdmalab.session.history import History
+from rdmalab.session.names import Names
 from rdmalab.views import fmt, planned
-from rdmalab.views.names import Names
 
 Checkpoints = Mapping[str, tuple[str, Place]]
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.mw import Binding, MemoryWindow
+from rdmalab.session.names import Names
 from rdmalab.spec.access import Access, MWType
-from rdmalab.views.names import Names
 from rdmalab.world.world import World
 
 

@@ -1,5 +1,6 @@
 from rdmalab.command import Noun
 from rdmalab.grammar.partial import expect
+from rdmalab.hca.qp import QueuePair
 from rdmalab.shell.completion_context import CompletionContext, about, rights
 from tests.shell.talk import Talk
 
@@ -14,7 +15,9 @@ def test_whom_a_line_speaks_to_and_what_it_said() -> None:
     assert here.node == "B"
     assert here.given("attr", "timeout") == 14
     assert here.given("attr", "rnr_retry") is None
-    assert here.object("qp").number == 0x11
+    qp = here.object("qp")
+    assert isinstance(qp, QueuePair)
+    assert qp.number == 0x11
 
 
 def test_what_was_destroyed_is_not_found() -> None:

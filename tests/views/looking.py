@@ -5,8 +5,8 @@ from typing import Any
 from rdmalab.command import Noun, Thing
 from rdmalab.grammar.answers import evaluate
 from rdmalab.grammar.expressions import parse_expression
+from rdmalab.session.names import Names
 from rdmalab.views.query import QueryContext
-from rdmalab.world.world import World
 from tests.pairs import Pair
 
 QP, CQ, RECV_CQ = (Thing(noun, "A", n) for noun, n in ((Noun.QP, 17), (Noun.CQ, 1), (Noun.CQ, 2)))
@@ -14,30 +14,14 @@ MR = Thing(Noun.MR, "A", 1)
 PEER_QP, PEER_MR = Thing(Noun.QP, "B", 17), Thing(Noun.MR, "B", 1)
 
 
-class PlainNames:
-    """`A.qp0`, `A.qp1`: what was there when the names were given."""
-
-    def __init__(self, world: World) -> None:
-        self.things = {
-            f"{node}.{noun}{index}": Thing(Noun(noun), node, number)
-            for node, hca in world.nodes.items()
-            for noun, table in hca.tables.items()
-            for index, number in enumerate(table.items)
-        }
-
-    def of(self, thing: Thing) -> str:
-        found = (name for name, named in self.things.items() if named == thing)
-        return next(found, f"{thing.node}.{thing.noun}#{thing.number}")
-
-    def find(self, name: str) -> Thing | None:
-        return self.things.get(name)
-
-    def all(self, noun: Noun | None = None) -> list[str]:
-        return [name for name, thing in self.things.items() if noun in (None, thing.noun)]
-
-
-def names_of(pair: Pair) -> PlainNames:
-    return PlainNames(pair.world)
+def names_of(pair: Pair) -> Names:
+    """`A.qp0`, `A.qp1`: the objects that exist now."""
+    names = Names(pair.world.nodes)
+    for node, hca in pair.world.nodes.items():
+        for noun, table in hca.tables.items():
+            for index, number in enumerate(table.items):
+                names.give(f"{node}.{noun}{index}", Thing(Noun(noun), node, number))
+    return names
 
 
 def ask(pair: Pair, question: str, asker: QueryContext | None = None) -> Any:
