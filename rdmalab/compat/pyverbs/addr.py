@@ -1,15 +1,20 @@
 """Addresses: GIDs, global routes, address handles."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Noun
 from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.base import LabObject, PyverbsObject, octets_at
-from rdmalab.compat.pyverbs.c_types import U8, U16, U32
+from rdmalab.compat.pyverbs.c_types import U8, U16, U32, U64
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
-from rdmalab.compat.pyverbs.struct import Number, Struct, expect, table
+from rdmalab.compat.pyverbs.struct import Field, Number, Struct, expect, table
 from rdmalab.compat.pyverbs.utils import gid_str_to_array
+from rdmalab.hca.ah import AddressHandle
 from rdmalab.spec.work import WCFlags
+
+if TYPE_CHECKING:
+    from rdmalab.compat.pyverbs.pd import PD
+    from rdmalab.compat.pyverbs.wc import WC
 
 _LINE = "  {:22}: {:<20}\n"
 
@@ -48,11 +53,11 @@ class GID(PyverbsObject):
         return text_of(self.bits)
 
 
-class _Address:
+class _Address(Field):
     """A GID as a field of a struct."""
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+    def __init__(self, label: str = "") -> None:
+        super().__init__(U64, label, text_of)
 
     def __get__(self, struct: Struct | None, owner: type | None = None) -> object:
         return self if struct is None else text_of(struct.c.get(self.name, 0))
@@ -65,34 +70,19 @@ class GRH(Struct):
     """`ibv_grh`: the global route header of a datagram that came."""
 
     __slots__ = ()
-    dgid = _Address()
-    sgid = _Address()
-    version_tclass_flow = Number(U32)
-    paylen = Number(U16)
-    next_hdr = Number(U8)
-    hop_limit = Number(U8)
+    dgid = _Address("DGID")
+    sgid = _Address("SGID")
+    version_tclass_flow = Number(U32, "version tclass flow")
+    paylen = Number(U16, "paylen")
+    next_hdr = Number(U8, "next header")
+    hop_limit = Number(U8, "hop limit")
 
     def __init__(
         self, sgid: GID | None = None, dgid: GID | None = None, version_tclass_flow: int = 0,
         paylen: int = 0, next_hdr: int = 0, hop_limit: int = 1,
     ) -> None:  # fmt: skip
-        self._set(
-            version_tclass_flow=version_tclass_flow, paylen=paylen, next_hdr=next_hdr,
-            hop_limit=hop_limit,
-        )  # fmt: skip
+        self._set(locals())
         self.c["sgid"], self.c["dgid"] = _bits("sgid", sgid), _bits("dgid", dgid)
-
-    def __str__(self) -> str:
-        return table(
-            (
-                ("DGID", self.dgid),
-                ("SGID", self.sgid),
-                ("version tclass flow", self.version_tclass_flow),
-                ("paylen", self.paylen),
-                ("next header", self.next_hdr),
-                ("hop limit", self.hop_limit),
-            )
-        )
 
 
 def _bits(name: str, gid: GID | None) -> int:
@@ -110,31 +100,26 @@ class GlobalRoute(Struct):
     """`ibv_global_route`."""
 
     __slots__ = ()
-    dgid = _Address()
-    flow_label = Number(U32)
-    sgid_index = Number(U8)
-    hop_limit = Number(U8)
-    traffic_class = Number(U8)
+    dgid = _Address("DGID")
+    flow_label = Number(U32, "flow label")
+    sgid_index = Number(U8, "sgid index")
+    hop_limit = Number(U8, "hop limit")
+    traffic_class = Number(U8, "traffic class")
 
     def __init__(
         self, dgid: GID | None = None, flow_label: int = 0, sgid_index: int = 0,
         hop_limit: int = 1, traffic_class: int = 0,
     ) -> None:  # fmt: skip
-        self._set(
-            flow_label=flow_label, sgid_index=sgid_index, hop_limit=hop_limit,
-            traffic_class=traffic_class,
-        )  # fmt: skip
+        self._set(locals())
         self.c["dgid"] = _bits("dgid", dgid)
-
-    def __str__(self) -> str:
-        labels = ("DGID", *_ROUTE_LABELS[1:4], "traffic class")
-        return table(zip(labels, (getattr(self, name) for name in _ROUTE), strict=True))
 
 
 class _Routed(Number):
     """A field of the GRH: without one it cannot be read, and is None."""
 
-    def __get__(self, struct: Struct | None, owner: type | None = None) -> object:
+    def __get__(  # type: ignore[override]  # None, where a Number is always an integer
+        self, struct: Struct | None, owner: type | None = None
+    ) -> object:
         if struct is not None and not struct.c.get("is_global"):
             return None
         return super().__get__(struct, owner)
@@ -174,17 +159,14 @@ class AHAttr(Struct):
         is_global: int = 0, port_num: int = 1, gr: GlobalRoute | None = None,
     ) -> None:  # fmt: skip
         expect("gr", gr, GlobalRoute)
-        self._set(
-            port_num=port_num, sl=sl, src_path_bits=src_path_bits, dlid=dlid,
-            static_rate=static_rate, is_global=is_global,
-        )  # fmt: skip
+        self._set(locals())
         if is_global and gr is None:
             raise PyverbsUserError("Global AH Attr is created but gr parameter is None")
         if is_global and gr is not None:
             self.c.update((name, gr.c.get(name, 0)) for name in _ROUTE)
 
     def rows(self, *, with_port: bool = False) -> list[tuple[str, object]]:
-        """What is shown of it before the route."""
+        """(label, value) of each field before the route."""
         port = [("port num", self.port_num)]
         return [
             *port,
@@ -197,7 +179,7 @@ class AHAttr(Struct):
         ]
 
     def route_rows(self) -> list[tuple[str, object]]:
-        """The route, if there is one."""
+        """(label, value) of each field of the route; empty without a GRH."""
         if not self.is_global:
             return []
         return list(zip(_ROUTE_LABELS, (getattr(self, name) for name in _ROUTE), strict=True))
@@ -210,17 +192,17 @@ _TOLD = ("is_global", *_ROUTE, "port_num", "dlid", "sl", "static_rate", "src_pat
 
 
 def told(attr: AHAttr) -> dict[str, int]:
-    """As the lab's words take it."""
+    """The address as a command takes it: the fields that are not 0."""
     return {name: attr.c[name] for name in _TOLD if attr.c.get(name)}
 
 
-class AH(LabObject):
+class AH(LabObject[AddressHandle]):
     """`ibv_ah`, of an AHAttr, or of a completion, the GRH before its data and a port."""
 
     __slots__ = ()
     DESTROY, FAILS, RANK = "destroy_ah", "Failed to destroy AH", 2
 
-    def __init__(self, pd: LabObject, **kwargs: Any) -> None:
+    def __init__(self, pd: "PD", **kwargs: Any) -> None:
         if len(kwargs) == 1:
             attr = kwargs["attr"]
         else:
@@ -229,14 +211,15 @@ class AH(LabObject):
         self._join(pd)
 
 
-def _back(pd: LabObject, wc: Any, grh: int, port_num: int) -> AHAttr:
+def _back(pd: "PD", wc: "WC", grh: int, port_num: int) -> AHAttr:
     """`ibv_init_ah_from_wc`: to the LID a datagram came from, with a GRH if it had one."""
-    address = {
-        "dlid": wc.slid, "sl": wc.sl, "src_path_bits": wc.dlid_path_bits, "port_num": port_num,
-    }  # fmt: skip
-    if not wc.wc_flags & WCFlags.GRH:
-        return AHAttr(**address)
-    return AHAttr(**address, is_global=1, gr=_route_back(here().world.nodes[pd.node].gids, grh))
+    route = None
+    if wc.wc_flags & WCFlags.GRH:
+        route = _route_back(here().world.nodes[pd.node].gids, grh)
+    return AHAttr(
+        dlid=wc.slid, sl=wc.sl, src_path_bits=wc.dlid_path_bits, port_num=port_num,
+        is_global=int(route is not None), gr=route,
+    )  # fmt: skip
 
 
 def _route_back(gids: list[int], grh: int) -> GlobalRoute:

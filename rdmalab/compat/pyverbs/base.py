@@ -1,8 +1,9 @@
 """What all of pyverbs' objects have in common, and how a call of theirs becomes a word."""
 
 import logging
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
 from weakref import WeakSet
 
 from rdmalab.command import NotUnderstood, Noun, Ref, Refused
@@ -20,6 +21,8 @@ from rdmalab.compat.pyverbs.pyverbs_error import (
 LOG_LEVEL = logging.INFO
 LOG_FORMAT = "[%(levelname)s] %(asctime)s %(filename)s:%(lineno)s: %(message)s"
 _CRASH = "crash-"  # rules that stand for a segmentation fault
+_NEVER = "no packet, timer or program is pending: this call would never return"
+T_co = TypeVar("T_co", covariant=True)
 
 
 class _Errno:
@@ -49,6 +52,7 @@ class PyverbsObject:
         """Nothing is asked for."""
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         cls.__module__ = cls.__module__.removeprefix(SKIN)
 
     @property
@@ -92,6 +96,18 @@ def call(text: str, word: str, **arguments: object) -> Any:
         raise PyverbsUserError(f"{text}: {senseless.message}") from None
 
 
+def wait_for(text: str, ready: Callable[[], object]) -> None:
+    """Let time pass until `ready()` is true.
+
+    PyverbsError if nothing is pending that could make it true: C would block without limit.
+    """
+    process = here()
+    while not ready():
+        if process.is_idle():
+            raise PyverbsError(f"{text}: {_NEVER}")
+        process.glance()
+
+
 def octets_at(addr: int, length: int) -> bytes:
     """Memory of the program; PyverbsError where C crashes."""
     try:
@@ -108,8 +124,8 @@ def put_octets(addr: int, octets: bytes) -> None:
         raise PyverbsError(str(crash)) from None
 
 
-class LabObject(PyverbsCM):
-    """An object of the lab: destroyed with the last reference to it, after its children.
+class LabObject(PyverbsCM, Generic[T_co]):
+    """An object T_co of the lab: destroyed with the last reference to it, after its children.
 
     DESTROY, FAILS: the verb that destroys it, and the message if that is refused. RANK: the order
     in which an owner closes its objects.
@@ -122,8 +138,8 @@ class LabObject(PyverbsCM):
 
     _ref: Ref | None
     _process: Process
-    _owners: tuple["LabObject", ...]
-    children: "WeakSet[LabObject]"
+    _owners: tuple["LabObject[object]", ...]
+    children: "WeakSet[LabObject[object]]"
 
     def _made(self, text: str, word: str, noun: Noun, node: str, **arguments: object) -> Ref:
         """Let the lab make it."""
@@ -140,7 +156,7 @@ class LabObject(PyverbsCM):
         """It stands for this object of the lab that plays now, and keeps that lab's memory."""
         self._ref, self._process = ref, here()
 
-    def _join(self, *owners: "LabObject | None") -> None:
+    def _join(self, *owners: "LabObject[object] | None") -> None:
         """These must live as long as it does, and close it when they are closed."""
         self.children = WeakSet()
         self._owners = tuple(owner for owner in owners if owner is not None)
@@ -162,9 +178,10 @@ class LabObject(PyverbsCM):
         return self.ref.node
 
     @property
-    def found(self) -> Any:
+    def found(self) -> T_co:
         """The object of the lab, to be read."""
-        return here().find(self.ref)
+        found: T_co = here().find(self.ref)
+        return found
 
     def _close_children(self) -> None:
         for child in sorted(self.children, key=lambda each: each.RANK):

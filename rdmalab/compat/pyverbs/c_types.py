@@ -1,6 +1,6 @@
 """Integer types of C: the values each holds, and how a Python value is converted to one."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, SupportsIndex, SupportsInt
 
 _LONG = 1 << 64
 
@@ -32,12 +32,11 @@ def enum(name: str) -> Width:
     return _unsigned(f"enum {name}", 32)
 
 
-def converted(value: Any, width: Width) -> int:
+def converted(value: object, width: Width) -> int:
     """A Python value as C takes it. TypeError, OverflowError as the binding raises them."""
-    kind = type(value)
-    if kind is int and width.least <= value <= width.most:
-        return int(value)
-    if not hasattr(kind, "__int__") and not hasattr(kind, "__index__"):
+    if type(value) is int and width.least <= value <= width.most:
+        return value
+    if not isinstance(value, SupportsInt | SupportsIndex):
         raise TypeError("an integer is required")
     number = int(value)
     if number < 0 <= width.least:

@@ -4,47 +4,49 @@ from errno import EOPNOTSUPP
 
 from rdmalab.command import Noun, Ref, Refused
 from rdmalab.compat.process import IDLE_POLLS, here
-from rdmalab.compat.pyverbs.base import LabObject, call, failed
+from rdmalab.compat.pyverbs.base import LabObject, call, failed, wait_for
 from rdmalab.compat.pyverbs.c_types import INT, U32, U64, converted
+from rdmalab.compat.pyverbs.device import Context
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
 from rdmalab.compat.pyverbs.struct import Number, Part, Struct, expect, not_so, table
 from rdmalab.compat.pyverbs.wc import *
+from rdmalab.hca import channels
+from rdmalab.hca.cq import CompletionQueue
 
 _ENOENT = 2
 _IDLE = (
     f"Failed to poll CQ: {IDLE_POLLS:,} polls in a row found nothing, and nothing is pending: no "
     "packet, timer or other thread can bring a completion"
 )
-_FOR_EVER = "no packet, timer or program is pending: this call would never return"
 
 
-class CompChannel(LabObject):
+class CompChannel(LabObject[channels.CompChannel]):
     """`ibv_comp_channel`."""
 
     __slots__ = ()
     DESTROY, FAILS, RANK = "destroy_comp_channel", "Failed to destroy a completion channel", 5
 
-    def __init__(self, context: LabObject) -> None:
+    def __init__(self, context: Context) -> None:
         text = "Failed to create a completion channel"
         self._made(text, "create_comp_channel", Noun.CHANNEL, context.node)
         self._join(context)
 
     def get_cq_event(self, expected_cq: "CQ", /) -> None:
-        """Wait for the next event. PyverbsError where C would block without end."""
+        """`ibv_get_cq_event`: wait for the next event of the channel.
+
+        PyverbsError if none is pending and none can come. PyverbsRDMAError: it is of another CQ.
+        """
         expect("expected_cq", expected_cq, CQ)
-        process, text = here(), "Failed to get CQ event"
-        while not self.found.events:
-            if process.is_idle():
-                raise PyverbsError(f"{text}: {_FOR_EVER}")
-            process.glance()
+        text = "Failed to get CQ event"
+        wait_for(text, lambda: self.found.events)
         event = call(text, "get_cq_event", channel=self.ref)
         if event.cq.number != expected_cq.found.number:
             raise PyverbsRDMAError("Received event on an unexpected CQ", 0)
         expected_cq.unacknowledged += 1
 
 
-class _Queue(LabObject):
+class _Queue(LabObject[CompletionQueue]):
     """What plain and extended CQs have in common."""
 
     __slots__ = ()
@@ -67,7 +69,7 @@ class CQ(_Queue):
     DESTROY, FAILS = "destroy_cq", "Failed to close CQ"
 
     def __init__(
-        self, context: LabObject, cqe: int, cq_context: object = None,
+        self, context: Context, cqe: int, cq_context: object = None,
         channel: CompChannel | None = None, comp_vector: int = 0,
     ) -> None:  # fmt: skip
         del cq_context
@@ -86,16 +88,19 @@ class CQ(_Queue):
         super()._destroy(ref)
 
     def ack_events(self, num_events: int, /) -> None:
+        """`ibv_ack_cq_events`: acknowledge events that get_cq_event returned."""
         call("Failed to acknowledge events", "ack_cq_events", cq=self.ref, nevents=num_events)
         self.unacknowledged -= num_events
 
     def resize(self, cqe: int, /) -> None:
+        """`ibv_resize_cq`: change the capacity to at least cqe completions."""
         call("Failed to resize CQ", "resize_cq", cq=self.ref, cqe=converted(cqe, INT))
 
     def poll(self, num_entries: int = 1) -> "tuple[int, list[WC]]":
-        """(how many, completions). Polls that find nothing let time pass: `Process.poll_in_vain`.
+        """`ibv_poll_cq`: (number of completions, completions), at most num_entries.
 
-        PyverbsError for a loop of them that would never end.
+        A poll of an empty CQ lets time pass (`Process.poll_in_vain`). PyverbsError for a loop of
+        such polls that would never end.
         """
         if num_entries < 1 or not self._has_more():
             return 0, []
@@ -103,6 +108,7 @@ class CQ(_Queue):
         return len(cqes), [wc_of(cqe) for cqe in cqes]
 
     def req_notify(self, solicited_only: bool = False) -> None:
+        """`ibv_req_notify_cq`: arm the CQ for its next (solicited) completion."""
         text = "Request notify CQ returned an error"
         call(text, "req_notify_cq", cq=self.ref, solicited_only=bool(solicited_only))
 
@@ -112,7 +118,7 @@ class CQ(_Queue):
 
     @property
     def cqe(self) -> int:
-        return int(self.found.capacity)
+        return self.found.capacity
 
     def __str__(self) -> str:
         return "CQ\n" + table((("Handle", self.found.number), ("CQEs", self.cqe)))
@@ -129,21 +135,19 @@ class CqInitAttrEx(Struct):
     """`ibv_cq_init_attr_ex`."""
 
     __slots__ = ("_cq_context",)
-    cqe = Number(U32)
+    cqe = Number(U32, "Number of CQEs")
     comp_vector = Number(U32)
-    wc_flags = Number(U64)
-    comp_mask = Number(U32)
-    flags = Number(U32)
+    wc_flags = Number(U64, "WC flags", create_wc_flags_to_str)
+    comp_mask = Number(U32, "comp mask")
+    flags = Number(U32, "flags")
     comp_channel = Part(CompChannel)
     parent_domain = Part(PD)
 
     def __init__(
         self, cqe: int = 100, channel: CompChannel | None = None, comp_vector: int = 0,
-        wc_flags: int = 0, comp_mask: int = 0, flags: int = 0, parent_domain: object = None,
+        wc_flags: int = 0, comp_mask: int = 0, flags: int = 0, parent_domain: PD | None = None,
     ) -> None:  # fmt: skip
-        self._set(
-            cqe=cqe, comp_vector=comp_vector, wc_flags=wc_flags, comp_mask=comp_mask, flags=flags
-        )
+        self._set(locals())
         expect("channel", channel, CompChannel)
         expect("parent_domain", parent_domain, PD)
         self.comp_channel, self.parent_domain = channel, parent_domain
@@ -156,16 +160,6 @@ class CqInitAttrEx(Struct):
     def cq_context(self, val: object) -> None:
         self._cq_context = val
 
-    def __str__(self) -> str:
-        return table(
-            (
-                ("Number of CQEs", self.cqe),
-                ("WC flags", create_wc_flags_to_str(self.wc_flags)),
-                ("comp mask", self.comp_mask),
-                ("flags", self.flags),
-            )
-        )
-
 
 class CQEX(_Queue):
     """`ibv_cq_ex`."""
@@ -173,7 +167,7 @@ class CQEX(_Queue):
     __slots__ = ("status", "wr_id")
     DESTROY, FAILS = "destroy_cq", "Failed to destroy CQEX"
 
-    def __init__(self, context: LabObject, init_attr: CqInitAttrEx | None) -> None:
+    def __init__(self, context: Context, init_attr: CqInitAttrEx | None) -> None:
         attr = init_attr or CqInitAttrEx()
         text, channel = "Failed to create extended CQ", attr.comp_channel
         if attr.comp_mask and attr.flags:  # neither overruns nor threads are told to the device
@@ -197,15 +191,16 @@ class CQEX(_Queue):
         return 0
 
     def start_poll(self, attr: PollCqAttr | None, /) -> int:
-        """0, or ENOENT: nothing is there. Time passes as in `CQ.poll`."""
+        """`ibv_start_poll`: 0, or ENOENT for an empty CQ. Time passes as in `CQ.poll`."""
         del attr
         return self._look("start_poll") if self._has_more() else _ENOENT
 
     def poll_next(self) -> int:
-        """0, or ENOENT: that was the last one."""
+        """`ibv_next_poll`: 0, or ENOENT after the last completion."""
         return self._look("next_poll") if self._has_more(self.found.reading) else _ENOENT
 
     def end_poll(self) -> None:
+        """`ibv_end_poll`: remove the completions that were read; nothing if no poll is open."""
         if self.found.reading:
             call("Failed to end poll", "end_poll", cq=self.ref)
 
@@ -214,48 +209,63 @@ class CQEX(_Queue):
         return int(call(text, "wc_read", cq=self.ref, field=field).value)
 
     def read_opcode(self) -> int:
+        """`ibv_wc_read_opcode` of the current completion: an ibv_wc_opcode."""
         return self._read("opcode")
 
     def read_vendor_err(self) -> int:
+        """`ibv_wc_read_vendor_err` of the current completion."""
         return self._read("vendor_err")
 
     def read_byte_len(self) -> int:
+        """`ibv_wc_read_byte_len` of the current completion: bytes."""
         return self._read("byte_len")
 
     def read_imm_data(self) -> int:
+        """`ibv_wc_read_imm_data` of the current completion, in network byte order."""
         return self._read("imm_data")
 
     def read_qp_num(self) -> int:
+        """`ibv_wc_read_qp_num`: the local QP of the current completion."""
         return self._read("qp_num")
 
     def read_src_qp(self) -> int:
+        """`ibv_wc_read_src_qp`: the sending QP of the current completion."""
         return self._read("src_qp")
 
     def read_wc_flags(self) -> int:
+        """`ibv_wc_read_wc_flags` of the current completion: bits of ibv_wc_flags."""
         return self._read("wc_flags")
 
     def read_slid(self) -> int:
+        """`ibv_wc_read_slid`: the LID of the sender of the current completion."""
         return self._read("slid")
 
     def read_sl(self) -> int:
+        """`ibv_wc_read_sl`: the service level of the current completion."""
         return self._read("sl")
 
     def read_dlid_path_bits(self) -> int:
+        """`ibv_wc_read_dlid_path_bits` of the current completion."""
         return self._read("dlid_path_bits")
 
     def read_timestamp(self) -> int:
+        """`ibv_wc_read_completion_ts` of the current completion: ticks of the device."""
         return self._read("completion_ts")
 
     def read_cvlan(self) -> int:
+        """`ibv_wc_read_cvlan` of the current completion."""
         return self._read("cvlan")
 
     def read_flow_tag(self) -> int:
+        """`ibv_wc_read_flow_tag` of the current completion."""
         return self._read("flow_tag")
 
     def read_tm_info(self) -> "WcTmInfo":
+        """Refused with EOPNOTSUPP."""
         raise PyverbsRDMAError("Tag matching is not supported", EOPNOTSUPP)
 
     def read_completion_wallclock_ns(self) -> int:
+        """`ibv_wc_read_completion_wallclock_ns` of the current completion."""
         return self._read("completion_wallclock_ns")
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Devices, contexts, and what they answer about themselves."""
+"""Contexts: an open device answers queries; device memory and file descriptors."""
 
 import os
 from collections.abc import Sequence
@@ -9,18 +9,18 @@ from rdmalab.command import Ref
 from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.addr import GID, text_of
 from rdmalab.compat.pyverbs.async_event import *
-from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, PyverbsObject, call
+from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, PyverbsObject, call, wait_for
 from rdmalab.compat.pyverbs.c_types import INT, SIZE, U32, converted
 from rdmalab.compat.pyverbs.device_attr import *
 from rdmalab.compat.pyverbs.device_list import *
 from rdmalab.compat.pyverbs.port import *
 from rdmalab.compat.pyverbs.pyverbs_error import (
-    PyverbsError,
     PyverbsRDMAError,
     PyverbsUserError,
 )
 from rdmalab.compat.pyverbs.struct import Number, Struct, expect, table
 from rdmalab.compat.pyverbs.utils import be64toh
+from rdmalab.hca.device import Hca
 from rdmalab.hca.port import link_layer
 from rdmalab.spec.limits import LinkLayer
 
@@ -29,22 +29,22 @@ _GID_TYPE = {LinkLayer.INFINIBAND: 0, LinkLayer.ETHERNET: 2}
 _SYSFS_GID_TYPE = {LinkLayer.INFINIBAND: 0, LinkLayer.ETHERNET: 1}
 
 
-class Context(LabObject):
+class Context(LabObject[Hca]):
     """`ibv_context`. Several of one device share its node; closing one takes what it made."""
 
     __slots__ = ("_fd", "_name")
 
-    def __init__(self, **kwargs: Any) -> None:
-        name: str | None = kwargs.get("name")
+    def __init__(self, **kwargs: object) -> None:
+        name = kwargs.get("name")
         if kwargs.get("cmd_fd") is not None:
             raise PyverbsRDMAError("Failed to import device", EOPNOTSUPP)
         if name is None:
             raise PyverbsUserError("Device name must be provided")
-        node = here().devices.get(name)
+        node = here().devices.get(str(name))
         if node is None:
             raise PyverbsRDMAError(f"Failed to find device {name}")
         self._is(Ref(node))
-        self._name, self._fd = name, -1
+        self._name, self._fd = str(name), -1
         self._join()
 
     def _destroy(self, ref: Ref) -> None:
@@ -64,7 +64,7 @@ class Context(LabObject):
 
     @property
     def num_comp_vectors(self) -> int:
-        return int(self._hca.profile.caps.num_comp_vectors)
+        return self._hca.profile.caps.num_comp_vectors
 
     @property
     def cmd_fd(self) -> int:
@@ -74,7 +74,7 @@ class Context(LabObject):
         return self._fd
 
     @property
-    def _hca(self) -> Any:
+    def _hca(self) -> Hca:
         return here().world.nodes[self.node]
 
     def _ask(self, text: str, word: str, **arguments: int) -> dict[str, Any]:
@@ -82,11 +82,13 @@ class Context(LabObject):
         return found
 
     def query_device(self) -> "DeviceAttr":
+        """`ibv_query_device`: the limits and capabilities of the device."""
         attr = DeviceAttr()
         attr.take(self._ask(f"Failed to query device {self.name}", "query_device"), self._hca)
         return attr
 
     def query_device_ex(self, ex_input: "QueryDeviceExInput | None" = None) -> "DeviceAttrEx":
+        """`ibv_query_device_ex`: the same and what devices got later."""
         expect("ex_input", ex_input, QueryDeviceExInput)
         text = f"Failed to query EX device {self.name}"
         found = self._ask(text, "query_device_ex")
@@ -95,17 +97,19 @@ class Context(LabObject):
         return attr
 
     def query_port(self, port_num: int, /) -> "PortAttr":
+        """`ibv_query_port`: state, MTU, LID and table sizes of a port."""
         attr = PortAttr()
         attr.fill(self._ask(f"Failed to query port {port_num}", "query_port", port_num=port_num))
         return attr
 
     def query_pkey(self, port_num: int, index: int) -> int:
+        """`ibv_query_pkey`: an entry of the P_Key table, in network byte order."""
         text = f"Failed to query pkey {index} of port {port_num}"
         pkey = int(self._ask(text, "query_pkey", port_num=port_num, index=index)["pkey"], 16)
         return int.from_bytes(pkey.to_bytes(2, "big"), "little")
 
     def get_pkey_index(self, port_num: int, pkey: int) -> int:
-        """Where in the port's table this P_Key lies, first; as `query_pkey` returns it."""
+        """`ibv_get_pkey_index`: the first index of a P_Key, given as `query_pkey` returns it."""
         for index in range(self.query_port(port_num).pkey_tbl_len):
             if self.query_pkey(port_num, index) == pkey:
                 return index
@@ -118,20 +122,23 @@ class Context(LabObject):
         raise PyverbsRDMAError(text, EOPNOTSUPP)
 
     def query_gid(self, port_num: int, index: int) -> GID:
+        """`ibv_query_gid`: an entry of the GID table; all zero: empty."""
         text = f"Failed to query gid {index} of port {port_num}"
         self._ask(text, "query_gid", port_num=port_num, index=index)
         return GID(text_of(self._gid(index)))
 
     def _gid(self, index: int) -> int:
-        gids: list[int] = self._hca.gids
+        gids = self._hca.gids
         return gids[index] if index < len(gids) else 0
 
     def query_gid_type(self, port_num: int, index: int) -> int:
+        """The type of a GID as sysfs has it: 0 InfiniBand or RoCE v1, 1 RoCE v2."""
         text = f"Failed to query gid type of port {port_num} and gid index {index}"
         self._ask(text, "query_gid", port_num=port_num, index=index)
         return _SYSFS_GID_TYPE[link_layer(self._hca)]
 
     def query_gid_ex(self, port_num: int, gid_index: int, flags: int = 0) -> "GIDEntry":
+        """`ibv_query_gid_ex`: an entry of the GID table with its type. EINVAL for any flag."""
         text = f"Failed to query gid table of port {port_num} in index {gid_index}"
         if flags:
             raise PyverbsRDMAError(text, EINVAL)
@@ -144,25 +151,29 @@ class Context(LabObject):
         return GIDEntry(prefix, interface, index, port_num, _GID_TYPE[link_layer(self._hca)], 0)
 
     def query_gid_table(self, max_entries: int, flags: int = 0) -> "list[GIDEntry]":
+        """`ibv_query_gid_table`: all entries in use; EINVAL if they are more than max_entries."""
         used = [index for index, gid in enumerate(self._hca.gids) if gid]
         if flags or max_entries < len(used):
             raise PyverbsRDMAError("Failed to query gid tables of the device", -EINVAL)
         return [self._entry(1, index) for index in used]
 
     def query_rt_values_ex(self, comp_mask: int = 1) -> tuple[int, int]:
-        """The device's clock is the lab's."""
+        """`ibv_query_rt_values_ex`: (seconds, nanoseconds) of the device's clock, the virtual time.
+
+        EOPNOTSUPP if the device has no clock, or comp_mask is not IBV_VALUES_MASK_RAW_CLOCK.
+        """
         if comp_mask != 1 or not self.query_device_ex().hca_core_clock:
             raise PyverbsRDMAError("Failed to query real time values", EOPNOTSUPP)
         seconds, ns = divmod(here().world.now_ns, 1_000_000_000)
         return seconds, ns
 
     def get_async_event(self) -> "AsyncEvent":
-        """Wait for one. PyverbsError where C would block without end."""
-        process, text = here(), "Failed to get async event"
-        while not self._hca.async_events:
-            if process.is_idle():
-                raise PyverbsError(f"{text}: none will come, this call would never come back")
-            process.glance()
+        """`ibv_get_async_event`: wait for the next event of the device.
+
+        PyverbsError if none is pending and none can come: C would block without limit.
+        """
+        text = "Failed to get async event"
+        wait_for(text, lambda: self._hca.async_events)
         report = call(text, "get_async_event", node=self.ref)
         event = AsyncEvent(int(report.event))
         event.about(self.node, report.thing)
@@ -178,7 +189,7 @@ class AllocDmAttr(Struct):
     comp_mask = Number(U32)
 
     def __init__(self, length: int, log_align_req: int = 0, comp_mask: int = 0) -> None:
-        self._set(length=length, log_align_req=log_align_req, comp_mask=comp_mask)
+        self._set(locals())
 
 
 class DM(PyverbsCM):
@@ -193,17 +204,20 @@ class DM(PyverbsCM):
         raise PyverbsUserError("Device doesn't support dm allocation")
 
     def unimport(self) -> None:
-        """There is none."""
+        """Does nothing: there is no device memory."""
 
     def copy_to_dm(self, dm_offset: int, data: bytes, length: int) -> None:
+        """Refused with EOPNOTSUPP."""
         del dm_offset, data, length
         raise PyverbsRDMAError("Failed to copy to dm", EOPNOTSUPP)
 
     def copy_from_dm(self, dm_offset: int, length: int) -> bytes:
+        """Refused with EOPNOTSUPP."""
         del dm_offset, length
         raise PyverbsRDMAError("Failed to copy from dm", EOPNOTSUPP)
 
     def export_dmabuf_fd(self) -> int:
+        """Refused with EOPNOTSUPP."""
         raise PyverbsRDMAError("Failed to export dmabuf FD for DM", EOPNOTSUPP)
 
     @property

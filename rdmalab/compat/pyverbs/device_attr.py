@@ -6,10 +6,30 @@ from typing import Any
 from rdmalab.compat.pyverbs.c_types import INT, U8, U16, U32, U64, converted, enum
 from rdmalab.compat.pyverbs.struct import Number, Part, Struct, members, table
 from rdmalab.compat.pyverbs.utils import be64toh
+from rdmalab.hca.device import Hca
 
 __name__ = "rdmalab.compat.pyverbs.device"  # the module of pyverbs that has its names
 
 _LEFT = "{:<22}: {:<20}\n"
+
+
+_UD, _RAW = 4, 8  # of ibv_qp_type
+
+
+def guid_format(num: int, /) -> str:
+    """Four groups of four hexadecimal digits, of a GUID in network byte order."""
+    digits = f"{be64toh(converted(num, U64)):016x}"
+    return ":".join(digits[at : at + 4] for at in range(0, 16, 4))
+
+
+def str_from_flags(flags: int, dictionary: Mapping[int, str]) -> str:
+    """The name of each bit that is set, one a line and indented by two."""
+    return "\n  " + "".join(f"{text}\n  " for bit, text in dictionary.items() if flags & bit)
+
+
+def translate_device_caps(flags: int, /) -> str:
+    """The IBV_DEVICE_ names of DeviceAttr.device_cap_flags, one a line."""
+    return str_from_flags(flags, members("ibv_device_cap_flags"))
 
 
 class DeviceAttr(Struct):
@@ -59,16 +79,11 @@ class DeviceAttr(Struct):
     def fw_version(self) -> str:
         return getattr(self, "_fw_version", "")
 
-    def take(self, found: Mapping[str, Any], hca: Any) -> None:
-        """The lab's answer, which says some things by other names."""
-        self.fill({name: value for name, value in found.items() if isinstance(value, int)})
-        guid = be64toh(hca.mac)
-        self.fill({
-            "node_guid": guid,
-            "sys_image_guid": guid,
-            "atomic_caps": found["atomic_cap"],
-            "max_sge": min(found["max_send_sge"], found["max_recv_sge"]),
-        })  # fmt: skip
+    def take(self, found: Mapping[str, Any], hca: Hca) -> None:
+        """Set all from the answer of query_device, where some fields have other names."""
+        guid, max_sge = be64toh(hca.mac), min(found["max_send_sge"], found["max_recv_sge"])
+        other = {"node_guid": guid, "sys_image_guid": guid, "max_sge": max_sge}
+        self.fill({**found, **other, "atomic_caps": found["atomic_cap"]})
         self._fw_version = str(found["fw_ver"])
 
     def __str__(self) -> str:
@@ -131,12 +146,14 @@ class ODPCaps(_Absent):
     rc_odp_caps = Number(U32, fixed=True)
     uc_odp_caps = Number(U32, fixed=True)
     ud_odp_caps = Number(U32, fixed=True)
-    xrc_odp_caps = Part(object)
+    xrc_odp_caps = Part[int]()
 
     def __str__(self) -> str:
         bits = members("ibv_odp_transport_cap_bits")
-        rows = {"RC": self.rc_odp_caps, "UD": self.ud_odp_caps, "UC": self.uc_odp_caps,
-                "XRC": self.xrc_odp_caps}  # fmt: skip
+        rows: dict[str, Any] = {
+            "RC": self.rc_odp_caps, "UD": self.ud_odp_caps, "UC": self.uc_odp_caps,
+            "XRC": self.xrc_odp_caps,
+        }  # fmt: skip
         general = str_from_flags(self.general_caps, members("ibv_odp_general_caps"))
         return f"ODP General caps: {general}\n" + "".join(
             f"{name} ODP caps: {str_from_flags(caps, bits)}\n" for name, caps in rows.items()
@@ -212,9 +229,9 @@ class DeviceAttrEx(Struct):
     max_dm_size = Number(U64, fixed=True)
     phys_port_cnt_ex = Number(U32, fixed=True)
 
-    def take(self, found: Mapping[str, object], hca: object) -> None:
-        """The lab's answer."""
-        self.fill({name: value for name, value in found.items() if isinstance(value, int)})
+    def take(self, found: Mapping[str, Any], hca: Hca) -> None:
+        """Set all from the answer of query_device_ex."""
+        self.fill(found)
         self._max_tso, self._plain = found.get("max_tso", 0), DeviceAttr()
         self._plain.take(found, hca)
 
@@ -255,19 +272,3 @@ class DeviceAttrEx(Struct):
     @property
     def cq_mod_caps(self) -> CQModerationCaps:
         return CQModerationCaps()
-
-
-_UD, _RAW = 4, 8  # of ibv_qp_type
-
-
-def guid_format(num: int, /) -> str:
-    digits = f"{be64toh(converted(num, U64)):016x}"
-    return ":".join(digits[at : at + 4] for at in range(0, 16, 4))
-
-
-def str_from_flags(flags: int, dictionary: Mapping[int, str]) -> str:
-    return "\n  " + "".join(f"{text}\n  " for bit, text in dictionary.items() if flags & bit)
-
-
-def translate_device_caps(flags: int, /) -> str:
-    return str_from_flags(flags, members("ibv_device_cap_flags"))

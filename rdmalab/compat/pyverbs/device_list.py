@@ -9,7 +9,7 @@ _CA, _IB = 1, 0  # node type and transport of a device
 
 
 class Device(PyverbsObject):
-    """`ibv_device`."""
+    """`ibv_device`. guid: EUI-64 of the node; index: position in the list of devices."""
 
     __slots__ = ("_guid", "_index", "_name", "_node_type", "_transport_type")
 
@@ -48,6 +48,7 @@ class Device(PyverbsObject):
 
 
 def get_device_list() -> list[Device]:
+    """`ibv_get_device_list`: the device of each node, rdmalab0 first."""
     process = here()
     return [
         Device(name.encode(), process.world.nodes[node].mac, _CA, _IB, index)
@@ -56,6 +57,7 @@ def get_device_list() -> list[Device]:
 
 
 def rdma_get_devices() -> list[Device]:
+    """`rdma_get_devices`: the same devices."""
     return get_device_list()
 
 
@@ -64,12 +66,15 @@ _NODES = {1: "CA", 2: "Switch", 3: "Router", 4: "RNIC", 5: "USNIC", 6: "USNIC UD
 
 
 def translate_transport_type(transport_type: int, /) -> str:
+    """`IB`, `IWARP`, `USNIC` or `USNIC UDP` for an ibv_transport_type."""
     return _TRANSPORTS.get(transport_type, "Unknown")
 
 
 def translate_node_type(node_type: int, /) -> str:
+    """`CA`, `Switch`, `Router`, `RNIC`, … for an ibv_node_type."""
     return _NODES.get(node_type, "Unknown")
 
 
 def guid_to_hex(node_guid: int, /) -> str:
+    """The GUID in hexadecimal digits without 0x and without leading zeros."""
     return hex(node_guid).replace("0x", "")

@@ -3,11 +3,10 @@
 from typing import TYPE_CHECKING
 
 from rdmalab.compat.pyverbs import libibverbs_enums as e
-from rdmalab.compat.pyverbs.unsupported import stand_ins
+from rdmalab.compat.pyverbs.unsupported import Absent, stand_ins
 
 if TYPE_CHECKING:
     from rdmalab.compat.pyverbs.spec import Spec
-    from rdmalab.compat.pyverbs.unsupported import Absent
 
     def __getattr__(name: str) -> type[Absent]: ...
 
@@ -37,6 +36,4 @@ class FlowAttr:
         return self._specs
 
 
-globals().update(
-    stand_ins(__name__, "this skin does not make flow rules", {None: "Flow FlowAction"})
-)
+stand_ins(globals(), "this skin does not make flow rules", {None: "Flow FlowAction"})

@@ -1,16 +1,18 @@
 """Memory regions of reg_mr."""
 
-from errno import EOPNOTSUPP
-from typing import Any
+from errno import EINVAL, EOPNOTSUPP
+from weakref import WeakSet
 
 from rdmalab.command import Noun, Ref
 from rdmalab.compat.buffers import PAGE
 from rdmalab.compat.process import here
-from rdmalab.compat.pyverbs.base import LabObject, call, octets_at, put_octets
+from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, call, octets_at, put_octets
+from rdmalab.compat.pyverbs.c_types import SIZE, converted
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
-from rdmalab.compat.pyverbs.struct import table
+from rdmalab.compat.pyverbs.struct import expect, table
 from rdmalab.compat.pyverbs.utils import rereg_error_to_str
+from rdmalab.hca.mr import MemoryRegion
 from rdmalab.spec.access import Access, Rereg
 
 __name__ = "rdmalab.compat.pyverbs.mr"  # the module of pyverbs that has its names
@@ -21,27 +23,37 @@ _NO_BUFFER = "The MR buffer isn't allocated or length {} is invalid"
 _ERR_CMD, _ERR_INPUT = -4, -1  # of ibv_rereg_mr_err_code
 
 
-class MR(LabObject):
+class MR(LabObject[MemoryRegion]):
     """`ibv_mr`, with a buffer of its own unless it is given an address."""
 
-    __slots__ = ("_buf", "_own", "_pd")
+    __slots__ = ("_backing", "_buf", "_own", "_pd")
     DESTROY, FAILS, RANK = "dereg_mr", "Failed to dereg MR", 4
 
     def __init__(
-        self, creator: Any, length: int = 0, access: int = 0, address: int | None = None,
-        implicit: bool = False, **kwargs: Any,
+        self, creator: PD, length: int = 0, access: int = 0, address: int | None = None,
+        implicit: bool = False, **kwargs: object,
     ) -> None:  # fmt: skip
         if kwargs.get("handle") is not None:
             raise PyverbsRDMAError("Failed to import MR", EOPNOTSUPP)
         text = f"Failed to register a MR. length: {length}, access flags: {access}"
         if implicit or access & Access.HUGETLB:
             raise PyverbsRDMAError(text, EOPNOTSUPP)
-        buffers = here().buffers
-        self._own = not address
-        if address:
-            lend(creator, address, length)
-        self._buf = address or (buffers.allocate(length) if length > 0 else 0)
+        self._place(text, creator, length, address)
         self._begin(text, creator, length, access)
+
+    def _place(
+        self, text: str, pd: PD, length: int, address: int | None, buf: "Buf | None" = None
+    ) -> None:
+        """Set `_buf`: into a Buf, to memory of the program, or to a new buffer of its own."""
+        self._backing, self._own = buf, buf is None and not address
+        if buf is not None:
+            self._buf = buf.addr if address is None else address
+            buf.expect_range(text, pd, self._buf, length)
+        elif address:
+            lend(pd, address, length)
+            self._buf = address
+        else:
+            self._buf = here().buffers.allocate(length) if length > 0 else 0
 
     def _begin(self, text: str, pd: PD, length: int, access: int, iova: int | None = None) -> None:
         """Register what `_buf` points to."""
@@ -52,6 +64,8 @@ class MR(LabObject):
             raise
         self._join(pd)
         self._pd = pd
+        if self._backing is not None:
+            self._backing.regions.add(self)
 
     def _register(
         self, text: str, pd: PD, length: int, access: int, iova: int | None = None
@@ -89,9 +103,11 @@ class MR(LabObject):
         self._release()
 
     def unimport(self) -> None:
+        """`ibv_unimport_mr`: the same as close."""
         self.close()
 
     def write(self, data: str | bytes, length: int, offset: int = 0) -> None:
+        """Write at most `length` bytes of data into the buffer. PyverbsUserError: no buffer."""
         if not self._buf or length < 0:
             raise PyverbsUserError(_NO_BUFFER.format(length))
         octets = data.encode() if isinstance(data, str) else bytes(data)
@@ -99,6 +115,7 @@ class MR(LabObject):
         here().buffers.note(self._buf + offset, length)
 
     def read(self, length: int, offset: int) -> bytes:
+        """Bytes of the buffer. PyverbsUserError: no buffer, or a negative offset or length."""
         if offset < 0:
             raise PyverbsUserError(f"Invalid offset {offset}")
         if not self._buf or length < 0:
@@ -108,6 +125,10 @@ class MR(LabObject):
     def rereg(
         self, flags: int, pd: PD | None = None, addr: int = 0, length: int = 0, access: int = 0
     ) -> None:
+        """`ibv_rereg_mr`: change the address range, PD or access that the flags name.
+
+        PyverbsRDMAError with the ibv_rereg_mr_err_code in its text.
+        """
         given: dict[str, object] = {"flags": flags}
         if flags & Rereg.CHANGE_PD and pd is not None:
             given["pd"] = pd.ref
@@ -153,19 +174,19 @@ class MR(LabObject):
 
     @property
     def lkey(self) -> int:
-        return int(self.found.lkey)
+        return self.found.lkey
 
     @property
     def rkey(self) -> int:
-        return int(self.found.rkey)
+        return self.found.rkey
 
     @property
     def length(self) -> int:
-        return int(self.found.length)
+        return self.found.length
 
     @property
     def handle(self) -> int:
-        return int(self.found.number)
+        return self.found.number
 
     def __str__(self) -> str:
         names = ("lkey", "rkey", "length", "buf", "handle")
@@ -184,3 +205,34 @@ def lend(pd: PD, addr: int, length: int) -> None:
         return
     if buffers.covering(pd.node, addr, length) is None:
         here().lent.append(MR(pd, block.length, 0, block.addr))
+
+
+class Buf(PyverbsCM):
+    """`ibv_buf`: memory that libibverbs allocates for a PD, page-aligned; of size bytes."""
+
+    __slots__ = ("_pd", "addr", "regions", "size")
+
+    def __init__(self, pd: PD, size: int) -> None:
+        expect("pd", pd, PD, null=False)
+        self.size = converted(size, SIZE)
+        self.addr = here().buffers.allocate(self.size)
+        self._pd: PD | None = pd
+        self.regions: WeakSet[MR] = WeakSet()
+
+    def expect_range(self, text: str, pd: PD, addr: int, length: int) -> None:
+        """PyverbsRDMAError with EINVAL for another PD, or bytes outside of the buffer."""
+        inside = self.addr <= addr and addr + length <= self.addr + self.size
+        if pd is not self._pd or not inside:
+            raise PyverbsRDMAError(text, EINVAL)
+
+    def close(self) -> None:
+        """Deregister its regions and free it."""
+        if self._pd is None:
+            return
+        for region in list(self.regions):
+            region.close()
+        here().buffers.free(self.addr)
+        self._pd, self.addr = None, 0
+
+    def __str__(self) -> str:
+        return "Buf:\n" + table((("addr", self.addr), ("size", self.size)))

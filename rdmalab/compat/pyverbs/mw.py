@@ -7,6 +7,7 @@ from rdmalab.compat.pyverbs.c_types import U32, U64, UINT64
 from rdmalab.compat.pyverbs.memory_region import MR
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.struct import Number, Struct, expect, table
+from rdmalab.hca.mw import MemoryWindow
 from rdmalab.spec.access import MWType
 
 __name__ = "rdmalab.compat.pyverbs.mr"  # the module of pyverbs that has its names
@@ -16,17 +17,18 @@ class MWBindInfo(Struct, PyverbsCM):
     """`ibv_mw_bind_info`."""
 
     __slots__ = ("_mr",)
-    addr = Number(U64, fixed=True)
-    length = Number(U64, fixed=True)
-    mw_access_flags = Number(U32, fixed=True)
+    _HEAD = "MWBindInfo:\n"
+    addr = Number(U64, "Addr", fixed=True)
+    length = Number(U64, "Length", fixed=True)
+    mw_access_flags = Number(U32, "MW access flags", fixed=True)
 
     def __init__(self, mr: MR, addr: int, length: int, mw_access_flags: int) -> None:
         expect("mr", mr, MR, null=False)
-        self._set(addr=addr, length=length, mw_access_flags=mw_access_flags)
+        self._set(locals())
         self._mr = mr
 
     def told(self) -> dict[str, int]:
-        """As the lab's words take it."""
+        """The range as a command takes it, its address translated to the lab's."""
         return {
             "bind_mr": self._mr.found.number,
             "bind_addr": here().buffers.to_lab(self.addr),
@@ -34,32 +36,26 @@ class MWBindInfo(Struct, PyverbsCM):
             "bind_access": self.mw_access_flags,
         }
 
-    def __str__(self) -> str:
-        flags = ("MW access flags", self.mw_access_flags)
-        return "MWBindInfo:\n" + table((("Addr", self.addr), ("Length", self.length), flags))
-
 
 class MWBind(Struct, PyverbsCM):
     """`ibv_mw_bind`."""
 
     __slots__ = ("_info",)
-    _wr_id = Number(UINT64)
-    _send_flags = Number(U32)
+    _HEAD = "MWBind:\n"
+    _wr_id = Number(UINT64, "WR id")
+    _send_flags = Number(U32, "Send flags")
 
     def __init__(self, info: MWBindInfo, send_flags: int, wr_id: int = 0) -> None:
         expect("info", info, MWBindInfo, null=False)
-        self._set(_wr_id=wr_id, _send_flags=send_flags)
+        self._set({"_send_flags": send_flags, "_wr_id": wr_id})
         self._info = info
 
     def told(self) -> dict[str, int]:
-        """As the lab's words take it."""
+        """The bind as a command takes it."""
         return {**self._info.told(), "wr_id": self._wr_id, "flags": self._send_flags}
 
-    def __str__(self) -> str:
-        return "MWBind:\n" + table((("WR id", self._wr_id), ("Send flags", self._send_flags)))
 
-
-class MW(LabObject):
+class MW(LabObject[MemoryWindow]):
     """`ibv_mw`."""
 
     __slots__ = ()
@@ -72,11 +68,11 @@ class MW(LabObject):
 
     @property
     def handle(self) -> int:
-        return int(self.found.number)
+        return self.found.number
 
     @property
     def rkey(self) -> int:
-        return int(self.found.rkey)
+        return self.found.rkey
 
     @property
     def type(self) -> int:
@@ -88,5 +84,6 @@ class MW(LabObject):
 
 
 def mwtype2str(mw_type: int, /) -> str:
+    """`IBV_MW_TYPE_1` or `IBV_MW_TYPE_2` for an ibv_mw_type."""
     names = {int(each): f"IBV_MW_{each.name}" for each in MWType}
     return names.get(mw_type, f"Unknown MW type ({mw_type})")

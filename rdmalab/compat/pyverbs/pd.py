@@ -2,45 +2,44 @@
 
 from collections.abc import Callable
 from errno import EOPNOTSUPP
-from typing import Any
 
 from rdmalab.command import Noun
 from rdmalab.compat.pyverbs.base import LabObject, PyverbsObject
+from rdmalab.compat.pyverbs.device import Context
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
 from rdmalab.compat.pyverbs.struct import expect
+from rdmalab.hca.pd import ProtectionDomain
 
 
-class PD(LabObject):
+class PD(LabObject[ProtectionDomain]):
     """`ibv_pd`."""
 
     __slots__ = ()
     DESTROY, FAILS, RANK = "dealloc_pd", "Failed to dealloc PD", 8
 
     def __init__(self, creator: object, **kwargs: object) -> None:
-        from rdmalab.compat.pyverbs.device import Context
-
         if kwargs.get("handle") is not None:
             raise PyverbsRDMAError("Failed to import PD", EOPNOTSUPP)
         if not isinstance(creator, Context):
             raise PyverbsUserError(f"Cannot create PD from {type(creator)}")
         self._allocate(creator)
 
-    def _allocate(self, context: Any) -> None:
+    def _allocate(self, context: Context) -> None:
         self._made("Failed to allocate PD", "alloc_pd", Noun.PD, context.node)
         self._join(context)
 
-    def advise_mr(self, advise: int, flags: int, sg_list: Any) -> int:
-        """Nothing is paged on demand."""
+    def advise_mr(self, advise: int, flags: int, sg_list: object) -> int:
+        """`ibv_advise_mr`: refused with EOPNOTSUPP, no memory is paged on demand."""
         del advise, flags, sg_list
         raise PyverbsRDMAError("Failed to advise MR", EOPNOTSUPP)
 
     def unimport(self) -> None:
+        """`ibv_unimport_pd`: the same as close."""
         self.close()
 
     @property
     def handle(self) -> int:
-        number: int = self.found.number
-        return number
+        return self.found.number
 
     @property
     def pd(self) -> "PD":
@@ -87,7 +86,7 @@ class ParentDomain(PD):
     __slots__ = ()
     RANK = 7
 
-    def __init__(self, context: Any, attr: ParentDomainInitAttr) -> None:
+    def __init__(self, context: Context, attr: ParentDomainInitAttr) -> None:
         text = "Failed to allocate Parent Domain"
         if attr.comp_mask:  # a device that has no buffers in the host cannot use them
             raise PyverbsRDMAError(text, EOPNOTSUPP)

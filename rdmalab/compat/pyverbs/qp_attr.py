@@ -1,13 +1,11 @@
 """What modify_qp takes and query_qp returns."""
 
-from typing import Any
+from typing import Self, overload
 
 from rdmalab.compat.pyverbs.addr import GID, AHAttr, GlobalRoute, text_of, told
-from rdmalab.compat.pyverbs.base import (
-    PyverbsCM,
-)
+from rdmalab.compat.pyverbs.base import PyverbsCM
 from rdmalab.compat.pyverbs.c_types import U8, U16, U32, UINT32, enum
-from rdmalab.compat.pyverbs.qp_cap import Cap, Sized
+from rdmalab.compat.pyverbs.qp_cap import CAPS, Cap, cap_rows
 from rdmalab.compat.pyverbs.struct import Number, Struct, expect, table
 from rdmalab.compat.pyverbs.utils import (
     access_flags_to_str,
@@ -15,12 +13,14 @@ from rdmalab.compat.pyverbs.utils import (
     mtu_to_str,
     qp_state_to_str,
 )
+from rdmalab.hca.attributes import AhAttr
 from rdmalab.spec.states import ATTRIBUTES, MTU, QPState
 
 __name__ = "rdmalab.compat.pyverbs.qp"  # the module of pyverbs that has its names
 
 _INNER = "  {:22}: {:<20}\n"
 _DEEP = "    {:22}: {:<20}\n"
+_BEFORE_CAPS = 9  # fields of QPAttr that its table shows first
 
 
 class _Path:
@@ -29,7 +29,11 @@ class _Path:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, struct: "QPAttr | None", owner: type | None = None) -> Any:
+    @overload
+    def __get__(self, struct: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(self, struct: "QPAttr", owner: type | None = None) -> AHAttr: ...
+    def __get__(self, struct: "QPAttr | None", owner: type | None = None) -> Self | AHAttr:
         if struct is None:
             return self
         path = _copied(struct.paths[self.name])
@@ -50,48 +54,46 @@ def _nowhere() -> AHAttr:
     return AHAttr(port_num=0)
 
 
-class QPAttr(Sized):
+class QPAttr(Struct):
     """`ibv_qp_attr`."""
 
     __slots__ = ("paths",)
-    qp_state = Number(enum("ibv_qp_state"))
-    cur_qp_state = Number(enum("ibv_qp_state"))
-    path_mtu = Number(enum("ibv_mtu"))
-    path_mig_state = Number(enum("ibv_mig_state"))
-    qkey = Number(U32)
-    rq_psn = Number(U32)
-    sq_psn = Number(U32)
-    dest_qp_num = Number(U32)
-    qp_access_flags = Number(U32)
+    qp_state = Number(enum("ibv_qp_state"), "QP state", qp_state_to_str)
+    cur_qp_state = Number(enum("ibv_qp_state"), "QP current state", qp_state_to_str)
+    path_mtu = Number(enum("ibv_mtu"), "Path MTU", mtu_to_str)
+    path_mig_state = Number(enum("ibv_mig_state"), "Path mig. state", mig_state_to_str)
+    qkey = Number(U32, "QKey")
+    rq_psn = Number(U32, "RQ PSN")
+    sq_psn = Number(U32, "SQ PSN")
+    dest_qp_num = Number(U32, "Dest QP number")
+    qp_access_flags = Number(U32, "QP access flags", access_flags_to_str)
     cap = Cap()
     ah_attr = _Path()
     alt_ah_attr = _Path()
-    pkey_index = Number(U16)
-    alt_pkey_index = Number(U16)
-    en_sqd_async_notify = Number(U8)
-    sq_draining = Number(U8)
-    max_rd_atomic = Number(U8)
-    max_dest_rd_atomic = Number(U8)
-    min_rnr_timer = Number(U8)
-    port_num = Number(U8)
-    timeout = Number(U8)
-    retry_cnt = Number(U8)
-    rnr_retry = Number(U8)
-    alt_port_num = Number(U8)
-    alt_timeout = Number(U8)
-    rate_limit = Number(U32)
+    pkey_index = Number(U16, "PKey index")
+    alt_pkey_index = Number(U16, "Alt. PKey index")
+    en_sqd_async_notify = Number(U8, "En. SQD async notify")
+    sq_draining = Number(U8, "SQ draining")
+    max_rd_atomic = Number(U8, "Max RD atomic")
+    max_dest_rd_atomic = Number(U8, "Max dest. RD atomic")
+    min_rnr_timer = Number(U8, "Min RNR timer")
+    port_num = Number(U8, "Port number")
+    timeout = Number(U8, "Timeout")
+    retry_cnt = Number(U8, "Retry counter")
+    rnr_retry = Number(U8, "RNR retry")
+    alt_port_num = Number(U8, "Alt. port number")
+    alt_timeout = Number(U8, "Alt. timeout")
+    rate_limit = Number(U32, "Rate limit")
 
     def __init__(
         self, qp_state: int = QPState.INIT, cur_qp_state: int = QPState.RESET, port_num: int = 1,
         path_mtu: int = MTU.B1024,
     ) -> None:  # fmt: skip
-        self._set(
-            qp_state=qp_state, cur_qp_state=cur_qp_state, port_num=port_num, path_mtu=path_mtu
-        )
+        self._set(locals())
         self.paths = {"ah_attr": _nowhere(), "alt_ah_attr": _nowhere()}
 
     def take_path(self, name: str, ah_attr: AHAttr | None) -> None:
-        """A copy of an address; None leaves what is there."""
+        """Copy an address to `ah_attr` or `alt_ah_attr`; None leaves it unchanged."""
         expect("ah_attr", ah_attr, AHAttr)
         if ah_attr is not None:
             self.paths[name] = _copied(ah_attr)
@@ -99,55 +101,29 @@ class QPAttr(Sized):
     def _copy_ah(self, ah_attr: AHAttr | None, is_alt: bool = False) -> None:
         self.take_path("alt_ah_attr" if is_alt else "ah_attr", ah_attr)
 
-    def told(self, mask: int) -> dict[str, Any]:
-        """What the mask names, as the lab's words take it."""
-        found: dict[str, Any] = {}
+    def told(self, mask: int) -> dict[str, object]:
+        """The attr of a command modify_qp: the fields that the mask names."""
+        found: dict[str, object] = {}
         for name, row in ATTRIBUTES.items():
             if not mask & row.mask:
                 continue
             if name in self.paths:
                 found[name] = told(self.paths[name])
             else:
-                found[name] = self.sizes() if name == "cap" else self.c.get(name, 0)
+                found[name] = self.numbers(CAPS) if name == "cap" else self.c.get(name, 0)
         return found
 
     def __str__(self) -> str:
-        caps = ("send WR", "recv WR", "send SGE", "recv SGE", "inline data")
-        sizes = zip(caps, self.sizes().values(), strict=True)
+        rows, paths = self._rows(), self.paths
         return "".join((
-            table((
-                ("QP state", qp_state_to_str(self.qp_state)),
-                ("QP current state", qp_state_to_str(self.cur_qp_state)),
-                ("Path MTU", mtu_to_str(self.path_mtu)),
-                ("Path mig. state", mig_state_to_str(self.path_mig_state)),
-                ("QKey", self.qkey),
-                ("RQ PSN", self.rq_psn),
-                ("SQ PSN", self.sq_psn),
-                ("Dest QP number", self.dest_qp_num),
-                ("QP access flags", access_flags_to_str(self.qp_access_flags)),
-            )),
+            table(rows[:_BEFORE_CAPS]),
             "QP caps:\n",
-            table(((f"max {label}", size) for label, size in sizes), _INNER),
+            table(cap_rows(self), _INNER),
             "AH Attr:\n",
-            _path_text(self.paths["ah_attr"]),
+            _path_text(paths["ah_attr"]),
             "Alt. AH Attr:\n",
-            _path_text(self.paths["alt_ah_attr"]),
-            table((
-                ("PKey index", self.pkey_index),
-                ("Alt. PKey index", self.alt_pkey_index),
-                ("En. SQD async notify", self.en_sqd_async_notify),
-                ("SQ draining", self.sq_draining),
-                ("Max RD atomic", self.max_rd_atomic),
-                ("Max dest. RD atomic", self.max_dest_rd_atomic),
-                ("Min RNR timer", self.min_rnr_timer),
-                ("Port number", self.port_num),
-                ("Timeout", self.timeout),
-                ("Retry counter", self.retry_cnt),
-                ("RNR retry", self.rnr_retry),
-                ("Alt. port number", self.alt_port_num),
-                ("Alt. timeout", self.alt_timeout),
-                ("Rate limit", self.rate_limit),
-            )),
+            _path_text(paths["alt_ah_attr"]),
+            table(rows[_BEFORE_CAPS:]),
         ))  # fmt: skip
 
 
@@ -156,56 +132,36 @@ def _path_text(attr: AHAttr) -> str:
 
 
 class ECE(Struct, PyverbsCM):
-    """`ibv_ece`."""
+    """`ibv_ece`: extended connection establishment, which no device of the lab has."""
 
     __slots__ = ()
-    vendor_id = Number(UINT32)
-    options = Number(UINT32)
-    comp_mask = Number(UINT32)
+    _HEAD, _LINE = "ECE:\n", "{:22}: 0x{:<20x}\n"
+    vendor_id = Number(UINT32, "Vendor ID")
+    options = Number(UINT32, "Options")
+    comp_mask = Number(UINT32, "Comp Mask")
 
     def __init__(self, vendor_id: int = 0, options: int = 0, comp_mask: int = 0) -> None:
-        self._set(vendor_id=vendor_id, options=options, comp_mask=comp_mask)
-
-    def __str__(self) -> str:
-        rows = (
-            ("Vendor ID", self.vendor_id),
-            ("Options", self.options),
-            ("Comp Mask", self.comp_mask),
-        )
-        return "ECE:\n" + table(rows, "{:22}: 0x{:<20x}\n")
+        self._set(locals())
 
 
 class QPRateLimitAttr(Struct):
     """`ibv_qp_rate_limit_attr`; rate_limit in kbit/s, 0: unlimited."""
 
     __slots__ = ()
-    rate_limit = Number(UINT32)
-    max_burst_sz = Number(UINT32)
-    typical_pkt_sz = Number(U16)
-    comp_mask = Number(UINT32)
+    rate_limit = Number(UINT32, "Rate limit (kbps)")
+    max_burst_sz = Number(UINT32, "Max burst size")
+    typical_pkt_sz = Number(U16, "Typical packet size")
+    comp_mask = Number(UINT32, "Comp mask")
 
     def __init__(
         self, rate_limit: int = 0, max_burst_sz: int = 0, typical_pkt_sz: int = 0,
         comp_mask: int = 0,
     ) -> None:  # fmt: skip
-        self._set(
-            rate_limit=rate_limit, max_burst_sz=max_burst_sz, typical_pkt_sz=typical_pkt_sz,
-            comp_mask=comp_mask,
-        )  # fmt: skip
-
-    def __str__(self) -> str:
-        return table(
-            (
-                ("Rate limit (kbps)", self.rate_limit),
-                ("Max burst size", self.max_burst_sz),
-                ("Typical packet size", self.typical_pkt_sz),
-                ("Comp mask", self.comp_mask),
-            )
-        )
+        self._set(locals())
 
 
-def address(found: Any) -> AHAttr:
-    """An address of the lab as an AHAttr."""
+def address(found: AhAttr | None) -> AHAttr:
+    """An address of the lab as an AHAttr; None: one of port 0."""
     if found is None:
         return _nowhere()
     route = None

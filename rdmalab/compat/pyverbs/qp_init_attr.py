@@ -1,21 +1,17 @@
-"""What create_qp takes."""
-
-from typing import Any
+"""What create_qp and create_qp_ex take."""
 
 from rdmalab.compat.pyverbs import wq
-from rdmalab.compat.pyverbs.base import (
-    PyverbsObject,
-)
+from rdmalab.compat.pyverbs.base import PyverbsObject
 from rdmalab.compat.pyverbs.c_types import INT, U16, U32, U64, converted, enum
 from rdmalab.compat.pyverbs.cq import CQ, CQEX
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
-from rdmalab.compat.pyverbs.qp_cap import NARROW, Cap, Capped, QPCap
+from rdmalab.compat.pyverbs.qp_cap import CAPS, Cap, Capped, QPCap, cap_rows
 from rdmalab.compat.pyverbs.srq import SRQ
-from rdmalab.compat.pyverbs.struct import Number, Part, expect, table
-from rdmalab.compat.pyverbs.utils import (
-    qp_type_to_str,
-)
+from rdmalab.compat.pyverbs.struct import NARROW, Number, Part, expect, table
+from rdmalab.compat.pyverbs.unsupported import Absent
+from rdmalab.compat.pyverbs.utils import qp_type_to_str
+from rdmalab.compat.pyverbs.wc import flags_to_str
 from rdmalab.compat.pyverbs.xrcd import XRCD
 from rdmalab.spec.builders import InitMask
 from rdmalab.spec.states import QPType
@@ -24,61 +20,6 @@ __name__ = "rdmalab.compat.pyverbs.qp"  # the module of pyverbs that has its nam
 
 _INDENTED = "    {:20}: {:<20}\n"
 _UD = int(QPType.UD)
-
-
-class _InitAttr(Capped):
-    """What both kinds of creation take."""
-
-    __slots__ = ()
-    qp_type = Number(enum("ibv_qp_type"))
-    sq_sig_all = Number(INT)
-    cap = Cap()
-    send_cq = Part(object)
-    recv_cq = Part(object)
-    srq = Part(SRQ)
-
-    def _take(self, scq: Any, rcq: Any, srq: Any, cap: QPCap | None) -> None:
-        for name, queue in (("scq", scq), ("rcq", rcq)):
-            expect(name, queue, PyverbsObject)
-            if queue is not None and not isinstance(queue, CQ | CQEX):
-                raise PyverbsUserError(f"Expected CQ/CQEX, got {type(queue)}")
-        expect("srq", srq, SRQ)
-        expect("cap", cap, QPCap)
-        self.parts |= {"send_cq": scq, "recv_cq": rcq, "srq": srq}
-        self.cap = cap
-
-    def told(self) -> dict[str, Any]:
-        """As the lab's words take it."""
-        parts = {name: self.parts.get(name) for name in ("send_cq", "recv_cq", "srq", "pd", "xrcd")}
-        found = {name: part.ref for name, part in parts.items() if part is not None}
-        return found | {
-            "qp_type": self.qp_type, "sq_sig_all": self.sq_sig_all, "cap": self.sizes(),
-        }  # fmt: skip
-
-    def cap_rows(self) -> list[tuple[str, int]]:
-        labels = ("send WR", "recv WR", "send SGE", "recv SGE", "inline data")
-        return [
-            (f"max {label}", size)
-            for label, size in zip(labels, self.sizes().values(), strict=True)
-        ]
-
-
-class QPInitAttr(_InitAttr):
-    """`ibv_qp_init_attr`."""
-
-    __slots__ = ()
-
-    def __init__(
-        self, qp_type: int = _UD, qp_context: Any = None, scq: Any = None, rcq: Any = None,
-        srq: SRQ | None = None, cap: QPCap | None = None, sq_sig_all: int = 1,
-    ) -> None:  # fmt: skip
-        del qp_context
-        self._set(qp_type=qp_type, sq_sig_all=sq_sig_all)
-        self._take(scq, rcq, srq, cap)
-
-    def __str__(self) -> str:
-        head = (("QP type", qp_type_to_str(self.qp_type)), ("SQ sig. all", self.sq_sig_all))
-        return table(head, NARROW) + "QP caps:\n" + table(self.cap_rows(), _INDENTED)
 
 
 _MASKS = {
@@ -91,30 +32,85 @@ _CREATE_FLAGS = {
 }  # fmt: skip
 
 
+def _mask_to_str(mask: int) -> str:
+    return flags_to_str(mask, _MASKS)
+
+
+def _create_flags_to_str(flags: int) -> str:
+    return flags_to_str(flags, _CREATE_FLAGS)
+
+
+class _InitAttr(Capped):
+    """What both kinds of creation take."""
+
+    __slots__ = ()
+    qp_type = Number(enum("ibv_qp_type"), "QP type", qp_type_to_str)
+    sq_sig_all = Number(INT, "SQ sig. all")
+    cap = Cap()
+    send_cq = Part[CQ | CQEX]()
+    recv_cq = Part[CQ | CQEX]()
+    srq = Part(SRQ)
+
+    def _take(
+        self, scq: CQ | CQEX | None, rcq: CQ | CQEX | None, srq: SRQ | None, cap: QPCap | None
+    ) -> None:
+        for name, queue in (("scq", scq), ("rcq", rcq)):
+            expect(name, queue, PyverbsObject)
+            if queue is not None and not isinstance(queue, CQ | CQEX):
+                raise PyverbsUserError(f"Expected CQ/CQEX, got {type(queue)}")
+        expect("srq", srq, SRQ)
+        expect("cap", cap, QPCap)
+        self.parts |= {"send_cq": scq, "recv_cq": rcq, "srq": srq}
+        self.cap = cap
+
+    def told(self) -> dict[str, object]:
+        """The init_attr of a command create_qp or create_qp_ex."""
+        parts = {name: self.parts.get(name) for name in ("send_cq", "recv_cq", "srq", "pd", "xrcd")}
+        found: dict[str, object] = {name: part.ref for name, part in parts.items() if part}
+        found |= {"qp_type": self.qp_type, "sq_sig_all": self.sq_sig_all}
+        return found | {"cap": self.numbers(CAPS)}
+
+
+class QPInitAttr(_InitAttr):
+    """`ibv_qp_init_attr`."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, qp_type: int = _UD, qp_context: object = None, scq: CQ | CQEX | None = None,
+        rcq: CQ | CQEX | None = None, srq: SRQ | None = None, cap: QPCap | None = None,
+        sq_sig_all: int = 1,
+    ) -> None:  # fmt: skip
+        del qp_context
+        self._set(locals())
+        self._take(scq, rcq, srq, cap)
+
+    def __str__(self) -> str:
+        return table(self._rows(), NARROW) + "QP caps:\n" + table(cap_rows(self), _INDENTED)
+
+
 class QPInitAttrEx(_InitAttr):
-    """`ibv_qp_init_attr_ex`."""
+    """`ibv_qp_init_attr_ex`; comp_mask: which of pd, xrcd and the following fields count."""
 
     __slots__ = ("_send_ops_flags",)
-    comp_mask = Number(U32)
-    create_flags = Number(U32)
-    max_tso_header = Number(U16)
-    source_qpn = Number(U32)
+    comp_mask = Number(U32, "comp mask", _mask_to_str)
+    create_flags = Number(U32, "create flags", _create_flags_to_str)
+    max_tso_header = Number(U16, "max TSO header")
+    source_qpn = Number(U32, "Source QPN")
     pd = Part(PD)
     xrcd = Part(XRCD)
     ind_table = Part(wq.RwqIndTable)
 
     def __init__(
-        self, qp_type: int = _UD, qp_context: Any = None, scq: Any = None, rcq: Any = None,
-        srq: SRQ | None = None, cap: QPCap | None = None, sq_sig_all: int = 0, comp_mask: int = 0,
-        pd: PD | None = None, xrcd: Any = None, create_flags: int = 0, max_tso_header: int = 0,
-        source_qpn: int = 0, hash_conf: Any = None, ind_table: Any = None, send_ops_flags: int = 0,
+        self, qp_type: int = _UD, qp_context: object = None, scq: CQ | CQEX | None = None,
+        rcq: CQ | CQEX | None = None, srq: SRQ | None = None, cap: QPCap | None = None,
+        sq_sig_all: int = 0, comp_mask: int = 0, pd: PD | None = None, xrcd: XRCD | None = None,
+        create_flags: int = 0, max_tso_header: int = 0, source_qpn: int = 0,
+        hash_conf: Absent | None = None, ind_table: Absent | None = None, send_ops_flags: int = 0,
     ) -> None:  # fmt: skip
         del qp_context
         expect("hash_conf", hash_conf, wq.RxHashConf)
-        self._set(
-            qp_type=qp_type, sq_sig_all=sq_sig_all, comp_mask=comp_mask,
-            create_flags=create_flags, max_tso_header=max_tso_header, source_qpn=source_qpn,
-        )  # fmt: skip
+        self._set(locals())
         self._take(scq, rcq, srq, cap)
         given = {"pd": (pd, PD), "xrcd": (xrcd, XRCD), "ind_table": (ind_table, wq.RwqIndTable)}
         for name, (part, kind) in given.items():
@@ -122,8 +118,8 @@ class QPInitAttrEx(_InitAttr):
             self.parts[name] = part
         self._send_ops_flags = converted(send_ops_flags, U64)
 
-    def told(self) -> dict[str, Any]:
-        """What the mask does not name is not there."""
+    def told(self) -> dict[str, object]:
+        """The same; without the fields that comp_mask does not name."""
         found, mask = super().told(), self.comp_mask
         for name, bit in (("pd", InitMask.PD), ("xrcd", InitMask.XRCD)):
             if not mask & bit:
@@ -136,18 +132,14 @@ class QPInitAttrEx(_InitAttr):
         return found
 
     def mask_to_str(self, mask: int, /) -> str:
-        return "".join(f"{text} " for bit, text in _MASKS.items() if mask & bit)
+        """The fields that a comp_mask names, each followed by a blank."""
+        return _mask_to_str(mask)
 
     def flags_to_str(self, flags: int, /) -> str:
-        return "".join(f"{text} " for bit, text in _CREATE_FLAGS.items() if flags & bit)
+        """The meaning of each bit of create_flags, followed by a blank."""
+        return _create_flags_to_str(flags)
 
     def __str__(self) -> str:
-        head = (("QP type", qp_type_to_str(self.qp_type)), ("SQ sig. all", self.sq_sig_all))
-        rows = [(f"  {label}", size) for label, size in self.cap_rows()]
-        tail = (
-            ("comp mask", self.mask_to_str(self.comp_mask)),
-            ("create flags", self.flags_to_str(self.create_flags)),
-            ("max TSO header", self.max_tso_header),
-            ("Source QPN", self.source_qpn),
-        )
-        return table(head, NARROW) + "QP caps:\n" + table((*rows, *tail), NARROW)
+        caps = [(f"  {label}", size) for label, size in cap_rows(self)]
+        head, tail = self._rows()[:2], self._rows()[2:]
+        return table(head, NARROW) + "QP caps:\n" + table([*caps, *tail], NARROW)

@@ -9,19 +9,20 @@ from rdmalab.compat.pyverbs.base import (
     call,
 )
 from rdmalab.compat.pyverbs.c_types import INT, converted
+from rdmalab.compat.pyverbs.device import Context
 from rdmalab.compat.pyverbs.mr import MW, MWBind, lend
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError
 from rdmalab.compat.pyverbs.qp_attr import ECE, QPAttr, QPRateLimitAttr, address
 from rdmalab.compat.pyverbs.qp_cap import CAPS
 from rdmalab.compat.pyverbs.qp_init_attr import QPInitAttr, QPInitAttrEx
-from rdmalab.compat.pyverbs.srq import post
 from rdmalab.compat.pyverbs.struct import WIDE, expect, table
 from rdmalab.compat.pyverbs.utils import (
     qp_state_to_str,
     qp_type_to_str,
 )
-from rdmalab.compat.pyverbs.wr import RecvWR, SendWR
+from rdmalab.compat.pyverbs.wr import RecvWR, SendWR, post
+from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.states import ATTRIBUTES, MOVES, Attr, QPState, QPType
 
 __name__ = "rdmalab.compat.pyverbs.qp"  # the module of pyverbs that has its names
@@ -30,25 +31,30 @@ __name__ = "rdmalab.compat.pyverbs.qp"  # the module of pyverbs that has its nam
 _BEGINS = {QPType.UD: "to_rts", QPType.RAW_PACKET: "to_rts"}
 
 
-class QP(LabObject):
+def _sizes(cap: object) -> dict[str, int]:
+    """The sizes of the queues in an answer of the lab."""
+    return {name: getattr(cap, name) for name in CAPS}
+
+
+class QP(LabObject[QueuePair]):
     """`ibv_qp`, of a PD or, with QPInitAttrEx, of a context."""
 
     __slots__ = ("_pd",)
     DESTROY, FAILS, RANK = "destroy_qp", "Failed to destroy QP", 1
 
-    def __init__(self, creator: Any, init_attr: Any, qp_attr: QPAttr | None = None) -> None:
+    def __init__(
+        self, creator: PD | Context, init_attr: Any, qp_attr: QPAttr | None = None
+    ) -> None:
         expect("qp_attr", qp_attr, QPAttr)
         if isinstance(creator, PD):
             self._create_qp(creator, init_attr)
-            pd, xrcd = creator, None
+            self._pd, xrcd = creator, None
         else:
             self._create_qp_ex(creator, init_attr)
-            pd, xrcd = init_attr.pd, init_attr.xrcd
+            self._pd, xrcd = init_attr.pd, init_attr.xrcd
         queues = init_attr.send_cq, init_attr.recv_cq, init_attr.srq
-        self._join(creator, pd, *queues, xrcd)
-        self._pd = pd
-        cap = self.found.told_cap
-        init_attr.fill({name: getattr(cap, name) for name in CAPS})
+        self._join(creator, self._pd, *queues, xrcd)
+        init_attr.fill(_sizes(self.found.told_cap))
         if qp_attr is not None:
             getattr(self, _BEGINS.get(QPType(self.qp_type), "to_init"))(qp_attr)
 
@@ -57,7 +63,7 @@ class QP(LabObject):
             "Failed to create QP", "create_qp", Noun.QP, pd.node, pd=pd.ref, init_attr=attr.told()
         )
 
-    def _create_qp_ex(self, ctx: LabObject, attr: QPInitAttrEx) -> None:
+    def _create_qp_ex(self, ctx: Context, attr: QPInitAttrEx) -> None:
         text = "Failed to create QP"
         if attr.create_flags or attr.ind_table is not None:
             raise PyverbsRDMAError(text, EOPNOTSUPP)
@@ -65,7 +71,7 @@ class QP(LabObject):
 
     # ------------------------------------------------------------------ states
     def _get_comp_mask(self, dst: str) -> int:
-        """What a move up needs."""
+        """The mask of a transition: IBV_QP_STATE and what the new state requires."""
         to = QPState[dst]
         move = MOVES[QPType(self.qp_type), QPState(to - 1), to]
         return int(move.required | Attr.STATE)
@@ -76,19 +82,23 @@ class QP(LabObject):
         self._modify(f"Failed to modify QP state to {said}", qp_attr, mask)
 
     def to_init(self, qp_attr: QPAttr, /) -> None:
+        """Change the state to INIT with the attributes that this needs."""
         self._move(QPState.INIT, "init", qp_attr)
 
     def to_rtr(self, qp_attr: QPAttr, /) -> None:
+        """Change the state to RTR, by INIT if it is not in INIT."""
         if self.qp_state != QPState.INIT:
             self.to_init(qp_attr)
         self._move(QPState.RTR, "RTR", qp_attr)
 
     def to_rts(self, qp_attr: QPAttr, /) -> None:
+        """Change the state to RTS, by RTR (and INIT) if it is not in RTR."""
         if self.qp_state != QPState.RTR:
             self.to_rtr(qp_attr)
         self._move(QPState.RTS, "RTS", qp_attr)
 
     def modify(self, qp_attr: QPAttr, comp_mask: int) -> None:
+        """`ibv_modify_qp`; comp_mask: bits of ibv_qp_attr_mask."""
         expect("qp_attr", qp_attr, QPAttr, null=False)
         self._modify("Failed to modify QP", qp_attr, converted(comp_mask, INT))
 
@@ -96,54 +106,52 @@ class QP(LabObject):
         call(text, "modify_qp", qp=self.ref, attr=qp_attr.told(mask), attr_mask=mask)
 
     def query(self, attr_mask: int, /) -> tuple[QPAttr, QPInitAttr]:
-        """The device answers all there is, whatever the mask says."""
+        """`ibv_query_qp`: all attributes, whatever the mask is, and what it was created with."""
         del attr_mask
         answer = call("Failed to query QP", "query_qp", qp=self.ref)
         attr, init = QPAttr(), QPInitAttr()
-        names = [name for name in ATTRIBUTES if getattr(answer, name, None) is not None]
-        attr.fill({
-            name: getattr(answer, name)
-            for name in names
-            if name not in attr.paths and name != "cap"
-        })  # fmt: skip
-        attr.c.update((name, int(getattr(answer.cap, name))) for name in CAPS)
-        attr.c["sq_draining"] = answer.sq_draining
+        values = {name: getattr(answer, name, None) for name in ATTRIBUTES}
+        attr.fill(values | {"sq_draining": answer.sq_draining} | _sizes(answer.cap))
         for name in attr.paths:
-            attr.paths[name] = address(getattr(answer, name))
+            attr.paths[name] = address(values[name])
         made = answer.init_attr
-        init.fill({"qp_type": made.qp_type, "sq_sig_all": made.sq_sig_all})
-        init.fill({name: getattr(made.cap, name) for name in CAPS})
+        init.fill({"qp_type": made.qp_type, "sq_sig_all": made.sq_sig_all} | _sizes(made.cap))
         return attr, init
 
     # ------------------------------------------------------------------ work
     def post_recv(self, wr: RecvWR, bad_wr: RecvWR | None = None) -> None:
+        """`ibv_post_recv` of a chain; the first that is refused is copied to bad_wr."""
         expect("wr", wr, RecvWR, null=False)
-        post("Failed to post recv", "post_recv", "qp", self, wr, bad_wr)
+        post("Failed to post recv", "post_recv", wr, bad_wr, qp=self.ref)
 
     def post_send(self, wr: SendWR, bad_wr: SendWR | None = None) -> None:
+        """`ibv_post_send` of a chain; the first that is refused is copied to bad_wr."""
         expect("wr", wr, SendWR, null=False)
         for sge in (sge for each in wr.chain() for sge in each.sg):
             lend(self._pd, sge["addr"], sge["length"])
-        post("Failed to post send", "post_send", "qp", self, wr, bad_wr)
+        post("Failed to post send", "post_send", wr, bad_wr, qp=self.ref)
 
     def bind_mw(self, mw: MW, mw_bind: MWBind) -> None:
-        text = "Failed to Bind MW"
-        call(text, "bind_mw", qp=self.ref, mw=mw.ref, asked=mw_bind.told())
+        """`ibv_bind_mw`: post a bind of a type 1 window, which gets a new rkey."""
+        call("Failed to Bind MW", "bind_mw", qp=self.ref, mw=mw.ref, asked=mw_bind.told())
 
     # ------------------------------------------------------------------ and what else there is
     def set_ece(self, ece: ECE, /) -> None:
+        """`ibv_set_ece`: EOPNOTSUPP for any vendor_id but 0."""
         if ece.vendor_id:
             raise PyverbsRDMAError("Failed to set ECE", EOPNOTSUPP)
 
     def query_ece(self) -> ECE:
+        """`ibv_query_ece`: refused with EOPNOTSUPP."""
         raise PyverbsRDMAError("Failed to query ECE", EOPNOTSUPP)
 
     def modify_rate_limit(self, attr: QPRateLimitAttr) -> None:
+        """`ibv_modify_qp_rate_limit`: refused with EOPNOTSUPP."""
         expect("attr", attr, QPRateLimitAttr, null=False)
         raise PyverbsRDMAError("Failed to modify QP rate limit", EOPNOTSUPP)
 
     def query_data_in_order(self, op: int, flags: int = 0) -> int:
-        """No device of the lab promises it."""
+        """`ibv_query_qp_data_in_order`: 0, no device of the lab promises an order."""
         del op, flags
         return 0
 
@@ -157,7 +165,7 @@ class QP(LabObject):
 
     @property
     def qp_num(self) -> int:
-        return int(self.found.number)
+        return self.found.number
 
     def __str__(self) -> str:
         return table(

@@ -1,5 +1,6 @@
 """Shared receive queues."""
 
+from collections.abc import Sequence
 from errno import EOPNOTSUPP
 from typing import Any
 
@@ -7,18 +8,22 @@ from rdmalab.command import Noun, Refused
 from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, call, failed
 from rdmalab.compat.pyverbs.c_types import INT, U32, UINT32, UINT64, converted, enum
+from rdmalab.compat.pyverbs.cq import CQ, CQEX
+from rdmalab.compat.pyverbs.device import Context
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError
 from rdmalab.compat.pyverbs.struct import Number, Part, Struct, expect
-from rdmalab.compat.pyverbs.wr import SGE, RecvWR
+from rdmalab.compat.pyverbs.wr import SGE, RecvWR, post
 from rdmalab.compat.pyverbs.xrcd import XRCD
+from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.spec.srq import SrqAttrMask, SrqType
 
 _TYPE, _PD, _XRCD, _CQ = 1, 2, 4, 8  # of ibv_srq_init_attr_mask
+_CAPACITY = ("max_wr", "max_sge", "srq_limit")
 
 
 class SrqAttr(Struct):
-    """`ibv_srq_attr`."""
+    """`ibv_srq_attr`; srq_limit: with fewer receives, IBV_EVENT_SRQ_LIMIT_REACHED is raised."""
 
     __slots__ = ()
     max_wr = Number(U32)
@@ -26,58 +31,52 @@ class SrqAttr(Struct):
     srq_limit = Number(U32)
 
     def __init__(self, max_wr: int = 100, max_sge: int = 1, srq_limit: int = 0) -> None:
-        self._set(max_wr=max_wr, max_sge=max_sge, srq_limit=srq_limit)
+        self._set(locals())
 
 
-class SrqInitAttr(Struct):
+class _InitAttr(Struct):
+    """The same to be read, in what both kinds of creation take."""
+
+    __slots__ = ()
+    max_wr = Number(U32, fixed=True)
+    max_sge = Number(U32, fixed=True)
+    srq_limit = Number(U32, fixed=True)
+
+
+class SrqInitAttr(_InitAttr):
     """`ibv_srq_init_attr`."""
 
     __slots__ = ()
-    max_wr = Number(U32, fixed=True)
-    max_sge = Number(U32, fixed=True)
-    srq_limit = Number(U32, fixed=True)
 
     def __init__(self, attr: SrqAttr | None = None) -> None:
         expect("attr", attr, SrqAttr)
-        self._set(**(attr.c if attr is not None else {}))
+        self._set(attr.c if attr is not None else {})
 
 
-class SrqInitAttrEx(Struct):
-    """`ibv_srq_init_attr_ex`."""
+class SrqInitAttrEx(_InitAttr):
+    """`ibv_srq_init_attr_ex`; comp_mask: which of srq_type, pd, xrcd and cq count."""
 
     __slots__ = ()
-    max_wr = Number(U32, fixed=True)
-    max_sge = Number(U32, fixed=True)
-    srq_limit = Number(U32, fixed=True)
     comp_mask = Number(U32)
     srq_type = Number(enum("ibv_srq_type"))
     max_num_tags = Number(UINT32)
     max_ops = Number(UINT32)
     pd = Part(PD)
     xrcd = Part(XRCD)
-    cq = Part(object)
+    cq = Part[CQ | CQEX]()
 
     def __init__(self, max_wr: int = 100, max_sge: int = 1, srq_limit: int = 0) -> None:
-        self._set(max_wr=max_wr, max_sge=max_sge, srq_limit=srq_limit)
+        self._set(locals())
 
-    def told(self) -> dict[str, Any]:
-        """As the lab's words take it: what the mask names."""
+    def told(self) -> dict[str, object]:
+        """The init_attr of a command create_srq_ex: the fields that comp_mask names."""
         parts = {"pd": (_PD, self.pd), "xrcd": (_XRCD, self.xrcd), "cq": (_CQ, self.cq)}
-        found: dict[str, Any] = {
-            name: part.ref
-            for name, (bit, part) in parts.items()
-            if self.comp_mask & bit and part is not None
+        found: dict[str, object] = {
+            name: part.ref for name, (bit, part) in parts.items() if self.comp_mask & bit and part
         }
         if self.comp_mask & _TYPE:
             found["srq_type"] = self.srq_type
-        return found
-
-
-_CAPACITY = ("max_wr", "max_sge", "srq_limit")
-
-
-def _capacity(attr: Struct) -> dict[str, int]:
-    return {name: attr.c.get(name, 0) for name in _CAPACITY}
+        return found | {"attr": self.numbers(_CAPACITY)}
 
 
 class OpsWr(Struct, PyverbsCM):
@@ -96,13 +95,10 @@ class OpsWr(Struct, PyverbsCM):
     def __init__(
         self, wr_id: int = 0, opcode: int = 0, flags: int = 1, next_wr: "OpsWr | None" = None,
         unexpected_cnt: int = 0, recv_wr_id: int = 0, num_sge: int | None = None, tag: int = 0,
-        mask: int = 0, sg_list: Any = None,
+        mask: int = 0, sg_list: Sequence[SGE] | None = None,
     ) -> None:  # fmt: skip
         expect("next_wr", next_wr, OpsWr)
-        self._set(
-            wr_id=wr_id, opcode=opcode, flags=flags, unexpected_cnt=unexpected_cnt,
-            recv_wr_id=recv_wr_id, tag=tag, mask=mask,
-        )  # fmt: skip
+        self._set(locals())
         self.parts["next_wr"] = next_wr
         if num_sge is not None:
             converted(num_sge, INT)
@@ -126,29 +122,29 @@ class OpsWr(Struct, PyverbsCM):
         self.parts["next_wr"] = val
 
 
-class SRQ(LabObject):
+class SRQ(LabObject[SharedReceiveQueue]):
     """`ibv_srq`, of a PD or, extended, of a context."""
 
     __slots__ = ()
     DESTROY, FAILS, RANK = "destroy_srq", "Failed to destroy SRQ", 5
 
-    def __init__(self, creator: Any, attr: Any) -> None:
+    def __init__(self, creator: PD | Context, attr: Any) -> None:
         if isinstance(creator, PD):
             self._create_srq(creator, attr)
         else:
             self._create_srq_ex(creator, attr)
 
     def _create_srq(self, pd: PD, init_attr: SrqInitAttr) -> None:
-        self._create("create_srq", pd, pd=pd.ref, attr=_capacity(init_attr))
+        self._create("create_srq", pd, pd=pd.ref, attr=init_attr.numbers(_CAPACITY))
 
-    def _create_srq_ex(self, context: LabObject, init_attr_ex: SrqInitAttrEx) -> None:
-        told = {**init_attr_ex.told(), "attr": _capacity(init_attr_ex)}
+    def _create_srq_ex(self, context: Context, init_attr_ex: SrqInitAttrEx) -> None:
+        told = init_attr_ex.told()
         if told.get("srq_type", SrqType.BASIC) not in tuple(SrqType):
             raise PyverbsRDMAError("Failed to create SRQ (errno is 95)", EOPNOTSUPP)
         self._create("create_srq_ex", context, init_attr=told)
         self._join(context, init_attr_ex.pd, init_attr_ex.xrcd, init_attr_ex.cq)
 
-    def _create(self, word: str, creator: LabObject, **told: Any) -> None:
+    def _create(self, word: str, creator: PD | Context, **told: object) -> None:
         try:
             self._is(here().make(word, Noun.SRQ, creator.node, **told))
         except Refused as refusal:
@@ -157,36 +153,27 @@ class SRQ(LabObject):
         self._join(creator)
 
     def get_srq_num(self) -> int:
+        """`ibv_get_srq_num`: its number for XRC sends. EOPNOTSUPP: a device without XRC."""
         return int(call("Failed to retrieve SRQ number", "get_srq_num", srq=self.ref))
 
     def modify(self, attr: SrqAttr, comp_mask: int) -> None:
-        given = {
-            name: attr.c.get(name, 0)
-            for name, bit in (("max_wr", SrqAttrMask.MAX_WR), ("srq_limit", SrqAttrMask.LIMIT))
-            if comp_mask & bit
-        }
+        """`ibv_modify_srq`: set the fields that comp_mask (ibv_srq_attr_mask) names."""
+        bits = {"max_wr": SrqAttrMask.MAX_WR, "srq_limit": SrqAttrMask.LIMIT}
+        given = attr.numbers(name for name, bit in bits.items() if comp_mask & bit)
         text = "Failed to modify SRQ"
         call(text, "modify_srq", srq=self.ref, attr=given, srq_attr_mask=comp_mask)
 
     def query(self) -> SrqAttr:
+        """`ibv_query_srq`: the real sizes and the limit; 0: not armed."""
         found, attr = call("Failed to query SRQ", "query_srq", srq=self.ref), SrqAttr()
         attr.fill({name: getattr(found, name) for name in _CAPACITY})
         return attr
 
     def post_srq_ops(self, wr: OpsWr, bad_wr: OpsWr | None = None) -> None:
+        """`ibv_post_srq_ops`: refused with EOPNOTSUPP."""
         del wr, bad_wr
         raise PyverbsRDMAError("post SRQ ops failed.", EOPNOTSUPP)
 
     def post_recv(self, wr: RecvWR, bad_wr: RecvWR | None = None) -> None:
-        post("Failed to post receive to SRQ.", "post_srq_recv", "srq", self, wr, bad_wr)
-
-
-def post(text: str, word: str, parameter: str, queue: LabObject, wr: Any, bad_wr: Any) -> None:
-    """A chain of work requests; the first that is refused is copied to `bad_wr`."""
-    chain = wr.chain()
-    try:
-        here().call(word, **{parameter: queue.ref}, wr=[each.told() for each in chain])
-    except Refused as refusal:
-        if refusal.bad_wr is not None and refusal.bad_wr < len(chain):
-            chain[refusal.bad_wr].copy_to(bad_wr)
-        raise failed(text, refusal) from None
+        """`ibv_post_srq_recv` of a chain; the first that is refused is copied to bad_wr."""
+        post("Failed to post receive to SRQ.", "post_srq_recv", wr, bad_wr, srq=self.ref)

@@ -1,37 +1,54 @@
-"""C structs as a binding shows them: integers of C's widths, and a table as text."""
+"""C structs as pyverbs shows them: integers of C's widths, and a table as text."""
 
-from collections.abc import Iterable
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from rdmalab.compat.pyverbs.base import PyverbsObject
 from rdmalab.compat.pyverbs.c_types import Width, converted
 from rdmalab.compat.pyverbs.pyverbs_error import SKIN
 
-WIDE = "{:22}: {:<20}\n"  # a line of most tables
+# Formats of a line: label, value.
+WIDE = "{:22}: {:<20}\n"
+NARROW = "{:20}: {:<20}\n"
 PORT_LINE = "{:<24}: {:<20}\n"
+T = TypeVar("T")
 
 
-class Number:
-    """A field of a struct. fixed: it is only read. kept: fewer bits than the binding lets in."""
+class Field:
+    """A number of a struct by its C type, and its line in the struct's table.
 
-    def __init__(self, width: Width, *, fixed: bool = False, kept: int = 64) -> None:
-        self.width = width
-        self.fixed = fixed
-        self.kept = kept
+    label: none, it is not in the table. text: what is shown of the number. fixed: it can only be
+    read. kept: how many low bits of an assigned number stay.
+    """
+
+    def __init__(
+        self, width: Width, label: str = "", text: Callable[[int], object] = int, *,
+        fixed: bool = False, kept: int = 64,
+    ) -> None:  # fmt: skip
+        self.width, self.label, self.text = width, label, text
+        self.fixed, self.kept = fixed, kept
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, struct: "Struct | None", owner: type | None = None) -> Any:
+
+class Number(Field):
+    """A field that is read and written as an integer; 0 until it is set."""
+
+    @overload
+    def __get__(self, struct: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(self, struct: "Struct", owner: type | None = None) -> int: ...
+    def __get__(self, struct: "Struct | None", owner: type | None = None) -> Self | int:
         return self if struct is None else struct.c.get(self.name, 0)
 
-    def __set__(self, struct: "Struct", value: Any) -> None:
+    def __set__(self, struct: "Struct", value: int) -> None:
         if self.fixed:
             raise not_so(struct, self.name, "writable")
         self.put(struct, value)
 
-    def put(self, struct: "Struct", value: Any) -> None:
-        """Set it, fixed or not."""
+    def put(self, struct: "Struct", value: object) -> None:
+        """Set it, fixed or not. TypeError, OverflowError as `converted` raises them."""
         number = converted(value, self.width)
         struct.c[self.name] = number if self.width.least else number & (1 << self.kept) - 1
 
@@ -42,48 +59,78 @@ def not_so(struct: object, name: str, what: str) -> AttributeError:
     return AttributeError(f"attribute '{name}' of '{kind}' objects is not {what}")
 
 
-class Part:
-    """A field of a struct that is an object of one class, or None."""
+class Part(Generic[T]):
+    """A field of a struct that is an object of one class, or None. kind None: not checked."""
 
-    def __init__(self, kind: type) -> None:
+    def __init__(self, kind: type[T] | None = None) -> None:
         self.kind = kind
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, struct: "Struct | None", owner: type | None = None) -> Any:
+    @overload
+    def __get__(self, struct: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(self, struct: "Struct", owner: type | None = None) -> T | None: ...
+    def __get__(self, struct: "Struct | None", owner: type | None = None) -> Self | T | None:
         return self if struct is None else struct.parts.get(self.name)
 
-    def __set__(self, struct: "Struct", val: Any) -> None:
-        expect("val", val, self.kind)
+    def __set__(self, struct: "Struct", val: T | None) -> None:
+        expect("val", val, self.kind or object)
         struct.parts[self.name] = val
 
 
 class Struct(PyverbsObject):
-    """A struct: `c` holds its numbers, `parts` its objects; what was never set is 0 or None."""
+    """A struct: `c` holds its numbers, `parts` its objects; what was never set is 0 or None.
+
+    Its text is a table of the fields with a label, in their order, after _HEAD.
+    """
 
     __slots__ = ("c", "parts")
+    _HEAD: ClassVar[str] = ""
+    _LINE: ClassVar[str] = WIDE
 
     c: dict[str, int]
     parts: dict[str, Any]
 
-    def __new__(cls, *given: Any, **named: Any) -> Self:
+    def __new__(cls, *given: object, **named: object) -> Self:
         made = super().__new__(cls)
         made.c, made.parts = {}, {}
         return made
 
-    def _set(self, **numbers: Any) -> None:
-        for name, value in numbers.items():
-            getattr(type(self), name).put(self, value)
+    def _set(self, given: Mapping[str, object]) -> None:
+        """Of the arguments of `__init__` (its `locals()`), those with a field of their name."""
+        for name, value in given.items():
+            field = getattr(type(self), name, None)
+            if isinstance(field, Number):
+                field.put(self, value)
 
-    def fill(self, numbers: dict[str, Any]) -> None:
-        """What the device answers, as far as the struct has a field for it."""
+    def fill(self, numbers: Mapping[str, object]) -> None:
+        """Set what the device answers, as far as the struct has a field for it."""
         for name, value in numbers.items():
-            if isinstance(getattr(type(self), name, None), Number):
+            if isinstance(value, int) and isinstance(getattr(type(self), name, None), Number):
                 self.c[name] = int(value)
 
+    def numbers(self, names: Iterable[str]) -> dict[str, int]:
+        """These fields by name; 0: never set."""
+        return {name: self.c.get(name, 0) for name in names}
 
-def table(rows: Iterable[tuple[str, Any]], line: str = WIDE) -> str:
+    def _rows(self) -> list[tuple[str, object]]:
+        """The label and text of each field that has a label; those of base classes come first."""
+        return [
+            (field.label, field.text(self.c.get(name, 0)))
+            for kind in reversed(type(self).__mro__)
+            for name, field in vars(kind).items()
+            if isinstance(field, Field) and field.label
+        ]
+
+    def __str__(self) -> str:
+        rows = self._rows()
+        return self._HEAD + table(rows, self._LINE) if rows else super().__str__()
+
+
+def table(rows: Iterable[tuple[str, object]], line: str = WIDE) -> str:
+    """One line for each (label, value)."""
     return "".join(line.format(label, value) for label, value in rows)
 
 
@@ -95,8 +142,8 @@ def members(enum_name: str, less: str = "") -> dict[int, str]:
     return {int(value): name for name, value in members.items() if name != less}
 
 
-def expect(what: str, value: Any, kind: type, *, null: bool = True) -> None:
-    """TypeError for an argument of another class, as the binding words it."""
+def expect(what: str, value: object, kind: type, *, null: bool = True) -> None:
+    """TypeError for an argument of another class, worded as pyverbs words it; null: None passes."""
     if isinstance(value, kind) or (null and value is None):
         return
     wanted = f"{kind.__module__.removeprefix(SKIN)}.{kind.__name__}"

@@ -5,7 +5,7 @@ A device without a feature answers EOPNOTSUPP: programs that know how to go on w
 
 import errno
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NoReturn, Self
+from typing import ClassVar, NoReturn, Self
 
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
 
@@ -24,13 +24,13 @@ class Absent:
 
 
 def stand_ins(
-    module: str,
+    module: dict[str, object],
     why: str,
     names: Mapping[type | str | None, str],
     static: Mapping[str, str] | None = None,
     other_device: Mapping[str, str] | None = None,
-) -> dict[str, type[Absent]]:
-    """The classes of a module.
+) -> None:
+    """Put the classes of a module into its `globals()`.
 
     names: base → classes; a base is a class, one named before it in the table, or None.
     static: class → its functions that need no object.
@@ -41,15 +41,15 @@ def stand_ins(
         kind = made[base] if isinstance(base, str) else base or Absent
         for name in row.split():
             said = (other_device or {}).get(name, "")
-            body = {"__module__": module, "why": why, "other_device": said}
+            body = {"__module__": module["__name__"], "why": why, "other_device": said}
             made[name] = type(name, (kind,), body)
     for name, functions in (static or {}).items():
         for function in functions.split():
             setattr(made[name], function, staticmethod(_refusing(f"{name}.{function}()", why)))
-    return made
+    module.update(made)
 
 
-def _refusing(what: str, why: str) -> Callable[..., Any]:
+def _refusing(what: str, why: str) -> Callable[..., NoReturn]:
     def refuse(*_values: object, **_named: object) -> NoReturn:
         _refuse(what, why)
 

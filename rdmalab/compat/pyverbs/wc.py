@@ -1,88 +1,16 @@
 """Work completions."""
 
 from operator import attrgetter
-from typing import Any
 
 from rdmalab.compat.pyverbs.c_types import INT, U32, U64, enum
-from rdmalab.compat.pyverbs.struct import Number, Struct, table
+from rdmalab.compat.pyverbs.struct import Number, Struct
+from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.statuses import WCStatus
 
 __name__ = "rdmalab.compat.pyverbs.cq"  # the module of pyverbs that has its names
 
 
-class WcTmInfo(Struct):
-    """`ibv_wc_tm_info`."""
-
-    __slots__ = ()
-    tag = Number(U64)
-    priv = Number(U32)
-
-
-class WC(Struct):
-    """`ibv_wc`."""
-
-    __slots__ = ()
-    wr_id = Number(U64)
-    status = Number(enum("ibv_wc_status"))
-    opcode = Number(enum("ibv_wc_opcode"))
-    vendor_err = Number(U32)
-    byte_len = Number(U32)
-    qp_num = Number(U32)
-    src_qp = Number(U32)
-    imm_data = Number(U32)
-    wc_flags = Number(INT)
-    pkey_index = Number(U32, kept=16)
-    slid = Number(U32, kept=16)
-    sl = Number(U32, kept=8)
-    dlid_path_bits = Number(U32, kept=8)
-
-    def __init__(
-        self, wr_id: int = 0, status: int = 0, opcode: int = 0, vendor_err: int = 0,
-        byte_len: int = 0, qp_num: int = 0, src_qp: int = 0, imm_data: int = 0, wc_flags: int = 0,
-        pkey_index: int = 0, slid: int = 0, sl: int = 0, dlid_path_bits: int = 0,
-    ) -> None:  # fmt: skip
-        self._set(
-            wr_id=wr_id, status=status, opcode=opcode, vendor_err=vendor_err, byte_len=byte_len,
-            qp_num=qp_num, src_qp=src_qp, imm_data=imm_data, wc_flags=wc_flags,
-            pkey_index=pkey_index, slid=slid, sl=sl, dlid_path_bits=dlid_path_bits,
-        )  # fmt: skip
-
-    def __str__(self) -> str:
-        return table(
-            (
-                ("WR ID", self.wr_id),
-                ("status", cqe_status_to_str(self.status)),
-                ("opcode", cqe_opcode_to_str(self.opcode)),
-                ("vendor error", self.vendor_err),
-                ("byte length", self.byte_len),
-                ("QP num", self.qp_num),
-                ("source QP", self.src_qp),
-                ("WC flags", cqe_flags_to_str(self.wc_flags)),
-                ("pkey index", self.pkey_index),
-                ("slid", self.slid),
-                ("sl", self.sl),
-                ("imm_data", self.imm_data),
-                ("dlid path bits", self.dlid_path_bits),
-            )
-        )
-
-
-_COPIED = (
-    "wr_id", "status", "opcode", "vendor_err", "byte_len", "qp_num", "src_qp", "imm_data",
-    "wc_flags", "slid", "sl", "dlid_path_bits",
-)  # fmt: skip
-_copied_from = attrgetter(*_COPIED)
-
-
-def wc_of(cqe: Any) -> WC:
-    """A completion of the lab. Its numbers came from a device: each fits the field it is for."""
-    wc = WC.__new__(WC)
-    wc.c = dict(zip(_COPIED, map(int, _copied_from(cqe)), strict=True))
-    return wc
-
-
-# --------------------------------------------------------------------------- as text
 _STATUS = {
     WCStatus.SUCCESS: "success",
     WCStatus.LOC_LEN_ERR: "local length error",
@@ -121,21 +49,74 @@ _FLAGS = {
 
 
 def cqe_status_to_str(status: int, /) -> str:
+    """An ibv_wc_status in words, as pyverbs has them."""
     return {int(each): text for each, text in _STATUS.items()}.get(status, "Unknown CQE status")
 
 
 def cqe_opcode_to_str(opcode: int, /) -> str:
+    """An ibv_wc_opcode in words, as pyverbs has them."""
     return _OPCODES.get(opcode, f"Unknown CQE opcode {opcode}")
 
 
 def flags_to_str(flags: int, dictionary: dict[int, str]) -> str:
+    """The text of each bit that is set, followed by a blank."""
     return "".join(f"{text} " for flag, text in dictionary.items() if flags & flag)
 
 
 def cqe_flags_to_str(flags: int, /) -> str:
+    """The meaning of each bit of WC.wc_flags, followed by a blank."""
     return flags_to_str(flags, _FLAGS)
 
 
 def create_wc_flags_to_str(flags: int, /) -> str:
+    """The IBV_WC_EX_WITH_ names of CqInitAttrEx.wc_flags, each followed by a blank."""
     shown = [each for each in WcEx if each is not WcEx.TM_INFO]
     return flags_to_str(flags, {int(each): f"IBV_WC_EX_WITH_{each.name}" for each in shown})
+
+
+class WcTmInfo(Struct):
+    """`ibv_wc_tm_info`."""
+
+    __slots__ = ()
+    tag = Number(U64)
+    priv = Number(U32)
+
+
+class WC(Struct):
+    """`ibv_wc`."""
+
+    __slots__ = ()
+    wr_id = Number(U64, "WR ID")
+    status = Number(enum("ibv_wc_status"), "status", cqe_status_to_str)
+    opcode = Number(enum("ibv_wc_opcode"), "opcode", cqe_opcode_to_str)
+    vendor_err = Number(U32, "vendor error")
+    byte_len = Number(U32, "byte length")
+    qp_num = Number(U32, "QP num")
+    src_qp = Number(U32, "source QP")
+    wc_flags = Number(INT, "WC flags", cqe_flags_to_str)
+    pkey_index = Number(U32, "pkey index", kept=16)
+    slid = Number(U32, "slid", kept=16)
+    sl = Number(U32, "sl", kept=8)
+    imm_data = Number(U32, "imm_data")
+    dlid_path_bits = Number(U32, "dlid path bits", kept=8)
+
+    def __init__(
+        self, wr_id: int = 0, status: int = 0, opcode: int = 0, vendor_err: int = 0,
+        byte_len: int = 0, qp_num: int = 0, src_qp: int = 0, imm_data: int = 0, wc_flags: int = 0,
+        pkey_index: int = 0, slid: int = 0, sl: int = 0, dlid_path_bits: int = 0,
+    ) -> None:  # fmt: skip
+        self._set(locals())
+
+
+_COPIED = (
+    "wr_id", "status", "opcode", "vendor_err", "byte_len", "qp_num", "src_qp", "imm_data",
+    "wc_flags", "slid", "sl", "dlid_path_bits",
+)  # fmt: skip
+_copied_from = attrgetter(*_COPIED)
+
+
+def wc_of(cqe: Cqe) -> WC:
+    """A completion of the lab; its numbers fit their fields, because a device made them."""
+    wc = WC.__new__(WC)
+    wc.c = dict(zip(_COPIED, map(int, _copied_from(cqe)), strict=True))
+    return wc

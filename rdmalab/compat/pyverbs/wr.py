@@ -1,15 +1,19 @@
 """Work requests."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from rdmalab.command import Ref, Refused
 from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.addr import AH
-from rdmalab.compat.pyverbs.base import PyverbsCM, inc_rkey, octets_at
+from rdmalab.compat.pyverbs.base import PyverbsCM, failed, inc_rkey, octets_at
 from rdmalab.compat.pyverbs.c_types import INT, U32, U64, UINT32, converted, enum
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
 from rdmalab.compat.pyverbs.struct import Number, Struct, expect, not_so, table
 from rdmalab.spec.work import SendFlags, WROpcode
+
+if TYPE_CHECKING:
+    from rdmalab.compat.pyverbs.mw import MW, MWBindInfo
 
 _SIGNALED, _SEND = int(SendFlags.SIGNALED), int(WROpcode.SEND)
 # What may go without a list.
@@ -21,24 +25,20 @@ class SGE(Struct, PyverbsCM):
     """`ibv_sge`; addr as the program counts it."""
 
     __slots__ = ()
-    addr = Number(U64)
-    length = Number(U32)
-    lkey = Number(U32)
+    addr = Number(U64, "Address", hex)
+    length = Number(U32, "Length")
+    lkey = Number(U32, "Key", hex)
 
     def __init__(self, addr: int, length: int, lkey: int) -> None:
-        self._set(addr=addr, length=length, lkey=lkey)
+        self._set(locals())
 
     def read(self, length: int, offset: int) -> bytes:
+        """Bytes of the program's memory from addr + offset; PyverbsError where C crashes."""
         return octets_at(self.addr + offset, length)
 
     def told(self) -> dict[str, int]:
-        """As the lab's words take it."""
+        """The SGE as a command takes it, its address translated to the lab's."""
         return {**self.c, "addr": here().buffers.to_lab(self.addr)}
-
-    def __str__(self) -> str:
-        return table(
-            (("Address", hex(self.addr)), ("Length", self.length), ("Key", hex(self.lkey)))
-        )
 
 
 class _Request(Struct, PyverbsCM):
@@ -58,15 +58,16 @@ class _Request(Struct, PyverbsCM):
 
     @property
     def next_wr(self) -> Self | None:
-        """pyverbs makes an empty request to answer with, which it refuses itself."""
-        if self.following is not None:
-            raise PyverbsUserError(_NO_LIST)
-        return None
+        return self.following and self._copied(self.following)
 
     @next_wr.setter
     def next_wr(self, val: Self) -> None:
         self._expect("val", val, null=False)
         self.following = val
+
+    def _copied(self, other: Self) -> Self:
+        """pyverbs makes an empty request to answer with, which it refuses itself."""
+        raise PyverbsUserError(_NO_LIST)
 
     def chain(self) -> list[Self]:
         """The request and all after it in the list."""
@@ -77,13 +78,13 @@ class _Request(Struct, PyverbsCM):
         return found
 
     def copy_to(self, other: Self | None) -> None:
-        """`*bad_wr`."""
+        """Write the request to `*bad_wr`; None: nothing."""
         if other is not None:
             other.c = dict(self.c)
             other.sg, other.following = [*self.sg], self.following
 
     def told(self) -> dict[str, Any]:
-        """As the lab's words take it: no field that is 0, and num_sge only if it is a lie."""
+        """The request as a command takes it: no field that is 0, num_sge only if it is wrong."""
         to_lab = here().buffers.to_lab
         sg = [{**sge, "addr": to_lab(sge["addr"])} for sge in self.sg]
         count = self.c.get("num_sge", 0)
@@ -95,38 +96,30 @@ class _Request(Struct, PyverbsCM):
         return found
 
 
+W = TypeVar("W", bound=_Request)
+
+
 class RecvWR(_Request):
     """`ibv_recv_wr`."""
 
     __slots__ = ()
-    wr_id = Number(U64)
-    num_sge = Number(INT)
+    wr_id = Number(U64, "WR ID")
+    num_sge = Number(INT, "Num SGE")
 
     def __init__(
         self, wr_id: int = 0, num_sge: int = 0, sg: Sequence[SGE] | None = None,
         next_wr: "RecvWR | None" = None,
     ) -> None:  # fmt: skip
-        self._set(wr_id=wr_id, num_sge=num_sge)
+        self._set(locals())
         if num_sge < 0:
             raise PyverbsUserError(f"num_sge={num_sge} is negative")
         self._take(sg, num_sge, next_wr)
 
-    @property
-    def next_wr(self) -> Self | None:
-        """A copy, as from rdma-core 58 on, since when a receive may have no SGE."""
-        if self.following is None:
-            return None
+    def _copied(self, other: Self) -> Self:
+        """As from rdma-core 58 on, since when a receive may have no SGE."""
         copy = type(self)()
-        self.following.copy_to(copy)
+        other.copy_to(copy)
         return copy
-
-    @next_wr.setter
-    def next_wr(self, val: Self) -> None:
-        self._expect("val", val, null=False)
-        self.following = val
-
-    def __str__(self) -> str:
-        return table((("WR ID", self.wr_id), ("Num SGE", self.num_sge)))
 
 
 class SendWR(_Request):
@@ -135,10 +128,10 @@ class SendWR(_Request):
     """
 
     __slots__ = ("_ah", "union", "xrc")
-    wr_id = Number(U64)
-    num_sge = Number(INT)
+    wr_id = Number(U64, "WR ID")
+    num_sge = Number(INT, "Num SGE")
     imm_data = Number(UINT32)
-    opcode = Number(enum("ibv_wr_opcode"))
+    opcode = Number(enum("ibv_wr_opcode"), "Opcode")
     send_flags = Number(U32)
 
     def __init__(
@@ -148,16 +141,14 @@ class SendWR(_Request):
     ) -> None:  # fmt: skip
         if opcode not in _LISTLESS and (num_sge < 1 or sg is None):
             raise PyverbsUserError(_NO_LIST)
-        self._set(
-            wr_id=wr_id, num_sge=num_sge, imm_data=imm_data, opcode=opcode, send_flags=send_flags
-        )
+        self._set(locals())
         self._take(sg, num_sge, next_wr)
         self._ah: AH | None = None
         self.union: dict[str, int] = {}
         self.xrc: dict[str, int] = {}
 
     @property
-    def sg_list(self) -> Any:
+    def sg_list(self) -> SGE:
         raise not_so(self, "sg_list", "readable")
 
     @sg_list.setter
@@ -178,6 +169,7 @@ class SendWR(_Request):
         return self.union.get("mw_rkey", 0)
 
     def set_wr_ud(self, ah: AH, rqpn: int, rqkey: int) -> None:
+        """Set the destination of a datagram: address, QP number and Q_Key of the remote QP."""
         expect("ah", ah, AH, null=False)
         self._ah = ah
         self.union = {
@@ -187,9 +179,11 @@ class SendWR(_Request):
         }
 
     def set_wr_rdma(self, rkey: int, addr: int) -> None:
+        """Set the remote memory of an RDMA READ or WRITE."""
         self.union = {"remote_addr": converted(addr, U64), "rkey": converted(rkey, U32)}
 
     def set_wr_atomic(self, rkey: int, addr: int, compare_add: int, swap: int = 0) -> None:
+        """Set remote memory and operands of an atomic; compare_add: what to compare or add."""
         self.union = {
             "remote_addr": converted(addr, U64),
             "rkey": converted(rkey, U32),
@@ -197,18 +191,22 @@ class SendWR(_Request):
             "swap": converted(swap, U64),
         }
 
-    def set_bind_wr(self, mw: Any, bind_info: Any) -> None:
+    def set_bind_wr(self, mw: "MW", bind_info: "MWBindInfo") -> None:
+        """Set the window and its range for BIND_MW, with the next variant of its rkey."""
         self.union = {**bind_info.told(), "mw": mw.found.number, "mw_rkey": inc_rkey(mw.rkey)}
 
     def set_qp_type_xrc(self, remote_srqn: int, /) -> None:
+        """Set the number of the remote SRQ for an XRC QP."""
         self.xrc = {"remote_srqn": converted(remote_srqn, U32)}
 
     def copy_to(self, other: "SendWR | None") -> None:
+        """Write the request to `*bad_wr`; None: nothing."""
         super().copy_to(other)
         if other is not None:
             other.union, other.xrc = dict(self.union), dict(self.xrc)
 
     def told(self) -> dict[str, Any]:
+        """The same, with the fields of its opcode."""
         found = {**super().told(), "opcode": self.opcode, **self.union, **self.xrc}
         if "remote_addr" in found:
             found["remote_addr"] = here().buffers.to_lab(found["remote_addr"])
@@ -219,14 +217,24 @@ class SendWR(_Request):
         return found
 
     def __str__(self) -> str:
-        return table((
-            ("WR ID", self.wr_id),
-            ("Num SGE", self.num_sge),
-            ("Opcode", self.opcode),
-            ("Send flags", send_flags_to_str(self.send_flags)
-             + table([("Imm Data", self.imm_data)])),
-        ))  # fmt: skip
+        flags = send_flags_to_str(self.send_flags) + table([("Imm Data", self.imm_data)])
+        return table([*self._rows(), ("Send flags", flags)])
 
 
 def send_flags_to_str(flags: int, /) -> str:
+    """The IBV_SEND_ names of the flags, each followed by a blank."""
     return "".join(f"IBV_SEND_{flag.name} " for flag in SendFlags if flags & int(flag))
+
+
+def post(text: str, word: str, wr: W, bad_wr: W | None, **queue: Ref) -> None:
+    """Post a chain of work requests; the first that is refused is copied to `bad_wr`.
+
+    word: the command; queue: its parameter for the queue.
+    """
+    chain = wr.chain()
+    try:
+        here().call(word, **queue, wr=[each.told() for each in chain])
+    except Refused as refusal:
+        if refusal.bad_wr is not None and refusal.bad_wr < len(chain):
+            chain[refusal.bad_wr].copy_to(bad_wr)
+        raise failed(text, refusal) from None

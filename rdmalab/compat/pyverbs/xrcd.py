@@ -3,7 +3,9 @@
 from rdmalab.command import Noun
 from rdmalab.compat.pyverbs.base import LabObject
 from rdmalab.compat.pyverbs.c_types import INT, UINT32
+from rdmalab.compat.pyverbs.device import Context
 from rdmalab.compat.pyverbs.struct import Number, Struct
+from rdmalab.hca.xrcd import XrcDomain
 
 
 class XRCDInitAttr(Struct):
@@ -15,16 +17,16 @@ class XRCDInitAttr(Struct):
     oflags = Number(INT)
 
     def __init__(self, comp_mask: int, oflags: int, fd: int) -> None:
-        self._set(comp_mask=comp_mask, oflags=oflags, fd=fd)
+        self._set(locals())
 
 
-class XRCD(LabObject):
+class XRCD(LabObject[XrcDomain]):
     """`ibv_xrcd`. The lab knows a file by a number; here it is the inode, not the descriptor."""
 
     __slots__ = ()
     DESTROY, FAILS, RANK = "close_xrcd", "Failed to dealloc XRCD", 9
 
-    def __init__(self, context: LabObject, init_attr: XRCDInitAttr) -> None:
+    def __init__(self, context: Context, init_attr: XRCDInitAttr) -> None:
         self._made(
             "Failed to allocate XRCD", "open_xrcd", Noun.XRCD, context.node,
             fd=_file(init_attr.fd), oflag=init_attr.oflags,

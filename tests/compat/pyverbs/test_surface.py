@@ -15,7 +15,7 @@ Row = tuple[str, str, str, "list[str] | None"]
 
 # What the modules of the skin say to each other: to let the lab do it, they must see it.
 _OBJECT = {"DESTROY", "FAILS", "RANK", "children", "found", "node", "ref"}
-_STRUCT = {"c", "fill()", "parts"}
+_STRUCT = {"c", "fill()", "numbers()", "parts"}
 OWN_OF_BASES = {"LabObject": _OBJECT, "Struct": _STRUCT}
 OWN = {
     "AHAttr": {"route_rows()", "rows()"},
@@ -28,10 +28,9 @@ OWN = {
     "MWBind": {"told()"},
     "MWBindInfo": {"told()"},
     "ParentDomainInitAttr": {"parent"},
-    "QPAttr": {"paths", "sizes()", "take_path()", "told()"},
-    "QPCap": {"sizes()"},
-    "QPInitAttr": {"cap_rows()", "sizes()", "told()"},
-    "QPInitAttrEx": {"cap_rows()", "sizes()", "told()"},
+    "QPAttr": {"paths", "take_path()", "told()"},
+    "QPInitAttr": {"told()"},
+    "QPInitAttrEx": {"told()"},
     "RecvWR": {"chain()", "copy_to()", "following", "sg", "told()"},
     "SGE": {"told()"},
     "SendWR": {"chain()", "copy_to()", "following", "sg", "told()", "union", "xrc"},

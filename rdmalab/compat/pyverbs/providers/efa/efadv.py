@@ -3,12 +3,10 @@
 from typing import TYPE_CHECKING
 
 from rdmalab.compat.pyverbs.providers.efa import efa_enums as efa
-from rdmalab.compat.pyverbs.unsupported import stand_ins
+from rdmalab.compat.pyverbs.unsupported import Absent, stand_ins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from rdmalab.compat.pyverbs.unsupported import Absent
 
     def __getattr__(name: str) -> type[Absent]: ...
 
@@ -34,16 +32,14 @@ def dev_cap_to_str(flags: int) -> str:
     return bitmask_to_str(flags, _CAPS)
 
 
-globals().update(
-    stand_ins(
-        __name__,
-        "the lab's devices take no EFA direct verbs",
-        {
-            None: (
-                "EfaAH EfaCQ EfaContext EfaDVAHAttr EfaDVCQInitAttr EfaDVDeviceAttr EfaDVMRAttr "
-                "EfaDVRQDepthAttr EfaDVSQDepthAttr EfaMR EfaQPInitAttr "
-                "SRDQP SRDQPEx"
-            ),
-        },
-    )
+stand_ins(
+    globals(),
+    "the lab's devices take no EFA direct verbs",
+    {
+        None: (
+            "EfaAH EfaCQ EfaContext EfaDVAHAttr EfaDVCQInitAttr EfaDVDeviceAttr EfaDVMRAttr "
+            "EfaDVRQDepthAttr EfaDVSQDepthAttr EfaMR EfaQPInitAttr "
+            "SRDQP SRDQPEx"
+        ),
+    },
 )

@@ -2,28 +2,25 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.compat.pyverbs.unsupported import stand_ins
+from rdmalab.compat.pyverbs.unsupported import Absent, stand_ins
 
 if TYPE_CHECKING:
-    from rdmalab.compat.pyverbs.unsupported import Absent
 
     def __getattr__(name: str) -> type[Absent]: ...
 
 
 ACTION_SIZE = 8
 
-globals().update(
-    stand_ins(
-        __name__,
-        "the lab's devices take no mlx5 direct rules",
-        {
-            None: "DrAction DrActionDestAttr DrFlowMeterAttr DrFlowSamplerAttr",
-            "DrAction": (
-                "DrActionDefMiss DrActionDestArray DrActionDestTable DrActionDestTir DrActionDrop "
-                "DrActionFlowCounter DrActionFlowMeter DrActionFlowSample DrActionIBPort "
-                "DrActionModify DrActionPacketReformat DrActionPopVLan DrActionPushVLan DrActionQp "
-                "DrActionTag DrActionVPort"
-            ),
-        },
-    )
+stand_ins(
+    globals(),
+    "the lab's devices take no mlx5 direct rules",
+    {
+        None: "DrAction DrActionDestAttr DrFlowMeterAttr DrFlowSamplerAttr",
+        "DrAction": (
+            "DrActionDefMiss DrActionDestArray DrActionDestTable DrActionDestTir DrActionDrop "
+            "DrActionFlowCounter DrActionFlowMeter DrActionFlowSample DrActionIBPort "
+            "DrActionModify DrActionPacketReformat DrActionPopVLan DrActionPushVLan DrActionQp "
+            "DrActionTag DrActionVPort"
+        ),
+    },
 )

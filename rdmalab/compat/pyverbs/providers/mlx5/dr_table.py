@@ -2,18 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.compat.pyverbs.unsupported import stand_ins
+from rdmalab.compat.pyverbs.unsupported import Absent, stand_ins
 
 if TYPE_CHECKING:
-    from rdmalab.compat.pyverbs.unsupported import Absent
 
     def __getattr__(name: str) -> type[Absent]: ...
 
 
-globals().update(
-    stand_ins(
-        __name__,
-        "the lab's devices take no mlx5 direct rules",
-        {None: "DrTable"},
-    )
-)
+stand_ins(globals(), "the lab's devices take no mlx5 direct rules", {None: "DrTable"})

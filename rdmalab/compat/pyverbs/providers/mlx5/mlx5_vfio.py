@@ -3,21 +3,18 @@
 from typing import TYPE_CHECKING
 
 from rdmalab.compat.pyverbs.providers.mlx5.mlx5dv import Mlx5Context
-from rdmalab.compat.pyverbs.unsupported import stand_ins
+from rdmalab.compat.pyverbs.unsupported import Absent, stand_ins
 
 if TYPE_CHECKING:
-    from rdmalab.compat.pyverbs.unsupported import Absent
 
     def __getattr__(name: str) -> type[Absent]: ...
 
 
-globals().update(
-    stand_ins(
-        __name__,
-        "the lab's devices are on no PCI bus",
-        {
-            None: "Mlx5VfioAttr",
-            Mlx5Context: "Mlx5VfioContext",
-        },
-    )
+stand_ins(
+    globals(),
+    "the lab's devices are on no PCI bus",
+    {
+        None: "Mlx5VfioAttr",
+        Mlx5Context: "Mlx5VfioContext",
+    },
 )

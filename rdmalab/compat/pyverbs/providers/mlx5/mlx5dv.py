@@ -3,13 +3,12 @@
 from typing import TYPE_CHECKING
 
 from rdmalab.compat.pyverbs.providers.mlx5 import mlx5_enums as dve
-from rdmalab.compat.pyverbs.unsupported import stand_ins
+from rdmalab.compat.pyverbs.unsupported import Absent, stand_ins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rdmalab.compat.pyverbs.device import FdArr
-    from rdmalab.compat.pyverbs.unsupported import Absent
 
     def __getattr__(name: str) -> type[Absent]: ...
 
@@ -56,33 +55,31 @@ def cqe_comp_to_str(cqe: int) -> str:
     return bitmask_to_str(cqe, _CQE_FORMATS)
 
 
-globals().update(
-    stand_ins(
-        __name__,
-        "the lab's devices take no mlx5 direct verbs",
-        {
-            None: (
-                "Mlx5CQ Mlx5Context Mlx5Cqe64 Mlx5DCIStreamInitAttr Mlx5DVCQInitAttr Mlx5DVContext "
-                "Mlx5DVDCInitAttr Mlx5DVPortAttr Mlx5DVQPInitAttr Mlx5DevxCmdComp Mlx5DevxEq "
-                "Mlx5DevxMsiVector Mlx5DevxObj Mlx5DmOpAddr Mlx5PP Mlx5QP Mlx5UAR Mlx5UMEM Mlx5VAR "
-                "Mlx5VfioAttr Wqe WqeSeg"
-            ),
-            "WqeSeg": "WqeCtrlSeg WqeDataSeg",
-        },
-        static={
-            "Mlx5Context": (
-                "query_mlx5_port reserved_qpn_alloc reserved_qpn_dealloc crypto_login "
-                "query_login_state crypto_logout device_timestamp_to_ns"
-            ),
-            "Mlx5QP": (
-                "query_lag_port modify_lag_port modify_qp_sched_elem modify_udp_sport map_ah_to_qp "
-                "modify_dci_stream_channel_id"
-            ),
-            "Mlx5DevxObj": "get_export_size import_obj",
-            "Mlx5UMEM": "get_export_size import_umem",
-            "Mlx5VAR": "get_export_size import_var",
-            "WqeSeg": "sizeof",
-        },
-        other_device={"Mlx5Context": "This is not an MLX5 device"},
-    )
+stand_ins(
+    globals(),
+    "the lab's devices take no mlx5 direct verbs",
+    {
+        None: (
+            "Mlx5CQ Mlx5Context Mlx5Cqe64 Mlx5DCIStreamInitAttr Mlx5DVCQInitAttr Mlx5DVContext "
+            "Mlx5DVDCInitAttr Mlx5DVPortAttr Mlx5DVQPInitAttr Mlx5DevxCmdComp Mlx5DevxEq "
+            "Mlx5DevxMsiVector Mlx5DevxObj Mlx5DmOpAddr Mlx5PP Mlx5QP Mlx5UAR Mlx5UMEM Mlx5VAR "
+            "Mlx5VfioAttr Wqe WqeSeg"
+        ),
+        "WqeSeg": "WqeCtrlSeg WqeDataSeg",
+    },
+    static={
+        "Mlx5Context": (
+            "query_mlx5_port reserved_qpn_alloc reserved_qpn_dealloc crypto_login "
+            "query_login_state crypto_logout device_timestamp_to_ns"
+        ),
+        "Mlx5QP": (
+            "query_lag_port modify_lag_port modify_qp_sched_elem modify_udp_sport map_ah_to_qp "
+            "modify_dci_stream_channel_id"
+        ),
+        "Mlx5DevxObj": "get_export_size import_obj",
+        "Mlx5UMEM": "get_export_size import_umem",
+        "Mlx5VAR": "get_export_size import_var",
+        "WqeSeg": "sizeof",
+    },
+    other_device={"Mlx5Context": "This is not an MLX5 device"},
 )

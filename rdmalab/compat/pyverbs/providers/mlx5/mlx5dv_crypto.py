@@ -2,23 +2,20 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.compat.pyverbs.unsupported import stand_ins
+from rdmalab.compat.pyverbs.unsupported import Absent, stand_ins
 
 if TYPE_CHECKING:
-    from rdmalab.compat.pyverbs.unsupported import Absent
 
     def __getattr__(name: str) -> type[Absent]: ...
 
 
-globals().update(
-    stand_ins(
-        __name__,
-        "the lab's devices do not encrypt",
-        {
-            None: (
-                "Mlx5CryptoAttr Mlx5CryptoExtLoginAttr Mlx5CryptoLogin Mlx5CryptoLoginAttr Mlx5DEK "
-                "Mlx5DEKAttr Mlx5DEKInitAttr"
-            ),
-        },
-    )
+stand_ins(
+    globals(),
+    "the lab's devices do not encrypt",
+    {
+        None: (
+            "Mlx5CryptoAttr Mlx5CryptoExtLoginAttr Mlx5CryptoLogin Mlx5CryptoLoginAttr Mlx5DEK "
+            "Mlx5DEKAttr Mlx5DEKInitAttr"
+        ),
+    },
 )

@@ -2,23 +2,20 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.compat.pyverbs.unsupported import stand_ins
+from rdmalab.compat.pyverbs.unsupported import Absent, stand_ins
 
 if TYPE_CHECKING:
-    from rdmalab.compat.pyverbs.unsupported import Absent
 
     def __getattr__(name: str) -> type[Absent]: ...
 
 
-globals().update(
-    stand_ins(
-        __name__,
-        "the lab's devices take no mlx5 direct verbs",
-        {
-            None: (
-                "Mlx5Mkey Mlx5MkeyConfAttr Mlx5MkeyErr Mlx5MrInterleaved Mlx5SigBlockAttr "
-                "Mlx5SigBlockDomain Mlx5SigCrc Mlx5SigErr Mlx5SigT10Dif"
-            ),
-        },
-    )
+stand_ins(
+    globals(),
+    "the lab's devices take no mlx5 direct verbs",
+    {
+        None: (
+            "Mlx5Mkey Mlx5MkeyConfAttr Mlx5MkeyErr Mlx5MrInterleaved Mlx5SigBlockAttr "
+            "Mlx5SigBlockDomain Mlx5SigCrc Mlx5SigErr Mlx5SigT10Dif"
+        ),
+    },
 )
