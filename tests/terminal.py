@@ -22,8 +22,15 @@ if TYPE_CHECKING:
 # Generous: a loaded machine is slow, and a test that waits for a condition ends when it holds.
 PATIENCE_S = 60.0
 
-# Becomes a session leader with the pty as its terminal, so that signals arrive as in a real one.
-_LOGIN = "import os, sys; os.login_tty(0); os.execvp(sys.argv[1], sys.argv[1:])"
+# Becomes a session leader with the pty as its terminal, so that signals arrive as in a real one:
+# also where the tests themselves run in the background of a shell, which ignores SIGINT there.
+_LOGIN = """
+import os, signal, sys
+os.login_tty(0)
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
 
 # Questions and modes that pyte would print as text, and an escape sequence cut by a read.
 _UNSPOKEN = re.compile(
