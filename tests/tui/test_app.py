@@ -86,10 +86,10 @@ async def test_all_queue_pairs_of_a_node_are_told_of() -> None:
         assert "…" in row
 
 
-async def test_two_hundred_resizes_leave_one_prompt() -> None:
+async def test_fifty_resizes_leave_one_prompt() -> None:
     async with stand((100, 30)) as it:
-        for number in range(200):
-            await it.resize(60 + number % 90, 16 + number % 40)
+        for number in range(50):
+            await it.resize(60 + number * 7 % 90, 16 + number * 3 % 40)
         await it.resize(80, 24)
         await it.settled()
         await it.until(lambda: {len(row) for row in it.grid} == {80})
@@ -491,7 +491,7 @@ async def test_the_app_opens_what_somebody_shared() -> None:
     assert not app.scene.session.journal
 
 
-@pytest.mark.parametrize("size", [(59, 15), (60, 16), (120, 40), (200, 60)])
+@pytest.mark.parametrize("size", [(59, 15), (120, 40)])
 async def test_before_anything_happened_every_pane_has_something_to_say(
     size: tuple[int, int],
 ) -> None:
