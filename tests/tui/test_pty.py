@@ -93,9 +93,7 @@ def test_it_hears_a_resize_and_an_interrupt_of_an_endless_run(terminal: Terminal
 STOP = {"^C": b"\x03", "F9": b"\x1b[20~"}
 
 
-@pytest.mark.parametrize(
-    ("search", "key"), [(b"rewind\r", "^C"), (b"trace A.qp0.sq_psn\r", "F9")]
-)
+@pytest.mark.parametrize(("search", "key"), [(b"rewind\r", "^C"), (b"trace A.qp0.sq_psn\r", "F9")])
 def test_a_search_through_the_past_is_stopped_at_once(
     terminal: Terminal, search: bytes, key: str
 ) -> None:
