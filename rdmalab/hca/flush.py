@@ -96,11 +96,7 @@ def error_cqe(
     return Cqe(wqe.wr.wr_id, status, junk, junk, qp.number, wqe.serial, is_send, vendor_err=code)
 
 
-_CHECKS = {
-    dma.Denied.KEY: LKEY,
-    dma.Denied.RANGE: RANGE,
-    dma.Denied.RIGHTS: LOCAL_WRITE,
-}
+_CHECKS = {dma.Denied.KEY: LKEY, dma.Denied.RANGE: RANGE, dma.Denied.RIGHTS: LOCAL_WRITE}
 
 
 def _failed_check(hca: "Hca", qp: QueuePair, wqe: SendWqe | RecvWqe) -> int | None:

@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import (
-    WCFlags,
-    WCOpcode,
-    Work,
-)
+from rdmalab.spec.work import WCFlags, WCOpcode, Work
 
 if TYPE_CHECKING:
     from rdmalab.hca.ah import AddressHandle

@@ -20,12 +20,7 @@ from rdmalab.command import (
     Thing,
 )
 from rdmalab.spec.access import Access
-from rdmalab.spec.work import (
-    Placement,
-    Selectivity,
-    SendFlags,
-    WROpcode,
-)
+from rdmalab.spec.work import Placement, Selectivity, SendFlags, WROpcode
 
 if TYPE_CHECKING:
     from rdmalab.hca.mr import MemoryRegion

@@ -160,12 +160,7 @@ def wr_rdma_write(
 
 @command(VERB)
 def wr_rdma_write_imm(
-    world: World,
-    qp: Qp,
-    *,
-    target: Annotated[Target, REMOTE],
-    imm_data: U32,
-    qpx: Qpx = None,
+    world: World, qp: Qp, *, target: Annotated[Target, REMOTE], imm_data: U32, qpx: Qpx = None
 ) -> None:
     """Build an RDMA WRITE that takes a receive of the peer and brings it 32 bits.
 

@@ -14,13 +14,7 @@ from rdmalab.world.world import World
 
 
 @command(VERB)
-def create_srq(
-    world: World,
-    srq: NewSrq,
-    *,
-    pd: Pd,
-    attr: SrqCapacity,
-) -> Thing:
+def create_srq(world: World, srq: NewSrq, *, pd: Pd, attr: SrqCapacity) -> Thing:
     """Create a shared receive queue; queue pairs are tied to it when they are made.
 
     srq_limit is ignored here: modify_srq arms it. EINVAL: max_wr 0 or beyond max_srq_wr, max_sge

@@ -164,10 +164,7 @@ def _file(world: "World", program: Program, after_ns: int) -> None:
 
 
 def _go_on(
-    world: "World",
-    program: Program,
-    after_ns: int = 0,
-    state: ProgramState = ProgramState.RUNNING,
+    world: "World", program: Program, after_ns: int = 0, state: ProgramState = ProgramState.RUNNING
 ) -> None:
     """To the next line, after its pace or a while."""
     program.at += 1

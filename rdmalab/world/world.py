@@ -35,10 +35,7 @@ class World:
     __slots__ = ("agenda", "network", "nodes", "programs", "seed", "struck", "trace")
 
     def __init__(
-        self,
-        nodes: dict[str, Profile] | None = None,
-        trace: Trace | None = None,
-        seed: int = 0,
+        self, nodes: dict[str, Profile] | None = None, trace: Trace | None = None, seed: int = 0
     ) -> None:
         self.trace = trace or Trace()
         self.seed = seed

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING
 from rdmalab.hca.engine_state import Responding
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.responder import (
-    answer,
-    checks,
-    datagrams,
-    duplicates,
-    execute,
-    frames,
-    unreliable,
-)
+from rdmalab.hca.responder import answer, checks, datagrams, duplicates, execute, frames, unreliable
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.opcodes import ANSWER, Opcode, Service
 from rdmalab.spec.states import QPState
