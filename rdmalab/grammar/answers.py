@@ -29,10 +29,10 @@ class Ask(Protocol):
     A bare word among the arguments is a `Bare`: compare it with `is_same`.
     """
 
-    def field(self, path: Path) -> Any:
+    def field(self, path: Path) -> object:
         """The value of a path; raises Unknown if it does not exist."""
 
-    def call(self, path: Path, positional: list[Any], keywords: dict[str, Any]) -> Any:
+    def call(self, path: Path, positional: list[object], keywords: dict[str, object]) -> object:
         """The result of a call with evaluated arguments; raises Unknown if it does not exist."""
 
 
@@ -64,7 +64,7 @@ _COMPUTE: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def evaluate(node: Node, ask: Ask) -> Any:
+def evaluate(node: Node, ask: Ask) -> object:
     """The value of an expression; NotUnderstood where it makes no sense in this world."""
     match node:
         case Literal():
@@ -81,7 +81,7 @@ def evaluate(node: Node, ask: Ask) -> Any:
             return _binary(node, ask)
 
 
-def is_same(field: Any, wanted: Any) -> bool:
+def is_same(field: object, wanted: object) -> bool:
     """Whether a value of the world is what was written; NotUnderstood where it never can be.
 
     An enum equals the bare word that names its member, bytes equal the text that encodes to them.
@@ -90,7 +90,7 @@ def is_same(field: Any, wanted: Any) -> bool:
     return bool(left == right)
 
 
-def _asked(place: Span, question: Callable[[], Any]) -> Any:
+def _asked(place: Span, question: Callable[[], object]) -> object:
     try:
         return question()
     except Unknown as unknown:
@@ -100,7 +100,7 @@ def _asked(place: Span, question: Callable[[], Any]) -> Any:
         raise
 
 
-def _called(node: Call, ask: Ask) -> Any:
+def _called(node: Call, ask: Ask) -> object:
     positional = [
         # an argument such as A.qp0.wr[7] is the thing itself, not a fact about it
         argument if isinstance(argument, Path) else evaluate(argument, ask)
@@ -110,14 +110,14 @@ def _called(node: Call, ask: Ask) -> Any:
     return _asked(node.place, lambda: ask.call(node.path, positional, keywords))
 
 
-def _unary(node: Unary, ask: Ask) -> Any:
+def _unary(node: Unary, ask: Ask) -> object:
     value = evaluate(node.operand, ask)
     if node.operator == "not":
         return not value
     return -_number(value, node.place)
 
 
-def _binary(node: Binary, ask: Ask) -> Any:
+def _binary(node: Binary, ask: Ask) -> object:
     left = evaluate(node.left, ask)
     if node.operator == "and":
         return bool(left and evaluate(node.right, ask))
@@ -129,13 +129,13 @@ def _binary(node: Binary, ask: Ask) -> Any:
     return _COMPUTE[node.operator](_number(left, node.place), _number(right, node.place))
 
 
-def _number(value: Any, place: Span) -> int:
+def _number(value: object, place: Span) -> int:
     if isinstance(value, int):
         return value
     raise NotUnderstood(f"{_noun(value)} cannot be computed with", place, "compute with numbers")
 
 
-def _compared(node: Binary, left: Any, right: Any) -> bool:
+def _compared(node: Binary, left: object, right: object) -> bool:
     place = node.right.place
     left, right = comparable(left, right, place)
     try:
@@ -144,7 +144,7 @@ def _compared(node: Binary, left: Any, right: Any) -> bool:
         raise _never(left, right, node.place) from None
 
 
-def comparable(left: Any, right: Any, place: Span) -> tuple[Any, Any]:
+def comparable(left: object, right: object, place: Span) -> tuple[object, object]:
     """Both sides as values of one type; NotUnderstood where they never are."""
     if isinstance(right, Bare) or (_has_names(left) and type(right) is str):
         return left, _meant(left, right, place)
@@ -159,7 +159,7 @@ def comparable(left: Any, right: Any, place: Span) -> tuple[Any, Any]:
     raise _never(left, right, place)
 
 
-def _meant(field: Any, word: str, place: Span) -> Any:
+def _meant(field: object, word: str, place: Span) -> object:
     """What a bare word says when it is compared with this value."""
     if word in NULLS:
         return None
@@ -178,11 +178,11 @@ def _meant(field: Any, word: str, place: Span) -> Any:
     raise _never(field, word, place)
 
 
-def _has_names(field: Any) -> TypeGuard[Named]:
+def _has_names(field: object) -> TypeGuard[Named]:
     return hasattr(type(field), "is_called")
 
 
-def _named(field: Named, word: str, place: Span) -> Any:
+def _named(field: Named, word: str, place: Span) -> object:
     """The field where it is called so; None, which nothing is equal to, where it is not."""
     name = next((said for said in readings(word) if said in field.legal()), None)
     if name is None:
@@ -198,19 +198,19 @@ def _no_member(
     return NotUnderstood(f"no {of.__name__} is called {quoted(word)}", place, hint)
 
 
-def _family(value: Any) -> type:
+def _family(value: object) -> type:
     for family in (int, str, bytes, bytearray):
         if isinstance(value, family):
             return bytes if family is bytearray else family
     return type(value)
 
 
-def _never(left: Any, right: Any, place: Span) -> NotUnderstood:
+def _never(left: object, right: object, place: Span) -> NotUnderstood:
     message = f"{_noun(left)} is never compared with {_noun(right)}"
     return NotUnderstood(message, place, f"write {_sample(left)}")
 
 
-def _noun(value: Any) -> str:
+def _noun(value: object) -> str:
     if isinstance(value, Bare):
         return f"the word {quoted(value)}"
     if value is None:
@@ -221,7 +221,7 @@ def _noun(value: Any) -> str:
     return known.get(_family(value) if not isinstance(value, bool) else bool, type(value).__name__)
 
 
-def _sample(value: Any) -> str:
+def _sample(value: object) -> str:
     """What the other side might have been."""
     if isinstance(value, enum.Enum):
         return str(value.name)

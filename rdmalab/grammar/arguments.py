@@ -61,7 +61,7 @@ def meaning(values: list[Value], kind: ArgumentKind, default_node: str | None) -
     return _one(first, kind, default_node)
 
 
-def _one(value: Value, kind: ArgumentKind, default_node: str | None) -> Any:
+def _one(value: Value, kind: ArgumentKind, default_node: str | None) -> object:
     if isinstance(value, Atom):
         return scalar(value, kind, default_node)
     if not isinstance(kind, RecordKind):
@@ -116,7 +116,7 @@ class Gathering:
             raise NotUnderstood(f"no key {quoted(key.text)}", key.place, self._legal(key.text))
         return self.keys.by_key[key.text]
 
-    def put(self, slot: Slot, value: Any, argument: Argument) -> None:
+    def put(self, slot: Slot, value: object, argument: Argument) -> None:
         """Keep a value; NotUnderstood where its place is taken, or a record of it."""
         written = argument.key.text if argument.key else slot.parameter.name
         if self._goes_on(slot):
@@ -210,7 +210,7 @@ def _unfolded(argument: Argument) -> Iterable[Argument]:
 
 
 def _missing(
-    outer: Path, parameters: tuple[Parameter, ...], values: dict[str, Any]
+    outer: Path, parameters: tuple[Parameter, ...], values: dict[str, object]
 ) -> Iterable[Path]:
     """What is required and absent. A required record without any field is an empty one."""
     for parameter in parameters:
@@ -227,7 +227,7 @@ def _missing(
             yield from _missing(path, _unfilled(record, inner), inner)
 
 
-def _unfilled(record: RecordKind, values: dict[str, Any]) -> tuple[Parameter, ...]:
+def _unfilled(record: RecordKind, values: dict[str, object]) -> tuple[Parameter, ...]:
     """The fields that no key which stands for several has filled."""
     filled = {name for spread in record.spreads if spread.key in values for name in spread.fills}
     return tuple(field for field in record.fields if field.name not in filled)

@@ -1,7 +1,6 @@
 """An Invocation as canonical text: qualified names, enum names, units; parsed again it is equal."""
 
 import re
-from typing import Any
 
 from rdmalab.command import (
     ArgumentKind,
@@ -60,7 +59,9 @@ def render(invocation: Invocation, command: Command) -> str:
     return " ".join(words)
 
 
-def _is_word(value: Any, kind: ArgumentKind, waiting: list[ArgumentKind], spoken: set[str]) -> bool:
+def _is_word(
+    value: object, kind: ArgumentKind, waiting: list[ArgumentKind], spoken: set[str]
+) -> bool:
     """Whether the parser would give this word to the right parameter."""
     if flat_record(kind, lists=True) is not None:
         return False
@@ -81,25 +82,26 @@ def _accepts(kind: ArgumentKind, word: list[Value]) -> bool:
     return True
 
 
-def _texts(slot: Slot, value: Any, keys: Keys, spoken: set[str]) -> list[str]:
+def _texts(slot: Slot, value: object, keys: Keys, spoken: set[str]) -> list[str]:
     """`key=value`, or several where a record is flattened or a list of records repeated."""
     key, kind = keys.written(slot), slot.kind
     record = keys.record_in(slot)
-    is_records = isinstance(kind, ListKind) and record is not None and isinstance(value, list)
-    flat = value[0] if is_records and len(value) == 1 else value
+    is_records = isinstance(kind, ListKind) and record is not None
+    items = value if is_records and isinstance(value, list) else []
+    flat = items[0] if len(items) == 1 else value
     if record is not None and isinstance(flat, dict):
         inner = [(keys.at((*slot.path, name)), v) for name, v in flat.items()]
         texts = [text for below, v in inner for text in _texts(below, v, keys, spoken)]
         may_be_absent = kind.nullable and kind is record
         is_understood = slot.parameter.required and not may_be_absent and record.short is None
         return texts if texts or is_understood else [f"{key}={{}}"]
-    if is_records and value:
-        return [f"{key}={value_text(item, record)}" for item in value if record]
+    if items and record is not None:
+        return [f"{key}={value_text(item, record)}" for item in items]
     equals = " " if slot.parameter.spoken and len(slot.path) == 1 else "="
     return [f"{key}{equals}{_shielded(value, kind, spoken)}"]
 
 
-def _shielded(value: Any, kind: ArgumentKind, spoken: set[str]) -> str:
+def _shielded(value: object, kind: ArgumentKind, spoken: set[str]) -> str:
     """The text of a value; a spoken keyword in a question would end it, unless in parentheses."""
     text = value_text(value, kind)
     if isinstance(value, Expression) and spoken.intersection(t.text for t in scan(text)):
@@ -107,7 +109,7 @@ def _shielded(value: Any, kind: ArgumentKind, spoken: set[str]) -> str:
     return text
 
 
-def value_text(value: Any, kind: ArgumentKind) -> str:
+def value_text(value: object, kind: ArgumentKind) -> str:
     """The canonical text of one value."""
     if value is None:
         return "NULL"
@@ -131,7 +133,7 @@ def _moment_text(moment: Moment) -> str:
     return moment.mark if moment.at_ns is None else spelled(moment.at_ns, Unit.NS)
 
 
-def _scalar_text(value: Any, kind: ArgumentKind) -> str:
+def _scalar_text(value: object, kind: ArgumentKind) -> str:
     match kind:
         case EnumKind() if isinstance(value, int):
             return word_for(int(value), kind)

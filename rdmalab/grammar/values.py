@@ -59,7 +59,7 @@ _DIRECTION = re.compile(r"([A-Za-z_]\w*)->([A-Za-z_]\w*)", re.ASCII)
 _BARE_TEXT = re.compile(r'[^\s"{}=;,<>]+')
 
 
-def scalar(atom: Atom, kind: ArgumentKind, default_node: str | None = None) -> Any:
+def scalar(atom: Atom, kind: ArgumentKind, default_node: str | None = None) -> object:
     """The value of one Atom; a kind with a short form may give a Ref instead."""
     if not atom.text:
         raise NotUnderstood("a value is missing here", atom.place, example(kind))
@@ -295,11 +295,11 @@ def _lines(atom: Atom, kind: LinesKind, _node: str | None) -> Lines:
     return Lines(first.text[1:-1], place=Span(first.place.start + 1, first.place.stop - 1))
 
 
-def _record(atom: Atom, kind: ArgumentKind, _node: str | None) -> Any:
+def _record(atom: Atom, kind: ArgumentKind, _node: str | None) -> object:
     raise NotUnderstood(f"{quoted(atom.text)} is not a record", atom.place, example(kind))
 
 
-_READERS: dict[type[ArgumentKind], Callable[[Atom, Any, str | None], Any]] = {
+_READERS: dict[type[ArgumentKind], Callable[[Atom, Any, str | None], object]] = {
     IntegerKind: _integer,
     EnumKind: _enum,
     TextKind: _text,

@@ -1,6 +1,6 @@
 """The interfaces of an adapter to the world around it: a trace, a network, an agenda."""
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from rdmalab.command import Thing
 from rdmalab.spec.records import Kind
@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 class Recorder(Protocol):
     """The only way to write the trace."""
 
-    def record(self, kind: Kind, node: str, object_: int, a: Any = None, b: Any = None) -> None:
+    def record(self, kind: Kind, node: str, obj: int, a: object = None, b: object = None) -> None:
         """Append a record to the current event."""
 
 

@@ -1,6 +1,6 @@
 """Immediate refusals of a verb: a rule of `spec/rules.py`, with the errno of the profile."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
 from rdmalab.spec.profiles import Profile
@@ -18,7 +18,7 @@ def check_useful(hca: "Hca") -> None:
 
 
 def refused(
-    profile: Profile, rule: str, *details: Any, argument: str = "", legal: str = ""
+    profile: Profile, rule: str, *details: object, argument: str = "", legal: str = ""
 ) -> Refused:
     """The exception to raise; `details` fill the rule's sentence."""
     row = RULES[rule]

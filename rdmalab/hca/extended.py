@@ -5,7 +5,7 @@ Nothing here is posted: `batch.py` builds, and passes complete requests to `post
 
 from dataclasses import dataclass, field
 from enum import IntFlag
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
 from rdmalab.hca.errors import refused
@@ -44,7 +44,7 @@ class Complaint:
     """The error of a function that returns nothing; `wr_complete` returns it. index: of the WR."""
 
     rule: str
-    details: tuple[Any, ...]
+    details: tuple[object, ...]
     index: int
 
 
@@ -118,7 +118,7 @@ def close(hca: "Hca", qp: "QueuePair", ending: str) -> None:
     hca.trace.record(Kind.REGION_CLOSED, hca.node, qp.number, count, ending)
 
 
-def fail_batch(hca: "Hca", qp: "QueuePair", region: Region, rule: str, *details: Any) -> None:
+def fail_batch(hca: "Hca", qp: "QueuePair", region: Region, rule: str, *details: object) -> None:
     """Keep the first error: the function that made it returns nothing."""
     if region.complaint is None:
         region.complaint = Complaint(rule, details, max(0, len(region.built) - 1))

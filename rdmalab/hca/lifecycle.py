@@ -1,6 +1,6 @@
 """Creating and destroying objects: limits, required parts, objects still in use."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from rdmalab.hca import async_events, channels, polling
 from rdmalab.hca.ah import AddressHandle, judge
@@ -11,7 +11,7 @@ from rdmalab.hca.errors import check_useful, refused
 from rdmalab.hca.keys import window_key
 from rdmalab.hca.mw import MemoryWindow, unbind
 from rdmalab.hca.pd import ProtectionDomain
-from rdmalab.hca.tables import Table
+from rdmalab.hca.tables import Numbered, Table
 from rdmalab.spec.access import MWType
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.records import Kind
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
 
 
-def check_limit(hca: "Hca", table: Table[Any]) -> None:
+_T = TypeVar("_T", bound=Numbered)
+
+
+def check_limit(hca: "Hca", table: Table[_T]) -> None:
     """ENOMEM when the device has no room for one more."""
     check_useful(hca)
     limit = int(getattr(hca.profile.caps, f"max_{table.noun}"))
@@ -28,13 +31,13 @@ def check_limit(hca: "Hca", table: Table[Any]) -> None:
         raise refused(hca.profile, "limit", f"max_{table.noun}={limit}")
 
 
-def created(hca: "Hca", table: Table[Any], item: Any) -> None:
+def created(hca: "Hca", table: Table[_T], item: _T) -> None:
     """Add an object to its table and record it."""
     table.add(item)
     hca.trace.record(Kind.CREATED, hca.node, item.number, table.noun)
 
 
-def destroyed(hca: "Hca", table: Table[Any], item: Any) -> None:
+def destroyed(hca: "Hca", table: Table[_T], item: _T) -> None:
     """Remove an object and its unread events, and record it."""
     async_events.discard(hca, table.noun, item.number)
     table.remove(item)

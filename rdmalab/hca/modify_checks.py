@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
 from rdmalab.hca.ah import judge
-from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.attributes import AhAttr, Fields
 from rdmalab.hca.errors import refused
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec import states
@@ -25,12 +25,12 @@ class ModifyCall:
 
     hca: "Hca"
     qp: QueuePair
-    given: dict[str, Any]
+    given: Fields
     mask: Attr
     now: QPState
     to: QPState
 
-    def no(self, rule: str, *details: Any, argument: str = "", legal: str = "") -> Refused:
+    def no(self, rule: str, *details: object, argument: str = "", legal: str = "") -> Refused:
         """The refusal by this rule, with the errno of the profile."""
         return refused(self.hca.profile, rule, *details, argument=argument, legal=legal)
 

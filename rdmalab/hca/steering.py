@@ -1,7 +1,7 @@
 """Flow rules as data, and steering: which queue pairs get a frame that has arrived."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from rdmalab.command import Bits, Noun, RefShorthand, Unit
 from rdmalab.hca.attributes import Gid
@@ -114,7 +114,7 @@ def _once(numbers: list[int]) -> list[int]:
     return list(dict.fromkeys(numbers))
 
 
-def facts(frame: "Frame") -> dict[str, Any]:
+def facts(frame: "Frame") -> dict[str, int]:
     """What a rule can ask of a frame; what the frame does not have is not there."""
     said = {"dst_mac": frame.dst_mac, "src_mac": frame.src_mac, "ether_type": frame.ethertype}
     inside = frame.inside

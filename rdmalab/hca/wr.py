@@ -5,7 +5,7 @@ serial number in an engine's notebook. A CQE lies on the CQ; the WC that `poll_c
 """
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
 
 from rdmalab.command import (
     FLAT,
@@ -19,10 +19,12 @@ from rdmalab.command import (
     RefShorthand,
     Thing,
 )
+from rdmalab.hca.attributes import Fields
 from rdmalab.spec.access import Access
 from rdmalab.spec.work import Placement, Selectivity, SendFlags, WROpcode
 
 if TYPE_CHECKING:
+    from rdmalab.hca.environment import Objects
     from rdmalab.hca.mr import MemoryRegion
     from rdmalab.hca.mw import MemoryWindow
 
@@ -32,12 +34,25 @@ U32 = Annotated[int, Bits(32)]
 U64 = Annotated[int, Bits(64)]
 
 
-def _addr_of(world: Any, thing: Thing, start: int | None, _stop: int | None) -> int:
-    return int(world.find(thing, object).iova + (start or 0))
+def _mr(world: "Objects", thing: Thing) -> "MemoryRegion":
+    """The region of a reference; Refused if it is gone."""
+    world.find(thing, object)
+    return world.nodes[thing.node].mrs.items[thing.number]
 
 
-def _lkey_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) -> int:
-    return int(world.find(thing, object).lkey)
+def _region(world: "Objects", thing: Thing) -> "MemoryRegion | MemoryWindow":
+    if thing.noun is not Noun.MW:
+        return _mr(world, thing)
+    world.find(thing, object)
+    return world.nodes[thing.node].mws.items[thing.number]
+
+
+def _addr_of(world: "Objects", thing: Thing, start: int | None, _stop: int | None) -> int:
+    return _region(world, thing).iova + (start or 0)
+
+
+def _lkey_of(world: "Objects", thing: Thing, _start: int | None, _stop: int | None) -> int:
+    return _mr(world, thing).lkey
 
 
 Address = Annotated[U64, RefShorthand(Noun.MR, _addr_of)]
@@ -81,37 +96,37 @@ def _bounds(
     return mr.iova + first, (mr.length if stop is None else stop) - first
 
 
-def _sge_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> SGE:
-    mr = world.find(thing, object)
+def _sge_of(world: "Objects", thing: Thing, start: int | None, stop: int | None) -> SGE:
+    mr = _mr(world, thing)
     addr, length = _bounds(mr, start, stop)
     return SGE(addr, length, mr.lkey)
 
 
-def _buffer_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> Buffer:
-    return Buffer(*_bounds(world.find(thing, object), start, stop))
+def _buffer_of(world: "Objects", thing: Thing, start: int | None, stop: int | None) -> Buffer:
+    return Buffer(*_bounds(_region(world, thing), start, stop))
 
 
-def _remote_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
-    mr = world.find(thing, object)
+def _remote_of(world: "Objects", thing: Thing, start: int | None, stop: int | None) -> Fields:
+    mr = _region(world, thing)
     return {"remote_addr": _bounds(mr, start, stop)[0], "rkey": mr.rkey}
 
 
-def _range_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
-    length = _bounds(world.find(thing, object), start, stop)[1]
+def _range_of(world: "Objects", thing: Thing, start: int | None, stop: int | None) -> Fields:
+    length = _bounds(_region(world, thing), start, stop)[1]
     return _remote_of(world, thing, start, stop) | {"flush_length": length}
 
 
-def _bind_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
-    addr, length = _bounds(world.find(thing, object), start, stop)
+def _bind_of(world: "Objects", thing: Thing, start: int | None, stop: int | None) -> Fields:
+    addr, length = _bounds(_region(world, thing), start, stop)
     return {"bind_mr": thing.number, "bind_addr": addr, "bind_length": length}
 
 
-def _number_of(_world: Any, thing: Thing, _start: int | None, _stop: int | None) -> int:
+def _number_of(_world: "Objects", thing: Thing, _start: int | None, _stop: int | None) -> int:
     return thing.number
 
 
-def _rkey_of(world: Any, thing: Thing, _start: int | None, _stop: int | None) -> int:
-    return int(world.find(thing, object).rkey)
+def _rkey_of(world: "Objects", thing: Thing, _start: int | None, _stop: int | None) -> int:
+    return _region(world, thing).rkey
 
 
 ShortSGE = Annotated[SGE, FLAT, RefShorthand(Noun.MR, _sge_of)]
@@ -134,12 +149,13 @@ REMOTE_RANGE = FieldGroup(
 BIND = FieldGroup("bind", Noun.MR, _bind_of, ("bind_mr", "bind_addr", "bind_length"))
 
 
+_WR = TypeVar("_WR", bound="SendWR | RecvWR")
 Pointer = Annotated[int | None, POINTER, Bits(64)]
 Rest = Annotated[str, OneOf(("zero", "junk"))]
 JUNK = 0x6B6B6B6B6B6B6B6B  # what malloc leaves
 
 
-def _filled(cls: Any, fields: dict[str, Any]) -> Any:
+def _filled(cls: type[_WR], fields: Fields) -> _WR:
     """rest=junk: without memset each field that was not set has the bytes of earlier use."""
     if fields.get("rest") == "junk":
         junk = {name: JUNK & (1 << bits) - 1 for name, bits in cls.WIDTHS.items()}
@@ -153,8 +169,8 @@ def _filled(cls: Any, fields: dict[str, Any]) -> Any:
     return cls(**fields)
 
 
-def _hdr_of(world: Any, thing: Thing, start: int | None, stop: int | None) -> dict[str, Any]:
-    addr, length = _bounds(world.find(thing, object), start, stop)
+def _hdr_of(world: "Objects", thing: Thing, start: int | None, stop: int | None) -> Fields:
+    addr, length = _bounds(_region(world, thing), start, stop)
     return {"hdr_addr": addr, "hdr_sz": length}
 
 
@@ -216,10 +232,9 @@ class SendWR:
     rest: Rest = "zero"
 
     @classmethod
-    def from_given(cls, fields: dict[str, Any]) -> "SendWR":
+    def from_given(cls, fields: Fields) -> "SendWR":
         """A request with the fields that were given."""
-        made: SendWR = _filled(cls, fields)
-        return made
+        return _filled(cls, fields)
 
     def copy_for_queue(self) -> "SendWR":
         """What a driver writes into its ring: the caller's request is free again.
@@ -268,10 +283,9 @@ class RecvWR:
     rest: Rest = "zero"
 
     @classmethod
-    def from_given(cls, fields: dict[str, Any]) -> "RecvWR":
+    def from_given(cls, fields: Fields) -> "RecvWR":
         """A request with the fields that were given."""
-        made: RecvWR = _filled(cls, fields)
-        return made
+        return _filled(cls, fields)
 
     def copy_for_queue(self) -> "RecvWR":
         """What a driver writes into its ring, as in SendWR."""

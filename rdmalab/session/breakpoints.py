@@ -5,7 +5,7 @@ packet, completion or call is evaluated again for each new one.
 """
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rdmalab.command import Expression, NotUnderstood, Refused
 from rdmalab.grammar.expressions import paths
@@ -35,7 +35,7 @@ class Breakpoint:
     number: int
     question: Expression
     watches: bool = False
-    before: Any = field(default=None, repr=False)
+    before: object = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return f"{'watch' if self.watches else 'break'} {self.question.text}"
@@ -90,7 +90,7 @@ class Breakpoints:
         return self.halted == (history.branch.name, history.here)
 
 
-def _asked(session: "Session", each: Breakpoint) -> Any:
+def _asked(session: "Session", each: Breakpoint) -> object:
     """The value of a watch; whether the condition of a breakpoint is true."""
     value = answer(session, each.question)
     return value if each.watches else value is not UNKNOWN and bool(value)
@@ -117,7 +117,7 @@ def _is_another(session: "Session", path: Path, record: Record) -> bool:
     return False
 
 
-def answer(session: "Session", question: Expression) -> Any:
+def answer(session: "Session", question: Expression) -> object:
     """The value of an expression now; UNKNOWN if it has none, as before its object exists."""
     try:
         return session.ask(question.node)
@@ -125,7 +125,7 @@ def answer(session: "Session", question: Expression) -> Any:
         return UNKNOWN
 
 
-def _news(each: Breakpoint, before: Any) -> list[str]:
+def _news(each: Breakpoint, before: object) -> list[str]:
     """The sentence about a changed value; empty if a condition became false."""
     if each.watches:
         was, now = told(before), told(each.before)
@@ -133,7 +133,7 @@ def _news(each: Breakpoint, before: Any) -> list[str]:
     return [f"breakpoint {each.number}: {each.question.text}"] if each.before else []
 
 
-def told(value: Any) -> str:
+def told(value: object) -> str:
     """A value as text."""
     if value is UNKNOWN:
         return "not defined"

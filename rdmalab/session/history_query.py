@@ -1,6 +1,6 @@
 """Evaluate an expression after every past event, and collect each new value."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.command import Expression
 from rdmalab.session.breakpoints import answer
@@ -16,7 +16,7 @@ class HistoryValue(NamedTuple):
 
     event: int
     at_ns: int
-    value: Any
+    value: object
 
 
 class HistoryQuery(Jump):

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rdmalab.session.branch import Branch, Place, Snapshot
 from rdmalab.session.interruption import check, stoppable
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 STRETCHES = 8  # parts of the trace
 GAPS = 2  # between two kept snapshots: so many have their marks kept
+_Key = TypeVar("_Key", int, Place)  # of what a moment is looked up by
 _Part = tuple[str, int, int]  # branch, number of the first record, last event
 _Gap = tuple[str, Place]  # branch, the snapshot before it
 
@@ -120,7 +121,7 @@ class ReplayedRecords:
         return opening if is_here else None
 
     # ------------------------------------------------------------------ moments to replay from
-    def before(self, wanted: Any, at: Callable[[Snapshot], Any]) -> Snapshot:
+    def before(self, wanted: _Key, at: Callable[[Snapshot], _Key]) -> Snapshot:
         """The last snapshot or mark of which `at` is at most `wanted`.
 
         Raises Stopped on ^C.

@@ -61,10 +61,10 @@ class Binder:
         self.world = world
         self.names = names
 
-    def bind(self, command: Command, invocation: Invocation) -> dict[str, Any]:
+    def bind(self, command: Command, invocation: Invocation) -> dict[str, object]:
         """Keyword arguments for the function of `command`; raises NotUnderstood with the place."""
         given = invocation.arguments
-        bound = {}
+        bound: dict[str, object] = {}
         for p in command.parameters:
             if p.name in given:
                 try:
@@ -74,7 +74,7 @@ class Binder:
                     raise
         return bound
 
-    def value(self, kind: ArgumentKind, value: Any) -> Any:
+    def value(self, kind: ArgumentKind, value: object) -> Any:
         """One argument, converted by its kind."""
         if value is None:
             return None
@@ -111,7 +111,7 @@ class Binder:
             return f"there is: {' '.join(living)}"
         return f"there is not yet {_NOUNS[noun]}" if noun else "nothing exists yet"
 
-    def _short(self, kind: ArgumentKind, ref: Ref) -> Any:
+    def _short(self, kind: ArgumentKind, ref: Ref) -> object:
         short = kind.short
         if short is None:
             raise NotUnderstood(f"{ref} is a name; a value is required here", ref.place)
@@ -175,21 +175,21 @@ class Binder:
                 raise NotUnderstood(f"there is no node {node}", hint=offer)
         return direction
 
-    def list_argument(self, kind: ListKind, values: list[Any]) -> Fresh:
+    def list_argument(self, kind: ListKind, values: list[object]) -> Fresh:
         """Each item of a list, converted by the kind of its items."""
         return Fresh([self.value(kind.item, value) for value in values])
 
-    def boolean_argument(self, _kind: BooleanKind, value: Any) -> bool:
+    def boolean_argument(self, _kind: BooleanKind, value: object) -> bool:
         """True or False; a number is True unless it is 0."""
         return bool(value)
 
-    def record_argument(self, kind: RecordKind, given: dict[str, Any] | int) -> Any:
+    def record_argument(self, kind: RecordKind, given: dict[str, Any] | int) -> object:
         """The record made of the given fields; an integer is its short form."""
         if isinstance(given, int):
             assert kind.short is not None
             assert kind.short.number is not None
             return kind.short.number(given)
-        fields = {}
+        fields: dict[str, object] = {}
         for spread in kind.spreads:
             if spread.key in given:
                 fields.update(self._convert(spread, given[spread.key]))
@@ -212,7 +212,7 @@ def _kinds_of(kind: RecordKind) -> dict[str, ArgumentKind]:
     return _KINDS[kind.record]
 
 
-_BINDERS: dict[type[ArgumentKind], Callable[[Binder, Any, Any], Any]] = {
+_BINDERS: dict[type[ArgumentKind], Callable[[Binder, Any, Any], object]] = {
     ThingKind: Binder.thing_argument,
     NewKind: Binder.new_argument,
     EnumKind: Binder.enum_argument,

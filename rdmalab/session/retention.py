@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from enum import Enum
-from typing import Any
 
 from rdmalab.session.branch import Snapshot
 from rdmalab.spec.records import Kind, kind_of
@@ -40,7 +39,7 @@ def both_ends(found: list[Numbered]) -> tuple[list[Numbered], frozenset[Kind]]:
     """
     if len(found) <= 2 * ENDS:
         return found, _NONE
-    sorts: dict[Any, list[Numbered]] = {}
+    sorts: dict[object, list[Numbered]] = {}
     for each in found:
         sorts.setdefault(_sort(each), []).append(each)
     many = [each for each in sorts.values() if len(each) > 2 * ENDS]
@@ -52,11 +51,11 @@ def both_ends(found: list[Numbered]) -> tuple[list[Numbered], frozenset[Kind]]:
     return sorted((each for sort in kept for each in sort), key=lambda each: each.number), left_out
 
 
-def _sort(each: Numbered) -> tuple[Any, ...]:
+def _sort(each: Numbered) -> tuple[object, ...]:
     """The key of equal records: kind, object, and the words (not numbers) in `a` and `b`."""
     _, _, _, kind, node, number, a, b = each.record
     return kind, node, number, _word(a), _word(b)
 
 
-def _word(value: Any) -> Any:
+def _word(value: object) -> object:
     return value if isinstance(value, str | Enum) else None

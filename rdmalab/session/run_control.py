@@ -1,9 +1,10 @@
 """Run forward in time: goals, slices, limits, ^C."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rdmalab.command import Noun, Thing
+from rdmalab.grammar.nodes import Node
 from rdmalab.spec.records import Kind, kind_of
 from rdmalab.world.programs import running
 
@@ -73,7 +74,7 @@ class When:
     """Run until a condition is true."""
 
     text: str
-    node: Any
+    node: Node
     until_ns: int | None = None
     bulk: bool = False
 

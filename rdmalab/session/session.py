@@ -19,6 +19,7 @@ from rdmalab.command import (
     Thing,
     aliases,
 )
+from rdmalab.grammar.nodes import Node
 from rdmalab.session.branch import Place
 from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.history import History
@@ -30,6 +31,7 @@ from rdmalab.spec.records import Kind, Record, kind_of, node_of, noun_of, object
 from rdmalab.world.program_state import Carried
 from rdmalab.world.world import World
 
+Arguments = dict[str, object]
 _CALLED, _REFUSED, _DESTROYED = Kind.CALLED, Kind.REFUSED, Kind.DESTROYED
 _NAMING = (Ref, New)
 
@@ -60,8 +62,8 @@ class Session:
     world: World
     vocabulary: Mapping[str, Command]
     seed: int = 0
-    answer: Callable[[Any], Any] | None = None
-    refuse_senseless: Callable[[Any], None] | None = None
+    answer: Callable[[Node], object] | None = None
+    refuse_senseless: Callable[[Node], None] | None = None
     open_copy: Callable[[], "Session"] | None = None
     max_events: int = MAX_EVENTS
     default_node: str = ""
@@ -127,7 +129,7 @@ class Session:
         if world.struck:  # where somebody else has let time pass
             self.names.retire_struck(self.world)
         outcome = CommandOutcome(invocation, world.event + 1)
-        arguments: dict[str, Any] = {}
+        arguments: Arguments = {}
         try:
             arguments = self.binder.bind(command, invocation)
         except Refused as gone:  # an argument reads a field of something that was destroyed
@@ -143,7 +145,7 @@ class Session:
             world.settle()
         return outcome
 
-    def _call(self, command: Command, arguments: dict[str, Any], outcome: CommandOutcome) -> None:
+    def _call(self, command: Command, arguments: Arguments, outcome: CommandOutcome) -> None:
         try:
             outcome.value = command.function(self.world, **arguments)
         except Refused as refusal:
@@ -152,7 +154,7 @@ class Session:
             self.world.cancel_event()
             raise
 
-    def _called(self, command: Command, outcome: CommandOutcome, arguments: dict[str, Any]) -> None:
+    def _called(self, command: Command, outcome: CommandOutcome, arguments: Arguments) -> None:
         refusal, trace = outcome.refusal, self.world.trace
         node, number = _spoken_to(command, outcome.invocation, arguments)
         if refusal is not None:
@@ -168,7 +170,7 @@ class Session:
         command, outcome = self.vocabulary[invocation.name], CommandOutcome(invocation)
         self.names.retire_struck(self.world)
         tail = self.world.trace.tail
-        first, arguments = len(tail), dict[str, Any]()
+        first, arguments = len(tail), Arguments()
         try:
             arguments = self.binder.bind(command, invocation)
             outcome.value = command.function(self.world, **arguments)
@@ -182,7 +184,7 @@ class Session:
             self._bury(tail[first:])
         return carried
 
-    def holds(self, question: Any) -> bool:
+    def holds(self, question: Node) -> bool:
         """Evaluate a program's condition, on the current state without the log.
 
         A thread cannot read the log, and in a replay the log is incomplete.
@@ -194,7 +196,7 @@ class Session:
             self.world.trace.shut = False
 
     # ------------------------------------------------------------------ names
-    def _name(self, arguments: dict[str, Any], made: Any) -> None:
+    def _name(self, arguments: Arguments, made: object) -> None:
         if isinstance(made, Thing):
             for value in arguments.values():
                 if isinstance(value, New):
@@ -226,14 +228,14 @@ class Session:
         self.world.dispose()
         self.answer = self.open_copy = None
 
-    def ask(self, node: Any) -> Any:
+    def ask(self, node: Node) -> object:
         """The value of a parsed expression."""
         if self.answer is None:
             raise NotUnderstood("this session cannot evaluate expressions")
         return self.answer(node)
 
 
-def questions_in(command: Command, invocation: Invocation) -> Iterator[Any]:
+def questions_in(command: Command, invocation: Invocation) -> Iterator[Node]:
     """The expressions in a command, also those in the lines of a program."""
     for parameter in command.asking:
         value = invocation.arguments.get(parameter.name)
@@ -244,9 +246,7 @@ def questions_in(command: Command, invocation: Invocation) -> Iterator[Any]:
             yield from (line.question for line in value.parsed if line.question is not None)
 
 
-def _spoken_to(
-    command: Command, invocation: Invocation, arguments: dict[str, Any]
-) -> tuple[str, int]:
+def _spoken_to(command: Command, invocation: Invocation, arguments: Arguments) -> tuple[str, int]:
     """The node of the first object that a command names, and its number if it exists."""
     for parameter in command.parameters:
         value = invocation.arguments.get(parameter.name)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import is_dataclass
 from enum import Enum
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from rdmalab.hca.ah import AddressHandle
 from rdmalab.hca.attributes import AhAttr, Capacity
@@ -38,7 +38,7 @@ from rdmalab.world.program_state import Program, Programs
 from rdmalab.world.world import World
 
 # An object and what its fields held, and so for each of its parts, by identity.
-ObjectState = dict[int, tuple[Any, list[Any]]]
+ObjectState = dict[int, tuple[object, list[object]]]
 
 # They have a portrait of their own, or none: whoever meets one elsewhere only refers to it.
 _THINGS = (
@@ -62,14 +62,15 @@ _APART = {
     Programs: {"carry_out", "holds"},
 }
 
+_Sequence = TypeVar("_Sequence", list[object], deque[object])
 _LEAVES = (int, str, bytes, tuple, Enum, type(None))
 
-_CONTENTS: dict[type, Callable[[Any], Any]] = {}
+_CONTENTS: dict[type, Callable[[object], tuple[object, ...]]] = {}
 _NAMES: dict[type, tuple[str, ...]] = {}
 
 
 # --------------------------------------------------------------------------- one object
-def capture_object(thing: Any, portrait: ObjectState | None = None) -> ObjectState:
+def capture_object(thing: object, portrait: ObjectState | None = None) -> ObjectState:
     """The state of an object and of all parts that belong to it."""
     portrait = {} if portrait is None else portrait
     portrait[id(thing)] = (thing, held := [])  # before its parts, which may refer to it
@@ -86,13 +87,13 @@ def restore_object(portrait: ObjectState) -> None:
             setattr(thing, name, value if copy is None else copy(value))
 
 
-def held_by(portrait: ObjectState, thing: Any) -> dict[str, Any]:
+def held_by(portrait: ObjectState, thing: object) -> dict[str, object]:
     """The values of the fields of one of its objects, by name."""
     _, held = portrait[id(thing)]
     return dict(zip(_NAMES[type(thing)], held, strict=True))
 
 
-def _fields_of(cls: type) -> Callable[[Any], Any]:
+def _fields_of(cls: type) -> Callable[[object], tuple[object, ...]]:
     """Gets the values of all fields of an object of this class."""
     if cls not in _CONTENTS:
         slots = [name for base in cls.__mro__ for name in vars(base).get("__slots__", ())]
@@ -104,7 +105,7 @@ def _fields_of(cls: type) -> Callable[[Any], Any]:
 
 
 # --------------------------------------------------------------------------- one value
-def _unknown(value: Any, portrait: ObjectState) -> Any:
+def _unknown(value: object, portrait: ObjectState) -> object:
     """A value of a type that is met for the first time."""
     cls = type(value)
     frozen = is_dataclass(cls) and cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
@@ -117,33 +118,33 @@ def _unknown(value: Any, portrait: ObjectState) -> Any:
     return _part(value, portrait)
 
 
-def _part(value: Any, portrait: Any) -> Any:
+def _part(value: object, portrait: ObjectState) -> object:
     if id(value) not in portrait:
         capture_object(value, portrait)
     return value
 
 
-def _sequence(values: Any, portrait: ObjectState) -> Any:
+def _sequence(values: _Sequence, portrait: ObjectState) -> _Sequence:
     return type(values)([_kept(value, portrait) for value in values])
 
 
-def _fixed(values: tuple[Any, ...], portrait: ObjectState) -> tuple[Any, ...]:
+def _fixed(values: tuple[object, ...], portrait: ObjectState) -> tuple[object, ...]:
     """A tuple stays; what it holds may change."""
     for value in values:
         _kept(value, portrait)
     return values
 
 
-def _mapping(values: dict[Any, Any], portrait: ObjectState) -> dict[Any, Any]:
+def _mapping(values: dict[object, object], portrait: ObjectState) -> dict[object, object]:
     return {key: _kept(value, portrait) for key, value in values.items()}
 
 
-def _kept(value: Any, portrait: ObjectState) -> Any:
+def _kept(value: object, portrait: ObjectState) -> object:
     way = _WAYS.get(type(value), _UNKNOWN)
     return value if way is None else way(value, portrait)
 
 
-_Way = Callable[[Any, Any], Any]
+_Way = Callable[[Any, ObjectState], object]
 _UNKNOWN: _Way = _unknown
 _WAYS: dict[type, _Way | None] = {
     list: _sequence, deque: _sequence, tuple: _fixed, dict: _mapping,
@@ -152,13 +153,13 @@ _WAYS: dict[type, _Way | None] = {
 }  # fmt: skip
 
 
-def _again(value: Any) -> Any:
+def _again(value: object) -> object:
     copy = _COPIES.get(type(value))
     return value if copy is None else copy(value)
 
 
 # What was copied into the portrait is copied out of it: it may be put back more than once.
-_COPIES: dict[type, Callable[[Any], Any]] = {
+_COPIES: dict[type, Callable[[Any], object]] = {
     list: lambda values: [_again(value) for value in values],
     deque: lambda values: deque([_again(value) for value in values]),
     dict: lambda values: {key: _again(value) for key, value in values.items()},

@@ -4,13 +4,14 @@ A new state is taken only of objects that the trace has named since the last sna
 is recorded, so the trace names all changed objects. All others are shared with earlier snapshots.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import cast
 
 from rdmalab.command import Noun
 from rdmalab.hca.device import Hca
 from rdmalab.hca.memory import PAGE
-from rdmalab.hca.tables import Table
+from rdmalab.hca.tables import Numbered, Table
 from rdmalab.spec.records import (
     Kind,
     Record,
@@ -79,6 +80,7 @@ def _left_the_line(hca: Hca, before: SavedStates, node: str) -> Iterable[int]:
     if image is None or isinstance(image, bytes):
         return ()
     waiting = held_by(image, hca)["ready"]
+    assert isinstance(waiting, deque)
     return [qp.number for qp in waiting if qp.number in hca.qps.items]
 
 
@@ -95,12 +97,14 @@ def _telling(world: World) -> set[Kind]:
     return kinds
 
 
-def _has_changed(table: Table[Any], image: SavedState | None) -> bool:
+def _has_changed(table: Table[Numbered], image: SavedState | None) -> bool:
     """Numbers are never used twice: who came is seen in the next one, who went in the count."""
     if image is None or isinstance(image, bytes):
         return True
     kept = held_by(image, table)
-    return kept["next_number"] != table.next_number or len(kept["items"]) != len(table.items)
+    items = kept["items"]
+    assert isinstance(items, dict)
+    return kept["next_number"] != table.next_number or len(items) != len(table.items)
 
 
 def _pages_of(_world: World, record: Record) -> Iterable[Key]:
@@ -190,7 +194,7 @@ def _take_one(world: World, key: Key) -> SavedState | None:
     return None if subject is None else capture_object(subject)
 
 
-def _subject(hca: Hca, what: str, number: int) -> Any:
+def _subject(hca: Hca, what: str, number: int) -> object:
     if what == _ADAPTER:
         return hca
     if what == _TABLE:

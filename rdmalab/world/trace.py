@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import count, islice, takewhile
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol, overload
+from typing import NamedTuple, Protocol, overload
 
 from rdmalab.command import NotUnderstood
 from rdmalab.spec.programs import NOT_FOR_PROGRAMS
@@ -97,9 +97,9 @@ class Trace:
         self.reach = 0
         self.older: Older = Forgotten()
 
-    def record(self, kind: Kind, node: str, object_: int, a: Any = None, b: Any = None) -> None:
+    def record(self, kind: Kind, node: str, obj: int, a: object = None, b: object = None) -> None:
         """Append a record, as the only function."""
-        self.tail.append((self.event, self.at_ns, self.cause, kind, node, object_, a, b))
+        self.tail.append((self.event, self.at_ns, self.cause, kind, node, obj, a, b))
 
     @property
     def latest(self) -> int:
@@ -218,5 +218,5 @@ class Silence(Trace):
 
     __slots__ = ()
 
-    def record(self, kind: Kind, node: str, object_: int, a: Any = None, b: Any = None) -> None:
+    def record(self, kind: Kind, node: str, obj: int, a: object = None, b: object = None) -> None:
         """Discard the record."""

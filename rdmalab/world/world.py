@@ -54,7 +54,7 @@ class World:
         hca.tables[Noun.PROGRAM] = Table(Noun.PROGRAM.value, 1)  # the host's, not the adapter's
         self.network.node_of_gid.update(dict.fromkeys(gids, name))
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "World":
+    def __deepcopy__(self, memo: dict[int, object]) -> "World":
         """A copy shares the profiles, which are tables, and who carries out its programs' lines."""
         memo.update((id(hca.profile), hca.profile) for hca in self.nodes.values())
         hosts = (self.programs.carry_out, self.programs.holds)

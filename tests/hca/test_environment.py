@@ -38,8 +38,8 @@ class Bench:
     def __init__(self) -> None:
         self.asked: list[tuple[Any, ...]] = []
 
-    def record(self, kind: Kind, node: str, object_: int, a: Any = None, b: Any = None) -> None:
-        del kind, node, object_, a, b
+    def record(self, kind: Kind, node: str, obj: int, a: object = None, b: object = None) -> None:
+        del kind, node, obj, a, b
 
     def transmit(self, node: str, qpn: int, packet: Packet | Frame) -> int:
         assert isinstance(packet, Packet)
