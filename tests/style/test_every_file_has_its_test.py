@@ -52,7 +52,6 @@ ELSEWHERE = {
     "compat/pyverbs/qp_attr.py": "compat/pyverbs/test_struct.py",
     "compat/pyverbs/qp_cap.py": "compat/pyverbs/test_struct.py",
     "compat/pyverbs/qp_init_attr.py": "compat/pyverbs/test_struct.py",
-    "compat/pyverbs/queue_pair.py": "compat/pyverbs/test_struct.py",
     "compat/pyverbs/srq.py": "compat/pyverbs/test_struct.py",
     "compat/pyverbs/wc.py": "compat/pyverbs/test_struct.py",
     "compat/pyverbs/wq.py": "compat/pyverbs/test_unsupported.py",

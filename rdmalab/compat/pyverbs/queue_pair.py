@@ -111,7 +111,8 @@ class QP(LabObject[QueuePair]):
         answer = call("Failed to query QP", "query_qp", qp=self.ref)
         attr, init = QPAttr(), QPInitAttr()
         values = {name: getattr(answer, name, None) for name in ATTRIBUTES}
-        attr.fill(values | {"sq_draining": answer.sq_draining} | _sizes(answer.cap))
+        attr.fill(values | {"sq_draining": answer.sq_draining})
+        attr.c.update(_sizes(answer.cap))
         for name in attr.paths:
             attr.paths[name] = address(values[name])
         made = answer.init_attr
