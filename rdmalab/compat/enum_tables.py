@@ -40,13 +40,13 @@ def plain(prefix: str, row: str) -> dict[str, int]:
     return dict(_counted(prefix, row))
 
 
-def export(module: dict[str, Any], *constants: Mapping[str, int]) -> None:
+def export(module: dict[str, object], *constants: Mapping[str, int]) -> None:
     """Put the members of a module's enums beside them, as C does, and constants without an enum."""
     enums = [it for it in module.values() if isinstance(it, type) and issubclass(it, IntEnum)]
     for enum in enums:
         if enum is not IntEnum:
             if enum.__module__ == __name__:  # without a module that names it, it is not pickled
-                enum.__module__ = module["__name__"]
+                enum.__module__ = str(module["__name__"])
             module.update(enum.__members__)
     for names in constants:
         module.update(names)

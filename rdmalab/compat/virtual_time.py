@@ -4,9 +4,15 @@ import select
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rdmalab.compat.process import EPOCH_S, here
+
+if TYPE_CHECKING:
+    from _typeshed import FileDescriptorLike
+
+    Waiting = Sequence[FileDescriptorLike]
+    Ready = tuple[list[FileDescriptorLike], list[FileDescriptorLike], list[FileDescriptorLike]]
 
 _NS = 1_000_000_000
 
@@ -36,8 +42,8 @@ _real_select = select.select
 
 
 def _select(
-    rlist: Sequence[Any], wlist: Sequence[Any], xlist: Sequence[Any], timeout: float | None = None
-) -> Any:
+    rlist: "Waiting", wlist: "Waiting", xlist: "Waiting", timeout: float | None = None
+) -> "Ready":
     """No other thread runs: the wait is one of virtual time."""
     ready = _real_select(rlist, wlist, xlist, 0)
     if any(ready) or timeout is None:
@@ -46,7 +52,7 @@ def _select(
     return _real_select(rlist, wlist, xlist, 0)
 
 
-_CLOCKS: dict[str, Callable[..., Any]] = {
+_CLOCKS: dict[str, Callable[..., object]] = {
     "sleep": _sleep,
     "time": _in_seconds(_wall_ns),
     "time_ns": _wall_ns,
@@ -68,7 +74,7 @@ def virtual() -> Iterator[None]:
         _set(real, _real_select)
 
 
-def _set(clocks: Mapping[str, Callable[..., Any]], wait: Callable[..., Any]) -> None:
+def _set(clocks: Mapping[str, Callable[..., object]], wait: Callable[..., object]) -> None:
     for name, clock in clocks.items():
         setattr(time, name, clock)
     setattr(select, "select", wait)  # noqa: B010  (it is typed as what it was)

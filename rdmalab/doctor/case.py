@@ -96,6 +96,7 @@ class Case:
         return self.names.of(Thing(noun, node, number))
 
     def qp_name(self, qp: QueuePair) -> str:
+        """The name of a queue pair, `A.qp0`."""
         return self.name(Noun.QP, qp.node, qp.number)
 
     def qp_name_at(self, node: str, number: int) -> str:

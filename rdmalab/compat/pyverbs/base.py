@@ -60,6 +60,7 @@ class PyverbsObject:
         return logging.getLogger(type(self).__name__)
 
     def set_log_level(self, val: int, /) -> None:
+        """Set the level of the logger of its class, as a number of `logging`."""
         self._logger.setLevel(val)
 
 

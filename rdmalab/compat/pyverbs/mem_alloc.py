@@ -44,6 +44,7 @@ def mmap(
 
 
 def munmap(addr: int, length: int) -> None:
+    """Free memory of mmap. MemoryError: the address is not that of a page, or length is 0."""
     start = converted(addr, SIZE)
     if not converted(length, SIZE) or start % PAGE:
         raise MemoryError("Failed to munmap requested memory")
@@ -60,6 +61,7 @@ def madvise(addr: int, length: int, flags: int = _MADV_DONTNEED) -> None:
 
 
 def malloc(size: int, /) -> int:
+    """Allocate zeroed, page-aligned memory and return its address. MemoryError: too much."""
     return _allocate("Failed to allocate memory", converted(size, SIZE))
 
 
@@ -75,6 +77,7 @@ def posix_memalign(size: int, alignment: int = 8) -> int:
 
 
 def free(ptr: int, /) -> None:
+    """Free memory of malloc or posix_memalign; nothing for another address."""
     here().buffers.free(converted(ptr, SIZE))
 
 
@@ -91,6 +94,7 @@ def write(addr: int, data: str | bytes, length: int, offset: int = 0) -> None:
 
 
 def read(addr: int, length: int, offset: int = 0) -> bytes:
+    """Bytes from addr + offset. PyverbsError where C crashes; SystemError: length < 0."""
     start, count = converted(addr + offset, SIZE), _signed(length)
     if count < 0:
         raise SystemError("Negative size passed to PyBytes_FromStringAndSize")
@@ -111,10 +115,12 @@ def _put(addr: int, val: int, offset: int, size: int) -> None:
 
 
 def writebe32(addr: int, val: int, offset: int = 0) -> None:
+    """Write the low 4 bytes of val in big-endian order at the offset-th such word."""
     _put(addr, val, offset, 4)
 
 
 def writebe64(addr: int, val: int, offset: int = 0) -> None:
+    """Write the 8 bytes of val in big-endian order at the offset-th such word."""
     _put(addr, val, offset, 8)
 
 
@@ -124,8 +130,10 @@ def _got(addr: int, offset: int, size: int) -> int:
 
 
 def read32(addr: int, offset: int = 0) -> int:
+    """The offset-th 4-byte word from addr, in little-endian order."""
     return _got(addr, offset, 4)
 
 
 def read64(addr: int, offset: int = 0) -> int:
+    """The offset-th 8-byte word from addr, in little-endian order."""
     return _got(addr, offset, 8)

@@ -1,7 +1,6 @@
 """Queue pairs, plain and extended."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from rdmalab.command import Refused
 from rdmalab.compat.process import here
@@ -13,6 +12,7 @@ from rdmalab.compat.pyverbs.base import (
     octets_at,
 )
 from rdmalab.compat.pyverbs.c_types import SIZE, U16, U32, U64, converted
+from rdmalab.compat.pyverbs.device import Context
 from rdmalab.compat.pyverbs.mr import MR, MW, MWBindInfo
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
 from rdmalab.compat.pyverbs.qp_attr import *
@@ -27,7 +27,7 @@ _POINTER = (1 << 64) - 1
 
 
 class DataBuffer(PyverbsCM):
-    """`ibv_data_buf`."""
+    """`ibv_data_buf`: memory of the program for wr_set_inline_data_list."""
 
     __slots__ = ("_octets",)
 
@@ -35,6 +35,7 @@ class DataBuffer(PyverbsCM):
         self._octets = addr & _POINTER, converted(length, SIZE)
 
     def read(self) -> bytes:
+        """The bytes as they are now; PyverbsError where C crashes."""
         return octets_at(*self._octets)
 
 
@@ -44,11 +45,17 @@ def _swapped(data: int) -> int:
 
 
 class QPEx(QP):
-    """`ibv_qp_ex`: wr_id and wr_flags go with the next builder."""
+    """`ibv_qp_ex`: wr_id and wr_flags are those of the next builder.
+
+    Builders (wr_send …) begin a request, setters (wr_set_…) complete it. They return nothing:
+    wr_complete raises their error. Keys and lengths that do not fit C's type: OverflowError.
+    """
 
     __slots__ = ("_scratch", "ind_table", "wr_flags", "wr_id")
 
-    def __init__(self, creator: Any, init_attr: Any, qp_attr: QPAttr | None = None) -> None:
+    def __init__(
+        self, creator: Context, init_attr: QPInitAttrEx, qp_attr: QPAttr | None = None
+    ) -> None:
         super().__init__(creator, init_attr, qp_attr)
         self.ind_table, self.wr_id, self.wr_flags = init_attr.ind_table, 0, 0
         self._scratch: MR | None = None
@@ -57,15 +64,15 @@ class QPEx(QP):
     def comp_mask(self) -> int:
         return 0
 
-    def _say(self, word: str, **operands: Any) -> None:
-        """Builders and setters return nothing: wr_complete returns their error."""
+    def _say(self, word: str, **operands: object) -> None:
+        """A builder or setter; its error is returned by wr_complete, but for a crash of C."""
         try:
             here().call(word, qp=self.ref, **operands)
         except Refused as refusal:
             if refusal.rule.startswith("crash-"):
                 raise failed("", refusal) from None
 
-    def _build(self, word: str, **operands: Any) -> None:
+    def _build(self, word: str, **operands: object) -> None:
         qpx = {"wr_id": self.wr_id, "wr_flags": self.wr_flags}
         self._say(word, **operands, qpx=qpx)
 
@@ -88,54 +95,67 @@ class QPEx(QP):
         return {"addr": here().buffers.to_lab(room.buf), "length": len(octets)}
 
     def wr_start(self) -> None:
+        """`ibv_wr_start`: begin a batch of requests."""
         self._say("wr_start")
 
     def wr_complete(self) -> None:
+        """`ibv_wr_complete`: post the batch, or nothing and raise the first error."""
         call("ibv_wr_complete failed.", "wr_complete", qp=self.ref)
 
     def wr_abort(self) -> None:
+        """`ibv_wr_abort`: discard the batch."""
         self._say("wr_abort")
 
     def wr_send(self) -> None:
+        """`ibv_wr_send`: begin a SEND."""
         self._build("wr_send")
 
     def wr_send_imm(self, data: int, /) -> None:
+        """`ibv_wr_send_imm`; data: the immediate in host byte order."""
         self._build("wr_send_imm", imm_data=_swapped(data))
 
     def wr_send_inv(self, invalidate_rkey: int, /) -> None:
+        """`ibv_wr_send_inv`: a SEND that invalidates an rkey of the peer."""
         self._build("wr_send_inv", invalidate_rkey=converted(invalidate_rkey, U32))
 
     def wr_send_tso(self, hdr: int, hdr_sz: int, mss: int) -> None:
+        """`ibv_wr_send_tso`; hdr, hdr_sz: address and bytes of the header; mss: in bytes."""
         place = self._buffer(hdr, hdr_sz)
         header = {"hdr_addr": place["addr"], "hdr_sz": hdr_sz, "mss": converted(mss, U16)}
         self._build("wr_send_tso", header=header)
 
     def wr_rdma_read(self, rkey: int, remote_addr: int) -> None:
+        """`ibv_wr_rdma_read`: begin an RDMA READ."""
         self._build("wr_rdma_read", target=self._target(rkey, remote_addr))
 
     def wr_rdma_write(self, rkey: int, remote_addr: int) -> None:
+        """`ibv_wr_rdma_write`: begin an RDMA WRITE."""
         self._build("wr_rdma_write", target=self._target(rkey, remote_addr))
 
     def wr_rdma_write_imm(self, rkey: int, remote_addr: int, data: int) -> None:
+        """`ibv_wr_rdma_write_imm`; data: the immediate in host byte order."""
         target = self._target(rkey, remote_addr)
         self._build("wr_rdma_write_imm", target=target, imm_data=_swapped(data))
 
     def wr_atomic_cmp_swp(self, rkey: int, remote_addr: int, compare: int, swap: int) -> None:
+        """`ibv_wr_atomic_cmp_swp`: write swap if the 8 bytes equal compare."""
         numbers = {"compare": converted(compare, U64), "swap": converted(swap, U64)}
         operands = {**self._target(rkey, remote_addr), **numbers}
         self._build("wr_atomic_cmp_swp", operands=operands)
 
     def wr_atomic_fetch_add(self, rkey: int, remote_addr: int, add: int) -> None:
+        """`ibv_wr_atomic_fetch_add`: add to 8 bytes."""
         operands = {**self._target(rkey, remote_addr), "add": converted(add, U64)}
         self._build("wr_atomic_fetch_add", operands=operands)
 
     def wr_atomic_write(self, rkey: int, remote_addr: int, atomic_wr: bytes) -> None:
+        """`ibv_wr_atomic_write`: write the first 8 bytes of atomic_wr at once."""
         place = self._borrow(bytes(atomic_wr[:8]))
         target = {**self._target(rkey, remote_addr), "atomic_wr": place}
         self._build("wr_atomic_write", target=target)
 
     def wr_flush(self, rkey: int, remote_addr: int, length: int, ptype: int, level: int) -> None:
-        """ptype: how far the bytes must have come; level: `length` bytes, or the whole MR.
+        """`ibv_wr_flush`: flush `length` bytes, or the whole MR; ptype: how visible they become.
 
         PyverbsUserError for a ptype or level that libibverbs has no name for.
         """
@@ -152,32 +172,40 @@ class QPEx(QP):
         self._build("wr_flush", target={**self._target(rkey, remote_addr), **flushed})
 
     def wr_bind_mw(self, mw: MW, rkey: int, bind_info: MWBindInfo) -> None:
+        """`ibv_wr_bind_mw`: bind a type 2 window; rkey: its new key."""
         told = {**bind_info.told(), "mw": mw.found.number, "mw_rkey": converted(rkey, U32)}
         self._build("wr_bind_mw", info=told)
         self.children.add(mw)
 
     def wr_local_inv(self, invalidate_rkey: int, /) -> None:
+        """`ibv_wr_local_inv`: invalidate an rkey of this node."""
         self._build("wr_local_inv", invalidate_rkey=converted(invalidate_rkey, U32))
 
     def wr_set_ud_addr(self, ah: AH, remote_qpn: int, remote_rkey: int) -> None:
+        """`ibv_wr_set_ud_addr`: address, QP number and Q_Key (remote_rkey) of the remote QP."""
         self._say(
             "wr_set_ud_addr", ah=ah.found.number, remote_qpn=converted(remote_qpn, U32),
             remote_qkey=converted(remote_rkey, U32),
         )  # fmt: skip
 
     def wr_set_xrc_srqn(self, remote_srqn: int, /) -> None:
+        """`ibv_wr_set_xrc_srqn`: the number of the remote SRQ."""
         self._say("wr_set_xrc_srqn", remote_srqn=converted(remote_srqn, U32))
 
     def wr_set_inline_data(self, addr: int, length: int) -> None:
+        """`ibv_wr_set_inline_data`: copy length bytes from addr."""
         self._say("wr_set_inline_data", buf=self._buffer(addr, length))
 
     def wr_set_inline_data_list(self, num_buf: int, buf_list: Sequence[DataBuffer]) -> None:
+        """`ibv_wr_set_inline_data_list`: copy the first num_buf buffers."""
         octets = b"".join(each.read() for each in buf_list[:num_buf])
         self._say("wr_set_inline_data_list", buf=[self._borrow(octets)])
 
     def wr_set_sge(self, sge: SGE, /) -> None:
+        """`ibv_wr_set_sge`: one SGE; TypeError for anything else."""
         expect("sge", sge, SGE, null=False)
         self._say("wr_set_sge", sg=sge.told())
 
     def wr_set_sge_list(self, num_sge: int, sg_list: Sequence[SGE]) -> None:
+        """`ibv_wr_set_sge_list`: the first num_sge SGEs."""
         self._say("wr_set_sge_list", sg=[sge.told() for sge in sg_list[:num_sge]])

@@ -10,15 +10,19 @@ from rdmalab.compat.pyverbs.pyverbs_error import PyverbsError
 _MAC_BYTES = 6
 
 
+Value = int | str  # of a field or mask: a number, or an address as text
+_Reader = Callable[[Any], Value]
+
+
 class _Kind(NamedTuple):
     """How a field is read, its default, and the mask of all its bits."""
 
-    read: Callable[[Any], Any]
-    nothing: Any
-    all_bits: Any
+    read: _Reader
+    nothing: Value
+    all_bits: Value
 
 
-def _number(bits: int) -> Callable[[Any], Any]:
+def _number(bits: int) -> _Reader:
     def read(value: int) -> int:
         if not 0 <= value < 1 << bits:
             raise OverflowError(f"{value} does not fit {bits} bits")
@@ -61,7 +65,7 @@ class Spec:
 
     spec_type: int
 
-    def __init__(self, *values: Any, **named: Any) -> None:
+    def __init__(self, *values: Value | None, **named: Value | None) -> None:
         """Each field before its mask, then `is_inner`; without a mask all bits count."""
         if not self.FIELDS:
             raise NotImplementedError("This class is abstract.")
@@ -77,22 +81,22 @@ class Spec:
             setattr(self, f"{field}_mask", every if said else kind.nothing)
 
     def _bound(
-        self, order: list[str], values: tuple[Any, ...], named: dict[str, Any]
-    ) -> dict[str, Any]:
+        self, order: list[str], values: tuple[Value | None, ...], named: dict[str, Value | None]
+    ) -> dict[str, Value | None]:
         placed = dict(zip(order, values, strict=False))
         wrong = (named.keys() - set(order)) | (named.keys() & placed.keys())
         if wrong or len(values) > len(order):
             raise TypeError(f"{type(self).__name__}() cannot take {sorted(wrong) or len(values)}")
         return placed | named
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: Value | None) -> None:
         """Fields and masks are written as text and numbers are read back; nothing else is here."""
         kind = self.FIELDS.get(name.removesuffix("_mask"))
         if kind is None:
             raise AttributeError(f"{type(self).__name__} has no {name} to set")
         object.__setattr__(self, name, kind.read(value))
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Value:
         """Asked for what was never set."""
         raise AttributeError(f"{type(self).__name__} has no {name}")
 
@@ -134,7 +138,7 @@ class TcpUdpSpec(Spec):
     FIELDS: ClassVar = {"dst_port": _U16, "src_port": _U16}
     SIZE = 16
 
-    def __init__(self, spec_type: int, *values: Any, **named: Any) -> None:
+    def __init__(self, spec_type: int, *values: Value | None, **named: Value | None) -> None:
         """The type, then as any header."""
         if spec_type not in (e.IBV_FLOW_SPEC_TCP, e.IBV_FLOW_SPEC_UDP):
             raise PyverbsError("Spec type must be IBV_FLOW_SPEC_TCP or IBV_FLOW_SPEC_UDP")

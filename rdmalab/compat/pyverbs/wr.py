@@ -1,7 +1,7 @@
 """Work requests."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from rdmalab.command import Ref, Refused
 from rdmalab.compat.process import here
@@ -83,12 +83,12 @@ class _Request(Struct, PyverbsCM):
             other.c = dict(self.c)
             other.sg, other.following = [*self.sg], self.following
 
-    def told(self) -> dict[str, Any]:
+    def told(self) -> dict[str, object]:
         """The request as a command takes it: no field that is 0, num_sge only if it is wrong."""
         to_lab = here().buffers.to_lab
         sg = [{**sge, "addr": to_lab(sge["addr"])} for sge in self.sg]
         count = self.c.get("num_sge", 0)
-        found: dict[str, Any] = {"sg": sg} if sg else {}
+        found: dict[str, object] = {"sg": sg} if sg else {}
         if count != len(sg):
             found["num_sge"] = count
         if self.c.get("wr_id"):
@@ -205,11 +205,11 @@ class SendWR(_Request):
         if other is not None:
             other.union, other.xrc = dict(self.union), dict(self.xrc)
 
-    def told(self) -> dict[str, Any]:
+    def told(self) -> dict[str, object]:
         """The same, with the fields of its opcode."""
         found = {**super().told(), "opcode": self.opcode, **self.union, **self.xrc}
-        if "remote_addr" in found:
-            found["remote_addr"] = here().buffers.to_lab(found["remote_addr"])
+        if "remote_addr" in self.union:
+            found["remote_addr"] = here().buffers.to_lab(self.union["remote_addr"])
         if self.send_flags:
             found["flags"] = self.send_flags
         if self.imm_data:

@@ -53,6 +53,7 @@ def sleeps(case: Case, asleep: EventWaiter) -> Evidence:
 
 
 def cq_name(case: Case, cq: CompletionQueue) -> str:
+    """The name of a completion queue, `A.cq0`."""
     return case.name(Noun.CQ, cq.node, cq.number)
 
 

@@ -114,6 +114,7 @@ def free_name(case: Case, noun: Noun, node: str) -> str:
 
 
 def line(verb: str, name: str, said: dict[str, Any]) -> str:
+    """A command as it is typed; arguments that are None or empty are left out."""
     keys = [f"{key}={value}" for key, value in said.items() if value not in (None, "")]
     return " ".join([verb, name, *keys])
 
