@@ -5,7 +5,7 @@ The same reading serves lines, scenario files and completion. Names stay unresol
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rdmalab.command import (
     ArgumentKind,
@@ -39,10 +39,7 @@ from rdmalab.grammar.hints import listed, quoted, suggest
 from rdmalab.grammar.quantities import spelled, whole
 from rdmalab.grammar.syntax import Atom
 from rdmalab.grammar.text import unquoted
-from rdmalab.grammar.tokens import Lexeme
-
-if TYPE_CHECKING:
-    from rdmalab.grammar.tokens import Token
+from rdmalab.grammar.tokens import Lexeme, Token
 
 NULLS = ("NULL", "None")
 BOOLEANS = {"0": False, "1": True, "off": False, "on": True}
@@ -158,26 +155,19 @@ def _bounds(text: str, atom: Atom) -> tuple[int, int | None]:
     if not match["colon"]:
         return stop, None
     if start > stop:
-        raise NotUnderstood(
-            f"{quoted(text)} ends before it starts", atom.place, f"write [{stop}:{start}]"
-        )
+        message = f"{quoted(text)} ends before it starts"
+        raise NotUnderstood(message, atom.place, f"write [{stop}:{start}]")
     return start, stop
 
 
 def _integer(atom: Atom, kind: IntegerKind, _node: str | None) -> int:
     value = whole(atom.text, kind.unit, atom.place)
-    if kind.range is not None:
-        _check_range(value, kind, atom)
-    return value if kind.bits is None else _stored(value, kind.bits.width, atom)
-
-
-def _check_range(value: int, kind: IntegerKind, atom: Atom) -> None:
-    assert kind.range is not None
-    low, high = kind.range
-    if value < low or (high is not None and value > high):
+    low, high = kind.range or (value, value)
+    if not low <= value <= (value if high is None else high):
         least = spelled(low, kind.unit)
         legal = f"{least} or more" if high is None else f"{least}..{spelled(high, kind.unit)}"
         raise NotUnderstood(f"{quoted(atom.text)} is out of range", atom.place, f"write {legal}")
+    return value if kind.bits is None else _stored(value, kind.bits.width, atom)
 
 
 def _stored(value: int, bits: int, atom: Atom) -> int:
@@ -255,10 +245,6 @@ def _new(atom: Atom, kind: NewKind, default_node: str | None) -> New:
     return New(kind.noun, match["node"] or _default(atom, default_node), match["name"], atom.place)
 
 
-def _thing(atom: Atom, kind: ThingKind, default_node: str | None) -> Ref:
-    return reference(atom, kind, default_node)
-
-
 def _direction(atom: Atom, kind: DirectionKind, _node: str | None) -> Direction:
     match = _DIRECTION.fullmatch(atom.text)
     if match is None:
@@ -300,17 +286,7 @@ def _record(atom: Atom, kind: ArgumentKind, _node: str | None) -> object:
 
 
 _READERS: dict[type[ArgumentKind], Callable[[Atom, Any, str | None], object]] = {
-    IntegerKind: _integer,
-    EnumKind: _enum,
-    TextKind: _text,
-    ProseKind: _prose,
-    WordKind: _word,
-    ThingKind: _thing,
-    NewKind: _new,
-    DirectionKind: _direction,
-    MomentKind: _moment,
-    BooleanKind: _boolean,
-    ExpressionKind: _expression,
-    LinesKind: _lines,
-    RecordKind: _record,
-}
+    IntegerKind: _integer, EnumKind: _enum, TextKind: _text, ProseKind: _prose, WordKind: _word,
+    ThingKind: reference, NewKind: _new, DirectionKind: _direction, MomentKind: _moment,
+    BooleanKind: _boolean, ExpressionKind: _expression, LinesKind: _lines, RecordKind: _record,
+}  # fmt: skip

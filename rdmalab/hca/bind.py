@@ -29,15 +29,9 @@ def bind_mw(hca: "Hca", qp: "QueuePair", mw: "MemoryWindow", asked: MwBind) -> N
     if (refusal := _judge(hca, mw, asked)) is not None:
         raise refusal
     wr = SendWR(
-        WROpcode.BIND_MW,
-        asked.wr_id,
-        flags=asked.flags,
-        mw=mw.number,
-        bind_mr=asked.bind_mr,
-        bind_addr=asked.bind_addr,
-        bind_length=asked.bind_length,
-        bind_access=asked.bind_access,
-    )
+        WROpcode.BIND_MW, asked.wr_id, flags=asked.flags, mw=mw.number, bind_mr=asked.bind_mr,
+        bind_addr=asked.bind_addr, bind_length=asked.bind_length, bind_access=asked.bind_access,
+    )  # fmt: skip
     try:
         posting.post_send(hca, qp, [wr], _LINES)
     except Refused as late:

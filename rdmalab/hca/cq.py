@@ -1,6 +1,7 @@
 """Completion queues."""
 
 from collections import deque
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rdmalab.spec.completions import Arm
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 _ADDED, _POLLED = Kind.CQE_ADDED, Kind.CQE_POLLED
 
 
+@dataclass(slots=True, eq=False)
 class CompletionQueue:
     """`ibv_cq`: first in, first out, over all queues that complete on it.
 
@@ -22,26 +24,20 @@ class CompletionQueue:
     current.
     """
 
-    __slots__ = (
-        "armed", "capacity", "channel", "comp_vector", "context", "cqes", "dead", "fields", "last",
-        "node", "number", "reading", "total", "unacked",
-    )  # fmt: skip
-
-    def __init__(self, node: str, number: int, capacity: int, comp_vector: int) -> None:
-        self.node = node
-        self.number = number
-        self.capacity = capacity
-        self.comp_vector = comp_vector
-        self.cqes: deque[Cqe] = deque()
-        self.last: Cqe | None = None
-        self.total = 0
-        self.dead = False
-        self.channel = 0
-        self.context = 0
-        self.armed = Arm.NONE
-        self.unacked = 0
-        self.fields: int | None = None
-        self.reading = 0
+    node: str
+    number: int
+    capacity: int
+    comp_vector: int
+    cqes: "deque[Cqe]" = field(default_factory=deque)
+    last: "Cqe | None" = None
+    total: int = 0
+    dead: bool = False
+    channel: int = 0
+    context: int = 0
+    armed: Arm = Arm.NONE
+    unacked: int = 0
+    fields: int | None = None
+    reading: int = 0
 
     def push(self, trace: "Recorder", cqe: "Cqe") -> bool:
         """Add a CQE, as the only function. False if the CQ was full: the CQE is lost."""

@@ -36,6 +36,7 @@ class Requesting:
         self.failed: int | None = None
 
 
+@dataclass(slots=True)
 class Completing:
     """The completer's notebook.
 
@@ -45,20 +46,14 @@ class Completing:
     timer runs (with timeout 0 it never ends).
     """
 
-    __slots__ = (
-        "implied_psn", "psn", "reads", "retried", "rnr_retried", "rnr_until_ns", "serial",
-        "watching",
-    )  # fmt: skip
-
-    def __init__(self, serial: int, psn: int = 0) -> None:
-        self.serial = serial
-        self.psn = psn
-        self.reads = 0
-        self.retried = 0
-        self.rnr_retried = 0
-        self.rnr_until_ns: int | None = None
-        self.implied_psn: int | None = None
-        self.watching = False
+    serial: int
+    psn: int = 0
+    reads: int = 0
+    retried: int = 0
+    rnr_retried: int = 0
+    rnr_until_ns: int | None = None
+    implied_psn: int | None = None
+    watching: bool = False
 
 
 @dataclass(slots=True)
@@ -107,6 +102,7 @@ class Acknowledgement:
         return self.original is None and self.syndrome & CLASS_MASK == _ACK
 
 
+@dataclass(slots=True)
 class Responding:
     """The state of the responder.
 
@@ -118,25 +114,19 @@ class Responding:
     solicited: the refused packet had the SE bit.
     """
 
-    __slots__ = (
-        "answers", "dying", "msn", "nak_sent", "op", "place", "psn", "received", "received_any",
-        "recv", "remaining", "rkey", "rnr_sent", "served", "solicited", "va",
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        self.psn = 0
-        self.msn = 0
-        self.op: Op | None = None
-        self.recv: RecvWqe | None = None
-        self.received = 0
-        self.va = 0
-        self.place = 0
-        self.rkey = 0
-        self.remaining = 0
-        self.nak_sent = False
-        self.rnr_sent = False
-        self.dying = False
-        self.received_any = False
-        self.solicited = False
-        self.served: tuple[Served, ...] = ()
-        self.answers: tuple[Acknowledgement | ReadAnswer, ...] = ()
+    psn: int = 0
+    msn: int = 0
+    op: Op | None = None
+    recv: "RecvWqe | None" = None
+    received: int = 0
+    va: int = 0
+    place: int = 0
+    rkey: int = 0
+    remaining: int = 0
+    nak_sent: bool = False
+    rnr_sent: bool = False
+    dying: bool = False
+    received_any: bool = False
+    solicited: bool = False
+    served: tuple[Served, ...] = ()
+    answers: tuple[Acknowledgement | ReadAnswer, ...] = ()

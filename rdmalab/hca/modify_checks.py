@@ -209,15 +209,6 @@ def check_migration(asked: ModifyCall) -> Refused | None:
 
 
 CHECKS: tuple[Callable[[ModifyCall], Refused | None], ...] = (
-    check_states,
-    check_support,
-    check_claim,
-    check_transition,
-    check_missing,
-    check_surplus,
-    check_ranges,
-    check_draining,
-    check_address,
-    check_alternate,
-    check_migration,
-)
+    check_states, check_support, check_claim, check_transition, check_missing, check_surplus,
+    check_ranges, check_draining, check_address, check_alternate, check_migration,
+)  # fmt: skip

@@ -187,16 +187,9 @@ Check = Callable[["Hca", QueuePair, SendWR, int], Refused | None]
 
 
 CHECKS: tuple[Check, ...] = (
-    check_state,
-    check_opcode,
-    check_size,
-    check_flags,
-    check_address,
-    offloads.check_tso,
-    check_atomic,
-    check_bind,
-    check_window_type,
-)
+    check_state, check_opcode, check_size, check_flags, check_address, offloads.check_tso,
+    check_atomic, check_bind, check_window_type,
+)  # fmt: skip
 
 
 _BINDS = frozenset({_BIND_MW})

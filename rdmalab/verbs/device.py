@@ -134,23 +134,14 @@ def query_port(world: World, device: Device, *, port_num: int = port.PORT) -> At
     caps = hca.profile.caps
     width, speed = _speed(world.network.cable.rate_bps)
     return {
-        "state": hca.port_state,
-        "max_mtu": MTU(caps.max_mtu.bit_length() - 8),
-        "active_mtu": MTU(caps.max_path_mtu),
-        "gid_tbl_len": caps.gid_tbl_len,
-        "port_cap_flags": 0,
-        "max_msg_sz": caps.max_msg_sz,
-        "bad_pkey_cntr": port.bad_pkey_cntr(hca),
-        "qkey_viol_cntr": port.qkey_viol_cntr(hca),
-        "pkey_tbl_len": caps.pkey_tbl_len,
-        "lid": hca.lids[0] if hca.lids else 0,
-        "sm_lid": port.SM_LID if hca.lids else 0,
-        "lmc": port.lmc(hca),
-        "active_width": width,
-        "active_speed": speed,
-        "phys_state": PHYS_STATES[hca.port_state],
-        "link_layer": port.link_layer(hca),
-    }
+        "state": hca.port_state, "max_mtu": MTU(caps.max_mtu.bit_length() - 8),
+        "active_mtu": MTU(caps.max_path_mtu), "gid_tbl_len": caps.gid_tbl_len, "port_cap_flags": 0,
+        "max_msg_sz": caps.max_msg_sz, "bad_pkey_cntr": port.bad_pkey_cntr(hca),
+        "qkey_viol_cntr": port.qkey_viol_cntr(hca), "pkey_tbl_len": caps.pkey_tbl_len,
+        "lid": hca.lids[0] if hca.lids else 0, "sm_lid": port.SM_LID if hca.lids else 0,
+        "lmc": port.lmc(hca), "active_width": width, "active_speed": speed,
+        "phys_state": PHYS_STATES[hca.port_state], "link_layer": port.link_layer(hca),
+    }  # fmt: skip
 
 
 def _speed(rate_bps: int) -> tuple[int, int]:

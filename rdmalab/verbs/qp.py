@@ -114,12 +114,9 @@ def query_qp(world: World, qp: Qp, *, attr_mask: Attr | None = None) -> QpAnswer
 def _now(pair: QueuePair) -> dict[str, Any]:
     """The attributes that the device moves on."""
     return {
-        "qp_state": pair.state,
-        "cur_qp_state": pair.state,
-        "sq_psn": pair.req.psn,
-        "rq_psn": pair.resp.psn,
-        "cap": replace(pair.cap),
-    }
+        "qp_state": pair.state, "cur_qp_state": pair.state, "sq_psn": pair.req.psn,
+        "rq_psn": pair.resp.psn, "cap": replace(pair.cap),
+    }  # fmt: skip
 
 
 def _made_of(qp: Qp, pair: QueuePair) -> QpInitAttr:
@@ -127,15 +124,10 @@ def _made_of(qp: Qp, pair: QueuePair) -> QpInitAttr:
         return Thing(noun, qp.node, number) if number else None
 
     return QpInitAttr(
-        pair.qp_type,
-        part(Noun.CQ, pair.send_cq),
-        part(Noun.CQ, pair.recv_cq),
-        part(Noun.SRQ, pair.srq),
-        part(Noun.XRCD, pair.xrcd),
-        replace(pair.cap),
-        pair.sq_sig_all,
+        pair.qp_type, part(Noun.CQ, pair.send_cq), part(Noun.CQ, pair.recv_cq),
+        part(Noun.SRQ, pair.srq), part(Noun.XRCD, pair.xrcd), replace(pair.cap), pair.sq_sig_all,
         pair.max_tso_header,
-    )
+    )  # fmt: skip
 
 
 @command(VERB)

@@ -19,20 +19,9 @@ ROCE_PORT = 4791
 IDENTIFICATION = 0  # RFC 6864: of no meaning in a datagram that may not be fragmented
 
 Reason = Literal[
-    "too-short",
-    "ethertype",
-    "ip",
-    "udp-port",
-    "udp-length",
-    "tver",
-    "opcode",
-    "pad",
-    "icrc",
-    "length",
-    "lrh",
-    "grh",
-    "vcrc",
-]
+    "too-short", "ethertype", "ip", "udp-port", "udp-length", "tver", "opcode", "pad", "icrc",
+    "length", "lrh", "grh", "vcrc",
+]  # fmt: skip
 Described = list[tuple[str, list[tuple[str, int | bytes]]]]
 
 _ETHERTYPE: dict[type[IPv4 | IPv6], int] = {IPv4: 0x0800, IPv6: 0x86DD}
@@ -89,18 +78,10 @@ def decode(frame: bytes) -> Packet:
         raise Malformed("icrc")
     word = int.from_bytes(frame[body : body + _WORD], "big")
     packet = Packet(
-        arrival.flow,
-        arrival.opcode,
-        arrival.dest_qp,
-        word & _PSN,
-        frame[arrival.payload : arrival.pad],
-        word & _ACK_REQ != 0,
-        arrival.solicited,
-        pkey=arrival.pkey,
-        migrated=arrival.migrated,
-        fecn=arrival.fecn,
-        becn=arrival.becn,
-    )
+        arrival.flow, arrival.opcode, arrival.dest_qp, word & _PSN,
+        frame[arrival.payload : arrival.pad], word & _ACK_REQ != 0, arrival.solicited,
+        pkey=arrival.pkey, migrated=arrival.migrated, fecn=arrival.fecn, becn=arrival.becn,
+    )  # fmt: skip
     at = body + _WORD
     for name in arrival.headers:
         header = EXTENDED[name].unpack(frame, at)
@@ -136,17 +117,9 @@ def describe(packet: Packet, identification: int = IDENTIFICATION) -> Described:
 
 def _key(packet: Packet, identification: int) -> _Key:
     return (
-        packet.flow,
-        packet.opcode,
-        len(packet.payload),
-        packet.dest_qp,
-        packet.pkey,
-        packet.solicited,
-        packet.migrated,
-        packet.fecn,
-        packet.becn,
-        identification,
-    )
+        packet.flow, packet.opcode, len(packet.payload), packet.dest_qp, packet.pkey,
+        packet.solicited, packet.migrated, packet.fecn, packet.becn, identification,
+    )  # fmt: skip
 
 
 def extended(packet: Packet, name: str) -> Header:
@@ -182,62 +155,32 @@ def _repeated(key: _Key) -> tuple[Ethernet, IPv4 | IPv6, UDP, BTH]:
         raise ValueError(f"no opcode {opcode:#x}")
     pad = -length & 3
     udp_length = OVERHEAD[opcode] + length + pad
-    if flow.form == IPV4:
-        ip: IPv4 | IPv6 = _ipv4(flow, udp_length, identification)
-    else:
-        ip = _ipv6(flow, udp_length)
-    return (
-        Ethernet(flow.dst_mac, flow.src_mac, _ETHERTYPE[type(ip)]),
-        ip,
-        UDP(flow.sport, ROCE_PORT, udp_length, checksum=0),
-        BTH(
-            opcode=opcode,
-            solicited=solicited,
-            migrated=migrated,
-            pad_count=pad,
-            tver=0,
-            pkey=pkey,
-            fecn=fecn,
-            becn=becn,
-            reserved6=0,
-            dest_qp=dest_qp,
-            ack_req=0,
-            reserved7=0,
-            psn=0,
-        ),
-    )
+    is_ipv4 = flow.form == IPV4
+    ip = _ipv4(flow, udp_length, identification) if is_ipv4 else _ipv6(flow, udp_length)
+    bth = BTH(
+        opcode=opcode, solicited=solicited, migrated=migrated, pad_count=pad, tver=0, pkey=pkey,
+        fecn=fecn, becn=becn, reserved6=0, dest_qp=dest_qp, ack_req=0, reserved7=0, psn=0,
+    )  # fmt: skip
+    ethernet = Ethernet(flow.dst_mac, flow.src_mac, _ETHERTYPE[type(ip)])
+    return ethernet, ip, UDP(flow.sport, ROCE_PORT, udp_length, checksum=0), bth
 
 
 def _ipv4(flow: Flow, udp_length: int, identification: int) -> IPv4:
     ip = IPv4(
-        version=4,
-        ihl=_IPV4_WORDS,
-        tos=flow.traffic_class,
-        total_length=IPv4.LENGTH + udp_length,
-        identification=identification,
-        flags=_DONT_FRAGMENT,
-        fragment_offset=0,
-        ttl=flow.hop_limit,
-        protocol=_UDP_PROTOCOL,
-        checksum=0,
-        src=flow.src & 0xFFFFFFFF,
-        dst=flow.dst & 0xFFFFFFFF,
-    )
+        version=4, ihl=_IPV4_WORDS, tos=flow.traffic_class, total_length=IPv4.LENGTH + udp_length,
+        identification=identification, flags=_DONT_FRAGMENT, fragment_offset=0, ttl=flow.hop_limit,
+        protocol=_UDP_PROTOCOL, checksum=0, src=flow.src & 0xFFFFFFFF, dst=flow.dst & 0xFFFFFFFF,
+    )  # fmt: skip
     ip.checksum = ones_complement_sum(ip.pack()) ^ 0xFFFF
     return ip
 
 
 def _ipv6(flow: Flow, udp_length: int) -> IPv6:
     return IPv6(
-        version=6,
-        traffic_class=flow.traffic_class,
-        flow_label=flow.flow_label,
-        payload_length=udp_length,
-        next_header=_UDP_PROTOCOL,
-        hop_limit=flow.hop_limit,
-        src=flow.src,
-        dst=flow.dst,
-    )
+        version=6, traffic_class=flow.traffic_class, flow_label=flow.flow_label,
+        payload_length=udp_length, next_header=_UDP_PROTOCOL, hop_limit=flow.hop_limit,
+        src=flow.src, dst=flow.dst,
+    )  # fmt: skip
 
 
 class _Arrival(NamedTuple):
@@ -270,20 +213,12 @@ def _arrival(head: bytes) -> _Arrival:
     padded = _check_bth(bth, udp.length)
     end = ethernet.LENGTH + ip_end
     return _Arrival(
-        flow=_flow(ethernet, ip, udp),
-        opcode=bth.opcode,
-        dest_qp=bth.dest_qp,
-        pkey=bth.pkey,
-        solicited=bool(bth.solicited),
-        migrated=bool(bth.migrated),
-        fecn=bool(bth.fecn),
-        becn=bool(bth.becn),
-        headers=OPCODES[bth.opcode].headers,
-        payload=end - ICRC_LENGTH - padded,
-        pad=end - ICRC_LENGTH - bth.pad_count,
-        end=end,
+        flow=_flow(ethernet, ip, udp), opcode=bth.opcode, dest_qp=bth.dest_qp, pkey=bth.pkey,
+        solicited=bool(bth.solicited), migrated=bool(bth.migrated), fecn=bool(bth.fecn),
+        becn=bool(bth.becn), headers=OPCODES[bth.opcode].headers,
+        payload=end - ICRC_LENGTH - padded, pad=end - ICRC_LENGTH - bth.pad_count, end=end,
         crc=running_crc(head[ethernet.LENGTH :], kind),
-    )
+    )  # fmt: skip
 
 
 def _check_ipv4(ip: IPv4) -> int:

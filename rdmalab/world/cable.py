@@ -1,5 +1,6 @@
 """The cable: latency, rate and faults."""
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rdmalab.wire.frame import Frame
@@ -15,21 +16,19 @@ MTU_BYTES = 4096
 _BYTE_NS = 8 * 1_000_000_000  # at one bit per second
 
 
+@dataclass(slots=True, eq=False)
 class Cable:
     """One full-duplex link between all nodes.
 
     latency_ns: one way. rate_bps: both ways. mtu: active_mtu of the ports, in bytes.
     """
 
-    __slots__ = ("faults", "latency_ns", "mtu", "next_fault", "rate_bps", "up")
-
-    def __init__(self, latency_ns: int, rate_bps: int, mtu: int) -> None:
-        self.latency_ns = latency_ns
-        self.rate_bps = rate_bps
-        self.mtu = mtu
-        self.up = True
-        self.faults: list[Fault] = []
-        self.next_fault = 1
+    latency_ns: int
+    rate_bps: int
+    mtu: int
+    up: bool = True
+    faults: "list[Fault]" = field(default_factory=list)
+    next_fault: int = 1
 
     def occupies_ns(self, packet: Packet) -> int:
         """How long the packet keeps the sending port busy, in ns."""

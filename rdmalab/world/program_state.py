@@ -1,5 +1,6 @@
 """A program as plain data: its counter, its open loops, what it waits for."""
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.command import Invocation, Refused, Thing
@@ -25,6 +26,7 @@ class Carried(NamedTuple):
         return self.refusal is not None and self.refusal.rule in BLOCKING
 
 
+@dataclass(slots=True, eq=False)
 class Program:
     """One thread. at: index of the next line; loops: remaining repetitions of each open loop.
 
@@ -32,21 +34,16 @@ class Program:
     the rule and the object; None while it waits for a condition.
     """
 
-    __slots__ = (
-        "at", "lines", "loops", "node", "number", "pace_ns", "since_ns", "state", "wants", "why",
-    )  # fmt: skip
-
-    def __init__(self, node: str, number: int, lines: list[Line], pace_ns: int) -> None:
-        self.node = node
-        self.number = number
-        self.lines = lines
-        self.pace_ns = pace_ns
-        self.at = 0
-        self.loops: list[int] = []
-        self.state = ProgramState.RUNNING
-        self.since_ns = 0
-        self.why = ""
-        self.wants: tuple[str, Thing] | None = None
+    node: str
+    number: int
+    lines: list[Line]
+    pace_ns: int
+    at: int = 0
+    loops: list[int] = field(default_factory=list)
+    state: ProgramState = ProgramState.RUNNING
+    since_ns: int = 0
+    why: str = ""
+    wants: tuple[str, Thing] | None = None
 
     @property
     def line(self) -> Line:

@@ -175,18 +175,9 @@ def check_word(_hca: "Hca", _qp: QueuePair, packet: Packet, _row: Opcode) -> str
 
 # Of a request whose turn it is; its PSN is asked before all others.
 CHECKS: tuple[Check, ...] = (
-    check_opcode_order,
-    check_srq,
-    check_enabled,
-    check_depth,
-    check_receive,
-    check_named_receive,
-    check_length,
-    check_rkey,
-    check_total,
-    check_word,
-    check_alignment,
-)
+    check_opcode_order, check_srq, check_enabled, check_depth, check_receive, check_named_receive,
+    check_length, check_rkey, check_total, check_word, check_alignment,
+)  # fmt: skip
 
 # Most checks concern only some opcodes; the others need not walk past them.
 _CONCERNS: dict[Check, Callable[[Opcode], bool]] = {
