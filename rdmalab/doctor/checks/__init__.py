@@ -1,1 +1,1 @@
-"""Suspicions: one a file; `checklist.py` has their order."""
+"""Suspicions, by family; `checklist.py` puts them in order."""

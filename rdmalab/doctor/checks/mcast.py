@@ -1,4 +1,4 @@
-"""mcast: a datagram went to a multicast group in which the one who waits is not."""
+"""A datagram to a multicast group."""
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
@@ -13,7 +13,9 @@ from rdmalab.spec.states import QPType
 from rdmalab.wire.packet import Packet, is_multicast
 
 
-def examine(case: Case) -> Finding:
+# ------------------------------------------------------------ mcast
+# mcast: a datagram went to a multicast group in which the one who waits is not.
+def mcast(case: Case) -> Finding:
     """Of a send to a group that nobody heard, of a receive that it passed by, of a refused join."""
     if case.call is not None:
         return _of_call(case)
@@ -133,9 +135,12 @@ def _joined(case: Case, qp: QueuePair, record: Record, group: int) -> Fix | None
     return _cure(case, case.world.find(sender, QueuePair), wqe, qp, group)
 
 
-CHECK = Check(
+MCAST = Check(
     65, "mcast", Section.RECEIVE,
     question="Is the queue pair that waits not attached to the group it was sent to?",
     rule="a datagram for a group reaches the UD queue pairs that are attached to that very address",
-    source="ibv_attach_mcast(3)", examine=examine,
+    source="ibv_attach_mcast(3)", examine=mcast,
 )  # fmt: skip
+
+
+CHECKS = (MCAST,)

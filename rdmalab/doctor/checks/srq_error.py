@@ -1,20 +1,29 @@
-"""srq-error: the shared receive queue broke, and gives no receive any more."""
+"""A shared receive queue, or a queue pair that uses one, in its error state."""
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.shared import Refused, refused
-from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.facts.undelivered import users_of
+from rdmalab.doctor.facts.waiting import watcher
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.fixes.reconnecting import create_like, join, room
+from rdmalab.doctor.fixes.reconnecting import create_like, join, room, some_message
+from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wqe import RecvWqe
-from rdmalab.spec.records import Kind, event_of
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.states import QPState
 from rdmalab.views import fmt
+from rdmalab.world.relations import peer_of
 
+# ------------------------------------------------------------ srq-error
+# srq-error: the shared receive queue broke, and gives no receive any more.
 _MOST = 4
 
 
-def examine(case: Case) -> Finding:
+def srq_error(case: Case) -> Finding:
     """Of a send that found no receive, a receive that waits, or a call that was refused."""
     if case.send is not None:
         return _of_send(case)
@@ -25,10 +34,12 @@ def examine(case: Case) -> Finding:
         return ok("the shared receive queue works")
     broke = _broke(case, srq)
     return fail(*broke, said(f"it keeps what it has: {fmt.count(len(srq.lost), 'receive')}"),
-                cure=Fix(program=_PROGRAM))  # fmt: skip
+                cure=Fix(program=_SRQ_ERROR_PROGRAM))  # fmt: skip
 
 
-_PROGRAM = "make a new SRQ and queue pairs on it when IBV_EVENT_SRQ_ERR comes; this one is lost"
+_SRQ_ERROR_PROGRAM = (
+    "make a new SRQ and queue pairs on it when IBV_EVENT_SRQ_ERR comes; this one is lost"
+)
 
 
 def _asked_about(case: Case) -> SharedReceiveQueue | None:
@@ -51,7 +62,7 @@ def _of_send(case: Case) -> Finding:
     return fail(
         *_broke(case, found.srq),
         said(f"it keeps {kept}, and {case.qp_name(found.target)} finds none", found.events[0]),
-        cure=_cure(case, found),
+        cure=_srq_error_cure(case, found),
     )
 
 
@@ -63,11 +74,11 @@ def _broke(case: Case, srq: SharedReceiveQueue) -> list[Evidence]:
     ]
 
 
-def _cure(case: Case, found: Refused) -> Fix | None:
+def _srq_error_cure(case: Case, found: Refused) -> Fix | None:
     """A new SRQ, a new queue pair on it, the receives that are stuck, and the message again."""
     send, qp, target = case.send, case.qp, found.target
     if send is None or qp is None or send.wqe is None or not target.srq:
-        return Fix(program=_PROGRAM)
+        return Fix(program=_SRQ_ERROR_PROGRAM)
     queue, name = (simple_fixes.free_name(case, noun, target.node) for noun in (Noun.SRQ, Noun.QP))
     pd = case.name(Noun.PD, target.node, found.srq.pd)
     sizes = {"pd": pd, "max_wr": found.srq.capacity, "max_sge": found.srq.max_sge}
@@ -92,9 +103,81 @@ def _restocked(case: Case, name: str, node: str, stuck: list[RecvWqe]) -> str:
     return " ".join(["post_srq_recv", name, *said_])
 
 
-CHECK = Check(
+SRQ_ERROR = Check(
     62, "srq-error", Section.RECEIVE,
     question="Is the shared receive queue in its error state?",
     rule="a broken SRQ gives no receive any more: whoever sends finds it empty for ever",
-    source="IBV_EVENT_SRQ_ERR", examine=examine,
+    source="IBV_EVENT_SRQ_ERR", examine=srq_error,
 )  # fmt: skip
+
+
+# ------------------------------------------------------------ srq-qp-err-no-flush
+# srq-qp-err-no-flush: a queue pair died, and the receives of its SRQ are not flushed.
+_SRQ_QP_ERR_NO_FLUSH_PROGRAM = (
+    "count no flushes of an SRQ: wait for QP_LAST_WQE_REACHED, its receives serve others"
+)
+
+
+def srq_qp_err_no_flush(case: Case) -> Finding:
+    """Of a receive that waits on an SRQ, whether a queue pair that used it is in ERR."""
+    receive = case.receive
+    if receive is None or not receive.shared or not case.asked or receive.queue is None:
+        return NA
+    if not receive.on_queue:
+        return NA
+    users = users_of(case, case.subject.thing)
+    dead = [qp for qp in users if qp.state is QPState.ERR]
+    if not dead:
+        return ok("no queue pair of the SRQ is in ERR")
+    qp, name = dead[0], case.names.of(case.subject.thing)
+    facts = [
+        said(f"{case.qp_name(qp)} went to ERR", partners.entered(case, qp, QPState.ERR)),
+        said(f"{name} still has {fmt.count(len(receive.queue.wqes), 'receive')}: they are its "
+             "own, and are not flushed"),
+        _last(case, qp),
+    ]  # fmt: skip
+    cure = _srq_qp_err_no_flush_cure(
+        case, users, receive.wqe.length if receive.wqe is not None else 0
+    )
+    watching = watcher(case, qp)
+    if not watching:  # others may use it up
+        return warn(*facts, cure=cure)
+    return fail(*facts, said(f"{watching} waits"), cure=cure)
+
+
+def _last(case: Case, qp: QueuePair) -> Evidence:
+    """The event that comes instead of flushes."""
+    raised = [
+        event_of(r)
+        for _, r in case.log.about(Kind.ASYNC_RAISED, Thing(Noun.QP, qp.node, qp.number))
+        if r[A] is AsyncEvent.QP_LAST_WQE_REACHED
+    ]
+    if raised:
+        return said("QP_LAST_WQE_REACHED says that it takes none any more", raised[-1])
+    return said("this device raises no QP_LAST_WQE_REACHED either")
+
+
+def _srq_qp_err_no_flush_cure(case: Case, users: list[QueuePair], length: int) -> Fix:
+    """The next message through another queue pair takes it."""
+    for qp in users:
+        peer = peer_of(case.world, qp)
+        if qp.state is QPState.RTS and peer is not None and peer.state is QPState.RTS:
+            return Fix([some_message(case, peer, min(length, _BYTES))])
+    return Fix(program=_SRQ_QP_ERR_NO_FLUSH_PROGRAM)
+
+
+_BYTES = 8
+
+
+SRQ_QP_ERR_NO_FLUSH = Check(
+    63, "srq-qp-err-no-flush", Section.RECEIVE,
+    question="Is a flush waited for, of a receive that belongs to an SRQ?",
+    rule="a queue pair that goes to ERR flushes its own receives, never those of its SRQ",
+    source="ibv_post_srq_recv(3)", examine=srq_qp_err_no_flush,
+)  # fmt: skip
+
+
+CHECKS = (
+    SRQ_ERROR,
+    SRQ_QP_ERR_NO_FLUSH,
+)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.checks import segfault_class
+from rdmalab.doctor.checks import invalid_pointers
 from rdmalab.doctor.finding import Verdict
 from rdmalab.spec.profiles import MLX5, RXE, STRICT
 from rdmalab.spec.rules import ERRNO_NAMES
@@ -271,7 +271,7 @@ def test_calls_in_which_c_follows_a_pointer_to_nowhere(line: str, *, crashes: bo
 
 
 def test_there_is_something_to_do_about_every_crash() -> None:
-    assert set(segfault_class.ADVICE) == segfault_class.CRASHES
+    assert set(invalid_pointers.ADVICE) == invalid_pointers.CRASHES
 
 
 def test_a_full_queue_without_bad_wr_gets_room() -> None:

@@ -1,0 +1,259 @@
+"""The queue pair number and the address that packets are sent to."""
+
+from rdmalab.command import Noun
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import partners
+from rdmalab.doctor.facts.send import Send
+from rdmalab.doctor.facts.unanswered_sends import Unheard
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, hinders, ok, said
+from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wqe import SendWqe
+from rdmalab.spec.records import A, B, Kind, event_of
+from rdmalab.views import fmt
+from rdmalab.wire.packet import Packet
+from rdmalab.world.network import NO_ADDRESS
+from rdmalab.world.relations import peer_node
+
+
+# ------------------------------------------------------------ wrong-qpn
+# wrong-qpn: at the other node nobody has the number that the packets are for, or a stranger.
+def wrong_qpn(case: Case) -> Finding:
+    """Whether its packets were dropped because no queue pair has that number."""
+    misled = partners.misled(case)
+    if misled is not None and misled[0].node == misled[1].node:
+        return _wrong_qpn_of_another(case, *misled)
+    unheard, qp = case.unheard, case.qp
+    if unheard is None or qp is None or unheard.send.wqe is None:
+        return NA
+    misses = unheard.because("wrong-qpn")
+    if not misses:
+        return ok("no packet of it looked for a queue pair in vain")
+    node, number = misses[-1].node, misses[-1].number
+    gone = partners.destroyed(case, node, number)
+    told = _told(case, qp)
+    if gone is not None and told is not None and gone > told:
+        return ok(f"queue pair {number:#x} was there when they were connected", told)
+    evidence = [
+        _said_so(case, qp, number, told),
+        said(f"{node} has no queue pair {number:#x}: {_dropped(len(misses))}", misses[-1].event),
+        *([said(f"queue pair {number:#x} of {node} was destroyed", gone)] if gone else []),
+    ]
+    cure, right = _wrong_qpn_cure(case, qp, unheard.send.wqe, node)
+    if right is not None:
+        evidence.append(said(f"{case.qp_name(right)} has number {right.number:#x}"))
+    return unheard.finding(*evidence, cure=cure, since=told or unheard.send.posted)
+
+
+def _wrong_qpn_of_another(case: Case, reached: QueuePair, wanted: QueuePair) -> Finding:
+    """The number is that of a queue pair which has another peer."""
+    qp, wqe = case.qp, case.send.wqe if case.send is not None else None
+    if qp is None or wqe is None:
+        return NA
+    told, right = partners.told(case, qp), case.qp_name(wanted)
+    lines = reconnect(case, qp, wanted) + once_more(case, qp, wqe.wr, wanted, revived=True)
+    return hinders(
+        case,
+        said(f"{case.qp_name(qp)} was told dest_qp_num={reached.number:#x}", told),
+        said(f"that is {case.qp_name(reached)}, which has another peer",
+             partners.told(case, reached)),
+        said(f"{right}, which expects {case.qp_name(qp)}, has number {wanted.number:#x}",
+             partners.told(case, wanted)),
+        cure=Fix(lines), since=told,
+    )  # fmt: skip
+
+
+def _told(case: Case, qp: QueuePair) -> int | None:
+    """Of a connection; a datagram is told anew each time."""
+    return partners.told(case, qp) if qp.transport.connected else None
+
+
+def _dropped(number: int) -> str:
+    return f"{fmt.count(number, 'packet')} dropped"
+
+
+def _said_so(case: Case, qp: QueuePair, number: int, told: int | None) -> Evidence:
+    if qp.transport.connected:
+        return said(f"{case.qp_name(qp)} was told dest_qp_num={number:#x}", told)
+    posted = case.send.posted if case.send is not None else None
+    return said(f"it was posted with remote_qpn={number:#x}", posted)
+
+
+def _wrong_qpn_cure(
+    case: Case, qp: QueuePair, wqe: SendWqe, node: str
+) -> tuple[Fix | None, QueuePair | None]:
+    """Tell the number of who is meant; None where that is anybody's guess."""
+    if not qp.transport.connected:
+        found = partners.listeners(case.world, node, wqe.wr.remote_qkey)
+        if not found:
+            return None, None
+        name = case.qp_name(found[0])
+        return Fix(once_more(case, qp, wqe.wr, found[0], remote_qpn=name)), found[0]
+    peer = partners.meant(case.world, qp, node)
+    if peer is None:
+        return None, None
+    lines = reconnect(case, qp, peer)
+    return Fix(lines + once_more(case, qp, wqe.wr, peer, revived=True)), peer
+
+
+WRONG_QPN = Check(
+    44, "wrong-qpn", Section.PEER,
+    question="Is the queue pair number it was sent to nobody's at the other node, or a stranger's?",
+    rule="who has the number gets the packets; where nobody has it, the port drops them in silence",
+    source="ibv_modify_qp(3)", examine=wrong_qpn,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ wrong-gid
+# wrong-gid: packets go to an address that nobody has, or come from one that the peer disowns.
+_LOST = (NO_ADDRESS, "wrong-address")
+
+
+def wrong_gid(case: Case) -> Finding:
+    """Which address is wrong: that of the peer, or the one it is known by there."""
+    misled = partners.misled(case)
+    if misled is not None and misled[0].node != misled[1].node:
+        return _wrong_gid_of_another(case, misled[1])
+    unheard, qp = case.unheard, case.qp
+    if unheard is None or qp is None or unheard.send.wqe is None:
+        return NA
+    if unheard.because(*_LOST):
+        return _no_owner(case, unheard, qp)
+    if unheard.because("wrong-source"):
+        return _disowned(case, unheard, qp)
+    if not unheard.misses and (found := _no_way_back(case, unheard, qp)) is not None:
+        return found
+    return ok("the addresses of its packets are those of the two nodes")
+
+
+def _wrong_gid_of_another(case: Case, wanted: QueuePair) -> Finding:
+    """The address is that of a node where somebody else has the number."""
+    send, qp = case.send, case.qp
+    if send is None or qp is None:
+        return NA
+    since, node = partners.told(case, qp), peer_node(case.world, qp)
+    gid = qp.path.flow.dst if qp.path is not None else 0
+    return hinders(
+        case,
+        said(f"{case.qp_name(qp)} sends to {partners.gid_words(gid)}, which is {node}", since),
+        said(f"{case.qp_name(wanted)} expects it", partners.told(case, wanted)),
+        *_addresses(case, wanted), cure=_wrong_gid_cure(case, send, qp, wanted), since=since,
+    )  # fmt: skip
+
+
+def _since(case: Case, qp: QueuePair, unheard: Unheard) -> int | None:
+    """A connection is told its address, a datagram each time."""
+    return partners.told(case, qp) if qp.transport.connected else unheard.send.posted
+
+
+def _moved(case: Case, node: str, since: int | None) -> int | None:
+    """The first event after the connection in which the node's addresses changed."""
+    changes = [event_of(r) for _, r in case.log.of(Kind.GID_SET, node)]
+    return next((event for event in changes if event > (since or 0)), None)
+
+
+def _no_owner(case: Case, unheard: Unheard, qp: QueuePair) -> Finding:
+    misses, since = unheard.because(*_LOST), _since(case, qp, unheard)
+    gid = misses[-1].packet.flow.dst
+    node = case.world.network.target_of(misses[-1].packet.flow)
+    moved = _moved(case, node, since) if node else None
+    evidence = [said(f"{case.qp_name(qp)} sends to {partners.gid_words(gid)}", since)]
+    if moved is not None:
+        evidence.append(said(f"{node} got other addresses", moved))
+    evidence.append(said("nobody has that address: its packets arrive nowhere", misses[-1].event))
+    peer = _partner(case, unheard, qp, node)
+    return unheard.finding(
+        *evidence, *_addresses(case, peer),
+        cure=_wrong_gid_cure(case, unheard.send, qp, peer), since=moved or since,
+    )  # fmt: skip
+
+
+def _addresses(case: Case, peer: QueuePair | None) -> list[Evidence]:
+    if peer is None:
+        return []
+    gids = " and ".join(partners.gid_words(gid) for gid in case.world.nodes[peer.node].gids if gid)
+    return [said(f"{peer.node} has {gids}")]
+
+
+def _partner(case: Case, unheard: Unheard, qp: QueuePair, node: str) -> QueuePair | None:
+    """Who should have got it: who expects it, or who has the number."""
+    if qp.transport.connected:
+        return partners.meant(case.world, qp, node)
+    number = unheard.send.wqe.wr.remote_qpn if unheard.send.wqe is not None else 0
+    found = [
+        hca.qps.items[number]
+        for name, hca in case.world.nodes.items()
+        if name != qp.node and number in hca.qps.items
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _disowned(case: Case, unheard: Unheard, qp: QueuePair) -> Finding:
+    misses, peer = unheard.because("wrong-source"), partners.target(case)
+    if peer is None or peer.path is None:
+        return ok("its peer is gone")
+    if peer_node(case.world, peer) not in (qp.node, ""):
+        return ok(f"{case.qp_name(peer)} is connected to another node")
+    source, wanted = misses[-1].packet.flow.src, peer.path.flow.dst
+    since = _since(case, qp, unheard)
+    return unheard.finding(
+        said(f"{case.qp_name(qp)} sends from {partners.gid_words(source)}", since),
+        said(f"{case.qp_name(peer)} was told that its peer is {partners.gid_words(wanted)}",
+             partners.told(case, peer)),
+        said(f"so {peer.node} drops its packets", misses[-1].event),
+        cure=_wrong_gid_cure(case, unheard.send, qp, peer), since=since,
+    )  # fmt: skip
+
+
+def _no_way_back(case: Case, unheard: Unheard, qp: QueuePair) -> Finding | None:
+    """It arrives, and the answers go to an address that this node has no more."""
+    lost = _lost_answers(case, unheard, qp)
+    if not lost or qp.path is None:
+        return None
+    since, gid = _since(case, qp, unheard), qp.path.flow.src
+    moved = _moved(case, qp.node, since)
+    return unheard.finding(
+        said(f"{case.qp_name(qp)} sends from {partners.gid_words(gid)}", since),
+        said(f"{qp.node} has that address no more", moved),
+        said("the answers arrive nowhere", lost[-1]),
+        cure=_wrong_gid_cure(case, unheard.send, qp, case.peer), since=moved or since,
+    )  # fmt: skip
+
+
+def _lost_answers(case: Case, unheard: Unheard, qp: QueuePair) -> list[int]:
+    """The events in which something for this queue pair went to its address in vain."""
+    gid = qp.path.flow.src if qp.path is not None else 0
+    return [
+        event_of(r)
+        for kind in (Kind.PACKET_LOST, Kind.PACKET_DROPPED)
+        for _, r in case.log.of(kind)
+        if r[B] in _LOST and event_of(r) > (unheard.send.posted or 0)
+        and isinstance(r[A], Packet) and (r[A].flow.dst, r[A].dest_qp) == (gid, qp.number)
+    ]  # fmt: skip
+
+
+def _wrong_gid_cure(case: Case, send: Send, qp: QueuePair, peer: QueuePair | None) -> Fix | None:
+    if peer is None or send.wqe is None:
+        return None
+    wr = send.wqe.wr
+    if qp.transport.connected:
+        lines = reconnect(case, qp, peer)
+        return Fix(lines + once_more(case, qp, wr, peer, revived=True))
+    name, pd = simple_fixes.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
+    made = f"create_ah {name} pd={pd} to={peer.node}"
+    return Fix([made, *once_more(case, qp, wr, peer, ah=name)])
+
+
+WRONG_GID = Check(
+    45, "wrong-gid", Section.PEER,
+    question="Does nobody have the address it was sent to, or the peer expect another sender?",
+    rule="a packet finds its node by dgid, and a connected queue pair takes it from its peer only",
+    source="ibv_modify_qp(3)", examine=wrong_gid,
+)  # fmt: skip
+
+
+CHECKS = (
+    WRONG_QPN,
+    WRONG_GID,
+)

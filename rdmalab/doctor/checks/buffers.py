@@ -1,0 +1,257 @@
+"""Bytes that the program reads or writes while the adapter uses them."""
+
+from typing import NamedTuple
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import messages, past
+from rdmalab.doctor.facts.content import Content
+from rdmalab.doctor.facts.memory_waits import Early, early_waits, watched
+from rdmalab.doctor.facts.messages import Message, Piece, meet
+from rdmalab.doctor.facts.send import Send
+from rdmalab.doctor.facts.taken import posted_again
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said, warn
+from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.hca.wqe import SendWqe
+from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.records import A, B, Kind, event_of
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import Local
+from rdmalab.views import fmt
+from rdmalab.world.programs import programs_of
+from rdmalab.world.relations import find_qp
+
+# ------------------------------------------------------------ buffer-reused-early
+# buffer-reused-early: the program wrote into a buffer from which the adapter was still to send.
+_ADVICE = "wait for the completion before you write into the buffer again, or post it INLINE"
+
+
+class Write(NamedTuple):
+    """The program writes. piece: which bytes of the buffer."""
+
+    event: int
+    piece: Piece
+
+
+def buffer_reused_early(case: Case) -> Finding:
+    """Whether bytes were changed between the post and the moment in which they left."""
+    if case.content is not None:
+        for touch, message in case.content.brought:
+            source = _source(case, message)
+            cut = messages.part(source, message.offset + touch.at, touch.piece[1])
+            found = _writes(case, message.thing.node, cut, message.posted, message.sent)
+            if found:
+                return _fail(case, message, source, found[-1])
+        return ok("no message was changed on its way here") if case.content.brought else NA
+    return _asked(case, case.send) if case.send is not None and case.asked else NA
+
+
+def _source(case: Case, message: Message) -> list[Piece]:
+    """The buffers of a message that is sent from them."""
+    return _buffers(case, message.thing.node, message.wqe)
+
+
+def _buffers(case: Case, node: str, wqe: SendWqe) -> list[Piece]:
+    gathers = wqe.work is not None and wqe.work.local is Local.GATHER and wqe.inline is None
+    return messages.pieces(case.world.nodes[node], wqe.sg) if gathers else []
+
+
+def _writes(case: Case, node: str, pieces: list[Piece], after: int, before: int) -> list[Write]:
+    """The program's writes into these bytes between two events."""
+    found = []
+    for _, record in case.log.of(Kind.HOST_WROTE, node) if pieces else []:
+        if after < event_of(record) < before:
+            both = meet(pieces, [(record[A], record[B])])
+            found += [Write(event_of(record), piece) for piece in both]
+    return found
+
+
+def _fail(case: Case, message: Message, source: list[Piece], write: Write) -> Finding:
+    node, wr_id = message.thing.node, message.wqe.wr.wr_id
+    name = f"{case.names.of(message.thing)}.wr[{wr_id}]"
+    return fail(
+        said(f"{name} was posted", message.posted),
+        _told(case, node, write),
+        said("the packet that brought these bytes left only then", message.sent),
+        cure=_cure(case, message, source), since=write.event,
+    )  # fmt: skip
+
+
+def _told(case: Case, node: str, write: Write) -> Evidence:
+    where = past.words_for(case.session, node, write.piece) or f"{write.piece[0]:#x}"
+    return said(f"the program wrote {where}, which it sends from", write.event)
+
+
+def _cure(case: Case, message: Message, source: list[Piece]) -> Fix:
+    """The bytes as they were when it was posted, and the message once more."""
+    node, now = message.thing.node, case.world.event + 1
+    changed = {w.piece for w in _writes(case, node, source, message.posted, now)}
+    lines = [past.written_back(case.session, message.posted, node, p) for p in sorted(changed)]
+    qp = find_qp(case.world, *message.thing[1:])
+    if qp is None or None in lines:
+        return Fix(program=_ADVICE)
+    return Fix([*(line for line in lines if line), *posted_again(case, qp, message)])
+
+
+def _asked(case: Case, send: Send) -> Finding:
+    """Of a send: it may be that nothing has come of it."""
+    if send.wqe is None or send.posted is None:
+        return NA
+    if send.ending is not None and send.ending.status is not WCStatus.SUCCESS:
+        return NA
+    buffers = _buffers(case, case.node, send.wqe)
+    found = _writes(case, case.node, buffers, send.posted, case.ended)
+    if not found:
+        return ok("nobody wrote into its buffers before it was done")
+    posted = said("it was posted, and had no completion yet", send.posted)
+    return warn(_told(case, case.node, found[0]), posted, cure=Fix(program=_ADVICE))
+
+
+BUFFER_REUSED_EARLY = Check(
+    78, "buffer-reused-early", Section.WRONG,
+    question="Did the program write into the buffer before the send was done?",
+    rule="from the post to the completion a buffer belongs to the adapter, which reads it when a "
+    "packet leaves, and again when it leaves again",
+    source="ibv_post_send(3)", examine=buffer_reused_early,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ read-before-complete
+# read-before-complete: somebody looks at a buffer into which a message is still being written.
+def read_before_complete(case: Case) -> Finding:
+    """Whether a READ, or a receive in use, is to fill these bytes and has not completed."""
+    content = case.content
+    if content is None:
+        return NA
+    evidence = _reads(case, content) or _receives(case, content)
+    if not evidence:
+        return ok("no message is on its way into these bytes")
+    program = Fix(program="read a buffer only after the completion of what fills it")
+    return warn(*evidence, cure=program if case.at_rest else Fix(["run"]))
+
+
+def _reads(case: Case, content: Content) -> list[Evidence]:
+    """READs and atomics of this node that are under way."""
+    for number, qp in content.hca.qps.items.items():
+        name = case.qp_name(qp)
+        for serial in range(qp.comp.serial, qp.req.started):
+            wqe = qp.sq.wqes[serial]
+            scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
+            pieces = messages.pieces(content.hca, wqe.sg) if scatters else []
+            if meet([content.piece], pieces):
+                posted = messages.post_of(case.log, Thing(Noun.QP, content.node, number), serial)
+                what = f"{name}.wr[{wqe.wr.wr_id}] reads into these bytes and has not completed"
+                return [said(what, posted), _come(content, pieces, posted or 0)]
+    return []
+
+
+def _receives(case: Case, content: Content) -> list[Evidence]:
+    """Receives that a message has taken and not filled yet."""
+    for number, qp in content.hca.qps.items.items():
+        wqe = qp.resp.recv
+        pieces = messages.pieces(content.hca, wqe.sg) if wqe is not None else []
+        if wqe is not None and meet([content.piece], pieces):
+            found = case.log.of(Kind.RECV_TAKEN, content.node, number)
+            taken = event_of(found[-1].record) if found else 0
+            what = f"a message of {case.qp_name(qp)} is using the receive wr_id={wqe.wr.wr_id}"
+            return [said(what, taken), _come(content, pieces, taken - 1)]
+    return []
+
+
+def _come(content: Content, pieces: list[Piece], after: int) -> Evidence:
+    """How much of it is there."""
+    touches = [t for t in content.touches(Kind.MEMORY_WRITTEN) if t.event > after]
+    count = sum(size for t in touches for _, size in meet(pieces, [t.piece]))
+    total = sum(size for _, size in pieces)
+    return said(f"{count} of {total} bytes have come", touches[-1].event if touches else None)
+
+
+READ_BEFORE_COMPLETE = Check(
+    79, "read-before-complete", Section.WRONG,
+    question="Is a message still being written into these bytes?",
+    rule="what a READ or a receive brings may be looked at when its completion is there, and not "
+    "before: bytes come in any order",
+    source="ibv_post_send(3)", examine=read_before_complete,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ flag-already-set
+# flag-already-set: the memory already held the value that was waited for.
+_PROGRAM = "fill the flag with a value that is never sent, and clear it again behind each wait"
+
+
+def flag_already_set(case: Case) -> Finding:
+    """Of bytes that came wrong, or of a program that waits, whether a wait before was none."""
+    if case.content is not None and case.asked:
+        return _of_bytes(case, [message for _, message in case.content.brought])
+    if case.program is not None and _waits_for_memory(case):
+        return _of_program(case)
+    return NA
+
+
+def _of_bytes(case: Case, brought: list[Message]) -> Finding:
+    """They were sent by a program that should have waited for what it was to send."""
+    for message in brought:
+        _, sender = case.log.asked(message.posted)
+        thing = case.names.find(sender) if sender else None
+        early = early_waits(case, thing) if thing is not None else []
+        before = [each for each in early if each.passed.event < message.posted]
+        if before:
+            sent = said(f"{sender} went on and posted {fmt.wr(message.wqe.wr.wr_id)}, which "
+                        "brought these bytes", message.posted)  # fmt: skip
+            return _found(case, before[-1], [sent], _once_more(case, before[-1], message))
+    return ok("no program went on too early and sent them")
+
+
+def _of_program(case: Case) -> Finding:
+    """It, or the one it talks to, is a round ahead."""
+    own = case.subject.thing
+    others = [Thing(Noun.PROGRAM, p.node, p.number) for p in programs_of(case.world)]
+    for thing in sorted(others, key=lambda each: each != own):
+        early = early_waits(case, thing)
+        if early and (thing == own or thing.node != own.node):
+            return _found(case, early[0], [], Fix(program=_PROGRAM))
+    return ok("no wait for memory was over too early")
+
+
+def _waits_for_memory(case: Case) -> bool:
+    program = case.program
+    waits = program is not None and program.state is ProgramState.WAITING
+    return waits and program is not None and watched(case, program.line.question) is not None
+
+
+def _found(case: Case, early: Early, behind: list[Evidence], cure: Fix) -> Finding:
+    line, node = early.passed.line, early.program.node
+    name = fmt.thing_at(case.world, case.names, node, early.passed.piece[0])
+    came = said(f"{case.names.of(early.program)} came to `{line.text}` and did not wait: it was so "
+                "already", early.passed.event)  # fmt: skip
+    if early.written is None:
+        first = said(f"no message had ever written {name}")
+    else:
+        first = said(f"{name} was as the round before had left it, written here", early.written)
+    late = [said("what was to be waited for came only here", early.came)] if early.came else []
+    return fail(first, came, *behind, *late, cure=cure, since=early.passed.event)
+
+
+def _once_more(case: Case, early: Early, message: Message) -> Fix:
+    """What was to be waited for is there now: the same once more."""
+    qp = find_qp(case.world, message.thing.node, message.thing.number)
+    if early.came is None or qp is None:
+        return Fix(program=_PROGRAM)
+    return Fix(simple_fixes.again(case, qp, message.wqe.wr))
+
+
+FLAG_ALREADY_SET = Check(
+    95, "flag-already-set", Section.WRONG,
+    question="Did a program wait for a value that its memory held already?",
+    rule="who waits for memory to change must know that it is otherwise before: clear the flag, or "
+         "count up",
+    source="perftest-12", examine=flag_already_set,
+)  # fmt: skip
+
+
+CHECKS = (
+    BUFFER_REUSED_EARLY,
+    READ_BEFORE_COMPLETE,
+    FLAG_ALREADY_SET,
+)

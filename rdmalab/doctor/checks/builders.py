@@ -1,0 +1,244 @@
+"""Requests built with `ibv_wr_*`: a setter, an end or a batch that is missing."""
+
+from collections.abc import Iterator
+
+from rdmalab.command import Invocation, Noun, Ref
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import batches
+from rdmalab.doctor.facts.batches import Batch, Building
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import rebuilding, simple_fixes
+from rdmalab.doctor.log import Call
+from rdmalab.hca.extended import ABORTED, OVERWRITTEN
+from rdmalab.hca.qp import QueuePair
+from rdmalab.spec.builders import UD_SETTER, qp_setter
+from rdmalab.spec.rules import errno_name
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import BUILDERS, WROpcode
+from rdmalab.views import fmt
+from rdmalab.world.relations import node_at, peer_of
+
+# ------------------------------------------------------------ missing-setter
+# missing-setter: a builder that has to be told where its message goes, and was not.
+RULE = "setter-missing"
+
+
+def missing_setter(case: Case) -> Finding:
+    """Whether a batch was dropped, or a message failed, for want of an address."""
+    qp = case.qp
+    if qp is None or not qp_setter(qp.qp_type):
+        return NA
+    if case.call is not None and case.call.verb == "wr_complete":
+        if case.call.refusal != RULE:
+            return ok("every builder has the setters that it needs")
+        batch = batches.closed_by(case.log, case.call)
+        answer = f"wr_complete returned {errno_name(case.call.errno)}: {case.call.message}"
+        return _missing(case, qp, batch, said(answer, case.call.event))
+    return _of_send(case, qp)
+
+
+def _of_send(case: Case, qp: QueuePair) -> Finding:
+    """Of a send that failed on a device where wr_complete does not ask for the setter."""
+    send = case.send
+    if RULE not in case.profile.batch_unchecked or send is None or send.ending is None:
+        return NA
+    if send.ending.status is not WCStatus.LOC_QP_OP_ERR:
+        return NA
+    found = batches.batches(case.log, case.subject.thing)
+    batch = next((each for each in found if each.closed == send.posted), None)
+    built = batch.find(case.subject.wr_id) if batch is not None else None
+    if built is None or not _needs(qp, built):
+        return ok("it was told where to go")
+    status = said(f"this device posts it all the same; it ended with {send.ending.status.name}",
+                  send.ending.event)  # fmt: skip
+    return _missing(case, qp, batch, status)
+
+
+def _missing(case: Case, qp: QueuePair, batch: Batch | None, answer: Evidence) -> Finding:
+    without = _without(qp, batch) if batch is not None else []
+    evidence = [
+        said(f"{BUILDERS[WROpcode(built.wr.opcode)]} made {fmt.wr(built.wr.wr_id)}, and no "
+             f"{qp_setter(qp.qp_type)} followed", built.event)
+        for built in without[:2]
+    ]  # fmt: skip
+    return fail(
+        *evidence, answer, cure=_missing_setter_cure(case, qp, batch) if batch is not None else None
+    )
+
+
+def _without(qp: QueuePair, batch: Batch) -> list[Building]:
+    """Those that were not told where they go."""
+    return [built for built in batch.built if _needs(qp, built)]
+
+
+def _needs(qp: QueuePair, built: Building) -> bool:
+    setter = qp_setter(qp.qp_type, WROpcode(built.wr.opcode))
+    return bool(setter) and all(each.verb != setter for each in built.setters)
+
+
+def _missing_setter_cure(case: Case, qp: QueuePair, batch: Batch) -> Fix:
+    """The batch again, and where it goes said behind each builder."""
+    setter = qp_setter(qp.qp_type)
+    address = next(_to_datagrams(case, qp) if setter == UD_SETTER else _to_srqs(case, qp), None)
+    if address is None:
+        return Fix(program=f"call {setter} behind each builder, and build the batch again")
+
+    def told(built: Building) -> list[Invocation] | None:
+        return [address, *rebuilding.setters(case, built)] if _needs(qp, built) else None
+
+    lines = rebuilding.once_more(case, batch, told)
+    if not lines:
+        return Fix(program=f"call {setter} behind each builder")
+    return Fix([*(simple_fixes.revive(case, qp) if qp.state is QPState.ERR else []), *lines])
+
+
+def _to_datagrams(case: Case, qp: QueuePair) -> Iterator[Invocation]:
+    """Ways to queue pairs that would take a datagram, those that have a receive for it first."""
+    ways = [
+        (not other.source.wqes, other.number, ah, node)
+        for ah in case.hca.ahs.items.values()
+        if ah.pd == qp.pd and (node := node_at(case.world, qp.node, ah.attr))
+        for other in case.world.nodes[node].qps.items.values()
+        if other.qp_type is qp.qp_type and other.state_row.receives
+        and other.attr.qkey == qp.attr.qkey
+    ]  # fmt: skip
+    for _, number, ah, node in sorted(ways, key=lambda way: way[:2]):
+        arguments = {
+            "ah": _ref(case, Noun.AH, qp.node, ah.number),
+            "remote_qpn": _ref(case, Noun.QP, node, number),
+            "remote_qkey": qp.attr.qkey,
+        }
+        yield Invocation(UD_SETTER, {"qp": _ref(case, Noun.QP, qp.node, qp.number), **arguments})
+
+
+def _to_srqs(case: Case, qp: QueuePair) -> Iterator[Invocation]:
+    """Shared receive queues in the peer's domain, those that hold a receive first."""
+    peer = peer_of(case.world, qp)
+    if peer is None:
+        return
+    srqs = case.world.nodes[peer.node].srqs.items.values()
+    for srq in sorted(srqs, key=lambda each: not each.wqes):
+        if srq.xrcd and srq.xrcd == peer.xrcd:
+            number = _ref(case, Noun.SRQ, peer.node, srq.number)
+            arguments = {"qp": _ref(case, Noun.QP, qp.node, qp.number), "remote_srqn": number}
+            yield Invocation(qp_setter(qp.qp_type), arguments)
+
+
+def _ref(case: Case, noun: Noun, node: str, number: int) -> Ref:
+    return Ref(node, case.name(noun, node, number).partition(".")[2])
+
+
+MISSING_SETTER = Check(
+    9, "missing-setter", Section.POSTED,
+    question="Was a message built, and not told where it goes?",
+    rule="UD needs wr_set_ud_addr behind each builder, XRC wr_set_xrc_srqn",
+    source="ibv_wr_post(3)", examine=missing_setter,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ region-not-completed
+# region-not-completed: it was built between wr_start and an end that has not come.
+def region_not_completed(case: Case) -> Finding:
+    """Whether its critical region is still open."""
+    batch = batches.latest(case.log, case.subject)
+    if batch is None:
+        return NA
+    if batch.closed is not None:
+        return ok("its critical region has an end", batch.closed)
+    name, many = case.names.of(batch.thing), fmt.count(len(batch.built), "work request")
+    event = batch.built[-1].event
+    evidence = [
+        said(f"wr_start opened the critical region of {name}", batch.opened),
+        said(f"{many} built since, none of them posted, and no wr_complete", event),
+    ]
+    if batch.spoiled is not None:
+        evidence.append(said("wr_complete would refuse it: a mistake was made here", batch.spoiled))
+        mend = "correct what was built wrong, start again, and end with wr_complete"
+        return fail(*evidence, cure=Fix(program=mend))
+    return fail(*evidence, cure=Fix([f"wr_complete {name}"]))
+
+
+REGION_NOT_COMPLETED = Check(
+    7, "region-not-completed", Section.POSTED,
+    question="Was it built behind a wr_start that no wr_complete has followed?",
+    rule="what is built is posted by wr_complete, all of it at once, and not before",
+    source="ibv_wr_post(3)", examine=region_not_completed,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ region-aborted
+# region-aborted: it was built, and its whole batch was given up.
+_OWN_ITEM = ("setter-missing", "queue-full", "send-state")
+_OTHERWISE = {"wr_set_inline_data": "wr_set_sge", "wr_set_inline_data_list": "wr_set_sge_list"}
+
+
+def region_aborted(case: Case) -> Finding:
+    """Whether its critical region ended without posting it."""
+    batch = batches.latest(case.log, case.subject)
+    if batch is None:
+        return NA
+    if batch.closed is None:
+        return ok("its critical region is open", batch.opened)
+    refusal = batch.refusal(case.log)
+    if refusal is not None and refusal.refusal in _OWN_ITEM:
+        return ok("wr_complete was refused for a reason of its own", refusal.event)
+    built = batch.find(case.subject.wr_id) or batch.built[0]
+    name = f"{fmt.wr(built.wr.wr_id)} was built on {case.names.of(batch.thing)}"
+    evidence = [said(name, built.event), *_ending(batch, refusal)]
+    return fail(
+        *evidence,
+        cure=_region_aborted_cure(case, batch, refusal),
+        since=batch.spoiled or batch.closed,
+    )
+
+
+def _ending(batch: Batch, refusal: Call | None) -> list[Evidence]:
+    """What became of the batch."""
+    many = fmt.count(len(batch.built), "work request")
+    if refusal is not None:
+        answer = f"wr_complete returned {errno_name(refusal.errno)}: {refusal.message}"
+        return [said(answer, batch.closed), said(f"none of its {many} was posted", batch.closed)]
+    if batch.ending == ABORTED:
+        return [said(f"wr_abort gave up the batch of {many}", batch.closed)]
+    return [said(f"another thread wrote over the batch of {many}", batch.closed)]
+
+
+def _region_aborted_cure(case: Case, batch: Batch, refusal: Call | None) -> Fix:
+    """All of it again, without the mistake."""
+    if refusal is not None and refusal.refusal != "inline-length":
+        return Fix(program=f"correct it ({refusal.message}), and build the whole batch again")
+    lines = rebuilding.once_more(case, batch, lambda built: _by_reference(case, built))
+    if lines is None or batch.ending == OVERWRITTEN:
+        return Fix(program="build the whole batch again, by one thread at a time")
+    return Fix(lines)
+
+
+def _by_reference(case: Case, built: Building) -> list[Invocation] | None:
+    """The bytes that are too many to be copied are named instead."""
+    qp = case.qp
+    if qp is None or sum(sge.length for sge in built.wr.sg) <= qp.cap.max_inline_data:
+        return None
+    return [_named(each) for each in rebuilding.setters(case, built)]
+
+
+def _named(setter: Invocation) -> Invocation:
+    other = _OTHERWISE.get(setter.name)
+    if other is None:
+        return setter
+    return Invocation(other, {"qp": setter.arguments["qp"], "sg": setter.arguments["buf"]})
+
+
+REGION_ABORTED = Check(
+    8, "region-aborted", Section.POSTED,
+    question="Was the batch in which it was built given up, or refused?",
+    rule="wr_complete posts all or nothing: one bad work request takes the good ones with it",
+    source="ibv_wr_post(3)", examine=region_aborted,
+)  # fmt: skip
+
+
+CHECKS = (
+    MISSING_SETTER,
+    REGION_NOT_COMPLETED,
+    REGION_ABORTED,
+)

@@ -1,0 +1,251 @@
+"""Memory that was deregistered or written again while somebody still used it."""
+
+from typing import NamedTuple
+
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import key_lookup
+from rdmalab.doctor.facts.content import Touch
+from rdmalab.doctor.facts.key_lookup import Denial, Gone
+from rdmalab.doctor.facts.messages import Message, Piece, arrived, meet
+from rdmalab.doctor.facts.send import Send
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said, warn
+from rdmalab.doctor.fixes import memory_fixes, simple_fixes
+from rdmalab.grammar.format import render
+from rdmalab.hca.dma import Denied
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wqe import RecvWqe, SendWqe
+from rdmalab.spec.access import Access
+from rdmalab.spec.records import A, B, Kind, Record, event_of
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import Local, WROpcode
+from rdmalab.views import fmt
+from rdmalab.world.relations import peer_of
+
+
+# ------------------------------------------------------------ dereg-early
+# dereg-early: memory was given back while work requests, or the peer, still meant to use it.
+def dereg_early(case: Case) -> Finding:
+    """Whether a key of it, here or at the peer, was that of a region which is gone."""
+    work = case.send or case.receive
+    if work is None or work.wqe is None or _is_inline(work.wqe):
+        return NA
+    status = work.ending.status if work.ending is not None else None
+    if status is WCStatus.REM_ACCESS_ERR and isinstance(work.wqe, SendWqe):
+        return _lent(case, work.wqe)
+    if status not in (None, *_DENIED):
+        return NA
+    gone = key_lookup.lost(case, case.hca, work.wqe.wr)
+    if not gone:
+        return ok("the regions of its buffers are still there")
+    return _failed(case, gone) if status is not None else _waits(case, gone)
+
+
+def _failed(case: Case, gone: list[tuple[int, Gone]]) -> Finding:
+    work = case.send or case.receive
+    assert work is not None
+    assert work.ending is not None
+    return fail(
+        said("it was posted", work.posted),
+        *_gone(case, gone),
+        said(f"so it ended with {work.ending.status.name}", work.ending.event),
+        cure=_dereg_early_cure(case), since=gone[0][1].event,
+    )  # fmt: skip
+
+
+def _waits(case: Case, gone: list[tuple[int, Gone]]) -> Finding:
+    """It is still to be done, and will fail."""
+    work = case.send or case.receive
+    if work is None or not case.asked or not work.on_queue:
+        return NA
+    return warn(
+        *_gone(case, gone), said("it was posted", work.posted), cure=_dereg_early_cure(case)
+    )
+
+
+_DENIED = (WCStatus.LOC_PROT_ERR, WCStatus.LOC_QP_OP_ERR)
+
+
+def _is_inline(wqe: SendWqe | RecvWqe) -> bool:
+    return isinstance(wqe, SendWqe) and wqe.inline is not None
+
+
+def _gone(case: Case, lost: list[tuple[int, Gone]]) -> list[Evidence]:
+    return [_said(case, gone, f", and sge[{index}] names it") for index, gone in lost[:2]]
+
+
+def _said(case: Case, gone: Gone, rest: str) -> Evidence:
+    how = "was deregistered" if gone.dead else "was registered anew and has other keys"
+    return said(f"{case.names.of(gone.thing)} {how}{rest}", gone.event)
+
+
+def _lent(case: Case, wqe: SendWqe) -> Finding:
+    """The memory of the peer."""
+    send, qp, peer = case.send, case.qp, case.peer
+    gone = key_lookup.former(case, peer.node, wqe.wr.rkey) if peer is not None else None
+    if gone is None or peer is None or qp is None or send is None:
+        return ok("the peer has not taken back what it lent")
+    rights, length = key_lookup.asked_of_peer(wqe)
+    denial = Denial(peer.node, Denied.KEY, wqe.wr.rkey, wqe.wr.remote_addr, length, rights)
+    mend = memory_fixes.target(case, peer, wqe.wr, denial)
+    cure = None
+    if mend is not None:
+        named = {"remote": mend.said, "remote_addr": None, "rkey": None}
+        again = simple_fixes.again(case, qp, wqe.wr, revived=True, **named)
+        cure = Fix([*mend.lines, *memory_fixes.revived(case, qp), *again])
+    return fail(
+        _said(case, gone, ""),
+        said(f"the request names its rkey, {wqe.wr.rkey:#x}", send.posted),
+        said("so it ended with REM_ACCESS_ERR", case.ended),
+        cure=cure, since=gone.event,
+    )  # fmt: skip
+
+
+_ADVICE = "keep memory registered until all work that names it has completed"
+
+
+def _dereg_early_cure(case: Case) -> Fix:
+    """Register the bytes once more, and post the work again."""
+    send, receive, qp = case.send, case.receive, case.qp
+    lines: list[str] = []
+    if send is not None and send.wqe is not None and qp is not None:
+        lines = _send_again(case, send.wqe, qp)
+    elif receive is not None and receive.wqe is not None and qp is not None and not receive.shared:
+        lines = _receive_again(case, receive.wqe, qp)
+    return Fix(lines) if lines else Fix(program=_ADVICE)
+
+
+def _send_again(case: Case, wqe: SendWqe, qp: QueuePair) -> list[str]:
+    scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
+    mend = memory_fixes.mended(
+        case, qp, case.hca, wqe.wr, int(Access.LOCAL_WRITE) if scatters else 0
+    )
+    if mend is None:
+        return []
+    again = simple_fixes.again(case, qp, wqe.wr, revived=True, sg=mend.said)
+    return [*mend.lines, *memory_fixes.revived(case, qp), *again]
+
+
+def _receive_again(case: Case, wqe: RecvWqe, qp: QueuePair) -> list[str]:
+    """And a message for it, so that it shows."""
+    mend = memory_fixes.mended(case, qp, case.hca, wqe.wr, int(Access.LOCAL_WRITE))
+    if mend is None:
+        return []
+    post = simple_fixes.post_recv(case, qp, wqe.wr, sg=mend.said)
+    sends = memory_fixes.a_message(case, case.peer, mend.length) if case.peer is not None else []
+    return [*mend.lines, *simple_fixes.revive(case, qp), post, *sends]
+
+
+DEREG_EARLY = Check(
+    90, "dereg-early", Section.WRONG,
+    question="Was a region given back before all work that names it was done?",
+    rule="memory stays registered until every work request that names it has completed",
+    source="ibv_post_send(3)", examine=dereg_early,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ lent-buffer-reused
+# lent-buffer-reused: the owner wrote into memory that the peer was still to read.
+class _Loan(NamedTuple):
+    """Bytes of the owner that a READ fetched, since when they were on offer, when they left."""
+
+    read: Send
+    owner: QueuePair
+    piece: Piece
+    offered: int
+    by_message: bool
+    left: int
+
+
+def lent_buffer_reused(case: Case) -> Finding:
+    """Of bytes that a READ fetched, whether their owner changed them between offer and answer."""
+    content = case.content
+    if content is None or not case.asked:
+        return NA
+    loans = [loan for each in content.brought if (loan := _loan(case, *each)) is not None]
+    found = next(((loan, _writes(case, loan)) for loan in loans if _writes(case, loan)), None)
+    if found is None:
+        return ok("no READ fetched bytes that their owner had changed meanwhile")
+    loan, (first, *_) = found
+    assert loan.read.wqe is not None
+    _, who = case.log.asked(event_of(first))
+    node, wr_id = loan.owner.node, loan.read.wqe.wr.wr_id
+    name = fmt.thing_at(case.world, case.names, node, first[A])
+    by = "with a message" if loan.by_message else f"at the latest when {fmt.wr(wr_id)} was posted"
+    return fail(
+        said(f"{node} had offered them to {case.qp_name(loan.read.qp or loan.owner)}, {by}",
+             loan.offered),
+        said(f"{who or 'the program of ' + node} wrote {first[B]} bytes at {name}",
+             event_of(first)),
+        said(f"the answer to READ {fmt.wr(wr_id)} took them from there afterwards", loan.left),
+        cure=_lent_buffer_reused_cure(case, loan), since=event_of(first),
+    )  # fmt: skip
+
+
+def _loan(case: Case, touch: Touch, message: Message) -> _Loan | None:
+    """What a READ fetched to where these bytes lie."""
+    wr = message.wqe.wr
+    read = Send(case.session, message.subject, case.log)
+    owner = peer_of(case.world, read.qp) if read.qp is not None else None
+    if wr.opcode != WROpcode.RDMA_READ or owner is None:
+        return None
+    opened = case.world.nodes[owner.node].rkeys.get(wr.rkey)
+    if opened is None:
+        return None
+    start = wr.remote_addr - opened.iova + opened.addr + message.offset + touch.at
+    told = _told(case, read, message.posted)
+    offered = message.posted if told is None else told
+    return _Loan(read, owner, (start, touch.piece[1]), offered, told is not None, message.sent)
+
+
+def _told(case: Case, read: Send, posted: int) -> int | None:
+    """The post of the last message of the owner that the reader had got before it began."""
+    taken = [r for _, r in case.log.of(Kind.RECV_TAKEN, read.node, read.number)
+             if event_of(r) < posted]  # fmt: skip
+    if not taken:
+        return None
+    message = arrived(case.world, case.log, event_of(taken[-1]), read.node, read.number)
+    return message.posted if message is not None else None
+
+
+def _writes(case: Case, loan: _Loan) -> list[Record]:
+    """What the owner's program wrote there while it was lent."""
+    return [
+        record
+        for _, record in case.log.of(Kind.HOST_WROTE, loan.owner.node)
+        if loan.offered < event_of(record) < loan.left
+        and meet([loan.piece], [(record[A], record[B])])
+    ]
+
+
+# --------------------------------------------------------------------------- the cure
+def _lent_buffer_reused_cure(case: Case, loan: _Loan) -> Fix:
+    """Write them as they were when they were offered, and read once more."""
+    before, read = _restored(case, loan), loan.read
+    if not before or read.qp is None or read.wqe is None:
+        return Fix(program="keep the buffer until the peer says that it has read it")
+    return Fix([before, *simple_fixes.again(case, read.qp, read.wqe.wr)])
+
+
+def _restored(case: Case, loan: _Loan) -> str:
+    """The line that wrote what was offered."""
+    for _, record in reversed(case.log.of(Kind.HOST_WROTE, loan.owner.node)):
+        if event_of(record) <= loan.offered and meet([loan.piece], [(record[A], record[B])]):
+            invocation, _ = case.log.asked(event_of(record))
+            if invocation is not None:
+                return render(invocation, case.session.vocabulary[invocation.name])
+    return ""
+
+
+LENT_BUFFER_REUSED = Check(
+    107, "lent-buffer-reused", Section.WRONG,
+    question="Did the owner write into memory that the peer was still to read?",
+    rule="a READ takes bytes as they are when it is answered, and the owner is not told when: keep "
+         "them until the peer says that it has them",
+    source="nbs-6290", examine=lent_buffer_reused,
+)  # fmt: skip
+
+
+CHECKS = (
+    DEREG_EARLY,
+    LENT_BUFFER_REUSED,
+)

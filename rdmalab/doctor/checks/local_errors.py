@@ -1,0 +1,290 @@
+"""The own adapter refuses the work request: LOC_LEN_ERR, LOC_PROT_ERR, LOC_QP_OP_ERR."""
+
+from typing import NamedTuple
+
+from rdmalab.command import Noun
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import key_lookup
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import memory_fixes, simple_fixes
+from rdmalab.hca import srq
+from rdmalab.hca.ah import AddressHandle
+from rdmalab.hca.dma import MemoryUser
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wqe import RecvWqe, SendWqe
+from rdmalab.hca.wr import SGE, RecvWR, SendWR
+from rdmalab.spec.access import Access
+from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
+from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import Local, WROpcode
+from rdmalab.views import fmt
+from rdmalab.world.relations import find_qp
+
+
+# ------------------------------------------------------------ loc-len
+# loc-len: a message is longer than what is there for it.
+def loc_len(case: Case) -> Finding:
+    """Whether the receive is shorter than its message, or a send has a length that cannot be."""
+    work, qp = case.send or case.receive, case.qp
+    if work is None or work.wqe is None or work.ending is None or qp is None:
+        return NA
+    if not qp.transport.connected:
+        return NA
+    if isinstance(work.wqe, SendWqe):
+        if work.ending.status is not WCStatus.LOC_LEN_ERR:
+            return ok("its own length is not refused")
+        return _send(case, work.wqe, qp)
+    return _receive(case, work.wqe, qp)
+
+
+# --------------------------------------------------------------------------- sends
+def _send(case: Case, wqe: SendWqe, qp: QueuePair) -> Finding:
+    send = case.send
+    assert send is not None
+    most, rule = case.profile.caps.max_msg_sz, "max_msg_sz of the port is {}"
+    if wqe.op in WORD_OPS:
+        most, rule = ATOMIC_BYTES, "an atomic moves exactly {}"
+    cut = memory_fixes.first_bytes(case, wqe.wr, most)
+    lines = simple_fixes.again(case, qp, wqe.wr, revived=True, sg=cut)
+    return fail(
+        said(f"{wqe.length} bytes were posted; {rule.format(most)}", send.posted),
+        said("the adapter refused it before anything left: LOC_LEN_ERR", case.ended),
+        cure=Fix([*memory_fixes.revived(case, qp), *lines]),
+    )
+
+
+# --------------------------------------------------------------------------- receives
+def _receive(case: Case, wqe: RecvWqe, qp: QueuePair) -> Finding:
+    receive, message = case.receive, case.message
+    assert receive is not None
+    assert receive.ending is not None
+    short = case.profile.refusals["receive-short"].status
+    if receive.ending.status not in (WCStatus.LOC_LEN_ERR, short) or message is None:
+        return ok("no message was too long for it")
+    if message.wqe.length <= wqe.length:
+        return ok("it is long enough for the message")
+    sender = find_qp(case.world, *message.thing[1:])
+    return fail(
+        said(f"{_name(case, qp, wqe)} has room for {wqe.length} bytes", receive.posted),
+        said(f"{case.names.of(message.thing)} sends {message.wqe.length}", message.posted),
+        said(f"so it ended with {receive.ending.status.name}", receive.ending.event),
+        cure=_loc_len_cure(case, wqe, qp, sender, message.wqe),
+    )
+
+
+def _name(case: Case, qp: QueuePair, wqe: RecvWqe) -> str:
+    name = case.name(Noun.SRQ, qp.node, wqe.srq) if wqe.srq else case.qp_name(qp)
+    return f"the receive wr_id={wqe.wr.wr_id} of {name}"
+
+
+def _loc_len_cure(
+    case: Case, wqe: RecvWqe, qp: QueuePair, sender: QueuePair | None, message: SendWqe
+) -> Fix | None:
+    if sender is None:
+        return None
+    longer = RecvWR(wqe.wr.wr_id, _longer(case, wqe.sg, qp, message.length))
+    lines = simple_fixes.revive(case, qp)
+    send = simple_fixes.post_send(case, sender, message.wr)
+    return Fix([*lines, simple_fixes.post_recv(case, qp, longer), send])
+
+
+def _longer(case: Case, sg: list[SGE], qp: QueuePair, length: int) -> list[SGE]:
+    """The same list with a longer last element, or one element somewhere else."""
+    last = sg[-1] if sg else SGE()
+    wanted = length - sum(sge.length for sge in sg[:-1])
+    mr = case.hca.lkeys.get(last.lkey)
+    if mr is not None and last.addr + wanted <= mr.iova + mr.length:
+        return [*sg[:-1], SGE(last.addr, wanted, last.lkey)]
+    for other in case.hca.mrs.items.values():
+        if other.pd == qp.pd and other.access & Access.LOCAL_WRITE and other.length >= length:
+            return [SGE(other.iova, length, other.lkey)]
+    return sg
+
+
+LOC_LEN = Check(
+    67, "loc-len", Section.ERROR,
+    question="Is the message longer than the receive, or of a length that cannot be?",
+    rule="a receive has room for the longest message that may come; an atomic moves 8 bytes, and"
+    " a message at most max_msg_sz",
+    source="ibv_post_recv(3)", examine=loc_len,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ loc-prot
+# loc-prot: the own adapter may not touch a buffer of the work request.
+class Memory(NamedTuple):
+    """What a work request does with its buffers, and who does it."""
+
+    wr: SendWR | RecvWR
+    rights: int
+    user: MemoryUser
+
+
+def loc_prot(case: Case) -> Finding:
+    """Which element of its list the adapter was denied, and by which test."""
+    work, qp = case.send or case.receive, case.qp
+    if work is None or qp is None or work.ending is None or work.wqe is None:
+        return NA
+    memory = _memory(case, qp)
+    if memory is None or work.ending.status not in _statuses(case):
+        return ok("the own adapter was denied no memory")
+    denials = key_lookup.denials(case.hca, memory.user, memory.wr, memory.rights)
+    if not denials and work.ending.status is not WCStatus.LOC_PROT_ERR:
+        return ok("its buffers may be touched")
+    ended = said(f"so it ended with {work.ending.status.name}", work.ending.event)
+    gone = key_lookup.lost(case, case.hca, memory.wr)
+    since = work.ending.event if gone else work.posted
+    tests = [
+        said(key_lookup.told(case, denial, memory.user), work.posted) for denial in denials[:2]
+    ]
+    tests = tests or [said("a buffer of it could not be touched then; now it could", work.posted)]
+    return fail(*tests, ended, cure=None if gone else _loc_prot_cure(case, qp, memory), since=since)
+
+
+def _statuses(case: Case) -> tuple[WCStatus | None, ...]:
+    """What a denied buffer ends with on this device."""
+    if case.send is not None:
+        return WCStatus.LOC_PROT_ERR, case.profile.unknown_lkey_status
+    return WCStatus.LOC_PROT_ERR, case.profile.refusals["receive-denied"].status
+
+
+def _memory(case: Case, qp: QueuePair) -> Memory | None:
+    send, receive = case.send, case.receive
+    if receive is not None and receive.wqe is not None:
+        user = srq.receiver(case.hca, qp, receive.wqe)
+        return Memory(receive.wqe.wr, int(Access.LOCAL_WRITE), user)
+    if send is None or send.wqe is None or send.wqe.work is None or send.wqe.inline is not None:
+        return None
+    scatters = send.wqe.work.local is Local.SCATTER
+    return Memory(send.wqe.wr, int(Access.LOCAL_WRITE) if scatters else 0, qp)
+
+
+def _loc_prot_cure(case: Case, qp: QueuePair, memory: Memory) -> Fix | None:
+    mend = memory_fixes.mended(case, memory.user, case.hca, memory.wr, memory.rights)
+    if mend is None:
+        return None
+    lines = [*mend.lines, *memory_fixes.revived(case, qp)]
+    if isinstance(memory.wr, SendWR):
+        again = simple_fixes.again(case, qp, memory.wr, revived=True, sg=mend.said)
+        return Fix([*lines, *again])
+    return Fix([*lines, simple_fixes.post_recv(case, qp, memory.wr, sg=mend.said), *_message(case)])
+
+
+def _message(case: Case) -> list[str]:
+    """What it was taken for, once more."""
+    message = case.message
+    sender = find_qp(case.world, *message.thing[1:]) if message is not None else None
+    if message is None or sender is None:
+        return []
+    return [simple_fixes.post_send(case, sender, message.wqe.wr)]
+
+
+LOC_PROT = Check(
+    68, "loc-prot", Section.ERROR,
+    question="May the own adapter not touch a buffer: lkey, domain, right or range?",
+    rule="each element of sg_list is checked when it is used: its lkey opens only its own bytes, "
+    "to its own domain, for the rights it was given",
+    source="ibv_post_send(3)", examine=loc_prot,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ loc-qp-op
+# loc-qp-op: the own queue pair cannot do that: an address handle, an opcode.
+def loc_qp_op(case: Case) -> Finding:
+    """Which part of the request the queue pair could not use."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or send.ending is None or qp is None:
+        return NA
+    if send.ending.status is not WCStatus.LOC_QP_OP_ERR:
+        return ok("the queue pair could do what it asks for")
+    wqe = send.wqe
+    ended = said("so it ended with LOC_QP_OP_ERR", send.ending.event)
+    if wqe.work is None:
+        opcode = fmt.member(wqe.wr.opcode, WROpcode)
+        text = f"{case.qp_name(qp)} is {qp.qp_type.name}, and {opcode} is no operation of it here"
+        cure = Fix(program="post an opcode that this type has: explain post_send")
+        return fail(said(text, send.posted), ended, cure=cure)
+    if qp.transport.connected:
+        return NA
+    wrong = _handle(case, wqe, qp)
+    if wrong is None:
+        return ok("its address handle may be used")
+    posted = said(f"it was posted with ah={_ah_name(case, wqe)}", send.posted)
+    return fail(
+        posted, wrong, ended, cure=_loc_qp_op_cure(case, wqe, qp), since=wrong.event or send.posted
+    )
+
+
+def _ah_name(case: Case, wqe: SendWqe) -> str:
+    return case.name(Noun.AH, case.node, wqe.wr.ah or 0)
+
+
+def _handle(case: Case, wqe: SendWqe, qp: QueuePair) -> Evidence | None:
+    """What is wrong with the address handle."""
+    handle = _living(case, wqe)
+    name = _ah_name(case, wqe)
+    if handle is None:
+        gone = [r for _, r in case.log.of(Kind.DESTROYED, case.node, wqe.wr.ah or 0)
+                if r[A] == Noun.AH]  # fmt: skip
+        return said(
+            f"{name} was destroyed before it was done", event_of(gone[-1]) if gone else None
+        )
+    if handle.pd != qp.pd:
+        theirs, ours = (case.name(Noun.PD, case.node, pd) for pd in (handle.pd, qp.pd))
+        return said(f"{name} is of {theirs}, {case.qp_name(qp)} of {ours}", _made(case, wqe))
+    index = handle.attr.sgid_index
+    if not 0 <= index < len(case.hca.gids) or not case.hca.gids[index]:
+        return said(f"{name} sends from entry {index} of the GID table, which is empty")
+    return None
+
+
+def _living(case: Case, wqe: SendWqe) -> AddressHandle | None:
+    return wqe.av or case.hca.ahs.items.get(wqe.wr.ah or 0)
+
+
+def _made(case: Case, wqe: SendWqe) -> int | None:
+    made = [event_of(r) for _, r in case.log.of(Kind.CREATED, case.node, wqe.wr.ah or 0)
+            if r[A] == Noun.AH]  # fmt: skip
+    return made[-1] if made else None
+
+
+def _loc_qp_op_cure(case: Case, wqe: SendWqe, qp: QueuePair) -> Fix:
+    """A handle of its own domain with the same address, and the datagram once more."""
+    name = simple_fixes.free_name(case, Noun.AH, case.node)
+    line = _create(case, wqe, name, case.name(Noun.PD, case.node, qp.pd))
+    if line is None:
+        return Fix(program="keep the address handle until the datagram has completed")
+    lines = simple_fixes.again(case, qp, wqe.wr, revived=True, ah=name)
+    return Fix([*memory_fixes.revived(case, qp), line, *lines])
+
+
+def _create(case: Case, wqe: SendWqe, name: str, pd: str) -> str | None:
+    """Another one to where it leads, or led."""
+    handle = _living(case, wqe)
+    if handle is not None:
+        address = simple_fixes.address_words(case, handle.attr)
+        key = "to" if address in case.world.nodes else "attr"
+        return f"create_ah {name} pd={pd} {key}={address}"
+    event = _made(case, wqe)
+    made = case.log.asked(event)[0] if event is not None else None
+    if made is None or made.name != "create_ah":
+        return None
+    return memory_fixes.rephrased(
+        case, made, ah=memory_fixes.new(Noun.AH, name), pd=memory_fixes.ref(pd)
+    )
+
+
+LOC_QP_OP = Check(
+    69, "loc-qp-op", Section.ERROR,
+    question="Could the queue pair not use its opcode or its address handle?",
+    rule="an address handle is of the QP's domain and lives until the datagram has completed",
+    source="ibv_post_send(3)", examine=loc_qp_op,
+)  # fmt: skip
+
+
+CHECKS = (
+    LOC_LEN,
+    LOC_PROT,
+    LOC_QP_OP,
+)

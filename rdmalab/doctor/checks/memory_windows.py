@@ -1,0 +1,254 @@
+"""Memory windows: binding, invalidation and keys that changed."""
+
+from collections.abc import Callable
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import key_lookup
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import memory_fixes, simple_fixes
+from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.mw import BindRefusal, MemoryWindow
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wqe import SendWqe
+from rdmalab.hca.wr import SendWR
+from rdmalab.spec.access import FOR_WINDOW, Access, MWType, needs_local_write
+from rdmalab.spec.records import A, B, Kind, event_of
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.views import fmt
+
+
+# ------------------------------------------------------------ mw-bind
+# mw-bind: a memory window could not be bound, or made void.
+def mw_bind(case: Case) -> Finding:
+    """Which test of the bind failed, with the numbers of window, region and queue pair."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or send.ending is None or qp is None:
+        return NA
+    if send.wqe.wr.opcode not in (WROpcode.BIND_MW, WROpcode.LOCAL_INV):
+        return NA
+    refused = [r for _, r in case.log.about(Kind.WINDOW_REFUSED, case.subject.thing)
+               if r[A].serial == send.wqe.serial]  # fmt: skip
+    if not refused or send.ending.status in (WCStatus.SUCCESS, WCStatus.WR_FLUSH_ERR):
+        return ok("it was carried out")
+    reason = str(refused[-1][B])
+    cure = _mw_bind_cure(case, send.wqe, qp, reason)
+    return fail(
+        said(f"{fmt.member(send.wqe.wr.opcode, WROpcode)} was posted without an error",
+             send.posted),
+        said(f"carried out, it failed: {reason}", event_of(refused[-1])),
+        *(said(fact) for fact in _facts(case, send.wqe.wr, qp)),
+        cure=cure,
+    )  # fmt: skip
+
+
+def _facts(case: Case, wr: SendWR, qp: QueuePair) -> list[str]:
+    """The three that have to fit together, as they are now."""
+    mw, mr = case.hca.mws.items.get(wr.mw or 0), case.hca.mrs.items.get(wr.bind_mr or 0)
+    if mw is None or mr is None:
+        return []
+    window, region = _window(case, mw), case.name(Noun.MR, case.node, mr.number)
+    pds = [case.name(Noun.PD, case.node, n) for n in (mw.pd, mr.pd, qp.pd)]
+    start = wr.bind_addr - mr.iova
+    facts = [
+        f"{region} has {mr.length} bytes and {fmt.flags(mr.access, Access)}; the bind asks for "
+        f"[{start}:{start + wr.bind_length}] and {fmt.flags(int(wr.bind_access), Access)}"
+    ]
+    if len(set(pds)) > 1:
+        facts.append(
+            f"{window} is in {pds[0]}, {region} in {pds[1]}, {case.qp_name(qp)} in {pds[2]}"
+        )
+    if mw.binding is not None:
+        facts.append(f"{window} is bound already, rkey {mw.binding.key:#x}")
+    return facts
+
+
+def _window(case: Case, mw: MemoryWindow) -> str:
+    return case.name(Noun.MW, case.node, mw.number)
+
+
+# --------------------------------------------------------------------------- what would do
+Before = tuple[list[str], dict[str, str | None]]
+"""Lines to be carried out before the queue pair lives again, and what the bind says otherwise."""
+
+
+def _mw_bind_cure(case: Case, wqe: SendWqe, qp: QueuePair, reason: str) -> Fix | None:
+    wr, mw = wqe.wr, case.hca.mws.items.get(wqe.wr.mw or 0)
+    mr = case.hca.mrs.items.get(wr.bind_mr or 0)
+    mend = _MENDS.get(reason)
+    if wr.opcode == WROpcode.LOCAL_INV or mw is None or mend is None:
+        return Fix(program="invalidate the rkey of the newest bind, on the queue pair that did it")
+    if mr is None and wr.bind_length:
+        return Fix(program="name a region that is registered")
+    lines, changed = mend(case, wr, mw, mr)
+    revived = memory_fixes.revived(case, qp)
+    if qp.state is not QPState.RTS and not revived:
+        return None
+    free = _free(case, qp, mw) if reason == BindRefusal.NOT_INVALIDATED else []
+    return Fix([*lines, *revived, *free, _bind(case, wr, mw, qp, changed)])
+
+
+def _free(case: Case, qp: QueuePair, mw: MemoryWindow) -> list[str]:
+    key = mw.binding.key if mw.binding is not None else 0
+    return [f"post_send {case.qp_name(qp)} opcode=LOCAL_INV invalidate_rkey={key:#x}"]
+
+
+def _bind(
+    case: Case, wr: SendWR, mw: MemoryWindow, qp: QueuePair, changed: dict[str, str | None]
+) -> str:
+    """The bind once more; windows of type 1 have a verb of their own."""
+    said_ = {"bind": _place(case, wr), "mw": _window(case, mw), **changed}
+    access = fmt.flags(int(wr.bind_access), Access)
+    if mw.type is MWType.TYPE_2:
+        plain = dict.fromkeys(("bind_mr", "bind_addr", "bind_length", "mw_rkey"))
+        return simple_fixes.post_send(case, qp, wr, **{**plain, **said_})
+    flags = f" flags={fmt.flags(int(wr.flags), SendFlags)}" if wr.flags else ""
+    access = said_.get("bind_access") or access
+    return (
+        f"bind_mw {case.qp_name(qp)} {said_['mw']} wr_id={wr.wr_id} bind={said_['bind']} "
+        f"bind_access={access}{flags}"
+    )
+
+
+def _place(case: Case, wr: SendWR, length: int | None = None) -> str | None:
+    mr = case.hca.mrs.items.get(wr.bind_mr or 0)
+    if mr is None:
+        return None
+    start = wr.bind_addr - mr.iova
+    stop = start + (wr.bind_length if length is None else length)
+    return f"{case.name(Noun.MR, case.node, mr.number)}[{start}:{stop}]"
+
+
+BindFix = Callable[[Case, SendWR, MemoryWindow, MemoryRegion | None], Before]
+
+
+def _as_it_was(_case: Case, _wr: SendWR, _mw: MemoryWindow, _mr: MemoryRegion | None) -> Before:
+    """The window is made void before."""
+    return [], {}
+
+
+def _one_domain(case: Case, wr: SendWR, mw: MemoryWindow, mr: MemoryRegion | None) -> Before:
+    """Region and window into the domain of the queue pair."""
+    qp, lines, changed = case.qp, list[str](), dict[str, str | None]()
+    assert qp is not None
+    if mr is not None and mr.pd != qp.pd:
+        lines, changed = _region(case, wr, mr, mr.access)
+    if mw.pd != qp.pd:
+        name = simple_fixes.free_name(case, Noun.MW, case.node)
+        pd = case.name(Noun.PD, case.node, qp.pd)
+        lines = [*lines, f"alloc_mw {name} pd={pd} type={mw.type.name}"]
+        changed = {**changed, "mw": name}
+    return lines, changed
+
+
+def _fewer_rights(_case: Case, wr: SendWR, mw: MemoryWindow, _mr: MemoryRegion | None) -> Before:
+    allowed = FOR_WINDOW & ~(Access.ZERO_BASED if mw.type is MWType.TYPE_1 else Access(0))
+    return [], {"bind_access": fmt.flags(int(wr.bind_access & allowed), Access)}
+
+
+def _more_of_region(case: Case, wr: SendWR, _mw: MemoryWindow, mr: MemoryRegion | None) -> Before:
+    if mr is None:
+        return [], {}
+    needed = Access.MW_BIND
+    if needs_local_write(wr.bind_access):
+        needed |= Access.LOCAL_WRITE
+    return _region(case, wr, mr, mr.access | needed)
+
+
+def _region(case: Case, wr: SendWR, mr: MemoryRegion, access: int) -> Before:
+    """The region registered anew, or the same bytes once more where the device cannot."""
+    qp = case.qp
+    assert qp is not None
+    lines = memory_fixes.allowing(case, case.node, mr, qp.pd, access)
+    if lines is not None:
+        return lines, {}
+    name = simple_fixes.free_name(case, Noun.MR, case.node)
+    pd, start = case.name(Noun.PD, case.node, qp.pd), wr.bind_addr - mr.iova
+    line = (
+        f"reg_mr {name} pd={pd} addr={mr.addr:#x} length={mr.length} "
+        f"access={fmt.flags(access, Access)}"
+    )
+    return [line], {"bind": f"{name}[{start}:{start + wr.bind_length}]"}
+
+
+def _inside(case: Case, wr: SendWR, _mw: MemoryWindow, mr: MemoryRegion | None) -> Before:
+    if mr is None:
+        return [], {}
+    left = mr.iova + mr.length - wr.bind_addr
+    if wr.bind_addr < mr.iova or left <= 0:
+        return [], {"bind": f"{case.name(Noun.MR, case.node, mr.number)}[0:{mr.length}]"}
+    return [], {"bind": _place(case, wr, min(wr.bind_length, left))}
+
+
+_MENDS: dict[str, BindFix] = {
+    BindRefusal.NOT_INVALIDATED: _as_it_was,
+    BindRefusal.OTHER_DOMAIN: _one_domain,
+    BindRefusal.RIGHTS: _fewer_rights,
+    BindRefusal.REGION_FORBIDS: _more_of_region,
+    BindRefusal.OUTSIDE_REGION: _inside,
+}
+
+
+MW_BIND = Check(
+    75, "mw-bind", Section.ERROR,
+    question="Did a test of the bind fail when it was carried out?",
+    rule="a bind is judged when it is carried out: free window, one domain, rights, MW_BIND "
+    "of the region, range",
+    source="ibv_bind_mw(3)", examine=mw_bind,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ rkey-rotated
+# rkey-rotated: a memory window was bound anew, and the peer still uses the key it had before.
+def rkey_rotated(case: Case) -> Finding:
+    """Whether the key that was denied opened a window until that was bound once more."""
+    send, qp, peer = case.send, case.qp, case.peer
+    if send is None or send.wqe is None or send.ending is None or qp is None or peer is None:
+        return NA
+    if send.ending.status is not WCStatus.REM_ACCESS_ERR:
+        return NA
+    key = send.wqe.wr.rkey
+    void = key_lookup.voided(case, peer.node, key)
+    mw = case.world.nodes[peer.node].mws.items.get(void.thing.number) if void else None
+    if void is None or mw is None or mw.binding is None:
+        return ok("its rkey is not the former one of a window that is bound")
+    name = case.names.of(void.thing)
+    return fail(
+        said(f"{name} was bound anew: its rkey {key:#x} became {mw.binding.key:#x}", void.event),
+        said(f"the request names {key:#x}", send.posted),
+        said("so it ended with REM_ACCESS_ERR", send.ending.event),
+        cure=_rkey_rotated_cure(case, send.wqe, qp, peer, mw), since=void.event,
+    )  # fmt: skip
+
+
+def _rkey_rotated_cure(
+    case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair, mw: MemoryWindow
+) -> Fix | None:
+    """Name the window by its new key."""
+    binding, wr = mw.binding, wqe.wr
+    if binding is None:
+        return None
+    length = key_lookup.asked_of_peer(wqe)[1]
+    inside = binding.iova <= wr.remote_addr <= binding.iova + binding.count - length
+    name = case.names.of(Thing(Noun.MW, peer.node, mw.number))
+    start = wr.remote_addr - binding.iova if inside else 0
+    named = {"remote": f"{name}[{start}]", "remote_addr": None, "rkey": None}
+    return Fix(
+        [*memory_fixes.revived(case, qp), *simple_fixes.again(case, qp, wr, revived=True, **named)]
+    )
+
+
+RKEY_ROTATED = Check(
+    92, "rkey-rotated", Section.WRONG,
+    question="Was its rkey that of a memory window which has been bound anew since?",
+    rule="each bind of a memory window gives it a new rkey, and the old one opens nothing",
+    source="ibv_bind_mw(3)", examine=rkey_rotated,
+)  # fmt: skip
+
+
+CHECKS = (
+    MW_BIND,
+    RKEY_ROTATED,
+)

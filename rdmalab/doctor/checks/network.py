@@ -1,0 +1,253 @@
+"""Routes, global routing headers and partitions."""
+
+from typing import Any
+
+from rdmalab.command import Noun, Ref, Thing
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import obstacles, partners
+from rdmalab.doctor.facts.obstacles import Obstacle
+from rdmalab.doctor.facts.unanswered_sends import Unheard
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
+from rdmalab.doctor.log import Call
+from rdmalab.hca.attributes import ah_attr_of
+from rdmalab.hca.port import FULL_MEMBER, share_partition
+from rdmalab.hca.qp import QueuePair
+from rdmalab.spec.access import Access
+from rdmalab.spec.records import A, B, Kind, event_of
+from rdmalab.spec.states import MTU, QPState
+from rdmalab.views import fmt
+from rdmalab.wire.packet import gid_text
+from rdmalab.world.relations import node_of_address
+
+
+# ------------------------------------------------------------ no-grh
+# no-grh: an address without a global routing header, where only such addresses exist.
+def no_grh(case: Case) -> Finding:
+    """Whether a call was refused because its address has is_global=0."""
+    call = case.call
+    if call is None or call.verb not in ("modify_qp", "create_ah"):
+        return NA
+    if call.refusal != "ah-global":
+        return ok("that its address is global was not in question")
+    given = call.invocation.arguments.get("attr", {}) if call.invocation is not None else {}
+    address = given.get("ah_attr", given)
+    return fail(
+        said(f"{call.verb} was given is_global=0 dlid={address.get('dlid', 0)}", call.event),
+        said(f"the port of {call.thing[0]} is Ethernet, where a LID leads nowhere"),
+        cure=_no_grh_cure(case, call, given),
+    )
+
+
+def _no_grh_cure(case: Case, call: Call, given: dict[str, Any]) -> Fix | None:
+    """The same call, with the address of the node that must have been meant."""
+    node = _meant(case, call.thing[0], given)
+    if not node or call.invocation is None:
+        return None
+    arguments = call.invocation.arguments
+    if call.verb == "create_ah":
+        return Fix([f"create_ah {arguments['ah']} pd={arguments['pd']} to={node}"])
+    words_ = [_word(name, value) for name, value in given.items() if name != "ah_attr"]
+    return Fix([" ".join(["modify_qp", str(arguments["qp"]), *words_, f"ah={node}"])])
+
+
+def _meant(case: Case, own: str, given: dict[str, Any]) -> str:
+    """The node of the queue pair that is named as the peer, or the only one it can be.
+
+    A LID is likely to be the last octet of the address.
+    """
+    peer = given.get("dest_qp_num")
+    if isinstance(peer, Ref):
+        return peer.node
+    nodes, lid = case.world.nodes, given.get("ah_attr", given).get("dlid")
+    others = [name for name in nodes if name != own]
+    having = [name for name in others if peer in nodes[name].qps.items]
+    chosen = having or [name for name in others if nodes[name].host == lid] or others
+    return chosen[0] if len(chosen) == 1 else ""
+
+
+def _word(name: str, value: Any) -> str:
+    """One attribute of a call as it is typed."""
+    if name == "qp_state":
+        return f"state={fmt.member(value, QPState)}"
+    if name == "path_mtu" and value in tuple(MTU):
+        return f"path_mtu={MTU(value).octets}"
+    if name == "qp_access_flags":
+        return f"{name}={fmt.flags(value, Access)}"
+    return f"{name}={value}"
+
+
+NO_GRH = Check(
+    46, "no-grh", Section.PEER,
+    question="Was an address given without is_global=1, on an Ethernet port?",
+    rule="RoCE has no LIDs: every address needs is_global=1, a dgid and a sgid_index",
+    source="ibv_create_ah(3)", examine=no_grh,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ no-route
+# no-route: the address is right, and nothing on the way passes it on.
+_LINK_LOCAL = 0xFE80 << 112
+_PREFIX = 0xFFC0 << 112
+
+
+def no_route(case: Case) -> Finding:
+    """Of a send, whether all that goes to or from one of its two addresses is lost."""
+    send, qp = case.send, case.qp
+    if send is None or qp is None or send.wqe is None:
+        return NA
+    found = obstacles.dead_address(case)
+    if found is None or found.match.gid is None:
+        return ok("no address of it is one that nobody routes")
+    chosen = _chosen(case, qp)
+    node = node_of_address(case.world, found.match.gid)
+    came = f"; {node} has not even counted it" if node and node != case.node else ""
+    return obstacles.finding(
+        case,
+        chosen,
+        said(f"each packet to or from it was lost on the way, {len(found.lost)} so far{came}",
+             found.lost[-1].event),
+        *_other(case, found, node),
+        cure=_no_route_cure(case, qp, found), since=chosen.event,
+    )  # fmt: skip
+
+
+def _chosen(case: Case, qp: QueuePair) -> Evidence:
+    """Where the addresses of its packets were said."""
+    wqe = case.send.wqe if case.send is not None else None
+    if qp.path is not None and qp.transport.connected:
+        moves = case.log.about(Kind.STATE_CHANGED, Thing(Noun.QP, qp.node, qp.number))
+        told = next((event_of(r) for _, r in reversed(moves) if r[B] is QPState.RTR), None)
+        ends = f"from {_words(qp.path.flow.src)} to {_words(qp.path.flow.dst)}"
+        return said(f"{case.qp_name(qp)} was connected {ends}", told)
+    number = wqe.wr.ah or 0 if wqe is not None else 0
+    made = [event_of(r) for _, r in case.log.of(Kind.CREATED, qp.node, number)
+            if r[A] == Noun.AH.value]  # fmt: skip
+    ah = case.hca.ahs.items.get(number)
+    where = f" leads to {_words(ah.attr.dgid)}" if ah is not None else " was made"
+    return said(f"{case.name(Noun.AH, qp.node, number)}{where}", made[-1] if made else None)
+
+
+def _words(gid: int) -> str:
+    """An address, and what is to be known of it."""
+    local = gid & _PREFIX == _LINK_LOCAL
+    return f"{_plain(gid)}{' (link-local)' if local else ''}"
+
+
+def _plain(gid: int) -> str:
+    return gid_text(gid).removeprefix("::ffff:")
+
+
+def _other(case: Case, found: Obstacle, node: str) -> list[Evidence]:
+    """Another address of the same port."""
+    if not node or not _is_reached(case, node, found):
+        return []
+    return [said(f"{node} has {_plain(ah_attr_of(case.world.nodes[node]).dgid)} as well")]
+
+
+def _is_reached(case: Case, node: str, found: Obstacle) -> bool:
+    """Whether its other address, the one that routers know, is not the dead one."""
+    gid = ah_attr_of(case.world.nodes[node]).dgid
+    return gid not in (0, found.match.gid)
+
+
+def _no_route_cure(case: Case, qp: QueuePair, found: Obstacle) -> Fix:
+    """The same by the addresses that routers know."""
+    send, there = case.send, found.lost[-1]
+    wqe = send.wqe if send is not None else None
+    other = there.target if there.source == case.node else there.source
+    if wqe is None or not other or not all(_is_reached(case, n, found) for n in (case.node, other)):
+        return Fix(program="choose a GID (sgid_index and dgid) that the network between routes")
+    if qp.transport.connected:
+        lines = simple_fixes.revive(case, qp, {"ah_attr": other}, {"ah_attr": case.node})
+        return Fix([*lines, *simple_fixes.again(case, qp, wqe.wr, revived=True)])
+    name = simple_fixes.free_name(case, Noun.AH, case.node)
+    pd = case.name(Noun.PD, qp.node, qp.pd)
+    made = f"create_ah {name} pd={pd} to={other}"
+    return Fix([made, *simple_fixes.again(case, qp, wqe.wr, ah=name)])
+
+
+NO_ROUTE = Check(
+    97, "no-route", Section.PEER,
+    question="Is everything lost that goes to, or comes from, one of its addresses?",
+    rule="no router passes a link-local address on (fe80::, often GID 0): take another GID",
+    source="pytorch-81628", examine=no_route,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ pkey
+# pkey: the two ends are in different partitions.
+def pkey(case: Case) -> Finding:
+    """Whether the other port dropped it for its P_Key."""
+    unheard, qp = case.unheard, case.qp
+    if unheard is None or qp is None or qp.path is None:
+        return NA
+    peer, misses = partners.target(case), unheard.because("pkey")
+    if not misses or peer is None or peer.path is None:
+        return ok("no P_Key stood in its way")
+    ours, theirs = misses[-1].packet.pkey, peer.path.pkey
+    both = not (ours | theirs) & FULL_MEMBER
+    why = "both are limited members" if both else "these are two partitions"
+    since = partners.told(case, qp) or partners.entered(case, qp, qp.state)
+    return unheard.finding(
+        said(f"{case.qp_name(qp)} sends with P_Key {ours:#06x}, entry "
+             f"{qp.attr.pkey_index or 0} of its table", since),
+        said(f"{case.qp_name(peer)} wants {theirs:#06x}, entry {peer.attr.pkey_index or 0} of "
+             f"its own: {why}", partners.told(case, peer)),
+        said(f"{fmt.count(len(misses), 'packet')} dropped, counted in bad_pkey_cntr",
+             misses[-1].event),
+        cure=_pkey_cure(case, unheard, qp, peer), since=since,
+    )  # fmt: skip
+
+
+def _pkey_cure(case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePair) -> Fix | None:
+    """The entries that name a partition of both; where there is none, one is put in."""
+    wqe, assigned = unheard.send.wqe, []
+    if wqe is None or qp.path is None:
+        return None
+    pair = _shared(case, qp, peer)
+    if pair is None:
+        pair = qp.attr.pkey_index or 0, peer.attr.pkey_index or 0
+        assigned = [_assigned(qp, peer, pair)]
+    ours, theirs = ({"pkey_index": str(index)} for index in pair)
+    if qp.transport.connected:
+        lines = reconnect(case, qp, peer, ours, theirs)
+    else:
+        lines = simple_fixes.revive(case, qp, ours) + simple_fixes.revive(case, peer, theirs)
+    return Fix([*assigned, *lines, *once_more(case, qp, wqe.wr, peer, revived=True)])
+
+
+def _assigned(qp: QueuePair, peer: QueuePair, pair: tuple[int, int]) -> str:
+    """Put the partition of one end into the entry of the other; an empty entry names none."""
+    ours, theirs = (q.path.pkey if q.path is not None else 0 for q in (qp, peer))
+    node, index, key = (peer.node, pair[1], ours) if ours else (qp.node, pair[0], theirs)
+    return f"pkey set {node} {index} {key | FULL_MEMBER:#06x}"
+
+
+def _shared(case: Case, qp: QueuePair, peer: QueuePair) -> tuple[int, int] | None:
+    """Entries of both tables that go together, as near to the present ones as may be."""
+    mine, theirs = (case.world.nodes[q.node].pkeys for q in (qp, peer))
+    now = qp.attr.pkey_index or 0, peer.attr.pkey_index or 0
+    fitting = [
+        (i, j)
+        for i, a in enumerate(mine)
+        for j, b in enumerate(theirs)
+        if a and b and share_partition(a, b)
+    ]
+    return min(fitting, key=lambda pair: (pair[0] != now[0], pair[1] != now[1]), default=None)
+
+
+PKEY = Check(
+    49, "pkey", Section.PEER,
+    question="Are the two ends in different partitions, or both limited members of one?",
+    rule="a port takes a packet only if both P_Keys name one partition and one is a full member",
+    source="ibv_query_pkey(3)", examine=pkey,
+)  # fmt: skip
+
+
+CHECKS = (
+    NO_GRH,
+    NO_ROUTE,
+    PKEY,
+)

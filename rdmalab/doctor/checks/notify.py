@@ -1,0 +1,261 @@
+"""Completion channels: a thread sleeps, and no event wakes it."""
+
+from collections.abc import Iterator
+
+from rdmalab.command import Noun, Ref, Thing
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import event_waiters
+from rdmalab.doctor.finding import (
+    NA,
+    Check,
+    Evidence,
+    Finding,
+    Fix,
+    Section,
+    fail,
+    ok,
+    said,
+    unknown,
+)
+from rdmalab.doctor.fixes import recreate_cq, waking
+from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.wqe import Cqe
+from rdmalab.spec.completions import Arm
+from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
+from rdmalab.world.relations import exists
+
+
+# ------------------------------------------------------------ cq-not-armed
+# cq-not-armed: it sleeps beside a queue that is not asked to wake anybody.
+def cq_not_armed(case: Case) -> Finding:
+    """Of a program asleep in get_cq_event, whether a queue of its channel is not armed."""
+    asleep = event_waiters.sleeper(case)
+    if asleep is None or not asleep.cqs:
+        return NA
+    deaf = [cq for cq in asleep.cqs if cq.armed is Arm.NONE]
+    full = [cq for cq in deaf if cq.cqes]
+    if not full and (len(deaf) < len(asleep.cqs) or not case.asked):
+        return ok("a queue that tells it is armed" if not deaf else "nothing lies there unheard")
+    if not event_waiters.stays(case):
+        return ok("it is woken if time goes on")
+    cq = (full or deaf)[0]
+    return fail(
+        event_waiters.armed_words(case, cq), *_unheard(case, cq), event_waiters.sleeps(case,
+        asleep),
+        cure=_cq_not_armed_cure(case, cq), since=asleep.since,
+    )  # fmt: skip
+
+
+def _unheard(case: Case, cq: CompletionQueue) -> list[Evidence]:
+    if not cq.cqes:
+        return []
+    event = event_waiters.added(case, cq, cq.cqes[0])
+    return [said(f"{fmt.cqe(cq.cqes[0])} came onto it and told nobody", event)]
+
+
+def _cq_not_armed_cure(case: Case, cq: CompletionQueue) -> Fix:
+    """Arm it, and let one more completion come: those that lie there mostly do not count."""
+    name = event_waiters.cq_name(case, cq)
+    if case.profile.arm_sees_unpolled and cq.cqes:
+        return Fix([f"req_notify_cq {name}"])
+    more = waking.one_more(case, cq)
+    if not more:
+        return Fix(program=f"req_notify_cq {name} before each get_cq_event, then poll, then wait")
+    return Fix([f"req_notify_cq {name}", *more])
+
+
+CQ_NOT_ARMED = Check(
+    14, "cq-not-armed", Section.QUEUE,
+    question="Does it sleep beside a completion queue that is not armed?",
+    rule="one arm, one event: each sleep needs a req_notify_cq, and then a poll, before it",
+    source="ibv_get_cq_event(3)", examine=cq_not_armed,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ armed-after-cqe
+# armed-after-cqe: the completion was faster than the arm, and nobody looked in between.
+def armed_after_cqe(case: Case) -> Finding:
+    """Of a program asleep in get_cq_event, whether what it waits for lay there before the arm."""
+    asleep = event_waiters.sleeper(case)
+    if asleep is None or not asleep.cqs:
+        return NA
+    missed = [cq for cq in asleep.cqs if cq.cqes and cq.armed is not Arm.NONE]
+    if any(event_waiters.armed(case, cq) is None for cq in missed):
+        return unknown("when it was armed is not kept")
+    late = [cq for cq in missed if _came_first(case, cq)]
+    if not late:
+        return ok("no completion came before an arm and was left there")
+    if not event_waiters.stays(case):
+        return ok("the next completion wakes it")
+    cq = late[0]
+    solicited = cq.armed is Arm.SOLICITED
+    lines = waking.one_more(case, cq, solicited=solicited)
+    arm = f"req_notify_cq {event_waiters.cq_name(case, cq)}"
+    program = "poll after req_notify_cq, until the queue is empty, and sleep then"
+    first = event_waiters.added(case, cq, cq.cqes[0])
+    return fail(
+        said(f"{fmt.cqe(cq.cqes[0])} came onto {event_waiters.cq_name(case, cq)}", first),
+        event_waiters.armed_words(case, cq), event_waiters.sleeps(case, asleep),
+        cure=Fix([*([arm] if solicited else []), *lines]) if lines else Fix(program=program),
+        since=event_waiters.armed(case, cq),
+    )  # fmt: skip
+
+
+def _came_first(case: Case, cq: CompletionQueue) -> bool:
+    """All that lies there is older than the arm, and nobody has polled since."""
+    armed, last = event_waiters.armed(case, cq), event_waiters.added(case, cq, cq.cqes[-1])
+    if armed is None or last is None or last > armed:
+        return False
+    return not event_waiters.polled_since(case, cq, armed)
+
+
+ARMED_AFTER_CQE = Check(
+    15, "armed-after-cqe", Section.QUEUE,
+    question="Did the completion come before the queue was armed?",
+    rule="an arm waits for the next completion, not for those that lie there: poll behind it",
+    source="ibv_get_cq_event(3)", examine=armed_after_cqe,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ solicited-only
+# solicited-only: the queue waits for a completion that asks to be heard, and this one does not.
+def solicited_only(case: Case) -> Finding:
+    """Of a program asleep in get_cq_event, whether a completion came that its arm passes over."""
+    asleep = event_waiters.sleeper(case)
+    if asleep is None or not asleep.cqs:
+        return NA
+    found = next(_found(case, asleep.cqs), None)
+    if found is None:
+        return ok("no completion was passed over")
+    if not event_waiters.stays(case):
+        return ok("a completion that asks for it wakes it")
+    cq, cqe, event = found
+    return fail(
+        event_waiters.armed_words(case, cq), said(_why_not(case, cq, cqe), event),
+        *_packet(case, cqe, event), event_waiters.sleeps(case, asleep),
+        cure=_solicited_only_cure(case, cq, cqe), since=event_waiters.armed(case, cq),
+    )  # fmt: skip
+
+
+def _found(case: Case, cqs: list[CompletionQueue]) -> Iterator[tuple[CompletionQueue, Cqe, int]]:
+    """Completions that were passed over, and in which event each came."""
+    for cq in cqs:
+        for cqe in cq.cqes if cq.armed is Arm.SOLICITED else ():
+            event = _passed_over(case, cq, cqe)
+            if event is not None:
+                yield cq, cqe, event
+
+
+def _passed_over(case: Case, cq: CompletionQueue, cqe: Cqe) -> int | None:
+    """The event in which it came, if the queue was armed then."""
+    armed, event = event_waiters.armed(case, cq), event_waiters.added(case, cq, cqe)
+    return event if armed is not None and event is not None and event > armed else None
+
+
+def _why_not(case: Case, cq: CompletionQueue, cqe: Cqe) -> str:
+    came = f"{fmt.cqe(cqe)} came onto {event_waiters.cq_name(case, cq)}"
+    if cqe.status != WCStatus.SUCCESS:
+        return f"{came}: on this device only a flushed receive wakes as an error"
+    return f"{came}: {'a send' if cqe.is_send else 'its message'} is not solicited"
+
+
+def _packet(case: Case, cqe: Cqe, event: int) -> list[Evidence]:
+    """The packet that brought it, without the SE bit."""
+    if cqe.is_send or cqe.status != WCStatus.SUCCESS:
+        return []
+    packets = [r[A] for r in case.log.within(event)
+               if kind_of(r) is Kind.PACKET_RECEIVED and node_of(r) == case.node]  # fmt: skip
+    return [said(f"{fmt.packet_words(p)} brought it, with SE=0", event) for p in packets[:1]]
+
+
+def _solicited_only_cure(case: Case, cq: CompletionQueue, cqe: Cqe) -> Fix:
+    """The sender marks the message; or the queue is armed for any."""
+    marked = not cqe.is_send and cqe.status == WCStatus.SUCCESS
+    more = waking.one_more(case, cq, solicited=marked)
+    arm = f"req_notify_cq {event_waiters.cq_name(case, cq)}"
+    if not more:
+        return Fix(program=f"{arm}, or SOLICITED at the sender")
+    return Fix(more if marked else [arm, *more])
+
+
+SOLICITED_ONLY = Check(
+    16, "solicited-only", Section.QUEUE,
+    question="Was the queue armed for solicited completions, and this one is none?",
+    rule="armed with solicited_only, a queue tells of messages that were sent SOLICITED, and of "
+         "errors where the device does so",
+    source="ibv_req_notify_cq(3)", examine=solicited_only,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ no-channel
+# no-channel: what it arms was made without the channel on which it sleeps.
+def no_channel(case: Case) -> Finding:
+    """Of a program asleep in get_cq_event, whether any queue it names tells that channel."""
+    asleep = event_waiters.sleeper(case)
+    if asleep is None:
+        return NA
+    named = _named(case)
+    if asleep.cqs and (not named or any(cq in asleep.cqs for cq in named)):
+        return ok(f"{event_waiters.cq_name(case, asleep.cqs[0])} tells its channel")
+    if not event_waiters.stays(case):
+        return ok("it is woken if time goes on")
+    cq = named[0] if named else None
+    told = [_made(case, cq, asleep.channel)] if cq is not None else [_alone(case, asleep.channel)]
+    return fail(
+        *told, event_waiters.sleeps(case, asleep), cure=_no_channel_cure(case, cq, asleep.channel)
+    )
+
+
+def _named(case: Case) -> list[CompletionQueue]:
+    """The completion queues in the lines of the program, in their order."""
+    program, found = case.program, []
+    for line in program.lines if program is not None else ():
+        arguments = line.invocation.arguments.values() if line.invocation is not None else ()
+        for ref in arguments:
+            thing = case.names.find(str(ref)) if isinstance(ref, Ref) else None
+            if thing is not None and thing.noun is Noun.CQ and exists(case.world, thing):
+                found.append(case.world.find(thing, CompletionQueue))
+    return found
+
+
+def _made(case: Case, cq: CompletionQueue, channel: Thing) -> Evidence:
+    name = event_waiters.cq_name(case, cq)
+    other = case.name(Noun.CHANNEL, cq.node, cq.channel) if cq.channel else ""
+    what = f"with channel={other}" if other else "without a channel"
+    made = case.log.about(Kind.CREATED, Thing(Noun.CQ, cq.node, cq.number))
+    event = event_of(made[-1].record) if made else None
+    return said(f"{name} was made {what}, not with {case.names.of(channel)}", event)
+
+
+def _alone(case: Case, channel: Thing) -> Evidence:
+    made = case.log.about(Kind.CREATED, channel)
+    event = event_of(made[-1].record) if made else None
+    return said(f"no completion queue was made with {case.names.of(channel)}", event)
+
+
+def _no_channel_cure(case: Case, cq: CompletionQueue | None, channel: Thing) -> Fix:
+    """Make the queue anew, arm it, and let what came come once more."""
+    program = f"create_cq … channel={case.names.of(channel)}, or poll instead of sleeping"
+    if cq is None:
+        return Fix(program=program)
+    more = waking.one_more(case, cq)
+    arm = f"req_notify_cq {event_waiters.cq_name(case, cq)}"
+    return Fix([*recreate_cq.anew(case, cq, channel=channel.number), arm, *more])
+
+
+NO_CHANNEL = Check(
+    17, "no-channel", Section.QUEUE,
+    question="Was the queue made without the channel on which the program sleeps?",
+    rule="a queue tells the channel it was made with; without one its events go nowhere",
+    source="ibv_create_cq(3)", examine=no_channel,
+)  # fmt: skip
+
+
+CHECKS = (
+    CQ_NOT_ARMED,
+    ARMED_AFTER_CQE,
+    SOLICITED_ONLY,
+    NO_CHANNEL,
+)

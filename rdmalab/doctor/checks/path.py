@@ -1,0 +1,251 @@
+"""The own port, and what the path loses."""
+
+from dataclasses import replace
+
+from rdmalab.command import Noun
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import obstacles
+from rdmalab.doctor.facts.bring_up import is_in_vain, told
+from rdmalab.doctor.facts.delivery import (
+    answers,
+    by_fault,
+    by_port,
+    carried_out,
+    faults_behind,
+    last_try,
+)
+from rdmalab.doctor.finding import (
+    NA,
+    Check,
+    Evidence,
+    Finding,
+    Fix,
+    Section,
+    fail,
+    hinders,
+    ok,
+    said,
+    warn,
+)
+from rdmalab.doctor.fixes import recovery, simple_fixes
+from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SendWR
+from rdmalab.spec.limits import PortState
+from rdmalab.spec.records import A, Kind, event_of, node_of, object_of
+from rdmalab.spec.states import Attr
+from rdmalab.views import fmt
+from rdmalab.views.ladder import PacketRow
+from rdmalab.wire.packet import gid_text
+from rdmalab.world.network import NO_HOP
+
+
+# ------------------------------------------------------------ port-not-active
+# port-not-active: a port, or the link, does not carry packets.
+def port_not_active(case: Case) -> Finding:
+    """Whether the last packets for it, or their answers, met a port that was not ACTIVE."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or qp is None or not qp.transport.acknowledged:
+        return NA
+    taken = [row for row in (*last_try(case), *answers(case)) if by_port(row)]
+    if not taken or not (send.gave_up or send.on_queue):
+        return ok("no port or link took its packets")
+    if not is_in_vain(case):
+        return ok("the ports are ACTIVE again, and it is sent again")
+    down = _went_down(case, taken[0].event)
+    lines = _up(case)
+    lines += recovery.anew(case, qp, send.wqe.wr) if send.ending is not None else []
+    return hinders(
+        case, *down, said(f"{taken[-1].label} psn={taken[-1].psn} "
+                          f"{_port_not_active_fate(taken[-1])}", taken[-1].event),
+        *_now(case), cure=Fix(lines or ["run"]), since=down[0].event if down else None,
+    )  # fmt: skip
+
+
+def _port_not_active_fate(row: PacketRow) -> str:
+    way = f"from {row.source} to {row.target} " if row.target else ""
+    return f"{way}was {row.fate_text}"
+
+
+def _went_down(case: Case, event: int) -> list[Evidence]:
+    """The last move of each port away from ACTIVE before the packet was lost."""
+    last: dict[str, Evidence] = {}
+    for _, record in case.log.of(Kind.PORT_CHANGED):
+        if event_of(record) <= event:
+            last.pop(node_of(record), None)
+            if record[A] is not PortState.ACTIVE:
+                text = f"the port of {node_of(record)} went {PortState(record[A]).name}"
+                last[node_of(record)] = said(text, event_of(record))
+    return sorted(last.values(), key=lambda each: each.event or 0)
+
+
+def _now(case: Case) -> list[Evidence]:
+    dead = _not_active(case)
+    if dead:
+        return [said(f"{' and '.join(dead)} {'is' if len(dead) == 1 else 'are'} not ACTIVE now")]
+    ups = case.log.of(Kind.PORT_CHANGED)[-1:]
+    return [said("all ports are ACTIVE again since", event_of(r)) for _, r in ups]
+
+
+def _not_active(case: Case) -> list[str]:
+    """The nodes whose port carries nothing now."""
+    return [node for node, hca in case.world.nodes.items()
+            if hca.port_state is not PortState.ACTIVE]  # fmt: skip
+
+
+def _up(case: Case) -> list[str]:
+    if not case.world.network.cable.up:
+        return ["link up"]
+    return [f"port {node} ACTIVE" for node in _not_active(case)]
+
+
+PORT_NOT_ACTIVE = Check(
+    21, "port-not-active", Section.LOCAL,
+    question="Did a port that is not ACTIVE, or a link that is down, take its packets?",
+    rule="only an ACTIVE port moves packets; a queue pair does not notice, it tries again",
+    source="ibv_query_port(3)", examine=port_not_active,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ loss
+# loss: the cable lost what was sent, or what was answered.
+def loss(case: Case) -> Finding:
+    """Whether its last try, or the answer to it, was lost on the cable."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or qp is None or not qp.transport.acknowledged:
+        return NA
+    if not (send.gave_up or send.on_queue):
+        return ok("it did not wait in vain for an answer")
+    asked = [row for row in last_try(case) if by_fault(row)]
+    told = [row for row in answers(case) if by_fault(row)]
+    if not (asked or told):
+        return ok("the cable lost nothing of its last try")
+    if obstacles.narrow_link(case) or obstacles.dead_address(case):
+        return ok("it is no accident: all packets of its kind are lost on the way")
+    if not asked and not is_in_vain(case) and carried_out(case) is not None:
+        return ok("the peer has done it; only the ACK is missing")
+    lost = [row for row in (*send.transmissions, *answers(case)) if by_fault(row)]
+    more = fmt.count(len(lost) - 1, "packet")
+    return hinders(
+        case, said(_loss_fate(lost[0]), lost[0].event),
+        *([said(f"{more} more of it or its answers, the last one {_loss_fate(lost[-1])}",
+                lost[-1].event)] if len(lost) > 1 else []),
+        cure=_cure(case, lost), since=_since(case, lost),
+    )  # fmt: skip
+
+
+def _loss_fate(row: PacketRow) -> str:
+    return f"{row.label} psn={row.psn} from {row.source} is {row.fate_text}"
+
+
+def _since(case: Case, lost: list[PacketRow]) -> int | None:
+    """When the first of these faults was set."""
+    numbers = faults_behind(case, lost)
+    set_ = [event_of(r) for _, r in case.log.of(Kind.FAULT_SET) if object_of(r) in numbers]
+    return min(set_, default=None)
+
+
+def _cure(case: Case, lost: list[PacketRow]) -> Fix | None:
+    """Without the faults that are still set; for what still waits that is all."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or qp is None:
+        return None
+    there = {fault.number for fault in case.world.network.cable.faults}
+    lines = [f"fault clear {n}" for n in faults_behind(case, lost) if n in there]
+    if send.ending is not None:
+        return Fix([*lines, *recovery.anew(case, qp, send.wqe.wr)])
+    return Fix(lines or ["run"])
+
+
+LOSS = Check(
+    40, "loss", Section.PROGRESS,
+    question="Did the cable lose its packets, or the answers to them?",
+    rule="what is lost is sent again when the ack timer fires, retry_cnt times at most",
+    source="ibv_modify_qp(3)", examine=loss,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ hop-limit
+# hop-limit: a packet that may not pass a single router.
+_FAR = 64
+
+
+def hop_limit(case: Case) -> Finding:
+    """Whether an address with hop_limit 0 kept its packets, or the answers, from leaving."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or qp is None:
+        return NA
+    kept = [row for row in (*last_try(case), *answers(case)) if row.reason == NO_HOP]
+    if qp.transport.connected:
+        return _connection(case, qp, send.wqe.wr, kept)
+    return _handle(case, qp, send.wqe.wr, kept) if case.asked else NA
+
+
+def _kept(row: PacketRow) -> Evidence:
+    return said(f"{row.label} psn={row.psn} never left {row.source}: {row.reason}", row.event)
+
+
+# --------------------------------------------------------------------------- connections
+def _connection(case: Case, qp: QueuePair, wr: SendWR, kept: list[PacketRow]) -> Finding:
+    ends = [end for end in (qp, case.peer) if end is not None and _is_near(end)]
+    if not ends:
+        return ok("both ends let their packets pass routers")
+    near = [said(f"the address in {case.qp_name(end)} has hop_limit=0", told(case, end, Attr.AV))
+            for end in ends]  # fmt: skip
+    if not kept or (case.send is not None and case.send.ending and not case.send.gave_up):
+        return warn(*near) if case.asked else ok("no router is between them")
+    lines = recovery.reconnected(case, qp, wr, _farther(case, qp), _farther(case, case.peer))
+    return hinders(case, *near, _kept(kept[-1]), cure=Fix(lines), since=near[0].event)
+
+
+def _is_near(qp: QueuePair) -> bool:
+    av = qp.attr.ah_attr
+    return qp.path is not None and av is not None and bool(av.is_global) and not av.hop_limit
+
+
+def _farther(case: Case, qp: QueuePair | None) -> dict[str, str]:
+    """The same address, with which one gets somewhere."""
+    if qp is None or qp.attr.ah_attr is None:
+        return {}
+    return {"ah_attr": simple_fixes.address_words(case, replace(qp.attr.ah_attr, hop_limit=_FAR))}
+
+
+# --------------------------------------------------------------------------- datagrams
+def _handle(case: Case, qp: QueuePair, wr: SendWR, kept: list[PacketRow]) -> Finding:
+    made = case.hca.ahs.items.get(wr.ah or 0)
+    if made is None:
+        return NA
+    if made.attr.hop_limit or not made.attr.is_global:
+        return ok(f"hop_limit={made.attr.hop_limit}")
+    events = [event_of(r) for _, r in case.log.of(Kind.CREATED, case.node, made.number)
+              if r[A] == Noun.AH.value]  # fmt: skip
+    name = case.name(Noun.AH, case.node, made.number)
+    near = said(f"{name} has hop_limit=0", events[-1] if events else None)
+    cure = Fix(_through_another(case, qp, wr, made.attr))
+    if not kept:
+        return warn(near, said("on this device it leaves, and the first router drops it"),
+                    cure=cure)  # fmt: skip
+    return fail(near, _kept(kept[-1]), cure=cure)
+
+
+def _through_another(case: Case, qp: QueuePair, wr: SendWR, av: AhAttr) -> list[str]:
+    """A handle that is good for routers, and the datagram once more."""
+    name, pd = simple_fixes.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
+    keys = f"is_global=1 dgid={gid_text(av.dgid)} sgid_index={av.sgid_index}"
+    made = f"create_ah {name} pd={pd} {keys} hop_limit={_FAR} port_num={av.port_num}"
+    return [made, simple_fixes.post_send(case, qp, wr, ah=name)]
+
+
+HOP_LIMIT = Check(
+    43, "hop-limit", Section.PROGRESS,
+    question="Has the address it goes to hop_limit 0?",
+    rule="each router counts hop_limit down and drops what is at 0; 64 is usual",
+    source="ibv_create_ah(3)", examine=hop_limit,
+)  # fmt: skip
+
+
+CHECKS = (
+    PORT_NOT_ACTIVE,
+    LOSS,
+    HOP_LIMIT,
+)

@@ -1,0 +1,272 @@
+"""The queue pair and the port at the other end."""
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import partners
+from rdmalab.doctor.facts.unanswered_sends import Unheard
+from rdmalab.doctor.failed_work import failed_before_flush
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said, warn
+from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.fixes.reconnecting import create_like, join, once_more, receive_at, reconnect
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SendWR
+from rdmalab.spec.limits import PortState
+from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.states import QPState
+from rdmalab.views import fmt
+from rdmalab.wire.packet import Packet
+from rdmalab.world.relations import peer_node
+
+
+# ------------------------------------------------------------ peer-state
+# peer-state: the peer was not ready to take requests.
+def peer_state(case: Case) -> Finding:
+    """Of a send, whether the peer dropped it for its state; of a receive, if the peer can send."""
+    if case.receive is not None:
+        return _of_receive(case)
+    unheard, qp = case.unheard, case.qp
+    if unheard is None or qp is None or not qp.transport.acknowledged:
+        return NA
+    peer = partners.target(case)
+    misses = unheard.because("not-ready")
+    if not misses or peer is None:
+        return ok("the peer did not turn it away for its state")
+    state, since = partners.state_at(case, peer, misses[-1].event)
+    name = case.qp_name(peer)
+    if state is QPState.ERR and failed_before_flush(case.log, partners.thing_of(peer)):
+        return ok(f"{name} was in ERR, for a reason of its own", since)
+    return unheard.finding(
+        said(f"{name} was in {state.name}", since),
+        said(f"it dropped {fmt.count(len(misses), 'request')}, the first here", misses[0].event),
+        cure=_peer_state_cure(case, unheard, qp, peer), since=misses[0].event,
+    )  # fmt: skip
+
+
+def _of_receive(case: Case) -> Finding:
+    receive, peer = case.receive, case.peer
+    if receive is None or not receive.on_queue or peer is None or not case.asked:
+        return NA
+    if peer.state_row.starts_sends or not case.at_rest:
+        return ok(f"{case.qp_name(peer)} is in {peer.state.name}")
+    since = partners.entered(case, peer, peer.state)
+    return warn(said(f"{case.qp_name(peer)} is in {peer.state.name}: it sends nothing", since))
+
+
+def _peer_state_cure(case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePair) -> Fix | None:
+    """Both ends anew, the peer told what this end was told."""
+    if unheard.send.wqe is None or qp.path is None:
+        return None
+    lines = reconnect(case, qp, peer)
+    return Fix(lines + once_more(case, qp, unheard.send.wqe.wr, peer, revived=True))
+
+
+PEER_STATE = Check(
+    47, "peer-state", Section.PEER,
+    question="Was the peer in RESET, INIT or ERR when the request came?",
+    rule="a queue pair takes requests from RTR on, and none in ERR: it drops them in silence",
+    source="ibv_modify_qp(3)", examine=peer_state,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ peer-type
+# peer-type: the two ends of a connection are of different types.
+def peer_type(case: Case) -> Finding:
+    """Whether the peer dropped it because its opcode is of another type."""
+    unheard, qp = case.unheard, case.qp
+    if unheard is None or qp is None or unheard.send.wqe is None:
+        return NA
+    peer, misses = partners.target(case), unheard.because("wrong-type")
+    if not misses or peer is None or partners.mistaken(case.world, qp) is not None:
+        return ok("the other end speaks the same transport")
+    since = partners.told(case, qp) if qp.transport.connected else unheard.send.posted
+    label = misses[-1].packet.opcode_row.label
+    return unheard.finding(
+        said(f"{case.qp_name(qp)} is {qp.qp_type.name}, {case.qp_name(peer)} is "
+             f"{peer.qp_type.name}", since),
+        said(f"{peer.node} dropped {label} of {qp.qp_type.name}: "
+             f"{fmt.count(len(misses), 'packet')}", misses[-1].event),
+        cure=_peer_type_cure(case, qp, peer, unheard.send.wqe.wr), since=since,
+    )  # fmt: skip
+
+
+def _peer_type_cure(case: Case, qp: QueuePair, peer: QueuePair, wr: SendWR) -> Fix | None:
+    """In the place of the peer one of the right type."""
+    if not qp.transport.connected or qp.transport.names_srq:
+        return Fix(program="make both queue pairs with the same qp_type")
+    name = case.qp_name(peer)
+    lines = [
+        f"destroy_qp {name}",
+        create_like(case, peer, name, qp_type=qp.qp_type.name),
+        *join(case, qp, name),
+        *once_more(case, qp, wr, peer, revived=True),
+    ]
+    return Fix(lines)
+
+
+PEER_TYPE = Check(
+    48, "peer-type", Section.PEER,
+    question="Are the two ends of different types, RC and UC for example?",
+    rule="the first bits of an opcode are the transport: a queue pair of another type drops it",
+    source="ibv_create_qp(3)", examine=peer_type,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ peer-destroyed
+# peer-destroyed: the peer was there when the connection was made, and is no more.
+def peer_destroyed(case: Case) -> Finding:
+    """Whether the queue pair at the other end was destroyed behind the connection."""
+    qp = case.qp
+    if qp is None or not qp.transport.connected or qp.path is None:
+        return NA
+    node, number = peer_node(case.world, qp), qp.path.dest_qpn
+    gone, told = partners.destroyed(case, node, number), partners.told(case, qp)
+    if gone is None or (told is not None and gone < told):
+        return ok("the peer was not destroyed")
+    evidence = [
+        said(f"{case.qp_name(qp)} was connected to {case.name(Noun.QP, node, number)}", told),
+        said(f"{case.name(Noun.QP, node, number)} was destroyed", gone),
+    ]
+    unheard = case.unheard
+    if unheard is None:
+        waits = case.receive is not None and case.receive.on_queue and case.asked
+        return fail(*evidence, cure=Fix(program=_PROGRAM), since=gone) if waits else ok()
+    misses = unheard.because("wrong-qpn")
+    if not misses:
+        return ok("it was not lost on a peer that is no more")
+    evidence.append(said(f"{node} drops what is for it", misses[-1].event))
+    return unheard.finding(
+        *evidence, cure=_peer_destroyed_cure(case, unheard, qp, (node, number)), since=gone
+    )
+
+
+_PROGRAM = "say goodbye over another channel, or connect anew, before one end is destroyed"
+
+
+def _peer_destroyed_cure(
+    case: Case, unheard: Unheard, qp: QueuePair, end: tuple[str, int]
+) -> Fix | None:
+    """Make the peer once more, as it was made, and connect."""
+    thing = Thing(Noun.QP, *end)
+    made = [r for _, r in case.log.of(Kind.CREATED, *end) if r[A] == Noun.QP.value]
+    invocation = case.log.asked(event_of(made[-1]))[0] if made else None
+    name = case.names.of(thing)
+    if unheard.send.wqe is None or invocation is None or invocation.name != "create_qp":
+        return Fix(program=_PROGRAM)
+    if not case.names.is_free(name):
+        return Fix(program=_PROGRAM)
+    wr, pd = unheard.send.wqe.wr, case.names.find(str(invocation.arguments.get("pd")))
+    lines = [invocation.line, *join(case, qp, name)]
+    if simple_fixes.needs_receive(wr) and pd is not None:
+        lines.append(receive_at(case, name, pd, unheard.send.wqe.length, wr.wr_id))
+    return Fix([*lines, simple_fixes.post_send(case, qp, wr)])
+
+
+PEER_DESTROYED = Check(
+    50, "peer-destroyed", Section.PEER,
+    question="Was the peer destroyed after the connection was made?",
+    rule="a destroyed queue pair says no goodbye: what comes for its number is dropped",
+    source="ibv_destroy_qp(3)", examine=peer_destroyed,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ peer-port
+# peer-port: the port at the other end is not ACTIVE.
+def peer_port(case: Case) -> Finding:
+    """Whether its packets, or the answers to them, met a port of the peer that was not ACTIVE."""
+    unheard = case.unheard
+    if unheard is None or case.send is None:
+        return NA
+    node, _ = partners.goes_to(case, case.send)
+    misses = unheard.because("port-down")
+    down = _down(case, node, misses[0].event if misses else case.ended)
+    if not node or node == case.node or down is None:
+        return ok(f"the port of {node} is ACTIVE" if node else "")
+    state, since = down
+    found = [said(f"the port of {node} went {state.name}", since)]
+    if misses:
+        found.append(said("what arrives there is dropped", misses[0].event))
+    return unheard.finding(*found, since=since)
+
+
+def _down(case: Case, node: str, event: int) -> tuple[PortState, int] | None:
+    """The state of the port at that event if it was not ACTIVE, and since when."""
+    changes = [r for _, r in case.log.of(Kind.PORT_CHANGED, node) if event_of(r) <= event]
+    if not changes or changes[-1][A] is PortState.ACTIVE:
+        return None
+    return changes[-1][A], event_of(changes[-1])
+
+
+PEER_PORT = Check(
+    51, "peer-port", Section.PEER,
+    question="Is the port of the other node not ACTIVE?",
+    rule="a port that is not ACTIVE moves no packets, and the other end is told nothing",
+    source="ibv_query_port(3)", examine=peer_port, station=True,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ one-sided-connect
+# one-sided-connect: the peer takes somebody else for its peer.
+def one_sided_connect(case: Case) -> Finding:
+    """Whether the requests arrive, and the answers go elsewhere."""
+    unheard, qp, peer = case.unheard, case.qp, case.peer
+    if unheard is None or qp is None or not qp.transport.acknowledged:
+        return NA
+    if peer is None or peer.path is None:
+        return ok("there is no peer that could answer elsewhere")
+    if partners.is_for(case.world, peer, qp):
+        return ok(f"{case.qp_name(peer)} answers to {case.qp_name(qp)}")
+    if partners.mistaken(case.world, qp) is not None or (
+        unheard.misses and not unheard.because("wrong-source")
+    ):
+        return ok("its requests did not arrive")
+    node = peer_node(case.world, peer)
+    if not node:
+        return ok(f"{case.qp_name(peer)} was told an address that nobody has")
+    other = case.qp_name_at(node, peer.path.dest_qpn)
+    told = partners.told(case, peer)
+    return unheard.finding(
+        said(f"{case.qp_name(qp)} sends to {case.qp_name(peer)}", partners.told(case, qp)),
+        said(f"{case.qp_name(peer)} was told that its peer is {other}", told),
+        *_answers(case, unheard, peer, other),
+        cure=_one_sided_connect_cure(case, unheard, qp, peer), since=told,
+    )  # fmt: skip
+
+
+def _answers(case: Case, unheard: Unheard, peer: QueuePair, other: str) -> list[Evidence]:
+    """Where what it said went."""
+    dropped = unheard.because("wrong-source")
+    if dropped:
+        return [said(f"so {peer.node} drops what comes from anybody else", dropped[0].event)]
+    posted = unheard.send.posted or 0
+    sent = [
+        event_of(r)
+        for _, r in case.log.about(Kind.PACKET_SENT, partners.thing_of(peer))
+        if event_of(r) > posted and isinstance(r[A], Packet) and r[A].aeth is not None
+    ]
+    return [said(f"its acknowledgements go to {other}", sent[0])] if sent else []
+
+
+def _one_sided_connect_cure(
+    case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePair
+) -> Fix | None:
+    if unheard.send.wqe is None:
+        return None
+    lines = reconnect(case, qp, peer)
+    return Fix(lines + once_more(case, qp, unheard.send.wqe.wr, peer, revived=True))
+
+
+ONE_SIDED_CONNECT = Check(
+    52, "one-sided-connect", Section.PEER,
+    question="Does the peer take another queue pair for its peer, and answer to that?",
+    rule="an acknowledgement goes to the dest_qp_num of who sends it, whoever asked",
+    source="ibv_modify_qp(3)", examine=one_sided_connect,
+)  # fmt: skip
+
+
+CHECKS = (
+    PEER_STATE,
+    PEER_TYPE,
+    PEER_DESTROYED,
+    PEER_PORT,
+    ONE_SIDED_CONNECT,
+)

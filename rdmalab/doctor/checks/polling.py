@@ -1,0 +1,258 @@
+"""Completions that lie elsewhere, are polled already, or cannot be told apart."""
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import event_waiters
+from rdmalab.doctor.facts.event_waiters import EventWaiter
+from rdmalab.doctor.facts.receive import Receive
+from rdmalab.doctor.facts.send import CqePlace, Send
+from rdmalab.doctor.finding import (
+    NA,
+    Check,
+    Evidence,
+    Finding,
+    Fix,
+    Section,
+    fail,
+    ok,
+    said,
+    unknown,
+    warn,
+)
+from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.log import Call
+from rdmalab.doctor.related_subjects import looked_at
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.what_if import goes_on
+from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.wqe import Cqe
+from rdmalab.spec.completions import Arm
+from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.records import A, Kind, Record, event_of, kind_of
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
+from rdmalab.world.program_state import Program
+
+
+# ------------------------------------------------------------ wrong-cq
+# wrong-cq: the completion lies on another completion queue than the one that is polled.
+def wrong_cq(case: Case) -> Finding:
+    """Whether others were polled since the completion came, in vain, and this one never was."""
+    work = case.send or case.receive
+    if work is None or work.added is None or not case.asked:
+        return NA
+    if work.polled is not None:
+        return ok("its completion was polled", work.polled.event)
+    place, node = work.added, case.node
+    if place.event < case.log.begins:
+        return unknown("who polled since then is not kept")
+    polls = [c for c in case.log.calls("poll_cq", node) if c.event > place.event]
+    if any(c.thing[1] == place.cq for c in polls):
+        return ok("its queue is polled")
+    vain = [c for c in polls if _in_vain(case, c) and _is_meant(case, place, c.thing[1])]
+    if not vain or not case.at_rest:
+        return ok("nobody polls another queue for it")
+    name = case.name(Noun.CQ, node, place.cq)
+    polled = case.name(Noun.CQ, node, vain[-1].thing[1])
+    many = f" for the {len(vain)}th time" if len(vain) > 3 else ""
+    succeeded = place.cqe.status is WCStatus.SUCCESS
+    return (fail if succeeded else warn)(  # of what failed, that is the trouble
+        said(f"its completion is on {name}", place.event),
+        said(f"{vain[-1].program or 'a call'} polled {polled}{many}, in vain", vain[-1].event),
+        said(f"nobody has polled {name} since it came"),
+        cure=Fix([f"poll_cq {name}"]),
+    )
+
+
+def _in_vain(case: Case, call: Call) -> bool:
+    return all(kind_of(record) is not Kind.CQE_POLLED for record in case.log.within(call.event))
+
+
+def _is_meant(case: Case, place: CqePlace, polled: int) -> bool:
+    """Whoever polls that queue can only mean this work: it is the other one of its queue pair, or
+    nothing else completes there."""
+    qp = case.qp
+    if qp is not None and polled in (qp.send_cq, qp.recv_cq):
+        return True
+    return not case.log.about(Kind.CQE_ADDED, Thing(Noun.CQ, case.node, polled)) and not any(
+        polled in (other.send_cq, other.recv_cq) and other.number != place.cqe.qp_num
+        for other in case.hca.qps.items.values()
+    )
+
+
+WRONG_CQ = Check(
+    11, "wrong-cq", Section.QUEUE,
+    question="Does its completion lie on another CQ than the one that is polled?",
+    rule="a send completes on send_cq of its QP, a receive on recv_cq, and nowhere else",
+    source="ibv_create_qp(3)", examine=wrong_cq,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ already-polled
+# already-polled: somebody else took the completion that its thread waits for.
+def already_polled(case: Case) -> Finding:
+    """Whether the program that posted it still waits where another one has polled it away."""
+    work = case.send or case.receive
+    if work is None or work.polled is None or work.posted is None:
+        return NA
+    poster = case.log.asked(work.posted)[1]
+    thing = case.names.find(poster) if poster else None
+    taker = work.polled.program
+    if thing is None or poster == taker:
+        return ok("who posted it has polled it", work.polled.event)
+    program = _waiting(case, thing, work.polled.cq)
+    if program is None or goes_on(case.session, thing):
+        return ok(f"{poster} does not wait for it")
+    name = case.name(Noun.CQ, case.node, work.polled.cq)
+    return fail(
+        said(f"{taker or 'a call'} took it from {name}", work.polled.event),
+        said(f"{poster}, who posted it, waits in {program.line.text}", work.posted),
+        cure=_already_polled_cure(case),
+        since=work.polled.event,
+    )
+
+
+def _waiting(case: Case, thing: Thing, cq: int) -> Program | None:
+    """The program, if it waits for a completion of this queue."""
+    program = case.world.nodes[thing.node].tables[Noun.PROGRAM].items.get(thing.number)
+    if program is None or program.state in (ProgramState.DONE, ProgramState.FAILED):
+        return None
+    asked = Case(case.session, Subject(Sort.PROGRAM, thing), case.log, asked=case.asked)
+    looks = program.line.word == "poll" or program.state is ProgramState.WAITING
+    return program if looks and Thing(Noun.CQ, thing.node, cq) in looked_at(asked) else None
+
+
+def _already_polled_cure(case: Case) -> Fix:
+    """The same work once more, which its thread will see; for good only one of the two polls."""
+    program = "let one thread poll the queue, and tell the others by wr_id"
+    if case.send is not None and case.send.wqe is not None and case.qp is not None:
+        return Fix(simple_fixes.again(case, case.qp, case.send.wqe.wr))
+    return Fix(program=program)
+
+
+ALREADY_POLLED = Check(
+    12, "already-polled", Section.QUEUE,
+    question="Did another thread take its completion?",
+    rule="a completion is handed out once, to whoever polls first: one dispatcher, or a queue each",
+    source="ibv_poll_cq(3)", examine=already_polled,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ wr-id-ambiguous
+# wr-id-ambiguous: several requests go by the same number, and so will their completions.
+def wr_id_ambiguous(case: Case) -> Finding:
+    """Whether other requests of its queue that nobody has polled yet have its wr_id."""
+    work = case.send or case.receive
+    if work is None or work.wqe is None or work.polled is not None or not case.asked:
+        return NA
+    serials = _outstanding(case, work)
+    if len(serials) < 2:
+        return ok("no other that is outstanding has its wr_id")
+    return warn(*_evidence(case, work, serials), cure=_wr_id_ambiguous_cure(case))
+
+
+def _outstanding(case: Case, work: Send | Receive) -> list[int]:
+    """Serials of those with its wr_id that will have a completion, or whose completion waits."""
+    wr_id = case.subject.wr_id
+    waiting = {cqe.serial for cq in case.hca.cqs.items.values() for cqe in cq.cqes
+               if cqe.wr_id == wr_id and _is_of(case, cqe)}  # fmt: skip
+    return sorted(waiting | {serial for serial, named in _queued(work) if named == wr_id})
+
+
+def _queued(work: Send | Receive) -> list[tuple[int, int]]:
+    """Serial and wr_id of what is on its queue and will have a completion."""
+    if isinstance(work, Receive):
+        return [(w.serial, w.wr.wr_id) for w in (work.queue.wqes if work.queue is not None else ())]
+    if work.qp is None:
+        return []
+    done, wqes = work.qp.comp.serial, work.qp.sq.wqes.values()
+    return [(w.serial, w.wr.wr_id) for w in wqes if w.signaled and w.serial >= done]
+
+
+def _is_of(case: Case, cqe: Cqe) -> bool:
+    """It is of the same queue."""
+    if cqe.is_send is not (case.send is not None):
+        return False
+    shared = case.receive is not None and case.receive.shared
+    return (cqe.srq if shared else cqe.qp_num) == case.subject.thing.number
+
+
+def _evidence(case: Case, work: Send | Receive, serials: list[int]) -> list[Evidence]:
+    kind = Kind.SEND_POSTED if isinstance(work, Send) else Kind.RECV_POSTED
+    kind = Kind.SRQ_POSTED if isinstance(work, Receive) and work.shared else kind
+    posts: list[Record] = [r for _, r in case.log.about(kind, case.subject.thing)
+                           if r[A].serial in serials]  # fmt: skip
+    asked = fmt.wr(case.subject.wr_id)
+    many = f"{len(serials)} requests that nobody has polled go by {asked}"
+    first = event_of(posts[0]) if posts else None
+    last = [said("the newest of them was posted here", event_of(posts[-1]))] if posts else []
+    return [said(f"{many}: a completion does not tell which", first), *last]
+
+
+def _wr_id_ambiguous_cure(case: Case) -> Fix:
+    """Wait for all of them: then it does not matter which is which."""
+    if case.at_rest:
+        return Fix(program="give each work request a wr_id of its own")
+    return Fix(["run"])
+
+
+WR_ID_AMBIGUOUS = Check(
+    13, "wr-id-ambiguous", Section.QUEUE,
+    question="Do several outstanding requests have its wr_id?",
+    rule="wr_id is all that tells one completion from another; nobody checks that it is unique",
+    source="ibv_poll_cq(3)", examine=wr_id_ambiguous,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ polled-once
+# polled-once: one poll an event, several completions an event; the others raise none.
+def polled_once(case: Case) -> Finding:
+    """Of a program asleep in get_cq_event, whether its last poll left completions behind."""
+    asleep = event_waiters.sleeper(case)
+    if asleep is None:
+        return NA
+    for cq in asleep.cqs:
+        added = event_waiters.added(case, cq, cq.cqes[0]) if cq.cqes else None
+        poll = _last_poll(case, cq)
+        if added is None or poll is None or poll < added or cq.armed is Arm.NONE:
+            continue
+        if event_waiters.stays(case):
+            return _found(case, asleep, cq, added)
+    return ok("nothing was left behind by a poll")
+
+
+def _found(case: Case, asleep: EventWaiter, cq: CompletionQueue, added: int) -> Finding:
+    name, many, poll = event_waiters.cq_name(case, cq), len(cq.cqes), _last_poll(case, cq) or 0
+    polled = case.log.of(Kind.CQE_POLLED, cq.node, cq.number)
+    took = fmt.count(sum(event_of(record) == poll for _, record in polled), "completion")
+    _, who = case.log.asked(poll)
+    return fail(
+        said(f"{fmt.count(many, 'completion')} on {name}, the oldest from here", added),
+        said(f"the last poll, of {who or 'a call'}, took {took} and left the others", poll),
+        event_waiters.sleeps(case, asleep),
+        said(f"{name} is armed, and what lies there already raises no event",
+             event_waiters.armed(case, cq)),
+        cure=Fix([f"poll_cq {name} num_entries={many}"]), since=poll,
+    )  # fmt: skip
+
+
+def _last_poll(case: Case, cq: CompletionQueue) -> int | None:
+    """The event in which a completion was handed out last."""
+    found = case.log.about(Kind.CQE_POLLED, Thing(Noun.CQ, cq.node, cq.number))
+    return event_of(found[-1].record) if found else None
+
+
+POLLED_ONCE = Check(
+    93, "polled-once", Section.QUEUE,
+    question="Does the thread sleep, though its last poll left completions on the queue?",
+    rule="an event is raised for what comes behind the arm: poll until nothing is left, then sleep",
+    source="perftest-137", examine=polled_once,
+)  # fmt: skip
+
+
+CHECKS = (
+    WRONG_CQ,
+    ALREADY_POLLED,
+    WR_ID_AMBIGUOUS,
+    POLLED_ONCE,
+)

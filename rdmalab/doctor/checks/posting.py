@@ -1,0 +1,239 @@
+"""What was never posted, or was refused when it was."""
+
+from dataclasses import replace
+from typing import Any
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import attempts, batches
+from rdmalab.doctor.facts.attempts import Attempt
+from rdmalab.doctor.finding import (
+    NA,
+    Check,
+    Evidence,
+    Finding,
+    Fix,
+    Section,
+    fail,
+    ok,
+    said,
+    unknown,
+)
+from rdmalab.doctor.fixes import reposting, simple_fixes
+from rdmalab.doctor.fixes.changed_calls import mended
+from rdmalab.doctor.fixes.way_up import way_up
+from rdmalab.doctor.log import Call
+from rdmalab.doctor.subject import Sort
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.send_checks import supported_work
+from rdmalab.hca.wr import RecvWR, SendWR
+from rdmalab.spec.records import A, B, Kind, Record, event_of
+from rdmalab.spec.rules import errno_name
+from rdmalab.spec.work import WROpcode
+from rdmalab.views import fmt
+from rdmalab.world.relations import find_qp
+
+# ------------------------------------------------------------ not-posted
+# not-posted: nobody ever handed it over.
+_KINDS = {
+    (Sort.SEND, Noun.QP): Kind.SEND_POSTED,
+    (Sort.RECV, Noun.QP): Kind.RECV_POSTED,
+    (Sort.RECV, Noun.SRQ): Kind.SRQ_POSTED,
+}
+
+
+def not_posted(case: Case) -> Finding:
+    """Whether no call, good or bad, ever had it."""
+    subject = case.subject
+    kind = _KINDS.get((subject.sort, subject.thing.noun))
+    if kind is None or subject.serial >= 0:
+        return NA
+    if (refused := attempts.latest(case.log, subject)) is not None:
+        return ok("a call had it, and was refused", refused.call.event)
+    if (built := batches.latest(case.log, subject)) is not None:
+        return ok("it was built, and not posted", built.opened)
+    if case.log.begins:
+        return unknown("posts of so long ago are not kept")
+    posts = [record for _, record in case.log.about(kind, subject.thing)]
+    return fail(*_evidence(case, posts), cure=_not_posted_cure(case, posts))
+
+
+def _evidence(case: Case, posts: list[Record]) -> list[Evidence]:
+    """What was posted instead."""
+    name, asked = case.names.of(case.subject.thing), fmt.wr(case.subject.wr_id)
+    if not posts:
+        made = case.log.about(Kind.CREATED, case.subject.thing)
+        event = event_of(made[-1].record) if made else None
+        return [said(f"nothing was ever posted on {name}, which was made here", event)]
+    last = event_of(posts[-1])
+    together = " ".join(fmt.wr(r[A].wr.wr_id) for r in posts if event_of(r) == last)
+    many = fmt.count(len(posts), "work request")
+    return [
+        said(f"the last call that posted on {name} had {together}", last),
+        said(f"{many} in all, and {asked} is none of them"),
+    ]
+
+
+def _not_posted_cure(case: Case, posts: list[Record]) -> Fix:
+    """Post it: how it looks, those before it tell, if they follow a rule."""
+    asked = fmt.wr(case.subject.wr_id)
+    wrs = [record[A].wr for record in posts[-2:]]
+    wr = continued(wrs[0], wrs[1], case.subject.wr_id) if len(wrs) == 2 else None
+    node, number = case.subject.thing[1:]
+    qp = find_qp(case.world, node, number)
+    if wr is None or (qp is None and case.subject.thing.noun is Noun.QP):
+        return Fix(program=f"hand {asked} to a call that posts it")
+    if isinstance(wr, SendWR) and qp is not None:
+        return Fix(simple_fixes.again(case, qp, wr))
+    if qp is not None and case.subject.thing.noun is Noun.QP:
+        return Fix([simple_fixes.post_recv(case, qp, wr)])
+    return Fix([simple_fixes.post_srq_recv(case, node, number, wr)])
+
+
+def continued(one: Any, other: Any, wr_id: int) -> Any:
+    """The request that follows two others as the second follows the first; None: they do not."""
+    step, ahead = other.wr_id - one.wr_id, wr_id - other.wr_id
+    if step <= 0 or ahead <= 0 or ahead % step or len(one.sg) != len(other.sg):
+        return None
+    times = ahead // step
+    sg = [
+        replace(b, addr=max(0, b.addr + times * (b.addr - a.addr)))
+        for a, b in zip(one.sg, other.sg, strict=True)
+        if (a.length, a.lkey) == (b.length, b.lkey)
+    ]
+    fields: dict[str, Any] = {"wr_id": wr_id, "sg": sg}
+    if isinstance(other, SendWR):
+        shift = other.remote_addr - one.remote_addr
+        fields["remote_addr"] = max(0, other.remote_addr + times * shift)
+        fields["flush_length"] = other.flush_length  # it goes with remote=, whatever the opcode
+    alike = replace(one, **fields) == replace(other, **fields)
+    same_pieces = len(sg) == len(other.sg)
+    made: SendWR | RecvWR = replace(other, **fields)
+    return made if alike and same_pieces else None
+
+
+NOT_POSTED = Check(
+    1, "not-posted", Section.POSTED,
+    question="Was it never handed to any call?",
+    rule="what was not posted does not complete: a list ends where next is NULL",
+    source="ibv_post_send(3)", examine=not_posted,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ post-failed-ignored
+# post-failed-ignored: the call that had it returned an errno, and nobody looked.
+# What the bad one was refused for has an item of its own.
+_OWN_ITEM = (*attempts.OF_THE_QUEUE, "inline-opcode", "setter-missing")
+
+
+def post_failed_ignored(case: Case) -> Finding:
+    """Whether it was the bad one of a refused call, or stood behind it."""
+    attempt = attempts.latest(case.log, case.subject)
+    if attempt is None:
+        return NA
+    rule, bad = attempt.call.refusal, attempt.is_bad(case.subject.wr_id)
+    if rule in attempts.OF_THE_QUEUE or (bad and (rule in _OWN_ITEM or rule.startswith("crash-"))):
+        return ok("its call was refused for a reason of its own", attempt.call.event)
+    call = attempt.call
+    evidence = [
+        said(f"{call.verb} returned {errno_name(call.errno)}: {call.message}", call.event),
+        said(f"bad_wr was {fmt.wr(attempts.id_of(attempt.left[0]))}: {attempts.told(attempt)}",
+             call.event),
+    ]  # fmt: skip
+    return fail(*evidence, cure=_post_failed_ignored_cure(case, attempt), since=call.event)
+
+
+def _post_failed_ignored_cure(case: Case, attempt: Attempt) -> Fix:
+    """Mend the bad one, and post it and all behind it once more."""
+    bad, *behind = attempt.left
+    better = mended(bad, attempt.call.refusal)
+    if better is None or case.qp is None:
+        mend = f"mend {fmt.wr(attempts.id_of(bad))}, look at what {attempt.call.verb} returns"
+        return Fix(program=f"{mend}, and post it and all behind it again")
+    return Fix(reposting.repost(case, case.qp, attempt, [better, *behind]))
+
+
+POST_FAILED_IGNORED = Check(
+    2, "post-failed-ignored", Section.POSTED,
+    question="Was the call that had it refused, at this request or at one before it?",
+    rule="a call that fails posts what stands before bad_wr, and neither bad_wr nor what follows",
+    source="ibv_post_send(3)", examine=post_failed_ignored,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ wrong-state-post
+# wrong-state-post: it was posted before the queue pair could send.
+RULE = "send-state"
+
+
+def wrong_state_post(case: Case) -> Finding:
+    """Of a refused post, whether it was for the state; of a send, whether it lies in the ring."""
+    if case.call is not None and case.call.verb in attempts.SENDING and case.qp is not None:
+        return _of_call(case, case.call, case.qp)
+    if case.send is None or case.qp is None:
+        return NA
+    waits = case.subject.serial - case.qp.sq.posted
+    if not 0 <= waits < len(case.qp.sq.early):
+        return ok("it was not posted too early") if case.send.posted is not None else NA
+    return _of_early(case, case.qp, case.qp.sq.early[waits])
+
+
+def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
+    if call.refusal != RULE:
+        return ok("its state was not what it was refused for", call.event)
+    if qp.sq.early:
+        return _of_early(case, qp, qp.sq.early[-1])
+    evidence = _told(case, call, qp)
+    lines = way_up(case, qp)
+    if not lines and not qp.state_row.starts_sends:
+        program = "bring it up to RTS, and post then"
+        return fail(*evidence, cure=Fix(program=program), since=call.event)
+    again = reposting.once_more(case, qp)
+    return fail(*evidence, cure=Fix([*lines, *again]) if again else None, since=call.event)
+
+
+def _told(case: Case, call: Call, qp: QueuePair) -> list[Evidence]:
+    """Where it stood, and the answer."""
+    name, thing = case.qp_name(qp), Thing(Noun.QP, qp.node, qp.number)
+    moves = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing) if event_of(r) < call.event]
+    found = [said(f"{name} went to {fmt.member(r[B], type(qp.state))}", event_of(r))
+             for r in moves[-1:]]  # fmt: skip
+    if not moves:
+        found = [said(f"{name} was made, and is in RESET", event_of(r))
+                 for _, r in case.log.about(Kind.CREATED, thing)[-1:]]  # fmt: skip
+    answer = f"{call.verb} returned {errno_name(call.errno)}: {call.message}"
+    return [*found, said(answer, call.event)]
+
+
+def _of_early(case: Case, qp: QueuePair, wr: SendWR) -> Finding:
+    """Soft-RoCE: refused, yet in the ring, where the doorbell of the next post finds it."""
+    refused = [c for c in case.log.refused()
+               if c.thing == (qp.node, qp.number) and c.refusal == RULE]  # fmt: skip
+    told = _told(case, refused[-1], qp) if refused else []
+    kept = said(f"this device left {fmt.wr(wr.wr_id)} in the ring all the same: the next post "
+                "that is accepted starts it")  # fmt: skip
+    lines = [*way_up(case, qp), *_ring(case, qp)]
+    cure = Fix(lines) if lines else Fix(program="post once more, as soon as it is in RTS")
+    return fail(*told, kept, cure=cure)
+
+
+def _ring(case: Case, qp: QueuePair) -> list[str]:
+    """A post that does nothing but ring the doorbell: a WRITE of no bytes."""
+    if WROpcode.RDMA_WRITE not in supported_work(qp.qp_type, case.profile.lacks):
+        return []
+    return [simple_fixes.post_send(case, qp, SendWR(WROpcode.RDMA_WRITE), wr_id=None)]
+
+
+WRONG_STATE_POST = Check(
+    3, "wrong-state-post", Section.POSTED,
+    question="Was it posted before the queue pair was in RTS?",
+    rule="sends are posted in RTS; before, receives are all that a queue pair takes",
+    source="ibv_post_send(3)", examine=wrong_state_post,
+)  # fmt: skip
+
+
+CHECKS = (
+    NOT_POSTED,
+    POST_FAILED_IGNORED,
+    WRONG_STATE_POST,
+)

@@ -1,0 +1,269 @@
+"""What moved the own queue pair to ERR, and what was flushed by it."""
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.bring_up import began_alone, ends, is_in_vain, told
+from rdmalab.doctor.facts.delivery import carried_out
+from rdmalab.doctor.facts.qp_error_cause import qp_error_cause
+from rdmalab.doctor.facts.receive import Receive
+from rdmalab.doctor.facts.send import Ending, Send
+from rdmalab.doctor.failed_work import first_failed
+from rdmalab.doctor.finding import (
+    NA,
+    Check,
+    Evidence,
+    Finding,
+    Fix,
+    Section,
+    fail,
+    hinders,
+    ok,
+    said,
+)
+from rdmalab.doctor.fixes import recovery, simple_fixes
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.hca.qp import QueuePair
+from rdmalab.spec.records import A, B, Kind, Record, event_of, node_of, object_of
+from rdmalab.spec.states import Attr, QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
+
+
+# ------------------------------------------------------------ qp-err-flush
+# qp-err-flush: the queue pair was in ERR; what matters is what took it there.
+def qp_err_flush(case: Case) -> Finding:
+    """Whether the work was flushed, since when its queue pair is dead, and who did it."""
+    work, qp = case.send or case.receive, case.qp
+    if qp is None or (work is None and case.subject.sort is not Sort.QP):
+        return NA
+    if not (_qp_err_flush_flushed(case) or _stuck(case)):
+        return ok("it was not flushed")
+    fall = qp_error_cause(case)
+    if fall is not None and fall.state is QPState.SQE:
+        return ok("its queue pair was in SQE")
+    evidence = []
+    if fall is not None:
+        evidence.append(said(f"{case.qp_name(qp)} {_did(case)}: {fall.sentence}", fall.event))
+    return fail(
+        *evidence, _end(case), cure=_qp_err_flush_cure(case), since=fall.event if fall else None
+    )
+
+
+def _did(case: Case) -> str:
+    return "stopped" if case.hca.unavailable_rule else "went to ERR"
+
+
+def _qp_err_flush_flushed(case: Case) -> bool:
+    work = case.send or case.receive
+    if work is not None:
+        return work.flushed
+    return case.asked and case.qp is not None and case.qp.state is QPState.ERR
+
+
+def _stuck(case: Case) -> bool:
+    """Not even flushed: on a dead device; on Soft-RoCE, where a receive is posted in ERR."""
+    work, qp = case.send or case.receive, case.qp
+    if work is None or qp is None or not work.on_queue or not case.asked:
+        return False
+    ignored = case.receive is not None and not case.profile.flushes_recvs_posted_in_err
+    own = not qp.shares_receives
+    return bool(case.hca.unavailable_rule) or (ignored and own and qp.state is QPState.ERR)
+
+
+def _end(case: Case) -> Evidence:
+    work = case.send or case.receive
+    if work is None:
+        return said("all that is posted on it is flushed")
+    if work.ending is None:
+        return said("this device does not even flush it", work.posted)
+    there = "in ERR" if work.posted and work.posted > _since(case) else "before"
+    return said(f"it was posted {there}, at event {work.posted}, and flushed", work.ending.event)
+
+
+def _since(case: Case) -> int:
+    fall = qp_error_cause(case)
+    return fall.event if fall is not None else -1
+
+
+def _qp_err_flush_cure(case: Case) -> Fix | None:
+    """Both ends made anew, and the work posted again."""
+    qp, send, receive = case.qp, case.send, case.receive
+    if qp is None:
+        return None
+    if case.hca.unavailable_rule:
+        return Fix(program="close_device, open_device, and everything made anew")
+    if send is not None and send.wqe is not None:
+        return Fix(recovery.anew(case, qp, send.wqe.wr))
+    if receive is not None and receive.wqe is not None and not receive.shared:
+        return Fix(recovery.receive_anew(case, qp, receive.wqe.wr))
+    return Fix(simple_fixes.revive(case, qp)) if send is None and receive is None else None
+
+
+QP_ERR_FLUSH = Check(
+    25, "qp-err-flush", Section.LOCAL,
+    question="Was it flushed, because its queue pair is in ERR?",
+    rule="a flush is never the cause: what took the queue pair to ERR is",
+    source="ibv_modify_qp(3)", examine=qp_err_flush, station=True,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ own-err
+# own-err: nothing had failed; this side moved its queue pair to ERR by itself.
+def own_err(case: Case) -> Finding:
+    """Of flushed work, whether a modify_qp of its own side, and no failure, began it."""
+    work, qp = case.send or case.receive, case.qp
+    if work is None or qp is None or work.ending is None:
+        return NA
+    if work.ending.status is not WCStatus.WR_FLUSH_ERR:
+        return ok("it was not flushed")
+    thing = Thing(Noun.QP, qp.node, qp.number)
+    move = _fall(case, thing, work.ending.event)
+    if move is not None and (work.posted or 0) > event_of(move):
+        return ok("it was posted when its queue pair was in ERR already")
+    if move is None or not _by_hand(case, thing, event_of(move)):
+        return ok("nobody of its own side moved its queue pair to ERR")
+    _, who = case.log.asked(event_of(move))
+    return fail(
+        said(f"{who or 'a call'} moved {case.qp_name(qp)} from {move[A].name} to ERR",
+             event_of(move)),
+        said(f"no work of {case.qp_name(qp)} had failed before"),
+        said(f"{fmt.wr(case.subject.wr_id)} was given back, flushed: its buffer is yours again",
+             work.ending.event),
+        cure=_own_err_cure(case, qp),
+    )  # fmt: skip
+
+
+def _fall(case: Case, thing: Thing, event: int) -> Record | None:
+    """Its last step to ERR before that event."""
+    moves = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing) if event_of(r) <= event]
+    return moves[-1] if moves and moves[-1][B] is QPState.ERR else None
+
+
+def _by_hand(case: Case, thing: Thing, event: int) -> bool:
+    """By a modify_qp, before which nothing had failed; SQE is such a failure."""
+    invocation, _ = case.log.asked(event)
+    if invocation is None or invocation.name != "modify_qp":
+        return False
+    first = first_failed(case.log, thing)
+    return not first or _is_flushed(case, first[0])
+
+
+def _is_flushed(case: Case, first: Subject) -> bool:
+    """Whether the first failure of a queue pair is itself a flush."""
+    other = Case(case.session, first, case.log, asked=case.asked)
+    work = other.send if first.sort is Sort.SEND else other.receive
+    return work is not None and work.ending is not None and (
+        work.ending.status is WCStatus.WR_FLUSH_ERR
+    )  # fmt: skip
+
+
+def _own_err_cure(case: Case, qp: QueuePair) -> Fix:
+    """If it was wanted there is nothing to cure; else both ends are made anew."""
+    send, receive = case.send, case.receive
+    lines = simple_fixes.revive(case, qp)
+    if send is not None and send.wqe is not None:
+        return Fix([*lines, *simple_fixes.again(case, qp, send.wqe.wr, revived=True)])
+    if receive is not None and receive.wqe is not None and not receive.shared:
+        return Fix([*lines, simple_fixes.post_recv(case, qp, receive.wqe.wr)])
+    return Fix(program="flushes at a teardown are no failure: give the buffers back, report none")
+
+
+OWN_ERR = Check(
+    108, "own-err", Section.LOCAL,
+    question="Did this side move its queue pair to ERR itself, with nothing failed before?",
+    rule="a move to ERR gives everything back as WR_FLUSH_ERR: at a teardown that is no failure",
+    source="spdk-298", examine=own_err,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ local-recovery-one-side
+# local-recovery-one-side: one end began anew, the other went on.
+def local_recovery_one_side(case: Case) -> Finding:
+    """Whether an end was reset since the other was brought up, and their PSNs fell apart."""
+    send, both = case.send, ends(case)
+    if send is None or send.wqe is None or both is None or not both.sender.transport.acknowledged:
+        return NA
+    alone = began_alone(case, both)
+    if alone is None:
+        return ok("neither end was reset since the other was brought up")
+    sent, expected = both.sender.comp.psn, both.receiver.resp.psn
+    hears = both.receiver.state_row.receives
+    if sent == expected or not hears or carried_out(case) is not None or not is_in_vain(case):
+        return ok("their packet numbers still fit")
+    reset, at = alone
+    other = both.receiver if reset is both.sender else both.sender
+    return hinders(
+        case, said(f"{case.qp_name(reset)} was reset; {case.qp_name(other)} went on", at),
+        said(f"{case.qp_name(both.sender)} sends psn={sent}", told(case, both.sender, Attr.SQ_PSN)),
+        said(f"{case.qp_name(both.receiver)} expects psn={expected}"),
+        cure=Fix(recovery.reconnected(case, both.sender, send.wqe.wr)), since=at,
+    )  # fmt: skip
+
+
+LOCAL_RECOVERY_ONE_SIDE = Check(
+    26, "local-recovery-one-side", Section.LOCAL,
+    question="Was one end reset, and the other not?",
+    rule="a reset forgets the packet numbers; who goes on with the old ones takes the new for "
+    "duplicates, or for a gap",
+    source="ibv_modify_qp(3)", examine=local_recovery_one_side,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ flush-only
+# flush-only: all that was seen is a flush; something else failed before it.
+def flush_only(case: Case) -> Finding:
+    """Whether a work request of the same queue pair failed by itself, and this one did not."""
+    work, qp = case.send or case.receive, case.qp
+    if work is None or work.ending is None or qp is None:
+        return NA
+    if work.ending.status is not WCStatus.WR_FLUSH_ERR:
+        return ok("it is no flush")
+    found = first_failed(case.log, Thing(Noun.QP, qp.node, qp.number))
+    first = _ending(case, found[0]) if found else None
+    if first is None or first.status is WCStatus.WR_FLUSH_ERR:
+        return ok("no work request of it failed by itself")
+    others = _flush_only_flushed(case, qp) - 1
+    more = f", and {fmt.count(others, 'other')}" if others else ""
+    return fail(
+        said(f"{_name(case, found[0])} failed first, with {first.status.name}", first.event),
+        said(f"this one was flushed behind it{more}", work.ending.event),
+        since=work.ending.event,
+    )
+
+
+def _ending(case: Case, subject: Subject) -> Ending | None:
+    sort = Send if subject.sort is Sort.SEND else Receive
+    return sort(case.session, subject, case.log).ending
+
+
+def _name(case: Case, subject: Subject) -> str:
+    what = "wr" if subject.sort is Sort.SEND else "recv_wr"
+    return f"{case.names.of(subject.thing)}.{what}[{subject.wr_id}]"
+
+
+def _flush_only_flushed(case: Case, qp: QueuePair) -> int:
+    """Of both its queues."""
+    where = (qp.node, qp.number)
+    sends = [(node_of(r), object_of(r)) for _, r in case.log.failed_sends if r[B] == _FLUSH]
+    failed = [r for _, r in case.log.failed_receives if r[A].status == _FLUSH]
+    receives = [(node_of(r), r[A].qp_num) for r in failed]
+    return (sends + receives).count(where)
+
+
+_FLUSH = WCStatus.WR_FLUSH_ERR
+
+
+FLUSH_ONLY = Check(
+    77, "flush-only", Section.ERROR,
+    question="Is it only a flush, and another work request of the queue pair failed before?",
+    rule="a flush says only that the queue pair was in ERR or SQE: what failed first has the cause",
+    source="ibv_poll_cq(3)", examine=flush_only, station=True,
+)  # fmt: skip
+
+
+CHECKS = (
+    QP_ERR_FLUSH,
+    OWN_ERR,
+    LOCAL_RECOVERY_ONE_SIDE,
+    FLUSH_ONLY,
+)

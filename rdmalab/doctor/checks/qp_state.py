@@ -1,0 +1,289 @@
+"""The state of the own queue pair."""
+
+from rdmalab.command import Noun
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import bring_up
+from rdmalab.doctor.facts.awaited import things_in
+from rdmalab.doctor.facts.bring_up import entered, thing
+from rdmalab.doctor.facts.line import held
+from rdmalab.doctor.facts.qp_error_cause import qp_error_cause
+from rdmalab.doctor.facts.worst_case_wait import worst
+from rdmalab.doctor.finding import (
+    NA,
+    Check,
+    Evidence,
+    Finding,
+    Fix,
+    Section,
+    fail,
+    hinders,
+    ok,
+    said,
+    wait,
+    warn,
+)
+from rdmalab.doctor.fixes import recovery, simple_fixes
+from rdmalab.doctor.subject import Sort
+from rdmalab.hca import requester
+from rdmalab.hca.qp import QueuePair
+from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.records import A, B, Kind, event_of
+from rdmalab.spec.states import BRING_UP, QPState
+from rdmalab.views import fmt
+from rdmalab.views.planned import PlannedRow, planned_rows
+from rdmalab.world.relations import find_qp
+
+
+# ------------------------------------------------------------ too-early
+# too-early: nothing is wrong, it only takes its time.
+def too_early(case: Case) -> Finding:
+    """Whether it comes to a good end if time goes on: that is tried."""
+    work = case.send or case.receive
+    if work is None or work.ending is not None or work.posted is None:
+        return NA
+    if case.at_rest:
+        return ok("nothing more happens by itself")
+    if not case.comes:
+        return ok("time alone does not bring it")
+    return wait(
+        said(f"it completes at {fmt.clock(case.future.at_ns)} if time goes on, "
+             f"in {fmt.duration(case.future.at_ns - case.world.now_ns)}"),
+        *_next(case), *(said(text) for text in worst(case)), cure=Fix(["run"]),
+    )  # fmt: skip
+
+
+def _next(case: Case) -> list[Evidence]:
+    """What it waits for: the next thing that happens to its queue pair, or to the peer."""
+    own = [row for row in planned_rows(case.world, case.names) if row.qp in _names(case)]
+    return [said(_words(row), _cause(case, row)) for row in own[:1]]
+
+
+def _names(case: Case) -> list[str]:
+    return [case.qp_name(qp) for qp in (case.qp, case.peer) if qp is not None]
+
+
+def _words(row: PlannedRow) -> str:
+    return f"next, at {fmt.clock(row.at_ns)}: {row.qp} {row.sentence}"
+
+
+def _cause(case: Case, row: PlannedRow) -> int | None:
+    """The event in which a packet that is under way left."""
+    return None if row.number is None else event_of(case.world.trace.records[row.number])
+
+
+TOO_EARLY = Check(
+    20, "too-early", Section.LOCAL,
+    question="Is something on its way that will complete it?",
+    rule="a completion comes when the last answer has arrived, and not before",
+    source="ibv_poll_cq(3)", examine=too_early,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ qp-not-rts
+# qp-not-rts: the queue pair never got as far as sending.
+def qp_not_rts(case: Case) -> Finding:
+    """Whether the queue pair asked about, or one that a program waits for, is below RTS."""
+    found = _awaited(case) if case.program is not None else _asked(case)
+    if found is None:
+        return NA
+    if found.state not in BRING_UP[:-1]:
+        return ok(f"{case.qp_name(found)} is in {found.state.name}")
+    if not case.asked and not (case.program is not None and case.at_rest):
+        return ok("it may still be brought up")
+    name, lines = case.qp_name(found), recovery.way_up(case, found)
+    moved = bring_up.entered(case, found, found.state)
+    return fail(
+        said(f"{name} went to {found.state.name}, and nobody has moved it on", moved),
+        said(f"{name} needs {' and '.join(to.name for to in BRING_UP[:-1][found.state + 1:])}"
+             f"{' and ' if found.state < QPState.RTR else ''}RTS before it sends"),
+        cure=Fix(lines) if lines else None,
+    )  # fmt: skip
+
+
+def _asked(case: Case) -> QueuePair | None:
+    if case.subject.sort is not Sort.QP or case.qp is None or not case.qp.transport.sends:
+        return None
+    return case.qp
+
+
+def _awaited(case: Case) -> QueuePair | None:
+    """The first queue pair below RTS whose state a program waits for."""
+    program = case.program
+    if program is None or program.state is not ProgramState.WAITING:
+        return None
+    named = [t for t in things_in(case, program.line.question) if t.noun is Noun.QP]
+    found = [qp for t in named if (qp := find_qp(case.world, t.node, t.number)) is not None]
+    below = [qp for qp in found if qp.state in BRING_UP[:-1]]
+    return next(iter(below or found), None)
+
+
+QP_NOT_RTS = Check(
+    22, "qp-not-rts", Section.LOCAL,
+    question="Is the queue pair below RTS, though somebody wants to send?",
+    rule="in RTR a queue pair receives and answers; it sends from RTS on",
+    source="ibv_modify_qp(3)", examine=qp_not_rts,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ sqd
+# sqd: the queue pair was drained, and begins nothing.
+def sqd(case: Case) -> Finding:
+    """Whether it waits in SQD, or on a device that sleeps on when SQD is left."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or qp is None or not send.on_queue or send.begun:
+        return NA
+    drained = entered(case, qp, QPState.SQD)
+    asleep = qp.state is QPState.RTS and _sleeps(case, qp)
+    if drained is None or not (qp.state is QPState.SQD or asleep):
+        return ok(f"{case.qp_name(qp)} is in {qp.state.name} and awake")
+    name = case.qp_name(qp)
+    evidence = [said(f"{name} went to SQD", drained),
+                said("it was posted, and waits to begin", send.posted)]  # fmt: skip
+    lines = []
+    if qp.state is QPState.SQD:
+        lines.append(f"modify_qp {name} state=RTS")
+    else:
+        back = entered(case, qp, QPState.RTS)
+        evidence.append(said(f"{name} is back in RTS, and nothing was posted since", back))
+    if not case.profile.resumes_after_sqd:
+        evidence.append(said("this device looks at its queue only when something is posted"))
+        lines.append(recovery.nudge(case, qp, send.wqe.wr))
+    return hinders(case, *evidence, cure=Fix(lines), since=drained)
+
+
+def _sleeps(case: Case, qp: QueuePair) -> bool:
+    """It could send, and does not stand in line for the port."""
+    return (
+        not case.profile.resumes_after_sqd
+        and not qp.queued
+        and held(case) is None
+        and requester.next_wqe(qp) is not None
+    )
+
+
+SQD = Check(
+    23, "sqd", Section.LOCAL,
+    question="Is, or was, the queue pair in SQD?",
+    rule="in SQD work is accepted and not begun; SQD to RTS lets it go on",
+    source="ibv_modify_qp(3)", examine=sqd,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ sqe
+# sqe: a send failed on an unreliable queue pair, and nobody brought it back.
+def sqe(case: Case) -> Finding:
+    """Whether it was flushed in SQE."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or send.ending is None or qp is None:
+        return NA
+    if not send.flushed:
+        return ok("it was not flushed")
+    fall = qp_error_cause(case)
+    if fall is None or fall.state is not QPState.SQE:
+        return ok("its queue pair was not in SQE")
+    name = case.qp_name(qp)
+    back = [f"modify_qp {name} state=RTS"] if qp.state is QPState.SQE else []
+    return fail(
+        said(f"{name} went to SQE: {fall.sentence}", fall.event),
+        said(f"it was posted {'in SQE' if fall.event < (send.posted or 0) else 'before'}",
+             send.posted),
+        said("and flushed", send.ending.event),
+        cure=Fix([*back, *simple_fixes.again(case, qp, send.wqe.wr)]), since=fall.event,
+    )  # fmt: skip
+
+
+SQE = Check(
+    24, "sqe", Section.LOCAL,
+    question="Was its queue pair in SQE, after an earlier send had failed?",
+    rule="in SQE sends are flushed and receiving goes on, until modify_qp leads back to RTS",
+    source="ibv_modify_qp(3)", examine=sqe,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ cached-state
+# cached-state: the program's copy of the state is older than the queue pair.
+def cached_state(case: Case) -> Finding:
+    """Whether the device moved it by itself, and the program cannot know."""
+    qp, work = case.qp, case.send or case.receive
+    if qp is None or not case.asked or (work is None and case.subject.sort is not Sort.QP):
+        return NA
+    if qp.known_state is qp.state:
+        return ok("the program's copy of the state is true")
+    moved = entered(case, qp, qp.state)
+    posted = work.posted if work is not None else None
+    if work is not None and (posted is None or moved is None or posted < moved):
+        return ok("it was posted before the state changed")
+    name = case.qp_name(qp)
+    lines = [f"query_qp {name}"]
+    if qp.state is QPState.ERR:
+        lines += simple_fixes.revive(case, qp)
+    return warn(
+        said(f"{name} went to {qp.state.name} by itself", moved),
+        said(f"its qp->state still says {qp.known_state.name}; only query_qp asks the device"),
+        cure=Fix(lines),
+    )  # fmt: skip
+
+
+CACHED_STATE = Check(
+    28, "cached-state", Section.LOCAL,
+    question="Does the program believe in a state that is not so any more?",
+    rule="qp->state is a copy: modify_qp and query_qp renew it, a move by the device does not",
+    source="ibv_query_qp(3)", examine=cached_state,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ reset-swallowed
+# reset-swallowed: a move to RESET threw it away, without a completion.
+_NOUNS = {"sq": "send", "rq": "receive"}
+
+
+def reset_swallowed(case: Case) -> Finding:
+    """Whether it was neither done nor flushed when its queue pair went to RESET."""
+    work, qp = case.send or case.receive, case.qp
+    if work is None or qp is None or work.posted is None:
+        return NA
+    if work.discarded is None:
+        return ok("no RESET threw it away")
+    return fail(
+        said("it was posted", work.posted),
+        said(f"{case.qp_name(qp)} was moved to RESET", work.discarded),
+        *_thrown(case, work.discarded), cure=_cure(case), since=work.discarded,
+    )  # fmt: skip
+
+
+def _thrown(case: Case, event: int) -> list[Evidence]:
+    """How many work requests went with it."""
+    assert case.qp is not None
+    queue = "sq" if case.send is not None else "rq"
+    found = case.log.about(Kind.QUEUE_DISCARDED, thing(case.qp))
+    counts = [r[B] for _, r in found if event_of(r) == event and r[A] == queue]
+    return [said(f"{fmt.count(n, _NOUNS[queue])} went without a completion", event)
+            for n in counts]  # fmt: skip
+
+
+def _cure(case: Case) -> Fix | None:
+    qp, send, receive = case.qp, case.send, case.receive
+    assert qp is not None
+    if send is not None and send.wqe is not None:
+        return Fix(recovery.anew(case, qp, send.wqe.wr))
+    if receive is not None and receive.wqe is not None:
+        return Fix(recovery.receive_anew(case, qp, receive.wqe.wr))
+    return None
+
+
+RESET_SWALLOWED = Check(
+    29, "reset-swallowed", Section.LOCAL,
+    question="Did a move to RESET throw it away?",
+    rule="RESET empties both queues without completions: drain first, or post again",
+    source="ibv_modify_qp(3)", examine=reset_swallowed,
+)  # fmt: skip
+
+
+CHECKS = (
+    TOO_EARLY,
+    QP_NOT_RTS,
+    SQD,
+    SQE,
+    CACHED_STATE,
+    RESET_SWALLOWED,
+)

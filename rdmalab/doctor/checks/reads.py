@@ -1,0 +1,282 @@
+"""READs, atomics and what waits for them."""
+
+from typing import NamedTuple
+
+from rdmalab.command import Thing
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import messages
+from rdmalab.doctor.facts.bring_up import told
+from rdmalab.doctor.facts.line import held, posted, said_of
+from rdmalab.doctor.facts.messages import meet
+from rdmalab.doctor.finding import (
+    NA,
+    Check,
+    Evidence,
+    Finding,
+    Fix,
+    Section,
+    fail,
+    hinders,
+    ok,
+    said,
+    warn,
+)
+from rdmalab.doctor.fixes import memory_fixes, recovery, simple_fixes
+from rdmalab.hca.device import Hca
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wqe import SendWqe
+from rdmalab.hca.wr import SendWR
+from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of, object_of
+from rdmalab.spec.states import Attr
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import Local, SendFlags, WROpcode
+from rdmalab.views import fmt
+from rdmalab.views.ladder import packet_rows
+from rdmalab.views.transit_effects import ORIGINS, Origin
+from rdmalab.wire.packet import Packet
+from rdmalab.world.relations import find_qp
+
+
+# ------------------------------------------------------------ fence-wait
+# fence-wait: FENCE makes it wait for READs and atomics before it.
+def fence_wait(case: Case) -> Finding:
+    """Whether it, or one before it in line, waits for answers because of FENCE."""
+    send = case.send
+    if send is None or not send.on_queue:
+        return NA
+    hold = held(case)
+    if hold is None or hold.reason != "fence":
+        return ok("no fence holds it up")
+    first = hold.under_way[0] if hold.under_way else hold.wqe
+    return hinders(
+        case, said(f"{said_of(case, hold)} has FENCE", posted(case, hold.wqe)),
+        said(f"before it, and not answered yet: {hold.ahead or 'what was posted earlier'}",
+             posted(case, first)),
+        since=case.world.event,
+    )  # fmt: skip
+
+
+FENCE_WAIT = Check(
+    30, "fence-wait", Section.PROGRESS,
+    question="Does FENCE make it wait for a READ or an atomic before it?",
+    rule="a request with FENCE begins when all READs and atomics before it are done",
+    source="ibv_post_send(3)", examine=fence_wait,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ rd-atomic-zero
+# rd-atomic-zero: no READ and no atomic may ever begin.
+def rd_atomic_zero(case: Case) -> Finding:
+    """Whether a READ or an atomic is next in line, and max_rd_atomic is 0."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or qp is None or not send.on_queue:
+        return NA
+    hold = held(case)
+    if hold is None or hold.reason != "rd-atomic" or qp.attr.max_rd_atomic:
+        return ok("max_rd_atomic does not forbid it")
+    since = told(case, qp, Attr.MAX_QP_RD_ATOMIC)
+    return hinders(
+        case, said(f"{case.qp_name(qp)} was told max_rd_atomic=0", since),
+        said(f"{said_of(case, hold)} can never begin", posted(case, hold.wqe)),
+        cure=Fix(_lines(case, qp, send.wqe.wr)), since=since,
+    )  # fmt: skip
+
+
+def _lines(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
+    """Changed in SQD, where that does; else the connection is made anew."""
+    name, peer = case.qp_name(qp), case.peer
+    refuses = peer is None or not peer.attr.max_dest_rd_atomic
+    if refuses or qp.comp.serial < qp.req.started:
+        return recovery.reconnected(
+            case, qp, wr, {"max_rd_atomic": "1"}, {"max_dest_rd_atomic": "1"}
+        )
+    lines = [f"modify_qp {name} state=SQD", f"modify_qp {name} state=SQD max_rd_atomic=1",
+             f"modify_qp {name} state=RTS"]  # fmt: skip
+    return lines if case.profile.resumes_after_sqd else [*lines, recovery.nudge(case, qp, wr)]
+
+
+RD_ATOMIC_ZERO = Check(
+    31, "rd-atomic-zero", Section.PROGRESS,
+    question="Is it a READ or an atomic, and max_rd_atomic 0?",
+    rule="max_rd_atomic says how many READs and atomics may be under way; 0 is none, for ever",
+    source="ibv_modify_qp(3)", examine=rd_atomic_zero,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ rd-atomic-depth
+# rd-atomic-depth: as many READs and atomics are under way as may be.
+def rd_atomic_depth(case: Case) -> Finding:
+    """Whether a READ or an atomic is next in line, and waits for those before it."""
+    send, qp = case.send, case.qp
+    if send is None or qp is None or not send.on_queue:
+        return NA
+    hold = held(case)
+    if hold is None or hold.reason != "rd-atomic" or not qp.attr.max_rd_atomic:
+        return ok("it does not wait for READs or atomics before it")
+    depth = qp.attr.max_rd_atomic
+    return hinders(
+        case, said(f"{case.qp_name(qp)} was told max_rd_atomic={depth}",
+                   told(case, qp, Attr.MAX_QP_RD_ATOMIC)),
+        said(f"{said_of(case, hold)} waits for one of these: {hold.ahead}",
+             posted(case, hold.under_way[0]) if hold.under_way else None),
+        since=case.world.event,
+    )  # fmt: skip
+
+
+RD_ATOMIC_DEPTH = Check(
+    32, "rd-atomic-depth", Section.PROGRESS,
+    question="Are max_rd_atomic READs and atomics under way before it?",
+    rule="no more than max_rd_atomic READs and atomics are under way; the next waits for an answer",
+    source="ibv_modify_qp(3)", examine=rd_atomic_depth,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ ordering
+# ordering: a request sends what a READ before it was still to bring.
+_FENCE = int(SendFlags.FENCE)
+
+
+class Sent(NamedTuple):
+    """A request that sends from a buffer. left: the event in which it did, None: not yet."""
+
+    thing: Thing
+    wqe: SendWqe
+    posted: int
+    left: int | None
+
+
+def ordering(case: Case) -> Finding:
+    """Whether a READ or atomic into its buffers, posted before it, had not completed then."""
+    for sent in _requests(case):
+        hca = case.world.nodes[sent.thing.node]
+        qp = find_qp(case.world, *sent.thing[1:])
+        before = _overtaken(case, sent, hca)
+        if before is not None and qp is not None:
+            return _warn(case, sent, before, qp)
+    return ok("it sends nothing that a READ before it brings") if _requests(case) else NA
+
+
+def _requests(case: Case) -> list[Sent]:
+    """What is asked about, or what brought these bytes."""
+    if case.content is not None:
+        found = [Sent(m.thing, m.wqe, m.posted, m.sent) for _, m in case.content.brought]
+    elif case.send is not None and case.send.wqe is not None and case.asked:
+        started = [event_of(r) for _, r in case.log.about(Kind.WQE_STARTED, case.subject.thing)
+                   if r[A].serial == case.subject.serial]  # fmt: skip
+        left = started[-1] if started else None
+        found = [Sent(case.subject.thing, case.send.wqe, case.send.posted or 0, left)]
+    else:
+        found = []
+    return [sent for sent in found if _gathers(sent.wqe)]
+
+
+def _gathers(wqe: SendWqe) -> bool:
+    gathers = wqe.work is not None and wqe.work.local is Local.GATHER
+    return gathers and wqe.inline is None and not wqe.flags & _FENCE
+
+
+def _overtaken(case: Case, sent: Sent, hca: Hca) -> tuple[SendWqe, int] | None:
+    """The READ or atomic that it does not wait for, and when that was posted."""
+    own = messages.pieces(hca, sent.wqe.sg)
+    done = {r[A].serial: event_of(r) for _, r in case.log.about(Kind.WQE_COMPLETED, sent.thing)}
+    for _, record in reversed(case.log.about(Kind.SEND_POSTED, sent.thing)):
+        wqe: SendWqe = record[A]
+        if wqe.serial >= sent.wqe.serial or wqe.work is None:
+            continue
+        end = done.get(wqe.serial)
+        early = end is None or sent.left is None or end > sent.left
+        late_post = end is not None and end < sent.posted
+        if not early or late_post or wqe.work.local is not Local.SCATTER:
+            continue
+        if meet(own, messages.pieces(hca, wqe.sg)):
+            return wqe, event_of(record)
+    return None
+
+
+def _warn(case: Case, sent: Sent, before: tuple[SendWqe, int], qp: QueuePair) -> Finding:
+    wqe, posted = before
+    read, name = fmt.member(wqe.wr.opcode, WROpcode), case.qp_name(qp)
+    fenced = fmt.flags(int(sent.wqe.wr.flags) | _FENCE, SendFlags)
+    last = simple_fixes.again(case, qp, sent.wqe.wr, flags=fenced)
+    return warn(
+        said(f"{name}.wr[{sent.wqe.wr.wr_id}] sends, without FENCE, from the buffer of {read} "
+             f"wr_id={wqe.wr.wr_id}", sent.posted),
+        said(f"{read} was posted before it", posted),
+        said("it left before that had completed", sent.left),
+        cure=Fix([*last[:-1], simple_fixes.post_send(case, qp, wqe.wr), last[-1]]),
+    )  # fmt: skip
+
+
+ORDERING = Check(
+    89, "ordering", Section.WRONG,
+    question="Does it send what a READ or an atomic before it is still to bring?",
+    rule="requests begin in order; only FENCE makes one wait for the READs and atomics before it",
+    source="ibv_post_send(3)", examine=ordering,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ bad-resp
+# bad-resp: an answer came that fits no request.
+def bad_resp(case: Case) -> Finding:
+    """Which packet it was, and who has put it on the cable."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or send.ending is None or qp is None:
+        return NA
+    if send.ending.status is not WCStatus.BAD_RESP_ERR:
+        return ok("what answered it fitted")
+    answer = _answer(case)
+    evidence = _told(case, answer) if answer is not None else []
+    wanted = f"it asked for {send.wqe.length} bytes, from psn={send.wqe.first_psn} on"
+    again = simple_fixes.again(case, qp, send.wqe.wr, revived=True)
+    clear = ["fault clear"] if case.world.network.cable.faults else []
+    return fail(
+        *evidence,
+        said(wanted, send.posted),
+        said("an answer that does not fit ends it with BAD_RESP_ERR", send.ending.event),
+        cure=Fix([*clear, *memory_fixes.revived(case, qp), *again]),
+        since=evidence[0].event if evidence else None,
+    )
+
+
+def _answer(case: Case) -> Packet | None:
+    """What arrived when it failed."""
+    thing = case.subject.thing
+    for record in case.log.within(case.ended):
+        here = (node_of(record), object_of(record)) == (thing.node, thing.number)
+        packet = record[A]
+        if kind_of(record) is Kind.PACKET_RECEIVED and here and isinstance(packet, Packet):
+            return packet
+    return None
+
+
+def _told(case: Case, answer: Packet) -> list[Evidence]:
+    """How it came onto the cable."""
+    found = [each for kind in ORIGINS for each in case.log.of(kind)
+             if event_of(each.record) <= case.ended and each.record[A] == answer]  # fmt: skip
+    if not found:
+        return []
+    row = packet_rows(case.world, case.names, [max(found).number])[0]
+    how = {
+        Origin.SENT: f"{row.qp} sent",
+        Origin.COPIED: "a fault copied",
+        Origin.INJECTED: "nobody sent, somebody put on the cable",
+    }[row.origin]
+    size = fmt.count(row.length, "byte")
+    return [said(f"{how} {row.label} psn={row.psn} with {size}", row.event)]
+
+
+BAD_RESP = Check(
+    76, "bad-resp", Section.ERROR,
+    question="Did an answer come that fits no request?",
+    rule="an answer has the kind, the PSN and the length that its request asks for",
+    source="ibv_poll_cq(3)", examine=bad_resp,
+)  # fmt: skip
+
+
+CHECKS = (
+    FENCE_WAIT,
+    RD_ATOMIC_ZERO,
+    RD_ATOMIC_DEPTH,
+    ORDERING,
+    BAD_RESP,
+)

@@ -1,0 +1,220 @@
+"""A receive that waits, and a message that does not use it."""
+
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import partners, past
+from rdmalab.doctor.facts.content import Content, Posted, without
+from rdmalab.doctor.facts.messages import Message, pieces, taking
+from rdmalab.doctor.facts.undelivered import waiting_qps
+from rdmalab.doctor.facts.waiting import Done, done_by_peer, is_quiet, waiters, watcher
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said, warn
+from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.fixes.reconnecting import once_more, reconnect, some_message
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import RecvWR, SendWR
+from rdmalab.spec.states import QPState
+from rdmalab.spec.work import WROpcode
+from rdmalab.views import fmt
+from rdmalab.world.relations import peer_of
+
+# ------------------------------------------------------------ no-remote-send
+# no-remote-send: a receive waits for a message, and the peer has sent none.
+_SHOWN = 2
+
+
+def no_remote_send(case: Case) -> Finding:
+    """What the peer did instead, once it does nothing more."""
+    receive, qp = case.receive, next(iter(waiters(case)), None)
+    if receive is None or receive.shared or qp is None or receive.wqe is None:
+        return NA
+    peer = peer_of(case.world, qp)
+    if peer is None or not is_quiet(case, qp):
+        return ok("its peer may still send") if peer is not None else NA
+    done = done_by_peer(case, qp)
+    if any(each.takes_receive or _is_write(each) for each in done):
+        return ok("its peer has sent something")
+    name, watching = case.qp_name(peer), watcher(case, qp)
+    cure = _no_remote_send_cure(case, peer, receive.wqe.length)
+    if not done:
+        return warn(said(f"{name} has sent nothing yet", receive.posted), cure=cure)
+    facts = [
+        said(f"{watching or case.qp_name(qp)} waits for a message", receive.posted),
+        *[said(f"{name} did {fmt.send_wqe(each.wqe)}, which takes no receive", each.event)
+          for each in done[-_SHOWN:]],
+        said(f"{name} has posted no SEND"),
+    ]  # fmt: skip
+    return fail(*facts, cure=cure) if watching else warn(*facts, cure=cure)
+
+
+def _is_write(done: Done) -> bool:
+    return done.wqe.wr.opcode == WROpcode.RDMA_WRITE
+
+
+def _no_remote_send_cure(case: Case, peer: QueuePair, length: int) -> Fix | None:
+    return Fix([some_message(case, peer, length)]) if peer.state is QPState.RTS else None
+
+
+NO_REMOTE_SEND = Check(
+    53, "no-remote-send", Section.RECEIVE,
+    question="Has the peer sent nothing that takes a receive?",
+    rule="a receive ends with a SEND or a WRITE_WITH_IMM of the peer; READs and atomics take none",
+    source="ibv_post_recv(3)", examine=no_remote_send,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ recv-state
+# recv-state: the queue pair that should receive is not in a state in which it does.
+_EARLY = (QPState.RESET, QPState.INIT)
+
+
+def recv_state(case: Case) -> Finding:
+    """Whether a message came while its queue pair was not in RTR or later."""
+    if case.receive is not None:
+        return _of_receive(case)
+    unheard, qp = case.unheard, case.qp
+    if unheard is None or qp is None or unheard.send.wqe is None or qp.transport.acknowledged:
+        return NA
+    misses, target = unheard.because("not-ready"), partners.target(case)
+    if not misses or target is None:
+        return ok("its target was ready to receive")
+    state, since = partners.state_at(case, target, misses[-1].event)
+    name = case.qp_name(target)
+    return fail(
+        said(f"{name} was in {state.name}", since),
+        said(f"so {target.node} dropped it", misses[-1].event),
+        cure=_recv_state_cure(case, qp, target, unheard.send.wqe.wr), since=since,
+    )  # fmt: skip
+
+
+def _of_receive(case: Case) -> Finding:
+    """A receive may be posted early; it is only said that nothing comes to it yet."""
+    deaf = [qp for qp in waiting_qps(case) if qp.state in _EARLY]
+    if not deaf or not case.asked:
+        return ok("its queue pair receives") if case.receive is not None else NA
+    qp = deaf[0]
+    since = partners.entered(case, qp, qp.state)
+    return warn(said(f"{case.qp_name(qp)} is in {qp.state.name}: it takes no message", since))
+
+
+def _recv_state_cure(case: Case, qp: QueuePair, target: QueuePair, wr: SendWR) -> Fix | None:
+    """Bring it up, and say the message once more."""
+    if target.state_row.receives:
+        return Fix(once_more(case, qp, wr, target))
+    if target.state is QPState.INIT and not target.transport.connected:
+        up = simple_fixes.move(case, target, QPState.INIT, QPState.RTR, {})
+        return Fix([up, *once_more(case, qp, wr, target)])
+    if target.transport.connected:
+        lines = reconnect(case, qp, target)
+    else:
+        lines = simple_fixes.revive(case, target)
+    return Fix(lines + once_more(case, qp, wr, target, revived=True))
+
+
+RECV_STATE = Check(
+    55, "recv-state", Section.RECEIVE,
+    question="Did it come while the queue pair that should take it was not in RTR or later?",
+    rule="in INIT receives may be posted, but messages are taken from RTR on, and none in ERR",
+    source="ibv_post_recv(3)", examine=recv_state,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ write-no-signal
+# write-no-signal: somebody waits for the completion of a plain RDMA WRITE of the peer.
+def write_no_signal(case: Case) -> Finding:
+    """Whether the last that the peer did for those who wait was a plain WRITE."""
+    waiting = waiters(case)
+    for qp in waiting:
+        done = done_by_peer(case, qp)
+        writes = [each for each in done if each.wqe.wr.opcode == WROpcode.RDMA_WRITE]
+        sent = [each for each in done if each.takes_receive]
+        if writes and not sent and is_quiet(case, qp):
+            return _waits_in_vain(case, qp, writes)
+    return ok("no plain WRITE of the peer is waited for") if waiting else NA
+
+
+def _waits_in_vain(case: Case, qp: QueuePair, writes: list[Done]) -> Finding:
+    peer, last = peer_of(case.world, qp), writes[-1]
+    assert peer is not None
+    name = case.qp_name(peer)
+    facts = [
+        said(f"{name} did {fmt.send_wqe(last.wqe)}: the bytes are in {qp.node}'s memory",
+             last.event),
+        said(f"it takes no receive of {case.qp_name(qp)}, and completes at {name} only"),
+    ]  # fmt: skip
+    cure, watching = _write_no_signal_cure(case, qp, peer, last), watcher(case, qp)
+    if not watching:  # a message may follow
+        return warn(*facts, cure=cure)
+    return fail(*facts, said(f"{watching} waits for a completion"), cure=cure)
+
+
+def _write_no_signal_cure(case: Case, qp: QueuePair, peer: QueuePair, last: Done) -> Fix:
+    """The last WRITE once more, with immediate data, and a receive for it."""
+    wr = last.wqe.wr
+    again = simple_fixes.post_send(case, peer, wr, wr_id=peer.sq.posted + 1,
+                            opcode=WROpcode.RDMA_WRITE_WITH_IMM.name)  # fmt: skip
+    if qp.source.wqes:
+        return Fix([again])
+    return Fix([simple_fixes.post_recv(case, qp, RecvWR(wr.wr_id)), again])
+
+
+WRITE_NO_SIGNAL = Check(
+    64, "write-no-signal", Section.RECEIVE,
+    question="Does somebody wait at the target of a plain RDMA WRITE for a completion?",
+    rule="an RDMA WRITE without immediate data takes no receive and tells the peer nothing",
+    source="ibv_post_send(3)", examine=write_no_signal,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ byte-len
+# byte-len: a message was shorter than its buffer, and the rest of the buffer is older.
+_ADVICE = "take byte_len bytes of the buffer, and no more"
+
+
+def byte_len(case: Case) -> Finding:
+    """Whether the newest message filled only a part of these bytes."""
+    content = case.content
+    newest = content.receives[0] if content is not None and content.receives else None
+    if content is None or newest is None:
+        return NA
+    message = taking(case.world, case.log, case.node, newest.qp, newest.wqe)
+    if message is None or not _covers(content, newest) or message.wqe.length >= newest.wqe.length:
+        return ok("the newest message filled its buffer")
+    own = [touch for touch, other in content.brought if other.subject == message.subject]
+    older = [touch for touch in content.written if touch not in own]
+    if not own or not older:
+        return ok("these bytes are of one message")
+    rest = past.words_for(case.session, case.node, older[0].piece)
+    return warn(
+        said(f"the message had {message.wqe.length} bytes, and its receive has room for "
+             f"{newest.wqe.length}", own[0].event),
+        said(f"{rest} is older", older[0].event),
+        said(_told(case, message), message.posted),
+        cure=Fix(program=_ADVICE),
+    )  # fmt: skip
+
+
+def _told(case: Case, message: Message) -> str:
+    return f"{case.names.of(message.thing)}.wr[{message.wqe.wr.wr_id}] is the message"
+
+
+def _covers(content: Content, newest: Posted) -> bool:
+    """The receive is for all bytes that are asked about."""
+    left = [content.piece]
+    for piece in pieces(content.hca, newest.wqe.sg):
+        left = without(left, piece)
+    return not left
+
+
+BYTE_LEN = Check(
+    85, "byte-len", Section.WRONG,
+    question="Was the newest message shorter than the bytes that are looked at?",
+    rule="a message fills byte_len bytes of its buffer; what lies behind them is as it was",
+    source="ibv_poll_cq(3)", examine=byte_len,
+)  # fmt: skip
+
+
+CHECKS = (
+    NO_REMOTE_SEND,
+    RECV_STATE,
+    WRITE_NO_SIGNAL,
+    BYTE_LEN,
+)

@@ -1,0 +1,251 @@
+"""Which queue a receive went to, and whether it had room."""
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import attempts
+from rdmalab.doctor.facts.backlog import after_polling, answer, backlog
+from rdmalab.doctor.facts.send import Send
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.log import Call
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.srq import SharedReceiveQueue
+from rdmalab.hca.wr import SendWR
+from rdmalab.spec.records import A, Kind, event_of, object_of
+from rdmalab.spec.refusals import Syndrome
+from rdmalab.spec.rules import errno_name
+from rdmalab.spec.states import QPState, QPType
+from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.views import fmt
+from rdmalab.world.relations import node_at, peer_of
+
+# ------------------------------------------------------------ srq-vs-rq
+# srq-vs-rq: the receive went to another queue than the one that messages are taken from.
+RULE = "recv-shared"
+
+
+def srq_vs_rq(case: Case) -> Finding:
+    """Of a refused post_recv, whether its queue pair has an SRQ; of a send that finds no receive,
+    whether receives were posted to an SRQ that the peer does not take them from."""
+    if case.call is not None and case.call.verb == "post_recv" and case.qp is not None:
+        return _of_call(case, case.call, case.qp)
+    send, peer = case.send, case.peer
+    if send is None or peer is None or not case.asked or not send.on_queue:
+        return NA
+    if peer.source.wqes or not any(row.syndrome is Syndrome.RNR_NAK for row in send.answers):
+        return NA
+    astray = _astray(case, peer)
+    if astray is None:
+        return ok("no receive for the peer went elsewhere")
+    srq, event = astray
+    assert send.wqe is not None
+    return fail(
+        said(f"{case.name(Noun.SRQ, peer.node, srq.number)} got a receive", event),
+        said(f"{case.qp_name(peer)} takes its receives from {_source(case, peer)}, which is empty"),
+        _no_receive(case, peer),
+        cure=Fix([simple_fixes.room(case, peer, send.wqe.length)]),
+    )
+
+
+def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
+    if call.refusal != RULE:
+        return ok("it was posted to the right queue")
+    attempt, srq = attempts.of_call(case), case.name(Noun.SRQ, qp.node, qp.srq)
+    wrs = attempts.bound(case.session, attempt, attempt.left) if attempt is not None else []
+    answer = f"{call.verb} returned {errno_name(call.errno)}: {call.message}"
+    made = case.log.about(Kind.CREATED, Thing(Noun.QP, qp.node, qp.number))
+    lines = [simple_fixes.post_recv(case, qp, wr) for wr in wrs]
+    return fail(
+        said(
+            f"{case.qp_name(qp)} was made with srq={srq}",
+            event_of(made[-1].record) if made else None,
+        ),
+        said(answer, call.event),
+        cure=Fix(lines) if lines else None,
+        since=call.event,
+    )
+
+
+def _source(case: Case, qp: QueuePair) -> str:
+    return case.name(Noun.SRQ, qp.node, qp.srq) if qp.srq else "its own receive queue"
+
+
+def _astray(case: Case, peer: QueuePair) -> tuple[SharedReceiveQueue, int] | None:
+    """An SRQ of the same domain that was filled while nothing was posted where it was wanted."""
+    own = (
+        Thing(Noun.SRQ, peer.node, peer.srq) if peer.srq else Thing(Noun.QP, peer.node, peer.number)
+    )
+    kind = Kind.SRQ_POSTED if peer.srq else Kind.RECV_POSTED
+    filled = [event_of(r) for _, r in case.log.about(kind, own)]
+    for number, srq in case.world.nodes[peer.node].srqs.items.items():
+        posts = case.log.about(Kind.SRQ_POSTED, Thing(Noun.SRQ, peer.node, number))
+        first = next((event_of(r) for _, r in posts if event_of(r) > max(filled, default=-1)), None)
+        if srq is not peer.source and srq.wqes and srq.pd == peer.pd and first is not None:
+            return srq, first
+    return None
+
+
+def _no_receive(case: Case, peer: QueuePair) -> Evidence:
+    """The message that found none."""
+    found = case.log.about(Kind.REQUEST_REFUSED, Thing(Noun.QP, peer.node, peer.number))
+    return said("so a message found no receive", event_of(found[0].record) if found else None)
+
+
+SRQ_VS_RQ = Check(
+    10, "srq-vs-rq", Section.POSTED,
+    question="Was the receive posted to another queue than the one that is used?",
+    rule="a queue pair made with an SRQ takes receives from that SRQ, and from nowhere else",
+    source="ibv_post_srq_recv(3)", examine=srq_vs_rq,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ recv-before-send
+# recv-before-send: the answer is here, and was taken for the completion of the request.
+def recv_before_send(case: Case) -> Finding:
+    """Of a post that found no slot, whether it followed the peer's answer and not a completion."""
+    found, call = backlog(case), case.call
+    if found is None or call is None or not case.asked:
+        return NA
+    if not found.all_under_way:
+        return ok("some of what held its slots was done")
+    message = answer(case, found)
+    if message is None:
+        return ok("no message was taken for their completion")
+    last, cqe = found.sends[-1], message[A]
+    lines = after_polling(case, found)
+    return fail(
+        _state(last, call.event),
+        said(f"the peer's message was polled ({fmt.wr(cqe.wr_id)} of the receives), "
+             "which frees no slot", event_of(message)),
+        said(f"{call.verb} followed at once", call.event),
+        cure=Fix(lines) if lines else None, since=last.posted,
+    )  # fmt: skip
+
+
+def _state(send: Send, event: int) -> Evidence:
+    """The newest request, and where its acknowledgement was then."""
+    name = fmt.wr(send.subject.wr_id)
+    acks = [row for row in send.answers if row.event <= event]
+    if not acks:
+        return said(f"{name} was posted, and not yet acknowledged", send.posted)
+    return said(f"{name} was posted, and its {acks[-1].label}, which left at "
+                f"{fmt.ev(acks[-1].event)}, had not come", send.posted)  # fmt: skip
+
+
+RECV_BEFORE_SEND = Check(
+    94, "recv-before-send", Section.POSTED,
+    question="Was the peer's answer taken for the completion of the request?",
+    rule="nothing orders the completions of two queues: only its own completion frees a request",
+    source="spdk-1292", examine=recv_before_send,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ rq-full
+# rq-full: as many receives are posted as the queue holds.
+Queue = QueuePair | SharedReceiveQueue
+_POSTED = {Noun.QP: Kind.RECV_POSTED, Noun.SRQ: Kind.SRQ_POSTED}
+
+
+def rq_full(case: Case) -> Finding:
+    """Of a receive that found no slot, whether all slots held receives that no message took."""
+    call, queue = case.call, attempts.queue_of(case)
+    if call is None or queue is None or call.verb not in attempts.RECEIVING or not case.asked:
+        return NA
+    if call.refusal != "queue-full":
+        return ok("the receive queue was not full")
+    thing = _thing(queue)
+    name, many = case.names.of(thing), _capacity(queue)
+    if _waiting(case, queue, thing, call.event) < many:
+        return ok("messages had taken some of its receives")
+    posted = [event_of(r) for _, r in case.log.about(_POSTED[thing.noun], thing)
+              if event_of(r) <= call.event]  # fmt: skip
+    return fail(
+        said(f"{fmt.count(many, 'receive')} are all that {name} holds, and no message had taken "
+             "one of them", posted[-many] if len(posted) >= many else None),
+        said(f"{call.verb} returned {errno_name(call.errno)}, which is the answer: it does not set "
+             "errno", call.event),
+        cure=_cure(case, queue), since=call.event,
+    )  # fmt: skip
+
+
+def _thing(queue: Queue) -> Thing:
+    return Thing(Noun.QP if isinstance(queue, QueuePair) else Noun.SRQ, queue.node, queue.number)
+
+
+def _capacity(queue: Queue) -> int:
+    return queue.rq.capacity if isinstance(queue, QueuePair) else queue.capacity
+
+
+def _waiting(case: Case, queue: Queue, thing: Thing, event: int) -> int:
+    """How many receives waited in that event: what waits now, less what came and went since."""
+    now = len(queue.rq.wqes if isinstance(queue, QueuePair) else queue.wqes)
+    shared = thing.number if thing.noun is Noun.SRQ else 0
+    taken = sum(
+        event_of(r) > event and r[A].srq == shared and (shared > 0 or object_of(r) == thing.number)
+        for _, r in case.log.of(Kind.RECV_TAKEN, thing.node)
+    )
+    posted = sum(event_of(r) > event for _, r in case.log.about(_POSTED[thing.noun], thing))
+    return int(now + taken - posted)
+
+
+# --------------------------------------------------------------------------- the cure
+def _cure(case: Case, queue: Queue) -> Fix:
+    """A message takes the oldest of them, and its polled completion gives the slot back."""
+    attempt = attempts.of_call(case)
+    users = case.world.nodes[queue.node].qps.items.values()
+    takers = [queue] if isinstance(queue, QueuePair) else [
+        qp for qp in users if qp.srq == queue.number
+    ]  # fmt: skip
+    for qp in takers:
+        message = _message(case, qp)
+        if message and attempt is not None and qp.recv_cq:
+            cq = case.name(Noun.CQ, qp.node, qp.recv_cq)
+            again = attempts.said_again(case.session, attempt, attempt.left)
+            return Fix([message, "run", f"poll_cq {cq}", again])
+    return Fix(program="count the receives that are posted, or ask for a longer queue when it is "
+                        "made")  # fmt: skip
+
+
+def _message(case: Case, qp: QueuePair) -> str:
+    """An empty message to this queue pair, from its peer or from a datagram's sender."""
+    wr = SendWR(opcode=WROpcode.SEND, flags=SendFlags.SIGNALED)
+    peer = peer_of(case.world, qp)
+    if peer is not None and peer.state is QPState.RTS:
+        return simple_fixes.post_send(case, peer, wr, wr_id=None)
+    for hca in case.world.nodes.values():
+        for other in hca.qps.items.values():
+            ah = _handle(case, other, qp)
+            if ah and other.state is QPState.RTS and qp.qp_type is QPType.UD:
+                wr.ah, wr.remote_qpn, wr.remote_qkey = ah, qp.number, qp.attr.qkey or 0
+                return simple_fixes.post_send(
+                    case, other, wr, wr_id=None, remote_qpn=case.qp_name(qp)
+                )
+    return ""
+
+
+def _handle(case: Case, sender: QueuePair, receiver: QueuePair) -> int:
+    """The number of an address handle of a UD queue pair that leads there; 0: it has none."""
+    handles = case.world.nodes[sender.node].ahs.items.values()
+    if sender.qp_type is not QPType.UD or sender is receiver:
+        return 0
+    leads = (
+        ah.number
+        for ah in handles
+        if ah.pd == sender.pd and node_at(case.world, sender.node, ah.attr) == receiver.node
+    )
+    return next(leads, 0)
+
+
+RQ_FULL = Check(
+    103, "rq-full", Section.RECEIVE,
+    question="Was the receive queue full of receives that wait?",
+    rule="a receive holds its slot until a message has taken it and its completion is polled",
+    source="ompi-376", examine=rq_full,
+)  # fmt: skip
+
+
+CHECKS = (
+    SRQ_VS_RQ,
+    RECV_BEFORE_SEND,
+    RQ_FULL,
+)

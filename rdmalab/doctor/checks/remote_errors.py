@@ -1,0 +1,289 @@
+"""The peer refuses the request: REM_INV_REQ_ERR, REM_ACCESS_ERR, REM_OP_ERR."""
+
+from collections.abc import Callable
+
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import key_lookup
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import memory_fixes, simple_fixes
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wqe import SendWqe
+from rdmalab.spec.access import Access
+from rdmalab.spec.opcodes import ATOMIC_BYTES
+from rdmalab.spec.records import A, B, Kind, Record, event_of, node_of
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
+
+
+# ------------------------------------------------------------ rem-inv-req
+# rem-inv-req: the peer holds the request for one that it may not, or cannot, do.
+def rem_inv_req(case: Case) -> Finding:
+    """Which test of the responder it failed."""
+    send, qp, peer = case.send, case.qp, case.peer
+    if send is None or send.wqe is None or send.ending is None or qp is None:
+        return NA
+    if case.unheard is not None and (dropped := case.unheard.because("not-enabled")):
+        return _rem_inv_req_in_silence(case, send.wqe, dropped[-1].event)
+    if send.ending.status is not WCStatus.REM_INV_REQ_ERR:
+        return ok("the peer did not find it invalid")
+    refused = _rem_inv_req_refusal(case, peer)
+    naks = [row for row in send.answers if row.label == "NAK_INVALID_REQUEST"]
+    evidence = [said(f"{row.label} came back", row.event) for row in naks[-1:]]
+    evidence.append(said("so it ended with REM_INV_REQ_ERR", send.ending.event))
+    if refused is None or peer is None:
+        return fail(*evidence)
+    name = refused[B]
+    tell = _TOLD.get(name)
+    reason = tell(case, send.wqe, qp, peer) if tell is not None else fmt.reason(name)
+    lines = _CURES[name](case, send.wqe, qp, peer) if name in _CURES else []
+    text = f"{case.qp_name(peer)} refused it: {reason}"
+    return fail(said(text, event_of(refused)), *evidence, cure=Fix(lines) if lines else None)
+
+
+def _rem_inv_req_in_silence(case: Case, wqe: SendWqe, event: int) -> Finding:
+    """Of a transport without answers: the responder drops it, and the sender is told SUCCESS."""
+    qp, peer, send = case.qp, case.peer, case.send
+    if qp is None or peer is None or send is None:
+        return NA
+    reason = _not_enabled(case, wqe, qp, peer)
+    return fail(
+        said(f"{case.qp_name(peer)} refused it: {reason}", event),
+        said(f"{qp.qp_type.name} tells nobody", send.ending.event if send.ending else None),
+        cure=Fix(_CURES["not-enabled"](case, wqe, qp, peer)),
+    )
+
+
+def _rem_inv_req_refusal(case: Case, peer: QueuePair | None) -> Record | None:
+    """The newest one of the peer that counts as an invalid request."""
+    found = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number) if peer is not None else []
+    for _, record in reversed(found):
+        if event_of(record) <= case.ended and record[B] not in ("sequence-gap", "no-receive"):
+            return record
+    return None
+
+
+# --------------------------------------------------------------------------- in words
+Tell = Callable[[Case, SendWqe, QueuePair, QueuePair], str]
+
+
+def _not_enabled(_case: Case, wqe: SendWqe, _qp: QueuePair, peer: QueuePair) -> str:
+    has = int(peer.attr.qp_access_flags or 0)
+    lacks = key_lookup.asked_of_peer(wqe)[0] & ~has
+    return f"its qp_access_flags are {fmt.flags(has, Access)}, without {_rights(lacks)}"
+
+
+def _rights(lacks: int) -> str:
+    return fmt.flags(lacks, Access)
+
+
+def _no_depth(_case: Case, _wqe: SendWqe, _qp: QueuePair, _peer: QueuePair) -> str:
+    return "its max_dest_rd_atomic is 0, it serves no READ and no atomic"
+
+
+def _too_deep(case: Case, _wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> str:
+    ours, theirs = qp.attr.max_rd_atomic, peer.attr.max_dest_rd_atomic
+    return (
+        f"it serves {theirs} READs and atomics at a time (max_dest_rd_atomic), "
+        f"{case.qp_name(qp)} has {ours} under way (max_rd_atomic)"
+    )
+
+
+def _unaligned(_case: Case, wqe: SendWqe, _qp: QueuePair, _peer: QueuePair) -> str:
+    return f"remote_addr {wqe.wr.remote_addr:#x} is no multiple of {ATOMIC_BYTES}"
+
+
+_TOLD: dict[str, Tell] = {
+    "not-enabled": _not_enabled,
+    "no-depth": _no_depth,
+    "too-deep": _too_deep,
+    "unaligned": _unaligned,
+}
+
+
+# --------------------------------------------------------------------------- what would do
+Lines = Callable[[Case, SendWqe, QueuePair, QueuePair], list[str]]
+
+
+def _allow(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str]:
+    has = int(peer.attr.qp_access_flags or 0) | key_lookup.asked_of_peer(wqe)[0]
+    return _revived(case, wqe, qp, theirs={"qp_access_flags": fmt.flags(has, Access)})
+
+
+def _serve(case: Case, wqe: SendWqe, qp: QueuePair, _peer: QueuePair) -> list[str]:
+    depth = str(max(1, qp.attr.max_rd_atomic or 0))
+    return _revived(case, wqe, qp, theirs={"max_dest_rd_atomic": depth})
+
+
+def _ask_less(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str]:
+    depth = str(peer.attr.max_dest_rd_atomic or 1)
+    return _revived(case, wqe, qp, ours={"max_rd_atomic": depth})
+
+
+def _align(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str]:
+    place = -(-wqe.wr.remote_addr // ATOMIC_BYTES) * ATOMIC_BYTES
+    mr = case.world.nodes[peer.node].rkeys.get(wqe.wr.rkey)
+    if mr is None:
+        return []
+    name = f"{key_lookup.name_of(case, peer.node, mr)}[{place - mr.iova}]"
+    named = {"remote": name, "remote_addr": None, "rkey": None}
+    again = simple_fixes.again(case, qp, wqe.wr, revived=True, **named)
+    return [*simple_fixes.revive(case, qp), *again]
+
+
+def _revived(
+    case: Case,
+    wqe: SendWqe,
+    qp: QueuePair,
+    ours: simple_fixes.Attributes | None = None,
+    theirs: simple_fixes.Attributes | None = None,
+) -> list[str]:
+    again = simple_fixes.again(case, qp, wqe.wr, revived=True)
+    return [*memory_fixes.revived(case, qp, ours, theirs), *again]
+
+
+_CURES: dict[str, Lines] = {
+    "not-enabled": _allow,
+    "no-depth": _serve,
+    "too-deep": _ask_less,
+    "unaligned": _align,
+}
+
+
+REM_INV_REQ = Check(
+    70, "rem-inv-req", Section.ERROR,
+    question="Did the peer refuse it as an invalid request?",
+    rule="a responder does what its qp_access_flags, its max_dest_rd_atomic, its path MTU, its "
+    "receive and the alignment of atomics allow",
+    source="ibv_modify_qp(3)", examine=rem_inv_req, station=True,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ rem-access
+# rem-access: the peer's memory may not be touched so.
+def rem_access(case: Case) -> Finding:
+    """Which test of its key the responder's memory failed."""
+    send, peer = case.send, case.peer
+    if case.receive is not None and case.qp is not None:
+        return _taken(case, case.qp)
+    if send is None or send.wqe is None or send.ending is None or case.qp is None:
+        return NA
+    if case.unheard is not None and (dropped := case.unheard.because("rkey")):
+        return _rem_access_in_silence(case, send.wqe, dropped[-1].event)
+    if send.ending.status is not WCStatus.REM_ACCESS_ERR:
+        return ok("the peer did not deny its memory")
+    naks = [row for row in send.answers if row.syndrome is not None and row.syndrome.name != "ACK"]
+    evidence = [_rem_access_refusal(case, send.wqe, peer, case.qp)] if peer is not None else []
+    evidence += [said(f"{row.label} came back", row.event) for row in naks[-1:]]
+    evidence.append(said("so it ended with REM_ACCESS_ERR", send.ending.event))
+    return fail(*evidence, cure=_cure(case, send.wqe, case.qp, peer))
+
+
+def _taken(case: Case, qp: QueuePair) -> Finding:
+    """A receive that a WRITE with immediate took before its key was refused."""
+    ending = case.receive.ending if case.receive is not None else None
+    if ending is None or ending.status is not WCStatus.LOC_ACCESS_ERR:
+        return NA
+    found = case.log.of(Kind.REQUEST_REFUSED, qp.node, qp.number)
+    events = [event_of(r) for _, r in found if r[B] == "rkey" and event_of(r) <= case.ended]
+    return fail(
+        said(f"{case.qp_name(qp)} refused a WRITE with immediate: its R_Key does not allow it",
+             events[-1] if events else None),
+        said("so this receive ended with LOC_ACCESS_ERR", ending.event),
+    )  # fmt: skip
+
+
+def _rem_access_in_silence(case: Case, wqe: SendWqe, event: int) -> Finding:
+    """Of a transport without answers: the responder drops it, and the sender is told SUCCESS."""
+    qp, peer, send = case.qp, case.peer, case.send
+    if qp is None or peer is None or send is None:
+        return NA
+    refusal = _rem_access_refusal(case, wqe, peer, qp)
+    return fail(
+        said(refusal.text, event),
+        said(f"{qp.qp_type.name} tells nobody", send.ending.event if send.ending else None),
+        cure=_cure(case, wqe, qp, peer),
+    )
+
+
+def _rem_access_refusal(case: Case, wqe: SendWqe, peer: QueuePair, qp: QueuePair) -> Evidence:
+    found = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
+    events = [event_of(r) for _, r in found if r[B] == "rkey" and event_of(r) <= case.ended]
+    denial = key_lookup.denial_at(case.world.nodes[peer.node], peer, wqe)
+    test = f"rkey {wqe.wr.rkey:#x} was not good for it then; now it is"
+    if denial is not None:
+        test = key_lookup.told(case, denial, peer)
+    return said(f"{case.qp_name(peer)} refused it: {test}", events[-1] if events else None)
+
+
+def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fix | None:
+    """Bring both ends up again, and name memory of the peer that allows it."""
+    denial = None
+    if peer is not None:
+        denial = key_lookup.denial_at(case.world.nodes[peer.node], peer, wqe)
+    if (
+        peer is None
+        or denial is None
+        or key_lookup.former(case, peer.node, wqe.wr.rkey) is not None
+    ):
+        return None
+    mend = memory_fixes.target(case, peer, wqe.wr, denial)
+    if mend is None:
+        return None
+    changed = {"remote_addr": None, "rkey": None, "remote": mend.said}
+    if mend.length < denial.length:
+        changed["sg"] = memory_fixes.first_bytes(case, wqe.wr, mend.length)
+    silent = not qp.transport.acknowledged  # then both ends are as they were
+    again = simple_fixes.again(case, qp, wqe.wr, revived=not silent, **changed)
+    return Fix([*mend.lines, *([] if silent else memory_fixes.revived(case, qp)), *again])
+
+
+REM_ACCESS = Check(
+    71, "rem-access", Section.ERROR,
+    question="Did the peer deny its memory: rkey, domain, right or range?",
+    rule="an rkey opens only its own bytes, to its own domain, for the rights it was given",
+    source="ibv_reg_mr(3)", examine=rem_access, station=True,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ rem-op
+# rem-op: the peer could not finish what it had accepted.
+def rem_op(case: Case) -> Finding:
+    """What went wrong at the peer, which only its own completions tell."""
+    send, peer = case.send, case.peer
+    if send is None or send.ending is None:
+        return NA
+    if send.ending.status is not WCStatus.REM_OP_ERR:
+        return ok("the peer could do what it had accepted")
+    evidence = _at_peer(case, peer) if peer is not None else []
+    return fail(*evidence, said("here it ended with REM_OP_ERR", send.ending.event))
+
+
+def _at_peer(case: Case, peer: QueuePair) -> list[Evidence]:
+    """Its refusal, and the completion that it has for its own receive."""
+    name = case.qp_name(peer)
+    refusals = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
+    found = [said(f"{name} gave up: {fmt.reason(r[B])}", event_of(r))
+             for _, r in refusals if event_of(r) <= case.ended][-1:]  # fmt: skip
+    for _, record in case.log.failed_receives:
+        cqe = record[A]
+        at_peer = (node_of(record), cqe.qp_num) == (peer.node, peer.number)
+        if at_peer and cqe.status is not WCStatus.WR_FLUSH_ERR:
+            text = f"its receive wr_id={cqe.wr_id} ended with {cqe.status.name}"
+            found.append(said(text, event_of(record)))
+            break
+    return found
+
+
+REM_OP = Check(
+    72, "rem-op", Section.ERROR,
+    question="Could the peer not finish it, although the request was good?",
+    rule="REM_OP_ERR says nothing of the request: the cause stands in the completions of the peer",
+    source="ibv_poll_cq(3)", examine=rem_op, station=True,
+)  # fmt: skip
+
+
+CHECKS = (
+    REM_INV_REQ,
+    REM_ACCESS,
+    REM_OP,
+)

@@ -1,0 +1,223 @@
+"""Receiver not ready: the peer has no receive for a message."""
+
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import partners
+from rdmalab.doctor.facts.bring_up import told
+from rdmalab.doctor.facts.send import MOST_PACKETS
+from rdmalab.doctor.finding import (
+    NA,
+    Check,
+    Evidence,
+    Finding,
+    Fix,
+    Section,
+    fail,
+    hinders,
+    ok,
+    said,
+)
+from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
+from rdmalab.hca.qp import QueuePair
+from rdmalab.spec.records import Kind, event_of
+from rdmalab.spec.refusals import Syndrome
+from rdmalab.spec.states import Attr, QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.timers import INFINITE_RETRIES, RNR_NS
+from rdmalab.views import fmt
+from rdmalab.views.ladder import PacketRow
+
+
+# ------------------------------------------------------------ rnr-infinite
+# rnr-infinite: the peer has no receive, and rnr_retry 7 never gives up.
+def rnr_infinite(case: Case) -> Finding:
+    """Whether RNR NAKs keep coming, the peer's queue is empty, and nobody counts."""
+    send, qp, peer = case.send, case.qp, case.peer
+    if send is None or send.wqe is None or qp is None or not send.on_queue:
+        return NA
+    if not qp.transport.acknowledged:
+        return NA
+    naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
+    if not naks or qp.attr.rnr_retry != INFINITE_RETRIES:
+        return ok("no RNR NAK is answered without end")
+    if peer is None or peer.source.wqes:
+        return ok("a receive waits for it now")
+    since = told(case, qp, Attr.RNR_RETRY)
+    return hinders(
+        case, said(f"{case.qp_name(qp)} was told rnr_retry=7: it tries for ever", since),
+        said(f"{case.qp_name(peer)} had no receive for it", naks[0].event),
+        said(f"{fmt.count(len(naks), 'RNR NAK')} {_many(naks)}, the last one here",
+             naks[-1].event),
+        *_next(case), cure=Fix([simple_fixes.room(case, peer, send.wqe.length)]),
+        since=naks[0].event,
+    )  # fmt: skip
+
+
+def _many(naks: list[PacketRow]) -> str:
+    """Of very many only the newest are counted."""
+    return "so far" if len(naks) < MOST_PACKETS else "and more"
+
+
+def _next(case: Case) -> list[Evidence]:
+    """When it will be sent again."""
+    assert case.qp is not None
+    until_ns = case.qp.comp.rnr_until_ns
+    return [] if until_ns is None else [said(f"the next try is at {fmt.clock(until_ns)}")]
+
+
+RNR_INFINITE = Check(
+    36, "rnr-infinite", Section.PROGRESS,
+    question="Does the peer answer RNR NAK again and again, with rnr_retry 7?",
+    rule="rnr_retry 7 means without end: it waits until the peer posts a receive",
+    source="ibv_modify_qp(3)", examine=rnr_infinite,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ rnr-slow
+# rnr-slow: the peer asked for a very long wait before the next try.
+LONG_NS = 100_000_000
+"""A single wait that a person notices."""
+
+_USUAL = 12
+
+
+def rnr_slow(case: Case) -> Finding:
+    """Whether it waits out a long min_rnr_timer, and a receive is there by now."""
+    send, qp, peer = case.send, case.qp, case.peer
+    if send is None or qp is None or peer is None or not send.on_queue or not send.begun:
+        return NA
+    naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
+    until_ns = qp.comp.rnr_until_ns
+    if until_ns is None or not naks or naks[-1].timer is None:
+        return ok("it does not wait for the receiver")
+    code, wait_ns = naks[-1].timer, RNR_NS[naks[-1].timer]
+    if wait_ns < LONG_NS or not peer.source.wqes:
+        return ok(f"the receiver asked for {fmt.duration(wait_ns)} only")
+    rows = told(case, peer, Attr.MIN_RNR_TIMER)
+    return hinders(
+        case, said(f"{case.qp_name(peer)} was told min_rnr_timer={code}: "
+                   f"{fmt.duration(wait_ns)}{', not none' if code == 0 else ''}", rows),
+        said(f"{case.qp_name(peer)} had no receive, and asked for that wait", naks[-1].event),
+        said(f"a receive is there; the next try is at {fmt.clock(until_ns)}"),
+        cure=_rnr_slow_cure(case, peer), since=rows,
+    )  # fmt: skip
+
+
+def _rnr_slow_cure(case: Case, peer: QueuePair) -> Fix | None:
+    """For the next time; the wait that runs goes on."""
+    if peer.state is not QPState.RTS:
+        return None
+    return Fix([f"modify_qp {case.qp_name(peer)} state=RTS min_rnr_timer={_USUAL}"])
+
+
+RNR_SLOW = Check(
+    37, "rnr-slow", Section.PROGRESS,
+    question="Does min_rnr_timer of the peer make it wait very long?",
+    rule="min_rnr_timer is a code, not a time: 0 is the longest wait, 655.36 ms; 12 is 0.64 ms",
+    source="ibv_modify_qp(3)", examine=rnr_slow,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ rnr-retry-exc
+# rnr-retry-exc: the peer had no receive, as often as rnr_retry allows.
+def rnr_retry_exc(case: Case) -> Finding:
+    """How many RNR NAKs came, and how many the requester puts up with."""
+    send, qp = case.send, case.qp
+    if send is None or send.ending is None or qp is None:
+        return NA
+    if send.ending.status is not WCStatus.RNR_RETRY_EXC_ERR:
+        return ok("it was not given up for want of a receive")
+    naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
+    many = f"{fmt.count(len(naks), 'RNR NAK')} came"
+    evidence = [said(f"{many}, this was the last", row.event) for row in naks[-1:]]
+    count = f"rnr_retry={qp.attr.rnr_retry} is used up: RNR_RETRY_EXC_ERR"
+    return fail(*evidence, said(count, send.ending.event), since=send.ending.event)
+
+
+RNR_RETRY_EXC = Check(
+    74, "rnr-retry-exc", Section.ERROR,
+    question="Did the peer answer RNR NAK more often than rnr_retry allows?",
+    rule="after rnr_retry RNR NAKs the next one ends the request; 7 would mean without end",
+    source="ibv_modify_qp(3)", examine=rnr_retry_exc, station=True,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ no-rr
+# no-rr: a message came, and no receive was posted for it.
+def no_rr(case: Case) -> Finding:
+    """Whether it found the receive queue of its target empty, and is lost or was given up."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or qp is None:
+        return NA
+    target = partners.target(case)
+    if target is None or target.shares_receives:
+        return NA
+    found = _gave_up(case, target) if qp.transport.acknowledged else _dropped(case, target)
+    if not found:
+        return ok("it found a receive, or needed none")
+    return fail(*found, cure=_no_rr_cure(case, qp, target), since=found[0].event)
+
+
+def _gave_up(case: Case, target: QueuePair) -> list[Evidence]:
+    """RC: the RNR NAKs up to the end."""
+    send = case.send
+    if send is None or send.ending is None:
+        return []
+    naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
+    if send.ending.status is not WCStatus.RNR_RETRY_EXC_ERR or not naks:
+        return []
+    many = fmt.count(len(naks), "RNR NAK")
+    return [
+        *_last_taken(case, target, naks[0].event),
+        said(f"it came, and {case.qp_name(target)} had no receive", naks[0].event),
+        said(f"{many}, the last one here, and none was posted meanwhile", naks[-1].event),
+    ]
+
+
+def _dropped(case: Case, target: QueuePair) -> list[Evidence]:
+    """UC and UD: it is gone, and nobody is told."""
+    misses = case.unheard.because("no-receive") if case.unheard is not None else []
+    if not misses:
+        return []
+    posts = case.log.about(Kind.RECV_POSTED, partners.thing_of(target))
+    later = [r for _, r in posts if event_of(r) > misses[0].event]
+    name = case.qp_name(target)
+    return [
+        *_last_taken(case, target, misses[0].event),
+        said(f"it came to {name}, which had no receive, and was dropped", misses[0].event),
+        *([said(f"{name} got its next receive only then", event_of(later[0]))] if later else []),
+    ]
+
+
+def _last_taken(case: Case, target: QueuePair, event: int) -> list[Evidence]:
+    """When its receive queue became empty."""
+    taken = case.log.about(Kind.RECV_TAKEN, partners.thing_of(target))
+    earlier = [event_of(r) for _, r in taken if event_of(r) < event]
+    name = case.qp_name(target)
+    return [said(f"{name} used up its last receive", earlier[-1])] if earlier else []
+
+
+def _no_rr_cure(case: Case, qp: QueuePair, target: QueuePair) -> Fix | None:
+    wqe = case.send.wqe if case.send is not None else None
+    if wqe is None:
+        return None
+    if not qp.transport.acknowledged:
+        return Fix(once_more(case, qp, wqe.wr, target))
+    lines = reconnect(case, qp, target)
+    return Fix(lines + once_more(case, qp, wqe.wr, target, revived=True))
+
+
+NO_RR = Check(
+    54, "no-rr", Section.RECEIVE,
+    question="Did it find no receive posted?",
+    rule="a SEND needs a receive when it comes: RC is told to wait, UC and UD lose it in silence",
+    source="ibv_post_recv(3)", examine=no_rr,
+)  # fmt: skip
+
+
+CHECKS = (
+    RNR_INFINITE,
+    RNR_SLOW,
+    RNR_RETRY_EXC,
+    NO_RR,
+)

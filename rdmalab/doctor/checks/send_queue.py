@@ -1,0 +1,261 @@
+"""Slots of the send queue, and requests that ask for no completion."""
+
+from typing import NamedTuple
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import attempts, full_queues
+from rdmalab.doctor.facts.attempts import Attempt
+from rdmalab.doctor.facts.backlog import after_polling, answer, backlog, gets_on
+from rdmalab.doctor.facts.send import Send
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said, warn
+from rdmalab.doctor.fixes import reposting, simple_fixes
+from rdmalab.doctor.log import Call
+from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.qp import QueuePair
+from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.rules import errno_name
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.views import fmt
+from rdmalab.world.relations import peer_of
+
+
+# ------------------------------------------------------------ unsignaled
+# unsignaled: it was carried out, and nobody asked for a completion.
+def unsignaled(case: Case) -> Finding:
+    """Of a send that is done, whether it was to have a completion at all."""
+    send = case.send
+    if send is None or send.wqe is None or not case.asked or case.arrival:
+        return NA
+    if send.wqe.signaled:
+        return ok("it asks for a completion", send.posted)
+    if send.ending is None or send.ending.status is not WCStatus.SUCCESS:
+        return ok("an error would have a completion all the same")
+    wr, qp = send.wqe.wr, send.qp
+    flags = SendFlags(wr.flags) | SendFlags.SIGNALED
+    lines = simple_fixes.again(case, qp, wr, flags=fmt.flags(flags, SendFlags)) if qp else []
+    return fail(
+        said("posted without IBV_SEND_SIGNALED, and the queue pair has sq_sig_all=0", send.posted),
+        said("carried out with success", send.ending.event),
+        cure=Fix(lines) if lines else None,
+    )
+
+
+UNSIGNALED = Check(
+    4, "unsignaled", Section.POSTED,
+    question="Is it done, and was posted without IBV_SEND_SIGNALED?",
+    rule="a send that is not signaled, on a QP without sq_sig_all, has no completion",
+    source="ibv_post_send(3)", examine=unsignaled,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ sq-full-of-unsignaled
+# sq-full-of-unsignaled: nobody will ever poll what holds the slots of the send queue.
+def sq_full_of_unsignaled(case: Case) -> Finding:
+    """Of a post that found no slot, whether all are held by unsignaled requests that are done."""
+    call, qp = case.call, case.qp
+    if call is None or qp is None or not full_queues.refused_as_full(case):
+        return NA
+    if call.verb not in attempts.SENDING:
+        return ok("it is the receive queue that was full")
+    held = full_queues.slots(qp)
+    if len(held.wqes) < qp.sq.capacity or not held.wasted:
+        return ok("a completion will give slots back, or has")
+    names = " ".join(dict.fromkeys(fmt.wr(wqe.wr.wr_id) for wqe in held.wqes[:4]))
+    more = " …" if len(held.wqes) > 4 else ""
+    many = fmt.count(len(held.wqes), "slot")
+    return fail(
+        said(f"{many} of {case.qp_name(qp)}: {names}{more}, none of them signaled",
+             full_queues.posted(case, qp, held.wqes[0])),
+        said(f"all of them are carried out, and {held.done} completions will never come"),
+        said(f"{call.verb} returned {errno_name(call.errno)}: {call.message}", call.event),
+        cure=_cure(case, qp),
+    )  # fmt: skip
+
+
+def _cure(case: Case, qp: QueuePair) -> Fix | None:
+    """Only a reset empties it now; and what is posted then asks for a completion."""
+    again = reposting.once_more(case, qp, signaled=True, revived=True)
+    return Fix([*simple_fixes.revive(case, qp), *again]) if again else None
+
+
+SQ_FULL_OF_UNSIGNALED = Check(
+    5, "sq-full-of-unsignaled", Section.POSTED,
+    question="Is the send queue full of requests that are done and were not signaled?",
+    rule="slots come back when a completion at or behind them is polled: signal one now and then",
+    source="ibv_post_send(3)", examine=sq_full_of_unsignaled,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ sq-too-small
+# sq-too-small: all that holds the send queue is still under way; the queue is too short for it.
+def sq_too_small(case: Case) -> Finding:
+    """Of a post that found no slot, whether polling could not have helped."""
+    found, call = backlog(case), case.call
+    if found is None or call is None or not case.asked:
+        return NA
+    if not found.all_under_way:
+        return ok("some of what held its slots was done")
+    if not found.signaled:
+        return ok("none of what held its slots is signaled: no poll will ever free them")
+    if answer(case, found) is not None:
+        return ok("a message was polled in between, and taken for their completion")
+    if not gets_on(case, found.sends[0]):
+        return ok("the oldest of what holds its slots does not get on")
+    lines = after_polling(case, found)
+    many = fmt.count(len(found.sends), "slot")
+    return fail(
+        said(f"{many} of {case.qp_name(found.qp)}, all held by what was under way: "
+             f"{_kinds(found.sends)}", found.sends[0].posted),
+        said(f"{call.verb} returned {errno_name(call.errno)}; nothing waited to be polled",
+             call.event),
+        cure=Fix(lines) if lines else None,
+    )  # fmt: skip
+
+
+def _kinds(sends: list[Send]) -> str:
+    """`4 RDMA_READ, 1 SEND`."""
+    names = [fmt.member(s.wqe.wr.opcode, WROpcode) for s in sends if s.wqe is not None]
+    return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
+
+
+SQ_TOO_SMALL = Check(
+    102, "sq-too-small", Section.POSTED,
+    question="Was the send queue full of requests that were all still under way?",
+    rule="max_send_wr counts every request from its post to its polled completion, of every kind",
+    source="tensorpipe-414", examine=sq_too_small,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ polls-missing
+# polls-missing: the completions that would free the queue lie there, and nobody polls them.
+def polls_missing(case: Case) -> Finding:
+    """Of a post that found no slot, whether its queue's completions wait to be polled."""
+    call, qp = case.call, case.qp
+    if call is None or qp is None or not case.asked or not full_queues.refused_as_full(case):
+        return NA
+    is_send = call.verb in attempts.SENDING
+    cq, many, last = full_queues.unpolled(case, qp, is_send=is_send)
+    if cq is None or not many:
+        return ok("none of its completions waits to be polled")
+    answer = f"{call.verb} returned {errno_name(call.errno)}: {call.message}"
+    evidence = _lying(case, qp, cq, is_send=is_send)
+    lines = [f"poll_cq {case.name(Noun.CQ, qp.node, cq.number)} num_entries={last}"]
+    return fail(
+        *evidence, said(answer, call.event), cure=Fix(lines + reposting.once_more(case, qp))
+    )
+
+
+def _lying(case: Case, qp: QueuePair, cq: CompletionQueue, *, is_send: bool) -> list[Evidence]:
+    """How many lie there, since when, and when somebody looked last."""
+    name = case.name(Noun.CQ, qp.node, cq.number)
+    _, many, _ = full_queues.unpolled(case, qp, is_send=is_send)
+    oldest = next(c for c in cq.cqes if c.qp_num == qp.number and c.is_send is is_send)
+    entries = case.log.about(Kind.CQE_ADDED, Thing(Noun.CQ, qp.node, cq.number))
+    added = [event_of(r) for _, r in entries if r[A] is oldest]
+    what = f"{fmt.count(many, 'completion')} of {case.qp_name(qp)} on {name}"
+    polls = [c for c in case.log.calls("poll_cq", qp.node) if c.thing[1] == cq.number]
+    if polls:
+        looked = said(f"{polls[-1].program or 'a call'} polled {name} last", polls[-1].event)
+    else:
+        begins = f" since event {case.log.begins}" if case.log.begins else ""
+        looked = said(f"nobody has polled {name}{begins}")
+    return [said(f"{what}, the oldest of them from here", added[0] if added else None), looked]
+
+
+POLLS_MISSING = Check(
+    6, "polls-missing", Section.POSTED,
+    question="Is the queue full, and do its completions wait to be polled?",
+    rule="a slot comes back when its completion is polled, not when the request is done",
+    source="ibv_poll_cq(3)", examine=polls_missing,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ posted-twice
+# posted-twice: a list that was posted in part was posted again from its head.
+class _Again(NamedTuple):
+    """A call that was refused behind some of its list, and one that began with the same again."""
+
+    qp: QueuePair
+    first: Attempt
+    later: Call
+
+
+def posted_twice(case: Case) -> Finding:
+    """Of a queue's messages, or of a send, whether some were posted a second time."""
+    if not case.asked or (case.cq is None and case.send is None):
+        return NA
+    found = next((again for qp in _senders(case) for again in _repeated(case, qp)), None)
+    if found is None:
+        return ok("nothing was posted a second time")
+    qp, first, later = found
+    twice = " ".join(fmt.wr(attempts.id_of(wr)) for wr in first.wrs[: first.posted])
+    if case.send is not None and not _is_one(case, found):
+        return ok("this one was posted once")
+    evidence = (
+        said(f"{first.call.verb} on {case.qp_name(qp)} returned {errno_name(first.call.errno)}: "
+             f"{attempts.told(first)}", first.call.event),
+        said(f"{later.program or 'a call'} posted the list again from its head: {twice} for the "
+             "second time", later.event),
+    )  # fmt: skip
+    cure = Fix(program="go on from bad_wr: what stands before it has been posted")
+    return fail(*evidence, cure=cure) if case.cq is not None else warn(*evidence, cure=cure)
+
+
+def _senders(case: Case) -> list[QueuePair]:
+    """Whose messages complete on the queue; whose the send is."""
+    if case.cq is None:
+        return [case.qp] if case.qp is not None else []
+    users = [q for q in case.hca.qps.items.values() if case.cq.number in (q.send_cq, q.recv_cq)]
+    peers = [peer_of(case.world, qp) for qp in users if qp.recv_cq == case.cq.number]
+    own = [qp for qp in users if qp.send_cq == case.cq.number]
+    return [*own, *(peer for peer in peers if peer is not None)]
+
+
+def _repeated(case: Case, qp: QueuePair) -> list[_Again]:
+    """Refused calls with something posted, each with the next one that began with the same."""
+    found = []
+    for call in case.log.refused():
+        own = (call.verb, call.thing) == ("post_send", (qp.node, qp.number))
+        first = attempts.attempt(case.log, call) if own else None
+        if first is None or not 0 < first.posted < len(first.wrs):
+            continue
+        later = (c for c in case.log.calls("post_send", qp.node)
+                 if c.event > call.event and c.thing == call.thing)  # fmt: skip
+        again = next((c for c in later if _begins_with(case, c, first)), None)
+        found += [_Again(qp, first, again)] if again is not None else []
+    return found
+
+
+def _begins_with(case: Case, call: Call, first: Attempt) -> bool:
+    """Whether it posted the head of that list again."""
+    wrs = call.invocation.arguments.get("wr") if call.invocation is not None else None
+    again = attempts.attempt(case.log, call) if call.errno else None
+    posted = again.posted if again is not None else len(wrs or [])
+    same = min(posted, first.posted)
+    return bool(wrs) and same > 0 and list(wrs or [])[:same] == first.wrs[:same]
+
+
+def _is_one(case: Case, found: _Again) -> bool:
+    """Whether the send that is asked about is among those that were posted twice."""
+    same = Thing(Noun.QP, found.qp.node, found.qp.number) == case.subject.thing
+    ids = [attempts.id_of(wr) for wr in found.first.wrs[: found.first.posted]]
+    return same and case.subject.wr_id in ids
+
+
+POSTED_TWICE = Check(
+    101, "posted-twice", Section.POSTED,
+    question="Was a list that had been posted in part posted again from its head?",
+    rule="a call that fails has posted what stands before bad_wr: go on from there",
+    source="fastdeploy-8091", examine=posted_twice,
+)  # fmt: skip
+
+
+CHECKS = (
+    UNSIGNALED,
+    SQ_FULL_OF_UNSIGNALED,
+    SQ_TOO_SMALL,
+    POLLS_MISSING,
+    POSTED_TWICE,
+)

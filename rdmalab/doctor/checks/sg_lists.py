@@ -1,0 +1,247 @@
+"""Scatter/gather lists: elements that overlap, are empty, or are not counted."""
+
+from typing import NamedTuple
+
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import messages
+from rdmalab.doctor.facts.content import Content
+from rdmalab.doctor.facts.messages import Message, meet
+from rdmalab.doctor.facts.taken import posted_again
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said, warn
+from rdmalab.doctor.fixes import memory_fixes, simple_fixes
+from rdmalab.hca.invalid_pointers import listed
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wqe import RecvWqe, SendWqe
+from rdmalab.hca.wr import SGE, RecvWR, SendWR
+from rdmalab.spec.opcodes import OPCODES, Op
+from rdmalab.spec.records import A, Kind, event_of, node_of, object_of
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import Local
+from rdmalab.views import fmt
+from rdmalab.world.relations import find_qp
+
+
+# ------------------------------------------------------------ overlap-sges
+# overlap-sges: two elements of a list that is written to name the same bytes.
+class Scattered(NamedTuple):
+    """A work request that writes into the own buffers. message: what a receive took."""
+
+    posted: int | None
+    wqe: SendWqe | RecvWqe
+    qp: QueuePair | None
+    message: Message | None
+
+
+def overlap_sges(case: Case) -> Finding:
+    """Whether a receive or READ that is asked about, or filled these bytes, names some twice."""
+    if not case.asked:
+        return NA
+    found = _of_bytes(case) if case.content is not None else _of_work(case)
+    for each in found:
+        sg = listed(each.wqe.wr)
+        pieces = messages.pieces(case.hca, sg)
+        for second in range(1, len(sg)):
+            for first in range(second):
+                if twice := meet(pieces[first : first + 1], pieces[second : second + 1]):
+                    text = f"sge[{first}] and sge[{second}] both name {twice[0][1]} bytes"
+                    where = f"from {simple_fixes.sge_words(case, case.node, sg[second])} on"
+                    return warn(
+                        said(f"{text}, {where}", each.posted), cure=_overlap_sges_cure(case, each)
+                    )
+    return ok("no two elements of its list name the same bytes") if found else NA
+
+
+def _of_work(case: Case) -> list[Scattered]:
+    work = case.send or case.receive
+    if work is None or work.wqe is None or not _scatters(work.wqe):
+        return []
+    return [Scattered(work.posted, work.wqe, case.qp, case.message)]
+
+
+def _scatters(wqe: SendWqe | RecvWqe) -> bool:
+    if isinstance(wqe, RecvWqe):
+        return True
+    return wqe.work is not None and wqe.work.local is Local.SCATTER
+
+
+def _of_bytes(case: Case) -> list[Scattered]:
+    """What was posted over these bytes last."""
+    content = case.content
+    assert content is not None
+    found = []
+    for touch, message in content.brought[:1]:
+        if (message.thing.node, message.thing.number) == (case.node, touch.qp):
+            qp = find_qp(case.world, case.node, touch.qp)
+            found.append(Scattered(message.posted, message.wqe, qp, None))
+    for each in content.receives[:1]:
+        message_ = messages.taking(case.world, case.log, case.node, each.qp, each.wqe)
+        found.append(Scattered(each.event, each.wqe, find_qp(case.world, case.node, each.qp),
+                               message_))  # fmt: skip
+    return found
+
+
+def _overlap_sges_cure(case: Case, each: Scattered) -> Fix | None:
+    """The same list, each element up to where the next begins; and the message once more."""
+    wr, qp = each.wqe.wr, each.qp
+    if qp is None:
+        return None
+    words_ = ",".join(simple_fixes.sge_words(case, case.node, sge) for sge in _apart(listed(wr)))
+    if isinstance(wr, SendWR):
+        return Fix([simple_fixes.post_send(case, qp, wr, sg=words_)])
+    post = simple_fixes.post_recv(case, qp, RecvWR(wr.wr_id), sg=words_)
+    message = each.message
+    sender = find_qp(case.world, *message.thing[1:]) if message is not None else None
+    if message is None or sender is None:
+        return Fix([post])
+    return Fix([post, simple_fixes.post_send(case, sender, message.wqe.wr)])
+
+
+def _apart(sg: list[SGE]) -> list[SGE]:
+    """Each element cut where another one begins inside it."""
+    cut = []
+    for sge in sg:
+        starts = [other.addr for other in sg if sge.addr < other.addr < sge.addr + sge.length]
+        cut.append(SGE(sge.addr, min(starts, default=sge.addr + sge.length) - sge.addr, sge.lkey))
+    return cut
+
+
+OVERLAP_SGES = Check(
+    80, "overlap-sges", Section.WRONG,
+    question="Do two elements of a list that is written to name the same bytes?",
+    rule="elements of a READ or a receive must not overlap: what lies there then is undefined",
+    source="ibv_post_recv(3)", examine=overlap_sges,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ sge-zero
+# sge-zero: an element of length 0, which the documents and the drivers read differently.
+def sge_zero(case: Case) -> Finding:
+    """Whether an element has length 0, and for how many bytes that stands here."""
+    work = case.send or case.receive
+    if work is None or work.wqe is None:
+        return NA
+    failed = work.ending is not None and work.ending.status is not WCStatus.SUCCESS
+    inline = isinstance(work.wqe, SendWqe) and work.wqe.inline is not None
+    if inline or not (failed or case.asked):
+        return NA
+    empty = [n for n, sge in enumerate(listed(work.wqe.wr)) if not sge.length]
+    if not empty:
+        return ok("no element of its list has length 0")
+    means = fmt.count(case.profile.zero_sge_bytes, "byte")
+    ended = [said(f"it ended with {work.ending.status.name}", work.ending.event)
+             for _ in [0] if failed and work.ending is not None]  # fmt: skip
+    text = f"sge[{empty[0]}] has length 0, which stands for {means} here"
+    return warn(said(text, work.posted), *ended, cure=_sge_zero_cure(case, work.wqe.wr))
+
+
+def _sge_zero_cure(case: Case, wr: SendWR | RecvWR) -> Fix | None:
+    """The same without the empty elements."""
+    qp = case.qp
+    if qp is None:
+        return None
+    full = ",".join(simple_fixes.sge_words(case, case.node, s) for s in listed(wr) if s.length)
+    if isinstance(wr, SendWR):
+        lines = simple_fixes.again(
+            case, qp, wr, revived=bool(memory_fixes.revived(case, qp)), sg=full
+        )
+        return Fix([*memory_fixes.revived(case, qp), *lines])
+    return Fix([*memory_fixes.revived(case, qp), simple_fixes.post_recv(case, qp, wr, sg=full)])
+
+
+SGE_ZERO = Check(
+    81, "sge-zero", Section.WRONG,
+    question="Has an element of its list length 0?",
+    rule="by the documents length 0 stands for 2^31 bytes, for drivers it is 0 bytes: an empty "
+    "message has num_sge=0",
+    source="ibv_post_send(3)", examine=sge_zero,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ sge-unfilled
+# sge-unfilled: a message came, and it was empty: num_sge or a length was never set.
+_ADVICE = "set num_sge, and addr, length and lkey of as many elements, before you post"
+
+
+def sge_unfilled(case: Case) -> Finding:
+    """Whether the message for these bytes had a list, and nothing of it counted."""
+    if case.content is None:
+        return _asked(case)
+    meant = _for(case, case.content)
+    if not meant:
+        return NA
+    newest = max(meant, key=lambda message: message.sent)
+    later = [t for t in case.content.touches(Kind.MEMORY_WRITTEN) if t.event > newest.sent]
+    if later or not _is_unfilled(newest.wqe):
+        return ok("no message for these bytes was empty by mistake")
+    packet = f"its packet, psn={newest.packet.psn}, left without a byte"
+    return fail(
+        said(_told(newest.wqe, case.names.of(newest.thing)), newest.posted),
+        said(packet, newest.sent),
+        cure=_sge_unfilled_cure(case, newest),
+    )
+
+
+def _is_unfilled(wqe: SendWqe) -> bool:
+    return bool(wqe.wr.sg) and not wqe.length
+
+
+def _told(wqe: SendWqe, name: str) -> str:
+    elements = fmt.count(len(wqe.wr.sg), "element")
+    what = "each of length 0" if wqe.wr.num_sge is None else f"and num_sge={wqe.wr.num_sge}"
+    return f"{name}.wr[{wqe.wr.wr_id}] was posted with {elements}, {what}"
+
+
+def _for(case: Case, content: Content) -> list[Message]:
+    """Messages that took a receive over these bytes, and WRITEs that name them."""
+    taken = [messages.taking(case.world, case.log, case.node, each.qp, each.wqe)
+             for each in content.receives[:1]]  # fmt: skip
+    return [message for message in taken if message is not None] + _empty_writes(case, content)
+
+
+def _empty_writes(case: Case, content: Content) -> list[Message]:
+    found = []
+    for _, record in case.log.of(Kind.PACKET_RECEIVED, case.node):
+        packet = record[A]
+        reth = getattr(packet, "reth", None)
+        if reth is None or reth.dma_length or OPCODES[packet.opcode].op is not Op.RDMA_WRITE:
+            continue
+        mr = content.hca.rkeys.get(reth.rkey)
+        place = reth.va if mr is None else mr.addr + reth.va - mr.iova
+        start, length = content.piece
+        if start <= place < start + length:
+            found.append(messages.arrived(case.world, case.log, event_of(record), node_of(record),
+                                          object_of(record)))  # fmt: skip
+    return [message for message in found if message is not None]
+
+
+def _sge_unfilled_cure(case: Case, message: Message) -> Fix:
+    qp = find_qp(case.world, *message.thing[1:])
+    if qp is None or not any(sge.length for sge in message.wqe.wr.sg):
+        return Fix(program=_ADVICE)
+    return Fix(posted_again(case, qp, message))
+
+
+def _asked(case: Case) -> Finding:
+    """Of a send: it may be meant so."""
+    send = case.send
+    if send is None or send.wqe is None or not case.asked:
+        return NA
+    if send.wqe.work is None or not send.wqe.work.message or not _is_unfilled(send.wqe):
+        return ok("what it moves is as long as its list")
+    told = _told(send.wqe, case.names.of(case.subject.thing))
+    return warn(said(f"{told}: it moves no byte", send.posted), cure=Fix(program=_ADVICE))
+
+
+SGE_UNFILLED = Check(
+    82, "sge-unfilled", Section.WRONG,
+    question="Was the message empty although it had a list of elements?",
+    rule="num_sge says how many elements of sg_list count, length how many bytes of each",
+    source="ibv_post_send(3)", examine=sge_unfilled,
+)  # fmt: skip
+
+
+CHECKS = (
+    OVERLAP_SGES,
+    SGE_ZERO,
+    SGE_UNFILLED,
+)

@@ -1,0 +1,238 @@
+"""Receives of a shared receive queue."""
+
+from typing import NamedTuple
+
+from rdmalab.command import Noun
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import partners
+from rdmalab.doctor.facts.receive import Receive
+from rdmalab.doctor.facts.shared import Refused, refused
+from rdmalab.doctor.facts.undelivered import users_of
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.fixes.reconnecting import piece, reconnect
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.srq import SharedReceiveQueue
+from rdmalab.hca.wqe import SendWqe
+from rdmalab.hca.wr import SGE
+from rdmalab.hca.xrcd import named_srq
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.records import A, B, Kind, event_of, node_of, object_of
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
+from rdmalab.world.relations import peer_of
+
+
+# ------------------------------------------------------------ srq-stolen
+# srq-stolen: a shared receive went to another queue pair than the one it was posted for.
+def srq_stolen(case: Case) -> Finding:
+    """Whether one queue pair took it, and then another one of the SRQ found none."""
+    receive, taker = case.receive, case.qp
+    if receive is None or not receive.shared or not case.asked or receive.taking is None:
+        return NA
+    event = event_of(receive.taking)
+    left_out = [
+        (qp, since)
+        for qp in users_of(case, case.subject.thing)
+        if qp is not taker and (since := _refused(case, qp, event)) is not None
+    ]
+    if taker is None or not left_out or receive.queue is None or receive.queue.wqes:
+        return ok("no other queue pair went without")
+    qp, since = left_out[0]
+    name = case.name(Noun.SRQ, qp.node, case.subject.thing.number)
+    return fail(
+        said(f"it was posted to {name}, for whoever comes first", receive.posted),
+        said(f"{case.qp_name(taker)} took it", event),
+        said(f"then a message came to {case.qp_name(qp)}, and {name} was empty", since),
+        cure=_srq_stolen_cure(case, receive, qp), since=event,
+    )  # fmt: skip
+
+
+def _refused(case: Case, qp: QueuePair, since: int) -> int | None:
+    """The event in which it had no receive for a message that still waits."""
+    found = [
+        event_of(r)
+        for kind in (Kind.REQUEST_REFUSED, Kind.PACKET_DROPPED)
+        for _, r in case.log.about(kind, partners.thing_of(qp))
+        if r[B] == "no-receive" and event_of(r) > since
+    ]
+    taken = case.log.about(Kind.RECV_TAKEN, partners.thing_of(qp))
+    return found[0] if found and not any(event_of(r) > found[-1] for _, r in taken) else None
+
+
+def _srq_stolen_cure(case: Case, receive: Receive, qp: QueuePair) -> Fix | None:
+    """As many receives as messages can come at once."""
+    wqe, peer = receive.wqe, peer_of(case.world, qp)
+    if wqe is None or (peer is not None and peer.comp.serial == peer.sq.posted):
+        return None
+    return Fix([simple_fixes.post_recv(case, qp, wqe.wr)])
+
+
+SRQ_STOLEN = Check(
+    60, "srq-stolen", Section.RECEIVE,
+    question="Did another queue pair take the receive from the shared queue?",
+    rule="a receive on an SRQ goes to the first message, whichever queue pair that comes to",
+    source="ibv_post_srq_recv(3)", examine=srq_stolen,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ srq-empty-limit
+# srq-empty-limit: a shared receive queue ran dry, and nobody refilled it.
+class Limit(NamedTuple):
+    """The event that asked for more receives. value: as it was armed; taken: by somebody."""
+
+    event: int
+    value: int
+    taken: bool
+
+
+def srq_empty_limit(case: Case) -> Finding:
+    """Of a send that found no receive on an SRQ: since when, and whether its event was heeded."""
+    found = refused(case)
+    if found is None:
+        return NA
+    if found.srq.dead:
+        return ok("the SRQ was broken, not empty")
+    limit = _limit(case, found)
+    name = case.name(Noun.SRQ, found.srq.node, found.srq.number)
+    return fail(
+        *_warned(name, limit),
+        *_last(case, found, name),
+        said(f"a message came to {case.qp_name(found.target)}, and {name} was empty",
+             found.events[0]),
+        cure=_srq_empty_limit_cure(case, found, name, limit),
+    )  # fmt: skip
+
+
+def _limit(case: Case, found: Refused) -> Limit | None:
+    """The last time that SRQ_LIMIT_REACHED was raised."""
+    raised = [
+        event_of(r)
+        for _, r in case.log.about(Kind.ASYNC_RAISED, found.thing)
+        if r[A] is AsyncEvent.SRQ_LIMIT_REACHED
+    ]
+    if not raised or raised[-1] > found.events[-1]:
+        return None
+    armed = [r for _, r in case.log.about(Kind.SRQ_SET, found.thing) if r[A] == "srq_limit"]
+    pending = (AsyncEvent.SRQ_LIMIT_REACHED, found.srq.number)
+    waits = pending in case.world.nodes[found.srq.node].async_events
+    return Limit(raised[-1], armed[-1][B] if armed else 0, taken=not waits)
+
+
+def _warned(name: str, limit: Limit | None) -> list[Evidence]:
+    if limit is None:
+        return []
+    end = "somebody took it, and posted nothing" if limit.taken else "nobody took it"
+    return [said(f"SRQ_LIMIT_REACHED was raised for {name}: {end}", limit.event)]
+
+
+def _last(case: Case, found: Refused, name: str) -> list[Evidence]:
+    """Who took the last receive."""
+    taken = [
+        r
+        for _, r in case.log.of(Kind.RECV_TAKEN, found.srq.node)
+        if r[A].srq == found.srq.number and event_of(r) < found.events[0]
+    ]
+    if not taken:
+        return []
+    taker = case.name(Noun.QP, node_of(taken[-1]), object_of(taken[-1]))
+    return [said(f"{taker} took the last receive of {name}", event_of(taken[-1]))]
+
+
+def _srq_empty_limit_cure(case: Case, found: Refused, name: str, limit: Limit | None) -> Fix | None:
+    """Receives, the limit armed again, and the message once more."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or qp is None:
+        return None
+    value = limit.value if limit is not None else 0
+    lines = [_refill(case, found, name, send.wqe.length, 2 * value or 2)]
+    if value:
+        lines.append(f"modify_srq {name} srq_limit={value}")
+    if qp.transport.acknowledged:
+        lines += reconnect(case, qp, found.target)
+    return Fix([*lines, simple_fixes.post_send(case, qp, send.wqe.wr)])
+
+
+def _refill(case: Case, found: Refused, name: str, length: int, many: int) -> str:
+    """So many receives of the size of the message, one behind the other where there is room."""
+    pd, node = found.srq.pd, found.srq.node
+    long = piece(case, node, pd, many * length)
+    pieces = [SGE(long[0].addr + n * length, length, long[0].lkey) for n in range(many)] if long \
+        else piece(case, node, pd, length) * many  # fmt: skip
+    said_ = [f"wr={{wr_id={n} sg={simple_fixes.sge_words(case, node, sge)}}}"
+             for n, sge in enumerate(pieces, found.srq.posted + 1)]  # fmt: skip
+    return " ".join(["post_srq_recv", name, *said_])
+
+
+SRQ_EMPTY_LIMIT = Check(
+    61, "srq-empty-limit", Section.RECEIVE,
+    question="Was the shared receive queue empty, or its limit event not heeded?",
+    rule="SRQ_LIMIT_REACHED comes once: refill then, and arm the limit again with modify_srq",
+    source="ibv_post_srq_recv(3)", examine=srq_empty_limit,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ xrc-srqn
+# xrc-srqn: an XRC message names a shared receive queue that the peer's domain does not have.
+def xrc_srqn(case: Case) -> Finding:
+    """Whether the peer refused it because of its remote_srqn."""
+    send, qp, peer = case.send, case.qp, case.peer
+    if send is None or send.wqe is None or qp is None or not qp.transport.names_srq:
+        return NA
+    if send.ending is None or send.ending.status is not WCStatus.REM_INV_REQ_ERR or peer is None:
+        return ok("the peer knows the SRQ that it names")
+    refused = [
+        event_of(r)
+        for _, r in case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
+        if r[B] == "wrong-srq" and (send.posted or 0) < event_of(r) <= send.ending.event
+    ]
+    if not refused:
+        return ok("it was refused for another reason")
+    return fail(
+        said(f"it names remote_srqn={send.wqe.wr.remote_srqn:#x}", send.posted),
+        said(f"{case.qp_name(peer)} refused it: its domain has no such SRQ", refused[-1]),
+        *_known(case, peer),
+        cure=_xrc_srqn_cure(case, qp, peer, send.wqe),
+    )
+
+
+def _srqs(case: Case, peer: QueuePair) -> list[SharedReceiveQueue]:
+    """The SRQs that it could have named, those with receives first."""
+    hca = case.world.nodes[peer.node]
+    found = [srq for srq in hca.srqs.items.values() if named_srq(hca, peer, srq.number) is srq]
+    return sorted(found, key=lambda srq: not srq.wqes)
+
+
+def _known(case: Case, peer: QueuePair) -> list[Evidence]:
+    found = [f"{case.name(Noun.SRQ, srq.node, srq.number)} is {srq.number:#x} and has "
+             f"{fmt.count(len(srq.wqes), 'receive')}" for srq in _srqs(case, peer)]  # fmt: skip
+    return [said(", ".join(found))] if found else []
+
+
+def _xrc_srqn_cure(case: Case, qp: QueuePair, peer: QueuePair, wqe: SendWqe) -> Fix | None:
+    """Both ends anew, and the message once more to an SRQ that is there."""
+    srqs = _srqs(case, peer)
+    if not srqs:
+        return Fix(program="make an XRC SRQ in the peer's domain, and tell its srq_num")
+    name, receives = case.name(Noun.SRQ, peer.node, srqs[0].number), []
+    if not srqs[0].wqes and simple_fixes.needs_receive(wqe.wr):
+        sg = ",".join(simple_fixes.sge_words(case, peer.node, each)
+                      for each in piece(case, peer.node, srqs[0].pd, wqe.length))  # fmt: skip
+        receives = [simple_fixes.line("post_srq_recv", name, {"wr_id": wqe.wr.wr_id, "sg": sg})]
+    again = simple_fixes.post_send(case, qp, wqe.wr, remote_srqn=name)
+    return Fix([*reconnect(case, qp, peer), *receives, again])
+
+
+XRC_SRQN = Check(
+    66, "xrc-srqn", Section.RECEIVE,
+    question="Does it name an SRQ that the peer's XRC domain does not have?",
+    rule="each XRC message names the SRQ it is for, by the number ibv_get_srq_num tells",
+    source="ibv_get_srq_num(3)", examine=xrc_srqn,
+)  # fmt: skip
+
+
+CHECKS = (
+    SRQ_STOLEN,
+    SRQ_EMPTY_LIMIT,
+    XRC_SRQN,
+)

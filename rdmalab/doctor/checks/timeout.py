@@ -1,0 +1,242 @@
+"""The ACK timeout and the retries after it."""
+
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.bring_up import told
+from rdmalab.doctor.facts.delivery import answers, carried_out, last_try
+from rdmalab.doctor.facts.send import Send
+from rdmalab.doctor.finding import (
+    NA,
+    Check,
+    Evidence,
+    Finding,
+    Fix,
+    Section,
+    fail,
+    hinders,
+    ok,
+    said,
+    wait,
+    warn,
+)
+from rdmalab.doctor.fixes import recovery
+from rdmalab.doctor.outcome import Status
+from rdmalab.doctor.what_if import PATIENCE_NS, look_ahead
+from rdmalab.spec.records import at_ns_of
+from rdmalab.spec.states import Attr
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.timers import INFINITE_RETRIES
+from rdmalab.views import fmt
+from rdmalab.views.ladder import Fate, PacketRow
+
+# ------------------------------------------------------------ timeout-zero
+# timeout-zero: something was lost, and timeout 0 waits for ever.
+_GONE = (Fate.LOST, Fate.DROPPED)
+_TIMEOUT_ZERO_CURE = {"timeout": "14"}
+
+
+def timeout_zero(case: Case) -> Finding:
+    """Whether it waits for an answer, without a timer, that cannot come any more."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or qp is None or not qp.transport.acknowledged:
+        return NA
+    if not send.on_queue or not send.begun or qp.attr.timeout or qp.comp.rnr_until_ns is not None:
+        return ok("it does not wait without a timer")
+    gone = [row for row in (*last_try(case), *answers(case)) if row.fate in _GONE]
+    if not gone or case.comes:
+        return _careless(case)
+    since = told(case, qp, Attr.TIMEOUT)
+    lost = [said(f"{row.label} psn={row.psn} from {row.source} is {row.fate_text}", row.event)
+            for row in gone[:2]]  # fmt: skip
+    lines = recovery.reconnected(case, qp, send.wqe.wr, _TIMEOUT_ZERO_CURE, _TIMEOUT_ZERO_CURE)
+    return hinders(case, *_timeout_zero_told(case, since), *lost, cure=Fix(lines), since=since)
+
+
+def _careless(case: Case) -> Finding:
+    """It goes well as long as nothing is lost."""
+    assert case.qp is not None
+    if not case.asked:
+        return ok("timeout is 0, and nothing was lost")
+    return warn(*_timeout_zero_told(case, told(case, case.qp, Attr.TIMEOUT)))
+
+
+def _timeout_zero_told(case: Case, since: int | None) -> list[Evidence]:
+    assert case.qp is not None
+    text = f"{case.qp_name(case.qp)} was told timeout=0: no timer runs, nothing is sent again"
+    return [said(text, since)]
+
+
+TIMEOUT_ZERO = Check(
+    33, "timeout-zero", Section.PROGRESS,
+    question="Was a packet or its answer lost, and timeout is 0?",
+    rule="timeout 0 waits for ever: what is lost is never sent again; 14 to 20 is usual",
+    source="ibv_modify_qp(3)", examine=timeout_zero,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ timeout-huge
+# timeout-huge: it will be sent again, long after everybody has lost patience.
+_TIMEOUT_HUGE_CURE = {"timeout": "14"}
+
+
+def timeout_huge(case: Case) -> Finding:
+    """Whether all that is wrong is how long it waits before it is sent again."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or qp is None or not send.on_queue or not send.begun:
+        return NA
+    wait_ns = qp.path.answer_ns if qp.path is not None else None
+    if wait_ns is None or not qp.comp.watching or not qp.transport.acknowledged:
+        return ok("no ack timer runs")
+    tries = (qp.attr.retry_cnt or 0) + 1
+    if tries * wait_ns <= PATIENCE_NS:
+        return ok(f"it gives up after {fmt.duration(tries * wait_ns)} at the latest")
+    if case.future.settled:
+        return ok("it is settled before anybody loses patience")
+    since = told(case, qp, Attr.TIMEOUT)
+    evidence = (
+        said(f"{case.qp_name(qp)} was told timeout={qp.attr.timeout}: "
+             f"{fmt.duration(wait_ns)} before each new try", since),
+        said(f"{fmt.count(tries, 'try').replace('trys', 'tries')} take "
+             f"{fmt.duration(tries * wait_ns)}; {tries - 1 - qp.comp.retried} are left"),
+        said(f"it has waited {fmt.duration(_waited_ns(case))} so far", send.posted),
+    )  # fmt: skip
+    far = look_ahead(case.session, case.subject, tries * wait_ns)
+    if far.settled and far.standing.kind is not Status.COMPLETED:
+        return warn(*evidence)  # another try would not help: it is slow to say so, no more
+    lines = recovery.reconnected(case, qp, send.wqe.wr, _TIMEOUT_HUGE_CURE, _TIMEOUT_HUGE_CURE)
+    return hinders(case, *evidence, cure=Fix(lines), since=since)
+
+
+def _waited_ns(case: Case) -> int:
+    posting = case.send.posting if case.send is not None else None
+    return case.world.now_ns - (at_ns_of(posting) if posting is not None else 0)
+
+
+TIMEOUT_HUGE = Check(
+    34, "timeout-huge", Section.PROGRESS,
+    question="Do all tries together take longer than anybody waits?",
+    rule="each try waits 4.096 us * 2^timeout, and there are retry_cnt + 1 of them",
+    source="ibv_modify_qp(3)", examine=timeout_huge,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ retry7-rxe
+# retry7-rxe: on Soft-RoCE retry_cnt 7 never gives up.
+_RETRY7_RXE_CURE = {"retry_cnt": "6"}
+
+
+def retry7_rxe(case: Case) -> Finding:
+    """Whether it is sent again and again to nobody, and the device does not count."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or qp is None or not send.on_queue:
+        return NA
+    if not case.profile.retry_cnt_7_is_infinite:
+        return NA
+    endless = qp.attr.retry_cnt == INFINITE_RETRIES and qp.comp.rnr_until_ns is None
+    tries = [row for row in send.transmissions if row.psn == send.wqe.first_psn]
+    if not endless or len(tries) <= INFINITE_RETRIES or case.future.settled:
+        return ok("it is not sent again without end")
+    since = told(case, qp, Attr.RETRY_CNT)
+    last = last_try(case)[-1]
+    lines = recovery.reconnected(case, qp, send.wqe.wr, _RETRY7_RXE_CURE, _RETRY7_RXE_CURE)
+    return hinders(
+        case, said(f"{case.qp_name(qp)} was told retry_cnt=7, which for this device "
+                   "is without end", since),
+        said(f"it was sent {fmt.count(len(tries), 'time')}, the last one {last.fate_text}",
+             last.event),
+        cure=Fix(lines), since=since,
+    )  # fmt: skip
+
+
+RETRY7_RXE = Check(
+    35, "retry7-rxe", Section.PROGRESS,
+    question="Is it sent again without end, with retry_cnt 7 on Soft-RoCE?",
+    rule="retry_cnt 7 means seven times by the book, and for ever on Soft-RoCE: take 6 at most",
+    source="librxe", examine=retry7_rxe,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ retry-exc
+# retry-exc: sent as often as retry_cnt allows, and never answered.
+SHOWN = 3  # transmissions that are told one by one, the last among them
+
+
+def retry_exc(case: Case) -> Finding:
+    """What became of each transmission."""
+    send, qp = case.send, case.qp
+    if send is None or send.ending is None or qp is None:
+        return NA
+    if send.ending.status is not WCStatus.RETRY_EXC_ERR:
+        return ok("it was not given up for want of an answer")
+    rows = send.transmissions
+    told = [_retry_exc_told(row) for row in (rows if len(rows) <= SHOWN else [*rows[:2], rows[-1]])]
+    count = f"retry_cnt={qp.attr.retry_cnt} is used up: RETRY_EXC_ERR"
+    return fail(*told, said(count, send.ending.event), since=send.ending.event)
+
+
+def _retry_exc_told(row: PacketRow) -> Evidence:
+    return said(f"{row.text}: {row.fate_text}", row.event)
+
+
+RETRY_EXC = Check(
+    73, "retry-exc", Section.ERROR,
+    question="Was it sent again and again, and never answered?",
+    rule="after retry_cnt retries without an answer the requester gives up; the fate of its "
+    "packets tells why none came",
+    source="ibv_modify_qp(3)", examine=retry_exc, station=True,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ ack-delayed
+# ack-delayed: the peer has it all, only the ACK has not come.
+def ack_delayed(case: Case) -> Finding:
+    """Whether it was carried out, and its ACK is late or lost."""
+    send, qp = case.send, case.qp
+    if send is None or qp is None or not send.on_queue or not qp.transport.acknowledged:
+        return NA
+    if not _is_acknowledged_only(send):
+        return NA
+    late = [row for row in answers(case) if row.fate is Fate.LOST or row.troubles]
+    done = carried_out(case) if late else None
+    if not late or done is None or not case.comes:
+        return ok("no ACK for it is late or lost")
+    peer = case.qp_name(case.peer) if case.peer is not None else "the peer"
+    return wait(
+        said(f"{peer} has carried it out: its data is there", done),
+        said(f"its {_said(late[-1])}", late[-1].event), *_then(case, late[-1]), cure=Fix(["run"]),
+    )  # fmt: skip
+
+
+def _is_acknowledged_only(send: Send) -> bool:
+    """A READ, or an atomic, has its data in the answer."""
+    work = send.wqe.work if send.wqe is not None else None
+    return work is not None and not work.outstanding
+
+
+def _said(row: PacketRow) -> str:
+    return f"{row.label} psn={row.psn} is {row.fate_text}"
+
+
+def _then(case: Case, row: PacketRow) -> list[Evidence]:
+    """When the timer asks for it again."""
+    qp = case.qp
+    if row.fate is not Fate.LOST or qp is None or qp.path is None or qp.path.answer_ns is None:
+        return []
+    text = f"the ack timer asks again at {fmt.clock(case.future.at_ns)} at the latest"
+    return [said(text)]
+
+
+ACK_DELAYED = Check(
+    41, "ack-delayed", Section.PROGRESS,
+    question="Has the peer done it, and only the ACK is missing?",
+    rule="a completion needs the ACK: without one the data may be there all the same",
+    source="ibv_poll_cq(3)", examine=ack_delayed,
+)  # fmt: skip
+
+
+CHECKS = (
+    TIMEOUT_ZERO,
+    TIMEOUT_HUGE,
+    RETRY7_RXE,
+    RETRY_EXC,
+    ACK_DELAYED,
+)

@@ -1,0 +1,269 @@
+"""Datagrams and unreliable connections: what does not fit or is lost is not reported."""
+
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import partners
+from rdmalab.doctor.facts.unanswered_sends import Miss, Unheard, posted_as, sender_of
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.fixes.reconnecting import once_more, piece, room
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wqe import RecvWqe, SendWqe
+from rdmalab.hca.wr import SGE, RecvWR
+from rdmalab.spec.records import A, B, Kind, Record, event_of, kind_of, object_of
+from rdmalab.spec.states import Attr, QPState, QPType
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
+from rdmalab.wire.headers import GRH
+from rdmalab.world.faults import Corrupt, Drop
+
+
+# ------------------------------------------------------------ ud-qkey
+# ud-qkey: the datagram's Q_Key is not that of the queue pair it came to.
+def ud_qkey(case: Case) -> Finding:
+    """Whether it was dropped for its Q_Key."""
+    unheard, qp = case.unheard, case.qp
+    if unheard is None or qp is None or unheard.send.wqe is None or qp.transport.connected:
+        return NA
+    misses = unheard.because("qkey")
+    target = _met(case, misses[-1]) if misses else None
+    if target is None:
+        return ok("no Q_Key stood in its way")
+    said_key, wanted = _key(misses[-1]), target.attr.qkey or 0
+    return unheard.finding(
+        *_changed(case, target, misses[-1].event),
+        said(f"it was sent with Q_Key {said_key:#x}", unheard.send.posted),
+        said(f"{case.qp_name(target)} has Q_Key {wanted:#x}: dropped, and counted in "
+             "qkey_viol_cntr", misses[-1].event),
+        cure=Fix(once_more(case, qp, unheard.send.wqe.wr, target, remote_qkey=hex(wanted))),
+    )  # fmt: skip
+
+
+def _met(case: Case, miss: Miss) -> QueuePair | None:
+    """Who dropped it."""
+    return case.world.nodes[miss.node].qps.items.get(miss.number)
+
+
+def _key(miss: Miss) -> int:
+    return miss.packet.deth.qkey if miss.packet.deth is not None else 0
+
+
+def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
+    """When the target got the key that it has."""
+    found = [
+        event_of(r)
+        for _, r in case.log.about(Kind.ATTRIBUTES_SET, partners.thing_of(target))
+        if int(r[A]) & Attr.QKEY and event_of(r) < event
+    ]
+    return [said(f"{case.qp_name(target)} was given its Q_Key", found[-1])] if found else []
+
+
+UD_QKEY = Check(
+    56, "ud-qkey", Section.RECEIVE,
+    question="Is the Q_Key of the datagram another than that of the queue pair it came to?",
+    rule="a UD queue pair drops what does not bring its own Q_Key; the sender is told SUCCESS",
+    source="ibv_modify_qp(3)", examine=ud_qkey,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ ud-40-bytes
+# ud-40-bytes: a receive of a datagram has no room for the 40 bytes before it.
+def ud_40_bytes(case: Case) -> Finding:
+    """Of a receive that a datagram has broken, whether the header is what did not fit."""
+    receive, qp = case.receive, case.qp
+    if receive is None or qp is None or qp.transport.connected or receive.wqe is None:
+        return NA
+    if receive.ending is None or receive.ending.status is WCStatus.SUCCESS:
+        return ok("no datagram was too long for it")
+    refused = _refusal(case, qp)
+    if refused is None:
+        return ok("it did not fail of its length")
+    length, wqe = len(refused[A].payload), receive.wqe
+    return fail(
+        said(f"the receive has {wqe.length} bytes", receive.posted),
+        said(f"{length} bytes came, and {GRH.LENGTH} of routing header before them: "
+             f"{length + GRH.LENGTH}", receive.ending.event),
+        cure=_ud_40_bytes_cure(case, qp, wqe, refused), since=receive.posted,
+    )  # fmt: skip
+
+
+def _refusal(case: Case, qp: QueuePair) -> Record | None:
+    """What is kept of the datagram that was too long."""
+    receive = case.receive
+    if receive is None or receive.ending is None:
+        return None
+    for record in case.log.within(receive.ending.event):
+        refused = kind_of(record) is Kind.REQUEST_REFUSED and object_of(record) == qp.number
+        if refused and record[B] == "receive-short":
+            return record
+    return None
+
+
+def _ud_40_bytes_cure(case: Case, qp: QueuePair, wqe: RecvWqe, refused: Record) -> Fix:
+    """The queue pair anew, the same receive with room for both, and the datagram once more."""
+    needed = len(refused[A].payload) + GRH.LENGTH
+    wider = _widened(case, qp, wqe, needed) or piece(case, qp.node, qp.pd, needed)
+    lines = simple_fixes.revive(case, qp)
+    lines.append(simple_fixes.post_recv(case, qp, RecvWR(wqe.wr.wr_id, wider)))
+    return Fix(lines + _again(case, refused))
+
+
+def _widened(case: Case, qp: QueuePair, wqe: RecvWqe, needed: int) -> list[SGE]:
+    """Its last piece made longer, if its region goes on."""
+    if not wqe.sg:
+        return []
+    *first, last = wqe.sg
+    end = last.addr + last.length + needed - wqe.length
+    region = next((mr for mr in case.world.nodes[qp.node].mrs.items.values()
+                   if mr.lkey == last.lkey), None)  # fmt: skip
+    if region is None or end > region.iova + region.length:
+        return []
+    return [*first, SGE(last.addr, end - last.addr, last.lkey)]
+
+
+def _again(case: Case, refused: Record) -> list[str]:
+    sender = sender_of(case.world, refused)
+    qp = case.world.find(sender, QueuePair) if sender is not None and case.lives(sender) else None
+    wqe = posted_as(case.log, sender, refused[A], event_of(refused)) if sender is not None else None
+    return [simple_fixes.post_send(case, qp, wqe.wr)] if qp is not None and wqe is not None else []
+
+
+UD_40_BYTES = Check(
+    57, "ud-40-bytes", Section.RECEIVE,
+    question="Is the receive too short for the datagram and the 40 bytes before it?",
+    rule="the first 40 bytes of each UD receive are for the routing header, the data comes behind",
+    source="ibv_post_recv(3)", examine=ud_40_bytes,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ ud-too-long
+# ud-too-long: a datagram is one packet, and this one is longer than the port takes.
+def ud_too_long(case: Case) -> Finding:
+    """Whether a datagram never left because it is longer than the port's MTU."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or qp is None or qp.qp_type is not QPType.UD:
+        return NA
+    if send.ending is None or not case.asked or send.wqe.header is not None:
+        return NA
+    mtu, length = case.profile.caps.active_mtu, send.wqe.length
+    if length <= mtu:
+        return ok(f"it has {length} bytes, the MTU is {mtu}")
+    if send.transmissions:
+        return ok("it left in a packet")
+    return fail(
+        said(f"it has {length} bytes, and the port's MTU is {mtu}", send.posted),
+        said(f"it ended with {send.ending.status.name}, and no packet left", send.ending.event),
+        cure=_ud_too_long_cure(case, qp, send.wqe, mtu),
+        since=send.posted,
+    )
+
+
+def _ud_too_long_cure(case: Case, qp: QueuePair, wqe: SendWqe, mtu: int) -> Fix:
+    """Datagrams that fit, one behind the other, and a receive for each."""
+    spans = [(start, min(start + mtu, wqe.length)) for start in range(0, wqe.length, mtu)]
+    lines = _ready(case, qp)
+    target = partners.target(case)
+    if target is not None:
+        missing = len(spans) - len(target.source.wqes)
+        lines += [room(case, target, wqe.wr, mtu)] * max(0, missing)
+    for span in spans:
+        pieces = ",".join(simple_fixes.sge_words(case, qp.node, sge) for sge in _cut(wqe.sg, *span))
+        lines.append(simple_fixes.post_send(case, qp, wqe.wr, sg=pieces))
+    return Fix(lines)
+
+
+def _ready(case: Case, qp: QueuePair) -> list[str]:
+    """mlx5 stops the send queue for it."""
+    if qp.state is QPState.SQE:
+        return [f"modify_qp {case.qp_name(qp)} state=RTS"]
+    return simple_fixes.revive(case, qp) if qp.state is QPState.ERR else []
+
+
+def _cut(sg: list[SGE], start: int, stop: int) -> list[SGE]:
+    """The bytes from start to stop of a list of pieces."""
+    found, at = [], 0
+    for sge in sg:
+        first, last = max(start - at, 0), min(stop - at, sge.length)
+        if first < last:
+            found.append(SGE(sge.addr + first, last - first, sge.lkey))
+        at += sge.length
+    return found
+
+
+UD_TOO_LONG = Check(
+    58, "ud-too-long", Section.RECEIVE,
+    question="Is the datagram longer than the MTU of the port?",
+    rule="a datagram is one packet: one that is longer than the MTU never leaves",
+    source="ibv_post_send(3)", examine=ud_too_long,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ uc-loss
+# uc-loss: a packet of an unreliable message was lost, and nobody sends it again.
+_OF_CABLE = ("fault", "the link is down", "malformed")
+
+
+def uc_loss(case: Case) -> Finding:
+    """Which packets of it the cable lost, and what the responder dropped because of that."""
+    unheard, qp = case.unheard, case.qp
+    if unheard is None or qp is None or qp.transport.acknowledged or unheard.send.wqe is None:
+        return NA
+    lost = [miss for miss in unheard.misses if miss.reason.startswith(_OF_CABLE)]
+    if not lost:
+        return ok("the cable lost nothing of it")
+    target = partners.target(case)
+    return unheard.finding(
+        said(f"it ended with SUCCESS when its last packet had left: {qp.qp_type.name} waits for "
+             "no answer", unheard.send.ending.event if unheard.send.ending else None),
+        *[said(f"packet psn={miss.packet.psn} was lost: {miss.reason}", miss.event)
+          for miss in lost[:2]],
+        *_dropped(case, unheard, target),
+        cure=Fix([*_faults(case, lost), *once_more(case, qp, unheard.send.wqe.wr, target)]),
+        since=lost[0].event,
+    )  # fmt: skip
+
+
+def _dropped(case: Case, unheard: Unheard, target: QueuePair | None) -> list[Evidence]:
+    """The rest of the message, which does not follow without a gap any more."""
+    rest = [miss for miss in unheard.misses if miss.reason == "rest-of-message"]
+    if not rest or target is None:
+        return []
+    many = fmt.count(len(rest), "packet")
+    return [said(f"{case.qp_name(target)} dropped the {many} behind the gap", rest[0].event)]
+
+
+def _faults(case: Case, lost: list[Miss]) -> list[str]:
+    """The faults that would lose it once more."""
+    named = {miss.reason.split(":")[0] for miss in lost}
+    return [
+        f"fault clear {fault.number}"
+        for fault in case.world.network.cable.faults
+        if isinstance(fault, Drop | Corrupt) and _name(fault) in named and not _is_over(fault)
+    ]
+
+
+def _name(fault: Drop | Corrupt) -> str:
+    """What a packet is said to have been lost for; which fault corrupted it, nobody can tell."""
+    return f"fault {fault.number}" if isinstance(fault, Drop) else "malformed"
+
+
+def _is_over(fault: Drop | Corrupt) -> bool:
+    """It has met all the packets that it will ever meet."""
+    match = fault.match
+    counted = match.count is not None and match.met >= match.count
+    return counted or (match.every is None and match.nth is not None and match.seen >= match.nth)
+
+
+UC_LOSS = Check(
+    59, "uc-loss", Section.RECEIVE,
+    question="Was a packet of an unreliable message lost on its way?",
+    rule="UC and UD send nothing twice: what is lost is gone, and the sender is told SUCCESS",
+    source="ibv_create_qp(3)", examine=uc_loss,
+)  # fmt: skip
+
+
+CHECKS = (
+    UD_QKEY,
+    UD_40_BYTES,
+    UD_TOO_LONG,
+    UC_LOSS,
+)

@@ -1,0 +1,266 @@
+"""What a program reads in a completion, or does not read."""
+
+from typing import NamedTuple
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import taken
+from rdmalab.doctor.facts.messages import Message, taking
+from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, ok, said, warn
+from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.log import Call
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.what_if import attempt
+from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import SendWR, swap_octets
+from rdmalab.spec.completions import READS
+from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.records import A, B, Kind, Record, event_of
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import WCFlags
+from rdmalab.views import fmt
+from rdmalab.world.program_state import Program
+from rdmalab.world.relations import find_qp
+
+# ------------------------------------------------------------ status-ignored
+# status-ignored: a program polled a completion with an error, and went on as if it were good.
+_LOOK = "look at wc.status of every completion; the other fields mean something only after SUCCESS"
+
+
+def status_ignored(case: Case) -> Finding:
+    """Of a program, whether it never asks for a status, and had one to ask for."""
+    program = case.program
+    if program is None or not case.asked:
+        return NA
+    if _looks(program):
+        return ok("it asks for the status of completions")
+    taken = _taken(case)
+    bad = [record for record in taken if record[A].status is not WCStatus.SUCCESS]
+    if not bad:
+        return ok("it polled no completion with an error")
+    name = case.names.of(case.subject.thing)
+    calls = [call for call in case.log.calls(node=case.node) if call.program == name]
+    later = [call for call in calls if call.event > event_of(bad[0])]
+    if not later and program.state is not ProgramState.DONE:
+        return ok("it has gone no further after that")
+    cqe = bad[0][A]
+    flushed = sum(record[A].status is WCStatus.WR_FLUSH_ERR for record in bad)
+    return warn(
+        said(f"{name} polled {fmt.wr(cqe.wr_id)} with "
+             f"{cqe.status.name}", event_of(bad[0])),
+_then(case, later),
+        *_flushes(bad, flushed),
+        said("none of its lines asks for a status"),
+        cure=_status_ignored_cure(case, cqe),
+    )  # fmt: skip
+
+
+def _then(case: Case, later: list[Call]) -> Evidence:
+    """What the program did next."""
+    if later:
+        return said(f"it went on with {later[0].verb}", later[0].event)
+    ends = case.log.about(Kind.PROGRAM_DONE, case.subject.thing)
+    return said("it ended as if all were well", event_of(ends[-1].record) if ends else None)
+
+
+def _looks(program: Program) -> bool:
+    """Whether one of its questions is about the status of a completion, or how the QP is."""
+    asked = [line.text for line in program.lines if line.question is not None]
+    return any(".status" in text or "status=" in text or ".state" in text for text in asked)
+
+
+def _taken(case: Case) -> list[Record]:
+    """The completions that the program polled, oldest first."""
+    ran = {event_of(r) for _, r in case.log.about(Kind.PROGRAM_RAN, case.subject.thing)}
+    return [r for _, r in case.log.of(Kind.CQE_POLLED, case.node) if event_of(r) in ran]
+
+
+def _flushes(bad: list[Record], flushed: int) -> list[Evidence]:
+    if not flushed:
+        return []
+    return [said(f"{fmt.count(flushed, 'more completion')} said WR_FLUSH_ERR", event_of(bad[-1]))]
+
+
+def _status_ignored_cure(case: Case, cqe: Cqe) -> Fix:
+    """Both ends made anew, and all that was lost posted again, each with room for it."""
+    qp = find_qp(case.world, case.node, cqe.qp_num)
+    if qp is None or not cqe.is_send or not qp.transport.connected:
+        return Fix(program=_LOOK)
+    thing = Thing(Noun.QP, qp.node, qp.number)
+    lost = [r[A] for _, r in case.log.about(Kind.WQE_COMPLETED, thing) if r[B]]
+    lines = simple_fixes.revive(case, qp)
+    for wqe in lost:
+        lines += simple_fixes.again(case, qp, wqe.wr, revived=True)
+    works = attempt(case.session, lines, Subject(Sort.SEND, thing, lost[-1].serial,
+                                                 lost[-1].wr.wr_id)).works  # fmt: skip
+    return Fix(lines) if works else Fix(program=_LOOK)
+
+
+STATUS_IGNORED = Check(
+    96, "status-ignored", Section.WRONG,
+    question="Did the program poll a completion with an error and go on?",
+    rule="a polled completion says that a request has ended, and only its status whether well",
+    source="disni-59", examine=status_ignored,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ error-field-read
+# error-field-read: fields of an error completion were read that mean nothing there.
+_ADVICE = "look at the status first, and at the other fields only if it is SUCCESS"
+
+
+class Reading(NamedTuple):
+    """A field of a completion is read."""
+
+    event: int
+    field: str
+    cqe: Cqe
+
+
+def error_field_read(case: Case) -> Finding:
+    """Whether somebody read such a field of this queue, or of this completion."""
+    thing = _queue(case)
+    if thing is None or not case.asked:
+        return NA
+    found = [r for r in _readings(case, thing) if _concerns(case, r.cqe)]
+    if not found:
+        return ok("no field of an error completion was read that means nothing")
+    first = found[0]
+    status = WCStatus(first.cqe.status).name
+    text = f"{first.field} was read of the completion wr_id={first.cqe.wr_id}, which has {status}"
+    more = [said(f"and {each.field}", each.event) for each in found[1:3]]
+    return warn(said(text, first.event), *more, cure=Fix(program=_ADVICE))
+
+
+def _queue(case: Case) -> Thing | None:
+    if case.cq is not None:
+        return case.subject.thing
+    work = case.send or case.receive
+    if work is None or work.added is None:
+        return None
+    return Thing(Noun.CQ, case.node, work.added.cq)
+
+
+def _concerns(case: Case, cqe: Cqe) -> bool:
+    work = case.send or case.receive
+    return work is None or (work.added is not None and work.added.cqe == cqe)
+
+
+def _readings(case: Case, thing: Thing) -> list[Reading]:
+    """What was read of completions in error, and is undefined there."""
+    seen = [r for kind in (Kind.POLL_STARTED, Kind.POLL_ADVANCED)
+            for _, r in case.log.about(kind, thing)]  # fmt: skip
+    found = []
+    for call in case.log.calls("wc_read", thing.node) if seen else []:
+        before = [record for record in seen if event_of(record) < call.event]
+        if call.errno or call.thing[1] != thing.number or not before or call.invocation is None:
+            continue
+        cqe: Cqe = max(before, key=event_of)[A]
+        field = str(call.invocation.arguments.get("field", ""))
+        if cqe.status != WCStatus.SUCCESS and field in READS and not READS[field].on_error:
+            found.append(Reading(call.event, field, cqe))
+    return found
+
+
+ERROR_FIELD_READ = Check(
+    84, "error-field-read", Section.WRONG,
+    question="Was a field read of an error completion that means nothing there?",
+    rule="of a completion in error only wr_id, status, qp_num and vendor_err mean anything",
+    source="ibv_poll_cq(3)", examine=error_field_read,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ imm-endian
+# imm-endian: immediate data that look like a number nobody converted.
+SMALL = 1 << 16  # who swaps a number below that gets a large one
+
+
+def imm_endian(case: Case) -> Finding:
+    """Whether the newest immediate data are small as stored, and large once converted."""
+    if not case.asked:
+        return NA
+    if case.send is not None:
+        return _sent(case)
+    found = _received(case)
+    if found is None:
+        return NA
+    event, cqe = found
+    if not _looks_swapped(cqe.imm_data):
+        return ok("its immediate data look as if htonl had been used", event)
+    message = _message(case, cqe)
+    posted = [said(f"{case.names.of(message.thing)} posted it so", message.posted)
+              for _ in [0] if message is not None]  # fmt: skip
+    return warn(said(_told(cqe.imm_data), event), *posted, cure=_imm_endian_cure(case, message))
+
+
+def _looks_swapped(value: int) -> bool:
+    return 0 < value < SMALL
+
+
+def _told(value: int) -> str:
+    swapped = swap_octets(value)
+    return f"imm_data={value} lies in memory; who reads it by ntohl gets {swapped:#010x}, {swapped}"
+
+
+def _sent(case: Case) -> Finding:
+    send = case.send
+    if send is None or send.wqe is None or send.wqe.work is None or not send.wqe.work.immediate:
+        return NA
+    value = send.wqe.wr.imm_data
+    if not _looks_swapped(value):
+        return ok("its immediate data look as if htonl had been used")
+    return warn(said(_told(value), send.posted), cure=_program(value))
+
+
+def _program(value: int) -> Fix:
+    return Fix(program=f"imm_data is in network byte order: htonl({value})")
+
+
+def _received(case: Case) -> tuple[int, Cqe] | None:
+    """The newest completion with immediate data, of the CQ or of the receive."""
+    if case.receive is not None and case.receive.added is not None:
+        added = case.receive.added
+        return (added.event, added.cqe) if _has_imm(added.cqe) else None
+    if case.cq is None:
+        return None
+    for _, record in reversed(case.log.about(Kind.CQE_ADDED, case.subject.thing)):
+        if _has_imm(record[A]):
+            return event_of(record), record[A]
+    return None
+
+
+def _has_imm(cqe: Cqe) -> bool:
+    good = cqe.status is WCStatus.SUCCESS and not cqe.is_send
+    return good and bool(cqe.wc_flags & WCFlags.WITH_IMM)
+
+
+def _message(case: Case, cqe: Cqe) -> Message | None:
+    for _, record in reversed(case.log.of(Kind.RECV_TAKEN, case.node)):
+        if (record[A].serial, record[A].srq) == (cqe.serial, cqe.srq):
+            number = 0 if cqe.srq else cqe.qp_num
+            return taking(case.world, case.log, case.node, number, record[A])
+    return None
+
+
+def _imm_endian_cure(case: Case, message: Message | None) -> Fix | None:
+    """The message once more, converted."""
+    qp = find_qp(case.world, *message.thing[1:]) if message is not None else None
+    if message is None or qp is None:
+        return None
+    wr: SendWR = message.wqe.wr
+    return Fix(taken.posted_again(case, qp, message, imm_data=f"htonl({wr.imm_data})"))
+
+
+IMM_ENDIAN = Check(
+    83, "imm-endian", Section.WRONG,
+    question="Do its immediate data look like a number that nobody converted?",
+    rule="imm_data is in network byte order: htonl when it is posted, ntohl when it is read",
+    source="ibv_post_send(3)", examine=imm_endian,
+)  # fmt: skip
+
+
+CHECKS = (
+    STATUS_IGNORED,
+    ERROR_FIELD_READ,
+    IMM_ENDIAN,
+)
