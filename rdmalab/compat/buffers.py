@@ -16,7 +16,7 @@ from rdmalab.compat import own_memory
 from rdmalab.compat.own_memory import UnmappedError
 
 PAGE = mmap.PAGESIZE
-# Around each buffer, so that an address a little outside of one is nobody else's.
+# Bytes around each buffer: an address a little outside of it belongs to no other buffer.
 _GUARD = 0x8_0000
 # Up to this size a buffer is compared before each call; of a longer one only what was written
 # through pyverbs is noticed.
@@ -120,7 +120,7 @@ class Mirror:
                     yield at, piece
 
     def receive(self, offset: int, octets: bytes) -> None:
-        """What the adapter has written becomes visible to the program."""
+        """Copy bytes that the device has written to the program's memory."""
         if self.block is not None:
             ctypes.memmove(self.real + offset, octets, len(octets))
         else:
@@ -167,7 +167,7 @@ class Buffers:
         self._starts: list[int] = []
 
     def allocate(self, length: int, alignment: int = PAGE) -> int:
-        """Zeroed memory of this process; its address."""
+        """Allocate zeroed memory of this process and return its address."""
         block = Block(length, alignment)
         self.blocks[block.addr] = block
         return block.addr
@@ -203,7 +203,7 @@ class Buffers:
     def mirror(
         self, node: str, real: int, addr: int, length: int, *, unknown: bool = True
     ) -> Mirror:
-        """Real memory is known to a node from now on."""
+        """Add a mirror on this node for memory of the program."""
         made = Mirror(node, real, addr, length, unknown=unknown, block=self._holding(real, length))
         index = bisect_right(self._starts, real)
         self.mirrors.insert(index, made)
@@ -211,7 +211,7 @@ class Buffers:
         return made
 
     def forget(self, region: Ref) -> None:
-        """An MR is gone; memory without an MR is released."""
+        """Remove an MR from its mirror, and the mirror with its last MR."""
         for mirror in [mirror for mirror in self.mirrors if region in mirror.regions]:
             mirror.regions.remove(region)
             if not mirror.regions:
@@ -219,7 +219,7 @@ class Buffers:
                 del self.mirrors[index], self._starts[index]
 
     def note(self, real: int, length: int) -> None:
-        """pyverbs itself has written here."""
+        """Record a write by pyverbs, where the mirror is too long to be compared."""
         mirror = self._at(real)
         if mirror is not None and mirror.shadow is None:
             start = real - mirror.real

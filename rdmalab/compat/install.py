@@ -1,4 +1,4 @@
-"""In the place of pyverbs: what imports it gets the lab."""
+"""An import hook: `import pyverbs` gives the modules of the skin."""
 
 import importlib
 import importlib.util
@@ -19,11 +19,11 @@ class _Skin(Loader):
         return importlib.import_module(_ROOM + spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """It was carried out when it was imported."""
+        """Do nothing: create_module has executed it."""
 
 
 class _Finder(MetaPathFinder):
-    """Asked before all others, so that an installed pyverbs is not found."""
+    """The first finder of sys.meta_path: an installed pyverbs is not found."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -43,6 +43,6 @@ class _Finder(MetaPathFinder):
 
 
 def install() -> None:
-    """From now on, in this process."""
+    """Add the hook to this process; a second call does nothing."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())

@@ -1,4 +1,4 @@
-"""The process that a skin plays: one lab with a device a node, and what lets time pass in it."""
+"""The process of a pyverbs program: one lab with one device a node, and how its time passes."""
 
 import threading
 import time
@@ -46,7 +46,7 @@ class DeviceWarning(UserWarning):
 
 
 class Process:
-    """A program on all nodes of one lab; of its threads one at a time is in here."""
+    """A program on all nodes of one lab; one of its threads at a time may call it."""
 
     def __init__(
         self, profile: str | Profile = "strict", seed: int = 0,
@@ -95,7 +95,7 @@ class Process:
         return outcome.value
 
     def make(self, word: str, noun: Noun, node: str, **arguments: object) -> Ref:
-        """A word that makes an object; the name it got."""
+        """Perform a command that creates an object; return the object's name."""
         with self._turn:
             number = self._numbers.get((node, noun), 0)
             while self.session.names.find(f"{node}.{noun}{number}") is not None:
@@ -107,14 +107,14 @@ class Process:
             return Ref(node, name)
 
     def find(self, ref: Ref) -> Any:
-        """The object itself, to be read."""
+        """The object of a name."""
         thing = self.session.names.find(str(ref))
         assert thing is not None
         return self.world.find(thing, object)
 
     # ------------------------------------------------------------------ memory
     def publish(self) -> None:
-        """What the program has written into its buffers is written in the lab."""
+        """Copy what the program has written into its buffers to the memory of the nodes."""
         for mirror in self.buffers.mirrors:
             for start, octets in mirror.changes():
                 self._write(mirror, start, octets)
@@ -137,7 +137,7 @@ class Process:
                 )
 
     def fetch(self) -> None:
-        """What the adapters have written is seen by the program."""
+        """Copy what the devices have written to the buffers of the program."""
         written = self.world.trace.since(self._fetched)
         for _, _, _, kind, node, _, addr, length in written:
             if kind is Kind.MEMORY_WRITTEN:
@@ -193,7 +193,7 @@ class Process:
         world.advance(until_ns)
 
     def sleep(self, duration_ns: int) -> None:
-        """Time passes, and with it whatever is due."""
+        """Let virtual time pass and process the events that are due."""
         with self._turn:
             self._let_pass(duration_ns)
             self.fetch()
@@ -222,7 +222,7 @@ class Process:
 
 
 class _Here:
-    """The one process that plays; made when it is first needed."""
+    """The one current process; created when it is first used."""
 
     process: Process | None = None
 
@@ -239,5 +239,5 @@ def begin(
 
 
 def here() -> Process:
-    """The process of which every object is a part."""
+    """The current process; a new one if there is none."""
     return _Here.process or begin()

@@ -17,7 +17,7 @@ def run(
     script: str, arguments: Sequence[str], profile: str | Profile,
     link_layer: LinkLayer = LinkLayer.ETHERNET,
 ) -> int:  # fmt: skip
-    """Carry it out as `python SCRIPT ARG…` would, and say what its exit code is.
+    """Run it as `python SCRIPT ARG…` does and return its exit code.
 
     link_layer: of the ports of both nodes.
     """

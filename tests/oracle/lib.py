@@ -543,7 +543,7 @@ subprocess: Any = SimpleNamespace(run=_run, Popen=_popen, PIPE=-1, STDOUT=-2, DE
 _FDS = "/proc/self/fd"
 _FIRST_FD = 10_000  # of those that only the lab has
 _SHOWN = "anon_inode:[infinibandevent]"
-_NEVER = "this call would never return"  # the sentence of compat/pyverbs/cq.py
+_NEVER = "this call would never return"  # the sentence of compat/pyverbs/base.py
 
 
 def _events_of(fd: int) -> Callable[[], bool] | None:

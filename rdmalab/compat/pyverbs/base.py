@@ -1,4 +1,4 @@
-"""What all of pyverbs' objects have in common, and how a call of theirs becomes a word."""
+"""Base classes of pyverbs' objects, and how a call becomes a command of the lab."""
 
 import logging
 from collections.abc import Callable
@@ -26,13 +26,13 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class _Errno:
-    """C's `errno`: what the last call that failed has left."""
+    """C's `errno`: the number of the last call that failed."""
 
     value = 0
 
 
 def PyverbsRDMAErrno(msg: str, /) -> PyverbsRDMAError:  # noqa: N802  (its name)
-    """The error with the `errno` of now."""
+    """An error with the current `errno`."""
     return PyverbsRDMAError(msg, _Errno.value)
 
 
@@ -43,13 +43,13 @@ def inc_rkey(rkey: int, /) -> int:
 
 
 class PyverbsObject:
-    """Everything. Its classes say that they are pyverbs'."""
+    """The base of all classes; each shows the module name that it has in pyverbs."""
 
     __slots__ = ("__weakref__",)
     __module__ = __name__.removeprefix(SKIN)
 
     def __init__(self) -> None:
-        """Nothing is asked for."""
+        """Take no arguments."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -65,7 +65,7 @@ class PyverbsObject:
 
 
 class PyverbsCM(PyverbsObject):
-    """What can be closed."""
+    """An object with close(), which the end of a `with` block calls."""
 
     __slots__ = ()
 
@@ -76,7 +76,7 @@ class PyverbsCM(PyverbsObject):
         self.close()
 
     def close(self) -> None:
-        """Give it back; doing so twice is no mistake."""
+        """Release it; a second call does nothing."""
 
 
 def failed(text: str, refusal: Refused) -> PyverbsError:
@@ -88,7 +88,7 @@ def failed(text: str, refusal: Refused) -> PyverbsError:
 
 
 def call(text: str, word: str, **arguments: object) -> Any:
-    """A word of the lab. PyverbsRDMAError with this text and the errno if it is refused."""
+    """Perform a command; PyverbsRDMAError with this text and its errno if it is refused."""
     try:
         return here().call(word, **arguments)
     except Refused as refusal:
@@ -110,7 +110,7 @@ def wait_for(text: str, ready: Callable[[], object]) -> None:
 
 
 def octets_at(addr: int, length: int) -> bytes:
-    """Memory of the program; PyverbsError where C crashes."""
+    """Bytes of the program's memory; PyverbsError where C crashes."""
     try:
         return own_memory.read(addr, length)
     except UnmappedError as crash:
@@ -143,7 +143,7 @@ class LabObject(PyverbsCM, Generic[T_co]):
     children: "WeakSet[LabObject[object]]"
 
     def _made(self, text: str, word: str, noun: Noun, node: str, **arguments: object) -> Ref:
-        """Let the lab make it."""
+        """Create the object in the lab and return its name; errors as those of `call`."""
         try:
             ref = here().make(word, noun, node, **arguments)
         except Refused as refusal:
@@ -154,11 +154,11 @@ class LabObject(PyverbsCM, Generic[T_co]):
         return ref
 
     def _is(self, ref: Ref) -> None:
-        """It stands for this object of the lab that plays now, and keeps that lab's memory."""
+        """Bind it to an object of the current lab."""
         self._ref, self._process = ref, here()
 
     def _join(self, *owners: "LabObject[object] | None") -> None:
-        """These must live as long as it does, and close it when they are closed."""
+        """Set its owners: they stay alive as long as it, and their close() closes it."""
         self.children = WeakSet()
         self._owners = tuple(owner for owner in owners if owner is not None)
         for owner in self._owners:
@@ -166,7 +166,7 @@ class LabObject(PyverbsCM, Generic[T_co]):
 
     @property
     def ref(self) -> Ref:
-        """Its name in the lab. PyverbsUserError once it is closed; C has a NULL there."""
+        """Its name in the lab; PyverbsUserError once it or its lab is closed."""
         found: Ref | None = getattr(self, "_ref", None)
         if found is None:
             raise PyverbsUserError(f"this {type(self).__name__} is closed")
@@ -180,7 +180,7 @@ class LabObject(PyverbsCM, Generic[T_co]):
 
     @property
     def found(self) -> T_co:
-        """The object of the lab, to be read."""
+        """The object of the lab that it represents."""
         found: T_co = here().find(self.ref)
         return found
 
@@ -207,5 +207,5 @@ class LabObject(PyverbsCM, Generic[T_co]):
         call(self.FAILS, self.DESTROY, **{first: ref})
 
     def __del__(self) -> None:
-        with suppress(Exception):  # a destructor has nobody to tell
+        with suppress(Exception):  # an exception in a destructor is printed and ignored
             self.close()

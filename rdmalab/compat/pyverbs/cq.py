@@ -1,4 +1,4 @@
-"""Completion queues and channels."""
+"""pyverbs.cq: completion queues and channels; work completions are in wc."""
 
 from errno import EOPNOTSUPP
 

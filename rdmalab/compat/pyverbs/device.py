@@ -1,4 +1,4 @@
-"""Contexts: an open device answers queries; device memory and file descriptors."""
+"""pyverbs.device: contexts; devices, attributes, ports and events are in files of their own."""
 
 import os
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Devices: the list of them, and what one shows of itself."""
+"""Devices, their list, and their types as text."""
 
 from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.base import PyverbsObject
@@ -9,7 +9,7 @@ _CA, _IB = 1, 0  # node type and transport of a device
 
 
 class Device(PyverbsObject):
-    """`ibv_device`. guid: EUI-64 of the node; index: position in the list of devices."""
+    """`ibv_device`. guid: the MAC address of the node; index: position in the list of devices."""
 
     __slots__ = ("_guid", "_index", "_name", "_node_type", "_transport_type")
 

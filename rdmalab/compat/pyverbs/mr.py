@@ -1,4 +1,4 @@
-"""Memory regions and windows."""
+"""pyverbs.mr: kinds of memory regions; MR is in memory_region, windows are in mw."""
 
 from errno import EINVAL, EOPNOTSUPP
 

@@ -1,4 +1,4 @@
-"""Queue pairs, plain and extended."""
+"""pyverbs.qp: extended queue pairs; the other classes are in qp_attr, qp_init_attr, queue_pair."""
 
 from collections.abc import Sequence
 

@@ -41,7 +41,7 @@ def _create_flags_to_str(flags: int) -> str:
 
 
 class _InitAttr(Capped):
-    """What both kinds of creation take."""
+    """The attributes of both create_qp and create_qp_ex."""
 
     __slots__ = ()
     qp_type = Number(enum("ibv_qp_type"), "QP type", qp_type_to_str)

@@ -1,4 +1,4 @@
-"""Queue pairs."""
+"""QP: states, queries and posting."""
 
 from errno import EOPNOTSUPP
 from typing import Any
@@ -27,7 +27,7 @@ from rdmalab.spec.states import ATTRIBUTES, MOVES, Attr, QPState, QPType
 
 __name__ = "rdmalab.compat.pyverbs.qp"  # the module of pyverbs that has its names
 
-# What is moved at creation, if attributes come with it: as far as nobody else is needed.
+# The state after creation with a qp_attr: the last one that needs nothing of a peer.
 _BEGINS = {QPType.UD: "to_rts", QPType.RAW_PACKET: "to_rts"}
 
 

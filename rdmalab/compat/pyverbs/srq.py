@@ -35,7 +35,7 @@ class SrqAttr(Struct):
 
 
 class _InitAttr(Struct):
-    """The same to be read, in what both kinds of creation take."""
+    """The same fields, read-only, in the attributes of both ways of creation."""
 
     __slots__ = ()
     max_wr = Number(U32, fixed=True)

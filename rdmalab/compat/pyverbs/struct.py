@@ -99,7 +99,7 @@ class Struct(PyverbsObject):
         return made
 
     def _set(self, given: Mapping[str, object]) -> None:
-        """Of the arguments of `__init__` (its `locals()`), those with a field of their name."""
+        """Set the fields from the arguments of `__init__`, given as its `locals()`."""
         for name, value in given.items():
             field = getattr(type(self), name, None)
             if isinstance(field, Number):

@@ -66,7 +66,7 @@ class _Request(Struct, PyverbsCM):
         self.following = val
 
     def _copied(self, other: Self) -> Self:
-        """pyverbs makes an empty request to answer with, which it refuses itself."""
+        """Refused: pyverbs returns it in a request without SGEs, which it does not allow."""
         raise PyverbsUserError(_NO_LIST)
 
     def chain(self) -> list[Self]:
@@ -116,7 +116,7 @@ class RecvWR(_Request):
         self._take(sg, num_sge, next_wr)
 
     def _copied(self, other: Self) -> Self:
-        """As from rdma-core 58 on, since when a receive may have no SGE."""
+        """A copy, as from rdma-core 58 on, where a receive may have no SGE."""
         copy = type(self)()
         other.copy_to(copy)
         return copy
