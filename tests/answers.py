@@ -11,7 +11,8 @@ from pathlib import Path
 from rdmalab.lab import open_session
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
-from rdmalab.shell.reply_text import OutputFormat, say
+from rdmalab.shell.output_format import OutputFormat
+from rdmalab.shell.reply_text import say
 from rdmalab.shell.styled_text import text_of
 from rdmalab.spec.profiles import RXE
 from rdmalab.vocabulary import VOCABULARY

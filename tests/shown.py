@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from rdmalab.guide.entry import Entry, Sort, full_name
 from rdmalab.guide.explain import entries
 from rdmalab.lab import open_session
-from rdmalab.scenario.loader import SUFFIX, Scenario, load
+from rdmalab.scenario.files import SUFFIX
+from rdmalab.scenario.loader import Scenario, load
 from rdmalab.scenario.runner import Runner
 from rdmalab.session.lines import Reply
 from rdmalab.spec.async_events import AsyncEvent

@@ -5,7 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from rdmalab.scenario.loader import SUFFIX, Scenario, load
+from rdmalab.scenario.files import SUFFIX
+from rdmalab.scenario.loader import Scenario, load
 from rdmalab.vocabulary import VOCABULARY
 from tests.each import each
 

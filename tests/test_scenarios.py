@@ -16,7 +16,9 @@ from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.tokens import Lexeme, scan_expression
 from rdmalab.lab import open_session
 from rdmalab.scenario.expect import Expectation
-from rdmalab.scenario.loader import SUFFIX, FileError, PlannedStep, Scenario, load, loads
+from rdmalab.scenario.files import SUFFIX
+from rdmalab.scenario.loader import FileError, Scenario, load, loads
+from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.result import Stop
 from rdmalab.scenario.runner import Runner
 from rdmalab.scenario.wire import Skip, parse_wire

@@ -134,7 +134,7 @@ def _answer(report: "Report") -> str:
 @with_paths
 def check(*, paths: tuple[str, ...]) -> int:
     """Check scenarios without running them, and print all errors of each."""
-    from rdmalab.scenario.loader import MOST_MISTAKES
+    from rdmalab.scenario.shape_errors import MOST_MISTAKES
 
     count = wrong = 0
     for _, error in loaded(paths):
@@ -166,7 +166,7 @@ def lessons(
     unlike a scenario, can run any code. Everything runs now; no record of another run is
     used. Exit code 1 means that an item of a statement failed.
     """
-    from rdmalab.scenario.loader import lessons_folder
+    from rdmalab.scenario.files import lessons_folder
 
     if not paths:
         paths = (str(lessons_folder()),)
@@ -233,14 +233,15 @@ def _asked(tests: str) -> "Answer":
 
 def loaded(paths: tuple[str, ...]) -> "Iterator[tuple[Scenario | None, FileError | None]]":
     """For each file its scenario or its error."""
-    from rdmalab.scenario.loader import SUFFIX, found
+    from rdmalab.scenario.files import SUFFIX, found
 
     return map(opened, _files(tuple(map(found, paths)), SUFFIX))
 
 
 def opened(path: str) -> "tuple[Scenario | None, FileError | None]":
     """Load a scenario; returns it or its error, the other is None."""
-    from rdmalab.scenario.loader import FileError, found, load
+    from rdmalab.scenario.files import found
+    from rdmalab.scenario.loader import FileError, load
     from rdmalab.vocabulary import VOCABULARY
 
     try:

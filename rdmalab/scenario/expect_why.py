@@ -5,7 +5,7 @@ from rdmalab.doctor.finding import Fix
 from rdmalab.doctor.report import Cause, Report
 from rdmalab.doctor.what_if import makes_true
 from rdmalab.scenario.expect import Failure
-from rdmalab.scenario.loader import PlannedStep
+from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.result import Stop
 from rdmalab.session.session import Session
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pydantic import BaseModel, ConfigDict, Field
 
 from rdmalab.scenario.field_types import FORMAT
-from rdmalab.scenario.loader import Scenario, short_name
+from rdmalab.scenario.files import short_name
+from rdmalab.scenario.loader import Scenario
 from rdmalab.scenario.source import visible
 from rdmalab.version import VERSION
 

@@ -1,7 +1,6 @@
 """The pydantic model of a scenario file; commands in it are still text."""
 
-from dataclasses import fields
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from pydantic import (
     BaseModel,
@@ -9,20 +8,16 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
-    create_model,
     model_validator,
 )
 from pydantic_core import CoreSchema
 
+from rdmalab.scenario.fabric import Link, Node, NodeOptions, Section
 from rdmalab.scenario.field_types import (
     ErrnoName,
-    LayerName,
-    Mtu,
     NodeName,
     Number,
-    ProfileName,
     ProgramName,
-    Rate,
     Repeat,
     Sentence,
     StatementId,
@@ -32,67 +27,10 @@ from rdmalab.scenario.field_types import (
     wrong,
 )
 from rdmalab.scenario.yaml_tree import MAX_ITEMS
-from rdmalab.spec.limits import DeviceCaps
-from rdmalab.spec.profiles import PROFILES
 
 MAX_STEPS = MAX_ITEMS
 MAX_ASSERTIONS = 500
 _LATER = ("ask", "kind", "level", "time", "needs", "params", "lock", "tasks", "solutions")
-
-
-class _Part(BaseModel):
-    """Base of all mappings: no extra keys, immutable."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-
-_CAPS = {
-    f.name: (Mtu if f.name in ("max_mtu", "active_mtu") else Number, None)
-    for f in fields(DeviceCaps)
-}
-
-
-_NODE = "A node: device profile, and limits that differ from it, named as in query_device."
-
-
-class NodeOptions(_Part):
-    """The keys of a node that are no limits."""
-
-    profile: ProfileName | None = None
-    """Device model; `--profile` replaces it. Default: `strict`."""
-
-    link_layer: LayerName | None = None
-    """Link layer of its port: Ethernet (RoCE) or InfiniBand. Default: Ethernet."""
-
-    @model_validator(mode="after")
-    def _has_such_ports(self) -> Self:
-        layers = PROFILES[self.profile].link_layers if self.profile else ()
-        if layers and self.link_layer not in (None, *(layer.text for layer in layers)):
-            message = f"profile {self.profile} has no {self.link_layer} port"
-            raise wrong(message, "write profile: strict or profile: mlx5", "link_layer")
-        return self
-
-    def caps(self) -> dict[str, int]:
-        """The limits that were given."""
-        return {name: value for name in _CAPS if (value := getattr(self, name)) is not None}
-
-
-if TYPE_CHECKING:
-    Node = NodeOptions
-else:
-    Node = create_model("Node", __base__=NodeOptions, __doc__=_NODE, **_CAPS)
-
-
-class Link(_Part):
-    """The cable."""
-
-    latency: Time | None = None
-    """One way; default: 1us."""
-    rate: Rate | None = None
-    """Both ways; default: 100Gbps."""
-    mtu: Mtu | None = None
-    """active_mtu of the ports, in bytes; default: 4096."""
-
 
 ACTIONS = ("do", "run", "fault", "checkpoint", "note", "why")
 _ONLY_WITH = {
@@ -104,7 +42,7 @@ _Statements = Annotated[list[StatementId], Field(min_length=1)]
 _ASSERTIONS = ("errno", "expect", "wire", "cause")
 
 
-class Step(_Part):
+class Step(Section):
     """One step: one action, and what must be true after it. A text alone is a `do`."""
 
     do: Sentence | None = None
@@ -231,7 +169,7 @@ def _steps(value: object) -> object:
 Steps = Annotated[list[Step], BeforeValidator(_steps)]
 
 
-class Program(_Part):
+class Program(Section):
     """A program: its lines, as a list or as one text; or a mapping that also has its pace."""
 
     lines: Annotated[_Lines, Field(min_length=1)]
@@ -276,7 +214,7 @@ def _two_nodes() -> dict[str, NodeOptions]:
     return {"A": Node(), "B": Node()}
 
 
-class Document(_Part):
+class Document(Section, BaseModel):
     """A scenario of rdmalab: RDMA nodes, commands, and the expected results."""
 
     model_config = ConfigDict(title="rdmalab scenario")

@@ -6,7 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rdmalab.scenario.field_types import FORMAT
 from rdmalab.scenario.model import Document
-from rdmalab.scenario.runner import Runner, StepOutcome, StepResult, ladder_text
+from rdmalab.scenario.result import ladder_text
+from rdmalab.scenario.runner import Runner, StepOutcome, StepResult
 from rdmalab.scenario.source import FileError, visible
 from rdmalab.session.history import MAIN
 from rdmalab.version import VERSION

@@ -3,10 +3,14 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from rdmalab.command import Refused
 from rdmalab.scenario.expect import Failure
-from rdmalab.scenario.loader import PlannedStep
+from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.source import FileError
 from rdmalab.session.history import MAIN
+from rdmalab.session.lines import Reply
+from rdmalab.spec.rules import errno_name
+from rdmalab.views import ladder
 
 
 class StepOutcome(StrEnum):
@@ -62,3 +66,21 @@ class Stop(Exception):  # noqa: N818
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure)
         self.failure = failure
+
+
+def ladder_text(row: ladder.PacketRow | ladder.MarkerRow) -> str:
+    """A row of the ladder as a line, with the fate of a packet that was not received."""
+    if isinstance(row, ladder.PacketRow) and (row.fate is not ladder.Fate.RECEIVED or row.troubles):
+        return f"{row.text}  ({row.fate_text})"
+    return row.text
+
+
+def stop_of(reply: Reply) -> Stop:
+    """The failure of a step whose command was refused or not understood."""
+    said = errno_text(reply.refusal) if reply.refusal else str(reply.error)
+    return Stop(Failure("do", f"{reply.text} succeeds", [said]))
+
+
+def errno_text(refusal: Refused) -> str:
+    """`ENOMEM: …`."""
+    return f"{errno_name(refusal.errno)}: {refusal.message}"

@@ -9,12 +9,14 @@ from rdmalab.doctor.report import Report
 from rdmalab.grammar.quantities import whole
 from rdmalab.scenario.expect import Failure, unmet
 from rdmalab.scenario.expect_why import judge_report
-from rdmalab.scenario.loader import Placed, PlannedStep, Scenario
-from rdmalab.scenario.model import Link, NodeOptions
-from rdmalab.scenario.result import StepOutcome, StepResult, Stop
+from rdmalab.scenario.fabric import Link, NodeOptions
+from rdmalab.scenario.loader import Scenario
+from rdmalab.scenario.planned_step import Placed, PlannedStep
+from rdmalab.scenario.result import StepOutcome, StepResult, Stop, errno_text, ladder_text, stop_of
 from rdmalab.scenario.since import Since
 from rdmalab.scenario.source import FileError
-from rdmalab.scenario.wire import Comparison, Expected, resolve, seen
+from rdmalab.scenario.wire import Expected, seen
+from rdmalab.scenario.wire_comparison import Comparison, resolve
 from rdmalab.session.lines import Reply, replies
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile
@@ -130,7 +132,7 @@ class Runner:
         try:
             report: Report | None = None
             if self._unready is not None:
-                raise _stop(self._unready)
+                raise stop_of(self._unready)
             for reply in self._act(step, since):
                 report = reply.value if isinstance(reply.value, Report) else report
                 if reply.event is not None:
@@ -167,12 +169,12 @@ class Runner:
                 yield reply
                 self._arrive(step, reply, since)
                 if reply.error is not None:
-                    raise step.spot.error(reply.error) if not reply.depth else _stop(reply)
+                    raise step.spot.error(reply.error) if not reply.depth else stop_of(reply)
                 if reply.refusal is not None and not step.errno:
-                    raise _stop(reply)
+                    raise stop_of(reply)
                 refusal = reply.refusal or refusal
             if step.errno and (refusal is None or refusal.errno != step.errno):
-                actual = _errno_text(refusal) if refusal else "it succeeded"
+                actual = errno_text(refusal) if refusal else "it succeeded"
                 raise Stop(Failure("errno", errno_name(step.errno), [actual]))
 
     def _bound(self, step: PlannedStep, reply: Reply) -> None:
@@ -262,22 +264,6 @@ class Through(Runner):
     def over(self) -> bool:
         """Whether all steps are done, or a line is invalid."""
         return self.position == len(self.scenario.steps) or self.outcome is StepOutcome.ERROR
-
-
-def ladder_text(row: ladder.PacketRow | ladder.MarkerRow) -> str:
-    """A row of the ladder as a line, with the fate of a packet that was not received."""
-    if isinstance(row, ladder.PacketRow) and (row.fate is not ladder.Fate.RECEIVED or row.troubles):
-        return f"{row.text}  ({row.fate_text})"
-    return row.text
-
-
-def _stop(reply: Reply) -> Stop:
-    said = _errno_text(reply.refusal) if reply.refusal else str(reply.error)
-    return Stop(Failure("do", f"{reply.text} succeeds", [said]))
-
-
-def _errno_text(refusal: Refused) -> str:
-    return f"{errno_name(refusal.errno)}: {refusal.message}"
 
 
 def _replaced(scenario: Scenario, profile: str | None) -> str:

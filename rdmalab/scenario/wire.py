@@ -1,7 +1,7 @@
 """Expected packets: one line each, compared with the rows of the ladder."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,8 @@ from rdmalab.hca.mw import MemoryWindow
 from rdmalab.spec.packet_names import PACKETS
 from rdmalab.spec.records import Record, packet_of
 from rdmalab.spec.refusals import SYNDROMES, Syndrome
-from rdmalab.views import fmt
-from rdmalab.views.ladder import FACTS, SHORT, Fate, PacketRow
+from rdmalab.views.ladder import Fate, PacketRow
+from rdmalab.views.packet_facts import FACTS, SHORT
 from rdmalab.views.transit_effects import Origin
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import LidFlow, Packet
@@ -28,10 +28,10 @@ WithKey = Callable[[Thing], MemoryRegion | MemoryWindow]
 
 Value = int | str | frozenset[Syndrome]
 SKIP = "skip"
-_FATES = {"lost": Fate.LOST, "dropped": Fate.DROPPED}
-_ORIGINS = {origin.name.lower(): origin for origin in Origin if origin is not Origin.SENT}
+FATES = {"lost": Fate.LOST, "dropped": Fate.DROPPED}
+ORIGINS = {origin.name.lower(): origin for origin in Origin if origin is not Origin.SENT}
 _TROUBLES = ("harmed", "marked", "delayed", "held")
-_PLAIN = (*_FATES, *_ORIGINS, *_TROUBLES)
+_PLAIN = (*FATES, *ORIGINS, *_TROUBLES)
 _FLAGS = ("ack_req", "solicited", "mig_req")
 _ENDS = re.compile(r"([A-Z])->([A-Z])", re.ASCII)
 _PIECE = re.compile(r"\S+")
@@ -70,10 +70,10 @@ _MORE: dict[str, Callable[[Packet | Frame], object]] = {
     "seq": _inside("seq"),
     "dropped": lambda _packet: None,
 }
-_SHORT = {**SHORT, "imm": "imm_data", "swap": "swap_add", "add": "swap_add"}
+SHORT_KEYS = {**SHORT, "imm": "imm_data", "swap": "swap_add", "add": "swap_add"}
 _UNASKED = ("event", "at_ns", "source", "target", "from", "to", "opcode", "dropped", "summary",
             "origin")  # fmt: skip
-KEYS = tuple(key for key in (*FACTS, *_MORE, *_SHORT) if key not in _UNASKED)
+KEYS = tuple(key for key in (*FACTS, *_MORE, *SHORT_KEYS) if key not in _UNASKED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Expected:
 
     @property
     def fact(self) -> str:
-        return _SHORT.get(self.key, self.key)
+        return SHORT_KEYS.get(self.key, self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +133,8 @@ def parse_wire(text: str) -> WireLine | Skip:
     opcode = _opcode(*pieces[1])
     plain = [piece for piece, _ in pieces[2:] if piece in _PLAIN]
     fields = _fields([(piece, where) for piece, where in pieces[2:] if piece not in _PLAIN])
-    fate = next((_FATES[piece] for piece in reversed(plain) if piece in _FATES), None)
-    origin = next((_ORIGINS[piece] for piece in plain if piece in _ORIGINS), Origin.SENT)
+    fate = next((FATES[piece] for piece in reversed(plain) if piece in FATES), None)
+    origin = next((ORIGINS[piece] for piece in plain if piece in ORIGINS), Origin.SENT)
     troubles = tuple(piece for piece in plain if piece in _TROUBLES)
     return WireLine(text, ends[1], ends[2], opcode, fields, fate, origin, troubles)
 
@@ -164,7 +164,7 @@ def _expected(piece: str, place: Span) -> Expected:
     where = Span(place.start + len(key) + len(equals), place.stop)
     if not text:
         raise NotUnderstood("a value is missing here", place, f"write {key}=1")
-    return Expected(key, _value(_SHORT.get(key, key), text, where), text, where)
+    return Expected(key, _value(SHORT_KEYS.get(key, key), text, where), text, where)
 
 
 def _value(fact: str, text: str, place: Span) -> Value:
@@ -206,9 +206,9 @@ def line_of(packet: "Seen") -> str:
     for name in (*FACTS, *_MORE):
         text = "" if name in spared else _spelled(name, packet.fact(name))
         said += [f"{_SPELLED.get(name, name)}={text}"] if text else []
-    said += [name for name, origin in _ORIGINS.items() if origin is row.origin]
+    said += [name for name, origin in ORIGINS.items() if origin is row.origin]
     said += [has.partition(" ")[0] for has in row.troubles]
-    return " ".join(said + [name for name, fate in _FATES.items() if fate is row.fate])
+    return " ".join(said + [name for name, fate in FATES.items() if fate is row.fate])
 
 
 def _has_paths(packet: Packet | Frame) -> bool:
@@ -243,110 +243,3 @@ class Seen:
 def seen(rows: list[PacketRow], records: Sequence[Record]) -> list[Seen]:
     """The rows with their packets."""
     return [Seen(row, packet_of(records[row.number])) for row in rows]
-
-
-class Comparison:
-    """The lines of a step and its packets. bad: the first line and packet that differ."""
-
-    def __init__(self, lines: Lines, sent: list[Seen], values: Mapping[Expected, object]) -> None:
-        self.lines = lines
-        self.sent = sent
-        self.values = values
-        self.bad = self._walk()
-
-    def _walk(self) -> tuple[int, int] | None:
-        """None if all match; else the furthest line and packet that differ."""
-        at_line = at_packet = 0
-        retry: tuple[int, int] | None = None
-        furthest = (0, 0)
-        while at_packet < len(self.sent) or at_line < len(self.lines):
-            line = self.lines[at_line] if at_line < len(self.lines) else None
-            if isinstance(line, Skip):
-                at_line += 1
-                retry = (at_line, at_packet)
-            elif line and at_packet < len(self.sent) and self._fits(line, self.sent[at_packet]):
-                at_line, at_packet = at_line + 1, at_packet + 1
-            else:
-                furthest = max(furthest, (at_line, at_packet))
-                if retry is None or retry[1] >= len(self.sent):
-                    return furthest
-                retry = (retry[0], retry[1] + 1)
-                at_line, at_packet = retry
-        return None
-
-    def _fits(self, line: WireLine, packet: Seen) -> bool:
-        row = packet.row
-        same = (row.source, row.target, row.origin) == (line.source, line.target, line.origin)
-        if not same or not row.opcode.is_called(line.opcode) or not _fate_fits(line.fate, row.fate):
-            return False
-        if any(not any(has.startswith(each) for has in row.troubles) for each in line.troubles):
-            return False
-        return all(_is_value(packet.fact(f.fact), self.values[f]) for f in line.fields)
-
-    def expected_text(self) -> str:
-        """The line that did not match."""
-        assert self.bad is not None
-        line = self.bad[0]
-        return self.lines[line].text if line < len(self.lines) else "no more packets"
-
-    def actual_text(self) -> str:
-        """The actual packet, with the fields that the line names."""
-        assert self.bad is not None
-        line, packet = self.bad
-        if packet >= len(self.sent):
-            return "no more packets were sent"
-        named = self.lines[line] if line < len(self.lines) else None
-        fields = named.fields if isinstance(named, WireLine) else ()
-        return _text(self.sent[packet], fields)
-
-
-def _is_value(fact: object, wanted: object) -> bool:
-    return fact in wanted if isinstance(wanted, frozenset) else bool(fact == wanted)
-
-
-def _fate_fits(wanted: Fate | None, fate: Fate) -> bool:
-    return fate is wanted if wanted is not None else fate is not Fate.LOST
-
-
-def _text(packet: Seen, fields: tuple[Expected, ...]) -> str:
-    row = packet.row
-    named = [f.key for f in fields]
-    facts = [f.fact for f in fields]
-    named += ["len", "summary"] if row.psn is None and "length" not in facts else []
-    named += [fact for fact in ("psn", "syndrome", "timer") if fact not in facts]
-    parts = [f"{row.source}->{row.target or '?'}", row.opcode]
-    for key in named:
-        value = packet.fact(_SHORT.get(key, key))
-        if value is not None:
-            parts.append(f"{key}={_said(value)}")
-    parts += [name for name, origin in _ORIGINS.items() if origin is row.origin]
-    parts += [has.partition(" ")[0] for has in row.troubles]
-    parts += [name for name, fate in _FATES.items() if fate is row.fate]
-    return f"{' '.join(parts)}  [ev {row.event}, {fmt.clock(row.at_ns)}]"
-
-
-def _said(value: object) -> str:
-    return fmt.number(value) if type(value) is int else fmt.value(value)
-
-
-def resolve(lines: Lines, locate: Locate, with_key: WithKey) -> dict[Expected, object]:
-    """The value of every field, with names resolved; raises NotUnderstood for an unknown one."""
-    values: dict[Expected, object] = {}
-    for line in lines:
-        for field in line.fields if isinstance(line, WireLine) else ():
-            values[field] = _resolved(field, locate, with_key)
-    return values
-
-
-def _resolved(field: Expected, locate: Locate, with_key: WithKey) -> object:
-    if not isinstance(field.value, str):
-        return field.value
-    try:
-        region = locate(field.value)
-    except NotUnderstood as wrong:
-        wrong.place = field.place
-        raise
-    if field.fact in ("qp", "dest_qp"):
-        return field.value
-    holder = with_key(region.thing)
-    return holder.rkey if field.fact == "rkey" else holder.iova + (region.start or 0)

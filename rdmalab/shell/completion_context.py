@@ -20,6 +20,15 @@ _PEERS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A candidate and its description. rank: smaller comes first."""
+
+    text: str
+    meta: str = ""
+    rank: int = 0
+
+
 @dataclass(slots=True)
 class CompletionContext:
     """A session, what is expected at the cursor, and the line up to there."""

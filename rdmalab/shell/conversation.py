@@ -22,7 +22,8 @@ from rdmalab.session.run_control import STOPPED, RunControl
 from rdmalab.session.session import Session
 from rdmalab.shell.face_requests import WISHES
 from rdmalab.shell.line_end import LineEnd
-from rdmalab.shell.reply_text import OutputFormat, closing, say
+from rdmalab.shell.output_format import OutputFormat
+from rdmalab.shell.reply_text import closing, say
 from rdmalab.shell.streams import Lost
 from rdmalab.shell.styled_text import Line, plain, shown
 from rdmalab.workbench.bug_reports import called, report
@@ -50,54 +51,41 @@ class Safe(NamedTuple):
 
 
 class Conversation:
-    """Evaluates lines in a lab and emits the replies as styled lines.
-
-    running: a run is in progress. searching: a search through the past is in progress; the world is
-    at the moment under inspection. end: how the last text ended. at_line: the line at which it
-    ended.
-    diary: the write-ahead log of the lines. stopping: ^C was typed.
-    diagnosis: the last answer of `why` in this world.
-    copy: puts a text on the clipboard of the face, if it has one.
-    """
+    """Evaluates lines in a lab and emits the replies as styled lines."""
 
     def __init__(
         self, lab: Lab, voice: OutputFormat | None = None, diary: NullLog | None = None
     ) -> None:
         self.lab = lab
         self.voice = voice or OutputFormat(lab.session)
-        self.diary = diary or NullLog()
-        self.running = self.searching = False
-        self.end = LineEnd.FINE
-        self.at_line = 0
+        self.diary = diary or NullLog()  # the write-ahead log of the lines
+        self.running = False
+        self.searching = False  # through the past: the world is at the moment under inspection
+        self.end = LineEnd.FINE  # of the last text
+        self.at_line = 0  # at which it ended
         self.lesson: Lesson | None = None
-        self.diagnosis: Report | None = None
-        self.copy: Callable[[str], None] | None = None
-        self.stopping = False
+        self.diagnosis: Report | None = None  # the last answer of `why` in this world
+        self.copy: Callable[[str], None] | None = None  # to the clipboard of the face
+        self.stopping = False  # ^C was typed
         self._interrupted = False
         self._answered = False  # ^C has ended something already
         self._halted = False
         self._commands = 0  # of the line, done or failed
-        self._repeat = ""
+        self.repeated = ""  # what an empty line stands for
         self._events = _FIRST
         self._typed: deque[str] = deque(maxlen=_TYPED)
         known = lab.session.vocabulary.values()
         self._apart = [c.name for c in known if c.facts.recovery is Recovery.NEW_RECORDING]
 
-    @property
-    def repeated(self) -> str:
-        """What an empty line stands for: the last command, if its facts say it is repeated."""
-        return self._repeat
-
     def stop(self) -> None:
-        """LineStop the run or the computation, between two events."""
+        """Stop the run or the computation, between two events."""
         self.stopping = True
 
     def interrupt(self) -> None:
-        """LineStop the computation; a run continues. May be called from any thread."""
+        """Stop the computation; a run continues. May be called from any thread."""
         self._interrupted = True
 
     def _is_over(self) -> bool:
-        """Whether the computation was cancelled."""
         return (self.stopping or self._interrupted) and not self._answered
 
     async def evaluate(self, text: str, emit: Emit, pause: Pause) -> bool:
@@ -105,7 +93,7 @@ class Conversation:
 
         An empty text repeats the last step or run.
         """
-        lines = commands_of(text.strip() or self._repeat)
+        lines = commands_of(text.strip() or self.repeated)
         self.end, self.stopping = LineEnd.FINE, False
         self._interrupted = self._answered = False
         parts = [(number, part) for number, line in lines for part in self._parts(line)]
@@ -212,10 +200,7 @@ class Conversation:
         return Safe(session, session.history.safe_point(), self.lesson, self.diagnosis)
 
     def _bug(self, bug: Exception, line: str, safe: Safe) -> Reply:
-        """Restore the world from before the command that raised.
-
-        Returns the reply about the exception.
-        """
+        """The reply about an exception; the world is that from before the command."""
         self.end = LineEnd.BUG
         self.lab.session = self.voice.session = safe.session
         self.lesson, self.diagnosis = safe.lesson, safe.diagnosis
@@ -274,7 +259,7 @@ class Conversation:
             self.end = LineEnd.LEFT
         if reply.invocation is not None:
             command = self.lab.session.vocabulary[reply.invocation.name]
-            self._repeat = line if command.facts.is_repeated else ""
+            self.repeated = line if command.facts.is_repeated else ""
 
     async def go(self, travel: RunControl, pause: Pause) -> None:
         """Run in slices, short enough that ^C and the screen are served in between."""

@@ -29,7 +29,8 @@ def _driver(talk: "Conversation", pause: "Pause") -> Drive:
 # --------------------------------------------------------------------------- lessons
 async def _load(talk: "Conversation", wish: Load, emit: "Emit", pause: "Pause") -> None:
     """Replace the world by that of the scenario, and run its setup."""
-    from rdmalab.scenario.loader import FileError, found, load
+    from rdmalab.scenario.files import found
+    from rdmalab.scenario.loader import FileError, load
 
     try:
         scenario = load(talk.diary.path(found(wish.path)), talk.lab.session.vocabulary)

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from rdmalab.session.branch import Place
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
-from rdmalab.shell.reply_text import OutputFormat, say
+from rdmalab.shell.output_format import OutputFormat
+from rdmalab.shell.reply_text import say
 from rdmalab.shell.styled_text import Line, paragraphs, plain
 from rdmalab.views import fmt
 
 if TYPE_CHECKING:
-    from rdmalab.scenario.loader import PlannedStep
+    from rdmalab.scenario.planned_step import PlannedStep
     from rdmalab.scenario.runner import Runner
 
 Drive = Callable[[Reply], Awaitable[None]]

@@ -5,12 +5,13 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-from rdmalab.shell.show_objects import event_count, region_words
+from rdmalab.shell.show_objects import event_count
 from rdmalab.shell.show_parts import opened
+from rdmalab.shell.show_qp import region_words
 from rdmalab.spec.access import Access
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.transports import TRANSPORTS
-from rdmalab.views import fmt
+from rdmalab.views import fmt, record_text
 from rdmalab.views.completions import CqRow
 from rdmalab.views.counters import NAMES as COUNTERS
 from rdmalab.views.counters import CountersRow
@@ -96,7 +97,7 @@ def _cq(row: CqRow) -> list[str]:
     ]
     if row.channel or row.armed is not Arm.NONE:
         told = f"notifies {row.channel}" if row.channel else "has no channel"
-        found.append(f"{row.name} is armed for {fmt.ARMS[row.armed]} and {told}")
+        found.append(f"{row.name} is armed for {record_text.ARMS[row.armed]} and {told}")
     if row.events or row.unacked:
         found.append(f"{row.name} has {event_count(row)}")
     return found

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rdmalab.lab import Lab
 from rdmalab.shell.conversation import Conversation
 from rdmalab.shell.interrupt import interrupts, leaving
-from rdmalab.shell.reply_text import OutputFormat
+from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.script import pause, play, play_json, said_lines, speaks_unicode
 from rdmalab.shell.streams import Lost
 from rdmalab.shell.styled_text import Line, harmless_line, indented, text_of

@@ -1,18 +1,9 @@
 """A reply as lines: what a verb did and returned, how far time moved, what comes next."""
 
-import dataclasses
-import enum
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
 
-from rdmalab.command import Thing
 from rdmalab.doctor.checklist_report import Walk
 from rdmalab.doctor.report import Report
-from rdmalab.guide.article import Article
-from rdmalab.hca.attributes import AhAttr, Capacity
-from rdmalab.hca.polling import CurrentWc
-from rdmalab.hca.wqe import Cqe
 from rdmalab.session.breakpoints import told
 from rdmalab.session.history_query import HistoryQuery
 from rdmalab.session.lines import Reply, Script
@@ -20,53 +11,19 @@ from rdmalab.session.reverse import Jump
 from rdmalab.session.run_control import OPENING, RunControl
 from rdmalab.session.session import Session
 from rdmalab.shell import show_parts, show_why
-from rdmalab.shell.error_notice import ErrorNotice
-from rdmalab.shell.error_text import ERROR, HINT, Page, not_understood, refused
-from rdmalab.shell.plain_rows import facts
+from rdmalab.shell.error_text import ERROR, HINT, not_understood, refused
+from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.result_notes import notes
-from rdmalab.shell.show import event_line, hanging_indent, render, render_rows
-from rdmalab.shell.styled_text import Line, fold, in_ascii, plain, shown
+from rdmalab.shell.show import event_line
+from rdmalab.shell.styled_text import Line, in_ascii, plain, shown
 from rdmalab.shell.tables import DIM, EVENT, GOOD, NUMBER, WARN, header, table
-from rdmalab.spec.async_events import EVENTS
-from rdmalab.spec.states import MTU
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import WCFlags, WCOpcode
-from rdmalab.verbs.events import AsyncReport, CqEvent
-from rdmalab.verbs.qp import QpAnswer
-from rdmalab.views import completions, fmt, memory, planned, programs, story
+from rdmalab.shell.value_text import value_lines
+from rdmalab.views import fmt, planned, programs, record_text, story
 from rdmalab.views.warnings import warnings
-from rdmalab.wire.packet import gid_text
 from rdmalab.workbench.files import Continue, Empty, Load, Next, Open, Shared
-from rdmalab.workbench.memory import Window
 from rdmalab.workbench.show import Leave
-from rdmalab.workbench.view_requests import View
 
 _STORY = 100  # lines of a long run that are offered at once
-_PLAIN_WIDTH = 100
-
-
-@dataclass(slots=True)
-class OutputFormat:
-    """How replies are printed.
-
-    Plain: no drawings or alignment, one fact a line of ≤100 characters.
-    """
-
-    session: Session
-    width: int = 80
-    plain: bool = False
-    ascii: bool = False
-    trouble: ErrorNotice = field(default_factory=ErrorNotice)
-
-    @property
-    def page(self) -> Page:
-        return Page(min(self.width, _PLAIN_WIDTH) if self.plain else self.width, self.plain)
-
-    def set(self, lines: Sequence[Line]) -> list[Line]:
-        """The lines in the width and the character set of the reader."""
-        width = self.page.width
-        found = [row for line in lines for row in fold(line, width, hanging_indent(line))]
-        return [in_ascii(row) for row in found] if self.ascii else found
 
 
 def say(voice: OutputFormat, reply: Reply) -> list[Line]:
@@ -105,7 +62,7 @@ def _said_of(voice: OutputFormat, reply: Reply) -> list[Line]:
     else:
         lines = _done(voice, reply) if reply.event is not None else []
         is_said = lines and _result(reply.value)
-        lines += [] if is_said else _value(voice, reply.value)
+        lines += [] if is_said else value_lines(voice, reply.value)
     lines += [[(WARN, "warning: "), ("", text)] for text in warnings(voice.session, reply)]
     return voice.set(lines)
 
@@ -150,7 +107,7 @@ def _done(voice: OutputFormat, reply: Reply) -> list[Line]:
     """`ok [ev 28]  A.qp0 SQ 3/8.  Next: A.qp0 sends … at 8.100us`."""
     noted = notes(voice.session, reply)
     line: Line = [(GOOD, "ok "), (EVENT, f"[ev {reply.event}]")]
-    facts = [fmt.fault_words(voice.session.names, said) for said in _result(reply.value)]
+    facts = [record_text.fault_words(voice.session.names, said) for said in _result(reply.value)]
     facts = noted.facts + facts
     line += [("", f"  {shown(' '.join(facts))}")] if facts else []
     if noted.has_work and (soon := next_thing(voice.session)):
@@ -255,167 +212,3 @@ def _reason(travel: RunControl) -> str:
 
 
 # --------------------------------------------------------------------------- values
-def _value(voice: OutputFormat, value: object) -> list[Line]:
-    """The lines of a command's result."""
-    if value is None or isinstance(value, Thing):
-        return []
-    how = _VALUES.get(type(value))
-    if how is not None:
-        return how(voice, value)
-    if isinstance(value, list):
-        return _list(voice, value)
-    return [plain(line) for line in str(getattr(value, "text", value)).splitlines()]
-
-
-def _list(voice: OutputFormat, values: list[object]) -> list[Line]:
-    if not values:
-        return [plain("none", DIM)]
-    if isinstance(values[0], Cqe):
-        return [plain(_polled(voice, cqe)) for cqe in values if isinstance(cqe, Cqe)]
-    numbered = [getattr(value, "number", index) for index, value in enumerate(values, 1)]
-    said = [fmt.fault_words(voice.session.names, value) for value in values]
-    width = len(str(max(numbered)))
-    return [plain(f"{n:>{width}}  {text}") for n, text in zip(numbered, said, strict=True)]
-
-
-def _polled(voice: OutputFormat, cqe: Cqe) -> str:
-    for hca in voice.session.world.nodes.values():
-        if cqe.qp_num in hca.qps.items:
-            return completions.wc_row(hca, voice.session.names, cqe).text
-    return fmt.cqe(cqe)
-
-
-def _attributes(voice: OutputFormat, answer: QpAnswer) -> list[Line]:
-    """query_qp in two columns, with sq_draining; init_attr.cap equals cap and is not repeated."""
-    said: dict[str, object] = {}
-    given = answer.given()
-    last_state = "cur_qp_state" if "cur_qp_state" in given else "qp_state"
-    for name, value in given.items():
-        said[name] = value
-        if name == last_state and answer.sq_draining is not None:
-            said["sq_draining"] = answer.sq_draining
-    made = answer.init_attr
-    for f in dataclasses.fields(made) if made else ():
-        if f.name not in said:
-            said[f"init_attr.{f.name}"] = getattr(made, f.name)
-    rows = [[("", name), (NUMBER, _said(voice, value))] for name, value in said.items()]
-    return table([header("attribute", "value"), *rows])
-
-
-def _answers(voice: OutputFormat, found: dict[str, object]) -> list[Line]:
-    """The attributes of a device or port in two columns, flags one a line."""
-    rows = [
-        [("", name), (NUMBER, text)]
-        for name, value in found.items()
-        for text in _texts(voice, value)
-    ]
-    for earlier, row in zip(rows[-2::-1], rows[:0:-1], strict=True):
-        row[0] = ("", "") if row[0] == earlier[0] else row[0]
-    return table([header("attribute", "value"), *rows])
-
-
-def _texts(voice: OutputFormat, value: object) -> list[str]:
-    if isinstance(value, enum.IntFlag):
-        return [flag.name or "" for flag in type(value) if flag & value] or ["0"]
-    said = getattr(value, "text", "")
-    return [f"{_said(voice, value)} ({said})" if said else _said(voice, value)]
-
-
-def _said(voice: OutputFormat, value: object) -> str:
-    """One value of a result; objects by name."""
-    for kind, say in _SAID:
-        if isinstance(value, kind):
-            return say(voice, value)
-    return str(getattr(value, "name", None) or value)
-
-
-def _address(_voice: OutputFormat, av: AhAttr) -> str:
-    given = {f.name: getattr(av, f.name) for f in dataclasses.fields(av)}
-    texts = {name: number for name, number in given.items() if number}
-    if av.dgid:
-        texts["dgid"] = gid_text(av.dgid)
-    return " ".join(f"{name}={text}" for name, text in texts.items()) or "unset"
-
-
-_SAID: tuple[tuple[type, Callable[[OutputFormat, Any], str]], ...] = (
-    (type(None), lambda _voice, _nothing: "NULL"),
-    (Thing, lambda voice, thing: voice.session.names.of(thing)),
-    (
-        Capacity,
-        lambda _voice, cap: " ".join(f"{n}={size}" for n, size in dataclasses.asdict(cap).items()),
-    ),
-    (AhAttr, _address),
-    (MTU, lambda _voice, mtu: str(mtu.octets)),
-    (bool, lambda _voice, yes: str(int(yes))),
-    (enum.IntFlag, lambda _voice, bits: fmt.flags(bits, type(bits))),
-)
-
-
-def _view(voice: OutputFormat, view: View) -> list[Line]:
-    if voice.plain:
-        texts = [fact for row in view.rows for fact in facts(row)]
-        return [plain(text) for text in [*texts, *([view.hint] if view.hint else [])]]
-    lines = render(view, voice.width)
-    return [plain(view.title, "class:title"), *lines]
-
-
-def _window(voice: OutputFormat, window: Window) -> list[Line]:
-    where = window.region.thing
-    rows = memory.hex_rows(voice.session.world, where, window.start, window.stop)
-    return render_rows(rows, voice.page.width)
-
-
-def _octets(_voice: OutputFormat, octets: bytes) -> list[Line]:
-    """The bytes as text; bytes that are not ASCII letters as \\x00."""
-    text = octets.rstrip(b"\0").decode("latin-1")
-    zeros = len(octets) - len(text)
-    more = f" and {zeros} zero bytes" if zeros else ""
-    quoted = "".join(c if 0x20 <= ord(c) < 0x7F else f"\\x{ord(c):02x}" for c in text)
-    return [[("class:string", f'"{quoted}"'), (DIM, more)]]
-
-
-def _article(voice: OutputFormat, page: Article) -> list[Line]:
-    """An article of help or explain; its first line is the title."""
-    title, *rest = page.lines(min(voice.page.width, 100))
-    return [plain(title, "class:title"), *map(plain, rest)]
-
-
-def _cq_event(voice: OutputFormat, value: CqEvent) -> list[Line]:
-    name = voice.session.names.of(value.cq)
-    return [plain(f"{name} has an event, cq_context {fmt.number(value.cq_context)}")]
-
-
-def _async_event(voice: OutputFormat, value: AsyncReport) -> list[Line]:
-    names = voice.session.names
-    about = f" of {names.of(value.thing)}" if value.thing else ""
-    about = about or (f" of port {value.port_num}" if value.port_num else "")
-    return [plain(f"{value.event.name}{about}: {EVENTS[value.event].when}")]
-
-
-def _current(_voice: OutputFormat, value: CurrentWc) -> list[Line]:
-    """`wr7 SUCCESS opcode=SEND byte_len=64`."""
-    found = [fmt.wr(value.wr_id), fmt.member(value.status, WCStatus)]
-    for name, number in value.fields.items():
-        how = _ENUMS.get(name)
-        found.append(f"{name}={how(number) if how else fmt.number(number)}")
-    return [plain(" ".join(found))]
-
-
-_ENUMS: dict[str, Callable[[int], str]] = {
-    "opcode": lambda value: fmt.member(value, WCOpcode),
-    "wc_flags": lambda value: fmt.flags(value, WCFlags),
-    "completion_ts": lambda value: f"{value}ns",
-    "completion_wallclock_ns": str,
-}
-
-_VALUES: dict[type, Callable[[OutputFormat, Any], list[Line]]] = {
-    View: _view,
-    Article: _article,
-    Window: _window,
-    QpAnswer: _attributes,
-    dict: _answers,
-    bytes: _octets,
-    CqEvent: _cq_event,
-    AsyncReport: _async_event,
-    CurrentWc: _current,
-}

@@ -36,7 +36,7 @@ from rdmalab.spec.records import (
     thread_of,
 )
 from rdmalab.spec.states import QPState
-from rdmalab.views import fmt
+from rdmalab.views import fmt, record_text
 from rdmalab.world.relations import exists
 
 
@@ -126,7 +126,7 @@ def _built(session: Session, record: Record, found: Notes) -> None:
 
 
 def _closed(session: Session, record: Record, found: Notes) -> None:
-    count, ending = count_of(record), fmt.ENDINGS[ending_of(record)]
+    count, ending = count_of(record), record_text.ENDINGS[ending_of(record)]
     if ending_of(record) == extended.UNOPENED:  # a warning says it
         return
     found.facts.append(f"{_name(session, record, Noun.QP)}: {count} built, {ending}.")
@@ -172,21 +172,21 @@ def _wrote(session: Session, record: Record, found: Notes) -> None:
 
 
 def _link(session: Session, record: Record, found: Notes) -> None:
-    moment = fmt.RecordContext(session.world, session.names, record)
-    value = fmt.said(moment, setting_value_of)
-    setting = fmt.said(moment, setting_of)
+    moment = record_text.RecordContext(session.world, session.names, record)
+    value = record_text.said(moment, setting_value_of)
+    setting = record_text.said(moment, setting_of)
     found.facts.append(f"link {setting} {value}.")
 
 
 def _armed(session: Session, record: Record, found: Notes) -> None:
     found.facts.append(
-        f"{_name(session, record, Noun.CQ)} is armed for {fmt.ARMS[arm_of(record)]}."
+        f"{_name(session, record, Noun.CQ)} is armed for {record_text.ARMS[arm_of(record)]}."
     )
 
 
 def _woke(session: Session, record: Record, found: Notes) -> None:
-    moment = fmt.RecordContext(session.world, session.names, record)
-    to = fmt.said(moment, channel_of)
+    moment = record_text.RecordContext(session.world, session.names, record)
+    to = record_text.said(moment, channel_of)
     found.facts.append(f"{_name(session, record, Noun.CQ)} raised an event for {to}.")
 
 
@@ -201,8 +201,8 @@ def _discarded(_session: Session, record: Record, found: Notes) -> None:
 
 def _told(session: Session, record: Record, found: Notes) -> None:
     """The sentence of the log."""
-    said = fmt.sentence(session.world, session.names, record)
-    name = fmt.subject(session.names, record)
+    said = record_text.sentence(session.world, session.names, record)
+    name = record_text.subject(session.names, record)
     found.facts.append(f"{name}{':' if said.startswith('its ') else ''} {said}.")
 
 

@@ -23,7 +23,7 @@ def scenario_files(root: Path | None = None) -> Iterator[tuple[str, str]]:
 
 def lesson_names() -> Iterator[tuple[str, str]]:
     """(short name, title) of the installed scenarios, as `load` takes them."""
-    from rdmalab.scenario.loader import lessons_folder  # reads YAML, which a prompt may not need
+    from rdmalab.scenario.files import lessons_folder
 
     folder = lessons_folder()
     for path in sorted(folder.rglob(f"*{SUFFIX}")):

@@ -18,7 +18,7 @@ from rdmalab.shell.conversation import Conversation
 from rdmalab.shell.interrupt import interrupts
 from rdmalab.shell.json_document import LineReport, document
 from rdmalab.shell.line_end import LineEnd
-from rdmalab.shell.reply_text import OutputFormat
+from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.streams import print_json
 from rdmalab.shell.styled_text import Line, harmless_line, text_of
 

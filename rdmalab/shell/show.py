@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from rdmalab.shell import show_objects, show_parts, show_timeline, show_wire
+from rdmalab.shell import show_objects, show_parts, show_qp, show_timeline, show_wire
 from rdmalab.shell.styled_text import Fragment, Line, fold, in_ascii, plain, shown
 from rdmalab.shell.tables import DIM, EVENT, NAME, NUMBER, WARN, header, table
 from rdmalab.views import fmt
@@ -55,7 +55,7 @@ def render_rows(rows: Sequence[Any], width: int, *, event: int = -1) -> list[Lin
         if key is _LADDER:
             lines += show_wire.ladder(found, width, event)
         elif previous is DiagramRow and type(found[0]) is QpRow:
-            lines += [line for row in found for line in show_objects.qp_block(row)]
+            lines += [line for row in found for line in show_qp.qp_block(row)]
         else:
             lines += _lines_of(found, width)
         previous = type(found[-1])
@@ -160,9 +160,9 @@ def _async(row: AsyncRow) -> list[Line]:
 
 
 _TABLES: dict[type, Callable[[list[Any]], list[Line]]] = {
-    QpRow: show_objects.qp_table,
-    WqeRow: show_objects.wqe_table,
-    RecvRow: show_objects.recv_table,
+    QpRow: show_qp.qp_table,
+    WqeRow: show_qp.wqe_table,
+    RecvRow: show_qp.recv_table,
     WcRow: show_objects.wc_table,
     MrRow: show_objects.mr_table,
     PortRow: show_objects.port_table,
@@ -179,8 +179,8 @@ _TABLES: dict[type, Callable[[list[Any]], list[Line]]] = {
     FieldRow: _fields,
 }
 _SINGLE: dict[type, Callable[[Any], list[Line]]] = {
-    DiagramRow: show_objects.diagram,
-    QueueRow: show_objects.queue,
+    DiagramRow: show_qp.diagram,
+    QueueRow: show_qp.queue,
     CqRow: show_objects.cq_line,
     HexRow: show_objects.hexdump,
     OwnedRow: show_objects.owner,

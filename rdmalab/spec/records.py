@@ -153,7 +153,7 @@ T_co = TypeVar("T_co", covariant=True)
 class Part(Generic[T_co]):
     """Reads field `place` (a or b) of a record with its type.
 
-    meaning: how the value is formatted, a key of SAYINGS in `views/fmt.py`. KINDS lists the parts
+    meaning: how the value is formatted, a key of SAYINGS in `views/record_text.py`. KINDS lists the parts
     of each kind; a part of another kind is read without an error and has no meaning.
     """
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rdmalab.lab import Lab
 from rdmalab.shell.conversation import Conversation
-from rdmalab.shell.reply_text import OutputFormat
+from rdmalab.shell.output_format import OutputFormat
 from rdmalab.workbench.recovered_sessions import offer
 from rdmalab.workbench.write_ahead_log import WriteAheadLog, head_of
 

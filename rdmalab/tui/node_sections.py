@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rdmalab.shell import show_objects, show_parts
+from rdmalab.shell import show_parts, show_qp
 from rdmalab.shell.styled_text import fold
 from rdmalab.shell.tables import CURRENT, DIM, NAME, WARN
 from rdmalab.spec.access import Access
@@ -60,7 +60,7 @@ def region(row: QpRow, width: int) -> list[RankedLine]:
     if not row.region.open:
         return []
     style = WARN if row.region.error else ""
-    line: Line = [(CURRENT, "wr_start "), (style, show_objects.region_words(row.region))]
+    line: Line = [(CURRENT, "wr_start "), (style, show_qp.region_words(row.region))]
     first, *more = fold(line, width, 2)
     return [(HEAD, [first]), *((USEFUL, [part]) for part in more)]
 
@@ -109,7 +109,7 @@ def windows(there: list[Any], width: int) -> list[RankedLine]:
 def ways(there: list[Any], shown: list[Any], width: int) -> list[RankedLine]:
     """Address handles and flow rules; more important if the shown queue pair uses them."""
     qp = next((row for row in shown if isinstance(row, QpRow)), None)
-    has_peer = qp is not None and show_objects.is_connected(qp)
+    has_peer = qp is not None and show_qp.is_connected(qp)
     ranked: list[RankedLine] = []
     for kind in (AhRow, FlowRow):
         found = [show_parts.way(row) for row in there if isinstance(row, kind)]

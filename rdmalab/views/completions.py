@@ -13,7 +13,7 @@ from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, WCFlags, WCOpcode
-from rdmalab.views import fmt
+from rdmalab.views import fmt, record_text
 from rdmalab.world.world import World
 
 
@@ -161,4 +161,4 @@ def _undefined(hca: Hca, cqe: Cqe) -> tuple[str, ...]:
 
 def overran(thing: Thing, so_far: int, record: Record) -> int:
     """Completions lost because the CQ was full, carried on by one record."""
-    return so_far + fmt.is_about(record, Kind.CQ_OVERRUN, thing)
+    return so_far + record_text.is_about(record, Kind.CQ_OVERRUN, thing)

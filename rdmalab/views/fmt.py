@@ -1,42 +1,27 @@
 """Formatting that all views share: values and records as text, the record range of an event."""
 
 import enum
-import re
-from collections.abc import Callable
-from typing import Any, NamedTuple
 
 from rdmalab.command import Noun, Thing, Unit
 from rdmalab.grammar.quantities import spelled
-from rdmalab.hca import extended
 from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
 from rdmalab.hca.wr import SendWR
 from rdmalab.session.names import Names
-from rdmalab.spec.access import Rereg
-from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.completions import Arm
-from rdmalab.spec.limits import PortState
 from rdmalab.spec.opcodes import OPCODES, Op
 from rdmalab.spec.packet_names import PacketName
 from rdmalab.spec.records import (
-    KINDS,
     Kind,
-    Part,
     Record,
-    event_noun_of,
     injection_of,
     kind_of,
     node_of,
-    noun_of,
-    object_of,
     packet_of,
-    setting_of,
 )
 from rdmalab.spec.refusals import DROPS, REFUSALS, VALUE_MASK, Syndrome, syndrome_of
 from rdmalab.spec.rules import ERRNO_NAMES
-from rdmalab.spec.states import MigState, QPState, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS
-from rdmalab.spec.work import SendFlags, WCOpcode, WROpcode
+from rdmalab.spec.work import WCOpcode, WROpcode
 from rdmalab.wire.frame import LABEL, Frame
 from rdmalab.wire.packet import LidFlow, Packet, gid_text, is_multicast
 from rdmalab.world.world import World
@@ -266,176 +251,3 @@ _TIMERS = {"rnr": "RNR", "ack": "ack"}
 
 
 # --------------------------------------------------------------------------- records
-class RecordContext(NamedTuple):
-    """A record, with what is needed to format it."""
-
-    world: World
-    names: Names
-    record: Record
-
-
-def thing_of(record: Record) -> Thing | None:
-    """The thing a record is about; None where it is the link, a fault or a port."""
-    kind, node, object_ = kind_of(record), node_of(record), object_of(record)
-    noun = KINDS[kind].noun
-    if kind in (Kind.CREATED, Kind.DESTROYED):
-        noun = str(noun_of(record))
-    elif kind in _B_IS_NOUN:
-        noun = str(event_noun_of(record))
-    if noun in tuple(Noun):
-        return Thing(Noun(noun), node, 0 if noun == Noun.NODE else object_)
-    return None
-
-
-_B_IS_NOUN = (Kind.ASYNC_RAISED, Kind.ASYNC_TAKEN, Kind.ASYNC_ACKED, Kind.EVENTS_DISCARDED)
-
-
-def is_about(record: Record, kind: Kind, thing: Thing) -> bool:
-    """Whether a record is of this kind and about this thing."""
-    return (
-        kind_of(record) is kind
-        and object_of(record) == thing.number
-        and node_of(record) == thing.node
-    )
-
-
-def subject(names: Names, record: Record) -> str:
-    """The object that acted, or its node; "" for the cable and for commands of the user."""
-    thing = thing_of(record)
-    unclaimed = isinstance(KINDS[kind_of(record)].a(record), Frame) and not object_of(record)
-    if thing is None or thing.noun is Noun.NODE or kind_of(record) in _BY_THE_NODE or unclaimed:
-        return node_of(record)
-    return names.of(thing)
-
-
-_BY_THE_NODE = (Kind.CREATED, Kind.DESTROYED, Kind.HOST_WROTE)
-
-
-def sentence(world: World, names: Names, record: Record) -> str:
-    """The record as text, without its subject."""
-    row = KINDS[kind_of(record)]
-    moment = RecordContext(world, names, record)
-    return row.sentence.format(a=said(moment, row.a), b=said(moment, row.b))
-
-
-def said(moment: RecordContext, part: Part[object]) -> str:
-    """One part of the record as text."""
-    return SAYINGS[part.meaning](moment, part(moment.record))
-
-
-def _noun(moment: RecordContext, _value: str) -> str:
-    thing = thing_of(moment.record)
-    return moment.names.of(thing) if thing else str(_value)
-
-
-def _address(moment: RecordContext, addr: int) -> str:
-    return thing_at(moment.world, moment.names, node_of(moment.record), addr)
-
-
-def _packet(moment: RecordContext, packet: Packet | Frame) -> str:
-    if isinstance(packet, Frame):
-        return packet.summary
-    source, target = ends_of(moment.world, packet)
-    sent = node_of(moment.record) == source
-    other = target if sent else source
-    if not other and (group := group_of(packet)):
-        other = f"group {group}"
-    return f"{packet_words(packet)} {'to' if sent else 'from'} {other or 'an unknown node'}"
-
-
-_NUMBERED = re.compile(rf"([A-Z])\.({Noun.MR}|{Noun.QP})#(\d+)")
-
-
-def fault_words(names: Names, fault: object) -> str:
-    """The text of a fault, with the names of its objects."""
-    return _NUMBERED.sub(lambda m: names.of(Thing(Noun(m[2]), m[1], int(m[3]))), str(fault))
-
-
-def _setting(moment: RecordContext, value: int | str) -> str:
-    name = str(setting_of(moment.record))
-    if isinstance(value, int) and name.endswith("_ns"):
-        return duration(value)
-    return rate(value) if isinstance(value, int) and name == "rate_bps" else str(value)
-
-
-def _of_srq(moment: RecordContext, wqe: RecvWqe) -> str:
-    """The SRQ of a receive, if a queue pair takes it from one."""
-    if not wqe.srq or kind_of(moment.record) is Kind.SRQ_POSTED:
-        return ""
-    return f" of {part_name(moment.names, Noun.SRQ, node_of(moment.record), wqe.srq)},"
-
-
-def _channel(moment: RecordContext, number: int) -> str:
-    if not number:
-        return "no channel: it has none"
-    return moment.names.of(Thing(Noun.CHANNEL, node_of(moment.record), number))
-
-
-ARMS = {Arm.NONE: "nothing", Arm.SOLICITED: "solicited completions", Arm.ANY: "any completion"}
-_QUEUES = {"sq": "send queue", "rq": "receive queue"}
-
-
-def _plain(_moment: RecordContext, value: object) -> str:
-    return str(value)
-
-
-ENDINGS = {
-    extended.POSTED: "posted",
-    extended.ABORTED: "discarded",
-    extended.DROPPED: "dropped",
-    extended.OVERWRITTEN: "overwritten by another thread",
-    extended.UNOPENED: "posted, although it was not open",
-}
-"""What happened to the work requests built in a critical region."""
-
-
-# The formatter of each meaning that a or b can have; `spec/records.py` says which has which.
-SAYINGS: dict[str, Callable[[RecordContext, Any], str]] = {
-    "": lambda _m, _v: "",
-    "verb": _plain,
-    "rule": _plain,
-    "errno": lambda _m, v: errno_word(int(v or 0)),
-    "noun": _noun,
-    "state": lambda _m, v: member(v, QPState),
-    "attr_mask": lambda _m, v: " ".join(fields_of(v)) or "nothing",
-    "send_wqe": lambda _m, v: send_wqe(v),
-    "recv_wqe": lambda m, v: recv_wqe(v) + _of_srq(m, v),
-    "send_wr": lambda _m, v: send_wr(v),
-    "wr_id": lambda _m, v: number(v),
-    "send_flags": lambda _m, v: flags(v, SendFlags),
-    "complaint": _plain,
-    "ending": lambda _m, v: ENDINGS[v],
-    "status": lambda _m, v: member(v, WCStatus),
-    "queue": lambda _m, v: _QUEUES.get(v, str(v)),
-    "count": _plain,
-    "packet": _packet,
-    "reason": lambda _m, v: reason(str(v)),
-    "frame": lambda _m, v: f"{len(v)} bytes",
-    "address": _address,
-    "length": _plain,
-    "cqe": lambda _m, v: cqe(v),
-    "psn": _plain,
-    "at_ns": lambda _m, v: clock(v),
-    "injection": lambda _m, v: f"{len(v.octets)} bytes injected towards {v.target}",
-    "why_not": lambda _m, v: f", but {v}" if v else "",
-    "wait_ns": lambda _m, v: duration(v),
-    "event": lambda _m, v: member(v, AsyncEvent),
-    "port_state": lambda _m, v: member(v, PortState),
-    "link_layer": lambda _m, v: v.text,
-    "mig_state": lambda _m, v: member(v, MigState),
-    "setting": lambda _m, v: str(v).removesuffix("_ns").removesuffix("_bps"),
-    "value": _setting,
-    "fault": lambda m, v: fault_words(m.names, v),
-    "gid": lambda _m, v: gid_text(v),
-    "index": _plain,
-    "entry": lambda _m, v: gid_text(v) if v else "empty",
-    "pkey": lambda _m, v: f"{v:#06x}" if v else "empty",
-    "srq_field": _plain,
-    "number": _plain,
-    "arm": lambda _m, v: ARMS[v],
-    "channel": _channel,
-    "context": _plain,
-    "rkey": lambda _m, v: hex(v),
-    "line": _plain,
-    "rereg": lambda _m, v: flags(v, Rereg),
-}

@@ -8,7 +8,8 @@ from rdmalab.hca.memory import PAGE
 from rdmalab.session.names import Names
 from rdmalab.views import fmt
 from rdmalab.views.changes import ChangeRow
-from rdmalab.views.query_fields import OBJECTS, fields_of_row
+from rdmalab.views.query_fields import OBJECTS
+from rdmalab.views.row_fields import fields_of_row
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World
 

@@ -8,7 +8,7 @@ from rdmalab.hca import requester
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.names import Names
 from rdmalab.spec.work import is_local
-from rdmalab.views import fmt
+from rdmalab.views import fmt, record_text
 from rdmalab.world.event_queue import Door
 from rdmalab.world.network import Arrival
 from rdmalab.world.program_state import Program
@@ -76,7 +76,7 @@ def _arrival(names: Names, at_ns: int, node: str, argument: Arrival, cause: int)
 
 def _accident(world: World, names: Names, number: int, due: tuple[int, str]) -> PlannedRow:
     fault = next(fault for fault in world.network.cable.faults if fault.number == number)
-    said = fmt.fault_words(names, fault)
+    said = record_text.fault_words(names, fault)
     return PlannedRow(*due, "", Plan.ACCIDENT, f"fault {number} is applied: {said}")
 
 

@@ -8,7 +8,7 @@ from rdmalab.hca import port
 from rdmalab.hca.attributes import ah_attr_of
 from rdmalab.session.names import Names
 from rdmalab.spec.limits import PHYS_STATES, LinkLayer, PhysState, PortState
-from rdmalab.views import fmt
+from rdmalab.views import record_text
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.world import World
 
@@ -126,5 +126,5 @@ def use_rows(world: World, node: str) -> list[UseRow]:
 def link_row(world: World, names: Names) -> LinkRow:
     """The cable as it is set."""
     cable = world.network.cable
-    faults = [f"{each.number}: {fmt.fault_words(names, each)}" for each in cable.faults]
+    faults = [f"{each.number}: {record_text.fault_words(names, each)}" for each in cable.faults]
     return LinkRow(cable.up, cable.latency_ns, cable.rate_bps, cable.mtu, faults)

@@ -9,7 +9,7 @@ from rdmalab.grammar.nodes import Index, Path
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.session.names import Names
 from rdmalab.spec.records import Kind, Record, cqe_of, kind_of, node_of, object_of
-from rdmalab.views import calls, completions, ladder, memory
+from rdmalab.views import calls, completions, memory, packet_facts
 from rdmalab.views.aggregates import Aggregates
 from rdmalab.views.query_fields import (
     CALLS,
@@ -25,11 +25,10 @@ from rdmalab.views.query_fields import (
     FieldRow,
     Fold,
     Listing,
-    PathStep,
     continuations,
     fields,
-    walk,
 )
+from rdmalab.views.row_fields import PathStep, walk
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World
 
@@ -170,7 +169,7 @@ class QueryContext:
             _check_word(wanted, key, self.world.nodes)
 
         def step(count: int, record: Record) -> int:
-            return count + ladder.matches(self.world, self.names, record, wanted)
+            return count + packet_facts.matches(self.world, self.names, record, wanted)
 
         return self._count("wire", wanted, step)
 

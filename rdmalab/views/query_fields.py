@@ -5,15 +5,11 @@ The fields are those of the row classes: what `help` lists is what a path can na
 """
 
 import dataclasses
-import types
 import typing
-from collections.abc import Callable, Iterator
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.grammar.answers import Unknown
-from rdmalab.grammar.hints import quoted, suggest
-from rdmalab.grammar.nodes import Index
 from rdmalab.session.names import Names
 from rdmalab.spec.records import Record
 from rdmalab.views import (
@@ -25,6 +21,7 @@ from rdmalab.views import (
     flows,
     ladder,
     memory,
+    packet_facts,
     ports,
     programs,
     queues,
@@ -33,11 +30,10 @@ from rdmalab.views import (
     wqes,
 )
 from rdmalab.views.aggregates import Aggregates
+from rdmalab.views.row_fields import field_hints, row_class, type_word
 from rdmalab.world.world import World
 
 _SAMPLE_NODE = "A"
-
-PathStep = str | Index
 
 
 class FieldRow(NamedTuple):
@@ -166,7 +162,7 @@ FOLDS: dict[tuple[Noun, str], Fold] = {
     ),
 }
 
-WIRE_KEYS = (*ladder.FACTS, *ladder.SHORT)
+WIRE_KEYS = (*packet_facts.FACTS, *packet_facts.SHORT)
 LOG_KEYS = tuple(f.name for f in dataclasses.fields(calls.CallRow))
 WC_KEYS = tuple(f.name for f in dataclasses.fields(completions.WcRow))
 
@@ -180,76 +176,6 @@ CALLS = (
 
 
 # --------------------------------------------------------------------------- walking a row
-def walk(
-    row: object, cls: type, rest: list[PathStep], name: str, also: list[str] | None = None
-) -> object:
-    """The field at the end of `rest`; of a row that is not there, nothing."""
-    if not rest:
-        hint = f"write {name}.{next(iter(_hints(cls)))}"
-        raise Unknown(f"{name} has several fields, which one?", hint)
-    step, *more = rest
-    hints = _hints(cls)
-    if not isinstance(step, str) or step not in hints:
-        legal = [*hints, *(also or [])]
-        raise Unknown(f"{name} has no {quoted(str(step))}", suggest(str(step), legal))
-    value = None if row is None else getattr(row, step)
-    inner = row_class(hints[step])
-    if inner is not None:
-        below = [a.partition(".")[2] for a in also or [] if a.startswith(f"{step}.")]
-        return walk(value, inner, more, f"{name}.{step}", below)
-    if more:
-        raise Unknown(f"{name}.{step} has no fields", f"write {name}.{step}")
-    return value
-
-
-def hint_at(cls: type, rest: list[PathStep], name: str, also: list[str] | None = None) -> object:
-    """The annotation of the field at the end of `rest`; Unknown where there is no such field."""
-    walk(None, cls, rest, name, also)
-    hint: object = None
-    for step in rest:
-        hint = _hints(cls)[str(step)]
-        cls = row_class(hint) or cls
-    return hint
-
-
-_CACHE: dict[type, dict[str, object]] = {}
-
-
-def _hints(cls: type) -> dict[str, object]:
-    """The fields of a row class that have a sentence: those that can be asked."""
-    if cls not in _CACHE:
-        hints = typing.get_type_hints(cls, include_extras=True)
-        _CACHE[cls] = {
-            name: hint for name, hint in hints.items() if typing.get_origin(hint) is Annotated
-        }
-    return _CACHE[cls]
-
-
-def fields_of_row(row: object, path: str = "") -> Iterator[tuple[str, object]]:
-    """Every field of a row that can be asked, with its path and value."""
-    for name, hint in _hints(type(row)).items():
-        value = getattr(row, name)
-        inner = row_class(hint)
-        if inner is not None and types.NoneType not in parts_of_hint(hint):
-            yield from fields_of_row(value, f"{path}{name}.")
-        else:
-            yield f"{path}{name}", value
-
-
-def row_class(annotation: object) -> type | None:
-    """The row class inside an annotation, or None for a plain value."""
-    for part in parts_of_hint(annotation):
-        if dataclasses.is_dataclass(part) and isinstance(part, type):
-            return part
-    return None
-
-
-def parts_of_hint(annotation: object) -> tuple[object, ...]:
-    """The types in an annotation: the members of a union, else the one type."""
-    if typing.get_origin(annotation) is Annotated:
-        annotation = typing.get_args(annotation)[0]
-    union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
-    return typing.get_args(annotation) if union else (annotation,)
 
 
 # --------------------------------------------------------------------------- the list of it all
@@ -277,7 +203,7 @@ def fields() -> list[FieldRow]:
 
 def _listed_fields(path: str, cls: type) -> list[FieldRow]:
     rows: list[FieldRow] = []
-    for name, annotation in _hints(cls).items():
+    for name, annotation in field_hints(cls).items():
         inner = row_class(annotation)
         if inner is not None:
             rows += _listed_fields(f"{path}.{name}", inner)
@@ -285,14 +211,6 @@ def _listed_fields(path: str, cls: type) -> list[FieldRow]:
             sentence = typing.get_args(annotation)[1]
             rows.append(FieldRow(f"{path}.{name}", type_word(annotation), sentence))
     return rows
-
-
-def type_word(annotation: object) -> str:
-    """`QPState`, `int or nothing`."""
-    parts = [p for p in parts_of_hint(annotation) if p is not types.NoneType]
-    first = getattr(parts[0], "__name__", str(parts[0]))
-    optional = types.NoneType in parts_of_hint(annotation)
-    return f"{first} or nothing" if optional else str(first)
 
 
 def continuations(names: Names, path: str) -> list[str]:

@@ -15,7 +15,7 @@ from rdmalab.grammar.expressions import COMPARISONS
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Bare, Binary, Call, Index, Literal, Node, Path, Unary, Word
 from rdmalab.views import calls, completions, ladder
-from rdmalab.views.ladder import SHORT
+from rdmalab.views.packet_facts import SHORT
 from rdmalab.views.query_fields import (
     FACTS,
     FOLDS,
@@ -26,10 +26,8 @@ from rdmalab.views.query_fields import (
     WC_KEYS,
     WIRE_KEYS,
     WORLD,
-    PathStep,
-    hint_at,
-    parts_of_hint,
 )
+from rdmalab.views.row_fields import PathStep, hint_at, parts_of_hint
 
 Nouns = Callable[[str], Collection[Noun]]
 """What a name such as `A.qp0` may stand for; empty where that is not known."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rdmalab.command import Noun, Thing
-from rdmalab.hca.extended import Extended
 from rdmalab.hca.groups import groups_of
 from rdmalab.hca.qp import Path, QueuePair
 from rdmalab.session.names import Names
@@ -22,8 +21,8 @@ from rdmalab.spec.records import (
 )
 from rdmalab.spec.states import MTU, MigState, QPState, QPType
 from rdmalab.spec.timers import RNR_NS, answer_ns
-from rdmalab.spec.work import SendFlags, SendOps
 from rdmalab.views import fmt
+from rdmalab.views.wr_region import RegionRow, region_row
 from rdmalab.wire.packet import LidFlow, gid_text
 from rdmalab.world.relations import exists, peer_node, peer_thing
 from rdmalab.world.world import World
@@ -67,21 +66,6 @@ class CapRow:
     max_send_sge: Annotated[int, "SGEs of a send"]
     max_recv_sge: Annotated[int, "SGEs of a receive"]
     max_inline_data: Annotated[int, "bytes of inline data that a send may have"]
-
-
-@dataclass(slots=True)
-class RegionRow:
-    """The extended API of a queue pair: what wr_* functions have built and not posted yet."""
-
-    extended: Annotated[bool, "whether wr_* functions work on it: made by create_qp_ex for them"]
-    send_ops_flags: Annotated[SendOps, "the builders that create_qp_ex was asked for"]
-    locked: Annotated[bool, "whether posting takes a lock; not in a thread domain"]
-    open: Annotated[bool, "between wr_start and wr_complete"]
-    thread: Annotated[int | None, "the thread that called wr_start"]
-    built: Annotated[int, "work requests built since wr_start"]
-    error: Annotated[str, "the rule that wr_complete will answer with, empty if none yet"]
-    wr_id: Annotated[int, "what the next builder takes"]
-    wr_flags: Annotated[SendFlags, "what the next builder takes"]
 
 
 @dataclass(slots=True)
@@ -237,24 +221,6 @@ def _is_deaf(qp: QueuePair) -> bool:
     """True if a message would find no receive; for XRC the SRQ is only known from the message."""
     hears = qp.state_row.receives and qp.transport.receives and not qp.transport.names_srq
     return hears and not qp.source.wqes and qp.resp.recv is None
-
-
-def region_row(qp: QueuePair) -> RegionRow:
-    """The work requests built and not posted yet; for a plain queue pair always none."""
-    ex = qp.ex or Extended(0)
-    region = ex.region
-    complaint = region.complaint if region else None
-    return RegionRow(
-        extended=qp.ex is not None,
-        send_ops_flags=SendOps(ex.ops),
-        locked=qp.locked,
-        open=region is not None,
-        thread=region.thread if region else None,
-        built=len(region.built) if region else 0,
-        error=complaint.rule if complaint else "",
-        wr_id=ex.wr_id,
-        wr_flags=SendFlags(ex.wr_flags),
-    )
 
 
 def _peer(world: World, names: Names, qp: QueuePair) -> str:

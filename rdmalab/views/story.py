@@ -5,7 +5,7 @@ from itertools import groupby
 
 from rdmalab.session.names import Names
 from rdmalab.spec.records import KINDS, Kind, errno_of, event_of, reason_of
-from rdmalab.views import fmt
+from rdmalab.views import fmt, record_text
 from rdmalab.world.world import World
 
 
@@ -50,8 +50,8 @@ def record_row(world: World, names: Names, number: int, position: int = 1) -> St
     """Record `number` in words."""
     record = world.trace.records[number]
     event, at_ns, cause, kind, node, *_ = record
-    subject = fmt.subject(names, record)
-    sentence = fmt.sentence(world, names, record)
+    subject = record_text.subject(names, record)
+    sentence = record_text.sentence(world, names, record)
     return StoryRow(number, event, position, at_ns, cause, kind, node, subject, sentence)
 
 

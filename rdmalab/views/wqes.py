@@ -12,7 +12,7 @@ from rdmalab.hca.wr import SendWR
 from rdmalab.spec.records import Kind, recv_wqe_of, send_wqe_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode, is_local
-from rdmalab.views import fmt
+from rdmalab.views import fmt, record_text
 from rdmalab.world.world import World
 
 
@@ -176,7 +176,10 @@ def wqe_by_id(world: World, thing: Thing, wr_id: int) -> WqeRow | None:
     if found:
         return found[-1]
     for record in reversed(world.trace.records):
-        if fmt.is_about(record, Kind.SEND_POSTED, thing) and send_wqe_of(record).wr.wr_id == wr_id:
+        if (
+            record_text.is_about(record, Kind.SEND_POSTED, thing)
+            and send_wqe_of(record).wr.wr_id == wr_id
+        ):
             qp = world.find(thing, QueuePair)
             row = _wqe_row(qp, send_wqe_of(record), None)
             row.status, row.reason, row.wc_status = Progress.GONE, "", None
@@ -190,7 +193,10 @@ def recv_by_id(world: World, thing: Thing, wr_id: int) -> RecvRow | None:
     if found:
         return found[-1]
     for record in reversed(world.trace.records):
-        if fmt.is_about(record, Kind.RECV_POSTED, thing) and recv_wqe_of(record).wr.wr_id == wr_id:
+        if (
+            record_text.is_about(record, Kind.RECV_POSTED, thing)
+            and recv_wqe_of(record).wr.wr_id == wr_id
+        ):
             wqe = recv_wqe_of(record)
             return RecvRow(wqe.serial, wr_id, wqe.length, 0, Progress.GONE)
     return None

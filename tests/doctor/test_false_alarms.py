@@ -25,7 +25,8 @@ from rdmalab.doctor.what_if import look_ahead
 from rdmalab.grammar.nodes import Index
 from rdmalab.grammar.nodes import Path as Question
 from rdmalab.lab import open_session
-from rdmalab.scenario.loader import SUFFIX, load
+from rdmalab.scenario.files import SUFFIX
+from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
 from rdmalab.session.session import Session
 from rdmalab.spec.async_events import AsyncEvent

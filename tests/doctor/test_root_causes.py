@@ -7,7 +7,8 @@ import pytest
 
 from rdmalab.doctor.checklist import CHECKS
 from rdmalab.lab import open_session
-from rdmalab.scenario.loader import SUFFIX, Scenario, load
+from rdmalab.scenario.files import SUFFIX
+from rdmalab.scenario.loader import Scenario, load
 from rdmalab.scenario.result import Stop
 from rdmalab.scenario.runner import Runner
 from rdmalab.vocabulary import VOCABULARY

@@ -15,7 +15,7 @@ from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.shell.conversation import Conversation
 from rdmalab.shell.json_document import LineReport, document
-from rdmalab.shell.reply_text import OutputFormat
+from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.script import told_of
 from rdmalab.shell.styled_text import Line, text_of
 from tests.digest import digest

@@ -13,7 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rdmalab.scenario.loader import SUFFIX, load
+from rdmalab.scenario.files import SUFFIX
+from rdmalab.scenario.loader import load
 from rdmalab.vocabulary import VOCABULARY
 from tests.mutants.table import PACKAGE, Mutant, mutated
 

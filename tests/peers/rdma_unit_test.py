@@ -41,7 +41,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from rdmalab.lab import open_session
-from rdmalab.scenario.loader import PlannedStep, Scenario, loads
+from rdmalab.scenario.loader import Scenario, loads
 from rdmalab.scenario.runner import Runner
 from rdmalab.spec.rules import ERRNO_NAMES
 from rdmalab.vocabulary import VOCABULARY
@@ -181,7 +181,7 @@ def _met(runner: Runner, first: int, accepted: dict[int, frozenset[str]]) -> tup
 
 
 def _with_errno(scenario: Scenario, place: int, code: int) -> Scenario:
-    steps: list[PlannedStep] = list(scenario.steps)
+    steps = list(scenario.steps)
     steps[place] = dataclasses.replace(steps[place], errno=code)
     return dataclasses.replace(scenario, steps=tuple(steps))
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rdmalab.lab import open_session
-from rdmalab.scenario.loader import SUFFIX, FileError, loads
+from rdmalab.scenario.files import SUFFIX
+from rdmalab.scenario.loader import FileError, loads
 from rdmalab.scenario.runner import Runner, StepOutcome
 from rdmalab.vocabulary import VOCABULARY
 

@@ -9,7 +9,8 @@ import pytest
 from rdmalab.guide.statements import MOST_PER_ITEM, not_applicable, statements
 from rdmalab.lab import open_session
 from rdmalab.scenario.coverage import Bound, lines, of_runner, table
-from rdmalab.scenario.loader import SUFFIX, load
+from rdmalab.scenario.files import SUFFIX
+from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
 from rdmalab.vocabulary import VOCABULARY
 from tests.scenario.playing import PAIR, runner

@@ -8,8 +8,10 @@ import pytest
 
 from rdmalab.cli import main
 from rdmalab.lab import open_session
-from rdmalab.scenario.loader import MOST_MISTAKES, FileError, found, load, loads, short_name
+from rdmalab.scenario.files import found, short_name
+from rdmalab.scenario.loader import FileError, load, loads
 from rdmalab.scenario.runner import Runner
+from rdmalab.scenario.shape_errors import MOST_MISTAKES
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.workbench import time as workbench_time
 from rdmalab.world.world import World

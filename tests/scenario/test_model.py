@@ -9,7 +9,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from rdmalab.scenario.loader import SUFFIX
+from rdmalab.scenario.files import SUFFIX
 from rdmalab.scenario.model import ACTIONS, MAX_STEPS, Document, Step
 from rdmalab.scenario.report import schema_of_scenario
 from tests.each import each

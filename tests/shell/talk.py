@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rdmalab.lab import Lab
 from rdmalab.shell.conversation import Conversation
-from rdmalab.shell.reply_text import OutputFormat
+from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.styled_text import text_of
 
 if TYPE_CHECKING:

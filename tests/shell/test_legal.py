@@ -1,7 +1,8 @@
 import pytest
 
 from rdmalab.lab import Lab
-from rdmalab.shell.legal import Choice, choices
+from rdmalab.shell.completion_context import Choice
+from rdmalab.shell.legal import choices
 from tests.labs import lab_of
 from tests.shell.talk import Talk
 

@@ -11,7 +11,7 @@ from rdmalab.spec.records import KINDS, Kind, event_of, kind_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
-from rdmalab.views import fmt
+from rdmalab.views import fmt, record_text
 from rdmalab.wire.headers import AETH
 from rdmalab.world.relations import exists
 from tests.pairs import Pair
@@ -74,7 +74,9 @@ def test_an_answer_is_read_by_a_person(answer: object, said: str) -> None:
 
 
 def test_each_meaning_of_a_and_b_can_be_said() -> None:
-    assert {part.meaning for row in KINDS.values() for part in (row.a, row.b)} <= set(fmt.SAYINGS)
+    assert {part.meaning for row in KINDS.values() for part in (row.a, row.b)} <= set(
+        record_text.SAYINGS
+    )
 
 
 def test_an_address_is_said_as_a_place_in_its_mr() -> None:
@@ -133,8 +135,8 @@ def test_a_frame_nobody_claims_is_dropped_by_the_node() -> None:
         n for n, r in enumerate(pair.world.trace.records) if kind_of(r) is Kind.PACKET_DROPPED
     )
     record, names = pair.world.trace.records[number], names_of(pair)
-    assert fmt.subject(names, record) == "B"
-    assert fmt.sentence(pair.world, names, record) == (
+    assert record_text.subject(names, record) == "B"
+    assert record_text.sentence(pair.world, names, record) == (
         "dropped TCP 10.0.0.1:1234 > 10.0.0.2:80 S seq=0 len=0: no flow rule here matches this "
         "frame"
     )

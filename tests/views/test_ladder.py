@@ -5,7 +5,7 @@ from rdmalab.lab import Lab
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.work import WROpcode
-from rdmalab.views import ladder
+from rdmalab.views import ladder, packet_facts
 from rdmalab.views.ladder import Fate, MarkerRow, PacketRow
 from rdmalab.world.faults import Corrupt, Match
 from tests.pairs import Pair
@@ -123,8 +123,8 @@ def test_the_last_packet() -> None:
 
 
 def test_every_fact_is_a_field_of_the_row() -> None:
-    assert set(ladder.FACTS) <= set(PacketRow.__slots__)
-    assert set(ladder.SHORT.values()) <= set(ladder.FACTS)
+    assert set(packet_facts.FACTS) <= set(PacketRow.__slots__)
+    assert set(packet_facts.SHORT.values()) <= set(packet_facts.FACTS)
 
 
 def test_a_frame_stands_in_the_ladder_with_what_it_is() -> None:

@@ -12,7 +12,7 @@ from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import A, Kind, event_of
-from rdmalab.views.fmt import ARMS
+from rdmalab.views.record_text import ARMS
 
 RULE = "cq-event-none"
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.qp import QueuePair
-from rdmalab.shell import show_objects
+from rdmalab.shell import show_objects, show_qp
 from rdmalab.shell.show import render_rows
 from rdmalab.shell.styled_text import fold
 from rdmalab.shell.tables import CURRENT, DIM, GOOD, NAME, NUMBER, WARN, gauge
@@ -175,12 +175,12 @@ class NodePane(Pane):
             return []
         work = render_rows([r for r in rows if isinstance(r, WqeRow)], width - 3)
         receives = render_rows([r for r in rows if isinstance(r, RecvRow)], width - 3)
-        ranked: list[RankedLine] = [(ALWAYS, [line]) for line in show_objects.send_lines(row)]
+        ranked: list[RankedLine] = [(ALWAYS, [line]) for line in show_qp.send_lines(row)]
         ranked += numbered(USEFUL + 2, work) + node_sections.region(row, width)
         shared = node_sections.shared(self.stage, row, width)
         if shared:
             return ranked + shared
-        ranked += [(ALWAYS, [line]) for line in show_objects.receive_lines(row, "! EMPTY")]
+        ranked += [(ALWAYS, [line]) for line in show_qp.receive_lines(row, "! EMPTY")]
         return ranked + numbered(USEFUL + 4, receives)
 
     def _attributes(self, rows: list[Any], width: int) -> list[RankedLine]:
@@ -188,7 +188,7 @@ class NodePane(Pane):
         if row is None:
             return []
         ranked: list[RankedLine] = []
-        for number, line in enumerate(show_objects.settings(row)):
+        for number, line in enumerate(show_qp.settings(row)):
             ranked.append((MORE + number, fold(line, width, 2)))
         return ranked
 

@@ -14,7 +14,8 @@ from rdmalab.doctor.report import Report
 from rdmalab.doctor.subjects import subjects
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab, open_session
-from rdmalab.scenario.loader import SUFFIX, load
+from rdmalab.scenario.files import SUFFIX
+from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import STRICT

@@ -1,0 +1,74 @@
+"""Nodes and link of a scenario file, as pydantic models."""
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    create_model,
+    model_validator,
+)
+
+from rdmalab.scenario.field_types import (
+    LayerName,
+    Mtu,
+    Number,
+    ProfileName,
+    Rate,
+    Time,
+    wrong,
+)
+from rdmalab.spec.limits import DeviceCaps
+from rdmalab.spec.profiles import PROFILES
+
+_CAPS = {
+    f.name: (Mtu if f.name in ("max_mtu", "active_mtu") else Number, None)
+    for f in fields(DeviceCaps)
+}
+_NODE = "A node: device profile, and limits that differ from it, named as in query_device."
+
+
+class Section(BaseModel):
+    """Base of all mappings: no extra keys, immutable."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class NodeOptions(Section):
+    """The keys of a node that are no limits."""
+
+    profile: ProfileName | None = None
+    """Device model; `--profile` replaces it. Default: `strict`."""
+
+    link_layer: LayerName | None = None
+    """Link layer of its port: Ethernet (RoCE) or InfiniBand. Default: Ethernet."""
+
+    @model_validator(mode="after")
+    def _has_such_ports(self) -> Self:
+        layers = PROFILES[self.profile].link_layers if self.profile else ()
+        if layers and self.link_layer not in (None, *(layer.text for layer in layers)):
+            message = f"profile {self.profile} has no {self.link_layer} port"
+            raise wrong(message, "write profile: strict or profile: mlx5", "link_layer")
+        return self
+
+    def caps(self) -> dict[str, int]:
+        """The limits that were given."""
+        return {name: value for name in _CAPS if (value := getattr(self, name)) is not None}
+
+
+class Link(Section):
+    """The cable."""
+
+    latency: Time | None = None
+    """One way; default: 1us."""
+    rate: Rate | None = None
+    """Both ways; default: 100Gbps."""
+    mtu: Mtu | None = None
+    """active_mtu of the ports, in bytes; default: 4096."""
+
+
+if TYPE_CHECKING:
+    Node = NodeOptions
+else:
+    Node = create_model("Node", __base__=NodeOptions, __doc__=_NODE, **_CAPS)

@@ -1,0 +1,90 @@
+"""A step of a scenario that is ready to run, and the places of its texts in the file."""
+
+from dataclasses import dataclass
+
+from yaml.nodes import Node
+
+from rdmalab.command import NotUnderstood, Span
+from rdmalab.scenario import yaml_tree
+from rdmalab.scenario.expect import Expectation
+from rdmalab.scenario.model import Step
+from rdmalab.scenario.source import FileError, Source, SourcePlace
+from rdmalab.scenario.wire import Lines
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A scalar of the file.
+
+    Lead: number of characters at the start of the line that the file lacks.
+    """
+
+    source: Source
+    node: Node
+    lead: int = 0
+
+    def error(self, wrong: NotUnderstood) -> FileError:
+        """The same error, with its place in the file."""
+        start, stop = (max(0, column - self.lead) for column in wrong.place)
+        if wrong.place == Span(0, 0):
+            stop = len(getattr(self.node, "value", ""))
+        place = yaml_tree.place_in(self.source, self.node, start, max(stop, start + 1))
+        return self.source.error(wrong.message, wrong.hint, place)
+
+
+@dataclass(frozen=True, slots=True)
+class PiecedText:
+    """A text of several scalars of the file, one a line. lead: as in Spot."""
+
+    source: Source
+    nodes: list[Node]
+    lead: int
+
+    @property
+    def whole(self) -> str:
+        return "\n".join(str(node.value) for node in self.nodes)
+
+    def error(self, wrong: NotUnderstood) -> FileError:
+        """The same error, with its place in the scalar where it begins."""
+        start = wrong.place.start - self.lead
+        node = self.nodes[0]
+        for node in self.nodes:
+            if start <= len(node.value):
+                break
+            start -= len(node.value) + 1
+        width = wrong.place.stop - wrong.place.start
+        place = yaml_tree.place_in(self.source, node, max(0, start), max(0, start) + max(1, width))
+        return self.source.error(wrong.message, wrong.hint, place)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A line of `expect`, and its place."""
+
+    expectation: Expectation
+    spot: Spot
+
+    @property
+    def text(self) -> str:
+        return self.expectation.text
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """A step, ready to run. line: its command, empty for a note."""
+
+    step: Step
+    place: SourcePlace
+    is_setup: bool
+    line: str
+    spot: Spot
+    errno: int
+    expect: tuple[Placed, ...]
+    wire: Lines | None
+    wire_spots: tuple[Spot, ...]
+    goal: tuple[Placed, ...] = ()
+
+    @property
+    def is_stop(self) -> bool:
+        """Whether stepping through the scenario stops before it, for reading."""
+        return self.step.note is not None or self.step.name is not None

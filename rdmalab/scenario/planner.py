@@ -1,0 +1,228 @@
+"""Steps of a scenario from its document: commands, expressions and wire lines are parsed here."""
+
+import errno
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import takewhile
+from typing import TypeVar
+
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from rdmalab.command import Command, Invocation, New, NotUnderstood, Noun, Span, TimeMove
+from rdmalab.grammar.expressions import parse_expression
+from rdmalab.grammar.format import render
+from rdmalab.grammar.line import mistakes, parse
+from rdmalab.grammar.nodes import Node as Question
+from rdmalab.grammar.tokens import tokenize
+from rdmalab.scenario import yaml_tree
+from rdmalab.scenario.expect import Expectation
+from rdmalab.scenario.model import Document, Step
+from rdmalab.scenario.planned_step import PiecedText, Placed, PlannedStep, Spot
+from rdmalab.scenario.shape_errors import MOST_MISTAKES
+from rdmalab.scenario.source import FileError, Source
+from rdmalab.scenario.wire import parse_wire
+from rdmalab.session.session import questions_in
+from rdmalab.views.query_types import Nouns, check_types, nouns_by_prefix
+
+T = TypeVar("T")
+
+
+Vocabulary = Mapping[str, Command]
+
+
+class Planner:
+    """Parses the texts of a document; keeps the errors and goes on."""
+
+    def __init__(self, source: Source, root: Node, vocabulary: Vocabulary) -> None:
+        self.source = source
+        self.root = root
+        self.vocabulary = vocabulary
+        self.read: list[tuple[Spot | PiecedText, Invocation]] = []
+        self.wrong: list[FileError] = []  # in the order in which they are found
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """A context that stores an error and continues after it."""
+        try:
+            yield
+        except FileError as wrong:
+            self.wrong.append(wrong)
+
+    def _wanted(self, things: Iterable[T]) -> Iterator[T]:
+        """The items, while there are few errors: to place an error reads the file again."""
+        return takewhile(lambda _: len(self.wrong) < MOST_MISTAKES, things)
+
+    def check_questions(self, steps: tuple[PlannedStep, ...]) -> None:
+        """Store an error for each expression that cannot have a value."""
+        nouns = self._nouns()
+        for spot, invocation in self._wanted(self.read):
+            for question in questions_in(self.vocabulary[invocation.name], invocation):
+                self._sensible(spot, question, nouns)
+        for step in self._wanted(steps):
+            for placed in (*step.expect, *step.goal):
+                self._sensible(placed.spot, placed.expectation.expression.node, nouns)
+
+    def _nouns(self) -> Nouns:
+        """The noun of a name, by the command that creates it or by its prefix."""
+        made: dict[str, set[Noun]] = {}
+        values = (v for _, invocation in self.read for v in invocation.arguments.values())
+        for new in values:
+            if isinstance(new, New):
+                made.setdefault(str(new), set()).add(new.noun)
+        return lambda name: {*made.get(name, ()), *nouns_by_prefix(name)}
+
+    def _sensible(self, spot: Spot | PiecedText, question: Question, nouns: Nouns) -> None:
+        try:
+            check_types(question, nouns)
+        except NotUnderstood as wrong:
+            self.wrong.append(spot.error(wrong))
+
+    def steps(self, document: Document) -> tuple[PlannedStep, ...]:
+        """All steps, the setup first; their mistakes are in `wrong`."""
+        found: list[PlannedStep] = []
+        for index, step in self._wanted(enumerate(document.setup)):
+            node = yaml_tree.find(self.root, ("setup", index))
+            found.append(self._planned(step, node, is_setup=True))
+        for name in self._wanted(document.programs):
+            with self.kept():
+                found.append(self._start(name, document))
+        for index, step in self._wanted(enumerate(document.steps)):
+            node = yaml_tree.find(self.root, ("steps", index))
+            found.append(self._planned(step, node, is_setup=False))
+        return tuple(found)
+
+    def _start(self, name: str, document: Document) -> PlannedStep:
+        """The step that starts a program, as one command line."""
+        key = yaml_tree.key_of(self.root, ("programs", name))
+        if name[0] not in document.nodes:
+            offer = f"nodes: {' '.join(document.nodes)}"
+            raise self.source.error(f"there is no node {name[0]}", offer, yaml_tree.place_of(key))
+        program = document.programs[name]
+        pace = "" if program.pace is None else f" pace={program.pace}ns"
+        lead = f"program {name}{pace} lines={{"
+        text = PiecedText(self.source, self._texts_of(name), len(lead))
+        for node in text.nodes:  # no brace of one may be closed by another
+            self._at(Spot(self.source, node), lambda node=node: tokenize(node.value))  # type: ignore[misc]
+        try:
+            (started,) = parse(f"{lead}{text.whole}}}", self.vocabulary, None, file=True)
+        except NotUnderstood as wrong:
+            raise text.error(wrong) from None
+        self.read.append((text, started))
+        line = render(started, self.vocabulary[started.name])
+        spot = Spot(self.source, key, lead.index(name))
+        return PlannedStep(
+            Step(do=line), yaml_tree.place_of(key), True, line, spot, 0, (), None, ()
+        )
+
+    def _texts_of(self, name: str) -> list[Node]:
+        """The scalars that hold the lines of a program."""
+        node = yaml_tree.find(self.root, ("programs", name))
+        if isinstance(node, MappingNode):
+            node = yaml_tree.find(node, ("lines",))
+        return list(node.value) if isinstance(node, SequenceNode) else [node]
+
+    def _planned(self, step: Step, node: Node, *, is_setup: bool) -> PlannedStep:
+        action = yaml_tree.find(node, (step.action,)) if isinstance(node, MappingNode) else node
+        line, spot = self._line(step, action)
+        if line:
+            with self.kept():
+                self._check(step, line, spot)
+        expect, goal = self._questions(step, node, "expect"), self._questions(step, node, "goal")
+        wire_spots = tuple(Spot(self.source, item) for item in _items(node, "wire"))
+        wire = None
+        if step.wire is not None:
+            wire = []
+            for text, spot_of_line in zip(step.wire, wire_spots, strict=True):
+                with self.kept():
+                    wire.append(self._at(spot_of_line, lambda text=text: parse_wire(text)))  # type: ignore[misc]
+        code = getattr(errno, step.errno) if step.errno else 0
+        place = yaml_tree.place_of(node)
+        return PlannedStep(step, place, is_setup, line, spot, code, expect, wire, wire_spots, goal)
+
+    def _questions(self, step: Step, node: Node, key: str) -> tuple[Placed, ...]:
+        """The lines of `expect`, or of `goal`, each with its place."""
+        said = zip(getattr(step, key) or (), _items(node, key), strict=True)
+        found: list[Placed] = []
+        for text, item in said:
+            with self.kept():
+                found.append(Placed(self._expectation(text, item), Spot(self.source, item)))
+        return tuple(found)
+
+    def _line(self, step: Step, action: Node) -> tuple[str, Spot]:
+        """The command that an action stands for."""
+        said = getattr(step, step.action)
+        verb = ""
+        if step.action == "run":
+            verb = self._verb_of_run(said, bounded=step.within is not None)
+        elif step.action in ("fault", "checkpoint", "why"):
+            verb = f"{step.action} "
+        elif step.action == "note":
+            return "", Spot(self.source, action)
+        return verb + said, Spot(self.source, action, len(verb))
+
+    def _verb_of_run(self, said: str, *, bounded: bool) -> str:
+        words = said.split()
+        if words and self._moves_time(words[0]):
+            return ""
+        if not words:
+            return "until idle" if bounded else "run"
+        return "run "
+
+    def _check(self, step: Step, line: str, spot: Spot) -> None:
+        """Check a step: it parses, it touches no file, and its keys fit its action."""
+        if "\n" in line.strip() and step.action != "do":
+            raise self._complaint(spot, f"{step.action} is one line", "leave the others out")
+        invocations = self._understood(line, spot)
+        self.read += ((spot, invocation) for invocation in invocations)
+        for invocation in invocations:
+            if not self.vocabulary[invocation.name].facts.in_scenarios:
+                place = invocation.places.get("", Span(0, 1))
+                wrong = f"{invocation.name} works at the prompt only, not in a scenario"
+                raise spot.error(NotUnderstood(wrong, place, "leave it out"))
+        verbs = [invocation.name for invocation in invocations]
+        if not verbs:
+            raise self._complaint(spot, "this line has no command", "write a command")
+        if step.action == "run" and (len(verbs) > 1 or not self._moves_time(verbs[0])):
+            raise self._complaint(spot, "run takes one command", "write another step")
+        moves = self.vocabulary[verbs[0]].facts.moves_time
+        if step.within is not None and moves is not TimeMove.FORWARD:
+            message = f"within limits a run forward, and {verbs[0]} is not one"
+            raise self._complaint(spot, message, "leave it out")
+        if step.errno and len(verbs) > 1:
+            message = "errno needs exactly one command in the step"
+            raise self._complaint(spot, message, "write another step")
+
+    def _moves_time(self, name: str) -> bool:
+        command = self.vocabulary.get(name)
+        return command is not None and command.facts.moves_time is not None
+
+    def _understood(self, line: str, spot: Spot) -> list[Invocation]:
+        """The commands of a line; raises FileError for the last wrong one and stores the others."""
+        try:
+            return parse(line, self.vocabulary, None, file=True)
+        except NotUnderstood:
+            found = mistakes(line, self.vocabulary)[:MOST_MISTAKES]
+            *others, last = [spot.error(wrong) for wrong in found]
+            self.wrong += others
+            raise last from None
+
+    def _complaint(self, spot: Spot, message: str, hint: str) -> FileError:
+        return spot.error(NotUnderstood(message, Span(0, 0), hint))
+
+    def _expectation(self, text: str, node: Node) -> Expectation:
+        expression = self._at(Spot(self.source, node), lambda: parse_expression(text))
+        return Expectation(text.strip(), expression)
+
+    def _at(self, spot: Spot, reading: Callable[[], T]) -> T:
+        try:
+            return reading()
+        except NotUnderstood as wrong:
+            raise spot.error(wrong) from None
+
+
+def _items(node: Node, key: str) -> list[Node]:
+    below = yaml_tree.find(node, (key,)) if isinstance(node, MappingNode) else node
+    if isinstance(below, SequenceNode):
+        return list(below.value)
+    assert isinstance(below, MappingNode | ScalarNode)
+    return []

@@ -1,0 +1,194 @@
+"""The value of a reply as lines, by its type."""
+
+import dataclasses
+import enum
+from collections.abc import Callable
+from typing import Any
+
+from rdmalab.command import Thing
+from rdmalab.guide.article import Article
+from rdmalab.hca.attributes import AhAttr, Capacity
+from rdmalab.hca.polling import CurrentWc
+from rdmalab.hca.wqe import Cqe
+from rdmalab.shell.output_format import OutputFormat
+from rdmalab.shell.plain_rows import facts
+from rdmalab.shell.show import render, render_rows
+from rdmalab.shell.styled_text import Line, plain
+from rdmalab.shell.tables import DIM, NUMBER, header, table
+from rdmalab.spec.async_events import EVENTS
+from rdmalab.spec.states import MTU
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import WCFlags, WCOpcode
+from rdmalab.verbs.events import AsyncReport, CqEvent
+from rdmalab.verbs.qp import QpAnswer
+from rdmalab.views import completions, fmt, memory, record_text
+from rdmalab.wire.packet import gid_text
+from rdmalab.workbench.memory import Window
+from rdmalab.workbench.view_requests import View
+
+
+def value_lines(voice: OutputFormat, value: object) -> list[Line]:
+    """The lines of a command's result."""
+    if value is None or isinstance(value, Thing):
+        return []
+    how = _VALUES.get(type(value))
+    if how is not None:
+        return how(voice, value)
+    if isinstance(value, list):
+        return _list(voice, value)
+    return [plain(line) for line in str(getattr(value, "text", value)).splitlines()]
+
+
+def _list(voice: OutputFormat, values: list[object]) -> list[Line]:
+    if not values:
+        return [plain("none", DIM)]
+    if isinstance(values[0], Cqe):
+        return [plain(_polled(voice, cqe)) for cqe in values if isinstance(cqe, Cqe)]
+    numbered = [getattr(value, "number", index) for index, value in enumerate(values, 1)]
+    said = [record_text.fault_words(voice.session.names, value) for value in values]
+    width = len(str(max(numbered)))
+    return [plain(f"{n:>{width}}  {text}") for n, text in zip(numbered, said, strict=True)]
+
+
+def _polled(voice: OutputFormat, cqe: Cqe) -> str:
+    for hca in voice.session.world.nodes.values():
+        if cqe.qp_num in hca.qps.items:
+            return completions.wc_row(hca, voice.session.names, cqe).text
+    return fmt.cqe(cqe)
+
+
+def _attributes(voice: OutputFormat, answer: QpAnswer) -> list[Line]:
+    """query_qp in two columns, with sq_draining; init_attr.cap equals cap and is not repeated."""
+    said: dict[str, object] = {}
+    given = answer.given()
+    last_state = "cur_qp_state" if "cur_qp_state" in given else "qp_state"
+    for name, value in given.items():
+        said[name] = value
+        if name == last_state and answer.sq_draining is not None:
+            said["sq_draining"] = answer.sq_draining
+    made = answer.init_attr
+    for f in dataclasses.fields(made) if made else ():
+        if f.name not in said:
+            said[f"init_attr.{f.name}"] = getattr(made, f.name)
+    rows = [[("", name), (NUMBER, _said(voice, value))] for name, value in said.items()]
+    return table([header("attribute", "value"), *rows])
+
+
+def _answers(voice: OutputFormat, found: dict[str, object]) -> list[Line]:
+    """The attributes of a device or port in two columns, flags one a line."""
+    rows = [
+        [("", name), (NUMBER, text)]
+        for name, value in found.items()
+        for text in _texts(voice, value)
+    ]
+    for earlier, row in zip(rows[-2::-1], rows[:0:-1], strict=True):
+        row[0] = ("", "") if row[0] == earlier[0] else row[0]
+    return table([header("attribute", "value"), *rows])
+
+
+def _texts(voice: OutputFormat, value: object) -> list[str]:
+    if isinstance(value, enum.IntFlag):
+        return [flag.name or "" for flag in type(value) if flag & value] or ["0"]
+    said = getattr(value, "text", "")
+    return [f"{_said(voice, value)} ({said})" if said else _said(voice, value)]
+
+
+def _said(voice: OutputFormat, value: object) -> str:
+    """One value of a result; objects by name."""
+    for kind, say in _SAID:
+        if isinstance(value, kind):
+            return say(voice, value)
+    return str(getattr(value, "name", None) or value)
+
+
+def _address(_voice: OutputFormat, av: AhAttr) -> str:
+    given = {f.name: getattr(av, f.name) for f in dataclasses.fields(av)}
+    texts = {name: number for name, number in given.items() if number}
+    if av.dgid:
+        texts["dgid"] = gid_text(av.dgid)
+    return " ".join(f"{name}={text}" for name, text in texts.items()) or "unset"
+
+
+_SAID: tuple[tuple[type, Callable[[OutputFormat, Any], str]], ...] = (
+    (type(None), lambda _voice, _nothing: "NULL"),
+    (Thing, lambda voice, thing: voice.session.names.of(thing)),
+    (
+        Capacity,
+        lambda _voice, cap: " ".join(f"{n}={size}" for n, size in dataclasses.asdict(cap).items()),
+    ),
+    (AhAttr, _address),
+    (MTU, lambda _voice, mtu: str(mtu.octets)),
+    (bool, lambda _voice, yes: str(int(yes))),
+    (enum.IntFlag, lambda _voice, bits: fmt.flags(bits, type(bits))),
+)
+
+
+def _view(voice: OutputFormat, view: View) -> list[Line]:
+    if voice.plain:
+        texts = [fact for row in view.rows for fact in facts(row)]
+        return [plain(text) for text in [*texts, *([view.hint] if view.hint else [])]]
+    lines = render(view, voice.width)
+    return [plain(view.title, "class:title"), *lines]
+
+
+def _window(voice: OutputFormat, window: Window) -> list[Line]:
+    where = window.region.thing
+    rows = memory.hex_rows(voice.session.world, where, window.start, window.stop)
+    return render_rows(rows, voice.page.width)
+
+
+def _octets(_voice: OutputFormat, octets: bytes) -> list[Line]:
+    """The bytes as text; bytes that are not ASCII letters as \\x00."""
+    text = octets.rstrip(b"\0").decode("latin-1")
+    zeros = len(octets) - len(text)
+    more = f" and {zeros} zero bytes" if zeros else ""
+    quoted = "".join(c if 0x20 <= ord(c) < 0x7F else f"\\x{ord(c):02x}" for c in text)
+    return [[("class:string", f'"{quoted}"'), (DIM, more)]]
+
+
+def _article(voice: OutputFormat, page: Article) -> list[Line]:
+    """An article of help or explain; its first line is the title."""
+    title, *rest = page.lines(min(voice.page.width, 100))
+    return [plain(title, "class:title"), *map(plain, rest)]
+
+
+def _cq_event(voice: OutputFormat, value: CqEvent) -> list[Line]:
+    name = voice.session.names.of(value.cq)
+    return [plain(f"{name} has an event, cq_context {fmt.number(value.cq_context)}")]
+
+
+def _async_event(voice: OutputFormat, value: AsyncReport) -> list[Line]:
+    names = voice.session.names
+    about = f" of {names.of(value.thing)}" if value.thing else ""
+    about = about or (f" of port {value.port_num}" if value.port_num else "")
+    return [plain(f"{value.event.name}{about}: {EVENTS[value.event].when}")]
+
+
+def _current(_voice: OutputFormat, value: CurrentWc) -> list[Line]:
+    """`wr7 SUCCESS opcode=SEND byte_len=64`."""
+    found = [fmt.wr(value.wr_id), fmt.member(value.status, WCStatus)]
+    for name, number in value.fields.items():
+        how = _ENUMS.get(name)
+        found.append(f"{name}={how(number) if how else fmt.number(number)}")
+    return [plain(" ".join(found))]
+
+
+_ENUMS: dict[str, Callable[[int], str]] = {
+    "opcode": lambda value: fmt.member(value, WCOpcode),
+    "wc_flags": lambda value: fmt.flags(value, WCFlags),
+    "completion_ts": lambda value: f"{value}ns",
+    "completion_wallclock_ns": str,
+}
+
+
+_VALUES: dict[type, Callable[[OutputFormat, Any], list[Line]]] = {
+    View: _view,
+    Article: _article,
+    Window: _window,
+    QpAnswer: _attributes,
+    dict: _answers,
+    bytes: _octets,
+    CqEvent: _cq_event,
+    AsyncReport: _async_event,
+    CurrentWc: _current,
+}
