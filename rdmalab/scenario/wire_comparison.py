@@ -3,18 +3,8 @@
 from collections.abc import Mapping
 
 from rdmalab.command import NotUnderstood
-from rdmalab.scenario.wire import (
-    FATES,
-    ORIGINS,
-    SHORT_KEYS,
-    Expected,
-    Lines,
-    Locate,
-    Seen,
-    Skip,
-    WireLine,
-    WithKey,
-)
+from rdmalab.scenario import wire
+from rdmalab.scenario.wire import Expected, Lines, Seen, WireLine
 from rdmalab.views import fmt
 from rdmalab.views.ladder import Fate
 
@@ -35,7 +25,7 @@ class Comparison:
         furthest = (0, 0)
         while at_packet < len(self.sent) or at_line < len(self.lines):
             line = self.lines[at_line] if at_line < len(self.lines) else None
-            if isinstance(line, Skip):
+            if isinstance(line, wire.Skip):
                 at_line += 1
                 retry = (at_line, at_packet)
             elif line and at_packet < len(self.sent) and self._fits(line, self.sent[at_packet]):
@@ -90,12 +80,12 @@ def _text(packet: Seen, fields: tuple[Expected, ...]) -> str:
     named += [fact for fact in ("psn", "syndrome", "timer") if fact not in facts]
     parts = [f"{row.source}->{row.target or '?'}", row.opcode]
     for key in named:
-        value = packet.fact(SHORT_KEYS.get(key, key))
+        value = packet.fact(wire.SHORT_KEYS.get(key, key))
         if value is not None:
             parts.append(f"{key}={_said(value)}")
-    parts += [name for name, origin in ORIGINS.items() if origin is row.origin]
+    parts += [name for name, origin in wire.ORIGINS.items() if origin is row.origin]
     parts += [has.partition(" ")[0] for has in row.troubles]
-    parts += [name for name, fate in FATES.items() if fate is row.fate]
+    parts += [name for name, fate in wire.FATES.items() if fate is row.fate]
     return f"{' '.join(parts)}  [ev {row.event}, {fmt.clock(row.at_ns)}]"
 
 
@@ -103,7 +93,7 @@ def _said(value: object) -> str:
     return fmt.number(value) if type(value) is int else fmt.value(value)
 
 
-def resolve(lines: Lines, locate: Locate, with_key: WithKey) -> dict[Expected, object]:
+def resolve(lines: Lines, locate: wire.Locate, with_key: wire.WithKey) -> dict[Expected, object]:
     """The value of every field, with names resolved; raises NotUnderstood for an unknown one."""
     values: dict[Expected, object] = {}
     for line in lines:
@@ -112,7 +102,7 @@ def resolve(lines: Lines, locate: Locate, with_key: WithKey) -> dict[Expected, o
     return values
 
 
-def _resolved(field: Expected, locate: Locate, with_key: WithKey) -> object:
+def _resolved(field: Expected, locate: wire.Locate, with_key: wire.WithKey) -> object:
     if not isinstance(field.value, str):
         return field.value
     try:

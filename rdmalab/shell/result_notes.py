@@ -10,31 +10,9 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
+from rdmalab.spec import records as rec
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    address_of,
-    arm_of,
-    async_event_of,
-    channel_of,
-    count_of,
-    ending_of,
-    kind_of,
-    length_of,
-    new_state_of,
-    node_of,
-    noun_of,
-    object_of,
-    old_state_of,
-    queue_of,
-    send_wr_of,
-    setting_of,
-    setting_value_of,
-    srq_field_of,
-    srq_value_of,
-    thread_of,
-)
+from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt, record_text
 from rdmalab.world.relations import exists
@@ -69,7 +47,7 @@ def _name(session: Session, record: Record, noun: Noun) -> str:
 
 
 def _created(session: Session, record: Record, found: Notes) -> None:
-    noun = Noun(noun_of(record))
+    noun = Noun(rec.noun_of(record))
     thing = Thing(noun, node_of(record), object_of(record))
     if exists(session.world, thing):
         found.has_work = found.has_work or noun is Noun.PROGRAM
@@ -98,15 +76,17 @@ _ABOUT: dict[str, Callable[..., str]] = {
 
 
 def _destroyed(session: Session, record: Record, found: Notes) -> None:
-    found.facts.append(f"{_name(session, record, Noun(noun_of(record)))} is destroyed.")
+    found.facts.append(f"{_name(session, record, Noun(rec.noun_of(record)))} is destroyed.")
 
 
 def _state(session: Session, record: Record, found: Notes) -> None:
     name = _name(session, record, Noun.QP)
-    before, after = (fmt.member(part(record), QPState) for part in (old_state_of, new_state_of))
+    before, after = (
+        fmt.member(part(record), QPState) for part in (rec.old_state_of, rec.new_state_of)
+    )
     found.facts.append(f"{name} {before} → {after}.")
     found.states.append((name, after))
-    found.has_work = new_state_of(record) in (QPState.RTS, QPState.ERR)
+    found.has_work = rec.new_state_of(record) in (QPState.RTS, QPState.ERR)
 
 
 def _sends(session: Session, record: Record, found: Notes) -> None:
@@ -115,19 +95,19 @@ def _sends(session: Session, record: Record, found: Notes) -> None:
 
 
 def _opened(session: Session, record: Record, found: Notes) -> None:
-    thread = thread_of(record)
+    thread = rec.thread_of(record)
     found.facts.append(
         f"{_name(session, record, Noun.QP)} builds work requests for thread {thread}."
     )
 
 
 def _built(session: Session, record: Record, found: Notes) -> None:
-    found.facts.append(f"{fmt.send_wr(send_wr_of(record))}, not posted yet.")
+    found.facts.append(f"{fmt.send_wr(rec.send_wr_of(record))}, not posted yet.")
 
 
 def _closed(session: Session, record: Record, found: Notes) -> None:
-    count, ending = count_of(record), record_text.ENDINGS[ending_of(record)]
-    if ending_of(record) == extended.UNOPENED:  # a warning says it
+    count, ending = rec.count_of(record), record_text.ENDINGS[rec.ending_of(record)]
+    if rec.ending_of(record) == extended.UNOPENED:  # a warning says it
         return
     found.facts.append(f"{_name(session, record, Noun.QP)}: {count} built, {ending}.")
 
@@ -137,7 +117,7 @@ def _receives(session: Session, record: Record, found: Notes) -> None:
 
 
 def _freed(session: Session, record: Record, found: Notes) -> None:
-    _queue(session, record, found, str(queue_of(record)))
+    _queue(session, record, found, str(rec.queue_of(record)))
 
 
 def _queue(session: Session, record: Record, found: Notes, which: str) -> None:
@@ -157,36 +137,36 @@ def _shared(session: Session, record: Record, found: Notes) -> None:
 
 def _srq_set(session: Session, record: Record, found: Notes) -> None:
     name = _name(session, record, Noun.SRQ)
-    found.facts.append(f"{name} {srq_field_of(record)} {srq_value_of(record)}.")
+    found.facts.append(f"{name} {rec.srq_field_of(record)} {rec.srq_value_of(record)}.")
 
 
 def _raised(session: Session, record: Record, found: Notes) -> None:
     """Note that modify_srq raised SRQ_LIMIT_REACHED at once."""
-    if async_event_of(record) is AsyncEvent.SRQ_LIMIT_REACHED:
+    if rec.async_event_of(record) is AsyncEvent.SRQ_LIMIT_REACHED:
         found.facts.append(f"{_name(session, record, Noun.SRQ)} raised SRQ_LIMIT_REACHED.")
 
 
 def _wrote(session: Session, record: Record, found: Notes) -> None:
-    where = fmt.thing_at(session.world, session.names, node_of(record), address_of(record))
-    found.facts.append(f"{length_of(record)} bytes at {where}.")
+    where = fmt.thing_at(session.world, session.names, node_of(record), rec.address_of(record))
+    found.facts.append(f"{rec.length_of(record)} bytes at {where}.")
 
 
 def _link(session: Session, record: Record, found: Notes) -> None:
     moment = record_text.RecordContext(session.world, session.names, record)
-    value = record_text.said(moment, setting_value_of)
-    setting = record_text.said(moment, setting_of)
+    value = record_text.said(moment, rec.setting_value_of)
+    setting = record_text.said(moment, rec.setting_of)
     found.facts.append(f"link {setting} {value}.")
 
 
 def _armed(session: Session, record: Record, found: Notes) -> None:
     found.facts.append(
-        f"{_name(session, record, Noun.CQ)} is armed for {record_text.ARMS[arm_of(record)]}."
+        f"{_name(session, record, Noun.CQ)} is armed for {record_text.ARMS[rec.arm_of(record)]}."
     )
 
 
 def _woke(session: Session, record: Record, found: Notes) -> None:
     moment = record_text.RecordContext(session.world, session.names, record)
-    to = record_text.said(moment, channel_of)
+    to = record_text.said(moment, rec.channel_of)
     found.facts.append(f"{_name(session, record, Noun.CQ)} raised an event for {to}.")
 
 
@@ -196,7 +176,7 @@ def _acked(session: Session, record: Record, found: Notes) -> None:
 
 
 def _discarded(_session: Session, record: Record, found: Notes) -> None:
-    found.facts.append(f"{count_of(record)} events that were not fetched are discarded.")
+    found.facts.append(f"{rec.count_of(record)} events that were not fetched are discarded.")
 
 
 def _told(session: Session, record: Record, found: Notes) -> None:

@@ -5,16 +5,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.grammar.answers import is_same
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    at_ns_of,
-    errno_of,
-    event_of,
-    kind_of,
-    node_of,
-    verb_of,
-)
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import Kind, Record, kind_of, node_of
 from rdmalab.views import fmt
 from rdmalab.world.world import World
 
@@ -37,10 +29,10 @@ class CallRow:
 
 def call_row(record: Record) -> CallRow:
     """One CALLED record."""
-    code = int(errno_of(record) or 0)
+    code = int(rec.errno_of(record) or 0)
     errno = fmt.Errno(code) if code in fmt.ERRNOS else code
-    event, at_ns = event_of(record), at_ns_of(record)
-    return CallRow(event, at_ns, node_of(record), str(verb_of(record)), errno)
+    event, at_ns = rec.event_of(record), rec.at_ns_of(record)
+    return CallRow(event, at_ns, node_of(record), str(rec.verb_of(record)), errno)
 
 
 def call_rows(world: World, last: int | None = None) -> list[CallRow]:

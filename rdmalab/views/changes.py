@@ -9,50 +9,9 @@ from rdmalab.hca import extended
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.names import Names
+from rdmalab.spec import records as rec
 from rdmalab.spec.access import Rereg
-from rdmalab.spec.records import (
-    Kind,
-    Part,
-    address_of,
-    arm_of,
-    async_event_of,
-    attr_mask_of,
-    batch_error_of,
-    channel_of,
-    count_of,
-    cqe_of,
-    ending_of,
-    expires_ns_of,
-    fault_of,
-    gid_entry_of,
-    gid_of,
-    kind_of,
-    length_of,
-    line_number_of,
-    link_layer_of,
-    new_mig_state_of,
-    new_size_of,
-    new_state_of,
-    node_of,
-    old_mig_state_of,
-    old_size_of,
-    old_state_of,
-    pkey_of,
-    port_state_of,
-    psn_of,
-    reason_of,
-    rereg_of,
-    send_flags_of,
-    send_wqe_of,
-    send_wr_of,
-    setting_of,
-    setting_value_of,
-    srq_field_of,
-    srq_value_of,
-    status_of,
-    table_index_of,
-    wr_id_of,
-)
+from rdmalab.spec.records import Kind, Part, kind_of, node_of
 from rdmalab.spec.states import MTU, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
@@ -117,71 +76,86 @@ def _node(moment: RecordContext) -> str:
 
 
 def _status_field(moment: RecordContext) -> str:
-    return f"wr[{send_wqe_of(moment.record).wr.wr_id}].status"
+    return f"wr[{rec.send_wqe_of(moment.record).wr.wr_id}].status"
 
 
 def _completion(moment: RecordContext) -> str:
-    status = status_of(moment.record)
+    status = rec.status_of(moment.record)
     return "ACKED" if status == WCStatus.SUCCESS else f"FAILED {fmt.member(status, WCStatus)}"
 
 
 def _group(moment: RecordContext) -> str:
-    return f"group[{gid_text(gid_of(moment.record))}]"
+    return f"group[{gid_text(rec.gid_of(moment.record))}]"
 
 
 def _event(moment: RecordContext) -> str:
-    return f"{said(moment, async_event_of)} of {_object(moment)}"
+    return f"{said(moment, rec.async_event_of)} of {_object(moment)}"
 
 
 # The kinds of records that change one value.
 _ONE: dict[Kind, _Row] = {
-    Kind.STATE_CHANGED: (_object, "state", old_state_of, new_state_of),
-    Kind.MIGRATION_CHANGED: (_object, "path_mig_state", old_mig_state_of, new_mig_state_of),
+    Kind.STATE_CHANGED: (_object, "state", rec.old_state_of, rec.new_state_of),
+    Kind.MIGRATION_CHANGED: (_object, "path_mig_state", rec.old_mig_state_of, rec.new_mig_state_of),
     Kind.REGION_OPENED: (_object, "region.open", "no", "yes"),
-    Kind.WR_BUILT: (_object, "region", "", send_wr_of),
-    Kind.WR_FILLED: (_object, "region", "", send_wr_of),
-    Kind.BATCH_FAILED: (_object, "region.error", "", batch_error_of),
+    Kind.WR_BUILT: (_object, "region", "", rec.send_wr_of),
+    Kind.WR_FILLED: (_object, "region", "", rec.send_wr_of),
+    Kind.BATCH_FAILED: (_object, "region.error", "", rec.batch_error_of),
     Kind.WQE_STARTED: (_object, _status_field, "POSTED", "ON_WIRE"),
     Kind.WQE_COMPLETED: (_object, _status_field, "", _completion),
-    Kind.TIMER_ARMED: (_object, lambda m: f"{reason_of(m.record)}_timer.at_ns", "", expires_ns_of),
-    Kind.TIMER_FIRED: (_object, lambda m: f"{reason_of(m.record)}_timer.armed", "on", "off"),
-    Kind.WENT_BACK: (_object, "next_psn", "", psn_of),
-    Kind.CQ_ARMED: (_object, "armed", "", lambda m: arm_of(m.record).name),
-    Kind.CQ_RESIZED: (_object, "capacity", old_size_of, new_size_of),
-    Kind.POLL_STARTED: (_object, "current", "", cqe_of),
-    Kind.POLL_ADVANCED: (_object, "current", "", cqe_of),
+    Kind.TIMER_ARMED: (
+        _object,
+        lambda m: f"{rec.reason_of(m.record)}_timer.at_ns",
+        "",
+        rec.expires_ns_of,
+    ),
+    Kind.TIMER_FIRED: (_object, lambda m: f"{rec.reason_of(m.record)}_timer.armed", "on", "off"),
+    Kind.WENT_BACK: (_object, "next_psn", "", rec.psn_of),
+    Kind.CQ_ARMED: (_object, "armed", "", lambda m: rec.arm_of(m.record).name),
+    Kind.CQ_RESIZED: (_object, "capacity", rec.old_size_of, rec.new_size_of),
+    Kind.POLL_STARTED: (_object, "current", "", rec.cqe_of),
+    Kind.POLL_ADVANCED: (_object, "current", "", rec.cqe_of),
     Kind.SRQ_SET: (
         _object,
-        lambda m: "limit" if srq_field_of(m.record) == "srq_limit" else "capacity",
+        lambda m: "limit" if rec.srq_field_of(m.record) == "srq_limit" else "capacity",
         "",
-        srq_value_of,
+        rec.srq_value_of,
     ),
     Kind.SRQ_FAILED: (_object, "error", "no", "yes"),
-    Kind.QP_SHARED: (_object, "opened", "", count_of),
+    Kind.QP_SHARED: (_object, "opened", "", rec.count_of),
     Kind.WINDOW_BOUND: (_object, "state", "FREE", "BOUND"),
     Kind.WINDOW_INVALIDATED: (_object, "state", "BOUND", "FREE"),
     Kind.GROUP_JOINED: (_object, _group, "", "joined"),
     Kind.GROUP_LEFT: (_object, _group, "joined", "left"),
-    Kind.PROGRAM_RAN: (_object, "line", "", line_number_of),
+    Kind.PROGRAM_RAN: (_object, "line", "", rec.line_number_of),
     Kind.PROGRAM_WAITED: (_object, "state", "RUNNING", "WAITING"),
     Kind.PROGRAM_WOKEN: (_object, "state", "WAITING", "RUNNING"),
     Kind.PROGRAM_DONE: (_object, "state", "RUNNING", "DONE"),
     Kind.PROGRAM_FAILED: (_object, "state", "", "FAILED"),
-    Kind.PORT_CHANGED: (_node, "port.state", "", port_state_of),
-    Kind.LINK_LAYER_SET: (_node, "port.link_layer", "", link_layer_of),
-    Kind.GID_SET: (_node, lambda m: f"port.gids[{table_index_of(m.record)}]", "", gid_entry_of),
-    Kind.PKEY_SET: (_node, lambda m: f"port.pkeys[{table_index_of(m.record)}]", "", pkey_of),
+    Kind.PORT_CHANGED: (_node, "port.state", "", rec.port_state_of),
+    Kind.LINK_LAYER_SET: (_node, "port.link_layer", "", rec.link_layer_of),
+    Kind.GID_SET: (
+        _node,
+        lambda m: f"port.gids[{rec.table_index_of(m.record)}]",
+        "",
+        rec.gid_entry_of,
+    ),
+    Kind.PKEY_SET: (
+        _node,
+        lambda m: f"port.pkeys[{rec.table_index_of(m.record)}]",
+        "",
+        rec.pkey_of,
+    ),
     Kind.DEVICE_OPENED: (_node, "device.state", "", "open"),
     Kind.DEVICE_CLOSED: (_node, "device.state", "", "closed"),
     Kind.DEVICE_DIED: (_node, "device.state", "", "dead"),
     Kind.ASYNC_RAISED: (_node, "async_events", "", _event),
     Kind.ASYNC_TAKEN: (_node, _event, "waiting", "taken"),
     Kind.ASYNC_ACKED: (_node, _event, "taken", "acked"),
-    Kind.EVENTS_DISCARDED: (_node, "events", "", lambda m: f"-{count_of(m.record)}"),
-    Kind.LINK_SET: ("", lambda m: f"link.{setting_of(m.record)}", "", setting_value_of),
-    Kind.FAULT_SET: ("", "link.faults", "", lambda m: f"set {fault_of(m.record)}"),
-    Kind.FAULT_CLEARED: ("", "link.faults", "", lambda m: f"{count_of(m.record)} cleared"),
-    Kind.FAULT_TRIGGERED: ("", "link.faults", "", lambda m: f"{fault_of(m.record)} is cleared"),
+    Kind.EVENTS_DISCARDED: (_node, "events", "", lambda m: f"-{rec.count_of(m.record)}"),
+    Kind.LINK_SET: ("", lambda m: f"link.{rec.setting_of(m.record)}", "", rec.setting_value_of),
+    Kind.FAULT_SET: ("", "link.faults", "", lambda m: f"set {rec.fault_of(m.record)}"),
+    Kind.FAULT_CLEARED: ("", "link.faults", "", lambda m: f"{rec.count_of(m.record)} cleared"),
+    Kind.FAULT_TRIGGERED: ("", "link.faults", "", lambda m: f"{rec.fault_of(m.record)} is cleared"),
 }
 
 
@@ -196,7 +170,7 @@ def _attributes(moment: RecordContext, latest: bool) -> list[ChangeRow]:
     attr = moment.world.find(thing, QueuePair).attr if known and thing is not None else None
     return [
         ChangeRow(name, field, "", _value(getattr(attr, field)) if attr is not None else "set")
-        for field in fields_of(attr_mask_of(record))
+        for field in fields_of(rec.attr_mask_of(record))
         if field != "qp_state"
     ]
 
@@ -212,15 +186,15 @@ def _value(value: object) -> str:
 
 def _closed(moment: RecordContext, _latest: bool) -> list[ChangeRow]:
     record, name = moment.record, _object(moment)
-    if ending_of(record) == extended.UNOPENED:
+    if rec.ending_of(record) == extended.UNOPENED:
         return []
-    return [ChangeRow(name, "region.open", "yes", f"no, {ENDINGS[ending_of(record)]}")]
+    return [ChangeRow(name, "region.open", "yes", f"no, {ENDINGS[rec.ending_of(record)]}")]
 
 
 def _next_wr(moment: RecordContext, _latest: bool) -> list[ChangeRow]:
     record, name = moment.record, _object(moment)
-    flags = said(moment, send_flags_of)
-    wr_id = fmt.number(wr_id_of(record))
+    flags = said(moment, rec.send_flags_of)
+    wr_id = fmt.number(rec.wr_id_of(record))
     return [
         ChangeRow(name, "region.wr_id", "", wr_id),
         ChangeRow(name, "region.wr_flags", "", flags),
@@ -229,7 +203,7 @@ def _next_wr(moment: RecordContext, _latest: bool) -> list[ChangeRow]:
 
 def _written(moment: RecordContext, latest: bool) -> list[ChangeRow]:
     record, world = moment.record, moment.world
-    node, addr, length = node_of(record), address_of(record), length_of(record)
+    node, addr, length = node_of(record), rec.address_of(record), rec.length_of(record)
     where = fmt.thing_at(world, moment.names, node, addr)
     if not latest:
         return [ChangeRow(where, "bytes", "", f"{length} written")]
@@ -246,7 +220,7 @@ def _made(moment: RecordContext, _latest: bool) -> list[ChangeRow]:
 
 def _reregistered(moment: RecordContext, _latest: bool) -> list[ChangeRow]:
     name = _object(moment)
-    named = [flag for flag in Rereg if flag & rereg_of(moment.record)]
+    named = [flag for flag in Rereg if flag & rec.rereg_of(moment.record)]
     fields = [(flag.name or "").removeprefix("CHANGE_").lower() for flag in named]
     return [ChangeRow(name, field, "", "changed") for field in fields]
 
@@ -254,7 +228,7 @@ def _reregistered(moment: RecordContext, _latest: bool) -> list[ChangeRow]:
 def _cq_woke(moment: RecordContext, _latest: bool) -> list[ChangeRow]:
     """The arm is spent; the channel has one event more, if there is a channel."""
     cq = ChangeRow(_object(moment), "armed", "", "NONE")
-    told = channel_of(moment.record)
+    told = rec.channel_of(moment.record)
     return [cq, *([_channel_row(moment, told, "+1")] if told else [])]
 
 
@@ -264,7 +238,7 @@ def _channel_row(moment: RecordContext, number: int, step: str) -> ChangeRow:
 
 
 def _cq_taken(moment: RecordContext, _latest: bool) -> list[ChangeRow]:
-    return [_channel_row(moment, channel_of(moment.record), "-1")]
+    return [_channel_row(moment, rec.channel_of(moment.record), "-1")]
 
 
 _SEVERAL: dict[Kind, Callable[[RecordContext, bool], list[ChangeRow]]] = {

@@ -11,30 +11,11 @@ from typing import Any
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import Cqe
+from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import NO_LIMIT, PortState
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    async_event_of,
-    at_ns_of,
-    attr_mask_of,
-    cqe_of,
-    errno_of,
-    event_of,
-    kind_of,
-    new_state_of,
-    node_of,
-    object_of,
-    old_state_of,
-    packet_of,
-    port_state_of,
-    reason_of,
-    rule_of,
-    send_wqe_of,
-    verb_of,
-)
+from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
 from rdmalab.spec.refusals import REFUSALS, Syndrome
 from rdmalab.spec.states import ATTRIBUTES, QPState, QPType, fields_of
 from rdmalab.spec.statuses import WCStatus
@@ -50,13 +31,13 @@ def of_state(look: OccurrenceSearch, state: QPState) -> Iterator[OccurrenceRow]:
     there = [thing for thing, qp in look.queue_pairs() if qp.state is state]
     yield from look.listed(there, f"in {state.name}")
     moves = look.recent(Kind.STATE_CHANGED)
-    yield from look.all_of(r for r in moves if new_state_of(r) == state)
+    yield from look.all_of(r for r in moves if rec.new_state_of(r) == state)
 
 
 def of_move(look: OccurrenceSearch, pair: tuple[QPState, QPState]) -> Iterator[OccurrenceRow]:
     """Queue pairs that made this transition."""
     moves = look.recent(Kind.STATE_CHANGED)
-    yield from look.all_of(r for r in moves if (old_state_of(r), new_state_of(r)) == pair)
+    yield from look.all_of(r for r in moves if (rec.old_state_of(r), rec.new_state_of(r)) == pair)
 
 
 def of_type(look: OccurrenceSearch, qp_type: QPType) -> Iterator[OccurrenceRow]:
@@ -73,7 +54,9 @@ def of_attribute(look: OccurrenceSearch, name: str) -> Iterator[OccurrenceRow]:
             holders.setdefault(_value(qp, name), []).append(thing)
     for said, things in holders.items():
         yield from look.listed(things, f"{name}={said}")
-    changes = (r for r in look.recent(Kind.ATTRIBUTES_SET) if name in fields_of(attr_mask_of(r)))
+    changes = (
+        r for r in look.recent(Kind.ATTRIBUTES_SET) if name in fields_of(rec.attr_mask_of(r))
+    )
     yield from look.all_of(islice(changes, 1))
 
 
@@ -90,10 +73,10 @@ def _value(qp: QueuePair, name: str) -> str:
 def of_status(look: OccurrenceSearch, status: WCStatus) -> Iterator[OccurrenceRow]:
     """Completions with it: recent ones, and older ones that are not yet polled."""
     for record in look.recent(Kind.CQE_ADDED, Kind.CQ_OVERRUN):
-        if cqe_of(record).status == status:
+        if rec.cqe_of(record).status == status:
             yield _ended(look, record)
     tail = look.world.trace.tail
-    since_ns = at_ns_of(tail[0]) if tail and look.world.trace.first else -1
+    since_ns = rec.at_ns_of(tail[0]) if tail and look.world.trace.first else -1
     for node, hca in look.world.nodes.items():
         for cq in hca.cqs.items.values():
             for cqe in cq.cqes:
@@ -104,13 +87,13 @@ def of_status(look: OccurrenceSearch, status: WCStatus) -> Iterator[OccurrenceRo
 
 
 def _ended(look: OccurrenceSearch, record: Record) -> OccurrenceRow:
-    cqe, node = cqe_of(record), node_of(record)
+    cqe, node = rec.cqe_of(record), node_of(record)
     lost = ", and the CQE was lost" if kind_of(record) is Kind.CQ_OVERRUN else ""
     text = (
         f"{_whose(look, node, cqe)} completed with it on {_cq(look, node, object_of(record))}{lost}"
     )
     thing = Thing(Noun.QP, node, cqe.qp_num)
-    text = f"{text} ({fmt.ev(event_of(record))})"
+    text = f"{text} ({fmt.ev(rec.event_of(record))})"
     return OccurrenceRow(text, thing, not cqe.is_send, cqe.wr_id)
 
 
@@ -126,13 +109,13 @@ def _cq(look: OccurrenceSearch, node: str, number: int) -> str:
 def of_opcode(look: OccurrenceSearch, opcode: WROpcode) -> Iterator[OccurrenceRow]:
     """Sends with it."""
     posts = look.recent(Kind.SEND_POSTED)
-    yield from look.all_of(r for r in posts if send_wqe_of(r).wr.opcode == opcode)
+    yield from look.all_of(r for r in posts if rec.send_wqe_of(r).wr.opcode == opcode)
 
 
 def of_flag(look: OccurrenceSearch, flag: SendFlags) -> Iterator[OccurrenceRow]:
     """Sends that carry it."""
     posts = look.recent(Kind.SEND_POSTED)
-    yield from look.all_of(r for r in posts if send_wqe_of(r).wr.flags & flag)
+    yield from look.all_of(r for r in posts if rec.send_wqe_of(r).wr.flags & flag)
 
 
 def of_right(look: OccurrenceSearch, right: Access) -> Iterator[OccurrenceRow]:
@@ -165,21 +148,21 @@ def standing(look: OccurrenceSearch, thing: Thing) -> str:
 def of_packet(look: OccurrenceSearch, label: str) -> Iterator[OccurrenceRow]:
     """Packets with this opcode."""
     sent = look.recent(Kind.PACKET_SENT)
-    yield from look.all_of(r for r in sent if fmt.label(packet_of(r)) == label)
+    yield from look.all_of(r for r in sent if fmt.label(rec.packet_of(r)) == label)
 
 
 def of_syndrome(look: OccurrenceSearch, syndrome: Syndrome) -> Iterator[OccurrenceRow]:
     """Answers with this syndrome."""
     sent = look.recent(Kind.PACKET_SENT)
     yield from look.all_of(
-        (r for r in sent if fmt.syndrome(packet_of(r)) is syndrome), answers=True
+        (r for r in sent if fmt.syndrome(rec.packet_of(r)) is syndrome), answers=True
     )
 
 
 def of_refusal(look: OccurrenceSearch, name: str) -> Iterator[OccurrenceRow]:
     """Requests refused for this reason."""
     refused = look.recent(Kind.REQUEST_REFUSED)
-    yield from look.all_of((r for r in refused if reason_of(r) == name), answers=True)
+    yield from look.all_of((r for r in refused if rec.reason_of(r) == name), answers=True)
 
 
 def of_drop(look: OccurrenceSearch, name: str) -> Iterator[OccurrenceRow]:
@@ -188,26 +171,26 @@ def of_drop(look: OccurrenceSearch, name: str) -> Iterator[OccurrenceRow]:
         if count := hca.drops.get(name, 0):
             yield OccurrenceRow(f"{node} dropped {fmt.count(count, 'packet')} so")
     dropped = look.recent(Kind.PACKET_DROPPED)
-    yield from look.all_of((r for r in dropped if reason_of(r) == name), answers=True)
+    yield from look.all_of((r for r in dropped if rec.reason_of(r) == name), answers=True)
 
 
 # --------------------------------------------------------------------------- calls, events, devices
 def of_errno(look: OccurrenceSearch, errno: int) -> Iterator[OccurrenceRow]:
     """Calls that returned it."""
     calls = look.recent(Kind.CALLED)
-    yield from look.all_of(r for r in calls if errno_of(r) == errno)
+    yield from look.all_of(r for r in calls if rec.errno_of(r) == errno)
 
 
 def of_rule(look: OccurrenceSearch, rule: str) -> Iterator[OccurrenceRow]:
     """Calls that were refused by this rule."""
     refused = look.recent(Kind.REFUSED)
-    yield from look.all_of(r for r in refused if rule_of(r) == rule)
+    yield from look.all_of(r for r in refused if rec.rule_of(r) == rule)
 
 
 def of_verb(look: OccurrenceSearch, verb: str) -> Iterator[OccurrenceRow]:
     """Calls of this verb."""
     calls = look.recent(Kind.CALLED)
-    yield from look.all_of(r for r in calls if verb_of(r) == verb)
+    yield from look.all_of(r for r in calls if rec.verb_of(r) == verb)
 
 
 _OF_THE_RESPONDER = {AsyncEvent.COMM_EST, *(row.event for row in REFUSALS.values())}
@@ -218,7 +201,7 @@ def of_event(look: OccurrenceSearch, event: AsyncEvent) -> Iterator[OccurrenceRo
     for node, hca in look.world.nodes.items():
         if count := sum(raised is event for raised, _ in hca.async_events):
             yield OccurrenceRow(f"{node} has {count} not yet read: get_async_event {node}")
-    raised = (r for r in look.recent(Kind.ASYNC_RAISED) if async_event_of(r) == event)
+    raised = (r for r in look.recent(Kind.ASYNC_RAISED) if rec.async_event_of(r) == event)
     yield from look.all_of(raised, answers=event in _OF_THE_RESPONDER)
 
 
@@ -228,7 +211,7 @@ def of_port(look: OccurrenceSearch, state: PortState) -> Iterator[OccurrenceRow]
     if there:
         yield OccurrenceRow(f"the port of {' and '.join(there)} is {state.name}")
     changes = look.recent(Kind.PORT_CHANGED)
-    yield from look.all_of(r for r in changes if port_state_of(r) == state)
+    yield from look.all_of(r for r in changes if rec.port_state_of(r) == state)
 
 
 def of_profile(look: OccurrenceSearch, name: str) -> Iterator[OccurrenceRow]:

@@ -12,20 +12,11 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wqe import SendWqe
 from rdmalab.hca.wr import SGE
+from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access
 from rdmalab.spec.builders import INLINE_SETTERS
 from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
-from rdmalab.spec.records import (
-    Kind,
-    batch_error_of,
-    ending_of,
-    object_of,
-    recv_wqe_of,
-    send_flags_of,
-    send_wqe_of,
-    send_wr_of,
-    setter_of,
-)
+from rdmalab.spec.records import Kind, object_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, Local, SendFlags, WROpcode
 from rdmalab.views import fmt
@@ -43,7 +34,7 @@ CARRIED = "{}={:#x}: packets carry the low 24 bits, {:#x}."
 
 
 def _send_posted(moment: WarningContext) -> Iterator[str]:
-    wqe = send_wqe_of(moment.record)
+    wqe = rec.send_wqe_of(moment.record)
     scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
     if wqe.inline is None:
         yield from _buffers(moment, listed(wqe.wr), moment.qp.pd, scatters=scatters)
@@ -101,7 +92,7 @@ def _odd_atomic(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
 
 
 def _recv_posted(moment: WarningContext) -> Iterator[str]:
-    wqe = recv_wqe_of(moment.record)
+    wqe = rec.recv_wqe_of(moment.record)
     yield from _buffers(moment, listed(wqe.wr), moment.qp.pd, scatters=True)
     yield from recv_departs(moment)
     yield from _overlaps(wqe.sg)
@@ -110,7 +101,7 @@ def _recv_posted(moment: WarningContext) -> Iterator[str]:
 
 
 def _shared_posted(moment: WarningContext) -> Iterator[str]:
-    wqe = recv_wqe_of(moment.record)
+    wqe = rec.recv_wqe_of(moment.record)
     srq = moment.hca.srqs.items[object_of(moment.record)]
     yield from _buffers(moment, listed(wqe.wr), *_takers(moment.hca, srq), scatters=True)
     yield from recv_departs(moment)
@@ -166,19 +157,23 @@ def _fills_up(moment: WarningContext, qp: QueuePair) -> Iterator[str]:
 
 def _spoiled(moment: WarningContext) -> Iterator[str]:
     yield (
-        f"{batch_error_of(moment.record)}. wr_complete will return the error and discard "
+        f"{rec.batch_error_of(moment.record)}. wr_complete will return the error and discard "
         "the whole batch."
     )
 
 
 def _next_set(moment: WarningContext) -> Iterator[str]:
-    if send_flags_of(moment.record) & SendFlags.INLINE:
+    if rec.send_flags_of(moment.record) & SendFlags.INLINE:
         yield "INLINE in wr_flags does nothing: wr_set_inline_data makes a request inline."
 
 
 def _filled(moment: WarningContext) -> Iterator[str]:
     """Inline data for a request that brings data here; libmlx5 and librxe look at no opcode."""
-    wr, verb, profile = send_wr_of(moment.record), setter_of(moment.record), moment.hca.profile
+    wr, verb, profile = (
+        rec.send_wr_of(moment.record),
+        rec.setter_of(moment.record),
+        moment.hca.profile,
+    )
     row = WORK.get(wr.opcode)
     if verb not in INLINE_SETTERS or row is None or row.inline:
         return
@@ -189,7 +184,7 @@ def _filled(moment: WarningContext) -> Iterator[str]:
 
 
 def _closed(moment: WarningContext) -> Iterator[str]:
-    ending = ending_of(moment.record)
+    ending = rec.ending_of(moment.record)
     name = moment.name(Noun.QP, object_of(moment.record))
     if ending == extended.OVERWRITTEN:
         yield f"{name} has no lock: two threads write over each other's work requests."

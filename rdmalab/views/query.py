@@ -9,25 +9,9 @@ from rdmalab.grammar.nodes import Index, Path
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.session.names import Names
 from rdmalab.spec.records import Kind, Record, cqe_of, kind_of, node_of, object_of
-from rdmalab.views import calls, completions, memory, packet_facts
+from rdmalab.views import calls, completions, memory, packet_facts, query_fields
 from rdmalab.views.aggregates import Aggregates
-from rdmalab.views.query_fields import (
-    CALLS,
-    FACTS,
-    FOLDS,
-    LISTS,
-    LOG_KEYS,
-    OBJECTS,
-    PARTS,
-    WC_KEYS,
-    WIRE_KEYS,
-    WORLD,
-    FieldRow,
-    Fold,
-    Listing,
-    continuations,
-    fields,
-)
+from rdmalab.views.query_fields import FieldRow, Fold, Listing, continuations, fields
 from rdmalab.views.row_fields import PathStep, walk
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World
@@ -55,8 +39,8 @@ class QueryContext:
     def field(self, path: Path) -> object:
         """The value at a path; Unknown where there is no such thing."""
         first, *rest = path.steps
-        if first in FACTS and not rest:
-            return FACTS[str(first)][1](self.world)
+        if first in query_fields.FACTS and not rest:
+            return query_fields.FACTS[str(first)][1](self.world)
         if first in self._roots():
             return self._of_world(str(first), rest, path)
         if first in self.world.nodes:
@@ -64,14 +48,14 @@ class QueryContext:
         raise Unknown(f"nothing is called {quoted(str(first))}", suggest(str(first), self._known()))
 
     def _roots(self) -> set[str]:
-        return {root for root, _ in WORLD}
+        return {root for root, _ in query_fields.WORLD}
 
     def _known(self) -> list[str]:
-        return [*self.names.all(), *self.world.nodes, *FACTS, *self._roots()]
+        return [*self.names.all(), *self.world.nodes, *query_fields.FACTS, *self._roots()]
 
     def _of_world(self, root: str, rest: list[PathStep], path: Path) -> object:
-        names = [second for first, second in WORLD if first == root]
-        if not rest or (sight := WORLD.get((root, str(rest[0])))) is None:
+        names = [second for first, second in query_fields.WORLD if first == root]
+        if not rest or (sight := query_fields.WORLD.get((root, str(rest[0])))) is None:
             wanted = str(rest[0]) if rest else root
             raise Unknown(f"{path} is not a value", suggest(wanted, [f"{root}.{n}" for n in names]))
         row = sight.look(self.world, self.names)
@@ -80,7 +64,7 @@ class QueryContext:
     def _of_node(self, node: str, rest: list[PathStep], path: Path) -> object:
         if not rest or isinstance(rest[0], Index):
             raise Unknown(f"{path} is a node, not a value", f"write {node}.port.state")
-        if (sight := PARTS.get(rest[0])) is not None:
+        if (sight := query_fields.PARTS.get(rest[0])) is not None:
             row = sight.look(self.world, node, self.folds)
             return walk(row, sight.row, rest[1:], f"{node}.{rest[0]}")
         return self._of_thing(self.thing(f"{node}.{rest[0]}"), rest[1:], f"{node}.{rest[0]}")
@@ -101,13 +85,17 @@ class QueryContext:
     def _of_thing(self, thing: Thing, rest: list[PathStep], name: str) -> object:
         if thing.noun is Noun.MR and rest and isinstance(rest[0], Index):
             return self._octets(thing, rest, name)
-        if rest and (listing := LISTS.get((thing.noun, str(rest[0])))) is not None:
+        if rest and (listing := query_fields.LISTS.get((thing.noun, str(rest[0])))) is not None:
             return self._listed(thing, rest, name, listing)
         dotted = ".".join(map(str, rest))
-        if (fold := FOLDS.get((thing.noun, dotted))) is not None:
+        if (fold := query_fields.FOLDS.get((thing.noun, dotted))) is not None:
             return self._folded(thing, dotted, fold)
-        sight = OBJECTS[thing.noun]
-        also = [field for noun, field in (*LISTS, *FOLDS) if noun is thing.noun]
+        sight = query_fields.OBJECTS[thing.noun]
+        also = [
+            field
+            for noun, field in (*query_fields.LISTS, *query_fields.FOLDS)
+            if noun is thing.noun
+        ]
         return walk(sight.look(self.world, self.names, thing), sight.row, rest, name, also)
 
     def _octets(self, thing: Thing, rest: list[PathStep], name: str) -> bytes | int:
@@ -160,11 +148,11 @@ class QueryContext:
                 return self._called(keywords) > 0
             case (str(node), str(thing), "total"):
                 return self._completed(self.thing(f"{node}.{thing}"), keywords)
-        legal = [row.path.partition("(")[0] for row in CALLS] + list(self.more)
+        legal = [row.path.partition("(")[0] for row in query_fields.CALLS] + list(self.more)
         raise Unknown(f"{name} cannot be called", suggest(name, legal))
 
     def _sent(self, wanted: dict[str, object]) -> int:
-        _check_keys("wire", wanted, WIRE_KEYS)
+        _check_keys("wire", wanted, query_fields.WIRE_KEYS)
         for key in ("from", "to", "source", "target"):
             _check_word(wanted, key, self.world.nodes)
 
@@ -174,7 +162,7 @@ class QueryContext:
         return self._count("wire", wanted, step)
 
     def _called(self, wanted: dict[str, object]) -> int:
-        _check_keys("log", wanted, LOG_KEYS)
+        _check_keys("log", wanted, query_fields.LOG_KEYS)
         if isinstance(verb := wanted.get("verb"), str):
             wanted = {**wanted, "verb": type(verb)(verb.removeprefix("ibv_"))}
         _check_word(wanted, "node", self.world.nodes)
@@ -184,7 +172,7 @@ class QueryContext:
         name = self.names.of(thing)
         if thing.noun is not Noun.CQ:
             raise Unknown(f"{name} is not a CQ", suggest(name, self.names.all(Noun.CQ)))
-        _check_keys(f"{name}.total", wanted, WC_KEYS)
+        _check_keys(f"{name}.total", wanted, query_fields.WC_KEYS)
         hca = self.world.nodes[thing.node]
 
         def step(count: int, record: Record) -> int:

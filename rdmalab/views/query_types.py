@@ -14,27 +14,16 @@ from rdmalab.grammar.answers import Unknown, comparable
 from rdmalab.grammar.expressions import COMPARISONS
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Bare, Binary, Call, Index, Literal, Node, Path, Unary, Word
-from rdmalab.views import calls, completions, ladder
+from rdmalab.views import calls, completions, ladder, query_fields
 from rdmalab.views.packet_facts import SHORT
-from rdmalab.views.query_fields import (
-    FACTS,
-    FOLDS,
-    LISTS,
-    LOG_KEYS,
-    OBJECTS,
-    PARTS,
-    WC_KEYS,
-    WIRE_KEYS,
-    WORLD,
-)
 from rdmalab.views.row_fields import PathStep, hint_at, parts_of_hint
 
 Nouns = Callable[[str], Collection[Noun]]
 """What a name such as `A.qp0` may stand for; empty where that is not known."""
 
 _ROWS: Mapping[str, tuple[type, tuple[str, ...]]] = {
-    "wire": (ladder.PacketRow, WIRE_KEYS),
-    "log": (calls.CallRow, LOG_KEYS),
+    "wire": (ladder.PacketRow, query_fields.WIRE_KEYS),
+    "log": (calls.CallRow, query_fields.LOG_KEYS),
 }
 
 
@@ -57,7 +46,7 @@ def check_types(node: Node, nouns: Nouns) -> None:
 def nouns_by_prefix(name: str) -> Collection[Noun]:
     """`A.qp0` is a queue pair by the numbering of the short forms; other names may be anything."""
     bare = name.partition(".")[2].rstrip("0123456789")
-    return [noun for noun in OBJECTS if noun == bare]
+    return [noun for noun in query_fields.OBJECTS if noun == bare]
 
 
 def _check_comparison(node: Binary, nouns: Nouns) -> None:
@@ -99,7 +88,7 @@ def _check_call(node: Call, nouns: Nouns) -> None:
         case ("wire" | "log" as root, "count" | "any"):
             row, keys = _ROWS[root]
         case (str(), str(), "total"):
-            row, keys = completions.WcRow, WC_KEYS
+            row, keys = completions.WcRow, query_fields.WC_KEYS
         case _:  # why(A.qp0.wr[7]): judged when it is answered
             return
     for key, value in node.keywords.items():
@@ -123,9 +112,9 @@ def _types(path: Path, nouns: Nouns) -> list[object]:
 
 def _hints(path: Path, nouns: Nouns) -> Iterator[object]:
     first, *rest = path.steps
-    if first in FACTS and not rest:
-        yield FACTS[str(first)][0]
-    elif rest and (sight := WORLD.get((str(first), str(rest[0])))) is not None:
+    if first in query_fields.FACTS and not rest:
+        yield query_fields.FACTS[str(first)][0]
+    elif rest and (sight := query_fields.WORLD.get((str(first), str(rest[0])))) is not None:
         yield hint_at(sight.row, rest[1:], f"{first}.{rest[0]}")
     elif rest and isinstance(rest[0], str) and len(str(first)) == 1:
         yield from _of_node(f"{first}.{rest[0]}", rest, nouns)
@@ -134,12 +123,12 @@ def _hints(path: Path, nouns: Nouns) -> Iterator[object]:
 
 
 def _of_node(name: str, rest: list[PathStep], nouns: Nouns) -> Iterator[object]:
-    if (part := PARTS.get(str(rest[0]))) is not None:
+    if (part := query_fields.PARTS.get(str(rest[0]))) is not None:
         yield hint_at(part.row, rest[1:], name)
         return
     wrong: list[Unknown] = []
     found = False
-    for noun in nouns(name) or OBJECTS:
+    for noun in nouns(name) or query_fields.OBJECTS:
         try:
             yield _of_thing(noun, rest[1:], name)
             found = True
@@ -152,11 +141,11 @@ def _of_node(name: str, rest: list[PathStep], nouns: Nouns) -> Iterator[object]:
 def _of_thing(noun: Noun, rest: list[PathStep], name: str) -> object:
     if noun is Noun.MR and rest and isinstance(rest[0], Index):
         return int if rest[0].stop is None else bytes
-    if rest and (listing := LISTS.get((noun, str(rest[0])))) is not None:
+    if rest and (listing := query_fields.LISTS.get((noun, str(rest[0])))) is not None:
         if len(rest) < 2 or not isinstance(rest[1], Index):
             raise Unknown(f"which {rest[0]} of {name}?", f"write {name}.{rest[0]}[0]")
         return hint_at(listing.row, rest[2:], f"{name}.{rest[0]}{rest[1]}")
-    if (fold := FOLDS.get((noun, ".".join(map(str, rest))))) is not None:
+    if (fold := query_fields.FOLDS.get((noun, ".".join(map(str, rest))))) is not None:
         return fold.type
-    also = [field for of, field in (*LISTS, *FOLDS) if of is noun]
-    return hint_at(OBJECTS[noun].row, rest, name, also)
+    also = [field for of, field in (*query_fields.LISTS, *query_fields.FOLDS) if of is noun]
+    return hint_at(query_fields.OBJECTS[noun].row, rest, name, also)

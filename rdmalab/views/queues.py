@@ -8,17 +8,9 @@ from rdmalab.command import Noun, Thing
 from rdmalab.hca.groups import groups_of
 from rdmalab.hca.qp import Path, QueuePair
 from rdmalab.session.names import Names
+from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    kind_of,
-    new_state_of,
-    node_of,
-    object_of,
-    queue_of,
-    slots_of,
-)
+from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
 from rdmalab.spec.states import MTU, MigState, QPState, QPType
 from rdmalab.spec.timers import RNR_NS, answer_ns
 from rdmalab.views import fmt
@@ -280,7 +272,7 @@ def peak(thing: Thing, queue: str, so_far: Peak, record: Record) -> Peak:
     used, most = so_far
     if kind_of(record) is (Kind.SEND_POSTED if queue == "sq" else Kind.RECV_POSTED):
         return used + 1, max(most, used + 1)
-    if kind_of(record) is Kind.SLOTS_FREED and queue_of(record) == queue:
-        return used - slots_of(record), most
-    emptied = kind_of(record) is Kind.STATE_CHANGED and new_state_of(record) is QPState.RESET
+    if kind_of(record) is Kind.SLOTS_FREED and rec.queue_of(record) == queue:
+        return used - rec.slots_of(record), most
+    emptied = kind_of(record) is Kind.STATE_CHANGED and rec.new_state_of(record) is QPState.RESET
     return (0, most) if emptied else so_far

@@ -8,44 +8,17 @@ from rdmalab.command import Noun, Thing
 from rdmalab.hca import extended
 from rdmalab.hca.wqe import RecvWqe
 from rdmalab.session.names import Names
+from rdmalab.spec import records as rec
 from rdmalab.spec.access import Rereg
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.limits import PortState
-from rdmalab.spec.records import (
-    KINDS,
-    Kind,
-    Part,
-    Record,
-    event_noun_of,
-    kind_of,
-    node_of,
-    noun_of,
-    object_of,
-    setting_of,
-)
+from rdmalab.spec.records import Kind, Part, Record, kind_of, node_of, object_of
 from rdmalab.spec.states import MigState, QPState, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags
-from rdmalab.views.fmt import (
-    clock,
-    cqe,
-    duration,
-    ends_of,
-    errno_word,
-    flags,
-    group_of,
-    member,
-    number,
-    packet_words,
-    part_name,
-    rate,
-    reason,
-    recv_wqe,
-    send_wqe,
-    send_wr,
-    thing_at,
-)
+from rdmalab.views import fmt
+from rdmalab.views.fmt import number
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet, gid_text
 from rdmalab.world.world import World
@@ -62,11 +35,11 @@ class RecordContext(NamedTuple):
 def thing_of(record: Record) -> Thing | None:
     """The thing a record is about; None where it is the link, a fault or a port."""
     kind, node, object_ = kind_of(record), node_of(record), object_of(record)
-    noun = KINDS[kind].noun
+    noun = rec.KINDS[kind].noun
     if kind in (Kind.CREATED, Kind.DESTROYED):
-        noun = str(noun_of(record))
+        noun = str(rec.noun_of(record))
     elif kind in _B_IS_NOUN:
-        noun = str(event_noun_of(record))
+        noun = str(rec.event_noun_of(record))
     if noun in tuple(Noun):
         return Thing(Noun(noun), node, 0 if noun == Noun.NODE else object_)
     return None
@@ -87,7 +60,7 @@ def is_about(record: Record, kind: Kind, thing: Thing) -> bool:
 def subject(names: Names, record: Record) -> str:
     """The object that acted, or its node; "" for the cable and for commands of the user."""
     thing = thing_of(record)
-    unclaimed = isinstance(KINDS[kind_of(record)].a(record), Frame) and not object_of(record)
+    unclaimed = isinstance(rec.KINDS[kind_of(record)].a(record), Frame) and not object_of(record)
     if thing is None or thing.noun is Noun.NODE or kind_of(record) in _BY_THE_NODE or unclaimed:
         return node_of(record)
     return names.of(thing)
@@ -98,7 +71,7 @@ _BY_THE_NODE = (Kind.CREATED, Kind.DESTROYED, Kind.HOST_WROTE)
 
 def sentence(world: World, names: Names, record: Record) -> str:
     """The record as text, without its subject."""
-    row = KINDS[kind_of(record)]
+    row = rec.KINDS[kind_of(record)]
     moment = RecordContext(world, names, record)
     return row.sentence.format(a=said(moment, row.a), b=said(moment, row.b))
 
@@ -114,18 +87,18 @@ def _noun(moment: RecordContext, _value: str) -> str:
 
 
 def _address(moment: RecordContext, addr: int) -> str:
-    return thing_at(moment.world, moment.names, node_of(moment.record), addr)
+    return fmt.thing_at(moment.world, moment.names, node_of(moment.record), addr)
 
 
 def _packet(moment: RecordContext, packet: Packet | Frame) -> str:
     if isinstance(packet, Frame):
         return packet.summary
-    source, target = ends_of(moment.world, packet)
+    source, target = fmt.ends_of(moment.world, packet)
     sent = node_of(moment.record) == source
     other = target if sent else source
-    if not other and (group := group_of(packet)):
+    if not other and (group := fmt.group_of(packet)):
         other = f"group {group}"
-    return f"{packet_words(packet)} {'to' if sent else 'from'} {other or 'an unknown node'}"
+    return f"{fmt.packet_words(packet)} {'to' if sent else 'from'} {other or 'an unknown node'}"
 
 
 _NUMBERED = re.compile(rf"([A-Z])\.({Noun.MR}|{Noun.QP})#(\d+)")
@@ -137,17 +110,17 @@ def fault_words(names: Names, fault: object) -> str:
 
 
 def _setting(moment: RecordContext, value: int | str) -> str:
-    name = str(setting_of(moment.record))
+    name = str(rec.setting_of(moment.record))
     if isinstance(value, int) and name.endswith("_ns"):
-        return duration(value)
-    return rate(value) if isinstance(value, int) and name == "rate_bps" else str(value)
+        return fmt.duration(value)
+    return fmt.rate(value) if isinstance(value, int) and name == "rate_bps" else str(value)
 
 
 def _of_srq(moment: RecordContext, wqe: RecvWqe) -> str:
     """The SRQ of a receive, if a queue pair takes it from one."""
     if not wqe.srq or kind_of(moment.record) is Kind.SRQ_POSTED:
         return ""
-    return f" of {part_name(moment.names, Noun.SRQ, node_of(moment.record), wqe.srq)},"
+    return f" of {fmt.part_name(moment.names, Noun.SRQ, node_of(moment.record), wqe.srq)},"
 
 
 def _channel(moment: RecordContext, number: int) -> str:
@@ -181,35 +154,35 @@ SAYINGS: dict[str, Callable[[RecordContext, Any], str]] = {
     "": lambda _m, _v: "",
     "verb": _plain,
     "rule": _plain,
-    "errno": lambda _m, v: errno_word(int(v or 0)),
+    "errno": lambda _m, v: fmt.errno_word(int(v or 0)),
     "noun": _noun,
-    "state": lambda _m, v: member(v, QPState),
+    "state": lambda _m, v: fmt.member(v, QPState),
     "attr_mask": lambda _m, v: " ".join(fields_of(v)) or "nothing",
-    "send_wqe": lambda _m, v: send_wqe(v),
-    "recv_wqe": lambda m, v: recv_wqe(v) + _of_srq(m, v),
-    "send_wr": lambda _m, v: send_wr(v),
+    "send_wqe": lambda _m, v: fmt.send_wqe(v),
+    "recv_wqe": lambda m, v: fmt.recv_wqe(v) + _of_srq(m, v),
+    "send_wr": lambda _m, v: fmt.send_wr(v),
     "wr_id": lambda _m, v: number(v),
-    "send_flags": lambda _m, v: flags(v, SendFlags),
+    "send_flags": lambda _m, v: fmt.flags(v, SendFlags),
     "complaint": _plain,
     "ending": lambda _m, v: ENDINGS[v],
-    "status": lambda _m, v: member(v, WCStatus),
+    "status": lambda _m, v: fmt.member(v, WCStatus),
     "queue": lambda _m, v: _QUEUES.get(v, str(v)),
     "count": _plain,
     "packet": _packet,
-    "reason": lambda _m, v: reason(str(v)),
+    "reason": lambda _m, v: fmt.reason(str(v)),
     "frame": lambda _m, v: f"{len(v)} bytes",
     "address": _address,
     "length": _plain,
-    "cqe": lambda _m, v: cqe(v),
+    "cqe": lambda _m, v: fmt.cqe(v),
     "psn": _plain,
-    "at_ns": lambda _m, v: clock(v),
+    "at_ns": lambda _m, v: fmt.clock(v),
     "injection": lambda _m, v: f"{len(v.octets)} bytes injected towards {v.target}",
     "why_not": lambda _m, v: f", but {v}" if v else "",
-    "wait_ns": lambda _m, v: duration(v),
-    "event": lambda _m, v: member(v, AsyncEvent),
-    "port_state": lambda _m, v: member(v, PortState),
+    "wait_ns": lambda _m, v: fmt.duration(v),
+    "event": lambda _m, v: fmt.member(v, AsyncEvent),
+    "port_state": lambda _m, v: fmt.member(v, PortState),
     "link_layer": lambda _m, v: v.text,
-    "mig_state": lambda _m, v: member(v, MigState),
+    "mig_state": lambda _m, v: fmt.member(v, MigState),
     "setting": lambda _m, v: str(v).removesuffix("_ns").removesuffix("_bps"),
     "value": _setting,
     "fault": lambda m, v: fault_words(m.names, v),
@@ -224,5 +197,5 @@ SAYINGS: dict[str, Callable[[RecordContext, Any], str]] = {
     "context": _plain,
     "rkey": lambda _m, v: hex(v),
     "line": _plain,
-    "rereg": lambda _m, v: flags(v, Rereg),
+    "rereg": lambda _m, v: fmt.flags(v, Rereg),
 }

@@ -8,18 +8,9 @@ from rdmalab.command import Noun
 from rdmalab.hca.psn import MASK
 from rdmalab.session.interruption import check
 from rdmalab.session.names import Names
+from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import Op
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    kind_of,
-    new_state_of,
-    node_of,
-    noun_of,
-    object_of,
-    packet_of,
-    send_wqe_of,
-)
+from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt
 from rdmalab.wire.frame import Frame
@@ -82,11 +73,11 @@ class _Walk:
     def read(self, number: int, record: Record) -> RequestRow | None:
         kind, who = kind_of(record), (node_of(record), object_of(record))
         if kind is Kind.WQE_STARTED:
-            self.started.setdefault(who, []).append(send_wqe_of(record))
+            self.started.setdefault(who, []).append(rec.send_wqe_of(record))
         elif _clears_queue(record):
             self.started.pop(who, None)
         elif kind is Kind.PACKET_SENT:
-            packet = packet_of(record)
+            packet = rec.packet_of(record)
             if isinstance(packet, Frame):
                 return self._of_frame(number, who)
             return self._of_packet(number, who, packet)
@@ -139,5 +130,5 @@ def _clears_queue(record: Record) -> bool:
     """True if the record clears what its queue pair has started."""
     kind = kind_of(record)
     if kind is Kind.STATE_CHANGED:
-        return bool(new_state_of(record) == QPState.RESET)
-    return kind is Kind.CREATED and noun_of(record) == Noun.QP
+        return bool(rec.new_state_of(record) == QPState.RESET)
+    return kind is Kind.CREATED and rec.noun_of(record) == Noun.QP

@@ -4,15 +4,8 @@ from dataclasses import dataclass
 
 from rdmalab.command import Thing
 from rdmalab.hca.qp import QueuePair
-from rdmalab.spec.records import (
-    Kind,
-    at_ns_of,
-    event_of,
-    new_state_of,
-    node_of,
-    object_of,
-    old_state_of,
-)
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import Kind, node_of, object_of
 from rdmalab.spec.states import (
     AUTOMATIC,
     MOVES,
@@ -127,6 +120,6 @@ def move_row(world: World, thing: Thing) -> MoveRow | None:
     """The QP's newest change of state."""
     for _, record in world.trace.records.of_kind(Kind.STATE_CHANGED):
         if object_of(record) == thing.number and node_of(record) == thing.node:
-            event, at_ns = event_of(record), at_ns_of(record)
-            return MoveRow(old_state_of(record), new_state_of(record), event, at_ns)
+            event, at_ns = rec.event_of(record), rec.at_ns_of(record)
+            return MoveRow(rec.old_state_of(record), rec.new_state_of(record), event, at_ns)
     return None

@@ -10,19 +10,10 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
+from rdmalab.spec import records as rec
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.opcodes import ATOMIC_BYTES
-from rdmalab.spec.records import (
-    Kind,
-    address_of,
-    attr_mask_of,
-    kind_of,
-    length_of,
-    node_of,
-    noun_of,
-    object_of,
-    packet_of,
-)
+from rdmalab.spec.records import Kind, kind_of, node_of, object_of
 from rdmalab.spec.states import Attr, MigState
 from rdmalab.views import memory
 from rdmalab.views.device_warnings import (
@@ -97,7 +88,7 @@ def _ended_lists(wrs: object) -> Iterator[str]:
 
 # --------------------------------------------------------------------------- attributes, objects
 def _attributes(moment: WarningContext) -> Iterator[str]:
-    mask, attr = attr_mask_of(moment.record), moment.qp.attr
+    mask, attr = rec.attr_mask_of(moment.record), moment.qp.attr
     if mask & Attr.TIMEOUT and attr.timeout == 0:
         yield "timeout=0 disables the ack timer: a lost packet is not retransmitted."
     if mask & Attr.MAX_DEST_RD_ATOMIC and not attr.max_dest_rd_atomic:
@@ -119,7 +110,7 @@ def _paths(moment: WarningContext, mask: int) -> Iterator[str]:
 
 
 def _created(moment: WarningContext) -> Iterator[str]:
-    if noun_of(moment.record) != Noun.QP:
+    if rec.noun_of(moment.record) != Noun.QP:
         return
     qp = moment.qp
     cq = moment.hca.cqs.items.get(qp.send_cq)
@@ -133,7 +124,7 @@ def _created(moment: WarningContext) -> Iterator[str]:
 
 
 def _destroyed(moment: WarningContext) -> Iterator[str]:
-    if noun_of(moment.record) != Noun.MR:
+    if rec.noun_of(moment.record) != Noun.MR:
         return
     lkey_index = 2 * object_of(moment.record)
     users = [
@@ -164,7 +155,7 @@ def _pending(qp: QueuePair) -> Iterator[SGE]:
 
 def _host_wrote(moment: WarningContext) -> Iterator[str]:
     """The application writes where the HCA still reads or writes."""
-    addr, length = address_of(moment.record), length_of(moment.record)
+    addr, length = rec.address_of(moment.record), rec.length_of(moment.record)
     yield from _under_receives(moment, addr, length)
     if _is_counter(moment, addr, length):
         yield "atomics are atomic through the HCA only: one under way may miss what the CPU writes."
@@ -207,7 +198,7 @@ def _is_counter(moment: WarningContext, addr: int, length: int) -> bool:
     return any(
         kind_of(record) is Kind.PACKET_RECEIVED
         and node_of(record) == moment.hca.node
-        and (atomic := packet_of(record).atomiceth) is not None
+        and (atomic := rec.packet_of(record).atomiceth) is not None
         and addr < atomic.va + ATOMIC_BYTES
         and atomic.va < addr + length
         for record in latest
