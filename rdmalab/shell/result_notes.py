@@ -14,7 +14,8 @@ from rdmalab.spec import records as rec
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
 from rdmalab.spec.states import QPState
-from rdmalab.views import fmt, record_text
+from rdmalab.views import fmt
+from rdmalab.views.record_text import ARMS, ENDINGS, RecordContext, said, sentence, subject
 from rdmalab.world.relations import exists
 
 
@@ -35,8 +36,9 @@ def notes(session: Session, reply: Reply) -> Notes:
     records = session.world.trace.records
     for number in records.span(reply.event):
         record = records[number]
-        take = _TAKES.get(kind_of(record))
-        if take is not None:
+        if (tell := _SENTENCES.get(kind_of(record))) is not None:
+            found.facts.append(tell(session, record))
+        elif (take := _TAKES.get(kind_of(record))) is not None:
             take(session, record, found)
     found.facts = list(dict.fromkeys(found.facts))
     return found
@@ -75,10 +77,6 @@ _ABOUT: dict[str, Callable[..., str]] = {
 }
 
 
-def _destroyed(session: Session, record: Record, found: Notes) -> None:
-    found.facts.append(f"{_name(session, record, Noun(rec.noun_of(record)))} is destroyed.")
-
-
 def _state(session: Session, record: Record, found: Notes) -> None:
     name = _name(session, record, Noun.QP)
     before, after = (
@@ -89,43 +87,26 @@ def _state(session: Session, record: Record, found: Notes) -> None:
     found.has_work = rec.new_state_of(record) in (QPState.RTS, QPState.ERR)
 
 
-def _sends(session: Session, record: Record, found: Notes) -> None:
-    _queue(session, record, found, "sq")
-    found.has_work = True
-
-
-def _opened(session: Session, record: Record, found: Notes) -> None:
-    thread = rec.thread_of(record)
-    found.facts.append(
-        f"{_name(session, record, Noun.QP)} builds work requests for thread {thread}."
-    )
-
-
-def _built(session: Session, record: Record, found: Notes) -> None:
-    found.facts.append(f"{fmt.send_wr(rec.send_wr_of(record))}, not posted yet.")
-
-
 def _closed(session: Session, record: Record, found: Notes) -> None:
-    count, ending = rec.count_of(record), record_text.ENDINGS[rec.ending_of(record)]
+    count, ending = rec.count_of(record), ENDINGS[rec.ending_of(record)]
     if rec.ending_of(record) == extended.UNOPENED:  # a warning says it
         return
     found.facts.append(f"{_name(session, record, Noun.QP)}: {count} built, {ending}.")
 
 
-def _receives(session: Session, record: Record, found: Notes) -> None:
-    _queue(session, record, found, "rq")
-
-
-def _freed(session: Session, record: Record, found: Notes) -> None:
-    _queue(session, record, found, str(rec.queue_of(record)))
-
-
-def _queue(session: Session, record: Record, found: Notes, which: str) -> None:
-    thing = Thing(Noun.QP, node_of(record), object_of(record))
+def _queue(session: Session, record: Record, found: Notes) -> None:
+    """The used slots of a work queue; a posted send is work that time will do."""
+    kind, thing = kind_of(record), Thing(Noun.QP, node_of(record), object_of(record))
+    found.has_work = found.has_work or kind is Kind.SEND_POSTED
+    which = _QUEUES.get(kind) or rec.queue_of(record)
     if exists(session.world, thing):
         queue = getattr(session.world.find(thing, QueuePair), which)
-        name = session.names.of(thing)
-        found.facts.append(f"{name} {which.upper()} {queue.used}/{queue.capacity}.")
+        found.facts.append(
+            f"{session.names.of(thing)} {which.upper()} {queue.used}/{queue.capacity}."
+        )
+
+
+_QUEUES = {Kind.SEND_POSTED: "sq", Kind.RECV_POSTED: "rq"}
 
 
 def _shared(session: Session, record: Record, found: Notes) -> None:
@@ -135,78 +116,58 @@ def _shared(session: Session, record: Record, found: Notes) -> None:
         found.facts.append(f"{session.names.of(thing)} {srq.used}/{srq.capacity}.")
 
 
-def _srq_set(session: Session, record: Record, found: Notes) -> None:
-    name = _name(session, record, Noun.SRQ)
-    found.facts.append(f"{name} {rec.srq_field_of(record)} {rec.srq_value_of(record)}.")
-
-
 def _raised(session: Session, record: Record, found: Notes) -> None:
     """Note that modify_srq raised SRQ_LIMIT_REACHED at once."""
     if rec.async_event_of(record) is AsyncEvent.SRQ_LIMIT_REACHED:
         found.facts.append(f"{_name(session, record, Noun.SRQ)} raised SRQ_LIMIT_REACHED.")
 
 
-def _wrote(session: Session, record: Record, found: Notes) -> None:
-    where = fmt.thing_at(session.world, session.names, node_of(record), rec.address_of(record))
-    found.facts.append(f"{rec.length_of(record)} bytes at {where}.")
+def _moment(session: Session, record: Record) -> RecordContext:
+    return RecordContext(session.world, session.names, record)
 
 
-def _link(session: Session, record: Record, found: Notes) -> None:
-    moment = record_text.RecordContext(session.world, session.names, record)
-    value = record_text.said(moment, rec.setting_value_of)
-    setting = record_text.said(moment, rec.setting_of)
-    found.facts.append(f"link {setting} {value}.")
+def _told(session: Session, record: Record) -> str:
+    """The sentence of the log."""
+    said = sentence(session.world, session.names, record)
+    name = subject(session.names, record)
+    return f"{name}{':' if said.startswith('its ') else ''} {said}."
 
 
-def _armed(session: Session, record: Record, found: Notes) -> None:
-    found.facts.append(
-        f"{_name(session, record, Noun.CQ)} is armed for {record_text.ARMS[rec.arm_of(record)]}."
+def _unacked(session: Session, record: Record) -> str:
+    thing = Thing(Noun.CQ, node_of(record), object_of(record))
+    return (
+        f"{session.names.of(thing)} {session.world.find(thing, CompletionQueue).unacked} unacked."
     )
 
 
-def _woke(session: Session, record: Record, found: Notes) -> None:
-    moment = record_text.RecordContext(session.world, session.names, record)
-    to = record_text.said(moment, rec.channel_of)
-    found.facts.append(f"{_name(session, record, Noun.CQ)} raised an event for {to}.")
+def _wrote(session: Session, record: Record) -> str:
+    where = fmt.thing_at(session.world, session.names, node_of(record), rec.address_of(record))
+    return f"{rec.length_of(record)} bytes at {where}."
 
 
-def _acked(session: Session, record: Record, found: Notes) -> None:
-    cq = session.world.find(Thing(Noun.CQ, node_of(record), object_of(record)), CompletionQueue)
-    found.facts.append(f"{_name(session, record, Noun.CQ)} {cq.unacked} unacked.")
-
-
-def _discarded(_session: Session, record: Record, found: Notes) -> None:
-    found.facts.append(f"{rec.count_of(record)} events that were not fetched are discarded.")
-
-
-def _told(session: Session, record: Record, found: Notes) -> None:
-    """The sentence of the log."""
-    said = record_text.sentence(session.world, session.names, record)
-    name = record_text.subject(session.names, record)
-    found.facts.append(f"{name}{':' if said.startswith('its ') else ''} {said}.")
-
-
-_TAKES: dict[Kind, Callable[[Session, Record, Notes], None]] = {
-    Kind.CREATED: _created,
-    Kind.DESTROYED: _destroyed,
-    Kind.STATE_CHANGED: _state,
-    Kind.REGION_OPENED: _opened,
-    Kind.WR_BUILT: _built,
-    Kind.WR_FILLED: _built,
-    Kind.REGION_CLOSED: _closed,
-    Kind.SEND_POSTED: _sends,
-    Kind.RECV_POSTED: _receives,
-    Kind.SLOTS_FREED: _freed,
-    Kind.SRQ_POSTED: _shared,
-    Kind.SRQ_FREED: _shared,
-    Kind.SRQ_SET: _srq_set,
-    Kind.ASYNC_RAISED: _raised,
+# The kinds of records that are one sentence.
+_SENTENCES: dict[Kind, Callable[[Session, Record], str]] = {
+    Kind.DESTROYED: lambda s, r: f"{_name(s, r, Noun(rec.noun_of(r)))} is destroyed.",
+    Kind.REGION_OPENED: lambda s, r: (
+        f"{_name(s, r, Noun.QP)} builds work requests for thread {rec.thread_of(r)}."
+    ),
+    Kind.WR_BUILT: lambda _s, r: f"{fmt.send_wr(rec.send_wr_of(r))}, not posted yet.",
+    Kind.WR_FILLED: lambda _s, r: f"{fmt.send_wr(rec.send_wr_of(r))}, not posted yet.",
+    Kind.SRQ_SET: lambda s, r: (
+        f"{_name(s, r, Noun.SRQ)} {rec.srq_field_of(r)} {rec.srq_value_of(r)}."
+    ),
     Kind.HOST_WROTE: _wrote,
-    Kind.LINK_SET: _link,
-    Kind.CQ_ARMED: _armed,
-    Kind.CQ_EVENT_RAISED: _woke,
-    Kind.CQ_EVENTS_ACKED: _acked,
-    Kind.EVENTS_DISCARDED: _discarded,
+    Kind.LINK_SET: lambda s, r: (
+        f"link {said(_moment(s, r), rec.setting_of)} {said(_moment(s, r), rec.setting_value_of)}."
+    ),
+    Kind.CQ_ARMED: lambda s, r: f"{_name(s, r, Noun.CQ)} is armed for {ARMS[rec.arm_of(r)]}.",
+    Kind.CQ_EVENT_RAISED: lambda s, r: (
+        f"{_name(s, r, Noun.CQ)} raised an event for {said(_moment(s, r), rec.channel_of)}."
+    ),
+    Kind.CQ_EVENTS_ACKED: _unacked,
+    Kind.EVENTS_DISCARDED: lambda _s, r: (
+        f"{rec.count_of(r)} events that were not fetched are discarded."
+    ),
     Kind.GROUP_JOINED: _told,
     Kind.GROUP_LEFT: _told,
     Kind.PORT_CHANGED: _told,
@@ -214,4 +175,16 @@ _TAKES: dict[Kind, Callable[[Session, Record, Notes], None]] = {
     Kind.MIGRATION_CHANGED: _told,
     Kind.DEVICE_DIED: _told,
     Kind.ASYNC_ACKED: _told,
+}
+# The kinds that are no sentence on some conditions, or tell more than a sentence.
+_TAKES: dict[Kind, Callable[[Session, Record, Notes], None]] = {
+    Kind.CREATED: _created,
+    Kind.STATE_CHANGED: _state,
+    Kind.REGION_CLOSED: _closed,
+    Kind.SEND_POSTED: _queue,
+    Kind.RECV_POSTED: _queue,
+    Kind.SLOTS_FREED: _queue,
+    Kind.SRQ_POSTED: _shared,
+    Kind.SRQ_FREED: _shared,
+    Kind.ASYNC_RAISED: _raised,
 }
